@@ -1,0 +1,65 @@
+// Findings about a file or a program: all of them, not the first. Each belongs to a numbered rule (rules.def), which
+// says how grave it is and why it matters; `pt2 verify` prints them.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "pt2/error.h"
+
+namespace pt2 {
+
+enum class Severity : uint8_t { warning, error };
+// How deep a check goes; each level includes the ones before it.
+enum class Level : uint8_t { container, schema, payload, signature };
+
+enum class Rule : uint16_t {
+#define PT2_RULE(number, name, severity, level, title, why) name = number,
+#include "pt2/rules.def"
+};
+
+struct RuleInfo {
+  Rule rule;
+  std::string_view name;   // duplicate_entry
+  Severity severity;
+  Level level;
+  std::string_view title;  // one line: what must hold
+  std::string_view why;    // what goes wrong otherwise, and PyTorch's own behaviour
+};
+
+// Every rule, by number. O(1), static storage.
+std::span<const RuleInfo> rules();
+const RuleInfo& rule_info(Rule rule);
+// "V103".
+std::string rule_code(Rule rule);
+// Accepts "V103" and "duplicate_entry"; nullptr when there is no such rule.
+const RuleInfo* find_rule(std::string_view code_or_name);
+std::string_view level_name(Level level);
+
+struct Diagnostic {
+  Rule rule;
+  std::string where;
+  std::string text;
+
+  Severity severity() const { return rule_info(rule).severity; }
+  // "V103 error: where: text".
+  std::string line() const;
+};
+
+class Diagnostics {
+ public:
+  void add(Rule rule, std::string where, std::string text);
+  void append(Diagnostics other);
+  std::span<const Diagnostic> all() const { return items_; }
+  bool empty() const { return items_.empty(); }
+  bool has_errors() const;
+  size_t count(Severity severity) const;
+
+ private:
+  std::vector<Diagnostic> items_;
+};
+
+}  // namespace pt2

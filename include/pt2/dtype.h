@@ -1,0 +1,39 @@
+// The element types of tensors, with every name and number that the file formats give them (dtype.def).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+namespace pt2 {
+
+enum class Dtype : uint8_t {
+#define PT2_DTYPE(name, short_name, schema_number, size, category, safetensors, numpy) name,
+#include "pt2/dtype.def"
+};
+
+// In the order of PyTorch's type promotion: a higher category wins over a lower one.
+enum class DtypeCategory : uint8_t { boolean, integer, floating, complex };
+
+struct DtypeInfo {
+  Dtype dtype;
+  std::string_view name;        // float32, as torch prints it
+  std::string_view short_name;  // f32
+  uint8_t schema_number;        // ScalarType of the export schema, not c10's
+  uint8_t size;                 // bytes of one element
+  DtypeCategory category;
+  std::string_view safetensors_name;  // empty where the format has none
+  std::string_view numpy_descriptor;  // empty where the format has none
+};
+
+std::span<const DtypeInfo> dtypes();
+const DtypeInfo& dtype_info(Dtype dtype);
+inline int64_t dtype_size(Dtype dtype) { return dtype_info(dtype).size; }
+inline std::string_view dtype_name(Dtype dtype) { return dtype_info(dtype).name; }
+inline DtypeCategory dtype_category(Dtype dtype) { return dtype_info(dtype).category; }
+// By either name, by schema number; nothing when there is none.
+std::optional<Dtype> find_dtype(std::string_view name);
+std::optional<Dtype> find_dtype_by_schema_number(int64_t number);
+
+}  // namespace pt2

@@ -1,0 +1,35 @@
+// What went wrong and where, for the caller who has to react. Failures are values (result.h); a code says what the
+// caller can do about it, never which function failed.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace pt2 {
+
+enum class ErrorCode : uint8_t {
+#define PT2_ERROR(name, exit_code, meaning) name,
+#include "pt2/error.def"
+};
+
+// `where` is a path that a person can follow, built from the inside out by `at`:
+// `model.pt2!models/model.json:.graph_module.graph.nodes[12].inputs[0]`.
+struct Error {
+  ErrorCode code = ErrorCode::invalid;
+  std::string message;
+  std::string where;
+
+  // "where: message", or the message alone.
+  std::string text() const;
+};
+
+std::string_view error_code_name(ErrorCode code);
+std::string_view error_code_meaning(ErrorCode code);
+// The exit code of the `pt2` command for this kind of failure (docs/design.md, section 5).
+int exit_code(ErrorCode code);
+
+// Adds a step in front of `where`, on the way up. `step` is text such as ".nodes", "[3]" or "model.pt2!".
+Error at(Error error, std::string_view step);
+
+}  // namespace pt2

@@ -1,0 +1,130 @@
+// A strided view of shared bytes: what a payload of a file is, and what operators compute with. Copying a Tensor
+// copies the view, not the bytes; views of one storage alias, as in PyTorch.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "pt2/dtype.h"
+#include "pt2/result.h"
+
+namespace pt2 {
+
+using Sizes = std::vector<int64_t>;
+
+// Bytes with an owner: the heap, a mapped file, or a caller's buffer.
+class Storage {
+ public:
+  // Zero-filled heap memory, 64-byte aligned.
+  static std::shared_ptr<Storage> allocate(size_t bytes);
+  // Borrows `bytes`; `owner` is kept alive as long as the storage. Read-only storages are copied before a write.
+  static std::shared_ptr<Storage> borrow(std::span<std::byte> bytes, std::shared_ptr<const void> owner);
+  static std::shared_ptr<Storage> borrow_read_only(std::span<const std::byte> bytes,
+                                                   std::shared_ptr<const void> owner);
+  Storage(const Storage&) = delete;
+  Storage& operator=(const Storage&) = delete;
+
+  std::byte* data() { return data_; }
+  const std::byte* data() const { return data_; }
+  size_t size() const { return size_; }
+  bool is_read_only() const { return read_only_; }
+
+  // Use make_shared-free construction through the functions above.
+  struct Private {};
+  Storage(Private, std::byte* data, size_t size, bool read_only, std::shared_ptr<const void> owner)
+      : data_(data), size_(size), read_only_(read_only), owner_(std::move(owner)) {}
+
+ private:
+  std::byte* data_;
+  size_t size_;
+  bool read_only_;
+  std::shared_ptr<const void> owner_;
+};
+
+class Tensor {
+ public:
+  // No tensor: no storage, dtype float32, sizes {0}. `defined()` tells.
+  Tensor() = default;
+  // Contiguous (row-major), zero-filled. Sizes must not be negative and must not overflow (PT2_CHECK).
+  static Tensor zeros(Dtype dtype, Sizes sizes);
+  // As zeros, with the given strides; the storage is as large as the strides reach.
+  static Tensor zeros_strided(Dtype dtype, Sizes sizes, Sizes strides);
+  // A view of an existing storage. Error `invalid` when sizes are negative, the element count overflows, or the
+  // elements reach outside the storage. Strides and offset count elements; strides may be 0 but not negative.
+  static Result<Tensor> view_of(std::shared_ptr<Storage> storage, Dtype dtype, Sizes sizes, Sizes strides,
+                                int64_t storage_offset);
+  // Copies `values` into a new contiguous tensor; the element size must be the dtype's.
+  template <class T>
+  static Tensor from(Dtype dtype, Sizes sizes, std::span<const T> values);
+
+  bool defined() const { return storage_ != nullptr; }
+  Dtype dtype() const { return dtype_; }
+  const Sizes& sizes() const { return sizes_; }
+  const Sizes& strides() const { return strides_; }
+  int64_t storage_offset() const { return offset_; }
+  int64_t dim() const { return static_cast<int64_t>(sizes_.size()); }
+  int64_t size(int64_t dim) const { return sizes_[static_cast<size_t>(dim)]; }
+  int64_t stride(int64_t dim) const { return strides_[static_cast<size_t>(dim)]; }
+  int64_t numel() const { return numel_; }
+  // Bytes of the elements, not of the storage.
+  int64_t nbytes() const { return numel_ * dtype_size(dtype_); }
+  bool is_contiguous() const;
+  const std::shared_ptr<Storage>& storage() const { return storage_; }
+
+  // The first element. Rows lie `stride` elements apart; only contiguous tensors are one block.
+  template <class T>
+  T* data() { return reinterpret_cast<T*>(raw_data()); }
+  template <class T>
+  const T* data() const { return reinterpret_cast<const T*>(raw_data()); }
+  std::byte* raw_data() { return storage_ ? storage_->data() + offset_ * dtype_size(dtype_) : nullptr; }
+  const std::byte* raw_data() const { return storage_ ? storage_->data() + offset_ * dtype_size(dtype_) : nullptr; }
+  // The elements of a contiguous tensor (PT2_CHECK), e.g. `logits.as<float>()`.
+  template <class T>
+  std::span<const T> as() const {
+    check_as(sizeof(T));
+    return {data<T>(), static_cast<size_t>(numel_)};
+  }
+
+  // Another view of the same storage, unchecked: the caller has computed sizes that stay inside.
+  Tensor with_view(Sizes sizes, Sizes strides, int64_t storage_offset) const;
+  // The same bytes as another dtype of the same element size.
+  Tensor with_dtype(Dtype dtype) const;
+  // Row-major copy in a storage of its own, or this tensor itself when it is already contiguous.
+  Tensor contiguous() const;
+  // Copy in a writable storage of its own; keeps dense strides (memory format), like torch's clone.
+  Tensor clone() const;
+  // "f32[2, 3]".
+  std::string type_text() const;
+
+ private:
+  void check_as(size_t element_size) const;
+
+  std::shared_ptr<Storage> storage_;
+  Sizes sizes_{0};
+  Sizes strides_{1};
+  int64_t offset_ = 0;
+  int64_t numel_ = 0;
+  Dtype dtype_ = Dtype::float32;
+};
+
+// Row-major strides, with PyTorch's rule that a size of 0 counts as 1.
+Sizes contiguous_strides(std::span<const int64_t> sizes);
+// Number of elements; nothing when a size is negative or the product exceeds int64.
+std::optional<int64_t> checked_numel(std::span<const int64_t> sizes);
+// Copies the elements of `source` row-major into `out`, which has numel * element size bytes.
+void copy_to_contiguous(const Tensor& source, std::byte* out);
+
+template <class T>
+Tensor Tensor::from(Dtype dtype, Sizes sizes, std::span<const T> values) {
+  Tensor tensor = zeros(dtype, std::move(sizes));
+  tensor.check_as(sizeof(T));
+  for (size_t i = 0; i < values.size() && i < static_cast<size_t>(tensor.numel()); ++i) tensor.data<T>()[i] = values[i];
+  return tensor;
+}
+
+}  // namespace pt2

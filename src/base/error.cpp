@@ -1,0 +1,41 @@
+#include "pt2/error.h"
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "base/check.h"
+
+namespace pt2 {
+namespace {
+
+struct CodeInfo {
+  std::string_view name;
+  int exit_code;
+  std::string_view meaning;
+};
+
+constexpr CodeInfo kCodes[] = {
+#define PT2_ERROR(name, exit_code, meaning) {#name, exit_code, meaning},
+#include "pt2/error.def"
+};
+
+}  // namespace
+
+std::string_view error_code_name(ErrorCode code) { return kCodes[static_cast<size_t>(code)].name; }
+std::string_view error_code_meaning(ErrorCode code) { return kCodes[static_cast<size_t>(code)].meaning; }
+int exit_code(ErrorCode code) { return kCodes[static_cast<size_t>(code)].exit_code; }
+
+std::string Error::text() const { return where.empty() ? message : where + ": " + message; }
+
+Error at(Error error, std::string_view step) {
+  error.where.insert(0, step);
+  return error;
+}
+
+void check_failed(const char* condition, const char* file, int line) {
+  std::fprintf(stderr, "pt2: internal error: %s (%s:%d); please report it with the file that caused it\n", condition,
+               file, line);
+  std::abort();
+}
+
+}  // namespace pt2

@@ -1,0 +1,218 @@
+#include "pt2/tensor.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <numeric>
+
+#include "base/check.h"
+
+namespace pt2 {
+namespace {
+
+constexpr size_t kAlignment = 64;
+
+// One past the largest element index that sizes and strides reach, from offset 0; nothing on overflow.
+std::optional<int64_t> extent(std::span<const int64_t> sizes, std::span<const int64_t> strides) {
+  int64_t last = 0;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    if (sizes[i] == 0) return 0;
+    int64_t reach = 0;
+    if (__builtin_mul_overflow(sizes[i] - 1, strides[i], &reach) || __builtin_add_overflow(last, reach, &last))
+      return std::nullopt;
+  }
+  if (__builtin_add_overflow(last, 1, &last)) return std::nullopt;
+  return last;
+}
+
+// Copies dimension `dim` and the ones inside it; the innermost contiguous run is one memcpy.
+std::byte* copy_dimension(const std::byte* source, const Sizes& sizes, const Sizes& strides, size_t dim,
+                          size_t element, std::byte* out) {
+  if (dim == sizes.size()) {
+    std::memcpy(out, source, element);
+    return out + element;
+  }
+  const auto count = static_cast<size_t>(sizes[dim]);
+  if (dim + 1 == sizes.size() && strides[dim] == 1) {
+    std::memcpy(out, source, count * element);
+    return out + count * element;
+  }
+  for (size_t i = 0; i < count; ++i)
+    out = copy_dimension(source + static_cast<int64_t>(i) * strides[dim] * static_cast<int64_t>(element), sizes,
+                         strides, dim + 1, element, out);
+  return out;
+}
+
+// True when the elements fill a block without gaps or overlap, in some order of the dimensions.
+bool is_dense(const Sizes& sizes, const Sizes& strides) {
+  std::vector<size_t> order(sizes.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::ranges::sort(order, [&](size_t a, size_t b) { return strides[a] < strides[b]; });
+  int64_t expected = 1;
+  for (size_t dim : order) {
+    if (sizes[dim] == 1) continue;
+    if (strides[dim] != expected) return false;
+    expected *= sizes[dim];
+  }
+  return true;
+}
+
+}  // namespace
+
+std::shared_ptr<Storage> Storage::allocate(size_t bytes) {
+  const size_t rounded = std::max(kAlignment, (bytes + kAlignment - 1) / kAlignment * kAlignment);
+  void* memory = std::aligned_alloc(kAlignment, rounded);
+  if (memory == nullptr) throw std::bad_alloc();
+  std::memset(memory, 0, rounded);
+  std::shared_ptr<const void> owner(memory, [](const void* p) { std::free(const_cast<void*>(p)); });
+  return std::make_shared<Storage>(Private{}, static_cast<std::byte*>(memory), bytes, false, std::move(owner));
+}
+
+std::shared_ptr<Storage> Storage::borrow(std::span<std::byte> bytes, std::shared_ptr<const void> owner) {
+  return std::make_shared<Storage>(Private{}, bytes.data(), bytes.size(), false, std::move(owner));
+}
+
+std::shared_ptr<Storage> Storage::borrow_read_only(std::span<const std::byte> bytes,
+                                                   std::shared_ptr<const void> owner) {
+  return std::make_shared<Storage>(Private{}, const_cast<std::byte*>(bytes.data()), bytes.size(), true,
+                                   std::move(owner));
+}
+
+Sizes contiguous_strides(std::span<const int64_t> sizes) {
+  Sizes strides(sizes.size());
+  int64_t stride = 1;
+  for (size_t i = sizes.size(); i-- > 0;) {
+    strides[i] = stride;
+    stride *= std::max<int64_t>(sizes[i], 1);
+  }
+  return strides;
+}
+
+std::optional<int64_t> checked_numel(std::span<const int64_t> sizes) {
+  int64_t count = 1;
+  // Overflow must be found even when another size is 0: strides are products too.
+  int64_t bound = 1;
+  for (int64_t size : sizes) {
+    if (size < 0 || __builtin_mul_overflow(bound, std::max<int64_t>(size, 1), &bound)) return std::nullopt;
+    count *= size;
+  }
+  return count;
+}
+
+Tensor Tensor::zeros(Dtype dtype, Sizes sizes) {
+  Sizes strides = contiguous_strides(sizes);
+  return zeros_strided(dtype, std::move(sizes), std::move(strides));
+}
+
+Tensor Tensor::zeros_strided(Dtype dtype, Sizes sizes, Sizes strides) {
+  const auto numel = checked_numel(sizes);
+  const auto reach = extent(sizes, strides);
+  PT2_CHECK(numel && reach && *reach <= INT64_MAX / 16);
+  Tensor tensor;
+  tensor.storage_ = Storage::allocate(static_cast<size_t>(*reach * dtype_size(dtype)));
+  tensor.sizes_ = std::move(sizes);
+  tensor.strides_ = std::move(strides);
+  tensor.numel_ = *numel;
+  tensor.dtype_ = dtype;
+  return tensor;
+}
+
+Result<Tensor> Tensor::view_of(std::shared_ptr<Storage> storage, Dtype dtype, Sizes sizes, Sizes strides,
+                               int64_t storage_offset) {
+  auto invalid = [](std::string text) { return Error{ErrorCode::invalid, std::move(text), ""}; };
+  if (sizes.size() != strides.size())
+    return invalid("found " + std::to_string(sizes.size()) + " sizes but " + std::to_string(strides.size()) +
+                   " strides");
+  if (storage_offset < 0) return invalid("negative storage offset " + std::to_string(storage_offset));
+  for (int64_t size : sizes)
+    if (size < 0) return invalid("negative size " + std::to_string(size));
+  for (int64_t stride : strides)
+    if (stride < 0) return invalid("negative stride " + std::to_string(stride));
+  const auto numel = checked_numel(sizes);
+  const auto reach = extent(sizes, strides);
+  if (!numel || !reach) return invalid("the number of elements exceeds 64 bits");
+  // An empty tensor touches nothing, so PyTorch lets its offset point anywhere inside the storage.
+  const auto available = static_cast<int64_t>(storage->size() / static_cast<size_t>(dtype_size(dtype)));
+  int64_t end = 0;
+  if (__builtin_add_overflow(storage_offset, *reach, &end) || (*numel > 0 && end > available))
+    return invalid("the tensor reaches element " + std::to_string(end) + " of a storage of " +
+                   std::to_string(available));
+  Tensor tensor;
+  tensor.storage_ = std::move(storage);
+  tensor.sizes_ = std::move(sizes);
+  tensor.strides_ = std::move(strides);
+  tensor.offset_ = *numel > 0 ? storage_offset : std::min(storage_offset, available);
+  tensor.numel_ = *numel;
+  tensor.dtype_ = dtype;
+  return tensor;
+}
+
+bool Tensor::is_contiguous() const {
+  if (numel_ == 0) return true;
+  int64_t expected = 1;
+  for (size_t i = sizes_.size(); i-- > 0;) {
+    if (sizes_[i] == 1) continue;
+    if (strides_[i] != expected) return false;
+    expected *= sizes_[i];
+  }
+  return true;
+}
+
+Tensor Tensor::with_view(Sizes sizes, Sizes strides, int64_t storage_offset) const {
+  Tensor out = *this;
+  out.numel_ = 1;
+  for (int64_t size : sizes) out.numel_ *= size;
+  out.sizes_ = std::move(sizes);
+  out.strides_ = std::move(strides);
+  out.offset_ = storage_offset;
+  return out;
+}
+
+Tensor Tensor::with_dtype(Dtype dtype) const {
+  PT2_CHECK(dtype_size(dtype) == dtype_size(dtype_));
+  Tensor out = *this;
+  out.dtype_ = dtype;
+  return out;
+}
+
+void copy_to_contiguous(const Tensor& source, std::byte* out) {
+  if (source.numel() == 0) return;
+  if (source.is_contiguous()) {
+    std::memcpy(out, source.raw_data(), static_cast<size_t>(source.nbytes()));
+    return;
+  }
+  copy_dimension(source.raw_data(), source.sizes(), source.strides(), 0, static_cast<size_t>(dtype_size(source.dtype())),
+                 out);
+}
+
+Tensor Tensor::contiguous() const {
+  if (is_contiguous()) return *this;
+  Tensor out = zeros(dtype_, sizes_);
+  copy_to_contiguous(*this, out.raw_data());
+  return out;
+}
+
+Tensor Tensor::clone() const {
+  if (!is_dense(sizes_, strides_)) {
+    Tensor out = zeros(dtype_, sizes_);
+    copy_to_contiguous(*this, out.raw_data());
+    return out;
+  }
+  Tensor out = zeros_strided(dtype_, sizes_, strides_);
+  if (numel_ > 0) std::memcpy(out.raw_data(), raw_data(), static_cast<size_t>(nbytes()));
+  return out;
+}
+
+std::string Tensor::type_text() const {
+  std::string out(dtype_info(dtype_).short_name);
+  out += '[';
+  for (size_t i = 0; i < sizes_.size(); ++i) out += (i ? ", " : "") + std::to_string(sizes_[i]);
+  return out + ']';
+}
+
+void Tensor::check_as(size_t element_size) const {
+  PT2_CHECK(is_contiguous() && element_size == static_cast<size_t>(dtype_size(dtype_)));
+}
+
+}  // namespace pt2
