@@ -4,8 +4,8 @@ install(TARGETS pt2_lib_core pt2_lib_run EXPORT pt2Targets
   RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(DIRECTORY include/pt2 DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(EXPORT pt2Targets NAMESPACE pt2:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/pt2)
-configure_package_config_file(cmake/pt2Config.cmake.in "${CMAKE_BINARY_DIR}/pt2Config.cmake"
+configure_package_config_file(cmake/pt2Config.cmake.in "${PROJECT_BINARY_DIR}/pt2Config.cmake"
   INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/pt2)
-write_basic_package_version_file("${CMAKE_BINARY_DIR}/pt2ConfigVersion.cmake" COMPATIBILITY SameMajorVersion)
-install(FILES "${CMAKE_BINARY_DIR}/pt2Config.cmake" "${CMAKE_BINARY_DIR}/pt2ConfigVersion.cmake"
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/pt2ConfigVersion.cmake" COMPATIBILITY SameMajorVersion)
+install(FILES "${PROJECT_BINARY_DIR}/pt2Config.cmake" "${PROJECT_BINARY_DIR}/pt2ConfigVersion.cmake"
   cmake/FindDeflate.cmake DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/pt2)

@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# library.sh CXX CORE.a RUN.a: what users link has no static constructors and stays small.
+#
+# Size is that of a shared object made of every object of the archive and stripped: no program can link more of the
+# library than that, and most link less. Other libraries (simdjson, libdeflate, fmt, C++ runtime) are not counted.
+set -euo pipefail
+compiler=$1 core=$2 run=$3
+max_core_bytes=2000000
+max_both_bytes=10000000
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+status=0
+
+constructors=$(objdump -h "$core" "$run" |
+  awk '/file format/ { object = $1 } $2 ~ /^\.(init_array|ctors)/ { print object " " $2 }')
+if [ -n "$constructors" ]; then
+  printf 'static constructors:\n%s\n' "$constructors"
+  status=1
+fi
+
+check_size() {
+  local limit=$1 name=$2 size
+  shift 2
+  "$compiler" -shared -o "$scratch/$name.so" -Wl,--whole-archive "$@" -Wl,--no-whole-archive
+  strip "$scratch/$name.so"
+  size=$(stat -c %s "$scratch/$name.so")
+  echo "$name: $size bytes, at most $limit"
+  [ "$size" -le "$limit" ] || status=1
+}
+check_size $max_core_bytes core "$core"
+check_size $max_both_bytes core_and_run "$core" "$run"
+exit $status

@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# The habits that a script can see: short files, small folders, no paths of one machine, a README that names every folder.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+max_lines=800
+max_files=25
+faults=0
+fault() {
+  echo "$*"
+  faults=$((faults + 1))
+}
+
+files=$(git ls-files --cached --others --exclude-standard -- ':!tests/data' ':!examples')
+sources=$(grep -E '\.(h|cpp|def|py|sh|cmake)$|(^|/)(CMakeLists\.txt|dev|run)$' <<<"$files")
+
+for file in $sources; do
+  [ -f "$file" ] || continue
+  lines=$(wc -l <"$file")
+  [ "$lines" -le $max_lines ] || fault "$file: $lines lines, at most $max_lines"
+done
+
+while read -r count folder; do
+  [ "$count" -le $max_files ] || fault "$folder: $count files, at most $max_files"
+done < <(xargs -n1 dirname <<<"$sources" | sort | uniq -c)
+
+machine_paths='(^|[^A-Za-z0-9_.$}/-])/(home|root|work|Users|tmp|mnt|media)/'
+while read -r place; do
+  fault "path of a machine: $place"
+done < <(xargs grep -nIE "$machine_paths" <<<"$files" | grep -v '^tests/structure/tidy.sh:' || true)
+
+table=$(sed -n '/^## Where is/,/^## [^W]/p' README.md)
+folders=$(grep / <<<"$files" | xargs -n1 dirname | sed -E 's,^(src/[^/]+|tests/[^/]+|include/pt2|[^/]+).*,\1,' | sort -u)
+for folder in $folders; do
+  case $folder in
+    tests/*) [ -d "src/${folder#tests/}" ] && continue ;;
+  esac
+  grep -qF "\`$folder/\`" <<<"$table" || fault "README.md: the table \"Where is …?\" lacks \`$folder/\`"
+done
+[ "$faults" -eq 0 ]
