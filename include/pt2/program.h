@@ -1,0 +1,90 @@
+// An exported program: graph, signature, ranges of its symbols, structure of its inputs and
+// outputs, and where it comes from. Weights are apart (package.h). A Program is a value; a const
+// one may be read by any number of threads.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "pt2/diagnostics.h"
+#include "pt2/graph.h"
+#include "pt2/result.h"
+#include "pt2/signature.h"
+#include "pt2/symbols.h"
+
+namespace pt2 {
+
+struct SchemaVersion {
+  int64_t major = 0;
+  int64_t minor = 0;
+  bool operator==(const SchemaVersion&) const = default;
+};
+
+// Keys are symbols, or expressions of derived dimensions ("2*s77").
+struct RangeConstraint {
+  const SpelledExpr* key = nullptr;
+  SymRange range;
+};
+
+// A module call whose signature was preserved; the root (fqn "") holds the tree specs of the
+// program.
+struct ModuleCallSignature {
+  std::vector<ArgumentSpec> inputs;
+  std::vector<ArgumentSpec> outputs;
+  std::string in_spec;   // TreeSpec JSON
+  std::string out_spec;  // TreeSpec JSON
+  std::optional<std::vector<std::string>> forward_arg_names;
+};
+struct ModuleCallEntry {
+  std::string fqn;
+  std::optional<ModuleCallSignature> signature;
+};
+
+struct NamedTupleFields {
+  std::string type_name;
+  std::vector<std::string> field_names;
+};
+
+// A constant that schema version 1 keeps inside the JSON: the bytes of a torch.save zip.
+struct EmbeddedConstant {
+  std::string name;
+  std::vector<std::byte> bytes;
+};
+
+struct Program {
+  Graph graph;
+  GraphSignature signature;
+  std::vector<RangeConstraint> range_constraints;
+  std::vector<std::string> guards_code;
+  std::vector<ModuleCallEntry> module_call_graph;
+  Metadata metadata;  // of the graph module
+  std::vector<NamedTupleFields> namedtuple_fields;
+  std::vector<EmbeddedConstant> embedded_constants;
+
+  SchemaVersion schema_version;
+  std::string torch_version;
+  std::vector<std::string>
+      verifiers;  // the dialect: "ATEN", "TRAINING"; one entry in every known file
+  std::vector<std::pair<std::string, int64_t>> opset_version;
+  // Owns every expression of the program; copies of the program share it.
+  std::shared_ptr<ExprPool> expressions = std::make_shared<ExprPool>();
+
+  // The root's entry of module_call_graph; null when there is none.
+  const ModuleCallSignature* root_call() const;
+  // The first verifier, "ATEN" when the file names none (torch/_export/verifier.py).
+  std::string_view dialect() const;
+};
+
+// The names by which people know a program's inputs and outputs, one for each user input or output
+// in order: "x", "args[0]", "x.a[1]", "mask". Taken from the tree specs where they are understood
+// and fit the signature, else the graph's own names.
+std::vector<std::string> user_input_names(const Program& program);
+std::vector<std::string> user_output_names(const Program& program);
+// Names of the user inputs that are passed by keyword (a subset of user_input_names, same order).
+std::vector<std::string> keyword_input_names(const Program& program);
+
+}  // namespace pt2
