@@ -1,0 +1,157 @@
+// Starting points for mutation and fuzzing, cut from the test data. For our own files only: what is
+// not a plain zip of stored records gives no records.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace pt2::test {
+
+using Bytes = std::vector<std::byte>;
+
+inline Bytes to_bytes(std::string_view text) {
+  const auto* data = reinterpret_cast<const std::byte*>(text.data());
+  return Bytes(data, data + text.size());
+}
+
+inline Bytes read_bytes(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return to_bytes(std::string(std::istreambuf_iterator<char>(file), {}));
+}
+
+struct Record {
+  std::string name;
+  Bytes bytes;
+};
+
+inline std::vector<Record> stored_records(std::span<const std::byte> zip) {
+  auto number = [&](size_t offset, size_t size) {
+    uint32_t value = 0;
+    if (offset + size <= zip.size()) std::memcpy(&value, zip.data() + offset, size);
+    return size_t{value};
+  };
+  constexpr size_t kEndSize = 22, kEntrySize = 46, kLocalSize = 30;
+  constexpr uint32_t kEndMark = 0x06054b50, kEntryMark = 0x02014b50;
+  std::vector<Record> records;
+  if (zip.size() < kEndSize || number(zip.size() - kEndSize, 4) != kEndMark) return records;
+  size_t entry = number(zip.size() - kEndSize + 16, 4);
+  while (number(entry, 4) == kEntryMark) {
+    size_t size = number(entry + 20, 4), name_size = number(entry + 28, 2),
+           local = number(entry + 42, 4);
+    size_t start = local + kLocalSize + number(local + 26, 2) + number(local + 28, 2);
+    if (entry + kEntrySize + name_size > zip.size() || start + size > zip.size()) break;
+    const auto* name = reinterpret_cast<const char*>(zip.data() + entry + kEntrySize);
+    records.push_back(
+        {std::string(name, name_size), Bytes(zip.begin() + start, zip.begin() + start + size)});
+    entry += kEntrySize + name_size + number(entry + 30, 2) + number(entry + 32, 2);
+  }
+  return records;
+}
+
+// A file of each archive layout and schema spelling, and everything malformed that is small.
+inline std::vector<Bytes> file_seeds(const std::filesystem::path& data) {
+  constexpr size_t kMaxBytes = 24 * 1024;
+  std::vector<std::filesystem::path> paths;
+  for (const char* release : {"2.1.2", "2.3.1", "2.6.0", "2.8.0", "2.9.1", "2.15.0"}) {
+    for (const char* program :
+         {"mlp", "cond", "shared_storage", "special_floats", "pytree_nested"}) {
+      paths.push_back(data / "corpus" / release / (std::string(program) + ".pt2"));
+    }
+  }
+  for (const auto& file : std::filesystem::directory_iterator(data / "negative"))
+    paths.push_back(file.path());
+  std::sort(paths.begin(), paths.end());
+  std::vector<Bytes> seeds;
+  for (const auto& path : paths) {
+    Bytes bytes = read_bytes(path);
+    if (!bytes.empty() && bytes.size() <= kMaxBytes) seeds.push_back(std::move(bytes));
+  }
+  return seeds;
+}
+
+// Records whose name ends in one of `endings`, also those inside records that are zips (torch.save
+// files).
+inline void add_records(std::span<const std::byte> zip, std::span<const std::string_view> endings,
+                        std::vector<Bytes>& seeds) {
+  for (Record& record : stored_records(zip)) {
+    add_records(record.bytes, endings, seeds);
+    bool wanted = std::any_of(endings.begin(), endings.end(), [&](std::string_view ending) {
+      return record.name.ends_with(ending);
+    });
+    if (wanted && std::find(seeds.begin(), seeds.end(), record.bytes) == seeds.end()) {
+      seeds.push_back(std::move(record.bytes));
+    }
+  }
+}
+
+inline std::vector<Bytes> record_seeds(const std::filesystem::path& data,
+                                       std::initializer_list<std::string_view> endings) {
+  std::vector<Bytes> seeds;
+  for (const Bytes& file : file_seeds(data))
+    add_records(file, {endings.begin(), endings.size()}, seeds);
+  return seeds;
+}
+
+inline std::vector<Bytes> pickle_seeds(const std::filesystem::path& data) {
+  return record_seeds(data, {"data.pkl"});
+}
+
+inline std::vector<Bytes> json_seeds(const std::filesystem::path& data) {
+  return record_seeds(data, {"serialized_exported_program.json", "model.json", "_config.json"});
+}
+
+inline std::vector<Bytes> float_text_seeds(const std::filesystem::path&) {
+  std::vector<Bytes> seeds;
+  for (const char* text : {"0.0",
+                           "-0.0",
+                           "1",
+                           "-1",
+                           "0.1",
+                           "1e-05",
+                           "100000.0",
+                           "1e+16",
+                           "1.7976931348623157e+308",
+                           "5e-324",
+                           "9223372036854775807",
+                           "-9223372036854775808",
+                           "18446744073709551616",
+                           "NaN",
+                           "Infinity",
+                           "-Infinity",
+                           "nan",
+                           "inf",
+                           "\"NaN\"",
+                           "0.30000000000000004"}) {
+    seeds.push_back(to_bytes(text));
+  }
+  return seeds;
+}
+
+struct SeedSet {
+  std::string_view target;
+  std::vector<Bytes> (*make)(const std::filesystem::path& data);
+};
+inline constexpr SeedSet kSeedSets[] = {
+    {"zip", file_seeds},  {"pickle", pickle_seeds},
+    {"json", json_seeds}, {"float_text", float_text_seeds},
+    {"file", file_seeds},
+};
+
+inline std::vector<Bytes> make_seeds(std::string_view target, const std::filesystem::path& data) {
+  for (const SeedSet& set : kSeedSets) {
+    if (set.target == target) return set.make(data);
+  }
+  return {};
+}
+
+}  // namespace pt2::test
