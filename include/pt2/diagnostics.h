@@ -1,5 +1,5 @@
-// Findings about a file or a program: all of them, not the first. Each belongs to a numbered rule (rules.def), which
-// says how grave it is and why it matters; `pt2 verify` prints them.
+// Findings about a file or a program: all of them, not the first. Each belongs to a numbered rule
+// (rules.def), which says how grave it is and why it matters; `pt2 verify` prints them.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ enum class Rule : uint16_t {
 
 struct RuleInfo {
   Rule rule;
-  std::string_view name;   // duplicate_entry
+  std::string_view name;  // duplicate_entry
   Severity severity;
   Level level;
   std::string_view title;  // one line: what must hold

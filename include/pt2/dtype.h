@@ -1,4 +1,5 @@
-// The element types of tensors, with every name and number that the file formats give them (dtype.def).
+// The element types of tensors, with every name and number that the file formats give them
+// (dtype.def).
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// What went wrong and where, for the caller who has to react. Failures are values (result.h); a code says what the
-// caller can do about it, never which function failed.
+// What went wrong and where, for the caller who has to react. Failures are values (result.h); a
+// code says what the caller can do about it, never which function failed.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,8 @@ std::string_view error_code_meaning(ErrorCode code);
 // The exit code of the `pt2` command for this kind of failure (docs/design.md, section 5).
 int exit_code(ErrorCode code);
 
-// Adds a step in front of `where`, on the way up. `step` is text such as ".nodes", "[3]" or "model.pt2!".
+// Adds a step in front of `where`, on the way up. `step` is text such as ".nodes", "[3]" or
+// "model.pt2!".
 Error at(Error error, std::string_view step);
 
 }  // namespace pt2

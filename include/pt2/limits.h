@@ -1,5 +1,5 @@
-// What a file may cost before it is refused. Every number a file states is checked against these, and against the
-// file's real size, before anything is allocated for it.
+// What a file may cost before it is refused. Every number a file states is checked against these,
+// and against the file's real size, before anything is allocated for it.
 #pragma once
 
 #include <cstdint>
@@ -7,18 +7,22 @@
 namespace pt2 {
 
 struct Limits {
-  // The largest model packages seen have some thousand records; a directory of millions is an attack on memory.
+  // The largest model packages seen have some thousand records; a directory of millions is an
+  // attack on memory.
   uint64_t max_entries = 1'000'000;
   // PyTorchFileWriter's own limit is 65535; no real name comes near.
   uint32_t max_name_bytes = 4096;
-  // A deflated record inflates in memory: bound what one may become, and by which factor it may grow.
+  // A deflated record inflates in memory: bound what one may become, and by which factor it may
+  // grow.
   uint64_t max_inflated_bytes = 1ull << 30;
   uint64_t max_inflate_ratio = 200;
-  // The whole program is decoded into memory; 24-layer transformers have 1.4 MB, the largest seen some 100 MB.
+  // The whole program is decoded into memory; 24-layer transformers have 1.4 MB, the largest seen
+  // some 100 MB.
   uint64_t max_json_bytes = 1ull << 30;
   // Nested sub-graphs cost about 12 levels each; Python's own recursion limit stops torch near 300.
   uint32_t max_json_depth = 512;
-  // One opcode is at least one byte, so this bounds time by size; state dicts have some 20 opcodes a tensor.
+  // One opcode is at least one byte, so this bounds time by size; state dicts have some 20 opcodes
+  // a tensor.
   uint64_t max_pickle_opcodes = 50'000'000;
   uint32_t max_pickle_depth = 1000;
   // Sum of what may be allocated for one run's intermediate tensors.

@@ -1,5 +1,5 @@
-// A value or the Error that prevented it. Names follow std::expected, which C++20 lacks; `value()` alone throws, for
-// users who prefer exceptions to checks. Inside the library: PT2_TRY.
+// A value or the Error that prevented it. Names follow std::expected, which C++20 lacks; `value()`
+// alone throws, for users who prefer exceptions to checks. Inside the library: PT2_TRY.
 #pragma once
 
 #include <exception>
@@ -77,10 +77,11 @@ class [[nodiscard]] Result<void> {
   auto result = (__VA_ARGS__);                               \
   if (!result.has_value()) return std::move(result).error(); \
   declaration = *std::move(result)
-#define PT2_TRY(declaration, ...) PT2_TRY_IMPL_(PT2_JOIN(pt2_try_, __LINE__), declaration, __VA_ARGS__)
-#define PT2_TRY_VOID(...)                                      \
-  do {                                                         \
-    auto pt2_try_void = (__VA_ARGS__);                         \
+#define PT2_TRY(declaration, ...) \
+  PT2_TRY_IMPL_(PT2_JOIN(pt2_try_, __LINE__), declaration, __VA_ARGS__)
+#define PT2_TRY_VOID(...)                                                  \
+  do {                                                                     \
+    auto pt2_try_void = (__VA_ARGS__);                                     \
     if (!pt2_try_void.has_value()) return std::move(pt2_try_void).error(); \
   } while (false)
 

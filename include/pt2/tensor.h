@@ -1,5 +1,5 @@
-// A strided view of shared bytes: what a payload of a file is, and what operators compute with. Copying a Tensor
-// copies the view, not the bytes; views of one storage alias, as in PyTorch.
+// A strided view of shared bytes: what a payload of a file is, and what operators compute with.
+// Copying a Tensor copies the view, not the bytes; views of one storage alias, as in PyTorch.
 #pragma once
 
 #include <cstddef>
@@ -22,8 +22,10 @@ class Storage {
  public:
   // Zero-filled heap memory, 64-byte aligned.
   static std::shared_ptr<Storage> allocate(size_t bytes);
-  // Borrows `bytes`; `owner` is kept alive as long as the storage. Read-only storages are copied before a write.
-  static std::shared_ptr<Storage> borrow(std::span<std::byte> bytes, std::shared_ptr<const void> owner);
+  // Borrows `bytes`; `owner` is kept alive as long as the storage. Read-only storages are copied
+  // before a write.
+  static std::shared_ptr<Storage> borrow(std::span<std::byte> bytes,
+                                         std::shared_ptr<const void> owner);
   static std::shared_ptr<Storage> borrow_read_only(std::span<const std::byte> bytes,
                                                    std::shared_ptr<const void> owner);
   Storage(const Storage&) = delete;
@@ -50,14 +52,16 @@ class Tensor {
  public:
   // No tensor: no storage, dtype float32, sizes {0}. `defined()` tells.
   Tensor() = default;
-  // Contiguous (row-major), zero-filled. Sizes must not be negative and must not overflow (PT2_CHECK).
+  // Contiguous (row-major), zero-filled. Sizes must not be negative and must not overflow
+  // (PT2_CHECK).
   static Tensor zeros(Dtype dtype, Sizes sizes);
   // As zeros, with the given strides; the storage is as large as the strides reach.
   static Tensor zeros_strided(Dtype dtype, Sizes sizes, Sizes strides);
-  // A view of an existing storage. Error `invalid` when sizes are negative, the element count overflows, or the
-  // elements reach outside the storage. Strides and offset count elements; strides may be 0 but not negative.
-  static Result<Tensor> view_of(std::shared_ptr<Storage> storage, Dtype dtype, Sizes sizes, Sizes strides,
-                                int64_t storage_offset);
+  // A view of an existing storage. Error `invalid` when sizes are negative, the element count
+  // overflows, or the elements reach outside the storage. Strides and offset count elements;
+  // strides may be 0 but not negative.
+  static Result<Tensor> view_of(std::shared_ptr<Storage> storage, Dtype dtype, Sizes sizes,
+                                Sizes strides, int64_t storage_offset);
   // Copies `values` into a new contiguous tensor; the element size must be the dtype's.
   template <class T>
   static Tensor from(Dtype dtype, Sizes sizes, std::span<const T> values);
@@ -78,11 +82,19 @@ class Tensor {
 
   // The first element. Rows lie `stride` elements apart; only contiguous tensors are one block.
   template <class T>
-  T* data() { return reinterpret_cast<T*>(raw_data()); }
+  T* data() {
+    return reinterpret_cast<T*>(raw_data());
+  }
   template <class T>
-  const T* data() const { return reinterpret_cast<const T*>(raw_data()); }
-  std::byte* raw_data() { return storage_ ? storage_->data() + offset_ * dtype_size(dtype_) : nullptr; }
-  const std::byte* raw_data() const { return storage_ ? storage_->data() + offset_ * dtype_size(dtype_) : nullptr; }
+  const T* data() const {
+    return reinterpret_cast<const T*>(raw_data());
+  }
+  std::byte* raw_data() {
+    return storage_ ? storage_->data() + offset_ * dtype_size(dtype_) : nullptr;
+  }
+  const std::byte* raw_data() const {
+    return storage_ ? storage_->data() + offset_ * dtype_size(dtype_) : nullptr;
+  }
   // The elements of a contiguous tensor (PT2_CHECK), e.g. `logits.as<float>()`.
   template <class T>
   std::span<const T> as() const {
@@ -123,7 +135,8 @@ template <class T>
 Tensor Tensor::from(Dtype dtype, Sizes sizes, std::span<const T> values) {
   Tensor tensor = zeros(dtype, std::move(sizes));
   tensor.check_as(sizeof(T));
-  for (size_t i = 0; i < values.size() && i < static_cast<size_t>(tensor.numel()); ++i) tensor.data<T>()[i] = values[i];
+  for (size_t i = 0; i < values.size() && i < static_cast<size_t>(tensor.numel()); ++i)
+    tensor.data<T>()[i] = values[i];
   return tensor;
 }
 

@@ -1,4 +1,5 @@
-// PT2_CHECK: our own invariants. A failure is a bug of this library, so it stops the process, in release builds too.
+// PT2_CHECK: our own invariants. A failure is a bug of this library, so it stops the process, in
+// release builds too.
 #pragma once
 
 namespace pt2 {

@@ -62,8 +62,8 @@ void Diagnostics::append(Diagnostics other) {
 bool Diagnostics::has_errors() const { return count(Severity::error) > 0; }
 
 size_t Diagnostics::count(Severity severity) const {
-  return static_cast<size_t>(
-      std::ranges::count_if(items_, [&](const Diagnostic& item) { return item.severity() == severity; }));
+  return static_cast<size_t>(std::ranges::count_if(
+      items_, [&](const Diagnostic& item) { return item.severity() == severity; }));
 }
 
 }  // namespace pt2

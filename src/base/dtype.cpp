@@ -8,9 +8,9 @@ constexpr std::string_view without_underscore(std::string_view name) {
 }
 
 constexpr DtypeInfo kDtypes[] = {
-#define PT2_DTYPE(name, short_name, schema_number, size, category, safetensors, numpy)                       \
-  {Dtype::name, without_underscore(#name), #short_name, schema_number, size, DtypeCategory::category, safetensors, \
-   numpy},
+#define PT2_DTYPE(name, short_name, schema_number, size, category, safetensors, numpy) \
+  {Dtype::name, without_underscore(#name), #short_name, schema_number,                 \
+   size,        DtypeCategory::category,   safetensors, numpy},
 #include "pt2/dtype.def"
 };
 

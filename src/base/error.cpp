@@ -22,7 +22,9 @@ constexpr CodeInfo kCodes[] = {
 }  // namespace
 
 std::string_view error_code_name(ErrorCode code) { return kCodes[static_cast<size_t>(code)].name; }
-std::string_view error_code_meaning(ErrorCode code) { return kCodes[static_cast<size_t>(code)].meaning; }
+std::string_view error_code_meaning(ErrorCode code) {
+  return kCodes[static_cast<size_t>(code)].meaning;
+}
 int exit_code(ErrorCode code) { return kCodes[static_cast<size_t>(code)].exit_code; }
 
 std::string Error::text() const { return where.empty() ? message : where + ": " + message; }
@@ -33,8 +35,9 @@ Error at(Error error, std::string_view step) {
 }
 
 void check_failed(const char* condition, const char* file, int line) {
-  std::fprintf(stderr, "pt2: internal error: %s (%s:%d); please report it with the file that caused it\n", condition,
-               file, line);
+  std::fprintf(stderr,
+               "pt2: internal error: %s (%s:%d); please report it with the file that caused it\n",
+               condition, file, line);
   std::abort();
 }
 

@@ -13,13 +13,15 @@ namespace {
 
 constexpr size_t kAlignment = 64;
 
-// One past the largest element index that sizes and strides reach, from offset 0; nothing on overflow.
+// One past the largest element index that sizes and strides reach, from offset 0; nothing on
+// overflow.
 std::optional<int64_t> extent(std::span<const int64_t> sizes, std::span<const int64_t> strides) {
   int64_t last = 0;
   for (size_t i = 0; i < sizes.size(); ++i) {
     if (sizes[i] == 0) return 0;
     int64_t reach = 0;
-    if (__builtin_mul_overflow(sizes[i] - 1, strides[i], &reach) || __builtin_add_overflow(last, reach, &last))
+    if (__builtin_mul_overflow(sizes[i] - 1, strides[i], &reach) ||
+        __builtin_add_overflow(last, reach, &last))
       return std::nullopt;
   }
   if (__builtin_add_overflow(last, 1, &last)) return std::nullopt;
@@ -27,8 +29,8 @@ std::optional<int64_t> extent(std::span<const int64_t> sizes, std::span<const in
 }
 
 // Copies dimension `dim` and the ones inside it; the innermost contiguous run is one memcpy.
-std::byte* copy_dimension(const std::byte* source, const Sizes& sizes, const Sizes& strides, size_t dim,
-                          size_t element, std::byte* out) {
+std::byte* copy_dimension(const std::byte* source, const Sizes& sizes, const Sizes& strides,
+                          size_t dim, size_t element, std::byte* out) {
   if (dim == sizes.size()) {
     std::memcpy(out, source, element);
     return out + element;
@@ -39,8 +41,9 @@ std::byte* copy_dimension(const std::byte* source, const Sizes& sizes, const Siz
     return out + count * element;
   }
   for (size_t i = 0; i < count; ++i)
-    out = copy_dimension(source + static_cast<int64_t>(i) * strides[dim] * static_cast<int64_t>(element), sizes,
-                         strides, dim + 1, element, out);
+    out = copy_dimension(
+        source + static_cast<int64_t>(i) * strides[dim] * static_cast<int64_t>(element), sizes,
+        strides, dim + 1, element, out);
   return out;
 }
 
@@ -66,17 +69,19 @@ std::shared_ptr<Storage> Storage::allocate(size_t bytes) {
   if (memory == nullptr) throw std::bad_alloc();
   std::memset(memory, 0, rounded);
   std::shared_ptr<const void> owner(memory, [](const void* p) { std::free(const_cast<void*>(p)); });
-  return std::make_shared<Storage>(Private{}, static_cast<std::byte*>(memory), bytes, false, std::move(owner));
+  return std::make_shared<Storage>(Private{}, static_cast<std::byte*>(memory), bytes, false,
+                                   std::move(owner));
 }
 
-std::shared_ptr<Storage> Storage::borrow(std::span<std::byte> bytes, std::shared_ptr<const void> owner) {
+std::shared_ptr<Storage> Storage::borrow(std::span<std::byte> bytes,
+                                         std::shared_ptr<const void> owner) {
   return std::make_shared<Storage>(Private{}, bytes.data(), bytes.size(), false, std::move(owner));
 }
 
 std::shared_ptr<Storage> Storage::borrow_read_only(std::span<const std::byte> bytes,
                                                    std::shared_ptr<const void> owner) {
-  return std::make_shared<Storage>(Private{}, const_cast<std::byte*>(bytes.data()), bytes.size(), true,
-                                   std::move(owner));
+  return std::make_shared<Storage>(Private{}, const_cast<std::byte*>(bytes.data()), bytes.size(),
+                                   true, std::move(owner));
 }
 
 Sizes contiguous_strides(std::span<const int64_t> sizes) {
@@ -94,7 +99,8 @@ std::optional<int64_t> checked_numel(std::span<const int64_t> sizes) {
   // Overflow must be found even when another size is 0: strides are products too.
   int64_t bound = 1;
   for (int64_t size : sizes) {
-    if (size < 0 || __builtin_mul_overflow(bound, std::max<int64_t>(size, 1), &bound)) return std::nullopt;
+    if (size < 0 || __builtin_mul_overflow(bound, std::max<int64_t>(size, 1), &bound))
+      return std::nullopt;
     count *= size;
   }
   return count;
@@ -118,13 +124,14 @@ Tensor Tensor::zeros_strided(Dtype dtype, Sizes sizes, Sizes strides) {
   return tensor;
 }
 
-Result<Tensor> Tensor::view_of(std::shared_ptr<Storage> storage, Dtype dtype, Sizes sizes, Sizes strides,
-                               int64_t storage_offset) {
+Result<Tensor> Tensor::view_of(std::shared_ptr<Storage> storage, Dtype dtype, Sizes sizes,
+                               Sizes strides, int64_t storage_offset) {
   auto invalid = [](std::string text) { return Error{ErrorCode::invalid, std::move(text), ""}; };
   if (sizes.size() != strides.size())
-    return invalid("found " + std::to_string(sizes.size()) + " sizes but " + std::to_string(strides.size()) +
-                   " strides");
-  if (storage_offset < 0) return invalid("negative storage offset " + std::to_string(storage_offset));
+    return invalid("found " + std::to_string(sizes.size()) + " sizes but " +
+                   std::to_string(strides.size()) + " strides");
+  if (storage_offset < 0)
+    return invalid("negative storage offset " + std::to_string(storage_offset));
   for (int64_t size : sizes)
     if (size < 0) return invalid("negative size " + std::to_string(size));
   for (int64_t stride : strides)
@@ -133,7 +140,8 @@ Result<Tensor> Tensor::view_of(std::shared_ptr<Storage> storage, Dtype dtype, Si
   const auto reach = extent(sizes, strides);
   if (!numel || !reach) return invalid("the number of elements exceeds 64 bits");
   // An empty tensor touches nothing, so PyTorch lets its offset point anywhere inside the storage.
-  const auto available = static_cast<int64_t>(storage->size() / static_cast<size_t>(dtype_size(dtype)));
+  const auto available =
+      static_cast<int64_t>(storage->size() / static_cast<size_t>(dtype_size(dtype)));
   int64_t end = 0;
   if (__builtin_add_overflow(storage_offset, *reach, &end) || (*numel > 0 && end > available))
     return invalid("the tensor reaches element " + std::to_string(end) + " of a storage of " +
@@ -182,8 +190,8 @@ void copy_to_contiguous(const Tensor& source, std::byte* out) {
     std::memcpy(out, source.raw_data(), static_cast<size_t>(source.nbytes()));
     return;
   }
-  copy_dimension(source.raw_data(), source.sizes(), source.strides(), 0, static_cast<size_t>(dtype_size(source.dtype())),
-                 out);
+  copy_dimension(source.raw_data(), source.sizes(), source.strides(), 0,
+                 static_cast<size_t>(dtype_size(source.dtype())), out);
 }
 
 Tensor Tensor::contiguous() const {

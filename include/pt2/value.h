@@ -1,0 +1,94 @@
+// Values that flow between operators: tensors, numbers, text, the small enums of the format, and
+// lists of these.
+#pragma once
+
+#include <complex>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "pt2/tensor.h"
+
+namespace pt2 {
+
+// Numbers as in the export schema, not c10's.
+enum class MemoryFormat : uint8_t {
+  unknown = 0,
+  contiguous = 1,
+  channels_last = 2,
+  channels_last_3d = 3,
+  preserve = 4
+};
+enum class Layout : uint8_t {
+  unknown = 0,
+  sparse_coo = 1,
+  sparse_csr = 2,
+  sparse_csc = 3,
+  sparse_bsr = 4,
+  sparse_bsc = 5,
+  mkldnn = 6,
+  strided = 7
+};
+
+struct Device {
+  std::string type = "cpu";
+  std::optional<int64_t> index;
+  bool operator==(const Device&) const = default;
+};
+
+// A Python number given to an operator. Its kind matters: an int never turns an integer tensor into
+// a float one.
+class Scalar {
+ public:
+  Scalar(bool value) : data_(value) {}
+  Scalar(int value) : data_(int64_t{value}) {}
+  Scalar(int64_t value) : data_(value) {}
+  Scalar(double value) : data_(value) {}
+  Scalar(std::complex<double> value) : data_(value) {}
+
+  DtypeCategory category() const { return static_cast<DtypeCategory>(data_.index()); }
+  bool is_integral() const { return data_.index() <= 1; }
+  // Conversions follow C++; a complex number gives its real part, a float is truncated towards
+  // zero.
+  double to_double() const;
+  int64_t to_int() const;
+  bool to_bool() const;
+  std::complex<double> to_complex() const;
+  bool operator==(const Scalar&) const = default;
+
+ private:
+  std::variant<bool, int64_t, double, std::complex<double>> data_;
+};
+
+// One argument or result of an operator. `none` is std::monostate.
+struct Value {
+  using List = std::vector<Value>;
+  using Data = std::variant<std::monostate, Tensor, int64_t, double, bool, std::complex<double>,
+                            std::string, Dtype, MemoryFormat, Layout, Device, List>;
+  Data data;
+
+  Value() = default;
+  template <class T>
+  requires std::constructible_from<Data, T> Value(T value) : data(std::move(value)) {}
+
+  bool is_none() const { return data.index() == 0; }
+  template <class T>
+  bool is() const {
+    return std::holds_alternative<T>(data);
+  }
+  // nullptr when it is something else.
+  template <class T>
+  const T* get_if() const {
+    return std::get_if<T>(&data);
+  }
+  template <class T>
+  T* get_if() {
+    return std::get_if<T>(&data);
+  }
+  // "f32[2, 3]", "int 3", "list of 2".
+  std::string type_text() const;
+};
+
+}  // namespace pt2

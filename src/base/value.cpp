@@ -1,0 +1,61 @@
+#include "pt2/value.h"
+
+#include <cmath>
+
+namespace pt2 {
+namespace {
+
+template <class T>
+T convert(const std::variant<bool, int64_t, double, std::complex<double>>& data) {
+  return std::visit(
+      []<class V>(V value) -> T {
+        if constexpr (std::is_same_v<V, std::complex<double>>)
+          return static_cast<T>(value.real());
+        else
+          return static_cast<T>(value);
+      },
+      data);
+}
+
+}  // namespace
+
+double Scalar::to_double() const { return convert<double>(data_); }
+
+int64_t Scalar::to_int() const {
+  // Out of range is undefined in C++; x86 gives the smallest integer, which is what PyTorch shows
+  // there.
+  if (data_.index() >= 2) {
+    const double value = convert<double>(data_);
+    return value >= -0x1p63 && value < 0x1p63 ? static_cast<int64_t>(value) : INT64_MIN;
+  }
+  return convert<int64_t>(data_);
+}
+
+bool Scalar::to_bool() const { return to_complex() != std::complex<double>(0); }
+
+std::complex<double> Scalar::to_complex() const {
+  if (const auto* value = std::get_if<std::complex<double>>(&data_)) return *value;
+  return convert<double>(data_);
+}
+
+std::string Value::type_text() const {
+  struct Describe {
+    std::string operator()(std::monostate) const { return "none"; }
+    std::string operator()(const Tensor& tensor) const { return tensor.type_text(); }
+    std::string operator()(int64_t value) const { return "int " + std::to_string(value); }
+    std::string operator()(double value) const { return "float " + std::to_string(value); }
+    std::string operator()(bool value) const { return value ? "bool true" : "bool false"; }
+    std::string operator()(std::complex<double>) const { return "complex"; }
+    std::string operator()(const std::string& text) const { return "string '" + text + "'"; }
+    std::string operator()(Dtype dtype) const { return "dtype " + std::string(dtype_name(dtype)); }
+    std::string operator()(MemoryFormat) const { return "memory format"; }
+    std::string operator()(Layout) const { return "layout"; }
+    std::string operator()(const Device& device) const { return "device " + device.type; }
+    std::string operator()(const List& list) const {
+      return "list of " + std::to_string(list.size());
+    }
+  };
+  return std::visit(Describe{}, data);
+}
+
+}  // namespace pt2

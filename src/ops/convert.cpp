@@ -1,0 +1,325 @@
+#include "ops/convert.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+
+namespace pt2::ops {
+namespace {
+
+// A float of 8 bits: where its exponent begins, its bias, and which codes are not numbers
+// (c10/util/Float8_*.h).
+struct Float8Format {
+  int mantissa_bits;
+  int bias;
+  bool has_infinity;   // e5m2 alone
+  bool unsigned_zero;  // fnuz: 0x80 is the only NaN and there is no -0
+};
+constexpr Float8Format kE4m3fn{3, 7, false, false};
+constexpr Float8Format kE5m2{2, 15, true, false};
+constexpr Float8Format kE4m3fnuz{3, 8, false, true};
+constexpr Float8Format kE5m2fnuz{2, 16, false, true};
+
+float float8_to_float(uint8_t code, const Float8Format& format) {
+  const int exponent_bits = 7 - format.mantissa_bits;
+  const int exponent = (code & 0x7f) >> format.mantissa_bits;
+  const int mantissa = code & ((1 << format.mantissa_bits) - 1);
+  const float sign = code & 0x80 ? -1.0f : 1.0f;
+  const int top = (1 << exponent_bits) - 1;
+  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+  if (format.unsigned_zero) {
+    if (code == 0x80) return kNan;
+  } else if (format.has_infinity) {
+    if (exponent == top) return mantissa ? kNan : sign * std::numeric_limits<float>::infinity();
+  } else if ((code & 0x7f) == 0x7f) {
+    return kNan;
+  }
+  if (exponent == 0)
+    return sign * std::ldexp(static_cast<float>(mantissa), 1 - format.bias - format.mantissa_bits);
+  return sign * std::ldexp(static_cast<float>(mantissa | (1 << format.mantissa_bits)),
+                           exponent - format.bias - format.mantissa_bits);
+}
+
+uint8_t float8_nan(const Float8Format& format, bool negative) {
+  if (format.unsigned_zero) return 0x80;
+  return static_cast<uint8_t>(0x7f | (negative ? 0x80 : 0));
+}
+
+// Round to nearest even; beyond the largest number e5m2 gives infinity and the other kinds NaN, as
+// in c10.
+uint8_t float_to_float8(float value, const Float8Format& format) {
+  const bool negative = std::signbit(value);
+  const auto sign = static_cast<uint8_t>(negative ? 0x80 : 0);
+  if (std::isnan(value)) return float8_nan(format, negative);
+  const float magnitude = std::fabs(value);
+  int exponent = 0;
+  if (magnitude > 0 && std::isfinite(magnitude)) exponent = std::ilogb(magnitude);
+  const int smallest = 1 - format.bias;
+  exponent = std::max(exponent, smallest);
+  // In units of the last mantissa bit at this exponent; nearbyint rounds half to even.
+  float units = std::isfinite(magnitude)
+                    ? std::nearbyint(std::ldexp(magnitude, format.mantissa_bits - exponent))
+                    : 0;
+  if (units >= static_cast<float>(2 << format.mantissa_bits)) {
+    units /= 2;
+    ++exponent;
+  }
+  int code = 0;
+  if (units >= static_cast<float>(1 << format.mantissa_bits))
+    code = ((exponent + format.bias) << format.mantissa_bits) + static_cast<int>(units) -
+           (1 << format.mantissa_bits);
+  else
+    code = static_cast<int>(units);
+  const int largest = format.has_infinity ? 0x7b : (format.unsigned_zero ? 0x7f : 0x7e);
+  if (!std::isfinite(magnitude) || code > largest)
+    return format.has_infinity ? static_cast<uint8_t>(0x7c | sign) : float8_nan(format, negative);
+  if (code == 0 && format.unsigned_zero) return 0;
+  return static_cast<uint8_t>(code | sign);
+}
+
+// A power of two without sign or zero; 0xff is NaN.
+float e8m0_to_float(uint8_t code) {
+  return code == 0xff ? std::numeric_limits<float>::quiet_NaN() : std::ldexp(1.0f, code - 127);
+}
+uint8_t float_to_e8m0(float value) {
+  if (!std::isfinite(value)) return 0xff;
+  const auto bits = __builtin_bit_cast(uint32_t, value);
+  auto exponent = (bits >> 23) & 0xff;
+  // Guard, round and sticky bits of the mantissa, as c10/util/Float8_e8m0fnu.h rounds.
+  const bool guard = bits & 0x400000;
+  const bool rest = bits & 0x3fffff;
+  if (exponent < 0xfe && guard && (rest || exponent > 0)) ++exponent;
+  return static_cast<uint8_t>(exponent);
+}
+
+template <class To, class From>
+To convert(From value) {
+  if constexpr (std::is_same_v<To, bool>) {
+    return value != From(0);
+  } else if constexpr (std::is_same_v<From, Complex>) {
+    if constexpr (std::is_same_v<To, Complex>)
+      return value;
+    else
+      return convert<To>(value.real());
+  } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
+    // Undefined in C++ when out of range; x86 converts through int64 and gives its smallest value.
+    if constexpr (std::is_same_v<To, uint64_t>) {
+      if (value >= static_cast<From>(0x1p63) && value < static_cast<From>(0x1p64))
+        return static_cast<uint64_t>(value);
+    }
+    const bool fits = value >= static_cast<From>(-0x1p63) && value < static_cast<From>(0x1p63);
+    return static_cast<To>(fits ? static_cast<int64_t>(value)
+                                : std::numeric_limits<int64_t>::min());
+  } else {
+    return static_cast<To>(value);
+  }
+}
+
+// The in-memory form of each dtype and its conversion to and from a plain C++ number.
+template <class T>
+struct Plain {
+  using Stored = T;
+  static T load(T stored) { return stored; }
+  template <class C>
+  static T store(C value) {
+    return convert<T>(value);
+  }
+};
+template <float (*Load)(uint16_t), uint16_t (*Store)(float)>
+struct Short {
+  using Stored = uint16_t;
+  static float load(uint16_t stored) { return Load(stored); }
+  template <class C>
+  static uint16_t store(C value) {
+    return Store(convert<float>(value));
+  }
+};
+template <const Float8Format& F>
+struct Float8 {
+  using Stored = uint8_t;
+  static float load(uint8_t stored) { return float8_to_float(stored, F); }
+  template <class C>
+  static uint8_t store(C value) {
+    return float_to_float8(convert<float>(value), F);
+  }
+};
+struct E8m0 {
+  using Stored = uint8_t;
+  static float load(uint8_t stored) { return e8m0_to_float(stored); }
+  template <class C>
+  static uint8_t store(C value) {
+    return float_to_e8m0(convert<float>(value));
+  }
+};
+struct Boolean {
+  using Stored = uint8_t;
+  // Any byte but 0 counts as true: a file may hold others.
+  static int64_t load(uint8_t stored) { return stored != 0; }
+  template <class C>
+  static uint8_t store(C value) {
+    return convert<bool>(value);
+  }
+};
+template <class T>
+struct ComplexOf {
+  struct Stored {
+    T real, imag;
+  };
+  static Complex load(Stored stored) {
+    return {static_cast<double>(stored.real), static_cast<double>(stored.imag)};
+  }
+  template <class C>
+  static Stored store(C value) {
+    if constexpr (std::is_same_v<C, Complex>)
+      return {static_cast<T>(value.real()), static_cast<T>(value.imag())};
+    else
+      return {static_cast<T>(value), T(0)};
+  }
+};
+struct ComplexHalf {
+  struct Stored {
+    uint16_t real, imag;
+  };
+  static Complex load(Stored stored) {
+    return {half_to_float(stored.real), half_to_float(stored.imag)};
+  }
+  template <class C>
+  static Stored store(C value) {
+    if constexpr (std::is_same_v<C, Complex>)
+      return {float_to_half(static_cast<float>(value.real())),
+              float_to_half(static_cast<float>(value.imag()))};
+    else
+      return {float_to_half(static_cast<float>(value)), 0};
+  }
+};
+
+template <class F>
+void with_format(Dtype dtype, F&& function) {
+  switch (dtype) {
+    case Dtype::uint8:
+      return function(Plain<uint8_t>{});
+    case Dtype::int8:
+      return function(Plain<int8_t>{});
+    case Dtype::int16:
+      return function(Plain<int16_t>{});
+    case Dtype::int32:
+      return function(Plain<int32_t>{});
+    case Dtype::int64:
+      return function(Plain<int64_t>{});
+    case Dtype::uint16:
+      return function(Plain<uint16_t>{});
+    case Dtype::uint32:
+      return function(Plain<uint32_t>{});
+    case Dtype::uint64:
+      return function(Plain<uint64_t>{});
+    case Dtype::float16:
+      return function(Short<half_to_float, float_to_half>{});
+    case Dtype::bfloat16:
+      return function(Short<bfloat16_to_float, float_to_bfloat16>{});
+    case Dtype::float32:
+      return function(Plain<float>{});
+    case Dtype::float64:
+      return function(Plain<double>{});
+    case Dtype::complex32:
+      return function(ComplexHalf{});
+    case Dtype::complex64:
+      return function(ComplexOf<float>{});
+    case Dtype::complex128:
+      return function(ComplexOf<double>{});
+    case Dtype::bool_:
+      return function(Boolean{});
+    case Dtype::float8_e4m3fn:
+      return function(Float8<kE4m3fn>{});
+    case Dtype::float8_e5m2:
+      return function(Float8<kE5m2>{});
+    case Dtype::float8_e4m3fnuz:
+      return function(Float8<kE4m3fnuz>{});
+    case Dtype::float8_e5m2fnuz:
+      return function(Float8<kE5m2fnuz>{});
+    case Dtype::float8_e8m0fnu:
+      return function(E8m0{});
+  }
+}
+
+}  // namespace
+
+float half_to_float(uint16_t bits) {
+  const uint32_t sign = static_cast<uint32_t>(bits & 0x8000) << 16;
+  const uint32_t exponent = (bits >> 10) & 0x1f;
+  const uint32_t mantissa = bits & 0x3ff;
+  if (exponent == 0x1f) return __builtin_bit_cast(float, sign | 0x7f800000 | (mantissa << 13));
+  if (exponent == 0) {
+    const float value = static_cast<float>(mantissa) * 0x1p-24f;
+    return sign ? -value : value;
+  }
+  return __builtin_bit_cast(float, sign | ((exponent + 112) << 23) | (mantissa << 13));
+}
+
+uint16_t float_to_half(float value) {
+  const auto bits = __builtin_bit_cast(uint32_t, value);
+  const auto sign = static_cast<uint16_t>((bits >> 16) & 0x8000);
+  const uint32_t magnitude = bits & 0x7fffffff;
+  if (magnitude > 0x7f800000) return static_cast<uint16_t>(sign | 0x7e00);
+  // 65520 is the first number that rounds to infinity.
+  if (magnitude >= 0x477ff000) return static_cast<uint16_t>(sign | 0x7c00);
+  if (magnitude < 0x38800000) {
+    // Subnormal: the units of 2^-24, rounded half to even by the float addition itself.
+    const float units = std::nearbyint(__builtin_bit_cast(float, magnitude) * 0x1p24f);
+    return static_cast<uint16_t>(sign | static_cast<uint16_t>(units));
+  }
+  const uint32_t rounded = magnitude + 0xfff + ((magnitude >> 13) & 1);
+  return static_cast<uint16_t>(sign | ((rounded - 0x38000000) >> 13));
+}
+
+uint16_t float_to_bfloat16(float value) {
+  const auto bits = __builtin_bit_cast(uint32_t, value);
+  if (std::isnan(value)) return 0x7fc0;
+  return static_cast<uint16_t>((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
+}
+
+template <class C>
+void load_elements(const std::byte* source, int64_t stride, Dtype dtype, int64_t count, C* out) {
+  with_format(dtype, [&]<class Format>(Format) {
+    using Stored = typename Format::Stored;
+    const int64_t step = stride * static_cast<int64_t>(sizeof(Stored));
+    for (int64_t i = 0; i < count; ++i) {
+      Stored stored;
+      std::memcpy(&stored, source + i * step, sizeof stored);
+      out[i] = convert<C>(Format::load(stored));
+    }
+  });
+}
+
+template <class C>
+void store_elements(const C* source, int64_t count, Dtype dtype, int64_t stride, std::byte* out) {
+  with_format(dtype, [&]<class Format>(Format) {
+    using Stored = typename Format::Stored;
+    const int64_t step = stride * static_cast<int64_t>(sizeof(Stored));
+    for (int64_t i = 0; i < count; ++i) {
+      const Stored stored = Format::store(source[i]);
+      std::memcpy(out + i * step, &stored, sizeof stored);
+    }
+  });
+}
+
+template <class C>
+void round_elements(Dtype dtype, int64_t count, C* values) {
+  with_format(dtype, [&]<class Format>(Format) {
+    for (int64_t i = 0; i < count; ++i)
+      values[i] = convert<C>(Format::load(Format::store(values[i])));
+  });
+}
+
+#define PT2_INSTANTIATE(C)                                                        \
+  template void load_elements<C>(const std::byte*, int64_t, Dtype, int64_t, C*);  \
+  template void store_elements<C>(const C*, int64_t, Dtype, int64_t, std::byte*); \
+  template void round_elements<C>(Dtype, int64_t, C*);
+PT2_INSTANTIATE(float)
+PT2_INSTANTIATE(double)
+PT2_INSTANTIATE(int64_t)
+PT2_INSTANTIATE(Complex)
+#undef PT2_INSTANTIATE
+
+}  // namespace pt2::ops

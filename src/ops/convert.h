@@ -1,0 +1,35 @@
+// Elements in and out of the four types that kernels compute in: float, double, int64_t,
+// std::complex<double> (and std::complex<float> never: complex64 is computed wide and rounded once
+// on the way out).
+#pragma once
+
+#include <complex>
+#include <cstddef>
+#include <cstdint>
+
+#include "pt2/dtype.h"
+
+namespace pt2::ops {
+
+using Complex = std::complex<double>;
+
+// Reads `count` elements that lie `stride` elements apart (0 repeats one, negative runs backwards).
+// C is one of float, double, int64_t, Complex. uint64 above 2^63 wraps in int64_t.
+template <class C>
+void load_elements(const std::byte* source, int64_t stride, Dtype dtype, int64_t count, C* out);
+// Writes with PyTorch's conversion: floats round to nearest even, integers keep their low bits,
+// bool is "not zero", float to integer truncates, complex to real drops the imaginary part.
+template <class C>
+void store_elements(const C* source, int64_t count, Dtype dtype, int64_t stride, std::byte* out);
+// Replaces values by what a store to `dtype` and a load from it would give.
+template <class C>
+void round_elements(Dtype dtype, int64_t count, C* values);
+
+float half_to_float(uint16_t bits);
+uint16_t float_to_half(float value);
+inline float bfloat16_to_float(uint16_t bits) {
+  return __builtin_bit_cast(float, static_cast<uint32_t>(bits) << 16);
+}
+uint16_t float_to_bfloat16(float value);
+
+}  // namespace pt2::ops

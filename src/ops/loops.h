@@ -1,0 +1,127 @@
+// Elementwise loops over strided, broadcast operands. Elements are loaded into short buffers of one
+// of four compute types, the scalar function runs over the buffers, and the results are stored: a
+// function is compiled four times at most, not once per dtype.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <span>
+
+#include "ops/convert.h"
+#include "ops/meta.h"
+
+namespace pt2::ops {
+
+constexpr int64_t kChunk = 512;
+
+// Which C++ type computes for a dtype; integers and bool share int64_t, all small floats share
+// float.
+enum class ComputeType : uint8_t { integer, single, twice, complex };
+ComputeType compute_type(Dtype dtype);
+
+// Calls function.template operator()<C>() with the compute type of `dtype`.
+template <class F>
+auto with_compute_type(Dtype dtype, F&& function) {
+  switch (compute_type(dtype)) {
+    case ComputeType::integer:
+      return function.template operator()<int64_t>();
+    case ComputeType::single:
+      return function.template operator()<float>();
+    case ComputeType::twice:
+      return function.template operator()<double>();
+    case ComputeType::complex:
+      return function.template operator()<Complex>();
+  }
+  __builtin_unreachable();
+}
+// The same for functions that have no complex meaning; their rules refuse complex tensors first.
+template <class F>
+auto with_real_compute_type(Dtype dtype, F&& function) {
+  switch (compute_type(dtype)) {
+    case ComputeType::integer:
+      return function.template operator()<int64_t>();
+    case ComputeType::single:
+      return function.template operator()<float>();
+    default:
+      return function.template operator()<double>();
+  }
+}
+template <class F>
+auto with_float_compute_type(Dtype dtype, F&& function) {
+  return compute_type(dtype) == ComputeType::single ? function.template operator()<float>()
+                                                    : function.template operator()<double>();
+}
+
+// Walks tensors of equal sizes (see broadcast_to) together, chunk by chunk along the innermost
+// dimension after merging the dimensions that all of them walk through evenly.
+class StridedWalk {
+ public:
+  static constexpr size_t kMaxOperands = 8;
+  // All views must have the same sizes; operand 0 is usually the output.
+  explicit StridedWalk(std::span<const Tensor* const> views);
+  // Calls visit(pointers, count): pointers[k] is the first element of operand k's run, whose
+  // elements lie inner_stride(k) apart; count <= chunk.
+  template <class Visit>
+  void run(Visit&& visit, int64_t chunk = kChunk) const {
+    if (numel_ == 0) return;
+    std::array<const std::byte*, kMaxOperands> row = base_;
+    std::vector<int64_t> index(outer_sizes_.size(), 0);
+    for (;;) {
+      for (int64_t begin = 0; begin < inner_size_; begin += chunk) {
+        std::array<const std::byte*, kMaxOperands> pointers = row;
+        for (size_t k = 0; k < count_; ++k) pointers[k] += begin * inner_bytes_[k];
+        visit(pointers, std::min(chunk, inner_size_ - begin));
+      }
+      if (!advance(index, row)) return;
+    }
+  }
+  int64_t inner_stride(size_t operand) const { return inner_strides_[operand]; }
+
+ private:
+  bool advance(std::vector<int64_t>& index, std::array<const std::byte*, kMaxOperands>& row) const;
+
+  size_t count_;
+  int64_t numel_ = 0;
+  int64_t inner_size_ = 1;
+  std::array<const std::byte*, kMaxOperands> base_{};
+  std::array<int64_t, kMaxOperands> inner_strides_{};
+  std::array<int64_t, kMaxOperands> inner_bytes_{};
+  std::vector<int64_t> outer_sizes_;
+  std::vector<std::array<int64_t, kMaxOperands>> outer_bytes_;
+};
+
+// out[i] = function(in[i]...), everything computed in C. `common` is the dtype that operands are
+// converted to before computing, as TensorIterator does; the result is rounded once, to out's
+// dtype. Operands are broadcast to out.
+template <class C, class F, class... In>
+void elementwise(Tensor& out, Dtype common, F&& function, const In&... in) {
+  constexpr size_t kInputs = sizeof...(In);
+  std::array<Tensor, kInputs> views{broadcast_to(in, out.sizes())...};
+  std::array<const Tensor*, kInputs + 1> operands{&out};
+  for (size_t k = 0; k < kInputs; ++k) operands[k + 1] = &views[k];
+  const StridedWalk walk(operands);
+  C buffers[kInputs + 1][kChunk];
+  walk.run([&](const auto& pointers, int64_t count) {
+    for (size_t k = 0; k < kInputs; ++k) {
+      load_elements<C>(pointers[k + 1], walk.inner_stride(k + 1), views[k].dtype(), count,
+                       buffers[k + 1]);
+      if (views[k].dtype() != common) round_elements<C>(common, count, buffers[k + 1]);
+    }
+    [&]<size_t... K>(std::index_sequence<K...>) {
+      for (int64_t i = 0; i < count; ++i)
+        buffers[0][i] = static_cast<C>(function(buffers[K + 1][i]...));
+    }
+    (std::make_index_sequence<kInputs>{});
+    store_elements<C>(buffers[0], count, out.dtype(), walk.inner_stride(0),
+                      const_cast<std::byte*>(pointers[0]));
+  });
+}
+
+// A Python number as a 0-dim tensor, for the operators that take either.
+Tensor scalar_tensor(const Scalar& scalar, Dtype dtype);
+// out = source, converted; sizes broadcast.
+void copy_elements(Tensor& out, const Tensor& source);
+// Every element of `out` becomes `value`, converted.
+void fill_elements(Tensor& out, const Scalar& value);
+
+}  // namespace pt2::ops

@@ -1,0 +1,224 @@
+#include "ops/meta.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/check.h"
+#include "pt2/limits.h"
+
+namespace pt2::ops {
+namespace {
+
+// How far a float dtype is "above" another of its category; equal steps that differ promote to
+// float32.
+int float_rank(Dtype dtype) {
+  switch (dtype_size(dtype)) {
+    case 1:
+      return 0;
+    case 2:
+      return 1;
+    case 4:
+      return 2;
+    default:
+      return 3;
+  }
+}
+
+bool is_unsigned(Dtype dtype) {
+  return dtype == Dtype::uint8 || dtype == Dtype::uint16 || dtype == Dtype::uint32 ||
+         dtype == Dtype::uint64;
+}
+
+Dtype promote_integers(Dtype a, Dtype b) {
+  if (is_unsigned(a) == is_unsigned(b)) return dtype_size(a) >= dtype_size(b) ? a : b;
+  const Dtype signed_type = is_unsigned(a) ? b : a;
+  const Dtype unsigned_type = is_unsigned(a) ? a : b;
+  if (dtype_size(signed_type) > dtype_size(unsigned_type)) return signed_type;
+  switch (unsigned_type) {
+    case Dtype::uint8:
+      return Dtype::int16;
+    case Dtype::uint16:
+      return Dtype::int32;
+    default:
+      return Dtype::int64;
+  }
+}
+
+Dtype promote_floats(Dtype a, Dtype b) {
+  if (float_rank(a) != float_rank(b)) return float_rank(a) > float_rank(b) ? a : b;
+  // float16 with bfloat16, or two different float8 kinds.
+  return Dtype::float32;
+}
+
+Dtype complex_of(Dtype real) {
+  switch (real) {
+    case Dtype::float64:
+      return Dtype::complex128;
+    case Dtype::float16:
+      return Dtype::complex32;
+    default:
+      return Dtype::complex64;
+  }
+}
+
+Dtype default_dtype(DtypeCategory category) {
+  switch (category) {
+    case DtypeCategory::boolean:
+      return Dtype::bool_;
+    case DtypeCategory::integer:
+      return Dtype::int64;
+    case DtypeCategory::floating:
+      return Dtype::float32;
+    case DtypeCategory::complex:
+      return Dtype::complex64;
+  }
+  return Dtype::float32;
+}
+
+void merge(std::optional<Dtype>& slot, Dtype dtype) {
+  slot = slot ? promote_types(*slot, dtype) : dtype;
+}
+
+}  // namespace
+
+Error operator_error(std::string message) { return {ErrorCode::invalid, std::move(message), ""}; }
+
+Result<Tensor> allocate(const Meta& meta) {
+  const auto numel = checked_numel(meta.sizes);
+  if (!numel || *numel > static_cast<int64_t>(Limits{}.max_tensor_bytes) / dtype_size(meta.dtype))
+    return Error{ErrorCode::limit,
+                 "a tensor of sizes " + sizes_text(meta.sizes) + " exceeds max_tensor_bytes", ""};
+  if (meta.strides.empty()) return Tensor::zeros(meta.dtype, meta.sizes);
+  return Tensor::zeros_strided(meta.dtype, meta.sizes, meta.strides);
+}
+
+std::string sizes_text(std::span<const int64_t> sizes) {
+  std::string out = "[";
+  for (size_t i = 0; i < sizes.size(); ++i) out += (i ? ", " : "") + std::to_string(sizes[i]);
+  return out + "]";
+}
+
+Result<int64_t> wrap_dim(int64_t dim, int64_t rank) {
+  const int64_t range = std::max<int64_t>(rank, 1);
+  if (dim < -range || dim >= range)
+    return operator_error("dim " + std::to_string(dim) + " is out of range for rank " +
+                          std::to_string(rank));
+  return dim < 0 ? dim + range : dim;
+}
+
+Result<Sizes> broadcast_sizes(std::span<const Sizes> operands) {
+  size_t rank = 0;
+  for (const Sizes& sizes : operands) rank = std::max(rank, sizes.size());
+  Sizes out(rank, 1);
+  for (const Sizes& sizes : operands) {
+    for (size_t i = 0; i < sizes.size(); ++i) {
+      int64_t& target = out[rank - sizes.size() + i];
+      if (sizes[i] == target || sizes[i] == 1) continue;
+      if (target != 1)
+        return operator_error("sizes " + sizes_text(operands[0]) + " and " + sizes_text(sizes) +
+                              " do not broadcast: found " + std::to_string(sizes[i]) +
+                              ", expected " + std::to_string(target) + " or 1");
+      target = sizes[i];
+    }
+  }
+  return out;
+}
+
+Tensor broadcast_to(const Tensor& tensor, const Sizes& sizes) {
+  PT2_CHECK(tensor.sizes().size() <= sizes.size());
+  Sizes strides(sizes.size(), 0);
+  const size_t lead = sizes.size() - tensor.sizes().size();
+  for (size_t i = 0; i < tensor.sizes().size(); ++i)
+    strides[lead + i] = tensor.sizes()[i] == sizes[lead + i] ? tensor.strides()[i] : 0;
+  return tensor.with_view(sizes, std::move(strides), tensor.storage_offset());
+}
+
+Dtype promote_types(Dtype a, Dtype b) {
+  if (a == b) return a;
+  if (dtype_category(a) > dtype_category(b)) std::swap(a, b);
+  const DtypeCategory low = dtype_category(a);
+  const DtypeCategory high = dtype_category(b);
+  if (high == DtypeCategory::integer)
+    return low == DtypeCategory::boolean ? b : promote_integers(a, b);
+  if (high == DtypeCategory::floating)
+    return low < DtypeCategory::floating ? b : promote_floats(a, b);
+  if (low < DtypeCategory::floating) return b;
+  const Dtype other = low == DtypeCategory::floating ? complex_of(a) : a;
+  return dtype_size(other) >= dtype_size(b) ? other : b;
+}
+
+Promotion& Promotion::add(const Tensor& tensor) {
+  merge(tensor.dim() > 0 ? dimension_result_ : zero_dim_result_, tensor.dtype());
+  return *this;
+}
+
+Promotion& Promotion::add(const Scalar& scalar) {
+  merge(number_result_, default_dtype(scalar.category()));
+  return *this;
+}
+
+Dtype Promotion::result() const {
+  // A lower bucket counts only when its category is higher than what the buckets above it give.
+  auto combine = [](std::optional<Dtype> higher,
+                    std::optional<Dtype> lower) -> std::optional<Dtype> {
+    if (!higher) return lower;
+    if (!lower || dtype_category(*higher) >= dtype_category(*lower)) return higher;
+    return promote_types(*higher, *lower);
+  };
+  const auto out = combine(dimension_result_, combine(zero_dim_result_, number_result_));
+  return out.value_or(Dtype::float32);
+}
+
+namespace {
+
+// -1: dimension a belongs inside b, 1: outside, 0: the operands do not say.
+int compare_dimensions(size_t a, size_t b, const Sizes& sizes, std::span<const Sizes> strides) {
+  for (const Sizes& operand : strides) {
+    const int64_t stride_a = operand[a];
+    const int64_t stride_b = operand[b];
+    if (stride_a == 0 || stride_b == 0) continue;
+    if (stride_a < stride_b) return -1;
+    if (stride_a > stride_b) return 1;
+    if (sizes[a] > sizes[b]) return 1;
+  }
+  return 0;
+}
+
+}  // namespace
+
+Sizes elementwise_strides(const Sizes& sizes, std::span<const Tensor* const> operands) {
+  const size_t rank = sizes.size();
+  bool all_contiguous = true;
+  std::vector<Sizes> strides;
+  for (const Tensor* tensor : operands) {
+    const Tensor view = broadcast_to(*tensor, sizes);
+    all_contiguous = all_contiguous && tensor->is_contiguous() && tensor->sizes() == sizes;
+    strides.push_back(view.strides());
+  }
+  if (all_contiguous || rank < 2) return {};
+  // Insertion sort from the innermost dimension outwards, with ambiguous pairs left in place:
+  // exactly TensorIterator's reorder_dimensions, whose result depends on this order of comparisons.
+  std::vector<size_t> order(rank);
+  for (size_t i = 0; i < rank; ++i) order[i] = rank - 1 - i;
+  for (size_t i = 1; i < rank; ++i) {
+    size_t dim1 = i;
+    for (size_t dim0 = i; dim0-- > 0;) {
+      const int comparison = compare_dimensions(order[dim0], order[dim1], sizes, strides);
+      if (comparison > 0) {
+        std::swap(order[dim0], order[dim1]);
+        dim1 = dim0;
+      } else if (comparison < 0) {
+        break;
+      }
+    }
+  }
+  Sizes out(rank);
+  int64_t next = 1;
+  for (size_t dim : order) {
+    out[dim] = next;
+    next *= std::max<int64_t>(sizes[dim], 1);
+  }
+  return out == contiguous_strides(sizes) ? Sizes{} : out;
+}
+
+}  // namespace pt2::ops

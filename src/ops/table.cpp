@@ -1,0 +1,120 @@
+#include "ops/table.h"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "ops/loops.h"
+
+namespace pt2::ops {
+
+#define PT2_OP_FAMILY(name) std::span<const OpDef> name##_ops();
+#include "ops/families.def"
+
+namespace {
+
+// Rows sorted by their full name, made on first use: a few hundred pointers.
+struct Index {
+  std::vector<std::pair<std::string, const OpDef*>> rows;
+  Index() {
+    for (std::span<const OpDef> family : families())
+      for (const OpDef& def : family) rows.emplace_back(target_of(*def.signature), &def);
+    std::ranges::sort(rows);
+  }
+  const OpDef* find(std::string_view target) const {
+    auto it = std::ranges::lower_bound(rows, target, {},
+                                       [](const auto& row) { return std::string_view(row.first); });
+    return it != rows.end() && it->first == target ? it->second : nullptr;
+  }
+};
+
+const Index& index() {
+  static const Index kIndex;
+  return kIndex;
+}
+
+// "torch.ops.aten.add_.Tensor" without `suffix` at the end of the operator's name; empty when it
+// does not end so.
+std::string without_suffix(std::string_view target, std::string_view suffix) {
+  const size_t dot = target.rfind('.');
+  if (dot == std::string_view::npos || !target.substr(0, dot).ends_with(suffix)) return {};
+  return std::string(target.substr(0, dot - suffix.size())) + std::string(target.substr(dot));
+}
+
+Result<std::vector<Value>> call_in_place(const OpDef& def, Context& context,
+                                         std::span<const Value> arguments) {
+  Tensor self = *arguments[0].get_if<Tensor>();
+  PT2_TRY(std::vector<Value> results, def.compute(context, arguments));
+  const Tensor& result = *results[0].get_if<Tensor>();
+  if (result.sizes() != self.sizes())
+    return operator_error("an in-place result of sizes " + sizes_text(result.sizes()) +
+                          " does not fit self of sizes " + sizes_text(self.sizes()));
+  if (dtype_category(result.dtype()) > dtype_category(self.dtype()) && self.dtype() != Dtype::bool_)
+    return operator_error("an in-place result of dtype " + std::string(dtype_name(result.dtype())) +
+                          " cannot be stored in self of dtype " +
+                          std::string(dtype_name(self.dtype())));
+  copy_elements(self, result);
+  return std::vector<Value>{Value(std::move(self))};
+}
+
+Result<std::vector<Value>> call_copy(const OpDef& def, Context& context,
+                                     std::span<const Value> arguments) {
+  PT2_TRY(std::vector<Value> results, def.compute(context, arguments));
+  for (Value& value : results) {
+    if (auto* tensor = value.get_if<Tensor>()) *tensor = tensor->clone();
+    if (auto* list = value.get_if<Value::List>())
+      for (Value& item : *list)
+        if (auto* tensor = item.get_if<Tensor>()) *tensor = tensor->clone();
+  }
+  return results;
+}
+
+}  // namespace
+
+std::span<const std::span<const OpDef>> families() {
+  static const std::array kFamilies = {
+#define PT2_OP_FAMILY(name) name##_ops(),
+#include "ops/families.def"
+  };
+  return kFamilies;
+}
+
+std::string target_of(const Signature& signature) {
+  const size_t colon = signature.name.find("::");
+  if (colon == std::string_view::npos)
+    return std::string(signature.name) + (signature.overload.empty() ? "" : ".") +
+           std::string(signature.overload);
+  std::string out = "torch.ops.";
+  out += signature.name.substr(0, colon);
+  out += '.';
+  out += signature.name.substr(colon + 2);
+  out += '.';
+  out += signature.overload.empty() ? "default" : signature.overload;
+  return out;
+}
+
+Operator find_operator(std::string_view target) {
+  using Form = Operator::Form;
+  if (const OpDef* def = index().find(target)) return {def, Form::as_written};
+  if (const std::string functional = without_suffix(target, "_"); !functional.empty())
+    if (const OpDef* def = index().find(functional); def && !def->signature->may_alias())
+      return {def, Form::in_place};
+  if (const std::string view = without_suffix(target, "_copy"); !view.empty())
+    if (const OpDef* def = index().find(view)) return {def, Form::copy};
+  return {};
+}
+
+Result<std::vector<Value>> call(const Operator& op, Context& context,
+                                std::span<const Value> arguments) {
+  switch (op.form) {
+    case Operator::Form::as_written:
+      return op.def->compute(context, arguments);
+    case Operator::Form::in_place:
+      return call_in_place(*op.def, context, arguments);
+    case Operator::Form::copy:
+      return call_copy(*op.def, context, arguments);
+  }
+  return std::vector<Value>{};
+}
+
+}  // namespace pt2::ops

@@ -1,0 +1,40 @@
+// Every operator of this build, found by the target text of a node. The families are listed once,
+// in table.cpp; nothing registers itself, so nothing is dropped by a linker or depends on an order.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "ops/op_def.h"
+
+namespace pt2::ops {
+
+// What a target resolves to.
+struct Operator {
+  const OpDef* def = nullptr;
+  // `aten::add_` has no row of its own: it is the row of `aten::add`, whose result is written into
+  // self. The same for `_copy` forms of views, whose result is copied.
+  enum class Form : uint8_t { as_written, in_place, copy };
+  Form form = Form::as_written;
+
+  explicit operator bool() const { return def != nullptr; }
+  const Signature& signature() const { return *def->signature; }
+  bool mutates() const { return form == Form::in_place || signature().is_mutable(); }
+};
+
+// "torch.ops.aten.add.Tensor", "torch.ops.aten.relu_.default", "_operator.mul", "math.ceil",
+// "torch.sym_max". A null Operator when there is none. O(log of the table).
+Operator find_operator(std::string_view target);
+// Every row, family by family.
+std::span<const std::span<const OpDef>> families();
+// "torch.ops.aten.add.Tensor" of "aten::add" and "Tensor".
+std::string target_of(const Signature& signature);
+
+// Runs an operator on bound arguments (bind.h).
+Result<std::vector<Value>> call(const Operator& op, Context& context,
+                                std::span<const Value> arguments);
+
+}  // namespace pt2::ops
