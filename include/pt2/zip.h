@@ -1,0 +1,164 @@
+// Zip files as PyTorch writes and reads them: a reader over mapped bytes that trusts nothing a file
+// says, and a writer that lays records out like PyTorch's own. Imitates
+// caffe2/serialize/inline_container.cc and Python's zipfile.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "pt2/diagnostics.h"
+#include "pt2/limits.h"
+#include "pt2/result.h"
+
+namespace pt2 {
+
+// Bytes with what keeps them alive: the mapped file, or the heap when they were inflated.
+struct Record {
+  std::span<const std::byte> bytes;
+  std::shared_ptr<const void> owner;
+
+  std::string_view text() const {
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+  }
+};
+
+// A record that owns a copy of `bytes`.
+Record make_record(std::string bytes);
+// The whole file, mapped. Error `io`.
+Result<Record> map_file(const std::string& path);
+
+// One record of the central directory, checked against its local header.
+struct Entry {
+  std::string name;              // raw bytes, UTF-8 by convention
+  uint64_t size = 0;             // bytes of the content
+  uint64_t compressed_size = 0;  // bytes in the file; equals `size` when stored
+  uint64_t header_offset = 0;
+  uint64_t data_offset = 0;
+  uint32_t crc = 0;
+  bool deflated = false;
+};
+
+// The directory of one zip file. Copies share the bytes. Reading is const and safe from any number
+// of threads.
+class ZipReader {
+ public:
+  // Reads the directory and the local headers, never the contents: O(entries log entries). `owner`
+  // keeps `bytes` alive. Errors: `malformed` (not a zip, or names that leave the archive or occur
+  // twice), `corrupt` (cut off, overlapping, lying sizes), `unsupported` (encryption, other
+  // compression, several disks), `limit`. Warnings (V101, V102) go to `diagnostics`. `where` is the
+  // entry's name.
+  static Result<ZipReader> open(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
+                                const Limits& limits, Diagnostics& diagnostics);
+
+  // In the order of the central directory, which is the order in which PyTorch wrote them.
+  std::span<const Entry> entries() const { return entries_; }
+  // nullptr when there is none. O(log entries).
+  const Entry* find(std::string_view name) const;
+  // The content: a view of the file when stored, inflated into new memory otherwise. A wrong CRC-32
+  // is `corrupt`; only a stored entry may skip the check, which has to read every byte.
+  Result<Record> read(const Entry& entry, bool check_crc = true) const;
+  // Reads the content and compares its CRC-32. Error `corrupt`.
+  Result<void> check_crc(const Entry& entry) const;
+  std::span<const std::byte> bytes() const { return bytes_; }
+
+ private:
+  std::span<const std::byte> bytes_;
+  std::shared_ptr<const void> owner_;
+  std::vector<Entry> entries_;
+  std::vector<uint32_t> by_name_;
+};
+
+// Told how many bytes are done of how many; called from any thread, one at a time.
+using Progress = std::function<void(uint64_t done, uint64_t total)>;
+// Checks the CRC-32 of every entry with up to `threads` threads and adds V103 for each that
+// differs, in file order.
+void check_all_crcs(const ZipReader& zip, Diagnostics& diagnostics, unsigned threads = 1,
+                    const Progress& progress = {});
+
+// Where written bytes go. `finish` makes the result visible; a sink destroyed before that leaves
+// nothing behind.
+class Sink {
+ public:
+  virtual ~Sink() = default;
+  virtual Result<void> write(std::span<const std::byte> bytes) = 0;
+  virtual Result<void> finish() = 0;
+};
+
+class StringSink : public Sink {
+ public:
+  Result<void> write(std::span<const std::byte> bytes) override;
+  Result<void> finish() override;
+  const std::string& bytes() const { return bytes_; }
+  std::string take() { return std::move(bytes_); }
+
+ private:
+  std::string bytes_;
+};
+
+// Writes to a temporary file beside `path` and renames it over `path` in finish: a reader sees the
+// old file or the new one, never half of it, and a file may be rewritten from its own mapped
+// records. Errors `io`.
+class FileSink : public Sink {
+ public:
+  static Result<std::unique_ptr<FileSink>> create(std::string path);
+  ~FileSink() override;
+  FileSink(const FileSink&) = delete;
+  FileSink& operator=(const FileSink&) = delete;
+  Result<void> write(std::span<const std::byte> bytes) override;
+  Result<void> finish() override;
+
+ private:
+  FileSink(std::string path, std::string temporary, int descriptor);
+  Error io_error(std::string_view action) const;
+  std::string path_;
+  std::string temporary_;
+  int descriptor_;
+};
+
+enum class ZipStyle : uint8_t {
+  // PyTorchStreamWriter: contents at multiples of 64, data descriptors, a ZIP64 end record always.
+  torch,
+  // Python's zipfile with ZIP_STORED, as torch.export.save of 2.1 to 2.7 uses it: no padding.
+  python,
+};
+
+// Writes stored entries one after another; the same calls give the same bytes (times are the zip
+// epoch).
+class ZipWriter {
+ public:
+  ZipWriter(Sink& sink, ZipStyle style) : sink_(sink), style_(style) {}
+  // Errors: `argument` for a name that ZipReader would refuse, or that was added before; the
+  // sink's.
+  Result<void> add(std::string_view name, std::span<const std::byte> bytes);
+  Result<void> add(std::string_view name, std::string_view text);
+  // Writes the directory and finishes the sink; nothing may be added afterwards.
+  Result<void> finish();
+
+ private:
+  struct Written {
+    std::string name;
+    uint64_t size;
+    uint64_t header_offset;
+    uint32_t crc;
+  };
+  Result<void> write(std::string_view bytes);
+  Result<void> check_name(std::string_view name);
+  std::string local_header(const Written& entry) const;
+  std::string data_descriptor(const Written& entry) const;
+  std::string directory_record(const Written& entry) const;
+  std::string end_records(uint64_t directory_offset, uint64_t directory_size) const;
+
+  Sink& sink_;
+  ZipStyle style_;
+  uint64_t cursor_ = 0;
+  std::vector<Written> written_;
+  std::vector<uint32_t> by_name_;
+};
+
+}  // namespace pt2
