@@ -3,6 +3,9 @@
 
 add_library(pt2_options INTERFACE)
 target_compile_options(pt2_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wswitch)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  target_compile_options(pt2_options INTERFACE -Wno-restrict)  # GCC 12 finds overlaps in "text" + std::string (PR105651)
+endif()
 if(PT2_WARNINGS_AS_ERRORS)
   target_compile_options(pt2_options INTERFACE -Werror)
 endif()
