@@ -28,7 +28,8 @@ enum class ValueId : uint32_t {};
 enum class NodeId : uint32_t {};
 enum class SubgraphId : uint32_t {};
 
-// A ScalarType number of the schema. Numbers without a Dtype come from newer writers.
+// A ScalarType number of the schema. Numbers without a Dtype come from newer writers; 0 is unknown
+// (constants of version 1 have no recorded dtype and sizes).
 struct ScalarType {
   int64_t number = 0;
   std::optional<Dtype> dtype() const { return find_dtype_by_schema_number(number); }
@@ -46,12 +47,12 @@ struct TensorMeta {
 };
 
 struct CustomObjectType {
+  std::string name;       // as the payload's constants call it
   std::string class_fqn;  // "__torch__.torch.classes.ns.Cls"; empty in the oldest files
 };
-struct Token {};
 
 // The order is that of GraphValue::meta.
-enum class ValueKind : uint8_t { tensor, sym_int, sym_float, sym_bool, custom_obj, token };
+enum class ValueKind : uint8_t { tensor, sym_int, sym_float, sym_bool, custom_obj };
 
 // Where a value comes from. Values of a file's tables that nothing defines have `nothing`.
 struct Definition {
@@ -64,7 +65,7 @@ struct Definition {
 
 struct GraphValue {
   std::string name;
-  std::variant<TensorMeta, SymInt, SymFloat, SymBool, CustomObjectType, Token> meta;
+  std::variant<TensorMeta, SymInt, SymFloat, SymBool, CustomObjectType> meta;
   Definition definition;
 
   ValueKind kind() const { return static_cast<ValueKind>(meta.index()); }
@@ -119,8 +120,8 @@ struct ArgumentMap {
   std::vector<std::pair<std::string, Argument>> items;  // in the file's order
 };
 
-// One argument or result of a node. Values of every kind (tensors, symbolic numbers, custom
-// objects, tokens) are a ValueId; the value says what it is.
+// One argument or result of a node. Values of every kind (tensors, effect tokens, symbolic numbers,
+// custom objects) are a ValueId; the value says what it is.
 class Argument {
  public:
   using Variant =

@@ -68,6 +68,7 @@ struct ExprNode {
   SymbolId symbol{};           // op == symbol
   std::string name{};  // symbol: its name; opaque: the function's name; infinity: "oo" or "int_oo"
   std::vector<Expr> args{};
+  int depth = 1;  // of the tree below; filled in by the pool
 };
 
 // An expression with its spelling in the file.

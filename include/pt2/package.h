@@ -1,0 +1,119 @@
+// An opened .pt2 file: its programs, and the tensors that belong to them. Opening reads the
+// directory and the program JSON; weights are found when they are asked for, and stay in the mapped
+// file until somebody reads their elements.
+//
+//   auto package = pt2::Package::open("model.pt2").value();
+//   const pt2::Program& program = *package.program().value();
+//   auto payloads = package.payloads().value();
+#pragma once
+
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "pt2/archive.h"
+#include "pt2/diagnostics.h"
+#include "pt2/limits.h"
+#include "pt2/pickle.h"
+#include "pt2/program.h"
+#include "pt2/result.h"
+#include "pt2/tensor.h"
+
+namespace pt2 {
+
+namespace schema {
+struct ExportedProgram;
+}
+
+enum class PayloadKind : uint8_t { weight, constant };
+
+// One tensor of the state dict or of the constants.
+struct PayloadTensor {
+  PayloadKind kind = PayloadKind::weight;
+  std::string name;  // its FQN
+  Tensor tensor;     // not defined when `missing` tells why
+  std::string
+      missing;  // "fake tensor", "layout torch.sparse_coo", ...; empty when the elements are there
+  std::string dtype;  // as torch prints it, also where the elements are missing
+  Sizes sizes;
+  std::string device;  // where it was when it was saved: "cpu", "cuda:0"
+  bool requires_grad = false;
+  bool is_parameter = false;
+  std::string record;        // where its bytes lie, relative to the archive's root
+  size_t storage_group = 0;  // tensors of equal numbers share one storage
+};
+
+// A constant that is no tensor: a custom or opaque object, kept as it is.
+struct PayloadObject {
+  std::string name;
+  std::string record;
+  std::string type;  // class name, where it is known
+};
+
+// Every tensor that belongs to one program. Immutable.
+class Payloads {
+ public:
+  std::span<const PayloadTensor> tensors() const {
+    return tensors_;
+  }  // weights, then constants; in file order
+  std::span<const PayloadObject> objects() const { return objects_; }
+  // O(log n); null when there is none.
+  const PayloadTensor* find(PayloadKind kind, std::string_view name) const;
+  const PayloadObject* find_object(std::string_view name) const;
+  // What a parameter, buffer or tensor constant of the signature stands for; null when the file
+  // lacks it, and for other kinds of inputs. Non-persistent buffers lie among the constants.
+  const PayloadTensor* bound_to(const InputSpec& spec) const;
+
+  void add(PayloadTensor tensor);
+  void add(PayloadObject object);
+
+ private:
+  std::vector<PayloadTensor> tensors_;
+  std::vector<PayloadObject> objects_;
+  std::map<std::pair<PayloadKind, std::string>, size_t, std::less<>> index_;
+};
+
+// The example inputs of a program: the leaves of (args, kwargs) in flat order.
+struct SampleInputs {
+  Pickle pickle;  // owns what the leaves refer to
+  std::vector<SampleInput> leaves;
+};
+
+class Package {
+ public:
+  // Errors: those of Archive::open, and of reading a program (`malformed`, `invalid`,
+  // `unsupported`), at the record and the place in its JSON.
+  static Result<Package> open(const std::string& path, const Limits& limits = {});
+  // Over bytes in memory; `name` is used in messages, `owner` is kept alive with the package and
+  // its tensors.
+  static Result<Package> open_bytes(std::span<const std::byte> bytes,
+                                    std::shared_ptr<const void> owner, std::string name,
+                                    const Limits& limits = {});
+
+  const Archive& archive() const;
+  std::span<const std::string> models() const { return archive().models(); }
+  // What opening found odd: container and schema.
+  const Diagnostics& warnings() const;
+
+  // In all that follows an empty model name means the only one, or the one called "model";
+  // `argument` when there is no such model. Reading is safe from any number of threads.
+  Result<const Program*> program(std::string_view model = "") const;
+  // Decoded anew from the file: the JSON's own structure, for tools.
+  Result<schema::ExportedProgram> schema(std::string_view model = "") const;
+  // Read on first use, then shared. Errors: `corrupt`, `malformed`, `invalid`, `unsupported`, at
+  // the record and name.
+  Result<std::shared_ptr<const Payloads>> payloads(std::string_view model = "") const;
+  // Warns (V106) when the pickle names anything but tensors and containers, which are kept as
+  // opaque objects.
+  Result<SampleInputs> sample_inputs(Diagnostics& warnings, std::string_view model = "") const;
+
+ private:
+  struct State;
+  explicit Package(std::shared_ptr<const State> state) : state_(std::move(state)) {}
+  std::shared_ptr<const State> state_;
+};
+
+}  // namespace pt2

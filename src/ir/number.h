@@ -1,0 +1,35 @@
+// Exact arithmetic on the numbers of symbolic expressions: booleans count as integers, integers and
+// fractions are exact within int64, anything with a float is a float. Every function fails with
+// `invalid` on division by zero and on results beyond int64.
+#pragma once
+
+#include <compare>
+
+#include "pt2/symbols.h"
+
+namespace pt2 {
+
+Result<Number> add(const Number& a, const Number& b);
+Result<Number> multiply(const Number& a, const Number& b);
+Result<Number> divide(const Number& a, const Number& b);
+// Towards minus infinity, like Python's //.
+Result<Number> floor_divide(const Number& a, const Number& b);
+// The sign of the divisor, like Python's %.
+Result<Number> modulo(const Number& a, const Number& b);
+Result<Number> power(const Number& base, const Number& exponent);
+Result<Number> negate(const Number& a);
+// Towards minus infinity, to an integer.
+Result<int64_t> floor_to_integer(const Number& a);
+// Of a float that is in range; `invalid` otherwise.
+Result<int64_t> float_to_integer(double value);
+// Correctly rounded, like Python's int / int.
+Result<double> true_divide(int64_t a, int64_t b);
+
+double to_double(const Number& a);
+// Nothing for fractions and floats.
+std::optional<int64_t> as_integer(const Number& a);
+std::partial_ordering compare(const Number& a, const Number& b);
+// "3", "1/2", "2.5", "True".
+std::string print(const Number& a);
+
+}  // namespace pt2
