@@ -10,7 +10,8 @@ std::string range_text(const SymRange& range) {
   const int64_t low = range.min.value_or(0);
   // Releases up to 2.4 write the largest size instead of infinity.
   constexpr int64_t kUnbounded = INT64_MAX - 1;
-  if (range.max && *range.max < kUnbounded) return " " + std::to_string(low) + ".." + std::to_string(*range.max);
+  if (range.max && *range.max < kUnbounded)
+    return " " + std::to_string(low) + ".." + std::to_string(*range.max);
   return low > 0 ? " >= " + std::to_string(low) : "";
 }
 
@@ -18,7 +19,8 @@ std::string dim_text(const Program& program, const SymInt& size) {
   std::string text = print(size);
   if (!size.is_symbolic()) return text;
   for (const RangeConstraint& constraint : program.range_constraints)
-    if (constraint.key != nullptr && constraint.key->expr == size.expr()) return text + range_text(constraint.range);
+    if (constraint.key != nullptr && constraint.key->expr == size.expr())
+      return text + range_text(constraint.range);
   return text;
 }
 
@@ -44,7 +46,8 @@ std::string dtype_text(ScalarType dtype) {
 
 std::string type_text(const Program& program, const TensorMeta& meta) {
   std::string out = dtype_text(meta.dtype) + "[";
-  for (size_t i = 0; i < meta.sizes.size(); ++i) out += (i ? ", " : "") + dim_text(program, meta.sizes[i]);
+  for (size_t i = 0; i < meta.sizes.size(); ++i)
+    out += (i ? ", " : "") + dim_text(program, meta.sizes[i]);
   return out + "]";
 }
 
@@ -53,19 +56,27 @@ std::string type_text(const Program& program, const ArgumentSpec& spec) {
   if (spec.kind == Kind::constant) return std::visit(ConstantText{}, spec.value.variant);
   const auto id = program.graph.find_value(spec.name);
   if (spec.kind == Kind::tensor && id)
-    if (const TensorMeta* meta = program.graph.value(*id).tensor()) return type_text(program, *meta);
+    if (const TensorMeta* meta = program.graph.value(*id).tensor())
+      return type_text(program, *meta);
   switch (spec.kind) {
-    case Kind::tensor: return "tensor";
+    case Kind::tensor:
+      return "tensor";
     case Kind::sym_int: {
       if (id)
-        if (const auto* size = std::get_if<SymInt>(&program.graph.value(*id).meta)) return "int " + dim_text(program, *size);
+        if (const auto* size = std::get_if<SymInt>(&program.graph.value(*id).meta))
+          return "int " + dim_text(program, *size);
       return "int";
     }
-    case Kind::sym_float: return "float";
-    case Kind::sym_bool: return "bool";
-    case Kind::custom_obj: return "object " + spec.class_fqn;
-    case Kind::token: return "token";
-    case Kind::constant: break;
+    case Kind::sym_float:
+      return "float";
+    case Kind::sym_bool:
+      return "bool";
+    case Kind::custom_obj:
+      return "object " + spec.class_fqn;
+    case Kind::token:
+      return "token";
+    case Kind::constant:
+      break;
   }
   return "constant";
 }

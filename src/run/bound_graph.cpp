@@ -1,0 +1,240 @@
+#include "run/bound_graph.h"
+
+#include <algorithm>
+#include <map>
+
+#include "ops/bind.h"
+#include "ops/meta.h"
+
+namespace pt2::run {
+namespace {
+
+// from_schema refuses deeper nesting; this guards programs built by hand.
+constexpr int kMaxGraphDepth = 64;
+
+struct ConstantVisitor {
+  Result<Value> operator()(None) const { return Value(); }
+  Result<Value> operator()(ValueId) const { return Value(); }
+  Result<Value> operator()(bool value) const { return Value(value); }
+  Result<Value> operator()(int64_t value) const { return Value(value); }
+  Result<Value> operator()(const BigInt& value) const {
+    return unsupported("the integer " + value.digits);
+  }
+  Result<Value> operator()(double value) const { return Value(value); }
+  Result<Value> operator()(std::complex<double> value) const { return Value(value); }
+  Result<Value> operator()(const std::string& value) const { return Value(value); }
+  Result<Value> operator()(ScalarType value) const {
+    if (const auto dtype = value.dtype()) return Value(*dtype);
+    return unsupported("the dtype number " + std::to_string(value.number));
+  }
+  Result<Value> operator()(MemoryFormat value) const { return Value(value); }
+  Result<Value> operator()(Layout value) const { return Value(value); }
+  Result<Value> operator()(const Device& value) const { return Value(value); }
+  Result<Value> operator()(const OperatorName& value) const { return Value(value.target); }
+  Result<Value> operator()(SubgraphId) const { return Value(); }
+  Result<Value> operator()(const CustomObject& value) const {
+    return unsupported("the custom object " + value.name);
+  }
+  Result<Value> operator()(const ArgumentList& list) const {
+    Value::List items;
+    for (const Argument& item : list.items) {
+      PT2_TRY(Value value, constant_value(item));
+      items.push_back(std::move(value));
+    }
+    return Value(std::move(items));
+  }
+  Result<Value> operator()(const ArgumentMap&) const { return unsupported("a dictionary"); }
+  Result<Value> operator()(const UnknownArgument& value) const {
+    return unsupported("an argument of kind " + value.tag);
+  }
+
+  static Error unsupported(const std::string& what) {
+    return {ErrorCode::unsupported, what + " cannot be computed with", ""};
+  }
+};
+
+bool is_dynamic(const Argument& argument) {
+  bool dynamic = false;
+  for_each_value(argument, [&](ValueId) { dynamic = true; });
+  return dynamic;
+}
+
+class Binder {
+ public:
+  Result<std::unique_ptr<BoundGraph>> bind(const Graph& graph, int depth) {
+    if (depth > kMaxGraphDepth)
+      return Error{ErrorCode::limit,
+                   "graphs are nested deeper than " + std::to_string(kMaxGraphDepth), ""};
+    auto bound = std::make_unique<BoundGraph>();
+    bound->graph = &graph;
+    for (const Graph& subgraph : graph.subgraphs()) {
+      PT2_TRY(auto nested, bind(subgraph, depth + 1));
+      bound->subgraphs.push_back(std::move(nested));
+    }
+    for (NodeId id : graph.node_order()) {
+      PT2_TRY(BoundNode node, bind_node(graph, graph.node(id), *bound));
+      bound->nodes.push_back(std::move(node));
+    }
+    find_releases(*bound);
+    return bound;
+  }
+
+  // What no kernel was found for, all of it.
+  std::optional<Error> missing() const {
+    if (missing_.empty()) return std::nullopt;
+    std::string text = std::to_string(missing_.size()) +
+                       (missing_.size() == 1 ? " operator has" : " operators have") + " no kernel:";
+    for (const auto& [target, places] : missing_) {
+      text += "\n  " + target + " (" + places.front();
+      if (places.size() > 1) text += " and " + std::to_string(places.size() - 1) + " more";
+      text += ")";
+    }
+    return Error{ErrorCode::unsupported, std::move(text), ""};
+  }
+
+ private:
+  Result<BoundNode> bind_node(const Graph& graph, const Node& node, const BoundGraph& bound) {
+    BoundNode out;
+    out.node = &node;
+    out.higher_order = find_higher_order(node.target);
+    if (out.higher_order == nullptr) out.op = ops::find_operator(node.target);
+    if (out.higher_order == nullptr && !out.op) {
+      missing_[node.target].push_back(node_place(graph, node));
+      return out;
+    }
+    Result<void> done =
+        out.higher_order ? bind_positional(node, bound, out) : bind_to_signature(node, out);
+    if (!done) return at(std::move(done).error(), node_place(graph, node) + ": ");
+    return out;
+  }
+
+  static Result<void> bind_positional(const Node& node, const BoundGraph& bound, BoundNode& out) {
+    auto add = [&](const Argument& argument) -> Result<void> {
+      if (const auto* subgraph = argument.get_if<SubgraphId>())
+        out.subgraphs.emplace_back(out.arguments.size(),
+                                   bound.subgraphs[static_cast<size_t>(*subgraph)].get());
+      PT2_TRY(BoundArgument value, bind_argument(argument));
+      out.arguments.push_back(std::move(value));
+      return {};
+    };
+    for (const NamedArgument& input : node.inputs) PT2_TRY_VOID(add(input.arg));
+    return {};
+  }
+
+  static Result<void> bind_to_signature(const Node& node, BoundNode& out) {
+    const Signature& signature = out.op.signature();
+    std::vector<bool> given(signature.parameter_count, false);
+    out.arguments.resize(signature.parameter_count);
+    size_t position = 0;
+    for (const NamedArgument& input : node.inputs) {
+      PT2_TRY(const size_t index, ops::parameter_index(signature, input.name, position++));
+      if (given[index]) return ops::operator_error("argument '" + input.name + "' is given twice");
+      given[index] = true;
+      PT2_TRY(BoundArgument argument, bind_argument(input.arg));
+      if (argument.dynamic == nullptr) {
+        PT2_TRY(argument.constant,
+                ops::coerce(signature.parameter_array[index], std::move(argument.constant)));
+      }
+      out.arguments[index] = std::move(argument);
+    }
+    for (size_t i = 0; i < given.size(); ++i) {
+      if (given[i]) continue;
+      PT2_TRY(out.arguments[i].constant, ops::default_value(signature.parameter_array[i]));
+    }
+    return {};
+  }
+
+  static Result<BoundArgument> bind_argument(const Argument& argument) {
+    if (is_dynamic(argument)) return BoundArgument{Value(), &argument};
+    PT2_TRY(Value constant, constant_value(argument));
+    return BoundArgument{std::move(constant), nullptr};
+  }
+
+  static void find_releases(BoundGraph& bound) {
+    const Graph& graph = *bound.graph;
+    constexpr size_t kNever = SIZE_MAX;
+    std::vector<size_t> last(graph.values().size(), kNever);
+    for (size_t step = 0; step < bound.nodes.size(); ++step) {
+      for (const NamedArgument& input : bound.nodes[step].node->inputs)
+        for_each_value(input.arg, [&](ValueId id) { last[static_cast<size_t>(id)] = step; });
+      for (const Argument& output : bound.nodes[step].node->outputs)
+        for_each_value(output, [&](ValueId id) { last[static_cast<size_t>(id)] = step; });
+    }
+    for (const Argument& output : graph.outputs)
+      for_each_value(output, [&](ValueId id) { last[static_cast<size_t>(id)] = kNever; });
+    for (size_t id = 0; id < last.size(); ++id)
+      if (last[id] != kNever)
+        bound.nodes[last[id]].released.push_back(ValueId{static_cast<uint32_t>(id)});
+  }
+
+  using Signature = ops::Signature;
+  std::map<std::string, std::vector<std::string>> missing_;
+};
+
+}  // namespace
+
+Result<Value> constant_value(const Argument& argument) {
+  return std::visit(ConstantVisitor{}, argument.variant);
+}
+
+std::string node_name(const Graph& graph, const Node& node) {
+  if (node.name) return *node.name;
+  std::string name;
+  for (const Argument& output : node.outputs)
+    for_each_value(output, [&](ValueId id) {
+      if (name.empty()) name = graph.value(id).name;
+    });
+  return name;
+}
+
+std::string node_place(const Graph& graph, const Node& node) {
+  std::string place = "%" + node_name(graph, node) + " (" + node.target + ")";
+  if (const std::string line = source_line(node); !line.empty()) place += " at " + line;
+  return place;
+}
+
+Result<std::unique_ptr<BoundGraph>> bind_graph(const Graph& graph) {
+  Binder binder;
+  PT2_TRY(auto bound, binder.bind(graph, 0));
+  if (auto error = binder.missing()) return *std::move(error);
+  return bound;
+}
+
+std::vector<bool> inputs_possibly_written(const BoundGraph& bound) {
+  const Graph& graph = *bound.graph;
+  // Per value, the graph inputs whose storage it may share.
+  std::vector<std::vector<uint32_t>> roots(graph.values().size());
+  std::vector<bool> written(graph.inputs.size(), false);
+  for (uint32_t i = 0; i < graph.inputs.size(); ++i)
+    if (const auto* id = graph.inputs[i].get_if<ValueId>()) roots[static_cast<size_t>(*id)] = {i};
+
+  for (const BoundNode& node : bound.nodes) {
+    // A function of its own (no rule) may return a view; a kernel always fills new memory.
+    const bool may_alias =
+        node.higher_order != nullptr || (node.op && node.op.form != ops::Operator::Form::copy &&
+                                         (node.op.def->infer == nullptr || node.op.mutates()));
+    std::vector<uint32_t> shared;
+    for (const NamedArgument& input : node.node->inputs) {
+      // A nested graph may write to whatever it is given.
+      bool mutated = node.higher_order != nullptr;
+      if (node.op) {
+        const auto index = ops::parameter_index(node.op.signature(), input.name, 0);
+        mutated = index && (node.op.signature().parameter_array[*index].mutated ||
+                            (node.op.form == ops::Operator::Form::in_place && *index == 0));
+      }
+      for_each_value(input.arg, [&](ValueId id) {
+        for (uint32_t root : roots[static_cast<size_t>(id)]) {
+          if (mutated) written[root] = true;
+          if (may_alias) shared.push_back(root);
+        }
+      });
+    }
+    std::ranges::sort(shared);
+    shared.erase(std::ranges::unique(shared).begin(), shared.end());
+    for (const Argument& output : node.node->outputs)
+      for_each_value(output, [&](ValueId id) { roots[static_cast<size_t>(id)] = shared; });
+  }
+  return written;
+}
+
+}  // namespace pt2::run

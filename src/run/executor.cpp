@@ -1,0 +1,93 @@
+#include "run/executor.h"
+
+#include "base/check.h"
+#include "ops/bind.h"
+
+namespace pt2::run {
+namespace {
+
+Result<Value> evaluate_argument(const Argument& argument, const std::vector<Value>& values) {
+  if (const auto* id = argument.get_if<ValueId>()) return values[static_cast<size_t>(*id)];
+  if (const auto* list = argument.get_if<ArgumentList>()) {
+    Value::List items;
+    items.reserve(list->items.size());
+    for (const Argument& item : list->items) {
+      PT2_TRY(Value value, evaluate_argument(item, values));
+      items.push_back(std::move(value));
+    }
+    return Value(std::move(items));
+  }
+  return constant_value(argument);
+}
+
+// Puts a result where the node's output says: a value, or the values of a list.
+Result<void> store(const Argument& output, Value result, std::vector<Value>& values) {
+  if (const auto* id = output.get_if<ValueId>()) {
+    values[static_cast<size_t>(*id)] = std::move(result);
+    return {};
+  }
+  const auto* list = output.get_if<ArgumentList>();
+  if (list == nullptr) return {};
+  auto* items = result.get_if<Value::List>();
+  if (items == nullptr || items->size() < list->items.size())
+    return ops::operator_error("found " + result.type_text() + " as a result, expected a list of " +
+                               std::to_string(list->items.size()));
+  for (size_t i = 0; i < list->items.size(); ++i)
+    PT2_TRY_VOID(store(list->items[i], std::move((*items)[i]), values));
+  return {};
+}
+
+}  // namespace
+
+Result<std::vector<Value>> Executor::run(const BoundGraph& bound, std::vector<Value> inputs) {
+  const Graph& graph = *bound.graph;
+  if (inputs.size() != graph.inputs.size())
+    return ops::operator_error("graph '" + graph.name + "' takes " +
+                               std::to_string(graph.inputs.size()) + " inputs, found " +
+                               std::to_string(inputs.size()));
+  std::vector<Value> values(graph.values().size());
+  for (size_t i = 0; i < inputs.size(); ++i)
+    if (const auto* id = graph.inputs[i].get_if<ValueId>())
+      values[static_cast<size_t>(*id)] = std::move(inputs[i]);
+  for (const BoundNode& node : bound.nodes) {
+    if (Result<void> done = run_node(bound, node, values); !done)
+      return at(std::move(done).error(), node_place(graph, *node.node) + ": ");
+  }
+  std::vector<Value> outputs;
+  for (const Argument& output : graph.outputs) {
+    PT2_TRY(Value value, evaluate_argument(output, values));
+    outputs.push_back(std::move(value));
+  }
+  return outputs;
+}
+
+Result<void> Executor::run_node(const BoundGraph&, const BoundNode& node,
+                                std::vector<Value>& values) {
+  std::vector<Value> arguments;
+  arguments.reserve(node.arguments.size());
+  for (size_t i = 0; i < node.arguments.size(); ++i) {
+    const BoundArgument& argument = node.arguments[i];
+    if (argument.dynamic == nullptr) {
+      arguments.push_back(argument.constant);
+      continue;
+    }
+    PT2_TRY(Value value, evaluate_argument(*argument.dynamic, values));
+    if (node.op) {
+      PT2_TRY(value, ops::coerce(node.op.signature().parameter_array[i], std::move(value)));
+    }
+    arguments.push_back(std::move(value));
+  }
+  PT2_TRY(std::vector<Value> results, node.higher_order
+                                          ? node.higher_order(*this, node, std::move(arguments))
+                                          : ops::call(node.op, context_, arguments));
+  const std::vector<Argument>& outputs = node.node->outputs;
+  if (results.size() < outputs.size())
+    return ops::operator_error("found " + std::to_string(results.size()) + " results, expected " +
+                               std::to_string(outputs.size()));
+  for (size_t i = 0; i < outputs.size(); ++i)
+    PT2_TRY_VOID(store(outputs[i], std::move(results[i]), values));
+  for (ValueId id : node.released) values[static_cast<size_t>(id)] = Value();
+  return {};
+}
+
+}  // namespace pt2::run

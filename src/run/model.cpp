@@ -1,0 +1,279 @@
+#include "pt2/model.h"
+
+#include <algorithm>
+#include <cstring>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "ops/loops.h"
+#include "pt2/type_text.h"
+#include "run/executor.h"
+#include "run/inputs.h"
+
+namespace pt2 {
+
+struct Model::Shared {
+  std::shared_ptr<const Package> package;
+  const Program* program = nullptr;
+  std::unique_ptr<run::BoundGraph> bound;
+  std::vector<ModelValue> inputs;
+  std::vector<ModelValue> outputs;
+  std::vector<std::string> input_names;
+  // One per graph input; undefined for user inputs and tokens.
+  std::vector<Tensor> payloads;
+  // One per graph input: some operator or some mutation output may write to it.
+  std::vector<bool> written;
+};
+
+namespace {
+
+bool is_user_output(OutputKind kind) {
+  switch (kind) {
+    case OutputKind::user_output:
+    case OutputKind::loss_output:
+    case OutputKind::gradient_to_parameter:
+    case OutputKind::gradient_to_user_input:
+      return true;
+    case OutputKind::buffer_mutation:
+    case OutputKind::parameter_mutation:
+    case OutputKind::user_input_mutation:
+    case OutputKind::token:
+      return false;
+  }
+  return false;
+}
+
+// The graph input that a mutation output writes to; input_specs.size() when there is none.
+size_t mutation_target(const GraphSignature& signature, const OutputSpec& spec) {
+  auto matches = [&](const InputSpec& input) {
+    switch (spec.kind) {
+      case OutputKind::buffer_mutation:
+        return input.kind == InputKind::buffer && input.target == spec.target;
+      case OutputKind::parameter_mutation:
+        return input.kind == InputKind::parameter && input.target == spec.target;
+      case OutputKind::user_input_mutation:
+        return input.kind == InputKind::user_input && spec.target && input.arg.name == *spec.target;
+      default:
+        return false;
+    }
+  };
+  return static_cast<size_t>(std::ranges::find_if(signature.input_specs, matches) -
+                             signature.input_specs.begin());
+}
+
+std::vector<ModelValue> describe_inputs(const Program& program) {
+  const std::vector<std::string> names = user_input_names(program);
+  const std::vector<std::string> keywords = keyword_input_names(program);
+  std::vector<ModelValue> out;
+  for (const InputSpec& spec : program.signature.input_specs) {
+    if (spec.kind != InputKind::user_input) continue;
+    const std::string& name = names[out.size()];
+    const auto id = program.graph.find_value(spec.arg.name);
+    const bool keyword = std::ranges::find(keywords, name) != keywords.end();
+    out.push_back({name, type_text(program, spec.arg),
+                   id ? program.graph.value(*id).tensor() : nullptr, keyword});
+  }
+  return out;
+}
+
+std::vector<ModelValue> describe_outputs(const Program& program) {
+  const std::vector<std::string> names = user_output_names(program);
+  std::vector<ModelValue> out;
+  size_t named = 0;
+  for (const OutputSpec& spec : program.signature.output_specs) {
+    if (!is_user_output(spec.kind)) continue;
+    const bool is_result =
+        spec.kind == OutputKind::user_output || spec.kind == OutputKind::loss_output;
+    const std::string& name = is_result && named < names.size() ? names[named++] : spec.arg.name;
+    const auto id = program.graph.find_value(spec.arg.name);
+    out.push_back({name, type_text(program, spec.arg),
+                   id ? program.graph.value(*id).tensor() : nullptr, false});
+  }
+  return out;
+}
+
+// The same views over fresh copies of every storage that is written to, so that buffers which share
+// one still do.
+std::vector<Value> fresh_state(const Model::Shared& shared) {
+  std::unordered_set<const Storage*> written;
+  for (size_t i = 0; i < shared.payloads.size(); ++i)
+    if (shared.written[i] && shared.payloads[i].defined())
+      written.insert(shared.payloads[i].storage().get());
+  std::unordered_map<const Storage*, std::shared_ptr<Storage>> copies;
+  std::vector<Value> state(shared.payloads.size());
+  for (size_t i = 0; i < shared.payloads.size(); ++i) {
+    const Tensor& payload = shared.payloads[i];
+    if (!payload.defined()) continue;
+    const Storage* storage = payload.storage().get();
+    if (!written.contains(storage)) {
+      state[i] = payload;
+      continue;
+    }
+    std::shared_ptr<Storage>& copy = copies[storage];
+    if (copy == nullptr) {
+      copy = Storage::allocate(storage->size());
+      if (storage->size() > 0) std::memcpy(copy->data(), storage->data(), storage->size());
+    }
+    // It was a valid view of a storage of this size.
+    state[i] = *Tensor::view_of(copy, payload.dtype(), payload.sizes(), payload.strides(),
+                                payload.storage_offset());
+  }
+  return state;
+}
+
+// What a graph input stands for; an undefined tensor for user inputs and tokens.
+Result<Tensor> find_payload(const Payloads& payloads, const InputSpec& spec) {
+  switch (spec.kind) {
+    case InputKind::user_input:
+    case InputKind::token:
+      return Tensor();
+    case InputKind::custom_obj:
+      return Error{ErrorCode::unsupported,
+                   "the custom object '" + spec.arg.name + "' cannot be computed with", ""};
+    case InputKind::parameter:
+    case InputKind::buffer:
+    case InputKind::constant_tensor:
+      break;
+  }
+  const PayloadTensor* payload = payloads.bound_to(spec);
+  if (payload == nullptr)
+    return Error{ErrorCode::invalid,
+                 "the file has no tensor for '" + spec.target.value_or(spec.arg.name) + "'", ""};
+  if (!payload->missing.empty())
+    return Error{ErrorCode::unsupported,
+                 "the tensor '" + payload->name + "' has no elements: " + payload->missing, ""};
+  return payload->tensor;
+}
+
+Error wrong_count(size_t found, std::span<const ModelValue> inputs) {
+  std::string text =
+      "found " + std::to_string(found) + " inputs, expected " + std::to_string(inputs.size()) + ":";
+  for (const ModelValue& input : inputs) text += "\n  " + input.name + ": " + input.type;
+  return {ErrorCode::argument, std::move(text), ""};
+}
+
+}  // namespace
+
+Result<Model> Model::load(const std::string& path, const LoadOptions& options) {
+  PT2_TRY(Package package, Package::open(path, options.limits));
+  return from_package(std::make_shared<const Package>(std::move(package)), options);
+}
+
+Result<Model> Model::from_package(std::shared_ptr<const Package> package,
+                                  const LoadOptions& options) {
+  auto shared = std::make_shared<Shared>();
+  shared->package = std::move(package);
+  PT2_TRY(shared->program, shared->package->program(options.model));
+  const Program& program = *shared->program;
+  const GraphSignature& signature = program.signature;
+  if (signature.input_specs.size() != program.graph.inputs.size() ||
+      signature.output_specs.size() != program.graph.outputs.size())
+    return Error{ErrorCode::invalid, "the signature does not fit the graph; see 'pt2 verify'", ""};
+  PT2_TRY(shared->bound, run::bind_graph(program.graph));
+  shared->inputs = describe_inputs(program);
+  shared->outputs = describe_outputs(program);
+  for (const ModelValue& input : shared->inputs) shared->input_names.push_back(input.name);
+  shared->written = run::inputs_possibly_written(*shared->bound);
+  for (const OutputSpec& spec : signature.output_specs)
+    if (const size_t target = mutation_target(signature, spec); target < shared->written.size())
+      shared->written[target] = true;
+  PT2_TRY(const std::shared_ptr<const Payloads> payloads, shared->package->payloads(options.model));
+  for (const InputSpec& spec : signature.input_specs) {
+    PT2_TRY(Tensor payload, find_payload(*payloads, spec));
+    shared->payloads.push_back(std::move(payload));
+  }
+  return Model(std::move(shared));
+}
+
+const Program& Model::program() const { return *shared_->program; }
+const Package& Model::package() const { return *shared_->package; }
+std::span<const ModelValue> Model::inputs() const { return shared_->inputs; }
+std::span<const ModelValue> Model::outputs() const { return shared_->outputs; }
+
+Result<std::vector<Value>> Model::run(std::vector<Value> inputs) const {
+  Session session(*this);
+  return session.run(inputs);
+}
+
+Result<std::vector<Value>> Model::run(const NamedValues& inputs) const {
+  PT2_TRY(std::vector<Value> ordered, order_inputs(inputs));
+  return run(std::move(ordered));
+}
+
+Result<std::vector<Value>> Model::order_inputs(const NamedValues& inputs) const {
+  const std::span<const ModelValue> expected = this->inputs();
+  std::vector<Value> ordered(expected.size());
+  std::vector<bool> given(expected.size(), false);
+  for (const auto& [name, value] : inputs) {
+    size_t index = static_cast<size_t>(std::ranges::find(expected, name, &ModelValue::name) -
+                                       expected.begin());
+    if (index == expected.size() && !name.empty() && name.size() < 7 &&
+        std::ranges::all_of(name, [](char c) { return c >= '0' && c <= '9'; }))
+      index = static_cast<size_t>(std::stoi(name));
+    if (index >= expected.size()) {
+      Error error = wrong_count(inputs.size(), expected);
+      return Error{ErrorCode::argument, "there is no input '" + name + "'; " + error.message, ""};
+    }
+    if (given[index])
+      return Error{ErrorCode::argument, "input '" + expected[index].name + "' is given twice", ""};
+    given[index] = true;
+    ordered[index] = value;
+  }
+  for (size_t i = 0; i < given.size(); ++i)
+    if (!given[i] && expected[i].type != "none") return wrong_count(inputs.size(), expected);
+  return ordered;
+}
+
+Session::Session(const Model& model)
+    : shared_(model.shared()), state_(fresh_state(*model.shared())) {}
+
+Result<std::vector<Value>> Session::run(std::span<Value> inputs) {
+  const Program& program = *shared_->program;
+  const GraphSignature& signature = program.signature;
+  if (inputs.size() != shared_->inputs.size()) return wrong_count(inputs.size(), shared_->inputs);
+  PT2_TRY_VOID(run::check_inputs(program, inputs, shared_->input_names));
+
+  std::vector<Value> graph_inputs(state_);
+  size_t next = 0;
+  for (size_t i = 0; i < signature.input_specs.size(); ++i) {
+    if (signature.input_specs[i].kind != InputKind::user_input) continue;
+    Value& input = inputs[next++];
+    auto* tensor = input.get_if<Tensor>();
+    if (tensor != nullptr && shared_->written[i] && tensor->storage()->is_read_only())
+      *tensor = tensor->clone();
+    graph_inputs[i] = input;
+  }
+  const std::vector<Value> sources = graph_inputs;
+
+  ops::Context context;
+  context.seed = seed_;
+  run::Executor executor(context);
+  PT2_TRY(std::vector<Value> results, executor.run(*shared_->bound, std::move(graph_inputs)));
+
+  std::vector<Value> outputs;
+  for (size_t i = 0; i < results.size(); ++i) {
+    const OutputSpec& spec = signature.output_specs[i];
+    if (is_user_output(spec.kind)) {
+      outputs.push_back(std::move(results[i]));
+      continue;
+    }
+    const size_t target = mutation_target(signature, spec);
+    if (target == sources.size()) continue;
+    Tensor state = *sources[target].get_if<Tensor>();
+    const auto* value = results[i].get_if<Tensor>();
+    if (value == nullptr || value->sizes() != state.sizes())
+      return ops::operator_error("the new value of '" + *spec.target + "' does not have its sizes");
+    ops::copy_elements(state, *value);
+  }
+  return outputs;
+}
+
+const Tensor* Session::state(std::string_view name) const {
+  const std::vector<InputSpec>& specs = shared_->program->signature.input_specs;
+  for (size_t i = 0; i < specs.size(); ++i)
+    if ((specs[i].target && *specs[i].target == name) || specs[i].arg.name == name)
+      return state_[i].get_if<Tensor>();
+  return nullptr;
+}
+
+}  // namespace pt2
