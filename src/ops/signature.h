@@ -48,7 +48,7 @@ struct Parameter {
 
 struct Signature {
   static constexpr size_t kMaxParameters = 20;
-  static constexpr size_t kMaxReturns = 8;
+  static constexpr size_t kMaxReturns = 10;
   std::string_view text;
   std::string_view name;      // aten::add
   std::string_view overload;  // Tensor; empty for the default one

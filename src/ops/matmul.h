@@ -1,0 +1,17 @@
+// Matrix products as functions, for the operators that are composed of them.
+#pragma once
+
+#include <optional>
+
+#include "ops/meta.h"
+
+namespace pt2::ops {
+
+// torch.matmul and torch.nn.functional.linear, with their checks.
+Result<Tensor> matmul(const Tensor& self, const Tensor& other);
+Result<Tensor> linear(const Tensor& input, const Tensor& weight, const std::optional<Tensor>& bias);
+
+// out[b, m, n] = left[b, m, k] right[b, k, n]; sizes and dtypes were checked.
+void batched_product(Tensor& out, const Tensor& left, const Tensor& right);
+
+}  // namespace pt2::ops
