@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -103,7 +104,7 @@ class StringSink : public Sink {
 
 // Writes to a temporary file beside `path` and renames it over `path` in finish: a reader sees the
 // old file or the new one, never half of it, and a file may be rewritten from its own mapped
-// records. Errors `io`.
+// records. A link is followed; a device or pipe is written directly. Errors `io`.
 class FileSink : public Sink {
  public:
   static Result<std::unique_ptr<FileSink>> create(std::string path);
@@ -158,7 +159,7 @@ class ZipWriter {
   ZipStyle style_;
   uint64_t cursor_ = 0;
   std::vector<Written> written_;
-  std::vector<uint32_t> by_name_;
+  std::set<std::string, std::less<>> names_;
 };
 
 }  // namespace pt2

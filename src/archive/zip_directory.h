@@ -1,0 +1,17 @@
+// The structure of a zip file: end records, central directory, local headers.
+#pragma once
+
+#include "pt2/zip.h"
+
+namespace pt2::zip {
+
+// Every entry with a safe name, a known compression, and contents that lie before the directory and
+// agree with their local header. Overlaps, duplicates and inflation limits are the caller's. Adds
+// V101.
+Result<std::vector<Entry>> read_directory(std::span<const std::byte> bytes, const Limits& limits,
+                                          Diagnostics& diagnostics);
+
+// Error `corrupt` unless `found` is the CRC-32 that the directory states.
+Result<void> compare_crc(const Entry& entry, uint32_t found);
+
+}  // namespace pt2::zip

@@ -1,0 +1,43 @@
+// The numbers of the zip format (PKWARE APPNOTE 6.3) that reader and writer share, and what a name
+// may be.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace pt2::zip {
+
+inline constexpr uint32_t kLocalHeader = 0x04034b50;
+inline constexpr uint32_t kDataDescriptor = 0x08074b50;
+inline constexpr uint32_t kDirectoryRecord = 0x02014b50;
+inline constexpr uint32_t kEnd = 0x06054b50;
+inline constexpr uint32_t kEnd64 = 0x06064b50;
+inline constexpr uint32_t kEnd64Locator = 0x07064b50;
+
+inline constexpr uint64_t kLocalHeaderBytes = 30;
+inline constexpr uint64_t kDirectoryRecordBytes = 46;
+inline constexpr uint64_t kEndBytes = 22;
+inline constexpr uint64_t kEnd64Bytes = 56;
+inline constexpr uint64_t kEnd64LocatorBytes = 20;
+
+// A field of all ones stands for a number in the ZIP64 extra field or end record.
+inline constexpr uint32_t kIn64 = 0xFFFFFFFF;
+inline constexpr uint16_t kCountIn64 = 0xFFFF;
+inline constexpr uint16_t kExtra64 = 0x0001;
+
+inline constexpr uint16_t kFlagEncrypted = 0x0001;
+inline constexpr uint16_t kFlagDescriptor = 0x0008;
+inline constexpr uint16_t kFlagPatch = 0x0020;
+inline constexpr uint16_t kFlagStrongEncryption = 0x0040;
+inline constexpr uint16_t kFlagUtf8 = 0x0800;
+inline constexpr uint16_t kFlagMaskedHeader = 0x2000;
+
+inline constexpr uint16_t kStored = 0;
+inline constexpr uint16_t kDeflated = 8;
+
+// What is wrong with an entry name, "" when nothing: names that would lead out of a folder they
+// were unpacked in, or that programs read differently. PyTorch's reader looks at none of this; its
+// writer refuses the same (miniz).
+std::string_view name_fault(std::string_view name);
+
+}  // namespace pt2::zip

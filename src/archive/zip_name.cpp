@@ -1,0 +1,33 @@
+#include "archive/zip_format.h"
+
+namespace pt2::zip {
+namespace {
+
+constexpr bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+
+std::string_view component_fault(std::string_view component) {
+  if (component == "..") return "has a component '..'";
+  if (component.size() >= 2 && is_letter(component[0]) && component[1] == ':')
+    return "has a drive letter";
+  return "";
+}
+
+}  // namespace
+
+std::string_view name_fault(std::string_view name) {
+  if (name.empty()) return "is empty";
+  if (name.find('\0') != name.npos) return "has a zero byte";
+  if (name.find('\\') != name.npos) return "has a backslash";
+  if (name.front() == '/') return "is absolute";
+  for (size_t start = 0; start <= name.size();) {
+    const size_t slash = name.find('/', start);
+    const size_t end = slash == name.npos ? name.size() : slash;
+    if (const std::string_view fault = component_fault(name.substr(start, end - start));
+        !fault.empty())
+      return fault;
+    start = end + 1;
+  }
+  return "";
+}
+
+}  // namespace pt2::zip

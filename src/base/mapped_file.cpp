@@ -1,0 +1,76 @@
+#include "base/mapped_file.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <system_error>
+
+namespace pt2 {
+namespace {
+
+Error system_error(int number) {
+  return {ErrorCode::io, std::generic_category().message(number), ""};
+}
+
+class Descriptor {
+ public:
+  explicit Descriptor(int number) : number_(number) {}
+  ~Descriptor() {
+    if (number_ >= 0) close(number_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int number() const { return number_; }
+
+ private:
+  int number_;
+};
+
+}  // namespace
+
+Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& path) {
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.number() < 0) return at(system_error(errno), path);
+  struct stat status {};
+  if (fstat(file.number(), &status) != 0) return at(system_error(errno), path);
+  std::shared_ptr<MappedFile> mapped(new MappedFile);
+  const Result<void> filled = S_ISREG(status.st_mode)
+                                  ? mapped->map(file.number(), static_cast<size_t>(status.st_size))
+                                  : mapped->read_all(file.number());
+  if (!filled) return at(filled.error(), path);
+  return std::shared_ptr<const MappedFile>(std::move(mapped));
+}
+
+MappedFile::~MappedFile() {
+  if (mapped_) munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
+}
+
+Result<void> MappedFile::map(int descriptor, size_t size) {
+  if (size == 0) return {};
+  void* memory = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
+  if (memory == MAP_FAILED) return system_error(errno);
+  bytes_ = {static_cast<const std::byte*>(memory), size};
+  mapped_ = true;
+  return {};
+}
+
+Result<void> MappedFile::read_all(int descriptor) {
+  constexpr size_t kChunk = 1 << 16;
+  size_t used = 0;
+  for (;;) {
+    if (read_.size() - used < kChunk) read_.resize(used * 2 + kChunk);
+    const ssize_t count = ::read(descriptor, read_.data() + used, read_.size() - used);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return system_error(errno);
+    if (count == 0) break;
+    used += static_cast<size_t>(count);
+  }
+  read_.resize(used);
+  bytes_ = std::as_bytes(std::span(read_));
+  return {};
+}
+
+}  // namespace pt2

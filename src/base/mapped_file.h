@@ -1,0 +1,36 @@
+// A file's bytes without reading them: pages arrive when touched. What cannot be mapped (a pipe,
+// /dev/stdin) is read.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "pt2/result.h"
+
+namespace pt2 {
+
+class MappedFile {
+ public:
+  // Error `io` with the path and the system's reason. An empty file maps to no bytes. As with every
+  // mapping, a file that another process shortens meanwhile ends the process with SIGBUS: replace
+  // files by renaming.
+  static Result<std::shared_ptr<const MappedFile>> open(const std::string& path);
+  ~MappedFile();
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+
+  std::span<const std::byte> bytes() const { return bytes_; }
+
+ private:
+  MappedFile() = default;
+  Result<void> map(int descriptor, size_t size);
+  Result<void> read_all(int descriptor);
+
+  std::span<const std::byte> bytes_;
+  std::string read_;
+  bool mapped_ = false;
+};
+
+}  // namespace pt2
