@@ -1,0 +1,50 @@
+#include "ops/memory_format.h"
+
+#include <algorithm>
+
+namespace pt2::ops {
+namespace {
+
+bool has_channels_last_strides(const Tensor& tensor) {
+  const int64_t rank = tensor.dim();
+  if (tensor.stride(1) == 0) return false;
+  int64_t smallest = 0;
+  auto grows = [&](int64_t dim) {
+    if (tensor.size(dim) == 0 || tensor.stride(dim) < smallest) return false;
+    // Where every size but the first is 1 the strides say nothing; row-major is the default.
+    if (dim == 0 && smallest == tensor.stride(1)) return false;
+    smallest = tensor.stride(dim) * std::max<int64_t>(tensor.size(dim), 1);
+    return true;
+  };
+  if (!grows(1)) return false;
+  for (int64_t dim = rank - 1; dim >= 2; --dim)
+    if (!grows(dim)) return false;
+  return grows(0);
+}
+
+}  // namespace
+
+MemoryFormat suggest_memory_format(const Tensor& tensor) {
+  if (tensor.dim() == 4 && has_channels_last_strides(tensor)) return MemoryFormat::channels_last;
+  if (tensor.dim() == 5 && has_channels_last_strides(tensor)) return MemoryFormat::channels_last_3d;
+  return MemoryFormat::contiguous;
+}
+
+Sizes format_strides(const Sizes& sizes, MemoryFormat format) {
+  const size_t rank = sizes.size();
+  if (!(format == MemoryFormat::channels_last && rank == 4) &&
+      !(format == MemoryFormat::channels_last_3d && rank == 5))
+    return {};
+  Sizes strides(rank);
+  int64_t next = 1;
+  auto place = [&](size_t dim) {
+    strides[dim] = next;
+    next *= std::max<int64_t>(sizes[dim], 1);
+  };
+  place(1);
+  for (size_t dim = rank - 1; dim >= 2; --dim) place(dim);
+  place(0);
+  return strides;
+}
+
+}  // namespace pt2::ops

@@ -1,0 +1,15 @@
+// Channels-last layouts, guessed from strides as PyTorch does.
+#pragma once
+
+#include "ops/meta.h"
+
+namespace pt2::ops {
+
+// channels_last for rank 4, channels_last_3d for rank 5, else contiguous
+// (c10/core/TensorImpl.h suggest_memory_format, c10/core/MemoryFormat.h is_channels_last_strides).
+MemoryFormat suggest_memory_format(const Tensor& tensor);
+// Strides of a new tensor; empty (row-major) unless the format is a channels-last one and fits the
+// rank.
+Sizes format_strides(const Sizes& sizes, MemoryFormat format);
+
+}  // namespace pt2::ops
