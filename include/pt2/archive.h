@@ -3,6 +3,7 @@
 // torch.export.load (format of every release since 2.1).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -111,12 +112,16 @@ class Archive {
   RecordRole role(const Entry& entry) const { return classify_record(era_, relative_name(entry)); }
 
  private:
-  Result<void> find_layout();
+  void find_layout();
   Result<void> check_package();
+  Result<void> check_content();
   Result<void> check_flat();
   Result<void> check_payloads() const;
-  void find_models();
+  void count_roles();
   void collect_warnings();
+  bool has_role(Role wanted) const { return role_counts_[static_cast<size_t>(wanted)] > 0; }
+  Error foreign_zip_error() const;
+  Error not_a_zip(Error error, std::span<const std::byte> bytes) const;
   Result<std::string> read_text(std::string_view relative_name) const;
   Error error(ErrorCode code, std::string message, std::string_view record = "") const;
 
@@ -125,6 +130,7 @@ class Archive {
   std::string root_;
   std::string version_text_;
   std::vector<std::string> models_;
+  std::array<uint32_t, static_cast<size_t>(Role::unknown) + 1> role_counts_{};
   Diagnostics warnings_;
   Limits limits_;
   Era era_ = Era::raw_payloads;

@@ -1,0 +1,31 @@
+// The table of records: which names each era knows and what they are for.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "pt2/archive.h"
+
+namespace pt2 {
+
+using EraSet = uint8_t;
+constexpr EraSet era_bit(Era era) { return static_cast<EraSet>(1u << static_cast<unsigned>(era)); }
+inline constexpr EraSet kFlat = era_bit(Era::flat);
+inline constexpr EraSet kPickled = era_bit(Era::pickled_payloads);
+inline constexpr EraSet kRaw = era_bit(Era::raw_payloads);
+inline constexpr EraSet kPackage = kPickled | kRaw;
+
+// torch.export.load calls the program of a flat archive so when it saves it again.
+inline constexpr std::string_view kFlatModel = "model";
+
+struct LayoutRow {
+  EraSet eras;
+  std::string_view pattern;
+  Role role;
+};
+std::span<const LayoutRow> layout_rows();
+// `pattern` with `name` in place of its star.
+std::string expand_pattern(std::string_view pattern, std::string_view name);
+
+}  // namespace pt2
