@@ -1,0 +1,102 @@
+// Small JSON documents as values, and JSON text out. The export schema has its own decoder
+// (schema_json.h); this is for the rest: safetensors headers, recorded calls, tree specs, members
+// that nobody knows.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
+#include "pt2/result.h"
+
+namespace pt2 {
+
+struct JsonValue {
+  enum class Kind : uint8_t { null, boolean, number, string, array, object };
+  using Members = std::vector<std::pair<std::string, JsonValue>>;
+
+  Kind kind = Kind::null;
+  bool boolean = false;
+  std::string text;              // a string's text; a number as it was spelled
+  std::vector<JsonValue> items;  // array
+  Members members;               // object, in the order of the text
+
+  bool is_null() const { return kind == Kind::null; }
+  bool is_string() const { return kind == Kind::string; }
+  bool is_number() const { return kind == Kind::number; }
+  bool is_array() const { return kind == Kind::array; }
+  bool is_object() const { return kind == Kind::object; }
+
+  // The member of an object; null when there is none or this is no object. Linear in the members.
+  const JsonValue* find(std::string_view key) const;
+
+  // These fail as `malformed`, naming what was found; add the place with at().
+  Result<int64_t> get_int() const;
+  Result<double> get_float()
+      const;  // any number; NaN and infinities too where parse_json let them in
+  Result<bool> get_bool() const;
+  Result<std::string_view> get_string() const;
+};
+
+std::string_view json_kind_name(JsonValue::Kind kind);
+
+struct JsonOptions {
+  uint32_t max_depth = 512;
+  bool allow_non_finite = false;  // Python's bare NaN, Infinity and -Infinity, as numbers
+};
+
+// One JSON text, whole: trailing text, duplicate keys, invalid UTF-8, wrong escapes and non-JSON
+// numbers fail as `malformed` with a `where` such as ".a[3]"; nesting beyond max_depth as `limit`.
+// Lone surrogates become the three bytes that UTF-8 forbids (see unescape_json). Linear in the
+// text.
+Result<JsonValue> parse_json(std::string_view text, const JsonOptions& options = {});
+
+enum class JsonStyle : uint8_t {
+  python,   // json.dumps: {"a": 1, "b": [2, 3]}
+  compact,  // {"a":1,"b":[2,3]}
+  pretty,   // json.dumps(indent=2)
+};
+
+// Writes JSON text from begin to end; commas, colons and indentation are its own business. The
+// caller must nest correctly: begin_object, then key and value in turn, then end_object.
+class JsonWriter {
+ public:
+  explicit JsonWriter(JsonStyle style = JsonStyle::python, bool ascii = true)
+      : style_(style), ascii_(ascii) {}
+
+  void begin_object() { open('{'); }
+  void end_object() { close('}'); }
+  void begin_array() { open('['); }
+  void end_array() { close(']'); }
+  void key(std::string_view name);
+  void string(std::string_view text);
+  void integer(int64_t value);
+  void number(double value);  // Python's spelling; non-finite values as bare NaN and Infinity
+  void boolean(bool value);
+  void null() { raw("null"); }
+  void raw(std::string_view json);  // a whole value, already JSON
+  void value(const JsonValue& value);
+
+  const std::string& text() const { return out_; }
+  std::string take() { return std::move(out_); }
+
+ private:
+  void open(char bracket);
+  void close(char bracket);
+  void separate();
+  void new_line();
+
+  std::string out_;
+  JsonStyle style_;
+  bool ascii_;
+  bool needs_comma_ = false;
+  bool after_key_ = false;
+  uint32_t depth_ = 0;
+};
+
+std::string print_json(const JsonValue& value, JsonStyle style = JsonStyle::python);
+
+}  // namespace pt2

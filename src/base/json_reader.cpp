@@ -1,0 +1,74 @@
+#include "base/json_reader.h"
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+
+namespace pt2 {
+namespace {
+
+constexpr size_t kExcerptBytes = 40;
+
+}  // namespace
+
+Result<void> JsonText::open(std::string_view text) {
+  // simdjson counts in 32 bits.
+  if (text.size() >= simdjson::SIMDJSON_MAXSIZE_BYTES) {
+    return Error{ErrorCode::limit,
+                 fmt::format("the JSON text has {} bytes, more than can be indexed", text.size()),
+                 ""};
+  }
+  text_ = simdjson::padded_string(text);
+  return reopen();
+}
+
+Result<void> JsonText::reopen() {
+  if (const auto error = parser_.iterate(text_).get(document_)) return json_error(error);
+  return {};
+}
+
+Result<void> JsonText::check_end() {
+  const char* where = nullptr;
+  if (document_.current_location().get(where) != simdjson::SUCCESS) return {};
+  const size_t offset = static_cast<size_t>(where - text_.data());
+  return malformed(fmt::format("found {} after the end of the JSON text, at byte {}",
+                               excerpt(std::string_view(text_).substr(offset)), offset));
+}
+
+Error malformed(std::string message) { return {ErrorCode::malformed, std::move(message), ""}; }
+
+Error json_error(simdjson::error_code code) {
+  switch (code) {
+    case simdjson::UTF8_ERROR:
+      return malformed("the JSON text is not valid UTF-8");
+    case simdjson::UNCLOSED_STRING:
+      return malformed("the JSON text ends inside a string");
+    case simdjson::UNESCAPED_CHARS:
+      return malformed("a JSON string has a control character that is not escaped");
+    case simdjson::EMPTY:
+      return malformed("the JSON text is empty");
+    case simdjson::INCOMPLETE_ARRAY_OR_OBJECT:
+      return malformed("the JSON text does not end where its object or list ends");
+    default:
+      return malformed("a comma, a colon or a bracket of the JSON text is missing or misplaced");
+  }
+}
+
+Error mismatch(std::string_view expected, std::string_view found_token) {
+  return malformed(fmt::format("found {}, expected {}", excerpt(found_token), expected));
+}
+
+std::string excerpt(std::string_view token) {
+  if (token.empty()) return "nothing";
+  if (token[0] == '{') return "an object";
+  if (token[0] == '[') return "a list";
+  std::string out;
+  for (const char c : token.substr(0, kExcerptBytes)) {
+    const bool printable = c >= ' ' && c < 0x7F;
+    out += printable ? std::string(1, c) : fmt::format("\\x{:02x}", static_cast<uint8_t>(c));
+  }
+  if (token.size() > kExcerptBytes) out += fmt::format("... ({} bytes)", token.size());
+  return out;
+}
+
+}  // namespace pt2

@@ -1,0 +1,72 @@
+// simdjson's on-demand documents with this library's errors: what parse_json and the schema decoder
+// share. Only the two files that walk JSON include this.
+#pragma once
+
+#include <simdjson.h>
+
+#include <string>
+#include <string_view>
+
+#include "pt2/result.h"
+
+namespace pt2 {
+
+namespace ondemand = simdjson::ondemand;
+
+// An open JSON text. It stays where it is, because the document points into it.
+class JsonText {
+ public:
+  JsonText() = default;
+  JsonText(const JsonText&) = delete;
+  JsonText& operator=(const JsonText&) = delete;
+
+  // Copies the text with the padding that simdjson reads beyond its end; finds invalid UTF-8 and
+  // open strings.
+  Result<void> open(std::string_view text);
+  // Back to the beginning, also after an error.
+  Result<void> reopen();
+  // To be called after the root has been read to its end: fails when text follows.
+  Result<void> check_end();
+
+  std::string_view text() const { return text_; }
+  ondemand::document& document() { return document_; }
+
+ private:
+  simdjson::padded_string text_;
+  ondemand::parser parser_;
+  ondemand::document document_;
+};
+
+Error malformed(std::string message);
+// What simdjson met while walking, in this library's words.
+Error json_error(simdjson::error_code code);
+// "expected an int, found "abc"".
+Error mismatch(std::string_view expected, std::string_view found_token);
+
+// The characters of a scalar: `"abc"`, `12`, `true`; blanks behind it are cut off.
+inline std::string_view scalar_token(ondemand::value& value) {
+  std::string_view token = value.raw_json_token();
+  while (!token.empty() && static_cast<unsigned char>(token.back()) <= ' ') token.remove_suffix(1);
+  return token;
+}
+
+// A string must be taken by this, not skipped: simdjson skips `"a": 1` as one value where only
+// `"a"` may stand. Returns what is between the quotes.
+inline std::string_view take_string(ondemand::value& value) {
+  std::string_view token = scalar_token(value);
+  (void)value.get_raw_json_string().error();
+  return token.substr(1, token.size() - 2);
+}
+
+// What is between the quotes of a key; stage 1 has made sure that the closing quote exists.
+inline std::string_view key_between_quotes(simdjson::ondemand::raw_json_string key) {
+  const char* begin = key.raw();
+  const char* end = begin;
+  while (*end != '"') end += *end == '\\' ? 2 : 1;
+  return {begin, static_cast<size_t>(end - begin)};
+}
+
+// A shortened copy for messages: binary junk and megabytes do not belong into them.
+std::string excerpt(std::string_view token);
+
+}  // namespace pt2

@@ -1,0 +1,292 @@
+#include "base/text.h"
+
+#include <simdjson.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+
+namespace pt2 {
+namespace {
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+constexpr char kHexDigits[] = "0123456789abcdef";
+
+void append_unit(std::string& out, uint32_t unit) {
+  const char escape[] = {'\\',
+                         'u',
+                         kHexDigits[unit >> 12 & 15],
+                         kHexDigits[unit >> 8 & 15],
+                         kHexDigits[unit >> 4 & 15],
+                         kHexDigits[unit & 15]};
+  out.append(escape, sizeof escape);
+}
+
+void append_code_point_escape(std::string& out, uint32_t code_point) {
+  if (code_point < 0x10000) return append_unit(out, code_point);
+  append_unit(out, 0xD800 + ((code_point - 0x10000) >> 10));
+  append_unit(out, 0xDC00 + ((code_point - 0x10000) & 0x3FF));
+}
+
+void append_utf8(std::string& out, uint32_t code_point) {
+  auto byte = [&](uint32_t value) { out += static_cast<char>(value); };
+  if (code_point < 0x80) return byte(code_point);
+  if (code_point < 0x800) {
+    byte(0xC0 | code_point >> 6);
+  } else {
+    if (code_point < 0x10000) {
+      byte(0xE0 | code_point >> 12);
+    } else {
+      byte(0xF0 | code_point >> 18);
+      byte(0x80 | (code_point >> 12 & 0x3F));
+    }
+    byte(0x80 | (code_point >> 6 & 0x3F));
+  }
+  byte(0x80 | (code_point & 0x3F));
+}
+
+struct CodePoint {
+  uint32_t value;
+  size_t size;
+};
+
+// The code point at the start of `text`, surrogates included; a byte that begins none stands for
+// itself, so that any bytes print as some JSON string.
+CodePoint next_code_point(std::string_view text) {
+  auto byte = [&](size_t i) { return static_cast<uint8_t>(text[i]); };
+  const uint32_t lead = byte(0);
+  const size_t size = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : lead >= 0xC2 ? 2 : 1;
+  if (size == 1 || lead > 0xF4 || text.size() < size) return {lead, 1};
+  uint32_t value = lead & (0x7F >> size);
+  for (size_t i = 1; i < size; ++i) {
+    if ((byte(i) & 0xC0) != 0x80) return {lead, 1};
+    value = value << 6 | (byte(i) & 0x3F);
+  }
+  return {value, size};
+}
+
+char short_escape(char c) {
+  switch (c) {
+    case '"':
+      return '"';
+    case '\\':
+      return '\\';
+    case '\n':
+      return 'n';
+    case '\r':
+      return 'r';
+    case '\t':
+      return 't';
+    case '\b':
+      return 'b';
+    case '\f':
+      return 'f';
+    default:
+      return 0;
+  }
+}
+
+bool is_plain(char c) { return c >= 0x20 && c < 0x7F && c != '"' && c != '\\'; }
+
+bool is_surrogate(uint32_t code_point) { return code_point >= 0xD800 && code_point < 0xE000; }
+
+void append_special(std::string& out, std::string_view text, CodePoint at, bool ascii) {
+  const char c = text[0];
+  if (const char escape = short_escape(c)) {
+    out += '\\';
+    out += escape;
+  } else if (!ascii && (c == 0x7F || (at.size > 1 && !is_surrogate(at.value)))) {
+    out.append(text.substr(0, at.size));
+  } else {
+    append_code_point_escape(out, at.value);
+  }
+}
+
+std::optional<uint32_t> parse_unit(std::string_view digits) {
+  uint32_t unit = 0;
+  if (digits.size() < 4) return {};
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + 4, unit, 16);
+  if (error != std::errc() || end != digits.data() + 4) return {};
+  return unit;
+}
+
+char unescaped(char c) {
+  switch (c) {
+    case '"':
+    case '\\':
+    case '/':
+      return c;
+    case 'n':
+      return '\n';
+    case 'r':
+      return '\r';
+    case 't':
+      return '\t';
+    case 'b':
+      return '\b';
+    case 'f':
+      return '\f';
+    default:
+      return 0;
+  }
+}
+
+// Reads the \uXXXX at `at` (and its low half); returns the position after it, or nothing.
+std::optional<size_t> unescape_unit(std::string_view text, size_t at, Unescaped& out) {
+  const auto unit = parse_unit(text.substr(at + 2));
+  if (!unit) return {};
+  uint32_t code_point = *unit;
+  at += 6;
+  if (code_point >= 0xD800 && code_point < 0xDC00 && text.substr(at, 2) == "\\u") {
+    const auto low = parse_unit(text.substr(at + 2));
+    if (low && *low >= 0xDC00 && *low < 0xE000) {
+      code_point = 0x10000 + ((code_point - 0xD800) << 10) + (*low - 0xDC00);
+      at += 6;
+    }
+  }
+  out.has_lone_surrogate |= is_surrogate(code_point);
+  append_utf8(out.text, code_point);
+  return at;
+}
+
+}  // namespace
+
+void append_float(std::string& out, double value, NonFinite non_finite) {
+  const bool json = non_finite == NonFinite::json;
+  if (std::isnan(value)) {
+    out += json ? "NaN" : "nan";
+    return;
+  }
+  if (std::isinf(value)) {
+    out += value < 0 ? "-" : "";
+    out += json ? "Infinity" : "inf";
+    return;
+  }
+  const double magnitude = std::fabs(value);
+  const bool fixed = magnitude == 0 || (magnitude >= 1e-4 && magnitude < 1e16);
+  char buffer[40];
+  const char* end = std::to_chars(buffer, buffer + sizeof buffer, value,
+                                  fixed ? std::chars_format::fixed : std::chars_format::scientific)
+                        .ptr;
+  const std::string_view digits(buffer, static_cast<size_t>(end - buffer));
+  out += digits;
+  if (fixed && digits.find('.') == std::string_view::npos) out += ".0";
+}
+
+std::string print_float(double value, NonFinite non_finite) {
+  std::string text;
+  append_float(text, value, non_finite);
+  return text;
+}
+
+void append_int(std::string& out, int64_t value) {
+  char buffer[24];
+  const char* end = std::to_chars(buffer, buffer + sizeof buffer, value).ptr;
+  out.append(buffer, static_cast<size_t>(end - buffer));
+}
+
+bool is_json_number(std::string_view text) {
+  size_t i = 0;
+  auto at = [&](char c) { return i < text.size() && text[i] == c; };
+  auto digits = [&] {
+    const size_t start = i;
+    while (i < text.size() && is_digit(text[i])) ++i;
+    return i > start;
+  };
+  if (at('-')) ++i;
+  if (at('0')) {
+    ++i;
+  } else if (!digits()) {
+    return false;
+  }
+  if (at('.')) {
+    ++i;
+    if (!digits()) return false;
+  }
+  if (at('e') || at('E')) {
+    ++i;
+    if (at('+') || at('-')) ++i;
+    if (!digits()) return false;
+  }
+  return i == text.size();
+}
+
+std::optional<double> parse_float(std::string_view text) {
+  if (!is_json_number(text)) return {};
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return {};
+  return value;
+}
+
+std::optional<int64_t> parse_int(std::string_view text) {
+  const size_t first = !text.empty() && text[0] == '-' ? 1 : 0;
+  if (text.size() == first || !is_digit(text[first])) return {};
+  if (text[first] == '0' && text.size() > first + 1) return {};
+  int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return {};
+  return value;
+}
+
+std::optional<double> parse_non_finite(std::string_view text) {
+  const bool negative = !text.empty() && text[0] == '-';
+  const std::string_view word = text.substr(negative ? 1 : 0);
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  if (word == "Infinity" || word == "inf") return negative ? -infinity : infinity;
+  if (word == "NaN" || word == "nan") return std::numeric_limits<double>::quiet_NaN();
+  return {};
+}
+
+void append_json_string(std::string& out, std::string_view text, bool ascii) {
+  out += '"';
+  size_t plain_start = 0;
+  for (size_t i = 0; i < text.size();) {
+    if (is_plain(text[i])) {
+      ++i;
+      continue;
+    }
+    out.append(text.substr(plain_start, i - plain_start));
+    const CodePoint at = next_code_point(text.substr(i));
+    append_special(out, text.substr(i), at, ascii);
+    i += at.size;
+    plain_start = i;
+  }
+  out.append(text.substr(plain_start));
+  out += '"';
+}
+
+std::string print_json_string(std::string_view text) {
+  std::string out;
+  append_json_string(out, text);
+  return out;
+}
+
+std::optional<Unescaped> unescape_json(std::string_view text) {
+  Unescaped out;
+  size_t at = 0;
+  while (at < text.size()) {
+    const size_t escape = std::min(text.find('\\', at), text.size());
+    out.text.append(text.substr(at, escape - at));
+    at = escape;
+    if (at == text.size()) break;
+    if (at + 1 == text.size()) return {};
+    if (text[at + 1] == 'u') {
+      const auto next = unescape_unit(text, at, out);
+      if (!next) return {};
+      at = *next;
+      continue;
+    }
+    const char c = unescaped(text[at + 1]);
+    if (c == 0) return {};
+    out.text += c;
+    at += 2;
+  }
+  return out;
+}
+
+bool is_utf8(std::string_view text) { return simdjson::validate_utf8(text); }
+
+}  // namespace pt2

@@ -1,0 +1,49 @@
+// Numbers and strings as text: Python's spellings, because the files were written by Python and
+// must come back byte for byte. Nothing here depends on the locale.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace pt2 {
+
+// How infinities and NaN are spelled: repr(float) says inf, json.dumps says Infinity.
+enum class NonFinite : uint8_t { python, json };
+
+// Python's repr(float): the shortest digits that read back as the same number, fixed notation where
+// 1e-4 <= |x| < 1e16, always with a dot or an exponent of at least two digits: "1.0", "1e+16",
+// "1e-05", "-0.0".
+void append_float(std::string& out, double value, NonFinite non_finite = NonFinite::python);
+std::string print_float(double value, NonFinite non_finite = NonFinite::python);
+void append_int(std::string& out, int64_t value);
+
+// A JSON number and nothing else: no sign but '-', no leading zero, no blanks, no "inf". Nothing
+// when the text is something else or the number does not fit (a float that overflows, or vanishes
+// although it is not zero).
+std::optional<double> parse_float(std::string_view text);
+std::optional<int64_t> parse_int(std::string_view text);
+bool is_json_number(std::string_view text);
+// "inf", "Infinity", "nan", "NaN" with an optional '-'.
+std::optional<double> parse_non_finite(std::string_view text);
+
+// Appends `text` as a JSON string with its quotes, as json.dumps does; with `ascii`, everything
+// beyond ASCII becomes \uXXXX. Bytes ED A0..BF xx, which unescape_json makes of lone surrogates,
+// become their escapes again in both cases.
+void append_json_string(std::string& out, std::string_view text, bool ascii = true);
+std::string print_json_string(std::string_view text);
+
+struct Unescaped {
+  std::string text;
+  bool has_lone_surrogate =
+      false;  // then `text` holds it as the three bytes that UTF-8 forbids, so nothing is lost
+};
+// The text of a JSON string given without its quotes; nothing when an escape is wrong. Bytes are
+// taken as they are.
+std::optional<Unescaped> unescape_json(std::string_view between_quotes);
+
+// Strict UTF-8: shortest forms, no surrogates, nothing above U+10FFFF.
+bool is_utf8(std::string_view text);
+
+}  // namespace pt2
