@@ -236,7 +236,10 @@ class Graph {
   std::vector<Node> nodes_;
   std::vector<NodeId> order_;
   std::vector<Graph> subgraphs_;
-  std::unordered_map<std::string, ValueId> value_index_;
+  struct NameHash : std::hash<std::string_view> {
+    using is_transparent = void;
+  };
+  std::unordered_map<std::string, ValueId, NameHash, std::equal_to<>> value_index_;
 };
 
 // Calls `visit(ValueId)` for every value in the argument, lists and maps included, in order.
