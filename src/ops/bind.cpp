@@ -61,9 +61,10 @@ bool fit_element(BaseType base, Value& value) {
 }
 
 Value parse_default_element(BaseType base, std::string_view text) {
-  if (base == BaseType::dtype) return text == "long" ? Value(Dtype::int64) : Value(Dtype::float32);
+  // Enums are printed as c10's numbers: 4 is long, 0 the contiguous format.
+  if (base == BaseType::dtype) return text == "4" ? Value(Dtype::int64) : Value(Dtype::float32);
   if (base == BaseType::memory_format)
-    return Value(text == "contiguous_format" ? MemoryFormat::contiguous : MemoryFormat::preserve);
+    return Value(text == "0" ? MemoryFormat::contiguous : MemoryFormat::preserve);
   if (text == "True" || text == "False") return Value(text == "True");
   if (!text.empty() && (text.front() == '"' || text.front() == '\''))
     return Value(std::string(text.substr(1, text.size() - 2)));

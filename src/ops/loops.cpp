@@ -80,6 +80,65 @@ bool StridedWalk::advance(std::vector<int64_t>& index,
   return false;
 }
 
+namespace {
+
+// Whether an element of `dtype` in memory is just a C.
+template <class C>
+bool is_stored_as(Dtype dtype) {
+  if constexpr (std::is_same_v<C, float>) return dtype == Dtype::float32;
+  if constexpr (std::is_same_v<C, double>) return dtype == Dtype::float64;
+  if constexpr (std::is_same_v<C, int64_t>) return dtype == Dtype::int64;
+  return dtype == Dtype::complex128;
+}
+
+// A file may place a tensor at any byte.
+template <class C>
+bool is_aligned(const std::byte* pointer) {
+  return reinterpret_cast<uintptr_t>(pointer) % alignof(C) == 0;
+}
+
+}  // namespace
+
+template <class C>
+void run_chunks(Tensor& out, Dtype common, std::span<const Tensor> inputs, ChunkLoop<C> loop,
+                void* function) {
+  constexpr size_t kMaxInputs = StridedWalk::kMaxOperands - 1;
+  PT2_CHECK(inputs.size() <= kMaxInputs);
+  std::array<const Tensor*, StridedWalk::kMaxOperands> operands{&out};
+  for (size_t k = 0; k < inputs.size(); ++k) operands[k + 1] = &inputs[k];
+  const StridedWalk walk(std::span<const Tensor* const>(operands.data(), inputs.size() + 1));
+  std::array<bool, StridedWalk::kMaxOperands> direct{};
+  for (size_t k = 0; k <= inputs.size(); ++k)
+    direct[k] = walk.inner_stride(k) == 1 && is_stored_as<C>(operands[k]->dtype()) &&
+                (k == 0 || operands[k]->dtype() == common);
+  C buffers[StridedWalk::kMaxOperands][kChunk];
+  std::array<const C*, kMaxInputs> in{};
+  walk.run([&](const auto& pointers, int64_t count) {
+    for (size_t k = 0; k < inputs.size(); ++k) {
+      const std::byte* source = pointers[k + 1];
+      in[k] = buffers[k + 1];
+      if (direct[k + 1] && is_aligned<C>(source)) {
+        in[k] = reinterpret_cast<const C*>(source);
+        continue;
+      }
+      const Dtype dtype = inputs[k].dtype();
+      load_elements<C>(source, walk.inner_stride(k + 1), dtype, count, buffers[k + 1]);
+      if (dtype != common) round_elements<C>(common, count, buffers[k + 1]);
+    }
+    auto* target = const_cast<std::byte*>(pointers[0]);
+    if (direct[0] && is_aligned<C>(target))
+      return loop(function, reinterpret_cast<C*>(target), in.data(), count);
+    loop(function, buffers[0], in.data(), count);
+    store_elements<C>(buffers[0], count, out.dtype(), walk.inner_stride(0), target);
+  });
+}
+template void run_chunks<float>(Tensor&, Dtype, std::span<const Tensor>, ChunkLoop<float>, void*);
+template void run_chunks<double>(Tensor&, Dtype, std::span<const Tensor>, ChunkLoop<double>, void*);
+template void run_chunks<int64_t>(Tensor&, Dtype, std::span<const Tensor>, ChunkLoop<int64_t>,
+                                  void*);
+template void run_chunks<Complex>(Tensor&, Dtype, std::span<const Tensor>, ChunkLoop<Complex>,
+                                  void*);
+
 Tensor scalar_tensor(const Scalar& scalar, Dtype dtype) {
   Tensor out = Tensor::zeros(dtype, {});
   fill_elements(out, scalar);

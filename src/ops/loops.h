@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <array>
 #include <span>
+#include <type_traits>
+#include <utility>
 
 #include "ops/convert.h"
 #include "ops/meta.h"
@@ -90,31 +92,33 @@ class StridedWalk {
   std::vector<std::array<int64_t, kMaxOperands>> outer_bytes_;
 };
 
+// out[i] = function(in[i]...) for `count` elements that lie side by side.
+template <class C>
+using ChunkLoop = void (*)(void* function, C* out, const C* const* in, int64_t count);
+// Feeds `loop` chunk by chunk: elements stored as C's side by side are used where they are, others
+// pass through buffers.
+template <class C>
+void run_chunks(Tensor& out, Dtype common, std::span<const Tensor> inputs, ChunkLoop<C> loop,
+                void* function);
+
 // out[i] = function(in[i]...), everything computed in C. `common` is the dtype that operands are
 // converted to before computing, as TensorIterator does; the result is rounded once, to out's
-// dtype. Operands are broadcast to out.
+// dtype. Operands are broadcast to out, which shares no memory with them.
 template <class C, class F, class... In>
 void elementwise(Tensor& out, Dtype common, F&& function, const In&... in) {
-  constexpr size_t kInputs = sizeof...(In);
-  std::array<Tensor, kInputs> views{broadcast_to(in, out.sizes())...};
-  std::array<const Tensor*, kInputs + 1> operands{&out};
-  for (size_t k = 0; k < kInputs; ++k) operands[k + 1] = &views[k];
-  const StridedWalk walk(operands);
-  C buffers[kInputs + 1][kChunk];
-  walk.run([&](const auto& pointers, int64_t count) {
-    for (size_t k = 0; k < kInputs; ++k) {
-      load_elements<C>(pointers[k + 1], walk.inner_stride(k + 1), views[k].dtype(), count,
-                       buffers[k + 1]);
-      if (views[k].dtype() != common) round_elements<C>(common, count, buffers[k + 1]);
-    }
+  const std::array<Tensor, sizeof...(In)> views{broadcast_to(in, out.sizes())...};
+  // A plain function has no address as an object, so it is held as a pointer.
+  using Plain = std::remove_reference_t<F>;
+  using Held = std::conditional_t<std::is_function_v<Plain>, std::decay_t<F>, Plain&>;
+  Held held = function;
+  auto loop = [](void* erased, C* result, const C* const* operand, int64_t count) {
+    auto& call = *static_cast<std::remove_reference_t<Held>*>(erased);
     [&]<size_t... K>(std::index_sequence<K...>) {
-      for (int64_t i = 0; i < count; ++i)
-        buffers[0][i] = static_cast<C>(function(buffers[K + 1][i]...));
+      for (int64_t i = 0; i < count; ++i) result[i] = static_cast<C>(call(operand[K][i]...));
     }
-    (std::make_index_sequence<kInputs>{});
-    store_elements<C>(buffers[0], count, out.dtype(), walk.inner_stride(0),
-                      const_cast<std::byte*>(pointers[0]));
-  });
+    (std::index_sequence_for<In...>{});
+  };
+  run_chunks<C>(out, common, views, loop, const_cast<void*>(static_cast<const void*>(&held)));
 }
 
 // A Python number as a 0-dim tensor, for the operators that take either.
