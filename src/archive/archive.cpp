@@ -92,7 +92,7 @@ Result<Archive> Archive::open_container_bytes(std::span<const std::byte> bytes,
   archive.name_ = std::move(name);
   archive.limits_ = limits;
   Diagnostics findings;
-  Result<ZipReader> zip = ZipReader::open(bytes, std::move(owner), limits, findings);
+  Result<ZipReader> zip = ZipReader::open(bytes, owner, limits, findings);
   if (!zip) return archive.not_a_zip(std::move(zip).error(), bytes);
   for (const Diagnostic& finding : findings.all())
     archive.warnings_.add(finding.rule, archive.name_ + "!" + finding.where, finding.text);
