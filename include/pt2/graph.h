@@ -37,18 +37,18 @@ struct ScalarType {
 };
 
 struct TensorMeta {
-  ScalarType dtype;
-  std::vector<SymInt> sizes;
-  std::vector<SymInt> strides;  // in elements
-  SymInt storage_offset;        // in elements; 0 in files up to 2.8 whatever the truth
+  ScalarType dtype{};
+  std::vector<SymInt> sizes{};
+  std::vector<SymInt> strides{};  // in elements
+  SymInt storage_offset{};        // in elements; 0 in files up to 2.8 whatever the truth
   bool requires_grad = false;
-  Device device;
+  Device device{};
   Layout layout = Layout::strided;
 };
 
 struct CustomObjectType {
-  std::string name;       // as the payload's constants call it
-  std::string class_fqn;  // "__torch__.torch.classes.ns.Cls"; empty in the oldest files
+  std::string name{};       // as the payload's constants call it
+  std::string class_fqn{};  // "__torch__.torch.classes.ns.Cls"; empty in the oldest files
 };
 
 // The order is that of GraphValue::meta.
@@ -64,9 +64,9 @@ struct Definition {
 };
 
 struct GraphValue {
-  std::string name;
-  std::variant<TensorMeta, SymInt, SymFloat, SymBool, CustomObjectType> meta;
-  Definition definition;
+  std::string name{};
+  std::variant<TensorMeta, SymInt, SymFloat, SymBool, CustomObjectType> meta{};
+  Definition definition{};
 
   ValueKind kind() const { return static_cast<ValueKind>(meta.index()); }
   // Null for other kinds.
@@ -78,22 +78,22 @@ struct None {
 };
 // A Python integer outside int64, as decimal digits. It can be kept and written, not computed with.
 struct BigInt {
-  std::string digits;
+  std::string digits{};
   bool operator==(const BigInt&) const = default;
 };
 // An operator passed as an argument, spelled like a node's target.
 struct OperatorName {
-  std::string target;
+  std::string target{};
 };
 // A custom object that is no value of the graph: an entry of the payload's constants.
 struct CustomObject {
-  std::string name;
-  std::string class_fqn;
+  std::string name{};
+  std::string class_fqn{};
 };
 // An alternative of a newer schema: its tag and its JSON text.
 struct UnknownArgument {
-  std::string tag;
-  std::string json;
+  std::string tag{};
+  std::string json{};
 };
 
 class Argument;
@@ -114,10 +114,10 @@ enum class ListKind : uint8_t {
 };
 struct ArgumentList {
   ListKind kind = ListKind::tensors;
-  std::vector<Argument> items;
+  std::vector<Argument> items{};
 };
 struct ArgumentMap {
-  std::vector<std::pair<std::string, Argument>> items;  // in the file's order
+  std::vector<std::pair<std::string, Argument>> items{};  // in the file's order
 };
 
 // One argument or result of a node. Values of every kind (tensors, effect tokens, symbolic numbers,
@@ -159,9 +159,9 @@ class Argument {
 enum class ArgumentKind : int64_t { unknown, positional, keyword };
 
 struct NamedArgument {
-  std::string name;  // empty for positional arguments of higher-order operators
-  Argument arg;
-  std::optional<ArgumentKind> kind;  // absent in files before schema 8.4
+  std::string name{};  // empty for positional arguments of higher-order operators
+  Argument arg{};
+  std::optional<ArgumentKind> kind{};  // absent in files before schema 8.4
 };
 
 using Metadata = std::vector<std::pair<std::string, std::string>>;  // in the file's order
@@ -171,12 +171,12 @@ const std::string* find_metadata(const Metadata& metadata, std::string_view key)
 struct Node {
   std::string
       target;  // "torch.ops.aten.add.Tensor", "_operator.mul", "torch.ops.higher_order.cond"
-  std::vector<NamedArgument> inputs;
-  std::vector<Argument> outputs;  // the values it defines; None for results that are not there
-  Metadata metadata;
+  std::vector<NamedArgument> inputs{};
+  std::vector<Argument> outputs{};  // the values it defines; None for results that are not there
+  Metadata metadata{};
   // Of higher-order operators: one output means a bare value (true) or a tuple of one (false).
-  std::optional<bool> is_hop_single_tensor_return;
-  std::optional<std::string> name;  // the FX node's name, since schema 8.16
+  std::optional<bool> is_hop_single_tensor_return{};
+  std::optional<std::string> name{};  // the FX node's name, since schema 8.16
 
   // By argument name; null when absent.
   const Argument* find_input(std::string_view argument_name) const;
@@ -185,9 +185,9 @@ struct Node {
 // One level of the module stack of a node: the call's key, the module's path ("" is the root) and
 // its class.
 struct ModuleStackEntry {
-  std::string key;
-  std::string path;
-  std::string type;
+  std::string key{};
+  std::string path{};
+  std::string type{};
 };
 // The text of metadata's stack_trace, empty when there is none.
 std::string_view stack_trace(const Node& node);

@@ -33,24 +33,24 @@ enum class PayloadKind : uint8_t { weight, constant };
 // One tensor of the state dict or of the constants.
 struct PayloadTensor {
   PayloadKind kind = PayloadKind::weight;
-  std::string name;  // its FQN
-  Tensor tensor;     // not defined when `missing` tells why
+  std::string name{};  // its FQN
+  Tensor tensor{};     // not defined when `missing` tells why
   std::string
       missing;  // "fake tensor", "layout torch.sparse_coo", ...; empty when the elements are there
-  std::string dtype;  // as torch prints it, also where the elements are missing
-  Sizes sizes;
-  std::string device;  // where it was when it was saved: "cpu", "cuda:0"
+  std::string dtype{};  // as torch prints it, also where the elements are missing
+  Sizes sizes{};
+  std::string device{};  // where it was when it was saved: "cpu", "cuda:0"
   bool requires_grad = false;
   bool is_parameter = false;
-  std::string record;        // where its bytes lie, relative to the archive's root
+  std::string record{};      // where its bytes lie, relative to the archive's root
   size_t storage_group = 0;  // tensors of equal numbers share one storage
 };
 
 // A constant that is no tensor: a custom or opaque object, kept as it is.
 struct PayloadObject {
-  std::string name;
-  std::string record;
-  std::string type;  // class name, where it is known
+  std::string name{};
+  std::string record{};
+  std::string type{};  // class name, where it is known
 };
 
 // Every tensor that belongs to one program. Immutable.
@@ -79,7 +79,7 @@ class Payloads {
 // The example inputs of a program: the leaves of (args, kwargs) in flat order.
 struct SampleInputs {
   Pickle pickle;  // owns what the leaves refer to
-  std::vector<SampleInput> leaves;
+  std::vector<SampleInput> leaves{};
 };
 
 class Package {

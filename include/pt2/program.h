@@ -27,49 +27,49 @@ struct SchemaVersion {
 // Keys are symbols, or expressions of derived dimensions ("2*s77").
 struct RangeConstraint {
   const SpelledExpr* key = nullptr;
-  SymRange range;
+  SymRange range{};
 };
 
 // A module call whose signature was preserved; the root (fqn "") holds the tree specs of the
 // program.
 struct ModuleCallSignature {
-  std::vector<ArgumentSpec> inputs;
-  std::vector<ArgumentSpec> outputs;
-  std::string in_spec;   // TreeSpec JSON
-  std::string out_spec;  // TreeSpec JSON
-  std::optional<std::vector<std::string>> forward_arg_names;
+  std::vector<ArgumentSpec> inputs{};
+  std::vector<ArgumentSpec> outputs{};
+  std::string in_spec{};   // TreeSpec JSON
+  std::string out_spec{};  // TreeSpec JSON
+  std::optional<std::vector<std::string>> forward_arg_names{};
 };
 struct ModuleCallEntry {
-  std::string fqn;
-  std::optional<ModuleCallSignature> signature;
+  std::string fqn{};
+  std::optional<ModuleCallSignature> signature{};
 };
 
 struct NamedTupleFields {
-  std::string type_name;
-  std::vector<std::string> field_names;
+  std::string type_name{};
+  std::vector<std::string> field_names{};
 };
 
 // A constant that schema version 1 keeps inside the JSON: the bytes of a torch.save zip.
 struct EmbeddedConstant {
-  std::string name;
-  std::vector<std::byte> bytes;
+  std::string name{};
+  std::vector<std::byte> bytes{};
 };
 
 struct Program {
-  Graph graph;
-  GraphSignature signature;
-  std::vector<RangeConstraint> range_constraints;
-  std::vector<std::string> guards_code;
-  std::vector<ModuleCallEntry> module_call_graph;
-  Metadata metadata;  // of the graph module
-  std::vector<NamedTupleFields> namedtuple_fields;
-  std::vector<EmbeddedConstant> embedded_constants;
+  Graph graph{};
+  GraphSignature signature{};
+  std::vector<RangeConstraint> range_constraints{};
+  std::vector<std::string> guards_code{};
+  std::vector<ModuleCallEntry> module_call_graph{};
+  Metadata metadata{};  // of the graph module
+  std::vector<NamedTupleFields> namedtuple_fields{};
+  std::vector<EmbeddedConstant> embedded_constants{};
 
-  SchemaVersion schema_version;
-  std::string torch_version;
+  SchemaVersion schema_version{};
+  std::string torch_version{};
   std::vector<std::string>
       verifiers;  // the dialect: "ATEN", "TRAINING"; one entry in every known file
-  std::vector<std::pair<std::string, int64_t>> opset_version;
+  std::vector<std::pair<std::string, int64_t>> opset_version{};
   // Owns every expression of the program; copies of the program share it.
   std::shared_ptr<ExprPool> expressions = std::make_shared<ExprPool>();
 

@@ -39,36 +39,36 @@ std::string_view output_kind_name(OutputKind kind);
 struct ArgumentSpec {
   enum class Kind : uint8_t { tensor, sym_int, sym_float, sym_bool, custom_obj, token, constant };
   Kind kind = Kind::tensor;
-  std::string name;       // of a constant: its input's name, empty in the oldest form
-  std::string class_fqn;  // custom_obj
-  Argument value;         // constant
+  std::string name{};       // of a constant: its input's name, empty in the oldest form
+  std::string class_fqn{};  // custom_obj
+  Argument value{};         // constant
   bool is_constant() const { return kind == Kind::constant; }
 };
 
 struct InputSpec {
   InputKind kind = InputKind::user_input;
-  ArgumentSpec arg;
-  std::optional<std::string> target;  // FQN of the parameter, buffer, constant or custom object
-  std::optional<bool> persistent;     // buffers
+  ArgumentSpec arg{};
+  std::optional<std::string> target{};  // FQN of the parameter, buffer, constant or custom object
+  std::optional<bool> persistent{};     // buffers
 };
 
 struct OutputSpec {
   OutputKind kind = OutputKind::user_output;
-  ArgumentSpec arg;
-  std::optional<std::string> target;  // FQN, or the user input's name
+  ArgumentSpec arg{};
+  std::optional<std::string> target{};  // FQN, or the user input's name
 };
 
 using NameMap = std::vector<std::pair<std::string, std::string>>;  // in order of the specs
 
 struct BackwardSignature {
-  NameMap gradients_to_parameters;
-  NameMap gradients_to_user_inputs;
-  std::string loss_output;
+  NameMap gradients_to_parameters{};
+  NameMap gradients_to_user_inputs{};
+  std::string loss_output{};
 };
 
 struct GraphSignature {
-  std::vector<InputSpec> input_specs;
-  std::vector<OutputSpec> output_specs;
+  std::vector<InputSpec> input_specs{};
+  std::vector<OutputSpec> output_specs{};
 
   // Targets, in order of the specs.
   std::vector<std::string> parameters() const;

@@ -73,8 +73,8 @@ struct ExprNode {
 
 // An expression with its spelling in the file.
 struct SpelledExpr {
-  std::string text;
-  Expr expr;
+  std::string text{};
+  Expr expr{};
 };
 
 // Owns the expressions of one program. Only ever grows; adding locks, so programs that share a pool
@@ -166,8 +166,8 @@ std::string print(const SymInt& value);
 
 // Inclusive bounds of an expression; nothing stands for an infinite bound.
 struct SymRange {
-  std::optional<int64_t> min;
-  std::optional<int64_t> max;
+  std::optional<int64_t> min{};
+  std::optional<int64_t> max{};
   bool contains(int64_t value) const { return (!min || value >= *min) && (!max || value <= *max); }
   bool operator==(const SymRange&) const = default;
 };
