@@ -1,0 +1,197 @@
+// What a program file says, as values: one C++ type for each type of the export schema, made from
+// schema.def, with the same names and the same order as PyTorch's torch/_export/serde/schema.py. To
+// compute with a program use pt2::Program (program.h); to read and write JSON use schema_json.h.
+//
+//   schema::Node node{.target = "torch.ops.aten.relu.default", ...};
+//   if (argument.which() == schema::ArgumentCase::as_tensor)
+//     use(argument.get<schema::ArgumentCase::as_tensor>().name);
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace pt2::schema {
+
+using Bool = bool;
+using Int = int64_t;
+using Float = double;
+using String = std::string;
+template <class T>
+using Optional = std::optional<T>;
+
+// The payload of as_none: nothing. Files spell it [] before 8.2 and true since.
+struct None {};
+
+// A bool that can stand in a list and be pointed to, which std::vector<bool> denies.
+struct Flag {
+  bool value = false;
+  Flag() = default;
+  Flag(bool v) : value(v) {}
+  operator bool() const { return value; }
+};
+template <class T>
+using List = std::vector<std::conditional_t<std::is_same_v<T, bool>, Flag, T>>;
+
+// Keeps the order of the file. Linear search: build an index for many look-ups.
+template <class T>
+struct Dict : std::vector<std::pair<std::string, T>> {
+  using std::vector<std::pair<std::string, T>>::vector;
+  const T* find(std::string_view key) const {
+    for (const auto& [name, value] : *this) {
+      if (name == key) return &value;
+    }
+    return nullptr;
+  }
+  T* find(std::string_view key) { return const_cast<T*>(std::as_const(*this).find(key)); }
+};
+
+// A value on the heap that copies like a value; breaks the cycle Argument, Graph, Node, Argument.
+// Empty only after it was moved from; then it may be assigned to and destroyed.
+template <class T>
+class Box {
+ public:
+  Box() : value_(std::make_unique<T>()) {}
+  Box(T value) : value_(std::make_unique<T>(std::move(value))) {}
+  Box(const Box& other) : value_(other.value_ ? std::make_unique<T>(*other) : nullptr) {}
+  Box(Box&& other) noexcept = default;
+  Box& operator=(Box other) noexcept {
+    value_.swap(other.value_);
+    return *this;
+  }
+  T& operator*() { return *value_; }
+  const T& operator*() const { return *value_; }
+  T* operator->() { return value_.get(); }
+  const T* operator->() const { return value_.get(); }
+
+ private:
+  std::unique_ptr<T> value_;
+};
+
+// JSON without a type of its own, as the file spells it.
+struct Json {
+  std::string text = "null";
+};
+
+// An alternative of a union that this version does not know: its tag and its JSON, kept and written
+// back.
+struct UnknownAlternative {
+  std::string tag;
+  Json value;
+};
+using Unknown = Box<UnknownAlternative>;
+
+// What a file said beyond the values: members nobody knows, an unusual order of keys, an unusual
+// spelling of a number. Null in every file that PyTorch wrote; copies with its struct, so it
+// survives edits around it; comparisons ignore it.
+class Trace;
+class TraceHolder {
+ public:
+  TraceHolder() = default;
+  TraceHolder(const TraceHolder& other) { copy(other); }
+  TraceHolder(TraceHolder&& other) noexcept : trace_(std::exchange(other.trace_, nullptr)) {}
+  TraceHolder& operator=(TraceHolder other) noexcept {
+    std::swap(trace_, other.trace_);
+    return *this;
+  }
+  ~TraceHolder() {
+    if (trace_) destroy();
+  }
+  const Trace* get() const { return trace_; }
+  Trace& make();
+
+ private:
+  void copy(const TraceHolder& other) {
+    if (other.trace_) copy_trace(other);
+  }
+  void copy_trace(const TraceHolder& other);
+  void destroy();
+
+  Trace* trace_ = nullptr;
+};
+
+// A union: exactly one alternative, reached by name, because two may have the same type (as_string
+// and as_operator). Freshly made it holds the first. The last alternative is always `unknown`.
+template <class CaseEnum, class... Ts>
+class Union {
+ public:
+  using Case = CaseEnum;
+
+  Case which() const { return static_cast<Case>(value_.index()); }
+  bool is(Case which) const { return this->which() == which; }
+  // Throws std::bad_variant_access when another alternative is held.
+  template <Case C>
+  auto& get() {
+    return std::get<static_cast<size_t>(C)>(value_);
+  }
+  template <Case C>
+  const auto& get() const {
+    return std::get<static_cast<size_t>(C)>(value_);
+  }
+  // Null when another alternative is held.
+  template <Case C>
+  auto* get_if() {
+    return std::get_if<static_cast<size_t>(C)>(&value_);
+  }
+  template <Case C>
+  const auto* get_if() const {
+    return std::get_if<static_cast<size_t>(C)>(&value_);
+  }
+  template <Case C, class... Args>
+  auto& set(Args&&... args) {
+    return value_.template emplace<static_cast<size_t>(C)>(std::forward<Args>(args)...);
+  }
+  std::variant<Ts..., Unknown>& variant() { return value_; }
+  const std::variant<Ts..., Unknown>& variant() const { return value_; }
+
+ private:
+  std::variant<Ts..., Unknown> value_;
+};
+
+// Lets the list of alternatives in schema.def end with a comma.
+template <class... Ts>
+struct Alternatives;
+template <class CaseEnum, class List>
+struct UnionOf;
+template <class CaseEnum, class... Ts>
+struct UnionOf<CaseEnum, Alternatives<void, Ts...>> {
+  using type = Union<CaseEnum, Ts...>;
+};
+
+struct Graph;
+
+// clang-format off
+#define PT2_ENUM(Name) enum class Name : int64_t {
+#define PT2_VALUE(since, name, number) name = number,
+#define PT2_END_ENUM(Name) };
+#define PT2_UNION(Name) enum class Name##Case : uint8_t {
+#define PT2_CASE(id, since, Type, name) name,
+#define PT2_OLD_CASE(id, since, until, Type, name, key) name,
+#define PT2_END_UNION(Name) unknown };
+#include "pt2/schema.def"
+
+#define PT2_STRUCT(Name) struct Name {
+#define PT2_REQ(id, since, Type, name) Type name{};
+#define PT2_OPT(id, since, Type, name) Optional<Type> name{};
+#define PT2_DEF(id, since, Type, name, ...) Type name{__VA_ARGS__};
+#define PT2_OLD(id, since, until, presence, Type, name, key) Type name{};
+#define PT2_END_STRUCT(Name) TraceHolder trace{}; };
+#define PT2_UNION(Name) struct Name : UnionOf<Name##Case, Alternatives<void
+#define PT2_CASE(id, since, Type, name) , Type
+#define PT2_OLD_CASE(id, since, until, Type, name, key) , Type
+#define PT2_END_UNION(Name) >>::type { \
+    template <Case C, class... Args> static Name make(Args&&... args) { \
+      Name made; \
+      made.template set<C>(std::forward<Args>(args)...); \
+      return made; \
+    } };
+#include "pt2/schema.def"
+// clang-format on
+
+}  // namespace pt2::schema
