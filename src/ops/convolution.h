@@ -1,0 +1,32 @@
+// Convolution as a function, for the operators that are composed of it.
+#pragma once
+
+#include <array>
+#include <optional>
+
+#include "ops/meta.h"
+
+namespace pt2::ops {
+
+// Depth, height and width; the leading ones are neutral for fewer spatial dimensions.
+using Window = std::array<int64_t, 3>;
+
+struct ConvolutionShape {
+  int64_t spatial = 2;  // how many spatial dimensions the tensors have
+  Window stride{1, 1, 1};
+  Window padding{0, 0, 0};  // at the beginning of each dimension
+  Window padding_end{0, 0, 0};
+  Window dilation{1, 1, 1};
+  Window output_padding{0, 0, 0};
+  bool transposed = false;
+  int64_t groups = 1;
+};
+
+// input [N, C, spatial...], weight [O, C / groups, spatial...], or [C, O / groups, spatial...] when
+// transposed.
+Result<Meta> convolution_meta(const Tensor& input, const Tensor& weight,
+                              const std::optional<Tensor>& bias, const ConvolutionShape& shape);
+void convolve(Tensor& out, const Tensor& input, const Tensor& weight,
+              const std::optional<Tensor>& bias, const ConvolutionShape& shape);
+
+}  // namespace pt2::ops
