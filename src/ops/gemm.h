@@ -38,6 +38,21 @@ class MatrixOperand : public GemmOperand<C> {
   int64_t depth_stride_;
 };
 
+// An operand from one of its lines on.
+template <class C>
+class LinesFrom : public GemmOperand<C> {
+ public:
+  LinesFrom(const GemmOperand<C>& operand, int64_t begin) : operand_(operand), begin_(begin) {}
+  void load(int64_t first_line, int64_t lines, int64_t first_k, int64_t depth, int64_t width,
+            C* panel) const override {
+    operand_.load(begin_ + first_line, lines, first_k, depth, width, panel);
+  }
+
+ private:
+  const GemmOperand<C>& operand_;
+  int64_t begin_;
+};
+
 // out[i, j] = sum over k of left line i times right line j. Elements of `out` lie row_stride and
 // column_stride apart. C is float, double, int64_t or Complex. Floats are summed in blocks of 128,
 // so that the error grows with the square root of depth / 128 rather than of depth.
