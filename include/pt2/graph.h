@@ -117,7 +117,7 @@ struct ArgumentList {
   std::vector<Argument> items{};
 };
 struct ArgumentMap {
-  std::vector<std::pair<std::string, Argument>> items{};  // in the file's order
+  std::vector<std::pair<std::string, Argument>> items;  // in the file's order
 };
 
 // One argument or result of a node. Values of every kind (tensors, effect tokens, symbolic numbers,

@@ -97,7 +97,7 @@ class Builder {
       if (!key) return mismatch("a key with JSON's escapes", raw_key);
       auto member = read(field.value(), depth + 1);
       if (!member) return at(std::move(member).error(), "." + key->text);
-      out.members.emplace_back(std::move(key->text), *std::move(member));
+      out.members.push_back({std::move(key->text), *std::move(member)});
     }
     PT2_TRY_VOID(check_keys(out.members));
     return out;
@@ -110,14 +110,14 @@ class Builder {
     if (members.size() < kManyMembers) {
       for (size_t i = 1; i < members.size(); ++i) {
         for (size_t k = 0; k < i; ++k) {
-          if (members[i].first == members[k].first) return duplicate(members[i].first);
+          if (members[i].key == members[k].key) return duplicate(members[i].key);
         }
       }
       return {};
     }
     std::unordered_set<std::string_view> seen;
     for (const auto& member : members) {
-      if (!seen.insert(member.first).second) return duplicate(member.first);
+      if (!seen.insert(member.key).second) return duplicate(member.key);
     }
     return {};
   }
@@ -142,8 +142,8 @@ Error wrong_kind(std::string_view expected, const JsonValue& found) {
 
 const JsonValue* JsonValue::find(std::string_view key) const {
   const auto member = std::find_if(members.begin(), members.end(),
-                                   [&](const auto& each) { return each.first == key; });
-  return member == members.end() ? nullptr : &member->second;
+                                   [&](const auto& each) { return each.key == key; });
+  return member == members.end() ? nullptr : &member->value;
 }
 
 Result<int64_t> JsonValue::get_int() const {

@@ -14,9 +14,11 @@
 
 namespace pt2 {
 
+struct JsonMember;
+
 struct JsonValue {
   enum class Kind : uint8_t { null, boolean, number, string, array, object };
-  using Members = std::vector<std::pair<std::string, JsonValue>>;
+  using Members = std::vector<JsonMember>;
 
   Kind kind = Kind::null;
   bool boolean = false;
@@ -39,6 +41,11 @@ struct JsonValue {
       const;  // any number; NaN and infinities too where parse_json let them in
   Result<bool> get_bool() const;
   Result<std::string_view> get_string() const;
+};
+
+struct JsonMember {
+  std::string key;
+  JsonValue value;
 };
 
 std::string_view json_kind_name(JsonValue::Kind kind);

@@ -230,7 +230,7 @@ std::vector<bool> inputs_possibly_written(const BoundGraph& bound) {
       });
     }
     std::ranges::sort(shared);
-    shared.erase(std::ranges::unique(shared).begin(), shared.end());
+    shared.erase(std::unique(shared.begin(), shared.end()), shared.end());
     for (const Argument& output : node.node->outputs)
       for_each_value(output, [&](ValueId id) { roots[static_cast<size_t>(id)] = shared; });
   }
