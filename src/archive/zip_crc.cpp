@@ -1,7 +1,4 @@
 #include <fmt/format.h>
-#include <libdeflate.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -10,6 +7,7 @@
 #include <optional>
 #include <thread>
 
+#include "archive/crc32.h"
 #include "archive/zip_directory.h"
 #include "base/printable.h"
 #include "pt2/zip.h"
@@ -17,22 +15,8 @@
 namespace pt2 {
 namespace {
 
-// Small enough that progress moves and that prefetched pages are still in cache, large enough that
-// calls do not count.
+// Small enough that progress moves, large enough that calls do not count.
 constexpr size_t kChunk = 4 << 20;
-
-// Faulting a mapped file in page by page costs more than its CRC; one call for the whole chunk does
-// not. A hint only.
-void prefetch(std::span<const std::byte> bytes) {
-#ifdef MADV_POPULATE_READ
-  const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
-  const uintptr_t first = reinterpret_cast<uintptr_t>(bytes.data()) / page * page;
-  const uintptr_t end = reinterpret_cast<uintptr_t>(bytes.data()) + bytes.size();
-  madvise(reinterpret_cast<void*>(first), end - first, MADV_POPULATE_READ);
-#else
-  (void)bytes;
-#endif
-}
 
 class CrcCheck {
  public:
@@ -76,8 +60,7 @@ class CrcCheck {
     uint32_t crc = 0;
     while (!rest.empty()) {
       const std::span<const std::byte> chunk = rest.first(std::min(rest.size(), kChunk));
-      if (chunk.size() == kChunk) prefetch(chunk);
-      crc = libdeflate_crc32(crc, chunk.data(), chunk.size());
+      crc = crc32(crc, chunk);
       advance(chunk.size());
       rest = rest.subspan(chunk.size());
     }

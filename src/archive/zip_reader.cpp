@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "archive/crc32.h"
 #include "archive/zip_directory.h"
 #include "archive/zip_format.h"
 #include "base/printable.h"
@@ -120,9 +121,7 @@ Result<Record> ZipReader::read(const Entry& entry, bool check_crc) const {
     PT2_TRY(record, inflate(entry, record.bytes));
     check_crc = true;
   }
-  if (check_crc)
-    PT2_TRY_VOID(
-        zip::compare_crc(entry, libdeflate_crc32(0, record.bytes.data(), record.bytes.size())));
+  if (check_crc) PT2_TRY_VOID(zip::compare_crc(entry, crc32(0, record.bytes)));
   return record;
 }
 

@@ -1,9 +1,9 @@
 #include <fmt/format.h>
-#include <libdeflate.h>
 
 #include <algorithm>
 #include <concepts>
 
+#include "archive/crc32.h"
 #include "archive/zip_format.h"
 #include "base/printable.h"
 #include "pt2/zip.h"
@@ -222,7 +222,7 @@ std::string ZipWriter::end_records(uint64_t directory_offset, uint64_t directory
 
 Result<void> ZipWriter::add(std::string_view name, std::span<const std::byte> bytes) {
   PT2_TRY_VOID(check_name(name));
-  const uint32_t crc = libdeflate_crc32(0, bytes.data(), bytes.size());
+  const uint32_t crc = crc32(0, bytes);
   written_.push_back(
       {.name = std::string(name), .size = bytes.size(), .header_offset = cursor_, .crc = crc});
   PT2_TRY_VOID(write(local_header(written_.back())));

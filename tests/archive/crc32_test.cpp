@@ -1,0 +1,34 @@
+#include "archive/crc32.h"
+
+#include <gtest/gtest.h>
+#include <libdeflate.h>
+
+#include <random>
+#include <vector>
+
+namespace pt2 {
+namespace {
+
+TEST(Crc32, EqualsLibdeflateAtEveryLengthAndOffset) {
+  std::vector<std::byte> bytes(4096);
+  std::mt19937 random(0);
+  for (std::byte& byte : bytes) byte = static_cast<std::byte>(random());
+  for (size_t offset = 0; offset < 3; ++offset)
+    for (size_t size = 0; size + offset <= bytes.size(); size += size < 1100 ? 1 : 97) {
+      const std::span<const std::byte> part = std::span(bytes).subspan(offset, size);
+      const auto start = static_cast<uint32_t>(random());
+      ASSERT_EQ(crc32(start, part), libdeflate_crc32(start, part.data(), part.size()))
+          << offset << " " << size;
+    }
+}
+
+TEST(Crc32, ContinuesWhereItStopped) {
+  std::vector<std::byte> bytes(5000, std::byte{0x5A});
+  const uint32_t whole = crc32(0, bytes);
+  for (size_t cut = 0; cut <= bytes.size(); cut += 123)
+    EXPECT_EQ(crc32(crc32(0, std::span(bytes).first(cut)), std::span(bytes).subspan(cut)), whole)
+        << cut;
+}
+
+}  // namespace
+}  // namespace pt2
