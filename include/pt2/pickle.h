@@ -19,31 +19,17 @@
 
 namespace pt2 {
 
+// clang-format off
 enum class PickleKind : uint8_t {
-  none,
-  boolean,
-  integer,
-  big_integer,
-  floating,
-  complex,
-  string,
-  bytes,
-  tuple,
-  list,
-  set,
-  deque,
-  size,  // items
-  dict,
-  ordered_dict,
-  default_dict,  // keys and values
-  tensor,
-  storage,
-  dtype,
-  device,
+  none, boolean, integer, big_integer, floating, complex, string, bytes,
+  tuple, list, set, deque, size,     // hold items
+  dict, ordered_dict, default_dict,  // hold keys and values
+  tensor, storage, dtype, device,
   constant,  // a known name: torch.sparse_coo, torch.channels_last, torch.Tensor
   global,    // a refused name (listing mode)
   object,    // what a refused name, or torch.ScriptObject, would have made
 };
+// clang-format on
 std::string_view pickle_kind_name(PickleKind kind);
 
 // One tensor as pickled. `tensor` is defined when the file holds its elements in a plain strided
@@ -76,7 +62,7 @@ class PickleValue {
   double imaginary() const;
   // string, bytes, big_integer (decimal digits), dtype, device, constant, global ("os.system"),
   // object (class name).
-  const std::string& text() const;
+  std::string_view text() const;
   const PickleTensor& tensor() const;
   // Items of tuple, list, set, deque, size; of an object: arguments, state and appended items; of a
   // tensor without strided data: its parts (a sparse tensor's indices, values). 0 for other kinds.
@@ -88,6 +74,8 @@ class PickleValue {
   PickleValue key(size_t index) const;
   PickleValue value(size_t index) const;
   bool is_dict() const;
+  // An object that a function call would have made, as opposed to one of a user's class.
+  bool is_called() const;
   bool is_sequence() const;
   // Same node: what the pickle says is one object.
   bool same_as(const PickleValue& other) const {
@@ -98,6 +86,7 @@ class PickleValue {
   friend class Pickle;
   PickleValue(const PickleGraph* graph, uint32_t id) : graph_(graph), id_(id) {}
   const PickleNode& node() const;
+  std::span<const uint32_t> items() const;
   const PickleGraph* graph_;
   uint32_t id_;
 };
@@ -128,9 +117,8 @@ enum class PickleMode : uint8_t {
             // sample inputs
 };
 
-// Bytes of storage `key`; called once for each key. `bytes` is what the pickle says it needs.
-using StorageLoader =
-    std::function<Result<std::shared_ptr<Storage>>(std::string_view key, uint64_t bytes)>;
+// The whole storage called `key`; asked once for each key.
+using StorageLoader = std::function<Result<std::shared_ptr<Storage>>(std::string_view key)>;
 
 // One pickle stream. Errors: `malformed` (not a pickle, stack misuse), `corrupt` (cut off),
 // `unsupported` (refused global, protocol above 5), `invalid` (a tensor outside its storage),

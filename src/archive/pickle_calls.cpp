@@ -1,0 +1,388 @@
+// What a pickle may call, as functions over values.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "archive/unpickler.h"
+#include "base/printable.h"
+
+namespace pt2 {
+namespace {
+
+// UTF-8 text whose characters are all below 256, as those bytes; nothing when it is other text.
+std::optional<std::string> to_latin1(std::string_view text) {
+  std::string out;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    if (byte < 0x80) {
+      out += text[i];
+    } else if ((byte == 0xC2 || byte == 0xC3) && i + 1 < text.size()) {
+      out += static_cast<char>(byte << 6 | (static_cast<unsigned char>(text[++i]) & 0x3F));
+    } else {
+      return std::nullopt;
+    }
+  }
+  return out;
+}
+
+constexpr std::string_view kPlainTypes[] = {"torch.Tensor", "torch.nn.parameter.Parameter",
+                                            "torch.nn.parameter.Buffer"};
+constexpr std::string_view kParameterType = kPlainTypes[1];
+
+}  // namespace
+
+Error Unpickler::wrong_arguments(std::string_view function) const {
+  return error(ErrorCode::invalid, fmt::format("{} has other arguments than expected", function));
+}
+
+const PickleItems* Unpickler::find_items(PickleId id) const {
+  return std::get_if<PickleItems>(&node(id).payload);
+}
+
+const PickleObject* Unpickler::find_object(PickleId id) const {
+  const auto* object = std::get_if<std::unique_ptr<PickleObject>>(&node(id).payload);
+  return object == nullptr ? nullptr : object->get();
+}
+
+const std::string* Unpickler::find_text(PickleId id) const {
+  return node(id).kind == PickleKind::string ? std::get_if<std::string>(&node(id).payload)
+                                             : nullptr;
+}
+
+const int64_t* Unpickler::find_int(PickleId id) const {
+  return std::get_if<int64_t>(&node(id).payload);
+}
+
+bool Unpickler::is_opaque(PickleId id) const {
+  return node(id).kind == PickleKind::global || node(id).kind == PickleKind::object;
+}
+
+std::string_view Unpickler::name_of(PickleId global) const {
+  const PickleNode& value = node(global);
+  if (const auto* known = std::get_if<const KnownGlobal*>(&value.payload)) return (*known)->name;
+  if (const auto* refused = std::get_if<uint32_t>(&value.payload))
+    return graph_->refused[*refused].name;
+  return "";
+}
+
+std::string Unpickler::dtype_text(PickleId id) const {
+  const auto* text = std::get_if<std::string>(&node(id).payload);
+  return node(id).kind == PickleKind::dtype && text != nullptr ? *text : "";
+}
+
+Result<PickleId> Unpickler::add_global(std::string name) {
+  if (const KnownGlobal* known = find_known_global(name)) return add(PickleKind::constant, known);
+  if (const auto dtype = find_torch_dtype(name))
+    return add(PickleKind::dtype, std::string(dtype_name(*dtype)));
+  if (mode_ == PickleMode::strict)
+    return error(
+        ErrorCode::unsupported,
+        fmt::format("refused the global {}: only tensors, numbers and plain containers are read",
+                    printable(name)));
+  const auto [place, is_new] =
+      refused_.try_emplace(name, static_cast<uint32_t>(graph_->refused.size()));
+  if (is_new) {
+    PT2_TRY_VOID(charge(2 * name.size() + sizeof(RefusedGlobal)));
+    graph_->refused.push_back({.name = std::move(name), .offset = opcode_offset_});
+  }
+  return add(PickleKind::global, place->second);
+}
+
+Result<PickleId> Unpickler::add_object(std::string_view class_name, Args items, bool called) {
+  PT2_TRY_VOID(charge(sizeof(PickleObject) + class_name.size() + items.size() * sizeof(PickleId)));
+  auto object = std::make_unique<PickleObject>();
+  object->text = class_name;
+  object->items.assign(items.begin(), items.end());
+  object->called = called;
+  return add(PickleKind::object, std::move(object));
+}
+
+Result<PickleId> Unpickler::add_tensor(PickleTensor tensor, PickleItems parts) {
+  PT2_TRY_VOID(charge(sizeof(PickleObject) + 3 * tensor.sizes.size() * sizeof(int64_t) +
+                      parts.size() * sizeof(PickleId)));
+  auto object = std::make_unique<PickleObject>();
+  object->tensor = std::move(tensor);
+  object->items = std::move(parts);
+  return add(PickleKind::tensor, std::move(object));
+}
+
+// `creates`: the opcode makes an object of a class (NEWOBJ) rather than calling what may be any
+// function (REDUCE).
+Result<PickleId> Unpickler::call(PickleId function, PickleId arguments, bool creates) {
+  const PickleItems* args = find_items(arguments);
+  if (args == nullptr || node(arguments).kind != PickleKind::tuple)
+    return malformed("the arguments are no tuple");
+  if (const auto* refused = std::get_if<uint32_t>(&node(function).payload)) {
+    if (!creates) graph_->refused[*refused].called = true;
+    return add_object(name_of(function), *args, !creates);
+  }
+  const auto* known = std::get_if<const KnownGlobal*>(&node(function).payload);
+  if (known == nullptr)
+    return malformed(fmt::format("cannot call a {}", pickle_kind_name(node(function).kind)));
+  return call_known(**known, *args);
+}
+
+Result<PickleId> Unpickler::call_known(const KnownGlobal& known, Args args) {
+  switch (known.call) {
+    case PickleCall::not_callable:
+    case PickleCall::storage:
+      return malformed(fmt::format("{} is not made this way", known.name));
+    case PickleCall::container:
+      return make_container(known, args);
+    case PickleCall::complex:
+      return make_complex(args);
+    case PickleCall::encode:
+      return encode(args);
+    case PickleCall::device:
+      return make_device(args);
+    case PickleCall::layout:
+      if (args.size() != 1 || find_text(args[0]) == nullptr) return wrong_arguments(known.name);
+      PT2_TRY_VOID(charge(find_text(args[0])->size()));
+      return add(PickleKind::constant, std::string(*find_text(args[0])));
+    case PickleCall::reconstruct:
+      return reconstruct(args);
+    case PickleCall::rebuild_tensor:
+      return rebuild_tensor(known, args);
+    case PickleCall::rebuild_parameter:
+      return rebuild_parameter(args);
+    case PickleCall::rebuild_from_type:
+      return rebuild_from_type(args);
+    case PickleCall::rebuild_sparse:
+      return rebuild_sparse(args);
+    case PickleCall::tensor_without_data:
+      return tensor_without_data(known, args);
+    case PickleCall::script_object:
+      return add_object(known.name, args, false);
+  }
+  return wrong_arguments(known.name);
+}
+
+// A defaultdict's argument is its factory, a deque's second one its greatest length: neither is an
+// item.
+Result<PickleId> Unpickler::make_container(const KnownGlobal& known, Args args) {
+  PickleItems items;
+  if (!args.empty() && known.kind != PickleKind::default_dict) {
+    const PickleItems* source = find_items(args[0]);
+    if (source == nullptr || !is_sequence_kind(node(args[0]).kind))
+      return wrong_arguments(known.name);
+    PT2_TRY_VOID(charge(2 * source->size() * sizeof(PickleId)));
+    items = *source;
+  }
+  if (!is_dict_kind(known.kind)) return add(known.kind, std::move(items));
+  PickleItems pairs;
+  for (PickleId item : items) {
+    const PickleItems* pair = find_items(item);
+    if (pair == nullptr || pair->size() != 2) return wrong_arguments(known.name);
+    pairs.insert(pairs.end(), pair->begin(), pair->end());
+  }
+  return add(known.kind, std::move(pairs));
+}
+
+Result<PickleId> Unpickler::make_complex(Args args) {
+  const auto part = [&](size_t i) {
+    return i < args.size() ? std::get_if<double>(&node(args[i]).payload) : nullptr;
+  };
+  if (args.size() != 2 || part(0) == nullptr || part(1) == nullptr)
+    return wrong_arguments("complex");
+  return add(PickleKind::complex, std::complex<double>(*part(0), *part(1)));
+}
+
+// bytes in protocols below 3: text whose characters are the bytes.
+Result<PickleId> Unpickler::encode(Args args) {
+  const std::string* text = args.size() == 2 ? find_text(args[0]) : nullptr;
+  const std::string* encoding = args.size() == 2 ? find_text(args[1]) : nullptr;
+  if (text == nullptr || encoding == nullptr || *encoding != "latin1")
+    return wrong_arguments("_codecs.encode");
+  PT2_TRY_VOID(charge(text->size()));
+  std::optional<std::string> bytes = to_latin1(*text);
+  if (!bytes) return wrong_arguments("_codecs.encode");
+  return add(PickleKind::bytes, *std::move(bytes));
+}
+
+Result<PickleId> Unpickler::make_device(Args args) {
+  const std::string* type = args.empty() ? nullptr : find_text(args[0]);
+  const int64_t* index = args.size() == 2 ? find_int(args[1]) : nullptr;
+  if (type == nullptr || args.size() > 2 || (args.size() == 2 && index == nullptr))
+    return wrong_arguments("torch.device");
+  PT2_TRY_VOID(charge(type->size()));
+  return add(PickleKind::device, index == nullptr ? *type : fmt::format("{}:{}", *type, *index));
+}
+
+// Objects of protocol 1 and below: (class, base class, state of the base).
+Result<PickleId> Unpickler::reconstruct(Args args) {
+  if (args.size() != 3 || name_of(args[0]).empty())
+    return wrong_arguments("copyreg._reconstructor");
+  return add_object(name_of(args[0]), args.subspan(2), false);
+}
+
+Result<Sizes> Unpickler::read_sizes(PickleId id) {
+  const PickleItems* items = find_items(id);
+  if (items == nullptr || !is_sequence_kind(node(id).kind))
+    return error(ErrorCode::invalid, "the tensor's sizes are no tuple");
+  PT2_TRY_VOID(charge(items->size() * sizeof(int64_t)));
+  Sizes sizes;
+  sizes.reserve(items->size());
+  for (PickleId item : *items) {
+    const int64_t* value = find_int(item);
+    if (value == nullptr) return error(ErrorCode::invalid, "the tensor's sizes are no integers");
+    sizes.push_back(*value);
+  }
+  return sizes;
+}
+
+// Storage sizes and bounds: an id is ('storage', class, key, location, elements).
+Result<PickleId> Unpickler::load_storage(Args args) {
+  constexpr size_t kParts = 5;
+  const auto* known =
+      args.size() >= kParts ? std::get_if<const KnownGlobal*>(&node(args[1]).payload) : nullptr;
+  const std::string* tag = known != nullptr ? find_text(args[0]) : nullptr;
+  if (tag == nullptr || *tag != "storage" || (*known)->call != PickleCall::storage)
+    return malformed("the persistent id names no storage");
+  const std::string* key = find_text(args[2]);
+  const std::string* location = find_text(args[3]);
+  const int64_t* elements = find_int(args[4]);
+  if (key == nullptr || location == nullptr || elements == nullptr)
+    return malformed("the persistent id names no storage");
+  const StorageClass& storage_class = (*known)->storage;
+  int64_t bytes = 0;
+  if (*elements < 0 ||
+      __builtin_mul_overflow(*elements, int64_t{storage_class.element_size}, &bytes))
+    return error(ErrorCode::invalid, fmt::format("found a storage of {} elements", *elements));
+  PT2_TRY_VOID(charge(sizeof(PickleObject) + location->size()));
+  PT2_TRY(std::shared_ptr<Storage> storage, find_storage(*key));
+  if (static_cast<uint64_t>(bytes) > storage->size())
+    return error(ErrorCode::invalid, fmt::format("storage {} has {} bytes, the pickle expects {}",
+                                                 printable(*key), storage->size(), bytes));
+  auto object = std::make_unique<PickleObject>();
+  object->storage = std::move(storage);
+  object->storage_class = &storage_class;
+  object->device = *location;
+  return add(PickleKind::storage, std::move(object));
+}
+
+Result<std::shared_ptr<Storage>> Unpickler::find_storage(const std::string& key) {
+  if (const auto found = loaded_.find(key); found != loaded_.end()) return found->second;
+  PT2_TRY_VOID(charge(key.size() + sizeof(Storage)));
+  Result<std::shared_ptr<Storage>> storage = storages_(key);
+  if (!storage)
+    return error(storage.error().code,
+                 fmt::format("storage {}: {}", printable(key), storage.error().message));
+  loaded_.emplace(key, *storage);
+  return storage;
+}
+
+// A conjugated or negated view is saved with the bits that say so, not with its values
+// (torch/csrc/jit/serialization/pickler.h, getTensorMetadata).
+bool Unpickler::has_lazy_bits(Args metadata) const {
+  for (PickleId id : metadata) {
+    const PickleItems* pairs = node(id).kind == PickleKind::dict ? find_items(id) : nullptr;
+    if (pairs == nullptr) continue;
+    for (size_t i = 1; i < pairs->size(); i += 2)
+      if (const bool* bit = std::get_if<bool>(&node((*pairs)[i]).payload); bit != nullptr && *bit)
+        return true;
+  }
+  return false;
+}
+
+// (storage, offset, sizes, strides, requires_grad, hooks[, dtype][, metadata]); the oldest form
+// stops after strides.
+Result<PickleId> Unpickler::rebuild_tensor(const KnownGlobal& known, Args args) {
+  constexpr size_t kFewest = 4;
+  if (args.size() < kFewest ||
+      (known.dtype >= 0 && args.size() <= static_cast<size_t>(known.dtype)))
+    return wrong_arguments(known.name);
+  const PickleObject* storage = find_object(args[0]);
+  const int64_t* offset = find_int(args[1]);
+  if (storage == nullptr || storage->storage == nullptr || offset == nullptr)
+    return wrong_arguments(known.name);
+  PickleTensor made;
+  PT2_TRY(made.sizes, read_sizes(args[2]));
+  PT2_TRY(Sizes strides, read_sizes(args[3]));
+  made.dtype = known.dtype < 0 ? std::string(storage->storage_class->dtype)
+                               : dtype_text(args[static_cast<size_t>(known.dtype)]);
+  made.device = storage->device;
+  if (args.size() > kFewest)
+    if (const bool* requires_grad = std::get_if<bool>(&node(args[kFewest]).payload))
+      made.requires_grad = *requires_grad;
+  const std::optional<Dtype> dtype = find_dtype(made.dtype);
+  constexpr size_t kMetadata = 6;
+  if (args.size() > kMetadata && has_lazy_bits(args.subspan(kMetadata)))
+    made.missing = "conjugated or negated view";
+  if (!dtype) made.missing = fmt::format("dtype {}", made.dtype);
+  if (!made.missing.empty()) return add_tensor(std::move(made), {});
+  Result<Tensor> tensor =
+      Tensor::view_of(storage->storage, *dtype, made.sizes, std::move(strides), *offset);
+  if (!tensor) return error(tensor.error().code, tensor.error().message);
+  made.tensor = *std::move(tensor);
+  return add_tensor(std::move(made));
+}
+
+// (data, requires_grad, hooks[, state])
+Result<PickleId> Unpickler::rebuild_parameter(Args args) {
+  const bool* requires_grad =
+      args.size() >= 2 ? std::get_if<bool>(&node(args[1]).payload) : nullptr;
+  if (requires_grad == nullptr) return wrong_arguments("torch._utils._rebuild_parameter");
+  if (is_opaque(args[0])) return args[0];
+  if (node(args[0]).kind != PickleKind::tensor)
+    return wrong_arguments("torch._utils._rebuild_parameter");
+  const PickleObject& data = *find_object(args[0]);
+  PickleTensor made = data.tensor;
+  made.is_parameter = true;
+  made.requires_grad = *requires_grad;
+  return add_tensor(std::move(made), data.items);
+}
+
+// (function, type, arguments, state): what `function` makes, as `type`. PyTorch never nests it.
+Result<PickleId> Unpickler::rebuild_from_type(Args args) {
+  constexpr std::string_view kName = "torch._tensor._rebuild_from_type_v2";
+  if (args.size() < 3 || name_of(args[1]).empty()) return wrong_arguments(kName);
+  const auto* function = std::get_if<const KnownGlobal*>(&node(args[0]).payload);
+  if (function != nullptr && (*function)->call == PickleCall::rebuild_from_type)
+    return wrong_arguments(kName);
+  PT2_TRY(const PickleId made, call(args[0], args[2], false));
+  const std::string type(name_of(args[1]));
+  if (node(made).kind != PickleKind::tensor) return made;
+  PT2_TRY_VOID(charge(type.size()));
+  PickleTensor& tensor =
+      std::get<std::unique_ptr<PickleObject>>(graph_->nodes[made].payload)->tensor;
+  if (std::ranges::find(kPlainTypes, type) == std::end(kPlainTypes)) tensor.class_name = type;
+  if (type == kParameterType) tensor.is_parameter = true;
+  return made;
+}
+
+// (layout, parts): indices and values of any of the sparse layouts, sizes last.
+Result<PickleId> Unpickler::rebuild_sparse(Args args) {
+  const PickleItems* parts = args.size() == 2 ? find_items(args[1]) : nullptr;
+  const auto* layout = args.empty() ? nullptr : std::get_if<std::string>(&node(args[0]).payload);
+  if (parts == nullptr || layout == nullptr)
+    return wrong_arguments("torch._utils._rebuild_sparse_tensor");
+  PickleTensor made;
+  made.missing = "layout " + *layout;
+  PT2_TRY_VOID(charge(made.missing.size()));
+  for (PickleId part : *parts) {
+    if (node(part).kind == PickleKind::size) {
+      PT2_TRY(made.sizes, read_sizes(part));
+    }
+    if (node(part).kind == PickleKind::tensor) made.dtype = find_object(part)->tensor.dtype;
+  }
+  return add_tensor(std::move(made), *parts);
+}
+
+Result<PickleId> Unpickler::tensor_without_data(const KnownGlobal& known, Args args) {
+  PickleTensor made;
+  made.missing = known.missing;
+  const auto arg = [&](int8_t column) {
+    return column >= 0 && static_cast<size_t>(column) < args.size()
+               ? &args[static_cast<size_t>(column)]
+               : nullptr;
+  };
+  if (const PickleId* dtype = arg(known.dtype)) made.dtype = dtype_text(*dtype);
+  if (const PickleId* sizes = arg(known.sizes)) {
+    PT2_TRY(made.sizes, read_sizes(*sizes));
+  }
+  if (!args.empty() && node(args[0]).kind == PickleKind::storage)
+    made.dtype = find_object(args[0])->storage_class->dtype;
+  return add_tensor(std::move(made), PickleItems(args.begin(), args.end()));
+}
+
+}  // namespace pt2

@@ -1,0 +1,57 @@
+// Every name that a pickle may use, and what it stands for. What is not here is refused.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "pt2/dtype.h"
+#include "pt2/pickle.h"
+
+namespace pt2 {
+
+struct StorageClass {
+  std::string_view dtype;  // PyTorch's name; quantized ones are no Dtype
+  uint8_t element_size;
+};
+
+// What naming or calling a global means. Each is a function in pickle_calls.cpp.
+enum class PickleCall : uint8_t {
+  not_callable,  // a class, layout, qscheme or memory format that is an argument of others
+  storage,
+  container,  // an empty container, or one of the items of its argument
+  complex,
+  encode,
+  device,
+  layout,
+  reconstruct,
+  rebuild_tensor,
+  rebuild_parameter,
+  rebuild_from_type,
+  rebuild_sparse,
+  tensor_without_data,
+  script_object,
+};
+
+inline constexpr std::string_view kScriptObject = "torch.ScriptObject";
+
+struct KnownGlobal {
+  std::string_view name;
+  PickleCall call = PickleCall::not_callable;
+  // container: the kind it makes.
+  PickleKind kind = PickleKind::none;
+  // rebuild_tensor, tensor_without_data: places of the arguments; -1 where there is none.
+  int8_t dtype = -1;
+  int8_t sizes = -1;
+  // tensor_without_data: why.
+  std::string_view missing = "";
+  StorageClass storage = {};
+};
+
+// By "module.name", with Python 2's names for builtins; nullptr when it is not known. dtypes are
+// found by find_torch_dtype.
+const KnownGlobal* find_known_global(std::string_view name);
+// "torch.float32" -> float32.
+std::optional<Dtype> find_torch_dtype(std::string_view name);
+
+}  // namespace pt2

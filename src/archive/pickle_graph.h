@@ -1,0 +1,59 @@
+// The values of one pickle, in one vector: a pickle may make its values share each other and even
+// contain themselves, which counted references would leak and recursive destructors would not
+// survive.
+#pragma once
+
+#include <complex>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "archive/pickle_globals.h"
+#include "pt2/pickle.h"
+
+namespace pt2 {
+
+using PickleId = uint32_t;
+using PickleItems = std::vector<PickleId>;
+
+// The kinds that need more than one payload.
+struct PickleObject {
+  std::string text;     // object: class name
+  PickleItems items;    // object, tensor without strided data
+  PickleTensor tensor;  // tensor
+  std::shared_ptr<Storage> storage;
+  const StorageClass* storage_class = nullptr;
+  std::string device;   // storage
+  bool called = false;  // object
+};
+
+struct PickleNode {
+  PickleKind kind = PickleKind::none;
+  // bool, integer, floating, complex, text (string, bytes, big_integer, dtype, device, constant),
+  // items (containers; keys and values alternate in dicts), known global (constant), index of a
+  // refused global, object.
+  std::variant<std::monostate, bool, int64_t, double, std::complex<double>, std::string,
+               PickleItems, const KnownGlobal*, uint32_t, std::unique_ptr<PickleObject>>
+      payload;
+};
+
+struct PickleGraph {
+  std::vector<PickleNode> nodes;
+  std::vector<RefusedGlobal> refused;
+  PickleId root = 0;
+};
+
+constexpr bool is_dict_kind(PickleKind kind) {
+  return kind == PickleKind::dict || kind == PickleKind::ordered_dict ||
+         kind == PickleKind::default_dict;
+}
+constexpr bool is_sequence_kind(PickleKind kind) {
+  return kind == PickleKind::tuple || kind == PickleKind::list || kind == PickleKind::set ||
+         kind == PickleKind::deque || kind == PickleKind::size;
+}
+
+// As in Python a key that is set twice keeps its first place and its last value.
+void merge_duplicate_keys(PickleGraph& graph);
+
+}  // namespace pt2

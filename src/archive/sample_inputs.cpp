@@ -1,0 +1,92 @@
+#include <fmt/format.h>
+
+#include "base/printable.h"
+#include "pt2/pickle.h"
+
+namespace pt2 {
+namespace {
+
+// Longer keys are cut in paths, which are for people.
+constexpr size_t kMaxKeyBytes = 64;
+
+std::string key_step(const PickleValue& key) {
+  if (key.is(PickleKind::string)) return fmt::format("['{}']", printable(key.text(), kMaxKeyBytes));
+  if (key.is(PickleKind::integer)) return fmt::format("[{}]", key.as_int());
+  if (key.is(PickleKind::boolean)) return key.as_bool() ? "[True]" : "[False]";
+  return fmt::format("[<{}>]", pickle_kind_name(key.kind()));
+}
+
+class Flattener {
+ public:
+  explicit Flattener(const Limits& limits) : limits_(limits) {}
+
+  Result<void> visit(const PickleValue& value, const std::string& path, uint32_t depth) {
+    PT2_TRY_VOID(charge(path, depth));
+    if (value.is_dict()) return visit_pairs(value, path, depth, false);
+    const bool opens = value.is_sequence() || (value.is(PickleKind::object) && !value.is_called());
+    if (!opens) {
+      leaves_.push_back({path, value});
+      return {};
+    }
+    for (size_t i = 0; i < value.size(); ++i) {
+      // An object's state: attributes by name.
+      const bool attributes = value.is(PickleKind::object) && value[i].is_dict();
+      PT2_TRY_VOID(attributes ? visit_pairs(value[i], path, depth + 1, true)
+                              : visit(value[i], fmt::format("{}[{}]", path, i), depth + 1));
+    }
+    return {};
+  }
+
+  std::vector<SampleInput> take() { return std::move(leaves_); }
+
+ private:
+  Result<void> visit_pairs(const PickleValue& dict, const std::string& path, uint32_t depth,
+                           bool attributes) {
+    PT2_TRY_VOID(charge(path, depth));
+    for (size_t i = 0; i < dict.dict_size(); ++i) {
+      const PickleValue key = dict.key(i);
+      const bool attribute = attributes && key.is(PickleKind::string);
+      const std::string step =
+          attribute ? "." + printable(key.text(), kMaxKeyBytes) : key_step(key);
+      PT2_TRY_VOID(visit(dict.value(i), path + step, depth + 1));
+    }
+    return {};
+  }
+
+  // A pickle can name one list twice in another, that in a third, and so on: leaves double with
+  // each byte.
+  Result<void> charge(const std::string& path, uint32_t depth) {
+    if (depth > limits_.max_pickle_depth)
+      return Error{ErrorCode::limit,
+                   fmt::format("nested deeper than max_pickle_depth {}", limits_.max_pickle_depth),
+                   "args"};
+    memory_ += sizeof(SampleInput) + path.size();
+    if (memory_ <= limits_.max_pickle_memory) return {};
+    return Error{
+        ErrorCode::limit,
+        fmt::format("the inputs take more than max_pickle_memory {}", limits_.max_pickle_memory),
+        "args"};
+  }
+
+  const Limits& limits_;
+  std::vector<SampleInput> leaves_;
+  uint64_t memory_ = 0;
+};
+
+}  // namespace
+
+Result<std::vector<SampleInput>> flatten_sample_inputs(const Pickle& pickle, const Limits& limits) {
+  const PickleValue root = pickle.root();
+  Flattener flattener(limits);
+  if (root.is(PickleKind::none)) return flattener.take();
+  if (!root.is(PickleKind::tuple) || root.size() != 2)
+    return Error{ErrorCode::invalid,
+                 fmt::format("found a {} of {} items, expected the tuple (args, kwargs)",
+                             pickle_kind_name(root.kind()), root.size()),
+                 ""};
+  PT2_TRY_VOID(flattener.visit(root[0], "args", 0));
+  PT2_TRY_VOID(flattener.visit(root[1], "kwargs", 0));
+  return flattener.take();
+}
+
+}  // namespace pt2
