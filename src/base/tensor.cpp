@@ -28,6 +28,19 @@ std::optional<int64_t> extent(std::span<const int64_t> sizes, std::span<const in
   return last;
 }
 
+// Whether sizes times strides stay so far from overflow that views of views need no checks, even
+// where another size is 0 and nothing bounds them.
+bool has_sane_strides(std::span<const int64_t> sizes, std::span<const int64_t> strides) {
+  int64_t sum = 0;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    int64_t reach = 0;
+    if (__builtin_mul_overflow(std::max<int64_t>(sizes[i], 1), strides[i], &reach) ||
+        __builtin_add_overflow(sum, reach, &sum))
+      return false;
+  }
+  return sum <= INT64_MAX / 64;
+}
+
 // Copies dimension `dim` and the ones inside it; the innermost contiguous run is one memcpy.
 std::byte* copy_dimension(const std::byte* source, const Sizes& sizes, const Sizes& strides,
                           size_t dim, size_t element, std::byte* out) {
@@ -138,7 +151,8 @@ Result<Tensor> Tensor::view_of(std::shared_ptr<Storage> storage, Dtype dtype, Si
     if (stride < 0) return invalid("negative stride " + std::to_string(stride));
   const auto numel = checked_numel(sizes);
   const auto reach = extent(sizes, strides);
-  if (!numel || !reach) return invalid("the number of elements exceeds 64 bits");
+  if (!numel || !reach || !has_sane_strides(sizes, strides))
+    return invalid("the number of elements exceeds 64 bits");
   // An empty tensor touches nothing, so PyTorch lets its offset point anywhere inside the storage.
   const auto available =
       static_cast<int64_t>(storage->size() / static_cast<size_t>(dtype_size(dtype)));

@@ -1,0 +1,36 @@
+// Views: other sizes and strides over the same storage, as PyTorch's view operators make them.
+#pragma once
+
+#include <optional>
+
+#include "ops/meta.h"
+
+namespace pt2::ops {
+
+// Strides that show `tensor` with `sizes` without a copy; nothing when there are none
+// (ATen/TensorUtils.cpp computeStride). The sizes must have the tensor's number of elements.
+std::optional<Sizes> view_strides(const Tensor& tensor, const Sizes& sizes);
+// `sizes` with a -1 replaced by what `numel` elements leave for it (ATen/InferSize.h).
+Result<Sizes> infer_sizes(const Sizes& sizes, int64_t numel);
+
+Result<Tensor> view(const Tensor& self, const Sizes& size);
+Result<Tensor> reshape(const Tensor& self, const Sizes& shape);
+Result<Tensor> expand(const Tensor& self, const Sizes& size, bool implicit = false);
+Result<Tensor> permute(const Tensor& self, const std::vector<int64_t>& dims);
+Result<Tensor> transpose(const Tensor& self, int64_t dim0, int64_t dim1);
+Result<Tensor> unsqueeze(const Tensor& self, int64_t dim);
+Result<Tensor> select(const Tensor& self, int64_t dim, int64_t index);
+Result<Tensor> slice(const Tensor& self, int64_t dim, std::optional<int64_t> start,
+                     std::optional<int64_t> end, int64_t step);
+Result<Tensor> narrow(const Tensor& self, int64_t dim, int64_t start, int64_t length);
+Result<Tensor> diagonal(const Tensor& self, int64_t offset, int64_t dim1, int64_t dim2);
+Result<Tensor> as_strided(const Tensor& self, const Sizes& size, const Sizes& stride,
+                          std::optional<int64_t> storage_offset);
+Result<Tensor> flatten(const Tensor& self, int64_t start_dim, int64_t end_dim);
+Result<Tensor> movedim(const Tensor& self, const std::vector<int64_t>& source,
+                       const std::vector<int64_t>& destination);
+
+// Each of `dims` wrapped; an error when one appears twice.
+Result<std::vector<int64_t>> wrap_dims(const std::vector<int64_t>& dims, int64_t rank);
+
+}  // namespace pt2::ops
