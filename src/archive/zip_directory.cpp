@@ -174,7 +174,7 @@ struct Header {
 // this order.
 Result<void> apply_extra64(Bytes extra, Header& header) {
   ByteCursor fields(extra);
-  while (fields.remaining() >= 4) {
+  while (!fields.failed() && fields.remaining() >= 4) {
     const auto id = fields.read<uint16_t>();
     ByteCursor field(fields.read_bytes(fields.read<uint16_t>()));
     if (id != kExtra64 || fields.failed()) continue;
