@@ -85,7 +85,7 @@ struct UnknownAlternative {
   std::string tag;
   Json value;
 };
-using Unknown = Box<UnknownAlternative>;
+using UnknownCase = Box<UnknownAlternative>;
 
 // What a file said beyond the values: members nobody knows, an unusual order of keys, an unusual
 // spelling of a number. Null in every file that PyTorch wrote; copies with its struct, so it
@@ -147,11 +147,11 @@ class Union {
   auto& set(Args&&... args) {
     return value_.template emplace<static_cast<size_t>(C)>(std::forward<Args>(args)...);
   }
-  std::variant<Ts..., Unknown>& variant() { return value_; }
-  const std::variant<Ts..., Unknown>& variant() const { return value_; }
+  std::variant<Ts..., UnknownCase>& variant() { return value_; }
+  const std::variant<Ts..., UnknownCase>& variant() const { return value_; }
 
  private:
-  std::variant<Ts..., Unknown> value_;
+  std::variant<Ts..., UnknownCase> value_;
 };
 
 // Lets the list of alternatives in schema.def end with a comma.

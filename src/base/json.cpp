@@ -3,16 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <unordered_set>
 
 #include "base/json_reader.h"
 #include "base/text.h"
 
 namespace pt2 {
 namespace {
-
-// From here on a set is faster than comparing each key with all others.
-constexpr size_t kManyMembers = 16;
 
 class Builder {
  public:
@@ -104,20 +100,11 @@ class Builder {
   }
 
   static Result<void> check_keys(const JsonValue::Members& members) {
-    auto duplicate = [](const std::string& key) {
-      return malformed(fmt::format("the key {} occurs twice", print_json_string(key)));
-    };
-    if (members.size() < kManyMembers) {
-      for (size_t i = 1; i < members.size(); ++i) {
-        for (size_t k = 0; k < i; ++k) {
-          if (members[i].key == members[k].key) return duplicate(members[i].key);
-        }
-      }
-      return {};
-    }
-    std::unordered_set<std::string_view> seen;
-    for (const auto& member : members) {
-      if (!seen.insert(member.key).second) return duplicate(member.key);
+    std::vector<std::string_view> keys;
+    keys.reserve(members.size());
+    for (const auto& member : members) keys.push_back(member.key);
+    if (const auto twice = find_duplicate(keys)) {
+      return malformed(fmt::format("the key {} occurs twice", print_json_string(*twice)));
     }
     return {};
   }
@@ -229,6 +216,18 @@ void JsonWriter::close(char bracket) {
 void JsonWriter::key(std::string_view name) {
   separate();
   append_json_string(out_, name, ascii_);
+  end_key();
+}
+
+void JsonWriter::raw_key(std::string_view between_quotes) {
+  separate();
+  out_ += '"';
+  out_ += between_quotes;
+  out_ += '"';
+  end_key();
+}
+
+void JsonWriter::end_key() {
   out_ += style_ == JsonStyle::compact ? ":" : ": ";
   after_key_ = true;
   needs_comma_ = true;

@@ -79,6 +79,7 @@ class JsonWriter {
   void begin_array() { open('['); }
   void end_array() { close(']'); }
   void key(std::string_view name);
+  void raw_key(std::string_view between_quotes);  // as spelled
   void string(std::string_view text);
   void integer(int64_t value);
   void number(double value);  // Python's spelling; non-finite values as bare NaN and Infinity
@@ -94,6 +95,7 @@ class JsonWriter {
   void open(char bracket);
   void close(char bracket);
   void separate();
+  void end_key();
   void new_line();
 
   std::string out_;

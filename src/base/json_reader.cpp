@@ -2,12 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <unordered_set>
+
 #include "base/text.h"
 
 namespace pt2 {
 namespace {
 
 constexpr size_t kExcerptBytes = 40;
+// From here on a set is faster than comparing each key with all others.
+constexpr size_t kManyKeys = 16;
 
 }  // namespace
 
@@ -56,6 +60,22 @@ Error json_error(simdjson::error_code code) {
 
 Error mismatch(std::string_view expected, std::string_view found_token) {
   return malformed(fmt::format("found {}, expected {}", excerpt(found_token), expected));
+}
+
+std::optional<std::string_view> find_duplicate(const std::vector<std::string_view>& keys) {
+  if (keys.size() >= kManyKeys) {
+    std::unordered_set<std::string_view> seen(keys.size());
+    for (const std::string_view key : keys) {
+      if (!seen.insert(key).second) return key;
+    }
+    return {};
+  }
+  for (size_t i = 1; i < keys.size(); ++i) {
+    for (size_t k = 0; k < i; ++k) {
+      if (keys[i] == keys[k]) return keys[i];
+    }
+  }
+  return {};
 }
 
 std::string excerpt(std::string_view token) {

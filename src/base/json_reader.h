@@ -4,8 +4,10 @@
 
 #include <simdjson.h>
 
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "pt2/result.h"
 
@@ -65,6 +67,9 @@ inline std::string_view key_between_quotes(simdjson::ondemand::raw_json_string k
   while (*end != '"') end += *end == '\\' ? 2 : 1;
   return {begin, static_cast<size_t>(end - begin)};
 }
+
+// A key that occurs twice, if any. Reorders nothing.
+std::optional<std::string_view> find_duplicate(const std::vector<std::string_view>& keys);
 
 // A shortened copy for messages: binary junk and megabytes do not belong into them.
 std::string excerpt(std::string_view token);

@@ -133,8 +133,16 @@ char unescaped(char c) {
   }
 }
 
+bool is_usual_escape(uint32_t code_point, std::string_view escape) {
+  const bool upper =
+      std::any_of(escape.begin(), escape.end(), [](char c) { return c >= 'A' && c <= 'F'; });
+  const char c = static_cast<char>(code_point);
+  return !upper && (code_point > 0x7E || (!is_plain(c) && short_escape(c) == 0));
+}
+
 // Reads the \uXXXX at `at` (and its low half); returns the position after it, or nothing.
 std::optional<size_t> unescape_unit(std::string_view text, size_t at, Unescaped& out) {
+  const size_t start = at;
   const auto unit = parse_unit(text.substr(at + 2));
   if (!unit) return {};
   uint32_t code_point = *unit;
@@ -147,6 +155,7 @@ std::optional<size_t> unescape_unit(std::string_view text, size_t at, Unescaped&
     }
   }
   out.has_lone_surrogate |= is_surrogate(code_point);
+  out.is_usual &= is_usual_escape(code_point, text.substr(start, at - start));
   append_utf8(out.text, code_point);
   return at;
 }
@@ -266,6 +275,7 @@ std::string print_json_string(std::string_view text) {
 
 std::optional<Unescaped> unescape_json(std::string_view text) {
   Unescaped out;
+  out.text.reserve(text.size());
   size_t at = 0;
   while (at < text.size()) {
     const size_t escape = std::min(text.find('\\', at), text.size());
@@ -282,6 +292,7 @@ std::optional<Unescaped> unescape_json(std::string_view text) {
     const char c = unescaped(text[at + 1]);
     if (c == 0) return {};
     out.text += c;
+    out.is_usual &= c != '/';
     at += 2;
   }
   return out;

@@ -36,8 +36,9 @@ std::string print_json_string(std::string_view text);
 
 struct Unescaped {
   std::string text;
-  bool has_lone_surrogate =
-      false;  // then `text` holds it as the three bytes that UTF-8 forbids, so nothing is lost
+  // Then `text` holds it as the three bytes that UTF-8 forbids, so that nothing is lost.
+  bool has_lone_surrogate = false;
+  bool is_usual = true;  // the escapes are those that append_json_string writes
 };
 // The text of a JSON string given without its quotes; nothing when an escape is wrong. Bytes are
 // taken as they are.

@@ -1,0 +1,612 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+
+#include "base/json.h"
+#include "base/json_reader.h"
+#include "base/text.h"
+#include "pt2/schema_json.h"
+#include "schema/encode.h"
+#include "schema/path.h"
+#include "schema/profile.h"
+#include "schema/scalar.h"
+#include "schema/trace.h"
+#include "schema/version.h"
+
+namespace pt2::schema {
+namespace {
+
+template <class T>
+T& as(void* value) {
+  return *static_cast<T*>(value);
+}
+
+// A file may break a rule a million times; the reader of the findings needs a few.
+constexpr size_t kMaxFindingsPerRule = 100;
+constexpr size_t kMaxMembers = 64;
+
+// Which keys of a record its version writes, as bits of the index of the first member that has the
+// key.
+struct Expectation {
+  uint64_t known = 0;     // any version has it here
+  uint64_t required = 0;  // missing is an error
+  uint64_t always = 0;    // written whatever the value
+  uint64_t optional = 0;  // null by default
+};
+
+// Walks the text once. Functions return false after they have set error_.
+class Decoder {
+ public:
+  Decoder(const Profile& profile, bool newer_minor, const Limits& limits, Diagnostics& warnings)
+      : profile_(profile), newer_minor_(newer_minor), limits_(limits), warnings_(warnings) {
+    for (const Type* type : types()) expectations_.push_back(expect(*type));
+  }
+
+  Result<void> decode(const Type& type, void* out, std::string_view json) {
+    PT2_TRY_VOID(text_.open(json));
+    const auto is_special = [](char c) { return static_cast<unsigned char>(c) >= 0x7F; };
+    has_special_bytes_ = std::any_of(json.begin(), json.end(), is_special);
+    ondemand::object object;
+    ondemand::json_type kind;
+    if (text_.document().type().get(kind) != simdjson::SUCCESS ||
+        kind != ondemand::json_type::object) {
+      return mismatch(type.name, json.substr(0, json.find_last_not_of(" \t\r\n") + 1));
+    }
+    if (const auto error = text_.document().get_object().get(object)) return json_error(error);
+    Step root{.depth = 1};
+    if (!read_fields(object, type, out, root)) return std::move(error_);
+    return text_.check_end();
+  }
+
+ private:
+  // What the file did with the keys of one record.
+  struct Fields {
+    uint64_t seen = 0;  // bits as in Expectation
+    uint64_t null = 0;
+    int last = -1;
+    bool in_order = true;
+    size_t count = 0;
+    std::array<int8_t, kMaxMembers> order;                  // the known keys, `count` of them
+    std::vector<std::pair<size_t, Trace::Field>> unknown;   // with `count` when they came
+    std::vector<std::pair<int, std::string>> spelled_keys;  // known, but with needless escapes
+  };
+
+  Expectation expect(const Type& type) const {
+    Expectation all;
+    if (type.kind != Kind::record) return all;
+    for (size_t first = 0; first < type.members.size(); first = end_of_key(type, first)) {
+      const uint64_t bit = uint64_t{1} << first;
+      for (size_t i = first; i < end_of_key(type, first); ++i) {
+        const Member& member = type.members[i];
+        if (!member.is_in(profile_.version)) continue;
+        const bool is_optional = member.presence == Presence::optional;
+        all.known |= bit;
+        if (member.presence == Presence::required) all.required |= bit;
+        if (is_optional) all.optional |= bit;
+        if (!is_optional && member.presence != Presence::unreleased) all.always |= bit;
+      }
+    }
+    all.optional &= ~all.required;
+    return all;
+  }
+
+  bool fail(const Step& step, ErrorCode code, std::string message) {
+    error_ = {code, std::move(message), print_path(step)};
+    return false;
+  }
+  bool fail(const Step& step, Error error) {
+    error_ = at(std::move(error), print_path(step));
+    return false;
+  }
+  bool fail_type(const Step& step, std::string_view expected, std::string_view token) {
+    return fail(step, mismatch(expected, token));
+  }
+
+  void warn(const Step& step, Rule rule, std::string text) {
+    const size_t count = ++findings_[static_cast<size_t>(rule) % findings_.size()];
+    if (count > kMaxFindingsPerRule) return;
+    if (count == kMaxFindingsPerRule) text += "; there may be more";
+    warnings_.add(rule, print_path(step), std::move(text));
+  }
+
+  bool open_object(ondemand::value& value, const Type& type, const Step& step,
+                   ondemand::object& object) {
+    const std::string_view token = scalar_token(value);
+    if (token.empty() || token[0] != '{') return fail_type(step, type_text(type), token);
+    if (!check_depth(step)) return false;
+    if (const auto error = value.get_object().get(object)) return fail(step, json_error(error));
+    return true;
+  }
+
+  bool open_array(ondemand::value& value, const Type& type, const Step& step,
+                  ondemand::array& array) {
+    const std::string_view token = scalar_token(value);
+    if (token.empty() || token[0] != '[') return fail_type(step, type_text(type), token);
+    if (!check_depth(step)) return false;
+    if (const auto error = value.get_array().get(array)) return fail(step, json_error(error));
+    return true;
+  }
+
+  bool check_depth(const Step& step) {
+    if (step.depth <= limits_.max_json_depth) return true;
+    return fail(step, ErrorCode::limit,
+                fmt::format("nested deeper than {} (max_json_depth)", limits_.max_json_depth));
+  }
+
+  bool read(ondemand::value& value, const Type& type, void* out, Step& step) {
+    switch (type.kind) {
+      case Kind::optional:
+        if (scalar_token(value) == "null") return true;
+        return read(value, *type.element, type.add(out, nullptr, 0), step);
+      case Kind::box:
+        return read(value, *type.element, type.at(out), step);
+      case Kind::json:
+        return take_json(value, step, as<Json>(out).text);
+      case Kind::none:
+        return read_none(value, type, out, step);
+      case Kind::list:
+        return read_list(value, type, out, step);
+      case Kind::dict:
+        return read_dict(value, type, out, step);
+      case Kind::record:
+        return read_record(value, type, out, step);
+      case Kind::variant:
+        return read_variant(value, type, out, step);
+      case Kind::boolean:
+      case Kind::integer:
+      case Kind::number:
+      case Kind::string:
+      case Kind::enumeration:
+        return read_leaf(value, type, out, step);
+    }
+    return true;
+  }
+
+  bool read_leaf(ondemand::value& value, const Type& type, void* out, Step& step) {
+    const std::string_view token = scalar_token(value);
+    if (!token.empty() && token[0] == '"') (void)take_string(value);
+    const ScalarNote note = read_scalar(token, type, out, profile_, has_special_bytes_);
+    if (!note.expected.empty()) return fail_type(step, note.expected, token);
+    if (note.lone_surrogate)
+      warn(step, Rule::lone_surrogate, fmt::format("found {}", excerpt(token)));
+    if (note.nonstandard) {
+      warn(step, Rule::nonstandard_number,
+           fmt::format("found {}, which schema version {} does not write", token,
+                       version_text(profile_.version)));
+    }
+    if (note.unknown_enumerator && !accept_enumerator(type, token, step)) return false;
+    if (note.unusual) note_spelling(step, type, out, token);
+    return true;
+  }
+
+  bool accept_enumerator(const Type& type, std::string_view token, const Step& step) {
+    std::string text = fmt::format("found {}, expected a number of {}", token, type.name);
+    if (!newer_minor_) return fail(step, ErrorCode::invalid, std::move(text));
+    warn(step, Rule::unknown_enumerator, std::move(text));
+    return true;
+  }
+
+  // The spelling goes to the innermost record around the value.
+  void note_spelling(const Step& step, const Type& type, const void* value,
+                     std::string_view spelled) {
+    std::string usual = encode_as(type, value, profile_of(profile_.version), JsonStyle::python);
+    if (usual == spelled) return;
+    const Step* record = &step;
+    while (record->parent && !record->trace) record = record->parent;
+    record->trace->make().spellings.push_back(
+        {print_path(step, record), std::move(usual), std::string(spelled)});
+  }
+
+  // From `begin` to where the document stands now, without the blanks in between.
+  std::string_view text_since(const char* begin) {
+    const char* end = nullptr;
+    if (text_.document().current_location().get(end) != simdjson::SUCCESS) end = begin;
+    std::string_view text(begin, static_cast<size_t>(end - begin));
+    return text.substr(0, text.find_last_not_of(" \t\r\n") + 1);
+  }
+
+  // Takes a value that no type describes: checked, but kept as it is.
+  bool take_json(ondemand::value& value, const Step& step, std::string& out) {
+    std::string_view json = scalar_token(value);
+    simdjson::error_code error = simdjson::SUCCESS;
+    const char first = json.empty() ? '\0' : json[0];
+    if (first == '{') {
+      ondemand::object object;
+      error = value.get_object().get(object);
+      if (!error) error = object.raw_json().get(json);
+    } else if (first == '[') {
+      ondemand::array array;
+      error = value.get_array().get(array);
+      if (!error) error = array.raw_json().get(json);
+    } else if (first == '"') {
+      (void)take_string(value);
+    }
+    if (error) return fail(step, json_error(error));
+    json = json.substr(0, json.find_last_not_of(" \t\r\n") + 1);
+    const uint32_t depth_left =
+        limits_.max_json_depth > step.depth ? limits_.max_json_depth - step.depth : 0;
+    const auto parsed = parse_json(json, {.max_depth = depth_left, .allow_non_finite = true});
+    if (!parsed) return fail(step, parsed.error());
+    out = json;
+    return true;
+  }
+
+  bool read_none(ondemand::value& value, const Type& type, void* out, Step& step) {
+    const std::string_view token = scalar_token(value);
+    const bool is_list = !token.empty() && token[0] == '[';
+    if (!is_list && token != "true")
+      return fail_type(step, profile_.none_is_list ? "[]" : "true", token);
+    if (is_list) {
+      ondemand::array array;
+      if (!open_array(value, type, step, array)) return false;
+      for (auto element : array) {
+        (void)element;
+        return fail(step, ErrorCode::malformed, "found a list with elements, expected []");
+      }
+    }
+    if (is_list != profile_.none_is_list) note_spelling(step, type, out, is_list ? "[]" : "true");
+    return true;
+  }
+
+  bool read_list(ondemand::value& value, const Type& type, void* out, Step& step) {
+    ondemand::array array;
+    if (!open_array(value, type, step, array)) return false;
+    size_t count = 0;
+    for (auto element : array) {
+      Step inner = step.element(count++);
+      ondemand::value item;
+      if (const auto error = element.get(item)) return fail(inner, json_error(error));
+      if (!read(item, *type.element, type.add(out, nullptr, 0), inner)) return false;
+    }
+    return true;
+  }
+
+  bool read_dict(ondemand::value& value, const Type& type, void* out, Step& step) {
+    const char* begin = scalar_token(value).data();
+    ondemand::object object;
+    if (!open_object(value, type, step, object)) return false;
+    bool usual_keys = true;
+    for (auto element : object) {
+      ondemand::field field;
+      if (const auto error = std::move(element).get(field)) return fail(step, json_error(error));
+      std::string key;
+      if (!read_key(key_between_quotes(field.key()), step, key, usual_keys)) return false;
+      void* slot = type.add(out, &key, 0);
+      Step inner = step.below(type.key(out, type.size(out) - 1));
+      if (!read(field.value(), *type.element, slot, inner)) return false;
+    }
+    for (size_t i = 0; i < type.size(out); ++i) keys_.push_back(type.key(out, i));
+    if (!check_keys(step)) return false;
+    if (!usual_keys) note_spelling(step, type, out, text_since(begin));
+    return true;
+  }
+
+  bool read_key(std::string_view raw, const Step& step, std::string& key, bool& usual) {
+    if (raw.find('\\') == std::string_view::npos && !has_special_bytes_) {
+      key = raw;
+      return true;
+    }
+    auto unescaped = unescape_json(raw);
+    if (!unescaped) return fail_type(step, "a key with JSON's escapes", raw);
+    key = std::move(unescaped->text);
+    if (unescaped->has_lone_surrogate)
+      warn(step, Rule::lone_surrogate, fmt::format("found the key {}", excerpt(raw)));
+    std::string printed;
+    append_json_string(printed, key, !profile_.raw_utf8);
+    usual &= std::string_view(printed).substr(1, printed.size() - 2) == raw;
+    return true;
+  }
+
+  // Fails when two of keys_ are equal, and empties it.
+  bool check_keys(const Step& step) {
+    const auto twice = find_duplicate(keys_);
+    keys_.clear();
+    if (!twice) return true;
+    return fail(step, ErrorCode::malformed,
+                fmt::format("the key {} occurs twice", print_json_string(*twice)));
+  }
+
+  bool read_record(ondemand::value& value, const Type& type, void* out, Step& step) {
+    if (&type == &type_of<SchemaVersion>()) {
+      const std::string_view token = scalar_token(value);
+      if (!token.empty() && token[0] != '{')
+        return read_short_version(value, as<SchemaVersion>(out), step);
+      if (profile_.plain_version) return fail_type(step, "an int", token);
+    }
+    ondemand::object object;
+    if (!open_object(value, type, step, object)) return false;
+    return read_fields(object, type, out, step);
+  }
+
+  // Version 3 and 4 may write [3, 1]; 1 and 2 write a number.
+  bool read_short_version(ondemand::value& value, SchemaVersion& out, Step& step) {
+    std::string json;
+    if (!take_json(value, step, json)) return false;
+    out = find_schema_version(fmt::format(R"({{"schema_version": {}}})", json), true);
+    if (out.major == 0) return fail_type(step, "a schema version", json);
+    if (!profile_.plain_version) note_spelling(step, type_of<SchemaVersion>(), &out, json);
+    return true;
+  }
+
+  bool read_fields(ondemand::object& object, const Type& type, void* out, Step& step) {
+    step.trace = type.trace(out);
+    Fields fields;
+    for (auto element : object) {
+      ondemand::field field;
+      if (const auto error = std::move(element).get(field)) return fail(step, json_error(error));
+      if (!read_field(field, type, out, step, fields)) return false;
+    }
+    return finish_fields(type, step, fields);
+  }
+
+  bool read_field(ondemand::field& field, const Type& type, void* out, Step& step, Fields& fields) {
+    int first = find_member(type, field.key().raw(), fields.last + 1);
+    if (first < 0 && !name_field(field, type, step, fields, first)) return false;
+    if (first < 0) return true;
+    const std::string_view token = scalar_token(field.value());
+    const Member& member = choose(type, static_cast<size_t>(first), token);
+    const uint64_t bit = uint64_t{1} << first;
+    if (fields.seen & bit) {
+      return fail(step, ErrorCode::malformed,
+                  fmt::format("the key {} occurs twice", print_json_string(member.key)));
+    }
+    fields.seen |= bit;
+    fields.null |= token == "null" ? bit : 0;
+    fields.in_order &= first > fields.last;
+    fields.last = first;
+    fields.order[fields.count++] = static_cast<int8_t>(first);
+    Step inner = step.below(member.key);
+    return read(field.value(), *member.type, member.get(out), inner);
+  }
+
+  // A key that is not spelled as any member is: finds the member that it means, or keeps the field
+  // as unknown.
+  bool name_field(ondemand::field& field, const Type& type, Step& step, Fields& fields,
+                  int& first) {
+    const std::string_view raw = key_between_quotes(field.key());
+    std::string name;
+    bool usual = true;
+    if (!read_key(raw, step, name, usual)) return false;
+    for (size_t i = 0; i < type.members.size() && first < 0; i = end_of_key(type, i)) {
+      if (type.members[i].key == name) first = static_cast<int>(i);
+    }
+    if (first >= 0) {
+      fields.spelled_keys.emplace_back(first, raw);
+      return true;
+    }
+    Step inner = step.below(name);
+    Trace::Field kept{-1, std::string(raw), {}};
+    if (!take_json(field.value(), inner, kept.json)) return false;
+    warn(inner, Rule::unknown_field, fmt::format("{} has no such field", type.name));
+    fields.unknown.emplace_back(fields.count, std::move(kept));
+    return true;
+  }
+
+  // The first member with the key at `key`, which ends at a quote; `hint` is where it is expected.
+  static int find_member(const Type& type, const char* key, int hint) {
+    const size_t count = type.members.size();
+    for (size_t n = 0, i = static_cast<size_t>(hint); n < count; ++n, ++i) {
+      if (i >= count) i -= count;
+      const std::string_view name = type.members[i].key;
+      if (std::memcmp(key, name.data(), name.size()) != 0 || key[name.size()] != '"') continue;
+      while (i > 0 && type.members[i - 1].key == name) --i;
+      return static_cast<int>(i);
+    }
+    return -1;
+  }
+
+  // Of the members that share a key: the one of this version that the token can be.
+  const Member& choose(const Type& type, size_t first, std::string_view token) const {
+    const size_t end = end_of_key(type, first);
+    if (end == first + 1) return type.members[first];
+    const Member* best = nullptr;
+    for (size_t i = first; i < end; ++i) {
+      const Member& member = type.members[i];
+      const bool in_version = member.is_in(profile_.version);
+      if (in_version && may_be(*member.type, token)) return member;
+      if (in_version || !best) best = &member;
+    }
+    return *best;
+  }
+
+  bool finish_fields(const Type& type, Step& step, Fields& fields) {
+    const Expectation& expected = expectations_[static_cast<size_t>(type.ordinal)];
+    if (const uint64_t missing = expected.required & ~fields.seen) {
+      const size_t first = static_cast<size_t>(std::countr_zero(missing));
+      return fail(
+          step, ErrorCode::malformed,
+          fmt::format("{} has no field {}", type.name, print_json_string(type.members[first].key)));
+    }
+    for (const auto& [place, field] : fields.unknown) keys_.push_back(field.key);
+    if (!check_keys(step)) return false;
+    const uint64_t optional = profile_.omits_null ? fields.seen & ~fields.null : ~uint64_t{0};
+    const bool usual = fields.in_order && fields.unknown.empty() && fields.spelled_keys.empty() &&
+                       fields.seen == (expected.always | (expected.optional & optional));
+    if (!usual) note_fields(type, step, fields);
+    return true;
+  }
+
+  static void note_fields(const Type& type, Step& step, Fields& fields) {
+    std::vector<Trace::Field> sequence;
+    auto unknown = fields.unknown.begin();
+    for (size_t i = 0; i <= fields.count; ++i) {
+      for (; unknown != fields.unknown.end() && unknown->first == i; ++unknown) {
+        sequence.push_back(std::move(unknown->second));
+      }
+      if (i == fields.count) break;
+      const int member = fields.order[i];
+      std::string key(type.members[static_cast<size_t>(member)].key);
+      for (auto& [spelled_member, spelled] : fields.spelled_keys) {
+        if (spelled_member == member) key = spelled;
+      }
+      sequence.push_back({member, std::move(key), {}});
+    }
+    step.trace->make().fields = std::move(sequence);
+  }
+
+  // What the file did with the alternatives of one union.
+  struct Alternatives {
+    const Member* held = nullptr;
+    bool unknown = false;
+    bool usual = true;
+    size_t next = 0;  // the alternative expected next where all are written
+    std::string tag;  // of {"$type": tag, "$value": ...}
+    std::string held_key;
+  };
+
+  bool read_variant(ondemand::value& value, const Type& type, void* out, Step& step) {
+    const char* begin = scalar_token(value).data();
+    ondemand::object object;
+    if (!open_object(value, type, step, object)) return false;
+    Alternatives found;
+    for (auto element : object) {
+      ondemand::field field;
+      if (const auto error = std::move(element).get(field)) return fail(step, json_error(error));
+      std::string_view key = key_between_quotes(field.key());
+      if (profile_.unions == UnionSpelling::type_and_value && key[0] == '$') {
+        if (!read_tagged(field, type, out, step, found)) return false;
+      } else if (!read_alternative(key, field.value(), type, out, step, found)) {
+        return false;
+      }
+    }
+    if (found.held_key.empty()) {
+      return fail(step, ErrorCode::malformed,
+                  fmt::format("found no alternative, expected one of {}", type.name));
+    }
+    if (!is_usual(type, found)) note_spelling(step, type, out, text_since(begin));
+    return true;
+  }
+
+  bool is_usual(const Type& type, Alternatives& found) const {
+    if (profile_.unions == UnionSpelling::all_alternatives) skip_other_versions(type, found);
+    return found.usual &&
+           (profile_.unions != UnionSpelling::all_alternatives ||
+            found.next == type.members.size()) &&
+           (profile_.unions != UnionSpelling::type_and_value || !found.tag.empty());
+  }
+
+  void skip_other_versions(const Type& type, Alternatives& found) const {
+    while (found.next < type.members.size() && !type.members[found.next].is_in(profile_.version))
+      ++found.next;
+  }
+
+  bool read_tagged(ondemand::field& field, const Type& type, void* out, Step& step,
+                   Alternatives& found) {
+    const std::string_view key = key_between_quotes(field.key());
+    const std::string_view token = scalar_token(field.value());
+    if (key == "$type" && token[0] == '"' && found.tag.empty()) {
+      found.tag = take_string(field.value());
+      return true;
+    }
+    if (key == "$value" && !found.tag.empty()) {
+      return read_alternative(found.tag, field.value(), type, out, step, found);
+    }
+    return fail(step, ErrorCode::malformed,
+                fmt::format("found the key {}, expected $type and then $value", excerpt(key)));
+  }
+
+  bool read_alternative(std::string_view key, ondemand::value& value, const Type& type, void* out,
+                        Step& step, Alternatives& found) {
+    const std::string_view token = scalar_token(value);
+    size_t first = 0;
+    while (first < type.members.size() && type.members[first].key != key) ++first;
+    if (profile_.unions == UnionSpelling::all_alternatives && token == "null" &&
+        first < type.members.size()) {
+      return pass_alternative(key, type, found);
+    }
+    if (!found.held_key.empty()) {
+      return fail(step, ErrorCode::malformed,
+                  fmt::format("found \"{}\" beside \"{}\", expected one alternative of {}",
+                              excerpt(key), found.held_key, type.name));
+    }
+    found.held_key = key;
+    if (first == type.members.size()) return read_unknown_alternative(key, value, type, out, step);
+    if (profile_.unions == UnionSpelling::all_alternatives)
+      (void)pass_alternative(key, type, found);
+    const Member& member = choose(type, first, token);
+    const size_t index = static_cast<size_t>(&member - type.members.data());
+    Step inner = step.below(member.key);
+    return read(value, *member.type, type.add(out, nullptr, index), inner);
+  }
+
+  // Counts one of the alternatives that are all written in order.
+  bool pass_alternative(std::string_view key, const Type& type, Alternatives& found) const {
+    skip_other_versions(type, found);
+    found.usual &= found.next < type.members.size() && type.members[found.next].key == key;
+    ++found.next;
+    return true;
+  }
+
+  bool read_unknown_alternative(std::string_view key, ondemand::value& value, const Type& type,
+                                void* out, const Step& step) {
+    std::string text =
+        fmt::format("found \"{}\", expected an alternative of {}", excerpt(key), type.name);
+    if (!newer_minor_) return fail(step, ErrorCode::invalid, std::move(text));
+    warn(step, Rule::unknown_alternative, std::move(text));
+    auto& unknown = **static_cast<UnknownCase*>(type.add(out, nullptr, type.members.size()));
+    unknown.tag = key;
+    return take_json(value, step, unknown.value.text);
+  }
+
+  Profile profile_;
+  bool newer_minor_;
+  const Limits& limits_;
+  Diagnostics& warnings_;
+  std::vector<Expectation> expectations_;  // by Type::ordinal
+  JsonText text_;
+  bool has_special_bytes_ = false;
+  std::array<size_t, 16> findings_{};  // per rule of this level
+  std::vector<std::string_view> keys_;
+  Error error_;
+};
+
+// How the whole file is written, seen at its first key and its first byte beyond ASCII.
+void observe(std::string_view json, Profile& profile) {
+  const size_t colon = json.find("\":");
+  const char next =
+      colon == std::string_view::npos || colon + 2 >= json.size() ? ' ' : json[colon + 2];
+  profile.compact = next != ' ' && next != '\n' && next != '\t' && next != '\r';
+  profile.raw_utf8 = std::any_of(json.begin(), json.end(),
+                                 [](char c) { return static_cast<unsigned char>(c) >= 0x80; });
+}
+
+}  // namespace
+
+Result<void> decode_into(const Type& type, void* out, std::string_view json, const Limits& limits,
+                         Diagnostics& warnings) {
+  if (json.size() > limits.max_json_bytes) {
+    return Error{ErrorCode::limit,
+                 fmt::format("{} bytes of JSON, expected at most {} (max_json_bytes)", json.size(),
+                             limits.max_json_bytes),
+                 ""};
+  }
+  const bool is_program = &type == &type_of<ExportedProgram>();
+  const SchemaVersion version = find_schema_version(json, is_program);
+  const bool has_version = version.major != 0;
+  if (has_version) PT2_TRY_VOID(check_major(version));
+  Profile profile = profile_of(has_version ? version_number(version) : kNewestVersion);
+  observe(json, profile);
+  const bool newer_minor = profile.version > kNewestVersion;
+  if (newer_minor) {
+    warnings.add(Rule::newer_minor, ".schema_version",
+                 fmt::format("found version {}.{}, expected at most {}", version.major,
+                             version.minor, version_text(kNewestVersion)));
+  }
+  PT2_TRY_VOID(Decoder(profile, newer_minor, limits, warnings).decode(type, out, json));
+  if (profile.compact || profile.raw_utf8) {
+    Trace& trace = type.trace(out)->make();
+    trace.compact = profile.compact;
+    trace.raw_utf8 = profile.raw_utf8;
+  }
+  return {};
+}
+
+Result<ExportedProgram> decode_program(std::string_view json, const Limits& limits,
+                                       Diagnostics& warnings) {
+  return decode<ExportedProgram>(json, limits, warnings);
+}
+
+}  // namespace pt2::schema

@@ -1,0 +1,109 @@
+// The schema's types described at run time, from schema.def. Whatever walks a program (JSON,
+// comparison, printing, documentation) is ordinary code over Type: no templates, nothing written
+// per type.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "pt2/schema.h"
+
+namespace pt2::schema {
+
+struct Type;
+
+enum class Presence : uint8_t {
+  required,
+  optional,    // an Optional whose default is null
+  defaulted,   // left out by readers' choice, never by writers'
+  unreleased,  // of a development snapshot: expected in no file
+};
+
+inline constexpr int kForever = 1 << 30;
+
+// A field of a record or an alternative of a variant.
+struct Member {
+  std::string_view name;
+  std::string_view key;  // in the file; the same for two members where a key changed its type
+  const Type* type;
+  void* (*get)(void* owner);  // records only
+  int id;
+  int since;
+  int until;
+  Presence presence;
+  std::string_view default_json;  // empty: the type's own empty value
+
+  bool is_in(int version) const { return since <= version && version <= until; }
+};
+
+struct EnumValue {
+  std::string_view name;
+  int64_t value;
+  int since;
+};
+
+enum class Kind : uint8_t {
+  none,
+  boolean,
+  integer,
+  number,
+  string,
+  json,
+  enumeration,
+  optional,
+  box,
+  list,
+  dict,
+  record,
+  variant,
+};
+
+struct Type {
+  Kind kind;
+  std::string_view name;
+  int ordinal = -1;                        // record, variant: its place in types()
+  const Type* element = nullptr;           // optional, box, list, dict
+  std::span<const Member> members = {};    // record, variant
+  std::span<const EnumValue> values = {};  // enumeration
+  // optional: 0 or 1; list, dict: count; variant: index of the alternative, members.size() for an
+  // unknown one.
+  size_t (*size)(const void*) = nullptr;
+  // optional, box: the value (i = 0); list, dict: element i; variant: the value of the alternative
+  // held.
+  void* (*element_at)(void*, size_t i) = nullptr;
+  // optional: makes a value; list: appends one; dict: appends one under *key, which is moved from;
+  // variant: switches to alternative i.
+  void* (*add)(void*, std::string* key, size_t i) = nullptr;
+  std::string_view (*key)(const void*, size_t i) = nullptr;  // dict
+  TraceHolder* (*trace)(void*) = nullptr;                    // record
+
+  void* at(void* value, size_t i = 0) const { return element_at(value, i); }
+  const void* at(const void* value, size_t i = 0) const {
+    return element_at(const_cast<void*>(value), i);
+  }
+  const Trace* trace_of(const void* value) const { return trace(const_cast<void*>(value))->get(); }
+  bool is_unknown(const void* value) const { return size(value) == members.size(); }
+};
+
+inline const void* get_member(const Member& member, const void* owner) {
+  return member.get(const_cast<void*>(owner));
+}
+
+// The alternative of a variant that holds what upstream's `unknown` never had.
+inline const UnknownAlternative& unknown_of(const Type& type, const void* value) {
+  return **static_cast<const UnknownCase*>(type.at(value));
+}
+
+// Every record and variant, in the order of schema.def.
+std::span<const Type* const> types();
+// Nullptr when there is none of that name.
+const Type* find_type(std::string_view name);
+// "List[Dict[str]]", as upstream writes types.
+std::string type_text(const Type& type);
+
+template <class T>
+const Type& type_of();
+
+}  // namespace pt2::schema

@@ -1,0 +1,23 @@
+// Which schema version a JSON text has, found before it is decoded, because the spelling of
+// everything depends on it.
+#pragma once
+
+#include <string_view>
+
+#include "pt2/result.h"
+#include "pt2/schema.h"
+
+namespace pt2::schema {
+
+// The value of the key "schema_version" of the outermost object, or, unless `outermost`, of the
+// first object that has it. {0, 0} when there is none or it is none; decoding will then say what is
+// wrong. Linear in the text.
+SchemaVersion find_schema_version(std::string_view json, bool outermost);
+
+// Fails as `unsupported` for a major version unknown here.
+Result<void> check_major(const SchemaVersion& version);
+
+// "8.20", or "2" for what has no minor.
+std::string version_text(int version);
+
+}  // namespace pt2::schema
