@@ -1,0 +1,57 @@
+// Walks over strided positions that follow indices rather than each other.
+#pragma once
+
+#include "ops/meta.h"
+
+namespace pt2::ops {
+
+// Calls visit(i, offset) for every position of `sizes` in row-major order, i counting them and
+// offset being the position times `strides`, in elements.
+template <class F>
+void for_each_offset(const Sizes& sizes, const Sizes& strides, F&& visit) {
+  for (int64_t size : sizes)
+    if (size == 0) return;
+  Sizes position(sizes.size(), 0);
+  int64_t offset = 0;
+  for (int64_t i = 0;; ++i) {
+    visit(i, offset);
+    size_t dim = sizes.size();
+    for (;; --dim) {
+      if (dim == 0) return;
+      offset += strides[dim - 1];
+      if (++position[dim - 1] < sizes[dim - 1]) break;
+      offset -= strides[dim - 1] * sizes[dim - 1];
+      position[dim - 1] = 0;
+    }
+  }
+}
+
+// Where advanced indexing (self[i, :, j]) takes its elements from: element (b, i, a) of the result,
+// row-major, lies before[b] + index[i] + after[a] elements from self's first one.
+struct IndexPlan {
+  Sizes sizes;
+  std::vector<int64_t> before;
+  std::vector<int64_t> index;
+  std::vector<int64_t> after;
+
+  template <class F>
+  void for_each(F&& visit) const {
+    int64_t i = 0;
+    for (int64_t b : before)
+      for (int64_t p : index)
+        for (int64_t a : after) visit(i++, b + p + a);
+  }
+};
+
+// Indices are int64, int32, or masks of bool or uint8, which stand for the positions where they are
+// true (ATen/native/TensorAdvancedIndexing.cpp make_info). Negative indices count from the end if
+// `wrap`; the others must lie inside.
+Result<IndexPlan> plan_index(const Tensor& self, const std::vector<std::optional<Tensor>>& indices,
+                             bool wrap = true);
+// The same for one dimension and an index of at most one dimension.
+Result<IndexPlan> plan_index_dim(const Tensor& self, int64_t dim, const Tensor& index, bool wrap);
+
+// One tensor of positions per dimension of `mask`.
+std::vector<Tensor> true_positions(const Tensor& mask);
+
+}  // namespace pt2::ops
