@@ -137,6 +137,19 @@ inline std::vector<Bytes> float_text_seeds(const std::filesystem::path&) {
   return seeds;
 }
 
+inline std::vector<Bytes> tensor_file_seeds(const std::filesystem::path& data) {
+  std::vector<std::filesystem::path> paths;
+  for (const auto& file : std::filesystem::directory_iterator(data / "tensor_files"))
+    paths.push_back(file.path());
+  for (const char* program : {"mlp", "dtypes_complex", "param_layouts", "input_mutation"})
+    paths.push_back(data / "corpus" / "2.15.0" / (std::string(program) + ".safetensors"));
+  std::sort(paths.begin(), paths.end());
+  std::vector<Bytes> seeds;
+  for (const auto& path : paths)
+    if (std::filesystem::exists(path)) seeds.push_back(read_bytes(path));
+  return seeds;
+}
+
 struct SeedSet {
   std::string_view target;
   std::vector<Bytes> (*make)(const std::filesystem::path& data);
@@ -144,7 +157,7 @@ struct SeedSet {
 inline constexpr SeedSet kSeedSets[] = {
     {"zip", file_seeds},  {"pickle", pickle_seeds},
     {"json", json_seeds}, {"float_text", float_text_seeds},
-    {"file", file_seeds},
+    {"file", file_seeds}, {"tensor_files", tensor_file_seeds},
 };
 
 inline std::vector<Bytes> make_seeds(std::string_view target, const std::filesystem::path& data) {

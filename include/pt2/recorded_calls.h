@@ -1,0 +1,48 @@
+// Recorded calls of a program: what went in, what PyTorch answered, what changed. They lie in a
+// safetensors file beside the program; the layout is in docs/recorded-calls.md.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "pt2/result.h"
+#include "pt2/safetensors.h"
+#include "pt2/value.h"
+
+namespace pt2 {
+
+struct RecordedValue {
+  Value value;
+  // The same result computed in float64: how far from it PyTorch itself was.
+  std::optional<Tensor> reference;
+};
+
+struct RecordedError {
+  std::string type;  // "RuntimeError"
+  std::string text;
+};
+
+struct RecordedCall {
+  std::vector<Value> inputs;                                   // flat order of (args, kwargs)
+  std::vector<std::string> keyword_names;                      // of the arguments passed by keyword
+  std::vector<RecordedValue> outputs;                          // flat order of the result
+  std::vector<std::pair<std::string, RecordedValue>> buffers;  // changed state, by its name
+  std::vector<std::pair<size_t, RecordedValue>> mutated_inputs;  // changed inputs, by their number
+  std::optional<RecordedError> error;  // PyTorch refused the call; there are no outputs
+  bool random = false;                 // outputs came after torch.manual_seed(0)
+  std::string note;
+};
+
+struct RecordedCalls {
+  std::vector<RecordedCall> calls;  // made one after another on one program
+  std::string source;               // which program answered: "loaded", "exported", "module"
+};
+
+// Errors: `malformed` where metadata or a call has not the layout, `invalid` where a value names a
+// tensor that is not there or does not fit it, `limit` where strides blow a tensor up. `where` is
+// such as "calls[0].in[2]".
+Result<RecordedCalls> read_recorded_calls(const Safetensors& file);
+
+}  // namespace pt2

@@ -1,0 +1,33 @@
+// Files of tensors, whatever their format: .npy, .npz and .safetensors.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "pt2/limits.h"
+#include "pt2/result.h"
+#include "pt2/tensor.h"
+#include "pt2/zip.h"
+
+namespace pt2 {
+
+// In the order of the file.
+using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
+
+enum class TensorFormat : uint8_t { npy, npz, safetensors };
+
+// By the ending of the path; error `argument` when it names no format.
+Result<TensorFormat> tensor_format_of(const std::string& path);
+
+// Recognises the format by the first bytes, so that the name does not matter. The one tensor of a
+// .npy has the name "". Elements stay in the mapped file where the format allows it. Errors: those
+// of read_npy, read_npz and read_safetensors; `io`.
+Result<NamedTensors> read_tensor_file(const std::string& path, const Limits& limits = {});
+Result<NamedTensors> read_tensors(const Record& record, const Limits& limits = {});
+
+// Writes the format that the path's ending names, whole or not at all. Errors: `argument` (unknown
+// ending, several tensors in a .npy), `unsupported` (a dtype that the format lacks), `io`.
+Result<void> write_tensor_file(const std::string& path, const NamedTensors& tensors);
+
+}  // namespace pt2

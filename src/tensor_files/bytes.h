@@ -1,0 +1,48 @@
+// Tensor elements inside mapped bytes.
+#pragma once
+
+#include <cstring>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "pt2/dtype.h"
+#include "pt2/result.h"
+#include "pt2/tensor.h"
+#include "pt2/zip.h"
+
+namespace pt2::tensor_files {
+
+// As NumPy's limit, and PyTorch's own for iterating: sizes come from the file, and copying elements
+// recurses over dimensions.
+constexpr size_t kMaxDims = 64;
+
+inline Result<void> check_dim_count(size_t dims) {
+  if (dims <= kMaxDims) return {};
+  return Error{ErrorCode::limit,
+               "found " + std::to_string(dims) + " dimensions, at most " +
+                   std::to_string(kMaxDims) + " are allowed",
+               ""};
+}
+
+// The alignment that reading one element wants: complex numbers are two.
+inline size_t element_alignment(Dtype dtype) {
+  const auto size = static_cast<size_t>(dtype_size(dtype));
+  return dtype_category(dtype) == DtypeCategory::complex ? size / 2 : size;
+}
+
+inline std::shared_ptr<Storage> copy_storage(std::span<const std::byte> bytes) {
+  std::shared_ptr<Storage> storage = Storage::allocate(bytes.size());
+  if (!bytes.empty()) std::memcpy(storage->data(), bytes.data(), bytes.size());
+  return storage;
+}
+
+// `bytes` lie in the record: borrowed where they are aligned for the dtype, copied otherwise.
+inline std::shared_ptr<Storage> storage_in(const Record& record, std::span<const std::byte> bytes,
+                                           Dtype dtype) {
+  const auto address = reinterpret_cast<uintptr_t>(bytes.data());
+  if (address % element_alignment(dtype) != 0) return copy_storage(bytes);
+  return Storage::borrow_read_only(bytes, record.owner);
+}
+
+}  // namespace pt2::tensor_files

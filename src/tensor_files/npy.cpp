@@ -1,0 +1,95 @@
+#include "pt2/npy.h"
+
+#include <algorithm>
+
+#include "base/printable.h"
+#include "tensor_files/bytes.h"
+#include "tensor_files/npy_header.h"
+
+namespace pt2 {
+namespace {
+
+using tensor_files::NpyHeader;
+
+constexpr std::string_view kSuffix = ".npy";
+
+void swap_bytes(std::span<std::byte> bytes, size_t unit) {
+  for (size_t start = 0; start + unit <= bytes.size(); start += unit)
+    std::ranges::reverse(bytes.subspan(start, unit));
+}
+
+std::shared_ptr<Storage> make_npy_storage(const Record& record, std::span<const std::byte> data,
+                                          const NpyHeader& header) {
+  if (!header.swapped) return tensor_files::storage_in(record, data, header.dtype);
+  std::shared_ptr<Storage> storage = tensor_files::copy_storage(data);
+  swap_bytes({storage->data(), storage->size()}, tensor_files::element_alignment(header.dtype));
+  return storage;
+}
+
+Sizes npy_strides(const NpyHeader& header) {
+  if (!header.fortran_order) return contiguous_strides(header.sizes);
+  Sizes reversed(header.sizes.rbegin(), header.sizes.rend());
+  Sizes strides = contiguous_strides(reversed);
+  std::ranges::reverse(strides);
+  return strides;
+}
+
+std::span<const std::byte> element_bytes(const Tensor& contiguous) {
+  return {contiguous.raw_data(), static_cast<size_t>(contiguous.nbytes())};
+}
+
+}  // namespace
+
+Result<Tensor> read_npy(const Record& record) {
+  PT2_TRY(const NpyHeader header, tensor_files::read_npy_header(record.bytes));
+  PT2_TRY_VOID(tensor_files::check_dim_count(header.sizes.size()));
+  const std::span<const std::byte> data = record.bytes.subspan(header.data_offset);
+  const auto numel = checked_numel(header.sizes);
+  int64_t expected = 0;
+  if (!numel || __builtin_mul_overflow(*numel, dtype_size(header.dtype), &expected))
+    return Error{ErrorCode::invalid, ".npy header: the number of elements exceeds 64 bits", ""};
+  if (data.size() != static_cast<uint64_t>(expected))
+    return Error{ErrorCode::corrupt,
+                 "found " + std::to_string(data.size()) +
+                     " bytes of elements, the .npy header says " + std::to_string(expected),
+                 ""};
+  return Tensor::view_of(make_npy_storage(record, data, header), header.dtype, header.sizes,
+                         npy_strides(header), 0);
+}
+
+Result<void> write_npy(const Tensor& tensor, Sink& sink) {
+  PT2_TRY(const std::string header, tensor_files::print_npy_header(tensor.dtype(), tensor.sizes()));
+  const Tensor contiguous = tensor.contiguous();
+  PT2_TRY_VOID(sink.write(std::as_bytes(std::span(header))));
+  return sink.write(element_bytes(contiguous));
+}
+
+Result<NamedTensors> read_npz(const Record& record, const Limits& limits) {
+  Diagnostics oddities;
+  PT2_TRY(const ZipReader zip, ZipReader::open(record.bytes, record.owner, limits, oddities));
+  NamedTensors tensors;
+  for (const Entry& entry : zip.entries()) {
+    if (!entry.name.ends_with(kSuffix))
+      return Error{ErrorCode::unsupported, "found an entry that is no .npy array",
+                   printable(entry.name)};
+    PT2_TRY(const Record array, zip.read(entry));
+    Result<Tensor> tensor = read_npy(array);
+    if (!tensor) return at(std::move(tensor).error(), printable(entry.name));
+    tensors.emplace_back(entry.name.substr(0, entry.name.size() - kSuffix.size()),
+                         *std::move(tensor));
+  }
+  return tensors;
+}
+
+Result<void> write_npz(const NamedTensors& tensors, Sink& sink) {
+  ZipWriter zip(sink, ZipStyle::python);
+  for (const auto& [name, tensor] : tensors) {
+    StringSink array;
+    if (Result<void> written = write_npy(tensor, array); !written)
+      return at(std::move(written).error(), printable(name));
+    PT2_TRY_VOID(zip.add(name + std::string(kSuffix), std::string_view(array.bytes())));
+  }
+  return zip.finish();
+}
+
+}  // namespace pt2

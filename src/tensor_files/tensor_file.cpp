@@ -1,0 +1,69 @@
+#include "pt2/tensor_file.h"
+
+#include <memory>
+
+#include "pt2/npy.h"
+#include "pt2/safetensors.h"
+
+namespace pt2 {
+namespace {
+
+Result<void> write_tensors(TensorFormat format, const NamedTensors& tensors, Sink& sink) {
+  switch (format) {
+    case TensorFormat::npy:
+      if (tensors.size() != 1)
+        return Error{ErrorCode::argument,
+                     "a .npy file holds one tensor, found " + std::to_string(tensors.size()) +
+                         "; write a .npz or .safetensors file",
+                     ""};
+      PT2_TRY_VOID(write_npy(tensors[0].second, sink));
+      return sink.finish();
+    case TensorFormat::npz:
+      return write_npz(tensors, sink);
+    case TensorFormat::safetensors:
+      return write_safetensors({.tensors = tensors, .metadata = {}}, sink);
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<TensorFormat> tensor_format_of(const std::string& path) {
+  if (path.ends_with(".npy")) return TensorFormat::npy;
+  if (path.ends_with(".npz")) return TensorFormat::npz;
+  if (path.ends_with(".safetensors")) return TensorFormat::safetensors;
+  return Error{ErrorCode::argument, "expected a name that ends in .npy, .npz or .safetensors",
+               path};
+}
+
+Result<NamedTensors> read_tensors(const Record& record, const Limits& limits) {
+  const std::string_view text = record.text();
+  if (text.starts_with("\x93NUMPY")) {
+    PT2_TRY(Tensor tensor, read_npy(record));
+    NamedTensors tensors;
+    tensors.emplace_back("", std::move(tensor));
+    return tensors;
+  }
+  if (text.starts_with("PK")) return read_npz(record, limits);
+  PT2_TRY(Safetensors file, read_safetensors(record));
+  return std::move(file.tensors);
+}
+
+Result<NamedTensors> read_tensor_file(const std::string& path, const Limits& limits) {
+  PT2_TRY(const Record record, map_file(path));
+  Result<NamedTensors> tensors = read_tensors(record, limits);
+  if (!tensors && tensors.error().where.empty()) return at(std::move(tensors).error(), path);
+  if (!tensors) return at(std::move(tensors).error(), path + "!");
+  return tensors;
+}
+
+Result<void> write_tensor_file(const std::string& path, const NamedTensors& tensors) {
+  PT2_TRY(const TensorFormat format, tensor_format_of(path));
+  PT2_TRY(const std::unique_ptr<FileSink> sink, FileSink::create(path));
+  Result<void> written = write_tensors(format, tensors, *sink);
+  if (!written && written.error().where != path)
+    return at(std::move(written).error(), written.error().where.empty() ? path : path + "!");
+  return written;
+}
+
+}  // namespace pt2

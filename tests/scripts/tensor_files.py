@@ -1,0 +1,56 @@
+"""Writes tests/data/tensor_files: small arrays as NumPy and the safetensors library write them.
+
+    python tests/scripts/tensor_files.py FOLDER
+
+Needs numpy and safetensors. Every array counts up from 0, row by row.
+"""
+
+import struct
+import sys
+from pathlib import Path
+
+import numpy as np
+from safetensors.numpy import save_file
+
+DTYPES = "u1 i1 i2 i4 i8 f2 f4 f8 c8 c16 u2 u4 u8".split()
+
+
+def count(dtype, *shape, order="C"):
+    return np.arange(int(np.prod(shape))).astype(dtype).reshape(shape).copy(order=order)
+
+
+def save(path, array, version=None, allow_pickle=False):
+    with open(path, "wb") as file:
+        np.lib.format.write_array(file, array, version=version, allow_pickle=allow_pickle)
+
+
+def main():
+    if len(sys.argv) < 2:
+        sys.exit(__doc__.strip())
+    folder = Path(sys.argv[1])
+    folder.mkdir(parents=True, exist_ok=True)
+    for version in (1, 2, 3):
+        save(folder / f"version{version}.npy", count("<f4", 2, 3), (version, 0))
+    save(folder / "fortran.npy", count("<f8", 2, 3, order="F"))
+    save(folder / "big_endian.npy", count(">i4", 2, 3))
+    save(folder / "big_endian_complex.npy", count(">c8", 2, 3))
+    save(folder / "scalar.npy", np.array(7, dtype="<i8"))
+    save(folder / "vector.npy", count("<i8", 3))
+    save(folder / "empty.npy", count("<f4", 0, 3))
+    save(folder / "bool.npy", np.array([True, False, True]))
+    save(folder / "structured.npy", np.zeros(2, dtype=[("a", "<f4"), ("b", "<i8")]))
+    save(folder / "object.npy", np.array([1, "a"], dtype=object), allow_pickle=True)
+    save(folder / "unicode.npy", np.array(["a", "bc"]))
+    save(folder / "long_double.npy", np.zeros(2, dtype=np.longdouble))
+    arrays = {name: count(name, 2, 3) for name in DTYPES}
+    np.savez(folder / "stored.npz", **arrays)
+    np.savez_compressed(folder / "deflated.npz", **arrays)
+    save_file({"x": count("<f4", 2, 3), "y": count("<i8", 3)}, folder / "two.safetensors", {"made_by": "numpy"})
+    # Packed without padding, as a careless writer might: the float32 elements lie at an odd address.
+    header = b'{"b":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"x":{"dtype":"F32","shape":[2],"data_offsets":[1,9]}}'
+    data = struct.pack("<Q", len(header)) + header + b"\x07" + struct.pack("<2f", 0, 1)
+    (folder / "unaligned.safetensors").write_bytes(data)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,203 @@
+#include "pt2/npy.h"
+
+#include <gtest/gtest.h>
+
+#include <complex>
+#include <numeric>
+
+#include "pt2/tensor_file.h"
+
+namespace pt2 {
+namespace {
+
+std::string data_file(std::string_view name) {
+  return std::string(PT2_TEST_DATA "/tensor_files/").append(name);
+}
+
+Record file_record(std::string_view name) { return map_file(data_file(name)).value(); }
+
+template <class T>
+std::vector<T> elements(const Tensor& tensor) {
+  const Tensor copy = tensor.contiguous();
+  return {copy.as<T>().begin(), copy.as<T>().end()};
+}
+
+template <class T>
+std::vector<T> count_up(size_t count) {
+  std::vector<T> numbers(count);
+  std::iota(numbers.begin(), numbers.end(), T(0));
+  return numbers;
+}
+
+std::string written(const Tensor& tensor) {
+  StringSink sink;
+  EXPECT_TRUE(write_npy(tensor, sink));
+  return sink.take();
+}
+
+// A version 1 file around this header.
+Record npy_with_header(std::string header, std::string_view elements = "") {
+  std::string bytes("\x93NUMPY\x01\x00", 8);
+  bytes += {static_cast<char>(header.size() & 0xff), static_cast<char>(header.size() >> 8)};
+  return make_record(bytes + header + std::string(elements));
+}
+
+TEST(Npy, ReadsEveryVersionAndWritesTheBytesOfNumpy) {
+  for (const char* name : {"version1.npy", "version2.npy", "version3.npy"}) {
+    const Tensor tensor = read_npy(file_record(name)).value();
+    EXPECT_EQ(tensor.type_text(), "f32[2, 3]") << name;
+    EXPECT_EQ(elements<float>(tensor), count_up<float>(6)) << name;
+    EXPECT_EQ(written(tensor), file_record("version1.npy").text()) << name;
+  }
+  for (const char* name : {"scalar.npy", "vector.npy", "empty.npy", "bool.npy"})
+    EXPECT_EQ(written(read_npy(file_record(name)).value()), file_record(name).text()) << name;
+}
+
+TEST(Npy, ElementsStayInTheFile) {
+  const Record record = file_record("version1.npy");
+  const Tensor tensor = read_npy(record).value();
+  EXPECT_EQ(tensor.raw_data(), record.bytes.data() + 128);
+  EXPECT_TRUE(tensor.storage()->is_read_only());
+}
+
+TEST(Npy, FortranOrderBecomesStrides) {
+  const Tensor tensor = read_npy(file_record("fortran.npy")).value();
+  EXPECT_EQ(tensor.sizes(), (Sizes{2, 3}));
+  EXPECT_EQ(tensor.strides(), (Sizes{1, 2}));
+  EXPECT_EQ(elements<double>(tensor), count_up<double>(6));
+}
+
+TEST(Npy, BigEndianElementsAreSwapped) {
+  EXPECT_EQ(elements<int32_t>(read_npy(file_record("big_endian.npy")).value()),
+            count_up<int32_t>(6));
+  const Tensor complex = read_npy(file_record("big_endian_complex.npy")).value();
+  EXPECT_EQ(complex.type_text(), "c64[2, 3]");
+  EXPECT_EQ(complex.as<std::complex<float>>()[5], std::complex<float>(5, 0));
+}
+
+TEST(Npy, RefusesWhatTorchHasNoDtypeFor) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"structured.npy", ".npy arrays of structures are not supported"},
+      {"object.npy", ".npy arrays of dtype '|O' are not supported"},
+      {"unicode.npy", ".npy arrays of dtype '<U2' are not supported"},
+      {"long_double.npy", ".npy arrays of dtype '<f16' are not supported"}};
+  for (const auto& [name, message] : cases) {
+    const Result<Tensor> tensor = read_npy(file_record(name));
+    ASSERT_FALSE(tensor) << name;
+    EXPECT_EQ(tensor.error().code, ErrorCode::unsupported) << name;
+    EXPECT_EQ(tensor.error().message, message);
+  }
+  StringSink sink;
+  const Result<void> bfloat16 = write_npy(Tensor::zeros(Dtype::bfloat16, {2}), sink);
+  ASSERT_FALSE(bfloat16);
+  EXPECT_EQ(bfloat16.error().message,
+            "NumPy has no dtype bfloat16; write a .safetensors file instead");
+}
+
+TEST(Npy, DamagedHeadersAreRefused) {
+  struct Case {
+    std::string header;
+    ErrorCode code;
+    std::string message;
+  };
+  const std::string good = "{'descr': '|u1', 'fortran_order': False, 'shape': ";
+  const Case cases[] = {
+      {good + "(4,), }", ErrorCode::corrupt, "found 2 bytes of elements, the .npy header says 4"},
+      {good + "(1,), }", ErrorCode::corrupt, "found 2 bytes of elements, the .npy header says 1"},
+      {good + "(-1,), }", ErrorCode::malformed,
+       ".npy header: found '-1,), }', expected a size below 2^63"},
+      {good + "(9223372036854775807, 2), }", ErrorCode::invalid,
+       ".npy header: the number of elements exceeds 64 bits"},
+      {good + "(9223372036854775808,), }", ErrorCode::malformed,
+       ".npy header: found ',), }', expected a size below 2^63"},
+      {"{'descr': '|u1', 'shape': (2,)}", ErrorCode::malformed,
+       ".npy header: found no 'fortran_order'"},
+      {"{'shape': (2,), 'shape': (2,)}", ErrorCode::malformed, ".npy header: 'shape' occurs twice"},
+      {"{'order': 1}", ErrorCode::malformed, ".npy header: unknown key 'order'"},
+      {"{'descr", ErrorCode::malformed, ".npy header: found ''descr', expected a string"},
+      {"", ErrorCode::malformed, ".npy header: found the end, expected '{'"},
+      {good + "(2,)} os", ErrorCode::malformed, ".npy header: found 'os', expected the end"},
+  };
+  for (const Case& each : cases) {
+    const Result<Tensor> tensor = read_npy(npy_with_header(each.header, "ab"));
+    ASSERT_FALSE(tensor) << each.header;
+    EXPECT_EQ(tensor.error().message, each.message) << each.header;
+    EXPECT_EQ(tensor.error().code, each.code) << each.header;
+  }
+  EXPECT_EQ(read_npy(make_record("\x93NUMPY\x01")).error().code, ErrorCode::unsupported);
+  EXPECT_EQ(read_npy(make_record("\x93NUMPY\x04")).error().message,
+            ".npy version 4 is not supported");
+  EXPECT_EQ(read_npy(make_record(std::string("\x93NUMPY\x01\x00\xff\xff{", 11))).error().message,
+            "the file ends inside the .npy header");
+}
+
+TEST(Npy, TooManyDimensionsAreRefused) {
+  std::string header = "{'descr': '|u1', 'fortran_order': False, 'shape': (";
+  for (int i = 0; i < 65; ++i) header += "1, ";
+  const Result<Tensor> tensor = read_npy(npy_with_header(header + ")}", "a"));
+  ASSERT_FALSE(tensor);
+  EXPECT_EQ(tensor.error().code, ErrorCode::limit);
+}
+
+TEST(Npz, ReadsStoredAndDeflatedArrays) {
+  for (const char* name : {"stored.npz", "deflated.npz"}) {
+    const NamedTensors tensors = read_npz(file_record(name)).value();
+    ASSERT_EQ(tensors.size(), 13u) << name;
+    for (const auto& [key, tensor] : tensors)
+      EXPECT_TRUE(dtype_info(tensor.dtype()).numpy_descriptor.ends_with(key)) << key;
+    EXPECT_EQ(tensors[7].first, "f8");
+    EXPECT_EQ(elements<double>(tensors[7].second), count_up<double>(6));
+    EXPECT_EQ(elements<uint64_t>(tensors[12].second), count_up<uint64_t>(6));
+  }
+}
+
+TEST(Npz, WhatIsWrittenIsReadAgain) {
+  const NamedTensors tensors = read_npz(file_record("stored.npz")).value();
+  StringSink sink;
+  ASSERT_TRUE(write_npz(tensors, sink));
+  const NamedTensors again = read_npz(make_record(sink.take())).value();
+  ASSERT_EQ(again.size(), tensors.size());
+  for (size_t i = 0; i < again.size(); ++i) {
+    EXPECT_EQ(again[i].first, tensors[i].first);
+    EXPECT_EQ(written(again[i].second), written(tensors[i].second));
+  }
+}
+
+TEST(Npz, OtherEntriesAreRefused) {
+  StringSink sink;
+  ZipWriter zip(sink, ZipStyle::python);
+  ASSERT_TRUE(zip.add("readme.txt", std::string_view("hello")));
+  ASSERT_TRUE(zip.finish());
+  const Result<NamedTensors> tensors = read_npz(make_record(sink.take()));
+  ASSERT_FALSE(tensors);
+  EXPECT_EQ(tensors.error().text(), "readme.txt: found an entry that is no .npy array");
+}
+
+TEST(TensorFile, RecognisesFormatsByTheirBytes) {
+  EXPECT_EQ(read_tensor_file(data_file("version1.npy")).value().at(0).first, "");
+  EXPECT_EQ(read_tensor_file(data_file("deflated.npz")).value().size(), 13u);
+  EXPECT_EQ(read_tensor_file(data_file("two.safetensors")).value().size(), 2u);
+  EXPECT_EQ(read_tensor_file(data_file("absent.npy")).error().code, ErrorCode::io);
+  EXPECT_EQ(read_tensor_file(data_file("object.npy")).error().where, data_file("object.npy"));
+}
+
+TEST(TensorFile, WritesTheFormatOfTheName) {
+  const NamedTensors tensors = read_tensor_file(data_file("two.safetensors")).value();
+  const std::string folder = testing::TempDir();
+  for (const char* name : {"t.npz", "t.safetensors"}) {
+    ASSERT_TRUE(write_tensor_file(folder + name, tensors)) << name;
+    const NamedTensors again = read_tensor_file(folder + name).value();
+    ASSERT_EQ(again.size(), 2u);
+    EXPECT_EQ(written(again[0].second), written(tensors[0].second));
+  }
+  EXPECT_TRUE(write_tensor_file(folder + "t.npy", {tensors[0]}));
+  EXPECT_EQ(write_tensor_file(folder + "t.npy", tensors).error().code, ErrorCode::argument);
+  EXPECT_EQ(write_tensor_file(folder + "t.txt", tensors).error().code, ErrorCode::argument);
+  const Result<void> unsupported =
+      write_tensor_file(folder + "u.npz", {{"w", Tensor::zeros(Dtype::bfloat16, {1})}});
+  EXPECT_EQ(unsupported.error().where, folder + "u.npz!w");
+  EXPECT_EQ(read_tensor_file(folder + "u.npz").error().code, ErrorCode::io);
+}
+
+}  // namespace
+}  // namespace pt2
