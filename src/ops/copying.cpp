@@ -7,22 +7,13 @@
 
 namespace pt2::ops {
 
-Result<Sizes> format_strides(const Sizes& sizes, MemoryFormat format) {
+Result<void> check_format(const Sizes& sizes, MemoryFormat format) {
   const bool volumes = format == MemoryFormat::channels_last_3d;
-  if (format != MemoryFormat::channels_last && !volumes) return Sizes{};
+  if (format != MemoryFormat::channels_last && !volumes) return {};
   const size_t rank = volumes ? 5 : 4;
-  if (sizes.size() != rank)
-    return operator_error("found rank " + std::to_string(sizes.size()) + ", expected " +
-                          std::to_string(rank) + " for a channels-last format");
-  Sizes strides(rank);
-  strides[1] = 1;
-  int64_t next = std::max<int64_t>(sizes[1], 1);
-  for (size_t i = rank; i-- > 2;) {
-    strides[i] = next;
-    next *= std::max<int64_t>(sizes[i], 1);
-  }
-  strides[0] = next;
-  return strides;
+  if (sizes.size() == rank) return {};
+  return operator_error("found rank " + std::to_string(sizes.size()) + ", expected " +
+                        std::to_string(rank) + " for a channels-last format");
 }
 
 Result<Meta> meta_like(const Tensor& self, Dtype dtype, std::optional<MemoryFormat> format) {
@@ -30,18 +21,17 @@ Result<Meta> meta_like(const Tensor& self, Dtype dtype, std::optional<MemoryForm
     const Tensor* operand = &self;
     return Meta(dtype, self.sizes(), elementwise_strides(self.sizes(), std::span(&operand, 1)));
   }
-  PT2_TRY(Sizes strides, format_strides(self.sizes(), *format));
-  return Meta(dtype, self.sizes(), std::move(strides));
+  PT2_TRY_VOID(check_format(self.sizes(), *format));
+  return Meta(dtype, self.sizes(), format_strides(self.sizes(), *format));
 }
 
 bool is_contiguous_in(const Tensor& tensor, MemoryFormat format) {
   if (format == MemoryFormat::contiguous || format == MemoryFormat::preserve)
     return tensor.is_contiguous();
-  const auto strides = format_strides(tensor.sizes(), format);
-  if (!strides) return false;
-  for (size_t i = 0; i < strides->size(); ++i)
-    if (tensor.sizes()[i] != 1 && tensor.strides()[i] != (*strides)[i]) return false;
-  return true;
+  const Sizes strides = format_strides(tensor.sizes(), format);
+  for (size_t i = 0; i < strides.size(); ++i)
+    if (tensor.sizes()[i] != 1 && tensor.strides()[i] != strides[i]) return false;
+  return !strides.empty();
 }
 
 Result<Tensor> copy_as(const Tensor& self, Dtype dtype, std::optional<MemoryFormat> format) {

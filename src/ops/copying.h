@@ -3,13 +3,12 @@
 
 #include <optional>
 
-#include "ops/meta.h"
+#include "ops/memory_format.h"
 
 namespace pt2::ops {
 
-// Strides of a new tensor of `sizes` in a format that does not depend on another tensor; empty when
-// row-major. Error when the format needs another rank.
-Result<Sizes> format_strides(const Sizes& sizes, MemoryFormat format);
+// Error unless tensors of this rank can have the format.
+Result<void> check_format(const Sizes& sizes, MemoryFormat format);
 // A new tensor like `self`: preserve (the default) keeps the order of its dimensions.
 Result<Meta> meta_like(const Tensor& self, Dtype dtype, std::optional<MemoryFormat> format);
 bool is_contiguous_in(const Tensor& tensor, MemoryFormat format);

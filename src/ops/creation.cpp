@@ -23,8 +23,9 @@ Result<Meta> new_meta(const Sizes& sizes, Dtype dtype, const OptionalLayout& lay
   PT2_TRY_VOID(check_layout(layout));
   for (int64_t size : sizes)
     if (size < 0) return operator_error("found a negative size in " + sizes_text(sizes));
-  PT2_TRY(Sizes strides, format_strides(sizes, format.value_or(MemoryFormat::contiguous)));
-  return Meta(dtype, sizes, std::move(strides));
+  if (!format) return Meta(dtype, sizes);
+  PT2_TRY_VOID(check_format(sizes, *format));
+  return Meta(dtype, sizes, format_strides(sizes, *format));
 }
 Dtype dtype_of(const Scalar& value) {
   constexpr Dtype kDefaults[] = {Dtype::bool_, Dtype::int64, Dtype::float32, Dtype::complex64};

@@ -63,7 +63,7 @@ Result<Sizes> infer_sizes(const Sizes& sizes, int64_t numel) {
   return out;
 }
 
-Result<std::vector<int64_t>> wrap_dims(const std::vector<int64_t>& dims, int64_t rank) {
+Result<std::vector<int64_t>> wrap_distinct_dims(const std::vector<int64_t>& dims, int64_t rank) {
   std::vector<int64_t> out;
   for (int64_t dim : dims) {
     PT2_TRY(const int64_t wrapped, wrap_dim(dim, rank));
@@ -128,7 +128,7 @@ Result<Tensor> permute(const Tensor& self, const std::vector<int64_t>& dims) {
   if (dims.size() != self.sizes().size())
     return operator_error("found " + std::to_string(dims.size()) + " dims, expected " +
                           std::to_string(self.dim()));
-  PT2_TRY(const auto order, wrap_dims(dims, self.dim()));
+  PT2_TRY(const auto order, wrap_distinct_dims(dims, self.dim()));
   Sizes sizes;
   Sizes strides;
   for (int64_t dim : order) {
@@ -281,8 +281,8 @@ Result<Tensor> movedim(const Tensor& self, const std::vector<int64_t>& source,
   if (source.size() != destination.size())
     return operator_error("found " + std::to_string(source.size()) + " sources and " +
                           std::to_string(destination.size()) + " destinations");
-  PT2_TRY(const auto from, wrap_dims(source, self.dim()));
-  PT2_TRY(const auto to, wrap_dims(destination, self.dim()));
+  PT2_TRY(const auto from, wrap_distinct_dims(source, self.dim()));
+  PT2_TRY(const auto to, wrap_distinct_dims(destination, self.dim()));
   if (self.dim() == 0) return self;
   std::vector<int64_t> order(self.sizes().size(), -1);
   for (size_t i = 0; i < from.size(); ++i) order[static_cast<size_t>(to[i])] = from[i];
@@ -353,7 +353,7 @@ Result<Tensor> squeeze_dim(const Tensor& self, int64_t dim) {
   return squeeze_where(self, [at](int64_t i) { return i == at; });
 }
 Result<Tensor> squeeze_dims(const Tensor& self, const std::vector<int64_t>& dims) {
-  PT2_TRY(const auto at, wrap_dims(dims, self.dim()));
+  PT2_TRY(const auto at, wrap_distinct_dims(dims, self.dim()));
   return squeeze_where(self, [&](int64_t i) { return std::ranges::count(at, i) > 0; });
 }
 
@@ -387,7 +387,8 @@ Result<Tensor> unfold(const Tensor& self, int64_t dimension, int64_t size, int64
   strides[static_cast<size_t>(at)] = stride * std::min(step, std::max<int64_t>(length, 1));
   sizes.push_back(size);
   strides.push_back(stride);
-  if (!checked_numel(sizes)) return operator_error("sizes " + sizes_text(sizes) + " exceed 64 bits");
+  if (!checked_numel(sizes))
+    return operator_error("sizes " + sizes_text(sizes) + " exceed 64 bits");
   return self.with_view(std::move(sizes), std::move(strides), self.storage_offset());
 }
 

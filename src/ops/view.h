@@ -31,6 +31,6 @@ Result<Tensor> movedim(const Tensor& self, const std::vector<int64_t>& source,
                        const std::vector<int64_t>& destination);
 
 // Each of `dims` wrapped; an error when one appears twice.
-Result<std::vector<int64_t>> wrap_dims(const std::vector<int64_t>& dims, int64_t rank);
+Result<std::vector<int64_t>> wrap_distinct_dims(const std::vector<int64_t>& dims, int64_t rank);
 
 }  // namespace pt2::ops
