@@ -114,7 +114,7 @@ enum class ListKind : uint8_t {
 };
 struct ArgumentList {
   ListKind kind = ListKind::tensors;
-  std::vector<Argument> items{};
+  std::vector<Argument> items;
 };
 struct ArgumentMap {
   std::vector<std::pair<std::string, Argument>> items;  // in the file's order
