@@ -43,6 +43,8 @@ struct Diagnostic {
   Rule rule;
   std::string where;
   std::string text;
+  // The kind of failure where reading stopped; the breach of a rule is `invalid`.
+  ErrorCode code = ErrorCode::invalid;
 
   Severity severity() const { return rule_info(rule).severity; }
   // "V103 error: where: text".
@@ -52,6 +54,7 @@ struct Diagnostic {
 class Diagnostics {
  public:
   void add(Rule rule, std::string where, std::string text);
+  void add(Rule rule, Error error);
   void append(Diagnostics other);
   std::span<const Diagnostic> all() const { return items_; }
   bool empty() const { return items_.empty(); }

@@ -55,6 +55,10 @@ void Diagnostics::add(Rule rule, std::string where, std::string text) {
   items_.push_back({rule, std::move(where), std::move(text)});
 }
 
+void Diagnostics::add(Rule rule, Error error) {
+  items_.push_back({rule, std::move(error.where), std::move(error.message), error.code});
+}
+
 void Diagnostics::append(Diagnostics other) {
   std::ranges::move(other.items_, std::back_inserter(items_));
 }
