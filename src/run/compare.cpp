@@ -1,0 +1,260 @@
+#include "pt2/compare.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <cstring>
+#include <vector>
+
+#include "ops/convert.h"
+
+namespace pt2 {
+namespace {
+
+using Complex = std::complex<double>;
+
+constexpr int64_t kChunk = 1024;
+// How much worse than PyTorch's own error a result may be.
+constexpr double kErrorFactor = 2;
+
+struct ToleranceRow {
+  Dtype dtype;
+  Tolerance tolerance;
+  double rounding;  // the gap between 1 and the next number
+};
+// clang-format off
+constexpr ToleranceRow kTolerances[] = {
+    {Dtype::float16,    {1e-3,   1e-5}, 0x1p-10},
+    {Dtype::bfloat16,   {1.6e-2, 1e-5}, 0x1p-7},
+    {Dtype::float32,    {1.3e-6, 1e-5}, 0x1p-23},
+    {Dtype::float64,    {1e-7,   1e-7}, 0x1p-52},
+    {Dtype::complex32,  {1e-3,   1e-5}, 0x1p-10},
+    {Dtype::complex64,  {1.3e-6, 1e-5}, 0x1p-23},
+    {Dtype::complex128, {1e-7,   1e-7}, 0x1p-52},
+};
+// clang-format on
+
+const ToleranceRow* find_tolerance(Dtype dtype) {
+  const auto* row = std::ranges::find(kTolerances, dtype, &ToleranceRow::dtype);
+  return row == std::end(kTolerances) ? nullptr : row;
+}
+
+bool is_finite(double value) { return std::isfinite(value); }
+bool is_finite(Complex value) { return std::isfinite(value.real()) && std::isfinite(value.imag()); }
+bool is_nan(double value) { return std::isnan(value); }
+bool is_nan(Complex value) { return std::isnan(value.real()) || std::isnan(value.imag()); }
+
+std::string element_text(double value) { return fmt::format("{}", value); }
+std::string element_text(int64_t value) { return fmt::format("{}", value); }
+std::string element_text(Complex value) {
+  return fmt::format("{}{:+}i", value.real(), value.imag());
+}
+
+template <class T>
+bool same(T found, T expected) {
+  return found == expected || (is_nan(found) && is_nan(expected));
+}
+
+template <class T>
+bool is_close(T found, T expected, const Tolerance& tolerance) {
+  if (same(found, expected)) return true;
+  return is_finite(found) && is_finite(expected) &&
+         std::abs(found - expected) <= tolerance.absolute + tolerance.relative * std::abs(expected);
+}
+
+std::string place_text(const Sizes& sizes, int64_t index) {
+  if (sizes.empty()) return "";
+  std::vector<int64_t> place(sizes.size());
+  for (size_t dim = sizes.size(); dim-- > 0;) {
+    place[dim] = index % sizes[dim];
+    index /= sizes[dim];
+  }
+  return fmt::format(" at [{}]", fmt::join(place, ", "));
+}
+
+// The elements of a contiguous tensor, some at a time.
+template <class T>
+void load(const Tensor& tensor, int64_t start, int64_t count, T* out) {
+  ops::load_elements(tensor.raw_data() + start * dtype_size(tensor.dtype()), 1, tensor.dtype(),
+                     count, out);
+}
+
+// The worst of the elements that differ.
+template <class T>
+class Differences {
+ public:
+  void add(int64_t index, T found, T expected, double error) {
+    ++count_;
+    // An infinite or undefined error is worse than every number.
+    if (count_ > 1 && !(error > worst_error_) && !(is_worst(error) && !is_worst(worst_error_)))
+      return;
+    worst_error_ = error;
+    index_ = index;
+    found_ = found;
+    expected_ = expected;
+  }
+
+  std::string text(const Sizes& sizes, int64_t numel) const {
+    if (count_ == 0) return "";
+    return fmt::format("{} of {} elements differ, the most{}: found {}, expected {}", count_, numel,
+                       place_text(sizes, index_), element_text(found_), element_text(expected_));
+  }
+
+ private:
+  static bool is_worst(double error) { return !std::isfinite(error); }
+
+  int64_t count_ = 0;
+  int64_t index_ = 0;
+  T found_{};
+  T expected_{};
+  double worst_error_ = 0;
+};
+
+template <class T>
+void compare_close(const Tensor& found, const Tensor& expected, const Tolerance& tolerance,
+                   Comparison& out) {
+  std::vector<T> ours(kChunk), theirs(kChunk);
+  Differences<T> differences;
+  for (int64_t start = 0; start < found.numel(); start += kChunk) {
+    const int64_t count = std::min(kChunk, found.numel() - start);
+    load(found, start, count, ours.data());
+    load(expected, start, count, theirs.data());
+    for (int64_t i = 0; i < count; ++i) {
+      const T a = ours[static_cast<size_t>(i)], b = theirs[static_cast<size_t>(i)];
+      const double error = same(a, b) ? 0 : std::abs(a - b);
+      if (std::isfinite(error)) out.largest_error = std::max(out.largest_error, error);
+      if (!is_close(a, b, tolerance)) differences.add(start + i, a, b, error);
+    }
+  }
+  out.difference = differences.text(found.sizes(), found.numel());
+}
+
+template <class T>
+void compare_with_reference(const Tensor& found, const Tensor& expected, const Tensor& reference,
+                            double rounding, Comparison& out) {
+  std::vector<T> ours(kChunk), theirs(kChunk), exact(kChunk);
+  double our_error = 0, their_error = 0, largest = 0;
+  Differences<T> differences;
+  for (int64_t start = 0; start < found.numel(); start += kChunk) {
+    const int64_t count = std::min(kChunk, found.numel() - start);
+    load(found, start, count, ours.data());
+    load(expected, start, count, theirs.data());
+    load(reference, start, count, exact.data());
+    for (int64_t i = 0; i < count; ++i) {
+      const T a = ours[static_cast<size_t>(i)], b = theirs[static_cast<size_t>(i)],
+              c = exact[static_cast<size_t>(i)];
+      if (!is_finite(a) || !is_finite(b)) {
+        if (!same(a, b)) differences.add(start + i, a, b, std::abs(a - b));
+        continue;
+      }
+      out.largest_error = std::max(out.largest_error, std::abs(a - b));
+      if (!is_finite(c)) continue;
+      our_error = std::max(our_error, std::abs(a - c));
+      their_error = std::max(their_error, std::abs(b - c));
+      largest = std::max(largest, std::abs(c));
+    }
+  }
+  out.found_error = our_error;
+  out.expected_error = their_error;
+  out.difference = differences.text(found.sizes(), found.numel());
+  if (out.equal() && our_error > kErrorFactor * their_error + rounding * largest)
+    out.difference = fmt::format("the error against float64 is {:.3g}, PyTorch's is {:.3g}",
+                                 our_error, their_error);
+}
+
+void compare_exact(const Tensor& found, const Tensor& expected, Comparison& out) {
+  const auto size = static_cast<size_t>(dtype_size(found.dtype()));
+  Differences<int64_t> differences;
+  for (int64_t i = 0; i < found.numel(); ++i) {
+    const size_t offset = static_cast<size_t>(i) * size;
+    if (std::memcmp(found.raw_data() + offset, expected.raw_data() + offset, size) == 0) continue;
+    int64_t a = 0, b = 0;
+    load(found, i, 1, &a);
+    load(expected, i, 1, &b);
+    const double error = std::abs(static_cast<double>(a) - static_cast<double>(b));
+    out.largest_error = std::max(out.largest_error, error);
+    differences.add(i, a, b, error);
+  }
+  out.difference = differences.text(found.sizes(), found.numel());
+}
+
+Tolerance chosen_tolerance(const CompareOptions& options, const Tolerance& usual) {
+  return {options.relative.value_or(usual.relative), options.absolute.value_or(usual.absolute)};
+}
+
+template <class T>
+void compare_inexact(const Tensor& found, const Tensor& expected, const CompareOptions& options,
+                     const Tensor* reference, Comparison& out) {
+  const ToleranceRow* row = find_tolerance(found.dtype());
+  if (reference == nullptr || row == nullptr)
+    return compare_close<T>(found, expected,
+                            chosen_tolerance(options, default_tolerance(found.dtype())), out);
+  if (reference->sizes() != found.sizes() ||
+      dtype_category(reference->dtype()) != dtype_category(found.dtype())) {
+    out.difference = "the reference is " + reference->type_text();
+    return;
+  }
+  compare_with_reference<T>(found, expected, reference->contiguous(), row->rounding, out);
+}
+
+Comparison compare_tensors(const Tensor& found, const Tensor& expected,
+                           const CompareOptions& options, const Tensor* reference) {
+  Comparison out;
+  if (found.dtype() != expected.dtype() || found.sizes() != expected.sizes()) {
+    out.difference = fmt::format("found {}, expected {}", found.type_text(), expected.type_text());
+    return out;
+  }
+  if (!options.values || found.numel() == 0) return out;
+  const Tensor ours = found.contiguous(), theirs = expected.contiguous();
+  switch (dtype_category(found.dtype())) {
+    case DtypeCategory::boolean:
+    case DtypeCategory::integer:
+      compare_exact(ours, theirs, out);
+      break;
+    case DtypeCategory::floating:
+      compare_inexact<double>(ours, theirs, options, reference, out);
+      break;
+    case DtypeCategory::complex:
+      compare_inexact<Complex>(ours, theirs, options, reference, out);
+      break;
+  }
+  return out;
+}
+
+}  // namespace
+
+Tolerance default_tolerance(Dtype dtype) {
+  const ToleranceRow* row = find_tolerance(dtype);
+  return row == nullptr ? Tolerance{} : row->tolerance;
+}
+
+Comparison compare(const Value& found, const Value& expected, const CompareOptions& options,
+                   const Tensor* reference) {
+  Comparison out;
+  if (found.data.index() != expected.data.index()) {
+    out.difference = fmt::format("found {}, expected {}", found.type_text(), expected.type_text());
+    return out;
+  }
+  if (const auto* tensor = found.get_if<Tensor>())
+    return compare_tensors(*tensor, *expected.get_if<Tensor>(), options, reference);
+  if (!options.values) return out;
+  const Tolerance tolerance = chosen_tolerance(options, default_tolerance(Dtype::float64));
+  bool equal = true;
+  if (const auto* number = found.get_if<double>())
+    equal = is_close(*number, *expected.get_if<double>(), tolerance);
+  else if (const auto* complex = found.get_if<Complex>())
+    equal = is_close(*complex, *expected.get_if<Complex>(), tolerance);
+  else if (const auto* integer = found.get_if<int64_t>())
+    equal = *integer == *expected.get_if<int64_t>();
+  else if (const auto* boolean = found.get_if<bool>())
+    equal = *boolean == *expected.get_if<bool>();
+  else if (const auto* text = found.get_if<std::string>())
+    equal = *text == *expected.get_if<std::string>();
+  if (!equal)
+    out.difference = fmt::format("found {}, expected {}", found.type_text(), expected.type_text());
+  return out;
+}
+
+}  // namespace pt2
