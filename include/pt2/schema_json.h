@@ -63,8 +63,8 @@ std::string encode(const T& value) {
   return encode_value(type_of<T>(), &value, Print::as_read);
 }
 
-// Equal in everything but spelling. Floats compare by bits, so NaN equals itself and 0.0 differs
-// from -0.0.
+// Equal in everything but spelling; the order of a dictionary's keys counts. Floats compare by
+// bits, so NaN equals itself and 0.0 differs from -0.0.
 bool equal_values(const Type& type, const void* left, const void* right);
 template <class T>
 bool equal(const T& left, const T& right) {

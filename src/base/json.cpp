@@ -43,6 +43,11 @@ class Builder {
             fmt::format("nested deeper than {} (max_json_depth)", options_.max_depth), ""};
   }
 
+  // The path to what is too deep would be as long as it is deep.
+  static Error inside(Error error, const std::string& step) {
+    return error.code == ErrorCode::limit ? std::move(error) : at(std::move(error), step);
+  }
+
   static bool is_non_finite(std::string_view token) {
     return token == "NaN" || token == "Infinity" || token == "-Infinity";
   }
@@ -77,7 +82,7 @@ class Builder {
       ondemand::value value;
       if (const auto error = element.get(value)) return json_error(error);
       auto item = read(value, depth + 1);
-      if (!item) return at(std::move(item).error(), fmt::format("[{}]", out.items.size()));
+      if (!item) return inside(std::move(item).error(), fmt::format("[{}]", out.items.size()));
       out.items.push_back(*std::move(item));
     }
     return out;
@@ -92,7 +97,7 @@ class Builder {
       auto key = unescape_json(raw_key);
       if (!key) return mismatch("a key with JSON's escapes", raw_key);
       auto member = read(field.value(), depth + 1);
-      if (!member) return at(std::move(member).error(), "." + key->text);
+      if (!member) return inside(std::move(member).error(), "." + key->text);
       out.members.push_back({std::move(key->text), *std::move(member)});
     }
     PT2_TRY_VOID(check_keys(out.members));

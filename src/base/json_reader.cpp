@@ -23,11 +23,12 @@ Result<void> JsonText::open(std::string_view text) {
                  ""};
   }
   text_ = simdjson::padded_string(text);
-  return reopen();
-}
-
-Result<void> JsonText::reopen() {
-  if (const auto error = parser_.iterate(text_).get(document_)) return json_error(error);
+  const auto error = parser_.iterate(text_).get(document_);
+  if (error == simdjson::UTF8_ERROR) {
+    return malformed(
+        fmt::format("the JSON text is not valid UTF-8 at byte {}", valid_utf8_prefix(text_)));
+  }
+  if (error) return json_error(error);
   return {};
 }
 
@@ -43,8 +44,6 @@ Error malformed(std::string message) { return {ErrorCode::malformed, std::move(m
 
 Error json_error(simdjson::error_code code) {
   switch (code) {
-    case simdjson::UTF8_ERROR:
-      return malformed("the JSON text is not valid UTF-8");
     case simdjson::UNCLOSED_STRING:
       return malformed("the JSON text ends inside a string");
     case simdjson::UNESCAPED_CHARS:

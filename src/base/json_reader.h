@@ -25,8 +25,6 @@ class JsonText {
   // Copies the text with the padding that simdjson reads beyond its end; finds invalid UTF-8 and
   // open strings.
   Result<void> open(std::string_view text);
-  // Back to the beginning, also after an error.
-  Result<void> reopen();
   // To be called after the root has been read to its end: fails when text follows.
   Result<void> check_end();
 

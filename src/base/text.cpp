@@ -300,4 +300,18 @@ std::optional<Unescaped> unescape_json(std::string_view text) {
 
 bool is_utf8(std::string_view text) { return simdjson::validate_utf8(text); }
 
+size_t valid_utf8_prefix(std::string_view text) {
+  constexpr uint32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};
+  size_t at = 0;
+  while (at < text.size()) {
+    const CodePoint next = next_code_point(text.substr(at));
+    const bool whole = next.size > 1 || static_cast<uint8_t>(text[at]) < 0x80;
+    if (!whole || next.value < smallest[next.size] || next.value > 0x10FFFF ||
+        is_surrogate(next.value))
+      break;
+    at += next.size;
+  }
+  return at;
+}
+
 }  // namespace pt2

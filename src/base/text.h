@@ -46,5 +46,7 @@ std::optional<Unescaped> unescape_json(std::string_view between_quotes);
 
 // Strict UTF-8: shortest forms, no surrogates, nothing above U+10FFFF.
 bool is_utf8(std::string_view text);
+// How many bytes from the start are whole, valid characters; for messages.
+size_t valid_utf8_prefix(std::string_view text);
 
 }  // namespace pt2

@@ -131,7 +131,10 @@ class Decoder {
   }
 
   bool check_depth(const Step& step) {
-    if (step.depth <= limits_.max_json_depth) return true;
+    return step.depth <= limits_.max_json_depth || fail_depth(step);
+  }
+
+  bool fail_depth(const Step& step) {
     return fail(step, ErrorCode::limit,
                 fmt::format("nested deeper than {} (max_json_depth)", limits_.max_json_depth));
   }
@@ -229,6 +232,7 @@ class Decoder {
     const uint32_t depth_left =
         limits_.max_json_depth > step.depth ? limits_.max_json_depth - step.depth : 0;
     const auto parsed = parse_json(json, {.max_depth = depth_left, .allow_non_finite = true});
+    if (!parsed && parsed.error().code == ErrorCode::limit) return fail_depth(step);
     if (!parsed) return fail(step, parsed.error());
     out = json;
     return true;

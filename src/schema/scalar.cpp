@@ -30,7 +30,9 @@ ScalarNote read_bool(std::string_view token, void* out) {
 
 ScalarNote read_int(std::string_view token, void* out) {
   const auto value = parse_int(token);
-  if (!value) return {.expected = starts_number(token) ? "an int of 64 bits" : "an int"};
+  const bool is_integer =
+      starts_number(token) && token.find_first_of(".eE") == std::string_view::npos;
+  if (!value) return {.expected = is_integer ? "an int of 64 bits" : "an int"};
   std::memcpy(out, &*value, sizeof *value);
   return {.unusual = token == "-0"};
 }

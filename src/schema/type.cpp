@@ -188,9 +188,15 @@ constinit const Type* const kTypes[] = {
 #include "pt2/schema.def"
 };
 
+constinit const Type* const kEnumerations[] = {
+#define PT2_ENUM(Name) &TypeOf<Name>::value,
+#include "pt2/schema.def"
+};
+
 }  // namespace
 
 std::span<const Type* const> types() { return kTypes; }
+std::span<const Type* const> enumerations() { return kEnumerations; }
 
 const Type* find_type(std::string_view name) {
   for (const Type* type : kTypes) {

@@ -17,7 +17,7 @@ struct Type;
 enum class Presence : uint8_t {
   required,
   optional,    // an Optional whose default is null
-  defaulted,   // left out by readers' choice, never by writers'
+  defaulted,   // may be missing, but PyTorch always writes it
   unreleased,  // of a development snapshot: expected in no file
 };
 
@@ -91,13 +91,14 @@ inline const void* get_member(const Member& member, const void* owner) {
   return member.get(const_cast<void*>(owner));
 }
 
-// The alternative of a variant that holds what upstream's `unknown` never had.
+// Of a variant for which is_unknown holds.
 inline const UnknownAlternative& unknown_of(const Type& type, const void* value) {
   return **static_cast<const UnknownCase*>(type.at(value));
 }
 
 // Every record and variant, in the order of schema.def.
 std::span<const Type* const> types();
+std::span<const Type* const> enumerations();
 // Nullptr when there is none of that name.
 const Type* find_type(std::string_view name);
 // "List[Dict[str]]", as upstream writes types.

@@ -50,7 +50,7 @@ TEST(JsonTest, WrongTextIsRefusedWithItsPlace) {
       {R"({"a": 1} x)", "the JSON text does not end where its object or list ends"},
       {R"({"a": 1} {})", "found an object after the end of the JSON text, at byte 9"},
       {"nul", "found nul, expected a JSON value"},
-      {"\"\xc3\x28\"", "the JSON text is not valid UTF-8"},
+      {"\"\xc3\x28\"", "the JSON text is not valid UTF-8 at byte 1"},
       {"\"abc", "the JSON text ends inside a string"},
       {"[1, 2", "the JSON text does not end where its object or list ends"},
   };

@@ -93,6 +93,11 @@ TEST(TextTest, Utf8IsStrict) {
   EXPECT_FALSE(is_utf8("\xc3\x28"));
   EXPECT_FALSE(is_utf8("\xc0\x80"));
   EXPECT_FALSE(is_utf8("\xed\xa0\x80"));
+  EXPECT_EQ(valid_utf8_prefix("n\xc3\xa4h\xf0\x9f\x98\x80"), 8u);
+  for (const char* wrong : {"\xc3\x28", "\xc0\x80", "\xe0\x80\x80", "\xed\xa0\x80",
+                            "\xf4\x90\x80\x80", "\x80", "\xc3"}) {
+    EXPECT_EQ(valid_utf8_prefix(std::string("ab") + wrong), 2u);
+  }
 }
 
 }  // namespace
