@@ -27,7 +27,7 @@ find_area_of_header() {
   area_of_header[$header]=$found
   [ -f "include/$header" ] || { echo "include/$header: included, but not there" >&2; exit 1; }
   for area in "${areas[@]}"; do
-    if [ -f "src/$area/$(basename "$header" .h).cpp" ]; then
+    if [ -n "$(find "src/$area" -name "$(basename "$header" .h).cpp")" ]; then
       area_of_header[$header]=$area
       return 0
     fi
@@ -58,9 +58,9 @@ check_file() {
 }
 
 for area in "${areas[@]}"; do
-  for file in src/"$area"/*.h src/"$area"/*.cpp; do
-    [ ! -f "$file" ] || check_file "$file" "$area"
-  done
+  while read -r file; do
+    check_file "$file" "$area"
+  done < <(find "src/$area" -name '*.h' -o -name '*.cpp')
 done
 for file in include/pt2/*.h; do
   find_area_of_header "${file#include/}"
