@@ -66,7 +66,7 @@ struct ForeignZip {
   std::string_view what;
 };
 constexpr ForeignZip kForeignZips[] = {
-    {"/constants.pkl", "a TorchScript file; export the model with torch.export instead"},
+    {"/constants.pkl", "a TorchScript file"},
     {"/data.pkl", "a torch.save checkpoint: objects without a program"},
     {".npy", "a NumPy archive (.npz)"},
     {"META-INF/MANIFEST.MF", "a Java archive"},

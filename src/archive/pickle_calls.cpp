@@ -118,7 +118,8 @@ Result<PickleId> Unpickler::call(PickleId function, PickleId arguments, bool cre
   }
   const auto* known = std::get_if<const KnownGlobal*>(&node(function).payload);
   if (known == nullptr)
-    return malformed(fmt::format("cannot call a {}", pickle_kind_name(node(function).kind)));
+    return malformed(
+        fmt::format("found {}, expected a global to call", pickle_kind_name(node(function).kind)));
   return call_known(**known, *args);
 }
 

@@ -81,7 +81,7 @@ Result<std::vector<SampleInput>> flatten_sample_inputs(const Pickle& pickle, con
   if (root.is(PickleKind::none)) return flattener.take();
   if (!root.is(PickleKind::tuple) || root.size() != 2)
     return Error{ErrorCode::invalid,
-                 fmt::format("found a {} of {} items, expected the tuple (args, kwargs)",
+                 fmt::format("found {} of {} items, expected the tuple (args, kwargs)",
                              pickle_kind_name(root.kind()), root.size()),
                  ""};
   PT2_TRY_VOID(flattener.visit(root[0], "args", 0));

@@ -435,7 +435,8 @@ Result<void> Unpickler::extend(PickleId target, Args items, bool pairs) {
   if (changed.kind == PickleKind::object) {
     list = &std::get<std::unique_ptr<PickleObject>>(changed.payload)->items;
   } else if (!fits) {
-    return malformed(fmt::format("cannot put items into a {}", pickle_kind_name(changed.kind)));
+    return malformed(
+        fmt::format("found {}, expected a container for items", pickle_kind_name(changed.kind)));
   }
   if (pairs && items.size() % 2 != 0) return malformed("a dict has a key without a value");
   PT2_TRY_VOID(charge(items.size() * sizeof(PickleId) * 2));

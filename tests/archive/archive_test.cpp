@@ -84,6 +84,98 @@ TEST(Archive, GivesExtraFiles) {
   }
 }
 
+Result<Archive> open_text(const std::string& bytes) {
+  const Record record = make_record(bytes);
+  return Archive::open_bytes(record.bytes, record.owner, "x.pt2");
+}
+
+TEST(Archive, SaysWhatOtherFilesAre) {
+  struct Foreign {
+    std::string bytes;
+    const char* text;
+  };
+  const Foreign kForeign[] = {
+      {"", "x.pt2: not a .pt2: the file is empty"},
+      {"<!DOCTYPE html><html>", "x.pt2: not a .pt2: the file is an HTML page, not a download"},
+      {std::string("\x40\0\0\0\0\0\0\0{\"a\":", 13),
+       "x.pt2: not a .pt2: the file is a safetensors file: weights without a program"},
+      {"\x80\x02}q\x01.",
+       "x.pt2: not a .pt2: the file is a plain pickle, such as torch.save wrote before 1.6"},
+      {"version https://git-lfs.github.com/spec/v1",
+       "x.pt2: not a .pt2: the file is a Git LFS pointer: the file itself was not downloaded"},
+      {"\x08\x07\x12\x07pytorch",
+       "x.pt2: not a .pt2: the file is probably an ONNX model or another protocol buffer"},
+      {"something else", "x.pt2!byte 0: found no zip end record: not a zip file"},
+  };
+  for (const Foreign& foreign : kForeign) {
+    const Result<Archive> archive = open_text(foreign.bytes);
+    ASSERT_FALSE(archive);
+    EXPECT_EQ(archive.error().code, ErrorCode::malformed);
+    EXPECT_EQ(archive.error().text(), foreign.text);
+  }
+}
+
+std::string zip_of(std::initializer_list<std::pair<const char*, const char*>> records) {
+  StringSink sink;
+  ZipWriter writer(sink, ZipStyle::torch);
+  for (const auto& [name, text] : records) EXPECT_TRUE(writer.add(name, std::string_view(text)));
+  EXPECT_TRUE(writer.finish());
+  return sink.take();
+}
+
+TEST(Archive, SaysWhatOtherZipsAre) {
+  EXPECT_EQ(
+      open_text(zip_of({{"archive/data.pkl", "N."}, {"archive/version", "3"}})).error().text(),
+      "x.pt2: this is a torch.save checkpoint: objects without a program, not a .pt2");
+  EXPECT_EQ(open_text(zip_of({{"m/data.pkl", "N."}, {"m/constants.pkl", ""}, {"m/code/x.py", ""}}))
+                .error()
+                .text(),
+            "x.pt2: this is a TorchScript file, not a .pt2");
+  EXPECT_EQ(open_text(zip_of({{"readme.txt", "hello"}})).error().text(),
+            "x.pt2: this zip file is not a .pt2: it has no archive_format and no program");
+  EXPECT_EQ(open_text(zip_of({})).error().code, ErrorCode::malformed);
+}
+
+TEST(Archive, ListsPackagesOfCompiledCode) {
+  const std::string bytes = zip_of({{"m/data/aotinductor/model/x.wrapper.so", "ELF"},
+                                    {"m/data/weights/weight_0", ""},
+                                    {"m/archive_format", "pt2"},
+                                    {"m/archive_version", "0"},
+                                    {"m/.data/version", "6\n"},
+                                    {"m/byteorder", "little"}});
+  const Result<Archive> archive = open_text(bytes);
+  ASSERT_FALSE(archive);
+  EXPECT_EQ(archive.error().code, ErrorCode::unsupported);
+  EXPECT_EQ(archive.error().message,
+            "this package holds only code that AOTInductor compiled (data/aotinductor), no "
+            "exported program");
+  const Record record = make_record(bytes);
+  const Archive container =
+      Archive::open_container_bytes(record.bytes, record.owner, "x.pt2").value();
+  EXPECT_TRUE(container.models().empty());
+  EXPECT_EQ(container.role(container.zip().entries()[0]).role, Role::aotinductor);
+}
+
+struct WarningCase {
+  const char* file;
+  const char* text;
+};
+
+TEST(Archive, WarnsOfWhatIsOdd) {
+  const WarningCase kCases[] = {
+      {"zip_trailing_bytes", "!byte 11169: found 100 bytes after the zip file's end"},
+      {"zip_deflated_program", "!mlp/models/model.json: the entry is deflated"},
+      {"archive_no_sample_inputs", ": the archive has no record data/sample_inputs/model.pt"},
+  };
+  for (const WarningCase& one : kCases) {
+    const std::string path = negative_file(one.file);
+    const Archive archive = Archive::open(path).value();
+    ASSERT_EQ(archive.warnings().all().size(), 1u) << test::messages(archive.warnings());
+    const Diagnostic& warning = archive.warnings().all()[0];
+    EXPECT_EQ(warning.where + ": " + warning.text, path + one.text);
+  }
+}
+
 struct NegativeCase {
   const char* file;
   ErrorCode code;

@@ -1,0 +1,65 @@
+// Entry points for fuzzing: whatever the bytes, they return, and nothing outside the bytes is read.
+#pragma once
+
+#include "pt2/archive.h"
+#include "pt2/pickle.h"
+
+namespace pt2::test {
+
+// Small enough that a run with thousands of inputs a second does not drown in one of them.
+inline Limits fuzz_limits() {
+  Limits limits;
+  limits.max_inflated_bytes = 1 << 20;
+  limits.max_pickle_memory = 8 << 20;
+  return limits;
+}
+
+inline void walk(const PickleValue& value, int depth, size_t& budget) {
+  if (depth == 0 || budget == 0) return;
+  --budget;
+  for (size_t i = 0; i < value.size(); ++i) walk(value[i], depth - 1, budget);
+  for (size_t i = 0; i < value.dict_size(); ++i) {
+    walk(value.key(i), depth - 1, budget);
+    walk(value.value(i), depth - 1, budget);
+  }
+  if (value.is(PickleKind::tensor) && value.tensor().tensor.defined() &&
+      value.tensor().tensor.numel() < 4096)
+    budget -=
+        std::min<size_t>(budget, static_cast<size_t>(value.tensor().tensor.contiguous().numel()));
+}
+
+inline void use_pickle(const Pickle& pickle) {
+  size_t budget = 20000;
+  walk(pickle.root(), 100, budget);
+  (void)flatten_sample_inputs(pickle, fuzz_limits());
+}
+
+inline void fuzz_pickle(std::span<const std::byte> bytes) {
+  const StorageLoader load = [](std::string_view key) -> Result<std::shared_ptr<Storage>> {
+    if (key.size() > 2) return Error{ErrorCode::corrupt, "no such storage", ""};
+    return Storage::allocate(256);
+  };
+  for (PickleMode mode : {PickleMode::strict, PickleMode::listing}) {
+    const Result<Pickle> pickle = read_pickle(bytes, mode, load, fuzz_limits());
+    if (pickle) use_pickle(*pickle);
+  }
+}
+
+inline void fuzz_zip(std::span<const std::byte> bytes) {
+  const Limits limits = fuzz_limits();
+  Diagnostics findings;
+  const Result<ZipReader> zip = ZipReader::open(bytes, nullptr, limits, findings);
+  if (!zip) return;
+  check_all_crcs(*zip, findings);
+  const Result<Archive> archive = Archive::open_bytes(bytes, nullptr, "fuzz.pt2", limits);
+  if (!archive) return;
+  (void)archive->extra_files();
+  for (const Entry& entry : zip->entries()) {
+    const Result<Record> record = archive->read(archive->relative_name(entry));
+    if (!record) continue;
+    const Result<Pickle> pickle = read_torch_save(*record, PickleMode::listing, limits);
+    if (pickle) use_pickle(*pickle);
+  }
+}
+
+}  // namespace pt2::test
