@@ -60,7 +60,7 @@ class Payloads {
     return tensors_;
   }  // weights, then constants; in file order
   std::span<const PayloadObject> objects() const { return objects_; }
-  // O(log n); null when there is none.
+  // Null when there is none.
   const PayloadTensor* find(PayloadKind kind, std::string_view name) const;
   const PayloadObject* find_object(std::string_view name) const;
   // What a parameter, buffer or tensor constant of the signature stands for; null when the file
@@ -73,7 +73,11 @@ class Payloads {
  private:
   std::vector<PayloadTensor> tensors_;
   std::vector<PayloadObject> objects_;
-  std::map<std::pair<PayloadKind, std::string>, size_t, std::less<>> index_;
+  std::map<std::string, size_t, std::less<>> weights_;
+  std::map<std::string, size_t, std::less<>> constants_;
+  std::map<std::string, size_t, std::less<>> object_index_;
+  std::map<const void*, size_t> storages_;
+  size_t storage_groups_ = 0;
 };
 
 // The example inputs of a program: the leaves of (args, kwargs) in flat order.
@@ -112,6 +116,7 @@ class Package {
 
  private:
   struct State;
+  static Result<Package> open_archive(Archive archive);
   explicit Package(std::shared_ptr<const State> state) : state_(std::move(state)) {}
   std::shared_ptr<const State> state_;
 };

@@ -4,7 +4,8 @@
 
 #include <bit>
 #include <cmath>
-#include <numeric>
+
+#include "base/text.h"
 
 namespace pt2 {
 namespace {
@@ -190,7 +191,7 @@ std::string print(const Number& a) {
   if (const auto* value = std::get_if<int64_t>(&a)) return fmt::format("{}", *value);
   if (const auto* value = std::get_if<Rational>(&a))
     return fmt::format("{}/{}", value->numerator, value->denominator);
-  return fmt::format("{}", std::get<double>(a));
+  return print_float(std::get<double>(a));
 }
 
 }  // namespace pt2

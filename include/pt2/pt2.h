@@ -1,0 +1,25 @@
+// Everything of the library in one include. Each header stands alone; include single ones to
+// compile faster.
+#pragma once
+
+#include "pt2/archive.h"
+#include "pt2/diagnostics.h"
+#include "pt2/dtype.h"
+#include "pt2/error.h"
+#include "pt2/graph.h"
+#include "pt2/limits.h"
+#include "pt2/model.h"
+#include "pt2/operators.h"
+#include "pt2/package.h"
+#include "pt2/pickle.h"
+#include "pt2/program.h"
+#include "pt2/result.h"
+#include "pt2/schema.h"
+#include "pt2/schema_json.h"
+#include "pt2/signature.h"
+#include "pt2/symbols.h"
+#include "pt2/tensor.h"
+#include "pt2/type_text.h"
+#include "pt2/value.h"
+#include "pt2/verify.h"
+#include "pt2/zip.h"

@@ -1,0 +1,31 @@
+// Is this file intact, and will its program mean the same everywhere? Every fault that can be
+// found, not the first one, each under a numbered rule (rules.def).
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+
+#include "pt2/diagnostics.h"
+#include "pt2/limits.h"
+#include "pt2/zip.h"
+
+namespace pt2 {
+
+struct VerifyOptions {
+  Limits limits = {};
+  unsigned threads = 1;    // for the checksums
+  Progress progress = {};  // of the checksums, which read every byte of the file
+};
+
+// Checks up to `level`. A fault ends the levels that build on what it spoils and no others: a wrong
+// checksum of a weight does not hide a wrong signature. Findings are in the order of the levels.
+// Linear in the file.
+Diagnostics verify(const std::string& path, Level level = Level::signature,
+                   const VerifyOptions& options = {});
+// As `verify`, over bytes in memory; `name` is used in messages.
+Diagnostics verify_bytes(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
+                         std::string name, Level level = Level::signature,
+                         const VerifyOptions& options = {});
+
+}  // namespace pt2

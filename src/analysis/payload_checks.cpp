@@ -1,0 +1,132 @@
+#include <fmt/format.h>
+
+#include <map>
+#include <set>
+
+#include "analysis/program_checks.h"
+
+namespace pt2 {
+namespace {
+
+bool needs_tensor(InputKind kind) {
+  return kind == InputKind::parameter || kind == InputKind::buffer ||
+         kind == InputKind::constant_tensor;
+}
+
+std::string sizes_text(const Sizes& sizes) { return fmt::format("[{}]", fmt::join(sizes, ", ")); }
+
+std::string sizes_text(const std::vector<SymInt>& sizes) {
+  std::string text = "[";
+  for (const SymInt& size : sizes) text += (text.size() > 1 ? ", " : "") + print(size);
+  return text + "]";
+}
+
+bool sizes_agree(const std::vector<SymInt>& expected, const Sizes& found) {
+  if (expected.size() != found.size()) return false;
+  for (size_t i = 0; i < found.size(); ++i) {
+    if (!expected[i].is_symbolic() && expected[i].literal() != found[i]) return false;
+  }
+  return true;
+}
+
+class PayloadChecks {
+ public:
+  PayloadChecks(const Program& program, const Payloads& payloads, const std::string& place,
+                Diagnostics& findings)
+      : program_(program), payloads_(payloads), place_(place), findings_(findings) {}
+
+  void run() {
+    const std::vector<InputSpec>& specs = program_.signature.input_specs;
+    for (size_t i = 0; i < specs.size(); ++i) check_spec(specs[i], i);
+    collect_objects(program_.graph);
+    check_unused();
+  }
+
+ private:
+  void add(Rule rule, size_t spec, std::string text) {
+    findings_.add(rule, fmt::format("{}.graph_module.signature.input_specs[{}]", place_, spec),
+                  std::move(text));
+  }
+
+  void check_spec(const InputSpec& spec, size_t index) {
+    if (!spec.target) return;
+    const std::string what = fmt::format("{} '{}'", input_kind_name(spec.kind), *spec.target);
+    used_names_.insert(*spec.target);
+    if (spec.kind == InputKind::custom_obj && payloads_.find_object(*spec.target) == nullptr) {
+      add(Rule::missing_payload, index, what + " has no payload");
+    }
+    if (!needs_tensor(spec.kind)) return;
+    const PayloadTensor* payload = payloads_.bound_to(spec);
+    if (payload == nullptr) return add(Rule::missing_payload, index, what + " has no payload");
+    ++specs_of_group_[payload->storage_group];
+    if (spec.kind == InputKind::parameter && !payload->is_parameter) {
+      add(Rule::parameter_class, index, what + " is a plain tensor, expected an nn.Parameter");
+    }
+    check_meta(spec, *payload, what, index);
+  }
+
+  void check_meta(const InputSpec& spec, const PayloadTensor& payload, const std::string& what,
+                  size_t index) {
+    const auto id = program_.graph.find_value(spec.arg.name);
+    const TensorMeta* meta = id ? program_.graph.value(*id).tensor() : nullptr;
+    // Number 0: schema 1 records nothing about constants.
+    if (meta == nullptr || meta->dtype.number == 0) return;
+    const auto dtype = meta->dtype.dtype();
+    if (dtype && !payload.dtype.empty() && payload.dtype != dtype_name(*dtype)) {
+      add(Rule::payload_meta_differs, index,
+          fmt::format("{} has dtype {} in its payload, {} in the graph", what, payload.dtype,
+                      dtype_name(*dtype)));
+    }
+    if (!sizes_agree(meta->sizes, payload.sizes)) {
+      add(Rule::payload_meta_differs, index,
+          fmt::format("{} has sizes {} in its payload, {} in the graph", what,
+                      sizes_text(payload.sizes), sizes_text(meta->sizes)));
+    }
+  }
+
+  // Custom objects may be arguments of nodes without being inputs.
+  void collect_objects(const Graph& graph) {
+    for (NodeId id : graph.node_order()) {
+      for (const NamedArgument& input : graph.node(id).inputs) {
+        if (const auto* object = input.arg.get_if<CustomObject>()) used_names_.insert(object->name);
+      }
+    }
+    for (const Graph& subgraph : graph.subgraphs()) collect_objects(subgraph);
+  }
+
+  void check_unused() {
+    std::map<size_t, size_t> names_of_group;
+    for (const PayloadTensor& tensor : payloads_.tensors()) ++names_of_group[tensor.storage_group];
+    for (const PayloadTensor& tensor : payloads_.tensors()) {
+      if (used_names_.contains(tensor.name)) continue;
+      // 2.5 to 2.7 give the inputs of tied weights one name: as many inputs as names, but not each
+      // its own.
+      const auto specs = specs_of_group_.find(tensor.storage_group);
+      if (specs != specs_of_group_.end() && specs->second >= names_of_group[tensor.storage_group])
+        continue;
+      findings_.add(Rule::unused_payload, place_,
+                    fmt::format("'{}' in {} is not used", tensor.name, tensor.record));
+    }
+    for (const PayloadObject& object : payloads_.objects()) {
+      if (used_names_.contains(object.name)) continue;
+      findings_.add(Rule::unused_payload, place_,
+                    fmt::format("'{}' in {} is not used", object.name, object.record));
+    }
+  }
+
+  const Program& program_;
+  const Payloads& payloads_;
+  const std::string& place_;
+  Diagnostics& findings_;
+  std::set<std::string> used_names_;
+  std::map<size_t, size_t> specs_of_group_;
+};
+
+}  // namespace
+
+void check_payloads(const Program& program, const Payloads& payloads, const std::string& place,
+                    Diagnostics& findings) {
+  PayloadChecks(program, payloads, place, findings).run();
+}
+
+}  // namespace pt2

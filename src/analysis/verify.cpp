@@ -1,0 +1,65 @@
+#include "pt2/verify.h"
+
+#include <fmt/format.h>
+
+#include "analysis/program_checks.h"
+#include "package/read_package.h"
+#include "pt2/package.h"
+
+namespace pt2 {
+namespace {
+
+void verify_payloads(const Archive& archive, const std::string& model, const Program& program,
+                     const std::string& place, Diagnostics& findings) {
+  Diagnostics issues;
+  const Payloads payloads = read_payloads(archive, model, program, issues);
+  const bool readable = issues.empty();
+  findings.append(std::move(issues));
+  // What could not be read would be reported as missing once more.
+  if (readable) check_payloads(program, payloads, place, findings);
+  auto samples = read_sample_inputs(archive, model, findings);
+  // The example inputs are for people; no program needs them.
+  if (!samples) findings.add(Rule::refused_sample_inputs, std::move(samples).error());
+}
+
+void verify_model(const Archive& archive, const std::string& model, Level level,
+                  Diagnostics& findings) {
+  const std::string place = fmt::format("{}!{}:", archive.name(), archive.program_record(model));
+  auto source = read_schema(archive, model, findings);
+  if (!source) return findings.add(Rule::program_decodes, std::move(source).error());
+  auto program = read_program(archive, model, *std::move(source), findings);
+  if (!program) return findings.add(Rule::graph_structure, std::move(program).error());
+  if (level >= Level::payload) verify_payloads(archive, model, *program, place, findings);
+  if (level >= Level::signature) check_signature(*program, place, findings);
+}
+
+Diagnostics verify_archive(const Result<Archive>& archive, Level level,
+                           const VerifyOptions& options) {
+  Diagnostics findings;
+  if (!archive) {
+    findings.add(Rule::container_opens, archive.error());
+    return findings;
+  }
+  findings.append(archive->warnings());
+  check_all_crcs(archive->zip(), findings, options.threads, options.progress);
+  if (level >= Level::schema) {
+    for (const std::string& model : archive->models())
+      verify_model(*archive, model, level, findings);
+  }
+  return findings;
+}
+
+}  // namespace
+
+Diagnostics verify(const std::string& path, Level level, const VerifyOptions& options) {
+  return verify_archive(Archive::open(path, options.limits), level, options);
+}
+
+Diagnostics verify_bytes(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
+                         std::string name, Level level, const VerifyOptions& options) {
+  return verify_archive(
+      Archive::open_bytes(bytes, std::move(owner), std::move(name), options.limits), level,
+      options);
+}
+
+}  // namespace pt2

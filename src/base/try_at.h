@@ -1,0 +1,13 @@
+// PT2_TRY for the way up through a structure: the place where it failed is put in front of the
+// error's own.
+#pragma once
+
+#include "pt2/result.h"
+
+// PT2_TRY_AT(Node node, fmt::format("[{}]", i), read_node(i)); `step` is evaluated on failure only.
+#define PT2_TRY_AT(declaration, step, ...) \
+  PT2_TRY_AT_IMPL_(PT2_JOIN(pt2_try_at_, __LINE__), declaration, step, __VA_ARGS__)
+#define PT2_TRY_AT_IMPL_(result, declaration, step, ...)                      \
+  auto result = (__VA_ARGS__);                                                \
+  if (!result.has_value()) return ::pt2::at(std::move(result).error(), step); \
+  declaration = *std::move(result)

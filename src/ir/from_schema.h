@@ -1,0 +1,22 @@
+// From what a file says (pt2::schema) to what is computed with (pt2::Program), for every schema
+// version.
+#pragma once
+
+#include "pt2/program.h"
+#include "pt2/schema.h"
+
+namespace pt2 {
+
+// Names are resolved: every value is in its graph's tables, defined once and before it is used.
+// Version 1's constants become inputs of the graph, as later versions have them. Errors: `invalid`
+// where a rule of the graph is broken, `unsupported` for alternatives of newer schemas where no
+// program can do without understanding them, `limit` for nesting; `where` is the place in the JSON,
+// ".graph_module.graph.nodes[3].inputs[0]". Linear in the source.
+Result<Program> from_schema(schema::ExportedProgram source);
+
+// Symbolic sizes are parsed into `pool`. `major` is the file's schema version, which decides
+// between old and new fields.
+Result<TensorMeta> read_tensor_meta(const schema::TensorMeta& source, int64_t major,
+                                    ExprPool& pool);
+
+}  // namespace pt2

@@ -1,0 +1,215 @@
+#include <fmt/format.h>
+
+#include <unordered_set>
+
+#include "ir/from_schema_internal.h"
+
+namespace pt2 {
+namespace {
+
+using Kind = ArgumentSpec::Kind;
+
+ArgumentSpec tensor_spec(std::string name) {
+  return {.kind = Kind::tensor, .name = std::move(name)};
+}
+
+Error unknown_spec(const schema::UnknownCase& unknown) {
+  return {ErrorCode::unsupported,
+          fmt::format("the spec '{}' is not known to this version", unknown->tag),
+          {}};
+}
+
+Result<Argument> constant_value(schema::ConstantValue& source) {
+  using enum schema::ConstantValueCase;
+  switch (source.which()) {
+    case as_none:
+      return Argument(None{});
+    case as_int:
+      return Argument(source.get<as_int>());
+    case as_int_bool:
+      return Argument(bool{source.get<as_int_bool>()});
+    case as_float:
+      return Argument(source.get<as_float>());
+    case as_string:
+      return Argument(std::move(source.get<as_string>()));
+    case as_bool:
+      return Argument(source.get<as_bool>());
+    case unknown:
+      break;
+  }
+  return unknown_spec(source.get<unknown>());
+}
+
+InputSpec make_input(InputKind kind, ArgumentSpec arg, std::string target) {
+  return {.kind = kind, .arg = std::move(arg), .target = std::move(target)};
+}
+
+Result<InputSpec> read_input_spec(schema::InputSpec& source, int64_t major) {
+  using enum schema::InputSpecCase;
+  switch (source.which()) {
+    case user_input: {
+      PT2_TRY(ArgumentSpec arg, read_argument_spec(source.get<user_input>().arg));
+      return InputSpec{.kind = InputKind::user_input, .arg = std::move(arg)};
+    }
+    case parameter: {
+      auto& spec = source.get<parameter>();
+      return make_input(InputKind::parameter, tensor_spec(spec.arg.name), spec.parameter_name);
+    }
+    case buffer: {
+      auto& spec = source.get<buffer>();
+      InputSpec result =
+          make_input(InputKind::buffer, tensor_spec(spec.arg.name), spec.buffer_name);
+      // Schema 2 does not say; its state dict holds every buffer.
+      result.persistent = major <= 2 ? true : spec.persistent;
+      return result;
+    }
+    case tensor_constant: {
+      auto& spec = source.get<tensor_constant>();
+      return make_input(InputKind::constant_tensor, tensor_spec(spec.arg.name),
+                        spec.tensor_constant_name);
+    }
+    case custom_obj: {
+      auto& spec = source.get<custom_obj>();
+      ArgumentSpec arg{
+          .kind = Kind::custom_obj, .name = spec.arg.name, .class_fqn = spec.arg.class_fqn};
+      return make_input(InputKind::custom_obj, std::move(arg), spec.custom_obj_name);
+    }
+    case token:
+      return InputSpec{.kind = InputKind::token,
+                       .arg = {.kind = Kind::token, .name = source.get<token>().arg.name}};
+    case constant_input: {
+      auto& spec = source.get<constant_input>();
+      PT2_TRY(Argument value, constant_value(spec.value));
+      ArgumentSpec arg{.kind = Kind::constant, .name = spec.name, .value = std::move(value)};
+      return InputSpec{.kind = InputKind::user_input, .arg = std::move(arg)};
+    }
+    case unknown:
+      break;
+  }
+  return unknown_spec(source.get<unknown>());
+}
+
+OutputSpec make_output(OutputKind kind, std::string name,
+                       std::optional<std::string> target = std::nullopt) {
+  return {.kind = kind, .arg = tensor_spec(std::move(name)), .target = std::move(target)};
+}
+
+Result<OutputSpec> read_output_spec(schema::OutputSpec& source) {
+  using enum schema::OutputSpecCase;
+  switch (source.which()) {
+    case user_output: {
+      PT2_TRY(ArgumentSpec arg, read_argument_spec(source.get<user_output>().arg));
+      return OutputSpec{.kind = OutputKind::user_output, .arg = std::move(arg)};
+    }
+    case loss_output:
+      return make_output(OutputKind::loss_output, source.get<loss_output>().arg.name);
+    case buffer_mutation: {
+      auto& spec = source.get<buffer_mutation>();
+      return make_output(OutputKind::buffer_mutation, spec.arg.name, spec.buffer_name);
+    }
+    case parameter_mutation: {
+      auto& spec = source.get<parameter_mutation>();
+      return make_output(OutputKind::parameter_mutation, spec.arg.name, spec.parameter_name);
+    }
+    case gradient_to_parameter: {
+      auto& spec = source.get<gradient_to_parameter>();
+      return make_output(OutputKind::gradient_to_parameter, spec.arg.name, spec.parameter_name);
+    }
+    case gradient_to_user_input: {
+      auto& spec = source.get<gradient_to_user_input>();
+      return make_output(OutputKind::gradient_to_user_input, spec.arg.name, spec.user_input_name);
+    }
+    case user_input_mutation: {
+      auto& spec = source.get<user_input_mutation>();
+      return make_output(OutputKind::user_input_mutation, spec.arg.name, spec.user_input_name);
+    }
+    case token:
+      return OutputSpec{.kind = OutputKind::token,
+                        .arg = {.kind = Kind::token, .name = source.get<token>().arg.name}};
+    case unknown:
+      break;
+  }
+  return unknown_spec(source.get<unknown>());
+}
+
+// The name of a value, or the constant that stands for itself.
+ArgumentSpec spec_of(const Graph& graph, const Argument& argument) {
+  constexpr Kind kKinds[] = {Kind::tensor, Kind::sym_int, Kind::sym_float, Kind::sym_bool,
+                             Kind::custom_obj};
+  if (const auto* id = argument.get_if<ValueId>()) {
+    const GraphValue& value = graph.value(*id);
+    return {.kind = kKinds[static_cast<size_t>(value.kind())], .name = value.name};
+  }
+  return {.kind = Kind::constant, .value = argument};
+}
+
+const std::string* find(const schema::Dict<std::string>& names, const ArgumentSpec& arg) {
+  return arg.kind == Kind::tensor ? names.find(arg.name) : nullptr;
+}
+
+// graph_signature.py, _sig_to_specs: mutations come first, then what the user gets, then gradients.
+OutputSpec output_spec_v1(const schema::GraphSignatureV1& source, ArgumentSpec arg, size_t index) {
+  const auto make = [&](OutputKind kind, const std::string* target) {
+    OutputSpec spec{.kind = kind, .arg = std::move(arg)};
+    if (target != nullptr) spec.target = *target;
+    return spec;
+  };
+  if (index < source.buffers_to_mutate.size()) {
+    if (const auto* buffer = find(source.buffers_to_mutate, arg))
+      return make(OutputKind::buffer_mutation, buffer);
+  }
+  if (source.backward_signature) {
+    const schema::BackwardSignature& backward = *source.backward_signature;
+    if (const auto* parameter = find(backward.gradients_to_parameters, arg)) {
+      return make(OutputKind::gradient_to_parameter, parameter);
+    }
+    if (const auto* input = find(backward.gradients_to_user_inputs, arg)) {
+      return make(OutputKind::gradient_to_user_input, input);
+    }
+    if (arg.name == backward.loss_output) return make(OutputKind::loss_output, nullptr);
+  }
+  return make(OutputKind::user_output, nullptr);
+}
+
+}  // namespace
+
+Result<GraphSignature> read_signature(schema::GraphSignature& source, int64_t major) {
+  GraphSignature signature;
+  for (size_t i = 0; i < source.input_specs.size(); ++i) {
+    PT2_TRY_AT(InputSpec spec, fmt::format(".input_specs[{}]", i),
+               read_input_spec(source.input_specs[i], major));
+    signature.input_specs.push_back(std::move(spec));
+  }
+  for (size_t i = 0; i < source.output_specs.size(); ++i) {
+    PT2_TRY_AT(OutputSpec spec, fmt::format(".output_specs[{}]", i),
+               read_output_spec(source.output_specs[i]));
+    signature.output_specs.push_back(std::move(spec));
+  }
+  return signature;
+}
+
+Result<GraphSignature> read_signature_v1(const schema::GraphSignatureV1& source, const Graph& graph,
+                                         const Constants& constants) {
+  GraphSignature signature;
+  for (const Argument& input : graph.inputs) {
+    ArgumentSpec arg = spec_of(graph, input);
+    if (const auto* parameter = find(source.inputs_to_parameters, arg)) {
+      signature.input_specs.push_back(make_input(InputKind::parameter, std::move(arg), *parameter));
+    } else if (const auto* buffer = find(source.inputs_to_buffers, arg)) {
+      signature.input_specs.push_back(make_input(InputKind::buffer, std::move(arg), *buffer));
+      signature.input_specs.back().persistent = true;
+    } else if (find(constants, arg) != nullptr) {
+      const std::string target = arg.name;
+      signature.input_specs.push_back(
+          make_input(InputKind::constant_tensor, std::move(arg), target));
+    } else {
+      signature.input_specs.push_back({.kind = InputKind::user_input, .arg = std::move(arg)});
+    }
+  }
+  for (size_t i = 0; i < graph.outputs.size(); ++i) {
+    signature.output_specs.push_back(output_spec_v1(source, spec_of(graph, graph.outputs[i]), i));
+  }
+  return signature;
+}
+
+}  // namespace pt2

@@ -1,0 +1,37 @@
+// How the payloads of each archive layout become Payloads. What cannot be read becomes an issue,
+// and the rest is read all the same, so that verify can name every fault.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "pt2/package.h"
+
+namespace pt2 {
+
+struct PayloadReading {
+  const Archive& archive;
+  std::string_view model;
+  Payloads& payloads;
+  Diagnostics& issues;
+
+  void fail(Rule rule, Error error, std::string_view place) const;
+};
+
+// Every payload of one program.
+Payloads read_payloads(const Archive& archive, std::string_view model, const Program& program,
+                       Diagnostics& issues);
+
+// 2.1 to 2.8: a dict in one torch.save record. No record, or an empty one, adds nothing.
+void read_torch_save_dict(const PayloadReading& reading, Role role, PayloadKind kind);
+// 2.1: constants made in forward, inside the program's JSON.
+void read_embedded_constants(const PayloadReading& reading, const Program& program);
+// 2.9 on: a JSON config, and a raw record for each storage (torch/export/pt2_archive/_package.py,
+// _load_state_dict and _load_constants).
+void read_configured(const PayloadReading& reading, Role config_role, PayloadKind kind);
+
+// A tensor, or (among constants) an object that is kept as it is; `invalid` for anything else.
+Result<void> add_pickled_value(const PickleValue& value, PayloadKind kind, std::string name,
+                               std::string record, Payloads& payloads);
+
+}  // namespace pt2

@@ -1,0 +1,52 @@
+#include "pt2/package.h"
+
+namespace pt2 {
+
+const PayloadTensor* Payloads::find(PayloadKind kind, std::string_view name) const {
+  const auto& index = kind == PayloadKind::weight ? weights_ : constants_;
+  const auto found = index.find(name);
+  return found == index.end() ? nullptr : &tensors_[found->second];
+}
+
+const PayloadObject* Payloads::find_object(std::string_view name) const {
+  const auto found = object_index_.find(name);
+  return found == object_index_.end() ? nullptr : &objects_[found->second];
+}
+
+const PayloadTensor* Payloads::bound_to(const InputSpec& spec) const {
+  if (!spec.target) return nullptr;
+  switch (spec.kind) {
+    case InputKind::parameter:
+      return find(PayloadKind::weight, *spec.target);
+    case InputKind::buffer:
+      // Before 2.2 nothing says whether a buffer persists, and all are in the state dict.
+      return find(spec.persistent.value_or(true) ? PayloadKind::weight : PayloadKind::constant,
+                  *spec.target);
+    case InputKind::constant_tensor:
+      return find(PayloadKind::constant, *spec.target);
+    case InputKind::user_input:
+    case InputKind::custom_obj:
+    case InputKind::token:
+      return nullptr;
+  }
+  return nullptr;
+}
+
+void Payloads::add(PayloadTensor tensor) {
+  tensor.storage_group = storage_groups_;
+  if (tensor.tensor.defined()) {
+    tensor.storage_group =
+        storages_.emplace(tensor.tensor.storage().get(), storage_groups_).first->second;
+  }
+  if (tensor.storage_group == storage_groups_) ++storage_groups_;
+  (tensor.kind == PayloadKind::weight ? weights_ : constants_)
+      .emplace(tensor.name, tensors_.size());
+  tensors_.push_back(std::move(tensor));
+}
+
+void Payloads::add(PayloadObject object) {
+  object_index_.emplace(object.name, objects_.size());
+  objects_.push_back(std::move(object));
+}
+
+}  // namespace pt2

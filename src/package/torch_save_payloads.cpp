@@ -1,0 +1,91 @@
+// Payloads that torch.save wrote: whole state dicts and constants (2.1 to 2.8), and single tensors
+// since.
+#include <fmt/format.h>
+
+#include "package/payload_readers.h"
+
+namespace pt2 {
+namespace {
+
+Error wrong_content(const PickleValue& found, std::string_view expected) {
+  return {ErrorCode::invalid,
+          fmt::format("found {}, expected {}", pickle_kind_name(found.kind()), expected),
+          {}};
+}
+
+PayloadTensor from_pickle(const PickleTensor& pickled, PayloadKind kind, std::string name,
+                          std::string record) {
+  PayloadTensor payload;
+  payload.kind = kind;
+  payload.name = std::move(name);
+  payload.tensor = pickled.tensor;
+  payload.missing = pickled.missing;
+  payload.dtype = pickled.dtype;
+  payload.sizes = pickled.sizes;
+  payload.device = pickled.device;
+  payload.requires_grad = pickled.requires_grad;
+  payload.is_parameter = pickled.is_parameter;
+  payload.record = std::move(record);
+  return payload;
+}
+
+Result<void> add_dict(const PayloadReading& reading, const std::string& name, PayloadKind kind) {
+  PT2_TRY(Record record, reading.archive.read(name));
+  PT2_TRY(Pickle pickle, read_torch_save(record, PickleMode::strict, reading.archive.limits()));
+  const PickleValue root = pickle.root();
+  // torch.export.load takes an empty tuple for an empty dict.
+  if (root.is(PickleKind::none) || (root.is_sequence() && root.size() == 0)) return {};
+  if (!root.is_dict()) return wrong_content(root, "a dict of tensors");
+  for (size_t i = 0; i < root.dict_size(); ++i) {
+    const PickleValue key = root.key(i);
+    if (!key.is(PickleKind::string)) return wrong_content(key, "a name");
+    auto added =
+        add_pickled_value(root.value(i), kind, std::string(key.text()), name, reading.payloads);
+    if (!added)
+      reading.fail(Rule::payload_reads, std::move(added).error(),
+                   fmt::format("{}['{}']", name, key.text()));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<void> add_pickled_value(const PickleValue& value, PayloadKind kind, std::string name,
+                               std::string record, Payloads& payloads) {
+  if (value.is(PickleKind::tensor)) {
+    payloads.add(from_pickle(value.tensor(), kind, std::move(name), std::move(record)));
+    return {};
+  }
+  if (value.is(PickleKind::object) && kind == PayloadKind::constant) {
+    payloads.add(PayloadObject{std::move(name), std::move(record), std::string(value.text())});
+    return {};
+  }
+  return wrong_content(value, "a tensor");
+}
+
+void read_torch_save_dict(const PayloadReading& reading, Role role, PayloadKind kind) {
+  const std::string name = reading.archive.record_name(role, reading.model);
+  if (name.empty() || reading.archive.find(name) == nullptr) return;
+  auto added = add_dict(reading, name, kind);
+  if (!added) reading.fail(Rule::payload_reads, std::move(added).error(), name);
+}
+
+void read_embedded_constants(const PayloadReading& reading, const Program& program) {
+  const std::string record_name = reading.archive.program_record(reading.model);
+  for (const EmbeddedConstant& constant : program.embedded_constants) {
+    const Record record = make_record(
+        std::string(reinterpret_cast<const char*>(constant.bytes.data()), constant.bytes.size()));
+    const auto add = [&]() -> Result<void> {
+      PT2_TRY(Pickle pickle, read_torch_save(record, PickleMode::strict, reading.archive.limits()));
+      return add_pickled_value(pickle.root(), PayloadKind::constant, constant.name, record_name,
+                               reading.payloads);
+    };
+    if (auto added = add(); !added) {
+      reading.fail(
+          Rule::payload_reads, std::move(added).error(),
+          fmt::format("{}:.graph_module.graph.constants['{}']", record_name, constant.name));
+    }
+  }
+}
+
+}  // namespace pt2

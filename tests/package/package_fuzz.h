@@ -1,0 +1,58 @@
+// One input of the whole-file fuzzer, also used by the mutation test: everything that a stranger's
+// file goes through before it runs. Nothing to compare; it must come back.
+#pragma once
+
+#include <cstdlib>
+
+#include "pt2/package.h"
+#include "pt2/symbols.h"
+#include "pt2/verify.h"
+
+namespace pt2 {
+
+inline Limits fuzz_limits() {
+  Limits limits;
+  limits.max_entries = 1000;
+  limits.max_inflated_bytes = 1 << 20;
+  limits.max_json_bytes = 4 << 20;
+  limits.max_pickle_opcodes = 100'000;
+  return limits;
+}
+
+inline void fuzz_file(std::span<const std::byte> bytes) {
+  // Verification opens the file itself, and goes on where Package stops.
+  const Diagnostics findings =
+      verify_bytes(bytes, nullptr, "fuzz.pt2", Level::signature, {.limits = fuzz_limits()});
+  const auto package = Package::open_bytes(bytes, nullptr, "fuzz.pt2", fuzz_limits());
+  if (!package) return;
+  for (const std::string& model : package->models()) {
+    const Program& program = **package->program(model);
+    (void)user_input_names(program);
+    (void)user_output_names(program);
+    for (NodeId id : program.graph.node_order()) {
+      const Node& node = program.graph.node(id);
+      (void)source_line(node);
+      (void)module_path(node);
+    }
+    const auto payloads = package->payloads(model);
+    if (!payloads) {
+      // What verify finds readable must be.
+      if (!findings.has_errors()) std::abort();
+      continue;
+    }
+    uint64_t sum = 0;
+    for (const PayloadTensor& payload : (*payloads)->tensors()) {
+      if (!payload.tensor.defined() || payload.tensor.numel() == 0 ||
+          payload.tensor.numel() > 1'000'000)
+        continue;
+      const Tensor contiguous = payload.tensor.contiguous();
+      sum += std::to_integer<uint64_t>(contiguous.raw_data()[contiguous.nbytes() - 1]);
+    }
+    volatile uint64_t touched = sum;
+    (void)touched;
+    Diagnostics warnings;
+    (void)package->sample_inputs(warnings, model).has_value();
+  }
+}
+
+}  // namespace pt2
