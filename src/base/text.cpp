@@ -3,6 +3,7 @@
 #include <simdjson.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <limits>
@@ -55,6 +56,7 @@ struct CodePoint {
 // The code point at the start of `text`, surrogates included; a byte that begins none stands for
 // itself, so that any bytes print as some JSON string.
 CodePoint next_code_point(std::string_view text) {
+  constexpr uint32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};  // what fits fewer bytes is forged
   auto byte = [&](size_t i) { return static_cast<uint8_t>(text[i]); };
   const uint32_t lead = byte(0);
   const size_t size = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : lead >= 0xC2 ? 2 : 1;
@@ -64,6 +66,7 @@ CodePoint next_code_point(std::string_view text) {
     if ((byte(i) & 0xC0) != 0x80) return {lead, 1};
     value = value << 6 | (byte(i) & 0x3F);
   }
+  if (value < smallest[size] || value > 0x10FFFF) return {lead, 1};
   return {value, size};
 }
 
@@ -88,7 +91,12 @@ char short_escape(char c) {
   }
 }
 
-bool is_plain(char c) { return c >= 0x20 && c < 0x7F && c != '"' && c != '\\'; }
+constexpr auto kPlain = [] {
+  std::array<bool, 256> plain{};
+  for (size_t c = 0x20; c < 0x7F; ++c) plain[c] = c != '"' && c != '\\';
+  return plain;
+}();
+bool is_plain(char c) { return kPlain[static_cast<unsigned char>(c)]; }
 
 bool is_surrogate(uint32_t code_point) { return code_point >= 0xD800 && code_point < 0xE000; }
 
@@ -301,14 +309,11 @@ std::optional<Unescaped> unescape_json(std::string_view text) {
 bool is_utf8(std::string_view text) { return simdjson::validate_utf8(text); }
 
 size_t valid_utf8_prefix(std::string_view text) {
-  constexpr uint32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};
   size_t at = 0;
   while (at < text.size()) {
     const CodePoint next = next_code_point(text.substr(at));
     const bool whole = next.size > 1 || static_cast<uint8_t>(text[at]) < 0x80;
-    if (!whole || next.value < smallest[next.size] || next.value > 0x10FFFF ||
-        is_surrogate(next.value))
-      break;
+    if (!whole || is_surrogate(next.value)) break;
     at += next.size;
   }
   return at;

@@ -67,6 +67,7 @@ TEST(TextTest, NumbersAreJsonNumbersOnly) {
 TEST(TextTest, StringsAreEscapedAsJsonDumpsEscapesThem) {
   EXPECT_EQ(print_json_string("a\"b\\c/\n\r\t\b\f"), R"("a\"b\\c/\n\r\t\b\f")");
   EXPECT_EQ(print_json_string(std::string_view("\0\x1f\x7f", 3)), R"("\u0000\u001f\u007f")");
+  EXPECT_EQ(print_json_string("\xe0\x81\x81"), R"("\u00e0\u0081\u0081")");  // an overlong A
   EXPECT_EQ(print_json_string("n\xc3\xa4h \xe2\x82\xac \xf0\x9f\x98\x80"),
             R"("n\u00e4h \u20ac \ud83d\ude00")");
   std::string raw;
