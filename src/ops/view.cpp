@@ -295,6 +295,27 @@ Result<Tensor> movedim(const Tensor& self, const std::vector<int64_t>& source,
   return permute(self, order);
 }
 
+Result<Tensor> unfold(const Tensor& self, int64_t dimension, int64_t size, int64_t step) {
+  PT2_TRY(const int64_t at, wrap_dim(dimension, self.dim()));
+  const int64_t length = self.dim() == 0 ? 1 : self.size(at);
+  if (size < 0 || size > length)
+    return operator_error("found size " + std::to_string(size) + ", expected at most " +
+                          std::to_string(length));
+  if (step <= 0)
+    return operator_error("found step " + std::to_string(step) + ", expected 1 or more");
+  Sizes sizes = self.sizes();
+  Sizes strides = self.strides();
+  if (self.dim() == 0) return self.with_view({size}, {1}, self.storage_offset());
+  const int64_t stride = self.stride(at);
+  sizes[static_cast<size_t>(at)] = (length - size) / step + 1;
+  strides[static_cast<size_t>(at)] = stride * std::min(step, std::max<int64_t>(length, 1));
+  sizes.push_back(size);
+  strides.push_back(stride);
+  if (!checked_numel(sizes))
+    return operator_error("sizes " + sizes_text(sizes) + " exceed 64 bits");
+  return self.with_view(std::move(sizes), std::move(strides), self.storage_offset());
+}
+
 namespace {
 
 // --- Operators that are these functions under another signature
@@ -369,27 +390,6 @@ Result<Tensor> unflatten(const Tensor& self, int64_t dim, const Sizes& sizes) {
   out.erase(out.begin() + at);
   out.insert(out.begin() + at, inner.begin(), inner.end());
   return view(self, out);
-}
-
-Result<Tensor> unfold(const Tensor& self, int64_t dimension, int64_t size, int64_t step) {
-  PT2_TRY(const int64_t at, wrap_dim(dimension, self.dim()));
-  const int64_t length = self.dim() == 0 ? 1 : self.size(at);
-  if (size < 0 || size > length)
-    return operator_error("found size " + std::to_string(size) + ", expected at most " +
-                          std::to_string(length));
-  if (step <= 0)
-    return operator_error("found step " + std::to_string(step) + ", expected 1 or more");
-  Sizes sizes = self.sizes();
-  Sizes strides = self.strides();
-  if (self.dim() == 0) return self.with_view({size}, {1}, self.storage_offset());
-  const int64_t stride = self.stride(at);
-  sizes[static_cast<size_t>(at)] = (length - size) / step + 1;
-  strides[static_cast<size_t>(at)] = stride * std::min(step, std::max<int64_t>(length, 1));
-  sizes.push_back(size);
-  strides.push_back(stride);
-  if (!checked_numel(sizes))
-    return operator_error("sizes " + sizes_text(sizes) + " exceed 64 bits");
-  return self.with_view(std::move(sizes), std::move(strides), self.storage_offset());
 }
 
 // --- Views in pieces

@@ -26,6 +26,7 @@ Result<Tensor> narrow(const Tensor& self, int64_t dim, int64_t start, int64_t le
 Result<Tensor> diagonal(const Tensor& self, int64_t offset, int64_t dim1, int64_t dim2);
 Result<Tensor> as_strided(const Tensor& self, const Sizes& size, const Sizes& stride,
                           std::optional<int64_t> storage_offset);
+Result<Tensor> unfold(const Tensor& self, int64_t dimension, int64_t size, int64_t step);
 Result<Tensor> flatten(const Tensor& self, int64_t start_dim, int64_t end_dim);
 Result<Tensor> movedim(const Tensor& self, const std::vector<int64_t>& source,
                        const std::vector<int64_t>& destination);

@@ -1,0 +1,29 @@
+// Operators against recorded calls of PyTorch: one safetensors file per overload holds samples of
+// arguments and results (layout: tests/ops/README.md).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "pt2/result.h"
+
+namespace pt2::ops {
+
+struct ConformanceFailure {
+  int sample = 0;
+  std::string text;
+};
+
+struct ConformanceReport {
+  std::string overload;  // "aten.add.Tensor"
+  std::string tier;      // "T1"
+  bool known = false;    // false when the table lacks the operator: every sample counts as skipped
+  int passed = 0;
+  int skipped = 0;
+  std::vector<ConformanceFailure> failures;
+};
+
+// Runs every sample of the file. Errors are those of reading it.
+Result<ConformanceReport> check_conformance(const std::string& path);
+
+}  // namespace pt2::ops
