@@ -1,0 +1,27 @@
+// The pieces of work that benchmarks time, each over one .pt2 file that is opened beforehand.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "pt2/result.h"
+
+namespace pt2::bench {
+
+struct Job {
+  uint64_t bytes = 0;  // that one run works on
+  std::function<Result<void>()> run;
+};
+
+struct Task {
+  std::string_view name;
+  std::string_view what;
+  Result<Job> (*prepare)(const std::string& path, unsigned threads);
+};
+
+std::span<const Task> tasks();
+
+}  // namespace pt2::bench
