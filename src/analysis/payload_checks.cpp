@@ -31,7 +31,7 @@ bool sizes_agree(const std::vector<SymInt>& expected, const Sizes& found) {
 
 class PayloadChecks {
  public:
-  PayloadChecks(const Program& program, const Payloads& payloads, const std::string& place,
+  PayloadChecks(const Program& program, const Payloads& payloads, const ProgramPlace& place,
                 Diagnostics& findings)
       : program_(program), payloads_(payloads), place_(place), findings_(findings) {}
 
@@ -44,7 +44,8 @@ class PayloadChecks {
 
  private:
   void add(Rule rule, size_t spec, std::string text) {
-    findings_.add(rule, fmt::format("{}.graph_module.signature.input_specs[{}]", place_, spec),
+    findings_.add(rule,
+                  fmt::format("{}.graph_module.signature.input_specs[{}]", place_.program, spec),
                   std::move(text));
   }
 
@@ -94,6 +95,11 @@ class PayloadChecks {
     for (const Graph& subgraph : graph.subgraphs()) collect_objects(subgraph);
   }
 
+  void add_unused(const std::string& name, const std::string& record) {
+    findings_.add(Rule::unused_payload, fmt::format("{}!{}", place_.file, record),
+                  fmt::format("nothing in the program names '{}'", name));
+  }
+
   void check_unused() {
     std::map<size_t, size_t> names_of_group;
     for (const PayloadTensor& tensor : payloads_.tensors()) ++names_of_group[tensor.storage_group];
@@ -104,19 +110,17 @@ class PayloadChecks {
       const auto specs = specs_of_group_.find(tensor.storage_group);
       if (specs != specs_of_group_.end() && specs->second >= names_of_group[tensor.storage_group])
         continue;
-      findings_.add(Rule::unused_payload, place_,
-                    fmt::format("'{}' in {} is not used", tensor.name, tensor.record));
+      add_unused(tensor.name, tensor.record);
     }
     for (const PayloadObject& object : payloads_.objects()) {
       if (used_names_.contains(object.name)) continue;
-      findings_.add(Rule::unused_payload, place_,
-                    fmt::format("'{}' in {} is not used", object.name, object.record));
+      add_unused(object.name, object.record);
     }
   }
 
   const Program& program_;
   const Payloads& payloads_;
-  const std::string& place_;
+  const ProgramPlace& place_;
   Diagnostics& findings_;
   std::set<std::string> used_names_;
   std::map<size_t, size_t> specs_of_group_;
@@ -124,7 +128,7 @@ class PayloadChecks {
 
 }  // namespace
 
-void check_payloads(const Program& program, const Payloads& payloads, const std::string& place,
+void check_payloads(const Program& program, const Payloads& payloads, const ProgramPlace& place,
                     Diagnostics& findings) {
   PayloadChecks(program, payloads, place, findings).run();
 }

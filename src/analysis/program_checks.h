@@ -10,9 +10,18 @@
 
 namespace pt2 {
 
-// `place` is put in front of every `where`: "model.pt2!models/model.json:".
-void check_payloads(const Program& program, const Payloads& payloads, const std::string& place,
+// Where a program lies, for the `where` of its findings.
+struct ProgramPlace {
+  std::string file;     // "model.pt2"
+  std::string program;  // "model.pt2!models/model.json:"
+};
+
+// V2xx: what decoding does not look at.
+void check_targets(const Program& program, const ProgramPlace& place, Diagnostics& findings);
+// V3xx.
+void check_payloads(const Program& program, const Payloads& payloads, const ProgramPlace& place,
                     Diagnostics& findings);
-void check_signature(const Program& program, const std::string& place, Diagnostics& findings);
+// V4xx.
+void check_signature(const Program& program, const ProgramPlace& place, Diagnostics& findings);
 
 }  // namespace pt2

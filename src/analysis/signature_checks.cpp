@@ -15,7 +15,7 @@ std::set<std::string> as_set(const std::vector<std::string>& names) {
 
 class SignatureChecks {
  public:
-  SignatureChecks(const Program& program, const std::string& place, Diagnostics& findings)
+  SignatureChecks(const Program& program, const ProgramPlace& place, Diagnostics& findings)
       : program_(program), place_(place), findings_(findings) {}
 
   void run() {
@@ -33,7 +33,7 @@ class SignatureChecks {
 
  private:
   void add(Rule rule, std::string_view where, std::string text) {
-    findings_.add(rule, fmt::format("{}.graph_module{}", place_, where), std::move(text));
+    findings_.add(rule, fmt::format("{}.graph_module{}", place_.program, where), std::move(text));
   }
 
   template <class Spec>
@@ -44,7 +44,9 @@ class SignatureChecks {
           fmt::format("found {} {} specs for {} graph {}s", specs.size(), what, arguments.size(),
                       what));
     }
-    for (size_t i = 0; i < std::min(specs.size(), arguments.size()); ++i) {
+    // With one too few or too many, all that follow are shifted.
+    if (specs.size() != arguments.size()) return;
+    for (size_t i = 0; i < specs.size(); ++i) {
       const ArgumentSpec& spec = specs[i].arg;
       const ValueId* id = arguments[i].template get_if<ValueId>();
       const std::string found = spec.is_constant() ? "a constant" : "'" + spec.name + "'";
@@ -101,13 +103,13 @@ class SignatureChecks {
   }
 
   const Program& program_;
-  const std::string& place_;
+  const ProgramPlace& place_;
   Diagnostics& findings_;
 };
 
 }  // namespace
 
-void check_signature(const Program& program, const std::string& place, Diagnostics& findings) {
+void check_signature(const Program& program, const ProgramPlace& place, Diagnostics& findings) {
   SignatureChecks(program, place, findings).run();
 }
 

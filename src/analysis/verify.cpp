@@ -10,7 +10,7 @@ namespace pt2 {
 namespace {
 
 void verify_payloads(const Archive& archive, const std::string& model, const Program& program,
-                     const std::string& place, Diagnostics& findings) {
+                     const ProgramPlace& place, Diagnostics& findings) {
   Diagnostics issues;
   const Payloads payloads = read_payloads(archive, model, program, issues);
   const bool readable = issues.empty();
@@ -24,13 +24,24 @@ void verify_payloads(const Archive& archive, const std::string& model, const Pro
 
 void verify_model(const Archive& archive, const std::string& model, Level level,
                   Diagnostics& findings) {
-  const std::string place = fmt::format("{}!{}:", archive.name(), archive.program_record(model));
+  const ProgramPlace place{archive.name(),
+                           fmt::format("{}!{}:", archive.name(), archive.program_record(model))};
   auto source = read_schema(archive, model, findings);
   if (!source) return findings.add(Rule::program_decodes, std::move(source).error());
   auto program = read_program(archive, model, *std::move(source), findings);
   if (!program) return findings.add(Rule::graph_structure, std::move(program).error());
+  check_targets(*program, place, findings);
   if (level >= Level::payload) verify_payloads(archive, model, *program, place, findings);
   if (level >= Level::signature) check_signature(*program, place, findings);
+}
+
+void verify_checksums(const Archive& archive, const VerifyOptions& options, Diagnostics& findings) {
+  Diagnostics differing;
+  check_all_crcs(archive.zip(), differing, options.threads, options.progress);
+  for (const Diagnostic& entry : differing.all()) {
+    findings.add(entry.rule,
+                 Error{entry.code, entry.text, fmt::format("{}!{}", archive.name(), entry.where)});
+  }
 }
 
 Diagnostics verify_archive(const Result<Archive>& archive, Level level,
@@ -41,7 +52,7 @@ Diagnostics verify_archive(const Result<Archive>& archive, Level level,
     return findings;
   }
   findings.append(archive->warnings());
-  check_all_crcs(archive->zip(), findings, options.threads, options.progress);
+  verify_checksums(*archive, options, findings);
   if (level >= Level::schema) {
     for (const std::string& model : archive->models())
       verify_model(*archive, model, level, findings);

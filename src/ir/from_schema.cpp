@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "ir/from_schema_internal.h"
+#include "schema/path.h"
 
 namespace pt2 {
 namespace {
@@ -79,7 +80,7 @@ Result<std::vector<EmbeddedConstant>> read_constants(const Constants& source) {
     auto bytes = decode_base64(text);
     if (!bytes) {
       return Error{ErrorCode::malformed, "found something else than base64",
-                   fmt::format(".graph.constants['{}']", name)};
+                   ".graph.constants" + key_step(name)};
     }
     constants.push_back({name, *std::move(bytes)});
   }
@@ -91,8 +92,8 @@ Result<void> read_graph_module(schema::GraphModule& source, Program& program) {
   PT2_TRY(program.embedded_constants, read_constants(source.graph.constants));
   PT2_TRY_AT(program.graph, ".graph", read_graph(source.graph, context, 1, source.graph.constants));
   if (context.major == 1) {
-    PT2_TRY_AT(program.signature, ".signature",
-               read_signature_v1(source.signature_v1, program.graph, source.graph.constants));
+    program.signature =
+        read_signature_v1(source.signature_v1, program.graph, source.graph.constants);
   } else {
     PT2_TRY_AT(program.signature, ".signature", read_signature(source.signature, context.major));
   }
@@ -117,6 +118,12 @@ constexpr std::array<int8_t, 256> make_base64_values() {
 constexpr std::array<int8_t, 256> kBase64Values = make_base64_values();
 
 }  // namespace
+
+std::string key_step(std::string_view key) {
+  std::string step;
+  schema::append_key_step(step, key);
+  return step;
+}
 
 std::optional<std::vector<std::byte>> decode_base64(std::string_view text) {
   if (text.size() % 4 != 0) return std::nullopt;
@@ -144,7 +151,7 @@ Result<Program> from_schema(schema::ExportedProgram source) {
     return at(std::move(read).error(), ".graph_module");
   }
   for (const auto& [key, range] : source.range_constraints) {
-    PT2_TRY_AT(RangeConstraint constraint, fmt::format(".range_constraints['{}']", key),
+    PT2_TRY_AT(RangeConstraint constraint, ".range_constraints" + key_step(key),
                read_range(key, range, *program.expressions));
     program.range_constraints.push_back(constraint);
   }

@@ -155,7 +155,7 @@ class ArgumentReader {
   Result<Argument> map(schema::Dict<schema::Argument>& source, int depth) {
     ArgumentMap map;
     for (auto& [key, item] : source) {
-      PT2_TRY_AT(Argument value, fmt::format("['{}']", key), read(item, depth + 1));
+      PT2_TRY_AT(Argument value, ".as_string_to_argument" + key_step(key), read(item, depth + 1));
       map.items.emplace_back(key, std::move(value));
     }
     return Argument(std::move(map));

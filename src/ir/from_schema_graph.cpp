@@ -41,7 +41,7 @@ class GraphReader {
 
  private:
   Result<void> add_value(std::string_view table, const std::string& name, auto meta) {
-    const auto place = [&] { return fmt::format(".{}['{}']", table, name); };
+    const auto place = [&] { return "." + std::string(table) + key_step(name); };
     if (!meta) return at(std::move(meta).error(), place());
     GraphValue value;
     value.name = name;
@@ -102,7 +102,7 @@ class GraphReader {
     node.inputs.reserve(source.inputs.size());
     for (size_t i = 0; i < source.inputs.size(); ++i) {
       schema::NamedArgument& input = source.inputs[i];
-      PT2_TRY_AT(Argument argument, fmt::format(".inputs[{}]", i),
+      PT2_TRY_AT(Argument argument, fmt::format(".inputs[{}].arg", i),
                  read_argument(input.arg, &scope_, Access::use));
       std::optional<ArgumentKind> kind;
       if (input.kind) kind = static_cast<ArgumentKind>(*input.kind);
@@ -166,10 +166,9 @@ Result<SubgraphId> ValueScope::add_subgraph(schema::GraphArgument& source) {
   }
   if (!source.graph->constants.empty()) {
     return Error{ErrorCode::unsupported, "a constant in a nested graph",
-                 fmt::format(".{}.constants", source.name)};
+                 ".as_graph.graph.constants"};
   }
-  PT2_TRY_AT(Graph graph, fmt::format(".{}", source.name),
-             read_graph(*source.graph, context_, depth_ + 1, {}));
+  PT2_TRY_AT(Graph graph, ".as_graph.graph", read_graph(*source.graph, context_, depth_ + 1, {}));
   graph.name = std::move(source.name);
   return graph_.add_subgraph(std::move(graph));
 }

@@ -52,9 +52,11 @@ Result<Graph> read_graph(schema::Graph& source, const SchemaContext& context, in
                          const Constants& constants);
 
 Result<GraphSignature> read_signature(schema::GraphSignature& source, int64_t major);
-Result<GraphSignature> read_signature_v1(const schema::GraphSignatureV1& source, const Graph& graph,
-                                         const Constants& constants);
+GraphSignature read_signature_v1(const schema::GraphSignatureV1& source, const Graph& graph,
+                                 const Constants& constants);
 
+// ".name", or ["any text"]: as the JSON decoder names places.
+std::string key_step(std::string_view key);
 // Nothing when the text is not base64.
 std::optional<std::vector<std::byte>> decode_base64(std::string_view text);
 

@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include <unordered_set>
+#include <unordered_map>
 
 #include "ir/from_schema_internal.h"
 
@@ -143,33 +143,56 @@ ArgumentSpec spec_of(const Graph& graph, const Argument& argument) {
   return {.kind = Kind::constant, .value = argument};
 }
 
-const std::string* find(const schema::Dict<std::string>& names, const ArgumentSpec& arg) {
-  return arg.kind == Kind::tensor ? names.find(arg.name) : nullptr;
-}
+// The dictionaries of version 1, to be asked for every input and output.
+class NameTable {
+ public:
+  explicit NameTable(const schema::Dict<std::string>& names) {
+    for (const auto& [name, target] : names) targets_.emplace(name, &target);
+  }
+  // Null for constants and other names.
+  const std::string* find(const ArgumentSpec& arg) const {
+    const auto found = arg.kind == Kind::tensor ? targets_.find(arg.name) : targets_.end();
+    return found == targets_.end() ? nullptr : found->second;
+  }
+  size_t size() const { return targets_.size(); }
+
+ private:
+  std::unordered_map<std::string_view, const std::string*> targets_;
+};
 
 // graph_signature.py, _sig_to_specs: mutations come first, then what the user gets, then gradients.
-OutputSpec output_spec_v1(const schema::GraphSignatureV1& source, ArgumentSpec arg, size_t index) {
-  const auto make = [&](OutputKind kind, const std::string* target) {
-    OutputSpec spec{.kind = kind, .arg = std::move(arg)};
+class OutputSpecs {
+ public:
+  explicit OutputSpecs(const schema::GraphSignatureV1& source)
+      : mutations_(source.buffers_to_mutate),
+        parameters_(source.backward_signature ? source.backward_signature->gradients_to_parameters
+                                              : none_),
+        inputs_(source.backward_signature ? source.backward_signature->gradients_to_user_inputs
+                                          : none_),
+        loss_(source.backward_signature ? &source.backward_signature->loss_output : nullptr) {}
+
+  OutputSpec make(ArgumentSpec arg, size_t index) const {
+    OutputSpec spec;
+    const std::string* target = nullptr;
+    if (index < mutations_.size() && (target = mutations_.find(arg))) {
+      spec.kind = OutputKind::buffer_mutation;
+    } else if ((target = parameters_.find(arg))) {
+      spec.kind = OutputKind::gradient_to_parameter;
+    } else if ((target = inputs_.find(arg))) {
+      spec.kind = OutputKind::gradient_to_user_input;
+    } else if (loss_ != nullptr && arg.name == *loss_) {
+      spec.kind = OutputKind::loss_output;
+    }
     if (target != nullptr) spec.target = *target;
+    spec.arg = std::move(arg);
     return spec;
-  };
-  if (index < source.buffers_to_mutate.size()) {
-    if (const auto* buffer = find(source.buffers_to_mutate, arg))
-      return make(OutputKind::buffer_mutation, buffer);
   }
-  if (source.backward_signature) {
-    const schema::BackwardSignature& backward = *source.backward_signature;
-    if (const auto* parameter = find(backward.gradients_to_parameters, arg)) {
-      return make(OutputKind::gradient_to_parameter, parameter);
-    }
-    if (const auto* input = find(backward.gradients_to_user_inputs, arg)) {
-      return make(OutputKind::gradient_to_user_input, input);
-    }
-    if (arg.name == backward.loss_output) return make(OutputKind::loss_output, nullptr);
-  }
-  return make(OutputKind::user_output, nullptr);
-}
+
+ private:
+  const schema::Dict<std::string> none_;
+  NameTable mutations_, parameters_, inputs_;
+  const std::string* loss_;
+};
 
 }  // namespace
 
@@ -188,26 +211,29 @@ Result<GraphSignature> read_signature(schema::GraphSignature& source, int64_t ma
   return signature;
 }
 
-Result<GraphSignature> read_signature_v1(const schema::GraphSignatureV1& source, const Graph& graph,
-                                         const Constants& constants) {
+GraphSignature read_signature_v1(const schema::GraphSignatureV1& source, const Graph& graph,
+                                 const Constants& constants) {
+  const NameTable parameters(source.inputs_to_parameters), buffers(source.inputs_to_buffers),
+      lifted(constants);
   GraphSignature signature;
   for (const Argument& input : graph.inputs) {
     ArgumentSpec arg = spec_of(graph, input);
-    if (const auto* parameter = find(source.inputs_to_parameters, arg)) {
+    if (const std::string* parameter = parameters.find(arg)) {
       signature.input_specs.push_back(make_input(InputKind::parameter, std::move(arg), *parameter));
-    } else if (const auto* buffer = find(source.inputs_to_buffers, arg)) {
+    } else if (const std::string* buffer = buffers.find(arg)) {
       signature.input_specs.push_back(make_input(InputKind::buffer, std::move(arg), *buffer));
       signature.input_specs.back().persistent = true;
-    } else if (find(constants, arg) != nullptr) {
-      const std::string target = arg.name;
+    } else if (lifted.find(arg) != nullptr) {
+      std::string target = arg.name;
       signature.input_specs.push_back(
-          make_input(InputKind::constant_tensor, std::move(arg), target));
+          make_input(InputKind::constant_tensor, std::move(arg), std::move(target)));
     } else {
       signature.input_specs.push_back({.kind = InputKind::user_input, .arg = std::move(arg)});
     }
   }
+  const OutputSpecs outputs(source);
   for (size_t i = 0; i < graph.outputs.size(); ++i) {
-    signature.output_specs.push_back(output_spec_v1(source, spec_of(graph, graph.outputs[i]), i));
+    signature.output_specs.push_back(outputs.make(spec_of(graph, graph.outputs[i]), i));
   }
   return signature;
 }

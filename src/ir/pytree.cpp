@@ -26,7 +26,8 @@ bool is_name(std::string_view text) {
 }
 
 std::string key_accessor(const JsonValue& key) {
-  if (key.is_string()) return is_name(key.text) ? "." + key.text : fmt::format("['{}']", key.text);
+  if (key.is_string())
+    return is_name(key.text) ? "." + key.text : fmt::format("[{}]", print_json_string(key.text));
   return fmt::format("[{}]", print_json(key));
 }
 

@@ -15,7 +15,8 @@ struct TreeSpec {
   std::string type;     // "builtins.tuple"; empty for a leaf
   std::string context;  // as written: mostly JSON inside a string
   std::vector<TreeSpec> children;
-  // How Python reaches each child, "[0]", ".field", "['a b']"; dict keys that are names are ".key".
+  // How Python reaches each child, "[0]", ".field"; dict keys that are names are ".key", others
+  // "[\"a b\"]".
   std::vector<std::string> accessors;
 
   bool is_leaf() const { return type.empty(); }

@@ -97,7 +97,7 @@ Result<SampleInputs> read_sample_inputs(const Archive& archive, std::string_view
                  fmt::format("the pickle calls '{}'; it was not run", global.name));
   }
   SampleInputs inputs{*pickle, {}};
-  PT2_TRY_AT(inputs.leaves, place + ": ", flatten_sample_inputs(inputs.pickle, archive.limits()));
+  PT2_TRY_AT(inputs.leaves, place, flatten_sample_inputs(inputs.pickle, archive.limits()));
   return inputs;
 }
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <set>
 #include <sstream>
@@ -79,6 +80,96 @@ TEST(Verify, WhatIsAcceptedWithAWarningOpens) {
     EXPECT_TRUE(package->program()) << c.file;
     EXPECT_TRUE(package->payloads()) << c.file;
   }
+}
+
+// The 2.15 `mlp` with one record changed: `from`, which must occur, becomes `to`; without `from`
+// the record is new.
+struct Edit {
+  Rule rule;
+  const char* record;
+  const char* from;
+  const char* to;
+};
+
+constexpr const char* kProgram = "models/model.json";
+constexpr const char* kConfig = "data/weights/model_weights_config.json";
+constexpr Edit kEdits[] = {
+    {Rule::unknown_record, "odd/record", "", "?"},
+    {Rule::unsupported_content, "data/aotinductor/model/a.wrapper.so", "", "?"},
+    {Rule::unknown_operator_namespace, kProgram, "torch.ops.aten.relu.default", "aten::relu"},
+    {Rule::parameter_class, kConfig, "\"is_param\": true", "\"is_param\": false"},
+    {Rule::signature_output_count, kProgram, "\"output_specs\": [{",
+     "\"output_specs\": [{\"loss_output\": {\"arg\": {\"name\": \"linear_1\"}}}, {"},
+    {Rule::signature_output_name, kProgram,
+     "{\"user_output\": {\"arg\": {\"as_tensor\": {\"name\": \"linear_1\"}",
+     "{\"user_output\": {\"arg\": {\"as_tensor\": {\"name\": \"linear\"}"},
+    {Rule::signature_input_name, kProgram,
+     "{\"user_input\": {\"arg\": {\"as_tensor\": {\"name\": \"x\"}",
+     "{\"user_input\": {\"arg\": {\"as_tensor\": {\"name\": \"y\"}"},
+    {Rule::unknown_alternative, kProgram, "{\"as_tensor\": {\"name\": \"x\"}}, \"kind\": 1}",
+     "{\"as_tensor\": {\"name\": \"x\"}}, \"kind\": 1}, {\"name\": \"n\", \"arg\": {\"as_quux\": "
+     "1}, \"kind\": 2}"},
+    {Rule::unknown_enumerator, kProgram, "{\"as_tensor\": {\"name\": \"x\"}}, \"kind\": 1}",
+     "{\"as_tensor\": {\"name\": \"x\"}}, \"kind\": 1}, {\"name\": \"n\", \"arg\": "
+     "{\"as_scalar_type\": 99}, \"kind\": 2}"},
+};
+
+// What is unknown is accepted from newer writers alone.
+bool needs_newer_minor(Rule rule) {
+  return rule == Rule::unknown_alternative || rule == Rule::unknown_enumerator;
+}
+
+void replace_once(std::string& text, std::string_view from, std::string_view to) {
+  const size_t position = text.find(from);
+  ASSERT_NE(position, std::string::npos) << from;
+  text.replace(position, from.size(), to);
+}
+
+std::string edited_mlp(const Edit& edit) {
+  const Archive archive =
+      Archive::open(std::string(PT2_TEST_DATA) + "/corpus/2.15.0/mlp.pt2").value();
+  StringSink sink;
+  ZipWriter writer(sink, ZipStyle::torch);
+  for (const Entry& entry : archive.zip().entries()) {
+    std::string content(archive.zip().read(entry).value().text());
+    if (archive.relative_name(entry) == edit.record) replace_once(content, edit.from, edit.to);
+    if (archive.relative_name(entry) == kProgram && needs_newer_minor(edit.rule)) {
+      replace_once(content, "\"minor\": 20", "\"minor\": 21");
+    }
+    EXPECT_TRUE(writer.add(entry.name, content));
+  }
+  if (*edit.from == 0) {
+    EXPECT_TRUE(writer.add(archive.root() + "/" + edit.record, edit.to));
+  }
+  EXPECT_TRUE(writer.finish());
+  return sink.take();
+}
+
+Diagnostics verify_text(const std::string& bytes) {
+  return verify_bytes(std::as_bytes(std::span(bytes)), nullptr, "edited.pt2");
+}
+
+bool has_rule(const Diagnostics& findings, Rule rule) {
+  return std::any_of(findings.all().begin(), findings.all().end(),
+                     [rule](const Diagnostic& finding) { return finding.rule == rule; });
+}
+
+TEST(Verify, EachEditBreaksItsRule) {
+  for (const Edit& edit : kEdits) {
+    const Diagnostics findings = verify_text(edited_mlp(edit));
+    EXPECT_TRUE(has_rule(findings, edit.rule)) << rule_code(edit.rule) << "\n" << lines(findings);
+  }
+}
+
+TEST(Verify, EachRuleIsBrokenBySomeFile) {
+  std::set<Rule> seen;
+  const auto collect = [&seen](const Diagnostics& findings) {
+    for (const Diagnostic& finding : findings.all()) seen.insert(finding.rule);
+  };
+  for (const NegativeCase& c : negative_cases()) collect(verify(negative(c.file)));
+  for (const Edit& edit : kEdits) collect(verify_text(edited_mlp(edit)));
+  for (const RuleInfo& rule : rules())
+    EXPECT_TRUE(seen.contains(rule.rule)) << rule_code(rule.rule) << " " << rule.name;
 }
 
 TEST(Verify, LevelsIncludeTheOnesBefore) {

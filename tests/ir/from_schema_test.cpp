@@ -100,12 +100,12 @@ TEST(FromSchema, ResolvesNamesAndSymbols) {
 TEST(FromSchema, RefusesBrokenGraphs) {
   Source undefined;
   undefined.nodes = Source::node("t", Source::named("self", tensor("ghost")), tensor("y"));
-  expect_error(undefined, ErrorCode::invalid, ".nodes[0].inputs[0]",
+  expect_error(undefined, ErrorCode::invalid, ".nodes[0].inputs[0].arg",
                "nothing defines a value called 'ghost'");
 
   Source early;
   early.nodes = Source::node("t", Source::named("self", tensor("y")), tensor("y"));
-  expect_error(early, ErrorCode::invalid, ".nodes[0].inputs[0]",
+  expect_error(early, ErrorCode::invalid, ".nodes[0].inputs[0].arg",
                "'y' is used before it is defined");
 
   Source twice;
@@ -125,7 +125,7 @@ TEST(FromSchema, RefusesBrokenGraphs) {
 
   Source two_tables;
   two_tables.sym_int_values = R"("y":{"as_int":3})";
-  expect_error(two_tables, ErrorCode::invalid, ".sym_int_values['y']",
+  expect_error(two_tables, ErrorCode::invalid, ".sym_int_values.y",
                "the graph already has a value called 'y'");
 
   Source output;
@@ -152,7 +152,8 @@ TEST(FromSchema, NestedGraphsHaveNamesOfTheirOwn) {
   outer.tensor_values += "," + Source::entry("outside");
   outer.inputs += "," + tensor("outside");
   outer.nodes = call(inner.graph());
-  expect_error(outer, ErrorCode::invalid, ".nodes[0].inputs[0].body.nodes[0].inputs[0]",
+  expect_error(outer, ErrorCode::invalid,
+               ".nodes[0].inputs[0].arg.as_graph.graph.nodes[0].inputs[0].arg",
                "nothing defines a value called 'outside'");
 
   Source deep;
@@ -173,7 +174,7 @@ TEST(FromSchema, RefusesImpossibleSizesAndRanges) {
   Source negative;
   negative.tensor_values.replace(negative.tensor_values.find(R"({"as_int":2})"), 12,
                                  R"({"as_int":-5})");
-  expect_error(negative, ErrorCode::invalid, ".tensor_values['x'].sizes[1]",
+  expect_error(negative, ErrorCode::invalid, ".tensor_values.x.sizes[1]",
                "the size is -5, expected 0 or more");
 
   Source code;
@@ -183,13 +184,13 @@ TEST(FromSchema, RefusesImpossibleSizesAndRanges) {
   const auto program = code.read();
   ASSERT_FALSE(program);
   EXPECT_EQ(program.error().code, ErrorCode::malformed);
-  EXPECT_EQ(program.error().where, ".graph_module.graph.tensor_values['x'].sizes[0]");
+  EXPECT_EQ(program.error().where, ".graph_module.graph.tensor_values.x.sizes[0]");
 
   Source empty;
   empty.ranges = R"("s0":{"min_val":9,"max_val":3})";
   const auto range = empty.read();
   ASSERT_FALSE(range);
-  EXPECT_EQ(range.error().text(), ".range_constraints['s0']: the range [9, 3] is empty");
+  EXPECT_EQ(range.error().text(), ".range_constraints.s0: the range [9, 3] is empty");
 }
 
 TEST(FromSchema, ReadsEveryKindOfArgument) {

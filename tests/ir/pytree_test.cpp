@@ -34,8 +34,8 @@ TEST(Pytree, NamesLeavesAsPythonReachesThem) {
   ASSERT_TRUE(spec) << spec.error().text();
   EXPECT_EQ(leaf_count(*spec), 10u);
   const std::vector<std::string> expected = {
-      "r[0].a", "r[0]['b c'][0]", "r[0]['b c'][1]", "r[0][7]",  "r[1].x",
-      "r[1].y", "r[2][0]",        "r[3].k",         "r[4].low", "r[4].high"};
+      "r[0].a", "r[0][\"b c\"][0]", "r[0][\"b c\"][1]", "r[0][7]",  "r[1].x",
+      "r[1].y", "r[2][0]",          "r[3].k",           "r[4].low", "r[4].high"};
   EXPECT_EQ(leaf_names(*spec, "r"), expected);
 }
 
