@@ -25,6 +25,7 @@ struct Operands {
   OptionalTensor mask;
   bool causal = false;
   double scale = 1;
+  double dropout_p = 0;
 };
 
 int64_t batch_count(const Tensor& tensor) {
@@ -76,9 +77,16 @@ double weigh_row(C* scores, int64_t count) {
   return static_cast<double>(maximum) + std::log(sum);
 }
 
+template <class C>
+void drop_weights(Context& context, double p, C* weights, int64_t count) {
+  if (p == 0) return;
+  for (int64_t i = 0; i < count; ++i)
+    weights[i] = context.random().bernoulli(1 - p) ? static_cast<C>(weights[i] / (1 - p)) : C(0);
+}
+
 // Attention of one head: `out` is dense [L, F]; `logsumexp` has L numbers or is null.
 template <class C>
-void attend_head(const Operands& operands, int64_t batch, C* out, C* logsumexp) {
+void attend_head(Context& context, const Operands& operands, int64_t batch, C* out, C* logsumexp) {
   const Tensor& query = operands.query;
   const int64_t rank = query.dim();
   const int64_t length = query.size(rank - 2);
@@ -109,6 +117,7 @@ void attend_head(const Operands& operands, int64_t batch, C* out, C* logsumexp) 
             keys, row);
       }
       const double total = weigh_row(row, keys);
+      drop_weights(context, operands.dropout_p, row, keys);
       if (logsumexp != nullptr) logsumexp[begin + i] = static_cast<C>(total);
     }
     const MatrixOperand<C> weights(reinterpret_cast<const std::byte*>(scores.data()), kDtypeOf<C>,
@@ -117,7 +126,7 @@ void attend_head(const Operands& operands, int64_t batch, C* out, C* logsumexp) 
   }
 }
 
-void attend(Tensor& out, Tensor* logsumexp, const Operands& operands) {
+void attend(Context& context, Tensor& out, Tensor* logsumexp, const Operands& operands) {
   with_float_compute_type(out.dtype(), [&]<class C>() {
     Output<C> y(out);
     Tensor none = Tensor::zeros(kDtypeOf<C>, {0});
@@ -126,7 +135,7 @@ void attend(Tensor& out, Tensor* logsumexp, const Operands& operands) {
     const int64_t length = operands.query.size(rank - 2);
     const int64_t features = operands.value.size(rank - 1);
     for (int64_t batch = 0; batch < batch_count(operands.query); ++batch)
-      attend_head<C>(operands, batch, y.data() + batch * length * features,
+      attend_head<C>(context, operands, batch, y.data() + batch * length * features,
                      logsumexp != nullptr ? totals.data() + batch * length : nullptr);
   });
 }
@@ -193,9 +202,8 @@ Result<void> check_attention(const Tensor& query, const Tensor& key, const Tenso
   if (mask && causal)
     return operator_error("found both attn_mask and is_causal, expected one of them");
   if (mask && mask->dtype() != Dtype::bool_) PT2_TRY_VOID(check_floating(*mask, "attn_mask"));
-  if (dropout_p != 0)
-    return Error{ErrorCode::unsupported, "attention with dropout_p " + std::to_string(dropout_p),
-                 ""};
+  if (!(dropout_p >= 0 && dropout_p <= 1))
+    return operator_error("dropout_p: found " + std::to_string(dropout_p) + ", expected 0 to 1");
   return {};
 }
 
@@ -224,55 +232,69 @@ Result<Operands> broadcast_operands(const Tensor& query, const Tensor& key, cons
   return operands;
 }
 
-Meta attention_meta(const Operands& operands) {
-  Sizes sizes = operands.query.sizes();
-  sizes.back() = operands.value.sizes().back();
-  return Meta(operands.query.dtype(), std::move(sizes));
+// [B, H, L, F] laid out like the query, as the fused kernel does; row-major otherwise.
+Meta attention_meta(const Tensor& query, const Tensor& value, const Sizes& batch) {
+  Sizes sizes = batch;
+  sizes.push_back(query.size(query.dim() - 2));
+  sizes.push_back(value.size(value.dim() - 1));
+  const Tensor* like = &query;
+  Sizes strides = query.dim() == 4 && query.sizes() == sizes
+                      ? elementwise_strides(sizes, std::span(&like, 1))
+                      : Sizes{};
+  return Meta(query.dtype(), std::move(sizes), std::move(strides));
 }
 
-Result<Tensor> grouped_attention(const Tensor& query, const Tensor& key, const Tensor& value,
-                                 const OptionalTensor& mask, bool causal, double scale) {
-  PT2_TRY(const int64_t repeat, head_repeat(query, key, value));
-  OptionalTensor groups_mask = mask;
-  if (mask && mask->dim() >= 3)
-    groups_mask = mask->size(mask->dim() - 3) == 1 ? single_group(*mask) : OptionalTensor();
-  if (mask && !groups_mask) {
-    if (mask->size(mask->dim() - 3) != query.size(query.dim() - 3))
-      return operator_error("attn_mask: found " + mask->type_text() + ", expected the heads of " +
-                            query.type_text());
-    groups_mask = split_heads(*mask, repeat);
-  }
-  PT2_TRY(Operands operands, broadcast_operands(split_heads(query, repeat), single_group(key),
-                                                single_group(value), groups_mask));
-  operands.causal = causal;
-  operands.scale = scale;
-  PT2_TRY(Tensor out, allocate(attention_meta(operands)));
-  attend(out, nullptr, operands);
-  Sizes sizes = out.sizes();
-  const auto head = sizes.end() - 4;
-  *head *= repeat;
-  sizes.erase(head + 1);
-  Sizes strides = contiguous_strides(sizes);
-  return out.with_view(std::move(sizes), std::move(strides), 0);
+struct Attention {
+  double dropout_p = 0;
+  bool causal = false;
+  std::optional<double> scale;
+  // How many query heads share one of key and value.
+  int64_t repeat = 1;
+};
+
+// With repeated heads everything gets one more dimension, along which key and value broadcast.
+OptionalTensor grouped_mask(const OptionalTensor& mask, int64_t repeat) {
+  if (!mask || mask->dim() < 3) return mask;
+  return mask->size(mask->dim() - 3) == 1 ? single_group(*mask) : split_heads(*mask, repeat);
 }
 
-double scale_of(const Tensor& query, const std::optional<double>& scale) {
-  return scale ? *scale : 1 / std::sqrt(static_cast<double>(query.size(query.dim() - 1)));
-}
-
-Result<Tensor> scaled_dot_product_attention(const Tensor& query, const Tensor& key,
-                                            const Tensor& value, const OptionalTensor& attn_mask,
-                                            double dropout_p, bool is_causal,
-                                            const std::optional<double>& scale, bool enable_gqa) {
-  PT2_TRY_VOID(check_attention(query, key, value, attn_mask, dropout_p, is_causal));
-  if (enable_gqa)
-    return grouped_attention(query, key, value, attn_mask, is_causal, scale_of(query, scale));
-  PT2_TRY(Operands operands, broadcast_operands(query, key, value, attn_mask));
-  operands.causal = is_causal;
-  operands.scale = scale_of(query, scale);
-  PT2_TRY(Tensor out, allocate(attention_meta(operands)));
-  attend(out, nullptr, operands);
+Result<Tensor> run_attention(Context& context, const Tensor& query, const Tensor& key,
+                             const Tensor& value, const OptionalTensor& mask,
+                             const Attention& attention, Tensor* logsumexp) {
+  const std::array leading{leading_sizes(query),
+                           attention.repeat > 1 ? leading_sizes(query) : leading_sizes(key)};
+  PT2_TRY(const Sizes batch, broadcast_sizes(leading));
+  if (mask && attention.repeat > 1 && mask->dim() >= 3 && mask->size(mask->dim() - 3) != 1 &&
+      mask->size(mask->dim() - 3) != query.size(query.dim() - 3))
+    return operator_error("attn_mask: found " + mask->type_text() + ", expected the heads of " +
+                          query.type_text());
+  const bool grouped = attention.repeat > 1;
+  PT2_TRY(
+      Operands operands,
+      broadcast_operands(grouped ? split_heads(query, attention.repeat) : query,
+                         grouped ? single_group(key) : key, grouped ? single_group(value) : value,
+                         grouped ? grouped_mask(mask, attention.repeat) : mask));
+  operands.causal = attention.causal;
+  operands.scale =
+      attention.scale.value_or(1 / std::sqrt(static_cast<double>(query.size(query.dim() - 1))));
+  operands.dropout_p = attention.dropout_p;
+  PT2_TRY(Tensor out, allocate(attention_meta(query, value, batch)));
+  Tensor target = grouped ? split_heads(out, attention.repeat) : out;
+  attend(context, target, logsumexp, operands);
   return out;
+}
+
+Result<Tensor> scaled_dot_product_attention(Context& context, const Tensor& query,
+                                            const Tensor& key, const Tensor& value,
+                                            const OptionalTensor& attn_mask, double dropout_p,
+                                            bool is_causal, const std::optional<double>& scale,
+                                            bool enable_gqa) {
+  PT2_TRY_VOID(check_attention(query, key, value, attn_mask, dropout_p, is_causal));
+  Attention attention{dropout_p, is_causal, scale, 1};
+  if (enable_gqa) {
+    PT2_TRY(attention.repeat, head_repeat(query, key, value));
+  }
+  return run_attention(context, query, key, value, attn_mask, attention, nullptr);
 }
 
 Result<void> check_flash(const Tensor& query, const Tensor& key, const Tensor& value) {
@@ -286,25 +308,23 @@ Result<void> check_flash(const Tensor& query, const Tensor& key, const Tensor& v
 
 using FlashResult = std::tuple<Tensor, Tensor>;
 
-// logsumexp is [B, H, L] over memory of [B, L, H].
-Result<FlashResult> flash_for_cpu(const Tensor& query, const Tensor& key, const Tensor& value,
-                                  double dropout_p, bool is_causal, const OptionalTensor& attn_mask,
+// logsumexp is [B, H, L] over memory of [B, L, H]. Key and value may have fewer heads.
+Result<FlashResult> flash_for_cpu(Context& context, const Tensor& query, const Tensor& key,
+                                  const Tensor& value, double dropout_p, bool is_causal,
+                                  const OptionalTensor& attn_mask,
                                   const std::optional<double>& scale) {
   PT2_TRY_VOID(check_flash(query, key, value));
   PT2_TRY_VOID(check_attention(query, key, value, attn_mask, dropout_p, is_causal));
-  PT2_TRY(Operands operands, broadcast_operands(query, key, value, attn_mask));
-  operands.causal = is_causal;
-  operands.scale = scale_of(query, scale);
-  Meta meta = attention_meta(operands);
-  const Tensor* like = &query;
-  meta.strides = elementwise_strides(query.sizes(), std::span(&like, 1));
+  Attention attention{dropout_p, is_causal, scale, 1};
+  if (query.size(1) != key.size(1)) {
+    PT2_TRY(attention.repeat, head_repeat(query, key, value));
+  }
   const Dtype totals = query.dtype() == Dtype::float64 ? Dtype::float64 : Dtype::float32;
   const int64_t heads = query.size(1);
   const int64_t length = query.size(2);
-  PT2_TRY(Tensor out, allocate(meta));
   PT2_TRY(Tensor logsumexp,
           allocate(Meta(totals, {query.size(0), heads, length}, {length * heads, 1, heads})));
-  attend(out, &logsumexp, operands);
+  PT2_TRY(Tensor out, run_attention(context, query, key, value, attn_mask, attention, &logsumexp));
   return FlashResult{std::move(out), std::move(logsumexp)};
 }
 
@@ -312,10 +332,11 @@ using FlashTuple =
     std::tuple<Tensor, Tensor, Tensor, Tensor, int64_t, int64_t, Tensor, Tensor, Tensor>;
 
 // What torch 2.1 and 2.2 called on CPUs too; the results beyond the second mean nothing there.
-Result<FlashTuple> flash_attention(const Tensor& query, const Tensor& key, const Tensor& value,
-                                   double dropout_p, bool is_causal, bool,
+Result<FlashTuple> flash_attention(Context& context, const Tensor& query, const Tensor& key,
+                                   const Tensor& value, double dropout_p, bool is_causal, bool,
                                    const std::optional<double>& scale) {
-  PT2_TRY(auto pair, flash_for_cpu(query, key, value, dropout_p, is_causal, std::nullopt, scale));
+  PT2_TRY(auto pair,
+          flash_for_cpu(context, query, key, value, dropout_p, is_causal, std::nullopt, scale));
   const Tensor empty = Tensor::zeros(Dtype::int64, {});
   return FlashTuple{std::get<0>(pair),
                     std::get<1>(pair),
@@ -328,8 +349,31 @@ Result<FlashTuple> flash_attention(const Tensor& query, const Tensor& key, const
                     Tensor::zeros(query.dtype(), {0})};
 }
 
+// Also the weights, which are what attention to an identity matrix gives.
+Result<FlashResult> attention_math(Context& context, const Tensor& query, const Tensor& key,
+                                   const Tensor& value, const OptionalTensor& attn_mask,
+                                   double dropout_p, bool is_causal,
+                                   const OptionalTensor& dropout_mask,
+                                   const std::optional<double>& scale, bool enable_gqa) {
+  if (dropout_mask) return Error{ErrorCode::unsupported, "attention with a dropout_mask", ""};
+  PT2_TRY(Tensor out, scaled_dot_product_attention(context, query, key, value, attn_mask, dropout_p,
+                                                   is_causal, scale, enable_gqa));
+  const int64_t keys = key.size(key.dim() - 2);
+  PT2_TRY(Tensor identity, allocate(Meta(query.dtype(), {keys, keys})));
+  Tensor ones = identity.with_view({keys}, {keys + 1}, 0);
+  fill_elements(ones, Scalar(1));
+  Sizes sizes = value.sizes();
+  sizes.back() = keys;
+  PT2_TRY(Tensor weights,
+          scaled_dot_product_attention(context, query, key, broadcast_to(identity, sizes),
+                                       attn_mask, 0, is_causal, scale, enable_gqa));
+  return FlashResult{out.contiguous(), weights.contiguous()};
+}
+
 // clang-format off
 constexpr OpDef kOps[] = {
+    op<"aten::_scaled_dot_product_attention_math(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0., bool is_causal=False, Tensor? dropout_mask=None, *, float? scale=None, bool enable_gqa=False) -> (Tensor, Tensor)",
+       attention_math>,
     op<"aten::scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0., bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor",
        scaled_dot_product_attention>,
     op<"aten::_scaled_dot_product_flash_attention_for_cpu(Tensor query, Tensor key, Tensor value, float dropout_p=0., bool is_causal=False, *, Tensor? attn_mask=None, float? scale=None) -> (Tensor output, Tensor logsumexp)",

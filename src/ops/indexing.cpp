@@ -95,6 +95,13 @@ Result<Tensor> index_put_impl(Tensor self, const OptionalTensors& indices, const
   return self;
 }
 
+// Masks are not for it: their positions would have to be counted.
+Result<Tensor> unsafe_index(const Tensor& self, const OptionalTensors& indices) {
+  for (const OptionalTensor& each : indices)
+    if (each) PT2_TRY_VOID(check_index_dtype(*each, "indices"));
+  return index(self, indices);
+}
+
 Result<Tensor> index_select(const Tensor& self, int64_t dim, const Tensor& index) {
   PT2_TRY(const IndexPlan plan, plan_index_dim(self, dim, index, false));
   PT2_TRY(Tensor out, allocate(Meta(self.dtype(), plan.sizes)));
@@ -181,7 +188,7 @@ Result<Tensor> put(const Tensor& self, const Tensor& index, const Tensor& source
 // clang-format off
 constexpr OpDef kOps[] = {
     op<"aten::index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", index>,
-    op<"aten::_unsafe_index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", index>,
+    op<"aten::_unsafe_index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", unsafe_index>,
     op<"aten::index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor", index_put>,
     op<"aten::_unsafe_index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor", index_put>,
     op<"aten::_index_put_impl_(Tensor(a!) self, Tensor?[] indices, Tensor values, bool accumulate=False, bool unsafe=False) -> Tensor(a!)",

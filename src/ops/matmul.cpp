@@ -91,14 +91,10 @@ Result<Meta> bmm_meta(const Tensor& self, const Tensor& mat2) {
 }
 
 // beta * self + alpha * product: what the add... operators share.
-Result<Meta> added_meta(const Tensor& self, const Meta& product, const Scalar& beta,
-                        const Scalar& alpha) {
+Result<Meta> added_meta(const Tensor& self, const Meta& product) {
   if (self.dtype() != product.dtype)
     return operator_error("self: found " + std::string(dtype_name(self.dtype())) + ", expected " +
                           std::string(dtype_name(product.dtype)));
-  if (dtype_category(product.dtype) < DtypeCategory::floating &&
-      (!beta.is_integral() || !alpha.is_integral()))
-    return operator_error("alpha and beta: found a float, expected ints for matrices of ints");
   const std::array both{product.sizes, self.sizes()};
   PT2_TRY(const Sizes sizes, broadcast_sizes(both));
   if (sizes != product.sizes)
@@ -151,23 +147,23 @@ void add_product(Tensor& out, const Tensor& self, const Tensor& left, const Tens
   });
 }
 
-Result<Meta> addmm_meta(const Tensor& self, const Tensor& mat1, const Tensor& mat2,
-                        const Scalar& beta, const Scalar& alpha) {
+Result<Meta> addmm_meta(const Tensor& self, const Tensor& mat1, const Tensor& mat2, const Scalar&,
+                        const Scalar&) {
   PT2_TRY(const Meta product, mm_meta(mat1, mat2));
-  return added_meta(self, product, beta, alpha);
+  return added_meta(self, product);
 }
 
 Result<Meta> baddbmm_meta(const Tensor& self, const Tensor& batch1, const Tensor& batch2,
-                          const Scalar& beta, const Scalar& alpha) {
+                          const Scalar&, const Scalar&) {
   PT2_TRY(const Meta product, bmm_meta(batch1, batch2));
-  return added_meta(self, product, beta, alpha);
+  return added_meta(self, product);
 }
 
 Result<Meta> addbmm_meta(const Tensor& self, const Tensor& batch1, const Tensor& batch2,
-                         const Scalar& beta, const Scalar& alpha) {
+                         const Scalar&, const Scalar&) {
   PT2_TRY(Meta product, bmm_meta(batch1, batch2));
   product.sizes.erase(product.sizes.begin());
-  return added_meta(self, product, beta, alpha);
+  return added_meta(self, product);
 }
 
 // The sum over the batch is one product whose depth is batch times inner size.
@@ -200,10 +196,10 @@ void mv(Tensor& out, const Tensor& self, const Tensor& vec) {
   batched_product(column, self, as_column(vec));
 }
 
-Result<Meta> addmv_meta(const Tensor& self, const Tensor& mat, const Tensor& vec,
-                        const Scalar& beta, const Scalar& alpha) {
+Result<Meta> addmv_meta(const Tensor& self, const Tensor& mat, const Tensor& vec, const Scalar&,
+                        const Scalar&) {
   PT2_TRY(const Meta product, mv_meta(mat, vec));
-  return added_meta(self, product, beta, alpha);
+  return added_meta(self, product);
 }
 
 void addmv(Tensor& out, const Tensor& self, const Tensor& mat, const Tensor& vec,

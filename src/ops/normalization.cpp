@@ -121,6 +121,7 @@ Result<std::array<Meta, 3>> native_group_norm_meta(const Tensor& input,
   if (groups < 1 || channels < 0 || channels % groups != 0)
     return operator_error("found " + std::to_string(channels) + " channels and " +
                           std::to_string(groups) + " groups, expected a multiple");
+  if (area == 0) return operator_error("HxW: found 0, expected at least 1");
   const Sizes sizes{batch, channels, area};
   const auto numel = checked_numel(sizes);
   if (!numel || *numel != input.numel())

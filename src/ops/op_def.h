@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "ops/meta.h"
+#include "ops/random.h"
 #include "ops/signature.h"
 #include "pt2/value.h"
 
@@ -26,6 +27,10 @@ struct Generator {};
 // What a call may use besides its arguments. One per running call; never shared between threads.
 struct Context {
   uint64_t seed = 0;
+  std::optional<RandomState> random_state;
+
+  // The generator, seeded when it is first asked for.
+  RandomState& random() { return random_state ? *random_state : random_state.emplace(seed); }
 };
 
 using OptionalTensor = std::optional<Tensor>;

@@ -188,6 +188,7 @@ Result<std::array<Meta, 2>> max_pool_meta(const Tensor& self, const Sizes& kerne
                                           const Sizes& dilation, bool ceil_mode) {
   PT2_TRY_VOID(check_not_complex(self, "self"));
   if (self.dtype() == Dtype::bool_) return operator_error("self: found bool, expected numbers");
+  if (Spatial == 1) PT2_TRY_VOID(check_floating(self, "self"));
   PT2_TRY(const Pool pool,
           make_pool(self, Spatial, {kernel, stride, padding, dilation, ceil_mode}));
   return std::array{pooled_meta(self, pool.out, Spatial, self.dtype()),
@@ -220,6 +221,9 @@ Result<Meta> avg_pool_meta(const Tensor& self, const Sizes& kernel, const Sizes&
   if (dtype_category(self.dtype()) != DtypeCategory::floating && self.dtype() != Dtype::int64)
     return operator_error("self: found " + std::string(dtype_name(self.dtype())) +
                           ", expected a floating dtype or int64");
+  if (Spatial == 3 && dtype_size(self.dtype()) == 2)
+    return operator_error("self: found " + std::string(dtype_name(self.dtype())) +
+                          ", expected float32 or float64");
   if (divisor && *divisor == 0) return operator_error("divisor_override: found 0");
   PT2_TRY(const Pool pool, make_pool(self, Spatial, {kernel, stride, padding, {}, ceil_mode}));
   return pooled_meta(self, pool.out, Spatial, self.dtype());
@@ -298,6 +302,7 @@ struct Adaptive {
 
 Result<Adaptive> make_adaptive(const Tensor& self, int64_t spatial, const Sizes& output_size) {
   PT2_TRY_VOID(check_pool_input(self, spatial));
+  if (output_size.empty()) return operator_error("output_size: found [], expected numbers");
   Adaptive pool;
   PT2_TRY(pool.out, window(output_size, spatial, {1, 1, 1}, "output_size"));
   for (auto dim = static_cast<size_t>(3 - spatial); dim < 3; ++dim) {
@@ -312,8 +317,8 @@ Result<Adaptive> make_adaptive(const Tensor& self, int64_t spatial, const Sizes&
 
 template <int64_t Spatial>
 Result<Meta> adaptive_avg_meta(const Tensor& self, const Sizes& output_size) {
-  PT2_TRY_VOID(check_floating(self, "self"));
   PT2_TRY(const Adaptive pool, make_adaptive(self, Spatial, output_size));
+  if (Spatial == 3 || product(pool.out) != 0) PT2_TRY_VOID(check_floating(self, "self"));
   return pooled_meta(self, pool.out, Spatial, self.dtype());
 }
 

@@ -165,6 +165,8 @@ Result<Tensor> reduce_into(const Tensor& self, int64_t dim, const Tensor& index,
   PT2_TRY_VOID(check_source(self, index, src));
   if (dtype_category(self.dtype()) == DtypeCategory::complex && reduction > Reduction::product)
     return operator_error("self: found a complex dtype, expected a real one");
+  if (self.dtype() == Dtype::bool_ && reduction == Reduction::mean)
+    return operator_error("self: found bool, expected numbers");
   Tensor out = self.clone();
   const auto reduced = with_compute_type(self.dtype(), [&]<class C>() -> Result<void> {
     const Input<C> values(covered(src, index));
@@ -210,16 +212,26 @@ Result<Tensor> scatter_value_reduce(const Tensor& self, int64_t dim, const Tenso
   return scatter_reduce(self, dim, index, repeated(value, self.dtype(), index), reduce);
 }
 
+// Negative indices count from the end, unlike gather's.
+Tensor wrapped_indices(const Tensor& indices, int64_t size) {
+  Tensor out = Tensor::zeros(Dtype::int64, indices.sizes());
+  elementwise<int64_t>(
+      out, Dtype::int64, [size](int64_t i) { return i < 0 ? i + size : i; }, indices);
+  return out;
+}
+
 Result<Tensor> take_along_dim(const Tensor& self, const Tensor& indices,
                               const std::optional<int64_t>& dim) {
   if (!dim) {
+    PT2_TRY_VOID(check_index_dtype(indices, "indices"));
     const Tensor values = self.contiguous();
-    const Tensor places = indices.contiguous();
+    const Tensor places = wrapped_indices(indices, self.numel());
     return compute<gather_meta, gather>(
         values.with_view({values.numel()}, {1}, values.storage_offset()), 0,
         places.with_view({places.numel()}, {1}, places.storage_offset()), false);
   }
   PT2_TRY_VOID(check_rank(indices, self.dim(), "indices"));
+  PT2_TRY_VOID(check_index_dtype(indices, "indices"));
   PT2_TRY(const int64_t wrapped, wrap_dim(*dim, self.dim()));
   if (self.dim() == 0) return compute<gather_meta, gather>(self, *dim, indices, false);
   // Both broadcast to each other in the dims other than `dim`.
@@ -232,7 +244,8 @@ Result<Tensor> take_along_dim(const Tensor& self, const Tensor& indices,
   sizes[static_cast<size_t>(wrapped)] = self.size(wrapped);
   const Tensor values = broadcast_to(self, sizes);
   sizes[static_cast<size_t>(wrapped)] = indices.size(wrapped);
-  return compute<gather_meta, gather>(values, wrapped, broadcast_to(indices, sizes), false);
+  const Tensor places = wrapped_indices(indices, self.size(wrapped));
+  return compute<gather_meta, gather>(values, wrapped, broadcast_to(places, sizes), false);
 }
 
 // clang-format off

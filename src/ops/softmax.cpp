@@ -68,8 +68,18 @@ struct SafeSoftmax {
   void operator()(const C* x, int64_t count, C* y) const { safe_softmax_row(x, count, y); }
 };
 
+// Of nothing there are integer results too.
+Result<void> check_normalizable(const Tensor& self, Dtype result) {
+  PT2_TRY_VOID(check_not_complex(self, "self"));
+  if (dtype_category(result) == DtypeCategory::floating ||
+      (self.numel() == 0 && dtype_category(result) < DtypeCategory::floating))
+    return {};
+  return operator_error("self: found " + std::string(dtype_name(result)) +
+                        ", expected a floating dtype");
+}
+
 Result<Meta> half_meta(const Tensor& self, int64_t dim, bool half_to_float) {
-  PT2_TRY_VOID(check_floating(self, "self"));
+  PT2_TRY_VOID(check_normalizable(self, self.dtype()));
   PT2_TRY_VOID(wrap_dim(dim, self.dim()));
   if (half_to_float)
     return operator_error("found half_to_float, expected none: PyTorch has it on CUDA only");
@@ -84,10 +94,7 @@ void half_kernel(Tensor& out, const Tensor& self, int64_t dim, bool) {
 Result<Meta> dtype_meta(const Tensor& self, int64_t dim, const std::optional<Dtype>& dtype) {
   PT2_TRY_VOID(wrap_dim(dim, self.dim()));
   const Dtype result = dtype.value_or(self.dtype());
-  if (dtype_category(result) != DtypeCategory::floating ||
-      dtype_category(self.dtype()) == DtypeCategory::complex)
-    return operator_error("self: found " + std::string(dtype_name(result)) +
-                          ", expected a floating dtype");
+  PT2_TRY_VOID(check_normalizable(self, result));
   return Meta(result, self.sizes());
 }
 

@@ -173,6 +173,11 @@ Pair<C> ordered_element(std::vector<Pair<C>>& pairs, int64_t k) {
   return pairs[static_cast<size_t>(k)];
 }
 
+Result<SortMetas> median_dim_meta(const Tensor& self, int64_t dim, bool keepdim) {
+  if (self.dtype() == Dtype::bool_) return operator_error("self: found bool, expected numbers");
+  return pick_meta(self, dim, keepdim);
+}
+
 Result<SortMetas> kthvalue_meta(const Tensor& self, int64_t k, int64_t dim, bool keepdim) {
   PT2_TRY(SortMetas metas, pick_meta(self, dim, keepdim));
   const int64_t length = length_of(self, *wrap_dim(dim, self.dim()));
@@ -207,6 +212,7 @@ void median_dim(Tensor& values, Tensor& indices, const Tensor& self, int64_t dim
 
 Result<Meta> median_meta(const Tensor& self) {
   PT2_TRY_VOID(check_not_complex(self, "self"));
+  if (self.dtype() == Dtype::bool_) return operator_error("self: found bool, expected numbers");
   return Meta(self.dtype(), {});
 }
 
@@ -258,9 +264,9 @@ constexpr OpDef kOps[] = {
     op<"aten::kthvalue(Tensor self, SymInt k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)",
        kthvalue_meta, kthvalue>,
     op<"aten::median(Tensor self) -> Tensor", median_meta, median<false>>,
-    op<"aten::median.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", pick_meta, median_dim<false>>,
+    op<"aten::median.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", median_dim_meta, median_dim<false>>,
     op<"aten::nanmedian(Tensor self) -> Tensor", median_meta, median<true>>,
-    op<"aten::nanmedian.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", pick_meta, median_dim<true>>,
+    op<"aten::nanmedian.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", median_dim_meta, median_dim<true>>,
     op<"aten::mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)", pick_meta, mode>,
 };
 // clang-format on
