@@ -86,6 +86,7 @@ class Session {
   // The present value of a parameter, buffer or constant by its FQN, or of a graph input by name;
   // null when there is none.
   const Tensor* state(std::string_view name) const;
+  const Program& program() const;
   // Seeds the random operators; 0 at first.
   void seed(uint64_t seed) { seed_ = seed; }
 

@@ -171,6 +171,14 @@ class Binder {
   std::map<std::string, std::vector<std::string>> missing_;
 };
 
+// Whether a call may write to its argument at `index`.
+bool may_write(const ops::Operator& op, size_t index) {
+  const ops::Parameter& parameter = op.signature().parameter_array[index];
+  if (parameter.mutated || (op.form == ops::Operator::Form::in_place && index == 0)) return true;
+  // batch_norm and its like update these while training, though their signatures do not say so.
+  return parameter.name == "running_mean" || parameter.name == "running_var";
+}
+
 }  // namespace
 
 Result<Value> constant_value(const Argument& argument) {
@@ -219,8 +227,7 @@ std::vector<bool> inputs_possibly_written(const BoundGraph& bound) {
       bool mutated = node.higher_order != nullptr;
       if (node.op) {
         const auto index = ops::parameter_index(node.op.signature(), input.name, 0);
-        mutated = index && (node.op.signature().parameter_array[*index].mutated ||
-                            (node.op.form == ops::Operator::Form::in_place && *index == 0));
+        mutated = index && may_write(node.op, *index);
       }
       for_each_value(input.arg, [&](ValueId id) {
         for (uint32_t root : roots[static_cast<size_t>(id)]) {

@@ -81,6 +81,10 @@ Result<void> Executor::run_node(const BoundGraph&, const BoundNode& node,
                                           ? node.higher_order(*this, node, std::move(arguments))
                                           : ops::call(node.op, context_, arguments));
   const std::vector<Argument>& outputs = node.node->outputs;
+  // A nested graph gives its results one by one; the file may call them one list.
+  if (node.higher_order && outputs.size() == 1 && outputs[0].is<ArgumentList>() &&
+      !(results.size() == 1 && results[0].is<Value::List>()))
+    results = {Value(Value::List(std::move(results)))};
   if (results.size() < outputs.size())
     return ops::operator_error("found " + std::to_string(results.size()) + " results, expected " +
                                std::to_string(outputs.size()));

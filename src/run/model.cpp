@@ -268,6 +268,8 @@ Result<std::vector<Value>> Session::run(std::span<Value> inputs) {
   return outputs;
 }
 
+const Program& Session::program() const { return *shared_->program; }
+
 const Tensor* Session::state(std::string_view name) const {
   const std::vector<InputSpec>& specs = shared_->program->signature.input_specs;
   for (size_t i = 0; i < specs.size(); ++i)

@@ -1,0 +1,103 @@
+#include "pt2/replay.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace pt2 {
+namespace {
+
+// Calls recorded with releases up to 2.2 name state after the module, where the file has dynamo's
+// names: "bn.weight" or "bn_weight" for "L__self___bn.weight".
+std::string plain_name(std::string_view name) {
+  constexpr std::string_view kDynamoPrefix = "L__self___";
+  if (name.starts_with(kDynamoPrefix)) name.remove_prefix(kDynamoPrefix.size());
+  std::string out(name);
+  std::ranges::replace(out, '.', '_');
+  return out;
+}
+
+const Tensor* find_state(const Session& session, const std::string& name) {
+  if (const Tensor* state = session.state(name)) return state;
+  for (const InputSpec& spec : session.program().signature.input_specs)
+    if (spec.target && plain_name(*spec.target) == plain_name(name))
+      return session.state(*spec.target);
+  return nullptr;
+}
+
+class CallCheck {
+ public:
+  CallCheck(const CompareOptions& options, CallReport& report)
+      : options_(options), report_(report) {}
+
+  void check(const std::string& place, const Value* found, const RecordedValue& expected) {
+    if (found == nullptr) {
+      report_.differences.push_back(place + ": the program has no such value");
+      return;
+    }
+    const Comparison result = compare(*found, expected.value, options_,
+                                      expected.reference ? &*expected.reference : nullptr);
+    ++report_.compared;
+    report_.largest_error = std::max(report_.largest_error, result.largest_error);
+    if (result.found_error && result.found_error >= report_.our_error.value_or(0)) {
+      report_.our_error = result.found_error;
+      report_.torch_error = result.expected_error;
+    }
+    if (!result.equal()) report_.differences.push_back(place + ": " + result.difference);
+  }
+
+  void check_all(const RecordedCall& call, const std::vector<Value>& outputs,
+                 const std::vector<Value>& inputs, const Session& session) {
+    if (outputs.size() != call.outputs.size())
+      report_.differences.push_back(
+          fmt::format("found {} outputs, expected {}", outputs.size(), call.outputs.size()));
+    for (size_t i = 0; i < std::min(outputs.size(), call.outputs.size()); ++i)
+      check(fmt::format("out[{}]", i), &outputs[i], call.outputs[i]);
+    for (const auto& [name, expected] : call.buffers) {
+      const Tensor* state = find_state(session, name);
+      const Value value = state == nullptr ? Value() : Value(*state);
+      check("buffer " + name, state == nullptr ? nullptr : &value, expected);
+    }
+    for (const auto& [index, expected] : call.mutated_inputs)
+      check(fmt::format("in[{}]", index), index < inputs.size() ? &inputs[index] : nullptr,
+            expected);
+  }
+
+ private:
+  const CompareOptions& options_;
+  CallReport& report_;
+};
+
+// Old releases do not check ranges at run time; we always do. The record says so where it matters.
+bool should_have_failed(const RecordedCall& call) {
+  return call.note.starts_with("expected to fail");
+}
+
+}  // namespace
+
+CallReport replay(Session& session, const RecordedCall& call, const CompareOptions& options) {
+  CallReport report;
+  std::vector<Value> inputs = call.inputs;
+  session.seed(0);
+  const Result<std::vector<Value>> outputs = session.run(inputs);
+  if (!outputs) {
+    // What is not supported here says nothing about what PyTorch refused.
+    const bool refused_before = call.error || should_have_failed(call);
+    if (refused_before && outputs.error().code != ErrorCode::unsupported)
+      report.remark = "refused, as recorded: " + outputs.error().text();
+    else
+      report.differences.push_back(outputs.error().text());
+    return report;
+  }
+  if (call.error) {
+    report.differences.push_back(
+        fmt::format("it ran, where PyTorch raises {}: {}", call.error->type, call.error->text));
+    return report;
+  }
+  CompareOptions settings = options;
+  settings.values = settings.values && !call.random;
+  CallCheck(settings, report).check_all(call, *outputs, inputs, session);
+  return report;
+}
+
+}  // namespace pt2
