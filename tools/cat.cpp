@@ -1,0 +1,107 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/printable.h"
+#include "base/text.h"
+#include "pt2/archive.h"
+#include "pt2/npy.h"
+#include "pt2/tensor_file.h"
+#include "tools/source.h"
+#include "tools/tensors.h"
+#include "tools/verbs.h"
+
+namespace pt2::tools {
+namespace {
+
+struct Options {
+  Source source;
+  std::string record;
+  std::string tensor;
+  std::string output;
+};
+
+bool is_text(std::string_view bytes) {
+  return is_utf8(bytes) && std::ranges::none_of(bytes, [](char c) {
+           const auto byte = static_cast<unsigned char>(c);
+           return byte == 0x7f || (byte < 0x20 && c != '\n' && c != '\t' && c != '\r');
+         });
+}
+
+Result<void> write_file(const std::string& path, std::span<const std::byte> bytes) {
+  PT2_TRY(const std::unique_ptr<FileSink> sink, FileSink::create(path));
+  PT2_TRY_VOID(sink->write(bytes));
+  return sink->finish();
+}
+
+// Bytes that are no text could make a terminal do anything.
+Result<void> write_answer(std::string_view bytes, Environment& environment) {
+  if (environment.out_is_terminal && !is_text(bytes))
+    return Error{ErrorCode::argument,
+                 "this is binary, and the output is a terminal; use -o FILE or redirect it", ""};
+  print(environment.out, bytes);
+  return {};
+}
+
+Result<int> cat_record(const Options& options, Environment& environment) {
+  PT2_TRY(const Archive archive,
+          Archive::open_container(input_path(options.source.file), options.source.limits));
+  const Entry* entry = archive.find(options.record);
+  if (entry == nullptr) entry = archive.zip().find(options.record);
+  if (entry == nullptr)
+    return Error{
+        ErrorCode::argument,
+        fmt::format("there is no record '{}'; 'pt2 ls' lists them", printable(options.record)),
+        options.source.file};
+  Result<Record> record = archive.zip().read(*entry);
+  if (!record) return at(std::move(record).error(), options.source.file + "!");
+  if (options.output.empty()) {
+    PT2_TRY_VOID(write_answer(record->text(), environment));
+  } else {
+    PT2_TRY_VOID(write_file(options.output, record->bytes));
+  }
+  return kOk;
+}
+
+Result<int> cat_tensor(const Options& options, Environment& environment) {
+  PT2_TRY(const Package package, open_package(options.source, environment));
+  PT2_TRY(const TensorList list, read_tensor_list(package, options.source.model, environment));
+  const auto found = std::ranges::find(list.tensors, options.tensor, &ListedTensor::name);
+  if (found == list.tensors.end())
+    return Error{ErrorCode::argument,
+                 fmt::format("there is no tensor '{}'; 'pt2 ls --tensors' lists them",
+                             printable(options.tensor)),
+                 options.source.file};
+  if (options.output.empty()) {
+    StringSink npy;
+    PT2_TRY_VOID(write_npy(found->tensor, npy));
+    PT2_TRY_VOID(write_answer(npy.bytes(), environment));
+  } else {
+    PT2_TRY_VOID(write_tensor_file(options.output, {{found->name, found->tensor}}));
+  }
+  return kOk;
+}
+
+}  // namespace
+
+Action setup_cat(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  add_source(app, options->source);
+  auto* record = app.add_option("RECORD", options->record, "a record, as 'pt2 ls' names it");
+  auto* tensor = app.add_option("--tensor", options->tensor, "a tensor instead of a record")
+                     ->type_name("NAME")
+                     ->excludes(record);
+  app.add_option("-o,--output", options->output,
+                 "write this file; tensors as .npy, .npz or .safetensors by its ending")
+      ->type_name("FILE");
+  add_model_option(app, options->source);
+  app.callback([record, tensor] {
+    if (record->empty() && tensor->empty()) throw CLI::RequiredError("RECORD or --tensor NAME");
+  });
+  return [options](Environment& environment) {
+    return options->tensor.empty() ? cat_record(*options, environment)
+                                   : cat_tensor(*options, environment);
+  };
+}
+
+}  // namespace pt2::tools

@@ -1,0 +1,160 @@
+#include "tools/command.h"
+
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <numeric>
+#include <system_error>
+#include <vector>
+
+#include "base/printable.h"
+#include "pt2/schema_json.h"
+
+namespace pt2::tools {
+namespace {
+
+constexpr size_t kHelpColumn = 26;
+
+std::string indented(std::string_view lines) {
+  std::string out;
+  while (!lines.empty()) {
+    const size_t end = std::min(lines.find('\n'), lines.size());
+    out += "  " + std::string(lines.substr(0, end)) + "\n";
+    lines.remove_prefix(std::min(end + 1, lines.size()));
+  }
+  return out;
+}
+
+std::string overview() {
+  std::string out =
+      "pt2: open, check and run PyTorch's exported programs (.pt2)\n\n"
+      "Usage: pt2 VERB FILE... [OPTIONS]\n\n";
+  for (const Verb& verb : verbs()) out += fmt::format("  {:<9} {}\n", verb.name, verb.summary);
+  return out +
+         "\n'pt2 VERB --help' shows options and examples; 'pt2 --version' the version.\n"
+         "Exit codes: 0 ok, 1 difference, 2 usage, 3 broken file, 4 unsupported, 5 limit hit.\n";
+}
+
+std::string version() {
+  return fmt::format("pt2 {} (export schema up to {}.{})\n", PT2_VERSION,
+                     schema::kNewestVersion / 100, schema::kNewestVersion % 100);
+}
+
+// Levenshtein's distance: how many letters to add, drop or change.
+size_t distance(std::string_view a, std::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), size_t{0});
+  for (size_t i = 0; i < a.size(); ++i) {
+    size_t diagonal = row[0];
+    row[0] = i + 1;
+    for (size_t j = 0; j < b.size(); ++j) {
+      const size_t changed = diagonal + (a[i] == b[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({changed, row[j] + 1, row[j + 1] + 1});
+    }
+  }
+  return row.back();
+}
+
+int unknown_verb(std::string_view name, Environment& environment) {
+  const auto nearest = std::ranges::min_element(
+      verbs(), {}, [&](const Verb& verb) { return distance(name, verb.name); });
+  std::string text = fmt::format("pt2: there is no verb '{}'", printable(name, 40));
+  if (distance(name, nearest->name) <= std::max<size_t>(2, name.size() / 3))
+    text += fmt::format("; did you mean '{}'?", nearest->name);
+  print(environment.err, text + " See 'pt2 --help'.\n");
+  return kUsage;
+}
+
+int usage_error(const Verb& verb, std::string_view text, Environment& environment) {
+  print(environment.err, fmt::format("pt2 {}: {}\nSee 'pt2 {} --help'.\n", verb.name,
+                                     printable(text, 1000), verb.name));
+  return kUsage;
+}
+
+// Colour codes of ECMA-48 (ISO 6429).
+constexpr std::string_view kColours[] = {"31", "32", "33", "1"};
+
+int report(const Verb& verb, const Error& error, Environment& environment) {
+  if (error.code == ErrorCode::argument && error.where.empty())
+    return usage_error(verb, error.message, environment);
+  print(environment.err, fmt::format("pt2: {}: {}\n", error_code_name(error.code), error.text()));
+  return exit_code(error.code);
+}
+
+int run_verb(const Verb& verb, std::vector<std::string> arguments, Environment& environment) {
+  CLI::App app(std::string(verb.summary), "pt2 " + std::string(verb.name));
+  app.get_formatter()->column_width(kHelpColumn);
+  for (const char* label : {"REQUIRED", "TEXT", "FLOAT", "UINT", "INT"})
+    app.get_formatter()->label(label, "");
+  app.footer("Examples:\n" + indented(verb.examples));
+  const Action action = verb.setup(app);
+  std::ranges::reverse(arguments);  // CLI11 takes them from the end
+  try {
+    app.parse(std::move(arguments));
+  } catch (const CLI::CallForHelp&) {
+    print(environment.out, app.help());
+    return kOk;
+  } catch (const CLI::ParseError& error) {
+    return usage_error(verb, error.what(), environment);
+  }
+  const Result<int> code = action(environment);
+  return code ? *code : report(verb, code.error(), environment);
+}
+
+int dispatch(std::span<const std::string> arguments, Environment& environment) {
+  if (arguments.empty()) {
+    print(environment.err, overview());
+    return kUsage;
+  }
+  const std::string& name = arguments[0];
+  const bool wants_help = name == "--help" || name == "-h" || name == "help";
+  if (wants_help && arguments.size() == 1) {
+    print(environment.out, overview());
+    return kOk;
+  }
+  if (name == "--version") {
+    print(environment.out, version());
+    return kOk;
+  }
+  const std::string& verb_name = wants_help ? arguments[1] : name;
+  const auto verb = std::ranges::find(verbs(), verb_name, &Verb::name);
+  if (verb == verbs().end()) return unknown_verb(verb_name, environment);
+  if (wants_help) return run_verb(*verb, {"--help"}, environment);
+  return run_verb(*verb, {arguments.begin() + 1, arguments.end()}, environment);
+}
+
+}  // namespace
+
+int run_command(std::span<const std::string> arguments, Environment& environment) {
+  const int code = dispatch(arguments, environment);
+  // A full disk must not look like success.
+  if (std::fflush(environment.out) == 0 && !std::ferror(environment.out)) return code;
+  const std::string reason = std::generic_category().message(errno);
+  print(environment.err, fmt::format("pt2: io: standard output: {}\n", reason));
+  return exit_code(ErrorCode::io);
+}
+
+void print(std::FILE* file, std::string_view text) {
+  std::fwrite(text.data(), 1, text.size(), file);
+}
+
+void print_warning(Environment& environment, std::string_view text) {
+  print(environment.err, fmt::format("pt2: warning: {}\n", text));
+}
+
+void print_warnings(Environment& environment, const Diagnostics& warnings) {
+  for (const Diagnostic& warning : warnings.all())
+    print_warning(environment,
+                  fmt::format("{} {}: {}", rule_code(warning.rule), warning.where, warning.text));
+}
+
+std::string coloured(const Environment& environment, Colour colour, std::string_view text) {
+  if (!environment.out_is_terminal) return std::string(text);
+  return fmt::format("\x1b[{}m{}\x1b[0m", kColours[static_cast<size_t>(colour)], text);
+}
+
+}  // namespace pt2::tools

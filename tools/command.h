@@ -1,0 +1,53 @@
+// The frame of the command `pt2`: a table of verbs, where their output goes, what their exit status
+// is. Exit codes: docs/design.md, section 5.
+#pragma once
+
+#include <CLI/App.hpp>
+#include <cstdio>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "pt2/diagnostics.h"
+#include "pt2/result.h"
+
+namespace pt2::tools {
+
+// Answers go to `out`, everything else to `err`.
+struct Environment {
+  std::FILE* out = nullptr;
+  std::FILE* err = nullptr;
+  bool out_is_terminal = false;
+  bool err_is_terminal = false;
+};
+
+enum ExitCode : int { kOk = 0, kDifference = 1, kUsage = 2 };
+
+// What a verb does once its arguments are parsed: its exit code, or the error that ended it.
+using Action = std::function<Result<int>(Environment&)>;
+
+struct Verb {
+  std::string_view name;
+  std::string_view summary;   // one line
+  std::string_view examples;  // lines "pt2 … # …"
+  // Declares arguments and options; the action keeps what they are parsed into.
+  Action (*setup)(CLI::App& app);
+};
+
+// In the order of the help.
+std::span<const Verb> verbs();
+
+// Runs "pt2 ARGUMENTS..."; the exit code.
+int run_command(std::span<const std::string> arguments, Environment& environment);
+
+void print(std::FILE* file, std::string_view text);
+// Each on its own line of `err`, "pt2: warning: V201 …".
+void print_warnings(Environment& environment, const Diagnostics& warnings);
+void print_warning(Environment& environment, std::string_view text);
+
+enum class Colour : uint8_t { red, green, yellow, bold };
+// `text` in that colour where answers go to a terminal, plain otherwise.
+std::string coloured(const Environment& environment, Colour colour, std::string_view text);
+
+}  // namespace pt2::tools

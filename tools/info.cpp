@@ -1,0 +1,319 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/printable.h"
+#include "pt2/operators.h"
+#include "pt2/type_text.h"
+#include "tools/json_members.h"
+#include "tools/source.h"
+#include "tools/table.h"
+#include "tools/verbs.h"
+
+namespace pt2::tools {
+namespace {
+
+constexpr size_t kShownOperators = 8;
+
+struct Options {
+  Source source;
+  bool json = false;
+};
+
+struct NamedType {
+  std::string name;
+  std::string type;
+  const TensorMeta* tensor = nullptr;
+  bool is_keyword = false;
+};
+
+// Tensors that the program takes from the file, as its graph records them: nothing of the payload
+// itself is read.
+struct Held {
+  std::string_view label;
+  size_t count = 0;
+  uint64_t elements = 0;
+  uint64_t bytes = 0;
+};
+
+struct Summary {
+  const Archive* archive = nullptr;
+  const Program* program = nullptr;
+  std::string model;
+  std::vector<NamedType> inputs;
+  std::vector<NamedType> outputs;
+  std::vector<OperatorUse> operators;
+  size_t nodes = 0;
+  Held held[3] = {{"parameters"}, {"buffers"}, {"constants"}};
+  size_t custom_objects = 0;
+  std::vector<std::string> mutated;
+};
+
+struct EraText {
+  std::string_view name;
+  std::string_view description;
+};
+EraText era_text(Era era) {
+  switch (era) {
+    case Era::flat:
+      return {"flat", "flat zip, pickled tensors (PyTorch 2.1 to 2.7)"};
+    case Era::pickled_payloads:
+      return {"pickled_payloads", "package, pickled tensors (PyTorch 2.8)"};
+    case Era::raw_payloads:
+      return {"raw_payloads", "package, raw tensors (PyTorch 2.9 on)"};
+  }
+  return {};
+}
+
+const TensorMeta* find_meta(const Program& program, const ArgumentSpec& spec) {
+  const auto id = program.graph.find_value(spec.name);
+  return id ? program.graph.value(*id).tensor() : nullptr;
+}
+
+std::vector<NamedType> named_types(const Program& program, std::span<const ArgumentSpec> specs,
+                                   const std::vector<std::string>& names) {
+  std::vector<NamedType> out;
+  for (size_t i = 0; i < specs.size(); ++i)
+    out.push_back({.name = i < names.size() ? names[i] : specs[i].name,
+                   .type = type_text(program, specs[i]),
+                   .tensor = specs[i].kind == ArgumentSpec::Kind::tensor
+                                 ? find_meta(program, specs[i])
+                                 : nullptr});
+  return out;
+}
+
+void add_held(Held& held, const TensorMeta* meta) {
+  ++held.count;
+  if (meta == nullptr) return;
+  uint64_t elements = 1;
+  for (const SymInt& size : meta->sizes)
+    elements *=
+        size.is_symbolic() ? 0 : static_cast<uint64_t>(std::max<int64_t>(size.literal(), 0));
+  held.elements += elements;
+  if (const auto dtype = meta->dtype.dtype())
+    held.bytes += elements * static_cast<uint64_t>(dtype_size(*dtype));
+}
+
+void summarise_held(const Program& program, Summary& out) {
+  for (const InputSpec& spec : program.signature.input_specs) {
+    const TensorMeta* meta = find_meta(program, spec.arg);
+    switch (spec.kind) {
+      case InputKind::parameter:
+        add_held(out.held[0], meta);
+        break;
+      case InputKind::buffer:
+        add_held(out.held[1], meta);
+        break;
+      case InputKind::constant_tensor:
+        add_held(out.held[2], meta);
+        break;
+      case InputKind::custom_obj:
+        ++out.custom_objects;
+        break;
+      case InputKind::user_input:
+      case InputKind::token:
+        break;
+    }
+  }
+  for (const NameMap& map :
+       {program.signature.buffers_to_mutate(), program.signature.parameters_to_mutate(),
+        program.signature.user_inputs_to_mutate()})
+    for (const auto& [value, target] : map) out.mutated.push_back(target);
+}
+
+Result<Summary> summarise(const Source& source, const Package& package) {
+  Summary out;
+  out.archive = &package.archive();
+  PT2_TRY(out.program, package.program(source.model));
+  PT2_TRY(out.model, chosen_model(source, package));
+  const Program& program = *out.program;
+  out.inputs = named_types(program, program.signature.user_inputs(), user_input_names(program));
+  const std::vector<std::string> keywords = keyword_input_names(program);
+  for (NamedType& input : out.inputs)
+    input.is_keyword = std::ranges::find(keywords, input.name) != keywords.end();
+  out.outputs = named_types(program, program.signature.user_outputs(), user_output_names(program));
+  out.operators = operators_used(program);
+  for (const OperatorUse& use : out.operators) out.nodes += use.calls.size();
+  summarise_held(program, out);
+  return out;
+}
+
+std::string version_text(const SchemaVersion& version) {
+  // Before 2.3 there were no minor versions.
+  return version.minor == 0 && version.major < 5
+             ? std::to_string(version.major)
+             : fmt::format("{}.{}", version.major, version.minor);
+}
+
+std::string named_types_text(const Environment& environment, std::string_view title,
+                             const std::vector<NamedType>& types) {
+  TextTable table({{""}, {""}, {""}}, "  ");
+  for (const NamedType& each : types)
+    table.add({printable(each.name), printable(each.type), each.is_keyword ? "keyword" : ""});
+  if (table.empty()) table.add({"none"});
+  return coloured(environment, Colour::bold, title) + "\n" + table.text();
+}
+
+std::string list_text(const std::vector<std::string>& names, size_t shown) {
+  std::string out;
+  for (size_t i = 0; i < names.size() && i < shown; ++i)
+    out += (i > 0 ? ", " : "") + printable(names[i]);
+  if (names.size() > shown) out += fmt::format(", and {} more", names.size() - shown);
+  return out;
+}
+
+// "torch.ops.aten.add.Tensor" is known to people as "aten.add.Tensor".
+std::string_view short_target(std::string_view target) {
+  constexpr std::string_view kPrefix = "torch.ops.";
+  return target.starts_with(kPrefix) ? target.substr(kPrefix.size()) : target;
+}
+
+std::string operators_text(const Summary& summary) {
+  std::vector<std::string> shown;
+  size_t missing = 0;
+  for (const OperatorUse& use : summary.operators) {
+    missing += use.has_kernel ? 0 : 1;
+    const std::string count =
+        use.calls.size() > 1 ? fmt::format(" x{}", use.calls.size()) : std::string();
+    shown.push_back(std::string(short_target(use.target)) + count);
+  }
+  std::string out = std::to_string(summary.operators.size());
+  if (!shown.empty()) out += ": " + list_text(shown, kShownOperators);
+  if (missing > 0) out += fmt::format(" ({} without a kernel here: 'pt2 ops --missing')", missing);
+  return out;
+}
+
+void add_contents(const Summary& summary, TextTable& table) {
+  table.add({"nodes", std::to_string(summary.nodes)});
+  table.add({"operators", operators_text(summary)});
+  for (const Held& held : summary.held)
+    if (held.count > 0)
+      table.add({std::string(held.label), fmt::format("{} ({} elements, {})", held.count,
+                                                      held.elements, bytes_text(held.bytes))});
+  if (summary.custom_objects > 0)
+    table.add({"custom objects", std::to_string(summary.custom_objects)});
+  if (!summary.mutated.empty()) table.add({"changes", list_text(summary.mutated, kShownOperators)});
+}
+
+std::string summary_text(const Summary& summary, const Environment& environment) {
+  const Archive& archive = *summary.archive;
+  const Program& program = *summary.program;
+  TextTable about({{""}, {""}}, "  ");
+  about.add({"file", fmt::format("{} ({})", printable(archive.name()),
+                                 bytes_text(archive.zip().bytes().size()))});
+  if (!program.torch_version.empty()) about.add({"torch", printable(program.torch_version)});
+  about.add({"schema", version_text(program.schema_version)});
+  about.add({"archive", std::string(era_text(archive.era()).description)});
+  about.add({"dialect", printable(program.dialect())});
+  if (archive.models().size() > 1) {
+    const std::vector<std::string> models(archive.models().begin(), archive.models().end());
+    about.add({"program", fmt::format("{} of {}: {}", printable(summary.model), models.size(),
+                                      list_text(models, kShownOperators))});
+  }
+  add_contents(summary, about);
+  for (const Archive::ExtraFile& extra : archive.extra_files())
+    about.add({"extra file",
+               fmt::format("{} ({})", printable(extra.name), bytes_text(extra.entry->size))});
+  return about.text() + named_types_text(environment, "inputs", summary.inputs) +
+         named_types_text(environment, "outputs", summary.outputs);
+}
+
+void write_types(JsonWriter& json, std::string_view key, const std::vector<NamedType>& types) {
+  write_objects(json, key, types, [&](const NamedType& each) {
+    write_text(json, "name", each.name);
+    write_text(json, "type", each.type);
+    write_flag(json, "keyword", each.is_keyword);
+    if (each.tensor == nullptr) return;
+    const auto dtype = each.tensor->dtype.dtype();
+    write_text(json, "dtype",
+               dtype ? std::string(dtype_name(*dtype)) : dtype_text(each.tensor->dtype));
+    json.key("sizes");
+    json.begin_array();
+    for (const SymInt& size : each.tensor->sizes) {
+      if (size.is_symbolic())
+        json.string(pt2::print(size));
+      else
+        json.integer(size.literal());
+    }
+    json.end_array();
+  });
+}
+
+void write_ranges(JsonWriter& json, const Program& program) {
+  json.key("ranges");
+  json.begin_object();
+  for (const RangeConstraint& constraint : program.range_constraints) {
+    if (constraint.key == nullptr) continue;
+    json.key(print_expr(constraint.key->expr));
+    json.begin_array();
+    for (const auto& bound : {constraint.range.min, constraint.range.max}) {
+      if (bound)
+        json.integer(*bound);
+      else
+        json.null();
+    }
+    json.end_array();
+  }
+  json.end_object();
+}
+
+void write_contents(JsonWriter& json, const Summary& summary) {
+  write_integer(json, "nodes", summary.nodes);
+  write_objects(json, "operators", summary.operators, [&](const OperatorUse& use) {
+    write_text(json, "target", use.target);
+    write_integer(json, "calls", use.calls.size());
+    write_flag(json, "has_kernel", use.has_kernel);
+  });
+  for (const Held& held : summary.held) {
+    json.key(held.label);
+    json.begin_object();
+    write_integer(json, "count", held.count);
+    write_integer(json, "elements", held.elements);
+    write_integer(json, "bytes", held.bytes);
+    json.end_object();
+  }
+  write_integer(json, "custom_objects", summary.custom_objects);
+  write_texts(json, "changes", summary.mutated);
+}
+
+std::string summary_json(const Summary& summary) {
+  const Archive& archive = *summary.archive;
+  const Program& program = *summary.program;
+  return json_object([&](JsonWriter& json) {
+    write_text(json, "file", archive.name());
+    write_integer(json, "bytes", archive.zip().bytes().size());
+    write_text(json, "torch_version", program.torch_version);
+    write_text(json, "schema_version", version_text(program.schema_version));
+    write_text(json, "archive", era_text(archive.era()).name);
+    write_text(json, "dialect", program.dialect());
+    write_text(json, "model", summary.model);
+    write_texts(json, "models", archive.models());
+    write_types(json, "inputs", summary.inputs);
+    write_types(json, "outputs", summary.outputs);
+    write_ranges(json, program);
+    write_contents(json, summary);
+    write_objects(json, "extra_files", archive.extra_files(), [&](const auto& extra) {
+      write_text(json, "name", extra.name);
+      write_integer(json, "bytes", extra.entry->size);
+    });
+  });
+}
+
+Result<int> show(const Options& options, Environment& environment) {
+  PT2_TRY(const Package package, open_package(options.source, environment));
+  PT2_TRY(const Summary summary, summarise(options.source, package));
+  print(environment.out, options.json ? summary_json(summary) : summary_text(summary, environment));
+  return kOk;
+}
+
+}  // namespace
+
+Action setup_info(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  add_source(app, options->source);
+  add_model_option(app, options->source);
+  add_json_option(app, options->json);
+  return [options](Environment& environment) { return show(*options, environment); };
+}
+
+}  // namespace pt2::tools

@@ -1,0 +1,300 @@
+#include "tools/inputs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+#include "base/printable.h"
+#include "base/text.h"
+#include "ops/convert.h"
+#include "pt2/tensor_file.h"
+#include "tools/source.h"
+
+namespace pt2::tools {
+namespace {
+
+using Kind = ArgumentSpec::Kind;
+
+Error usage(std::string message) { return {ErrorCode::argument, std::move(message), ""}; }
+
+bool is_tensor_path(const std::string& text) {
+  return text == "-" || tensor_format_of(text).has_value();
+}
+
+std::optional<double> parse_any_float(std::string_view text) {
+  if (const auto number = parse_float(text)) return number;
+  return parse_non_finite(text);
+}
+
+std::optional<bool> parse_bool(std::string_view text) {
+  if (text == "true" || text == "True" || text == "1") return true;
+  if (text == "false" || text == "False" || text == "0") return false;
+  return std::nullopt;
+}
+
+// A number as a tensor without dimensions.
+std::optional<Tensor> parse_scalar_tensor(Dtype dtype, std::string_view text) {
+  Tensor tensor = Tensor::zeros(dtype, {});
+  switch (dtype_category(dtype)) {
+    case DtypeCategory::boolean: {
+      const auto value = parse_bool(text);
+      if (!value) return std::nullopt;
+      const int64_t number = *value ? 1 : 0;
+      ops::store_elements(&number, 1, dtype, 1, tensor.raw_data());
+      return tensor;
+    }
+    case DtypeCategory::integer: {
+      const auto number = parse_int(text);
+      if (!number) return std::nullopt;
+      ops::store_elements(&*number, 1, dtype, 1, tensor.raw_data());
+      return tensor;
+    }
+    case DtypeCategory::floating:
+    case DtypeCategory::complex: {
+      const auto number = parse_any_float(text);
+      if (!number) return std::nullopt;
+      ops::store_elements(&*number, 1, dtype, 1, tensor.raw_data());
+      return tensor;
+    }
+  }
+  return std::nullopt;
+}
+
+template <class T>
+std::optional<Value> as_value(const std::optional<T>& parsed) {
+  return parsed ? std::optional<Value>(Value(*parsed)) : std::nullopt;
+}
+
+// What the program expects at a place decides how text is read.
+std::optional<Value> parse_constant(const Argument& expected, const std::string& text) {
+  if (expected.is<bool>()) return as_value(parse_bool(text));
+  if (expected.is<int64_t>()) return as_value(parse_int(text));
+  if (expected.is<double>()) return as_value(parse_any_float(text));
+  if (expected.is<std::string>()) return Value(text);
+  if (expected.is<None>() && (text == "none" || text == "None")) return Value();
+  return std::nullopt;
+}
+
+// The value that a constant input has in every call; nothing for what has no Value.
+std::optional<Value> constant_value(const Argument& constant) {
+  if (constant.is<None>()) return Value();
+  if (const auto* value = constant.get_if<bool>()) return Value(*value);
+  if (const auto* value = constant.get_if<int64_t>()) return Value(*value);
+  if (const auto* value = constant.get_if<double>()) return Value(*value);
+  if (const auto* value = constant.get_if<std::complex<double>>()) return Value(*value);
+  if (const auto* value = constant.get_if<std::string>()) return Value(*value);
+  return std::nullopt;
+}
+
+// A 0-d array where the program takes a number: NumPy stores numbers so.
+Value unwrapped(const ArgumentSpec& spec, Tensor tensor) {
+  if (spec.kind == Kind::tensor || tensor.numel() != 1) return Value(std::move(tensor));
+  const auto load = [&]<class T>(T zero) {
+    T value = zero;
+    ops::load_elements(tensor.raw_data(), 1, tensor.dtype(), 1, &value);
+    return value;
+  };
+  switch (dtype_category(tensor.dtype())) {
+    case DtypeCategory::boolean:
+      return Value(load(int64_t{0}) != 0);
+    case DtypeCategory::integer:
+      return Value(load(int64_t{0}));
+    case DtypeCategory::floating:
+      return Value(load(0.0));
+    case DtypeCategory::complex:
+      return Value(load(std::complex<double>()));
+  }
+  return Value(std::move(tensor));
+}
+
+class InputReader {
+ public:
+  InputReader(const Model& model, const Limits& limits)
+      : inputs_(model.inputs()),
+        specs_(model.program().signature.user_inputs()),
+        limits_(limits),
+        values_(inputs_.size()) {}
+
+  Result<void> add(const std::string& argument) {
+    const size_t sign = argument.find('=');
+    if (sign != argument.npos) {
+      const auto index = find(argument.substr(0, sign));
+      if (index) return add_at(*index, argument.substr(sign + 1));
+      if (!is_tensor_path(argument)) return unknown(argument.substr(0, sign));
+    }
+    if (is_tensor_path(argument)) return add_file(argument);
+    return usage(fmt::format(
+        "found '{}', expected NAME=VALUE or a file that ends in .npy, .npz or .safetensors{}",
+        printable(argument), all_inputs()));
+  }
+
+  Result<std::vector<Value>> finish() {
+    std::vector<Value> out;
+    for (size_t i = 0; i < values_.size(); ++i) {
+      if (!values_[i] && specs_[i].is_constant()) values_[i] = constant_value(specs_[i].value);
+      if (!values_[i])
+        return usage(
+            fmt::format("input '{}' is missing{}", printable(inputs_[i].name), all_inputs()));
+      out.push_back(*std::move(values_[i]));
+    }
+    return out;
+  }
+
+  std::string all_inputs() const {
+    std::string out = "; the program takes:";
+    for (size_t i = 0; i < inputs_.size(); ++i)
+      out +=
+          fmt::format("\n  {}  {}: {}", i, printable(inputs_[i].name), printable(inputs_[i].type));
+    return inputs_.empty() ? "; the program takes no inputs" : out;
+  }
+
+ private:
+  // By name, by position, or by NumPy's name for a position.
+  std::optional<size_t> find(std::string_view name) const {
+    for (size_t i = 0; i < inputs_.size(); ++i)
+      if (inputs_[i].name == name) return i;
+    constexpr std::string_view kUnnamed = "arr_";  // numpy.savez
+    if (name.starts_with(kUnnamed)) name.remove_prefix(kUnnamed.size());
+    size_t index = 0;
+    const auto parsed = std::from_chars(name.data(), name.data() + name.size(), index);
+    if (parsed.ec != std::errc() || parsed.ptr != name.data() + name.size()) return std::nullopt;
+    return index < inputs_.size() ? std::optional<size_t>(index) : std::nullopt;
+  }
+
+  Error unknown(std::string_view name) const {
+    return usage(fmt::format("there is no input '{}'{}", printable(name), all_inputs()));
+  }
+
+  Result<void> set(size_t index, Value value) {
+    if (values_[index])
+      return usage(fmt::format("input '{}' is given twice", printable(inputs_[index].name)));
+    values_[index] = std::move(value);
+    return {};
+  }
+
+  Result<void> add_at(size_t index, const std::string& text) {
+    const ArgumentSpec& spec = specs_[index];
+    const bool takes_text = spec.is_constant() && spec.value.is<std::string>();
+    if (is_tensor_path(text) && !takes_text) {
+      PT2_TRY(Tensor tensor, read_one(text, inputs_[index].name));
+      return set(index, unwrapped(spec, std::move(tensor)));
+    }
+    std::optional<Value> value = parse(index, text);
+    if (!value)
+      return usage(
+          fmt::format("input '{}': found '{}', expected {}{}", printable(inputs_[index].name),
+                      printable(text), printable(inputs_[index].type),
+                      spec.kind == Kind::tensor ? " in a .npy, .npz or .safetensors file" : ""));
+    return set(index, *std::move(value));
+  }
+
+  std::optional<Value> parse(size_t index, const std::string& text) const {
+    const ArgumentSpec& spec = specs_[index];
+    switch (spec.kind) {
+      case Kind::tensor: {
+        const TensorMeta* meta = inputs_[index].tensor;
+        if (meta == nullptr || !meta->sizes.empty() || !meta->dtype.dtype()) return std::nullopt;
+        return as_value(parse_scalar_tensor(*meta->dtype.dtype(), text));
+      }
+      case Kind::sym_int:
+        return as_value(parse_int(text));
+      case Kind::sym_float:
+        return as_value(parse_any_float(text));
+      case Kind::sym_bool:
+        return as_value(parse_bool(text));
+      case Kind::constant:
+        return parse_constant(spec.value, text);
+      case Kind::custom_obj:
+      case Kind::token:
+        return std::nullopt;
+    }
+    return std::nullopt;
+  }
+
+  Result<Tensor> read_one(const std::string& path, const std::string& name) const {
+    PT2_TRY(NamedTensors tensors, read_tensor_file(input_path(path), limits_));
+    if (tensors.size() == 1) return std::move(tensors[0].second);
+    for (auto& [key, tensor] : tensors)
+      if (key == name) return std::move(tensor);
+    return usage(fmt::format("{} holds {} tensors, and none is called '{}'", path, tensors.size(),
+                             printable(name)));
+  }
+
+  Result<void> add_file(const std::string& path) {
+    PT2_TRY(NamedTensors tensors, read_tensor_file(input_path(path), limits_));
+    for (auto& [name, tensor] : tensors) {
+      const auto index = name.empty() ? first_missing_tensor() : find(name);
+      if (!index && name.empty())
+        return usage(fmt::format("{}: every tensor input is given{}", path, all_inputs()));
+      if (!index) return unknown(name);
+      PT2_TRY_VOID(set(*index, unwrapped(specs_[*index], std::move(tensor))));
+    }
+    return {};
+  }
+
+  std::optional<size_t> first_missing_tensor() const {
+    for (size_t i = 0; i < inputs_.size(); ++i)
+      if (!values_[i] && specs_[i].kind == Kind::tensor) return i;
+    return std::nullopt;
+  }
+
+  std::span<const ModelValue> inputs_;
+  std::vector<ArgumentSpec> specs_;
+  const Limits& limits_;
+  std::vector<std::optional<Value>> values_;
+};
+
+Result<Value> sample_value(const SampleInput& leaf) {
+  const PickleValue& value = leaf.value;
+  switch (value.kind()) {
+    case PickleKind::none:
+      return Value();
+    case PickleKind::boolean:
+      return Value(value.as_bool());
+    case PickleKind::integer:
+      return Value(value.as_int());
+    case PickleKind::floating:
+      return Value(value.as_float());
+    case PickleKind::complex:
+      return Value(std::complex<double>(value.as_float(), value.imaginary()));
+    case PickleKind::string:
+      return Value(std::string(value.text()));
+    case PickleKind::tensor:
+      if (value.tensor().missing.empty()) return Value(value.tensor().tensor);
+      return Error{ErrorCode::unsupported,
+                   "the sample input has no elements: " + value.tensor().missing, leaf.path};
+    default:
+      return Error{ErrorCode::unsupported,
+                   fmt::format("the sample input is of type {}; give inputs with -i",
+                               pickle_kind_name(value.kind())),
+                   leaf.path};
+  }
+}
+
+}  // namespace
+
+Result<std::vector<Value>> read_inputs(const Model& model, std::span<const std::string> arguments,
+                                       const Limits& limits) {
+  InputReader reader(model, limits);
+  for (const std::string& argument : arguments) PT2_TRY_VOID(reader.add(argument));
+  return reader.finish();
+}
+
+Result<std::vector<Value>> read_sample_inputs(const Model& model, const std::string& model_name,
+                                              Environment& environment) {
+  Diagnostics warnings;
+  PT2_TRY(const SampleInputs samples, model.package().sample_inputs(warnings, model_name));
+  print_warnings(environment, warnings);
+  // Old files, and programs whose inputs are all constants, have none.
+  if (samples.leaves.size() != model.inputs().size()) return read_inputs(model, {}, Limits{});
+  std::vector<Value> values;
+  for (const SampleInput& leaf : samples.leaves) {
+    PT2_TRY(Value value, sample_value(leaf));
+    values.push_back(std::move(value));
+  }
+  return values;
+}
+
+}  // namespace pt2::tools

@@ -1,0 +1,25 @@
+// The inputs of a run: from the command line, or the file's own samples.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "pt2/limits.h"
+#include "pt2/model.h"
+#include "pt2/value.h"
+#include "tools/command.h"
+
+namespace pt2::tools {
+
+// In the order of model.inputs(). Each argument is NAME=VALUE, POSITION=VALUE or a file of tensors
+// alone; a value is a file or, for numbers, booleans and text, the value itself. What the program
+// fixes (constants) need not be given. Error `argument` lists every input with its type.
+Result<std::vector<Value>> read_inputs(const Model& model, std::span<const std::string> arguments,
+                                       const Limits& limits);
+
+// The example inputs that the file holds. Error `argument` when it has none.
+Result<std::vector<Value>> read_sample_inputs(const Model& model, const std::string& model_name,
+                                              Environment& environment);
+
+}  // namespace pt2::tools

@@ -1,0 +1,32 @@
+// The file that a verb reads, as every verb takes it.
+#pragma once
+
+#include <string>
+
+#include "pt2/limits.h"
+#include "pt2/package.h"
+#include "tools/command.h"
+
+namespace pt2::tools {
+
+struct Source {
+  std::string file;
+  std::string model;
+  Limits limits;
+};
+
+// The argument FILE and the option --limit.
+void add_source(CLI::App& app, Source& source);
+// The option --model.
+void add_model_option(CLI::App& app, Source& source);
+void add_limit_option(CLI::App& app, Limits& limits);
+void add_json_option(CLI::App& app, bool& json);
+
+// "-" is standard input.
+std::string input_path(const std::string& file);
+// Warns of what is odd about the file.
+Result<Package> open_package(const Source& source, Environment& environment);
+// The name of the model that `source` means, also where it does not say.
+Result<std::string> chosen_model(const Source& source, const Package& package);
+
+}  // namespace pt2::tools

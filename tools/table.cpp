@@ -1,0 +1,59 @@
+#include "tools/table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace pt2::tools {
+namespace {
+
+// Characters, not bytes: continuation bytes of UTF-8 take no room.
+size_t width(std::string_view text) {
+  return static_cast<size_t>(std::ranges::count_if(
+      text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+}
+
+void append_row(std::string& out, std::string_view indent, const std::vector<size_t>& widths,
+                const std::vector<Align>& aligns, const std::vector<std::string>& cells) {
+  std::string line(indent);
+  for (size_t i = 0; i < widths.size(); ++i) {
+    const std::string& cell = i < cells.size() ? cells[i] : std::string();
+    const std::string padding(widths[i] - width(cell), ' ');
+    if (i > 0) line += "  ";
+    line += aligns[i] == Align::right ? padding + cell : cell + padding;
+  }
+  line.resize(line.find_last_not_of(' ') + 1);
+  out += line + "\n";
+}
+
+}  // namespace
+
+std::string TextTable::text() const {
+  std::vector<size_t> widths;
+  std::vector<Align> aligns;
+  std::vector<std::string> headers;
+  bool has_headers = false;
+  for (size_t i = 0; i < columns_.size(); ++i) {
+    headers.emplace_back(columns_[i].header);
+    has_headers |= !headers.back().empty();
+    aligns.push_back(columns_[i].align);
+    widths.push_back(width(headers.back()));
+    for (const auto& row : rows_)
+      if (i < row.size()) widths.back() = std::max(widths.back(), width(row[i]));
+  }
+  std::string out;
+  if (has_headers) append_row(out, indent_, widths, aligns, headers);
+  for (const auto& row : rows_) append_row(out, indent_, widths, aligns, row);
+  return out;
+}
+
+std::string bytes_text(uint64_t bytes) {
+  constexpr std::string_view kUnits[] = {"KB", "MB", "GB", "TB"};
+  if (bytes < 1000) return fmt::format("{} bytes", bytes);
+  double amount = static_cast<double>(bytes) / 1000;
+  size_t unit = 0;
+  for (; amount >= 999.95 && unit + 1 < std::size(kUnits); ++unit) amount /= 1000;
+  return fmt::format("{:.1f} {}", amount, kUnits[unit]);
+}
+
+}  // namespace pt2::tools

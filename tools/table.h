@@ -1,0 +1,36 @@
+// Text in aligned columns.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace pt2::tools {
+
+enum class Align : uint8_t { left, right };
+
+class TextTable {
+ public:
+  struct Column {
+    std::string_view header;  // a table without headers has no header line
+    Align align = Align::left;
+  };
+  explicit TextTable(std::vector<Column> columns, std::string_view indent = "")
+      : columns_(std::move(columns)), indent_(indent) {}
+
+  // Cells that are missing at the end stay empty.
+  void add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
+  bool empty() const { return rows_.empty(); }
+  // Every line ends in a line break and has no blanks before it.
+  std::string text() const;
+
+ private:
+  std::vector<Column> columns_;
+  std::string_view indent_;
+  std::vector<std::vector<std::string>> rows_;
+};
+
+// "98.3 KB", for people; powers of 1000.
+std::string bytes_text(uint64_t bytes);
+
+}  // namespace pt2::tools

@@ -1,0 +1,41 @@
+// The tensors that a file holds: weights, constants and sample inputs.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "pt2/package.h"
+#include "tools/command.h"
+
+namespace pt2::tools {
+
+struct ListedTensor {
+  std::string_view payload;  // "weights", "constants", "sample_inputs"
+  std::string name;
+  Tensor tensor;
+  size_t storage = 0;  // within one payload, equal numbers are shared memory
+  bool requires_grad = false;
+  bool is_parameter = false;
+};
+
+// What a payload holds beside tensors with elements.
+struct ListedObject {
+  std::string_view payload;
+  std::string name;
+  std::string type;
+};
+
+struct TensorList {
+  Pickle samples;  // owns the sample inputs
+  std::vector<ListedTensor> tensors;
+  std::vector<ListedObject> others;
+};
+
+Result<TensorList> read_tensor_list(const Package& package, const std::string& model,
+                                    Environment& environment);
+
+// Of the elements, row by row.
+uint32_t content_crc32(const Tensor& tensor);
+
+}  // namespace pt2::tools

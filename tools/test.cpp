@@ -1,0 +1,272 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "base/printable.h"
+#include "pt2/compare.h"
+#include "pt2/model.h"
+#include "pt2/recorded_calls.h"
+#include "tools/json_members.h"
+#include "tools/source.h"
+#include "tools/verbs.h"
+
+namespace pt2::tools {
+namespace {
+
+constexpr std::string_view kCasesEnding = ".safetensors";
+
+struct Options {
+  std::vector<std::string> files;
+  std::optional<double> relative;
+  std::optional<double> absolute;
+  std::string model;
+  Limits limits;
+  bool json = false;
+};
+
+// A program and its recorded calls.
+struct Pair {
+  std::string program;
+  std::string cases;
+};
+
+struct CallReport {
+  std::vector<std::string> differences;  // empty: passed
+  std::string remark;                    // of a call that is refused as recorded
+  size_t compared = 0;
+  double largest_error = 0;
+  std::optional<double> our_error;  // against float64, of the value where it is largest
+  std::optional<double> torch_error;
+
+  bool passed() const { return differences.empty(); }
+};
+
+struct FileReport {
+  Pair pair;
+  std::vector<CallReport> calls;
+  std::optional<Error> error;  // why no call could be made
+};
+
+std::vector<Pair> pairs(const std::vector<std::string>& files) {
+  std::vector<Pair> out;
+  for (const std::string& file : files) {
+    if (file.ends_with(kCasesEnding) && !out.empty() && out.back().cases.empty()) {
+      out.back().cases = file;
+    } else {
+      out.push_back({file, ""});
+    }
+  }
+  for (Pair& pair : out) {
+    if (!pair.cases.empty()) continue;
+    const size_t dot = pair.program.ends_with(".pt2") ? pair.program.size() - 4 : pair.program.npos;
+    pair.cases = pair.program.substr(0, dot) + std::string(kCasesEnding);
+  }
+  return out;
+}
+
+// Compares the results of one call with the record.
+class CallCheck {
+ public:
+  CallCheck(const CompareOptions& options, CallReport& report)
+      : options_(options), report_(report) {}
+
+  void check(const std::string& place, const Value* found, const RecordedValue& expected) {
+    if (found == nullptr) {
+      report_.differences.push_back(place + ": the program has no such value");
+      return;
+    }
+    const Comparison result = compare(*found, expected.value, options_,
+                                      expected.reference ? &*expected.reference : nullptr);
+    ++report_.compared;
+    report_.largest_error = std::max(report_.largest_error, result.largest_error);
+    if (result.found_error && result.found_error >= report_.our_error.value_or(0)) {
+      report_.our_error = result.found_error;
+      report_.torch_error = result.expected_error;
+    }
+    if (!result.equal()) report_.differences.push_back(place + ": " + result.difference);
+  }
+
+  void check_all(const RecordedCall& call, const std::vector<Value>& outputs,
+                 const std::vector<Value>& inputs, const Session& session) {
+    if (outputs.size() != call.outputs.size())
+      report_.differences.push_back(
+          fmt::format("found {} outputs, expected {}", outputs.size(), call.outputs.size()));
+    for (size_t i = 0; i < std::min(outputs.size(), call.outputs.size()); ++i)
+      check(fmt::format("out[{}]", i), &outputs[i], call.outputs[i]);
+    for (const auto& [name, expected] : call.buffers) {
+      const Tensor* state = session.state(name);
+      const Value value = state == nullptr ? Value() : Value(*state);
+      check(fmt::format("buffer {}", printable(name)), state == nullptr ? nullptr : &value,
+            expected);
+    }
+    for (const auto& [index, expected] : call.mutated_inputs)
+      check(fmt::format("in[{}]", index), index < inputs.size() ? &inputs[index] : nullptr,
+            expected);
+  }
+
+ private:
+  const CompareOptions& options_;
+  CallReport& report_;
+};
+
+CallReport test_call(const RecordedCall& call, const Options& options, Session& session) {
+  CallReport report;
+  std::vector<Value> inputs = call.inputs;
+  session.seed(0);
+  const Result<std::vector<Value>> outputs = session.run(inputs);
+  if (!outputs) {
+    // What is not supported here says nothing about what PyTorch refused.
+    if (call.error && outputs.error().code != ErrorCode::unsupported)
+      report.remark = "refused, as recorded: " + outputs.error().text();
+    else
+      report.differences.push_back(outputs.error().text());
+    return report;
+  }
+  if (call.error) {
+    report.differences.push_back(
+        fmt::format("it ran, where PyTorch raises {}: {}", call.error->type, call.error->text));
+    return report;
+  }
+  const CompareOptions settings{
+      .relative = options.relative, .absolute = options.absolute, .values = !call.random};
+  CallCheck(settings, report).check_all(call, *outputs, inputs, session);
+  return report;
+}
+
+Result<std::vector<CallReport>> test_calls(const Pair& pair, const Options& options,
+                                           Environment& environment) {
+  PT2_TRY(Package package,
+          open_package({.file = pair.program, .model = options.model, .limits = options.limits},
+                       environment));
+  PT2_TRY(const Record record, map_file(input_path(pair.cases)));
+  Result<Safetensors> file = read_safetensors(record);
+  if (!file) return at(std::move(file).error(), pair.cases + "!");
+  Result<RecordedCalls> recorded = read_recorded_calls(*file);
+  if (!recorded) return at(std::move(recorded).error(), pair.cases + "!");
+  PT2_TRY(const Model model,
+          Model::from_package(std::make_shared<const Package>(std::move(package)),
+                              {.limits = options.limits, .model = options.model}));
+  Session session(model);
+  std::vector<CallReport> reports;
+  for (const RecordedCall& call : recorded->calls)
+    reports.push_back(test_call(call, options, session));
+  return reports;
+}
+
+std::string remark_text(const CallReport& report) {
+  if (!report.remark.empty()) return report.remark;
+  std::string out = fmt::format("{} value{}", report.compared, report.compared == 1 ? "" : "s");
+  if (report.compared > 0) out += fmt::format(", largest error {:.3g}", report.largest_error);
+  if (report.our_error)
+    out += fmt::format(", against float64 {:.3g} (PyTorch {:.3g})", *report.our_error,
+                       *report.torch_error);
+  return out;
+}
+
+std::string verdict(const Environment& environment, bool passed) {
+  return passed ? coloured(environment, Colour::green, "ok  ")
+                : coloured(environment, Colour::red, "FAIL");
+}
+
+void print_report(const FileReport& report, Environment& environment) {
+  const std::string file = printable(report.pair.program);
+  if (report.error)
+    print(environment.out, fmt::format("{} {}: {}: {}\n", verdict(environment, false), file,
+                                       error_code_name(report.error->code), report.error->text()));
+  for (size_t i = 0; i < report.calls.size(); ++i) {
+    const CallReport& call = report.calls[i];
+    print(environment.out, fmt::format("{} {} call {}: {}\n", verdict(environment, call.passed()),
+                                       file, i, remark_text(call)));
+    for (const std::string& difference : call.differences)
+      print(environment.out, "       " + difference + "\n");
+  }
+}
+
+void write_call(JsonWriter& json, const CallReport& call) {
+  const auto write_number = [&](std::string_view key, std::optional<double> number) {
+    if (!number) return;
+    json.key(key);
+    json.number(*number);
+  };
+  write_flag(json, "passed", call.passed());
+  write_integer(json, "compared", call.compared);
+  write_number("largest_error", call.largest_error);
+  write_number("error_against_float64", call.our_error);
+  write_number("torch_error_against_float64", call.torch_error);
+  write_texts(json, "differences", call.differences);
+}
+
+void write_report(JsonWriter& json, const FileReport& report) {
+  json.begin_object();
+  write_text(json, "file", report.pair.program);
+  write_text(json, "cases", report.pair.cases);
+  if (report.error) write_text(json, "error", report.error->text());
+  write_objects(json, "calls", report.calls,
+                [&](const CallReport& call) { write_call(json, call); });
+  json.end_object();
+}
+
+struct Tally {
+  size_t passed = 0;
+  size_t failed = 0;
+  int code = kOk;
+
+  void add(const FileReport& report) {
+    for (const CallReport& call : report.calls) ++(call.passed() ? passed : failed);
+    if (failed > 0) code = std::max<int>(code, kDifference);
+    if (!report.error) return;
+    ++failed;
+    code = std::max(code, exit_code(report.error->code));
+  }
+};
+
+Result<int> test_files(const Options& options, Environment& environment) {
+  Tally tally;
+  JsonWriter json;
+  json.begin_object();
+  json.key("files");
+  json.begin_array();
+  for (const Pair& pair : pairs(options.files)) {
+    FileReport report{.pair = pair, .calls = {}, .error = {}};
+    Result<std::vector<CallReport>> calls = test_calls(pair, options, environment);
+    if (calls)
+      report.calls = *std::move(calls);
+    else
+      report.error = std::move(calls).error();
+    tally.add(report);
+    if (options.json)
+      write_report(json, report);
+    else
+      print_report(report, environment);
+  }
+  json.end_array();
+  write_integer(json, "passed", tally.passed);
+  write_integer(json, "failed", tally.failed);
+  json.end_object();
+  print(environment.out, options.json
+                             ? json.text() + "\n"
+                             : fmt::format("{} passed, {} failed\n", tally.passed, tally.failed));
+  return tally.code;
+}
+
+}  // namespace
+
+Action setup_test(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  app.add_option("FILE", options->files,
+                 "programs, each followed by its recorded calls where these do not lie beside it "
+                 "as .safetensors")
+      ->required();
+  app.add_option("--rtol", options->relative,
+                 "relative tolerance instead of torch.testing's for the dtype")
+      ->type_name("X");
+  app.add_option("--atol", options->absolute, "absolute tolerance, likewise")->type_name("X");
+  app.add_option("--model", options->model, "which program of a package with several")
+      ->type_name("NAME");
+  add_limit_option(app, options->limits);
+  add_json_option(app, options->json);
+  return [options](Environment& environment) { return test_files(*options, environment); };
+}
+
+}  // namespace pt2::tools

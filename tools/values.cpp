@@ -1,0 +1,201 @@
+#include "tools/values.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <limits>
+
+#include "base/printable.h"
+#include "base/text.h"
+#include "ops/convert.h"
+#include "tools/json_members.h"
+#include "tools/table.h"
+
+namespace pt2::tools {
+namespace {
+
+using Complex = std::complex<double>;
+
+constexpr int64_t kMaxListed = 16;
+constexpr int64_t kMaxRows = 32;
+constexpr int64_t kFirstElements = 6;
+
+// One element of a contiguous tensor.
+template <class T>
+T element(const Tensor& tensor, int64_t index) {
+  T value{};
+  ops::load_elements(tensor.raw_data() + index * dtype_size(tensor.dtype()), 1, tensor.dtype(), 1,
+                     &value);
+  return value;
+}
+
+std::string element_text(const Tensor& tensor, int64_t index) {
+  switch (dtype_category(tensor.dtype())) {
+    case DtypeCategory::boolean:
+      return element<int64_t>(tensor, index) != 0 ? "true" : "false";
+    case DtypeCategory::integer: {
+      const auto value = element<int64_t>(tensor, index);
+      return tensor.dtype() == Dtype::uint64 ? fmt::format("{}", static_cast<uint64_t>(value))
+                                             : fmt::format("{}", value);
+    }
+    case DtypeCategory::floating:
+      return fmt::format("{:.6g}", element<double>(tensor, index));
+    case DtypeCategory::complex: {
+      const auto value = element<Complex>(tensor, index);
+      return fmt::format("{:.6g}{:+.6g}i", value.real(), value.imag());
+    }
+  }
+  return "";
+}
+
+std::string elements_text(const Tensor& tensor, int64_t count) {
+  std::string out;
+  for (int64_t i = 0; i < count; ++i) out += (i > 0 ? ", " : "") + element_text(tensor, i);
+  return out;
+}
+
+std::string range_text(const Tensor& tensor) {
+  double low = std::numeric_limits<double>::infinity(), high = -low, sum = 0;
+  int64_t nans = 0;
+  for (int64_t i = 0; i < tensor.numel(); ++i) {
+    const auto value = element<double>(tensor, i);
+    if (std::isnan(value)) {
+      ++nans;
+      continue;
+    }
+    low = std::min(low, value);
+    high = std::max(high, value);
+    sum += value;
+  }
+  const int64_t numbers = tensor.numel() - nans;
+  std::string out;
+  if (numbers > 0)
+    out = fmt::format("min {:.6g}, max {:.6g}, mean {:.6g}", low, high,
+                      sum / static_cast<double>(numbers));
+  if (nans > 0) out += fmt::format("{}{} NaN", out.empty() ? "" : ", ", nans);
+  return out;
+}
+
+// Scores of classes are the commonest result: their largest is what people look for.
+std::string rows_text(const Tensor& tensor) {
+  const int64_t rows = tensor.size(0), columns = tensor.size(1);
+  TextTable table(
+      std::vector<TextTable::Column>(static_cast<size_t>(columns) + 2, {"", Align::right}), "  ");
+  for (int64_t row = 0; row < rows; ++row) {
+    std::vector<std::string> cells{fmt::format("[{}]", row)};
+    int64_t largest = 0;
+    for (int64_t column = 0; column < columns; ++column) {
+      const int64_t index = row * columns + column;
+      cells.push_back(element_text(tensor, index));
+      if (element<double>(tensor, index) > element<double>(tensor, row * columns + largest))
+        largest = column;
+    }
+    if (columns > 1) cells.push_back(fmt::format("argmax {}", largest));
+    table.add(std::move(cells));
+  }
+  return table.text();
+}
+
+std::string tensor_text(const std::string& title, const Tensor& value) {
+  const Tensor tensor = value.contiguous();
+  const bool is_floating = dtype_category(tensor.dtype()) == DtypeCategory::floating;
+  if (is_floating && tensor.dim() == 2 && tensor.numel() > 0 && tensor.size(0) <= kMaxRows &&
+      tensor.size(1) <= kMaxListed)
+    return title + "\n" + rows_text(tensor);
+  if (tensor.dim() == 0) return title + " = " + element_text(tensor, 0) + "\n";
+  if (tensor.numel() <= kMaxListed)
+    return fmt::format("{} = [{}]\n", title, elements_text(tensor, tensor.numel()));
+  const std::string first = elements_text(tensor, kFirstElements);
+  if (!is_floating) return fmt::format("{}\n  first {}\n", title, first);
+  return fmt::format("{}\n  {}; first {}\n", title, range_text(tensor), first);
+}
+
+void write_number(JsonWriter& json, double value) {
+  if (std::isfinite(value))
+    json.number(value);
+  else
+    json.string(print_float(value));
+}
+
+void write_complex(JsonWriter& json, Complex value) {
+  json.begin_array();
+  write_number(json, value.real());
+  write_number(json, value.imag());
+  json.end_array();
+}
+
+void write_element(JsonWriter& json, const Tensor& tensor, int64_t index) {
+  switch (dtype_category(tensor.dtype())) {
+    case DtypeCategory::boolean:
+    case DtypeCategory::integer:
+      json.raw(element_text(tensor, index));
+      break;
+    case DtypeCategory::floating:
+      write_number(json, element<double>(tensor, index));
+      break;
+    case DtypeCategory::complex:
+      write_complex(json, element<Complex>(tensor, index));
+      break;
+  }
+}
+
+void write_tensor(JsonWriter& json, const Tensor& value) {
+  const Tensor tensor = value.contiguous();
+  write_text(json, "dtype", dtype_name(tensor.dtype()));
+  write_integers(json, "sizes", tensor.sizes());
+  json.key("values");
+  json.begin_array();
+  for (int64_t i = 0; i < tensor.numel(); ++i) write_element(json, tensor, i);
+  json.end_array();
+}
+
+void write_scalar(JsonWriter& json, const Value& value) {
+  if (const auto* number = value.get_if<int64_t>())
+    json.integer(*number);
+  else if (const auto* real = value.get_if<double>())
+    write_number(json, *real);
+  else if (const auto* boolean = value.get_if<bool>())
+    json.boolean(*boolean);
+  else if (const auto* complex = value.get_if<Complex>())
+    write_complex(json, *complex);
+  else if (const auto* text = value.get_if<std::string>())
+    json.string(*text);
+  else
+    json.null();
+}
+
+template <class T>
+Tensor scalar_tensor(Dtype dtype, T value) {
+  return Tensor::from<T>(dtype, {}, std::span<const T>(&value, 1));
+}
+
+}  // namespace
+
+std::string value_text(const std::string& name, const Value& value,
+                       const Environment& environment) {
+  const std::string title =
+      coloured(environment, Colour::bold, printable(name)) + ": " + printable(value.type_text());
+  if (const auto* tensor = value.get_if<Tensor>()) return tensor_text(title, *tensor);
+  return title + "\n";
+}
+
+void write_value(JsonWriter& json, const Value& value) {
+  write_text(json, "type", value.type_text());
+  if (const auto* tensor = value.get_if<Tensor>()) return write_tensor(json, *tensor);
+  json.key("value");
+  write_scalar(json, value);
+}
+
+std::optional<Tensor> as_tensor(const Value& value) {
+  if (const auto* tensor = value.get_if<Tensor>()) return *tensor;
+  if (const auto* number = value.get_if<int64_t>()) return scalar_tensor(Dtype::int64, *number);
+  if (const auto* real = value.get_if<double>()) return scalar_tensor(Dtype::float64, *real);
+  if (const auto* boolean = value.get_if<bool>()) return scalar_tensor(Dtype::bool_, *boolean);
+  if (const auto* complex = value.get_if<Complex>())
+    return scalar_tensor(Dtype::complex128, *complex);
+  return std::nullopt;
+}
+
+}  // namespace pt2::tools

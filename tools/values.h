@@ -1,0 +1,24 @@
+// Results of a run: for people, as JSON, as tensors for a file.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/json.h"
+#include "pt2/value.h"
+#include "tools/command.h"
+
+namespace pt2::tools {
+
+// "logits: f32[2, 10]" and the elements where there are few, else their range and the first ones.
+// Ends in a line break.
+std::string value_text(const std::string& name, const Value& value, const Environment& environment);
+
+// Members "type" and, for tensors, "dtype", "sizes" and "values" (row by row), else "value". What
+// is not finite is text, as JSON has no word for it.
+void write_value(JsonWriter& json, const Value& value);
+
+// Numbers as tensors without dimensions; nothing for text and None.
+std::optional<Tensor> as_tensor(const Value& value);
+
+}  // namespace pt2::tools

@@ -1,0 +1,61 @@
+#include "tools/verbs.h"
+
+namespace pt2::tools {
+namespace {
+
+constexpr Verb kVerbs[] = {
+    {"info", "what a file is: inputs, outputs, operators, parameters, who wrote it",
+     "pt2 info model.pt2\n"
+     "pt2 info model.pt2 --json\n"
+     "pt2 info package.pt2 --model decoder   # one of several programs\n"
+     "pt2 info - < model.pt2                 # from standard input",
+     setup_info},
+    {"ls", "the records of a file, or its tensors",
+     "pt2 ls model.pt2                       # name, role, size and place of each record\n"
+     "pt2 ls model.pt2 --tensors             # weights, constants and sample inputs\n"
+     "pt2 ls model.pt2 --tensors --json      # with strides, storages and checksums",
+     setup_ls},
+    {"cat", "one record or one tensor, as it is",
+     "pt2 cat model.pt2 models/model.json    # names as `pt2 ls` prints them\n"
+     "pt2 cat model.pt2 extra/labels.txt -o labels.txt\n"
+     "pt2 cat model.pt2 --tensor fc1.weight -o fc1.npy",
+     setup_cat},
+    {"json", "the program's JSON, decoded and encoded again",
+     "pt2 json model.pt2                     # byte for byte what the file holds\n"
+     "pt2 json model.pt2 --pretty | less\n"
+     "pt2 json model.pt2 --payload weights   # where each weight lies (files of PyTorch 2.9 on)",
+     setup_json},
+    {"verify", "is it intact? every finding with the number of its rule",
+     "pt2 verify model.pt2\n"
+     "pt2 verify *.pt2 --json\n"
+     "pt2 verify model.pt2 --level container # records and checksums only\n"
+     "pt2 explain V103                       # what a finding means",
+     setup_verify},
+    {"explain", "what a rule of `pt2 verify` means",
+     "pt2 explain V103\n"
+     "pt2 explain entry_checksum\n"
+     "pt2 explain                            # all rules",
+     setup_explain},
+    {"ops", "the operators of a program, and whether they can run here",
+     "pt2 ops model.pt2                      # each operator and how often it is called\n"
+     "pt2 ops model.pt2 --missing            # exit 4 if any has no kernel; where it is called\n"
+     "pt2 ops model.pt2 --json",
+     setup_ops},
+    {"run", "run a program",
+     "pt2 run model.pt2 -i x=image.npy       # inputs by name; `pt2 info` lists them\n"
+     "pt2 run model.pt2 -i 0=a.npy -i n=3    # by position; numbers as they are\n"
+     "pt2 run model.pt2 -i all.npz -o out.npz\n"
+     "pt2 run model.pt2                      # the file's own sample inputs",
+     setup_run},
+    {"test", "does it give the recorded numbers?",
+     "pt2 test model.pt2                     # calls recorded in model.safetensors\n"
+     "pt2 test model.pt2 cases.safetensors --rtol 1e-4 --atol 1e-6\n"
+     "pt2 test *.pt2                         # each with the .safetensors beside it",
+     setup_test},
+};
+
+}  // namespace
+
+std::span<const Verb> verbs() { return kVerbs; }
+
+}  // namespace pt2::tools

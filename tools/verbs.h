@@ -1,0 +1,18 @@
+// One function per verb, in the file of its name.
+#pragma once
+
+#include "tools/command.h"
+
+namespace pt2::tools {
+
+Action setup_info(CLI::App& app);
+Action setup_ls(CLI::App& app);
+Action setup_cat(CLI::App& app);
+Action setup_json(CLI::App& app);
+Action setup_verify(CLI::App& app);
+Action setup_explain(CLI::App& app);
+Action setup_ops(CLI::App& app);
+Action setup_run(CLI::App& app);
+Action setup_test(CLI::App& app);
+
+}  // namespace pt2::tools
