@@ -23,7 +23,7 @@ def main():
     # Name, command, most milliseconds, most megabytes.
     cases = [
         ("pt2 info big500.pt2", [pt2, "info", big], 20, 30),
-        ("pt2 run mlp_tiny.pt2", [pt2, "run", tiny, "-i", tiny.with_suffix(".npy")], 10, 20),
+        ("pt2 run mlp_tiny.pt2", [pt2, "run", tiny, "-i", f"0={tiny.with_suffix('.npy')}"], 10, 20),
         ("pt2 --version", [pt2, "--version"], None, None),
     ]
     contenders = [Contender(name, [measure, *map(str, command)]) for name, command, _, _ in cases]

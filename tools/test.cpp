@@ -4,9 +4,7 @@
 #include <optional>
 
 #include "base/printable.h"
-#include "pt2/compare.h"
-#include "pt2/model.h"
-#include "pt2/recorded_calls.h"
+#include "pt2/replay.h"
 #include "tools/json_members.h"
 #include "tools/source.h"
 #include "tools/verbs.h"
@@ -29,17 +27,6 @@ struct Options {
 struct Pair {
   std::string program;
   std::string cases;
-};
-
-struct CallReport {
-  std::vector<std::string> differences;  // empty: passed
-  std::string remark;                    // of a call that is refused as recorded
-  size_t compared = 0;
-  double largest_error = 0;
-  std::optional<double> our_error;  // against float64, of the value where it is largest
-  std::optional<double> torch_error;
-
-  bool passed() const { return differences.empty(); }
 };
 
 struct FileReport {
@@ -65,75 +52,6 @@ std::vector<Pair> pairs(const std::vector<std::string>& files) {
   return out;
 }
 
-// Compares the results of one call with the record.
-class CallCheck {
- public:
-  CallCheck(const CompareOptions& options, CallReport& report)
-      : options_(options), report_(report) {}
-
-  void check(const std::string& place, const Value* found, const RecordedValue& expected) {
-    if (found == nullptr) {
-      report_.differences.push_back(place + ": the program has no such value");
-      return;
-    }
-    const Comparison result = compare(*found, expected.value, options_,
-                                      expected.reference ? &*expected.reference : nullptr);
-    ++report_.compared;
-    report_.largest_error = std::max(report_.largest_error, result.largest_error);
-    if (result.found_error && result.found_error >= report_.our_error.value_or(0)) {
-      report_.our_error = result.found_error;
-      report_.torch_error = result.expected_error;
-    }
-    if (!result.equal()) report_.differences.push_back(place + ": " + result.difference);
-  }
-
-  void check_all(const RecordedCall& call, const std::vector<Value>& outputs,
-                 const std::vector<Value>& inputs, const Session& session) {
-    if (outputs.size() != call.outputs.size())
-      report_.differences.push_back(
-          fmt::format("found {} outputs, expected {}", outputs.size(), call.outputs.size()));
-    for (size_t i = 0; i < std::min(outputs.size(), call.outputs.size()); ++i)
-      check(fmt::format("out[{}]", i), &outputs[i], call.outputs[i]);
-    for (const auto& [name, expected] : call.buffers) {
-      const Tensor* state = session.state(name);
-      const Value value = state == nullptr ? Value() : Value(*state);
-      check(fmt::format("buffer {}", printable(name)), state == nullptr ? nullptr : &value,
-            expected);
-    }
-    for (const auto& [index, expected] : call.mutated_inputs)
-      check(fmt::format("in[{}]", index), index < inputs.size() ? &inputs[index] : nullptr,
-            expected);
-  }
-
- private:
-  const CompareOptions& options_;
-  CallReport& report_;
-};
-
-CallReport test_call(const RecordedCall& call, const Options& options, Session& session) {
-  CallReport report;
-  std::vector<Value> inputs = call.inputs;
-  session.seed(0);
-  const Result<std::vector<Value>> outputs = session.run(inputs);
-  if (!outputs) {
-    // What is not supported here says nothing about what PyTorch refused.
-    if (call.error && outputs.error().code != ErrorCode::unsupported)
-      report.remark = "refused, as recorded: " + outputs.error().text();
-    else
-      report.differences.push_back(outputs.error().text());
-    return report;
-  }
-  if (call.error) {
-    report.differences.push_back(
-        fmt::format("it ran, where PyTorch raises {}: {}", call.error->type, call.error->text));
-    return report;
-  }
-  const CompareOptions settings{
-      .relative = options.relative, .absolute = options.absolute, .values = !call.random};
-  CallCheck(settings, report).check_all(call, *outputs, inputs, session);
-  return report;
-}
-
 Result<std::vector<CallReport>> test_calls(const Pair& pair, const Options& options,
                                            Environment& environment) {
   PT2_TRY(Package package,
@@ -148,9 +66,10 @@ Result<std::vector<CallReport>> test_calls(const Pair& pair, const Options& opti
           Model::from_package(std::make_shared<const Package>(std::move(package)),
                               {.limits = options.limits, .model = options.model}));
   Session session(model);
+  const CompareOptions settings{.relative = options.relative, .absolute = options.absolute};
   std::vector<CallReport> reports;
   for (const RecordedCall& call : recorded->calls)
-    reports.push_back(test_call(call, options, session));
+    reports.push_back(replay(session, call, settings));
   return reports;
 }
 

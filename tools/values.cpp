@@ -41,10 +41,10 @@ std::string element_text(const Tensor& tensor, int64_t index) {
                                              : fmt::format("{}", value);
     }
     case DtypeCategory::floating:
-      return fmt::format("{:.6g}", element<double>(tensor, index));
+      return fmt::format("{:.4g}", element<double>(tensor, index));
     case DtypeCategory::complex: {
       const auto value = element<Complex>(tensor, index);
-      return fmt::format("{:.6g}{:+.6g}i", value.real(), value.imag());
+      return fmt::format("{:.4g}{:+.4g}i", value.real(), value.imag());
     }
   }
   return "";
@@ -72,7 +72,7 @@ std::string range_text(const Tensor& tensor) {
   const int64_t numbers = tensor.numel() - nans;
   std::string out;
   if (numbers > 0)
-    out = fmt::format("min {:.6g}, max {:.6g}, mean {:.6g}", low, high,
+    out = fmt::format("min {:.4g}, max {:.4g}, mean {:.4g}", low, high,
                       sum / static_cast<double>(numbers));
   if (nans > 0) out += fmt::format("{}{} NaN", out.empty() ? "" : ", ", nans);
   return out;

@@ -32,5 +32,7 @@ int exit_code(ErrorCode code);
 // Adds a step in front of `where`, on the way up. `step` is text such as ".nodes", "[3]" or
 // "model.pt2!".
 Error at(Error error, std::string_view step);
+// Puts the file in front of `where`: "model.npz!x.npy", or "model.npz" alone.
+Error in_file(Error error, std::string_view path);
 
 }  // namespace pt2

@@ -139,8 +139,8 @@ struct SampleInput {
 };
 // The leaves of (args, kwargs) in torch.utils._pytree order: tuples, lists, deques and dicts
 // (insertion order) are opened, objects of user classes too (arguments, then state); None is a
-// leaf. Error `invalid` when the root is not (args, kwargs), `limit` for values nested too deep or
-// shared too often. An empty record (None) has no leaves.
+// leaf, except as an attribute of an object. Error `invalid` when the root is not (args, kwargs),
+// `limit` for values nested too deep or shared too often. An empty record (None) has no leaves.
 Result<std::vector<SampleInput>> flatten_sample_inputs(const Pickle& pickle,
                                                        const Limits& limits = {});
 

@@ -113,6 +113,11 @@ class Tensor {
   // "f32[2, 3]".
   std::string type_text() const;
 
+  // A 0-dim tensor that stands for a Python number given where a tensor is taken: type promotion
+  // treats it as the number (c10::TensorImpl::is_wrapped_number). Views of it are plain tensors.
+  bool is_wrapped_number() const { return wrapped_number_; }
+  Tensor as_wrapped_number() const;
+
  private:
   void check_as(size_t element_size) const;
 
@@ -122,6 +127,7 @@ class Tensor {
   int64_t offset_ = 0;
   int64_t numel_ = 0;
   Dtype dtype_ = Dtype::float32;
+  bool wrapped_number_ = false;
 };
 
 // Row-major strides, with PyTorch's rule that a size of 0 counts as 1.

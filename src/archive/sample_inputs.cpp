@@ -45,6 +45,8 @@ class Flattener {
     PT2_TRY_VOID(charge(path, depth));
     for (size_t i = 0; i < dict.dict_size(); ++i) {
       const PickleValue key = dict.key(i);
+      // torch.export.register_dataclass leaves fields that are None out of the leaves.
+      if (attributes && dict.value(i).is(PickleKind::none)) continue;
       const bool attribute = attributes && key.is(PickleKind::string);
       const std::string step =
           attribute ? "." + printable(key.text(), kMaxKeyBytes) : key_step(key);

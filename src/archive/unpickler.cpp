@@ -196,8 +196,6 @@ Result<void> Unpickler::stop() {
   return {};
 }
 
-// ---- stack and memo
-
 Result<PickleId> Unpickler::take() {
   PT2_TRY(const PickleId value, top());
   stack_.pop_back();
@@ -292,8 +290,6 @@ Result<void> Unpickler::get_line() {
   if (!index) return malformed("the memo slot is no number");
   return fetch(*index);
 }
-
-// ---- numbers and text
 
 Result<void> Unpickler::push_none() { return push(add_none()); }
 
@@ -401,8 +397,6 @@ Result<void> Unpickler::push_string_line() {
   return push(add(PickleKind::string, std::string(line)));
 }
 
-// ---- containers
-
 template <PickleKind kKind>
 Result<void> Unpickler::push_empty() {
   return push(add(kKind, PickleItems()));
@@ -469,8 +463,6 @@ Result<void> Unpickler::set_items_since_mark() {
   PT2_TRY(const PickleId target, top());
   return extend(target, items, true);
 }
-
-// ---- globals and objects
 
 Result<void> Unpickler::global_lines() {
   PT2_TRY(const std::string_view module, read_line());

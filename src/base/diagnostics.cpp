@@ -47,8 +47,7 @@ std::string_view level_name(Level level) {
 std::string Diagnostic::line() const {
   std::string out = rule_code(rule);
   out += severity() == Severity::error ? " error: " : " warning: ";
-  if (!where.empty()) out += where + ": ";
-  return out + text;
+  return out + Error{code, text, where}.text();
 }
 
 void Diagnostics::add(Rule rule, std::string where, std::string text) {

@@ -27,11 +27,19 @@ std::string_view error_code_meaning(ErrorCode code) {
 }
 int exit_code(ErrorCode code) { return kCodes[static_cast<size_t>(code)].exit_code; }
 
-std::string Error::text() const { return where.empty() ? message : where + ": " + message; }
+std::string Error::text() const {
+  if (where.empty()) return message;
+  // A place inside a record's text is "file!record:.path", and the text itself "file!record:".
+  return where + (where.ends_with(':') ? " " : ": ") + message;
+}
 
 Error at(Error error, std::string_view step) {
   error.where.insert(0, step);
   return error;
+}
+
+Error in_file(Error error, std::string_view path) {
+  return at(std::move(error), std::string(path) + (error.where.empty() ? "" : "!"));
 }
 
 void check_failed(const char* condition, const char* file, int line) {

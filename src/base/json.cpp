@@ -195,15 +195,6 @@ void JsonWriter::new_line() {
   out_.append(size_t{2} * depth_, ' ');
 }
 
-void JsonWriter::separate() {
-  if (after_key_) {
-    after_key_ = false;
-    return;
-  }
-  if (needs_comma_) out_ += style_ == JsonStyle::python ? ", " : ",";
-  if (style_ == JsonStyle::pretty && depth_ > 0) new_line();
-}
-
 void JsonWriter::open(char bracket) {
   separate();
   out_ += bracket;
@@ -222,26 +213,6 @@ void JsonWriter::key(std::string_view name) {
   separate();
   append_json_string(out_, name, ascii_);
   end_key();
-}
-
-void JsonWriter::raw_key(std::string_view between_quotes) {
-  separate();
-  out_ += '"';
-  out_ += between_quotes;
-  out_ += '"';
-  end_key();
-}
-
-void JsonWriter::end_key() {
-  out_ += style_ == JsonStyle::compact ? ":" : ": ";
-  after_key_ = true;
-  needs_comma_ = true;
-}
-
-void JsonWriter::raw(std::string_view json) {
-  separate();
-  out_ += json;
-  needs_comma_ = true;
 }
 
 void JsonWriter::string(std::string_view text) {

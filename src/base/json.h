@@ -106,6 +106,35 @@ class JsonWriter {
   uint32_t depth_ = 0;
 };
 
+inline void JsonWriter::separate() {
+  if (after_key_) {
+    after_key_ = false;
+    return;
+  }
+  if (needs_comma_) out_ += style_ == JsonStyle::python ? ", " : ",";
+  if (style_ == JsonStyle::pretty && depth_ > 0) new_line();
+}
+
+inline void JsonWriter::end_key() {
+  out_ += style_ == JsonStyle::compact ? ":" : ": ";
+  after_key_ = true;
+  needs_comma_ = true;
+}
+
+inline void JsonWriter::raw_key(std::string_view between_quotes) {
+  separate();
+  out_ += '"';
+  out_ += between_quotes;
+  out_ += '"';
+  end_key();
+}
+
+inline void JsonWriter::raw(std::string_view json) {
+  separate();
+  out_ += json;
+  needs_comma_ = true;
+}
+
 std::string print_json(const JsonValue& value, JsonStyle style = JsonStyle::python);
 
 }  // namespace pt2

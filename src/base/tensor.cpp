@@ -188,6 +188,14 @@ Tensor Tensor::with_view(Sizes sizes, Sizes strides, int64_t storage_offset) con
   out.sizes_ = std::move(sizes);
   out.strides_ = std::move(strides);
   out.offset_ = storage_offset;
+  out.wrapped_number_ = false;
+  return out;
+}
+
+Tensor Tensor::as_wrapped_number() const {
+  PT2_CHECK(sizes_.empty());
+  Tensor out = *this;
+  out.wrapped_number_ = true;
   return out;
 }
 

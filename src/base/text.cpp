@@ -11,6 +11,9 @@
 namespace pt2 {
 namespace {
 
+// Any number of so many decimal digits fits into 64 bits.
+constexpr size_t kSafeDigits = 18;
+
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 constexpr char kHexDigits[] = "0123456789abcdef";
@@ -240,12 +243,19 @@ std::optional<double> parse_float(std::string_view text) {
 
 std::optional<int64_t> parse_int(std::string_view text) {
   const size_t first = !text.empty() && text[0] == '-' ? 1 : 0;
-  if (text.size() == first || !is_digit(text[first])) return {};
-  if (text[first] == '0' && text.size() > first + 1) return {};
+  const size_t digits = text.size() - first;
+  if (digits == 0 || (text[first] == '0' && digits > 1)) return {};
   int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return {};
-  return value;
+  if (digits > kSafeDigits) {
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || end != text.data() + text.size()) return {};
+    return value;
+  }
+  for (size_t i = first; i < text.size(); ++i) {
+    if (!is_digit(text[i])) return {};
+    value = 10 * value + (text[i] - '0');
+  }
+  return first ? -value : value;
 }
 
 std::optional<double> parse_non_finite(std::string_view text) {

@@ -2,8 +2,11 @@
 
 #include <charconv>
 #include <cmath>
+#include <iterator>
+#include <optional>
 
-#include "ops/meta.h"
+#include "ops/loops.h"
+#include "ops/op_def.h"
 
 namespace pt2::ops {
 namespace {
@@ -48,10 +51,31 @@ bool fits_base(BaseType base, const Value& value) {
   return false;
 }
 
-// Python's conversions of one element: True is 1 for an int, a 0-dim tensor is its element for a
-// Scalar.
+// torch 2.1 writes some dtypes as plain ints, which are c10::ScalarType's numbers.
+std::optional<Dtype> dtype_of_c10_number(int64_t number) {
+  constexpr Dtype kByNumber[] = {Dtype::uint8,     Dtype::int8,       Dtype::int16,
+                                 Dtype::int32,     Dtype::int64,      Dtype::float16,
+                                 Dtype::float32,   Dtype::float64,    Dtype::complex32,
+                                 Dtype::complex64, Dtype::complex128, Dtype::bool_};
+  constexpr int64_t kBfloat16 = 15;
+  if (number == kBfloat16) return Dtype::bfloat16;
+  if (number < 0 || number >= static_cast<int64_t>(std::size(kByNumber))) return std::nullopt;
+  return kByNumber[number];
+}
+
+// Python's conversions of one element: True is 1 for an int, a number is a tensor where one is
+// taken.
 bool fit_element(BaseType base, Value& value) {
   if (fits_base(base, value)) return true;
+  if (base == BaseType::tensor && fits_base(BaseType::scalar, value)) {
+    value = Value(number_tensor(unbox<Scalar>(value)));
+    return true;
+  }
+  if (const auto* number = value.get_if<int64_t>(); number != nullptr && base == BaseType::dtype) {
+    const auto dtype = dtype_of_c10_number(*number);
+    if (dtype) value = Value(*dtype);
+    return dtype.has_value();
+  }
   const bool* boolean = value.get_if<bool>();
   if (boolean != nullptr && (base == BaseType::integer || base == BaseType::number)) {
     value = Value(int64_t{*boolean});

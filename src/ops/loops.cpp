@@ -145,6 +145,11 @@ Tensor scalar_tensor(const Scalar& scalar, Dtype dtype) {
   return out;
 }
 
+Tensor number_tensor(const Scalar& number) {
+  constexpr Dtype kWidest[] = {Dtype::bool_, Dtype::int64, Dtype::float64, Dtype::complex128};
+  return scalar_tensor(number, kWidest[static_cast<size_t>(number.category())]).as_wrapped_number();
+}
+
 void copy_elements(Tensor& out, const Tensor& source) {
   const Dtype dtype = source.dtype();
   if (dtype == out.dtype() && source.sizes() == out.sizes() && source.is_contiguous() &&

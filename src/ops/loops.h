@@ -121,8 +121,10 @@ void elementwise(Tensor& out, Dtype common, F&& function, const In&... in) {
   run_chunks<C>(out, common, views, loop, const_cast<void*>(static_cast<const void*>(&held)));
 }
 
-// A Python number as a 0-dim tensor, for the operators that take either.
+// A 0-dim tensor.
 Tensor scalar_tensor(const Scalar& scalar, Dtype dtype);
+// A Python number where a tensor is taken: a wrapped number of the widest dtype of its category.
+Tensor number_tensor(const Scalar& number);
 // out = source, converted; sizes broadcast.
 void copy_elements(Tensor& out, const Tensor& source);
 // Every element of `out` becomes `value`, converted.

@@ -148,7 +148,10 @@ Dtype promote_types(Dtype a, Dtype b) {
 }
 
 Promotion& Promotion::add(const Tensor& tensor) {
-  merge(tensor.dim() > 0 ? dimension_result_ : zero_dim_result_, tensor.dtype());
+  if (tensor.is_wrapped_number())
+    merge(number_result_, default_dtype(dtype_category(tensor.dtype())));
+  else
+    merge(tensor.dim() > 0 ? dimension_result_ : zero_dim_result_, tensor.dtype());
   return *this;
 }
 

@@ -44,6 +44,7 @@ std::string sizes_text(std::span<const int64_t> sizes);
 // numbers (c10/core/ScalarType.cpp promote_types; ATen/native/TypeProperties.cpp result_type).
 class Promotion {
  public:
+  // A wrapped number counts as a number.
   Promotion& add(const Tensor& tensor);
   Promotion& add(const Scalar& scalar);
   Dtype result() const;

@@ -4,6 +4,7 @@
 #include <array>
 #include <vector>
 
+#include "ops/pointwise/copying.h"
 #include "ops/loops.h"
 
 namespace pt2::ops {
@@ -41,15 +42,25 @@ std::string without_suffix(std::string_view target, std::string_view suffix) {
   return std::string(target.substr(0, dot - suffix.size())) + std::string(target.substr(dot));
 }
 
+// Operators that write the same whatever self holds, so that elements may share a place.
+bool overwrites(const Signature& signature) {
+  constexpr std::string_view kNames[] = {"aten::fill", "aten::zero", "aten::masked_fill",
+                                         "aten::index_put", "aten::index_fill"};
+  return std::ranges::find(kNames, signature.name) != std::end(kNames);
+}
+
 Result<std::vector<Value>> call_in_place(const OpDef& def, Context& context,
                                          std::span<const Value> arguments) {
   Tensor self = *arguments[0].get_if<Tensor>();
+  if (has_internal_overlap(self) && !overwrites(*def.signature))
+    return operator_error("several elements of self lie at one place in memory: strides " +
+                          sizes_text(self.strides()) + ", expected a tensor that was not expanded");
   PT2_TRY(std::vector<Value> results, def.compute(context, arguments));
   const Tensor& result = *results[0].get_if<Tensor>();
   if (result.sizes() != self.sizes())
     return operator_error("an in-place result of sizes " + sizes_text(result.sizes()) +
                           " does not fit self of sizes " + sizes_text(self.sizes()));
-  if (dtype_category(result.dtype()) > dtype_category(self.dtype()) && self.dtype() != Dtype::bool_)
+  if (dtype_category(result.dtype()) > dtype_category(self.dtype()))
     return operator_error("an in-place result of dtype " + std::string(dtype_name(result.dtype())) +
                           " cannot be stored in self of dtype " +
                           std::string(dtype_name(self.dtype())));
@@ -60,11 +71,16 @@ Result<std::vector<Value>> call_in_place(const OpDef& def, Context& context,
 Result<std::vector<Value>> call_copy(const OpDef& def, Context& context,
                                      std::span<const Value> arguments) {
   PT2_TRY(std::vector<Value> results, def.compute(context, arguments));
+  auto copy = [](Value& value) -> Result<void> {
+    auto* tensor = value.get_if<Tensor>();
+    if (tensor == nullptr) return {};
+    PT2_TRY(*tensor, copy_as(*tensor, tensor->dtype(), MemoryFormat::contiguous));
+    return {};
+  };
   for (Value& value : results) {
-    if (auto* tensor = value.get_if<Tensor>()) *tensor = tensor->clone();
+    PT2_TRY_VOID(copy(value));
     if (auto* list = value.get_if<Value::List>())
-      for (Value& item : *list)
-        if (auto* tensor = item.get_if<Tensor>()) *tensor = tensor->clone();
+      for (Value& item : *list) PT2_TRY_VOID(copy(item));
   }
   return results;
 }

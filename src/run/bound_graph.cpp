@@ -104,7 +104,7 @@ class Binder {
     }
     Result<void> done =
         out.higher_order ? bind_positional(node, bound, out) : bind_to_signature(node, out);
-    if (!done) return at(std::move(done).error(), node_place(graph, node) + ": ");
+    if (!done) return at_node(std::move(done).error(), graph, node);
     return out;
   }
 
@@ -199,6 +199,10 @@ std::string node_place(const Graph& graph, const Node& node) {
   std::string place = "%" + node_name(graph, node) + " (" + node.target + ")";
   if (const std::string line = source_line(node); !line.empty()) place += " at " + line;
   return place;
+}
+
+Error at_node(Error error, const Graph& graph, const Node& node) {
+  return at(std::move(error), node_place(graph, node) + (error.where.empty() ? "" : " > "));
 }
 
 Result<std::unique_ptr<BoundGraph>> bind_graph(const Graph& graph) {

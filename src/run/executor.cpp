@@ -51,7 +51,7 @@ Result<std::vector<Value>> Executor::run(const BoundGraph& bound, std::vector<Va
       values[static_cast<size_t>(*id)] = std::move(inputs[i]);
   for (const BoundNode& node : bound.nodes) {
     if (Result<void> done = run_node(bound, node, values); !done)
-      return at(std::move(done).error(), node_place(graph, *node.node) + ": ");
+      return at_node(std::move(done).error(), graph, *node.node);
   }
   std::vector<Value> outputs;
   for (const Argument& output : graph.outputs) {

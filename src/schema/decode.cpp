@@ -27,14 +27,26 @@ T& as(void* value) {
 // A file may break a rule a million times; the reader of the findings needs a few.
 constexpr size_t kMaxFindingsPerRule = 100;
 constexpr size_t kMaxMembers = 64;
+// Notes on unusual spellings may cost many times the text, above all in nested unions.
+constexpr size_t kSpellingBytes = 1 << 20;
+constexpr size_t kSpellingBytesPerByte = 16;
 
 // Which keys of a record its version writes, as bits of the index of the first member that has the
 // key.
 struct Expectation {
-  uint64_t known = 0;     // any version has it here
   uint64_t required = 0;  // missing is an error
   uint64_t always = 0;    // written whatever the value
   uint64_t optional = 0;  // null by default
+};
+
+// A JSON value that has not been read yet, and its token: a whole scalar, or the bracket that opens
+// it.
+struct Value {
+  ondemand::value json;
+  std::string_view token;
+
+  explicit Value(ondemand::value value) : json(value), token(scalar_token(json)) {}
+  char first() const { return token.empty() ? '\0' : token[0]; }
 };
 
 // Walks the text once. Functions return false after they have set error_.
@@ -47,8 +59,8 @@ class Decoder {
 
   Result<void> decode(const Type& type, void* out, std::string_view json) {
     PT2_TRY_VOID(text_.open(json));
-    const auto is_special = [](char c) { return static_cast<unsigned char>(c) >= 0x7F; };
-    has_special_bytes_ = std::any_of(json.begin(), json.end(), is_special);
+    spelling_budget_ = kSpellingBytes + kSpellingBytesPerByte * json.size();
+    has_special_bytes_ = profile_.raw_utf8 || json.find('\x7f') != std::string_view::npos;
     ondemand::object object;
     ondemand::json_type kind;
     if (text_.document().type().get(kind) != simdjson::SUCCESS ||
@@ -77,13 +89,12 @@ class Decoder {
   Expectation expect(const Type& type) const {
     Expectation all;
     if (type.kind != Kind::record) return all;
-    for (size_t first = 0; first < type.members.size(); first = end_of_key(type, first)) {
+    for (size_t first = 0; first < type.members.size(); first = type.members[first].key_end) {
       const uint64_t bit = uint64_t{1} << first;
-      for (size_t i = first; i < end_of_key(type, first); ++i) {
+      for (size_t i = first; i < type.members[first].key_end; ++i) {
         const Member& member = type.members[i];
         if (!member.is_in(profile_.version)) continue;
         const bool is_optional = member.presence == Presence::optional;
-        all.known |= bit;
         if (member.presence == Presence::required) all.required |= bit;
         if (is_optional) all.optional |= bit;
         if (!is_optional && member.presence != Presence::unreleased) all.always |= bit;
@@ -112,21 +123,18 @@ class Decoder {
     warnings_.add(rule, print_path(step), std::move(text));
   }
 
-  bool open_object(ondemand::value& value, const Type& type, const Step& step,
-                   ondemand::object& object) {
-    const std::string_view token = scalar_token(value);
-    if (token.empty() || token[0] != '{') return fail_type(step, type_text(type), token);
+  bool open_object(Value& value, const Type& type, const Step& step, ondemand::object& object) {
+    if (value.first() != '{') return fail_type(step, type_text(type), value.token);
     if (!check_depth(step)) return false;
-    if (const auto error = value.get_object().get(object)) return fail(step, json_error(error));
+    if (const auto error = value.json.get_object().get(object))
+      return fail(step, json_error(error));
     return true;
   }
 
-  bool open_array(ondemand::value& value, const Type& type, const Step& step,
-                  ondemand::array& array) {
-    const std::string_view token = scalar_token(value);
-    if (token.empty() || token[0] != '[') return fail_type(step, type_text(type), token);
+  bool open_array(Value& value, const Type& type, const Step& step, ondemand::array& array) {
+    if (value.first() != '[') return fail_type(step, type_text(type), value.token);
     if (!check_depth(step)) return false;
-    if (const auto error = value.get_array().get(array)) return fail(step, json_error(error));
+    if (const auto error = value.json.get_array().get(array)) return fail(step, json_error(error));
     return true;
   }
 
@@ -139,10 +147,10 @@ class Decoder {
                 fmt::format("nested deeper than {} (max_json_depth)", limits_.max_json_depth));
   }
 
-  bool read(ondemand::value& value, const Type& type, void* out, Step& step) {
+  bool read(Value& value, const Type& type, void* out, Step& step) {
     switch (type.kind) {
       case Kind::optional:
-        if (scalar_token(value) == "null") return true;
+        if (value.token == "null") return true;
         return read(value, *type.element, type.add(out, nullptr, 0), step);
       case Kind::box:
         return read(value, *type.element, type.at(out), step);
@@ -168,9 +176,9 @@ class Decoder {
     return true;
   }
 
-  bool read_leaf(ondemand::value& value, const Type& type, void* out, Step& step) {
-    const std::string_view token = scalar_token(value);
-    if (!token.empty() && token[0] == '"') (void)take_string(value);
+  bool read_leaf(Value& value, const Type& type, void* out, Step& step) {
+    const std::string_view token = value.token;
+    if (value.first() == '"') (void)take_string(value.json);
     const ScalarNote note = read_scalar(token, type, out, profile_, has_special_bytes_);
     if (!note.expected.empty()) return fail_type(step, note.expected, token);
     if (note.lone_surrogate)
@@ -181,8 +189,7 @@ class Decoder {
                        version_text(profile_.version)));
     }
     if (note.unknown_enumerator && !accept_enumerator(type, token, step)) return false;
-    if (note.unusual) note_spelling(step, type, out, token);
-    return true;
+    return !note.unusual || note_spelling(step, type, out, token);
   }
 
   bool accept_enumerator(const Type& type, std::string_view token, const Step& step) {
@@ -193,14 +200,22 @@ class Decoder {
   }
 
   // The spelling goes to the innermost record around the value.
-  void note_spelling(const Step& step, const Type& type, const void* value,
+  bool note_spelling(const Step& step, const Type& type, const void* value,
                      std::string_view spelled) {
     std::string usual = encode_as(type, value, profile_of(profile_.version), JsonStyle::python);
-    if (usual == spelled) return;
+    if (usual == spelled) return true;
     const Step* record = &step;
     while (record->parent && !record->trace) record = record->parent;
-    record->trace->make().spellings.push_back(
-        {print_path(step, record), std::move(usual), std::string(spelled)});
+    Trace::Spelling spelling{print_path(step, record), std::move(usual), std::string(spelled)};
+    const size_t cost =
+        sizeof spelling + spelling.path.size() + spelling.usual.size() + spelled.size();
+    if (cost > spelling_budget_) {
+      return fail(step, ErrorCode::limit,
+                  "found more unusual spellings than can be kept");
+    }
+    spelling_budget_ -= cost;
+    record->trace->make().spellings.push_back(std::move(spelling));
+    return true;
   }
 
   // From `begin` to where the document stands now, without the blanks in between.
@@ -212,20 +227,19 @@ class Decoder {
   }
 
   // Takes a value that no type describes: checked, but kept as it is.
-  bool take_json(ondemand::value& value, const Step& step, std::string& out) {
-    std::string_view json = scalar_token(value);
+  bool take_json(Value& value, const Step& step, std::string& out) {
+    std::string_view json = value.token;
     simdjson::error_code error = simdjson::SUCCESS;
-    const char first = json.empty() ? '\0' : json[0];
-    if (first == '{') {
+    if (value.first() == '{') {
       ondemand::object object;
-      error = value.get_object().get(object);
+      error = value.json.get_object().get(object);
       if (!error) error = object.raw_json().get(json);
-    } else if (first == '[') {
+    } else if (value.first() == '[') {
       ondemand::array array;
-      error = value.get_array().get(array);
+      error = value.json.get_array().get(array);
       if (!error) error = array.raw_json().get(json);
-    } else if (first == '"') {
-      (void)take_string(value);
+    } else if (value.first() == '"') {
+      (void)take_string(value.json);
     }
     if (error) return fail(step, json_error(error));
     json = json.substr(0, json.find_last_not_of(" \t\r\n") + 1);
@@ -238,11 +252,10 @@ class Decoder {
     return true;
   }
 
-  bool read_none(ondemand::value& value, const Type& type, void* out, Step& step) {
-    const std::string_view token = scalar_token(value);
-    const bool is_list = !token.empty() && token[0] == '[';
-    if (!is_list && token != "true")
-      return fail_type(step, profile_.none_is_list ? "[]" : "true", token);
+  bool read_none(Value& value, const Type& type, void* out, Step& step) {
+    const bool is_list = value.first() == '[';
+    if (!is_list && value.token != "true")
+      return fail_type(step, profile_.none_is_list ? "[]" : "true", value.token);
     if (is_list) {
       ondemand::array array;
       if (!open_array(value, type, step, array)) return false;
@@ -251,25 +264,26 @@ class Decoder {
         return fail(step, ErrorCode::malformed, "found a list with elements, expected []");
       }
     }
-    if (is_list != profile_.none_is_list) note_spelling(step, type, out, is_list ? "[]" : "true");
-    return true;
+    return is_list == profile_.none_is_list ||
+           note_spelling(step, type, out, is_list ? "[]" : "true");
   }
 
-  bool read_list(ondemand::value& value, const Type& type, void* out, Step& step) {
+  bool read_list(Value& value, const Type& type, void* out, Step& step) {
     ondemand::array array;
     if (!open_array(value, type, step, array)) return false;
     size_t count = 0;
     for (auto element : array) {
       Step inner = step.element(count++);
-      ondemand::value item;
-      if (const auto error = element.get(item)) return fail(inner, json_error(error));
+      ondemand::value json;
+      if (const auto error = element.get(json)) return fail(inner, json_error(error));
+      Value item(json);
       if (!read(item, *type.element, type.add(out, nullptr, 0), inner)) return false;
     }
     return true;
   }
 
-  bool read_dict(ondemand::value& value, const Type& type, void* out, Step& step) {
-    const char* begin = scalar_token(value).data();
+  bool read_dict(Value& value, const Type& type, void* out, Step& step) {
+    const char* begin = value.token.data();
     ondemand::object object;
     if (!open_object(value, type, step, object)) return false;
     bool usual_keys = true;
@@ -280,12 +294,12 @@ class Decoder {
       if (!read_key(key_between_quotes(field.key()), step, key, usual_keys)) return false;
       void* slot = type.add(out, &key, 0);
       Step inner = step.below(type.key(out, type.size(out) - 1));
-      if (!read(field.value(), *type.element, slot, inner)) return false;
+      Value entry(field.value());
+      if (!read(entry, *type.element, slot, inner)) return false;
     }
     for (size_t i = 0; i < type.size(out); ++i) keys_.push_back(type.key(out, i));
     if (!check_keys(step)) return false;
-    if (!usual_keys) note_spelling(step, type, out, text_since(begin));
-    return true;
+    return usual_keys || note_spelling(step, type, out, text_since(begin));
   }
 
   bool read_key(std::string_view raw, const Step& step, std::string& key, bool& usual) {
@@ -313,12 +327,10 @@ class Decoder {
                 fmt::format("the key {} occurs twice", print_json_string(*twice)));
   }
 
-  bool read_record(ondemand::value& value, const Type& type, void* out, Step& step) {
+  bool read_record(Value& value, const Type& type, void* out, Step& step) {
     if (&type == &type_of<SchemaVersion>()) {
-      const std::string_view token = scalar_token(value);
-      if (!token.empty() && token[0] != '{')
-        return read_short_version(value, as<SchemaVersion>(out), step);
-      if (profile_.plain_version) return fail_type(step, "an int", token);
+      if (value.first() != '{') return read_short_version(value, as<SchemaVersion>(out), step);
+      if (profile_.plain_version) return fail_type(step, "an int", value.token);
     }
     ondemand::object object;
     if (!open_object(value, type, step, object)) return false;
@@ -326,13 +338,12 @@ class Decoder {
   }
 
   // Version 3 and 4 may write [3, 1]; 1 and 2 write a number.
-  bool read_short_version(ondemand::value& value, SchemaVersion& out, Step& step) {
+  bool read_short_version(Value& value, SchemaVersion& out, Step& step) {
     std::string json;
     if (!take_json(value, step, json)) return false;
     out = find_schema_version(fmt::format(R"({{"schema_version": {}}})", json), true);
     if (out.major == 0) return fail_type(step, "a schema version", json);
-    if (!profile_.plain_version) note_spelling(step, type_of<SchemaVersion>(), &out, json);
-    return true;
+    return profile_.plain_version || note_spelling(step, type_of<SchemaVersion>(), &out, json);
   }
 
   bool read_fields(ondemand::object& object, const Type& type, void* out, Step& step) {
@@ -350,20 +361,20 @@ class Decoder {
     int first = find_member(type, field.key().raw(), fields.last + 1);
     if (first < 0 && !name_field(field, type, step, fields, first)) return false;
     if (first < 0) return true;
-    const std::string_view token = scalar_token(field.value());
-    const Member& member = choose(type, static_cast<size_t>(first), token);
+    Value value(field.value());
+    const Member& member = choose(type, static_cast<size_t>(first), value.token);
     const uint64_t bit = uint64_t{1} << first;
     if (fields.seen & bit) {
       return fail(step, ErrorCode::malformed,
                   fmt::format("the key {} occurs twice", print_json_string(member.key)));
     }
     fields.seen |= bit;
-    fields.null |= token == "null" ? bit : 0;
+    fields.null |= value.token == "null" ? bit : 0;
     fields.in_order &= first > fields.last;
     fields.last = first;
     fields.order[fields.count++] = static_cast<int8_t>(first);
     Step inner = step.below(member.key);
-    return read(field.value(), *member.type, member.get(out), inner);
+    return read(value, *member.type, member.get(out), inner);
   }
 
   // A key that is not spelled as any member is: finds the member that it means, or keeps the field
@@ -374,7 +385,7 @@ class Decoder {
     std::string name;
     bool usual = true;
     if (!read_key(raw, step, name, usual)) return false;
-    for (size_t i = 0; i < type.members.size() && first < 0; i = end_of_key(type, i)) {
+    for (size_t i = 0; i < type.members.size() && first < 0; i = type.members[i].key_end) {
       if (type.members[i].key == name) first = static_cast<int>(i);
     }
     if (first >= 0) {
@@ -383,7 +394,8 @@ class Decoder {
     }
     Step inner = step.below(name);
     Trace::Field kept{-1, std::string(raw), {}};
-    if (!take_json(field.value(), inner, kept.json)) return false;
+    Value value(field.value());
+    if (!take_json(value, inner, kept.json)) return false;
     warn(inner, Rule::unknown_field, fmt::format("{} has no such field", type.name));
     fields.unknown.emplace_back(fields.count, std::move(kept));
     return true;
@@ -395,7 +407,7 @@ class Decoder {
     for (size_t n = 0, i = static_cast<size_t>(hint); n < count; ++n, ++i) {
       if (i >= count) i -= count;
       const std::string_view name = type.members[i].key;
-      if (std::memcmp(key, name.data(), name.size()) != 0 || key[name.size()] != '"') continue;
+      if (key[name.size()] != '"' || std::memcmp(key, name.data(), name.size()) != 0) continue;
       while (i > 0 && type.members[i - 1].key == name) --i;
       return static_cast<int>(i);
     }
@@ -404,7 +416,7 @@ class Decoder {
 
   // Of the members that share a key: the one of this version that the token can be.
   const Member& choose(const Type& type, size_t first, std::string_view token) const {
-    const size_t end = end_of_key(type, first);
+    const size_t end = type.members[first].key_end;
     if (end == first + 1) return type.members[first];
     const Member* best = nullptr;
     for (size_t i = first; i < end; ++i) {
@@ -424,8 +436,10 @@ class Decoder {
           step, ErrorCode::malformed,
           fmt::format("{} has no field {}", type.name, print_json_string(type.members[first].key)));
     }
-    for (const auto& [place, field] : fields.unknown) keys_.push_back(field.key);
-    if (!check_keys(step)) return false;
+    if (!fields.unknown.empty()) {
+      for (const auto& [place, field] : fields.unknown) keys_.push_back(field.key);
+      if (!check_keys(step)) return false;
+    }
     const uint64_t optional = profile_.omits_null ? fields.seen & ~fields.null : ~uint64_t{0};
     const bool usual = fields.in_order && fields.unknown.empty() && fields.spelled_keys.empty() &&
                        fields.seen == (expected.always | (expected.optional & optional));
@@ -453,26 +467,25 @@ class Decoder {
 
   // What the file did with the alternatives of one union.
   struct Alternatives {
-    const Member* held = nullptr;
-    bool unknown = false;
     bool usual = true;
-    size_t next = 0;  // the alternative expected next where all are written
-    std::string tag;  // of {"$type": tag, "$value": ...}
-    std::string held_key;
+    size_t next = 0;       // the alternative expected next where all are written
+    std::string_view tag;  // of {"$type": tag, "$value": ...}
+    std::string_view held_key;
   };
 
-  bool read_variant(ondemand::value& value, const Type& type, void* out, Step& step) {
-    const char* begin = scalar_token(value).data();
+  bool read_variant(Value& value, const Type& type, void* out, Step& step) {
+    const char* begin = value.token.data();
     ondemand::object object;
     if (!open_object(value, type, step, object)) return false;
     Alternatives found;
     for (auto element : object) {
       ondemand::field field;
       if (const auto error = std::move(element).get(field)) return fail(step, json_error(error));
-      std::string_view key = key_between_quotes(field.key());
-      if (profile_.unions == UnionSpelling::type_and_value && key[0] == '$') {
-        if (!read_tagged(field, type, out, step, found)) return false;
-      } else if (!read_alternative(key, field.value(), type, out, step, found)) {
+      const std::string_view key = key_between_quotes(field.key());
+      Value payload(field.value());
+      const bool tagged = profile_.unions == UnionSpelling::type_and_value && key.starts_with('$');
+      if (tagged ? !read_tagged(key, payload, type, out, step, found)
+                 : !read_alternative(key, payload, type, out, step, found)) {
         return false;
       }
     }
@@ -480,8 +493,7 @@ class Decoder {
       return fail(step, ErrorCode::malformed,
                   fmt::format("found no alternative, expected one of {}", type.name));
     }
-    if (!is_usual(type, found)) note_spelling(step, type, out, text_since(begin));
-    return true;
+    return is_usual(type, found) || note_spelling(step, type, out, text_since(begin));
   }
 
   bool is_usual(const Type& type, Alternatives& found) const {
@@ -497,24 +509,22 @@ class Decoder {
       ++found.next;
   }
 
-  bool read_tagged(ondemand::field& field, const Type& type, void* out, Step& step,
+  bool read_tagged(std::string_view key, Value& value, const Type& type, void* out, Step& step,
                    Alternatives& found) {
-    const std::string_view key = key_between_quotes(field.key());
-    const std::string_view token = scalar_token(field.value());
-    if (key == "$type" && token[0] == '"' && found.tag.empty()) {
-      found.tag = take_string(field.value());
+    if (key == "$type" && value.first() == '"' && found.tag.empty()) {
+      found.tag = take_string(value.json);
       return true;
     }
     if (key == "$value" && !found.tag.empty()) {
-      return read_alternative(found.tag, field.value(), type, out, step, found);
+      return read_alternative(found.tag, value, type, out, step, found);
     }
     return fail(step, ErrorCode::malformed,
                 fmt::format("found the key {}, expected $type and then $value", excerpt(key)));
   }
 
-  bool read_alternative(std::string_view key, ondemand::value& value, const Type& type, void* out,
-                        Step& step, Alternatives& found) {
-    const std::string_view token = scalar_token(value);
+  bool read_alternative(std::string_view key, Value& value, const Type& type, void* out, Step& step,
+                        Alternatives& found) {
+    const std::string_view token = value.token;
     size_t first = 0;
     while (first < type.members.size() && type.members[first].key != key) ++first;
     if (profile_.unions == UnionSpelling::all_alternatives && token == "null" &&
@@ -544,8 +554,8 @@ class Decoder {
     return true;
   }
 
-  bool read_unknown_alternative(std::string_view key, ondemand::value& value, const Type& type,
-                                void* out, const Step& step) {
+  bool read_unknown_alternative(std::string_view key, Value& value, const Type& type, void* out,
+                                const Step& step) {
     std::string text =
         fmt::format("found \"{}\", expected an alternative of {}", excerpt(key), type.name);
     if (!newer_minor_) return fail(step, ErrorCode::invalid, std::move(text));
@@ -562,6 +572,7 @@ class Decoder {
   std::vector<Expectation> expectations_;  // by Type::ordinal
   JsonText text_;
   bool has_special_bytes_ = false;
+  size_t spelling_budget_ = 0;
   std::array<size_t, 16> findings_{};  // per rule of this level
   std::vector<std::string_view> keys_;
   Error error_;
@@ -573,8 +584,10 @@ void observe(std::string_view json, Profile& profile) {
   const char next =
       colon == std::string_view::npos || colon + 2 >= json.size() ? ' ' : json[colon + 2];
   profile.compact = next != ' ' && next != '\n' && next != '\t' && next != '\r';
-  profile.raw_utf8 = std::any_of(json.begin(), json.end(),
-                                 [](char c) { return static_cast<unsigned char>(c) >= 0x80; });
+  // Without an early exit the loop is vectorised.
+  unsigned char bits = 0;
+  for (const char c : json) bits |= static_cast<unsigned char>(c);
+  profile.raw_utf8 = bits >= 0x80;
 }
 
 }  // namespace

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <unordered_map>
 
-#include "base/check.h"
 #include "pt2/schema_json.h"
 #include "schema/path.h"
 #include "schema/trace.h"
@@ -23,6 +23,9 @@ int64_t load_int(const void* value) {
   std::memcpy(&number, value, sizeof number);
   return number;
 }
+
+// By path.
+using Spellings = std::unordered_map<std::string_view, const Trace::Spelling*>;
 
 class Encoder {
  public:
@@ -65,13 +68,12 @@ class Encoder {
  private:
   // The file's own spelling, as long as it still says the same.
   bool write_as_spelled(const Type& type, const void* value) {
-    const auto& all = spellings_->spellings;
-    const auto found =
-        std::find_if(all.begin(), all.end(), [&](const auto& each) { return each.path == path_; });
-    if (found == all.end()) return false;
-    Profile usual = profile_of(profile_.version);
-    if (encode_as(type, value, usual, JsonStyle::python) != found->usual) return false;
-    writer_.raw(found->spelled);
+    const auto found = spellings_->find(path_);
+    if (found == spellings_->end()) return false;
+    const Trace::Spelling& spelling = *found->second;
+    const Profile usual = profile_of(profile_.version);
+    if (encode_as(type, value, usual, JsonStyle::python) != spelling.usual) return false;
+    writer_.raw(spelling.spelled);
     return true;
   }
 
@@ -113,15 +115,19 @@ class Encoder {
     if (&type == &type_of<SchemaVersion>() && profile_.plain_version) {
       return writer_.integer(as<SchemaVersion>(value).major);
     }
-    const Trace* outer_spellings = std::exchange(spellings_, nullptr);
+    const Spellings* outer_spellings = std::exchange(spellings_, nullptr);
     std::string outer_path = std::exchange(path_, {});
     const Trace* trace = type.trace_of(value);
-    if (trace && !trace->spellings.empty()) spellings_ = trace;
+    Spellings spellings;
+    if (trace && !trace->spellings.empty()) {
+      for (const Trace::Spelling& each : trace->spellings) spellings.emplace(each.path, &each);
+      spellings_ = &spellings;
+    }
     writer_.begin_object();
     if (trace && !trace->fields.empty()) {
       write_traced_fields(type, value, *trace);
     } else {
-      for (size_t i = 0; i < type.members.size(); i = end_of_key(type, i)) {
+      for (size_t i = 0; i < type.members.size(); i = type.members[i].key_end) {
         if (is_usual(type, value, i)) write_field(type, value, i);
       }
     }
@@ -141,14 +147,14 @@ class Encoder {
       written |= uint64_t{1} << field.member;
       write_member_value(type, value, static_cast<size_t>(field.member));
     }
-    for (size_t i = 0; i < type.members.size(); i = end_of_key(type, i)) {
+    for (size_t i = 0; i < type.members.size(); i = type.members[i].key_end) {
       const bool has_value = chosen(type, value, i).second;
       if (!(written >> i & 1) && has_value) write_field(type, value, i);
     }
   }
 
   void write_field(const Type& type, const void* value, size_t first) {
-    writer_.key(type.members[first].key);
+    writer_.raw_key(type.members[first].key);
     write_member_value(type, value, first);
   }
 
@@ -160,7 +166,7 @@ class Encoder {
   // Of the members that share a key: one with a value, best of this version; and whether it has
   // one.
   std::pair<const Member*, bool> chosen(const Type& type, const void* value, size_t first) const {
-    const auto candidates = type.members.subspan(first, end_of_key(type, first) - first);
+    const auto candidates = type.members.subspan(first, type.members[first].key_end - first);
     const Member* best = nullptr;
     for (const bool in_version : {true, false}) {
       for (const Member& member : candidates) {
@@ -174,10 +180,14 @@ class Encoder {
 
   // Whether PyTorch's writer of this version writes the key of members[first].
   bool is_usual(const Type& type, const void* value, size_t first) const {
-    const auto [member, has_value] = chosen(type, value, first);
-    if (has_value) return true;
-    if (!member->is_in(profile_.version) || member->presence == Presence::unreleased) return false;
-    return member->presence != Presence::optional || !profile_.omits_null;
+    bool expected = false;
+    for (size_t i = first; i < type.members[first].key_end; ++i) {
+      const Member& member = type.members[i];
+      const bool needs_value = member.presence == Presence::unreleased ||
+                               (member.presence == Presence::optional && profile_.omits_null);
+      expected |= member.is_in(profile_.version) && !needs_value;
+    }
+    return expected || chosen(type, value, first).second;
   }
 
   void write_variant(const Type& type, const void* value) {
@@ -190,7 +200,7 @@ class Encoder {
       const Member& held = type.members[type.size(value)];
       switch (profile_.unions) {
         case UnionSpelling::single_key:
-          writer_.key(held.key);
+          writer_.raw_key(held.key);
           write_below(held.key, *held.type, type.at(value));
           break;
         case UnionSpelling::type_and_value:
@@ -210,7 +220,7 @@ class Encoder {
   void write_all_alternatives(const Type& type, const void* value, const Member& held) {
     for (const Member& member : type.members) {
       if (!member.is_in(profile_.version) && &member != &held) continue;
-      writer_.key(member.key);
+      writer_.raw_key(member.key);
       if (&member == &held) {
         write_below(held.key, *held.type, type.at(value));
       } else {
@@ -221,8 +231,8 @@ class Encoder {
 
   Profile profile_;
   JsonWriter writer_;
-  const Trace* spellings_ = nullptr;  // of the record around, if it has any
-  std::string path_;                  // from that record
+  const Spellings* spellings_ = nullptr;  // of the record around, if it has any
+  std::string path_;                      // from that record
 };
 
 // A default that is spelled out in schema.def is compared as text; all others are the empty value
@@ -259,12 +269,6 @@ int version_of(const Type& type, const void* value) {
 }
 
 }  // namespace
-
-size_t end_of_key(const Type& type, size_t first) {
-  size_t end = first + 1;
-  while (end < type.members.size() && type.members[end].key == type.members[first].key) ++end;
-  return end;
-}
 
 bool is_set(const Member& member, const void* owner) {
   const void* value = get_member(member, owner);

@@ -12,9 +12,6 @@ namespace pt2::schema {
 
 std::string encode_as(const Type& type, const void* value, const Profile& profile, JsonStyle style);
 
-// The members that share the key of members[first]: [first, result).
-size_t end_of_key(const Type& type, size_t first);
-
 // Whether a member's value is anything but its default: what must be written although its version
 // has no such field.
 bool is_set(const Member& member, const void* owner);

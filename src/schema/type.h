@@ -34,6 +34,7 @@ struct Member {
   int until;
   Presence presence;
   std::string_view default_json;  // empty: the type's own empty value
+  size_t key_end = 0;             // members up to here, from the first of them, share the key
 
   bool is_in(int version) const { return since <= version && version <= until; }
 };

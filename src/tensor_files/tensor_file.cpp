@@ -52,8 +52,7 @@ Result<NamedTensors> read_tensors(const Record& record, const Limits& limits) {
 Result<NamedTensors> read_tensor_file(const std::string& path, const Limits& limits) {
   PT2_TRY(const Record record, map_file(path));
   Result<NamedTensors> tensors = read_tensors(record, limits);
-  if (!tensors && tensors.error().where.empty()) return at(std::move(tensors).error(), path);
-  if (!tensors) return at(std::move(tensors).error(), path + "!");
+  if (!tensors) return in_file(std::move(tensors).error(), path);
   return tensors;
 }
 
@@ -61,8 +60,7 @@ Result<void> write_tensor_file(const std::string& path, const NamedTensors& tens
   PT2_TRY(const TensorFormat format, tensor_format_of(path));
   PT2_TRY(const std::unique_ptr<FileSink> sink, FileSink::create(path));
   Result<void> written = write_tensors(format, tensors, *sink);
-  if (!written && written.error().where != path)
-    return at(std::move(written).error(), written.error().where.empty() ? path : path + "!");
+  if (!written && written.error().where != path) return in_file(std::move(written).error(), path);
   return written;
 }
 

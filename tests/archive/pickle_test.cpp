@@ -227,7 +227,8 @@ TEST(SampleInputs, FollowPytree) {
   EXPECT_EQ(flattened(args + "}" + text("n") + tensor("FloatStorage", 4) + "s\x86."),
             "args[0]=1\nargs[1][0]=None\nargs[1][1]=2\nargs[2]['x']=3\nargs[2][7]=4\nkwargs['n']="
             "f32[2]\n");
-  EXPECT_EQ(flattened(global("__main__", "Box") + ")\x81}" + text("low") + "K\x01sb\x85}\x86."),
+  EXPECT_EQ(flattened(global("__main__", "Box") + ")\x81}" + text("low") + "K\x01s" +
+                      text("label") + "Nsb\x85}\x86."),
             "args[0].low=1\n");
   EXPECT_EQ(flattened(global("os", "system") + text("true") + "\x85R\x85}\x86."),
             "args[0]=called os.system('true')\n");

@@ -5,12 +5,13 @@
 Needs numpy and safetensors. Every array counts up from 0, row by row.
 """
 
+import json
 import struct
 import sys
 from pathlib import Path
 
 import numpy as np
-from safetensors.numpy import save_file
+from safetensors.numpy import load_file, save_file
 
 DTYPES = "u1 i1 i2 i4 i8 f2 f4 f8 c8 c16 u2 u4 u8".split()
 
@@ -22,6 +23,29 @@ def count(dtype, *shape, order="C"):
 def save(path, array, version=None, allow_pickle=False):
     with open(path, "wb") as file:
         np.lib.format.write_array(file, array, version=version, allow_pickle=allow_pickle)
+
+
+def save_wrong_calls(path, recorded):
+    """Calls of corpus/2.15.0/dtypes_int.pt2 with other results than PyTorch's: one call for each thing that can differ."""
+    tensors = load_file(recorded)
+    with open(recorded, "rb") as file:
+        header = json.loads(file.read(struct.unpack("<Q", file.read(8))[0]))
+    calls = json.loads(header["__metadata__"]["calls"])[:1]
+    inputs, outputs = calls[0]["in"], calls[0]["out"]
+    tensors["value"] = tensors["call0.out.0"] + np.array([0, 0, 1], "i1")
+    tensors["dtype"] = tensors["call0.out.0"].astype("<i4")
+    tensors["sizes"] = tensors["call0.out.0"][:2]
+    replaced = [{"in": inputs, "out": [{"tensor": name}] + outputs[1:]} for name in ("value", "dtype", "sizes")]
+    others = [
+        {"in": inputs, "out": [{"int": 3}] + outputs[1:]},
+        {"in": inputs, "out": outputs[1:]},
+        {"in": inputs, "out": outputs, "mut": {"absent": outputs[0]}},
+        {"in": inputs, "out": outputs, "mutin": {"99": outputs[0]}},
+        {"in": inputs, "error": {"type": "RuntimeError", "text": "a torch that refuses"}},
+        {"in": inputs[1:], "out": outputs},
+        {"in": inputs, "out": [{"tensor": "value"}] + outputs[1:], "random": True},
+    ]
+    save_file(tensors, path, {"calls": json.dumps(replaced + others)})
 
 
 def main():
@@ -46,6 +70,8 @@ def main():
     np.savez(folder / "stored.npz", **arrays)
     np.savez_compressed(folder / "deflated.npz", **arrays)
     save_file({"x": count("<f4", 2, 3), "y": count("<i8", 3)}, folder / "two.safetensors", {"made_by": "numpy"})
+    corpus = folder.parent / "corpus" / "2.15.0"
+    save_wrong_calls(folder / "wrong_calls.safetensors", corpus / "dtypes_int.safetensors")
     # Packed without padding, as a careless writer might: the float32 elements lie at an odd address.
     header = b'{"b":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"x":{"dtype":"F32","shape":[2],"data_offsets":[1,9]}}'
     data = struct.pack("<Q", len(header)) + header + b"\x07" + struct.pack("<2f", 0, 1)

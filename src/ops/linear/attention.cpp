@@ -1,0 +1,390 @@
+// Scaled dot-product attention: softmax(scale * q k^T + mask) v, one block of query rows at a time.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "ops/checks.h"
+#include "ops/dense.h"
+#include "ops/linear/gemm.h"
+#include "ops/loops.h"
+#include "ops/op_def.h"
+#include "ops/neural/softmax.h"
+#include "ops/reduction/sums.h"
+
+namespace pt2::ops {
+namespace {
+
+constexpr int64_t kQueryBlock = 256;
+
+// Views of equal leading sizes: query [..., L, E], key [..., S, E], value [..., S, F] and mask
+// [..., L, S].
+struct Operands {
+  Tensor query;
+  Tensor key;
+  Tensor value;
+  OptionalTensor mask;
+  bool causal = false;
+  double scale = 1;
+  double dropout_p = 0;
+};
+
+int64_t batch_count(const Tensor& tensor) {
+  int64_t count = 1;
+  for (int64_t dim = 0; dim + 2 < tensor.dim(); ++dim) count *= tensor.size(dim);
+  return count;
+}
+
+const std::byte* batch_data(const Tensor& tensor, int64_t index) {
+  int64_t offset = 0;
+  for (int64_t dim = tensor.dim() - 3; dim >= 0; --dim) {
+    offset += index % tensor.size(dim) * tensor.stride(dim);
+    index /= tensor.size(dim);
+  }
+  return tensor.raw_data() + offset * dtype_size(tensor.dtype());
+}
+
+int64_t row_stride(const Tensor& tensor) { return tensor.stride(tensor.dim() - 2); }
+int64_t column_stride(const Tensor& tensor) { return tensor.stride(tensor.dim() - 1); }
+
+// Adds the mask to a row of scores: numbers are added, false becomes -inf.
+template <class C>
+void add_mask(const Tensor& mask, const std::byte* row, int64_t count, C* scores) {
+  std::vector<C> values(static_cast<size_t>(count));
+  load_elements<C>(row, column_stride(mask), mask.dtype(), count, values.data());
+  const bool keep = mask.dtype() == Dtype::bool_;
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (!keep)
+      scores[i] += values[i];
+    else if (values[i] == C(0))
+      scores[i] = -std::numeric_limits<C>::infinity();
+  }
+}
+
+// A row without a key to attend to gives zeros. Returns log(sum(exp(scores))), 0 for such a row.
+template <class C>
+double weigh_row(C* scores, int64_t count) {
+  const C infinity = std::numeric_limits<C>::infinity();
+  C maximum = -infinity;
+  for (int64_t i = 0; i < count; ++i)
+    if (scores[i] > maximum || std::isnan(scores[i])) maximum = scores[i];
+  if (maximum == -infinity) {
+    std::fill(scores, scores + count, C(0));
+    return 0;
+  }
+  const double sum = sum_terms(
+      scores, count, [maximum](C v) { return static_cast<double>(std::exp(v - maximum)); });
+  softmax_row(scores, count, scores);
+  return static_cast<double>(maximum) + std::log(sum);
+}
+
+template <class C>
+void drop_weights(Context& context, double p, C* weights, int64_t count) {
+  if (p == 0) return;
+  for (int64_t i = 0; i < count; ++i)
+    weights[i] = context.random().bernoulli(1 - p) ? static_cast<C>(weights[i] / (1 - p)) : C(0);
+}
+
+// Attention of one head: `out` is dense [L, F]; `logsumexp` has L numbers or is null.
+template <class C>
+void attend_head(Context& context, const Operands& operands, int64_t batch, C* out, C* logsumexp) {
+  const Tensor& query = operands.query;
+  const int64_t rank = query.dim();
+  const int64_t length = query.size(rank - 2);
+  const int64_t depth = query.size(rank - 1);
+  const int64_t keys = operands.key.size(rank - 2);
+  const int64_t features = operands.value.size(rank - 1);
+  const MatrixOperand<C> q(batch_data(query, batch), query.dtype(), row_stride(query),
+                           column_stride(query));
+  const MatrixOperand<C> k(batch_data(operands.key, batch), query.dtype(), row_stride(operands.key),
+                           column_stride(operands.key));
+  const MatrixOperand<C> v(batch_data(operands.value, batch), query.dtype(),
+                           column_stride(operands.value), row_stride(operands.value));
+  std::vector<C> scores(static_cast<size_t>(std::min(length, kQueryBlock) * keys));
+  for (int64_t begin = 0; begin < length; begin += kQueryBlock) {
+    const int64_t rows = std::min(kQueryBlock, length - begin);
+    const LinesFrom<C> block(q, begin);
+    gemm<C>(rows, keys, depth, block, k, scores.data(), keys, 1);
+    for (int64_t i = 0; i < rows; ++i) {
+      C* row = scores.data() + i * keys;
+      for (int64_t j = 0; j < keys; ++j) row[j] = static_cast<C>(row[j] * operands.scale);
+      if (operands.causal && begin + i + 1 < keys)
+        std::fill(row + begin + i + 1, row + keys, -std::numeric_limits<C>::infinity());
+      if (operands.mask) {
+        const Tensor& mask = *operands.mask;
+        add_mask(
+            mask,
+            batch_data(mask, batch) + (begin + i) * row_stride(mask) * dtype_size(mask.dtype()),
+            keys, row);
+      }
+      const double total = weigh_row(row, keys);
+      drop_weights(context, operands.dropout_p, row, keys);
+      if (logsumexp != nullptr) logsumexp[begin + i] = static_cast<C>(total);
+    }
+    const MatrixOperand<C> weights(reinterpret_cast<const std::byte*>(scores.data()), kDtypeOf<C>,
+                                   keys, 1);
+    gemm<C>(rows, features, keys, weights, v, out + begin * features, features, 1);
+  }
+}
+
+void attend(Context& context, Tensor& out, Tensor* logsumexp, const Operands& operands) {
+  with_float_compute_type(out.dtype(), [&]<class C>() {
+    Output<C> y(out);
+    Tensor none = Tensor::zeros(kDtypeOf<C>, {0});
+    Output<C> totals(logsumexp != nullptr ? *logsumexp : none);
+    const int64_t rank = operands.query.dim();
+    const int64_t length = operands.query.size(rank - 2);
+    const int64_t features = operands.value.size(rank - 1);
+    for (int64_t batch = 0; batch < batch_count(operands.query); ++batch)
+      attend_head<C>(context, operands, batch, y.data() + batch * length * features,
+                     logsumexp != nullptr ? totals.data() + batch * length : nullptr);
+  });
+}
+
+Sizes leading_sizes(const Tensor& tensor) {
+  return {tensor.sizes().begin(), tensor.sizes().end() - 2};
+}
+
+Tensor broadcast_leading(const Tensor& tensor, const Sizes& leading, int64_t rows,
+                         int64_t columns) {
+  Sizes sizes = leading;
+  sizes.push_back(rows);
+  sizes.push_back(columns);
+  return broadcast_to(tensor, sizes);
+}
+
+// [..., H, L, E] as [..., H / repeat, repeat, L, E].
+Tensor split_heads(const Tensor& tensor, int64_t repeat) {
+  Sizes sizes = tensor.sizes();
+  Sizes strides = tensor.strides();
+  const auto head = static_cast<size_t>(tensor.dim() - 3);
+  const int64_t stride = strides[head];
+  sizes[head] /= repeat;
+  strides[head] = stride * repeat;
+  sizes.insert(sizes.begin() + tensor.dim() - 2, repeat);
+  strides.insert(strides.begin() + tensor.dim() - 2, stride);
+  return tensor.with_view(std::move(sizes), std::move(strides), tensor.storage_offset());
+}
+
+// [..., H, S, E] as [..., H, 1, S, E], which broadcasts.
+Tensor single_group(const Tensor& tensor) {
+  Sizes sizes = tensor.sizes();
+  Sizes strides = tensor.strides();
+  sizes.insert(sizes.end() - 2, 1);
+  strides.insert(strides.end() - 2, 0);
+  return tensor.with_view(std::move(sizes), std::move(strides), tensor.storage_offset());
+}
+
+Result<int64_t> head_repeat(const Tensor& query, const Tensor& key, const Tensor& value) {
+  if (query.dim() < 3 || key.dim() < 3 || value.dim() < 3)
+    return operator_error("enable_gqa: found " + query.type_text() + ", expected a head dimension");
+  const int64_t heads = query.size(query.dim() - 3);
+  const int64_t key_heads = key.size(key.dim() - 3);
+  if (key_heads < 1 || heads % key_heads != 0 || value.size(value.dim() - 3) != key_heads)
+    return operator_error("enable_gqa: found " + std::to_string(heads) +
+                          " query heads, expected a multiple of the " + std::to_string(key_heads) +
+                          " of key and value");
+  return heads / key_heads;
+}
+
+Result<void> check_attention(const Tensor& query, const Tensor& key, const Tensor& value,
+                             const OptionalTensor& mask, double dropout_p, bool causal) {
+  PT2_TRY_VOID(check_floating(query, "query"));
+  for (const Tensor* tensor : {&query, &key, &value}) {
+    PT2_TRY_VOID(check_rank_at_least(*tensor, 2, "query, key and value"));
+    PT2_TRY_VOID(check_same_dtype(*tensor, query, "key and value"));
+  }
+  if (key.size(key.dim() - 1) != query.size(query.dim() - 1))
+    return operator_error("key: found " + key.type_text() + ", expected the last size of query " +
+                          query.type_text());
+  if (value.size(value.dim() - 2) != key.size(key.dim() - 2))
+    return operator_error("value: found " + value.type_text() + ", expected the length of key " +
+                          key.type_text());
+  if (mask && causal)
+    return operator_error("found both attn_mask and is_causal, expected one of them");
+  if (mask && mask->dtype() != Dtype::bool_) PT2_TRY_VOID(check_floating(*mask, "attn_mask"));
+  if (!(dropout_p >= 0 && dropout_p <= 1))
+    return operator_error("dropout_p: found " + std::to_string(dropout_p) + ", expected 0 to 1");
+  return {};
+}
+
+// Every operand with the leading sizes of all.
+Result<Operands> broadcast_operands(const Tensor& query, const Tensor& key, const Tensor& value,
+                                    const OptionalTensor& mask) {
+  const std::array leading{leading_sizes(query), leading_sizes(key), leading_sizes(value)};
+  PT2_TRY(const Sizes batch, broadcast_sizes(leading));
+  const int64_t rows = query.size(query.dim() - 2);
+  const int64_t keys = key.size(key.dim() - 2);
+  Operands operands;
+  operands.query = broadcast_leading(query, batch, rows, query.size(query.dim() - 1));
+  operands.key = broadcast_leading(key, batch, keys, key.size(key.dim() - 1));
+  operands.value = broadcast_leading(value, batch, keys, value.size(value.dim() - 1));
+  if (mask) {
+    Sizes scores = batch;
+    scores.push_back(rows);
+    scores.push_back(keys);
+    const std::array both{scores, mask->sizes()};
+    PT2_TRY(const Sizes sizes, broadcast_sizes(both));
+    if (sizes != scores)
+      return operator_error("attn_mask: found sizes " + sizes_text(mask->sizes()) +
+                            ", expected what broadcasts to " + sizes_text(scores));
+    operands.mask = broadcast_to(*mask, scores);
+  }
+  return operands;
+}
+
+// [B, H, L, F] laid out like the query, as the fused kernel does; row-major otherwise.
+Meta attention_meta(const Tensor& query, const Tensor& value, const Sizes& batch) {
+  Sizes sizes = batch;
+  sizes.push_back(query.size(query.dim() - 2));
+  sizes.push_back(value.size(value.dim() - 1));
+  const Tensor* like = &query;
+  Sizes strides = query.dim() == 4 && query.sizes() == sizes
+                      ? elementwise_strides(sizes, std::span(&like, 1))
+                      : Sizes{};
+  return Meta(query.dtype(), std::move(sizes), std::move(strides));
+}
+
+struct Attention {
+  double dropout_p = 0;
+  bool causal = false;
+  std::optional<double> scale;
+  // How many query heads share one of key and value.
+  int64_t repeat = 1;
+};
+
+// With repeated heads everything gets one more dimension, along which key and value broadcast.
+OptionalTensor grouped_mask(const OptionalTensor& mask, int64_t repeat) {
+  if (!mask || mask->dim() < 3) return mask;
+  return mask->size(mask->dim() - 3) == 1 ? single_group(*mask) : split_heads(*mask, repeat);
+}
+
+Result<Tensor> run_attention(Context& context, const Tensor& query, const Tensor& key,
+                             const Tensor& value, const OptionalTensor& mask,
+                             const Attention& attention, Tensor* logsumexp) {
+  const std::array leading{leading_sizes(query),
+                           attention.repeat > 1 ? leading_sizes(query) : leading_sizes(key)};
+  PT2_TRY(const Sizes batch, broadcast_sizes(leading));
+  if (mask && attention.repeat > 1 && mask->dim() >= 3 && mask->size(mask->dim() - 3) != 1 &&
+      mask->size(mask->dim() - 3) != query.size(query.dim() - 3))
+    return operator_error("attn_mask: found " + mask->type_text() + ", expected the heads of " +
+                          query.type_text());
+  const bool grouped = attention.repeat > 1;
+  PT2_TRY(
+      Operands operands,
+      broadcast_operands(grouped ? split_heads(query, attention.repeat) : query,
+                         grouped ? single_group(key) : key, grouped ? single_group(value) : value,
+                         grouped ? grouped_mask(mask, attention.repeat) : mask));
+  operands.causal = attention.causal;
+  operands.scale =
+      attention.scale.value_or(1 / std::sqrt(static_cast<double>(query.size(query.dim() - 1))));
+  operands.dropout_p = attention.dropout_p;
+  PT2_TRY(Tensor out, allocate(attention_meta(query, value, batch)));
+  Tensor target = grouped ? split_heads(out, attention.repeat) : out;
+  attend(context, target, logsumexp, operands);
+  return out;
+}
+
+Result<Tensor> scaled_dot_product_attention(Context& context, const Tensor& query,
+                                            const Tensor& key, const Tensor& value,
+                                            const OptionalTensor& attn_mask, double dropout_p,
+                                            bool is_causal, const std::optional<double>& scale,
+                                            bool enable_gqa) {
+  PT2_TRY_VOID(check_attention(query, key, value, attn_mask, dropout_p, is_causal));
+  Attention attention{dropout_p, is_causal, scale, 1};
+  if (enable_gqa) {
+    PT2_TRY(attention.repeat, head_repeat(query, key, value));
+  }
+  return run_attention(context, query, key, value, attn_mask, attention, nullptr);
+}
+
+Result<void> check_flash(const Tensor& query, const Tensor& key, const Tensor& value) {
+  for (const Tensor* tensor : {&query, &key, &value})
+    PT2_TRY_VOID(check_rank(*tensor, 4, "query, key and value"));
+  if (key.size(3) != value.size(3))
+    return operator_error("value: found " + value.type_text() + ", expected the last size of key " +
+                          key.type_text());
+  return {};
+}
+
+using FlashResult = std::tuple<Tensor, Tensor>;
+
+// logsumexp is [B, H, L] over memory of [B, L, H]. Key and value may have fewer heads.
+Result<FlashResult> flash_for_cpu(Context& context, const Tensor& query, const Tensor& key,
+                                  const Tensor& value, double dropout_p, bool is_causal,
+                                  const OptionalTensor& attn_mask,
+                                  const std::optional<double>& scale) {
+  PT2_TRY_VOID(check_flash(query, key, value));
+  PT2_TRY_VOID(check_attention(query, key, value, attn_mask, dropout_p, is_causal));
+  Attention attention{dropout_p, is_causal, scale, 1};
+  if (query.size(1) != key.size(1)) {
+    PT2_TRY(attention.repeat, head_repeat(query, key, value));
+  }
+  const Dtype totals = query.dtype() == Dtype::float64 ? Dtype::float64 : Dtype::float32;
+  const int64_t heads = query.size(1);
+  const int64_t length = query.size(2);
+  PT2_TRY(Tensor logsumexp,
+          allocate(Meta(totals, {query.size(0), heads, length}, {length * heads, 1, heads})));
+  PT2_TRY(Tensor out, run_attention(context, query, key, value, attn_mask, attention, &logsumexp));
+  return FlashResult{std::move(out), std::move(logsumexp)};
+}
+
+using FlashTuple =
+    std::tuple<Tensor, Tensor, Tensor, Tensor, int64_t, int64_t, Tensor, Tensor, Tensor>;
+
+// What torch 2.1 and 2.2 called on CPUs too; the results beyond the second mean nothing there.
+Result<FlashTuple> flash_attention(Context& context, const Tensor& query, const Tensor& key,
+                                   const Tensor& value, double dropout_p, bool is_causal, bool,
+                                   const std::optional<double>& scale) {
+  PT2_TRY(auto pair,
+          flash_for_cpu(context, query, key, value, dropout_p, is_causal, std::nullopt, scale));
+  const Tensor empty = Tensor::zeros(Dtype::int64, {});
+  return FlashTuple{std::get<0>(pair),
+                    std::get<1>(pair),
+                    Tensor::zeros(Dtype::int64, {0}),
+                    Tensor::zeros(Dtype::int64, {0}),
+                    query.size(2),
+                    key.size(2),
+                    empty,
+                    empty,
+                    Tensor::zeros(query.dtype(), {0})};
+}
+
+// Also the weights, which are what attention to an identity matrix gives.
+Result<FlashResult> attention_math(Context& context, const Tensor& query, const Tensor& key,
+                                   const Tensor& value, const OptionalTensor& attn_mask,
+                                   double dropout_p, bool is_causal,
+                                   const OptionalTensor& dropout_mask,
+                                   const std::optional<double>& scale, bool enable_gqa) {
+  if (dropout_mask) return Error{ErrorCode::unsupported, "attention with a dropout_mask", ""};
+  PT2_TRY(Tensor out, scaled_dot_product_attention(context, query, key, value, attn_mask, dropout_p,
+                                                   is_causal, scale, enable_gqa));
+  const int64_t keys = key.size(key.dim() - 2);
+  PT2_TRY(Tensor identity, allocate(Meta(query.dtype(), {keys, keys})));
+  Tensor ones = identity.with_view({keys}, {keys + 1}, 0);
+  fill_elements(ones, Scalar(1));
+  Sizes sizes = value.sizes();
+  sizes.back() = keys;
+  PT2_TRY(Tensor weights,
+          scaled_dot_product_attention(context, query, key, broadcast_to(identity, sizes),
+                                       attn_mask, 0, is_causal, scale, enable_gqa));
+  return FlashResult{out.contiguous(), weights.contiguous()};
+}
+
+// clang-format off
+constexpr OpDef kOps[] = {
+    op<"aten::_scaled_dot_product_attention_math(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0., bool is_causal=False, Tensor? dropout_mask=None, *, float? scale=None, bool enable_gqa=False) -> (Tensor, Tensor)",
+       attention_math>,
+    op<"aten::scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0., bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor",
+       scaled_dot_product_attention>,
+    op<"aten::_scaled_dot_product_flash_attention_for_cpu(Tensor query, Tensor key, Tensor value, float dropout_p=0., bool is_causal=False, *, Tensor? attn_mask=None, float? scale=None) -> (Tensor output, Tensor logsumexp)",
+       flash_for_cpu>,
+    op<"aten::_scaled_dot_product_flash_attention(Tensor query, Tensor key, Tensor value, float dropout_p=0., bool is_causal=False, bool return_debug_mask=False, *, float? scale=None) -> (Tensor output, Tensor logsumexp, Tensor cum_seq_q, Tensor cum_seq_k, SymInt max_q, SymInt max_k, Tensor rng_state, Tensor unused, Tensor debug_attn_mask)",
+       flash_attention>,
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const OpDef> attention_ops() { return kOps; }
+
+}  // namespace pt2::ops

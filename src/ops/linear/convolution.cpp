@@ -1,0 +1,203 @@
+// The convolution operators: their many ways to say stride, padding and batch.
+#include "ops/linear/convolution.h"
+
+#include <algorithm>
+
+#include "ops/checks.h"
+#include "ops/op_def.h"
+
+namespace pt2::ops {
+namespace {
+
+// One number per spatial dimension, or one for all.
+Result<Window> window(const Sizes& values, int64_t spatial, int64_t neutral,
+                      std::string_view what) {
+  Window out{neutral, neutral, neutral};
+  const auto count = static_cast<size_t>(spatial);
+  if (values.size() != count && values.size() != 1)
+    return operator_error(std::string(what) + ": found " + sizes_text(values) + ", expected " +
+                          std::to_string(spatial) + " numbers");
+  for (size_t i = 0; i < count; ++i)
+    out[3 - count + i] = values.size() == 1 ? values[0] : values[i];
+  return out;
+}
+
+struct Numbers {
+  const Sizes& stride;
+  const Sizes& padding;
+  const Sizes& dilation;
+  const Sizes& output_padding;
+};
+
+Result<ConvolutionShape> make_shape(int64_t spatial, const Numbers& numbers, bool transposed,
+                                    int64_t groups) {
+  ConvolutionShape shape;
+  shape.spatial = spatial;
+  PT2_TRY(shape.stride, window(numbers.stride, spatial, 1, "stride"));
+  PT2_TRY(shape.padding, window(numbers.padding, spatial, 0, "padding"));
+  PT2_TRY(shape.dilation, window(numbers.dilation, spatial, 1, "dilation"));
+  PT2_TRY(shape.output_padding, window(numbers.output_padding, spatial, 0, "output_padding"));
+  shape.padding_end = shape.padding;
+  shape.transposed = transposed;
+  shape.groups = groups;
+  return shape;
+}
+
+Result<Tensor> run(const Tensor& input, const Tensor& weight, const OptionalTensor& bias,
+                   const ConvolutionShape& shape) {
+  PT2_TRY(const Meta meta, convolution_meta(input, weight, bias, shape));
+  PT2_TRY(Tensor out, allocate(meta));
+  convolve(out, input, weight, bias, shape);
+  return out;
+}
+
+// An image without a batch dimension is a batch of one.
+Result<Tensor> run_batched(const Tensor& input, const Tensor& weight, const OptionalTensor& bias,
+                           const ConvolutionShape& shape) {
+  if (input.dim() != shape.spatial + 1) return run(input, weight, bias, shape);
+  Sizes sizes = input.sizes();
+  Sizes strides = input.strides();
+  sizes.insert(sizes.begin(), 1);
+  strides.insert(strides.begin(), input.size(0) * input.stride(0));
+  PT2_TRY(const Tensor out,
+          run(input.with_view(sizes, strides, input.storage_offset()), weight, bias, shape));
+  return out.with_view({out.sizes().begin() + 1, out.sizes().end()},
+                       {out.strides().begin() + 1, out.strides().end()}, 0);
+}
+
+Result<ConvolutionShape> general_shape(const Tensor& input, const Numbers& numbers, bool transposed,
+                                       int64_t groups) {
+  const int64_t spatial = input.dim() - 2;
+  if (spatial < 1 || spatial > 3)
+    return operator_error("input: found " + input.type_text() + ", expected 3 to 5 dims");
+  return make_shape(spatial, numbers, transposed, groups);
+}
+
+Result<Meta> convolution_rule(const Tensor& input, const Tensor& weight, const OptionalTensor& bias,
+                              const Sizes& stride, const Sizes& padding, const Sizes& dilation,
+                              bool transposed, const Sizes& output_padding, int64_t groups) {
+  PT2_TRY(const ConvolutionShape shape,
+          general_shape(input, {stride, padding, dilation, output_padding}, transposed, groups));
+  return convolution_meta(input, weight, bias, shape);
+}
+
+Result<void> convolution_kernel(Tensor& out, const Tensor& input, const Tensor& weight,
+                                const OptionalTensor& bias, const Sizes& stride,
+                                const Sizes& padding, const Sizes& dilation, bool transposed,
+                                const Sizes& output_padding, int64_t groups) {
+  PT2_TRY(const ConvolutionShape shape,
+          general_shape(input, {stride, padding, dilation, output_padding}, transposed, groups));
+  convolve(out, input, weight, bias, shape);
+  return {};
+}
+
+Result<Tensor> convolution_flags(const Tensor& input, const Tensor& weight,
+                                 const OptionalTensor& bias, const Sizes& stride,
+                                 const Sizes& padding, const Sizes& dilation, bool transposed,
+                                 const Sizes& output_padding, int64_t groups, bool, bool, bool,
+                                 bool) {
+  return compute<convolution_rule, convolution_kernel>(
+      input, weight, bias, stride, padding, dilation, transposed, output_padding, groups);
+}
+
+Result<Tensor> convolution_deprecated(const Tensor& input, const Tensor& weight,
+                                      const OptionalTensor& bias, const Sizes& stride,
+                                      const Sizes& padding, const Sizes& dilation, bool transposed,
+                                      const Sizes& output_padding, int64_t groups, bool, bool,
+                                      bool) {
+  return compute<convolution_rule, convolution_kernel>(
+      input, weight, bias, stride, padding, dilation, transposed, output_padding, groups);
+}
+
+template <int64_t Spatial>
+Result<Tensor> conv(const Tensor& input, const Tensor& weight, const OptionalTensor& bias,
+                    const Sizes& stride, const Sizes& padding, const Sizes& dilation,
+                    int64_t groups) {
+  PT2_TRY(const ConvolutionShape shape,
+          make_shape(Spatial, {stride, padding, dilation, {0}}, false, groups));
+  return run_batched(input, weight, bias, shape);
+}
+
+template <int64_t Spatial>
+Result<Tensor> conv_transpose(const Tensor& input, const Tensor& weight, const OptionalTensor& bias,
+                              const Sizes& stride, const Sizes& padding,
+                              const Sizes& output_padding, int64_t groups, const Sizes& dilation) {
+  PT2_TRY(const ConvolutionShape shape,
+          make_shape(Spatial, {stride, padding, dilation, output_padding}, true, groups));
+  return run_batched(input, weight, bias, shape);
+}
+
+// "same" keeps the size; where the padding is odd its larger half comes last
+// (ATen/native/Convolution.cpp convolution_same).
+Result<Tensor> conv_mode(int64_t spatial, const Tensor& input, const Tensor& weight,
+                         const OptionalTensor& bias, const Sizes& stride,
+                         const std::string& padding, const Sizes& dilation, int64_t groups) {
+  PT2_TRY(ConvolutionShape shape, make_shape(spatial, {stride, {0}, dilation, {0}}, false, groups));
+  if (padding == "valid") return run_batched(input, weight, bias, shape);
+  if (padding != "same")
+    return operator_error("padding: found '" + padding + "', expected 'valid' or 'same'");
+  PT2_TRY_VOID(check_rank(weight, spatial + 2, "weight"));
+  for (int64_t i = 0; i < spatial; ++i) {
+    const auto dim = static_cast<size_t>(3 - spatial + i);
+    if (shape.stride[dim] != 1)
+      return operator_error("stride: found " + std::to_string(shape.stride[dim]) +
+                            ", expected 1 with padding 'same'");
+    PT2_TRY(const int64_t total, multiply_add(shape.dilation[dim], weight.size(2 + i) - 1));
+    shape.padding[dim] = total / 2;
+    shape.padding_end[dim] = total - total / 2;
+  }
+  return run_batched(input, weight, bias, shape);
+}
+
+template <int64_t Spatial>
+Result<Tensor> conv_padding(const Tensor& input, const Tensor& weight, const OptionalTensor& bias,
+                            const Sizes& stride, const std::string& padding, const Sizes& dilation,
+                            int64_t groups) {
+  return conv_mode(Spatial, input, weight, bias, stride, padding, dilation, groups);
+}
+
+Result<Tensor> convolution_mode(const Tensor& input, const Tensor& weight,
+                                const OptionalTensor& bias, const Sizes& stride,
+                                const std::string& padding, const Sizes& dilation, int64_t groups) {
+  PT2_TRY_VOID(check_rank_at_least(input, 3, "input"));
+  if (input.dim() > 5)
+    return operator_error("input: found " + input.type_text() + ", expected 3 to 5 dims");
+  return conv_mode(input.dim() - 2, input, weight, bias, stride, padding, dilation, groups);
+}
+
+// clang-format off
+constexpr OpDef kOps[] = {
+    op<"aten::convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups) -> Tensor",
+       convolution_rule, convolution_kernel>,
+    op<"aten::_convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups, bool benchmark, bool deterministic, bool cudnn_enabled, bool allow_tf32) -> Tensor",
+       convolution_flags>,
+    op<"aten::_convolution.deprecated(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, int[] output_padding, SymInt groups, bool benchmark, bool deterministic, bool cudnn_enabled) -> Tensor",
+       convolution_deprecated>,
+    op<"aten::_convolution_mode(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, str padding, SymInt[] dilation, SymInt groups) -> Tensor",
+       convolution_mode>,
+    op<"aten::conv1d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], SymInt[1] padding=[0], SymInt[1] dilation=[1], SymInt groups=1) -> Tensor",
+       conv<1>>,
+    op<"aten::conv1d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], str padding=\"valid\", SymInt[1] dilation=[1], SymInt groups=1) -> Tensor",
+       conv_padding<1>>,
+    op<"aten::conv2d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=[1, 1], SymInt[2] padding=[0, 0], SymInt[2] dilation=[1, 1], SymInt groups=1) -> Tensor",
+       conv<2>>,
+    op<"aten::conv2d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=[1, 1], str padding=\"valid\", SymInt[2] dilation=[1, 1], SymInt groups=1) -> Tensor",
+       conv_padding<2>>,
+    op<"aten::conv3d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=[1, 1, 1], SymInt[3] padding=[0, 0, 0], SymInt[3] dilation=[1, 1, 1], SymInt groups=1) -> Tensor",
+       conv<3>>,
+    op<"aten::conv3d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=[1, 1, 1], str padding=\"valid\", SymInt[3] dilation=[1, 1, 1], SymInt groups=1) -> Tensor",
+       conv_padding<3>>,
+    op<"aten::conv_transpose1d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], SymInt[1] padding=[0], SymInt[1] output_padding=[0], SymInt groups=1, SymInt[1] dilation=[1]) -> Tensor",
+       conv_transpose<1>>,
+    op<"aten::conv_transpose2d.input(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=[1, 1], SymInt[2] padding=[0, 0], SymInt[2] output_padding=[0, 0], SymInt groups=1, SymInt[2] dilation=[1, 1]) -> Tensor",
+       conv_transpose<2>>,
+    op<"aten::conv_transpose3d.input(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=[1, 1, 1], SymInt[3] padding=[0, 0, 0], SymInt[3] output_padding=[0, 0, 0], SymInt groups=1, SymInt[3] dilation=[1, 1, 1]) -> Tensor",
+       conv_transpose<3>>,
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const OpDef> convolution_ops() { return kOps; }
+
+}  // namespace pt2::ops

@@ -1,0 +1,221 @@
+// The convolution kernel: a matrix product whose right operand is the input's windows, gathered
+// while they are packed.
+#include <algorithm>
+#include <vector>
+
+#include "ops/checks.h"
+#include "ops/linear/convolution.h"
+#include "ops/dense.h"
+#include "ops/linear/gemm.h"
+#include "ops/loops.h"
+#include "ops/memory_format.h"
+
+namespace pt2::ops {
+namespace {
+
+// The last three sizes, with 1 for the dimensions that a conv1d or conv2d lacks.
+Window spatial_sizes(const Tensor& tensor, int64_t spatial) {
+  Window out{1, 1, 1};
+  for (int64_t i = 0; i < spatial; ++i)
+    out[static_cast<size_t>(3 - spatial + i)] = tensor.size(tensor.dim() - spatial + i);
+  return out;
+}
+
+int64_t product(const Window& window) { return window[0] * window[1] * window[2]; }
+
+// Line = output position, depth = (channel, kernel position): the input element under that kernel
+// position, or zero in the padding.
+template <class C>
+class WindowOperand : public GemmOperand<C> {
+ public:
+  WindowOperand(const C* input, const Window& input_sizes, const Window& output_sizes,
+                const Window& kernel, const ConvolutionShape& shape)
+      : input_(input), in_(input_sizes), out_(output_sizes), kernel_(kernel), shape_(shape) {}
+
+  void load(int64_t first_line, int64_t lines, int64_t first_k, int64_t depth, int64_t width,
+            C* panel) const override {
+    std::vector<Window> positions(static_cast<size_t>(lines));
+    for (int64_t line = 0; line < lines; ++line) {
+      const int64_t position = first_line + line;
+      positions[static_cast<size_t>(line)] = {position / (out_[1] * out_[2]),
+                                              position / out_[2] % out_[1], position % out_[2]};
+    }
+    const int64_t area = product(kernel_);
+    for (int64_t k = 0; k < depth; ++k) {
+      const int64_t tap = (first_k + k) % area;
+      const Window offset{tap / (kernel_[1] * kernel_[2]), tap / kernel_[2] % kernel_[1],
+                          tap % kernel_[2]};
+      const C* channel = input_ + (first_k + k) / area * product(in_);
+      for (int64_t line = 0; line < lines; ++line)
+        panel[k * width + line] = element(channel, positions[static_cast<size_t>(line)], offset);
+    }
+  }
+
+ private:
+  // The input index along one dimension, or -1 when there is none.
+  int64_t source(size_t dim, int64_t out_index, int64_t tap) const {
+    const int64_t step = tap * shape_.dilation[dim];
+    int64_t index = 0;
+    if (shape_.transposed) {
+      const int64_t scaled = out_index + shape_.padding[dim] - step;
+      if (scaled < 0 || scaled % shape_.stride[dim] != 0) return -1;
+      index = scaled / shape_.stride[dim];
+    } else {
+      index = out_index * shape_.stride[dim] - shape_.padding[dim] + step;
+    }
+    return index >= 0 && index < in_[dim] ? index : -1;
+  }
+
+  C element(const C* channel, const Window& position, const Window& tap) const {
+    int64_t index = 0;
+    for (size_t dim = 0; dim < 3; ++dim) {
+      const int64_t at = source(dim, position[dim], tap[dim]);
+      if (at < 0) return C(0);
+      index = index * in_[dim] + at;
+    }
+    return channel[index];
+  }
+
+  const C* input_;
+  Window in_;
+  Window out_;
+  Window kernel_;
+  const ConvolutionShape& shape_;
+};
+
+template <class C>
+void add_bias(C* out, const C* bias, int64_t channels, int64_t area) {
+  for (int64_t channel = 0; channel < channels; ++channel)
+    for (int64_t i = 0; i < area; ++i) out[channel * area + i] += bias[channel];
+}
+
+template <class C>
+void convolve_as(Tensor& out, const Tensor& input, const Tensor& weight,
+                 const std::optional<Tensor>& bias, const ConvolutionShape& shape) {
+  const Window in = spatial_sizes(input, shape.spatial);
+  const Window sizes = spatial_sizes(out, shape.spatial);
+  const Window kernel = spatial_sizes(weight, shape.spatial);
+  const int64_t groups = shape.groups;
+  const int64_t in_channels = input.size(1) / groups;
+  const int64_t out_channels = out.size(1) / groups;
+  const int64_t area = product(kernel);
+  const int64_t depth = in_channels * area;
+  const Input<C> x(input);
+  const Input<C> w(weight);
+  Output<C> y(out);
+  // Row o of the left matrix is the kernel of output channel o; transposed weights have the
+  // channels the other way round: w[c, o, k] instead of w[o, c, k].
+  std::vector<C> left(static_cast<size_t>(out_channels * depth));
+  for (int64_t group = 0; group < groups; ++group) {
+    for (int64_t o = 0; o < out_channels; ++o)
+      for (int64_t c = 0; c < in_channels; ++c) {
+        const int64_t from = shape.transposed ? (group * in_channels + c) * out_channels + o
+                                              : (group * out_channels + o) * in_channels + c;
+        std::copy_n(w.data() + from * area, area, left.data() + (o * in_channels + c) * area);
+      }
+    const MatrixOperand<C> rows(reinterpret_cast<const std::byte*>(left.data()), kDtypeOf<C>, depth,
+                                1);
+    for (int64_t n = 0; n < input.size(0); ++n) {
+      const C* image = x.data() + (n * groups + group) * in_channels * product(in);
+      C* target = y.data() + (n * groups + group) * out_channels * product(sizes);
+      gemm<C>(out_channels, product(sizes), depth, rows,
+              WindowOperand<C>(image, in, sizes, kernel, shape), target, product(sizes), 1);
+    }
+  }
+  if (!bias) return;
+  const Input<C> b(*bias);
+  for (int64_t n = 0; n < input.size(0); ++n)
+    add_bias(y.data() + n * out.size(1) * product(sizes), b.data(), out.size(1), product(sizes));
+}
+
+Result<int64_t> output_size(const ConvolutionShape& shape, size_t dim, int64_t in, int64_t kernel) {
+  PT2_TRY(const int64_t reach, multiply_add(shape.dilation[dim], kernel - 1, 1));
+  if (shape.transposed) {
+    PT2_TRY(const int64_t spread, multiply_add(in - 1, shape.stride[dim], reach));
+    PT2_TRY(const int64_t padding, multiply_add(shape.padding[dim], -2, shape.output_padding[dim]));
+    PT2_TRY(const int64_t size, multiply_add(spread, 1, padding));
+    if (size < 1)
+      return operator_error("the output size of dim " + std::to_string(dim) + " is " +
+                            std::to_string(size) + ", expected at least 1");
+    return size;
+  }
+  PT2_TRY(const int64_t before, multiply_add(in, 1, shape.padding[dim]));
+  PT2_TRY(const int64_t padded, multiply_add(before, 1, shape.padding_end[dim]));
+  if (padded < reach)
+    return operator_error("the padded input has " + std::to_string(padded) +
+                          " elements along a dimension, expected at least the kernel's " +
+                          std::to_string(reach));
+  return (padded - reach) / shape.stride[dim] + 1;
+}
+
+Result<void> check_channels(const Tensor& input, const Tensor& weight,
+                            const std::optional<Tensor>& bias, const ConvolutionShape& shape) {
+  const int64_t groups = shape.groups;
+  if (groups < 1)
+    return operator_error("groups: found " + std::to_string(groups) + ", expected at least 1");
+  if (weight.size(0) < groups || weight.size(0) % groups != 0)
+    return operator_error("weight: found " + weight.type_text() +
+                          ", expected a first size that is a multiple of " +
+                          std::to_string(groups) + " groups");
+  const int64_t expected = shape.transposed ? weight.size(0) : weight.size(1) * groups;
+  if (input.size(1) != expected)
+    return operator_error("input: found " + std::to_string(input.size(1)) + " channels, expected " +
+                          std::to_string(expected) + " for weight " + weight.type_text() + " and " +
+                          std::to_string(groups) + " groups");
+  const int64_t outputs = shape.transposed ? weight.size(1) * groups : weight.size(0);
+  if (bias) {
+    PT2_TRY_VOID(check_sizes(*bias, {outputs}, "bias"));
+    PT2_TRY_VOID(check_same_dtype(*bias, input, "bias"));
+  }
+  return {};
+}
+
+Result<void> check_window(const ConvolutionShape& shape, size_t dim) {
+  if (shape.stride[dim] < 1 || shape.dilation[dim] < 1)
+    return operator_error("stride and dilation: found " + std::to_string(shape.stride[dim]) +
+                          " and " + std::to_string(shape.dilation[dim]) + ", expected at least 1");
+  if (shape.padding[dim] < 0 || shape.padding_end[dim] < 0 || shape.output_padding[dim] < 0)
+    return operator_error("found a negative padding");
+  if (shape.transposed &&
+      shape.output_padding[dim] >= std::max(shape.stride[dim], shape.dilation[dim]))
+    return operator_error("output_padding: found " + std::to_string(shape.output_padding[dim]) +
+                          ", expected less than stride or dilation");
+  return {};
+}
+
+}  // namespace
+
+Result<Meta> convolution_meta(const Tensor& input, const Tensor& weight,
+                              const std::optional<Tensor>& bias, const ConvolutionShape& shape) {
+  PT2_TRY_VOID(check_rank(input, shape.spatial + 2, "input"));
+  PT2_TRY_VOID(check_rank(weight, shape.spatial + 2, "weight"));
+  PT2_TRY_VOID(check_same_dtype(weight, input, "weight"));
+  if (input.dtype() == Dtype::bool_) return operator_error("found bool images, expected numbers");
+  PT2_TRY_VOID(check_channels(input, weight, bias, shape));
+  const Window in = spatial_sizes(input, shape.spatial);
+  const Window kernel = spatial_sizes(weight, shape.spatial);
+  Sizes sizes{input.size(0), shape.transposed ? weight.size(1) * shape.groups : weight.size(0)};
+  for (auto dim = static_cast<size_t>(3 - shape.spatial); dim < 3; ++dim) {
+    PT2_TRY_VOID(check_window(shape, dim));
+    if (kernel[dim] < 1)
+      return operator_error("weight: found " + weight.type_text() +
+                            ", expected a kernel without zeros");
+    PT2_TRY(const int64_t size, output_size(shape, dim, in[dim], kernel[dim]));
+    sizes.push_back(size);
+  }
+  if (input.numel() == 0 && input.size(0) != 0)
+    return operator_error("input: found " + input.type_text() + ", expected only an empty batch");
+  MemoryFormat format = suggest_memory_format(input);
+  if (format == MemoryFormat::contiguous) format = suggest_memory_format(weight);
+  Sizes strides = checked_numel(sizes) ? format_strides(sizes, format) : Sizes{};
+  return Meta(input.dtype(), std::move(sizes), std::move(strides));
+}
+
+void convolve(Tensor& out, const Tensor& input, const Tensor& weight,
+              const std::optional<Tensor>& bias, const ConvolutionShape& shape) {
+  if (out.numel() == 0) return;
+  with_compute_type(out.dtype(),
+                    [&]<class C>() { convolve_as<C>(out, input, weight, bias, shape); });
+}
+
+}  // namespace pt2::ops

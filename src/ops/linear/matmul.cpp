@@ -1,0 +1,425 @@
+// Products of matrices and vectors.
+#include "ops/linear/matmul.h"
+
+#include <algorithm>
+
+#include "ops/checks.h"
+#include "ops/dense.h"
+#include "ops/linear/gemm.h"
+#include "ops/loops.h"
+#include "ops/op_def.h"
+
+namespace pt2::ops {
+namespace {
+
+// The two last dimensions of a view, whose first element is `offset` elements further on.
+template <class C>
+MatrixOperand<C> rows_of(const Tensor& matrix, int64_t offset) {
+  const int64_t rank = matrix.dim();
+  return {matrix.raw_data() + offset * dtype_size(matrix.dtype()), matrix.dtype(),
+          matrix.stride(rank - 2), matrix.stride(rank - 1)};
+}
+template <class C>
+MatrixOperand<C> columns_of(const Tensor& matrix, int64_t offset) {
+  const int64_t rank = matrix.dim();
+  return {matrix.raw_data() + offset * dtype_size(matrix.dtype()), matrix.dtype(),
+          matrix.stride(rank - 1), matrix.stride(rank - 2)};
+}
+
+// Where matrix number `index` of a batch begins, counted row-major over the leading dimensions.
+int64_t batch_offset(const Tensor& batch, int64_t index) {
+  int64_t offset = 0;
+  for (int64_t dim = batch.dim() - 3; dim >= 0; --dim) {
+    offset += index % batch.size(dim) * batch.stride(dim);
+    index /= batch.size(dim);
+  }
+  return offset;
+}
+
+template <class C>
+void products(C* out, const Tensor& left, const Tensor& right) {
+  const int64_t rank = left.dim();
+  const int64_t rows = left.size(rank - 2);
+  const int64_t depth = left.size(rank - 1);
+  const int64_t columns = right.size(rank - 1);
+  if (rows == 0 || columns == 0) return;
+  int64_t batches = 1;
+  for (int64_t dim = 0; dim + 2 < rank; ++dim) batches *= left.size(dim);
+  for (int64_t batch = 0; batch < batches; ++batch)
+    gemm<C>(rows, columns, depth, rows_of<C>(left, batch_offset(left, batch)),
+            columns_of<C>(right, batch_offset(right, batch)), out + batch * rows * columns, columns,
+            1);
+}
+
+Tensor matrix_view(const Tensor& tensor, Sizes sizes) {
+  const Tensor dense = tensor.contiguous();
+  Sizes strides = contiguous_strides(sizes);
+  return dense.with_view(std::move(sizes), std::move(strides), dense.storage_offset());
+}
+
+Result<void> check_operands(const Tensor& self, const Tensor& other) {
+  PT2_TRY_VOID(check_same_dtype(other, self, "the second matrix"));
+  if (self.dtype() == Dtype::bool_) return operator_error("found bool matrices, expected numbers");
+  return {};
+}
+
+Result<void> check_inner(int64_t left, int64_t right, const Tensor& self, const Tensor& other) {
+  if (left != right)
+    return operator_error("matrices " + sizes_text(self.sizes()) + " and " +
+                          sizes_text(other.sizes()) + " do not multiply: found " +
+                          std::to_string(right) + " rows, expected " + std::to_string(left));
+  return {};
+}
+
+Result<Meta> mm_meta(const Tensor& self, const Tensor& mat2) {
+  PT2_TRY_VOID(check_rank(self, 2, "self"));
+  PT2_TRY_VOID(check_rank(mat2, 2, "mat2"));
+  PT2_TRY_VOID(check_operands(self, mat2));
+  PT2_TRY_VOID(check_inner(self.size(1), mat2.size(0), self, mat2));
+  return Meta(self.dtype(), {self.size(0), mat2.size(1)});
+}
+
+Result<Meta> bmm_meta(const Tensor& self, const Tensor& mat2) {
+  PT2_TRY_VOID(check_rank(self, 3, "self"));
+  PT2_TRY_VOID(check_rank(mat2, 3, "mat2"));
+  PT2_TRY_VOID(check_operands(self, mat2));
+  PT2_TRY_VOID(check_inner(self.size(2), mat2.size(1), self, mat2));
+  if (self.size(0) != mat2.size(0))
+    return operator_error("batches differ: found " + std::to_string(mat2.size(0)) + ", expected " +
+                          std::to_string(self.size(0)));
+  return Meta(self.dtype(), {self.size(0), self.size(1), mat2.size(2)});
+}
+
+// beta * self + alpha * product: what the add... operators share.
+Result<Meta> added_meta(const Tensor& self, const Meta& product) {
+  if (self.dtype() != product.dtype)
+    return operator_error("self: found " + std::string(dtype_name(self.dtype())) + ", expected " +
+                          std::string(dtype_name(product.dtype)));
+  const std::array both{product.sizes, self.sizes()};
+  PT2_TRY(const Sizes sizes, broadcast_sizes(both));
+  if (sizes != product.sizes)
+    return operator_error("self: found sizes " + sizes_text(self.sizes()) +
+                          ", expected what broadcasts to " + sizes_text(product.sizes));
+  return product;
+}
+
+template <class C>
+C scalar_as(const Scalar& scalar) {
+  if constexpr (std::is_same_v<C, Complex>)
+    return scalar.to_complex();
+  else if constexpr (std::is_same_v<C, int64_t>)
+    return scalar.to_int();
+  else
+    return static_cast<C>(scalar.to_double());
+}
+
+template <class C>
+C scaled_sum(C a, C x, C b, C y) {
+  if constexpr (std::is_same_v<C, int64_t>)
+    return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(x) +
+                                static_cast<uint64_t>(b) * static_cast<uint64_t>(y));
+  else
+    return a * x + b * y;
+}
+
+// `product` has the compute dtype. With beta = 0 self is not read: its NaNs do not matter.
+template <class C>
+void add_scaled(Tensor& out, const Tensor& self, const Tensor& product, const Scalar& beta,
+                const Scalar& alpha) {
+  const C a = scalar_as<C>(alpha);
+  const C b = scalar_as<C>(beta);
+  const Dtype common = kDtypeOf<C>;
+  if (b == C(0)) {
+    elementwise<C>(
+        out, common, [a](C p) { return scaled_sum(a, p, C(0), C(0)); }, product);
+    return;
+  }
+  elementwise<C>(
+      out, common, [a, b](C s, C p) { return scaled_sum(a, p, b, s); }, self, product);
+}
+
+void add_product(Tensor& out, const Tensor& self, const Tensor& left, const Tensor& right,
+                 const Scalar& beta, const Scalar& alpha) {
+  with_compute_type(out.dtype(), [&]<class C>() {
+    Tensor product = Tensor::zeros(kDtypeOf<C>, out.sizes());
+    products<C>(product.data<C>(), left, right);
+    add_scaled<C>(out, self, product, beta, alpha);
+  });
+}
+
+Result<Meta> addmm_meta(const Tensor& self, const Tensor& mat1, const Tensor& mat2, const Scalar&,
+                        const Scalar&) {
+  PT2_TRY(const Meta product, mm_meta(mat1, mat2));
+  return added_meta(self, product);
+}
+
+Result<Meta> baddbmm_meta(const Tensor& self, const Tensor& batch1, const Tensor& batch2,
+                          const Scalar&, const Scalar&) {
+  PT2_TRY(const Meta product, bmm_meta(batch1, batch2));
+  return added_meta(self, product);
+}
+
+Result<Meta> addbmm_meta(const Tensor& self, const Tensor& batch1, const Tensor& batch2,
+                         const Scalar&, const Scalar&) {
+  PT2_TRY(Meta product, bmm_meta(batch1, batch2));
+  product.sizes.erase(product.sizes.begin());
+  return added_meta(self, product);
+}
+
+// The sum over the batch is one product whose depth is batch times inner size.
+void addbmm(Tensor& out, const Tensor& self, const Tensor& batch1, const Tensor& batch2,
+            const Scalar& beta, const Scalar& alpha) {
+  const int64_t depth = batch1.size(0) * batch1.size(2);
+  const std::array<int64_t, 2> order{0, 2};
+  const Tensor left = matrix_view(dims_last(batch1, order), {batch1.size(1), depth});
+  const Tensor right = matrix_view(batch2, {depth, batch2.size(2)});
+  add_product(out, self, left, right, beta, alpha);
+}
+
+Tensor as_column(const Tensor& vector) {
+  return vector.with_view({vector.size(0), 1}, {vector.stride(0), 1}, vector.storage_offset());
+}
+Tensor as_row(const Tensor& vector) {
+  return vector.with_view({1, vector.size(0)}, {1, vector.stride(0)}, vector.storage_offset());
+}
+
+Result<Meta> mv_meta(const Tensor& self, const Tensor& vec) {
+  PT2_TRY_VOID(check_rank(self, 2, "self"));
+  PT2_TRY_VOID(check_rank(vec, 1, "vec"));
+  PT2_TRY_VOID(check_operands(self, vec));
+  PT2_TRY_VOID(check_inner(self.size(1), vec.size(0), self, vec));
+  return Meta(self.dtype(), {self.size(0)});
+}
+
+void mv(Tensor& out, const Tensor& self, const Tensor& vec) {
+  Tensor column = out.with_view({out.size(0), 1}, {1, 1}, out.storage_offset());
+  batched_product(column, self, as_column(vec));
+}
+
+Result<Meta> addmv_meta(const Tensor& self, const Tensor& mat, const Tensor& vec, const Scalar&,
+                        const Scalar&) {
+  PT2_TRY(const Meta product, mv_meta(mat, vec));
+  return added_meta(self, product);
+}
+
+void addmv(Tensor& out, const Tensor& self, const Tensor& mat, const Tensor& vec,
+           const Scalar& beta, const Scalar& alpha) {
+  add_product(out, self, mat, as_column(vec), beta, alpha);
+}
+
+Result<Meta> dot_meta(const Tensor& self, const Tensor& tensor) {
+  PT2_TRY_VOID(check_rank(self, 1, "self"));
+  PT2_TRY_VOID(check_rank(tensor, 1, "tensor"));
+  PT2_TRY_VOID(check_operands(self, tensor));
+  PT2_TRY_VOID(check_inner(self.size(0), tensor.size(0), self, tensor));
+  return Meta(self.dtype(), {});
+}
+
+void dot(Tensor& out, const Tensor& self, const Tensor& tensor) {
+  Tensor matrix = out.with_view({1, 1}, {1, 1}, out.storage_offset());
+  batched_product(matrix, as_row(self), as_column(tensor));
+}
+
+Result<Meta> outer_meta(const Tensor& self, const Tensor& vec2) {
+  PT2_TRY_VOID(check_rank(self, 1, "self"));
+  PT2_TRY_VOID(check_rank(vec2, 1, "vec2"));
+  return Meta(Promotion().add(self).add(vec2).result(), {self.size(0), vec2.size(0)});
+}
+
+template <class C>
+C wrapping_product(C a, C b) {
+  return scaled_sum(a, b, C(0), C(0));
+}
+
+void outer(Tensor& out, const Tensor& self, const Tensor& vec2) {
+  with_compute_type(out.dtype(), [&]<class C>() {
+    elementwise<C>(out, out.dtype(), wrapping_product<C>, as_column(self), vec2);
+  });
+}
+
+Result<Meta> addr_meta(const Tensor& self, const Tensor& vec1, const Tensor& vec2,
+                       const Scalar& beta, const Scalar& alpha) {
+  PT2_TRY(Meta product, outer_meta(vec1, vec2));
+  product.dtype = promote_types(product.dtype, self.dtype());
+  const std::array both{product.sizes, self.sizes()};
+  PT2_TRY(const Sizes sizes, broadcast_sizes(both));
+  if (sizes != product.sizes)
+    return operator_error("self: found sizes " + sizes_text(self.sizes()) +
+                          ", expected what broadcasts to " + sizes_text(product.sizes));
+  if (dtype_category(product.dtype) < DtypeCategory::floating &&
+      (!beta.is_integral() || !alpha.is_integral()))
+    return operator_error("alpha and beta: found a float, expected ints for vectors of ints");
+  return product;
+}
+
+void addr(Tensor& out, const Tensor& self, const Tensor& vec1, const Tensor& vec2,
+          const Scalar& beta, const Scalar& alpha) {
+  with_compute_type(out.dtype(), [&]<class C>() {
+    Tensor product = Tensor::zeros(kDtypeOf<C>, out.sizes());
+    outer(product, vec1, vec2);
+    add_scaled<C>(out, self, product, beta, alpha);
+  });
+}
+
+Sizes batch_sizes(const Tensor& tensor) {
+  return {tensor.sizes().begin(), tensor.sizes().end() - 2};
+}
+
+Tensor broadcast_batch(const Tensor& tensor, const Sizes& batch) {
+  Sizes sizes = batch;
+  sizes.insert(sizes.end(), tensor.sizes().end() - 2, tensor.sizes().end());
+  return broadcast_to(tensor, sizes);
+}
+
+// x w^T + b with x flattened to a matrix.
+Result<Meta> linear_meta(const Tensor& input, const Tensor& weight, const OptionalTensor& bias) {
+  PT2_TRY_VOID(check_rank_at_least(input, 1, "input"));
+  if (weight.dim() != 1) PT2_TRY_VOID(check_rank(weight, 2, "weight"));
+  PT2_TRY_VOID(check_operands(input, weight));
+  const int64_t features = input.size(input.dim() - 1);
+  if (features != weight.size(weight.dim() - 1))
+    return operator_error("input: found " + std::to_string(features) + " features, expected " +
+                          std::to_string(weight.size(weight.dim() - 1)));
+  Sizes sizes(input.sizes().begin(), input.sizes().end() - 1);
+  if (weight.dim() == 2) sizes.push_back(weight.size(0));
+  if (bias) {
+    PT2_TRY_VOID(check_same_dtype(*bias, input, "bias"));
+    const std::array both{sizes, bias->sizes()};
+    PT2_TRY(const Sizes broadcast, broadcast_sizes(both));
+    if (broadcast != sizes)
+      return operator_error("bias: found sizes " + sizes_text(bias->sizes()) +
+                            ", expected what broadcasts to " + sizes_text(sizes));
+  }
+  return Meta(input.dtype(), std::move(sizes));
+}
+
+void linear_kernel(Tensor& out, const Tensor& input, const Tensor& weight,
+                   const OptionalTensor& bias) {
+  if (out.numel() == 0) return;
+  const int64_t features = input.size(input.dim() - 1);
+  const Tensor matrix = weight.dim() == 2 ? weight : as_row(weight);
+  const Tensor right = matrix.with_view(
+      {features, matrix.size(0)}, {matrix.stride(1), matrix.stride(0)}, matrix.storage_offset());
+  const int64_t rows = out.numel() / matrix.size(0);
+  const Tensor left = matrix_view(input, {rows, features});
+  with_compute_type(out.dtype(), [&]<class C>() {
+    Tensor product = Tensor::zeros(kDtypeOf<C>, out.sizes());
+    products<C>(product.data<C>(), left, right);
+    if (bias)
+      add_scaled<C>(out, *bias, product, Scalar(1), Scalar(1));
+    else
+      copy_elements(out, product);
+  });
+}
+
+Result<Meta> bilinear_meta(const Tensor& input1, const Tensor& input2, const Tensor& weight,
+                           const OptionalTensor& bias) {
+  PT2_TRY_VOID(check_rank_at_least(input1, 1, "input1"));
+  PT2_TRY_VOID(check_rank(weight, 3, "weight"));
+  PT2_TRY_VOID(check_operands(input1, input2));
+  PT2_TRY_VOID(check_operands(input1, weight));
+  Sizes sizes(input1.sizes().begin(), input1.sizes().end() - 1);
+  Sizes expected = sizes;
+  expected.push_back(weight.size(2));
+  PT2_TRY_VOID(check_sizes(input2, expected, "input2"));
+  PT2_TRY_VOID(check_inner(weight.size(1), input1.size(input1.dim() - 1), weight, input1));
+  sizes.push_back(weight.size(0));
+  if (bias) PT2_TRY_VOID(check_sizes(*bias, {weight.size(0)}, "bias"));
+  return Meta(input1.dtype(), std::move(sizes));
+}
+
+// y[n, o] = sum over i, j of x1[n, i] w[o, i, j] x2[n, j] + b[o].
+void bilinear(Tensor& out, const Tensor& input1, const Tensor& input2, const Tensor& weight,
+              const OptionalTensor& bias) {
+  with_float_compute_type(out.dtype(), [&]<class C>() {
+    const Input<C> x1(input1);
+    const Input<C> x2(input2);
+    const Input<C> w(weight);
+    const Input<C> b(bias ? *bias : Tensor::zeros(kDtypeOf<C>, {weight.size(0)}));
+    Output<C> y(out);
+    const int64_t outputs = weight.size(0);
+    const int64_t first = weight.size(1);
+    const int64_t second = weight.size(2);
+    for (int64_t i = 0; i < out.numel(); ++i) {
+      const int64_t n = i / outputs;
+      const int64_t o = i % outputs;
+      double sum = b[o];
+      for (int64_t j = 0; j < first; ++j) {
+        double inner = 0;
+        for (int64_t k = 0; k < second; ++k)
+          inner += static_cast<double>(w[(o * first + j) * second + k]) *
+                   static_cast<double>(x2[n * second + k]);
+        sum += inner * static_cast<double>(x1[n * first + j]);
+      }
+      y[i] = static_cast<C>(sum);
+    }
+  });
+}
+
+// clang-format off
+constexpr OpDef kOps[] = {
+    op<"aten::mm(Tensor self, Tensor mat2) -> Tensor", mm_meta, batched_product>,
+    op<"aten::bmm(Tensor self, Tensor mat2) -> Tensor", bmm_meta, batched_product>,
+    op<"aten::addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+       addmm_meta, add_product>,
+    op<"aten::baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+       baddbmm_meta, add_product>,
+    op<"aten::addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+       addbmm_meta, addbmm>,
+    op<"aten::mv(Tensor self, Tensor vec) -> Tensor", mv_meta, mv>,
+    op<"aten::addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+       addmv_meta, addmv>,
+    op<"aten::dot(Tensor self, Tensor tensor) -> Tensor", dot_meta, dot>,
+    op<"aten::outer(Tensor self, Tensor vec2) -> Tensor", outer_meta, outer>,
+    op<"aten::ger(Tensor self, Tensor vec2) -> Tensor", outer_meta, outer>,
+    op<"aten::addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+       addr_meta, addr>,
+    op<"aten::matmul(Tensor self, Tensor other) -> Tensor", matmul>,
+    op<"aten::linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", linear_meta, linear_kernel>,
+    op<"aten::bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor",
+       bilinear_meta, bilinear>,
+};
+// clang-format on
+
+}  // namespace
+
+void batched_product(Tensor& out, const Tensor& left, const Tensor& right) {
+  with_compute_type(out.dtype(), [&]<class C>() {
+    Output<C> product(out);
+    products<C>(product.data(), left, right);
+  });
+}
+
+Result<Tensor> matmul(const Tensor& self, const Tensor& other) {
+  PT2_TRY_VOID(check_rank_at_least(self, 1, "self"));
+  PT2_TRY_VOID(check_rank_at_least(other, 1, "other"));
+  PT2_TRY_VOID(check_operands(self, other));
+  Tensor left = self.dim() == 1 ? as_row(self) : self;
+  Tensor right = other.dim() == 1 ? as_column(other) : other;
+  PT2_TRY_VOID(check_inner(left.size(left.dim() - 1), right.size(right.dim() - 2), self, other));
+  const std::array batches{batch_sizes(left), batch_sizes(right)};
+  PT2_TRY(const Sizes batch, broadcast_sizes(batches));
+  Sizes sizes = batch;
+  if (self.dim() > 1) sizes.push_back(left.size(left.dim() - 2));
+  if (other.dim() > 1) sizes.push_back(right.size(right.dim() - 1));
+  PT2_TRY(Tensor out, allocate(Meta(self.dtype(), sizes)));
+  if (out.numel() == 0) return out;
+  const int64_t columns = right.size(right.dim() - 1);
+  if (right.dim() == 2) {
+    // One tall product instead of a batch of small ones.
+    left = matrix_view(left, {out.numel() / columns, left.size(left.dim() - 1)});
+  } else {
+    left = broadcast_batch(left, batch);
+    right = broadcast_batch(right, batch);
+  }
+  batched_product(out, left, right);
+  return out;
+}
+
+Result<Tensor> linear(const Tensor& input, const Tensor& weight, const OptionalTensor& bias) {
+  return compute<linear_meta, linear_kernel>(input, weight, bias);
+}
+
+std::span<const OpDef> matmul_ops() { return kOps; }
+
+}  // namespace pt2::ops

@@ -1,0 +1,318 @@
+// Batch and instance normalisation, whose running statistics are written through the tensors given.
+#include <cmath>
+
+#include "ops/checks.h"
+#include "ops/dense.h"
+#include "ops/loops.h"
+#include "ops/memory_format.h"
+#include "ops/op_def.h"
+#include "ops/reduction/sums.h"
+
+namespace pt2::ops {
+namespace {
+
+// What a call is given besides input; running statistics may be absent.
+struct BatchNorm {
+  const OptionalTensor& weight;
+  const OptionalTensor& bias;
+  OptionalTensor running_mean;
+  OptionalTensor running_var;
+  bool training;
+  double momentum;
+  double eps;
+};
+
+int64_t channels_of(const Tensor& input) { return input.dim() > 1 ? input.size(1) : input.size(0); }
+
+// Half inputs with float32 parameters have float32 statistics.
+Dtype statistics_dtype(const Tensor& input, const BatchNorm& norm) {
+  for (const OptionalTensor* parameter :
+       {&norm.weight, &norm.bias, &norm.running_mean, &norm.running_var})
+    if (*parameter && (*parameter)->dtype() == Dtype::float32) return Dtype::float32;
+  return input.dtype();
+}
+
+Result<void> check_parameter(const OptionalTensor& parameter, const Tensor& input,
+                             std::string_view what) {
+  if (!parameter) return {};
+  PT2_TRY_VOID(check_sizes(*parameter, {channels_of(input)}, what));
+  if (parameter->dtype() != Dtype::float32 || dtype_size(input.dtype()) != 2)
+    return check_same_dtype(*parameter, input, what);
+  return {};
+}
+
+Result<std::array<Meta, 3>> batch_norm_metas(const Tensor& input, const BatchNorm& norm) {
+  PT2_TRY_VOID(check_floating(input, "input"));
+  PT2_TRY_VOID(check_rank_at_least(input, input.numel() == 0 ? 1 : 2, "input"));
+  PT2_TRY_VOID(check_parameter(norm.weight, input, "weight"));
+  PT2_TRY_VOID(check_parameter(norm.bias, input, "bias"));
+  PT2_TRY_VOID(check_parameter(norm.running_mean, input, "running_mean"));
+  PT2_TRY_VOID(check_parameter(norm.running_var, input, "running_var"));
+  if (!norm.training && (!norm.running_mean || !norm.running_var))
+    return operator_error("found no running_mean and running_var, expected them in evaluation");
+  if (norm.training)
+    for (const OptionalTensor* running : {&norm.running_mean, &norm.running_var})
+      if (*running && (*running)->storage()->is_read_only())
+        return operator_error("the running statistics are read-only, expected writable tensors");
+  const Meta statistics(statistics_dtype(input, norm), {norm.training ? channels_of(input) : 0});
+  return std::array{Meta(input.dtype(), input.sizes(),
+                         format_strides(input.sizes(), suggest_memory_format(input))),
+                    statistics, statistics};
+}
+
+std::vector<double> doubles(const Tensor& tensor) {
+  const Input<double> input(tensor);
+  return {input.data(), input.data() + input.size()};
+}
+
+void store_doubles(Tensor& out, const std::vector<double>& values) {
+  Output<double> output(out);
+  std::copy(values.begin(), values.end(), output.data());
+}
+
+// Statistics of every channel of x[batch, channel, area], variances not yet divided.
+template <class C>
+std::vector<Moments> channel_moments(const C* x, int64_t batch, int64_t channels, int64_t area) {
+  std::vector<Moments> out(static_cast<size_t>(channels));
+  for (int64_t channel = 0; channel < channels; ++channel) {
+    Moments& moments = out[static_cast<size_t>(channel)];
+    auto sum_over_batch = [&](auto&& term) {
+      double sum = 0;
+      for (int64_t n = 0; n < batch; ++n)
+        sum += sum_terms(x + (n * channels + channel) * area, area, term);
+      return sum;
+    };
+    moments.mean = sum_over_batch([](C v) { return static_cast<double>(v); }) /
+                   static_cast<double>(batch * area);
+    moments.squares = sum_over_batch([mean = moments.mean](C v) {
+      const double distance = static_cast<double>(v) - mean;
+      return distance * distance;
+    });
+  }
+  return out;
+}
+
+// running = (1 - momentum) * running + momentum * statistic; the variance's is the unbiased one.
+void update_running(const BatchNorm& norm, const std::vector<Moments>& moments, int64_t count) {
+  auto update = [&](const OptionalTensor& running, auto&& statistic) {
+    if (!running) return;
+    std::vector<double> values = doubles(*running);
+    for (size_t i = 0; i < values.size(); ++i)
+      values[i] = (1 - norm.momentum) * values[i] + norm.momentum * statistic(moments[i]);
+    Tensor target = *running;
+    store_doubles(target, values);
+  };
+  update(norm.running_mean, [](const Moments& m) { return m.mean; });
+  update(norm.running_var,
+         [count](const Moments& m) { return m.squares / static_cast<double>(count - 1); });
+}
+
+template <class C>
+void scale_channels(Tensor& out, const Input<C>& x, const BatchNorm& norm,
+                    const std::vector<double>& mean, const std::vector<double>& invstd) {
+  const auto channels = static_cast<int64_t>(mean.size());
+  const int64_t batch = out.size(0);
+  const int64_t area = channels == 0 || batch == 0 ? 0 : out.numel() / (batch * channels);
+  const std::vector<double> weight = norm.weight ? doubles(*norm.weight) : std::vector<double>();
+  const std::vector<double> bias = norm.bias ? doubles(*norm.bias) : std::vector<double>();
+  Output<C> y(out);
+  for (int64_t row = 0; row < batch * channels && area > 0; ++row) {
+    const auto channel = static_cast<size_t>(row % channels);
+    const double scale = invstd[channel] * (norm.weight ? weight[channel] : 1.0);
+    const double shift = norm.bias ? bias[channel] : 0.0;
+    for (int64_t i = row * area; i < (row + 1) * area; ++i)
+      y[i] = static_cast<C>((static_cast<double>(x[i]) - mean[channel]) * scale + shift);
+  }
+}
+
+void run_batch_norm(Tensor& out, Tensor& save_mean, Tensor& save_invstd, const Tensor& input,
+                    const BatchNorm& norm) {
+  with_float_compute_type(input.dtype(), [&]<class C>() {
+    const Input<C> x(input);
+    if (!norm.training) {
+      std::vector<double> invstd = doubles(*norm.running_var);
+      for (double& value : invstd) value = 1 / std::sqrt(value + norm.eps);
+      scale_channels(out, x, norm, doubles(*norm.running_mean), invstd);
+      return;
+    }
+    const int64_t channels = channels_of(input);
+    if (input.numel() == 0) return;
+    const int64_t count = input.numel() / channels;
+    const std::vector<Moments> moments =
+        channel_moments(x.data(), input.size(0), channels, count / input.size(0));
+    std::vector<double> mean;
+    std::vector<double> invstd;
+    for (const Moments& m : moments) {
+      mean.push_back(m.mean);
+      invstd.push_back(1 / std::sqrt(m.squares / static_cast<double>(count) + norm.eps));
+    }
+    update_running(norm, moments, count);
+    store_doubles(save_mean, mean);
+    store_doubles(save_invstd, invstd);
+    scale_channels(out, x, norm, mean, invstd);
+  });
+}
+
+Result<std::array<Meta, 3>> native_meta(const Tensor& input, const OptionalTensor& weight,
+                                        const OptionalTensor& bias,
+                                        const OptionalTensor& running_mean,
+                                        const OptionalTensor& running_var, bool training,
+                                        double momentum, double eps) {
+  return batch_norm_metas(input,
+                          {weight, bias, running_mean, running_var, training, momentum, eps});
+}
+
+void native_kernel(Tensor& out, Tensor& save_mean, Tensor& save_invstd, const Tensor& input,
+                   const OptionalTensor& weight, const OptionalTensor& bias,
+                   const OptionalTensor& running_mean, const OptionalTensor& running_var,
+                   bool training, double momentum, double eps) {
+  run_batch_norm(out, save_mean, save_invstd, input,
+                 {weight, bias, running_mean, running_var, training, momentum, eps});
+}
+
+Result<Tensor> batch_norm(const Tensor& input, const OptionalTensor& weight,
+                          const OptionalTensor& bias, const OptionalTensor& running_mean,
+                          const OptionalTensor& running_var, bool training, double momentum,
+                          double eps, bool) {
+  return compute<native_meta, native_kernel>(input, weight, bias, running_mean, running_var,
+                                             training, momentum, eps);
+}
+
+Result<std::array<Meta, 3>> legit_meta(const Tensor& input, const OptionalTensor& weight,
+                                       const OptionalTensor& bias, const Tensor& running_mean,
+                                       const Tensor& running_var, bool training, double momentum,
+                                       double eps) {
+  return native_meta(input, weight, bias, running_mean, running_var, training, momentum, eps);
+}
+
+void legit_kernel(Tensor& out, Tensor& save_mean, Tensor& save_invstd, const Tensor& input,
+                  const OptionalTensor& weight, const OptionalTensor& bias,
+                  const Tensor& running_mean, const Tensor& running_var, bool training,
+                  double momentum, double eps) {
+  native_kernel(out, save_mean, save_invstd, input, weight, bias, running_mean, running_var,
+                training, momentum, eps);
+}
+
+Result<std::array<Meta, 3>> no_stats_meta(const Tensor& input, const OptionalTensor& weight,
+                                          const OptionalTensor& bias, bool training,
+                                          double momentum, double eps) {
+  return native_meta(input, weight, bias, std::nullopt, std::nullopt, training, momentum, eps);
+}
+
+void no_stats_kernel(Tensor& out, Tensor& save_mean, Tensor& save_invstd, const Tensor& input,
+                     const OptionalTensor& weight, const OptionalTensor& bias, bool training,
+                     double momentum, double eps) {
+  native_kernel(out, save_mean, save_invstd, input, weight, bias, std::nullopt, std::nullopt,
+                training, momentum, eps);
+}
+
+Result<std::array<Meta, 3>> no_training_meta(const Tensor& input, const OptionalTensor& weight,
+                                             const OptionalTensor& bias, const Tensor& running_mean,
+                                             const Tensor& running_var, double momentum,
+                                             double eps) {
+  return native_meta(input, weight, bias, running_mean, running_var, false, momentum, eps);
+}
+
+void no_training_kernel(Tensor& out, Tensor& save_mean, Tensor& save_invstd, const Tensor& input,
+                        const OptionalTensor& weight, const OptionalTensor& bias,
+                        const Tensor& running_mean, const Tensor& running_var, double momentum,
+                        double eps) {
+  native_kernel(out, save_mean, save_invstd, input, weight, bias, running_mean, running_var, false,
+                momentum, eps);
+}
+
+Result<std::array<Meta, 5>> functional_meta(const Tensor& input, const OptionalTensor& weight,
+                                            const OptionalTensor& bias, const Tensor& running_mean,
+                                            const Tensor& running_var, bool training,
+                                            double momentum, double eps) {
+  // The functional form writes to results, not to the arguments.
+  const Tensor mean = Tensor::zeros(running_mean.dtype(), running_mean.sizes());
+  const Tensor var = Tensor::zeros(running_var.dtype(), running_var.sizes());
+  PT2_TRY(auto metas, native_meta(input, weight, bias, mean, var, training, momentum, eps));
+  return std::array{metas[0], metas[1], metas[2], Meta::like(running_mean),
+                    Meta::like(running_var)};
+}
+
+void functional_kernel(Tensor& out, Tensor& save_mean, Tensor& save_invstd,
+                       Tensor& running_mean_out, Tensor& running_var_out, const Tensor& input,
+                       const OptionalTensor& weight, const OptionalTensor& bias,
+                       const Tensor& running_mean, const Tensor& running_var, bool training,
+                       double momentum, double eps) {
+  copy_elements(running_mean_out, running_mean);
+  copy_elements(running_var_out, running_var);
+  native_kernel(out, save_mean, save_invstd, input, weight, bias, running_mean_out, running_var_out,
+                training, momentum, eps);
+}
+
+OptionalTensor repeated(const OptionalTensor& parameter, int64_t times) {
+  if (!parameter) return std::nullopt;
+  Tensor out = Tensor::zeros(parameter->dtype(), {times, parameter->numel()});
+  copy_elements(out, *parameter);
+  return out.with_view({out.numel()}, {1}, 0);
+}
+
+// The running statistics become the mean over the batch of what every instance would make them.
+void store_mean_over_batch(const OptionalTensor& running, const OptionalTensor& all) {
+  if (!running) return;
+  const std::vector<double> values = doubles(*all);
+  const auto channels = static_cast<size_t>(running->numel());
+  std::vector<double> mean(channels, 0.0);
+  const double batch = static_cast<double>(values.size() / std::max<size_t>(channels, 1));
+  for (size_t i = 0; i < values.size(); ++i) mean[i % channels] += values[i] / batch;
+  Tensor target = *running;
+  store_doubles(target, mean);
+}
+
+// Every instance is a batch of its own: [n, c, ...] is normalised as [1, n * c, ...]
+// (ATen/native/Normalization.cpp instance_norm).
+Result<Tensor> instance_norm(const Tensor& input, const OptionalTensor& weight,
+                             const OptionalTensor& bias, const OptionalTensor& running_mean,
+                             const OptionalTensor& running_var, bool use_input_stats,
+                             double momentum, double eps, bool) {
+  PT2_TRY_VOID(check_rank_at_least(input, 2, "input"));
+  for (const OptionalTensor* parameter : {&weight, &bias, &running_mean, &running_var})
+    PT2_TRY_VOID(check_parameter(*parameter, input, "a parameter"));
+  if (!use_input_stats && (!running_mean || !running_var))
+    return operator_error(
+        "found no running_mean and running_var, expected them without input stats");
+  const int64_t batch = input.size(0);
+  const Tensor dense = input.contiguous();
+  Sizes sizes = input.sizes();
+  sizes[1] *= batch;
+  sizes[0] = 1;
+  const Tensor flat = dense.with_view(sizes, contiguous_strides(sizes), dense.storage_offset());
+  const OptionalTensor all_mean = repeated(running_mean, batch);
+  const OptionalTensor all_var = repeated(running_var, batch);
+  PT2_TRY(const Tensor out, batch_norm(flat, repeated(weight, batch), repeated(bias, batch),
+                                       all_mean, all_var, use_input_stats, momentum, eps, false));
+  if (use_input_stats) {
+    store_mean_over_batch(running_mean, all_mean);
+    store_mean_over_batch(running_var, all_var);
+  }
+  return out.with_view(input.sizes(), contiguous_strides(input.sizes()), 0);
+}
+
+// clang-format off
+constexpr OpDef kOps[] = {
+    op<"aten::batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps, bool cudnn_enabled) -> Tensor",
+       batch_norm>,
+    op<"aten::native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
+       native_meta, native_kernel>,
+    op<"aten::_native_batch_norm_legit(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, Tensor(b!) running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
+       legit_meta, legit_kernel>,
+    op<"aten::_native_batch_norm_legit.no_stats(Tensor input, Tensor? weight, Tensor? bias, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
+       no_stats_meta, no_stats_kernel>,
+    op<"aten::_native_batch_norm_legit_no_training(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
+       no_training_meta, no_training_kernel>,
+    op<"aten::_native_batch_norm_legit_functional(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor running_mean_out, Tensor running_var_out)",
+       functional_meta, functional_kernel>,
+    op<"aten::instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool use_input_stats, float momentum, float eps, bool cudnn_enabled) -> Tensor",
+       instance_norm>,
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const OpDef> batch_norm_ops() { return kOps; }
+
+}  // namespace pt2::ops

@@ -1,0 +1,107 @@
+// Dropout: in training elements become zero at random and the others are scaled up.
+#include "ops/checks.h"
+#include "ops/pointwise/copying.h"
+#include "ops/dense.h"
+#include "ops/loops.h"
+#include "ops/op_def.h"
+
+namespace pt2::ops {
+namespace {
+
+Result<void> check_dropout(double p) {
+  if (!(p >= 0 && p <= 1))
+    return operator_error("p: found " + std::to_string(p) + ", expected 0 to 1");
+  return {};
+}
+
+// Ones where an element is kept, drawn in the order of memory.
+Result<Tensor> draw_mask(Context& context, const Tensor& like, const Sizes& sizes, double keep,
+                         Dtype dtype) {
+  Meta meta(dtype, sizes);
+  if (sizes == like.sizes()) {
+    PT2_TRY(meta, meta_like(like, dtype, MemoryFormat::preserve));
+  }
+  PT2_TRY(Tensor mask, allocate(meta));
+  Tensor flat = mask.with_view({mask.numel()}, {1}, 0);
+  std::vector<float> drawn(static_cast<size_t>(mask.numel()));
+  for (float& value : drawn) value = context.random().bernoulli(keep) ? 1.0f : 0.0f;
+  store_elements<float>(drawn.data(), mask.numel(), dtype, 1, flat.raw_data());
+  return mask;
+}
+
+// input * (factor * mask), rounded once.
+Result<Tensor> apply_mask(const Tensor& input, const Tensor& mask, double factor) {
+  PT2_TRY(const Meta meta, meta_like(input, input.dtype(), MemoryFormat::preserve));
+  PT2_TRY(Tensor out, allocate(meta));
+  with_compute_type(input.dtype(), [&]<class C>() {
+    const C scale = static_cast<C>(factor);
+    elementwise<C>(
+        out, kDtypeOf<C>, [scale](C x, C kept) { return x * (kept * scale); }, input, mask);
+  });
+  return out;
+}
+
+Result<Tensor> drop(Context& context, const Tensor& input, const Sizes& mask_sizes, double p) {
+  PT2_TRY_VOID(check_floating_or_complex(input, "input"));
+  if (p == 1) return apply_mask(input, Tensor::zeros(Dtype::float32, {}), 1);
+  PT2_TRY(const Tensor mask, draw_mask(context, input, mask_sizes, 1 - p, Dtype::float32));
+  return apply_mask(input, mask, 1 / (1 - p));
+}
+
+// Without effect the result is the input itself, as in PyTorch.
+Result<Tensor> dropout(Context& context, const Tensor& input, double p, bool train) {
+  PT2_TRY_VOID(check_dropout(p));
+  if (p == 0 || !train || input.numel() == 0) return input;
+  return drop(context, input, input.sizes(), p);
+}
+
+// Whole channels at a time.
+Result<Tensor> feature_dropout(Context& context, const Tensor& input, double p, bool train) {
+  PT2_TRY_VOID(check_dropout(p));
+  if (p == 0 || !train || input.numel() == 0) return input;
+  PT2_TRY_VOID(check_rank_at_least(input, 2, "input"));
+  Sizes sizes(input.sizes().size(), 1);
+  sizes[0] = input.size(0);
+  sizes[1] = input.size(1);
+  return drop(context, input, sizes, p);
+}
+
+using DropoutResult = std::tuple<Tensor, Tensor>;
+
+Result<DropoutResult> native_dropout(Context& context, const Tensor& input, double p,
+                                     const std::optional<bool>& train) {
+  PT2_TRY_VOID(check_dropout(p));
+  if (input.numel() == 0) return DropoutResult{input, Tensor::zeros(input.dtype(), input.sizes())};
+  if (!train.value_or(true) || p == 0) {
+    PT2_TRY(Tensor mask, allocate(Meta(Dtype::bool_, input.sizes())));
+    fill_elements(mask, Scalar(true));
+    return DropoutResult{input.clone(), std::move(mask)};
+  }
+  PT2_TRY(const Tensor mask, draw_mask(context, input, input.sizes(), 1 - p, Dtype::bool_));
+  PT2_TRY(Tensor out, apply_mask(input, mask, p == 1 ? 0.0 : 1 / (1 - p)));
+  return DropoutResult{std::move(out), mask};
+}
+
+Result<Tensor> native_dropout_backward(const Tensor& grad_output, const Tensor& mask,
+                                       double scale) {
+  if (mask.dtype() != Dtype::bool_)
+    return operator_error("mask: found " + std::string(dtype_name(mask.dtype())) +
+                          ", expected bool");
+  PT2_TRY_VOID(check_sizes(mask, grad_output.sizes(), "mask"));
+  return apply_mask(grad_output, mask, scale);
+}
+
+// clang-format off
+constexpr OpDef kOps[] = {
+    op<"aten::dropout(Tensor input, float p, bool train) -> Tensor", dropout>,
+    op<"aten::feature_dropout(Tensor input, float p, bool train) -> Tensor", feature_dropout>,
+    op<"aten::native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)", native_dropout>,
+    op<"aten::native_dropout_backward(Tensor grad_output, Tensor mask, float scale) -> Tensor", native_dropout_backward>,
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const OpDef> dropout_ops() { return kOps; }
+
+}  // namespace pt2::ops

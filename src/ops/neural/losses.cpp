@@ -1,0 +1,315 @@
+// Losses. The reduction is 0 for none, 1 for the mean, 2 for the sum.
+#include <algorithm>
+#include <cmath>
+
+#include "ops/loops.h"
+#include "ops/op_def.h"
+#include "ops/reduction/reduce.h"
+#include "ops/neural/softmax.h"
+
+namespace pt2::ops {
+namespace {
+
+enum Reduction : int64_t { kNone = 0, kMean = 1, kSum = 2 };
+
+Result<Tensor> reduce_loss(const Tensor& loss, int64_t reduction) {
+  switch (reduction) {
+    case kNone:
+      return loss;
+    case kMean:
+      return mean_of_all(loss);
+    case kSum:
+      return sum_over(loss, {}, false);
+    default:
+      return operator_error("reduction: found " + std::to_string(reduction) + ", expected 0 to 2");
+  }
+}
+
+// function(self, target, more...) for every element, operands broadcast and promoted.
+template <class F, class... More>
+Result<Tensor> elementwise_loss(int64_t reduction, F&& function, const Tensor& self,
+                                const Tensor& target, const More&... more) {
+  const std::array sizes_list{self.sizes(), target.sizes(), more.sizes()...};
+  PT2_TRY(const Sizes sizes, broadcast_sizes(sizes_list));
+  const Dtype dtype = Promotion().add(self).add(target).result();
+  if (dtype_category(dtype) != DtypeCategory::floating)
+    return operator_error("self: found " + std::string(dtype_name(dtype)) +
+                          ", expected a floating dtype");
+  const std::array<const Tensor*, 2 + sizeof...(More)> operands{&self, &target, &more...};
+  PT2_TRY(Tensor out, allocate(Meta(dtype, sizes, elementwise_strides(sizes, operands))));
+  with_float_compute_type(dtype, [&]<class C>() {
+    elementwise<C>(
+        out, kDtypeOf<C>, [&](auto... x) { return static_cast<C>(function(double{x}...)); }, self,
+        target, more...);
+  });
+  return reduce_loss(out, reduction);
+}
+
+Result<Tensor> mse_loss(const Tensor& self, const Tensor& target, int64_t reduction) {
+  return elementwise_loss(
+      reduction, [](double x, double y) { return (x - y) * (x - y); }, self, target);
+}
+
+Result<Tensor> l1_loss(const Tensor& self, const Tensor& target, int64_t reduction) {
+  return elementwise_loss(
+      reduction, [](double x, double y) { return std::fabs(x - y); }, self, target);
+}
+
+Result<Tensor> smooth_l1_loss(const Tensor& self, const Tensor& target, int64_t reduction,
+                              double beta) {
+  if (beta < 0) return operator_error("beta: found a negative number");
+  return elementwise_loss(
+      reduction,
+      [beta](double x, double y) {
+        const double z = std::fabs(x - y);
+        return z < beta ? 0.5 * z * z / beta : z - 0.5 * beta;
+      },
+      self, target);
+}
+
+Result<Tensor> huber_loss(const Tensor& self, const Tensor& target, int64_t reduction,
+                          double delta) {
+  if (!(delta > 0))
+    return operator_error("delta: found " + std::to_string(delta) + ", expected above 0");
+  return elementwise_loss(
+      reduction,
+      [delta](double x, double y) {
+        const double z = std::fabs(x - y);
+        return z <= delta ? 0.5 * z * z : delta * (z - 0.5 * delta);
+      },
+      self, target);
+}
+
+Tensor one_like(const Tensor& tensor) { return scalar_tensor(Scalar(1.0), tensor.dtype()); }
+
+// log is cut off at -100, so that 0 and 1 have a loss (ATen/native/Loss.cpp).
+Result<Tensor> binary_cross_entropy(const Tensor& self, const Tensor& target,
+                                    const OptionalTensor& weight, int64_t reduction) {
+  PT2_TRY_VOID(check_sizes(target, self.sizes(), "target"));
+  const Input<double> probabilities(self);
+  for (int64_t i = 0; i < probabilities.size(); ++i)
+    if (!(probabilities[i] >= 0 && probabilities[i] <= 1))
+      return operator_error("self: found " + std::to_string(probabilities[i]) +
+                            ", expected 0 to 1");
+  return elementwise_loss(
+      reduction,
+      [](double x, double y, double w) {
+        return w * ((y - 1) * std::max(std::log1p(-x), -100.0) - y * std::max(std::log(x), -100.0));
+      },
+      self, target, weight.value_or(one_like(self)));
+}
+
+Result<Tensor> binary_cross_entropy_with_logits(const Tensor& self, const Tensor& target,
+                                                const OptionalTensor& weight,
+                                                const OptionalTensor& pos_weight,
+                                                int64_t reduction) {
+  return elementwise_loss(
+      reduction,
+      [](double x, double y, double w, double p) {
+        const double log_sigmoid = std::min(x, 0.0) - std::log1p(std::exp(-std::fabs(x)));
+        return w * ((1 - y) * x - ((p - 1) * y + 1) * log_sigmoid);
+      },
+      self, target, weight.value_or(one_like(self)), pos_weight.value_or(one_like(self)));
+}
+
+Result<Tensor> kl_div(const Tensor& self, const Tensor& target, int64_t reduction,
+                      bool log_target) {
+  return elementwise_loss(
+      reduction,
+      [log_target](double x, double y) {
+        if (log_target) return std::exp(y) * (y - x);
+        return y == 0 ? 0 - y * x : y * (std::log(y) - x);
+      },
+      self, target);
+}
+
+Result<Tensor> soft_margin_loss(const Tensor& self, const Tensor& target, int64_t reduction) {
+  return elementwise_loss(
+      reduction, [](double x, double y) { return std::log1p(std::exp(-y * x)); }, self, target);
+}
+
+// Logarithms of class probabilities: [C], [N, C] or [N, C, positions...].
+struct Classes {
+  int64_t batch = 1;
+  int64_t classes = 1;
+  int64_t area = 1;
+  Sizes target_sizes;
+};
+
+Result<Classes> class_layout(const Tensor& self, const Tensor& target,
+                             const OptionalTensor& weight) {
+  PT2_TRY_VOID(check_floating(self, "self"));
+  PT2_TRY_VOID(check_rank_at_least(self, 1, "self"));
+  Classes layout;
+  if (self.dim() == 1) {
+    layout.classes = self.size(0);
+    // A lone sample may say its class as [] or [1].
+    layout.target_sizes = target.dim() == 1 && target.size(0) == 1 ? Sizes{1} : Sizes{};
+  } else {
+    layout.batch = self.size(0);
+    layout.classes = self.size(1);
+    layout.target_sizes = self.sizes();
+    layout.target_sizes.erase(layout.target_sizes.begin() + 1);
+    for (size_t i = 1; i < layout.target_sizes.size(); ++i) layout.area *= layout.target_sizes[i];
+  }
+  PT2_TRY_VOID(check_sizes(target, layout.target_sizes, "target"));
+  if (target.dtype() != Dtype::int64 && target.dtype() != Dtype::uint8)
+    return operator_error("target: found " + std::string(dtype_name(target.dtype())) +
+                          ", expected int64 or uint8");
+  if (weight) PT2_TRY_VOID(check_sizes(*weight, {layout.classes}, "weight"));
+  return layout;
+}
+
+using NllResult = std::tuple<Tensor, Tensor>;
+
+Result<NllResult> nll_loss_forward(const Tensor& self, const Tensor& target,
+                                   const OptionalTensor& weight, int64_t reduction,
+                                   int64_t ignore_index) {
+  PT2_TRY(const Classes layout, class_layout(self, target, weight));
+  const Input<double> values(self);
+  const Input<int64_t> labels(target);
+  const Input<double> weights(weight.value_or(Tensor::zeros(Dtype::float64, {0})));
+  std::vector<double> losses(static_cast<size_t>(labels.size()), 0.0);
+  double total = 0;
+  double sum = 0;
+  for (int64_t i = 0; i < labels.size(); ++i) {
+    const int64_t label = labels[i];
+    if (label == ignore_index) continue;
+    if (label < 0 || label >= layout.classes)
+      return operator_error("target: found " + std::to_string(label) + ", expected 0 to " +
+                            std::to_string(layout.classes - 1));
+    const int64_t n = i / layout.area;
+    const double w = weight ? weights[label] : 1.0;
+    const double loss = -w * values[(n * layout.classes + label) * layout.area + i % layout.area];
+    losses[static_cast<size_t>(i)] = loss;
+    sum += loss;
+    total += w;
+  }
+  Tensor total_weight = Tensor::zeros(self.dtype(), {});
+  if (reduction == kNone) {
+    PT2_TRY(Tensor out, allocate(Meta(self.dtype(), self.dim() == 1 ? Sizes{} : target.sizes())));
+    store_elements<double>(losses.data(), out.numel(), out.dtype(), 1, out.raw_data());
+    return NllResult{std::move(out), std::move(total_weight)};
+  }
+  if (reduction != kMean && reduction != kSum)
+    return operator_error("reduction: found " + std::to_string(reduction) + ", expected 0 to 2");
+  fill_elements(total_weight, Scalar(total));
+  return NllResult{scalar_tensor(Scalar(reduction == kMean ? sum / total : sum), self.dtype()),
+                   std::move(total_weight)};
+}
+
+Result<Tensor> nll_loss(const Tensor& self, const Tensor& target, const OptionalTensor& weight,
+                        int64_t reduction, int64_t ignore_index) {
+  PT2_TRY(NllResult both, nll_loss_forward(self, target, weight, reduction, ignore_index));
+  return std::get<0>(both);
+}
+
+// Targets are probabilities of every class.
+Result<Tensor> cross_entropy_with_probabilities(const Tensor& self, const Tensor& target,
+                                                const OptionalTensor& weight, int64_t reduction,
+                                                double label_smoothing) {
+  PT2_TRY_VOID(check_floating(target, "target"));
+  const int64_t class_dim = self.dim() == 1 ? 0 : 1;
+  const int64_t classes = self.size(class_dim);
+  PT2_TRY(const Tensor logs, log_softmax(self, class_dim));
+  Tensor weights = one_like(self);
+  if (weight) {
+    PT2_TRY_VOID(check_sizes(*weight, {classes}, "weight"));
+    Sizes sizes(self.sizes().size(), 1);
+    Sizes strides(self.sizes().size(), 0);
+    sizes[static_cast<size_t>(class_dim)] = classes;
+    strides[static_cast<size_t>(class_dim)] = weight->stride(0);
+    weights = weight->with_view(sizes, strides, weight->storage_offset());
+  }
+  PT2_TRY(const Tensor losses,
+          elementwise_loss(
+              kNone,
+              [=](double x, double y, double w) {
+                return -x * w *
+                       (y * (1 - label_smoothing) + label_smoothing / static_cast<double>(classes));
+              },
+              logs, target, weights));
+  PT2_TRY(const Tensor summed, sum_over(losses, {class_dim}, false));
+  if (reduction != kMean) return reduce_loss(summed, reduction);
+  PT2_TRY(const Tensor sum, sum_over(summed, {}, false));
+  const double count = static_cast<double>(self.numel()) / static_cast<double>(classes);
+  return elementwise_loss(
+      kNone, [count](double x, double) { return x / count; }, sum, sum);
+}
+
+// The part of the loss that label smoothing spreads over all classes.
+Result<Tensor> smoothed_loss(const Tensor& logs, const Tensor& target, const OptionalTensor& weight,
+                             int64_t reduction, int64_t ignore_index) {
+  PT2_TRY(const Classes layout, class_layout(logs, target, weight));
+  const Input<double> values(logs);
+  const Input<int64_t> labels(target);
+  const Input<double> weights(weight.value_or(Tensor::zeros(Dtype::float64, {0})));
+  std::vector<double> losses(static_cast<size_t>(labels.size()), 0.0);
+  double total = 0;
+  double sum = 0;
+  for (int64_t i = 0; i < labels.size(); ++i) {
+    if (labels[i] == ignore_index) continue;
+    double loss = 0;
+    for (int64_t c = 0; c < layout.classes; ++c)
+      loss -= (weight ? weights[c] : 1.0) *
+              values[(i / layout.area * layout.classes + c) * layout.area + i % layout.area];
+    losses[static_cast<size_t>(i)] = loss;
+    sum += loss;
+    total += weight ? weights[labels[i]] : 1.0;
+  }
+  if (reduction != kNone)
+    return scalar_tensor(Scalar(reduction == kMean ? sum / total : sum), logs.dtype());
+  PT2_TRY(Tensor out, allocate(Meta(logs.dtype(), target.sizes())));
+  store_elements<double>(losses.data(), out.numel(), out.dtype(), 1, out.raw_data());
+  return out;
+}
+
+Result<Tensor> cross_entropy_loss(const Tensor& self, const Tensor& target,
+                                  const OptionalTensor& weight, int64_t reduction,
+                                  int64_t ignore_index, double label_smoothing) {
+  PT2_TRY_VOID(check_rank_at_least(self, 1, "self"));
+  PT2_TRY_VOID(check_floating(self, "self"));
+  if (!(label_smoothing >= 0 && label_smoothing <= 1))
+    return operator_error("label_smoothing: found " + std::to_string(label_smoothing) +
+                          ", expected 0 to 1");
+  if (self.sizes() == target.sizes())
+    return cross_entropy_with_probabilities(self, target, weight, reduction, label_smoothing);
+  PT2_TRY(const Tensor logs, log_softmax(self, self.dim() == 1 ? 0 : 1));
+  PT2_TRY(const Tensor nll, nll_loss(logs, target, weight, reduction, ignore_index));
+  if (label_smoothing == 0) return nll;
+  PT2_TRY(const Tensor smooth, smoothed_loss(logs, target, weight, reduction, ignore_index));
+  const double classes = static_cast<double>(self.size(self.dim() == 1 ? 0 : 1));
+  return elementwise_loss(
+      kNone,
+      [=](double n, double s) { return (1 - label_smoothing) * n + s * label_smoothing / classes; },
+      nll, smooth);
+}
+
+// clang-format off
+constexpr OpDef kOps[] = {
+    op<"aten::mse_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", mse_loss>,
+    op<"aten::l1_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", l1_loss>,
+    op<"aten::smooth_l1_loss(Tensor self, Tensor target, int reduction=1, float beta=1.) -> Tensor", smooth_l1_loss>,
+    op<"aten::huber_loss(Tensor self, Tensor target, int reduction=1, float delta=1.) -> Tensor", huber_loss>,
+    op<"aten::soft_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", soft_margin_loss>,
+    op<"aten::binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=1) -> Tensor", binary_cross_entropy>,
+    op<"aten::binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int reduction=1) -> Tensor",
+       binary_cross_entropy_with_logits>,
+    op<"aten::kl_div(Tensor self, Tensor target, int reduction=1, *, bool log_target=False) -> Tensor", kl_div>,
+    op<"aten::nll_loss_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor output, Tensor total_weight)",
+       nll_loss_forward>,
+    op<"aten::nll_loss2d_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor output, Tensor total_weight)",
+       nll_loss_forward>,
+    op<"aten::nll_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100) -> Tensor", nll_loss>,
+    op<"aten::nll_loss2d(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100) -> Tensor", nll_loss>,
+    op<"aten::nll_loss_nd(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100) -> Tensor", nll_loss>,
+    op<"aten::cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100, float label_smoothing=0.) -> Tensor",
+       cross_entropy_loss>,
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const OpDef> losses_ops() { return kOps; }
+
+}  // namespace pt2::ops

@@ -1,0 +1,249 @@
+// Layer, group and root-mean-square normalisation. Batch normalisation has a file of its own.
+#include <cmath>
+#include <limits>
+
+#include "ops/checks.h"
+#include "ops/dense.h"
+#include "ops/loops.h"
+#include "ops/memory_format.h"
+#include "ops/op_def.h"
+#include "ops/reduction/sums.h"
+
+namespace pt2::ops {
+namespace {
+
+// Half inputs with float32 parameters have float32 statistics.
+Dtype statistics_dtype(const Tensor& input, const OptionalTensor& weight,
+                       const OptionalTensor& bias) {
+  for (const OptionalTensor* parameter : {&weight, &bias})
+    if (*parameter && (*parameter)->dtype() == Dtype::float32) return Dtype::float32;
+  return input.dtype();
+}
+
+Result<void> check_parameter(const OptionalTensor& parameter, const Tensor& input,
+                             const Sizes& sizes, std::string_view what) {
+  if (!parameter) return {};
+  PT2_TRY_VOID(check_sizes(*parameter, sizes, what));
+  if (parameter->dtype() != Dtype::float32 || dtype_size(input.dtype()) != 2)
+    return check_same_dtype(*parameter, input, what);
+  return {};
+}
+
+// The dims before normalized_shape, then ones: the sizes of mean and rstd.
+Result<Sizes> statistics_sizes(const Tensor& input, const Sizes& normalized_shape) {
+  const size_t count = normalized_shape.size();
+  const Sizes& sizes = input.sizes();
+  if (count == 0 || count > sizes.size() ||
+      !std::equal(normalized_shape.begin(), normalized_shape.end(), sizes.end() - count))
+    return operator_error("input: found sizes " + sizes_text(sizes) + ", expected what ends in " +
+                          sizes_text(normalized_shape));
+  Sizes out = sizes;
+  std::fill(out.end() - count, out.end(), 1);
+  return out;
+}
+
+int64_t product_of(const Sizes& sizes) {
+  int64_t out = 1;
+  for (int64_t size : sizes) out *= size;
+  return out;
+}
+
+Result<std::array<Meta, 3>> native_layer_norm_meta(const Tensor& input,
+                                                   const Sizes& normalized_shape,
+                                                   const OptionalTensor& weight,
+                                                   const OptionalTensor& bias, double) {
+  PT2_TRY_VOID(check_floating(input, "input"));
+  PT2_TRY(const Sizes statistics, statistics_sizes(input, normalized_shape));
+  PT2_TRY_VOID(check_parameter(weight, input, normalized_shape, "weight"));
+  PT2_TRY_VOID(check_parameter(bias, input, normalized_shape, "bias"));
+  const Dtype dtype = statistics_dtype(input, weight, bias);
+  return std::array{Meta::like(input), Meta(dtype, statistics), Meta(dtype, statistics)};
+}
+
+// How one row becomes another: (x - mean) * scale, then weight and bias, each optional.
+template <class C>
+void normalize_row(const C* x, int64_t count, double mean, double scale, const C* weight,
+                   const C* bias, C* y) {
+  for (int64_t i = 0; i < count; ++i) {
+    double value = (static_cast<double>(x[i]) - mean) * scale;
+    if (weight != nullptr) value *= static_cast<double>(weight[i]);
+    if (bias != nullptr) value += static_cast<double>(bias[i]);
+    y[i] = static_cast<C>(value);
+  }
+}
+
+template <class C>
+struct Parameters {
+  std::optional<Input<C>> weight;
+  std::optional<Input<C>> bias;
+  Parameters(const OptionalTensor& weight_in, const OptionalTensor& bias_in) {
+    if (weight_in) weight.emplace(*weight_in);
+    if (bias_in) bias.emplace(*bias_in);
+  }
+  const C* weight_data() const { return weight ? weight->data() : nullptr; }
+  const C* bias_data() const { return bias ? bias->data() : nullptr; }
+};
+
+void native_layer_norm(Tensor& out, Tensor& mean, Tensor& rstd, const Tensor& input,
+                       const Sizes& normalized_shape, const OptionalTensor& weight,
+                       const OptionalTensor& bias, double eps) {
+  with_float_compute_type(input.dtype(), [&]<class C>() {
+    const Input<C> x(input);
+    const Parameters<C> parameters(weight, bias);
+    Output<C> y(out);
+    Output<double> means(mean);
+    Output<double> rstds(rstd);
+    const int64_t length = product_of(normalized_shape);
+    for (int64_t row = 0; row < mean.numel(); ++row) {
+      const C* values = x.data() + row * length;
+      const Moments moments = row_moments(values, length);
+      means[row] = moments.mean;
+      rstds[row] = 1 / std::sqrt(moments.squares / static_cast<double>(length) + eps);
+      normalize_row(values, length, means[row], rstds[row], parameters.weight_data(),
+                    parameters.bias_data(), y.data() + row * length);
+    }
+  });
+}
+
+Result<Tensor> layer_norm(const Tensor& input, const Sizes& normalized_shape,
+                          const OptionalTensor& weight, const OptionalTensor& bias, double eps,
+                          bool) {
+  return compute<native_layer_norm_meta, native_layer_norm>(input, normalized_shape, weight, bias,
+                                                            eps);
+}
+
+Result<std::array<Meta, 3>> native_group_norm_meta(const Tensor& input,
+                                                   const OptionalTensor& weight,
+                                                   const OptionalTensor& bias, int64_t batch,
+                                                   int64_t channels, int64_t area, int64_t groups,
+                                                   double) {
+  PT2_TRY_VOID(check_floating(input, "input"));
+  if (groups < 1 || channels < 0 || channels % groups != 0)
+    return operator_error("found " + std::to_string(channels) + " channels and " +
+                          std::to_string(groups) + " groups, expected a multiple");
+  if (area == 0) return operator_error("HxW: found 0, expected at least 1");
+  const Sizes sizes{batch, channels, area};
+  const auto numel = checked_numel(sizes);
+  if (!numel || *numel != input.numel())
+    return operator_error("input: found " + input.type_text() + ", expected N, C and HxW of " +
+                          sizes_text(sizes));
+  PT2_TRY_VOID(check_parameter(weight, input, {channels}, "weight"));
+  PT2_TRY_VOID(check_parameter(bias, input, {channels}, "bias"));
+  const Dtype dtype = statistics_dtype(input, weight, bias);
+  const Meta statistics(dtype, {batch, groups});
+  return std::array{Meta(input.dtype(), input.sizes(),
+                         format_strides(input.sizes(), suggest_memory_format(input))),
+                    statistics, statistics};
+}
+
+void native_group_norm(Tensor& out, Tensor& mean, Tensor& rstd, const Tensor& input,
+                       const OptionalTensor& weight, const OptionalTensor& bias, int64_t batch,
+                       int64_t channels, int64_t area, int64_t groups, double eps) {
+  with_float_compute_type(input.dtype(), [&]<class C>() {
+    const Input<C> x(input);
+    const Parameters<C> parameters(weight, bias);
+    Output<C> y(out);
+    Output<double> means(mean);
+    Output<double> rstds(rstd);
+    const int64_t group_channels = channels / groups;
+    const int64_t length = group_channels * area;
+    for (int64_t group = 0; group < batch * groups; ++group) {
+      const Moments moments = row_moments(x.data() + group * length, length);
+      means[group] = moments.mean;
+      rstds[group] = 1 / std::sqrt(moments.squares / static_cast<double>(length) + eps);
+      for (int64_t c = 0; c < group_channels; ++c) {
+        const int64_t channel = group % groups * group_channels + c;
+        double scale = rstds[group];
+        double shift = -means[group] * scale;
+        if (weight) {
+          scale *= static_cast<double>((*parameters.weight)[channel]);
+          shift *= static_cast<double>((*parameters.weight)[channel]);
+        }
+        if (bias) shift += static_cast<double>((*parameters.bias)[channel]);
+        const int64_t begin = group * length + c * area;
+        for (int64_t i = begin; i < begin + area; ++i)
+          y[i] = static_cast<C>(static_cast<double>(x[i]) * scale + shift);
+      }
+    }
+  });
+}
+
+Result<Tensor> group_norm(const Tensor& input, int64_t groups, const OptionalTensor& weight,
+                          const OptionalTensor& bias, double eps, bool) {
+  PT2_TRY_VOID(check_rank_at_least(input, 2, "input"));
+  int64_t area = 1;
+  for (int64_t dim = 2; dim < input.dim(); ++dim) area *= input.size(dim);
+  return compute<native_group_norm_meta, native_group_norm>(input, weight, bias, input.size(0),
+                                                            input.size(1), area, groups, eps);
+}
+
+// Half inputs are computed in float32, whose epsilon is the default then.
+double rms_epsilon(Dtype dtype, std::optional<double> eps) {
+  if (eps) return *eps;
+  return dtype == Dtype::float64 ? std::numeric_limits<double>::epsilon()
+                                 : static_cast<double>(std::numeric_limits<float>::epsilon());
+}
+
+Result<std::array<Meta, 2>> fused_rms_norm_meta(const Tensor& input, const Sizes& normalized_shape,
+                                                const OptionalTensor& weight,
+                                                const std::optional<double>&) {
+  PT2_TRY_VOID(check_floating(input, "input"));
+  PT2_TRY(const Sizes statistics, statistics_sizes(input, normalized_shape));
+  Dtype dtype = input.dtype();
+  if (weight) {
+    PT2_TRY_VOID(check_sizes(*weight, normalized_shape, "weight"));
+    PT2_TRY_VOID(check_floating(*weight, "weight"));
+    dtype = promote_types(dtype, weight->dtype());
+  }
+  return std::array{
+      Meta(dtype, input.sizes()),
+      Meta(input.dtype() == Dtype::float64 ? Dtype::float64 : Dtype::float32, statistics)};
+}
+
+void fused_rms_norm(Tensor& out, Tensor& rstd, const Tensor& input, const Sizes& normalized_shape,
+                    const OptionalTensor& weight, const std::optional<double>& eps) {
+  with_float_compute_type(out.dtype(), [&]<class C>() {
+    const Input<C> x(input);
+    const Parameters<C> parameters(weight, std::nullopt);
+    Output<C> y(out);
+    Output<double> rstds(rstd);
+    const int64_t length = product_of(normalized_shape);
+    for (int64_t row = 0; row < rstd.numel(); ++row) {
+      const C* values = x.data() + row * length;
+      const double squares = sum_terms(
+          values, length, [](C v) { return static_cast<double>(v) * static_cast<double>(v); });
+      rstds[row] =
+          1 / std::sqrt(squares / static_cast<double>(length) + rms_epsilon(input.dtype(), eps));
+      normalize_row<C>(values, length, 0, rstds[row], parameters.weight_data(), nullptr,
+                       y.data() + row * length);
+    }
+  });
+}
+
+Result<Tensor> rms_norm(const Tensor& input, const Sizes& normalized_shape,
+                        const OptionalTensor& weight, const std::optional<double>& eps) {
+  return compute<fused_rms_norm_meta, fused_rms_norm>(input, normalized_shape, weight, eps);
+}
+
+// clang-format off
+constexpr OpDef kOps[] = {
+    op<"aten::native_layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> (Tensor, Tensor, Tensor)",
+       native_layer_norm_meta, native_layer_norm>,
+    op<"aten::layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1.0000000000000001e-05, bool cudnn_enable=True) -> Tensor",
+       layer_norm>,
+    op<"aten::native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt HxW, int group, float eps) -> (Tensor, Tensor, Tensor)",
+       native_group_norm_meta, native_group_norm>,
+    op<"aten::group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1.0000000000000001e-05, bool cudnn_enabled=True) -> Tensor",
+       group_norm>,
+    op<"aten::_fused_rms_norm(Tensor input, int[] normalized_shape, Tensor? weight, float? eps) -> (Tensor, Tensor)",
+       fused_rms_norm_meta, fused_rms_norm>,
+    op<"aten::rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor",
+       rms_norm>,
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const OpDef> normalization_ops() { return kOps; }
+
+}  // namespace pt2::ops

@@ -1,0 +1,394 @@
+// Maxima and means of windows. Everything is done on [planes, depth, height, width]; fewer spatial
+// dimensions are neutral ones.
+#include <algorithm>
+#include <limits>
+
+#include "ops/checks.h"
+#include "ops/dense.h"
+#include "ops/loops.h"
+#include "ops/memory_format.h"
+#include "ops/op_def.h"
+#include "ops/reduction/sums.h"
+
+namespace pt2::ops {
+namespace {
+
+using Window = std::array<int64_t, 3>;
+
+struct Pool {
+  int64_t spatial = 2;
+  Window kernel{1, 1, 1};
+  Window stride{1, 1, 1};
+  Window padding{0, 0, 0};
+  Window dilation{1, 1, 1};
+  bool ceil_mode = false;
+  Window in{1, 1, 1};
+  Window out{1, 1, 1};
+};
+
+// One number for all dimensions or one each; an empty stride means the kernel's.
+Result<Window> window(const Sizes& values, int64_t spatial, const Window& otherwise,
+                      std::string_view what) {
+  if (values.empty()) return otherwise;
+  if (values.size() != 1 && values.size() != static_cast<size_t>(spatial))
+    return operator_error(std::string(what) + ": found " + sizes_text(values) + ", expected " +
+                          std::to_string(spatial) + " numbers");
+  Window out = otherwise;
+  for (int64_t i = 0; i < spatial; ++i)
+    out[static_cast<size_t>(3 - spatial + i)] =
+        values[values.size() == 1 ? 0 : static_cast<size_t>(i)];
+  return out;
+}
+
+// ATen/native/Pool.h pooling_output_shape_pad_lr: with ceil_mode the last window must begin inside
+// the input or its left padding.
+Result<int64_t> output_size(const Pool& pool, size_t dim) {
+  PT2_TRY(const int64_t reach, multiply_add(pool.dilation[dim], pool.kernel[dim] - 1, 1));
+  PT2_TRY(const int64_t padded, multiply_add(pool.padding[dim], 2, pool.in[dim]));
+  int64_t span = padded - reach;
+  if (pool.ceil_mode) {
+    PT2_TRY(span, multiply_add(pool.stride[dim], 1, span - 1));
+  }
+  int64_t size = span < 0 ? 0 : span / pool.stride[dim] + 1;
+  if (pool.ceil_mode && (size - 1) * pool.stride[dim] >= pool.in[dim] + pool.padding[dim]) --size;
+  if (size < 1)
+    return operator_error("the output size of a pool over " + std::to_string(pool.in[dim]) +
+                          " elements is " + std::to_string(size) + ", expected at least 1");
+  return size;
+}
+
+Result<void> check_pool_input(const Tensor& self, int64_t spatial) {
+  if (self.dim() != spatial + 1 && self.dim() != spatial + 2)
+    return operator_error("self: found " + self.type_text() + ", expected " +
+                          std::to_string(spatial + 1) + " or " + std::to_string(spatial + 2) +
+                          " dims");
+  for (int64_t dim = self.dim() - spatial - 1; dim < self.dim(); ++dim)
+    if (self.size(dim) == 0)
+      return operator_error("self: found " + self.type_text() +
+                            ", expected no size of 0 apart from the batch");
+  return {};
+}
+
+struct PoolArguments {
+  const Sizes& kernel;
+  const Sizes& stride;
+  const Sizes& padding;
+  Sizes dilation;
+  bool ceil_mode;
+};
+
+Result<Pool> make_pool(const Tensor& self, int64_t spatial, const PoolArguments& arguments) {
+  PT2_TRY_VOID(check_pool_input(self, spatial));
+  if (arguments.kernel.empty()) return operator_error("kernel_size: found [], expected numbers");
+  Pool pool;
+  pool.spatial = spatial;
+  pool.ceil_mode = arguments.ceil_mode;
+  PT2_TRY(pool.kernel, window(arguments.kernel, spatial, {1, 1, 1}, "kernel_size"));
+  PT2_TRY(pool.stride, window(arguments.stride, spatial, pool.kernel, "stride"));
+  PT2_TRY(pool.padding, window(arguments.padding, spatial, {0, 0, 0}, "padding"));
+  PT2_TRY(pool.dilation, window(arguments.dilation, spatial, {1, 1, 1}, "dilation"));
+  for (auto dim = static_cast<size_t>(3 - spatial); dim < 3; ++dim) {
+    pool.in[dim] = self.size(self.dim() - 3 + static_cast<int64_t>(dim));
+    if (pool.kernel[dim] < 1 || pool.stride[dim] < 1 || pool.dilation[dim] < 1)
+      return operator_error("kernel_size, stride and dilation: found a number below 1");
+    if (pool.padding[dim] < 0 || pool.padding[dim] > pool.kernel[dim] / 2)
+      return operator_error("padding: found " + std::to_string(pool.padding[dim]) +
+                            ", expected at most half the kernel size " +
+                            std::to_string(pool.kernel[dim]));
+    PT2_TRY(pool.out[dim], output_size(pool, dim));
+  }
+  return pool;
+}
+
+Meta pooled_meta(const Tensor& self, const Window& out, int64_t spatial, Dtype dtype) {
+  Sizes sizes = self.sizes();
+  for (int64_t i = 0; i < spatial; ++i)
+    sizes[sizes.size() - static_cast<size_t>(spatial - i)] =
+        out[static_cast<size_t>(3 - spatial + i)];
+  Sizes strides =
+      checked_numel(sizes) ? format_strides(sizes, suggest_memory_format(self)) : Sizes{};
+  return Meta(dtype, std::move(sizes), std::move(strides));
+}
+
+int64_t product(const Window& window) { return window[0] * window[1] * window[2]; }
+
+// Calls visit(plane, position, index of the output element) for every output element.
+template <class F>
+void for_each_output(int64_t planes, const Window& out, F&& visit) {
+  int64_t index = 0;
+  for (int64_t plane = 0; plane < planes; ++plane)
+    for (int64_t d = 0; d < out[0]; ++d)
+      for (int64_t h = 0; h < out[1]; ++h)
+        for (int64_t w = 0; w < out[2]; ++w) visit(plane, Window{d, h, w}, index++);
+}
+
+// A range of input positions in each dimension, `step` apart.
+struct Range {
+  Window begin;
+  Window end;
+  Window step;
+  template <class F>
+  void for_each(const Window& in, F&& visit) const {
+    for (int64_t d = begin[0]; d < end[0]; d += step[0])
+      for (int64_t h = begin[1]; h < end[1]; h += step[1])
+        for (int64_t w = begin[2]; w < end[2]; w += step[2]) visit((d * in[1] + h) * in[2] + w);
+  }
+};
+
+// The part of a window that lies inside the input.
+Range window_range(const Pool& pool, const Window& position) {
+  Range range{{}, {}, pool.dilation};
+  for (size_t dim = 0; dim < 3; ++dim) {
+    int64_t begin = position[dim] * pool.stride[dim] - pool.padding[dim];
+    range.end[dim] =
+        std::min(begin + (pool.kernel[dim] - 1) * pool.dilation[dim] + 1, pool.in[dim]);
+    if (begin < 0)
+      begin += (-begin + pool.dilation[dim] - 1) / pool.dilation[dim] * pool.dilation[dim];
+    range.begin[dim] = begin;
+  }
+  return range;
+}
+
+template <class C>
+C lowest() {
+  if constexpr (std::is_same_v<C, int64_t>) return std::numeric_limits<int64_t>::min();
+  return -std::numeric_limits<C>::infinity();
+}
+
+// The last NaN wins, then the first of the largest numbers.
+template <class C>
+void maximum_of(const C* plane, const Range& range, const Window& in, C& value, int64_t& index) {
+  value = lowest<C>();
+  index = (range.begin[0] * in[1] + range.begin[1]) * in[2] + range.begin[2];
+  range.for_each(in, [&](int64_t at) {
+    if (plane[at] > value || plane[at] != plane[at]) {
+      value = plane[at];
+      index = at;
+    }
+  });
+}
+
+template <class F>
+void max_over(Tensor& values, Tensor& indices, const Tensor& self, const Window& in,
+              const Window& out, F&& range_at) {
+  with_real_compute_type(self.dtype(), [&]<class C>() {
+    const Input<C> x(self);
+    Output<C> y(values);
+    Output<int64_t> where(indices);
+    for_each_output(
+        values.numel() / product(out), out, [&](int64_t plane, const Window& position, int64_t i) {
+          maximum_of(x.data() + plane * product(in), range_at(position), in, y[i], where[i]);
+        });
+  });
+}
+
+template <int64_t Spatial>
+Result<std::array<Meta, 2>> max_pool_meta(const Tensor& self, const Sizes& kernel,
+                                          const Sizes& stride, const Sizes& padding,
+                                          const Sizes& dilation, bool ceil_mode) {
+  PT2_TRY_VOID(check_not_complex(self, "self"));
+  if (self.dtype() == Dtype::bool_) return operator_error("self: found bool, expected numbers");
+  if (Spatial == 1) PT2_TRY_VOID(check_floating(self, "self"));
+  PT2_TRY(const Pool pool,
+          make_pool(self, Spatial, {kernel, stride, padding, dilation, ceil_mode}));
+  return std::array{pooled_meta(self, pool.out, Spatial, self.dtype()),
+                    pooled_meta(self, pool.out, Spatial, Dtype::int64)};
+}
+
+template <int64_t Spatial>
+Result<void> max_pool_kernel(Tensor& values, Tensor& indices, const Tensor& self,
+                             const Sizes& kernel, const Sizes& stride, const Sizes& padding,
+                             const Sizes& dilation, bool ceil_mode) {
+  PT2_TRY(const Pool pool,
+          make_pool(self, Spatial, {kernel, stride, padding, dilation, ceil_mode}));
+  max_over(values, indices, self, pool.in, pool.out,
+           [&](const Window& position) { return window_range(pool, position); });
+  return {};
+}
+
+template <int64_t Spatial>
+Result<Tensor> max_pool(const Tensor& self, const Sizes& kernel, const Sizes& stride,
+                        const Sizes& padding, const Sizes& dilation, bool ceil_mode) {
+  return compute<max_pool_meta<Spatial>, max_pool_kernel<Spatial>>(self, kernel, stride, padding,
+                                                                   dilation, ceil_mode);
+}
+
+template <int64_t Spatial>
+Result<Meta> avg_pool_meta(const Tensor& self, const Sizes& kernel, const Sizes& stride,
+                           const Sizes& padding, bool ceil_mode, bool,
+                           const std::optional<int64_t>& divisor) {
+  PT2_TRY_VOID(check_not_complex(self, "self"));
+  if (dtype_category(self.dtype()) != DtypeCategory::floating && self.dtype() != Dtype::int64)
+    return operator_error("self: found " + std::string(dtype_name(self.dtype())) +
+                          ", expected a floating dtype or int64");
+  if (Spatial == 3 && dtype_size(self.dtype()) == 2)
+    return operator_error("self: found " + std::string(dtype_name(self.dtype())) +
+                          ", expected float32 or float64");
+  if (divisor && *divisor == 0) return operator_error("divisor_override: found 0");
+  PT2_TRY(const Pool pool, make_pool(self, Spatial, {kernel, stride, padding, {}, ceil_mode}));
+  return pooled_meta(self, pool.out, Spatial, self.dtype());
+}
+
+// Padding counts as elements if `count_padding`, except where ceil_mode lets the window hang over
+// the padding's end.
+int64_t window_divisor(const Pool& pool, const Window& position, const Range& range,
+                       bool count_padding) {
+  int64_t count = 1;
+  for (size_t dim = 0; dim < 3; ++dim) {
+    if (!count_padding) {
+      count *= range.end[dim] - range.begin[dim];
+      continue;
+    }
+    const int64_t begin = position[dim] * pool.stride[dim] - pool.padding[dim];
+    count *= std::min(begin + pool.kernel[dim], pool.in[dim] + pool.padding[dim]) - begin;
+  }
+  return count;
+}
+
+template <class C>
+C mean_of(const C* plane, const Range& range, const Window& in, int64_t divisor) {
+  Accumulator<C> sum{};
+  range.for_each(in, [&](int64_t at) { sum += static_cast<Accumulator<C>>(plane[at]); });
+  if constexpr (std::is_same_v<C, int64_t>)
+    return static_cast<int64_t>(sum) / divisor;
+  else
+    return static_cast<C>(sum / static_cast<Accumulator<C>>(divisor));
+}
+
+template <int64_t Spatial>
+Result<void> avg_pool_kernel(Tensor& out, const Tensor& self, const Sizes& kernel,
+                             const Sizes& stride, const Sizes& padding, bool ceil_mode,
+                             bool count_include_pad, const std::optional<int64_t>& divisor) {
+  PT2_TRY(const Pool pool, make_pool(self, Spatial, {kernel, stride, padding, {}, ceil_mode}));
+  with_real_compute_type(self.dtype(), [&]<class C>() {
+    const Input<C> x(self);
+    Output<C> y(out);
+    for_each_output(out.numel() / product(pool.out), pool.out,
+                    [&](int64_t plane, const Window& position, int64_t i) {
+                      const Range range = window_range(pool, position);
+                      const int64_t count = divisor.value_or(
+                          window_divisor(pool, position, range, count_include_pad));
+                      y[i] = mean_of(x.data() + plane * product(pool.in), range, pool.in, count);
+                    });
+  });
+  return {};
+}
+
+Result<Meta> avg_pool1d_meta(const Tensor& self, const Sizes& kernel, const Sizes& stride,
+                             const Sizes& padding, bool ceil_mode, bool count_include_pad) {
+  return avg_pool_meta<1>(self, kernel, stride, padding, ceil_mode, count_include_pad,
+                          std::nullopt);
+}
+
+Result<void> avg_pool1d(Tensor& out, const Tensor& self, const Sizes& kernel, const Sizes& stride,
+                        const Sizes& padding, bool ceil_mode, bool count_include_pad) {
+  return avg_pool_kernel<1>(out, self, kernel, stride, padding, ceil_mode, count_include_pad,
+                            std::nullopt);
+}
+
+// Adaptive windows: [floor(i * in / out), ceil((i + 1) * in / out)).
+struct Adaptive {
+  Window in{1, 1, 1};
+  Window out{1, 1, 1};
+  Range range(const Window& position) const {
+    Range range{{}, {}, {1, 1, 1}};
+    for (size_t dim = 0; dim < 3; ++dim) {
+      range.begin[dim] = position[dim] * in[dim] / out[dim];
+      range.end[dim] = ((position[dim] + 1) * in[dim] + out[dim] - 1) / out[dim];
+    }
+    return range;
+  }
+};
+
+Result<Adaptive> make_adaptive(const Tensor& self, int64_t spatial, const Sizes& output_size) {
+  PT2_TRY_VOID(check_pool_input(self, spatial));
+  if (output_size.empty()) return operator_error("output_size: found [], expected numbers");
+  Adaptive pool;
+  PT2_TRY(pool.out, window(output_size, spatial, {1, 1, 1}, "output_size"));
+  for (auto dim = static_cast<size_t>(3 - spatial); dim < 3; ++dim) {
+    pool.in[dim] = self.size(self.dim() - 3 + static_cast<int64_t>(dim));
+    if (pool.out[dim] < 0)
+      return operator_error("output_size: found " + sizes_text(output_size) +
+                            ", expected no negative number");
+    PT2_TRY_VOID(multiply_add(pool.out[dim] + 1, pool.in[dim], pool.out[dim]));
+  }
+  return pool;
+}
+
+template <int64_t Spatial>
+Result<Meta> adaptive_avg_meta(const Tensor& self, const Sizes& output_size) {
+  PT2_TRY(const Adaptive pool, make_adaptive(self, Spatial, output_size));
+  if (Spatial == 3 || product(pool.out) != 0) PT2_TRY_VOID(check_floating(self, "self"));
+  return pooled_meta(self, pool.out, Spatial, self.dtype());
+}
+
+template <int64_t Spatial>
+Result<void> adaptive_avg(Tensor& out, const Tensor& self, const Sizes& output_size) {
+  PT2_TRY(const Adaptive pool, make_adaptive(self, Spatial, output_size));
+  if (out.numel() == 0) return {};
+  with_float_compute_type(self.dtype(), [&]<class C>() {
+    const Input<C> x(self);
+    Output<C> y(out);
+    for_each_output(out.numel() / product(pool.out), pool.out,
+                    [&](int64_t plane, const Window& position, int64_t i) {
+                      const Range range = pool.range(position);
+                      int64_t count = 1;
+                      for (size_t dim = 0; dim < 3; ++dim)
+                        count *= range.end[dim] - range.begin[dim];
+                      y[i] = mean_of(x.data() + plane * product(pool.in), range, pool.in, count);
+                    });
+  });
+  return {};
+}
+
+template <int64_t Spatial>
+Result<std::array<Meta, 2>> adaptive_max_meta(const Tensor& self, const Sizes& output_size) {
+  PT2_TRY_VOID(check_floating(self, "self"));
+  PT2_TRY(const Adaptive pool, make_adaptive(self, Spatial, output_size));
+  return std::array{pooled_meta(self, pool.out, Spatial, self.dtype()),
+                    pooled_meta(self, pool.out, Spatial, Dtype::int64)};
+}
+
+template <int64_t Spatial>
+Result<void> adaptive_max(Tensor& values, Tensor& indices, const Tensor& self,
+                          const Sizes& output_size) {
+  PT2_TRY(const Adaptive pool, make_adaptive(self, Spatial, output_size));
+  if (values.numel() == 0) return {};
+  max_over(values, indices, self, pool.in, pool.out,
+           [&](const Window& position) { return pool.range(position); });
+  return {};
+}
+
+// clang-format off
+constexpr OpDef kOps[] = {
+    op<"aten::max_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=[0], int[1] dilation=[1], bool ceil_mode=False) -> Tensor", max_pool<1>>,
+    op<"aten::max_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1, bool ceil_mode=False) -> Tensor", max_pool<2>>,
+    op<"aten::max_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, int[3] dilation=1, bool ceil_mode=False) -> Tensor", max_pool<3>>,
+    op<"aten::max_pool1d_with_indices(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=[0], int[1] dilation=[1], bool ceil_mode=False) -> (Tensor, Tensor)",
+       max_pool_meta<1>, max_pool_kernel<1>>,
+    op<"aten::max_pool2d_with_indices(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)",
+       max_pool_meta<2>, max_pool_kernel<2>>,
+    op<"aten::max_pool3d_with_indices(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, int[3] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)",
+       max_pool_meta<3>, max_pool_kernel<3>>,
+    op<"aten::avg_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=[0], bool ceil_mode=False, bool count_include_pad=True) -> Tensor",
+       avg_pool1d_meta, avg_pool1d>,
+    op<"aten::avg_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor",
+       avg_pool_meta<2>, avg_pool_kernel<2>>,
+    op<"aten::avg_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor",
+       avg_pool_meta<3>, avg_pool_kernel<3>>,
+    op<"aten::adaptive_avg_pool1d(Tensor self, int[1] output_size) -> Tensor", adaptive_avg_meta<1>, adaptive_avg<1>>,
+    op<"aten::adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor", adaptive_avg_meta<2>, adaptive_avg<2>>,
+    op<"aten::adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor", adaptive_avg_meta<3>, adaptive_avg<3>>,
+    op<"aten::_adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor", adaptive_avg_meta<2>, adaptive_avg<2>>,
+    op<"aten::_adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor", adaptive_avg_meta<3>, adaptive_avg<3>>,
+    op<"aten::adaptive_max_pool1d(Tensor self, int[1] output_size) -> (Tensor, Tensor)", adaptive_max_meta<1>, adaptive_max<1>>,
+    op<"aten::adaptive_max_pool2d(Tensor self, int[2] output_size) -> (Tensor, Tensor)", adaptive_max_meta<2>, adaptive_max<2>>,
+    op<"aten::adaptive_max_pool3d(Tensor self, int[3] output_size) -> (Tensor, Tensor)", adaptive_max_meta<3>, adaptive_max<3>>,
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const OpDef> pooling_ops() { return kOps; }
+
+}  // namespace pt2::ops

@@ -1,0 +1,416 @@
+// Tensors of random numbers.
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <numeric>
+
+#include "ops/checks.h"
+#include "ops/pointwise/copying.h"
+#include "ops/dense.h"
+#include "ops/loops.h"
+#include "ops/op_def.h"
+
+namespace pt2::ops {
+namespace {
+
+using OptionalDtype = std::optional<Dtype>;
+using OptionalGenerator = std::optional<Generator>;
+using OptionalLayout = std::optional<Layout>;
+using OptionalDevice = std::optional<Device>;
+using PinMemory = std::optional<bool>;
+using OptionalFormat = std::optional<MemoryFormat>;
+
+// Calls draw() for every element of `out` in the order of memory and stores what it gives.
+template <class C, class F>
+void fill_with(Tensor& out, F&& draw) {
+  std::vector<C> values(static_cast<size_t>(out.numel()));
+  for (C& value : values) value = draw();
+  const Tensor* operand = &out;
+  const StridedWalk walk(std::span(&operand, 1));
+  const C* next = values.data();
+  walk.run([&](const auto& pointers, int64_t count) {
+    store_elements<C>(next, count, out.dtype(), walk.inner_stride(0),
+                      const_cast<std::byte*>(pointers[0]));
+    next += count;
+  });
+}
+
+int mantissa_digits(Dtype dtype) {
+  switch (dtype) {
+    case Dtype::float16:
+      return 11;
+    case Dtype::bfloat16:
+      return 8;
+    default:
+      return 24;
+  }
+}
+
+Result<void> expect_floating(Dtype dtype) {
+  if (dtype_category(dtype) != DtypeCategory::floating)
+    return operator_error("dtype: found " + std::string(dtype_name(dtype)) +
+                          ", expected a floating one");
+  return {};
+}
+
+double draw_uniform(RandomState& random, Dtype dtype) {
+  return dtype == Dtype::float64
+             ? random.uniform()
+             : static_cast<double>(random.uniform_float(mantissa_digits(dtype)));
+}
+
+Result<void> fill_uniform(Context& context, Tensor& out, double from, double to) {
+  PT2_TRY_VOID(expect_floating(out.dtype()));
+  if (!(from <= to))
+    return operator_error("uniform: found from " + std::to_string(from) + " above to " +
+                          std::to_string(to));
+  RandomState& random = context.random();
+  if (out.dtype() == Dtype::float64)
+    fill_with<double>(out, [&] { return random.uniform() * (to - from) + from; });
+  else
+    fill_with<float>(out, [&] {
+      return random.uniform_float(mantissa_digits(out.dtype())) *
+                 (static_cast<float>(to) - static_cast<float>(from)) +
+             static_cast<float>(from);
+    });
+  return {};
+}
+
+// Sixteen uniform numbers become sixteen normal ones (ATen/native/cpu/DistributionTemplates.h
+// normal_fill_16).
+void make_normal(double* values) {
+  for (int j = 0; j < 8; ++j) {
+    const double radius = std::sqrt(-2 * std::log(1 - values[j]));
+    const double angle = 2 * std::numbers::pi * values[j + 8];
+    values[j] = radius * std::cos(angle);
+    values[j + 8] = radius * std::sin(angle);
+  }
+}
+
+// From sixteen elements on, uniform numbers are drawn for all and transformed block by block; the
+// last block is drawn anew where the count is not a multiple.
+Result<void> fill_normal(Context& context, Tensor& out, double mean, double deviation) {
+  PT2_TRY_VOID(expect_floating(out.dtype()));
+  if (!(deviation >= 0))
+    return operator_error("std: found " + std::to_string(deviation) +
+                          ", expected no negative number");
+  RandomState& random = context.random();
+  const int64_t count = out.numel();
+  if (count < 16 || !out.is_contiguous()) {
+    fill_with<double>(out, [&] { return random.normal() * deviation + mean; });
+    return {};
+  }
+  std::vector<double> values(static_cast<size_t>(count));
+  for (double& value : values) value = draw_uniform(random, out.dtype());
+  for (int64_t i = 0; i + 16 <= count; i += 16) make_normal(values.data() + i);
+  if (count % 16 != 0) {
+    double* last = values.data() + count - 16;
+    for (int j = 0; j < 16; ++j) last[j] = draw_uniform(random, out.dtype());
+    make_normal(last);
+  }
+  for (double& value : values) value = value * deviation + mean;
+  store_elements<double>(values.data(), count, out.dtype(), 1, out.raw_data());
+  return {};
+}
+
+Result<void> fill_integers(Context& context, Tensor& out, int64_t low, int64_t high) {
+  if (low >= high)
+    return operator_error("randint: found low " + std::to_string(low) + " and high " +
+                          std::to_string(high) + ", expected low below high");
+  if (dtype_category(out.dtype()) == DtypeCategory::complex)
+    return operator_error("dtype: found a complex one, expected a real one");
+  RandomState& random = context.random();
+  const uint64_t range = static_cast<uint64_t>(high) - static_cast<uint64_t>(low);
+  fill_with<int64_t>(
+      out, [&] { return static_cast<int64_t>(random.below(range) + static_cast<uint64_t>(low)); });
+  return {};
+}
+
+Result<Tensor> allocate_for(const Sizes& sizes, Dtype dtype) {
+  for (int64_t size : sizes)
+    if (size < 0)
+      return operator_error("size: found " + sizes_text(sizes) + ", expected no negative number");
+  return allocate(Meta(dtype, sizes));
+}
+
+Result<Tensor> rand(Context& context, const Sizes& size, OptionalDtype dtype, const OptionalLayout&,
+                    const OptionalDevice&, PinMemory) {
+  PT2_TRY(Tensor out, allocate_for(size, dtype.value_or(Dtype::float32)));
+  PT2_TRY_VOID(fill_uniform(context, out, 0, 1));
+  return out;
+}
+
+Result<Tensor> randn(Context& context, const Sizes& size, OptionalDtype dtype,
+                     const OptionalLayout&, const OptionalDevice&, PinMemory) {
+  PT2_TRY(Tensor out, allocate_for(size, dtype.value_or(Dtype::float32)));
+  PT2_TRY_VOID(fill_normal(context, out, 0, 1));
+  return out;
+}
+
+Result<Tensor> normal_sizes(Context& context, double mean, double std, const Sizes& size,
+                            OptionalGenerator, OptionalDtype dtype, const OptionalLayout&,
+                            const OptionalDevice&, PinMemory) {
+  PT2_TRY(Tensor out, allocate_for(size, dtype.value_or(Dtype::float32)));
+  PT2_TRY_VOID(fill_normal(context, out, mean, std));
+  return out;
+}
+
+Result<Tensor> randint_low(Context& context, int64_t low, int64_t high, const Sizes& size,
+                           OptionalDtype dtype, const OptionalLayout&, const OptionalDevice&,
+                           PinMemory) {
+  PT2_TRY(Tensor out, allocate_for(size, dtype.value_or(Dtype::int64)));
+  PT2_TRY_VOID(fill_integers(context, out, low, high));
+  return out;
+}
+
+Result<Tensor> randint(Context& context, int64_t high, const Sizes& size, OptionalDtype dtype,
+                       const OptionalLayout& layout, const OptionalDevice& device,
+                       PinMemory pin_memory) {
+  return randint_low(context, 0, high, size, dtype, layout, device, pin_memory);
+}
+
+Result<Tensor> empty_like(const Tensor& self, OptionalDtype dtype, const OptionalFormat& format) {
+  PT2_TRY(const Meta meta, meta_like(self, dtype.value_or(self.dtype()), format));
+  return allocate(meta);
+}
+
+Result<Tensor> rand_like(Context& context, const Tensor& self, OptionalDtype dtype,
+                         const OptionalLayout&, const OptionalDevice&, PinMemory,
+                         const OptionalFormat& format) {
+  PT2_TRY(Tensor out, empty_like(self, dtype, format));
+  PT2_TRY_VOID(fill_uniform(context, out, 0, 1));
+  return out;
+}
+
+Result<Tensor> randn_like(Context& context, const Tensor& self, OptionalDtype dtype,
+                          const OptionalLayout&, const OptionalDevice&, PinMemory,
+                          const OptionalFormat& format) {
+  PT2_TRY(Tensor out, empty_like(self, dtype, format));
+  PT2_TRY_VOID(fill_normal(context, out, 0, 1));
+  return out;
+}
+
+Result<Tensor> randint_like_low(Context& context, const Tensor& self, int64_t low, int64_t high,
+                                OptionalDtype dtype, const OptionalLayout&, const OptionalDevice&,
+                                PinMemory, const OptionalFormat& format) {
+  PT2_TRY(Tensor out, empty_like(self, dtype, format));
+  PT2_TRY_VOID(fill_integers(context, out, low, high));
+  return out;
+}
+
+Result<Tensor> randint_like(Context& context, const Tensor& self, int64_t high, OptionalDtype dtype,
+                            const OptionalLayout& layout, const OptionalDevice& device,
+                            PinMemory pin_memory, const OptionalFormat& format) {
+  return randint_like_low(context, self, 0, high, dtype, layout, device, pin_memory, format);
+}
+
+// Fisher-Yates from the front (ATen/native/TensorFactories.cpp randperm_cpu).
+Result<Tensor> randperm(Context& context, int64_t n, OptionalDtype dtype, const OptionalLayout&,
+                        const OptionalDevice&, PinMemory) {
+  PT2_TRY(Tensor out, allocate_for({n}, dtype.value_or(Dtype::int64)));
+  std::vector<int64_t> values(static_cast<size_t>(n));
+  std::iota(values.begin(), values.end(), int64_t{0});
+  RandomState& random = context.random();
+  for (size_t i = 0; i + 1 < values.size(); ++i)
+    std::swap(values[i], values[i + random.next32() % (values.size() - i)]);
+  store_elements<int64_t>(values.data(), n, out.dtype(), 1, out.raw_data());
+  return out;
+}
+
+Result<Tensor> uniform(Context& context, const Tensor& self, double from, double to,
+                       OptionalGenerator) {
+  PT2_TRY(Tensor out, empty_like(self, self.dtype(), MemoryFormat::preserve));
+  PT2_TRY_VOID(fill_uniform(context, out, from, to));
+  return out;
+}
+
+Result<Tensor> normal_functional(Context& context, const Tensor& self, double mean, double std,
+                                 OptionalGenerator) {
+  PT2_TRY(Tensor out, empty_like(self, self.dtype(), MemoryFormat::preserve));
+  PT2_TRY_VOID(fill_normal(context, out, mean, std));
+  return out;
+}
+
+Result<void> check_writable(const Tensor& self) {
+  if (self.storage()->is_read_only()) return operator_error("self is read-only");
+  return {};
+}
+
+Result<Tensor> normal_in_place(Context& context, Tensor self, double mean, double std,
+                               OptionalGenerator) {
+  PT2_TRY_VOID(check_writable(self));
+  PT2_TRY_VOID(fill_normal(context, self, mean, std));
+  return self;
+}
+
+// Normal numbers, scaled and moved element by element.
+Result<Tensor> scaled_normal(Context& context, const Tensor& mean, const Tensor& deviation) {
+  const std::array both{mean.sizes(), deviation.sizes()};
+  PT2_TRY(const Sizes sizes, broadcast_sizes(both));
+  const Dtype dtype = promote_types(mean.dtype(), deviation.dtype());
+  PT2_TRY(Tensor out, allocate(Meta(dtype, sizes)));
+  PT2_TRY_VOID(fill_normal(context, out, 0, 1));
+  elementwise<double>(
+      out, Dtype::float64, [](double x, double m, double s) { return x * s + m; }, out, mean,
+      deviation);
+  return out;
+}
+
+Result<Tensor> normal_tensors(Context& context, const Tensor& mean, const Tensor& std,
+                              OptionalGenerator) {
+  return scaled_normal(context, mean, std);
+}
+Result<Tensor> normal_mean(Context& context, const Tensor& mean, double std, OptionalGenerator) {
+  return scaled_normal(context, mean, scalar_tensor(Scalar(std), mean.dtype()));
+}
+Result<Tensor> normal_std(Context& context, double mean, const Tensor& std, OptionalGenerator) {
+  return scaled_normal(context, scalar_tensor(Scalar(mean), std.dtype()), std);
+}
+
+Result<void> check_probability(double p) {
+  if (!(p >= 0 && p <= 1))
+    return operator_error("p: found " + std::to_string(p) + ", expected 0 to 1");
+  return {};
+}
+
+Result<Tensor> bernoulli_p(Context& context, const Tensor& self, double p, OptionalGenerator) {
+  PT2_TRY_VOID(check_probability(p));
+  PT2_TRY_VOID(check_not_complex(self, "self"));
+  PT2_TRY(Tensor out, empty_like(self, self.dtype(), MemoryFormat::preserve));
+  RandomState& random = context.random();
+  fill_with<int64_t>(out, [&] { return int64_t{random.bernoulli(p)}; });
+  return out;
+}
+
+Result<Tensor> bernoulli_in_place(Context& context, Tensor self, double p,
+                                  OptionalGenerator generator) {
+  PT2_TRY_VOID(check_writable(self));
+  PT2_TRY(const Tensor out, bernoulli_p(context, self, p, generator));
+  copy_elements(self, out);
+  return self;
+}
+
+// Each element drawn with its own probability.
+Result<Tensor> bernoulli_tensor(Context& context, const Tensor& self, const Tensor& p,
+                                OptionalGenerator) {
+  PT2_TRY(Tensor out, empty_like(self, self.dtype(), MemoryFormat::preserve));
+  const std::array both{self.sizes(), p.sizes()};
+  PT2_TRY(const Sizes sizes, broadcast_sizes(both));
+  PT2_TRY_VOID(check_sizes(self, sizes, "self"));
+  PT2_TRY_VOID(expect_floating(p.dtype()));
+  const Input<double> probabilities(broadcast_to(p, sizes));
+  for (int64_t i = 0; i < probabilities.size(); ++i)
+    PT2_TRY_VOID(check_probability(probabilities[i]));
+  RandomState& random = context.random();
+  const bool wide = p.dtype() == Dtype::float64;
+  Tensor drawn = Tensor::zeros(Dtype::int64, sizes);
+  for (int64_t i = 0; i < drawn.numel(); ++i)
+    drawn.data<int64_t>()[i] =
+        (wide ? random.uniform() : static_cast<double>(random.uniform_float(24))) <
+        probabilities[i];
+  copy_elements(out, drawn);
+  return out;
+}
+
+Result<Tensor> bernoulli(Context& context, const Tensor& self, OptionalGenerator generator) {
+  return bernoulli_tensor(context, self, self, generator);
+}
+
+Result<Tensor> exponential(Context& context, const Tensor& self, double rate, OptionalGenerator) {
+  PT2_TRY_VOID(check_floating(self, "self"));
+  if (!(rate > 0))
+    return operator_error("lambd: found " + std::to_string(rate) + ", expected above 0");
+  PT2_TRY(Tensor out, empty_like(self, self.dtype(), MemoryFormat::preserve));
+  RandomState& random = context.random();
+  fill_with<double>(out, [&] { return -std::log1p(-random.uniform()) / rate; });
+  return out;
+}
+
+// Draws from each row of weights: with replacement by inverting the running sum, without by the
+// largest weight / exponential number (ATen/native/Distributions.cpp multinomial).
+Result<Tensor> multinomial(Context& context, const Tensor& self, int64_t num_samples,
+                           bool replacement, OptionalGenerator) {
+  PT2_TRY_VOID(check_floating(self, "self"));
+  if (self.dim() != 1 && self.dim() != 2)
+    return operator_error("self: found " + self.type_text() + ", expected 1 or 2 dims");
+  const int64_t categories = self.size(self.dim() - 1);
+  if (num_samples < 1 || (!replacement && num_samples > categories))
+    return operator_error("num_samples: found " + std::to_string(num_samples) + ", expected 1 to " +
+                          std::to_string(categories));
+  const Input<double> weights(self);
+  for (int64_t row = 0; row < row_count(self.numel(), categories); ++row) {
+    double sum = 0;
+    for (int64_t i = row * categories; i < (row + 1) * categories; ++i) {
+      if (!(weights[i] >= 0) || std::isinf(weights[i]))
+        return operator_error("self: found the weight " + std::to_string(weights[i]) +
+                              ", expected finite ones that are not negative");
+      sum += weights[i];
+    }
+    if (!(sum > 0)) return operator_error("self: found a row of zeros, expected a weight above 0");
+  }
+  Sizes sizes = self.sizes();
+  sizes.back() = num_samples;
+  PT2_TRY(Tensor out, allocate(Meta(Dtype::int64, sizes)));
+  RandomState& random = context.random();
+  for (int64_t row = 0; row < row_count(self.numel(), categories); ++row) {
+    const double* weight = weights.data() + row * categories;
+    std::vector<double> key(weight, weight + categories);
+    int64_t* drawn = out.data<int64_t>() + row * num_samples;
+    if (replacement) {
+      std::partial_sum(key.begin(), key.end(), key.begin());
+      for (int64_t i = 0; i < num_samples; ++i) {
+        const double at = random.uniform() * key.back();
+        drawn[i] = std::min(std::ranges::upper_bound(key, at) - key.begin(), categories - 1);
+      }
+      continue;
+    }
+    for (double& value : key) value /= -std::log1p(-random.uniform());
+    std::vector<int64_t> order(key.size());
+    std::iota(order.begin(), order.end(), int64_t{0});
+    std::partial_sort(order.begin(), order.begin() + num_samples, order.end(),
+                      [&](int64_t a, int64_t b) {
+                        return key[static_cast<size_t>(a)] > key[static_cast<size_t>(b)];
+                      });
+    std::copy_n(order.begin(), num_samples, drawn);
+  }
+  return out;
+}
+
+// clang-format off
+constexpr OpDef kOps[] = {
+    op<"aten::rand(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", rand>,
+    op<"aten::randn(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", randn>,
+    op<"aten::normal.float_float(float mean, float std, SymInt[] size, *, Generator? generator=None, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+       normal_sizes>,
+    op<"aten::randint(SymInt high, SymInt[] size, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", randint>,
+    op<"aten::randint.low(SymInt low, SymInt high, SymInt[] size, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+       randint_low>,
+    op<"aten::rand_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
+       rand_like>,
+    op<"aten::randn_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
+       randn_like>,
+    op<"aten::randint_like(Tensor self, SymInt high, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
+       randint_like>,
+    op<"aten::randint_like.low_dtype(Tensor self, SymInt low, SymInt high, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
+       randint_like_low>,
+    op<"aten::randperm(SymInt n, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", randperm>,
+    op<"aten::uniform(Tensor self, float from=0., float to=1., *, Generator? generator=None) -> Tensor", uniform>,
+    op<"aten::normal_functional(Tensor self, float mean=0., float std=1., *, Generator? generator=None) -> Tensor", normal_functional>,
+    op<"aten::normal_(Tensor(a!) self, float mean=0., float std=1., *, Generator? generator=None) -> Tensor(a!)", normal_in_place>,
+    op<"aten::normal.Tensor_Tensor(Tensor mean, Tensor std, *, Generator? generator=None) -> Tensor", normal_tensors>,
+    op<"aten::normal.Tensor_float(Tensor mean, float std=1., *, Generator? generator=None) -> Tensor", normal_mean>,
+    op<"aten::normal.float_Tensor(float mean, Tensor std, *, Generator? generator=None) -> Tensor", normal_std>,
+    op<"aten::bernoulli(Tensor self, *, Generator? generator=None) -> Tensor", bernoulli>,
+    op<"aten::bernoulli.Tensor(Tensor self, Tensor p, *, Generator? generator=None) -> Tensor", bernoulli_tensor>,
+    op<"aten::bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor", bernoulli_p>,
+    op<"aten::bernoulli_.float(Tensor(a!) self, float p=0.5, *, Generator? generator=None) -> Tensor(a!)", bernoulli_in_place>,
+    op<"aten::exponential(Tensor self, float lambd=1., *, Generator? generator=None) -> Tensor", exponential>,
+    op<"aten::multinomial(Tensor self, SymInt num_samples, bool replacement=False, *, Generator? generator=None) -> Tensor", multinomial>,
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const OpDef> sampling_ops() { return kOps; }
+
+}  // namespace pt2::ops

@@ -1,0 +1,167 @@
+// Softmax and its logarithm along one dimension.
+#include "ops/neural/softmax.h"
+
+#include <cmath>
+#include <limits>
+
+#include "ops/checks.h"
+#include "ops/dense.h"
+#include "ops/loops.h"
+#include "ops/op_def.h"
+#include "ops/reduction/sums.h"
+
+namespace pt2::ops {
+namespace {
+
+// The largest element, or NaN when there is one.
+template <class C>
+C row_maximum(const C* x, int64_t count) {
+  C maximum = -std::numeric_limits<C>::infinity();
+  for (int64_t i = 0; i < count; ++i)
+    if (x[i] > maximum || std::isnan(x[i])) maximum = x[i];
+  return maximum;
+}
+
+template <class C>
+void log_softmax_row(const C* x, int64_t count, C* y) {
+  const C maximum = row_maximum(x, count);
+  const double sum =
+      sum_terms(x, count, [maximum](C v) { return static_cast<double>(std::exp(v - maximum)); });
+  const double shift = std::log(sum);
+  for (int64_t i = 0; i < count; ++i)
+    y[i] = static_cast<C>(static_cast<double>(x[i]) - static_cast<double>(maximum) - shift);
+}
+
+// Rows of -inf alone become 0, not NaN.
+template <class C>
+void safe_softmax_row(const C* x, int64_t count, C* y) {
+  if (row_maximum(x, count) == -std::numeric_limits<C>::infinity())
+    std::fill(y, y + count, C(0));
+  else
+    softmax_row(x, count, y);
+}
+
+template <template <class> class Row>
+void along_dim(Tensor& out, const Tensor& self, int64_t dim) {
+  const int64_t wrapped = *wrap_dim(dim, self.dim());
+  const int64_t length = length_of(self, wrapped);
+  with_float_compute_type(out.dtype(), [&]<class C>() {
+    const Input<C> x(dim_last(self, wrapped),
+                     out.dtype() == self.dtype() ? self.dtype() : out.dtype());
+    Tensor view = dim_last(out, wrapped);
+    Output<C> y(view);
+    for (int64_t row = 0; row < row_count(self.numel(), length); ++row)
+      Row<C>()(x.data() + row * length, length, y.data() + row * length);
+  });
+}
+
+template <class C>
+struct Softmax {
+  void operator()(const C* x, int64_t count, C* y) const { softmax_row(x, count, y); }
+};
+template <class C>
+struct LogSoftmax {
+  void operator()(const C* x, int64_t count, C* y) const { log_softmax_row(x, count, y); }
+};
+template <class C>
+struct SafeSoftmax {
+  void operator()(const C* x, int64_t count, C* y) const { safe_softmax_row(x, count, y); }
+};
+
+// Of nothing there are integer results too.
+Result<void> check_normalizable(const Tensor& self, Dtype result) {
+  PT2_TRY_VOID(check_not_complex(self, "self"));
+  if (dtype_category(result) == DtypeCategory::floating ||
+      (self.numel() == 0 && dtype_category(result) < DtypeCategory::floating))
+    return {};
+  return operator_error("self: found " + std::string(dtype_name(result)) +
+                        ", expected a floating dtype");
+}
+
+Result<Meta> half_meta(const Tensor& self, int64_t dim, bool half_to_float) {
+  PT2_TRY_VOID(check_normalizable(self, self.dtype()));
+  PT2_TRY_VOID(wrap_dim(dim, self.dim()));
+  if (half_to_float)
+    return operator_error("found half_to_float, expected none: PyTorch has it on CUDA only");
+  return Meta::like(self);
+}
+
+template <template <class> class Row>
+void half_kernel(Tensor& out, const Tensor& self, int64_t dim, bool) {
+  along_dim<Row>(out, self, dim);
+}
+
+Result<Meta> dtype_meta(const Tensor& self, int64_t dim, const std::optional<Dtype>& dtype) {
+  PT2_TRY_VOID(wrap_dim(dim, self.dim()));
+  const Dtype result = dtype.value_or(self.dtype());
+  PT2_TRY_VOID(check_normalizable(self, result));
+  return Meta(result, self.sizes());
+}
+
+template <template <class> class Row>
+void dtype_kernel(Tensor& out, const Tensor& self, int64_t dim, const std::optional<Dtype>&) {
+  along_dim<Row>(out, self, dim);
+}
+
+Result<Meta> logsumexp_meta(const Tensor& self, const Sizes& dims, bool keepdim) {
+  PT2_TRY_VOID(check_not_complex(self, "self"));
+  PT2_TRY(const Sizes wrapped, wrap_dims(dims, self.dim()));
+  Sizes sizes;
+  for (int64_t dim = 0; dim < self.dim(); ++dim) {
+    if (std::ranges::find(wrapped, dim) == wrapped.end())
+      sizes.push_back(self.size(dim));
+    else if (keepdim)
+      sizes.push_back(1);
+  }
+  return Meta(float_or_default(self.dtype()), std::move(sizes));
+}
+
+void logsumexp(Tensor& out, const Tensor& self, const Sizes& dims, bool) {
+  const Sizes wrapped = *wrap_dims(dims, self.dim());
+  int64_t length = 1;
+  for (int64_t dim : wrapped) length *= self.size(dim);
+  with_float_compute_type(out.dtype(), [&]<class C>() {
+    const Input<C> x(dims_last(self, wrapped));
+    Output<C> y(out);
+    for (int64_t row = 0; row < out.numel(); ++row) {
+      const C* values = x.data() + row * length;
+      C maximum = row_maximum(values, length);
+      if (std::isinf(maximum)) maximum = 0;
+      const double sum = sum_terms(values, length, [maximum](C v) {
+        return std::exp(static_cast<double>(v) - static_cast<double>(maximum));
+      });
+      y[row] = static_cast<C>(std::log(sum) + static_cast<double>(maximum));
+    }
+  });
+}
+
+// clang-format off
+constexpr OpDef kOps[] = {
+    op<"aten::_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", half_meta, half_kernel<Softmax>>,
+    op<"aten::_log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", half_meta, half_kernel<LogSoftmax>>,
+    op<"aten::softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", dtype_meta, dtype_kernel<Softmax>>,
+    op<"aten::log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", dtype_meta, dtype_kernel<LogSoftmax>>,
+    op<"aten::_safe_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", dtype_meta, dtype_kernel<SafeSoftmax>>,
+    op<"aten::logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", logsumexp_meta, logsumexp>,
+};
+// clang-format on
+
+}  // namespace
+
+template <class C>
+void softmax_row(const C* x, int64_t count, C* y) {
+  const C maximum = row_maximum(x, count);
+  for (int64_t i = 0; i < count; ++i) y[i] = std::exp(x[i] - maximum);
+  const double scale = 1 / static_cast<double>(sum_row(y, count));
+  for (int64_t i = 0; i < count; ++i) y[i] = static_cast<C>(static_cast<double>(y[i]) * scale);
+}
+template void softmax_row<float>(const float*, int64_t, float*);
+template void softmax_row<double>(const double*, int64_t, double*);
+
+Result<Tensor> log_softmax(const Tensor& self, int64_t dim) {
+  return compute<dtype_meta, dtype_kernel<LogSoftmax>>(self, dim, std::optional<Dtype>());
+}
+
+std::span<const OpDef> softmax_ops() { return kOps; }
+
+}  // namespace pt2::ops

@@ -1,0 +1,18 @@
+// Softmax as a function, for attention and losses.
+#pragma once
+
+#include <cstdint>
+
+#include "ops/meta.h"
+
+namespace pt2::ops {
+
+// y = exp(x) / sum(exp(x)), NaN where x is -inf alone; x and y may be the same. C is float or
+// double.
+template <class C>
+void softmax_row(const C* x, int64_t count, C* y);
+
+// torch.log_softmax of a floating tensor.
+Result<Tensor> log_softmax(const Tensor& self, int64_t dim);
+
+}  // namespace pt2::ops

@@ -1,0 +1,274 @@
+// Activation functions.
+#include <numbers>
+
+#include "ops/pointwise/pointwise.h"
+
+namespace pt2::ops {
+namespace {
+
+template <class C>
+C softplus_of(C x, C beta, C threshold) {
+  const C scaled = x * beta;
+  return scaled > threshold ? x : std::log1p(std::exp(scaled)) / beta;
+}
+
+// clang-format off
+constexpr auto kRelu = []<class C>(C x) { return x < C(0) ? C(0) : x; };
+constexpr auto kRelu6 = []<class C>(C x) { return smaller(larger(x, C(0)), C(6)); };
+constexpr auto kSilu = []<class C>(C x) { return x / (C(1) + std::exp(-x)); };
+constexpr auto kHardsigmoid = []<class C>(C x) { return smaller(larger(x + C(3), C(0)), C(6)) / C(6); };
+constexpr auto kHardswish = []<class C>(C x) { return x * smaller(larger(x + C(3), C(0)), C(6)) / C(6); };
+constexpr auto kMish = []<class C>(C x) { return x * std::tanh(std::log1p(std::exp(x))); };
+constexpr auto kLogSigmoid = []<class C>(C x) { return smaller(x, C(0)) - std::log1p(std::exp(-std::fabs(x))); };
+constexpr auto kGelu = []<class C>(C x) { return C(0.5) * x * (C(1) + std::erf(x * C(std::numbers::sqrt2 / 2))); };
+// clang-format on
+constexpr auto kGeluTanh = []<class C>(C x) {
+  const C inner = C(std::numbers::sqrt2 * std::numbers::inv_sqrtpi) * (x + C(0.044715) * x * x * x);
+  return C(0.5) * x * (C(1) + std::tanh(inner));
+};
+
+// The scale and the two slopes of elu: negative side, positive side, input of the exponential.
+struct EluSlopes {
+  double negative;
+  double positive;
+  double input;
+};
+void elu_with(Tensor& out, const Tensor& self, const EluSlopes& slopes) {
+  with_float_compute_type(out.dtype(), [&]<class C>() {
+    const C negative = static_cast<C>(slopes.negative);
+    const C positive = static_cast<C>(slopes.positive);
+    const C input = static_cast<C>(slopes.input);
+    elementwise<C>(
+        out, out.dtype(),
+        [=](C x) { return x < C(0) ? std::expm1(x * input) * negative : x * positive; }, self);
+  });
+}
+Result<Meta> elu_meta(const Tensor& self, const Scalar&, const Scalar&, const Scalar&) {
+  return strict_float_as_self(self);
+}
+void elu(Tensor& out, const Tensor& self, const Scalar& alpha, const Scalar& scale,
+         const Scalar& input_scale) {
+  elu_with(out, self,
+           {alpha.to_double() * scale.to_double(), scale.to_double(), input_scale.to_double()});
+}
+Result<Meta> float_with_number(const Tensor& self, const Scalar&) {
+  return strict_float_as_self(self);
+}
+Result<Meta> celu_meta(const Tensor& self, const Scalar& alpha) {
+  if (alpha.to_double() == 0)
+    return operator_error("found alpha 0, expected a number to divide by");
+  return strict_float_as_self(self);
+}
+void celu(Tensor& out, const Tensor& self, const Scalar& alpha) {
+  elu_with(out, self, {alpha.to_double(), 1, 1 / alpha.to_double()});
+}
+void selu(Tensor& out, const Tensor& self) {
+  constexpr double kAlpha = 1.6732632423543772848170429916717;
+  constexpr double kScale = 1.0507009873554804934193349852946;
+  elu_with(out, self, {kAlpha * kScale, kScale, 1});
+}
+
+Result<Meta> gelu_meta(const Tensor& self, const std::string& approximate) {
+  if (approximate != "none" && approximate != "tanh")
+    return operator_error("found approximate '" + approximate + "', expected 'none' or 'tanh'");
+  return strict_float_as_self(self);
+}
+void gelu(Tensor& out, const Tensor& self, const std::string& approximate) {
+  if (approximate == "tanh")
+    float_unary<kGeluTanh>(out, self);
+  else
+    float_unary<kGelu>(out, self);
+}
+
+void leaky_relu(Tensor& out, const Tensor& self, const Scalar& negative_slope) {
+  with_float_compute_type(out.dtype(), [&]<class C>() {
+    const C slope = scalar_as<C>(negative_slope);
+    elementwise<C>(
+        out, out.dtype(), [=](C x) { return x > C(0) ? x : x * slope; }, self);
+  });
+}
+
+Result<Meta> relu_meta(const Tensor& self) {
+  PT2_TRY_VOID(expect_not_bool(self.dtype()));
+  return real_as_self(self);
+}
+
+Result<Meta> two_numbers_float(const Tensor& self, const Scalar&, const Scalar&) {
+  return strict_float_as_self(self);
+}
+void softplus(Tensor& out, const Tensor& self, const Scalar& beta, const Scalar& threshold) {
+  with_float_compute_type(out.dtype(), [&]<class C>() {
+    const C slope = scalar_as<C>(beta);
+    const C limit = scalar_as<C>(threshold);
+    elementwise<C>(
+        out, out.dtype(), [=](C x) { return softplus_of(x, slope, limit); }, self);
+  });
+}
+
+Result<Meta> shrink_meta(const Tensor& self, const Scalar& lambd) {
+  if (!(lambd.to_double() >= 0)) return operator_error("found a negative lambd");
+  return strict_float_as_self(self);
+}
+void softshrink(Tensor& out, const Tensor& self, const Scalar& lambd) {
+  with_float_compute_type(out.dtype(), [&]<class C>() {
+    const C limit = scalar_as<C>(lambd);
+    elementwise<C>(
+        out, out.dtype(),
+        [=](C x) { return x > limit ? x - limit : (x < -limit ? x + limit : x * C(0)); }, self);
+  });
+}
+void hardshrink(Tensor& out, const Tensor& self, const Scalar& lambd) {
+  with_float_compute_type(out.dtype(), [&]<class C>() {
+    const C limit = scalar_as<C>(lambd);
+    elementwise<C>(
+        out, out.dtype(), [=](C x) { return x >= -limit && x <= limit ? C(0) : x; }, self);
+  });
+}
+
+Result<Meta> hardtanh_meta(const Tensor& self, const Scalar& min_val, const Scalar& max_val) {
+  PT2_TRY_VOID(expect_not_bool(self.dtype()));
+  if (min_val.to_double() > max_val.to_double())
+    return operator_error("found min_val above max_val");
+  return real_as_self(self);
+}
+void hardtanh(Tensor& out, const Tensor& self, const Scalar& min_val, const Scalar& max_val) {
+  with_real_compute_type(out.dtype(), [&]<class C>() {
+    const C low = scalar_as<C>(min_val);
+    const C high = scalar_as<C>(max_val);
+    elementwise<C>(
+        out, out.dtype(), [=](C x) { return smaller(larger(x, low), high); }, self);
+  });
+}
+
+Result<Meta> threshold_meta(const Tensor& self, const Scalar& threshold, const Scalar& value) {
+  PT2_TRY_VOID(expect_not_bool(self.dtype()));
+  PT2_TRY_VOID(expect_representable(threshold, wide_dtype(self.dtype())));
+  PT2_TRY_VOID(expect_representable(value, wide_dtype(self.dtype())));
+  return real_as_self(self);
+}
+// Both numbers are stored in self's dtype first: -1 is 255 for uint8.
+void threshold(Tensor& out, const Tensor& self, const Scalar& threshold, const Scalar& value) {
+  const Dtype common = wide_dtype(self.dtype());
+  const Tensor limit = scalar_tensor(threshold, common);
+  const Tensor below = scalar_tensor(value, common);
+  with_real_compute_type(out.dtype(), [&]<class C>() {
+    elementwise<C>(
+        out, common, [](C x, C low, C replacement) { return x <= low ? replacement : x; }, self,
+        limit, below);
+  });
+}
+
+// The weight as a tensor that broadcasts with self: one value, or one per channel of dim 1.
+Result<Tensor> channel_weight(const Tensor& self, const Tensor& weight) {
+  if (weight.numel() == 1) return weight.with_view({}, {}, weight.storage_offset());
+  const int64_t channels = self.dim() > 1 ? self.size(1) : 1;
+  if (weight.dim() != 1 || self.dim() == 0 || weight.numel() != channels)
+    return operator_error("found a weight of sizes " + sizes_text(weight.sizes()) +
+                          ", expected 1 or " + std::to_string(channels) + " elements");
+  Sizes sizes(self.sizes().size(), 1);
+  Sizes strides(sizes.size(), 0);
+  sizes[1] = channels;
+  strides[1] = weight.stride(0);
+  return weight.with_view(std::move(sizes), std::move(strides), weight.storage_offset());
+}
+Result<Meta> prelu_meta(const Tensor& self, const Tensor& weight) {
+  if (self.dtype() != weight.dtype())
+    return operator_error("found a weight of dtype " + std::string(dtype_name(weight.dtype())) +
+                          ", expected " + std::string(dtype_name(self.dtype())));
+  PT2_TRY_VOID(channel_weight(self, weight));
+  return strict_float_as_self(self);
+}
+constexpr auto kPrelu = []<class C>(C x, C slope) { return x > C(0) ? x : x * slope; };
+Result<void> prelu(Tensor& out, const Tensor& self, const Tensor& weight) {
+  PT2_TRY(const Tensor slopes, channel_weight(self, weight));
+  with_float_compute_type(
+      out.dtype(), [&]<class C>() { elementwise<C>(out, out.dtype(), kPrelu, self, slopes); });
+  return {};
+}
+Result<Meta> prelu_kernel_meta(const Tensor& self, const Tensor& weight) {
+  PT2_TRY_VOID(expect_real(self.dtype()));
+  return elementwise_meta(self.dtype(), {&self, &weight});
+}
+void prelu_kernel(Tensor& out, const Tensor& self, const Tensor& weight) {
+  with_float_compute_type(
+      out.dtype(), [&]<class C>() { elementwise<C>(out, out.dtype(), kPrelu, self, weight); });
+}
+
+// The second result is a buffer for the backward pass, empty on CPU in eager form.
+// Both are row-major.
+Result<Meta> log_sigmoid_meta(const Tensor& self) {
+  PT2_TRY(Meta meta, strict_float_as_self(self));
+  meta.strides.clear();
+  return meta;
+}
+Result<std::array<Meta, 2>> log_sigmoid_forward_meta(const Tensor& self) {
+  PT2_TRY(Meta output, log_sigmoid_meta(self));
+  return std::array<Meta, 2>{output, output};
+}
+void log_sigmoid_forward(Tensor& output, Tensor& buffer, const Tensor& self) {
+  float_unary<kLogSigmoid>(output, self);
+  with_float_compute_type(buffer.dtype(), [&]<class C>() {
+    elementwise<C>(
+        buffer, buffer.dtype(), [](C x) { return std::exp(-std::fabs(x)); }, self);
+  });
+}
+
+Result<std::pair<Tensor, Tensor>> glu_halves(const Tensor& self, int64_t dim) {
+  if (self.dim() == 0) return operator_error("found a 0-dim tensor, expected one to halve");
+  PT2_TRY(const int64_t axis, wrap_dim(dim, self.dim()));
+  if (self.size(axis) % 2 != 0)
+    return operator_error("found size " + std::to_string(self.size(axis)) + " of dim " +
+                          std::to_string(axis) + ", expected an even one");
+  Sizes sizes = self.sizes();
+  const int64_t half = sizes[static_cast<size_t>(axis)] /= 2;
+  Tensor first = self.with_view(sizes, self.strides(), self.storage_offset());
+  Tensor second =
+      self.with_view(sizes, self.strides(), self.storage_offset() + half * self.stride(axis));
+  return std::pair(std::move(first), std::move(second));
+}
+Result<Meta> glu_meta(const Tensor& self, int64_t dim) {
+  PT2_TRY_VOID(strict_float_as_self(self));
+  PT2_TRY(const auto halves, glu_halves(self, dim));
+  return elementwise_meta(self.dtype(), {&halves.first, &halves.second});
+}
+Result<void> glu(Tensor& out, const Tensor& self, int64_t dim) {
+  PT2_TRY(const auto halves, glu_halves(self, dim));
+  with_float_compute_type(out.dtype(), [&]<class C>() {
+    elementwise<C>(
+        out, out.dtype(), [](C a, C b) { return a / (C(1) + std::exp(-b)); }, halves.first,
+        halves.second);
+  });
+  return {};
+}
+
+// clang-format off
+constexpr OpDef kOps[] = {
+    op<"aten::celu(Tensor self, Scalar alpha=1.) -> Tensor", celu_meta, celu>,
+    op<"aten::elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor", elu_meta, elu>,
+    op<"aten::gelu(Tensor self, *, str approximate=\"none\") -> Tensor", gelu_meta, gelu>,
+    op<"aten::glu(Tensor self, int dim=-1) -> Tensor", glu_meta, glu>,
+    op<"aten::hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor", float_with_number, hardshrink>,
+    op<"aten::hardsigmoid(Tensor self) -> Tensor", strict_float_as_self, float_unary<kHardsigmoid>>,
+    op<"aten::hardswish(Tensor self) -> Tensor", strict_float_as_self, float_unary<kHardswish>>,
+    op<"aten::hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor", hardtanh_meta, hardtanh>,
+    op<"aten::leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor", float_with_number, leaky_relu>,
+    op<"aten::log_sigmoid(Tensor self) -> Tensor", log_sigmoid_meta, float_unary<kLogSigmoid>>,
+    op<"aten::log_sigmoid_forward(Tensor self) -> (Tensor output, Tensor buffer)", log_sigmoid_forward_meta, log_sigmoid_forward>,
+    op<"aten::mish(Tensor self) -> Tensor", strict_float_as_self, float_unary<kMish>>,
+    op<"aten::prelu(Tensor self, Tensor weight) -> Tensor", prelu_meta, prelu>,
+    op<"aten::_prelu_kernel(Tensor self, Tensor weight) -> Tensor", prelu_kernel_meta, prelu_kernel>,
+    op<"aten::relu(Tensor self) -> Tensor", relu_meta, real_unary<kRelu>>,
+    op<"aten::relu6(Tensor self) -> Tensor", relu_meta, real_unary<kRelu6>>,
+    op<"aten::selu(Tensor self) -> Tensor", strict_float_as_self, selu>,
+    op<"aten::silu(Tensor self) -> Tensor", strict_fraction_as_self, fraction_unary<kSilu>>,
+    op<"aten::softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor", two_numbers_float, softplus>,
+    op<"aten::softshrink(Tensor self, Scalar lambd=0.5) -> Tensor", shrink_meta, softshrink>,
+    op<"aten::threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor", threshold_meta, threshold>,
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const OpDef> activation_ops() { return kOps; }
+
+}  // namespace pt2::ops

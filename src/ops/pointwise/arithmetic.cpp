@@ -1,0 +1,532 @@
+// Arithmetic of two operands: sums, products, quotients, powers.
+#include "ops/pointwise/pointwise.h"
+
+namespace pt2::ops {
+namespace {
+
+template <class F>
+void binary(Tensor& out, Dtype common, F&& function, const Tensor& a, const Tensor& b) {
+  with_compute_type(out.dtype(), [&]<class C>() { elementwise<C>(out, common, function, a, b); });
+}
+template <class F>
+void real_binary(Tensor& out, Dtype common, F&& function, const Tensor& a, const Tensor& b) {
+  with_real_compute_type(out.dtype(),
+                         [&]<class C>() { elementwise<C>(out, common, function, a, b); });
+}
+template <class F>
+void float_binary(Tensor& out, Dtype common, F&& function, const Tensor& a, const Tensor& b) {
+  with_float_compute_type(out.dtype(),
+                          [&]<class C>() { elementwise<C>(out, common, function, a, b); });
+}
+
+// --- Sums and products
+
+// ATen/native/BinaryOps.h alpha_check: alpha must not be of a higher category than the result.
+Result<void> check_alpha(Dtype dtype, const Scalar& alpha) {
+  if (alpha.category() == DtypeCategory::boolean && dtype != Dtype::bool_)
+    return operator_error("found a bool alpha for dtype " + std::string(dtype_name(dtype)));
+  if (alpha.category() > DtypeCategory::integer && alpha.category() > dtype_category(dtype))
+    return operator_error("found an alpha that dtype " + std::string(dtype_name(dtype)) +
+                          " cannot hold");
+  return {};
+}
+Result<void> check_subtraction(DtypeCategory a, DtypeCategory b) {
+  if (a == DtypeCategory::boolean || b == DtypeCategory::boolean)
+    return operator_error("found a bool to subtract, expected numbers: use ^ or logical_xor");
+  return {};
+}
+
+Result<Meta> add_meta(const Tensor& self, const Tensor& other, const Scalar& alpha) {
+  PT2_TRY(Meta meta, promoted(self, other));
+  PT2_TRY_VOID(check_alpha(meta.dtype, alpha));
+  return meta;
+}
+Result<Meta> sub_meta(const Tensor& self, const Tensor& other, const Scalar& alpha) {
+  PT2_TRY_VOID(check_subtraction(dtype_category(self.dtype()), dtype_category(other.dtype())));
+  return add_meta(self, other, alpha);
+}
+// Multiplying by 1 changes nothing but complex infinities, which PyTorch lets become NaN.
+bool is_one(const Scalar& number) { return number.to_complex() == Complex(1); }
+
+void add(Tensor& out, const Tensor& self, const Tensor& other, const Scalar& alpha) {
+  // For bool, alpha is one too, and the sum is "or".
+  if (out.dtype() == Dtype::bool_ && alpha.to_int() < 0) return add(out, self, other, true);
+  with_compute_type(out.dtype(), [&]<class C>() {
+    const Dtype common = out.dtype();
+    const C factor = scalar_as<C>(alpha);
+    if (is_one(alpha) && !kIsComplex<C>)
+      elementwise<C>(out, common, plus<C>, self, other);
+    else
+      elementwise<C>(
+          out, common, [=](C a, C b) { return plus(a, times(factor, b)); }, self, other);
+  });
+}
+void sub(Tensor& out, const Tensor& self, const Tensor& other, const Scalar& alpha) {
+  with_compute_type(out.dtype(), [&]<class C>() {
+    const Dtype common = out.dtype();
+    const C factor = scalar_as<C>(alpha);
+    if (is_one(alpha) && !kIsComplex<C>)
+      elementwise<C>(out, common, minus<C>, self, other);
+    else
+      elementwise<C>(
+          out, common, [=](C a, C b) { return minus(a, times(factor, b)); }, self, other);
+  });
+}
+void rsub(Tensor& out, const Tensor& self, const Tensor& other, const Scalar& alpha) {
+  sub(out, other, self, alpha);
+}
+template <auto Rule>
+Result<Meta> rule_with_number_and_alpha(const Tensor& self, const Scalar& other,
+                                        const Scalar& alpha) {
+  return Rule(self, number_tensor(other), alpha);
+}
+template <auto Kernel>
+void with_number_and_alpha(Tensor& out, const Tensor& self, const Scalar& other,
+                           const Scalar& alpha) {
+  Kernel(out, self, number_tensor(other), alpha);
+}
+
+void mul(Tensor& out, const Tensor& self, const Tensor& other) {
+  binary(
+      out, out.dtype(), []<class C>(C a, C b) { return times(a, b); }, self, other);
+}
+
+// --- Quotients
+
+constexpr auto kQuotient = []<class C>(C a, C b) { return a / b; };
+
+// Rounds towards minus infinity (c10/util/generic_math.h div_floor_floating): exact where
+// floor(a / b) is not, and with Python's signs of zero.
+constexpr auto kFloorQuotient = []<class C>(C a, C b) {
+  if (b == C(0)) return a / b;
+  const C mod = std::fmod(a, b);
+  C quotient = (a - mod) / b;
+  if (mod != C(0) && (b < C(0)) != (mod < C(0))) quotient -= C(1);
+  if (quotient == C(0)) return std::copysign(C(0), a / b);
+  C floored = std::floor(quotient);
+  if (quotient - floored > C(0.5)) floored += C(1);
+  return floored;
+};
+constexpr auto kTruncatedQuotient = []<class C>(C a, C b) { return std::trunc(a / b); };
+constexpr auto kRemainder = []<class C>(C a, C b) {
+  const C mod = std::fmod(a, b);
+  return mod != C(0) && (b < C(0)) != (mod < C(0)) ? mod + b : mod;
+};
+constexpr auto kFmod = [](auto a, auto b) { return std::fmod(a, b); };
+
+// The divisor is not 0; -1 is apart because the smallest integer divided by it overflows.
+constexpr auto kIntegerQuotient = [](int64_t a, int64_t b) {
+  return b == -1 ? minus(int64_t{0}, a) : a / b;
+};
+constexpr auto kIntegerFmod = [](int64_t a, int64_t b) { return b == -1 ? 0 : a % b; };
+constexpr auto kIntegerRemainder = [](int64_t a, int64_t b) {
+  const int64_t mod = kIntegerFmod(a, b);
+  return mod != 0 && (b < 0) != (mod < 0) ? mod + b : mod;
+};
+constexpr auto kIntegerFloorQuotient = [](int64_t a, int64_t b) {
+  const int64_t quotient = kIntegerQuotient(a, b);
+  return kIntegerFmod(a, b) != 0 && (a < 0) != (b < 0) ? quotient - 1 : quotient;
+};
+
+template <const auto& Function>
+Result<void> integer_division(Tensor& out, const Tensor& a, const Tensor& b) {
+  bool divided_by_zero = false;
+  auto function = [&](int64_t x, int64_t y) {
+    divided_by_zero |= y == 0;
+    return y == 0 ? int64_t{0} : Function(x, y);
+  };
+  elementwise<int64_t>(out, out.dtype(), function, a, b);
+  if (divided_by_zero) return operator_error("integer division by zero");
+  return {};
+}
+template <const auto& Function, const auto& IntegerFunction>
+Result<void> division(Tensor& out, const Tensor& a, const Tensor& b) {
+  if (dtype_category(out.dtype()) == DtypeCategory::integer)
+    return integer_division<IntegerFunction>(out, a, b);
+  float_binary(out, out.dtype(), Function, a, b);
+  return {};
+}
+
+Result<Meta> real_number_meta(Result<Meta> meta) {
+  if (!meta) return meta;
+  PT2_TRY_VOID(expect_real(meta->dtype));
+  PT2_TRY_VOID(expect_not_bool(meta->dtype));
+  return meta;
+}
+Result<Meta> real_promoted(const Tensor& a, const Tensor& b) {
+  return real_number_meta(promoted(a, b));
+}
+Result<Meta> div_meta(const Tensor& self, const Tensor& other) {
+  PT2_TRY(Meta meta, promoted(self, other));
+  meta.dtype = float_or_default(meta.dtype);
+  return meta;
+}
+void div(Tensor& out, const Tensor& self, const Tensor& other) {
+  with_fraction_compute_type(
+      out.dtype(), [&]<class C>() { elementwise<C>(out, out.dtype(), kQuotient, self, other); });
+}
+
+using RoundingMode = std::optional<std::string>;
+Result<void> check_rounding_mode(const RoundingMode& mode) {
+  if (mode && *mode != "trunc" && *mode != "floor")
+    return operator_error("found rounding_mode '" + *mode + "', expected 'trunc' or 'floor'");
+  return {};
+}
+Result<Meta> div_mode_meta(const Tensor& self, const Tensor& other, const RoundingMode& mode) {
+  PT2_TRY_VOID(check_rounding_mode(mode));
+  return mode ? real_promoted(self, other) : div_meta(self, other);
+}
+Result<Meta> div_number_mode_meta(const Tensor& self, const Scalar& other,
+                                  const RoundingMode& mode) {
+  return div_mode_meta(self, number_tensor(other), mode);
+}
+Result<void> div_mode(Tensor& out, const Tensor& self, const Tensor& other,
+                      const RoundingMode& mode) {
+  if (!mode) {
+    div(out, self, other);
+    return {};
+  }
+  if (*mode == "floor") return division<kFloorQuotient, kIntegerFloorQuotient>(out, self, other);
+  return division<kTruncatedQuotient, kIntegerQuotient>(out, self, other);
+}
+Result<void> div_number_mode(Tensor& out, const Tensor& self, const Scalar& other,
+                             const RoundingMode& mode) {
+  return div_mode(out, self, number_tensor(other), mode);
+}
+
+constexpr auto kFloorDivide = division<kFloorQuotient, kIntegerFloorQuotient>;
+constexpr auto kRemainderKernel = division<kRemainder, kIntegerRemainder>;
+constexpr auto kFmodKernel = division<kFmod, kIntegerFmod>;
+
+// --- Powers
+
+// ATen/native/Pow.h powi: a negative exponent leaves only 1 and -1 anything but 0.
+int64_t integer_power(int64_t base, int64_t exponent) {
+  if (exponent < 0) {
+    if (base == 1) return 1;
+    return base == -1 ? (exponent % 2 != 0 ? -1 : 1) : 0;
+  }
+  int64_t result = 1;
+  for (; exponent > 0; exponent /= 2) {
+    if (exponent % 2 != 0) result = times(result, base);
+    base = times(base, base);
+  }
+  return result;
+}
+constexpr auto kPower = []<class C>(C base, C exponent) {
+  if constexpr (std::is_same_v<C, int64_t>)
+    return integer_power(base, exponent);
+  else
+    return std::pow(base, exponent);
+};
+
+Result<Meta> pow_meta(const Tensor& self, const Tensor& exponent) {
+  PT2_TRY(Meta meta, promoted(self, exponent));
+  PT2_TRY_VOID(expect_not_bool(meta.dtype));
+  return meta;
+}
+void pow(Tensor& out, const Tensor& self, const Tensor& exponent) {
+  binary(out, out.dtype(), kPower, self, exponent);
+}
+
+Result<Meta> pow_number_meta(const Tensor& self, const Scalar& exponent) {
+  PT2_TRY(Meta meta, promoted(self, number_tensor(exponent)));
+  PT2_TRY_VOID(expect_representable(exponent, meta.dtype));
+  if (dtype_category(meta.dtype) < DtypeCategory::floating && exponent.to_int() < 0)
+    return operator_error("found exponent " + std::to_string(exponent.to_int()) +
+                          " of an integer, expected 0 or more");
+  return meta;
+}
+// The exponents that PyTorch computes by other means, which differ in -0 and -inf
+// (ATen/native/cpu/PowKernel.cpp pow_tensor_scalar_optimized_kernel).
+template <class C>
+bool easy_power(Tensor& out, const Tensor& self, double exponent) {
+  auto apply = [&](auto function) {
+    elementwise<C>(out, out.dtype(), function, self);
+    return true;
+  };
+  if (out.dtype() != Dtype::float16) {
+    if (exponent == 0.5) return apply([](C x) { return std::sqrt(x); });
+    if (exponent == -0.5) return apply([](C x) { return C(1) / std::sqrt(x); });
+    if (exponent == -1) return apply([](C x) { return C(1) / x; });
+  }
+  if (exponent == 2) return apply([](C x) { return times(x, x); });
+  if (exponent == 3) return apply([](C x) { return times(times(x, x), x); });
+  if (exponent == -2) return apply([](C x) { return C(1) / times(x, x); });
+  return false;
+}
+void pow_number(Tensor& out, const Tensor& self, const Scalar& exponent) {
+  if (exponent.to_complex() == Complex(0)) return fill_elements(out, 1);
+  if (exponent.to_complex() == Complex(1)) return copy_elements(out, self);
+  if (dtype_category(out.dtype()) == DtypeCategory::floating) {
+    const bool done = with_float_compute_type(
+        out.dtype(), [&]<class C>() { return easy_power<C>(out, self, exponent.to_double()); });
+    if (done) return;
+  }
+  pow(out, self, number_tensor(exponent));
+}
+// Row-major, unlike its siblings (ATen/native/Pow.cpp pow_Scalar).
+Result<Meta> number_pow_meta(const Scalar& self, const Tensor& exponent) {
+  PT2_TRY(Meta meta, pow_meta(number_tensor(self), exponent));
+  meta.strides.clear();
+  return meta;
+}
+void number_pow(Tensor& out, const Scalar& self, const Tensor& exponent) {
+  if (self.to_complex() == Complex(1)) return fill_elements(out, 1);
+  pow(out, number_tensor(self), exponent);
+}
+// float_power computes in float64 or complex128 whatever the operands.
+Meta in_doubles(Meta meta) {
+  meta.dtype =
+      dtype_category(meta.dtype) == DtypeCategory::complex ? Dtype::complex128 : Dtype::float64;
+  return meta;
+}
+Result<Meta> float_power_meta(const Tensor& self, const Tensor& exponent) {
+  PT2_TRY(Meta meta, promoted(self, exponent));
+  return in_doubles(std::move(meta));
+}
+// --- Extremes
+
+Result<Meta> extreme_meta(const Tensor& a, const Tensor& b) {
+  PT2_TRY(Meta meta, promoted(a, b));
+  PT2_TRY_VOID(expect_real(meta.dtype));
+  return meta;
+}
+// clang-format off
+constexpr auto kMaximum = []<class C>(C a, C b) { return larger(a, b); };
+constexpr auto kMinimum = []<class C>(C a, C b) { return smaller(a, b); };
+constexpr auto kFmax = []<class C>(C a, C b) { return is_nan(b) || a > b ? a : b; };
+constexpr auto kFmin = []<class C>(C a, C b) { return is_nan(b) || a < b ? a : b; };
+// clang-format on
+template <const auto& F>
+void extreme(Tensor& out, const Tensor& a, const Tensor& b) {
+  real_binary(out, out.dtype(), F, a, b);
+}
+
+// --- Float functions of two numbers
+
+Result<Meta> float_meta(Result<Meta> meta) {
+  if (!meta) return meta;
+  PT2_TRY_VOID(expect_real(meta->dtype));
+  meta->dtype = float_or_default(meta->dtype);
+  return meta;
+}
+Result<Meta> real_fraction_promoted(const Tensor& a, const Tensor& b) {
+  return float_meta(promoted(a, b));
+}
+Result<Meta> strict_float_promoted(const Tensor& a, const Tensor& b) {
+  PT2_TRY(Meta meta, promoted(a, b));
+  PT2_TRY_VOID(expect_real(meta.dtype));
+  PT2_TRY_VOID(expect_fraction(meta.dtype));
+  return meta;
+}
+// clang-format off
+constexpr auto kAtan2 = [](auto a, auto b) { return std::atan2(a, b); };
+constexpr auto kHypot = [](auto a, auto b) { return std::hypot(a, b); };
+constexpr auto kCopysign = [](auto a, auto b) { return std::copysign(a, b); };
+constexpr auto kNextafter = [](auto a, auto b) { return std::nextafter(a, b); };
+// clang-format on
+constexpr auto kXlogy = []<class C>(C a, C b) {
+  return is_nan(b) ? b : (a == C(0) ? C(0) : a * std::log(b));
+};
+constexpr auto kXlog1py = []<class C>(C a, C b) {
+  return is_nan(b) ? b : (a == C(0) ? C(0) : a * std::log1p(b));
+};
+constexpr auto kLogaddexp = []<class C>(C a, C b) {
+  if (std::isinf(a) && a == b) return a;
+  return larger(a, b) + std::log1p(std::exp(-std::fabs(a - b)));
+};
+constexpr auto kLogaddexp2 = []<class C>(C a, C b) {
+  if (std::isinf(a) && a == b) return a;
+  return larger(a, b) + std::log2(C(1) + std::exp2(-std::fabs(a - b)));
+};
+template <const auto& F>
+void float_function(Tensor& out, const Tensor& a, const Tensor& b) {
+  float_binary(out, out.dtype(), F, a, b);
+}
+
+// --- Bits
+
+Result<Meta> bits_meta(const Tensor& a, const Tensor& b) {
+  PT2_TRY(Meta meta, promoted(a, b));
+  PT2_TRY_VOID(expect_integral(meta.dtype));
+  return meta;
+}
+// clang-format off
+constexpr auto kAnd = [](int64_t a, int64_t b) { return a & b; };
+constexpr auto kOr = [](int64_t a, int64_t b) { return a | b; };
+constexpr auto kXor = [](int64_t a, int64_t b) { return a ^ b; };
+// clang-format on
+template <const auto& F>
+void bits(Tensor& out, const Tensor& a, const Tensor& b) {
+  elementwise<int64_t>(out, out.dtype(), F, a, b);
+}
+Result<Meta> shift_meta(const Tensor& a, const Tensor& b) {
+  PT2_TRY(Meta meta, bits_meta(a, b));
+  PT2_TRY_VOID(expect_not_bool(meta.dtype));
+  return meta;
+}
+// Counts below 0 or past the width shift everything out, where C++ leaves them undefined
+// (ATen/native/cpu/BinaryOpsKernel.cpp lshift_kernel, rshift_kernel).
+bool is_shift_count(int64_t count, int64_t width) { return count >= 0 && count < width; }
+void left_shift(Tensor& out, const Tensor& self, const Tensor& other) {
+  const int64_t width = dtype_size(out.dtype()) * 8;
+  elementwise<int64_t>(
+      out, out.dtype(),
+      [=](int64_t a, int64_t b) {
+        return is_shift_count(b, width) ? static_cast<int64_t>(static_cast<uint64_t>(a) << b) : 0;
+      },
+      self, other);
+}
+void right_shift(Tensor& out, const Tensor& self, const Tensor& other) {
+  const int64_t width = dtype_size(out.dtype()) * 8;
+  elementwise<int64_t>(
+      out, out.dtype(),
+      [=](int64_t a, int64_t b) { return is_shift_count(b, width) ? a >> b : (a < 0 ? -1 : 0); },
+      self, other);
+}
+
+// --- Sums of three
+
+Result<void> check_same_dtype(const Tensor& a, const Tensor& b) {
+  if (a.dtype() != b.dtype())
+    return operator_error("found dtypes " + std::string(dtype_name(a.dtype())) + " and " +
+                          std::string(dtype_name(b.dtype())) + ", expected equal ones");
+  return {};
+}
+Result<Meta> lerp_number_meta(const Tensor& self, const Tensor& end, const Scalar&) {
+  PT2_TRY_VOID(check_same_dtype(self, end));
+  PT2_TRY_VOID(expect_fraction(self.dtype()));
+  return elementwise_meta(self.dtype(), {&self, &end});
+}
+Result<Meta> lerp_meta(const Tensor& self, const Tensor& end, const Tensor& weight) {
+  PT2_TRY_VOID(check_same_dtype(self, end));
+  PT2_TRY_VOID(check_same_dtype(self, weight));
+  PT2_TRY_VOID(expect_fraction(self.dtype()));
+  return elementwise_meta(self.dtype(), {&self, &end, &weight});
+}
+// ATen/native/Lerp.h: the end that is nearer is the one started from.
+void lerp(Tensor& out, const Tensor& self, const Tensor& end, const Tensor& weight) {
+  with_fraction_compute_type(out.dtype(), [&]<class C>() {
+    auto function = [](C a, C b, C w) {
+      return std::abs(w) < 0.5 ? a + times(w, b - a) : b - times(b - a, C(1) - w);
+    };
+    elementwise<C>(out, wide_dtype(out.dtype()), function, self, end, weight);
+  });
+}
+void lerp_number(Tensor& out, const Tensor& self, const Tensor& end, const Scalar& weight) {
+  lerp(out, self, end, number_tensor(weight));
+}
+
+Result<Meta> addc_meta(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar&) {
+  const Dtype dtype = Promotion().add(self).add(a).add(b).result();
+  PT2_TRY_VOID(expect_not_bool(dtype));
+  return elementwise_meta(dtype, {&self, &a, &b});
+}
+Result<Meta> addcdiv_meta(const Tensor& self, const Tensor& a, const Tensor& b,
+                          const Scalar& value) {
+  if (dtype_category(a.dtype()) < DtypeCategory::floating &&
+      dtype_category(b.dtype()) < DtypeCategory::floating)
+    return operator_error("found two integral tensors to divide, expected a float one");
+  return addc_meta(self, a, b, value);
+}
+void addcmul(Tensor& out, const Tensor& self, const Tensor& a, const Tensor& b,
+             const Scalar& value) {
+  with_compute_type(out.dtype(), [&]<class C>() {
+    const C factor = scalar_as<C>(value);
+    auto function = [=](C x, C y, C z) { return plus(x, times(times(factor, y), z)); };
+    elementwise<C>(out, out.dtype(), function, self, a, b);
+  });
+}
+void addcdiv(Tensor& out, const Tensor& self, const Tensor& a, const Tensor& b,
+             const Scalar& value) {
+  with_fraction_compute_type(out.dtype(), [&]<class C>() {
+    const C factor = scalar_as<C>(value);
+    auto function = [=](C x, C y, C z) { return x + times(factor, y) / z; };
+    elementwise<C>(out, out.dtype(), function, self, a, b);
+  });
+}
+
+// clang-format off
+constexpr OpDef kOps[] = {
+    op<"aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", add_meta, add>,
+    op<"aten::add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", rule_with_number_and_alpha<add_meta>, with_number_and_alpha<add>>,
+    op<"aten::sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", sub_meta, sub>,
+    op<"aten::sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", rule_with_number_and_alpha<sub_meta>, with_number_and_alpha<sub>>,
+    op<"aten::subtract.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", sub_meta, sub>,
+    op<"aten::rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", sub_meta, rsub>,
+    op<"aten::rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", rule_with_number_and_alpha<sub_meta>, with_number_and_alpha<rsub>>,
+    op<"aten::mul.Tensor(Tensor self, Tensor other) -> Tensor", promoted, mul>,
+    op<"aten::mul.Scalar(Tensor self, Scalar other) -> Tensor", rule_with_number<promoted>, with_number<mul>>,
+    op<"aten::multiply.Tensor(Tensor self, Tensor other) -> Tensor", promoted, mul>,
+    op<"aten::div.Tensor(Tensor self, Tensor other) -> Tensor", div_meta, div>,
+    op<"aten::div.Scalar(Tensor self, Scalar other) -> Tensor", rule_with_number<div_meta>, with_number<div>>,
+    op<"aten::div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor", div_mode_meta, div_mode>,
+    op<"aten::div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor", div_number_mode_meta, div_number_mode>,
+    op<"aten::divide.Tensor(Tensor self, Tensor other) -> Tensor", div_meta, div>,
+    op<"aten::true_divide.Tensor(Tensor self, Tensor other) -> Tensor", div_meta, div>,
+    op<"aten::floor_divide(Tensor self, Tensor other) -> Tensor", real_promoted, division<kFloorQuotient, kIntegerFloorQuotient>>,
+    op<"aten::floor_divide.Scalar(Tensor self, Scalar other) -> Tensor", rule_with_number<real_promoted>, with_number<kFloorDivide>>,
+    op<"aten::remainder.Tensor(Tensor self, Tensor other) -> Tensor", real_promoted, division<kRemainder, kIntegerRemainder>>,
+    op<"aten::remainder.Scalar(Tensor self, Scalar other) -> Tensor", rule_with_number<real_promoted>, with_number<kRemainderKernel>>,
+    op<"aten::remainder.Scalar_Tensor(Scalar self, Tensor other) -> Tensor", rule_of_number<real_promoted>, of_number<kRemainderKernel>>,
+    op<"aten::fmod.Tensor(Tensor self, Tensor other) -> Tensor", real_promoted, division<kFmod, kIntegerFmod>>,
+    op<"aten::fmod.Scalar(Tensor self, Scalar other) -> Tensor", rule_with_number<real_promoted>, with_number<kFmodKernel>>,
+    op<"aten::pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor", pow_meta, pow>,
+    op<"aten::pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor", pow_number_meta, pow_number>,
+    op<"aten::pow.Scalar(Scalar self, Tensor exponent) -> Tensor", number_pow_meta, number_pow>,
+    op<"aten::float_power.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor", float_power_meta, pow>,
+    op<"aten::float_power.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor", rule_with_number<float_power_meta>, with_number<pow>>,
+    op<"aten::maximum(Tensor self, Tensor other) -> Tensor", extreme_meta, extreme<kMaximum>>,
+    op<"aten::minimum(Tensor self, Tensor other) -> Tensor", extreme_meta, extreme<kMinimum>>,
+    op<"aten::max.other(Tensor self, Tensor other) -> Tensor", extreme_meta, extreme<kMaximum>>,
+    op<"aten::min.other(Tensor self, Tensor other) -> Tensor", extreme_meta, extreme<kMinimum>>,
+    op<"aten::fmax(Tensor self, Tensor other) -> Tensor", extreme_meta, extreme<kFmax>>,
+    op<"aten::fmin(Tensor self, Tensor other) -> Tensor", extreme_meta, extreme<kFmin>>,
+    op<"aten::atan2(Tensor self, Tensor other) -> Tensor", real_fraction_promoted, float_function<kAtan2>>,
+    op<"aten::arctan2(Tensor self, Tensor other) -> Tensor", real_fraction_promoted, float_function<kAtan2>>,
+    op<"aten::hypot(Tensor self, Tensor other) -> Tensor", strict_float_promoted, float_function<kHypot>>,
+    op<"aten::copysign.Tensor(Tensor self, Tensor other) -> Tensor", real_fraction_promoted, float_function<kCopysign>>,
+    op<"aten::copysign.Scalar(Tensor self, Scalar other) -> Tensor", rule_with_number<real_fraction_promoted>, with_number<float_function<kCopysign>>>,
+    op<"aten::nextafter(Tensor self, Tensor other) -> Tensor", strict_float_promoted, float_function<kNextafter>>,
+    op<"aten::xlogy.Tensor(Tensor self, Tensor other) -> Tensor", real_fraction_promoted, float_function<kXlogy>>,
+    op<"aten::xlogy.Scalar_Other(Tensor self, Scalar other) -> Tensor", rule_with_number<real_fraction_promoted>, with_number<float_function<kXlogy>>>,
+    op<"aten::xlogy.Scalar_Self(Scalar self, Tensor other) -> Tensor", rule_of_number<real_fraction_promoted>, of_number<float_function<kXlogy>>>,
+    op<"aten::special_xlog1py(Tensor self, Tensor other) -> Tensor", real_fraction_promoted, float_function<kXlog1py>>,
+    op<"aten::logaddexp(Tensor self, Tensor other) -> Tensor", strict_float_promoted, float_function<kLogaddexp>>,
+    op<"aten::logaddexp2(Tensor self, Tensor other) -> Tensor", strict_float_promoted, float_function<kLogaddexp2>>,
+    op<"aten::bitwise_and.Tensor(Tensor self, Tensor other) -> Tensor", bits_meta, bits<kAnd>>,
+    op<"aten::bitwise_and.Scalar(Tensor self, Scalar other) -> Tensor", rule_with_number<bits_meta>, with_number<bits<kAnd>>>,
+    op<"aten::bitwise_and.Scalar_Tensor(Scalar self, Tensor other) -> Tensor", rule_of_number<bits_meta>, of_number<bits<kAnd>>>,
+    op<"aten::bitwise_or.Tensor(Tensor self, Tensor other) -> Tensor", bits_meta, bits<kOr>>,
+    op<"aten::bitwise_or.Scalar(Tensor self, Scalar other) -> Tensor", rule_with_number<bits_meta>, with_number<bits<kOr>>>,
+    op<"aten::bitwise_or.Scalar_Tensor(Scalar self, Tensor other) -> Tensor", rule_of_number<bits_meta>, of_number<bits<kOr>>>,
+    op<"aten::bitwise_xor.Tensor(Tensor self, Tensor other) -> Tensor", bits_meta, bits<kXor>>,
+    op<"aten::bitwise_xor.Scalar(Tensor self, Scalar other) -> Tensor", rule_with_number<bits_meta>, with_number<bits<kXor>>>,
+    op<"aten::bitwise_xor.Scalar_Tensor(Scalar self, Tensor other) -> Tensor", rule_of_number<bits_meta>, of_number<bits<kXor>>>,
+    op<"aten::__and__.Tensor(Tensor self, Tensor other) -> Tensor", bits_meta, bits<kAnd>>,
+    op<"aten::__and__.Scalar(Tensor self, Scalar other) -> Tensor", rule_with_number<bits_meta>, with_number<bits<kAnd>>>,
+    op<"aten::__or__.Tensor(Tensor self, Tensor other) -> Tensor", bits_meta, bits<kOr>>,
+    op<"aten::__or__.Scalar(Tensor self, Scalar other) -> Tensor", rule_with_number<bits_meta>, with_number<bits<kOr>>>,
+    op<"aten::__xor__.Tensor(Tensor self, Tensor other) -> Tensor", bits_meta, bits<kXor>>,
+    op<"aten::__xor__.Scalar(Tensor self, Scalar other) -> Tensor", rule_with_number<bits_meta>, with_number<bits<kXor>>>,
+    op<"aten::bitwise_left_shift.Tensor(Tensor self, Tensor other) -> Tensor", shift_meta, left_shift>,
+    op<"aten::bitwise_left_shift.Tensor_Scalar(Tensor self, Scalar other) -> Tensor", rule_with_number<shift_meta>, with_number<left_shift>>,
+    op<"aten::bitwise_right_shift.Tensor(Tensor self, Tensor other) -> Tensor", shift_meta, right_shift>,
+    op<"aten::bitwise_right_shift.Tensor_Scalar(Tensor self, Scalar other) -> Tensor", rule_with_number<shift_meta>, with_number<right_shift>>,
+    op<"aten::__lshift__.Tensor(Tensor self, Tensor other) -> Tensor", shift_meta, left_shift>,
+    op<"aten::__lshift__.Scalar(Tensor self, Scalar other) -> Tensor", rule_with_number<shift_meta>, with_number<left_shift>>,
+    op<"aten::__rshift__.Tensor(Tensor self, Tensor other) -> Tensor", shift_meta, right_shift>,
+    op<"aten::__rshift__.Scalar(Tensor self, Scalar other) -> Tensor", rule_with_number<shift_meta>, with_number<right_shift>>,
+    op<"aten::lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor", lerp_meta, lerp>,
+    op<"aten::lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor", lerp_number_meta, lerp_number>,
+    op<"aten::addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", addc_meta, addcmul>,
+    op<"aten::addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", addcdiv_meta, addcdiv>,
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const OpDef> arithmetic_ops() { return kOps; }
+
+}  // namespace pt2::ops

@@ -1,0 +1,301 @@
+// Comparisons, logic, and selection between two operands.
+#include <algorithm>
+
+#include "ops/pointwise/copying.h"
+#include "ops/pointwise/pointwise.h"
+
+namespace pt2::ops {
+namespace {
+
+// clang-format off
+constexpr auto kEq = []<class C>(C a, C b) { return C(a == b ? 1 : 0); };
+constexpr auto kNe = []<class C>(C a, C b) { return C(a == b ? 0 : 1); };
+constexpr auto kLt = []<class C>(C a, C b) { return C(a < b ? 1 : 0); };
+constexpr auto kLe = []<class C>(C a, C b) { return C(a <= b ? 1 : 0); };
+constexpr auto kGt = []<class C>(C a, C b) { return C(a > b ? 1 : 0); };
+constexpr auto kGe = []<class C>(C a, C b) { return C(a >= b ? 1 : 0); };
+constexpr auto kLogicalAnd = []<class C>(C a, C b) { return C(a != C(0) && b != C(0) ? 1 : 0); };
+constexpr auto kLogicalOr = []<class C>(C a, C b) { return C(a != C(0) || b != C(0) ? 1 : 0); };
+constexpr auto kLogicalXor = []<class C>(C a, C b) { return C((a != C(0)) != (b != C(0)) ? 1 : 0); };
+// clang-format on
+
+Result<Meta> equality_meta(const Tensor& a, const Tensor& b) {
+  return elementwise_meta(Dtype::bool_, {&a, &b});
+}
+Result<Meta> order_meta(const Tensor& a, const Tensor& b) {
+  PT2_TRY_VOID(expect_real(a.dtype()));
+  PT2_TRY_VOID(expect_real(b.dtype()));
+  return equality_meta(a, b);
+}
+template <const auto& F>
+void equality(Tensor& out, const Tensor& a, const Tensor& b) {
+  const Dtype common = Promotion().add(a).add(b).result();
+  with_compute_type(common, [&]<class C>() { elementwise<C>(out, common, F, a, b); });
+}
+template <const auto& F>
+void order(Tensor& out, const Tensor& a, const Tensor& b) {
+  const Dtype common = Promotion().add(a).add(b).result();
+  with_real_compute_type(common, [&]<class C>() { elementwise<C>(out, common, F, a, b); });
+}
+
+Result<Meta> isclose_meta(const Tensor& self, const Tensor& other, double rtol, double atol, bool) {
+  if (self.dtype() != other.dtype())
+    return operator_error("found dtypes " + std::string(dtype_name(self.dtype())) + " and " +
+                          std::string(dtype_name(other.dtype())) + ", expected equal ones");
+  if (!(rtol >= 0 && atol >= 0)) return operator_error("found a negative tolerance");
+  return equality_meta(self, other);
+}
+void isclose(Tensor& out, const Tensor& self, const Tensor& other, double rtol, double atol,
+             bool equal_nan) {
+  with_compute_type(self.dtype(), [&]<class C>() {
+    auto function = [=](C a, C b) {
+      if (a == b || (equal_nan && is_nan(a) && is_nan(b))) return C(1);
+      const double distance = static_cast<double>(std::abs(minus(a, b)));
+      return C(std::isfinite(distance) && distance <= atol + rtol * static_cast<double>(std::abs(b))
+                   ? 1
+                   : 0);
+    };
+    elementwise<C>(out, self.dtype(), function, self, other);
+  });
+}
+
+bool equal(const Tensor& self, const Tensor& other) {
+  if (self.sizes() != other.sizes()) return false;
+  Tensor same = Tensor::zeros(Dtype::bool_, self.sizes());
+  equality<kEq>(same, self, other);
+  for (int64_t i = 0; i < same.numel(); ++i)
+    if (same.data<uint8_t>()[i] == 0) return false;
+  return true;
+}
+
+// --- isin
+
+Result<Meta> isin_meta(const Tensor& elements, const Tensor& test_elements, bool, bool) {
+  PT2_TRY_VOID(expect_real(Promotion().add(elements).add(test_elements).result()));
+  return Meta(Dtype::bool_, elements.sizes());
+}
+Result<void> isin(Tensor& out, const Tensor& elements, const Tensor& test_elements, bool,
+                  bool invert) {
+  const Dtype common = Promotion().add(elements).add(test_elements).result();
+  PT2_TRY(const Tensor tests, copy_as(test_elements, common, MemoryFormat::contiguous));
+  with_real_compute_type(common, [&]<class C>() {
+    std::vector<C> sorted(static_cast<size_t>(tests.numel()));
+    load_elements<C>(tests.raw_data(), 1, common, tests.numel(), sorted.data());
+    std::erase_if(sorted, is_nan<C>);
+    std::ranges::sort(sorted);
+    auto function = [&](C x) { return C(std::ranges::binary_search(sorted, x) != invert ? 1 : 0); };
+    elementwise<C>(out, common, function, elements);
+  });
+  return {};
+}
+
+// --- where
+
+Result<void> check_condition(const Tensor& condition) {
+  if (condition.dtype() != Dtype::bool_ && condition.dtype() != Dtype::uint8)
+    return operator_error("found a condition of dtype " +
+                          std::string(dtype_name(condition.dtype())) + ", expected bool");
+  return {};
+}
+Result<Meta> where_meta(const Tensor& condition, const Tensor& self, const Tensor& other) {
+  PT2_TRY_VOID(check_condition(condition));
+  return elementwise_meta(Promotion().add(self).add(other).result(), {&condition, &self, &other});
+}
+void where(Tensor& out, const Tensor& condition, const Tensor& self, const Tensor& other) {
+  with_compute_type(out.dtype(), [&]<class C>() {
+    auto function = [](C choice, C a, C b) { return choice != C(0) ? a : b; };
+    elementwise<C>(out, out.dtype(), function, condition, self, other);
+  });
+}
+Result<Meta> where_number_other_meta(const Tensor& condition, const Tensor& self,
+                                     const Scalar& other) {
+  return where_meta(condition, self, number_tensor(other));
+}
+void where_number_other(Tensor& out, const Tensor& condition, const Tensor& self,
+                        const Scalar& other) {
+  where(out, condition, self, number_tensor(other));
+}
+Result<Meta> where_number_self_meta(const Tensor& condition, const Scalar& self,
+                                    const Tensor& other) {
+  return where_meta(condition, number_tensor(self), other);
+}
+void where_number_self(Tensor& out, const Tensor& condition, const Scalar& self,
+                       const Tensor& other) {
+  where(out, condition, number_tensor(self), other);
+}
+Result<Meta> where_numbers_meta(const Tensor& condition, const Scalar& self, const Scalar& other) {
+  return where_meta(condition, number_tensor(self), number_tensor(other));
+}
+void where_numbers(Tensor& out, const Tensor& condition, const Scalar& self, const Scalar& other) {
+  where(out, condition, number_tensor(self), number_tensor(other));
+}
+
+// --- masked_fill
+
+Result<Meta> masked_fill_meta(const Tensor& self, const Tensor& mask, const Scalar& value) {
+  if (mask.dtype() != Dtype::bool_)
+    return operator_error("found a mask of dtype " + std::string(dtype_name(mask.dtype())) +
+                          ", expected bool");
+  PT2_TRY_VOID(expect_representable(value, self.dtype()));
+  const Sizes operands[] = {self.sizes(), mask.sizes()};
+  PT2_TRY(Sizes sizes, broadcast_sizes(operands));
+  return Meta(self.dtype(), std::move(sizes));
+}
+void masked_fill(Tensor& out, const Tensor& self, const Tensor& mask, const Scalar& value) {
+  where(out, mask, scalar_tensor(value, out.dtype()), self);
+}
+Result<Meta> masked_fill_tensor_meta(const Tensor& self, const Tensor& mask, const Tensor& value) {
+  if (value.dim() != 0)
+    return operator_error("found a value of rank " + std::to_string(value.dim()) + ", expected 0");
+  return masked_fill_meta(self, mask, 0);
+}
+void masked_fill_tensor(Tensor& out, const Tensor& self, const Tensor& mask, const Tensor& value) {
+  where(out, mask, value, self);
+}
+
+// --- clamp
+
+Result<Meta> clamp_dtype(Dtype dtype, const Tensor& self) {
+  PT2_TRY_VOID(expect_real(dtype));
+  PT2_TRY_VOID(expect_not_bool(dtype));
+  return elementwise_meta(dtype, {&self});
+}
+Result<Meta> clamp_meta(const Tensor& self, const std::optional<Scalar>& min,
+                        const std::optional<Scalar>& max) {
+  if (!min && !max) return operator_error("found neither min nor max, expected one");
+  Promotion promotion;
+  promotion.add(self);
+  if (min) promotion.add(*min);
+  if (max) promotion.add(*max);
+  for (const auto& bound : {min, max})
+    if (bound) PT2_TRY_VOID(expect_representable(*bound, promotion.result()));
+  return clamp_dtype(promotion.result(), self);
+}
+void clamp(Tensor& out, const Tensor& self, const std::optional<Scalar>& min,
+           const std::optional<Scalar>& max) {
+  // A bound that is NaN makes everything NaN.
+  for (const auto& bound : {min, max})
+    if (bound && std::isnan(bound->to_double())) return fill_elements(out, *bound);
+  with_real_compute_type(out.dtype(), [&]<class C>() {
+    const C low = min ? scalar_as<C>(*min) : C(0);
+    const C high = max ? scalar_as<C>(*max) : C(0);
+    auto function = [=, has_min = min.has_value(), has_max = max.has_value()](C x) {
+      if (has_min) x = larger(x, low);
+      return has_max ? smaller(x, high) : x;
+    };
+    elementwise<C>(out, out.dtype(), function, self);
+  });
+}
+Result<Meta> clamp_one_meta(const Tensor& self, const Scalar& bound) {
+  return clamp_meta(self, bound, std::nullopt);
+}
+void clamp_min(Tensor& out, const Tensor& self, const Scalar& min) {
+  clamp(out, self, min, std::nullopt);
+}
+// ATen/native/cpu/TensorCompareKernel.cpp: an unsigned dtype has no room below a negative bound.
+Result<Meta> clamp_max_meta(const Tensor& self, const Scalar& max) {
+  if (self.dtype() == Dtype::uint8 && max.to_double() < 0)
+    return operator_error("found a negative max for an unsigned dtype");
+  return clamp_meta(self, std::nullopt, max);
+}
+void clamp_max(Tensor& out, const Tensor& self, const Scalar& max) {
+  clamp(out, self, std::nullopt, max);
+}
+
+Result<Meta> clamp_tensor_meta(const Tensor& self, const OptionalTensor& min,
+                               const OptionalTensor& max) {
+  if (!min && !max) return operator_error("found neither min nor max, expected one");
+  Promotion promotion;
+  promotion.add(self);
+  if (min) promotion.add(*min);
+  if (max) promotion.add(*max);
+  PT2_TRY_VOID(expect_real(promotion.result()));
+  const Tensor& low = min ? *min : self;
+  const Tensor& high = max ? *max : low;
+  return elementwise_meta(promotion.result(), {&self, &low, &high});
+}
+void clamp_tensor(Tensor& out, const Tensor& self, const OptionalTensor& min,
+                  const OptionalTensor& max) {
+  with_real_compute_type(out.dtype(), [&]<class C>() {
+    auto at_least = [](C x, C low) { return is_nan(x) ? x : (is_nan(low) || x < low ? low : x); };
+    auto at_most = [](C x, C high) {
+      return is_nan(x) ? x : (is_nan(high) || x > high ? high : x);
+    };
+    if (min && max)
+      elementwise<C>(
+          out, out.dtype(), [=](C x, C low, C high) { return at_most(at_least(x, low), high); },
+          self, *min, *max);
+    else if (min)
+      elementwise<C>(out, out.dtype(), at_least, self, *min);
+    else
+      elementwise<C>(out, out.dtype(), at_most, self, *max);
+  });
+}
+Result<Meta> clamp_one_tensor_meta(const Tensor& self, const Tensor& bound) {
+  return clamp_tensor_meta(self, bound, std::nullopt);
+}
+void clamp_min_tensor(Tensor& out, const Tensor& self, const Tensor& min) {
+  clamp_tensor(out, self, min, std::nullopt);
+}
+void clamp_max_tensor(Tensor& out, const Tensor& self, const Tensor& max) {
+  clamp_tensor(out, self, std::nullopt, max);
+}
+
+// --- heaviside
+
+Result<Meta> heaviside_meta(const Tensor& self, const Tensor& values) {
+  if (self.dtype() != values.dtype())
+    return operator_error("found different dtypes, expected equal ones");
+  PT2_TRY_VOID(expect_real(self.dtype()));
+  return elementwise_meta(self.dtype(), {&self, &values});
+}
+void heaviside(Tensor& out, const Tensor& self, const Tensor& values) {
+  with_real_compute_type(out.dtype(), [&]<class C>() {
+    elementwise<C>(
+        out, out.dtype(), [](C x, C at_zero) { return x == C(0) ? at_zero : C(x > C(0) ? 1 : 0); },
+        self, values);
+  });
+}
+
+// clang-format off
+constexpr OpDef kOps[] = {
+    op<"aten::eq.Tensor(Tensor self, Tensor other) -> Tensor", equality_meta, equality<kEq>>,
+    op<"aten::eq.Scalar(Tensor self, Scalar other) -> Tensor", rule_with_number<equality_meta>, with_number<equality<kEq>>>,
+    op<"aten::ne.Tensor(Tensor self, Tensor other) -> Tensor", equality_meta, equality<kNe>>,
+    op<"aten::ne.Scalar(Tensor self, Scalar other) -> Tensor", rule_with_number<equality_meta>, with_number<equality<kNe>>>,
+    op<"aten::lt.Tensor(Tensor self, Tensor other) -> Tensor", order_meta, order<kLt>>,
+    op<"aten::lt.Scalar(Tensor self, Scalar other) -> Tensor", rule_with_number<order_meta>, with_number<order<kLt>>>,
+    op<"aten::le.Tensor(Tensor self, Tensor other) -> Tensor", order_meta, order<kLe>>,
+    op<"aten::le.Scalar(Tensor self, Scalar other) -> Tensor", rule_with_number<order_meta>, with_number<order<kLe>>>,
+    op<"aten::gt.Tensor(Tensor self, Tensor other) -> Tensor", order_meta, order<kGt>>,
+    op<"aten::gt.Scalar(Tensor self, Scalar other) -> Tensor", rule_with_number<order_meta>, with_number<order<kGt>>>,
+    op<"aten::ge.Tensor(Tensor self, Tensor other) -> Tensor", order_meta, order<kGe>>,
+    op<"aten::ge.Scalar(Tensor self, Scalar other) -> Tensor", rule_with_number<order_meta>, with_number<order<kGe>>>,
+    op<"aten::logical_and(Tensor self, Tensor other) -> Tensor", equality_meta, equality<kLogicalAnd>>,
+    op<"aten::logical_or(Tensor self, Tensor other) -> Tensor", equality_meta, equality<kLogicalOr>>,
+    op<"aten::logical_xor(Tensor self, Tensor other) -> Tensor", equality_meta, equality<kLogicalXor>>,
+    op<"aten::isclose(Tensor self, Tensor other, float rtol=1.0000000000000001e-05, float atol=1e-08, bool equal_nan=False) -> Tensor", isclose_meta, isclose>,
+    op<"aten::equal(Tensor self, Tensor other) -> bool", equal>,
+    op<"aten::isin.Tensor_Tensor(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor", isin_meta, isin>,
+    op<"aten::where.self(Tensor condition, Tensor self, Tensor other) -> Tensor", where_meta, where>,
+    op<"aten::where.ScalarOther(Tensor condition, Tensor self, Scalar other) -> Tensor", where_number_other_meta, where_number_other>,
+    op<"aten::where.ScalarSelf(Tensor condition, Scalar self, Tensor other) -> Tensor", where_number_self_meta, where_number_self>,
+    op<"aten::where.Scalar(Tensor condition, Scalar self, Scalar other) -> Tensor", where_numbers_meta, where_numbers>,
+    op<"aten::masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor", masked_fill_meta, masked_fill>,
+    op<"aten::masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor", masked_fill_tensor_meta, masked_fill_tensor>,
+    op<"aten::clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor", clamp_meta, clamp>,
+    op<"aten::clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor", clamp_tensor_meta, clamp_tensor>,
+    op<"aten::clip(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor", clamp_meta, clamp>,
+    op<"aten::clamp_min(Tensor self, Scalar min) -> Tensor", clamp_one_meta, clamp_min>,
+    op<"aten::clamp_min.Tensor(Tensor self, Tensor min) -> Tensor", clamp_one_tensor_meta, clamp_min_tensor>,
+    op<"aten::clamp_max(Tensor self, Scalar max) -> Tensor", clamp_max_meta, clamp_max>,
+    op<"aten::clamp_max.Tensor(Tensor self, Tensor max) -> Tensor", clamp_one_tensor_meta, clamp_max_tensor>,
+    op<"aten::heaviside(Tensor self, Tensor values) -> Tensor", heaviside_meta, heaviside>,
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const OpDef> comparison_ops() { return kOps; }
+
+}  // namespace pt2::ops

@@ -1,0 +1,339 @@
+#include "ops/pointwise/copying.h"
+
+#include "ops/loops.h"
+#include "ops/op_def.h"
+#include "ops/pointwise/pointwise.h"
+#include "ops/shape/view.h"
+
+namespace pt2::ops {
+
+Result<void> check_format(const Sizes& sizes, MemoryFormat format) {
+  const bool volumes = format == MemoryFormat::channels_last_3d;
+  if (format != MemoryFormat::channels_last && !volumes) return {};
+  const size_t rank = volumes ? 5 : 4;
+  if (sizes.size() == rank) return {};
+  return operator_error("found rank " + std::to_string(sizes.size()) + ", expected " +
+                        std::to_string(rank) + " for a channels-last format");
+}
+
+Result<Meta> meta_like(const Tensor& self, Dtype dtype, std::optional<MemoryFormat> format) {
+  if (!format || *format == MemoryFormat::preserve) {
+    const Tensor* operand = &self;
+    return Meta(dtype, self.sizes(), elementwise_strides(self.sizes(), std::span(&operand, 1)));
+  }
+  PT2_TRY_VOID(check_format(self.sizes(), *format));
+  return Meta(dtype, self.sizes(), format_strides(self.sizes(), *format));
+}
+
+bool is_contiguous_in(const Tensor& tensor, MemoryFormat format) {
+  if (format == MemoryFormat::contiguous || format == MemoryFormat::preserve)
+    return tensor.is_contiguous();
+  const Sizes strides = format_strides(tensor.sizes(), format);
+  for (size_t i = 0; i < strides.size(); ++i)
+    if (tensor.sizes()[i] != 1 && tensor.strides()[i] != strides[i]) return false;
+  return !strides.empty();
+}
+
+Result<Tensor> copy_as(const Tensor& self, Dtype dtype, std::optional<MemoryFormat> format) {
+  PT2_TRY(const Meta meta, meta_like(self, dtype, format));
+  PT2_TRY(Tensor out, allocate(meta));
+  copy_elements(out, self);
+  return out;
+}
+
+Result<Tensor> contiguous_tensor(const Tensor& self) {
+  if (self.is_contiguous()) return self;
+  return copy_as(self, self.dtype(), MemoryFormat::contiguous);
+}
+
+bool has_internal_overlap(const Tensor& tensor) {
+  for (int64_t dim = 0; dim < tensor.dim(); ++dim)
+    if (tensor.stride(dim) == 0 && tensor.size(dim) > 1) return true;
+  return false;
+}
+
+Result<void> check_layout(const std::optional<Layout>& layout) {
+  if (layout && *layout != Layout::strided)
+    return Error{ErrorCode::unsupported, "found a sparse layout, expected strided", ""};
+  return {};
+}
+
+namespace {
+
+// --- to, clone, contiguous
+
+Result<Tensor> convert_to(const Tensor& self, Dtype dtype, bool copy,
+                          std::optional<MemoryFormat> format) {
+  const bool keeps_format =
+      !format || *format == MemoryFormat::preserve || is_contiguous_in(self, *format);
+  if (!copy && dtype == self.dtype() && keeps_format) return self;
+  return copy_as(self, dtype, format);
+}
+Result<Tensor> to_dtype(const Tensor& self, Dtype dtype, bool, bool copy,
+                        std::optional<MemoryFormat> format) {
+  return convert_to(self, dtype, copy, format);
+}
+Result<Tensor> to_device(const Tensor& self, const Device&, Dtype dtype, bool, bool copy,
+                         std::optional<MemoryFormat> format) {
+  return convert_to(self, dtype, copy, format);
+}
+Result<Tensor> to_other(const Tensor& self, const Tensor& other, bool, bool copy,
+                        std::optional<MemoryFormat> format) {
+  return convert_to(self, other.dtype(), copy, format);
+}
+Result<Tensor> to_dtype_layout(const Tensor& self, std::optional<Dtype> dtype,
+                               std::optional<Layout> layout, const std::optional<Device>&,
+                               std::optional<bool>, bool, bool copy,
+                               std::optional<MemoryFormat> format) {
+  PT2_TRY_VOID(check_layout(layout));
+  return convert_to(self, dtype.value_or(self.dtype()), copy, format);
+}
+Result<Meta> to_copy_meta(const Tensor& self, std::optional<Dtype> dtype,
+                          std::optional<Layout> layout, const std::optional<Device>&,
+                          std::optional<bool>, bool, std::optional<MemoryFormat> format) {
+  PT2_TRY_VOID(check_layout(layout));
+  return meta_like(self, dtype.value_or(self.dtype()), format);
+}
+void to_copy(Tensor& out, const Tensor& self, std::optional<Dtype>, std::optional<Layout>,
+             const std::optional<Device>&, std::optional<bool>, bool, std::optional<MemoryFormat>) {
+  copy_elements(out, self);
+}
+
+Result<Meta> clone_meta(const Tensor& self, std::optional<MemoryFormat> format) {
+  return meta_like(self, self.dtype(), format);
+}
+void clone(Tensor& out, const Tensor& self, std::optional<MemoryFormat>) {
+  copy_elements(out, self);
+}
+Meta contiguous_meta(const Tensor& self) { return Meta::like(self); }
+Meta same_meta(const Tensor& self) {
+  const Tensor* operand = &self;
+  return {self.dtype(), self.sizes(), elementwise_strides(self.sizes(), std::span(&operand, 1))};
+}
+void copy_of(Tensor& out, const Tensor& self) { copy_elements(out, self); }
+
+Result<Tensor> contiguous(const Tensor& self, MemoryFormat format) {
+  if (format == MemoryFormat::preserve)
+    return operator_error("found the preserve format, expected a definite one");
+  if (is_contiguous_in(self, format)) return self;
+  return copy_as(self, self.dtype(), format);
+}
+
+Result<Tensor> type_as(const Tensor& self, const Tensor& other) {
+  return convert_to(self, other.dtype(), false, std::nullopt);
+}
+
+// --- copy, fill, zero: self gives dtype and sizes, the argument the values
+
+Result<void> check_expands(const Tensor& source, const Sizes& sizes) {
+  const Sizes operands[] = {sizes, source.sizes()};
+  PT2_TRY(const Sizes common, broadcast_sizes(operands));
+  if (common != sizes)
+    return operator_error("a source of sizes " + sizes_text(source.sizes()) +
+                          " does not broadcast to " + sizes_text(sizes));
+  return {};
+}
+Result<Meta> copy_meta(const Tensor& self, const Tensor& src, bool) {
+  PT2_TRY_VOID(check_expands(src, self.sizes()));
+  // Strides with gaps are kept too (ATen/native/Copy.cpp copy, clone_preserve_strides).
+  return has_internal_overlap(self) ? same_meta(self)
+                                    : Meta(self.dtype(), self.sizes(), self.strides());
+}
+void copy(Tensor& out, const Tensor&, const Tensor& src, bool) { copy_elements(out, src); }
+
+Result<Meta> fill_meta(const Tensor& self, const Scalar& value) {
+  PT2_TRY_VOID(expect_representable(value, self.dtype()));
+  return same_meta(self);
+}
+void fill(Tensor& out, const Tensor&, const Scalar& value) { fill_elements(out, value); }
+Result<Meta> fill_tensor_meta(const Tensor& self, const Tensor& value) {
+  if (value.dim() != 0)
+    return operator_error("found a value of rank " + std::to_string(value.dim()) + ", expected 0");
+  return same_meta(self);
+}
+void fill_tensor(Tensor& out, const Tensor&, const Tensor& value) { copy_elements(out, value); }
+void zero(Tensor&, const Tensor&) {}
+
+// --- Identities
+
+Tensor itself(const Tensor& self) { return self; }
+Tensor to_dense(const Tensor& self, std::optional<Dtype>, std::optional<bool>) { return self; }
+
+// Neither conjugation nor negation is lazy here: what PyTorch marks with a bit is computed at once,
+// so the result shares no storage, and resolving it is the identity.
+void conjugate_elements(Tensor& out, const Tensor& self) {
+  if (dtype_category(self.dtype()) != DtypeCategory::complex) return copy_elements(out, self);
+  elementwise<Complex>(
+      out, out.dtype(), [](Complex x) { return std::conj(x); }, self);
+}
+Result<Tensor> conj(const Tensor& self) {
+  if (dtype_category(self.dtype()) != DtypeCategory::complex) return self;
+  return compute<as_self, conjugate_elements>(self);
+}
+Result<Tensor> lazy_conj(const Tensor& self) {
+  if (dtype_category(self.dtype()) != DtypeCategory::complex)
+    return operator_error("found dtype " + std::string(dtype_name(self.dtype())) +
+                          ", expected a complex one");
+  return conj(self);
+}
+constexpr auto kNegate = []<class C>(C x) {
+  return std::is_same_v<C, int64_t> ? minus(C(0), x) : C(-x);
+};
+Result<Tensor> negate(const Tensor& self) { return compute<as_self, unary<kNegate>>(self); }
+
+// --- Parts of complex numbers
+
+std::optional<Dtype> part_of(Dtype dtype) {
+  switch (dtype) {
+    case Dtype::complex32:
+      return Dtype::float16;
+    case Dtype::complex64:
+      return Dtype::float32;
+    case Dtype::complex128:
+      return Dtype::float64;
+    default:
+      return std::nullopt;
+  }
+}
+std::optional<Dtype> complex_with(Dtype part) {
+  for (Dtype dtype : {Dtype::complex32, Dtype::complex64, Dtype::complex128})
+    if (part_of(dtype) == part) return dtype;
+  return std::nullopt;
+}
+
+Result<Tensor> view_as_real(const Tensor& self) {
+  const auto part = part_of(self.dtype());
+  if (!part)
+    return operator_error("found dtype " + std::string(dtype_name(self.dtype())) +
+                          ", expected a complex one");
+  Sizes sizes = self.sizes();
+  Sizes strides = self.strides();
+  for (int64_t& stride : strides) stride *= 2;
+  sizes.push_back(2);
+  strides.push_back(1);
+  return Tensor::view_of(self.storage(), *part, std::move(sizes), std::move(strides),
+                         self.storage_offset() * 2);
+}
+Result<Tensor> view_as_complex(const Tensor& self) {
+  const auto dtype = complex_with(self.dtype());
+  if (!dtype)
+    return operator_error("found dtype " + std::string(dtype_name(self.dtype())) +
+                          ", expected a float one");
+  if (self.dim() == 0 || self.sizes().back() != 2 || self.strides().back() != 1)
+    return operator_error("found sizes " + sizes_text(self.sizes()) +
+                          ", expected a last dim of 2 with stride 1");
+  Sizes sizes = self.sizes();
+  Sizes strides = self.strides();
+  sizes.pop_back();
+  strides.pop_back();
+  for (int64_t& stride : strides) {
+    if (stride % 2 != 0) return operator_error("found an odd stride, expected pairs");
+    stride /= 2;
+  }
+  if (self.storage_offset() % 2 != 0)
+    return operator_error("found an odd storage offset, expected pairs");
+  return Tensor::view_of(self.storage(), *dtype, std::move(sizes), std::move(strides),
+                         self.storage_offset() / 2);
+}
+Result<Tensor> real(const Tensor& self) {
+  if (dtype_category(self.dtype()) != DtypeCategory::complex) return self;
+  PT2_TRY(const Tensor parts, view_as_real(self));
+  return select(parts, -1, 0);
+}
+Result<Tensor> imag(const Tensor& self) {
+  PT2_TRY(const Tensor parts, view_as_real(self));
+  return select(parts, -1, 1);
+}
+
+// The same bytes as another dtype; the last dimension grows or shrinks with the element size.
+Result<Tensor> view_dtype(const Tensor& self, Dtype dtype) {
+  const int64_t from = dtype_size(self.dtype());
+  const int64_t to = dtype_size(dtype);
+  if (from == to) return self.with_dtype(dtype);
+  if (self.dim() == 0)
+    return operator_error(
+        "found a 0-dim tensor, expected one with dims to change the element size");
+  if (self.strides().back() != 1)
+    return operator_error("found a last stride of " + std::to_string(self.strides().back()) +
+                          ", expected 1");
+  Sizes sizes = self.sizes();
+  Sizes strides = self.strides();
+  if (from > to) {
+    const int64_t ratio = from / to;
+    for (int64_t& stride : strides) stride *= ratio;
+    strides.back() = 1;
+    sizes.back() *= ratio;
+    return Tensor::view_of(self.storage(), dtype, std::move(sizes), std::move(strides),
+                           self.storage_offset() * ratio);
+  }
+  const int64_t ratio = to / from;
+  bool divisible = sizes.back() % ratio == 0 && self.storage_offset() % ratio == 0;
+  for (size_t i = 0; i + 1 < strides.size(); ++i) divisible = divisible && strides[i] % ratio == 0;
+  if (!divisible)
+    return operator_error("sizes, strides or offset are not multiples of " + std::to_string(ratio));
+  for (int64_t& stride : strides) stride /= ratio;
+  strides.back() = 1;
+  sizes.back() /= ratio;
+  return Tensor::view_of(self.storage(), dtype, std::move(sizes), std::move(strides),
+                         self.storage_offset() / ratio);
+}
+
+Result<Meta> complex_meta(const Tensor& a, const Tensor& b) {
+  const auto dtype = complex_with(a.dtype());
+  if (!dtype || a.dtype() != b.dtype())
+    return operator_error("found dtypes " + std::string(dtype_name(a.dtype())) + " and " +
+                          std::string(dtype_name(b.dtype())) + ", expected two equal float ones");
+  return elementwise_meta(*dtype, {&a, &b});
+}
+template <const auto& F>
+void complex_from(Tensor& out, const Tensor& a, const Tensor& b) {
+  elementwise<Complex>(out, out.dtype(), F, a, b);
+}
+constexpr auto kFromParts = [](Complex a, Complex b) { return Complex(a.real(), b.real()); };
+constexpr auto kFromPolar = [](Complex a, Complex b) {
+  return Complex(a.real() * std::cos(b.real()), a.real() * std::sin(b.real()));
+};
+
+// clang-format off
+constexpr OpDef kOps[] = {
+    op<"aten::to.dtype(Tensor(a) self, ScalarType dtype, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)", to_dtype>,
+    op<"aten::to.device(Tensor(a) self, Device device, ScalarType dtype, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)", to_device>,
+    op<"aten::to.other(Tensor(a) self, Tensor other, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)", to_other>,
+    op<"aten::to.dtype_layout(Tensor(a) self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)", to_dtype_layout>,
+    op<"aten::_to_copy(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, bool non_blocking=False, MemoryFormat? memory_format=None) -> Tensor", to_copy_meta, to_copy>,
+    op<"aten::clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor", clone_meta, clone>,
+    op<"aten::contiguous(Tensor(a) self, *, MemoryFormat memory_format=0) -> Tensor(a)", contiguous>,
+    op<"aten::type_as(Tensor self, Tensor other) -> Tensor", type_as>,
+    op<"aten::lift_fresh_copy(Tensor self) -> Tensor", contiguous_meta, copy_of>,
+    op<"aten::copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor", copy_meta, copy>,
+    op<"aten::fill.Scalar(Tensor self, Scalar value) -> Tensor", fill_meta, fill>,
+    op<"aten::fill.Tensor(Tensor self, Tensor value) -> Tensor", fill_tensor_meta, fill_tensor>,
+    op<"aten::zero(Tensor self) -> Tensor", same_meta, zero>,
+    op<"aten::detach(Tensor(a) self) -> Tensor(a)", itself>,
+    op<"aten::detach_(Tensor(a!) self) -> Tensor(a!)", itself>,
+    op<"aten::alias(Tensor(a) self) -> Tensor(a)", itself>,
+    op<"aten::to_dense(Tensor self, ScalarType? dtype=None, *, bool? masked_grad=None) -> Tensor", to_dense>,
+    op<"aten::lift(Tensor self) -> Tensor", itself>,
+    op<"aten::lift_fresh(Tensor(a) self) -> Tensor(a)", itself>,
+    op<"aten::resolve_conj(Tensor(a) self) -> Tensor(a)", itself>,
+    op<"aten::resolve_neg(Tensor(a) self) -> Tensor(a)", itself>,
+    op<"aten::conj(Tensor(a) self) -> Tensor(a)", conj>,
+    op<"aten::_conj(Tensor(a) self) -> Tensor(a)", lazy_conj>,
+    op<"aten::_conj_physical(Tensor self) -> Tensor", as_self, conjugate_elements>,
+    op<"aten::conj_physical(Tensor self) -> Tensor", conj>,
+    op<"aten::_neg_view(Tensor(a) self) -> Tensor(a)", negate>,
+    op<"aten::view_as_real(Tensor(a) self) -> Tensor(a)", view_as_real>,
+    op<"aten::view_as_complex(Tensor(a) self) -> Tensor(a)", view_as_complex>,
+    op<"aten::real(Tensor(a) self) -> Tensor(a)", real>,
+    op<"aten::imag(Tensor(a) self) -> Tensor(a)", imag>,
+    op<"aten::view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)", view_dtype>,
+    op<"aten::complex(Tensor real, Tensor imag) -> Tensor", complex_meta, complex_from<kFromParts>>,
+    op<"aten::polar(Tensor abs, Tensor angle) -> Tensor", complex_meta, complex_from<kFromPolar>>,
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const OpDef> copying_ops() { return kOps; }
+
+}  // namespace pt2::ops

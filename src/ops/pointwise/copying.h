@@ -1,0 +1,25 @@
+// Copies of tensors in a memory format: what clone, to, contiguous and the *_like operators share.
+#pragma once
+
+#include <optional>
+
+#include "ops/memory_format.h"
+
+namespace pt2::ops {
+
+// Error unless tensors of this rank can have the format.
+Result<void> check_format(const Sizes& sizes, MemoryFormat format);
+// A new tensor like `self`: preserve (the default) keeps the order of its dimensions.
+Result<Meta> meta_like(const Tensor& self, Dtype dtype, std::optional<MemoryFormat> format);
+bool is_contiguous_in(const Tensor& tensor, MemoryFormat format);
+// The elements of `self`, converted, in storage of their own.
+Result<Tensor> copy_as(const Tensor& self, Dtype dtype, std::optional<MemoryFormat> format);
+// Row-major; `self` itself when it already is.
+Result<Tensor> contiguous_tensor(const Tensor& self);
+// Whether an expanded dimension makes several elements share a place.
+bool has_internal_overlap(const Tensor& tensor);
+// Error unless the layout is the only one there is here. Devices are not looked at: everything is
+// computed on the CPU, whatever device the program was exported on.
+Result<void> check_layout(const std::optional<Layout>& layout);
+
+}  // namespace pt2::ops

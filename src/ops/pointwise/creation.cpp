@@ -1,0 +1,432 @@
+// Tensors made from nothing or from numbers.
+#include <cmath>
+#include <numbers>
+
+#include "ops/pointwise/copying.h"
+#include "ops/loops.h"
+#include "ops/pointwise/pointwise.h"
+
+namespace pt2::ops {
+namespace {
+
+using OptionalDtype = std::optional<Dtype>;
+using OptionalLayout = std::optional<Layout>;
+using OptionalDevice = std::optional<Device>;
+using OptionalFormat = std::optional<MemoryFormat>;
+using PinMemory = std::optional<bool>;
+
+// New memory is zero; PyTorch leaves that of empty tensors unspecified.
+template <class... A>
+void leave_zero(Tensor&, const A&...) {}
+
+Result<Meta> new_meta(const Sizes& sizes, Dtype dtype, const OptionalLayout& layout,
+                      const OptionalFormat& format = {}) {
+  PT2_TRY_VOID(check_layout(layout));
+  for (int64_t size : sizes)
+    if (size < 0) return operator_error("found a negative size in " + sizes_text(sizes));
+  if (!format) return Meta(dtype, sizes);
+  PT2_TRY_VOID(check_format(sizes, *format));
+  return Meta(dtype, sizes, format_strides(sizes, *format));
+}
+Dtype dtype_of(const Scalar& value) {
+  constexpr Dtype kDefaults[] = {Dtype::bool_, Dtype::int64, Dtype::float32, Dtype::complex64};
+  return kDefaults[static_cast<size_t>(value.category())];
+}
+
+// --- Of a size
+
+Result<Meta> sized_meta(const Sizes& size, OptionalDtype dtype, const OptionalLayout& layout,
+                        const OptionalDevice&, PinMemory) {
+  return new_meta(size, dtype.value_or(Dtype::float32), layout);
+}
+Result<Meta> empty_meta(const Sizes& size, OptionalDtype dtype, const OptionalLayout& layout,
+                        const OptionalDevice&, PinMemory, OptionalFormat format) {
+  return new_meta(size, dtype.value_or(Dtype::float32), layout, format);
+}
+void fill_ones(Tensor& out, const Sizes&, OptionalDtype, const OptionalLayout&,
+               const OptionalDevice&, PinMemory) {
+  fill_elements(out, 1);
+}
+Result<Meta> full_meta(const Sizes& size, const Scalar& fill_value, OptionalDtype dtype,
+                       const OptionalLayout& layout, const OptionalDevice&, PinMemory) {
+  PT2_TRY_VOID(expect_representable(fill_value, dtype.value_or(dtype_of(fill_value))));
+  return new_meta(size, dtype.value_or(dtype_of(fill_value)), layout);
+}
+void full(Tensor& out, const Sizes&, const Scalar& fill_value, OptionalDtype, const OptionalLayout&,
+          const OptionalDevice&, PinMemory) {
+  fill_elements(out, fill_value);
+}
+Result<Meta> scalar_tensor_meta(const Scalar& s, OptionalDtype dtype, const OptionalLayout& layout,
+                                const OptionalDevice&, PinMemory) {
+  PT2_TRY_VOID(expect_representable(s, dtype.value_or(Dtype::float32)));
+  return new_meta({}, dtype.value_or(Dtype::float32), layout);
+}
+void fill_scalar_tensor(Tensor& out, const Scalar& s, OptionalDtype, const OptionalLayout&,
+                        const OptionalDevice&, PinMemory) {
+  fill_elements(out, s);
+}
+
+// --- Like another tensor
+
+Result<Meta> like_meta(const Tensor& self, OptionalDtype dtype, const OptionalLayout& layout,
+                       const OptionalDevice&, PinMemory, OptionalFormat format) {
+  PT2_TRY_VOID(check_layout(layout));
+  return meta_like(self, dtype.value_or(self.dtype()), format);
+}
+void ones_like(Tensor& out, const Tensor&, OptionalDtype, const OptionalLayout&,
+               const OptionalDevice&, PinMemory, OptionalFormat) {
+  fill_elements(out, 1);
+}
+Result<Meta> full_like_meta(const Tensor& self, const Scalar&, OptionalDtype dtype,
+                            const OptionalLayout& layout, const OptionalDevice& device,
+                            PinMemory pin_memory, OptionalFormat format) {
+  return like_meta(self, dtype, layout, device, pin_memory, format);
+}
+void full_like(Tensor& out, const Tensor&, const Scalar& fill_value, OptionalDtype,
+               const OptionalLayout&, const OptionalDevice&, PinMemory, OptionalFormat) {
+  fill_elements(out, fill_value);
+}
+Result<Meta> new_sized_meta(const Tensor& self, const Sizes& size, OptionalDtype dtype,
+                            const OptionalLayout& layout, const OptionalDevice&, PinMemory) {
+  return new_meta(size, dtype.value_or(self.dtype()), layout);
+}
+void new_ones(Tensor& out, const Tensor&, const Sizes&, OptionalDtype, const OptionalLayout&,
+              const OptionalDevice&, PinMemory) {
+  fill_elements(out, 1);
+}
+Result<Meta> new_full_meta(const Tensor& self, const Sizes& size, const Scalar&,
+                           OptionalDtype dtype, const OptionalLayout& layout,
+                           const OptionalDevice& device, PinMemory pin_memory) {
+  return new_sized_meta(self, size, dtype, layout, device, pin_memory);
+}
+void new_full(Tensor& out, const Tensor&, const Sizes&, const Scalar& fill_value, OptionalDtype,
+              const OptionalLayout&, const OptionalDevice&, PinMemory) {
+  fill_elements(out, fill_value);
+}
+
+// --- With strides of their own: a view of a storage just large enough
+
+Result<Tensor> strided(const Sizes& size, const Sizes& stride, Dtype dtype,
+                       const OptionalLayout& layout) {
+  PT2_TRY_VOID(check_layout(layout));
+  if (size.size() != stride.size())
+    return operator_error("found " + std::to_string(size.size()) + " sizes and " +
+                          std::to_string(stride.size()) + " strides");
+  int64_t reach = 1;
+  for (size_t i = 0; i < size.size(); ++i) {
+    int64_t extent = 0;
+    if (size[i] < 0 || stride[i] < 0) return operator_error("found a negative size or stride");
+    if (size[i] == 0) {
+      reach = 0;
+      break;
+    }
+    if (__builtin_mul_overflow(size[i] - 1, stride[i], &extent) ||
+        __builtin_add_overflow(reach, extent, &reach))
+      return operator_error("sizes " + sizes_text(size) + " and strides " + sizes_text(stride) +
+                            " exceed 64 bits");
+  }
+  PT2_TRY(const Tensor block, allocate({dtype, {reach}}));
+  return Tensor::view_of(block.storage(), dtype, size, stride, 0);
+}
+Result<Tensor> empty_strided(const Sizes& size, const Sizes& stride, OptionalDtype dtype,
+                             const OptionalLayout& layout, const OptionalDevice&, PinMemory) {
+  return strided(size, stride, dtype.value_or(Dtype::float32), layout);
+}
+Result<Tensor> new_empty_strided(const Tensor& self, const Sizes& size, const Sizes& stride,
+                                 OptionalDtype dtype, const OptionalLayout& layout,
+                                 const OptionalDevice&, PinMemory) {
+  return strided(size, stride, dtype.value_or(self.dtype()), layout);
+}
+
+// --- Sequences
+
+// out[i] = at(i), for a new contiguous tensor.
+template <class C, class F>
+void fill_sequence(Tensor& out, F&& at) {
+  C buffer[kChunk];
+  const int64_t size = dtype_size(out.dtype());
+  for (int64_t begin = 0; begin < out.numel(); begin += kChunk) {
+    const int64_t count = std::min(kChunk, out.numel() - begin);
+    for (int64_t i = 0; i < count; ++i) buffer[i] = at(begin + i);
+    store_elements<C>(buffer, count, out.dtype(), 1, out.raw_data() + begin * size);
+  }
+}
+
+Result<int64_t> arange_length(const Scalar& start, const Scalar& end, const Scalar& step) {
+  const double from = start.to_double();
+  const double to = end.to_double();
+  const double by = step.to_double();
+  if (by == 0 || !std::isfinite(by)) return operator_error("found step 0 or not finite");
+  if (!std::isfinite(from) || !std::isfinite(to))
+    return operator_error("found a bound that is not finite");
+  if ((by > 0 && to < from) || (by < 0 && to > from))
+    return operator_error("found bounds that the step leads away from");
+  double length = std::ceil((to - from) / by);
+  if (start.is_integral() && end.is_integral() && step.is_integral()) {
+    // Exact beyond 2^53 too: distances of int64 fit uint64.
+    auto distance = [](int64_t low, int64_t high) {
+      return static_cast<uint64_t>(high) - static_cast<uint64_t>(low);
+    };
+    const uint64_t span =
+        by > 0 ? distance(start.to_int(), end.to_int()) : distance(end.to_int(), start.to_int());
+    const uint64_t stride = by > 0 ? distance(0, step.to_int()) : distance(step.to_int(), 0);
+    const uint64_t exact = span / stride + (span % stride != 0 ? 1 : 0);
+    if (exact < INT64_MAX / 16) return static_cast<int64_t>(exact);
+    length = static_cast<double>(exact);
+  }
+  if (!(length < 0x1p59))
+    return operator_error("found a range of more elements than memory can hold");
+  return static_cast<int64_t>(length);
+}
+Result<Meta> arange_meta(const Scalar& start, const Scalar& end, const Scalar& step,
+                         OptionalDtype dtype, const OptionalLayout& layout, const OptionalDevice&,
+                         PinMemory) {
+  PT2_TRY(const int64_t length, arange_length(start, end, step));
+  const bool integral = start.is_integral() && end.is_integral() && step.is_integral();
+  if (dtype) PT2_TRY_VOID(expect_not_bool(*dtype));
+  return new_meta({length}, dtype.value_or(integral ? Dtype::int64 : Dtype::float32), layout);
+}
+void arange(Tensor& out, const Scalar& start, const Scalar&, const Scalar& step, OptionalDtype,
+            const OptionalLayout&, const OptionalDevice&, PinMemory) {
+  if (dtype_category(out.dtype()) <= DtypeCategory::integer) {
+    // Numbers are truncated before counting: arange(0.5, 3, 1.5, dtype=int64) steps by 1.
+    const auto first = static_cast<uint64_t>(start.to_int());
+    const auto by = static_cast<uint64_t>(step.to_int());
+    return fill_sequence<int64_t>(out, [=](int64_t i) {
+      return static_cast<int64_t>(first + static_cast<uint64_t>(i) * by);
+    });
+  }
+  const double first = start.to_double();
+  const double by = step.to_double();
+  fill_sequence<double>(out, [=](int64_t i) { return first + static_cast<double>(i) * by; });
+}
+Result<Meta> arange_start_meta(const Scalar& start, const Scalar& end, OptionalDtype dtype,
+                               const OptionalLayout& layout, const OptionalDevice& device,
+                               PinMemory pin_memory) {
+  return arange_meta(start, end, 1, dtype, layout, device, pin_memory);
+}
+void arange_start(Tensor& out, const Scalar& start, const Scalar& end, OptionalDtype dtype,
+                  const OptionalLayout& layout, const OptionalDevice& device,
+                  PinMemory pin_memory) {
+  arange(out, start, end, 1, dtype, layout, device, pin_memory);
+}
+Result<Meta> arange_end_meta(const Scalar& end, OptionalDtype dtype, const OptionalLayout& layout,
+                             const OptionalDevice& device, PinMemory pin_memory) {
+  return arange_meta(0, end, 1, dtype, layout, device, pin_memory);
+}
+void arange_end(Tensor& out, const Scalar& end, OptionalDtype dtype, const OptionalLayout& layout,
+                const OptionalDevice& device, PinMemory pin_memory) {
+  arange(out, 0, end, 1, dtype, layout, device, pin_memory);
+}
+
+Result<Meta> linspace_meta(const Scalar& start, const Scalar& end, int64_t steps,
+                           OptionalDtype dtype, const OptionalLayout& layout, const OptionalDevice&,
+                           PinMemory) {
+  if (steps < 0)
+    return operator_error("found " + std::to_string(steps) + " steps, expected 0 or more");
+  if (dtype) PT2_TRY_VOID(expect_not_bool(*dtype));
+  const bool is_complex =
+      start.category() == DtypeCategory::complex || end.category() == DtypeCategory::complex;
+  return new_meta({steps}, dtype.value_or(is_complex ? Dtype::complex64 : Dtype::float32), layout);
+}
+// Filled from both ends towards the middle, so that both are exact
+// (ATen/native/cpu/RangeFactoriesKernel.cpp linspace_kernel).
+template <class C>
+void fill_linspace(Tensor& out, C start, C end, int64_t steps) {
+  const C step = steps > 1 ? (end - start) / static_cast<double>(steps - 1) : C(0);
+  fill_sequence<C>(out, [=](int64_t i) {
+    return i < steps / 2 || steps == 1 ? start + step * static_cast<double>(i)
+                                       : end - step * static_cast<double>(steps - i - 1);
+  });
+}
+void linspace(Tensor& out, const Scalar& start, const Scalar& end, int64_t steps, OptionalDtype,
+              const OptionalLayout&, const OptionalDevice&, PinMemory) {
+  if (dtype_category(out.dtype()) == DtypeCategory::complex)
+    fill_linspace<Complex>(out, start.to_complex(), end.to_complex(), steps);
+  else
+    fill_linspace<double>(out, start.to_double(), end.to_double(), steps);
+}
+
+// --- Matrices
+
+Result<Meta> eye_rectangle_meta(int64_t n, int64_t m, OptionalDtype dtype,
+                                const OptionalLayout& layout, const OptionalDevice&, PinMemory) {
+  return new_meta({n, m}, dtype.value_or(Dtype::float32), layout);
+}
+void eye_rectangle(Tensor& out, int64_t n, int64_t m, OptionalDtype, const OptionalLayout&,
+                   const OptionalDevice&, PinMemory) {
+  if (out.numel() == 0) return;
+  Tensor diagonal = out.with_view({std::min(n, m)}, {m + 1}, 0);
+  fill_elements(diagonal, 1);
+}
+Result<Meta> eye_meta(int64_t n, OptionalDtype dtype, const OptionalLayout& layout,
+                      const OptionalDevice& device, PinMemory pin_memory) {
+  return eye_rectangle_meta(n, n, dtype, layout, device, pin_memory);
+}
+void eye(Tensor& out, int64_t n, OptionalDtype dtype, const OptionalLayout& layout,
+         const OptionalDevice& device, PinMemory pin_memory) {
+  eye_rectangle(out, n, n, dtype, layout, device, pin_memory);
+}
+
+Result<Meta> triangle_meta(const Tensor& self, int64_t) {
+  if (self.dim() < 2)
+    return operator_error("found rank " + std::to_string(self.dim()) + ", expected 2 or more");
+  return Meta::like(self);
+}
+// Copies the elements whose column minus row lies within [low, high].
+void copy_band(Tensor& out, const Tensor& self, int64_t low, int64_t high) {
+  const int64_t rows = self.size(self.dim() - 2);
+  const int64_t columns = self.size(self.dim() - 1);
+  if (self.numel() == 0) return;
+  Sizes batch(self.sizes().begin(), self.sizes().end() - 2);
+  for (int64_t row = 0; row < rows; ++row) {
+    // Clamped before adding, as the diagonal may be any int64.
+    const int64_t begin = std::clamp<int64_t>(
+        std::clamp<int64_t>(low, -rows - columns, rows + columns) + row, 0, columns);
+    const int64_t end = std::clamp<int64_t>(
+        std::clamp<int64_t>(high, -rows - columns - 1, rows + columns) + row + 1, begin, columns);
+    auto band = [&](const Tensor& tensor) {
+      Sizes sizes = batch;
+      sizes.push_back(end - begin);
+      Sizes strides = tensor.strides();
+      const int64_t row_stride = strides[batch.size()];
+      strides.erase(strides.end() - 2);
+      return tensor.with_view(std::move(sizes), strides,
+                              tensor.storage_offset() + row * row_stride + begin * strides.back());
+    };
+    Tensor target = band(out);
+    copy_elements(target, band(self));
+  }
+}
+void tril(Tensor& out, const Tensor& self, int64_t diagonal) {
+  copy_band(out, self, INT64_MIN, diagonal);
+}
+void triu(Tensor& out, const Tensor& self, int64_t diagonal) {
+  copy_band(out, self, diagonal, INT64_MAX);
+}
+
+// Positions of a triangle as two rows, row numbers and column numbers.
+template <bool Lower>
+Result<Tensor> triangle_indices(int64_t row, int64_t col, int64_t offset, OptionalDtype dtype,
+                                const OptionalLayout& layout, const OptionalDevice&, PinMemory) {
+  PT2_TRY_VOID(check_layout(layout));
+  PT2_TRY(const Meta whole, new_meta({row, col}, Dtype::bool_, layout));
+  PT2_TRY_VOID(allocate(whole));
+  const int64_t shift = std::clamp<int64_t>(offset, -row - 1, col + 1);
+  auto first = [&](int64_t r) { return Lower ? 0 : std::clamp<int64_t>(r + shift, 0, col); };
+  auto last = [&](int64_t r) { return Lower ? std::clamp<int64_t>(r + shift + 1, 0, col) : col; };
+  int64_t count = 0;
+  for (int64_t r = 0; r < row; ++r) count += last(r) - first(r);
+  PT2_TRY(Tensor indices, allocate({Dtype::int64, {2, count}}));
+  auto* rows = indices.data<int64_t>();
+  auto* columns = rows + count;
+  for (int64_t r = 0; r < row; ++r)
+    for (int64_t c = first(r); c < last(r); ++c) {
+      *rows++ = r;
+      *columns++ = c;
+    }
+  return copy_as(indices, dtype.value_or(Dtype::int64), std::nullopt);
+}
+
+Result<Tensor> one_hot(const Tensor& self, int64_t num_classes) {
+  if (self.dtype() != Dtype::int64)
+    return operator_error("found dtype " + std::string(dtype_name(self.dtype())) +
+                          ", expected int64");
+  PT2_TRY(const Tensor indices, contiguous_tensor(self));
+  const auto values = indices.as<int64_t>();
+  int64_t largest = -1;
+  for (int64_t value : values) {
+    if (value < 0)
+      return operator_error("found class " + std::to_string(value) + ", expected 0 or more");
+    largest = std::max(largest, value);
+  }
+  if (num_classes == -1 && values.empty())
+    return operator_error("found no elements to count the classes of");
+  if (num_classes == -1) num_classes = largest + (largest < INT64_MAX ? 1 : 0);
+  if (num_classes < 1 && !values.empty())
+    return operator_error("found " + std::to_string(num_classes) + " classes, expected 1 or more");
+  if (largest >= num_classes)
+    return operator_error("found class " + std::to_string(largest) + ", expected less than " +
+                          std::to_string(num_classes));
+  Sizes sizes = self.sizes();
+  sizes.push_back(num_classes);
+  for (int64_t size : sizes)
+    if (size < 0) return operator_error("found a negative number of classes");
+  PT2_TRY(Tensor out, allocate({Dtype::int64, std::move(sizes)}));
+  for (size_t i = 0; i < values.size(); ++i)
+    out.data<int64_t>()[static_cast<int64_t>(i) * num_classes + values[i]] = 1;
+  return out;
+}
+
+// --- Windows
+
+Result<Meta> window_meta(int64_t window_length, OptionalDtype dtype, const OptionalLayout& layout,
+                         const OptionalDevice&, PinMemory) {
+  if (window_length < 0) return operator_error("found a negative window_length");
+  if (dtype) {
+    PT2_TRY_VOID(expect_real(*dtype));
+    PT2_TRY_VOID(expect_fraction(*dtype));
+  }
+  return new_meta({window_length}, dtype.value_or(Dtype::float32), layout);
+}
+// alpha - beta * cos(2 pi i / n), rounded to the dtype after every step as PyTorch's composite is;
+// periodic, so n is the length itself.
+void fill_cosine_window(Tensor& out, int64_t length, double alpha, double beta) {
+  auto rounded = [&](double value) {
+    round_elements<double>(out.dtype(), 1, &value);
+    return value;
+  };
+  const double angle = rounded(2 * std::numbers::pi / static_cast<double>(length));
+  fill_sequence<double>(out, [=](int64_t i) {
+    if (length == 1) return 1.0;
+    const double cosine = rounded(std::cos(rounded(rounded(static_cast<double>(i)) * angle)));
+    return rounded(cosine * rounded(-beta)) + rounded(alpha);
+  });
+}
+void hann_window(Tensor& out, int64_t window_length, OptionalDtype, const OptionalLayout&,
+                 const OptionalDevice&, PinMemory) {
+  fill_cosine_window(out, window_length, 0.5, 0.5);
+}
+void hamming_window(Tensor& out, int64_t window_length, OptionalDtype, const OptionalLayout&,
+                    const OptionalDevice&, PinMemory) {
+  fill_cosine_window(out, window_length, 0.54, 0.46);
+}
+
+// clang-format off
+constexpr OpDef kOps[] = {
+    op<"aten::empty.memory_format(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", empty_meta, leave_zero<Sizes, OptionalDtype, OptionalLayout, OptionalDevice, PinMemory, OptionalFormat>>,
+    op<"aten::zeros(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", sized_meta, leave_zero<Sizes, OptionalDtype, OptionalLayout, OptionalDevice, PinMemory>>,
+    op<"aten::ones(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", sized_meta, fill_ones>,
+    op<"aten::full(SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", full_meta, full>,
+    op<"aten::scalar_tensor(Scalar s, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", scalar_tensor_meta, fill_scalar_tensor>,
+    op<"aten::empty_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", like_meta, leave_zero<Tensor, OptionalDtype, OptionalLayout, OptionalDevice, PinMemory, OptionalFormat>>,
+    op<"aten::zeros_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", like_meta, leave_zero<Tensor, OptionalDtype, OptionalLayout, OptionalDevice, PinMemory, OptionalFormat>>,
+    op<"aten::ones_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", like_meta, ones_like>,
+    op<"aten::full_like(Tensor self, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", full_like_meta, full_like>,
+    op<"aten::new_empty(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", new_sized_meta, leave_zero<Tensor, Sizes, OptionalDtype, OptionalLayout, OptionalDevice, PinMemory>>,
+    op<"aten::new_zeros(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", new_sized_meta, leave_zero<Tensor, Sizes, OptionalDtype, OptionalLayout, OptionalDevice, PinMemory>>,
+    op<"aten::new_ones(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", new_sized_meta, new_ones>,
+    op<"aten::new_full(Tensor self, SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", new_full_meta, new_full>,
+    op<"aten::empty_strided(SymInt[] size, SymInt[] stride, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", empty_strided>,
+    op<"aten::new_empty_strided(Tensor self, SymInt[] size, SymInt[] stride, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", new_empty_strided>,
+    op<"aten::arange(Scalar end, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", arange_end_meta, arange_end>,
+    op<"aten::arange.start(Scalar start, Scalar end, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", arange_start_meta, arange_start>,
+    op<"aten::arange.start_step(Scalar start, Scalar end, Scalar step=1, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", arange_meta, arange>,
+    op<"aten::linspace(Scalar start, Scalar end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", linspace_meta, linspace>,
+    op<"aten::eye(SymInt n, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", eye_meta, eye>,
+    op<"aten::eye.m(SymInt n, SymInt m, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", eye_rectangle_meta, eye_rectangle>,
+    op<"aten::tril(Tensor self, SymInt diagonal=0) -> Tensor", triangle_meta, tril>,
+    op<"aten::triu(Tensor self, SymInt diagonal=0) -> Tensor", triangle_meta, triu>,
+    op<"aten::tril_indices(int row, int col, int offset=0, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", triangle_indices<true>>,
+    op<"aten::triu_indices(int row, int col, int offset=0, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", triangle_indices<false>>,
+    op<"aten::one_hot(Tensor self, int num_classes=-1) -> Tensor", one_hot>,
+    op<"aten::hann_window(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", window_meta, hann_window>,
+    op<"aten::hamming_window(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", window_meta, hamming_window>,
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const OpDef> creation_ops() { return kOps; }
+
+}  // namespace pt2::ops

@@ -1,0 +1,113 @@
+// Operators whose result depends on which elements are true.
+#include <algorithm>
+#include <cstring>
+
+#include "ops/checks.h"
+#include "ops/dense.h"
+#include "ops/loops.h"
+#include "ops/shape/offsets.h"
+#include "ops/op_def.h"
+
+namespace pt2::ops {
+namespace {
+
+// The positions of nonzero elements, one row each, stored column by column as PyTorch's CPU kernel
+// does.
+Result<Tensor> nonzero(const Tensor& self) {
+  const std::vector<Tensor> columns = true_positions(self);
+  int64_t count = columns.empty() ? 0 : columns[0].numel();
+  if (self.dim() == 0)
+    with_compute_type(self.dtype(), [&]<class C>() { count = Input<C>(self)[0] != C(0) ? 1 : 0; });
+  PT2_TRY(Tensor out,
+          allocate(Meta(Dtype::int64, {count, self.dim()}, {1, std::max<int64_t>(count, 1)})));
+  for (int64_t dim = 0; dim < self.dim(); ++dim) {
+    Tensor column = out.with_view({count}, {1}, dim * count);
+    copy_elements(column, columns[static_cast<size_t>(dim)]);
+  }
+  return out;
+}
+
+Result<Tensors> nonzero_numpy(const Tensor& self) {
+  if (self.dim() > 0) return true_positions(self);
+  return true_positions(self.with_view({1}, {1}, self.storage_offset()));
+}
+
+Result<Tensor> nonzero_static(const Tensor& self, int64_t size, int64_t fill_value) {
+  if (size < 0)
+    return operator_error("size: found " + std::to_string(size) + ", expected no negative number");
+  PT2_TRY(const Tensor found, nonzero(self));
+  PT2_TRY(Tensor out, allocate(Meta(Dtype::int64, {size, self.dim()})));
+  fill_elements(out, Scalar(fill_value));
+  const int64_t rows = std::min(size, found.size(0));
+  Tensor head = out.with_view({rows, self.dim()}, out.strides(), 0);
+  copy_elements(head, found.with_view({rows, self.dim()}, found.strides(), 0));
+  return out;
+}
+
+Result<void> check_mask(const Tensor& mask) {
+  if (mask.dtype() != Dtype::bool_ && mask.dtype() != Dtype::uint8)
+    return operator_error("mask: found " + std::string(dtype_name(mask.dtype())) +
+                          ", expected bool");
+  return {};
+}
+
+Result<Tensor> masked_select(const Tensor& self, const Tensor& mask) {
+  PT2_TRY_VOID(check_mask(mask));
+  const std::array both{self.sizes(), mask.sizes()};
+  PT2_TRY(const Sizes sizes, broadcast_sizes(both));
+  const Tensor values = broadcast_to(self, sizes).contiguous();
+  const Input<int64_t> chosen(broadcast_to(mask, sizes));
+  const auto count =
+      std::count_if(chosen.data(), chosen.data() + chosen.size(), [](int64_t x) { return x != 0; });
+  PT2_TRY(Tensor out, allocate(Meta(self.dtype(), {count})));
+  const int64_t element = dtype_size(self.dtype());
+  std::byte* target = out.raw_data();
+  for (int64_t i = 0; i < chosen.size(); ++i) {
+    if (chosen[i] == 0) continue;
+    std::memcpy(target, values.raw_data() + i * element, static_cast<size_t>(element));
+    target += element;
+  }
+  return out;
+}
+
+Result<Tensor> masked_scatter(const Tensor& self, const Tensor& mask, const Tensor& source) {
+  if (mask.dtype() != Dtype::bool_)
+    return operator_error("mask: found " + std::string(dtype_name(mask.dtype())) +
+                          ", expected bool");
+  PT2_TRY_VOID(check_same_dtype(source, self, "source"));
+  const std::array both{self.sizes(), mask.sizes()};
+  PT2_TRY(const Sizes sizes, broadcast_sizes(both));
+  PT2_TRY(Tensor out, allocate(Meta(self.dtype(), sizes)));
+  copy_elements(out, self);
+  const Input<int64_t> chosen(broadcast_to(mask, sizes));
+  const Tensor values = source.contiguous();
+  const int64_t element = dtype_size(self.dtype());
+  int64_t next = 0;
+  for (int64_t i = 0; i < chosen.size(); ++i) {
+    if (chosen[i] == 0) continue;
+    if (next == values.numel())
+      return operator_error("source: found " + std::to_string(next) +
+                            " elements, expected one for each true of the mask");
+    std::memcpy(out.raw_data() + i * element, values.raw_data() + next++ * element,
+                static_cast<size_t>(element));
+  }
+  return out;
+}
+
+// clang-format off
+constexpr OpDef kOps[] = {
+    op<"aten::nonzero(Tensor self) -> Tensor", nonzero>,
+    op<"aten::argwhere(Tensor self) -> Tensor", nonzero>,
+    op<"aten::nonzero_numpy(Tensor self) -> Tensor[]", nonzero_numpy>,
+    op<"aten::where(Tensor condition) -> Tensor[]", nonzero_numpy>,
+    op<"aten::nonzero_static(Tensor self, *, SymInt size, int fill_value=-1) -> Tensor", nonzero_static>,
+    op<"aten::masked_select(Tensor self, Tensor mask) -> Tensor", masked_select>,
+    op<"aten::masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor", masked_scatter>,
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const OpDef> masking_ops() { return kOps; }
+
+}  // namespace pt2::ops

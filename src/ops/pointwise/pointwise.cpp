@@ -1,0 +1,358 @@
+// Pointwise mathematics of one operand.
+#include "ops/pointwise/pointwise.h"
+
+#include <numbers>
+
+namespace pt2::ops {
+namespace {
+
+// Inverse of erf: Winitzki's estimate, then Halley's method on erfc, which keeps its digits near 1.
+double inverse_erf(double y) {
+  if (!(std::fabs(y) < 1)) return std::fabs(y) == 1 ? y * HUGE_VAL : std::nan("");
+  constexpr double kA = 0.147;
+  const double log_term = std::log1p(-y * y);
+  const double half = 2 / (std::numbers::pi * kA) + log_term / 2;
+  double x = std::sqrt(std::sqrt(half * half - log_term / kA) - half);
+  const double complement = 1 - std::fabs(y);
+  for (int step = 0; step < 4; ++step) {
+    const double newton =
+        (std::erfc(x) - complement) / (-2 * std::numbers::inv_sqrtpi * std::exp(-x * x));
+    if (!std::isfinite(newton)) break;
+    x -= newton / (1 + x * newton);
+  }
+  return std::copysign(x, y);
+}
+
+// std::lgamma writes a global; this form does not.
+double log_gamma(double x) {
+  int sign = 0;
+  return std::isinf(x) ? HUGE_VAL : ::lgamma_r(x, &sign);
+}
+
+// Recurrence up to 10, then the asymptotic series; reflection below 0.
+double digamma_of(double x) {
+  if (x == 0) return std::copysign(HUGE_VAL, -x);
+  if (x < 0) {
+    if (x == std::floor(x)) return std::nan("");
+    return digamma_of(1 - x) - std::numbers::pi / std::tan(std::numbers::pi * (x - std::floor(x)));
+  }
+  double sum = 0;
+  for (; x < 10; ++x) sum -= 1 / x;
+  const double inverse = 1 / (x * x);
+  const double series =
+      inverse *
+      (1.0 / 12 -
+       inverse *
+           (1.0 / 120 -
+            inverse * (1.0 / 252 -
+                       inverse * (1.0 / 240 - inverse * (1.0 / 132 - inverse * 691.0 / 32760)))));
+  return sum + std::log(x) - 0.5 / x - series;
+}
+
+template <class C>
+C reciprocal_of(C x) {
+  return C(1) / x;
+}
+
+template <class C>
+C sigmoid_of(C x) {
+  return C(1) / (C(1) + std::exp(-x));
+}
+
+// clang-format off
+constexpr auto kAcos = [](auto x) { return std::acos(x); };
+constexpr auto kAcosh = [](auto x) { return std::acosh(x); };
+constexpr auto kAsin = [](auto x) { return std::asin(x); };
+constexpr auto kAsinh = [](auto x) { return std::asinh(x); };
+constexpr auto kAtan = [](auto x) { return std::atan(x); };
+constexpr auto kAtanh = [](auto x) { return std::atanh(x); };
+constexpr auto kCos = [](auto x) { return std::cos(x); };
+constexpr auto kCosh = [](auto x) { return std::cosh(x); };
+constexpr auto kErf = [](auto x) { return std::erf(x); };
+constexpr auto kErfc = [](auto x) { return std::erfc(x); };
+constexpr auto kErfinv = [](auto x) { return inverse_erf(x); };
+constexpr auto kExp = [](auto x) { return std::exp(x); };
+constexpr auto kLgamma = [](auto x) { return log_gamma(x); };
+constexpr auto kDigamma = [](auto x) { return digamma_of(x); };
+constexpr auto kLog = [](auto x) { return std::log(x); };
+constexpr auto kLog10 = [](auto x) { return std::log10(x); };
+constexpr auto kReciprocal = [](auto x) { return reciprocal_of(x); };
+constexpr auto kRsqrt = [](auto x) { return reciprocal_of(std::sqrt(x)); };
+constexpr auto kSigmoid = [](auto x) { return sigmoid_of(x); };
+constexpr auto kSin = [](auto x) { return std::sin(x); };
+constexpr auto kSinh = [](auto x) { return std::sinh(x); };
+constexpr auto kSqrt = [](auto x) { return std::sqrt(x); };
+constexpr auto kTan = [](auto x) { return std::tan(x); };
+constexpr auto kTanh = [](auto x) { return std::tanh(x); };
+constexpr auto kCeil = [](auto x) { return std::ceil(x); };
+constexpr auto kFloor = [](auto x) { return std::floor(x); };
+constexpr auto kRound = [](auto x) { return std::nearbyint(x); };
+constexpr auto kTrunc = [](auto x) { return std::trunc(x); };
+constexpr auto kFrac = [](auto x) { return x - std::trunc(x); };
+constexpr auto kNeg = []<class C>(C x) { return std::is_same_v<C, int64_t> ? minus(C(0), x) : C(-x); };
+constexpr auto kSquare = [](auto x) { return times(x, x); };
+constexpr auto kSign = []<class C>(C x) { return C((x > C(0)) - (x < C(0))); };
+constexpr auto kBitwiseNot = [](int64_t x) { return ~x; };
+constexpr auto kLogicalNot = []<class C>(C x) { return C(x == C(0) ? 1 : 0); };
+constexpr auto kIsNan = []<class C>(C x) { return C(is_nan(x) ? 1 : 0); };
+constexpr auto kSignbit = []<class C>(C x) { return C(std::signbit(static_cast<double>(x)) ? 1 : 0); };
+constexpr auto kPositiveInfinity = []<class C>(C x) { return C(static_cast<double>(x) == HUGE_VAL ? 1 : 0); };
+constexpr auto kNegativeInfinity = []<class C>(C x) { return C(static_cast<double>(x) == -HUGE_VAL ? 1 : 0); };
+// clang-format on
+
+constexpr auto kLog2 = []<class C>(C x) {
+  if constexpr (kIsComplex<C>)
+    return std::log(x) / std::numbers::ln2;
+  else
+    return std::log2(x);
+};
+constexpr auto kLog1p = []<class C>(C x) {
+  if constexpr (kIsComplex<C>)
+    return std::log(1.0 + x);
+  else
+    return std::log1p(x);
+};
+constexpr auto kExp2 = []<class C>(C x) {
+  if constexpr (kIsComplex<C>)
+    return std::exp(x * std::numbers::ln2);
+  else
+    return std::exp2(x);
+};
+// exp(a + bi) - 1 without cancellation near 0.
+constexpr auto kExpm1 = []<class C>(C x) {
+  if constexpr (kIsComplex<C>) {
+    const double half_sine = std::sin(x.imag() / 2);
+    return C(std::expm1(x.real()) * std::cos(x.imag()) - 2 * half_sine * half_sine,
+             std::exp(x.real()) * std::sin(x.imag()));
+  } else {
+    return std::expm1(x);
+  }
+};
+constexpr auto kSgn = []<class C>(C x) {
+  if constexpr (kIsComplex<C>) {
+    const double magnitude = std::abs(x);
+    return magnitude == 0 ? C(0) : x / magnitude;
+  } else {
+    return kSign(x);
+  }
+};
+constexpr auto kIsInf = []<class C>(C x) {
+  if constexpr (kIsComplex<C>)
+    return C(std::isinf(x.real()) || std::isinf(x.imag()) ? 1 : 0);
+  else
+    return C(std::isinf(static_cast<double>(x)) ? 1 : 0);
+};
+constexpr auto kIsFinite = []<class C>(C x) {
+  if constexpr (kIsComplex<C>)
+    return C(std::isfinite(x.real()) && std::isfinite(x.imag()) ? 1 : 0);
+  else
+    return C(std::isfinite(static_cast<double>(x)) ? 1 : 0);
+};
+constexpr auto kMagnitude = []<class C>(C x) {
+  if constexpr (kIsComplex<C>)
+    return C(std::abs(x));
+  else
+    return x < C(0) || (std::is_floating_point_v<C> && x == C(0)) ? minus(C(0), x) : x;
+};
+// The angle of a negative real number is pi; a NaN keeps itself.
+constexpr auto kAngle = []<class C>(C x) {
+  if constexpr (kIsComplex<C>)
+    return C(std::arg(x));
+  else
+    return is_nan(x) ? x : C(x < C(0) ? std::numbers::pi : 0);
+};
+
+// The dtype of one part of a complex number; a real dtype is its own.
+Dtype part_dtype(Dtype dtype) {
+  switch (dtype) {
+    case Dtype::complex32:
+      return Dtype::float16;
+    case Dtype::complex64:
+      return Dtype::float32;
+    case Dtype::complex128:
+      return Dtype::float64;
+    default:
+      return dtype;
+  }
+}
+
+Result<Meta> magnitude_of_self(const Tensor& self) {
+  PT2_TRY_VOID(expect_not_bool(self.dtype()));
+  return elementwise_meta(part_dtype(self.dtype()), {&self});
+}
+Result<Meta> angle_of_self(const Tensor& self) {
+  return elementwise_meta(part_dtype(float_or_default(self.dtype())), {&self});
+}
+// Computed in the operand's type, since that of the result is narrower.
+template <const auto& F>
+void part_of_self(Tensor& out, const Tensor& self) {
+  const Dtype common =
+      dtype_category(self.dtype()) == DtypeCategory::complex ? self.dtype() : out.dtype();
+  with_compute_type(common, [&]<class C>() { elementwise<C>(out, common, F, self); });
+}
+
+Result<Meta> number_as_self(const Tensor& self) {
+  PT2_TRY_VOID(expect_not_bool(self.dtype()));
+  return as_self(self);
+}
+Result<Meta> integral_as_self(const Tensor& self) {
+  PT2_TRY_VOID(expect_integral(self.dtype()));
+  return as_self(self);
+}
+Result<Meta> real_bool_like_self(const Tensor& self) {
+  PT2_TRY_VOID(expect_real(self.dtype()));
+  return bool_like_self(self);
+}
+
+template <const auto& F>
+void real_predicate(Tensor& out, const Tensor& self) {
+  with_real_compute_type(self.dtype(),
+                         [&]<class C>() { elementwise<C>(out, self.dtype(), F, self); });
+}
+// pow(self, 2), so a bool becomes a number.
+Result<Meta> square_meta(const Tensor& self) { return promoted(self, number_tensor(2)); }
+
+void bitwise_not(Tensor& out, const Tensor& self) {
+  if (self.dtype() == Dtype::bool_)
+    elementwise<int64_t>(out, self.dtype(), kLogicalNot, self);
+  else
+    elementwise<int64_t>(out, self.dtype(), kBitwiseNot, self);
+}
+
+// Rounding leaves integers as they are, above 2^53 too.
+Result<Meta> rounded_as_self(const Tensor& self) {
+  PT2_TRY_VOID(expect_real(self.dtype()));
+  PT2_TRY_VOID(expect_not_bool(self.dtype()));
+  return as_self(self);
+}
+template <const auto& F>
+void rounding(Tensor& out, const Tensor& self) {
+  if (dtype_category(self.dtype()) < DtypeCategory::floating)
+    copy_elements(out, self);
+  else
+    float_unary<F>(out, self);
+}
+
+// ATen/native/cpu/UnaryOpsKernel.cpp round_decimals_kernel: the power of ten divides or multiplies,
+// so that it is exact.
+Result<Meta> round_decimals_meta(const Tensor& self, int64_t) { return strict_float_as_self(self); }
+void round_decimals(Tensor& out, const Tensor& self, int64_t decimals) {
+  with_float_compute_type(out.dtype(), [&]<class C>() {
+    const C ten = std::pow(C(10), static_cast<C>(std::abs(static_cast<double>(decimals))));
+    elementwise<C>(
+        out, out.dtype(),
+        [=](C x) {
+          return decimals < 0 ? std::nearbyint(x / ten) * ten : std::nearbyint(x * ten) / ten;
+        },
+        self);
+  });
+}
+
+Result<Meta> logit_meta(const Tensor& self, std::optional<double>) {
+  return real_fraction_of_self(self);
+}
+void logit(Tensor& out, const Tensor& self, std::optional<double> eps) {
+  with_float_compute_type(out.dtype(), [&]<class C>() {
+    const C low = static_cast<C>(eps.value_or(0));
+    elementwise<C>(
+        out, out.dtype(),
+        [=, clamped = eps.has_value()](C x) {
+          const C z = clamped ? (x < low ? low : (x > C(1) - low ? C(1) - low : x)) : x;
+          return std::log(z / (C(1) - z));
+        },
+        self);
+  });
+}
+
+Result<Meta> nan_to_num_meta(const Tensor& self, std::optional<double>, std::optional<double>,
+                             std::optional<double>) {
+  return as_self(self);
+}
+void nan_to_num(Tensor& out, const Tensor& self, std::optional<double> nan,
+                std::optional<double> posinf, std::optional<double> neginf) {
+  if (dtype_category(self.dtype()) < DtypeCategory::floating) return copy_elements(out, self);
+  const double largest = largest_finite(self.dtype());
+  const double values[] = {nan.value_or(0), posinf.value_or(largest), neginf.value_or(-largest)};
+  auto replaced = [&](auto x) {
+    using T = decltype(x);
+    if (is_nan(x)) return static_cast<T>(values[0]);
+    if (std::isinf(x)) return static_cast<T>(values[x > 0 ? 1 : 2]);
+    return x;
+  };
+  with_fraction_compute_type(self.dtype(), [&]<class C>() {
+    auto function = [&](C x) {
+      if constexpr (kIsComplex<C>)
+        return C(replaced(x.real()), replaced(x.imag()));
+      else
+        return replaced(x);
+    };
+    elementwise<C>(out, self.dtype(), function, self);
+  });
+}
+
+Tensor positive(const Tensor& self) { return self; }
+
+// clang-format off
+constexpr OpDef kOps[] = {
+    op<"aten::abs(Tensor self) -> Tensor", magnitude_of_self, part_of_self<kMagnitude>>,
+    op<"aten::absolute(Tensor self) -> Tensor", magnitude_of_self, part_of_self<kMagnitude>>,
+    op<"aten::angle(Tensor self) -> Tensor", angle_of_self, part_of_self<kAngle>>,
+    op<"aten::acos(Tensor self) -> Tensor", fraction_of_self, fraction_unary<kAcos>>,
+    op<"aten::acosh(Tensor self) -> Tensor", fraction_of_self, fraction_unary<kAcosh>>,
+    op<"aten::asin(Tensor self) -> Tensor", fraction_of_self, fraction_unary<kAsin>>,
+    op<"aten::asinh(Tensor self) -> Tensor", fraction_of_self, fraction_unary<kAsinh>>,
+    op<"aten::atan(Tensor self) -> Tensor", fraction_of_self, fraction_unary<kAtan>>,
+    op<"aten::atanh(Tensor self) -> Tensor", fraction_of_self, fraction_unary<kAtanh>>,
+    op<"aten::bitwise_not(Tensor self) -> Tensor", integral_as_self, bitwise_not>,
+    op<"aten::ceil(Tensor self) -> Tensor", rounded_as_self, rounding<kCeil>>,
+    op<"aten::cos(Tensor self) -> Tensor", fraction_of_self, fraction_unary<kCos>>,
+    op<"aten::cosh(Tensor self) -> Tensor", fraction_of_self, fraction_unary<kCosh>>,
+    op<"aten::digamma(Tensor self) -> Tensor", real_fraction_of_self, float_unary<kDigamma>>,
+    op<"aten::erf(Tensor self) -> Tensor", real_fraction_of_self, float_unary<kErf>>,
+    op<"aten::erfc(Tensor self) -> Tensor", real_fraction_of_self, float_unary<kErfc>>,
+    op<"aten::erfinv(Tensor self) -> Tensor", real_fraction_of_self, float_unary<kErfinv>>,
+    op<"aten::exp(Tensor self) -> Tensor", fraction_of_self, fraction_unary<kExp>>,
+    op<"aten::exp2(Tensor self) -> Tensor", fraction_of_self, fraction_unary<kExp2>>,
+    op<"aten::expm1(Tensor self) -> Tensor", fraction_of_self, fraction_unary<kExpm1>>,
+    op<"aten::floor(Tensor self) -> Tensor", rounded_as_self, rounding<kFloor>>,
+    op<"aten::frac(Tensor self) -> Tensor", strict_float_as_self, float_unary<kFrac>>,
+    op<"aten::isfinite(Tensor self) -> Tensor", bool_like_self, predicate<kIsFinite>>,
+    op<"aten::isinf(Tensor self) -> Tensor", bool_like_self, predicate<kIsInf>>,
+    op<"aten::isnan(Tensor self) -> Tensor", bool_like_self, predicate<kIsNan>>,
+    op<"aten::isneginf(Tensor self) -> Tensor", real_bool_like_self, real_predicate<kNegativeInfinity>>,
+    op<"aten::isposinf(Tensor self) -> Tensor", real_bool_like_self, real_predicate<kPositiveInfinity>>,
+    op<"aten::lgamma(Tensor self) -> Tensor", real_fraction_of_self, float_unary<kLgamma>>,
+    op<"aten::log(Tensor self) -> Tensor", fraction_of_self, fraction_unary<kLog>>,
+    op<"aten::log10(Tensor self) -> Tensor", fraction_of_self, fraction_unary<kLog10>>,
+    op<"aten::log1p(Tensor self) -> Tensor", fraction_of_self, fraction_unary<kLog1p>>,
+    op<"aten::log2(Tensor self) -> Tensor", fraction_of_self, fraction_unary<kLog2>>,
+    op<"aten::logical_not(Tensor self) -> Tensor", bool_like_self, predicate<kLogicalNot>>,
+    op<"aten::logit(Tensor self, float? eps=None) -> Tensor", logit_meta, logit>,
+    op<"aten::nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor", nan_to_num_meta, nan_to_num>,
+    op<"aten::neg(Tensor self) -> Tensor", number_as_self, unary<kNeg>>,
+    op<"aten::negative(Tensor self) -> Tensor", number_as_self, unary<kNeg>>,
+    op<"aten::positive(Tensor(a) self) -> Tensor(a)", positive>,
+    op<"aten::reciprocal(Tensor self) -> Tensor", fraction_of_self, fraction_unary<kReciprocal>>,
+    op<"aten::round(Tensor self) -> Tensor", rounded_as_self, rounding<kRound>>,
+    op<"aten::round.decimals(Tensor self, *, int decimals) -> Tensor", round_decimals_meta, round_decimals>,
+    op<"aten::rsqrt(Tensor self) -> Tensor", fraction_of_self, fraction_unary<kRsqrt>>,
+    op<"aten::sgn(Tensor self) -> Tensor", as_self, unary<kSgn>>,
+    op<"aten::sigmoid(Tensor self) -> Tensor", fraction_of_self, fraction_unary<kSigmoid>>,
+    op<"aten::sign(Tensor self) -> Tensor", real_as_self, real_unary<kSign>>,
+    op<"aten::signbit(Tensor self) -> Tensor", real_bool_like_self, real_predicate<kSignbit>>,
+    op<"aten::sin(Tensor self) -> Tensor", fraction_of_self, fraction_unary<kSin>>,
+    op<"aten::sinh(Tensor self) -> Tensor", fraction_of_self, fraction_unary<kSinh>>,
+    op<"aten::sqrt(Tensor self) -> Tensor", fraction_of_self, fraction_unary<kSqrt>>,
+    op<"aten::square(Tensor self) -> Tensor", square_meta, unary<kSquare>>,
+    op<"aten::tan(Tensor self) -> Tensor", fraction_of_self, fraction_unary<kTan>>,
+    op<"aten::tanh(Tensor self) -> Tensor", fraction_of_self, fraction_unary<kTanh>>,
+    op<"aten::trunc(Tensor self) -> Tensor", rounded_as_self, rounding<kTrunc>>,
+    op<"aten::fix(Tensor self) -> Tensor", rounded_as_self, rounding<kTrunc>>,
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const OpDef> pointwise_ops() { return kOps; }
+
+}  // namespace pt2::ops

@@ -1,0 +1,152 @@
+// What the pointwise families share: rules that find dtype, sizes and strides of a result, and
+// kernels made of one scalar function.
+#pragma once
+
+#include <cmath>
+#include <initializer_list>
+
+#include "ops/loops.h"
+#include "ops/op_def.h"
+
+namespace pt2::ops {
+
+// Errors of dtypes that an operator does not take.
+Result<void> expect_real(Dtype dtype);
+Result<void> expect_not_bool(Dtype dtype);
+// Integers and bool.
+Result<void> expect_integral(Dtype dtype);
+// float or complex.
+Result<void> expect_fraction(Dtype dtype);
+// Error where storing the number would overflow (c10/util/TypeCast.h overflows).
+Result<void> expect_representable(const Scalar& value, Dtype dtype);
+// The largest finite number of a float or complex dtype.
+double largest_finite(Dtype dtype);
+
+// The broadcast of `operands`, laid out as TensorIterator lays out its results.
+Result<Meta> elementwise_meta(Dtype dtype, std::initializer_list<const Tensor*> operands);
+
+// Rules of one operand: the dtype of self, or the default float dtype where self is integral; the
+// real ones refuse complex tensors, the strict ones integers.
+Result<Meta> as_self(const Tensor& self);
+Result<Meta> real_as_self(const Tensor& self);
+Result<Meta> fraction_of_self(const Tensor& self);
+Result<Meta> real_fraction_of_self(const Tensor& self);
+Result<Meta> strict_fraction_as_self(const Tensor& self);
+Result<Meta> strict_float_as_self(const Tensor& self);
+Result<Meta> bool_like_self(const Tensor& self);
+
+// Rules of two operands.
+Result<Meta> promoted(const Tensor& a, const Tensor& b);
+
+// The dtype that half floats are computed in before one rounding; other dtypes are their own.
+Dtype wide_dtype(Dtype dtype);
+
+template <class C>
+C scalar_as(const Scalar& scalar) {
+  if constexpr (std::is_same_v<C, int64_t>)
+    return scalar.to_int();
+  else if constexpr (std::is_same_v<C, Complex>)
+    return scalar.to_complex();
+  else
+    return static_cast<C>(scalar.to_double());
+}
+
+template <class C>
+inline constexpr bool kIsComplex = std::is_same_v<C, Complex>;
+
+// Integer arithmetic wraps around, as in PyTorch; complex products follow the plain formula, which
+// keeps the NaNs that C++ would repair.
+template <class C>
+C plus(C a, C b) {
+  if constexpr (std::is_same_v<C, int64_t>)
+    return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+  else
+    return a + b;
+}
+template <class C>
+C minus(C a, C b) {
+  if constexpr (std::is_same_v<C, int64_t>)
+    return static_cast<int64_t>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b));
+  else
+    return a - b;
+}
+template <class C>
+C times(C a, C b) {
+  if constexpr (std::is_same_v<C, int64_t>)
+    return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+  else if constexpr (kIsComplex<C>)
+    return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
+  else
+    return a * b;
+}
+template <class C>
+bool is_nan(C x) {
+  return x != x;
+}
+// NaN wins, as in PyTorch's maximum, minimum, clamp.
+template <class C>
+C larger(C a, C b) {
+  return a > b || is_nan(a) ? a : b;
+}
+template <class C>
+C smaller(C a, C b) {
+  return a < b || is_nan(a) ? a : b;
+}
+
+template <class F>
+auto with_fraction_compute_type(Dtype dtype, F&& function) {
+  switch (compute_type(dtype)) {
+    case ComputeType::single:
+      return function.template operator()<float>();
+    case ComputeType::complex:
+      return function.template operator()<Complex>();
+    default:
+      return function.template operator()<double>();
+  }
+}
+
+// Kernels: out = F(self), computed in the dtype of the result.
+template <const auto& F>
+void unary(Tensor& out, const Tensor& self) {
+  with_compute_type(out.dtype(), [&]<class C>() { elementwise<C>(out, out.dtype(), F, self); });
+}
+template <const auto& F>
+void real_unary(Tensor& out, const Tensor& self) {
+  with_real_compute_type(out.dtype(),
+                         [&]<class C>() { elementwise<C>(out, out.dtype(), F, self); });
+}
+template <const auto& F>
+void fraction_unary(Tensor& out, const Tensor& self) {
+  with_fraction_compute_type(out.dtype(),
+                             [&]<class C>() { elementwise<C>(out, out.dtype(), F, self); });
+}
+template <const auto& F>
+void float_unary(Tensor& out, const Tensor& self) {
+  with_float_compute_type(out.dtype(),
+                          [&]<class C>() { elementwise<C>(out, out.dtype(), F, self); });
+}
+// The same for functions that answer yes or no about self.
+template <const auto& F>
+void predicate(Tensor& out, const Tensor& self) {
+  with_compute_type(self.dtype(), [&]<class C>() { elementwise<C>(out, self.dtype(), F, self); });
+}
+
+// A rule and a kernel of two tensors, given a Python number for the second or the first.
+template <auto Rule>
+Result<Meta> rule_with_number(const Tensor& self, const Scalar& other) {
+  return Rule(self, number_tensor(other));
+}
+template <auto Rule>
+Result<Meta> rule_of_number(const Scalar& self, const Tensor& other) {
+  return Rule(number_tensor(self), other);
+}
+template <auto Kernel>
+auto with_number(Tensor& out, const Tensor& self, const Scalar& other) {
+  return Kernel(out, self, number_tensor(other));
+}
+template <auto Kernel>
+auto of_number(Tensor& out, const Scalar& self, const Tensor& other) {
+  return Kernel(out, number_tensor(self), other);
+}
+
+}  // namespace pt2::ops

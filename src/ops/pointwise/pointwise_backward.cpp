@@ -1,0 +1,268 @@
+// Gradients of pointwise operators and of views, as joint graphs call them.
+#include <numbers>
+
+#include "ops/checks.h"
+#include "ops/compose.h"
+#include "ops/pointwise/pointwise.h"
+#include "ops/shape/view.h"
+
+namespace pt2::ops {
+namespace {
+
+// The gradients' dtypes agree in every graph that PyTorch makes; promotion covers the rest.
+Result<Meta> gradient_meta(const Tensor& grad, const Tensor& other) {
+  PT2_TRY(Meta meta, promoted(grad, other));
+  PT2_TRY_VOID(expect_fraction(meta.dtype));
+  return meta;
+}
+Result<Meta> real_gradient_meta(const Tensor& grad, const Tensor& other) {
+  PT2_TRY(Meta meta, gradient_meta(grad, other));
+  PT2_TRY_VOID(expect_real(meta.dtype));
+  return meta;
+}
+template <class F>
+void real_gradient(Tensor& out, F&& function, const Tensor& grad, const Tensor& other) {
+  with_float_compute_type(
+      out.dtype(), [&]<class C>() { elementwise<C>(out, out.dtype(), function, grad, other); });
+}
+template <const auto& F>
+void float_gradient(Tensor& out, const Tensor& grad, const Tensor& other) {
+  real_gradient(out, F, grad, other);
+}
+
+template <class C>
+C conjugate_of(C x) {
+  if constexpr (kIsComplex<C>)
+    return std::conj(x);
+  else
+    return x;
+}
+constexpr auto kSigmoidGradient = []<class C>(C grad, C y) {
+  return times(grad, conjugate_of(times(C(1) - y, y)));
+};
+constexpr auto kTanhGradient = []<class C>(C grad, C y) {
+  return times(grad, conjugate_of(C(1) - times(y, y)));
+};
+constexpr auto kSiluGradient = []<class C>(C grad, C x) {
+  const C sigmoid = C(1) / (C(1) + std::exp(-x));
+  return grad * sigmoid * (C(1) + x * (C(1) - sigmoid));
+};
+constexpr auto kHardsigmoidGradient = []<class C>(C grad, C x) {
+  return x > C(-3) && x < C(3) ? grad / C(6) : C(0);
+};
+constexpr auto kHardswishGradient = []<class C>(C grad, C x) {
+  if (x <= C(-3)) return C(0);
+  return x >= C(3) ? grad : grad * (x / C(3) + C(0.5));
+};
+constexpr auto kMishGradient = []<class C>(C grad, C x) {
+  const C sigmoid = C(1) / (C(1) + std::exp(-x));
+  const C tanh = std::tanh(std::log1p(std::exp(x)));
+  return grad * (tanh + x * sigmoid * (C(1) - tanh * tanh));
+};
+constexpr auto kGeluGradient = []<class C>(C grad, C x) {
+  const C cdf = C(0.5) * (C(1) + std::erf(x * C(std::numbers::sqrt2 / 2)));
+  const C pdf = std::exp(C(-0.5) * x * x) * C(std::numbers::inv_sqrtpi * std::numbers::sqrt2 / 2);
+  return grad * (cdf + x * pdf);
+};
+constexpr auto kGeluTanhGradient = []<class C>(C grad, C x) {
+  constexpr double kBeta = std::numbers::sqrt2 * std::numbers::inv_sqrtpi;
+  const C tanh = std::tanh(C(kBeta) * (x + C(0.044715) * x * x * x));
+  const C slope = (C(1) - tanh * tanh) * C(kBeta) * (C(1) + C(3 * 0.044715) * x * x);
+  return grad * (C(0.5) * (C(1) + tanh) + C(0.5) * x * slope);
+};
+template <const auto& F>
+void fraction_gradient(Tensor& out, const Tensor& grad, const Tensor& other) {
+  with_fraction_compute_type(out.dtype(),
+                             [&]<class C>() { elementwise<C>(out, out.dtype(), F, grad, other); });
+}
+
+Result<Meta> gelu_backward_meta(const Tensor& grad, const Tensor& self,
+                                const std::string& approximate) {
+  if (approximate != "none" && approximate != "tanh")
+    return operator_error("found approximate '" + approximate + "', expected 'none' or 'tanh'");
+  return real_gradient_meta(grad, self);
+}
+void gelu_backward(Tensor& out, const Tensor& grad, const Tensor& self,
+                   const std::string& approximate) {
+  if (approximate == "tanh")
+    float_gradient<kGeluTanhGradient>(out, grad, self);
+  else
+    float_gradient<kGeluGradient>(out, grad, self);
+}
+
+Result<Meta> elu_backward_meta(const Tensor& grad, const Scalar& alpha, const Scalar&,
+                               const Scalar&, bool is_result, const Tensor& self_or_result) {
+  if (is_result && alpha.to_double() < 0)
+    return operator_error("found a negative alpha, from whose result the input cannot be told");
+  return real_gradient_meta(grad, self_or_result);
+}
+void elu_backward(Tensor& out, const Tensor& grad, const Scalar& alpha, const Scalar& scale,
+                  const Scalar& input_scale, bool is_result, const Tensor& self_or_result) {
+  with_float_compute_type(out.dtype(), [&]<class C>() {
+    const C negative = static_cast<C>(alpha.to_double() * scale.to_double());
+    const C positive = scalar_as<C>(scale);
+    const C input = scalar_as<C>(input_scale);
+    auto function = [=](C g, C x) {
+      if (x > C(0)) return g * positive;
+      return is_result ? g * input * (x + negative) : g * input * negative * std::exp(x * input);
+    };
+    elementwise<C>(out, out.dtype(), function, grad, self_or_result);
+  });
+}
+
+Result<Meta> hardtanh_backward_meta(const Tensor& grad, const Tensor& self, const Scalar&,
+                                    const Scalar&) {
+  return real_gradient_meta(grad, self);
+}
+void hardtanh_backward(Tensor& out, const Tensor& grad, const Tensor& self, const Scalar& min_val,
+                       const Scalar& max_val) {
+  const double low = min_val.to_double();
+  const double high = max_val.to_double();
+  real_gradient(
+      out,
+      [=]<class C>(C g, C x) {
+        return x <= static_cast<C>(low) || x >= static_cast<C>(high) ? C(0) : g;
+      },
+      grad, self);
+}
+
+Result<Meta> leaky_relu_backward_meta(const Tensor& grad, const Tensor& self, const Scalar& slope,
+                                      bool self_is_result) {
+  if (self_is_result && slope.to_double() < 0)
+    return operator_error("found a negative slope, from whose result the input cannot be told");
+  return real_gradient_meta(grad, self);
+}
+void leaky_relu_backward(Tensor& out, const Tensor& grad, const Tensor& self, const Scalar& slope,
+                         bool) {
+  const double factor = slope.to_double();
+  real_gradient(
+      out, [=]<class C>(C g, C x) { return x > C(0) ? g : g * static_cast<C>(factor); }, grad,
+      self);
+}
+
+Result<Meta> threshold_backward_meta(const Tensor& grad, const Tensor& self, const Scalar&) {
+  PT2_TRY(Meta meta, promoted(grad, self));
+  PT2_TRY_VOID(expect_real(meta.dtype));
+  PT2_TRY_VOID(expect_not_bool(meta.dtype));
+  return meta;
+}
+void threshold_backward(Tensor& out, const Tensor& grad, const Tensor& self,
+                        const Scalar& threshold) {
+  with_real_compute_type(out.dtype(), [&]<class C>() {
+    const C limit = scalar_as<C>(threshold);
+    elementwise<C>(
+        out, out.dtype(), [=](C g, C x) { return x <= limit ? C(0) : g; }, grad, self);
+  });
+}
+
+Result<Meta> softplus_backward_meta(const Tensor& grad, const Tensor& self, const Scalar&,
+                                    const Scalar&) {
+  return real_gradient_meta(grad, self);
+}
+void softplus_backward(Tensor& out, const Tensor& grad, const Tensor& self, const Scalar& beta,
+                       const Scalar& threshold) {
+  with_float_compute_type(out.dtype(), [&]<class C>() {
+    const C slope = scalar_as<C>(beta);
+    const C limit = scalar_as<C>(threshold);
+    auto function = [=](C g, C x) {
+      const C z = std::exp(x * slope);
+      return x * slope > limit ? g : g * z / (z + C(1));
+    };
+    elementwise<C>(out, out.dtype(), function, grad, self);
+  });
+}
+
+Result<Meta> log_sigmoid_backward_meta(const Tensor& grad, const Tensor& self, const Tensor&) {
+  return real_gradient_meta(grad, self);
+}
+void log_sigmoid_backward(Tensor& out, const Tensor& grad, const Tensor& self, const Tensor&) {
+  real_gradient(
+      out, []<class C>(C g, C x) { return g / (C(1) + std::exp(x)); }, grad, self);
+}
+
+// --- Views: zeros with the gradient where the view was
+
+template <class View>
+Result<Tensor> scattered(const Tensor& grad, const Sizes& input_sizes, View&& view) {
+  PT2_TRY(Tensor out, allocate({grad.dtype(), input_sizes}));
+  PT2_TRY(Tensor target, view(out));
+  PT2_TRY_VOID(check_sizes(grad, target.sizes(), "grad_output"));
+  copy_elements(target, grad);
+  return out;
+}
+Result<Tensor> select_backward(const Tensor& grad, const Sizes& input_sizes, int64_t dim,
+                               int64_t index) {
+  return scattered(grad, input_sizes, [&](const Tensor& out) { return select(out, dim, index); });
+}
+Result<Tensor> slice_backward(const Tensor& grad, const Sizes& input_sizes, int64_t dim,
+                              int64_t start, int64_t end, int64_t step) {
+  return scattered(grad, input_sizes,
+                   [&](const Tensor& out) { return slice(out, dim, start, end, step); });
+}
+Result<Tensor> diagonal_backward(const Tensor& grad, const Sizes& input_sizes, int64_t offset,
+                                 int64_t dim1, int64_t dim2) {
+  return scattered(grad, input_sizes,
+                   [&](const Tensor& out) { return diagonal(out, offset, dim1, dim2); });
+}
+void add_elements(Tensor& out, const Tensor& a, const Tensor& b) {
+  with_compute_type(out.dtype(),
+                    [&]<class C>() { elementwise<C>(out, out.dtype(), plus<C>, a, b); });
+}
+// Windows may overlap, so their gradients add up.
+Result<Tensor> unfold_backward(const Tensor& grad, const Sizes& input_sizes, int64_t dim,
+                               int64_t size, int64_t step) {
+  PT2_TRY(Tensor out, allocate({grad.dtype(), input_sizes}));
+  PT2_TRY(const Tensor windows, unfold(out, dim, size, step));
+  PT2_TRY(const Tensor whole, expand(grad, windows.sizes()));
+  for (int64_t i = 0; i < size; ++i) {
+    PT2_TRY(Tensor target, select(windows, -1, i));
+    PT2_TRY(const Tensor part, select(whole, -1, i));
+    // Elements of one number in all windows lie a step apart, so none is written twice.
+    PT2_TRY(const Tensor sum, (compute<promoted, add_elements>(target, part)));
+    copy_elements(target, sum);
+  }
+  return out;
+}
+
+// Of max, median and their like: the gradient goes where the value came from.
+Result<Tensor> value_selecting_reduction_backward(const Tensor& grad, int64_t dim,
+                                                  const Tensor& indices, const Sizes& sizes,
+                                                  bool keepdim) {
+  Tensor values = grad;
+  Tensor places = indices;
+  if (!keepdim && !sizes.empty()) {
+    PT2_TRY(values, unsqueeze(values, dim));
+    PT2_TRY(places, unsqueeze(places, dim));
+  }
+  PT2_TRY(const Tensor zeros, allocate({grad.dtype(), sizes}));
+  return apply("scatter.src", {zeros, dim, places, values});
+}
+
+// clang-format off
+constexpr OpDef kOps[] = {
+    op<"aten::sigmoid_backward(Tensor grad_output, Tensor output) -> Tensor", gradient_meta, fraction_gradient<kSigmoidGradient>>,
+    op<"aten::tanh_backward(Tensor grad_output, Tensor output) -> Tensor", gradient_meta, fraction_gradient<kTanhGradient>>,
+    op<"aten::silu_backward(Tensor grad_output, Tensor self) -> Tensor", gradient_meta, fraction_gradient<kSiluGradient>>,
+    op<"aten::mish_backward(Tensor grad_output, Tensor self) -> Tensor", real_gradient_meta, float_gradient<kMishGradient>>,
+    op<"aten::hardsigmoid_backward(Tensor grad_output, Tensor self) -> Tensor", real_gradient_meta, float_gradient<kHardsigmoidGradient>>,
+    op<"aten::hardswish_backward(Tensor grad_output, Tensor self) -> Tensor", real_gradient_meta, float_gradient<kHardswishGradient>>,
+    op<"aten::gelu_backward(Tensor grad_output, Tensor self, *, str approximate=\"none\") -> Tensor", gelu_backward_meta, gelu_backward>,
+    op<"aten::elu_backward(Tensor grad_output, Scalar alpha, Scalar scale, Scalar input_scale, bool is_result, Tensor self_or_result) -> Tensor", elu_backward_meta, elu_backward>,
+    op<"aten::hardtanh_backward(Tensor grad_output, Tensor self, Scalar min_val, Scalar max_val) -> Tensor", hardtanh_backward_meta, hardtanh_backward>,
+    op<"aten::leaky_relu_backward(Tensor grad_output, Tensor self, Scalar negative_slope, bool self_is_result) -> Tensor", leaky_relu_backward_meta, leaky_relu_backward>,
+    op<"aten::threshold_backward(Tensor grad_output, Tensor self, Scalar threshold) -> Tensor", threshold_backward_meta, threshold_backward>,
+    op<"aten::softplus_backward(Tensor grad_output, Tensor self, Scalar beta, Scalar threshold) -> Tensor", softplus_backward_meta, softplus_backward>,
+    op<"aten::log_sigmoid_backward(Tensor grad_output, Tensor self, Tensor buffer) -> Tensor", log_sigmoid_backward_meta, log_sigmoid_backward>,
+    op<"aten::select_backward(Tensor grad_output, SymInt[] input_sizes, int dim, SymInt index) -> Tensor", select_backward>,
+    op<"aten::slice_backward(Tensor grad_output, SymInt[] input_sizes, int dim, SymInt start, SymInt end, SymInt step) -> Tensor", slice_backward>,
+    op<"aten::diagonal_backward(Tensor grad_output, SymInt[] input_sizes, int offset, int dim1, int dim2) -> Tensor", diagonal_backward>,
+    op<"aten::value_selecting_reduction_backward(Tensor grad, int dim, Tensor indices, SymInt[] sizes, bool keepdim) -> Tensor", value_selecting_reduction_backward>,
+    op<"aten::unfold_backward(Tensor grad_in, SymInt[] input_sizes, int dim, int size, int step) -> Tensor", unfold_backward>,
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const OpDef> pointwise_backward_ops() { return kOps; }
+
+}  // namespace pt2::ops

@@ -1,0 +1,128 @@
+#include "ops/pointwise/pointwise.h"
+
+namespace pt2::ops {
+namespace {
+
+Error dtype_error(Dtype dtype, std::string_view expected) {
+  return operator_error("found dtype " + std::string(dtype_name(dtype)) + ", expected " +
+                        std::string(expected));
+}
+
+bool is_unsigned(Dtype dtype) {
+  return dtype == Dtype::uint8 || dtype == Dtype::uint16 || dtype == Dtype::uint32 ||
+         dtype == Dtype::uint64;
+}
+
+}  // namespace
+
+double largest_finite(Dtype dtype) {
+  switch (dtype) {
+    case Dtype::float16:
+    case Dtype::complex32:
+      return 65504;
+    case Dtype::bfloat16:
+      return 0x1.fep127;
+    case Dtype::float32:
+    case Dtype::complex64:
+      return std::numeric_limits<float>::max();
+    default:
+      return std::numeric_limits<double>::max();
+  }
+}
+
+Result<void> expect_real(Dtype dtype) {
+  if (dtype_category(dtype) == DtypeCategory::complex) return dtype_error(dtype, "a real one");
+  return {};
+}
+Result<void> expect_not_bool(Dtype dtype) {
+  if (dtype == Dtype::bool_) return dtype_error(dtype, "a number");
+  return {};
+}
+Result<void> expect_integral(Dtype dtype) {
+  if (dtype_category(dtype) > DtypeCategory::integer)
+    return dtype_error(dtype, "an integer or bool");
+  return {};
+}
+Result<void> expect_fraction(Dtype dtype) {
+  if (dtype_category(dtype) < DtypeCategory::floating)
+    return dtype_error(dtype, "a float or complex one");
+  return {};
+}
+
+Result<void> expect_representable(const Scalar& value, Dtype dtype) {
+  const double number = value.to_double();
+  const auto overflow = [&] {
+    return operator_error("the value " + std::to_string(number) + " does not fit dtype " +
+                          std::string(dtype_name(dtype)));
+  };
+  if (dtype_category(dtype) != DtypeCategory::complex && value.to_complex().imag() != 0)
+    return overflow();
+  switch (dtype_category(dtype)) {
+    case DtypeCategory::boolean:
+      return {};
+    case DtypeCategory::integer: {
+      // Every int64_t fits, but as a double the largest would not.
+      if (value.is_integral() && dtype_size(dtype) == 8) return {};
+      // Also the negatives of an unsigned dtype's numbers, which wrap around.
+      const double limit =
+          std::ldexp(1.0, static_cast<int>(dtype_size(dtype)) * 8 - (is_unsigned(dtype) ? 0 : 1));
+      if (is_unsigned(dtype) ? !(number < limit && number > -limit)
+                             : !(number < limit && number >= -limit))
+        return overflow();
+      return {};
+    }
+    case DtypeCategory::floating:
+    case DtypeCategory::complex:
+      if (std::isfinite(number) && std::fabs(number) > largest_finite(dtype)) return overflow();
+      return {};
+  }
+  return {};
+}
+
+Result<Meta> elementwise_meta(Dtype dtype, std::initializer_list<const Tensor*> operands) {
+  std::vector<Sizes> sizes;
+  for (const Tensor* operand : operands) sizes.push_back(operand->sizes());
+  PT2_TRY(Sizes out, broadcast_sizes(sizes));
+  Sizes strides = elementwise_strides(out, std::span(operands.begin(), operands.size()));
+  return Meta(dtype, std::move(out), std::move(strides));
+}
+
+Result<Meta> as_self(const Tensor& self) { return elementwise_meta(self.dtype(), {&self}); }
+
+Result<Meta> real_as_self(const Tensor& self) {
+  PT2_TRY_VOID(expect_real(self.dtype()));
+  return as_self(self);
+}
+
+Result<Meta> fraction_of_self(const Tensor& self) {
+  return elementwise_meta(float_or_default(self.dtype()), {&self});
+}
+
+Result<Meta> real_fraction_of_self(const Tensor& self) {
+  PT2_TRY_VOID(expect_real(self.dtype()));
+  return fraction_of_self(self);
+}
+
+Result<Meta> strict_fraction_as_self(const Tensor& self) {
+  PT2_TRY_VOID(expect_fraction(self.dtype()));
+  return as_self(self);
+}
+
+Result<Meta> strict_float_as_self(const Tensor& self) {
+  PT2_TRY_VOID(expect_real(self.dtype()));
+  return strict_fraction_as_self(self);
+}
+
+Result<Meta> bool_like_self(const Tensor& self) { return elementwise_meta(Dtype::bool_, {&self}); }
+
+Result<Meta> promoted(const Tensor& a, const Tensor& b) {
+  return elementwise_meta(Promotion().add(a).add(b).result(), {&a, &b});
+}
+
+Dtype wide_dtype(Dtype dtype) {
+  if (dtype_category(dtype) == DtypeCategory::floating)
+    return dtype == Dtype::float64 ? dtype : Dtype::float32;
+  return dtype == Dtype::complex32 ? Dtype::complex64 : dtype;
+}
+
+}  // namespace pt2::ops

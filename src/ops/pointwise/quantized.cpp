@@ -1,0 +1,475 @@
+// Quantisation as programs write it down: quantized_decomposed.* of torch.ao and the fake
+// quantisation of training. Each is the composition that PyTorch uses
+// (torch/ao/quantization/fx/_decomposed.py), so that every rounding agrees.
+#include <cmath>
+#include <limits>
+
+#include "ops/checks.h"
+#include "ops/compose.h"
+#include "ops/pointwise/copying.h"
+#include "ops/op_def.h"
+#include "ops/pointwise/pointwise.h"
+#include "ops/shape/view.h"
+
+namespace pt2::ops {
+namespace {
+
+using TensorPair = std::tuple<Tensor, Tensor>;
+
+// The numbers that a quantised dtype can hold; nothing for other dtypes.
+Result<void> check_bounds(int64_t quant_min, int64_t quant_max, Dtype dtype) {
+  struct Bounds {
+    Dtype dtype;
+    int64_t low, high;
+  };
+  constexpr Bounds kBounds[] = {
+      {Dtype::uint8, 0, 255},
+      {Dtype::int8, -128, 127},
+      {Dtype::int16, -32768, 32767},
+      {Dtype::uint16, 0, 65535},
+      {Dtype::int32, std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max()}};
+  for (const Bounds& bounds : kBounds) {
+    if (bounds.dtype != dtype) continue;
+    if (quant_min < bounds.low || quant_max > bounds.high)
+      return operator_error("found the range [" + std::to_string(quant_min) + ", " +
+                            std::to_string(quant_max) + "], expected it within [" +
+                            std::to_string(bounds.low) + ", " + std::to_string(bounds.high) + "]");
+    return {};
+  }
+  if (dtype == Dtype::float8_e4m3fn || dtype == Dtype::float8_e5m2) return {};
+  return operator_error("found dtype " + std::string(dtype_name(dtype)) +
+                        ", expected one to quantise to");
+}
+
+Result<Tensor> as_float32(const Tensor& input) {
+  if (input.dtype() == Dtype::float16 || input.dtype() == Dtype::bfloat16)
+    return copy_as(input, Dtype::float32, std::nullopt);
+  if (input.dtype() != Dtype::float32)
+    return operator_error("found dtype " + std::string(dtype_name(input.dtype())) +
+                          ", expected float32");
+  return input;
+}
+Result<Tensor> to(const Tensor& tensor, Dtype dtype) { return apply("to.dtype", {tensor, dtype}); }
+
+Result<double> number_of(const Tensor& tensor) {
+  if (tensor.numel() != 1)
+    return operator_error("found " + std::to_string(tensor.numel()) + " elements, expected 1");
+  double value = 0;
+  load_elements<double>(tensor.raw_data(), 1, tensor.dtype(), 1, &value);
+  return value;
+}
+Result<int64_t> integer_of(const Tensor& tensor) {
+  PT2_TRY(const double value, number_of(tensor));
+  return Scalar(value).to_int();
+}
+
+// --- One scale for the whole tensor
+
+Result<Tensor> quantize(const Tensor& input, double scale, int64_t zero_point, int64_t quant_min,
+                        int64_t quant_max, Dtype dtype) {
+  PT2_TRY_VOID(check_bounds(quant_min, quant_max, dtype));
+  PT2_TRY(const Tensor real, as_float32(input));
+  PT2_TRY(const Tensor scaled, apply("mul.Tensor", {real, 1.0 / scale}));
+  PT2_TRY(const Tensor rounded, apply("round.default", {scaled}));
+  PT2_TRY(const Tensor shifted, apply("add.Tensor", {rounded, zero_point}));
+  PT2_TRY(const Tensor clamped, apply("clamp.default", {shifted, quant_min, quant_max}));
+  return to(clamped, dtype);
+}
+Result<Tensor> quantize_tensor(const Tensor& input, const Tensor& scale, const Tensor& zero_point,
+                               int64_t quant_min, int64_t quant_max, Dtype dtype) {
+  PT2_TRY(const double number, number_of(scale));
+  PT2_TRY(const int64_t zero, integer_of(zero_point));
+  return quantize(input, number, zero, quant_min, quant_max, dtype);
+}
+Result<Tensor> quantize_tensor2(const Tensor& input, const Tensor& scale, const Tensor& zero_point,
+                                const Tensor& quant_min, const Tensor& quant_max, Dtype dtype) {
+  PT2_TRY(const int64_t low, integer_of(quant_min));
+  PT2_TRY(const int64_t high, integer_of(quant_max));
+  return quantize_tensor(input, scale, zero_point, low, high, dtype);
+}
+
+Result<void> check_quantized(const Tensor& input, Dtype dtype) {
+  if (input.dtype() != dtype)
+    return operator_error("found dtype " + std::string(dtype_name(input.dtype())) + ", expected " +
+                          std::string(dtype_name(dtype)));
+  return check_bounds(0, 0, dtype);
+}
+using OptionalDtype = std::optional<Dtype>;
+Result<Tensor> dequantize(const Tensor& input, double scale, int64_t zero_point, int64_t, int64_t,
+                          Dtype dtype, OptionalDtype out_dtype) {
+  PT2_TRY_VOID(check_quantized(input, dtype));
+  PT2_TRY(const Tensor real, to(input, out_dtype.value_or(Dtype::float32)));
+  PT2_TRY(const Tensor shifted, apply("sub.Tensor", {real, zero_point}));
+  return apply("mul.Tensor", {shifted, scale});
+}
+Result<Tensor> dequantize_tensor(const Tensor& input, const Tensor& scale, const Tensor& zero_point,
+                                 int64_t quant_min, int64_t quant_max, Dtype dtype,
+                                 OptionalDtype out_dtype) {
+  PT2_TRY(const double number, number_of(scale));
+  PT2_TRY(const int64_t zero, integer_of(zero_point));
+  return dequantize(input, number, zero, quant_min, quant_max, dtype, out_dtype);
+}
+Result<Tensor> dequantize_tensor2(const Tensor& input, const Tensor& scale,
+                                  const Tensor& zero_point, const Tensor& quant_min,
+                                  const Tensor& quant_max, Dtype dtype, OptionalDtype out_dtype) {
+  PT2_TRY(const int64_t low, integer_of(quant_min));
+  PT2_TRY(const int64_t high, integer_of(quant_max));
+  return dequantize_tensor(input, scale, zero_point, low, high, dtype, out_dtype);
+}
+
+// --- A scale per channel. The axis goes first while computing, and the result keeps that layout.
+
+Result<Tensor> axis_first(const Tensor& tensor, int64_t axis) {
+  if (axis < 0 || axis >= tensor.dim())
+    return operator_error("axis " + std::to_string(axis) + " is out of range for rank " +
+                          std::to_string(tensor.dim()));
+  return transpose(tensor, 0, axis);
+}
+Result<Tensor> along_first(const Tensor& values, int64_t rank) {
+  if (values.dim() == 0) return values;
+  Sizes sizes(static_cast<size_t>(rank), 1);
+  sizes[0] = values.size(0);
+  return view(values, sizes);
+}
+Result<Tensor> inverse_of(const Tensor& scales) { return apply("reciprocal.default", {scales}); }
+
+Result<Tensor> quantize_channels(const Tensor& input, const Tensor& scales,
+                                 const Tensor& zero_points, int64_t axis, int64_t quant_min,
+                                 int64_t quant_max, Dtype dtype) {
+  PT2_TRY_VOID(check_bounds(quant_min, quant_max, dtype));
+  PT2_TRY(const Tensor real, as_float32(input));
+  PT2_TRY(const Tensor turned, axis_first(real, axis));
+  PT2_TRY(const Tensor factors, along_first(scales, input.dim()));
+  PT2_TRY(const Tensor zeros, along_first(zero_points, input.dim()));
+  PT2_TRY(const Tensor inverse, inverse_of(factors));
+  PT2_TRY(const Tensor scaled, apply("mul.Tensor", {turned, inverse}));
+  PT2_TRY(const Tensor rounded, apply("round.default", {scaled}));
+  PT2_TRY(const Tensor shifted, apply("add.Tensor", {rounded, zeros}));
+  PT2_TRY(const Tensor clamped, apply("clamp.default", {shifted, quant_min, quant_max}));
+  PT2_TRY(const Tensor back, axis_first(clamped, axis));
+  return to(back, dtype);
+}
+Result<Tensor> dequantize_channels(const Tensor& input, const Tensor& scales,
+                                   const OptionalTensor& zero_points, int64_t axis, int64_t,
+                                   int64_t, Dtype dtype, OptionalDtype out_dtype) {
+  PT2_TRY_VOID(check_quantized(input, dtype));
+  PT2_TRY(Tensor turned, axis_first(input, axis));
+  if (zero_points) {
+    PT2_TRY(const Tensor zeros, along_first(*zero_points, input.dim()));
+    PT2_TRY(turned, apply("sub.Tensor", {turned, zeros}));
+  }
+  PT2_TRY(const Tensor factors, along_first(scales, input.dim()));
+  PT2_TRY(const Tensor scaled, apply("mul.Tensor", {turned, factors}));
+  PT2_TRY(const Tensor real, to(scaled, out_dtype.value_or(Dtype::float32)));
+  return axis_first(real, axis);
+}
+Result<Tensor> fake_quantize_channels(const Tensor& input, const Tensor& scales,
+                                      const Tensor& zero_points, int64_t axis, int64_t quant_min,
+                                      int64_t quant_max) {
+  PT2_TRY(const Tensor turned, axis_first(input, axis));
+  PT2_TRY(const Tensor float_scales, to(scales, Dtype::float32));
+  PT2_TRY(const Tensor int_zeros, to(zero_points, Dtype::int32));
+  PT2_TRY(const Tensor factors, along_first(float_scales, input.dim()));
+  PT2_TRY(const Tensor zeros, along_first(int_zeros, input.dim()));
+  PT2_TRY(const Tensor inverse, inverse_of(factors));
+  PT2_TRY(const Tensor scaled, apply("mul.Tensor", {turned, inverse}));
+  PT2_TRY(const Tensor rounded, apply("round.default", {scaled}));
+  PT2_TRY(const Tensor shifted, apply("add.Tensor", {rounded, zeros}));
+  PT2_TRY(const Tensor clamped, apply("clamp.default", {shifted, quant_min, quant_max}));
+  PT2_TRY(const Tensor unshifted, apply("sub.Tensor", {clamped, zeros}));
+  PT2_TRY(const Tensor real, apply("mul.Tensor", {unshifted, factors}));
+  return axis_first(real, axis);
+}
+
+// --- A scale per token, or per group of a row: here the zero point is added before rounding
+
+Result<Tensor> quantize_rows(const Tensor& input, const Tensor& scales, const Tensor& zero_points,
+                             int64_t quant_min, int64_t quant_max, Dtype dtype) {
+  PT2_TRY_VOID(check_bounds(quant_min, quant_max, dtype));
+  PT2_TRY(const Tensor inverse, inverse_of(scales));
+  PT2_TRY(const Tensor scaled, apply("mul.Tensor", {input, inverse}));
+  PT2_TRY(const Tensor shifted, apply("add.Tensor", {scaled, zero_points}));
+  PT2_TRY(const Tensor rounded, apply("round.default", {shifted}));
+  PT2_TRY(const Tensor clamped, apply("clamp.default", {rounded, quant_min, quant_max}));
+  return to(clamped, dtype);
+}
+Result<void> check_per_token(const Tensor& input, const Tensor& values, std::string_view what) {
+  Sizes expected = input.sizes();
+  if (expected.empty()) return operator_error("found a 0-dim tensor, expected rows");
+  expected.back() = 1;
+  if (values.sizes() == expected) return {};
+  int64_t rows = 1;
+  for (int64_t size : expected) rows *= size;
+  if (values.numel() == rows && values.dim() == input.dim()) return {};
+  return check_sizes(values, expected, what);
+}
+Result<Tensor> quantize_per_token(const Tensor& input, const Tensor& scales,
+                                  const Tensor& zero_points, int64_t quant_min, int64_t quant_max,
+                                  Dtype dtype) {
+  PT2_TRY_VOID(check_per_token(input, scales, "scales"));
+  PT2_TRY_VOID(check_per_token(input, zero_points, "zero_points"));
+  return quantize_rows(input, scales, zero_points, quant_min, quant_max, dtype);
+}
+Result<Tensor> dequantize_rows(const Tensor& input, const Tensor& scales, const Tensor& zero_points,
+                               Dtype output_dtype) {
+  PT2_TRY(const Tensor shifted, apply("sub.Tensor", {input, zero_points}));
+  PT2_TRY(const Tensor scaled, apply("mul.Tensor", {shifted, scales}));
+  return to(scaled, output_dtype);
+}
+Result<Tensor> dequantize_per_token(const Tensor& input, const Tensor& scales,
+                                    const Tensor& zero_points, int64_t quant_min, int64_t quant_max,
+                                    Dtype dtype, Dtype output_dtype) {
+  PT2_TRY_VOID(check_bounds(quant_min, quant_max, dtype));
+  PT2_TRY_VOID(check_per_token(input, scales, "scales"));
+  PT2_TRY_VOID(check_per_token(input, zero_points, "zero_points"));
+  return dequantize_rows(input, scales, zero_points, output_dtype);
+}
+
+// A row of a matrix falls into groups of `group_size`, each with a scale.
+Result<Tensor> grouped_rows(const Tensor& input, const Tensor& scales, int64_t group_size) {
+  PT2_TRY_VOID(check_rank(input, 2, "input"));
+  PT2_TRY_VOID(check_rank(scales, 2, "scales"));
+  if (group_size > input.size(1) && scales.size(1) == 1) group_size = input.size(1);
+  if (group_size <= 1 || input.size(1) % group_size != 0)
+    return operator_error("found group_size " + std::to_string(group_size) +
+                          ", expected a divisor of " + std::to_string(input.size(1)) + " above 1");
+  if (scales.numel() != input.numel() / group_size)
+    return operator_error("found " + std::to_string(scales.numel()) + " scales, expected " +
+                          std::to_string(input.numel() / group_size));
+  return reshape(input, {-1, group_size});
+}
+Result<Tensor> quantize_groups(const Tensor& input, const Tensor& scales, const Tensor& zero_points,
+                               int64_t quant_min, int64_t quant_max, Dtype dtype,
+                               int64_t group_size) {
+  PT2_TRY(const Tensor rows, grouped_rows(input, scales, group_size));
+  PT2_TRY(const Tensor factors, reshape(scales, {-1, 1}));
+  PT2_TRY(const Tensor zeros, reshape(zero_points, {-1, 1}));
+  PT2_TRY(const Tensor quantized, quantize_rows(rows, factors, zeros, quant_min, quant_max, dtype));
+  return reshape(quantized, input.sizes());
+}
+Result<Tensor> dequantize_groups(const Tensor& input, const Tensor& scales,
+                                 const OptionalTensor& zero_points, int64_t, int64_t, Dtype,
+                                 int64_t group_size, Dtype output_dtype) {
+  PT2_TRY(const Tensor rows, grouped_rows(input, scales, group_size));
+  PT2_TRY(const Tensor factors, reshape(scales, {-1, 1}));
+  Tensor zeros = Tensor::zeros(Dtype::int32, {1, 1});
+  if (zero_points) {
+    PT2_TRY(zeros, reshape(*zero_points, {-1, 1}));
+  }
+  PT2_TRY(const Tensor shifted, apply("sub.Tensor", {rows, zeros}));
+  PT2_TRY(const Tensor scaled, apply("mul.Tensor", {shifted, factors}));
+  PT2_TRY(const Tensor whole, reshape(scaled, input.sizes()));
+  return to(whole, output_dtype);
+}
+
+// --- Choosing scale and zero point
+
+Tensor one_element(Dtype dtype, double value) {
+  Tensor out = Tensor::zeros(dtype, {1});
+  fill_elements(out, value);
+  return out;
+}
+struct Range {
+  float low = 0;
+  float high = 0;
+};
+// The smallest and largest element, widened to hold 0.
+Result<Range> range_with_zero(const Tensor& input) {
+  PT2_TRY(const Tensor real, as_float32(input));
+  if (real.numel() == 0) return operator_error("found no elements to choose a range from");
+  PT2_TRY(const Tensor low, apply("amin.default", {real}));
+  PT2_TRY(const Tensor high, apply("amax.default", {real}));
+  return Range{std::min(*low.data<float>(), 0.0f), std::max(*high.data<float>(), 0.0f)};
+}
+// (torch/ao/quantization/utils.py determine_qparams)
+Result<TensorPair> choose_qparams(const Tensor& input, int64_t quant_min, int64_t quant_max,
+                                  double eps, Dtype) {
+  if (quant_min >= quant_max) return operator_error("found quant_min above quant_max");
+  PT2_TRY(const Range range, range_with_zero(input));
+  const auto steps = static_cast<float>(quant_max - quant_min);
+  const float scale = std::max((range.high - range.low) / steps, static_cast<float>(eps));
+  const double zero =
+      static_cast<double>(quant_min) - static_cast<double>(std::nearbyint(range.low / scale));
+  const double clamped =
+      std::clamp(zero, static_cast<double>(quant_min), static_cast<double>(quant_max));
+  return TensorPair(one_element(Dtype::float64, scale), one_element(Dtype::int64, clamped));
+}
+Result<TensorPair> choose_qparams_symmetric(const Tensor& input, int64_t quant_min,
+                                            int64_t quant_max, double eps, Dtype dtype) {
+  if (quant_min >= quant_max) return operator_error("found quant_min above quant_max");
+  PT2_TRY(const Range range, range_with_zero(input));
+  const float reach = std::max(-range.low, range.high);
+  const float steps = static_cast<float>(quant_max - quant_min) / 2;
+  const float scale = std::max(reach / steps, static_cast<float>(eps));
+  return TensorPair(one_element(Dtype::float64, scale),
+                    one_element(Dtype::int64, dtype == Dtype::uint8 ? 128 : 0));
+}
+
+Result<Tensor> row_extreme(const char* overload, const Tensor& input) {
+  if (input.dim() == 0) return operator_error("found a 0-dim tensor, expected rows");
+  return apply(overload, {input, Value::List{int64_t{-1}}, true});
+}
+Result<TensorPair> choose_qparams_per_token(const Tensor& input, Dtype dtype) {
+  if (dtype != Dtype::int8)
+    return operator_error("found dtype " + std::string(dtype_name(dtype)) + ", expected int8");
+  PT2_TRY(const Tensor magnitudes, apply("abs.default", {input}));
+  PT2_TRY(Tensor scales, row_extreme("amax.default", magnitudes));
+  if (scales.dtype() == Dtype::float16) {
+    PT2_TRY(scales, to(scales, Dtype::float32));
+  }
+  PT2_TRY(const Tensor clamped, apply("clamp.default", {scales, 1e-5}));
+  PT2_TRY(Tensor divided, apply("div.Tensor", {clamped, int64_t{127}}));
+  PT2_TRY(Tensor zeros, apply("zeros_like.default", {divided}));
+  return TensorPair(std::move(divided), std::move(zeros));
+}
+Result<TensorPair> choose_qparams_per_token_asymmetric(const Tensor& input, Dtype) {
+  PT2_TRY(const Tensor lowest, row_extreme("amin.default", input));
+  PT2_TRY(const Tensor highest, row_extreme("amax.default", input));
+  PT2_TRY(const Tensor low, apply("clamp_max.default", {lowest, int64_t{0}}));
+  PT2_TRY(const Tensor high, apply("clamp_min.default", {highest, int64_t{0}}));
+  PT2_TRY(const Tensor span, apply("sub.Tensor", {high, low}));
+  PT2_TRY(const Tensor step, apply("div.Tensor", {span, 255.0}));
+  PT2_TRY(
+      const Tensor scale,
+      apply("clamp.default", {step, static_cast<double>(std::numeric_limits<float>::epsilon())}));
+  PT2_TRY(const Tensor scaled_low, apply("div.Tensor", {low, scale}));
+  PT2_TRY(const Tensor scaled_high, apply("div.Tensor", {high, scale}));
+  PT2_TRY(const Tensor low_error, apply("add.Tensor", {scaled_low, int64_t{-128}}));
+  PT2_TRY(const Tensor high_error, apply("add.Tensor", {scaled_high, int64_t{127}}));
+  PT2_TRY(const Tensor errors, apply("add.Tensor", {low_error, high_error}));
+  PT2_TRY(const Tensor positive, apply("gt.Scalar", {errors, int64_t{0}}));
+  PT2_TRY(const Tensor from_low, apply("rsub.Scalar", {scaled_low, int64_t{-128}}));
+  PT2_TRY(const Tensor from_high, apply("rsub.Scalar", {scaled_high, int64_t{127}}));
+  PT2_TRY(const Tensor chosen, apply("where.self", {positive, from_low, from_high}));
+  PT2_TRY(const Tensor clamped, apply("clamp.default", {chosen, int64_t{-128}, int64_t{127}}));
+  PT2_TRY(const Tensor rounded, apply("round.default", {clamped}));
+  PT2_TRY(Tensor scales, to(scale, Dtype::float64));
+  PT2_TRY(Tensor zeros, to(rounded, Dtype::int64));
+  return TensorPair(std::move(scales), std::move(zeros));
+}
+
+Result<Tensor> convert_element_type(const Tensor& input, Dtype dtype) {
+  return copy_as(input, dtype, std::nullopt);
+}
+
+// --- Fake quantisation, with the mask of what was not clamped
+
+Result<void> check_fake_range(const Tensor& self, int64_t quant_min, int64_t quant_max) {
+  PT2_TRY_VOID(check_floating(self, "self"));
+  if (quant_min > quant_max) return operator_error("found quant_min above quant_max");
+  return {};
+}
+// ATen/native/quantized/cpu/kernels/QuantizedOpKernels.cpp fake_quantize_tensor_cachemask_kernel
+void fake_quantize(Tensor& out, Tensor& mask, const Tensor& self, const Tensor& scale,
+                   const Tensor& zero_point, int64_t quant_min, int64_t quant_max) {
+  auto level = [](float x, float s, float z) {
+    return std::nearbyint(z + std::nearbyint(x * (1.0f / s)));
+  };
+  const auto low = static_cast<float>(quant_min);
+  const auto high = static_cast<float>(quant_max);
+  const Dtype common = Dtype::float32;
+  elementwise<float>(
+      out, common,
+      [=](float x, float s, float z) {
+        return (std::fmin(std::fmax(level(x, s, z), low), high) - z) * s;
+      },
+      self, scale, zero_point);
+  elementwise<float>(
+      mask, common,
+      [=](float x, float s, float z) {
+        const float q = level(x, s, z);
+        return q >= low && q <= high ? 1.0f : 0.0f;
+      },
+      self, scale, zero_point);
+}
+Result<std::array<Meta, 2>> fake_meta(const Tensor& self) {
+  PT2_TRY(const Meta output, as_self(self));
+  Meta mask = output;
+  mask.dtype = Dtype::bool_;
+  return std::array<Meta, 2>{output, mask};
+}
+Result<std::array<Meta, 2>> fake_tensor_meta(const Tensor& self, double, int64_t zero_point,
+                                             int64_t quant_min, int64_t quant_max) {
+  PT2_TRY_VOID(check_fake_range(self, quant_min, quant_max));
+  if (zero_point < quant_min || zero_point > quant_max)
+    return operator_error("found a zero_point outside the range");
+  return fake_meta(self);
+}
+void fake_tensor(Tensor& out, Tensor& mask, const Tensor& self, double scale, int64_t zero_point,
+                 int64_t quant_min, int64_t quant_max) {
+  fake_quantize(out, mask, self, scalar_tensor(scale, Dtype::float32),
+                scalar_tensor(zero_point, Dtype::int64), quant_min, quant_max);
+}
+// One number per position of `axis`, in a view that broadcasts with self.
+Result<Tensor> along_axis(const Tensor& values, const Tensor& self, int64_t axis) {
+  PT2_TRY_VOID(check_rank(values, 1, "the values per channel"));
+  if (axis < 0 || axis >= self.dim() || values.numel() != self.size(axis))
+    return operator_error("found " + std::to_string(values.numel()) + " channels for axis " +
+                          std::to_string(axis) + " of sizes " + sizes_text(self.sizes()));
+  Sizes sizes(self.sizes().size(), 1);
+  sizes[static_cast<size_t>(axis)] = values.numel();
+  return view(values, sizes);
+}
+Result<std::array<Meta, 2>> fake_channel_meta(const Tensor& self, const Tensor& scale,
+                                              const Tensor& zero_point, int64_t axis,
+                                              int64_t quant_min, int64_t quant_max) {
+  PT2_TRY_VOID(check_fake_range(self, quant_min, quant_max));
+  PT2_TRY_VOID(along_axis(scale, self, axis));
+  PT2_TRY(const Tensor zeros, along_axis(zero_point, self, axis));
+  PT2_TRY(const Tensor values, copy_as(zeros, Dtype::float64, MemoryFormat::contiguous));
+  for (double value : values.as<double>())
+    if (value < static_cast<double>(quant_min) || value > static_cast<double>(quant_max))
+      return operator_error("found a zero_point outside the range");
+  return fake_meta(self);
+}
+Result<void> fake_channel(Tensor& out, Tensor& mask, const Tensor& self, const Tensor& scale,
+                          const Tensor& zero_point, int64_t axis, int64_t quant_min,
+                          int64_t quant_max) {
+  PT2_TRY(const Tensor scales, along_axis(scale, self, axis));
+  PT2_TRY(const Tensor zeros, along_axis(zero_point, self, axis));
+  fake_quantize(out, mask, self, scales, zeros, quant_min, quant_max);
+  return {};
+}
+Result<Tensor> fake_tensor_output(const Tensor& self, double scale, int64_t zero_point,
+                                  int64_t quant_min, int64_t quant_max) {
+  return compute<fake_tensor_meta, fake_tensor>(self, scale, zero_point, quant_min, quant_max);
+}
+Result<Tensor> fake_channel_output(const Tensor& self, const Tensor& scale,
+                                   const Tensor& zero_point, int64_t axis, int64_t quant_min,
+                                   int64_t quant_max) {
+  return compute<fake_channel_meta, fake_channel>(self, scale, zero_point, axis, quant_min,
+                                                  quant_max);
+}
+
+// clang-format off
+constexpr OpDef kOps[] = {
+    op<"quantized_decomposed::quantize_per_tensor(Tensor input, float scale, int zero_point, int quant_min, int quant_max, ScalarType dtype) -> Tensor", quantize>,
+    op<"quantized_decomposed::quantize_per_tensor.tensor(Tensor input, Tensor scale, Tensor zero_point, int quant_min, int quant_max, ScalarType dtype) -> Tensor", quantize_tensor>,
+    op<"quantized_decomposed::quantize_per_tensor.tensor2(Tensor input, Tensor scale, Tensor zero_point, Tensor quant_min, Tensor quant_max, ScalarType dtype) -> Tensor", quantize_tensor2>,
+    op<"quantized_decomposed::dequantize_per_tensor(Tensor input, float scale, int zero_point, int quant_min, int quant_max, ScalarType dtype, *, ScalarType? out_dtype=None) -> Tensor", dequantize>,
+    op<"quantized_decomposed::dequantize_per_tensor.tensor(Tensor input, Tensor scale, Tensor zero_point, int quant_min, int quant_max, ScalarType dtype, *, ScalarType? out_dtype=None) -> Tensor", dequantize_tensor>,
+    op<"quantized_decomposed::dequantize_per_tensor.tensor2(Tensor input, Tensor scale, Tensor zero_point, Tensor quant_min, Tensor quant_max, ScalarType dtype, *, ScalarType? out_dtype=None) -> Tensor", dequantize_tensor2>,
+    op<"quantized_decomposed::quantize_per_channel(Tensor input, Tensor scales, Tensor zero_points, int axis, int quant_min, int quant_max, ScalarType dtype) -> Tensor", quantize_channels>,
+    op<"quantized_decomposed::dequantize_per_channel(Tensor input, Tensor scales, Tensor? zero_points, int axis, int quant_min, int quant_max, ScalarType dtype, *, ScalarType? out_dtype=None) -> Tensor", dequantize_channels>,
+    op<"quantized_decomposed::fake_quant_per_channel(Tensor input, Tensor scales, Tensor zero_points, int axis, int quant_min, int quant_max) -> Tensor", fake_quantize_channels>,
+    op<"quantized_decomposed::quantize_per_token(Tensor input, Tensor scales, Tensor zero_points, int quant_min, int quant_max, ScalarType dtype) -> Tensor", quantize_per_token>,
+    op<"quantized_decomposed::dequantize_per_token(Tensor input, Tensor scales, Tensor zero_points, int quant_min, int quant_max, ScalarType dtype, ScalarType output_dtype) -> Tensor", dequantize_per_token>,
+    op<"quantized_decomposed::quantize_per_channel_group(Tensor input, Tensor scales, Tensor zero_points, int quant_min, int quant_max, ScalarType dtype, int group_size) -> Tensor", quantize_groups>,
+    op<"quantized_decomposed::dequantize_per_channel_group(Tensor input, Tensor scales, Tensor? zero_points, int quant_min, int quant_max, ScalarType dtype, int group_size, ScalarType output_dtype) -> Tensor", dequantize_groups>,
+    op<"quantized_decomposed::choose_qparams.tensor(Tensor input, int quant_min, int quant_max, float eps, ScalarType dtype) -> (Tensor, Tensor)", choose_qparams>,
+    op<"quantized_decomposed::choose_qparams_symmetric.tensor(Tensor input, int quant_min, int quant_max, float eps, ScalarType dtype) -> (Tensor, Tensor)", choose_qparams_symmetric>,
+    op<"quantized_decomposed::choose_qparams_per_token(Tensor input, ScalarType dtype) -> (Tensor, Tensor)", choose_qparams_per_token>,
+    op<"quantized_decomposed::choose_qparams_per_token_asymmetric(Tensor input, ScalarType dtype) -> (Tensor, Tensor)", choose_qparams_per_token_asymmetric>,
+    op<"quantized_decomposed::convert_element_type.no_fuse(Tensor input, ScalarType dtype) -> Tensor", convert_element_type>,
+    op<"aten::fake_quantize_per_tensor_affine(Tensor self, float scale, int zero_point, int quant_min, int quant_max) -> Tensor", fake_tensor_output>,
+    op<"aten::fake_quantize_per_channel_affine(Tensor self, Tensor scale, Tensor zero_point, int axis, int quant_min, int quant_max) -> Tensor", fake_channel_output>,
+    op<"aten::fake_quantize_per_tensor_affine_cachemask(Tensor self, float scale, int zero_point, int quant_min, int quant_max) -> (Tensor output, Tensor mask)", fake_tensor_meta, fake_tensor>,
+    op<"aten::fake_quantize_per_channel_affine_cachemask(Tensor self, Tensor scale, Tensor zero_point, int axis, int quant_min, int quant_max) -> (Tensor output, Tensor mask)", fake_channel_meta, fake_channel>,
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const OpDef> quantized_ops() { return kOps; }
+
+}  // namespace pt2::ops

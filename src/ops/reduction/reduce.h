@@ -1,0 +1,36 @@
+// What reductions share: the sizes of their results and the walk over the rows they reduce.
+#pragma once
+
+#include <optional>
+
+#include "ops/checks.h"
+#include "ops/dense.h"
+#include "ops/loops.h"
+
+namespace pt2::ops {
+
+// The sizes without `dims` (wrapped), or with 1 in their place.
+Sizes reduced_sizes(const Tensor& self, const Sizes& dims, bool keepdim);
+// A reduction's dims as a list: one of them, or every one.
+Result<Sizes> one_dim(const std::optional<int64_t>& dim, int64_t rank);
+// Error where the reduction of nothing has no value, as that of maximum.
+Result<void> check_not_empty(const Tensor& self, const Sizes& dims);
+
+// out[row] = function(values, count) for every row that `dims` span; the elements are C, after a
+// cast to `dtype`, the results R.
+template <class C, class R, class F>
+void reduce_rows(Tensor& out, const Tensor& self, const Sizes& dims, Dtype dtype, F&& function) {
+  int64_t length = 1;
+  for (int64_t dim : dims) length *= self.size(dim);
+  const Input<C> rows(dims_last(self, dims), dtype);
+  Output<R> results(out);
+  for (int64_t row = 0; row < out.numel(); ++row)
+    results[row] = static_cast<R>(function(rows.data() + row * length, length));
+}
+
+// torch.sum over `dims` (none: all of them), in the dtype that it has there.
+Result<Tensor> sum_over(const Tensor& self, const Sizes& dims, bool keepdim);
+// torch.mean of every element of a floating tensor.
+Result<Tensor> mean_of_all(const Tensor& self);
+
+}  // namespace pt2::ops

@@ -1,0 +1,235 @@
+// Sums, products, truth values and norms over dimensions.
+#include <cmath>
+#include <limits>
+
+#include "ops/op_def.h"
+#include "ops/reduction/reduce.h"
+#include "ops/reduction/sums.h"
+
+namespace pt2::ops {
+namespace {
+
+using OptionalDims = std::optional<Sizes>;
+using OptionalDtype = std::optional<Dtype>;
+
+// Sums of bools and ints are int64.
+Dtype sum_dtype(const Tensor& self, const OptionalDtype& dtype) {
+  if (dtype) return *dtype;
+  return dtype_category(self.dtype()) < DtypeCategory::floating ? Dtype::int64 : self.dtype();
+}
+
+Result<Meta> sum_dim_meta(const Tensor& self, const OptionalDims& dims, bool keepdim,
+                          const OptionalDtype& dtype) {
+  PT2_TRY_VOID(check_max_rank(self));
+  PT2_TRY(const Sizes wrapped, wrap_optional_dims(dims, self.dim()));
+  return Meta(sum_dtype(self, dtype), reduced_sizes(self, wrapped, keepdim));
+}
+
+void sum_dim(Tensor& out, const Tensor& self, const OptionalDims& dims, bool,
+             const OptionalDtype&) {
+  with_compute_type(out.dtype(), [&]<class C>() {
+    reduce_rows<C, C>(out, self, *wrap_optional_dims(dims, self.dim()), out.dtype(), sum_row<C>);
+  });
+}
+
+Result<Meta> sum_meta(const Tensor& self, const OptionalDtype& dtype) {
+  return Meta(sum_dtype(self, dtype), {});
+}
+
+void sum(Tensor& out, const Tensor& self, const OptionalDtype& dtype) {
+  sum_dim(out, self, std::nullopt, false, dtype);
+}
+
+Result<Meta> nansum_meta(const Tensor& self, const OptionalDims& dims, bool keepdim,
+                         const OptionalDtype& dtype) {
+  PT2_TRY_VOID(check_not_complex(self, "self"));
+  return sum_dim_meta(self, dims, keepdim, dtype);
+}
+
+void nansum(Tensor& out, const Tensor& self, const OptionalDims& dims, bool, const OptionalDtype&) {
+  with_real_compute_type(out.dtype(), [&]<class C>() {
+    reduce_rows<C, C>(out, self, *wrap_optional_dims(dims, self.dim()), out.dtype(),
+                      [](const C* values, int64_t count) {
+                        return sum_terms(values, count, [](C x) {
+                          return static_cast<Accumulator<C>>(x == x ? x : C(0));
+                        });
+                      });
+  });
+}
+
+Result<Meta> mean_dim_meta(const Tensor& self, const OptionalDims& dims, bool keepdim,
+                           const OptionalDtype& dtype) {
+  const Dtype result = dtype.value_or(self.dtype());
+  if (dtype_category(result) < DtypeCategory::floating)
+    return operator_error("self: found " + std::string(dtype_name(result)) +
+                          ", expected a floating or complex dtype");
+  return sum_dim_meta(self, dims, keepdim, result);
+}
+
+void mean_dim(Tensor& out, const Tensor& self, const OptionalDims& dims, bool,
+              const OptionalDtype&) {
+  with_compute_type(out.dtype(), [&]<class C>() {
+    reduce_rows<C, C>(out, self, *wrap_optional_dims(dims, self.dim()), out.dtype(),
+                      [](const C* values, int64_t count) {
+                        return sum_row(values, count) / static_cast<Accumulator<C>>(count);
+                      });
+  });
+}
+
+Result<Meta> mean_meta(const Tensor& self, const OptionalDtype& dtype) {
+  return mean_dim_meta(self, std::nullopt, false, dtype);
+}
+
+void mean(Tensor& out, const Tensor& self, const OptionalDtype& dtype) {
+  mean_dim(out, self, std::nullopt, false, dtype);
+}
+
+template <class C>
+Accumulator<C> row_product(const C* values, int64_t count) {
+  Accumulator<C> product(1);
+  for (int64_t i = 0; i < count; ++i) product *= static_cast<Accumulator<C>>(values[i]);
+  return product;
+}
+
+void prod_over(Tensor& out, const Tensor& self, const Sizes& dims) {
+  with_compute_type(out.dtype(), [&]<class C>() {
+    reduce_rows<C, C>(out, self, dims, out.dtype(), row_product<C>);
+  });
+}
+
+void prod(Tensor& out, const Tensor& self, const OptionalDtype&) {
+  prod_over(out, self, *wrap_dims({}, self.dim()));
+}
+
+Result<Meta> prod_dim_meta(const Tensor& self, int64_t dim, bool keepdim,
+                           const OptionalDtype& dtype) {
+  return sum_dim_meta(self, Sizes{dim}, keepdim, dtype);
+}
+
+void prod_dim(Tensor& out, const Tensor& self, int64_t dim, bool, const OptionalDtype&) {
+  prod_over(out, self, *one_dim(dim, self.dim()));
+}
+
+// uint8 keeps its dtype: it stood for bool once.
+Dtype truth_dtype(const Tensor& self) {
+  return self.dtype() == Dtype::uint8 ? Dtype::uint8 : Dtype::bool_;
+}
+
+template <bool All>
+void truth_over(Tensor& out, const Tensor& self, const Sizes& dims) {
+  with_compute_type(self.dtype(), [&]<class C>() {
+    reduce_rows<C, int64_t>(out, self, dims, self.dtype(), [](const C* values, int64_t count) {
+      for (int64_t i = 0; i < count; ++i)
+        if ((values[i] != C(0)) != All) return !All;
+      return All;
+    });
+  });
+}
+
+Result<Meta> truth_meta(const Tensor& self) { return Meta(truth_dtype(self), {}); }
+
+Result<Meta> truth_dim_meta(const Tensor& self, int64_t dim, bool keepdim) {
+  PT2_TRY(const Sizes dims, one_dim(dim, self.dim()));
+  return Meta(truth_dtype(self), reduced_sizes(self, dims, keepdim));
+}
+
+// Unlike sum's, an empty list of dims reduces nothing.
+Result<Sizes> truth_dims(const OptionalDims& dims, int64_t rank) {
+  if (dims && dims->empty()) return Sizes{};
+  return wrap_optional_dims(dims, rank);
+}
+
+Result<Meta> truth_dims_meta(const Tensor& self, const OptionalDims& dims, bool keepdim) {
+  PT2_TRY_VOID(check_max_rank(self));
+  PT2_TRY(const Sizes wrapped, truth_dims(dims, self.dim()));
+  return Meta(truth_dtype(self), reduced_sizes(self, wrapped, keepdim));
+}
+
+template <bool All>
+void truth(Tensor& out, const Tensor& self) {
+  truth_over<All>(out, self, *wrap_dims({}, self.dim()));
+}
+template <bool All>
+void truth_dim(Tensor& out, const Tensor& self, int64_t dim, bool) {
+  truth_over<All>(out, self, *one_dim(dim, self.dim()));
+}
+template <bool All>
+void truth_dims_kernel(Tensor& out, const Tensor& self, const OptionalDims& dims, bool) {
+  truth_over<All>(out, self, *truth_dims(dims, self.dim()));
+}
+
+void count_over(Tensor& out, const Tensor& self, const Sizes& dims) {
+  with_compute_type(self.dtype(), [&]<class C>() {
+    reduce_rows<C, int64_t>(out, self, dims, self.dtype(), [](const C* values, int64_t count) {
+      return std::count_if(values, values + count, [](const C& x) { return x != C(0); });
+    });
+  });
+}
+
+Result<Meta> count_nonzero_meta(const Tensor& self, const std::optional<int64_t>& dim) {
+  PT2_TRY(const Sizes dims, one_dim(dim, self.dim()));
+  return Meta(Dtype::int64, reduced_sizes(self, dims, false));
+}
+
+void count_nonzero(Tensor& out, const Tensor& self, const std::optional<int64_t>& dim) {
+  count_over(out, self, *one_dim(dim, self.dim()));
+}
+
+Result<Meta> trace_meta(const Tensor& self) {
+  PT2_TRY_VOID(check_rank(self, 2, "self"));
+  return Meta(sum_dtype(self, std::nullopt), {});
+}
+
+void trace(Tensor& out, const Tensor& self) {
+  const Tensor diagonal = self.with_view({std::min(self.size(0), self.size(1))},
+                                         {self.stride(0) + self.stride(1)}, self.storage_offset());
+  sum(out, diagonal, std::nullopt);
+}
+
+Result<Meta> count_nonzero_dims_meta(const Tensor& self, const Sizes& dims) {
+  PT2_TRY(const Sizes wrapped, wrap_dims(dims, self.dim()));
+  return Meta(Dtype::int64, reduced_sizes(self, wrapped, false));
+}
+
+void count_nonzero_dims(Tensor& out, const Tensor& self, const Sizes& dims) {
+  count_over(out, self, *wrap_dims(dims, self.dim()));
+}
+
+// clang-format off
+constexpr OpDef kOps[] = {
+    op<"aten::sum(Tensor self, *, ScalarType? dtype=None) -> Tensor", sum_meta, sum>,
+    op<"aten::sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+       sum_dim_meta, sum_dim>,
+    op<"aten::nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+       nansum_meta, nansum>,
+    op<"aten::mean(Tensor self, *, ScalarType? dtype=None) -> Tensor", mean_meta, mean>,
+    op<"aten::mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+       mean_dim_meta, mean_dim>,
+    op<"aten::prod(Tensor self, *, ScalarType? dtype=None) -> Tensor", sum_meta, prod>,
+    op<"aten::prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+       prod_dim_meta, prod_dim>,
+    op<"aten::any(Tensor self) -> Tensor", truth_meta, truth<false>>,
+    op<"aten::any.dim(Tensor self, int dim, bool keepdim=False) -> Tensor", truth_dim_meta, truth_dim<false>>,
+    op<"aten::any.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor", truth_dims_meta, truth_dims_kernel<false>>,
+    op<"aten::all(Tensor self) -> Tensor", truth_meta, truth<true>>,
+    op<"aten::all.dim(Tensor self, int dim, bool keepdim=False) -> Tensor", truth_dim_meta, truth_dim<true>>,
+    op<"aten::all.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor", truth_dims_meta, truth_dims_kernel<true>>,
+    op<"aten::trace(Tensor self) -> Tensor", trace_meta, trace>,
+    op<"aten::count_nonzero(Tensor self, int? dim=None) -> Tensor", count_nonzero_meta, count_nonzero>,
+    op<"aten::count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor", count_nonzero_dims_meta, count_nonzero_dims>,
+};
+// clang-format on
+
+}  // namespace
+
+Result<Tensor> sum_over(const Tensor& self, const Sizes& dims, bool keepdim) {
+  return compute<sum_dim_meta, sum_dim>(self, OptionalDims(dims), keepdim, OptionalDtype());
+}
+
+Result<Tensor> mean_of_all(const Tensor& self) {
+  return compute<mean_meta, mean>(self, OptionalDtype());
+}
+
+std::span<const OpDef> reduction_ops() { return kOps; }
+
+}  // namespace pt2::ops

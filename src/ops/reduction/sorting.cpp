@@ -1,0 +1,278 @@
+// Orderings along one dimension. NaN is the largest of all numbers.
+#include <algorithm>
+#include <numeric>
+
+#include "ops/op_def.h"
+#include "ops/reduction/reduce.h"
+
+namespace pt2::ops {
+namespace {
+
+template <class C>
+bool is_nan(C x) {
+  return x != x;
+}
+struct Ascending {
+  template <class C>
+  bool operator()(C a, C b) const {
+    return (!is_nan(a) && is_nan(b)) || a < b;
+  }
+};
+struct Descending {
+  template <class C>
+  bool operator()(C a, C b) const {
+    return (is_nan(a) && !is_nan(b)) || a > b;
+  }
+};
+
+template <class C>
+using Pair = std::pair<C, int64_t>;
+
+// Calls order(pairs) for every row and writes the first `kept` of them to values and indices.
+template <class F>
+void order_rows(Tensor& values, Tensor& indices, const Tensor& self, int64_t dim, int64_t kept,
+                F&& order) {
+  const int64_t length = length_of(self, dim);
+  with_real_compute_type(self.dtype(), [&]<class C>() {
+    const Input<C> rows(dim_last(self, dim));
+    Tensor value_view = dim_last(values, dim);
+    Tensor index_view = dim_last(indices, dim);
+    Output<C> value(value_view);
+    Output<int64_t> index(index_view);
+    std::vector<Pair<C>> pairs(static_cast<size_t>(length));
+    for (int64_t row = 0; row < row_count(self.numel(), length); ++row) {
+      for (int64_t i = 0; i < length; ++i)
+        pairs[static_cast<size_t>(i)] = {rows[row * length + i], i};
+      order(pairs);
+      for (int64_t i = 0; i < kept; ++i) {
+        value[row * kept + i] = pairs[static_cast<size_t>(i)].first;
+        index[row * kept + i] = pairs[static_cast<size_t>(i)].second;
+      }
+    }
+  });
+}
+
+// Calls function(less) with the order as a comparison of pairs.
+template <class F>
+void with_order(bool descending, F&& function) {
+  if (descending)
+    function([](const auto& a, const auto& b) { return Descending()(a.first, b.first); });
+  else
+    function([](const auto& a, const auto& b) { return Ascending()(a.first, b.first); });
+}
+
+using SortMetas = std::array<Meta, 2>;
+
+Result<SortMetas> sort_stable_meta(const Tensor& self, const std::optional<bool>&, int64_t dim,
+                                   bool) {
+  PT2_TRY_VOID(check_not_complex(self, "self"));
+  PT2_TRY_VOID(wrap_dim(dim, self.dim()));
+  const Tensor* operand = &self;
+  const Sizes strides = elementwise_strides(self.sizes(), std::span(&operand, 1));
+  return std::array{Meta(self.dtype(), self.sizes(), strides),
+                    Meta(Dtype::int64, self.sizes(), strides)};
+}
+
+void sort_stable(Tensor& values, Tensor& indices, const Tensor& self, const std::optional<bool>&,
+                 int64_t dim, bool descending) {
+  const int64_t wrapped = *wrap_dim(dim, self.dim());
+  with_order(descending, [&](auto less) {
+    order_rows(values, indices, self, wrapped, length_of(self, wrapped),
+               [&](auto& pairs) { std::ranges::stable_sort(pairs, less); });
+  });
+}
+
+Result<SortMetas> sort_meta(const Tensor& self, int64_t dim, bool descending) {
+  return sort_stable_meta(self, std::nullopt, dim, descending);
+}
+
+void sort(Tensor& values, Tensor& indices, const Tensor& self, int64_t dim, bool descending) {
+  sort_stable(values, indices, self, std::nullopt, dim, descending);
+}
+
+Result<Tensor> argsort(const Tensor& self, int64_t dim, bool descending) {
+  Context context;
+  PT2_TRY(auto pair, compute_all<sort_meta, sort>(context, self, dim, descending));
+  return std::move(pair[1]);
+}
+
+Result<Tensor> argsort_stable(const Tensor& self, bool, int64_t dim, bool descending) {
+  return argsort(self, dim, descending);
+}
+
+Result<Tensor> msort(const Tensor& self) {
+  return compute<sort_meta, sort>(self, int64_t{0}, false);
+}
+
+Result<SortMetas> topk_meta(const Tensor& self, int64_t k, int64_t dim, bool, bool) {
+  PT2_TRY_VOID(check_not_complex(self, "self"));
+  if (self.dtype() == Dtype::bool_) return operator_error("self: found bool, expected numbers");
+  PT2_TRY(const int64_t wrapped, wrap_dim(dim, self.dim()));
+  if (k < 0 || k > length_of(self, wrapped))
+    return operator_error("k: found " + std::to_string(k) + ", expected 0 to " +
+                          std::to_string(length_of(self, wrapped)));
+  Sizes sizes = self.sizes();
+  if (self.dim() > 0) sizes[static_cast<size_t>(wrapped)] = k;
+  return std::array{Meta(self.dtype(), sizes), Meta(Dtype::int64, sizes)};
+}
+
+// Which of equal elements come first is what libstdc++'s algorithms make of it, as in PyTorch
+// (ATen/native/TopKImpl.h topk_impl_loop).
+void topk(Tensor& values, Tensor& indices, const Tensor& self, int64_t k, int64_t dim, bool largest,
+          bool sorted) {
+  if (k == 0) return;
+  const int64_t wrapped = *wrap_dim(dim, self.dim());
+  const int64_t length = length_of(self, wrapped);
+  with_order(largest, [&](auto less) {
+    order_rows(values, indices, self, wrapped, k, [&](auto& pairs) {
+      if (k * 64 <= length) {
+        std::partial_sort(pairs.begin(), pairs.begin() + k, pairs.end(), less);
+        return;
+      }
+      std::nth_element(pairs.begin(), pairs.begin() + k - 1, pairs.end(), less);
+      if (sorted) std::sort(pairs.begin(), pairs.begin() + k - 1, less);
+    });
+  });
+}
+
+// One element of the ordered row, and where it was.
+template <class F>
+void pick_from_rows(Tensor& values, Tensor& indices, const Tensor& self, int64_t dim, F&& pick) {
+  const Sizes dims = *one_dim(dim, self.dim());
+  int64_t length = 1;
+  for (int64_t d : dims) length *= self.size(d);
+  with_real_compute_type(self.dtype(), [&]<class C>() {
+    const Input<C> rows(dims_last(self, dims));
+    Output<C> value(values);
+    Output<int64_t> index(indices);
+    std::vector<Pair<C>> pairs(static_cast<size_t>(length));
+    for (int64_t row = 0; row < values.numel(); ++row) {
+      for (int64_t i = 0; i < length; ++i)
+        pairs[static_cast<size_t>(i)] = {rows[row * length + i], i};
+      const Pair<C> picked = pick(pairs);
+      value[row] = picked.first;
+      index[row] = picked.second;
+    }
+  });
+}
+
+Result<SortMetas> pick_meta(const Tensor& self, int64_t dim, bool keepdim) {
+  PT2_TRY_VOID(check_not_complex(self, "self"));
+  PT2_TRY(const Sizes dims, one_dim(dim, self.dim()));
+  PT2_TRY_VOID(check_not_empty(self, dims));
+  const Sizes sizes = reduced_sizes(self, dims, keepdim);
+  return std::array{Meta(self.dtype(), sizes), Meta(Dtype::int64, sizes)};
+}
+
+template <class C>
+Pair<C> ordered_element(std::vector<Pair<C>>& pairs, int64_t k) {
+  auto less = [](const Pair<C>& a, const Pair<C>& b) {
+    return Ascending()(a.first, b.first) || (!Ascending()(b.first, a.first) && a.second < b.second);
+  };
+  std::nth_element(pairs.begin(), pairs.begin() + k, pairs.end(), less);
+  return pairs[static_cast<size_t>(k)];
+}
+
+Result<SortMetas> median_dim_meta(const Tensor& self, int64_t dim, bool keepdim) {
+  if (self.dtype() == Dtype::bool_) return operator_error("self: found bool, expected numbers");
+  return pick_meta(self, dim, keepdim);
+}
+
+Result<SortMetas> kthvalue_meta(const Tensor& self, int64_t k, int64_t dim, bool keepdim) {
+  PT2_TRY(SortMetas metas, pick_meta(self, dim, keepdim));
+  const int64_t length = length_of(self, *wrap_dim(dim, self.dim()));
+  if (k < 1 || k > length)
+    return operator_error("k: found " + std::to_string(k) + ", expected 1 to " +
+                          std::to_string(length));
+  return metas;
+}
+
+void kthvalue(Tensor& values, Tensor& indices, const Tensor& self, int64_t k, int64_t dim, bool) {
+  pick_from_rows(values, indices, self, dim,
+                 [k](auto& pairs) { return ordered_element(pairs, k - 1); });
+}
+
+// The lower of the two middle elements. A NaN is the median, or with Skip does not count.
+template <bool Skip, class C>
+Pair<C> median_of(std::vector<Pair<C>>& pairs) {
+  const auto nan =
+      std::ranges::find_if(pairs, [](const Pair<C>& pair) { return is_nan(pair.first); });
+  const auto count = static_cast<int64_t>(pairs.size());
+  if (nan == pairs.end()) return ordered_element(pairs, (count - 1) / 2);
+  if (!Skip) return *nan;
+  const auto numbers =
+      std::ranges::count_if(pairs, [](const Pair<C>& pair) { return !is_nan(pair.first); });
+  return ordered_element(pairs, numbers == 0 ? 0 : (numbers - 1) / 2);
+}
+
+template <bool Skip>
+void median_dim(Tensor& values, Tensor& indices, const Tensor& self, int64_t dim, bool) {
+  pick_from_rows(values, indices, self, dim, [](auto& pairs) { return median_of<Skip>(pairs); });
+}
+
+Result<Meta> median_meta(const Tensor& self) {
+  PT2_TRY_VOID(check_not_complex(self, "self"));
+  if (self.dtype() == Dtype::bool_) return operator_error("self: found bool, expected numbers");
+  return Meta(self.dtype(), {});
+}
+
+// Of nothing: NaN, or the smallest integer, which is what NaN becomes.
+template <bool Skip>
+void median(Tensor& out, const Tensor& self) {
+  if (self.numel() == 0) {
+    fill_elements(out, Scalar(std::numeric_limits<double>::quiet_NaN()));
+    return;
+  }
+  const Tensor dense = self.contiguous();
+  Tensor index = Tensor::zeros(Dtype::int64, {});
+  median_dim<Skip>(out, index, dense.with_view({dense.numel()}, {1}, dense.storage_offset()), 0,
+                   false);
+}
+
+// The most frequent element, the smallest of several, and its last place.
+template <class C>
+Pair<C> mode_of(std::vector<Pair<C>>& pairs) {
+  std::ranges::stable_sort(
+      pairs, [](const Pair<C>& a, const Pair<C>& b) { return Ascending()(a.first, b.first); });
+  size_t best = 0;
+  size_t best_count = 0;
+  size_t begin = 0;
+  for (size_t i = 0; i < pairs.size(); ++i) {
+    if (pairs[i].first != pairs[begin].first) begin = i;
+    if (i - begin + 1 > best_count) {
+      best_count = i - begin + 1;
+      best = i;
+    }
+  }
+  return pairs[best];
+}
+
+void mode(Tensor& values, Tensor& indices, const Tensor& self, int64_t dim, bool) {
+  pick_from_rows(values, indices, self, dim, [](auto& pairs) { return mode_of(pairs); });
+}
+
+// clang-format off
+constexpr OpDef kOps[] = {
+    op<"aten::sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)", sort_meta, sort>,
+    op<"aten::sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)",
+       sort_stable_meta, sort_stable>,
+    op<"aten::argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor", argsort>,
+    op<"aten::argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor", argsort_stable>,
+    op<"aten::msort(Tensor self) -> Tensor", msort>,
+    op<"aten::topk(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)",
+       topk_meta, topk>,
+    op<"aten::kthvalue(Tensor self, SymInt k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)",
+       kthvalue_meta, kthvalue>,
+    op<"aten::median(Tensor self) -> Tensor", median_meta, median<false>>,
+    op<"aten::median.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", median_dim_meta, median_dim<false>>,
+    op<"aten::nanmedian(Tensor self) -> Tensor", median_meta, median<true>>,
+    op<"aten::nanmedian.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", median_dim_meta, median_dim<true>>,
+    op<"aten::mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)", pick_meta, mode>,
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const OpDef> sorting_ops() { return kOps; }
+
+}  // namespace pt2::ops

@@ -1,0 +1,255 @@
+// Variances, standard deviations and norms over dimensions.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "ops/op_def.h"
+#include "ops/reduction/reduce.h"
+#include "ops/reduction/sums.h"
+
+namespace pt2::ops {
+namespace {
+
+using OptionalDims = std::optional<Sizes>;
+using OptionalDtype = std::optional<Dtype>;
+
+Dtype real_dtype(Dtype dtype) {
+  switch (dtype) {
+    case Dtype::complex32:
+      return Dtype::float16;
+    case Dtype::complex64:
+      return Dtype::float32;
+    case Dtype::complex128:
+      return Dtype::float64;
+    default:
+      return dtype;
+  }
+}
+
+double squared_distance(double x, double mean) { return (x - mean) * (x - mean); }
+double squared_distance(const Complex& x, const Complex& mean) { return std::norm(x - mean); }
+
+// Squares divided by count - correction, but never by less than 0.
+template <class C>
+double row_variance(const C* values, int64_t count, double correction) {
+  const auto mean = sum_row(values, count) / static_cast<Accumulator<C>>(count);
+  const double squares = sum_terms(values, count, [mean](const C& x) {
+    return squared_distance(static_cast<Accumulator<C>>(x), mean);
+  });
+  return squares / std::max(0.0, static_cast<double>(count) - correction);
+}
+
+double correction_of(const std::optional<Scalar>& correction) {
+  return correction ? correction->to_double() : 1.0;
+}
+
+// Calls function with a float or complex compute type.
+template <class F>
+void with_fraction_type(Dtype dtype, F&& function) {
+  switch (compute_type(dtype)) {
+    case ComputeType::single:
+      return function.template operator()<float>();
+    case ComputeType::complex:
+      return function.template operator()<Complex>();
+    default:
+      return function.template operator()<double>();
+  }
+}
+
+Result<Meta> variance_meta(const Tensor& self, const OptionalDims& dims,
+                           const std::optional<Scalar>&, bool keepdim) {
+  PT2_TRY_VOID(check_floating_or_complex(self, "self"));
+  PT2_TRY(const Sizes wrapped, wrap_optional_dims(dims, self.dim()));
+  return Meta(real_dtype(self.dtype()), reduced_sizes(self, wrapped, keepdim));
+}
+
+template <bool Root>
+void variance(Tensor& out, const Tensor& self, const OptionalDims& dims,
+              const std::optional<Scalar>& correction, bool) {
+  const double lost = correction_of(correction);
+  with_fraction_type(self.dtype(), [&]<class C>() {
+    reduce_rows<C, double>(out, self, *wrap_optional_dims(dims, self.dim()), self.dtype(),
+                           [lost](const C* values, int64_t count) {
+                             const double result = row_variance(values, count, lost);
+                             return Root ? std::sqrt(result) : result;
+                           });
+  });
+}
+
+Result<std::array<Meta, 2>> variance_mean_meta(const Tensor& self, const OptionalDims& dims,
+                                               const std::optional<Scalar>& correction,
+                                               bool keepdim) {
+  PT2_TRY(const Meta meta, variance_meta(self, dims, correction, keepdim));
+  return std::array{meta, Meta(self.dtype(), meta.sizes)};
+}
+
+template <bool Root>
+void variance_mean(Tensor& out, Tensor& mean, const Tensor& self, const OptionalDims& dims,
+                   const std::optional<Scalar>& correction, bool keepdim) {
+  variance<Root>(out, self, dims, correction, keepdim);
+  with_fraction_type(self.dtype(), [&]<class C>() {
+    reduce_rows<C, C>(mean, self, *wrap_optional_dims(dims, self.dim()), self.dtype(),
+                      [](const C* values, int64_t count) {
+                        return sum_row(values, count) / static_cast<Accumulator<C>>(count);
+                      });
+  });
+}
+
+// The older forms say whether to subtract 1, not how much.
+std::optional<Scalar> correction_from(bool unbiased) { return Scalar(int64_t{unbiased}); }
+
+Result<Meta> unbiased_dim_meta(const Tensor& self, const OptionalDims& dims, bool, bool keepdim) {
+  return variance_meta(self, dims, std::nullopt, keepdim);
+}
+template <bool Root>
+void unbiased_dim(Tensor& out, const Tensor& self, const OptionalDims& dims, bool unbiased,
+                  bool keepdim) {
+  variance<Root>(out, self, dims, correction_from(unbiased), keepdim);
+}
+
+Result<Meta> unbiased_meta(const Tensor& self, bool) {
+  return variance_meta(self, std::nullopt, std::nullopt, false);
+}
+template <bool Root>
+void unbiased_all(Tensor& out, const Tensor& self, bool unbiased) {
+  variance<Root>(out, self, std::nullopt, correction_from(unbiased), false);
+}
+
+Result<std::array<Meta, 2>> unbiased_mean_dim_meta(const Tensor& self, const OptionalDims& dims,
+                                                   bool, bool keepdim) {
+  return variance_mean_meta(self, dims, std::nullopt, keepdim);
+}
+template <bool Root>
+void unbiased_mean_dim(Tensor& out, Tensor& mean, const Tensor& self, const OptionalDims& dims,
+                       bool unbiased, bool keepdim) {
+  variance_mean<Root>(out, mean, self, dims, correction_from(unbiased), keepdim);
+}
+
+Result<std::array<Meta, 2>> unbiased_mean_meta(const Tensor& self, bool) {
+  return variance_mean_meta(self, std::nullopt, std::nullopt, false);
+}
+template <bool Root>
+void unbiased_mean(Tensor& out, Tensor& mean, const Tensor& self, bool unbiased) {
+  variance_mean<Root>(out, mean, self, std::nullopt, correction_from(unbiased), false);
+}
+
+template <class C>
+double magnitude(const C& x) {
+  if constexpr (std::is_same_v<C, Complex>)
+    return std::abs(x);
+  else
+    return std::fabs(static_cast<double>(x));
+}
+
+// The largest (or smallest) magnitude; NaN wins.
+template <class C>
+double extreme_magnitude(const C* values, int64_t count, bool largest) {
+  double best = largest ? 0.0 : std::numeric_limits<double>::infinity();
+  for (int64_t i = 0; i < count; ++i) {
+    const double x = magnitude(values[i]);
+    if (std::isnan(x)) return x;
+    if (largest ? x > best : x < best) best = x;
+  }
+  return best;
+}
+
+template <class C>
+double row_norm(const C* values, int64_t count, double order) {
+  if (std::isinf(order)) return extreme_magnitude(values, count, order > 0);
+  if (order == 0) return sum_terms(values, count, [](const C& x) { return x == C(0) ? 0.0 : 1.0; });
+  if (order == 1) return sum_terms(values, count, [](const C& x) { return magnitude(x); });
+  if (order == 2)
+    return std::sqrt(sum_terms(values, count, [](const C& x) {
+      const double m = magnitude(x);
+      return m * m;
+    }));
+  return std::pow(
+      sum_terms(values, count, [order](const C& x) { return std::pow(magnitude(x), order); }),
+      1 / order);
+}
+
+Result<Meta> vector_norm_meta(const Tensor& self, const Scalar& order, const OptionalDims& dims,
+                              bool keepdim, const OptionalDtype& dtype) {
+  PT2_TRY_VOID(check_floating_or_complex(self, "self"));
+  if (order.category() == DtypeCategory::complex)
+    return operator_error("ord: found a complex number, expected a real one");
+  if (dtype && promote_types(*dtype, self.dtype()) != *dtype)
+    return operator_error("dtype: found " + std::string(dtype_name(*dtype)) + ", expected what " +
+                          std::string(dtype_name(self.dtype())) + " fits");
+  PT2_TRY(const Sizes wrapped, wrap_optional_dims(dims, self.dim()));
+  // The largest or smallest of nothing does not exist.
+  if (std::isinf(order.to_double()) || order.to_double() < 0)
+    PT2_TRY_VOID(check_not_empty(self, wrapped));
+  return Meta(real_dtype(dtype.value_or(self.dtype())), reduced_sizes(self, wrapped, keepdim));
+}
+
+void vector_norm(Tensor& out, const Tensor& self, const Scalar& order, const OptionalDims& dims,
+                 bool, const OptionalDtype& dtype) {
+  const Dtype from = dtype.value_or(self.dtype());
+  with_fraction_type(from, [&]<class C>() {
+    reduce_rows<C, double>(out, self, *wrap_optional_dims(dims, self.dim()), from,
+                           [p = order.to_double()](const C* values, int64_t count) {
+                             return row_norm(values, count, p);
+                           });
+  });
+}
+
+Result<Tensor> norm_of(const Tensor& self, const std::optional<Scalar>& order,
+                       const OptionalDims& dims, bool keepdim, const OptionalDtype& dtype) {
+  return compute<vector_norm_meta, vector_norm>(self, order.value_or(Scalar(2)), dims, keepdim,
+                                                dtype);
+}
+
+Result<Tensor> norm(const Tensor& self, const Scalar& p) {
+  return norm_of(self, p, std::nullopt, false, std::nullopt);
+}
+Result<Tensor> norm_dim(const Tensor& self, const std::optional<Scalar>& p, const Sizes& dims,
+                        bool keepdim) {
+  return norm_of(self, p, dims, keepdim, std::nullopt);
+}
+Result<Tensor> norm_dim_dtype(const Tensor& self, const std::optional<Scalar>& p, const Sizes& dims,
+                              bool keepdim, Dtype dtype) {
+  return norm_of(self, p, dims, keepdim, dtype);
+}
+Result<Tensor> norm_dtype(const Tensor& self, const std::optional<Scalar>& p, Dtype dtype) {
+  return norm_of(self, p, std::nullopt, false, dtype);
+}
+Result<Tensor> frobenius_norm(const Tensor& self, const Sizes& dims, bool keepdim) {
+  return norm_of(self, Scalar(2), dims, keepdim, std::nullopt);
+}
+
+// clang-format off
+constexpr OpDef kOps[] = {
+    op<"aten::var.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor",
+       variance_meta, variance<false>>,
+    op<"aten::std.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor",
+       variance_meta, variance<true>>,
+    op<"aten::var_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)",
+       variance_mean_meta, variance_mean<false>>,
+    op<"aten::std_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)",
+       variance_mean_meta, variance_mean<true>>,
+    op<"aten::var.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor", unbiased_dim_meta, unbiased_dim<false>>,
+    op<"aten::std.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor", unbiased_dim_meta, unbiased_dim<true>>,
+    op<"aten::var(Tensor self, bool unbiased=True) -> Tensor", unbiased_meta, unbiased_all<false>>,
+    op<"aten::std(Tensor self, bool unbiased=True) -> Tensor", unbiased_meta, unbiased_all<true>>,
+    op<"aten::var_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, Tensor)",
+       unbiased_mean_dim_meta, unbiased_mean_dim<false>>,
+    op<"aten::std_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, Tensor)",
+       unbiased_mean_dim_meta, unbiased_mean_dim<true>>,
+    op<"aten::var_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)", unbiased_mean_meta, unbiased_mean<false>>,
+    op<"aten::std_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)", unbiased_mean_meta, unbiased_mean<true>>,
+    op<"aten::linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+       vector_norm_meta, vector_norm>,
+    op<"aten::norm.Scalar(Tensor self, Scalar p=2) -> Tensor", norm>,
+    op<"aten::norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor", norm_dim>,
+    op<"aten::norm.ScalarOpt_dim_dtype(Tensor self, Scalar? p, int[1] dim, bool keepdim, *, ScalarType dtype) -> Tensor", norm_dim_dtype>,
+    op<"aten::norm.ScalarOpt_dtype(Tensor self, Scalar? p, *, ScalarType dtype) -> Tensor", norm_dtype>,
+    op<"aten::frobenius_norm.dim(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", frobenius_norm>,
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const OpDef> variance_ops() { return kOps; }
+
+}  // namespace pt2::ops

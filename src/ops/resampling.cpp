@@ -1,0 +1,313 @@
+// Resizing of images. Every mode is, along each dimension, a weighted sum of a few input elements;
+// dimensions are resized one after another.
+#include <algorithm>
+#include <cmath>
+
+#include "ops/checks.h"
+#include "ops/dense.h"
+#include "ops/loops.h"
+#include "ops/memory_format.h"
+#include "ops/op_def.h"
+
+namespace pt2::ops {
+namespace {
+
+using OptionalScale = std::optional<double>;
+
+enum class Mode { nearest, nearest_exact, linear, cubic, linear_antialias, cubic_antialias };
+
+// The input elements that make up one output element: `first` and the ones after it. An index may
+// leave the input at its ends (cubic), where the border element is meant.
+struct Taps {
+  int64_t first = 0;
+  std::vector<double> weights;
+};
+
+// Keys' cubic convolution; `a` is -0.75, with antialiasing -0.5 (ATen/native/UpSample.h).
+double cubic_weight(double distance, double a) {
+  const double x = std::fabs(distance);
+  if (x < 1) return ((a + 2) * x - (a + 3)) * x * x + 1;
+  if (x < 2) return (((x - 5) * x + 8) * x - 4) * a;
+  return 0;
+}
+
+double triangle_weight(double distance) { return std::max(0.0, 1 - std::fabs(distance)); }
+
+// Index arithmetic in T, which is float for all but double tensors, as in PyTorch: where it rounds
+// decides which element is nearest.
+template <class T>
+class Axis {
+ public:
+  Axis(Mode mode, int64_t in, int64_t out, bool align_corners, const OptionalScale& scale)
+      : mode_(mode), in_(in), align_corners_(align_corners) {
+    if (align_corners)
+      scale_ = out > 1 ? static_cast<T>(in - 1) / static_cast<T>(out - 1) : T(0);
+    else if (scale && *scale > 0)
+      scale_ = static_cast<T>(1.0 / *scale);
+    else
+      scale_ = static_cast<T>(in) / static_cast<T>(out);
+  }
+
+  Taps taps(int64_t index) const {
+    switch (mode_) {
+      case Mode::nearest:
+        return {nearest(static_cast<T>(index) * scale_), {1.0}};
+      case Mode::nearest_exact:
+        return {nearest((static_cast<T>(index) + T(0.5)) * scale_), {1.0}};
+      case Mode::linear:
+        return linear(index);
+      case Mode::cubic:
+        return cubic(index);
+      case Mode::linear_antialias:
+        return antialias(index, 2, triangle_weight);
+      case Mode::cubic_antialias:
+        return antialias(index, 4, [](double x) { return cubic_weight(x, -0.5); });
+    }
+    return {};
+  }
+
+ private:
+  T source(int64_t index) const {
+    if (align_corners_) return scale_ * static_cast<T>(index);
+    return scale_ * (static_cast<T>(index) + T(0.5)) - T(0.5);
+  }
+
+  int64_t nearest(T position) const {
+    return std::clamp<int64_t>(static_cast<int64_t>(std::floor(position)), 0, in_ - 1);
+  }
+
+  Taps linear(int64_t index) const {
+    const T position = std::max(source(index), T(0));
+    const int64_t first = std::min<int64_t>(static_cast<int64_t>(position), in_ - 1);
+    const T fraction = std::clamp(position - static_cast<T>(first), T(0), T(1));
+    return {first, {static_cast<double>(T(1) - fraction), static_cast<double>(fraction)}};
+  }
+
+  Taps cubic(int64_t index) const {
+    const T position = source(index);
+    const T floor = std::floor(position);
+    const auto fraction = static_cast<double>(position - floor);
+    constexpr double kA = -0.75;
+    return {static_cast<int64_t>(floor) - 1,
+            {cubic_weight(fraction + 1, kA), cubic_weight(fraction, kA),
+             cubic_weight(1 - fraction, kA), cubic_weight(2 - fraction, kA)}};
+  }
+
+  // Shrinking widens the filter, so that every input element counts.
+  template <class F>
+  Taps antialias(int64_t index, int width, F&& filter) const {
+    const T support =
+        scale_ >= T(1) ? static_cast<T>(width) / 2 * scale_ : static_cast<T>(width) / 2;
+    const T center = scale_ * (static_cast<T>(index) + T(0.5));
+    const double inverse = scale_ >= T(1) ? 1.0 / static_cast<double>(scale_) : 1.0;
+    Taps taps;
+    taps.first = std::max<int64_t>(static_cast<int64_t>(center - support + T(0.5)), 0);
+    const int64_t end = std::min<int64_t>(static_cast<int64_t>(center + support + T(0.5)), in_);
+    double total = 0;
+    for (int64_t i = taps.first; i < end; ++i) {
+      const double weight =
+          filter((static_cast<double>(i) - static_cast<double>(center) + 0.5) * inverse);
+      taps.weights.push_back(weight);
+      total += weight;
+    }
+    if (total != 0)
+      for (double& weight : taps.weights) weight /= total;
+    return taps;
+  }
+
+  Mode mode_;
+  int64_t in_;
+  bool align_corners_;
+  T scale_;
+};
+
+struct Resize {
+  Mode mode;
+  bool align_corners = false;
+  Sizes output;
+  std::vector<OptionalScale> scales;
+};
+
+// x[before, in, after] becomes y[before, out, after].
+std::vector<double> resize_axis(const std::vector<double>& x, int64_t before, int64_t in,
+                                int64_t after, const std::vector<Taps>& taps) {
+  const auto out = static_cast<int64_t>(taps.size());
+  std::vector<double> y(static_cast<size_t>(before * out * after), 0.0);
+  for (int64_t b = 0; b < before; ++b)
+    for (int64_t o = 0; o < out; ++o) {
+      double* target = y.data() + (b * out + o) * after;
+      const Taps& tap = taps[static_cast<size_t>(o)];
+      for (size_t k = 0; k < tap.weights.size(); ++k) {
+        // A weight of 0 must not spread infinities and NaNs of elements that do not count.
+        if (tap.weights[k] == 0) continue;
+        const int64_t index = std::clamp<int64_t>(tap.first + static_cast<int64_t>(k), 0, in - 1);
+        const double* source = x.data() + (b * in + index) * after;
+        for (int64_t a = 0; a < after; ++a) target[a] += tap.weights[k] * source[a];
+      }
+    }
+  return y;
+}
+
+Result<Meta> resize_meta(const Tensor& self, const Resize& resize) {
+  const auto spatial = static_cast<int64_t>(resize.output.size());
+  PT2_TRY_VOID(check_rank(self, spatial + 2, "self"));
+  PT2_TRY_VOID(check_not_complex(self, "self"));
+  const bool nearest = resize.mode == Mode::nearest || resize.mode == Mode::nearest_exact;
+  if (self.dtype() != Dtype::uint8 || (!nearest && spatial != 2))
+    PT2_TRY_VOID(check_floating(self, "self"));
+  Sizes sizes = self.sizes();
+  for (int64_t i = 0; i < spatial; ++i) {
+    int64_t& size = sizes[static_cast<size_t>(2 + i)];
+    const int64_t wanted = resize.output[static_cast<size_t>(i)];
+    if (size < 1 || wanted < 1)
+      return operator_error("found input " + self.type_text() + " and output size " +
+                            sizes_text(resize.output) + ", expected no spatial size below 1");
+    size = wanted;
+  }
+  if (self.size(1) == 0 && self.size(0) != 0)
+    return operator_error("self: found " + self.type_text() + ", expected channels");
+  if (!checked_numel(sizes))
+    return operator_error("output_size: found " + sizes_text(resize.output) +
+                          ", which is too large");
+  Sizes strides = format_strides(sizes, suggest_memory_format(self));
+  return Meta(self.dtype(), std::move(sizes), std::move(strides));
+}
+
+template <class T>
+void resize_into(Tensor& out, const Tensor& self, const Resize& resize) {
+  const Input<double> input(self);
+  std::vector<double> values(input.data(), input.data() + input.size());
+  const auto spatial = static_cast<int64_t>(resize.output.size());
+  Sizes sizes = self.sizes();
+  for (int64_t i = spatial - 1; i >= 0; --i) {
+    const auto dim = static_cast<size_t>(2 + i);
+    const int64_t in = sizes[dim];
+    const int64_t length = resize.output[static_cast<size_t>(i)];
+    const Axis<T> axis(resize.mode, in, length, resize.align_corners,
+                       resize.scales[static_cast<size_t>(i)]);
+    std::vector<Taps> taps;
+    for (int64_t o = 0; o < length; ++o) taps.push_back(axis.taps(o));
+    int64_t before = 1;
+    int64_t after = 1;
+    for (size_t d = 0; d < dim; ++d) before *= sizes[d];
+    for (size_t d = dim + 1; d < sizes.size(); ++d) after *= sizes[d];
+    values = resize_axis(values, before, in, after, taps);
+    sizes[dim] = length;
+  }
+  if (out.dtype() == Dtype::uint8)
+    for (double& value : values) value = std::clamp(std::nearbyint(value), 0.0, 255.0);
+  Output<double> output(out);
+  std::copy(values.begin(), values.end(), output.data());
+}
+
+Result<Tensor> run_resize(const Tensor& self, const Resize& resize) {
+  PT2_TRY(const Meta meta, resize_meta(self, resize));
+  PT2_TRY(Tensor out, allocate(meta));
+  if (out.numel() == 0) return out;
+  if (self.dtype() == Dtype::float64)
+    resize_into<double>(out, self, resize);
+  else
+    resize_into<float>(out, self, resize);
+  return out;
+}
+
+Result<Sizes> exact_count(const Sizes& output_size, int64_t spatial) {
+  if (static_cast<int64_t>(output_size.size()) != spatial)
+    return operator_error("output_size: found " + sizes_text(output_size) + ", expected " +
+                          std::to_string(spatial) + " numbers");
+  return output_size;
+}
+
+// Either sizes or factors are given (ATen/native/UpSample.h compute_output_size).
+Result<Resize> resize_from_vec(const Tensor& input, Mode mode, int64_t spatial,
+                               const std::optional<Sizes>& output_size, bool align_corners,
+                               const std::optional<std::vector<double>>& scale_factors) {
+  Resize resize{mode, align_corners, {}, std::vector<OptionalScale>(static_cast<size_t>(spatial))};
+  if (output_size.has_value() == scale_factors.has_value())
+    return operator_error("expected exactly one of output_size and scale_factors");
+  if (output_size) {
+    PT2_TRY(resize.output, exact_count(*output_size, spatial));
+    return resize;
+  }
+  if (static_cast<int64_t>(scale_factors->size()) != spatial)
+    return operator_error("scale_factors: found " + std::to_string(scale_factors->size()) +
+                          " numbers, expected " + std::to_string(spatial));
+  PT2_TRY_VOID(check_rank(input, spatial + 2, "input"));
+  for (size_t i = 0; i < scale_factors->size(); ++i) {
+    const double factor = (*scale_factors)[i];
+    const double size = static_cast<double>(input.size(2 + static_cast<int64_t>(i))) * factor;
+    if (!(size >= 0 && size < 0x1p62))
+      return operator_error("scale_factors: found " + std::to_string(factor));
+    resize.output.push_back(static_cast<int64_t>(size));
+    resize.scales[i] = factor;
+  }
+  return resize;
+}
+
+template <Mode M, int64_t Spatial>
+Result<Tensor> nearest_vec(const Tensor& input, const std::optional<Sizes>& output_size,
+                           const std::optional<std::vector<double>>& scale_factors) {
+  PT2_TRY(const Resize resize,
+          resize_from_vec(input, M, Spatial, output_size, false, scale_factors));
+  return run_resize(input, resize);
+}
+
+template <Mode M, int64_t Spatial>
+Result<Tensor> smooth_vec(const Tensor& input, const std::optional<Sizes>& output_size,
+                          bool align_corners,
+                          const std::optional<std::vector<double>>& scale_factors) {
+  PT2_TRY(const Resize resize,
+          resize_from_vec(input, M, Spatial, output_size, align_corners, scale_factors));
+  return run_resize(input, resize);
+}
+
+// Calls with one optional scale per dimension.
+template <Mode M, class... S>
+Result<Tensor> nearest(const Tensor& self, const Sizes& output_size, const S&... scales) {
+  PT2_TRY(const Sizes output, exact_count(output_size, sizeof...(S)));
+  return run_resize(self, {M, false, output, {scales...}});
+}
+
+template <Mode M, class... S>
+Result<Tensor> smooth(const Tensor& self, const Sizes& output_size, bool align_corners,
+                      const S&... scales) {
+  PT2_TRY(const Sizes output, exact_count(output_size, sizeof...(S)));
+  return run_resize(self, {M, align_corners, output, {scales...}});
+}
+
+using S = OptionalScale;
+
+// clang-format off
+constexpr OpDef kOps[] = {
+    op<"aten::upsample_nearest1d(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor", nearest<Mode::nearest, S>>,
+    op<"aten::upsample_nearest2d(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None) -> Tensor", nearest<Mode::nearest, S, S>>,
+    op<"aten::upsample_nearest3d(Tensor self, SymInt[3] output_size, float? scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor", nearest<Mode::nearest, S, S, S>>,
+    op<"aten::_upsample_nearest_exact1d(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor", nearest<Mode::nearest_exact, S>>,
+    op<"aten::_upsample_nearest_exact2d(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None) -> Tensor", nearest<Mode::nearest_exact, S, S>>,
+    op<"aten::_upsample_nearest_exact3d(Tensor self, SymInt[3] output_size, float? scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor", nearest<Mode::nearest_exact, S, S, S>>,
+    op<"aten::upsample_linear1d(Tensor self, SymInt[1] output_size, bool align_corners, float? scales=None) -> Tensor", smooth<Mode::linear, S>>,
+    op<"aten::upsample_bilinear2d(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor", smooth<Mode::linear, S, S>>,
+    op<"aten::upsample_trilinear3d(Tensor self, SymInt[3] output_size, bool align_corners, float? scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor", smooth<Mode::linear, S, S, S>>,
+    op<"aten::upsample_bicubic2d(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor", smooth<Mode::cubic, S, S>>,
+    op<"aten::_upsample_bilinear2d_aa(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor", smooth<Mode::linear_antialias, S, S>>,
+    op<"aten::_upsample_bicubic2d_aa(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor", smooth<Mode::cubic_antialias, S, S>>,
+    op<"aten::upsample_nearest1d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor", nearest_vec<Mode::nearest, 1>>,
+    op<"aten::upsample_nearest2d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor", nearest_vec<Mode::nearest, 2>>,
+    op<"aten::upsample_nearest3d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor", nearest_vec<Mode::nearest, 3>>,
+    op<"aten::_upsample_nearest_exact1d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor", nearest_vec<Mode::nearest_exact, 1>>,
+    op<"aten::_upsample_nearest_exact2d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor", nearest_vec<Mode::nearest_exact, 2>>,
+    op<"aten::_upsample_nearest_exact3d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor", nearest_vec<Mode::nearest_exact, 3>>,
+    op<"aten::upsample_linear1d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor", smooth_vec<Mode::linear, 1>>,
+    op<"aten::upsample_bilinear2d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor", smooth_vec<Mode::linear, 2>>,
+    op<"aten::upsample_trilinear3d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor", smooth_vec<Mode::linear, 3>>,
+    op<"aten::upsample_bicubic2d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor", smooth_vec<Mode::cubic, 2>>,
+    op<"aten::_upsample_bilinear2d_aa.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor", smooth_vec<Mode::linear_antialias, 2>>,
+    op<"aten::_upsample_bicubic2d_aa.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor", smooth_vec<Mode::cubic_antialias, 2>>,
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const OpDef> resampling_ops() { return kOps; }
+
+}  // namespace pt2::ops

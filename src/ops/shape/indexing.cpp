@@ -1,0 +1,210 @@
+// Reading and writing where index tensors point.
+#include <algorithm>
+#include <cstring>
+
+#include "ops/checks.h"
+#include "ops/dense.h"
+#include "ops/loops.h"
+#include "ops/shape/offsets.h"
+#include "ops/op_def.h"
+
+namespace pt2::ops {
+namespace {
+
+// out, dense, gets the elements that the plan names.
+void gather_elements(Tensor& out, const Tensor& self, const IndexPlan& plan) {
+  const int64_t element = dtype_size(self.dtype());
+  const std::byte* source = self.raw_data();
+  std::byte* target = out.raw_data();
+  plan.for_each([&](int64_t i, int64_t offset) {
+    std::memcpy(target + i * element, source + offset * element, static_cast<size_t>(element));
+  });
+}
+
+// out's elements that the plan names get those of `values`, dense and of out's dtype.
+void scatter_elements(Tensor& out, const Tensor& values, const IndexPlan& plan) {
+  const int64_t element = dtype_size(out.dtype());
+  const std::byte* source = values.raw_data();
+  std::byte* target = out.raw_data();
+  plan.for_each([&](int64_t i, int64_t offset) {
+    std::memcpy(target + offset * element, source + i * element, static_cast<size_t>(element));
+  });
+}
+
+template <class C>
+C scaled_sum(C a, C b, C scale) {
+  if constexpr (std::is_same_v<C, int64_t>)
+    return static_cast<int64_t>(static_cast<uint64_t>(a) +
+                                static_cast<uint64_t>(b) * static_cast<uint64_t>(scale));
+  else
+    return a + b * scale;
+}
+
+// The same, adding scale * value. Halves are summed in float and rounded once.
+void add_elements(Tensor& out, const Tensor& values, const IndexPlan& plan, const Scalar& alpha) {
+  with_compute_type(out.dtype(), [&]<class C>() {
+    C scale{};
+    if constexpr (std::is_same_v<C, Complex>)
+      scale = alpha.to_complex();
+    else if constexpr (std::is_same_v<C, int64_t>)
+      scale = alpha.to_int();
+    else
+      scale = static_cast<C>(alpha.to_double());
+    const Input<C> added(values);
+    Tensor sums = Tensor::zeros(kDtypeOf<C>, out.sizes());
+    sums = sums.with_view(out.sizes(), out.strides(), 0);
+    copy_elements(sums, out);
+    C* target = sums.data<C>();
+    plan.for_each([&](int64_t i, int64_t offset) {
+      target[offset] = scaled_sum(target[offset], added[i], scale);
+    });
+    copy_elements(out, sums);
+  });
+}
+
+Result<Tensor> index(const Tensor& self, const OptionalTensors& indices) {
+  PT2_TRY(const IndexPlan plan, plan_index(self, indices));
+  PT2_TRY(Tensor out, allocate(Meta(self.dtype(), plan.sizes)));
+  gather_elements(out, self, plan);
+  return out;
+}
+
+Result<Tensor> index_put(const Tensor& self, const OptionalTensors& indices, const Tensor& values,
+                         bool accumulate) {
+  PT2_TRY_VOID(check_same_dtype(values, self, "values"));
+  Tensor out = self.clone();
+  PT2_TRY(const IndexPlan plan, plan_index(out, indices));
+  const std::array both{plan.sizes, values.sizes()};
+  PT2_TRY(const Sizes sizes, broadcast_sizes(both));
+  if (sizes != plan.sizes)
+    return operator_error("values: found sizes " + sizes_text(values.sizes()) +
+                          ", expected what broadcasts to " + sizes_text(plan.sizes));
+  const Tensor dense = broadcast_to(values, sizes).contiguous();
+  if (accumulate)
+    add_elements(out, dense, plan, Scalar(1));
+  else
+    scatter_elements(out, dense, plan);
+  return out;
+}
+
+Result<Tensor> index_put_impl(Tensor self, const OptionalTensors& indices, const Tensor& values,
+                              bool accumulate, bool) {
+  PT2_TRY(const Tensor result, index_put(self, indices, values, accumulate));
+  if (self.storage()->is_read_only()) return operator_error("self is read-only");
+  copy_elements(self, result);
+  return self;
+}
+
+// Masks are not for it: their positions would have to be counted.
+Result<Tensor> unsafe_index(const Tensor& self, const OptionalTensors& indices) {
+  for (const OptionalTensor& each : indices)
+    if (each) PT2_TRY_VOID(check_index_dtype(*each, "indices"));
+  return index(self, indices);
+}
+
+Result<Tensor> index_select(const Tensor& self, int64_t dim, const Tensor& index) {
+  PT2_TRY(const IndexPlan plan, plan_index_dim(self, dim, index, false));
+  PT2_TRY(Tensor out, allocate(Meta(self.dtype(), plan.sizes)));
+  gather_elements(out, self, plan);
+  return out;
+}
+
+// `source` with the sizes that index says; a 0-dim one stands for one slice.
+Result<Tensor> checked_source(const Tensor& self, const Tensor& source, const IndexPlan& plan) {
+  PT2_TRY_VOID(check_same_dtype(source, self, "source"));
+  if (source.dim() == 0 && checked_numel(plan.sizes) == 1) return source;
+  PT2_TRY_VOID(check_sizes(source, plan.sizes, "source"));
+  return source.contiguous();
+}
+
+Result<Tensor> index_add(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source,
+                         const Scalar& alpha) {
+  Tensor out = self.clone();
+  PT2_TRY(const IndexPlan plan, plan_index_dim(out, dim, index, false));
+  PT2_TRY(const Tensor dense, checked_source(self, source, plan));
+  add_elements(out, dense, plan, alpha);
+  return out;
+}
+
+Result<Tensor> index_copy(const Tensor& self, int64_t dim, const Tensor& index,
+                          const Tensor& source) {
+  Tensor out = self.clone();
+  if (index.dtype() != Dtype::int64)
+    return operator_error("index: found " + std::string(dtype_name(index.dtype())) +
+                          ", expected int64");
+  PT2_TRY(const IndexPlan plan, plan_index_dim(out, dim, index, false));
+  PT2_TRY(const Tensor dense, checked_source(self, source, plan));
+  scatter_elements(out, dense, plan);
+  return out;
+}
+
+Result<Tensor> index_fill_with(const Tensor& self, int64_t dim, const Tensor& index,
+                               const Tensor& value) {
+  Tensor out = self.clone();
+  PT2_TRY(const IndexPlan plan, plan_index_dim(out, dim, index, true));
+  PT2_TRY(const Tensor values, allocate(Meta(self.dtype(), plan.sizes)));
+  Tensor filled = values;
+  copy_elements(filled, value);
+  scatter_elements(out, filled, plan);
+  return out;
+}
+
+Result<Tensor> index_fill(const Tensor& self, int64_t dim, const Tensor& index,
+                          const Scalar& value) {
+  if (value.category() == DtypeCategory::complex &&
+      dtype_category(self.dtype()) != DtypeCategory::complex)
+    return operator_error("value: found a complex number, expected a real one");
+  return index_fill_with(self, dim, index, scalar_tensor(value, self.dtype()));
+}
+
+Result<Tensor> index_fill_tensor(const Tensor& self, int64_t dim, const Tensor& index,
+                                 const Tensor& value) {
+  PT2_TRY_VOID(check_rank(value, 0, "value"));
+  return index_fill_with(self, dim, index, value);
+}
+
+Tensor flattened(const Tensor& self) {
+  const Tensor dense = self.contiguous();
+  return dense.with_view({dense.numel()}, {1}, dense.storage_offset());
+}
+
+Result<Tensor> take(const Tensor& self, const Tensor& index) {
+  if (index.dtype() != Dtype::int64)
+    return operator_error("index: found " + std::string(dtype_name(index.dtype())) +
+                          ", expected int64");
+  const Tensor flat = flattened(self);
+  return pt2::ops::index(flat, {index});
+}
+
+Result<Tensor> put(const Tensor& self, const Tensor& index, const Tensor& source, bool accumulate) {
+  if (index.numel() != source.numel())
+    return operator_error("source: found " + std::to_string(source.numel()) +
+                          " elements, expected " + std::to_string(index.numel()));
+  PT2_TRY(const Tensor out,
+          index_put(flattened(self), {flattened(index)}, flattened(source), accumulate));
+  return out.with_view(self.sizes(), contiguous_strides(self.sizes()), 0);
+}
+
+// clang-format off
+constexpr OpDef kOps[] = {
+    op<"aten::index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", index>,
+    op<"aten::_unsafe_index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", unsafe_index>,
+    op<"aten::index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor", index_put>,
+    op<"aten::_unsafe_index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor", index_put>,
+    op<"aten::_index_put_impl_(Tensor(a!) self, Tensor?[] indices, Tensor values, bool accumulate=False, bool unsafe=False) -> Tensor(a!)",
+       index_put_impl>,
+    op<"aten::index_select(Tensor self, int dim, Tensor index) -> Tensor", index_select>,
+    op<"aten::index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor", index_add>,
+    op<"aten::index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor", index_copy>,
+    op<"aten::index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", index_fill>,
+    op<"aten::index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor", index_fill_tensor>,
+    op<"aten::take(Tensor self, Tensor index) -> Tensor", take>,
+    op<"aten::put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor", put>,
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const OpDef> indexing_ops() { return kOps; }
+
+}  // namespace pt2::ops

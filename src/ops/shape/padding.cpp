@@ -1,0 +1,195 @@
+// Padding: constants, reflections, edges and wrapped borders around a tensor.
+#include <algorithm>
+
+#include "ops/checks.h"
+#include "ops/loops.h"
+#include "ops/memory_format.h"
+#include "ops/op_def.h"
+#include "ops/shape/positions.h"
+
+namespace pt2::ops {
+namespace {
+
+// What one dimension gets before and after it; a negative number cuts off.
+struct Margin {
+  int64_t before = 0;
+  int64_t after = 0;
+};
+
+// Where a position of the padded dimension, counted from the first unpadded one, takes its element.
+using Border = int64_t (*)(int64_t position, int64_t size);
+
+int64_t constant_border(int64_t position, int64_t size) {
+  return position < 0 || position >= size ? -1 : position;
+}
+int64_t reflected_border(int64_t position, int64_t size) {
+  if (position < 0) return -position;
+  return position >= size ? 2 * (size - 1) - position : position;
+}
+int64_t repeated_border(int64_t position, int64_t size) {
+  return std::clamp<int64_t>(position, 0, size - 1);
+}
+int64_t wrapped_border(int64_t position, int64_t size) {
+  return position < 0 ? position + size : (position >= size ? position - size : position);
+}
+
+// `pad` lists pairs from the last dimension backwards.
+Result<std::vector<Margin>> margins_of(const Tensor& self, const Sizes& pad) {
+  if (pad.size() % 2 != 0 || pad.size() / 2 > self.sizes().size())
+    return operator_error("found " + std::to_string(pad.size()) +
+                          " padding numbers, expected pairs for at most " +
+                          std::to_string(self.dim()) + " dims");
+  for (int64_t width : pad)
+    if (width < -INT64_MAX / 4 || width > INT64_MAX / 4)
+      return operator_error("found padding " + std::to_string(width) + ", beyond any tensor");
+  std::vector<Margin> margins(self.sizes().size());
+  for (size_t i = 0; i < pad.size() / 2; ++i)
+    margins[margins.size() - 1 - i] = {pad[2 * i], pad[2 * i + 1]};
+  return margins;
+}
+
+Result<Meta> padded_meta(const Tensor& self, const std::vector<Margin>& margins) {
+  Sizes sizes = self.sizes();
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    const auto [before, after] = margins[i];
+    if (__builtin_add_overflow(sizes[i], before, &sizes[i]) ||
+        __builtin_add_overflow(sizes[i], after, &sizes[i]) || sizes[i] < 0)
+      return operator_error("padding " + std::to_string(before) + " and " + std::to_string(after) +
+                            " leaves no size of dim " + std::to_string(i) + " of " +
+                            std::to_string(self.sizes()[i]));
+  }
+  Sizes strides = format_strides(sizes, suggest_memory_format(self));
+  return Meta(self.dtype(), std::move(sizes), std::move(strides));
+}
+
+void fill_padded(Tensor& out, const Tensor& self, const std::vector<Margin>& margins,
+                 Border border) {
+  std::vector<Positions> positions;
+  for (size_t i = 0; i < margins.size(); ++i) {
+    Positions& line = positions.emplace_back(static_cast<size_t>(out.sizes()[i]));
+    for (size_t k = 0; k < line.size(); ++k)
+      line[k] = border(static_cast<int64_t>(k) - margins[i].before, self.sizes()[i]);
+  }
+  take_positions(out, self, positions);
+}
+
+Result<Meta> constant_meta(const Tensor& self, const Sizes& pad, const Scalar&) {
+  PT2_TRY(const auto margins, margins_of(self, pad));
+  return padded_meta(self, margins);
+}
+Result<void> constant(Tensor& out, const Tensor& self, const Sizes& pad, const Scalar& value) {
+  PT2_TRY(const auto margins, margins_of(self, pad));
+  fill_elements(out, value);
+  fill_padded(out, self, margins, constant_border);
+  return {};
+}
+
+// The dims to pad are the last `Dims` ones, behind a channel and perhaps a batch.
+template <size_t Dims>
+Result<void> check_spatial(const Tensor& self, const Sizes& padding) {
+  constexpr int64_t kRank = static_cast<int64_t>(Dims) + 1;
+  if (self.dim() != kRank && self.dim() != kRank + 1)
+    return operator_error("found rank " + std::to_string(self.dim()) + ", expected " +
+                          std::to_string(kRank) + " or " + std::to_string(kRank + 1));
+  if (padding.size() != 2 * Dims)
+    return operator_error("found " + std::to_string(padding.size()) +
+                          " padding numbers, expected " + std::to_string(2 * Dims));
+  for (int64_t i = self.dim() - kRank; i < self.dim(); ++i)
+    if (self.size(i) == 0)
+      return operator_error("found sizes " + sizes_text(self.sizes()) +
+                            ", expected no 0 but that of the batch");
+  return {};
+}
+// A border can only take what the dimension has: at most `size` elements, or one less.
+Result<void> check_margins(const Tensor& self, const std::vector<Margin>& margins, bool reflects) {
+  for (size_t i = 0; i < margins.size(); ++i) {
+    const int64_t most = self.sizes()[i] - (reflects ? 1 : 0);
+    const bool padded = margins[i].before != 0 || margins[i].after != 0;
+    if (padded && (margins[i].before > most || margins[i].after > most))
+      return operator_error(
+          "found padding " + std::to_string(std::max(margins[i].before, margins[i].after)) +
+          " of dim " + std::to_string(i) + ", expected at most " + std::to_string(most));
+  }
+  return {};
+}
+Result<Meta> not_empty(Result<Meta> meta, size_t dims) {
+  if (!meta) return meta;
+  for (size_t i = meta->sizes.size() - dims; i < meta->sizes.size(); ++i)
+    if (meta->sizes[i] == 0)
+      return operator_error("the padding leaves sizes " + sizes_text(meta->sizes));
+  return meta;
+}
+
+template <size_t Dims>
+Result<Meta> reflection_meta(const Tensor& self, const Sizes& padding) {
+  PT2_TRY_VOID(check_spatial<Dims>(self, padding));
+  PT2_TRY(const auto margins, margins_of(self, padding));
+  PT2_TRY_VOID(check_margins(self, margins, true));
+  return not_empty(padded_meta(self, margins), Dims);
+}
+template <size_t Dims>
+Result<Meta> replication_meta(const Tensor& self, const Sizes& padding) {
+  PT2_TRY_VOID(check_spatial<Dims>(self, padding));
+  PT2_TRY(const auto margins, margins_of(self, padding));
+  return not_empty(padded_meta(self, margins), Dims);
+}
+template <Border border>
+Result<void> pad_with(Tensor& out, const Tensor& self, const Sizes& padding) {
+  PT2_TRY(const auto margins, margins_of(self, padding));
+  fill_padded(out, self, margins, border);
+  return {};
+}
+Result<Meta> circular_meta(const Tensor& self, const Sizes& pad) {
+  PT2_TRY(const auto margins, margins_of(self, pad));
+  PT2_TRY_VOID(check_margins(self, margins, false));
+  PT2_TRY(Meta meta, padded_meta(self, margins));
+  meta.strides.clear();
+  return not_empty(meta, pad.size() / 2);
+}
+
+Result<Tensor> pad_spatial(const Tensor& self, const Sizes& pad, bool reflects) {
+  switch (pad.size()) {
+    case 2:
+      return reflects ? compute<reflection_meta<1>, pad_with<reflected_border>>(self, pad)
+                      : compute<replication_meta<1>, pad_with<repeated_border>>(self, pad);
+    case 4:
+      return reflects ? compute<reflection_meta<2>, pad_with<reflected_border>>(self, pad)
+                      : compute<replication_meta<2>, pad_with<repeated_border>>(self, pad);
+    case 6:
+      return reflects ? compute<reflection_meta<3>, pad_with<reflected_border>>(self, pad)
+                      : compute<replication_meta<3>, pad_with<repeated_border>>(self, pad);
+    default:
+      return operator_error("found " + std::to_string(pad.size()) +
+                            " padding numbers, expected 2, 4 or 6");
+  }
+}
+Result<Tensor> pad_by_mode(const Tensor& self, const Sizes& pad, const std::string& mode,
+                           std::optional<double> value) {
+  if (mode == "constant")
+    return compute<constant_meta, constant>(self, pad, Scalar(value.value_or(0)));
+  if (value && *value != 0) return operator_error("found a value for mode '" + mode + "'");
+  if (mode == "circular") return compute<circular_meta, pad_with<wrapped_border>>(self, pad);
+  if (mode == "reflect" || mode == "replicate") return pad_spatial(self, pad, mode == "reflect");
+  return operator_error("found mode '" + mode +
+                        "', expected 'constant', 'reflect', 'replicate' or 'circular'");
+}
+
+// clang-format off
+constexpr OpDef kOps[] = {
+    op<"aten::constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor", constant_meta, constant>,
+    op<"aten::pad(Tensor self, SymInt[] pad, str mode=\"constant\", float? value=None) -> Tensor", pad_by_mode>,
+    op<"aten::_pad_circular(Tensor self, SymInt[] pad) -> Tensor", circular_meta, pad_with<wrapped_border>>,
+    op<"aten::reflection_pad1d(Tensor self, SymInt[2] padding) -> Tensor", reflection_meta<1>, pad_with<reflected_border>>,
+    op<"aten::reflection_pad2d(Tensor self, SymInt[4] padding) -> Tensor", reflection_meta<2>, pad_with<reflected_border>>,
+    op<"aten::reflection_pad3d(Tensor self, SymInt[6] padding) -> Tensor", reflection_meta<3>, pad_with<reflected_border>>,
+    op<"aten::replication_pad1d(Tensor self, SymInt[2] padding) -> Tensor", replication_meta<1>, pad_with<repeated_border>>,
+    op<"aten::replication_pad2d(Tensor self, SymInt[4] padding) -> Tensor", replication_meta<2>, pad_with<repeated_border>>,
+    op<"aten::replication_pad3d(Tensor self, SymInt[6] padding) -> Tensor", replication_meta<3>, pad_with<repeated_border>>,
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const OpDef> padding_ops() { return kOps; }
+
+}  // namespace pt2::ops

@@ -1,0 +1,269 @@
+// gather, and the writes that mirror it: an index tensor names, for each of its positions, a place
+// along one dimension.
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+#include "ops/checks.h"
+#include "ops/dense.h"
+#include "ops/loops.h"
+#include "ops/shape/offsets.h"
+#include "ops/op_def.h"
+
+namespace pt2::ops {
+namespace {
+
+// A 0-dim tensor takes part as one of one element.
+Tensor at_least_1d(const Tensor& tensor) {
+  return tensor.dim() > 0 ? tensor : tensor.with_view({1}, {1}, tensor.storage_offset());
+}
+
+// Index must fit into `self` in every dim but `dim`, and into `src` in every dim.
+Result<void> check_index(const Tensor& self, int64_t dim, const Tensor& index) {
+  PT2_TRY_VOID(wrap_dim(dim, self.dim()));
+  if (index.numel() == 0) return {};
+  PT2_TRY_VOID(check_index_dtype(index, "index"));
+  const int64_t rank = std::max<int64_t>(self.dim(), 1);
+  PT2_TRY_VOID(check_rank(at_least_1d(index), rank, "index"));
+  const int64_t wrapped = *wrap_dim(dim, self.dim());
+  for (int64_t i = 0; i < rank && self.dim() > 0; ++i)
+    if (i != wrapped && at_least_1d(index).size(i) > self.size(i))
+      return operator_error("index: found sizes " + sizes_text(index.sizes()) +
+                            ", expected at most " + sizes_text(self.sizes()) + " apart from dim " +
+                            std::to_string(wrapped));
+  return {};
+}
+
+Result<void> check_source(const Tensor& self, const Tensor& index, const Tensor& src) {
+  PT2_TRY_VOID(check_same_dtype(src, self, "src"));
+  if (index.numel() == 0) return {};
+  const Tensor source = at_least_1d(src);
+  const Tensor where = at_least_1d(index);
+  PT2_TRY_VOID(check_rank(source, where.dim(), "src"));
+  for (int64_t i = 0; i < where.dim(); ++i)
+    if (where.size(i) > source.size(i))
+      return operator_error("index: found sizes " + sizes_text(index.sizes()) +
+                            ", expected at most src's " + sizes_text(src.sizes()));
+  return {};
+}
+
+// Calls visit(i, offset) with the place in `self` that the i-th index names.
+template <class F>
+Result<void> for_each_target(const Tensor& self, int64_t dim, const Tensor& index, F&& visit) {
+  if (index.numel() == 0) return {};
+  const Tensor target = at_least_1d(self);
+  const auto wrapped = static_cast<size_t>(*wrap_dim(dim, self.dim()));
+  const Input<int64_t> places(index);
+  const int64_t size = target.sizes()[wrapped];
+  for (int64_t i = 0; i < places.size(); ++i)
+    if (places[i] < 0 || places[i] >= size)
+      return operator_error("index " + std::to_string(places[i]) + " is out of range for dim " +
+                            std::to_string(wrapped) + " of size " + std::to_string(size));
+  Sizes strides = target.strides();
+  const int64_t step = strides[wrapped];
+  strides[wrapped] = 0;
+  for_each_offset(at_least_1d(index).sizes(), strides,
+                  [&](int64_t i, int64_t offset) { visit(i, offset + places[i] * step); });
+  return {};
+}
+
+Result<Meta> gather_meta(const Tensor& self, int64_t dim, const Tensor& index, bool) {
+  PT2_TRY_VOID(check_index(self, dim, index));
+  return Meta(self.dtype(), index.sizes());
+}
+
+Result<void> gather(Tensor& out, const Tensor& self, int64_t dim, const Tensor& index, bool) {
+  const int64_t element = dtype_size(self.dtype());
+  return for_each_target(self, dim, index, [&](int64_t i, int64_t offset) {
+    std::memcpy(out.raw_data() + i * element, self.raw_data() + offset * element,
+                static_cast<size_t>(element));
+  });
+}
+
+// The part of src that index covers, dense.
+Tensor covered(const Tensor& src, const Tensor& index) {
+  if (index.numel() == 0) return index;
+  const Tensor source = at_least_1d(src);
+  return source.with_view(at_least_1d(index).sizes(), source.strides(), source.storage_offset())
+      .contiguous();
+}
+
+Result<Tensor> scatter_src(const Tensor& self, int64_t dim, const Tensor& index,
+                           const Tensor& src) {
+  PT2_TRY_VOID(check_index(self, dim, index));
+  PT2_TRY_VOID(check_source(self, index, src));
+  Tensor out = self.clone();
+  const Tensor source = covered(src, index);
+  const int64_t element = dtype_size(self.dtype());
+  PT2_TRY_VOID(for_each_target(out, dim, index, [&](int64_t i, int64_t offset) {
+    std::memcpy(out.raw_data() + offset * element, source.raw_data() + i * element,
+                static_cast<size_t>(element));
+  }));
+  return out;
+}
+
+// A view of `value`, converted, that repeats it over index's sizes.
+Tensor repeated(const Scalar& value, Dtype dtype, const Tensor& index) {
+  return broadcast_to(scalar_tensor(value, dtype), index.sizes());
+}
+
+Result<Tensor> scatter_value(const Tensor& self, int64_t dim, const Tensor& index,
+                             const Scalar& value) {
+  return scatter_src(self, dim, index, repeated(value, self.dtype(), index));
+}
+
+enum class Reduction { sum, product, mean, maximum, minimum };
+
+Result<Reduction> parse_reduction(std::string_view text) {
+  struct Row {
+    std::string_view name;
+    Reduction reduction;
+  };
+  constexpr Row kRows[] = {{"sum", Reduction::sum},      {"add", Reduction::sum},
+                           {"prod", Reduction::product}, {"multiply", Reduction::product},
+                           {"mean", Reduction::mean},    {"amax", Reduction::maximum},
+                           {"amin", Reduction::minimum}};
+  for (const Row& row : kRows)
+    if (row.name == text) return row.reduction;
+  return operator_error("reduce: found '" + std::string(text) +
+                        "', expected sum, prod, mean, amax or amin");
+}
+
+template <class C>
+C combine(Reduction reduction, C a, C b) {
+  using U = std::conditional_t<std::is_same_v<C, int64_t>, uint64_t, C>;
+  switch (reduction) {
+    case Reduction::sum:
+    case Reduction::mean:
+      return static_cast<C>(static_cast<U>(a) + static_cast<U>(b));
+    case Reduction::product:
+      return static_cast<C>(static_cast<U>(a) * static_cast<U>(b));
+    case Reduction::maximum:
+      if constexpr (!std::is_same_v<C, Complex>) return a != a || a > b ? a : b;
+      return a;
+    case Reduction::minimum:
+      if constexpr (!std::is_same_v<C, Complex>) return a != a || a < b ? a : b;
+      return a;
+  }
+  return a;
+}
+
+// Integers are divided rounding down, as torch does.
+template <class C>
+C divided(C sum, int64_t count) {
+  if constexpr (std::is_same_v<C, int64_t>) {
+    const int64_t quotient = sum / count;
+    return quotient * count > sum ? quotient - 1 : quotient;
+  } else {
+    return sum / static_cast<C>(count);
+  }
+}
+
+Result<Tensor> reduce_into(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src,
+                           Reduction reduction, bool include_self) {
+  PT2_TRY_VOID(check_index(self, dim, index));
+  PT2_TRY_VOID(check_source(self, index, src));
+  if (dtype_category(self.dtype()) == DtypeCategory::complex && reduction > Reduction::product)
+    return operator_error("self: found a complex dtype, expected a real one");
+  if (self.dtype() == Dtype::bool_ && reduction == Reduction::mean)
+    return operator_error("self: found bool, expected numbers");
+  Tensor out = self.clone();
+  const auto reduced = with_compute_type(self.dtype(), [&]<class C>() -> Result<void> {
+    const Input<C> values(covered(src, index));
+    Tensor totals = Tensor::zeros(kDtypeOf<C>, self.sizes());
+    copy_elements(totals, self);
+    C* total = totals.data<C>();
+    std::vector<int64_t> counts(static_cast<size_t>(totals.numel()), include_self ? 1 : 0);
+    PT2_TRY_VOID(for_each_target(totals, dim, index, [&](int64_t i, int64_t offset) {
+      int64_t& count = counts[static_cast<size_t>(offset)];
+      total[offset] = count == 0 ? values[i] : combine(reduction, total[offset], values[i]);
+      ++count;
+    }));
+    if (reduction == Reduction::mean)
+      for (int64_t i = 0; i < totals.numel(); ++i)
+        total[i] = divided(total[i], std::max<int64_t>(counts[static_cast<size_t>(i)], 1));
+    copy_elements(out, totals);
+    return {};
+  });
+  if (!reduced) return reduced.error();
+  return out;
+}
+
+Result<Tensor> scatter_add(const Tensor& self, int64_t dim, const Tensor& index,
+                           const Tensor& src) {
+  return reduce_into(self, dim, index, src, Reduction::sum, true);
+}
+
+Result<Tensor> scatter_reduce_two(const Tensor& self, int64_t dim, const Tensor& index,
+                                  const Tensor& src, const std::string& reduce, bool include_self) {
+  PT2_TRY(const Reduction reduction, parse_reduction(reduce));
+  return reduce_into(self, dim, index, src, reduction, include_self);
+}
+
+Result<Tensor> scatter_reduce(const Tensor& self, int64_t dim, const Tensor& index,
+                              const Tensor& src, const std::string& reduce) {
+  if (reduce != "add" && reduce != "multiply")
+    return operator_error("reduce: found '" + reduce + "', expected add or multiply");
+  return scatter_reduce_two(self, dim, index, src, reduce, true);
+}
+
+Result<Tensor> scatter_value_reduce(const Tensor& self, int64_t dim, const Tensor& index,
+                                    const Scalar& value, const std::string& reduce) {
+  return scatter_reduce(self, dim, index, repeated(value, self.dtype(), index), reduce);
+}
+
+// Negative indices count from the end, unlike gather's.
+Tensor wrapped_indices(const Tensor& indices, int64_t size) {
+  Tensor out = Tensor::zeros(Dtype::int64, indices.sizes());
+  elementwise<int64_t>(
+      out, Dtype::int64, [size](int64_t i) { return i < 0 ? i + size : i; }, indices);
+  return out;
+}
+
+Result<Tensor> take_along_dim(const Tensor& self, const Tensor& indices,
+                              const std::optional<int64_t>& dim) {
+  if (!dim) {
+    PT2_TRY_VOID(check_index_dtype(indices, "indices"));
+    const Tensor values = self.contiguous();
+    const Tensor places = wrapped_indices(indices, self.numel());
+    return compute<gather_meta, gather>(
+        values.with_view({values.numel()}, {1}, values.storage_offset()), 0,
+        places.with_view({places.numel()}, {1}, places.storage_offset()), false);
+  }
+  PT2_TRY_VOID(check_rank(indices, self.dim(), "indices"));
+  PT2_TRY_VOID(check_index_dtype(indices, "indices"));
+  PT2_TRY(const int64_t wrapped, wrap_dim(*dim, self.dim()));
+  if (self.dim() == 0) return compute<gather_meta, gather>(self, *dim, indices, false);
+  // Both broadcast to each other in the dims other than `dim`.
+  Sizes self_sizes = self.sizes();
+  Sizes index_sizes = indices.sizes();
+  self_sizes[static_cast<size_t>(wrapped)] = 1;
+  index_sizes[static_cast<size_t>(wrapped)] = 1;
+  const std::array both{self_sizes, index_sizes};
+  PT2_TRY(Sizes sizes, broadcast_sizes(both));
+  sizes[static_cast<size_t>(wrapped)] = self.size(wrapped);
+  const Tensor values = broadcast_to(self, sizes);
+  sizes[static_cast<size_t>(wrapped)] = indices.size(wrapped);
+  const Tensor places = wrapped_indices(indices, self.size(wrapped));
+  return compute<gather_meta, gather>(values, wrapped, broadcast_to(places, sizes), false);
+}
+
+// clang-format off
+constexpr OpDef kOps[] = {
+    op<"aten::gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor", gather_meta, gather>,
+    op<"aten::scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", scatter_src>,
+    op<"aten::scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", scatter_value>,
+    op<"aten::scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor", scatter_reduce>,
+    op<"aten::scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor", scatter_value_reduce>,
+    op<"aten::scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", scatter_add>,
+    op<"aten::scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) -> Tensor",
+       scatter_reduce_two>,
+    op<"aten::take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor", take_along_dim>,
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const OpDef> scatter_ops() { return kOps; }
+
+}  // namespace pt2::ops

@@ -1,0 +1,552 @@
+// Tensors put together, repeated, turned and padded.
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+#include "ops/checks.h"
+#include "ops/compose.h"
+#include "ops/pointwise/copying.h"
+#include "ops/loops.h"
+#include "ops/memory_format.h"
+#include "ops/op_def.h"
+#include "ops/shape/positions.h"
+#include "ops/shape/view.h"
+
+namespace pt2::ops {
+namespace {
+
+// --- cat and stack
+
+// A 1-D tensor without elements counts for nothing, whatever the others' rank.
+bool is_skipped(const Tensor& tensor) { return tensor.dim() == 1 && tensor.size(0) == 0; }
+
+Result<Meta> cat_meta(const Tensors& tensors, int64_t dim) {
+  if (tensors.empty()) return operator_error("found no tensors, expected one or more");
+  Promotion promotion;
+  const Tensor* first = nullptr;
+  for (const Tensor& tensor : tensors) {
+    if (tensor.dim() == 0) return operator_error("found a 0-dim tensor, expected rank 1 or more");
+    promotion.add(tensor);
+    if (first == nullptr && !is_skipped(tensor)) first = &tensor;
+  }
+  if (first == nullptr) {
+    PT2_TRY_VOID(wrap_dim(dim, 1));
+    return Meta(promotion.result(), {0});
+  }
+  PT2_TRY(const int64_t at, wrap_dim(dim, first->dim()));
+  Sizes sizes = first->sizes();
+  sizes[static_cast<size_t>(at)] = 0;
+  MemoryFormat format = suggest_memory_format(*first);
+  for (const Tensor& tensor : tensors) {
+    if (is_skipped(tensor)) continue;
+    if (suggest_memory_format(tensor) != format) format = MemoryFormat::contiguous;
+    Sizes expected = sizes;
+    if (tensor.dim() == first->dim()) expected[static_cast<size_t>(at)] = tensor.size(at);
+    PT2_TRY_VOID(check_sizes(tensor, expected, "tensors"));
+    if (__builtin_add_overflow(sizes[static_cast<size_t>(at)], tensor.size(at),
+                               &sizes[static_cast<size_t>(at)]))
+      return operator_error("the sizes to join exceed 64 bits");
+  }
+  Sizes strides = format_strides(sizes, format);
+  return Meta(promotion.result(), std::move(sizes), std::move(strides));
+}
+Result<void> cat(Tensor& out, const Tensors& tensors, int64_t dim) {
+  PT2_TRY(const int64_t at, wrap_dim(dim, out.dim()));
+  int64_t start = 0;
+  for (const Tensor& tensor : tensors) {
+    if (is_skipped(tensor)) continue;
+    PT2_TRY(Tensor target, slice(out, at, start, start + tensor.size(at), 1));
+    copy_elements(target, tensor);
+    start += tensor.size(at);
+  }
+  return {};
+}
+Result<Tensor> cat_tensors(const Tensors& tensors, int64_t dim) {
+  return compute<cat_meta, cat>(tensors, dim);
+}
+
+Result<Meta> stack_meta(const Tensors& tensors, int64_t dim) {
+  if (tensors.empty()) return operator_error("found no tensors, expected one or more");
+  Promotion promotion;
+  for (const Tensor& tensor : tensors) {
+    PT2_TRY_VOID(check_sizes(tensor, tensors[0].sizes(), "tensors"));
+    promotion.add(tensor);
+  }
+  PT2_TRY(const int64_t at, wrap_dim(dim, tensors[0].dim() + 1));
+  Sizes sizes = tensors[0].sizes();
+  sizes.insert(sizes.begin() + at, static_cast<int64_t>(tensors.size()));
+  return Meta(promotion.result(), std::move(sizes));
+}
+Result<void> stack(Tensor& out, const Tensors& tensors, int64_t dim) {
+  PT2_TRY(const int64_t at, wrap_dim(dim, out.dim()));
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    PT2_TRY(Tensor target, select(out, at, static_cast<int64_t>(i)));
+    copy_elements(target, tensors[i]);
+  }
+  return {};
+}
+
+// Each tensor with ones in front until it has `rank` dimensions.
+Result<Tensors> with_rank(const Tensors& tensors, int64_t rank) {
+  Tensors out = tensors;
+  for (Tensor& tensor : out)
+    while (tensor.dim() < rank) {
+      // atleast_3d puts the last one behind.
+      PT2_TRY(tensor, unsqueeze(tensor, tensor.dim() == 2 ? 2 : 0));
+    }
+  return out;
+}
+Result<Tensor> hstack(const Tensors& tensors) {
+  if (tensors.empty()) return operator_error("found no tensors, expected one or more");
+  PT2_TRY(const Tensors parts, with_rank(tensors, 1));
+  return cat_tensors(parts, parts[0].dim() == 1 ? 0 : 1);
+}
+Result<Tensor> vstack(const Tensors& tensors) {
+  PT2_TRY(const Tensors parts, with_rank(tensors, 2));
+  return cat_tensors(parts, 0);
+}
+Result<Tensor> dstack(const Tensors& tensors) {
+  PT2_TRY(const Tensors parts, with_rank(tensors, 3));
+  return cat_tensors(parts, 2);
+}
+// Columns: a vector is one column.
+Result<Tensor> column_stack(const Tensors& tensors) {
+  Tensors parts = tensors;
+  for (Tensor& part : parts) {
+    if (part.dim() < 2) {
+      PT2_TRY(part, reshape(part, {part.numel(), 1}));
+    }
+  }
+  return hstack(parts);
+}
+
+// --- Elements taken from other positions
+
+Result<Meta> flip_meta(const Tensor& self, const std::vector<int64_t>& dims) {
+  PT2_TRY_VOID(wrap_distinct_dims(dims, self.dim()));
+  return meta_like(self, self.dtype(), std::nullopt);
+}
+Result<void> flip(Tensor& out, const Tensor& self, const std::vector<int64_t>& dims) {
+  PT2_TRY(const auto flipped, wrap_distinct_dims(dims, self.dim()));
+  auto positions = identity_positions(self.sizes());
+  if (self.dim() > 0)
+    for (int64_t dim : flipped) std::ranges::reverse(positions[static_cast<size_t>(dim)]);
+  take_positions(out, self, positions);
+  return {};
+}
+Result<Tensor> fliplr(const Tensor& self) {
+  PT2_TRY_VOID(check_rank_at_least(self, 2, "self"));
+  return compute<flip_meta, flip>(self, std::vector<int64_t>{1});
+}
+Result<Tensor> flipud(const Tensor& self) {
+  PT2_TRY_VOID(check_rank_at_least(self, 1, "self"));
+  return compute<flip_meta, flip>(self, std::vector<int64_t>{0});
+}
+
+Result<Meta> roll_meta(const Tensor& self, const std::vector<int64_t>& shifts,
+                       const std::vector<int64_t>& dims) {
+  const bool flat = dims.empty() && shifts.size() == 1;
+  if (!flat && (shifts.empty() || shifts.size() != dims.size()))
+    return operator_error("found " + std::to_string(shifts.size()) + " shifts and " +
+                          std::to_string(dims.size()) + " dims, expected as many");
+  if (!dims.empty() && self.dim() == 0)
+    return operator_error("found dims to roll of a 0-dim tensor");
+  for (int64_t dim : dims) PT2_TRY_VOID(wrap_dim(dim, self.dim()));
+  return Meta::like(self);
+}
+Result<void> roll(Tensor& out, const Tensor& self, const std::vector<int64_t>& shifts,
+                  const std::vector<int64_t>& dims) {
+  if (self.numel() == 0) return {};
+  auto rotate = [](Positions& positions, int64_t shift) {
+    const auto size = static_cast<int64_t>(positions.size());
+    const int64_t right = ((shift % size) + size) % size;
+    std::ranges::rotate(positions, positions.end() - right);
+  };
+  if (dims.empty()) {
+    PT2_TRY(const Tensor flat, reshape(self, {-1}));
+    Tensor flat_out = out.with_view(flat.sizes(), {1}, out.storage_offset());
+    auto positions = identity_positions(flat.sizes());
+    rotate(positions[0], shifts[0]);
+    take_positions(flat_out, flat, positions);
+    return {};
+  }
+  auto positions = identity_positions(self.sizes());
+  for (size_t i = 0; i < dims.size() && self.dim() > 0; ++i) {
+    PT2_TRY(const int64_t at, wrap_dim(dims[i], self.dim()));
+    rotate(positions[static_cast<size_t>(at)], shifts[i]);
+  }
+  take_positions(out, self, positions);
+  return {};
+}
+
+Result<Tensor> rot90(const Tensor& self, int64_t k, const std::vector<int64_t>& dims) {
+  if (dims.size() != 2 || self.dim() < 2)
+    return operator_error("found rank " + std::to_string(self.dim()) + " and " +
+                          std::to_string(dims.size()) + " dims, expected 2 dims of 2 or more");
+  PT2_TRY(const auto plane, wrap_distinct_dims(dims, self.dim()));
+  const int64_t turns = ((k % 4) + 4) % 4;
+  if (turns == 0) return copy_as(self, self.dtype(), MemoryFormat::contiguous);
+  if (turns == 2) return compute<flip_meta, flip>(self, plane);
+  PT2_TRY(const Tensor flipped,
+          (compute<flip_meta, flip>(self, std::vector{plane[turns == 1 ? 1 : 0]})));
+  return transpose(flipped, plane[0], plane[1]);
+}
+
+// --- Repetition
+
+Result<Meta> repeat_meta(const Tensor& self, const Sizes& repeats) {
+  if (repeats.size() < self.sizes().size())
+    return operator_error("found " + std::to_string(repeats.size()) +
+                          " repeats, expected at least " + std::to_string(self.dim()));
+  Sizes sizes = repeats;
+  const size_t lead = repeats.size() - self.sizes().size();
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    if (repeats[i] < 0) return operator_error("found a negative repeat in " + sizes_text(repeats));
+    if (i >= lead && __builtin_mul_overflow(repeats[i], self.sizes()[i - lead], &sizes[i]))
+      return operator_error("the repeated sizes exceed 64 bits");
+  }
+  return Meta(self.dtype(), std::move(sizes));
+}
+// The result seen as (repeat, size) pairs of dimensions, into which self broadcasts.
+void repeat(Tensor& out, const Tensor& self, const Sizes& repeats) {
+  Sizes pairs;
+  Sizes source_sizes;
+  Sizes source_strides;
+  const size_t lead = repeats.size() - self.sizes().size();
+  for (size_t i = 0; i < repeats.size(); ++i) {
+    const int64_t size = i < lead ? 1 : self.sizes()[i - lead];
+    pairs.insert(pairs.end(), {repeats[i], size});
+    source_sizes.insert(source_sizes.end(), {1, size});
+    source_strides.insert(source_strides.end(), {0, i < lead ? 0 : self.strides()[i - lead]});
+  }
+  Tensor target = out.with_view(pairs, contiguous_strides(pairs), out.storage_offset());
+  copy_elements(target, self.with_view(std::move(source_sizes), std::move(source_strides),
+                                       self.storage_offset()));
+}
+Result<Tensor> tile(const Tensor& self, const Sizes& dims) {
+  Sizes repeats = dims;
+  while (repeats.size() < self.sizes().size()) repeats.insert(repeats.begin(), 1);
+  return compute<repeat_meta, repeat>(self, repeats);
+}
+
+using OptionalInt = std::optional<int64_t>;
+
+// Each element of `dim` repeated; without a dim, each element of the flattened tensor.
+Result<Tensor> repeat_positions(const Tensor& self, const Positions& repeated, OptionalInt dim,
+                                OptionalInt output_size) {
+  const auto length = static_cast<int64_t>(repeated.size());
+  if (output_size && *output_size != length)
+    return operator_error("found output_size " + std::to_string(*output_size) + ", expected " +
+                          std::to_string(length));
+  Tensor source = self;
+  if (!dim) {
+    PT2_TRY(source, reshape(self, {-1}));
+  }
+  if (source.dim() == 0) source = source.with_view({1}, {1}, source.storage_offset());
+  PT2_TRY(const int64_t at, wrap_dim(dim.value_or(0), source.dim()));
+  Sizes sizes = source.sizes();
+  sizes[static_cast<size_t>(at)] = length;
+  PT2_TRY(Tensor out, allocate({self.dtype(), sizes}));
+  auto positions = identity_positions(source.sizes());
+  positions[static_cast<size_t>(at)] = repeated;
+  take_positions(out, source, positions);
+  return out;
+}
+// The positions 0, 0, 1, 1, 1, … for repeats 2, 3, …; an error when memory could not hold them.
+Result<Positions> repeated_positions(std::span<const int64_t> repeats, int64_t element_size) {
+  int64_t total = 0;
+  for (int64_t count : repeats)
+    if (count < 0 || __builtin_add_overflow(total, count, &total))
+      return operator_error("found repeat " + std::to_string(count) + ", expected 0 or more");
+  PT2_TRY_VOID(multiply_add(total, element_size));
+  PT2_TRY(Tensor block, allocate({Dtype::int64, {total}}));
+  Positions out;
+  out.reserve(static_cast<size_t>(total));
+  for (size_t i = 0; i < repeats.size(); ++i)
+    out.insert(out.end(), static_cast<size_t>(repeats[i]), static_cast<int64_t>(i));
+  return out;
+}
+Result<int64_t> repeated_length(const Tensor& self, OptionalInt dim) {
+  if (!dim) return self.numel();
+  PT2_TRY(const int64_t at, wrap_dim(*dim, self.dim()));
+  return self.dim() == 0 ? 1 : self.size(at);
+}
+Result<Tensor> repeat_interleave_int(const Tensor& self, int64_t repeats, OptionalInt dim,
+                                     OptionalInt output_size) {
+  PT2_TRY(const int64_t length, repeated_length(self, dim));
+  if (repeats < 0)
+    return operator_error("found repeat " + std::to_string(repeats) + ", expected 0 or more");
+  const std::vector<int64_t> counts(static_cast<size_t>(length), repeats);
+  PT2_TRY(const Positions positions, repeated_positions(counts, dtype_size(self.dtype())));
+  return repeat_positions(self, positions, dim, output_size);
+}
+Result<Tensor> int64_values(const Tensor& repeats) {
+  PT2_TRY_VOID(check_index_dtype(repeats, "repeats"));
+  if (repeats.dim() > 1)
+    return operator_error("found repeats of rank " + std::to_string(repeats.dim()) +
+                          ", expected 0 or 1");
+  return copy_as(repeats, Dtype::int64, MemoryFormat::contiguous);
+}
+Result<Tensor> repeat_interleave_tensor(const Tensor& self, const Tensor& repeats, OptionalInt dim,
+                                        OptionalInt output_size) {
+  PT2_TRY(const int64_t length, repeated_length(self, dim));
+  PT2_TRY(const Tensor values, int64_values(repeats));
+  std::vector<int64_t> counts(values.as<int64_t>().begin(), values.as<int64_t>().end());
+  if (counts.size() == 1) counts.assign(static_cast<size_t>(length), counts[0]);
+  if (static_cast<int64_t>(counts.size()) != length)
+    return operator_error("found " + std::to_string(counts.size()) + " repeats, expected " +
+                          std::to_string(length));
+  PT2_TRY(const Positions positions, repeated_positions(counts, dtype_size(self.dtype())));
+  return repeat_positions(self, positions, dim, output_size);
+}
+Result<Tensor> repeat_interleave_positions(const Tensor& repeats, OptionalInt output_size) {
+  if (repeats.dim() != 1)
+    return operator_error("found repeats of rank " + std::to_string(repeats.dim()) +
+                          ", expected 1");
+  PT2_TRY(const Tensor values, int64_values(repeats));
+  PT2_TRY(const Positions positions, repeated_positions(values.as<int64_t>(), 8));
+  if (output_size && *output_size != static_cast<int64_t>(positions.size()))
+    return operator_error("found output_size " + std::to_string(*output_size) + ", expected " +
+                          std::to_string(positions.size()));
+  const Tensor out =
+      Tensor::from<int64_t>(Dtype::int64, {static_cast<int64_t>(positions.size())}, positions);
+  return copy_as(out, repeats.dtype(), std::nullopt);
+}
+
+// --- Scatters: self with a view of it replaced
+
+template <class View>
+Result<Tensor> with_replaced(const Tensor& self, const Tensor& src, View&& view) {
+  PT2_TRY(Tensor out, copy_as(self, self.dtype(), std::nullopt));
+  PT2_TRY(Tensor target, view(out));
+  PT2_TRY_VOID(check_sizes(src, target.sizes(), "src"));
+  if (has_internal_overlap(target))
+    return operator_error("several elements to be written lie at one place in memory");
+  copy_elements(target, src);
+  return out;
+}
+Result<Tensor> select_scatter(const Tensor& self, const Tensor& src, int64_t dim, int64_t index) {
+  return with_replaced(self, src, [&](const Tensor& out) { return select(out, dim, index); });
+}
+Result<Tensor> slice_scatter(const Tensor& self, const Tensor& src, int64_t dim, OptionalInt start,
+                             OptionalInt end, int64_t step) {
+  return with_replaced(self, src,
+                       [&](const Tensor& out) { return slice(out, dim, start, end, step); });
+}
+Result<Tensor> diagonal_scatter(const Tensor& self, const Tensor& src, int64_t offset, int64_t dim1,
+                                int64_t dim2) {
+  return with_replaced(self, src,
+                       [&](const Tensor& out) { return diagonal(out, offset, dim1, dim2); });
+}
+Result<Tensor> as_strided_scatter(const Tensor& self, const Tensor& src, const Sizes& size,
+                                  const Sizes& stride, OptionalInt storage_offset) {
+  return with_replaced(
+      self, src, [&](const Tensor& out) { return as_strided(out, size, stride, storage_offset); });
+}
+
+// --- Diagonals, grids, channels
+
+Result<Tensor> diag_embed(const Tensor& self, int64_t offset, int64_t dim1, int64_t dim2) {
+  if (self.dim() == 0) return operator_error("found a 0-dim tensor, expected rank 1 or more");
+  PT2_TRY(const auto plane, wrap_distinct_dims({dim1, dim2}, self.dim() + 1));
+  int64_t size = 0;
+  if (offset == INT64_MIN || __builtin_add_overflow(self.sizes().back(), std::abs(offset), &size))
+    return operator_error("found offset " + std::to_string(offset) + ", which exceeds 64 bits");
+  Sizes sizes(self.sizes().begin(), self.sizes().end() - 1);
+  sizes.insert(sizes.begin() + std::min(plane[0], plane[1]), size);
+  sizes.insert(sizes.begin() + std::max(plane[0], plane[1]), size);
+  PT2_TRY(Tensor out, allocate({self.dtype(), std::move(sizes)}));
+  PT2_TRY(Tensor target, diagonal(out, offset, plane[0], plane[1]));
+  copy_elements(target, self);
+  return out;
+}
+Result<Tensor> diag(const Tensor& self, int64_t offset) {
+  if (self.dim() == 1) return diag_embed(self, offset, 0, 1);
+  PT2_TRY_VOID(check_rank(self, 2, "self"));
+  PT2_TRY(const Tensor view, diagonal(self, offset, 0, 1));
+  return copy_as(view, view.dtype(), std::nullopt);
+}
+
+Result<std::vector<Tensor>> meshgrid_indexing(const Tensors& tensors, const std::string& indexing) {
+  if (indexing != "ij" && indexing != "xy")
+    return operator_error("found indexing '" + indexing + "', expected 'ij' or 'xy'");
+  if (tensors.empty()) return operator_error("found no tensors, expected one or more");
+  Sizes sizes;
+  for (const Tensor& tensor : tensors) {
+    if (tensor.dim() > 1)
+      return operator_error("found rank " + std::to_string(tensor.dim()) + ", expected 0 or 1");
+    if (tensor.dtype() != tensors[0].dtype())
+      return operator_error("found tensors of different dtypes");
+    sizes.push_back(tensor.numel());
+  }
+  std::vector<Tensor> grids;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    Sizes own(tensors.size(), 1);
+    own[i] = sizes[i];
+    PT2_TRY(const Tensor line, view(tensors[i], own));
+    PT2_TRY(Tensor grid, expand(line, sizes));
+    if (indexing == "xy" && tensors.size() > 1) {
+      PT2_TRY(grid, transpose(grid, 0, 1));
+    }
+    grids.push_back(std::move(grid));
+  }
+  return grids;
+}
+Result<std::vector<Tensor>> meshgrid(const Tensors& tensors) {
+  return meshgrid_indexing(tensors, "ij");
+}
+
+// The last three dims of a picture; those in front are the batch.
+Result<Tensor> pixel_shuffle(const Tensor& self, int64_t factor) {
+  PT2_TRY_VOID(check_rank_at_least(self, 3, "self"));
+  if (factor <= 0)
+    return operator_error("found factor " + std::to_string(factor) + ", expected 1 or more");
+  PT2_TRY(const int64_t square, multiply_add(factor, factor));
+  const size_t batch = self.sizes().size() - 3;
+  const int64_t channels = self.sizes()[batch];
+  if (channels % square != 0)
+    return operator_error("found " + std::to_string(channels) +
+                          " channels, expected a multiple of " + std::to_string(square));
+  const int64_t height = self.sizes()[batch + 1];
+  const int64_t width = self.sizes()[batch + 2];
+  Sizes split(self.sizes().begin(), self.sizes().begin() + static_cast<int64_t>(batch));
+  Sizes sizes = split;
+  split.insert(split.end(), {channels / square, factor, factor, height, width});
+  sizes.insert(sizes.end(), {channels / square, height * factor, width * factor});
+  std::vector<int64_t> order(batch);
+  std::iota(order.begin(), order.end(), 0);
+  const auto b = static_cast<int64_t>(batch);
+  order.insert(order.end(), {b, b + 3, b + 1, b + 4, b + 2});
+  PT2_TRY(const Tensor blocks, reshape(self, split));
+  PT2_TRY(const Tensor turned, permute(blocks, order));
+  PT2_TRY(const Tensor copied, copy_as(turned, turned.dtype(), MemoryFormat::contiguous));
+  return view(copied, sizes);
+}
+Result<Tensor> pixel_unshuffle(const Tensor& self, int64_t factor) {
+  PT2_TRY_VOID(check_rank_at_least(self, 3, "self"));
+  const size_t batch = self.sizes().size() - 3;
+  const int64_t height = self.sizes()[batch + 1];
+  const int64_t width = self.sizes()[batch + 2];
+  if (factor <= 0 || height % factor != 0 || width % factor != 0)
+    return operator_error("found factor " + std::to_string(factor) + ", expected a divisor of " +
+                          sizes_text(self.sizes()));
+  PT2_TRY(const int64_t square, multiply_add(factor, factor));
+  PT2_TRY(const int64_t channels, multiply_add(self.sizes()[batch], square));
+  Sizes split(self.sizes().begin(), self.sizes().begin() + static_cast<int64_t>(batch));
+  Sizes sizes = split;
+  split.insert(split.end(), {self.sizes()[batch], height / factor, factor, width / factor, factor});
+  sizes.insert(sizes.end(), {channels, height / factor, width / factor});
+  std::vector<int64_t> order(batch);
+  std::iota(order.begin(), order.end(), 0);
+  const auto b = static_cast<int64_t>(batch);
+  order.insert(order.end(), {b, b + 2, b + 4, b + 1, b + 3});
+  PT2_TRY(const Tensor blocks, reshape(self, split));
+  PT2_TRY(const Tensor turned, permute(blocks, order));
+  PT2_TRY(const Tensor copied, copy_as(turned, turned.dtype(), MemoryFormat::contiguous));
+  return view(copied, sizes);
+}
+Result<Tensor> channel_shuffle(const Tensor& self, int64_t groups) {
+  PT2_TRY_VOID(check_rank_at_least(self, 3, "self"));
+  if (groups <= 0 || self.size(1) % groups != 0)
+    return operator_error("found " + std::to_string(groups) + " groups, expected a divisor of " +
+                          std::to_string(self.size(1)));
+  if (self.numel() == 0) return self;
+  PT2_TRY(const Tensor split, reshape(self, {self.size(0), groups, self.size(1) / groups, -1}));
+  PT2_TRY(const Tensor turned, transpose(split, 1, 2));
+  PT2_TRY(const Tensor shuffled, copy_as(turned, turned.dtype(), MemoryFormat::contiguous));
+  return view(shuffled, self.sizes());
+}
+
+// --- Differences and traces
+
+Result<Tensor> diff(const Tensor& self, int64_t n, int64_t dim, const OptionalTensor& prepend,
+                    const OptionalTensor& append) {
+  if (self.dim() == 0) return operator_error("found a 0-dim tensor, expected rank 1 or more");
+  if (n < 0) return operator_error("found order " + std::to_string(n) + ", expected 0 or more");
+  PT2_TRY(const int64_t at, wrap_dim(dim, self.dim()));
+  Tensors parts;
+  if (prepend) parts.push_back(*prepend);
+  parts.push_back(self);
+  if (append) parts.push_back(*append);
+  PT2_TRY(Tensor out, cat_tensors(parts, at));
+  for (int64_t step = std::min(n, out.size(at)); step > 0; --step) {
+    PT2_TRY(const Tensor later, slice(out, at, 1, std::nullopt, 1));
+    PT2_TRY(const Tensor earlier, slice(out, at, 0, -1, 1));
+    PT2_TRY(out, apply(out.dtype() == Dtype::bool_ ? "logical_xor.default" : "sub.Tensor",
+                       {later, earlier}));
+  }
+  return out;
+}
+Result<Tensor> trace(const Tensor& self) {
+  PT2_TRY_VOID(check_rank(self, 2, "self"));
+  PT2_TRY(const Tensor line, diagonal(self, 0, 0, 1));
+  return apply("sum.default", {line});
+}
+
+// --- Memory
+
+// Keeps what fits; new memory is zero.
+Result<Tensor> resize(const Tensor& self, const Sizes& size, std::optional<MemoryFormat> format) {
+  for (int64_t dim : size)
+    if (dim < 0) return operator_error("found a negative size in " + sizes_text(size));
+  Meta meta(self.dtype(), size);
+  if (format) {
+    PT2_TRY_VOID(check_format(size, *format));
+    meta.strides = format_strides(size, *format);
+  }
+  if (meta.strides.empty()) meta.strides = contiguous_strides(size);
+  if (size == self.sizes() && !format) return self;
+  auto view = Tensor::view_of(self.storage(), self.dtype(), meta.sizes, meta.strides,
+                              self.storage_offset());
+  if (view) return view;
+  PT2_TRY(Tensor out, allocate(meta));
+  const auto kept = std::min(self.storage()->size() - static_cast<size_t>(self.storage_offset() *
+                                                                          dtype_size(self.dtype())),
+                             out.storage()->size());
+  std::memcpy(out.raw_data(), self.raw_data(), kept);
+  return out;
+}
+
+// clang-format off
+constexpr OpDef kOps[] = {
+    op<"aten::cat(Tensor[] tensors, int dim=0) -> Tensor", cat_meta, cat>,
+    op<"aten::concat(Tensor[] tensors, int dim=0) -> Tensor", cat_meta, cat>,
+    op<"aten::concatenate(Tensor[] tensors, int dim=0) -> Tensor", cat_meta, cat>,
+    op<"aten::stack(Tensor[] tensors, int dim=0) -> Tensor", stack_meta, stack>,
+    op<"aten::hstack(Tensor[] tensors) -> Tensor", hstack>,
+    op<"aten::vstack(Tensor[] tensors) -> Tensor", vstack>,
+    op<"aten::row_stack(Tensor[] tensors) -> Tensor", vstack>,
+    op<"aten::dstack(Tensor[] tensors) -> Tensor", dstack>,
+    op<"aten::column_stack(Tensor[] tensors) -> Tensor", column_stack>,
+    op<"aten::flip(Tensor self, int[] dims) -> Tensor", flip_meta, flip>,
+    op<"aten::fliplr(Tensor self) -> Tensor", fliplr>,
+    op<"aten::flipud(Tensor self) -> Tensor", flipud>,
+    op<"aten::roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor", roll_meta, roll>,
+    op<"aten::rot90(Tensor self, int k=1, int[] dims=[0, 1]) -> Tensor", rot90>,
+    op<"aten::repeat(Tensor self, SymInt[] repeats) -> Tensor", repeat_meta, repeat>,
+    op<"aten::tile(Tensor self, SymInt[] dims) -> Tensor", tile>,
+    op<"aten::repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size=None) -> Tensor", repeat_interleave_positions>,
+    op<"aten::repeat_interleave.self_Tensor(Tensor self, Tensor repeats, int? dim=None, *, SymInt? output_size=None) -> Tensor", repeat_interleave_tensor>,
+    op<"aten::repeat_interleave.self_int(Tensor self, SymInt repeats, int? dim=None, *, SymInt? output_size=None) -> Tensor", repeat_interleave_int>,
+    op<"aten::select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> Tensor", select_scatter>,
+    op<"aten::slice_scatter(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor", slice_scatter>,
+    op<"aten::diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor", diagonal_scatter>,
+    op<"aten::as_strided_scatter(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor", as_strided_scatter>,
+    op<"aten::diag(Tensor self, int diagonal=0) -> Tensor", diag>,
+    op<"aten::diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor", diag_embed>,
+    op<"aten::meshgrid(Tensor[] tensors) -> Tensor[]", meshgrid>,
+    op<"aten::meshgrid.indexing(Tensor[] tensors, *, str indexing) -> Tensor[]", meshgrid_indexing>,
+    op<"aten::pixel_shuffle(Tensor self, int upscale_factor) -> Tensor", pixel_shuffle>,
+    op<"aten::pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor", pixel_unshuffle>,
+    op<"aten::channel_shuffle(Tensor self, SymInt groups) -> Tensor", channel_shuffle>,
+    op<"aten::diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor", diff>,
+    op<"aten::trace(Tensor self) -> Tensor", trace>,
+    op<"aten::resize_(Tensor(a!) self, SymInt[] size, *, MemoryFormat? memory_format=None) -> Tensor(a!)", resize>,
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const OpDef> shape_ops() { return kOps; }
+
+}  // namespace pt2::ops

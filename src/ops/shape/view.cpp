@@ -1,0 +1,582 @@
+#include "ops/shape/view.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "ops/op_def.h"
+
+namespace pt2::ops {
+
+std::optional<Sizes> view_strides(const Tensor& tensor, const Sizes& sizes) {
+  if (tensor.numel() == 0)
+    return tensor.sizes() == sizes ? tensor.strides() : contiguous_strides(sizes);
+  // From the innermost dimension outwards, runs of old dimensions that lie evenly are cut into new
+  // dimensions.
+  Sizes strides(sizes.size(), 1);
+  int64_t next = static_cast<int64_t>(sizes.size()) - 1;
+  int64_t base = tensor.dim() > 0 ? tensor.strides().back() : 1;
+  int64_t old_count = 1;
+  int64_t new_count = 1;
+  for (int64_t i = tensor.dim() - 1; i >= 0; --i) {
+    old_count *= tensor.size(i);
+    const bool run_ends =
+        i == 0 || (tensor.size(i - 1) != 1 && tensor.stride(i - 1) != old_count * base);
+    if (!run_ends) continue;
+    while (next >= 0 && (new_count < old_count || sizes[static_cast<size_t>(next)] == 1)) {
+      strides[static_cast<size_t>(next)] = new_count * base;
+      new_count *= sizes[static_cast<size_t>(next--)];
+    }
+    if (new_count != old_count) return std::nullopt;
+    if (i > 0) {
+      base = tensor.stride(i - 1);
+      old_count = new_count = 1;
+    }
+  }
+  if (next >= 0 && tensor.dim() > 0) return std::nullopt;
+  return strides;
+}
+
+Result<Sizes> infer_sizes(const Sizes& sizes, int64_t numel) {
+  auto mismatch = [&] {
+    return operator_error("sizes " + sizes_text(sizes) + " do not fit " + std::to_string(numel) +
+                          " elements");
+  };
+  Sizes out = sizes;
+  std::optional<size_t> unknown;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    if (sizes[i] == -1) {
+      if (unknown) return operator_error("found two sizes -1 in " + sizes_text(sizes));
+      unknown = i;
+      out[i] = 1;
+    } else if (sizes[i] < 0) {
+      return operator_error("found size " + std::to_string(sizes[i]) + ", expected -1 or more");
+    }
+  }
+  const std::optional<int64_t> known = checked_numel(out);
+  if (!known) return mismatch();
+  if (unknown) {
+    if (*known == 0 || numel % *known != 0) return mismatch();
+    out[*unknown] = numel / *known;
+  } else if (*known != numel) {
+    return mismatch();
+  }
+  return out;
+}
+
+Result<std::vector<int64_t>> wrap_distinct_dims(const std::vector<int64_t>& dims, int64_t rank) {
+  std::vector<int64_t> out;
+  for (int64_t dim : dims) {
+    PT2_TRY(const int64_t wrapped, wrap_dim(dim, rank));
+    if (std::ranges::count(out, wrapped) > 0)
+      return operator_error("dim " + std::to_string(dim) + " appears twice");
+    out.push_back(wrapped);
+  }
+  return out;
+}
+
+Result<Tensor> view(const Tensor& self, const Sizes& size) {
+  PT2_TRY(Sizes sizes, infer_sizes(size, self.numel()));
+  auto strides = view_strides(self, sizes);
+  if (!strides)
+    return operator_error("a tensor of sizes " + sizes_text(self.sizes()) + " and strides " +
+                          sizes_text(self.strides()) + " has no view of sizes " +
+                          sizes_text(sizes) + ": expected reshape");
+  return self.with_view(std::move(sizes), *std::move(strides), self.storage_offset());
+}
+
+Result<Tensor> reshape(const Tensor& self, const Sizes& shape) {
+  PT2_TRY(Sizes sizes, infer_sizes(shape, self.numel()));
+  if (auto strides = view_strides(self, sizes))
+    return self.with_view(std::move(sizes), *std::move(strides), self.storage_offset());
+  PT2_TRY(Tensor copy, allocate({self.dtype(), std::move(sizes)}));
+  copy_to_contiguous(self, copy.raw_data());
+  return copy;
+}
+
+Result<Tensor> expand(const Tensor& self, const Sizes& size, bool) {
+  if (size.size() < self.sizes().size())
+    return operator_error("found " + std::to_string(size.size()) + " sizes, expected at least " +
+                          std::to_string(self.dim()));
+  const size_t lead = size.size() - self.sizes().size();
+  Sizes sizes = size;
+  for (size_t i = 0; i < size.size(); ++i) {
+    if (i < lead) {
+      if (size[i] < 0)
+        return operator_error("found size " + std::to_string(size[i]) + " for a new dim " +
+                              std::to_string(i));
+      continue;
+    }
+    const int64_t own = self.sizes()[i - lead];
+    if (size[i] == -1) sizes[i] = own;
+    if (sizes[i] != own && (own != 1 || sizes[i] < 0))
+      return operator_error("found size " + std::to_string(size[i]) + " for dim " +
+                            std::to_string(i) + ", expected " + std::to_string(own));
+  }
+  // Strides of 0 bound no memory, so the count itself has to be checked.
+  if (!checked_numel(sizes))
+    return operator_error("sizes " + sizes_text(sizes) + " exceed 64 bits");
+  Sizes strides(sizes.size(), 0);
+  for (size_t i = lead; i < sizes.size(); ++i)
+    strides[i] = sizes[i] == self.sizes()[i - lead] ? self.strides()[i - lead] : 0;
+  // A new dimension has the stride that a contiguous tensor would give it when its size is 1.
+  for (size_t i = lead; i-- > 0;)
+    strides[i] = sizes[i] == 1 && i + 1 < sizes.size() ? sizes[i + 1] * strides[i + 1] : 0;
+  return self.with_view(std::move(sizes), std::move(strides), self.storage_offset());
+}
+
+Result<Tensor> permute(const Tensor& self, const std::vector<int64_t>& dims) {
+  if (dims.size() != self.sizes().size())
+    return operator_error("found " + std::to_string(dims.size()) + " dims, expected " +
+                          std::to_string(self.dim()));
+  PT2_TRY(const auto order, wrap_distinct_dims(dims, self.dim()));
+  Sizes sizes;
+  Sizes strides;
+  for (int64_t dim : order) {
+    sizes.push_back(self.size(dim));
+    strides.push_back(self.stride(dim));
+  }
+  return self.with_view(std::move(sizes), std::move(strides), self.storage_offset());
+}
+
+Result<Tensor> transpose(const Tensor& self, int64_t dim0, int64_t dim1) {
+  PT2_TRY(const int64_t a, wrap_dim(dim0, self.dim()));
+  PT2_TRY(const int64_t b, wrap_dim(dim1, self.dim()));
+  if (a == b) return self;
+  Sizes sizes = self.sizes();
+  Sizes strides = self.strides();
+  std::swap(sizes[static_cast<size_t>(a)], sizes[static_cast<size_t>(b)]);
+  std::swap(strides[static_cast<size_t>(a)], strides[static_cast<size_t>(b)]);
+  return self.with_view(std::move(sizes), std::move(strides), self.storage_offset());
+}
+
+Result<Tensor> unsqueeze(const Tensor& self, int64_t dim) {
+  PT2_TRY(const int64_t at, wrap_dim(dim, self.dim() + 1));
+  Sizes sizes = self.sizes();
+  Sizes strides = self.strides();
+  const int64_t stride = at < self.dim() ? self.size(at) * self.stride(at) : 1;
+  sizes.insert(sizes.begin() + at, 1);
+  strides.insert(strides.begin() + at, stride);
+  return self.with_view(std::move(sizes), std::move(strides), self.storage_offset());
+}
+
+namespace {
+
+Result<int64_t> wrap_existing_dim(int64_t dim, const Tensor& self) {
+  if (self.dim() == 0) return operator_error("found a 0-dim tensor, expected one with dims");
+  return wrap_dim(dim, self.dim());
+}
+
+// Dimensions for which `drop` holds are left out; their size is 1.
+template <class F>
+Tensor squeeze_where(const Tensor& self, F&& drop) {
+  Sizes sizes;
+  Sizes strides;
+  for (int64_t i = 0; i < self.dim(); ++i) {
+    if (self.size(i) == 1 && drop(i)) continue;
+    sizes.push_back(self.size(i));
+    strides.push_back(self.stride(i));
+  }
+  return self.with_view(std::move(sizes), std::move(strides), self.storage_offset());
+}
+
+}  // namespace
+
+Result<Tensor> select(const Tensor& self, int64_t dim, int64_t index) {
+  PT2_TRY(const int64_t at, wrap_existing_dim(dim, self));
+  const int64_t size = self.size(at);
+  if (index < -size || index >= size)
+    return operator_error("index " + std::to_string(index) + " is out of range for size " +
+                          std::to_string(size) + " of dim " + std::to_string(at));
+  if (index < 0) index += size;
+  Sizes sizes = self.sizes();
+  Sizes strides = self.strides();
+  sizes.erase(sizes.begin() + at);
+  strides.erase(strides.begin() + at);
+  return self.with_view(std::move(sizes), std::move(strides),
+                        self.storage_offset() + index * self.stride(at));
+}
+
+Result<Tensor> slice(const Tensor& self, int64_t dim, std::optional<int64_t> start,
+                     std::optional<int64_t> end, int64_t step) {
+  PT2_TRY(const int64_t at, wrap_existing_dim(dim, self));
+  if (step <= 0)
+    return operator_error("found step " + std::to_string(step) + ", expected 1 or more");
+  const int64_t size = self.size(at);
+  auto clamped = [size](int64_t position) {
+    return std::clamp<int64_t>(position < 0 ? position + size : position, 0, size);
+  };
+  const int64_t first = clamped(start.value_or(0));
+  const int64_t last = std::max(first, clamped(end.value_or(size)));
+  Sizes sizes = self.sizes();
+  Sizes strides = self.strides();
+  const int64_t span = last - first;
+  sizes[static_cast<size_t>(at)] = span / step + (span % step != 0 ? 1 : 0);
+  const int64_t stride = self.stride(at);
+  // A step past the end leaves one element, whose stride means nothing but must not overflow.
+  strides[static_cast<size_t>(at)] = stride * std::min(step, std::max<int64_t>(size, 1));
+  return self.with_view(std::move(sizes), std::move(strides),
+                        self.storage_offset() + first * stride);
+}
+
+Result<Tensor> narrow(const Tensor& self, int64_t dim, int64_t start, int64_t length) {
+  PT2_TRY(const int64_t at, wrap_existing_dim(dim, self));
+  const int64_t size = self.size(at);
+  if (start < -size || start > size)
+    return operator_error("start " + std::to_string(start) + " is out of range for size " +
+                          std::to_string(size));
+  if (start < 0) start += size;
+  if (length < 0 || length > size - start)
+    return operator_error("found start " + std::to_string(start) + " and length " +
+                          std::to_string(length) + ", expected them within size " +
+                          std::to_string(size));
+  return slice(self, at, start, start + length, 1);
+}
+
+Result<Tensor> diagonal(const Tensor& self, int64_t offset, int64_t dim1, int64_t dim2) {
+  PT2_TRY(const int64_t a, wrap_dim(dim1, self.dim()));
+  PT2_TRY(const int64_t b, wrap_dim(dim2, self.dim()));
+  if (a == b || self.dim() < 2)
+    return operator_error("found equal dims, expected two different ones");
+  const int64_t down = offset < 0 ? (offset == INT64_MIN ? INT64_MAX : -offset) : 0;
+  const int64_t right = std::max<int64_t>(offset, 0);
+  const int64_t size = std::max<int64_t>(std::min(self.size(a) - std::min(down, self.size(a)),
+                                                  self.size(b) - std::min(right, self.size(b))),
+                                         0);
+  const int64_t start = size == 0 ? 0 : down * self.stride(a) + right * self.stride(b);
+  Sizes sizes;
+  Sizes strides;
+  for (int64_t i = 0; i < self.dim(); ++i) {
+    if (i == a || i == b) continue;
+    sizes.push_back(self.size(i));
+    strides.push_back(self.stride(i));
+  }
+  sizes.push_back(size);
+  strides.push_back(self.stride(a) + self.stride(b));
+  return self.with_view(std::move(sizes), std::move(strides), self.storage_offset() + start);
+}
+
+Result<Tensor> as_strided(const Tensor& self, const Sizes& size, const Sizes& stride,
+                          std::optional<int64_t> storage_offset) {
+  if (!self.defined()) return operator_error("found no storage to view");
+  return Tensor::view_of(self.storage(), self.dtype(), size, stride,
+                         storage_offset.value_or(self.storage_offset()));
+}
+
+Result<Tensor> flatten(const Tensor& self, int64_t start_dim, int64_t end_dim) {
+  PT2_TRY(const int64_t first, wrap_dim(start_dim, self.dim()));
+  PT2_TRY(const int64_t last, wrap_dim(end_dim, self.dim()));
+  if (first > last) return operator_error("found start_dim after end_dim");
+  if (self.dim() == 0) return reshape(self, {1});
+  if (first == last) return self;
+  Sizes sizes(self.sizes().begin(), self.sizes().begin() + first);
+  int64_t count = 1;
+  for (int64_t i = first; i <= last; ++i) count *= self.size(i);
+  sizes.push_back(count);
+  sizes.insert(sizes.end(), self.sizes().begin() + last + 1, self.sizes().end());
+  return reshape(self, sizes);
+}
+
+Result<Tensor> movedim(const Tensor& self, const std::vector<int64_t>& source,
+                       const std::vector<int64_t>& destination) {
+  if (source.size() != destination.size())
+    return operator_error("found " + std::to_string(source.size()) + " sources and " +
+                          std::to_string(destination.size()) + " destinations");
+  PT2_TRY(const auto from, wrap_distinct_dims(source, self.dim()));
+  PT2_TRY(const auto to, wrap_distinct_dims(destination, self.dim()));
+  if (self.dim() == 0) return self;
+  std::vector<int64_t> order(self.sizes().size(), -1);
+  for (size_t i = 0; i < from.size(); ++i) order[static_cast<size_t>(to[i])] = from[i];
+  int64_t rest = 0;
+  for (int64_t& dim : order) {
+    if (dim >= 0) continue;
+    while (std::ranges::count(from, rest) > 0) ++rest;
+    dim = rest++;
+  }
+  return permute(self, order);
+}
+
+Result<Tensor> unfold(const Tensor& self, int64_t dimension, int64_t size, int64_t step) {
+  PT2_TRY(const int64_t at, wrap_dim(dimension, self.dim()));
+  const int64_t length = self.dim() == 0 ? 1 : self.size(at);
+  if (size < 0 || size > length)
+    return operator_error("found size " + std::to_string(size) + ", expected at most " +
+                          std::to_string(length));
+  if (step <= 0)
+    return operator_error("found step " + std::to_string(step) + ", expected 1 or more");
+  Sizes sizes = self.sizes();
+  Sizes strides = self.strides();
+  if (self.dim() == 0) return self.with_view({size}, {1}, self.storage_offset());
+  const int64_t stride = self.stride(at);
+  sizes[static_cast<size_t>(at)] = (length - size) / step + 1;
+  strides[static_cast<size_t>(at)] = stride * std::min(step, std::max<int64_t>(length, 1));
+  sizes.push_back(size);
+  strides.push_back(stride);
+  if (!checked_numel(sizes))
+    return operator_error("sizes " + sizes_text(sizes) + " exceed 64 bits");
+  return self.with_view(std::move(sizes), std::move(strides), self.storage_offset());
+}
+
+namespace {
+
+// --- Operators that are these functions under another signature
+
+Result<Tensor> unsafe_view(const Tensor& self, const Sizes& size) { return view(self, size); }
+Result<Tensor> view_as(const Tensor& self, const Tensor& other) {
+  return view(self, other.sizes());
+}
+Result<Tensor> reshape_as(const Tensor& self, const Tensor& other) {
+  return reshape(self, other.sizes());
+}
+Result<Tensor> expand_as(const Tensor& self, const Tensor& other) {
+  return expand(self, other.sizes());
+}
+Result<Tensor> broadcast_to_sizes(const Tensor& self, const Sizes& size) {
+  return expand(self, size);
+}
+
+Result<std::vector<Tensor>> broadcast_tensors(const Tensors& tensors) {
+  std::vector<Sizes> sizes;
+  for (const Tensor& tensor : tensors) sizes.push_back(tensor.sizes());
+  PT2_TRY(const Sizes common, broadcast_sizes(sizes));
+  std::vector<Tensor> out;
+  for (const Tensor& tensor : tensors) {
+    PT2_TRY(Tensor view, expand(tensor, common));
+    out.push_back(std::move(view));
+  }
+  return out;
+}
+
+Result<Tensor> reshape_alias(const Tensor& self, const Sizes& size, const Sizes& stride) {
+  return as_strided(self, size, stride, std::nullopt);
+}
+
+Result<Tensor> t(const Tensor& self) {
+  if (self.dim() > 2)
+    return operator_error("found rank " + std::to_string(self.dim()) + ", expected at most 2");
+  return self.dim() < 2 ? Result<Tensor>(self) : transpose(self, 0, 1);
+}
+Result<Tensor> numpy_t(const Tensor& self) {
+  std::vector<int64_t> order(self.sizes().size());
+  std::iota(order.rbegin(), order.rend(), 0);
+  return permute(self, order);
+}
+Result<Tensor> matrix_t(const Tensor& self) {
+  if (self.dim() == 1) return operator_error("found rank 1, expected 0 or at least 2");
+  return self.dim() == 0 ? Result<Tensor>(self) : transpose(self, -2, -1);
+}
+
+Tensor squeeze(const Tensor& self) {
+  return squeeze_where(self, [](int64_t) { return true; });
+}
+Result<Tensor> squeeze_dim(const Tensor& self, int64_t dim) {
+  PT2_TRY(const int64_t at, wrap_dim(dim, self.dim()));
+  return squeeze_where(self, [at](int64_t i) { return i == at; });
+}
+Result<Tensor> squeeze_dims(const Tensor& self, const std::vector<int64_t>& dims) {
+  PT2_TRY(const auto at, wrap_distinct_dims(dims, self.dim()));
+  return squeeze_where(self, [&](int64_t i) { return std::ranges::count(at, i) > 0; });
+}
+
+Result<Tensor> movedim_int(const Tensor& self, int64_t source, int64_t destination) {
+  return movedim(self, std::vector{source}, std::vector{destination});
+}
+
+Result<Tensor> unflatten(const Tensor& self, int64_t dim, const Sizes& sizes) {
+  PT2_TRY(const int64_t at, wrap_existing_dim(dim, self));
+  if (sizes.empty()) return operator_error("found no sizes to unflatten into");
+  PT2_TRY(const Sizes inner, infer_sizes(sizes, self.size(at)));
+  Sizes out = self.sizes();
+  out.erase(out.begin() + at);
+  out.insert(out.begin() + at, inner.begin(), inner.end());
+  return view(self, out);
+}
+
+// --- Views in pieces
+
+Result<std::vector<Tensor>> split_with_sizes(const Tensor& self, const std::vector<int64_t>& sizes,
+                                             int64_t dim) {
+  PT2_TRY(const int64_t at, wrap_existing_dim(dim, self));
+  std::vector<Tensor> out;
+  int64_t start = 0;
+  for (int64_t size : sizes) {
+    if (size < 0 || size > self.size(at) - start)
+      return operator_error("split sizes " + sizes_text(sizes) + " do not sum to size " +
+                            std::to_string(self.size(at)) + " of dim " + std::to_string(at));
+    PT2_TRY(Tensor piece, slice(self, at, start, start + size, 1));
+    out.push_back(std::move(piece));
+    start += size;
+  }
+  if (start != self.size(at))
+    return operator_error("split sizes sum to " + std::to_string(start) + ", expected " +
+                          std::to_string(self.size(at)));
+  return out;
+}
+
+Result<std::vector<Tensor>> split(const Tensor& self, int64_t split_size, int64_t dim) {
+  PT2_TRY(const int64_t at, wrap_existing_dim(dim, self));
+  const int64_t size = self.size(at);
+  if (split_size < 0 || (split_size == 0 && size != 0))
+    return operator_error("found split_size " + std::to_string(split_size) +
+                          ", expected 1 or more");
+  if (split_size == 0) return std::vector<Tensor>{self};
+  std::vector<Tensor> out;
+  for (int64_t start = 0; start == 0 || start < size; start += split_size) {
+    PT2_TRY(Tensor piece, slice(self, at, start, start + std::min(split_size, size - start), 1));
+    out.push_back(std::move(piece));
+    if (split_size >= size - start) break;
+  }
+  return out;
+}
+
+Result<std::vector<Tensor>> chunk(const Tensor& self, int64_t chunks, int64_t dim) {
+  if (chunks <= 0)
+    return operator_error("found " + std::to_string(chunks) + " chunks, expected 1 or more");
+  PT2_TRY(const int64_t at, wrap_existing_dim(dim, self));
+  const int64_t size = self.size(at);
+  if (size == 0) {
+    if (chunks > 1'000'000)
+      return operator_error("found " + std::to_string(chunks) + " chunks of nothing");
+    return std::vector<Tensor>(static_cast<size_t>(chunks), self);
+  }
+  return split(self, size / chunks + (size % chunks != 0 ? 1 : 0), at);
+}
+
+// The first size % sections pieces have one element more.
+Result<std::vector<Tensor>> tensor_split(const Tensor& self, int64_t sections, int64_t dim) {
+  PT2_TRY(const int64_t at, wrap_existing_dim(dim, self));
+  if (sections <= 0 || sections > 1'000'000 + self.size(at))
+    return operator_error("found " + std::to_string(sections) + " sections, expected 1 or more");
+  std::vector<Tensor> out;
+  int64_t start = 0;
+  for (int64_t i = 0; i < sections; ++i) {
+    const int64_t length = self.size(at) / sections + (i < self.size(at) % sections ? 1 : 0);
+    PT2_TRY(Tensor piece, slice(self, at, start, start + length, 1));
+    out.push_back(std::move(piece));
+    start += length;
+  }
+  return out;
+}
+Result<std::vector<Tensor>> tensor_split_indices(const Tensor& self,
+                                                 const std::vector<int64_t>& indices, int64_t dim) {
+  PT2_TRY(const int64_t at, wrap_existing_dim(dim, self));
+  std::vector<Tensor> out;
+  int64_t start = 0;
+  for (size_t i = 0; i <= indices.size(); ++i) {
+    const int64_t end = i < indices.size() ? indices[i] : self.size(at);
+    PT2_TRY(Tensor piece, slice(self, at, start, end, 1));
+    out.push_back(std::move(piece));
+    start = end;
+  }
+  return out;
+}
+
+Result<std::vector<Tensor>> split_evenly(const Tensor& self, int64_t sections, int64_t dim) {
+  if (sections <= 0 || self.size(dim) % sections != 0)
+    return operator_error("found " + std::to_string(sections) +
+                          " sections, expected a divisor of size " +
+                          std::to_string(self.size(dim)));
+  return tensor_split(self, sections, dim);
+}
+Result<std::vector<Tensor>> hsplit(const Tensor& self, int64_t sections) {
+  if (self.dim() < 1) return operator_error("found a 0-dim tensor, expected rank 1 or more");
+  return split_evenly(self, sections, self.dim() == 1 ? 0 : 1);
+}
+Result<std::vector<Tensor>> vsplit(const Tensor& self, int64_t sections) {
+  if (self.dim() < 2)
+    return operator_error("found rank " + std::to_string(self.dim()) + ", expected 2 or more");
+  return split_evenly(self, sections, 0);
+}
+Result<std::vector<Tensor>> dsplit(const Tensor& self, int64_t sections) {
+  if (self.dim() < 3)
+    return operator_error("found rank " + std::to_string(self.dim()) + ", expected 3 or more");
+  return split_evenly(self, sections, 2);
+}
+
+Result<std::vector<Tensor>> unbind(const Tensor& self, int64_t dim) {
+  PT2_TRY(const int64_t at, wrap_existing_dim(dim, self));
+  std::vector<Tensor> out;
+  for (int64_t i = 0; i < self.size(at); ++i) {
+    PT2_TRY(Tensor piece, select(self, at, i));
+    out.push_back(std::move(piece));
+  }
+  return out;
+}
+
+Tensor atleast_1d(const Tensor& self) {
+  return self.dim() > 0 ? self : self.with_view({1}, {1}, self.storage_offset());
+}
+Result<Tensor> atleast_2d(const Tensor& self) {
+  return self.dim() >= 2 ? Result<Tensor>(self) : unsqueeze(atleast_1d(self), 0);
+}
+Result<Tensor> atleast_3d(const Tensor& self) {
+  if (self.dim() >= 3) return self;
+  PT2_TRY(const Tensor matrix, atleast_2d(self));
+  return unsqueeze(matrix, -1);
+}
+
+// Operators such as squeeze_ change self's sizes and strides. Here they give the view back, and the
+// executor lets it take self's place.
+// clang-format off
+constexpr OpDef kOps[] = {
+    op<"aten::view(Tensor(a) self, SymInt[] size) -> Tensor(a)", view>,
+    op<"aten::_unsafe_view(Tensor self, SymInt[] size) -> Tensor", unsafe_view>,
+    op<"aten::_reshape_alias(Tensor(a) self, SymInt[] size, SymInt[] stride) -> Tensor(a)", reshape_alias>,
+    op<"aten::reshape(Tensor(a) self, SymInt[] shape) -> Tensor(a)", reshape>,
+    op<"aten::view_as(Tensor(a) self, Tensor other) -> Tensor(a)", view_as>,
+    op<"aten::reshape_as(Tensor(a) self, Tensor other) -> Tensor(a)", reshape_as>,
+    op<"aten::expand(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)", expand>,
+    op<"aten::expand_as(Tensor(a) self, Tensor other) -> Tensor(a)", expand_as>,
+    op<"aten::broadcast_to(Tensor(a) self, SymInt[] size) -> Tensor(a)", broadcast_to_sizes>,
+    op<"aten::broadcast_tensors(Tensor[] tensors) -> Tensor[]", broadcast_tensors>,
+    op<"aten::permute(Tensor(a) self, int[] dims) -> Tensor(a)", permute>,
+    op<"aten::transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)", transpose>,
+    op<"aten::swapaxes(Tensor(a) self, int axis0, int axis1) -> Tensor(a)", transpose>,
+    op<"aten::swapdims(Tensor(a) self, int dim0, int dim1) -> Tensor(a)", transpose>,
+    op<"aten::t(Tensor(a) self) -> Tensor(a)", t>,
+    op<"aten::numpy_T(Tensor(a) self) -> Tensor(a)", numpy_t>,
+    op<"aten::mT(Tensor(a) self) -> Tensor(a)", matrix_t>,
+    op<"aten::movedim.int(Tensor(a) self, int source, int destination) -> Tensor(a)", movedim_int>,
+    op<"aten::movedim.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)", movedim>,
+    op<"aten::moveaxis.int(Tensor(a) self, int source, int destination) -> Tensor(a)", movedim_int>,
+    op<"aten::moveaxis.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)", movedim>,
+    op<"aten::squeeze(Tensor(a) self) -> Tensor(a)", squeeze>,
+    op<"aten::squeeze.dim(Tensor(a) self, int dim) -> Tensor(a)", squeeze_dim>,
+    op<"aten::squeeze.dims(Tensor(a) self, int[] dim) -> Tensor(a)", squeeze_dims>,
+    op<"aten::unsqueeze(Tensor(a) self, int dim) -> Tensor(a)", unsqueeze>,
+    op<"aten::select.int(Tensor(a) self, int dim, SymInt index) -> Tensor(a)", select>,
+    op<"aten::slice.Tensor(Tensor(a) self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor(a)", slice>,
+    op<"aten::narrow(Tensor(a) self, int dim, SymInt start, SymInt length) -> Tensor(a)", narrow>,
+    op<"aten::diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)", diagonal>,
+    op<"aten::as_strided(Tensor(a) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a)", as_strided>,
+    op<"aten::flatten.using_ints(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)", flatten>,
+    op<"aten::unflatten.int(Tensor(a) self, int dim, SymInt[] sizes) -> Tensor(a)", unflatten>,
+    op<"aten::unfold(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)", unfold>,
+    op<"aten::split.Tensor(Tensor(a -> *) self, SymInt split_size, int dim=0) -> Tensor(a)[]", split>,
+    op<"aten::split.sizes(Tensor(a -> *) self, SymInt[] split_size, int dim=0) -> Tensor(a)[]", split_with_sizes>,
+    op<"aten::split_with_sizes(Tensor(a -> *) self, SymInt[] split_sizes, int dim=0) -> Tensor(a)[]", split_with_sizes>,
+    op<"aten::chunk(Tensor(a -> *) self, int chunks, int dim=0) -> Tensor(a)[]", chunk>,
+    op<"aten::tensor_split.sections(Tensor(a -> *) self, SymInt sections, int dim=0) -> Tensor(a)[]", tensor_split>,
+    op<"aten::tensor_split.indices(Tensor(a -> *) self, SymInt[] indices, int dim=0) -> Tensor(a)[]", tensor_split_indices>,
+    op<"aten::hsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]", hsplit>,
+    op<"aten::vsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]", vsplit>,
+    op<"aten::dsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]", dsplit>,
+    op<"aten::unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]", unbind>,
+    op<"aten::as_strided_(Tensor(a!) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a!)", as_strided>,
+    op<"aten::squeeze_(Tensor(a!) self) -> Tensor(a!)", squeeze>,
+    op<"aten::squeeze_.dim(Tensor(a!) self, int dim) -> Tensor(a!)", squeeze_dim>,
+    op<"aten::squeeze_.dims(Tensor(a!) self, int[] dim) -> Tensor(a!)", squeeze_dims>,
+    op<"aten::t_(Tensor(a!) self) -> Tensor(a!)", t>,
+    op<"aten::transpose_(Tensor(a!) self, int dim0, int dim1) -> Tensor(a!)", transpose>,
+    op<"aten::swapaxes_(Tensor(a!) self, int axis0, int axis1) -> Tensor(a!)", transpose>,
+    op<"aten::unsqueeze_(Tensor(a!) self, int dim) -> Tensor(a!)", unsqueeze>,
+    op<"aten::atleast_1d(Tensor self) -> Tensor", atleast_1d>,
+    op<"aten::atleast_2d(Tensor self) -> Tensor", atleast_2d>,
+    op<"aten::atleast_3d(Tensor self) -> Tensor", atleast_3d>,
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const OpDef> view_ops() { return kOps; }
+
+}  // namespace pt2::ops

@@ -1,0 +1,166 @@
+// The files of cases/ show command lines and what they print. PT2_REBASE=1 writes them anew: then
+// the difference is to be read.
+//
+//   $ pt2 cat corpus/2.15.0/mlp.pt2 byteorder      "tty pt2": the output is a terminal
+//   little                                         "< FILE" at the end: standard input
+//   [no newline]
+//   [stderr]                                       where there is any
+//   pt2: warning: …
+//   [exit 0]
+//
+// Paths are relative to the test data; $OUT is an empty folder.
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
+
+#include "command_runner.h"
+
+namespace pt2::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Case {
+  std::string command;
+  std::string expected;  // everything up to and with the exit code
+};
+
+std::string read_text(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return std::string(std::istreambuf_iterator<char>(file), {});
+}
+
+void replace_all(std::string& text, const std::string& from, const std::string& to) {
+  for (size_t at = text.find(from); at != text.npos; at = text.find(from, at + to.size()))
+    text.replace(at, from.size(), to);
+}
+
+std::vector<fs::path> case_files() {
+  std::vector<fs::path> files;
+  for (const auto& file : fs::directory_iterator(PT2_TOOLS_CASES)) files.push_back(file.path());
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+std::vector<Case> read_cases(const fs::path& path) {
+  std::vector<Case> cases;
+  std::istringstream lines(read_text(path));
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("$ "))
+      cases.push_back({line.substr(2), ""});
+    else if (!cases.empty() && !cases.back().expected.ends_with("]\n\n"))
+      cases.back().expected += line + "\n";
+  }
+  for (Case& each : cases) {
+    const size_t end = each.expected.find("[exit ");
+    if (end != each.expected.npos) each.expected.resize(each.expected.find('\n', end) + 1);
+  }
+  return cases;
+}
+
+// Words, with 'single quotes' for blanks.
+std::vector<std::string> split(const std::string& command) {
+  std::vector<std::string> words;
+  bool quoted = false, open = false;
+  for (char c : command) {
+    if (c == '\'') {
+      quoted = !quoted;
+      if (!open) words.emplace_back();
+      open = true;
+    } else if (c == ' ' && !quoted) {
+      open = false;
+    } else {
+      if (!open) words.emplace_back();
+      open = true;
+      words.back() += c;
+    }
+  }
+  return words;
+}
+
+std::string section(const std::string& text) {
+  if (text.empty() || text.ends_with('\n')) return text;
+  return text + "\n[no newline]\n";
+}
+
+// Rounding errors belong to the kernels, not to the command.
+void mask_numbers(std::string& text, const std::string& before) {
+  for (size_t at = text.find(before); at != text.npos; at = text.find(before, at + 1)) {
+    const size_t start = at + before.size();
+    text.replace(start, text.find_first_not_of("0123456789.e+-", start) - start, "*");
+  }
+}
+
+std::string run_case(const std::string& command, const std::string& out_folder) {
+  std::string line = command;
+  replace_all(line, "$OUT", out_folder);
+  std::vector<std::string> words = split(line);
+  const bool is_terminal = words[0] == "tty";
+  if (is_terminal) words.erase(words.begin());
+  EXPECT_EQ(words[0], "pt2") << command;
+  std::string input;
+  if (words.size() > 2 && words[words.size() - 2] == "<") {
+    input = words.back();
+    words.resize(words.size() - 2);
+  }
+  const CommandResult result = run_pt2({words.begin() + 1, words.end()}, input, is_terminal);
+  std::string text = section(result.out);
+  if (!result.err.empty()) text += "[stderr]\n" + section(result.err);
+  text += "[exit " + std::to_string(result.exit_code) + "]\n";
+  replace_all(text, out_folder, "$OUT");
+  mask_numbers(text, "largest error ");
+  mask_numbers(text, "\"largest_error\": ");
+  // Colours as they would be typed.
+  replace_all(text, "\x1b[", "\\e[");
+  return text;
+}
+
+TEST(Command, PrintsWhatTheCasesShow) {
+  const bool rebase = std::getenv("PT2_REBASE") != nullptr;
+  for (const fs::path& path : case_files()) {
+    const fs::path out_folder = fs::path(testing::TempDir()) / "pt2_out";
+    fs::remove_all(out_folder);
+    fs::create_directories(out_folder);
+    std::string actual;
+    for (const Case& each : read_cases(path)) {
+      const std::string text = run_case(each.command, out_folder.string());
+      if (!rebase) {
+        EXPECT_EQ(text, each.expected) << path.filename() << ": $ " << each.command;
+      }
+      actual += (actual.empty() ? "$ " : "\n$ ") + each.command + "\n" + text;
+    }
+    if (rebase) std::ofstream(path, std::ios::binary) << actual;
+  }
+}
+
+// Every verb and every option is shown by some case.
+TEST(Command, CasesUseEveryOptionOfEveryVerb) {
+  std::map<std::string, std::set<std::string>> used;
+  for (const fs::path& path : case_files())
+    for (const Case& each : read_cases(path)) {
+      std::vector<std::string> words = split(each.command);
+      if (words[0] == "tty") words.erase(words.begin());
+      if (words.size() < 2) continue;
+      for (const std::string& word : words) used[words[1]].insert(word.substr(0, word.find('=')));
+    }
+  for (const tools::Verb& verb : tools::verbs()) {
+    CLI::App app;
+    const tools::Action action = verb.setup(app);
+    const auto& words = used[std::string(verb.name)];
+    for (const CLI::Option* option : app.get_options()) {
+      std::vector<std::string> names;
+      for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+      for (const std::string& name : option->get_snames()) names.push_back("-" + name);
+      if (names.empty()) continue;
+      EXPECT_TRUE(
+          std::ranges::any_of(names, [&](const auto& name) { return words.contains(name); }))
+          << "no case uses pt2 " << verb.name << " " << names[0];
+    }
+  }
+}
+
+}  // namespace
+}  // namespace pt2::test
