@@ -54,7 +54,7 @@ Result<int> cat_record(const Options& options, Environment& environment) {
         fmt::format("there is no record '{}'; 'pt2 ls' lists them", printable(options.record)),
         options.source.file};
   Result<Record> record = archive.zip().read(*entry);
-  if (!record) return at(std::move(record).error(), options.source.file + "!");
+  if (!record) return in_file(std::move(record).error(), options.source.file);
   if (options.output.empty()) {
     PT2_TRY_VOID(write_answer(record->text(), environment));
   } else {
@@ -89,14 +89,15 @@ Action setup_cat(CLI::App& app) {
   add_source(app, options->source);
   auto* record = app.add_option("RECORD", options->record, "a record, as 'pt2 ls' names it");
   auto* tensor = app.add_option("--tensor", options->tensor, "a tensor instead of a record")
-                     ->type_name("NAME")
-                     ->excludes(record);
+                     ->type_name("NAME");
   app.add_option("-o,--output", options->output,
-                 "write this file; tensors as .npy, .npz or .safetensors by its ending")
+                 "write this file; a tensor as .npy, .npz or .safetensors\n"
+                 "by its ending")
       ->type_name("FILE");
   add_model_option(app, options->source);
   app.callback([record, tensor] {
-    if (record->empty() && tensor->empty()) throw CLI::RequiredError("RECORD or --tensor NAME");
+    if (record->empty() == tensor->empty())
+      throw CLI::ValidationError("expected either RECORD or --tensor NAME");
   });
   return [options](Environment& environment) {
     return options->tensor.empty() ? cat_record(*options, environment)

@@ -65,13 +65,13 @@ int unknown_verb(std::string_view name, Environment& environment) {
   std::string text = fmt::format("pt2: there is no verb '{}'", printable(name, 40));
   if (distance(name, nearest->name) <= std::max<size_t>(2, name.size() / 3))
     text += fmt::format("; did you mean '{}'?", nearest->name);
-  print(environment.err, text + " See 'pt2 --help'.\n");
+  print(environment.err, text + "\nSee 'pt2 --help'.\n");
   return kUsage;
 }
 
 int usage_error(const Verb& verb, std::string_view text, Environment& environment) {
-  print(environment.err, fmt::format("pt2 {}: {}\nSee 'pt2 {} --help'.\n", verb.name,
-                                     printable(text, 1000), verb.name));
+  print(environment.err,
+        fmt::format("pt2 {}: {}\nSee 'pt2 {} --help'.\n", verb.name, text, verb.name));
   return kUsage;
 }
 
@@ -88,6 +88,7 @@ int report(const Verb& verb, const Error& error, Environment& environment) {
 int run_verb(const Verb& verb, std::vector<std::string> arguments, Environment& environment) {
   CLI::App app(std::string(verb.summary), "pt2 " + std::string(verb.name));
   app.get_formatter()->column_width(kHelpColumn);
+  app.set_help_flag("-h,--help", "this text");
   for (const char* label : {"REQUIRED", "TEXT", "FLOAT", "UINT", "INT"})
     app.get_formatter()->label(label, "");
   app.footer("Examples:\n" + indented(verb.examples));
@@ -96,7 +97,9 @@ int run_verb(const Verb& verb, std::vector<std::string> arguments, Environment& 
   try {
     app.parse(std::move(arguments));
   } catch (const CLI::CallForHelp&) {
-    print(environment.out, app.help());
+    std::string text = app.help();
+    text.resize(text.find_last_not_of('\n') + 1);
+    print(environment.out, text + "\n");
     return kOk;
   } catch (const CLI::ParseError& error) {
     return usage_error(verb, error.what(), environment);

@@ -13,7 +13,7 @@
 namespace pt2::tools {
 namespace {
 
-constexpr size_t kShownOperators = 8;
+constexpr size_t kShownOperators = 6;
 
 struct Options {
   Source source;

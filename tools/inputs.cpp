@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 #include <optional>
 
 #include "base/printable.h"
@@ -122,7 +123,8 @@ class InputReader {
     if (sign != argument.npos) {
       const auto index = find(argument.substr(0, sign));
       if (index) return add_at(*index, argument.substr(sign + 1));
-      if (!is_tensor_path(argument)) return unknown(argument.substr(0, sign));
+      // Paths may hold a '=' too.
+      if (!std::filesystem::exists(argument)) return unknown(argument.substr(0, sign));
     }
     if (is_tensor_path(argument)) return add_file(argument);
     return usage(fmt::format(

@@ -53,8 +53,7 @@ Action setup_json(CLI::App& app) {
   auto options = std::make_shared<Options>();
   add_source(app, options->source);
   app.add_flag("--pretty", options->pretty, "with line breaks and indentation");
-  app.add_option("--payload", options->payload,
-                 "the list of tensors instead of the program: weights or constants")
+  app.add_option("--payload", options->payload, "the list of its tensors instead of the program")
       ->type_name("KIND")
       ->check(CLI::IsMember({"weights", "constants"}));
   add_model_option(app, options->source);

@@ -89,12 +89,14 @@ Action setup_run(CLI::App& app) {
   auto options = std::make_shared<Options>();
   add_source(app, options->source);
   app.add_option("-i,--input", options->inputs,
-                 "NAME=FILE, POSITION=FILE, NAME=NUMBER, or a file of inputs by name: .npy, .npz, "
-                 ".safetensors, - for standard input; without any, the file's sample inputs")
+                 "NAME=FILE, POSITION=FILE, NAME=NUMBER, or a FILE of inputs by name;\n"
+                 "a FILE ends in .npy, .npz or .safetensors, or is - for standard input;\n"
+                 "without any, the program's own sample inputs are taken")
       ->type_name("INPUT")
       ->allow_extra_args(false);
   app.add_option("-o,--output", options->output,
-                 "write the outputs to this .npz or .safetensors file (.npy for a single one)")
+                 "write the outputs to this .npz or .safetensors file\n"
+                 "(.npy for a single one)")
       ->type_name("FILE");
   app.add_option("--seed", options->seed, "of the random operators, as torch.manual_seed")
       ->type_name("N");

@@ -59,9 +59,9 @@ Result<std::vector<CallReport>> test_calls(const Pair& pair, const Options& opti
                        environment));
   PT2_TRY(const Record record, map_file(input_path(pair.cases)));
   Result<Safetensors> file = read_safetensors(record);
-  if (!file) return at(std::move(file).error(), pair.cases + "!");
+  if (!file) return in_file(std::move(file).error(), pair.cases);
   Result<RecordedCalls> recorded = read_recorded_calls(*file);
-  if (!recorded) return at(std::move(recorded).error(), pair.cases + "!");
+  if (!recorded) return in_file(std::move(recorded).error(), pair.cases);
   PT2_TRY(const Model model,
           Model::from_package(std::make_shared<const Package>(std::move(package)),
                               {.limits = options.limits, .model = options.model}));
@@ -174,8 +174,8 @@ Result<int> test_files(const Options& options, Environment& environment) {
 Action setup_test(CLI::App& app) {
   auto options = std::make_shared<Options>();
   app.add_option("FILE", options->files,
-                 "programs, each followed by its recorded calls where these do not lie beside it "
-                 "as .safetensors")
+                 "programs, each followed by its recorded calls where\n"
+                 "these do not lie beside it as .safetensors")
       ->required();
   app.add_option("--rtol", options->relative,
                  "relative tolerance instead of torch.testing's for the dtype")

@@ -16,7 +16,7 @@ constexpr Verb kVerbs[] = {
      "pt2 ls model.pt2 --tensors --json      # with strides, storages and checksums",
      setup_ls},
     {"cat", "one record or one tensor, as it is",
-     "pt2 cat model.pt2 models/model.json    # names as `pt2 ls` prints them\n"
+     "pt2 cat model.pt2 models/model.json    # names as 'pt2 ls' prints them\n"
      "pt2 cat model.pt2 extra/labels.txt -o labels.txt\n"
      "pt2 cat model.pt2 --tensor fc1.weight -o fc1.npy",
      setup_cat},
@@ -31,7 +31,7 @@ constexpr Verb kVerbs[] = {
      "pt2 verify model.pt2 --level container # records and checksums only\n"
      "pt2 explain V103                       # what a finding means",
      setup_verify},
-    {"explain", "what a rule of `pt2 verify` means",
+    {"explain", "what a rule of 'pt2 verify' means",
      "pt2 explain V103\n"
      "pt2 explain entry_checksum\n"
      "pt2 explain                            # all rules",
@@ -42,7 +42,7 @@ constexpr Verb kVerbs[] = {
      "pt2 ops model.pt2 --json",
      setup_ops},
     {"run", "run a program",
-     "pt2 run model.pt2 -i x=image.npy       # inputs by name; `pt2 info` lists them\n"
+     "pt2 run model.pt2 -i x=image.npy       # inputs by name; 'pt2 info' lists them\n"
      "pt2 run model.pt2 -i 0=a.npy -i n=3    # by position; numbers as they are\n"
      "pt2 run model.pt2 -i all.npz -o out.npz\n"
      "pt2 run model.pt2                      # the file's own sample inputs",

@@ -142,8 +142,7 @@ Action setup_verify(CLI::App& app) {
   std::vector<std::string> names;
   for (Level level : kLevels) names.emplace_back(level_name(level));
   app.add_option("--level", options->level,
-                 "how deep, each level with those before it: container, schema, payload, "
-                 "signature (default)")
+                 "how deep, each level with those before it;\nsignature if not given")
       ->type_name("LEVEL")
       ->check(CLI::IsMember(names));
   add_limit_option(app, options->limits);

@@ -76,11 +76,6 @@ struct GraphValue {
 struct None {
   bool operator==(const None&) const = default;
 };
-// A Python integer outside int64, as decimal digits. It can be kept and written, not computed with.
-struct BigInt {
-  std::string digits{};
-  bool operator==(const BigInt&) const = default;
-};
 // An operator passed as an argument, spelled like a node's target.
 struct OperatorName {
   std::string target{};
@@ -125,7 +120,7 @@ struct ArgumentMap {
 class Argument {
  public:
   using Variant =
-      std::variant<None, ValueId, bool, int64_t, BigInt, double, std::complex<double>, std::string,
+      std::variant<None, ValueId, bool, int64_t, double, std::complex<double>, std::string,
                    ScalarType, MemoryFormat, Layout, Device, OperatorName, SubgraphId, CustomObject,
                    ArgumentList, ArgumentMap, UnknownArgument>;
   // How the schema wraps it: `symbolic` is as_sym_int and its like, `optional` is

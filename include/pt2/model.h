@@ -8,6 +8,7 @@
 // running statistics) lives in a Session, one per thread of calls.
 #pragma once
 
+#include <initializer_list>
 #include <memory>
 #include <span>
 #include <string>
@@ -62,6 +63,10 @@ class Model {
   Result<std::vector<Value>> run(std::vector<Value> inputs) const;
   // By name or by decimal position, in any order.
   Result<std::vector<Value>> run(const NamedValues& inputs) const;
+  // So that run({{"x", tensor}}) means a name and a tensor, not two inputs.
+  Result<std::vector<Value>> run(std::initializer_list<NamedValues::value_type> inputs) const {
+    return run(NamedValues(inputs));
+  }
   // The flat order of named inputs; `argument` for unknown, repeated and missing names.
   Result<std::vector<Value>> order_inputs(const NamedValues& inputs) const;
 

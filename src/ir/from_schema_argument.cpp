@@ -108,151 +108,139 @@ Result<Argument> custom_object(const schema::CustomObjArgument& source, ValueSco
   return Argument(CustomObject{source.name, source.class_fqn});
 }
 
-Result<Argument> number_in_byte(int64_t number, std::string_view tag, auto make) {
-  if (number >= 0 && number <= UINT8_MAX) return make(static_cast<uint8_t>(number));
+// Numbers of enums that PyTorch may extend; our own enums have room for a byte.
+template <class Enum>
+Result<Argument> enumerator(int64_t number, std::string_view tag) {
+  if (number >= 0 && number <= UINT8_MAX) return Argument(static_cast<Enum>(number));
   return Argument(UnknownArgument{std::string(tag), fmt::format("{}", number)});
 }
 
+// One overload for each type that an alternative of schema::Argument has.
 class ArgumentReader {
  public:
-  ArgumentReader(ValueScope* scope, Access access) : scope_(scope), access_(access) {}
+  ArgumentReader(ValueScope* scope, Access access, int depth)
+      : scope_(scope), access_(access), depth_(depth) {}
 
-  Result<Argument> read(schema::Argument& source, int depth);
-
- private:
-  Result<Argument> tensor(const schema::TensorArgument& source) {
+  Result<Argument> operator()(schema::None) { return Argument(None{}); }
+  Result<Argument> operator()(const schema::TensorArgument& source) {
     return value_argument(source.name, ValueKind::tensor, scope_, access_);
   }
-  Result<Argument> tensors(const std::vector<schema::TensorArgument>& source) {
-    return list_argument(ListKind::tensors, source,
-                         [this](const auto& item) { return tensor(item); });
+  Result<Argument> operator()(const std::vector<schema::TensorArgument>& source) {
+    return list_argument(ListKind::tensors, source, *this);
   }
-  template <class T, class Source>
-  Result<Argument> symbolic(const Source& source, ValueKind kind) {
-    return symbolic_argument<T>(source, kind, scope_, access_);
+  Result<Argument> operator()(const std::vector<std::vector<schema::TensorArgument>>& source) {
+    return list_argument(ListKind::nested_tensors, source, *this);
   }
-  template <class T, class Source>
-  Result<Argument> symbolics(ListKind list, const std::vector<Source>& source, ValueKind kind) {
-    return list_argument(list, source,
-                         [this, kind](const Source& item) { return symbolic<T>(item, kind); });
-  }
-  template <class T, class Source>
-  Result<Argument> literal_lists(ListKind outer, ListKind inner,
-                                 const std::vector<Source>& source) {
-    return list_argument(outer, source,
-                         [inner](const Source& items) { return literal_list<T>(inner, items); });
-  }
-  Result<Argument> optional(const schema::OptionalTensorArgument& source) {
+  Result<Argument> operator()(const schema::OptionalTensorArgument& source) {
     return optional_tensor(source, scope_, access_);
   }
-  Result<Argument> graph(schema::GraphArgument& source) {
+  Result<Argument> operator()(const std::vector<schema::OptionalTensorArgument>& source) {
+    return list_argument(ListKind::optional_tensors, source, *this);
+  }
+
+  Result<Argument> operator()(int64_t source) { return Argument(source); }
+  Result<Argument> operator()(double source) { return Argument(source); }
+  Result<Argument> operator()(bool source) { return Argument(source); }
+  Result<Argument> operator()(std::string& source) { return Argument(std::move(source)); }
+  Result<Argument> operator()(const schema::ComplexValue& source) {
+    return Argument(std::complex<double>(source.real, source.imag));
+  }
+  Result<Argument> operator()(const std::vector<int64_t>& source) {
+    return literal_list<int64_t>(ListKind::ints, source);
+  }
+  Result<Argument> operator()(const std::vector<double>& source) {
+    return literal_list<double>(ListKind::floats, source);
+  }
+  Result<Argument> operator()(const std::vector<schema::Flag>& source) {
+    return literal_list<bool>(ListKind::bools, source);
+  }
+  Result<Argument> operator()(const std::vector<std::string>& source) {
+    return literal_list<std::string>(ListKind::strings, source);
+  }
+  Result<Argument> operator()(const std::vector<std::vector<int64_t>>& source) {
+    return list_argument(ListKind::int_lists, source, *this);
+  }
+  Result<Argument> operator()(const std::vector<std::vector<double>>& source) {
+    return list_argument(ListKind::float_lists, source, *this);
+  }
+
+  Result<Argument> operator()(const schema::SymIntArgument& source) {
+    return symbolic_argument<int64_t>(source, ValueKind::sym_int, scope_, access_);
+  }
+  Result<Argument> operator()(const schema::SymFloatArgument& source) {
+    return symbolic_argument<double>(source, ValueKind::sym_float, scope_, access_);
+  }
+  Result<Argument> operator()(const schema::SymBoolArgument& source) {
+    return symbolic_argument<bool>(source, ValueKind::sym_bool, scope_, access_);
+  }
+  Result<Argument> operator()(const std::vector<schema::SymIntArgument>& source) {
+    return list_argument(ListKind::sym_ints, source, *this);
+  }
+  Result<Argument> operator()(const std::vector<schema::SymFloatArgument>& source) {
+    return list_argument(ListKind::sym_floats, source, *this);
+  }
+  Result<Argument> operator()(const std::vector<schema::SymBoolArgument>& source) {
+    return list_argument(ListKind::sym_bools, source, *this);
+  }
+
+  Result<Argument> operator()(schema::ScalarType source) {
+    return Argument(ScalarType{static_cast<int64_t>(source)});
+  }
+  Result<Argument> operator()(schema::MemoryFormat source) {
+    return enumerator<MemoryFormat>(static_cast<int64_t>(source), "as_memory_format");
+  }
+  Result<Argument> operator()(schema::Layout source) {
+    return enumerator<Layout>(static_cast<int64_t>(source), "as_layout");
+  }
+  Result<Argument> operator()(const schema::Device& source) {
+    return Argument(Device{source.type, source.index});
+  }
+
+  Result<Argument> operator()(schema::GraphArgument& source) {
     if (scope_ == nullptr || access_ == Access::define) {
       return Error{ErrorCode::invalid, "found a graph where only values may stand", {}};
     }
     PT2_TRY(SubgraphId id, scope_->add_subgraph(source));
     return Argument(id);
   }
-  Result<Argument> map(schema::Dict<schema::Argument>& source, int depth) {
+  Result<Argument> operator()(const schema::CustomObjArgument& source) {
+    return custom_object(source, scope_, access_);
+  }
+  Result<Argument> operator()(const schema::CustomObjArgumentV1& source) {
+    return Argument(UnknownArgument{
+        "as_custom_obj", fmt::format("{{\"blob\": {}}}", print_json_string(source.blob))});
+  }
+  Result<Argument> operator()(schema::Dict<schema::Argument>& source) {
     ArgumentMap map;
     for (auto& [key, item] : source) {
-      PT2_TRY_AT(Argument value, ".as_string_to_argument" + key_step(key), read(item, depth + 1));
+      PT2_TRY_AT(Argument value, ".as_string_to_argument" + key_step(key),
+                 read(item, scope_, access_, depth_ + 1));
       map.items.emplace_back(key, std::move(value));
     }
     return Argument(std::move(map));
   }
+  Result<Argument> operator()(const schema::UnknownCase& source) {
+    return Argument(UnknownArgument{source->tag, source->value.text});
+  }
 
+  static Result<Argument> read(schema::Argument& source, ValueScope* scope, Access access,
+                               int depth) {
+    if (depth > kMaxArgumentDepth) {
+      return Error{ErrorCode::limit,
+                   fmt::format("arguments are nested deeper than {}", kMaxArgumentDepth),
+                   {}};
+    }
+    // The one alternative whose type does not tell it from another, as_string.
+    if (auto* target = source.get_if<ArgumentCase::as_operator>())
+      return Argument(OperatorName{std::move(*target)});
+    return std::visit(ArgumentReader(scope, access, depth), source.variant());
+  }
+
+ private:
   ValueScope* scope_;
   Access access_;
+  int depth_;
 };
-
-Result<Argument> ArgumentReader::read(schema::Argument& source, int depth) {
-  if (depth > kMaxArgumentDepth) {
-    return Error{ErrorCode::limit,
-                 fmt::format("arguments are nested deeper than {}", kMaxArgumentDepth),
-                 {}};
-  }
-  using enum ArgumentCase;
-  switch (source.which()) {
-    case as_none:
-      return Argument(None{});
-    case as_tensor:
-      return tensor(source.get<as_tensor>());
-    case as_tensors:
-      return tensors(source.get<as_tensors>());
-    case as_int:
-      return Argument(source.get<as_int>());
-    case as_ints:
-      return literal_list<int64_t>(ListKind::ints, source.get<as_ints>());
-    case as_float:
-      return Argument(source.get<as_float>());
-    case as_floats:
-      return literal_list<double>(ListKind::floats, source.get<as_floats>());
-    case as_string:
-      return Argument(std::move(source.get<as_string>()));
-    case as_strings:
-      return literal_list<std::string>(ListKind::strings, source.get<as_strings>());
-    case as_sym_int:
-      return symbolic<int64_t>(source.get<as_sym_int>(), ValueKind::sym_int);
-    case as_sym_ints:
-      return symbolics<int64_t>(ListKind::sym_ints, source.get<as_sym_ints>(), ValueKind::sym_int);
-    case as_scalar_type:
-      return Argument(ScalarType{static_cast<int64_t>(source.get<as_scalar_type>())});
-    case as_memory_format:
-      return number_in_byte(
-          static_cast<int64_t>(source.get<as_memory_format>()), "as_memory_format",
-          [](uint8_t number) { return Argument(static_cast<MemoryFormat>(number)); });
-    case as_layout:
-      return number_in_byte(static_cast<int64_t>(source.get<as_layout>()), "as_layout",
-                            [](uint8_t number) { return Argument(static_cast<Layout>(number)); });
-    case as_device:
-      return Argument(Device{source.get<as_device>().type, source.get<as_device>().index});
-    case as_bool:
-      return Argument(source.get<as_bool>());
-    case as_bools:
-      return literal_list<bool>(ListKind::bools, source.get<as_bools>());
-    case as_sym_bool:
-      return symbolic<bool>(source.get<as_sym_bool>(), ValueKind::sym_bool);
-    case as_sym_bools:
-      return symbolics<bool>(ListKind::sym_bools, source.get<as_sym_bools>(), ValueKind::sym_bool);
-    case as_graph:
-      return graph(source.get<as_graph>());
-    case as_optional_tensors:
-      return list_argument(ListKind::optional_tensors, source.get<as_optional_tensors>(),
-                           [this](const auto& item) { return optional(item); });
-    case as_custom_obj_v1:
-      return Argument(UnknownArgument{
-          "as_custom_obj",
-          fmt::format("{{\"blob\": {}}}", print_json_string(source.get<as_custom_obj_v1>().blob))});
-    case as_custom_obj:
-      return custom_object(source.get<as_custom_obj>(), scope_, access_);
-    case as_operator:
-      return Argument(OperatorName{std::move(source.get<as_operator>())});
-    case as_sym_float:
-      return symbolic<double>(source.get<as_sym_float>(), ValueKind::sym_float);
-    case as_sym_floats:
-      return symbolics<double>(ListKind::sym_floats, source.get<as_sym_floats>(),
-                               ValueKind::sym_float);
-    case as_optional_tensor:
-      return optional(source.get<as_optional_tensor>());
-    case as_complex:
-      return Argument(
-          std::complex<double>(source.get<as_complex>().real, source.get<as_complex>().imag));
-    case as_nested_tensors:
-      return list_argument(ListKind::nested_tensors, source.get<as_nested_tensors>(),
-                           [this](const auto& items) { return tensors(items); });
-    case as_int_lists:
-      return literal_lists<int64_t>(ListKind::int_lists, ListKind::ints,
-                                    source.get<as_int_lists>());
-    case as_string_to_argument:
-      return map(source.get<as_string_to_argument>(), depth);
-    case as_float_lists:
-      return literal_lists<double>(ListKind::float_lists, ListKind::floats,
-                                   source.get<as_float_lists>());
-    case unknown:
-      break;
-  }
-  return Argument(UnknownArgument{source.get<unknown>()->tag, source.get<unknown>()->value.text});
-}
 
 }  // namespace
 
@@ -283,7 +271,7 @@ Result<SymBool> read_sym(const schema::SymBool& source, ExprPool& pool) {
 }
 
 Result<Argument> read_argument(schema::Argument& source, ValueScope* scope, Access access) {
-  return ArgumentReader(scope, access).read(source, 1);
+  return ArgumentReader::read(source, scope, access, 1);
 }
 
 Result<ArgumentSpec> read_argument_spec(schema::Argument& source) {

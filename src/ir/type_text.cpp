@@ -28,7 +28,6 @@ struct ConstantText {
   std::string operator()(None) const { return "none"; }
   std::string operator()(bool value) const { return value ? "bool true" : "bool false"; }
   std::string operator()(int64_t value) const { return "int " + std::to_string(value); }
-  std::string operator()(const BigInt& value) const { return "int " + value.digits; }
   std::string operator()(double value) const { return "float " + print_float(value); }
   std::string operator()(const std::string& value) const { return "string '" + value + "'"; }
   template <class T>

@@ -17,9 +17,6 @@ struct ConstantVisitor {
   Result<Value> operator()(ValueId) const { return Value(); }
   Result<Value> operator()(bool value) const { return Value(value); }
   Result<Value> operator()(int64_t value) const { return Value(value); }
-  Result<Value> operator()(const BigInt& value) const {
-    return unsupported("the integer " + value.digits);
-  }
   Result<Value> operator()(double value) const { return Value(value); }
   Result<Value> operator()(std::complex<double> value) const { return Value(value); }
   Result<Value> operator()(const std::string& value) const { return Value(value); }

@@ -1,0 +1,349 @@
+// Finding values: in sorted boundaries, in sets, in bins.
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+
+#include "ops/checks.h"
+#include "ops/dense.h"
+#include "ops/loops.h"
+#include "ops/op_def.h"
+
+namespace pt2::ops {
+namespace {
+
+// NaN is larger than all numbers.
+template <class C>
+bool less(C a, C b) {
+  return (a == a && b != b) || a < b;
+}
+
+template <class C>
+int64_t insertion_point(const C* sorted, const int64_t* order, int64_t count, C value, bool right) {
+  int64_t low = 0;
+  int64_t high = count;
+  while (low < high) {
+    const int64_t middle = low + (high - low) / 2;
+    const C at = sorted[order != nullptr ? order[middle] : middle];
+    // A NaN is inserted at the end.
+    const bool after = right ? !less(value, at) : less(at, value);
+    if (after)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+struct Search {
+  bool out_int32;
+  bool right;
+};
+
+Result<Search> parse_search(bool out_int32, bool right, const std::optional<std::string>& side) {
+  if (!side) return Search{out_int32, right};
+  if (*side != "left" && *side != "right")
+    return operator_error("side: found '" + *side + "', expected left or right");
+  if (right && *side == "left") return operator_error("side: found left and right=True");
+  return Search{out_int32, *side == "right"};
+}
+
+// Each row of `sorted`, or its only one, is searched for the same row of `values`.
+Result<Tensor> search_sorted(const Tensor& sorted, const Tensor& values,
+                             const OptionalTensor& sorter, const Search& search) {
+  PT2_TRY_VOID(check_rank_at_least(sorted, 1, "sorted_sequence"));
+  PT2_TRY_VOID(check_not_complex(sorted, "sorted_sequence"));
+  PT2_TRY_VOID(check_not_complex(values, "self"));
+  const Sizes lead(sorted.sizes().begin(), sorted.sizes().end() - 1);
+  const bool shared = sorted.dim() == 1;
+  if (!shared && (values.dim() != sorted.dim() ||
+                  !std::equal(lead.begin(), lead.end(), values.sizes().begin())))
+    return operator_error("self: found " + values.type_text() + ", expected the leading sizes of " +
+                          sorted.type_text());
+  if (sorter) {
+    PT2_TRY_VOID(check_sizes(*sorter, sorted.sizes(), "sorter"));
+    if (sorter->dtype() != Dtype::int64)
+      return operator_error("sorter: found " + std::string(dtype_name(sorter->dtype())) +
+                            ", expected int64");
+  }
+  const int64_t length = sorted.size(sorted.dim() - 1);
+  const Input<int64_t> order(sorter.value_or(Tensor::zeros(Dtype::int64, {0})));
+  for (int64_t i = 0; i < order.size(); ++i)
+    if (order[i] < 0 || order[i] >= length)
+      return operator_error("sorter: found " + std::to_string(order[i]) + ", expected 0 to " +
+                            std::to_string(length - 1));
+  PT2_TRY(Tensor out,
+          allocate(Meta(search.out_int32 ? Dtype::int32 : Dtype::int64, values.sizes())));
+  const Dtype common = promote_types(sorted.dtype(), values.dtype());
+  with_real_compute_type(common, [&]<class C>() {
+    const Input<C> boundaries(sorted);
+    const Input<C> wanted(values);
+    Output<int64_t> found(out);
+    const int64_t per_row =
+        shared || values.dim() == 0 ? values.numel() : values.size(values.dim() - 1);
+    for (int64_t i = 0; i < wanted.size(); ++i) {
+      const int64_t begin = shared ? 0 : i / per_row * length;
+      found[i] = insertion_point(boundaries.data() + begin, sorter ? order.data() + begin : nullptr,
+                                 length, wanted[i], search.right);
+    }
+  });
+  return out;
+}
+
+Result<Tensor> searchsorted(const Tensor& sorted, const Tensor& self, bool out_int32, bool right,
+                            const std::optional<std::string>& side, const OptionalTensor& sorter) {
+  PT2_TRY(const Search search, parse_search(out_int32, right, side));
+  return search_sorted(sorted, self, sorter, search);
+}
+
+Result<Tensor> searchsorted_scalar(const Tensor& sorted, const Scalar& self, bool out_int32,
+                                   bool right, const std::optional<std::string>& side,
+                                   const OptionalTensor& sorter) {
+  const Dtype dtype = self.is_integral() ? Dtype::int64 : Dtype::float64;
+  return searchsorted(sorted, scalar_tensor(self, dtype), out_int32, right, side, sorter);
+}
+
+Result<Tensor> bucketize(const Tensor& self, const Tensor& boundaries, bool out_int32, bool right) {
+  PT2_TRY_VOID(check_rank(boundaries, 1, "boundaries"));
+  return search_sorted(boundaries, self, std::nullopt, {out_int32, right});
+}
+
+Result<Tensor> bucketize_scalar(const Scalar& self, const Tensor& boundaries, bool out_int32,
+                                bool right) {
+  const Dtype dtype = self.is_integral() ? Dtype::int64 : Dtype::float64;
+  return bucketize(scalar_tensor(self, dtype), boundaries, out_int32, right);
+}
+
+Result<Tensor> isin(const Tensor& elements, const Tensor& test_elements, bool, bool invert) {
+  PT2_TRY_VOID(check_not_complex(elements, "elements"));
+  PT2_TRY_VOID(check_not_complex(test_elements, "test_elements"));
+  PT2_TRY(Tensor out, allocate(Meta(Dtype::bool_, elements.sizes())));
+  const Dtype common = Promotion().add(elements).add(test_elements).result();
+  with_real_compute_type(common, [&]<class C>() {
+    const Input<C> values(elements, common);
+    const Input<C> tests(test_elements, common);
+    std::vector<C> sorted(tests.data(), tests.data() + tests.size());
+    std::erase_if(sorted, [](C x) { return x != x; });
+    std::ranges::sort(sorted);
+    Output<int64_t> found(out);
+    for (int64_t i = 0; i < values.size(); ++i) {
+      const bool inside = values[i] == values[i] && std::ranges::binary_search(sorted, values[i]);
+      found[i] = inside != invert;
+    }
+  });
+  return out;
+}
+
+Dtype scalar_dtype(const Scalar& scalar) {
+  switch (scalar.category()) {
+    case DtypeCategory::boolean:
+      return Dtype::bool_;
+    case DtypeCategory::integer:
+      return Dtype::int64;
+    default:
+      return Dtype::float32;
+  }
+}
+
+Result<Tensor> isin_tensor_scalar(const Tensor& elements, const Scalar& test_element,
+                                  bool assume_unique, bool invert) {
+  return isin(elements, scalar_tensor(test_element, scalar_dtype(test_element)), assume_unique,
+              invert);
+}
+
+Result<Tensor> isin_scalar_tensor(const Scalar& element, const Tensor& test_elements,
+                                  bool assume_unique, bool invert) {
+  return isin(scalar_tensor(element, scalar_dtype(element)), test_elements, assume_unique, invert);
+}
+
+Result<Tensor> bincount(const Tensor& self, const OptionalTensor& weights, int64_t minlength) {
+  PT2_TRY_VOID(check_rank(self, 1, "self"));
+  if (dtype_category(self.dtype()) != DtypeCategory::integer)
+    return operator_error("self: found " + std::string(dtype_name(self.dtype())) +
+                          ", expected an integer dtype");
+  if (minlength < 0) return operator_error("minlength: found " + std::to_string(minlength));
+  if (weights) PT2_TRY_VOID(check_sizes(*weights, self.sizes(), "weights"));
+  const Input<int64_t> values(self);
+  int64_t length = minlength;
+  for (int64_t i = 0; i < values.size(); ++i) {
+    if (values[i] < 0 || values[i] == INT64_MAX)
+      return operator_error("self: found " + std::to_string(values[i]) +
+                            ", expected no negative numbers");
+    length = std::max(length, values[i] + 1);
+  }
+  Dtype dtype = Dtype::int64;
+  if (weights && self.numel() > 0)
+    dtype = weights->dtype() == Dtype::float32 ? Dtype::float32 : Dtype::float64;
+  PT2_TRY(Tensor out, allocate(Meta(dtype, {length})));
+  const Input<double> weight(weights.value_or(Tensor::zeros(Dtype::float64, {0})));
+  Output<double> counts(out);
+  for (int64_t i = 0; i < values.size(); ++i) counts[values[i]] += weights ? weight[i] : 1.0;
+  return out;
+}
+
+Result<Tensor> histc(const Tensor& self, int64_t bins, const Scalar& min, const Scalar& max) {
+  PT2_TRY_VOID(check_floating(self, "self"));
+  if (bins < 1) return operator_error("bins: found " + std::to_string(bins));
+  const Input<double> values(self);
+  double low = min.to_double();
+  double high = max.to_double();
+  if (low == high && values.size() > 0) {
+    low = *std::min_element(values.data(), values.data() + values.size());
+    high = *std::max_element(values.data(), values.data() + values.size());
+  }
+  if (low == high) {
+    low -= 1;
+    high += 1;
+  }
+  if (!std::isfinite(low) || !std::isfinite(high) || low > high)
+    return operator_error("histc: found the range " + std::to_string(low) + " to " +
+                          std::to_string(high));
+  PT2_TRY(Tensor out, allocate(Meta(self.dtype(), {bins})));
+  Output<double> counts(out);
+  for (int64_t i = 0; i < values.size(); ++i) {
+    if (!(values[i] >= low && values[i] <= high)) continue;
+    const auto bin =
+        static_cast<int64_t>((values[i] - low) / (high - low) * static_cast<double>(bins));
+    counts[std::min(bin, bins - 1)] += 1;
+  }
+  return out;
+}
+
+// Distinct slices along a dimension. `rows` of `length` elements each are compared as a whole.
+struct Distinct {
+  std::vector<int64_t> first;    // a representative of each, in the order of the result
+  std::vector<int64_t> inverse;  // which of them every row is
+  std::vector<int64_t> counts;
+};
+
+template <class C>
+Distinct distinct_rows(const C* rows, int64_t count, int64_t length, bool sorted) {
+  auto row_less = [&](int64_t a, int64_t b) {
+    return std::lexicographical_compare(rows + a * length, rows + (a + 1) * length,
+                                        rows + b * length, rows + (b + 1) * length, less<C>);
+  };
+  auto row_equal = [&](int64_t a, int64_t b) {
+    return std::equal(rows + a * length, rows + (a + 1) * length, rows + b * length);
+  };
+  std::vector<int64_t> order(static_cast<size_t>(count));
+  std::iota(order.begin(), order.end(), int64_t{0});
+  if (sorted) std::ranges::stable_sort(order, row_less);
+  Distinct out;
+  out.inverse.resize(order.size());
+  for (size_t i = 0; i < order.size(); ++i) {
+    if (i == 0 || !row_equal(order[i - 1], order[i])) {
+      out.first.push_back(order[i]);
+      out.counts.push_back(0);
+    }
+    ++out.counts.back();
+    out.inverse[static_cast<size_t>(order[i])] = static_cast<int64_t>(out.first.size()) - 1;
+  }
+  return out;
+}
+
+using UniqueResult = std::tuple<Tensor, Tensor, Tensor>;
+
+struct UniqueOptions {
+  bool sorted;
+  bool return_inverse;
+  bool return_counts;
+};
+
+Tensor integers(const std::vector<int64_t>& values, const Sizes& sizes) {
+  return Tensor::from(Dtype::int64, sizes, std::span<const int64_t>(values));
+}
+
+// `rows` has the compared slices in its first dimension.
+Result<UniqueResult> unique_rows(const Tensor& rows, const UniqueOptions& options,
+                                 const Sizes& inverse_sizes) {
+  PT2_TRY_VOID(check_not_complex(rows, "self"));
+  const int64_t count = rows.size(0);
+  const Tensor dense = rows.contiguous();
+  const int64_t length = count == 0 ? 0 : rows.numel() / count;
+  Distinct found;
+  with_real_compute_type(rows.dtype(), [&]<class C>() {
+    const Input<C> values(dense);
+    found = distinct_rows(values.data(), count, length, options.sorted);
+  });
+  Sizes sizes = rows.sizes();
+  sizes[0] = static_cast<int64_t>(found.first.size());
+  PT2_TRY(Tensor out, allocate(Meta(rows.dtype(), sizes)));
+  const int64_t bytes = length * dtype_size(rows.dtype());
+  for (size_t i = 0; i < found.first.size(); ++i)
+    std::copy_n(dense.raw_data() + found.first[i] * bytes, bytes,
+                out.raw_data() + static_cast<int64_t>(i) * bytes);
+  const Tensor none = Tensor::zeros(Dtype::int64, {0});
+  return UniqueResult{out, options.return_inverse ? integers(found.inverse, inverse_sizes) : none,
+                      options.return_counts ? integers(found.counts, {sizes[0]}) : none};
+}
+
+Tensor flattened(const Tensor& self) {
+  const Tensor dense = self.contiguous();
+  return dense.with_view({dense.numel()}, {1}, dense.storage_offset());
+}
+
+// Sorted whether asked or not: PyTorch's own order without is that of a hash table.
+Result<UniqueResult> unique2(const Tensor& self, bool, bool return_inverse, bool return_counts) {
+  return unique_rows(flattened(self), {true, return_inverse, return_counts}, self.sizes());
+}
+
+Result<UniqueResult> unique_along(const Tensor& self, int64_t dim, const UniqueOptions& options) {
+  PT2_TRY(const int64_t wrapped, wrap_dim(dim, self.dim()));
+  PT2_TRY_VOID(check_rank_at_least(self, 1, "self"));
+  if (self.numel() == 0)
+    for (int64_t i = 0; i < self.dim(); ++i)
+      if (i != wrapped && self.size(i) == 0 && self.size(wrapped) != 0)
+        return operator_error("self: found " + self.type_text() +
+                              ", expected only the chosen dim to be empty");
+  Sizes others;
+  for (int64_t i = 0; i < self.dim(); ++i)
+    if (i != wrapped) others.push_back(i);
+  PT2_TRY(UniqueResult result, unique_rows(dims_last(self, others), options, {self.size(wrapped)}));
+  // The chosen dimension goes back to its place.
+  const Tensor& rows = std::get<0>(result);
+  Sizes sizes = rows.sizes();
+  Sizes strides = rows.strides();
+  std::rotate(sizes.begin(), sizes.begin() + 1, sizes.begin() + wrapped + 1);
+  std::rotate(strides.begin(), strides.begin() + 1, strides.begin() + wrapped + 1);
+  std::get<0>(result) = rows.with_view(sizes, strides, rows.storage_offset());
+  return result;
+}
+
+Result<UniqueResult> unique_dim(const Tensor& self, int64_t dim, bool, bool return_inverse,
+                                bool return_counts) {
+  return unique_along(self, dim, {true, return_inverse, return_counts});
+}
+
+Result<UniqueResult> unique_consecutive(const Tensor& self, bool return_inverse, bool return_counts,
+                                        const std::optional<int64_t>& dim) {
+  const UniqueOptions options{false, return_inverse, return_counts};
+  if (dim) return unique_along(self, *dim, options);
+  return unique_rows(flattened(self), options, self.sizes());
+}
+
+// clang-format off
+constexpr OpDef kOps[] = {
+    op<"aten::searchsorted.Tensor(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool right=False, str? side=None, Tensor? sorter=None) -> Tensor",
+       searchsorted>,
+    op<"aten::searchsorted.Scalar(Tensor sorted_sequence, Scalar self, *, bool out_int32=False, bool right=False, str? side=None, Tensor? sorter=None) -> Tensor",
+       searchsorted_scalar>,
+    op<"aten::bucketize.Tensor(Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor", bucketize>,
+    op<"aten::bucketize.Scalar(Scalar self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor", bucketize_scalar>,
+    op<"aten::isin.Tensor_Tensor(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor", isin>,
+    op<"aten::isin.Tensor_Scalar(Tensor elements, Scalar test_element, *, bool assume_unique=False, bool invert=False) -> Tensor", isin_tensor_scalar>,
+    op<"aten::isin.Scalar_Tensor(Scalar element, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor", isin_scalar_tensor>,
+    op<"aten::bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor", bincount>,
+    op<"aten::histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor", histc>,
+    op<"aten::_unique2(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)", unique2>,
+    op<"aten::unique_dim(Tensor self, int dim, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)",
+       unique_dim>,
+    op<"aten::unique_consecutive(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None) -> (Tensor, Tensor, Tensor)",
+       unique_consecutive>,
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const OpDef> searching_ops() { return kOps; }
+
+}  // namespace pt2::ops

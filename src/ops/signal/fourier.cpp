@@ -1,0 +1,471 @@
+// Fourier transforms of tensors: the primitives that programs are reduced to, and torch.fft, stft
+// and istft composed of them.
+#include <algorithm>
+#include <cmath>
+
+#include "ops/checks.h"
+#include "ops/compose.h"
+#include "ops/pointwise/copying.h"
+#include "ops/signal/dft.h"
+#include "ops/loops.h"
+#include "ops/op_def.h"
+#include "ops/shape/view.h"
+
+namespace pt2::ops {
+namespace {
+
+using OptionalInt = std::optional<int64_t>;
+using OptionalSizes = std::optional<Sizes>;
+using OptionalText = std::optional<std::string>;
+
+// ATen/native/SpectralOpsUtils.h fft_norm_mode.
+enum Normalization : int64_t { kNone = 0, kByRootN = 1, kByN = 2 };
+
+Result<double> scale_of(int64_t normalization, const Sizes& sizes,
+                        const std::vector<int64_t>& dims) {
+  if (normalization < kNone || normalization > kByN)
+    return operator_error("found normalization " + std::to_string(normalization) +
+                          ", expected 0 to 2");
+  double count = 1;
+  for (int64_t dim : dims) count *= static_cast<double>(sizes[static_cast<size_t>(dim)]);
+  if (normalization == kNone) return 1.0;
+  return 1 / (normalization == kByN ? count : std::sqrt(count));
+}
+
+Result<Dtype> complex_dtype(const Tensor& tensor) {
+  switch (tensor.dtype()) {
+    case Dtype::float64:
+    case Dtype::complex128:
+      return Dtype::complex128;
+    case Dtype::float32:
+    case Dtype::complex64:
+      return Dtype::complex64;
+    default:
+      return operator_error("found dtype " + std::string(dtype_name(tensor.dtype())) +
+                            ", expected float or complex of 32 or 64 bits");
+  }
+}
+
+// Transforms every line of the row-major complex128 tensor `work` along `dim`.
+void transform_lines(Tensor& work, int64_t dim, bool forward) {
+  const int64_t n = work.size(dim);
+  if (work.numel() == 0) return;
+  const DiscreteFourier fourier(n, forward);
+  std::vector<Complex> line(static_cast<size_t>(n));
+  const int64_t stride = work.stride(dim);
+  auto* data = work.data<Complex>();
+  for (int64_t outer = 0; outer < work.numel() / (n * stride); ++outer) {
+    for (int64_t inner = 0; inner < stride; ++inner) {
+      Complex* first = data + outer * n * stride + inner;
+      for (int64_t i = 0; i < n; ++i) line[static_cast<size_t>(i)] = first[i * stride];
+      fourier.transform(line.data());
+      for (int64_t i = 0; i < n; ++i) first[i * stride] = line[static_cast<size_t>(i)];
+    }
+  }
+}
+
+void multiply(Tensor& work, double scale) {
+  if (scale == 1) return;
+  auto* data = work.data<Complex>();
+  for (int64_t i = 0; i < work.numel(); ++i) data[i] *= scale;
+}
+
+// The tensor wide and row-major, transformed along `dims`.
+Result<Tensor> transformed(const Tensor& self, const std::vector<int64_t>& dims, double scale,
+                           bool forward) {
+  PT2_TRY(Tensor work, copy_as(self, Dtype::complex128, MemoryFormat::contiguous));
+  for (int64_t dim : dims) {
+    if (work.size(dim) == 0)
+      return operator_error("found size 0 of dim " + std::to_string(dim) + " to transform");
+    transform_lines(work, dim, forward);
+  }
+  multiply(work, scale);
+  return work;
+}
+
+Result<std::vector<int64_t>> transform_dims(const Tensor& self, const std::vector<int64_t>& dim) {
+  if (self.dim() == 0 && !dim.empty())
+    return operator_error("found a 0-dim tensor, expected dims to transform");
+  return wrap_distinct_dims(dim, self.dim());
+}
+
+Result<Tensor> c2c(const Tensor& self, const std::vector<int64_t>& dim, int64_t normalization,
+                   bool forward) {
+  if (dtype_category(self.dtype()) != DtypeCategory::complex)
+    return operator_error("found a real tensor, expected a complex one");
+  PT2_TRY(const Dtype dtype, complex_dtype(self));
+  PT2_TRY(const auto dims, transform_dims(self, dim));
+  PT2_TRY(const double scale, scale_of(normalization, self.sizes(), dims));
+  PT2_TRY(const Tensor work, transformed(self, dims, scale, forward));
+  return copy_as(work, dtype, std::nullopt);
+}
+
+Result<Tensor> r2c(const Tensor& self, const std::vector<int64_t>& dim, int64_t normalization,
+                   bool onesided) {
+  if (dtype_category(self.dtype()) != DtypeCategory::floating)
+    return operator_error("found dtype " + std::string(dtype_name(self.dtype())) +
+                          ", expected a float one");
+  PT2_TRY(const Dtype dtype, complex_dtype(self));
+  PT2_TRY(const auto dims, transform_dims(self, dim));
+  if (dims.empty()) return operator_error("found no dims to transform");
+  PT2_TRY(const double scale, scale_of(normalization, self.sizes(), dims));
+  PT2_TRY(Tensor work, transformed(self, dims, scale, true));
+  if (onesided) {
+    // The other half mirrors this one.
+    PT2_TRY(work, slice(work, dims.back(), 0, work.size(dims.back()) / 2 + 1, 1));
+  }
+  return copy_as(work, dtype, MemoryFormat::contiguous);
+}
+
+// The whole of a spectrum of which one half of the last dim is given.
+Result<Tensor> mirrored(const Tensor& half, int64_t dim, int64_t length) {
+  Sizes sizes = half.sizes();
+  sizes[static_cast<size_t>(dim)] = length;
+  PT2_TRY(Tensor whole, allocate({Dtype::complex128, sizes}));
+  for (int64_t k = 0; k < length; ++k) {
+    const bool mirror = k > length / 2;
+    PT2_TRY(const Tensor source, select(half, dim, mirror ? length - k : k));
+    PT2_TRY(Tensor target, select(whole, dim, k));
+    if (mirror)
+      elementwise<Complex>(
+          target, Dtype::complex128, [](Complex x) { return std::conj(x); }, source);
+    // What has no imaginary part in the spectrum of a real signal is read without one.
+    else if (k == 0 || 2 * k == length)
+      elementwise<Complex>(
+          target, Dtype::complex128, [](Complex x) { return Complex(x.real()); }, source);
+    else
+      copy_elements(target, source);
+  }
+  return whole;
+}
+Result<Tensor> c2r(const Tensor& self, const std::vector<int64_t>& dim, int64_t normalization,
+                   int64_t last_dim_size) {
+  if (dtype_category(self.dtype()) != DtypeCategory::complex)
+    return operator_error("found a real tensor, expected a complex one");
+  PT2_TRY(const Dtype dtype, complex_dtype(self));
+  PT2_TRY(auto dims, transform_dims(self, dim));
+  if (dims.empty()) return operator_error("found no dims to transform");
+  const int64_t last = dims.back();
+  if (last_dim_size < 1 || self.size(last) < last_dim_size / 2 + 1)
+    return operator_error("found size " + std::to_string(self.size(last)) +
+                          ", expected at least half of " + std::to_string(last_dim_size));
+  Sizes sizes = self.sizes();
+  sizes[static_cast<size_t>(last)] = last_dim_size;
+  PT2_TRY(const double scale, scale_of(normalization, sizes, dims));
+  dims.pop_back();
+  PT2_TRY(const Tensor half, transformed(self, dims, scale, false));
+  PT2_TRY(Tensor whole, mirrored(half, last, last_dim_size));
+  transform_lines(whole, last, false);
+  return copy_as(whole, dtype == Dtype::complex128 ? Dtype::float64 : Dtype::float32,
+                 MemoryFormat::contiguous);
+}
+
+// --- torch.fft
+
+Result<int64_t> normalization_of(const OptionalText& norm, bool forward) {
+  if (!norm || *norm == "backward") return forward ? kNone : kByN;
+  if (*norm == "forward") return forward ? kByN : kNone;
+  if (*norm == "ortho") return kByRootN;
+  return operator_error("found norm '" + *norm + "', expected 'forward', 'backward' or 'ortho'");
+}
+Result<Tensor> promoted_input(const Tensor& self, bool complex) {
+  Dtype dtype = float_or_default(self.dtype());
+  if (complex) dtype = promote_types(dtype, Dtype::complex64);
+  return apply("to.dtype", {self, dtype});
+}
+// Zeros at the end, or a part, so that the dims have these sizes; -1 keeps one.
+Result<Tensor> resized(const Tensor& self, const std::vector<int64_t>& dims, const Sizes& sizes) {
+  Tensor out = self;
+  for (size_t i = 0; i < dims.size(); ++i) {
+    const int64_t size = out.size(dims[i]);
+    const int64_t wanted = sizes[i] == -1 ? size : sizes[i];
+    if (wanted < 1)
+      return operator_error("found " + std::to_string(wanted) + " points, expected 1 or more");
+    if (wanted < size) {
+      PT2_TRY(out, slice(out, dims[i], 0, wanted, 1));
+    } else if (wanted > size) {
+      Value::List pad(static_cast<size_t>(2 * (out.dim() - dims[i])), Value(int64_t{0}));
+      pad.back() = Value(wanted - size);
+      PT2_TRY(out, apply("constant_pad_nd.default", {out, std::move(pad)}));
+    }
+  }
+  return out;
+}
+
+Result<Tensor> c2c_along(const Tensor& self, const std::vector<int64_t>& dims, const Sizes& sizes,
+                         const OptionalText& norm, bool forward) {
+  PT2_TRY(const int64_t normalization, normalization_of(norm, forward));
+  PT2_TRY(const Tensor input, promoted_input(self, true));
+  PT2_TRY(const Tensor whole, resized(input, dims, sizes));
+  return c2c(whole, dims, normalization, forward);
+}
+Result<Tensor> r2c_along(const Tensor& self, const std::vector<int64_t>& dims, const Sizes& sizes,
+                         const OptionalText& norm) {
+  PT2_TRY(const int64_t normalization, normalization_of(norm, true));
+  PT2_TRY(const Tensor input, promoted_input(self, false));
+  PT2_TRY(const Tensor whole, resized(input, dims, sizes));
+  return r2c(whole, dims, normalization, true);
+}
+Result<Tensor> c2r_along(const Tensor& self, const std::vector<int64_t>& dims, Sizes sizes,
+                         const OptionalText& norm) {
+  PT2_TRY(const int64_t normalization, normalization_of(norm, false));
+  if (dims.empty()) return operator_error("found no dims to transform");
+  PT2_TRY(const Tensor input, promoted_input(self, true));
+  const int64_t last = sizes.back() == -1 ? 2 * (input.size(dims.back()) - 1) : sizes.back();
+  if (last < 1)
+    return operator_error("found " + std::to_string(last) + " points, expected 1 or more");
+  sizes.back() = last / 2 + 1;
+  PT2_TRY(const Tensor half, resized(input, dims, sizes));
+  return c2r(half, dims, normalization, last);
+}
+
+template <bool Forward>
+Result<Tensor> fft_line(const Tensor& self, OptionalInt n, int64_t dim, const OptionalText& norm) {
+  PT2_TRY(const auto dims, transform_dims(self, {dim}));
+  return c2c_along(self, dims, {n.value_or(-1)}, norm, Forward);
+}
+Result<Tensor> rfft_line(const Tensor& self, OptionalInt n, int64_t dim, const OptionalText& norm) {
+  PT2_TRY(const auto dims, transform_dims(self, {dim}));
+  return r2c_along(self, dims, {n.value_or(-1)}, norm);
+}
+Result<Tensor> irfft_line(const Tensor& self, OptionalInt n, int64_t dim,
+                          const OptionalText& norm) {
+  PT2_TRY(const auto dims, transform_dims(self, {dim}));
+  return c2r_along(self, dims, {n.value_or(-1)}, norm);
+}
+
+struct Region {
+  std::vector<int64_t> dims;
+  Sizes sizes;
+};
+// Without dims, the last ones that `s` has sizes for, or all.
+Result<Region> region_of(const Tensor& self, const OptionalSizes& s, const OptionalSizes& dim) {
+  Region region;
+  if (dim) {
+    PT2_TRY(region.dims, transform_dims(self, *dim));
+  } else {
+    const int64_t count = s ? static_cast<int64_t>(s->size()) : self.dim();
+    if (count > self.dim())
+      return operator_error("found " + std::to_string(count) + " sizes for rank " +
+                            std::to_string(self.dim()));
+    for (int64_t i = self.dim() - count; i < self.dim(); ++i) region.dims.push_back(i);
+  }
+  region.sizes = s.value_or(Sizes(region.dims.size(), -1));
+  if (region.sizes.size() != region.dims.size())
+    return operator_error("found " + std::to_string(region.sizes.size()) + " sizes for " +
+                          std::to_string(region.dims.size()) + " dims");
+  return region;
+}
+template <bool Forward>
+Result<Tensor> fft_region(const Tensor& self, const OptionalSizes& s, const OptionalSizes& dim,
+                          const OptionalText& norm) {
+  PT2_TRY(const Region region, region_of(self, s, dim));
+  return c2c_along(self, region.dims, region.sizes, norm, Forward);
+}
+Result<Tensor> rfft_region(const Tensor& self, const OptionalSizes& s, const OptionalSizes& dim,
+                           const OptionalText& norm) {
+  PT2_TRY(const Region region, region_of(self, s, dim));
+  return r2c_along(self, region.dims, region.sizes, norm);
+}
+Result<Tensor> irfft_region(const Tensor& self, const OptionalSizes& s, const OptionalSizes& dim,
+                            const OptionalText& norm) {
+  PT2_TRY(const Region region, region_of(self, s, dim));
+  return c2r_along(self, region.dims, region.sizes, norm);
+}
+template <bool Forward>
+Result<Tensor> fft_plane(const Tensor& self, const OptionalSizes& s, const Sizes& dim,
+                         const OptionalText& norm) {
+  return fft_region<Forward>(self, s, dim, norm);
+}
+Result<Tensor> rfft_plane(const Tensor& self, const OptionalSizes& s, const Sizes& dim,
+                          const OptionalText& norm) {
+  return rfft_region(self, s, dim, norm);
+}
+Result<Tensor> irfft_plane(const Tensor& self, const OptionalSizes& s, const Sizes& dim,
+                           const OptionalText& norm) {
+  return irfft_region(self, s, dim, norm);
+}
+
+template <bool Inverse>
+Result<Tensor> shift_halves(const Tensor& self, const OptionalSizes& dim) {
+  PT2_TRY(const Region region, region_of(self, std::nullopt, dim));
+  Value::List shifts;
+  Value::List dims;
+  for (int64_t d : region.dims) {
+    shifts.emplace_back(Inverse ? (self.size(d) + 1) / 2 : self.size(d) / 2);
+    dims.emplace_back(d);
+  }
+  return apply("roll.default", {self, std::move(shifts), std::move(dims)});
+}
+
+// --- Short-time transforms
+
+struct Frames {
+  int64_t hop = 0;
+  int64_t window_length = 0;
+};
+Result<Frames> frames_of(int64_t n_fft, OptionalInt hop_length, OptionalInt win_length,
+                         const OptionalTensor& window) {
+  const Frames frames{hop_length.value_or(n_fft / 4), win_length.value_or(n_fft)};
+  if (n_fft < 1 || frames.hop < 1 || frames.window_length < 1 || frames.window_length > n_fft)
+    return operator_error("found n_fft " + std::to_string(n_fft) + ", hop_length " +
+                          std::to_string(frames.hop) + " and win_length " +
+                          std::to_string(frames.window_length));
+  if (window && (window->dim() != 1 || window->size(0) != frames.window_length))
+    return operator_error("found a window of sizes " + sizes_text(window->sizes()) +
+                          ", expected [" + std::to_string(frames.window_length) + "]");
+  return frames;
+}
+// The window in the middle of n_fft points; ones without a window.
+Result<Tensor> padded_window(const OptionalTensor& window, const Frames& frames, int64_t n_fft,
+                             Dtype dtype) {
+  Tensor out;
+  if (window) {
+    out = *window;
+  } else {
+    PT2_TRY(out, allocate({dtype, {frames.window_length}}));
+    fill_elements(out, 1);
+  }
+  const int64_t left = (n_fft - frames.window_length) / 2;
+  return apply("constant_pad_nd.default",
+               {out, Value::List{left, n_fft - frames.window_length - left}});
+}
+
+Result<Tensor> stft(const Tensor& self, int64_t n_fft, OptionalInt hop_length,
+                    OptionalInt win_length, const OptionalTensor& window, bool normalized,
+                    std::optional<bool> onesided, std::optional<bool> return_complex,
+                    std::optional<bool>) {
+  PT2_TRY_VOID(check_floating_or_complex(self, "self"));
+  if (self.dim() != 1 && self.dim() != 2)
+    return operator_error("found rank " + std::to_string(self.dim()) + ", expected 1 or 2");
+  PT2_TRY(const Frames frames, frames_of(n_fft, hop_length, win_length, window));
+  const bool complex_input = dtype_category(self.dtype()) == DtypeCategory::complex ||
+                             (window && dtype_category(window->dtype()) == DtypeCategory::complex);
+  if (!return_complex && !complex_input)
+    return operator_error("found no return_complex, expected it for a real signal");
+  const bool half = onesided.value_or(!complex_input);
+  if (half && complex_input) return operator_error("found onesided for a complex signal");
+  if (self.sizes().back() < n_fft)
+    return operator_error("found " + std::to_string(self.sizes().back()) +
+                          " samples, expected at least n_fft " + std::to_string(n_fft));
+  PT2_TRY(const Tensor batch, self.dim() == 1 ? unsqueeze(self, 0) : Result<Tensor>(self));
+  PT2_TRY(const Tensor pieces, unfold(batch, 1, n_fft, frames.hop));
+  PT2_TRY(const Tensor shape, padded_window(window, frames, n_fft, self.dtype()));
+  PT2_TRY(const Tensor windowed, apply("mul.Tensor", {pieces, shape}));
+  const int64_t normalization = normalized ? kByRootN : kNone;
+  PT2_TRY(const Tensor spectra, complex_input ? c2c(windowed, {2}, normalization, true)
+                                              : r2c(windowed, {2}, normalization, half));
+  PT2_TRY(Tensor out, transpose(spectra, 1, 2));
+  if (self.dim() == 1) {
+    PT2_TRY(out, select(out, 0, 0));
+  }
+  return return_complex.value_or(true) ? Result<Tensor>(out) : apply("view_as_real.default", {out});
+}
+
+Result<Tensor> stft_center(const Tensor& self, int64_t n_fft, OptionalInt hop_length,
+                           OptionalInt win_length, const OptionalTensor& window, bool center,
+                           const std::string& pad_mode, bool normalized,
+                           std::optional<bool> onesided, std::optional<bool> return_complex,
+                           std::optional<bool> align) {
+  Tensor input = self;
+  if (center) {
+    if (self.dim() != 1 && self.dim() != 2)
+      return operator_error("found rank " + std::to_string(self.dim()) + ", expected 1 or 2");
+    // Padding wants a batch and a channel in front.
+    Sizes sizes{1, 1, 1};
+    for (int64_t i = 0; i < self.dim(); ++i)
+      sizes[static_cast<size_t>(3 - self.dim() + i)] = self.size(i);
+    PT2_TRY(const Tensor line, view(self, sizes));
+    PT2_TRY(const Tensor padded,
+            apply("pad.default", {line, Value::List{n_fft / 2, n_fft / 2}, pad_mode}));
+    sizes = self.sizes();
+    sizes.back() = padded.sizes().back();
+    PT2_TRY(input, view(padded, sizes));
+  }
+  return stft(input, n_fft, hop_length, win_length, window, normalized, onesided, return_complex,
+              align);
+}
+
+// Overlapping pieces added up: the gradient of unfold.
+Result<Tensor> overlapped(const Tensor& pieces, int64_t length, int64_t n_fft, int64_t hop) {
+  return apply("unfold_backward.default",
+               {pieces, Value::List{pieces.size(0), length}, int64_t{1}, n_fft, hop});
+}
+Result<Tensor> istft(const Tensor& self, int64_t n_fft, OptionalInt hop_length,
+                     OptionalInt win_length, const OptionalTensor& window, bool center,
+                     bool normalized, std::optional<bool> onesided, OptionalInt length,
+                     bool return_complex) {
+  if (dtype_category(self.dtype()) != DtypeCategory::complex)
+    return operator_error("found a real tensor, expected a complex one");
+  if (self.dim() != 2 && self.dim() != 3)
+    return operator_error("found rank " + std::to_string(self.dim()) + ", expected 2 or 3");
+  if (self.numel() == 0) return operator_error("found no elements");
+  PT2_TRY(const Frames frames, frames_of(n_fft, hop_length, win_length, window));
+  PT2_TRY(const Tensor batch, self.dim() == 2 ? unsqueeze(self, 0) : Result<Tensor>(self));
+  PT2_TRY(Tensor spectra, transpose(batch, 1, 2));
+  const bool half = onesided.value_or(batch.size(1) != n_fft);
+  if (batch.size(1) != (half ? n_fft / 2 + 1 : n_fft) || (half && return_complex))
+    return operator_error("found " + std::to_string(batch.size(1)) + " frequencies for n_fft " +
+                          std::to_string(n_fft));
+  const int64_t normalization = normalized ? kByRootN : kByN;
+  if (!half && !return_complex) {
+    PT2_TRY(spectra, slice(spectra, 2, 0, n_fft / 2 + 1, 1));
+  }
+  PT2_TRY(const Tensor pieces, return_complex ? c2c(spectra, {2}, normalization, false)
+                                              : c2r(spectra, {2}, normalization, n_fft));
+  PT2_TRY(const Tensor shape,
+          padded_window(window, frames, n_fft, return_complex ? Dtype::float32 : pieces.dtype()));
+  PT2_TRY(const Tensor windowed, apply("mul.Tensor", {pieces, shape}));
+  const int64_t frame_count = batch.size(2);
+  PT2_TRY(const int64_t whole, multiply_add(frames.hop, frame_count - 1, n_fft));
+  PT2_TRY(const Tensor sum, overlapped(windowed, whole, n_fft, frames.hop));
+  PT2_TRY(const Tensor squares, apply("mul.Tensor", {shape, shape}));
+  PT2_TRY(const Tensor repeated, expand(squares, {1, frame_count, n_fft}));
+  PT2_TRY(const Tensor envelope, overlapped(repeated, whole, n_fft, frames.hop));
+  const int64_t start = center ? n_fft / 2 : 0;
+  const int64_t end = length ? start + std::clamp<int64_t>(*length, 0, whole)
+                             : (center ? whole - n_fft / 2 : whole);
+  PT2_TRY(const Tensor signal, slice(sum, 1, start, end, 1));
+  PT2_TRY(const Tensor weights, slice(envelope, 1, start, end, 1));
+  PT2_TRY(const Tensor real_weights, apply("abs.default", {weights}));
+  PT2_TRY(const Tensor wide, copy_as(real_weights, Dtype::float64, MemoryFormat::contiguous));
+  for (double weight : wide.as<double>())
+    if (!(weight > 1e-11)) return operator_error("the window leaves samples without weight");
+  PT2_TRY(Tensor out, apply("div.Tensor", {signal, weights}));
+  if (length && *length > out.size(1)) {
+    PT2_TRY(out, apply("constant_pad_nd.default",
+                       {out, Value::List{int64_t{0}, *length - out.size(1)}}));
+  }
+  return self.dim() == 2 ? select(out, 0, 0) : Result<Tensor>(out);
+}
+
+// clang-format off
+constexpr OpDef kOps[] = {
+    op<"aten::_fft_c2c(Tensor self, SymInt[] dim, int normalization, bool forward) -> Tensor", c2c>,
+    op<"aten::_fft_r2c(Tensor self, int[] dim, int normalization, bool onesided) -> Tensor", r2c>,
+    op<"aten::_fft_c2r(Tensor self, int[] dim, int normalization, SymInt last_dim_size) -> Tensor", c2r>,
+    op<"aten::fft_fft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor", fft_line<true>>,
+    op<"aten::fft_ifft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor", fft_line<false>>,
+    op<"aten::fft_rfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor", rfft_line>,
+    op<"aten::fft_irfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor", irfft_line>,
+    op<"aten::fft_fft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor", fft_plane<true>>,
+    op<"aten::fft_ifft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor", fft_plane<false>>,
+    op<"aten::fft_rfft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor", rfft_plane>,
+    op<"aten::fft_irfft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor", irfft_plane>,
+    op<"aten::fft_fftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor", fft_region<true>>,
+    op<"aten::fft_ifftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor", fft_region<false>>,
+    op<"aten::fft_rfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor", rfft_region>,
+    op<"aten::fft_irfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor", irfft_region>,
+    op<"aten::fft_fftshift(Tensor self, int[1]? dim=None) -> Tensor", shift_halves<false>>,
+    op<"aten::fft_ifftshift(Tensor self, int[1]? dim=None) -> Tensor", shift_halves<true>>,
+    op<"aten::stft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool normalized=False, bool? onesided=None, bool? return_complex=None, bool? align_to_window=None) -> Tensor", stft>,
+    op<"aten::stft.center(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool center=True, str pad_mode=\"reflect\", bool normalized=False, bool? onesided=None, bool? return_complex=None, bool? align_to_window=None) -> Tensor", stft_center>,
+    op<"aten::istft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool center=True, bool normalized=False, bool? onesided=None, int? length=None, bool return_complex=False) -> Tensor", istft>,
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const OpDef> fourier_ops() { return kOps; }
+
+}  // namespace pt2::ops

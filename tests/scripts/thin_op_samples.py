@@ -1,0 +1,98 @@
+#!/usr/bin/env python3
+"""Chooses a few small samples of every overload from recorded operator calls.
+
+    thin_op_samples.py SOURCE_DIR OUT_DIR [--samples 4] [--bytes 2600]
+
+Of each overload's file, the smallest samples with different first dtypes are kept, at most one of
+them an error, as long as they fit --bytes (one is kept in any case).
+"""
+import argparse, json, pathlib, struct
+
+
+def read(path):
+    data = path.read_bytes()
+    size = struct.unpack("<Q", data[:8])[0]
+    return json.loads(data[8:8 + size]), data[8 + size:]
+
+
+def keys_of(value):
+    """The tensors that a sample names."""
+    if isinstance(value, dict):
+        if isinstance(value.get("tensor"), str):
+            yield value["tensor"]
+        for item in value.values():
+            yield from keys_of(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from keys_of(item)
+
+
+def first_dtype(value):
+    if isinstance(value, dict):
+        if "dtype" in value and "sizes" in value:
+            return value["dtype"]
+        value = list(value.values())
+    if isinstance(value, list):
+        for item in value:
+            found = first_dtype(item)
+            if found:
+                return found
+    return None
+
+
+def choose(header, samples, count, limit):
+    def size(sample):
+        begin_end = [header[key]["data_offsets"] for key in set(keys_of(sample))]
+        return len(json.dumps(sample)) + sum(end - begin + 90 for begin, end in begin_end)
+
+    def is_plain(sample):
+        tensor = next((v for v in sample["args"].values() if isinstance(v, dict) and "sizes" in v), None)
+        return tensor is not None and 0 in tensor["sizes"]
+
+    chosen, dtypes, total = [], set(), 0
+    for sample in sorted(samples, key=lambda s: (is_plain(s), size(s))):
+        kind = "error" if "raises" in sample else first_dtype(sample["args"])
+        if kind in dtypes or len(chosen) == count:
+            continue
+        if chosen and total + size(sample) > limit:
+            break
+        chosen.append(sample)
+        dtypes.add(kind)
+        total += size(sample)
+    return chosen
+
+
+def write(path, metadata, header, data, samples):
+    keys = sorted({key for sample in samples for key in keys_of(sample)})
+    out, blobs, offset = {"__metadata__": metadata}, [], 0
+    for key in keys:
+        begin, end = header[key]["data_offsets"]
+        blobs.append(data[begin:end])
+        out[key] = {**header[key], "data_offsets": [offset, offset + end - begin]}
+        offset += end - begin
+    text = json.dumps(out, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    path.write_bytes(struct.pack("<Q", len(text)) + text + b"".join(blobs))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("source", type=pathlib.Path)
+    parser.add_argument("out", type=pathlib.Path)
+    parser.add_argument("--samples", type=int, default=4)
+    parser.add_argument("--bytes", type=int, default=2600)
+    options = parser.parse_args()
+    options.out.mkdir(parents=True, exist_ok=True)
+    for path in sorted(options.source.glob("*.safetensors")):
+        header, data = read(path)
+        metadata = header["__metadata__"]
+        samples = choose(header, json.loads(metadata["samples"]), options.samples, options.bytes)
+        tolerance = json.loads(metadata["tolerance"])
+        kept = {k: metadata[k] for k in ("overload", "tier", "torch")}
+        kept["tolerance"] = json.dumps({k: v for k, v in tolerance.items() if isinstance(v, list)})
+        kept["samples"] = json.dumps(samples, separators=(",", ":"))
+        write(options.out / path.name, kept, header, data, samples)
+
+
+if __name__ == "__main__":
+    main()
