@@ -5,7 +5,7 @@
 #include "ops/checks.h"
 #include "ops/dense.h"
 #include "ops/loops.h"
-#include "ops/matmul.h"
+#include "ops/linear/matmul.h"
 #include "ops/op_def.h"
 
 namespace pt2::ops {
