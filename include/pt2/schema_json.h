@@ -32,11 +32,11 @@ inline constexpr int kNewestVersion = 820;
 // 100 * major + minor; what a file of that version may hold.
 int version_number(const SchemaVersion& version);
 
-// Reads one JSON text. Fails as `malformed` (not JSON, or of a wrong type), `invalid` (an
-// alternative or enum number that its version does not have), `unsupported` (a newer major version)
-// or `limit`; `where` is a path such as
-// ".graph_module.graph.nodes[12].inputs[0].arg". Adds V201 to V206 for what is kept although it is
-// not understood. Linear in the text; memory some three times the text.
+// Reads one JSON text. Fails as `malformed` (not JSON, or of a wrong type; also integers beyond 64
+// bits, which Python's json reads and PyTorch's kernels refuse), `invalid` (an alternative or enum
+// number that its version does not have), `unsupported` (a newer major version) or `limit`; `where`
+// is a path such as ".graph_module.graph.nodes[12].inputs[0].arg". Adds V201 to V206 for what is
+// kept although it is not understood. Linear in the text, in time and memory.
 Result<ExportedProgram> decode_program(std::string_view json, const Limits& limits,
                                        Diagnostics& warnings);
 
