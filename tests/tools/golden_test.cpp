@@ -48,15 +48,18 @@ std::vector<fs::path> case_files() {
 std::vector<Case> read_cases(const fs::path& path) {
   std::vector<Case> cases;
   std::istringstream lines(read_text(path));
+  bool complete = true;
   for (std::string line; std::getline(lines, line);) {
-    if (line.starts_with("$ "))
+    // A command without output yet waits to be rebased.
+    const bool waits =
+        !complete && cases.back().expected.find_first_not_of('\n') == std::string::npos;
+    if ((complete || waits) && line.starts_with("$ ")) {
       cases.push_back({line.substr(2), ""});
-    else if (!cases.empty() && !cases.back().expected.ends_with("]\n\n"))
+      complete = false;
+    } else if (!complete) {
       cases.back().expected += line + "\n";
-  }
-  for (Case& each : cases) {
-    const size_t end = each.expected.find("[exit ");
-    if (end != each.expected.npos) each.expected.resize(each.expected.find('\n', end) + 1);
+      complete = line.starts_with("[exit ");
+    }
   }
   return cases;
 }
