@@ -67,10 +67,8 @@ Result<Tensor> run_batched(const Tensor& input, const Tensor& weight, const Opti
 
 Result<ConvolutionShape> general_shape(const Tensor& input, const Numbers& numbers, bool transposed,
                                        int64_t groups) {
-  const int64_t spatial = input.dim() - 2;
-  if (spatial < 1 || spatial > 3)
-    return operator_error("input: found " + input.type_text() + ", expected 3 to 5 dims");
-  return make_shape(spatial, numbers, transposed, groups);
+  return convolution_shape(input, numbers.stride, numbers.padding, numbers.dilation, transposed,
+                           numbers.output_padding, groups);
 }
 
 Result<Meta> convolution_rule(const Tensor& input, const Tensor& weight, const OptionalTensor& bias,
@@ -197,6 +195,16 @@ constexpr OpDef kOps[] = {
 // clang-format on
 
 }  // namespace
+
+Result<ConvolutionShape> convolution_shape(const Tensor& input, const Sizes& stride,
+                                           const Sizes& padding, const Sizes& dilation,
+                                           bool transposed, const Sizes& output_padding,
+                                           int64_t groups) {
+  const int64_t spatial = input.dim() - 2;
+  if (spatial < 1 || spatial > 3)
+    return operator_error("input: found " + input.type_text() + ", expected 3 to 5 dims");
+  return make_shape(spatial, {stride, padding, dilation, output_padding}, transposed, groups);
+}
 
 std::span<const OpDef> convolution_ops() { return kOps; }
 

@@ -22,6 +22,13 @@ struct ConvolutionShape {
   int64_t groups = 1;
 };
 
+// From the arguments of aten::convolution: one number per spatial dimension of input, or one for
+// all.
+Result<ConvolutionShape> convolution_shape(const Tensor& input, const Sizes& stride,
+                                           const Sizes& padding, const Sizes& dilation,
+                                           bool transposed, const Sizes& output_padding,
+                                           int64_t groups);
+
 // input [N, C, spatial...], weight [O, C / groups, spatial...], or [C, O / groups, spatial...] when
 // transposed.
 Result<Meta> convolution_meta(const Tensor& input, const Tensor& weight,

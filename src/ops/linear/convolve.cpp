@@ -4,84 +4,14 @@
 #include <vector>
 
 #include "ops/checks.h"
-#include "ops/linear/convolution.h"
 #include "ops/dense.h"
-#include "ops/linear/gemm.h"
+#include "ops/linear/convolution.h"
+#include "ops/linear/window_operand.h"
 #include "ops/loops.h"
 #include "ops/memory_format.h"
 
 namespace pt2::ops {
 namespace {
-
-// The last three sizes, with 1 for the dimensions that a conv1d or conv2d lacks.
-Window spatial_sizes(const Tensor& tensor, int64_t spatial) {
-  Window out{1, 1, 1};
-  for (int64_t i = 0; i < spatial; ++i)
-    out[static_cast<size_t>(3 - spatial + i)] = tensor.size(tensor.dim() - spatial + i);
-  return out;
-}
-
-int64_t product(const Window& window) { return window[0] * window[1] * window[2]; }
-
-// Line = output position, depth = (channel, kernel position): the input element under that kernel
-// position, or zero in the padding.
-template <class C>
-class WindowOperand : public GemmOperand<C> {
- public:
-  WindowOperand(const C* input, const Window& input_sizes, const Window& output_sizes,
-                const Window& kernel, const ConvolutionShape& shape)
-      : input_(input), in_(input_sizes), out_(output_sizes), kernel_(kernel), shape_(shape) {}
-
-  void load(int64_t first_line, int64_t lines, int64_t first_k, int64_t depth, int64_t width,
-            C* panel) const override {
-    std::vector<Window> positions(static_cast<size_t>(lines));
-    for (int64_t line = 0; line < lines; ++line) {
-      const int64_t position = first_line + line;
-      positions[static_cast<size_t>(line)] = {position / (out_[1] * out_[2]),
-                                              position / out_[2] % out_[1], position % out_[2]};
-    }
-    const int64_t area = product(kernel_);
-    for (int64_t k = 0; k < depth; ++k) {
-      const int64_t tap = (first_k + k) % area;
-      const Window offset{tap / (kernel_[1] * kernel_[2]), tap / kernel_[2] % kernel_[1],
-                          tap % kernel_[2]};
-      const C* channel = input_ + (first_k + k) / area * product(in_);
-      for (int64_t line = 0; line < lines; ++line)
-        panel[k * width + line] = element(channel, positions[static_cast<size_t>(line)], offset);
-    }
-  }
-
- private:
-  // The input index along one dimension, or -1 when there is none.
-  int64_t source(size_t dim, int64_t out_index, int64_t tap) const {
-    const int64_t step = tap * shape_.dilation[dim];
-    int64_t index = 0;
-    if (shape_.transposed) {
-      const int64_t scaled = out_index + shape_.padding[dim] - step;
-      if (scaled < 0 || scaled % shape_.stride[dim] != 0) return -1;
-      index = scaled / shape_.stride[dim];
-    } else {
-      index = out_index * shape_.stride[dim] - shape_.padding[dim] + step;
-    }
-    return index >= 0 && index < in_[dim] ? index : -1;
-  }
-
-  C element(const C* channel, const Window& position, const Window& tap) const {
-    int64_t index = 0;
-    for (size_t dim = 0; dim < 3; ++dim) {
-      const int64_t at = source(dim, position[dim], tap[dim]);
-      if (at < 0) return C(0);
-      index = index * in_[dim] + at;
-    }
-    return channel[index];
-  }
-
-  const C* input_;
-  Window in_;
-  Window out_;
-  Window kernel_;
-  const ConvolutionShape& shape_;
-};
 
 template <class C>
 void add_bias(C* out, const C* bias, int64_t channels, int64_t area) {

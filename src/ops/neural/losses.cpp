@@ -3,9 +3,9 @@
 #include <cmath>
 
 #include "ops/loops.h"
+#include "ops/neural/softmax.h"
 #include "ops/op_def.h"
 #include "ops/reduction/reduce.h"
-#include "ops/neural/softmax.h"
 
 namespace pt2::ops {
 namespace {
@@ -285,8 +285,49 @@ Result<Tensor> cross_entropy_loss(const Tensor& self, const Tensor& target,
       nll, smooth);
 }
 
+Result<Tensor> mse_loss_backward(const Tensor& grad_output, const Tensor& self,
+                                 const Tensor& target, int64_t reduction) {
+  const double scale = reduction == kMean ? 2.0 / static_cast<double>(self.numel()) : 2.0;
+  return elementwise_loss(
+      kNone, [scale](double x, double y, double g) { return scale * (x - y) * g; }, self, target,
+      grad_output);
+}
+
+Result<Tensor> nll_loss_backward(const Tensor& grad_output, const Tensor& self,
+                                 const Tensor& target, const OptionalTensor& weight,
+                                 int64_t reduction, int64_t ignore_index,
+                                 const Tensor& total_weight) {
+  PT2_TRY(const Classes layout, class_layout(self, target, weight));
+  const int64_t wanted = reduction == kNone ? target.numel() : 1;
+  if (grad_output.numel() != wanted || total_weight.numel() != 1)
+    return operator_error("grad_output: found " + grad_output.type_text() + ", expected " +
+                          std::to_string(wanted) + " elements");
+  const Input<double> grads(grad_output);
+  const Input<double> total(total_weight);
+  const Input<int64_t> labels(target);
+  const Input<double> weights(weight.value_or(Tensor::zeros(Dtype::float64, {0})));
+  PT2_TRY(Tensor out, allocate(Meta(self.dtype(), self.sizes())));
+  Output<double> result(out);
+  for (int64_t i = 0; i < labels.size(); ++i) {
+    const int64_t label = labels[i];
+    if (label == ignore_index) continue;
+    if (label < 0 || label >= layout.classes)
+      return operator_error("target: found " + std::to_string(label) + ", expected 0 to " +
+                            std::to_string(layout.classes - 1));
+    const double grad = grads[reduction == kNone ? i : 0] * (weight ? weights[label] : 1.0);
+    result[(i / layout.area * layout.classes + label) * layout.area + i % layout.area] =
+        -(reduction == kMean ? grad / total[0] : grad);
+  }
+  return out;
+}
+
 // clang-format off
 constexpr OpDef kOps[] = {
+    op<"aten::mse_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction) -> Tensor", mse_loss_backward>,
+    op<"aten::nll_loss_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index, Tensor total_weight) -> Tensor",
+       nll_loss_backward>,
+    op<"aten::nll_loss2d_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index, Tensor total_weight) -> Tensor",
+       nll_loss_backward>,
     op<"aten::mse_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", mse_loss>,
     op<"aten::l1_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", l1_loss>,
     op<"aten::smooth_l1_loss(Tensor self, Tensor target, int reduction=1, float beta=1.) -> Tensor", smooth_l1_loss>,

@@ -135,8 +135,48 @@ void logsumexp(Tensor& out, const Tensor& self, const Sizes& dims, bool) {
   });
 }
 
+Result<Meta> backward_meta(const Tensor& grad_output, const Tensor& output, int64_t dim,
+                           Dtype input_dtype) {
+  PT2_TRY_VOID(check_floating(output, "output"));
+  PT2_TRY_VOID(check_same_dtype(grad_output, output, "grad_output"));
+  PT2_TRY_VOID(check_sizes(grad_output, output.sizes(), "grad_output"));
+  PT2_TRY_VOID(wrap_dim(dim, output.dim()));
+  if (input_dtype != output.dtype())
+    return operator_error("input_dtype: found " + std::string(dtype_name(input_dtype)) +
+                          ", expected " + std::string(dtype_name(output.dtype())));
+  return Meta(input_dtype, output.sizes());
+}
+
+// With the output y and its gradient g: y (g - sum(g y)), and for the logarithm g - exp(y) sum(g).
+template <bool Logarithm>
+void backward(Tensor& out, const Tensor& grad_output, const Tensor& output, int64_t dim, Dtype) {
+  const int64_t wrapped = *wrap_dim(dim, output.dim());
+  const int64_t length = length_of(output, wrapped);
+  with_float_compute_type(output.dtype(), [&]<class C>() {
+    const Input<C> grads(dim_last(grad_output, wrapped));
+    const Input<C> outputs(dim_last(output, wrapped));
+    Tensor view = dim_last(out, wrapped);
+    Output<C> results(view);
+    for (int64_t row = 0; row < row_count(output.numel(), length); ++row) {
+      const C* g = grads.data() + row * length;
+      const C* y = outputs.data() + row * length;
+      double sum = 0;
+      for (int64_t i = 0; i < length; ++i)
+        sum += static_cast<double>(g[i]) * (Logarithm ? 1.0 : static_cast<double>(y[i]));
+      for (int64_t i = 0; i < length; ++i) {
+        const auto yi = static_cast<double>(y[i]);
+        const auto gi = static_cast<double>(g[i]);
+        results[row * length + i] =
+            static_cast<C>(Logarithm ? gi - std::exp(yi) * sum : yi * (gi - sum));
+      }
+    }
+  });
+}
+
 // clang-format off
 constexpr OpDef kOps[] = {
+    op<"aten::_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor", backward_meta, backward<false>>,
+    op<"aten::_log_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor", backward_meta, backward<true>>,
     op<"aten::_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", half_meta, half_kernel<Softmax>>,
     op<"aten::_log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", half_meta, half_kernel<LogSoftmax>>,
     op<"aten::softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", dtype_meta, dtype_kernel<Softmax>>,

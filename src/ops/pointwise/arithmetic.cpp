@@ -86,9 +86,14 @@ void with_number_and_alpha(Tensor& out, const Tensor& self, const Scalar& other,
   Kernel(out, self, number_tensor(other), alpha);
 }
 
+// Operands become the result's dtype first, but products and quotients of half floats take a 0-dim
+// second operand as it is (ATen/native/cpu/BinaryOpsKernel.cpp mul_kernel, div_true_kernel).
+Dtype factor_dtype(const Tensor& out, const Tensor& other) {
+  return other.dim() == 0 ? wide_dtype(out.dtype()) : out.dtype();
+}
 void mul(Tensor& out, const Tensor& self, const Tensor& other) {
   binary(
-      out, out.dtype(), []<class C>(C a, C b) { return times(a, b); }, self, other);
+      out, factor_dtype(out, other), []<class C>(C a, C b) { return times(a, b); }, self, other);
 }
 
 // --- Quotients
@@ -162,8 +167,9 @@ Result<Meta> div_meta(const Tensor& self, const Tensor& other) {
   return meta;
 }
 void div(Tensor& out, const Tensor& self, const Tensor& other) {
-  with_fraction_compute_type(
-      out.dtype(), [&]<class C>() { elementwise<C>(out, out.dtype(), kQuotient, self, other); });
+  with_fraction_compute_type(out.dtype(), [&]<class C>() {
+    elementwise<C>(out, factor_dtype(out, other), kQuotient, self, other);
+  });
 }
 
 using RoundingMode = std::optional<std::string>;
@@ -258,8 +264,9 @@ bool easy_power(Tensor& out, const Tensor& self, double exponent) {
 void pow_number(Tensor& out, const Tensor& self, const Scalar& exponent) {
   if (exponent.to_complex() == Complex(0)) return fill_elements(out, 1);
   if (exponent.to_complex() == Complex(1)) return copy_elements(out, self);
-  if (dtype_category(out.dtype()) == DtypeCategory::floating) {
-    const bool done = with_float_compute_type(
+  if (dtype_category(out.dtype()) >= DtypeCategory::floating &&
+      exponent.category() != DtypeCategory::complex) {
+    const bool done = with_fraction_compute_type(
         out.dtype(), [&]<class C>() { return easy_power<C>(out, self, exponent.to_double()); });
     if (done) return;
   }

@@ -71,7 +71,9 @@ bool equal(const Tensor& self, const Tensor& other) {
 // --- isin
 
 Result<Meta> isin_meta(const Tensor& elements, const Tensor& test_elements, bool, bool) {
-  PT2_TRY_VOID(expect_real(Promotion().add(elements).add(test_elements).result()));
+  const Dtype common = Promotion().add(elements).add(test_elements).result();
+  PT2_TRY_VOID(expect_real(common));
+  PT2_TRY_VOID(expect_not_bool(common));
   return Meta(Dtype::bool_, elements.sizes());
 }
 Result<void> isin(Tensor& out, const Tensor& elements, const Tensor& test_elements, bool,
@@ -83,7 +85,10 @@ Result<void> isin(Tensor& out, const Tensor& elements, const Tensor& test_elemen
     load_elements<C>(tests.raw_data(), 1, common, tests.numel(), sorted.data());
     std::erase_if(sorted, is_nan<C>);
     std::ranges::sort(sorted);
-    auto function = [&](C x) { return C(std::ranges::binary_search(sorted, x) != invert ? 1 : 0); };
+    auto function = [&](C x) {
+      const bool found = !is_nan(x) && std::ranges::binary_search(sorted, x);
+      return C(found != invert ? 1 : 0);
+    };
     elementwise<C>(out, common, function, elements);
   });
   return {};

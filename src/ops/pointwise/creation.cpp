@@ -2,8 +2,8 @@
 #include <cmath>
 #include <numbers>
 
-#include "ops/pointwise/copying.h"
 #include "ops/loops.h"
+#include "ops/pointwise/copying.h"
 #include "ops/pointwise/pointwise.h"
 
 namespace pt2::ops {

@@ -6,8 +6,8 @@
 
 #include "ops/checks.h"
 #include "ops/compose.h"
-#include "ops/pointwise/copying.h"
 #include "ops/op_def.h"
+#include "ops/pointwise/copying.h"
 #include "ops/pointwise/pointwise.h"
 #include "ops/shape/view.h"
 
@@ -362,8 +362,10 @@ Result<void> check_fake_range(const Tensor& self, int64_t quant_min, int64_t qua
 // ATen/native/quantized/cpu/kernels/QuantizedOpKernels.cpp fake_quantize_tensor_cachemask_kernel
 void fake_quantize(Tensor& out, Tensor& mask, const Tensor& self, const Tensor& scale,
                    const Tensor& zero_point, int64_t quant_min, int64_t quant_max) {
+  // An int64 in PyTorch: what does not fit becomes the smallest.
   auto level = [](float x, float s, float z) {
-    return std::nearbyint(z + std::nearbyint(x * (1.0f / s)));
+    const float rounded = std::nearbyint(z + std::nearbyint(x * (1.0f / s)));
+    return std::fabs(rounded) < 0x1p63f ? rounded : -0x1p63f;
   };
   const auto low = static_cast<float>(quant_min);
   const auto high = static_cast<float>(quant_max);

@@ -2,9 +2,9 @@
 // it, and assertions.
 #include <cmath>
 
-#include "ops/pointwise/copying.h"
 #include "ops/loops.h"
 #include "ops/op_def.h"
+#include "ops/pointwise/copying.h"
 
 namespace pt2::ops {
 namespace {

@@ -36,10 +36,206 @@ Result<void> embedding(Tensor& out, const Tensor& weight, const Tensor& indices,
   return {};
 }
 
+// Gradients of all look-ups of a row are summed; the padding row gets none. `scale_grad_by_freq`
+// divides by how often the row was looked up.
+Result<Tensor> embedding_dense_backward(const Tensor& grad_output, const Tensor& indices,
+                                        int64_t num_weights, int64_t padding_idx,
+                                        bool scale_grad_by_freq) {
+  PT2_TRY_VOID(check_floating(grad_output, "grad_output"));
+  PT2_TRY_VOID(check_index_dtype(indices, "indices"));
+  PT2_TRY_VOID(check_rank_at_least(grad_output, 1, "grad_output"));
+  const int64_t width = grad_output.size(grad_output.dim() - 1);
+  Sizes expected = indices.sizes();
+  expected.push_back(width);
+  PT2_TRY_VOID(check_sizes(grad_output, expected, "grad_output"));
+  if (num_weights < 0) return operator_error("num_weights: found " + std::to_string(num_weights));
+  PT2_TRY(Tensor out, allocate(Meta(grad_output.dtype(), {num_weights, width})));
+  const Input<int64_t> rows(indices);
+  std::vector<int64_t> counts(static_cast<size_t>(num_weights), 0);
+  for (int64_t i = 0; i < rows.size(); ++i) {
+    PT2_TRY_VOID(check_row(rows[i], num_weights));
+    ++counts[static_cast<size_t>(rows[i])];
+  }
+  with_float_compute_type(out.dtype(), [&]<class C>() {
+    const Input<C> grads(grad_output);
+    Output<C> sums(out);
+    for (int64_t i = 0; i < rows.size(); ++i) {
+      if (rows[i] == padding_idx) continue;
+      const C scale =
+          scale_grad_by_freq ? C(1) / static_cast<C>(counts[static_cast<size_t>(rows[i])]) : C(1);
+      for (int64_t j = 0; j < width; ++j) sums[rows[i] * width + j] += grads[i * width + j] * scale;
+    }
+  });
+  return out;
+}
+
+enum BagMode : int64_t { kSum = 0, kMean = 1, kMax = 2 };
+
+// Where each bag begins and ends among the indices.
+struct Bags {
+  std::vector<int64_t> begin;
+  std::vector<int64_t> end;
+};
+
+Result<Bags> make_bags(const Tensor& offsets, int64_t indices, bool include_last_offset) {
+  const Input<int64_t> starts(offsets);
+  if (include_last_offset && starts.size() == 0)
+    return operator_error("offsets: found none, expected at least the last one");
+  const int64_t count = starts.size() - (include_last_offset ? 1 : 0);
+  Bags bags;
+  for (int64_t i = 0; i < count; ++i) {
+    bags.begin.push_back(starts[i]);
+    bags.end.push_back(i + 1 < starts.size() ? starts[i + 1] : indices);
+    if (bags.begin.back() < 0 || bags.begin.back() > bags.end.back() || bags.end.back() > indices ||
+        (i == 0 && bags.begin.back() != 0))
+      return operator_error("offsets: found " + std::to_string(bags.begin.back()) + " to " +
+                            std::to_string(bags.end.back()) +
+                            ", expected an ascending part of 0 to " + std::to_string(indices));
+  }
+  return bags;
+}
+
+struct BagCall {
+  int64_t mode;
+  const OptionalTensor& per_sample_weights;
+  int64_t padding_idx;
+};
+
+// One bag: out[width] becomes its sum, mean or maximum, `largest` the row that each maximum came
+// from. Returns how many rows counted.
+template <class C>
+int64_t fill_bag(const C* table, const Input<int64_t>& rows, const std::optional<Input<C>>& weights,
+                 const BagCall& call, int64_t begin, int64_t end, int64_t width, C* out,
+                 int64_t* largest) {
+  std::vector<double> total(static_cast<size_t>(width), 0.0);
+  int64_t counted = 0;
+  for (int64_t i = begin; i < end; ++i) {
+    if (rows[i] == call.padding_idx) continue;
+    const C* row = table + rows[i] * width;
+    const double scale = weights ? static_cast<double>((*weights)[i]) : 1.0;
+    for (int64_t j = 0; j < width; ++j) {
+      const auto value = static_cast<double>(row[j]);
+      double& slot = total[static_cast<size_t>(j)];
+      if (call.mode != kMax) {
+        slot += value * scale;
+      } else if (counted == 0 || value > slot) {
+        slot = value;
+        largest[j] = rows[i];
+      }
+    }
+    ++counted;
+  }
+  for (int64_t j = 0; j < width; ++j) {
+    const double value = total[static_cast<size_t>(j)];
+    out[j] = static_cast<C>(call.mode == kMean && counted > 0 ? value / static_cast<double>(counted)
+                                                              : value);
+  }
+  return counted;
+}
+
+using BagResult = std::tuple<Tensor, Tensor, Tensor, Tensor>;
+
+Result<void> check_bag_arguments(const Tensor& weight, const Tensor& indices, const Tensor& offsets,
+                                 const BagCall& call) {
+  PT2_TRY_VOID(check_floating(weight, "weight"));
+  PT2_TRY_VOID(check_rank(weight, 2, "weight"));
+  PT2_TRY_VOID(check_rank(indices, 1, "indices"));
+  PT2_TRY_VOID(check_rank(offsets, 1, "offsets"));
+  PT2_TRY_VOID(check_index_dtype(indices, "indices"));
+  PT2_TRY_VOID(check_index_dtype(offsets, "offsets"));
+  if (call.mode < kSum || call.mode > kMax)
+    return operator_error("mode: found " + std::to_string(call.mode) + ", expected 0 to 2");
+  if (call.per_sample_weights) {
+    if (call.mode != kSum)
+      return operator_error("per_sample_weights: found some, expected them with sums only");
+    PT2_TRY_VOID(check_same_dtype(*call.per_sample_weights, weight, "per_sample_weights"));
+    PT2_TRY_VOID(check_sizes(*call.per_sample_weights, indices.sizes(), "per_sample_weights"));
+  }
+  const Input<int64_t> rows(indices);
+  for (int64_t i = 0; i < rows.size(); ++i) PT2_TRY_VOID(check_row(rows[i], weight.size(0)));
+  return {};
+}
+
+// The results beyond the first serve the backward pass: which bag each index is in, how large the
+// bags are, which rows are the largest. Plain sums need none of it and leave zeros
+// (ATen/native/EmbeddingBag.cpp _embedding_bag_cpu_impl_out).
+Result<BagResult> embedding_bag(const Tensor& weight, const Tensor& indices, const Tensor& offsets,
+                                bool, int64_t mode, bool, const OptionalTensor& per_sample_weights,
+                                bool include_last_offset, int64_t padding_idx) {
+  const BagCall call{mode, per_sample_weights, padding_idx};
+  PT2_TRY_VOID(check_bag_arguments(weight, indices, offsets, call));
+  PT2_TRY(const Bags bags, make_bags(offsets, indices.numel(), include_last_offset));
+  const auto count = static_cast<int64_t>(bags.begin.size());
+  const int64_t width = weight.size(1);
+  const bool plain = mode == kSum;
+  PT2_TRY(Tensor out, allocate(Meta(weight.dtype(), {count, width})));
+  Tensor offset2bag = Tensor::zeros(Dtype::int64, {plain && padding_idx < 0 ? 0 : indices.numel()});
+  Tensor bag_size = Tensor::zeros(Dtype::int64, {plain ? offsets.numel() : count});
+  Tensor largest =
+      Tensor::zeros(Dtype::int64, mode == kMax ? Sizes{count, width} : bag_size.sizes());
+  const Input<int64_t> rows(indices);
+  with_float_compute_type(weight.dtype(), [&]<class C>() {
+    const Input<C> table(weight);
+    std::optional<Input<C>> weights;
+    if (per_sample_weights) weights.emplace(*per_sample_weights);
+    Output<C> result(out);
+    for (int64_t bag = 0; bag < count; ++bag) {
+      const auto b = static_cast<size_t>(bag);
+      const int64_t counted =
+          fill_bag<C>(table.data(), rows, weights, call, bags.begin[b], bags.end[b], width,
+                      result.data() + bag * width,
+                      mode == kMax ? largest.data<int64_t>() + bag * width : nullptr);
+      if (offset2bag.numel() > 0)
+        std::fill(offset2bag.data<int64_t>() + bags.begin[b],
+                  offset2bag.data<int64_t>() + bags.end[b], bag);
+      if (!plain) bag_size.data<int64_t>()[bag] = counted;
+      if (mode == kMean) largest.data<int64_t>()[bag] = counted;
+    }
+  });
+  return BagResult{out, offset2bag, bag_size, largest};
+}
+
+Result<BagResult> embedding_bag_default(const Tensor& weight, const Tensor& indices,
+                                        const Tensor& offsets, bool scale_grad_by_freq,
+                                        int64_t mode, bool sparse,
+                                        const OptionalTensor& per_sample_weights,
+                                        bool include_last_offset) {
+  return embedding_bag(weight, indices, offsets, scale_grad_by_freq, mode, sparse,
+                       per_sample_weights, include_last_offset, -1);
+}
+
+Result<BagResult> embedding_bag_padding(const Tensor& weight, const Tensor& indices,
+                                        const Tensor& offsets, bool scale_grad_by_freq,
+                                        int64_t mode, bool sparse,
+                                        const OptionalTensor& per_sample_weights,
+                                        bool include_last_offset,
+                                        const std::optional<int64_t>& padding_idx) {
+  int64_t padding = -1;
+  if (padding_idx) {
+    const int64_t rows = weight.dim() > 0 ? weight.size(0) : 0;
+    if (*padding_idx < -rows || *padding_idx >= rows)
+      return operator_error("padding_idx: found " + std::to_string(*padding_idx) +
+                            ", expected a row of " + std::to_string(rows));
+    padding = *padding_idx < 0 ? *padding_idx + rows : *padding_idx;
+  }
+  return embedding_bag(weight, indices, offsets, scale_grad_by_freq, mode, sparse,
+                       per_sample_weights, include_last_offset, padding);
+}
+
 // clang-format off
 constexpr OpDef kOps[] = {
     op<"aten::embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor",
        embedding_meta, embedding>,
+    op<"aten::embedding_dense_backward(Tensor grad_output, Tensor indices, SymInt num_weights, SymInt padding_idx, bool scale_grad_by_freq) -> Tensor",
+       embedding_dense_backward>,
+    op<"aten::_embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, int padding_idx=-1) -> (Tensor, Tensor, Tensor, Tensor)",
+       embedding_bag>,
+    op<"aten::_embedding_bag_forward_only(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, int padding_idx=-1) -> (Tensor, Tensor, Tensor, Tensor)",
+       embedding_bag>,
+    op<"aten::embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False) -> (Tensor, Tensor, Tensor, Tensor)",
+       embedding_bag_default>,
+    op<"aten::embedding_bag.padding_idx(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq, int mode, bool sparse, Tensor? per_sample_weights, bool include_last_offset, int? padding_idx) -> (Tensor, Tensor, Tensor, Tensor)",
+       embedding_bag_padding>,
 };
 // clang-format on
 

@@ -5,6 +5,8 @@
 #include "ops/loops.h"
 #include "ops/memory_format.h"
 #include "ops/op_def.h"
+#include "ops/pointwise/copying.h"
+#include "ops/shape/offsets.h"
 #include "ops/shape/positions.h"
 
 namespace pt2::ops {
@@ -174,6 +176,32 @@ Result<Tensor> pad_by_mode(const Tensor& self, const Sizes& pad, const std::stri
                         "', expected 'constant', 'reflect', 'replicate' or 'circular'");
 }
 
+// What was taken several times collects all its gradients.
+template <size_t Dims>
+Result<Tensor> reflection_backward(const Tensor& grad, const Tensor& self, const Sizes& padding) {
+  PT2_TRY(const Meta meta, reflection_meta<Dims>(self, padding));
+  PT2_TRY_VOID(check_sizes(grad, meta.sizes, "grad_output"));
+  PT2_TRY_VOID(check_floating_or_complex(grad, "grad_output"));
+  PT2_TRY(const auto margins, margins_of(self, padding));
+  PT2_TRY(Tensor wide, allocate({Dtype::complex128, self.sizes()}));
+  PT2_TRY(const Tensor source, copy_as(grad, Dtype::complex128, MemoryFormat::contiguous));
+  auto* sums = wide.data<Complex>();
+  for_each_offset(source.sizes(), source.strides(), [&](int64_t i, int64_t offset) {
+    int64_t rest = i;
+    int64_t target = 0;
+    for (size_t dim = margins.size(); dim-- > 0;) {
+      const int64_t position = rest % source.sizes()[dim] - margins[dim].before;
+      rest /= source.sizes()[dim];
+      target += reflected_border(position, self.sizes()[dim]) * wide.strides()[dim];
+    }
+    sums[target] += source.data<Complex>()[offset];
+  });
+  PT2_TRY(Tensor out, allocate({grad.dtype(), self.sizes(),
+                                format_strides(self.sizes(), suggest_memory_format(self))}));
+  copy_elements(out, wide);
+  return out;
+}
+
 // clang-format off
 constexpr OpDef kOps[] = {
     op<"aten::constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor", constant_meta, constant>,
@@ -182,6 +210,9 @@ constexpr OpDef kOps[] = {
     op<"aten::reflection_pad1d(Tensor self, SymInt[2] padding) -> Tensor", reflection_meta<1>, pad_with<reflected_border>>,
     op<"aten::reflection_pad2d(Tensor self, SymInt[4] padding) -> Tensor", reflection_meta<2>, pad_with<reflected_border>>,
     op<"aten::reflection_pad3d(Tensor self, SymInt[6] padding) -> Tensor", reflection_meta<3>, pad_with<reflected_border>>,
+    op<"aten::reflection_pad1d_backward(Tensor grad_output, Tensor self, SymInt[2] padding) -> Tensor", reflection_backward<1>>,
+    op<"aten::reflection_pad2d_backward(Tensor grad_output, Tensor self, SymInt[4] padding) -> Tensor", reflection_backward<2>>,
+    op<"aten::reflection_pad3d_backward(Tensor grad_output, Tensor self, SymInt[6] padding) -> Tensor", reflection_backward<3>>,
     op<"aten::replication_pad1d(Tensor self, SymInt[2] padding) -> Tensor", replication_meta<1>, pad_with<repeated_border>>,
     op<"aten::replication_pad2d(Tensor self, SymInt[4] padding) -> Tensor", replication_meta<2>, pad_with<repeated_border>>,
     op<"aten::replication_pad3d(Tensor self, SymInt[6] padding) -> Tensor", replication_meta<3>, pad_with<repeated_border>>,

@@ -479,6 +479,7 @@ Result<Tensor> diff(const Tensor& self, int64_t n, int64_t dim, const OptionalTe
 }
 Result<Tensor> trace(const Tensor& self) {
   PT2_TRY_VOID(check_rank(self, 2, "self"));
+  if (self.dtype() == Dtype::bool_) return operator_error("found dtype bool, expected a number");
   PT2_TRY(const Tensor line, diagonal(self, 0, 0, 1));
   return apply("sum.default", {line});
 }

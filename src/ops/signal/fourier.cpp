@@ -5,11 +5,11 @@
 
 #include "ops/checks.h"
 #include "ops/compose.h"
-#include "ops/pointwise/copying.h"
-#include "ops/signal/dft.h"
 #include "ops/loops.h"
 #include "ops/op_def.h"
+#include "ops/pointwise/copying.h"
 #include "ops/shape/view.h"
+#include "ops/signal/dft.h"
 
 namespace pt2::ops {
 namespace {
@@ -89,6 +89,36 @@ Result<std::vector<int64_t>> transform_dims(const Tensor& self, const std::vecto
   return wrap_distinct_dims(dim, self.dim());
 }
 
+// Strides as MKL leaves them: the transformed dims innermost in the order given, the others in the
+// order of their strides (ATen/native/mkl/SpectralOps.cpp _exec_fft).
+Sizes spectrum_strides(const Tensor& input, const Sizes& sizes, const std::vector<int64_t>& dims) {
+  std::vector<int64_t> order;
+  for (int64_t i = 0; i < input.dim(); ++i)
+    if (std::ranges::count(dims, i) == 0) order.push_back(i);
+  auto farther = [&](int64_t a, int64_t b) { return input.stride(a) > input.stride(b); };
+  std::ranges::stable_sort(order, farther);
+  order.insert(order.end(), dims.begin(), dims.end());
+  Sizes strides(sizes.size());
+  int64_t next = 1;
+  for (size_t i = order.size(); i-- > 0;) {
+    const auto dim = static_cast<size_t>(order[i]);
+    strides[dim] = next;
+    next *= std::max<int64_t>(sizes[dim], 1);
+  }
+  return strides;
+}
+// The order in which MKL transforms: by strides, the outermost first.
+std::vector<int64_t> by_strides(const Tensor& tensor, std::vector<int64_t> dims, size_t count) {
+  auto farther = [&](int64_t a, int64_t b) { return tensor.stride(a) > tensor.stride(b); };
+  std::stable_sort(dims.begin(), dims.begin() + static_cast<int64_t>(count), farther);
+  return dims;
+}
+Result<Tensor> narrowed(const Tensor& work, Dtype dtype, Sizes strides) {
+  PT2_TRY(Tensor out, allocate({dtype, work.sizes(), std::move(strides)}));
+  copy_elements(out, work);
+  return out;
+}
+
 Result<Tensor> c2c(const Tensor& self, const std::vector<int64_t>& dim, int64_t normalization,
                    bool forward) {
   if (dtype_category(self.dtype()) != DtypeCategory::complex)
@@ -97,7 +127,9 @@ Result<Tensor> c2c(const Tensor& self, const std::vector<int64_t>& dim, int64_t 
   PT2_TRY(const auto dims, transform_dims(self, dim));
   PT2_TRY(const double scale, scale_of(normalization, self.sizes(), dims));
   PT2_TRY(const Tensor work, transformed(self, dims, scale, forward));
-  return copy_as(work, dtype, std::nullopt);
+  if (dims.empty()) return copy_as(work, dtype, std::nullopt);
+  const auto order = by_strides(self, dims, dims.size());
+  return narrowed(work, dtype, spectrum_strides(self, work.sizes(), order));
 }
 
 Result<Tensor> r2c(const Tensor& self, const std::vector<int64_t>& dim, int64_t normalization,
@@ -114,7 +146,8 @@ Result<Tensor> r2c(const Tensor& self, const std::vector<int64_t>& dim, int64_t 
     // The other half mirrors this one.
     PT2_TRY(work, slice(work, dims.back(), 0, work.size(dims.back()) / 2 + 1, 1));
   }
-  return copy_as(work, dtype, MemoryFormat::contiguous);
+  const auto order = by_strides(self, dims, dims.size() - 1);
+  return narrowed(work, dtype, spectrum_strides(self, work.sizes(), order));
 }
 
 // The whole of a spectrum of which one half of the last dim is given.
@@ -156,8 +189,8 @@ Result<Tensor> c2r(const Tensor& self, const std::vector<int64_t>& dim, int64_t 
   PT2_TRY(const Tensor half, transformed(self, dims, scale, false));
   PT2_TRY(Tensor whole, mirrored(half, last, last_dim_size));
   transform_lines(whole, last, false);
-  return copy_as(whole, dtype == Dtype::complex128 ? Dtype::float64 : Dtype::float32,
-                 MemoryFormat::contiguous);
+  return narrowed(whole, dtype == Dtype::complex128 ? Dtype::float64 : Dtype::float32,
+                  spectrum_strides(self, whole.sizes(), {last}));
 }
 
 // --- torch.fft
@@ -391,46 +424,56 @@ Result<Tensor> overlapped(const Tensor& pieces, int64_t length, int64_t n_fft, i
   return apply("unfold_backward.default",
                {pieces, Value::List{pieces.size(0), length}, int64_t{1}, n_fft, hop});
 }
+// The signals of spectra that lie in the last dim: real ones unless the result may be complex.
+Result<Tensor> signals_of(const Tensor& spectra, int64_t n_fft, bool normalized, bool half,
+                          bool return_complex) {
+  const int64_t expected = half ? n_fft / 2 + 1 : n_fft;
+  if (spectra.size(2) != expected || (half && return_complex))
+    return operator_error("found " + std::to_string(spectra.size(2)) + " frequencies for n_fft " +
+                          std::to_string(n_fft) + ", expected " + std::to_string(expected));
+  const int64_t normalization = normalized ? kByRootN : kByN;
+  if (return_complex) return c2c(spectra, {2}, normalization, false);
+  PT2_TRY(const Tensor first_half, slice(spectra, 2, 0, n_fft / 2 + 1, 1));
+  return c2r(first_half, {2}, normalization, n_fft);
+}
+// How much of the squared windows lies over each sample; an error where that is nothing.
+Result<Tensor> window_weights(const Tensor& shape, int64_t frame_count, int64_t length,
+                              int64_t n_fft, int64_t hop, int64_t start, int64_t end) {
+  PT2_TRY(const Tensor squares, apply("mul.Tensor", {shape, shape}));
+  PT2_TRY(const Tensor repeated, expand(squares, {1, frame_count, n_fft}));
+  PT2_TRY(const Tensor envelope, overlapped(repeated, length, n_fft, hop));
+  PT2_TRY(const Tensor weights, slice(envelope, 1, start, end, 1));
+  PT2_TRY(const Tensor magnitudes, apply("abs.default", {weights}));
+  PT2_TRY(const Tensor wide, copy_as(magnitudes, Dtype::float64, MemoryFormat::contiguous));
+  for (double weight : wide.as<double>())
+    if (!(weight > 1e-11)) return operator_error("the window leaves samples without weight");
+  return weights;
+}
+
 Result<Tensor> istft(const Tensor& self, int64_t n_fft, OptionalInt hop_length,
                      OptionalInt win_length, const OptionalTensor& window, bool center,
                      bool normalized, std::optional<bool> onesided, OptionalInt length,
                      bool return_complex) {
   if (dtype_category(self.dtype()) != DtypeCategory::complex)
     return operator_error("found a real tensor, expected a complex one");
-  if (self.dim() != 2 && self.dim() != 3)
-    return operator_error("found rank " + std::to_string(self.dim()) + ", expected 2 or 3");
-  if (self.numel() == 0) return operator_error("found no elements");
+  if ((self.dim() != 2 && self.dim() != 3) || self.numel() == 0)
+    return operator_error("found sizes " + sizes_text(self.sizes()) + ", expected 2 or 3");
   PT2_TRY(const Frames frames, frames_of(n_fft, hop_length, win_length, window));
   PT2_TRY(const Tensor batch, self.dim() == 2 ? unsqueeze(self, 0) : Result<Tensor>(self));
-  PT2_TRY(Tensor spectra, transpose(batch, 1, 2));
+  PT2_TRY(const Tensor spectra, transpose(batch, 1, 2));
   const bool half = onesided.value_or(batch.size(1) != n_fft);
-  if (batch.size(1) != (half ? n_fft / 2 + 1 : n_fft) || (half && return_complex))
-    return operator_error("found " + std::to_string(batch.size(1)) + " frequencies for n_fft " +
-                          std::to_string(n_fft));
-  const int64_t normalization = normalized ? kByRootN : kByN;
-  if (!half && !return_complex) {
-    PT2_TRY(spectra, slice(spectra, 2, 0, n_fft / 2 + 1, 1));
-  }
-  PT2_TRY(const Tensor pieces, return_complex ? c2c(spectra, {2}, normalization, false)
-                                              : c2r(spectra, {2}, normalization, n_fft));
+  PT2_TRY(const Tensor pieces, signals_of(spectra, n_fft, normalized, half, return_complex));
   PT2_TRY(const Tensor shape,
           padded_window(window, frames, n_fft, return_complex ? Dtype::float32 : pieces.dtype()));
   PT2_TRY(const Tensor windowed, apply("mul.Tensor", {pieces, shape}));
   const int64_t frame_count = batch.size(2);
   PT2_TRY(const int64_t whole, multiply_add(frames.hop, frame_count - 1, n_fft));
-  PT2_TRY(const Tensor sum, overlapped(windowed, whole, n_fft, frames.hop));
-  PT2_TRY(const Tensor squares, apply("mul.Tensor", {shape, shape}));
-  PT2_TRY(const Tensor repeated, expand(squares, {1, frame_count, n_fft}));
-  PT2_TRY(const Tensor envelope, overlapped(repeated, whole, n_fft, frames.hop));
   const int64_t start = center ? n_fft / 2 : 0;
-  const int64_t end = length ? start + std::clamp<int64_t>(*length, 0, whole)
-                             : (center ? whole - n_fft / 2 : whole);
+  const int64_t end = length ? start + std::clamp<int64_t>(*length, 0, whole) : whole - start;
+  PT2_TRY(const Tensor sum, overlapped(windowed, whole, n_fft, frames.hop));
   PT2_TRY(const Tensor signal, slice(sum, 1, start, end, 1));
-  PT2_TRY(const Tensor weights, slice(envelope, 1, start, end, 1));
-  PT2_TRY(const Tensor real_weights, apply("abs.default", {weights}));
-  PT2_TRY(const Tensor wide, copy_as(real_weights, Dtype::float64, MemoryFormat::contiguous));
-  for (double weight : wide.as<double>())
-    if (!(weight > 1e-11)) return operator_error("the window leaves samples without weight");
+  PT2_TRY(const Tensor weights,
+          window_weights(shape, frame_count, whole, n_fft, frames.hop, start, end));
   PT2_TRY(Tensor out, apply("div.Tensor", {signal, weights}));
   if (length && *length > out.size(1)) {
     PT2_TRY(out, apply("constant_pad_nd.default",

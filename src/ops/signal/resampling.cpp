@@ -275,10 +275,88 @@ Result<Tensor> smooth(const Tensor& self, const Sizes& output_size, bool align_c
   return run_resize(self, {M, align_corners, output, {scales...}});
 }
 
+// The gradient of every output element goes back along its taps.
+std::vector<double> resize_axis_backward(const std::vector<double>& gradient, int64_t before,
+                                         int64_t in, int64_t after, const std::vector<Taps>& taps) {
+  const auto out = static_cast<int64_t>(taps.size());
+  std::vector<double> result(static_cast<size_t>(before * in * after), 0.0);
+  for (int64_t b = 0; b < before; ++b)
+    for (int64_t o = 0; o < out; ++o) {
+      const double* source = gradient.data() + (b * out + o) * after;
+      const Taps& tap = taps[static_cast<size_t>(o)];
+      for (size_t k = 0; k < tap.weights.size(); ++k) {
+        const int64_t index = std::clamp<int64_t>(tap.first + static_cast<int64_t>(k), 0, in - 1);
+        double* target = result.data() + (b * in + index) * after;
+        for (int64_t a = 0; a < after; ++a) target[a] += tap.weights[k] * source[a];
+      }
+    }
+  return result;
+}
+
+template <class T>
+void resize_backward_into(Tensor& out, const Tensor& grad_output, const Resize& resize) {
+  const Input<double> input(grad_output);
+  std::vector<double> values(input.data(), input.data() + input.size());
+  Sizes sizes = grad_output.sizes();
+  for (size_t i = 0; i < resize.output.size(); ++i) {
+    const size_t dim = 2 + i;
+    const int64_t in = out.sizes()[dim];
+    const Axis<T> axis(resize.mode, in, sizes[dim], resize.align_corners, resize.scales[i]);
+    std::vector<Taps> taps;
+    for (int64_t o = 0; o < sizes[dim]; ++o) taps.push_back(axis.taps(o));
+    int64_t before = 1;
+    int64_t after = 1;
+    for (size_t d = 0; d < dim; ++d) before *= sizes[d];
+    for (size_t d = dim + 1; d < sizes.size(); ++d) after *= sizes[d];
+    values = resize_axis_backward(values, before, in, after, taps);
+    sizes[dim] = in;
+  }
+  Output<double> output(out);
+  std::copy(values.begin(), values.end(), output.data());
+}
+
+Result<Tensor> run_resize_backward(const Tensor& grad_output, const Sizes& input_size,
+                                   const Resize& resize) {
+  PT2_TRY_VOID(check_floating(grad_output, "grad_output"));
+  for (int64_t size : input_size)
+    if (size < 0) return operator_error("input_size: found " + sizes_text(input_size));
+  PT2_TRY(Tensor out,
+          allocate(Meta(grad_output.dtype(), input_size,
+                        format_strides(input_size, suggest_memory_format(grad_output)))));
+  PT2_TRY(const Meta forward, resize_meta(out, resize));
+  PT2_TRY_VOID(check_sizes(grad_output, forward.sizes, "grad_output"));
+  if (out.numel() == 0) return out;
+  if (out.dtype() == Dtype::float64)
+    resize_backward_into<double>(out, grad_output, resize);
+  else
+    resize_backward_into<float>(out, grad_output, resize);
+  return out;
+}
+
+template <Mode M, class... S>
+Result<Tensor> nearest_backward(const Tensor& grad_output, const Sizes& output_size,
+                                const Sizes& input_size, const S&... scales) {
+  PT2_TRY(const Sizes output, exact_count(output_size, sizeof...(S)));
+  return run_resize_backward(grad_output, input_size, {M, false, output, {scales...}});
+}
+
+template <Mode M, class... S>
+Result<Tensor> smooth_backward(const Tensor& grad_output, const Sizes& output_size,
+                               const Sizes& input_size, bool align_corners, const S&... scales) {
+  PT2_TRY(const Sizes output, exact_count(output_size, sizeof...(S)));
+  return run_resize_backward(grad_output, input_size, {M, align_corners, output, {scales...}});
+}
+
 using S = OptionalScale;
 
 // clang-format off
 constexpr OpDef kOps[] = {
+    op<"aten::upsample_nearest2d_backward(Tensor grad_output, SymInt[2] output_size, SymInt[4] input_size, float? scales_h=None, float? scales_w=None) -> Tensor",
+       nearest_backward<Mode::nearest, S, S>>,
+    op<"aten::upsample_bilinear2d_backward(Tensor grad_output, SymInt[2] output_size, SymInt[4] input_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor",
+       smooth_backward<Mode::linear, S, S>>,
+    op<"aten::upsample_bicubic2d_backward(Tensor grad_output, SymInt[2] output_size, SymInt[4] input_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor",
+       smooth_backward<Mode::cubic, S, S>>,
     op<"aten::upsample_nearest1d(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor", nearest<Mode::nearest, S>>,
     op<"aten::upsample_nearest2d(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None) -> Tensor", nearest<Mode::nearest, S, S>>,
     op<"aten::upsample_nearest3d(Tensor self, SymInt[3] output_size, float? scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor", nearest<Mode::nearest, S, S, S>>,

@@ -1,0 +1,113 @@
+// Gradients of convolutions: towards the input they are convolutions again, towards the weight a
+// product of the outputs' gradients with the input's windows.
+#include <algorithm>
+
+#include "ops/checks.h"
+#include "ops/dense.h"
+#include "ops/linear/window_operand.h"
+#include "ops/loops.h"
+#include "ops/memory_format.h"
+#include "ops/op_def.h"
+
+namespace pt2::ops {
+namespace {
+
+// gradient[r, w, k] = sum over images and positions of rows[n, r, position] times the element of
+// windows[n, w, ...] that kernel position k sees there.
+template <class C>
+void weight_gradient(Tensor& gradient, const Tensor& rows, const Tensor& windows,
+                     const ConvolutionShape& shape) {
+  const Window positions = spatial_sizes(rows, shape.spatial);
+  const Window in = spatial_sizes(windows, shape.spatial);
+  const Window kernel = spatial_sizes(gradient, shape.spatial);
+  const int64_t row_channels = rows.size(1) / shape.groups;
+  const int64_t window_channels = windows.size(1) / shape.groups;
+  const int64_t columns = window_channels * product(kernel);
+  const Input<C> r(rows);
+  const Input<C> x(windows);
+  Output<C> g(gradient);
+  std::vector<C> part(static_cast<size_t>(row_channels * columns));
+  for (int64_t n = 0; n < rows.size(0); ++n)
+    for (int64_t group = 0; group < shape.groups; ++group) {
+      const C* left = r.data() + (n * shape.groups + group) * row_channels * product(positions);
+      const C* image = x.data() + (n * shape.groups + group) * window_channels * product(in);
+      const MatrixOperand<C> lines(reinterpret_cast<const std::byte*>(left), kDtypeOf<C>,
+                                   product(positions), 1);
+      const WindowOperand<C> window(image, in, positions, kernel, shape);
+      gemm<C>(row_channels, columns, product(positions), lines, TransposedOperand<C>(window),
+              part.data(), columns, 1);
+      C* target = g.data() + group * row_channels * columns;
+      for (size_t i = 0; i < part.size(); ++i) target[i] += part[i];
+    }
+}
+
+template <class C>
+void bias_gradient(Tensor& gradient, const Tensor& grad_output) {
+  const Input<C> g(grad_output);
+  Output<C> out(gradient);
+  const int64_t channels = grad_output.size(1);
+  const int64_t area = g.size() / std::max<int64_t>(grad_output.size(0) * channels, 1);
+  std::vector<double> sums(static_cast<size_t>(channels), 0.0);
+  for (int64_t i = 0; i < g.size(); ++i)
+    sums[static_cast<size_t>(i / area % channels)] += static_cast<double>(g[i]);
+  for (int64_t c = 0; c < channels; ++c) out[c] = static_cast<C>(sums[static_cast<size_t>(c)]);
+}
+
+using Gradients = std::tuple<OptionalTensor, OptionalTensor, OptionalTensor>;
+
+Result<Gradients> convolution_backward(const Tensor& grad_output, const Tensor& input,
+                                       const Tensor& weight, const std::optional<Sizes>&,
+                                       const Sizes& stride, const Sizes& padding,
+                                       const Sizes& dilation, bool transposed,
+                                       const Sizes& output_padding, int64_t groups,
+                                       const std::vector<bool>& output_mask) {
+  if (output_mask.size() != 3) return operator_error("output_mask: expected 3 bools");
+  PT2_TRY_VOID(check_floating(input, "input"));
+  PT2_TRY(ConvolutionShape shape,
+          convolution_shape(input, stride, padding, dilation, transposed, output_padding, groups));
+  PT2_TRY(const Meta forward, convolution_meta(input, weight, std::nullopt, shape));
+  PT2_TRY_VOID(check_sizes(grad_output, forward.sizes, "grad_output"));
+  PT2_TRY_VOID(check_same_dtype(grad_output, input, "grad_output"));
+  Gradients out;
+  MemoryFormat format = suggest_memory_format(input);
+  if (format == MemoryFormat::contiguous) format = suggest_memory_format(weight);
+  if (output_mask[0]) {
+    PT2_TRY(Tensor gradient,
+            allocate(Meta(input.dtype(), input.sizes(), format_strides(input.sizes(), format))));
+    ConvolutionShape backward = shape;
+    backward.transposed = !shape.transposed;
+    convolve(gradient, grad_output, weight, std::nullopt, backward);
+    std::get<0>(out) = gradient;
+  }
+  if (output_mask[1]) {
+    PT2_TRY(Tensor gradient,
+            allocate(Meta(weight.dtype(), weight.sizes(), format_strides(weight.sizes(), format))));
+    ConvolutionShape windows = shape;
+    windows.transposed = false;
+    with_float_compute_type(input.dtype(), [&]<class C>() {
+      weight_gradient<C>(gradient, transposed ? input : grad_output,
+                         transposed ? grad_output : input, windows);
+    });
+    std::get<1>(out) = gradient;
+  }
+  if (output_mask[2]) {
+    PT2_TRY(Tensor gradient, allocate(Meta(weight.dtype(), {grad_output.size(1)})));
+    with_float_compute_type(input.dtype(),
+                            [&]<class C>() { bias_gradient<C>(gradient, grad_output); });
+    std::get<2>(out) = gradient;
+  }
+  return out;
+}
+
+// clang-format off
+constexpr OpDef kOps[] = {
+    op<"aten::convolution_backward(Tensor grad_output, Tensor input, Tensor weight, SymInt[]? bias_sizes, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
+       convolution_backward>,
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const OpDef> convolution_backward_ops() { return kOps; }
+
+}  // namespace pt2::ops

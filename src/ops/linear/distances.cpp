@@ -1,0 +1,186 @@
+// Distances between vectors.
+#include <algorithm>
+#include <cmath>
+
+#include "ops/checks.h"
+#include "ops/dense.h"
+#include "ops/loops.h"
+#include "ops/op_def.h"
+
+namespace pt2::ops {
+namespace {
+
+// The p-norm of a - b; p = 0 counts differences, infinity takes the largest.
+template <class C>
+double distance(const C* a, const C* b, int64_t count, double p) {
+  double sum = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    const double difference = std::fabs(static_cast<double>(a[i]) - static_cast<double>(b[i]));
+    if (std::isinf(p))
+      sum = std::isnan(difference) ? difference : std::max(sum, difference);
+    else if (p == 0)
+      sum += difference == 0 ? 0 : 1;
+    else if (p == 1)
+      sum += difference;
+    else if (p == 2)
+      sum += difference * difference;
+    else
+      sum += std::pow(difference, p);
+  }
+  if (p == 2) return std::sqrt(sum);
+  return std::isinf(p) || p == 0 || p == 1 ? sum : std::pow(sum, 1 / p);
+}
+
+Result<void> check_order(double p) {
+  if (!(p >= 0))
+    return operator_error("p: found " + std::to_string(p) + ", expected no negative number");
+  return {};
+}
+
+Result<Meta> cdist_meta(const Tensor& x1, const Tensor& x2, double p,
+                        const std::optional<int64_t>& compute_mode) {
+  PT2_TRY_VOID(check_order(p));
+  if (compute_mode && (*compute_mode < 0 || *compute_mode > 2))
+    return operator_error("compute_mode: found " + std::to_string(*compute_mode) +
+                          ", expected 0 to 2");
+  for (const Tensor* tensor : {&x1, &x2}) {
+    PT2_TRY_VOID(check_floating(*tensor, "x1 and x2"));
+    PT2_TRY_VOID(check_rank_at_least(*tensor, 2, "x1 and x2"));
+  }
+  if (x1.size(x1.dim() - 1) != x2.size(x2.dim() - 1))
+    return operator_error("x2: found " + x2.type_text() + ", expected the columns of " +
+                          x1.type_text());
+  const std::array leading{Sizes(x1.sizes().begin(), x1.sizes().end() - 2),
+                           Sizes(x2.sizes().begin(), x2.sizes().end() - 2)};
+  PT2_TRY(Sizes sizes, broadcast_sizes(leading));
+  sizes.push_back(x1.size(x1.dim() - 2));
+  sizes.push_back(x2.size(x2.dim() - 2));
+  return Meta(promote_types(x1.dtype(), x2.dtype()), std::move(sizes));
+}
+
+Tensor with_leading(const Tensor& tensor, const Sizes& result) {
+  Sizes sizes(result.begin(), result.end() - 2);
+  sizes.insert(sizes.end(), tensor.sizes().end() - 2, tensor.sizes().end());
+  return broadcast_to(tensor, sizes);
+}
+
+void cdist(Tensor& out, const Tensor& x1, const Tensor& x2, double p,
+           const std::optional<int64_t>&) {
+  with_float_compute_type(out.dtype(), [&]<class C>() {
+    const Input<C> a(with_leading(x1, out.sizes()));
+    const Input<C> b(with_leading(x2, out.sizes()));
+    Output<C> result(out);
+    const int64_t width = x1.size(x1.dim() - 1);
+    const int64_t rows = out.size(out.dim() - 2);
+    const int64_t columns = out.size(out.dim() - 1);
+    for (int64_t i = 0; i < out.numel(); ++i) {
+      const int64_t row = i / columns;
+      const int64_t column = row / rows * columns + i % columns;
+      result[i] =
+          static_cast<C>(distance(a.data() + row * width, b.data() + column * width, width, p));
+    }
+  });
+}
+
+Result<Meta> pdist_meta(const Tensor& self, double p) {
+  PT2_TRY_VOID(check_order(p));
+  PT2_TRY_VOID(check_floating(self, "self"));
+  PT2_TRY_VOID(check_rank(self, 2, "self"));
+  const int64_t n = self.size(0);
+  PT2_TRY(const int64_t twice, multiply_add(n, std::max<int64_t>(n - 1, 0)));
+  return Meta(self.dtype(), {twice / 2});
+}
+
+void pdist(Tensor& out, const Tensor& self, double p) {
+  with_float_compute_type(out.dtype(), [&]<class C>() {
+    const Input<C> x(self);
+    Output<C> result(out);
+    const int64_t width = self.size(1);
+    int64_t next = 0;
+    for (int64_t i = 0; i < self.size(0); ++i)
+      for (int64_t j = i + 1; j < self.size(0); ++j)
+        result[next++] =
+            static_cast<C>(distance(x.data() + i * width, x.data() + j * width, width, p));
+  });
+}
+
+// Both operands broadcast to each other, with the compared dimension last.
+struct Pairs {
+  Tensor x1;
+  Tensor x2;
+  Dtype dtype;
+  Sizes sizes;
+  int64_t length;
+};
+
+Result<Pairs> make_pairs(const Tensor& x1, const Tensor& x2, int64_t dim) {
+  const std::array both{x1.sizes(), x2.sizes()};
+  PT2_TRY(Sizes sizes, broadcast_sizes(both));
+  PT2_TRY(const int64_t wrapped, wrap_dim(dim, static_cast<int64_t>(sizes.size())));
+  const Dtype dtype = promote_types(x1.dtype(), x2.dtype());
+  if (dtype_category(dtype) != DtypeCategory::floating)
+    return operator_error("x1: found " + std::string(dtype_name(dtype)) +
+                          ", expected a floating dtype");
+  Pairs pairs{dim_last(broadcast_to(x1, sizes), wrapped),
+              dim_last(broadcast_to(x2, sizes), wrapped), dtype, sizes,
+              sizes.empty() ? 1 : sizes[static_cast<size_t>(wrapped)]};
+  if (!sizes.empty()) pairs.sizes.erase(pairs.sizes.begin() + wrapped);
+  return pairs;
+}
+
+// The product divided by both norms, each at least eps.
+Result<Tensor> cosine_similarity(const Tensor& x1, const Tensor& x2, int64_t dim, double eps) {
+  PT2_TRY(const Pairs pairs, make_pairs(x1, x2, dim));
+  PT2_TRY(Tensor out, allocate(Meta(pairs.dtype, pairs.sizes)));
+  const Input<double> a(pairs.x1);
+  const Input<double> b(pairs.x2);
+  Output<double> result(out);
+  for (int64_t row = 0; row < out.numel(); ++row) {
+    double product = 0;
+    double square_a = 0;
+    double square_b = 0;
+    for (int64_t i = row * pairs.length; i < (row + 1) * pairs.length; ++i) {
+      product += a[i] * b[i];
+      square_a += a[i] * a[i];
+      square_b += b[i] * b[i];
+    }
+    result[row] =
+        product / (std::max(std::sqrt(square_a), eps) * std::max(std::sqrt(square_b), eps));
+  }
+  return out;
+}
+
+Result<Tensor> pairwise_distance(const Tensor& x1, const Tensor& x2, double p, double eps,
+                                 bool keepdim) {
+  PT2_TRY_VOID(check_order(p));
+  PT2_TRY(Pairs pairs, make_pairs(x1, x2, -1));
+  if (keepdim && pairs.x1.dim() > 0) pairs.sizes.push_back(1);
+  PT2_TRY(Tensor out, allocate(Meta(pairs.dtype, pairs.sizes)));
+  const Input<double> a(pairs.x1);
+  const Input<double> b(pairs.x2);
+  Output<double> result(out);
+  std::vector<double> moved(static_cast<size_t>(pairs.length));
+  for (int64_t row = 0; row < out.numel(); ++row) {
+    for (int64_t i = 0; i < pairs.length; ++i)
+      moved[static_cast<size_t>(i)] = a[row * pairs.length + i] + eps;
+    result[row] = distance(moved.data(), b.data() + row * pairs.length, pairs.length, p);
+  }
+  return out;
+}
+
+// clang-format off
+constexpr OpDef kOps[] = {
+    op<"aten::cdist(Tensor x1, Tensor x2, float p=2., int? compute_mode=None) -> Tensor", cdist_meta, cdist>,
+    op<"aten::_cdist_forward(Tensor x1, Tensor x2, float p, int? compute_mode) -> Tensor", cdist_meta, cdist>,
+    op<"aten::pdist(Tensor self, float p=2.) -> Tensor", pdist_meta, pdist>,
+    op<"aten::_pdist_forward(Tensor self, float p=2.) -> Tensor", pdist_meta, pdist>,
+    op<"aten::cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor", cosine_similarity>,
+    op<"aten::pairwise_distance(Tensor x1, Tensor x2, float p=2., float eps=9.9999999999999995e-07, bool keepdim=False) -> Tensor", pairwise_distance>,
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const OpDef> distances_ops() { return kOps; }
+
+}  // namespace pt2::ops

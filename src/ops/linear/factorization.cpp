@@ -1,0 +1,178 @@
+#include "ops/linear/factorization.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+namespace pt2::ops {
+namespace {
+
+// Makes columns p and q orthogonal; false when they already are.
+bool turn_columns(Matrix& a, int64_t p, int64_t q) {
+  double p_square = 0;
+  double q_square = 0;
+  Complex product = 0;
+  for (int64_t i = 0; i < a.rows; ++i) {
+    p_square += std::norm(a.at(i, p));
+    q_square += std::norm(a.at(i, q));
+    product += std::conj(a.at(i, p)) * a.at(i, q);
+  }
+  const double size = std::abs(product);
+  if (!(size > 1e-15 * std::sqrt(p_square * q_square))) return false;
+  const double zeta = (q_square - p_square) / (2 * size);
+  const double tangent = std::copysign(1.0, zeta) / (std::fabs(zeta) + std::sqrt(1 + zeta * zeta));
+  const double cosine = 1 / std::sqrt(1 + tangent * tangent);
+  const Complex phase = std::conj(product) / size;
+  for (int64_t i = 0; i < a.rows; ++i) {
+    const Complex left = a.at(i, p);
+    const Complex right = a.at(i, q) * phase;
+    a.at(i, p) = cosine * (left - tangent * right);
+    a.at(i, q) = cosine * (right + tangent * left);
+  }
+  return true;
+}
+
+}  // namespace
+
+Matrix Matrix::identity(int64_t size) {
+  Matrix out(size, size);
+  for (int64_t i = 0; i < size; ++i) out.at(i, i) = 1;
+  return out;
+}
+
+Matrix Matrix::transposed() const {
+  Matrix out(columns, rows);
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t j = 0; j < columns; ++j) out.at(j, i) = at(i, j);
+  return out;
+}
+
+LuFactors factor_lu(Matrix a) {
+  const int64_t n = a.rows;
+  LuFactors out{std::move(a), {}, 0};
+  Matrix& m = out.factors;
+  // LAPACK's izamax: the largest by the sum of the parts, the first of equal ones.
+  auto weight = [](Complex x) { return std::fabs(x.real()) + std::fabs(x.imag()); };
+  for (int64_t k = 0; k < n; ++k) {
+    int64_t pivot = k;
+    for (int64_t i = k + 1; i < n; ++i)
+      if (weight(m.at(i, k)) > weight(m.at(pivot, k))) pivot = i;
+    out.pivots.push_back(pivot + 1);
+    if (m.at(pivot, k) == Complex(0)) {
+      if (out.info == 0) out.info = k + 1;
+      continue;
+    }
+    if (pivot != k)
+      for (int64_t j = 0; j < n; ++j) std::swap(m.at(k, j), m.at(pivot, j));
+    for (int64_t i = k + 1; i < n; ++i) {
+      const Complex factor = m.at(i, k) /= m.at(k, k);
+      for (int64_t j = k + 1; j < n; ++j) m.at(i, j) -= factor * m.at(k, j);
+    }
+  }
+  return out;
+}
+
+Matrix solve_lu(const LuFactors& lu, Matrix b) {
+  const int64_t n = lu.factors.rows;
+  for (int64_t k = 0; k < n; ++k) {
+    const int64_t pivot = lu.pivots[static_cast<size_t>(k)] - 1;
+    for (int64_t j = 0; pivot != k && j < b.columns; ++j) std::swap(b.at(k, j), b.at(pivot, j));
+  }
+  return solve_triangular(lu.factors, solve_triangular(lu.factors, std::move(b), false, true), true,
+                          false);
+}
+
+Complex determinant_of(const LuFactors& lu) {
+  Complex out = 1;
+  for (int64_t k = 0; k < lu.factors.rows; ++k) {
+    out *= lu.factors.at(k, k);
+    if (lu.pivots[static_cast<size_t>(k)] != k + 1) out = -out;
+  }
+  return out;
+}
+
+CholeskyFactor factor_cholesky(const Matrix& a) {
+  CholeskyFactor out{Matrix(a.rows, a.rows), 0};
+  Matrix& l = out.factor;
+  for (int64_t j = 0; j < a.rows; ++j) {
+    double diagonal = a.at(j, j).real();
+    for (int64_t k = 0; k < j; ++k) diagonal -= std::norm(l.at(j, k));
+    if (!(diagonal > 0)) {
+      out.info = j + 1;
+      return out;
+    }
+    l.at(j, j) = std::sqrt(diagonal);
+    for (int64_t i = j + 1; i < a.rows; ++i) {
+      Complex sum = a.at(i, j);
+      for (int64_t k = 0; k < j; ++k) sum -= l.at(i, k) * std::conj(l.at(j, k));
+      l.at(i, j) = sum / l.at(j, j);
+    }
+  }
+  return out;
+}
+
+QrFactors factor_qr(Matrix a) {
+  QrFactors out{Matrix::identity(a.rows), std::move(a)};
+  Matrix& r = out.r;
+  std::vector<Complex> v(static_cast<size_t>(r.rows));
+  for (int64_t k = 0; k < std::min(r.rows, r.columns); ++k) {
+    double rest = 0;
+    for (int64_t i = k + 1; i < r.rows; ++i) rest += std::norm(r.at(i, k));
+    const Complex alpha = r.at(k, k);
+    if (rest == 0 && alpha.imag() == 0) continue;
+    const double beta = -std::copysign(std::sqrt(std::norm(alpha) + rest), alpha.real());
+    const Complex tau((beta - alpha.real()) / beta, -alpha.imag() / beta);
+    for (int64_t i = k; i < r.rows; ++i)
+      v[static_cast<size_t>(i)] = i == k ? Complex(1) : r.at(i, k) / (alpha - beta);
+    for (int64_t j = k; j < r.columns; ++j) {
+      Complex sum = 0;
+      for (int64_t i = k; i < r.rows; ++i) sum += std::conj(v[static_cast<size_t>(i)]) * r.at(i, j);
+      for (int64_t i = k; i < r.rows; ++i)
+        r.at(i, j) -= std::conj(tau) * sum * v[static_cast<size_t>(i)];
+    }
+    for (int64_t i = k + 1; i < r.rows; ++i) r.at(i, k) = 0;
+    for (int64_t i = 0; i < out.q.rows; ++i) {
+      Complex sum = 0;
+      for (int64_t j = k; j < r.rows; ++j) sum += out.q.at(i, j) * v[static_cast<size_t>(j)];
+      for (int64_t j = k; j < r.rows; ++j)
+        out.q.at(i, j) -= tau * sum * std::conj(v[static_cast<size_t>(j)]);
+    }
+  }
+  return out;
+}
+
+std::vector<double> singular_values(Matrix a) {
+  if (a.rows < a.columns) a = a.transposed();
+  // One-sided Jacobi: pairs of columns are turned until all are orthogonal; their lengths remain.
+  constexpr int kMaxSweeps = 60;
+  bool turned = true;
+  for (int sweep = 0; turned && sweep < kMaxSweeps; ++sweep) {
+    turned = false;
+    for (int64_t p = 0; p < a.columns; ++p)
+      for (int64_t q = p + 1; q < a.columns; ++q) turned |= turn_columns(a, p, q);
+  }
+  std::vector<double> values;
+  for (int64_t j = 0; j < a.columns; ++j) {
+    double sum = 0;
+    for (int64_t i = 0; i < a.rows; ++i) sum += std::norm(a.at(i, j));
+    values.push_back(std::sqrt(sum));
+  }
+  std::ranges::sort(values, std::greater<>());
+  return values;
+}
+
+Matrix solve_triangular(const Matrix& a, Matrix b, bool upper, bool unit) {
+  const int64_t n = a.rows;
+  for (int64_t column = 0; column < b.columns; ++column) {
+    for (int64_t step = 0; step < n; ++step) {
+      const int64_t i = upper ? n - 1 - step : step;
+      Complex sum = b.at(i, column);
+      for (int64_t k = upper ? i + 1 : 0; k < (upper ? n : i); ++k)
+        sum -= a.at(i, k) * b.at(k, column);
+      b.at(i, column) = unit ? sum : sum / a.at(i, i);
+    }
+  }
+  return b;
+}
+
+}  // namespace pt2::ops

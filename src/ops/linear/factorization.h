@@ -1,0 +1,61 @@
+// Factorisations of one dense matrix, as LAPACK makes them; everything in complex double.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "ops/convert.h"
+
+namespace pt2::ops {
+
+// Row-major.
+struct Matrix {
+  int64_t rows = 0;
+  int64_t columns = 0;
+  std::vector<Complex> elements;
+
+  Matrix(int64_t row_count, int64_t column_count)
+      : rows(row_count),
+        columns(column_count),
+        elements(static_cast<size_t>(row_count * column_count)) {}
+  Complex& at(int64_t i, int64_t j) { return elements[static_cast<size_t>(i * columns + j)]; }
+  const Complex& at(int64_t i, int64_t j) const {
+    return elements[static_cast<size_t>(i * columns + j)];
+  }
+  static Matrix identity(int64_t size);
+  Matrix transposed() const;
+};
+
+// P A = L U of a square matrix, both in one (getrf). `pivots` are the rows exchanged, from 1;
+// `info` is the number of the first zero on U's diagonal, 0 when there is none.
+struct LuFactors {
+  Matrix factors;
+  std::vector<int64_t> pivots;
+  int64_t info = 0;
+};
+LuFactors factor_lu(Matrix a);
+// X with A X = B. Infinite where the matrix is singular.
+Matrix solve_lu(const LuFactors& lu, Matrix b);
+Complex determinant_of(const LuFactors& lu);
+
+// L with A = L L^H (potrf); `info` is the order of the first minor that is not positive.
+struct CholeskyFactor {
+  Matrix factor;
+  int64_t info = 0;
+};
+CholeskyFactor factor_cholesky(const Matrix& a);
+
+// A = Q R by reflections, Q whole and R of A's shape (geqrf, orgqr).
+struct QrFactors {
+  Matrix q;
+  Matrix r;
+};
+QrFactors factor_qr(Matrix a);
+
+// Singular values from the largest to the smallest, by rotations of pairs of columns.
+std::vector<double> singular_values(Matrix a);
+
+// X with A X = B for a triangular A; only its triangle is read, and no diagonal when `unit`.
+Matrix solve_triangular(const Matrix& a, Matrix b, bool upper, bool unit);
+
+}  // namespace pt2::ops

@@ -1,0 +1,374 @@
+// torch.linalg: factorisations, solutions and norms of batches of matrices.
+#include <algorithm>
+
+#include "ops/checks.h"
+#include "ops/compose.h"
+#include "ops/linear/factorization.h"
+#include "ops/op_def.h"
+#include "ops/pointwise/copying.h"
+#include "ops/pointwise/pointwise.h"
+#include "ops/shape/view.h"
+
+namespace pt2::ops {
+namespace {
+
+using Matrices = std::vector<Matrix>;
+using TensorPair = std::tuple<Tensor, Tensor>;
+
+Result<void> check_matrices(const Tensor& a, std::string_view what) {
+  PT2_TRY_VOID(check_floating_or_complex(a, what));
+  PT2_TRY_VOID(check_rank_at_least(a, 2, what));
+  if (dtype_size(a.dtype()) < 4 || a.dtype() == Dtype::complex32)
+    return operator_error("found dtype " + std::string(dtype_name(a.dtype())) +
+                          ", expected 32 or 64 bits");
+  return {};
+}
+Result<void> check_square(const Tensor& a, std::string_view what) {
+  PT2_TRY_VOID(check_matrices(a, what));
+  if (a.size(a.dim() - 1) != a.size(a.dim() - 2))
+    return operator_error(std::string(what) + ": found sizes " + sizes_text(a.sizes()) +
+                          ", expected square matrices");
+  return {};
+}
+
+Sizes batch_of(const Tensor& a) { return {a.sizes().begin(), a.sizes().end() - 2}; }
+
+Result<Matrices> matrices_of(const Tensor& a) {
+  PT2_TRY(const Tensor wide, copy_as(a, Dtype::complex128, MemoryFormat::contiguous));
+  const int64_t rows = a.size(a.dim() - 2);
+  const int64_t columns = a.size(a.dim() - 1);
+  int64_t count = 1;
+  for (int64_t size : batch_of(a)) count *= size;
+  Matrices out;
+  const auto* source = wide.data<Complex>();
+  for (int64_t b = 0; b < count; ++b) {
+    Matrix& matrix = out.emplace_back(rows, columns);
+    for (Complex& element : matrix.elements) element = *source++;
+  }
+  return out;
+}
+
+// The matrices as a tensor, column-major as LAPACK leaves them unless `row_major`.
+Result<Tensor> tensor_of(const Matrices& matrices, Sizes batch, int64_t rows, int64_t columns,
+                         Dtype dtype, bool row_major = false) {
+  Sizes sizes = batch;
+  sizes.insert(sizes.end(), {rows, columns});
+  batch.insert(batch.end(), {columns, rows});
+  Sizes strides = contiguous_strides(row_major ? sizes : batch);
+  if (!row_major) std::swap(strides[strides.size() - 1], strides[strides.size() - 2]);
+  PT2_TRY(Tensor wide, allocate({Dtype::complex128, sizes}));
+  PT2_TRY(Tensor out, allocate({dtype, std::move(sizes), std::move(strides)}));
+  auto* target = wide.data<Complex>();
+  for (const Matrix& matrix : matrices)
+    target = std::copy(matrix.elements.begin(), matrix.elements.end(), target);
+  copy_elements(out, wide);
+  return out;
+}
+Result<Tensor> integers_of(std::span<const int64_t> numbers, Sizes sizes) {
+  PT2_TRY(Tensor out, allocate({Dtype::int32, std::move(sizes)}));
+  for (size_t i = 0; i < numbers.size(); ++i)
+    out.data<int32_t>()[i] = static_cast<int32_t>(numbers[i]);
+  return out;
+}
+Result<void> check_info(std::span<const int64_t> infos, bool check_errors, std::string_view what) {
+  for (int64_t info : infos)
+    if (check_errors && info != 0)
+      return operator_error(std::string(what) + " at order " + std::to_string(info));
+  return {};
+}
+
+Result<std::tuple<Tensor, Tensor, Tensor>> lu_determinant(const Tensor& a) {
+  PT2_TRY_VOID(check_square(a, "A"));
+  PT2_TRY(const Matrices matrices, matrices_of(a));
+  Matrices factors;
+  std::vector<int64_t> pivots;
+  PT2_TRY(Tensor wide, allocate({Dtype::complex128, batch_of(a)}));
+  // The determinant is also the transpose's, which LAPACK reads without a copy
+  // (ATen/native/BatchLinearAlgebra.cpp _linalg_det).
+  const bool transposes = a.is_contiguous() && dtype_category(a.dtype()) != DtypeCategory::complex;
+  for (const Matrix& matrix : matrices) {
+    LuFactors lu = factor_lu(transposes ? matrix.transposed() : matrix);
+    wide.data<Complex>()[factors.size()] = determinant_of(lu);
+    pivots.insert(pivots.end(), lu.pivots.begin(), lu.pivots.end());
+    factors.push_back(std::move(lu.factors));
+  }
+  Sizes pivot_sizes(a.sizes().begin(), a.sizes().end() - 1);
+  PT2_TRY(Tensor result, copy_as(wide, a.dtype(), MemoryFormat::contiguous));
+  PT2_TRY(Tensor lu,
+          tensor_of(factors, batch_of(a), a.size(a.dim() - 2), a.size(a.dim() - 1), a.dtype()));
+  PT2_TRY(Tensor places, integers_of(pivots, std::move(pivot_sizes)));
+  return std::tuple(std::move(result), std::move(lu), std::move(places));
+}
+Result<Tensor> determinant(const Tensor& a) {
+  PT2_TRY(auto parts, lu_determinant(a));
+  return std::move(std::get<0>(parts));
+}
+
+Result<TensorPair> inverse_ex(const Tensor& a, bool check_errors) {
+  PT2_TRY_VOID(check_square(a, "A"));
+  PT2_TRY(const Matrices matrices, matrices_of(a));
+  const int64_t n = a.size(a.dim() - 1);
+  Matrices inverses;
+  std::vector<int64_t> infos;
+  for (const Matrix& matrix : matrices) {
+    const LuFactors lu = factor_lu(matrix);
+    infos.push_back(lu.info);
+    inverses.push_back(solve_lu(lu, Matrix::identity(n)));
+  }
+  PT2_TRY_VOID(check_info(infos, check_errors, "a singular matrix: zero on the diagonal"));
+  PT2_TRY(Tensor inverse, tensor_of(inverses, batch_of(a), n, n, a.dtype()));
+  PT2_TRY(Tensor info, integers_of(infos, batch_of(a)));
+  return TensorPair(std::move(inverse), std::move(info));
+}
+Result<Tensor> inverse(const Tensor& a) {
+  PT2_TRY(auto parts, inverse_ex(a, true));
+  return std::move(std::get<0>(parts));
+}
+
+// Both with the batch sizes that they broadcast to.
+Result<TensorPair> same_batch(const Tensor& a, const Tensor& b) {
+  const Sizes batches[] = {batch_of(a), batch_of(b)};
+  PT2_TRY(const Sizes batch, broadcast_sizes(batches));
+  auto expanded = [&](const Tensor& tensor) {
+    Sizes sizes = batch;
+    sizes.insert(sizes.end(), tensor.sizes().end() - 2, tensor.sizes().end());
+    return expand(tensor, sizes);
+  };
+  PT2_TRY(Tensor left, expanded(a));
+  PT2_TRY(Tensor right, expanded(b));
+  return TensorPair(std::move(left), std::move(right));
+}
+
+// B may be one vector per matrix instead of a matrix.
+bool is_vectors(const Tensor& a, const Tensor& b) {
+  if (b.dim() == 1) return true;
+  return b.dim() == a.dim() - 1 &&
+         std::equal(b.sizes().begin(), b.sizes().end(), a.sizes().begin());
+}
+Result<TensorPair> solve_ex(const Tensor& a, const Tensor& b, bool left, bool check_errors) {
+  PT2_TRY_VOID(check_square(a, "A"));
+  PT2_TRY_VOID(check_same_dtype(b, a, "B"));
+  const bool vectors = is_vectors(a, b);
+  PT2_TRY(const Tensor columns, vectors ? unsqueeze(b, -1) : Result<Tensor>(b));
+  PT2_TRY_VOID(check_matrices(columns, "B"));
+  if (vectors && !left) return operator_error("found vectors on the left, expected matrices");
+  if (columns.size(columns.dim() - (left ? 2 : 1)) != a.size(a.dim() - 1))
+    return operator_error("found B of sizes " + sizes_text(b.sizes()) + " for A of sizes " +
+                          sizes_text(a.sizes()));
+  PT2_TRY(const auto pair, same_batch(a, columns));
+  const auto& [whole_a, whole_b] = pair;
+  PT2_TRY(const Matrices matrices, matrices_of(whole_a));
+  PT2_TRY(const Matrices sides, matrices_of(whole_b));
+  Matrices results;
+  std::vector<int64_t> infos;
+  for (size_t i = 0; i < matrices.size(); ++i) {
+    // X A = B is A^T X^T = B^T.
+    const LuFactors lu = factor_lu(left ? matrices[i] : matrices[i].transposed());
+    infos.push_back(lu.info);
+    Matrix solution = solve_lu(lu, left ? sides[i] : sides[i].transposed());
+    results.push_back(left ? std::move(solution) : solution.transposed());
+  }
+  PT2_TRY_VOID(check_info(infos, check_errors, "a singular matrix: zero on the diagonal"));
+  PT2_TRY(Tensor result, tensor_of(results, batch_of(whole_a), whole_b.size(whole_b.dim() - 2),
+                                   whole_b.size(whole_b.dim() - 1), a.dtype(), !left));
+  if (vectors) {
+    PT2_TRY(result, select(result, -1, 0));
+  }
+  PT2_TRY(Tensor info, integers_of(infos, batch_of(whole_a)));
+  return TensorPair(std::move(result), std::move(info));
+}
+Result<Tensor> solve(const Tensor& a, const Tensor& b, bool left) {
+  PT2_TRY(auto parts, solve_ex(a, b, left, true));
+  return std::move(std::get<0>(parts));
+}
+
+Result<TensorPair> triangular_solve(const Tensor& self, const Tensor& a, bool upper, bool transpose,
+                                    bool unitriangular) {
+  PT2_TRY_VOID(check_square(a, "A"));
+  PT2_TRY_VOID(check_matrices(self, "self"));
+  PT2_TRY_VOID(check_same_dtype(self, a, "self"));
+  if (self.size(self.dim() - 2) != a.size(a.dim() - 1))
+    return operator_error("found sizes " + sizes_text(self.sizes()) + " for A of sizes " +
+                          sizes_text(a.sizes()));
+  PT2_TRY(const auto pair, same_batch(a, self));
+  const auto& [whole_a, whole_b] = pair;
+  PT2_TRY(const Matrices matrices, matrices_of(whole_a));
+  PT2_TRY(const Matrices sides, matrices_of(whole_b));
+  Matrices results;
+  for (size_t i = 0; i < matrices.size(); ++i)
+    results.push_back(solve_triangular(transpose ? matrices[i].transposed() : matrices[i], sides[i],
+                                       upper != transpose, unitriangular));
+  const int64_t n = a.size(a.dim() - 1);
+  PT2_TRY(Tensor solution,
+          tensor_of(results, batch_of(whole_a), n, whole_b.size(whole_b.dim() - 1), a.dtype()));
+  PT2_TRY(Tensor coefficient, tensor_of(matrices, batch_of(whole_a), n, n, a.dtype()));
+  return TensorPair(std::move(solution), std::move(coefficient));
+}
+
+Result<TensorPair> cholesky_ex(const Tensor& self, bool upper, bool check_errors) {
+  PT2_TRY_VOID(check_square(self, "self"));
+  PT2_TRY(const Matrices matrices, matrices_of(self));
+  Matrices factors;
+  std::vector<int64_t> infos;
+  for (const Matrix& matrix : matrices) {
+    CholeskyFactor cholesky = factor_cholesky(upper ? matrix.transposed() : matrix);
+    infos.push_back(cholesky.info);
+    factors.push_back(upper ? cholesky.factor.transposed() : std::move(cholesky.factor));
+  }
+  PT2_TRY_VOID(
+      check_info(infos, check_errors, "a matrix that is not positive-definite: its leading minor"));
+  const int64_t n = self.size(self.dim() - 1);
+  PT2_TRY(Tensor factor, tensor_of(factors, batch_of(self), n, n, self.dtype()));
+  PT2_TRY(Tensor info, integers_of(infos, batch_of(self)));
+  return TensorPair(std::move(factor), std::move(info));
+}
+Result<Tensor> cholesky(const Tensor& self, bool upper) {
+  PT2_TRY(auto parts, cholesky_ex(self, upper, true));
+  return std::move(std::get<0>(parts));
+}
+
+Matrix part_of(const Matrix& matrix, int64_t rows, int64_t columns) {
+  Matrix out(rows, columns);
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t j = 0; j < columns; ++j) out.at(i, j) = matrix.at(i, j);
+  return out;
+}
+Result<TensorPair> qr(const Tensor& a, const std::string& mode) {
+  PT2_TRY_VOID(check_matrices(a, "A"));
+  if (mode != "reduced" && mode != "complete" && mode != "r")
+    return operator_error("found mode '" + mode + "', expected 'reduced', 'complete' or 'r'");
+  const int64_t rows = a.size(a.dim() - 2);
+  const int64_t columns = a.size(a.dim() - 1);
+  const int64_t inner = mode == "complete" ? rows : std::min(rows, columns);
+  PT2_TRY(const Matrices matrices, matrices_of(a));
+  Matrices left;
+  Matrices right;
+  for (const Matrix& matrix : matrices) {
+    const QrFactors factors = factor_qr(matrix);
+    left.push_back(part_of(factors.q, rows, inner));
+    right.push_back(part_of(factors.r, inner, columns));
+  }
+  PT2_TRY(Tensor r, tensor_of(right, batch_of(a), inner, columns, a.dtype()));
+  if (mode == "r") {
+    PT2_TRY(Tensor none, allocate({a.dtype(), {0}}));
+    return TensorPair(std::move(none), std::move(r));
+  }
+  PT2_TRY(Tensor q, tensor_of(left, batch_of(a), rows, inner, a.dtype()));
+  return TensorPair(std::move(q), std::move(r));
+}
+
+// --- Products and norms
+
+Result<Meta> cross_meta(const Tensor& self, const Tensor& other, int64_t dim) {
+  if (self.dim() != other.dim())
+    return operator_error("found ranks " + std::to_string(self.dim()) + " and " +
+                          std::to_string(other.dim()) + ", expected equal ones");
+  PT2_TRY(const int64_t at, wrap_dim(dim, self.dim()));
+  if (self.dim() == 0 || self.size(at) != 3 || other.size(at) != 3)
+    return operator_error("found sizes " + sizes_text(self.sizes()) + " and " +
+                          sizes_text(other.sizes()) + ", expected 3 in dim " + std::to_string(at));
+  return promoted(self, other);
+}
+Result<void> cross(Tensor& out, const Tensor& self, const Tensor& other, int64_t dim) {
+  PT2_TRY(const int64_t at, wrap_dim(dim, self.dim()));
+  for (int64_t i = 0; i < 3; ++i) {
+    PT2_TRY(Tensor target, select(out, at, i));
+    PT2_TRY(const Tensor a1, select(self, at, (i + 1) % 3));
+    PT2_TRY(const Tensor a2, select(self, at, (i + 2) % 3));
+    PT2_TRY(const Tensor b1, select(other, at, (i + 1) % 3));
+    PT2_TRY(const Tensor b2, select(other, at, (i + 2) % 3));
+    with_compute_type(out.dtype(), [&]<class C>() {
+      auto function = [](C p, C q, C r, C s) { return minus(times(p, s), times(q, r)); };
+      elementwise<C>(target, out.dtype(), function, a1, a2, b1, b2);
+    });
+  }
+  return {};
+}
+
+Dtype real_dtype(Dtype dtype) {
+  if (dtype == Dtype::complex128) return Dtype::float64;
+  return dtype == Dtype::complex64 ? Dtype::float32 : dtype;
+}
+
+using OptionalScalar = std::optional<Scalar>;
+using OptionalSizes = std::optional<Sizes>;
+
+Value dims_value(const OptionalSizes& dims) { return dims ? box(*dims) : Value(); }
+
+// The largest or smallest singular value, 0 without any: ord 2 and -2.
+Result<Tensor> spectral_norm(const Tensor& self, bool largest, const Sizes& axes, bool keepdim,
+                             Dtype dtype) {
+  PT2_TRY(const Tensor last, movedim(self, axes, {-2, -1}));
+  PT2_TRY(const Matrices matrices, matrices_of(last));
+  PT2_TRY(Tensor wide, allocate({Dtype::float64, batch_of(last)}));
+  for (size_t i = 0; i < matrices.size(); ++i) {
+    const std::vector<double> values = singular_values(matrices[i]);
+    if (!values.empty()) wide.data<double>()[i] = largest ? values.front() : values.back();
+  }
+  for (int64_t axis : {std::min(axes[0], axes[1]), std::max(axes[0], axes[1])}) {
+    if (!keepdim) break;
+    PT2_TRY(wide, unsqueeze(wide, axis));
+  }
+  return copy_as(wide, dtype, std::nullopt);
+}
+// Sums of one dimension, of which the largest or smallest along the other counts: ord 1, -1, inf,
+// -inf.
+Result<Tensor> matrix_norm(const Tensor& self, double ord, const Sizes& dims, bool keepdim,
+                           Value dtype) {
+  PT2_TRY(const auto axes, wrap_distinct_dims(dims, self.dim()));
+  const double magnitude = std::fabs(ord);
+  if (magnitude == 2) {
+    PT2_TRY_VOID(check_floating_or_complex(self, "self"));
+    const auto* given = dtype.get_if<Dtype>();
+    return spectral_norm(self, ord > 0, axes, keepdim, given ? *given : real_dtype(self.dtype()));
+  }
+  if (magnitude != 1 && !std::isinf(magnitude))
+    return operator_error("found ord " + std::to_string(ord) +
+                          ", expected 1, 2 or inf, or their negatives");
+  const int64_t summed = axes[magnitude == 1 ? 0 : 1];
+  const int64_t chosen = axes[magnitude == 1 ? 1 : 0];
+  PT2_TRY(const Tensor sums, apply("linalg_vector_norm.default",
+                                   {self, 1.0, Value::List{summed}, true, std::move(dtype)}));
+  PT2_TRY(const Tensor norm,
+          apply(ord > 0 ? "amax.default" : "amin.default", {sums, Value::List{chosen}, true}));
+  return keepdim ? Result<Tensor>(norm) : apply("squeeze.dims", {norm, box(axes)});
+}
+Result<Tensor> norm(const Tensor& self, const OptionalScalar& ord, const OptionalSizes& dim,
+                    bool keepdim, std::optional<Dtype> dtype) {
+  const Value result_dtype = dtype ? Value(*dtype) : Value();
+  if (dim && dim->size() != 1 && dim->size() != 2)
+    return operator_error("found " + std::to_string(dim->size()) + " dims, expected 1 or 2");
+  if (!dim && ord && self.dim() != 1 && self.dim() != 2)
+    return operator_error("found rank " + std::to_string(self.dim()) +
+                          " without dims, expected 1 or 2");
+  const size_t dims = dim ? dim->size() : (ord ? self.sizes().size() : 1);
+  if (ord && dims == 2)
+    return matrix_norm(self, ord->to_double(), dim.value_or(Sizes{0, 1}), keepdim, result_dtype);
+  return apply("linalg_vector_norm.default",
+               {self, ord ? ord->to_double() : 2.0, dims_value(dim), keepdim, result_dtype});
+}
+
+// clang-format off
+constexpr OpDef kOps[] = {
+    op<"aten::_linalg_det(Tensor A) -> (Tensor result, Tensor LU, Tensor pivots)", lu_determinant>,
+    op<"aten::linalg_det(Tensor A) -> Tensor", determinant>,
+    op<"aten::det(Tensor self) -> Tensor", determinant>,
+    op<"aten::linalg_inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)", inverse_ex>,
+    op<"aten::linalg_inv(Tensor A) -> Tensor", inverse>,
+    op<"aten::inverse(Tensor self) -> Tensor", inverse>,
+    op<"aten::linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor info)", solve_ex>,
+    op<"aten::linalg_solve(Tensor A, Tensor B, *, bool left=True) -> Tensor", solve>,
+    op<"aten::triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False) -> (Tensor solution, Tensor cloned_coefficient)", triangular_solve>,
+    op<"aten::linalg_cholesky_ex(Tensor self, *, bool upper=False, bool check_errors=False) -> (Tensor L, Tensor info)", cholesky_ex>,
+    op<"aten::linalg_cholesky(Tensor self, *, bool upper=False) -> Tensor", cholesky>,
+    op<"aten::linalg_qr(Tensor A, str mode=\"reduced\") -> (Tensor Q, Tensor R)", qr>,
+    op<"aten::linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor", cross_meta, cross>,
+    op<"aten::linalg_norm(Tensor self, Scalar? ord=None, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", norm>,
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const OpDef> linalg_ops() { return kOps; }
+
+}  // namespace pt2::ops

@@ -1,0 +1,216 @@
+// Gradients of batch, layer and group normalisation. With xhat = (x - mean) * rstd and g the
+// gradient of xhat, that of x is rstd * (g - mean(g) - xhat * mean(g * xhat)), the means being over
+// what was normalised together.
+#include <cmath>
+
+#include "ops/checks.h"
+#include "ops/dense.h"
+#include "ops/loops.h"
+#include "ops/memory_format.h"
+#include "ops/op_def.h"
+
+namespace pt2::ops {
+namespace {
+
+using Gradients = std::tuple<OptionalTensor, OptionalTensor, OptionalTensor>;
+
+// Tensors as doubles; an absent one has none.
+struct Numbers {
+  std::vector<double> values;
+  Numbers() = default;
+  explicit Numbers(const Tensor& tensor) {
+    const Input<double> input(tensor);
+    values.assign(input.data(), input.data() + input.size());
+  }
+  explicit Numbers(const OptionalTensor& tensor) {
+    if (tensor) *this = Numbers(*tensor);
+  }
+  double at(int64_t index, double otherwise) const {
+    return values.empty() ? otherwise : values[static_cast<size_t>(index)];
+  }
+};
+
+// The elements of x as [outer, inner groups...]: which statistic and which parameter each has.
+struct Layout {
+  int64_t statistics = 0;
+  int64_t parameters = 0;
+  // Elements that share one statistic.
+  int64_t count = 1;
+  // How an element's index gives its statistic and its parameter.
+  int64_t statistic_stride = 1;
+  int64_t parameter_stride = 1;
+  int64_t statistic_of(int64_t i) const { return i / statistic_stride % statistics; }
+  int64_t parameter_of(int64_t i) const { return i / parameter_stride % parameters; }
+};
+
+struct Problem {
+  const Tensor& grad_out;
+  const Tensor& input;
+  Numbers mean;
+  Numbers rstd;
+  Numbers weight;
+  Layout layout;
+  // False where the statistics were constants.
+  bool through_statistics = true;
+};
+
+Tensor input_gradient(const Problem& problem) {
+  const Numbers g(problem.grad_out);
+  const Numbers x(problem.input);
+  const Layout& layout = problem.layout;
+  const auto statistics = static_cast<size_t>(layout.statistics);
+  std::vector<double> sum(statistics, 0.0);
+  std::vector<double> dot(statistics, 0.0);
+  auto normalized = [&](int64_t i) {
+    const auto s = static_cast<size_t>(layout.statistic_of(i));
+    return (x.values[static_cast<size_t>(i)] - problem.mean.values[s]) * problem.rstd.values[s];
+  };
+  auto scaled = [&](int64_t i) {
+    return g.values[static_cast<size_t>(i)] * problem.weight.at(layout.parameter_of(i), 1.0);
+  };
+  for (int64_t i = 0; i < problem.input.numel(); ++i) {
+    const auto s = static_cast<size_t>(layout.statistic_of(i));
+    sum[s] += scaled(i);
+    dot[s] += scaled(i) * normalized(i);
+  }
+  Tensor out = Tensor::zeros(problem.input.dtype(), problem.input.sizes());
+  Output<double> result(out);
+  const double count = static_cast<double>(layout.count);
+  for (int64_t i = 0; i < problem.input.numel(); ++i) {
+    const auto s = static_cast<size_t>(layout.statistic_of(i));
+    const double centered = problem.through_statistics
+                                ? scaled(i) - sum[s] / count - normalized(i) * dot[s] / count
+                                : scaled(i);
+    result[i] = problem.rstd.values[s] * centered;
+  }
+  return out;
+}
+
+// Sums over all elements of a parameter, of the gradient alone (bias) or times xhat (weight).
+Tensor parameter_gradient(const Problem& problem, bool is_weight, Dtype dtype, const Sizes& sizes) {
+  const Numbers g(problem.grad_out);
+  const Numbers x(problem.input);
+  const Layout& layout = problem.layout;
+  Tensor out = Tensor::zeros(dtype, sizes);
+  Output<double> result(out);
+  for (int64_t i = 0; i < problem.input.numel(); ++i) {
+    const auto s = static_cast<size_t>(layout.statistic_of(i));
+    const double factor = is_weight ? (x.values[static_cast<size_t>(i)] - problem.mean.values[s]) *
+                                          problem.rstd.values[s]
+                                    : 1.0;
+    result[layout.parameter_of(i)] += g.values[static_cast<size_t>(i)] * factor;
+  }
+  return out;
+}
+
+Result<Gradients> gradients(const Problem& problem, const std::vector<bool>& mask, Dtype dtype,
+                            const Sizes& parameter_sizes) {
+  PT2_TRY_VOID(check_floating(problem.input, "input"));
+  PT2_TRY_VOID(check_sizes(problem.grad_out, problem.input.sizes(), "grad_out"));
+  if (mask.size() != 3) return operator_error("output_mask: expected 3 bools");
+  const auto statistics = static_cast<size_t>(problem.layout.statistics);
+  if (problem.input.numel() > 0 &&
+      (problem.mean.values.size() != statistics || problem.rstd.values.size() != statistics))
+    return operator_error("mean and rstd: found " + std::to_string(problem.mean.values.size()) +
+                          " elements, expected " + std::to_string(statistics));
+  const auto parameters = static_cast<size_t>(problem.layout.parameters);
+  if (!problem.weight.values.empty() && problem.weight.values.size() != parameters)
+    return operator_error("weight: found " + std::to_string(problem.weight.values.size()) +
+                          " elements, expected " + std::to_string(parameters));
+  Gradients out;
+  if (mask[0]) std::get<0>(out) = input_gradient(problem);
+  if (mask[1]) std::get<1>(out) = parameter_gradient(problem, true, dtype, parameter_sizes);
+  if (mask[2]) std::get<2>(out) = parameter_gradient(problem, false, dtype, parameter_sizes);
+  return out;
+}
+
+Result<Gradients> native_layer_norm_backward(const Tensor& grad_out, const Tensor& input,
+                                             const Sizes& normalized_shape, const Tensor& mean,
+                                             const Tensor& rstd, const OptionalTensor& weight,
+                                             const OptionalTensor& bias,
+                                             const std::vector<bool>& output_mask) {
+  const auto length = checked_numel(normalized_shape);
+  const size_t rank = normalized_shape.size();
+  if (!length || rank > input.sizes().size() ||
+      !std::equal(normalized_shape.begin(), normalized_shape.end(),
+                  input.sizes().end() - static_cast<int64_t>(rank)))
+    return operator_error("input: found " + input.type_text() + ", expected what ends in " +
+                          sizes_text(normalized_shape));
+  Layout layout;
+  layout.parameters = *length;
+  layout.count = *length;
+  layout.statistics = row_count(input.numel(), *length);
+  layout.statistic_stride = *length;
+  const OptionalTensor& parameter = weight ? weight : bias;
+  return gradients({grad_out, input, Numbers(mean), Numbers(rstd), Numbers(weight), layout},
+                   output_mask, parameter ? parameter->dtype() : input.dtype(), normalized_shape);
+}
+
+Result<Gradients> native_group_norm_backward(const Tensor& grad_out, const Tensor& input,
+                                             const Tensor& mean, const Tensor& rstd,
+                                             const OptionalTensor& weight, int64_t batch,
+                                             int64_t channels, int64_t area, int64_t groups,
+                                             const std::vector<bool>& output_mask) {
+  const Sizes sizes{batch, channels, area};
+  const auto numel = checked_numel(sizes);
+  if (!numel || *numel != input.numel() || groups < 1 || channels % groups != 0)
+    return operator_error("input: found " + input.type_text() + ", expected N, C and HxW of " +
+                          sizes_text(sizes) + " in " + std::to_string(groups) + " groups");
+  Layout layout;
+  layout.parameters = channels;
+  layout.parameter_stride = area;
+  layout.count = channels / groups * area;
+  layout.statistics = batch * groups;
+  layout.statistic_stride = layout.count;
+  return gradients({grad_out, input, Numbers(mean), Numbers(rstd), Numbers(weight), layout},
+                   output_mask, weight ? weight->dtype() : input.dtype(), {channels});
+}
+
+Result<Gradients> native_batch_norm_backward(const Tensor& grad_out, const Tensor& input,
+                                             const OptionalTensor& weight,
+                                             const OptionalTensor& running_mean,
+                                             const OptionalTensor& running_var,
+                                             const OptionalTensor& save_mean,
+                                             const OptionalTensor& save_invstd, bool train,
+                                             double eps, const std::vector<bool>& output_mask) {
+  PT2_TRY_VOID(check_rank_at_least(input, 2, "input"));
+  Layout layout;
+  layout.parameters = input.size(1);
+  layout.statistics = input.size(1);
+  layout.parameter_stride = row_count(row_count(input.numel(), input.size(0)), input.size(1));
+  layout.statistic_stride = layout.parameter_stride;
+  layout.count = row_count(input.numel(), input.size(1));
+  Numbers mean(train ? save_mean : running_mean);
+  Numbers rstd(train ? save_invstd : running_var);
+  if (!train)
+    for (double& value : rstd.values) value = 1 / std::sqrt(value + eps);
+  Problem problem{grad_out, input, std::move(mean), std::move(rstd), Numbers(weight),
+                  layout,   train};
+  PT2_TRY(Gradients out, gradients(problem, output_mask, weight ? weight->dtype() : input.dtype(),
+                                   {input.size(1)}));
+  const MemoryFormat format = suggest_memory_format(input);
+  if (std::get<0>(out) && format != MemoryFormat::contiguous) {
+    PT2_TRY(Tensor gradient,
+            allocate(Meta(input.dtype(), input.sizes(), format_strides(input.sizes(), format))));
+    copy_elements(gradient, *std::get<0>(out));
+    std::get<0>(out) = gradient;
+  }
+  return out;
+}
+
+// clang-format off
+constexpr OpDef kOps[] = {
+    op<"aten::native_layer_norm_backward(Tensor grad_out, Tensor input, SymInt[] normalized_shape, Tensor mean, Tensor rstd, Tensor? weight, Tensor? bias, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
+       native_layer_norm_backward>,
+    op<"aten::native_group_norm_backward(Tensor grad_out, Tensor input, Tensor mean, Tensor rstd, Tensor? weight, SymInt N, SymInt C, SymInt HxW, int group, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
+       native_group_norm_backward>,
+    op<"aten::native_batch_norm_backward(Tensor grad_out, Tensor input, Tensor? weight, Tensor? running_mean, Tensor? running_var, Tensor? save_mean, Tensor? save_invstd, bool train, float eps, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
+       native_batch_norm_backward>,
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const OpDef> normalization_backward_ops() { return kOps; }
+
+}  // namespace pt2::ops
