@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <thread>
+
 #include "package/corpus.h"
 
 namespace pt2 {
@@ -47,6 +49,68 @@ TEST(Package, OpensEveryRealFile) {
   EXPECT_GT(programs, 100u);
   EXPECT_GT(nodes, 1000u);
   EXPECT_GT(tensors, 500u);
+}
+
+std::string data(const std::string& path) { return std::string(PT2_TEST_DATA) + "/" + path; }
+
+TEST(Package, ProgramsAreChosenByName) {
+  const Package two = Package::open(data("corpus/2.15.0/package_two.pt2")).value();
+  ASSERT_EQ(two.models().size(), 2u);
+  EXPECT_EQ(two.program().value(), two.program("model").value());
+  EXPECT_NE(two.program("second").value(), two.program("model").value());
+  const auto unknown = two.program("third");
+  ASSERT_FALSE(unknown);
+  EXPECT_EQ(unknown.error().code, ErrorCode::argument);
+  EXPECT_EQ(unknown.error().message,
+            "no program is called 'third', the package holds: model, second");
+}
+
+TEST(Package, PayloadsAreReadOnceAndShared) {
+  const Package package = Package::open(data("corpus/2.15.0/tied_weights.pt2")).value();
+  std::vector<std::shared_ptr<const Payloads>> found(8);
+  std::vector<std::thread> threads;
+  for (auto& payloads : found) threads.emplace_back([&] { payloads = package.payloads().value(); });
+  for (std::thread& thread : threads) thread.join();
+  for (const auto& payloads : found) EXPECT_EQ(payloads, found[0]);
+  const PayloadTensor* embedding = found[0]->find(PayloadKind::weight, "emb.weight");
+  const PayloadTensor* head = found[0]->find(PayloadKind::weight, "head.weight");
+  ASSERT_TRUE(embedding && head);
+  EXPECT_EQ(embedding->tensor.storage(), head->tensor.storage());
+  EXPECT_EQ(embedding->storage_group, head->storage_group);
+  // Written by PyTorch's own writer, so aligned: the bytes are those of the file.
+  EXPECT_TRUE(embedding->tensor.storage()->is_read_only());
+}
+
+TEST(Package, TensorsOutliveThePackage) {
+  Tensor weight;
+  {
+    const Package package = Package::open(data("corpus/2.15.0/mlp.pt2")).value();
+    weight = package.payloads().value()->find(PayloadKind::weight, "fc1.weight")->tensor;
+  }
+  EXPECT_EQ(weight.as<float>().size(), static_cast<size_t>(weight.numel()));
+}
+
+TEST(Package, FailuresNameTheFileTheRecordAndThePlace) {
+  const auto broken = Package::open(data("negative/graph_undefined_value.pt2"));
+  ASSERT_FALSE(broken);
+  EXPECT_EQ(broken.error().code, ErrorCode::invalid);
+  EXPECT_TRUE(broken.error().where.ends_with(
+      "graph_undefined_value.pt2!models/model.json:.graph_module.graph.nodes[1].inputs[0].arg"))
+      << broken.error().where;
+  const Package hostile = Package::open(data("negative/pickle_weight.pt2")).value();
+  const auto payloads = hostile.payloads();
+  ASSERT_FALSE(payloads);
+  EXPECT_EQ(payloads.error().code, ErrorCode::unsupported);
+  EXPECT_NE(payloads.error().message.find("os.system"), std::string::npos);
+}
+
+TEST(Package, HostileSampleInputsAreNoObstacle) {
+  const Package package = Package::open(data("negative/pickle_sample_inputs.pt2")).value();
+  Diagnostics warnings;
+  (void)package.sample_inputs(warnings).has_value();
+  ASSERT_FALSE(warnings.empty());
+  EXPECT_EQ(warnings.all()[0].rule, Rule::refused_sample_inputs);
+  EXPECT_TRUE(package.payloads());
 }
 
 }  // namespace
