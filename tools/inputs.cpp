@@ -250,29 +250,20 @@ class InputReader {
 
 Result<Value> sample_value(const SampleInput& leaf) {
   const PickleValue& value = leaf.value;
-  switch (value.kind()) {
-    case PickleKind::none:
-      return Value();
-    case PickleKind::boolean:
-      return Value(value.as_bool());
-    case PickleKind::integer:
-      return Value(value.as_int());
-    case PickleKind::floating:
-      return Value(value.as_float());
-    case PickleKind::complex:
-      return Value(std::complex<double>(value.as_float(), value.imaginary()));
-    case PickleKind::string:
-      return Value(std::string(value.text()));
-    case PickleKind::tensor:
-      if (value.tensor().missing.empty()) return Value(value.tensor().tensor);
-      return Error{ErrorCode::unsupported,
-                   "the sample input has no elements: " + value.tensor().missing, leaf.path};
-    default:
-      return Error{ErrorCode::unsupported,
-                   fmt::format("the sample input is of type {}; give inputs with -i",
-                               pickle_kind_name(value.kind())),
-                   leaf.path};
-  }
+  const PickleKind kind = value.kind();
+  if (kind == PickleKind::none) return Value();
+  if (kind == PickleKind::boolean) return Value(value.as_bool());
+  if (kind == PickleKind::integer) return Value(value.as_int());
+  if (kind == PickleKind::floating) return Value(value.as_float());
+  if (kind == PickleKind::complex)
+    return Value(std::complex<double>(value.as_float(), value.imaginary()));
+  if (kind == PickleKind::string) return Value(std::string(value.text()));
+  const std::string reason = kind == PickleKind::tensor
+                                 ? value.tensor().missing
+                                 : "of type " + std::string(pickle_kind_name(kind));
+  if (reason.empty()) return Value(value.tensor().tensor);
+  return Error{ErrorCode::unsupported,
+               "the sample input cannot be used (" + reason + "); give inputs with -i", leaf.path};
 }
 
 }  // namespace

@@ -1,0 +1,121 @@
+#include "pt2/compare.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+namespace pt2 {
+namespace {
+
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+Tensor floats(std::vector<float> values) {
+  return Tensor::from<float>(Dtype::float32, {static_cast<int64_t>(values.size())}, values);
+}
+
+Tensor doubles(std::vector<double> values) {
+  return Tensor::from<double>(Dtype::float64, {static_cast<int64_t>(values.size())}, values);
+}
+
+std::string difference(const Value& found, const Value& expected,
+                       const CompareOptions& options = {}) {
+  return compare(found, expected, options).difference;
+}
+
+TEST(Compare, TolerancesAreThoseOfTorchTesting) {
+  EXPECT_EQ(default_tolerance(Dtype::float32).relative, 1.3e-6);
+  EXPECT_EQ(default_tolerance(Dtype::complex64).absolute, 1e-5);
+  EXPECT_EQ(default_tolerance(Dtype::bfloat16).relative, 1.6e-2);
+  EXPECT_EQ(default_tolerance(Dtype::float64).absolute, 1e-7);
+  EXPECT_EQ(default_tolerance(Dtype::int64).absolute, 0);
+  EXPECT_EQ(default_tolerance(Dtype::float8_e4m3fn).relative, 0);
+}
+
+TEST(Compare, FloatsAreCloseWithinAbsolutePlusRelative) {
+  EXPECT_EQ(difference(floats({1.00001f, 0}), floats({1, 1e-5f})), "");
+  EXPECT_EQ(difference(floats({1, 2, 3}), floats({1, 2.5f, 3.25f})),
+            "2 of 3 elements differ, the most at [1]: found 2, expected 2.5");
+  EXPECT_EQ(compare(floats({1, 2}), floats({1, 2.5f})).largest_error, 0.5);
+  EXPECT_EQ(difference(floats({1}), floats({1.5f}), {.relative = 0.5, .absolute = {}}), "");
+  EXPECT_EQ(difference(floats({1}), floats({1.5f}), {.relative = {}, .absolute = 0.5}), "");
+}
+
+TEST(Compare, WhatIsNotFiniteMustBeTheSame) {
+  EXPECT_EQ(
+      difference(floats({kNan, kInfinity, -kInfinity}), floats({kNan, kInfinity, -kInfinity})), "");
+  EXPECT_EQ(difference(floats({1, kInfinity}), floats({kNan, kInfinity})),
+            "1 of 2 elements differ, the most at [0]: found 1, expected nan");
+  EXPECT_NE(difference(floats({kInfinity}), floats({-kInfinity})), "");
+  EXPECT_NE(difference(floats({3e38f}), floats({kInfinity})), "");
+  // However large another error is.
+  EXPECT_EQ(difference(floats({5, 1}), floats({1e9f, kNan})),
+            "2 of 2 elements differ, the most at [1]: found 1, expected nan");
+}
+
+TEST(Compare, DtypeAndSizesAreComparedFirst) {
+  EXPECT_EQ(difference(floats({1}), doubles({1})), "found f32[1], expected f64[1]");
+  EXPECT_EQ(difference(floats({1}), floats({1, 2})), "found f32[1], expected f32[2]");
+  EXPECT_EQ(difference(floats({1}), floats({2}), {.relative = {}, .absolute = {}, .values = false}),
+            "");
+  EXPECT_EQ(difference(floats({}), floats({})), "");
+}
+
+TEST(Compare, StridesMayDiffer) {
+  const float rows[] = {0, 1, 2, 3}, columns[] = {0, 2, 1, 3};
+  const Tensor plain = Tensor::from<float>(Dtype::float32, {2, 2}, rows);
+  const Tensor turned =
+      Tensor::from<float>(Dtype::float32, {2, 2}, columns).with_view({2, 2}, {1, 2}, 0);
+  EXPECT_EQ(difference(plain, turned), "");
+}
+
+TEST(Compare, IntegersAreComparedExactly) {
+  const int64_t large[] = {(int64_t{1} << 62) + 1}, next[] = {int64_t{1} << 62};
+  EXPECT_EQ(difference(Tensor::from<int64_t>(Dtype::int64, {1}, large),
+                       Tensor::from<int64_t>(Dtype::int64, {1}, next)),
+            "1 of 1 elements differ, the most at [0]: found 4611686018427387905, expected "
+            "4611686018427387904");
+}
+
+TEST(Compare, ComplexNumbersAreComparedByDistance) {
+  using Complex = std::complex<double>;
+  const Complex found[] = {{1, 1}}, near[] = {{1, 1 + 1e-8}}, far[] = {{1, 2}};
+  const auto tensor = [](std::span<const Complex> values) {
+    return Tensor::from<Complex>(Dtype::complex128, {1}, values);
+  };
+  EXPECT_EQ(difference(tensor(found), tensor(near)), "");
+  EXPECT_EQ(difference(tensor(found), tensor(far)),
+            "1 of 1 elements differ, the most at [0]: found 1+1i, expected 1+2i");
+}
+
+TEST(Compare, ScalarsHaveKinds) {
+  EXPECT_EQ(difference(Value(int64_t{3}), Value(int64_t{3})), "");
+  EXPECT_EQ(difference(Value(int64_t{3}), Value(3.0)), "found int 3, expected float 3.000000");
+  EXPECT_EQ(difference(Value(true), Value(false)), "found bool true, expected bool false");
+  EXPECT_EQ(difference(Value(std::string("a")), Value(std::string("b"))),
+            "found string 'a', expected string 'b'");
+  EXPECT_EQ(difference(Value(0.5), Value(0.5 + 1e-9)), "");
+  EXPECT_EQ(difference(Value(), Value()), "");
+  EXPECT_EQ(difference(Value(), floats({1})), "found none, expected f32[1]");
+}
+
+// PyTorch's float32 answer is off by 2e-3 in the first element.
+TEST(Compare, AReferenceAllowsTwiceTheErrorOfPytorch) {
+  const Tensor reference = doubles({1000, 0.5});
+  const Tensor torch = floats({1000.002f, 0.5f});
+  const Comparison good = compare(floats({1000.0035f, 0.5f}), torch, {}, &reference);
+  EXPECT_EQ(good.difference, "");
+  EXPECT_NEAR(*good.found_error, 3.5e-3, 1e-4);
+  EXPECT_NEAR(*good.expected_error, 2e-3, 1e-4);
+  EXPECT_EQ(compare(floats({1000.006f, 0.5f}), torch, {}, &reference).difference,
+            "the error against float64 is 0.00598, PyTorch's is 0.00201");
+  // An error of one rounding of the largest value is no fault even where PyTorch has none.
+  EXPECT_TRUE(compare(floats({1000.0001f, 0.5f}), floats({1000, 0.5f}), {}, &reference).equal());
+  EXPECT_FALSE(compare(floats({kNan, 0.5f}), torch, {}, &reference).equal());
+  const Tensor other = doubles({1});
+  EXPECT_EQ(compare(torch, torch, {}, &other).difference, "the reference is f64[1]");
+}
+
+}  // namespace
+}  // namespace pt2
