@@ -15,7 +15,7 @@ Node with_metadata(std::string key, std::string value) {
 
 TEST(Graph, SourceLineIsTheInnermostOfAPerson) {
   const std::pair<const char*, const char*> kCases[] = {
-      {"  File \"/home/me/model.py\", line 12, in forward\n    return self.fc(x)\n", "model.py:12"},
+      {"  File \"/srv/model.py\", line 12, in forward\n    return self.fc(x)\n", "model.py:12"},
       {"File \"a.py\", line 3, in f\n  g(x)\nFile \"b.py\", line 45, in g\n  x + 1", "b.py:45"},
       {"File \"a.py\", line 3, in f\n  g(x)\nFile \"<eval_with_key>.24\", line 6, in forward\n  y",
        "a.py:3"},

@@ -1,7 +1,4 @@
 // Comparisons, logic, and selection between two operands.
-#include <algorithm>
-
-#include "ops/pointwise/copying.h"
 #include "ops/pointwise/pointwise.h"
 
 namespace pt2::ops {
@@ -66,32 +63,6 @@ bool equal(const Tensor& self, const Tensor& other) {
   for (int64_t i = 0; i < same.numel(); ++i)
     if (same.data<uint8_t>()[i] == 0) return false;
   return true;
-}
-
-// --- isin
-
-Result<Meta> isin_meta(const Tensor& elements, const Tensor& test_elements, bool, bool) {
-  const Dtype common = Promotion().add(elements).add(test_elements).result();
-  PT2_TRY_VOID(expect_real(common));
-  PT2_TRY_VOID(expect_not_bool(common));
-  return Meta(Dtype::bool_, elements.sizes());
-}
-Result<void> isin(Tensor& out, const Tensor& elements, const Tensor& test_elements, bool,
-                  bool invert) {
-  const Dtype common = Promotion().add(elements).add(test_elements).result();
-  PT2_TRY(const Tensor tests, copy_as(test_elements, common, MemoryFormat::contiguous));
-  with_real_compute_type(common, [&]<class C>() {
-    std::vector<C> sorted(static_cast<size_t>(tests.numel()));
-    load_elements<C>(tests.raw_data(), 1, common, tests.numel(), sorted.data());
-    std::erase_if(sorted, is_nan<C>);
-    std::ranges::sort(sorted);
-    auto function = [&](C x) {
-      const bool found = !is_nan(x) && std::ranges::binary_search(sorted, x);
-      return C(found != invert ? 1 : 0);
-    };
-    elementwise<C>(out, common, function, elements);
-  });
-  return {};
 }
 
 // --- where
@@ -281,7 +252,6 @@ constexpr OpDef kOps[] = {
     op<"aten::logical_xor(Tensor self, Tensor other) -> Tensor", equality_meta, equality<kLogicalXor>>,
     op<"aten::isclose(Tensor self, Tensor other, float rtol=1.0000000000000001e-05, float atol=1e-08, bool equal_nan=False) -> Tensor", isclose_meta, isclose>,
     op<"aten::equal(Tensor self, Tensor other) -> bool", equal>,
-    op<"aten::isin.Tensor_Tensor(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor", isin_meta, isin>,
     op<"aten::where.self(Tensor condition, Tensor self, Tensor other) -> Tensor", where_meta, where>,
     op<"aten::where.ScalarOther(Tensor condition, Tensor self, Scalar other) -> Tensor", where_number_other_meta, where_number_other>,
     op<"aten::where.ScalarSelf(Tensor condition, Scalar self, Tensor other) -> Tensor", where_number_self_meta, where_number_self>,

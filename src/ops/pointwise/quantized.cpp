@@ -361,11 +361,11 @@ Result<void> check_fake_range(const Tensor& self, int64_t quant_min, int64_t qua
 }
 // ATen/native/quantized/cpu/kernels/QuantizedOpKernels.cpp fake_quantize_tensor_cachemask_kernel
 void fake_quantize(Tensor& out, Tensor& mask, const Tensor& self, const Tensor& scale,
-                   const Tensor& zero_point, int64_t quant_min, int64_t quant_max) {
-  // An int64 in PyTorch: what does not fit becomes the smallest.
-  auto level = [](float x, float s, float z) {
+                   const Tensor& zero_point, int64_t quant_min, int64_t quant_max, bool wraps) {
+  // Where levels are int64 in PyTorch, what does not fit becomes the smallest.
+  auto level = [=](float x, float s, float z) {
     const float rounded = std::nearbyint(z + std::nearbyint(x * (1.0f / s)));
-    return std::fabs(rounded) < 0x1p63f ? rounded : -0x1p63f;
+    return wraps && !(std::fabs(rounded) < 0x1p63f) ? -0x1p63f : rounded;
   };
   const auto low = static_cast<float>(quant_min);
   const auto high = static_cast<float>(quant_max);
@@ -400,7 +400,7 @@ Result<std::array<Meta, 2>> fake_tensor_meta(const Tensor& self, double, int64_t
 void fake_tensor(Tensor& out, Tensor& mask, const Tensor& self, double scale, int64_t zero_point,
                  int64_t quant_min, int64_t quant_max) {
   fake_quantize(out, mask, self, scalar_tensor(scale, Dtype::float32),
-                scalar_tensor(zero_point, Dtype::int64), quant_min, quant_max);
+                scalar_tensor(zero_point, Dtype::int64), quant_min, quant_max, false);
 }
 // One number per position of `axis`, in a view that broadcasts with self.
 Result<Tensor> along_axis(const Tensor& values, const Tensor& self, int64_t axis) {
@@ -429,7 +429,7 @@ Result<void> fake_channel(Tensor& out, Tensor& mask, const Tensor& self, const T
                           int64_t quant_max) {
   PT2_TRY(const Tensor scales, along_axis(scale, self, axis));
   PT2_TRY(const Tensor zeros, along_axis(zero_point, self, axis));
-  fake_quantize(out, mask, self, scales, zeros, quant_min, quant_max);
+  fake_quantize(out, mask, self, scales, zeros, quant_min, quant_max, true);
   return {};
 }
 Result<Tensor> fake_tensor_output(const Tensor& self, double scale, int64_t zero_point,

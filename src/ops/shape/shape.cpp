@@ -5,10 +5,10 @@
 
 #include "ops/checks.h"
 #include "ops/compose.h"
-#include "ops/pointwise/copying.h"
 #include "ops/loops.h"
 #include "ops/memory_format.h"
 #include "ops/op_def.h"
+#include "ops/pointwise/copying.h"
 #include "ops/shape/positions.h"
 #include "ops/shape/view.h"
 
@@ -457,7 +457,7 @@ Result<Tensor> channel_shuffle(const Tensor& self, int64_t groups) {
   return view(shuffled, self.sizes());
 }
 
-// --- Differences and traces
+// --- Differences
 
 Result<Tensor> diff(const Tensor& self, int64_t n, int64_t dim, const OptionalTensor& prepend,
                     const OptionalTensor& append) {
@@ -477,13 +477,6 @@ Result<Tensor> diff(const Tensor& self, int64_t n, int64_t dim, const OptionalTe
   }
   return out;
 }
-Result<Tensor> trace(const Tensor& self) {
-  PT2_TRY_VOID(check_rank(self, 2, "self"));
-  if (self.dtype() == Dtype::bool_) return operator_error("found dtype bool, expected a number");
-  PT2_TRY(const Tensor line, diagonal(self, 0, 0, 1));
-  return apply("sum.default", {line});
-}
-
 // --- Memory
 
 // Keeps what fits; new memory is zero.
@@ -541,7 +534,6 @@ constexpr OpDef kOps[] = {
     op<"aten::pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor", pixel_unshuffle>,
     op<"aten::channel_shuffle(Tensor self, SymInt groups) -> Tensor", channel_shuffle>,
     op<"aten::diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor", diff>,
-    op<"aten::trace(Tensor self) -> Tensor", trace>,
     op<"aten::resize_(Tensor(a!) self, SymInt[] size, *, MemoryFormat? memory_format=None) -> Tensor(a!)", resize>,
 };
 // clang-format on

@@ -1,0 +1,194 @@
+// The operator table itself: targets, derived forms, Python's arithmetic, and what hostile
+// arguments get.
+#include "ops/table.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <set>
+
+#include "ops/bind.h"
+#include "ops/loops.h"
+
+namespace pt2::ops {
+namespace {
+
+Result<std::vector<Value>> run(std::string_view target, std::vector<Value> arguments) {
+  const Operator op = find_operator(target);
+  EXPECT_TRUE(op) << target;
+  for (size_t i = 0; i < op.signature().parameter_count; ++i) {
+    const Parameter& parameter = op.signature().parameter_array[i];
+    if (i == arguments.size()) {
+      PT2_TRY(Value value, default_value(parameter));
+      arguments.push_back(std::move(value));
+    } else {
+      PT2_TRY(arguments[i], coerce(parameter, std::move(arguments[i])));
+    }
+  }
+  Context context;
+  return call(op, context, arguments);
+}
+
+Value ints(std::vector<int64_t> numbers) {
+  Value::List list;
+  for (int64_t number : numbers) list.emplace_back(number);
+  return Value(std::move(list));
+}
+
+TEST(OperatorTable, EveryTargetIsListedOnce) {
+  std::set<std::string> seen;
+  for (const auto& family : families())
+    for (const OpDef& def : family) {
+      const std::string target = target_of(*def.signature);
+      EXPECT_TRUE(seen.insert(target).second) << target << " has two rows";
+      EXPECT_EQ(find_operator(target).def, &def);
+    }
+}
+
+TEST(OperatorTable, FormsAreDerivedFromTheFunctionalRow) {
+  EXPECT_EQ(find_operator("torch.ops.aten.relu_.default").form, Operator::Form::in_place);
+  EXPECT_EQ(find_operator("torch.ops.aten.permute_copy.default").form, Operator::Form::copy);
+  EXPECT_EQ(find_operator("torch.ops.aten.copy_.default").form, Operator::Form::in_place);
+  EXPECT_FALSE(find_operator("torch.ops.aten.nonexistent.default"));
+  EXPECT_FALSE(find_operator(""));
+}
+
+TEST(OperatorTable, InPlaceFormsWriteThroughViews) {
+  Tensor base = Tensor::zeros(Dtype::float32, {2, 2});
+  const Tensor row = base.with_view({2}, {1}, 2);
+  ASSERT_TRUE(run("torch.ops.aten.add_.Tensor", {Value(row), Value(int64_t{3})}));
+  EXPECT_EQ(base.as<float>()[1], 0);
+  EXPECT_EQ(base.as<float>()[2], 3);
+}
+
+TEST(OperatorTable, NumbersPromoteAsNumbers) {
+  const Tensor whole = Tensor::zeros(Dtype::int32, {2});
+  const Tensor fraction = Tensor::zeros(Dtype::float64, {});
+  struct Case {
+    Tensor self;
+    Value other;
+    Dtype expected;
+  };
+  const Case cases[] = {{whole, Value(int64_t{1}), Dtype::int32},
+                        {whole, Value(1.5), Dtype::float32},
+                        {whole, Value(fraction), Dtype::float64},
+                        {whole, Value(true), Dtype::int32},
+                        {fraction, Value(int64_t{1}), Dtype::float64},
+                        {whole, Value(std::complex<double>(0, 1)), Dtype::complex64}};
+  for (const Case& each : cases) {
+    const auto result = run("torch.ops.aten.mul.Tensor", {Value(each.self), each.other});
+    ASSERT_TRUE(result);
+    EXPECT_EQ((*result)[0].get_if<Tensor>()->dtype(), each.expected)
+        << each.self.type_text() << " * " << each.other.type_text();
+  }
+}
+
+TEST(SymbolicOperators, FollowPython) {
+  struct Case {
+    const char* target;
+    std::vector<Value> arguments;
+    Value expected;
+  };
+  const Case cases[] = {
+      {"_operator.floordiv", {Value(int64_t{-7}), Value(int64_t{2})}, Value(int64_t{-4})},
+      {"_operator.floordiv", {Value(int64_t{7}), Value(int64_t{-2})}, Value(int64_t{-4})},
+      {"_operator.mod", {Value(int64_t{-7}), Value(int64_t{3})}, Value(int64_t{2})},
+      {"_operator.mod", {Value(7.5), Value(-2.0)}, Value(-0.5)},
+      {"_operator.truediv", {Value(int64_t{7}), Value(int64_t{2})}, Value(3.5)},
+      {"_operator.pow", {Value(int64_t{2}), Value(int64_t{10})}, Value(int64_t{1024})},
+      {"_operator.pow", {Value(int64_t{2}), Value(int64_t{-1})}, Value(0.5)},
+      {"_operator.add", {Value(true), Value(int64_t{1})}, Value(int64_t{2})},
+      {"_operator.and_", {Value(true), Value(false)}, Value(false)},
+      {"_operator.and_", {Value(int64_t{6}), Value(int64_t{3})}, Value(int64_t{2})},
+      {"_operator.ge", {Value(std::nan("")), Value(0.0)}, Value(false)},
+      {"_operator.ne", {Value(std::nan("")), Value(0.0)}, Value(true)},
+      {"math.ceil", {Value(1.25)}, Value(int64_t{2})},
+      {"math.trunc", {Value(-1.75)}, Value(int64_t{-1})},
+      {"torch.sym_max", {Value(int64_t{1}), Value(0.5)}, Value(1.0)},
+      {"torch.sym_ite", {Value(true), Value(int64_t{1}), Value(int64_t{2})}, Value(int64_t{1})},
+      {"torch.sym_not", {Value(false)}, Value(true)},
+      {"torch.sym_sum", {ints({1, 2, 3})}, Value(int64_t{6})},
+      {"torch._sym_sqrt", {Value(int64_t{9})}, Value(3.0)}};
+  for (const Case& each : cases) {
+    const auto result = run(each.target, each.arguments);
+    ASSERT_TRUE(result) << each.target;
+    EXPECT_EQ((*result)[0].type_text(), each.expected.type_text()) << each.target;
+  }
+}
+
+TEST(SymbolicOperators, RefuseWhatHasNoAnswer) {
+  constexpr int64_t kMin = std::numeric_limits<int64_t>::min();
+  constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
+  EXPECT_FALSE(run("_operator.add", {Value(kMax), Value(int64_t{1})}));
+  EXPECT_FALSE(run("_operator.neg", {Value(kMin)}));
+  EXPECT_FALSE(run("_operator.floordiv", {Value(kMin), Value(int64_t{-1})}));
+  EXPECT_FALSE(run("_operator.mod", {Value(int64_t{1}), Value(int64_t{0})}));
+  EXPECT_FALSE(run("_operator.pow", {Value(int64_t{10}), Value(int64_t{19})}));
+  EXPECT_FALSE(run("_operator.lshift", {Value(int64_t{1}), Value(int64_t{64})}));
+  EXPECT_FALSE(run("math.floor", {Value(1e300)}));
+}
+
+// Each of these would overflow, divide by zero or leave memory if a rule forgot to look.
+TEST(HostileArguments, AreErrors) {
+  constexpr int64_t kMin = std::numeric_limits<int64_t>::min();
+  constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
+  const Value matrix(Tensor::zeros(Dtype::float32, {2, 3}));
+  const Value zeros(Tensor::zeros(Dtype::int64, {3}));
+  const Value scalar(Tensor::zeros(Dtype::float32, {}));
+  struct Case {
+    const char* target;
+    std::vector<Value> arguments;
+  };
+  const Case cases[] = {
+      {"torch.ops.aten.view.default", {matrix, ints({kMax, kMax})}},
+      {"torch.ops.aten.view.default", {matrix, ints({-1, -1})}},
+      {"torch.ops.aten.view.default", {matrix, ints({kMin, 6})}},
+      {"torch.ops.aten.expand.default", {scalar, ints({kMax, kMax})}},
+      {"torch.ops.aten.permute.default", {matrix, ints({0, 0})}},
+      {"torch.ops.aten.select.int", {matrix, Value(int64_t{0}), Value(kMin)}},
+      {"torch.ops.aten.slice.Tensor",
+       {matrix, Value(int64_t{0}), Value(), Value(), Value(int64_t{0})}},
+      {"torch.ops.aten.narrow.default",
+       {matrix, Value(int64_t{1}), Value(int64_t{1}), Value(kMax)}},
+      {"torch.ops.aten.as_strided.default", {matrix, ints({4}), ints({2}), Value(int64_t{0})}},
+      {"torch.ops.aten.as_strided.default", {matrix, ints({0, 2}), ints({kMax, kMax})}},
+      {"torch.ops.aten.unfold.default",
+       {matrix, Value(int64_t{1}), Value(int64_t{4}), Value(int64_t{1})}},
+      {"torch.ops.aten.full.default", {ints({kMax}), Value(int64_t{1})}},
+      {"torch.ops.aten.full.default", {ints({-1}), Value(int64_t{1})}},
+      {"torch.ops.aten.arange.start_step", {Value(int64_t{0}), Value(kMax), Value(int64_t{1})}},
+      {"torch.ops.aten.arange.start_step", {Value(0.0), Value(1.0), Value(0.0)}},
+      {"torch.ops.aten.eye.default", {Value(kMax)}},
+      {"torch.ops.aten.repeat.default", {matrix, ints({kMax, kMax})}},
+      {"torch.ops.aten.repeat_interleave.self_int", {matrix, Value(kMax)}},
+      {"torch.ops.aten.constant_pad_nd.default", {matrix, ints({kMin, kMax})}},
+      {"torch.ops.aten.diag_embed.default", {matrix, Value(kMin)}},
+      {"torch.ops.aten.cat.default", {Value(Value::List{})}},
+      {"torch.ops.aten.cat.default", {Value(Value::List{matrix, zeros})}},
+      {"torch.ops.aten.floor_divide.default", {zeros, zeros}},
+      {"torch.ops.aten.remainder.Tensor", {zeros, zeros}},
+      {"torch.ops.aten.pow.Tensor_Scalar", {zeros, Value(int64_t{-1})}},
+      {"torch.ops.aten.item.default", {matrix}},
+      {"torch.ops.aten.item.default", {Value(Tensor())}},
+      {"torch.ops.aten.one_hot.default", {zeros, Value(kMax)}},
+      {"torch.ops.aten.pixel_shuffle.default", {matrix, Value(kMax)}},
+      {"torch.ops.aten.view_as_complex.default", {matrix}},
+      {"torch.ops.aten.where.self", {zeros, matrix, matrix}}};
+  for (const Case& each : cases) EXPECT_FALSE(run(each.target, each.arguments)) << each.target;
+}
+
+TEST(HostileArguments, OverflowIsDefined) {
+  constexpr int64_t kMin = std::numeric_limits<int64_t>::min();
+  const Value smallest(scalar_tensor(kMin, Dtype::int64));
+  for (const char* target : {"torch.ops.aten.neg.default", "torch.ops.aten.abs.default",
+                             "torch.ops.aten.square.default"})
+    EXPECT_TRUE(run(target, {smallest})) << target;
+  for (const char* target :
+       {"torch.ops.aten.floor_divide.default", "torch.ops.aten.remainder.Tensor",
+        "torch.ops.aten.mul.Tensor", "torch.ops.aten.pow.Tensor_Tensor",
+        "torch.ops.aten.bitwise_left_shift.Tensor"})
+    EXPECT_TRUE(run(target, {smallest, Value(int64_t{-1})})) << target;
+}
+
+}  // namespace
+}  // namespace pt2::ops
