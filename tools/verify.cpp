@@ -13,12 +13,12 @@
 namespace pt2::tools {
 namespace {
 
-constexpr Level kLevels[] = {Level::container, Level::schema, Level::payload, Level::signature};
+constexpr Level kLevels[] = {Level::container, Level::schema, Level::graph, Level::full};
 constexpr unsigned kMaxThreads = 4;  // more do not read faster from memory
 
 struct Options {
   std::vector<std::string> files;
-  std::string level = std::string(level_name(Level::signature));
+  std::string level = std::string(level_name(Level::full));
   Limits limits;
   bool json = false;
 };
@@ -142,7 +142,7 @@ Action setup_verify(CLI::App& app) {
   std::vector<std::string> names;
   for (Level level : kLevels) names.emplace_back(level_name(level));
   app.add_option("--level", options->level,
-                 "how deep, each level with those before it;\nsignature if not given")
+                 "how deep, each level with those before it;\nfull if not given")
       ->type_name("LEVEL")
       ->check(CLI::IsMember(names));
   add_limit_option(app, options->limits);

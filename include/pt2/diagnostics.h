@@ -14,7 +14,9 @@ namespace pt2 {
 
 enum class Severity : uint8_t { warning, error };
 // How deep a check goes; each level includes the ones before it.
-enum class Level : uint8_t { container, schema, payload, signature };
+// container: records and checksums; schema: the JSON; graph: the program alone; full: with its
+// weights and its operators.
+enum class Level : uint8_t { container, schema, graph, full };
 
 enum class Rule : uint16_t {
 #define PT2_RULE(number, name, severity, level, title, why) name = number,
@@ -56,7 +58,8 @@ class Diagnostics {
   void add(Rule rule, std::string where, std::string text);
   void add(Rule rule, Error error);
   void append(Diagnostics other);
-  std::span<const Diagnostic> all() const { return items_; }
+  std::span<const Diagnostic> all() const& { return items_; }
+  std::span<const Diagnostic> all() && = delete;
   bool empty() const { return items_.empty(); }
   bool has_errors() const;
   size_t count(Severity severity) const;

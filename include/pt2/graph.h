@@ -2,57 +2,37 @@
 // The JSON's own shape is pt2::schema; this one has names resolved, arguments in one recursive
 // type, and nested graphs owned by the graph whose nodes call them. It keeps everything the file
 // says, so that it can be written back.
+//
+// A Graph is a value: copies are independent. Every edit keeps definitions and use lists right and
+// costs time in proportion to what it touches, never to the graph.
+//
+//   for (NodeId id : graph.nodes())                       // in order; edits meanwhile are fine
+//     if (graph.node(id).target == "torch.ops.aten.dropout.default") {
+//       const ValueId out = *graph.node(id).outputs[0].get_if<ValueId>();
+//       graph.replace_all_uses(out, *graph.node(id).inputs[0].arg.get_if<ValueId>());
+//       graph.erase_node(id).value();
+//     }
 #pragma once
 
-#include <complex>
 #include <cstdint>
-#include <map>
-#include <memory>
+#include <iterator>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
-#include <utility>
 #include <variant>
 #include <vector>
 
-#include "pt2/dtype.h"
+#include "pt2/argument.h"
+#include "pt2/node.h"
 #include "pt2/result.h"
-#include "pt2/symbols.h"
-#include "pt2/value.h"
 
 namespace pt2 {
 
-enum class ValueId : uint32_t {};
-enum class NodeId : uint32_t {};
-enum class SubgraphId : uint32_t {};
-
-// A ScalarType number of the schema. Numbers without a Dtype come from newer writers; 0 is unknown
-// (constants of version 1 have no recorded dtype and sizes).
-struct ScalarType {
-  int64_t number = 0;
-  std::optional<Dtype> dtype() const { return find_dtype_by_schema_number(number); }
-  bool operator==(const ScalarType&) const = default;
-};
-
-struct TensorMeta {
-  ScalarType dtype{};
-  std::vector<SymInt> sizes{};
-  std::vector<SymInt> strides{};  // in elements
-  SymInt storage_offset{};        // in elements; 0 in files up to 2.8 whatever the truth
-  bool requires_grad = false;
-  Device device{};
-  Layout layout = Layout::strided;
-};
-
-struct CustomObjectType {
-  std::string name{};       // as the payload's constants call it
-  std::string class_fqn{};  // "__torch__.torch.classes.ns.Cls"; empty in the oldest files
-};
-
 // The order is that of GraphValue::meta.
 enum class ValueKind : uint8_t { tensor, sym_int, sym_float, sym_bool, custom_obj };
+std::string_view value_kind_name(ValueKind kind);
 
 // Where a value comes from. Values of a file's tables that nothing defines have `nothing`.
 struct Definition {
@@ -61,6 +41,7 @@ struct Definition {
   NodeId node{};  // by == node
   // Which input of the graph, or which output of the node, where lists are counted through.
   uint32_t index = 0;
+  bool operator==(const Definition&) const = default;
 };
 
 struct GraphValue {
@@ -73,194 +54,246 @@ struct GraphValue {
   const TensorMeta* tensor() const { return std::get_if<TensorMeta>(&meta); }
 };
 
-struct None {
-  bool operator==(const None&) const = default;
+// One place where a value is read.
+struct Use {
+  std::optional<NodeId> node;  // nothing: an output of the graph
+  uint32_t index = 0;          // which input of the node, or which output of the graph
+  bool operator==(const Use&) const = default;
 };
-// An operator passed as an argument, spelled like a node's target.
-struct OperatorName {
-  std::string target{};
-};
-// A custom object that is no value of the graph: an entry of the payload's constants.
-struct CustomObject {
-  std::string name{};
-  std::string class_fqn{};
-};
-// An alternative of a newer schema: its tag and its JSON text.
-struct UnknownArgument {
-  std::string tag{};
-  std::string json{};
-};
-
-class Argument;
-// Which list of the schema this is; an empty list keeps its element type by it.
-enum class ListKind : uint8_t {
-  tensors,
-  ints,
-  floats,
-  strings,
-  bools,
-  sym_ints,
-  sym_floats,
-  sym_bools,
-  optional_tensors,
-  nested_tensors,
-  int_lists,
-  float_lists,
-};
-struct ArgumentList {
-  ListKind kind = ListKind::tensors;
-  std::vector<Argument> items;
-};
-struct ArgumentMap {
-  std::vector<std::pair<std::string, Argument>> items;  // in the file's order
-};
-
-// One argument or result of a node. Values of every kind (tensors, effect tokens, symbolic numbers,
-// custom objects) are a ValueId; the value says what it is.
-class Argument {
- public:
-  using Variant =
-      std::variant<None, ValueId, bool, int64_t, double, std::complex<double>, std::string,
-                   ScalarType, MemoryFormat, Layout, Device, OperatorName, SubgraphId, CustomObject,
-                   ArgumentList, ArgumentMap, UnknownArgument>;
-  // How the schema wraps it: `symbolic` is as_sym_int and its like, `optional` is
-  // as_optional_tensor.
-  enum class Wrapper : uint8_t { plain, symbolic, optional };
-
-  Argument() = default;
-  template <class T>
-  requires(!std::is_same_v<std::remove_cvref_t<T>, Argument>)
-      Argument(T&& value, Wrapper wrapped = Wrapper::plain)
-      : variant(std::forward<T>(value)), wrapper(wrapped) {}
-
-  template <class T>
-  bool is() const {
-    return std::holds_alternative<T>(variant);
-  }
-  // Null when the argument is something else.
-  template <class T>
-  const T* get_if() const {
-    return std::get_if<T>(&variant);
-  }
-  template <class T>
-  T* get_if() {
-    return std::get_if<T>(&variant);
-  }
-
-  Variant variant;
-  Wrapper wrapper = Wrapper::plain;
-};
-
-enum class ArgumentKind : int64_t { unknown, positional, keyword };
-
-struct NamedArgument {
-  std::string name{};  // empty for positional arguments of higher-order operators
-  Argument arg{};
-  std::optional<ArgumentKind> kind{};  // absent in files before schema 8.4
-};
-
-using Metadata = std::vector<std::pair<std::string, std::string>>;  // in the file's order
-// The value of `key`, null when there is none.
-const std::string* find_metadata(const Metadata& metadata, std::string_view key);
-
-struct Node {
-  std::string
-      target;  // "torch.ops.aten.add.Tensor", "_operator.mul", "torch.ops.higher_order.cond"
-  std::vector<NamedArgument> inputs{};
-  std::vector<Argument> outputs{};  // the values it defines; None for results that are not there
-  Metadata metadata{};
-  // Of higher-order operators: one output means a bare value (true) or a tuple of one (false).
-  std::optional<bool> is_hop_single_tensor_return{};
-  std::optional<std::string> name{};  // the FX node's name, since schema 8.16
-
-  // By argument name; null when absent.
-  const Argument* find_input(std::string_view argument_name) const;
-};
-
-// One level of the module stack of a node: the call's key, the module's path ("" is the root) and
-// its class.
-struct ModuleStackEntry {
-  std::string key{};
-  std::string path{};
-  std::string type{};
-};
-// The text of metadata's stack_trace, empty when there is none.
-std::string_view stack_trace(const Node& node);
-// The innermost line of the stack trace, "model.py:12"; empty when unknown.
-std::string source_line(const Node& node);
-// nn_module_stack, outermost first (torch/_export/serde/serialize.py, import_nn_module_stack). The
-// format has no escapes; `malformed` when an entry has not three parts. Empty when the node has
-// none.
-Result<std::vector<ModuleStackEntry>> module_stack(const Node& node);
-// The path of the innermost module, "layers.0.attention"; empty for the root or when unknown.
-std::string module_path(const Node& node);
 
 class Graph {
+  static constexpr uint32_t kNone = UINT32_MAX;
+  struct NodeLinks {
+    uint32_t previous = kNone, next = kNone;
+    uint32_t first_use = kNone;  // of its inputs
+    bool erased = false;
+  };
+  // Uses hang in two lists: all of one value, and all of one user.
+  struct UseSlot {
+    ValueId value{};
+    uint32_t user = kNone;  // a node; kNone: the graph's outputs
+    uint32_t index = 0;
+    uint32_t previous = kNone, next = kNone;  // of the value
+    uint32_t next_of_user = kNone;
+  };
+  struct ValueUses {
+    uint32_t first = kNone, last = kNone, count = 0;
+    bool erased = false;
+  };
+
  public:
-  // Values in the order in which their tables list them, nodes in the order in which they run.
-  std::span<const GraphValue> values() const { return values_; }
-  std::span<const NodeId> node_order() const { return order_; }
+  // Node ids in execution order. An iterator stays good while the graph is edited: from an erased
+  // node it goes on to what followed it, and it meets nodes inserted ahead of it.
+  class NodeRange {
+   public:
+    class Iterator {
+     public:
+      using value_type = NodeId;
+      using reference = NodeId;
+      using pointer = void;
+      using difference_type = std::ptrdiff_t;
+      using iterator_category = std::forward_iterator_tag;
+      Iterator() = default;
+      Iterator(const Graph* graph, uint32_t at) : graph_(graph), at_(at) {}
+      NodeId operator*() const { return NodeId{at_}; }
+      Iterator& operator++() {
+        do at_ = graph_->links_[at_].next;
+        while (at_ != kNone && graph_->links_[at_].erased);
+        return *this;
+      }
+      Iterator operator++(int) {
+        Iterator before = *this;
+        ++*this;
+        return before;
+      }
+      bool operator==(const Iterator& other) const { return at_ == other.at_; }
+
+     private:
+      const Graph* graph_ = nullptr;
+      uint32_t at_ = kNone;
+    };
+    explicit NodeRange(const Graph* graph) : graph_(graph) {}
+    Iterator begin() const { return {graph_, graph_->first_node_}; }
+    Iterator end() const { return {graph_, kNone}; }
+    size_t size() const { return graph_->live_nodes_; }
+    bool empty() const { return size() == 0; }
+    NodeId front() const { return NodeId{graph_->first_node_}; }
+    NodeId back() const { return NodeId{graph_->last_node_}; }
+
+   private:
+    const Graph* graph_;
+  };
+
+  // Value ids, by rising number: the order of the file's tables, then that of addition.
+  class ValueRange {
+   public:
+    class Iterator {
+     public:
+      using value_type = ValueId;
+      using reference = ValueId;
+      using pointer = void;
+      using difference_type = std::ptrdiff_t;
+      using iterator_category = std::forward_iterator_tag;
+      Iterator() = default;
+      Iterator(const Graph* graph, uint32_t at) : graph_(graph), at_(at) { skip(); }
+      ValueId operator*() const { return ValueId{at_}; }
+      Iterator& operator++() {
+        ++at_;
+        skip();
+        return *this;
+      }
+      Iterator operator++(int) {
+        Iterator before = *this;
+        ++*this;
+        return before;
+      }
+      bool operator==(const Iterator& other) const { return at_ == other.at_; }
+
+     private:
+      void skip() {
+        while (at_ < graph_->value_uses_.size() && graph_->value_uses_[at_].erased) ++at_;
+      }
+      const Graph* graph_ = nullptr;
+      uint32_t at_ = 0;
+    };
+    explicit ValueRange(const Graph* graph) : graph_(graph) {}
+    Iterator begin() const { return {graph_, 0}; }
+    Iterator end() const { return {graph_, static_cast<uint32_t>(graph_->values_.size())}; }
+
+   private:
+    const Graph* graph_;
+  };
+
+  // The uses of one value, in the order in which they were made.
+  class UseRange {
+   public:
+    class Iterator {
+     public:
+      using value_type = Use;
+      using reference = Use;
+      using pointer = void;
+      using difference_type = std::ptrdiff_t;
+      using iterator_category = std::input_iterator_tag;
+      Iterator() = default;
+      Iterator(const Graph* graph, uint32_t at) : graph_(graph), at_(at) {}
+      Use operator*() const {
+        const UseSlot& slot = graph_->use_slots_[at_];
+        return {slot.user == kNone ? std::nullopt : std::optional(NodeId{slot.user}), slot.index};
+      }
+      Iterator& operator++() {
+        at_ = graph_->use_slots_[at_].next;
+        return *this;
+      }
+      void operator++(int) { ++*this; }
+      bool operator==(const Iterator& other) const { return at_ == other.at_; }
+
+     private:
+      const Graph* graph_ = nullptr;
+      uint32_t at_ = kNone;
+    };
+    UseRange(const Graph* graph, ValueUses uses) : graph_(graph), uses_(uses) {}
+    Iterator begin() const { return {graph_, uses_.first}; }
+    Iterator end() const { return {graph_, kNone}; }
+    size_t size() const { return uses_.count; }
+    bool empty() const { return uses_.count == 0; }
+
+   private:
+    const Graph* graph_;
+    ValueUses uses_;
+  };
+
+  // Reading.
+
+  NodeRange nodes() const { return NodeRange(this); }
+  ValueRange values() const { return ValueRange(this); }
   std::span<const Graph> subgraphs() const { return subgraphs_; }
+  // What callers pass and get, in the signature's order. Constants stand by value.
+  std::span<const Argument> inputs() const { return inputs_; }
+  std::span<const Argument> outputs() const { return outputs_; }
   const GraphValue& value(ValueId id) const { return values_[static_cast<size_t>(id)]; }
   const Node& node(NodeId id) const { return nodes_[static_cast<size_t>(id)]; }
   const Graph& subgraph(SubgraphId id) const { return subgraphs_[static_cast<size_t>(id)]; }
-  // Nodes are numbered densely below this; ids of erased nodes are not reused.
+  Graph& subgraph(SubgraphId id) { return subgraphs_[static_cast<size_t>(id)]; }
+  // Ids are dense below these and never reused; tables over values and nodes have these sizes.
+  size_t value_count() const { return values_.size(); }
   size_t node_count() const { return nodes_.size(); }
+  // False for ids that were erased, or never given.
+  bool contains(ValueId id) const;
+  bool contains(NodeId id) const;
   // O(1).
   std::optional<ValueId> find_value(std::string_view value_name) const;
+  UseRange uses(ValueId id) const { return {this, value_uses_[static_cast<size_t>(id)]}; }
 
-  // What callers pass and get, in the signature's order. Constants stand by value.
-  std::vector<Argument> inputs;
-  std::vector<Argument> outputs;
+  // Editing. Ids must be contained. Nothing is checked against operators, dtypes or the order of
+  // definition and use: that is verify's work, once the edit is whole.
+
+  // Error `invalid` when the name is taken.
+  Result<ValueId> add_value(GraphValue value);
+  // `name`, or the first free one of name_1, name_2, ...
+  std::string unused_name(std::string_view value_name) const;
+  // Error `invalid` when the name is taken by another value. See also rename_value of program.h,
+  // which renames in the signature too.
+  Result<void> rename_value(ValueId id, std::string name);
+  void set_value_meta(ValueId id, decltype(GraphValue::meta) meta);
+  // Error `invalid` when something defines or uses it.
+  Result<void> erase_value(ValueId id);
+
+  // Adds a node at the end, or before another; it becomes the definition of its outputs' values.
+  NodeId add_node(Node node);
+  NodeId insert_node(Node node, NodeId before);
+  // To the end, or before another.
+  void move_node(NodeId id, std::optional<NodeId> before);
+  // Its values leave the tables with it. Error `invalid` when one of them is still used.
+  Result<void> erase_node(NodeId id);
+  void set_node_inputs(NodeId id, std::vector<NamedArgument> inputs);
+  void set_node_input(NodeId id, size_t index, Argument argument);
+  void set_node_outputs(NodeId id, std::vector<Argument> outputs);
+  void set_node_target(NodeId id, std::string target);
+  void set_node_name(NodeId id, std::optional<std::string> name);
+  void set_node_metadata(NodeId id, Metadata metadata);
+  // Every use of `value` in nodes and outputs becomes one of `replacement`, inside lists too.
+  void replace_all_uses(ValueId value, ValueId replacement);
+
+  // Appends an input and makes it the definition of its value.
+  void add_input(Argument argument);
+  void set_inputs(std::vector<Argument> inputs);
+  void add_output(Argument argument);
+  void set_outputs(std::vector<Argument> outputs);
+  SubgraphId add_subgraph(Graph graph);
+
   bool is_single_tensor_return = false;
   // The attribute name of a nested graph; empty at the top.
   std::string name;
-
-  GraphValue& value(ValueId id) { return values_[static_cast<size_t>(id)]; }
-  Node& node(NodeId id) { return nodes_[static_cast<size_t>(id)]; }
-  // Error `invalid` when the name is taken.
-  Result<ValueId> add_value(GraphValue value);
-  // Appends the node and records it as the definition of the values among its outputs.
-  NodeId add_node(Node node);
-  // Appends an input and records it as the definition of its value.
-  void add_input(Argument argument);
-  SubgraphId add_subgraph(Graph graph);
+  schema::TraceHolder spelling;
 
  private:
+  void link(uint32_t node, uint32_t before);
+  void unlink(uint32_t node);
+  void define_outputs(NodeId id);
+  void undefine(const Argument& argument, Definition::By by, NodeId node);
+  void add_uses(const Argument& argument, uint32_t user, uint32_t index, uint32_t& first_of_user);
+  void drop_uses(uint32_t& first_of_user);
+  void add_node_uses(NodeId id);
+  void unlink_use(uint32_t slot);
+  void append_use(uint32_t slot, ValueId value);
+  void forget_value(ValueId id);
+
   std::vector<GraphValue> values_;
+  std::vector<ValueUses> value_uses_;
   std::vector<Node> nodes_;
-  std::vector<NodeId> order_;
+  std::vector<NodeLinks> links_;
+  uint32_t first_node_ = kNone, last_node_ = kNone;
+  size_t live_nodes_ = 0;
+  std::vector<UseSlot> use_slots_;
+  uint32_t free_use_ = kNone;
+  uint32_t first_output_use_ = kNone;
+  std::vector<Argument> inputs_;
+  std::vector<Argument> outputs_;
   std::vector<Graph> subgraphs_;
   struct NameHash : std::hash<std::string_view> {
     using is_transparent = void;
   };
   std::unordered_map<std::string, ValueId, NameHash, std::equal_to<>> value_index_;
-};
-
-// Calls `visit(ValueId)` for every value in the argument, lists and maps included, in order.
-template <class Visit>
-void for_each_value(const Argument& argument, Visit&& visit) {
-  if (const auto* id = argument.get_if<ValueId>()) visit(*id);
-  if (const auto* list = argument.get_if<ArgumentList>())
-    for (const Argument& item : list->items) for_each_value(item, visit);
-  if (const auto* map = argument.get_if<ArgumentMap>())
-    for (const auto& [key, item] : map->items) for_each_value(item, visit);
-}
-
-// Who uses each value of one graph. A picture of the graph at the time of construction, made in
-// linear time.
-class UseLists {
- public:
-  struct Use {
-    std::optional<NodeId> node;  // nothing: an output of the graph
-    uint32_t index = 0;          // which input of the node, or which output of the graph
-  };
-  explicit UseLists(const Graph& graph);
-  std::span<const Use> of(ValueId id) const;
-
- private:
-  std::vector<uint32_t> starts_;
-  std::vector<Use> uses_;
 };
 
 }  // namespace pt2

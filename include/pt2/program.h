@@ -28,6 +28,7 @@ struct SchemaVersion {
 struct RangeConstraint {
   const SpelledExpr* key = nullptr;
   SymRange range{};
+  schema::TraceHolder spelling{};
 };
 
 // A module call whose signature was preserved; the root (fqn "") holds the tree specs of the
@@ -38,10 +39,12 @@ struct ModuleCallSignature {
   std::string in_spec{};   // TreeSpec JSON
   std::string out_spec{};  // TreeSpec JSON
   std::optional<std::vector<std::string>> forward_arg_names{};
+  schema::TraceHolder spelling{};
 };
 struct ModuleCallEntry {
   std::string fqn{};
   std::optional<ModuleCallSignature> signature{};
+  schema::TraceHolder spelling{};
 };
 
 struct NamedTupleFields {
@@ -70,6 +73,14 @@ struct Program {
   std::vector<std::string>
       verifiers;  // the dialect: "ATEN", "TRAINING"; one entry in every known file
   std::vector<std::pair<std::string, int64_t>> opset_version{};
+  // Schema 8.11: where weights and constants lie in the archive, by FQN.
+  NameMap tensor_paths{};
+  NameMap constant_paths{};
+  // Schema 1, as JSON; no release gives them a meaning.
+  std::vector<std::string> equality_constraints{};
+  std::optional<std::string> example_inputs{};
+  schema::TraceHolder spelling{};
+  schema::TraceHolder graph_module_spelling{};
   // Owns every expression of the program; copies of the program share it.
   std::shared_ptr<ExprPool> expressions = std::make_shared<ExprPool>();
 

@@ -17,6 +17,8 @@
 #include <variant>
 #include <vector>
 
+#include "pt2/file_spelling.h"
+
 namespace pt2::schema {
 
 using Bool = bool;
@@ -42,7 +44,9 @@ using List = std::vector<std::conditional_t<std::is_same_v<T, bool>, Flag, T>>;
 // Keeps the order of the file. Linear search: build an index for many look-ups.
 template <class T>
 struct Dict : std::vector<std::pair<std::string, T>> {
-  using std::vector<std::pair<std::string, T>>::vector;
+  using Entries = std::vector<std::pair<std::string, T>>;
+  using Entries::vector;
+  Dict(Entries entries) : Entries(std::move(entries)) {}
   const T* find(std::string_view key) const {
     for (const auto& [name, value] : *this) {
       if (name == key) return &value;
@@ -86,35 +90,6 @@ struct UnknownAlternative {
   Json value;
 };
 using UnknownCase = Box<UnknownAlternative>;
-
-// What a file said beyond the values: members nobody knows, an unusual order of keys, an unusual
-// spelling of a number. Null in every file that PyTorch wrote; copies with its struct, so it
-// survives edits around it; comparisons ignore it.
-class Trace;
-class TraceHolder {
- public:
-  TraceHolder() = default;
-  TraceHolder(const TraceHolder& other) { copy(other); }
-  TraceHolder(TraceHolder&& other) noexcept : trace_(std::exchange(other.trace_, nullptr)) {}
-  TraceHolder& operator=(TraceHolder other) noexcept {
-    std::swap(trace_, other.trace_);
-    return *this;
-  }
-  ~TraceHolder() {
-    if (trace_) destroy();
-  }
-  const Trace* get() const { return trace_; }
-  Trace& make();
-
- private:
-  void copy(const TraceHolder& other) {
-    if (other.trace_) copy_trace(other);
-  }
-  void copy_trace(const TraceHolder& other);
-  void destroy();
-
-  Trace* trace_ = nullptr;
-};
 
 // A union: exactly one alternative, reached by name, because two may have the same type (as_string
 // and as_operator). Freshly made it holds the first. The last alternative is always `unknown`.

@@ -21,11 +21,11 @@ struct VerifyOptions {
 // Checks up to `level`. A fault ends the levels that build on what it spoils and no others: a wrong
 // checksum of a weight does not hide a wrong signature. Findings are in the order of the levels.
 // Linear in the file.
-Diagnostics verify(const std::string& path, Level level = Level::signature,
+Diagnostics verify(const std::string& path, Level level = Level::full,
                    const VerifyOptions& options = {});
 // As `verify`, over bytes in memory; `name` is used in messages.
 Diagnostics verify_bytes(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
-                         std::string name, Level level = Level::signature,
+                         std::string name, Level level = Level::full,
                          const VerifyOptions& options = {});
 
 }  // namespace pt2

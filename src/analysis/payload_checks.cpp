@@ -87,7 +87,7 @@ class PayloadChecks {
 
   // Custom objects may be arguments of nodes without being inputs.
   void collect_objects(const Graph& graph) {
-    for (NodeId id : graph.node_order()) {
+    for (NodeId id : graph.nodes()) {
       for (const NamedArgument& input : graph.node(id).inputs) {
         if (const auto* object = input.arg.get_if<CustomObject>()) used_names_.insert(object->name);
       }

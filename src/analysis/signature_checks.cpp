@@ -20,9 +20,9 @@ class SignatureChecks {
 
   void run() {
     const GraphSignature& signature = program_.signature;
-    check_names(signature.input_specs, program_.graph.inputs, "input", Rule::signature_input_count,
-                Rule::signature_input_name);
-    check_names(signature.output_specs, program_.graph.outputs, "output",
+    check_names(signature.input_specs, program_.graph.inputs(), "input",
+                Rule::signature_input_count, Rule::signature_input_name);
+    check_names(signature.output_specs, program_.graph.outputs(), "output",
                 Rule::signature_output_count, Rule::signature_output_name);
     check_targets();
     if (const ModuleCallSignature* root = program_.root_call()) {
@@ -37,7 +37,7 @@ class SignatureChecks {
   }
 
   template <class Spec>
-  void check_names(const std::vector<Spec>& specs, const std::vector<Argument>& arguments,
+  void check_names(const std::vector<Spec>& specs, std::span<const Argument> arguments,
                    std::string_view what, Rule count_rule, Rule name_rule) {
     if (specs.size() != arguments.size()) {
       add(count_rule, ".signature",

@@ -16,7 +16,7 @@ bool names_operator(std::string_view target) {
 }
 
 void check_graph(const Graph& graph, const std::string& place, Diagnostics& findings) {
-  for (NodeId id : graph.node_order()) {
+  for (NodeId id : graph.nodes()) {
     const std::string& target = graph.node(id).target;
     if (names_operator(target)) continue;
     findings.add(

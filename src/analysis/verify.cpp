@@ -28,11 +28,15 @@ void verify_model(const Archive& archive, const std::string& model, Level level,
                            fmt::format("{}!{}:", archive.name(), archive.program_record(model))};
   auto source = read_schema(archive, model, findings);
   if (!source) return findings.add(Rule::program_decodes, std::move(source).error());
-  auto program = read_program(archive, model, *std::move(source), findings);
-  if (!program) return findings.add(Rule::graph_structure, std::move(program).error());
+  Diagnostics faults;
+  auto program = read_program(archive, model, *std::move(source), findings, faults);
+  if (!program) return findings.add(Rule::program_reads, std::move(program).error());
   check_targets(*program, place, findings);
-  if (level >= Level::payload) verify_payloads(archive, model, *program, place, findings);
-  if (level >= Level::signature) check_signature(*program, place, findings);
+  if (level >= Level::graph) {
+    findings.append(std::move(faults));
+    check_signature(*program, place, findings);
+  }
+  if (level >= Level::full) verify_payloads(archive, model, *program, place, findings);
 }
 
 void verify_checksums(const Archive& archive, const VerifyOptions& options, Diagnostics& findings) {

@@ -40,7 +40,7 @@ const RuleInfo* find_rule(std::string_view code_or_name) {
 }
 
 std::string_view level_name(Level level) {
-  constexpr std::string_view kNames[] = {"container", "schema", "payload", "signature"};
+  constexpr std::string_view kNames[] = {"container", "schema", "graph", "full"};
   return kNames[static_cast<size_t>(level)];
 }
 

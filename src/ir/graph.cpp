@@ -2,109 +2,43 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/check.h"
 
 namespace pt2 {
 namespace {
 
-// Splits at commas outside brackets (import_nn_module_stack's metadata_split).
-std::vector<std::string_view> split_at_depth_zero(std::string_view text) {
-  std::vector<std::string_view> parts;
-  size_t start = 0;
-  int depth = 0;
-  for (size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '[' || text[i] == '(') ++depth;
-    if (text[i] == ']' || text[i] == ')') --depth;
-    if (text[i] != ',' || depth != 0) continue;
-    parts.push_back(text.substr(start, i - start));
-    start = i + 1;
+void replace_value(Argument& argument, ValueId value, ValueId replacement) {
+  if (auto* id = argument.get_if<ValueId>()) {
+    if (*id == value) *id = replacement;
+  } else if (auto* list = argument.get_if<ArgumentList>()) {
+    for (Argument& item : list->items) replace_value(item, value, replacement);
+  } else if (auto* map = argument.get_if<ArgumentMap>()) {
+    for (auto& [key, item] : map->items) replace_value(item, value, replacement);
   }
-  parts.push_back(text.substr(start));
-  return parts;
 }
 
-Result<ModuleStackEntry> parse_stack_entry(std::string_view item) {
-  // 2.1 wrote "key:(path,type)".
-  const size_t colon = item.find(":(");
-  if (colon != std::string_view::npos && item.ends_with(")")) {
-    const auto parts = split_at_depth_zero(item.substr(colon + 2, item.size() - colon - 3));
-    if (parts.size() == 2) {
-      return ModuleStackEntry{std::string(item.substr(0, colon)), std::string(parts[0]),
-                              std::string(parts[1])};
-    }
-  }
-  const auto parts = split_at_depth_zero(item);
-  if (parts.size() != 3) {
-    return Error{ErrorCode::malformed,
-                 fmt::format("'{}' has {} parts, expected key, path and type", item, parts.size()),
-                 "nn_module_stack"};
-  }
-  return ModuleStackEntry{std::string(parts[0]), std::string(parts[1]), std::string(parts[2])};
+Error name_taken(std::string_view name) {
+  return {ErrorCode::invalid, fmt::format("the graph already has a value called '{}'", name), {}};
 }
 
 }  // namespace
 
-const std::string* find_metadata(const Metadata& metadata, std::string_view key) {
-  for (const auto& [name, value] : metadata) {
-    if (name == key) return &value;
-  }
-  return nullptr;
+std::string_view value_kind_name(ValueKind kind) {
+  constexpr std::string_view kNames[] = {"tensor", "sym_int", "sym_float", "sym_bool",
+                                         "custom_obj"};
+  return kNames[static_cast<size_t>(kind)];
 }
 
-const Argument* Node::find_input(std::string_view argument_name) const {
-  for (const NamedArgument& input : inputs) {
-    if (input.name == argument_name) return &input.arg;
-  }
-  return nullptr;
+bool Graph::contains(ValueId id) const {
+  const auto index = static_cast<size_t>(id);
+  return index < values_.size() && !value_uses_[index].erased;
 }
 
-std::string_view stack_trace(const Node& node) {
-  const std::string* trace = find_metadata(node.metadata, "stack_trace");
-  return trace ? std::string_view(*trace) : std::string_view();
-}
-
-std::string source_line(const Node& node) {
-  constexpr std::string_view kFile = "File \"", kLine = "\", line ";
-  std::string_view trace = stack_trace(node);
-  while (true) {
-    const size_t start = trace.rfind(kFile);
-    if (start == std::string_view::npos) return {};
-    const std::string_view frame = trace.substr(start + kFile.size());
-    trace = trace.substr(0, start);
-    const size_t end = frame.find(kLine);
-    // Code that was generated while tracing ("<eval_with_key>.1") is nobody's source.
-    if (end == std::string_view::npos || frame.starts_with('<')) continue;
-    const std::string_view path = frame.substr(0, end);
-    const std::string_view line = frame.substr(end + kLine.size());
-    return fmt::format("{}:{}", path.substr(path.find_last_of("/\\") + 1),
-                       line.substr(0, line.find_first_not_of("0123456789")));
-  }
-}
-
-Result<std::vector<ModuleStackEntry>> module_stack(const Node& node) {
-  std::vector<ModuleStackEntry> entries;
-  const std::string* text = find_metadata(node.metadata, "nn_module_stack");
-  if (text == nullptr || text->empty()) return entries;
-  std::string_view rest = *text;
-  while (true) {
-    const size_t end = rest.find(';');
-    PT2_TRY(ModuleStackEntry entry, parse_stack_entry(rest.substr(0, end)));
-    entries.push_back(std::move(entry));
-    if (end == std::string_view::npos) return entries;
-    rest = rest.substr(end + 1);
-  }
-}
-
-std::string module_path(const Node& node) {
-  const auto entries = module_stack(node);
-  if (!entries || entries->empty()) return {};
-  std::string_view path = entries->back().path;
-  // Strict mode names modules from the traced function: L['self'].layers[0].
-  for (std::string_view root : {"L['self']", "L['fn']"}) {
-    if (path.starts_with(root)) path.remove_prefix(root.size());
-  }
-  if (path.starts_with('.')) path.remove_prefix(1);
-  return std::string(path);
+bool Graph::contains(NodeId id) const {
+  const auto index = static_cast<size_t>(id);
+  return index < nodes_.size() && !links_[index].erased;
 }
 
 std::optional<ValueId> Graph::find_value(std::string_view value_name) const {
@@ -114,34 +48,182 @@ std::optional<ValueId> Graph::find_value(std::string_view value_name) const {
 
 Result<ValueId> Graph::add_value(GraphValue value) {
   const auto id = static_cast<ValueId>(values_.size());
-  if (!value_index_.emplace(value.name, id).second) {
+  if (!value_index_.emplace(value.name, id).second) return name_taken(value.name);
+  value.definition = {};
+  values_.push_back(std::move(value));
+  value_uses_.emplace_back();
+  return id;
+}
+
+std::string Graph::unused_name(std::string_view value_name) const {
+  std::string free(value_name);
+  for (size_t i = 1; value_index_.contains(free); ++i) free = fmt::format("{}_{}", value_name, i);
+  return free;
+}
+
+Result<void> Graph::rename_value(ValueId id, std::string new_name) {
+  PT2_CHECK(contains(id));
+  GraphValue& renamed = values_[static_cast<size_t>(id)];
+  if (renamed.name == new_name) return {};
+  if (!value_index_.emplace(new_name, id).second) return name_taken(new_name);
+  value_index_.erase(renamed.name);
+  renamed.name = std::move(new_name);
+  return {};
+}
+
+void Graph::set_value_meta(ValueId id, decltype(GraphValue::meta) meta) {
+  PT2_CHECK(contains(id));
+  values_[static_cast<size_t>(id)].meta = std::move(meta);
+}
+
+Result<void> Graph::erase_value(ValueId id) {
+  PT2_CHECK(contains(id));
+  const GraphValue& erased = value(id);
+  if (erased.definition.by != Definition::By::nothing || !uses(id).empty()) {
     return Error{ErrorCode::invalid,
-                 fmt::format("the graph already has a value called '{}'", value.name),
+                 fmt::format("'{}' is still defined or used; erase that first", erased.name),
                  {}};
   }
-  values_.push_back(std::move(value));
-  return id;
+  forget_value(id);
+  return {};
+}
+
+void Graph::forget_value(ValueId id) {
+  GraphValue& erased = values_[static_cast<size_t>(id)];
+  value_index_.erase(erased.name);
+  erased = {};
+  value_uses_[static_cast<size_t>(id)] = {.erased = true};
 }
 
 NodeId Graph::add_node(Node added) {
   const auto id = static_cast<NodeId>(nodes_.size());
-  Definition definition{.by = Definition::By::node, .node = id, .index = 0};
-  for (const Argument& output : added.outputs) {
-    for_each_value(output, [&](ValueId value_id) {
-      value(value_id).definition = definition;
-      ++definition.index;
-    });
-  }
   nodes_.push_back(std::move(added));
-  order_.push_back(id);
+  links_.emplace_back();
+  link(static_cast<uint32_t>(id), kNone);
+  ++live_nodes_;
+  define_outputs(id);
+  add_node_uses(id);
   return id;
 }
 
+NodeId Graph::insert_node(Node added, NodeId before) {
+  PT2_CHECK(contains(before));
+  const NodeId id = add_node(std::move(added));
+  move_node(id, before);
+  return id;
+}
+
+void Graph::move_node(NodeId id, std::optional<NodeId> before) {
+  PT2_CHECK(contains(id) && (!before || contains(*before)));
+  if (before == id) return;
+  unlink(static_cast<uint32_t>(id));
+  link(static_cast<uint32_t>(id), before ? static_cast<uint32_t>(*before) : kNone);
+}
+
+Result<void> Graph::erase_node(NodeId id) {
+  PT2_CHECK(contains(id));
+  std::vector<ValueId> defined;
+  for (const Argument& output : node(id).outputs)
+    for_each_value(output, [&](ValueId value_id) { defined.push_back(value_id); });
+  for (ValueId value_id : defined) {
+    for (const Use use : uses(value_id)) {
+      if (use.node == id) continue;
+      return Error{
+          ErrorCode::invalid,
+          fmt::format("'{}' is still used by {}; replace its uses first", value(value_id).name,
+                      use.node ? fmt::format("a node of {}", node(*use.node).target)
+                               : fmt::format("output {} of the graph", use.index)),
+          {}};
+    }
+  }
+  const auto index = static_cast<uint32_t>(id);
+  drop_uses(links_[index].first_use);
+  for (ValueId value_id : defined) {
+    if (contains(value_id) && value(value_id).definition.node == id) forget_value(value_id);
+  }
+  unlink(index);
+  links_[index].erased = true;
+  --live_nodes_;
+  nodes_[index] = {};
+  return {};
+}
+
+void Graph::set_node_inputs(NodeId id, std::vector<NamedArgument> inputs) {
+  PT2_CHECK(contains(id));
+  drop_uses(links_[static_cast<size_t>(id)].first_use);
+  nodes_[static_cast<size_t>(id)].inputs = std::move(inputs);
+  add_node_uses(id);
+}
+
+void Graph::set_node_input(NodeId id, size_t index, Argument argument) {
+  PT2_CHECK(contains(id) && index < node(id).inputs.size());
+  drop_uses(links_[static_cast<size_t>(id)].first_use);
+  nodes_[static_cast<size_t>(id)].inputs[index].arg = std::move(argument);
+  add_node_uses(id);
+}
+
+void Graph::set_node_outputs(NodeId id, std::vector<Argument> outputs) {
+  PT2_CHECK(contains(id));
+  Node& changed = nodes_[static_cast<size_t>(id)];
+  for (const Argument& output : changed.outputs) undefine(output, Definition::By::node, id);
+  changed.outputs = std::move(outputs);
+  define_outputs(id);
+}
+
+void Graph::set_node_target(NodeId id, std::string target) {
+  PT2_CHECK(contains(id));
+  nodes_[static_cast<size_t>(id)].target = std::move(target);
+}
+
+void Graph::set_node_name(NodeId id, std::optional<std::string> node_name) {
+  PT2_CHECK(contains(id));
+  nodes_[static_cast<size_t>(id)].name = std::move(node_name);
+}
+
+void Graph::set_node_metadata(NodeId id, Metadata metadata) {
+  PT2_CHECK(contains(id));
+  nodes_[static_cast<size_t>(id)].metadata = std::move(metadata);
+}
+
+void Graph::replace_all_uses(ValueId value, ValueId replacement) {
+  PT2_CHECK(contains(value) && contains(replacement));
+  if (value == replacement) return;
+  const auto index = static_cast<size_t>(value);
+  while (value_uses_[index].first != kNone) {
+    const uint32_t slot = value_uses_[index].first;
+    const uint32_t user = use_slots_[slot].user;
+    Argument& argument = user == kNone ? outputs_[use_slots_[slot].index]
+                                       : nodes_[user].inputs[use_slots_[slot].index].arg;
+    replace_value(argument, value, replacement);
+    unlink_use(slot);
+    append_use(slot, replacement);
+  }
+}
+
 void Graph::add_input(Argument argument) {
-  const Definition definition{
-      .by = Definition::By::graph_input, .node = {}, .index = static_cast<uint32_t>(inputs.size())};
-  for_each_value(argument, [&](ValueId id) { value(id).definition = definition; });
-  inputs.push_back(std::move(argument));
+  const Definition definition{.by = Definition::By::graph_input,
+                              .node = {},
+                              .index = static_cast<uint32_t>(inputs_.size())};
+  for_each_value(argument,
+                 [&](ValueId id) { values_[static_cast<size_t>(id)].definition = definition; });
+  inputs_.push_back(std::move(argument));
+}
+
+void Graph::set_inputs(std::vector<Argument> inputs) {
+  for (const Argument& input : inputs_) undefine(input, Definition::By::graph_input, {});
+  inputs_.clear();
+  for (Argument& input : inputs) add_input(std::move(input));
+}
+
+void Graph::add_output(Argument argument) {
+  outputs_.push_back(std::move(argument));
+  add_uses(outputs_.back(), kNone, static_cast<uint32_t>(outputs_.size() - 1), first_output_use_);
+}
+
+void Graph::set_outputs(std::vector<Argument> outputs) {
+  drop_uses(first_output_use_);
+  outputs_.clear();
+  for (Argument& output : outputs) add_output(std::move(output));
 }
 
 SubgraphId Graph::add_subgraph(Graph graph) {
@@ -149,29 +231,87 @@ SubgraphId Graph::add_subgraph(Graph graph) {
   return static_cast<SubgraphId>(subgraphs_.size() - 1);
 }
 
-UseLists::UseLists(const Graph& graph) : starts_(graph.values().size() + 1) {
-  const auto for_each_use = [&](auto&& visit) {
-    for (NodeId id : graph.node_order()) {
-      const Node& node = graph.node(id);
-      for (uint32_t i = 0; i < node.inputs.size(); ++i) {
-        for_each_value(node.inputs[i].arg, [&](ValueId value) { visit(value, Use{id, i}); });
-      }
-    }
-    for (uint32_t i = 0; i < graph.outputs.size(); ++i) {
-      for_each_value(graph.outputs[i], [&](ValueId value) { visit(value, Use{std::nullopt, i}); });
-    }
-  };
-  for_each_use([&](ValueId value, Use) { ++starts_[static_cast<size_t>(value) + 1]; });
-  for (size_t i = 1; i < starts_.size(); ++i) starts_[i] += starts_[i - 1];
-  uses_.resize(starts_.back());
-  std::vector<uint32_t> next(starts_.begin(), starts_.end() - 1);
-  for_each_use([&](ValueId value, Use use) { uses_[next[static_cast<size_t>(value)]++] = use; });
+void Graph::link(uint32_t node, uint32_t before) {
+  NodeLinks& links = links_[node];
+  links.next = before;
+  links.previous = before == kNone ? last_node_ : links_[before].previous;
+  (links.previous == kNone ? first_node_ : links_[links.previous].next) = node;
+  (before == kNone ? last_node_ : links_[before].previous) = node;
 }
 
-std::span<const UseLists::Use> UseLists::of(ValueId id) const {
-  const auto index = static_cast<size_t>(id);
-  PT2_CHECK(index + 1 < starts_.size());
-  return std::span(uses_).subspan(starts_[index], starts_[index + 1] - starts_[index]);
+// Leaves the node's own `next`, by which iterators that stand on it go on.
+void Graph::unlink(uint32_t node) {
+  const NodeLinks& links = links_[node];
+  (links.previous == kNone ? first_node_ : links_[links.previous].next) = links.next;
+  (links.next == kNone ? last_node_ : links_[links.next].previous) = links.previous;
+}
+
+void Graph::define_outputs(NodeId id) {
+  Definition definition{.by = Definition::By::node, .node = id, .index = 0};
+  for (const Argument& output : node(id).outputs) {
+    for_each_value(output, [&](ValueId value_id) {
+      values_[static_cast<size_t>(value_id)].definition = definition;
+      ++definition.index;
+    });
+  }
+}
+
+void Graph::undefine(const Argument& argument, Definition::By by, NodeId node) {
+  for_each_value(argument, [&](ValueId id) {
+    Definition& definition = values_[static_cast<size_t>(id)].definition;
+    if (definition.by == by && definition.node == node) definition = {};
+  });
+}
+
+void Graph::add_uses(const Argument& argument, uint32_t user, uint32_t index,
+                     uint32_t& first_of_user) {
+  for_each_value(argument, [&](ValueId value) {
+    uint32_t slot = free_use_;
+    if (slot == kNone) {
+      slot = static_cast<uint32_t>(use_slots_.size());
+      use_slots_.emplace_back();
+    } else {
+      free_use_ = use_slots_[slot].next;
+    }
+    use_slots_[slot] = {.user = user, .index = index, .next_of_user = first_of_user};
+    first_of_user = slot;
+    append_use(slot, value);
+  });
+}
+
+void Graph::drop_uses(uint32_t& first_of_user) {
+  while (first_of_user != kNone) {
+    const uint32_t slot = first_of_user;
+    first_of_user = use_slots_[slot].next_of_user;
+    unlink_use(slot);
+    use_slots_[slot].next = free_use_;
+    free_use_ = slot;
+  }
+}
+
+void Graph::add_node_uses(NodeId id) {
+  const auto index = static_cast<uint32_t>(id);
+  const std::vector<NamedArgument>& inputs = nodes_[index].inputs;
+  for (uint32_t i = 0; i < inputs.size(); ++i)
+    add_uses(inputs[i].arg, index, i, links_[index].first_use);
+}
+
+void Graph::append_use(uint32_t slot, ValueId value) {
+  ValueUses& uses = value_uses_[static_cast<size_t>(value)];
+  use_slots_[slot].value = value;
+  use_slots_[slot].previous = uses.last;
+  use_slots_[slot].next = kNone;
+  (uses.last == kNone ? uses.first : use_slots_[uses.last].next) = slot;
+  uses.last = slot;
+  ++uses.count;
+}
+
+void Graph::unlink_use(uint32_t slot) {
+  const UseSlot& use = use_slots_[slot];
+  ValueUses& uses = value_uses_[static_cast<size_t>(use.value)];
+  (use.previous == kNone ? uses.first : use_slots_[use.previous].next) = use.next;
+  (use.next == kNone ? uses.last : use_slots_[use.next].previous) = use.previous;
+  --uses.count;
 }
 
 }  // namespace pt2

@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include "ir/from_schema.h"
+#include "serde/from_schema.h"
 #include "package/payload_readers.h"
 #include "pt2/schema.h"
 #include "pt2/schema_json.h"

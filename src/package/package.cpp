@@ -5,7 +5,7 @@
 #include <mutex>
 
 #include "base/try_at.h"
-#include "ir/from_schema.h"
+#include "serde/from_schema.h"
 #include "package/read_package.h"
 #include "pt2/schema_json.h"
 
@@ -76,9 +76,14 @@ Result<schema::ExportedProgram> read_schema(const Archive& archive, std::string_
 }
 
 Result<Program> read_program(const Archive& archive, std::string_view model,
-                             schema::ExportedProgram source, Diagnostics& warnings) {
-  auto program = from_schema(std::move(source));
-  if (!program) return at(std::move(program).error(), program_place(archive, model));
+                             schema::ExportedProgram source, Diagnostics& warnings,
+                             Diagnostics& faults) {
+  Diagnostics found;
+  auto program = from_schema(std::move(source), found);
+  const std::string place = program_place(archive, model);
+  for (const Diagnostic& fault : found.all())
+    faults.add(fault.rule, Error{fault.code, fault.text, place + fault.where});
+  if (!program) return at(std::move(program).error(), place);
   check_dialect(archive, model, *program, warnings);
   return program;
 }
@@ -143,8 +148,10 @@ Result<Package> Package::open_archive(Archive archive) {
   state->warnings.append(state->archive.warnings());
   for (const std::string& model : state->archive.models()) {
     PT2_TRY(schema::ExportedProgram source, read_schema(state->archive, model, state->warnings));
+    Diagnostics faults;
     PT2_TRY(Program program,
-            read_program(state->archive, model, std::move(source), state->warnings));
+            read_program(state->archive, model, std::move(source), state->warnings, faults));
+    if (!faults.empty()) return first_error(faults);
     state->programs.push_back(std::move(program));
   }
   state->payloads.resize(state->programs.size());

@@ -13,9 +13,11 @@ namespace pt2 {
 // The program's JSON decoded; `where` of errors and warnings is "file!record:.path".
 Result<schema::ExportedProgram> read_schema(const Archive& archive, std::string_view model,
                                             Diagnostics& warnings);
-// The same as a Program; the place of an error likewise. Warns of unknown dialects (V207).
+// The same as a Program; the place of an error likewise. Warns of unknown dialects (V207). Broken
+// rules of the graph are added to `faults`, with their place.
 Result<Program> read_program(const Archive& archive, std::string_view model,
-                             schema::ExportedProgram source, Diagnostics& warnings);
+                             schema::ExportedProgram source, Diagnostics& warnings,
+                             Diagnostics& faults);
 Result<SampleInputs> read_sample_inputs(const Archive& archive, std::string_view model,
                                         Diagnostics& warnings);
 

@@ -68,7 +68,7 @@ class Binder {
       PT2_TRY(auto nested, bind(subgraph, depth + 1));
       bound->subgraphs.push_back(std::move(nested));
     }
-    for (NodeId id : graph.node_order()) {
+    for (NodeId id : graph.nodes()) {
       PT2_TRY(BoundNode node, bind_node(graph, graph.node(id), *bound));
       bound->nodes.push_back(std::move(node));
     }
@@ -150,14 +150,14 @@ class Binder {
   static void find_releases(BoundGraph& bound) {
     const Graph& graph = *bound.graph;
     constexpr size_t kNever = SIZE_MAX;
-    std::vector<size_t> last(graph.values().size(), kNever);
+    std::vector<size_t> last(graph.value_count(), kNever);
     for (size_t step = 0; step < bound.nodes.size(); ++step) {
       for (const NamedArgument& input : bound.nodes[step].node->inputs)
         for_each_value(input.arg, [&](ValueId id) { last[static_cast<size_t>(id)] = step; });
       for (const Argument& output : bound.nodes[step].node->outputs)
         for_each_value(output, [&](ValueId id) { last[static_cast<size_t>(id)] = step; });
     }
-    for (const Argument& output : graph.outputs)
+    for (const Argument& output : graph.outputs())
       for_each_value(output, [&](ValueId id) { last[static_cast<size_t>(id)] = kNever; });
     for (size_t id = 0; id < last.size(); ++id)
       if (last[id] != kNever)
@@ -212,10 +212,10 @@ Result<std::unique_ptr<BoundGraph>> bind_graph(const Graph& graph) {
 std::vector<bool> inputs_possibly_written(const BoundGraph& bound) {
   const Graph& graph = *bound.graph;
   // Per value, the graph inputs whose storage it may share.
-  std::vector<std::vector<uint32_t>> roots(graph.values().size());
-  std::vector<bool> written(graph.inputs.size(), false);
-  for (uint32_t i = 0; i < graph.inputs.size(); ++i)
-    if (const auto* id = graph.inputs[i].get_if<ValueId>()) roots[static_cast<size_t>(*id)] = {i};
+  std::vector<std::vector<uint32_t>> roots(graph.value_count());
+  std::vector<bool> written(graph.inputs().size(), false);
+  for (uint32_t i = 0; i < graph.inputs().size(); ++i)
+    if (const auto* id = graph.inputs()[i].get_if<ValueId>()) roots[static_cast<size_t>(*id)] = {i};
 
   for (const BoundNode& node : bound.nodes) {
     // A function of its own (no rule) may return a view; a kernel always fills new memory.

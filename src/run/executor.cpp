@@ -41,20 +41,20 @@ Result<void> store(const Argument& output, Value result, std::vector<Value>& val
 
 Result<std::vector<Value>> Executor::run(const BoundGraph& bound, std::vector<Value> inputs) {
   const Graph& graph = *bound.graph;
-  if (inputs.size() != graph.inputs.size())
+  if (inputs.size() != graph.inputs().size())
     return ops::operator_error("graph '" + graph.name + "' takes " +
-                               std::to_string(graph.inputs.size()) + " inputs, found " +
+                               std::to_string(graph.inputs().size()) + " inputs, found " +
                                std::to_string(inputs.size()));
-  std::vector<Value> values(graph.values().size());
+  std::vector<Value> values(graph.value_count());
   for (size_t i = 0; i < inputs.size(); ++i)
-    if (const auto* id = graph.inputs[i].get_if<ValueId>())
+    if (const auto* id = graph.inputs()[i].get_if<ValueId>())
       values[static_cast<size_t>(*id)] = std::move(inputs[i]);
   for (const BoundNode& node : bound.nodes) {
     if (Result<void> done = run_node(bound, node, values); !done)
       return at_node(std::move(done).error(), graph, *node.node);
   }
   std::vector<Value> outputs;
-  for (const Argument& output : graph.outputs) {
+  for (const Argument& output : graph.outputs()) {
     PT2_TRY(Value value, evaluate_argument(output, values));
     outputs.push_back(std::move(value));
   }

@@ -166,8 +166,8 @@ Result<Model> Model::from_package(std::shared_ptr<const Package> package,
   PT2_TRY(shared->program, shared->package->program(options.model));
   const Program& program = *shared->program;
   const GraphSignature& signature = program.signature;
-  if (signature.input_specs.size() != program.graph.inputs.size() ||
-      signature.output_specs.size() != program.graph.outputs.size())
+  if (signature.input_specs.size() != program.graph.inputs().size() ||
+      signature.output_specs.size() != program.graph.outputs().size())
     return Error{ErrorCode::invalid, "the signature does not fit the graph; see 'pt2 verify'", ""};
   PT2_TRY(shared->bound, run::bind_graph(program.graph));
   shared->inputs = describe_inputs(program);

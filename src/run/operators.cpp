@@ -14,7 +14,7 @@ constexpr int kMaxGraphDepth = 64;
 void collect(const Graph& graph, int depth,
              std::map<std::string, std::vector<OperatorCall>>& calls) {
   if (depth > kMaxGraphDepth) return;
-  for (NodeId id : graph.node_order()) {
+  for (NodeId id : graph.nodes()) {
     const Node& node = graph.node(id);
     calls[node.target].push_back(
         {run::node_name(graph, node), source_line(node), module_path(node)});

@@ -77,17 +77,16 @@ TEST(Graph, KnowsWhoDefinesAndWhoUses) {
                   {"again", Argument(ArgumentList{ListKind::tensors, {Argument(x)}}), {}}};
   split.outputs = {Argument(ArgumentList{ListKind::tensors, {Argument(left), Argument(right)}})};
   const NodeId node = graph.add_node(split);
-  graph.outputs = {Argument(right)};
+  graph.set_outputs({Argument(right)});
 
   EXPECT_EQ(graph.value(x).definition.by, Definition::By::graph_input);
   EXPECT_EQ(graph.value(right).definition.by, Definition::By::node);
   EXPECT_EQ(graph.value(right).definition.node, node);
   EXPECT_EQ(graph.value(right).definition.index, 1u);
-  const UseLists uses(graph);
-  ASSERT_EQ(uses.of(x).size(), 2u);
-  EXPECT_EQ(uses.of(x)[1].index, 1u);
-  EXPECT_TRUE(uses.of(left).empty());
-  EXPECT_FALSE(uses.of(right)[0].node);
+  const auto uses = graph.uses(x);
+  EXPECT_EQ(std::vector<Use>(uses.begin(), uses.end()), (std::vector<Use>{{node, 0}, {node, 1}}));
+  EXPECT_TRUE(graph.uses(left).empty());
+  EXPECT_EQ(*graph.uses(right).begin(), (Use{std::nullopt, 0}));
 
   const Graph copy = graph;
   EXPECT_EQ(copy.find_value("right"), right);

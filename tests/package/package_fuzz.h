@@ -22,14 +22,14 @@ inline Limits fuzz_limits() {
 inline void fuzz_readable_file(std::span<const std::byte> bytes) {
   // Verification opens the file itself, and goes on where Package stops.
   const Diagnostics findings =
-      verify_bytes(bytes, nullptr, "fuzz.pt2", Level::signature, {.limits = fuzz_limits()});
+      verify_bytes(bytes, nullptr, "fuzz.pt2", Level::full, {.limits = fuzz_limits()});
   const auto package = Package::open_bytes(bytes, nullptr, "fuzz.pt2", fuzz_limits());
   if (!package) return;
   for (const std::string& model : package->models()) {
     const Program& program = **package->program(model);
     (void)user_input_names(program);
     (void)user_output_names(program);
-    for (NodeId id : program.graph.node_order()) {
+    for (NodeId id : program.graph.nodes()) {
       const Node& node = program.graph.node(id);
       (void)source_line(node);
       (void)module_path(node);

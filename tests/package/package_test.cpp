@@ -10,7 +10,7 @@ namespace pt2 {
 namespace {
 
 size_t count_nodes(const Graph& graph) {
-  size_t count = graph.node_order().size();
+  size_t count = graph.nodes().size();
   for (const Graph& subgraph : graph.subgraphs()) count += count_nodes(subgraph);
   return count;
 }
@@ -27,8 +27,8 @@ TEST(Package, OpensEveryRealFile) {
     for (const Diagnostic& warning : package->warnings().all()) ADD_FAILURE() << warning.line();
     for (const std::string& model : package->models()) {
       const Program* program = package->program(model).value();
-      EXPECT_EQ(program->signature.input_specs.size(), program->graph.inputs.size());
-      EXPECT_EQ(program->signature.output_specs.size(), program->graph.outputs.size());
+      EXPECT_EQ(program->signature.input_specs.size(), program->graph.inputs().size());
+      EXPECT_EQ(program->signature.output_specs.size(), program->graph.outputs().size());
       EXPECT_EQ(user_input_names(*program).size(), program->signature.user_inputs().size());
       const auto payloads = package->payloads(model);
       if (!payloads) {

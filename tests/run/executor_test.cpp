@@ -54,7 +54,7 @@ TEST(Executor, InPlaceWritesReachEveryView) {
       maker.call("torch.ops.aten.select.int",
                  {named("self", x), named("dim", int64_t{0}), named("index", int64_t{1})});
   maker.call("torch.ops.aten.add_.Tensor", {named("self", row), named("other", 10.0)});
-  maker.graph.outputs = {Argument(x), Argument(row)};
+  maker.graph.set_outputs({Argument(x), Argument(row)});
   const auto outputs = execute(maker.graph, {Value(floats({2, 2}, {1, 2, 3, 4}))});
   ASSERT_TRUE(outputs) << outputs.error().text();
   EXPECT_EQ(elements((*outputs)[0]), (std::vector<float>{1, 2, 13, 14}));
@@ -72,7 +72,7 @@ TEST(Executor, KnowsWhichInputsMayBeWritten) {
   maker.call("torch.ops.aten.relu_.default", {named("self", view)});
   const ValueId fresh = maker.call("torch.ops.aten.relu.default", {named("self", y)});
   maker.call("torch.ops.aten.relu_.default", {named("self", fresh)});
-  maker.graph.outputs = {Argument(z)};
+  maker.graph.set_outputs({Argument(z)});
   const auto bound = bind_graph(maker.graph);
   ASSERT_TRUE(bound) << bound.error().text();
   EXPECT_EQ(inputs_possibly_written(**bound), (std::vector<bool>{true, false, false}));
@@ -82,7 +82,7 @@ TEST(Executor, CondRunsTheChosenGraph) {
   auto branch = [](const std::string& target) {
     GraphMaker inner;
     const ValueId a = inner.input("a");
-    inner.graph.outputs = {Argument(inner.call(target, {named("self", a)}))};
+    inner.graph.set_outputs({Argument(inner.call(target, {named("self", a)}))});
     return std::move(inner.graph);
   };
   GraphMaker maker;
@@ -93,7 +93,7 @@ TEST(Executor, CondRunsTheChosenGraph) {
   const ValueId out = maker.call("torch.ops.higher_order.cond",
                                  {named("", predicate), named("", yes), named("", no),
                                   named("", ArgumentList{ListKind::tensors, {Argument(x)}})});
-  maker.graph.outputs = {Argument(out)};
+  maker.graph.set_outputs({Argument(out)});
   for (const bool choice : {true, false}) {
     Tensor flag = Tensor::zeros(Dtype::bool_, {});
     *flag.data<bool>() = choice;

@@ -1,4 +1,4 @@
-#include "ir/from_schema.h"
+#include "serde/from_schema.h"
 
 #include <gtest/gtest.h>
 
@@ -76,8 +76,8 @@ TEST(FromSchema, ResolvesNamesAndSymbols) {
   const auto program = source.read();
   ASSERT_TRUE(program) << program.error().text();
   const Graph& graph = program->graph;
-  ASSERT_EQ(graph.node_order().size(), 1u);
-  const Node& node = graph.node(graph.node_order()[0]);
+  ASSERT_EQ(graph.nodes().size(), 1u);
+  const Node& node = graph.node(graph.nodes().front());
   EXPECT_EQ(node.target, "torch.ops.aten.relu.default");
   const ValueId x = *graph.find_value("x"), y = *graph.find_value("y");
   EXPECT_EQ(*node.find_input("self")->get_if<ValueId>(), x);
@@ -90,11 +90,10 @@ TEST(FromSchema, ResolvesNamesAndSymbols) {
   ASSERT_EQ(program->range_constraints.size(), 1u);
   EXPECT_EQ(program->range_constraints[0].key->expr, meta.sizes[0].expr());
   EXPECT_EQ(program->range_constraints[0].range, (SymRange{2, std::nullopt}));
-  const UseLists uses(graph);
-  ASSERT_EQ(uses.of(x).size(), 1u);
-  EXPECT_EQ(uses.of(x)[0].node, graph.node_order()[0]);
-  ASSERT_EQ(uses.of(y).size(), 1u);
-  EXPECT_FALSE(uses.of(y)[0].node);
+  ASSERT_EQ(graph.uses(x).size(), 1u);
+  EXPECT_EQ((*graph.uses(x).begin()).node, graph.nodes().front());
+  ASSERT_EQ(graph.uses(y).size(), 1u);
+  EXPECT_FALSE((*graph.uses(y).begin()).node);
 }
 
 TEST(FromSchema, RefusesBrokenGraphs) {
@@ -212,7 +211,7 @@ TEST(FromSchema, ReadsEveryKindOfArgument) {
     source.nodes = Source::node("t", Source::named("a", json), tensor("y"));
     const auto program = source.read();
     ASSERT_TRUE(program) << program.error().text();
-    const Argument* found = program->graph.node(program->graph.node_order()[0]).find_input("a");
+    const Argument* found = program->graph.node(program->graph.nodes().front()).find_input("a");
     EXPECT_EQ(found->variant.index(), expected.index()) << json;
     EXPECT_EQ(found->wrapper == Argument::Wrapper::symbolic,
               std::string_view(json).starts_with(R"({"as_sym)"));
@@ -235,7 +234,7 @@ TEST(FromSchema, ReadsEveryKindOfArgument) {
     const auto program = source.read();
     ASSERT_TRUE(program) << program.error().text();
     const auto* list =
-        program->graph.node(program->graph.node_order()[0]).find_input("a")->get_if<ArgumentList>();
+        program->graph.node(program->graph.nodes().front()).find_input("a")->get_if<ArgumentList>();
     ASSERT_NE(list, nullptr) << json;
     EXPECT_EQ(list->kind, expected.first) << json;
     EXPECT_EQ(list->items.size(), expected.second) << json;

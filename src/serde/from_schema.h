@@ -13,6 +13,9 @@ namespace pt2 {
 // program can do without understanding them, `limit` for nesting; `where` is the place in the JSON,
 // ".graph_module.graph.nodes[3].inputs[0]". Linear in the source.
 Result<Program> from_schema(schema::ExportedProgram source);
+// The same, going on where a rule of the graph is broken: each breach is added to `faults` (V5xx),
+// and the program is what can be made of the rest, good for looking at.
+Result<Program> from_schema(schema::ExportedProgram source, Diagnostics& faults);
 
 // Symbolic sizes are parsed into `pool`. `major` is the file's schema version, which decides
 // between old and new fields.

@@ -2,7 +2,7 @@
 
 #include <unordered_map>
 
-#include "ir/from_schema_internal.h"
+#include "serde/from_schema_internal.h"
 
 namespace pt2 {
 namespace {
@@ -13,13 +13,12 @@ ArgumentSpec tensor_spec(std::string name) {
   return {.kind = Kind::tensor, .name = std::move(name)};
 }
 
-Error unknown_spec(const schema::UnknownCase& unknown) {
-  return {ErrorCode::unsupported,
-          fmt::format("the spec '{}' is not known to this version", unknown->tag),
-          {}};
+Error unknown_spec(const schema::UnknownCase& unknown, const ReadContext& context) {
+  return context.fail(ErrorCode::unsupported,
+                      fmt::format("the spec '{}' is not known to this version", unknown->tag));
 }
 
-Result<Argument> constant_value(schema::ConstantValue& source) {
+Result<Argument> constant_value(schema::ConstantValue& source, const ReadContext& context) {
   using enum schema::ConstantValueCase;
   switch (source.which()) {
     case as_none:
@@ -37,18 +36,18 @@ Result<Argument> constant_value(schema::ConstantValue& source) {
     case unknown:
       break;
   }
-  return unknown_spec(source.get<unknown>());
+  return unknown_spec(source.get<unknown>(), context);
 }
 
 InputSpec make_input(InputKind kind, ArgumentSpec arg, std::string target) {
   return {.kind = kind, .arg = std::move(arg), .target = std::move(target)};
 }
 
-Result<InputSpec> read_input_spec(schema::InputSpec& source, int64_t major) {
+Result<InputSpec> read_input_spec(schema::InputSpec& source, ReadContext& context) {
   using enum schema::InputSpecCase;
   switch (source.which()) {
     case user_input: {
-      PT2_TRY(ArgumentSpec arg, read_argument_spec(source.get<user_input>().arg));
+      PT2_TRY(ArgumentSpec arg, read_argument_spec(source.get<user_input>().arg, context));
       return InputSpec{.kind = InputKind::user_input, .arg = std::move(arg)};
     }
     case parameter: {
@@ -60,7 +59,7 @@ Result<InputSpec> read_input_spec(schema::InputSpec& source, int64_t major) {
       InputSpec result =
           make_input(InputKind::buffer, tensor_spec(spec.arg.name), spec.buffer_name);
       // Schema 2 does not say; its state dict holds every buffer.
-      result.persistent = major <= 2 ? true : spec.persistent;
+      result.persistent = context.major <= 2 ? true : spec.persistent;
       return result;
     }
     case tensor_constant: {
@@ -79,14 +78,14 @@ Result<InputSpec> read_input_spec(schema::InputSpec& source, int64_t major) {
                        .arg = {.kind = Kind::token, .name = source.get<token>().arg.name}};
     case constant_input: {
       auto& spec = source.get<constant_input>();
-      PT2_TRY(Argument value, constant_value(spec.value));
+      PT2_TRY(Argument value, constant_value(spec.value, context));
       ArgumentSpec arg{.kind = Kind::constant, .name = spec.name, .value = std::move(value)};
       return InputSpec{.kind = InputKind::user_input, .arg = std::move(arg)};
     }
     case unknown:
       break;
   }
-  return unknown_spec(source.get<unknown>());
+  return unknown_spec(source.get<unknown>(), context);
 }
 
 OutputSpec make_output(OutputKind kind, std::string name,
@@ -94,11 +93,11 @@ OutputSpec make_output(OutputKind kind, std::string name,
   return {.kind = kind, .arg = tensor_spec(std::move(name)), .target = std::move(target)};
 }
 
-Result<OutputSpec> read_output_spec(schema::OutputSpec& source) {
+Result<OutputSpec> read_output_spec(schema::OutputSpec& source, ReadContext& context) {
   using enum schema::OutputSpecCase;
   switch (source.which()) {
     case user_output: {
-      PT2_TRY(ArgumentSpec arg, read_argument_spec(source.get<user_output>().arg));
+      PT2_TRY(ArgumentSpec arg, read_argument_spec(source.get<user_output>().arg, context));
       return OutputSpec{.kind = OutputKind::user_output, .arg = std::move(arg)};
     }
     case loss_output:
@@ -129,7 +128,7 @@ Result<OutputSpec> read_output_spec(schema::OutputSpec& source) {
     case unknown:
       break;
   }
-  return unknown_spec(source.get<unknown>());
+  return unknown_spec(source.get<unknown>(), context);
 }
 
 // The name of a value, or the constant that stands for itself.
@@ -196,16 +195,16 @@ class OutputSpecs {
 
 }  // namespace
 
-Result<GraphSignature> read_signature(schema::GraphSignature& source, int64_t major) {
+Result<GraphSignature> read_signature(schema::GraphSignature& source, ReadContext& context) {
   GraphSignature signature;
   for (size_t i = 0; i < source.input_specs.size(); ++i) {
-    PT2_TRY_AT(InputSpec spec, fmt::format(".input_specs[{}]", i),
-               read_input_spec(source.input_specs[i], major));
+    const auto step = context.item("input_specs", i);
+    PT2_TRY(InputSpec spec, read_input_spec(source.input_specs[i], context));
     signature.input_specs.push_back(std::move(spec));
   }
   for (size_t i = 0; i < source.output_specs.size(); ++i) {
-    PT2_TRY_AT(OutputSpec spec, fmt::format(".output_specs[{}]", i),
-               read_output_spec(source.output_specs[i]));
+    const auto step = context.item("output_specs", i);
+    PT2_TRY(OutputSpec spec, read_output_spec(source.output_specs[i], context));
     signature.output_specs.push_back(std::move(spec));
   }
   return signature;
@@ -216,7 +215,7 @@ GraphSignature read_signature_v1(const schema::GraphSignatureV1& source, const G
   const NameTable parameters(source.inputs_to_parameters), buffers(source.inputs_to_buffers),
       lifted(constants);
   GraphSignature signature;
-  for (const Argument& input : graph.inputs) {
+  for (const Argument& input : graph.inputs()) {
     ArgumentSpec arg = spec_of(graph, input);
     if (const std::string* parameter = parameters.find(arg)) {
       signature.input_specs.push_back(make_input(InputKind::parameter, std::move(arg), *parameter));
@@ -232,8 +231,8 @@ GraphSignature read_signature_v1(const schema::GraphSignatureV1& source, const G
     }
   }
   const OutputSpecs outputs(source);
-  for (size_t i = 0; i < graph.outputs.size(); ++i) {
-    signature.output_specs.push_back(outputs.make(spec_of(graph, graph.outputs[i]), i));
+  for (size_t i = 0; i < graph.outputs().size(); ++i) {
+    signature.output_specs.push_back(outputs.make(spec_of(graph, graph.outputs()[i]), i));
   }
   return signature;
 }

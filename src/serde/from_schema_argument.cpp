@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
-#include "ir/from_schema_internal.h"
+#include "serde/from_schema_internal.h"
 
 namespace pt2 {
 namespace {
@@ -13,16 +13,18 @@ using Wrapper = Argument::Wrapper;
 // as_string_to_argument inside itself; the JSON's own limit ends other nesting.
 constexpr int kMaxArgumentDepth = 100;
 
-Error unknown_alternative(const schema::UnknownCase& unknown) {
-  return {
-      ErrorCode::unsupported, fmt::format("'{}' is not known to this version", unknown->tag), {}};
+Error unknown_alternative(const schema::UnknownCase& unknown, const ReadContext& context) {
+  return context.fail(ErrorCode::unsupported,
+                      fmt::format("'{}' is not known to this version", unknown->tag));
 }
 
 // An expression with the value it had while exporting.
 template <class T>
-Result<Symbolic<T>> symbolic(const std::string& text, std::optional<T> hint, ExprPool& pool) {
-  PT2_TRY(const SpelledExpr* expression, pool.parse(text));
-  return Symbolic<T>(expression, hint);
+Symbolic<T> symbolic(const std::string& text, std::optional<T> hint, ReadContext& context) {
+  auto expression = context.pool.parse(text);
+  if (expression) return Symbolic<T>(*expression, hint);
+  context.report(Rule::expression, expression.error().message, expression.error().code);
+  return Symbolic<T>(hint.value_or(T{}));
 }
 
 template <class T>
@@ -41,71 +43,12 @@ std::optional<T> hint_of(const schema::SymExpr& source) {
   return std::nullopt;
 }
 
-Result<Argument> value_argument(const std::string& name, ValueKind kind, ValueScope* scope,
-                                Access access, Wrapper wrapper = Wrapper::plain) {
-  if (scope == nullptr) {
-    return Error{ErrorCode::invalid,
-                 fmt::format("found the value '{}' where only a constant may stand", name),
-                 {}};
-  }
-  PT2_TRY(ValueId id, scope->resolve(name, kind, access));
-  return Argument(id, wrapper);
-}
-
-template <class Source, class Read>
-Result<Argument> list_argument(ListKind kind, const std::vector<Source>& source, Read read) {
+template <class T, class Source>
+Argument literal_list(ListKind kind, const std::vector<Source>& source) {
   ArgumentList list{.kind = kind};
   list.items.reserve(source.size());
-  for (size_t i = 0; i < source.size(); ++i) {
-    PT2_TRY_AT(Argument item, fmt::format("[{}]", i), read(source[i]));
-    list.items.push_back(std::move(item));
-  }
+  for (const Source& item : source) list.items.emplace_back(T(item));
   return Argument(std::move(list));
-}
-
-template <class T, class Source>
-Result<Argument> literal_list(ListKind kind, const std::vector<Source>& source) {
-  return list_argument(kind, source,
-                       [](const Source& item) -> Result<Argument> { return Argument(T(item)); });
-}
-
-// SymIntArgument and its like: a name, or a number.
-template <class T, class Source>
-Result<Argument> symbolic_argument(const Source& source, ValueKind kind, ValueScope* scope,
-                                   Access access) {
-  if (const auto* name = std::get_if<0>(&source.variant())) {
-    return value_argument(*name, kind, scope, access, Wrapper::symbolic);
-  }
-  if (const auto* literal = std::get_if<1>(&source.variant()))
-    return Argument(T(*literal), Wrapper::symbolic);
-  return unknown_alternative(*std::get_if<schema::UnknownCase>(&source.variant()));
-}
-
-Result<Argument> optional_tensor(const schema::OptionalTensorArgument& source, ValueScope* scope,
-                                 Access access) {
-  using schema::OptionalTensorArgumentCase;
-  switch (source.which()) {
-    case OptionalTensorArgumentCase::as_tensor_name:
-      return value_argument(source.get<OptionalTensorArgumentCase::as_tensor_name>(),
-                            ValueKind::tensor, scope, access, Wrapper::optional);
-    case OptionalTensorArgumentCase::as_tensor:
-      return value_argument(source.get<OptionalTensorArgumentCase::as_tensor>().name,
-                            ValueKind::tensor, scope, access, Wrapper::optional);
-    case OptionalTensorArgumentCase::as_none:
-      return Argument(None{}, Wrapper::optional);
-    case OptionalTensorArgumentCase::unknown:
-      break;
-  }
-  return unknown_alternative(source.get<OptionalTensorArgumentCase::unknown>());
-}
-
-Result<Argument> custom_object(const schema::CustomObjArgument& source, ValueScope* scope,
-                               Access access) {
-  if (scope != nullptr &&
-      (access == Access::define || scope->has(source.name, ValueKind::custom_obj))) {
-    return value_argument(source.name, ValueKind::custom_obj, scope, access);
-  }
-  return Argument(CustomObject{source.name, source.class_fqn});
 }
 
 // Numbers of enums that PyTorch may extend; our own enums have room for a byte.
@@ -118,24 +61,37 @@ Result<Argument> enumerator(int64_t number, std::string_view tag) {
 // One overload for each type that an alternative of schema::Argument has.
 class ArgumentReader {
  public:
-  ArgumentReader(ValueScope* scope, Access access, int depth)
-      : scope_(scope), access_(access), depth_(depth) {}
+  ArgumentReader(ReadContext& context, ValueScope* scope, Access access, int depth)
+      : context_(context), scope_(scope), access_(access), depth_(depth) {}
 
   Result<Argument> operator()(schema::None) { return Argument(None{}); }
   Result<Argument> operator()(const schema::TensorArgument& source) {
-    return value_argument(source.name, ValueKind::tensor, scope_, access_);
+    return value_argument(source.name, ValueKind::tensor);
   }
   Result<Argument> operator()(const std::vector<schema::TensorArgument>& source) {
-    return list_argument(ListKind::tensors, source, *this);
+    return list_argument(ListKind::tensors, source);
   }
   Result<Argument> operator()(const std::vector<std::vector<schema::TensorArgument>>& source) {
-    return list_argument(ListKind::nested_tensors, source, *this);
+    return list_argument(ListKind::nested_tensors, source);
   }
   Result<Argument> operator()(const schema::OptionalTensorArgument& source) {
-    return optional_tensor(source, scope_, access_);
+    using schema::OptionalTensorArgumentCase;
+    switch (source.which()) {
+      case OptionalTensorArgumentCase::as_tensor_name:
+        return value_argument(source.get<OptionalTensorArgumentCase::as_tensor_name>(),
+                              ValueKind::tensor, Wrapper::optional);
+      case OptionalTensorArgumentCase::as_tensor:
+        return value_argument(source.get<OptionalTensorArgumentCase::as_tensor>().name,
+                              ValueKind::tensor, Wrapper::optional);
+      case OptionalTensorArgumentCase::as_none:
+        return Argument(None{}, Wrapper::optional);
+      case OptionalTensorArgumentCase::unknown:
+        break;
+    }
+    return unknown_alternative(source.get<OptionalTensorArgumentCase::unknown>(), context_);
   }
   Result<Argument> operator()(const std::vector<schema::OptionalTensorArgument>& source) {
-    return list_argument(ListKind::optional_tensors, source, *this);
+    return list_argument(ListKind::optional_tensors, source);
   }
 
   Result<Argument> operator()(int64_t source) { return Argument(source); }
@@ -158,29 +114,29 @@ class ArgumentReader {
     return literal_list<std::string>(ListKind::strings, source);
   }
   Result<Argument> operator()(const std::vector<std::vector<int64_t>>& source) {
-    return list_argument(ListKind::int_lists, source, *this);
+    return list_argument(ListKind::int_lists, source);
   }
   Result<Argument> operator()(const std::vector<std::vector<double>>& source) {
-    return list_argument(ListKind::float_lists, source, *this);
+    return list_argument(ListKind::float_lists, source);
   }
 
   Result<Argument> operator()(const schema::SymIntArgument& source) {
-    return symbolic_argument<int64_t>(source, ValueKind::sym_int, scope_, access_);
+    return symbolic_argument<int64_t>(source, ValueKind::sym_int);
   }
   Result<Argument> operator()(const schema::SymFloatArgument& source) {
-    return symbolic_argument<double>(source, ValueKind::sym_float, scope_, access_);
+    return symbolic_argument<double>(source, ValueKind::sym_float);
   }
   Result<Argument> operator()(const schema::SymBoolArgument& source) {
-    return symbolic_argument<bool>(source, ValueKind::sym_bool, scope_, access_);
+    return symbolic_argument<bool>(source, ValueKind::sym_bool);
   }
   Result<Argument> operator()(const std::vector<schema::SymIntArgument>& source) {
-    return list_argument(ListKind::sym_ints, source, *this);
+    return list_argument(ListKind::sym_ints, source);
   }
   Result<Argument> operator()(const std::vector<schema::SymFloatArgument>& source) {
-    return list_argument(ListKind::sym_floats, source, *this);
+    return list_argument(ListKind::sym_floats, source);
   }
   Result<Argument> operator()(const std::vector<schema::SymBoolArgument>& source) {
-    return list_argument(ListKind::sym_bools, source, *this);
+    return list_argument(ListKind::sym_bools, source);
   }
 
   Result<Argument> operator()(schema::ScalarType source) {
@@ -198,13 +154,18 @@ class ArgumentReader {
 
   Result<Argument> operator()(schema::GraphArgument& source) {
     if (scope_ == nullptr || access_ == Access::define) {
-      return Error{ErrorCode::invalid, "found a graph where only values may stand", {}};
+      context_.report(Rule::misplaced_argument, "found a graph where only values may stand");
+      return Argument(None{});
     }
     PT2_TRY(SubgraphId id, scope_->add_subgraph(source));
     return Argument(id);
   }
   Result<Argument> operator()(const schema::CustomObjArgument& source) {
-    return custom_object(source, scope_, access_);
+    if (scope_ != nullptr &&
+        (access_ == Access::define || scope_->has(source.name, ValueKind::custom_obj))) {
+      return value_argument(source.name, ValueKind::custom_obj);
+    }
+    return Argument(CustomObject{source.name, source.class_fqn});
   }
   Result<Argument> operator()(const schema::CustomObjArgumentV1& source) {
     return Argument(UnknownArgument{
@@ -212,9 +173,10 @@ class ArgumentReader {
   }
   Result<Argument> operator()(schema::Dict<schema::Argument>& source) {
     ArgumentMap map;
+    const auto field = context_.field("as_string_to_argument");
     for (auto& [key, item] : source) {
-      PT2_TRY_AT(Argument value, ".as_string_to_argument" + key_step(key),
-                 read(item, scope_, access_, depth_ + 1));
+      const auto step = context_.key(key);
+      PT2_TRY(Argument value, read(item, context_, scope_, access_, depth_ + 1));
       map.items.emplace_back(key, std::move(value));
     }
     return Argument(std::move(map));
@@ -223,20 +185,50 @@ class ArgumentReader {
     return Argument(UnknownArgument{source->tag, source->value.text});
   }
 
-  static Result<Argument> read(schema::Argument& source, ValueScope* scope, Access access,
-                               int depth) {
+  static Result<Argument> read(schema::Argument& source, ReadContext& context, ValueScope* scope,
+                               Access access, int depth) {
     if (depth > kMaxArgumentDepth) {
-      return Error{ErrorCode::limit,
-                   fmt::format("arguments are nested deeper than {}", kMaxArgumentDepth),
-                   {}};
+      return context.fail(ErrorCode::limit,
+                          fmt::format("arguments are nested deeper than {}", kMaxArgumentDepth));
     }
     // The one alternative whose type does not tell it from another, as_string.
     if (auto* target = source.get_if<ArgumentCase::as_operator>())
       return Argument(OperatorName{std::move(*target)});
-    return std::visit(ArgumentReader(scope, access, depth), source.variant());
+    return std::visit(ArgumentReader(context, scope, access, depth), source.variant());
   }
 
  private:
+  Argument value_argument(const std::string& name, ValueKind kind,
+                          Wrapper wrapper = Wrapper::plain) {
+    if (scope_ != nullptr) return Argument(scope_->resolve(name, kind, access_), wrapper);
+    context_.report(Rule::misplaced_argument,
+                    fmt::format("found the value '{}' where only a constant may stand", name));
+    return Argument(None{});
+  }
+
+  // SymIntArgument and its like: a name, or a number.
+  template <class T, class Source>
+  Result<Argument> symbolic_argument(const Source& source, ValueKind kind) {
+    if (const auto* name = std::get_if<0>(&source.variant()))
+      return value_argument(*name, kind, Wrapper::symbolic);
+    if (const auto* literal = std::get_if<1>(&source.variant()))
+      return Argument(T(*literal), Wrapper::symbolic);
+    return unknown_alternative(*std::get_if<schema::UnknownCase>(&source.variant()), context_);
+  }
+
+  template <class Source>
+  Result<Argument> list_argument(ListKind kind, const std::vector<Source>& source) {
+    ArgumentList list{.kind = kind};
+    list.items.reserve(source.size());
+    for (size_t i = 0; i < source.size(); ++i) {
+      const auto step = context_.item("", i);
+      PT2_TRY(Argument item, (*this)(source[i]));
+      list.items.push_back(std::move(item));
+    }
+    return Argument(std::move(list));
+  }
+
+  ReadContext& context_;
   ValueScope* scope_;
   Access access_;
   int depth_;
@@ -244,37 +236,38 @@ class ArgumentReader {
 
 }  // namespace
 
-Result<SymInt> read_sym(const schema::SymInt& source, ExprPool& pool) {
+Result<SymInt> read_sym(const schema::SymInt& source, ReadContext& context) {
   using enum schema::SymIntCase;
   if (const auto* number = source.get_if<as_int>()) return SymInt(*number);
   if (const auto* expr = source.get_if<as_expr>())
-    return symbolic(expr->expr_str, hint_of<int64_t>(*expr), pool);
-  return unknown_alternative(source.get<unknown>());
+    return symbolic(expr->expr_str, hint_of<int64_t>(*expr), context);
+  return unknown_alternative(source.get<unknown>(), context);
 }
 
-Result<SymFloat> read_sym(const schema::SymFloat& source, ExprPool& pool) {
+Result<SymFloat> read_sym(const schema::SymFloat& source, ReadContext& context) {
   using enum schema::SymFloatCase;
   if (const auto* number = source.get_if<as_float>()) return SymFloat(*number);
   if (const auto* expr = source.get_if<as_expr>())
-    return symbolic(expr->expr_str, hint_of<double>(*expr), pool);
-  return unknown_alternative(source.get<unknown>());
+    return symbolic(expr->expr_str, hint_of<double>(*expr), context);
+  return unknown_alternative(source.get<unknown>(), context);
 }
 
-Result<SymBool> read_sym(const schema::SymBool& source, ExprPool& pool) {
+Result<SymBool> read_sym(const schema::SymBool& source, ReadContext& context) {
   using enum schema::SymBoolCase;
   if (const auto* value = source.get_if<as_bool>()) return SymBool(*value);
   if (const auto* expr = source.get_if<as_expr>())
-    return symbolic(expr->expr_str, hint_of<bool>(*expr), pool);
+    return symbolic(expr->expr_str, hint_of<bool>(*expr), context);
   if (const auto* text = source.get_if<as_expr_str>())
-    return symbolic(*text, std::optional<bool>(), pool);
-  return unknown_alternative(source.get<unknown>());
+    return symbolic(*text, std::optional<bool>(), context);
+  return unknown_alternative(source.get<unknown>(), context);
 }
 
-Result<Argument> read_argument(schema::Argument& source, ValueScope* scope, Access access) {
-  return ArgumentReader::read(source, scope, access, 1);
+Result<Argument> read_argument(schema::Argument& source, ReadContext& context, ValueScope* scope,
+                               Access access) {
+  return ArgumentReader::read(source, context, scope, access, 1);
 }
 
-Result<ArgumentSpec> read_argument_spec(schema::Argument& source) {
+Result<ArgumentSpec> read_argument_spec(schema::Argument& source, ReadContext& context) {
   using enum ArgumentCase;
   using Kind = ArgumentSpec::Kind;
   const auto named = [](Kind kind, const std::string& name) {
@@ -294,7 +287,7 @@ Result<ArgumentSpec> read_argument_spec(schema::Argument& source) {
   if (const auto* sym = source.get_if<as_sym_bool>()) {
     if (const auto* name = std::get_if<0>(&sym->variant())) return named(Kind::sym_bool, *name);
   }
-  PT2_TRY(Argument value, read_argument(source, nullptr, Access::use));
+  PT2_TRY(Argument value, read_argument(source, context, nullptr, Access::use));
   return ArgumentSpec{.kind = Kind::constant, .value = std::move(value)};
 }
 

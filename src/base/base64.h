@@ -1,0 +1,17 @@
+// Bytes as text (RFC 4648, with padding), as Python's base64.b64encode writes them.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace pt2 {
+
+std::string encode_base64(std::span<const std::byte> bytes);
+// Nothing when the text is not base64.
+std::optional<std::vector<std::byte>> decode_base64(std::string_view text);
+
+}  // namespace pt2

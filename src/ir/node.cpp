@@ -1,0 +1,108 @@
+#include "pt2/node.h"
+
+#include <fmt/format.h>
+
+namespace pt2 {
+namespace {
+
+// Splits at commas outside brackets (import_nn_module_stack's metadata_split).
+std::vector<std::string_view> split_at_depth_zero(std::string_view text) {
+  std::vector<std::string_view> parts;
+  size_t start = 0;
+  int depth = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '[' || text[i] == '(') ++depth;
+    if (text[i] == ']' || text[i] == ')') --depth;
+    if (text[i] != ',' || depth != 0) continue;
+    parts.push_back(text.substr(start, i - start));
+    start = i + 1;
+  }
+  parts.push_back(text.substr(start));
+  return parts;
+}
+
+Result<ModuleStackEntry> parse_stack_entry(std::string_view item) {
+  // 2.1 wrote "key:(path,type)".
+  const size_t colon = item.find(":(");
+  if (colon != std::string_view::npos && item.ends_with(")")) {
+    const auto parts = split_at_depth_zero(item.substr(colon + 2, item.size() - colon - 3));
+    if (parts.size() == 2) {
+      return ModuleStackEntry{std::string(item.substr(0, colon)), std::string(parts[0]),
+                              std::string(parts[1])};
+    }
+  }
+  const auto parts = split_at_depth_zero(item);
+  if (parts.size() != 3) {
+    return Error{ErrorCode::malformed,
+                 fmt::format("'{}' has {} parts, expected key, path and type", item, parts.size()),
+                 "nn_module_stack"};
+  }
+  return ModuleStackEntry{std::string(parts[0]), std::string(parts[1]), std::string(parts[2])};
+}
+
+}  // namespace
+
+const std::string* find_metadata(const Metadata& metadata, std::string_view key) {
+  for (const auto& [name, value] : metadata) {
+    if (name == key) return &value;
+  }
+  return nullptr;
+}
+
+const Argument* Node::find_input(std::string_view argument_name) const {
+  for (const NamedArgument& input : inputs) {
+    if (input.name == argument_name) return &input.arg;
+  }
+  return nullptr;
+}
+
+std::string_view stack_trace(const Node& node) {
+  const std::string* trace = find_metadata(node.metadata, "stack_trace");
+  return trace ? std::string_view(*trace) : std::string_view();
+}
+
+std::string source_line(const Node& node) {
+  constexpr std::string_view kFile = "File \"", kLine = "\", line ";
+  std::string_view trace = stack_trace(node);
+  while (true) {
+    const size_t start = trace.rfind(kFile);
+    if (start == std::string_view::npos) return {};
+    const std::string_view frame = trace.substr(start + kFile.size());
+    trace = trace.substr(0, start);
+    const size_t end = frame.find(kLine);
+    // Code that was generated while tracing ("<eval_with_key>.1") is nobody's source.
+    if (end == std::string_view::npos || frame.starts_with('<')) continue;
+    const std::string_view path = frame.substr(0, end);
+    const std::string_view line = frame.substr(end + kLine.size());
+    return fmt::format("{}:{}", path.substr(path.find_last_of("/\\") + 1),
+                       line.substr(0, line.find_first_not_of("0123456789")));
+  }
+}
+
+Result<std::vector<ModuleStackEntry>> module_stack(const Node& node) {
+  std::vector<ModuleStackEntry> entries;
+  const std::string* text = find_metadata(node.metadata, "nn_module_stack");
+  if (text == nullptr || text->empty()) return entries;
+  std::string_view rest = *text;
+  while (true) {
+    const size_t end = rest.find(';');
+    PT2_TRY(ModuleStackEntry entry, parse_stack_entry(rest.substr(0, end)));
+    entries.push_back(std::move(entry));
+    if (end == std::string_view::npos) return entries;
+    rest = rest.substr(end + 1);
+  }
+}
+
+std::string module_path(const Node& node) {
+  const auto entries = module_stack(node);
+  if (!entries || entries->empty()) return {};
+  std::string_view path = entries->back().path;
+  // Strict mode names modules from the traced function: L['self'].layers[0].
+  for (std::string_view root : {"L['self']", "L['fn']"}) {
+    if (path.starts_with(root)) path.remove_prefix(root.size());
+  }
+  if (path.starts_with('.')) path.remove_prefix(1);
+  return std::string(path);
+}
+
+}  // namespace pt2

@@ -1,0 +1,13 @@
+// What makes a graph a graph: every value defined once, before it is used.
+#pragma once
+
+#include "pt2/diagnostics.h"
+#include "pt2/program.h"
+
+namespace pt2 {
+
+// Adds V500, V501 and V502 for the program's graph and those nested in it; `where` is the place in
+// the JSON, ".graph_module.graph.nodes[3].inputs[0].arg". Linear in the program.
+void check_structure(const Program& program, Diagnostics& findings);
+
+}  // namespace pt2

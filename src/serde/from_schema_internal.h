@@ -1,0 +1,96 @@
+// Shared by the parts of from_schema.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "serde/from_schema.h"
+
+namespace pt2 {
+
+// What all parts need to know about the file, and where in it they are. Breaches of the graph's
+// rules are collected with their place, and reading goes on; only what no program can do without
+// ends it.
+class ReadContext {
+ public:
+  ReadContext(int64_t major_version, ExprPool& expressions, Diagnostics& faults)
+      : major(major_version), pool(expressions), faults_(faults) {}
+
+  const int64_t major;  // of the schema version
+  ExprPool& pool;
+
+  // While it lives, what is read lies below this step. Names must outlive it.
+  class Step {
+   public:
+    ~Step() { context_.path_.pop_back(); }
+    Step(const Step&) = delete;
+    Step& operator=(const Step&) = delete;
+
+   private:
+    friend class ReadContext;
+    explicit Step(ReadContext& context) : context_(context) {}
+    ReadContext& context_;
+  };
+  [[nodiscard]] Step field(std::string_view name);
+  [[nodiscard]] Step item(std::string_view name, size_t index);  // ".name[index]", "[index]"
+  [[nodiscard]] Step key(std::string_view name);                 // of a dictionary
+
+  void report(Rule rule, std::string text, ErrorCode code = ErrorCode::invalid);
+  Error fail(ErrorCode code, std::string text) const;
+
+ private:
+  struct Place {
+    std::string_view name;
+    size_t index = SIZE_MAX;
+    bool is_key = false;
+  };
+  std::string place() const;
+
+  Diagnostics& faults_;
+  std::vector<Place> path_;
+};
+
+Result<SymInt> read_sym(const schema::SymInt& source, ReadContext& context);
+Result<SymFloat> read_sym(const schema::SymFloat& source, ReadContext& context);
+Result<SymBool> read_sym(const schema::SymBool& source, ReadContext& context);
+Result<TensorMeta> read_tensor_meta(const schema::TensorMeta& source, ReadContext& context);
+
+// The names of one graph while it is read.
+class ValueScope {
+ public:
+  ValueScope(Graph& graph, ReadContext& context, int depth)
+      : graph_(graph), context_(context), depth_(depth) {}
+
+  // A value that is read, or one that is defined here. A name that is in no table gets a value of
+  // its own, which nothing defines: check_structure reports it.
+  enum class Access : uint8_t { use, define };
+  ValueId resolve(const std::string& name, ValueKind kind, Access access);
+  bool has(const std::string& name, ValueKind kind) const;
+  // Reads a nested graph into this one.
+  Result<SubgraphId> add_subgraph(schema::GraphArgument& source);
+  ReadContext& context() const { return context_; }
+
+ private:
+  Graph& graph_;
+  ReadContext& context_;
+  int depth_;
+};
+
+// `scope` resolves names; null where only constants may stand.
+Result<Argument> read_argument(schema::Argument& source, ReadContext& context, ValueScope* scope,
+                               ValueScope::Access access);
+Result<ArgumentSpec> read_argument_spec(schema::Argument& source, ReadContext& context);
+
+// Version 1's constants, which become inputs behind the others.
+using Constants = schema::Dict<std::string>;
+Result<Graph> read_graph(schema::Graph& source, ReadContext& context, int depth,
+                         const Constants& constants);
+
+Result<GraphSignature> read_signature(schema::GraphSignature& source, ReadContext& context);
+GraphSignature read_signature_v1(const schema::GraphSignatureV1& source, const Graph& graph,
+                                 const Constants& constants);
+
+// ".name", or ["any text"]: as the JSON decoder names places.
+std::string key_step(std::string_view key);
+
+}  // namespace pt2

@@ -1,0 +1,18 @@
+// From pt2::Program to what a file says (pt2::schema): the inverse of from_schema.
+#pragma once
+
+#include "pt2/program.h"
+#include "pt2/schema.h"
+
+namespace pt2 {
+
+// The program in the form of its own `schema_version`: which fields there are, how optional
+// tensors, bounds, booleans and the signature are kept. What was read comes back as it was. Nested
+// graphs and values that nothing refers to are left out. Does not look whether that version knows
+// every kind of argument; converting between releases does. Linear in the program.
+schema::ExportedProgram to_schema(const Program& program);
+
+// `version` as in schema_json.h: 820 is 8.20.
+schema::TensorMeta to_schema(const TensorMeta& meta, int version);
+
+}  // namespace pt2

@@ -1,0 +1,20 @@
+// Shared by the parts of to_schema.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "serde/to_schema.h"
+
+namespace pt2 {
+
+// `graph` names the values; null where only constants may stand.
+schema::Argument write_argument(const Argument& argument, const Graph* graph, int version);
+schema::Argument write_argument_spec(const ArgumentSpec& spec, int version);
+// `input_count`: version 1 keeps its constants behind the inputs proper.
+schema::Graph write_graph(const Graph& graph, size_t input_count, int version);
+
+schema::GraphSignature write_signature(const GraphSignature& signature, int version);
+schema::GraphSignatureV1 write_signature_v1(const GraphSignature& signature);
+
+}  // namespace pt2

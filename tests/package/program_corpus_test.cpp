@@ -1,0 +1,45 @@
+// Every program of real files goes to pt2::Program and back to its own bytes.
+#include <gtest/gtest.h>
+
+#include "serde/from_schema.h"
+#include "serde/to_schema.h"
+#include "package/corpus.h"
+#include "pt2/archive.h"
+#include "pt2/schema_json.h"
+
+namespace pt2 {
+namespace {
+
+void expect_same_program(std::string_view json) {
+  Diagnostics warnings;
+  auto source = schema::decode_program(json, Limits{}, warnings);
+  ASSERT_TRUE(source) << source.error().text();
+  const schema::ExportedProgram before = *source;
+  const auto program = from_schema(*std::move(source));
+  ASSERT_TRUE(program) << program.error().text();
+  const schema::ExportedProgram after = to_schema(*program);
+  for (const auto& difference : schema::diff(before, after)) {
+    ADD_FAILURE() << difference.path << ": " << difference.left << " -> " << difference.right;
+  }
+  EXPECT_TRUE(schema::encode_program(after) == json);
+}
+
+TEST(ProgramCorpus, ProgramsComeBackByteForByte) {
+  size_t count = 0;
+  for (const corpus::File& file : corpus::files()) {
+    const auto archive = Archive::open(file.path);
+    ASSERT_TRUE(archive) << archive.error().text();
+    for (const std::string& model : archive->models()) {
+      SCOPED_TRACE(file.path + " " + model);
+      const auto record = archive->read(archive->program_record(model));
+      ASSERT_TRUE(record) << record.error().text();
+      expect_same_program(record->text());
+      ++count;
+    }
+  }
+  std::printf("%zu programs\n", count);
+  EXPECT_GT(count, 100u);
+}
+
+}  // namespace
+}  // namespace pt2
