@@ -7,6 +7,7 @@
 #include "pt2/dtype.h"
 #include "pt2/error.h"
 #include "pt2/graph.h"
+#include "pt2/guards.h"
 #include "pt2/limits.h"
 #include "pt2/model.h"
 #include "pt2/operators.h"

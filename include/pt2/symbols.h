@@ -6,6 +6,7 @@
 // comparing handles.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -37,14 +38,36 @@ enum class ExprOp : uint8_t {
   floating,
   boolean,
   infinity,  // oo, int_oo and their negatives
+  constant,  // a number that is not computed with: integers beyond int64, nan, zoo, pi
   symbol,
 #define PT2_EXPR_FUNCTION(op, name, min_arguments, max_arguments) op,
 #include "pt2/expr.def"
   opaque,  // a function that is not known here: kept, cannot be evaluated
 };
 
+// The two ways in which files hold an expression.
+enum class ExprSpelling : uint8_t {
+  str,    // "s77 + 1": up to 2.5, and the keys of range constraints in every release
+  srepr,  // "Add(Symbol('s77', positive=True, integer=True), Integer(1))": since 2.6
+};
+
 // Dense within one ExprPool.
 enum class SymbolId : uint32_t {};
+
+// What srepr says about a symbol: "positive=True, integer=True". A symbol is its name, as it is for
+// torch/_export/serde/serialize.py (_parse_sym_expr): the first assumptions that a text gives it
+// stay. They are spelling, not fact: PyTorch writes positive=True for sizes that may be 0.
+class SymbolAssumptions {
+ public:
+  std::string_view text() const {
+    const std::string* text = text_.load(std::memory_order_acquire);
+    return text == nullptr ? std::string_view() : *text;
+  }
+
+ private:
+  friend class ExprPool;
+  std::atomic<const std::string*> text_ = nullptr;
+};
 
 struct ExprNode;
 
@@ -64,11 +87,17 @@ class Expr {
 
 struct ExprNode {
   ExprOp op = ExprOp::integer;
-  Number number = int64_t{0};  // integer, rational, floating, boolean; infinity: +1 or -1
-  SymbolId symbol{};           // op == symbol
-  std::string name{};  // symbol: its name; opaque: the function's name; infinity: "oo" or "int_oo"
+  // integer, rational, floating, boolean; infinity: +1 or -1; opaque: true for srepr's
+  // Function('f')(x), a function that sympy does not know either.
+  Number number = int64_t{0};
+  // symbol: its name; opaque: the function's; infinity: "oo" or "int_oo"; constant: its text.
+  std::string name{};
   std::vector<Expr> args{};
-  int depth = 1;  // of the tree below; filled in by the pool
+  // Filled in by the pool.
+  SymbolId symbol{};
+  const SymbolAssumptions* assumptions = nullptr;  // of a symbol
+  int depth = 1;                                   // of the tree below
+  size_t size = 1;  // nodes of the tree below, shared ones counted each time; may saturate
 };
 
 // An expression with its spelling in the file.
@@ -91,14 +120,15 @@ class ExprPool {
   // The one node of this structure. `node.symbol` is filled in for symbols.
   Expr intern(ExprNode node);
   Expr integer(int64_t value) { return intern({.op = ExprOp::integer, .number = value}); }
-  Expr symbol(std::string_view name) {
-    return intern({.op = ExprOp::symbol, .name = std::string(name)});
-  }
+  // `assumptions` are taken if the symbol has none yet.
+  Expr symbol(std::string_view name, std::string_view assumptions = {});
   std::optional<SymbolId> find_symbol(std::string_view name) const;
   size_t symbol_count() const;
   std::string symbol_name(SymbolId id) const;
 
   static constexpr int kMaxDepth = 200;
+  // What the functions that build expressions may build; texts are bounded by their file.
+  static constexpr size_t kMaxSize = 1'000'000;
 
  private:
   Expr intern_locked(ExprNode node);
@@ -107,6 +137,8 @@ class ExprPool {
   std::deque<ExprNode> nodes_;
   std::unordered_multimap<size_t, const ExprNode*> index_;
   std::vector<const ExprNode*> symbols_;
+  std::deque<SymbolAssumptions> assumptions_;  // by SymbolId
+  std::deque<std::string> assumption_texts_;
   std::unordered_map<std::string, std::unique_ptr<SpelledExpr>> spelled_;
 };
 
@@ -130,8 +162,11 @@ Result<int64_t> evaluate_integer(Expr expr, const SymbolBindings& bindings);
 
 // The symbols of `expr`, each once, in order of first appearance.
 std::vector<SymbolId> free_symbols(Expr expr);
-// "s77 + 1": sympy's str notation, for people; a file's own spelling is SpelledExpr::text.
-std::string print_expr(Expr expr);
+// As sympy writes it, arguments in the order in which they are held (str: as up to 2.5, whose
+// FloorDiv binds like a product). Parsing the result gives the same expression where sympy's own
+// text does: in str CleanDiv prints as FloorDiv, and floats have 15 digits. str is for people too.
+// Linear in the tree.
+std::string print_expr(Expr expr, ExprSpelling spelling = ExprSpelling::str);
 
 // A known number, or an expression with the value it had while exporting (the hint). T is int64_t,
 // double or bool.

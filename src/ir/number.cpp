@@ -136,8 +136,11 @@ Result<Number> power(const Number& base, const Number& exponent) {
   const auto fraction = as_fraction(base);
   const auto integer = as_integer(exponent);
   if (!fraction || !integer) {
-    const double result = std::pow(to_double(base), to_double(exponent));
+    const double x = to_double(base), y = to_double(exponent);
+    if (x == 0 && y < 0) return division_by_zero();
+    const double result = std::pow(x, y);
     if (std::isnan(result)) return Error{ErrorCode::invalid, "the power is not a real number", {}};
+    if (std::isinf(result) && std::isfinite(x) && std::isfinite(y)) return out_of_range();
     return Number(result);
   }
   // A magnitude of 2 or more overflows at exponent 64, so long loops are for 0 and +-1 only.

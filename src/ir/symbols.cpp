@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <unordered_set>
 
 #include "base/check.h"
@@ -31,6 +32,10 @@ size_t hash_node(const ExprNode& node) {
 
 bool same_node(const ExprNode& a, const ExprNode& b) {
   return a.op == b.op && a.number == b.number && a.name == b.name && a.args == b.args;
+}
+
+size_t add_saturating(size_t a, size_t b) {
+  return a > std::numeric_limits<size_t>::max() - b ? std::numeric_limits<size_t>::max() : a + b;
 }
 
 constexpr ExprFunction kFunctions[] = {
@@ -82,19 +87,34 @@ Expr ExprPool::intern(ExprNode node) {
 }
 
 Expr ExprPool::intern_locked(ExprNode node) {
-  for (Expr arg : node.args) node.depth = std::max(node.depth, arg->depth + 1);
+  for (Expr arg : node.args) {
+    node.depth = std::max(node.depth, arg->depth + 1);
+    node.size = add_saturating(node.size, arg->size);
+  }
   PT2_CHECK(node.depth <= kMaxDepth);
   const size_t hash = hash_node(node);
   const auto [first, last] = index_.equal_range(hash);
   for (auto it = first; it != last; ++it) {
     if (same_node(*it->second, node)) return Expr(it->second);
   }
-  if (node.op == ExprOp::symbol) node.symbol = static_cast<SymbolId>(symbols_.size());
+  if (node.op == ExprOp::symbol) {
+    node.symbol = static_cast<SymbolId>(symbols_.size());
+    node.assumptions = &assumptions_.emplace_back();
+  }
   nodes_.push_back(std::move(node));
   const ExprNode* stored = &nodes_.back();
   if (stored->op == ExprOp::symbol) symbols_.push_back(stored);
   index_.emplace(hash, stored);
   return Expr(stored);
+}
+
+Expr ExprPool::symbol(std::string_view name, std::string_view assumptions) {
+  const std::lock_guard lock(mutex_);
+  const Expr symbol = intern_locked({.op = ExprOp::symbol, .name = std::string(name)});
+  SymbolAssumptions& known = assumptions_[static_cast<size_t>(symbol->symbol)];
+  if (!assumptions.empty() && known.text().empty())
+    known.text_.store(&assumption_texts_.emplace_back(assumptions), std::memory_order_release);
+  return symbol;
 }
 
 Result<const SpelledExpr*> ExprPool::parse(std::string_view text) {

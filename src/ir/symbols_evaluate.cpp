@@ -84,16 +84,17 @@ Result<Number> evaluate_modular_indexing(Arguments args) {
   return modulo(quotient, args[2]);
 }
 
-// Mod.eval asserts p >= 0 and q >= 1 unless the result is plainly 0.
+// Mod.eval asserts p >= 0 and q >= 1 where it does not see at once that the result is 0.
 Result<Number> evaluate_mod(Arguments args) {
+  const Number zero = int64_t{0}, one = int64_t{1};
   PT2_TRY(Number remainder, modulo(args[0], args[1]));
-  if (compare(remainder, Number(int64_t{0})) == 0) return remainder;
-  if (compare(args[0], Number(int64_t{0})) < 0 || compare(args[1], Number(int64_t{1})) < 0) {
-    return invalid(
-        fmt::format("Mod({}, {}) is only defined for a dividend from 0 and a divisor from 1 on",
-                    print(args[0]), print(args[1])));
-  }
-  return remainder;
+  PT2_TRY(Number negative, negate(args[1]));
+  const bool plainly_zero = compare(args[0], zero) == 0 || compare(args[0], args[1]) == 0 ||
+                            compare(args[0], negative) == 0 || compare(args[1], one) == 0;
+  if (plainly_zero || (compare(args[0], zero) >= 0 && compare(args[1], one) >= 0)) return remainder;
+  return invalid(
+      fmt::format("Mod({}, {}) is only defined for a dividend from 0 and a divisor from 1 on",
+                  print(args[0]), print(args[1])));
 }
 
 Result<Number> evaluate_python_mod(Arguments args) { return modulo(args[0], args[1]); }
@@ -108,7 +109,10 @@ Result<Number> evaluate_float_pow(Arguments args) {
   return power(Number(to_double(args[0])), Number(to_double(args[1])));
 }
 
+// Floats come from guards, where Python writes / for both divisions.
 Result<Number> evaluate_int_true_div(Arguments args) {
+  if (std::ranges::any_of(args, [](const Number& a) { return std::holds_alternative<double>(a); }))
+    return divide(Number(to_double(args[0])), Number(to_double(args[1])));
   PT2_TRY(int64_t dividend, integer_of(args[0]));
   PT2_TRY(int64_t divisor, integer_of(args[1]));
   PT2_TRY(double quotient, true_divide(dividend, divisor));
@@ -126,11 +130,16 @@ Result<Number> power_of_two(const Number& exponent) {
 }
 
 Result<Number> evaluate_left_shift(Arguments args) {
+  const auto base = as_integer(args[0]), shift = as_integer(args[1]);
+  if (base == 0 && shift && *shift > 62) return args[0];
   PT2_TRY(Number factor, power_of_two(args[1]));
   return multiply(args[0], factor);
 }
 
 Result<Number> evaluate_right_shift(Arguments args) {
+  // Nothing but the sign is left of an int64.
+  const auto base = as_integer(args[0]), shift = as_integer(args[1]);
+  if (base && shift && *shift > 62) return Number(int64_t{*base < 0 ? -1 : 0});
   PT2_TRY(Number divisor, power_of_two(args[1]));
   return floor_divide(args[0], divisor);
 }
@@ -170,6 +179,10 @@ Result<Number> evaluate_round_decimal(Arguments args) {
   return Number(std::strtod(text.c_str(), nullptr));
 }
 
+// Of 2.1 to 2.3, where whole numbers pass through.
+constexpr auto evaluate_old_trunc = evaluate_trunc_to_int;
+constexpr auto evaluate_old_round = evaluate_round_to_int;
+
 Result<Number> evaluate_identity(Arguments args) { return args[0]; }
 
 Result<Number> evaluate_equal(Arguments args) { return Number(compare(args[0], args[1]) == 0); }
@@ -202,6 +215,9 @@ Result<Number> evaluate_bitwise_and(Arguments args) {
 }
 Result<Number> evaluate_bitwise_or(Arguments args) {
   return bitwise(args, [](int64_t a, int64_t b) { return a | b; });
+}
+Result<Number> evaluate_bitwise_xor(Arguments args) {
+  return bitwise(args, [](int64_t a, int64_t b) { return a ^ b; });
 }
 
 template <double (*function)(double)>
@@ -313,6 +329,7 @@ Result<Number> evaluate(Expr expr, const SymbolBindings& bindings) {
       if (bound == nullptr) return invalid(fmt::format("symbol {} has no value", expr->name));
       return *bound;
     }
+    case ExprOp::constant:
     case ExprOp::opaque:
       return Error{ErrorCode::unsupported, fmt::format("cannot compute {}", print_expr(expr)), {}};
 #define PT2_EXPR_FUNCTION(op, name, min_arguments, max_arguments) case ExprOp::op:

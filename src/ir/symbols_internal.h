@@ -1,6 +1,8 @@
 // Shared by the parts of symbols: the table of functions and the parser.
 #pragma once
 
+#include <functional>
+
 #include "pt2/symbols.h"
 
 namespace pt2 {
@@ -16,6 +18,10 @@ struct ExprFunction {
 const ExprFunction& expr_function(ExprOp op);
 // By srepr name or alias; null for unknown functions.
 const ExprFunction* find_expr_function(std::string_view name);
+
+// In str spelling, with other texts for the symbols.
+using SymbolText = std::function<std::string(Expr symbol)>;
+std::string print_expr(Expr expr, const SymbolText& symbol_text);
 
 Result<Expr> parse_expr(std::string_view text, ExprPool& pool);
 

@@ -1,5 +1,7 @@
 #include "run/inputs.h"
 
+#include <algorithm>
+
 #include "pt2/type_text.h"
 
 namespace pt2::run {
@@ -149,10 +151,51 @@ class InputCheck {
   std::vector<std::pair<Expr, std::string>> places_;
 };
 
+std::optional<Number> find_source(const GuardSource& source, std::span<const Value> inputs,
+                                  std::span<const std::string> names) {
+  using Property = GuardSource::Property;
+  const auto name = std::ranges::find(names, source.input);
+  if (name == names.end()) return std::nullopt;
+  const Value& value = inputs[static_cast<size_t>(name - names.begin())];
+  if (source.property == Property::value) {
+    if (const auto* number = value.get_if<int64_t>()) return *number;
+    if (const auto* number = value.get_if<double>()) return *number;
+    if (const auto* flag = value.get_if<bool>()) return *flag;
+    return std::nullopt;
+  }
+  const Tensor* tensor = value.get_if<Tensor>();
+  if (tensor == nullptr) return std::nullopt;
+  if (source.property == Property::storage_offset) return tensor->storage_offset();
+  const auto& dims = source.property == Property::size ? tensor->sizes() : tensor->strides();
+  const auto dim = static_cast<size_t>(source.dim);
+  return dim < dims.size() ? std::optional<Number>(dims[dim]) : std::nullopt;
+}
+
+Result<void> check_guards(std::span<const Guard> guards, std::span<const Value> inputs,
+                          std::span<const std::string> names) {
+  const auto lookup = [&](const GuardSource& source) { return find_source(source, inputs, names); };
+  for (const Guard& guard : guards) {
+    Result<void> checked = check_guard(guard, lookup);
+    // A guard on what is no input of this call, or too large to compute, cannot be checked.
+    if (!checked && checked.error().code == ErrorCode::argument)
+      return at(std::move(checked).error(), "inputs");
+  }
+  return {};
+}
+
 }  // namespace
 
-Result<void> check_inputs(const Program& program, std::span<const Value> inputs,
-                          std::span<const std::string> names) {
+std::vector<Guard> parse_guards(const Program& program) {
+  std::vector<Guard> guards;
+  for (const std::string& text : program.guards_code) {
+    Result<Guard> guard = parse_guard(*program.expressions, text);
+    if (guard) guards.push_back(std::move(*guard));
+  }
+  return guards;
+}
+
+Result<void> check_inputs(const Program& program, std::span<const Guard> guards,
+                          std::span<const Value> inputs, std::span<const std::string> names) {
   InputCheck check(program, names);
   size_t index = 0;
   for (const InputSpec& spec : program.signature.input_specs) {
@@ -160,7 +203,8 @@ Result<void> check_inputs(const Program& program, std::span<const Value> inputs,
     PT2_TRY_VOID(check.check(index, spec.arg, inputs[index]));
     ++index;
   }
-  return check.finish();
+  PT2_TRY_VOID(check.finish());
+  return check_guards(guards, inputs, names);
 }
 
 }  // namespace pt2::run

@@ -19,6 +19,7 @@ struct Model::Shared {
   std::vector<ModelValue> inputs;
   std::vector<ModelValue> outputs;
   std::vector<std::string> input_names;
+  std::vector<Guard> guards;
   // One per graph input; undefined for user inputs and tokens.
   std::vector<Tensor> payloads;
   // One per graph input: some operator or some mutation output may write to it.
@@ -173,6 +174,7 @@ Result<Model> Model::from_package(std::shared_ptr<const Package> package,
   shared->inputs = describe_inputs(program);
   shared->outputs = describe_outputs(program);
   for (const ModelValue& input : shared->inputs) shared->input_names.push_back(input.name);
+  shared->guards = run::parse_guards(*shared->program);
   shared->written = run::inputs_possibly_written(*shared->bound);
   for (const OutputSpec& spec : signature.output_specs)
     if (const size_t target = mutation_target(signature, spec); target < shared->written.size())
@@ -231,7 +233,7 @@ Result<std::vector<Value>> Session::run(std::span<Value> inputs) {
   const Program& program = *shared_->program;
   const GraphSignature& signature = program.signature;
   if (inputs.size() != shared_->inputs.size()) return wrong_count(inputs.size(), shared_->inputs);
-  PT2_TRY_VOID(run::check_inputs(program, inputs, shared_->input_names));
+  PT2_TRY_VOID(run::check_inputs(program, shared_->guards, inputs, shared_->input_names));
 
   std::vector<Value> graph_inputs(state_);
   size_t next = 0;

@@ -1,0 +1,54 @@
+// Guards: conditions on the inputs of a program that torch.export assumed while tracing, such as
+// "L['x'].size()[1] == L['y'].size()[0]" (ExportedProgram.guards_code, schema 8.11 on). A file
+// holds them as Python; here they are expressions like any other, over symbols that stand for
+// properties of inputs, and nothing is run. PyTorch checks them in the modules it makes of a
+// program ("Guard failed: ...", torch/export/_unlift.py), pt2::Model before every run.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "pt2/symbols.h"
+
+namespace pt2 {
+
+// A property of an input that a guard speaks of.
+struct GuardSource {
+  enum class Property : uint8_t { value, size, stride, storage_offset };
+  Expr symbol{};        // stands for it in the guard's expression
+  std::string input{};  // as user_input_names says it: "x", "xs[0]", "table.bias"
+  Property property = Property::value;
+  int64_t dim = 0;  // of size and stride
+};
+
+struct Guard {
+  std::string text{};
+  Expr expr{};  // true where the guard holds
+  std::vector<GuardSource> sources{};
+};
+
+// One entry of guards_code, as ShapeGuardPythonPrinter (torch/fx/experimental/symbolic_shapes.py)
+// writes it: L['name'] with keys, indices and attributes, size()[i], stride()[i], storage_offset();
+// Python's operators, "a if c else b", functions of math and torch.sym_*. Errors: malformed,
+// unsupported (another method of an input), limit (nested too deeply).
+Result<Guard> parse_guard(ExprPool& pool, std::string_view text);
+
+// What a source is in one call; nothing where the call has no such input or property.
+using GuardLookup = std::function<std::optional<Number>(const GuardSource&)>;
+// Does the guard hold? Errors: as of evaluating its expression; invalid also for a source that is
+// not there.
+Result<bool> evaluate(const Guard& guard, const GuardLookup& lookup);
+// The same as a check. Error argument where the guard does not hold: "guard failed: size 1 of x
+// must equal size 0 of y, but size 1 of x is 3, size 0 of y is 4".
+Result<void> check_guard(const Guard& guard, const GuardLookup& lookup);
+
+// "size 0 of x".
+std::string print(const GuardSource& source);
+// "size 1 of x must equal size 0 of y", "2*(size 0 of x) must be at least 3".
+std::string print(const Guard& guard);
+
+}  // namespace pt2

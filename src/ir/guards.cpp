@@ -1,0 +1,91 @@
+#include "pt2/guards.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ir/number.h"
+#include "ir/symbols_internal.h"
+
+namespace pt2 {
+namespace {
+
+std::string_view relation_words(ExprOp op) {
+  switch (op) {
+    case ExprOp::equal:
+      return "must equal";
+    case ExprOp::not_equal:
+      return "must not equal";
+    case ExprOp::less:
+      return "must be less than";
+    case ExprOp::less_equal:
+      return "must be at most";
+    case ExprOp::greater:
+      return "must be greater than";
+    case ExprOp::greater_equal:
+      return "must be at least";
+    default:
+      return {};
+  }
+}
+
+std::string source_text(const Guard& guard, Expr symbol) {
+  const auto source = std::ranges::find(guard.sources, symbol, &GuardSource::symbol);
+  return source == guard.sources.end() ? symbol->name : print(*source);
+}
+
+// One side of a relation. Within a larger expression the words need parentheses.
+std::string side_text(const Guard& guard, Expr expr) {
+  if (expr.is_symbol()) return source_text(guard, expr);
+  return print_expr(expr, [&](Expr symbol) {
+    const std::string text = source_text(guard, symbol);
+    return text.find(' ') == std::string::npos ? text : "(" + text + ")";
+  });
+}
+
+}  // namespace
+
+Result<bool> evaluate(const Guard& guard, const GuardLookup& lookup) {
+  SymbolBindings bindings;
+  for (const GuardSource& source : guard.sources) {
+    const std::optional<Number> value = lookup(source);
+    if (!value) return Error{ErrorCode::invalid, fmt::format("no {}", print(source)), {}};
+    bindings.bind(source.symbol->symbol, *value);
+  }
+  PT2_TRY(Number value, evaluate(guard.expr, bindings));
+  if (const auto* holds = std::get_if<bool>(&value)) return *holds;
+  return Error{ErrorCode::invalid, "the guard is not a condition", {}};
+}
+
+Result<void> check_guard(const Guard& guard, const GuardLookup& lookup) {
+  PT2_TRY(bool holds, evaluate(guard, lookup));
+  if (holds) return {};
+  std::string found;
+  for (const GuardSource& source : guard.sources)
+    found += fmt::format("{} {} is {}", found.empty() ? ", but" : ",", print(source),
+                         print(*lookup(source)));
+  return Error{ErrorCode::argument, fmt::format("guard failed: {}{}", print(guard), found), {}};
+}
+
+std::string print(const GuardSource& source) {
+  switch (source.property) {
+    case GuardSource::Property::value:
+      return source.input;
+    case GuardSource::Property::size:
+      return fmt::format("size {} of {}", source.dim, source.input);
+    case GuardSource::Property::stride:
+      return fmt::format("stride {} of {}", source.dim, source.input);
+    case GuardSource::Property::storage_offset:
+      return fmt::format("storage offset of {}", source.input);
+  }
+  return {};
+}
+
+std::string print(const Guard& guard) {
+  const std::string_view words = relation_words(guard.expr->op);
+  if (words.empty()) return side_text(guard, guard.expr) + " must hold";
+  return fmt::format("{} {} {}", side_text(guard, guard.expr->args[0]), words,
+                     side_text(guard, guard.expr->args[1]));
+}
+
+}  // namespace pt2
