@@ -25,6 +25,11 @@ constexpr Verb kVerbs[] = {
      "pt2 json model.pt2 --pretty | less\n"
      "pt2 json model.pt2 --payload weights   # where each weight lies (files of PyTorch 2.9 on)",
      setup_json},
+    {"canon", "the program in canonical form, as JSON: names, order and sources left out",
+     "pt2 canon a.pt2 | cmp - <(pt2 canon b.pt2)   # the same program, whoever exported it?\n"
+     "pt2 canon model.pt2 --content          # whatever order its nodes are in\n"
+     "pt2 canon model.pt2 --pretty | less",
+     setup_canon},
     {"verify", "is it intact? every finding with the number of its rule",
      "pt2 verify model.pt2\n"
      "pt2 verify *.pt2 --json\n"

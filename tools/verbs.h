@@ -7,6 +7,7 @@ namespace pt2::tools {
 
 Action setup_info(CLI::App& app);
 Action setup_ls(CLI::App& app);
+Action setup_canon(CLI::App& app);
 Action setup_cat(CLI::App& app);
 Action setup_json(CLI::App& app);
 Action setup_verify(CLI::App& app);

@@ -96,4 +96,9 @@ struct GraphSignature {
   void replace_all_uses(std::string_view old_name, std::string_view new_name);
 };
 
+// A line a spec, as str() of the Python classes: "p_w: PARAMETER target='w'".
+std::string print(const InputSpec& spec);
+std::string print(const OutputSpec& spec);
+std::string print(const GraphSignature& signature);
+
 }  // namespace pt2

@@ -1,5 +1,9 @@
 #include "pt2/signature.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+
 namespace pt2 {
 namespace {
 
@@ -39,6 +43,15 @@ std::vector<std::string> names(const std::vector<Spec>& specs, Kind kind) {
     if (spec.kind == kind) found.push_back(spec.arg.name);
   }
   return found;
+}
+
+template <class Spec>
+std::string spec_line(const Spec& spec, std::string_view kind_name) {
+  std::string kind(kind_name);
+  std::ranges::transform(kind, kind.begin(),
+                         [](char c) { return c == '_' ? c : char(c - 'a' + 'A'); });
+  return fmt::format("{}: {}{}", spec.arg.name, kind,
+                     spec.target ? fmt::format(" target='{}'", *spec.target) : "");
 }
 
 }  // namespace
@@ -134,6 +147,23 @@ void GraphSignature::replace_all_uses(std::string_view old_name, std::string_vie
   };
   rename(input_specs);
   rename(output_specs);
+}
+
+std::string print(const InputSpec& spec) {
+  std::string persistent;
+  if (spec.persistent)
+    persistent = fmt::format(" persistent={}", *spec.persistent ? "True" : "False");
+  return spec_line(spec, input_kind_name(spec.kind)) + persistent;
+}
+
+std::string print(const OutputSpec& spec) { return spec_line(spec, output_kind_name(spec.kind)); }
+
+std::string print(const GraphSignature& signature) {
+  std::string text = "\n# inputs\n";
+  for (const InputSpec& spec : signature.input_specs) text += print(spec) + "\n";
+  text += "\n# outputs\n";
+  for (const OutputSpec& spec : signature.output_specs) text += print(spec) + "\n";
+  return text;
 }
 
 }  // namespace pt2

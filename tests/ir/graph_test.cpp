@@ -141,6 +141,10 @@ TEST(Signature, DerivedPropertiesFollowTheSpecs) {
   EXPECT_EQ(backward->gradients_to_parameters, (NameMap{{"g", "w"}}));
   EXPECT_EQ(backward->gradients_to_user_inputs, (NameMap{{"h", "x"}}));
 
+  EXPECT_EQ(print(signature.input_specs[2]), "b_n: BUFFER target='n' persistent=True");
+  EXPECT_EQ(print(signature.output_specs[0]), "token_1: TOKEN");
+  EXPECT_TRUE(print(signature).starts_with("\n# inputs\ntoken: TOKEN\n"));
+
   signature.replace_all_uses("x", "renamed");
   EXPECT_EQ(signature.user_inputs()[0].name, "renamed");
   EXPECT_EQ(signature.input_specs[1].arg.name, "p_w");

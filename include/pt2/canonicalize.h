@@ -1,0 +1,29 @@
+// One form for programs that differ only in names, in the order of independent nodes, and in where
+// they come from: to compare and to identify programs, not to run them, because nodes with side
+// effects are ordered by their arguments alone.
+#pragma once
+
+#include "pt2/program.h"
+#include "pt2/result.h"
+
+namespace pt2 {
+
+// Which of two nodes comes first when target and arguments give no order.
+enum class TieBreak : uint8_t {
+  // The one that the program has first: exactly PyTorch's result.
+  position,
+  // The one that constants and users give: the same result for every order of the program's nodes.
+  // Names of nodes, which PyTorch keeps, are dropped.
+  content,
+};
+
+// torch/_export/serde/serialize.py, canonicalize: inputs sorted by kind and name, outputs by kind;
+// nodes in topological order, the smallest target and argument ranks first; values renamed to _0,
+// _1, ... and nested graphs to _g0, ...; tables sorted by name; metadata of nodes and of the graph
+// module and the field names of namedtuples dropped. References inside as_string_to_argument are
+// renamed too, which PyTorch forgets. The result shares the expressions of `program`. Error
+// `invalid` when signature and graph differ in length, or nodes use one another in a circle.
+// O(n log n).
+Result<Program> canonicalize(const Program& program, TieBreak tie_break = TieBreak::position);
+
+}  // namespace pt2

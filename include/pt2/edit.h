@@ -1,0 +1,36 @@
+// Edits that concern more than one graph's own tables: those that the signature must follow, and
+// taking a part of a graph out. Single steps are Graph's own members.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "pt2/graph.h"
+#include "pt2/program.h"
+#include "pt2/result.h"
+
+namespace pt2 {
+
+// Renames a value of the program's graph, in the signature and in module_call_graph too. Error
+// `invalid` when the name is taken. O(1) but for the signature.
+Result<void> rename_value(Program& program, ValueId id, std::string name);
+
+// Graph::replace_all_uses, and the output specs follow: what ExportGraphSignature.get_replace_hook
+// does for torch.fx (torch/export/graph_signature.py).
+void replace_all_uses(Program& program, ValueId value, ValueId replacement);
+
+// Some nodes of a graph as a graph of their own.
+struct ExtractedGraph {
+  Graph graph{};
+  // Of the original graph, in the order of the extracted graph's inputs and outputs.
+  std::vector<ValueId> inputs{};
+  std::vector<ValueId> outputs{};
+};
+// Copies `nodes`, with the graphs nested in them. Inputs are the values they use and do not define,
+// in order of first use; outputs are those that others use, in order of definition. Names stay.
+// Error `invalid` when the nodes could not be executed as one: a value they use depends on them.
+// Linear in the graph.
+Result<ExtractedGraph> extract_graph(const Graph& graph, std::span<const NodeId> nodes);
+
+}  // namespace pt2

@@ -1,0 +1,155 @@
+#include "pt2/edit.h"
+
+#include <fmt/format.h>
+
+#include "base/check.h"
+
+namespace pt2 {
+namespace {
+
+void rename_spec(ArgumentSpec& spec, std::string_view old_name, const std::string& new_name) {
+  if (!spec.is_constant() && spec.name == old_name) spec.name = new_name;
+}
+
+class Extraction {
+ public:
+  Extraction(const Graph& graph, std::span<const NodeId> nodes)
+      : graph_(graph), taken_(graph.node_count()), ids_(graph.value_count()) {
+    for (NodeId id : nodes) {
+      PT2_CHECK(graph.contains(id));
+      taken_[static_cast<size_t>(id)] = true;
+    }
+  }
+
+  Result<ExtractedGraph> run() {
+    PT2_TRY_VOID(check_convex());
+    for (NodeId id : graph_.nodes())
+      if (is_taken(id)) PT2_TRY_VOID(add_node(id));
+    for (ValueId output : out_.outputs) out_.graph.add_output(Argument(new_id(output)));
+    return std::move(out_);
+  }
+
+ private:
+  bool is_taken(NodeId id) const { return taken_[static_cast<size_t>(id)]; }
+  bool is_defined_inside(ValueId id) const {
+    const Definition& definition = graph_.value(id).definition;
+    return definition.by == Definition::By::node && is_taken(definition.node);
+  }
+  ValueId new_id(ValueId id) const { return *ids_[static_cast<size_t>(id)]; }
+
+  // No node outside may stand between two inside.
+  Result<void> check_convex() const {
+    std::vector<bool> depends(graph_.value_count());
+    for (NodeId id : graph_.nodes()) {
+      const Node& node = graph_.node(id);
+      bool tainted = is_taken(id);
+      for (const NamedArgument& input : node.inputs) {
+        Result<void> checked{};
+        for_each_value(input.arg, [&](ValueId value) {
+          const bool from_inside = depends[static_cast<size_t>(value)];
+          tainted |= from_inside;
+          if (checked && is_taken(id) && from_inside && !is_defined_inside(value)) {
+            checked = Error{ErrorCode::invalid,
+                            fmt::format("'{}' lies between the nodes: it is computed from some and "
+                                        "used by others; take its node too",
+                                        graph_.value(value).name),
+                            {}};
+          }
+        });
+        PT2_TRY_VOID(std::move(checked));
+      }
+      for (const Argument& output : node.outputs)
+        for_each_value(output,
+                       [&](ValueId value) { depends[static_cast<size_t>(value)] = tainted; });
+    }
+    return {};
+  }
+
+  void add_value(ValueId id) {
+    const GraphValue& value = graph_.value(id);
+    ids_[static_cast<size_t>(id)] =
+        out_.graph.add_value({.name = value.name, .meta = value.meta}).value();
+  }
+
+  Result<void> add_node(NodeId id) {
+    Node copy = graph_.node(id);
+    for (NamedArgument& input : copy.inputs) {
+      for_each_value(input.arg, [&](ValueId value) {
+        if (ids_[static_cast<size_t>(value)]) return;
+        add_value(value);
+        out_.inputs.push_back(value);
+        out_.graph.add_input(Argument(new_id(value)));
+      });
+      input.arg = translated(std::move(input.arg));
+    }
+    for (Argument& output : copy.outputs) {
+      for_each_value(output, [&](ValueId value) {
+        add_value(value);
+        for (const Use use : graph_.uses(value)) {
+          if (use.node && is_taken(*use.node)) continue;
+          out_.outputs.push_back(value);
+          break;
+        }
+      });
+      output = translated(std::move(output));
+    }
+    out_.graph.add_node(std::move(copy));
+    return {};
+  }
+
+  Argument translated(Argument argument) {
+    if (auto* id = argument.get_if<ValueId>()) {
+      *id = new_id(*id);
+    } else if (auto* subgraph = argument.get_if<SubgraphId>()) {
+      *subgraph = out_.graph.add_subgraph(graph_.subgraph(*subgraph));
+    } else if (auto* list = argument.get_if<ArgumentList>()) {
+      for (Argument& item : list->items) item = translated(std::move(item));
+    } else if (auto* map = argument.get_if<ArgumentMap>()) {
+      for (auto& [key, item] : map->items) item = translated(std::move(item));
+    }
+    return argument;
+  }
+
+  const Graph& graph_;
+  std::vector<bool> taken_;
+  std::vector<std::optional<ValueId>> ids_;
+  ExtractedGraph out_;
+};
+
+}  // namespace
+
+Result<void> rename_value(Program& program, ValueId id, std::string name) {
+  const std::string old_name = program.graph.value(id).name;
+  PT2_TRY_VOID(program.graph.rename_value(id, name));
+  program.signature.replace_all_uses(old_name, name);
+  for (OutputSpec& spec : program.signature.output_specs) {
+    const bool targets_input = spec.kind == OutputKind::user_input_mutation ||
+                               spec.kind == OutputKind::gradient_to_user_input;
+    if (targets_input && spec.target == old_name) spec.target = name;
+  }
+  for (ModuleCallEntry& entry : program.module_call_graph) {
+    if (!entry.signature) continue;
+    for (ArgumentSpec& spec : entry.signature->inputs) rename_spec(spec, old_name, name);
+    for (ArgumentSpec& spec : entry.signature->outputs) rename_spec(spec, old_name, name);
+  }
+  return {};
+}
+
+void replace_all_uses(Program& program, ValueId value, ValueId replacement) {
+  std::vector<uint32_t> outputs;
+  for (const Use use : program.graph.uses(value))
+    if (!use.node) outputs.push_back(use.index);
+  program.graph.replace_all_uses(value, replacement);
+  auto& specs = program.signature.output_specs;
+  for (uint32_t index : outputs) {
+    if (index < specs.size())
+      rename_spec(specs[index].arg, program.graph.value(value).name,
+                  program.graph.value(replacement).name);
+  }
+}
+
+Result<ExtractedGraph> extract_graph(const Graph& graph, std::span<const NodeId> nodes) {
+  return Extraction(graph, nodes).run();
+}
+
+}  // namespace pt2

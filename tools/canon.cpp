@@ -1,0 +1,45 @@
+#include <fmt/format.h>
+
+#include "pt2/canonicalize.h"
+#include "pt2/schema_json.h"
+#include "serde/to_schema.h"
+#include "tools/source.h"
+#include "tools/verbs.h"
+
+namespace pt2::tools {
+namespace {
+
+struct Options {
+  Source source;
+  bool content = false;
+  bool pretty = false;
+};
+
+Result<int> print_canonical(const Options& options, Environment& environment) {
+  PT2_TRY(const Package package, open_package(options.source, environment));
+  PT2_TRY(const Program* program, package.program(options.source.model));
+  auto canonical = canonicalize(*program, options.content ? TieBreak::content : TieBreak::position);
+  if (!canonical) return in_file(std::move(canonical).error(), options.source.file);
+  const schema::ExportedProgram out = to_schema(*canonical);
+  std::string text =
+      options.pretty ? schema::encode_program_pretty(out) : schema::encode_program(out);
+  // Exact bytes for programs, whole lines for people.
+  if (options.pretty || environment.out_is_terminal) text += '\n';
+  print(environment.out, text);
+  return kOk;
+}
+
+}  // namespace
+
+Action setup_canon(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  add_source(app, options->source);
+  app.add_flag("--content", options->content,
+               "nodes that PyTorch leaves in the file's order are told\n"
+               "apart by constants and users, and lose their names");
+  app.add_flag("--pretty", options->pretty, "with line breaks and indentation");
+  add_model_option(app, options->source);
+  return [options](Environment& environment) { return print_canonical(*options, environment); };
+}
+
+}  // namespace pt2::tools
