@@ -58,6 +58,12 @@ Result<void> check_not_complex(const Tensor& tensor, std::string_view what) {
   return {};
 }
 
+Result<void> check_not_bool(const Tensor& tensor, std::string_view what) {
+  if (tensor.dtype() == Dtype::bool_)
+    return operator_error(std::string(what) + ": found bool, expected numbers");
+  return {};
+}
+
 Result<void> check_index_dtype(const Tensor& tensor, std::string_view what) {
   if (tensor.dtype() != Dtype::int64 && tensor.dtype() != Dtype::int32)
     return found_expected(what, std::string(dtype_name(tensor.dtype())), "int64 or int32");

@@ -17,6 +17,7 @@ Result<void> check_sizes(const Tensor& tensor, const Sizes& expected, std::strin
 Result<void> check_floating(const Tensor& tensor, std::string_view what);
 Result<void> check_floating_or_complex(const Tensor& tensor, std::string_view what);
 Result<void> check_not_complex(const Tensor& tensor, std::string_view what);
+Result<void> check_not_bool(const Tensor& tensor, std::string_view what);
 // int32 or int64.
 Result<void> check_index_dtype(const Tensor& tensor, std::string_view what);
 // PyTorch knows 64 dimensions where it keeps them in a bit set.

@@ -104,14 +104,19 @@ To convert(From value) {
     else
       return convert<To>(value.real());
   } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
-    // Undefined in C++ when out of range; x86 converts through int64 and gives its smallest value.
-    if constexpr (std::is_same_v<To, uint64_t>) {
-      if (value >= static_cast<From>(0x1p63) && value < static_cast<From>(0x1p64))
-        return static_cast<uint64_t>(value);
+    // Undefined in C++ when out of range. x86 converts to a signed integer of 32 or 64 bits and
+    // gives the smallest one where it does not fit; small integers take the low bits of that,
+    // unsigned ones are shifted down by half their range first.
+    using Signed = std::conditional_t<sizeof(To) == 8, int64_t, int32_t>;
+    constexpr auto kHalf = static_cast<From>(sizeof(To) == 8 ? 0x1p63 : 0x1p31);
+    constexpr auto kSmallest = std::numeric_limits<Signed>::min();
+    auto truncate = [](From x) {
+      return x > -kHalf - 1 && x < kHalf ? static_cast<Signed>(x) : kSmallest;
+    };
+    if constexpr (std::is_unsigned_v<To> && sizeof(To) >= 4) {
+      if (value >= kHalf) return static_cast<To>(truncate(value - kHalf) ^ kSmallest);
     }
-    const bool fits = value >= static_cast<From>(-0x1p63) && value < static_cast<From>(0x1p63);
-    return static_cast<To>(fits ? static_cast<int64_t>(value)
-                                : std::numeric_limits<int64_t>::min());
+    return static_cast<To>(truncate(value));
   } else {
     return static_cast<To>(value);
   }

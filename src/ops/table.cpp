@@ -4,8 +4,8 @@
 #include <array>
 #include <vector>
 
-#include "ops/pointwise/copying.h"
 #include "ops/loops.h"
+#include "ops/pointwise/copying.h"
 
 namespace pt2::ops {
 
@@ -49,12 +49,57 @@ bool overwrites(const Signature& signature) {
   return std::ranges::find(kNames, signature.name) != std::end(kNames);
 }
 
+// Whether some elements may lie at one place although no dimension was expanded: as_strided can
+// make such views.
+bool may_overlap(const Tensor& tensor) {
+  std::vector<std::pair<int64_t, int64_t>> dims;
+  for (int64_t dim = 0; dim < tensor.dim(); ++dim)
+    if (tensor.size(dim) > 1) dims.emplace_back(tensor.stride(dim), tensor.size(dim));
+  std::ranges::sort(dims);
+  int64_t reach = 0;
+  for (const auto& [stride, size] : dims) {
+    if (stride <= reach) return true;
+    reach += stride * (size - 1);
+  }
+  return false;
+}
+
+// Each element of the result comes from the same element of self and from numbers.
+bool is_pointwise_unary(const Signature& signature) {
+  for (const Parameter& parameter : signature) {
+    const bool number =
+        parameter.type.base == BaseType::scalar || parameter.type.base == BaseType::number;
+    if (&parameter != signature.begin() && !number) return false;
+  }
+  return true;
+}
+
+Result<std::vector<Value>> call_in_place(const OpDef& def, Context& context,
+                                         std::span<const Value> arguments);
+
+// Slice by slice, so that a place is written as often as elements lie there, as PyTorch's loop
+// does.
+Result<std::vector<Value>> call_on_slices(const OpDef& def, Context& context,
+                                          std::span<const Value> arguments) {
+  const Tensor& self = *arguments[0].get_if<Tensor>();
+  std::vector<Value> slice_arguments(arguments.begin(), arguments.end());
+  for (int64_t i = 0; i < self.size(0); ++i) {
+    slice_arguments[0] = Value(self.with_view({self.sizes().begin() + 1, self.sizes().end()},
+                                              {self.strides().begin() + 1, self.strides().end()},
+                                              self.storage_offset() + i * self.stride(0)));
+    PT2_TRY_VOID(call_in_place(def, context, slice_arguments));
+  }
+  return std::vector<Value>{Value(self)};
+}
+
 Result<std::vector<Value>> call_in_place(const OpDef& def, Context& context,
                                          std::span<const Value> arguments) {
   Tensor self = *arguments[0].get_if<Tensor>();
   if (has_internal_overlap(self) && !overwrites(*def.signature))
     return operator_error("several elements of self lie at one place in memory: strides " +
                           sizes_text(self.strides()) + ", expected a tensor that was not expanded");
+  if (self.numel() > 0 && is_pointwise_unary(*def.signature) && may_overlap(self))
+    return call_on_slices(def, context, arguments);
   PT2_TRY(std::vector<Value> results, def.compute(context, arguments));
   const Tensor& result = *results[0].get_if<Tensor>();
   if (result.sizes() != self.sizes())

@@ -7,8 +7,8 @@
 #include "ops/dense.h"
 #include "ops/linear/gemm.h"
 #include "ops/loops.h"
-#include "ops/op_def.h"
 #include "ops/neural/softmax.h"
+#include "ops/op_def.h"
 #include "ops/reduction/sums.h"
 
 namespace pt2::ops {
@@ -26,6 +26,7 @@ struct Operands {
   bool causal = false;
   double scale = 1;
   double dropout_p = 0;
+  std::optional<Dtype> half;
 };
 
 int64_t batch_count(const Tensor& tensor) {
@@ -60,21 +61,43 @@ void add_mask(const Tensor& mask, const std::byte* row, int64_t count, C* scores
   }
 }
 
+// The weights of the fused kernel for half floats, not yet divided by their sum: they are rounded
+// to `dtype`, the sum is not (ATen/native/cpu/FlashAttentionKernel.cpp).
+template <class C>
+double weigh_half_row(C* scores, int64_t count, C maximum, Dtype dtype) {
+  double sum = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    scores[i] = std::exp(scores[i] - maximum);
+    sum += static_cast<double>(scores[i]);
+  }
+  round_elements<C>(dtype, count, scores);
+  return sum;
+}
+
 // A row without a key to attend to gives zeros. Returns log(sum(exp(scores))), 0 for such a row.
 template <class C>
-double weigh_row(C* scores, int64_t count) {
+struct RowWeight {
+  double log_sum = 0;
+  C divisor = 1;  // what the weighted sum of values is divided by
+};
+template <class C>
+RowWeight<C> weigh_row(C* scores, int64_t count, std::optional<Dtype> half) {
   const C infinity = std::numeric_limits<C>::infinity();
   C maximum = -infinity;
   for (int64_t i = 0; i < count; ++i)
     if (scores[i] > maximum || std::isnan(scores[i])) maximum = scores[i];
   if (maximum == -infinity) {
     std::fill(scores, scores + count, C(0));
-    return 0;
+    return {};
+  }
+  if (half) {
+    const double sum = weigh_half_row(scores, count, maximum, *half);
+    return {static_cast<double>(maximum) + std::log(sum), static_cast<C>(sum)};
   }
   const double sum = sum_terms(
       scores, count, [maximum](C v) { return static_cast<double>(std::exp(v - maximum)); });
   softmax_row(scores, count, scores);
-  return static_cast<double>(maximum) + std::log(sum);
+  return {static_cast<double>(maximum) + std::log(sum), C(1)};
 }
 
 template <class C>
@@ -100,6 +123,7 @@ void attend_head(Context& context, const Operands& operands, int64_t batch, C* o
   const MatrixOperand<C> v(batch_data(operands.value, batch), query.dtype(),
                            column_stride(operands.value), row_stride(operands.value));
   std::vector<C> scores(static_cast<size_t>(std::min(length, kQueryBlock) * keys));
+  std::vector<C> divisors(static_cast<size_t>(std::min(length, kQueryBlock)));
   for (int64_t begin = 0; begin < length; begin += kQueryBlock) {
     const int64_t rows = std::min(kQueryBlock, length - begin);
     const LinesFrom<C> block(q, begin);
@@ -116,13 +140,17 @@ void attend_head(Context& context, const Operands& operands, int64_t batch, C* o
             batch_data(mask, batch) + (begin + i) * row_stride(mask) * dtype_size(mask.dtype()),
             keys, row);
       }
-      const double total = weigh_row(row, keys);
+      const RowWeight<C> weight = weigh_row(row, keys, operands.half);
+      divisors[static_cast<size_t>(i)] = weight.divisor;
       drop_weights(context, operands.dropout_p, row, keys);
-      if (logsumexp != nullptr) logsumexp[begin + i] = static_cast<C>(total);
+      if (logsumexp != nullptr) logsumexp[begin + i] = static_cast<C>(weight.log_sum);
     }
     const MatrixOperand<C> weights(reinterpret_cast<const std::byte*>(scores.data()), kDtypeOf<C>,
                                    keys, 1);
-    gemm<C>(rows, features, keys, weights, v, out + begin * features, features, 1);
+    C* block_out = out + begin * features;
+    gemm<C>(rows, features, keys, weights, v, block_out, features, 1);
+    for (int64_t i = 0; i < rows * features; ++i)
+      block_out[i] /= divisors[static_cast<size_t>(i / features)];
   }
 }
 
@@ -248,6 +276,7 @@ struct Attention {
   double dropout_p = 0;
   bool causal = false;
   std::optional<double> scale;
+  bool fused = true;
   // How many query heads share one of key and value.
   int64_t repeat = 1;
 };
@@ -278,10 +307,25 @@ Result<Tensor> run_attention(Context& context, const Tensor& query, const Tensor
   operands.scale =
       attention.scale.value_or(1 / std::sqrt(static_cast<double>(query.size(query.dim() - 1))));
   operands.dropout_p = attention.dropout_p;
+  // What PyTorch's fused kernel takes; its other one computes half floats in float32.
+  if (attention.fused && dtype_size(query.dtype()) == 2 && query.dim() == 4 &&
+      attention.dropout_p == 0 && query.size(3) == value.size(3))
+    operands.half = query.dtype();
   PT2_TRY(Tensor out, allocate(attention_meta(query, value, batch)));
   Tensor target = grouped ? split_heads(out, attention.repeat) : out;
   attend(context, target, logsumexp, operands);
   return out;
+}
+
+Result<Tensor> checked_attention(Context& context, const Tensor& query, const Tensor& key,
+                                 const Tensor& value, const OptionalTensor& attn_mask,
+                                 Attention attention, bool enable_gqa) {
+  PT2_TRY_VOID(
+      check_attention(query, key, value, attn_mask, attention.dropout_p, attention.causal));
+  if (enable_gqa) {
+    PT2_TRY(attention.repeat, head_repeat(query, key, value));
+  }
+  return run_attention(context, query, key, value, attn_mask, attention, nullptr);
 }
 
 Result<Tensor> scaled_dot_product_attention(Context& context, const Tensor& query,
@@ -289,12 +333,9 @@ Result<Tensor> scaled_dot_product_attention(Context& context, const Tensor& quer
                                             const OptionalTensor& attn_mask, double dropout_p,
                                             bool is_causal, const std::optional<double>& scale,
                                             bool enable_gqa) {
-  PT2_TRY_VOID(check_attention(query, key, value, attn_mask, dropout_p, is_causal));
-  Attention attention{dropout_p, is_causal, scale, 1};
-  if (enable_gqa) {
-    PT2_TRY(attention.repeat, head_repeat(query, key, value));
-  }
-  return run_attention(context, query, key, value, attn_mask, attention, nullptr);
+  return checked_attention(context, query, key, value, attn_mask,
+                           {.dropout_p = dropout_p, .causal = is_causal, .scale = scale},
+                           enable_gqa);
 }
 
 Result<void> check_flash(const Tensor& query, const Tensor& key, const Tensor& value) {
@@ -315,7 +356,7 @@ Result<FlashResult> flash_for_cpu(Context& context, const Tensor& query, const T
                                   const std::optional<double>& scale) {
   PT2_TRY_VOID(check_flash(query, key, value));
   PT2_TRY_VOID(check_attention(query, key, value, attn_mask, dropout_p, is_causal));
-  Attention attention{dropout_p, is_causal, scale, 1};
+  Attention attention{.dropout_p = dropout_p, .causal = is_causal, .scale = scale};
   if (query.size(1) != key.size(1)) {
     PT2_TRY(attention.repeat, head_repeat(query, key, value));
   }
@@ -356,17 +397,20 @@ Result<FlashResult> attention_math(Context& context, const Tensor& query, const 
                                    const OptionalTensor& dropout_mask,
                                    const std::optional<double>& scale, bool enable_gqa) {
   if (dropout_mask) return Error{ErrorCode::unsupported, "attention with a dropout_mask", ""};
-  PT2_TRY(Tensor out, scaled_dot_product_attention(context, query, key, value, attn_mask, dropout_p,
-                                                   is_causal, scale, enable_gqa));
+  // Called by itself it adds masks of bools too, as zeros and ones.
+  OptionalTensor mask = attn_mask;
+  if (mask && mask->dtype() == Dtype::bool_) mask = to_dense(*mask, Dtype::bool_, Dtype::float32);
+  Attention attention{.dropout_p = dropout_p, .causal = is_causal, .scale = scale, .fused = false};
+  PT2_TRY(Tensor out, checked_attention(context, query, key, value, mask, attention, enable_gqa));
   const int64_t keys = key.size(key.dim() - 2);
   PT2_TRY(Tensor identity, allocate(Meta(query.dtype(), {keys, keys})));
   Tensor ones = identity.with_view({keys}, {keys + 1}, 0);
   fill_elements(ones, Scalar(1));
   Sizes sizes = value.sizes();
   sizes.back() = keys;
-  PT2_TRY(Tensor weights,
-          scaled_dot_product_attention(context, query, key, broadcast_to(identity, sizes),
-                                       attn_mask, 0, is_causal, scale, enable_gqa));
+  attention.dropout_p = 0;
+  PT2_TRY(Tensor weights, checked_attention(context, query, key, broadcast_to(identity, sizes),
+                                            mask, attention, enable_gqa));
   return FlashResult{out.contiguous(), weights.contiguous()};
 }
 

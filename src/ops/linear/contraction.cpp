@@ -3,6 +3,7 @@
 #include <map>
 #include <numeric>
 
+#include "ops/compose.h"
 #include "ops/linear/matmul.h"
 #include "ops/op_def.h"
 #include "ops/reduction/reduce.h"
@@ -32,14 +33,14 @@ Result<Tensor> multiply_pair(Tensor left, Tensor right, const std::vector<bool>&
     const bool in_left = left.size(dim) != 1;
     const bool in_right = right.size(dim) != 1;
     if (summed[static_cast<size_t>(dim)]) {
-      if (in_left == in_right) {
-        if (left.size(dim) != right.size(dim)) return operator_error("sizes do not match");
-        inner.push_back(dim);
-      } else if (in_left) {
+      if (in_left && !in_right) {
         PT2_TRY(left, sum_over(left, {dim}, true));
-      } else {
+      } else if (in_right && !in_left) {
         PT2_TRY(right, sum_over(right, {dim}, true));
+      } else if (left.size(dim) != right.size(dim)) {
+        return operator_error("sizes do not match");
       }
+      inner.push_back(dim);
       continue;
     }
     (in_left && in_right ? batch : in_left ? left_only : right_only).push_back(dim);
@@ -57,7 +58,10 @@ Result<Tensor> multiply_pair(Tensor left, Tensor right, const std::vector<bool>&
   };
   PT2_TRY(const Tensor a, matrices(left, left_only, inner));
   PT2_TRY(const Tensor b, matrices(right, inner, right_only));
-  PT2_TRY(const Tensor flat, matmul(a, b));
+  // Without a sum it is a product of elements, which bools have too.
+  PT2_TRY(const Tensor flat, left.dtype() == Dtype::bool_ && inner.empty()
+                                 ? apply("mul.Tensor", {a, b})
+                                 : matmul(a, b));
   Sizes order = batch;
   append(order, left_only);
   append(order, right_only);
@@ -248,7 +252,7 @@ Result<Tensor> einsum(const std::string& text, const Tensors& tensors,
   Sizes left;
   for (int64_t dim = positions.output_rank; dim < positions.rank; ++dim) left.push_back(dim);
   if (left.empty()) return result;
-  if (product_of(result, left) == 1)
+  if (product_of(result, left) == 1 && aligned.size() > 1)
     return result.with_view(
         {result.sizes().begin(), result.sizes().begin() + positions.output_rank},
         {result.strides().begin(), result.strides().begin() + positions.output_rank},

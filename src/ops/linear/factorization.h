@@ -24,9 +24,10 @@ struct Matrix {
   }
   static Matrix identity(int64_t size);
   Matrix transposed() const;
+  Matrix adjoint() const;
 };
 
-// P A = L U of a square matrix, both in one (getrf). `pivots` are the rows exchanged, from 1;
+// P A = L U, both in one (getrf). `pivots` are the rows exchanged, from 1;
 // `info` is the number of the first zero on U's diagonal, 0 when there is none.
 struct LuFactors {
   Matrix factors;
@@ -51,6 +52,27 @@ struct QrFactors {
   Matrix r;
 };
 QrFactors factor_qr(Matrix a);
+
+// A = U S V^H with singular values from the largest to the smallest; U has as many columns as there
+// are values, V as well.
+struct SvdFactors {
+  Matrix u;
+  std::vector<double> values;
+  Matrix v;
+};
+SvdFactors factor_svd(const Matrix& a);
+
+// A = V diag(values) V^H of a Hermitian matrix, values ascending.
+struct EigenFactors {
+  std::vector<double> values;
+  Matrix vectors;
+};
+EigenFactors factor_hermitian(Matrix a);
+
+// Orthonormal columns appended to those of `a`, which are orthonormal, until there are `columns`.
+Matrix complete_basis(const Matrix& a, int64_t columns);
+
+Matrix multiply(const Matrix& a, const Matrix& b);
 
 // Singular values from the largest to the smallest, by rotations of pairs of columns.
 std::vector<double> singular_values(Matrix a);

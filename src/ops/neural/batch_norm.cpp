@@ -149,7 +149,8 @@ void run_batch_norm(Tensor& out, Tensor& save_mean, Tensor& save_invstd, const T
     update_running(norm, moments, count);
     store_doubles(save_mean, mean);
     store_doubles(save_invstd, invstd);
-    scale_channels(out, x, norm, mean, invstd);
+    // Rounded to the dtype they are kept in.
+    scale_channels(out, x, norm, doubles(save_mean), doubles(save_invstd));
   });
 }
 

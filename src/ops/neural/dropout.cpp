@@ -1,9 +1,9 @@
 // Dropout: in training elements become zero at random and the others are scaled up.
 #include "ops/checks.h"
-#include "ops/pointwise/copying.h"
 #include "ops/dense.h"
 #include "ops/loops.h"
 #include "ops/op_def.h"
+#include "ops/pointwise/copying.h"
 
 namespace pt2::ops {
 namespace {
@@ -88,7 +88,8 @@ Result<Tensor> native_dropout_backward(const Tensor& grad_output, const Tensor& 
     return operator_error("mask: found " + std::string(dtype_name(mask.dtype())) +
                           ", expected bool");
   PT2_TRY_VOID(check_sizes(mask, grad_output.sizes(), "mask"));
-  return apply_mask(grad_output, mask, scale);
+  const Dtype dtype = Promotion().add(grad_output).add(Scalar(scale)).result();
+  return apply_mask(to_dense(grad_output, dtype, dtype), mask, scale);
 }
 
 // clang-format off

@@ -2,28 +2,15 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ops/compose.h"
 #include "ops/loops.h"
+#include "ops/neural/loss_reduction.h"
 #include "ops/neural/softmax.h"
 #include "ops/op_def.h"
 #include "ops/reduction/reduce.h"
 
 namespace pt2::ops {
 namespace {
-
-enum Reduction : int64_t { kNone = 0, kMean = 1, kSum = 2 };
-
-Result<Tensor> reduce_loss(const Tensor& loss, int64_t reduction) {
-  switch (reduction) {
-    case kNone:
-      return loss;
-    case kMean:
-      return mean_of_all(loss);
-    case kSum:
-      return sum_over(loss, {}, false);
-    default:
-      return operator_error("reduction: found " + std::to_string(reduction) + ", expected 0 to 2");
-  }
-}
 
 // function(self, target, more...) for every element, operands broadcast and promoted.
 template <class F, class... More>
@@ -45,14 +32,24 @@ Result<Tensor> elementwise_loss(int64_t reduction, F&& function, const Tensor& s
   return reduce_loss(out, reduction);
 }
 
+// Half floats are rounded before they are squared.
+Result<Tensor> half_mse_loss(const Tensor& self, const Tensor& target, int64_t reduction) {
+  PT2_TRY(const Tensor difference, apply("sub.Tensor", {self, target}));
+  PT2_TRY(const Tensor square, apply("mul.Tensor", {difference, difference}));
+  return reduce_loss(square, reduction);
+}
+
 Result<Tensor> mse_loss(const Tensor& self, const Tensor& target, int64_t reduction) {
+  if (self.dtype() == target.dtype() && dtype_size(self.dtype()) == 2)
+    return half_mse_loss(self, target, reduction);
   return elementwise_loss(
       reduction, [](double x, double y) { return (x - y) * (x - y); }, self, target);
 }
 
 Result<Tensor> l1_loss(const Tensor& self, const Tensor& target, int64_t reduction) {
-  return elementwise_loss(
-      reduction, [](double x, double y) { return std::fabs(x - y); }, self, target);
+  PT2_TRY(const Tensor difference, apply("sub.Tensor", {self, target}));
+  PT2_TRY(const Tensor magnitude, apply("abs.default", {difference}));
+  return reduce_loss(magnitude, reduction);
 }
 
 Result<Tensor> smooth_l1_loss(const Tensor& self, const Tensor& target, int64_t reduction,
@@ -162,9 +159,9 @@ Result<Classes> class_layout(const Tensor& self, const Tensor& target,
 
 using NllResult = std::tuple<Tensor, Tensor>;
 
-Result<NllResult> nll_loss_forward(const Tensor& self, const Tensor& target,
-                                   const OptionalTensor& weight, int64_t reduction,
-                                   int64_t ignore_index) {
+Result<NllResult> nll_loss_of(const Tensor& self, const Tensor& target,
+                              const OptionalTensor& weight, int64_t reduction,
+                              int64_t ignore_index) {
   PT2_TRY(const Classes layout, class_layout(self, target, weight));
   const Input<double> values(self);
   const Input<int64_t> labels(target);
@@ -186,22 +183,55 @@ Result<NllResult> nll_loss_forward(const Tensor& self, const Tensor& target,
     total += w;
   }
   Tensor total_weight = Tensor::zeros(self.dtype(), {});
-  if (reduction == kNone) {
+  if (reduction == kNoReduction && self.dim() == 1) fill_elements(total_weight, Scalar(total));
+  if (reduction == kNoReduction) {
     PT2_TRY(Tensor out, allocate(Meta(self.dtype(), self.dim() == 1 ? Sizes{} : target.sizes())));
     store_elements<double>(losses.data(), out.numel(), out.dtype(), 1, out.raw_data());
     return NllResult{std::move(out), std::move(total_weight)};
   }
-  if (reduction != kMean && reduction != kSum)
+  if (reduction != kMeanLoss && reduction != kSumLoss)
     return operator_error("reduction: found " + std::to_string(reduction) + ", expected 0 to 2");
   fill_elements(total_weight, Scalar(total));
-  return NllResult{scalar_tensor(Scalar(reduction == kMean ? sum / total : sum), self.dtype()),
+  return NllResult{scalar_tensor(Scalar(reduction == kMeanLoss ? sum / total : sum), self.dtype()),
                    std::move(total_weight)};
+}
+
+Result<Tensor> nll_loss_nd(const Tensor& self, const Tensor& target, const OptionalTensor& weight,
+                           int64_t reduction, int64_t ignore_index) {
+  PT2_TRY(NllResult both, nll_loss_of(self, target, weight, reduction, ignore_index));
+  return std::get<0>(both);
+}
+
+Result<void> check_planar(const Tensor& self) {
+  if (self.dim() > 2)
+    return operator_error("self: found " + self.type_text() + ", expected 1 or 2 dims");
+  return {};
+}
+
+Result<NllResult> nll_loss_forward(const Tensor& self, const Tensor& target,
+                                   const OptionalTensor& weight, int64_t reduction,
+                                   int64_t ignore_index) {
+  PT2_TRY_VOID(check_planar(self));
+  return nll_loss_of(self, target, weight, reduction, ignore_index);
+}
+
+Result<NllResult> nll_loss2d_forward(const Tensor& self, const Tensor& target,
+                                     const OptionalTensor& weight, int64_t reduction,
+                                     int64_t ignore_index) {
+  PT2_TRY_VOID(check_rank(self, 4, "self"));
+  return nll_loss_of(self, target, weight, reduction, ignore_index);
+}
+
+Result<Tensor> nll_loss2d(const Tensor& self, const Tensor& target, const OptionalTensor& weight,
+                          int64_t reduction, int64_t ignore_index) {
+  PT2_TRY_VOID(check_rank(self, 4, "self"));
+  return nll_loss_nd(self, target, weight, reduction, ignore_index);
 }
 
 Result<Tensor> nll_loss(const Tensor& self, const Tensor& target, const OptionalTensor& weight,
                         int64_t reduction, int64_t ignore_index) {
-  PT2_TRY(NllResult both, nll_loss_forward(self, target, weight, reduction, ignore_index));
-  return std::get<0>(both);
+  PT2_TRY_VOID(check_planar(self));
+  return nll_loss_nd(self, target, weight, reduction, ignore_index);
 }
 
 // Targets are probabilities of every class.
@@ -223,18 +253,18 @@ Result<Tensor> cross_entropy_with_probabilities(const Tensor& self, const Tensor
   }
   PT2_TRY(const Tensor losses,
           elementwise_loss(
-              kNone,
+              kNoReduction,
               [=](double x, double y, double w) {
                 return -x * w *
                        (y * (1 - label_smoothing) + label_smoothing / static_cast<double>(classes));
               },
               logs, target, weights));
   PT2_TRY(const Tensor summed, sum_over(losses, {class_dim}, false));
-  if (reduction != kMean) return reduce_loss(summed, reduction);
+  if (reduction != kMeanLoss) return reduce_loss(summed, reduction);
   PT2_TRY(const Tensor sum, sum_over(summed, {}, false));
   const double count = static_cast<double>(self.numel()) / static_cast<double>(classes);
   return elementwise_loss(
-      kNone, [count](double x, double) { return x / count; }, sum, sum);
+      kNoReduction, [count](double x, double) { return x / count; }, sum, sum);
 }
 
 // The part of the loss that label smoothing spreads over all classes.
@@ -257,8 +287,8 @@ Result<Tensor> smoothed_loss(const Tensor& logs, const Tensor& target, const Opt
     sum += loss;
     total += weight ? weights[labels[i]] : 1.0;
   }
-  if (reduction != kNone)
-    return scalar_tensor(Scalar(reduction == kMean ? sum / total : sum), logs.dtype());
+  if (reduction != kNoReduction)
+    return scalar_tensor(Scalar(reduction == kMeanLoss ? sum / total : sum), logs.dtype());
   PT2_TRY(Tensor out, allocate(Meta(logs.dtype(), target.sizes())));
   store_elements<double>(losses.data(), out.numel(), out.dtype(), 1, out.raw_data());
   return out;
@@ -275,22 +305,22 @@ Result<Tensor> cross_entropy_loss(const Tensor& self, const Tensor& target,
   if (self.sizes() == target.sizes())
     return cross_entropy_with_probabilities(self, target, weight, reduction, label_smoothing);
   PT2_TRY(const Tensor logs, log_softmax(self, self.dim() == 1 ? 0 : 1));
-  PT2_TRY(const Tensor nll, nll_loss(logs, target, weight, reduction, ignore_index));
+  PT2_TRY(const Tensor nll, nll_loss_nd(logs, target, weight, reduction, ignore_index));
   if (label_smoothing == 0) return nll;
   PT2_TRY(const Tensor smooth, smoothed_loss(logs, target, weight, reduction, ignore_index));
   const double classes = static_cast<double>(self.size(self.dim() == 1 ? 0 : 1));
   return elementwise_loss(
-      kNone,
+      kNoReduction,
       [=](double n, double s) { return (1 - label_smoothing) * n + s * label_smoothing / classes; },
       nll, smooth);
 }
 
 Result<Tensor> mse_loss_backward(const Tensor& grad_output, const Tensor& self,
                                  const Tensor& target, int64_t reduction) {
-  const double scale = reduction == kMean ? 2.0 / static_cast<double>(self.numel()) : 2.0;
+  const double scale = reduction == kMeanLoss ? 2.0 / static_cast<double>(self.numel()) : 2.0;
   return elementwise_loss(
-      kNone, [scale](double x, double y, double g) { return scale * (x - y) * g; }, self, target,
-      grad_output);
+      kNoReduction, [scale](double x, double y, double g) { return scale * (x - y) * g; }, self,
+      target, grad_output);
 }
 
 Result<Tensor> nll_loss_backward(const Tensor& grad_output, const Tensor& self,
@@ -298,7 +328,7 @@ Result<Tensor> nll_loss_backward(const Tensor& grad_output, const Tensor& self,
                                  int64_t reduction, int64_t ignore_index,
                                  const Tensor& total_weight) {
   PT2_TRY(const Classes layout, class_layout(self, target, weight));
-  const int64_t wanted = reduction == kNone ? target.numel() : 1;
+  const int64_t wanted = reduction == kNoReduction ? target.numel() : 1;
   if (grad_output.numel() != wanted || total_weight.numel() != 1)
     return operator_error("grad_output: found " + grad_output.type_text() + ", expected " +
                           std::to_string(wanted) + " elements");
@@ -314,9 +344,9 @@ Result<Tensor> nll_loss_backward(const Tensor& grad_output, const Tensor& self,
     if (label < 0 || label >= layout.classes)
       return operator_error("target: found " + std::to_string(label) + ", expected 0 to " +
                             std::to_string(layout.classes - 1));
-    const double grad = grads[reduction == kNone ? i : 0] * (weight ? weights[label] : 1.0);
+    const double grad = grads[reduction == kNoReduction ? i : 0] * (weight ? weights[label] : 1.0);
     result[(i / layout.area * layout.classes + label) * layout.area + i % layout.area] =
-        -(reduction == kMean ? grad / total[0] : grad);
+        -(reduction == kMeanLoss ? grad / total[0] : grad);
   }
   return out;
 }
@@ -340,16 +370,29 @@ constexpr OpDef kOps[] = {
     op<"aten::nll_loss_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor output, Tensor total_weight)",
        nll_loss_forward>,
     op<"aten::nll_loss2d_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor output, Tensor total_weight)",
-       nll_loss_forward>,
+       nll_loss2d_forward>,
     op<"aten::nll_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100) -> Tensor", nll_loss>,
-    op<"aten::nll_loss2d(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100) -> Tensor", nll_loss>,
-    op<"aten::nll_loss_nd(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100) -> Tensor", nll_loss>,
+    op<"aten::nll_loss2d(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100) -> Tensor", nll_loss2d>,
+    op<"aten::nll_loss_nd(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100) -> Tensor", nll_loss_nd>,
     op<"aten::cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100, float label_smoothing=0.) -> Tensor",
        cross_entropy_loss>,
 };
 // clang-format on
 
 }  // namespace
+
+Result<Tensor> reduce_loss(const Tensor& loss, int64_t reduction) {
+  switch (reduction) {
+    case kNoReduction:
+      return loss;
+    case kMeanLoss:
+      return mean_of_all(loss);
+    case kSumLoss:
+      return sum_over(loss, {}, false);
+    default:
+      return operator_error("reduction: found " + std::to_string(reduction) + ", expected 0 to 2");
+  }
+}
 
 std::span<const OpDef> losses_ops() { return kOps; }
 

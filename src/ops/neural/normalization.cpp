@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "ops/checks.h"
+#include "ops/compose.h"
 #include "ops/dense.h"
 #include "ops/loops.h"
 #include "ops/memory_format.h"
@@ -171,6 +172,8 @@ void native_group_norm(Tensor& out, Tensor& mean, Tensor& rstd, const Tensor& in
 Result<Tensor> group_norm(const Tensor& input, int64_t groups, const OptionalTensor& weight,
                           const OptionalTensor& bias, double eps, bool) {
   PT2_TRY_VOID(check_rank_at_least(input, 2, "input"));
+  if (input.size(1) == 0)
+    return operator_error("input: found " + input.type_text() + ", expected channels");
   int64_t area = 1;
   for (int64_t dim = 2; dim < input.dim(); ++dim) area *= input.size(dim);
   return compute<native_group_norm_meta, native_group_norm>(input, weight, bias, input.size(0),
@@ -220,8 +223,26 @@ void fused_rms_norm(Tensor& out, Tensor& rstd, const Tensor& input, const Sizes&
   });
 }
 
+// Step by step, with the square that is no magnitude.
+Result<Tensor> complex_rms_norm(const Tensor& input, const Sizes& normalized_shape,
+                                const OptionalTensor& weight, const std::optional<double>& eps) {
+  PT2_TRY_VOID(statistics_sizes(input, normalized_shape));
+  Value::List dims;
+  for (size_t i = 1; i <= normalized_shape.size(); ++i) dims.emplace_back(-static_cast<int64_t>(i));
+  const Dtype real = input.dtype() == Dtype::complex128 ? Dtype::float64 : Dtype::float32;
+  PT2_TRY(const Tensor squares, apply("pow.Tensor_Scalar", {input, int64_t{2}}));
+  PT2_TRY(const Tensor mean, apply("mean.dim", {squares, std::move(dims), true}));
+  PT2_TRY(const Tensor shifted, apply("add.Scalar", {mean, rms_epsilon(real, eps)}));
+  PT2_TRY(const Tensor rstd, apply("rsqrt.default", {shifted}));
+  PT2_TRY(Tensor out, apply("mul.Tensor", {input, rstd}));
+  if (weight) return apply("mul.Tensor", {out, *weight});
+  return out;
+}
+
 Result<Tensor> rms_norm(const Tensor& input, const Sizes& normalized_shape,
                         const OptionalTensor& weight, const std::optional<double>& eps) {
+  if (dtype_category(input.dtype()) == DtypeCategory::complex)
+    return complex_rms_norm(input, normalized_shape, weight, eps);
   return compute<fused_rms_norm_meta, fused_rms_norm>(input, normalized_shape, weight, eps);
 }
 

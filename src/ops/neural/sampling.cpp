@@ -5,10 +5,11 @@
 #include <numeric>
 
 #include "ops/checks.h"
-#include "ops/pointwise/copying.h"
+#include "ops/compose.h"
 #include "ops/dense.h"
 #include "ops/loops.h"
 #include "ops/op_def.h"
+#include "ops/pointwise/copying.h"
 
 namespace pt2::ops {
 namespace {
@@ -60,6 +61,10 @@ double draw_uniform(RandomState& random, Dtype dtype) {
 }
 
 Result<void> fill_uniform(Context& context, Tensor& out, double from, double to) {
+  if (dtype_category(out.dtype()) == DtypeCategory::complex) {
+    PT2_TRY(Tensor parts, apply("view_as_real.default", {out}));
+    return fill_uniform(context, parts, from, to);
+  }
   PT2_TRY_VOID(expect_floating(out.dtype()));
   if (!(from <= to))
     return operator_error("uniform: found from " + std::to_string(from) + " above to " +
@@ -90,6 +95,10 @@ void make_normal(double* values) {
 // From sixteen elements on, uniform numbers are drawn for all and transformed block by block; the
 // last block is drawn anew where the count is not a multiple.
 Result<void> fill_normal(Context& context, Tensor& out, double mean, double deviation) {
+  if (dtype_category(out.dtype()) == DtypeCategory::complex) {
+    PT2_TRY(Tensor parts, apply("view_as_real.default", {out}));
+    return fill_normal(context, parts, mean, deviation * std::numbers::sqrt2 / 2);
+  }
   PT2_TRY_VOID(expect_floating(out.dtype()));
   if (!(deviation >= 0))
     return operator_error("std: found " + std::to_string(deviation) +

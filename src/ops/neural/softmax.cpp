@@ -70,7 +70,6 @@ struct SafeSoftmax {
 
 // Of nothing there are integer results too.
 Result<void> check_normalizable(const Tensor& self, Dtype result) {
-  PT2_TRY_VOID(check_not_complex(self, "self"));
   if (dtype_category(result) == DtypeCategory::floating ||
       (self.numel() == 0 && dtype_category(result) < DtypeCategory::floating))
     return {};
@@ -98,14 +97,22 @@ Result<Meta> dtype_meta(const Tensor& self, int64_t dim, const std::optional<Dty
   return Meta(result, self.sizes());
 }
 
+Result<Meta> safe_meta(const Tensor& self, int64_t dim, const std::optional<Dtype>& dtype) {
+  PT2_TRY_VOID(check_not_complex(self, "self"));
+  return dtype_meta(self, dim, dtype);
+}
+
 template <template <class> class Row>
 void dtype_kernel(Tensor& out, const Tensor& self, int64_t dim, const std::optional<Dtype>&) {
   along_dim<Row>(out, self, dim);
 }
 
 Result<Meta> logsumexp_meta(const Tensor& self, const Sizes& dims, bool keepdim) {
-  PT2_TRY_VOID(check_not_complex(self, "self"));
   PT2_TRY(const Sizes wrapped, wrap_dims(dims, self.dim()));
+  // An empty list of dims is every dim for the sum and none for what it is squeezed to
+  // (ATen/native/ReduceOps.cpp logsumexp_out_impl).
+  if (dims.empty() && !keepdim && self.dim() > 0 && self.numel() > 0)
+    return operator_error("dim: found [], expected a dim unless keepdim is set");
   Sizes sizes;
   for (int64_t dim = 0; dim < self.dim(); ++dim) {
     if (std::ranges::find(wrapped, dim) == wrapped.end())
@@ -116,23 +123,40 @@ Result<Meta> logsumexp_meta(const Tensor& self, const Sizes& dims, bool keepdim)
   return Meta(float_or_default(self.dtype()), std::move(sizes));
 }
 
+// log(sum(exp(x))) with the largest real part taken out of it.
+template <class C>
+C log_sum_exp(const C* values, int64_t count) {
+  auto real = [](C v) {
+    if constexpr (std::is_same_v<C, Complex>)
+      return v.real();
+    else
+      return v;
+  };
+  using Real = decltype(real(C()));
+  Real maximum = -std::numeric_limits<Real>::infinity();
+  for (int64_t i = 0; i < count; ++i)
+    if (real(values[i]) > maximum || std::isnan(real(values[i]))) maximum = real(values[i]);
+  if (std::isinf(maximum)) maximum = 0;
+  const auto sum = sum_terms(values, count, [maximum](C v) {
+    return std::exp(static_cast<Accumulator<C>>(v) - static_cast<double>(maximum));
+  });
+  return static_cast<C>(std::log(sum) + static_cast<double>(maximum));
+}
+
 void logsumexp(Tensor& out, const Tensor& self, const Sizes& dims, bool) {
   const Sizes wrapped = *wrap_dims(dims, self.dim());
   int64_t length = 1;
   for (int64_t dim : wrapped) length *= self.size(dim);
-  with_float_compute_type(out.dtype(), [&]<class C>() {
+  auto run = [&]<class C>() {
     const Input<C> x(dims_last(self, wrapped));
     Output<C> y(out);
-    for (int64_t row = 0; row < out.numel(); ++row) {
-      const C* values = x.data() + row * length;
-      C maximum = row_maximum(values, length);
-      if (std::isinf(maximum)) maximum = 0;
-      const double sum = sum_terms(values, length, [maximum](C v) {
-        return std::exp(static_cast<double>(v) - static_cast<double>(maximum));
-      });
-      y[row] = static_cast<C>(std::log(sum) + static_cast<double>(maximum));
-    }
-  });
+    for (int64_t row = 0; row < out.numel(); ++row)
+      y[row] = log_sum_exp(x.data() + row * length, length);
+  };
+  if (dtype_category(out.dtype()) == DtypeCategory::complex)
+    run.operator()<Complex>();
+  else
+    with_float_compute_type(out.dtype(), run);
 }
 
 Result<Meta> backward_meta(const Tensor& grad_output, const Tensor& output, int64_t dim,
@@ -181,7 +205,7 @@ constexpr OpDef kOps[] = {
     op<"aten::_log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", half_meta, half_kernel<LogSoftmax>>,
     op<"aten::softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", dtype_meta, dtype_kernel<Softmax>>,
     op<"aten::log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", dtype_meta, dtype_kernel<LogSoftmax>>,
-    op<"aten::_safe_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", dtype_meta, dtype_kernel<SafeSoftmax>>,
+    op<"aten::_safe_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", safe_meta, dtype_kernel<SafeSoftmax>>,
     op<"aten::logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", logsumexp_meta, logsumexp>,
 };
 // clang-format on

@@ -1,4 +1,5 @@
 // Arithmetic of two operands: sums, products, quotients, powers.
+#include "ops/compose.h"
 #include "ops/pointwise/pointwise.h"
 
 namespace pt2::ops {
@@ -48,29 +49,38 @@ Result<Meta> sub_meta(const Tensor& self, const Tensor& other, const Scalar& alp
 // Multiplying by 1 changes nothing but complex infinities, which PyTorch lets become NaN.
 bool is_one(const Scalar& number) { return number.to_complex() == Complex(1); }
 
-void add(Tensor& out, const Tensor& self, const Tensor& other, const Scalar& alpha) {
-  // For bool, alpha is one too, and the sum is "or".
-  if (out.dtype() == Dtype::bool_ && alpha.to_int() < 0) return add(out, self, other, true);
-  with_compute_type(out.dtype(), [&]<class C>() {
-    const Dtype common = out.dtype();
+// alpha * other. Half floats are rounded after each step, as is alpha itself.
+template <class C>
+Tensor scaled_operand(const Tensor& other, Dtype dtype, const Scalar& alpha) {
+  C factor = scalar_as<C>(alpha);
+  round_elements<C>(dtype, 1, &factor);
+  Tensor scaled = Tensor::zeros(dtype, other.sizes());
+  elementwise<C>(
+      scaled, dtype, [factor](C x) { return times(factor, x); }, other);
+  return scaled;
+}
+template <const auto& F>
+void add_scaled(Tensor& out, const Tensor& self, const Tensor& other, const Scalar& alpha) {
+  const Dtype dtype = out.dtype();
+  with_compute_type(dtype, [&]<class C>() {
+    if (is_one(alpha) && !kIsComplex<C>) return elementwise<C>(out, dtype, F, self, other);
+    if (wide_dtype(dtype) != dtype)
+      return elementwise<C>(out, dtype, F, self, scaled_operand<C>(other, dtype, alpha));
     const C factor = scalar_as<C>(alpha);
-    if (is_one(alpha) && !kIsComplex<C>)
-      elementwise<C>(out, common, plus<C>, self, other);
-    else
-      elementwise<C>(
-          out, common, [=](C a, C b) { return plus(a, times(factor, b)); }, self, other);
+    elementwise<C>(
+        out, dtype, [factor](C a, C b) { return F(a, times(factor, b)); }, self, other);
   });
 }
+constexpr auto kPlus = []<class C>(C a, C b) { return plus(a, b); };
+constexpr auto kMinus = []<class C>(C a, C b) { return minus(a, b); };
+
+void add(Tensor& out, const Tensor& self, const Tensor& other, const Scalar& alpha) {
+  // For bool, alpha is one too, and the sum is "or".
+  const bool negative = out.dtype() == Dtype::bool_ && alpha.to_int() < 0;
+  add_scaled<kPlus>(out, self, other, negative ? Scalar(true) : alpha);
+}
 void sub(Tensor& out, const Tensor& self, const Tensor& other, const Scalar& alpha) {
-  with_compute_type(out.dtype(), [&]<class C>() {
-    const Dtype common = out.dtype();
-    const C factor = scalar_as<C>(alpha);
-    if (is_one(alpha) && !kIsComplex<C>)
-      elementwise<C>(out, common, minus<C>, self, other);
-    else
-      elementwise<C>(
-          out, common, [=](C a, C b) { return minus(a, times(factor, b)); }, self, other);
-  });
+  add_scaled<kMinus>(out, self, other, alpha);
 }
 void rsub(Tensor& out, const Tensor& self, const Tensor& other, const Scalar& alpha) {
   sub(out, other, self, alpha);
@@ -94,6 +104,13 @@ Dtype factor_dtype(const Tensor& out, const Tensor& other) {
 void mul(Tensor& out, const Tensor& self, const Tensor& other) {
   binary(
       out, factor_dtype(out, other), []<class C>(C a, C b) { return times(a, b); }, self, other);
+}
+
+// Unlike mul.Scalar it takes the number in self's dtype (ATen/native/BinaryOps.cpp mul__scalar).
+Result<Tensor> mul_number_in_place(const Tensor& self, const Scalar& other) {
+  if (wide_dtype(self.dtype()) == self.dtype() || other.category() == DtypeCategory::complex)
+    return apply("mul_.Tensor", {self, box(other)});
+  return apply("mul_.Tensor", {self, scalar_tensor(other, self.dtype())});
 }
 
 // --- Quotients
@@ -232,6 +249,8 @@ Result<Meta> pow_meta(const Tensor& self, const Tensor& exponent) {
   return meta;
 }
 void pow(Tensor& out, const Tensor& self, const Tensor& exponent) {
+  if (out.dtype() == Dtype::complex64)
+    return elementwise<Complex>(out, out.dtype(), in_singles<kPower>, self, exponent);
   binary(out, out.dtype(), kPower, self, exponent);
 }
 
@@ -343,6 +362,11 @@ constexpr auto kLogaddexp = []<class C>(C a, C b) {
   if (std::isinf(a) && a == b) return a;
   return larger(a, b) + std::log1p(std::exp(-std::fabs(a - b)));
 };
+Result<Meta> logaddexp_meta(const Tensor& self, const Tensor& other) {
+  PT2_TRY(Meta meta, promoted(self, other));
+  PT2_TRY_VOID(expect_fraction(meta.dtype));
+  return meta;
+}
 constexpr auto kLogaddexp2 = []<class C>(C a, C b) {
   if (std::isinf(a) && a == b) return a;
   return larger(a, b) + std::log2(C(1) + std::exp2(-std::fabs(a - b)));
@@ -350,6 +374,12 @@ constexpr auto kLogaddexp2 = []<class C>(C a, C b) {
 template <const auto& F>
 void float_function(Tensor& out, const Tensor& a, const Tensor& b) {
   float_binary(out, out.dtype(), F, a, b);
+}
+
+void logaddexp(Tensor& out, const Tensor& self, const Tensor& other) {
+  if (dtype_category(out.dtype()) != DtypeCategory::complex)
+    return float_function<kLogaddexp>(out, self, other);
+  elementwise<Complex>(out, out.dtype(), log_add_exp, self, other);
 }
 
 // --- Bits
@@ -464,6 +494,7 @@ constexpr OpDef kOps[] = {
     op<"aten::rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", sub_meta, rsub>,
     op<"aten::rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", rule_with_number_and_alpha<sub_meta>, with_number_and_alpha<rsub>>,
     op<"aten::mul.Tensor(Tensor self, Tensor other) -> Tensor", promoted, mul>,
+    op<"aten::mul_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", mul_number_in_place>,
     op<"aten::mul.Scalar(Tensor self, Scalar other) -> Tensor", rule_with_number<promoted>, with_number<mul>>,
     op<"aten::multiply.Tensor(Tensor self, Tensor other) -> Tensor", promoted, mul>,
     op<"aten::div.Tensor(Tensor self, Tensor other) -> Tensor", div_meta, div>,
@@ -500,7 +531,7 @@ constexpr OpDef kOps[] = {
     op<"aten::xlogy.Scalar_Other(Tensor self, Scalar other) -> Tensor", rule_with_number<real_fraction_promoted>, with_number<float_function<kXlogy>>>,
     op<"aten::xlogy.Scalar_Self(Scalar self, Tensor other) -> Tensor", rule_of_number<real_fraction_promoted>, of_number<float_function<kXlogy>>>,
     op<"aten::special_xlog1py(Tensor self, Tensor other) -> Tensor", real_fraction_promoted, float_function<kXlog1py>>,
-    op<"aten::logaddexp(Tensor self, Tensor other) -> Tensor", strict_float_promoted, float_function<kLogaddexp>>,
+    op<"aten::logaddexp(Tensor self, Tensor other) -> Tensor", logaddexp_meta, logaddexp>,
     op<"aten::logaddexp2(Tensor self, Tensor other) -> Tensor", strict_float_promoted, float_function<kLogaddexp2>>,
     op<"aten::bitwise_and.Tensor(Tensor self, Tensor other) -> Tensor", bits_meta, bits<kAnd>>,
     op<"aten::bitwise_and.Scalar(Tensor self, Scalar other) -> Tensor", rule_with_number<bits_meta>, with_number<bits<kAnd>>>,

@@ -1,4 +1,5 @@
 // Comparisons, logic, and selection between two operands.
+#include "ops/dense.h"
 #include "ops/pointwise/pointwise.h"
 
 namespace pt2::ops {
@@ -123,7 +124,10 @@ void masked_fill(Tensor& out, const Tensor& self, const Tensor& mask, const Scal
 Result<Meta> masked_fill_tensor_meta(const Tensor& self, const Tensor& mask, const Tensor& value) {
   if (value.dim() != 0)
     return operator_error("found a value of rank " + std::to_string(value.dim()) + ", expected 0");
-  return masked_fill_meta(self, mask, 0);
+  // A value of a higher category must fit, whatever the mask chooses.
+  const Input<Complex> number(value);
+  const bool exact = dtype_category(value.dtype()) <= DtypeCategory::integer;
+  return masked_fill_meta(self, mask, exact ? Scalar(0) : Scalar(number[0]));
 }
 void masked_fill_tensor(Tensor& out, const Tensor& self, const Tensor& mask, const Tensor& value) {
   where(out, mask, value, self);

@@ -47,6 +47,7 @@ Result<Tensor> contiguous_tensor(const Tensor& self) {
 }
 
 bool has_internal_overlap(const Tensor& tensor) {
+  if (tensor.numel() == 0) return false;
   for (int64_t dim = 0; dim < tensor.dim(); ++dim)
     if (tensor.stride(dim) == 0 && tensor.size(dim) > 1) return true;
   return false;

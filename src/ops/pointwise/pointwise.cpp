@@ -53,10 +53,14 @@ template <class C>
 C reciprocal_of(C x) {
   return C(1) / x;
 }
+template <class T>
+std::complex<T> reciprocal_of(std::complex<T> x) {
+  return complex_quotient(std::complex<T>(1), x);
+}
 
 template <class C>
 C sigmoid_of(C x) {
-  return C(1) / (C(1) + std::exp(-x));
+  return reciprocal_of(C(1) + std::exp(-x));
 }
 
 // clang-format off
@@ -114,7 +118,7 @@ constexpr auto kLog1p = []<class C>(C x) {
 };
 constexpr auto kExp2 = []<class C>(C x) {
   if constexpr (kIsComplex<C>)
-    return std::exp(x * std::numbers::ln2);
+    return std::exp(x * static_cast<typename C::value_type>(std::numbers::ln2));
   else
     return std::exp2(x);
 };
@@ -210,6 +214,12 @@ void real_predicate(Tensor& out, const Tensor& self) {
                          [&]<class C>() { elementwise<C>(out, self.dtype(), F, self); });
 }
 // pow(self, 2), so a bool becomes a number.
+void square(Tensor& out, const Tensor& self) {
+  if (dtype_category(out.dtype()) == DtypeCategory::complex)
+    single_fraction_unary<kSquare>(out, self);
+  else
+    unary<kSquare>(out, self);
+}
 Result<Meta> square_meta(const Tensor& self) { return promoted(self, number_tensor(2)); }
 
 void bitwise_not(Tensor& out, const Tensor& self) {
@@ -312,7 +322,7 @@ constexpr OpDef kOps[] = {
     op<"aten::erfc(Tensor self) -> Tensor", real_fraction_of_self, float_unary<kErfc>>,
     op<"aten::erfinv(Tensor self) -> Tensor", real_fraction_of_self, float_unary<kErfinv>>,
     op<"aten::exp(Tensor self) -> Tensor", fraction_of_self, fraction_unary<kExp>>,
-    op<"aten::exp2(Tensor self) -> Tensor", fraction_of_self, fraction_unary<kExp2>>,
+    op<"aten::exp2(Tensor self) -> Tensor", fraction_of_self, single_fraction_unary<kExp2>>,
     op<"aten::expm1(Tensor self) -> Tensor", fraction_of_self, fraction_unary<kExpm1>>,
     op<"aten::floor(Tensor self) -> Tensor", rounded_as_self, rounding<kFloor>>,
     op<"aten::frac(Tensor self) -> Tensor", strict_float_as_self, float_unary<kFrac>>,
@@ -335,15 +345,15 @@ constexpr OpDef kOps[] = {
     op<"aten::reciprocal(Tensor self) -> Tensor", fraction_of_self, fraction_unary<kReciprocal>>,
     op<"aten::round(Tensor self) -> Tensor", rounded_as_self, rounding<kRound>>,
     op<"aten::round.decimals(Tensor self, *, int decimals) -> Tensor", round_decimals_meta, round_decimals>,
-    op<"aten::rsqrt(Tensor self) -> Tensor", fraction_of_self, fraction_unary<kRsqrt>>,
+    op<"aten::rsqrt(Tensor self) -> Tensor", fraction_of_self, single_fraction_unary<kRsqrt>>,
     op<"aten::sgn(Tensor self) -> Tensor", as_self, unary<kSgn>>,
-    op<"aten::sigmoid(Tensor self) -> Tensor", fraction_of_self, fraction_unary<kSigmoid>>,
+    op<"aten::sigmoid(Tensor self) -> Tensor", fraction_of_self, single_fraction_unary<kSigmoid>>,
     op<"aten::sign(Tensor self) -> Tensor", real_as_self, real_unary<kSign>>,
     op<"aten::signbit(Tensor self) -> Tensor", real_bool_like_self, real_predicate<kSignbit>>,
     op<"aten::sin(Tensor self) -> Tensor", fraction_of_self, fraction_unary<kSin>>,
     op<"aten::sinh(Tensor self) -> Tensor", fraction_of_self, fraction_unary<kSinh>>,
     op<"aten::sqrt(Tensor self) -> Tensor", fraction_of_self, fraction_unary<kSqrt>>,
-    op<"aten::square(Tensor self) -> Tensor", square_meta, unary<kSquare>>,
+    op<"aten::square(Tensor self) -> Tensor", square_meta, square>,
     op<"aten::tan(Tensor self) -> Tensor", fraction_of_self, fraction_unary<kTan>>,
     op<"aten::tanh(Tensor self) -> Tensor", fraction_of_self, fraction_unary<kTanh>>,
     op<"aten::trunc(Tensor self) -> Tensor", rounded_as_self, rounding<kTrunc>>,

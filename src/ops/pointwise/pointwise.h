@@ -52,7 +52,8 @@ C scalar_as(const Scalar& scalar) {
 }
 
 template <class C>
-inline constexpr bool kIsComplex = std::is_same_v<C, Complex>;
+inline constexpr bool kIsComplex =
+    std::is_same_v<C, Complex> || std::is_same_v<C, std::complex<float>>;
 
 // Integer arithmetic wraps around, as in PyTorch; complex products follow the plain formula, which
 // keeps the NaNs that C++ would repair.
@@ -105,6 +106,33 @@ auto with_fraction_compute_type(Dtype dtype, F&& function) {
   }
 }
 
+// Complex quotients as c10::complex forms them, which decides where zeros and infinities give NaN
+// (c10/util/complex.h operator/=).
+template <class T>
+std::complex<T> complex_quotient(std::complex<T> x, std::complex<T> y) {
+  const T a = x.real();
+  const T b = x.imag();
+  const T c = y.real();
+  const T d = y.imag();
+  if (std::fabs(c) >= std::fabs(d)) {
+    if (c == 0 && d == 0) return {a / std::fabs(c), b / std::fabs(d)};
+    const T ratio = d / c;
+    const T scale = T(1) / (c + d * ratio);
+    return {(a + b * ratio) * scale, (b - a * ratio) * scale};
+  }
+  const T ratio = c / d;
+  const T scale = T(1) / (c * ratio + d);
+  return {(a * ratio + b) * scale, (b * ratio - a) * scale};
+}
+
+// log(exp(a) + exp(b)); of two numbers whose real parts are -inf either will do
+// (ATen/native/cpu/LogAddExp.h).
+Complex log_add_exp(Complex a, Complex b);
+
+// F for complex64 where double precision in between would hide an overflow or a rounding.
+template <const auto& F>
+inline constexpr auto in_singles =
+    [](auto... x) { return static_cast<Complex>(F(static_cast<std::complex<float>>(x)...)); };
 // Kernels: out = F(self), computed in the dtype of the result.
 template <const auto& F>
 void unary(Tensor& out, const Tensor& self) {
@@ -119,6 +147,12 @@ template <const auto& F>
 void fraction_unary(Tensor& out, const Tensor& self) {
   with_fraction_compute_type(out.dtype(),
                              [&]<class C>() { elementwise<C>(out, out.dtype(), F, self); });
+}
+template <const auto& F>
+void single_fraction_unary(Tensor& out, const Tensor& self) {
+  if (out.dtype() == Dtype::complex64)
+    return elementwise<Complex>(out, out.dtype(), in_singles<F>, self);
+  fraction_unary<F>(out, self);
 }
 template <const auto& F>
 void float_unary(Tensor& out, const Tensor& self) {

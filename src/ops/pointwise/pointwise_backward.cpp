@@ -54,6 +54,10 @@ constexpr auto kHardswishGradient = []<class C>(C grad, C x) {
   if (x <= C(-3)) return C(0);
   return x >= C(3) ? grad : grad * (x / C(3) + C(0.5));
 };
+// The kernel for half floats lets a NaN pass the gradient.
+constexpr auto kHalfHardswishGradient = []<class C>(C grad, C x) {
+  return is_nan(x) ? grad : kHardswishGradient(grad, x);
+};
 constexpr auto kMishGradient = []<class C>(C grad, C x) {
   const C sigmoid = C(1) / (C(1) + std::exp(-x));
   const C tanh = std::tanh(std::log1p(std::exp(x)));
@@ -74,6 +78,13 @@ template <const auto& F>
 void fraction_gradient(Tensor& out, const Tensor& grad, const Tensor& other) {
   with_fraction_compute_type(out.dtype(),
                              [&]<class C>() { elementwise<C>(out, out.dtype(), F, grad, other); });
+}
+
+void hardswish_backward(Tensor& out, const Tensor& grad, const Tensor& self) {
+  if (dtype_size(out.dtype()) == 2)
+    float_gradient<kHalfHardswishGradient>(out, grad, self);
+  else
+    float_gradient<kHardswishGradient>(out, grad, self);
 }
 
 Result<Meta> gelu_backward_meta(const Tensor& grad, const Tensor& self,
@@ -245,7 +256,7 @@ constexpr OpDef kOps[] = {
     op<"aten::silu_backward(Tensor grad_output, Tensor self) -> Tensor", gradient_meta, fraction_gradient<kSiluGradient>>,
     op<"aten::mish_backward(Tensor grad_output, Tensor self) -> Tensor", real_gradient_meta, float_gradient<kMishGradient>>,
     op<"aten::hardsigmoid_backward(Tensor grad_output, Tensor self) -> Tensor", real_gradient_meta, float_gradient<kHardsigmoidGradient>>,
-    op<"aten::hardswish_backward(Tensor grad_output, Tensor self) -> Tensor", real_gradient_meta, float_gradient<kHardswishGradient>>,
+    op<"aten::hardswish_backward(Tensor grad_output, Tensor self) -> Tensor", real_gradient_meta, hardswish_backward>,
     op<"aten::gelu_backward(Tensor grad_output, Tensor self, *, str approximate=\"none\") -> Tensor", gelu_backward_meta, gelu_backward>,
     op<"aten::elu_backward(Tensor grad_output, Scalar alpha, Scalar scale, Scalar input_scale, bool is_result, Tensor self_or_result) -> Tensor", elu_backward_meta, elu_backward>,
     op<"aten::hardtanh_backward(Tensor grad_output, Tensor self, Scalar min_val, Scalar max_val) -> Tensor", hardtanh_backward_meta, hardtanh_backward>,

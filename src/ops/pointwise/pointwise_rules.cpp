@@ -30,6 +30,16 @@ double largest_finite(Dtype dtype) {
   }
 }
 
+Complex log_add_exp(Complex a, Complex b) {
+  auto has_nan = [](Complex x) { return std::isnan(x.real()) || std::isnan(x.imag()); };
+  if (has_nan(a) || has_nan(b)) return {std::nan(""), std::nan("")};
+  const Complex low = a.real() < b.real() ? a : b;
+  const Complex high = a.real() < b.real() ? b : a;
+  if (std::isinf(low.real()) && low.real() == high.real())
+    return low.real() < 0 ? low : std::log(std::exp(low) + std::exp(high));
+  return high + std::log(1.0 + std::exp(low - high));
+}
+
 Result<void> expect_real(Dtype dtype) {
   if (dtype_category(dtype) == DtypeCategory::complex) return dtype_error(dtype, "a real one");
   return {};

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "ops/op_def.h"
+#include "ops/pointwise/pointwise.h"
 #include "ops/reduction/reduce.h"
 #include "ops/reduction/sums.h"
 
@@ -57,7 +58,7 @@ void cumulate(Tensor& out, const Tensor& self, int64_t dim, const OptionalDtype&
 }
 
 Result<Meta> logcumsumexp_meta(const Tensor& self, int64_t dim) {
-  PT2_TRY_VOID(check_floating(self, "self"));
+  PT2_TRY_VOID(check_floating_or_complex(self, "self"));
   PT2_TRY_VOID(wrap_dim(dim, self.dim()));
   return Meta(self.dtype(), self.sizes());
 }
@@ -70,6 +71,11 @@ double log_add_exp(double a, double b) {
 }
 
 void logcumsumexp(Tensor& out, const Tensor& self, int64_t dim) {
+  if (dtype_category(out.dtype()) == DtypeCategory::complex)
+    return along_rows<Complex>(out, self, dim, [](const Complex* x, Complex* y, int64_t count) {
+      Complex total = -std::numeric_limits<double>::infinity();
+      for (int64_t i = 0; i < count; ++i) y[i] = total = ops::log_add_exp(total, x[i]);
+    });
   with_float_compute_type(out.dtype(), [&]<class C>() {
     along_rows<C>(out, self, dim, [](const C* x, C* y, int64_t count) {
       double total = -std::numeric_limits<double>::infinity();

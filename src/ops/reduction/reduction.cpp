@@ -57,6 +57,12 @@ void nansum(Tensor& out, const Tensor& self, const OptionalDims& dims, bool, con
   });
 }
 
+template <class C>
+C rounded(C value, Dtype dtype) {
+  round_elements<C>(dtype, 1, &value);
+  return value;
+}
+
 Result<Meta> mean_dim_meta(const Tensor& self, const OptionalDims& dims, bool keepdim,
                            const OptionalDtype& dtype) {
   const Dtype result = dtype.value_or(self.dtype());
@@ -68,10 +74,16 @@ Result<Meta> mean_dim_meta(const Tensor& self, const OptionalDims& dims, bool ke
 
 void mean_dim(Tensor& out, const Tensor& self, const OptionalDims& dims, bool,
               const OptionalDtype&) {
-  with_compute_type(out.dtype(), [&]<class C>() {
-    reduce_rows<C, C>(out, self, *wrap_optional_dims(dims, self.dim()), out.dtype(),
-                      [](const C* values, int64_t count) {
-                        return sum_row(values, count) / static_cast<Accumulator<C>>(count);
+  const Dtype dtype = out.dtype();
+  with_compute_type(dtype, [&]<class C>() {
+    // Unlike that of sum, the dtype asked for is that of the result alone.
+    const bool fraction = dtype_category(self.dtype()) >= DtypeCategory::floating;
+    reduce_rows<C, C>(out, self, *wrap_optional_dims(dims, self.dim()),
+                      fraction ? self.dtype() : dtype, [dtype](const C* values, int64_t count) {
+                        Accumulator<C> sum = sum_row(values, count);
+                        // The sum of half floats is one itself before it is divided.
+                        if (dtype_size(dtype) == 2) sum = rounded(static_cast<C>(sum), dtype);
+                        return sum / static_cast<Accumulator<C>>(count);
                       });
   });
 }
@@ -176,6 +188,7 @@ void count_nonzero(Tensor& out, const Tensor& self, const std::optional<int64_t>
 }
 
 Result<Meta> trace_meta(const Tensor& self) {
+  PT2_TRY_VOID(check_not_bool(self, "self"));
   PT2_TRY_VOID(check_rank(self, 2, "self"));
   return Meta(sum_dtype(self, std::nullopt), {});
 }

@@ -54,6 +54,8 @@ Result<Tensor> search_sorted(const Tensor& sorted, const Tensor& values,
   PT2_TRY_VOID(check_rank_at_least(sorted, 1, "sorted_sequence"));
   PT2_TRY_VOID(check_not_complex(sorted, "sorted_sequence"));
   PT2_TRY_VOID(check_not_complex(values, "self"));
+  PT2_TRY_VOID(check_not_bool(sorted, "sorted_sequence"));
+  PT2_TRY_VOID(check_not_bool(values, "self"));
   const Sizes lead(sorted.sizes().begin(), sorted.sizes().end() - 1);
   const bool shared = sorted.dim() == 1;
   if (!shared && (values.dim() != sorted.dim() ||
@@ -117,6 +119,8 @@ Result<Tensor> bucketize_scalar(const Scalar& self, const Tensor& boundaries, bo
 Result<Tensor> isin(const Tensor& elements, const Tensor& test_elements, bool, bool invert) {
   PT2_TRY_VOID(check_not_complex(elements, "elements"));
   PT2_TRY_VOID(check_not_complex(test_elements, "test_elements"));
+  PT2_TRY_VOID(check_not_bool(elements, "elements"));
+  PT2_TRY_VOID(check_not_bool(test_elements, "test_elements"));
   PT2_TRY(Tensor out, allocate(Meta(Dtype::bool_, elements.sizes())));
   const Dtype common = Promotion().add(elements).add(test_elements).result();
   with_real_compute_type(common, [&]<class C>() {
@@ -200,11 +204,18 @@ Result<Tensor> histc(const Tensor& self, int64_t bins, const Scalar& min, const 
                           std::to_string(high));
   PT2_TRY(Tensor out, allocate(Meta(self.dtype(), {bins})));
   Output<double> counts(out);
+  // In the precision of self, whose rounding decides at the borders of bins.
+  auto bin_in = [&]<class T>(T value) {
+    const T left = static_cast<T>(low);
+    return static_cast<int64_t>((value - left) * static_cast<T>(bins) /
+                                (static_cast<T>(high) - left));
+  };
+  auto bin_of = [&](double value) {
+    return self.dtype() == Dtype::float64 ? bin_in(value) : bin_in(static_cast<float>(value));
+  };
   for (int64_t i = 0; i < values.size(); ++i) {
     if (!(values[i] >= low && values[i] <= high)) continue;
-    const auto bin =
-        static_cast<int64_t>((values[i] - low) / (high - low) * static_cast<double>(bins));
-    counts[std::min(bin, bins - 1)] += 1;
+    counts[std::min(bin_of(values[i]), bins - 1)] += 1;
   }
   return out;
 }
@@ -287,7 +298,10 @@ Result<UniqueResult> unique2(const Tensor& self, bool, bool return_inverse, bool
   return unique_rows(flattened(self), {true, return_inverse, return_counts}, self.sizes());
 }
 
-Result<UniqueResult> unique_along(const Tensor& self, int64_t dim, const UniqueOptions& options) {
+// All three results are there whether asked for or not (ATen/native/Unique.cpp
+// _unique_dim_cpu_template).
+Result<UniqueResult> unique_along(const Tensor& self, int64_t dim, bool sorted) {
+  const UniqueOptions options{sorted, true, true};
   PT2_TRY(const int64_t wrapped, wrap_dim(dim, self.dim()));
   PT2_TRY_VOID(check_rank_at_least(self, 1, "self"));
   if (self.numel() == 0)
@@ -309,15 +323,14 @@ Result<UniqueResult> unique_along(const Tensor& self, int64_t dim, const UniqueO
   return result;
 }
 
-Result<UniqueResult> unique_dim(const Tensor& self, int64_t dim, bool, bool return_inverse,
-                                bool return_counts) {
-  return unique_along(self, dim, {true, return_inverse, return_counts});
+Result<UniqueResult> unique_dim(const Tensor& self, int64_t dim, bool, bool, bool) {
+  return unique_along(self, dim, true);
 }
 
 Result<UniqueResult> unique_consecutive(const Tensor& self, bool return_inverse, bool return_counts,
                                         const std::optional<int64_t>& dim) {
   const UniqueOptions options{false, return_inverse, return_counts};
-  if (dim) return unique_along(self, *dim, options);
+  if (dim && !(*dim == 0 && self.dim() == 1)) return unique_along(self, *dim, false);
   return unique_rows(flattened(self), options, self.sizes());
 }
 

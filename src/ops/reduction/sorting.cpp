@@ -106,7 +106,7 @@ Result<Tensor> msort(const Tensor& self) {
 
 Result<SortMetas> topk_meta(const Tensor& self, int64_t k, int64_t dim, bool, bool) {
   PT2_TRY_VOID(check_not_complex(self, "self"));
-  if (self.dtype() == Dtype::bool_) return operator_error("self: found bool, expected numbers");
+  PT2_TRY_VOID(check_not_bool(self, "self"));
   PT2_TRY(const int64_t wrapped, wrap_dim(dim, self.dim()));
   if (k < 0 || k > length_of(self, wrapped))
     return operator_error("k: found " + std::to_string(k) + ", expected 0 to " +
@@ -179,6 +179,7 @@ Result<SortMetas> median_dim_meta(const Tensor& self, int64_t dim, bool keepdim)
 }
 
 Result<SortMetas> kthvalue_meta(const Tensor& self, int64_t k, int64_t dim, bool keepdim) {
+  PT2_TRY_VOID(check_not_bool(self, "self"));
   PT2_TRY(SortMetas metas, pick_meta(self, dim, keepdim));
   const int64_t length = length_of(self, *wrap_dim(dim, self.dim()));
   if (k < 1 || k > length)

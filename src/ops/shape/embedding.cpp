@@ -159,6 +159,7 @@ Result<void> check_bag_arguments(const Tensor& weight, const Tensor& indices, co
 // The results beyond the first serve the backward pass: which bag each index is in, how large the
 // bags are, which rows are the largest. Plain sums need none of it and leave zeros
 // (ATen/native/EmbeddingBag.cpp _embedding_bag_cpu_impl_out).
+template <bool ForwardOnly>
 Result<BagResult> embedding_bag(const Tensor& weight, const Tensor& indices, const Tensor& offsets,
                                 bool, int64_t mode, bool, const OptionalTensor& per_sample_weights,
                                 bool include_last_offset, int64_t padding_idx) {
@@ -168,9 +169,10 @@ Result<BagResult> embedding_bag(const Tensor& weight, const Tensor& indices, con
   const auto count = static_cast<int64_t>(bags.begin.size());
   const int64_t width = weight.size(1);
   const bool plain = mode == kSum;
+  const bool fast = plain && padding_idx < 0 && weight.dtype() != Dtype::float64;
   PT2_TRY(Tensor out, allocate(Meta(weight.dtype(), {count, width})));
-  Tensor offset2bag = Tensor::zeros(Dtype::int64, {plain && padding_idx < 0 ? 0 : indices.numel()});
-  Tensor bag_size = Tensor::zeros(Dtype::int64, {plain ? offsets.numel() : count});
+  Tensor offset2bag = Tensor::zeros(Dtype::int64, {fast ? 0 : indices.numel()});
+  Tensor bag_size = Tensor::zeros(Dtype::int64, {plain && ForwardOnly ? offsets.numel() : count});
   Tensor largest =
       Tensor::zeros(Dtype::int64, mode == kMax ? Sizes{count, width} : bag_size.sizes());
   const Input<int64_t> rows(indices);
@@ -200,8 +202,8 @@ Result<BagResult> embedding_bag_default(const Tensor& weight, const Tensor& indi
                                         int64_t mode, bool sparse,
                                         const OptionalTensor& per_sample_weights,
                                         bool include_last_offset) {
-  return embedding_bag(weight, indices, offsets, scale_grad_by_freq, mode, sparse,
-                       per_sample_weights, include_last_offset, -1);
+  return embedding_bag<true>(weight, indices, offsets, scale_grad_by_freq, mode, sparse,
+                             per_sample_weights, include_last_offset, -1);
 }
 
 Result<BagResult> embedding_bag_padding(const Tensor& weight, const Tensor& indices,
@@ -218,8 +220,8 @@ Result<BagResult> embedding_bag_padding(const Tensor& weight, const Tensor& indi
                             ", expected a row of " + std::to_string(rows));
     padding = *padding_idx < 0 ? *padding_idx + rows : *padding_idx;
   }
-  return embedding_bag(weight, indices, offsets, scale_grad_by_freq, mode, sparse,
-                       per_sample_weights, include_last_offset, padding);
+  return embedding_bag<true>(weight, indices, offsets, scale_grad_by_freq, mode, sparse,
+                             per_sample_weights, include_last_offset, padding);
 }
 
 // clang-format off
@@ -229,9 +231,9 @@ constexpr OpDef kOps[] = {
     op<"aten::embedding_dense_backward(Tensor grad_output, Tensor indices, SymInt num_weights, SymInt padding_idx, bool scale_grad_by_freq) -> Tensor",
        embedding_dense_backward>,
     op<"aten::_embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, int padding_idx=-1) -> (Tensor, Tensor, Tensor, Tensor)",
-       embedding_bag>,
+       embedding_bag<false>>,
     op<"aten::_embedding_bag_forward_only(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, int padding_idx=-1) -> (Tensor, Tensor, Tensor, Tensor)",
-       embedding_bag>,
+       embedding_bag<true>>,
     op<"aten::embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False) -> (Tensor, Tensor, Tensor, Tensor)",
        embedding_bag_default>,
     op<"aten::embedding_bag.padding_idx(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq, int mode, bool sparse, Tensor? per_sample_weights, bool include_last_offset, int? padding_idx) -> (Tensor, Tensor, Tensor, Tensor)",

@@ -14,17 +14,30 @@ namespace {
 enum Interpolation : int64_t { kLinear = 0, kNearest = 1, kCubic = 2 };
 enum Padding : int64_t { kZeros = 0, kBorder = 1, kReflection = 2 };
 
-// ATen/native/GridSampler.h. Positions are computed in T, the input's own precision.
+// ATen/native/GridSampler.h. Positions are computed in the input's own precision: T, rounded to
+// `dtype` after each step.
 template <class T>
 struct Sampler {
+  Dtype dtype;
   int64_t interpolation;
   int64_t padding;
   bool align_corners;
 
+  T rounded(T value) const {
+    if (dtype_size(dtype) == 2) round_elements<T>(dtype, 1, &value);
+    return value;
+  }
+
   // From [-1, 1] to indices.
   T unnormalize(T coordinate, int64_t size) const {
-    if (align_corners) return (coordinate + 1) / 2 * static_cast<T>(size - 1);
-    return ((coordinate + 1) * static_cast<T>(size) - 1) / 2;
+    if (align_corners)
+      return rounded(rounded(rounded(coordinate + 1) / 2) * static_cast<T>(size - 1));
+    return rounded(rounded(rounded(coordinate + 1) * static_cast<T>(size)) - 1) / 2;
+  }
+
+  // How fast an index moves with its coordinate.
+  double unnormalize_slope(int64_t size) const {
+    return static_cast<double>(align_corners ? size - 1 : size) / 2;
   }
 
   static T clip(T coordinate, int64_t size) {
@@ -52,16 +65,36 @@ struct Sampler {
     return coordinate;
   }
 
+  // How fast a padded index moves with the index: 1, -1 where it is mirrored, 0 where it is
+  // clipped.
+  double pad_slope(T coordinate, int64_t size) const {
+    if (padding == kZeros) return 1;
+    double slope = 1;
+    T inside = coordinate;
+    if (padding == kReflection) {
+      const T low = align_corners ? T(0) : T(-0.5);
+      const T span = static_cast<T>(align_corners ? size - 1 : size);
+      if (span == 0) return 0;
+      inside = align_corners ? reflect(coordinate, 0, 2 * (size - 1))
+                             : reflect(coordinate, -1, 2 * size - 1);
+      const T distance = coordinate - low;
+      slope = distance < 0 ? -1 : 1;
+      if (std::fmod(std::floor(std::fabs(distance) / span), T(2)) != 0) slope = -slope;
+    }
+    return inside <= 0 || inside >= static_cast<T>(size - 1) ? 0 : slope;
+  }
+
   // An index that no image has for what is not finite or far outside.
   static int64_t index(T position) {
     return std::fabs(position) < T(1e9) ? static_cast<int64_t>(position) : -1;
   }
 };
 
-// One tap per dimension: where and how much.
+// One tap per dimension: where, how much, and how that changes with the coordinate.
 struct Tap {
   int64_t index;
   double weight;
+  double slope = 0;
 };
 
 double cubic_weight(double distance) {
@@ -71,23 +104,34 @@ double cubic_weight(double distance) {
   return ((kA * x - 5 * kA) * x + 8 * kA) * x - 4 * kA;
 }
 
+double cubic_slope(double distance) {
+  constexpr double kA = -0.75;
+  const double x = std::fabs(distance);
+  const double slope =
+      x <= 1 ? (3 * (kA + 2) * x - 2 * (kA + 3)) * x : (3 * kA * x - 10 * kA) * x + 8 * kA;
+  return distance < 0 ? -slope : slope;
+}
+
 template <class T>
 std::vector<Tap> taps_along(const Sampler<T>& sampler, T coordinate, int64_t size) {
   const T position = sampler.unnormalize(coordinate, size);
   if (sampler.interpolation == kNearest)
-    return {{Sampler<T>::index(std::nearbyint(sampler.pad(position, size))), 1.0}};
+    return {{Sampler<T>::index(std::nearbyint(sampler.pad(position, size))), 1.0, 0.0}};
   if (sampler.interpolation == kLinear) {
     const T padded = sampler.pad(position, size);
     const T floor = std::floor(padded);
     const auto fraction = static_cast<double>(padded - floor);
-    return {{Sampler<T>::index(floor), 1 - fraction}, {Sampler<T>::index(floor + 1), fraction}};
+    const double slope = sampler.unnormalize_slope(size) * sampler.pad_slope(position, size);
+    return {{Sampler<T>::index(floor), 1 - fraction, -slope},
+            {Sampler<T>::index(floor + 1), fraction, slope}};
   }
   const T floor = std::floor(position);
   const auto fraction = static_cast<double>(position - floor);
   std::vector<Tap> taps;
   for (int i = -1; i <= 2; ++i)
     taps.push_back({Sampler<T>::index(sampler.pad(floor + static_cast<T>(i), size)),
-                    cubic_weight(fraction - i)});
+                    cubic_weight(fraction - i),
+                    cubic_slope(fraction - i) * sampler.unnormalize_slope(size)});
   return taps;
 }
 
@@ -118,8 +162,7 @@ Result<void> check_grid(const Tensor& input, const Tensor& grid, int64_t interpo
     if (input.size(dim) == 0)
       return operator_error("input: found " + input.type_text() +
                             ", expected no spatial size of 0");
-  if (interpolation < kLinear || interpolation > kCubic ||
-      (interpolation == kCubic && spatial == 3))
+  if (interpolation < kLinear || interpolation > kCubic)
     return operator_error("interpolation_mode: found " + std::to_string(interpolation));
   if (padding < kZeros || padding > kReflection)
     return operator_error("padding_mode: found " + std::to_string(padding));
@@ -145,7 +188,7 @@ void grid_sampler(Tensor& out, const Tensor& input, const Tensor& grid, int64_t 
     const Input<C> x(input);
     const Input<C> positions(grid);
     Output<C> y(out);
-    const Sampler<C> sampler{interpolation_mode, padding_mode, align_corners};
+    const Sampler<C> sampler{input.dtype(), interpolation_mode, padding_mode, align_corners};
     const Sizes sizes(input.sizes().begin() + 2, input.sizes().end());
     int64_t plane_size = 1;
     for (int64_t size : sizes) plane_size *= size;
@@ -173,6 +216,81 @@ Result<Tensor> grid_sampler_any(const Tensor& input, const Tensor& grid, int64_t
                                                           padding_mode, align_corners);
   return compute<grid_sampler_meta<2>, grid_sampler<2>>(input, grid, interpolation_mode,
                                                         padding_mode, align_corners);
+}
+
+// Calls visit(offset in the plane, weight, slope of the weight along each dimension) for every
+// combination of taps inside the image.
+template <class F>
+void for_each_combination(const std::vector<std::vector<Tap>>& taps, const Sizes& sizes,
+                          F&& visit) {
+  std::vector<size_t> chosen(sizes.size(), 0);
+  std::vector<double> slopes(sizes.size());
+  for (;;) {
+    int64_t offset = 0;
+    double weight = 1;
+    bool inside = true;
+    std::ranges::fill(slopes, 1.0);
+    for (size_t dim = 0; dim < sizes.size(); ++dim) {
+      const Tap& tap = taps[dim][chosen[dim]];
+      inside = inside && tap.index >= 0 && tap.index < sizes[dim];
+      offset = offset * sizes[dim] + tap.index;
+      weight *= tap.weight;
+      for (size_t other = 0; other < sizes.size(); ++other)
+        slopes[other] *= other == dim ? tap.slope : tap.weight;
+    }
+    if (inside) visit(offset, weight, slopes);
+    size_t dim = sizes.size();
+    while (dim > 0 && ++chosen[dim - 1] == taps[dim - 1].size()) chosen[--dim] = 0;
+    if (dim == 0) return;
+  }
+}
+
+using GridGradients = std::tuple<OptionalTensor, Tensor>;
+
+template <int64_t Spatial>
+Result<GridGradients> grid_sampler_backward(const Tensor& grad_output, const Tensor& input,
+                                            const Tensor& grid, int64_t interpolation_mode,
+                                            int64_t padding_mode, bool align_corners,
+                                            const std::vector<bool>& output_mask) {
+  PT2_TRY(const Meta forward,
+          grid_sampler_meta<Spatial>(input, grid, interpolation_mode, padding_mode, align_corners));
+  PT2_TRY_VOID(check_sizes(grad_output, forward.sizes, "grad_output"));
+  if (output_mask.size() != 2) return operator_error("output_mask: expected 2 bools");
+  PT2_TRY(Tensor grad_input, allocate(Meta(input.dtype(), input.sizes())));
+  PT2_TRY(Tensor grad_grid, allocate(Meta(grid.dtype(), grid.sizes())));
+  const Sizes sizes(input.sizes().begin() + 2, input.sizes().end());
+  int64_t plane = 1;
+  for (int64_t size : sizes) plane *= size;
+  const int64_t channels = input.size(1);
+  const int64_t points = grid.size(0) == 0 ? 0 : grid.numel() / (grid.size(0) * Spatial);
+  with_float_compute_type(input.dtype(), [&]<class C>() {
+    const Input<C> x(input);
+    const Input<C> positions(grid);
+    const Input<double> gradient(grad_output);
+    Output<double> to_input(grad_input);
+    Output<double> to_grid(grad_grid);
+    const Sampler<C> sampler{input.dtype(), interpolation_mode, padding_mode, align_corners};
+    std::vector<std::vector<Tap>> taps(Spatial);
+    for (int64_t point = 0; point < grid.size(0) * points; ++point) {
+      const C* place = positions.data() + point * Spatial;
+      for (int64_t dim = 0; dim < Spatial; ++dim)
+        taps[static_cast<size_t>(dim)] =
+            taps_along(sampler, place[Spatial - 1 - dim], sizes[static_cast<size_t>(dim)]);
+      for (int64_t c = 0; c < channels; ++c) {
+        const int64_t channel = point / points * channels + c;
+        const double g = gradient[channel * points + point % points];
+        for_each_combination(taps, sizes, [&](int64_t offset, double weight, const auto& slopes) {
+          to_input[channel * plane + offset] += g * weight;
+          const double value = static_cast<double>(x[channel * plane + offset]);
+          for (int64_t dim = 0; dim < Spatial; ++dim)
+            to_grid[point * Spatial + Spatial - 1 - dim] +=
+                g * value * slopes[static_cast<size_t>(dim)];
+        });
+      }
+    }
+  });
+  if (!output_mask[0]) return GridGradients{std::nullopt, std::move(grad_grid)};
+  return GridGradients{std::move(grad_input), std::move(grad_grid)};
 }
 
 Result<Meta> affine_grid_meta(const Tensor& theta, const Sizes& size, bool) {
@@ -230,6 +348,10 @@ constexpr OpDef kOps[] = {
     op<"aten::grid_sampler_3d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor",
        grid_sampler_meta<3>, grid_sampler<3>>,
     op<"aten::grid_sampler(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor", grid_sampler_any>,
+    op<"aten::grid_sampler_2d_backward(Tensor grad_output, Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners, bool[2] output_mask) -> (Tensor, Tensor)",
+       grid_sampler_backward<2>>,
+    op<"aten::grid_sampler_3d_backward(Tensor grad_output, Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners, bool[2] output_mask) -> (Tensor, Tensor)",
+       grid_sampler_backward<3>>,
     op<"aten::affine_grid_generator(Tensor theta, SymInt[] size, bool align_corners) -> Tensor", affine_grid_meta, affine_grid>,
 };
 // clang-format on

@@ -14,7 +14,17 @@ namespace {
 
 using OptionalScale = std::optional<double>;
 
-enum class Mode { nearest, nearest_exact, linear, cubic, linear_antialias, cubic_antialias };
+// nearest_small is nearest as the kernel for small results has it: the same and the double size
+// take no scale (ATen/native/UpSample.h nearest_idx).
+enum class Mode {
+  nearest,
+  nearest_small,
+  nearest_exact,
+  linear,
+  cubic,
+  linear_antialias,
+  cubic_antialias
+};
 
 // The input elements that make up one output element: `first` and the ones after it. An index may
 // leave the input at its ends (cubic), where the border element is meant.
@@ -39,7 +49,7 @@ template <class T>
 class Axis {
  public:
   Axis(Mode mode, int64_t in, int64_t out, bool align_corners, const OptionalScale& scale)
-      : mode_(mode), in_(in), align_corners_(align_corners) {
+      : mode_(mode), in_(in), out_(out), align_corners_(align_corners) {
     if (align_corners)
       scale_ = out > 1 ? static_cast<T>(in - 1) / static_cast<T>(out - 1) : T(0);
     else if (scale && *scale > 0)
@@ -51,6 +61,10 @@ class Axis {
   Taps taps(int64_t index) const {
     switch (mode_) {
       case Mode::nearest:
+        return {nearest(static_cast<T>(index) * scale_), {1.0}};
+      case Mode::nearest_small:
+        if (out_ == in_) return {index, {1.0}};
+        if (out_ == 2 * in_) return {index / 2, {1.0}};
         return {nearest(static_cast<T>(index) * scale_), {1.0}};
       case Mode::nearest_exact:
         return {nearest((static_cast<T>(index) + T(0.5)) * scale_), {1.0}};
@@ -77,6 +91,7 @@ class Axis {
   }
 
   Taps linear(int64_t index) const {
+    if (out_ == in_) return {index, {1.0}};
     const T position = std::max(source(index), T(0));
     const int64_t first = std::min<int64_t>(static_cast<int64_t>(position), in_ - 1);
     const T fraction = std::clamp(position - static_cast<T>(first), T(0), T(1));
@@ -117,6 +132,7 @@ class Axis {
 
   Mode mode_;
   int64_t in_;
+  int64_t out_;
   bool align_corners_;
   T scale_;
 };
@@ -148,13 +164,26 @@ std::vector<double> resize_axis(const std::vector<double>& x, int64_t before, in
   return y;
 }
 
+bool is_nearest(Mode mode) {
+  return mode == Mode::nearest || mode == Mode::nearest_small || mode == Mode::nearest_exact;
+}
+
+bool is_antialiased(Mode mode) {
+  return mode == Mode::linear_antialias || mode == Mode::cubic_antialias;
+}
+
 Result<Meta> resize_meta(const Tensor& self, const Resize& resize) {
   const auto spatial = static_cast<int64_t>(resize.output.size());
   PT2_TRY_VOID(check_rank(self, spatial + 2, "self"));
   PT2_TRY_VOID(check_not_complex(self, "self"));
-  const bool nearest = resize.mode == Mode::nearest || resize.mode == Mode::nearest_exact;
+  const bool nearest = is_nearest(resize.mode);
   if (self.dtype() != Dtype::uint8 || (!nearest && spatial != 2))
     PT2_TRY_VOID(check_floating(self, "self"));
+  const bool resizes =
+      !std::equal(resize.output.begin(), resize.output.end(), self.sizes().begin() + 2);
+  if (resizes && is_antialiased(resize.mode) && dtype_size(self.dtype()) == 2)
+    return operator_error("self: found " + std::string(dtype_name(self.dtype())) +
+                          ", expected uint8, float32 or float64");
   Sizes sizes = self.sizes();
   for (int64_t i = 0; i < spatial; ++i) {
     int64_t& size = sizes[static_cast<size_t>(2 + i)];
@@ -173,38 +202,84 @@ Result<Meta> resize_meta(const Tensor& self, const Resize& resize) {
   return Meta(self.dtype(), std::move(sizes), std::move(strides));
 }
 
+// The taps of uint8 images as PyTorch rounds them: integers of 16 bits that stand for weights times
+// 2^precision, the largest precision that holds the largest weight (ATen/native/cpu/
+// UpSampleKernel.cpp _compute_index_ranges_int16_weights). Returns the precision.
+int quantize_weights(std::vector<Taps>& taps, int64_t in) {
+  double largest = 0;
+  for (Taps& tap : taps) {
+    // Elements beyond the border are the border's, so their weights add up there.
+    const auto count = static_cast<int64_t>(tap.weights.size());
+    const int64_t first = std::clamp<int64_t>(tap.first, 0, in - 1);
+    const int64_t last = std::clamp<int64_t>(tap.first + count - 1, 0, in - 1);
+    std::vector<double> inside(static_cast<size_t>(last - first + 1), 0.0);
+    for (int64_t k = 0; k < count; ++k)
+      inside[static_cast<size_t>(std::clamp(tap.first + k, first, last) - first)] +=
+          tap.weights[static_cast<size_t>(k)];
+    for (double weight : inside) largest = std::max(largest, weight);
+    tap = {first, std::move(inside)};
+  }
+  int precision = 0;
+  while (precision < 22 && std::floor(0.5 + std::ldexp(largest, precision + 1)) < 1 << 15)
+    ++precision;
+  for (Taps& tap : taps)
+    for (double& weight : tap.weights)
+      weight = std::trunc(std::ldexp(weight, precision) + (weight < 0 ? -0.5 : 0.5));
+  return precision;
+}
+
+template <class T>
+std::vector<double> resize_dim(const std::vector<double>& values, const Sizes& sizes, size_t dim,
+                               int64_t length, const Axis<T>& axis, bool bytes) {
+  std::vector<Taps> taps;
+  for (int64_t o = 0; o < length; ++o) taps.push_back(axis.taps(o));
+  const int precision = bytes ? quantize_weights(taps, sizes[dim]) : 0;
+  int64_t before = 1;
+  int64_t after = 1;
+  for (size_t d = 0; d < dim; ++d) before *= sizes[d];
+  for (size_t d = dim + 1; d < sizes.size(); ++d) after *= sizes[d];
+  std::vector<double> out = resize_axis(values, before, sizes[dim], after, taps);
+  if (bytes)
+    for (double& value : out)
+      value = std::clamp(std::floor(std::ldexp(value, -precision) + 0.5), 0.0, 255.0);
+  return out;
+}
+
 template <class T>
 void resize_into(Tensor& out, const Tensor& self, const Resize& resize) {
   const Input<double> input(self);
   std::vector<double> values(input.data(), input.data() + input.size());
-  const auto spatial = static_cast<int64_t>(resize.output.size());
+  const bool bytes = self.dtype() == Dtype::uint8 && !is_nearest(resize.mode);
   Sizes sizes = self.sizes();
-  for (int64_t i = spatial - 1; i >= 0; --i) {
-    const auto dim = static_cast<size_t>(2 + i);
-    const int64_t in = sizes[dim];
-    const int64_t length = resize.output[static_cast<size_t>(i)];
-    const Axis<T> axis(resize.mode, in, length, resize.align_corners,
-                       resize.scales[static_cast<size_t>(i)]);
-    std::vector<Taps> taps;
-    for (int64_t o = 0; o < length; ++o) taps.push_back(axis.taps(o));
-    int64_t before = 1;
-    int64_t after = 1;
-    for (size_t d = 0; d < dim; ++d) before *= sizes[d];
-    for (size_t d = dim + 1; d < sizes.size(); ++d) after *= sizes[d];
-    values = resize_axis(values, before, in, after, taps);
+  for (size_t i = resize.output.size(); i-- > 0;) {
+    const size_t dim = 2 + i;
+    const int64_t length = resize.output[i];
+    // Where the kernel works dim by dim, a dim that keeps its size is left alone.
+    if ((bytes || is_antialiased(resize.mode)) && sizes[dim] == length) continue;
+    const Axis<T> axis(resize.mode, sizes[dim], length, resize.align_corners, resize.scales[i]);
+    values = resize_dim(values, sizes, dim, length, axis, bytes);
     sizes[dim] = length;
   }
-  if (out.dtype() == Dtype::uint8)
-    for (double& value : values) value = std::clamp(std::nearbyint(value), 0.0, 255.0);
   Output<double> output(out);
   std::copy(values.begin(), values.end(), output.data());
 }
 
-Result<Tensor> run_resize(const Tensor& self, const Resize& resize) {
+// ATen/native/cpu/UpSampleKernel.cpp _use_vectorized_kernel_cond_2d and _3d.
+bool is_small(const Tensor& self, const Sizes& output) {
+  if (output.size() == 1) return false;
+  if (self.size(1) > 3 && suggest_memory_format(self) != MemoryFormat::contiguous) return true;
+  constexpr int64_t kSmallSum = 128;
+  return output.size() == 2 && output[0] <= kSmallSum && output[1] <= kSmallSum - output[0];
+}
+
+Result<Tensor> run_resize(const Tensor& self, Resize resize) {
   PT2_TRY(const Meta meta, resize_meta(self, resize));
   PT2_TRY(Tensor out, allocate(meta));
   if (out.numel() == 0) return out;
-  if (self.dtype() == Dtype::float64)
+  const bool small = is_nearest(resize.mode) && is_small(self, resize.output);
+  if (small && resize.mode == Mode::nearest) resize.mode = Mode::nearest_small;
+  const bool bytes = self.dtype() == Dtype::uint8 && !is_nearest(resize.mode);
+  if ((self.dtype() == Dtype::float64 && !small) || bytes)
     resize_into<double>(out, self, resize);
   else
     resize_into<float>(out, self, resize);
@@ -337,7 +412,8 @@ template <Mode M, class... S>
 Result<Tensor> nearest_backward(const Tensor& grad_output, const Sizes& output_size,
                                 const Sizes& input_size, const S&... scales) {
   PT2_TRY(const Sizes output, exact_count(output_size, sizeof...(S)));
-  return run_resize_backward(grad_output, input_size, {M, false, output, {scales...}});
+  const Mode mode = M == Mode::nearest ? Mode::nearest_small : M;
+  return run_resize_backward(grad_output, input_size, {mode, false, output, {scales...}});
 }
 
 template <Mode M, class... S>

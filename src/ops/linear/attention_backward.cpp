@@ -1,0 +1,114 @@
+// The gradients of attention, from the output and the logarithms of the sums that it saved.
+#include <cmath>
+
+#include "ops/checks.h"
+#include "ops/compose.h"
+#include "ops/dense.h"
+#include "ops/linear/matmul.h"
+#include "ops/loops.h"
+#include "ops/op_def.h"
+#include "ops/shape/view.h"
+
+namespace pt2::ops {
+namespace {
+
+// Everything in the dtype that sums are kept in.
+struct Forward {
+  Tensor query, key, value, output, gradient;
+  Tensor weights;  // softmax of the scores
+  double scale;
+};
+
+Result<void> check_operands(const Tensor& grad_out, const Tensor& query, const Tensor& key,
+                            const Tensor& value, const Tensor& out, const Tensor& logsumexp) {
+  PT2_TRY_VOID(check_floating(query, "query"));
+  for (const Tensor* tensor : {&grad_out, &query, &key, &value, &out}) {
+    PT2_TRY_VOID(check_rank(*tensor, 4, "query, key, value, out and grad_out"));
+    PT2_TRY_VOID(check_same_dtype(*tensor, query, "key, value, out and grad_out"));
+  }
+  const int64_t batch = query.size(0);
+  const int64_t heads = query.size(1);
+  PT2_TRY_VOID(check_sizes(key, {batch, heads, key.size(2), query.size(3)}, "key"));
+  PT2_TRY_VOID(check_sizes(value, {batch, heads, key.size(2), value.size(3)}, "value"));
+  PT2_TRY_VOID(check_sizes(out, {batch, heads, query.size(2), value.size(3)}, "out"));
+  PT2_TRY_VOID(check_sizes(grad_out, out.sizes(), "grad_out"));
+  return check_sizes(logsumexp, {batch, heads, query.size(2)}, "logsumexp");
+}
+
+Result<Tensor> masked_scores(const Forward& forward, bool is_causal, const OptionalTensor& mask) {
+  PT2_TRY(const Tensor turned, transpose(forward.key, 2, 3));
+  PT2_TRY(const Tensor product, matmul(forward.query, turned));
+  PT2_TRY(Tensor scores, apply("mul.Scalar", {product, forward.scale}));
+  if (is_causal) {
+    PT2_TRY(const Tensor ones, apply("ones_like.default", {scores}));
+    PT2_TRY(const Tensor upper, apply("triu.default", {ones, int64_t{1}}));
+    PT2_TRY(const Tensor hidden, apply("ne.Scalar", {upper, int64_t{0}}));
+    PT2_TRY(scores, apply("masked_fill.Scalar", {scores, hidden, -HUGE_VAL}));
+  }
+  if (!mask) return scores;
+  if (mask->dtype() != Dtype::bool_) return apply("add.Tensor", {scores, *mask});
+  PT2_TRY(const Tensor hidden, apply("logical_not.default", {*mask}));
+  return apply("masked_fill.Scalar", {scores, hidden, -HUGE_VAL});
+}
+
+// [B, H, L, E] over memory of [B, L, H, E], as the fused kernel leaves it.
+Result<Tensor> as_heads(const Tensor& gradient, Dtype dtype) {
+  PT2_TRY(const Tensor turned, transpose(gradient, 1, 2));
+  return transpose(to_dense(turned, dtype, dtype), 1, 2);
+}
+
+using Gradients = std::tuple<Tensor, Tensor, Tensor>;
+
+Result<Gradients> gradients_of(const Forward& forward, Dtype dtype) {
+  PT2_TRY(const Tensor weights_turned, transpose(forward.weights, 2, 3));
+  PT2_TRY(const Tensor grad_value, matmul(weights_turned, forward.gradient));
+  PT2_TRY(const Tensor value_turned, transpose(forward.value, 2, 3));
+  PT2_TRY(const Tensor grad_weights, matmul(forward.gradient, value_turned));
+  PT2_TRY(const Tensor products, apply("mul.Tensor", {forward.gradient, forward.output}));
+  PT2_TRY(const Tensor sums, apply("sum.dim_IntList", {products, Value::List{int64_t{-1}}, true}));
+  PT2_TRY(const Tensor centered, apply("sub.Tensor", {grad_weights, sums}));
+  PT2_TRY(const Tensor weighted, apply("mul.Tensor", {forward.weights, centered}));
+  PT2_TRY(const Tensor grad_scores, apply("mul.Scalar", {weighted, forward.scale}));
+  PT2_TRY(const Tensor grad_query, matmul(grad_scores, forward.key));
+  PT2_TRY(const Tensor scores_turned, transpose(grad_scores, 2, 3));
+  PT2_TRY(const Tensor grad_key, matmul(scores_turned, forward.query));
+  PT2_TRY(Tensor q, as_heads(grad_query, dtype));
+  PT2_TRY(Tensor k, as_heads(grad_key, dtype));
+  PT2_TRY(Tensor v, as_heads(grad_value, dtype));
+  return Gradients{std::move(q), std::move(k), std::move(v)};
+}
+
+Result<Gradients> flash_backward(const Tensor& grad_out, const Tensor& query, const Tensor& key,
+                                 const Tensor& value, const Tensor& out, const Tensor& logsumexp,
+                                 double dropout_p, bool is_causal, const OptionalTensor& attn_mask,
+                                 const std::optional<double>& scale) {
+  PT2_TRY_VOID(check_operands(grad_out, query, key, value, out, logsumexp));
+  if (dropout_p != 0) return operator_error("dropout_p: found another number than 0");
+  const Dtype wide = query.dtype() == Dtype::float64 ? Dtype::float64 : Dtype::float32;
+  auto widened = [&](const Tensor& tensor) { return to_dense(tensor, tensor.dtype(), wide); };
+  Forward forward{.query = widened(query),
+                  .key = widened(key),
+                  .value = widened(value),
+                  .output = widened(out),
+                  .gradient = widened(grad_out),
+                  .weights = {},
+                  .scale = scale.value_or(1 / std::sqrt(static_cast<double>(query.size(3))))};
+  PT2_TRY(const Tensor scores, masked_scores(forward, is_causal, attn_mask));
+  PT2_TRY(const Tensor totals, unsqueeze(widened(logsumexp), -1));
+  PT2_TRY(const Tensor shifted, apply("sub.Tensor", {scores, totals}));
+  PT2_TRY(forward.weights, apply("exp.default", {shifted}));
+  return gradients_of(forward, query.dtype());
+}
+
+// clang-format off
+constexpr OpDef kOps[] = {
+    op<"aten::_scaled_dot_product_flash_attention_for_cpu_backward(Tensor grad_out, Tensor query, Tensor key, Tensor value, Tensor out, Tensor logsumexp, float dropout_p, bool is_causal, *, Tensor? attn_mask=None, float? scale=None) -> (Tensor grad_query, Tensor grad_key, Tensor grad_value)",
+       flash_backward>,
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const OpDef> attention_backward_ops() { return kOps; }
+
+}  // namespace pt2::ops

@@ -1,0 +1,228 @@
+// Products with quantised or grouped matrices.
+#include <cmath>
+
+#include "ops/checks.h"
+#include "ops/dense.h"
+#include "ops/linear/matmul.h"
+#include "ops/loops.h"
+#include "ops/op_def.h"
+#include "ops/shape/view.h"
+
+namespace pt2::ops {
+namespace {
+
+Result<void> check_dtype(const Tensor& tensor, Dtype dtype, std::string_view what) {
+  if (tensor.dtype() != dtype)
+    return operator_error(std::string(what) + ": found " + std::string(dtype_name(tensor.dtype())) +
+                          ", expected " + std::string(dtype_name(dtype)));
+  return {};
+}
+
+Result<Meta> int_mm_meta(const Tensor& self, const Tensor& mat2) {
+  PT2_TRY_VOID(check_dtype(self, Dtype::int8, "self"));
+  PT2_TRY_VOID(check_dtype(mat2, Dtype::int8, "mat2"));
+  PT2_TRY_VOID(check_rank(self, 2, "self"));
+  PT2_TRY_VOID(check_rank(mat2, 2, "mat2"));
+  PT2_TRY_VOID(check_sizes(mat2, {self.size(1), mat2.size(1)}, "mat2"));
+  return Meta(Dtype::int32, {self.size(0), mat2.size(1)});
+}
+
+// Every column of mat2 has a scale, given per output row of the stored matrix [N, K].
+Result<Meta> int8pack_meta(const Tensor& self, const Tensor& mat2, const Tensor& scales) {
+  PT2_TRY_VOID(check_floating(self, "self"));
+  PT2_TRY_VOID(check_dtype(mat2, Dtype::int8, "mat2"));
+  PT2_TRY_VOID(check_rank(self, 2, "self"));
+  PT2_TRY_VOID(check_rank(mat2, 2, "mat2"));
+  PT2_TRY_VOID(check_sizes(mat2, {mat2.size(0), self.size(1)}, "mat2"));
+  PT2_TRY_VOID(check_sizes(scales, {mat2.size(0)}, "scales"));
+  return Meta(self.dtype(), {self.size(0), mat2.size(0)});
+}
+
+void int8pack_mm(Tensor& out, const Tensor& self, const Tensor& mat2, const Tensor& scales) {
+  const int64_t depth = self.size(1);
+  const int64_t columns = mat2.size(0);
+  const Input<double> x(self);
+  const Input<double> w(mat2);
+  const Input<double> scale(scales);
+  Output<double> y(out);
+  for (int64_t i = 0; i < out.numel(); ++i) {
+    const double* row = x.data() + i / columns * depth;
+    const double* column = w.data() + i % columns * depth;
+    double sum = 0;
+    for (int64_t k = 0; k < depth; ++k) sum += row[k] * column[k];
+    y[i] = sum * scale[i % columns];
+  }
+}
+
+constexpr int64_t kInt4Pack = 32;
+
+// Two numbers of 4 bits a byte; in blocks of 32 rows or 64 columns element order is PyTorch's own
+// (ATen/native/cpu/int4mm_kernel.cpp weight_to_int4pack_kernel).
+Result<Meta> int4pack_meta(const Tensor& self, const Tensor& mat2, int64_t group_size,
+                           const Tensor& scale_and_zeros) {
+  PT2_TRY_VOID(check_floating(self, "self"));
+  PT2_TRY_VOID(check_dtype(mat2, Dtype::uint8, "mat2"));
+  PT2_TRY_VOID(check_rank(self, 2, "self"));
+  PT2_TRY_VOID(check_rank(mat2, 2, "mat2"));
+  const int64_t depth = self.size(1);
+  const int64_t columns = mat2.size(0);
+  if (group_size < 1 || depth % group_size != 0)
+    return operator_error("qGroupSize: found " + std::to_string(group_size) +
+                          ", expected a divisor of " + std::to_string(depth));
+  PT2_TRY_VOID(check_sizes(mat2, {columns, depth / 2}, "mat2"));
+  PT2_TRY_VOID(check_sizes(scale_and_zeros, {depth / group_size, columns, 2}, "qScaleAndZeros"));
+  if (columns % kInt4Pack != 0 || depth % 2 != 0)
+    return operator_error("mat2: found " + mat2.type_text() + ", expected a multiple of 32 rows");
+  return Meta(self.dtype(), {self.size(0), columns});
+}
+
+// Bytes of one block of rows are stored depth by depth; of a full block of 64 rows, byte j holds
+// rows j and j + 32, of a block of 32 rows, rows j and j + 16.
+int64_t int4_value(const uint8_t* packed, int64_t columns, int64_t depth, int64_t column,
+                   int64_t k) {
+  const int64_t block = column / 64 * 64;
+  const int64_t width = std::min<int64_t>(64, columns - block);
+  const int64_t half = width / 2;
+  const int64_t inside = column - block;
+  const uint8_t byte = packed[block * depth / 2 + k * half + inside % half];
+  return inside < half ? byte & 0xf : byte >> 4;
+}
+
+void int4pack_mm(Tensor& out, const Tensor& self, const Tensor& mat2, int64_t group_size,
+                 const Tensor& scale_and_zeros) {
+  const int64_t depth = self.size(1);
+  const int64_t columns = mat2.size(0);
+  const Input<double> x(self);
+  const Input<double> parameters(scale_and_zeros);
+  const Tensor packed = mat2.contiguous();
+  Output<double> y(out);
+  for (int64_t column = 0; column < columns; ++column)
+    for (int64_t row = 0; row < self.size(0); ++row) {
+      double sum = 0;
+      for (int64_t k = 0; k < depth; ++k) {
+        const double* parameter = parameters.data() + (k / group_size * columns + column) * 2;
+        const auto value =
+            static_cast<double>(int4_value(packed.data<uint8_t>(), columns, depth, column, k) - 8);
+        sum += x[row * depth + k] * (value * parameter[0] + parameter[1]);
+      }
+      y[row * columns + column] = sum;
+    }
+}
+
+// The end of every group along the dimension that is split; ascending.
+Result<std::vector<int64_t>> group_ends(const OptionalTensor& offs, int64_t length) {
+  if (!offs) return operator_error("offs: found none, expected the ends of the groups");
+  PT2_TRY_VOID(check_dtype(*offs, Dtype::int32, "offs"));
+  PT2_TRY_VOID(check_rank(*offs, 1, "offs"));
+  const Input<int64_t> input(*offs);
+  std::vector<int64_t> ends(input.data(), input.data() + input.size());
+  int64_t last = 0;
+  for (int64_t end : ends) {
+    if (end < last || end > length)
+      return operator_error("offs: found " + std::to_string(end) + ", expected " +
+                            std::to_string(last) + " to " + std::to_string(length));
+    last = end;
+  }
+  return ends;
+}
+
+Result<void> copy_into(Tensor target, const Tensor& source) {
+  PT2_TRY_VOID(check_sizes(source, target.sizes(), "a group"));
+  copy_elements(target, source);
+  return {};
+}
+
+// Two matrices are split along their common dimension, a matrix and a batch along the matrix's
+// other one, two batches not at all (ATen/native/GroupedMMUtils.h).
+Result<Tensor> grouped_mm(const Tensor& self, const Tensor& mat2, const OptionalTensor& offs,
+                          const OptionalTensor& bias, std::optional<Dtype> out_dtype) {
+  PT2_TRY_VOID(check_floating(self, "self"));
+  PT2_TRY_VOID(check_same_dtype(mat2, self, "mat2"));
+  if (bias) return operator_error("bias: found one, expected none");
+  if (out_dtype && *out_dtype != self.dtype())
+    return operator_error("out_dtype: found " + std::string(dtype_name(*out_dtype)) +
+                          ", expected " + std::string(dtype_name(self.dtype())));
+  for (const Tensor* tensor : {&self, &mat2})
+    if (tensor->dim() != 2 && tensor->dim() != 3)
+      return operator_error("found " + tensor->type_text() + ", expected 2 or 3 dims");
+  const bool left_split = self.dim() == 2;
+  const bool right_split = mat2.dim() == 2;
+  if (!left_split && !right_split) {
+    if (offs) return operator_error("offs: found some, expected none for two batches");
+    return matmul(self, mat2);
+  }
+  const int64_t rows = self.size(self.dim() - 2);
+  const int64_t columns = mat2.size(mat2.dim() - 1);
+  const int64_t length = !left_split ? columns : right_split ? self.size(1) : rows;
+  PT2_TRY(const std::vector<int64_t> ends, group_ends(offs, length));
+  const auto groups = static_cast<int64_t>(ends.size());
+  for (const Tensor* batch : {&self, &mat2})
+    if (batch->dim() == 3 && batch->size(0) != groups)
+      return operator_error("offs: found " + std::to_string(groups) + " groups, expected " +
+                            std::to_string(batch->size(0)));
+  const Sizes sizes =
+      left_split && right_split ? Sizes{groups, rows, columns} : Sizes{rows, columns};
+  PT2_TRY(Tensor out, allocate(Meta(self.dtype(), sizes)));
+  int64_t begin = 0;
+  for (int64_t group = 0; group < groups; ++group) {
+    const int64_t count = ends[static_cast<size_t>(group)] - begin;
+    PT2_TRY(const Tensor left,
+            left_split ? narrow(self, right_split ? 1 : 0, begin, count) : select(self, 0, group));
+    PT2_TRY(const Tensor right,
+            right_split ? narrow(mat2, left_split ? 0 : 1, begin, count) : select(mat2, 0, group));
+    PT2_TRY(const Tensor product, matmul(left, right));
+    PT2_TRY(Tensor target, left_split && right_split
+                               ? select(out, 0, group)
+                               : narrow(out, left_split ? 0 : 1, begin, count));
+    PT2_TRY_VOID(copy_into(target, product));
+    begin += count;
+  }
+  return out;
+}
+
+using NormResult = std::tuple<Tensor, Tensor>;
+
+// w = v * g / |v|, the norm being over all dims but `dim`, which is the first or the last.
+Result<NormResult> weight_norm(const Tensor& v, const Tensor& g, int64_t dim) {
+  PT2_TRY_VOID(check_floating(v, "v"));
+  PT2_TRY_VOID(check_same_dtype(g, v, "g"));
+  PT2_TRY_VOID(check_rank_at_least(v, 1, "v"));
+  if (dim != 0 && dim != v.dim() - 1)
+    return operator_error("dim: found " + std::to_string(dim) + ", expected the first or the last");
+  Sizes sizes(v.sizes().size(), 1);
+  sizes[static_cast<size_t>(dim)] = v.size(dim);
+  PT2_TRY_VOID(check_sizes(g, sizes, "g"));
+  const Dtype norm_dtype = dtype_size(v.dtype()) == 2 ? Dtype::float32 : v.dtype();
+  PT2_TRY(Tensor out, allocate(Meta(v.dtype(), v.sizes())));
+  PT2_TRY(Tensor norms, allocate(Meta(norm_dtype, sizes)));
+  const Input<double> x(v);
+  const Input<double> scale(g);
+  Output<double> w(out);
+  Output<double> norm(norms);
+  const int64_t count = v.size(dim);
+  const int64_t stride = dim == 0 ? row_count(v.numel(), count) : 1;
+  for (int64_t i = 0; i < x.size(); ++i) norm[i / stride % count] += x[i] * x[i];
+  for (int64_t i = 0; i < count; ++i) norm[i] = std::sqrt(norm[i]);
+  for (int64_t i = 0; i < x.size(); ++i) {
+    const int64_t at = i / stride % count;
+    w[i] = x[i] * scale[at] / norm[at];
+  }
+  return NormResult{out, norms};
+}
+
+// clang-format off
+constexpr OpDef kOps[] = {
+    op<"aten::_int_mm(Tensor self, Tensor mat2) -> Tensor", int_mm_meta, batched_product>,
+    op<"aten::_weight_int8pack_mm(Tensor self, Tensor mat2, Tensor scales) -> Tensor", int8pack_meta, int8pack_mm>,
+    op<"aten::_weight_int4pack_mm_for_cpu(Tensor self, Tensor mat2, int qGroupSize, Tensor qScaleAndZeros) -> Tensor",
+       int4pack_meta, int4pack_mm>,
+    op<"aten::_grouped_mm(Tensor self, Tensor mat2, Tensor? offs=None, Tensor? bias=None, ScalarType? out_dtype=None) -> Tensor", grouped_mm>,
+    op<"aten::_weight_norm_interface(Tensor v, Tensor g, int dim=0) -> (Tensor, Tensor)", weight_norm>,
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const OpDef> packed_products_ops() { return kOps; }
+
+}  // namespace pt2::ops

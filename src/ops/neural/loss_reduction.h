@@ -1,0 +1,13 @@
+// What losses share: how their elements become one number.
+#pragma once
+
+#include "ops/meta.h"
+
+namespace pt2::ops {
+
+enum Reduction : int64_t { kNoReduction = 0, kMeanLoss = 1, kSumLoss = 2 };
+
+// The loss itself, its mean or its sum; an error for any other number.
+Result<Tensor> reduce_loss(const Tensor& loss, int64_t reduction);
+
+}  // namespace pt2::ops

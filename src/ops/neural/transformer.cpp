@@ -1,0 +1,156 @@
+// The fused blocks of torch.nn.MultiheadAttention and torch.nn.TransformerEncoderLayer, step by
+// step.
+#include <cmath>
+
+#include "ops/checks.h"
+#include "ops/compose.h"
+#include "ops/dense.h"
+#include "ops/linear/matmul.h"
+#include "ops/loops.h"
+#include "ops/op_def.h"
+#include "ops/shape/view.h"
+
+namespace pt2::ops {
+namespace {
+
+using Attended = std::tuple<Tensor, OptionalTensor>;
+
+// What a mask of bools (true: leave out) means for scores of [batch, heads, length, keys].
+enum MaskType : int64_t { kAttention = 0, kPadding = 1, kBoth = 2 };
+
+Result<Tensor> shaped_mask(const Tensor& mask, const std::optional<int64_t>& type, int64_t batch,
+                           int64_t length) {
+  if (mask.dtype() != Dtype::bool_) {
+    PT2_TRY(const Tensor truth, apply("ne.Scalar", {mask, int64_t{0}}));
+    return shaped_mask(truth, type, batch, length);
+  }
+  if (type.value_or(kAttention) == kPadding && mask.dim() == 2) {
+    PT2_TRY_VOID(check_sizes(mask, {batch, length}, "mask"));
+    return view(mask.contiguous(), {batch, 1, 1, length});
+  }
+  if (mask.dim() == 2) PT2_TRY_VOID(check_sizes(mask, {length, length}, "mask"));
+  return mask;
+}
+
+Result<Tensor> heads_of(const Tensor& packed, int64_t which, int64_t heads) {
+  const int64_t width = packed.size(2) / 3;
+  PT2_TRY(const Tensor part, narrow(packed, 2, which * width, width));
+  PT2_TRY(const Tensor split, reshape(part, {part.size(0), part.size(1), heads, width / heads}));
+  return transpose(split, 1, 2);
+}
+
+struct MultiHead {
+  int64_t embed_dim;
+  int64_t heads;
+  const Tensor& qkv_weight;
+  const Tensor& qkv_bias;
+  const Tensor& proj_weight;
+  const Tensor& proj_bias;
+  const OptionalTensor& mask;
+  std::optional<int64_t> mask_type;
+};
+
+Result<Attended> self_attention(const Tensor& input, const MultiHead& block, bool need_weights,
+                                bool average) {
+  PT2_TRY_VOID(check_rank(input, 3, "query"));
+  PT2_TRY_VOID(check_floating(input, "query"));
+  if (block.heads < 1 || block.embed_dim < 1 || block.embed_dim % block.heads != 0 ||
+      input.size(2) != block.embed_dim)
+    return operator_error("query: found " + input.type_text() + ", expected " +
+                          std::to_string(block.embed_dim) + " features in " +
+                          std::to_string(block.heads) + " heads");
+  PT2_TRY_VOID(check_sizes(block.qkv_weight, {3 * block.embed_dim, block.embed_dim}, "qkv_weight"));
+  PT2_TRY(const Tensor packed, linear(input, block.qkv_weight, block.qkv_bias));
+  PT2_TRY(const Tensor query, heads_of(packed, 0, block.heads));
+  PT2_TRY(const Tensor key, heads_of(packed, 1, block.heads));
+  PT2_TRY(const Tensor value, heads_of(packed, 2, block.heads));
+  const double scale = 1 / std::sqrt(static_cast<double>(block.embed_dim / block.heads));
+  PT2_TRY(const Tensor scaled, apply("mul.Scalar", {query, scale}));
+  PT2_TRY(const Tensor turned, transpose(key, 2, 3));
+  PT2_TRY(Tensor scores, matmul(scaled, turned));
+  if (block.mask) {
+    PT2_TRY(const Tensor mask,
+            shaped_mask(*block.mask, block.mask_type, input.size(0), input.size(1)));
+    PT2_TRY(scores, apply("masked_fill.Scalar", {scores, mask, -HUGE_VAL}));
+  }
+  PT2_TRY(const Tensor weights, apply("softmax.int", {scores, int64_t{-1}}));
+  PT2_TRY(const Tensor mixed, matmul(weights, value));
+  PT2_TRY(const Tensor joined, transpose(mixed, 1, 2));
+  PT2_TRY(const Tensor flat, reshape(joined, {input.size(0), input.size(1), block.embed_dim}));
+  PT2_TRY(Tensor out, linear(flat, block.proj_weight, block.proj_bias));
+  if (!need_weights) return Attended{out, std::nullopt};
+  if (!average) return Attended{out, weights};
+  PT2_TRY(Tensor mean, apply("mean.dim", {weights, Value::List{int64_t{1}}}));
+  return Attended{out, mean};
+}
+
+Result<Attended> native_multi_head_attention(const Tensor& query, const Tensor& key,
+                                             const Tensor& value, int64_t embed_dim,
+                                             int64_t num_head, const Tensor& qkv_weight,
+                                             const Tensor& qkv_bias, const Tensor& proj_weight,
+                                             const Tensor& proj_bias, const OptionalTensor& mask,
+                                             bool need_weights, bool average_attn_weights,
+                                             const std::optional<int64_t>& mask_type) {
+  auto same = [&](const Tensor& other) {
+    return other.storage() == query.storage() && other.sizes() == query.sizes() &&
+           other.storage_offset() == query.storage_offset();
+  };
+  const MultiHead block{embed_dim,   num_head,  qkv_weight, qkv_bias,
+                        proj_weight, proj_bias, mask,       mask_type};
+  if (same(key) && same(value))
+    return self_attention(query, block, need_weights, average_attn_weights);
+  // Equal values in different tensors are attended to in the same way.
+  for (const Tensor* other : {&key, &value})
+    PT2_TRY_VOID(check_sizes(*other, query.sizes(), "key"));
+  return Error{ErrorCode::unsupported, "_native_multi_head_attention of different tensors", ""};
+}
+
+Result<Tensor> normalized(const Tensor& input, const Tensor& weight, const Tensor& bias,
+                          int64_t embed_dim, double eps) {
+  return apply("layer_norm.default", {input, Value::List{embed_dim}, weight, bias, eps});
+}
+
+Result<Tensor> transformer_encoder_layer(
+    const Tensor& src, int64_t embed_dim, int64_t num_heads, const Tensor& qkv_weight,
+    const Tensor& qkv_bias, const Tensor& proj_weight, const Tensor& proj_bias, bool use_gelu,
+    bool norm_first, double eps, const Tensor& norm_weight_1, const Tensor& norm_bias_1,
+    const Tensor& norm_weight_2, const Tensor& norm_bias_2, const Tensor& ffn_weight_1,
+    const Tensor& ffn_bias_1, const Tensor& ffn_weight_2, const Tensor& ffn_bias_2,
+    const OptionalTensor& mask, const std::optional<int64_t>& mask_type) {
+  const MultiHead block{embed_dim,   num_heads, qkv_weight, qkv_bias,
+                        proj_weight, proj_bias, mask,       mask_type};
+  Tensor x = src;
+  if (norm_first) {
+    PT2_TRY(x, normalized(x, norm_weight_1, norm_bias_1, embed_dim, eps));
+  }
+  PT2_TRY(const Attended attended, self_attention(x, block, false, true));
+  PT2_TRY(x, apply("add.Tensor", {std::get<0>(attended), src}));
+  if (!norm_first) {
+    PT2_TRY(x, normalized(x, norm_weight_1, norm_bias_1, embed_dim, eps));
+  }
+  Tensor residual = x;
+  if (norm_first) {
+    PT2_TRY(x, normalized(x, norm_weight_2, norm_bias_2, embed_dim, eps));
+  }
+  PT2_TRY(x, linear(x, ffn_weight_1, ffn_bias_1));
+  PT2_TRY(x, apply(use_gelu ? "gelu.default" : "relu.default", {x}));
+  PT2_TRY(x, linear(x, ffn_weight_2, ffn_bias_2));
+  PT2_TRY(x, apply("add.Tensor", {x, residual}));
+  if (norm_first) return x;
+  return normalized(x, norm_weight_2, norm_bias_2, embed_dim, eps);
+}
+
+// clang-format off
+constexpr OpDef kOps[] = {
+    op<"aten::_native_multi_head_attention(Tensor query, Tensor key, Tensor value, int embed_dim, int num_head, Tensor qkv_weight, Tensor qkv_bias, Tensor proj_weight, Tensor proj_bias, Tensor? mask=None, bool need_weights=True, bool average_attn_weights=True, int? mask_type=None) -> (Tensor, Tensor)",
+       native_multi_head_attention>,
+    op<"aten::_transformer_encoder_layer_fwd(Tensor src, int embed_dim, int num_heads, Tensor qkv_weight, Tensor qkv_bias, Tensor proj_weight, Tensor proj_bias, bool use_gelu, bool norm_first, float eps, Tensor norm_weight_1, Tensor norm_bias_1, Tensor norm_weight_2, Tensor norm_bias_2, Tensor ffn_weight_1, Tensor ffn_bias_1, Tensor ffn_weight_2, Tensor ffn_bias_2, Tensor? mask=None, int? mask_type=None) -> Tensor",
+       transformer_encoder_layer>,
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const OpDef> transformer_ops() { return kOps; }
+
+}  // namespace pt2::ops

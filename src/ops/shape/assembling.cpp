@@ -1,0 +1,369 @@
+// Tensors assembled from others, taken apart and viewed in the ways that few programs need.
+#include <algorithm>
+#include <numeric>
+
+#include "ops/checks.h"
+#include "ops/compose.h"
+#include "ops/dense.h"
+#include "ops/loops.h"
+#include "ops/op_def.h"
+#include "ops/pointwise/copying.h"
+#include "ops/shape/view.h"
+
+namespace pt2::ops {
+namespace {
+
+// Sequences [L, ...] of different lengths, filled up at their ends or beginnings.
+Result<Tensor> pad_sequence(const Tensors& sequences, bool batch_first, double padding_value,
+                            const std::string& padding_side) {
+  if (sequences.empty()) return operator_error("sequences: found none, expected at least one");
+  if (padding_side != "left" && padding_side != "right")
+    return operator_error("padding_side: found '" + padding_side + "', expected left or right");
+  int64_t length = 0;
+  for (const Tensor& sequence : sequences) {
+    PT2_TRY_VOID(check_rank_at_least(sequence, 1, "sequences"));
+    length = std::max(length, sequence.size(0));
+  }
+  const auto count = static_cast<int64_t>(sequences.size());
+  Sizes sizes{batch_first ? count : length, batch_first ? length : count};
+  sizes.insert(sizes.end(), sequences[0].sizes().begin() + 1, sequences[0].sizes().end());
+  PT2_TRY(Tensor out, allocate(Meta(sequences[0].dtype(), sizes)));
+  fill_elements(out, Scalar(padding_value));
+  for (int64_t i = 0; i < count; ++i) {
+    const Tensor& sequence = sequences[static_cast<size_t>(i)];
+    const int64_t own = sequence.size(0);
+    PT2_TRY(const Tensor row, select(out, batch_first ? 0 : 1, i));
+    PT2_TRY(Tensor target, narrow(row, 0, padding_side == "left" ? length - own : 0, own));
+    PT2_TRY_VOID(check_sizes(sequence, target.sizes(), "sequences"));
+    copy_elements(target, sequence);
+  }
+  return out;
+}
+
+Result<Tensor> block_diag(const Tensors& tensors) {
+  if (tensors.empty()) return apply("zeros.default", {Value::List{int64_t{1}, int64_t{0}}});
+  Promotion promotion;
+  int64_t rows = 0;
+  int64_t columns = 0;
+  Tensors blocks;
+  for (const Tensor& tensor : tensors) {
+    if (tensor.dim() > 2)
+      return operator_error("tensors: found " + tensor.type_text() + ", expected at most 2 dims");
+    Sizes sizes(static_cast<size_t>(2 - tensor.dim()), 1);
+    sizes.insert(sizes.end(), tensor.sizes().begin(), tensor.sizes().end());
+    PT2_TRY(Tensor block, reshape(tensor, sizes));
+    promotion.add(block);
+    PT2_TRY(rows, multiply_add(1, rows, block.size(0)));
+    PT2_TRY(columns, multiply_add(1, columns, block.size(1)));
+    blocks.push_back(std::move(block));
+  }
+  PT2_TRY(Tensor out, allocate(Meta(promotion.result(), {rows, columns})));
+  int64_t row = 0;
+  int64_t column = 0;
+  for (const Tensor& block : blocks) {
+    PT2_TRY(const Tensor band, narrow(out, 0, row, block.size(0)));
+    PT2_TRY(Tensor target, narrow(band, 1, column, block.size(1)));
+    copy_elements(target, block);
+    row += block.size(0);
+    column += block.size(1);
+  }
+  return out;
+}
+
+Result<Tensor> cartesian_prod(const Tensors& tensors) {
+  for (const Tensor& tensor : tensors) PT2_TRY_VOID(check_rank(tensor, 1, "tensors"));
+  if (tensors.empty()) return operator_error("tensors: found none, expected at least one");
+  if (tensors.size() == 1) return tensors[0];
+  Sizes sizes;
+  for (const Tensor& tensor : tensors) sizes.push_back(tensor.size(0));
+  const auto numel = checked_numel(sizes);
+  if (!numel) return operator_error("tensors: found too many combinations");
+  Value::List columns;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    Sizes shape(sizes.size(), 1);
+    shape[i] = sizes[i];
+    PT2_TRY(const Tensor shaped, reshape(tensors[i], shape));
+    PT2_TRY(const Tensor whole, expand(shaped, sizes));
+    PT2_TRY(Tensor flat, reshape(whole, {*numel}));
+    columns.emplace_back(std::move(flat));
+  }
+  return apply("stack.default", {std::move(columns), int64_t{1}});
+}
+
+// Every choice of r elements, in lexicographic order of their positions.
+Result<Tensor> combinations(const Tensor& self, int64_t r, bool with_replacement) {
+  PT2_TRY_VOID(check_rank(self, 1, "self"));
+  if (r < 0) return operator_error("r: found " + std::to_string(r));
+  if (r == 0) return allocate(Meta(self.dtype(), {0}));
+  constexpr int64_t kMaxPositions = int64_t{1} << 32;
+  std::vector<int64_t> positions;
+  std::vector<int64_t> chosen(static_cast<size_t>(std::min<int64_t>(r, self.numel() + 1)));
+  const int64_t step = with_replacement ? 0 : 1;
+  if (r > self.numel() && (!with_replacement || self.numel() == 0))
+    return allocate(Meta(self.dtype(), {0, r}));
+  chosen.resize(static_cast<size_t>(r));
+  for (int64_t i = 0; i < r; ++i) chosen[static_cast<size_t>(i)] = i * step;
+  for (;;) {
+    if (static_cast<int64_t>(positions.size()) > kMaxPositions)
+      return Error{ErrorCode::limit, "too many combinations", ""};
+    positions.insert(positions.end(), chosen.begin(), chosen.end());
+    int64_t at = r - 1;
+    while (at >= 0 && chosen[static_cast<size_t>(at)] >= self.numel() - 1 - (r - 1 - at) * step)
+      --at;
+    if (at < 0) break;
+    ++chosen[static_cast<size_t>(at)];
+    for (int64_t i = at + 1; i < r; ++i)
+      chosen[static_cast<size_t>(i)] = chosen[static_cast<size_t>(i - 1)] + step;
+  }
+  const Tensor index = Tensor::from(Dtype::int64, {static_cast<int64_t>(positions.size())},
+                                    std::span<const int64_t>(positions));
+  PT2_TRY(const Tensor flat, apply("index_select.default", {self, int64_t{0}, index}));
+  return reshape(flat, {-1, r});
+}
+
+Result<Tensor> ravel(const Tensor& self) { return reshape(self, {-1}); }
+Result<Tensor> diagflat(const Tensor& self, int64_t offset) {
+  PT2_TRY(const Tensor flat, ravel(self));
+  return apply("diag.default", {flat, offset});
+}
+
+// The main diagonal of a matrix, or of a cube; a tall matrix may begin anew below a gap of one row.
+Result<Tensor> fill_diagonal(Tensor self, const Scalar& fill_value, bool wrap) {
+  PT2_TRY_VOID(check_rank_at_least(self, 2, "self"));
+  int64_t least = self.size(0);
+  int64_t step = 0;
+  for (int64_t dim = 0; dim < self.dim(); ++dim) {
+    if (self.dim() > 2 && self.size(dim) != self.size(0))
+      return operator_error("self: found " + self.type_text() + ", expected equal sizes");
+    least = std::min(least, self.size(dim));
+    step += self.stride(dim);
+  }
+  PT2_TRY_VOID(apply("fill_.Scalar",
+                     {self.with_view({least}, {step}, self.storage_offset()), box(fill_value)}));
+  const int64_t columns = self.size(1);
+  if (!wrap || self.dim() != 2 || self.size(0) <= columns + 1) return self;
+  for (int64_t row = columns + 1; row < self.size(0); row += columns + 1) {
+    const int64_t count = std::min(columns, self.size(0) - row);
+    Tensor part = self.with_view({count}, {step}, self.storage_offset() + row * self.stride(0));
+    PT2_TRY_VOID(apply("fill_.Scalar", {part, box(fill_value)}));
+  }
+  return self;
+}
+
+// Summed over what broadcasting from `size` would repeat.
+Result<Tensor> sum_to_size(const Tensor& self, const Sizes& size) {
+  const std::array both{self.sizes(), size};
+  PT2_TRY(const Sizes sizes, broadcast_sizes(both));
+  if (sizes != self.sizes())
+    return operator_error("size: found " + sizes_text(size) + ", expected what broadcasts to " +
+                          sizes_text(self.sizes()));
+  const int64_t lead = self.dim() - static_cast<int64_t>(size.size());
+  Value::List dims;
+  for (int64_t dim = 0; dim < self.dim(); ++dim)
+    if (dim < lead || (size[static_cast<size_t>(dim - lead)] == 1 && self.size(dim) != 1))
+      dims.emplace_back(dim);
+  if (dims.empty()) return self;
+  PT2_TRY(const Tensor sum, apply("sum.dim_IntList", {self, std::move(dims), true}));
+  return reshape(sum, size);
+}
+
+// --- Splits
+
+Result<Tensors> split_sizes(const Tensor& self, const Sizes& sizes, int64_t dim) {
+  PT2_TRY(const int64_t at, wrap_dim(dim, self.dim()));
+  PT2_TRY_VOID(check_rank_at_least(self, 1, "self"));
+  Tensors out;
+  int64_t start = 0;
+  for (int64_t size : sizes) {
+    PT2_TRY(Tensor part, narrow(self, at, start, size));
+    out.push_back(std::move(part));
+    start += size;
+  }
+  if (start != self.size(at))
+    return operator_error("split_sizes: found " + sizes_text(sizes) + ", expected a sum of " +
+                          std::to_string(self.size(at)));
+  return out;
+}
+Result<Tensors> unsafe_split(const Tensor& self, int64_t split_size, int64_t dim) {
+  PT2_TRY(const int64_t at, wrap_dim(dim, self.dim()));
+  PT2_TRY_VOID(check_rank_at_least(self, 1, "self"));
+  const int64_t length = self.size(at);
+  if (split_size < 0 || (split_size == 0 && length != 0))
+    return operator_error("split_size: found " + std::to_string(split_size));
+  Sizes sizes;
+  for (int64_t rest = length; rest > 0; rest -= sizes.back())
+    sizes.push_back(std::min(rest, split_size));
+  if (sizes.empty()) sizes.push_back(0);
+  return split_sizes(self, sizes, at);
+}
+Result<Tensors> unsafe_chunk(const Tensor& self, int64_t chunks, int64_t dim) {
+  PT2_TRY(const int64_t at, wrap_dim(dim, self.dim()));
+  PT2_TRY_VOID(check_rank_at_least(self, 1, "self"));
+  if (chunks < 1) return operator_error("chunks: found " + std::to_string(chunks));
+  const int64_t length = self.size(at);
+  if (length == 0) {
+    if (chunks > 4096)
+      return Error{ErrorCode::limit, "chunks: found " + std::to_string(chunks), ""};
+    return split_sizes(self, Sizes(static_cast<size_t>(chunks), 0), at);
+  }
+  return unsafe_split(self, length / chunks + (length % chunks != 0), at);
+}
+// Borders between the parts, clamped as Python slices are.
+Result<Tensors> split_at(const Tensor& self, const Sizes& indices, int64_t dim) {
+  PT2_TRY(const int64_t at, wrap_dim(dim, self.dim()));
+  PT2_TRY_VOID(check_rank_at_least(self, 1, "self"));
+  Tensors out;
+  int64_t start = 0;
+  for (size_t i = 0; i <= indices.size(); ++i) {
+    const int64_t end = i < indices.size() ? indices[i] : self.size(at);
+    PT2_TRY(Tensor part, slice(self, at, start, end, 1));
+    out.push_back(std::move(part));
+    start = end;
+  }
+  return out;
+}
+Result<Tensors> hsplit_array(const Tensor& self, const Sizes& indices) {
+  PT2_TRY_VOID(check_rank_at_least(self, 1, "self"));
+  return split_at(self, indices, self.dim() == 1 ? 0 : 1);
+}
+template <int64_t Dim>
+Result<Tensors> split_array(const Tensor& self, const Sizes& indices) {
+  PT2_TRY_VOID(check_rank_at_least(self, Dim == 0 ? 2 : 3, "self"));
+  return split_at(self, indices, Dim);
+}
+Result<Tensors> equal_sections(const Tensor& self, int64_t sections, int64_t dim) {
+  PT2_TRY(const int64_t at, wrap_dim(dim, self.dim()));
+  PT2_TRY_VOID(check_rank_at_least(self, 1, "self"));
+  if (sections < 1) return operator_error("sections: found " + std::to_string(sections));
+  const int64_t length = self.size(at);
+  if (sections > std::max<int64_t>(length, 4096))
+    return Error{ErrorCode::limit, "sections: found " + std::to_string(sections), ""};
+  Sizes sizes;
+  for (int64_t i = 0; i < sections; ++i)
+    sizes.push_back(length / sections + (i < length % sections ? 1 : 0));
+  return split_sizes(self, sizes, at);
+}
+Result<Tensors> tensor_split_by_tensor(const Tensor& self, const Tensor& where, int64_t dim) {
+  if (where.dtype() != Dtype::int64 || where.dim() > 1)
+    return operator_error("tensor_indices_or_sections: found " + where.type_text() +
+                          ", expected an int64 number or vector");
+  const Input<int64_t> numbers(where);
+  if (where.dim() == 0) return equal_sections(self, numbers[0], dim);
+  return split_at(self, Sizes(numbers.data(), numbers.data() + numbers.size()), dim);
+}
+
+template <int64_t Rank>
+Result<Tensors> atleast_all(const Tensors& tensors) {
+  constexpr const char* kTargets[] = {"", "atleast_1d.default", "atleast_2d.default",
+                                      "atleast_3d.default"};
+  Tensors out;
+  for (const Tensor& tensor : tensors) {
+    PT2_TRY(Tensor grown, apply(kTargets[Rank], {tensor}));
+    out.push_back(std::move(grown));
+  }
+  return out;
+}
+
+// --- Views and copies
+
+Result<Tensor> narrow_at(const Tensor& self, int64_t dim, const Tensor& start, int64_t length) {
+  if (start.dim() != 0 || dtype_category(start.dtype()) != DtypeCategory::integer)
+    return operator_error("start: found " + start.type_text() + ", expected an integer number");
+  return narrow(self, dim, Input<int64_t>(start)[0], length);
+}
+
+Result<Tensor> reshape_copy(const Tensor& self, const Sizes& size) {
+  PT2_TRY(const Tensor shaped, reshape(self, size));
+  return copy_as(shaped, shaped.dtype(), MemoryFormat::contiguous);
+}
+
+Result<Tensor> stack(const Tensors& tensors, int64_t dim) {
+  return apply("stack.default", {box(tensors), dim});
+}
+
+Result<Tensor> empty_permuted(const Sizes& size, const Sizes& physical_layout,
+                              std::optional<Dtype> dtype, const std::optional<Layout>& layout,
+                              const std::optional<Device>&, const std::optional<bool>&) {
+  PT2_TRY_VOID(check_layout(layout));
+  const auto rank = static_cast<int64_t>(size.size());
+  if (physical_layout.size() != size.size())
+    return operator_error("physical_layout: found " + sizes_text(physical_layout) + ", expected " +
+                          std::to_string(rank) + " dims");
+  PT2_TRY(const std::vector<int64_t> order, wrap_distinct_dims(physical_layout, rank));
+  if (!checked_numel(size)) return operator_error("size: found " + sizes_text(size));
+  Sizes strides(size.size());
+  int64_t next = 1;
+  for (size_t i = order.size(); i-- > 0;) {
+    const auto dim = static_cast<size_t>(order[i]);
+    strides[dim] = next;
+    if (__builtin_mul_overflow(next, std::max<int64_t>(size[dim], 1), &next))
+      return operator_error("size: found " + sizes_text(size));
+  }
+  return allocate(Meta(dtype.value_or(Dtype::float32), size, strides));
+}
+
+// Without forward-mode gradients a dual number is its primal.
+Result<Tensor> make_dual(const Tensor& primal, const Tensor& tangent, int64_t) {
+  PT2_TRY_VOID(check_sizes(tangent, primal.sizes(), "tangent"));
+  return primal;
+}
+using Dual = std::tuple<Tensor, OptionalTensor>;
+Dual unpack_dual(const Tensor& dual, int64_t) { return {dual, std::nullopt}; }
+
+Result<Tensor> native_channel_shuffle(const Tensor& self, int64_t groups) {
+  return apply("channel_shuffle.default", {self, groups});
+}
+
+// --- Gradients
+
+Result<Tensor> index_select_backward(const Tensor& grad, const Sizes& self_sizes, int64_t dim,
+                                     const Tensor& index) {
+  PT2_TRY(const Tensor zeros, allocate(Meta(grad.dtype(), self_sizes)));
+  return apply("index_add.default", {zeros, dim, index, grad});
+}
+Result<Tensor> trace_backward(const Tensor& grad, const Sizes& sizes) {
+  if (sizes.size() != 2) return operator_error("sizes: found " + sizes_text(sizes));
+  PT2_TRY_VOID(check_rank(grad, 0, "grad"));
+  PT2_TRY(Tensor out, allocate(Meta(grad.dtype(), sizes)));
+  PT2_TRY(Tensor target, diagonal(out, 0, 0, 1));
+  copy_elements(target, grad);
+  return out;
+}
+
+// clang-format off
+constexpr OpDef kOps[] = {
+    op<"aten::pad_sequence(Tensor[] sequences, bool batch_first=False, float padding_value=0., str padding_side=\"right\") -> Tensor", pad_sequence>,
+    op<"aten::block_diag(Tensor[] tensors) -> Tensor", block_diag>,
+    op<"aten::cartesian_prod(Tensor[] tensors) -> Tensor", cartesian_prod>,
+    op<"aten::combinations(Tensor self, int r=2, bool with_replacement=False) -> Tensor", combinations>,
+    op<"aten::ravel(Tensor(a) self) -> Tensor(a)", ravel>,
+    op<"aten::diagflat(Tensor self, int offset=0) -> Tensor", diagflat>,
+    op<"aten::fill_diagonal_(Tensor(a!) self, Scalar fill_value, bool wrap=False) -> Tensor(a!)", fill_diagonal>,
+    op<"aten::sum_to_size(Tensor self, SymInt[] size) -> Tensor", sum_to_size>,
+    op<"aten::unsafe_split.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]", unsafe_split>,
+    op<"aten::unsafe_split_with_sizes(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]", split_sizes>,
+    op<"aten::unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]", unsafe_chunk>,
+    op<"aten::hsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]", hsplit_array>,
+    op<"aten::vsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]", split_array<0>>,
+    op<"aten::dsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]", split_array<2>>,
+    op<"aten::tensor_split.tensor_indices_or_sections(Tensor(a -> *) self, Tensor tensor_indices_or_sections, int dim=0) -> Tensor(a)[]", tensor_split_by_tensor>,
+    op<"aten::atleast_1d.Sequence(Tensor[] tensors) -> Tensor[]", atleast_all<1>>,
+    op<"aten::atleast_2d.Sequence(Tensor[] tensors) -> Tensor[]", atleast_all<2>>,
+    op<"aten::atleast_3d.Sequence(Tensor[] tensors) -> Tensor[]", atleast_all<3>>,
+    op<"aten::narrow.Tensor(Tensor(a) self, int dim, Tensor start, SymInt length) -> Tensor(a)", narrow_at>,
+    op<"aten::_reshape_copy(Tensor self, SymInt[] size) -> Tensor", reshape_copy>,
+    op<"aten::_stack(Tensor[] tensors, int dim=0) -> Tensor", stack>,
+    op<"aten::empty_permuted(SymInt[] size, int[] physical_layout, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", empty_permuted>,
+    op<"aten::_make_dual(Tensor(a) primal, Tensor tangent, int level) -> Tensor(a)", make_dual>,
+    op<"aten::_unpack_dual(Tensor(a) dual, int level) -> (Tensor(a) primal, Tensor tangent)", unpack_dual>,
+    op<"aten::native_channel_shuffle(Tensor self, SymInt groups) -> Tensor", native_channel_shuffle>,
+    op<"aten::index_select_backward(Tensor grad, SymInt[] self_sizes, int dim, Tensor index) -> Tensor", index_select_backward>,
+    op<"aten::trace_backward(Tensor grad, SymInt[] sizes) -> Tensor", trace_backward>,
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const OpDef> assembling_ops() { return kOps; }
+
+}  // namespace pt2::ops

@@ -1,0 +1,409 @@
+// Operators of torchvision: boxes, pooled regions of interest, deformable convolution.
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "ops/checks.h"
+#include "ops/compose.h"
+#include "ops/dense.h"
+#include "ops/linear/matmul.h"
+#include "ops/loops.h"
+#include "ops/op_def.h"
+
+namespace pt2::ops {
+namespace {
+
+// --- Boxes: x1, y1, x2, y2
+
+template <class C>
+C box_area(const C* box) {
+  return (box[2] - box[0]) * (box[3] - box[1]);
+}
+
+// In the precision of the boxes, whose rounding decides at the threshold.
+template <class C>
+C overlap(const C* a, const C* b) {
+  const C width = std::max(std::min(a[2], b[2]) - std::max(a[0], b[0]), C(0));
+  const C height = std::max(std::min(a[3], b[3]) - std::max(a[1], b[1]), C(0));
+  const C common = width * height;
+  return common / (box_area(a) + box_area(b) - common);
+}
+
+template <class C>
+std::vector<int64_t> keep_best(const Input<C>& boxes, std::span<const int64_t> order,
+                               double threshold) {
+  std::vector<bool> dropped(order.size(), false);
+  std::vector<int64_t> kept;
+  for (size_t i = 0; i < order.size(); ++i) {
+    if (dropped[i]) continue;
+    kept.push_back(order[i]);
+    const C* best = boxes.data() + order[i] * 4;
+    for (size_t j = i + 1; j < order.size(); ++j)
+      if (!dropped[j] &&
+          static_cast<double>(overlap(best, boxes.data() + order[j] * 4)) > threshold)
+        dropped[j] = true;
+  }
+  return kept;
+}
+
+// The boxes to keep, best score first: each one drops those that overlap it too much.
+Result<Tensor> nms(const Tensor& dets, const Tensor& scores, double iou_threshold) {
+  PT2_TRY_VOID(check_floating(dets, "dets"));
+  PT2_TRY_VOID(check_rank(dets, 2, "dets"));
+  PT2_TRY_VOID(check_sizes(dets, {dets.size(0), 4}, "dets"));
+  PT2_TRY_VOID(check_sizes(scores, {dets.size(0)}, "scores"));
+  PT2_TRY_VOID(check_same_dtype(scores, dets, "scores"));
+  const Input<double> score(scores);
+  std::vector<int64_t> order(static_cast<size_t>(score.size()));
+  std::iota(order.begin(), order.end(), int64_t{0});
+  std::ranges::stable_sort(order, [&](int64_t a, int64_t b) {
+    const bool nan_a = std::isnan(score[a]);
+    const bool nan_b = std::isnan(score[b]);
+    return nan_a != nan_b ? nan_a : score[a] > score[b];
+  });
+  std::vector<int64_t> kept;
+  with_float_compute_type(
+      dets.dtype(), [&]<class C>() { kept = keep_best<C>(Input<C>(dets), order, iou_threshold); });
+  return Tensor::from(Dtype::int64, {static_cast<int64_t>(kept.size())},
+                      std::span<const int64_t>(kept));
+}
+
+// --- Regions of interest: image, x1, y1, x2, y2
+
+struct Images {
+  int64_t count, channels, height, width;
+};
+Result<Images> check_regions(const Tensor& input, const Tensor& rois, int64_t pooled_height,
+                             int64_t pooled_width) {
+  PT2_TRY_VOID(check_floating(input, "input"));
+  PT2_TRY_VOID(check_rank(input, 4, "input"));
+  PT2_TRY_VOID(check_rank(rois, 2, "rois"));
+  PT2_TRY_VOID(check_sizes(rois, {rois.size(0), 5}, "rois"));
+  PT2_TRY_VOID(check_same_dtype(rois, input, "rois"));
+  if (pooled_height < 1 || pooled_width < 1)
+    return operator_error("found a pooled size below 1, expected at least 1");
+  const Input<double> regions(rois);
+  for (int64_t i = 0; i < rois.size(0); ++i)
+    if (!(regions[i * 5] >= 0 && regions[i * 5] < static_cast<double>(input.size(0))))
+      return operator_error("rois: found image " + std::to_string(regions[i * 5]) +
+                            ", expected 0 to " + std::to_string(input.size(0) - 1));
+  return Images{input.size(0), input.size(1), input.size(2), input.size(3)};
+}
+
+// The value between four elements; 0 more than one element outside.
+double bilinear(const double* plane, int64_t height, int64_t width, double y, double x) {
+  if (!(y >= -1 && y <= static_cast<double>(height) && x >= -1 && x <= static_cast<double>(width)))
+    return 0;
+  y = std::max(y, 0.0);
+  x = std::max(x, 0.0);
+  auto split = [](double& at, int64_t size, int64_t& low, int64_t& high) {
+    low = static_cast<int64_t>(at);
+    if (low >= size - 1) {
+      low = high = size - 1;
+      at = static_cast<double>(low);
+    } else {
+      high = low + 1;
+    }
+  };
+  int64_t y_low = 0, y_high = 0, x_low = 0, x_high = 0;
+  split(y, height, y_low, y_high);
+  split(x, width, x_low, x_high);
+  const double ly = y - static_cast<double>(y_low);
+  const double lx = x - static_cast<double>(x_low);
+  return (1 - ly) * ((1 - lx) * plane[y_low * width + x_low] + lx * plane[y_low * width + x_high]) +
+         ly * ((1 - lx) * plane[y_high * width + x_low] + lx * plane[y_high * width + x_high]);
+}
+
+// How a region is cut into bins and each bin into samples.
+struct Grid {
+  double x, y, bin_width, bin_height;
+  int64_t samples_x, samples_y;
+};
+// What is sampled per bin has no other bound than the region's size.
+constexpr double kMaxSamples = 1 << 20;
+
+Result<Grid> region_grid(const double* region, double scale, int64_t pooled_height,
+                         int64_t pooled_width, int64_t sampling_ratio, double offset,
+                         double least) {
+  const double x = region[1] * scale - offset;
+  const double y = region[2] * scale - offset;
+  const double width = std::max(region[3] * scale - offset - x, least);
+  const double height = std::max(region[4] * scale - offset - y, least);
+  Grid grid{x,
+            y,
+            width / static_cast<double>(pooled_width),
+            height / static_cast<double>(pooled_height),
+            sampling_ratio,
+            sampling_ratio};
+  if (sampling_ratio <= 0) {
+    const double samples_x = std::ceil(grid.bin_width);
+    const double samples_y = std::ceil(grid.bin_height);
+    if (!(samples_x < kMaxSamples && samples_y < kMaxSamples))
+      return Error{ErrorCode::limit,
+                   "rois: a region of " + std::to_string(width) + " by " + std::to_string(height) +
+                       " pixels",
+                   ""};
+    grid.samples_x = static_cast<int64_t>(samples_x);
+    grid.samples_y = static_cast<int64_t>(samples_y);
+  }
+  return grid;
+}
+
+double bin_mean(const double* plane, const Images& images, const Grid& grid, int64_t row,
+                int64_t column) {
+  double sum = 0;
+  for (int64_t i = 0; i < grid.samples_y; ++i)
+    for (int64_t j = 0; j < grid.samples_x; ++j) {
+      const double y =
+          grid.y + (static_cast<double>(row) +
+                    (static_cast<double>(i) + 0.5) / static_cast<double>(grid.samples_y)) *
+                       grid.bin_height;
+      const double x =
+          grid.x + (static_cast<double>(column) +
+                    (static_cast<double>(j) + 0.5) / static_cast<double>(grid.samples_x)) *
+                       grid.bin_width;
+      sum += bilinear(plane, images.height, images.width, y, x);
+    }
+  return sum / static_cast<double>(std::max<int64_t>(grid.samples_x * grid.samples_y, 1));
+}
+
+Result<Tensor> roi_align(const Tensor& input, const Tensor& rois, double spatial_scale,
+                         int64_t pooled_height, int64_t pooled_width, int64_t sampling_ratio,
+                         bool aligned) {
+  PT2_TRY(const Images images, check_regions(input, rois, pooled_height, pooled_width));
+  if (sampling_ratio >= static_cast<int64_t>(kMaxSamples))
+    return operator_error("sampling_ratio: found " + std::to_string(sampling_ratio));
+  PT2_TRY(Tensor out, allocate(Meta(input.dtype(),
+                                    {rois.size(0), images.channels, pooled_height, pooled_width})));
+  if (images.height == 0 || images.width == 0 || out.numel() == 0) return out;
+  const Input<double> x(input);
+  const Input<double> regions(rois);
+  Output<double> y(out);
+  const int64_t bins = pooled_height * pooled_width;
+  for (int64_t r = 0; r < rois.size(0); ++r) {
+    const double* region = regions.data() + r * 5;
+    PT2_TRY(const Grid grid,
+            region_grid(region, spatial_scale, pooled_height, pooled_width, sampling_ratio,
+                        aligned ? 0.5 : 0, aligned ? -HUGE_VAL : 1));
+    const auto image = static_cast<int64_t>(region[0]);
+    for (int64_t c = 0; c < images.channels; ++c) {
+      const double* plane = x.data() + (image * images.channels + c) * images.height * images.width;
+      for (int64_t bin = 0; bin < bins; ++bin)
+        y[(r * images.channels + c) * bins + bin] =
+            bin_mean(plane, images, grid, bin / pooled_width, bin % pooled_width);
+    }
+  }
+  return out;
+}
+
+using Pooled = std::tuple<Tensor, Tensor>;
+
+// Rounded borders; the largest element of every bin and where it is.
+Result<Pooled> roi_pool(const Tensor& input, const Tensor& rois, double spatial_scale,
+                        int64_t pooled_height, int64_t pooled_width) {
+  PT2_TRY(const Images images, check_regions(input, rois, pooled_height, pooled_width));
+  const Sizes sizes{rois.size(0), images.channels, pooled_height, pooled_width};
+  PT2_TRY(Tensor out, allocate(Meta(input.dtype(), sizes)));
+  PT2_TRY(Tensor places, allocate(Meta(Dtype::int32, sizes)));
+  const Input<double> x(input);
+  const Input<double> regions(rois);
+  Output<double> y(out);
+  auto* place = places.data<int32_t>();
+  auto border = [](double at, int64_t limit) {
+    return static_cast<int64_t>(std::clamp(at, 0.0, static_cast<double>(limit)));
+  };
+  for (int64_t i = 0; i < out.numel(); ++i) {
+    const double* region =
+        regions.data() + i / (images.channels * pooled_height * pooled_width) * 5;
+    const int64_t channel = i / (pooled_height * pooled_width) % images.channels;
+    const auto row = static_cast<double>(i / pooled_width % pooled_height);
+    const auto column = static_cast<double>(i % pooled_width);
+    const double left = std::round(region[1] * spatial_scale);
+    const double top = std::round(region[2] * spatial_scale);
+    const double bin_width = std::max(std::round(region[3] * spatial_scale) - left + 1, 1.0) /
+                             static_cast<double>(pooled_width);
+    const double bin_height = std::max(std::round(region[4] * spatial_scale) - top + 1, 1.0) /
+                              static_cast<double>(pooled_height);
+    const int64_t y0 = border(std::floor(row * bin_height) + top, images.height);
+    const int64_t y1 = border(std::ceil((row + 1) * bin_height) + top, images.height);
+    const int64_t x0 = border(std::floor(column * bin_width) + left, images.width);
+    const int64_t x1 = border(std::ceil((column + 1) * bin_width) + left, images.width);
+    const bool empty = y1 <= y0 || x1 <= x0;
+    double best = empty ? 0 : -HUGE_VAL;
+    int64_t best_place = -1;
+    const auto image = static_cast<int64_t>(region[0]);
+    const double* plane =
+        x.data() + (image * images.channels + channel) * images.height * images.width;
+    for (int64_t h = y0; h < y1; ++h)
+      for (int64_t w = x0; w < x1; ++w)
+        if (plane[h * images.width + w] > best) {
+          best = plane[h * images.width + w];
+          best_place = h * images.width + w;
+        }
+    y[i] = best;
+    place[i] = static_cast<int32_t>(best_place);
+  }
+  return Pooled{out, places};
+}
+
+// Every bin has channels of its own.
+Result<Pooled> ps_roi_align(const Tensor& input, const Tensor& rois, double spatial_scale,
+                            int64_t pooled_height, int64_t pooled_width, int64_t sampling_ratio) {
+  PT2_TRY(const Images images, check_regions(input, rois, pooled_height, pooled_width));
+  PT2_TRY(const int64_t bins, multiply_add(pooled_height, pooled_width));
+  if (images.channels % bins != 0 || sampling_ratio >= static_cast<int64_t>(kMaxSamples))
+    return operator_error("input: found " + input.type_text() + ", expected a multiple of " +
+                          std::to_string(bins) + " channels");
+  const int64_t channels = images.channels / bins;
+  const Sizes sizes{rois.size(0), channels, pooled_height, pooled_width};
+  PT2_TRY(Tensor out, allocate(Meta(input.dtype(), sizes)));
+  PT2_TRY(Tensor mapping, allocate(Meta(Dtype::int32, sizes)));
+  if (images.height == 0 || images.width == 0) return Pooled{out, mapping};
+  const Input<double> x(input);
+  const Input<double> regions(rois);
+  Output<double> y(out);
+  for (int64_t i = 0; i < out.numel(); ++i) {
+    const double* region = regions.data() + i / (channels * bins) * 5;
+    PT2_TRY(const Grid grid, region_grid(region, spatial_scale, pooled_height, pooled_width,
+                                         sampling_ratio, 0.5, -HUGE_VAL));
+    const int64_t channel = i % (channels * bins);
+    mapping.data<int32_t>()[i] = static_cast<int32_t>(channel);
+    const auto image = static_cast<int64_t>(region[0]);
+    const double* plane =
+        x.data() + (image * images.channels + channel) * images.height * images.width;
+    y[i] = bin_mean(plane, images, grid, i / pooled_width % pooled_height, i % pooled_width);
+  }
+  return Pooled{out, mapping};
+}
+
+// --- Deformable convolution
+
+struct Deform {
+  int64_t stride_h, stride_w, pad_h, pad_w, dilation_h, dilation_w, groups, offset_groups;
+  bool use_mask;
+};
+
+Result<Meta> deform_meta(const Tensor& input, const Tensor& weight, const Tensor& offset,
+                         const Tensor& mask, const Tensor& bias, const Deform& d) {
+  PT2_TRY_VOID(check_floating(input, "input"));
+  for (const Tensor* tensor : {&input, &weight, &offset}) {
+    PT2_TRY_VOID(check_rank(*tensor, 4, "input, weight and offset"));
+    PT2_TRY_VOID(check_same_dtype(*tensor, input, "weight and offset"));
+  }
+  PT2_TRY_VOID(check_same_dtype(bias, input, "bias"));
+  if (d.stride_h < 1 || d.stride_w < 1 || d.pad_h < 0 || d.pad_w < 0 || d.dilation_h < 1 ||
+      d.dilation_w < 1 || d.groups < 1 || d.offset_groups < 1)
+    return operator_error(
+        "found a stride, dilation or number of groups below 1, or padding below 0");
+  auto extent = [](int64_t in, int64_t pad, int64_t dilation, int64_t kernel,
+                   int64_t stride) -> Result<int64_t> {
+    PT2_TRY(const int64_t reach, multiply_add(dilation, kernel - 1, 1));
+    PT2_TRY(const int64_t padded, multiply_add(pad, 2, in));
+    if (kernel < 1 || padded < reach)
+      return operator_error("weight: found a kernel larger than the padded input");
+    return (padded - reach) / stride + 1;
+  };
+  PT2_TRY(const int64_t height,
+          extent(input.size(2), d.pad_h, d.dilation_h, weight.size(2), d.stride_h));
+  PT2_TRY(const int64_t width,
+          extent(input.size(3), d.pad_w, d.dilation_w, weight.size(3), d.stride_w));
+  const int64_t taps = weight.size(2) * weight.size(3);
+  PT2_TRY(const int64_t in_channels, multiply_add(weight.size(1), d.groups));
+  if (in_channels != input.size(1) || weight.size(0) % d.groups != 0 ||
+      input.size(1) % d.offset_groups != 0)
+    return operator_error("input: found " + input.type_text() + " for weight " +
+                          weight.type_text());
+  PT2_TRY(const int64_t offsets, multiply_add(d.offset_groups, 2 * taps));
+  PT2_TRY_VOID(check_sizes(offset, {input.size(0), offsets, height, width}, "offset"));
+  if (d.use_mask) {
+    PT2_TRY_VOID(check_same_dtype(mask, input, "mask"));
+    PT2_TRY_VOID(check_sizes(mask, {input.size(0), offsets / 2, height, width}, "mask"));
+  }
+  PT2_TRY_VOID(check_sizes(bias, {weight.size(0)}, "bias"));
+  return Meta(input.dtype(), {input.size(0), weight.size(0), height, width});
+}
+
+// 0 outside, unlike the regions above, and half a pixel of fading at the border.
+double deform_sample(const double* plane, int64_t height, int64_t width, double y, double x) {
+  if (!(y > -1 && y < static_cast<double>(height) && x > -1 && x < static_cast<double>(width)))
+    return 0;
+  const auto y_low = static_cast<int64_t>(std::floor(y));
+  const auto x_low = static_cast<int64_t>(std::floor(x));
+  const double ly = y - static_cast<double>(y_low);
+  const double lx = x - static_cast<double>(x_low);
+  auto at = [&](int64_t row, int64_t column) {
+    return row < 0 || row >= height || column < 0 || column >= width ? 0.0
+                                                                     : plane[row * width + column];
+  };
+  return (1 - ly) * (1 - lx) * at(y_low, x_low) + (1 - ly) * lx * at(y_low, x_low + 1) +
+         ly * (1 - lx) * at(y_low + 1, x_low) + ly * lx * at(y_low + 1, x_low + 1);
+}
+
+Result<Tensor> deform_conv2d(const Tensor& input, const Tensor& weight, const Tensor& offset,
+                             const Tensor& mask, const Tensor& bias, int64_t stride_h,
+                             int64_t stride_w, int64_t pad_h, int64_t pad_w, int64_t dilation_h,
+                             int64_t dilation_w, int64_t groups, int64_t offset_groups,
+                             bool use_mask) {
+  const Deform d{stride_h,   stride_w, pad_h,         pad_w,   dilation_h,
+                 dilation_w, groups,   offset_groups, use_mask};
+  PT2_TRY(const Meta meta, deform_meta(input, weight, offset, mask, bias, d));
+  PT2_TRY(Tensor out, allocate(meta));
+  if (out.numel() == 0) return out;
+  const Input<double> x(input);
+  const Input<double> w(weight);
+  const Input<double> shift(offset);
+  const Input<double> scale(use_mask ? mask : Tensor::zeros(Dtype::float64, {0}));
+  const Input<double> plus(bias);
+  Output<double> y(out);
+  const int64_t channels = input.size(1);
+  const int64_t height = input.size(2);
+  const int64_t width = input.size(3);
+  const int64_t kernel_w = weight.size(3);
+  const int64_t taps = weight.size(2) * kernel_w;
+  const int64_t area = out.size(2) * out.size(3);
+  const int64_t group_in = weight.size(1);
+  const int64_t group_out = weight.size(0) / groups;
+  std::vector<double> columns(static_cast<size_t>(channels * taps));
+  for (int64_t place = 0; place < input.size(0) * area; ++place) {
+    const int64_t n = place / area;
+    const int64_t p = place % area;
+    for (int64_t c = 0; c < channels; ++c)
+      for (int64_t tap = 0; tap < taps; ++tap) {
+        const int64_t group = c / (channels / offset_groups) * taps + tap;
+        const int64_t at = (n * offset_groups * taps + group) * 2 * area + p;
+        const double row =
+            static_cast<double>(p / out.size(3) * stride_h - pad_h + tap / kernel_w * dilation_h) +
+            shift[at];
+        const double column =
+            static_cast<double>(p % out.size(3) * stride_w - pad_w + tap % kernel_w * dilation_w) +
+            shift[at + area];
+        const double value = deform_sample(x.data() + (n * channels + c) * height * width, height,
+                                           width, row, column);
+        columns[static_cast<size_t>(c * taps + tap)] =
+            use_mask ? value * scale[(n * offset_groups * taps + group) * area + p] : value;
+      }
+    for (int64_t o = 0; o < weight.size(0); ++o) {
+      const double* values = columns.data() + o / group_out * group_in * taps;
+      const double* factors = w.data() + o * group_in * taps;
+      y[(n * weight.size(0) + o) * area + p] =
+          std::inner_product(values, values + group_in * taps, factors, plus[o]);
+    }
+  }
+  return out;
+}
+
+// clang-format off
+constexpr OpDef kOps[] = {
+    op<"torchvision::nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor", nms>,
+    op<"torchvision::roi_align(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, SymInt pooled_width, int sampling_ratio, bool aligned) -> Tensor", roi_align>,
+    op<"torchvision::roi_pool(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, SymInt pooled_width) -> (Tensor, Tensor)", roi_pool>,
+    op<"torchvision::ps_roi_align(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, SymInt pooled_width, int sampling_ratio) -> (Tensor, Tensor)", ps_roi_align>,
+    op<"torchvision::deform_conv2d(Tensor input, Tensor weight, Tensor offset, Tensor mask, Tensor bias, SymInt stride_h, SymInt stride_w, SymInt pad_h, SymInt pad_w, SymInt dilation_h, SymInt dilation_w, SymInt groups, SymInt offset_groups, bool use_mask) -> Tensor", deform_conv2d>,
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const OpDef> detection_ops() { return kOps; }
+
+}  // namespace pt2::ops
