@@ -1,0 +1,263 @@
+#include "pt2/builder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ir/structure.h"
+
+namespace pt2 {
+namespace {
+
+constexpr SchemaVersion kBuiltVersion{.major = 8, .minor = 20};
+constexpr std::string_view kBuiltTorchVersion = "2.15.0";
+constexpr int64_t kAtenOpset = 10;
+
+// "torch.ops.aten.linear.default" makes "linear"; "_operator.mul" makes "mul".
+std::string base_name(std::string_view target) {
+  constexpr std::string_view kOps = "torch.ops.";
+  if (!target.starts_with(kOps)) return std::string(target.substr(target.rfind('.') + 1));
+  target.remove_prefix(kOps.size());
+  target.remove_prefix(std::min(target.find('.') + 1, target.size()));
+  return std::string(target.substr(0, target.find('.')));
+}
+
+bool is_letter_or_digit(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
+// torch.export names the placeholder of "fc.weight" "p_fc_weight".
+std::string placeholder_name(std::string_view prefix, std::string_view fqn) {
+  std::string name = fmt::format("{}{}", prefix, fqn);
+  for (char& c : name)
+    if (!is_letter_or_digit(c)) c = '_';
+  return name;
+}
+
+std::string tuple_of_leaves(size_t count) {
+  constexpr std::string_view kLeaf = R"({"type": null, "context": null, "children_spec": []})";
+  std::string children;
+  for (size_t i = 0; i < count; ++i) children += fmt::format("{}{}", i == 0 ? "" : ", ", kLeaf);
+  return fmt::format(R"({{"type": "builtins.tuple", "context": "null", "children_spec": [{}]}})",
+                     children);
+}
+
+ArgumentSpec spec_of(const Graph& graph, const Argument& argument) {
+  using Kind = ArgumentSpec::Kind;
+  constexpr Kind kKinds[] = {Kind::tensor, Kind::sym_int, Kind::sym_float, Kind::sym_bool,
+                             Kind::custom_obj};
+  if (const auto* id = argument.get_if<ValueId>())
+    return {.kind = kKinds[static_cast<size_t>(graph.value(*id).kind())],
+            .name = graph.value(*id).name};
+  return {.kind = Kind::constant, .value = argument};
+}
+
+}  // namespace
+
+NamedArgument arg(std::string name, Argument value) {
+  return {.name = std::move(name), .arg = std::move(value), .kind = ArgumentKind::positional};
+}
+NamedArgument kwarg(std::string name, Argument value) {
+  return {.name = std::move(name), .arg = std::move(value), .kind = ArgumentKind::keyword};
+}
+NamedArgument arg(Argument value) { return arg("", std::move(value)); }
+
+Argument list(ListKind kind, std::vector<Argument> items) {
+  return Argument(ArgumentList{.kind = kind, .items = std::move(items)});
+}
+Argument tensors(const std::vector<ValueId>& values) {
+  return list(ListKind::tensors, std::vector<Argument>(values.begin(), values.end()));
+}
+Argument ints(const std::vector<int64_t>& values) {
+  return list(ListKind::ints, std::vector<Argument>(values.begin(), values.end()));
+}
+
+Result<SymInt> GraphBuilder::spelled(std::string_view text, int64_t hint) {
+  PT2_TRY(const SpelledExpr* parsed, expressions_->parse(text));
+  PT2_TRY(const SpelledExpr* expression,
+          expressions_->parse(print_expr(parsed->expr, ExprSpelling::srepr)));
+  return SymInt(expression, hint);
+}
+
+TensorMeta GraphBuilder::tensor(Dtype dtype, std::vector<SymInt> sizes) {
+  TensorMeta meta{.dtype = {dtype_info(dtype).schema_number}};
+  meta.strides.resize(sizes.size());
+  SymInt stride(int64_t{1});
+  const auto hint = [](const SymInt& value) {
+    return value.is_symbolic() ? value.hint().value_or(1) : value.literal();
+  };
+  for (size_t i = sizes.size(); i-- > 0;) {
+    meta.strides[i] = stride;
+    if (i == 0) break;
+    const SymInt& size = sizes[i];
+    // An empty tensor has the strides of one with sizes of 1.
+    int64_t product = 0;
+    if (__builtin_mul_overflow(hint(stride), std::max<int64_t>(hint(size), 1), &product))
+      product = INT64_MAX;
+    if (!size.is_symbolic() && !stride.is_symbolic()) {
+      stride = SymInt(product);
+    } else if (!stride.is_symbolic() && stride.literal() == 1) {
+      stride = size;
+    } else {
+      // Two sizes that were parsed make a product that parses.
+      stride = spelled(fmt::format("({})*({})", print(stride), print(size)), product).value();
+    }
+  }
+  meta.sizes = std::move(sizes);
+  return meta;
+}
+
+ValueId GraphBuilder::add_value(std::string_view name,
+                                std::variant<TensorMeta, SymInt, SymFloat, SymBool> meta) {
+  GraphValue value{.name = graph_.unused_name(name)};
+  std::visit([&](auto& held) { value.meta = std::move(held); }, meta);
+  return graph_.add_value(std::move(value)).value();
+}
+
+ValueId GraphBuilder::input(std::string_view name, TensorMeta meta) {
+  const ValueId id = add_value(name, std::move(meta));
+  graph_.add_input(Argument(id));
+  return id;
+}
+
+void GraphBuilder::add_call(std::string target, std::vector<NamedArgument> inputs,
+                            const std::vector<ValueId>& results, bool is_tuple) {
+  Node node{.target = std::move(target), .inputs = std::move(inputs)};
+  node.outputs.assign(results.begin(), results.end());
+  if (node.target.starts_with("torch.ops.higher_order."))
+    node.is_hop_single_tensor_return = !is_tuple;
+  node.name = results.empty() ? base_name(node.target) : graph_.value(results.front()).name;
+  graph_.add_node(std::move(node));
+}
+
+ValueId GraphBuilder::call(std::string target, std::vector<NamedArgument> inputs,
+                           std::variant<TensorMeta, SymInt, SymFloat, SymBool> result) {
+  const ValueId id = add_value(base_name(target), std::move(result));
+  add_call(std::move(target), std::move(inputs), {id}, false);
+  return id;
+}
+
+std::vector<ValueId> GraphBuilder::call_many(std::string target, std::vector<NamedArgument> inputs,
+                                             std::vector<TensorMeta> results) {
+  std::vector<ValueId> ids;
+  for (TensorMeta& meta : results) ids.push_back(add_value(base_name(target), std::move(meta)));
+  add_call(std::move(target), std::move(inputs), ids, true);
+  return ids;
+}
+
+void GraphBuilder::output(Argument argument) { graph_.add_output(std::move(argument)); }
+
+Argument GraphBuilder::subgraph(std::string name, GraphBuilder graph) {
+  graph.graph_.name = std::move(name);
+  return Argument(graph_.add_subgraph(std::move(graph.graph_)));
+}
+
+ProgramBuilder::ProgramBuilder() : GraphBuilder(std::make_shared<ExprPool>()) {
+  program_.schema_version = kBuiltVersion;
+  program_.torch_version = kBuiltTorchVersion;
+  program_.verifiers = {"TRAINING"};
+  program_.opset_version = {{"aten", kAtenOpset}};
+  program_.expressions = expressions_;
+}
+
+SymInt ProgramBuilder::dim(std::string_view name, SymRange range, int64_t hint) {
+  // Upstream calls every size positive, those that may be 0 too.
+  expressions_->symbol(name, "positive=True, integer=True");
+  SymInt symbol = spelled(name, hint).value();
+  program_.range_constraints.push_back(
+      {.key = expressions_->parse(name).value(), .range = std::move(range)});
+  return symbol;
+}
+
+ValueId ProgramBuilder::add_input(InputSpec spec, std::string_view name,
+                                  std::variant<TensorMeta, SymInt> meta) {
+  const ValueId id = std::visit([&](auto& held) { return add_value(name, std::move(held)); }, meta);
+  spec.arg = spec_of(graph_, Argument(id));
+  inputs_.push_back({std::move(spec), id});
+  return id;
+}
+
+ValueId ProgramBuilder::parameter(std::string fqn, TensorMeta meta) {
+  const std::string name = placeholder_name("p_", fqn);
+  meta.requires_grad = true;
+  return add_input({.kind = InputKind::parameter, .target = std::move(fqn)}, name, std::move(meta));
+}
+
+ValueId ProgramBuilder::buffer(std::string fqn, TensorMeta meta, bool persistent) {
+  const std::string name = placeholder_name("b_", fqn);
+  return add_input({.kind = InputKind::buffer, .target = std::move(fqn), .persistent = persistent},
+                   name, std::move(meta));
+}
+
+ValueId ProgramBuilder::constant(std::string fqn, TensorMeta meta) {
+  const std::string name = placeholder_name("c_", fqn);
+  return add_input({.kind = InputKind::constant_tensor, .target = std::move(fqn)}, name,
+                   std::move(meta));
+}
+
+ValueId ProgramBuilder::input(std::string_view name, TensorMeta meta) {
+  return add_input({.kind = InputKind::user_input}, name, std::move(meta));
+}
+
+ValueId ProgramBuilder::input(std::string_view name, SymInt value) {
+  return add_input({.kind = InputKind::user_input}, name, value);
+}
+
+void ProgramBuilder::mutate_buffer(std::string fqn, ValueId value) {
+  mutations_.push_back({{.kind = OutputKind::buffer_mutation,
+                         .arg = spec_of(graph_, Argument(value)),
+                         .target = std::move(fqn)},
+                        Argument(value)});
+}
+
+void ProgramBuilder::output(Argument argument) {
+  OutputSpec spec{.kind = OutputKind::user_output, .arg = spec_of(graph_, argument)};
+  results_.push_back({std::move(spec), std::move(argument)});
+}
+
+ModuleCallEntry ProgramBuilder::root_call() const {
+  ModuleCallSignature call;
+  call.forward_arg_names.emplace();
+  for (const Input& input : inputs_)
+    if (input.spec.kind == InputKind::user_input)
+      call.forward_arg_names->push_back(graph_.value(input.value).name);
+  const std::string args = tuple_of_leaves(call.forward_arg_names->size());
+  constexpr std::string_view kNoKwargs =
+      R"({"type": "builtins.dict", "context": "[]", "children_spec": []})";
+  call.in_spec = fmt::format(
+      R"([1, {{"type": "builtins.tuple", "context": "null", "children_spec": [{}, {}]}}])", args,
+      kNoKwargs);
+  call.out_spec = results_.size() == 1
+                      ? R"([1, {"type": null, "context": null, "children_spec": []}])"
+                      : fmt::format("[1, {}]", tuple_of_leaves(results_.size()));
+  return {.fqn = "", .signature = std::move(call)};
+}
+
+Result<Program> ProgramBuilder::finish() && {
+  std::ranges::stable_sort(inputs_, {}, [](const Input& input) {
+    constexpr int kOrder[] = {/*user_input*/ 3,      /*parameter*/ 0,  /*buffer*/ 1,
+                              /*constant_tensor*/ 2, /*custom_obj*/ 2, /*token*/ -1};
+    return kOrder[static_cast<size_t>(input.spec.kind)];
+  });
+  program_.module_call_graph.push_back(root_call());
+  for (Input& input : inputs_) {
+    graph_.add_input(Argument(input.value));
+    program_.signature.input_specs.push_back(std::move(input.spec));
+  }
+  for (std::vector<Output>* outputs : {&mutations_, &results_}) {
+    for (Output& output : *outputs) {
+      graph_.add_output(std::move(output.argument));
+      program_.signature.output_specs.push_back(std::move(output.spec));
+    }
+  }
+  program_.graph = std::move(graph_);
+  Diagnostics findings;
+  check_structure(program_, findings);
+  if (!findings.empty()) {
+    const Diagnostic& first = findings.all().front();
+    return Error{first.code, first.text, first.where};
+  }
+  return std::move(program_);
+}
+
+}  // namespace pt2

@@ -1,0 +1,98 @@
+// Programs made from nothing are programs that the rules accept and that come back from their JSON.
+#include "pt2/builder.h"
+
+#include <gtest/gtest.h>
+
+#include "analysis/program_checks.h"
+#include "pt2/schema_json.h"
+#include "serde/from_schema.h"
+#include "serde/to_schema.h"
+
+namespace pt2 {
+namespace {
+
+void expect_sound(const Program& program) {
+  const std::string json = schema::encode_program(to_schema(program));
+  Diagnostics warnings;
+  auto source = schema::decode_program(json, {}, warnings);
+  ASSERT_TRUE(source) << source.error().text() << "\n" << json;
+  EXPECT_TRUE(warnings.empty());
+  const auto again = from_schema(*std::move(source));
+  ASSERT_TRUE(again) << again.error().text() << "\n" << json;
+  EXPECT_EQ(schema::encode_program(to_schema(*again)), json);
+  Diagnostics findings;
+  check_signature(*again, {"built", "built:"}, findings);
+  check_targets(*again, {"built", "built:"}, findings);
+  for (const Diagnostic& finding : findings.all()) ADD_FAILURE() << finding.line();
+}
+
+TEST(Builder, MakesAPerceptronWithADynamicBatch) {
+  ProgramBuilder builder;
+  const SymInt batch = builder.dim("s0", {1, 64}, 8);
+  const ValueId x = builder.input("x", builder.tensor(Dtype::float32, {batch, 8}));
+  const ValueId weight = builder.parameter("fc.weight", builder.tensor(Dtype::float32, {4, 8}));
+  const ValueId bias = builder.parameter("fc.bias", builder.tensor(Dtype::float32, {4}));
+  const ValueId hidden = builder.call("torch.ops.aten.linear.default",
+                                      {arg("input", x), arg("weight", weight), arg("bias", bias)},
+                                      builder.tensor(Dtype::float32, {batch, 4}));
+  builder.output(builder.call("torch.ops.aten.relu.default", {arg("self", hidden)},
+                              builder.tensor(Dtype::float32, {batch, 4})));
+  const auto program = std::move(builder).finish();
+  ASSERT_TRUE(program) << program.error().text();
+  expect_sound(*program);
+  EXPECT_EQ(program->signature.parameters(), (std::vector<std::string>{"fc.weight", "fc.bias"}));
+  EXPECT_EQ(user_input_names(*program), std::vector<std::string>{"x"});
+  EXPECT_EQ(
+      program->graph.value(*program->graph.find_value("x")).tensor()->sizes[0].spelled()->text,
+      "Symbol('s0', positive=True, integer=True)");
+}
+
+TEST(Builder, MakesAConditional) {
+  ProgramBuilder builder;
+  const TensorMeta vector = builder.tensor(Dtype::float32, {3});
+  const ValueId predicate = builder.input("predicate", builder.tensor(Dtype::bool_, {}));
+  const ValueId x = builder.input("x", vector);
+  const auto branch = [&](const char* target) {
+    GraphBuilder graph = builder.nested();
+    const ValueId inner = graph.input("x", vector);
+    graph.output(graph.call(target, {arg("self", inner)}, vector));
+    return graph;
+  };
+  const auto results = builder.call_many(
+      "torch.ops.higher_order.cond",
+      {arg(predicate), arg(builder.subgraph("true_graph_0", branch("torch.ops.aten.sin.default"))),
+       arg(builder.subgraph("false_graph_0", branch("torch.ops.aten.cos.default"))),
+       arg(tensors({x}))},
+      {vector});
+  builder.output(results[0]);
+  const auto program = std::move(builder).finish();
+  ASSERT_TRUE(program) << program.error().text();
+  expect_sound(*program);
+  EXPECT_EQ(program->graph.subgraphs().size(), 2u);
+}
+
+TEST(Builder, MakesAMutatedBufferAndDerivedSizes) {
+  ProgramBuilder builder;
+  const SymInt length = builder.dim("s0", {2, std::nullopt}, 5);
+  const auto doubled = builder.expr("2*s0 + 1", 11);
+  ASSERT_TRUE(doubled) << doubled.error().text();
+  const ValueId count = builder.buffer("count", builder.tensor(Dtype::int64, {}));
+  const ValueId x = builder.input("x", builder.tensor(Dtype::float32, {2, length, *doubled, 3}));
+  const TensorMeta& meta = builder.tensor(Dtype::float32, {2, length, *doubled, 3});
+  EXPECT_EQ(print(meta.strides[1]), "3*(2*s0 + 1)");
+  const ValueId next =
+      builder.call("torch.ops.aten.add.Tensor", {arg("self", count), arg("other", int64_t{1})},
+                   builder.tensor(Dtype::int64, {}));
+  builder.mutate_buffer("count", next);
+  builder.output(x);
+  builder.output(Argument(None{}));
+  EXPECT_FALSE(builder.expr("2*", 1));
+  const auto program = std::move(builder).finish();
+  ASSERT_TRUE(program) << program.error().text();
+  expect_sound(*program);
+  EXPECT_EQ(program->signature.buffers_to_mutate(), (NameMap{{"add", "count"}}));
+  EXPECT_EQ(program->signature.input_specs[0].kind, InputKind::buffer);
+}
+
+}  // namespace
+}  // namespace pt2
