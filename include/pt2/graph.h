@@ -229,8 +229,9 @@ class Graph {
 
   // Error `invalid` when the name is taken.
   Result<ValueId> add_value(GraphValue value);
-  // `name`, or the first free one of name_1, name_2, ...
-  std::string unused_name(std::string_view value_name) const;
+  // `name`, or a free one of name_1, name_2, ... Numbers once given are not given again, so that
+  // many calls for one name cost constant time each (torch/fx/graph.py, _Namespace).
+  std::string unused_name(std::string_view value_name);
   // Error `invalid` when the name is taken by another value. See also rename_value of program.h,
   // which renames in the signature too.
   Result<void> rename_value(ValueId id, std::string name);
@@ -294,6 +295,7 @@ class Graph {
     using is_transparent = void;
   };
   std::unordered_map<std::string, ValueId, NameHash, std::equal_to<>> value_index_;
+  std::unordered_map<std::string, size_t> last_number_;  // by name without its number
 };
 
 }  // namespace pt2

@@ -55,9 +55,12 @@ Result<ValueId> Graph::add_value(GraphValue value) {
   return id;
 }
 
-std::string Graph::unused_name(std::string_view value_name) const {
+std::string Graph::unused_name(std::string_view value_name) {
   std::string free(value_name);
-  for (size_t i = 1; value_index_.contains(free); ++i) free = fmt::format("{}_{}", value_name, i);
+  if (!value_index_.contains(free)) return free;
+  size_t& number = last_number_[free];
+  do free = fmt::format("{}_{}", value_name, ++number);
+  while (value_index_.contains(free));
   return free;
 }
 
