@@ -12,6 +12,7 @@
 
 #include "pt2/diagnostics.h"
 #include "pt2/graph.h"
+#include "pt2/pytree.h"
 #include "pt2/result.h"
 #include "pt2/signature.h"
 #include "pt2/symbols.h"
@@ -45,11 +46,6 @@ struct ModuleCallEntry {
   std::string fqn{};
   std::optional<ModuleCallSignature> signature{};
   schema::TraceHolder spelling{};
-};
-
-struct NamedTupleFields {
-  std::string type_name{};
-  std::vector<std::string> field_names{};
 };
 
 // A constant that schema version 1 keeps inside the JSON: the bytes of a torch.save zip.
@@ -90,9 +86,23 @@ struct Program {
   std::string_view dialect() const;
 };
 
+// An argument of the exported forward: its leaves are user inputs of the graph, those of all
+// arguments in order are all of them.
+struct CallArgument {
+  std::string name{};  // "x", "args[0]"
+  TreeSpec spec{};
+  bool is_keyword = false;
+};
+// From the tree specs where they are understood and fit the signature; else each user input is an
+// argument by its name in the graph.
+std::vector<CallArgument> call_arguments(const Program& program);
+// The structure of the result: its leaves are the user outputs. A tuple of them where the program's
+// own spec does not fit.
+TreeSpec result_spec(const Program& program);
+
 // The names by which people know a program's inputs and outputs, one for each user input or output
-// in order: "x", "args[0]", "x.a[1]", "mask". Taken from the tree specs where they are understood
-// and fit the signature, else the graph's own names.
+// in order: "x", "args[0]", "x.a[1]", "mask": the paths of the leaves of call_arguments and
+// result_spec; where the result's spec does not fit, the graph's own names.
 std::vector<std::string> user_input_names(const Program& program);
 std::vector<std::string> user_output_names(const Program& program);
 // Names of the user inputs that are passed by keyword (a subset of user_input_names, same order).

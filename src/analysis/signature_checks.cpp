@@ -4,7 +4,7 @@
 #include <set>
 
 #include "analysis/program_checks.h"
-#include "ir/pytree.h"
+#include "pt2/pytree.h"
 
 namespace pt2 {
 namespace {
@@ -94,7 +94,7 @@ class SignatureChecks {
   void check_tree(const std::string& text, std::string_view field, std::string_view what,
                   size_t expected) {
     const std::string where = fmt::format(".module_call_graph[0].signature.{}", field);
-    const auto spec = parse_treespec(text, program_.namedtuple_fields);
+    const auto spec = parse_tree_spec(text, program_.namedtuple_fields);
     if (!spec) return add(Rule::tree_spec_reads, where, spec.error().message);
     if (leaf_count(*spec) != expected) {
       add(Rule::tree_spec_leaves, where,

@@ -2,16 +2,10 @@
 
 #include <fmt/format.h>
 
-#include "ir/pytree.h"
+#include <optional>
 
 namespace pt2 {
 namespace {
-
-// How an argument of forward is called, and the leaves it has.
-struct Leaf {
-  std::string name;
-  bool is_keyword = false;
-};
 
 std::vector<std::string> graph_names(const std::vector<ArgumentSpec>& specs,
                                      std::string_view unnamed) {
@@ -24,57 +18,54 @@ std::vector<std::string> graph_names(const std::vector<ArgumentSpec>& specs,
 
 // The root is tuple(args, kwargs); 2.1 wrote args alone when there were no keyword arguments.
 struct CallSpec {
-  const TreeSpec* args = nullptr;
-  const TreeSpec* kwargs = nullptr;
+  TreeSpec* args = nullptr;
+  TreeSpec* kwargs = nullptr;
 };
-CallSpec split_call(const TreeSpec& root, int64_t schema_major) {
-  const bool is_pair = root.type == "builtins.tuple" && root.children.size() == 2 &&
-                       root.children[0].type == "builtins.tuple" &&
-                       root.children[1].type == "builtins.dict";
+CallSpec split_call(TreeSpec& root, int64_t schema_major) {
+  const bool is_pair = root.kind == TreeKind::tuple && root.children.size() == 2 &&
+                       root.children[0].kind == TreeKind::tuple &&
+                       root.children[1].kind == TreeKind::dict;
   if (!is_pair && schema_major > 1) return {};
   return is_pair ? CallSpec{&root.children[0], &root.children[1]} : CallSpec{&root, nullptr};
 }
 
-std::vector<Leaf> name_leaves(const CallSpec& call,
-                              const std::vector<std::string>* forward_arg_names,
-                              const std::vector<std::string>& fallback) {
-  std::vector<Leaf> leaves;
-  for (size_t i = 0; i < call.args->children.size(); ++i) {
-    const TreeSpec& arg = call.args->children[i];
-    const bool has_name = forward_arg_names != nullptr && i < forward_arg_names->size();
-    if (!has_name && arg.is_leaf() && leaves.size() < fallback.size()) {
-      leaves.push_back({fallback[leaves.size()]});
-      continue;
-    }
-    const std::string root = has_name ? (*forward_arg_names)[i] : fmt::format("args[{}]", i);
-    for (std::string& name : leaf_names(arg, root)) leaves.push_back({std::move(name)});
+std::vector<CallArgument> name_arguments(const CallSpec& call,
+                                         const std::vector<std::string>* forward_arg_names,
+                                         const std::vector<std::string>& fallback) {
+  std::vector<CallArgument> arguments;
+  size_t leaves = 0;
+  for (TreeSpec& spec : call.args->children) {
+    const size_t i = arguments.size();
+    std::string name = fmt::format("args[{}]", i);
+    if (forward_arg_names != nullptr && i < forward_arg_names->size())
+      name = (*forward_arg_names)[i];
+    else if (spec.is_leaf() && leaves < fallback.size())
+      name = fallback[leaves];
+    leaves += leaf_count(spec);
+    arguments.push_back({std::move(name), std::move(spec)});
   }
-  if (call.kwargs == nullptr) return leaves;
+  if (call.kwargs == nullptr) return arguments;
   for (size_t i = 0; i < call.kwargs->children.size(); ++i) {
-    std::string_view key = call.kwargs->accessors[i];
-    if (key.starts_with('.')) key.remove_prefix(1);
-    for (std::string& name : leaf_names(call.kwargs->children[i], key))
-      leaves.push_back({std::move(name), true});
+    std::string name = child_path(*call.kwargs, i);
+    if (name.starts_with('.')) name.erase(0, 1);
+    arguments.push_back({std::move(name), std::move(call.kwargs->children[i]), true});
   }
-  return leaves;
+  return arguments;
 }
 
-std::vector<Leaf> user_input_leaves(const Program& program) {
-  const std::vector<std::string> fallback = graph_names(program.signature.user_inputs(), "inputs");
-  std::vector<Leaf> leaves;
+size_t leaf_count(const std::vector<CallArgument>& arguments) {
+  size_t count = 0;
+  for (const CallArgument& argument : arguments) count += leaf_count(argument.spec);
+  return count;
+}
+
+// Nothing when the spec does not fit the signature.
+std::optional<TreeSpec> own_result_spec(const Program& program, size_t outputs) {
   const ModuleCallSignature* root = program.root_call();
-  if (root != nullptr) {
-    const auto spec = parse_treespec(root->in_spec, program.namedtuple_fields);
-    const CallSpec call = spec ? split_call(*spec, program.schema_version.major) : CallSpec{};
-    if (call.args != nullptr) {
-      leaves = name_leaves(call, root->forward_arg_names ? &*root->forward_arg_names : nullptr,
-                           fallback);
-    }
-  }
-  if (leaves.size() == fallback.size()) return leaves;
-  leaves.clear();
-  for (const std::string& name : fallback) leaves.push_back({name});
-  return leaves;
+  if (root == nullptr) return std::nullopt;
+  auto spec = parse_tree_spec(root->out_spec, program.namedtuple_fields);
+  if (!spec || leaf_count(*spec) != outputs) return std::nullopt;
+  return *std::move(spec);
 }
 
 }  // namespace
@@ -90,34 +81,56 @@ std::string_view Program::dialect() const {
   return verifiers.empty() || verifiers[0].empty() ? std::string_view("ATEN") : verifiers[0];
 }
 
+std::vector<CallArgument> call_arguments(const Program& program) {
+  const std::vector<std::string> fallback = graph_names(program.signature.user_inputs(), "inputs");
+  const ModuleCallSignature* root = program.root_call();
+  std::vector<CallArgument> arguments;
+  if (root != nullptr) {
+    auto spec = parse_tree_spec(root->in_spec, program.namedtuple_fields);
+    const CallSpec call = spec ? split_call(*spec, program.schema_version.major) : CallSpec{};
+    if (call.args != nullptr) {
+      arguments = name_arguments(
+          call, root->forward_arg_names ? &*root->forward_arg_names : nullptr, fallback);
+    }
+  }
+  if (leaf_count(arguments) == fallback.size()) return arguments;
+  arguments.clear();
+  for (const std::string& name : fallback) arguments.push_back({name});
+  return arguments;
+}
+
+TreeSpec result_spec(const Program& program) {
+  const size_t outputs = program.signature.user_outputs().size();
+  if (auto spec = own_result_spec(program, outputs)) return *std::move(spec);
+  return make_tuple_spec(std::vector<TreeSpec>(outputs));
+}
+
 std::vector<std::string> user_input_names(const Program& program) {
   std::vector<std::string> names;
-  for (Leaf& leaf : user_input_leaves(program)) names.push_back(std::move(leaf.name));
+  for (const CallArgument& argument : call_arguments(program))
+    for (std::string& name : leaf_paths(argument.spec, argument.name))
+      names.push_back(std::move(name));
   return names;
 }
 
 std::vector<std::string> keyword_input_names(const Program& program) {
   std::vector<std::string> names;
-  for (Leaf& leaf : user_input_leaves(program)) {
-    if (leaf.is_keyword) names.push_back(std::move(leaf.name));
+  for (const CallArgument& argument : call_arguments(program)) {
+    if (!argument.is_keyword) continue;
+    for (std::string& name : leaf_paths(argument.spec, argument.name))
+      names.push_back(std::move(name));
   }
   return names;
 }
 
 std::vector<std::string> user_output_names(const Program& program) {
   const std::vector<ArgumentSpec> outputs = program.signature.user_outputs();
-  const ModuleCallSignature* root = program.root_call();
-  if (root != nullptr) {
-    const auto spec = parse_treespec(root->out_spec, program.namedtuple_fields);
-    if (spec && leaf_count(*spec) == outputs.size()) {
-      // The keys of a returned dict need no prefix to be understood.
-      std::vector<std::string> names = leaf_names(*spec, "");
-      for (std::string& name : names)
-        name = name.starts_with('.') ? name.substr(1) : "output" + name;
-      return names;
-    }
-  }
-  return graph_names(outputs, "output");
+  const std::optional<TreeSpec> spec = own_result_spec(program, outputs.size());
+  if (!spec) return graph_names(outputs, "output");
+  // The keys of a returned dict need no prefix to be understood.
+  std::vector<std::string> names = leaf_paths(*spec, "");
+  for (std::string& name : names) name = name.starts_with('.') ? name.substr(1) : "output" + name;
+  return names;
 }
 
 }  // namespace pt2

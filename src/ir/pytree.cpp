@@ -1,20 +1,54 @@
-#include "ir/pytree.h"
+#include "pt2/pytree.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "base/json.h"
+#include "base/printable.h"
 
 namespace pt2 {
 namespace {
 
 // Containers of containers; PyTorch's own recursion ends near 1000 levels of Python.
 constexpr int kMaxDepth = 200;
+// A spec is made for some hundred values; each node costs some hundred bytes.
+constexpr size_t kMaxNodes = 100'000;
 // Keys repeat in the name of every leaf below them, so long ones would multiply.
-constexpr size_t kMaxNameBytes = 512;
+constexpr size_t kMaxPathBytes = 512;
 // Each level of the tree is two of JSON.
 constexpr JsonOptions kTreeJson{.max_depth = 2 * kMaxDepth + 4, .allow_non_finite = true};
+
+// Where the JSON of a node tells the keys of its children.
+enum class KeySource : uint8_t { none, context, dict_context, fields };
+
+struct KindRow {
+  TreeKind kind;
+  std::string_view type;
+  KeySource keys;
+};
+constexpr KindRow kKinds[] = {
+    {TreeKind::tuple, "builtins.tuple", KeySource::none},
+    {TreeKind::list, "builtins.list", KeySource::none},
+    {TreeKind::dict, "builtins.dict", KeySource::context},
+    {TreeKind::ordered_dict, "collections.OrderedDict", KeySource::context},
+    {TreeKind::default_dict, "collections.defaultdict", KeySource::dict_context},
+    {TreeKind::deque, "collections.deque", KeySource::none},
+    {TreeKind::named_tuple, "collections.namedtuple", KeySource::fields},
+    {TreeKind::immutable_list, "torch.fx.immutable_collections.immutable_list", KeySource::none},
+    {TreeKind::immutable_dict, "torch.fx.immutable_collections.immutable_dict", KeySource::context},
+};
+
+const KindRow* find_kind(std::string_view type) {
+  const auto row = std::ranges::find(kKinds, type, &KindRow::type);
+  return row == std::end(kKinds) ? nullptr : row;
+}
+
+std::string_view type_of(TreeKind kind) {
+  const auto row = std::ranges::find(kKinds, kind, &KindRow::kind);
+  return row == std::end(kKinds) ? std::string_view() : row->type;
+}
 
 bool is_name(std::string_view text) {
   const auto is_letter = [](char c) {
@@ -25,110 +59,236 @@ bool is_name(std::string_view text) {
          std::all_of(text.begin(), text.end(), [&](char c) { return is_letter(c) || is_digit(c); });
 }
 
-std::string key_accessor(const JsonValue& key) {
-  if (key.is_string())
-    return is_name(key.text) ? "." + key.text : fmt::format("[{}]", print_json_string(key.text));
-  return fmt::format("[{}]", print_json(key));
-}
-
-std::vector<std::string> key_accessors(const JsonValue& keys) {
-  std::vector<std::string> accessors;
-  for (const JsonValue& key : keys.items) accessors.push_back(key_accessor(key));
-  return accessors;
-}
-
-// torch/export's dataclasses: [[all flat fields], [fields that were None and have no child]].
-std::vector<std::string> dataclass_accessors(const JsonValue& context) {
-  std::vector<std::string> accessors;
-  if (context.items.size() != 2 || !context.items[0].is_array() || !context.items[1].is_array())
-    return accessors;
-  const std::vector<std::string> absent = key_accessors(context.items[1]);
-  for (std::string& field : key_accessors(context.items[0])) {
-    if (std::find(absent.begin(), absent.end(), field) == absent.end())
-      accessors.push_back(std::move(field));
-  }
-  return accessors;
-}
-
-std::vector<std::string> child_accessors(const TreeSpec& spec, const JsonValue& context,
-                                         const std::vector<NamedTupleFields>& namedtuples) {
-  if (spec.type == "collections.namedtuple") {
-    std::vector<std::string> accessors;
-    for (const NamedTupleFields& fields : namedtuples) {
-      if (fields.type_name != spec.context) continue;
-      for (const std::string& field : fields.field_names) accessors.push_back("." + field);
-      break;
-    }
-    return accessors;
-  }
-  if (const JsonValue* keys = context.find("dict_context")) return key_accessors(*keys);
-  const auto parsed = parse_json(spec.context, kTreeJson);
-  if (!parsed) return {};
-  auto accessors = dataclass_accessors(*parsed);
-  return accessors.size() == spec.children.size() ? accessors : key_accessors(*parsed);
-}
-
 Error malformed(std::string_view what) {
   return {ErrorCode::malformed, fmt::format("tree spec: {}", what), {}};
 }
-
-Result<TreeSpec> read_node(const JsonValue& json, int depth,
-                           const std::vector<NamedTupleFields>& namedtuples) {
-  if (depth > kMaxDepth) {
-    return Error{ErrorCode::limit, fmt::format("tree spec: nested deeper than {}", kMaxDepth), {}};
-  }
-  const JsonValue* type = json.find("type");
-  const JsonValue* context = json.find("context");
-  const JsonValue* children = json.find("children_spec");
-  if (type == nullptr || context == nullptr || children == nullptr || !children->is_array()) {
-    return malformed("a node without type, context and children_spec");
-  }
-  if (!type->is_null() && (!type->is_string() || type->text.empty()))
-    return malformed("the type is not a name");
-  TreeSpec spec;
-  spec.type = type->text;
-  spec.context = context->is_string() ? context->text : print_json(*context);
-  for (const JsonValue& child : children->items) {
-    PT2_TRY(TreeSpec child_spec, read_node(child, depth + 1, namedtuples));
-    spec.children.push_back(std::move(child_spec));
-  }
-  if (spec.is_leaf()) {
-    if (!spec.children.empty()) return malformed("a leaf has children");
-    return spec;
-  }
-  spec.accessors = child_accessors(spec, *context, namedtuples);
-  if (spec.accessors.size() != spec.children.size()) {
-    spec.accessors.clear();
-    for (size_t i = 0; i < spec.children.size(); ++i)
-      spec.accessors.push_back(fmt::format("[{}]", i));
-  }
-  return spec;
+Error too_large(std::string_view what) {
+  return {ErrorCode::limit, fmt::format("tree spec: {}", what), {}};
 }
 
-void collect_leaf_names(const TreeSpec& spec, const std::string& name,
-                        std::vector<std::string>& names) {
-  if (name.size() > kMaxNameBytes)
-    return collect_leaf_names(spec, name.substr(0, 64) + "...", names);
-  if (spec.is_leaf()) names.push_back(name);
-  for (size_t i = 0; i < spec.children.size(); ++i) {
-    collect_leaf_names(spec.children[i], name + spec.accessors[i], names);
+// Nothing when it is no list.
+std::optional<std::vector<TreeKey>> keys_of(const JsonValue* json) {
+  if (json == nullptr || !json->is_array()) return std::nullopt;
+  std::vector<TreeKey> keys;
+  for (const JsonValue& item : json->items) {
+    TreeKey key(item.is_string() ? item.text : print_json(item));
+    key.is_text = item.is_string();
+    keys.push_back(std::move(key));
   }
+  return keys;
+}
+
+// A user's class whose context is a list of distinct names, one for each child, is taken at its
+// word; so is a dataclass (torch.export.register_dataclass): [[all fields], [fields that were None
+// and have no child]], in 2.2 with the class before them.
+void read_registered_keys(const JsonValue& context, TreeSpec& spec) {
+  const auto is_class_name = [](const JsonValue& item) { return item.is_string(); };
+  const bool has_class = context.items.size() == 3 && is_class_name(context.items[0]);
+  const size_t first = has_class ? 1 : 0;
+  if (context.items.size() == first + 2) {
+    auto fields = keys_of(&context.items[first]);
+    auto none_fields = keys_of(&context.items[first + 1]);
+    if (fields && none_fields) {
+      std::erase_if(*fields, [&](const TreeKey& field) {
+        return std::ranges::find(*none_fields, field) != none_fields->end();
+      });
+      spec.keys = *std::move(fields);
+      spec.none_fields = *std::move(none_fields);
+      return;
+    }
+  }
+  auto keys = keys_of(&context);
+  const bool all_text = keys && std::ranges::all_of(*keys, &TreeKey::is_text);
+  if (all_text) spec.keys = *std::move(keys);
+}
+
+// Python's dicts cannot hold a key twice, so where one is there twice somebody forged it.
+bool are_distinct(const std::vector<TreeKey>& keys) {
+  std::vector<std::pair<std::string_view, bool>> sorted;
+  for (const TreeKey& key : keys) sorted.emplace_back(key.text, key.is_text);
+  std::ranges::sort(sorted);
+  return std::ranges::adjacent_find(sorted) == sorted.end();
+}
+
+class Reader {
+ public:
+  explicit Reader(std::span<const NamedTupleFields> namedtuples) : namedtuples_(namedtuples) {}
+
+  Result<TreeSpec> read(const JsonValue& json, int depth) {
+    if (depth > kMaxDepth) return too_large(fmt::format("nested deeper than {}", kMaxDepth));
+    if (++nodes_ > kMaxNodes) return too_large(fmt::format("more than {} nodes", kMaxNodes));
+    const JsonValue* type = json.find("type");
+    const JsonValue* context = json.find("context");
+    const JsonValue* children = json.find("children_spec");
+    if (type == nullptr || context == nullptr || children == nullptr || !children->is_array())
+      return malformed("a node without type, context and children_spec");
+    TreeSpec spec;
+    if (type->is_null()) {
+      if (!children->items.empty()) return malformed("a leaf has children");
+      if (!context->is_null()) return malformed("a leaf has a context");
+      return spec;
+    }
+    if (!type->is_string() || type->text.empty()) return malformed("the type is not a name");
+    spec.type = type->text;
+    spec.context = print_json(*context);
+    for (const JsonValue& child : children->items) {
+      PT2_TRY(TreeSpec child_spec, read(child, depth + 1));
+      spec.children.push_back(std::move(child_spec));
+    }
+    PT2_TRY_VOID(read_keys(*context, spec));
+    return spec;
+  }
+
+ private:
+  Result<void> read_keys(const JsonValue& context, TreeSpec& spec) const {
+    const KindRow* row = find_kind(spec.type);
+    spec.kind = row ? row->kind : TreeKind::registered;
+    // json.dumps within json.dumps: the context is mostly JSON inside a string.
+    JsonValue inner;
+    const JsonValue* decoded = &context;
+    if (context.is_string()) {
+      if (auto parsed = parse_json(context.text, kTreeJson)) inner = *std::move(parsed);
+      decoded = &inner;
+    }
+    switch (row ? row->keys : KeySource::none) {
+      case KeySource::context:
+        return read_dict_keys(decoded, spec);
+      case KeySource::dict_context:
+        return read_dict_keys(decoded->find("dict_context"), spec);
+      case KeySource::fields:
+        read_fields(context, *decoded, spec);
+        break;
+      case KeySource::none:
+        if (row == nullptr) read_registered_keys(*decoded, spec);
+        break;
+    }
+    if (spec.keys.size() != spec.children.size() || !are_distinct(spec.keys)) {
+      spec.keys.clear();
+      spec.none_fields.clear();
+    }
+    return {};
+  }
+
+  static Result<void> read_dict_keys(const JsonValue* json, TreeSpec& spec) {
+    auto keys = keys_of(json);
+    if (!keys) return malformed(fmt::format("{} without a list of keys", spec.type));
+    if (keys->size() != spec.children.size())
+      return malformed(fmt::format("{}: {} keys for {} children", spec.type, keys->size(),
+                                   spec.children.size()));
+    if (!are_distinct(*keys)) return malformed(fmt::format("{}: a key is there twice", spec.type));
+    spec.keys = *std::move(keys);
+    return {};
+  }
+
+  // The context is the name of the class; up to 2.2 {"class_name", "fields"}.
+  void read_fields(const JsonValue& context, const JsonValue& decoded, TreeSpec& spec) const {
+    if (auto fields = keys_of(decoded.find("fields"))) spec.keys = *std::move(fields);
+    if (!context.is_string()) return;
+    const auto row = std::ranges::find(namedtuples_, context.text, &NamedTupleFields::type_name);
+    if (row != namedtuples_.end())
+      spec.keys = std::vector<TreeKey>(row->field_names.begin(), row->field_names.end());
+  }
+
+  std::span<const NamedTupleFields> namedtuples_;
+  size_t nodes_ = 0;
+};
+
+void write_node(JsonWriter& json, const TreeSpec& spec) {
+  json.begin_object();
+  json.key("type");
+  if (spec.is_leaf())
+    json.null();
+  else
+    json.string(spec.type);
+  json.key("context");
+  json.raw(spec.is_leaf() ? "null" : spec.context);
+  json.key("children_spec");
+  json.begin_array();
+  for (const TreeSpec& child : spec.children) write_node(json, child);
+  json.end_array();
+  json.end_object();
+}
+
+void collect_leaf_paths(const TreeSpec& spec, const std::string& path,
+                        std::vector<std::string>& paths) {
+  if (path.size() > kMaxPathBytes)
+    return collect_leaf_paths(spec, path.substr(0, 64) + "...", paths);
+  if (spec.is_leaf()) paths.push_back(path);
+  for (size_t i = 0; i < spec.children.size(); ++i)
+    collect_leaf_paths(spec.children[i], path + child_path(spec, i), paths);
+}
+
+TreeSpec make_sequence(TreeKind kind, std::vector<TreeSpec> children) {
+  return {.kind = kind,
+          .type = std::string(type_of(kind)),
+          .context = print_json_string("null"),
+          .children = std::move(children)};
 }
 
 }  // namespace
 
-Result<TreeSpec> parse_treespec(std::string_view json,
-                                const std::vector<NamedTupleFields>& namedtuples) {
+bool is_dict_kind(TreeKind kind) {
+  const auto row = std::ranges::find(kKinds, kind, &KindRow::kind);
+  return row != std::end(kKinds) &&
+         (row->keys == KeySource::context || row->keys == KeySource::dict_context);
+}
+
+bool TreeSpec::operator==(const TreeSpec& other) const {
+  return kind == other.kind && type == other.type && context == other.context &&
+         children == other.children;
+}
+
+TreeSpec make_tuple_spec(std::vector<TreeSpec> children) {
+  return make_sequence(TreeKind::tuple, std::move(children));
+}
+
+TreeSpec make_list_spec(std::vector<TreeSpec> children) {
+  return make_sequence(TreeKind::list, std::move(children));
+}
+
+TreeSpec make_dict_spec(std::vector<TreeKey> keys, std::vector<TreeSpec> children) {
+  JsonWriter context;
+  context.begin_array();
+  for (const TreeKey& key : keys) {
+    if (key.is_text)
+      context.string(key.text);
+    else
+      context.raw(key.text);
+  }
+  context.end_array();
+  return {.kind = TreeKind::dict,
+          .type = std::string(type_of(TreeKind::dict)),
+          .context = print_json_string(context.text()),
+          .children = std::move(children),
+          .keys = std::move(keys)};
+}
+
+Result<TreeSpec> parse_tree_spec(std::string_view json,
+                                 std::span<const NamedTupleFields> namedtuples) {
   auto root = parse_json(json, kTreeJson);
-  if (!root) return malformed(root.error().text());
+  if (!root) {
+    if (root.error().code == ErrorCode::limit)
+      return too_large(fmt::format("nested deeper than {}", kMaxDepth));
+    return malformed(root.error().text());
+  }
   if (root->items.size() != 2) return malformed("expected [protocol, tree]");
   const auto protocol = root->items[0].get_int();
   if (!protocol || *protocol != 1) {
-    return Error{ErrorCode::unsupported,
-                 fmt::format("tree spec: protocol {}, expected 1", print_json(root->items[0])),
-                 {}};
+    return Error{
+        ErrorCode::unsupported,
+        fmt::format("tree spec: protocol {}, expected 1", printable(print_json(root->items[0]))),
+        {}};
   }
-  return read_node(root->items[1], 1, namedtuples);
+  return Reader(namedtuples).read(root->items[1], 1);
+}
+
+std::string print_tree_spec(const TreeSpec& spec) {
+  JsonWriter json;
+  json.begin_array();
+  json.integer(1);
+  write_node(json, spec);
+  json.end_array();
+  return json.take();
 }
 
 size_t leaf_count(const TreeSpec& spec) {
@@ -137,10 +297,17 @@ size_t leaf_count(const TreeSpec& spec) {
   return count;
 }
 
-std::vector<std::string> leaf_names(const TreeSpec& spec, std::string_view root) {
-  std::vector<std::string> names;
-  collect_leaf_names(spec, std::string(root), names);
-  return names;
+std::string child_path(const TreeSpec& spec, size_t child) {
+  if (spec.keys.empty()) return fmt::format("[{}]", child);
+  const TreeKey& key = spec.keys[child];
+  if (!key.is_text) return fmt::format("[{}]", key.text);
+  return is_name(key.text) ? "." + key.text : fmt::format("[{}]", print_json_string(key.text));
+}
+
+std::vector<std::string> leaf_paths(const TreeSpec& spec, std::string_view root) {
+  std::vector<std::string> paths;
+  collect_leaf_paths(spec, std::string(root), paths);
+  return paths;
 }
 
 }  // namespace pt2
