@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "ops/convert.h"
 #include "pt2/tensor_file.h"
+#include "run/bound_graph.h"
 #include "tools/source.h"
 
 namespace pt2::tools {
@@ -78,17 +79,6 @@ std::optional<Value> parse_constant(const Argument& expected, const std::string&
   return std::nullopt;
 }
 
-// The value that a constant input has in every call; nothing for what has no Value.
-std::optional<Value> constant_value(const Argument& constant) {
-  if (constant.is<None>()) return Value();
-  if (const auto* value = constant.get_if<bool>()) return Value(*value);
-  if (const auto* value = constant.get_if<int64_t>()) return Value(*value);
-  if (const auto* value = constant.get_if<double>()) return Value(*value);
-  if (const auto* value = constant.get_if<std::complex<double>>()) return Value(*value);
-  if (const auto* value = constant.get_if<std::string>()) return Value(*value);
-  return std::nullopt;
-}
-
 // A 0-d array where the program takes a number: NumPy stores numbers so.
 Value unwrapped(const ArgumentSpec& spec, Tensor tensor) {
   if (spec.kind == Kind::tensor || tensor.numel() != 1) return Value(std::move(tensor));
@@ -135,7 +125,9 @@ class InputReader {
   Result<std::vector<Value>> finish() {
     std::vector<Value> out;
     for (size_t i = 0; i < values_.size(); ++i) {
-      if (!values_[i] && specs_[i].is_constant()) values_[i] = constant_value(specs_[i].value);
+      if (!values_[i] && specs_[i].is_constant()) {
+        PT2_TRY(values_[i], run::constant_value(specs_[i].value));
+      }
       if (!values_[i])
         return usage(
             fmt::format("input '{}' is missing{}", printable(inputs_[i].name), all_inputs()));

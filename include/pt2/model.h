@@ -4,6 +4,11 @@
 //   auto model = pt2::Model::load("model.pt2").value();
 //   auto outputs = model.run({{"x", pt2::Value(tensor)}}).value();
 //
+// Or as Python calls it, with containers for inputs and result:
+//
+//   auto result = model.call({{"x", tensor}, {"sizes", pt2::Tree::list({2, 3})}}).value();
+//   pt2::Tensor hidden = result["hidden"][0].tensor().value();
+//
 // A Model never changes and may be shared by threads. What a program changes (buffers such as
 // running statistics) lives in a Session, one per thread of calls.
 #pragma once
@@ -19,6 +24,7 @@
 #include "pt2/operators.h"
 #include "pt2/package.h"
 #include "pt2/program.h"
+#include "pt2/pytree.h"
 #include "pt2/value.h"
 
 namespace pt2 {
@@ -39,6 +45,7 @@ struct ModelValue {
 };
 
 using NamedValues = std::vector<std::pair<std::string, Value>>;
+using NamedTrees = std::vector<std::pair<std::string, Tree>>;
 
 class Session;
 
@@ -67,14 +74,25 @@ class Model {
   Result<std::vector<Value>> run(std::initializer_list<NamedValues::value_type> inputs) const {
     return run(NamedValues(inputs));
   }
-  // The flat order of named inputs; `argument` for unknown, repeated and missing names.
-  Result<std::vector<Value>> order_inputs(const NamedValues& inputs) const;
+  // As run, with structured inputs and the result as PyTorch returns it. A name is that of an
+  // argument of forward ("x"), of a place in one ("x.a[1]"), or the position of a leaf in inputs().
+  // Gradients that a joint program gives besides its result are not part of it.
+  Result<Tree> call(const NamedTrees& inputs) const;
+
+  // The arguments of forward; their leaves are inputs(), in order.
+  std::span<const CallArgument> arguments() const;
+  // The flat order of named inputs. Constants of the program may be left out. Errors: `argument`
+  // for unknown, repeated and missing names, and where a value has not the structure of its place.
+  Result<std::vector<Value>> order_inputs(const NamedTrees& inputs) const;
+  // What `outputs`, as run() gives them, are in Python.
+  Result<Tree> structure_outputs(std::vector<Value> outputs) const;
 
   // Implementation; shared by sessions.
   struct Shared;
   const std::shared_ptr<const Shared>& shared() const { return shared_; }
 
  private:
+  friend class Session;
   explicit Model(std::shared_ptr<const Shared> shared) : shared_(std::move(shared)) {}
   std::shared_ptr<const Shared> shared_;
 };
@@ -88,6 +106,8 @@ class Session {
   // As Model::run. An input tensor that the program changes is written in place; where its storage
   // is read-only, `inputs` gets a changed copy instead.
   Result<std::vector<Value>> run(std::span<Value> inputs);
+  // As Model::call; an input tensor that the program changes is written in place where it can be.
+  Result<Tree> call(const NamedTrees& inputs);
   // The present value of a parameter, buffer or constant by its FQN, or of a graph input by name;
   // null when there is none.
   const Tensor* state(std::string_view name) const;

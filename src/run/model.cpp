@@ -9,6 +9,7 @@
 #include "pt2/type_text.h"
 #include "run/executor.h"
 #include "run/inputs.h"
+#include "run/named_inputs.h"
 
 namespace pt2 {
 
@@ -20,6 +21,8 @@ struct Model::Shared {
   std::vector<ModelValue> outputs;
   std::vector<std::string> input_names;
   std::vector<Guard> guards;
+  std::vector<CallArgument> arguments;
+  TreeSpec result;
   // One per graph input; undefined for user inputs and tokens.
   std::vector<Tensor> payloads;
   // One per graph input: some operator or some mutation output may write to it.
@@ -27,6 +30,10 @@ struct Model::Shared {
 };
 
 namespace {
+
+bool is_result(OutputKind kind) {
+  return kind == OutputKind::user_output || kind == OutputKind::loss_output;
+}
 
 bool is_user_output(OutputKind kind) {
   switch (kind) {
@@ -83,9 +90,8 @@ std::vector<ModelValue> describe_outputs(const Program& program) {
   size_t named = 0;
   for (const OutputSpec& spec : program.signature.output_specs) {
     if (!is_user_output(spec.kind)) continue;
-    const bool is_result =
-        spec.kind == OutputKind::user_output || spec.kind == OutputKind::loss_output;
-    const std::string& name = is_result && named < names.size() ? names[named++] : spec.arg.name;
+    const bool has_name = is_result(spec.kind) && named < names.size();
+    const std::string& name = has_name ? names[named++] : spec.arg.name;
     const auto id = program.graph.find_value(spec.arg.name);
     out.push_back({name, type_text(program, spec.arg),
                    id ? program.graph.value(*id).tensor() : nullptr, false});
@@ -175,6 +181,8 @@ Result<Model> Model::from_package(std::shared_ptr<const Package> package,
   shared->outputs = describe_outputs(program);
   for (const ModelValue& input : shared->inputs) shared->input_names.push_back(input.name);
   shared->guards = run::parse_guards(*shared->program);
+  shared->arguments = call_arguments(program);
+  shared->result = result_spec(program);
   shared->written = run::inputs_possibly_written(*shared->bound);
   for (const OutputSpec& spec : signature.output_specs)
     if (const size_t target = mutation_target(signature, spec); target < shared->written.size())
@@ -198,33 +206,35 @@ Result<std::vector<Value>> Model::run(std::vector<Value> inputs) const {
 }
 
 Result<std::vector<Value>> Model::run(const NamedValues& inputs) const {
-  PT2_TRY(std::vector<Value> ordered, order_inputs(inputs));
+  PT2_TRY(std::vector<Value> ordered, order_inputs(NamedTrees(inputs.begin(), inputs.end())));
   return run(std::move(ordered));
 }
 
-Result<std::vector<Value>> Model::order_inputs(const NamedValues& inputs) const {
-  const std::span<const ModelValue> expected = this->inputs();
-  std::vector<Value> ordered(expected.size());
-  std::vector<bool> given(expected.size(), false);
-  for (const auto& [name, value] : inputs) {
-    size_t index = static_cast<size_t>(std::ranges::find(expected, name, &ModelValue::name) -
-                                       expected.begin());
-    if (index == expected.size() && !name.empty() && name.size() < 7 &&
-        std::ranges::all_of(name, [](char c) { return c >= '0' && c <= '9'; }))
-      index = static_cast<size_t>(std::stoi(name));
-    if (index >= expected.size()) {
-      Error error = wrong_count(inputs.size(), expected);
-      return Error{ErrorCode::argument, "there is no input '" + name + "'; " + error.message, ""};
-    }
-    if (given[index])
-      return Error{ErrorCode::argument, "input '" + expected[index].name + "' is given twice", ""};
-    given[index] = true;
-    ordered[index] = value;
-  }
-  for (size_t i = 0; i < given.size(); ++i)
-    if (!given[i] && expected[i].type != "none") return wrong_count(inputs.size(), expected);
-  return ordered;
+std::span<const CallArgument> Model::arguments() const { return shared_->arguments; }
+
+Result<std::vector<Value>> Model::order_inputs(const NamedTrees& inputs) const {
+  run::NamedInputs named(*this);
+  for (const auto& [name, tree] : inputs) PT2_TRY_VOID(named.add(name, tree));
+  return named.finish();
 }
+
+Result<Tree> Model::structure_outputs(std::vector<Value> outputs) const {
+  if (outputs.size() != shared_->outputs.size())
+    return Error{ErrorCode::argument,
+                 "found " + std::to_string(outputs.size()) + " outputs, expected " +
+                     std::to_string(shared_->outputs.size()),
+                 ""};
+  std::vector<Value> leaves;
+  size_t next = 0;
+  for (const OutputSpec& spec : program().signature.output_specs) {
+    if (!is_user_output(spec.kind)) continue;
+    Value& output = outputs[next++];
+    if (is_result(spec.kind)) leaves.push_back(std::move(output));
+  }
+  return unflatten(std::move(leaves), shared_->result);
+}
+
+Result<Tree> Model::call(const NamedTrees& inputs) const { return Session(*this).call(inputs); }
 
 Session::Session(const Model& model)
     : shared_(model.shared()), state_(fresh_state(*model.shared())) {}
@@ -268,6 +278,13 @@ Result<std::vector<Value>> Session::run(std::span<Value> inputs) {
     ops::copy_elements(state, *value);
   }
   return outputs;
+}
+
+Result<Tree> Session::call(const NamedTrees& inputs) {
+  const Model model(shared_);
+  PT2_TRY(std::vector<Value> ordered, model.order_inputs(inputs));
+  PT2_TRY(std::vector<Value> outputs, run(ordered));
+  return model.structure_outputs(std::move(outputs));
 }
 
 const Program& Session::program() const { return *shared_->program; }

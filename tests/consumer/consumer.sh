@@ -1,23 +1,41 @@
 #!/usr/bin/env bash
 # consumer.sh CMAKE BUILD_FOLDER: somebody else's project uses the installed library. Installs to an empty prefix, takes
-# program and CMakeLists.txt word for word from the README, builds them there, and runs the program on the example.
+# program and CMakeLists.txt word for word from the README, builds them there, and runs the program on the example; then
+# the programs of examples/, which print what examples/README.md says.
 set -euo pipefail
 cmake=$1 build=$2
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
-# fenced LANGUAGE: the first block of that language in the README.
-fenced() { awk -v fence="\`\`\`$1" '$0 == "```" && inside { exit } inside { print } $0 == fence { inside = 1 }' "$root/README.md"; }
+# fenced INFO [FILE]: the first block of FILE, README.md if not given, that opens with ```INFO.
+fenced() {
+  awk -v fence="\`\`\`$1" '$0 == "```" && inside { exit } inside { print } $0 == fence { inside = 1 }' \
+    "$root/${2:-README.md}"
+}
+# prints PROGRAM EXPECTED: what it prints on standard output is the file EXPECTED.
+prints() {
+  "$1" | tee "$scratch/printed"
+  diff "$2" "$scratch/printed"
+}
 
 "$cmake" --install "$build" --prefix "$scratch/prefix" >/dev/null
 mkdir "$scratch/app"
 fenced cpp >"$scratch/app/main.cpp"
 fenced cmake >"$scratch/app/CMakeLists.txt"
+for example in "$root"/examples/*.cpp; do
+  name=$(basename "$example" .cpp)
+  printf 'add_executable(%s "%s")\ntarget_link_libraries(%s PRIVATE pt2::run)\n' "$name" "$example" "$name" \
+    >>"$scratch/app/CMakeLists.txt"
+done
 "$cmake" -S "$scratch/app" -B "$scratch/app/build" -G Ninja -DCMAKE_PREFIX_PATH="$scratch/prefix" \
   -DCMAKE_CXX_FLAGS="-Wall -Wextra -Werror"
 "$cmake" --build "$scratch/app/build"
 
 cd "$root/examples"
-"$scratch/app/build/app" | tee "$scratch/printed"
-fenced text | diff - "$scratch/printed"
+fenced text >"$scratch/expected"
+prints "$scratch/app/build/app" "$scratch/expected"
+for example in *.cpp; do
+  fenced "text $example" examples/README.md >"$scratch/expected"
+  prints "$scratch/app/build/${example%.cpp}" "$scratch/expected"
+done

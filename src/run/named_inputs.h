@@ -1,0 +1,36 @@
+// Inputs that a caller gives by name, in the order in which the program takes them.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "pt2/model.h"
+
+namespace pt2::run {
+
+// Gathers the inputs of one call. Names as Model::call takes them.
+class NamedInputs {
+ public:
+  explicit NamedInputs(const Model& model);
+
+  // Error `argument`: no such place, a leaf given twice, a structure that is not the place's.
+  Result<void> add(std::string_view name, const Tree& tree);
+  // Error `argument` naming the first leaf that was not given and is no constant of the program.
+  Result<std::vector<Value>> finish();
+
+ private:
+  // Leaves [first, first + leaf_count(spec)) of the inputs.
+  struct Place {
+    const TreeSpec* spec = nullptr;  // null: a leaf
+    size_t first = 0;
+  };
+  std::optional<Place> find(std::string_view name) const;
+  Error refuse(std::string text) const;
+
+  const Model& model_;
+  std::vector<std::optional<Value>> values_;
+};
+
+}  // namespace pt2::run
