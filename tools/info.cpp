@@ -6,6 +6,7 @@
 #include "pt2/operators.h"
 #include "pt2/type_text.h"
 #include "tools/json_members.h"
+#include "tools/modules.h"
 #include "tools/source.h"
 #include "tools/table.h"
 #include "tools/verbs.h"
@@ -17,6 +18,7 @@ constexpr size_t kShownOperators = 6;
 
 struct Options {
   Source source;
+  bool modules = false;
   bool json = false;
 };
 
@@ -65,11 +67,6 @@ EraText era_text(Era era) {
   return {};
 }
 
-const TensorMeta* find_meta(const Program& program, const ArgumentSpec& spec) {
-  const auto id = program.graph.find_value(spec.name);
-  return id ? program.graph.value(*id).tensor() : nullptr;
-}
-
 std::vector<NamedType> named_types(const Program& program, std::span<const ArgumentSpec> specs,
                                    const std::vector<std::string>& names) {
   std::vector<NamedType> out;
@@ -84,14 +81,10 @@ std::vector<NamedType> named_types(const Program& program, std::span<const Argum
 
 void add_held(Held& held, const TensorMeta* meta) {
   ++held.count;
-  if (meta == nullptr) return;
-  uint64_t elements = 1;
-  for (const SymInt& size : meta->sizes)
-    elements *=
-        size.is_symbolic() ? 0 : static_cast<uint64_t>(std::max<int64_t>(size.literal(), 0));
+  const uint64_t elements = element_count(meta);
   held.elements += elements;
-  if (const auto dtype = meta->dtype.dtype())
-    held.bytes += elements * static_cast<uint64_t>(dtype_size(*dtype));
+  const auto dtype = meta ? meta->dtype.dtype() : std::nullopt;
+  if (dtype) held.bytes += elements * static_cast<uint64_t>(dtype_size(*dtype));
 }
 
 void summarise_held(const Program& program, Summary& out) {
@@ -299,8 +292,21 @@ std::string summary_json(const Summary& summary) {
   });
 }
 
+Result<int> show_modules(const Options& options, const Package& package, Environment& environment) {
+  PT2_TRY(const Program* program, package.program(options.source.model));
+  PT2_TRY(const std::string model, chosen_model(options.source, package));
+  const auto write = [&](JsonWriter& json) {
+    write_text(json, "file", package.archive().name());
+    write_text(json, "model", model);
+    write_modules(json, *program);
+  };
+  print(environment.out, options.json ? json_object(write) : modules_text(*program));
+  return kOk;
+}
+
 Result<int> show(const Options& options, Environment& environment) {
   PT2_TRY(const Package package, open_package(options.source, environment));
+  if (options.modules) return show_modules(options, package, environment);
   PT2_TRY(const Summary summary, summarise(options.source, package));
   print(environment.out, options.json ? summary_json(summary) : summary_text(summary, environment));
   return kOk;
@@ -311,6 +317,8 @@ Result<int> show(const Options& options, Environment& environment) {
 Action setup_info(CLI::App& app) {
   auto options = std::make_shared<Options>();
   add_source(app, options->source);
+  app.add_flag("--modules", options->modules,
+               "the modules it was made of: class, calls, nodes, parameters");
   add_model_option(app, options->source);
   add_json_option(app, options->json);
   return [options](Environment& environment) { return show(*options, environment); };

@@ -7,6 +7,7 @@ constexpr Verb kVerbs[] = {
     {"info", "what a file is: inputs, outputs, operators, parameters, who wrote it",
      "pt2 info model.pt2\n"
      "pt2 info model.pt2 --json\n"
+     "pt2 info model.pt2 --modules           # the tree of modules\n"
      "pt2 info package.pt2 --model decoder   # one of several programs\n"
      "pt2 info - < model.pt2                 # from standard input",
      setup_info},

@@ -10,6 +10,7 @@
 #include "pt2/guards.h"
 #include "pt2/limits.h"
 #include "pt2/model.h"
+#include "pt2/modules.h"
 #include "pt2/operators.h"
 #include "pt2/package.h"
 #include "pt2/pickle.h"
