@@ -137,6 +137,28 @@ inline std::vector<Bytes> float_text_seeds(const std::filesystem::path&) {
   return seeds;
 }
 
+// Both spellings of the recorded expressions, and guards.
+inline std::vector<Bytes> expression_seeds(const std::filesystem::path& data) {
+  std::vector<Bytes> seeds;
+  std::ifstream file(data / "symbols" / "values.tsv");
+  std::string line;
+  std::getline(file, line);
+  std::getline(file, line);
+  for (std::string srepr, str; std::getline(file, srepr, '\t') && std::getline(file, str, '\t');
+       std::getline(file, line)) {
+    seeds.push_back(to_bytes(srepr));
+    seeds.push_back(to_bytes(str));
+  }
+  for (const char* guard :
+       {"L['x'].size()[1] == L['y'].size()[0]",
+        "L['xs'][0].stride()[0] != L['table']['a b'].size()[2]",
+        "1 + ((((-1)*L['x'].size()[0]) + 3*L['y'].size()[0]) // 2) >= 2 and not (L['n'] % 3 < 1)",
+        "torch.sym_max(L['n'], (1 if L['b'] else 0)) <= math.ceil((L['f'] / 2))",
+        "L['x'].storage_offset() << 2 == round(torch._sym_sqrt(2.5), 2) or 9**9**9 > math.inf"})
+    seeds.push_back(to_bytes(guard));
+  return seeds;
+}
+
 inline std::vector<Bytes> tensor_file_seeds(const std::filesystem::path& data) {
   std::vector<std::filesystem::path> paths;
   for (const auto& file : std::filesystem::directory_iterator(data / "tensor_files"))
@@ -155,9 +177,13 @@ struct SeedSet {
   std::vector<Bytes> (*make)(const std::filesystem::path& data);
 };
 inline constexpr SeedSet kSeedSets[] = {
-    {"zip", file_seeds},  {"pickle", pickle_seeds},
-    {"json", json_seeds}, {"float_text", float_text_seeds},
-    {"file", file_seeds}, {"tensor_files", tensor_file_seeds},
+    {"zip", file_seeds},
+    {"pickle", pickle_seeds},
+    {"json", json_seeds},
+    {"float_text", float_text_seeds},
+    {"file", file_seeds},
+    {"tensor_files", tensor_file_seeds},
+    {"expression", expression_seeds},
 };
 
 inline std::vector<Bytes> make_seeds(std::string_view target, const std::filesystem::path& data) {

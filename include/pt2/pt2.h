@@ -6,6 +6,8 @@
 #include "pt2/diagnostics.h"
 #include "pt2/dtype.h"
 #include "pt2/error.h"
+#include "pt2/expr_bounds.h"
+#include "pt2/expr_rewrite.h"
 #include "pt2/graph.h"
 #include "pt2/guards.h"
 #include "pt2/limits.h"

@@ -130,8 +130,8 @@ Result<Number> power_of_two(const Number& exponent) {
 }
 
 Result<Number> evaluate_left_shift(Arguments args) {
-  const auto base = as_integer(args[0]), shift = as_integer(args[1]);
-  if (base == 0 && shift && *shift > 62) return args[0];
+  const auto shift = as_integer(args[1]);
+  if (compare(args[0], Number(int64_t{0})) == 0 && shift && *shift > 62) return args[0];
   PT2_TRY(Number factor, power_of_two(args[1]));
   return multiply(args[0], factor);
 }

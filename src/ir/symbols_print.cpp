@@ -347,6 +347,12 @@ void print_srepr_product(std::string& out, Expr expr) {
   out += "Mul(Integer(-1), " + factors.substr(1);
 }
 
+// Python's repr of a string; names hold no backslash.
+std::string quoted(std::string_view name) {
+  const char quote = name.find('\'') == name.npos ? '\'' : '"';
+  return fmt::format("{}{}{}", quote, name, quote);
+}
+
 bool is_integer_text(std::string_view text) {
   return text.find_first_not_of("-0123456789") == std::string_view::npos;
 }
@@ -377,15 +383,16 @@ void print_srepr(std::string& out, Expr expr) {
       return;
     case ExprOp::symbol: {
       const std::string_view assumptions = expr->assumptions->text();
-      out +=
-          fmt::format("Symbol('{}'{}{})", expr->name, assumptions.empty() ? "" : ", ", assumptions);
+      out += fmt::format("Symbol({}{}{})", quoted(expr->name), assumptions.empty() ? "" : ", ",
+                         assumptions);
       return;
     }
     case ExprOp::opaque:
-      return print_srepr_call(
-          out,
-          expr->number == Number(true) ? fmt::format("Function('{}')", expr->name) : expr->name,
-          expr->args);
+      return print_srepr_call(out,
+                              expr->number == Number(true)
+                                  ? fmt::format("Function({})", quoted(expr->name))
+                                  : expr->name,
+                              expr->args);
 #define PT2_EXPR_FUNCTION(op, name, min_arguments, max_arguments) case ExprOp::op:
 #include "pt2/expr.def"
       if (expr->op == ExprOp::multiply && !expr->args.empty())

@@ -1,0 +1,25 @@
+// New expressions from old ones: replaced symbols, simpler forms.
+#pragma once
+
+#include <span>
+#include <utility>
+
+#include "pt2/symbols.h"
+
+namespace pt2 {
+
+// `expr` with each symbol of `replacements` replaced, all at once. Nothing is computed: simplify
+// does. Error limit: the result would be deeper than ExprPool::kMaxDepth or larger than kMaxSize.
+// Linear in the nodes.
+Result<Expr> substitute(ExprPool& pool, Expr expr,
+                        std::span<const std::pair<SymbolId, Expr>> replacements);
+
+// A shorter expression of the same value: constants folded; sums and products flattened, equal
+// terms and factors collected (as sympy does on construction); the rules of FloorDiv, PythonMod,
+// Max, Min, Where, Piecewise and relations (torch/utils/_sympy/functions.py) where they are exact
+// for every integer. Float arithmetic is left alone. Wherever `expr` has a value, the result has it
+// too, except that other numbers on the way may leave int64. Terms keep the order of their first
+// appearance. Error limit, as above. Linear in the nodes, if few of them share a sum.
+Result<Expr> simplify(ExprPool& pool, Expr expr);
+
+}  // namespace pt2
