@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # library.sh CXX CORE.a RUN.a: what users link has no static constructors and stays small.
 #
-# Size is that of a shared object made of every object of the archive and stripped: no program can link more of the
-# library than that, and most link less. Other libraries (simdjson, libdeflate, fmt, C++ runtime) are not counted.
+# Size is that of a shared object made of every object of the archive, stripped, its symbols not exported, as in a
+# program that links it: no program can link more of the library than that, and most link less. Other libraries (simdjson, libdeflate, fmt, C++ runtime) are not counted.
 set -euo pipefail
 compiler=$1 core=$2 run=$3
 max_core_bytes=2000000
@@ -21,7 +21,7 @@ fi
 check_size() {
   local limit=$1 name=$2 size
   shift 2
-  "$compiler" -shared -o "$scratch/$name.so" -Wl,--whole-archive "$@" -Wl,--no-whole-archive
+  "$compiler" -shared -o "$scratch/$name.so" -Wl,--whole-archive "$@" -Wl,--no-whole-archive -Wl,--exclude-libs,ALL
   strip "$scratch/$name.so"
   size=$(stat -c %s "$scratch/$name.so")
   echo "$name: $size bytes, at most $limit"
