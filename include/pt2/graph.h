@@ -27,6 +27,7 @@
 #include "pt2/argument.h"
 #include "pt2/node.h"
 #include "pt2/result.h"
+#include "pt2/stack_traces.h"
 
 namespace pt2 {
 
@@ -265,6 +266,8 @@ class Graph {
   bool is_single_tensor_return = false;
   // The attribute name of a nested graph; empty at the top.
   std::string name;
+  // Of schema 5.3: the table that its file has, and that it is written with.
+  std::optional<StackTraceTable> stack_traces;
   schema::TraceHolder spelling;
 
  private:

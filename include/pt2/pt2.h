@@ -22,6 +22,7 @@
 #include "pt2/schema.h"
 #include "pt2/schema_json.h"
 #include "pt2/signature.h"
+#include "pt2/stack_traces.h"
 #include "pt2/symbols.h"
 #include "pt2/tensor.h"
 #include "pt2/type_text.h"

@@ -2,12 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <mutex>
 
 #include "base/try_at.h"
-#include "serde/from_schema.h"
 #include "package/read_package.h"
 #include "pt2/schema_json.h"
+#include "serde/from_schema.h"
 
 namespace pt2 {
 namespace {
@@ -27,8 +28,10 @@ void check_dialect(const Archive& archive, std::string_view model, const Program
                fmt::format("found '{}', expected ATEN, TRAINING or EDGE", dialect));
 }
 
+// There must be one.
 Error first_error(const Diagnostics& issues) {
-  const Diagnostic& first = issues.all().front();
+  const Diagnostic& first =
+      *std::ranges::find(issues.all(), Severity::error, &Diagnostic::severity);
   return {first.code, first.text, first.where};
 }
 
@@ -151,7 +154,8 @@ Result<Package> Package::open_archive(Archive archive) {
     Diagnostics faults;
     PT2_TRY(Program program,
             read_program(state->archive, model, std::move(source), state->warnings, faults));
-    if (!faults.empty()) return first_error(faults);
+    if (faults.has_errors()) return first_error(faults);
+    state->warnings.append(std::move(faults));
     state->programs.push_back(std::move(program));
   }
   state->payloads.resize(state->programs.size());

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "serde/from_schema_internal.h"
+#include "serde/stack_trace_table.h"
 
 namespace pt2 {
 namespace {
@@ -34,6 +35,7 @@ class GraphReader {
   Result<Graph> read() {
     PT2_TRY_VOID(add_values());
     PT2_TRY_VOID(add_inputs());
+    graph_.stack_traces = take_stack_traces(source_, context_);
     for (size_t i = 0; i < source_.nodes.size(); ++i) {
       const auto step = context_.item("nodes", i);
       PT2_TRY_VOID(add_node(source_.nodes[i]));

@@ -1,3 +1,4 @@
+#include "serde/stack_trace_table.h"
 #include "serde/to_schema_internal.h"
 
 namespace pt2 {
@@ -142,6 +143,7 @@ schema::Graph write_graph(const Graph& graph, size_t input_count, int version) {
   }
   out.is_single_tensor_return = graph.is_single_tensor_return;
   out.trace = graph.spelling;
+  put_stack_traces(version == 503 ? graph.stack_traces : std::nullopt, out);
   return out;
 }
 

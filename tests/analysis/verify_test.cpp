@@ -118,6 +118,9 @@ constexpr Edit kEdits[] = {
      "{\"as_sym_int\": {\"as_name\": \"x\"}}, \"kind\": 1}"},
     {Rule::duplicate_value_name, kProgram, "\"sym_int_values\": {",
      "\"sym_int_values\": {\"x\": {\"as_int\": 3}"},
+    {Rule::stack_trace_table, kProgram, "\"is_single_tensor_return\": false",
+     "\"is_single_tensor_return\": false, \"co_fileinfo_ordered_list\": [{\"file_name\": \"f.py\", "
+     "\"line_info_map\": {}}]"},
     {Rule::misplaced_argument, kProgram,
      "{\"user_input\": {\"arg\": {\"as_tensor\": {\"name\": \"x\"}}",
      "{\"user_input\": {\"arg\": {\"as_tensors\": [{\"name\": \"x\"}]}"},
