@@ -140,8 +140,9 @@ class Archive {
 // when not known.
 std::string_view recognise_foreign_file(std::span<const std::byte> bytes);
 
-// A tensor storage over a record: borrowed and read-only where the bytes are aligned for every
-// dtype, as PyTorch's package writer guarantees; copied otherwise (flat archives).
-std::shared_ptr<Storage> make_storage(const Record& record);
+// A tensor storage over a record: borrowed and read-only where the bytes lie at a multiple of
+// `alignment`, as PyTorch's package writer guarantees for every dtype; copied otherwise (flat
+// archives).
+std::shared_ptr<Storage> make_storage(const Record& record, size_t alignment);
 
 }  // namespace pt2

@@ -117,8 +117,9 @@ enum class PickleMode : uint8_t {
             // sample inputs
 };
 
-// The whole storage called `key`; asked once for each key.
-using StorageLoader = std::function<Result<std::shared_ptr<Storage>>(std::string_view key)>;
+// The whole storage called `key`, at a multiple of `alignment` in memory; asked once for each key.
+using StorageLoader =
+    std::function<Result<std::shared_ptr<Storage>>(std::string_view key, size_t alignment)>;
 
 // One pickle stream. Errors: `malformed` (not a pickle, stack misuse), `corrupt` (cut off),
 // `unsupported` (refused global, protocol above 5), `invalid` (a tensor outside its storage),

@@ -88,6 +88,9 @@ class Sink {
  public:
   virtual ~Sink() = default;
   virtual Result<void> write(std::span<const std::byte> bytes) = 0;
+  // As write, for bytes that the caller keeps alive and unchanged as long as the sink's result is
+  // used: a sink may remember where they are instead of copying them.
+  virtual Result<void> write_lasting(std::span<const std::byte> bytes) { return write(bytes); }
   virtual Result<void> finish() = 0;
 };
 
@@ -102,9 +105,25 @@ class StringSink : public Sink {
   std::string bytes_;
 };
 
+// The bytes as a list of pieces: lasting ones by reference, the rest copied. How a large file
+// inside another is made without being in memory as a whole.
+class PartsSink : public Sink {
+ public:
+  Result<void> write(std::span<const std::byte> bytes) override;
+  Result<void> write_lasting(std::span<const std::byte> bytes) override;
+  Result<void> finish() override;
+  std::vector<Record> take();
+
+ private:
+  void end_copied_part();
+  std::vector<Record> parts_;
+  std::string copied_;
+};
+
 // Writes to a temporary file beside `path` and renames it over `path` in finish: a reader sees the
 // old file or the new one, never half of it, and a file may be rewritten from its own mapped
-// records. A link is followed; a device or pipe is written directly. Errors `io`.
+// records. The new file has the permissions of the old one and is on the disk when finish returns.
+// A link is followed; a device or pipe is written directly. Errors `io`.
 class FileSink : public Sink {
  public:
   static Result<std::unique_ptr<FileSink>> create(std::string path);
@@ -133,11 +152,23 @@ enum class ZipStyle : uint8_t {
 // epoch).
 class ZipWriter {
  public:
-  ZipWriter(Sink& sink, ZipStyle style) : sink_(sink), style_(style) {}
+  ZipWriter(Sink& sink, ZipStyle style);
+  // As above; sizes and offsets from `first_in_64` on take the ZIP64 form, which PyTorch begins at
+  // 4 GiB. Smaller ones are for tests.
+  ZipWriter(Sink& sink, ZipStyle style, uint64_t first_in_64);
   // Errors: `argument` for a name that ZipReader would refuse, or that was added before; the
-  // sink's.
+  // sink's. Content of several parts lies in one piece in the file. The bytes are read here, once
+  // for the checksum and once by the sink, which gets them as lasting ones.
+  Result<void> add(std::string_view name, std::span<const Record> parts);
   Result<void> add(std::string_view name, std::span<const std::byte> bytes);
+  // The text is copied where a sink would keep it.
   Result<void> add(std::string_view name, std::string_view text);
+  // What PyTorchStreamWriter would write into .data/serialization_id after these entries: a hash of
+  // their names below the root folder, in the order of its hash table, and one of their checksums
+  // (writeSerializationId). O(entries).
+  std::string serialization_id() const;
+  // Entries whose names begin so.
+  size_t count_prefix(std::string_view prefix) const;
   // Writes the directory and finishes the sink; nothing may be added afterwards.
   Result<void> finish();
 
@@ -149,6 +180,7 @@ class ZipWriter {
     uint32_t crc;
   };
   Result<void> write(std::string_view bytes);
+  Result<void> begin(std::string_view name, uint64_t size, uint32_t crc);
   Result<void> check_name(std::string_view name);
   std::string local_header(const Written& entry) const;
   std::string data_descriptor(const Written& entry) const;
@@ -157,6 +189,7 @@ class ZipWriter {
 
   Sink& sink_;
   ZipStyle style_;
+  uint64_t first_in_64_;
   uint64_t cursor_ = 0;
   std::vector<Written> written_;
   std::set<std::string, std::less<>> names_;

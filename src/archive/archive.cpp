@@ -317,9 +317,8 @@ Result<Record> Archive::read(std::string_view name) const {
   return error(record.error().code, record.error().message, name);
 }
 
-std::shared_ptr<Storage> make_storage(const Record& record) {
-  constexpr uintptr_t kAlignment = 64;
-  if (reinterpret_cast<uintptr_t>(record.bytes.data()) % kAlignment == 0)
+std::shared_ptr<Storage> make_storage(const Record& record, size_t alignment) {
+  if (reinterpret_cast<uintptr_t>(record.bytes.data()) % alignment == 0)
     return Storage::borrow_read_only(record.bytes, record.owner);
   std::shared_ptr<Storage> copy = Storage::allocate(record.bytes.size());
   std::ranges::copy(record.bytes, copy->data());

@@ -250,7 +250,7 @@ Result<PickleId> Unpickler::load_storage(Args args) {
       __builtin_mul_overflow(*elements, int64_t{storage_class.element_size}, &bytes))
     return error(ErrorCode::invalid, fmt::format("found a storage of {} elements", *elements));
   PT2_TRY_VOID(charge(sizeof(PickleObject) + location->size()));
-  PT2_TRY(std::shared_ptr<Storage> storage, find_storage(*key));
+  PT2_TRY(std::shared_ptr<Storage> storage, find_storage(*key, storage_class.alignment));
   if (static_cast<uint64_t>(bytes) > storage->size())
     return error(ErrorCode::invalid, fmt::format("storage {} has {} bytes, the pickle expects {}",
                                                  printable(*key), storage->size(), bytes));
@@ -261,10 +261,16 @@ Result<PickleId> Unpickler::load_storage(Args args) {
   return add(PickleKind::storage, std::move(object));
 }
 
-Result<std::shared_ptr<Storage>> Unpickler::find_storage(const std::string& key) {
-  if (const auto found = loaded_.find(key); found != loaded_.end()) return found->second;
+Result<std::shared_ptr<Storage>> Unpickler::find_storage(const std::string& key, size_t alignment) {
+  if (const auto found = loaded_.find(key); found != loaded_.end()) {
+    // torch.save refuses to write this, so only a forged file needs another alignment.
+    if (reinterpret_cast<uintptr_t>(found->second->data()) % alignment != 0)
+      return error(ErrorCode::invalid,
+                   fmt::format("storage {} is used with two dtypes", printable(key)));
+    return found->second;
+  }
   PT2_TRY_VOID(charge(key.size() + sizeof(Storage)));
-  Result<std::shared_ptr<Storage>> storage = storages_(key);
+  Result<std::shared_ptr<Storage>> storage = storages_(key, alignment);
   if (!storage)
     return error(storage.error().code,
                  fmt::format("storage {}: {}", printable(key), storage.error().message));

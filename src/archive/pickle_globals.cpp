@@ -9,8 +9,8 @@ namespace {
 using enum PickleCall;
 
 constexpr KnownGlobal storage_row(std::string_view name, std::string_view dtype,
-                                  uint8_t element_size) {
-  return {.name = name, .call = storage, .storage = {dtype, element_size}};
+                                  uint8_t element_size, uint8_t alignment) {
+  return {.name = name, .call = storage, .storage = {dtype, element_size, alignment}};
 }
 constexpr KnownGlobal container_row(std::string_view name, PickleKind kind) {
   return {.name = name, .call = container, .kind = kind};
@@ -28,25 +28,26 @@ constexpr KnownGlobal missing_row(std::string_view name, int8_t dtype, int8_t si
 // (_get_allowed_globals).
 // clang-format off
 constexpr KnownGlobal kKnownGlobals[] = {
-    storage_row("torch.FloatStorage",         "float32",    4),
-    storage_row("torch.DoubleStorage",        "float64",    8),
-    storage_row("torch.HalfStorage",          "float16",    2),
-    storage_row("torch.BFloat16Storage",      "bfloat16",   2),
-    storage_row("torch.LongStorage",          "int64",      8),
-    storage_row("torch.IntStorage",           "int32",      4),
-    storage_row("torch.ShortStorage",         "int16",      2),
-    storage_row("torch.CharStorage",          "int8",       1),
-    storage_row("torch.ByteStorage",          "uint8",      1),
-    storage_row("torch.BoolStorage",          "bool",       1),
-    storage_row("torch.ComplexFloatStorage",  "complex64",  8),
-    storage_row("torch.ComplexDoubleStorage", "complex128", 16),
-    storage_row("torch.QInt8Storage",         "qint8",      1),
-    storage_row("torch.QUInt8Storage",        "quint8",     1),
-    storage_row("torch.QInt32Storage",        "qint32",     4),
-    storage_row("torch.QUInt4x2Storage",      "quint4x2",   1),
-    storage_row("torch.QUInt2x4Storage",      "quint2x4",   1),
-    storage_row("torch.storage.UntypedStorage", "uint8",    1),
-    storage_row("torch.UntypedStorage",       "uint8",      1),
+    // An untyped storage may serve any dtype.
+    storage_row("torch.FloatStorage",         "float32",    4, 4),
+    storage_row("torch.DoubleStorage",        "float64",    8, 8),
+    storage_row("torch.HalfStorage",          "float16",    2, 2),
+    storage_row("torch.BFloat16Storage",      "bfloat16",   2, 2),
+    storage_row("torch.LongStorage",          "int64",      8, 8),
+    storage_row("torch.IntStorage",           "int32",      4, 4),
+    storage_row("torch.ShortStorage",         "int16",      2, 2),
+    storage_row("torch.CharStorage",          "int8",       1, 1),
+    storage_row("torch.ByteStorage",          "uint8",      1, 1),
+    storage_row("torch.BoolStorage",          "bool",       1, 1),
+    storage_row("torch.ComplexFloatStorage",  "complex64",  8, 4),
+    storage_row("torch.ComplexDoubleStorage", "complex128", 16, 8),
+    storage_row("torch.QInt8Storage",         "qint8",      1, 1),
+    storage_row("torch.QUInt8Storage",        "quint8",     1, 1),
+    storage_row("torch.QInt32Storage",        "qint32",     4, 4),
+    storage_row("torch.QUInt4x2Storage",      "quint4x2",   1, 1),
+    storage_row("torch.QUInt2x4Storage",      "quint2x4",   1, 1),
+    storage_row("torch.storage.UntypedStorage", "uint8",    1, 8),
+    storage_row("torch.UntypedStorage",       "uint8",      1, 8),
 
     container_row("collections.OrderedDict",  PickleKind::ordered_dict),
     container_row("collections.defaultdict",  PickleKind::default_dict),

@@ -13,6 +13,7 @@ namespace pt2 {
 struct StorageClass {
   std::string_view dtype;  // PyTorch's name; quantized ones are no Dtype
   uint8_t element_size;
+  uint8_t alignment;  // of an element in memory
 };
 
 // What naming or calling a global means. Each is a function in pickle_calls.cpp.

@@ -123,7 +123,7 @@ class Unpickler {
   bool has_lazy_bits(Args metadata) const;
   Result<PickleId> tensor_without_data(const KnownGlobal& known, Args args);
   Result<PickleId> load_storage(Args args);
-  Result<std::shared_ptr<Storage>> find_storage(const std::string& key);
+  Result<std::shared_ptr<Storage>> find_storage(const std::string& key, size_t alignment);
   Result<Sizes> read_sizes(PickleId id);
   std::string dtype_text(PickleId id) const;
 

@@ -4,6 +4,7 @@
 #include <concepts>
 
 #include "archive/crc32.h"
+#include "archive/serialization_id.h"
 #include "archive/zip_format.h"
 #include "base/printable.h"
 #include "pt2/zip.h"
@@ -72,10 +73,10 @@ uint16_t flags_of(ZipStyle style, std::string_view name, uint64_t size) {
 
 // The ZIP64 extra field of PyTorch's local headers: the sizes are not known yet when it is written,
 // and unlike in APPNOTE the offset is there too (miniz mz_zip_writer_create_zip64_extra_data).
-std::string torch_extra64(uint64_t size, uint64_t compressed_size, uint64_t offset) {
+std::string torch_extra64(uint64_t size, uint64_t offset, uint64_t first_in_64) {
   FieldWriter numbers;
-  if (size >= kIn64) numbers.put(size).put(compressed_size);
-  if (offset >= kIn64) numbers.put(offset);
+  if (size >= first_in_64) numbers.put(size).put(uint64_t{0});
+  if (offset >= first_in_64) numbers.put(offset);
   std::string content = numbers.take();
   if (content.empty()) return content;
   return FieldWriter()
@@ -99,6 +100,11 @@ std::string torch_padding(uint64_t header_end) {
 
 }  // namespace
 
+ZipWriter::ZipWriter(Sink& sink, ZipStyle style) : ZipWriter(sink, style, row(style).first_64) {}
+
+ZipWriter::ZipWriter(Sink& sink, ZipStyle style, uint64_t first_in_64)
+    : sink_(sink), style_(style), first_in_64_(first_in_64) {}
+
 Result<void> ZipWriter::write(std::string_view bytes) {
   PT2_TRY_VOID(sink_.write(std::as_bytes(std::span(bytes))));
   cursor_ += bytes.size();
@@ -117,10 +123,10 @@ Result<void> ZipWriter::check_name(std::string_view name) {
 std::string ZipWriter::local_header(const Written& entry) const {
   const StyleRow& style = row(style_);
   const bool torch = style_ == ZipStyle::torch;
-  const bool in64 = entry.size >= style.first_64;
+  const bool in64 = entry.size >= first_in_64_;
   std::string extra;
   if (torch) {
-    extra = torch_extra64(entry.size, 0, entry.header_offset);
+    extra = torch_extra64(entry.size, entry.header_offset, first_in_64_);
     extra +=
         torch_padding(entry.header_offset + kLocalHeaderBytes + entry.name.size() + extra.size());
   } else if (in64) {
@@ -148,7 +154,7 @@ std::string ZipWriter::data_descriptor(const Written& entry) const {
   if (style_ != ZipStyle::torch || entry.size == 0) return "";
   FieldWriter descriptor;
   descriptor.put(kDataDescriptor).put(entry.crc);
-  if (entry.size >= kIn64 || entry.header_offset >= kIn64) {
+  if (entry.size >= first_in_64_ || entry.header_offset >= first_in_64_) {
     descriptor.put(entry.size).put(entry.size);
   } else {
     descriptor.put(static_cast<uint32_t>(entry.size)).put(static_cast<uint32_t>(entry.size));
@@ -158,8 +164,8 @@ std::string ZipWriter::data_descriptor(const Written& entry) const {
 
 std::string ZipWriter::directory_record(const Written& entry) const {
   const StyleRow& style = row(style_);
-  const bool size64 = entry.size >= style.first_64;
-  const bool offset64 = entry.header_offset >= style.first_64;
+  const bool size64 = entry.size >= first_in_64_;
+  const bool offset64 = entry.header_offset >= first_in_64_;
   FieldWriter numbers;
   if (size64) numbers.put(entry.size).put(entry.size);
   if (offset64) numbers.put(entry.header_offset);
@@ -198,7 +204,7 @@ std::string ZipWriter::end_records(uint64_t directory_offset, uint64_t directory
   const StyleRow& style = row(style_);
   const uint64_t count = written_.size();
   const bool end64 = style.always_end64 || count >= kCountIn64 ||
-                     directory_offset >= style.first_64 || directory_size >= style.first_64;
+                     directory_offset >= first_in_64_ || directory_size >= first_in_64_;
   const uint16_t made_by = style_ == ZipStyle::torch ? 0x031E : style.end64_version;
   const uint16_t needed = style_ == ZipStyle::torch ? 0x002D : style.end64_version;
   FieldWriter end;
@@ -220,19 +226,46 @@ std::string ZipWriter::end_records(uint64_t directory_offset, uint64_t directory
   return end.take();
 }
 
-Result<void> ZipWriter::add(std::string_view name, std::span<const std::byte> bytes) {
+Result<void> ZipWriter::begin(std::string_view name, uint64_t size, uint32_t crc) {
   PT2_TRY_VOID(check_name(name));
-  const uint32_t crc = crc32(0, bytes);
   written_.push_back(
-      {.name = std::string(name), .size = bytes.size(), .header_offset = cursor_, .crc = crc});
-  PT2_TRY_VOID(write(local_header(written_.back())));
-  PT2_TRY_VOID(sink_.write(bytes));
-  cursor_ += bytes.size();
+      {.name = std::string(name), .size = size, .header_offset = cursor_, .crc = crc});
+  return write(local_header(written_.back()));
+}
+
+Result<void> ZipWriter::add(std::string_view name, std::span<const Record> parts) {
+  uint64_t size = 0;
+  uint32_t crc = 0;
+  for (const Record& part : parts) {
+    size += part.bytes.size();
+    crc = crc32(crc, part.bytes);
+  }
+  PT2_TRY_VOID(begin(name, size, crc));
+  for (const Record& part : parts) PT2_TRY_VOID(sink_.write_lasting(part.bytes));
+  cursor_ += size;
   return write(data_descriptor(written_.back()));
 }
 
+Result<void> ZipWriter::add(std::string_view name, std::span<const std::byte> bytes) {
+  const Record whole{bytes, nullptr};
+  return add(name, std::span(&whole, 1));
+}
+
 Result<void> ZipWriter::add(std::string_view name, std::string_view text) {
-  return add(name, std::as_bytes(std::span(text)));
+  PT2_TRY_VOID(begin(name, text.size(), crc32(0, std::as_bytes(std::span(text)))));
+  PT2_TRY_VOID(write(text));
+  return write(data_descriptor(written_.back()));
+}
+
+std::string ZipWriter::serialization_id() const {
+  SerializationId id;
+  for (const Written& entry : written_) id.add(entry.name, entry.size, entry.crc);
+  return id.text();
+}
+
+size_t ZipWriter::count_prefix(std::string_view prefix) const {
+  return static_cast<size_t>(std::ranges::count_if(
+      written_, [&](const Written& entry) { return entry.name.starts_with(prefix); }));
 }
 
 Result<void> ZipWriter::finish() {

@@ -112,7 +112,7 @@ class ConfiguredReader {
           fmt::format("the record '{}' has {} bytes, expected a multiple of the {} bytes of a {}",
                       name, record.bytes.size(), element_size, dtype_name(dtype)));
     }
-    OpenRecord opened{make_storage(record), dtype, device_text(first.device), first.requires_grad};
+    OpenRecord opened{make_storage(record, dtype_alignment(dtype)), dtype, device_text(first.device), first.requires_grad};
     return static_cast<const OpenRecord*>(&records_.emplace(name, std::move(opened)).first->second);
   }
 

@@ -35,7 +35,7 @@ inline void use_pickle(const Pickle& pickle) {
 }
 
 inline void fuzz_pickle(std::span<const std::byte> bytes) {
-  const StorageLoader load = [](std::string_view key) -> Result<std::shared_ptr<Storage>> {
+  const StorageLoader load = [](std::string_view key, size_t) -> Result<std::shared_ptr<Storage>> {
     if (key.size() > 2) return Error{ErrorCode::corrupt, "no such storage", ""};
     return Storage::allocate(256);
   };

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstring>
 #include <fstream>
 
@@ -64,6 +65,107 @@ TEST(ZipWriter, WritesTheBytesOfPyTorch) {
   EXPECT_GT(nested, 100u);
 }
 
+// The id that PyTorch computed for the records before it.
+std::string made_id(const ZipReader& reader) {
+  StringSink sink;
+  ZipWriter writer(sink, ZipStyle::torch);
+  for (const Entry& entry : reader.entries()) {
+    if (entry.name.ends_with(".data/serialization_id")) continue;
+    EXPECT_TRUE(writer.add(entry.name, reader.read(entry).value().bytes)) << entry.name;
+  }
+  return writer.serialization_id();
+}
+
+TEST(ZipWriter, ComputesTheSerializationIdOfPyTorch) {
+  size_t ids = 0;
+  const auto check = [&](const ZipReader& reader, const std::string& place) {
+    for (const Entry& entry : reader.entries()) {
+      if (!entry.name.ends_with(".data/serialization_id")) continue;
+      EXPECT_EQ(made_id(reader), text(reader.read(entry).value().bytes)) << place;
+      ++ids;
+    }
+  };
+  for (const std::string& path : test::corpus_files()) {
+    const Archive archive = Archive::open(path).value();
+    check(archive.zip(), path);
+    for (const Entry& entry : archive.zip().entries()) {
+      const Record record = archive.zip().read(entry).value();
+      if (record.text().starts_with("PK\x03\x04")) check(open(record.bytes), path + entry.name);
+    }
+  }
+  EXPECT_GT(ids, 500u);
+}
+
+// Real ids of torch 2.15 for archives that make its hash table grow.
+TEST(ZipWriter, ComputesTheSerializationIdOfManyRecords) {
+  struct Case {
+    size_t storages;
+    std::string_view id;
+  };
+  for (const Case& each :
+       {Case{20, "06053964841146262084"}, Case{60, "00137648793660415785"},
+        Case{130, "10899235613604673089"}, Case{300, "13402011482046020200"},
+        Case{1200, "07006458023395743877"}, Case{6000, "18078252886748964491"}}) {
+    StringSink sink;
+    ZipWriter writer(sink, ZipStyle::torch);
+    for (const char* name : {"data.pkl", ".format_version", ".storage_alignment", "byteorder"})
+      ASSERT_TRUE(writer.add(std::string("archive/") + name, ""));
+    for (size_t i = 0; i < each.storages; ++i)
+      ASSERT_TRUE(writer.add("archive/data/" + std::to_string(i), ""));
+    ASSERT_TRUE(writer.add("archive/version", ""));
+    EXPECT_EQ(writer.serialization_id().substr(0, 20), each.id) << each.storages;
+  }
+}
+
+TEST(ZipWriter, WritesSizesAndOffsetsOf64Bits) {
+  const std::string large(1000, 'x');
+  for (ZipStyle style : {ZipStyle::torch, ZipStyle::python}) {
+    StringSink sink;
+    ZipWriter writer(sink, style, 500);
+    ASSERT_TRUE(writer.add("r/small", "1"));
+    ASSERT_TRUE(writer.add("r/large", large));
+    ASSERT_TRUE(writer.add("r/behind", "2"));
+    ASSERT_TRUE(writer.add("r/empty", ""));
+    ASSERT_TRUE(writer.finish());
+    const std::string bytes = sink.take();
+    const ZipReader reader = open(std::as_bytes(std::span(bytes)));
+    ASSERT_EQ(reader.entries().size(), 4u);
+    for (const Entry& entry : reader.entries()) EXPECT_TRUE(reader.check_crc(entry)) << entry.name;
+    EXPECT_EQ(text(reader.read(*reader.find("r/large")).value().bytes), large);
+    EXPECT_EQ(text(reader.read(*reader.find("r/behind")).value().bytes), "2");
+    // A field of all ones, where a reader of 32 bits would look.
+    size_t records64 = 0;
+    for (size_t at = bytes.find("PK\x01\x02"); at != bytes.npos;
+         at = bytes.find("PK\x01\x02", at + 4))
+      records64 += bytes.substr(at + 20, 8) == std::string(8, '\xff') ||
+                   bytes.substr(at + 42, 4) == std::string(4, '\xff');
+    EXPECT_EQ(records64, 3u);
+  }
+}
+
+TEST(ZipWriter, WritesContentOfSeveralParts) {
+  const std::string first(10'000, 'a');
+  PartsSink inner;
+  ZipWriter nested(inner, ZipStyle::torch);
+  ASSERT_TRUE(nested.add("archive/first", std::as_bytes(std::span(first))));
+  ASSERT_TRUE(nested.add("archive/second", std::string("b")));
+  ASSERT_TRUE(nested.finish());
+  const std::vector<Record> parts = inner.take();
+  const auto lies_in_first = [&](const Record& part) {
+    return static_cast<const void*>(part.bytes.data()) == first.data();
+  };
+  EXPECT_EQ(std::ranges::count_if(parts, lies_in_first), 1);
+  StringSink sink;
+  ZipWriter outer(sink, ZipStyle::python);
+  ASSERT_TRUE(outer.add("inner.pt", parts));
+  ASSERT_TRUE(outer.finish());
+  const ZipReader reader = open(std::as_bytes(std::span(sink.bytes())));
+  const Record record = reader.read(*reader.find("inner.pt")).value();
+  const ZipReader content = open(record.bytes);
+  EXPECT_EQ(text(content.read(*content.find("archive/first")).value().bytes), first);
+  EXPECT_EQ(text(content.read(*content.find("archive/second")).value().bytes), "b");
+}
+
 TEST(ZipWriter, RefusesNamesThatTheReaderRefuses) {
   StringSink sink;
   ZipWriter writer(sink, ZipStyle::torch);
@@ -98,6 +200,19 @@ TEST(FileSink, ReplacesTheFileAtTheEndOrNotAtAll) {
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 1);
   std::filesystem::remove_all(folder);
   EXPECT_EQ(FileSink::create(folder + "/x.pt2").error().code, ErrorCode::io);
+}
+
+TEST(FileSink, KeepsThePermissionsOfTheFileItReplaces) {
+  const std::string path = testing::TempDir() + "pt2_sink_permissions";
+  std::ofstream(path) << "old";
+  using std::filesystem::perms;
+  const perms wanted = perms::owner_read | perms::owner_write | perms::group_write;
+  std::filesystem::permissions(path, wanted);
+  const std::unique_ptr<FileSink> sink = FileSink::create(path).value();
+  EXPECT_TRUE(sink->finish());
+  EXPECT_EQ(std::filesystem::status(path).permissions(), wanted);
+  EXPECT_EQ(read_file(path), "");
+  std::filesystem::remove(path);
 }
 
 TEST(FileSink, WritesIntoADeviceInsteadOfReplacingIt) {
