@@ -25,8 +25,9 @@ struct Limits {
   // a tensor.
   uint64_t max_pickle_opcodes = 50'000'000;
   uint32_t max_pickle_depth = 1000;
-  // What a pickle's values may take in memory, storages aside: one byte of a pickle can make a whole object, and a
-  // list named many times within another multiplies. A state dict takes some 2 KB a tensor.
+  // What a pickle's values may take in memory, storages aside: one byte of a pickle can make a
+  // whole object, and a list named many times within another multiplies. A state dict takes some 2
+  // KB a tensor.
   uint64_t max_pickle_memory = 256ull << 20;
   // Sum of what may be allocated for one run's intermediate tensors.
   uint64_t max_tensor_bytes = 1ull << 40;

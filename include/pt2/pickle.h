@@ -84,6 +84,7 @@ class PickleValue {
 
  private:
   friend class Pickle;
+  friend class PickleBuilder;
   PickleValue(const PickleGraph* graph, uint32_t id) : graph_(graph), id_(id) {}
   const PickleNode& node() const;
   std::span<const uint32_t> items() const;
@@ -108,6 +109,8 @@ class Pickle {
 
  private:
   friend class Unpickler;
+  friend class PickleBuilder;
+  friend class Pickler;
   std::shared_ptr<const PickleGraph> graph_;
 };
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "archive/unpickler.h"
+#include "archive/pickle/unpickler.h"
 #include "base/printable.h"
 
 namespace pt2 {
@@ -28,6 +28,9 @@ std::optional<std::string> to_latin1(std::string_view text) {
 constexpr std::string_view kPlainTypes[] = {"torch.Tensor", "torch.nn.parameter.Parameter",
                                             "torch.nn.parameter.Buffer"};
 constexpr std::string_view kParameterType = kPlainTypes[1];
+
+// What an entry of a map takes, about.
+constexpr uint64_t kExtraBytes = 64;
 
 }  // namespace
 
@@ -93,8 +96,15 @@ Result<PickleId> Unpickler::add_object(std::string_view class_name, Args items, 
   auto object = std::make_unique<PickleObject>();
   object->text = class_name;
   object->items.assign(items.begin(), items.end());
+  object->arguments = items.size();
   object->called = called;
   return add(PickleKind::object, std::move(object));
+}
+
+Result<PickleId> Unpickler::forget_making(Result<PickleId> object) {
+  if (object)
+    std::get<std::unique_ptr<PickleObject>>(graph_->nodes[*object].payload)->arguments.reset();
+  return object;
 }
 
 Result<PickleId> Unpickler::add_tensor(PickleTensor tensor, PickleItems parts) {
@@ -153,7 +163,7 @@ Result<PickleId> Unpickler::call_known(const KnownGlobal& known, Args args) {
     case PickleCall::tensor_without_data:
       return tensor_without_data(known, args);
     case PickleCall::script_object:
-      return add_object(known.name, args, false);
+      return forget_making(add_object(known.name, args, false));
   }
   return wrong_arguments(known.name);
 }
@@ -169,14 +179,39 @@ Result<PickleId> Unpickler::make_container(const KnownGlobal& known, Args args) 
     PT2_TRY_VOID(charge(2 * source->size() * sizeof(PickleId)));
     items = *source;
   }
-  if (!is_dict_kind(known.kind)) return add(known.kind, std::move(items));
+  if (!is_dict_kind(known.kind)) {
+    PT2_TRY(const PickleId made, add(known.kind, std::move(items)));
+    if (known.kind == PickleKind::deque && !args.empty()) PT2_TRY_VOID(keep_arguments(made, args));
+    if (known.name == "builtins.frozenset") PT2_TRY_VOID(keep_frozen(made));
+    return made;
+  }
   PickleItems pairs;
   for (PickleId item : items) {
     const PickleItems* pair = find_items(item);
     if (pair == nullptr || pair->size() != 2) return wrong_arguments(known.name);
     pairs.insert(pairs.end(), pair->begin(), pair->end());
   }
-  return add(known.kind, std::move(pairs));
+  PT2_TRY(const PickleId made, add(known.kind, std::move(pairs)));
+  if (known.kind == PickleKind::default_dict) PT2_TRY_VOID(keep_arguments(made, args));
+  return made;
+}
+
+Result<void> Unpickler::keep_arguments(PickleId made, Args args) {
+  PT2_TRY_VOID(charge(kExtraBytes + args.size() * sizeof(PickleId)));
+  graph_->extras.arguments.emplace(made, PickleItems(args.begin(), args.end()));
+  return {};
+}
+
+Result<void> Unpickler::keep_frozen(PickleId made) {
+  PT2_TRY_VOID(charge(kExtraBytes));
+  graph_->extras.frozen.insert(made);
+  return {};
+}
+
+Result<void> Unpickler::keep_state(PickleId target, PickleId state) {
+  PT2_TRY_VOID(charge(kExtraBytes));
+  graph_->extras.states.insert_or_assign(target, state);
+  return {};
 }
 
 Result<PickleId> Unpickler::make_complex(Args args) {
@@ -213,7 +248,7 @@ Result<PickleId> Unpickler::make_device(Args args) {
 Result<PickleId> Unpickler::reconstruct(Args args) {
   if (args.size() != 3 || name_of(args[0]).empty())
     return wrong_arguments("copyreg._reconstructor");
-  return add_object(name_of(args[0]), args.subspan(2), false);
+  return forget_making(add_object(name_of(args[0]), args.subspan(2), false));
 }
 
 Result<Sizes> Unpickler::read_sizes(PickleId id) {
@@ -336,7 +371,10 @@ Result<PickleId> Unpickler::rebuild_parameter(Args args) {
   PickleTensor made = data.tensor;
   made.is_parameter = true;
   made.requires_grad = *requires_grad;
-  return add_tensor(std::move(made), data.items);
+  PT2_TRY(const PickleId id, add_tensor(std::move(made), data.items));
+  constexpr size_t kState = 3;
+  if (args.size() > kState) PT2_TRY_VOID(keep_state(id, args[kState]));
+  return id;
 }
 
 // (function, type, arguments, state): what `function` makes, as `type`. PyTorch never nests it.
@@ -354,6 +392,8 @@ Result<PickleId> Unpickler::rebuild_from_type(Args args) {
       std::get<std::unique_ptr<PickleObject>>(graph_->nodes[made].payload)->tensor;
   if (std::ranges::find(kPlainTypes, type) == std::end(kPlainTypes)) tensor.class_name = type;
   if (type == kParameterType) tensor.is_parameter = true;
+  constexpr size_t kState = 3;
+  if (args.size() > kState) PT2_TRY_VOID(keep_state(made, args[kState]));
   return made;
 }
 

@@ -2,7 +2,7 @@
 #include <numeric>
 #include <tuple>
 
-#include "archive/pickle_graph.h"
+#include "archive/pickle/pickle_graph.h"
 #include "base/check.h"
 
 namespace pt2 {

@@ -52,6 +52,12 @@ struct KnownGlobal {
 // By "module.name", with Python 2's names for builtins; nullptr when it is not known. dtypes are
 // found by find_torch_dtype.
 const KnownGlobal* find_known_global(std::string_view name);
+// The name that a pickle of protocol 2 has for a module: "builtins" -> "__builtin__".
+std::string_view python2_module(std::string_view module);
+// The class of the storages of a dtype; nullptr for dtypes newer than typed storages, which are
+// saved in untyped ones (torch/storage.py, _new_dtypes).
+const KnownGlobal* find_storage_class(Dtype dtype);
+inline constexpr std::string_view kUntypedStorage = "torch.storage.UntypedStorage";
 // "torch.float32" -> float32.
 std::optional<Dtype> find_torch_dtype(std::string_view name);
 

@@ -4,12 +4,15 @@
 #pragma once
 
 #include <complex>
+#include <map>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
 
-#include "archive/pickle_globals.h"
+#include "archive/pickle/pickle_globals.h"
 #include "pt2/pickle.h"
 
 namespace pt2 {
@@ -26,6 +29,12 @@ struct PickleObject {
   const StorageClass* storage_class = nullptr;
   std::string device;   // storage
   bool called = false;  // object
+  // object: the first of `items` were its class's arguments, one more may be its state, the rest
+  // was appended (keys and values in turn when `pairs`). No number where protocol 2 has no opcode
+  // for how it was made.
+  std::optional<size_t> arguments;
+  std::optional<size_t> state;
+  bool pairs = false;
 };
 
 struct PickleNode {
@@ -38,8 +47,20 @@ struct PickleNode {
       payload;
 };
 
+// What nothing but writing the pickle again needs to know.
+struct PickleExtras {
+  // Set by BUILD, or by the rebuild functions that take a state: dynamo's marks on tensors, the
+  // _metadata of a state dict.
+  std::map<PickleId, PickleId> states;
+  // What a defaultdict or a bounded deque was made with.
+  std::map<PickleId, PickleItems> arguments;
+  // Sets that were frozensets.
+  std::set<PickleId> frozen;
+};
+
 struct PickleGraph {
   std::vector<PickleNode> nodes;
+  PickleExtras extras;
   std::vector<RefusedGlobal> refused;
   PickleId root = 0;
 };

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "archive/pickle_graph.h"
+#include "archive/pickle/pickle_graph.h"
 #include "base/byte_cursor.h"
 
 namespace pt2 {
@@ -57,6 +57,7 @@ class Unpickler {
   Result<void> push_empty();
   template <PickleKind kKind>
   Result<void> push_since_mark();
+  Result<void> push_frozenset();
   template <size_t kCount>
   Result<void> push_tuple_of();
   Result<void> append();
@@ -98,6 +99,7 @@ class Unpickler {
   Result<PickleId> add_none() { return add(PickleKind::none, std::monostate()); }
   Result<PickleId> add_global(std::string name);
   Result<PickleId> add_object(std::string_view class_name, Args items, bool called);
+  Result<PickleId> forget_making(Result<PickleId> object);
   Result<PickleId> add_tensor(PickleTensor tensor, PickleItems parts = {});
   Result<void> charge(uint64_t bytes);
   const PickleNode& node(PickleId id) const { return graph_->nodes[id]; }
@@ -112,6 +114,9 @@ class Unpickler {
   Result<PickleId> call(PickleId function, PickleId arguments, bool creates);
   Result<PickleId> call_known(const KnownGlobal& known, Args args);
   Result<PickleId> make_container(const KnownGlobal& known, Args args);
+  Result<void> keep_arguments(PickleId made, Args args);
+  Result<void> keep_frozen(PickleId made);
+  Result<void> keep_state(PickleId target, PickleId state);
   Result<PickleId> make_complex(Args args);
   Result<PickleId> encode(Args args);
   Result<PickleId> make_device(Args args);

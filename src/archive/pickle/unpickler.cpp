@@ -1,4 +1,4 @@
-#include "archive/unpickler.h"
+#include "archive/pickle/unpickler.h"
 
 #include <fmt/format.h>
 
@@ -102,7 +102,7 @@ std::span<const Unpickler::Op> Unpickler::ops() {
       {'a',  "APPEND",           &U::append},
       {'e',  "APPENDS",          &U::append_since_mark},
       {0x8f, "EMPTY_SET",        &U::push_empty<set>},
-      {0x91, "FROZENSET",        &U::push_since_mark<set>},
+      {0x91, "FROZENSET",        &U::push_frozenset},
       {0x90, "ADDITEMS",         &U::append_since_mark},
       {'}',  "EMPTY_DICT",       &U::push_empty<dict>},
       {'d',  "DICT",             &U::push_since_mark<dict>},
@@ -410,6 +410,11 @@ Result<void> Unpickler::push_since_mark() {
   return push(add(kKind, std::move(items)));
 }
 
+Result<void> Unpickler::push_frozenset() {
+  PT2_TRY_VOID(push_since_mark<PickleKind::set>());
+  return keep_frozen(stack_.back());
+}
+
 template <size_t kCount>
 Result<void> Unpickler::push_tuple_of() {
   PickleItems items(kCount);
@@ -427,7 +432,9 @@ Result<void> Unpickler::extend(PickleId target, Args items, bool pairs) {
   const bool fits = pairs ? is_dict_kind(changed.kind)
                           : is_sequence_kind(changed.kind) && changed.kind != PickleKind::tuple;
   if (changed.kind == PickleKind::object) {
-    list = &std::get<std::unique_ptr<PickleObject>>(changed.payload)->items;
+    PickleObject& object = *std::get<std::unique_ptr<PickleObject>>(changed.payload);
+    list = &object.items;
+    object.pairs |= pairs;
   } else if (!fits) {
     return malformed(
         fmt::format("found {}, expected a container for items", pickle_kind_name(changed.kind)));
@@ -494,7 +501,10 @@ Result<void> Unpickler::new_object() {
 
 Result<void> Unpickler::new_object_with_keywords() {
   PT2_TRY_VOID(take());
-  return new_object();
+  PT2_TRY_VOID(new_object());
+  if (node(stack_.back()).kind != PickleKind::object) return {};
+  PT2_TRY_VOID(forget_making(stack_.back()));
+  return {};
 }
 
 Result<void> Unpickler::instance_lines() {
@@ -520,8 +530,10 @@ Result<void> Unpickler::instance_since_mark() {
 Result<void> Unpickler::build() {
   PT2_TRY(const PickleId state, take());
   PT2_TRY(const PickleId target, top());
-  if (node(target).kind != PickleKind::object) return {};
+  if (node(target).kind != PickleKind::object) return keep_state(target, state);
   name_script_object(target, state);
+  PickleObject& object = *std::get<std::unique_ptr<PickleObject>>(graph_->nodes[target].payload);
+  object.state = object.items.size();
   return extend(target, {&state, 1}, false);
 }
 

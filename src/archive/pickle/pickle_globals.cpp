@@ -1,4 +1,4 @@
-#include "archive/pickle_globals.h"
+#include "archive/pickle/pickle_globals.h"
 
 #include <algorithm>
 #include <array>
@@ -46,7 +46,7 @@ constexpr KnownGlobal kKnownGlobals[] = {
     storage_row("torch.QInt32Storage",        "qint32",     4, 4),
     storage_row("torch.QUInt4x2Storage",      "quint4x2",   1, 1),
     storage_row("torch.QUInt2x4Storage",      "quint2x4",   1, 1),
-    storage_row("torch.storage.UntypedStorage", "uint8",    1, 8),
+    storage_row(kUntypedStorage,            "uint8",    1, 8),
     storage_row("torch.UntypedStorage",       "uint8",      1, 8),
 
     container_row("collections.OrderedDict",  PickleKind::ordered_dict),
@@ -111,6 +111,9 @@ constexpr KnownGlobal kKnownGlobals[] = {
 struct OldModule {
   std::string_view old_prefix;
   std::string_view new_prefix;
+
+  std::string_view old_name() const { return old_prefix.substr(0, old_prefix.size() - 1); }
+  std::string_view new_name() const { return new_prefix.substr(0, new_prefix.size() - 1); }
 };
 constexpr OldModule kOldModules[] = {{"__builtin__.", "builtins."}, {"copy_reg.", "copyreg."}};
 
@@ -131,6 +134,19 @@ const KnownGlobal* find_known_global(std::string_view name) {
     }
   const auto found = std::ranges::find_if(
       kKnownGlobals, [&](const KnownGlobal& known) { return matches(known.name, prefix, name); });
+  return found == std::end(kKnownGlobals) ? nullptr : found;
+}
+
+std::string_view python2_module(std::string_view module) {
+  for (const OldModule& old : kOldModules)
+    if (module == old.new_name()) return old.old_name();
+  return module;
+}
+
+const KnownGlobal* find_storage_class(Dtype dtype) {
+  const auto found = std::ranges::find_if(kKnownGlobals, [&](const KnownGlobal& known) {
+    return known.call == storage && known.storage.dtype == dtype_name(dtype);
+  });
   return found == std::end(kKnownGlobals) ? nullptr : found;
 }
 
