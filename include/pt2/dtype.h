@@ -31,11 +31,6 @@ struct DtypeInfo {
 std::span<const DtypeInfo> dtypes();
 const DtypeInfo& dtype_info(Dtype dtype);
 inline int64_t dtype_size(Dtype dtype) { return dtype_info(dtype).size; }
-// What the address of an element must be a multiple of: a complex number's is that of its parts.
-inline size_t dtype_alignment(Dtype dtype) {
-  const DtypeInfo& info = dtype_info(dtype);
-  return info.category == DtypeCategory::complex ? info.size / 2 : info.size;
-}
 inline std::string_view dtype_name(Dtype dtype) { return dtype_info(dtype).name; }
 inline DtypeCategory dtype_category(Dtype dtype) { return dtype_info(dtype).category; }
 // By either name, by schema number; nothing when there is none.

@@ -36,7 +36,10 @@ struct PayloadTensor {
   std::string name{};  // its FQN
   Tensor tensor{};     // not defined when `missing` tells why
   std::string
-      missing;  // "fake tensor", "layout torch.sparse_coo", ...; empty when the elements are there
+      missing;  // "layout torch.sparse_coo", "fake tensor", ...; empty when the elements are there
+  // Saved without elements; PyTorch makes zeros of it, and so are they here, up to
+  // Limits::max_fake_bytes.
+  bool is_fake = false;
   std::string dtype{};  // as torch prints it, also where the elements are missing
   Sizes sizes{};
   std::string device{};  // where it was when it was saved: "cpu", "cuda:0"

@@ -77,13 +77,15 @@ bool is_dense(const Sizes& sizes, const Sizes& strides) {
 }  // namespace
 
 std::shared_ptr<Storage> Storage::allocate(size_t bytes) {
-  const size_t rounded = std::max(kAlignment, (bytes + kAlignment - 1) / kAlignment * kAlignment);
-  void* memory = std::aligned_alloc(kAlignment, rounded);
+  // calloc takes large blocks from the system, which has them zeroed and gives memory only to what
+  // is touched.
+  if (bytes > SIZE_MAX - kAlignment) throw std::bad_alloc();
+  void* memory = std::calloc(bytes + kAlignment, 1);
   if (memory == nullptr) throw std::bad_alloc();
-  std::memset(memory, 0, rounded);
   std::shared_ptr<const void> owner(memory, [](const void* p) { std::free(const_cast<void*>(p)); });
-  return std::make_shared<Storage>(Private{}, static_cast<std::byte*>(memory), bytes, false,
-                                   std::move(owner));
+  const size_t padding = kAlignment - reinterpret_cast<uintptr_t>(memory) % kAlignment;
+  return std::make_shared<Storage>(Private{}, static_cast<std::byte*>(memory) + padding, bytes,
+                                   false, std::move(owner));
 }
 
 std::shared_ptr<Storage> Storage::borrow(std::span<std::byte> bytes,

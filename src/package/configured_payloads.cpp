@@ -1,9 +1,9 @@
 #include <fmt/format.h>
 
-#include "serde/from_schema.h"
 #include "package/payload_readers.h"
 #include "pt2/schema.h"
 #include "pt2/schema_json.h"
+#include "serde/from_schema.h"
 
 namespace pt2 {
 namespace {
@@ -47,6 +47,7 @@ class ConfiguredReader {
       : reading_(reading), kind_(kind) {}
 
   void read(const schema::PayloadConfig& config, const std::string& config_name) {
+    for (const auto& [name, meta] : config.config) note_fake(meta);
     for (const auto& [name, meta] : config.config) {
       Rule rule = Rule::payload_reads;
       auto added = add(name, meta, rule);
@@ -82,8 +83,7 @@ class ConfiguredReader {
         path.find_first_of("/\\:") != std::string_view::npos) {
       return invalid(fmt::format("path_name is '{}', expected a bare record name", path));
     }
-    std::string record =
-        fmt::format("data/{}/{}", kind_ == PayloadKind::weight ? "weights" : "constants", path);
+    std::string record = payload_record(kind_, path);
     if (reading_.archive.find(record) == nullptr)
       return invalid(fmt::format("there is no record '{}'", record));
     if (kind_ == PayloadKind::constant && !path.starts_with("tensor_") &&
@@ -105,6 +105,13 @@ class ConfiguredReader {
     if (found != records_.end()) return static_cast<const OpenRecord*>(&found->second);
     PT2_TRY(Dtype dtype, known_dtype(first.dtype));
     PT2_TRY(Record record, reading_.archive.read(name));
+    const auto fake = fake_bytes_.find(name);
+    if (fake != fake_bytes_.end() && take_fake_bytes(fake->second)) {
+      OpenRecord zeros{Storage::allocate(fake->second), dtype, device_text(first.device),
+                       first.requires_grad};
+      return static_cast<const OpenRecord*>(
+          &records_.emplace(name, std::move(zeros)).first->second);
+    }
     const auto element_size = static_cast<size_t>(dtype_size(dtype));
     if (record.bytes.size() % element_size != 0) {
       rule = Rule::payload_bounds;
@@ -112,7 +119,8 @@ class ConfiguredReader {
           fmt::format("the record '{}' has {} bytes, expected a multiple of the {} bytes of a {}",
                       name, record.bytes.size(), element_size, dtype_name(dtype)));
     }
-    OpenRecord opened{make_storage(record, dtype_alignment(dtype)), dtype, device_text(first.device), first.requires_grad};
+    OpenRecord opened{make_storage(record, element_size), dtype, device_text(first.device),
+                      first.requires_grad};
     return static_cast<const OpenRecord*>(&records_.emplace(name, std::move(opened)).first->second);
   }
 
@@ -130,11 +138,10 @@ class ConfiguredReader {
     payload.requires_grad = record->requires_grad;
     rule = Rule::payload_bounds;
     const auto numel = checked_numel(sizes);
+    payload.is_fake = fake_bytes_.contains(name);
     if (meta.layout != Layout::strided) {
       payload.missing = fmt::format("layout {}", static_cast<int>(meta.layout));
     } else if (record->storage->size() == 0 && numel && *numel > 0) {
-      // torch.export.save writes nothing for a fake tensor; torch makes zeros of it, at whatever
-      // size the file says.
       payload.missing = "fake tensor";
     } else {
       PT2_TRY(payload.tensor, Tensor::view_of(record->storage, record->dtype, std::move(sizes),
@@ -143,24 +150,76 @@ class ConfiguredReader {
     return payload;
   }
 
+  // torch.export.save writes nothing for a fake tensor, and all fake tensors of one dtype share
+  // that record; torch makes zeros of the first one's sizes (_build_file_map). Here they are as
+  // large as the largest, so that the others can be read too.
+  void note_fake(const schema::PayloadMeta& meta) {
+    const std::string record = payload_record(kind_, meta.path_name);
+    const Entry* entry = reading_.archive.find(record);
+    if (meta.use_pickle || !meta.tensor_meta || entry == nullptr || entry->size > 0) return;
+    const auto bytes = bytes_of(*meta.tensor_meta);
+    if (!bytes || *bytes == 0) return;
+    uint64_t& largest = fake_bytes_[record];
+    largest = std::max(largest, *bytes);
+  }
+
+  // What sizes and strides reach, from the storage's start; nothing when that is no number.
+  std::optional<uint64_t> bytes_of(const schema::TensorMeta& source) {
+    constexpr int64_t kNewest = 8;
+    const auto meta = read_tensor_meta(source, kNewest, pool_);
+    const auto dtype = meta ? meta->dtype.dtype() : std::nullopt;
+    if (!dtype) return std::nullopt;
+    const auto sizes = literals(meta->sizes, "sizes");
+    const auto strides = literals(meta->strides, "strides");
+    const auto offset = literals({meta->storage_offset}, "storage_offset");
+    if (!sizes || !strides || !offset || sizes->size() != strides->size()) return std::nullopt;
+    int64_t last = (*offset)[0];
+    for (size_t i = 0; i < sizes->size(); ++i) {
+      if ((*sizes)[i] == 0) return 0;
+      int64_t reach = 0;
+      if ((*sizes)[i] < 0 || (*strides)[i] < 0 ||
+          __builtin_mul_overflow((*sizes)[i] - 1, (*strides)[i], &reach) ||
+          __builtin_add_overflow(last, reach, &last))
+        return std::nullopt;
+    }
+    int64_t bytes = 0;
+    if (last < 0 || __builtin_add_overflow(last, 1, &last) ||
+        __builtin_mul_overflow(last, dtype_size(*dtype), &bytes))
+      return std::nullopt;
+    return static_cast<uint64_t>(bytes);
+  }
+
+  bool take_fake_bytes(uint64_t bytes) {
+    const uint64_t limit = reading_.archive.limits().max_fake_bytes;
+    if (bytes > limit - std::min(reading_.fake_bytes, limit)) return false;
+    reading_.fake_bytes += bytes;
+    return true;
+  }
+
   const PayloadReading& reading_;
   PayloadKind kind_;
   ExprPool pool_;
+  std::map<std::string, uint64_t> fake_bytes_;  // by record
   std::map<std::string, OpenRecord> records_;
 };
 
-Result<schema::PayloadConfig> read_config(const Archive& archive, const std::string& name) {
+}  // namespace
+
+std::string payload_record(PayloadKind kind, std::string_view path_name) {
+  return fmt::format("data/{}/{}", kind == PayloadKind::weight ? "weights" : "constants",
+                     path_name);
+}
+
+Result<schema::PayloadConfig> read_payload_config(const Archive& archive, const std::string& name) {
   PT2_TRY(Record record, archive.read(name));
   Diagnostics ignored;
   return schema::decode<schema::PayloadConfig>(record.text(), archive.limits(), ignored);
 }
 
-}  // namespace
-
 void read_configured(const PayloadReading& reading, Role config_role, PayloadKind kind) {
   const std::string name = reading.archive.record_name(config_role, reading.model);
   if (name.empty() || reading.archive.find(name) == nullptr) return;
-  auto config = read_config(reading.archive, name);
+  auto config = read_payload_config(reading.archive, name);
   if (!config) return reading.fail(Rule::payload_reads, std::move(config).error(), name + ":");
   ConfiguredReader(reading, kind).read(*config, name);
 }

@@ -28,14 +28,13 @@ void check_dialect(const Archive& archive, std::string_view model, const Program
                fmt::format("found '{}', expected ATEN, TRAINING or EDGE", dialect));
 }
 
-// There must be one.
+}  // namespace
+
 Error first_error(const Diagnostics& issues) {
   const Diagnostic& first =
       *std::ranges::find(issues.all(), Severity::error, &Diagnostic::severity);
   return {first.code, first.text, first.where};
 }
-
-}  // namespace
 
 void PayloadReading::fail(Rule rule, Error error, std::string_view place) const {
   // What the archive reports names the file itself.

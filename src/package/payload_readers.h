@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "pt2/package.h"
+#include "pt2/schema.h"
 
 namespace pt2 {
 
@@ -14,6 +15,7 @@ struct PayloadReading {
   std::string_view model;
   Payloads& payloads;
   Diagnostics& issues;
+  mutable uint64_t fake_bytes = 0;  // of zeros made so far
 
   void fail(Rule rule, Error error, std::string_view place) const;
 };
@@ -29,6 +31,9 @@ void read_embedded_constants(const PayloadReading& reading, const Program& progr
 // 2.9 on: a JSON config, and a raw record for each storage (torch/export/pt2_archive/_package.py,
 // _load_state_dict and _load_constants).
 void read_configured(const PayloadReading& reading, Role config_role, PayloadKind kind);
+Result<schema::PayloadConfig> read_payload_config(const Archive& archive, const std::string& name);
+// The record that a config's path_name names.
+std::string payload_record(PayloadKind kind, std::string_view path_name);
 
 // A tensor, or (among constants) an object that is kept as it is; `invalid` for anything else.
 Result<void> add_pickled_value(const PickleValue& value, PayloadKind kind, std::string name,

@@ -18,6 +18,8 @@ Result<schema::ExportedProgram> read_schema(const Archive& archive, std::string_
 Result<Program> read_program(const Archive& archive, std::string_view model,
                              schema::ExportedProgram source, Diagnostics& warnings,
                              Diagnostics& faults);
+// The first of severity error; there must be one.
+Error first_error(const Diagnostics& issues);
 Result<SampleInputs> read_sample_inputs(const Archive& archive, std::string_view model,
                                         Diagnostics& warnings);
 

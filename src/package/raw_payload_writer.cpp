@@ -1,0 +1,193 @@
+// torch/export/pt2_archive/_package.py, _package_state_dict and _package_constants, with
+// _package_weights.py.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+
+#include "base/check.h"
+#include "package/payload_writers.h"
+#include "pt2/schema.h"
+#include "pt2/schema_json.h"
+
+namespace pt2 {
+namespace {
+
+constexpr int64_t kStrided = 7;  // Layout of the schema
+
+schema::SymInt literal(int64_t number) {
+  schema::SymInt value;
+  value.set<schema::SymIntCase::as_int>(number);
+  return value;
+}
+
+std::vector<schema::SymInt> literals(const Sizes& numbers) {
+  std::vector<schema::SymInt> values;
+  for (const int64_t number : numbers) values.push_back(literal(number));
+  return values;
+}
+
+// "cuda:0" -> {"cuda", 0}.
+schema::Device device_of(const std::string& text) {
+  const size_t colon = text.find(':');
+  schema::Device device{.type = text.substr(0, colon)};
+  int64_t index = 0;
+  const char* end = text.data() + text.size();
+  if (colon != text.npos && std::from_chars(text.data() + colon + 1, end, index).ptr == end)
+    device.index = index;
+  return device;
+}
+
+schema::TensorMeta meta_of(const SavedTensor& saved) {
+  if (saved.meta) return *saved.meta;
+  const Tensor& tensor = saved.tensor;
+  schema::TensorMeta meta;
+  meta.dtype = static_cast<schema::ScalarType>(dtype_info(tensor.dtype()).schema_number);
+  meta.sizes = literals(tensor.sizes());
+  meta.requires_grad = saved.requires_grad;
+  meta.device = device_of(saved.device);
+  meta.strides = literals(tensor.strides());
+  meta.storage_offset = literal(tensor.storage_offset());
+  meta.layout = static_cast<schema::Layout>(kStrided);
+  return meta;
+}
+
+// What makes tensors share a record: torch's (data pointer, dtype), where a fake tensor has no
+// pointer and an empty storage the pointer 0.
+struct StorageKey {
+  enum class Kind : uint8_t { fake, empty, real } kind;
+  const Storage* storage;
+  Dtype dtype;
+  auto operator<=>(const StorageKey&) const = default;
+};
+
+StorageKey key_of(const SavedTensor& saved) {
+  const Storage* storage = saved.tensor.storage().get();
+  if (saved.is_fake) return {StorageKey::Kind::fake, nullptr, saved.tensor.dtype()};
+  if (storage->size() == 0) return {StorageKey::Kind::empty, nullptr, saved.tensor.dtype()};
+  return {StorageKey::Kind::real, storage, saved.tensor.dtype()};
+}
+
+class RawPayloadWriter {
+ public:
+  RawPayloadWriter(PackageWriter& writer, std::string folder) : writer_(writer), folder_(folder) {}
+
+  Result<void> write_tensors(const std::vector<SavedTensor>& tensors, std::string_view prefix) {
+    for (const SavedTensor& saved : tensors) PT2_TRY_VOID(check(saved));
+    size_t index = count(prefix);
+    for (const SavedTensor& saved : tensors) {
+      if (saved.pickled.bytes.empty()) continue;
+      const std::string file = fmt::format("{}{}", prefix, index++);
+      PT2_TRY_VOID(writer_.add(folder_ + file, saved.pickled));
+      PT2_TRY_VOID(add(saved.name, file, saved.is_parameter, true, meta_of(saved)));
+    }
+    return write_groups(tensors, prefix, index);
+  }
+
+  Result<void> write_object(const SavedObject& object) {
+    const std::string_view prefix = object.is_opaque ? "opaque_obj_" : "custom_obj_";
+    const std::string file = fmt::format("{}{}", prefix, count(prefix));
+    PT2_TRY_VOID(writer_.add(folder_ + file, object.content));
+    return add(object.name, file, false, true, {});
+  }
+
+  Result<void> write_config(std::string_view name) {
+    return writer_.add(folder_ + std::string(name), schema::encode(config_));
+  }
+
+ private:
+  size_t count(std::string_view prefix) const {
+    return writer_.zip.count_prefix(writer_.prefix + folder_ + std::string(prefix));
+  }
+
+  static Result<void> check(const SavedTensor& saved) {
+    const bool has_elements = saved.tensor.defined() || !saved.pickled.bytes.empty();
+    if (has_elements && (saved.tensor.defined() || saved.meta != nullptr)) return {};
+    return Error{ErrorCode::argument, "the tensor has no elements", saved.name};
+  }
+
+  Result<void> write_groups(const std::vector<SavedTensor>& tensors, std::string_view prefix,
+                            size_t index) {
+    std::vector<std::vector<const SavedTensor*>> groups;
+    std::map<StorageKey, size_t> places;
+    for (const SavedTensor& saved : tensors) {
+      if (!saved.pickled.bytes.empty()) continue;
+      const auto [place, is_new] = places.emplace(key_of(saved), groups.size());
+      if (is_new) groups.emplace_back();
+      groups[place->second].push_back(&saved);
+    }
+    for (const auto& group : groups) {
+      const std::string file = fmt::format("{}{}", prefix, index++);
+      const Storage& storage = *group.front()->tensor.storage();
+      Record content{std::span(storage.data(), storage.size()), nullptr};
+      if (group.front()->is_fake) content = {};
+      PT2_TRY_VOID(writer_.add(folder_ + file, content));
+      for (const SavedTensor* saved : group)
+        PT2_TRY_VOID(add(saved->name, file, saved->is_parameter, false, meta_of(*saved)));
+    }
+    return {};
+  }
+
+  Result<void> add(const std::string& name, const std::string& file, bool is_parameter,
+                   bool use_pickle, std::optional<schema::TensorMeta> meta) {
+    if (!names_.insert(name).second)
+      return Error{ErrorCode::argument, "two payloads have this name", name};
+    schema::PayloadMeta payload{
+        .path_name = file, .is_param = is_parameter, .use_pickle = use_pickle};
+    if (meta) payload.tensor_meta = *std::move(meta);
+    config_.config.emplace_back(name, std::move(payload));
+    return {};
+  }
+
+  PackageWriter& writer_;
+  std::string folder_;
+  schema::PayloadConfig config_;
+  std::set<std::string> names_;
+};
+
+// A torch.save file opened, for a layout that has none.
+Result<std::vector<SavedTensor>> read_tensors(const Record& record) {
+  std::vector<SavedTensor> tensors;
+  PT2_TRY(const Pickle pickle, read_torch_save(record, PickleMode::strict));
+  const PickleValue root = pickle.root();
+  for (size_t i = 0; i < root.dict_size(); ++i) {
+    const PickleValue key = root.key(i);
+    const PickleValue value = root.value(i);
+    const std::string name(key.is(PickleKind::string) ? key.text() : "");
+    if (!value.is(PickleKind::tensor) || !value.tensor().tensor.defined() ||
+        !value.tensor().class_name.empty())
+      return Error{ErrorCode::unsupported, "only a plain tensor can be a raw record", name};
+    const PickleTensor& found = value.tensor();
+    tensors.push_back({.name = name,
+                       .tensor = found.tensor,
+                       .is_parameter = found.is_parameter,
+                       .requires_grad = found.requires_grad,
+                       .device = found.device});
+  }
+  return tensors;
+}
+
+Result<std::vector<SavedTensor>> tensors_of(const SavedTensors& saved) {
+  if (const auto* record = std::get_if<Record>(&saved)) return read_tensors(*record);
+  return std::get<std::vector<SavedTensor>>(saved);
+}
+
+}  // namespace
+
+Result<void> write_raw_weights(PackageWriter& writer, const SavedProgram& program) {
+  PT2_TRY(const std::vector<SavedTensor> tensors, tensors_of(program.state_dict));
+  RawPayloadWriter weights(writer, "data/weights/");
+  PT2_TRY_VOID(weights.write_tensors(tensors, "weight_"));
+  return weights.write_config(program.name + "_weights_config.json");
+}
+
+Result<void> write_raw_constants(PackageWriter& writer, const SavedProgram& program) {
+  PT2_TRY(const std::vector<SavedTensor> tensors, tensors_of(program.constants));
+  RawPayloadWriter constants(writer, "data/constants/");
+  PT2_TRY_VOID(constants.write_tensors(tensors, "tensor_"));
+  for (const SavedObject& object : program.objects) PT2_TRY_VOID(constants.write_object(object));
+  return constants.write_config(program.name + "_constants_config.json");
+}
+
+}  // namespace pt2
