@@ -7,6 +7,7 @@
 #include "pt2/type_text.h"
 #include "tools/json_members.h"
 #include "tools/modules.h"
+#include "tools/shapes.h"
 #include "tools/source.h"
 #include "tools/table.h"
 #include "tools/verbs.h"
@@ -147,6 +148,14 @@ std::string named_types_text(const Environment& environment, std::string_view ti
   return coloured(environment, Colour::bold, title) + "\n" + table.text();
 }
 
+// What the types do not say about the inputs; nothing where there are none.
+std::string guards_text(const Environment& environment, const Program& program) {
+  const std::vector<std::string> guards = guard_texts(program);
+  std::string out = guards.empty() ? "" : coloured(environment, Colour::bold, "guards") + "\n";
+  for (const std::string& guard : guards) out += fmt::format("  {}\n", printable(guard));
+  return out;
+}
+
 std::string list_text(const std::vector<std::string>& names, size_t shown) {
   std::string out;
   for (size_t i = 0; i < names.size() && i < shown; ++i)
@@ -208,7 +217,8 @@ std::string summary_text(const Summary& summary, const Environment& environment)
     about.add({"extra file",
                fmt::format("{} ({})", printable(extra.name), bytes_text(extra.entry->size))});
   return about.text() + named_types_text(environment, "inputs", summary.inputs) +
-         named_types_text(environment, "outputs", summary.outputs);
+         named_types_text(environment, "outputs", summary.outputs) +
+         guards_text(environment, program);
 }
 
 void write_types(JsonWriter& json, std::string_view key, const std::vector<NamedType>& types) {
@@ -284,6 +294,7 @@ std::string summary_json(const Summary& summary) {
     write_types(json, "inputs", summary.inputs);
     write_types(json, "outputs", summary.outputs);
     write_ranges(json, program);
+    write_texts(json, "guards", guard_texts(program));
     write_contents(json, summary);
     write_objects(json, "extra_files", archive.extra_files(), [&](const auto& extra) {
       write_text(json, "name", extra.name);

@@ -47,6 +47,12 @@ constexpr Verb kVerbs[] = {
      "pt2 ops model.pt2 --missing            # exit 4 if any has no kernel; where it is called\n"
      "pt2 ops model.pt2 --json",
      setup_ops},
+    {"check", "would it take these inputs? what each dimension may be",
+     "pt2 check model.pt2                    # every dimension: number, range or expression; "
+     "guards\n"
+     "pt2 check model.pt2 -i x=f32:2x3       # exit 1 and the reason when they are refused\n"
+     "pt2 check model.pt2 -i x=f32:2x3 -i n=5 --json",
+     setup_check},
     {"run", "run a program",
      "pt2 run model.pt2 -i x=image.npy       # inputs by name; 'pt2 info' lists them\n"
      "pt2 run model.pt2 -i 0=a.npy -i n=3    # by position; numbers as they are\n"

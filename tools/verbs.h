@@ -13,6 +13,7 @@ Action setup_json(CLI::App& app);
 Action setup_verify(CLI::App& app);
 Action setup_explain(CLI::App& app);
 Action setup_ops(CLI::App& app);
+Action setup_check(CLI::App& app);
 Action setup_run(CLI::App& app);
 Action setup_test(CLI::App& app);
 

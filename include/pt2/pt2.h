@@ -3,6 +3,7 @@
 #pragma once
 
 #include "pt2/archive.h"
+#include "pt2/check_inputs.h"
 #include "pt2/diagnostics.h"
 #include "pt2/dtype.h"
 #include "pt2/error.h"

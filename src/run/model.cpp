@@ -6,9 +6,9 @@
 #include <unordered_set>
 
 #include "ops/loops.h"
+#include "pt2/check_inputs.h"
 #include "pt2/type_text.h"
 #include "run/executor.h"
-#include "run/inputs.h"
 #include "run/named_inputs.h"
 
 namespace pt2 {
@@ -180,7 +180,7 @@ Result<Model> Model::from_package(std::shared_ptr<const Package> package,
   shared->inputs = describe_inputs(program);
   shared->outputs = describe_outputs(program);
   for (const ModelValue& input : shared->inputs) shared->input_names.push_back(input.name);
-  shared->guards = run::parse_guards(*shared->program);
+  shared->guards = parse_guards(*shared->program);
   shared->arguments = call_arguments(program);
   shared->result = result_spec(program);
   shared->written = run::inputs_possibly_written(*shared->bound);
@@ -236,6 +236,18 @@ Result<Tree> Model::structure_outputs(std::vector<Value> outputs) const {
 
 Result<Tree> Model::call(const NamedTrees& inputs) const { return Session(*this).call(inputs); }
 
+namespace {
+
+Result<void> check_call(const Model::Shared& shared, std::span<const Value> inputs) {
+  std::vector<InputShape> shapes;
+  for (const Value& input : inputs) shapes.push_back(input_shape(input));
+  PT2_TRY([[maybe_unused]] const SymbolValues symbols,
+          check_inputs(*shared.program, shared.guards, shapes, shared.input_names));
+  return {};
+}
+
+}  // namespace
+
 Session::Session(const Model& model)
     : shared_(model.shared()), state_(fresh_state(*model.shared())) {}
 
@@ -243,7 +255,7 @@ Result<std::vector<Value>> Session::run(std::span<Value> inputs) {
   const Program& program = *shared_->program;
   const GraphSignature& signature = program.signature;
   if (inputs.size() != shared_->inputs.size()) return wrong_count(inputs.size(), shared_->inputs);
-  PT2_TRY_VOID(run::check_inputs(program, shared_->guards, inputs, shared_->input_names));
+  PT2_TRY_VOID(check_call(*shared_, inputs));
 
   std::vector<Value> graph_inputs(state_);
   size_t next = 0;

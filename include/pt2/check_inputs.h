@@ -1,0 +1,44 @@
+// Do the inputs of a call fit a program: count, dtypes, sizes, ranges of its symbols, guards? Model
+// asks before every run; here without weights, kernels or the elements of a tensor.
+#pragma once
+
+#include <span>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "pt2/guards.h"
+#include "pt2/program.h"
+#include "pt2/value.h"
+
+namespace pt2 {
+
+// A tensor without its elements. The lists are borrowed.
+struct TensorShape {
+  Dtype dtype = Dtype::float32;
+  std::span<const int64_t> sizes{};
+  std::span<const int64_t> strides{};  // in elements
+  int64_t storage_offset = 0;
+};
+// What a check looks at: a tensor's shape, or any other value. Borrows it.
+using InputShape = std::variant<TensorShape, const Value*>;
+InputShape input_shape(const Value& value);
+
+// The guards of the program that are understood; PyTorch may add forms, and a program runs without
+// them.
+std::vector<Guard> parse_guards(const Program& program);
+
+// The number that a symbol has in a call.
+using SymbolValues = std::vector<std::pair<std::string, int64_t>>;
+
+// Binds the symbols of the inputs' sizes to the numbers of this call and compares everything else
+// with them (torch/_export/utils.py, _check_input_constraints_for_graph), then checks the guards,
+// as the _guards_fn of torch/export/_unlift.py does. `inputs` has one entry per user input; `names`
+// are user_input_names. The symbols, in the order in which inputs gave them. Error `argument`
+// naming input, dimension, what was found and what is allowed, and which other input says so.
+Result<SymbolValues> check_inputs(const Program& program, std::span<const Guard> guards,
+                                  std::span<const InputShape> inputs,
+                                  std::span<const std::string> names);
+
+}  // namespace pt2

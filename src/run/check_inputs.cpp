@@ -1,0 +1,290 @@
+#include "pt2/check_inputs.h"
+
+#include <algorithm>
+
+#include "pt2/type_text.h"
+
+namespace pt2 {
+namespace {
+
+Error mismatch(const std::string& name, const std::string& text) {
+  return {ErrorCode::argument, text, "input '" + name + "'"};
+}
+
+std::string shape_text(const InputShape& input) {
+  if (const auto* value = std::get_if<const Value*>(&input)) return (*value)->type_text();
+  const auto& shape = std::get<TensorShape>(input);
+  std::string out = std::string(dtype_info(shape.dtype).short_name) + "[";
+  for (size_t i = 0; i < shape.sizes.size(); ++i)
+    out += (i > 0 ? ", " : "") + std::to_string(shape.sizes[i]);
+  return out + "]";
+}
+
+// Null for tensors and other types.
+template <class T>
+const T* get_if(const InputShape& input) {
+  const auto* value = std::get_if<const Value*>(&input);
+  return value ? (*value)->get_if<T>() : nullptr;
+}
+
+// A size that has to hold once every symbol is known.
+struct PendingSize {
+  const SymInt* expected;
+  int64_t found;
+  size_t input;
+  size_t dim;
+};
+
+// Made of sums and products alone.
+bool is_polynomial(Expr expr) {
+  const bool is_inner = expr->op == ExprOp::add || expr->op == ExprOp::multiply;
+  if (!is_inner) return expr->op == ExprOp::integer || expr->op == ExprOp::symbol;
+  return std::ranges::all_of(expr->args, is_polynomial);
+}
+
+class InputCheck {
+ public:
+  InputCheck(const Program& program, std::span<const std::string> names)
+      : program_(program), names_(names) {}
+
+  Result<void> check(size_t index, const ArgumentSpec& spec, const InputShape& input) {
+    using Kind = ArgumentSpec::Kind;
+    switch (spec.kind) {
+      case Kind::tensor:
+        return check_tensor(index, spec, input);
+      case Kind::sym_int:
+        return check_int(index, spec, input);
+      case Kind::constant:
+        return check_constant(index, spec, input);
+      case Kind::sym_float:
+        return get_if<double>(input) || get_if<int64_t>(input) ? Result<void>()
+                                                               : wrong_type(index, spec, input);
+      case Kind::sym_bool:
+        return get_if<bool>(input) ? Result<void>() : wrong_type(index, spec, input);
+      case Kind::custom_obj:
+      case Kind::token:
+        return {};
+    }
+    return {};
+  }
+
+  Result<void> finish() {
+    for (const PendingSize& pending : pending_) PT2_TRY_VOID(solve(pending));
+    for (const PendingSize& pending : pending_) PT2_TRY_VOID(compare(pending));
+    for (const RangeConstraint& constraint : program_.range_constraints) {
+      if (constraint.key == nullptr) continue;
+      const Expr expr = constraint.key->expr;
+      const Result<int64_t> value = evaluate_integer(expr, bindings_);
+      if (!value || constraint.range.contains(*value)) continue;
+      return Error{ErrorCode::argument,
+                   print_expr(expr) + " is " + std::to_string(*value) + ", allowed is " +
+                       print(constraint.range) + where_bound(expr),
+                   "inputs"};
+    }
+    return {};
+  }
+
+  SymbolValues symbols() const {
+    SymbolValues out;
+    for (const auto& [symbol, place] : places_)
+      if (const auto value = evaluate_integer(symbol, bindings_))
+        out.emplace_back(symbol->name, *value);
+    return out;
+  }
+
+ private:
+  static std::string dim_is(const PendingSize& pending) {
+    return "dim " + std::to_string(pending.dim) + " is " + std::to_string(pending.found);
+  }
+  std::string dim_place(size_t input, size_t dim) const {
+    return "input '" + names_[input] + "' dim " + std::to_string(dim);
+  }
+
+  Result<void> compare(const PendingSize& pending) const {
+    const Result<int64_t> expected = evaluate(*pending.expected, bindings_);
+    // What no input gives, such as u0 or one half of a product, cannot be checked from outside.
+    if (!expected || *expected == pending.found) return {};
+    const Expr expr = pending.expected->expr();
+    const std::string why = expr ? where_bound(expr) : std::string();
+    return mismatch(names_[pending.input], dim_is(pending) + ", expected " +
+                                               print(*pending.expected) + " = " +
+                                               std::to_string(*expected) + why);
+  }
+
+  // A symbol that inputs give only as a*s + b: PyTorch solves for it (try_solve, same place).
+  Result<void> solve(const PendingSize& pending) {
+    const Expr expr = pending.expected->expr();
+    const std::vector<SymbolId> symbols = expr ? free_symbols(expr) : std::vector<SymbolId>();
+    if (symbols.size() != 1 || bindings_.find(symbols[0]) != nullptr || !is_polynomial(expr))
+      return {};
+    const auto value_at = [&](int64_t number) {
+      SymbolBindings trial;
+      trial.bind(symbols[0], number);
+      return evaluate_integer(expr, trial);
+    };
+    const auto first = value_at(1), second = value_at(2), third = value_at(3);
+    int64_t slope = 0, next_slope = 0, rest = 0;
+    const bool is_linear =
+        first && second && third && !__builtin_sub_overflow(*second, *first, &slope) &&
+        !__builtin_sub_overflow(*third, *second, &next_slope) && slope == next_slope &&
+        slope != 0 && slope != -1 && !__builtin_sub_overflow(pending.found, *first, &rest);
+    if (!is_linear) return {};
+    const int64_t solution = rest / slope + 1;
+    const auto again = value_at(solution);
+    if (!again) return {};
+    if (*again != pending.found)
+      return mismatch(names_[pending.input], dim_is(pending) + ", expected " + print_expr(expr) +
+                                                 " for some integer " +
+                                                 program_.expressions->symbol_name(symbols[0]));
+    bind(program_.expressions->symbol(program_.expressions->symbol_name(symbols[0])), solution,
+         "by " + dim_place(pending.input, pending.dim));
+    return {};
+  }
+
+  Error wrong_type(size_t index, const ArgumentSpec& spec, const InputShape& input) {
+    return mismatch(names_[index],
+                    "found " + shape_text(input) + ", expected " + type_text(program_, spec));
+  }
+
+  Result<void> check_tensor(size_t index, const ArgumentSpec& spec, const InputShape& input) {
+    const auto id = program_.graph.find_value(spec.name);
+    const TensorMeta* meta = id ? program_.graph.value(*id).tensor() : nullptr;
+    const auto* shape = std::get_if<TensorShape>(&input);
+    if (shape == nullptr) return wrong_type(index, spec, input);
+    if (meta == nullptr) return {};
+    const auto dtype = meta->dtype.dtype();
+    if ((dtype && *dtype != shape->dtype) || meta->sizes.size() != shape->sizes.size())
+      return wrong_type(index, spec, input);
+    for (size_t dim = 0; dim < meta->sizes.size(); ++dim)
+      PT2_TRY_VOID(check_size(index, dim, meta->sizes[dim], shape->sizes[dim]));
+    return {};
+  }
+
+  Result<void> check_size(size_t index, size_t dim, const SymInt& expected, int64_t found) {
+    if (!expected.is_symbolic()) {
+      if (expected.literal() == found) return {};
+      return mismatch(names_[index], "dim " + std::to_string(dim) + " is " + std::to_string(found) +
+                                         ", expected " + std::to_string(expected.literal()));
+    }
+    if (!expected.expr().is_symbol() || bindings_.find(expected.expr()->symbol) != nullptr) {
+      pending_.push_back({&expected, found, index, dim});
+      return {};
+    }
+    bind(expected.expr(), found, dim_place(index, dim));
+    return {};
+  }
+
+  Result<void> check_int(size_t index, const ArgumentSpec& spec, const InputShape& input) {
+    const auto* number = get_if<int64_t>(input);
+    if (number == nullptr) return wrong_type(index, spec, input);
+    const auto id = program_.graph.find_value(spec.name);
+    const auto* size = id ? std::get_if<SymInt>(&program_.graph.value(*id).meta) : nullptr;
+    if (size == nullptr) return {};
+    if (size->is_symbolic() && size->expr().is_symbol() &&
+        bindings_.find(size->expr()->symbol) == nullptr) {
+      bind(size->expr(), *number, "input '" + names_[index] + "'");
+      return {};
+    }
+    pending_.push_back({size, *number, index, 0});
+    return {};
+  }
+
+  Result<void> check_constant(size_t index, const ArgumentSpec& spec, const InputShape& input) {
+    auto same = [&]<class T>(const T& expected) {
+      if constexpr (std::is_same_v<T, None>)
+        return get_if<std::monostate>(input) != nullptr;
+      else if constexpr (std::is_same_v<T, bool> || std::is_same_v<T, int64_t> ||
+                         std::is_same_v<T, double> || std::is_same_v<T, std::string>)
+        return get_if<T>(input) != nullptr && *get_if<T>(input) == expected;
+      else
+        return true;
+    };
+    return std::visit(same, spec.value.variant) ? Result<void>() : wrong_type(index, spec, input);
+  }
+
+  void bind(Expr symbol, int64_t value, std::string place) {
+    bindings_.bind(symbol->symbol, value);
+    places_.emplace_back(symbol, std::move(place));
+  }
+
+  std::string where_bound(Expr expr) const {
+    std::string out;
+    for (SymbolId id : free_symbols(expr))
+      for (const auto& [symbol, place] : places_)
+        if (symbol->symbol == id) out += " (" + print_expr(symbol) + " is " + place + ")";
+    return out;
+  }
+
+  const Program& program_;
+  std::span<const std::string> names_;
+  SymbolBindings bindings_;
+  std::vector<PendingSize> pending_;
+  std::vector<std::pair<Expr, std::string>> places_;
+};
+
+std::optional<Number> find_source(const GuardSource& source, std::span<const InputShape> inputs,
+                                  std::span<const std::string> names) {
+  using Property = GuardSource::Property;
+  const auto name = std::ranges::find(names, source.input);
+  if (name == names.end()) return std::nullopt;
+  const InputShape& input = inputs[static_cast<size_t>(name - names.begin())];
+  if (source.property == Property::value) {
+    if (const auto* number = get_if<int64_t>(input)) return *number;
+    if (const auto* number = get_if<double>(input)) return *number;
+    if (const auto* flag = get_if<bool>(input)) return *flag;
+    return std::nullopt;
+  }
+  const auto* shape = std::get_if<TensorShape>(&input);
+  if (shape == nullptr) return std::nullopt;
+  if (source.property == Property::storage_offset) return shape->storage_offset;
+  const auto dims = source.property == Property::size ? shape->sizes : shape->strides;
+  const auto dim = static_cast<size_t>(source.dim);
+  return dim < dims.size() ? std::optional<Number>(dims[dim]) : std::nullopt;
+}
+
+Result<void> check_guards(std::span<const Guard> guards, std::span<const InputShape> inputs,
+                          std::span<const std::string> names) {
+  const auto lookup = [&](const GuardSource& source) { return find_source(source, inputs, names); };
+  for (const Guard& guard : guards) {
+    Result<void> checked = check_guard(guard, lookup);
+    // A guard on what is no input of this call, or too large to compute, cannot be checked.
+    if (!checked && checked.error().code == ErrorCode::argument)
+      return at(std::move(checked).error(), "inputs");
+  }
+  return {};
+}
+
+}  // namespace
+
+std::vector<Guard> parse_guards(const Program& program) {
+  std::vector<Guard> guards;
+  for (const std::string& text : program.guards_code) {
+    Result<Guard> guard = parse_guard(*program.expressions, text);
+    if (guard) guards.push_back(std::move(*guard));
+  }
+  return guards;
+}
+
+InputShape input_shape(const Value& value) {
+  if (const auto* tensor = value.get_if<Tensor>())
+    return TensorShape{tensor->dtype(), tensor->sizes(), tensor->strides(),
+                       tensor->storage_offset()};
+  return &value;
+}
+
+Result<SymbolValues> check_inputs(const Program& program, std::span<const Guard> guards,
+                                  std::span<const InputShape> inputs,
+                                  std::span<const std::string> names) {
+  InputCheck check(program, names);
+  size_t index = 0;
+  for (const InputSpec& spec : program.signature.input_specs) {
+    if (spec.kind != InputKind::user_input) continue;
+    PT2_TRY_VOID(check.check(index, spec.arg, inputs[index]));
+    ++index;
+  }
+  PT2_TRY_VOID(check.finish());
+  PT2_TRY_VOID(check_guards(guards, inputs, names));
+  return check.symbols();
+}
+
+}  // namespace pt2

@@ -1,0 +1,101 @@
+// Checks of inputs without kernels and elements; with real programs, in
+// tests/tools/cases/check.txt.
+#include "pt2/check_inputs.h"
+
+#include <gtest/gtest.h>
+
+namespace pt2 {
+namespace {
+
+class CheckInputs : public testing::Test {
+ protected:
+  SymInt size(std::string_view text) {
+    return {program_.expressions->parse(text).value(), std::nullopt};
+  }
+
+  void add_input(const std::string& name, std::vector<SymInt> sizes) {
+    const TensorMeta meta{.dtype = {7}, .sizes = std::move(sizes)};
+    const ValueId id = program_.graph.add_value({.name = name, .meta = meta}).value();
+    program_.graph.add_input(Argument(id));
+    program_.signature.input_specs.push_back(
+        {.kind = InputKind::user_input, .arg = {.kind = ArgumentSpec::Kind::tensor, .name = name}});
+    names_.push_back(name);
+  }
+
+  void add_range(std::string_view key, SymRange range) {
+    program_.range_constraints.push_back({program_.expressions->parse(key).value(), range});
+  }
+
+  // "s = 3, t = 4", or the error.
+  std::string check(const std::vector<Sizes>& inputs) {
+    std::vector<InputShape> shapes;
+    for (const Sizes& sizes : inputs)
+      shapes.push_back(TensorShape{.dtype = Dtype::float32, .sizes = sizes, .strides = sizes});
+    const auto checked = check_inputs(program_, parse_guards(program_), shapes, names_);
+    if (!checked) {
+      EXPECT_EQ(checked.error().code, ErrorCode::argument);
+      return checked.error().text();
+    }
+    std::string out;
+    for (const auto& [symbol, value] : *checked)
+      out += (out.empty() ? "" : ", ") + symbol + " = " + std::to_string(value);
+    return out;
+  }
+
+  Program program_;
+  std::vector<std::string> names_;
+};
+
+TEST_F(CheckInputs, NamesInputDimFoundExpectedAndWhoBoundTheSymbol) {
+  add_input("x", {size("s0"), SymInt(3)});
+  add_input("y", {size("s0 + 1"), size("s1")});
+  add_range("s0", {2, 10});
+  EXPECT_EQ(check({{4, 3}, {5, 7}}), "s0 = 4, s1 = 7");
+  EXPECT_NE(check({{4, 5}, {5, 7}}).find("input 'x': dim 1 is 5, expected 3"), std::string::npos);
+  EXPECT_NE(check({{4, 3}, {4, 7}})
+                .find("input 'y': dim 0 is 4, expected s0 + 1 = 5 (s0 is input 'x' dim 0)"),
+            std::string::npos)
+      << check({{4, 3}, {4, 7}});
+  EXPECT_NE(check({{11, 3}, {12, 7}}).find("s0 is 11, allowed is [2, 10] (s0 is input 'x' dim 0)"),
+            std::string::npos)
+      << check({{11, 3}, {12, 7}});
+  EXPECT_NE(check({{4}, {5, 7}}).find("found f32[4], expected f32[s0 2..10, 3]"), std::string::npos)
+      << check({{4}, {5, 7}});
+}
+
+TEST_F(CheckInputs, ABoundLaterHoldsForWhatCameBefore) {
+  add_input("x", {size("2*s0")});
+  add_input("y", {size("s0")});
+  EXPECT_EQ(check({{6}, {3}}), "s0 = 3");
+  EXPECT_NE(check({{7}, {3}}).find("input 'x': dim 0 is 7, expected 2*s0 = 6"), std::string::npos);
+}
+
+// torch 2.15: "Expected input at *args[0].shape[0] to be of the form 2*s0, where s0 is an integer".
+TEST_F(CheckInputs, SolvesForASymbolThatNoInputGivesAlone) {
+  add_input("x", {size("2*s0 + 1")});
+  add_input("y", {size("3*s0")});
+  add_range("s0", {2, 10});
+  EXPECT_EQ(check({{7}, {9}}), "s0 = 3");
+  EXPECT_NE(check({{8}, {9}}).find("dim 0 is 8, expected 2*s0 + 1 for some integer s0"),
+            std::string::npos)
+      << check({{8}, {9}});
+  EXPECT_NE(check({{7}, {8}}).find("input 'y': dim 0 is 8, expected 3*s0 = 9"), std::string::npos);
+  EXPECT_NE(check({{101}, {150}}).find("s0 is 50, allowed is [2, 10]"), std::string::npos);
+}
+
+// One number of a product, a remainder or a quotient does not tell the others.
+TEST_F(CheckInputs, LeavesOpenWhatInputsDoNotTell) {
+  add_input("x", {size("s0*s1"), size("Mod(s2, 8)"), size("s3**2")});
+  EXPECT_EQ(check({{6, 100, 5}}), "");
+}
+
+TEST_F(CheckInputs, GuardsComeLast) {
+  add_input("x", {size("s0")});
+  add_input("y", {size("s1")});
+  program_.guards_code = {"L['x'].size()[0] == L['y'].size()[0]", "not a guard("};
+  EXPECT_EQ(check({{3}, {3}}), "s0 = 3, s1 = 3");
+  EXPECT_NE(check({{3}, {4}}).find("size 0 of x must equal size 0 of y"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace pt2

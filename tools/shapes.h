@@ -1,0 +1,20 @@
+// What a program asks of its inputs, in words: for `pt2 check` and `pt2 info`.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "pt2/program.h"
+
+namespace pt2::tools {
+
+// A line for each dimension of each input, then the guards.
+std::string conditions_text(const Program& program);
+// Members "inputs" (name, dtype, dims as objects of "size" and "means") and "guards".
+void write_conditions(JsonWriter& json, const Program& program);
+
+// "size 1 of x must equal size 0 of y"; those that are not understood, as the file has them.
+std::vector<std::string> guard_texts(const Program& program);
+
+}  // namespace pt2::tools
