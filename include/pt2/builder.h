@@ -15,6 +15,7 @@
 
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -51,7 +52,8 @@ class GraphBuilder {
   // From a higher-order operator: a bare value.
   ValueId call(std::string target, std::vector<NamedArgument> inputs,
                std::variant<TensorMeta, SymInt, SymFloat, SymBool> result);
-  // Several results, or none. From a higher-order operator: a tuple, as cond gives it.
+  // Several results, or none, named "getitem", "getitem_1". From a higher-order operator: a tuple,
+  // as cond gives it.
   std::vector<ValueId> call_many(std::string target, std::vector<NamedArgument> inputs,
                                  std::vector<TensorMeta> results);
   void output(Argument argument);
@@ -69,8 +71,11 @@ class GraphBuilder {
   // The expression in the spelling of the newest schema.
   Result<SymInt> spelled(std::string_view text, int64_t hint);
 
+  std::string unused_name(std::string_view name);
+
   std::shared_ptr<ExprPool> expressions_;
   Graph graph_;
+  std::set<std::string, std::less<>> node_names_;  // of nodes that are named after no value
 };
 
 // TRAINING IR of the newest schema.

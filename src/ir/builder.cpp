@@ -109,9 +109,16 @@ TensorMeta GraphBuilder::tensor(Dtype dtype, std::vector<SymInt> sizes) {
 
 ValueId GraphBuilder::add_value(std::string_view name,
                                 std::variant<TensorMeta, SymInt, SymFloat, SymBool> meta) {
-  GraphValue value{.name = graph_.unused_name(name)};
+  GraphValue value{.name = unused_name(name)};
   std::visit([&](auto& held) { value.meta = std::move(held); }, meta);
   return graph_.add_value(std::move(value)).value();
+}
+
+std::string GraphBuilder::unused_name(std::string_view name) {
+  std::string free = graph_.unused_name(name);
+  for (size_t i = 1; node_names_.contains(free); ++i)
+    free = graph_.unused_name(fmt::format("{}_{}", name, i));
+  return free;
 }
 
 ValueId GraphBuilder::input(std::string_view name, TensorMeta meta) {
@@ -126,7 +133,13 @@ void GraphBuilder::add_call(std::string target, std::vector<NamedArgument> input
   node.outputs.assign(results.begin(), results.end());
   if (node.target.starts_with("torch.ops.higher_order."))
     node.is_hop_single_tensor_return = !is_tuple;
-  node.name = results.empty() ? base_name(node.target) : graph_.value(results.front()).name;
+  // PyTorch has a node for each result taken from a tuple; the names of all are distinct.
+  if (!is_tuple) {
+    node.name = graph_.value(results.front()).name;
+  } else {
+    node.name = unused_name(base_name(node.target));
+    node_names_.insert(*node.name);
+  }
   graph_.add_node(std::move(node));
 }
 
@@ -140,7 +153,7 @@ ValueId GraphBuilder::call(std::string target, std::vector<NamedArgument> inputs
 std::vector<ValueId> GraphBuilder::call_many(std::string target, std::vector<NamedArgument> inputs,
                                              std::vector<TensorMeta> results) {
   std::vector<ValueId> ids;
-  for (TensorMeta& meta : results) ids.push_back(add_value(base_name(target), std::move(meta)));
+  for (TensorMeta& meta : results) ids.push_back(add_value("getitem", std::move(meta)));
   add_call(std::move(target), std::move(inputs), ids, true);
   return ids;
 }
