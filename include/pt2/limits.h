@@ -29,8 +29,8 @@ struct Limits {
   // whole object, and a list named many times within another multiplies. A state dict takes some 2
   // KB a tensor.
   uint64_t max_pickle_memory = 256ull << 20;
-  // Tensors saved without elements become zeros of whatever size the file says; the zeros of one
-  // program take address space at once, memory only when they are written to or read.
+  // Tensors saved without elements become zeros of whatever size the file says. The zeros of one
+  // program take address space alone, but time when they are computed with.
   uint64_t max_fake_bytes = 16ull << 30;
   // Sum of what may be allocated for one run's intermediate tensors.
   uint64_t max_tensor_bytes = 1ull << 40;

@@ -44,6 +44,19 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& pa
   return std::shared_ptr<const MappedFile>(std::move(mapped));
 }
 
+Result<std::shared_ptr<const MappedFile>> MappedFile::zeros(size_t bytes) {
+  std::shared_ptr<MappedFile> mapped(new MappedFile);
+  if (bytes > 0) {
+    void* memory =
+        mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED)
+      return Error{ErrorCode::limit, std::generic_category().message(errno), {}};
+    mapped->bytes_ = {static_cast<const std::byte*>(memory), bytes};
+    mapped->mapped_ = true;
+  }
+  return std::shared_ptr<const MappedFile>(std::move(mapped));
+}
+
 MappedFile::~MappedFile() {
   if (mapped_) munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
 }

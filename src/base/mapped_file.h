@@ -17,6 +17,9 @@ class MappedFile {
   // mapping, a file that another process shortens meanwhile ends the process with SIGBUS: replace
   // files by renaming.
   static Result<std::shared_ptr<const MappedFile>> open(const std::string& path);
+  // As if a file of `bytes` zeros were mapped: takes address space, and no memory even when read.
+  // Error `limit` when there is not that much address space.
+  static Result<std::shared_ptr<const MappedFile>> zeros(size_t bytes);
   ~MappedFile();
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "base/mapped_file.h"
 #include "package/payload_readers.h"
 #include "pt2/schema.h"
 #include "pt2/schema_json.h"
@@ -105,10 +106,8 @@ class ConfiguredReader {
     if (found != records_.end()) return static_cast<const OpenRecord*>(&found->second);
     PT2_TRY(Dtype dtype, known_dtype(first.dtype));
     PT2_TRY(Record record, reading_.archive.read(name));
-    const auto fake = fake_bytes_.find(name);
-    if (fake != fake_bytes_.end() && take_fake_bytes(fake->second)) {
-      OpenRecord zeros{Storage::allocate(fake->second), dtype, device_text(first.device),
-                       first.requires_grad};
+    if (std::shared_ptr<Storage> storage = fake_storage(name)) {
+      OpenRecord zeros{std::move(storage), dtype, device_text(first.device), first.requires_grad};
       return static_cast<const OpenRecord*>(
           &records_.emplace(name, std::move(zeros)).first->second);
     }
@@ -189,11 +188,16 @@ class ConfiguredReader {
     return static_cast<uint64_t>(bytes);
   }
 
-  bool take_fake_bytes(uint64_t bytes) {
+  // Null when the record is no fake one, or its zeros are beyond the limit.
+  std::shared_ptr<Storage> fake_storage(const std::string& record) {
+    const auto fake = fake_bytes_.find(record);
     const uint64_t limit = reading_.archive.limits().max_fake_bytes;
-    if (bytes > limit - std::min(reading_.fake_bytes, limit)) return false;
-    reading_.fake_bytes += bytes;
-    return true;
+    if (fake == fake_bytes_.end() || fake->second > limit - std::min(reading_.fake_bytes, limit))
+      return nullptr;
+    const auto zeros = MappedFile::zeros(fake->second);
+    if (!zeros) return nullptr;
+    reading_.fake_bytes += fake->second;
+    return Storage::borrow_read_only((*zeros)->bytes(), *zeros);
   }
 
   const PayloadReading& reading_;

@@ -1,8 +1,11 @@
 // Entry points for fuzzing: whatever the bytes, they return, and nothing outside the bytes is read.
 #pragma once
 
+#include <cstdlib>
+
 #include "pt2/archive.h"
 #include "pt2/pickle.h"
+#include "pt2/pickle_write.h"
 
 namespace pt2::test {
 
@@ -28,6 +31,24 @@ inline void walk(const PickleValue& value, int depth, size_t& budget) {
         std::min<size_t>(budget, static_cast<size_t>(value.tensor().tensor.contiguous().numel()));
 }
 
+inline Result<std::shared_ptr<Storage>> fuzz_storage(std::string_view key, size_t) {
+  if (key.size() > 2) return Error{ErrorCode::corrupt, "no such storage", ""};
+  return Storage::allocate(256);
+}
+
+// What can be written must be read, and written again, as the same bytes.
+inline void write_again(const Pickle& pickle) {
+  const Result<PickledBytes> written = write_pickle(pickle, fuzz_limits());
+  if (!written) return;
+  const Result<Pickle> again = read_pickle(std::as_bytes(std::span(written->bytes)),
+                                           PickleMode::listing, fuzz_storage, fuzz_limits());
+  if (!again && again.error().code != ErrorCode::limit && written->storages.size() <= 100)
+    std::abort();
+  if (!again) return;
+  const Result<PickledBytes> twice = write_pickle(*again, fuzz_limits());
+  if (!twice || twice->bytes != written->bytes) std::abort();
+}
+
 inline void use_pickle(const Pickle& pickle) {
   size_t budget = 20000;
   walk(pickle.root(), 100, budget);
@@ -35,13 +56,11 @@ inline void use_pickle(const Pickle& pickle) {
 }
 
 inline void fuzz_pickle(std::span<const std::byte> bytes) {
-  const StorageLoader load = [](std::string_view key, size_t) -> Result<std::shared_ptr<Storage>> {
-    if (key.size() > 2) return Error{ErrorCode::corrupt, "no such storage", ""};
-    return Storage::allocate(256);
-  };
   for (PickleMode mode : {PickleMode::strict, PickleMode::listing}) {
-    const Result<Pickle> pickle = read_pickle(bytes, mode, load, fuzz_limits());
-    if (pickle) use_pickle(*pickle);
+    const Result<Pickle> pickle = read_pickle(bytes, mode, fuzz_storage, fuzz_limits());
+    if (!pickle) continue;
+    use_pickle(*pickle);
+    write_again(*pickle);
   }
 }
 

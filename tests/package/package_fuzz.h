@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "pt2/package.h"
+#include "pt2/save.h"
 #include "pt2/symbols.h"
 #include "pt2/verify.h"
 
@@ -17,6 +18,17 @@ inline Limits fuzz_limits() {
   limits.max_json_bytes = 4 << 20;
   limits.max_pickle_opcodes = 100'000;
   return limits;
+}
+
+// What can be saved must open again.
+inline void save_again(const Package& package) {
+  const auto contents = package_contents(package);
+  if (!contents) return;
+  StringSink sink;
+  if (!save_package(*contents, sink)) return;
+  const auto again = Package::open_bytes(std::as_bytes(std::span(sink.bytes())), nullptr,
+                                         "saved.pt2", fuzz_limits());
+  if (!again && again.error().code != ErrorCode::limit) std::abort();
 }
 
 inline void fuzz_readable_file(std::span<const std::byte> bytes) {
@@ -53,6 +65,7 @@ inline void fuzz_readable_file(std::span<const std::byte> bytes) {
     Diagnostics warnings;
     (void)package->sample_inputs(warnings, model).has_value();
   }
+  save_again(*package);
 }
 
 // Damage to a record's content alone, which a checksum would find at once, with the checksums made
