@@ -159,6 +159,16 @@ inline std::vector<Bytes> expression_seeds(const std::filesystem::path& data) {
   return seeds;
 }
 
+inline std::vector<Bytes> text_seeds(const std::filesystem::path& data) {
+  std::vector<std::filesystem::path> paths;
+  for (const auto& file : std::filesystem::directory_iterator(data / "text"))
+    paths.push_back(file.path());
+  std::sort(paths.begin(), paths.end());
+  std::vector<Bytes> seeds;
+  for (const auto& path : paths) seeds.push_back(read_bytes(path));
+  return seeds;
+}
+
 inline std::vector<Bytes> tensor_file_seeds(const std::filesystem::path& data) {
   std::vector<std::filesystem::path> paths;
   for (const auto& file : std::filesystem::directory_iterator(data / "tensor_files"))
@@ -184,6 +194,7 @@ inline constexpr SeedSet kSeedSets[] = {
     {"file", file_seeds},
     {"tensor_files", tensor_file_seeds},
     {"expression", expression_seeds},
+    {"text", text_seeds},
 };
 
 inline std::vector<Bytes> make_seeds(std::string_view target, const std::filesystem::path& data) {

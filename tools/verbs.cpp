@@ -31,6 +31,15 @@ constexpr Verb kVerbs[] = {
      "pt2 canon model.pt2 --content          # whatever order its nodes are in\n"
      "pt2 canon model.pt2 --pretty | less",
      setup_canon},
+    {"dis", "a program as text, a line a node",
+     "pt2 dis model.pt2\n"
+     "pt2 dis model.pt2 --metadata > model.txt   # everything that the file says\n"
+     "diff <(pt2 dis old.pt2) <(pt2 dis new.pt2)",
+     setup_dis},
+    {"as", "text of 'pt2 dis' back to a program",
+     "pt2 as model.txt --json                    # its JSON\n"
+     "pt2 dis model.pt2 --metadata | pt2 as - --json   # what 'pt2 json model.pt2' prints",
+     setup_as},
     {"verify", "is it intact? every finding with the number of its rule",
      "pt2 verify model.pt2\n"
      "pt2 verify *.pt2 --json\n"

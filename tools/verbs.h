@@ -10,6 +10,8 @@ Action setup_ls(CLI::App& app);
 Action setup_canon(CLI::App& app);
 Action setup_cat(CLI::App& app);
 Action setup_json(CLI::App& app);
+Action setup_dis(CLI::App& app);
+Action setup_as(CLI::App& app);
 Action setup_verify(CLI::App& app);
 Action setup_explain(CLI::App& app);
 Action setup_ops(CLI::App& app);

@@ -18,6 +18,7 @@
 #include "pt2/package.h"
 #include "pt2/pickle.h"
 #include "pt2/program.h"
+#include "pt2/program_text.h"
 #include "pt2/pytree.h"
 #include "pt2/result.h"
 #include "pt2/schema.h"

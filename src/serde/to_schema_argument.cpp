@@ -1,6 +1,7 @@
 #include "base/check.h"
-#include "serde/to_schema_internal.h"
+#include "base/text.h"
 #include "pt2/schema_json.h"
+#include "serde/to_schema_internal.h"
 
 namespace pt2 {
 namespace {
@@ -181,12 +182,14 @@ class ArgumentWriter {
   // that are known.
   schema::Argument operator()(const UnknownArgument& value) const {
     Diagnostics ignored;
-    const std::string json = "{\"" + value.tag + "\": " + value.json + "}";
+    // In a struct, because a union alone cannot be decoded.
+    const std::string json =
+        "{\"arg\": {" + print_json_string(value.tag) + ": " + value.json + "}}";
     if (version_ == 100 && value.tag == "as_custom_obj") {
       if (auto object = schema::decode<schema::CustomObjArgumentV1>(value.json, {}, ignored))
         return make<as_custom_obj_v1>(*std::move(object));
-    } else if (auto known = schema::decode<schema::Argument>(json, {}, ignored)) {
-      return *std::move(known);
+    } else if (auto known = schema::decode<schema::UserInputSpec>(json, {}, ignored)) {
+      return std::move(known->arg);
     }
     return make<ArgumentCase::unknown>(
         schema::UnknownAlternative{.tag = value.tag, .value = {.text = value.json}});

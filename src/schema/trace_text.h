@@ -1,0 +1,19 @@
+// A file's own spelling (file_spelling.h) as one line of JSON, for text forms of a program.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "pt2/file_spelling.h"
+#include "pt2/result.h"
+#include "schema/type.h"
+
+namespace pt2::schema {
+
+// Of a record of `type`; empty when the holder is.
+std::string print_trace(const TraceHolder& trace, const Type& type);
+// The inverse. Error `malformed`: no such text, members that `type` has not, a key twice, or parts
+// that are not JSON, which would make the encoder write something else than JSON.
+Result<TraceHolder> parse_trace(std::string_view text, const Type& type);
+
+}  // namespace pt2::schema

@@ -1,0 +1,96 @@
+// Symbolic numbers in the text form: "s77 + 1" where that says what the file's own text says, else
+// the file's text in quotes; "{4}" behind it where its hint is not what the symbols' hints give.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "pt2/result.h"
+#include "pt2/symbols.h"
+
+namespace pt2 {
+
+// How much of `text`, from its begin, an expression without quotes takes.
+size_t expression_length(std::string_view text);
+
+// "3", "-0.5", "inf", "true"; nothing for other texts.
+template <class T>
+std::optional<T> parse_literal(std::string_view text);
+template <class T>
+void append_literal(std::string& out, T value);
+
+// The hint of an expression, made from those of its symbols; nothing when one has none, or it
+// cannot be computed.
+std::optional<Number> usual_hint(Expr expr, const SymbolBindings& hints);
+template <class T>
+std::optional<T> hint_as(const std::optional<Number>& hint) {
+  const T* value = hint ? std::get_if<T>(&*hint) : nullptr;
+  return value ? std::optional<T>(*value) : std::nullopt;
+}
+
+class ExpressionPrinter {
+ public:
+  ExpressionPrinter(ExprPool& pool, ExprSpelling spelling) : pool_(pool), spelling_(spelling) {}
+
+  // To be called with every expression before the first is printed: symbols are declared in the
+  // order in which they come, and have the first hint that is given them alone.
+  void note(const SpelledExpr* expression);
+  template <class T>
+  void note(const Symbolic<T>& value);
+  // "  symbol s77 = 4 (positive, integer)" for each.
+  void append_symbols(std::string& out);
+
+  template <class T>
+  void append(std::string& out, const Symbolic<T>& value);
+  // Of a range: always as sympy's str.
+  void append_key(std::string& out, const SpelledExpr& key);
+
+ private:
+  struct Printed {
+    std::string text;
+    std::optional<Number> hint;
+  };
+  const Printed& printed(const SpelledExpr& expression);
+  std::optional<std::string> without_quotes(const SpelledExpr& expression, ExprSpelling spelling);
+
+  ExprPool& pool_;
+  ExprSpelling spelling_;
+  ExprPool scratch_;  // what a parser of the text has
+  std::vector<std::string> symbols_;
+  SymbolBindings hints_;
+  std::vector<bool> is_declared_;  // by SymbolId
+  std::unordered_set<const SpelledExpr*> noted_;
+  std::unordered_map<const SpelledExpr*, Printed> printed_;
+};
+
+class ExpressionReader {
+ public:
+  ExpressionReader(ExprPool& pool, ExprSpelling spelling) : pool_(pool), spelling_(spelling) {}
+
+  // Error `invalid` when it has been declared.
+  Result<void> declare(std::string_view name, std::string_view assumptions,
+                       std::optional<Number> hint);
+  // Errors: malformed, limit, and invalid for a symbol that is not declared.
+  Result<const SpelledExpr*> read(std::string_view text);
+  Result<const SpelledExpr*> read_key(std::string_view text);
+  // A file's own text, which stood in quotes.
+  Result<const SpelledExpr*> read_quoted(const std::string& text) { return pool_.parse(text); }
+  std::optional<Number> hint(const SpelledExpr* expression);
+
+ private:
+  Result<void> check_declared(Expr expr, const ExprPool& pool) const;
+
+  ExprPool& pool_;
+  ExprSpelling spelling_;
+  ExprPool scratch_;
+  std::unordered_set<std::string> declared_;
+  SymbolBindings hints_;
+  std::unordered_map<std::string, const SpelledExpr*> read_;
+  std::unordered_map<const SpelledExpr*, std::optional<Number>> usual_hints_;
+};
+
+}  // namespace pt2

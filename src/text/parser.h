@@ -1,0 +1,128 @@
+// Shared by the parts of parse_program.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "pt2/limits.h"
+#include "pt2/program.h"
+#include "pt2/schema.h"
+#include "text/expressions.h"
+#include "text/reader.h"
+
+namespace pt2 {
+
+// What all parts share.
+struct Parsing {
+  // A node's reference to an entry of the metadata table, which may come later.
+  struct Reference {
+    int64_t number = 0;
+    size_t offset = 0;
+  };
+
+  Parsing(std::string_view text, std::string_view name, std::vector<Error>& errors)
+      : reader(text, name, errors) {}
+
+  TextReader reader;
+  Program program{};
+  int version = 0;  // of the schema, as in schema_json.h
+  std::optional<ExpressionReader> expressions{};
+  // In the order in which nodes end: those of nested graphs before the node that calls them.
+  std::vector<Reference> references{};
+  std::vector<size_t> reference_counts{};  // one for each node
+  std::unordered_set<std::string> keys{};
+  // For an input or output of the program that cannot carry its spec.
+  std::optional<Error> missing_spec{};
+  int depth = 0;
+
+  // Graphs, lists and maps around the place at work; ends recursion on hostile text.
+  class Level {
+   public:
+    explicit Level(Parsing& parsing, int weight = 1) : parsing_(parsing), weight_(weight) {
+      parsing.depth += weight;
+    }
+    ~Level() { parsing_.depth -= weight_; }
+    Level(const Level&) = delete;
+    Level& operator=(const Level&) = delete;
+    Result<void> check() const;
+
+   private:
+    Parsing& parsing_;
+    const int weight_;
+  };
+
+  // Reports what is twice where names must differ: keys of one dictionary.
+  void check_unique(std::string_view dictionary, const std::string& key, size_t offset);
+  // `spelling="..."` of a record of schema.def, where it is next.
+  template <class Record>
+  Result<void> spelling(schema::TraceHolder& holder);
+  Result<std::string> json();  // in quotes
+  Result<std::vector<std::string>> strings();
+};
+
+// The names of one graph while it is read.
+class ValueScope {
+ public:
+  using Meta = decltype(GraphValue::meta);
+  explicit ValueScope(Parsing& parsing) : parsing_(parsing) {}
+
+  Graph graph;
+
+  // Errors are reported at `offset`; then the argument is None.
+  Argument use(const std::string& name, size_t offset);
+  // Defines a value of the node or of the inputs at work; usable from finish() on.
+  Argument define(const std::string& name, Meta meta, size_t offset);
+  void finish();
+  void define_by_nothing(const std::string& name, Meta meta, size_t offset);
+  // By name, in the order of the file's tables; their definitions must follow.
+  void expect(const std::string& name, size_t offset);
+  void check_all_defined(size_t offset);
+
+ private:
+  enum class State : uint8_t { expected, pending, defined, by_nothing };
+  std::optional<ValueId> add(const std::string& name, Meta meta, State state, size_t offset);
+
+  Parsing& parsing_;
+  std::vector<State> states_;  // by ValueId
+  std::vector<ValueId> pending_;
+};
+
+enum class Access : uint8_t { use, define };
+// `scope` has the values; null where only constants may stand.
+Result<Argument> parse_argument(Parsing& parsing, ValueScope* scope, Access access);
+// A value's name and kind, or a constant with the name of its input.
+Result<ArgumentSpec> parse_argument_spec(Parsing& parsing);
+// ` as "name"`, where it is next.
+Result<void> parse_constant_name(Parsing& parsing, ArgumentSpec& spec);
+Result<std::string> parse_target(Parsing& parsing);
+// "#12".
+Result<Parsing::Reference> parse_reference(TextReader& reader);
+// Whether a target and its arguments are next.
+bool at_target(const Parsing& parsing);
+
+Result<ValueScope::Meta> parse_value_type(Parsing& parsing, const std::string& value_name);
+Result<ScalarType> parse_dtype(Parsing& parsing);
+Result<Layout> parse_layout(Parsing& parsing);
+Result<Device> parse_device(Parsing& parsing);
+
+Result<InputKind> parse_input_kind(Parsing& parsing);
+Result<OutputKind> parse_output_kind(Parsing& parsing);
+Result<void> parse_spec_target(Parsing& parsing, InputSpec& spec);
+Result<void> parse_spec_target(Parsing& parsing, OutputSpec& spec);
+Result<void> parse_persistent(Parsing& parsing, InputSpec& spec);
+// Behind the word "signature".
+Result<void> parse_signature(Parsing& parsing, GraphSignature& signature);
+
+// Behind the word "graph". Inputs and outputs of the program's own graph carry their specs, which
+// go to `signature`; null for nested graphs.
+Result<Graph> parse_graph(Parsing& parsing, GraphSignature* signature);
+// Gives the nodes of the program their metadata, once the table is known. Only of use when nothing
+// was wrong before.
+using MetadataEntries = std::unordered_map<int64_t, std::pair<std::string, std::string>>;
+void resolve_metadata(Parsing& parsing, const MetadataEntries& entries, const Limits& limits);
+
+}  // namespace pt2

@@ -1,0 +1,68 @@
+// Shared by the parts of print_program.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "pt2/program.h"
+#include "pt2/program_text.h"
+#include "pt2/schema.h"
+#include "text/expressions.h"
+
+namespace pt2 {
+
+// Entries of the nodes' metadata, each distinct one with a number.
+class MetadataTable {
+ public:
+  size_t number_of(const std::pair<std::string, std::string>& entry);
+  const std::vector<const std::pair<std::string, std::string>*>& entries() const {
+    return entries_;
+  }
+
+ private:
+  std::map<std::pair<std::string_view, std::string_view>, size_t> numbers_;
+  std::vector<const std::pair<std::string, std::string>*> entries_;
+};
+
+// What all parts write to and ask. The program outlives it.
+struct Printer {
+  Printer(const Program& source, const TextOptions& text_options);
+
+  const Program& program;
+  const TextOptions& options;
+  const int version;  // of the schema, as in schema_json.h
+  ExpressionPrinter expressions;
+  MetadataTable metadata;
+  std::string out;
+  size_t indent = 2;  // of the line at work
+
+  void string(std::string_view text);  // in quotes
+  void word_or_string(std::string_view text);
+  void strings(const std::vector<std::string>& texts);
+  void value_name(std::string_view name);
+  void target(std::string_view target);
+  void device(const Device& device);
+  void dtype(ScalarType dtype);
+  // ` spelling="..."` where there is one, of a record of schema.def.
+  template <class Record>
+  void spelling(const schema::TraceHolder& holder);
+  // Where values are defined, each has its type behind it.
+  enum class Values : uint8_t { used, defined };
+  // `graph` has the values that the argument names; null where only constants may stand.
+  void argument(const Argument& argument, const Graph* graph, Values values);
+  void value_type(const GraphValue& value);
+  void argument_spec(const ArgumentSpec& spec);
+};
+
+// Those of all its values, and of the graphs nested in it.
+void note_expressions(ExpressionPrinter& expressions, const Graph& graph);
+// "graph name(...) {...}" without a line break at its end; inputs and outputs of the program's own
+// graph carry their specs if `with_specs`.
+void print_graph(Printer& printer, const Graph& graph, bool with_specs);
+// Whether each input and output has a spec that names it and says nothing else.
+bool specs_fit(const Program& program);
+
+}  // namespace pt2

@@ -1,0 +1,97 @@
+// The tokens of a text, and what is wrong with them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "pt2/result.h"
+
+namespace pt2 {
+
+enum class TokenKind : uint8_t {
+  end,
+  word,         // aten.add.Tensor
+  value,        // %x or %"any name"
+  number,       // -1.5
+  string,       // "with JSON's escapes", or 'as it is'
+  reference,    // #12
+  punctuation,  // one character, or ->
+  wrong,        // a character of no token, a string without its end
+};
+
+struct Token {
+  TokenKind kind = TokenKind::end;
+  std::string_view text{};  // of values and references without the sign, of strings without quotes
+  size_t offset = 0;
+  bool is_quoted = false;  // strings, and names of values
+  bool starts_line = false;
+};
+
+// Reads forward, one token ahead. Functions that expect something return an Error with its place
+// where they find something else; report() keeps it, and reading goes on.
+class TextReader {
+ public:
+  TextReader(std::string_view text, std::string_view name, std::vector<Error>& errors);
+
+  const Token& current() const { return current_; }
+  // What follows the current token.
+  Token peek() const;
+  bool next_is(std::string_view punctuation) const {
+    const Token next = peek();
+    return next.kind == TokenKind::punctuation && next.text == punctuation;
+  }
+  void advance();
+  bool at(std::string_view punctuation) const {
+    return current_.kind == TokenKind::punctuation && current_.text == punctuation;
+  }
+  bool at_word(std::string_view word) const {
+    return current_.kind == TokenKind::word && current_.text == word;
+  }
+  bool at_end() const { return current_.kind == TokenKind::end; }
+  bool accept(std::string_view punctuation);
+  bool accept_word(std::string_view word);
+
+  Result<void> expect(std::string_view punctuation);
+  Result<std::string> string();
+  Result<std::string> word_or_string(std::string_view what);
+  Result<std::string> value_name();
+  Result<int64_t> integer();
+  Result<bool> boolean();
+  // The characters of an expression that stands here without quotes, which may be none.
+  std::string_view expression();
+
+  Error unexpected(std::string_view expected) const;
+  Error error_at(size_t offset, ErrorCode code, std::string message) const;
+  // Gives an error that has no place the one at `offset`.
+  Error placed(Error error, size_t offset) const;
+  void report(Error error);
+  size_t error_count() const { return count_; }
+  // There are so many errors that looking for more helps nobody.
+  bool is_hopeless() const;
+  const Error& first_error() const { return first_; }
+
+  // How many '{' are open; where to go on behind an error.
+  size_t depth() const { return depth_; }
+  // Skips what is left of a statement that began at `start`, when `depth` were open: to the next
+  // line's first token, or the '}' that ends the block.
+  void recover(size_t start, size_t depth);
+
+ private:
+  Token scan(size_t offset) const;
+  Token scan_string(Token token, size_t quote) const;
+  size_t end_of(const Token& token) const;
+
+  std::string_view text_;
+  std::string_view name_;
+  std::vector<Error>& errors_;
+  Error first_;
+  size_t count_ = 0;
+  Token current_;
+  size_t depth_ = 0;
+  // So that many errors do not count the same lines again.
+  mutable size_t counted_to_ = 0, counted_lines_ = 0;
+};
+
+}  // namespace pt2

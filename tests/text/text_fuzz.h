@@ -1,0 +1,23 @@
+// Entry point for fuzzing: whatever the text, reading it returns, and what is read is printed so
+// that it is read again as the same program.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "text/round_trip.h"
+
+namespace pt2::test {
+
+inline void fuzz_text(std::span<const std::byte> bytes) {
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  std::vector<Error> errors;
+  const Result<Program> program = parse_program(text, "text", errors);
+  PT2_CHECK(program.has_value() == errors.empty());
+  if (!program) return;
+  PT2_CHECK(round_trip_fault(*program).empty());
+  // Broken or not, what it encodes to must be read without harm.
+  (void)read_program(json_of(*program));
+}
+
+}  // namespace pt2::test
