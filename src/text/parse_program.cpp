@@ -48,7 +48,7 @@ class ProgramParser {
     const size_t dot = token.text.find('.');
     const auto major = parse_int(token.text.substr(0, dot));
     const auto minor =
-        dot == std::string_view::npos ? std::nullopt : parse_int(token.text.substr(dot + 1));
+        parse_int(dot == std::string_view::npos ? std::string_view() : token.text.substr(dot + 1));
     if (token.kind != TokenKind::number || !major || !minor || *major < 1 || *minor < 0)
       return reader_.unexpected("a schema version such as 8.20");
     if (*major > schema::kNewestVersion / 100) {
