@@ -37,7 +37,8 @@ constexpr Verb kVerbs[] = {
      "diff <(pt2 dis old.pt2) <(pt2 dis new.pt2)",
      setup_dis},
     {"as", "text of 'pt2 dis' back to a program",
-     "pt2 as model.txt --json                    # its JSON\n"
+     "pt2 as changed.txt -o changed.pt2 --weights model.pt2\n"
+     "pt2 as changed.txt --json              # the program's JSON\n"
      "pt2 dis model.pt2 --metadata | pt2 as - --json   # what 'pt2 json model.pt2' prints",
      setup_as},
     {"verify", "is it intact? every finding with the number of its rule",

@@ -130,6 +130,10 @@ class GraphParser {
   Result<void> statement() {
     if (reader_.accept_word("return")) return outputs();
     if (reader_.accept_word("value")) return value_by_nothing();
+    if (reader_.accept_word("stack_traces")) {
+      PT2_TRY(scope_.graph.stack_traces, parse_stack_traces(parsing_));
+      return {};
+    }
     return node();
   }
 

@@ -12,6 +12,14 @@
 namespace pt2 {
 namespace {
 
+std::optional<SchemaVersion> version_of(std::string_view text) {
+  const size_t dot = text.find('.');
+  if (dot == std::string_view::npos) return std::nullopt;
+  const auto major = parse_int(text.substr(0, dot)), minor = parse_int(text.substr(dot + 1));
+  if (!major || !minor || *major < 1 || *minor < 0) return std::nullopt;
+  return SchemaVersion{*major, *minor};
+}
+
 class ProgramParser {
  public:
   ProgramParser(Parsing& parsing, const Limits& limits)
@@ -45,19 +53,16 @@ class ProgramParser {
 
   Result<void> schema_version() {
     const Token token = reader_.current();
-    const size_t dot = token.text.find('.');
-    const auto major = parse_int(token.text.substr(0, dot));
-    const auto minor =
-        parse_int(dot == std::string_view::npos ? std::string_view() : token.text.substr(dot + 1));
-    if (token.kind != TokenKind::number || !major || !minor || *major < 1 || *minor < 0)
-      return reader_.unexpected("a schema version such as 8.20");
-    if (*major > schema::kNewestVersion / 100) {
+    const auto version = token.kind == TokenKind::number ? version_of(token.text) : std::nullopt;
+    if (!version) return reader_.unexpected("a schema version such as 8.20");
+    const auto [major, minor] = *version;
+    if (major > schema::kNewestVersion / 100) {
       return reader_.error_at(token.offset, ErrorCode::unsupported,
-                              fmt::format("schema version {} is not known here", *major));
+                              fmt::format("schema version {} is not known here", major));
     }
     reader_.advance();
-    program_.schema_version = {*major, *minor};
-    parsing_.version = schema::version_number({.major = *major, .minor = *minor});
+    program_.schema_version = *version;
+    parsing_.version = schema::version_number({.major = major, .minor = minor});
     parsing_.expressions.emplace(*program_.expressions, expression_spelling(parsing_.version));
     return {};
   }
@@ -428,6 +433,8 @@ Result<void> Parsing::spelling(schema::TraceHolder& holder) {
   return {};
 }
 
+template Result<void> Parsing::spelling<schema::CoFileInfo>(schema::TraceHolder&);
+template Result<void> Parsing::spelling<schema::CoLineInfo>(schema::TraceHolder&);
 template Result<void> Parsing::spelling<schema::TensorMeta>(schema::TraceHolder&);
 template Result<void> Parsing::spelling<schema::NamedArgument>(schema::TraceHolder&);
 template Result<void> Parsing::spelling<schema::Node>(schema::TraceHolder&);

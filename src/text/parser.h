@@ -120,6 +120,8 @@ Result<void> parse_signature(Parsing& parsing, GraphSignature& signature);
 // Behind the word "graph". Inputs and outputs of the program's own graph carry their specs, which
 // go to `signature`; null for nested graphs.
 Result<Graph> parse_graph(Parsing& parsing, GraphSignature* signature);
+// Behind the word "stack_traces".
+Result<StackTraceTable> parse_stack_traces(Parsing& parsing);
 // Gives the nodes of the program their metadata, once the table is known. Only of use when nothing
 // was wrong before.
 using MetadataEntries = std::unordered_map<int64_t, std::pair<std::string, std::string>>;

@@ -212,6 +212,8 @@ void Printer::spelling(const schema::TraceHolder& holder) {
   string(text);
 }
 
+template void Printer::spelling<schema::CoFileInfo>(const schema::TraceHolder&);
+template void Printer::spelling<schema::CoLineInfo>(const schema::TraceHolder&);
 template void Printer::spelling<schema::TensorMeta>(const schema::TraceHolder&);
 template void Printer::spelling<schema::NamedArgument>(const schema::TraceHolder&);
 template void Printer::spelling<schema::Node>(const schema::TraceHolder&);

@@ -151,6 +151,10 @@ class GraphPrinter {
   void print() {
     head();
     printer_.indent += 2;
+    if (graph_.stack_traces && printer_.options.metadata) {
+      new_line();
+      print_stack_traces(printer_, *graph_.stack_traces);
+    }
     for (const ValueId id : graph_.values()) {
       if (graph_.value(id).definition.by == Definition::By::nothing) undefined_value(id);
     }
@@ -162,10 +166,7 @@ class GraphPrinter {
   }
 
  private:
-  void new_line() {
-    out_ += '\n';
-    out_.append(printer_.indent, ' ');
-  }
+  void new_line() { printer_.new_line(); }
 
   void head() {
     out_ += "graph";

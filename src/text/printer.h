@@ -10,6 +10,7 @@
 #include "pt2/program.h"
 #include "pt2/program_text.h"
 #include "pt2/schema.h"
+#include "pt2/stack_traces.h"
 #include "text/expressions.h"
 
 namespace pt2 {
@@ -39,6 +40,11 @@ struct Printer {
   std::string out;
   size_t indent = 2;  // of the line at work
 
+  void new_line() {
+    out += '\n';
+    out.append(indent, ' ');
+  }
+
   void string(std::string_view text);  // in quotes
   void word_or_string(std::string_view text);
   void strings(const std::vector<std::string>& texts);
@@ -62,6 +68,8 @@ void note_expressions(ExpressionPrinter& expressions, const Graph& graph);
 // "graph name(...) {...}" without a line break at its end; inputs and outputs of the program's own
 // graph carry their specs if `with_specs`.
 void print_graph(Printer& printer, const Graph& graph, bool with_specs);
+// "stack_traces {...}" without a line break at its end.
+void print_stack_traces(Printer& printer, const StackTraceTable& table);
 // Whether each input and output has a spec that names it and says nothing else.
 bool specs_fit(const Program& program);
 

@@ -1,10 +1,13 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/mapped_file.h"
+#include "base/printable.h"
 #include "pt2/program_text.h"
+#include "pt2/save.h"
 #include "pt2/schema_json.h"
 #include "serde/from_schema.h"
-#include "serde/to_schema.h"
 #include "tools/source.h"
 #include "tools/verbs.h"
 
@@ -13,7 +16,8 @@ namespace {
 
 struct Options {
   std::string text;
-  Limits limits;
+  Source weights;
+  std::string output;
   bool json = false;
 };
 
@@ -21,14 +25,71 @@ struct Options {
 // for.
 Result<std::string> checked_json(const Program& program, const Options& options,
                                  Environment& environment) {
-  std::string json = schema::encode_program(to_schema(program));
+  std::string json = program_json(program);
   Diagnostics warnings;
-  auto decoded = schema::decode_program(json, options.limits, warnings);
+  auto decoded = schema::decode_program(json, options.weights.limits, warnings);
   if (!decoded) return in_file(std::move(decoded).error(), options.text);
   if (auto read = from_schema(*std::move(decoded)); !read)
     return in_file(std::move(read).error(), options.text);
   print_warnings(environment, warnings);
   return json;
+}
+
+Error lacks(const Options& options, const InputSpec& spec) {
+  return {ErrorCode::argument,
+          fmt::format("there is no {} '{}'", input_kind_name(spec.kind), printable(*spec.target)),
+          options.weights.file};
+}
+
+// Everything that the program names must be among what is packed with it.
+Result<void> check_payloads(const Program& program, const Payloads& payloads,
+                            const Options& options) {
+  for (const InputSpec& spec : program.signature.input_specs) {
+    if (!spec.target) continue;
+    const bool found = spec.kind == InputKind::custom_obj
+                           ? payloads.find_object(*spec.target) != nullptr
+                           : payloads.bound_to(spec) != nullptr;
+    if (!found) return lacks(options, spec);
+  }
+  return {};
+}
+
+// The file that the weights come from, with another program.
+Result<void> save_with_weights(const Program& program, std::string json, const Options& options,
+                               Environment& environment) {
+  PT2_TRY(const Package package, open_package(options.weights, environment));
+  PT2_TRY(const std::string model, chosen_model(options.weights, package));
+  PT2_TRY(const auto payloads, package.payloads(model));
+  PT2_TRY_VOID(check_payloads(program, *payloads, options));
+  PT2_TRY(PackageContents contents, package_contents(package));
+  const auto replaced = std::ranges::find(contents.programs, model, &SavedProgram::name);
+  if (replaced == contents.programs.end())
+    return Error{ErrorCode::argument, fmt::format("there is no program '{}'", printable(model)),
+                 options.weights.file};
+  replaced->json = std::move(json);
+  return save_package(contents, options.output);
+}
+
+// Without weights: only where the program names none.
+Result<void> save_alone(const Program& program, std::string json, const Options& options) {
+  for (const InputSpec& spec : program.signature.input_specs) {
+    if (!spec.target) continue;
+    return Error{ErrorCode::argument,
+                 fmt::format("the program has the {} '{}'; --weights FILE says where it is",
+                             input_kind_name(spec.kind), printable(*spec.target)),
+                 options.text};
+  }
+  // The layouts of the releases that write these schema versions.
+  constexpr SchemaVersion kFirstFolder{8, 8}, kFirstRaw{8, 9};
+  const auto is_before = [&](const SchemaVersion& version) {
+    return std::pair(program.schema_version.major, program.schema_version.minor) <
+           std::pair(version.major, version.minor);
+  };
+  PackageContents contents;
+  if (is_before(kFirstRaw)) contents.era = Era::pickled_payloads;
+  if (is_before(kFirstFolder)) contents.era = Era::flat;
+  contents.programs.push_back({.json = std::move(json)});
+  return save_package(contents, options.output);
 }
 
 Result<int> assemble(const Options& options, Environment& environment) {
@@ -37,13 +98,18 @@ Result<int> assemble(const Options& options, Environment& environment) {
   const std::string_view text(reinterpret_cast<const char*>(file->bytes().data()),
                               file->bytes().size());
   std::vector<Error> errors;
-  const Result<Program> program = parse_program(text, name, errors, options.limits);
+  const Result<Program> program = parse_program(text, name, errors, options.weights.limits);
   for (const Error& error : errors)
     print(environment.err, fmt::format("pt2: {}: {}\n", error_code_name(error.code), error.text()));
   if (!program) return exit_code(program.error().code);
   PT2_TRY(std::string json, checked_json(*program, options, environment));
-  if (environment.out_is_terminal) json += '\n';
-  print(environment.out, json);
+  if (options.json) {
+    print(environment.out, environment.out_is_terminal ? json + '\n' : json);
+  } else if (options.weights.file.empty()) {
+    PT2_TRY_VOID(save_alone(*program, std::move(json), options));
+  } else {
+    PT2_TRY_VOID(save_with_weights(*program, std::move(json), options, environment));
+  }
   return kOk;
 }
 
@@ -52,8 +118,20 @@ Result<int> assemble(const Options& options, Environment& environment) {
 Action setup_as(CLI::App& app) {
   auto options = std::make_shared<Options>();
   app.add_option("TEXT", options->text, "what 'pt2 dis' printed; - is standard input")->required();
-  app.add_flag("--json", options->json, "print the program's JSON")->required();
-  add_limit_option(app, options->limits);
+  auto* output =
+      app.add_option("-o,--output", options->output, "write this .pt2 file")->type_name("FILE");
+  app.add_option("--weights", options->weights.file,
+                 "the .pt2 file that has its parameters, buffers and constants;\n"
+                 "everything else of that file is kept as well")
+      ->type_name("FILE")
+      ->needs(output);
+  auto* json = app.add_flag("--json", options->json, "print the program's JSON instead");
+  add_model_option(app, options->weights);
+  add_limit_option(app, options->weights.limits);
+  app.callback([output, json] {
+    if (output->empty() == json->empty())
+      throw CLI::ValidationError("expected either -o FILE or --json");
+  });
   return [options](Environment& environment) { return assemble(*options, environment); };
 }
 
