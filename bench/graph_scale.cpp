@@ -1,7 +1,7 @@
-// Do reading, verifying, canonicalising and writing a graph cost time in proportion to its nodes?
-// graph_scale [NODES]: a table for NODES/4, NODES/2 and NODES (100,000 if not given), the fastest
-// of some rounds each; exits with 1 if a step of the largest takes a second or more, or memory
-// passes 2 KB a node beside the metadata's text.
+// Do reading, verifying, canonicalising, printing and writing a graph cost time in proportion to
+// its nodes? graph_scale [NODES]: a table for NODES/4, NODES/2 and NODES (100,000 if not given),
+// the fastest of some rounds each; exits with 1 if a step of the largest takes a second or more, or
+// memory passes 2 KB a node beside the metadata's text.
 #include <malloc.h>
 
 #include <algorithm>
@@ -13,6 +13,7 @@
 
 #include "pt2/builder.h"
 #include "pt2/canonicalize.h"
+#include "pt2/program_text.h"
 #include "pt2/schema_json.h"
 #include "pt2/verify.h"
 #include "pt2/zip.h"
@@ -102,6 +103,9 @@ bool measure(size_t nodes) {
       static_cast<double>(mallinfo2().uordblks - before - metadata_bytes(read)) /
       static_cast<double>(nodes);
 
+  const std::string text = pt2::print_program(program, {.metadata = true});
+  std::vector<pt2::Error> errors;
+
   const std::pair<const char*, std::function<void()>> steps[] = {
       {"decode", [&] { pt2::schema::decode_program(json, {}, warnings).value(); }},
       {"from_schema", [&] { pt2::from_schema(source).value(); }},
@@ -115,6 +119,8 @@ bool measure(size_t nodes) {
        }},
       {"canonicalize", [&] { pt2::canonicalize(read).value(); }},
       {"by content", [&] { pt2::canonicalize(read, pt2::TieBreak::content).value(); }},
+      {"print", [&] { pt2::print_program(read, {.metadata = true}); }},
+      {"parse", [&] { pt2::parse_program(text, "scale.txt", errors).value(); }},
       {"to_schema", [&] { pt2::to_schema(read); }},
       {"encode", [&] { pt2::schema::encode_program(source); }},
   };
@@ -133,9 +139,9 @@ bool measure(size_t nodes) {
 
 int main(int argc, char** argv) {
   const size_t nodes = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 100'000;
-  std::printf("%9s %8s %9s %12s %12s %12s %12s %12s %12s %12s\n", "nodes", "MB json", "B/node",
-              "decode s", "from_schema", "verify", "canonicalize", "by content", "to_schema",
-              "encode");
+  std::printf("%9s %8s %9s %12s %12s %12s %12s %12s %12s %12s %12s %12s\n", "nodes", "MB json",
+              "B/node", "decode s", "from_schema", "verify", "canonicalize", "by content", "print",
+              "parse", "to_schema", "encode");
   measure(nodes / 4);
   measure(nodes / 2);
   const bool ok = measure(nodes);
