@@ -45,7 +45,7 @@ using List = std::vector<std::conditional_t<std::is_same_v<T, bool>, Flag, T>>;
 template <class T>
 struct Dict : std::vector<std::pair<std::string, T>> {
   using Entries = std::vector<std::pair<std::string, T>>;
-  using Entries::vector;
+  using std::vector<std::pair<std::string, T>>::vector;
   Dict(Entries entries) : Entries(std::move(entries)) {}
   const T* find(std::string_view key) const {
     for (const auto& [name, value] : *this) {
