@@ -257,9 +257,8 @@ class GraphParser {
 
 Result<void> Parsing::Level::check() const {
   if (parsing_.depth <= kMaxDepth) return {};
-  const TextReader& reader = parsing_.reader;
-  return reader.error_at(
-      reader.current().offset, ErrorCode::limit,
+  return parsing_.reader.error_at(
+      parsing_.reader.current().offset, ErrorCode::limit,
       fmt::format("lists and maps are nested deeper than {}, or graphs deeper than {}", kMaxDepth,
                   kMaxDepth / kGraphWeight));
 }
