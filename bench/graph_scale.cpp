@@ -16,6 +16,7 @@
 #include "pt2/program_text.h"
 #include "pt2/schema_json.h"
 #include "pt2/verify.h"
+#include "pt2/verify_operators.h"
 #include "pt2/zip.h"
 #include "serde/from_schema.h"
 #include "serde/to_schema.h"
@@ -112,7 +113,8 @@ bool measure(size_t nodes) {
       {"verify",
        [&] {
          const auto findings =
-             pt2::verify_bytes(std::as_bytes(std::span(package)), nullptr, "scale.pt2");
+             pt2::verify_bytes(std::as_bytes(std::span(package)), nullptr, "scale.pt2",
+                               pt2::Level::full, {.operators = pt2::check_operators});
          // There are no weights.
          for (const auto& finding : findings.all())
            if (finding.rule != pt2::Rule::missing_payload) std::puts(finding.line().c_str());

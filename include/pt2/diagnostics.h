@@ -19,7 +19,7 @@ enum class Severity : uint8_t { warning, error };
 enum class Level : uint8_t { container, schema, graph, full };
 
 enum class Rule : uint16_t {
-#define PT2_RULE(number, name, severity, level, title, why) name = number,
+#define PT2_RULE(number, name, severity, level, title, why, source, example) name = number,
 #include "pt2/rules.def"
 };
 
@@ -30,6 +30,9 @@ struct RuleInfo {
   Level level;
   std::string_view title;  // one line: what must hold
   std::string_view why;    // what goes wrong otherwise, and PyTorch's own behaviour
+  // Where PyTorch has the rule or would need it (file and function); "pt2" where it has none.
+  std::string_view source;
+  std::string_view example;  // what breaks it
 };
 
 // Every rule, by number. O(1), static storage.
@@ -41,15 +44,28 @@ std::string rule_code(Rule rule);
 const RuleInfo* find_rule(std::string_view code_or_name);
 std::string_view level_name(Level level);
 
+// The node that a finding is about, as people know it.
+struct NodePlace {
+  std::string name{};         // "linear_1"; empty: the finding is about no node
+  std::string target{};       // "torch.ops.aten.linear.default"
+  std::string module_path{};  // "layers.0.attention"; empty when unknown, or the root
+  std::string source_line{};  // "model.py:12"; empty when unknown
+
+  explicit operator bool() const { return !target.empty(); }
+  // "%linear_1 (torch.ops.aten.linear.default) of layers.0.attention at model.py:12".
+  std::string text() const;
+};
+
 struct Diagnostic {
   Rule rule;
   std::string where;
   std::string text;
   // The kind of failure where reading stopped; the breach of a rule is `invalid`.
   ErrorCode code = ErrorCode::invalid;
+  NodePlace node{};
 
   Severity severity() const { return rule_info(rule).severity; }
-  // "V103 error: where: text".
+  // "V103 error: where: text", and the node behind it where there is one.
   std::string line() const;
 };
 
@@ -58,6 +74,12 @@ class Diagnostics {
   void add(Rule rule, std::string where, std::string text);
   void add(Rule rule, Error error);
   void append(Diagnostics other);
+  // Gives every finding that lacks one the node that `find` knows for its `where`.
+  template <class Find>
+  void set_nodes(Find&& find) {
+    for (Diagnostic& item : items_)
+      if (!item.node) item.node = find(std::string_view(item.where));
+  }
   std::span<const Diagnostic> all() const& { return items_; }
   std::span<const Diagnostic> all() && = delete;
   bool empty() const { return items_.empty(); }

@@ -30,4 +30,5 @@
 #include "pt2/type_text.h"
 #include "pt2/value.h"
 #include "pt2/verify.h"
+#include "pt2/verify_operators.h"
 #include "pt2/zip.h"

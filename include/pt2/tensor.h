@@ -57,6 +57,9 @@ class Tensor {
   static Tensor zeros(Dtype dtype, Sizes sizes);
   // As zeros, with the given strides; the storage is as large as the strides reach.
   static Tensor zeros_strided(Dtype dtype, Sizes sizes, Sizes strides);
+  // Dtype, sizes and row-major strides alone, for code that looks at nothing else; not `defined()`.
+  // Sizes as for zeros.
+  static Tensor without_elements(Dtype dtype, Sizes sizes);
   // A view of an existing storage. Error `invalid` when sizes are negative, the element count
   // overflows, or the elements reach outside the storage. Strides and offset count elements;
   // strides may be 0 but not negative.

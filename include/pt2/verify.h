@@ -2,12 +2,14 @@
 // found, not the first one, each under a numbered rule (rules.def).
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
 
 #include "pt2/diagnostics.h"
 #include "pt2/limits.h"
+#include "pt2/program.h"
 #include "pt2/zip.h"
 
 namespace pt2 {
@@ -16,6 +18,10 @@ struct VerifyOptions {
   Limits limits = {};
   unsigned threads = 1;    // for the checksums
   Progress progress = {};  // of the checksums, which read every byte of the file
+  // Level full's checks of operators, which need their table: pt2::check_operators of
+  // verify_operators.h. Without it they are left out.
+  std::function<void(const Program& program, const std::string& place, Diagnostics& findings)>
+      operators = {};
 };
 
 // Checks up to `level`. A fault ends the levels that build on what it spoils and no others: a wrong

@@ -50,7 +50,7 @@ class PayloadChecks {
   }
 
   void check_spec(const InputSpec& spec, size_t index) {
-    if (!spec.target) return;
+    if (!spec.target || spec.target->empty()) return;
     const std::string what = fmt::format("{} '{}'", input_kind_name(spec.kind), *spec.target);
     used_names_.insert(*spec.target);
     if (spec.kind == InputKind::custom_obj && payloads_.find_object(*spec.target) == nullptr) {
@@ -58,12 +58,32 @@ class PayloadChecks {
     }
     if (!needs_tensor(spec.kind)) return;
     const PayloadTensor* payload = payloads_.bound_to(spec);
-    if (payload == nullptr) return add(Rule::missing_payload, index, what + " has no payload");
+    if (is_misplaced(spec, payload)) {
+      add(Rule::payload_place, index,
+          fmt::format("{} lies among the {}", what,
+                      belongs_to_constants(spec) ? "weights" : "constants"));
+    } else if (payload == nullptr) {
+      add(Rule::missing_payload, index, what + " has no payload");
+    }
+    if (payload == nullptr) return;
     ++specs_of_group_[payload->storage_group];
     if (spec.kind == InputKind::parameter && !payload->is_parameter) {
       add(Rule::parameter_class, index, what + " is a plain tensor, expected an nn.Parameter");
     }
     check_meta(spec, *payload, what, index);
+  }
+
+  static bool belongs_to_constants(const InputSpec& spec) {
+    return spec.kind == InputKind::constant_tensor ||
+           (spec.kind == InputKind::buffer && spec.persistent == false);
+  }
+
+  // Among the others instead, or (a buffer that is not persistent) among both.
+  bool is_misplaced(const InputSpec& spec, const PayloadTensor* payload) const {
+    const bool constant = belongs_to_constants(spec);
+    const PayloadKind other = constant ? PayloadKind::weight : PayloadKind::constant;
+    if (payloads_.find(other, *spec.target) == nullptr) return false;
+    return payload == nullptr || (constant && spec.kind == InputKind::buffer);
   }
 
   void check_meta(const InputSpec& spec, const PayloadTensor& payload, const std::string& what,

@@ -21,6 +21,17 @@ void check_targets(const Program& program, const ProgramPlace& place, Diagnostic
 // V3xx.
 void check_payloads(const Program& program, const Payloads& payloads, const ProgramPlace& place,
                     Diagnostics& findings);
+// V4xx of module_call_graph.
+void check_calls(const Program& program, const ProgramPlace& place, Diagnostics& findings);
+// V5xx: names, tables, the form of calls and results.
+void check_graphs(const Program& program, const ProgramPlace& place, Diagnostics& findings);
+// V5xx: nested graphs against their callers.
+void check_higher_order(const Program& program, const ProgramPlace& place, Diagnostics& findings);
+void check_metadata(const Program& program, const ProgramPlace& place, Diagnostics& findings);
+void check_symbols(const Program& program, const ProgramPlace& place, Diagnostics& findings);
+void check_guards(const Program& program, const ProgramPlace& place, Diagnostics& findings);
+// V535 and V536: which targets the program's dialect allows.
+void check_dialect(const Program& program, const ProgramPlace& place, Diagnostics& findings);
 // V4xx.
 void check_signature(const Program& program, const ProgramPlace& place, Diagnostics& findings);
 

@@ -3,11 +3,16 @@
 #include <fmt/format.h>
 
 #include "analysis/program_checks.h"
+#include "ir/graph_place.h"
 #include "package/read_package.h"
 #include "pt2/package.h"
 
 namespace pt2 {
 namespace {
+
+constexpr void (*kGraphLevel[])(const Program&, const ProgramPlace&, Diagnostics&) = {
+    check_signature, check_calls,   check_graphs, check_higher_order,
+    check_metadata,  check_symbols, check_guards, check_dialect};
 
 void verify_payloads(const Archive& archive, const std::string& model, const Program& program,
                      const ProgramPlace& place, Diagnostics& findings) {
@@ -23,7 +28,7 @@ void verify_payloads(const Archive& archive, const std::string& model, const Pro
 }
 
 void verify_model(const Archive& archive, const std::string& model, Level level,
-                  Diagnostics& findings) {
+                  const VerifyOptions& options, Diagnostics& findings) {
   const ProgramPlace place{archive.name(),
                            fmt::format("{}!{}:", archive.name(), archive.program_record(model))};
   auto source = read_schema(archive, model, findings);
@@ -34,9 +39,15 @@ void verify_model(const Archive& archive, const std::string& model, Level level,
   check_targets(*program, place, findings);
   if (level >= Level::graph) {
     findings.append(std::move(faults));
-    check_signature(*program, place, findings);
+    for (auto* check : kGraphLevel) check(*program, place, findings);
   }
-  if (level >= Level::full) verify_payloads(archive, model, *program, place, findings);
+  if (level >= Level::full) {
+    if (options.operators) options.operators(*program, place.program, findings);
+    verify_payloads(archive, model, *program, place, findings);
+  }
+  findings.set_nodes([&](std::string_view where) {
+    return where.starts_with(place.program) ? find_node_place(*program, where) : NodePlace{};
+  });
 }
 
 void verify_checksums(const Archive& archive, const VerifyOptions& options, Diagnostics& findings) {
@@ -59,7 +70,7 @@ Diagnostics verify_archive(const Result<Archive>& archive, Level level,
   verify_checksums(*archive, options, findings);
   if (level >= Level::schema) {
     for (const std::string& model : archive->models())
-      verify_model(*archive, model, level, findings);
+      verify_model(*archive, model, level, options, findings);
   }
   return findings;
 }

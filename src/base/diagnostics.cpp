@@ -9,8 +9,8 @@ namespace pt2 {
 namespace {
 
 constexpr RuleInfo kRules[] = {
-#define PT2_RULE(number, name, severity, level, title, why) \
-  {Rule::name, #name, Severity::severity, Level::level, title, why},
+#define PT2_RULE(number, name, severity, level, title, why, source, example) \
+  {Rule::name, #name, Severity::severity, Level::level, title, why, source, example},
 #include "pt2/rules.def"
 };
 
@@ -44,18 +44,30 @@ std::string_view level_name(Level level) {
   return kNames[static_cast<size_t>(level)];
 }
 
+std::string NodePlace::text() const {
+  std::string out = "%" + name + " (" + target + ")";
+  if (!module_path.empty()) out += " of " + module_path;
+  if (!source_line.empty()) out += " at " + source_line;
+  return out;
+}
+
 std::string Diagnostic::line() const {
   std::string out = rule_code(rule);
   out += severity() == Severity::error ? " error: " : " warning: ";
-  return out + Error{code, text, where}.text();
+  out += Error{code, text, where}.text();
+  if (node) out += "; node " + node.text();
+  return out;
 }
 
 void Diagnostics::add(Rule rule, std::string where, std::string text) {
-  items_.push_back({rule, std::move(where), std::move(text)});
+  items_.push_back({.rule = rule, .where = std::move(where), .text = std::move(text)});
 }
 
 void Diagnostics::add(Rule rule, Error error) {
-  items_.push_back({rule, std::move(error.where), std::move(error.message), error.code});
+  items_.push_back({.rule = rule,
+                    .where = std::move(error.where),
+                    .text = std::move(error.message),
+                    .code = error.code});
 }
 
 void Diagnostics::append(Diagnostics other) {

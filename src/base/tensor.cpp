@@ -139,6 +139,17 @@ Tensor Tensor::zeros_strided(Dtype dtype, Sizes sizes, Sizes strides) {
   return tensor;
 }
 
+Tensor Tensor::without_elements(Dtype dtype, Sizes sizes) {
+  const auto numel = checked_numel(sizes);
+  PT2_CHECK(numel.has_value());
+  Tensor tensor;
+  tensor.dtype_ = dtype;
+  tensor.numel_ = *numel;
+  tensor.strides_ = contiguous_strides(sizes);
+  tensor.sizes_ = std::move(sizes);
+  return tensor;
+}
+
 Result<Tensor> Tensor::view_of(std::shared_ptr<Storage> storage, Dtype dtype, Sizes sizes,
                                Sizes strides, int64_t storage_offset) {
   auto invalid = [](std::string text) { return Error{ErrorCode::invalid, std::move(text), ""}; };

@@ -39,7 +39,8 @@ using OptionalTensors = std::vector<std::optional<Tensor>>;
 
 // Arguments are in the order of the signature, with defaults filled in (bind.h) and kinds checked.
 using Compute = Result<std::vector<Value>> (*)(Context& context, std::span<const Value> arguments);
-// The Metas of the results alone; null where only running the operator tells.
+// The Metas of the results alone; null where only running the operator tells. Verification gives it
+// tensors without elements: a rule that looks at values asks `defined()` first.
 using Infer = Result<std::vector<Meta>> (*)(std::span<const Value> arguments);
 
 struct OpDef {

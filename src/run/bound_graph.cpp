@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "ir/graph_place.h"
 #include "ops/bind.h"
 #include "ops/meta.h"
 
@@ -180,16 +181,6 @@ bool may_write(const ops::Operator& op, size_t index) {
 
 Result<Value> constant_value(const Argument& argument) {
   return std::visit(ConstantVisitor{}, argument.variant);
-}
-
-std::string node_name(const Graph& graph, const Node& node) {
-  if (node.name) return *node.name;
-  std::string name;
-  for (const Argument& output : node.outputs)
-    for_each_value(output, [&](ValueId id) {
-      if (name.empty()) name = graph.value(id).name;
-    });
-  return name;
 }
 
 std::string node_place(const Graph& graph, const Node& node) {

@@ -59,7 +59,6 @@ std::vector<bool> inputs_possibly_written(const BoundGraph& graph);
 
 // "%linear_1 (torch.ops.aten.linear.default) at model.py:12".
 std::string node_place(const Graph& graph, const Node& node);
-std::string node_name(const Graph& graph, const Node& node);
 // Puts the node in front of the error's place: "%cond (...) > %add (...)".
 Error at_node(Error error, const Graph& graph, const Node& node);
 

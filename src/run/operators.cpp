@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "ir/graph_place.h"
 #include "ops/table.h"
 #include "run/bound_graph.h"
 
@@ -16,8 +17,7 @@ void collect(const Graph& graph, int depth,
   if (depth > kMaxGraphDepth) return;
   for (NodeId id : graph.nodes()) {
     const Node& node = graph.node(id);
-    calls[node.target].push_back(
-        {run::node_name(graph, node), source_line(node), module_path(node)});
+    calls[node.target].push_back({node_name(graph, node), source_line(node), module_path(node)});
   }
   for (const Graph& subgraph : graph.subgraphs()) collect(subgraph, depth + 1, calls);
 }

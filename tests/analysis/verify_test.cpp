@@ -7,7 +7,9 @@
 #include <set>
 #include <sstream>
 
+#include "analysis/document.h"
 #include "base/json.h"
+#include "package/broken_programs.h"
 #include "package/corpus.h"
 #include "pt2/package.h"
 
@@ -174,6 +176,9 @@ TEST(Verify, EachEditBreaksItsRule) {
   }
 }
 
+const size_t kOperatorRules = static_cast<size_t>(std::ranges::count_if(
+    rules(), [](const RuleInfo& info) { return info.rule >= Rule::unknown_operator; }));
+
 TEST(Verify, EachRuleIsBrokenBySomeFile) {
   std::set<Rule> seen;
   const auto collect = [&seen](const Diagnostics& findings) {
@@ -181,8 +186,31 @@ TEST(Verify, EachRuleIsBrokenBySomeFile) {
   };
   for (const NegativeCase& c : negative_cases()) collect(verify(negative(c.file)));
   for (const Edit& edit : kEdits) collect(verify_text(edited_mlp(edit)));
-  for (const RuleInfo& rule : rules())
+  for (const test::BrokenProgram& program : test::broken_programs())
+    collect(verify_text(test::broken_file(program)));
+  // Rules of operators: tests/run.
+  for (const RuleInfo& rule : rules().first(rules().size() - kOperatorRules))
     EXPECT_TRUE(seen.contains(rule.rule)) << rule_code(rule.rule) << " " << rule.name;
+}
+
+TEST(Verify, FindingsNameTheirNode) {
+  const Diagnostics findings = verify(negative("graph_undefined_value.pt2"));
+  ASSERT_EQ(findings.all().size(), 1u);
+  const NodePlace& node = findings.all()[0].node;
+  EXPECT_EQ(node.name, "relu");
+  EXPECT_EQ(node.target, "torch.ops.aten.relu.default");
+  EXPECT_EQ(node.source_line, "make_corpus.py:178");
+  EXPECT_TRUE(findings.all()[0].line().ends_with(
+      "; node %relu (torch.ops.aten.relu.default) at make_corpus.py:178"));
+}
+
+TEST(Verify, TheReferencePageIsTheTable) {
+  const std::string path = std::string(PT2_TEST_DATA) + "/../../docs/rules.md";
+  if (std::getenv("PT2_REBASE")) std::ofstream(path, std::ios::binary) << document_rules();
+  std::stringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  EXPECT_EQ(text.str(), document_rules())
+      << "run the test with PT2_REBASE=1 to write docs/rules.md anew";
 }
 
 TEST(Verify, LevelsIncludeTheOnesBefore) {

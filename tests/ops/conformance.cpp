@@ -381,6 +381,35 @@ Result<std::string> compare_call(const Sample& sample, Samples& samples, const O
   return std::string();
 }
 
+Value without_elements(const Value& value) {
+  if (const auto* list = value.get_if<Value::List>()) {
+    Value::List items;
+    for (const Value& item : *list) items.push_back(without_elements(item));
+    return Value(std::move(items));
+  }
+  const auto* tensor = value.get_if<Tensor>();
+  if (tensor == nullptr || tensor->is_wrapped_number()) return value;
+  return Value(Tensor::without_elements(tensor->dtype(), tensor->sizes()));
+}
+
+// Verification gives a rule tensors that have no elements.
+std::string compare_rule(const Operator& op, const std::vector<Value>& arguments,
+                         const std::vector<Value>& found) {
+  if (op.form != Operator::Form::as_written || op.def->infer == nullptr) return {};
+  std::vector<Value> bare;
+  for (const Value& argument : arguments) bare.push_back(without_elements(argument));
+  const auto metas = op.def->infer(bare);
+  if (!metas) return "the rule without elements: " + metas.error().text();
+  for (size_t i = 0; i < metas->size() && i < found.size(); ++i) {
+    const auto* tensor = found[i].get_if<Tensor>();
+    const Meta& meta = (*metas)[i];
+    if (tensor != nullptr && (meta.dtype != tensor->dtype() || meta.sizes != tensor->sizes()))
+      return "the rule without elements gives sizes " + sizes_text(meta.sizes) + " for " +
+             tensor->type_text();
+  }
+  return {};
+}
+
 Result<std::string> run_sample(const Sample& sample, Samples& samples, const Operator& op) {
   samples.begin_sample();
   const bool raises = sample.json.find("raises") != nullptr;
@@ -391,6 +420,7 @@ Result<std::string> run_sample(const Sample& sample, Samples& samples, const Ope
   if (raises)
     return results ? "expected an error: " + member(sample.json, "raises").text : std::string();
   if (!results) return "error: " + results.error().text();
+  if (std::string text = compare_rule(op, *arguments, *results); !text.empty()) return text;
   return compare_call(sample, samples, op, *arguments, *results);
 }
 

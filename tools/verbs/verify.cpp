@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <thread>
 
+#include "pt2/verify_operators.h"
 #include "tools/json_members.h"
 #include "tools/source.h"
 #include "tools/table.h"
@@ -59,6 +60,11 @@ void write_report(JsonWriter& json, const std::string& file, const Diagnostics& 
     write_text(json, "severity", severity_name(finding.severity()));
     write_text(json, "where", finding.where);
     write_text(json, "text", finding.text);
+    if (!finding.node) return;
+    write_text(json, "node", finding.node.name);
+    write_text(json, "target", finding.node.target);
+    write_text(json, "module_path", finding.node.module_path);
+    write_text(json, "source_line", finding.node.source_line);
   });
   json.end_object();
 }
@@ -81,7 +87,8 @@ Result<int> verify_files(const Options& options, Environment& environment) {
     const VerifyOptions settings{
         .limits = options.limits,
         .threads = std::clamp(std::thread::hardware_concurrency(), 1u, kMaxThreads),
-        .progress = {}};
+        .progress = {},
+        .operators = check_operators};
     const Diagnostics findings = verify(input_path(file), chosen_level(options), settings);
     code = std::max(code, findings_code(findings));
     if (options.json)
@@ -104,14 +111,17 @@ std::string rules_json(std::span<const RuleInfo> some) {
       write_text(json, "level", level_name(rule.level));
       write_text(json, "title", rule.title);
       write_text(json, "why", rule.why);
+      write_text(json, "source", rule.source);
+      write_text(json, "example", rule.example);
     });
   });
 }
 
 std::string rule_text(const RuleInfo& rule) {
-  return fmt::format("{} {} ({}, level {})\n\nwhat must hold: {}\nwhy: {}\n", rule_code(rule.rule),
-                     rule.name, severity_name(rule.severity), level_name(rule.level), rule.title,
-                     rule.why);
+  return fmt::format(
+      "{} {} ({}, level {})\n\nwhat must hold: {}\nwhy: {}\nin PyTorch: {}\nexample: {}\n",
+      rule_code(rule.rule), rule.name, severity_name(rule.severity), level_name(rule.level),
+      rule.title, rule.why, rule.source, rule.example);
 }
 
 std::string all_rules_text() {

@@ -52,7 +52,7 @@ Result<std::array<Meta, 3>> batch_norm_metas(const Tensor& input, const BatchNor
     return operator_error("found no running_mean and running_var, expected them in evaluation");
   if (norm.training)
     for (const OptionalTensor* running : {&norm.running_mean, &norm.running_var})
-      if (*running && (*running)->storage()->is_read_only())
+      if (*running && (*running)->defined() && (*running)->storage()->is_read_only())
         return operator_error("the running statistics are read-only, expected writable tensors");
   const Meta statistics(statistics_dtype(input, norm), {norm.training ? channels_of(input) : 0});
   return std::array{Meta(input.dtype(), input.sizes(),

@@ -125,9 +125,10 @@ Result<Meta> masked_fill_tensor_meta(const Tensor& self, const Tensor& mask, con
   if (value.dim() != 0)
     return operator_error("found a value of rank " + std::to_string(value.dim()) + ", expected 0");
   // A value of a higher category must fit, whatever the mask chooses.
-  const Input<Complex> number(value);
   const bool exact = dtype_category(value.dtype()) <= DtypeCategory::integer;
-  return masked_fill_meta(self, mask, exact ? Scalar(0) : Scalar(number[0]));
+  if (exact || !value.defined()) return masked_fill_meta(self, mask, Scalar(0));
+  const Input<Complex> number(value);
+  return masked_fill_meta(self, mask, Scalar(number[0]));
 }
 void masked_fill_tensor(Tensor& out, const Tensor& self, const Tensor& mask, const Tensor& value) {
   where(out, mask, value, self);

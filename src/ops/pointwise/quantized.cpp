@@ -418,6 +418,7 @@ Result<std::array<Meta, 2>> fake_channel_meta(const Tensor& self, const Tensor& 
   PT2_TRY_VOID(check_fake_range(self, quant_min, quant_max));
   PT2_TRY_VOID(along_axis(scale, self, axis));
   PT2_TRY(const Tensor zeros, along_axis(zero_point, self, axis));
+  if (!zeros.defined()) return fake_meta(self);
   PT2_TRY(const Tensor values, copy_as(zeros, Dtype::float64, MemoryFormat::contiguous));
   for (double value : values.as<double>())
     if (value < static_cast<double>(quant_min) || value > static_cast<double>(quant_max))

@@ -1,0 +1,23 @@
+// The part of verification that needs the table of operators, which lies in pt2::run; verify.h
+// takes it as an option:
+//
+//   Diagnostics findings = verify(path, Level::full, {.operators = check_operators});
+#pragma once
+
+#include <string>
+
+#include "pt2/diagnostics.h"
+#include "pt2/program.h"
+
+namespace pt2 {
+
+// Every call against its operator's signature (arguments, their types, results), and the recorded
+// dtypes and sizes of results against its shape rule: V6xx, and V536 where only the signature
+// tells. Symbolic sizes are compared under the hints and under other values in the symbols' ranges;
+// a size is wrong when it differs under the hints, or under all the others. Nothing is computed and
+// no tensor is allocated. Sizes are left out where `findings` has V500 to V509 for the program: what was
+// not read cannot be compared. `place` goes before the place of each finding. Operators outside
+// PyTorch's own namespaces are taken as they are. Linear in the program.
+void check_operators(const Program& program, const std::string& place, Diagnostics& findings);
+
+}  // namespace pt2

@@ -1,0 +1,123 @@
+// Nested graphs against the operators that run them (torch/_higher_order_ops).
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "analysis/program_checks.h"
+#include "ir/graph_place.h"
+#include "ir/target.h"
+
+namespace pt2 {
+namespace {
+
+// Where an operator has its graphs. Their operands follow the last of them, one by one or in lists;
+// the first graph of a loop is its condition.
+struct Convention {
+  std::string_view name;
+  size_t first_graph;
+  size_t graph_count;
+  bool first_is_condition = false;
+};
+constexpr Convention kConventions[] = {
+    {"cond", 1, 2},
+    {"invoke_subgraph", 0, 1},
+    {"map", 0, 1},
+    {"map_impl", 0, 1},
+    {"scan", 0, 1},
+    {"strict_mode", 0, 1},
+    {"tag_activation_checkpoint", 0, 1},
+    {"while_loop", 0, 2, true},
+    {"wrap_with_autocast", 4, 1},
+    {"wrap_with_set_grad_enabled", 1, 1},
+};
+
+// How many inputs a graph may have: numbers and strings between the operands may be operands too,
+// or settings of the operator, which differ between releases.
+struct Operands {
+  size_t least = 0;
+  size_t most = 0;
+};
+
+Operands operands_from(const Node& node, size_t first) {
+  Operands count;
+  for (size_t i = first; i < node.inputs.size(); ++i) {
+    const Argument& argument = node.inputs[i].arg;
+    const auto* list = argument.get_if<ArgumentList>();
+    const size_t items = list != nullptr ? list->items.size() : 1;
+    count.most += items;
+    if (list != nullptr || argument.is<ValueId>() || argument.is<CustomObject>())
+      count.least += items;
+  }
+  return count;
+}
+
+// None elements of a list are left out by the writers of lists.
+Operands results_of(const Node& node) {
+  Operands count;
+  for (const Argument& output : node.outputs) {
+    const auto* list = output.get_if<ArgumentList>();
+    count.least += list != nullptr ? list->items.size() : 1;
+    count.most = list != nullptr ? SIZE_MAX : std::max(count.most, count.least);
+  }
+  return count;
+}
+
+class HigherOrderChecks {
+ public:
+  HigherOrderChecks(const PlacedGraph& placed, const ProgramPlace& place, Diagnostics& findings)
+      : graph_(*placed.graph), placed_(placed), place_(place), findings_(findings) {}
+
+  void run() {
+    size_t position = 0;
+    for (NodeId id : graph_.nodes()) check_node(graph_.node(id), position++);
+  }
+
+ private:
+  void check_node(const Node& node, size_t position) {
+    if (target_form(node.target) != TargetForm::higher_order) return;
+    const auto* convention =
+        std::ranges::find(kConventions, last_part(node.target), &Convention::name);
+    if (convention == std::end(kConventions)) return;
+    const size_t behind = convention->first_graph + convention->graph_count;
+    for (size_t i = convention->first_graph; i < behind; ++i) {
+      if (i < node.inputs.size() && node.inputs[i].arg.is<SubgraphId>()) continue;
+      findings_.add(Rule::higher_order_arguments, place_.program + placed_.node_place(position),
+                    fmt::format("argument {} of {} is no graph", i, convention->name));
+      return;
+    }
+    const Operands operands = operands_from(node, behind);
+    for (size_t i = convention->first_graph; i < behind; ++i) {
+      const Graph& nested = graph_.subgraph(*node.inputs[i].arg.get_if<SubgraphId>());
+      const std::string where = place_.program + placed_.input_place(position, i);
+      check_count(Rule::nested_inputs, where, nested.inputs().size(), operands, "inputs",
+                  "operands");
+      const bool condition = convention->first_is_condition && i == convention->first_graph;
+      check_count(Rule::nested_outputs, where, nested.outputs().size(),
+                  condition ? Operands{1, 1} : results_of(node), "outputs",
+                  condition ? "condition" : "results");
+    }
+  }
+
+  void check_count(Rule rule, const std::string& where, size_t found, Operands expected,
+                   std::string_view what, std::string_view whose) {
+    if (found >= expected.least && found <= std::max(expected.least, expected.most)) return;
+    findings_.add(
+        rule, where,
+        fmt::format("the graph has {} {}, the node has {} {}", found, what, expected.least, whose));
+  }
+
+  const Graph& graph_;
+  const PlacedGraph& placed_;
+  const ProgramPlace& place_;
+  Diagnostics& findings_;
+};
+
+}  // namespace
+
+void check_higher_order(const Program& program, const ProgramPlace& place, Diagnostics& findings) {
+  for (const PlacedGraph& placed : placed_graphs(program))
+    HigherOrderChecks(placed, place, findings).run();
+}
+
+}  // namespace pt2

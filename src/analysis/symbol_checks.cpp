@@ -1,0 +1,168 @@
+// Symbols, their ranges and hints (torch/fx/experimental/symbolic_shapes.py, ShapeEnv).
+#include <fmt/format.h>
+
+#include <unordered_map>
+#include <unordered_set>
+
+#include "analysis/program_checks.h"
+#include "ir/graph_place.h"
+#include "schema/path.h"
+
+namespace pt2 {
+namespace {
+
+// "u0", "zuf0"; "i0" in 2.1: known only while running (torch/utils/_sympy/symbol.py).
+bool is_unbacked(std::string_view name) {
+  for (std::string_view prefix : {"zuf", "u", "i"}) {
+    if (!name.starts_with(prefix) || name.size() == prefix.size()) continue;
+    if (name.find_first_not_of("0123456789", prefix.size()) == std::string_view::npos) return true;
+  }
+  return false;
+}
+
+class SymbolChecks {
+ public:
+  SymbolChecks(const Program& program, const ProgramPlace& place, Diagnostics& findings)
+      : program_(program),
+        place_(place),
+        findings_(findings),
+        symbols_(program.expressions->symbol_count()) {}
+
+  void run() {
+    for (const RangeConstraint& constraint : program_.range_constraints) {
+      const SymRange& range = constraint.range;
+      // An empty one is reported as such.
+      if (!range.min || !range.max || *range.min <= *range.max)
+        ranges_.emplace(constraint.key->expr.operator->(), range);
+      for (SymbolId id : free_symbols(constraint.key->expr)) at(id).constrained = true;
+    }
+    const std::vector<PlacedGraph> graphs = placed_graphs(program_);
+    for (const PlacedGraph& placed : graphs) for_each_meta(placed, &SymbolChecks::collect);
+    for (const PlacedGraph& placed : graphs) for_each_meta(placed, &SymbolChecks::check);
+    check_ranges();
+  }
+
+ private:
+  struct Symbol {
+    bool constrained = false;  // by a range
+    bool given = false;        // by an input
+    bool computed = false;     // by a node
+    bool used = false;
+    bool reported = false;
+    std::optional<int64_t> hint{};
+  };
+  struct Origin {
+    const PlacedGraph& placed;
+    const GraphValue& value;
+  };
+  using Visit = void (SymbolChecks::*)(Expr expr, std::optional<int64_t> hint,
+                                       const Origin& origin);
+
+  Symbol& at(SymbolId id) { return symbols_[static_cast<size_t>(id)]; }
+
+  void for_each_meta(const PlacedGraph& placed, Visit visit) {
+    for (ValueId id : placed.graph->values()) {
+      const Origin origin{placed, placed.graph->value(id)};
+      const auto integer = [&](const SymInt& value) {
+        if (value.is_symbolic()) (this->*visit)(value.expr(), value.hint(), origin);
+      };
+      if (const TensorMeta* meta = origin.value.tensor()) {
+        for (const SymInt& size : meta->sizes) integer(size);
+        for (const SymInt& stride : meta->strides) integer(stride);
+        integer(meta->storage_offset);
+      }
+      if (const auto* value = std::get_if<SymInt>(&origin.value.meta)) integer(*value);
+      const auto other = [&](const auto* value) {
+        if (value != nullptr && value->is_symbolic())
+          (this->*visit)(value->expr(), std::nullopt, origin);
+      };
+      other(std::get_if<SymFloat>(&origin.value.meta));
+      other(std::get_if<SymBool>(&origin.value.meta));
+    }
+  }
+
+  // Free symbols of each expression, found once: many sizes share one.
+  const std::vector<SymbolId>& symbols_of(Expr expr) {
+    auto [entry, is_new] = symbols_of_.try_emplace(expr.operator->());
+    if (is_new) entry->second = free_symbols(expr);
+    return entry->second;
+  }
+
+  void collect(Expr expr, std::optional<int64_t> hint, const Origin& origin) {
+    const Definition::By by = origin.value.definition.by;
+    for (SymbolId id : symbols_of(expr)) {
+      at(id).used = true;
+      if (by == Definition::By::node) at(id).computed = true;
+    }
+    if (!expr.is_symbol()) return;
+    Symbol& symbol = at(expr->symbol);
+    if (by == Definition::By::graph_input && origin.placed.caller == nullptr) symbol.given = true;
+    if (!symbol.hint && hint) {
+      symbol.hint = hint;
+      hints_.bind(expr->symbol, *hint);
+    }
+  }
+
+  void check(Expr expr, std::optional<int64_t> hint, const Origin& origin) {
+    const auto add = [&](Rule rule, std::string text) {
+      std::string where = fmt::format(
+          "{}{}.{}", place_.program, origin.placed.place,
+          origin.value.kind() == ValueKind::tensor ? "tensor_values" : "sym_int_values");
+      schema::append_key_step(where, origin.value.name);
+      findings_.add(rule, std::move(where), std::move(text));
+    };
+    for (SymbolId id : symbols_of(expr)) {
+      Symbol& symbol = at(id);
+      const std::string name = program_.expressions->symbol_name(id);
+      if (symbol.reported || symbol.constrained || symbol.given) continue;
+      if (symbol.computed && is_unbacked(name)) continue;
+      symbol.reported = true;
+      add(Rule::undefined_symbol,
+          fmt::format("nothing defines the symbol {} of {}", name, print_expr(expr)));
+    }
+    if (hint && hints_seen_[expr.operator->()].insert(*hint).second) check_hint(expr, *hint, add);
+  }
+
+  template <class Add>
+  void check_hint(Expr expr, int64_t hint, Add add) {
+    const auto range = ranges_.find(expr.operator->());
+    if (range != ranges_.end() && !range->second.contains(hint))
+      add(Rule::hint_range, fmt::format("the hint of {} is {}, expected one in {}",
+                                        print_expr(expr), hint, print(range->second)));
+    const auto value = evaluate_integer(expr, hints_);
+    if (value && *value != hint)
+      add(Rule::hint_differs, fmt::format("the hint of {} is {}, its symbols' hints make it {}",
+                                          print_expr(expr), hint, *value));
+  }
+
+  void check_ranges() {
+    for (const RangeConstraint& constraint : program_.range_constraints) {
+      for (SymbolId id : free_symbols(constraint.key->expr)) {
+        const std::string name = program_.expressions->symbol_name(id);
+        // Runtime assertions leave ranges of symbols that are simplified away.
+        if (at(id).used || is_unbacked(name)) continue;
+        std::string where = place_.program + ".range_constraints";
+        schema::append_key_step(where, constraint.key->text);
+        findings_.add(Rule::unused_range, std::move(where),
+                      fmt::format("the symbol {} occurs nowhere in the graph", name));
+      }
+    }
+  }
+
+  const Program& program_;
+  const ProgramPlace& place_;
+  Diagnostics& findings_;
+  std::vector<Symbol> symbols_;
+  SymbolBindings hints_;
+  std::unordered_map<const ExprNode*, SymRange> ranges_;
+  std::unordered_map<const ExprNode*, std::vector<SymbolId>> symbols_of_;
+  std::unordered_map<const ExprNode*, std::unordered_set<int64_t>> hints_seen_;
+};
+
+}  // namespace
+
+void check_symbols(const Program& program, const ProgramPlace& place, Diagnostics& findings) {
+  SymbolChecks(program, place, findings).run();
+}
+
+}  // namespace pt2

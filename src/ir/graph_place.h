@@ -1,0 +1,35 @@
+// Where the graphs and nodes of a program lie in its JSON.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "pt2/diagnostics.h"
+#include "pt2/program.h"
+
+namespace pt2 {
+
+struct PlacedGraph {
+  const Graph* graph = nullptr;
+  std::string place{};             // ".graph_module.graph.nodes[3].inputs[1].arg.as_graph.graph"
+  const Node* caller = nullptr;    // null: the program's own graph
+  size_t caller_graph = SIZE_MAX;  // the index in the list of the graph that has `caller`
+
+  std::string node_place(size_t position) const;
+  std::string input_place(size_t position, size_t input) const;
+  std::string output_place(size_t position, size_t output) const;
+};
+
+// The program's graph and all nested ones; each stands behind the one that calls it. Linear.
+std::vector<PlacedGraph> placed_graphs(const Program& program);
+
+// The node's own name, else that of its first result.
+std::string node_name(const Graph& graph, const Node& node);
+// What people want to know of a node.
+NodePlace describe_node(const Graph& graph, const Node& node);
+// The innermost node on the way to `where`, a place in the JSON of a program that was read from it
+// and not edited since; empty when there is none. Linear in `where`.
+NodePlace find_node_place(const Program& program, std::string_view where);
+
+}  // namespace pt2

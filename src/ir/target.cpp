@@ -1,0 +1,117 @@
+#include "ir/target.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace pt2 {
+namespace {
+
+constexpr std::string_view kOps = "torch.ops.";
+constexpr std::string_view kHigherOrder = "torch.ops.higher_order.";
+constexpr std::string_view kOldHigherOrder = "torch._higher_order_ops.";
+
+// clang-format off
+constexpr std::string_view kHigherOrderNames[] = {
+    "_export_tracepoint", "aoti_call_delegate", "associative_scan", "auto_functionalized", "auto_functionalized_v2",
+    "autograd_function_apply", "call_torchbind", "cond", "custom_function_call", "dynamo_bypassing_wrapper",
+    "executorch_call_delegate", "flat_apply", "flex_attention", "flex_attention_backward", "flex_gemm", "foreach_map",
+    "graphsafe_run_with_rng_state", "hints_wrapper", "inductor_compiled_code", "inline_asm_elementwise",
+    "invoke_leaf_function", "invoke_quant", "invoke_quant_packed", "invoke_subgraph", "local_map_hop", "map", "map_impl",
+    "out_dtype", "print", "register_hook", "run_and_save_rng_state", "run_const_graph", "run_dtensor_rng_op",
+    "run_with_rng_state", "scan", "strict_mode", "switch", "tag_activation_checkpoint", "trace_wrapped",
+    "triton_kernel_wrapper_functional", "triton_kernel_wrapper_mutation", "while_loop", "while_loop_stack_output",
+    "with_effects", "wrap", "wrap_activation_checkpoint", "wrap_with_autocast", "wrap_with_set_grad_enabled"};
+
+constexpr std::string_view kFunctions[] = {
+    "_operator.abs", "_operator.add", "_operator.and_", "_operator.eq", "_operator.floordiv", "_operator.ge",
+    "_operator.getitem", "_operator.gt", "_operator.le", "_operator.lshift", "_operator.lt", "_operator.mod",
+    "_operator.mul", "_operator.ne", "_operator.neg", "_operator.not_", "_operator.or_", "_operator.pos", "_operator.pow",
+    "_operator.rshift", "_operator.sub", "_operator.truediv",
+    "builtins.round",
+    "math.ceil", "math.floor", "math.trunc",
+    "torch._C._set_grad_enabled",
+    "torch._functorch.predispatch._add_batch_dim", "torch._functorch.predispatch._enter_dual_level",
+    "torch._functorch.predispatch._exit_dual_level", "torch._functorch.predispatch._jvp_decrement_nesting",
+    "torch._functorch.predispatch._jvp_increment_nesting", "torch._functorch.predispatch._make_dual",
+    "torch._functorch.predispatch._remove_batch_dim", "torch._functorch.predispatch._unpack_dual",
+    "torch._functorch.predispatch._unwrap_for_grad", "torch._functorch.predispatch._vmap_decrement_nesting",
+    "torch._functorch.predispatch._vmap_increment_nesting", "torch._functorch.predispatch.lazy_load_decompositions",
+    "torch._sym_sqrt",
+    "torch.amp.autocast_mode._enter_autocast", "torch.amp.autocast_mode._exit_autocast",
+    "torch.autograd.grad_mode.set_grad_enabled",
+    "torch.export.custom_ops._call_custom_autograd_function_in_pre_dispatch",
+    "torch.fx.experimental.symbolic_shapes.cast_symbool_to_symint_guardless",
+    "torch.sym_float", "torch.sym_int", "torch.sym_ite", "torch.sym_max", "torch.sym_min", "torch.sym_not",
+    "torch.sym_sqrt", "torch.sym_sum"};
+// clang-format on
+static_assert(std::is_sorted(std::begin(kHigherOrderNames), std::end(kHigherOrderNames)));
+static_assert(std::is_sorted(std::begin(kFunctions), std::end(kFunctions)));
+
+bool is_word(char c) {
+  return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+// "a.b.c", of at least two names. Parts of nested functions look like "<locals>".
+bool is_python_path(std::string_view target) {
+  bool dotted = false;
+  char previous = '.';
+  for (char c : target) {
+    if (c == '.' && previous == '.') return false;
+    if (c != '.' && c != '<' && c != '>' && !is_word(c)) return false;
+    dotted = dotted || c == '.';
+    previous = c;
+  }
+  return dotted && previous != '.';
+}
+
+}  // namespace
+
+TargetForm target_form(std::string_view target) {
+  if (target.starts_with('#'))
+    return target.find(':') == std::string_view::npos ? TargetForm::other : TargetForm::extension;
+  if (!is_python_path(target)) return TargetForm::other;
+  if (target.starts_with(kHigherOrder)) return TargetForm::higher_order;
+  if (target.starts_with(kOldHigherOrder))
+    return is_higher_order_name(last_part(target)) ? TargetForm::higher_order
+                                                   : TargetForm::function;
+  if (!target.starts_with(kOps)) return TargetForm::function;
+  switch (std::ranges::count(target.substr(kOps.size()), '.')) {
+    case 0:
+      return is_higher_order_name(last_part(target)) ? TargetForm::higher_order
+                                                     : TargetForm::function;
+    case 2:
+      return TargetForm::overload;
+    default:
+      return TargetForm::function;
+  }
+}
+
+std::string_view target_namespace(std::string_view target) {
+  if (target_form(target) != TargetForm::overload) return {};
+  target.remove_prefix(kOps.size());
+  return target.substr(0, target.find('.'));
+}
+
+std::string_view last_part(std::string_view target) {
+  const size_t dot = target.rfind('.');
+  return dot == std::string_view::npos ? target : target.substr(dot + 1);
+}
+
+bool is_higher_order_name(std::string_view name) {
+  return std::ranges::binary_search(kHigherOrderNames, name);
+}
+
+bool is_allowed_function(std::string_view target) {
+  return std::ranges::binary_search(kFunctions, target);
+}
+
+bool name_says_mutable(std::string_view target) {
+  if (target_namespace(target) != "aten") return false;
+  const std::string_view overload = last_part(target);
+  if (overload == "out" || overload.ends_with("_out")) return true;
+  const std::string_view name = last_part(target.substr(0, target.rfind('.')));
+  if (name.ends_with("__")) return name.starts_with("__i");  // aten.__ior__, but aten.__or__
+  return name.ends_with('_');
+}
+
+}  // namespace pt2

@@ -1,0 +1,33 @@
+// What the target of a node is, by its spelling (torch/_export/serde/serialize.py,
+// serialize_operator and deserialize_operator).
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace pt2 {
+
+enum class TargetForm : uint8_t {
+  overload,      // torch.ops.aten.add.Tensor
+  higher_order,  // torch.ops.higher_order.cond; up to 2.5 also torch._higher_order_ops.…, in 2.1
+                 // torch.ops.map_impl
+  function,      // _operator.add, math.trunc, torch.sym_max: any dotted Python path
+  extension,     // #namespace:operator
+  other,         // names nothing that PyTorch could find
+};
+TargetForm target_form(std::string_view target);
+
+// "aten" of torch.ops.aten.add.Tensor; empty for other forms.
+std::string_view target_namespace(std::string_view target);
+// The last part of the path: "cond" of torch.ops.higher_order.cond.
+std::string_view last_part(std::string_view target);
+
+// Higher-order operators of PyTorch 2.1 to 2.15, by their last part.
+bool is_higher_order_name(std::string_view name);
+// Python functions that may stand in a graph (torch/_export/verifier.py, Verifier).
+bool is_allowed_function(std::string_view target);
+// Whether the name of an overload says that it writes to its arguments: aten.add_.Tensor,
+// aten.add.out.
+bool name_says_mutable(std::string_view target);
+
+}  // namespace pt2

@@ -1,0 +1,88 @@
+#include "pt2/verify_operators.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "package/broken_programs.h"
+#include "package/corpus.h"
+#include "pt2/verify.h"
+
+namespace pt2 {
+namespace {
+
+const VerifyOptions kOptions{.operators = check_operators};
+
+std::string lines(const Diagnostics& findings) {
+  std::string text;
+  for (const Diagnostic& finding : findings.all()) text += finding.line() + "\n";
+  return text;
+}
+
+Diagnostics verify_program(const test::BrokenProgram& program) {
+  const std::string bytes = test::broken_file(program);
+  return verify_bytes(std::as_bytes(std::span(bytes)), nullptr, program.name + ".pt2", Level::full,
+                      kOptions);
+}
+
+TEST(VerifyOperators, RealFilesHaveNoFinding) {
+  size_t files = 0;
+  for (const corpus::File& file : corpus::files()) {
+    const Diagnostics findings = verify(file.path, Level::full, kOptions);
+    EXPECT_TRUE(findings.empty()) << lines(findings);
+    ++files;
+  }
+  EXPECT_GT(files, 100u);
+}
+
+TEST(VerifyOperators, MalformedFilesGetTheirVerdict) {
+  const std::string folder = std::string(PT2_TEST_DATA) + "/negative/";
+  std::ifstream in(folder + "index.json");
+  std::stringstream text;
+  text << in.rdbuf();
+  const JsonValue index = parse_json(text.str()).value();
+  for (const JsonValue& item : index.find("cases")->items) {
+    const std::string file = folder + item.find("file")->text;
+    const Diagnostics findings = verify(file, Level::full, kOptions);
+    EXPECT_FALSE(findings.empty()) << file;
+    EXPECT_EQ(findings.has_errors(), item.find("expect")->text == "reject") << file << "\n"
+                                                                            << lines(findings);
+  }
+}
+
+// The rule that a program of the table breaks, and no error of another one.
+TEST(BrokenPrograms, EachBreaksItsRuleAndNoOther) {
+  size_t programs = 0;
+  for (const test::BrokenProgram& program : test::broken_programs()) {
+    const Diagnostics findings = verify_program(program);
+    if (program.rule.empty()) {
+      EXPECT_TRUE(findings.empty()) << program.name << "\n" << lines(findings);
+      continue;
+    }
+    std::set<std::string> errors, all;
+    for (const Diagnostic& finding : findings.all()) {
+      all.insert(rule_code(finding.rule));
+      if (finding.severity() == Severity::error) errors.insert(rule_code(finding.rule));
+    }
+    errors.erase(program.rule);
+    EXPECT_TRUE(all.contains(program.rule)) << program.name << "\n" << lines(findings);
+    EXPECT_TRUE(errors.empty()) << program.name << "\n" << lines(findings);
+    ++programs;
+  }
+  EXPECT_GE(programs, 120u);
+}
+
+TEST(BrokenPrograms, EachRuleOfSignatureGraphAndOperatorsIsBroken) {
+  std::set<std::string> broken, names;
+  for (const test::BrokenProgram& program : test::broken_programs()) {
+    broken.insert(program.rule);
+    EXPECT_TRUE(names.insert(program.name).second) << program.name;
+  }
+  for (const RuleInfo& info : rules()) {
+    if (info.rule < Rule::signature_input_count) continue;
+    EXPECT_TRUE(broken.contains(rule_code(info.rule))) << rule_code(info.rule);
+  }
+}
+
+}  // namespace
+}  // namespace pt2
