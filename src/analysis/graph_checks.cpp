@@ -47,6 +47,7 @@ class GraphChecks {
       : graph_(*placed.graph), placed_(placed), place_(place), findings_(findings) {}
 
   void run() {
+    node_names_.reserve(graph_.nodes().size());
     for (ValueId id : graph_.values()) check_value(id);
     size_t position = 0;
     for (NodeId id : graph_.nodes()) check_node(graph_.node(id), position++);

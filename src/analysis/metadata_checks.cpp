@@ -2,6 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
 
 #include "analysis/program_checks.h"
 #include "base/json.h"
@@ -20,36 +23,60 @@ bool is_source_fn_stack(std::string_view text) {
   }
 }
 
-void check_node(const Node& node, const std::string& place, Diagnostics& findings) {
-  for (const auto& [key, text] : node.metadata) {
-    const auto add = [&, &name = key](Rule rule, std::string message) {
-      findings.add(rule, fmt::format("{}.metadata.{}", place, name), std::move(message));
-    };
-    if (key == "nn_module_stack" && !text.empty()) {
-      if (auto stack = module_stack(node); !stack)
-        add(Rule::module_stack, std::move(stack).error().message);
-    }
-    if (key == "source_fn_stack" && !text.empty() && !is_source_fn_stack(text))
-      add(Rule::source_fn_stack, fmt::format("found '{}', expected name,target;...", text));
-    if (key == "custom" || key == "from_node") {
-      if (auto json = parse_json(text); !json)
-        add(Rule::metadata_json, std::move(json).error().message);
+// What is wrong with one text, and under which rule; nothing where all is well.
+std::optional<std::pair<Rule, std::string>> fault_of(const Node& node, std::string_view key,
+                                                     std::string_view text) {
+  if (text.empty()) return std::nullopt;
+  if (key == "nn_module_stack") {
+    if (auto stack = module_stack(node); !stack)
+      return std::pair(Rule::module_stack, std::move(stack).error().message);
+  }
+  if (key == "source_fn_stack" && !is_source_fn_stack(text))
+    return std::pair(Rule::source_fn_stack,
+                     fmt::format("found '{}', expected name,target;...", text));
+  if (key == "custom" || key == "from_node") {
+    if (auto json = parse_json(text); !json)
+      return std::pair(Rule::metadata_json, std::move(json).error().message);
+  }
+  return std::nullopt;
+}
+
+class MetadataChecks {
+ public:
+  MetadataChecks(const ProgramPlace& place, Diagnostics& findings)
+      : place_(place), findings_(findings) {}
+
+  void check(const PlacedGraph& placed) {
+    size_t position = 0;
+    for (NodeId id : placed.graph->nodes()) check_node(placed, placed.graph->node(id), position++);
+  }
+
+ private:
+  void check_node(const PlacedGraph& placed, const Node& node, size_t position) {
+    for (const auto& [key, text] : node.metadata) {
+      // Nodes of one module have the same text.
+      std::string_view& good = good_[key];
+      if (good == text) continue;
+      if (auto fault = fault_of(node, key, text))
+        findings_.add(
+            fault->first,
+            fmt::format("{}{}.metadata.{}", place_.program, placed.node_place(position), key),
+            std::move(fault->second));
+      else
+        good = text;
     }
   }
-}
+
+  const ProgramPlace& place_;
+  Diagnostics& findings_;
+  std::map<std::string_view, std::string_view> good_;  // by key, the text that was right last
+};
 
 }  // namespace
 
 void check_metadata(const Program& program, const ProgramPlace& place, Diagnostics& findings) {
-  for (const PlacedGraph& placed : placed_graphs(program)) {
-    size_t position = 0;
-    for (NodeId id : placed.graph->nodes()) {
-      const Node& node = placed.graph->node(id);
-      if (!node.metadata.empty())
-        check_node(node, place.program + placed.node_place(position), findings);
-      ++position;
-    }
-  }
+  MetadataChecks checks(place, findings);
+  for (const PlacedGraph& placed : placed_graphs(program)) checks.check(placed);
 }
 
 }  // namespace pt2

@@ -106,7 +106,8 @@ bool is_allowed_function(std::string_view target) {
 }
 
 bool name_says_mutable(std::string_view target) {
-  if (target_namespace(target) != "aten") return false;
+  if (!target.starts_with("torch.ops.aten.") || target_form(target) != TargetForm::overload)
+    return false;
   const std::string_view overload = last_part(target);
   if (overload == "out" || overload.ends_with("_out")) return true;
   const std::string_view name = last_part(target.substr(0, target.rfind('.')));
