@@ -6,6 +6,7 @@
 #include "ir/graph_place.h"
 #include "ops/bind.h"
 #include "ops/meta.h"
+#include "run/vmap.h"
 
 namespace pt2::run {
 namespace {
@@ -74,6 +75,7 @@ class Binder {
       bound->nodes.push_back(std::move(node));
     }
     find_releases(*bound);
+    PT2_TRY_VOID(find_batched_values(*bound));
     return bound;
   }
 
@@ -95,10 +97,12 @@ class Binder {
     BoundNode out;
     out.node = &node;
     out.higher_order = find_higher_order(node.target);
-    if (out.higher_order == nullptr) out.op = ops::find_operator(node.target);
-    if (out.higher_order == nullptr && !out.op) {
-      missing_[node.target].push_back(node_place(graph, node));
-      return out;
+    if (const std::string* target = called_operator(node, out.higher_order)) {
+      out.op = ops::find_operator(*target);
+      if (!out.op) {
+        missing_[*target].push_back(node_place(graph, node));
+        return out;
+      }
     }
     Result<void> done =
         out.higher_order ? bind_positional(node, bound, out) : bind_to_signature(node, out);
@@ -106,11 +110,24 @@ class Binder {
     return out;
   }
 
+  // The target of the operator that the node calls; null for a higher-order operator without one.
+  static const std::string* called_operator(const Node& node, const HigherOrder* higher_order) {
+    if (higher_order == nullptr) return &node.target;
+    if (!higher_order->callee || *higher_order->callee >= node.inputs.size()) return nullptr;
+    const auto* name = node.inputs[*higher_order->callee].arg.get_if<OperatorName>();
+    return name == nullptr ? nullptr : &name->target;
+  }
+
+  // In the file's order. A dictionary is a compiler's hint: none.
   static Result<void> bind_positional(const Node& node, const BoundGraph& bound, BoundNode& out) {
     auto add = [&](const Argument& argument) -> Result<void> {
       if (const auto* subgraph = argument.get_if<SubgraphId>())
         out.subgraphs.emplace_back(out.arguments.size(),
                                    bound.subgraphs[static_cast<size_t>(*subgraph)].get());
+      if (argument.is<ArgumentMap>()) {
+        out.arguments.emplace_back();
+        return {};
+      }
       PT2_TRY(BoundArgument value, bind_argument(argument));
       out.arguments.push_back(std::move(value));
       return {};
@@ -177,6 +194,15 @@ bool may_write(const ops::Operator& op, size_t index) {
   return parameter.name == "running_mean" || parameter.name == "running_var";
 }
 
+// Whether a higher-order operator may write to one of its arguments.
+bool may_write(const BoundNode& node) {
+  if (node.op && node.op.mutates() && !node.higher_order->copies_arguments) return true;
+  return std::ranges::any_of(node.subgraphs, [](const auto& subgraph) {
+    const std::vector<bool> written = inputs_possibly_written(*subgraph.second);
+    return std::ranges::find(written, true) != written.end();
+  });
+}
+
 }  // namespace
 
 Result<Value> constant_value(const Argument& argument) {
@@ -214,10 +240,10 @@ std::vector<bool> inputs_possibly_written(const BoundGraph& bound) {
         node.higher_order != nullptr || (node.op && node.op.form != ops::Operator::Form::copy &&
                                          (node.op.def->infer == nullptr || node.op.mutates()));
     std::vector<uint32_t> shared;
+    const bool region_writes = node.higher_order != nullptr && may_write(node);
     for (const NamedArgument& input : node.node->inputs) {
-      // A nested graph may write to whatever it is given.
-      bool mutated = node.higher_order != nullptr;
-      if (node.op) {
+      bool mutated = region_writes;
+      if (node.op && node.higher_order == nullptr) {
         const auto index = ops::parameter_index(node.op.signature(), input.name, 0);
         mutated = index && may_write(node.op, *index);
       }

@@ -8,13 +8,11 @@
 
 #include "ops/table.h"
 #include "pt2/graph.h"
+#include "run/higher_order.h"
 
 namespace pt2::run {
 
 struct BoundGraph;
-struct BoundNode;
-class Executor;
-
 // An argument of a step: a constant, or an expression over the graph's values.
 struct BoundArgument {
   Value constant;
@@ -22,22 +20,25 @@ struct BoundArgument {
   const Argument* dynamic = nullptr;
 };
 
-// A higher-order operator: runs nested graphs itself.
-using HigherOrderFunction = Result<std::vector<Value>> (*)(Executor& executor,
-                                                           const BoundNode& node,
-                                                           std::vector<Value> arguments);
-// Null when the target is no known higher-order operator or has no effect here.
-HigherOrderFunction find_higher_order(std::string_view target);
-std::vector<std::string> higher_order_targets();
+// A value with dimensions, its first ones, that the operators of a vmap region do not see: one per
+// level, in the order of `levels`.
+struct BatchedValue {
+  ValueId value{};
+  std::vector<int64_t> levels;  // ascending
+};
 
 struct BoundNode {
   const Node* node = nullptr;
-  ops::Operator op;                            // null for higher-order operators
-  HigherOrderFunction higher_order = nullptr;  // null for operators
-  std::vector<BoundArgument> arguments;        // in the order of the signature
-  std::vector<ValueId> released;               // not used after this node
+  // The operator, or the one that a higher-order operator calls; null when there is none.
+  ops::Operator op;
+  const HigherOrder* higher_order = nullptr;  // null for operators
+  std::vector<BoundArgument> arguments;       // in the order of the signature, or of the file
+  std::vector<ValueId> released;              // not used after this node
   // The nested graphs among a higher-order operator's arguments, by position.
   std::vector<std::pair<size_t, const BoundGraph*>> subgraphs;
+  // Inside vmap: the inputs that have batch dimensions, and the levels of these (vmap.h).
+  std::vector<BatchedValue> batched;
+  std::vector<int64_t> levels;
 };
 
 struct BoundGraph {

@@ -2,6 +2,7 @@
 
 #include "base/check.h"
 #include "ops/bind.h"
+#include "run/vmap.h"
 
 namespace pt2::run {
 namespace {
@@ -49,10 +50,9 @@ Result<std::vector<Value>> Executor::run(const BoundGraph& bound, std::vector<Va
   for (size_t i = 0; i < inputs.size(); ++i)
     if (const auto* id = graph.inputs()[i].get_if<ValueId>())
       values[static_cast<size_t>(*id)] = std::move(inputs[i]);
-  for (const BoundNode& node : bound.nodes) {
-    if (Result<void> done = run_node(bound, node, values); !done)
-      return at_node(std::move(done).error(), graph, *node.node);
-  }
+  const size_t entered = autocasts_.size();
+  PT2_TRY_VOID(run_nodes(bound, values));
+  autocasts_.resize(entered);
   std::vector<Value> outputs;
   for (const Argument& output : graph.outputs()) {
     PT2_TRY(Value value, evaluate_argument(output, values));
@@ -61,8 +61,16 @@ Result<std::vector<Value>> Executor::run(const BoundGraph& bound, std::vector<Va
   return outputs;
 }
 
-Result<void> Executor::run_node(const BoundGraph&, const BoundNode& node,
-                                std::vector<Value>& values) {
+Result<void> Executor::run_nodes(const BoundGraph& bound, std::vector<Value>& values) {
+  for (const BoundNode& node : bound.nodes) {
+    if (Result<void> done = run_node(node, values); !done)
+      return at_node(std::move(done).error(), *bound.graph, *node.node);
+  }
+  return {};
+}
+
+Result<std::vector<Value>> Executor::compute(const BoundNode& node,
+                                             const std::vector<Value>& values) {
   std::vector<Value> arguments;
   arguments.reserve(node.arguments.size());
   for (size_t i = 0; i < node.arguments.size(); ++i) {
@@ -72,14 +80,31 @@ Result<void> Executor::run_node(const BoundGraph&, const BoundNode& node,
       continue;
     }
     PT2_TRY(Value value, evaluate_argument(*argument.dynamic, values));
-    if (node.op) {
+    if (node.higher_order == nullptr) {
       PT2_TRY(value, ops::coerce(node.op.signature().parameter_array[i], std::move(value)));
     }
     arguments.push_back(std::move(value));
   }
-  PT2_TRY(std::vector<Value> results, node.higher_order
-                                          ? node.higher_order(*this, node, std::move(arguments))
-                                          : ops::call(node.op, context_, arguments));
+  return node.higher_order ? node.higher_order->function(*this, node, std::move(arguments))
+                           : call(node.op, std::move(arguments));
+}
+
+Result<std::vector<Value>> Executor::call(const ops::Operator& op, std::vector<Value> arguments) {
+  if (!autocasts_.empty()) PT2_TRY_VOID(apply_autocast(autocasts_.back(), op, arguments));
+  return ops::call(op, context_, arguments);
+}
+
+Result<void> Executor::count_iterations(int64_t count) {
+  if (count > max_iterations_ - iterations_)
+    return Error{ErrorCode::limit,
+                 "loops run for more than " + std::to_string(max_iterations_) + " rounds", ""};
+  iterations_ += count;
+  return {};
+}
+
+Result<void> Executor::run_node(const BoundNode& node, std::vector<Value>& values) {
+  PT2_TRY(std::vector<Value> results,
+          node.batched.empty() ? compute(node, values) : compute_batched(*this, node, values));
   const std::vector<Argument>& outputs = node.node->outputs;
   // A nested graph gives its results one by one; the file may call them one list.
   if (node.higher_order && outputs.size() == 1 && outputs[0].is<ArgumentList>() &&

@@ -44,7 +44,19 @@ const std::set<std::string> kMustRun = {"mlp",
                                         "dtypes_complex",
                                         "dtypes_uint",
                                         "dtypes_float8",
-                                        "special_floats"};
+                                        "special_floats",
+                                        "cond",
+                                        "cond_simple",
+                                        "while_loop",
+                                        "map_op",
+                                        "scan",
+                                        "associative_scan",
+                                        "vmap",
+                                        "no_grad_region",
+                                        "no_grad_simple",
+                                        "no_grad_decomposed",
+                                        "autocast_region",
+                                        "checkpoint"};
 
 std::vector<fs::path> programs() {
   std::vector<fs::path> roots = {fs::path(PT2_TEST_DATA) / "corpus"};

@@ -4,48 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include "run/graph_maker.h"
+
 namespace pt2::run {
 namespace {
-
-class GraphMaker {
- public:
-  ValueId tensor(const std::string& name) {
-    return *graph.add_value({.name = name, .meta = TensorMeta{}, .definition = {}});
-  }
-  ValueId input(const std::string& name) {
-    const ValueId id = tensor(name);
-    graph.add_input(Argument(id));
-    return id;
-  }
-  ValueId call(const std::string& target, std::vector<NamedArgument> inputs) {
-    const ValueId id = tensor("v" + std::to_string(next_++));
-    graph.add_node({.target = target, .inputs = std::move(inputs), .outputs = {Argument(id)}});
-    return id;
-  }
-  Graph graph;
-
- private:
-  int next_ = 0;
-};
-
-NamedArgument named(const std::string& name, Argument argument) {
-  return {name, std::move(argument), std::nullopt};
-}
-
-Tensor floats(Sizes sizes, std::vector<float> values) {
-  return Tensor::from<float>(Dtype::float32, std::move(sizes), std::span<const float>(values));
-}
-
-std::vector<float> elements(const Value& value) {
-  const Tensor copy = value.get_if<Tensor>()->contiguous();
-  return {copy.as<float>().begin(), copy.as<float>().end()};
-}
-
-Result<std::vector<Value>> execute(const Graph& graph, std::vector<Value> inputs) {
-  PT2_TRY(auto bound, bind_graph(graph));
-  ops::Context context;
-  return Executor(context).run(*bound, std::move(inputs));
-}
 
 TEST(Executor, InPlaceWritesReachEveryView) {
   GraphMaker maker;

@@ -1,0 +1,20 @@
+// Autocast regions: inside, operators get their floating arguments in another dtype, by the lists
+// of ATen/autocast_mode.cpp for the CPU.
+#pragma once
+
+#include <vector>
+
+#include "ops/table.h"
+
+namespace pt2::run {
+
+struct Autocast {
+  bool enabled = false;
+  Dtype dtype = Dtype::bfloat16;  // of operators that are exact enough in it
+};
+
+// Casts what the operator's list says; operators on no list get their arguments as they are.
+Result<void> apply_autocast(const Autocast& autocast, const ops::Operator& op,
+                            std::vector<Value>& arguments);
+
+}  // namespace pt2::run

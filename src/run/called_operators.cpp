@@ -1,0 +1,219 @@
+// Higher-order operators that call another operator, named by an argument:
+// torch/_higher_order_ops/{effects,auto_functionalize,out_dtype}.py.
+#include <algorithm>
+#include <cstring>
+#include <iterator>
+
+#include "ops/bind.h"
+#include "ops/compose.h"
+#include "ops/pointwise/copying.h"
+#include "run/executor.h"
+
+namespace pt2::run {
+namespace {
+
+// Arguments of a call as they are gathered: by name, or by position where the name is empty.
+using CallArguments = std::vector<std::pair<std::string, Value>>;
+
+CallArguments arguments_from(const BoundNode& node, std::vector<Value> arguments, size_t first) {
+  CallArguments out;
+  for (size_t i = first; i < arguments.size(); ++i)
+    out.emplace_back(node.node->inputs[i].name, std::move(arguments[i]));
+  return out;
+}
+
+// Takes the argument called `name` out; nothing when there is none.
+std::optional<Value> take(CallArguments& arguments, const std::string& name) {
+  const auto found = std::ranges::find(arguments, name, &CallArguments::value_type::first);
+  if (found == arguments.end()) return std::nullopt;
+  Value value = std::move(found->second);
+  arguments.erase(found);
+  return value;
+}
+
+// In the order of the signature, with defaults.
+Result<std::vector<Value>> bind_call(const ops::Signature& signature, CallArguments arguments) {
+  std::vector<std::optional<Value>> given(signature.parameter_count);
+  size_t position = 0;
+  for (auto& [name, value] : arguments) {
+    PT2_TRY(const size_t index, ops::parameter_index(signature, name, position++));
+    if (given[index]) return ops::operator_error("argument '" + name + "' is given twice");
+    PT2_TRY(given[index], ops::coerce(signature.parameter_array[index], std::move(value)));
+  }
+  std::vector<Value> out;
+  for (size_t i = 0; i < given.size(); ++i) {
+    if (!given[i]) {
+      PT2_TRY(given[i], ops::default_value(signature.parameter_array[i]));
+    }
+    out.push_back(*std::move(given[i]));
+  }
+  return out;
+}
+
+Result<void> check_callee(const BoundNode& node) {
+  if (node.op) return {};
+  return Error{ErrorCode::unsupported, "no operator to call is named", ""};
+}
+
+// torch._prims_common.clone_preserve_strides: the storage up to the last element, so that views
+// made from the copy by offset are the same.
+Result<Tensor> clone_with_layout(const Tensor& tensor) {
+  int64_t reach = tensor.numel() == 0 ? 0 : tensor.storage_offset() + 1;
+  for (int64_t dim = 0; dim < tensor.dim() && tensor.numel() > 0; ++dim)
+    reach += (tensor.size(dim) - 1) * tensor.stride(dim);
+  PT2_TRY(Tensor copy, ops::allocate({tensor.dtype(), {reach}}));
+  if (reach > 0) std::memcpy(copy.raw_data(), tensor.storage()->data(), copy.nbytes());
+  return copy.with_view(tensor.sizes(), tensor.strides(), tensor.storage_offset());
+}
+
+// A copy of a tensor, of every tensor of a list, or of none.
+Result<Value> clone_value(const Value& value) {
+  if (const auto* tensor = value.get_if<Tensor>()) {
+    PT2_TRY(Tensor copy, clone_with_layout(*tensor));
+    return Value(std::move(copy));
+  }
+  const auto* list = value.get_if<Value::List>();
+  if (list == nullptr) return value;
+  Value::List out;
+  for (const Value& item : *list) {
+    PT2_TRY(Value copy, clone_value(item));
+    out.push_back(std::move(copy));
+  }
+  return Value(std::move(out));
+}
+
+// The results of `op`, none for an operator without, and then `more`.
+Result<std::vector<Value>> call_and_append(Executor& executor, const ops::Operator& op,
+                                           CallArguments arguments, std::vector<Value> more) {
+  PT2_TRY(std::vector<Value> bound, bind_call(op.signature(), std::move(arguments)));
+  PT2_TRY(std::vector<Value> results, executor.call(op, std::move(bound)));
+  if (op.signature().return_count == 0) results = {Value()};
+  std::ranges::move(more, std::back_inserter(results));
+  return results;
+}
+
+// Reads the views of the new bases that an auto_functionalized_v2 node describes instead of the
+// arguments that are written to (read_view_information_from_args).
+class ViewReader {
+ public:
+  ViewReader(CallArguments& arguments, const Value::List& bases)
+      : arguments_(arguments), bases_(bases) {}
+
+  Result<Value> read(const ops::Parameter& parameter) {
+    const std::string prefix = "_" + std::string(parameter.name);
+    if (!parameter.type.list) return read_one(prefix);
+    const std::optional<Value> length = take(arguments_, prefix + "_length");
+    if (!length || length->is_none()) return Value();
+    const auto* count = length->get_if<int64_t>();
+    Value::List out;
+    for (int64_t i = 0; count != nullptr && i < *count; ++i) {
+      PT2_TRY(Value item, read_one(prefix + "_" + std::to_string(i)));
+      out.push_back(std::move(item));
+    }
+    return Value(std::move(out));
+  }
+
+ private:
+  Result<Value> read_one(const std::string& prefix) {
+    const std::optional<Value> index = take(arguments_, prefix + "_base_index");
+    if (!index) return ops::operator_error("missing argument '" + prefix + "_base_index'");
+    if (index->is_none()) return Value();
+    const auto* number = index->get_if<int64_t>();
+    if (number == nullptr || *number < 0 || static_cast<size_t>(*number) >= bases_.size())
+      return ops::operator_error("there is no base " + index->type_text());
+    const Value& base = bases_[static_cast<size_t>(*number)];
+    take(arguments_, prefix + "_alias");
+    if (const auto offset = take(arguments_, prefix + "_storage_offset")) {
+      const auto size = take(arguments_, prefix + "_size");
+      const auto stride = take(arguments_, prefix + "_stride");
+      return view("as_strided.default",
+                  {base, size.value_or(Value()), stride.value_or(Value()), *offset});
+    }
+    if (const auto dim = take(arguments_, prefix + "_slice_dim")) {
+      const auto start = take(arguments_, prefix + "_slice_start");
+      const auto end = take(arguments_, prefix + "_slice_end");
+      return view("slice.Tensor", {base, *dim, start.value_or(Value()), end.value_or(Value())});
+    }
+    return base;
+  }
+
+  static Result<Value> view(std::string_view overload, std::initializer_list<Value> arguments) {
+    PT2_TRY(Tensor tensor, ops::apply(overload, arguments));
+    return Value(std::move(tensor));
+  }
+
+  CallArguments& arguments_;
+  const Value::List& bases_;
+};
+
+}  // namespace
+
+// with_effects(token, operator, *arguments): tokens only order the calls, which run in order here.
+Result<std::vector<Value>> with_effects(Executor& executor, const BoundNode& node,
+                                        std::vector<Value> arguments) {
+  PT2_TRY_VOID(check_callee(node));
+  PT2_TRY(std::vector<Value> results,
+          call_and_append(executor, node.op, arguments_from(node, std::move(arguments), 2), {}));
+  results.insert(results.begin(), Value());
+  return results;
+}
+
+// auto_functionalized(operator, **arguments): the results, then the arguments that were written to.
+Result<std::vector<Value>> auto_functionalized(Executor& executor, const BoundNode& node,
+                                               std::vector<Value> arguments) {
+  PT2_TRY_VOID(check_callee(node));
+  CallArguments call = arguments_from(node, std::move(arguments), 1);
+  std::vector<Value> written;
+  for (const ops::Parameter& parameter : node.op.signature()) {
+    if (!parameter.mutated) continue;
+    const std::string name(parameter.name);
+    const std::optional<Value> given = take(call, name);
+    PT2_TRY(Value copy, clone_value(given.value_or(Value())));
+    written.push_back(copy);
+    call.emplace_back(name, std::move(copy));
+  }
+  return call_and_append(executor, node.op, std::move(call), std::move(written));
+}
+
+// auto_functionalized_v2(operator, **arguments, _all_bases): the results, then the new bases.
+Result<std::vector<Value>> auto_functionalized_v2(Executor& executor, const BoundNode& node,
+                                                  std::vector<Value> arguments) {
+  PT2_TRY_VOID(check_callee(node));
+  CallArguments call = arguments_from(node, std::move(arguments), 1);
+  PT2_TRY(Value copies, clone_value(take(call, "_all_bases").value_or(Value(Value::List{}))));
+  const auto* bases = copies.get_if<Value::List>();
+  if (bases == nullptr) return ops::operator_error("'_all_bases' is no list");
+  for (const ops::Parameter& parameter : node.op.signature()) {
+    if (!parameter.mutated) continue;
+    PT2_TRY(Value view, ViewReader(call, *bases).read(parameter));
+    call.emplace_back(parameter.name, std::move(view));
+  }
+  return call_and_append(executor, node.op, std::move(call), *bases);
+}
+
+// out_dtype(operator, dtype, *arguments): computes in a dtype wide enough (out_dtype_fallback).
+Result<std::vector<Value>> out_dtype(Executor& executor, const BoundNode& node,
+                                     std::vector<Value> arguments) {
+  PT2_TRY_VOID(check_callee(node));
+  const auto* found = arguments.size() < 2 ? nullptr : arguments[1].get_if<Dtype>();
+  if (found == nullptr) return ops::operator_error("out_dtype takes an operator and a dtype");
+  const Dtype dtype = *found;
+  Dtype common = dtype;
+  for (const Value& argument : arguments)
+    if (const auto* tensor = argument.get_if<Tensor>())
+      common = ops::promote_types(common, tensor->dtype());
+  for (Value& argument : arguments) {
+    const auto* tensor = argument.get_if<Tensor>();
+    if (tensor == nullptr) continue;
+    PT2_TRY(Tensor converted, ops::copy_as(*tensor, common, std::nullopt));
+    argument = Value(std::move(converted));
+  }
+  PT2_TRY(std::vector<Value> results,
+          call_and_append(executor, node.op, arguments_from(node, std::move(arguments), 2), {}));
+  const auto* tensor = results[0].get_if<Tensor>();
+  if (tensor == nullptr) return ops::operator_error("out_dtype calls operators with one result");
+  PT2_TRY(Tensor converted, ops::copy_as(*tensor, dtype, std::nullopt));
+  return std::vector<Value>{Value(std::move(converted))};
+}
+
+}  // namespace pt2::run

@@ -1,0 +1,52 @@
+// Graphs made by hand, and what they compute.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "run/executor.h"
+
+namespace pt2::run {
+
+class GraphMaker {
+ public:
+  ValueId tensor(const std::string& name) {
+    return *graph.add_value({.name = name, .meta = TensorMeta{}, .definition = {}});
+  }
+  ValueId input(const std::string& name) {
+    const ValueId id = tensor(name);
+    graph.add_input(Argument(id));
+    return id;
+  }
+  ValueId call(const std::string& target, std::vector<NamedArgument> inputs) {
+    const ValueId id = tensor("v" + std::to_string(next_++));
+    graph.add_node({.target = target, .inputs = std::move(inputs), .outputs = {Argument(id)}});
+    return id;
+  }
+  Graph graph;
+
+ private:
+  int next_ = 0;
+};
+
+inline NamedArgument named(const std::string& name, Argument argument) {
+  return {name, std::move(argument), std::nullopt};
+}
+
+inline Tensor floats(Sizes sizes, std::vector<float> values) {
+  return Tensor::from<float>(Dtype::float32, std::move(sizes), std::span<const float>(values));
+}
+
+inline std::vector<float> elements(const Value& value) {
+  const Tensor copy = value.get_if<Tensor>()->contiguous();
+  return {copy.as<float>().begin(), copy.as<float>().end()};
+}
+
+inline Result<std::vector<Value>> execute(const Graph& graph, std::vector<Value> inputs) {
+  PT2_TRY(auto bound, bind_graph(graph));
+  ops::Context context;
+  return Executor(context).run(*bound, std::move(inputs));
+}
+
+}  // namespace pt2::run

@@ -1,0 +1,216 @@
+// Loops, autocast and vmap regions on small graphs made by hand; real ones are in the corpus.
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "run/graph_maker.h"
+
+namespace pt2::run {
+namespace {
+
+Argument tensors(std::vector<Argument> items) {
+  return ArgumentList{ListKind::tensors, std::move(items)};
+}
+
+// carried -> carried < bound.
+Graph less_than(double bound) {
+  GraphMaker maker;
+  const ValueId x = maker.input("x");
+  maker.graph.set_outputs({Argument(
+      maker.call("torch.ops.aten.lt.Scalar", {named("self", x), named("other", bound)}))});
+  return std::move(maker.graph);
+}
+
+// carried -> carried * 2.
+Graph doubled() {
+  GraphMaker maker;
+  const ValueId x = maker.input("x");
+  maker.graph.set_outputs(
+      {Argument(maker.call("torch.ops.aten.mul.Tensor", {named("self", x), named("other", 2.0)}))});
+  return std::move(maker.graph);
+}
+
+Graph loop_of(const std::string& target, double bound) {
+  GraphMaker maker;
+  const ValueId x = maker.input("x");
+  const SubgraphId condition = maker.graph.add_subgraph(less_than(bound));
+  const SubgraphId body = maker.graph.add_subgraph(doubled());
+  maker.graph.set_outputs(
+      {Argument(maker.call(target, {named("", condition), named("", body),
+                                    named("", tensors({Argument(x)})), named("", tensors({}))}))});
+  return std::move(maker.graph);
+}
+
+TEST(Regions, WhileLoopRunsUntilItsConditionFails) {
+  const Graph graph = loop_of("torch.ops.higher_order.while_loop", 20);
+  const auto outputs = execute(graph, {Value(floats({}, {3}))});
+  ASSERT_TRUE(outputs) << outputs.error().text();
+  EXPECT_EQ(elements((*outputs)[0]), (std::vector<float>{24}));
+  // Without a round the result is a copy, never the input.
+  const Tensor large = floats({}, {30});
+  const auto same = execute(graph, {Value(large)});
+  ASSERT_TRUE(same) << same.error().text();
+  EXPECT_EQ(elements((*same)[0]), (std::vector<float>{30}));
+  EXPECT_NE((*same)[0].get_if<Tensor>()->storage(), large.storage());
+}
+
+TEST(Regions, WhileLoopStacksWhatItCarried) {
+  const Graph graph = loop_of("torch.ops.higher_order.while_loop_stack_output", 20);
+  const auto outputs = execute(graph, {Value(floats({}, {3}))});
+  ASSERT_TRUE(outputs) << outputs.error().text();
+  EXPECT_EQ(elements((*outputs)[0]), (std::vector<float>{6, 12, 24}));
+}
+
+TEST(Regions, EndlessLoopsAreStopped) {
+  const Graph graph = loop_of("torch.ops.higher_order.while_loop", 20);
+  const auto bound = bind_graph(graph);
+  ASSERT_TRUE(bound) << bound.error().text();
+  ops::Context context;
+  // Twice zero is zero.
+  const auto outputs = Executor(context, 100).run(**bound, {Value(floats({}, {0}))});
+  ASSERT_FALSE(outputs);
+  EXPECT_EQ(outputs.error().code, ErrorCode::limit);
+  EXPECT_NE(outputs.error().text().find("100 rounds"), std::string::npos);
+}
+
+// Release 2.6 gives a dimension and a direction.
+TEST(Regions, ScanGoesBackwardsAlongADimension) {
+  GraphMaker step;
+  const ValueId carried = step.input("carried");
+  const ValueId x = step.input("x");
+  const ValueId sum =
+      step.call("torch.ops.aten.add.Tensor", {named("self", carried), named("other", x)});
+  const ValueId copy = step.call("torch.ops.aten.clone.default", {named("self", sum)});
+  step.graph.set_outputs({Argument(sum), Argument(copy)});
+
+  GraphMaker maker;
+  const ValueId init = maker.input("init");
+  const ValueId xs = maker.input("xs");
+  const SubgraphId body = maker.graph.add_subgraph(std::move(step.graph));
+  const ValueId last = maker.tensor("last");
+  const ValueId all = maker.tensor("all");
+  maker.graph.add_node({.target = "torch.ops.higher_order.scan",
+                        .inputs = {named("", body), named("", tensors({Argument(init)})),
+                                   named("", tensors({Argument(xs)})), named("", int64_t{1}),
+                                   named("", true), named("", tensors({}))},
+                        .outputs = {Argument(last), Argument(all)}});
+  maker.graph.set_outputs({Argument(last), Argument(all)});
+  const auto outputs = execute(
+      maker.graph, {Value(floats({2}, {0, 10})), Value(floats({2, 3}, {1, 2, 3, 4, 5, 6}))});
+  ASSERT_TRUE(outputs) << outputs.error().text();
+  EXPECT_EQ(elements((*outputs)[0]), (std::vector<float>{6, 25}));
+  EXPECT_EQ(elements((*outputs)[1]), (std::vector<float>{6, 25, 5, 21, 3, 16}));
+}
+
+// A vmap region over input "x" (and what `body` makes of it), removed again at dimension 0.
+Graph vmap_graph(GraphMaker& maker, int64_t dim,
+                 const std::function<ValueId(GraphMaker&, ValueId)>& body) {
+  const ValueId x = maker.input("x");
+  const ValueId inside = maker.call("torch._functorch.predispatch._add_batch_dim",
+                                    {named("", x), named("", dim), named("", int64_t{1})});
+  const ValueId result = body(maker, inside);
+  const ValueId outside = maker.call(
+      "torch._functorch.predispatch._remove_batch_dim",
+      {named("", result), named("", int64_t{1}), named("", int64_t{2}), named("", int64_t{0})});
+  maker.graph.set_outputs({Argument(outside), Argument(x)});
+  return std::move(maker.graph);
+}
+
+TEST(Regions, VmapRunsOperatorsOncePerElement) {
+  GraphMaker maker;
+  // Along dim 1 of [3, 2]: each element is a column of three.
+  const Graph graph = vmap_graph(maker, 1, [](GraphMaker& inner, ValueId column) {
+    return inner.call("torch.ops.aten.dot.default",
+                      {named("self", column), named("tensor", column)});
+  });
+  const auto outputs = execute(graph, {Value(floats({3, 2}, {1, 2, 3, 4, 5, 6}))});
+  ASSERT_TRUE(outputs) << outputs.error().text();
+  EXPECT_EQ(elements((*outputs)[0]), (std::vector<float>{1 + 9 + 25, 4 + 16 + 36}));
+  // An empty batch has no elements, but sizes.
+  const auto empty = execute(graph, {Value(Tensor::zeros(Dtype::float32, {3, 0}))});
+  ASSERT_TRUE(empty) << empty.error().text();
+  EXPECT_EQ((*empty)[0].get_if<Tensor>()->sizes(), (Sizes{0}));
+}
+
+TEST(Regions, WritesInsideVmapReachTheWholeTensor) {
+  GraphMaker maker;
+  const Graph graph = vmap_graph(maker, 0, [](GraphMaker& inner, ValueId row) {
+    const ValueId part =
+        inner.call("torch.ops.aten.select.int",
+                   {named("self", row), named("dim", int64_t{0}), named("index", int64_t{1})});
+    inner.call("torch.ops.aten.add_.Tensor", {named("self", part), named("other", 10.0)});
+    return part;
+  });
+  const auto outputs = execute(graph, {Value(floats({2, 2}, {1, 2, 3, 4}))});
+  ASSERT_TRUE(outputs) << outputs.error().text();
+  EXPECT_EQ(elements((*outputs)[0]), (std::vector<float>{12, 14}));
+  EXPECT_EQ(elements((*outputs)[1]), (std::vector<float>{1, 12, 3, 14}));
+}
+
+TEST(Regions, VmapGivesWhatDoesNotDependOnItToEveryElement) {
+  GraphMaker maker;
+  const ValueId y = maker.input("y");
+  const Graph graph = vmap_graph(maker, 0, [&](GraphMaker& inner, ValueId) {
+    return inner.call("torch.ops.aten.neg.default", {named("self", y)});
+  });
+  const auto outputs =
+      execute(graph, {Value(floats({1}, {7})), Value(floats({2, 2}, {1, 2, 3, 4}))});
+  ASSERT_TRUE(outputs) << outputs.error().text();
+  EXPECT_EQ((*outputs)[0].get_if<Tensor>()->sizes(), (Sizes{2, 1}));
+  EXPECT_EQ(elements((*outputs)[0]), (std::vector<float>{-7, -7}));
+}
+
+TEST(Regions, VmapRefusesWritesToWhatAllElementsShare) {
+  GraphMaker maker;
+  const ValueId y = maker.input("y");
+  const Graph graph = vmap_graph(maker, 0, [&](GraphMaker& inner, ValueId row) {
+    return inner.call("torch.ops.aten.add_.Tensor", {named("self", y), named("other", row)});
+  });
+  const auto bound = bind_graph(graph);
+  ASSERT_FALSE(bound);
+  EXPECT_EQ(bound.error().message, "a tensor without batch dimension is written to inside vmap");
+}
+
+// y = linear(x) under autocast, z = linear(x) in a region inside it that switches autocast off.
+TEST(Regions, AutocastHoldsForItsRegionOnly) {
+  auto linear = [](GraphMaker& maker, ValueId x, ValueId weight) {
+    return maker.call("torch.ops.aten.linear.default",
+                      {named("input", x), named("weight", weight)});
+  };
+  auto region = [](GraphMaker& maker, bool enabled, Graph body, ValueId x, ValueId weight,
+                   std::vector<Argument> outputs) {
+    const SubgraphId nested = maker.graph.add_subgraph(std::move(body));
+    maker.graph.add_node(
+        {.target = "torch.ops.higher_order.wrap_with_autocast",
+         .inputs = {named("", std::string("cpu")), named("", None{}), named("", enabled),
+                    named("", true), named("", nested), named("", x), named("", weight)},
+         .outputs = std::move(outputs)});
+  };
+  GraphMaker off;
+  const ValueId off_x = off.input("x");
+  off.graph.set_outputs({Argument(linear(off, off_x, off.input("weight")))});
+  GraphMaker on;
+  const ValueId on_x = on.input("x");
+  const ValueId on_weight = on.input("weight");
+  const ValueId cast = linear(on, on_x, on_weight);
+  const ValueId exact = on.tensor("exact");
+  region(on, false, std::move(off.graph), on_x, on_weight, {Argument(exact)});
+  on.graph.set_outputs({Argument(cast), Argument(exact)});
+
+  GraphMaker maker;
+  const ValueId x = maker.input("x");
+  const ValueId weight = maker.input("weight");
+  const ValueId y = maker.tensor("y");
+  const ValueId z = maker.tensor("z");
+  region(maker, true, std::move(on.graph), x, weight, {Argument(y), Argument(z)});
+  maker.graph.set_outputs({Argument(y), Argument(z), Argument(linear(maker, x, weight))});
+  const auto outputs =
+      execute(maker.graph, {Value(floats({1, 1}, {1.001f})), Value(floats({1, 1}, {2}))});
+  ASSERT_TRUE(outputs) << outputs.error().text();
+  EXPECT_EQ((*outputs)[0].get_if<Tensor>()->dtype(), Dtype::bfloat16);
+  EXPECT_EQ(elements((*outputs)[1]), (std::vector<float>{2.002f}));
+  EXPECT_EQ(elements((*outputs)[2]), (std::vector<float>{2.002f}));
+}
+
+}  // namespace
+}  // namespace pt2::run
