@@ -66,6 +66,16 @@ Result<Tensor> feature_dropout(Context& context, const Tensor& input, double p, 
   return drop(context, input, sizes, p);
 }
 
+// Rows of their own, because PyTorch calls their first argument otherwise than the functional forms
+// do.
+template <auto kFunctional>
+Result<Tensor> in_place(Context& context, const Tensor& self, double p, bool train) {
+  PT2_TRY(const Tensor result, kFunctional(context, self, p, train));
+  Tensor target = self;
+  copy_elements(target, result);
+  return target;
+}
+
 using DropoutResult = std::tuple<Tensor, Tensor>;
 
 Result<DropoutResult> native_dropout(Context& context, const Tensor& input, double p,
@@ -96,6 +106,8 @@ Result<Tensor> native_dropout_backward(const Tensor& grad_output, const Tensor& 
 constexpr OpDef kOps[] = {
     op<"aten::dropout(Tensor input, float p, bool train) -> Tensor", dropout>,
     op<"aten::feature_dropout(Tensor input, float p, bool train) -> Tensor", feature_dropout>,
+    op<"aten::dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)", in_place<dropout>>,
+    op<"aten::feature_dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)", in_place<feature_dropout>>,
     op<"aten::native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)", native_dropout>,
     op<"aten::native_dropout_backward(Tensor grad_output, Tensor mask, float scale) -> Tensor", native_dropout_backward>,
 };
