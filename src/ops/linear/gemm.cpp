@@ -9,12 +9,15 @@ namespace {
 constexpr int64_t kRows = 4;
 constexpr int64_t kColumns = 8;
 constexpr int64_t kDepth = 128;
+// Products summed in float before the sum goes on in double: in longer runs the rounding of the
+// running sum outweighs that of the products.
+constexpr int64_t kFloatRun = 16;
 // Columns of the right operand that stay packed while every row of the left one passes by.
 constexpr int64_t kColumnBlock = 1024;
 
 // One tile of kRows x kColumns; the accumulators live in registers.
-template <class C>
-void multiply_tile(int64_t depth, const C* left, const C* right, C* tile) {
+template <class C, class Sum>
+void add_tile(int64_t depth, const C* left, const C* right, Sum* tile) {
   C sum[kRows][kColumns] = {};
   for (int64_t k = 0; k < depth; ++k) {
 #pragma GCC unroll 4
@@ -25,7 +28,21 @@ void multiply_tile(int64_t depth, const C* left, const C* right, C* tile) {
     }
   }
   for (int64_t i = 0; i < kRows; ++i)
-    for (int64_t j = 0; j < kColumns; ++j) tile[i * kColumns + j] = sum[i][j];
+    for (int64_t j = 0; j < kColumns; ++j) tile[i * kColumns + j] += sum[i][j];
+}
+
+template <class C>
+void multiply_tile(int64_t depth, const C* left, const C* right, C* tile) {
+  std::fill_n(tile, kRows * kColumns, C{});
+  add_tile(depth, left, right, tile);
+}
+
+template <>
+void multiply_tile<float>(int64_t depth, const float* left, const float* right, float* tile) {
+  double sums[kRows * kColumns] = {};
+  for (int64_t k = 0; k < depth; k += kFloatRun)
+    add_tile(std::min(kFloatRun, depth - k), left + k * kRows, right + k * kColumns, sums);
+  for (int64_t i = 0; i < kRows * kColumns; ++i) tile[i] = static_cast<float>(sums[i]);
 }
 
 // Integers wrap, as in PyTorch; in C++ only unsigned ones may.

@@ -1,4 +1,4 @@
-// Products with quantised or grouped matrices.
+// Products with quantised matrices, and the factors of weight norms.
 #include <cmath>
 
 #include "ops/checks.h"
@@ -109,77 +109,6 @@ void int4pack_mm(Tensor& out, const Tensor& self, const Tensor& mat2, int64_t gr
     }
 }
 
-// The end of every group along the dimension that is split; ascending.
-Result<std::vector<int64_t>> group_ends(const OptionalTensor& offs, int64_t length) {
-  if (!offs) return operator_error("offs: found none, expected the ends of the groups");
-  PT2_TRY_VOID(check_dtype(*offs, Dtype::int32, "offs"));
-  PT2_TRY_VOID(check_rank(*offs, 1, "offs"));
-  const Input<int64_t> input(*offs);
-  std::vector<int64_t> ends(input.data(), input.data() + input.size());
-  int64_t last = 0;
-  for (int64_t end : ends) {
-    if (end < last || end > length)
-      return operator_error("offs: found " + std::to_string(end) + ", expected " +
-                            std::to_string(last) + " to " + std::to_string(length));
-    last = end;
-  }
-  return ends;
-}
-
-Result<void> copy_into(Tensor target, const Tensor& source) {
-  PT2_TRY_VOID(check_sizes(source, target.sizes(), "a group"));
-  copy_elements(target, source);
-  return {};
-}
-
-// Two matrices are split along their common dimension, a matrix and a batch along the matrix's
-// other one, two batches not at all (ATen/native/GroupedMMUtils.h).
-Result<Tensor> grouped_mm(const Tensor& self, const Tensor& mat2, const OptionalTensor& offs,
-                          const OptionalTensor& bias, std::optional<Dtype> out_dtype) {
-  PT2_TRY_VOID(check_floating(self, "self"));
-  PT2_TRY_VOID(check_same_dtype(mat2, self, "mat2"));
-  if (bias) return operator_error("bias: found one, expected none");
-  if (out_dtype && *out_dtype != self.dtype())
-    return operator_error("out_dtype: found " + std::string(dtype_name(*out_dtype)) +
-                          ", expected " + std::string(dtype_name(self.dtype())));
-  for (const Tensor* tensor : {&self, &mat2})
-    if (tensor->dim() != 2 && tensor->dim() != 3)
-      return operator_error("found " + tensor->type_text() + ", expected 2 or 3 dims");
-  const bool left_split = self.dim() == 2;
-  const bool right_split = mat2.dim() == 2;
-  if (!left_split && !right_split) {
-    if (offs) return operator_error("offs: found some, expected none for two batches");
-    return matmul(self, mat2);
-  }
-  const int64_t rows = self.size(self.dim() - 2);
-  const int64_t columns = mat2.size(mat2.dim() - 1);
-  const int64_t length = !left_split ? columns : right_split ? self.size(1) : rows;
-  PT2_TRY(const std::vector<int64_t> ends, group_ends(offs, length));
-  const auto groups = static_cast<int64_t>(ends.size());
-  for (const Tensor* batch : {&self, &mat2})
-    if (batch->dim() == 3 && batch->size(0) != groups)
-      return operator_error("offs: found " + std::to_string(groups) + " groups, expected " +
-                            std::to_string(batch->size(0)));
-  const Sizes sizes =
-      left_split && right_split ? Sizes{groups, rows, columns} : Sizes{rows, columns};
-  PT2_TRY(Tensor out, allocate(Meta(self.dtype(), sizes)));
-  int64_t begin = 0;
-  for (int64_t group = 0; group < groups; ++group) {
-    const int64_t count = ends[static_cast<size_t>(group)] - begin;
-    PT2_TRY(const Tensor left,
-            left_split ? narrow(self, right_split ? 1 : 0, begin, count) : select(self, 0, group));
-    PT2_TRY(const Tensor right,
-            right_split ? narrow(mat2, left_split ? 0 : 1, begin, count) : select(mat2, 0, group));
-    PT2_TRY(const Tensor product, matmul(left, right));
-    PT2_TRY(Tensor target, left_split && right_split
-                               ? select(out, 0, group)
-                               : narrow(out, left_split ? 0 : 1, begin, count));
-    PT2_TRY_VOID(copy_into(target, product));
-    begin += count;
-  }
-  return out;
-}
-
 using NormResult = std::tuple<Tensor, Tensor>;
 
 // w = v * g / |v|, the norm being over all dims but `dim`, which is the first or the last.
@@ -216,7 +145,6 @@ constexpr OpDef kOps[] = {
     op<"aten::_weight_int8pack_mm(Tensor self, Tensor mat2, Tensor scales) -> Tensor", int8pack_meta, int8pack_mm>,
     op<"aten::_weight_int4pack_mm_for_cpu(Tensor self, Tensor mat2, int qGroupSize, Tensor qScaleAndZeros) -> Tensor",
        int4pack_meta, int4pack_mm>,
-    op<"aten::_grouped_mm(Tensor self, Tensor mat2, Tensor? offs=None, Tensor? bias=None, ScalarType? out_dtype=None) -> Tensor", grouped_mm>,
     op<"aten::_weight_norm_interface(Tensor v, Tensor g, int dim=0) -> (Tensor, Tensor)", weight_norm>,
 };
 // clang-format on

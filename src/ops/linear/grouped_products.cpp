@@ -1,0 +1,155 @@
+// Products of matrices whose rows belong to groups, each group with a matrix of its own: mixtures
+// of experts.
+#include "ops/checks.h"
+#include "ops/dense.h"
+#include "ops/linear/matmul.h"
+#include "ops/loops.h"
+#include "ops/op_def.h"
+#include "ops/shape/view.h"
+
+namespace pt2::ops {
+namespace {
+
+// The end of every group along the dimension that is split; ascending.
+Result<std::vector<int64_t>> group_ends(const Tensor& offs, int64_t length) {
+  PT2_TRY_VOID(check_rank(offs, 1, "offs"));
+  const Input<int64_t> input(offs);
+  std::vector<int64_t> ends(input.data(), input.data() + input.size());
+  int64_t last = 0;
+  for (int64_t end : ends) {
+    if (end < last || end > length)
+      return operator_error("offs: found " + std::to_string(end) + ", expected " +
+                            std::to_string(last) + " to " + std::to_string(length));
+    last = end;
+  }
+  return ends;
+}
+
+Result<void> copy_into(Tensor target, const Tensor& source) {
+  PT2_TRY_VOID(check_sizes(source, target.sizes(), "a group"));
+  copy_elements(target, source);
+  return {};
+}
+
+// Two matrices are split along their common dimension, a matrix and a batch along the matrix's
+// other one, two batches not at all (ATen/native/GroupedMMUtils.h).
+Result<Tensor> grouped_mm(const Tensor& self, const Tensor& mat2, const OptionalTensor& offs,
+                          const OptionalTensor& bias, std::optional<Dtype> out_dtype) {
+  PT2_TRY_VOID(check_floating(self, "self"));
+  PT2_TRY_VOID(check_same_dtype(mat2, self, "mat2"));
+  if (bias) return operator_error("bias: found one, expected none");
+  if (out_dtype && *out_dtype != self.dtype())
+    return operator_error("out_dtype: found " + std::string(dtype_name(*out_dtype)) +
+                          ", expected " + std::string(dtype_name(self.dtype())));
+  for (const Tensor* tensor : {&self, &mat2})
+    if (tensor->dim() != 2 && tensor->dim() != 3)
+      return operator_error("found " + tensor->type_text() + ", expected 2 or 3 dims");
+  const bool left_split = self.dim() == 2;
+  const bool right_split = mat2.dim() == 2;
+  if (!left_split && !right_split) {
+    if (offs) return operator_error("offs: found some, expected none for two batches");
+    return matmul(self, mat2);
+  }
+  const int64_t rows = self.size(self.dim() - 2);
+  const int64_t columns = mat2.size(mat2.dim() - 1);
+  const int64_t length = !left_split ? columns : right_split ? self.size(1) : rows;
+  if (!offs) return operator_error("offs: found none, expected the ends of the groups");
+  if (offs->dtype() != Dtype::int32)
+    return operator_error("offs: found " + std::string(dtype_name(offs->dtype())) +
+                          ", expected int32");
+  PT2_TRY(const std::vector<int64_t> ends, group_ends(*offs, length));
+  const auto groups = static_cast<int64_t>(ends.size());
+  for (const Tensor* batch : {&self, &mat2})
+    if (batch->dim() == 3 && batch->size(0) != groups)
+      return operator_error("offs: found " + std::to_string(groups) + " groups, expected " +
+                            std::to_string(batch->size(0)));
+  const Sizes sizes =
+      left_split && right_split ? Sizes{groups, rows, columns} : Sizes{rows, columns};
+  PT2_TRY(Tensor out, allocate(Meta(self.dtype(), sizes)));
+  int64_t begin = 0;
+  for (int64_t group = 0; group < groups; ++group) {
+    const int64_t count = ends[static_cast<size_t>(group)] - begin;
+    PT2_TRY(const Tensor left,
+            left_split ? narrow(self, right_split ? 1 : 0, begin, count) : select(self, 0, group));
+    PT2_TRY(const Tensor right,
+            right_split ? narrow(mat2, left_split ? 0 : 1, begin, count) : select(mat2, 0, group));
+    PT2_TRY(const Tensor product, matmul(left, right));
+    PT2_TRY(Tensor target, left_split && right_split
+                               ? select(out, 0, group)
+                               : narrow(out, left_split ? 0 : 1, begin, count));
+    PT2_TRY_VOID(copy_into(target, product));
+    begin += count;
+  }
+  return out;
+}
+
+// What Hugging Face transformers exports where PyTorch has no grouped product: `input` [rows,
+// depth] sorted by expert, `weight` [experts, depth, columns]. Rows behind the last end stay zero.
+Result<std::vector<int64_t>> fallback_ends(const Tensor& input, const Tensor& weight,
+                                           const Tensor& offs) {
+  PT2_TRY_VOID(check_same_dtype(weight, input, "weight"));
+  PT2_TRY_VOID(check_rank(input, 2, "input"));
+  PT2_TRY_VOID(check_rank(weight, 3, "weight"));
+  PT2_TRY_VOID(check_sizes(offs, {weight.size(0)}, "offs"));
+  if (offs.dtype() != Dtype::int32 && offs.dtype() != Dtype::int64)
+    return operator_error("offs: found " + std::string(dtype_name(offs.dtype())) +
+                          ", expected int32 or int64");
+  return group_ends(offs, input.size(0));
+}
+
+Result<Tensor> grouped_mm_fallback(const Tensor& input, const Tensor& weight, const Tensor& offs) {
+  PT2_TRY(const std::vector<int64_t> ends, fallback_ends(input, weight, offs));
+  PT2_TRY(Tensor out, allocate(Meta(input.dtype(), {input.size(0), weight.size(2)})));
+  int64_t begin = 0;
+  for (size_t expert = 0; expert < ends.size(); begin = ends[expert++]) {
+    PT2_TRY(const Tensor rows, narrow(input, 0, begin, ends[expert] - begin));
+    PT2_TRY(const Tensor matrix, select(weight, 0, static_cast<int64_t>(expert)));
+    PT2_TRY(const Tensor product, matmul(rows, matrix));
+    PT2_TRY(Tensor target, narrow(out, 0, begin, ends[expert] - begin));
+    PT2_TRY_VOID(copy_into(target, product));
+  }
+  return out;
+}
+
+using Gradients = std::tuple<Tensor, Tensor>;
+
+Result<Gradients> grouped_mm_fallback_backward(const Tensor& input, const Tensor& weight,
+                                               const Tensor& offs, const Tensor& grad_output) {
+  PT2_TRY(const std::vector<int64_t> ends, fallback_ends(input, weight, offs));
+  PT2_TRY_VOID(check_sizes(grad_output, {input.size(0), weight.size(2)}, "grad_output"));
+  PT2_TRY_VOID(check_same_dtype(grad_output, input, "grad_output"));
+  PT2_TRY(Tensor grad_input, allocate(Meta(input.dtype(), input.sizes())));
+  PT2_TRY(Tensor grad_weight, allocate(Meta(weight.dtype(), weight.sizes())));
+  int64_t begin = 0;
+  for (size_t expert = 0; expert < ends.size(); begin = ends[expert++]) {
+    const int64_t count = ends[expert] - begin;
+    if (count == 0) continue;
+    PT2_TRY(const Tensor rows, narrow(input, 0, begin, count));
+    PT2_TRY(const Tensor gradient, narrow(grad_output, 0, begin, count));
+    PT2_TRY(const Tensor matrix, select(weight, 0, static_cast<int64_t>(expert)));
+    PT2_TRY(const Tensor matrix_t, transpose(matrix, 0, 1));
+    PT2_TRY(const Tensor rows_t, transpose(rows, 0, 1));
+    PT2_TRY(const Tensor to_input, matmul(gradient, matrix_t));
+    PT2_TRY(const Tensor to_weight, matmul(rows_t, gradient));
+    PT2_TRY(Tensor input_target, narrow(grad_input, 0, begin, count));
+    PT2_TRY(Tensor weight_target, select(grad_weight, 0, static_cast<int64_t>(expert)));
+    PT2_TRY_VOID(copy_into(input_target, to_input));
+    PT2_TRY_VOID(copy_into(weight_target, to_weight));
+  }
+  return Gradients{std::move(grad_input), std::move(grad_weight)};
+}
+
+// clang-format off
+constexpr OpDef kOps[] = {
+    op<"aten::_grouped_mm(Tensor self, Tensor mat2, Tensor? offs=None, Tensor? bias=None, ScalarType? out_dtype=None) -> Tensor", grouped_mm>,
+    op<"transformers::grouped_mm_fallback(Tensor input, Tensor weight, Tensor offs) -> Tensor", grouped_mm_fallback>,
+    op<"transformers::grouped_mm_fallback_backward(Tensor input, Tensor weight, Tensor offs, Tensor grad_output) -> (Tensor, Tensor)",
+       grouped_mm_fallback_backward>,
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const OpDef> grouped_products_ops() { return kOps; }
+
+}  // namespace pt2::ops
