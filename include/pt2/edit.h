@@ -16,6 +16,11 @@ namespace pt2 {
 // `invalid` when the name is taken. O(1) but for the signature.
 Result<void> rename_value(Program& program, ValueId id, std::string name);
 
+// Graph::erase_node of the program's graph. A module call whose signature names a result of the
+// node keeps its place in the hierarchy and loses the signature: it cannot be called by itself any
+// more. Error `invalid` when a result is still used. Linear in the module calls.
+Result<void> erase_node(Program& program, NodeId id);
+
 // Graph::replace_all_uses, and the output specs follow: what ExportGraphSignature.get_replace_hook
 // does for torch.fx (torch/export/graph_signature.py).
 void replace_all_uses(Program& program, ValueId value, ValueId replacement);

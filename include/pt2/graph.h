@@ -233,6 +233,7 @@ class Graph {
   // `name`, or a free one of name_1, name_2, ... Numbers once given are not given again, so that
   // many calls for one name cost constant time each (torch/fx/graph.py, _Namespace).
   std::string unused_name(std::string_view value_name);
+  // Renames the node too that gives the value, where it has the value's name, as nodes in FX do.
   // Error `invalid` when the name is taken by another value. See also rename_value of program.h,
   // which renames in the signature too.
   Result<void> rename_value(ValueId id, std::string name);

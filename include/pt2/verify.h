@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "pt2/diagnostics.h"
 #include "pt2/limits.h"
@@ -33,5 +34,9 @@ Diagnostics verify(const std::string& path, Level level = Level::full,
 Diagnostics verify_bytes(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
                          std::string name, Level level = Level::full,
                          const VerifyOptions& options = {});
+// The levels graph and full of a program that was built or edited, its payloads apart: empty when
+// PyTorch will take it once it is written. Places begin with `name`. Linear in the program.
+Diagnostics verify_program(const Program& program, std::string_view name = "program",
+                           Level level = Level::full, const VerifyOptions& options = {});
 
 }  // namespace pt2

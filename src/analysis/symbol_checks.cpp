@@ -39,7 +39,6 @@ class SymbolChecks {
     const std::vector<PlacedGraph> graphs = placed_graphs(program_);
     for (const PlacedGraph& placed : graphs) for_each_meta(placed, &SymbolChecks::collect);
     for (const PlacedGraph& placed : graphs) for_each_meta(placed, &SymbolChecks::check);
-    check_ranges();
   }
 
  private:
@@ -47,7 +46,6 @@ class SymbolChecks {
     bool constrained = false;  // by a range
     bool given = false;        // by an input
     bool computed = false;     // by a node
-    bool used = false;
     bool reported = false;
     std::optional<int64_t> hint{};
   };
@@ -90,10 +88,8 @@ class SymbolChecks {
 
   void collect(Expr expr, std::optional<int64_t> hint, const Origin& origin) {
     const Definition::By by = origin.value.definition.by;
-    for (SymbolId id : symbols_of(expr)) {
-      at(id).used = true;
-      if (by == Definition::By::node) at(id).computed = true;
-    }
+    if (by == Definition::By::node)
+      for (SymbolId id : symbols_of(expr)) at(id).computed = true;
     if (!expr.is_symbol()) return;
     Symbol& symbol = at(expr->symbol);
     if (by == Definition::By::graph_input && origin.placed.caller == nullptr) symbol.given = true;
@@ -133,20 +129,6 @@ class SymbolChecks {
     if (value && *value != hint)
       add(Rule::hint_differs, fmt::format("the hint of {} is {}, its symbols' hints make it {}",
                                           print_expr(expr), hint, *value));
-  }
-
-  void check_ranges() {
-    for (const RangeConstraint& constraint : program_.range_constraints) {
-      for (SymbolId id : free_symbols(constraint.key->expr)) {
-        const std::string name = program_.expressions->symbol_name(id);
-        // Runtime assertions leave ranges of symbols that are simplified away.
-        if (at(id).used || is_unbacked(name)) continue;
-        std::string where = place_.program + ".range_constraints";
-        schema::append_key_step(where, constraint.key->text);
-        findings_.add(Rule::unused_range, std::move(where),
-                      fmt::format("the symbol {} occurs nowhere in the graph", name));
-      }
-    }
   }
 
   const Program& program_;

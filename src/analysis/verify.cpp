@@ -4,6 +4,7 @@
 
 #include "analysis/program_checks.h"
 #include "ir/graph_place.h"
+#include "ir/structure.h"
 #include "package/read_package.h"
 #include "pt2/package.h"
 
@@ -27,6 +28,23 @@ void verify_payloads(const Archive& archive, const std::string& model, const Pro
   if (!samples) findings.add(Rule::refused_sample_inputs, std::move(samples).error());
 }
 
+// `faults` are those of the program's structure.
+void verify_graphs(const Program& program, const ProgramPlace& place, Diagnostics faults,
+                   Level level, const VerifyOptions& options, Diagnostics& findings) {
+  check_targets(program, place, findings);
+  if (level < Level::graph) return;
+  findings.append(std::move(faults));
+  for (auto* check : kGraphLevel) check(program, place, findings);
+  if (level >= Level::full && options.operators)
+    options.operators(program, place.program, findings);
+}
+
+void name_nodes(const Program& program, const ProgramPlace& place, Diagnostics& findings) {
+  findings.set_nodes([&](std::string_view where) {
+    return where.starts_with(place.program) ? find_node_place(program, where) : NodePlace{};
+  });
+}
+
 void verify_model(const Archive& archive, const std::string& model, Level level,
                   const VerifyOptions& options, Diagnostics& findings) {
   const ProgramPlace place{archive.name(),
@@ -36,18 +54,9 @@ void verify_model(const Archive& archive, const std::string& model, Level level,
   Diagnostics faults;
   auto program = read_program(archive, model, *std::move(source), findings, faults);
   if (!program) return findings.add(Rule::program_reads, std::move(program).error());
-  check_targets(*program, place, findings);
-  if (level >= Level::graph) {
-    findings.append(std::move(faults));
-    for (auto* check : kGraphLevel) check(*program, place, findings);
-  }
-  if (level >= Level::full) {
-    if (options.operators) options.operators(*program, place.program, findings);
-    verify_payloads(archive, model, *program, place, findings);
-  }
-  findings.set_nodes([&](std::string_view where) {
-    return where.starts_with(place.program) ? find_node_place(*program, where) : NodePlace{};
-  });
+  verify_graphs(*program, place, std::move(faults), level, options, findings);
+  if (level >= Level::full) verify_payloads(archive, model, *program, place, findings);
+  name_nodes(*program, place, findings);
 }
 
 void verify_checksums(const Archive& archive, const VerifyOptions& options, Diagnostics& findings) {
@@ -86,6 +95,18 @@ Diagnostics verify_bytes(std::span<const std::byte> bytes, std::shared_ptr<const
   return verify_archive(
       Archive::open_bytes(bytes, std::move(owner), std::move(name), options.limits), level,
       options);
+}
+
+Diagnostics verify_program(const Program& program, std::string_view name, Level level,
+                           const VerifyOptions& options) {
+  const ProgramPlace place{std::string(name), fmt::format("{}:", name)};
+  Diagnostics structure, faults, findings;
+  check_structure(program, structure);
+  for (const Diagnostic& fault : structure.all())
+    faults.add(fault.rule, Error{fault.code, fault.text, place.program + fault.where});
+  verify_graphs(program, place, std::move(faults), level, options, findings);
+  name_nodes(program, place, findings);
+  return findings;
 }
 
 }  // namespace pt2

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/check.h"
 
 namespace pt2 {
@@ -132,6 +134,22 @@ Result<void> rename_value(Program& program, ValueId id, std::string name) {
     for (ArgumentSpec& spec : entry.signature->inputs) rename_spec(spec, old_name, name);
     for (ArgumentSpec& spec : entry.signature->outputs) rename_spec(spec, old_name, name);
   }
+  return {};
+}
+
+Result<void> erase_node(Program& program, NodeId id) {
+  std::vector<std::string> names;
+  for (const Argument& output : program.graph.node(id).outputs)
+    for_each_value(output,
+                   [&](ValueId value) { names.push_back(program.graph.value(value).name); });
+  PT2_TRY_VOID(program.graph.erase_node(id));
+  const auto is_erased = [&](const ArgumentSpec& spec) {
+    return std::ranges::find(names, spec.name) != names.end();
+  };
+  for (ModuleCallEntry& entry : program.module_call_graph)
+    if (entry.signature && (std::ranges::any_of(entry.signature->inputs, is_erased) ||
+                            std::ranges::any_of(entry.signature->outputs, is_erased)))
+      entry.signature.reset();
   return {};
 }
 

@@ -70,6 +70,11 @@ Result<void> Graph::rename_value(ValueId id, std::string new_name) {
   if (renamed.name == new_name) return {};
   if (!value_index_.emplace(new_name, id).second) return name_taken(new_name);
   value_index_.erase(renamed.name);
+  // In FX a value and the node that gives it share one name.
+  if (renamed.definition.by == Definition::By::node) {
+    Node& node = nodes_[static_cast<size_t>(renamed.definition.node)];
+    if (node.name == renamed.name) node.name = new_name;
+  }
   renamed.name = std::move(new_name);
   return {};
 }
