@@ -75,6 +75,8 @@ Dtype default_dtype(DtypeCategory category) {
   return Dtype::float32;
 }
 
+constinit thread_local uint64_t allocation_limit = Limits{}.max_tensor_bytes;
+
 void merge(std::optional<Dtype>& slot, Dtype dtype) {
   slot = slot ? promote_types(*slot, dtype) : dtype;
 }
@@ -83,9 +85,15 @@ void merge(std::optional<Dtype>& slot, Dtype dtype) {
 
 Error operator_error(std::string message) { return {ErrorCode::invalid, std::move(message), ""}; }
 
+AllocationLimit::AllocationLimit(uint64_t bytes) : outer_(allocation_limit) {
+  allocation_limit = std::min(outer_, bytes);
+}
+AllocationLimit::~AllocationLimit() { allocation_limit = outer_; }
+uint64_t AllocationLimit::current() { return allocation_limit; }
+
 Result<Tensor> allocate(const Meta& meta) {
   const auto numel = checked_numel(meta.sizes);
-  if (!numel || *numel > static_cast<int64_t>(Limits{}.max_tensor_bytes) / dtype_size(meta.dtype))
+  if (!numel || *numel > static_cast<int64_t>(allocation_limit) / dtype_size(meta.dtype))
     return Error{ErrorCode::limit,
                  "a tensor of sizes " + sizes_text(meta.sizes) + " exceeds max_tensor_bytes", ""};
   if (meta.strides.empty()) return Tensor::zeros(meta.dtype, meta.sizes);

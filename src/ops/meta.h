@@ -22,8 +22,23 @@ struct Meta {
   int64_t dim() const { return static_cast<int64_t>(sizes.size()); }
 };
 
+// What one tensor may take on this thread while the object lives; an inner object can only lower
+// it. Rules and kernels are given no options, and the bound must hold for all of them.
+class AllocationLimit {
+ public:
+  explicit AllocationLimit(uint64_t bytes);
+  ~AllocationLimit();
+  AllocationLimit(const AllocationLimit&) = delete;
+  AllocationLimit& operator=(const AllocationLimit&) = delete;
+  static uint64_t current();
+
+ private:
+  uint64_t outer_;
+};
+
 // A new tensor of this description; its elements are unspecified (they are zero). Error `limit`
-// when its bytes exceed what a tensor may have.
+// when its bytes exceed
+// AllocationLimit::current().
 Result<Tensor> allocate(const Meta& meta);
 
 // Error `invalid` without a place; the executor adds the node.

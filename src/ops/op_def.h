@@ -17,6 +17,7 @@
 #include "ops/meta.h"
 #include "ops/random.h"
 #include "ops/signature.h"
+#include "pt2/limits.h"
 #include "pt2/value.h"
 
 namespace pt2::ops {
@@ -27,6 +28,8 @@ struct Generator {};
 // What a call may use besides its arguments. One per running call; never shared between threads.
 struct Context {
   uint64_t seed = 0;
+  // For each tensor that the call makes (AllocationLimit).
+  uint64_t max_tensor_bytes = Limits{}.max_tensor_bytes;
   std::optional<RandomState> random_state;
 
   // The generator, seeded when it is first asked for.

@@ -154,7 +154,18 @@ std::string target_of(const Signature& signature) {
   return out;
 }
 
-Operator find_operator(std::string_view target) {
+namespace {
+
+struct Alias {
+  std::string_view name;
+  std::string_view target;
+};
+constexpr Alias kAliases[] = {
+#define PT2_OP_ALIAS(name, target) {name, target},
+#include "ops/aliases.def"
+};
+
+Operator find_row(std::string_view target) {
   using Form = Operator::Form;
   if (const OpDef* def = index().find(target)) return {def, Form::as_written};
   if (const std::string functional = without_suffix(target, "_"); !functional.empty())
@@ -165,8 +176,57 @@ Operator find_operator(std::string_view target) {
   return {};
 }
 
+// The target that another name of aten stands for; empty when it stands for none.
+std::string resolve_alias(std::string_view target) {
+  constexpr std::string_view kNamespace = "torch.ops.aten.";
+  if (!target.starts_with(kNamespace)) return {};
+  const std::string_view whole = target.substr(kNamespace.size());
+  const size_t dot = whole.find('.');
+  if (dot == std::string_view::npos) return {};
+  const std::string_view name = whole.substr(0, dot);
+  const bool in_place = name.ends_with('_') && !name.ends_with("__");
+  const std::string_view plain = in_place ? name.substr(0, name.size() - 1) : name;
+  for (const Alias& alias : kAliases) {
+    if (alias.name == whole) return std::string(kNamespace) + std::string(alias.target);
+    if (alias.name == plain)
+      return std::string(kNamespace) + std::string(alias.target) + (in_place ? "_" : "") +
+             std::string(whole.substr(dot));
+  }
+  return {};
+}
+
+}  // namespace
+
+Operator find_operator(std::string_view target) {
+  if (const Operator op = find_row(target)) return op;
+  const std::string resolved = resolve_alias(target);
+  return resolved.empty() ? Operator{} : find_row(resolved);
+}
+
+namespace {
+
+// A stored element can stand for any number of them in an expanded view, which kernels would spend
+// memory and time on.
+Result<void> check_extent(const Value& value) {
+  constexpr uint64_t kWidest = 16;
+  if (const auto* tensor = value.get_if<Tensor>()) {
+    if (static_cast<uint64_t>(tensor->numel()) > AllocationLimit::current() / kWidest)
+      return Error{ErrorCode::limit,
+                   "an argument of " + tensor->type_text() + " exceeds max_tensor_bytes", ""};
+  } else if (const auto* list = value.get_if<Value::List>()) {
+    for (const Value& item : *list) PT2_TRY_VOID(check_extent(item));
+  }
+  return {};
+}
+
+}  // namespace
+
 Result<std::vector<Value>> call(const Operator& op, Context& context,
                                 std::span<const Value> arguments) {
+  const AllocationLimit limit(context.max_tensor_bytes);
+  const bool is_view = op.signature().may_alias() && !op.mutates();
+  if (!is_view || op.form != Operator::Form::as_written)
+    for (const Value& argument : arguments) PT2_TRY_VOID(check_extent(argument));
   switch (op.form) {
     case Operator::Form::as_written:
       return op.def->compute(context, arguments);

@@ -16,7 +16,8 @@ namespace pt2::ops {
 struct Operator {
   const OpDef* def = nullptr;
   // `aten::add_` has no row of its own: it is the row of `aten::add`, whose result is written into
-  // self. The same for `_copy` forms of views, whose result is copied.
+  // self. The same for `_copy` forms of views, whose result is copied. Other names of an operator
+  // are listed in aliases.def.
   enum class Form : uint8_t { as_written, in_place, copy };
   Form form = Form::as_written;
 

@@ -426,6 +426,26 @@ Result<std::string> run_sample(const Sample& sample, Samples& samples, const Ope
 
 }  // namespace
 
+Result<std::vector<RecordedCall>> read_recorded_calls(const std::string& path) {
+  PT2_TRY(const Record record, map_file(path));
+  PT2_TRY(const Safetensors file, read_safetensors(record));
+  const std::string* overload = file.find_metadata("overload");
+  const std::string* samples_text = file.find_metadata("samples");
+  if (overload == nullptr || samples_text == nullptr) return bad_sample("a file without samples");
+  PT2_TRY(const JsonValue list, parse_json(*samples_text));
+  std::vector<RecordedCall> out;
+  const std::string target = "torch.ops." + *overload;
+  const Operator op = find_operator(target);
+  if (!op) return out;
+  Samples samples(file);
+  for (const JsonValue& sample : list.items) {
+    samples.begin_sample();
+    auto arguments = bind_arguments(member(sample, "args"), op.signature(), samples);
+    if (arguments) out.push_back({target, *std::move(arguments)});
+  }
+  return out;
+}
+
 Result<ConformanceReport> check_conformance(const std::string& path) {
   PT2_TRY(const Record record, map_file(path));
   PT2_TRY(const Safetensors file, read_safetensors(record));

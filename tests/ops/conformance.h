@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "pt2/result.h"
+#include "pt2/value.h"
 
 namespace pt2::ops {
 
@@ -22,6 +23,13 @@ struct ConformanceReport {
   int skipped = 0;
   std::vector<ConformanceFailure> failures;
 };
+
+struct RecordedCall {
+  std::string target;  // "torch.ops.aten.add.Tensor"
+  std::vector<Value> arguments;
+};
+// The calls of a file, bound to their signature; none when the table lacks the operator.
+Result<std::vector<RecordedCall>> read_recorded_calls(const std::string& path);
 
 // Runs every sample of the file. Errors are those of reading it.
 Result<ConformanceReport> check_conformance(const std::string& path);

@@ -280,10 +280,13 @@ Result<Tensor> tensordot(const Tensor& self, const Tensor& other, const Sizes& d
       return operator_error("dims: found sizes " + std::to_string(a) + " and " + std::to_string(b) +
                             ", expected equal ones");
     // A size of 1 is broadcast, so the other one is summed first.
+    auto sum = [](const Tensor& tensor, int64_t dim) {
+      return apply("sum.dim_IntList", {tensor, Value::List{dim}, true, tensor.dtype()});
+    };
     if (b == 1 && a != 1) {
-      PT2_TRY(left, sum_over(left, {left_dims[i]}, true));
+      PT2_TRY(left, sum(left, left_dims[i]));
     } else if (a == 1 && b != 1) {
-      PT2_TRY(right, sum_over(right, {right_dims[i]}, true));
+      PT2_TRY(right, sum(right, right_dims[i]));
     }
   }
   Sizes sizes;

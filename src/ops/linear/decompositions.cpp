@@ -395,6 +395,20 @@ Result<Tensor> rank_tolerance(const Tensor& input, const Tensor& tol, bool hermi
   return rank_floats(input, absolute, 0.0, hermitian);
 }
 
+// Column-major, in columns as long as those of the right-hand side that LAPACK overwrote.
+Result<Tensor> solution_layout(const Tensor& solution, int64_t rows) {
+  const int64_t height = rows_of(solution);
+  const int64_t width = columns_of(solution);
+  Sizes buffer = batch_of(solution);
+  buffer.insert(buffer.end(), {width, std::max(rows, height)});
+  if (!checked_numel(buffer)) return operator_error("b: found " + solution.type_text());
+  Sizes strides = contiguous_strides(buffer);
+  std::swap(strides[strides.size() - 1], strides[strides.size() - 2]);
+  PT2_TRY(Tensor out, allocate(Meta(solution.dtype(), solution.sizes(), std::move(strides))));
+  copy_elements(out, solution);
+  return out;
+}
+
 // Residuals are there for overdetermined systems of full rank; the driver gelsy, the default, gives
 // the rank but no singular values.
 Result<TensorQuadruple> lstsq(const Tensor& self, const Tensor& b,
@@ -418,13 +432,14 @@ Result<TensorQuadruple> lstsq(const Tensor& self, const Tensor& b,
   const Input<int64_t> found(ranks);
   const bool full = std::all_of(found.data(), found.data() + found.size(),
                                 [&](int64_t r) { return r == columns_of(self); });
-  if (full && rows_of(self) > columns_of(self)) {
+  if (full && columns_of(self) > 0 && rows_of(self) > columns_of(self)) {
     PT2_TRY(const Tensor product, apply("matmul.default", {self, solution}));
     PT2_TRY(const Tensor rest, apply("sub.Tensor", {product, columns}));
     PT2_TRY(const Tensor size, apply("abs.default", {rest}));
     PT2_TRY(const Tensor square, apply("mul.Tensor", {size, size}));
     PT2_TRY(residuals, apply("sum.dim_IntList", {square, Value::List{int64_t{-2}}}));
   }
+  PT2_TRY(solution, solution_layout(solution, rows_of(self)));
   if (vectors) {
     PT2_TRY(solution, select(solution, -1, 0));
   }
@@ -462,8 +477,7 @@ Result<Tensor> solve_triangular_matrices(const Tensor& self, const Tensor& b, bo
       results.push_back(turned.transposed());
     }
   }
-  return tensor_of(results, batch_of(std::get<0>(pair)), rows_of(b), columns_of(b), b.dtype(),
-                   !left);
+  return tensor_of(results, batch_of(std::get<0>(pair)), rows_of(b), columns_of(b), b.dtype());
 }
 Result<Tensor> cholesky_solve(const Tensor& self, const Tensor& factor, bool upper) {
   PT2_TRY_VOID(check_square(factor, "input2"));

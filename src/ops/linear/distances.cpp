@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "ops/checks.h"
+#include "ops/compose.h"
 #include "ops/dense.h"
 #include "ops/loops.h"
 #include "ops/op_def.h"
@@ -152,26 +153,21 @@ Result<Tensor> cosine_similarity(const Tensor& x1, const Tensor& x2, int64_t dim
 
 Result<Tensor> pairwise_distance(const Tensor& x1, const Tensor& x2, double p, double eps,
                                  bool keepdim) {
-  PT2_TRY_VOID(check_order(p));
-  PT2_TRY(Pairs pairs, make_pairs(x1, x2, -1));
-  if (keepdim && pairs.x1.dim() > 0) pairs.sizes.push_back(1);
-  PT2_TRY(Tensor out, allocate(Meta(pairs.dtype, pairs.sizes)));
-  const Input<double> a(pairs.x1);
-  const Input<double> b(pairs.x2);
-  Output<double> result(out);
-  std::vector<double> moved(static_cast<size_t>(pairs.length));
-  for (int64_t row = 0; row < out.numel(); ++row) {
-    for (int64_t i = 0; i < pairs.length; ++i)
-      moved[static_cast<size_t>(i)] = a[row * pairs.length + i] + eps;
-    result[row] = distance(moved.data(), b.data() + row * pairs.length, pairs.length, p);
-  }
-  return out;
+  const int64_t last = std::max(x1.dim(), x2.dim()) - 1;
+  PT2_TRY(const Tensor difference, apply("sub.Tensor", {x1, x2}));
+  PT2_TRY(const Tensor moved, apply("add.Scalar", {difference, eps}));
+  return apply("norm.ScalarOpt_dim", {moved, p, Value::List{last}, keepdim});
+}
+
+Result<Tensor> euclidean_dist(const Tensor& x1, const Tensor& x2) {
+  return compute<cdist_meta, cdist>(x1, x2, 2.0, std::optional<int64_t>());
 }
 
 // clang-format off
 constexpr OpDef kOps[] = {
     op<"aten::cdist(Tensor x1, Tensor x2, float p=2., int? compute_mode=None) -> Tensor", cdist_meta, cdist>,
     op<"aten::_cdist_forward(Tensor x1, Tensor x2, float p, int? compute_mode) -> Tensor", cdist_meta, cdist>,
+    op<"aten::_euclidean_dist(Tensor x1, Tensor x2) -> Tensor", euclidean_dist>,
     op<"aten::pdist(Tensor self, float p=2.) -> Tensor", pdist_meta, pdist>,
     op<"aten::_pdist_forward(Tensor self, float p=2.) -> Tensor", pdist_meta, pdist>,
     op<"aten::cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor", cosine_similarity>,

@@ -178,24 +178,28 @@ Result<Tensor> matrix_exp(const Tensor& self) {
   return tensor_of(matrices, batch_of(self), n, n, self.dtype(), true);
 }
 
-// The powers 0, 1, ... of every element, in one more dimension.
+// The powers 0, 1, ... of every element, in one more dimension; those of integers are int64.
 Result<Tensor> vander_powers(const Tensor& x, int64_t count) {
-  if (count < 0) return operator_error("N: found " + std::to_string(count));
-  PT2_TRY(const Tensor column, unsqueeze(x, -1));
   const Dtype dtype =
-      dtype_category(x.dtype()) == DtypeCategory::boolean ? Dtype::int64 : x.dtype();
-  PT2_TRY(const Tensor exponents, apply("arange.default", {count, Dtype::int64}));
+      dtype_category(x.dtype()) < DtypeCategory::floating ? Dtype::int64 : x.dtype();
+  PT2_TRY(const Tensor column, unsqueeze(x, -1));
   PT2_TRY(const Tensor base, apply("to.dtype", {column, dtype}));
+  PT2_TRY(const Tensor exponents, apply("arange.default", {count, Dtype::int64}));
   PT2_TRY(const Tensor powers, apply("pow.Tensor_Tensor", {base, exponents}));
   return apply("to.dtype", {powers, dtype});
 }
 Result<Tensor> linalg_vander(const Tensor& x, const std::optional<int64_t>& count) {
-  PT2_TRY_VOID(check_rank_at_least(x, 1, "x"));
-  return vander_powers(x, count.value_or(x.size(x.dim() - 1)));
+  PT2_TRY(const Tensor row, x.dim() == 0 ? unsqueeze(x, 0) : Result<Tensor>(x));
+  const int64_t columns = count.value_or(row.size(row.dim() - 1));
+  if (columns < 2)
+    return operator_error("N: found " + std::to_string(columns) + ", expected at least 2");
+  return vander_powers(row, columns);
 }
 Result<Tensor> vander(const Tensor& x, const std::optional<int64_t>& count, bool increasing) {
   PT2_TRY_VOID(check_rank(x, 1, "x"));
-  PT2_TRY(const Tensor powers, vander_powers(x, count.value_or(x.size(0))));
+  const int64_t columns = count.value_or(x.size(0));
+  if (columns < 0) return operator_error("N: found " + std::to_string(columns));
+  PT2_TRY(const Tensor powers, vander_powers(x, columns));
   return increasing ? Result<Tensor>(powers)
                     : apply("flip.default", {powers, Value::List{int64_t{1}}});
 }

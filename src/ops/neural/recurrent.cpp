@@ -4,8 +4,8 @@
 
 #include "ops/checks.h"
 #include "ops/dense.h"
-#include "ops/loops.h"
 #include "ops/linear/matmul.h"
+#include "ops/loops.h"
 #include "ops/op_def.h"
 
 namespace pt2::ops {

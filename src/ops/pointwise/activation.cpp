@@ -15,7 +15,12 @@ C softplus_of(C x, C beta, C threshold) {
 // clang-format off
 constexpr auto kRelu = []<class C>(C x) { return x < C(0) ? C(0) : x; };
 constexpr auto kRelu6 = []<class C>(C x) { return smaller(larger(x, C(0)), C(6)); };
-constexpr auto kSilu = []<class C>(C x) { return x / (C(1) + std::exp(-x)); };
+constexpr auto kSilu = []<class C>(C x) {
+  if constexpr (kIsComplex<C>)
+    return complex_quotient(x, C(1) + std::exp(-x));
+  else
+    return x / (C(1) + std::exp(-x));
+};
 constexpr auto kHardsigmoid = []<class C>(C x) { return smaller(larger(x + C(3), C(0)), C(6)) / C(6); };
 constexpr auto kHardswish = []<class C>(C x) { return x * smaller(larger(x + C(3), C(0)), C(6)) / C(6); };
 constexpr auto kMish = []<class C>(C x) { return x * std::tanh(std::log1p(std::exp(x))); };
@@ -260,7 +265,7 @@ constexpr OpDef kOps[] = {
     op<"aten::relu(Tensor self) -> Tensor", relu_meta, real_unary<kRelu>>,
     op<"aten::relu6(Tensor self) -> Tensor", relu_meta, real_unary<kRelu6>>,
     op<"aten::selu(Tensor self) -> Tensor", strict_float_as_self, selu>,
-    op<"aten::silu(Tensor self) -> Tensor", strict_fraction_as_self, fraction_unary<kSilu>>,
+    op<"aten::silu(Tensor self) -> Tensor", strict_fraction_as_self, single_fraction_unary<kSilu>>,
     op<"aten::softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor", two_numbers_float, softplus>,
     op<"aten::softshrink(Tensor self, Scalar lambd=0.5) -> Tensor", shrink_meta, softshrink>,
     op<"aten::threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor", threshold_meta, threshold>,

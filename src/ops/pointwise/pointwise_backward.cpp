@@ -191,6 +191,70 @@ void log_sigmoid_backward(Tensor& out, const Tensor& grad, const Tensor& self, c
       out, []<class C>(C g, C x) { return g / (C(1) + std::exp(x)); }, grad, self);
 }
 
+Result<Meta> shrink_backward_meta(const Tensor& grad, const Tensor& self, const Scalar&) {
+  return real_gradient_meta(grad, self);
+}
+void shrink_backward(Tensor& out, const Tensor& grad, const Tensor& self, const Scalar& lambd) {
+  with_float_compute_type(out.dtype(), [&]<class C>() {
+    const C limit = scalar_as<C>(lambd);
+    elementwise<C>(
+        out, out.dtype(), [=](C g, C x) { return x >= -limit && x <= limit ? C(0) : g; }, grad,
+        self);
+  });
+}
+
+Result<Meta> logit_backward_meta(const Tensor& grad, const Tensor& self,
+                                 const std::optional<double>&) {
+  return real_gradient_meta(grad, self);
+}
+// Without eps there is no gradient outside [0, 1], with it none where the input was clamped.
+void logit_backward(Tensor& out, const Tensor& grad, const Tensor& self,
+                    const std::optional<double>& eps) {
+  with_float_compute_type(out.dtype(), [&]<class C>() {
+    const C low = static_cast<C>(eps.value_or(0));
+    const C high = C(1) - low;
+    const C outside = eps ? C(0) : std::numeric_limits<C>::quiet_NaN();
+    elementwise<C>(
+        out, out.dtype(),
+        [=](C g, C x) {
+          if (x < low || x > high) return outside;
+          return x == C(0) || x == C(1) ? g * std::numeric_limits<C>::infinity()
+                                        : g / (x * (C(1) - x));
+        },
+        grad, self);
+  });
+}
+
+using TwoGradients = std::tuple<Tensor, Tensor>;
+
+// Of self, and of the weight before it is summed over what was broadcast.
+Result<TwoGradients> prelu_backward(const Tensor& grad, const Tensor& self, const Tensor& weight) {
+  const Tensor zero = number_tensor(Scalar(int64_t{0}));
+  PT2_TRY(const Tensor positive, apply("gt.Scalar", {self, int64_t{0}}));
+  PT2_TRY(const Tensor sloped, apply("mul.Tensor", {weight, grad}));
+  PT2_TRY(Tensor of_self, apply("where.self", {positive, grad, sloped}));
+  PT2_TRY(const Tensor product, apply("mul.Tensor", {self, grad}));
+  PT2_TRY(Tensor of_weight, apply("where.self", {positive, zero, product}));
+  return TwoGradients{std::move(of_self), std::move(of_weight)};
+}
+
+Result<Tensor> glu_backward(const Tensor& grad, const Tensor& self, int64_t dim) {
+  PT2_TRY_VOID(check_rank_at_least(self, 1, "self"));
+  PT2_TRY(const int64_t axis, wrap_dim(dim, self.dim()));
+  if (self.size(axis) % 2 != 0)
+    return operator_error("self: found " + self.type_text() + ", expected an even size of dim " +
+                          std::to_string(axis));
+  const int64_t half = self.size(axis) / 2;
+  PT2_TRY(const Tensor first, narrow(self, axis, 0, half));
+  PT2_TRY(const Tensor second, narrow(self, axis, half, half));
+  PT2_TRY_VOID(check_sizes(grad, first.sizes(), "grad_output"));
+  PT2_TRY(const Tensor gate, apply("sigmoid.default", {second}));
+  PT2_TRY(const Tensor of_first, apply("mul.Tensor", {gate, grad}));
+  PT2_TRY(const Tensor slope, apply("sigmoid_backward.default", {grad, gate}));
+  PT2_TRY(const Tensor of_second, apply("mul.Tensor", {slope, first}));
+  return apply("cat.default", {Value::List{of_first, of_second}, axis});
+}
+
 // --- Views: zeros with the gradient where the view was
 
 template <class View>
@@ -263,6 +327,11 @@ constexpr OpDef kOps[] = {
     op<"aten::leaky_relu_backward(Tensor grad_output, Tensor self, Scalar negative_slope, bool self_is_result) -> Tensor", leaky_relu_backward_meta, leaky_relu_backward>,
     op<"aten::threshold_backward(Tensor grad_output, Tensor self, Scalar threshold) -> Tensor", threshold_backward_meta, threshold_backward>,
     op<"aten::softplus_backward(Tensor grad_output, Tensor self, Scalar beta, Scalar threshold) -> Tensor", softplus_backward_meta, softplus_backward>,
+    op<"aten::hardshrink_backward(Tensor grad_out, Tensor self, Scalar lambd) -> Tensor", shrink_backward_meta, shrink_backward>,
+    op<"aten::softshrink_backward(Tensor grad_output, Tensor self, Scalar lambd) -> Tensor", shrink_backward_meta, shrink_backward>,
+    op<"aten::logit_backward(Tensor grad_output, Tensor self, float? eps=None) -> Tensor", logit_backward_meta, logit_backward>,
+    op<"aten::_prelu_kernel_backward(Tensor grad_output, Tensor self, Tensor weight) -> (Tensor, Tensor)", prelu_backward>,
+    op<"aten::glu_backward(Tensor grad_output, Tensor self, int dim) -> Tensor", glu_backward>,
     op<"aten::log_sigmoid_backward(Tensor grad_output, Tensor self, Tensor buffer) -> Tensor", log_sigmoid_backward_meta, log_sigmoid_backward>,
     op<"aten::select_backward(Tensor grad_output, SymInt[] input_sizes, int dim, SymInt index) -> Tensor", select_backward>,
     op<"aten::slice_backward(Tensor grad_output, SymInt[] input_sizes, int dim, SymInt start, SymInt end, SymInt step) -> Tensor", slice_backward>,

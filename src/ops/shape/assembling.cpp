@@ -121,7 +121,7 @@ Result<Tensor> combinations(const Tensor& self, int64_t r, bool with_replacement
   return reshape(flat, {-1, r});
 }
 
-Result<Tensor> ravel(const Tensor& self) { return reshape(self, {-1}); }
+Result<Tensor> ravel(const Tensor& self) { return reshape(self.contiguous(), {-1}); }
 Result<Tensor> diagflat(const Tensor& self, int64_t offset) {
   PT2_TRY(const Tensor flat, ravel(self));
   return apply("diag.default", {flat, offset});
@@ -152,6 +152,7 @@ Result<Tensor> fill_diagonal(Tensor self, const Scalar& fill_value, bool wrap) {
 
 // Summed over what broadcasting from `size` would repeat.
 Result<Tensor> sum_to_size(const Tensor& self, const Sizes& size) {
+  if (size.empty()) return apply("sum.default", {self});
   const std::array both{self.sizes(), size};
   PT2_TRY(const Sizes sizes, broadcast_sizes(both));
   if (sizes != self.sizes())

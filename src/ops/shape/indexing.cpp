@@ -3,10 +3,11 @@
 #include <cstring>
 
 #include "ops/checks.h"
+#include "ops/compose.h"
 #include "ops/dense.h"
 #include "ops/loops.h"
-#include "ops/shape/offsets.h"
 #include "ops/op_def.h"
+#include "ops/shape/offsets.h"
 
 namespace pt2::ops {
 namespace {
@@ -185,10 +186,45 @@ Result<Tensor> put(const Tensor& self, const Tensor& index, const Tensor& source
   return out.with_view(self.sizes(), contiguous_strides(self.sizes()), 0);
 }
 
+// Every index where it has one, so that what the mask hides may be anything.
+Result<Value> clamped_indices(const Tensor& self, const OptionalTensors& indices) {
+  Value::List out;
+  for (size_t dim = 0; dim < indices.size(); ++dim) {
+    if (!indices[dim]) {
+      out.emplace_back();
+      continue;
+    }
+    PT2_TRY_VOID(check_index_dtype(*indices[dim], "indices"));
+    if (static_cast<int64_t>(dim) >= self.dim())
+      return operator_error("indices: found more than the dims of " + self.type_text());
+    const int64_t size = self.size(static_cast<int64_t>(dim));
+    PT2_TRY(Tensor inside, apply("clamp.default", {*indices[dim], -size, size - 1}));
+    out.emplace_back(std::move(inside));
+  }
+  return Value(std::move(out));
+}
+Result<Tensor> unsafe_masked_index(const Tensor& self, const Tensor& mask,
+                                   const OptionalTensors& indices, const Scalar& fill) {
+  PT2_TRY(Value clamped, clamped_indices(self, indices));
+  PT2_TRY(const Tensor found, apply("index.Tensor", {self, std::move(clamped)}));
+  PT2_TRY(const Tensor hidden, apply("logical_not.default", {mask}));
+  return apply("masked_fill.Scalar", {found, hidden, box(fill)});
+}
+Result<Tensor> unsafe_masked_index_put(const Tensor& self, const Tensor& mask,
+                                       const OptionalTensors& indices, const Tensor& values) {
+  if (self.numel() == 0) return self.clone();
+  PT2_TRY(Value clamped, clamped_indices(self, indices));
+  PT2_TRY(const Tensor hidden, apply("logical_not.default", {mask}));
+  PT2_TRY(const Tensor kept, apply("masked_fill.Scalar", {values, hidden, int64_t{0}}));
+  return apply("index_put.default", {self, std::move(clamped), kept, true});
+}
+
 // clang-format off
 constexpr OpDef kOps[] = {
     op<"aten::index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", index>,
     op<"aten::_unsafe_index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", unsafe_index>,
+    op<"aten::_unsafe_masked_index(Tensor self, Tensor mask, Tensor?[] indices, Scalar fill) -> Tensor", unsafe_masked_index>,
+    op<"aten::_unsafe_masked_index_put_accumulate(Tensor self, Tensor mask, Tensor?[] indices, Tensor values) -> Tensor", unsafe_masked_index_put>,
     op<"aten::index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor", index_put>,
     op<"aten::_unsafe_index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor", index_put>,
     op<"aten::_index_put_impl_(Tensor(a!) self, Tensor?[] indices, Tensor values, bool accumulate=False, bool unsafe=False) -> Tensor(a!)",

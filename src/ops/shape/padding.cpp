@@ -177,9 +177,10 @@ Result<Tensor> pad_by_mode(const Tensor& self, const Sizes& pad, const std::stri
 }
 
 // What was taken several times collects all its gradients.
-template <size_t Dims>
-Result<Tensor> reflection_backward(const Tensor& grad, const Tensor& self, const Sizes& padding) {
-  PT2_TRY(const Meta meta, reflection_meta<Dims>(self, padding));
+template <size_t Dims, Border border>
+Result<Tensor> padding_backward(const Tensor& grad, const Tensor& self, const Sizes& padding) {
+  PT2_TRY(const Meta meta, border == reflected_border ? reflection_meta<Dims>(self, padding)
+                                                      : replication_meta<Dims>(self, padding));
   PT2_TRY_VOID(check_sizes(grad, meta.sizes, "grad_output"));
   PT2_TRY_VOID(check_floating_or_complex(grad, "grad_output"));
   PT2_TRY(const auto margins, margins_of(self, padding));
@@ -192,7 +193,7 @@ Result<Tensor> reflection_backward(const Tensor& grad, const Tensor& self, const
     for (size_t dim = margins.size(); dim-- > 0;) {
       const int64_t position = rest % source.sizes()[dim] - margins[dim].before;
       rest /= source.sizes()[dim];
-      target += reflected_border(position, self.sizes()[dim]) * wide.strides()[dim];
+      target += border(position, self.sizes()[dim]) * wide.strides()[dim];
     }
     sums[target] += source.data<Complex>()[offset];
   });
@@ -210,9 +211,12 @@ constexpr OpDef kOps[] = {
     op<"aten::reflection_pad1d(Tensor self, SymInt[2] padding) -> Tensor", reflection_meta<1>, pad_with<reflected_border>>,
     op<"aten::reflection_pad2d(Tensor self, SymInt[4] padding) -> Tensor", reflection_meta<2>, pad_with<reflected_border>>,
     op<"aten::reflection_pad3d(Tensor self, SymInt[6] padding) -> Tensor", reflection_meta<3>, pad_with<reflected_border>>,
-    op<"aten::reflection_pad1d_backward(Tensor grad_output, Tensor self, SymInt[2] padding) -> Tensor", reflection_backward<1>>,
-    op<"aten::reflection_pad2d_backward(Tensor grad_output, Tensor self, SymInt[4] padding) -> Tensor", reflection_backward<2>>,
-    op<"aten::reflection_pad3d_backward(Tensor grad_output, Tensor self, SymInt[6] padding) -> Tensor", reflection_backward<3>>,
+    op<"aten::reflection_pad1d_backward(Tensor grad_output, Tensor self, SymInt[2] padding) -> Tensor", padding_backward<1, reflected_border>>,
+    op<"aten::reflection_pad2d_backward(Tensor grad_output, Tensor self, SymInt[4] padding) -> Tensor", padding_backward<2, reflected_border>>,
+    op<"aten::reflection_pad3d_backward(Tensor grad_output, Tensor self, SymInt[6] padding) -> Tensor", padding_backward<3, reflected_border>>,
+    op<"aten::replication_pad1d_backward(Tensor grad_output, Tensor self, SymInt[2] padding) -> Tensor", padding_backward<1, repeated_border>>,
+    op<"aten::replication_pad2d_backward(Tensor grad_output, Tensor self, SymInt[4] padding) -> Tensor", padding_backward<2, repeated_border>>,
+    op<"aten::replication_pad3d_backward(Tensor grad_output, Tensor self, SymInt[6] padding) -> Tensor", padding_backward<3, repeated_border>>,
     op<"aten::replication_pad1d(Tensor self, SymInt[2] padding) -> Tensor", replication_meta<1>, pad_with<repeated_border>>,
     op<"aten::replication_pad2d(Tensor self, SymInt[4] padding) -> Tensor", replication_meta<2>, pad_with<repeated_border>>,
     op<"aten::replication_pad3d(Tensor self, SymInt[6] padding) -> Tensor", replication_meta<3>, pad_with<repeated_border>>,

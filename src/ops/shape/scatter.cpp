@@ -7,8 +7,8 @@
 #include "ops/checks.h"
 #include "ops/dense.h"
 #include "ops/loops.h"
-#include "ops/shape/offsets.h"
 #include "ops/op_def.h"
+#include "ops/shape/offsets.h"
 
 namespace pt2::ops {
 namespace {

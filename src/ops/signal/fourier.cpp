@@ -319,6 +319,42 @@ Result<Tensor> irfft_plane(const Tensor& self, const OptionalSizes& s, const Siz
   return irfft_region(self, s, dim, norm);
 }
 
+// Transforms of Hermitian signals: the inverse real ones of the conjugate, normalised as forward
+// ones.
+Result<Tensor> conjugated(const Tensor& tensor) { return apply("conj_physical.default", {tensor}); }
+// "forward" and "backward" trade places.
+OptionalText exchanged(const OptionalText& norm) {
+  if (!norm || *norm == "backward") return "forward";
+  return *norm == "forward" ? OptionalText("backward") : norm;
+}
+Result<Tensor> hfft_region(const Tensor& self, const OptionalSizes& s, const OptionalSizes& dim,
+                           const OptionalText& norm) {
+  PT2_TRY(const Tensor turned, conjugated(self));
+  return irfft_region(turned, s, dim, exchanged(norm));
+}
+Result<Tensor> ihfft_region(const Tensor& self, const OptionalSizes& s, const OptionalSizes& dim,
+                            const OptionalText& norm) {
+  PT2_TRY(const Tensor half, rfft_region(self, s, dim, exchanged(norm)));
+  return conjugated(half);
+}
+Result<Tensor> hfft_plane(const Tensor& self, const OptionalSizes& s, const Sizes& dim,
+                          const OptionalText& norm) {
+  return hfft_region(self, s, dim, norm);
+}
+Result<Tensor> ihfft_plane(const Tensor& self, const OptionalSizes& s, const Sizes& dim,
+                           const OptionalText& norm) {
+  return ihfft_region(self, s, dim, norm);
+}
+Result<Tensor> hfft_line(const Tensor& self, OptionalInt n, int64_t dim, const OptionalText& norm) {
+  PT2_TRY(const Tensor turned, conjugated(self));
+  return irfft_line(turned, n, dim, exchanged(norm));
+}
+Result<Tensor> ihfft_line(const Tensor& self, OptionalInt n, int64_t dim,
+                          const OptionalText& norm) {
+  PT2_TRY(const Tensor half, rfft_line(self, n, dim, exchanged(norm)));
+  return conjugated(half);
+}
+
 template <bool Inverse>
 Result<Tensor> shift_halves(const Tensor& self, const OptionalSizes& dim) {
   PT2_TRY(const Region region, region_of(self, std::nullopt, dim));
@@ -499,6 +535,12 @@ constexpr OpDef kOps[] = {
     op<"aten::fft_ifftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor", fft_region<false>>,
     op<"aten::fft_rfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor", rfft_region>,
     op<"aten::fft_irfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor", irfft_region>,
+    op<"aten::fft_hfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor", hfft_line>,
+    op<"aten::fft_ihfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor", ihfft_line>,
+    op<"aten::fft_hfft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor", hfft_plane>,
+    op<"aten::fft_ihfft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor", ihfft_plane>,
+    op<"aten::fft_hfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor", hfft_region>,
+    op<"aten::fft_ihfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor", ihfft_region>,
     op<"aten::fft_fftshift(Tensor self, int[1]? dim=None) -> Tensor", shift_halves<false>>,
     op<"aten::fft_ifftshift(Tensor self, int[1]? dim=None) -> Tensor", shift_halves<true>>,
     op<"aten::stft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool normalized=False, bool? onesided=None, bool? return_complex=None, bool? align_to_window=None) -> Tensor", stft>,

@@ -1,0 +1,195 @@
+// Connectionist temporal classification: the logarithm of the probability of a target over all its
+// alignments.
+#include <algorithm>
+#include <cmath>
+
+#include "ops/checks.h"
+#include "ops/compose.h"
+#include "ops/dense.h"
+#include "ops/loops.h"
+#include "ops/neural/loss_reduction.h"
+#include "ops/op_def.h"
+
+namespace pt2::ops {
+namespace {
+
+struct Ctc {
+  Tensor log_probs;  // [T, N, C]
+  Tensor targets;    // [N, S] or all of them one after another
+  Sizes input_lengths;
+  Sizes target_lengths;
+  int64_t blank;
+
+  int64_t batch() const { return log_probs.size(1); }
+  int64_t longest() const {
+    return target_lengths.empty() ? 0 : *std::ranges::max_element(target_lengths);
+  }
+};
+
+Result<void> check_ctc(const Ctc& ctc) {
+  PT2_TRY_VOID(check_rank(ctc.log_probs, 3, "log_probs"));
+  if (ctc.log_probs.dtype() != Dtype::float32 && ctc.log_probs.dtype() != Dtype::float64)
+    return operator_error("log_probs: found " + std::string(dtype_name(ctc.log_probs.dtype())) +
+                          ", expected float32 or float64");
+  PT2_TRY_VOID(check_index_dtype(ctc.targets, "targets"));
+  const int64_t batch = ctc.batch();
+  if (ctc.blank < 0 || ctc.blank >= ctc.log_probs.size(2))
+    return operator_error("blank: found " + std::to_string(ctc.blank) + ", expected a class of " +
+                          ctc.log_probs.type_text());
+  if (static_cast<int64_t>(ctc.input_lengths.size()) != batch ||
+      static_cast<int64_t>(ctc.target_lengths.size()) != batch)
+    return operator_error("found " + std::to_string(ctc.input_lengths.size()) + " and " +
+                          std::to_string(ctc.target_lengths.size()) + " lengths, expected " +
+                          std::to_string(batch));
+  int64_t sum = 0;
+  for (int64_t length : ctc.target_lengths) {
+    if (length < 0) return operator_error("target_lengths: found a negative one");
+    PT2_TRY(sum, multiply_add(1, sum, length));
+  }
+  for (int64_t length : ctc.input_lengths)
+    if (length < 0 || length > ctc.log_probs.size(0))
+      return operator_error("input_lengths: found " + std::to_string(length) + ", expected 0 to " +
+                            std::to_string(ctc.log_probs.size(0)));
+  if (ctc.targets.dim() == 1) {
+    if (ctc.targets.size(0) != sum)
+      return operator_error("targets: found " + ctc.targets.type_text() + ", expected " +
+                            std::to_string(sum) + " classes");
+    return {};
+  }
+  PT2_TRY_VOID(check_rank(ctc.targets, 2, "targets"));
+  if (ctc.targets.size(0) != batch || ctc.targets.size(1) < ctc.longest())
+    return operator_error("targets: found " + ctc.targets.type_text() + ", expected " +
+                          std::to_string(batch) + " rows of at least " +
+                          std::to_string(ctc.longest()));
+  return {};
+}
+
+double log_sum(double a, double b, double c) {
+  const double most = std::max({a, b, c});
+  if (most == -HUGE_VAL) return most;
+  return most + std::log(std::exp(a - most) + std::exp(b - most) + std::exp(c - most));
+}
+
+// The forward recursion over blank, l1, blank, l2, ..., blank (Graves et al. 2006). `alpha` has a
+// row of 2 S + 1 numbers for every time; returns the loss.
+double forward_sums(const double* log_probs, int64_t time_stride, const int64_t* target,
+                    int64_t input_length, int64_t target_length, int64_t blank, double* alpha,
+                    int64_t width) {
+  auto label = [&](int64_t s) { return s % 2 == 0 ? blank : target[s / 2]; };
+  const int64_t states = 2 * target_length + 1;
+  if (input_length == 0) return target_length == 0 ? 0 : HUGE_VAL;
+  alpha[0] = log_probs[blank];
+  if (target_length > 0) alpha[1] = log_probs[target[0]];
+  for (int64_t t = 1; t < input_length; ++t) {
+    const double* before = alpha + (t - 1) * width;
+    double* now = alpha + t * width;
+    for (int64_t s = 0; s < states; ++s) {
+      const double one = s > 0 ? before[s - 1] : -HUGE_VAL;
+      const double two =
+          s > 1 && label(s) != label(s - 2) && s % 2 == 1 ? before[s - 2] : -HUGE_VAL;
+      now[s] = log_sum(before[s], one, two) + log_probs[t * time_stride + label(s)];
+    }
+  }
+  const double* last = alpha + (input_length - 1) * width;
+  const double end = last[states - 1];
+  return -log_sum(end, target_length > 0 ? last[states - 2] : -HUGE_VAL, -HUGE_VAL);
+}
+
+using CtcResult = std::tuple<Tensor, Tensor>;
+
+Result<CtcResult> run_ctc(const Ctc& ctc) {
+  PT2_TRY_VOID(check_ctc(ctc));
+  const int64_t batch = ctc.batch();
+  const int64_t classes = ctc.log_probs.size(2);
+  const int64_t times = ctc.log_probs.size(0);
+  PT2_TRY(const int64_t width, multiply_add(2, ctc.longest(), 1));
+  PT2_TRY(Tensor losses, allocate(Meta(ctc.log_probs.dtype(), {batch})));
+  PT2_TRY(Tensor alphas, allocate(Meta(ctc.log_probs.dtype(), {batch, times, width})));
+  const Input<double> probabilities(ctc.log_probs);
+  const Input<int64_t> labels(ctc.targets);
+  Output<double> loss(losses);
+  Output<double> alpha(alphas);
+  std::fill(alpha.data(), alpha.data() + alphas.numel(), -HUGE_VAL);
+  int64_t begin = 0;
+  for (int64_t n = 0; n < batch; ++n) {
+    const auto at = static_cast<size_t>(n);
+    const int64_t length = ctc.target_lengths[at];
+    const int64_t* target =
+        labels.data() + (ctc.targets.dim() == 1 ? begin : n * ctc.targets.size(1));
+    begin += length;
+    for (int64_t s = 0; s < length; ++s)
+      if (target[s] < 0 || target[s] >= classes)
+        return operator_error("targets: found " + std::to_string(target[s]) + ", expected 0 to " +
+                              std::to_string(classes - 1));
+    loss[n] = forward_sums(probabilities.data() + n * classes, batch * classes, target,
+                           ctc.input_lengths[at], length, ctc.blank,
+                           alpha.data() + n * times * width, width);
+  }
+  return CtcResult{losses, alphas};
+}
+
+Result<Sizes> lengths_of(const Tensor& lengths) {
+  PT2_TRY_VOID(check_index_dtype(lengths, "lengths"));
+  const Input<int64_t> numbers(lengths);
+  return Sizes(numbers.data(), numbers.data() + numbers.size());
+}
+
+Result<CtcResult> inner_ctc(const Tensor& log_probs, const Tensor& targets,
+                            const Sizes& input_lengths, const Sizes& target_lengths, int64_t blank,
+                            bool) {
+  return run_ctc({log_probs, targets, input_lengths, target_lengths, blank});
+}
+Result<CtcResult> inner_ctc_tensors(const Tensor& log_probs, const Tensor& targets,
+                                    const Tensor& input_lengths, const Tensor& target_lengths,
+                                    int64_t blank, bool zero_infinity) {
+  PT2_TRY(const Sizes inputs, lengths_of(input_lengths));
+  PT2_TRY(const Sizes outputs, lengths_of(target_lengths));
+  return inner_ctc(log_probs, targets, inputs, outputs, blank, zero_infinity);
+}
+
+// The mean is over the batch, of each loss divided by its target's length.
+Result<Tensor> ctc_loss(const Tensor& log_probs, const Tensor& targets, const Sizes& input_lengths,
+                        const Sizes& target_lengths, int64_t blank, int64_t reduction,
+                        bool zero_infinity) {
+  const bool batched = log_probs.dim() == 3;
+  PT2_TRY(const Tensor whole, batched ? Result<Tensor>(log_probs)
+                                      : apply("unsqueeze.default", {log_probs, int64_t{1}}));
+  PT2_TRY(auto parts, run_ctc({whole, targets, input_lengths, target_lengths, blank}));
+  Tensor loss = std::get<0>(parts);
+  if (zero_infinity) {
+    PT2_TRY(const Tensor infinite, apply("isinf.default", {loss}));
+    PT2_TRY(loss, apply("masked_fill.Scalar", {loss, infinite, int64_t{0}}));
+  }
+  if (reduction == kMeanLoss) {
+    PT2_TRY(const Tensor lengths,
+            allocate(Meta(Dtype::int64, {static_cast<int64_t>(target_lengths.size())})));
+    Tensor filled = lengths;
+    for (size_t i = 0; i < target_lengths.size(); ++i)
+      filled.data<int64_t>()[i] = std::max<int64_t>(target_lengths[i], 1);
+    PT2_TRY(loss, apply("div.Tensor", {loss, lengths}));
+  }
+  if (!batched && reduction == kNoReduction) return apply("squeeze.dim", {loss, int64_t{0}});
+  return reduce_loss(loss, reduction);
+}
+Result<Tensor> ctc_loss_tensors(const Tensor& log_probs, const Tensor& targets,
+                                const Tensor& input_lengths, const Tensor& target_lengths,
+                                int64_t blank, int64_t reduction, bool zero_infinity) {
+  PT2_TRY(const Sizes inputs, lengths_of(input_lengths));
+  PT2_TRY(const Sizes outputs, lengths_of(target_lengths));
+  return ctc_loss(log_probs, targets, inputs, outputs, blank, reduction, zero_infinity);
+}
+
+// clang-format off
+constexpr OpDef kOps[] = {
+    op<"aten::_ctc_loss(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank=0, bool zero_infinity=False) -> (Tensor, Tensor)", inner_ctc>,
+    op<"aten::_ctc_loss.Tensor(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank=0, bool zero_infinity=False) -> (Tensor, Tensor)", inner_ctc_tensors>,
+    op<"aten::ctc_loss.IntList(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank=0, int reduction=1, bool zero_infinity=False) -> Tensor", ctc_loss>,
+    op<"aten::ctc_loss.Tensor(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank=0, int reduction=1, bool zero_infinity=False) -> Tensor", ctc_loss_tensors>,
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const OpDef> ctc_ops() { return kOps; }
+
+}  // namespace pt2::ops

@@ -1,0 +1,404 @@
+// Special functions, and exact functions of integers.
+#include <array>
+#include <cmath>
+#include <numbers>
+#include <numeric>
+
+#include "ops/compose.h"
+#include "ops/pointwise/pointwise.h"
+
+namespace pt2::ops {
+namespace {
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+// --- Modified Bessel functions, times exp(-|x|)
+
+// Sum of (x / 2)^(2k + order) / (k! (k + order)!), all terms positive.
+double bessel_i_series(double x, int order) {
+  const double quarter = x * x / 4;
+  double term = order == 0 ? 1 : x / 2;
+  double sum = term;
+  for (int k = 1; term > sum * 1e-17; ++k) {
+    term *= quarter / (k * static_cast<double>(k + order));
+    sum += term;
+  }
+  return sum;
+}
+// The asymptotic series in 1 / x; stops where its terms grow.
+double bessel_i_asymptotic(double x, int order) {
+  const double mu = 4.0 * order * order;
+  double term = 1;
+  double sum = 1;
+  for (int k = 1; k < 60; ++k) {
+    const double odd = 2 * k - 1;
+    const double next = term * -(mu - odd * odd) / (k * 8 * x);
+    if (std::fabs(next) >= std::fabs(term) || std::fabs(next) < 1e-18) break;
+    term = next;
+    sum += term;
+  }
+  return sum / std::sqrt(2 * std::numbers::pi * x);
+}
+double scaled_bessel_i(double x, int order) {
+  constexpr double kSwitch = 30;
+  if (std::isnan(x)) return x;
+  const double size = std::fabs(x);
+  const double value = size < kSwitch ? bessel_i_series(size, order) * std::exp(-size)
+                                      : bessel_i_asymptotic(size, order);
+  return order == 1 && x < 0 ? -value : value;
+}
+double bessel_i(double x, int order) {
+  // exp(|x|) overflows before the product does; half of it at a time.
+  const double half = std::exp(std::fabs(x) / 2);
+  return scaled_bessel_i(x, order) * half * half;
+}
+
+// Of the second kind: trapezoids of exp(-x cosh t) cosh(n t), whose error vanishes faster than any
+// power of the step.
+double scaled_bessel_k(double x, int order) {
+  if (std::isnan(x) || x < 0) return kNan;
+  if (x == 0) return HUGE_VAL;
+  if (std::isinf(x)) return 0;
+  constexpr double kStep = 1.0 / 32;
+  double sum = 0.5;
+  for (int i = 1; i < 2000; ++i) {
+    const double t = i * kStep;
+    const double half_sinh = std::sinh(t / 2);
+    const double term = std::exp(-2 * x * half_sinh * half_sinh) * (order == 0 ? 1 : std::cosh(t));
+    sum += term;
+    if (term < sum * 1e-18) break;
+  }
+  return sum * kStep;
+}
+double bessel_k(double x, int order) { return scaled_bessel_k(x, order) * std::exp(-x); }
+
+// --- The normal distribution
+
+// exp(x^2) erfc(x)
+double erfcx_of(double x) {
+  if (x < 25) return std::exp(x * x) * std::erfc(x);
+  const double inverse = 1 / (x * x);
+  return std::numbers::inv_sqrtpi / x *
+         (1 - inverse / 2 * (1 - 3 * inverse / 2 * (1 - 5 * inverse / 2)));
+}
+double ndtr_of(double x) { return 0.5 * std::erfc(-x * std::numbers::sqrt2 / 2); }
+double log_ndtr_of(double x) {
+  if (x < -1) return std::log(erfcx_of(-x * std::numbers::sqrt2 / 2) / 2) - x * x / 2;
+  return std::log1p(-std::erfc(x * std::numbers::sqrt2 / 2) / 2);
+}
+// Newton's method on the logarithm, from an estimate that is good to a few digits in the tails.
+double ndtri_of(double p) {
+  if (!(p >= 0 && p <= 1)) return kNan;
+  if (p == 0 || p == 1) return p == 0 ? -HUGE_VAL : HUGE_VAL;
+  if (p > 0.5) {
+    // 1 - p is exact here.
+    return -ndtri_of(1 - p);
+  }
+  const double log_p = std::log(p);
+  const double t = std::sqrt(-2 * log_p);
+  double x = -(t - (2.30753 + 0.27061 * t) / (1 + t * (0.99229 + 0.04481 * t)));
+  for (int i = 0; i < 8; ++i) {
+    const double log_density = -x * x / 2 - 0.5 * std::log(2 * std::numbers::pi);
+    const double log_value = log_ndtr_of(x);
+    const double step = (log_value - log_p) * std::exp(log_value - log_density);
+    x -= step;
+    if (std::fabs(step) < 1e-15 * std::fabs(x)) break;
+  }
+  return x;
+}
+double entropy_of(double x) {
+  if (std::isnan(x)) return x;
+  if (x > 0) return -x * std::log(x);
+  return x == 0 ? 0 : -HUGE_VAL;
+}
+double sinc_of(double x) {
+  const double angle = std::numbers::pi * x;
+  return x == 0 ? 1 : std::sin(angle) / angle;
+}
+
+// --- Gamma and zeta
+
+// Hurwitz's zeta function by Euler and Maclaurin: nine terms, then the tail's series with Bernoulli
+// numbers.
+double zeta_of(double s, double q) {
+  if (std::isnan(s) || std::isnan(q) || s < 1) return kNan;
+  if (s == 1) return HUGE_VAL;
+  if (q <= 0) {
+    if (q == std::floor(q)) return HUGE_VAL;
+    if (s != std::floor(s)) return kNan;
+  }
+  double sum = 0;
+  // A very negative q has terms without number; all beyond the first few are out of reach.
+  if (q < -1e6) return kNan;
+  double a = q;
+  for (int i = 0; i < 9 || a <= 9; ++i, a += 1) sum += std::pow(a, -s);
+  sum += std::pow(a, 1 - s) / (s - 1) + 0.5 * std::pow(a, -s);
+  constexpr std::array kBernoulli{1.0 / 6,  -1.0 / 30,     1.0 / 42, -1.0 / 30,
+                                  5.0 / 66, -691.0 / 2730, 7.0 / 6,  -3617.0 / 510};
+  double rising = s;
+  double factorial = 2;
+  double power = std::pow(a, -s - 1);
+  for (size_t j = 0; j < kBernoulli.size(); ++j) {
+    const auto k = static_cast<double>(2 * j);
+    sum += kBernoulli[j] / factorial * rising * power;
+    rising *= (s + k + 1) * (s + k + 2);
+    factorial *= (k + 3) * (k + 4);
+    power /= a * a;
+  }
+  return sum;
+}
+double log_gamma_of(double x) {
+  int sign = 0;
+  return std::isinf(x) ? HUGE_VAL : ::lgamma_r(x, &sign);
+}
+// The regularised lower incomplete gamma function: its series below a + 1, the continued fraction
+// of the upper one beyond (Lentz).
+double lower_gamma(double a, double x) {
+  if (std::isnan(a) || std::isnan(x) || x < 0 || a < 0) return kNan;
+  if (a == 0) return x > 0 ? 1 : kNan;
+  if (x == 0) return 0;
+  if (std::isinf(a)) return std::isinf(x) ? kNan : 0;
+  if (std::isinf(x)) return 1;
+  constexpr int kMaxTerms = 4000;
+  const double scale = std::exp(a * std::log(x) - x - log_gamma_of(a));
+  if (x < a + 1) {
+    double term = 1 / a;
+    double sum = term;
+    for (int k = 1; k < kMaxTerms && term > sum * 1e-17; ++k) {
+      term *= x / (a + k);
+      sum += term;
+    }
+    return sum * scale;
+  }
+  constexpr double kTiny = 1e-300;
+  double b = x + 1 - a;
+  double c = 1 / kTiny;
+  double d = 1 / b;
+  double fraction = d;
+  for (int k = 1; k < kMaxTerms; ++k) {
+    const double factor = -k * (k - a);
+    b += 2;
+    d = factor * d + b;
+    if (std::fabs(d) < kTiny) d = kTiny;
+    c = b + factor / c;
+    if (std::fabs(c) < kTiny) c = kTiny;
+    d = 1 / d;
+    const double change = d * c;
+    fraction *= change;
+    if (std::fabs(change - 1) < 1e-16) break;
+  }
+  return 1 - fraction * scale;
+}
+double upper_gamma(double a, double x) {
+  if (a == 0 && x > 0) return 0;
+  if (a > 0 && x >= a + 1 && !std::isinf(x)) {
+    const double lower = lower_gamma(a, x);
+    if (lower < 0.9) return 1 - lower;
+    // Near 1 the difference has few digits: the fraction itself, once more.
+    double f = 0;
+    for (int k = 600; k > 0; --k) f = k * (k - a) / (x + 2 * k + 1 - a - f);
+    return std::exp(a * std::log(x) - x - log_gamma_of(a)) / (x + 1 - a - f);
+  }
+  return 1 - lower_gamma(a, x);
+}
+
+// --- Kernels
+
+template <double (*F)(double)>
+constexpr auto kOf = [](auto x) { return F(static_cast<double>(x)); };
+template <double (*F)(double, int), int Order>
+constexpr auto kOfOrder = [](auto x) { return F(static_cast<double>(x), Order); };
+constexpr auto kJ0 = [](auto x) { return ::j0(static_cast<double>(x)); };
+constexpr auto kJ1 = [](auto x) { return ::j1(static_cast<double>(x)); };
+constexpr auto kY0 = [](auto x) {
+  return x == 0 ? -HUGE_VAL : x < 0 ? kNan : ::y0(static_cast<double>(x));
+};
+constexpr auto kY1 = [](auto x) {
+  return x == 0 ? -HUGE_VAL : x < 0 ? kNan : ::y1(static_cast<double>(x));
+};
+constexpr auto kZeta = [](auto s, auto q) {
+  return zeta_of(static_cast<double>(s), static_cast<double>(q));
+};
+constexpr auto kLowerGamma = [](auto a, auto x) {
+  return lower_gamma(static_cast<double>(a), static_cast<double>(x));
+};
+constexpr auto kUpperGamma = [](auto a, auto x) {
+  return upper_gamma(static_cast<double>(a), static_cast<double>(x));
+};
+constexpr auto kSinc = []<class C>(C x) {
+  if constexpr (kIsComplex<C>) {
+    const C angle = std::numbers::pi * x;
+    return x == C(0) ? C(1) : std::sin(angle) / angle;
+  } else {
+    return sinc_of(static_cast<double>(x));
+  }
+};
+
+Result<Meta> real_fractions(const Tensor& a, const Tensor& b) {
+  PT2_TRY(Meta meta, promoted(a, b));
+  PT2_TRY_VOID(expect_real(meta.dtype));
+  meta.dtype = float_or_default(meta.dtype);
+  return meta;
+}
+Result<Meta> strict_fractions(const Tensor& a, const Tensor& b) {
+  PT2_TRY(Meta meta, promoted(a, b));
+  PT2_TRY_VOID(expect_real(meta.dtype));
+  PT2_TRY_VOID(expect_fraction(meta.dtype));
+  return meta;
+}
+template <const auto& F>
+void binary_function(Tensor& out, const Tensor& a, const Tensor& b) {
+  with_float_compute_type(out.dtype(),
+                          [&]<class C>() { elementwise<C>(out, out.dtype(), F, a, b); });
+}
+
+Result<Meta> polygamma_meta(int64_t n, const Tensor& self) {
+  if (n < 0) return operator_error("n: found " + std::to_string(n) + ", expected 0 or more");
+  return real_fraction_of_self(self);
+}
+// (-1)^(n + 1) n! zeta(n + 1, x)
+Result<void> polygamma(Tensor& out, int64_t n, const Tensor& self) {
+  if (n == 0) {
+    PT2_TRY(const Tensor digamma, apply("digamma.default", {self}));
+    copy_elements(out, digamma);
+    return {};
+  }
+  const double order = static_cast<double>(n) + 1;
+  const double factor = (n % 2 != 0 ? 1 : -1) * std::exp(log_gamma_of(order));
+  with_float_compute_type(out.dtype(), [&]<class C>() {
+    elementwise<C>(
+        out, out.dtype(),
+        [=](C x) { return static_cast<C>(factor * zeta_of(order, static_cast<double>(x))); }, self);
+  });
+  return {};
+}
+
+Result<Meta> mvlgamma_meta(const Tensor& self, int64_t p) {
+  if (p < 1 || p > 1 << 20) return operator_error("p: found " + std::to_string(p));
+  return real_fraction_of_self(self);
+}
+void mvlgamma(Tensor& out, const Tensor& self, int64_t p) {
+  const auto dims = static_cast<double>(p);
+  with_float_compute_type(out.dtype(), [&]<class C>() {
+    elementwise<C>(
+        out, out.dtype(),
+        [=](C x) {
+          double sum = dims * (dims - 1) / 4 * std::log(std::numbers::pi);
+          for (int64_t j = 0; j < p; ++j)
+            sum += log_gamma_of(static_cast<double>(x) - static_cast<double>(j) / 2);
+          return static_cast<C>(sum);
+        },
+        self);
+  });
+}
+
+template <double Factor>
+constexpr auto kScaled = []<class C>(C x) { return x * static_cast<C>(Factor); };
+constexpr double kDegree = std::numbers::pi / 180;
+
+// --- Integers
+
+// Of the smallest number the magnitude wraps around, as it does in PyTorch.
+int64_t gcd_of(int64_t a, int64_t b) {
+  while (b != 0) {
+    const int64_t rest = b == -1 ? 0 : a % b;
+    a = b;
+    b = rest;
+  }
+  return a < 0 ? minus(int64_t{0}, a) : a;
+}
+constexpr auto kGcd = [](int64_t a, int64_t b) { return gcd_of(a, b); };
+constexpr auto kLcm = [](int64_t a, int64_t b) {
+  const int64_t divisor = gcd_of(a, b);
+  if (divisor == 0) return int64_t{0};
+  const int64_t product = times(divisor == -1 ? minus(int64_t{0}, a) : a / divisor, b);
+  return product < 0 ? minus(int64_t{0}, product) : product;
+};
+Result<Meta> integers_meta(const Tensor& a, const Tensor& b) {
+  PT2_TRY(Meta meta, promoted(a, b));
+  PT2_TRY_VOID(expect_integral(meta.dtype));
+  PT2_TRY_VOID(expect_not_bool(meta.dtype));
+  return meta;
+}
+template <const auto& F>
+void integer_function(Tensor& out, const Tensor& a, const Tensor& b) {
+  elementwise<int64_t>(out, out.dtype(), F, a, b);
+}
+
+// --- Mantissas and exponents
+
+Result<Tensor> ldexp_of(const Tensor& self, const Tensor& other) {
+  PT2_TRY(const Tensor power, apply("pow.Scalar", {2.0, other}));
+  PT2_TRY(const Tensor product, apply("mul.Tensor", {self, power}));
+  // Integer exponents leave the mantissa's dtype as it is.
+  const bool keeps = dtype_category(self.dtype()) >= DtypeCategory::floating &&
+                     dtype_category(other.dtype()) <= DtypeCategory::integer;
+  return keeps ? apply("to.dtype", {product, self.dtype()}) : Result<Tensor>(product);
+}
+Result<std::array<Meta, 2>> frexp_meta(const Tensor& self) {
+  PT2_TRY(Meta mantissa, strict_float_as_self(self));
+  Meta exponent = mantissa;
+  exponent.dtype = Dtype::int32;
+  return std::array<Meta, 2>{std::move(mantissa), std::move(exponent)};
+}
+void frexp_of(Tensor& mantissa, Tensor& exponent, const Tensor& self) {
+  elementwise<double>(
+      mantissa, Dtype::float64,
+      [](double x) {
+        int power = 0;
+        return std::frexp(x, &power);
+      },
+      self);
+  elementwise<double>(
+      exponent, Dtype::float64,
+      [](double x) {
+        int power = 0;
+        if (std::isfinite(x)) std::ignore = std::frexp(x, &power);
+        return static_cast<double>(power);
+      },
+      self);
+}
+
+// clang-format off
+constexpr OpDef kOps[] = {
+    op<"aten::special_i0e(Tensor self) -> Tensor", real_fraction_of_self, float_unary<kOfOrder<scaled_bessel_i, 0>>>,
+    op<"aten::special_i1e(Tensor self) -> Tensor", real_fraction_of_self, float_unary<kOfOrder<scaled_bessel_i, 1>>>,
+    op<"aten::special_i1(Tensor self) -> Tensor", real_fraction_of_self, float_unary<kOfOrder<bessel_i, 1>>>,
+    op<"aten::i0(Tensor self) -> Tensor", real_fraction_of_self, float_unary<kOfOrder<bessel_i, 0>>>,
+    op<"aten::special_modified_bessel_i0(Tensor self) -> Tensor", real_fraction_of_self, float_unary<kOfOrder<bessel_i, 0>>>,
+    op<"aten::special_modified_bessel_i1(Tensor self) -> Tensor", real_fraction_of_self, float_unary<kOfOrder<bessel_i, 1>>>,
+    op<"aten::special_modified_bessel_k0(Tensor self) -> Tensor", real_fraction_of_self, float_unary<kOfOrder<bessel_k, 0>>>,
+    op<"aten::special_modified_bessel_k1(Tensor self) -> Tensor", real_fraction_of_self, float_unary<kOfOrder<bessel_k, 1>>>,
+    op<"aten::special_scaled_modified_bessel_k0(Tensor x) -> Tensor", real_fraction_of_self, float_unary<kOfOrder<scaled_bessel_k, 0>>>,
+    op<"aten::special_scaled_modified_bessel_k1(Tensor x) -> Tensor", real_fraction_of_self, float_unary<kOfOrder<scaled_bessel_k, 1>>>,
+    op<"aten::special_bessel_j0(Tensor self) -> Tensor", real_fraction_of_self, float_unary<kJ0>>,
+    op<"aten::special_bessel_j1(Tensor self) -> Tensor", real_fraction_of_self, float_unary<kJ1>>,
+    op<"aten::special_bessel_y0(Tensor self) -> Tensor", real_fraction_of_self, float_unary<kY0>>,
+    op<"aten::special_bessel_y1(Tensor self) -> Tensor", real_fraction_of_self, float_unary<kY1>>,
+    op<"aten::special_erfcx(Tensor self) -> Tensor", real_fraction_of_self, float_unary<kOf<erfcx_of>>>,
+    op<"aten::special_ndtr(Tensor self) -> Tensor", real_fraction_of_self, float_unary<kOf<ndtr_of>>>,
+    op<"aten::special_ndtri(Tensor self) -> Tensor", real_fraction_of_self, float_unary<kOf<ndtri_of>>>,
+    op<"aten::special_log_ndtr(Tensor self) -> Tensor", real_fraction_of_self, float_unary<kOf<log_ndtr_of>>>,
+    op<"aten::special_entr(Tensor self) -> Tensor", real_fraction_of_self, float_unary<kOf<entropy_of>>>,
+    op<"aten::sinc(Tensor self) -> Tensor", fraction_of_self, fraction_unary<kSinc>>,
+    op<"aten::special_zeta(Tensor self, Tensor other) -> Tensor", real_fractions, binary_function<kZeta>>,
+    op<"aten::special_zeta.other_scalar(Tensor self, Scalar other) -> Tensor", rule_with_number<real_fractions>, with_number<binary_function<kZeta>>>,
+    op<"aten::special_zeta.self_scalar(Scalar self, Tensor other) -> Tensor", rule_of_number<real_fractions>, of_number<binary_function<kZeta>>>,
+    op<"aten::igamma(Tensor self, Tensor other) -> Tensor", strict_fractions, binary_function<kLowerGamma>>,
+    op<"aten::igammac(Tensor self, Tensor other) -> Tensor", strict_fractions, binary_function<kUpperGamma>>,
+    op<"aten::polygamma(int n, Tensor self) -> Tensor", polygamma_meta, polygamma>,
+    op<"aten::mvlgamma(Tensor self, int p) -> Tensor", mvlgamma_meta, mvlgamma>,
+    op<"aten::deg2rad(Tensor self) -> Tensor", real_fraction_of_self, float_unary<kScaled<kDegree>>>,
+    op<"aten::rad2deg(Tensor self) -> Tensor", real_fraction_of_self, float_unary<kScaled<1 / kDegree>>>,
+    op<"aten::gcd(Tensor self, Tensor other) -> Tensor", integers_meta, integer_function<kGcd>>,
+    op<"aten::lcm(Tensor self, Tensor other) -> Tensor", integers_meta, integer_function<kLcm>>,
+    op<"aten::ldexp.Tensor(Tensor self, Tensor other) -> Tensor", ldexp_of>,
+    op<"aten::frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)", frexp_meta, frexp_of>,
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const OpDef> special_ops() { return kOps; }
+
+}  // namespace pt2::ops

@@ -1,0 +1,51 @@
+// Calls that no program makes: any operator of the table with arguments of the right kinds and
+// hostile contents.
+#pragma once
+
+#include <random>
+#include <string>
+#include <vector>
+
+#include "ops/conformance.h"
+#include "pt2/value.h"
+
+namespace pt2::ops {
+
+class RandomCalls {
+ public:
+  // `seeds` are valid calls, some of which are made again with one argument or two replaced.
+  RandomCalls(uint64_t seed, std::vector<RecordedCall> seeds);
+
+  // The next call of the sequence: the same for the same seed.
+  RecordedCall next();
+
+ private:
+  bool chance(int percent) { return static_cast<int>(random_() % 100) < percent; }
+  int64_t below(int64_t count) {
+    return static_cast<int64_t>(random_() % static_cast<uint64_t>(count));
+  }
+  RecordedCall made_up();
+  RecordedCall changed();
+  Value argument(const struct Parameter& parameter);
+  Value element(const struct Parameter& parameter);
+  Tensor tensor();
+  Sizes sizes();
+  int64_t integer();
+  double number();
+  std::string text(const struct Parameter& parameter);
+
+  std::mt19937_64 random_;
+  std::vector<RecordedCall> seeds_;
+  std::vector<std::string> targets_;
+  // What the tensors of one call have in common.
+  Sizes common_sizes_;
+  Dtype common_dtype_ = Dtype::float32;
+};
+
+// "torch.ops.aten.add.Tensor(f32[2, 3], 1, ...)".
+std::string call_text(const RecordedCall& call);
+
+// Runs the call with at most `max_tensor_bytes` a tensor. What it gives does not matter.
+void run_call(const RecordedCall& call, uint64_t max_tensor_bytes);
+
+}  // namespace pt2::ops
