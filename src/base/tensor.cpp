@@ -104,7 +104,9 @@ Sizes contiguous_strides(std::span<const int64_t> sizes) {
   int64_t stride = 1;
   for (size_t i = sizes.size(); i-- > 0;) {
     strides[i] = stride;
-    stride *= std::max<int64_t>(sizes[i], 1);
+    // What no memory holds wraps around here and is refused where it is allocated or viewed.
+    stride = static_cast<int64_t>(static_cast<uint64_t>(stride) *
+                                  static_cast<uint64_t>(std::max<int64_t>(sizes[i], 1)));
   }
   return strides;
 }

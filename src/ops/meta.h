@@ -23,7 +23,8 @@ struct Meta {
 };
 
 // What one tensor may take on this thread while the object lives; an inner object can only lower
-// it. Rules and kernels are given no options, and the bound must hold for all of them.
+// it. Rules and kernels are given no options, and the bound must hold for all of them; nothing
+// outlives the call that set it.
 class AllocationLimit {
  public:
   explicit AllocationLimit(uint64_t bytes);

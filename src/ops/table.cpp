@@ -165,14 +165,26 @@ constexpr Alias kAliases[] = {
 #include "ops/aliases.def"
 };
 
+// A tensor in, a new tensor out: the result can go where the first argument lies.
+bool has_in_place_form(const Signature& signature) {
+  constexpr ArgumentType kTensor{BaseType::tensor};
+  return signature.parameter_count > 0 && signature.return_count == 1 && !signature.may_alias() &&
+         signature.parameter_array[0].type.same_shape(kTensor) &&
+         signature.return_array[0].same_shape(kTensor);
+}
+bool is_view(const Signature& signature) {
+  return signature.may_alias() && !signature.is_mutable();
+}
+
 Operator find_row(std::string_view target) {
   using Form = Operator::Form;
   if (const OpDef* def = index().find(target)) return {def, Form::as_written};
   if (const std::string functional = without_suffix(target, "_"); !functional.empty())
-    if (const OpDef* def = index().find(functional); def && !def->signature->may_alias())
+    if (const OpDef* def = index().find(functional); def && has_in_place_form(*def->signature))
       return {def, Form::in_place};
   if (const std::string view = without_suffix(target, "_copy"); !view.empty())
-    if (const OpDef* def = index().find(view)) return {def, Form::copy};
+    if (const OpDef* def = index().find(view); def && is_view(*def->signature))
+      return {def, Form::copy};
   return {};
 }
 
@@ -224,8 +236,7 @@ Result<void> check_extent(const Value& value) {
 Result<std::vector<Value>> call(const Operator& op, Context& context,
                                 std::span<const Value> arguments) {
   const AllocationLimit limit(context.max_tensor_bytes);
-  const bool is_view = op.signature().may_alias() && !op.mutates();
-  if (!is_view || op.form != Operator::Form::as_written)
+  if (!is_view(op.signature()) || op.form != Operator::Form::as_written)
     for (const Value& argument : arguments) PT2_TRY_VOID(check_extent(argument));
   switch (op.form) {
     case Operator::Form::as_written:

@@ -1,7 +1,9 @@
 #include "ops/conformance.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <filesystem>
 #include <limits>
 #include <map>
 
@@ -442,6 +444,21 @@ Result<std::vector<RecordedCall>> read_recorded_calls(const std::string& path) {
     samples.begin_sample();
     auto arguments = bind_arguments(member(sample, "args"), op.signature(), samples);
     if (arguments) out.push_back({target, *std::move(arguments)});
+  }
+  return out;
+}
+
+std::vector<RecordedCall> read_recorded_folder(const std::string& folder) {
+  std::vector<std::filesystem::path> paths;
+  for (const auto& entry : std::filesystem::directory_iterator(folder))
+    if (entry.path().extension() == ".safetensors") paths.push_back(entry.path());
+  std::ranges::sort(paths);
+  std::vector<RecordedCall> out;
+  for (const auto& path : paths) {
+    auto calls = read_recorded_calls(path.string());
+    if (!calls) continue;
+    out.insert(out.end(), std::make_move_iterator(calls->begin()),
+               std::make_move_iterator(calls->end()));
   }
   return out;
 }

@@ -30,6 +30,9 @@ struct RecordedCall {
 };
 // The calls of a file, bound to their signature; none when the table lacks the operator.
 Result<std::vector<RecordedCall>> read_recorded_calls(const std::string& path);
+// The calls of every file in a folder, in the order of the files' names; unreadable files are left
+// out.
+std::vector<RecordedCall> read_recorded_folder(const std::string& folder);
 
 // Runs every sample of the file. Errors are those of reading it.
 Result<ConformanceReport> check_conformance(const std::string& path);

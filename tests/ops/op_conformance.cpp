@@ -1,8 +1,11 @@
-// op_conformance [--json] PATH…: runs recorded operator calls of PyTorch, from files or folders of
-// them, and says per overload what passed. Exit code 1 when something failed.
+// op_conformance [--json | --counts] PATH…: runs recorded operator calls of PyTorch, from files or
+// folders of them, and says per overload what passed. Exit code 1 when something failed.
+// With --counts a line is `overload passed recorded`, added up over the folders, as
+// tests/data/ops/conformance.txt has them.
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <map>
 
 #include "base/json.h"
 #include "ops/conformance.h"
@@ -64,15 +67,19 @@ std::vector<std::string> files_of(const std::vector<std::string>& paths) {
 
 int main(int argc, char** argv) {
   bool json = false;
+  bool counts = false;
+  std::map<std::string, std::pair<int, size_t>> sums;
   std::vector<std::string> paths;
   for (int i = 1; i < argc; ++i) {
     if (std::string_view(argv[i]) == "--json")
       json = true;
+    else if (std::string_view(argv[i]) == "--counts")
+      counts = true;
     else
       paths.emplace_back(argv[i]);
   }
   if (paths.empty()) {
-    std::fprintf(stderr, "usage: op_conformance [--json] PATH...\n");
+    std::fprintf(stderr, "usage: op_conformance [--json | --counts] PATH...\n");
     return 2;
   }
   pt2::JsonWriter writer(pt2::JsonStyle::pretty);
@@ -89,8 +96,13 @@ int main(int argc, char** argv) {
     }
     if (json)
       print_json(writer, *report);
-    else
+    else if (!counts)
       print_text(*report);
+    else if (report->known) {
+      auto& [fine, all] = sums[report->overload];
+      fine += report->passed;
+      all += static_cast<size_t>(report->passed) + report->failures.size();
+    }
     std::fflush(stdout);
     passed += report->passed;
     failed += static_cast<int>(report->failures.size());
@@ -98,9 +110,11 @@ int main(int argc, char** argv) {
     whole += report->known && report->failures.empty();
   }
   writer.end_array();
+  for (const auto& [overload, sum] : sums)
+    std::printf("%s %d %zu\n", overload.c_str(), sum.first, sum.second);
   if (json)
     std::printf("%s\n", writer.text().c_str());
-  else
+  else if (!counts)
     std::printf("%d overloads whole, %d missing; %d samples passed, %d failed\n", whole, missing,
                 passed, failed);
   return failed != 0 ? 1 : 0;

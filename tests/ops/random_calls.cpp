@@ -114,9 +114,11 @@ RecordedCall RandomCalls::changed() {
     else
       call.arguments[at] = argument(op.signature().parameter_array[at]);
   }
-  // Tensors of the seed must not be written to.
+  // Tensors of the seed must not be written to; views of one element that stands for very many are
+  // new ones.
   for (Value& value : call.arguments)
-    if (auto* tensor = value.get_if<Tensor>()) *tensor = tensor->clone();
+    if (auto* tensor = value.get_if<Tensor>(); tensor != nullptr && tensor->numel() < 1 << 20)
+      *tensor = tensor->clone();
   return call;
 }
 
@@ -248,7 +250,7 @@ Tensor RandomCalls::tensor() {
     const Sizes huge(static_cast<size_t>(1 + below(2)), int64_t{1} << (20 + below(11)));
     out = out.with_view(huge, Sizes(huge.size(), 0), 0);
   }
-  return chance(3) ? out.as_wrapped_number() : out;
+  return out.dim() == 0 && chance(20) ? out.as_wrapped_number() : out;
 }
 
 std::string call_text(const RecordedCall& call) {

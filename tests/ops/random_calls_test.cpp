@@ -7,25 +7,9 @@
 
 #include <chrono>
 #include <cstdlib>
-#include <filesystem>
 
 namespace pt2::ops {
 namespace {
-
-std::vector<RecordedCall> recorded_calls() {
-  std::vector<std::filesystem::path> paths;
-  for (const auto& entry : std::filesystem::directory_iterator(std::string(PT2_TEST_DATA) + "/ops"))
-    if (entry.path().extension() == ".safetensors") paths.push_back(entry.path());
-  std::ranges::sort(paths);
-  std::vector<RecordedCall> out;
-  for (const auto& path : paths) {
-    auto calls = read_recorded_calls(path.string());
-    if (!calls) continue;
-    out.insert(out.end(), std::make_move_iterator(calls->begin()),
-               std::make_move_iterator(calls->end()));
-  }
-  return out;
-}
 
 int64_t number_from(const char* variable, int64_t otherwise) {
   const char* text = std::getenv(variable);
@@ -35,7 +19,8 @@ int64_t number_from(const char* variable, int64_t otherwise) {
 TEST(RandomCalls, NeitherCrashNorAllocateWithoutBound) {
   constexpr uint64_t kMaxTensorBytes = 1 << 20;
   constexpr std::chrono::seconds kLongest{5};
-  RandomCalls calls(static_cast<uint64_t>(number_from("PT2_RANDOM_SEED", 1)), recorded_calls());
+  RandomCalls calls(static_cast<uint64_t>(number_from("PT2_RANDOM_SEED", 1)),
+                    read_recorded_folder(std::string(PT2_TEST_DATA) + "/ops"));
   const bool trace = std::getenv("PT2_RANDOM_TRACE") != nullptr;
   for (int64_t left = number_from("PT2_RANDOM_CALLS", 4000); left > 0; --left) {
     const RecordedCall call = calls.next();

@@ -432,7 +432,7 @@ Result<TensorQuadruple> lstsq(const Tensor& self, const Tensor& b,
   const Input<int64_t> found(ranks);
   const bool full = std::all_of(found.data(), found.data() + found.size(),
                                 [&](int64_t r) { return r == columns_of(self); });
-  if (full && columns_of(self) > 0 && rows_of(self) > columns_of(self)) {
+  if (method != "gelsy" && (full || method == "gels") && rows_of(self) > columns_of(self)) {
     PT2_TRY(const Tensor product, apply("matmul.default", {self, solution}));
     PT2_TRY(const Tensor rest, apply("sub.Tensor", {product, columns}));
     PT2_TRY(const Tensor size, apply("abs.default", {rest}));

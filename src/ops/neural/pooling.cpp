@@ -310,8 +310,12 @@ Result<Adaptive> make_adaptive(const Tensor& self, int64_t spatial, const Sizes&
     if (pool.out[dim] < 0)
       return operator_error("output_size: found " + sizes_text(output_size) +
                             ", expected no negative number");
-    PT2_TRY_VOID(multiply_add(pool.out[dim] + 1, pool.in[dim], pool.out[dim]));
+    PT2_TRY(const int64_t ends, multiply_add(pool.out[dim], 1, 1));
+    PT2_TRY_VOID(multiply_add(ends, pool.in[dim], pool.out[dim]));
   }
+  if (!checked_numel(pool.out))
+    return operator_error("output_size: found " + sizes_text(output_size) +
+                          ", which is too large");
   return pool;
 }
 

@@ -6,6 +6,7 @@
 #include "ops/checks.h"
 #include "ops/dense.h"
 #include "ops/loops.h"
+#include "ops/memory_format.h"
 #include "ops/op_def.h"
 
 namespace pt2::ops {
@@ -39,7 +40,9 @@ Result<void> check_planes(const Tensor& self, int64_t spatial, std::string_view 
 // stays, or all add up.
 Result<Tensor> scatter_planes(const Tensor& source, const Tensor& indices, Sizes sizes,
                               int64_t spatial, bool accumulate) {
-  PT2_TRY(Tensor out, allocate(Meta(source.dtype(), std::move(sizes))));
+  // Pools of planes keep channels innermost, those of volumes do not.
+  Sizes strides = spatial == 2 ? format_strides(sizes, suggest_memory_format(source)) : Sizes{};
+  PT2_TRY(Tensor out, allocate(Meta(source.dtype(), std::move(sizes), std::move(strides))));
   const int64_t plane = planes_of(out, spatial).size;
   const int64_t own = planes_of(source, spatial).size;
   const Input<int64_t> places(indices);
@@ -115,15 +118,22 @@ Result<Tensor> adaptive_max_backward(const Tensor& grad_output, const Tensor& se
 // --- Fractional pools: the windows begin at pseudorandom places, evenly spread
 
 // Where the windows begin along one dimension, for a number from [0, 1)
-// (ATen/native/FractionalMaxPool2d.cpp fractional_max_pool2d_generate_intervals). In precision T.
+// (ATen/native/FractionalMaxPool2d.cpp fractional_max_pool2d_generate_intervals). Every step is
+// rounded to the dtype of the samples.
 template <class T>
-std::vector<int64_t> intervals(T sample, int64_t in, int64_t out, int64_t pool) {
+std::vector<int64_t> intervals(T sample, Dtype dtype, int64_t in, int64_t out, int64_t pool) {
   std::vector<int64_t> begins(static_cast<size_t>(out));
+  auto rounded = [&](T number) {
+    round_elements(dtype, 1, &number);
+    return number;
+  };
   if (out > 1) {
-    const T alpha = static_cast<T>(in - pool) / static_cast<T>(out - 1);
-    for (int64_t i = 0; i < out - 1; ++i)
-      begins[static_cast<size_t>(i)] = static_cast<int64_t>((static_cast<T>(i) + sample) * alpha) -
-                                       static_cast<int64_t>(sample * alpha);
+    const T alpha = rounded(rounded(static_cast<T>(in - pool)) / rounded(static_cast<T>(out - 1)));
+    const auto first = static_cast<int64_t>(rounded(sample * alpha));
+    for (int64_t i = 0; i < out - 1; ++i) {
+      const T place = rounded(rounded(static_cast<T>(i)) + sample);
+      begins[static_cast<size_t>(i)] = static_cast<int64_t>(rounded(place * alpha)) - first;
+    }
   }
   if (out > 0) begins.back() = in - pool;
   return begins;
@@ -146,11 +156,11 @@ void pool_planes(Tensor& out, Tensor& places, const Tensor& self, const Tensor& 
   for (int64_t size : kernel) window *= size;
   for (int64_t p = 0; p < planes.count; ++p) {
     std::vector<std::vector<int64_t>> begins;
-    // Samples come in the order width, height, depth.
+    // Samples come in the order width, height, but depth, height, width.
     for (size_t dim = 0; dim < Spatial; ++dim)
-      begins.push_back(intervals(
-          random[p * static_cast<int64_t>(Spatial) + static_cast<int64_t>(Spatial - 1 - dim)],
-          in[dim], result[dim], kernel[dim]));
+      begins.push_back(intervals(random[p * static_cast<int64_t>(Spatial) +
+                                        static_cast<int64_t>(Spatial == 2 ? 1 - dim : dim)],
+                                 samples.dtype(), in[dim], result[dim], kernel[dim]));
     for (int64_t i = 0; i < own; ++i) {
       C best = -std::numeric_limits<C>::infinity();
       int64_t best_place = -1;
@@ -197,8 +207,10 @@ Result<Pooled> fractional_max_pool(const Tensor& self, const Sizes& kernel_size,
   const int64_t batch = self.dim() == static_cast<int64_t>(Spatial) + 2 ? self.size(0) : 1;
   const int64_t channels = self.size(self.dim() - static_cast<int64_t>(Spatial) - 1);
   PT2_TRY_VOID(check_rank(random_samples, 3, "random_samples"));
-  PT2_TRY_VOID(check_sizes(random_samples, {batch, channels, static_cast<int64_t>(Spatial)},
-                           "random_samples"));
+  PT2_TRY_VOID(check_sizes(
+      random_samples,
+      {std::max(batch, random_samples.size(0)), channels, static_cast<int64_t>(Spatial)},
+      "random_samples"));
   const Input<double> samples(random_samples);
   for (int64_t i = 0; i < samples.size(); ++i)
     if (!(samples[i] >= 0 && samples[i] <= 1))

@@ -358,40 +358,6 @@ Result<Tensor> one_hot(const Tensor& self, int64_t num_classes) {
   return out;
 }
 
-// --- Windows
-
-Result<Meta> window_meta(int64_t window_length, OptionalDtype dtype, const OptionalLayout& layout,
-                         const OptionalDevice&, PinMemory) {
-  if (window_length < 0) return operator_error("found a negative window_length");
-  if (dtype) {
-    PT2_TRY_VOID(expect_real(*dtype));
-    PT2_TRY_VOID(expect_fraction(*dtype));
-  }
-  return new_meta({window_length}, dtype.value_or(Dtype::float32), layout);
-}
-// alpha - beta * cos(2 pi i / n), rounded to the dtype after every step as PyTorch's composite is;
-// periodic, so n is the length itself.
-void fill_cosine_window(Tensor& out, int64_t length, double alpha, double beta) {
-  auto rounded = [&](double value) {
-    round_elements<double>(out.dtype(), 1, &value);
-    return value;
-  };
-  const double angle = rounded(2 * std::numbers::pi / static_cast<double>(length));
-  fill_sequence<double>(out, [=](int64_t i) {
-    if (length == 1) return 1.0;
-    const double cosine = rounded(std::cos(rounded(rounded(static_cast<double>(i)) * angle)));
-    return rounded(cosine * rounded(-beta)) + rounded(alpha);
-  });
-}
-void hann_window(Tensor& out, int64_t window_length, OptionalDtype, const OptionalLayout&,
-                 const OptionalDevice&, PinMemory) {
-  fill_cosine_window(out, window_length, 0.5, 0.5);
-}
-void hamming_window(Tensor& out, int64_t window_length, OptionalDtype, const OptionalLayout&,
-                    const OptionalDevice&, PinMemory) {
-  fill_cosine_window(out, window_length, 0.54, 0.46);
-}
-
 // clang-format off
 constexpr OpDef kOps[] = {
     op<"aten::empty.memory_format(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", empty_meta, leave_zero<Sizes, OptionalDtype, OptionalLayout, OptionalDevice, PinMemory, OptionalFormat>>,
@@ -420,8 +386,6 @@ constexpr OpDef kOps[] = {
     op<"aten::tril_indices(int row, int col, int offset=0, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", triangle_indices<true>>,
     op<"aten::triu_indices(int row, int col, int offset=0, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", triangle_indices<false>>,
     op<"aten::one_hot(Tensor self, int num_classes=-1) -> Tensor", one_hot>,
-    op<"aten::hann_window(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", window_meta, hann_window>,
-    op<"aten::hamming_window(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", window_meta, hamming_window>,
 };
 // clang-format on
 

@@ -84,8 +84,9 @@ Result<Tensor> quantile(const Tensor& self, const Tensor& q, const std::optional
   Sizes strides;
   if (q.dim() == 1) {
     strides = contiguous_strides(sizes);
-    for (int64_t& stride : strides)
+    for (int64_t& stride : strides) {
       PT2_TRY(stride, multiply_add(stride, std::max<int64_t>(q.size(0), 1)));
+    }
     strides.insert(strides.begin(), 1);
     sizes.insert(sizes.begin(), q.size(0));
   }
@@ -327,13 +328,6 @@ Result<Extremes> aminmax_dim(const Tensor& self, int64_t dim, bool keepdim) {
   return Extremes{std::move(low), std::move(high)};
 }
 
-Result<bool> equal(const Tensor& self, const Tensor& other) {
-  if (self.sizes() != other.sizes()) return false;
-  PT2_TRY_VOID(check_same_dtype(other, self, "other"));
-  PT2_TRY(const Tensor same, apply("eq.Tensor", {self, other}));
-  PT2_TRY(const Tensor all, apply("all.default", {same}));
-  return Input<int64_t>(all)[0] != 0;
-}
 Result<bool> allclose(const Tensor& self, const Tensor& other, double rtol, double atol,
                       bool equal_nan) {
   PT2_TRY(const Tensor close, apply("isclose.default", {self, other, rtol, atol, equal_nan}));
@@ -360,7 +354,6 @@ constexpr OpDef kOps[] = {
     op<"aten::index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) -> Tensor", index_reduce>,
     op<"aten::_aminmax(Tensor self) -> (Tensor, Tensor)", aminmax>,
     op<"aten::_aminmax.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor, Tensor)", aminmax_dim>,
-    op<"aten::equal(Tensor self, Tensor other) -> bool", equal>,
     op<"aten::allclose(Tensor self, Tensor other, float rtol=1.0000000000000001e-05, float atol=1e-08, bool equal_nan=False) -> bool", allclose>,
 };
 // clang-format on

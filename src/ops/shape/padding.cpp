@@ -8,6 +8,7 @@
 #include "ops/pointwise/copying.h"
 #include "ops/shape/offsets.h"
 #include "ops/shape/positions.h"
+#include "ops/shape/view.h"
 
 namespace pt2::ops {
 namespace {
@@ -33,6 +34,10 @@ int64_t repeated_border(int64_t position, int64_t size) {
 }
 int64_t wrapped_border(int64_t position, int64_t size) {
   return position < 0 ? position + size : (position >= size ? position - size : position);
+}
+// Negative margins cut off before anything is wrapped.
+Margin cut_of(const Margin& margin) {
+  return {std::min<int64_t>(margin.before, 0), std::min<int64_t>(margin.after, 0)};
 }
 
 // `pad` lists pairs from the last dimension backwards.
@@ -141,11 +146,30 @@ Result<void> pad_with(Tensor& out, const Tensor& self, const Sizes& padding) {
   fill_padded(out, self, margins, border);
   return {};
 }
+Result<void> pad_circular(Tensor& out, const Tensor& self, const Sizes& pad) {
+  PT2_TRY(auto margins, margins_of(self, pad));
+  Tensor rest = self;
+  for (size_t i = 0; i < margins.size(); ++i) {
+    const Margin cut = cut_of(margins[i]);
+    PT2_TRY(rest,
+            slice(rest, static_cast<int64_t>(i), -cut.before, self.sizes()[i] + cut.after, 1));
+    margins[i] = {margins[i].before - cut.before, margins[i].after - cut.after};
+  }
+  fill_padded(out, rest, margins, wrapped_border);
+  return {};
+}
 Result<Meta> circular_meta(const Tensor& self, const Sizes& pad) {
   PT2_TRY(const auto margins, margins_of(self, pad));
   PT2_TRY_VOID(check_margins(self, margins, false));
   PT2_TRY(Meta meta, padded_meta(self, margins));
   meta.strides.clear();
+  for (size_t i = 0; i < margins.size(); ++i) {
+    const Margin cut = cut_of(margins[i]);
+    const int64_t left = self.sizes()[i] + cut.before + cut.after;
+    if (std::max(margins[i].before, margins[i].after) > std::max<int64_t>(left, 0))
+      return operator_error("found padding of dim " + std::to_string(i) + " beyond its size " +
+                            std::to_string(left));
+  }
   return not_empty(meta, pad.size() / 2);
 }
 
@@ -170,7 +194,7 @@ Result<Tensor> pad_by_mode(const Tensor& self, const Sizes& pad, const std::stri
   if (mode == "constant")
     return compute<constant_meta, constant>(self, pad, Scalar(value.value_or(0)));
   if (value && *value != 0) return operator_error("found a value for mode '" + mode + "'");
-  if (mode == "circular") return compute<circular_meta, pad_with<wrapped_border>>(self, pad);
+  if (mode == "circular") return compute<circular_meta, pad_circular>(self, pad);
   if (mode == "reflect" || mode == "replicate") return pad_spatial(self, pad, mode == "reflect");
   return operator_error("found mode '" + mode +
                         "', expected 'constant', 'reflect', 'replicate' or 'circular'");
@@ -207,7 +231,7 @@ Result<Tensor> padding_backward(const Tensor& grad, const Tensor& self, const Si
 constexpr OpDef kOps[] = {
     op<"aten::constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor", constant_meta, constant>,
     op<"aten::pad(Tensor self, SymInt[] pad, str mode=\"constant\", float? value=None) -> Tensor", pad_by_mode>,
-    op<"aten::_pad_circular(Tensor self, SymInt[] pad) -> Tensor", circular_meta, pad_with<wrapped_border>>,
+    op<"aten::_pad_circular(Tensor self, SymInt[] pad) -> Tensor", circular_meta, pad_circular>,
     op<"aten::reflection_pad1d(Tensor self, SymInt[2] padding) -> Tensor", reflection_meta<1>, pad_with<reflected_border>>,
     op<"aten::reflection_pad2d(Tensor self, SymInt[4] padding) -> Tensor", reflection_meta<2>, pad_with<reflected_border>>,
     op<"aten::reflection_pad3d(Tensor self, SymInt[6] padding) -> Tensor", reflection_meta<3>, pad_with<reflected_border>>,

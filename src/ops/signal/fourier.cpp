@@ -91,11 +91,14 @@ Result<std::vector<int64_t>> transform_dims(const Tensor& self, const std::vecto
 
 // Strides as MKL leaves them: the transformed dims innermost in the order given, the others in the
 // order of their strides (ATen/native/mkl/SpectralOps.cpp _exec_fft).
-Sizes spectrum_strides(const Tensor& input, const Sizes& sizes, const std::vector<int64_t>& dims) {
+Sizes spectrum_strides(const Sizes& input, const Sizes& sizes, const std::vector<int64_t>& dims) {
   std::vector<int64_t> order;
-  for (int64_t i = 0; i < input.dim(); ++i)
-    if (std::ranges::count(dims, i) == 0) order.push_back(i);
-  auto farther = [&](int64_t a, int64_t b) { return input.stride(a) > input.stride(b); };
+  for (size_t i = 0; i < input.size(); ++i)
+    if (std::ranges::count(dims, static_cast<int64_t>(i)) == 0)
+      order.push_back(static_cast<int64_t>(i));
+  auto farther = [&](int64_t a, int64_t b) {
+    return input[static_cast<size_t>(a)] > input[static_cast<size_t>(b)];
+  };
   std::ranges::stable_sort(order, farther);
   order.insert(order.end(), dims.begin(), dims.end());
   Sizes strides(sizes.size());
@@ -129,7 +132,7 @@ Result<Tensor> c2c(const Tensor& self, const std::vector<int64_t>& dim, int64_t 
   PT2_TRY(const Tensor work, transformed(self, dims, scale, forward));
   if (dims.empty()) return copy_as(work, dtype, std::nullopt);
   const auto order = by_strides(self, dims, dims.size());
-  return narrowed(work, dtype, spectrum_strides(self, work.sizes(), order));
+  return narrowed(work, dtype, spectrum_strides(self.strides(), work.sizes(), order));
 }
 
 Result<Tensor> r2c(const Tensor& self, const std::vector<int64_t>& dim, int64_t normalization,
@@ -147,7 +150,7 @@ Result<Tensor> r2c(const Tensor& self, const std::vector<int64_t>& dim, int64_t 
     PT2_TRY(work, slice(work, dims.back(), 0, work.size(dims.back()) / 2 + 1, 1));
   }
   const auto order = by_strides(self, dims, dims.size() - 1);
-  return narrowed(work, dtype, spectrum_strides(self, work.sizes(), order));
+  return narrowed(work, dtype, spectrum_strides(self.strides(), work.sizes(), order));
 }
 
 // The whole of a spectrum of which one half of the last dim is given.
@@ -189,8 +192,12 @@ Result<Tensor> c2r(const Tensor& self, const std::vector<int64_t>& dim, int64_t 
   PT2_TRY(const Tensor half, transformed(self, dims, scale, false));
   PT2_TRY(Tensor whole, mirrored(half, last, last_dim_size));
   transform_lines(whole, last, false);
+  // The other dims are transformed first, by themselves.
+  const Sizes before = dims.empty() ? self.strides()
+                                    : spectrum_strides(self.strides(), self.sizes(),
+                                                       by_strides(self, dims, dims.size()));
   return narrowed(whole, dtype == Dtype::complex128 ? Dtype::float64 : Dtype::float32,
-                  spectrum_strides(self, whole.sizes(), {last}));
+                  spectrum_strides(before, whole.sizes(), {last}));
 }
 
 // --- torch.fft
@@ -239,14 +246,19 @@ Result<Tensor> r2c_along(const Tensor& self, const std::vector<int64_t>& dims, c
   PT2_TRY(const Tensor whole, resized(input, dims, sizes));
   return r2c(whole, dims, normalization, true);
 }
+// How many points half a spectrum stands for: `points`, or with -1 an even number.
+Result<int64_t> hermitian_length(const Tensor& half, int64_t dim, int64_t points) {
+  const int64_t length = points == -1 ? 2 * (half.size(dim) - 1) : points;
+  if (length < 1)
+    return operator_error("found " + std::to_string(length) + " points, expected 1 or more");
+  return length;
+}
 Result<Tensor> c2r_along(const Tensor& self, const std::vector<int64_t>& dims, Sizes sizes,
                          const OptionalText& norm) {
   PT2_TRY(const int64_t normalization, normalization_of(norm, false));
   if (dims.empty()) return operator_error("found no dims to transform");
   PT2_TRY(const Tensor input, promoted_input(self, true));
-  const int64_t last = sizes.back() == -1 ? 2 * (input.size(dims.back()) - 1) : sizes.back();
-  if (last < 1)
-    return operator_error("found " + std::to_string(last) + " points, expected 1 or more");
+  PT2_TRY(const int64_t last, hermitian_length(input, dims.back(), sizes.back()));
   sizes.back() = last / 2 + 1;
   PT2_TRY(const Tensor half, resized(input, dims, sizes));
   return c2r(half, dims, normalization, last);
@@ -319,23 +331,47 @@ Result<Tensor> irfft_plane(const Tensor& self, const OptionalSizes& s, const Siz
   return irfft_region(self, s, dim, norm);
 }
 
-// Transforms of Hermitian signals: the inverse real ones of the conjugate, normalised as forward
-// ones.
+// Transforms of Hermitian signals: along the last dim the inverse real ones of the conjugate,
+// normalised as forward ones (ATen/native/SpectralOps.cpp fft_hfftn_impl, fft_ihfftn_impl).
 Result<Tensor> conjugated(const Tensor& tensor) { return apply("conj_physical.default", {tensor}); }
-// "forward" and "backward" trade places.
-OptionalText exchanged(const OptionalText& norm) {
-  if (!norm || *norm == "backward") return "forward";
-  return *norm == "forward" ? OptionalText("backward") : norm;
+
+Result<Tensor> hfft_along(const Tensor& self, std::vector<int64_t> dims, Sizes sizes,
+                          const OptionalText& norm) {
+  PT2_TRY(const int64_t normalization, normalization_of(norm, true));
+  if (dims.empty()) return operator_error("found no dims to transform");
+  PT2_TRY(const Tensor input, promoted_input(self, true));
+  const int64_t last = dims.back();
+  PT2_TRY(const int64_t length, hermitian_length(input, last, sizes.back()));
+  sizes.back() = length / 2 + 1;
+  PT2_TRY(Tensor half, resized(input, dims, sizes));
+  dims.pop_back();
+  if (!dims.empty()) {
+    PT2_TRY(half, c2c(half, dims, normalization, true));
+  }
+  PT2_TRY(half, conjugated(half));
+  return c2r(half, {last}, normalization, length);
 }
+Result<Tensor> ihfft_along(const Tensor& self, std::vector<int64_t> dims, const Sizes& sizes,
+                           const OptionalText& norm) {
+  PT2_TRY(const int64_t normalization, normalization_of(norm, false));
+  if (dims.empty()) return operator_error("found no dims to transform");
+  PT2_TRY(const Tensor input, promoted_input(self, false));
+  PT2_TRY(const Tensor whole, resized(input, dims, sizes));
+  PT2_TRY(Tensor half, r2c(whole, {dims.back()}, normalization, true));
+  PT2_TRY(half, conjugated(half));
+  dims.pop_back();
+  return dims.empty() ? Result<Tensor>(half) : c2c(half, dims, normalization, false);
+}
+
 Result<Tensor> hfft_region(const Tensor& self, const OptionalSizes& s, const OptionalSizes& dim,
                            const OptionalText& norm) {
-  PT2_TRY(const Tensor turned, conjugated(self));
-  return irfft_region(turned, s, dim, exchanged(norm));
+  PT2_TRY(const Region region, region_of(self, s, dim));
+  return hfft_along(self, region.dims, region.sizes, norm);
 }
 Result<Tensor> ihfft_region(const Tensor& self, const OptionalSizes& s, const OptionalSizes& dim,
                             const OptionalText& norm) {
-  PT2_TRY(const Tensor half, rfft_region(self, s, dim, exchanged(norm)));
-  return conjugated(half);
+  PT2_TRY(const Region region, region_of(self, s, dim));
+  return ihfft_along(self, region.dims, region.sizes, norm);
 }
 Result<Tensor> hfft_plane(const Tensor& self, const OptionalSizes& s, const Sizes& dim,
                           const OptionalText& norm) {
@@ -346,13 +382,13 @@ Result<Tensor> ihfft_plane(const Tensor& self, const OptionalSizes& s, const Siz
   return ihfft_region(self, s, dim, norm);
 }
 Result<Tensor> hfft_line(const Tensor& self, OptionalInt n, int64_t dim, const OptionalText& norm) {
-  PT2_TRY(const Tensor turned, conjugated(self));
-  return irfft_line(turned, n, dim, exchanged(norm));
+  PT2_TRY(const auto dims, transform_dims(self, {dim}));
+  return hfft_along(self, dims, {n.value_or(-1)}, norm);
 }
 Result<Tensor> ihfft_line(const Tensor& self, OptionalInt n, int64_t dim,
                           const OptionalText& norm) {
-  PT2_TRY(const Tensor half, rfft_line(self, n, dim, exchanged(norm)));
-  return conjugated(half);
+  PT2_TRY(const auto dims, transform_dims(self, {dim}));
+  return ihfft_along(self, dims, {n.value_or(-1)}, norm);
 }
 
 template <bool Inverse>

@@ -245,6 +245,17 @@ std::vector<double> resize_dim(const std::vector<double>& values, const Sizes& s
   return out;
 }
 
+// In a result of width 1 every row of PyTorch's is the first one, unless the channels lie
+// innermost: the loop over rows steps by the stride of a dimension that was merged away
+// (ATen/native/cpu/UpSampleKernel.cpp separable_upsample_generic_Nd_kernel_impl).
+bool rows_repeat(const Tensor& self, const Resize& resize, bool bytes) {
+  return !bytes && is_antialiased(resize.mode) && resize.output.back() == 1 &&
+         suggest_memory_format(self) == MemoryFormat::contiguous;
+}
+void repeat_first_row(std::vector<double>& values, int64_t rows) {
+  for (size_t i = 0; i < values.size(); ++i) values[i] = values[i - i % static_cast<size_t>(rows)];
+}
+
 template <class T>
 void resize_into(Tensor& out, const Tensor& self, const Resize& resize) {
   const Input<double> input(self);
@@ -259,6 +270,7 @@ void resize_into(Tensor& out, const Tensor& self, const Resize& resize) {
     const Axis<T> axis(resize.mode, sizes[dim], length, resize.align_corners, resize.scales[i]);
     values = resize_dim(values, sizes, dim, length, axis, bytes);
     sizes[dim] = length;
+    if (dim == 2 && rows_repeat(self, resize, bytes)) repeat_first_row(values, length);
   }
   Output<double> output(out);
   std::copy(values.begin(), values.end(), output.data());
