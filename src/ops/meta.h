@@ -23,8 +23,7 @@ struct Meta {
 };
 
 // What one tensor may take on this thread while the object lives; an inner object can only lower
-// it. Rules and kernels are given no options, and the bound must hold for all of them; nothing
-// outlives the call that set it.
+// it. Rules and kernels are given no options, and the bound must hold for all of them.
 class AllocationLimit {
  public:
   explicit AllocationLimit(uint64_t bytes);

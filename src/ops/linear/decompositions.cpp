@@ -261,7 +261,10 @@ Result<Tensor> old_lu_solve(const Tensor& self, const Tensor& lu, const Tensor& 
 // The sign is a number of length 1 in the complex plane.
 Result<TensorQuadruple> slogdet_parts(const Tensor& a) {
   PT2_TRY_VOID(check_square(a, "A"));
-  PT2_TRY(LuBatch batch, lu_batch(a));
+  // As for determinants, LAPACK reads the transpose without a copy.
+  const bool transposes = a.is_contiguous() && dtype_category(a.dtype()) != DtypeCategory::complex;
+  PT2_TRY(const Tensor read, transposes ? transpose(a, -2, -1) : Result<Tensor>(a));
+  PT2_TRY(LuBatch batch, lu_batch(read));
   PT2_TRY(Tensor sign, allocate({a.dtype(), batch_of(a)}));
   std::vector<double> logs;
   std::vector<Complex> signs;

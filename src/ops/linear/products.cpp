@@ -171,6 +171,11 @@ Matrix exponential_of(Matrix a) {
   return out;
 }
 Result<Tensor> matrix_exp(const Tensor& self) {
+  if (dtype_size(self.dtype()) == 2 && dtype_category(self.dtype()) == DtypeCategory::floating) {
+    PT2_TRY(const Tensor wide, apply("to.dtype", {self, Dtype::float32}));
+    PT2_TRY(const Tensor result, matrix_exp(wide));
+    return apply("to.dtype", {result, self.dtype()});
+  }
   PT2_TRY_VOID(check_square(self, "self"));
   PT2_TRY(Matrices matrices, matrices_of(self));
   for (Matrix& matrix : matrices) matrix = exponential_of(std::move(matrix));
@@ -267,7 +272,8 @@ Result<Tensor> trilinear(const Tensor& i1, const Tensor& i2, const Tensor& i3, c
   PT2_TRY(const Tensor ab, apply("mul.Tensor", {a, b}));
   PT2_TRY(const Tensor abc, apply("mul.Tensor", {ab, c}));
   if (sumdim.empty()) return abc;
-  return apply("sum.dim_IntList", {abc, box(sumdim)});
+  PT2_TRY(const Tensor sum, apply("sum.dim_IntList", {abc, box(sumdim)}));
+  return apply("to.dtype", {sum, abc.dtype()});
 }
 
 // --- Norms

@@ -36,10 +36,11 @@ Result<Tensor> hinge_embedding(const Tensor& self, const Tensor& target, double 
                                int64_t reduction) {
   PT2_TRY(const Tensor distance, apply("rsub.Scalar", {self, margin}));
   PT2_TRY(const Tensor beyond, clamp_below(distance));
-  PT2_TRY(const Tensor is_one, apply("ne.Scalar", {target, int64_t{1}}));
-  PT2_TRY(const Tensor is_minus_one, apply("ne.Scalar", {target, int64_t{-1}}));
-  PT2_TRY(const Tensor apart, apply("where.ScalarSelf", {is_one, int64_t{0}, self}));
-  PT2_TRY(const Tensor together, apply("where.ScalarSelf", {is_minus_one, int64_t{0}, beyond}));
+  PT2_TRY(const Tensor not_one, apply("ne.Scalar", {target, int64_t{1}}));
+  PT2_TRY(const Tensor not_minus_one, apply("ne.Scalar", {target, int64_t{-1}}));
+  // A target that is neither has both parts.
+  PT2_TRY(const Tensor apart, apply("where.ScalarOther", {not_minus_one, self, int64_t{0}}));
+  PT2_TRY(const Tensor together, apply("where.ScalarOther", {not_one, beyond, int64_t{0}}));
   PT2_TRY(const Tensor swapped, apply("add.Tensor", {apart, together}));
   return reduce_loss(swapped, reduction);
 }

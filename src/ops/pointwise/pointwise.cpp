@@ -185,7 +185,9 @@ Result<Meta> magnitude_of_self(const Tensor& self) {
   return elementwise_meta(part_dtype(self.dtype()), {&self});
 }
 Result<Meta> angle_of_self(const Tensor& self) {
-  return elementwise_meta(part_dtype(float_or_default(self.dtype())), {&self});
+  PT2_TRY(Meta meta, elementwise_meta(part_dtype(float_or_default(self.dtype())), {&self}));
+  if (dtype_category(self.dtype()) == DtypeCategory::complex) meta.strides.clear();
+  return meta;
 }
 // Computed in the operand's type, since that of the result is narrower.
 template <const auto& F>

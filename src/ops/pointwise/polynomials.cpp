@@ -99,7 +99,7 @@ T hermite(T x, int64_t n, T factor) {
   T p = T(1);
   T q = factor * x;
   for (int64_t k = 1; k < n; ++k) {
-    const T r = factor * x * q - factor * static_cast<T>(k) * p;
+    const T r = std::fma(factor * x, q, -(factor * static_cast<T>(k) * p));
     p = q;
     q = r;
   }
@@ -120,10 +120,10 @@ T legendre(T x, int64_t n) {
                     [=](T k, T p, T q) { return ((k + k + T(1)) * x * q - k * p) / (k + T(1)); });
 }
 
-// The degree is a number of any float; what no integer holds is no degree.
+// What no integer holds is a negative one, as x86 converts it.
 template <class T>
 int64_t degree_of(T n) {
-  return std::fabs(n) < T(0x1p62) ? static_cast<int64_t>(n) : (n > 0 ? kMaxDegree + 1 : -1);
+  return std::fabs(n) < T(0x1p63) ? static_cast<int64_t>(n) : INT64_MIN;
 }
 template <class T>
 T shifted(T x) {

@@ -53,6 +53,12 @@ Result<Meta> alpha_beta_meta(int64_t length, bool, double, double, OptionalDtype
   return window_meta(length, dtype, layout, device, pin);
 }
 
+// PyTorch rounds the numbers of in-place steps to the dtype first.
+double rounded(const Window& window, double number) {
+  round_elements<double>(window.dtype, 1, &number);
+  return number;
+}
+
 // shape(0, 1, ..., points - 1) without the places beyond the length; of one point it is 1.
 template <class Shape>
 Result<Tensor> shaped(const Window& window, Shape&& shape) {
@@ -69,15 +75,15 @@ Result<Tensor> shaped(const Window& window, Shape&& shape) {
 Result<Tensor> cosine_window(const Window& window, double alpha, double beta) {
   return shaped(window, [&](const Tensor& places) -> Result<Tensor> {
     PT2_TRY(const Tensor angle,
-            apply("mul.Tensor", {places, 2 * std::numbers::pi / window.last()}));
+            apply("mul.Tensor", {places, rounded(window, 2 * std::numbers::pi / window.last())}));
     PT2_TRY(const Tensor cosine, apply("cos.default", {angle}));
-    PT2_TRY(const Tensor scaled, apply("mul.Tensor", {cosine, -beta}));
-    return apply("add.Tensor", {scaled, alpha});
+    PT2_TRY(const Tensor scaled, apply("mul.Tensor", {cosine, rounded(window, -beta)}));
+    return apply("add.Tensor", {scaled, rounded(window, alpha)});
   });
 }
 Result<Tensor> bartlett(const Window& window) {
   return shaped(window, [&](const Tensor& places) -> Result<Tensor> {
-    PT2_TRY(Tensor rising, apply("mul.Tensor", {places, 2 / window.last()}));
+    PT2_TRY(Tensor rising, apply("mul.Tensor", {places, rounded(window, 2 / window.last())}));
     const int64_t half = (window.points - 1) / 2 + 1;
     PT2_TRY(const Tensor rest, apply("slice.Tensor", {rising, int64_t{0}, half, window.points}));
     PT2_TRY(const Tensor falling, apply("rsub.Scalar", {rest, int64_t{2}}));
@@ -86,7 +92,8 @@ Result<Tensor> bartlett(const Window& window) {
 }
 Result<Tensor> blackman(const Window& window) {
   return shaped(window, [&](const Tensor& places) -> Result<Tensor> {
-    PT2_TRY(const Tensor angle, apply("mul.Tensor", {places, std::numbers::pi / window.last()}));
+    PT2_TRY(const Tensor angle,
+            apply("mul.Tensor", {places, rounded(window, std::numbers::pi / window.last())}));
     auto harmonic = [&](double factor, double weight) -> Result<Tensor> {
       PT2_TRY(const Tensor multiple, apply("mul.Tensor", {angle, factor}));
       PT2_TRY(const Tensor cosine, apply("cos.default", {multiple}));

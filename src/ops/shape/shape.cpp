@@ -464,6 +464,7 @@ Result<Tensor> diff(const Tensor& self, int64_t n, int64_t dim, const OptionalTe
   if (self.dim() == 0) return operator_error("found a 0-dim tensor, expected rank 1 or more");
   if (n < 0) return operator_error("found order " + std::to_string(n) + ", expected 0 or more");
   PT2_TRY(const int64_t at, wrap_dim(dim, self.dim()));
+  if (n == 0) return self.clone();
   Tensors parts;
   if (prepend) parts.push_back(*prepend);
   parts.push_back(self);

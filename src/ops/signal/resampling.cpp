@@ -407,9 +407,11 @@ Result<Tensor> run_resize_backward(const Tensor& grad_output, const Sizes& input
   PT2_TRY_VOID(check_floating(grad_output, "grad_output"));
   for (int64_t size : input_size)
     if (size < 0) return operator_error("input_size: found " + sizes_text(input_size));
+  const MemoryFormat format = resize.output.size() == 3 && is_nearest(resize.mode)
+                                  ? MemoryFormat::contiguous
+                                  : suggest_memory_format(grad_output);
   PT2_TRY(Tensor out,
-          allocate(Meta(grad_output.dtype(), input_size,
-                        format_strides(input_size, suggest_memory_format(grad_output)))));
+          allocate(Meta(grad_output.dtype(), input_size, format_strides(input_size, format))));
   PT2_TRY(const Meta forward, resize_meta(out, resize));
   PT2_TRY_VOID(check_sizes(grad_output, forward.sizes, "grad_output"));
   if (out.numel() == 0) return out;

@@ -1,0 +1,133 @@
+// Numbers in even steps, or of which the logarithms are; ends may be given as 0-dim tensors.
+#include <cmath>
+
+#include "ops/compose.h"
+#include "ops/dense.h"
+#include "ops/pointwise/copying.h"
+#include "ops/pointwise/pointwise.h"
+
+namespace pt2::ops {
+namespace {
+
+using OptionalDtype = std::optional<Dtype>;
+using OptionalLayout = std::optional<Layout>;
+using OptionalDevice = std::optional<Device>;
+using PinMemory = std::optional<bool>;
+
+Result<Scalar> end_of(const Scalar& number) { return number; }
+Result<Scalar> end_of(const Tensor& tensor) {
+  if (tensor.dim() != 0)
+    return operator_error("found " + tensor.type_text() + ", expected a 0-dim tensor");
+  if (dtype_category(tensor.dtype()) == DtypeCategory::complex)
+    return Scalar(Input<Complex>(tensor)[0]);
+  return Scalar(Input<double>(tensor)[0]);
+}
+
+template <class Start, class End>
+Result<Tensor> linspace_between(const Start& start, const End& end, int64_t steps,
+                                OptionalDtype dtype, const OptionalLayout& layout,
+                                const OptionalDevice& device, PinMemory pin) {
+  PT2_TRY(const Scalar first, end_of(start));
+  PT2_TRY(const Scalar last, end_of(end));
+  return apply("linspace.default",
+               {box(first), box(last), steps, box(dtype), box(layout), box(device), box(pin)});
+}
+
+// base to the power of evenly spaced exponents, from both ends; integers are computed from the
+// start alone (ATen/native/RangeFactories.cpp logspace_out).
+template <class C>
+void fill_powers(Tensor& out, double base, C start, C end) {
+  const int64_t steps = out.numel();
+  const C step = steps > 1 ? (end - start) / static_cast<double>(steps - 1) : C(0);
+  const bool both_ends = dtype_category(out.dtype()) >= DtypeCategory::floating;
+  Output<C> values(out);
+  for (int64_t i = 0; i < steps; ++i) {
+    const C exponent = !both_ends || i < steps / 2 || steps == 1
+                           ? start + step * static_cast<double>(i)
+                           : end - step * static_cast<double>(steps - i - 1);
+    values[i] = std::pow(C(base), exponent);
+  }
+}
+template <class Start, class End>
+Result<Tensor> logspace_between(const Start& start, const End& end, int64_t steps, double base,
+                                OptionalDtype dtype, const OptionalLayout& layout,
+                                const OptionalDevice&, PinMemory) {
+  PT2_TRY(const Scalar first, end_of(start));
+  PT2_TRY(const Scalar last, end_of(end));
+  PT2_TRY_VOID(check_layout(layout));
+  if (steps < 0)
+    return operator_error("found " + std::to_string(steps) + " steps, expected 0 or more");
+  if (dtype) PT2_TRY_VOID(expect_not_bool(*dtype));
+  const bool is_complex =
+      first.category() == DtypeCategory::complex || last.category() == DtypeCategory::complex;
+  PT2_TRY(Tensor out,
+          allocate({dtype.value_or(is_complex ? Dtype::complex64 : Dtype::float32), {steps}}));
+  if (dtype_category(out.dtype()) == DtypeCategory::complex)
+    fill_powers<Complex>(out, base, first.to_complex(), last.to_complex());
+  else
+    fill_powers<double>(out, base, first.to_double(), last.to_double());
+  return out;
+}
+
+// The end belongs to the range (ATen/native/RangeFactories.cpp range_out).
+Result<Tensor> range_by(const Scalar& start, const Scalar& end, const Scalar& step,
+                        OptionalDtype dtype, const OptionalLayout& layout, const OptionalDevice&,
+                        PinMemory) {
+  PT2_TRY_VOID(check_layout(layout));
+  const double first = start.to_double();
+  const double last = end.to_double();
+  const double width = step.to_double();
+  if (!(width != 0) || !std::isfinite(first) || !std::isfinite(last) ||
+      (width > 0 ? first > last : first < last))
+    return operator_error("found a range from " + std::to_string(first) + " to " +
+                          std::to_string(last) + " by " + std::to_string(width));
+  const double count = std::floor((last - first) / width + 1);
+  if (!(count >= 0 && count < 0x1p62)) return operator_error("found a range without bounds");
+  PT2_TRY(Tensor out, allocate({dtype.value_or(Dtype::float32), {static_cast<int64_t>(count)}}));
+  Output<double> values(out);
+  for (int64_t i = 0; i < out.numel(); ++i) values[i] = first + static_cast<double>(i) * width;
+  return out;
+}
+Result<Tensor> range_to(const Scalar& start, const Scalar& end, OptionalDtype dtype,
+                        const OptionalLayout& layout, const OptionalDevice& device, PinMemory pin) {
+  return range_by(start, end, Scalar(1), dtype, layout, device, pin);
+}
+
+// The frequencies of a transform's bins (ATen/native/SpectralOps.cpp fft_fftfreq).
+template <bool Half>
+Result<Tensor> frequencies(int64_t n, double d, OptionalDtype dtype, const OptionalLayout& layout,
+                           const OptionalDevice&, PinMemory) {
+  PT2_TRY_VOID(check_layout(layout));
+  const Dtype type = dtype.value_or(Dtype::float32);
+  PT2_TRY_VOID(expect_fraction(type));
+  if (n < 0) return operator_error("found n " + std::to_string(n));
+  PT2_TRY(Tensor out, allocate({type, {Half ? n / 2 + 1 : n}}));
+  {
+    Output<double> values(out);
+    for (int64_t i = 0; i < out.numel(); ++i)
+      values[i] = static_cast<double>(Half || i < n - n / 2 ? i : i - n);
+  }
+  return apply("mul.Tensor", {out, 1.0 / (static_cast<double>(n) * d)});
+}
+
+// clang-format off
+constexpr OpDef kOps[] = {
+    op<"aten::linspace.Tensor_Tensor(Tensor start, Tensor end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", linspace_between<Tensor, Tensor>>,
+    op<"aten::linspace.Tensor_Scalar(Tensor start, Scalar end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", linspace_between<Tensor, Scalar>>,
+    op<"aten::linspace.Scalar_Tensor(Scalar start, Tensor end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", linspace_between<Scalar, Tensor>>,
+    op<"aten::logspace(Scalar start, Scalar end, int steps, float base=10., *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", logspace_between<Scalar, Scalar>>,
+    op<"aten::logspace.Tensor_Tensor(Tensor start, Tensor end, int steps, float base=10., *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", logspace_between<Tensor, Tensor>>,
+    op<"aten::logspace.Tensor_Scalar(Tensor start, Scalar end, int steps, float base=10., *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", logspace_between<Tensor, Scalar>>,
+    op<"aten::logspace.Scalar_Tensor(Scalar start, Tensor end, int steps, float base=10., *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", logspace_between<Scalar, Tensor>>,
+    op<"aten::range(Scalar start, Scalar end, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", range_to>,
+    op<"aten::range.step(Scalar start, Scalar end, Scalar step=1, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", range_by>,
+    op<"aten::fft_fftfreq(int n, float d=1., *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", frequencies<false>>,
+    op<"aten::fft_rfftfreq(int n, float d=1., *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", frequencies<true>>,
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const OpDef> progressions_ops() { return kOps; }
+
+}  // namespace pt2::ops

@@ -1,0 +1,129 @@
+// What can be asked of a tensor besides its elements.
+#include <algorithm>
+
+#include "ops/checks.h"
+#include "ops/compose.h"
+#include "ops/dense.h"
+#include "ops/loops.h"
+#include "ops/op_def.h"
+#include "ops/pointwise/copying.h"
+#include "ops/shape/view.h"
+
+namespace pt2::ops {
+namespace {
+
+int64_t dim_of(const Tensor& self) { return self.dim(); }
+int64_t numel_of(const Tensor& self) { return self.numel(); }
+int64_t offset_of(const Tensor& self) { return self.storage_offset(); }
+Sizes sizes_of(const Tensor& self) { return self.sizes(); }
+Sizes strides_of(const Tensor& self) { return self.strides(); }
+Result<int64_t> size_at(const Tensor& self, int64_t dim) {
+  if (self.dim() == 0) return operator_error("found a 0-dim tensor, which has no sizes");
+  PT2_TRY(const int64_t at, wrap_dim(dim, self.dim()));
+  return self.size(at);
+}
+Result<int64_t> stride_at(const Tensor& self, int64_t dim) {
+  if (self.dim() == 0) return operator_error("found a 0-dim tensor, which has no strides");
+  PT2_TRY(const int64_t at, wrap_dim(dim, self.dim()));
+  return self.stride(at);
+}
+int64_t element_size(const Tensor& self) { return dtype_size(self.dtype()); }
+bool contiguous_now(const Tensor& self) { return self.is_contiguous(); }
+bool has_same_size(const Tensor& self, const Tensor& other) {
+  return self.sizes() == other.sizes();
+}
+Result<bool> is_nonzero(const Tensor& self) {
+  if (self.numel() != 1)
+    return operator_error("found " + self.type_text() + ", expected one element");
+  return Input<Complex>(self)[0] != Complex(0);
+}
+
+bool has_floats(const Tensor& self) {
+  return dtype_category(self.dtype()) == DtypeCategory::floating;
+}
+bool has_complex(const Tensor& self) {
+  return dtype_category(self.dtype()) == DtypeCategory::complex;
+}
+bool has_signs(const Tensor& self) {
+  constexpr Dtype kUnsigned[] = {Dtype::bool_, Dtype::uint8, Dtype::uint16, Dtype::uint32,
+                                 Dtype::uint64};
+  return std::ranges::find(kUnsigned, self.dtype()) == std::end(kUnsigned);
+}
+// Conjugation and negation are computed at once here.
+bool never(const Tensor&) { return false; }
+
+Result<Tensor> sizes_tensor(const Tensor& self) {
+  PT2_TRY(Tensor out, allocate({Dtype::int64, {self.dim()}}));
+  std::ranges::copy(self.sizes(), out.data<int64_t>());
+  return out;
+}
+Result<Tensor> dim_range(const Tensor& like, int64_t dim) {
+  PT2_TRY(const int64_t size, size_at(like, dim));
+  return apply("arange.default", {size, Dtype::int64});
+}
+Result<Tensor> isreal(const Tensor& self) {
+  if (has_complex(self)) {
+    PT2_TRY(const Tensor imaginary, apply("imag.default", {self}));
+    return apply("eq.Scalar", {imaginary, int64_t{0}});
+  }
+  PT2_TRY(Tensor out, allocate({Dtype::bool_, self.sizes()}));
+  fill_elements(out, true);
+  return out;
+}
+Tensor same(const Tensor& self) { return self; }
+Tensors same_list(const Tensors& tensors) { return tensors; }
+template <Dtype To>
+Result<Tensor> cast(const Tensor& self, bool) {
+  return apply("to.dtype", {self, To});
+}
+Result<Tensor> float_power_of_number(const Scalar& self, const Tensor& exponent) {
+  return apply("float_power.Tensor_Tensor", {number_tensor(self), exponent});
+}
+// Summed over the dims that were broadcast; absent sizes leave it alone.
+Result<Tensor> sum_to_size(const Tensor& self, const std::optional<Sizes>& size) {
+  return size ? apply("sum_to_size.default", {self, box(*size)}) : Result<Tensor>(self);
+}
+
+// clang-format off
+constexpr OpDef kOps[] = {
+    op<"aten::dim(Tensor self) -> int", dim_of>,
+    op<"aten::numel(Tensor self) -> int", numel_of>,
+    op<"aten::size(Tensor self) -> int[]", sizes_of>,
+    op<"aten::size.int(Tensor self, int dim) -> int", size_at>,
+    op<"aten::stride(Tensor self) -> int[]", strides_of>,
+    op<"aten::stride.int(Tensor self, int dim) -> int", stride_at>,
+    op<"aten::sym_size(Tensor self) -> SymInt[]", sizes_of>,
+    op<"aten::sym_stride(Tensor self) -> SymInt[]", strides_of>,
+    op<"aten::storage_offset(Tensor self) -> int", offset_of>,
+    op<"aten::element_size(Tensor self) -> int", element_size>,
+    op<"aten::is_contiguous(Tensor self) -> bool", contiguous_now>,
+    op<"aten::is_same_size(Tensor self, Tensor other) -> bool", has_same_size>,
+    op<"aten::is_nonzero(Tensor self) -> bool", is_nonzero>,
+    op<"aten::is_floating_point(Tensor self) -> bool", has_floats>,
+    op<"aten::is_complex(Tensor self) -> bool", has_complex>,
+    op<"aten::is_signed(Tensor self) -> bool", has_signs>,
+    op<"aten::is_conj(Tensor self) -> bool", never>,
+    op<"aten::is_neg(Tensor self) -> bool", never>,
+    op<"aten::isreal(Tensor self) -> Tensor", isreal>,
+    op<"aten::_shape_as_tensor(Tensor self) -> Tensor", sizes_tensor>,
+    op<"aten::_dim_arange(Tensor like, int dim) -> Tensor", dim_range>,
+    op<"aten::data(Tensor self) -> Tensor", same>,
+    op<"aten::_to_cpu(Tensor[] tensors) -> Tensor[]", same_list>,
+    op<"aten::_grad_sum_to_size(Tensor(a) self, int[]? size) -> Tensor(a)", sum_to_size>,
+    op<"aten::_cast_Byte(Tensor self, bool non_blocking=False) -> Tensor", cast<Dtype::uint8>>,
+    op<"aten::_cast_Char(Tensor self, bool non_blocking=False) -> Tensor", cast<Dtype::int8>>,
+    op<"aten::_cast_Short(Tensor self, bool non_blocking=False) -> Tensor", cast<Dtype::int16>>,
+    op<"aten::_cast_Int(Tensor self, bool non_blocking=False) -> Tensor", cast<Dtype::int32>>,
+    op<"aten::_cast_Long(Tensor self, bool non_blocking=False) -> Tensor", cast<Dtype::int64>>,
+    op<"aten::_cast_Half(Tensor self, bool non_blocking=False) -> Tensor", cast<Dtype::float16>>,
+    op<"aten::_cast_Float(Tensor self, bool non_blocking=False) -> Tensor", cast<Dtype::float32>>,
+    op<"aten::_cast_Double(Tensor self, bool non_blocking=False) -> Tensor", cast<Dtype::float64>>,
+    op<"aten::float_power.Scalar(Scalar self, Tensor exponent) -> Tensor", float_power_of_number>,
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const OpDef> queries_ops() { return kOps; }
+
+}  // namespace pt2::ops
