@@ -20,11 +20,23 @@ Result<std::vector<Value>> no_effect(Executor&, const BoundNode&, std::vector<Va
   return std::vector<Value>{Value()};
 }
 
+// What forward_derivative.h takes out of graphs.
+Result<std::vector<Value>> outside_of_jvp(Executor&, const BoundNode&, std::vector<Value>) {
+  return ops::operator_error("a dual number outside of torch.func.jvp");
+}
+
 // clang-format off
 constexpr HigherOrder kRows[] = {
     {"torch._C._set_grad_enabled",                             no_effect},
     {"torch._functorch.predispatch._add_batch_dim",            add_batch_dim},
+    {"torch._functorch.predispatch._enter_dual_level",         outside_of_jvp},
+    {"torch._functorch.predispatch._exit_dual_level",          outside_of_jvp},
+    {"torch._functorch.predispatch._jvp_decrement_nesting",    outside_of_jvp},
+    {"torch._functorch.predispatch._jvp_increment_nesting",    outside_of_jvp},
+    {"torch._functorch.predispatch._make_dual",                outside_of_jvp},
     {"torch._functorch.predispatch._remove_batch_dim",         remove_batch_dim},
+    {"torch._functorch.predispatch._unpack_dual",              outside_of_jvp},
+    {"torch._functorch.predispatch._unwrap_for_grad",          outside_of_jvp},
     {"torch._functorch.predispatch._vmap_decrement_nesting",   no_effect},
     {"torch._functorch.predispatch._vmap_increment_nesting",   no_effect},
     {"torch._functorch.predispatch.lazy_load_decompositions",  no_effect},

@@ -10,12 +10,14 @@
 #include "pt2/type_text.h"
 #include "run/executor.h"
 #include "run/named_inputs.h"
+#include "transform/forward_derivative.h"
 
 namespace pt2 {
 
 struct Model::Shared {
   std::shared_ptr<const Package> package;
   const Program* program = nullptr;
+  std::optional<Graph> lowered;  // the program's graph without dual numbers, if it has some
   std::unique_ptr<run::BoundGraph> bound;
   std::vector<ModelValue> inputs;
   std::vector<ModelValue> outputs;
@@ -176,7 +178,8 @@ Result<Model> Model::from_package(std::shared_ptr<const Package> package,
   if (signature.input_specs.size() != program.graph.inputs().size() ||
       signature.output_specs.size() != program.graph.outputs().size())
     return Error{ErrorCode::invalid, "the signature does not fit the graph; see 'pt2 verify'", ""};
-  PT2_TRY(shared->bound, run::bind_graph(program.graph));
+  PT2_TRY(shared->lowered, lower_forward_derivatives(program.graph));
+  PT2_TRY(shared->bound, run::bind_graph(shared->lowered ? *shared->lowered : program.graph));
   shared->inputs = describe_inputs(program);
   shared->outputs = describe_outputs(program);
   for (const ModelValue& input : shared->inputs) shared->input_names.push_back(input.name);
