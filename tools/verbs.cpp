@@ -41,6 +41,12 @@ constexpr Verb kVerbs[] = {
      "pt2 as changed.txt --json              # the program's JSON\n"
      "pt2 dis model.pt2 --metadata | pt2 as - --json   # what 'pt2 json model.pt2' prints",
      setup_as},
+    {"convert", "the same program for another PyTorch release",
+     "pt2 convert old.pt2 -o new.pt2 --for newest\n"
+     "pt2 convert model.pt2 -o model-2.6.pt2 --for torch-2.6   # exit 4 and why, if 2.6 cannot "
+     "have it\n"
+     "pt2 convert model.pt2 -o small.pt2 --for oldest --lossy guards",
+     setup_convert},
     {"verify", "is it intact? every finding with the number of its rule",
      "pt2 verify model.pt2\n"
      "pt2 verify *.pt2 --json\n"

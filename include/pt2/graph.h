@@ -254,6 +254,8 @@ class Graph {
   void set_node_target(NodeId id, std::string target);
   void set_node_name(NodeId id, std::optional<std::string> name);
   void set_node_metadata(NodeId id, Metadata metadata);
+  // Node::is_hop_single_tensor_return.
+  void set_node_single_return(NodeId id, std::optional<bool> is_single);
   // Every use of `value` in nodes and outputs becomes one of `replacement`, inside lists too.
   void replace_all_uses(ValueId value, ValueId replacement);
 

@@ -183,6 +183,11 @@ void Graph::set_node_target(NodeId id, std::string target) {
   nodes_[static_cast<size_t>(id)].target = std::move(target);
 }
 
+void Graph::set_node_single_return(NodeId id, std::optional<bool> is_single) {
+  PT2_CHECK(contains(id));
+  nodes_[static_cast<size_t>(id)].is_hop_single_tensor_return = is_single;
+}
+
 void Graph::set_node_name(NodeId id, std::optional<std::string> node_name) {
   PT2_CHECK(contains(id));
   nodes_[static_cast<size_t>(id)].name = std::move(node_name);

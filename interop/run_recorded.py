@@ -1,0 +1,294 @@
+"""Does this PyTorch load programs, and do they give the recorded results? Run under the Python of one release.
+
+    python run_recorded.py [--load-only] < PAIRS > RESULTS
+
+PAIRS has a line for each file: the program, a tab, the .safetensors file of its recorded calls (docs/recorded-calls.md).
+RESULTS has a line of JSON for each, as it is done: {"file", "ok", "stage", "error"}; stage is where it ended: "load",
+"run" (a call raised, or did not where it must), "compare" (other numbers), "time". Each file has a process of its own,
+so that a crash or an endless loop costs only itself. Needs torch alone.
+"""
+
+import collections
+import dataclasses
+import io
+import json
+import os
+import signal
+import struct
+import sys
+import warnings
+
+import torch
+import torch.utils._pytree as pytree
+
+SECONDS = 120
+DTYPES = {
+    "BOOL": torch.bool, "U8": torch.uint8, "I8": torch.int8, "I16": torch.int16, "I32": torch.int32, "I64": torch.int64,
+    "F16": torch.float16, "BF16": torch.bfloat16, "F32": torch.float32, "F64": torch.float64,
+}  # fmt: skip
+for letters, name in (("U16", "uint16"), ("U32", "uint32"), ("U64", "uint64"),
+                      ("F8_E4M3", "float8_e4m3fn"), ("F8_E5M2", "float8_e5m2")):  # fmt: skip
+    if hasattr(torch, name):
+        DTYPES[letters] = getattr(torch, name)
+
+
+# What the programs of the corpus name and torch does not have: their own classes and operators.
+
+Pair = collections.namedtuple("Pair", ["left", "right"])
+
+
+@dataclasses.dataclass
+class Box:
+    low: torch.Tensor
+    high: torch.Tensor
+    label: object = None
+
+
+# Under the names that releases before 2.3 gave by themselves.
+OldPair = collections.namedtuple("Pair", ["left", "right"])
+
+
+@dataclasses.dataclass
+class OldBox(Box):
+    pass
+
+
+def register_classes():
+    if hasattr(pytree, "_register_namedtuple"):
+        pytree._register_namedtuple(Pair, serialized_type_name="corpus.Pair")
+        pytree._register_namedtuple(OldPair, serialized_type_name="Pair")
+    from torch._export.utils import register_dataclass_as_pytree_node
+
+    register_dataclass_as_pytree_node(Box, serialized_type_name="corpus.Box")
+    register_dataclass_as_pytree_node(OldBox, serialized_type_name="__main__.Box")
+
+
+def register_operators():
+    """Libraries live as long as what is returned."""
+    import torch.ao.quantization.fx._decomposed  # noqa: F401
+    own = torch.library.Library("corpus", "DEF")
+    own.define(
+        'scale_shift(Tensor x, float a, int[] dims, Tensor? bias=None, *, str mode="add", bool[] flags=[]) -> Tensor'
+    )
+    own.define("add_into(Tensor(a!) out, Tensor x) -> ()")
+    own.define("parts(Tensor x, int n) -> (Tensor[], Tensor?, int)")
+    effect = torch.library.Library("corpus_effect", "DEF")
+    effect.define("note(Tensor x) -> Tensor")
+
+    def scale_shift(x, a, dims, bias=None, *, mode="add", flags=()):
+        result = x * a + sum(dims)
+        if bias is None:
+            return result
+        return result + bias if mode == "add" else result - bias
+
+    for key in ("CPU", "Meta"):
+        own.impl("scale_shift", scale_shift, key)
+        own.impl("add_into", lambda out, x: (out.add_(x), None)[1], key)
+        own.impl("parts", lambda x, n: (list(x.clone().chunk(n)), None, n + 1), key)
+        effect.impl("note", lambda x: x.clone(), key)
+    try:
+        from torch._higher_order_ops import effects
+
+        kind = getattr(effects, "_EffectType", None)
+        if kind is None:
+            from torch._library.effects import EffectType as kind
+        if hasattr(effects, "_register_effectful_op"):
+            effects._register_effectful_op(torch.ops.corpus_effect.note.default, kind.ORDERED)
+        else:
+            effects.SIDE_EFFECTS[torch.ops.corpus_effect.note.default] = kind.ORDERED
+    except Exception:
+        pass  # this release has no effects
+    return own, effect
+
+
+class Recorded:
+    """The recorded calls of one program."""
+
+    def __init__(self, path):
+        with open(path, "rb") as file:
+            (size,) = struct.unpack("<Q", file.read(8))
+            self.header = json.loads(file.read(size))
+            self.data = bytearray(file.read())
+        metadata = self.header.pop("__metadata__")
+        self.calls = json.loads(metadata["calls"])
+        self.case = json.loads(metadata.get("case", "{}"))
+
+    def tensor(self, entry):
+        found = self.header[entry["tensor"]]
+        begin, end = found["data_offsets"]
+        dtype = DTYPES[found["dtype"]]
+        flat = torch.frombuffer(bytearray(self.data[begin:end]), dtype=dtype) if end > begin else torch.empty(0, dtype=dtype)
+        result = flat.reshape(found["shape"])
+        view = entry.get("view_as")
+        if view in ("complex32", "complex64", "complex128"):
+            result = torch.view_as_complex(result)
+        elif view:
+            result = result.view(getattr(torch, view))
+        # Elements that share memory cannot be written one by one.
+        if all(entry.get("strides", [0])):
+            strided = torch.empty_strided(list(result.shape), entry["strides"], dtype=result.dtype)
+            result = strided.copy_(result)
+        return result
+
+    def value(self, entry):
+        if "tensor" in entry:
+            return self.tensor(entry)
+        if "complex" in entry:
+            return complex(*entry["complex"])
+        if "none" in entry:
+            return None
+        ((kind, value),) = ((k, v) for k, v in entry.items() if k in ("int", "float", "bool", "str"))
+        return float(value) if kind == "float" else value
+
+
+def describe(value):
+    return f"{value.dtype} {list(value.shape)}" if isinstance(value, torch.Tensor) else repr(value)
+
+
+def compare(expected, found, random, where):
+    if isinstance(expected, torch.Tensor):
+        if not isinstance(found, torch.Tensor) or (found.dtype, found.shape) != (expected.dtype, expected.shape):
+            raise AssertionError(f"{where}: found {describe(found)}, expected {describe(expected)}")
+        if random:
+            return
+        found = found.detach()
+        if expected.dtype.itemsize == 1 and expected.dtype.is_floating_point or expected.dtype == torch.complex32:
+            expected, found = (x.contiguous().view(torch.uint8) for x in (expected, found))
+        if str(expected.dtype) in ("torch.uint16", "torch.uint32", "torch.uint64"):
+            expected, found = (x.contiguous().view(torch.uint8) for x in (expected, found))
+        torch.testing.assert_close(found, expected, equal_nan=True, msg=lambda text: f"{where}: {text}")
+    elif isinstance(expected, float):
+        same = found == expected or (found != found and expected != expected)
+        if not same and not random and abs(found - expected) > 1e-6 * max(1, abs(expected)):
+            raise AssertionError(f"{where}: found {found!r}, expected {expected!r}")
+    elif found != expected:
+        raise AssertionError(f"{where}: found {found!r}, expected {expected!r}")
+
+
+def state_of(module):
+    return {**dict(module.named_parameters(remove_duplicate=False)), **dict(module.named_buffers(remove_duplicate=False))}
+
+
+def repeat(program, recorded):
+    """Runs every recorded call on one module; (stage, error) of the first that differs, or nothing."""
+    module = program.module()
+    random = bool(recorded.case.get("random"))
+    for k, call in enumerate(recorded.calls):
+        flat = [recorded.value(each) for each in call["in"]]
+        args, kwargs = pytree.tree_unflatten(flat, program.call_spec.in_spec)
+        torch.manual_seed(0)
+        try:
+            result = module(*args, **kwargs)
+        except Exception as e:
+            if "error" in call:
+                continue
+            return "run", f"call {k}: {type(e).__name__}: {e}"
+        if "error" in call:
+            return "run", f"call {k}: torch {recorded.case.get('torch', '')} refused it, and this one did not"
+        leaves = pytree.tree_flatten(result)[0]
+        if len(leaves) != len(call["out"]):
+            return "compare", f"call {k}: {len(leaves)} results, expected {len(call['out'])}"
+        any_random = random or bool(call.get("random"))
+        try:
+            for i, (expected, found) in enumerate(zip(call["out"], leaves)):
+                compare(recorded.value(expected), found, any_random, f"call {k}, result {i}")
+            state = state_of(module)
+            for name, expected in call.get("mut", {}).items():
+                if name in state:
+                    compare(recorded.value(expected), state[name], any_random, f"call {k}, {name}")
+            for i, expected in call.get("mutin", {}).items():
+                compare(recorded.value(expected), flat[int(i)], any_random, f"call {k}, input {i}")
+        except AssertionError as e:
+            return "compare", str(e)
+    return None
+
+
+def load(path):
+    try:
+        return torch.export.load(path)
+    except (KeyError, RuntimeError) as e:
+        # A package whose program has another name; or the loader hides what went wrong.
+        if e.args != ("model",) and "check the warnings above" not in str(e):
+            raise
+        from torch.export.pt2_archive._package import load_pt2
+
+        programs = load_pt2(path).exported_programs
+        return programs["model"] if "model" in programs else next(iter(programs.values()))
+
+
+def check(path, calls, load_only):
+    try:
+        program = load(path)
+    except Exception as e:
+        return "load", f"{type(e).__name__}: {e}"
+    try:
+        return None if load_only else repeat(program, Recorded(calls))
+    except Exception as e:
+        return "run", f"{type(e).__name__}: {e}"
+
+
+def check_apart(path, calls, load_only):
+    """In a process of its own."""
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        signal.alarm(SECONDS)
+        os.close(read)
+        found = check(path, calls, load_only)
+        with os.fdopen(write, "w") as pipe:
+            json.dump(found, pipe)
+            pipe.flush()
+        os._exit(0)
+    os.close(write)
+    with os.fdopen(read) as pipe:
+        text = pipe.read()
+    _, status = os.waitpid(child, 0)
+    if text:
+        return json.loads(text)
+    return "time", f"ended by signal {status & 127}"
+
+
+def shortened(text):
+    """PyTorch prints whole nodes before it says what is wrong."""
+    return text if len(text) < 700 else f"{text[:200]} ... {text[-480:]}"
+
+
+def warm_up():
+    """Loads the modules that every child needs, once."""
+
+    class Double(torch.nn.Module):
+        def forward(self, x):
+            return x * 2
+
+    buffer = io.BytesIO()
+    torch.export.save(torch.export.export(Double(), (torch.zeros(2),)), buffer)
+    buffer.seek(0)
+    torch.export.load(buffer).module()(torch.zeros(2))
+
+
+def main():
+    import logging
+
+    logging.disable(logging.ERROR)
+    warnings.filterwarnings("ignore")
+    torch.set_num_threads(1)
+    sys.stderr = open(os.devnull, "w")
+    try:
+        register_classes()
+    except Exception:
+        pass  # a release without them has no program that needs them
+    libraries = register_operators()
+    warm_up()
+    load_only = "--load-only" in sys.argv
+    for line in sys.stdin:
+        path, _, calls = line.rstrip("\n").partition("\t")
+        found = check_apart(path, calls, load_only)
+        result = {"file": path, "ok": found is None}
+        if found is not None:
+            result["stage"], result["error"] = found[0], shortened(found[1])
+        print(json.dumps(result), flush=True)
+    del libraries
+
+
+if __name__ == "__main__":
+    main()

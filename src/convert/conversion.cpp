@@ -1,0 +1,195 @@
+#include "pt2/conversion.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <iterator>
+
+#include "convert/converter.h"
+#include "convert/operator_blockers.h"
+#include "convert/payloads.h"
+#include "convert/schema_blockers.h"
+#include "pt2/schema_json.h"
+#include "serde/to_schema.h"
+
+namespace pt2 {
+namespace {
+
+constexpr BlockerInfo kBlockerKinds[] = {
+#define PT2_BLOCKER(name, loss, what, source) {BlockerKind::name, #name, loss, what, source},
+#include "pt2/blockers.def"
+};
+
+constexpr RewriteInfo kRewrites[] = {
+#define PT2_REWRITE(name, what, source) {#name, what, source},
+#include "convert/rewrites.def"
+};
+
+using Rewrite = Result<void> (*)(Converter&);
+constexpr Rewrite kRewriteFunctions[] = {
+#define PT2_REWRITE(name, what, source) rewrite_##name,
+#include "convert/rewrites.def"
+};
+
+Error argument(std::string message) { return {ErrorCode::argument, std::move(message), {}}; }
+
+Result<ConversionTarget> schema_target(std::string_view text) {
+  int major = 0, minor = 0;
+  const char* end = text.data() + text.size();
+  auto parsed = std::from_chars(text.data(), end, major);
+  if (parsed.ec == std::errc() && parsed.ptr != end && *parsed.ptr == '.')
+    parsed = std::from_chars(parsed.ptr + 1, end, minor);
+  if (parsed.ec != std::errc() || parsed.ptr != end || major < 1 || major > 99 || minor > 99)
+    return argument(fmt::format("found the schema version '{}', expected one such as 8.14", text));
+  const int schema = 100 * major + minor;
+  const Release* release = first_release_with(schema);
+  if (release == nullptr)
+    return argument(
+        fmt::format("no release writes schema version {}, or a newer {}.x", text, major));
+  // The newest of those that write the same.
+  for (const Release& each : releases())
+    if (each.schema == release->schema) release = &each;
+  return ConversionTarget{release, schema};
+}
+
+Result<void> check_losses(const ConvertOptions& options) {
+  for (const std::string& loss : options.losses) {
+    const bool is_known =
+        !loss.empty() && std::ranges::find(kBlockerKinds, std::string_view(loss),
+                                           &BlockerInfo::loss) != std::end(kBlockerKinds);
+    if (is_known) continue;
+    std::string known;
+    for (const BlockerInfo& info : kBlockerKinds)
+      if (!info.loss.empty()) known += fmt::format("{}{}", known.empty() ? "" : ", ", info.loss);
+    return argument(fmt::format("there is no loss '{}'; expected one of {}", loss, known));
+  }
+  return {};
+}
+
+int version_of(const Program& program) {
+  return schema::version_number(
+      {.major = program.schema_version.major, .minor = program.schema_version.minor});
+}
+
+// A package goes through this once.
+class PackageConverter {
+ public:
+  PackageConverter(const Package& package, const ConvertOptions& options, Conversion& out)
+      : package_(package), options_(options), out_(out) {}
+
+  Result<void> run() {
+    PT2_TRY(out_.contents, package_contents(package_));
+    if (is_there_already()) return {};
+    for (SavedProgram& saved : out_.contents.programs) PT2_TRY_VOID(convert_program(saved));
+    const auto add = [this](Blocker blocker) { block(std::move(blocker)); };
+    return convert_payloads(package_, out_.contents, out_.target.release->era, add);
+  }
+
+ private:
+  bool is_there_already() const {
+    if (out_.contents.era != out_.target.release->era) return false;
+    return std::ranges::all_of(out_.contents.programs, [&](const SavedProgram& saved) {
+      const auto program = package_.program(saved.name);
+      return program && version_of(**program) == out_.target.schema &&
+             release_of(**program).number == out_.target.release->number;
+    });
+  }
+
+  Result<void> convert_program(SavedProgram& saved) {
+    PT2_TRY(const Program* original, package_.program(saved.name));
+    Converter converter(*original, out_.target, options_.losses,
+                        [&] { return package_.payloads(saved.name); });
+    for (size_t i = 0; i < std::size(kRewrites); ++i) {
+      converter.changed = false;
+      PT2_TRY_VOID(kRewriteFunctions[i](converter));
+      if (converter.changed &&
+          std::ranges::find(out_.rewritten, kRewrites[i].name) == out_.rewritten.end())
+        out_.rewritten.push_back(kRewrites[i].name);
+    }
+    const auto add = [&](Blocker blocker) { converter.block(std::move(blocker)); };
+    check_operators(converter.program, *out_.target.release, add);
+    schema::ExportedProgram written = to_schema(converter.program);
+    check_schema(written, *out_.target.release, out_.target.schema, add);
+    saved.json = schema::encode_program(written);
+    PT2_TRY_VOID(
+        move_constants(package_, saved, converter.added_constants, converter.removed_constants));
+    take(converter, saved.name);
+    return {};
+  }
+
+  void take(Converter& converter, const std::string& name) {
+    const bool name_it = package_.models().size() > 1;
+    const auto move = [&](std::vector<Blocker>& from, std::vector<Blocker>& to) {
+      for (Blocker& blocker : from) {
+        if (name_it) blocker.where = name + ":" + blocker.where;
+        to.push_back(std::move(blocker));
+      }
+    };
+    move(converter.blockers, out_.blockers);
+    move(converter.lost, out_.lost);
+  }
+
+  void block(Blocker blocker) {
+    const std::string_view loss = blocker.info().loss;
+    const bool accepted = !loss.empty() && options_.losses.contains(loss);
+    (accepted ? out_.lost : out_.blockers).push_back(std::move(blocker));
+  }
+
+  const Package& package_;
+  const ConvertOptions& options_;
+  Conversion& out_;
+};
+
+}  // namespace
+
+std::span<const BlockerInfo> blocker_kinds() { return kBlockerKinds; }
+std::span<const RewriteInfo> rewrites() { return kRewrites; }
+
+const BlockerInfo& Blocker::info() const { return kBlockerKinds[static_cast<size_t>(kind)]; }
+
+std::string Blocker::line() const {
+  std::string out = fmt::format("{}: {}", info().name, text);
+  if (node) {
+    out += " at " + node.text();
+  } else if (!where.empty()) {
+    out += " at " + where;
+  }
+  if (first != nullptr) out += fmt::format("; {} could take it", release_name(*first));
+  return out;
+}
+
+Result<ConversionTarget> conversion_target(std::string_view text) {
+  constexpr std::string_view kSchema = "schema ";
+  if (text.starts_with(kSchema)) return schema_target(text.substr(kSchema.size()));
+  const Release* release = text == "newest" ? &newest_release() : find_release(text);
+  if (release == nullptr)
+    return argument(
+        fmt::format("there is no release '{}'; expected torch-{} to torch-{}, or newest", text,
+                    release_name(releases().front()), release_name(newest_release())));
+  return ConversionTarget{release, release->schema};
+}
+
+Result<Conversion> convert(const Package& package, const ConvertOptions& options) {
+  PT2_TRY_VOID(check_losses(options));
+  Conversion conversion{.target = options.target};
+  if (conversion.target.release == nullptr) {
+    PT2_TRY(const Program* first, package.program(package.models().front()));
+    const Release& own = release_of(*first);
+    conversion.target = {&own, own.schema};
+  }
+  PT2_TRY_VOID(PackageConverter(package, options, conversion).run());
+  return conversion;
+}
+
+Result<Conversion> convert_for_oldest(const Package& package, const ConvertOptions& options) {
+  ConvertOptions each = options;
+  for (const Release& release : releases()) {
+    each.target = {&release, release.schema};
+    PT2_TRY(Conversion conversion, convert(package, each));
+    if (conversion.blockers.empty() || &release == &newest_release()) return conversion;
+  }
+  return argument("there are no releases");
+}
+
+}  // namespace pt2

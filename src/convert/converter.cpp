@@ -1,0 +1,25 @@
+#include "convert/converter.h"
+
+#include "pt2/schema_json.h"
+
+namespace pt2 {
+
+Converter::Converter(Program converted, ConversionTarget wanted,
+                     const std::set<std::string, std::less<>>& accepted, LoadPayloads load)
+    : program(std::move(converted)),
+      source(release_of(program)),
+      from(schema::version_number(
+          {.major = program.schema_version.major, .minor = program.schema_version.minor})),
+      target(wanted),
+      to(wanted.schema),
+      losses_(accepted),
+      load_payloads_(std::move(load)) {}
+
+bool Converter::block(Blocker blocker) {
+  const std::string_view loss = blocker.info().loss;
+  const bool accepted = !loss.empty() && losses_.contains(loss);
+  (accepted ? lost : blockers).push_back(std::move(blocker));
+  return accepted;
+}
+
+}  // namespace pt2

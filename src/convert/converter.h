@@ -1,0 +1,59 @@
+// Shared by the parts of convert: a program on its way from one release to another.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "pt2/conversion.h"
+#include "pt2/program.h"
+
+namespace pt2 {
+
+// Everything that the rewritings and checks of one program know.
+class Converter {
+ public:
+  using LoadPayloads = std::function<Result<std::shared_ptr<const Payloads>>()>;
+
+  Converter(Program converted, ConversionTarget wanted,
+            const std::set<std::string, std::less<>>& accepted, LoadPayloads load);
+
+  Program program;
+  const Release& source;  // the release that wrote it
+  const int from;         // its schema version
+  const ConversionTarget target;
+  const int to;  // target.schema
+  // Constants that are no longer in the program (schema 1), or now are, by name.
+  std::vector<SavedTensor> added_constants{};
+  std::vector<std::string> removed_constants{};
+  bool changed = false;  // set by a rewriting that did something
+
+  // A version is passed on the way up, or down.
+  bool rises_to(int version) const { return from < version && version <= to; }
+  bool falls_below(int version) const { return to < version && version <= from; }
+  Result<std::shared_ptr<const Payloads>> payloads() const { return load_payloads_(); }
+  // Adds to the blockers, or to the losses where its loss is accepted; true in the latter case.
+  bool block(Blocker blocker);
+
+  std::vector<Blocker> blockers{};
+  std::vector<Blocker> lost{};
+
+ private:
+  const std::set<std::string, std::less<>>& losses_;
+  LoadPayloads load_payloads_;
+};
+
+// Applies `visit(Graph&)` to the program's graph and all nested ones, callers first.
+template <class Visit>
+void for_each_graph(Graph& graph, Visit&& visit) {
+  visit(graph);
+  for (size_t i = 0; i < graph.subgraphs().size(); ++i)
+    for_each_graph(graph.subgraph(SubgraphId{static_cast<uint32_t>(i)}), visit);
+}
+
+// The rewritings, one for each row of rewrites.def.
+#define PT2_REWRITE(name, what, source) Result<void> rewrite_##name(Converter& converter);
+#include "convert/rewrites.def"
+
+}  // namespace pt2

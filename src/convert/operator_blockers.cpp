@@ -1,0 +1,83 @@
+// Operators and functions that a release does not have.
+#include "convert/operator_blockers.h"
+
+#include <fmt/format.h>
+
+#include "convert/converter.h"
+#include "convert/operator_history.h"
+#include "ir/graph_place.h"
+#include "ir/target.h"
+
+namespace pt2 {
+namespace {
+
+const Release* release_numbered(int number) {
+  for (const Release& release : releases())
+    if (release.number >= number) return &release;
+  return nullptr;
+}
+
+// "came with 2.4", "went with 2.9".
+std::string when(const Lifetime& lifetime, int release) {
+  if (release < lifetime.first)
+    return "came with " + release_name(*release_numbered(lifetime.first));
+  const Release* gone = release_numbered(lifetime.last + 1);
+  return gone == nullptr ? "" : "went with " + release_name(*gone);
+}
+
+const Release* first_with(const Lifetime& lifetime, int release) {
+  return release < lifetime.first ? release_numbered(lifetime.first) : nullptr;
+}
+
+// Python functions that deserialize_node takes in these releases and later, besides those on
+// symbolic numbers (torch/_export/serde/serialize.py, _is_allowed_unsafe_export_callable and its
+// kind; torch/_export/verifier.py).
+struct FunctionRow {
+  int first;
+  std::string_view prefix;
+};
+constexpr FunctionRow kFunctions[] = {
+    {213, "torch._functorch.predispatch."},
+    {208, "torch._C._set_grad_enabled"},
+    {208, "torch.amp.autocast_mode."},
+    {208, "torch.autograd.grad_mode."},
+};
+
+}  // namespace
+
+void check_operators(const Program& program, const Release& release,
+                     const std::function<void(Blocker)>& add) {
+  for (const PlacedGraph& placed : placed_graphs(program)) {
+    size_t position = 0;
+    for (NodeId id : placed.graph->nodes()) {
+      const Node& node = placed.graph->node(id);
+      const auto block = [&](BlockerKind kind, std::string text, std::string where,
+                             const Release* first) {
+        add({kind, std::move(text), std::move(where), describe_node(*placed.graph, node), first});
+      };
+      const std::string place = placed.node_place(position);
+      const Lifetime* lifetime = find_operator_lifetime(node.target);
+      if (lifetime != nullptr && !lifetime->includes(release.number))
+        block(BlockerKind::operator_name,
+              fmt::format("{} {}", node.target, when(*lifetime, release.number)), place,
+              first_with(*lifetime, release.number));
+      for (const FunctionRow& row : kFunctions)
+        if (release.number < row.first && node.target.starts_with(row.prefix))
+          block(BlockerKind::function,
+                fmt::format("{} is a node from {} on", node.target,
+                            release_name(*release_numbered(row.first))),
+                place, release_numbered(row.first));
+      for (size_t i = 0; i < node.inputs.size(); ++i) {
+        const std::string& name = node.inputs[i].name;
+        const Lifetime* span = find_argument_lifetime(node.target, name);
+        if (span != nullptr && !span->includes(release.number))
+          block(BlockerKind::operator_argument,
+                fmt::format("{} of {} {}", name, node.target, when(*span, release.number)),
+                placed.input_place(position, i), first_with(*span, release.number));
+      }
+      ++position;
+    }
+  }
+}
+
+}  // namespace pt2

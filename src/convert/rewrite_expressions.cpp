@@ -1,0 +1,136 @@
+// Symbolic sizes and their ranges: spelling, names, bounds.
+#include <limits>
+#include <unordered_map>
+
+#include "convert/converter.h"
+#include "pt2/expr_rewrite.h"
+#include "pt2/guards.h"
+
+namespace pt2 {
+namespace {
+
+// Every symbolic number of a program, replaced by what `respell` makes of its expression.
+class ExpressionEditor {
+ public:
+  using Respell = std::function<Result<const SpelledExpr*>(const SpelledExpr&)>;
+  explicit ExpressionEditor(Respell respell) : respell_(std::move(respell)) {}
+
+  Result<void> edit(Graph& graph) {
+    for (ValueId id : graph.values()) {
+      auto meta = graph.value(id).meta;
+      PT2_TRY_VOID(std::visit([&](auto& each) { return edit_meta(each); }, meta));
+      graph.set_value_meta(id, std::move(meta));
+    }
+    for (size_t i = 0; i < graph.subgraphs().size(); ++i)
+      PT2_TRY_VOID(edit(graph.subgraph(SubgraphId{static_cast<uint32_t>(i)})));
+    return {};
+  }
+  Result<const SpelledExpr*> edit(const SpelledExpr* spelled) {
+    const auto [found, is_new] = done_.try_emplace(spelled, nullptr);
+    if (is_new) {
+      PT2_TRY(const SpelledExpr* respelled, respell_(*spelled));
+      done_[spelled] = respelled;
+      changed_ |= respelled != spelled;
+      return respelled;
+    }
+    return found->second;
+  }
+  bool changed() const { return changed_; }
+
+ private:
+  template <class T>
+  Result<void> edit_meta(Symbolic<T>& value) {
+    if (!value.is_symbolic()) return {};
+    PT2_TRY(const SpelledExpr* spelled, edit(value.spelled()));
+    value = Symbolic<T>(spelled, value.hint());
+    return {};
+  }
+  Result<void> edit_meta(TensorMeta& meta) {
+    for (SymInt& size : meta.sizes) PT2_TRY_VOID(edit_meta(size));
+    for (SymInt& stride : meta.strides) PT2_TRY_VOID(edit_meta(stride));
+    return edit_meta(meta.storage_offset);
+  }
+  static Result<void> edit_meta(CustomObjectType&) { return {}; }
+
+  Respell respell_;
+  std::unordered_map<const SpelledExpr*, const SpelledExpr*> done_;
+  bool changed_ = false;
+};
+
+// str says nothing about symbols; srepr has what the shape environment makes them with
+// (torch/fx/experimental/symbolic_shapes.py, create_symbol, create_unbacked_symint).
+std::string_view assumptions_of(std::string_view symbol) {
+  if (symbol.starts_with("zf") || symbol.starts_with("zuf")) return "real=True";
+  return symbol.starts_with("s") ? "positive=True, integer=True" : "integer=True";
+}
+
+constexpr int64_t kClamped = std::numeric_limits<int64_t>::max() - 1;
+
+// i0 -> u0: a letter and a number.
+bool is_numbered(std::string_view name, char letter) {
+  return name.size() > 1 && name[0] == letter &&
+         name.find_first_not_of("0123456789", 1) == std::string_view::npos;
+}
+
+}  // namespace
+
+Result<void> rewrite_symbol_names(Converter& converter) {
+  const bool up = converter.rises_to(200);
+  if (!up && !converter.falls_below(200)) return {};
+  const char old_letter = up ? 'i' : 'u', new_letter = up ? 'u' : 'i';
+  ExprPool& pool = *converter.program.expressions;
+  std::vector<std::pair<SymbolId, Expr>> replacements;
+  for (size_t i = 0, count = pool.symbol_count(); i < count; ++i) {
+    const SymbolId id{static_cast<uint32_t>(i)};
+    std::string name = pool.symbol_name(id);
+    if (!is_numbered(name, old_letter)) continue;
+    name[0] = new_letter;
+    replacements.emplace_back(id, pool.symbol(name));
+  }
+  if (replacements.empty()) return {};
+  ExpressionEditor editor([&](const SpelledExpr& spelled) -> Result<const SpelledExpr*> {
+    PT2_TRY(const Expr renamed, substitute(pool, spelled.expr, replacements));
+    if (renamed == spelled.expr) return &spelled;
+    const bool is_srepr = converter.from >= 802;
+    return pool.parse(print_expr(renamed, is_srepr ? ExprSpelling::srepr : ExprSpelling::str));
+  });
+  PT2_TRY_VOID(editor.edit(converter.program.graph));
+  for (RangeConstraint& constraint : converter.program.range_constraints) {
+    PT2_TRY(constraint.key, editor.edit(constraint.key));
+  }
+  converter.changed = editor.changed();
+  return {};
+}
+
+Result<void> rewrite_expressions(Converter& converter) {
+  const bool up = converter.rises_to(802);
+  if (!up && !converter.falls_below(802)) return {};
+  ExprPool& pool = *converter.program.expressions;
+  ExpressionEditor editor([&](const SpelledExpr& spelled) {
+    for (const SymbolId id : free_symbols(spelled.expr)) {
+      const std::string name = pool.symbol_name(id);
+      if (up) pool.symbol(name, assumptions_of(name));
+    }
+    return pool.parse(print_expr(spelled.expr, up ? ExprSpelling::srepr : ExprSpelling::str));
+  });
+  PT2_TRY_VOID(editor.edit(converter.program.graph));
+  converter.changed = editor.changed();
+  return {};
+}
+
+Result<void> rewrite_ranges(Converter& converter) {
+  using enum Release::Unbounded;
+  const bool was_clamped = converter.source.unbounded == clamped;
+  const bool is_clamped = converter.target.release->unbounded == clamped;
+  for (RangeConstraint& constraint : converter.program.range_constraints) {
+    SymRange& range = constraint.range;
+    const SymRange before = range;
+    if (was_clamped && range.max == kClamped) range.max = std::nullopt;
+    if (is_clamped && !range.max) range.max = kClamped;
+    if (is_clamped && !range.min) range.min = -kClamped - 1;
+    converter.changed |= range != before;
+  }
+  return {};
+}
+
+}  // namespace pt2

@@ -1,0 +1,295 @@
+// What surrounds the graph: inputs and their payloads, tree specs, dialect, versions.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <span>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "convert/converter.h"
+#include "ir/target.h"
+#include "ops/table.h"
+#include "pt2/pickle_write.h"
+#include "pt2/pytree.h"
+
+namespace pt2 {
+namespace {
+
+Result<std::string> torch_save_of(const PayloadTensor& payload) {
+  PickleBuilder builder;
+  const PickleValue root = builder.tensor({.tensor = payload.tensor,
+                                           .device = payload.device,
+                                           .is_parameter = payload.is_parameter,
+                                           .requires_grad = payload.requires_grad});
+  StringSink sink;
+  PT2_TRY_VOID(write_torch_save(builder.finish(root), sink, TorchSaveFormat::v0));
+  return sink.take();
+}
+
+std::vector<SymInt> literals(const Sizes& numbers) { return {numbers.begin(), numbers.end()}; }
+
+TensorMeta meta_of(const PayloadTensor& payload) {
+  const Tensor& tensor = payload.tensor;
+  const size_t colon = payload.device.find(':');
+  TensorMeta meta{.dtype = {dtype_info(tensor.dtype()).schema_number},
+                  .sizes = literals(tensor.sizes()),
+                  .strides = literals(tensor.strides()),
+                  .requires_grad = payload.requires_grad,
+                  .device = {.type = payload.device.substr(0, colon)}};
+  if (colon != std::string::npos) meta.device.index = std::stoll(payload.device.substr(colon + 1));
+  return meta;
+}
+
+// Puts the inputs (and their specs) for which `wanted` holds at the front, or at the end.
+template <class Wanted>
+void partition_inputs(Program& program, Wanted wanted) {
+  std::vector<InputSpec>& specs = program.signature.input_specs;
+  const std::span<const Argument> inputs = program.graph.inputs();
+  if (inputs.size() != specs.size()) return;
+  std::vector<size_t> order(specs.size());
+  for (size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::ranges::stable_partition(order, [&](size_t i) { return wanted(specs[i]); });
+  std::vector<InputSpec> new_specs;
+  std::vector<Argument> new_inputs;
+  for (const size_t i : order) {
+    new_specs.push_back(specs[i]);
+    new_inputs.push_back(inputs[i]);
+  }
+  specs = std::move(new_specs);
+  program.graph.set_inputs(std::move(new_inputs));
+}
+
+bool is_constant(const InputSpec& spec) { return spec.kind == InputKind::constant_tensor; }
+bool is_for_user(const InputSpec& spec) { return spec.kind == InputKind::user_input; }
+
+// Inputs with payloads, as torch/_export has had them since 2.2.
+Result<void> unpack_constants(Converter& converter) {
+  Program& program = converter.program;
+  PT2_TRY(const std::shared_ptr<const Payloads> payloads, converter.payloads());
+  for (const EmbeddedConstant& constant : program.embedded_constants) {
+    const PayloadTensor* payload = payloads->find(PayloadKind::constant, constant.name);
+    if (payload == nullptr || !payload->missing.empty()) {
+      converter.block({.kind = BlockerKind::tensor_form,
+                       .text = "the constant is no plain tensor",
+                       .where = constant.name});
+      continue;
+    }
+    if (const auto id = program.graph.find_value(constant.name))
+      program.graph.set_value_meta(*id, meta_of(*payload));
+    converter.added_constants.push_back({.name = constant.name,
+                                         .tensor = payload->tensor,
+                                         .is_parameter = payload->is_parameter,
+                                         .requires_grad = payload->requires_grad,
+                                         .device = payload->device});
+    converter.changed = true;
+  }
+  program.embedded_constants.clear();
+  partition_inputs(program, [](const InputSpec& spec) { return !is_for_user(spec); });
+  return {};
+}
+
+Result<void> embed_constants(Converter& converter) {
+  Program& program = converter.program;
+  PT2_TRY(const std::shared_ptr<const Payloads> payloads, converter.payloads());
+  for (const InputSpec& spec : program.signature.input_specs) {
+    if (!is_constant(spec)) continue;
+    const PayloadTensor* payload = payloads->bound_to(spec);
+    const std::string name = spec.target.value_or("");
+    if (payload == nullptr || !payload->missing.empty()) {
+      converter.block({.kind = BlockerKind::tensor_form,
+                       .text = "the constant is no plain tensor",
+                       .where = name});
+      continue;
+    }
+    PT2_TRY(const std::string file, torch_save_of(*payload));
+    const auto bytes = std::as_bytes(std::span(file));
+    program.embedded_constants.push_back({spec.arg.name, {bytes.begin(), bytes.end()}});
+    // Its table has no entry for them.
+    if (const auto id = program.graph.find_value(spec.arg.name))
+      program.graph.set_value_meta(*id, TensorMeta{});
+    converter.removed_constants.push_back(name);
+    converter.changed = true;
+  }
+  partition_inputs(program, [](const InputSpec& spec) { return !is_constant(spec); });
+  return {};
+}
+
+bool is_pair_of_args(const TreeSpec& spec) {
+  return spec.kind == TreeKind::tuple && spec.children.size() == 2 &&
+         spec.children[0].kind == TreeKind::tuple && spec.children[1].kind == TreeKind::dict;
+}
+
+// A JSON list of three, [type, fields, fields that are None], to 2.2; the text of the last two
+// later.
+bool rewrite_dataclass(TreeSpec& spec, bool up) {
+  const auto context = parse_json(spec.context);
+  if (!context) return false;
+  if (up) {
+    if (!context->is_array() || context->items.size() != 3) return false;
+    JsonWriter fields;
+    fields.begin_array();
+    fields.value(context->items[1]);
+    fields.value(context->items[2]);
+    fields.end_array();
+    spec.context = print_json_string(fields.text());
+    return true;
+  }
+  const auto text = context->get_string();
+  const auto fields = text ? parse_json(*text) : Result<JsonValue>(text.error());
+  if (!fields || !fields->is_array() || fields->items.size() != 2) return false;
+  JsonWriter list;
+  list.begin_array();
+  list.string(spec.type);
+  list.value(fields->items[0]);
+  list.value(fields->items[1]);
+  list.end_array();
+  spec.context = list.take();
+  return true;
+}
+
+bool rewrite_named_tuple(TreeSpec& spec, bool up, std::vector<NamedTupleFields>& names) {
+  const auto context = parse_json(spec.context);
+  if (!context) return false;
+  if (up) {
+    const JsonValue* name = context->find("class_name");
+    const auto text = name ? name->get_string() : Result<std::string_view>(Error{});
+    if (!text) return false;
+    NamedTupleFields fields{.type_name = std::string(*text)};
+    for (const TreeKey& key : spec.keys) fields.field_names.push_back(key.text);
+    spec.context = print_json_string(*text);
+    if (std::ranges::find(names, fields.type_name, &NamedTupleFields::type_name) == names.end())
+      names.push_back(std::move(fields));
+    return true;
+  }
+  const auto text = context->get_string();
+  if (!text || spec.keys.size() != spec.children.size()) return false;
+  JsonWriter object;
+  object.begin_object();
+  object.key("class_name");
+  object.string(*text);
+  object.key("fields");
+  object.begin_array();
+  for (const TreeKey& key : spec.keys) object.string(key.text);
+  object.end_array();
+  object.end_object();
+  spec.context = object.take();
+  return true;
+}
+
+// Depth is bounded by parse_tree_spec.
+bool rewrite_classes(TreeSpec& spec, const Converter& converter,
+                     std::vector<NamedTupleFields>& names) {
+  bool changed = false;
+  const bool up = converter.to > converter.from;
+  const bool passes_tuples = converter.rises_to(503) || converter.falls_below(503);
+  const bool passes_dataclasses = converter.rises_to(300) || converter.falls_below(300);
+  if (spec.kind == TreeKind::named_tuple && passes_tuples)
+    changed |= rewrite_named_tuple(spec, up, names);
+  if (spec.kind == TreeKind::registered && passes_dataclasses)
+    changed |= rewrite_dataclass(spec, up);
+  for (TreeSpec& child : spec.children) changed |= rewrite_classes(child, converter, names);
+  return changed;
+}
+
+bool writes(const Graph& graph) {
+  for (NodeId id : graph.nodes()) {
+    const std::string& target = graph.node(id).target;
+    const ops::Operator op = ops::find_operator(target);
+    if (op ? op.mutates() : name_says_mutable(target)) return true;
+  }
+  return std::ranges::any_of(graph.subgraphs(), writes);
+}
+
+}  // namespace
+
+Result<void> rewrite_tree_specs(Converter& converter) {
+  const bool up = converter.rises_to(200);
+  if (!up && !converter.falls_below(200)) return {};
+  for (ModuleCallEntry& entry : converter.program.module_call_graph) {
+    if (!entry.fqn.empty() || !entry.signature) continue;
+    auto spec = parse_tree_spec(entry.signature->in_spec);
+    if (!spec) return at(std::move(spec).error(), ".module_call_graph[0].signature.in_spec");
+    const bool is_pair = is_pair_of_args(*spec);
+    if (up && !is_pair)
+      spec = make_tuple_spec({*std::move(spec), make_dict_spec({}, {})});
+    else if (!up && is_pair && spec->children[1].children.empty())
+      spec = TreeSpec(spec->children[0]);
+    else
+      continue;
+    entry.signature->in_spec = print_tree_spec(*spec);
+    converter.changed = true;
+  }
+  return {};
+}
+
+Result<void> rewrite_tree_classes(Converter& converter) {
+  if (converter.from >= 503 && converter.to >= 503) return {};
+  Program& program = converter.program;
+  for (ModuleCallEntry& entry : program.module_call_graph) {
+    if (!entry.signature) continue;
+    for (std::string* text : {&entry.signature->in_spec, &entry.signature->out_spec}) {
+      auto spec = parse_tree_spec(*text, program.namedtuple_fields);
+      if (!spec) continue;  // verify's business
+      if (!rewrite_classes(*spec, converter, program.namedtuple_fields)) continue;
+      *text = print_tree_spec(*spec);
+      converter.changed = true;
+    }
+  }
+  return {};
+}
+
+Result<void> rewrite_embedded_constants(Converter& converter) {
+  if (converter.rises_to(200)) return unpack_constants(converter);
+  if (converter.falls_below(200)) return embed_constants(converter);
+  return {};
+}
+
+Result<void> rewrite_buffers(Converter& converter) {
+  if (converter.to >= 300) return {};
+  GraphSignature& signature = converter.program.signature;
+  const NameMap mutated = signature.buffers_to_mutate();
+  for (InputSpec& spec : signature.input_specs) {
+    if (spec.kind != InputKind::buffer || spec.persistent.value_or(true)) continue;
+    const std::string name = spec.target.value_or("");
+    if (std::ranges::find(mutated, name, &std::pair<std::string, std::string>::second) !=
+        mutated.end()) {
+      converter.block({.kind = BlockerKind::non_persistent_buffer,
+                       .text = "every buffer is in the state dict",
+                       .where = name,
+                       .first = first_release_with(501)});
+      continue;
+    }
+    spec.kind = InputKind::constant_tensor;
+    spec.persistent.reset();
+    converter.changed = true;
+  }
+  return {};
+}
+
+Result<void> rewrite_dialect(Converter& converter) {
+  constexpr int kFirstWithTraining = 205;
+  Program& program = converter.program;
+  if (converter.target.release->number >= kFirstWithTraining || program.dialect() != "TRAINING")
+    return {};
+  if (writes(program.graph)) {
+    converter.block({.kind = BlockerKind::dialect,
+                     .text = "a program with operators that write is of the dialect TRAINING",
+                     .where = ".verifiers",
+                     .first = find_release("2.5")});
+    return {};
+  }
+  program.verifiers = {"ATEN"};
+  converter.changed = true;
+  return {};
+}
+
+Result<void> rewrite_version(Converter& converter) {
+  Program& program = converter.program;
+  program.schema_version = {.major = converter.to / 100, .minor = converter.to % 100};
+  if (converter.source.number != converter.target.release->number)
+    program.torch_version = converter.target.release->torch_version;
+  converter.changed = true;
+  return {};
+}
+
+}  // namespace pt2

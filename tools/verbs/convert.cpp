@@ -1,0 +1,117 @@
+#include <fmt/format.h>
+
+#include "base/printable.h"
+#include "pt2/conversion.h"
+#include "tools/json_members.h"
+#include "tools/source.h"
+#include "tools/verbs.h"
+
+namespace pt2::tools {
+namespace {
+
+constexpr int kBlocked = 4;
+
+struct Options {
+  Source source;
+  std::string output;
+  std::string release;
+  std::string schema;
+  std::vector<std::string> losses;
+  bool json = false;
+};
+
+std::string version_text(int schema) {
+  return schema < 300 ? std::to_string(schema / 100)
+                      : fmt::format("{}.{}", schema / 100, schema % 100);
+}
+
+Result<Conversion> run_conversion(const Options& options, const Package& package) {
+  ConvertOptions wanted;
+  wanted.losses.insert(options.losses.begin(), options.losses.end());
+  if (options.release == "oldest") return convert_for_oldest(package, wanted);
+  if (!options.schema.empty()) {
+    PT2_TRY(wanted.target, conversion_target("schema " + options.schema));
+  } else if (!options.release.empty()) {
+    PT2_TRY(wanted.target, conversion_target(options.release));
+  }
+  return convert(package, wanted);
+}
+
+void write_blockers(JsonWriter& json, std::string_view key, const std::vector<Blocker>& blockers) {
+  write_objects(json, key, blockers, [&](const Blocker& blocker) {
+    write_text(json, "kind", blocker.info().name);
+    write_text(json, "loss", blocker.info().loss);
+    write_text(json, "text", blocker.text);
+    write_text(json, "where", blocker.where);
+    write_text(json, "node", blocker.node.name);
+    write_text(json, "target", blocker.node.target);
+    write_text(json, "source_line", blocker.node.source_line);
+    write_text(json, "first_release", blocker.first ? release_name(*blocker.first) : "");
+  });
+}
+
+std::string report_json(const Conversion& conversion) {
+  return json_object([&](JsonWriter& json) {
+    write_text(json, "release", release_name(*conversion.target.release));
+    write_text(json, "schema", version_text(conversion.target.schema));
+    const std::vector<std::string> names(conversion.rewritten.begin(), conversion.rewritten.end());
+    write_texts(json, "rewritten", names);
+    write_blockers(json, "lost", conversion.lost);
+    write_blockers(json, "blockers", conversion.blockers);
+  });
+}
+
+std::string report_text(const Options& options, const Conversion& conversion) {
+  std::string rewritten;
+  for (const std::string_view name : conversion.rewritten)
+    rewritten += (rewritten.empty() ? "; rewritten: " : ", ") + std::string(name);
+  return fmt::format("{}: for PyTorch {}, schema {}{}\n", printable(options.output),
+                     release_name(*conversion.target.release),
+                     version_text(conversion.target.schema), rewritten);
+}
+
+Result<int> convert_file(const Options& options, Environment& environment) {
+  PT2_TRY(const Package package, open_package(options.source, environment));
+  PT2_TRY(const Conversion conversion, run_conversion(options, package));
+  for (const Blocker& blocker : conversion.lost)
+    print_warning(environment, "lost: " + blocker.line());
+  if (options.json) print(environment.out, report_json(conversion));
+  if (!conversion.blockers.empty()) {
+    print(environment.err,
+          fmt::format("pt2: PyTorch {} cannot have this program; nothing was written\n",
+                      release_name(*conversion.target.release)));
+    for (const Blocker& blocker : conversion.blockers)
+      print(environment.err, fmt::format("pt2: {}\n", printable(blocker.line(), 2000)));
+    return kBlocked;
+  }
+  PT2_TRY_VOID(save_package(conversion.contents, options.output));
+  if (!options.json) print(environment.out, report_text(options, conversion));
+  return kOk;
+}
+
+}  // namespace
+
+Action setup_convert(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  add_source(app, options->source);
+  app.add_option("-o,--output", options->output,
+                 "write this .pt2 file; may be the one that is read")
+      ->type_name("FILE")
+      ->required();
+  auto* release = app.add_option("--for", options->release,
+                                 "torch-2.1 to torch-2.15, newest, or oldest: the first release\n"
+                                 "that can have it; without it, the file's own")
+                      ->type_name("RELEASE");
+  app.add_option("--schema", options->schema, "a schema version instead, such as 8.14")
+      ->type_name("VERSION")
+      ->excludes(release);
+  app.add_option("--lossy", options->losses,
+                 "what may be left out, by the names that a refusal gives:\n"
+                 "guards, metadata, program-name, records, unknown-fields")
+      ->type_name("WHAT")
+      ->delimiter(',');
+  add_json_option(app, options->json);
+  return [options](Environment& environment) { return convert_file(*options, environment); };
+}
+
+}  // namespace pt2::tools
