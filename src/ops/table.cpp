@@ -169,6 +169,7 @@ constexpr Alias kAliases[] = {
 bool has_in_place_form(const Signature& signature) {
   constexpr ArgumentType kTensor{BaseType::tensor};
   return signature.parameter_count > 0 && signature.return_count == 1 && !signature.may_alias() &&
+         signature.parameter_array[0].name == "self" &&
          signature.parameter_array[0].type.same_shape(kTensor) &&
          signature.return_array[0].same_shape(kTensor);
 }

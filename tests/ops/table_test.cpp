@@ -4,7 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
+#include <numeric>
 #include <set>
 
 #include "ops/bind.h"
@@ -51,6 +53,41 @@ TEST(OperatorTable, FormsAreDerivedFromTheFunctionalRow) {
   EXPECT_EQ(find_operator("torch.ops.aten.copy_.default").form, Operator::Form::in_place);
   EXPECT_FALSE(find_operator("torch.ops.aten.nonexistent.default"));
   EXPECT_FALSE(find_operator(""));
+}
+
+// In-place operators of PyTorch call what they write to self, dropout_ too.
+TEST(OperatorTable, InPlaceFormsWriteToSelf) {
+  for (const auto& family : families())
+    for (const OpDef& def : family) {
+      std::string target = target_of(*def.signature);
+      if (const size_t dot = target.rfind('.'); dot != target.npos) target.insert(dot, "_");
+      const Operator in_place = find_operator(target);
+      if (!in_place) continue;
+      EXPECT_EQ(in_place.signature().begin()->name, "self") << target;
+    }
+  EXPECT_TRUE(find_operator("torch.ops.aten.dropout_.default"));
+}
+
+TEST(OperatorTable, GroupedProductsOfTransformersAreThoseOfPyTorch) {
+  std::vector<float> numbers(24);
+  std::iota(numbers.begin(), numbers.end(), -7.0f);
+  const Tensor rows = Tensor::from<float>(Dtype::float32, {5, 2}, std::span(numbers).first(10));
+  const Tensor experts = Tensor::from<float>(Dtype::float32, {3, 2, 4}, numbers);
+  const Tensor ends = Tensor::from<int32_t>(Dtype::int32, {3}, std::vector<int32_t>{2, 2, 4});
+  const auto expected = run("torch.ops.aten._grouped_mm.default",
+                            {Value(rows), Value(experts), Value(ends), Value(), Value()});
+  const auto found = run("torch.ops.transformers.grouped_mm_fallback.default",
+                         {Value(rows), Value(experts), Value(ends)});
+  ASSERT_TRUE(expected && found);
+  const Tensor& a = *(*expected)[0].get_if<Tensor>();
+  const Tensor& b = *(*found)[0].get_if<Tensor>();
+  EXPECT_EQ(a.sizes(), b.sizes());
+  EXPECT_TRUE(std::ranges::equal(a.as<float>(), b.as<float>()));
+  EXPECT_EQ(b.as<float>()[19], 0);  // behind the last end
+
+  const Tensor too_far = Tensor::from<int64_t>(Dtype::int64, {3}, std::vector<int64_t>{2, 2, 6});
+  EXPECT_FALSE(run("torch.ops.transformers.grouped_mm_fallback.default",
+                   {Value(rows), Value(experts), Value(too_far)}));
 }
 
 TEST(OperatorTable, InPlaceFormsWriteThroughViews) {
