@@ -23,6 +23,8 @@ ComputeType compute_type(Dtype dtype) {
 StridedWalk::StridedWalk(std::span<const Tensor* const> views) : count_(views.size()) {
   PT2_CHECK(count_ <= kMaxOperands);
   numel_ = views[0]->numel();
+  // The other sizes of an empty tensor may be anything.
+  if (numel_ == 0) return;
   std::array<int64_t, kMaxOperands> element{};
   for (size_t k = 0; k < count_; ++k) {
     base_[k] = views[k]->raw_data();

@@ -128,11 +128,14 @@ Tensor widened(const Tensor& tensor) {
 // The parameters of every layer and direction, in PyTorch's order.
 Result<std::vector<Weights>> parse_weights(const Network& network, const Tensors& params,
                                            const Tensor& input) {
+  if (network.layers < 1 || network.layers > static_cast<int64_t>(params.size()))
+    return operator_error("num_layers: found " + std::to_string(network.layers) + " for " +
+                          std::to_string(params.size()) + " params");
   const auto groups = static_cast<size_t>(network.layers * network.directions());
   const size_t base = network.has_biases ? 4 : 2;
   const bool projected = network.kind == Cell::lstm && params.size() == groups * (base + 1);
   const size_t each = projected ? base + 1 : base;
-  if (network.layers < 1 || params.size() != groups * each)
+  if (params.size() != groups * each)
     return operator_error("params: found " + std::to_string(params.size()) + ", expected " +
                           std::to_string(groups * base));
   std::vector<Weights> out;

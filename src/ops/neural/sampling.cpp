@@ -1,6 +1,7 @@
 // Tensors of random numbers.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numbers>
 #include <numeric>
 
@@ -335,6 +336,42 @@ Result<Tensor> exponential(Context& context, const Tensor& self, double rate, Op
   return out;
 }
 
+// Distributions that a number from [0, 1) or a normal one is transformed to
+// (ATen/core/TransformationHelper.h).
+template <class Draw>
+Result<Tensor> drawn_like(const Tensor& self, Draw&& draw) {
+  PT2_TRY_VOID(check_floating(self, "self"));
+  PT2_TRY(Tensor out, empty_like(self, self.dtype(), MemoryFormat::preserve));
+  fill_with<double>(out, draw);
+  return out;
+}
+Result<Tensor> log_normal(Context& context, const Tensor& self, double mean, double deviation,
+                          OptionalGenerator) {
+  if (!(deviation > 0))
+    return operator_error("std: found " + std::to_string(deviation) + ", expected above 0");
+  RandomState& random = context.random();
+  return drawn_like(self, [&] { return std::exp(random.normal() * deviation + mean); });
+}
+Result<Tensor> cauchy(Context& context, const Tensor& self, double median, double sigma,
+                      OptionalGenerator) {
+  if (!(sigma > 0))
+    return operator_error("sigma: found " + std::to_string(sigma) + ", expected above 0");
+  RandomState& random = context.random();
+  constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
+  return drawn_like(self, [&] {
+    const double place = std::clamp(random.uniform(), kEpsilon, 1 - kEpsilon);
+    return median + sigma * std::tan(std::numbers::pi * (place - 0.5));
+  });
+}
+Result<Tensor> geometric(Context& context, const Tensor& self, double p, OptionalGenerator) {
+  if (!(p > 0 && p < 1))
+    return operator_error("p: found " + std::to_string(p) + ", expected between 0 and 1");
+  PT2_TRY(Tensor out, empty_like(self, self.dtype(), MemoryFormat::preserve));
+  RandomState& random = context.random();
+  fill_with<double>(out, [&] { return std::ceil(std::log(random.uniform()) / std::log1p(-p)); });
+  return out;
+}
+
 // Draws from each row of weights: with replacement by inverting the running sum, without by the
 // largest weight / exponential number (ATen/native/Distributions.cpp multinomial).
 Result<Tensor> multinomial(Context& context, const Tensor& self, int64_t num_samples,
@@ -413,6 +450,9 @@ constexpr OpDef kOps[] = {
     op<"aten::bernoulli.Tensor(Tensor self, Tensor p, *, Generator? generator=None) -> Tensor", bernoulli_tensor>,
     op<"aten::bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor", bernoulli_p>,
     op<"aten::bernoulli_.float(Tensor(a!) self, float p=0.5, *, Generator? generator=None) -> Tensor(a!)", bernoulli_in_place>,
+    op<"aten::log_normal(Tensor self, float mean=1., float std=2., *, Generator? generator=None) -> Tensor", log_normal>,
+    op<"aten::cauchy(Tensor self, float median=0., float sigma=1., *, Generator? generator=None) -> Tensor", cauchy>,
+    op<"aten::geometric(Tensor self, float p, *, Generator? generator=None) -> Tensor", geometric>,
     op<"aten::exponential(Tensor self, float lambd=1., *, Generator? generator=None) -> Tensor", exponential>,
     op<"aten::multinomial(Tensor self, SymInt num_samples, bool replacement=False, *, Generator? generator=None) -> Tensor", multinomial>,
 };

@@ -43,15 +43,21 @@ Result<Meta> isclose_meta(const Tensor& self, const Tensor& other, double rtol, 
   if (!(rtol >= 0 && atol >= 0)) return operator_error("found a negative tolerance");
   return equality_meta(self, other);
 }
+// The smallest integer has no magnitude of its own type.
+template <class C>
+double size_of(C x) {
+  if constexpr (kIsComplex<C>)
+    return std::abs(x);
+  else
+    return std::fabs(static_cast<double>(x));
+}
 void isclose(Tensor& out, const Tensor& self, const Tensor& other, double rtol, double atol,
              bool equal_nan) {
   with_compute_type(self.dtype(), [&]<class C>() {
     auto function = [=](C a, C b) {
       if (a == b || (equal_nan && is_nan(a) && is_nan(b))) return C(1);
-      const double distance = static_cast<double>(std::abs(minus(a, b)));
-      return C(std::isfinite(distance) && distance <= atol + rtol * static_cast<double>(std::abs(b))
-                   ? 1
-                   : 0);
+      const double distance = size_of(minus(a, b));
+      return C(std::isfinite(distance) && distance <= atol + rtol * size_of(b) ? 1 : 0);
     };
     elementwise<C>(out, self.dtype(), function, self, other);
   });

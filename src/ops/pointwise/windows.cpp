@@ -97,12 +97,12 @@ Result<Tensor> blackman(const Window& window) {
     auto harmonic = [&](double factor, double weight) -> Result<Tensor> {
       PT2_TRY(const Tensor multiple, apply("mul.Tensor", {angle, factor}));
       PT2_TRY(const Tensor cosine, apply("cos.default", {multiple}));
-      return apply("mul.Tensor", {cosine, weight});
+      return apply("mul.Tensor", {cosine, rounded(window, weight)});
     };
     PT2_TRY(const Tensor second, harmonic(4, 0.08));
     PT2_TRY(const Tensor first, harmonic(2, 0.5));
     PT2_TRY(const Tensor difference, apply("sub.Tensor", {second, first}));
-    return apply("add.Tensor", {difference, 0.42});
+    return apply("add.Tensor", {difference, rounded(window, 0.42)});
   });
 }
 // I0(beta sqrt(1 - x^2)) / I0(beta) for x from -1 to 1.

@@ -8,6 +8,7 @@
 #include "ops/loops.h"
 #include "ops/op_def.h"
 #include "ops/pointwise/copying.h"
+#include "ops/shape/pieces.h"
 #include "ops/shape/view.h"
 
 namespace pt2::ops {
@@ -191,6 +192,7 @@ Result<Tensors> unsafe_split(const Tensor& self, int64_t split_size, int64_t dim
   const int64_t length = self.size(at);
   if (split_size < 0 || (split_size == 0 && length != 0))
     return operator_error("split_size: found " + std::to_string(split_size));
+  PT2_TRY_VOID(check_pieces(split_size == 0 ? 1 : length / split_size));
   Sizes sizes;
   for (int64_t rest = length; rest > 0; rest -= sizes.back())
     sizes.push_back(std::min(rest, split_size));
@@ -237,8 +239,7 @@ Result<Tensors> equal_sections(const Tensor& self, int64_t sections, int64_t dim
   PT2_TRY_VOID(check_rank_at_least(self, 1, "self"));
   if (sections < 1) return operator_error("sections: found " + std::to_string(sections));
   const int64_t length = self.size(at);
-  if (sections > std::max<int64_t>(length, 4096))
-    return Error{ErrorCode::limit, "sections: found " + std::to_string(sections), ""};
+  PT2_TRY_VOID(check_pieces(sections));
   Sizes sizes;
   for (int64_t i = 0; i < sections; ++i)
     sizes.push_back(length / sections + (i < length % sections ? 1 : 0));

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "ops/op_def.h"
+#include "ops/shape/pieces.h"
 
 namespace pt2::ops {
 
@@ -419,6 +420,7 @@ Result<std::vector<Tensor>> split(const Tensor& self, int64_t split_size, int64_
     return operator_error("found split_size " + std::to_string(split_size) +
                           ", expected 1 or more");
   if (split_size == 0) return std::vector<Tensor>{self};
+  PT2_TRY_VOID(check_pieces(size / split_size));
   std::vector<Tensor> out;
   for (int64_t start = 0; start == 0 || start < size; start += split_size) {
     PT2_TRY(Tensor piece, slice(self, at, start, start + std::min(split_size, size - start), 1));
@@ -434,8 +436,7 @@ Result<std::vector<Tensor>> chunk(const Tensor& self, int64_t chunks, int64_t di
   PT2_TRY(const int64_t at, wrap_existing_dim(dim, self));
   const int64_t size = self.size(at);
   if (size == 0) {
-    if (chunks > 1'000'000)
-      return operator_error("found " + std::to_string(chunks) + " chunks of nothing");
+    PT2_TRY_VOID(check_pieces(chunks));
     return std::vector<Tensor>(static_cast<size_t>(chunks), self);
   }
   return split(self, size / chunks + (size % chunks != 0 ? 1 : 0), at);
@@ -444,8 +445,9 @@ Result<std::vector<Tensor>> chunk(const Tensor& self, int64_t chunks, int64_t di
 // The first size % sections pieces have one element more.
 Result<std::vector<Tensor>> tensor_split(const Tensor& self, int64_t sections, int64_t dim) {
   PT2_TRY(const int64_t at, wrap_existing_dim(dim, self));
-  if (sections <= 0 || sections > 1'000'000 + self.size(at))
+  if (sections <= 0)
     return operator_error("found " + std::to_string(sections) + " sections, expected 1 or more");
+  PT2_TRY_VOID(check_pieces(sections));
   std::vector<Tensor> out;
   int64_t start = 0;
   for (int64_t i = 0; i < sections; ++i) {
@@ -494,6 +496,7 @@ Result<std::vector<Tensor>> dsplit(const Tensor& self, int64_t sections) {
 
 Result<std::vector<Tensor>> unbind(const Tensor& self, int64_t dim) {
   PT2_TRY(const int64_t at, wrap_existing_dim(dim, self));
+  PT2_TRY_VOID(check_pieces(self.size(at)));
   std::vector<Tensor> out;
   for (int64_t i = 0; i < self.size(at); ++i) {
     PT2_TRY(Tensor piece, select(self, at, i));

@@ -77,7 +77,8 @@ Result<Tensor> transformed(const Tensor& self, const std::vector<int64_t>& dims,
   for (int64_t dim : dims) {
     if (work.size(dim) == 0)
       return operator_error("found size 0 of dim " + std::to_string(dim) + " to transform");
-    transform_lines(work, dim, forward);
+    // Of no lines the length may be anything.
+    if (work.numel() > 0) transform_lines(work, dim, forward);
   }
   multiply(work, scale);
   return work;
@@ -191,7 +192,7 @@ Result<Tensor> c2r(const Tensor& self, const std::vector<int64_t>& dim, int64_t 
   dims.pop_back();
   PT2_TRY(const Tensor half, transformed(self, dims, scale, false));
   PT2_TRY(Tensor whole, mirrored(half, last, last_dim_size));
-  transform_lines(whole, last, false);
+  if (whole.numel() > 0) transform_lines(whole, last, false);
   // The other dims are transformed first, by themselves.
   const Sizes before = dims.empty() ? self.strides()
                                     : spectrum_strides(self.strides(), self.sizes(),

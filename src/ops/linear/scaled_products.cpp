@@ -1,0 +1,59 @@
+// Products of float8 matrices with a scale for all, or for each row and column
+// (ATen/native/Blas.cpp _scaled_mm_out_cpu_emulated).
+#include "ops/checks.h"
+#include "ops/compose.h"
+#include "ops/op_def.h"
+
+namespace pt2::ops {
+namespace {
+
+Result<void> check_float8(const Tensor& tensor, std::string_view what) {
+  if (dtype_size(tensor.dtype()) == 1 && dtype_category(tensor.dtype()) == DtypeCategory::floating)
+    return {};
+  return operator_error(std::string(what) + ": found " + tensor.type_text() + ", expected float8");
+}
+// One number, or `sizes`.
+Result<void> check_scale(const Tensor& scale, const Sizes& sizes, std::string_view what) {
+  if (scale.dtype() == Dtype::float32 && (scale.numel() == 1 || scale.sizes() == sizes)) return {};
+  return operator_error(std::string(what) + ": found " + scale.type_text() +
+                        ", expected float32 and one element or " + sizes_text(sizes));
+}
+
+Result<Tensor> scaled(const Tensor& matrix, const Tensor& scale) {
+  PT2_TRY(const Tensor wide, apply("to.dtype", {matrix, Dtype::float32}));
+  return apply("mul.Tensor", {wide, scale});
+}
+
+// The scale of the result is taken, and not used, as in PyTorch.
+Result<Tensor> scaled_mm(const Tensor& self, const Tensor& mat2, const Tensor& scale_a,
+                         const Tensor& scale_b, const OptionalTensor& bias, const OptionalTensor&,
+                         const std::optional<Dtype>& out_dtype, bool) {
+  PT2_TRY_VOID(check_rank(self, 2, "self"));
+  PT2_TRY_VOID(check_rank(mat2, 2, "mat2"));
+  PT2_TRY_VOID(check_float8(self, "self"));
+  PT2_TRY_VOID(check_float8(mat2, "mat2"));
+  if (self.size(1) != mat2.size(0))
+    return operator_error("found " + self.type_text() + " times " + mat2.type_text());
+  PT2_TRY_VOID(check_scale(scale_a, {self.size(0), 1}, "scale_a"));
+  PT2_TRY_VOID(check_scale(scale_b, {1, mat2.size(1)}, "scale_b"));
+  if (bias) PT2_TRY_VOID(check_sizes(*bias, {mat2.size(1)}, "bias"));
+  PT2_TRY(const Tensor left, scaled(self, scale_a));
+  PT2_TRY(const Tensor right, scaled(mat2, scale_b));
+  PT2_TRY(Tensor out, apply("mm.default", {left, right}));
+  if (bias) {
+    PT2_TRY(out, apply("add.Tensor", {out, *bias}));
+  }
+  return apply("to.dtype", {out, out_dtype.value_or(self.dtype())});
+}
+
+// clang-format off
+constexpr OpDef kOps[] = {
+    op<"aten::_scaled_mm(Tensor self, Tensor mat2, Tensor scale_a, Tensor scale_b, Tensor? bias=None, Tensor? scale_result=None, ScalarType? out_dtype=None, bool use_fast_accum=False) -> Tensor", scaled_mm>,
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const OpDef> scaled_products_ops() { return kOps; }
+
+}  // namespace pt2::ops

@@ -1,0 +1,216 @@
+// How many points lie in each box of a grid (ATen/native/Histogram.cpp,
+// ATen/native/cpu/HistogramKernel.cpp).
+#include <algorithm>
+#include <cmath>
+
+#include "ops/checks.h"
+#include "ops/compose.h"
+#include "ops/dense.h"
+#include "ops/op_def.h"
+#include "ops/shape/view.h"
+
+namespace pt2::ops {
+namespace {
+
+using OptionalRange = std::optional<std::vector<double>>;
+using Histogram = std::tuple<Tensor, Tensor>;
+using HistogramOfMany = std::tuple<Tensor, Tensors>;
+
+Result<void> check_points(const Tensor& self) {
+  if (self.dtype() == Dtype::float32 || self.dtype() == Dtype::float64) return {};
+  return operator_error("self: found " + self.type_text() + ", expected float32 or float64");
+}
+
+// Points as rows.
+Result<Tensor> rows_of(const Tensor& self) {
+  PT2_TRY_VOID(check_points(self));
+  PT2_TRY_VOID(check_rank_at_least(self, 2, "self"));
+  const int64_t width = self.sizes().back();
+  return reshape(self, {row_count(self.numel(), width), width});
+}
+
+struct Span {
+  double low = 0;
+  double high = 1;
+};
+// As given, or from the smallest to the largest coordinate; a single place is widened by half on
+// both sides.
+Result<Span> span_of(const Tensor& rows, int64_t column, const OptionalRange& range) {
+  Span span;
+  if (range) {
+    span = {(*range)[static_cast<size_t>(2 * column)],
+            (*range)[static_cast<size_t>(2 * column + 1)]};
+  } else if (rows.size(0) > 0) {
+    PT2_TRY(const Tensor line, select(rows, 1, column));
+    const Input<double> x(line);
+    span = {x[0], x[0]};
+    for (int64_t i = 0; i < x.size(); ++i) {
+      span.low = std::isnan(x[i]) ? x[i] : std::min(span.low, x[i]);
+      span.high = std::isnan(x[i]) ? x[i] : std::max(span.high, x[i]);
+    }
+  }
+  if (!std::isfinite(span.low) || !std::isfinite(span.high))
+    return operator_error("range: found [" + std::to_string(span.low) + ", " +
+                          std::to_string(span.high) + "], expected finite numbers");
+  if (span.low > span.high)
+    return operator_error("range: found [" + std::to_string(span.low) + ", " +
+                          std::to_string(span.high) + "], expected ascending numbers");
+  if (span.low == span.high) {
+    span.low -= 0.5;
+    span.high += 0.5;
+  }
+  return span;
+}
+
+Result<Tensors> even_edges(const Tensor& rows, const Sizes& bins, const OptionalRange& range) {
+  if (static_cast<int64_t>(bins.size()) != rows.size(1))
+    return operator_error("bins: found " + std::to_string(bins.size()) + " for " +
+                          std::to_string(rows.size(1)) + " coordinates");
+  if (range && range->size() != 2 * bins.size())
+    return operator_error("range: found " + std::to_string(range->size()) +
+                          " numbers, expected two for each coordinate");
+  Tensors edges;
+  for (size_t i = 0; i < bins.size(); ++i) {
+    if (bins[i] < 1) return operator_error("bins: found " + sizes_text(bins));
+    PT2_TRY(const int64_t count, multiply_add(bins[i], 1, 1));
+    PT2_TRY(const Span span, span_of(rows, static_cast<int64_t>(i), range));
+    PT2_TRY(Tensor line, apply("linspace.default", {span.low, span.high, count, rows.dtype()}));
+    edges.push_back(std::move(line));
+  }
+  return edges;
+}
+Result<void> check_edges(const Tensor& rows, const Tensors& edges) {
+  if (static_cast<int64_t>(edges.size()) != rows.size(1))
+    return operator_error("bins: found " + std::to_string(edges.size()) + " for " +
+                          std::to_string(rows.size(1)) + " coordinates");
+  for (const Tensor& line : edges) {
+    PT2_TRY_VOID(check_rank(line, 1, "bins"));
+    PT2_TRY_VOID(check_same_dtype(line, rows, "bins"));
+    if (line.numel() < 1) return operator_error("bins: found no edges, expected one or more");
+  }
+  return {};
+}
+
+// The box that a coordinate lies in; the last one has its upper edge as well. -1 outside.
+int64_t box_of(const Input<double>& edges, double x) {
+  const double* begin = edges.data();
+  const double* end = begin + edges.size();
+  if (!(x >= begin[0] && x <= end[-1])) return -1;
+  const int64_t above = std::upper_bound(begin, end, x) - begin;
+  return std::min(above - 1, edges.size() - 2);
+}
+
+Result<Tensor> counted(const Tensor& rows, const Tensors& edges, const OptionalTensor& weight,
+                       bool density) {
+  Sizes sizes;
+  std::vector<Input<double>> lines;
+  for (const Tensor& line : edges) {
+    sizes.push_back(line.numel() - 1);
+    lines.emplace_back(line);
+  }
+  if (weight && weight->numel() != rows.size(0))
+    return operator_error("weight: found " + weight->type_text() +
+                          ", expected a number for each of " + std::to_string(rows.size(0)) +
+                          " points");
+  PT2_TRY(Tensor out, allocate({rows.dtype(), sizes}));
+  if (out.numel() == 0) return out;
+  const Input<double> x(rows);
+  const Input<double> weights(weight.value_or(Tensor::zeros(Dtype::float64, {0})));
+  double total = 0;
+  {
+    Output<double> counts(out);
+    const auto width = static_cast<int64_t>(lines.size());
+    for (int64_t row = 0; row < rows.size(0); ++row) {
+      int64_t place = 0;
+      for (int64_t k = 0; k < width && place >= 0; ++k) {
+        const int64_t box = box_of(lines[static_cast<size_t>(k)], x[row * width + k]);
+        place = box < 0 ? -1 : place * sizes[static_cast<size_t>(k)] + box;
+      }
+      if (place < 0) continue;
+      counts[place] += weight ? weights[row] : 1;
+      total += weight ? weights[row] : 1;
+    }
+    if (!density) return out;
+    for (int64_t i = 0; i < out.numel(); ++i) {
+      double volume = total;
+      int64_t rest = i;
+      for (size_t k = lines.size(); k-- > 0;) {
+        const int64_t box = rest % sizes[k];
+        volume *= lines[k][box + 1] - lines[k][box];
+        rest /= sizes[k];
+      }
+      counts[i] /= volume;
+    }
+  }
+  return out;
+}
+
+Result<Tensors> edges_of_counts(const Tensor& self, const Sizes& bins, const OptionalRange& range,
+                                const OptionalTensor&, bool) {
+  PT2_TRY(const Tensor rows, rows_of(self));
+  return even_edges(rows, bins, range);
+}
+Result<HistogramOfMany> of_counts(const Tensor& self, const Sizes& bins, const OptionalRange& range,
+                                  const OptionalTensor& weight, bool density) {
+  PT2_TRY(const Tensor rows, rows_of(self));
+  PT2_TRY(Tensors edges, even_edges(rows, bins, range));
+  PT2_TRY(Tensor hist, counted(rows, edges, weight, density));
+  return HistogramOfMany(std::move(hist), std::move(edges));
+}
+Result<Tensor> hist_of_counts(const Tensor& self, const Sizes& bins, const OptionalRange& range,
+                              const OptionalTensor& weight, bool density) {
+  PT2_TRY(auto both, of_counts(self, bins, range, weight, density));
+  return std::move(std::get<0>(both));
+}
+Result<HistogramOfMany> of_one_count(const Tensor& self, int64_t bins, const OptionalRange& range,
+                                     const OptionalTensor& weight, bool density) {
+  PT2_TRY(const Tensor rows, rows_of(self));
+  constexpr int64_t kMaxCoordinates = 64;
+  if (rows.size(1) > kMaxCoordinates)
+    return operator_error("self: found " + std::to_string(rows.size(1)) + " coordinates");
+  return of_counts(rows, Sizes(static_cast<size_t>(rows.size(1)), bins), range, weight, density);
+}
+Result<Tensor> hist_of_edges(const Tensor& self, const Tensors& bins, const OptionalTensor& weight,
+                             bool density) {
+  PT2_TRY(const Tensor rows, rows_of(self));
+  PT2_TRY_VOID(check_edges(rows, bins));
+  return counted(rows, bins, weight, density);
+}
+Result<HistogramOfMany> of_edges(const Tensor& self, const Tensors& bins, const OptionalRange&,
+                                 const OptionalTensor& weight, bool density) {
+  PT2_TRY(Tensor hist, hist_of_edges(self, bins, weight, density));
+  return HistogramOfMany(std::move(hist), bins);
+}
+
+// One coordinate, points of any shape.
+Result<Histogram> line_of_count(const Tensor& self, int64_t bins, const OptionalRange& range,
+                                const OptionalTensor& weight, bool density) {
+  PT2_TRY(const Tensor rows, reshape(self, {self.numel(), 1}));
+  PT2_TRY(auto both, of_counts(rows, {bins}, range, weight, density));
+  return Histogram(std::move(std::get<0>(both)), std::move(std::get<1>(both)[0]));
+}
+Result<Histogram> line_of_edges(const Tensor& self, const Tensor& bins,
+                                const OptionalTensor& weight, bool density) {
+  PT2_TRY(const Tensor rows, reshape(self, {self.numel(), 1}));
+  PT2_TRY(Tensor hist, hist_of_edges(rows, {bins}, weight, density));
+  return Histogram(std::move(hist), bins);
+}
+
+// clang-format off
+constexpr OpDef kOps[] = {
+    op<"aten::histogram.bin_ct(Tensor self, int bins=100, *, float[]? range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)", line_of_count>,
+    op<"aten::histogram.bins_tensor(Tensor self, Tensor bins, *, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)", line_of_edges>,
+    op<"aten::histogramdd(Tensor self, int[] bins, float[]? range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor[] bin_edges)", of_counts>,
+    op<"aten::histogramdd.int_bins(Tensor self, int bins, float[]? range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor[] bin_edges)", of_one_count>,
+    op<"aten::histogramdd.TensorList_bins(Tensor self, Tensor[] bins, float[]? range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor[] bin_edges)", of_edges>,
+    op<"aten::_histogramdd_bin_edges(Tensor self, int[] bins, *, float[]? range=None, Tensor? weight=None, bool density=False) -> Tensor[]", edges_of_counts>,
+    op<"aten::_histogramdd_from_bin_cts(Tensor self, int[] bins, *, float[]? range=None, Tensor? weight=None, bool density=False) -> Tensor", hist_of_counts>,
+    op<"aten::_histogramdd_from_bin_tensors(Tensor self, Tensor[] bins, *, Tensor? weight=None, bool density=False) -> Tensor", hist_of_edges>,
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const OpDef> histograms_ops() { return kOps; }
+
+}  // namespace pt2::ops
