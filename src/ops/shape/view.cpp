@@ -252,7 +252,10 @@ Result<Tensor> diagonal(const Tensor& self, int64_t offset, int64_t dim1, int64_
     strides.push_back(self.stride(i));
   }
   sizes.push_back(size);
-  strides.push_back(self.stride(a) + self.stride(b));
+  // Strides beyond all memory belong to a diagonal of at most one element.
+  int64_t step = 0;
+  if (__builtin_add_overflow(self.stride(a), self.stride(b), &step)) step = 1;
+  strides.push_back(step);
   return self.with_view(std::move(sizes), std::move(strides), self.storage_offset() + start);
 }
 
