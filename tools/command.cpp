@@ -12,6 +12,7 @@
 
 #include "base/printable.h"
 #include "pt2/schema_json.h"
+#include "pt2/zip.h"
 
 namespace pt2::tools {
 namespace {
@@ -143,6 +144,12 @@ int run_command(std::span<const std::string> arguments, Environment& environment
 
 void print(std::FILE* file, std::string_view text) {
   std::fwrite(text.data(), 1, text.size(), file);
+}
+
+Result<void> write_file(const std::string& path, std::span<const std::byte> bytes) {
+  PT2_TRY(const std::unique_ptr<FileSink> sink, FileSink::create(path));
+  PT2_TRY_VOID(sink->write(bytes));
+  return sink->finish();
 }
 
 void print_warning(Environment& environment, std::string_view text) {

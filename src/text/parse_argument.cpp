@@ -16,6 +16,15 @@ class ArgumentParser {
       : parsing_(parsing), reader_(parsing.reader), scope_(scope), access_(access) {}
 
   Result<Argument> parse() {
+    const size_t offset = reader_.current().offset;
+    PT2_TRY(Argument argument, any());
+    const Graph* graph = scope_ == nullptr ? nullptr : &scope_->graph;
+    PT2_TRY_VOID(check_argument_version(parsing_, argument, graph, offset));
+    return argument;
+  }
+
+ private:
+  Result<Argument> any() {
     switch (reader_.current().kind) {
       case TokenKind::value:
         return value();
@@ -39,7 +48,6 @@ class ArgumentParser {
     return reader_.unexpected("an argument");
   }
 
- private:
   Argument with_optional_mark(Argument argument) {
     if (reader_.accept("?")) argument.wrapper = Wrapper::optional;
     return argument;
@@ -205,7 +213,7 @@ class ArgumentParser {
     PT2_TRY_VOID(reader_.expect("["));
     ArgumentList list;
     while (!reader_.at("]")) {
-      PT2_TRY(Argument item, parse());
+      PT2_TRY(Argument item, any());
       list.items.push_back(std::move(item));
       if (!reader_.accept(",")) break;
     }

@@ -169,10 +169,13 @@ class GraphParser {
   Result<void> arguments(Node& node) {
     std::optional<ArgumentKind> kind = usual_argument_kind(parsing_.version);
     while (!reader_.at(")")) {
+      const size_t offset = reader_.current().offset;
       if (reader_.accept("*")) {
         kind = ArgumentKind::keyword;
+        PT2_TRY_VOID(check_argument_kind(parsing_, kind, offset));
       } else if (reader_.at_word("kind") && !reader_.next_is("=")) {
         PT2_TRY(kind, kind_marker());
+        PT2_TRY_VOID(check_argument_kind(parsing_, kind, offset));
       } else {
         PT2_TRY(NamedArgument input, named_argument());
         input.kind = kind;

@@ -94,6 +94,11 @@ class ValueScope {
 enum class Access : uint8_t { use, define };
 // `scope` has the values; null where only constants may stand.
 Result<Argument> parse_argument(Parsing& parsing, ValueScope* scope, Access access);
+// Whether the text's schema version has what is written at `offset`.
+Result<void> check_argument_version(const Parsing& parsing, const Argument& argument,
+                                    const Graph* graph, size_t offset);
+Result<void> check_argument_kind(const Parsing& parsing, std::optional<ArgumentKind> kind,
+                                 size_t offset);
 // A value's name and kind, or a constant with the name of its input.
 Result<ArgumentSpec> parse_argument_spec(Parsing& parsing);
 // ` as "name"`, where it is next.

@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -144,6 +145,38 @@ TEST(ProgramText, ErrorsSayWhereWhatAndWhy) {
     EXPECT_FALSE(parse_program(wrong.text, "text", errors));
     ASSERT_EQ(errors.size(), wrong.errors.size()) << wrong.text << "\n" << errors[0].text();
     for (size_t i = 0; i < errors.size(); ++i) EXPECT_EQ(errors[i].text(), wrong.errors[i]);
+  }
+}
+
+// What the text's version has no form for is found where it stands, not in the JSON made of it.
+TEST(ProgramText, VersionsHaveTheirArguments) {
+  const std::tuple<std::string_view, std::string_view, std::string_view> cases[] = {
+      {"8.13", "a.b(complex(1.0, 2.0))",
+       "2:5: as_complex is in schema 8.14 and later, the text is of 8.13"},
+      {"8.14", "a.b(complex(1.0, 2.0))", ""},
+      {"8.13", "a.b({\"k\": 1})",
+       "2:5: as_string_to_argument is in schema 8.15 and later, the text is of 8.13"},
+      {"8.15", "a.b({\"k\": complex(1.0, 2.0), \"l\": float_lists[[1.0]]})",
+       "2:35: as_float_lists is in schema 8.19 and later, the text is of 8.15"},
+      {"8.7", "a.b(none?)",
+       "2:5: as_optional_tensor is in schema 8.8 and later, the text is of 8.7"},
+      {"8.20", "a.b(unknown(\"as_new\", \"1\"))",
+       "2:5: the schema has no as_new, the text is of 8.20"},
+      {"8.21", "a.b(unknown(\"as_new\", \"1\"))", ""},
+      {"8.2", "a.b(1, *, c=2)",
+       "2:8: how an argument is passed is said in schema 8.4 and later, the text is of 8.2"},
+      {"8.2", "a.b(kind 1, 1)",
+       "2:5: how an argument is passed is said in schema 8.4 and later, the text is of 8.2"},
+      {"8.2", "a.b(kind none, 1)", ""},
+      {"8.4", "a.b(1, *, c=2)", ""},
+      {"8.20", "a.b(kind 7, 1)", "2:5: found the kind 7, expected 0, 1 or 2"},
+  };
+  for (const auto& [version, statement, expected] : cases) {
+    const auto program = parse(
+        fmt::format("program schema {} {{ graph() {{\n{}\nreturn\n}} }}", version, statement));
+    EXPECT_EQ(program ? "" : program.error().text(),
+              expected.empty() ? "" : "text:" + std::string(expected))
+        << statement;
   }
 }
 

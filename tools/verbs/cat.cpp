@@ -28,12 +28,6 @@ bool is_text(std::string_view bytes) {
          });
 }
 
-Result<void> write_file(const std::string& path, std::span<const std::byte> bytes) {
-  PT2_TRY(const std::unique_ptr<FileSink> sink, FileSink::create(path));
-  PT2_TRY_VOID(sink->write(bytes));
-  return sink->finish();
-}
-
 // Bytes that are no text could make a terminal do anything.
 Result<void> write_answer(std::string_view bytes, Environment& environment) {
   if (environment.out_is_terminal && !is_text(bytes))

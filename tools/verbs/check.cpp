@@ -182,10 +182,19 @@ std::string conditions_json(const std::string& file, const Program& program) {
   });
 }
 
+// What the check cannot look at, so that "accepted" says no more than it means.
+void warn_of_guards(const Program& program, Environment& environment) {
+  for (const std::string& text : program.guards_code)
+    if (const auto guard = parse_guard(*program.expressions, text); !guard)
+      print_warning(environment, fmt::format("a guard is not enforced: {}: {}", printable(text),
+                                             printable(guard.error().text())));
+}
+
 Result<int> check(const Options& options, Environment& environment) {
   PT2_TRY(const Package package, open_package(options.source, environment));
   PT2_TRY(const Program* program, package.program(options.source.model));
   const std::string& file = options.source.file;
+  warn_of_guards(*program, environment);
   if (options.inputs.empty() && !program->signature.user_inputs().empty()) {
     print(environment.out,
           options.json ? conditions_json(file, *program) : conditions_text(*program));
