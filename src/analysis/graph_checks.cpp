@@ -48,6 +48,8 @@ class GraphChecks {
 
   void run() {
     node_names_.reserve(graph_.nodes().size());
+    for (const Argument& input : graph_.inputs())
+      if (const auto* id = input.get_if<ValueId>()) fx_names_.insert(graph_.value(*id).name);
     for (ValueId id : graph_.values()) check_value(id);
     size_t position = 0;
     for (NodeId id : graph_.nodes()) check_node(graph_.node(id), position++);
@@ -83,6 +85,7 @@ class GraphChecks {
   void check_node(const Node& node, size_t position) {
     const TargetForm form = target_form(node.target);
     check_arguments(node, form, position);
+    check_own_name(node, position);
     if (node.name && !node.name->empty() && !node_names_.insert(*node.name).second)
       add(Rule::duplicate_node_name, placed_.node_place(position) + ".name",
           fmt::format("another node is called '{}'", *node.name));
@@ -91,6 +94,21 @@ class GraphChecks {
       add(Rule::hop_single_tensor_return,
           placed_.node_place(position) + ".is_hop_single_tensor_return",
           fmt::format("found {} outputs, expected 1", node.outputs.size()));
+  }
+
+  // torch/_export/serde/serialize.py, deserialize_outputs: the node of one value is called like it,
+  // every other keeps its own name beside its values'. What has the name before makes
+  // torch/fx/graph.py, _Namespace.create_name, choose another.
+  void check_own_name(const Node& node, size_t position) {
+    const auto* single = node.outputs.size() == 1 ? node.outputs[0].get_if<ValueId>() : nullptr;
+    std::string_view name;
+    if (single != nullptr) name = graph_.value(*single).name;
+    if (node.name && !node.name->empty()) name = *node.name;
+    if (name.empty() || !fx_names_.insert(name).second || single != nullptr) return;
+    const bool is_none = node.outputs.size() == 1 && node.outputs[0].is<None>();
+    if (!is_none && graph_.find_value(name))
+      add(Rule::node_name_is_value, placed_.node_place(position) + ".name",
+          fmt::format("found '{}', which is a value", name));
   }
 
   void check_arguments(const Node& node, TargetForm form, size_t position) {
@@ -148,6 +166,7 @@ class GraphChecks {
   const ProgramPlace& place_;
   Diagnostics& findings_;
   std::unordered_set<std::string_view> node_names_;
+  std::unordered_set<std::string_view> fx_names_;  // inputs, and nodes so far
   std::unordered_set<std::string_view> names_;
   const std::vector<NamedArgument>* names_of_ = nullptr;
 };
