@@ -182,6 +182,18 @@ inline std::vector<Bytes> tensor_file_seeds(const std::filesystem::path& data) {
   return seeds;
 }
 
+// Bare JSON: a container, and programs of the early draft.
+inline std::vector<Bytes> document_seeds(const std::filesystem::path& data) {
+  std::vector<std::filesystem::path> paths;
+  for (const char* folder : {"containers", "draft"})
+    for (const auto& file : std::filesystem::directory_iterator(data / folder))
+      if (file.path().extension() == ".json") paths.push_back(file.path());
+  std::sort(paths.begin(), paths.end());
+  std::vector<Bytes> seeds;
+  for (const auto& path : paths) seeds.push_back(read_bytes(path));
+  return seeds;
+}
+
 struct SeedSet {
   std::string_view target;
   std::vector<Bytes> (*make)(const std::filesystem::path& data);
@@ -192,6 +204,7 @@ inline constexpr SeedSet kSeedSets[] = {
     {"json", json_seeds},
     {"float_text", float_text_seeds},
     {"file", file_seeds},
+    {"document", document_seeds},
     {"tensor_files", tensor_file_seeds},
     {"expression", expression_seeds},
     {"text", text_seeds},

@@ -85,9 +85,7 @@ Result<Package> open_package(const Source& source, Environment& environment) {
 }
 
 Result<std::string> chosen_model(const Source& source, const Package& package) {
-  PT2_TRY_VOID(package.program(source.model));
-  if (!source.model.empty()) return source.model;
-  return package.models().size() == 1 ? package.models()[0] : std::string("model");
+  return package.model_name(source.model);
 }
 
 }  // namespace pt2::tools

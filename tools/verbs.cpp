@@ -47,6 +47,11 @@ constexpr Verb kVerbs[] = {
      "have it\n"
      "pt2 convert model.pt2 -o small.pt2 --for oldest --lossy guards",
      setup_convert},
+    {"draft", "to the early draft of the schema (JSON, docs/draft.md), or back to a .pt2",
+     "pt2 draft model.pt2 -o model.draft.json\n"
+     "pt2 draft model.pt2 -o model.draft.json --external   # tensors in model.draft.bin\n"
+     "pt2 draft model.draft.json -o model.pt2              # schema 8.20",
+     setup_draft},
     {"verify", "is it intact? every finding with the number of its rule",
      "pt2 verify model.pt2\n"
      "pt2 verify *.pt2 --json\n"

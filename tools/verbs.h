@@ -13,6 +13,7 @@ Action setup_convert(CLI::App& app);
 Action setup_json(CLI::App& app);
 Action setup_dis(CLI::App& app);
 Action setup_as(CLI::App& app);
+Action setup_draft(CLI::App& app);
 Action setup_verify(CLI::App& app);
 Action setup_explain(CLI::App& app);
 Action setup_ops(CLI::App& app);

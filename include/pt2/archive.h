@@ -1,11 +1,13 @@
 // A .pt2 file as named records: which of the three layouts it has, which programs it holds, where
-// each one's parts lie. Knows nothing of JSON. Imitates torch/export/pt2_archive and
-// torch.export.load (format of every release since 2.1).
+// each one's parts lie. A bare JSON document counts as an archive of one record. Of JSON it knows
+// no more than the outermost keys, which tell a program from a container. Imitates
+// torch/export/pt2_archive and torch.export.load (format of every release since 2.1).
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -23,6 +25,7 @@ enum class Era : uint8_t {
   flat,              // 2.1 to 2.7: no root folder, torch.save blobs
   pickled_payloads,  // 2.8: root folder, torch.save blobs
   raw_payloads,      // 2.9 on: root folder, a JSON config and a raw record for each storage
+  document,          // no zip: the JSON of one program, container or early draft, and no payloads
 };
 
 // What a record is for. The names are what `pt2 ls` prints.
@@ -46,8 +49,8 @@ enum class Role : uint8_t {
 std::string_view role_name(Role role);
 
 // The role of a record, by its name relative to the root folder, and the model or file name in it
-// ("" when none): "models/decoder.json" -> {program, "decoder"}. A flat archive's one model is
-// called "model".
+// ("" when none): "models/decoder.json" -> {program, "decoder"}. A flat archive's and a
+// document's one model is called "model".
 struct RecordRole {
   Role role;
   std::string_view name;
@@ -79,6 +82,8 @@ class Archive {
   const ZipReader& zip() const { return zip_; }
   // The path it was opened from, as given.
   const std::string& name() const { return name_; }
+  // The folder of that file, where a draft's external data lies; empty for bytes in memory.
+  const std::string& folder() const { return folder_; }
   const Limits& limits() const { return limits_; }
   // V101, V102, V104, V105, V107: what is odd about the container.
   const Diagnostics& warnings() const { return warnings_; }
@@ -92,6 +97,8 @@ class Archive {
   std::string program_record(std::string_view model) const {
     return record_name(Role::program, model);
   }
+  // Whether the program's JSON says itself where its tensors lie, as containers and schema 8.11 do.
+  bool names_its_payloads(std::string_view model) const;
   // Files added by the user: the name without its folder, and the entry, in file order.
   struct ExtraFile {
     std::string name;
@@ -112,6 +119,9 @@ class Archive {
   RecordRole role(const Entry& entry) const { return classify_record(era_, relative_name(entry)); }
 
  private:
+  static std::optional<Archive> open_document(std::span<const std::byte> bytes,
+                                              std::shared_ptr<const void> owner, std::string name,
+                                              const Limits& limits);
   void find_layout();
   Result<void> check_package();
   Result<void> check_content();
@@ -127,6 +137,7 @@ class Archive {
 
   ZipReader zip_;
   std::string name_;
+  std::string folder_;
   std::string root_;
   std::string version_text_;
   std::vector<std::string> models_;

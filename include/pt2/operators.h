@@ -18,6 +18,10 @@ std::string_view signature_text(std::string_view target);
 // The targets of every operator of this build, sorted.
 std::vector<std::string> all_targets();
 
+// Gives positional arguments without a name, as programs from the early draft have them, the name
+// of their parameter where the operator is known: PyTorch's loader binds by name. The others stay.
+void name_positional_arguments(Program& program);
+
 // One call of an operator, for people to find it.
 struct OperatorCall {
   std::string node;         // "linear_1", the node's name or its first result's

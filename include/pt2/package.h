@@ -1,6 +1,6 @@
-// An opened .pt2 file: its programs, and the tensors that belong to them. Opening reads the
-// directory and the program JSON; weights are found when they are asked for, and stay in the mapped
-// file until somebody reads their elements.
+// An opened .pt2 file, or a bare JSON document: its programs, and the tensors that belong to them.
+// Opening reads the directory and the program JSON; weights are found when they are asked for, and
+// stay in the mapped file until somebody reads their elements.
 //
 //   auto package = pt2::Package::open("model.pt2").value();
 //   const pt2::Program& program = *package.program().value();
@@ -9,6 +9,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -26,6 +27,10 @@ namespace pt2 {
 
 namespace schema {
 struct ExportedProgram;
+struct Model;
+}  // namespace schema
+namespace draft {
+struct GraphModule;
 }
 
 enum class PayloadKind : uint8_t { weight, constant };
@@ -101,15 +106,27 @@ class Package {
                                     const Limits& limits = {});
 
   const Archive& archive() const;
-  std::span<const std::string> models() const { return archive().models(); }
+  // Names of the programs, in file order. Of a container (container.h) there are several in one
+  // record: "forward", "aotinductor-a100/forward"; with the record's name in front
+  // ("decoder/forward") where the file has more than one.
+  std::span<const std::string> models() const;
   // What opening found odd: container and schema.
   const Diagnostics& warnings() const;
 
-  // In all that follows an empty model name means the only one, or the one called "model";
-  // `argument` when there is no such model. Reading is safe from any number of threads.
+  // In all that follows an empty model name means the only one, the one called "model", or the only
+  // main one of containers (method "forward"); `argument` when there is no such model. Reading is
+  // safe from any number of threads.
   Result<const Program*> program(std::string_view model = "") const;
-  // Decoded anew from the file: the JSON's own structure, for tools.
+  Result<std::string> model_name(std::string_view model = "") const;
+  // Decoded anew from the file: the JSON's own structure, for tools. Of an early draft: what it
+  // says in the newest schema.
   Result<schema::ExportedProgram> schema(std::string_view model = "") const;
+  // Whether the program is in a container.
+  bool is_member(std::string_view model = "") const;
+  // That container, decoded anew; nothing when it has a record of its own.
+  Result<std::optional<schema::Model>> container(std::string_view model = "") const;
+  // What an early draft says (draft.h); null for every other file. The package owns it.
+  const draft::GraphModule* draft(std::string_view model = "") const;
   // Read on first use, then shared. Errors: `corrupt`, `malformed`, `invalid`, `unsupported`, at
   // the record and name.
   Result<std::shared_ptr<const Payloads>> payloads(std::string_view model = "") const;

@@ -4,7 +4,9 @@
 
 #include "pt2/archive.h"
 #include "pt2/check_inputs.h"
+#include "pt2/container.h"
 #include "pt2/diagnostics.h"
+#include "pt2/draft.h"
 #include "pt2/dtype.h"
 #include "pt2/error.h"
 #include "pt2/expr_bounds.h"

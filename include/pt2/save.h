@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "pt2/archive.h"
+#include "pt2/draft.h"
 #include "pt2/package.h"
 #include "pt2/result.h"
 #include "pt2/tensor.h"
@@ -62,6 +63,9 @@ struct SavedProgram {
   std::vector<SavedObject> objects{};
   // A torch.save file of (args, kwargs) (write_torch_save); empty for none.
   Record sample_inputs{};
+  // A container, or a program of schema 8.11: the JSON itself says in which records its tensors
+  // lie, and those are among other_records.
+  bool names_its_payloads = false;
 };
 
 struct SavedFile {
@@ -83,6 +87,11 @@ struct PackageContents {
 // alive; sample inputs, objects and (up to 2.8) whole payload files are taken as they are. Errors:
 // those of Package::payloads, Archive::read.
 Result<PackageContents> package_contents(const Package& package);
+
+// The program as an early draft, with the tensors of the package; `unsupported` as to_draft, also
+// for fake tensors.
+Result<DraftFile> package_draft(const Package& package, const DraftOptions& options,
+                                DraftReport& report, std::string_view model = "");
 
 // The JSON of a program, in the spelling of its schema version.
 std::string program_json(const Program& program);

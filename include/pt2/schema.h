@@ -141,32 +141,7 @@ struct UnionOf<CaseEnum, Alternatives<void, Ts...>> {
 
 struct Graph;
 
-// clang-format off
-#define PT2_ENUM(Name) enum class Name : int64_t {
-#define PT2_VALUE(since, name, number) name = number,
-#define PT2_END_ENUM(Name) };
-#define PT2_UNION(Name) enum class Name##Case : uint8_t {
-#define PT2_CASE(id, since, Type, name) name,
-#define PT2_OLD_CASE(id, since, until, Type, name, key) name,
-#define PT2_END_UNION(Name) unknown };
-#include "pt2/schema.def"
-
-#define PT2_STRUCT(Name) struct Name {
-#define PT2_REQ(id, since, Type, name) Type name{};
-#define PT2_OPT(id, since, Type, name) Optional<Type> name{};
-#define PT2_DEF(id, since, Type, name, ...) Type name{__VA_ARGS__};
-#define PT2_OLD(id, since, until, presence, Type, name, key) Type name{};
-#define PT2_END_STRUCT(Name) TraceHolder trace{}; };
-#define PT2_UNION(Name) struct Name : UnionOf<Name##Case, Alternatives<void
-#define PT2_CASE(id, since, Type, name) , Type
-#define PT2_OLD_CASE(id, since, until, Type, name, key) , Type
-#define PT2_END_UNION(Name) >>::type { \
-    template <Case C, class... Args> static Name make(Args&&... args) { \
-      Name made; \
-      made.template set<C>(std::forward<Args>(args)...); \
-      return made; \
-    } };
-#include "pt2/schema.def"
-// clang-format on
+#define PT2_TABLE "pt2/schema.def"
+#include "pt2/schema_types.def"
 
 }  // namespace pt2::schema

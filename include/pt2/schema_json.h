@@ -47,7 +47,7 @@ std::string encode_program(const ExportedProgram& program);
 std::string encode_program_pretty(const ExportedProgram& program);
 
 // The same for any struct of schema.def: PayloadConfig, Model, ExternKernelNodes, ... A text that
-// names no schema version is read and written as the newest.
+// names no schema version is read and written as the newest. A union alone is no text: `argument`.
 enum class Print : uint8_t { as_read, pretty };
 Result<void> decode_into(const Type& type, void* out, std::string_view json, const Limits& limits,
                          Diagnostics& warnings);

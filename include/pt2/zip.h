@@ -57,6 +57,10 @@ class ZipReader {
   static Result<ZipReader> open(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
                                 const Limits& limits, Diagnostics& diagnostics);
 
+  // A file that is no zip as if it were the only entry of one.
+  static ZipReader of_single(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
+                             std::string name);
+
   // In the order of the central directory, which is the order in which PyTorch wrote them.
   std::span<const Entry> entries() const { return entries_; }
   // nullptr when there is none. O(log entries).

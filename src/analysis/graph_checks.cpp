@@ -116,7 +116,7 @@ class GraphChecks {
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       const NamedArgument& input = node.inputs[i];
       const auto where = [&] { return placed_.input_place(position, i); };
-      if (input.name.empty() && form == TargetForm::overload)
+      if (input.name.empty() && form == TargetForm::overload && !place_.is_draft)
         add(Rule::unnamed_argument, where(), "found an argument without a name");
       if (is_repeated(node.inputs, i))
         add(Rule::duplicate_argument, where(), fmt::format("'{}' is given twice", input.name));

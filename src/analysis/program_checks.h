@@ -14,6 +14,8 @@ namespace pt2 {
 struct ProgramPlace {
   std::string file;     // "model.pt2"
   std::string program;  // "model.pt2!models/model.json:"
+  // The early draft's arguments are positional and have no names.
+  bool is_draft = false;
 };
 
 // V2xx: what decoding does not look at.

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
+
 #include "analysis/program_checks.h"
 #include "ir/graph_place.h"
 #include "ir/structure.h"
@@ -15,15 +18,15 @@ constexpr void (*kGraphLevel[])(const Program&, const ProgramPlace&, Diagnostics
     check_signature, check_calls,   check_graphs, check_higher_order,
     check_metadata,  check_symbols, check_guards, check_dialect};
 
-void verify_payloads(const Archive& archive, const std::string& model, const Program& program,
+void verify_payloads(const Archive& archive, const ProgramSource& source, const Program& program,
                      const ProgramPlace& place, Diagnostics& findings) {
   Diagnostics issues;
-  const Payloads payloads = read_payloads(archive, model, program, issues);
+  const Payloads payloads = read_payloads(archive, source, program, issues);
   const bool readable = issues.empty();
   findings.append(std::move(issues));
   // What could not be read would be reported as missing once more.
   if (readable) check_payloads(program, payloads, place, findings);
-  auto samples = read_sample_inputs(archive, model, findings);
+  auto samples = read_sample_inputs(archive, source.model, findings);
   // The example inputs are for people; no program needs them.
   if (!samples) findings.add(Rule::refused_sample_inputs, std::move(samples).error());
 }
@@ -45,18 +48,29 @@ void name_nodes(const Program& program, const ProgramPlace& place, Diagnostics& 
   });
 }
 
-void verify_model(const Archive& archive, const std::string& model, Level level,
-                  const VerifyOptions& options, Diagnostics& findings) {
-  const ProgramPlace place{archive.name(),
-                           fmt::format("{}!{}:", archive.name(), archive.program_record(model))};
-  auto source = read_schema(archive, model, findings);
-  if (!source) return findings.add(Rule::program_decodes, std::move(source).error());
+void verify_source(const Archive& archive, ProgramSource& source, Level level,
+                   const VerifyOptions& options, Diagnostics& findings) {
+  const ProgramPlace place{archive.name(), program_place(archive, source), source.draft != nullptr};
   Diagnostics faults;
-  auto program = read_program(archive, model, *std::move(source), findings, faults);
+  auto program = read_program(archive, source, findings, faults);
   if (!program) return findings.add(Rule::program_reads, std::move(program).error());
   verify_graphs(*program, place, std::move(faults), level, options, findings);
-  if (level >= Level::full) verify_payloads(archive, model, *program, place, findings);
+  if (level >= Level::full) verify_payloads(archive, source, *program, place, findings);
   name_nodes(*program, place, findings);
+}
+
+void verify_programs(const Archive& archive, Level level, const VerifyOptions& options,
+                     Diagnostics& findings) {
+  std::vector<ProgramSource> sources;
+  for (const std::string& model : archive.models()) {
+    auto found = read_sources(archive, model, findings);
+    if (!found)
+      findings.add(Rule::program_decodes, std::move(found).error());
+    else
+      std::ranges::move(*found, std::back_inserter(sources));
+  }
+  check_names(archive, sources, findings);
+  for (ProgramSource& source : sources) verify_source(archive, source, level, options, findings);
 }
 
 void verify_checksums(const Archive& archive, const VerifyOptions& options, Diagnostics& findings) {
@@ -77,10 +91,7 @@ Diagnostics verify_archive(const Result<Archive>& archive, Level level,
   }
   findings.append(archive->warnings());
   verify_checksums(*archive, options, findings);
-  if (level >= Level::schema) {
-    for (const std::string& model : archive->models())
-      verify_model(*archive, model, level, options, findings);
-  }
+  if (level >= Level::schema) verify_programs(*archive, level, options, findings);
   return findings;
 }
 

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 #include <optional>
 
 #include "archive/layout.h"
+#include "base/json_keys.h"
 #include "base/printable.h"
 
 namespace pt2 {
@@ -77,7 +79,27 @@ constexpr ForeignZip kForeignZips[] = {
 
 Result<Archive> Archive::open(const std::string& path, const Limits& limits) {
   PT2_TRY(Record file, map_file(path));
-  return open_bytes(file.bytes, std::move(file.owner), path, limits);
+  PT2_TRY(Archive archive, open_bytes(file.bytes, std::move(file.owner), path, limits));
+  // Standard input and other devices have no files beside them.
+  if (path.starts_with("/dev/")) return archive;
+  const std::string folder = std::filesystem::path(path).parent_path().string();
+  archive.folder_ = folder.empty() ? "." : folder;
+  return archive;
+}
+
+// JSON that is none of the known documents stays a foreign file.
+std::optional<Archive> Archive::open_document(std::span<const std::byte> bytes,
+                                              std::shared_ptr<const void> owner, std::string name,
+                                              const Limits& limits) {
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  if (document_kind(text) == DocumentKind::unknown) return std::nullopt;
+  Archive archive;
+  archive.name_ = std::move(name);
+  archive.limits_ = limits;
+  archive.era_ = Era::document;
+  archive.zip_ = ZipReader::of_single(bytes, std::move(owner), std::string(kDocumentRecord));
+  archive.count_roles();
+  return archive;
 }
 
 Result<Archive> Archive::open_container(const std::string& path, const Limits& limits) {
@@ -105,6 +127,7 @@ Result<Archive> Archive::open_container_bytes(std::span<const std::byte> bytes,
 Result<Archive> Archive::open_bytes(std::span<const std::byte> bytes,
                                     std::shared_ptr<const void> owner, std::string name,
                                     const Limits& limits) {
+  if (auto document = open_document(bytes, owner, name, limits)) return *std::move(document);
   PT2_TRY(Archive archive, open_container_bytes(bytes, std::move(owner), std::move(name), limits));
   PT2_TRY_VOID(archive.era_ == Era::flat ? archive.check_flat() : archive.check_package());
   PT2_TRY_VOID(archive.check_payloads());
@@ -243,6 +266,13 @@ Result<void> Archive::check_content() {
   return error(ErrorCode::invalid, "the archive has no program: expected models/<name>.json");
 }
 
+bool Archive::names_its_payloads(std::string_view model) const {
+  const auto record = read(program_record(model));
+  if (!record) return false;
+  return document_kind(record->text()) == DocumentKind::container ||
+         has_outermost_key(record->text(), "tensor_paths");
+}
+
 Result<void> Archive::check_payloads() const {
   // 2.1 had no constants record; every later release writes each of its era's, even when empty.
   constexpr Role kRequired[] = {Role::program, Role::weights, Role::weights_config, Role::constants,
@@ -251,7 +281,7 @@ Result<void> Archive::check_payloads() const {
     for (Role needed : kRequired) {
       const std::string record = record_name(needed, model);
       if (record.empty() || find(record) != nullptr ||
-          (era_ == Era::flat && needed == Role::constants))
+          (era_ == Era::flat && needed == Role::constants) || names_its_payloads(model))
         continue;
       return error(ErrorCode::invalid,
                    fmt::format("the archive has no record {}", printable(record)));
@@ -264,7 +294,8 @@ Result<void> Archive::check_payloads() const {
 void Archive::collect_warnings() {
   for (const std::string& model : models_) {
     const std::string inputs = record_name(Role::sample_inputs, model);
-    if (era_ != Era::flat && find(inputs) == nullptr)
+    // PyTorch itself loads no container, with or without them.
+    if (era_ != Era::flat && find(inputs) == nullptr && !names_its_payloads(model))
       warnings_.add(Rule::missing_sample_inputs, name_,
                     fmt::format("the archive has no record {}", printable(inputs)));
   }

@@ -14,10 +14,13 @@ constexpr EraSet era_bit(Era era) { return static_cast<EraSet>(1u << static_cast
 inline constexpr EraSet kFlat = era_bit(Era::flat);
 inline constexpr EraSet kPickled = era_bit(Era::pickled_payloads);
 inline constexpr EraSet kRaw = era_bit(Era::raw_payloads);
+inline constexpr EraSet kDocument = era_bit(Era::document);
 inline constexpr EraSet kPackage = kPickled | kRaw;
 
 // torch.export.load calls the program of a flat archive so when it saves it again.
 inline constexpr std::string_view kFlatModel = "model";
+// The one record of a bare JSON document.
+inline constexpr std::string_view kDocumentRecord = "program.json";
 
 struct LayoutRow {
   EraSet eras;

@@ -24,6 +24,7 @@ constexpr LayoutRow kLayout[] = {
     {kFlat,    "serialized_example_inputs.pt",              Role::sample_inputs},
     {kFlat,    "version",                                   Role::metadata},
     {kFlat,    "extra_files/*",                             Role::extra},
+    {kDocument, kDocumentRecord,                            Role::program},
     {kPackage, "models/*.json",                             Role::program},
     {kPickled, "data/weights/*.pt",                         Role::weights},
     {kPickled, "data/constants/*.pt",                       Role::constants},
@@ -31,6 +32,7 @@ constexpr LayoutRow kLayout[] = {
     {kRaw,     "data/constants/*_constants_config.json",    Role::constants_config},
     {kPackage, "data/constants/custom_obj_*",               Role::custom_object},
     {kPackage, "data/constants/opaque_obj_*",               Role::opaque_object},
+    {kPackage, "data/tensor/*",                             Role::raw_weight},
     {kPackage, "data/weights/*",                            Role::raw_weight},
     {kPackage, "data/constants/*",                          Role::raw_constant},
     {kPackage, "data/sample_inputs/*.pt",                   Role::sample_inputs},
@@ -66,7 +68,7 @@ RecordRole classify_record(Era era, std::string_view relative_name) {
   for (const LayoutRow& row : kLayout) {
     if (!(row.eras & era_bit(era))) continue;
     if (const auto name = match(row.pattern, relative_name)) {
-      const bool program = row.role == Role::program && era == Era::flat;
+      const bool program = row.role == Role::program && !(era_bit(era) & kPackage);
       return {row.role, program ? kFlatModel : *name};
     }
   }

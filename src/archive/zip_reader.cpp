@@ -109,6 +109,19 @@ Result<ZipReader> ZipReader::open(std::span<const std::byte> bytes,
   return reader;
 }
 
+ZipReader ZipReader::of_single(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
+                               std::string name) {
+  ZipReader reader;
+  reader.bytes_ = bytes;
+  reader.owner_ = std::move(owner);
+  reader.entries_.push_back({.name = std::move(name),
+                             .size = bytes.size(),
+                             .compressed_size = bytes.size(),
+                             .crc = crc32(0, bytes)});
+  reader.by_name_ = sort_by_name(reader.entries_);
+  return reader;
+}
+
 const Entry* ZipReader::find(std::string_view name) const {
   const auto name_of = [&](uint32_t i) { return std::string_view(entries_[i].name); };
   const auto found = std::ranges::lower_bound(by_name_, name, {}, name_of);

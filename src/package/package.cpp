@@ -3,32 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <mutex>
 
 #include "base/try_at.h"
 #include "package/read_package.h"
 #include "pt2/schema_json.h"
-#include "serde/from_schema.h"
 
 namespace pt2 {
-namespace {
-
-std::string program_place(const Archive& archive, std::string_view model) {
-  return fmt::format("{}!{}:", archive.name(), archive.program_record(model));
-}
-
-// PyTorch's own dialects, and ExecuTorch's (torch/_export/verifier.py, VerifierMeta).
-void check_dialect(const Archive& archive, std::string_view model, const Program& program,
-                   Diagnostics& warnings) {
-  const std::string_view dialect = program.dialect();
-  for (std::string_view known : {"ATEN", "TRAINING", "EDGE"}) {
-    if (dialect == known) return;
-  }
-  warnings.add(Rule::unknown_dialect, program_place(archive, model) + ".verifiers",
-               fmt::format("found '{}', expected ATEN, TRAINING or EDGE", dialect));
-}
-
-}  // namespace
 
 Error first_error(const Diagnostics& issues) {
   const Diagnostic& first =
@@ -45,13 +27,17 @@ void PayloadReading::fail(Rule rule, Error error, std::string_view place) const 
   issues.add(rule, std::move(error));
 }
 
-Payloads read_payloads(const Archive& archive, std::string_view model, const Program& program,
+Payloads read_payloads(const Archive& archive, const ProgramSource& source, const Program& program,
                        Diagnostics& issues) {
   Payloads payloads;
-  const PayloadReading reading{archive, model, payloads, issues};
+  const PayloadReading reading{archive, source.model, payloads, issues};
+  if (source.draft) {
+    read_draft_payloads(reading, *source.draft, archive.program_record(source.model));
+    return payloads;
+  }
   // Where both forms are present the pickled one wins, as in torch.export.load.
   const auto read = [&](Role pickled, Role config, PayloadKind kind) {
-    const std::string name = archive.record_name(pickled, model);
+    const std::string name = archive.record_name(pickled, source.model);
     if (!name.empty() && archive.find(name) != nullptr) {
       read_torch_save_dict(reading, pickled, kind);
     } else {
@@ -61,33 +47,8 @@ Payloads read_payloads(const Archive& archive, std::string_view model, const Pro
   read(Role::weights, Role::weights_config, PayloadKind::weight);
   read(Role::constants, Role::constants_config, PayloadKind::constant);
   read_embedded_constants(reading, program);
+  read_path_payloads(reading, program, source.payload_paths);
   return payloads;
-}
-
-Result<schema::ExportedProgram> read_schema(const Archive& archive, std::string_view model,
-                                            Diagnostics& warnings) {
-  PT2_TRY(Record record, archive.read(archive.program_record(model)));
-  const std::string place = program_place(archive, model);
-  Diagnostics found;
-  auto program = schema::decode_program(record.text(), archive.limits(), found);
-  for (const Diagnostic& diagnostic : found.all()) {
-    warnings.add(diagnostic.rule, place + diagnostic.where, diagnostic.text);
-  }
-  if (!program) return at(std::move(program).error(), place);
-  return program;
-}
-
-Result<Program> read_program(const Archive& archive, std::string_view model,
-                             schema::ExportedProgram source, Diagnostics& warnings,
-                             Diagnostics& faults) {
-  Diagnostics found;
-  auto program = from_schema(std::move(source), found);
-  const std::string place = program_place(archive, model);
-  for (const Diagnostic& fault : found.all())
-    faults.add(fault.rule, Error{fault.code, fault.text, place + fault.where});
-  if (!program) return at(std::move(program).error(), place);
-  check_dialect(archive, model, *program, warnings);
-  return program;
 }
 
 Result<SampleInputs> read_sample_inputs(const Archive& archive, std::string_view model,
@@ -113,22 +74,33 @@ struct Package::State {
 
   Archive archive;
   Diagnostics warnings;
-  std::vector<Program> programs;  // in the order of archive.models()
+  std::vector<std::string> names;
+  std::vector<ProgramSource> sources;  // without their programs
+  std::vector<Program> programs;
   mutable std::mutex mutex;
   mutable std::vector<std::shared_ptr<const Payloads>> payloads;
 
+  // The only one, the one called "model", or the one main program of a container.
+  std::optional<size_t> default_program() const {
+    if (names.size() == 1) return 0;
+    const auto model = std::ranges::find(names, "model");
+    if (model != names.end()) return static_cast<size_t>(model - names.begin());
+    const auto main = std::ranges::find(sources, true, &ProgramSource::is_main);
+    if (main == sources.end() || std::ranges::count(sources, true, &ProgramSource::is_main) != 1)
+      return std::nullopt;
+    return static_cast<size_t>(main - sources.begin());
+  }
+
   Result<size_t> find_model(std::string_view name) const {
-    const auto models = archive.models();
-    if (name.empty() && models.size() == 1) return size_t{0};
-    for (size_t i = 0; i < models.size(); ++i) {
-      if (models[i] == (name.empty() ? std::string_view("model") : name)) return i;
-    }
-    std::string names;
-    for (const std::string& model : models) names += (names.empty() ? "" : ", ") + model;
+    const auto found = std::ranges::find(names, name);
+    if (found != names.end()) return static_cast<size_t>(found - names.begin());
+    const auto chosen = name.empty() ? default_program() : std::nullopt;
+    if (chosen) return *chosen;
+    const std::string known = fmt::format("{}", fmt::join(names, ", "));
     return Error{ErrorCode::argument,
                  name.empty()
-                     ? fmt::format("the package holds several programs; name one of: {}", names)
-                     : fmt::format("no program is called '{}', the package holds: {}", name, names),
+                     ? fmt::format("the package holds several programs; name one of: {}", known)
+                     : fmt::format("no program is called '{}', the package holds: {}", name, known),
                  archive.name()};
   }
 };
@@ -149,20 +121,31 @@ Result<Package> Package::open_archive(Archive archive) {
   auto state = std::make_shared<State>(std::move(archive));
   state->warnings.append(state->archive.warnings());
   for (const std::string& model : state->archive.models()) {
-    PT2_TRY(schema::ExportedProgram source, read_schema(state->archive, model, state->warnings));
-    Diagnostics faults;
-    PT2_TRY(Program program,
-            read_program(state->archive, model, std::move(source), state->warnings, faults));
-    if (faults.has_errors()) return first_error(faults);
-    state->warnings.append(std::move(faults));
-    state->programs.push_back(std::move(program));
+    PT2_TRY(std::vector<ProgramSource> sources,
+            read_sources(state->archive, model, state->warnings));
+    std::ranges::move(sources, std::back_inserter(state->sources));
   }
+  Diagnostics faults;
+  check_names(state->archive, state->sources, faults);
+  for (ProgramSource& source : state->sources) {
+    PT2_TRY(Program program, read_program(state->archive, source, state->warnings, faults));
+    if (faults.has_errors()) return first_error(faults);
+    state->programs.push_back(std::move(program));
+    state->names.push_back(source.name);
+  }
+  state->warnings.append(std::move(faults));
   state->payloads.resize(state->programs.size());
   return Package(std::move(state));
 }
 
 const Archive& Package::archive() const { return state_->archive; }
+std::span<const std::string> Package::models() const { return state_->names; }
 const Diagnostics& Package::warnings() const { return state_->warnings; }
+
+Result<std::string> Package::model_name(std::string_view model) const {
+  PT2_TRY(size_t index, state_->find_model(model));
+  return state_->names[index];
+}
 
 Result<const Program*> Package::program(std::string_view model) const {
   PT2_TRY(size_t index, state_->find_model(model));
@@ -171,8 +154,32 @@ Result<const Program*> Package::program(std::string_view model) const {
 
 Result<schema::ExportedProgram> Package::schema(std::string_view model) const {
   PT2_TRY(size_t index, state_->find_model(model));
+  const ProgramSource& wanted = state_->sources[index];
   Diagnostics already_reported;
-  return read_schema(state_->archive, models()[index], already_reported);
+  PT2_TRY(std::vector<ProgramSource> sources,
+          read_sources(state_->archive, wanted.model, already_reported));
+  return std::move(std::ranges::find(sources, wanted.path, &ProgramSource::path)->program);
+}
+
+bool Package::is_member(std::string_view model) const {
+  const auto index = state_->find_model(model);
+  return index && !state_->sources[*index].path.empty();
+}
+
+Result<std::optional<schema::Model>> Package::container(std::string_view model) const {
+  PT2_TRY(size_t index, state_->find_model(model));
+  const ProgramSource& source = state_->sources[index];
+  if (source.path.empty()) return std::optional<schema::Model>();
+  PT2_TRY(Record record, state_->archive.read(state_->archive.program_record(source.model)));
+  Diagnostics already_reported;
+  PT2_TRY(schema::Model container,
+          schema::decode<schema::Model>(record.text(), state_->archive.limits(), already_reported));
+  return std::optional(std::move(container));
+}
+
+const draft::GraphModule* Package::draft(std::string_view model) const {
+  const auto index = state_->find_model(model);
+  return index ? state_->sources[*index].draft.get() : nullptr;
 }
 
 Result<std::shared_ptr<const Payloads>> Package::payloads(std::string_view model) const {
@@ -182,7 +189,7 @@ Result<std::shared_ptr<const Payloads>> Package::payloads(std::string_view model
   if (!payloads) {
     Diagnostics issues;
     Payloads read =
-        read_payloads(state_->archive, models()[index], state_->programs[index], issues);
+        read_payloads(state_->archive, state_->sources[index], state_->programs[index], issues);
     if (!issues.empty()) return first_error(issues);
     payloads = std::make_shared<const Payloads>(std::move(read));
   }
@@ -191,7 +198,7 @@ Result<std::shared_ptr<const Payloads>> Package::payloads(std::string_view model
 
 Result<SampleInputs> Package::sample_inputs(Diagnostics& warnings, std::string_view model) const {
   PT2_TRY(size_t index, state_->find_model(model));
-  return read_sample_inputs(state_->archive, models()[index], warnings);
+  return read_sample_inputs(state_->archive, state_->sources[index].model, warnings);
 }
 
 }  // namespace pt2

@@ -17,7 +17,8 @@ class ContentsReader {
 
   Result<PackageContents> read() {
     contents_.era = archive_.era();
-    for (const std::string& model : package_.models()) PT2_TRY_VOID(read_program(model));
+    if (archive_.era() == Era::document) return read_document();
+    for (const std::string& model : archive_.models()) PT2_TRY_VOID(read_program(model));
     for (const Entry& entry : archive_.zip().entries()) PT2_TRY_VOID(read_other(entry));
     return std::move(contents_);
   }
@@ -27,7 +28,10 @@ class ContentsReader {
     SavedProgram program{.name = model};
     PT2_TRY(const Record json, take(archive_.program_record(model)));
     program.json = json.text();
-    if (archive_.era() == Era::raw_payloads) {
+    program.names_its_payloads = archive_.names_its_payloads(model);
+    if (program.names_its_payloads) {
+      // Its tensors are in records of every kind, which read_other takes.
+    } else if (archive_.era() == Era::raw_payloads) {
       PT2_TRY_VOID(read_raw(program));
     } else {
       PT2_TRY(program.state_dict, take_if_present(Role::weights, model));
@@ -38,10 +42,29 @@ class ContentsReader {
     return {};
   }
 
+  // An early draft becomes a program of the newest schema, in the newest layout.
+  Result<PackageContents> read_document() {
+    if (package_.draft() == nullptr)
+      return Error{ErrorCode::unsupported, "a bare document has no tensors to save",
+                   archive_.name()};
+    contents_.era = Era::raw_payloads;
+    PT2_TRY(const Program* program, package_.program());
+    PT2_TRY(const std::shared_ptr<const Payloads> payloads, package_.payloads());
+    std::vector<SavedTensor> tensors;
+    for (const PayloadTensor& payload : payloads->tensors()) {
+      PT2_TRY(SavedTensor saved, raw_tensor(&payload, payload.name, {}));
+      tensors.push_back(std::move(saved));
+    }
+    contents_.programs.push_back(
+        {.json = program_json(*program), .state_dict = std::move(tensors)});
+    return std::move(contents_);
+  }
+
   Result<void> read_raw(SavedProgram& program) {
     PT2_TRY(const Program* graph, package_.program(program.name));
     Diagnostics issues;
-    const Payloads payloads = read_payloads(archive_, program.name, *graph, issues);
+    const ProgramSource source{.name = program.name, .model = program.name};
+    const Payloads payloads = read_payloads(archive_, source, *graph, issues);
     for (const PayloadKind kind : {PayloadKind::weight, PayloadKind::constant}) {
       const Role role = kind == PayloadKind::weight ? Role::weights_config : Role::constants_config;
       const std::string config_name = archive_.record_name(role, program.name);

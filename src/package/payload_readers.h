@@ -2,9 +2,12 @@
 // and the rest is read all the same, so that verify can name every fault.
 #pragma once
 
+#include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 
+#include "pt2/draft_types.h"
 #include "pt2/package.h"
 #include "pt2/schema.h"
 
@@ -20,10 +23,6 @@ struct PayloadReading {
   void fail(Rule rule, Error error, std::string_view place) const;
 };
 
-// Every payload of one program.
-Payloads read_payloads(const Archive& archive, std::string_view model, const Program& program,
-                       Diagnostics& issues);
-
 // 2.1 to 2.8: a dict in one torch.save record. No record, or an empty one, adds nothing.
 void read_torch_save_dict(const PayloadReading& reading, Role role, PayloadKind kind);
 // 2.1: constants made in forward, inside the program's JSON.
@@ -34,6 +33,19 @@ void read_configured(const PayloadReading& reading, Role config_role, PayloadKin
 Result<schema::PayloadConfig> read_payload_config(const Archive& archive, const std::string& name);
 // The record that a config's path_name names.
 std::string payload_record(PayloadKind kind, std::string_view path_name);
+
+// 8.6 to 8.11: from each name to its record, by the container or the program itself; for what
+// `program` names and has no payload yet. A container's map is shared by all of its programs:
+// copies would be as many as programs times paths.
+struct PayloadPaths {
+  std::string place;  // "models/local.json:.tensorPaths"
+  std::shared_ptr<const std::map<std::string, std::string>> paths;
+};
+void read_path_payloads(const PayloadReading& reading, const Program& program,
+                        std::span<const PayloadPaths> maps);
+// The early draft: inside the JSON, or in files beside it. `place` is that of the document.
+void read_draft_payloads(const PayloadReading& reading, const draft::GraphModule& module,
+                         const std::string& place);
 
 // A tensor, or (among constants) an object that is kept as it is; `invalid` for anything else.
 Result<void> add_pickled_value(const PickleValue& value, PayloadKind kind, std::string name,

@@ -1,8 +1,10 @@
 // The steps of opening a package, one by one, for verify, which goes on where Package stops.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "package/payload_readers.h"
 #include "pt2/package.h"
@@ -10,16 +12,36 @@
 
 namespace pt2 {
 
-// The program's JSON decoded; `where` of errors and warnings is "file!record:.path".
-Result<schema::ExportedProgram> read_schema(const Archive& archive, std::string_view model,
-                                            Diagnostics& warnings);
-// The same as a Program; the place of an error likewise. Warns of unknown dialects (V207). Broken
-// rules of the graph are added to `faults`, with their place.
-Result<Program> read_program(const Archive& archive, std::string_view model,
-                             schema::ExportedProgram source, Diagnostics& warnings,
+// One program of a file, decoded.
+struct ProgramSource {
+  std::string name{};   // as users call it
+  std::string model{};  // the archive's: which record it is in
+  std::string path{};   // where in that record's JSON; empty: it is the whole record
+  bool is_main = true;  // of a container: the one that is meant where nobody says
+  schema::ExportedProgram program{};
+  std::vector<PayloadPaths> payload_paths{};          // containers, and schema 8.11
+  std::shared_ptr<const draft::GraphModule> draft{};  // what an early draft says
+};
+
+// "file!record:.path".
+std::string program_place(const Archive& archive, const ProgramSource& source);
+
+// Every program of one record: one, or those of a container. `where` of errors and warnings is
+// "file!record:.path".
+Result<std::vector<ProgramSource>> read_sources(const Archive& archive, std::string_view model,
+                                                Diagnostics& warnings);
+// Adds V211 for each name that a program before it has.
+void check_names(const Archive& archive, std::span<const ProgramSource> sources,
+                 Diagnostics& findings);
+// The same as a Program; takes source.program. Warns of unknown dialects (V207). Broken rules of
+// the graph are added to `faults`, with their place.
+Result<Program> read_program(const Archive& archive, ProgramSource& source, Diagnostics& warnings,
                              Diagnostics& faults);
 // The first of severity error; there must be one.
 Error first_error(const Diagnostics& issues);
+// Every payload of one program.
+Payloads read_payloads(const Archive& archive, const ProgramSource& source, const Program& program,
+                       Diagnostics& issues);
 Result<SampleInputs> read_sample_inputs(const Archive& archive, std::string_view model,
                                         Diagnostics& warnings);
 

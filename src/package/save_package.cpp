@@ -58,6 +58,10 @@ Result<void> check(const PackageContents& contents) {
   for (const SavedProgram& program : contents.programs) {
     if (program.name.empty() || program.name.find('/') != program.name.npos)
       return argument("a program's name must be one part of a path", program.name);
+    if (contents.era == Era::document)
+      return argument("a bare document is JSON; it is not saved as an archive");
+    if (contents.era != Era::raw_payloads && program.names_its_payloads)
+      return no_place("containers", contents.era);
     if (contents.era != Era::raw_payloads && !program.objects.empty())
       return no_place("objects in records of their own", contents.era);
   }
@@ -100,6 +104,8 @@ Result<void> write_pickled(PackageWriter& writer, const SavedProgram& program) {
 }
 
 Result<void> write_raw(PackageWriter& writer, const SavedProgram& program) {
+  if (program.names_its_payloads)
+    return writer.add(fmt::format("models/{}.json", program.name), program.json);
   PT2_TRY_VOID(write_raw_weights(writer, program));
   PT2_TRY_VOID(write_raw_constants(writer, program));
   return writer.add(fmt::format("models/{}.json", program.name), program.json);
@@ -111,6 +117,7 @@ Result<void> write_package(PackageWriter& writer, const PackageContents& content
   for (const SavedProgram& program : contents.programs) {
     PT2_TRY_VOID(contents.era == Era::raw_payloads ? write_raw(writer, program)
                                                    : write_pickled(writer, program));
+    if (program.names_its_payloads && program.sample_inputs.bytes.empty()) continue;
     PT2_TRY_VOID(
         writer.add(fmt::format("data/sample_inputs/{}.pt", program.name), program.sample_inputs));
   }

@@ -22,7 +22,23 @@ void collect(const Graph& graph, int depth,
   for (const Graph& subgraph : graph.subgraphs()) collect(subgraph, depth + 1, calls);
 }
 
+void name_arguments(Graph& graph, int depth) {
+  if (depth > kMaxGraphDepth) return;
+  for (NodeId id : graph.nodes()) {
+    const ops::Operator op = ops::find_operator(graph.node(id).target);
+    if (!op) continue;
+    std::vector<NamedArgument> inputs = graph.node(id).inputs;
+    for (size_t i = 0; i < inputs.size() && i < op.signature().parameter_count; ++i)
+      if (inputs[i].name.empty()) inputs[i].name = op.signature().parameter_array[i].name;
+    graph.set_node_inputs(id, std::move(inputs));
+  }
+  for (size_t i = 0; i < graph.subgraphs().size(); ++i)
+    name_arguments(graph.subgraph(static_cast<SubgraphId>(i)), depth + 1);
+}
+
 }  // namespace
+
+void name_positional_arguments(Program& program) { name_arguments(program.graph, 0); }
 
 bool has_kernel(std::string_view target) {
   return run::find_higher_order(target) != nullptr || static_cast<bool>(ops::find_operator(target));

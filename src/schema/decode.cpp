@@ -54,7 +54,7 @@ class Decoder {
  public:
   Decoder(const Profile& profile, bool newer_minor, const Limits& limits, Diagnostics& warnings)
       : profile_(profile), newer_minor_(newer_minor), limits_(limits), warnings_(warnings) {
-    for (const Type* type : types()) expectations_.push_back(expect(*type));
+    for (const Type* type : all_types()) expectations_.push_back(expect(*type));
   }
 
   Result<void> decode(const Type& type, void* out, std::string_view json) {
@@ -210,8 +210,7 @@ class Decoder {
     const size_t cost =
         sizeof spelling + spelling.path.size() + spelling.usual.size() + spelled.size();
     if (cost > spelling_budget_) {
-      return fail(step, ErrorCode::limit,
-                  "found more unusual spellings than can be kept");
+      return fail(step, ErrorCode::limit, "found more unusual spellings than can be kept");
     }
     spelling_budget_ -= cost;
     record->trace->make().spellings.push_back(std::move(spelling));
@@ -594,6 +593,10 @@ void observe(std::string_view json, Profile& profile) {
 
 Result<void> decode_into(const Type& type, void* out, std::string_view json, const Limits& limits,
                          Diagnostics& warnings) {
+  // What is unusual in a file is kept by the record around it.
+  if (type.kind != Kind::record)
+    return Error{ErrorCode::argument,
+                 fmt::format("found the type {}, expected one with fields", type_text(type)), ""};
   if (json.size() > limits.max_json_bytes) {
     return Error{ErrorCode::limit,
                  fmt::format("{} bytes of JSON, expected at most {} (max_json_bytes)", json.size(),
@@ -601,7 +604,8 @@ Result<void> decode_into(const Type& type, void* out, std::string_view json, con
                  ""};
   }
   const bool is_program = &type == &type_of<ExportedProgram>();
-  const SchemaVersion version = find_schema_version(json, is_program);
+  const SchemaVersion version =
+      is_of_draft(type) ? SchemaVersion{} : find_schema_version(json, is_program);
   const bool has_version = version.major != 0;
   if (has_version) PT2_TRY_VOID(check_major(version));
   Profile profile = profile_of(has_version ? version_number(version) : kNewestVersion);

@@ -1,8 +1,9 @@
-// The only file that instantiates anything per type of the schema.
+// The only file that instantiates anything per type of the schema and of its early draft.
 #include "schema/type.h"
 
 #include <array>
 
+#include "pt2/draft_types.h"
 #include "schema/trace.h"
 
 namespace pt2::schema {
@@ -15,70 +16,32 @@ struct TypeOf {
 template <class T>
 struct Facts;  // of each record, variant and enumeration: name, and members or values
 
-enum Ordinal : int {
-#define PT2_STRUCT(Name) Name##_ordinal,
-#define PT2_UNION(Name) Name##_ordinal,
-#include "pt2/schema.def"
-};
-
-// clang-format off
-#define PT2_STRUCT(Name) constexpr size_t Name##_count = 0
-#define PT2_REQ(...) + 1
-#define PT2_OPT(...) + 1
-#define PT2_DEF(...) + 1
-#define PT2_OLD(...) + 1
-#define PT2_END_STRUCT(Name) ;
-#define PT2_UNION(Name) constexpr size_t Name##_count = 0
-#define PT2_CASE(...) + 1
-#define PT2_OLD_CASE(...) + 1
-#define PT2_END_UNION(Name) ;
-#include "pt2/schema.def"
+template <class Union, auto which>
+using AlternativeOf =
+    std::variant_alternative_t<static_cast<size_t>(which),
+                               std::remove_reference_t<decltype(std::declval<Union&>().variant())>>;
 
 template <size_t count>
 consteval std::array<Member, count> with_key_ends(std::array<Member, count> members) {
   for (size_t i = 0; i < count; ++i) {
     members[i].key_end = i + 1;
-    while (members[i].key_end < count && members[members[i].key_end].key == members[i].key) ++members[i].key_end;
+    while (members[i].key_end < count && members[members[i].key_end].key == members[i].key)
+      ++members[i].key_end;
   }
   return members;
 }
 
-#define PT2_FACTS(Name) \
-  template <> struct Facts<Name> { \
-    using Self = Name; \
-    static constexpr std::string_view name = #Name; \
-    static constexpr int ordinal = Name##_ordinal; \
-    static const std::array<Member, Name##_count> members; \
-  }; \
-  constinit const std::array<Member, Name##_count> Facts<Name>::members = with_key_ends<Name##_count>({{
-#define PT2_FIELD(id, since, until, presence, name, key, default_json) \
-  {#name, #key, &TypeOf<decltype(Self::name)>::value, \
-   [](void* owner) -> void* { return &static_cast<Self*>(owner)->name; }, \
-   id, since, until, Presence::presence, default_json},
-#define PT2_ALTERNATIVE(id, since, until, T, name, key) \
-  {#name, #key, &TypeOf<T>::value, nullptr, id, since, until, Presence::required, {}},
+#define PT2_TABLE "pt2/schema.def"
+#define PT2_IN pt2::schema
+#define PT2_NAMES schema_names
+#define PT2_FIRST_ORDINAL 0
+#include "schema/type_table.def"
 
-#define PT2_ENUM(Name) \
-  template <> struct Facts<Name> { \
-    static constexpr std::string_view name = #Name; \
-    static constexpr EnumValue values[] = {
-#define PT2_VALUE(since, name, number) {#name, number, since},
-#define PT2_END_ENUM(Name) }; };
-#define PT2_STRUCT(Name) PT2_FACTS(Name)
-#define PT2_REQ(id, since, T, name) PT2_FIELD(id, since, kForever, required, name, name, {})
-#define PT2_OPT(id, since, T, name) PT2_FIELD(id, since, kForever, optional, name, name, {})
-#define PT2_DEF(id, since, T, name, ...) PT2_FIELD(id, since, kForever, defaulted, name, name, #__VA_ARGS__)
-#define PT2_OLD(id, since, until, presence, T, name, key) PT2_FIELD(id, since, until, presence, name, key, {})
-#define PT2_END_STRUCT(Name) }});
-#define PT2_UNION(Name) PT2_FACTS(Name)
-#define PT2_CASE(id, since, T, name) PT2_ALTERNATIVE(id, since, kForever, T, name, name)
-#define PT2_OLD_CASE(id, since, until, T, name, key) PT2_ALTERNATIVE(id, since, until, T, name, key)
-#define PT2_END_UNION(Name) }});
-#include "pt2/schema.def"
-#undef PT2_FACTS
-#undef PT2_FIELD
-#undef PT2_ALTERNATIVE
-// clang-format on
+#define PT2_TABLE "pt2/draft.def"
+#define PT2_IN draft
+#define PT2_NAMES draft_names
+#define PT2_FIRST_ORDINAL schema_names::end_ordinal
+#include "schema/type_table.def"
 
 template <class T, template <class...> class C>
 inline constexpr bool is = false;
@@ -215,6 +178,9 @@ constinit const Type* const kTypes[] = {
 #define PT2_STRUCT(Name) &TypeOf<Name>::value,
 #define PT2_UNION(Name) &TypeOf<Name>::value,
 #include "pt2/schema.def"
+#define PT2_STRUCT(Name) &TypeOf<draft::Name>::value,
+#define PT2_UNION(Name) &TypeOf<draft::Name>::value,
+#include "pt2/draft.def"
 };
 
 constinit const Type* const kEnumerations[] = {
@@ -224,11 +190,13 @@ constinit const Type* const kEnumerations[] = {
 
 }  // namespace
 
-std::span<const Type* const> types() { return kTypes; }
+std::span<const Type* const> types() { return std::span(kTypes).first(schema_names::end_ordinal); }
+std::span<const Type* const> all_types() { return kTypes; }
+bool is_of_draft(const Type& type) { return type.ordinal >= schema_names::end_ordinal; }
 std::span<const Type* const> enumerations() { return kEnumerations; }
 
 const Type* find_type(std::string_view name) {
-  for (const Type* type : kTypes) {
+  for (const Type* type : types()) {
     if (type->name == name) return type;
   }
   return nullptr;
@@ -245,6 +213,9 @@ std::string type_text(const Type& type) {
 #define PT2_STRUCT(Name) template <> const Type& type_of<Name>() { return TypeOf<Name>::value; }
 #define PT2_UNION(Name) template <> const Type& type_of<Name>() { return TypeOf<Name>::value; }
 #include "pt2/schema.def"
+#define PT2_STRUCT(Name) template <> const Type& type_of<draft::Name>() { return TypeOf<draft::Name>::value; }
+#define PT2_UNION(Name) template <> const Type& type_of<draft::Name>() { return TypeOf<draft::Name>::value; }
+#include "pt2/draft.def"
 // clang-format on
 
 }  // namespace pt2::schema

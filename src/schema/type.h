@@ -64,7 +64,7 @@ enum class Kind : uint8_t {
 struct Type {
   Kind kind;
   std::string_view name;
-  int ordinal = -1;                        // record, variant: its place in types()
+  int ordinal = -1;                        // record, variant: its place in all_types()
   const Type* element = nullptr;           // optional, box, list, dict
   std::span<const Member> members = {};    // record, variant
   std::span<const EnumValue> values = {};  // enumeration
@@ -99,6 +99,9 @@ inline const UnknownAlternative& unknown_of(const Type& type, const void* value)
 
 // Every record and variant, in the order of schema.def.
 std::span<const Type* const> types();
+// The same, and behind them those of draft.def. A type's ordinal is its place here.
+std::span<const Type* const> all_types();
+bool is_of_draft(const Type& type);
 std::span<const Type* const> enumerations();
 // Nullptr when there is none of that name.
 const Type* find_type(std::string_view name);

@@ -6,5 +6,8 @@ namespace {
 
 TEST(PackageMutation, File) { test::run_mutations("file", test::fuzz_file); }
 
+// Containers and early drafts, bare.
+TEST(PackageMutation, Document) { test::run_mutations("document", test::fuzz_readable_file); }
+
 }  // namespace
 }  // namespace pt2

@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 
+#include "pt2/draft.h"
 #include "pt2/package.h"
 #include "pt2/save.h"
 #include "pt2/symbols.h"
@@ -29,6 +30,19 @@ inline void save_again(const Package& package) {
   const auto again = Package::open_bytes(std::as_bytes(std::span(sink.bytes())), nullptr,
                                          "saved.pt2", fuzz_limits());
   if (!again && again.error().code != ErrorCode::limit) std::abort();
+}
+
+// What the draft can express is a draft that can be read.
+inline void convert_to_draft(const Package& package, const std::string& model) {
+  DraftReport report;
+  const auto written = package_draft(package, {}, report, model);
+  if (written.has_value() != report.inexpressible.empty()) std::abort();
+  if (!written) return;
+  const std::string json = write_draft(written->module);
+  Diagnostics warnings;
+  const auto read = read_draft(json, {}, warnings);
+  if (!read || write_draft(*read) != json) std::abort();
+  (void)from_draft(*read).has_value();
 }
 
 inline void fuzz_readable_file(std::span<const std::byte> bytes) {
@@ -64,6 +78,7 @@ inline void fuzz_readable_file(std::span<const std::byte> bytes) {
     (void)touched;
     Diagnostics warnings;
     (void)package->sample_inputs(warnings, model).has_value();
+    convert_to_draft(*package, model);
   }
   save_again(*package);
 }

@@ -10,6 +10,7 @@
 #include "base/check.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "pt2/draft_types.h"
 #include "pt2/schema_json.h"
 
 namespace pt2::test {
@@ -37,6 +38,7 @@ inline void fuzz_json(std::span<const std::byte> bytes) {
   fuzz_decode<schema::ExportedProgram>(json);
   fuzz_decode<schema::PayloadConfig>(json);
   fuzz_decode<schema::Model>(json);
+  fuzz_decode<draft::GraphModule>(json);
   const auto value = parse_json(json, {.allow_non_finite = true});
   if (!value) return;
   for (const JsonStyle style : {JsonStyle::python, JsonStyle::compact, JsonStyle::pretty}) {

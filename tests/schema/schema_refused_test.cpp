@@ -164,5 +164,13 @@ TEST(RefusedTest, DepthAndSizeAreLimited) {
   EXPECT_EQ(big.error().code, ErrorCode::limit);
 }
 
+TEST(RefusedTest, UnionsAloneAreNoTexts) {
+  Diagnostics warnings;
+  const auto argument = decode<Argument>(R"({"as_int": 1})", Limits{}, warnings);
+  ASSERT_FALSE(argument);
+  EXPECT_EQ(argument.error().code, ErrorCode::argument);
+  EXPECT_EQ(argument.error().text(), "found the type Argument, expected one with fields");
+}
+
 }  // namespace
 }  // namespace pt2::schema

@@ -11,6 +11,7 @@ namespace {
 
 struct Options {
   Source source;
+  std::string output;
   bool content = false;
   bool pretty = false;
 };
@@ -24,8 +25,13 @@ Result<int> print_canonical(const Options& options, Environment& environment) {
   std::string text =
       options.pretty ? schema::encode_program_pretty(out) : schema::encode_program(out);
   // Exact bytes for programs, whole lines for people.
-  if (options.pretty || environment.out_is_terminal) text += '\n';
-  print(environment.out, text);
+  const bool is_printed = options.output.empty();
+  if (options.pretty || (is_printed && environment.out_is_terminal)) text += '\n';
+  if (is_printed) {
+    print(environment.out, text);
+  } else {
+    PT2_TRY_VOID(write_file(options.output, std::as_bytes(std::span(text))));
+  }
   return kOk;
 }
 
@@ -38,6 +44,8 @@ Action setup_canon(CLI::App& app) {
                "nodes that PyTorch leaves in the file's order are told\n"
                "apart by constants and users, and lose their names");
   app.add_flag("--pretty", options->pretty, "with line breaks and indentation");
+  app.add_option("-o,--output", options->output, "write this file instead of printing")
+      ->type_name("FILE");
   add_model_option(app, options->source);
   return [options](Environment& environment) { return print_canonical(*options, environment); };
 }

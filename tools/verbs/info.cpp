@@ -43,6 +43,9 @@ struct Summary {
   const Archive* archive = nullptr;
   const Program* program = nullptr;
   std::string model;
+  std::span<const std::string> models;
+  bool is_draft = false;
+  bool is_member = false;  // of a container
   std::vector<NamedType> inputs;
   std::vector<NamedType> outputs;
   std::vector<OperatorUse> operators;
@@ -62,6 +65,8 @@ EraText era_text(Era era) {
       return {"flat", "flat zip, pickled tensors (PyTorch 2.1 to 2.7)"};
     case Era::pickled_payloads:
       return {"pickled_payloads", "package, pickled tensors (PyTorch 2.8)"};
+    case Era::document:
+      return {"document", "no archive: bare JSON"};
     case Era::raw_payloads:
       return {"raw_payloads", "package, raw tensors (PyTorch 2.9 on)"};
   }
@@ -118,6 +123,9 @@ void summarise_held(const Program& program, Summary& out) {
 Result<Summary> summarise(const Source& source, const Package& package) {
   Summary out;
   out.archive = &package.archive();
+  out.models = package.models();
+  out.is_member = package.is_member(source.model);
+  out.is_draft = package.draft(source.model) != nullptr;
   PT2_TRY(out.program, package.program(source.model));
   PT2_TRY(out.model, chosen_model(source, package));
   const Program& program = *out.program;
@@ -205,10 +213,13 @@ std::string summary_text(const Summary& summary, const Environment& environment)
                                  bytes_text(archive.zip().bytes().size()))});
   if (!program.torch_version.empty()) about.add({"torch", printable(program.torch_version)});
   about.add({"schema", version_text(program.schema_version)});
-  about.add({"archive", std::string(era_text(archive.era()).description)});
+  about.add({"archive", summary.is_member ? "a container of programs (schema 8.6 to 8.11)"
+                                          : std::string(era_text(archive.era()).description)});
   about.add({"dialect", printable(program.dialect())});
-  if (archive.models().size() > 1) {
-    const std::vector<std::string> models(archive.models().begin(), archive.models().end());
+  if (summary.is_draft)
+    about.add({"draft", "the early draft of the schema; what follows is its form in the newest"});
+  if (summary.models.size() > 1) {
+    const std::vector<std::string> models(summary.models.begin(), summary.models.end());
     about.add({"program", fmt::format("{} of {}: {}", printable(summary.model), models.size(),
                                       list_text(models, kShownOperators))});
   }
@@ -290,7 +301,7 @@ std::string summary_json(const Summary& summary) {
     write_text(json, "archive", era_text(archive.era()).name);
     write_text(json, "dialect", program.dialect());
     write_text(json, "model", summary.model);
-    write_texts(json, "models", archive.models());
+    write_texts(json, "models", summary.models);
     write_types(json, "inputs", summary.inputs);
     write_types(json, "outputs", summary.outputs);
     write_ranges(json, program);

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "pt2/draft.h"
 #include "pt2/schema_json.h"
 #include "tools/source.h"
 #include "tools/verbs.h"
@@ -14,6 +15,15 @@ struct Options {
 };
 
 Result<std::string> program_json(const Options& options, const Package& package) {
+  const schema::Print style = options.pretty ? schema::Print::pretty : schema::Print::as_read;
+  if (const draft::GraphModule* module = package.draft(options.source.model))
+    return schema::encode_value(schema::type_of<draft::GraphModule>(), module, style);
+  // A container is one document; its programs have to be named.
+  if (options.source.model.empty()) {
+    PT2_TRY(const auto container, package.container());
+    if (container)
+      return schema::encode_value(schema::type_of<schema::Model>(), &*container, style);
+  }
   PT2_TRY(const schema::ExportedProgram program, package.schema(options.source.model));
   return options.pretty ? schema::encode_program_pretty(program) : schema::encode_program(program);
 }

@@ -1,0 +1,30 @@
+// The dataclasses of the early draft as values, made from draft.def, as schema.h is from
+// schema.def.
+#pragma once
+
+#include "pt2/schema.h"
+
+namespace pt2 {
+
+namespace draft {
+
+using schema::Alternatives;
+using schema::Bool;
+using schema::Box;
+using schema::Dict;
+using schema::Float;
+using schema::Int;
+using schema::List;
+using schema::None;
+using schema::String;
+using schema::TraceHolder;
+using schema::UnionOf;
+
+struct GraphModule;
+
+#define PT2_TABLE "pt2/draft.def"
+#include "pt2/schema_types.def"
+
+}  // namespace draft
+
+}  // namespace pt2

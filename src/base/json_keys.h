@@ -1,0 +1,24 @@
+// A look at a JSON text from outside: which document is it? Nothing is checked; whoever decodes it
+// says what is wrong.
+#pragma once
+
+#include <functional>
+#include <string_view>
+
+namespace pt2 {
+
+// Calls `visit` with each key of the outermost object, as spelled between its quotes, until it
+// returns false. Linear in the text up to there.
+void for_each_outermost_key(std::string_view json,
+                            const std::function<bool(std::string_view)>& visit);
+bool has_outermost_key(std::string_view json, std::string_view key);
+
+enum class DocumentKind : uint8_t {
+  program,    // schema::ExportedProgram
+  container,  // schema::Model
+  draft,      // draft::GraphModule
+  unknown,
+};
+DocumentKind document_kind(std::string_view json);
+
+}  // namespace pt2

@@ -1,0 +1,16 @@
+// The draft's storages: bytes inside the JSON or in a file beside it, in big-endian order.
+#pragma once
+
+#include <string>
+
+#include "pt2/draft.h"
+
+namespace pt2 {
+
+// The bytes between the tensor's first and last element, in big-endian order; reversing is its own
+// inverse.
+void swap_byte_order(std::span<std::byte> bytes, Dtype dtype);
+
+std::string print_checksum(std::span<const std::byte> bytes);  // "crc32:0123abcd"
+
+}  // namespace pt2

@@ -1,0 +1,168 @@
+// Which programs a file holds: whole records, the members of containers, early drafts.
+#include <fmt/format.h>
+
+#include <iterator>
+#include <set>
+
+#include "base/json_keys.h"
+#include "draft/draft_schema.h"
+#include "package/read_package.h"
+#include "pt2/container.h"
+#include "pt2/schema_json.h"
+#include "serde/from_schema.h"
+
+namespace pt2 {
+namespace {
+
+// PyTorch's own dialects, and ExecuTorch's (torch/_export/verifier.py, VerifierMeta).
+void check_dialect(const Archive& archive, const ProgramSource& source, const Program& program,
+                   Diagnostics& warnings) {
+  const std::string_view dialect = program.dialect();
+  for (std::string_view known : {"ATEN", "TRAINING", "EDGE"}) {
+    if (dialect == known) return;
+  }
+  warnings.add(Rule::unknown_dialect, program_place(archive, source) + ".verifiers",
+               fmt::format("found '{}', expected ATEN, TRAINING or EDGE", dialect));
+}
+
+class SourceReader {
+ public:
+  SourceReader(const Archive& archive, std::string_view model, std::string_view json,
+               Diagnostics& warnings)
+      : limits_(archive.limits()),
+        record_(archive.program_record(model)),
+        model_(model),
+        is_alone_(archive.models().size() == 1),
+        is_document_(archive.era() == Era::document),
+        json_(json),
+        warnings_(warnings) {}
+
+  Result<std::vector<ProgramSource>> read() {
+    switch (document_kind(json_)) {
+      case DocumentKind::container:
+        return read_container();
+      case DocumentKind::draft:
+        // A draft holds its tensors itself and knows no archive.
+        return is_document_ ? read_early_draft() : read_whole();
+      case DocumentKind::program:
+      case DocumentKind::unknown:  // decoding says what it lacks
+        return read_whole();
+    }
+    return read_whole();
+  }
+
+ private:
+  ProgramSource make_source(std::string name, std::string path) const {
+    return {.name = std::move(name), .model = std::string(model_), .path = std::move(path)};
+  }
+
+  PayloadPaths make_paths(std::string_view path, const schema::Dict<std::string>& paths) const {
+    return {fmt::format("{}:{}", record_, path),
+            std::make_shared<const std::map<std::string, std::string>>(paths.begin(), paths.end())};
+  }
+  // ExportedProgram of 8.11 has paths of its own.
+  void add_own_paths(ProgramSource& source) const {
+    source.payload_paths = {
+        make_paths(source.path + ".tensor_paths", source.program.tensor_paths),
+        make_paths(source.path + ".constant_paths", source.program.constant_paths)};
+  }
+
+  Result<std::vector<ProgramSource>> read_whole() {
+    std::vector<ProgramSource> sources{make_source(std::string(model_), "")};
+    PT2_TRY(sources[0].program, schema::decode_program(json_, limits_, warnings_));
+    add_own_paths(sources[0]);
+    return sources;
+  }
+
+  // Each of a backend's methods has its name in front: a long one would be repeated without bound.
+  Result<void> check_backends(const schema::Model& container) const {
+    for (const auto& [backend, program] : container.delegates)
+      if (backend.size() > limits_.max_name_bytes)
+        return Error{ErrorCode::limit,
+                     fmt::format("a backend's name has {} bytes, expected at most {} "
+                                 "(max_name_bytes)",
+                                 backend.size(), limits_.max_name_bytes),
+                     ".delegates"};
+    return {};
+  }
+
+  Result<std::vector<ProgramSource>> read_container() {
+    PT2_TRY(schema::Model container, schema::decode<schema::Model>(json_, limits_, warnings_));
+    PT2_TRY_VOID(check_backends(container));
+    const PayloadPaths shared[] = {make_paths(".tensorPaths", container.tensorPaths),
+                                   make_paths(".constantPaths", container.constantPaths)};
+    std::vector<ProgramSource> sources;
+    for (schema::ContainerMember& member : schema::container_members(container)) {
+      ProgramSource source = make_source(std::move(member.name), std::move(member.path));
+      // The record's name is the container's, unless the document stands alone.
+      if (source.path == ".program" && !is_alone_)
+        source.name = model_;
+      else if (!is_alone_)
+        source.name = fmt::format("{}/{}", model_, source.name);
+      source.is_main = member.is_main;
+      source.program = std::move(*member.program);
+      add_own_paths(source);
+      source.payload_paths.insert(source.payload_paths.end(), std::begin(shared), std::end(shared));
+      sources.push_back(std::move(source));
+    }
+    return sources;
+  }
+
+  Result<std::vector<ProgramSource>> read_early_draft() {
+    PT2_TRY(draft::GraphModule module, read_draft(json_, limits_, warnings_));
+    std::vector<ProgramSource> sources{make_source(std::string(model_), "")};
+    PT2_TRY(sources[0].program, draft_to_schema(module));
+    sources[0].draft = std::make_shared<const draft::GraphModule>(std::move(module));
+    return sources;
+  }
+
+  const Limits& limits_;
+  std::string record_;
+  std::string_view model_;
+  bool is_alone_;
+  bool is_document_;
+  std::string_view json_;
+  Diagnostics& warnings_;
+};
+
+}  // namespace
+
+std::string program_place(const Archive& archive, const ProgramSource& source) {
+  return fmt::format("{}!{}:{}", archive.name(), archive.program_record(source.model), source.path);
+}
+
+Result<std::vector<ProgramSource>> read_sources(const Archive& archive, std::string_view model,
+                                                Diagnostics& warnings) {
+  const std::string record_name = archive.program_record(model);
+  PT2_TRY(Record record, archive.read(record_name));
+  const std::string place = fmt::format("{}!{}:", archive.name(), record_name);
+  Diagnostics found;
+  auto sources = SourceReader(archive, model, record.text(), found).read();
+  for (const Diagnostic& diagnostic : found.all())
+    warnings.add(diagnostic.rule, place + diagnostic.where, diagnostic.text);
+  if (!sources) return at(std::move(sources).error(), place);
+  return sources;
+}
+
+void check_names(const Archive& archive, std::span<const ProgramSource> sources,
+                 Diagnostics& findings) {
+  std::set<std::string_view> names;
+  for (const ProgramSource& source : sources)
+    if (!names.insert(source.name).second)
+      findings.add(Rule::program_name, program_place(archive, source),
+                   fmt::format("a program before it is called '{}' too", source.name));
+}
+
+Result<Program> read_program(const Archive& archive, ProgramSource& source, Diagnostics& warnings,
+                             Diagnostics& faults) {
+  Diagnostics found;
+  auto program = from_schema(std::move(source.program), found);
+  const std::string place = program_place(archive, source);
+  for (const Diagnostic& fault : found.all())
+    faults.add(fault.rule, Error{fault.code, fault.text, place + fault.where});
+  if (!program) return at(std::move(program).error(), place);
+  check_dialect(archive, source, *program, warnings);
+  return program;
+}
+
+}  // namespace pt2

@@ -1,0 +1,41 @@
+#include "pt2/container.h"
+
+#include "schema/path.h"
+
+namespace pt2::schema {
+namespace {
+
+std::string below(std::string path, std::string_view key) {
+  append_key_step(path, key);
+  return path;
+}
+
+// torch.nn.Module's own method, which every exported module has.
+constexpr std::string_view kMainMethod = "forward";
+
+void add_methods(Program& program, const std::string& prefix, const std::string& path,
+                 std::vector<ContainerMember>& members) {
+  for (auto& [method, exported] : program.methods)
+    members.push_back({.name = prefix + method,
+                       .path = below(path + ".methods", method),
+                       .program = &exported,
+                       .is_main = prefix.empty() && method == kMainMethod});
+}
+
+}  // namespace
+
+std::vector<ContainerMember> container_members(Model& model) {
+  std::vector<ContainerMember> members;
+  // The two forms of the key `program`; only 8.11's has a version of its own.
+  if (model.program.schema_version.major != 0)
+    members.push_back(
+        {.name = model.name, .path = ".program", .program = &model.program, .is_main = true});
+  add_methods(model.program_methods, "", ".program", members);
+  for (auto& [backend, program] : model.delegates)
+    add_methods(program, backend + "/", below(".delegates", backend), members);
+  for (auto& [variant, exported] : model.variants)
+    members.push_back({.name = variant, .path = below(".variants", variant), .program = &exported});
+  return members;
+}
+
+}  // namespace pt2::schema

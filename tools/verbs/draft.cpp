@@ -1,0 +1,75 @@
+#include "pt2/draft.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "pt2/operators.h"
+#include "pt2/save.h"
+#include "tools/source.h"
+#include "tools/verbs.h"
+
+namespace pt2::tools {
+namespace {
+
+struct Options {
+  Source source;
+  std::string out;
+  bool external = false;
+};
+
+std::span<const std::byte> bytes_of(const std::string& text) {
+  return std::as_bytes(std::span(text));
+}
+
+Result<void> save_as_draft(const Options& options, const Package& package,
+                           Environment& environment) {
+  DraftOptions draft_options;
+  std::filesystem::path beside(options.out);
+  if (options.external)
+    draft_options.external_file = beside.replace_extension(".bin").filename().string();
+  if (options.external && beside == options.out)
+    return Error{ErrorCode::argument,
+                 "found '.bin', expected another extension: that file holds "
+                 "the tensors",
+                 options.out};
+  DraftReport report;
+  auto file = package_draft(package, draft_options, report, options.source.model);
+  if (!file) {
+    for (const std::string& each : report.inexpressible)
+      print_warning(environment, "the draft cannot express " + each);
+    return at(std::move(file).error(), options.source.file);
+  }
+  for (const std::string& each : report.left_out)
+    print_warning(environment, "the draft leaves out " + each);
+  if (options.external) PT2_TRY_VOID(write_file(beside.string(), bytes_of(file->external)));
+  return write_file(options.out, bytes_of(write_draft(file->module)));
+}
+
+Result<int> convert(const Options& options, Environment& environment) {
+  PT2_TRY(const Package package, open_package(options.source, environment));
+  if (package.draft() == nullptr) {
+    PT2_TRY_VOID(save_as_draft(options, package, environment));
+    return kOk;
+  }
+  PT2_TRY(PackageContents contents, package_contents(package));
+  PT2_TRY(Program program, from_draft(*package.draft()));
+  name_positional_arguments(program);
+  contents.programs[0].json = program_json(program);
+  PT2_TRY_VOID(save_package(contents, options.out));
+  return kOk;
+}
+
+}  // namespace
+
+Action setup_draft(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  add_source(app, options->source);
+  app.add_option("-o,--output", options->out, "the file to write")->required()->type_name("FILE");
+  app.add_flag("--external", options->external,
+               "tensors in a .bin file beside the draft, with checksums");
+  add_model_option(app, options->source);
+  return [options](Environment& environment) { return convert(*options, environment); };
+}
+
+}  // namespace pt2::tools
