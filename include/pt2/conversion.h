@@ -87,7 +87,8 @@ struct Conversion {
 
 // Payloads stay in the package's mapped file, which the contents keep alive. A package that is
 // already of this release and layout comes back as it is. Errors: those of package_contents and
-// Package::payloads; `argument` for a loss that nobody knows. Linear in the programs.
+// Package::payloads; `argument` for a loss that nobody knows; `unsupported` for containers and bare
+// documents. Linear in the programs.
 Result<Conversion> convert(const Package& package, const ConvertOptions& options);
 // The oldest release that takes the package without blockers, and the conversion for it; that for
 // the newest when none does.

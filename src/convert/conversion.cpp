@@ -72,6 +72,19 @@ int version_of(const Program& program) {
       {.major = program.schema_version.major, .minor = program.schema_version.minor});
 }
 
+// Programs that share a document cannot be converted one by one.
+Result<void> check_source(const Archive& archive) {
+  const auto unsupported = [&](std::string_view what) {
+    return Error{ErrorCode::unsupported, std::string(what), archive.name()};
+  };
+  if (archive.era() == Era::document)
+    return unsupported("a bare document is no archive, which conversion is between");
+  for (const std::string& model : archive.models())
+    if (archive.names_its_payloads(model))
+      return unsupported("containers of schema 8.6 to 8.11 are not converted");
+  return {};
+}
+
 // A package goes through this once.
 class PackageConverter {
  public:
@@ -172,6 +185,7 @@ Result<ConversionTarget> conversion_target(std::string_view text) {
 
 Result<Conversion> convert(const Package& package, const ConvertOptions& options) {
   PT2_TRY_VOID(check_losses(options));
+  PT2_TRY_VOID(check_source(package.archive()));
   Conversion conversion{.target = options.target};
   if (conversion.target.release == nullptr) {
     PT2_TRY(const Program* first, package.program(package.models().front()));

@@ -59,6 +59,9 @@ Result<void> save_with_weights(const Program& program, std::string json, const O
                                Environment& environment) {
   PT2_TRY(const Package package, open_package(options.weights, environment));
   PT2_TRY(const std::string model, chosen_model(options.weights, package));
+  if (package.is_member(model))
+    return Error{ErrorCode::unsupported, "a program of a container cannot be replaced alone",
+                 options.weights.file};
   PT2_TRY(const auto payloads, package.payloads(model));
   PT2_TRY_VOID(check_payloads(program, *payloads, options));
   PT2_TRY(PackageContents contents, package_contents(package));
