@@ -281,12 +281,16 @@ Result<Range> range_with_zero(const Tensor& input) {
   PT2_TRY(const Tensor high, apply("amax.default", {real}));
   return Range{std::min(*low.data<float>(), 0.0f), std::max(*high.data<float>(), 0.0f)};
 }
+// As numbers, so that the difference of any two integers is one.
+float step_count(int64_t quant_min, int64_t quant_max) {
+  return static_cast<float>(static_cast<double>(quant_max) - static_cast<double>(quant_min));
+}
 // (torch/ao/quantization/utils.py determine_qparams)
 Result<TensorPair> choose_qparams(const Tensor& input, int64_t quant_min, int64_t quant_max,
                                   double eps, Dtype) {
   if (quant_min >= quant_max) return operator_error("found quant_min above quant_max");
   PT2_TRY(const Range range, range_with_zero(input));
-  const auto steps = static_cast<float>(quant_max - quant_min);
+  const auto steps = step_count(quant_min, quant_max);
   const float scale = std::max((range.high - range.low) / steps, static_cast<float>(eps));
   const double zero =
       static_cast<double>(quant_min) - static_cast<double>(std::nearbyint(range.low / scale));
@@ -299,7 +303,7 @@ Result<TensorPair> choose_qparams_symmetric(const Tensor& input, int64_t quant_m
   if (quant_min >= quant_max) return operator_error("found quant_min above quant_max");
   PT2_TRY(const Range range, range_with_zero(input));
   const float reach = std::max(-range.low, range.high);
-  const float steps = static_cast<float>(quant_max - quant_min) / 2;
+  const float steps = step_count(quant_min, quant_max) / 2;
   const float scale = std::max(reach / steps, static_cast<float>(eps));
   return TensorPair(one_element(Dtype::float64, scale),
                     one_element(Dtype::int64, dtype == Dtype::uint8 ? 128 : 0));
