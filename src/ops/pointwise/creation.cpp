@@ -312,12 +312,12 @@ Result<Tensor> triangle_indices(int64_t row, int64_t col, int64_t offset, Option
   PT2_TRY_VOID(check_layout(layout));
   PT2_TRY(const Meta whole, new_meta({row, col}, Dtype::bool_, layout));
   PT2_TRY_VOID(allocate(whole));
+  // One of them bounds the other only where there are elements.
+  if (row == 0 || col == 0) row = col = 0;
   const int64_t shift = std::clamp<int64_t>(offset, -row - 1, col + 1);
   auto first = [&](int64_t r) { return Lower ? 0 : std::clamp<int64_t>(r + shift, 0, col); };
   auto last = [&](int64_t r) { return Lower ? std::clamp<int64_t>(r + shift + 1, 0, col) : col; };
   int64_t count = 0;
-  // No column bounds the rows otherwise.
-  if (col == 0) row = 0;
   for (int64_t r = 0; r < row; ++r) count += last(r) - first(r);
   PT2_TRY(Tensor indices, allocate({Dtype::int64, {2, count}}));
   auto* rows = indices.data<int64_t>();

@@ -71,6 +71,7 @@ Result<Meta> padded_meta(const Tensor& self, const std::vector<Margin>& margins)
 
 void fill_padded(Tensor& out, const Tensor& self, const std::vector<Margin>& margins,
                  Border border) {
+  if (out.numel() == 0) return;  // its other dims may be of any size
   std::vector<Positions> positions;
   for (size_t i = 0; i < margins.size(); ++i) {
     Positions& line = positions.emplace_back(static_cast<size_t>(out.sizes()[i]));
