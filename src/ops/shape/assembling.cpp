@@ -96,7 +96,10 @@ Result<Tensor> combinations(const Tensor& self, int64_t r, bool with_replacement
   PT2_TRY_VOID(check_rank(self, 1, "self"));
   if (r < 0) return operator_error("r: found " + std::to_string(r));
   if (r == 0) return allocate(Meta(self.dtype(), {0}));
-  constexpr int64_t kMaxPositions = int64_t{1} << 32;
+  const auto most = std::min<int64_t>(
+      int64_t{1} << 27, static_cast<int64_t>(AllocationLimit::current() / sizeof(int64_t)));
+  if (r > most)
+    return Error{ErrorCode::limit, "r: found " + std::to_string(r) + ", beyond any memory", ""};
   std::vector<int64_t> positions;
   std::vector<int64_t> chosen(static_cast<size_t>(std::min<int64_t>(r, self.numel() + 1)));
   const int64_t step = with_replacement ? 0 : 1;
@@ -105,7 +108,7 @@ Result<Tensor> combinations(const Tensor& self, int64_t r, bool with_replacement
   chosen.resize(static_cast<size_t>(r));
   for (int64_t i = 0; i < r; ++i) chosen[static_cast<size_t>(i)] = i * step;
   for (;;) {
-    if (static_cast<int64_t>(positions.size()) > kMaxPositions)
+    if (static_cast<int64_t>(positions.size()) > most - r)
       return Error{ErrorCode::limit, "too many combinations", ""};
     positions.insert(positions.end(), chosen.begin(), chosen.end());
     int64_t at = r - 1;
