@@ -268,6 +268,8 @@ Result<Tensor> tensordot(const Tensor& self, const Tensor& other, const Sizes& d
   Sizes left_dims;
   Sizes right_dims;
   if (!dims_self.empty()) {
+    PT2_TRY_VOID(check_rank_at_least(self, 1, "self"));
+    PT2_TRY_VOID(check_rank_at_least(other, 1, "other"));
     PT2_TRY(left_dims, wrap_dims(dims_self, self.dim()));
     PT2_TRY(right_dims, wrap_dims(dims_other, other.dim()));
   }

@@ -125,7 +125,10 @@ Result<Tensor> combinations(const Tensor& self, int64_t r, bool with_replacement
   return reshape(flat, {-1, r});
 }
 
-Result<Tensor> ravel(const Tensor& self) { return reshape(self.contiguous(), {-1}); }
+Result<Tensor> ravel(const Tensor& self) {
+  PT2_TRY(const Tensor dense, contiguous_tensor(self));
+  return reshape(dense, {-1});
+}
 Result<Tensor> diagflat(const Tensor& self, int64_t offset) {
   PT2_TRY(const Tensor flat, ravel(self));
   return apply("diag.default", {flat, offset});
