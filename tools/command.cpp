@@ -82,7 +82,7 @@ constexpr std::string_view kColours[] = {"31", "32", "33", "1"};
 int report(const Verb& verb, const Error& error, Environment& environment) {
   if (error.code == ErrorCode::argument && error.where.empty())
     return usage_error(verb, error.message, environment);
-  print(environment.err, fmt::format("pt2: {}: {}\n", error_code_name(error.code), error.text()));
+  print_error(environment, error);
   return exit_code(error.code);
 }
 
@@ -154,6 +154,10 @@ Result<void> write_file(const std::string& path, std::span<const std::byte> byte
 
 void print_warning(Environment& environment, std::string_view text) {
   print(environment.err, fmt::format("pt2: warning: {}\n", text));
+}
+
+void print_error(Environment& environment, const Error& error) {
+  print(environment.err, fmt::format("pt2: {}: {}\n", error_code_name(error.code), error.text()));
 }
 
 void print_warnings(Environment& environment, const Diagnostics& warnings) {

@@ -47,6 +47,8 @@ Result<void> write_file(const std::string& path, std::span<const std::byte> byte
 // Each on its own line of `err`, "pt2: warning: V201 …".
 void print_warnings(Environment& environment, const Diagnostics& warnings);
 void print_warning(Environment& environment, std::string_view text);
+// "pt2: malformed: model.pt2: …", for a verb that goes on after it.
+void print_error(Environment& environment, const Error& error);
 
 enum class Colour : uint8_t { red, green, yellow, bold };
 // `text` in that colour where answers go to a terminal, plain otherwise.

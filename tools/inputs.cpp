@@ -260,6 +260,15 @@ Result<Value> sample_value(const SampleInput& leaf) {
 
 }  // namespace
 
+void add_input_option(CLI::App& app, std::vector<std::string>& inputs) {
+  app.add_option("-i,--input", inputs,
+                 "NAME=FILE, POSITION=FILE, NAME=NUMBER, or a FILE of inputs by name;\n"
+                 "a FILE ends in .npy, .npz or .safetensors, or is - for standard input;\n"
+                 "without any, the program's own sample inputs are taken")
+      ->type_name("INPUT")
+      ->allow_extra_args(false);
+}
+
 Result<std::vector<Value>> read_inputs(const Model& model, std::span<const std::string> arguments,
                                        const Limits& limits) {
   InputReader reader(model, limits);

@@ -12,6 +12,9 @@
 
 namespace pt2::tools {
 
+// The option --input, as read_inputs takes it.
+void add_input_option(CLI::App& app, std::vector<std::string>& inputs);
+
 // In the order of model.inputs(). Each argument is NAME=VALUE, POSITION=VALUE or a file of tensors
 // alone; a value is a file or, for numbers, booleans and text, the value itself. What the program
 // fixes (constants) need not be given. Error `argument` lists every input with its type.

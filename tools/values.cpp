@@ -166,11 +166,6 @@ void write_scalar(JsonWriter& json, const Value& value) {
     json.null();
 }
 
-template <class T>
-Tensor scalar_tensor(Dtype dtype, T value) {
-  return Tensor::from<T>(dtype, {}, std::span<const T>(&value, 1));
-}
-
 }  // namespace
 
 std::string value_text(const std::string& name, const Value& value,
@@ -186,16 +181,6 @@ void write_value(JsonWriter& json, const Value& value) {
   if (const auto* tensor = value.get_if<Tensor>()) return write_tensor(json, *tensor);
   json.key("value");
   write_scalar(json, value);
-}
-
-std::optional<Tensor> as_tensor(const Value& value) {
-  if (const auto* tensor = value.get_if<Tensor>()) return *tensor;
-  if (const auto* number = value.get_if<int64_t>()) return scalar_tensor(Dtype::int64, *number);
-  if (const auto* real = value.get_if<double>()) return scalar_tensor(Dtype::float64, *real);
-  if (const auto* boolean = value.get_if<bool>()) return scalar_tensor(Dtype::bool_, *boolean);
-  if (const auto* complex = value.get_if<Complex>())
-    return scalar_tensor(Dtype::complex128, *complex);
-  return std::nullopt;
 }
 
 }  // namespace pt2::tools

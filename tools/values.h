@@ -18,7 +18,4 @@ std::string value_text(const std::string& name, const Value& value, const Enviro
 // is not finite is text, as JSON has no word for it.
 void write_value(JsonWriter& json, const Value& value);
 
-// Numbers as tensors without dimensions; nothing for text and None.
-std::optional<Tensor> as_tensor(const Value& value);
-
 }  // namespace pt2::tools

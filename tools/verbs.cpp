@@ -65,8 +65,9 @@ constexpr Verb kVerbs[] = {
      setup_explain},
     {"ops", "the operators of a program, and whether they can run here",
      "pt2 ops model.pt2                      # each operator and how often it is called\n"
-     "pt2 ops model.pt2 --missing            # exit 4 if any has no kernel; where it is called\n"
-     "pt2 ops model.pt2 --json",
+     "pt2 ops *.pt2 --missing                # exit 4 if any has no kernel; where it is called\n"
+     "pt2 ops model.pt2 --missing --ops ./libmine.so   # with operators of your own\n"
+     "pt2 ops                                # every operator of this build",
      setup_ops},
     {"check", "would it take these inputs? what each dimension may be",
      "pt2 check model.pt2                    # every dimension: number, range or expression; "
@@ -83,8 +84,14 @@ constexpr Verb kVerbs[] = {
     {"test", "does it give the recorded numbers?",
      "pt2 test model.pt2                     # calls recorded in model.safetensors\n"
      "pt2 test model.pt2 cases.safetensors --rtol 1e-4 --atol 1e-6\n"
-     "pt2 test *.pt2                         # each with the .safetensors beside it",
+     "pt2 test *.pt2                         # each with the .safetensors beside it\n"
+     "pt2 test model.pt2 --first-divergence trace.safetensors   # which node goes wrong first?",
      setup_test},
+    {"trace", "every value that a run computes, by its name",
+     "pt2 trace model.pt2 -i x=image.npy     # name, type, operator, source line and module\n"
+     "pt2 trace model.pt2 -i x=image.npy -o trace.safetensors\n"
+     "pt2 trace model.pt2 --nodes 'linear*' -o linear.npz   # the file's own sample inputs",
+     setup_trace},
 };
 
 }  // namespace

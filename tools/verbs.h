@@ -20,5 +20,6 @@ Action setup_ops(CLI::App& app);
 Action setup_check(CLI::App& app);
 Action setup_run(CLI::App& app);
 Action setup_test(CLI::App& app);
+Action setup_trace(CLI::App& app);
 
 }  // namespace pt2::tools

@@ -34,6 +34,9 @@ struct Limits {
   uint64_t max_fake_bytes = 16ull << 30;
   // Sum of what may be allocated for one run's intermediate tensors.
   uint64_t max_tensor_bytes = 1ull << 40;
+  // Rounds of all loops of one call together (while_loop, scan, map, vmap): a condition that never
+  // turns false would run forever.
+  uint64_t max_loop_rounds = 10'000'000;
 };
 
 }  // namespace pt2

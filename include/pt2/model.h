@@ -20,7 +20,9 @@
 #include <utility>
 #include <vector>
 
+#include "pt2/custom_operators.h"
 #include "pt2/limits.h"
+#include "pt2/observer.h"
 #include "pt2/operators.h"
 #include "pt2/package.h"
 #include "pt2/program.h"
@@ -30,9 +32,11 @@
 namespace pt2 {
 
 struct LoadOptions {
-  Limits limits;
+  Limits limits{};
   // Which program of a package; empty: the only one, or the one called "model".
-  std::string model;
+  std::string model{};
+  // Kernels for what this build does not have, or should not take its own for.
+  CustomOperators operators{};
 };
 
 // An input or output as callers see it, in the flat order of (args, kwargs) or of the result.
@@ -111,14 +115,20 @@ class Session {
   // The present value of a parameter, buffer or constant by its FQN, or of a graph input by name;
   // null when there is none.
   const Tensor* state(std::string_view name) const;
+  // The same to write to, as an optimizer does: later runs of this session see it, in every state
+  // that shares the storage. Error `argument` when there is none.
+  Result<Tensor> mutable_state(std::string_view name);
   const Program& program() const;
   // Seeds the random operators; 0 at first.
   void seed(uint64_t seed) { seed_ = seed; }
+  // Is told every value that later runs compute; an empty one ends that.
+  void observe(Observer observer) { observer_ = std::move(observer); }
 
  private:
   std::shared_ptr<const Model::Shared> shared_;
   std::vector<Value> state_;  // one per graph input; none for user inputs
   uint64_t seed_ = 0;
+  Observer observer_;
 };
 
 }  // namespace pt2

@@ -6,17 +6,26 @@
 #include <string_view>
 #include <vector>
 
+#include "pt2/custom_operators.h"
 #include "pt2/program.h"
 
 namespace pt2 {
 
 // True when this build computes the target: "torch.ops.aten.add.Tensor", "_operator.mul",
 // "torch.ops.higher_order.cond". O(log of the table).
-bool has_kernel(std::string_view target);
-// PyTorch's signature text of the operator behind a target; empty when unknown.
-std::string_view signature_text(std::string_view target);
-// The targets of every operator of this build, sorted.
-std::vector<std::string> all_targets();
+bool has_kernel(std::string_view target, const CustomOperators& operators = {});
+
+struct OperatorInfo {
+  std::string target;
+  std::string signature;  // PyTorch's text; empty for higher-order operators
+  enum class Origin : uint8_t { build, higher_order, custom };
+  Origin origin = Origin::build;
+  // A rule gives dtypes and sizes of the results without running it.
+  bool has_rule = false;
+};
+// Every operator that a program may call here, sorted by its target. In-place and `_copy` forms that
+// follow from these are not listed.
+std::vector<OperatorInfo> available_operators(const CustomOperators& operators = {});
 
 // Gives positional arguments without a name, as programs from the early draft have them, the name
 // of their parameter where the operator is known: PyTorch's loader binds by name. The others stay.
@@ -33,7 +42,10 @@ struct OperatorUse {
   bool has_kernel = false;
   std::vector<OperatorCall> calls;
 };
-// Every target of the program and its nested graphs, most called first. Linear in the nodes.
-std::vector<OperatorUse> operators_used(const Program& program);
+// Every target of the program and its nested graphs, most called first. Where a higher-order
+// operator names another one to call, as with_effects does, that is a use as well. Linear in the
+// nodes.
+std::vector<OperatorUse> operators_used(const Program& program,
+                                        const CustomOperators& operators = {});
 
 }  // namespace pt2

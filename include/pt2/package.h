@@ -52,6 +52,8 @@ struct PayloadTensor {
   bool is_parameter = false;
   std::string record{};      // where its bytes lie, relative to the archive's root
   size_t storage_group = 0;  // tensors of equal numbers share one storage
+  // Of a pickled tensor without strided data: a sparse one's indices and values.
+  std::vector<Tensor> parts{};
 };
 
 // A constant that is no tensor: a custom or opaque object, kept as it is.

@@ -1,6 +1,7 @@
 // Files of tensors, whatever their format: .npy, .npz and .safetensors.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -29,5 +30,18 @@ Result<NamedTensors> read_tensors(const Record& record, const Limits& limits = {
 // Writes the format that the path's ending names, whole or not at all. Errors: `argument` (unknown
 // ending, several tensors in a .npy), `unsupported` (a dtype that the format lacks), `io`.
 Result<void> write_tensor_file(const std::string& path, const NamedTensors& tensors);
+
+// Writes tensors as they come, so that only one of them need be in memory. Without finish() there
+// is no file.
+class TensorWriter {
+ public:
+  // .npz or .safetensors, by the path's ending. Errors: `argument` for another, `io`.
+  static Result<std::unique_ptr<TensorWriter>> create(const std::string& path);
+  virtual ~TensorWriter() = default;
+  // Errors: `unsupported` (a dtype that the format lacks), `argument` (a name that was added
+  // before, or that no zip may hold), which finish() may report as well; `io`.
+  virtual Result<void> add(const std::string& name, const Tensor& tensor) = 0;
+  virtual Result<void> finish() = 0;
+};
 
 }  // namespace pt2

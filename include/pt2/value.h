@@ -4,6 +4,7 @@
 
 #include <complex>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <variant>
@@ -62,11 +63,15 @@ class Scalar {
   std::variant<bool, int64_t, double, std::complex<double>> data_;
 };
 
+// An instance of a C++ class of the program's authors (torch.ScriptObject), as it was pickled.
+struct ScriptObject;
+using Object = std::shared_ptr<const ScriptObject>;
+
 // One argument or result of an operator. `none` is std::monostate.
 struct Value {
   using List = std::vector<Value>;
   using Data = std::variant<std::monostate, Tensor, int64_t, double, bool, std::complex<double>,
-                            std::string, Dtype, MemoryFormat, Layout, Device, List>;
+                            std::string, Dtype, MemoryFormat, Layout, Device, Object, List>;
   Data data;
 
   Value() = default;
@@ -89,6 +94,13 @@ struct Value {
   }
   // "f32[2, 3]", "int 3", "list of 2".
   std::string type_text() const;
+};
+
+struct ScriptObject {
+  std::string class_name;  // "__torch__.torch.classes.quantized.LinearPackedParamsBase"
+  // What its __getstate__ gave: numbers, text, tensors and lists of these. A quantized tensor is a
+  // list: its integers, scale, zero point.
+  Value state;
 };
 
 }  // namespace pt2

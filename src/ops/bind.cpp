@@ -1,26 +1,16 @@
 #include "ops/bind.h"
 
+#include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <iterator>
 #include <optional>
 
+#include "base/text.h"
 #include "ops/loops.h"
 #include "ops/op_def.h"
 
 namespace pt2::ops {
 namespace {
-
-std::string type_name(const ArgumentType& type) {
-  constexpr std::string_view kNames[] = {"Tensor",       "int",        "float",    "bool",
-                                         "Scalar",       "ScalarType", "Layout",   "Device",
-                                         "MemoryFormat", "str",        "Generator"};
-  std::string out(kNames[static_cast<size_t>(type.base)]);
-  if (type.optional_element) out += '?';
-  if (type.list) out += "[]";
-  if (type.optional) out += '?';
-  return out;
-}
 
 bool fits_base(BaseType base, const Value& value) {
   switch (base) {
@@ -47,6 +37,8 @@ bool fits_base(BaseType base, const Value& value) {
       return value.is<std::string>();
     case BaseType::generator:
       return value.is_none();
+    case BaseType::object:
+      return value.is<Object>();
   }
   return false;
 }
@@ -84,28 +76,100 @@ bool fit_element(BaseType base, Value& value) {
   return false;
 }
 
-Value parse_default_element(BaseType base, std::string_view text) {
-  // Enums are printed as c10's numbers: 4 is long, 0 the contiguous format.
-  if (base == BaseType::dtype) return text == "4" ? Value(Dtype::int64) : Value(Dtype::float32);
-  if (base == BaseType::memory_format)
-    return Value(text == "0" ? MemoryFormat::contiguous : MemoryFormat::preserve);
-  if (text == "True" || text == "False") return Value(text == "True");
-  if (!text.empty() && (text.front() == '"' || text.front() == '\''))
-    return Value(std::string(text.substr(1, text.size() - 2)));
-  if (base == BaseType::string) return Value(std::string(text));
-  if (text == "inf") return Value(HUGE_VAL);
-  int64_t integer = 0;
-  const char* end = text.data() + text.size();
-  if (auto [rest, code] = std::from_chars(text.data(), end, integer);
-      code == std::errc() && rest == end)
-    return Value(integer);
+std::optional<Value> parse_dtype(std::string_view text) {
+  // How TorchScript's own types are called in signatures.
+  if (text == "float") return Value(Dtype::float32);
+  if (text == "long") return Value(Dtype::int64);
+  if (text == "complex") return Value(Dtype::complex64);
+  const auto number = parse_int(text);
+  const auto dtype = number ? dtype_of_c10_number(*number) : find_dtype(text);
+  return dtype ? std::optional(Value(*dtype)) : std::nullopt;
+}
+
+// Enums are printed as c10's numbers: 0 is the contiguous format.
+std::optional<Value> parse_memory_format(std::string_view text) {
+  if (text == "0" || text == "contiguous_format") return Value(MemoryFormat::contiguous);
+  if (text == "1" || text == "preserve_format") return Value(MemoryFormat::preserve);
+  if (text == "2" || text == "channels_last") return Value(MemoryFormat::channels_last);
+  if (text == "3" || text == "channels_last_3d") return Value(MemoryFormat::channels_last_3d);
+  return std::nullopt;
+}
+
+// "mode" or 'mode'; what is escaped within is not understood.
+std::optional<std::string> parse_quoted(std::string_view text) {
+  if (text.size() < 2 || text.front() != text.back()) return std::nullopt;
+  if (text.front() != '"' && text.front() != '\'') return std::nullopt;
+  const std::string_view inner = text.substr(1, text.size() - 2);
+  if (inner.find_first_of(std::string{'\\', text.front()}) != inner.npos) return std::nullopt;
+  return std::string(inner);
+}
+
+std::optional<Value> parse_number(std::string_view text) {
+  if (const auto integer = parse_int(text)) return Value(*integer);
+  // at::Reduction::Mean.
   if (text == "Mean") return Value(int64_t{1});
-  double number = 0;
-  std::from_chars(text.data(), end, number);
+  double number = 0;  // "1." and "inf" are among them
+  const char* end = text.data() + text.size();
+  const auto parsed = std::from_chars(text.data(), end, number);
+  if (parsed.ec != std::errc() || parsed.ptr != end) return std::nullopt;
   return Value(number);
 }
 
+std::optional<Value> parse_default_element(BaseType base, std::string_view text) {
+  if (text == "True" || text == "False") return Value(text == "True");
+  switch (base) {
+    case BaseType::dtype:
+      return parse_dtype(text);
+    case BaseType::memory_format:
+      return parse_memory_format(text);
+    case BaseType::layout:
+      if (text == "0" || text == "strided") return Value(Layout::strided);
+      return std::nullopt;
+    case BaseType::device:
+      if (auto type = parse_quoted(text)) return Value(Device{*std::move(type), std::nullopt});
+      return std::nullopt;
+    case BaseType::string:
+      if (auto inner = parse_quoted(text)) return Value(*std::move(inner));
+      return std::nullopt;
+    case BaseType::integer:
+    case BaseType::number:
+    case BaseType::boolean:
+    case BaseType::scalar:
+      return parse_number(text);
+    case BaseType::tensor:
+    case BaseType::generator:
+    case BaseType::object:
+      return std::nullopt;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
+
+std::string type_name(const ArgumentType& type) {
+  constexpr std::string_view kNames[] = {"Tensor",       "int",        "float",     "bool",
+                                         "Scalar",       "ScalarType", "Layout",    "Device",
+                                         "MemoryFormat", "str",        "Generator", "object"};
+  std::string out(kNames[static_cast<size_t>(type.base)]);
+  if (type.optional_element) out += '?';
+  if (type.list) out += "[]";
+  if (type.optional) out += '?';
+  return out;
+}
+
+bool fits(const ArgumentType& type, const Value& value) {
+  const auto fits_one = [&](const Value& item, bool optional) {
+    if (item.is_none()) return optional || type.base == BaseType::generator;
+    const auto* tensor = item.get_if<Tensor>();
+    return fits_base(type.base, item) && (tensor == nullptr || tensor->defined());
+  };
+  if (!type.list) return fits_one(value, type.optional);
+  if (value.is_none()) return type.optional;
+  const auto* list = value.get_if<Value::List>();
+  return list != nullptr && std::ranges::all_of(*list, [&](const Value& item) {
+           return fits_one(item, type.optional_element);
+         });
+}
 
 Result<size_t> parameter_index(const Signature& signature, std::string_view argument_name,
                                size_t position) {
@@ -127,19 +191,27 @@ Result<Value> default_value(const Parameter& parameter) {
                           type_name(parameter.type));
   }
   std::string_view text = parameter.default_text;
-  if (text == "None") return Value();
-  if (text.starts_with('[')) {
-    Value::List list;
-    text = text.substr(1, text.size() - 2);
-    while (!text.empty()) {
-      const size_t comma = std::min(text.find(','), text.size());
-      list.push_back(parse_default_element(parameter.type.base, text.substr(0, comma)));
-      text.remove_prefix(std::min(comma + 1, text.size()));
-      while (text.starts_with(' ')) text.remove_prefix(1);
-    }
-    return coerce(parameter, Value(std::move(list)));
+  const auto element = [&](std::string_view part) -> Result<Value> {
+    std::optional<Value> value = parse_default_element(parameter.type.base, part);
+    if (value) return *std::move(value);
+    return operator_error("the default '" + std::string(parameter.default_text) + "' of '" +
+                          std::string(parameter.name) + "' is no " + type_name(parameter.type));
+  };
+  if (text == "None") return coerce(parameter, Value());
+  if (!text.starts_with('[') || !text.ends_with(']')) {
+    PT2_TRY(Value value, element(text));
+    return coerce(parameter, std::move(value));
   }
-  return coerce(parameter, parse_default_element(parameter.type.base, text));
+  Value::List list;
+  text = text.substr(1, text.size() - 2);
+  while (!text.empty()) {
+    const size_t comma = std::min(text.find(','), text.size());
+    PT2_TRY(Value item, element(text.substr(0, comma)));
+    list.push_back(std::move(item));
+    text.remove_prefix(std::min(comma + 1, text.size()));
+    while (text.starts_with(' ')) text.remove_prefix(1);
+  }
+  return coerce(parameter, Value(std::move(list)));
 }
 
 Result<Value> coerce(const Parameter& parameter, Value value) {

@@ -22,9 +22,6 @@
 
 namespace pt2::ops {
 
-// The Generator? parameter: its state lives in the Context.
-struct Generator {};
-
 // What a call may use besides its arguments. One per running call; never shared between threads.
 struct Context {
   uint64_t seed = 0;
@@ -52,125 +49,6 @@ struct OpDef {
   Infer infer = nullptr;
 };
 
-template <class T>
-struct TypeOf;
-template <>
-struct TypeOf<Tensor> {
-  static constexpr ArgumentType kType{BaseType::tensor};
-};
-template <>
-struct TypeOf<int64_t> {
-  static constexpr ArgumentType kType{BaseType::integer};
-};
-template <>
-struct TypeOf<double> {
-  static constexpr ArgumentType kType{BaseType::number};
-};
-template <>
-struct TypeOf<bool> {
-  static constexpr ArgumentType kType{BaseType::boolean};
-};
-template <>
-struct TypeOf<Scalar> {
-  static constexpr ArgumentType kType{BaseType::scalar};
-};
-template <>
-struct TypeOf<Dtype> {
-  static constexpr ArgumentType kType{BaseType::dtype};
-};
-template <>
-struct TypeOf<Layout> {
-  static constexpr ArgumentType kType{BaseType::layout};
-};
-template <>
-struct TypeOf<Device> {
-  static constexpr ArgumentType kType{BaseType::device};
-};
-template <>
-struct TypeOf<MemoryFormat> {
-  static constexpr ArgumentType kType{BaseType::memory_format};
-};
-template <>
-struct TypeOf<std::string> {
-  static constexpr ArgumentType kType{BaseType::string};
-};
-template <>
-struct TypeOf<Generator> {
-  static constexpr ArgumentType kType{BaseType::generator};
-};
-template <class T>
-struct TypeOf<std::optional<T>> {
-  static constexpr ArgumentType kType{TypeOf<T>::kType.base, true, TypeOf<T>::kType.list};
-};
-template <class T>
-struct TypeOf<std::vector<T>> {
-  static constexpr ArgumentType kType{TypeOf<T>::kType.base, false, true,
-                                      TypeOf<T>::kType.optional};
-};
-
-template <class T>
-inline constexpr bool kIsOptional = false;
-template <class T>
-inline constexpr bool kIsOptional<std::optional<T>> = true;
-template <class T>
-inline constexpr bool kIsVector = false;
-template <class T>
-inline constexpr bool kIsVector<std::vector<T>> = true;
-
-// Values were checked against the signature when they were bound, so each is of the kind that T
-// needs.
-template <class T>
-T unbox(const Value& value) {
-  if constexpr (kIsOptional<T>) {
-    if (value.is_none()) return std::nullopt;
-    return unbox<typename T::value_type>(value);
-  } else if constexpr (kIsVector<T>) {
-    T out;
-    const Value::List& list = *value.get_if<Value::List>();
-    out.reserve(list.size());
-    for (const Value& item : list) out.push_back(unbox<typename T::value_type>(item));
-    return out;
-  } else if constexpr (std::is_same_v<T, Generator>) {
-    return {};
-  } else if constexpr (std::is_same_v<T, double>) {
-    if (const auto* integer = value.get_if<int64_t>()) return static_cast<double>(*integer);
-    return *value.get_if<double>();
-  } else if constexpr (std::is_same_v<T, Scalar>) {
-    if (const auto* integer = value.get_if<int64_t>()) return *integer;
-    if (const auto* number = value.get_if<double>()) return *number;
-    if (const auto* boolean = value.get_if<bool>()) return *boolean;
-    return *value.get_if<std::complex<double>>();
-  } else {
-    return *value.get_if<T>();
-  }
-}
-
-template <class T>
-Value box(T value) {
-  if constexpr (kIsVector<T>) {
-    Value::List list;
-    list.reserve(value.size());
-    for (auto&& item : value) list.push_back(box(std::move(item)));
-    return Value(std::move(list));
-  } else if constexpr (kIsOptional<T>) {
-    return value ? box(*std::move(value)) : Value();
-  } else if constexpr (std::is_same_v<T, Scalar>) {
-    switch (value.category()) {
-      case DtypeCategory::boolean:
-        return Value(value.to_bool());
-      case DtypeCategory::integer:
-        return Value(value.to_int());
-      case DtypeCategory::floating:
-        return Value(value.to_double());
-      case DtypeCategory::complex:
-        return Value(value.to_complex());
-    }
-    return Value();
-  } else {
-    return Value(std::move(value));
-  }
-}
-
 template <size_t N>
 struct SignatureText {
   char text[N];
@@ -181,38 +59,24 @@ struct SignatureText {
 template <SignatureText S>
 inline constexpr auto kSignatureText = S;
 template <SignatureText S>
-inline constexpr Signature kSignature =
-    SignatureParser(std::string_view(kSignatureText<S>.text, sizeof(S.text) - 1)).parse();
-
-// Signature of a callable that takes the arguments, after any leading Context& and `Tensor&`
-// results.
-template <class... A>
-struct Pack {
-  static constexpr size_t kSize = sizeof...(A);
-  template <const Signature& S>
-  static constexpr bool matches() {
-    if (S.parameter_count != sizeof...(A)) return false;
-    return [&]<size_t... I>(std::index_sequence<I...>) {
-      return (TypeOf<std::remove_cvref_t<A>>::kType.same_shape(S.parameter_array[I].type) && ...);
-    }
-    (std::index_sequence_for<A...>{});
+struct SignatureOf {
+  static constexpr ParsedSignature kParsed =
+      parse_or_throw(std::string_view(kSignatureText<S>.text, sizeof(S.text) - 1));
+  template <size_t N, class T, size_t M>
+  static constexpr std::array<T, N> first(const std::array<T, M>& all) {
+    std::array<T, N> out{};
+    for (size_t i = 0; i < N; ++i) out[i] = all[i];
+    return out;
   }
-  static std::tuple<std::remove_cvref_t<A>...> unbox_all(std::span<const Value> arguments) {
-    return [&]<size_t... I>(std::index_sequence<I...>) {
-      return std::tuple<std::remove_cvref_t<A>...>{unbox<std::remove_cvref_t<A>>(arguments[I])...};
-    }
-    (std::index_sequence_for<A...>{});
-  }
+  static constexpr auto kParameters = first<kParsed.parameter_count>(kParsed.parameters);
+  static constexpr auto kReturns = first<kParsed.return_count>(kParsed.returns);
 };
-
-template <class T>
-struct Unwrapped {
-  using type = T;
-};
-template <class T>
-struct Unwrapped<Result<T>> {
-  using type = T;
-};
+template <SignatureText S>
+inline constexpr Signature kSignature{
+    SignatureOf<S>::kParsed.text,        SignatureOf<S>::kParsed.name,
+    SignatureOf<S>::kParsed.overload,    SignatureOf<S>::kParameters.data(),
+    SignatureOf<S>::kReturns.data(),     SignatureOf<S>::kParsed.parameter_count,
+    SignatureOf<S>::kParsed.return_count};
 
 template <class F>
 struct Callable;
@@ -228,40 +92,6 @@ struct Callable<R (*)(Context&, A...)> {
   using Arguments = Pack<A...>;
   static constexpr bool kContext = true;
 };
-
-template <class T>
-struct ReturnCount {
-  static constexpr size_t kValue = 1;
-};
-template <>
-struct ReturnCount<void> {
-  static constexpr size_t kValue = 0;
-};
-template <class... T>
-struct ReturnCount<std::tuple<T...>> {
-  static constexpr size_t kValue = sizeof...(T);
-};
-
-template <class T>
-Result<T> as_result(Result<T> result) {
-  return result;
-}
-template <class T>
-Result<T> as_result(T value) {
-  return Result<T>(std::move(value));
-}
-
-template <class T>
-std::vector<Value> box_results(T value) {
-  std::vector<Value> out;
-  if constexpr (ReturnCount<T>::kValue == 1) {
-    out.push_back(box(std::move(value)));
-  } else {
-    std::apply([&](auto&&... item) { (out.push_back(box(std::move(item))), ...); },
-               std::move(value));
-  }
-  return out;
-}
 
 // A row whose function returns its results.
 template <const Signature& S, auto F>
@@ -279,17 +109,7 @@ struct FunctionRow {
       else
         return F(argument...);
     };
-    auto unboxed = Call::Arguments::unbox_all(arguments);
-    if constexpr (std::is_void_v<decltype(std::apply(call, unboxed))>) {
-      std::apply(call, unboxed);
-      return std::vector<Value>{};
-    } else if constexpr (std::is_void_v<typename Call::Return>) {
-      PT2_TRY_VOID(std::apply(call, unboxed));
-      return std::vector<Value>{};
-    } else {
-      PT2_TRY(auto result, as_result(std::apply(call, unboxed)));
-      return box_results(std::move(result));
-    }
+    return call_boxed<typename Call::Arguments>(call, arguments);
   }
 };
 

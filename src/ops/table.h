@@ -12,6 +12,8 @@
 
 namespace pt2::ops {
 
+struct CustomOperator;
+
 // What a target resolves to.
 struct Operator {
   const OpDef* def = nullptr;
@@ -20,6 +22,8 @@ struct Operator {
   // are listed in aliases.def.
   enum class Form : uint8_t { as_written, in_place, copy };
   Form form = Form::as_written;
+  // Of an operator that is not the build's own (custom_operator.h); null otherwise.
+  const CustomOperator* custom = nullptr;
 
   explicit operator bool() const { return def != nullptr; }
   const Signature& signature() const { return *def->signature; }
@@ -31,10 +35,8 @@ struct Operator {
 Operator find_operator(std::string_view target);
 // Every row, family by family.
 std::span<const std::span<const OpDef>> families();
-// "torch.ops.aten.add.Tensor" of "aten::add" and "Tensor".
-std::string target_of(const Signature& signature);
 
-// Runs an operator on bound arguments (bind.h).
+// Runs an operator of the build on bound arguments (bind.h).
 Result<std::vector<Value>> call(const Operator& op, Context& context,
                                 std::span<const Value> arguments);
 

@@ -13,8 +13,9 @@ Error wrong_content(const PickleValue& found, std::string_view expected) {
           {}};
 }
 
-PayloadTensor from_pickle(const PickleTensor& pickled, PayloadKind kind, std::string name,
+PayloadTensor from_pickle(const PickleValue& value, PayloadKind kind, std::string name,
                           std::string record) {
+  const PickleTensor& pickled = value.tensor();
   PayloadTensor payload;
   payload.kind = kind;
   payload.name = std::move(name);
@@ -26,6 +27,9 @@ PayloadTensor from_pickle(const PickleTensor& pickled, PayloadKind kind, std::st
   payload.requires_grad = pickled.requires_grad;
   payload.is_parameter = pickled.is_parameter;
   payload.record = std::move(record);
+  for (size_t i = 0; i < value.size(); ++i)
+    if (value[i].is(PickleKind::tensor) && value[i].tensor().tensor.defined())
+      payload.parts.push_back(value[i].tensor().tensor);
   return payload;
 }
 
@@ -53,7 +57,7 @@ Result<void> add_dict(const PayloadReading& reading, const std::string& name, Pa
 Result<void> add_pickled_value(const PickleValue& value, PayloadKind kind, std::string name,
                                std::string record, Payloads& payloads) {
   if (value.is(PickleKind::tensor)) {
-    payloads.add(from_pickle(value.tensor(), kind, std::move(name), std::move(record)));
+    payloads.add(from_pickle(value, kind, std::move(name), std::move(record)));
     return {};
   }
   if (value.is(PickleKind::object) && kind == PayloadKind::constant) {

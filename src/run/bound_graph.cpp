@@ -60,6 +60,8 @@ bool is_dynamic(const Argument& argument) {
 
 class Binder {
  public:
+  explicit Binder(const CustomOperators& operators) : operators_(operators) {}
+
   Result<std::unique_ptr<BoundGraph>> bind(const Graph& graph, int depth) {
     if (depth > kMaxGraphDepth)
       return Error{ErrorCode::limit,
@@ -97,8 +99,9 @@ class Binder {
     BoundNode out;
     out.node = &node;
     out.higher_order = find_higher_order(node.target);
-    if (const std::string* target = called_operator(node, out.higher_order)) {
-      out.op = ops::find_operator(*target);
+    const std::string* target = out.higher_order ? called_operator(node) : &node.target;
+    if (target != nullptr) {
+      out.op = ops::find_operator(operators_, *target);
       if (!out.op) {
         missing_[*target].push_back(node_place(graph, node));
         return out;
@@ -108,14 +111,6 @@ class Binder {
         out.higher_order ? bind_positional(node, bound, out) : bind_to_signature(node, out);
     if (!done) return at_node(std::move(done).error(), graph, node);
     return out;
-  }
-
-  // The target of the operator that the node calls; null for a higher-order operator without one.
-  static const std::string* called_operator(const Node& node, const HigherOrder* higher_order) {
-    if (higher_order == nullptr) return &node.target;
-    if (!higher_order->callee || *higher_order->callee >= node.inputs.size()) return nullptr;
-    const auto* name = node.inputs[*higher_order->callee].arg.get_if<OperatorName>();
-    return name == nullptr ? nullptr : &name->target;
   }
 
   // In the file's order. A dictionary is a compiler's hint: none.
@@ -183,6 +178,7 @@ class Binder {
   }
 
   using Signature = ops::Signature;
+  const CustomOperators& operators_;
   std::map<std::string, std::vector<std::string>> missing_;
 };
 
@@ -205,6 +201,14 @@ bool may_write(const BoundNode& node) {
 
 }  // namespace
 
+const std::string* called_operator(const Node& node) {
+  const HigherOrder* higher_order = find_higher_order(node.target);
+  if (higher_order == nullptr || !higher_order->callee) return nullptr;
+  if (*higher_order->callee >= node.inputs.size()) return nullptr;
+  const auto* name = node.inputs[*higher_order->callee].arg.get_if<OperatorName>();
+  return name == nullptr ? nullptr : &name->target;
+}
+
 Result<Value> constant_value(const Argument& argument) {
   return std::visit(ConstantVisitor{}, argument.variant);
 }
@@ -219,8 +223,9 @@ Error at_node(Error error, const Graph& graph, const Node& node) {
   return at(std::move(error), node_place(graph, node) + (error.where.empty() ? "" : " > "));
 }
 
-Result<std::unique_ptr<BoundGraph>> bind_graph(const Graph& graph) {
-  Binder binder;
+Result<std::unique_ptr<BoundGraph>> bind_graph(const Graph& graph,
+                                               const CustomOperators& operators) {
+  Binder binder(operators);
   PT2_TRY(auto bound, binder.bind(graph, 0));
   if (auto error = binder.missing()) return *std::move(error);
   return bound;

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "ops/table.h"
+#include "ops/custom_operator.h"
 #include "pt2/graph.h"
 #include "run/higher_order.h"
 
@@ -48,8 +48,12 @@ struct BoundGraph {
 };
 
 // Error: `unsupported` naming every operator without a kernel; `invalid` when arguments do not fit
-// a signature. The graph must outlive the result.
-Result<std::unique_ptr<BoundGraph>> bind_graph(const Graph& graph);
+// a signature. The graph and `operators` must outlive the result.
+Result<std::unique_ptr<BoundGraph>> bind_graph(const Graph& graph,
+                                               const CustomOperators& operators = {});
+
+// The operator that a higher-order operator names among its arguments; null when it names none.
+const std::string* called_operator(const Node& node);
 
 // An argument that is no value of the graph. Error `unsupported` for what cannot be computed with.
 Result<Value> constant_value(const Argument& argument);

@@ -1,7 +1,11 @@
 #include "run/executor.h"
 
+#include <algorithm>
+
 #include "base/check.h"
+#include "ir/graph_place.h"
 #include "ops/bind.h"
+#include "pt2/type_text.h"
 #include "run/vmap.h"
 
 namespace pt2::run {
@@ -38,6 +42,45 @@ Result<void> store(const Argument& output, Value result, std::vector<Value>& val
   return {};
 }
 
+// Dtype and rank, and the sizes that are numbers.
+bool fits_record(const Tensor& found, const TensorMeta& record) {
+  const auto dtype = record.dtype.dtype();
+  if (!dtype) return true;  // of a newer release
+  if (*dtype != found.dtype()) return false;
+  if (record.sizes.size() != found.sizes().size()) return false;
+  for (size_t dim = 0; dim < record.sizes.size(); ++dim)
+    if (!record.sizes[dim].is_symbolic() && record.sizes[dim].literal() != found.sizes()[dim])
+      return false;
+  return true;
+}
+
+std::string record_text(const TensorMeta& record) {
+  std::string out = dtype_text(record.dtype) + "[";
+  for (const SymInt& size : record.sizes)
+    out += (out.ends_with('[') ? "" : ", ") +
+           (size.is_symbolic() ? std::string("?") : std::to_string(size.literal()));
+  return out + "]";
+}
+
+Result<void> check_record(const Graph& graph, const Argument& output, const Value& result) {
+  if (const auto* id = output.get_if<ValueId>()) {
+    const GraphValue& value = graph.value(*id);
+    const auto* tensor = result.get_if<Tensor>();
+    if (value.tensor() == nullptr || tensor == nullptr || fits_record(*tensor, *value.tensor()))
+      return {};
+    return Error{ErrorCode::argument,
+                 "the kernel returned " + result.type_text() + ", the program has '" + value.name +
+                     "' as " + record_text(*value.tensor()),
+                 ""};
+  }
+  const auto* list = output.get_if<ArgumentList>();
+  const auto* items = result.get_if<Value::List>();
+  if (list == nullptr || items == nullptr) return {};
+  for (size_t i = 0; i < std::min(list->items.size(), items->size()); ++i)
+    PT2_TRY_VOID(check_record(graph, list->items[i], (*items)[i]));
+  return {};
+}
+
 }  // namespace
 
 Result<std::vector<Value>> Executor::run(const BoundGraph& bound, std::vector<Value> inputs) {
@@ -61,9 +104,34 @@ Result<std::vector<Value>> Executor::run(const BoundGraph& bound, std::vector<Va
   return outputs;
 }
 
+Result<std::vector<Value>> Executor::run_nested(const BoundNode& node, const BoundGraph& graph,
+                                                std::vector<Value> inputs) {
+  if (observer_ == nullptr) return run(graph, std::move(inputs));
+  const size_t length = path_.size();
+  path_ += node_name(*frame_.graph, *node.node) + "." + graph.graph->name;
+  if (const size_t number = frame_.runs[&graph]++; number > 0)
+    path_ += "[" + std::to_string(number) + "]";
+  path_ += ".";
+  Result<std::vector<Value>> results = run(graph, std::move(inputs));
+  path_.resize(length);
+  return results;
+}
+
+Result<void> Executor::tell(const Graph& graph, const Node& node, const Argument& output,
+                            const std::vector<Value>& values) const {
+  if (const auto* id = output.get_if<ValueId>())
+    return (*observer_)({.name = path_ + graph.value(*id).name,
+                         .graph = graph,
+                         .node = node,
+                         .value = values[static_cast<size_t>(*id)]});
+  if (const auto* list = output.get_if<ArgumentList>())
+    for (const Argument& item : list->items) PT2_TRY_VOID(tell(graph, node, item, values));
+  return {};
+}
+
 Result<void> Executor::run_nodes(const BoundGraph& bound, std::vector<Value>& values) {
   for (const BoundNode& node : bound.nodes) {
-    if (Result<void> done = run_node(node, values); !done)
+    if (Result<void> done = run_node(*bound.graph, node, values); !done)
       return at_node(std::move(done).error(), *bound.graph, *node.node);
   }
   return {};
@@ -91,6 +159,7 @@ Result<std::vector<Value>> Executor::compute(const BoundNode& node,
 
 Result<std::vector<Value>> Executor::call(const ops::Operator& op, std::vector<Value> arguments) {
   if (!autocasts_.empty()) PT2_TRY_VOID(apply_autocast(autocasts_.back(), op, arguments));
+  if (op.custom != nullptr) return ops::call_custom(*op.custom, arguments);
   return ops::call(op, context_, arguments);
 }
 
@@ -102,7 +171,21 @@ Result<void> Executor::count_iterations(int64_t count) {
   return {};
 }
 
-Result<void> Executor::run_node(const BoundNode& node, std::vector<Value>& values) {
+Result<void> Executor::check_records(const Graph& graph, const BoundNode& node,
+                                     const std::vector<Value>& results) const {
+  // Inside autocast and vmap the records are those of other calls.
+  if (node.op.custom == nullptr || node.higher_order != nullptr || !autocasts_.empty() ||
+      !node.batched.empty())
+    return {};
+  for (size_t i = 0; i < node.node->outputs.size(); ++i)
+    PT2_TRY_VOID(check_record(graph, node.node->outputs[i], results[i]));
+  return {};
+}
+
+Result<void> Executor::run_node(const Graph& graph, const BoundNode& node,
+                                std::vector<Value>& values) {
+  Frame callers{&graph};
+  std::swap(frame_, callers);
   PT2_TRY(std::vector<Value> results,
           node.batched.empty() ? compute(node, values) : compute_batched(*this, node, values));
   const std::vector<Argument>& outputs = node.node->outputs;
@@ -113,8 +196,12 @@ Result<void> Executor::run_node(const BoundNode& node, std::vector<Value>& value
   if (results.size() < outputs.size())
     return ops::operator_error("found " + std::to_string(results.size()) + " results, expected " +
                                std::to_string(outputs.size()));
+  PT2_TRY_VOID(check_records(graph, node, results));
   for (size_t i = 0; i < outputs.size(); ++i)
     PT2_TRY_VOID(store(outputs[i], std::move(results[i]), values));
+  std::swap(frame_, callers);
+  if (observer_ != nullptr)
+    for (const Argument& output : outputs) PT2_TRY_VOID(tell(graph, *node.node, output, values));
   for (ValueId id : node.released) values[static_cast<size_t>(id)] = Value();
   return {};
 }

@@ -2,26 +2,33 @@
 // mutation. It is the oracle that faster executors are compared with.
 #pragma once
 
+#include <map>
+#include <string>
 #include <vector>
 
+#include "pt2/limits.h"
+#include "pt2/observer.h"
 #include "run/autocast.h"
 #include "run/bound_graph.h"
 
 namespace pt2::run {
 
-// Rounds of all loops of one call together (while_loop, scan, map, vmap): a condition that never
-// turns false would run forever.
-constexpr int64_t kMaxLoopIterations = 10'000'000;
-
 // One running call.
 class Executor {
  public:
-  explicit Executor(ops::Context& context, int64_t max_loop_iterations = kMaxLoopIterations)
-      : context_(context), max_iterations_(max_loop_iterations) {}
+  explicit Executor(ops::Context& context, const Limits& limits = {})
+      : context_(context), max_iterations_(static_cast<int64_t>(limits.max_loop_rounds)) {}
+
+  // Is told every value of every graph; must outlive the executor.
+  void observe(const Observer* observer) { observer_ = observer; }
 
   // Inputs in the order of the graph's inputs; the results in the order of its outputs. Errors
   // carry the node.
   Result<std::vector<Value>> run(const BoundGraph& graph, std::vector<Value> inputs);
+
+  // The same for a nested graph of the node that is running.
+  Result<std::vector<Value>> run_nested(const BoundNode& node, const BoundGraph& graph,
+                                        std::vector<Value> inputs);
 
   // The results of one node, its arguments taken from the graph's values.
   Result<std::vector<Value>> compute(const BoundNode& node, const std::vector<Value>& values);
@@ -35,9 +42,23 @@ class Executor {
 
  private:
   Result<void> run_nodes(const BoundGraph& graph, std::vector<Value>& values);
-  Result<void> run_node(const BoundNode& node, std::vector<Value>& values);
+  Result<void> run_node(const Graph& graph, const BoundNode& node, std::vector<Value>& values);
+  // A custom kernel's results against what the program records of the node.
+  Result<void> check_records(const Graph& graph, const BoundNode& node,
+                             const std::vector<Value>& results) const;
+
+  Result<void> tell(const Graph& graph, const Node& node, const Argument& output,
+                    const std::vector<Value>& values) const;
 
   ops::Context& context_;
+  const Observer* observer_ = nullptr;
+  std::string path_;  // what goes before the names of the graph that runs
+  // The graph of the node that runs, and how often each of its nested graphs has run.
+  struct Frame {
+    const Graph* graph = nullptr;
+    std::map<const BoundGraph*, size_t> runs{};
+  };
+  Frame frame_;
   int64_t max_iterations_;
   int64_t iterations_ = 0;
   std::vector<Autocast> autocasts_;

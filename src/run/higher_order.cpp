@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "ir/target.h"
 #include "run/executor.h"
 
 namespace pt2::run {
@@ -72,22 +73,13 @@ constexpr std::string_view kNamespace = "torch.ops.higher_order.";
 // A Python function's row is spelled in full.
 bool is_function(const HigherOrder& row) { return row.name.starts_with("torch."); }
 
-// "cond" of any spelling of the higher-order operator; `target` itself when it is none.
-std::string_view short_name(std::string_view target) {
-  if (target.starts_with(kNamespace)) return target.substr(kNamespace.size());
-  if (target.starts_with("torch._higher_order_ops.")) return target.substr(target.rfind('.') + 1);
-  constexpr std::string_view kFlat = "torch.ops.";
-  const std::string_view rest = target.starts_with(kFlat) ? target.substr(kFlat.size()) : target;
-  return rest.find('.') == rest.npos ? rest : target;
-}
-
 }  // namespace
 
 const HigherOrder* find_higher_order(std::string_view target) {
-  const std::string_view name = short_name(target);
+  const bool is_operator = target_form(target) == TargetForm::higher_order;
+  const std::string_view name = is_operator ? last_part(target) : target;
   const auto* row = std::ranges::find(kRows, name, &HigherOrder::name);
-  if (row == std::end(kRows) || (!is_function(*row) && name == target)) return nullptr;
-  return row;
+  return row == std::end(kRows) || is_function(*row) == is_operator ? nullptr : row;
 }
 
 std::vector<std::string> higher_order_targets() {
@@ -100,7 +92,7 @@ std::vector<std::string> higher_order_targets() {
 Result<std::vector<Value>> run_subgraph(Executor& executor, const BoundNode& node, size_t position,
                                         std::vector<Value> inputs) {
   for (const auto& [index, graph] : node.subgraphs)
-    if (index == position) return executor.run(*graph, std::move(inputs));
+    if (index == position) return executor.run_nested(node, *graph, std::move(inputs));
   return ops::operator_error("argument " + std::to_string(position) + " is not a graph");
 }
 

@@ -10,6 +10,7 @@
 #include "pt2/type_text.h"
 #include "run/executor.h"
 #include "run/named_inputs.h"
+#include "run/sparse_constants.h"
 #include "transform/forward_derivative.h"
 
 namespace pt2 {
@@ -17,6 +18,8 @@ namespace pt2 {
 struct Model::Shared {
   std::shared_ptr<const Package> package;
   const Program* program = nullptr;
+  Limits limits;
+  CustomOperators operators;
   std::optional<Graph> lowered;  // the program's graph without dual numbers, if it has some
   std::unique_ptr<run::BoundGraph> bound;
   std::vector<ModelValue> inputs;
@@ -101,6 +104,18 @@ std::vector<ModelValue> describe_outputs(const Program& program) {
   return out;
 }
 
+std::shared_ptr<Storage> copy_storage(const Storage& storage) {
+  std::shared_ptr<Storage> copy = Storage::allocate(storage.size());
+  if (storage.size() > 0) std::memcpy(copy->data(), storage.data(), storage.size());
+  return copy;
+}
+
+// The same view of another storage as large as the tensor's own.
+Tensor view_over(const std::shared_ptr<Storage>& storage, const Tensor& tensor) {
+  return *Tensor::view_of(storage, tensor.dtype(), tensor.sizes(), tensor.strides(),
+                          tensor.storage_offset());
+}
+
 // The same views over fresh copies of every storage that is written to, so that buffers which share
 // one still do.
 std::vector<Value> fresh_state(const Model::Shared& shared) {
@@ -119,19 +134,15 @@ std::vector<Value> fresh_state(const Model::Shared& shared) {
       continue;
     }
     std::shared_ptr<Storage>& copy = copies[storage];
-    if (copy == nullptr) {
-      copy = Storage::allocate(storage->size());
-      if (storage->size() > 0) std::memcpy(copy->data(), storage->data(), storage->size());
-    }
-    // It was a valid view of a storage of this size.
-    state[i] = *Tensor::view_of(copy, payload.dtype(), payload.sizes(), payload.strides(),
-                                payload.storage_offset());
+    if (copy == nullptr) copy = copy_storage(*storage);
+    state[i] = view_over(copy, payload);
   }
   return state;
 }
 
 // What a graph input stands for; an undefined tensor for user inputs and tokens.
-Result<Tensor> find_payload(const Payloads& payloads, const InputSpec& spec) {
+Result<Tensor> find_payload(const Payloads& payloads, const InputSpec& spec, const Graph& graph,
+                            const Limits& limits) {
   switch (spec.kind) {
     case InputKind::user_input:
     case InputKind::token:
@@ -148,6 +159,8 @@ Result<Tensor> find_payload(const Payloads& payloads, const InputSpec& spec) {
   if (payload == nullptr)
     return Error{ErrorCode::invalid,
                  "the file has no tensor for '" + spec.target.value_or(spec.arg.name) + "'", ""};
+  if (run::is_sparse_coo(*payload))
+    return run::dense_constant(graph, spec.arg.name, *payload, limits);
   if (!payload->missing.empty())
     return Error{ErrorCode::unsupported,
                  "the tensor '" + payload->name + "' has no elements: " + payload->missing, ""};
@@ -178,8 +191,11 @@ Result<Model> Model::from_package(std::shared_ptr<const Package> package,
   if (signature.input_specs.size() != program.graph.inputs().size() ||
       signature.output_specs.size() != program.graph.outputs().size())
     return Error{ErrorCode::invalid, "the signature does not fit the graph; see 'pt2 verify'", ""};
+  shared->limits = options.limits;
+  shared->operators = options.operators;
   PT2_TRY(shared->lowered, lower_forward_derivatives(program.graph));
-  PT2_TRY(shared->bound, run::bind_graph(shared->lowered ? *shared->lowered : program.graph));
+  PT2_TRY(shared->bound, run::bind_graph(shared->lowered ? *shared->lowered : program.graph,
+                                         shared->operators));
   shared->inputs = describe_inputs(program);
   shared->outputs = describe_outputs(program);
   for (const ModelValue& input : shared->inputs) shared->input_names.push_back(input.name);
@@ -192,7 +208,7 @@ Result<Model> Model::from_package(std::shared_ptr<const Package> package,
       shared->written[target] = true;
   PT2_TRY(const std::shared_ptr<const Payloads> payloads, shared->package->payloads(options.model));
   for (const InputSpec& spec : signature.input_specs) {
-    PT2_TRY(Tensor payload, find_payload(*payloads, spec));
+    PT2_TRY(Tensor payload, find_payload(*payloads, spec, program.graph, options.limits));
     shared->payloads.push_back(std::move(payload));
   }
   return Model(std::move(shared));
@@ -274,7 +290,8 @@ Result<std::vector<Value>> Session::run(std::span<Value> inputs) {
 
   ops::Context context;
   context.seed = seed_;
-  run::Executor executor(context);
+  run::Executor executor(context, shared_->limits);
+  if (observer_) executor.observe(&observer_);
   PT2_TRY(std::vector<Value> results, executor.run(*shared_->bound, std::move(graph_inputs)));
 
   std::vector<Value> outputs;
@@ -304,12 +321,37 @@ Result<Tree> Session::call(const NamedTrees& inputs) {
 
 const Program& Session::program() const { return *shared_->program; }
 
+namespace {
+
+size_t state_index(const Program& program, std::string_view name) {
+  const std::vector<InputSpec>& specs = program.signature.input_specs;
+  const auto found = std::ranges::find_if(specs, [&](const InputSpec& spec) {
+    return (spec.target && *spec.target == name) || spec.arg.name == name;
+  });
+  return static_cast<size_t>(found - specs.begin());
+}
+
+}  // namespace
+
 const Tensor* Session::state(std::string_view name) const {
-  const std::vector<InputSpec>& specs = shared_->program->signature.input_specs;
-  for (size_t i = 0; i < specs.size(); ++i)
-    if ((specs[i].target && *specs[i].target == name) || specs[i].arg.name == name)
-      return state_[i].get_if<Tensor>();
-  return nullptr;
+  const size_t index = state_index(*shared_->program, name);
+  return index < state_.size() ? state_[index].get_if<Tensor>() : nullptr;
+}
+
+Result<Tensor> Session::mutable_state(std::string_view name) {
+  const size_t index = state_index(*shared_->program, name);
+  const auto* found = index < state_.size() ? state_[index].get_if<Tensor>() : nullptr;
+  if (found == nullptr)
+    return Error{ErrorCode::argument, "there is no state '" + std::string(name) + "'", ""};
+  const std::shared_ptr<Storage> storage = found->storage();
+  // What is not written to by the program itself is still the model's own.
+  if (shared_->payloads[index].storage() == storage) {
+    const std::shared_ptr<Storage> copy = copy_storage(*storage);
+    for (Value& value : state_)
+      if (auto* tensor = value.get_if<Tensor>(); tensor && tensor->storage() == storage)
+        *tensor = view_over(copy, *tensor);
+  }
+  return *state_[index].get_if<Tensor>();
 }
 
 }  // namespace pt2

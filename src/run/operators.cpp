@@ -17,7 +17,9 @@ void collect(const Graph& graph, int depth,
   if (depth > kMaxGraphDepth) return;
   for (NodeId id : graph.nodes()) {
     const Node& node = graph.node(id);
-    calls[node.target].push_back({node_name(graph, node), source_line(node), module_path(node)});
+    const OperatorCall call{node_name(graph, node), source_line(node), module_path(node)};
+    calls[node.target].push_back(call);
+    if (const std::string* callee = run::called_operator(node)) calls[*callee].push_back(call);
   }
   for (const Graph& subgraph : graph.subgraphs()) collect(subgraph, depth + 1, calls);
 }
@@ -40,29 +42,36 @@ void name_arguments(Graph& graph, int depth) {
 
 void name_positional_arguments(Program& program) { name_arguments(program.graph, 0); }
 
-bool has_kernel(std::string_view target) {
-  return run::find_higher_order(target) != nullptr || static_cast<bool>(ops::find_operator(target));
+bool has_kernel(std::string_view target, const CustomOperators& operators) {
+  return run::find_higher_order(target) != nullptr ||
+         static_cast<bool>(ops::find_operator(operators, target));
 }
 
-std::string_view signature_text(std::string_view target) {
-  const ops::Operator op = ops::find_operator(target);
-  return op ? op.signature().text : std::string_view();
-}
-
-std::vector<std::string> all_targets() {
-  std::vector<std::string> out = run::higher_order_targets();
+std::vector<OperatorInfo> available_operators(const CustomOperators& operators) {
+  using Origin = OperatorInfo::Origin;
+  std::vector<OperatorInfo> out;
+  for (std::string& target : run::higher_order_targets())
+    out.push_back({std::move(target), "", Origin::higher_order, false});
+  for (const std::string& target : operators.targets())
+    out.push_back(
+        {target, std::string(operators.find(target)->signature.text), Origin::custom, false});
   for (std::span<const ops::OpDef> family : ops::families())
-    for (const ops::OpDef& def : family) out.push_back(ops::target_of(*def.signature));
-  std::ranges::sort(out);
+    for (const ops::OpDef& def : family) {
+      std::string target = ops::target_of(*def.signature);
+      if (operators.find(target) != nullptr) continue;
+      out.push_back({std::move(target), std::string(def.signature->text), Origin::build,
+                     def.infer != nullptr});
+    }
+  std::ranges::sort(out, {}, &OperatorInfo::target);
   return out;
 }
 
-std::vector<OperatorUse> operators_used(const Program& program) {
+std::vector<OperatorUse> operators_used(const Program& program, const CustomOperators& operators) {
   std::map<std::string, std::vector<OperatorCall>> calls;
   collect(program.graph, 0, calls);
   std::vector<OperatorUse> out;
   for (auto& [target, places] : calls)
-    out.push_back({target, has_kernel(target), std::move(places)});
+    out.push_back({target, has_kernel(target, operators), std::move(places)});
   std::ranges::stable_sort(out, [](const OperatorUse& a, const OperatorUse& b) {
     return a.calls.size() > b.calls.size();
   });

@@ -1,9 +1,9 @@
 #include "pt2/verify_operators.h"
 
 #include <algorithm>
-#include <array>
 #include <iterator>
 #include <unordered_map>
+#include <vector>
 
 #include "ir/graph_place.h"
 #include "ir/target.h"
@@ -46,6 +46,7 @@ bool fits_result(ops::BaseType base, ValueKind kind) {
     case ops::BaseType::memory_format:
     case ops::BaseType::string:
     case ops::BaseType::generator:
+    case ops::BaseType::object:
       return true;
   }
   return true;
@@ -118,7 +119,7 @@ class OperatorChecks {
   }
 
   void check_arguments(const Node& node, const ops::Signature& signature, size_t position) {
-    std::array<bool, ops::Signature::kMaxParameters> given{};
+    std::vector<bool> given(signature.parameter_count, false);
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       const NamedArgument& input = node.inputs[i];
       const auto where = [&] { return placed_->input_place(position, i); };

@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/printable.h"
 #include "tensor_files/bytes.h"
+#include "tensor_files/safetensors_header.h"
 
 namespace pt2 {
 namespace {
@@ -209,13 +210,17 @@ Result<Safetensors> read_safetensors(const Record& record) {
   return out;
 }
 
-Result<void> write_safetensors(const Safetensors& content, Sink& sink) {
+Result<void> tensor_files::write_safetensors_header(const Safetensors& content, Sink& sink) {
   PT2_TRY(const std::string header, print_header(content));
   std::byte length[kLengthBytes];
   for (size_t i = 0; i < kLengthBytes; ++i)
     length[i] = static_cast<std::byte>(static_cast<uint64_t>(header.size()) >> (8 * i) & 0xff);
   PT2_TRY_VOID(sink.write(length));
-  PT2_TRY_VOID(sink.write(std::as_bytes(std::span(header))));
+  return sink.write(std::as_bytes(std::span(header)));
+}
+
+Result<void> write_safetensors(const Safetensors& content, Sink& sink) {
+  PT2_TRY_VOID(tensor_files::write_safetensors_header(content, sink));
   for (const auto& [name, tensor] : content.tensors) {
     const Tensor contiguous = tensor.contiguous();
     PT2_TRY_VOID(sink.write({contiguous.raw_data(), static_cast<size_t>(contiguous.nbytes())}));

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # consumer.sh CMAKE BUILD_FOLDER: somebody else's project uses the installed library. Installs to an empty prefix, takes
 # program and CMakeLists.txt word for word from the README, builds them there, and runs the program on the example; then
-# the programs of examples/, which print what examples/README.md says.
+# the programs of examples/, which print what examples/README.md says; then custom.pt2 by the command, with a plug-in.
 set -euo pipefail
 cmake=$1 build=$2
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -28,6 +28,11 @@ for example in "$root"/examples/*.cpp; do
   printf 'add_executable(%s "%s")\ntarget_link_libraries(%s PRIVATE pt2::run)\n' "$name" "$example" "$name" \
     >>"$scratch/app/CMakeLists.txt"
 done
+for plugin in "$root"/examples/plugins/*.cpp; do
+  name=$(basename "$plugin" .cpp)
+  printf 'add_library(%s MODULE "%s")\ntarget_link_libraries(%s PRIVATE pt2::run)\n' "$name" "$plugin" "$name" \
+    >>"$scratch/app/CMakeLists.txt"
+done
 "$cmake" -S "$scratch/app" -B "$scratch/app/build" -G Ninja -DCMAKE_PREFIX_PATH="$scratch/prefix" \
   -DCMAKE_CXX_FLAGS="-Wall -Wextra -Werror"
 "$cmake" --build "$scratch/app/build"
@@ -39,3 +44,6 @@ for example in *.cpp; do
   fenced "text $example" examples/README.md >"$scratch/expected"
   prints "$scratch/app/build/${example%.cpp}" "$scratch/expected"
 done
+fenced "text plugins/mylib.cpp" examples/README.md >"$scratch/expected"
+"$scratch/prefix/bin/pt2" run custom.pt2 --ops "$scratch/app/build/libmylib.so" >"$scratch/printed"
+diff "$scratch/expected" "$scratch/printed"

@@ -170,6 +170,7 @@ Value RandomCalls::element(const Parameter& parameter) {
     case BaseType::string:
       return Value(text(parameter));
     case BaseType::generator:
+    case BaseType::object:
       return {};
   }
   return {};

@@ -67,7 +67,8 @@ TEST(Regions, EndlessLoopsAreStopped) {
   ASSERT_TRUE(bound) << bound.error().text();
   ops::Context context;
   // Twice zero is zero.
-  const auto outputs = Executor(context, 100).run(**bound, {Value(floats({}, {0}))});
+  const auto outputs =
+      Executor(context, {.max_loop_rounds = 100}).run(**bound, {Value(floats({}, {0}))});
   ASSERT_FALSE(outputs);
   EXPECT_EQ(outputs.error().code, ErrorCode::limit);
   EXPECT_NE(outputs.error().text().find("100 rounds"), std::string::npos);

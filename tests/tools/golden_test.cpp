@@ -8,7 +8,7 @@
 //   pt2: warning: …
 //   [exit 0]
 //
-// Paths are relative to the test data; $OUT is an empty folder.
+// Paths are relative to the test data; $OUT is an empty folder, $PLUGINS that of the test plug-ins.
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
@@ -100,6 +100,7 @@ void mask_numbers(std::string& text, const std::string& before) {
 std::string run_case(const std::string& command, const std::string& out_folder) {
   std::string line = command;
   replace_all(line, "$OUT", out_folder);
+  replace_all(line, "$PLUGINS", PT2_TEST_PLUGINS);
   std::vector<std::string> words = split(line);
   const bool is_terminal = words[0] == "tty";
   if (is_terminal) words.erase(words.begin());
@@ -114,6 +115,7 @@ std::string run_case(const std::string& command, const std::string& out_folder) 
   if (!result.err.empty()) text += "[stderr]\n" + section(result.err);
   text += "[exit " + std::to_string(result.exit_code) + "]\n";
   replace_all(text, out_folder, "$OUT");
+  replace_all(text, PT2_TEST_PLUGINS, "$PLUGINS");
   mask_numbers(text, "largest error ");
   mask_numbers(text, "\"largest_error\": ");
   // Colours as they would be typed.

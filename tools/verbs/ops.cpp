@@ -5,6 +5,7 @@
 #include "base/printable.h"
 #include "pt2/operators.h"
 #include "tools/json_members.h"
+#include "tools/plugins.h"
 #include "tools/source.h"
 #include "tools/table.h"
 #include "tools/verbs.h"
@@ -13,10 +14,46 @@ namespace pt2::tools {
 namespace {
 
 struct Options {
-  Source source;
+  std::vector<std::string> files;
+  std::vector<std::string> libraries;
+  std::string model;
+  Limits limits;
   bool missing = false;
   bool json = false;
 };
+
+std::string_view origin_text(OperatorInfo::Origin origin) {
+  switch (origin) {
+    case OperatorInfo::Origin::build:
+      return "build";
+    case OperatorInfo::Origin::higher_order:
+      return "higher order";
+    case OperatorInfo::Origin::custom:
+      return "custom";
+  }
+  return "";
+}
+
+int list_available(const CustomOperators& operators, bool as_json, Environment& environment) {
+  const std::vector<OperatorInfo> all = available_operators(operators);
+  if (as_json) {
+    print(environment.out, json_object([&](JsonWriter& json) {
+            write_objects(json, "operators", all, [&](const OperatorInfo& op) {
+              write_text(json, "target", op.target);
+              write_text(json, "signature", op.signature);
+              write_text(json, "origin", origin_text(op.origin));
+              write_flag(json, "has_rule", op.has_rule);
+            });
+          }));
+    return kOk;
+  }
+  TextTable table({{"OPERATOR"}, {"ORIGIN"}, {"SIZES"}, {"SIGNATURE"}});
+  for (const OperatorInfo& op : all)
+    table.add({printable(op.target), std::string(origin_text(op.origin)),
+               op.has_rule ? "rule" : "run", printable(op.signature, op.signature.size())});
+  print(environment.out, table.text());
+  return kOk;
+}
 
 std::string used_text(const std::vector<OperatorUse>& uses) {
   TextTable table({{"CALLS", Align::right}, {"OPERATOR"}, {"KERNEL"}});
@@ -35,43 +72,85 @@ std::string missing_text(const std::vector<OperatorUse>& uses) {
   return table.text();
 }
 
-std::string uses_json(const std::string& file, const std::vector<OperatorUse>& uses) {
-  return json_object([&](JsonWriter& json) {
-    write_text(json, "file", file);
-    write_objects(json, "operators", uses, [&](const OperatorUse& use) {
-      write_text(json, "target", use.target);
-      write_flag(json, "has_kernel", use.has_kernel);
-      write_objects(json, "calls", use.calls, [&](const OperatorCall& call) {
-        write_text(json, "node", call.node);
-        write_text(json, "source_line", call.source_line);
-        write_text(json, "module_path", call.module_path);
-      });
+void write_uses(JsonWriter& json, const std::string& file, const std::vector<OperatorUse>& uses) {
+  json.begin_object();
+  write_text(json, "file", file);
+  write_objects(json, "operators", uses, [&](const OperatorUse& use) {
+    write_text(json, "target", use.target);
+    write_flag(json, "has_kernel", use.has_kernel);
+    write_objects(json, "calls", use.calls, [&](const OperatorCall& call) {
+      write_text(json, "node", call.node);
+      write_text(json, "source_line", call.source_line);
+      write_text(json, "module_path", call.module_path);
     });
   });
+  json.end_object();
+}
+
+Result<std::vector<OperatorUse>> uses_of(const std::string& file, const Options& options,
+                                         const CustomOperators& operators,
+                                         Environment& environment) {
+  PT2_TRY(
+      const Package package,
+      open_package({.file = file, .model = options.model, .limits = options.limits}, environment));
+  PT2_TRY(const Program* program, package.program(options.model));
+  std::vector<OperatorUse> uses = operators_used(*program, operators);
+  if (options.missing) std::erase_if(uses, [](const OperatorUse& use) { return use.has_kernel; });
+  return uses;
+}
+
+// Files that cannot be read do not hide the answers about the others.
+int list_used(const Options& options, const CustomOperators& operators, Environment& environment) {
+  int code = kOk;
+  JsonWriter json;
+  json.begin_object();
+  json.key("files");
+  json.begin_array();
+  for (const std::string& file : options.files) {
+    const auto uses = uses_of(file, options, operators, environment);
+    if (!uses) {
+      print_error(environment, uses.error());
+      code = std::max(code, exit_code(uses.error().code));
+      continue;
+    }
+    if (options.missing && !uses->empty()) code = std::max(code, exit_code(ErrorCode::unsupported));
+    if (options.json) {
+      write_uses(json, file, *uses);
+      continue;
+    }
+    if (options.files.size() > 1 && !uses->empty())
+      print(environment.out, fmt::format("{}:\n", printable(file)));
+    if (!uses->empty())
+      print(environment.out, options.missing ? missing_text(*uses) : used_text(*uses));
+  }
+  json.end_array();
+  json.end_object();
+  if (options.json) print(environment.out, json.text() + "\n");
+  return code;
 }
 
 Result<int> list_operators(const Options& options, Environment& environment) {
-  PT2_TRY(const Package package, open_package(options.source, environment));
-  PT2_TRY(const Program* program, package.program(options.source.model));
-  std::vector<OperatorUse> uses = operators_used(*program);
-  if (options.missing) std::erase_if(uses, [](const OperatorUse& use) { return use.has_kernel; });
-  if (options.json)
-    print(environment.out, uses_json(options.source.file, uses));
-  else
-    print(environment.out, uses.empty()      ? ""
-                           : options.missing ? missing_text(uses)
-                                             : used_text(uses));
-  return options.missing && !uses.empty() ? exit_code(ErrorCode::unsupported) : kOk;
+  if (options.files.empty() && options.missing)
+    return Error{ErrorCode::argument, "--missing needs a FILE to look for missing operators in",
+                 ""};
+  PT2_TRY(const CustomOperators operators, load_operators(options.libraries));
+  return options.files.empty() ? list_available(operators, options.json, environment)
+                               : list_used(options, operators, environment);
 }
 
 }  // namespace
 
 Action setup_ops(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  add_source(app, options->source);
+  app.add_option("FILE", options->files,
+                 "the .pt2 files; - is standard input; without any, the\n"
+                 "operators of this build are listed");
   app.add_flag("--missing", options->missing,
                "only calls of operators without a kernel; exit 4 if there are any");
-  add_model_option(app, options->source);
+  add_ops_option(app, options->libraries);
+  app.add_option("--model", options->model, "which program of a package with several")
+      ->type_name("NAME");
+  add_limit_option(app, options->limits);
   add_json_option(app, options->json);
   return [options](Environment& environment) { return list_operators(*options, environment); };
 }

@@ -4,9 +4,11 @@
 
 #include "base/printable.h"
 #include "pt2/model.h"
+#include "pt2/run_trace.h"
 #include "pt2/tensor_file.h"
 #include "tools/inputs.h"
 #include "tools/json_members.h"
+#include "tools/plugins.h"
 #include "tools/source.h"
 #include "tools/values.h"
 #include "tools/verbs.h"
@@ -17,6 +19,7 @@ namespace {
 struct Options {
   Source source;
   std::vector<std::string> inputs;
+  std::vector<std::string> libraries;
   std::string output;
   uint64_t seed = 0;
   bool json = false;
@@ -62,9 +65,12 @@ Result<int> run(const Options& options, Environment& environment) {
     PT2_TRY([[maybe_unused]] const TensorFormat format, tensor_format_of(options.output));
   }
   PT2_TRY(Package package, open_package(options.source, environment));
+  PT2_TRY(CustomOperators operators, load_operators(options.libraries));
   PT2_TRY(const Model model,
           Model::from_package(std::make_shared<const Package>(std::move(package)),
-                              {.limits = options.source.limits, .model = options.source.model}));
+                              {.limits = options.source.limits,
+                               .model = options.source.model,
+                               .operators = std::move(operators)}));
   PT2_TRY(std::vector<Value> inputs,
           options.inputs.empty() ? read_sample_inputs(model, options.source.model, environment)
                                  : read_inputs(model, options.inputs, options.source.limits));
@@ -88,18 +94,14 @@ Result<int> run(const Options& options, Environment& environment) {
 Action setup_run(CLI::App& app) {
   auto options = std::make_shared<Options>();
   add_source(app, options->source);
-  app.add_option("-i,--input", options->inputs,
-                 "NAME=FILE, POSITION=FILE, NAME=NUMBER, or a FILE of inputs by name;\n"
-                 "a FILE ends in .npy, .npz or .safetensors, or is - for standard input;\n"
-                 "without any, the program's own sample inputs are taken")
-      ->type_name("INPUT")
-      ->allow_extra_args(false);
+  add_input_option(app, options->inputs);
   app.add_option("-o,--output", options->output,
                  "write the outputs to this .npz or .safetensors file\n"
                  "(.npy for a single one)")
       ->type_name("FILE");
   app.add_option("--seed", options->seed, "of the random operators, as torch.manual_seed")
       ->type_name("N");
+  add_ops_option(app, options->libraries);
   add_model_option(app, options->source);
   add_json_option(app, options->json);
   return [options](Environment& environment) { return run(*options, environment); };

@@ -5,7 +5,9 @@
 
 #include "base/printable.h"
 #include "pt2/replay.h"
+#include "pt2/run_trace.h"
 #include "tools/json_members.h"
+#include "tools/plugins.h"
 #include "tools/source.h"
 #include "tools/verbs.h"
 
@@ -16,9 +18,13 @@ constexpr std::string_view kCasesEnding = ".safetensors";
 
 struct Options {
   std::vector<std::string> files;
+  std::vector<std::string> libraries;
+  CustomOperators operators;
   std::optional<double> relative;
   std::optional<double> absolute;
   std::string model;
+  std::string trace;
+  uint64_t seed = 0;
   Limits limits;
   bool json = false;
 };
@@ -52,19 +58,27 @@ std::vector<Pair> pairs(const std::vector<std::string>& files) {
   return out;
 }
 
+Result<Package> open_program(const std::string& file, const Options& options,
+                             Environment& environment) {
+  return open_package({.file = file, .model = options.model, .limits = options.limits},
+                      environment);
+}
+
+Result<Model> load_model(Package package, const Options& options) {
+  return Model::from_package(
+      std::make_shared<const Package>(std::move(package)),
+      {.limits = options.limits, .model = options.model, .operators = options.operators});
+}
+
 Result<std::vector<CallReport>> test_calls(const Pair& pair, const Options& options,
                                            Environment& environment) {
-  PT2_TRY(Package package,
-          open_package({.file = pair.program, .model = options.model, .limits = options.limits},
-                       environment));
+  PT2_TRY(Package package, open_program(pair.program, options, environment));
   PT2_TRY(const Record record, map_file(input_path(pair.cases)));
   Result<Safetensors> file = read_safetensors(record);
   if (!file) return in_file(std::move(file).error(), pair.cases);
   Result<RecordedCalls> recorded = read_recorded_calls(*file);
   if (!recorded) return in_file(std::move(recorded).error(), pair.cases);
-  PT2_TRY(const Model model,
-          Model::from_package(std::make_shared<const Package>(std::move(package)),
-                              {.limits = options.limits, .model = options.model}));
+  PT2_TRY(const Model model, load_model(std::move(package), options));
   Session session(model);
   const CompareOptions settings{.relative = options.relative, .absolute = options.absolute};
   std::vector<CallReport> reports;
@@ -140,7 +154,62 @@ struct Tally {
   }
 };
 
-Result<int> test_files(const Options& options, Environment& environment) {
+std::string divergence_text(const TraceComparison& result) {
+  std::string out;
+  if (result.first) {
+    const Divergence& first = *result.first;
+    out += fmt::format(
+        "first difference: {} = {}{}{}: {}\n", printable(first.value), printable(first.target),
+        first.source_line.empty() ? "" : " at " + printable(first.source_line),
+        first.module_path.empty() ? "" : " in " + printable(first.module_path), first.difference);
+  }
+  out += fmt::format("{} {}{}", result.agreeing,
+                     result.agreeing == 1 ? "value agrees" : "values agree",
+                     result.first ? " before it" : "");
+  if (result.unknown > 0) out += fmt::format(", {} not in the trace", result.unknown);
+  return out + fmt::format("; largest error {:.3g}\n", result.largest_error);
+}
+
+std::string divergence_json(const std::string& file, const TraceComparison& result) {
+  return json_object([&](JsonWriter& json) {
+    write_text(json, "file", file);
+    write_integer(json, "agreeing", result.agreeing);
+    write_integer(json, "not_in_trace", result.unknown);
+    json.key("largest_error");
+    json.number(result.largest_error);
+    if (!result.first) return;
+    json.key("first_difference");
+    json.begin_object();
+    write_text(json, "value", result.first->value);
+    write_text(json, "target", result.first->target);
+    write_text(json, "source_line", result.first->source_line);
+    write_text(json, "module_path", result.first->module_path);
+    write_text(json, "difference", result.first->difference);
+    json.end_object();
+  });
+}
+
+Result<int> find_divergence(const Options& options, Environment& environment) {
+  if (options.files.size() != 1)
+    return Error{ErrorCode::argument, "--first-divergence takes one FILE", ""};
+  const std::string& file = options.files[0];
+  PT2_TRY(const NamedTensors trace, read_tensor_file(options.trace, options.limits));
+  PT2_TRY(Package package, open_program(file, options, environment));
+  PT2_TRY(const Model model, load_model(std::move(package), options));
+  Result<std::vector<Value>> inputs = inputs_of_trace(model, trace);
+  if (!inputs) return in_file(std::move(inputs).error(), options.trace);
+  Session session(model);
+  session.seed(options.seed);
+  PT2_TRY(const TraceComparison result,
+          compare_with_trace(session, *std::move(inputs), trace,
+                             {.relative = options.relative, .absolute = options.absolute}));
+  print(environment.out, options.json ? divergence_json(file, result) : divergence_text(result));
+  return result.first ? kDifference : kOk;
+}
+
+Result<int> test_files(Options& options, Environment& environment) {
+  PT2_TRY(options.operators, load_operators(options.libraries));
+  if (!options.trace.empty()) return find_divergence(options, environment);
   Tally tally;
   JsonWriter json;
   json.begin_object();
@@ -181,6 +250,13 @@ Action setup_test(CLI::App& app) {
                  "relative tolerance instead of torch.testing's for the dtype")
       ->type_name("X");
   app.add_option("--atol", options->absolute, "absolute tolerance, likewise")->type_name("X");
+  app.add_option("--first-divergence", options->trace,
+                 "instead of recorded calls: run on the inputs of this trace\n"
+                 "(docs/traces.md) and name the first node whose value differs")
+      ->type_name("TRACE");
+  app.add_option("--seed", options->seed, "of the random operators, for --first-divergence")
+      ->type_name("N");
+  add_ops_option(app, options->libraries);
   app.add_option("--model", options->model, "which program of a package with several")
       ->type_name("NAME");
   add_limit_option(app, options->limits);

@@ -1,0 +1,46 @@
+// Kernels of the operators that export_custom.py declares.
+#pragma once
+
+#include <tuple>
+
+#include "pt2/custom_operators.h"
+
+namespace mylib {
+
+inline pt2::Tensor scale(const pt2::Tensor& x, double factor) {
+  pt2::Tensor out = x.contiguous().clone();
+  for (int64_t i = 0; i < out.numel(); ++i) out.data<float>()[i] *= static_cast<float>(factor);
+  return out;
+}
+
+// A kernel that can fail returns a Result.
+inline pt2::Result<std::tuple<pt2::Tensor, pt2::Tensor>> split_sign(const pt2::Tensor& x) {
+  if (x.dtype() != pt2::Dtype::float32)
+    return pt2::Error{pt2::ErrorCode::invalid, "found " + x.type_text() + ", expected f32", ""};
+  pt2::Tensor positive = x.contiguous().clone();
+  pt2::Tensor negative = positive.clone();
+  for (int64_t i = 0; i < x.numel(); ++i) {
+    float& kept = positive.data<float>()[i];
+    (kept > 0 ? negative.data<float>()[i] : kept) = 0;
+  }
+  return std::tuple{positive, negative};
+}
+
+// Writes to the caller's tensor, whose rows need not lie next to each other.
+inline void add_into(pt2::Tensor out, const pt2::Tensor& x, const pt2::Scalar& alpha) {
+  const auto factor = static_cast<float>(alpha.to_double());
+  for (int64_t row = 0; row < out.size(0); ++row)
+    for (int64_t column = 0; column < out.size(1); ++column)
+      out.data<float>()[row * out.stride(0) + column * out.stride(1)] +=
+          factor * x.data<float>()[row * x.stride(0) + column * x.stride(1)];
+}
+
+inline pt2::Result<void> add_operators(pt2::CustomOperators& operators) {
+  PT2_TRY_VOID(operators.add("mylib::scale(Tensor x, float factor=2.0) -> Tensor", scale));
+  PT2_TRY_VOID(operators.add("mylib::split_sign(Tensor x) -> (Tensor positive, Tensor negative)",
+                             split_sign));
+  return operators.add("mylib::add_into(Tensor(a!) out, Tensor x, *, Scalar alpha=1) -> ()",
+                       add_into);
+}
+
+}  // namespace mylib

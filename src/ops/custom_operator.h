@@ -1,0 +1,32 @@
+// A registered operator: its signature, which it owns, and its kernel.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ops/table.h"
+#include "pt2/custom_operators.h"
+
+namespace pt2::ops {
+
+struct CustomOperator {
+  std::string text;  // the others refer to it
+  std::vector<Parameter> parameters;
+  std::vector<ArgumentType> returns;
+  Signature signature;
+  OpDef def;  // no functions: call_custom calls the kernel
+  CustomOperators::Kernel kernel;
+
+  CustomOperator() = default;
+  CustomOperator(const CustomOperator&) = delete;
+  CustomOperator& operator=(const CustomOperator&) = delete;
+};
+
+// A registered operator, or else one of the build; null when there is neither.
+Operator find_operator(const CustomOperators& operators, std::string_view target);
+
+// Runs the kernel on bound arguments and holds it to its signature. Error `argument` when it
+// returns another number of values, or another kind, than it declares.
+Result<std::vector<Value>> call_custom(const CustomOperator& op, std::span<const Value> arguments);
+
+}  // namespace pt2::ops

@@ -1,0 +1,5 @@
+// Built for an interface that this version does not have.
+#include "pt2/plugin.h"
+
+extern "C" const pt2::Plugin pt2_plugin;
+const pt2::Plugin pt2_plugin{.interface = {.version = 9999}, .add = nullptr};

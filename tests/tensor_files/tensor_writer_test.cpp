@@ -1,0 +1,75 @@
+// Tensor files written piece by piece read back as they were.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "pt2/tensor_file.h"
+
+namespace pt2 {
+namespace {
+
+namespace fs = std::filesystem;
+
+class TensorWriterTest : public testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override {
+    folder_ = fs::path(testing::TempDir()) / "tensor_writer";
+    fs::remove_all(folder_);
+    fs::create_directories(folder_);
+    path_ = (folder_ / ("trace" + GetParam())).string();
+  }
+  fs::path folder_;
+  std::string path_;
+};
+
+TEST_P(TensorWriterTest, ReadsBack) {
+  auto writer = TensorWriter::create(path_);
+  ASSERT_TRUE(writer) << writer.error().text();
+  const float numbers[] = {1, 2, 3, 4, 5, 6};
+  const Tensor matrix = Tensor::from<float>(Dtype::float32, {2, 3}, numbers);
+  ASSERT_TRUE((*writer)->add("turned", matrix.with_view({3, 2}, {1, 3}, 0)));
+  ASSERT_TRUE((*writer)->add("none", Tensor::zeros(Dtype::int64, {0, 2})));
+  ASSERT_TRUE((*writer)->add("flag", Tensor::zeros(Dtype::bool_, {})));
+  const Result<void> finished = (*writer)->finish();
+  ASSERT_TRUE(finished) << finished.error().text();
+  const NamedTensors tensors = read_tensor_file(path_).value();
+  ASSERT_EQ(tensors.size(), 3u);
+  EXPECT_EQ(tensors[0].first, "turned");
+  const auto found = tensors[0].second.contiguous().as<float>();
+  EXPECT_EQ(std::vector<float>(found.begin(), found.end()), (std::vector<float>{1, 4, 2, 5, 3, 6}));
+  EXPECT_EQ(tensors[1].second.type_text(), "i64[0, 2]");
+  EXPECT_EQ(tensors[2].second.type_text(), "bool[]");
+  // Nothing else is left in the folder.
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder_), {}), 1);
+}
+
+TEST_P(TensorWriterTest, LeavesNothingUnfinished) {
+  {
+    auto writer = TensorWriter::create(path_).value();
+    ASSERT_TRUE(writer->add("a", Tensor::zeros(Dtype::float32, {1000})));
+  }
+  EXPECT_TRUE(fs::is_empty(folder_));
+}
+
+TEST_P(TensorWriterTest, RefusesANameTwice) {
+  auto writer = TensorWriter::create(path_).value();
+  ASSERT_TRUE(writer->add("a", Tensor::zeros(Dtype::float32, {1})));
+  const Result<void> added = writer->add("a", Tensor::zeros(Dtype::float32, {1}));
+  EXPECT_FALSE(added && writer->finish());
+}
+
+INSTANTIATE_TEST_SUITE_P(Formats, TensorWriterTest, testing::Values(".npz", ".safetensors"));
+
+TEST(TensorWriter, KnowsWhatTheFormatLacks) {
+  const std::string folder = testing::TempDir();
+  EXPECT_EQ(TensorWriter::create(folder + "/a.npy").error().code, ErrorCode::argument);
+  EXPECT_EQ(TensorWriter::create(folder + "/a.txt").error().code, ErrorCode::argument);
+  EXPECT_EQ(TensorWriter::create(folder + "/nowhere/a.npz").error().code, ErrorCode::io);
+  auto writer = TensorWriter::create(folder + "/a.npz").value();
+  const Result<void> added = writer->add("half", Tensor::zeros(Dtype::bfloat16, {1}));
+  ASSERT_FALSE(added);
+  EXPECT_EQ(added.error().code, ErrorCode::unsupported);
+}
+
+}  // namespace
+}  // namespace pt2

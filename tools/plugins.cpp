@@ -1,0 +1,21 @@
+#include "tools/plugins.h"
+
+#include "pt2/plugin.h"
+
+namespace pt2::tools {
+
+void add_ops_option(CLI::App& app, std::vector<std::string>& libraries) {
+  app.add_option("--ops", libraries,
+                 "a library of custom operators (docs/custom-operators.md); its code\n"
+                 "runs here, so load none that you do not trust")
+      ->type_name("LIBRARY")
+      ->allow_extra_args(false);
+}
+
+Result<CustomOperators> load_operators(std::span<const std::string> libraries) {
+  CustomOperators operators;
+  for (const std::string& library : libraries) PT2_TRY_VOID(load_plugin(library, operators));
+  return operators;
+}
+
+}  // namespace pt2::tools

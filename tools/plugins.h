@@ -1,0 +1,18 @@
+// Libraries of custom operators, which the command line names and nothing else does.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "pt2/custom_operators.h"
+#include "tools/command.h"
+
+namespace pt2::tools {
+
+// The option --ops.
+void add_ops_option(CLI::App& app, std::vector<std::string>& libraries);
+// Errors: those of load_plugin.
+Result<CustomOperators> load_operators(std::span<const std::string> libraries);
+
+}  // namespace pt2::tools

@@ -1,0 +1,143 @@
+#include <fmt/format.h>
+#include <fnmatch.h>
+
+#include "base/printable.h"
+#include "ir/graph_place.h"
+#include "pt2/model.h"
+#include "pt2/run_trace.h"
+#include "tools/inputs.h"
+#include "tools/json_members.h"
+#include "tools/plugins.h"
+#include "tools/source.h"
+#include "tools/verbs.h"
+
+namespace pt2::tools {
+namespace {
+
+struct Options {
+  Source source;
+  std::vector<std::string> inputs;
+  std::vector<std::string> libraries;
+  std::string nodes = "*";
+  std::string output;
+  uint64_t seed = 0;
+  bool json = false;
+};
+
+// Where traced values go: to a file, or to the reader as lines.
+class Recorder {
+ public:
+  Recorder(const Options& options, Environment& environment)
+      : options_(options), environment_(environment) {}
+
+  Result<void> open() {
+    if (options_.output.empty()) return {};
+    PT2_TRY(file_, TensorWriter::create(options_.output));
+    return {};
+  }
+
+  // The inputs of the run, which make the trace complete.
+  Result<void> record_inputs(const Model& model, const std::vector<Value>& inputs) {
+    const std::vector<ArgumentSpec> specs = model.program().signature.user_inputs();
+    for (size_t i = 0; file_ && i < specs.size() && i < inputs.size(); ++i) {
+      const std::optional<Tensor> tensor = as_tensor(inputs[i]);
+      if (tensor && !specs[i].is_constant()) PT2_TRY_VOID(file_->add(specs[i].name, *tensor));
+    }
+    return {};
+  }
+
+  Result<void> record(const ObservedValue& observed) {
+    if (fnmatch(options_.nodes.c_str(), observed.name.c_str(), 0) != 0) return {};
+    ++count_;
+    if (options_.json) {
+      write_line(observed);
+    } else if (!file_) {
+      print(environment_.out,
+            fmt::format("{}: {} = {}{}\n", printable(observed.name), observed.value.type_text(),
+                        printable(observed.node.target), place_text(observed.node)));
+    }
+    const std::optional<Tensor> tensor = file_ ? as_tensor(observed.value) : std::nullopt;
+    return tensor ? file_->add(observed.name, *tensor) : Result<void>();
+  }
+
+  Result<void> finish() {
+    if (count_ == 0)
+      return Error{ErrorCode::argument,
+                   fmt::format("no value has a name like '{}'", printable(options_.nodes)), ""};
+    if (!file_) return {};
+    PT2_TRY_VOID(file_->finish());
+    if (!options_.json)
+      print(environment_.out, fmt::format("{} value{}\n", count_, count_ == 1 ? "" : "s"));
+    return {};
+  }
+
+ private:
+  static std::string place_text(const Node& node) {
+    const std::string line = source_line(node);
+    const std::string module = module_path(node);
+    return (line.empty() ? "" : " at " + printable(line)) +
+           (module.empty() ? "" : " in " + printable(module));
+  }
+
+  // One object a line: a run may be long, and its reader need not wait.
+  void write_line(const ObservedValue& observed) {
+    print(environment_.out, json_object([&](JsonWriter& json) {
+            write_text(json, "name", observed.name);
+            write_text(json, "type", observed.value.type_text());
+            write_text(json, "target", observed.node.target);
+            write_text(json, "source_line", source_line(observed.node));
+            write_text(json, "module_path", module_path(observed.node));
+          }));
+  }
+
+  const Options& options_;
+  Environment& environment_;
+  std::unique_ptr<TensorWriter> file_;
+  size_t count_ = 0;
+};
+
+Result<int> trace(const Options& options, Environment& environment) {
+  Recorder recorder(options, environment);
+  PT2_TRY_VOID(recorder.open());
+  PT2_TRY(Package package, open_package(options.source, environment));
+  PT2_TRY(CustomOperators operators, load_operators(options.libraries));
+  PT2_TRY(const Model model,
+          Model::from_package(std::make_shared<const Package>(std::move(package)),
+                              {.limits = options.source.limits,
+                               .model = options.source.model,
+                               .operators = std::move(operators)}));
+  PT2_TRY(std::vector<Value> inputs,
+          options.inputs.empty() ? read_sample_inputs(model, options.source.model, environment)
+                                 : read_inputs(model, options.inputs, options.source.limits));
+  PT2_TRY_VOID(recorder.record_inputs(model, inputs));
+  Session session(model);
+  session.seed(options.seed);
+  session.observe([&](const ObservedValue& observed) { return recorder.record(observed); });
+  const Result<std::vector<Value>> outputs = session.run(inputs);
+  if (!outputs) return outputs.error();
+  PT2_TRY_VOID(recorder.finish());
+  return kOk;
+}
+
+}  // namespace
+
+Action setup_trace(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  add_source(app, options->source);
+  add_input_option(app, options->inputs);
+  app.add_option("-o,--output", options->output,
+                 "write the values, and the inputs, to this .npz or .safetensors\n"
+                 "file instead of listing them")
+      ->type_name("FILE");
+  app.add_option("--nodes", options->nodes,
+                 "only values whose names match: * is any text, ? any character")
+      ->type_name("PATTERN");
+  app.add_option("--seed", options->seed, "of the random operators, as torch.manual_seed")
+      ->type_name("N");
+  add_ops_option(app, options->libraries);
+  add_model_option(app, options->source);
+  add_json_option(app, options->json);
+  return [options](Environment& environment) { return trace(*options, environment); };
+}
+
+}  // namespace pt2::tools
