@@ -37,16 +37,8 @@ void fill_with(Tensor& out, F&& draw) {
   });
 }
 
-int mantissa_digits(Dtype dtype) {
-  switch (dtype) {
-    case Dtype::float16:
-      return 11;
-    case Dtype::bfloat16:
-      return 8;
-    default:
-      return 24;
-  }
-}
+// Half floats are drawn as float32 and rounded, as PyTorch does since 2.15 at the latest.
+constexpr int kFloatDigits = 24;
 
 Result<void> expect_floating(Dtype dtype) {
   if (dtype_category(dtype) != DtypeCategory::floating)
@@ -56,9 +48,8 @@ Result<void> expect_floating(Dtype dtype) {
 }
 
 double draw_uniform(RandomState& random, Dtype dtype) {
-  return dtype == Dtype::float64
-             ? random.uniform()
-             : static_cast<double>(random.uniform_float(mantissa_digits(dtype)));
+  return dtype == Dtype::float64 ? random.uniform()
+                                 : static_cast<double>(random.uniform_float(kFloatDigits));
 }
 
 Result<void> fill_uniform(Context& context, Tensor& out, double from, double to) {
@@ -75,7 +66,7 @@ Result<void> fill_uniform(Context& context, Tensor& out, double from, double to)
     fill_with<double>(out, [&] { return random.uniform() * (to - from) + from; });
   else
     fill_with<float>(out, [&] {
-      return random.uniform_float(mantissa_digits(out.dtype())) *
+      return random.uniform_float(kFloatDigits) *
                  (static_cast<float>(to) - static_cast<float>(from)) +
              static_cast<float>(from);
     });
@@ -372,8 +363,8 @@ Result<Tensor> geometric(Context& context, const Tensor& self, double p, Optiona
   return out;
 }
 
-// Draws from each row of weights: with replacement by inverting the running sum, without by the
-// largest weight / exponential number (ATen/native/Distributions.cpp multinomial).
+// Draws from each row of weights: several with replacement by inverting the running sum, others by
+// the largest weight / exponential number (ATen/native/Distributions.cpp multinomial).
 Result<Tensor> multinomial(Context& context, const Tensor& self, int64_t num_samples,
                            bool replacement, OptionalGenerator) {
   PT2_TRY_VOID(check_floating(self, "self"));
@@ -402,7 +393,7 @@ Result<Tensor> multinomial(Context& context, const Tensor& self, int64_t num_sam
     const double* weight = weights.data() + row * categories;
     std::vector<double> key(weight, weight + categories);
     int64_t* drawn = out.data<int64_t>() + row * num_samples;
-    if (replacement) {
+    if (replacement && num_samples > 1) {
       std::partial_sum(key.begin(), key.end(), key.begin());
       for (int64_t i = 0; i < num_samples; ++i) {
         const double at = random.uniform() * key.back();
