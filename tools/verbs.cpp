@@ -8,6 +8,7 @@ constexpr Verb kVerbs[] = {
      "pt2 info model.pt2\n"
      "pt2 info model.pt2 --json\n"
      "pt2 info model.pt2 --modules           # the tree of modules\n"
+     "pt2 info model.pt2 --releases          # who can load it, and why not the others\n"
      "pt2 info package.pt2 --model decoder   # one of several programs\n"
      "pt2 info - < model.pt2                 # from standard input",
      setup_info},

@@ -94,7 +94,8 @@ Result<Conversion> convert(const Package& package, const ConvertOptions& options
 // the newest when none does.
 Result<Conversion> convert_for_oldest(const Package& package, const ConvertOptions& options);
 
-// Why a release cannot load the file as it is; empty when it can.
-std::vector<Blocker> load_obstacles(const Package& package, const Release& release);
+// Why torch.export.load of a release cannot load the file as it is; empty when it can. Errors:
+// those of Package::schema. Linear in the programs.
+Result<std::vector<Blocker>> load_obstacles(const Package& package, const Release& release);
 
 }  // namespace pt2

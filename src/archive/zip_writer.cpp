@@ -6,6 +6,7 @@
 #include "archive/crc32.h"
 #include "archive/serialization_id.h"
 #include "archive/zip_format.h"
+#include "base/mapped_file.h"
 #include "base/printable.h"
 #include "pt2/zip.h"
 
@@ -96,6 +97,24 @@ std::string torch_padding(uint64_t header_end) {
       .put(static_cast<uint16_t>(count))
       .put_text(std::string(count, 'Z'))
       .take();
+}
+
+// What of a large record is in memory at a time: a file of many gigabytes is written from its
+// mapped pages in little.
+constexpr size_t kChunk = size_t{32} << 20;
+// Below this its pages may stay.
+constexpr size_t kLarge = size_t{1} << 20;
+
+template <class Visit>
+Result<void> for_each_chunk(std::span<const std::byte> bytes, Visit visit) {
+  const bool is_large = bytes.size() >= kLarge;
+  while (!bytes.empty()) {
+    const auto chunk = bytes.first(std::min(bytes.size(), kChunk));
+    PT2_TRY_VOID(visit(chunk));
+    if (is_large) release_pages(chunk);
+    bytes = bytes.subspan(chunk.size());
+  }
+  return {};
 }
 
 }  // namespace
@@ -235,13 +254,22 @@ Result<void> ZipWriter::begin(std::string_view name, uint64_t size, uint32_t crc
 
 Result<void> ZipWriter::add(std::string_view name, std::span<const Record> parts) {
   uint64_t size = 0;
+  for (const Record& part : parts) size += part.bytes.size();
+  // PyTorch's headers leave the checksum to the descriptor, so that one pass does.
   uint32_t crc = 0;
-  for (const Record& part : parts) {
-    size += part.bytes.size();
-    crc = crc32(crc, part.bytes);
-  }
+  if (style_ == ZipStyle::python)
+    for (const Record& part : parts)
+      PT2_TRY_VOID(for_each_chunk(part.bytes, [&](std::span<const std::byte> chunk) {
+        crc = crc32(crc, chunk);
+        return Result<void>();
+      }));
   PT2_TRY_VOID(begin(name, size, crc));
-  for (const Record& part : parts) PT2_TRY_VOID(sink_.write_lasting(part.bytes));
+  for (const Record& part : parts)
+    PT2_TRY_VOID(for_each_chunk(part.bytes, [&](std::span<const std::byte> chunk) {
+      if (style_ == ZipStyle::torch) crc = crc32(crc, chunk);
+      return sink_.write_lasting(chunk);
+    }));
+  written_.back().crc = crc;
   cursor_ += size;
   return write(data_descriptor(written_.back()));
 }

@@ -61,6 +61,18 @@ MappedFile::~MappedFile() {
   if (mapped_) munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
 }
 
+void release_pages(std::span<const std::byte> bytes) {
+#ifdef MADV_PAGEOUT
+  // Unlike MADV_DONTNEED it loses nothing, whatever the memory is.
+  const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+  const auto begin = (reinterpret_cast<uintptr_t>(bytes.data()) + page - 1) / page * page;
+  const auto end = reinterpret_cast<uintptr_t>(bytes.data() + bytes.size()) / page * page;
+  if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_PAGEOUT);
+#else
+  (void)bytes;
+#endif
+}
+
 Result<void> MappedFile::map(int descriptor, size_t size) {
   if (size == 0) return {};
   void* memory = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor, 0);

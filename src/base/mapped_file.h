@@ -36,4 +36,8 @@ class MappedFile {
   bool mapped_ = false;
 };
 
+// Bytes that were read and will not be soon again: their pages may leave memory, and come back from
+// the file when they are touched. Bytes that lie elsewhere stay as they are.
+void release_pages(std::span<const std::byte> bytes);
+
 }  // namespace pt2

@@ -92,6 +92,12 @@ class PackageConverter {
       : package_(package), options_(options), out_(out) {}
 
   Result<void> run() {
+    for (const std::string& model : package_.models())
+      if (package_.is_member(model) || package_.draft(model) != nullptr)
+        block({.kind = BlockerKind::container,
+               .text = "a container of programs or an early draft, which no release loads",
+               .where = model});
+    if (!out_.blockers.empty()) return {};
     PT2_TRY(out_.contents, package_contents(package_));
     if (is_there_already()) return {};
     for (SavedProgram& saved : out_.contents.programs) PT2_TRY_VOID(convert_program(saved));
@@ -154,6 +160,35 @@ class PackageConverter {
   Conversion& out_;
 };
 
+// Which layouts torch.export.load of a release opens.
+bool opens(const Release& release, Era era) {
+  switch (era) {
+    case Era::flat:
+      return true;
+    case Era::pickled_payloads:
+      return release.number >= 208;
+    case Era::raw_payloads:
+      return release.number >= 209;
+  }
+  return false;
+}
+
+// What the container alone tells.
+std::optional<Blocker> container_obstacle(const Package& package, int schema,
+                                          const Release& release) {
+  Blocker blocker{.kind = BlockerKind::container};
+  // 2.1 and 2.2 compare the whole number, later ones the major version (torch/export/__init__.py).
+  if (schema / 100 != release.schema / 100) {
+    blocker.text =
+        fmt::format("schema version {}, where it reads {}.x", schema / 100, release.schema / 100);
+    return blocker;
+  }
+  if (opens(release, package.archive().era())) return std::nullopt;
+  blocker.text = "an archive in the layout of a later release";
+  blocker.first = find_release(package.archive().era() == Era::raw_payloads ? "2.9" : "2.8");
+  return blocker;
+}
+
 }  // namespace
 
 std::span<const BlockerInfo> blocker_kinds() { return kBlockerKinds; }
@@ -194,6 +229,28 @@ Result<Conversion> convert(const Package& package, const ConvertOptions& options
   }
   PT2_TRY_VOID(PackageConverter(package, options, conversion).run());
   return conversion;
+}
+
+Result<std::vector<Blocker>> load_obstacles(const Package& package, const Release& release) {
+  std::vector<Blocker> found;
+  const auto add = [&](Blocker blocker) { found.push_back(std::move(blocker)); };
+  for (const std::string& model : package.models()) {
+    PT2_TRY(const Program* program, package.program(model));
+    const int schema = version_of(*program);
+    if (auto blocker = container_obstacle(package, schema, release)) {
+      found.push_back(*std::move(blocker));
+      continue;
+    }
+    if (release.refuses_unknown_fields && schema > release.schema && schema >= 803)
+      add({.kind = BlockerKind::field,
+           .text = fmt::format("fields of schema 8.{}, where it refuses what is newer than 8.{}",
+                               schema % 100, release.schema % 100),
+           .first = find_release("2.9")});
+    check_operators(*program, release, add);
+    PT2_TRY(schema::ExportedProgram written, package.schema(model));
+    check_schema_as_written(written, release, add);
+  }
+  return found;
 }
 
 Result<Conversion> convert_for_oldest(const Package& package, const ConvertOptions& options) {

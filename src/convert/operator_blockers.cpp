@@ -43,10 +43,43 @@ constexpr FunctionRow kFunctions[] = {
     {208, "torch.autograd.grad_mode."},
 };
 
+// Results of operators like topk, which are named tuples: 2.3 to 2.14 cannot name their class.
+bool knows_return_types(const Release& release) {
+  return release.number <= 202 || release.number >= 215;
+}
+
+void check_tree_classes(const Program& program, const Release& release,
+                        const std::function<void(Blocker)>& add) {
+  const ModuleCallSignature* root = program.root_call();
+  if (root == nullptr || knows_return_types(release)) return;
+  for (const std::string* spec : {&root->in_spec, &root->out_spec})
+    if (spec->find("\"torch.return_types.") != std::string::npos)
+      add({.kind = BlockerKind::tree_class,
+           .text = "a class of torch.return_types",
+           .where = ".graph_module.module_call_graph[0].signature",
+           .first = &newest_release()});
+}
+
+// Up to 2.6 only tensors, numbers and None.
+void check_outputs(const Program& program, const Release& release,
+                   const std::function<void(Blocker)>& add) {
+  constexpr int kFirstWithBools = 207;
+  if (release.number >= kFirstWithBools) return;
+  const auto outputs = program.graph.outputs();
+  for (size_t i = 0; i < outputs.size(); ++i)
+    if (outputs[i].is<bool>() && outputs[i].wrapper == Argument::Wrapper::plain)
+      add({.kind = BlockerKind::output,
+           .text = "a constant bool",
+           .where = fmt::format(".graph_module.graph.outputs[{}]", i),
+           .first = find_release("2.7")});
+}
+
 }  // namespace
 
 void check_operators(const Program& program, const Release& release,
                      const std::function<void(Blocker)>& add) {
+  check_tree_classes(program, release, add);
+  check_outputs(program, release, add);
   for (const PlacedGraph& placed : placed_graphs(program)) {
     size_t position = 0;
     for (NodeId id : placed.graph->nodes()) {

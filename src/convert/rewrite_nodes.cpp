@@ -225,6 +225,29 @@ Result<void> rewrite_map_operands(Converter& converter) {
   return {};
 }
 
+Result<void> rewrite_scan_operands(Converter& converter) {
+  constexpr int kLastWithDim = 206;
+  const bool up = converter.source.number <= kLastWithDim;
+  if (up == (converter.target.release->number <= kLastWithDim)) return {};
+  for_each_node(converter, [&](Graph& graph, NodeId id) {
+    if (graph.node(id).target != "torch.ops.higher_order.scan") return;
+    // (graph, init, xs, dim, reverse, others) and (graph, init, xs, others).
+    std::vector<NamedArgument> inputs = graph.node(id).inputs;
+    if (inputs.size() != (up ? 6 : 4)) return;
+    if (up) {
+      const auto* dim = inputs[3].arg.get_if<int64_t>();
+      const auto* reverse = inputs[4].arg.get_if<bool>();
+      if (dim == nullptr || reverse == nullptr || *dim != 0 || *reverse) return;
+      inputs.erase(inputs.begin() + 3, inputs.begin() + 5);
+    } else {
+      inputs.insert(inputs.begin() + 3, {{.arg = Argument(int64_t{0})}, {.arg = Argument(false)}});
+    }
+    graph.set_node_inputs(id, std::move(inputs));
+    converter.changed = true;
+  });
+  return {};
+}
+
 Result<void> rewrite_higher_order_results(Converter& converter) {
   const int from = converter.from, to = converter.to;
   const bool up = converter.rises_to(804) || converter.rises_to(300);

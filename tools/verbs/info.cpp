@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/printable.h"
+#include "pt2/conversion.h"
 #include "pt2/operators.h"
 #include "pt2/type_text.h"
 #include "tools/json_members.h"
@@ -20,6 +21,7 @@ constexpr size_t kShownOperators = 6;
 struct Options {
   Source source;
   bool modules = false;
+  bool releases = false;
   bool json = false;
 };
 
@@ -39,7 +41,14 @@ struct Held {
   uint64_t bytes = 0;
 };
 
+// What keeps a release from loading the file; nothing where it can.
+struct Reader {
+  const Release* release = nullptr;
+  std::vector<Blocker> obstacles;
+};
+
 struct Summary {
+  std::vector<Reader> readers;
   const Archive* archive = nullptr;
   const Program* program = nullptr;
   std::string model;
@@ -137,7 +146,41 @@ Result<Summary> summarise(const Source& source, const Package& package) {
   out.operators = operators_used(program);
   for (const OperatorUse& use : out.operators) out.nodes += use.calls.size();
   summarise_held(program, out);
+  if (out.is_member || out.is_draft) return out;  // no release loads these
+  for (const Release& release : releases()) {
+    PT2_TRY(std::vector<Blocker> obstacles, load_obstacles(package, release));
+    out.readers.push_back({&release, std::move(obstacles)});
+  }
   return out;
+}
+
+// "2.6 to 2.8, 2.15"; "none".
+std::string readers_text(const std::vector<Reader>& readers) {
+  std::string out;
+  for (size_t i = 0; i < readers.size(); ++i) {
+    if (!readers[i].obstacles.empty()) continue;
+    size_t last = i;
+    while (last + 1 < readers.size() && readers[last + 1].obstacles.empty()) ++last;
+    out += (out.empty() ? "" : ", ") + release_name(*readers[i].release);
+    if (last > i) out += " to " + release_name(*readers[last].release);
+    i = last;
+  }
+  return out.empty() ? "none" : out;
+}
+
+// A line a release: yes, or the first thing that it stops at, and how many there are.
+std::string releases_text(const std::vector<Reader>& readers) {
+  TextTable table({{"torch"}, {"loads it"}}, "  ");
+  for (const Reader& reader : readers) {
+    std::string answer = "yes";
+    if (!reader.obstacles.empty()) {
+      answer = "no: " + printable(reader.obstacles.front().line());
+      if (reader.obstacles.size() > 1)
+        answer += fmt::format(" (and {} more)", reader.obstacles.size() - 1);
+    }
+    table.add({release_name(*reader.release), std::move(answer)});
+  }
+  return table.text();
 }
 
 std::string version_text(const SchemaVersion& version) {
@@ -215,6 +258,8 @@ std::string summary_text(const Summary& summary, const Environment& environment)
   about.add({"schema", version_text(program.schema_version)});
   about.add({"archive", summary.is_member ? "a container of programs (schema 8.6 to 8.11)"
                                           : std::string(era_text(archive.era()).description)});
+  if (!summary.readers.empty())
+    about.add({"loads in", "PyTorch " + readers_text(summary.readers)});
   about.add({"dialect", printable(program.dialect())});
   if (summary.is_draft)
     about.add({"draft", "the early draft of the schema; what follows is its form in the newest"});
@@ -299,6 +344,12 @@ std::string summary_json(const Summary& summary) {
     write_text(json, "torch_version", program.torch_version);
     write_text(json, "schema_version", version_text(program.schema_version));
     write_text(json, "archive", era_text(archive.era()).name);
+    write_objects(json, "releases", summary.readers, [&](const Reader& reader) {
+      write_text(json, "release", release_name(*reader.release));
+      std::vector<std::string> obstacles;
+      for (const Blocker& blocker : reader.obstacles) obstacles.push_back(blocker.line());
+      write_texts(json, "obstacles", obstacles);
+    });
     write_text(json, "dialect", program.dialect());
     write_text(json, "model", summary.model);
     write_texts(json, "models", summary.models);
@@ -330,6 +381,10 @@ Result<int> show(const Options& options, Environment& environment) {
   PT2_TRY(const Package package, open_package(options.source, environment));
   if (options.modules) return show_modules(options, package, environment);
   PT2_TRY(const Summary summary, summarise(options.source, package));
+  if (options.releases && !options.json) {
+    print(environment.out, releases_text(summary.readers));
+    return kOk;
+  }
   print(environment.out, options.json ? summary_json(summary) : summary_text(summary, environment));
   return kOk;
 }
@@ -341,6 +396,8 @@ Action setup_info(CLI::App& app) {
   add_source(app, options->source);
   app.add_flag("--modules", options->modules,
                "the modules it was made of: class, calls, nodes, parameters");
+  app.add_flag("--releases", options->releases,
+               "which releases of PyTorch can load it, and why the others cannot");
   add_model_option(app, options->source);
   add_json_option(app, options->json);
   return [options](Environment& environment) { return show(*options, environment); };
