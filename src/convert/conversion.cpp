@@ -169,6 +169,8 @@ bool opens(const Release& release, Era era) {
       return release.number >= 208;
     case Era::raw_payloads:
       return release.number >= 209;
+    case Era::document:
+      return false;
   }
   return false;
 }
@@ -185,7 +187,8 @@ std::optional<Blocker> container_obstacle(const Package& package, int schema,
   }
   if (opens(release, package.archive().era())) return std::nullopt;
   blocker.text = "an archive in the layout of a later release";
-  blocker.first = find_release(package.archive().era() == Era::raw_payloads ? "2.9" : "2.8");
+  if (package.archive().era() != Era::document)
+    blocker.first = find_release(package.archive().era() == Era::raw_payloads ? "2.9" : "2.8");
   return blocker;
 }
 

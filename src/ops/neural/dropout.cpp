@@ -4,6 +4,7 @@
 #include "ops/loops.h"
 #include "ops/op_def.h"
 #include "ops/pointwise/copying.h"
+#include "ops/pointwise/pointwise.h"
 
 namespace pt2::ops {
 namespace {
@@ -36,7 +37,7 @@ Result<Tensor> apply_mask(const Tensor& input, const Tensor& mask, double factor
   with_compute_type(input.dtype(), [&]<class C>() {
     const C scale = static_cast<C>(factor);
     elementwise<C>(
-        out, kDtypeOf<C>, [scale](C x, C kept) { return x * (kept * scale); }, input, mask);
+        out, kDtypeOf<C>, [scale](C x, C kept) { return times(x, times(kept, scale)); }, input, mask);
   });
   return out;
 }
