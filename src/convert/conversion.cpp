@@ -186,9 +186,12 @@ std::optional<Blocker> container_obstacle(const Package& package, int schema,
     return blocker;
   }
   if (opens(release, package.archive().era())) return std::nullopt;
+  if (package.archive().era() == Era::document) {
+    blocker.text = "a document, where it reads archives";
+    return blocker;
+  }
   blocker.text = "an archive in the layout of a later release";
-  if (package.archive().era() != Era::document)
-    blocker.first = find_release(package.archive().era() == Era::raw_payloads ? "2.9" : "2.8");
+  blocker.first = find_release(package.archive().era() == Era::raw_payloads ? "2.9" : "2.8");
   return blocker;
 }
 

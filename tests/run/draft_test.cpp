@@ -10,6 +10,7 @@
 #include "package/corpus.h"
 #include "pt2/canonicalize.h"
 #include "pt2/model.h"
+#include "pt2/operators.h"
 #include "pt2/package.h"
 #include "pt2/recorded_calls.h"
 #include "pt2/replay.h"
@@ -74,6 +75,8 @@ TEST(Draft, RealProgramsComeBack) {
     ASSERT_TRUE(program) << program.error().text();
     name_positional_arguments(*program);
     const Program& original = **package->program();
+    // The draft has no argument names, and custom operators no signature here to take them from.
+    if (!std::ranges::all_of(operators_used(original), &OperatorUse::has_kernel)) continue;
     // Constants become buffers, for one.
     const bool has_same_signature =
         std::ranges::none_of(report.left_out, [](const std::string& what) {
