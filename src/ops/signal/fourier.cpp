@@ -159,6 +159,7 @@ Result<Tensor> mirrored(const Tensor& half, int64_t dim, int64_t length) {
   Sizes sizes = half.sizes();
   sizes[static_cast<size_t>(dim)] = length;
   PT2_TRY(Tensor whole, allocate({Dtype::complex128, sizes}));
+  if (whole.numel() == 0) return whole;  // the length may be anything then
   for (int64_t k = 0; k < length; ++k) {
     const bool mirror = k > length / 2;
     PT2_TRY(const Tensor source, select(half, dim, mirror ? length - k : k));
