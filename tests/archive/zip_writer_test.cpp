@@ -4,6 +4,7 @@
 
 #include "archive/test_files.h"
 #include "archive/zip_format.h"
+#include "temporary_folder.h"
 
 namespace pt2 {
 namespace {
@@ -181,9 +182,8 @@ std::string read_file(const std::string& path) {
 }
 
 TEST(FileSink, ReplacesTheFileAtTheEndOrNotAtAll) {
-  const std::string folder = testing::TempDir() + "pt2_sink";
-  std::filesystem::create_directories(folder);
-  const std::string path = folder + "/x.pt2";
+  const test::TemporaryFolder folder;
+  const std::string path = folder.file("x.pt2");
   std::ofstream(path) << "old";
   const std::string content = "new";
   {
@@ -197,13 +197,13 @@ TEST(FileSink, ReplacesTheFileAtTheEndOrNotAtAll) {
     EXPECT_TRUE(sink->finish());
   }
   EXPECT_EQ(read_file(path), "new");
-  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 1);
-  std::filesystem::remove_all(folder);
-  EXPECT_EQ(FileSink::create(folder + "/x.pt2").error().code, ErrorCode::io);
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1);
+  EXPECT_EQ(FileSink::create(folder.file("absent/x.pt2")).error().code, ErrorCode::io);
 }
 
 TEST(FileSink, KeepsThePermissionsOfTheFileItReplaces) {
-  const std::string path = testing::TempDir() + "pt2_sink_permissions";
+  const test::TemporaryFolder folder;
+  const std::string path = folder.file("x.pt2");
   std::ofstream(path) << "old";
   using std::filesystem::perms;
   const perms wanted = perms::owner_read | perms::owner_write | perms::group_write;
@@ -212,7 +212,6 @@ TEST(FileSink, KeepsThePermissionsOfTheFileItReplaces) {
   EXPECT_TRUE(sink->finish());
   EXPECT_EQ(std::filesystem::status(path).permissions(), wanted);
   EXPECT_EQ(read_file(path), "");
-  std::filesystem::remove(path);
 }
 
 TEST(FileSink, WritesIntoADeviceInsteadOfReplacingIt) {

@@ -7,28 +7,16 @@
 
 #include "draft/storage.h"
 #include "pt2/draft.h"
+#include "temporary_folder.h"
 
 namespace pt2 {
 namespace {
 
 namespace fs = std::filesystem;
 
-// A folder of its own, removed at the end.
-class Folder {
- public:
-  Folder() {
-    std::string name = (fs::temp_directory_path() / "pt2_draft_XXXXXX").string();
-    path_ = mkdtemp(name.data());
-  }
-  ~Folder() { fs::remove_all(path_); }
-  const std::string& path() const { return path_; }
-  void write(const std::string& name, std::string_view bytes) const {
-    std::ofstream(fs::path(path_) / name, std::ios::binary) << bytes;
-  }
-
- private:
-  std::string path_;
-};
+void write(const test::TemporaryFolder& folder, const std::string& name, std::string_view bytes) {
+  std::ofstream(folder.file(name), std::ios::binary) << bytes;
+}
 
 draft::SymInt number(int64_t value) {
   return draft::SymInt::make<draft::SymIntCase::as_int>(value);
@@ -56,8 +44,8 @@ constexpr std::string_view kBytes("?\x01\x02\xff\xfe", 5);  // 258 and -2
 std::string right_checksum() { return print_checksum(std::as_bytes(std::span(kBytes.substr(1)))); }
 
 TEST(DraftStorage, ElementsAreBigEndian) {
-  const Folder folder;
-  folder.write("w.bin", kBytes);
+  const test::TemporaryFolder folder;
+  write(folder, "w.bin", kBytes);
   const Tensor tensor =
       DraftTensorReader(folder.path()).read(external_tensor(right_checksum())).value();
   EXPECT_EQ(tensor.as<int16_t>()[0], 258);
@@ -85,8 +73,8 @@ std::string error_of(const draft::Tensor& tensor, const std::string& folder) {
 }
 
 TEST(DraftStorage, RefusesWhatIsNotBesideTheDraft) {
-  const Folder folder;
-  folder.write("w.bin", kBytes);
+  const test::TemporaryFolder folder;
+  write(folder, "w.bin", kBytes);
   fs::create_directory(fs::path(folder.path()) / "sub");
   fs::create_symlink("w.bin", fs::path(folder.path()) / "link.bin");
   const std::string_view kLocations[] = {"../w.bin",
@@ -114,8 +102,8 @@ TEST(DraftStorage, RefusesWhatIsNotBesideTheDraft) {
 }
 
 TEST(DraftStorage, ChecksChecksumAndSizes) {
-  const Folder folder;
-  folder.write("w.bin", kBytes);
+  const test::TemporaryFolder folder;
+  write(folder, "w.bin", kBytes);
   const std::string place = ".storage.data.ExternalBuffer";
   EXPECT_EQ(error_of(external_tensor("crc32:00000000"), folder.path()),
             place + ".checksum: the data has " + right_checksum() + ", expected crc32:00000000");
@@ -142,8 +130,8 @@ TEST(DraftStorage, ChecksChecksumAndSizes) {
 
 // One storage of the file is one storage here; distinct ones cannot cost more than the file has.
 TEST(DraftStorage, OverlapsCostNoMoreThanTheFile) {
-  const Folder folder;
-  folder.write("w.bin", kBytes);
+  const test::TemporaryFolder folder;
+  write(folder, "w.bin", kBytes);
   DraftTensorReader reader(folder.path());
   const Tensor first = reader.read(external_tensor(right_checksum())).value();
   const Tensor second = reader.read(external_tensor(right_checksum())).value();

@@ -7,6 +7,7 @@
 
 #include "package/corpus.h"
 #include "pt2/pickle_write.h"
+#include "temporary_folder.h"
 
 namespace pt2 {
 namespace {
@@ -141,7 +142,8 @@ std::string read_file(const std::string& path) {
 }
 
 TEST(SavePackage, ReplacesTheFileItReadsFrom) {
-  const std::string path = testing::TempDir() + "pt2_replaced.v1.pt2";
+  const test::TemporaryFolder folder;
+  const std::string path = folder.file("pt2_replaced.v1.pt2");
   const corpus::File source = {"2.15.0", "mlp.pt2", PT2_TEST_DATA "/corpus/2.15.0/mlp.pt2"};
   std::filesystem::copy_file(source.path, path, std::filesystem::copy_options::overwrite_existing);
   const Package package = Package::open(path).value();
@@ -162,7 +164,6 @@ TEST(SavePackage, ReplacesTheFileItReadsFrom) {
   EXPECT_EQ(refused.error().text(),
             "pt2_replaced.v1/extra/note.txt: the entry's name was added before");
   EXPECT_TRUE(read_file(path) == before);
-  std::filesystem::remove(path);
 }
 
 std::vector<std::string> names(const std::string& bytes) {

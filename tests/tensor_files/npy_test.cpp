@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "pt2/tensor_file.h"
+#include "temporary_folder.h"
 
 namespace pt2 {
 namespace {
@@ -183,7 +184,8 @@ TEST(TensorFile, RecognisesFormatsByTheirBytes) {
 
 TEST(TensorFile, WritesTheFormatOfTheName) {
   const NamedTensors tensors = read_tensor_file(data_file("two.safetensors")).value();
-  const std::string folder = testing::TempDir();
+  const test::TemporaryFolder temporary;
+  const std::string folder = temporary.path() + "/";
   for (const char* name : {"t.npz", "t.safetensors"}) {
     ASSERT_TRUE(write_tensor_file(folder + name, tensors)) << name;
     const NamedTensors again = read_tensor_file(folder + name).value();

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "pt2/tensor_file.h"
+#include "temporary_folder.h"
 
 namespace pt2 {
 namespace {
@@ -12,14 +13,8 @@ namespace fs = std::filesystem;
 
 class TensorWriterTest : public testing::TestWithParam<std::string> {
  protected:
-  void SetUp() override {
-    folder_ = fs::path(testing::TempDir()) / "tensor_writer";
-    fs::remove_all(folder_);
-    fs::create_directories(folder_);
-    path_ = (folder_ / ("trace" + GetParam())).string();
-  }
-  fs::path folder_;
-  std::string path_;
+  const test::TemporaryFolder folder_;
+  const std::string path_ = folder_.file("trace" + GetParam());
 };
 
 TEST_P(TensorWriterTest, ReadsBack) {
@@ -40,7 +35,7 @@ TEST_P(TensorWriterTest, ReadsBack) {
   EXPECT_EQ(tensors[1].second.type_text(), "i64[0, 2]");
   EXPECT_EQ(tensors[2].second.type_text(), "bool[]");
   // Nothing else is left in the folder.
-  EXPECT_EQ(std::distance(fs::directory_iterator(folder_), {}), 1);
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder_.path()), {}), 1);
 }
 
 TEST_P(TensorWriterTest, LeavesNothingUnfinished) {
@@ -48,7 +43,7 @@ TEST_P(TensorWriterTest, LeavesNothingUnfinished) {
     auto writer = TensorWriter::create(path_).value();
     ASSERT_TRUE(writer->add("a", Tensor::zeros(Dtype::float32, {1000})));
   }
-  EXPECT_TRUE(fs::is_empty(folder_));
+  EXPECT_TRUE(fs::is_empty(folder_.path()));
 }
 
 TEST_P(TensorWriterTest, RefusesANameTwice) {
@@ -61,11 +56,11 @@ TEST_P(TensorWriterTest, RefusesANameTwice) {
 INSTANTIATE_TEST_SUITE_P(Formats, TensorWriterTest, testing::Values(".npz", ".safetensors"));
 
 TEST(TensorWriter, KnowsWhatTheFormatLacks) {
-  const std::string folder = testing::TempDir();
-  EXPECT_EQ(TensorWriter::create(folder + "/a.npy").error().code, ErrorCode::argument);
-  EXPECT_EQ(TensorWriter::create(folder + "/a.txt").error().code, ErrorCode::argument);
-  EXPECT_EQ(TensorWriter::create(folder + "/nowhere/a.npz").error().code, ErrorCode::io);
-  auto writer = TensorWriter::create(folder + "/a.npz").value();
+  const test::TemporaryFolder folder;
+  EXPECT_EQ(TensorWriter::create(folder.file("a.npy")).error().code, ErrorCode::argument);
+  EXPECT_EQ(TensorWriter::create(folder.file("a.txt")).error().code, ErrorCode::argument);
+  EXPECT_EQ(TensorWriter::create(folder.file("nowhere/a.npz")).error().code, ErrorCode::io);
+  auto writer = TensorWriter::create(folder.file("a.npz")).value();
   const Result<void> added = writer->add("half", Tensor::zeros(Dtype::bfloat16, {1}));
   ASSERT_FALSE(added);
   EXPECT_EQ(added.error().code, ErrorCode::unsupported);

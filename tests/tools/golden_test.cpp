@@ -17,6 +17,7 @@
 #include <sstream>
 
 #include "command_runner.h"
+#include "temporary_folder.h"
 
 namespace pt2::test {
 namespace {
@@ -126,12 +127,10 @@ std::string run_case(const std::string& command, const std::string& out_folder) 
 TEST(Command, PrintsWhatTheCasesShow) {
   const bool rebase = std::getenv("PT2_REBASE") != nullptr;
   for (const fs::path& path : case_files()) {
-    const fs::path out_folder = fs::path(testing::TempDir()) / "pt2_out";
-    fs::remove_all(out_folder);
-    fs::create_directories(out_folder);
+    const test::TemporaryFolder out_folder;
     std::string actual;
     for (const Case& each : read_cases(path)) {
-      const std::string text = run_case(each.command, out_folder.string());
+      const std::string text = run_case(each.command, out_folder.path());
       if (!rebase) {
         EXPECT_EQ(text, each.expected) << path.filename() << ": $ " << each.command;
       }
