@@ -6,10 +6,9 @@
 #include "pt2/model.h"
 #include "pt2/run_trace.h"
 #include "pt2/tensor_file.h"
+#include "tools/execution.h"
 #include "tools/inputs.h"
 #include "tools/json_members.h"
-#include "tools/plugins.h"
-#include "tools/source.h"
 #include "tools/values.h"
 #include "tools/verbs.h"
 
@@ -17,11 +16,8 @@ namespace pt2::tools {
 namespace {
 
 struct Options {
-  Source source;
-  std::vector<std::string> inputs;
-  std::vector<std::string> libraries;
+  Execution execution;
   std::string output;
-  uint64_t seed = 0;
   bool json = false;
 };
 
@@ -64,24 +60,16 @@ Result<int> run(const Options& options, Environment& environment) {
   if (!options.output.empty()) {
     PT2_TRY([[maybe_unused]] const TensorFormat format, tensor_format_of(options.output));
   }
-  PT2_TRY(Package package, open_package(options.source, environment));
-  PT2_TRY(CustomOperators operators, load_operators(options.libraries));
-  PT2_TRY(const Model model,
-          Model::from_package(std::make_shared<const Package>(std::move(package)),
-                              {.limits = options.source.limits,
-                               .model = options.source.model,
-                               .operators = std::move(operators)}));
-  PT2_TRY(std::vector<Value> inputs,
-          options.inputs.empty() ? read_sample_inputs(model, options.source.model, environment)
-                                 : read_inputs(model, options.inputs, options.source.limits));
+  PT2_TRY(PreparedCall call, prepare_call(options.execution, environment));
+  const Model& model = call.model;
   Session session(model);
-  session.seed(options.seed);
-  Result<std::vector<Value>> outputs = session.run(inputs);
+  session.seed(options.execution.seed);
+  Result<std::vector<Value>> outputs = session.run(call.inputs);
   if (!outputs) return std::move(outputs).error();
   if (!options.output.empty())
     PT2_TRY_VOID(write_outputs(options.output, model, *outputs, environment));
   if (options.json) {
-    print(environment.out, outputs_json(options.source.file, model, *outputs));
+    print(environment.out, outputs_json(options.execution.source.file, model, *outputs));
   } else if (options.output.empty()) {
     for (size_t i = 0; i < outputs->size(); ++i)
       print(environment.out, value_text(model.outputs()[i].name, (*outputs)[i], environment));
@@ -93,16 +81,13 @@ Result<int> run(const Options& options, Environment& environment) {
 
 Action setup_run(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  add_source(app, options->source);
-  add_input_option(app, options->inputs);
+  add_source(app, options->execution.source);
+  add_input_option(app, options->execution.inputs);
   app.add_option("-o,--output", options->output,
                  "write the outputs to this .npz or .safetensors file\n"
                  "(.npy for a single one)")
       ->type_name("FILE");
-  app.add_option("--seed", options->seed, "of the random operators, as torch.manual_seed")
-      ->type_name("N");
-  add_ops_option(app, options->libraries);
-  add_model_option(app, options->source);
+  add_execution_options(app, options->execution);
   add_json_option(app, options->json);
   return [options](Environment& environment) { return run(*options, environment); };
 }

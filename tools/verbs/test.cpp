@@ -6,6 +6,7 @@
 #include "base/printable.h"
 #include "pt2/replay.h"
 #include "pt2/run_trace.h"
+#include "tools/execution.h"
 #include "tools/json_members.h"
 #include "tools/plugins.h"
 #include "tools/source.h"
@@ -58,27 +59,20 @@ std::vector<Pair> pairs(const std::vector<std::string>& files) {
   return out;
 }
 
-Result<Package> open_program(const std::string& file, const Options& options,
-                             Environment& environment) {
-  return open_package({.file = file, .model = options.model, .limits = options.limits},
-                      environment);
-}
-
-Result<Model> load_model(Package package, const Options& options) {
-  return Model::from_package(
-      std::make_shared<const Package>(std::move(package)),
-      {.limits = options.limits, .model = options.model, .operators = options.operators});
+Source source_of(const std::string& file, const Options& options) {
+  return {.file = file, .model = options.model, .limits = options.limits};
 }
 
 Result<std::vector<CallReport>> test_calls(const Pair& pair, const Options& options,
                                            Environment& environment) {
-  PT2_TRY(Package package, open_program(pair.program, options, environment));
+  const Source source = source_of(pair.program, options);
+  PT2_TRY(Package package, open_package(source, environment));
   PT2_TRY(const Record record, map_file(input_path(pair.cases)));
   Result<Safetensors> file = read_safetensors(record);
   if (!file) return in_file(std::move(file).error(), pair.cases);
   Result<RecordedCalls> recorded = read_recorded_calls(*file);
   if (!recorded) return in_file(std::move(recorded).error(), pair.cases);
-  PT2_TRY(const Model model, load_model(std::move(package), options));
+  PT2_TRY(const Model model, load_model(std::move(package), source, options.operators));
   Session session(model);
   const CompareOptions settings{.relative = options.relative, .absolute = options.absolute};
   std::vector<CallReport> reports;
@@ -194,8 +188,9 @@ Result<int> find_divergence(const Options& options, Environment& environment) {
     return Error{ErrorCode::argument, "--first-divergence takes one FILE", ""};
   const std::string& file = options.files[0];
   PT2_TRY(const NamedTensors trace, read_tensor_file(options.trace, options.limits));
-  PT2_TRY(Package package, open_program(file, options, environment));
-  PT2_TRY(const Model model, load_model(std::move(package), options));
+  const Source source = source_of(file, options);
+  PT2_TRY(Package package, open_package(source, environment));
+  PT2_TRY(const Model model, load_model(std::move(package), source, options.operators));
   Result<std::vector<Value>> inputs = inputs_of_trace(model, trace);
   if (!inputs) return in_file(std::move(inputs).error(), options.trace);
   Session session(model);

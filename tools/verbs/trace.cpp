@@ -5,22 +5,18 @@
 #include "ir/graph_place.h"
 #include "pt2/model.h"
 #include "pt2/run_trace.h"
+#include "tools/execution.h"
 #include "tools/inputs.h"
 #include "tools/json_members.h"
-#include "tools/plugins.h"
-#include "tools/source.h"
 #include "tools/verbs.h"
 
 namespace pt2::tools {
 namespace {
 
 struct Options {
-  Source source;
-  std::vector<std::string> inputs;
-  std::vector<std::string> libraries;
+  Execution execution;
   std::string nodes = "*";
   std::string output;
-  uint64_t seed = 0;
   bool json = false;
 };
 
@@ -99,21 +95,12 @@ class Recorder {
 Result<int> trace(const Options& options, Environment& environment) {
   Recorder recorder(options, environment);
   PT2_TRY_VOID(recorder.open());
-  PT2_TRY(Package package, open_package(options.source, environment));
-  PT2_TRY(CustomOperators operators, load_operators(options.libraries));
-  PT2_TRY(const Model model,
-          Model::from_package(std::make_shared<const Package>(std::move(package)),
-                              {.limits = options.source.limits,
-                               .model = options.source.model,
-                               .operators = std::move(operators)}));
-  PT2_TRY(std::vector<Value> inputs,
-          options.inputs.empty() ? read_sample_inputs(model, options.source.model, environment)
-                                 : read_inputs(model, options.inputs, options.source.limits));
-  PT2_TRY_VOID(recorder.record_inputs(model, inputs));
-  Session session(model);
-  session.seed(options.seed);
+  PT2_TRY(PreparedCall call, prepare_call(options.execution, environment));
+  PT2_TRY_VOID(recorder.record_inputs(call.model, call.inputs));
+  Session session(call.model);
+  session.seed(options.execution.seed);
   session.observe([&](const ObservedValue& observed) { return recorder.record(observed); });
-  const Result<std::vector<Value>> outputs = session.run(inputs);
+  const Result<std::vector<Value>> outputs = session.run(call.inputs);
   if (!outputs) return outputs.error();
   PT2_TRY_VOID(recorder.finish());
   return kOk;
@@ -123,8 +110,8 @@ Result<int> trace(const Options& options, Environment& environment) {
 
 Action setup_trace(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  add_source(app, options->source);
-  add_input_option(app, options->inputs);
+  add_source(app, options->execution.source);
+  add_input_option(app, options->execution.inputs);
   app.add_option("-o,--output", options->output,
                  "write the values, and the inputs, to this .npz or .safetensors\n"
                  "file instead of listing them")
@@ -132,10 +119,7 @@ Action setup_trace(CLI::App& app) {
   app.add_option("--nodes", options->nodes,
                  "only values whose names match: * is any text, ? any character")
       ->type_name("PATTERN");
-  app.add_option("--seed", options->seed, "of the random operators, as torch.manual_seed")
-      ->type_name("N");
-  add_ops_option(app, options->libraries);
-  add_model_option(app, options->source);
+  add_execution_options(app, options->execution);
   add_json_option(app, options->json);
   return [options](Environment& environment) { return trace(*options, environment); };
 }

@@ -1,0 +1,34 @@
+#include "tools/execution.h"
+
+#include <memory>
+
+#include "tools/inputs.h"
+#include "tools/plugins.h"
+
+namespace pt2::tools {
+
+void add_execution_options(CLI::App& app, Execution& execution) {
+  app.add_option("--seed", execution.seed, "of the random operators, as torch.manual_seed")
+      ->type_name("N");
+  add_ops_option(app, execution.libraries);
+  add_model_option(app, execution.source);
+}
+
+Result<Model> load_model(Package package, const Source& source, CustomOperators operators) {
+  return Model::from_package(
+      std::make_shared<const Package>(std::move(package)),
+      {.limits = source.limits, .model = source.model, .operators = std::move(operators)});
+}
+
+Result<PreparedCall> prepare_call(const Execution& execution, Environment& environment) {
+  const Source& source = execution.source;
+  PT2_TRY(Package package, open_package(source, environment));
+  PT2_TRY(CustomOperators operators, load_operators(execution.libraries));
+  PT2_TRY(Model model, load_model(std::move(package), source, std::move(operators)));
+  PT2_TRY(std::vector<Value> inputs, execution.inputs.empty()
+                                         ? read_sample_inputs(model, source.model, environment)
+                                         : read_inputs(model, execution.inputs, source.limits));
+  return PreparedCall{std::move(model), std::move(inputs)};
+}
+
+}  // namespace pt2::tools

@@ -1,0 +1,34 @@
+// One execution of a program, as run and trace make it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "pt2/custom_operators.h"
+#include "pt2/model.h"
+#include "tools/command.h"
+#include "tools/source.h"
+
+namespace pt2::tools {
+
+struct Execution {
+  Source source;
+  std::vector<std::string> inputs;
+  std::vector<std::string> libraries;
+  uint64_t seed = 0;
+};
+
+// The options --seed, --ops and --model.
+void add_execution_options(CLI::App& app, Execution& execution);
+
+struct PreparedCall {
+  Model model;
+  std::vector<Value> inputs;  // those given, or the file's own samples
+};
+// Errors: those of open_package, load_operators, Model::from_package, read_inputs.
+Result<PreparedCall> prepare_call(const Execution& execution, Environment& environment);
+
+Result<Model> load_model(Package package, const Source& source, CustomOperators operators);
+
+}  // namespace pt2::tools
