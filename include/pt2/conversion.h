@@ -94,8 +94,13 @@ Result<Conversion> convert(const Package& package, const ConvertOptions& options
 // the newest when none does.
 Result<Conversion> convert_for_oldest(const Package& package, const ConvertOptions& options);
 
-// Why torch.export.load of a release cannot load the file as it is; empty when it can. Errors:
-// those of Package::schema. Linear in the programs.
-Result<std::vector<Blocker>> load_obstacles(const Package& package, const Release& release);
+// Why torch.export.load of a release cannot load a file as it is; no blockers: it can.
+struct LoadObstacles {
+  const Release* release;
+  std::vector<Blocker> blockers;
+};
+// For every release, in the order of releases(). Errors: those of Package::schema. Linear in the
+// programs, times the releases.
+Result<std::vector<LoadObstacles>> load_obstacles(const Package& package);
 
 }  // namespace pt2

@@ -93,9 +93,9 @@ class PackageConverter {
 
   Result<void> run() {
     for (const std::string& model : package_.models())
-      if (package_.is_member(model) || package_.draft(model) != nullptr)
+      if (package_.draft(model) != nullptr)
         block({.kind = BlockerKind::container,
-               .text = "a container of programs or an early draft, which no release loads",
+               .text = "an early draft, which no release loads",
                .where = model});
     if (!out_.blockers.empty()) return {};
     PT2_TRY(out_.contents, package_contents(package_));
@@ -160,20 +160,8 @@ class PackageConverter {
   Conversion& out_;
 };
 
-// Which layouts torch.export.load of a release opens.
-bool opens(const Release& release, Era era) {
-  switch (era) {
-    case Era::flat:
-      return true;
-    case Era::pickled_payloads:
-      return release.number >= 208;
-    case Era::raw_payloads:
-      return release.number >= 209;
-    case Era::document:
-      return false;
-  }
-  return false;
-}
+// Layouts only grow: a release opens its own and those before it.
+bool opens(const Release& release, Era era) { return era <= release.era; }
 
 // What the container alone tells.
 std::optional<Blocker> container_obstacle(const Package& package, int schema,
@@ -185,14 +173,31 @@ std::optional<Blocker> container_obstacle(const Package& package, int schema,
         fmt::format("schema version {}, where it reads {}.x", schema / 100, release.schema / 100);
     return blocker;
   }
-  if (opens(release, package.archive().era())) return std::nullopt;
-  if (package.archive().era() == Era::document) {
+  const Era era = package.archive().era();
+  if (opens(release, era)) return std::nullopt;
+  if (era == Era::document) {
     blocker.text = "a document, where it reads archives";
     return blocker;
   }
   blocker.text = "an archive in the layout of a later release";
-  blocker.first = find_release(package.archive().era() == Era::raw_payloads ? "2.9" : "2.8");
+  const auto first =
+      std::ranges::find_if(releases(), [&](const Release& each) { return opens(each, era); });
+  blocker.first = &*first;
   return blocker;
+}
+
+// What the release's reader stops at in one program of the file, as it is.
+void check_load(const Package& package, const Program& program, schema::ExportedProgram& written,
+                const Release& release, const AddBlocker& add) {
+  const int schema = version_of(program);
+  if (auto blocker = container_obstacle(package, schema, release)) return add(*std::move(blocker));
+  if (release.refuses_unknown_fields && schema > release.schema && schema >= 803)
+    add({.kind = BlockerKind::field,
+         .text = fmt::format("fields of schema 8.{}, where it refuses what is newer than 8.{}",
+                             schema % 100, release.schema % 100),
+         .first = find_release("2.9")});
+  check_operators(program, release, add);
+  check_schema_as_written(written, release, add);
 }
 
 }  // namespace
@@ -237,26 +242,18 @@ Result<Conversion> convert(const Package& package, const ConvertOptions& options
   return conversion;
 }
 
-Result<std::vector<Blocker>> load_obstacles(const Package& package, const Release& release) {
-  std::vector<Blocker> found;
-  const auto add = [&](Blocker blocker) { found.push_back(std::move(blocker)); };
+Result<std::vector<LoadObstacles>> load_obstacles(const Package& package) {
+  std::vector<LoadObstacles> out;
+  for (const Release& release : releases()) out.push_back({&release, {}});
   for (const std::string& model : package.models()) {
     PT2_TRY(const Program* program, package.program(model));
-    const int schema = version_of(*program);
-    if (auto blocker = container_obstacle(package, schema, release)) {
-      found.push_back(*std::move(blocker));
-      continue;
-    }
-    if (release.refuses_unknown_fields && schema > release.schema && schema >= 803)
-      add({.kind = BlockerKind::field,
-           .text = fmt::format("fields of schema 8.{}, where it refuses what is newer than 8.{}",
-                               schema % 100, release.schema % 100),
-           .first = find_release("2.9")});
-    check_operators(*program, release, add);
     PT2_TRY(schema::ExportedProgram written, package.schema(model));
-    check_schema_as_written(written, release, add);
+    for (LoadObstacles& each : out) {
+      const auto add = [&](Blocker blocker) { each.blockers.push_back(std::move(blocker)); };
+      check_load(package, *program, written, *each.release, add);
+    }
   }
-  return found;
+  return out;
 }
 
 Result<Conversion> convert_for_oldest(const Package& package, const ConvertOptions& options) {

@@ -11,6 +11,8 @@
 
 namespace pt2 {
 
+using AddBlocker = std::function<void(Blocker)>;
+
 // Everything that the rewritings and checks of one program know.
 class Converter {
  public:

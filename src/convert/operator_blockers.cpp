@@ -48,8 +48,7 @@ bool knows_return_types(const Release& release) {
   return release.number <= 202 || release.number >= 215;
 }
 
-void check_tree_classes(const Program& program, const Release& release,
-                        const std::function<void(Blocker)>& add) {
+void check_tree_classes(const Program& program, const Release& release, const AddBlocker& add) {
   const ModuleCallSignature* root = program.root_call();
   if (root == nullptr || knows_return_types(release)) return;
   for (const std::string* spec : {&root->in_spec, &root->out_spec})
@@ -61,8 +60,7 @@ void check_tree_classes(const Program& program, const Release& release,
 }
 
 // Up to 2.6 only tensors, numbers and None.
-void check_outputs(const Program& program, const Release& release,
-                   const std::function<void(Blocker)>& add) {
+void check_outputs(const Program& program, const Release& release, const AddBlocker& add) {
   constexpr int kFirstWithBools = 207;
   if (release.number >= kFirstWithBools) return;
   const auto outputs = program.graph.outputs();
@@ -76,8 +74,7 @@ void check_outputs(const Program& program, const Release& release,
 
 }  // namespace
 
-void check_operators(const Program& program, const Release& release,
-                     const std::function<void(Blocker)>& add) {
+void check_operators(const Program& program, const Release& release, const AddBlocker& add) {
   check_tree_classes(program, release, add);
   check_outputs(program, release, add);
   for (const PlacedGraph& placed : placed_graphs(program)) {
@@ -88,18 +85,17 @@ void check_operators(const Program& program, const Release& release,
                              const Release* first) {
         add({kind, std::move(text), std::move(where), describe_node(*placed.graph, node), first});
       };
-      const std::string place = placed.node_place(position);
       const Lifetime* lifetime = find_operator_lifetime(node.target);
       if (lifetime != nullptr && !lifetime->includes(release.number))
         block(BlockerKind::operator_name,
-              fmt::format("{} {}", node.target, when(*lifetime, release.number)), place,
-              first_with(*lifetime, release.number));
+              fmt::format("{} {}", node.target, when(*lifetime, release.number)),
+              placed.node_place(position), first_with(*lifetime, release.number));
       for (const FunctionRow& row : kFunctions)
         if (release.number < row.first && node.target.starts_with(row.prefix))
           block(BlockerKind::function,
                 fmt::format("{} is a node from {} on", node.target,
                             release_name(*release_numbered(row.first))),
-                place, release_numbered(row.first));
+                placed.node_place(position), release_numbered(row.first));
       for (size_t i = 0; i < node.inputs.size(); ++i) {
         const std::string& name = node.inputs[i].name;
         const Lifetime* span = find_argument_lifetime(node.target, name);

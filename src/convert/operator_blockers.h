@@ -1,13 +1,10 @@
 // Operators and functions that a release does not have.
 #pragma once
 
-#include <functional>
-
-#include "pt2/conversion.h"
+#include "convert/converter.h"
 
 namespace pt2 {
 
-void check_operators(const Program& program, const Release& release,
-                     const std::function<void(Blocker)>& add);
+void check_operators(const Program& program, const Release& release, const AddBlocker& add);
 
 }  // namespace pt2

@@ -27,7 +27,7 @@ SavedTensor saved_tensor(const PayloadTensor& payload) {
 
 // The tensors of one torch.save file, taken out of it: views of its bytes.
 Result<void> unpack(const Payloads& payloads, PayloadKind kind, SavedTensors& tensors,
-                    const std::function<void(Blocker)>& add) {
+                    const AddBlocker& add) {
   if (!std::holds_alternative<Record>(tensors)) return {};
   std::vector<SavedTensor> unpacked;
   for (const PayloadTensor& payload : payloads.tensors()) {
@@ -42,7 +42,7 @@ Result<void> unpack(const Payloads& payloads, PayloadKind kind, SavedTensors& te
 }
 
 // Before 2.9 there is one torch.save file for all: a subclass or a fake tensor cannot be in it.
-void check_packed(const SavedTensors& tensors, const std::function<void(Blocker)>& add) {
+void check_packed(const SavedTensors& tensors, const AddBlocker& add) {
   const auto* list = std::get_if<std::vector<SavedTensor>>(&tensors);
   if (list == nullptr) return;
   const Release* first = find_release("2.9");
@@ -59,8 +59,7 @@ bool has_place(const SavedFile& file, Era era) {
   return era != Era::flat || (role != Role::aotinductor && role != Role::executorch);
 }
 
-void check_records(const PackageContents& contents, Era era,
-                   const std::function<void(Blocker)>& add) {
+void check_records(const PackageContents& contents, Era era, const AddBlocker& add) {
   if (era == Era::flat && contents.programs.size() > 1)
     add({.kind = BlockerKind::several_programs,
          .text = fmt::format("{} programs", contents.programs.size()),
@@ -91,7 +90,7 @@ bool is_pickled(Era era) { return era != Era::raw_payloads; }
 }  // namespace
 
 Result<void> convert_payloads(const Package& package, PackageContents& contents, Era era,
-                              const std::function<void(Blocker)>& add) {
+                              const AddBlocker& add) {
   check_records(contents, era, add);
   for (SavedProgram& program : contents.programs) {
     if (!is_pickled(era) && is_pickled(contents.era)) {

@@ -1,15 +1,13 @@
 // The payloads of a package in the layout of another release.
 #pragma once
 
-#include <functional>
-
-#include "pt2/conversion.h"
+#include "convert/converter.h"
 
 namespace pt2 {
 
 // Changes `contents`, read from `package`, to `era`. What that layout cannot hold is added.
 Result<void> convert_payloads(const Package& package, PackageContents& contents, Era era,
-                              const std::function<void(Blocker)>& add);
+                              const AddBlocker& add);
 // Moves constants between the payloads and the program's JSON (schema 1), and those in `moved` from
 // state dict to constants.
 Result<void> move_constants(const Package& package, SavedProgram& program,

@@ -59,7 +59,11 @@ class SchemaWalk {
 
  private:
   void add(BlockerKind kind, std::string text, const Release* first) {
-    add_({.kind = kind, .text = std::move(text), .where = path_, .node = node_, .first = first});
+    add_({.kind = kind,
+          .text = std::move(text),
+          .where = path_,
+          .node = node_ == nullptr ? NodePlace{} : place_of(*node_),
+          .first = first});
   }
 
   void below(std::string_view step, const Type& type, void* value) {
@@ -84,14 +88,8 @@ class SchemaWalk {
   }
 
   void walk_record(const Type& type, void* value) {
-    const NodePlace outer = node_;
-    if (&type == &schema::type_of<schema::Node>()) {
-      const auto& node = *static_cast<const schema::Node*>(value);
-      node_ = {node_name(node), node.target, {}, {}};
-      const Node described{.target = node.target, .metadata = node.metadata};
-      node_.module_path = module_path(described);
-      node_.source_line = source_line(described);
-    }
+    const schema::Node* const outer = node_;
+    if (&type == &schema::type_of<schema::Node>()) node_ = static_cast<const schema::Node*>(value);
     check_trace(type, value);
     for (const Member& member : type.members) {
       void* field = member.get(value);
@@ -102,6 +100,11 @@ class SchemaWalk {
       below(member.key, *member.type, field);
     }
     node_ = outer;
+  }
+
+  static NodePlace place_of(const schema::Node& node) {
+    const Node described{.target = node.target, .metadata = node.metadata};
+    return {node_name(node), node.target, module_path(described), source_line(described)};
   }
 
   static std::string node_name(const schema::Node& node) {
@@ -166,7 +169,7 @@ class SchemaWalk {
   bool as_written_;
   const AddBlocker& add_;
   std::string path_;
-  NodePlace node_;
+  const schema::Node* node_ = nullptr;  // that the walk is in
 };
 
 }  // namespace

@@ -1,14 +1,10 @@
 // What a program says that a schema version has no words for.
 #pragma once
 
-#include <functional>
-
 #include "convert/converter.h"
 #include "pt2/schema.h"
 
 namespace pt2 {
-
-using AddBlocker = std::function<void(Blocker)>;
 
 // Every field, alternative and enumerator of `program` that the release's schema does not have, by
 // the versions in schema.def. Removes what the decoder noted about the file's spelling; unknown

@@ -41,14 +41,8 @@ struct Held {
   uint64_t bytes = 0;
 };
 
-// What keeps a release from loading the file; nothing where it can.
-struct Reader {
-  const Release* release = nullptr;
-  std::vector<Blocker> obstacles;
-};
-
 struct Summary {
-  std::vector<Reader> readers;
+  std::vector<LoadObstacles> readers;
   const Archive* archive = nullptr;
   const Program* program = nullptr;
   std::string model;
@@ -147,20 +141,17 @@ Result<Summary> summarise(const Source& source, const Package& package) {
   for (const OperatorUse& use : out.operators) out.nodes += use.calls.size();
   summarise_held(program, out);
   if (out.is_member || out.is_draft) return out;  // no release loads these
-  for (const Release& release : releases()) {
-    PT2_TRY(std::vector<Blocker> obstacles, load_obstacles(package, release));
-    out.readers.push_back({&release, std::move(obstacles)});
-  }
+  PT2_TRY(out.readers, load_obstacles(package));
   return out;
 }
 
 // "2.6 to 2.8, 2.15"; "none".
-std::string readers_text(const std::vector<Reader>& readers) {
+std::string readers_text(const std::vector<LoadObstacles>& readers) {
   std::string out;
   for (size_t i = 0; i < readers.size(); ++i) {
-    if (!readers[i].obstacles.empty()) continue;
+    if (!readers[i].blockers.empty()) continue;
     size_t last = i;
-    while (last + 1 < readers.size() && readers[last + 1].obstacles.empty()) ++last;
+    while (last + 1 < readers.size() && readers[last + 1].blockers.empty()) ++last;
     out += (out.empty() ? "" : ", ") + release_name(*readers[i].release);
     if (last > i) out += " to " + release_name(*readers[last].release);
     i = last;
@@ -169,14 +160,14 @@ std::string readers_text(const std::vector<Reader>& readers) {
 }
 
 // A line a release: yes, or the first thing that it stops at, and how many there are.
-std::string releases_text(const std::vector<Reader>& readers) {
+std::string releases_text(const std::vector<LoadObstacles>& readers) {
   TextTable table({{"torch"}, {"loads it"}}, "  ");
-  for (const Reader& reader : readers) {
+  for (const LoadObstacles& reader : readers) {
     std::string answer = "yes";
-    if (!reader.obstacles.empty()) {
-      answer = "no: " + printable(reader.obstacles.front().line());
-      if (reader.obstacles.size() > 1)
-        answer += fmt::format(" (and {} more)", reader.obstacles.size() - 1);
+    if (!reader.blockers.empty()) {
+      answer = "no: " + printable(reader.blockers.front().line());
+      if (reader.blockers.size() > 1)
+        answer += fmt::format(" (and {} more)", reader.blockers.size() - 1);
     }
     table.add({release_name(*reader.release), std::move(answer)});
   }
@@ -258,8 +249,7 @@ std::string summary_text(const Summary& summary, const Environment& environment)
   about.add({"schema", version_text(program.schema_version)});
   about.add({"archive", summary.is_member ? "a container of programs (schema 8.6 to 8.11)"
                                           : std::string(era_text(archive.era()).description)});
-  if (!summary.readers.empty())
-    about.add({"loads in", "PyTorch " + readers_text(summary.readers)});
+  if (!summary.readers.empty()) about.add({"loads in", "PyTorch " + readers_text(summary.readers)});
   about.add({"dialect", printable(program.dialect())});
   if (summary.is_draft)
     about.add({"draft", "the early draft of the schema; what follows is its form in the newest"});
@@ -344,10 +334,10 @@ std::string summary_json(const Summary& summary) {
     write_text(json, "torch_version", program.torch_version);
     write_text(json, "schema_version", version_text(program.schema_version));
     write_text(json, "archive", era_text(archive.era()).name);
-    write_objects(json, "releases", summary.readers, [&](const Reader& reader) {
+    write_objects(json, "releases", summary.readers, [&](const LoadObstacles& reader) {
       write_text(json, "release", release_name(*reader.release));
       std::vector<std::string> obstacles;
-      for (const Blocker& blocker : reader.obstacles) obstacles.push_back(blocker.line());
+      for (const Blocker& blocker : reader.blockers) obstacles.push_back(blocker.line());
       write_texts(json, "obstacles", obstacles);
     });
     write_text(json, "dialect", program.dialect());
