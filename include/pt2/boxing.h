@@ -48,56 +48,37 @@ struct ArgumentType {
 // The Generator? parameter. Its state is the executor's.
 struct Generator {};
 
+template <BaseType Base>
+struct BaseTypeOf {
+  static constexpr ArgumentType kType{Base};
+};
+
 template <class T>
 struct TypeOf;
 template <>
-struct TypeOf<Tensor> {
-  static constexpr ArgumentType kType{BaseType::tensor};
-};
+struct TypeOf<Tensor> : BaseTypeOf<BaseType::tensor> {};
 template <>
-struct TypeOf<int64_t> {
-  static constexpr ArgumentType kType{BaseType::integer};
-};
+struct TypeOf<int64_t> : BaseTypeOf<BaseType::integer> {};
 template <>
-struct TypeOf<double> {
-  static constexpr ArgumentType kType{BaseType::number};
-};
+struct TypeOf<double> : BaseTypeOf<BaseType::number> {};
 template <>
-struct TypeOf<bool> {
-  static constexpr ArgumentType kType{BaseType::boolean};
-};
+struct TypeOf<bool> : BaseTypeOf<BaseType::boolean> {};
 template <>
-struct TypeOf<Scalar> {
-  static constexpr ArgumentType kType{BaseType::scalar};
-};
+struct TypeOf<Scalar> : BaseTypeOf<BaseType::scalar> {};
 template <>
-struct TypeOf<Dtype> {
-  static constexpr ArgumentType kType{BaseType::dtype};
-};
+struct TypeOf<Dtype> : BaseTypeOf<BaseType::dtype> {};
 template <>
-struct TypeOf<Layout> {
-  static constexpr ArgumentType kType{BaseType::layout};
-};
+struct TypeOf<Layout> : BaseTypeOf<BaseType::layout> {};
 template <>
-struct TypeOf<Device> {
-  static constexpr ArgumentType kType{BaseType::device};
-};
+struct TypeOf<Device> : BaseTypeOf<BaseType::device> {};
 template <>
-struct TypeOf<MemoryFormat> {
-  static constexpr ArgumentType kType{BaseType::memory_format};
-};
+struct TypeOf<MemoryFormat> : BaseTypeOf<BaseType::memory_format> {};
 template <>
-struct TypeOf<std::string> {
-  static constexpr ArgumentType kType{BaseType::string};
-};
+struct TypeOf<std::string> : BaseTypeOf<BaseType::string> {};
 template <>
-struct TypeOf<Generator> {
-  static constexpr ArgumentType kType{BaseType::generator};
-};
+struct TypeOf<Generator> : BaseTypeOf<BaseType::generator> {};
 template <>
-struct TypeOf<Object> {
-  static constexpr ArgumentType kType{BaseType::object};
-};
+struct TypeOf<Object> : BaseTypeOf<BaseType::object> {};
 template <class T>
 struct TypeOf<std::optional<T>> {
   static constexpr ArgumentType kType{TypeOf<T>::kType.base, true, TypeOf<T>::kType.list};

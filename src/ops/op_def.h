@@ -35,6 +35,13 @@ struct Context {
 
 using OptionalTensor = std::optional<Tensor>;
 using Tensors = std::vector<Tensor>;
+// The arguments of PyTorch's TensorOptions, as schemas list them: dtype, layout, device,
+// pin_memory; and the memory format beside them.
+using OptionalDtype = std::optional<Dtype>;
+using OptionalLayout = std::optional<Layout>;
+using OptionalDevice = std::optional<Device>;
+using PinMemory = std::optional<bool>;
+using OptionalFormat = std::optional<MemoryFormat>;
 using OptionalTensors = std::vector<std::optional<Tensor>>;
 
 // Arguments are in the order of the signature, with defaults filled in (bind.h) and kinds checked.

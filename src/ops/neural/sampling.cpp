@@ -15,12 +15,7 @@
 namespace pt2::ops {
 namespace {
 
-using OptionalDtype = std::optional<Dtype>;
 using OptionalGenerator = std::optional<Generator>;
-using OptionalLayout = std::optional<Layout>;
-using OptionalDevice = std::optional<Device>;
-using PinMemory = std::optional<bool>;
-using OptionalFormat = std::optional<MemoryFormat>;
 
 // Calls draw() for every element of `out` in the order of memory and stores what it gives.
 template <class C, class F>

@@ -9,12 +9,6 @@
 namespace pt2::ops {
 namespace {
 
-using OptionalDtype = std::optional<Dtype>;
-using OptionalLayout = std::optional<Layout>;
-using OptionalDevice = std::optional<Device>;
-using OptionalFormat = std::optional<MemoryFormat>;
-using PinMemory = std::optional<bool>;
-
 // New memory is zero; PyTorch leaves that of empty tensors unspecified.
 template <class... A>
 void leave_zero(Tensor&, const A&...) {}

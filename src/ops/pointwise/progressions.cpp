@@ -9,11 +9,6 @@
 namespace pt2::ops {
 namespace {
 
-using OptionalDtype = std::optional<Dtype>;
-using OptionalLayout = std::optional<Layout>;
-using OptionalDevice = std::optional<Device>;
-using PinMemory = std::optional<bool>;
-
 Result<Scalar> end_of(const Scalar& number) { return number; }
 Result<Scalar> end_of(const Tensor& tensor) {
   if (tensor.dim() != 0)

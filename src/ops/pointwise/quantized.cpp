@@ -94,7 +94,6 @@ Result<void> check_quantized(const Tensor& input, Dtype dtype) {
                           std::string(dtype_name(dtype)));
   return check_bounds(0, 0, dtype);
 }
-using OptionalDtype = std::optional<Dtype>;
 Result<Tensor> dequantize(const Tensor& input, double scale, int64_t zero_point, int64_t, int64_t,
                           Dtype dtype, OptionalDtype out_dtype) {
   PT2_TRY_VOID(check_quantized(input, dtype));

@@ -1,5 +1,4 @@
-// Sizes and other numbers of Python: what tensors tell about themselves, arithmetic as Python does
-// it, and assertions.
+// Numbers of Python: what one-element tensors hold, arithmetic as Python does it, and assertions.
 #include <cmath>
 
 #include "ops/loops.h"
@@ -8,24 +7,6 @@
 
 namespace pt2::ops {
 namespace {
-
-// --- What tensors tell
-
-Result<int64_t> sym_size(const Tensor& self, int64_t dim) {
-  if (self.dim() == 0) return operator_error("found a 0-dim tensor, which has no sizes");
-  PT2_TRY(const int64_t at, wrap_dim(dim, self.dim()));
-  return self.size(at);
-}
-Result<int64_t> sym_stride(const Tensor& self, int64_t dim) {
-  if (self.dim() == 0) return operator_error("found a 0-dim tensor, which has no strides");
-  PT2_TRY(const int64_t at, wrap_dim(dim, self.dim()));
-  return self.stride(at);
-}
-int64_t sym_numel(const Tensor& self) { return self.numel(); }
-int64_t sym_storage_offset(const Tensor& self) { return self.storage_offset(); }
-bool sym_is_contiguous(const Tensor& self, MemoryFormat format) {
-  return is_contiguous_in(self, format);
-}
 
 Result<Scalar> item(const Tensor& self) {
   if (self.numel() != 1)
@@ -292,11 +273,6 @@ Result<void> assert_tensor_metadata(const Tensor& a, const std::optional<Sizes>&
 
 // clang-format off
 constexpr OpDef kOps[] = {
-    op<"aten::sym_size.int(Tensor self, int dim) -> SymInt", sym_size>,
-    op<"aten::sym_stride.int(Tensor self, int dim) -> SymInt", sym_stride>,
-    op<"aten::sym_numel(Tensor self) -> SymInt", sym_numel>,
-    op<"aten::sym_storage_offset(Tensor self) -> SymInt", sym_storage_offset>,
-    op<"aten::sym_is_contiguous(Tensor self, MemoryFormat memory_format=0) -> SymBool", sym_is_contiguous>,
     op<"aten::item(Tensor self) -> Scalar", item>,
     op<"aten::_local_scalar_dense(Tensor self) -> Scalar", item>,
     op<"aten::_assert_scalar(Scalar self, str assert_msg) -> ()", assert_scalar>,

@@ -10,11 +10,6 @@
 namespace pt2::ops {
 namespace {
 
-using OptionalDtype = std::optional<Dtype>;
-using OptionalLayout = std::optional<Layout>;
-using OptionalDevice = std::optional<Device>;
-using PinMemory = std::optional<bool>;
-
 // A window over `points` places of which the last is left out when it is periodic.
 struct Window {
   int64_t length = 0;

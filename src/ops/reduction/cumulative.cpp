@@ -9,8 +9,6 @@
 namespace pt2::ops {
 namespace {
 
-using OptionalDtype = std::optional<Dtype>;
-
 Result<Meta> cumulative_meta(const Tensor& self, int64_t dim, const OptionalDtype& dtype) {
   PT2_TRY_VOID(wrap_dim(dim, self.dim()));
   const bool integers = dtype_category(self.dtype()) < DtypeCategory::floating;

@@ -10,7 +10,6 @@ namespace pt2::ops {
 namespace {
 
 using OptionalDims = std::optional<Sizes>;
-using OptionalDtype = std::optional<Dtype>;
 
 // Sums of bools and ints are int64.
 Dtype sum_dtype(const Tensor& self, const OptionalDtype& dtype) {

@@ -11,7 +11,6 @@ namespace pt2::ops {
 namespace {
 
 using OptionalDims = std::optional<Sizes>;
-using OptionalDtype = std::optional<Dtype>;
 
 Dtype real_dtype(Dtype dtype) {
   switch (dtype) {

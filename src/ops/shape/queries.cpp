@@ -29,6 +29,9 @@ Result<int64_t> stride_at(const Tensor& self, int64_t dim) {
 }
 int64_t element_size(const Tensor& self) { return dtype_size(self.dtype()); }
 bool contiguous_now(const Tensor& self) { return self.is_contiguous(); }
+bool contiguous_in(const Tensor& self, MemoryFormat format) {
+  return is_contiguous_in(self, format);
+}
 bool has_same_size(const Tensor& self, const Tensor& other) {
   return self.sizes() == other.sizes();
 }
@@ -94,6 +97,11 @@ constexpr OpDef kOps[] = {
     op<"aten::stride.int(Tensor self, int dim) -> int", stride_at>,
     op<"aten::sym_size(Tensor self) -> SymInt[]", sizes_of>,
     op<"aten::sym_stride(Tensor self) -> SymInt[]", strides_of>,
+    op<"aten::sym_size.int(Tensor self, int dim) -> SymInt", size_at>,
+    op<"aten::sym_stride.int(Tensor self, int dim) -> SymInt", stride_at>,
+    op<"aten::sym_numel(Tensor self) -> SymInt", numel_of>,
+    op<"aten::sym_storage_offset(Tensor self) -> SymInt", offset_of>,
+    op<"aten::sym_is_contiguous(Tensor self, MemoryFormat memory_format=0) -> SymBool", contiguous_in>,
     op<"aten::storage_offset(Tensor self) -> int", offset_of>,
     op<"aten::element_size(Tensor self) -> int", element_size>,
     op<"aten::is_contiguous(Tensor self) -> bool", contiguous_now>,
