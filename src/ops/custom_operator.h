@@ -1,25 +1,16 @@
 // A registered operator: its signature, which it owns, and its kernel.
 #pragma once
 
-#include <string>
-#include <vector>
-
+#include "ops/forms/owned_signature.h"
 #include "ops/table.h"
 #include "pt2/custom_operators.h"
 
 namespace pt2::ops {
 
-struct CustomOperator {
-  std::string text;  // the others refer to it
-  std::vector<Parameter> parameters;
-  std::vector<ArgumentType> returns;
-  Signature signature;
+struct CustomOperator : OwnedSignature {
+  using OwnedSignature::OwnedSignature;
   OpDef def;  // no functions: call_custom calls the kernel
   CustomOperators::Kernel kernel;
-
-  CustomOperator() = default;
-  CustomOperator(const CustomOperator&) = delete;
-  CustomOperator& operator=(const CustomOperator&) = delete;
 };
 
 // A registered operator, or else one of the build; null when there is neither.

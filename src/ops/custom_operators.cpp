@@ -20,18 +20,10 @@ std::string quoted(std::string_view text) {
 }
 
 Result<std::shared_ptr<ops::CustomOperator>> parse(std::string_view schema) {
-  auto op = std::make_shared<ops::CustomOperator>();
-  op->text = schema;
-  const ops::ParsedSignature parsed = ops::SignatureParser(op->text).parse();
-  if (parsed.fault != nullptr)
-    return refused(std::string(parsed.fault) + " in " + quoted(schema),
-                   "column " + std::to_string(parsed.fault_position + 1));
-  op->parameters.assign(parsed.parameters.begin(),
-                        parsed.parameters.begin() + parsed.parameter_count);
-  op->returns.assign(parsed.returns.begin(), parsed.returns.begin() + parsed.return_count);
-  op->signature = {parsed.text,           parsed.name,        parsed.overload,
-                   op->parameters.data(), op->returns.data(), parsed.parameter_count,
-                   parsed.return_count};
+  auto op = std::make_shared<ops::CustomOperator>(std::string(schema));
+  if (op->fault != nullptr)
+    return refused(std::string(op->fault) + " in " + quoted(schema),
+                   "column " + std::to_string(op->fault_position + 1));
   op->def.signature = &op->signature;
   return op;
 }

@@ -4,6 +4,7 @@
 #include <array>
 #include <vector>
 
+#include "ops/forms/out_forms.h"
 #include "ops/loops.h"
 #include "ops/pointwise/copying.h"
 
@@ -148,7 +149,7 @@ struct Alias {
 };
 constexpr Alias kAliases[] = {
 #define PT2_OP_ALIAS(name, target) {name, target},
-#include "ops/aliases.def"
+#include "ops/forms/aliases.def"
 };
 
 // A tensor in, a new tensor out: the result can go where the first argument lies.
@@ -194,12 +195,23 @@ std::string resolve_alias(std::string_view target) {
   return {};
 }
 
-}  // namespace
-
-Operator find_operator(std::string_view target) {
+Operator find_without_outs(std::string_view target) {
   if (const Operator op = find_row(target)) return op;
   const std::string resolved = resolve_alias(target);
   return resolved.empty() ? Operator{} : find_row(resolved);
+}
+
+}  // namespace
+
+Operator find_operator(std::string_view target) {
+  if (const Operator op = find_without_outs(target)) return op;
+  for (const std::string& functional : functional_targets(target)) {
+    const Operator op = find_without_outs(functional);
+    if (!op || op.form == Operator::Form::in_place) continue;
+    if (auto signature = make_out_form(target, *op.def))
+      return {op.def, Operator::Form::with_outs, nullptr, std::move(signature)};
+  }
+  return {};
 }
 
 namespace {
@@ -232,6 +244,8 @@ Result<std::vector<Value>> call(const Operator& op, Context& context,
       return call_in_place(*op.def, context, arguments);
     case Operator::Form::copy:
       return call_copy(*op.def, context, arguments);
+    case Operator::Form::with_outs:
+      return call_with_outs(*op.def, op.signature(), context, arguments);
   }
   return std::vector<Value>{};
 }

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "ops/forms/owned_signature.h"
 #include "ops/op_def.h"
 
 namespace pt2::ops {
@@ -18,15 +19,19 @@ struct CustomOperator;
 struct Operator {
   const OpDef* def = nullptr;
   // `aten::add_` has no row of its own: it is the row of `aten::add`, whose result is written into
-  // self. The same for `_copy` forms of views, whose result is copied. Other names of an operator
-  // are listed in aliases.def.
-  enum class Form : uint8_t { as_written, in_place, copy };
+  // self. The same for `_copy` forms of views, whose result is copied, and for forms with `out`
+  // arguments (forms/out_forms.h). Other names of an operator are listed in forms/aliases.def.
+  enum class Form : uint8_t { as_written, in_place, copy, with_outs };
   Form form = Form::as_written;
   // Of an operator that is not the build's own (custom_operator.h); null otherwise.
   const CustomOperator* custom = nullptr;
+  // Of a form with outs, which no row has; null otherwise.
+  std::shared_ptr<const OwnedSignature> own_signature = nullptr;
 
   explicit operator bool() const { return def != nullptr; }
-  const Signature& signature() const { return *def->signature; }
+  const Signature& signature() const {
+    return own_signature != nullptr ? own_signature->signature : *def->signature;
+  }
   bool mutates() const { return form == Form::in_place || signature().is_mutable(); }
 };
 

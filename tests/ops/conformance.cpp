@@ -324,16 +324,18 @@ Result<std::string> compare_value(const Sample& sample, Samples& samples, const 
   return std::string();
 }
 
-// A view must show the argument's own bytes; anything else must not.
-std::string compare_alias(const Value& found, const JsonValue& expected, const Signature& signature,
+// A view must show the argument's own bytes, and so must an out that was not resized.
+std::string compare_alias(const Value& found, const JsonValue& expected, const Operator& op,
                           std::span<const Value> arguments) {
   const JsonValue* alias = expected.find("aliases");
   const Tensor* tensor = found.get_if<Tensor>();
   if (alias == nullptr || tensor == nullptr || tensor->numel() == 0) return {};
   for (size_t i = 0; i < arguments.size(); ++i) {
-    if (signature.parameter_array[i].name != alias->text) continue;
+    if (op.signature().parameter_array[i].name != alias->text) continue;
     const Tensor* source = arguments[i].get_if<Tensor>();
-    if (source != nullptr && source->storage() != tensor->storage())
+    const bool resized = op.form == Operator::Form::with_outs && source != nullptr &&
+                         source->sizes() != tensor->sizes();
+    if (!resized && source != nullptr && source->storage() != tensor->storage())
       return "expected a view of " + alias->text;
   }
   return {};
@@ -356,6 +358,17 @@ Result<std::vector<Value>> bind_arguments(const JsonValue& arguments, const Sign
   return out;
 }
 
+// What an argument is after the call: resize_ and its like, and forms with outs, give the changed
+// tensor back instead.
+const Value& changed_argument(const Operator& op, size_t index, const std::vector<Value>& arguments,
+                              const std::vector<Value>& found) {
+  if (op.form == Operator::Form::with_outs && index + found.size() >= arguments.size())
+    return found[index + found.size() - arguments.size()];
+  const bool given_back = op.form == Operator::Form::as_written && !found.empty() &&
+                          found[0].is<Tensor>() && index == 0;
+  return given_back ? found[0] : arguments[index];
+}
+
 Result<std::string> compare_call(const Sample& sample, Samples& samples, const Operator& op,
                                  const std::vector<Value>& arguments,
                                  const std::vector<Value>& found) {
@@ -367,16 +380,12 @@ Result<std::string> compare_call(const Sample& sample, Samples& samples, const O
     const bool ordered = !has_unstable_positions(sample.overload) ||
                          (i == 0 && !sample.overload.starts_with("aten.argsort"));
     PT2_TRY(std::string text, compare_value(sample, samples, found[i], expected[i], ordered));
-    if (text.empty()) text = compare_alias(found[i], expected[i], op.signature(), arguments);
+    if (text.empty()) text = compare_alias(found[i], expected[i], op, arguments);
     if (!text.empty()) return "result " + std::to_string(i) + ": " + text;
   }
   for (const JsonMember& mutated : member(sample.json, "mutated").members) {
     PT2_TRY(const size_t index, parameter_index(op.signature(), mutated.key, 0));
-    // resize_ and its like give the changed tensor back instead.
-    const Value& changed = op.form == Operator::Form::as_written && !found.empty() &&
-                                   found[0].is<Tensor>() && index == 0
-                               ? found[0]
-                               : arguments[index];
+    const Value& changed = changed_argument(op, index, arguments, found);
     PT2_TRY(std::string text, compare_value(sample, samples, changed, mutated.value, true));
     if (!text.empty()) return mutated.key + " afterwards: " + text;
   }

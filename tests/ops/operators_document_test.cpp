@@ -68,8 +68,10 @@ std::string document_operators() {
          "`tests/data/ops/conformance.txt`; `PT2_REBASE=1 build/dev/tests/ops_tests` writes it "
          "anew.\n\n"
       << rows
-      << " rows. In-place forms (`add_`) and copies of views (`permute_copy`) follow from "
-         "them; other names of the same operators are in `src/ops/aliases.def`.\nWith a shape "
+      << " rows. In-place forms (`add_`), copies of views (`permute_copy`) and forms with outs "
+         "(`add.out`) follow from them; other names of the same operators are in "
+         "`src/ops/forms/aliases.def`.\nWith a "
+         "shape "
          "rule the sizes and dtypes of results are known, and verified, before anything runs; "
          "other results tell by themselves.\n"
       << "\"Recorded calls\" are calls of torch 2.15 on a CPU: " << passed << " of " << recorded

@@ -12,7 +12,7 @@
 namespace pt2::ops {
 namespace {
 
-// Every target of the table, and the in-place and copying forms that follow from them.
+// Every target of the table, and the forms that follow from them: in place, copying, with outs.
 std::vector<std::string> every_target() {
   std::vector<std::string> out;
   for (std::span<const OpDef> family : families())
@@ -25,6 +25,9 @@ std::vector<std::string> every_target() {
         const Operator op = find_operator(derived);
         if (op && op.form != Operator::Form::as_written) out.push_back(derived);
       }
+      const bool is_default = target.substr(dot) == ".default";
+      const std::string with_outs = is_default ? target.substr(0, dot) + ".out" : target + "_out";
+      if (find_operator(with_outs)) out.push_back(with_outs);
     }
   std::ranges::sort(out);
   out.erase(std::unique(out.begin(), out.end()), out.end());

@@ -51,8 +51,53 @@ TEST(OperatorTable, FormsAreDerivedFromTheFunctionalRow) {
   EXPECT_EQ(find_operator("torch.ops.aten.relu_.default").form, Operator::Form::in_place);
   EXPECT_EQ(find_operator("torch.ops.aten.permute_copy.default").form, Operator::Form::copy);
   EXPECT_EQ(find_operator("torch.ops.aten.copy_.default").form, Operator::Form::in_place);
+  for (const char* target : {"add.out", "add.Scalar_out", "sum.IntList_out", "max.dim_max",
+                             "sort.values", "zeros_like.out", "permute_copy.out", "absolute.out",
+                             "tanh_backward.grad_input", "std_mean.correction_out"})
+    EXPECT_EQ(find_operator(std::string("torch.ops.aten.") + target).form,
+              Operator::Form::with_outs)
+        << target;
+  for (const char* target : {"add_.out", "add.grad_input", "sym_size.int_out", "add.values"})
+    EXPECT_FALSE(find_operator(std::string("torch.ops.aten.") + target)) << target;
   EXPECT_FALSE(find_operator("torch.ops.aten.nonexistent.default"));
   EXPECT_FALSE(find_operator(""));
+}
+
+TEST(OperatorTable, FormsWithOutsHaveSignaturesOfTheirOwn) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"add.out",
+       "aten::add.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> "
+       "(Tensor(a!))"},
+      {"max.dim_max",
+       "aten::max.dim_max(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) max, "
+       "Tensor(b!) max_values) -> (Tensor(a!), Tensor(b!))"},
+      {"arange.start_out",
+       "aten::arange.start_out(Scalar start, Scalar end, Scalar step=1, *, Tensor(a!) out) -> "
+       "(Tensor(a!))"},
+      {"unbind_copy.int_out",
+       "aten::unbind_copy.int_out(Tensor self, int dim=0, *, Tensor(a!)[] out) -> ()"}};
+  for (const auto& [target, text] : cases)
+    EXPECT_EQ(find_operator(std::string("torch.ops.aten.") + target).signature().text, text);
+}
+
+TEST(OperatorTable, OutsKeepTheirStridesOrAreResized) {
+  const Value self(Tensor::from<float>(Dtype::float32, {2, 2}, std::vector<float>{1, 2, 3, 4}));
+  const auto add_to = [&](Tensor out) {
+    return run("torch.ops.aten.add.out", {self, self, Value(int64_t{1}), Value(std::move(out))});
+  };
+  const Tensor transposed = Tensor::zeros(Dtype::float64, {2, 2}).with_view({2, 2}, {1, 2}, 0);
+  ASSERT_TRUE(add_to(transposed));
+  EXPECT_EQ(transposed.data<double>()[1], 6);
+  const Tensor large = Tensor::zeros(Dtype::float32, {9});
+  const auto fits = add_to(large);
+  ASSERT_TRUE(fits);
+  EXPECT_EQ((*fits)[0].get_if<Tensor>()->type_text(), "f32[2, 2]");
+  EXPECT_EQ(large.data<float>()[3], 8);
+  const auto grown = add_to(Tensor::zeros(Dtype::float32, {0}));
+  ASSERT_TRUE(grown);
+  EXPECT_EQ((*grown)[0].get_if<Tensor>()->as<float>()[3], 8);
+  EXPECT_FALSE(add_to(Tensor::zeros(Dtype::int64, {2, 2})));
+  EXPECT_FALSE(add_to(Tensor::zeros(Dtype::float32, {2}).with_view({2, 2}, {0, 1}, 0)));
 }
 
 // In-place operators of PyTorch call what they write to self, dropout_ too.
