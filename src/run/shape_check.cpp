@@ -1,12 +1,12 @@
 #include "run/shape_check.h"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 
 #include "ops/bind.h"
 #include "ops/meta.h"
-#include "pt2/limits.h"
-#include "run/bound_graph.h"
+#include "run/abstract_value.h"
 
 namespace pt2::run {
 namespace {
@@ -41,6 +41,24 @@ static_assert(std::is_sorted(std::begin(kViews), std::end(kViews)));
 
 bool is_view(const ops::Signature& signature) {
   return std::ranges::binary_search(kViews, signature.name) && signature.overload != "dtype";
+}
+
+bool is_number(const ops::ArgumentType& type) {
+  return type.base != ops::BaseType::tensor && type.base != ops::BaseType::generator &&
+         type.base != ops::BaseType::object;
+}
+
+// Arithmetic of symbols, and assertions about them.
+bool is_arithmetic(const ops::Signature& signature) {
+  return std::ranges::all_of(signature,
+                             [](const ops::Parameter& p) { return is_number(p.type); }) &&
+         std::all_of(signature.return_array, signature.return_array + signature.return_count,
+                     is_number);
+}
+
+bool looks_at_sizes_alone(const ops::Signature& signature) {
+  return is_view(signature) || is_arithmetic(signature) || signature.name == "aten::sym_size" ||
+         signature.name == "aten::sym_numel";
 }
 
 bool returns_list(const ops::Signature& signature) {
@@ -101,229 +119,198 @@ bool is_on_cpu(const Graph& graph, const Node& node) {
   return on_cpu;
 }
 
-enum class Agreement : uint8_t { unknown, agrees, differs };
-struct Verdict {
-  Agreement agreement = Agreement::unknown;
-  std::optional<ShapeFault> fault{};
-};
-
-class ShapeCheck {
- public:
-  ShapeCheck(const Graph& graph, const Node& node, const ops::Operator& op)
-      : graph_(graph), node_(node), op_(op), signature_(op.signature()) {}
-
-  Verdict judge(const SymbolBindings& bindings) {
-    if (!bind(bindings)) return {};
-    auto results = infer();
-    if (!results) {
-      if (results.error().code != ErrorCode::invalid) return {};
-      return {Agreement::differs,
-              ShapeFault{Rule::operands, std::nullopt, std::move(results).error().message}};
-    }
-    const size_t count = is_on_cpu(graph_, node_) ? node_.outputs.size() : 1;
-    Verdict verdict{Agreement::agrees};
-    for (size_t i = 0; i < std::min(count, results->size()) && i < node_.outputs.size(); ++i) {
-      if (verdict.agreement != Agreement::differs)
-        compare_output(i, (*results)[i], bindings, verdict);
-    }
-    return verdict;
-  }
-
- private:
-  // The arguments in the order of the signature; false when one of them is not known.
-  bool bind(const SymbolBindings& bindings) {
-    arguments_.assign(signature_.parameter_count, Value());
-    std::vector<bool> given(signature_.parameter_count, false);
-    size_t position = 0;
-    for (const NamedArgument& input : node_.inputs) {
-      const auto index = ops::parameter_index(signature_, input.name, position++);
-      if (!index) return false;
-      auto value = abstract_value(graph_, input.arg, bindings);
-      if (!value || !*value) return false;
-      auto coerced = ops::coerce(signature_.parameter_array[*index], **std::move(value));
-      if (!coerced) return false;
-      arguments_[*index] = *std::move(coerced);
-      given[*index] = true;
-    }
-    for (size_t i = 0; i < given.size(); ++i) {
-      if (given[i]) continue;
-      auto value = ops::default_value(signature_.parameter_array[i]);
-      if (!value) return false;
-      arguments_[i] = *std::move(value);
-    }
-    return true;
-  }
-
-  Result<std::vector<Value>> infer() {
-    if (op_.def->infer != nullptr) {
-      PT2_TRY(std::vector<ops::Meta> metas, op_.def->infer(arguments_));
-      std::vector<Value> results;
-      for (ops::Meta& meta : metas)
-        results.emplace_back(Tensor::without_elements(meta.dtype, std::move(meta.sizes)));
-      return results;
-    }
-    if (returns_list(signature_) && !has_few_pieces(signature_, arguments_, recorded_pieces()))
-      return Error{ErrorCode::limit, "too many pieces", ""};
-    ops::Context context;
-    return op_.def->compute(context, arguments_);
-  }
-
-  size_t recorded_pieces() const {
-    size_t count = 0;
-    for (const Argument& output : node_.outputs) for_each_value(output, [&](ValueId) { ++count; });
-    return count;
-  }
-
-  void compare_output(size_t index, const Value& computed, const SymbolBindings& bindings,
-                      Verdict& verdict) {
-    const Argument& output = node_.outputs[index];
-    if (const auto* id = output.get_if<ValueId>())
-      return compare(index, *id, computed, bindings, verdict);
-    const auto* list = output.get_if<ArgumentList>();
-    const auto* items = computed.get_if<Value::List>();
-    if (list == nullptr || items == nullptr) return;
-    if (list->items.size() != items->size()) {
-      verdict = {Agreement::differs,
-                 ShapeFault{Rule::result_count, index,
-                            "found " + std::to_string(list->items.size()) +
-                                " tensors, the operator gives " + std::to_string(items->size())}};
-      return;
-    }
-    for (size_t i = 0; i < items->size() && verdict.agreement != Agreement::differs; ++i)
-      if (const auto* id = list->items[i].get_if<ValueId>())
-        compare(index, *id, (*items)[i], bindings, verdict);
-  }
-
-  void compare(size_t index, ValueId id, const Value& computed, const SymbolBindings& bindings,
-               Verdict& verdict) {
-    const GraphValue& value = graph_.value(id);
-    const auto recorded = abstract_value(value, bindings);
-    const auto* found = recorded ? recorded->get_if<Tensor>() : nullptr;
-    const auto* expected = computed.get_if<Tensor>();
-    if (found == nullptr || expected == nullptr) {
-      verdict.agreement = Agreement::unknown;
-    } else if (found->dtype() != expected->dtype() &&
-               !depends_on_default_dtype(arguments_, expected->dtype(), found->dtype()) &&
-               !is_traced_statistic(signature_, index, found->dtype(), arguments_)) {
-      verdict = {Agreement::differs,
-                 ShapeFault{Rule::result_dtype, index,
-                            "'" + value.name + "' is recorded as " +
-                                std::string(dtype_name(found->dtype())) + ", the operator gives " +
-                                std::string(dtype_name(expected->dtype()))}};
-    } else if (found->sizes() != expected->sizes()) {
-      verdict = {Agreement::differs,
-                 ShapeFault{Rule::result_sizes, index,
-                            "'" + value.name + "' is recorded with sizes " +
-                                ops::sizes_text(found->sizes()) + ", the operator gives " +
-                                ops::sizes_text(expected->sizes())}};
-    }
-  }
-
-  const Graph& graph_;
-  const Node& node_;
-  const ops::Operator& op_;
-  const ops::Signature& signature_;
-  std::vector<Value> arguments_;
-};
-
 bool is_symbolic(const GraphValue& value) {
   const TensorMeta* meta = value.tensor();
   if (meta == nullptr) return true;
   return std::ranges::any_of(meta->sizes, &SymInt::is_symbolic);
 }
 
-bool has_symbols(const Graph& graph, const Node& node) {
-  bool found = false;
-  const auto look = [&](ValueId id) { found = found || is_symbolic(graph.value(id)); };
-  for (const NamedArgument& input : node.inputs) for_each_value(input.arg, look);
-  for (const Argument& output : node.outputs) for_each_value(output, look);
-  return found;
+// Of integers and booleans exactly; a float may be rounded at another step.
+std::optional<bool> same_number(const Value& recorded, const Value& computed) {
+  constexpr double kRounding = 1e-12;
+  const auto number = [](const Value& value) -> std::optional<double> {
+    if (const auto* integer = value.get_if<int64_t>()) return static_cast<double>(*integer);
+    if (const auto* real = value.get_if<double>()) return *real;
+    return std::nullopt;
+  };
+  if (const auto* flag = recorded.get_if<bool>(); flag && computed.is<bool>())
+    return *flag == *computed.get_if<bool>();
+  if (const auto* integer = recorded.get_if<int64_t>(); integer && computed.is<int64_t>())
+    return *integer == *computed.get_if<int64_t>();
+  const auto a = number(recorded), b = number(computed);
+  if (!a || !b) return std::nullopt;
+  return std::abs(*a - *b) <= kRounding * std::abs(*a);
 }
 
-// A number of the graph: its literal, or its expression's value.
-template <class T>
-std::optional<Value> number_value(const Symbolic<T>& number, const SymbolBindings& bindings) {
-  if (!number.is_symbolic()) return Value(number.literal());
-  const auto value = evaluate(number.expr(), bindings);
-  if (!value) return std::nullopt;
-  if (const T* exact = std::get_if<T>(&*value)) return Value(*exact);
-  if (const auto* integer = std::get_if<int64_t>(&*value); integer && std::is_same_v<T, double>)
-    return Value(static_cast<double>(*integer));
-  return std::nullopt;
-}
-
-std::optional<Value> tensor_value(const TensorMeta& meta, const SymbolBindings& bindings) {
-  const auto dtype = meta.dtype.dtype();
-  if (!dtype || meta.layout != Layout::strided) return std::nullopt;
-  Sizes sizes;
-  sizes.reserve(meta.sizes.size());
-  // Sizes of 0 count as 1: what is computed from the others must not overflow either.
-  int64_t bytes = dtype_size(*dtype);
-  for (const SymInt& size : meta.sizes) {
-    const auto value = evaluate(size, bindings);
-    if (!value || *value < 0) return std::nullopt;
-    if (__builtin_mul_overflow(bytes, std::max<int64_t>(*value, 1), &bytes)) return std::nullopt;
-    sizes.push_back(*value);
-  }
-  if (bytes > static_cast<int64_t>(Limits{}.max_tensor_bytes)) return std::nullopt;
-  return Value(Tensor::without_elements(*dtype, std::move(sizes)));
+// The functional row says what is written into self, which stays what it is.
+Result<std::vector<Value>> in_place_results(const std::vector<ops::Meta>& metas,
+                                            const Value& self) {
+  const auto* tensor = self.get_if<Tensor>();
+  if (metas.size() != 1 || tensor == nullptr || metas[0].sizes != tensor->sizes())
+    return ops::operator_error("an in-place result does not fit self");
+  return std::vector<Value>{self};
 }
 
 }  // namespace
 
-std::optional<Value> abstract_value(const GraphValue& value, const SymbolBindings& bindings) {
-  switch (value.kind()) {
-    case ValueKind::tensor:
-      return tensor_value(*value.tensor(), bindings);
-    case ValueKind::sym_int:
-      return number_value(std::get<SymInt>(value.meta), bindings);
-    case ValueKind::sym_float:
-      return number_value(std::get<SymFloat>(value.meta), bindings);
-    case ValueKind::sym_bool:
-      return number_value(std::get<SymBool>(value.meta), bindings);
-    case ValueKind::custom_obj:
-      return std::nullopt;
+ShapeVerdict ShapeCheck::judge(const SymbolBindings& bindings) {
+  ShapeVerdict verdict;
+  const auto unknown = [&](std::string_view reason) {
+    verdict.unknown = recorded_values();
+    verdict.reason = reason;
+    return verdict;
+  };
+  if (op_.def->infer == nullptr &&
+      (op_.form == ops::Operator::Form::in_place || !looks_at_sizes_alone(signature_)))
+    return unknown("the operator has no shape rule");
+  if (!bind(bindings)) return unknown("an operand is not known");
+  auto computed = results();
+  if (!computed) {
+    if (computed.error().code != ErrorCode::invalid) return unknown("it depends on data");
+    verdict.fault = ShapeFault{Rule::operands, std::nullopt, std::move(computed).error().message};
+    return verdict;
   }
-  return std::nullopt;
+  const size_t count = is_on_cpu(graph_, node_) ? node_.outputs.size() : 1;
+  for (size_t i = 0; i < std::min(count, computed->size()) && i < node_.outputs.size(); ++i)
+    if (!verdict.fault) compare_output(i, (*computed)[i], bindings, verdict);
+  return verdict;
 }
 
-Result<std::optional<Value>> abstract_value(const Graph& graph, const Argument& argument,
-                                            const SymbolBindings& bindings) {
-  if (const auto* id = argument.get_if<ValueId>())
-    return abstract_value(graph.value(*id), bindings);
-  const auto* list = argument.get_if<ArgumentList>();
-  if (list == nullptr) {
-    PT2_TRY(Value value, constant_value(argument));
-    return std::optional<Value>(std::move(value));
+// The arguments in the order of the signature; false when one of them is not known.
+bool ShapeCheck::bind(const SymbolBindings& bindings) {
+  arguments_.assign(signature_.parameter_count, Value());
+  std::vector<bool> given(signature_.parameter_count, false);
+  size_t position = 0;
+  for (const NamedArgument& input : node_.inputs) {
+    const auto index = ops::parameter_index(signature_, input.name, position++);
+    if (!index) return false;
+    auto value = abstract_value(graph_, input.arg, bindings);
+    if (!value || !*value) return false;
+    auto coerced = ops::coerce(signature_.parameter_array[*index], **std::move(value));
+    if (!coerced) return false;
+    arguments_[*index] = *std::move(coerced);
+    given[*index] = true;
   }
-  Value::List items;
-  items.reserve(list->items.size());
-  for (const Argument& item : list->items) {
-    PT2_TRY(std::optional<Value> value, abstract_value(graph, item, bindings));
-    if (!value) return std::optional<Value>();
-    items.push_back(*std::move(value));
+  for (size_t i = 0; i < given.size(); ++i) {
+    if (given[i]) continue;
+    auto value = ops::default_value(signature_.parameter_array[i]);
+    if (!value) return false;
+    arguments_[i] = *std::move(value);
   }
-  return std::optional<Value>(Value(std::move(items)));
+  return true;
 }
 
-std::optional<ShapeFault> check_shapes(const Graph& graph, const Node& node,
-                                       const ops::Operator& op, const SymbolSamples& samples) {
-  if (op.form != ops::Operator::Form::as_written) return std::nullopt;
-  if (op.def->infer == nullptr && !is_view(op.signature())) return std::nullopt;
-  ShapeCheck check(graph, node, op);
-  Verdict example = check.judge(samples.hints);
-  if (example.agreement == Agreement::differs) return std::move(example.fault);
-  if (!has_symbols(graph, node)) return std::nullopt;
-  // Ranges alone do not say all that a program assumes of its symbols: where one choice is refused,
-  // another may do.
-  std::optional<ShapeFault> fault;
-  for (const SymbolBindings& other : samples.others) {
-    Verdict verdict = check.judge(other);
-    if (verdict.agreement == Agreement::agrees) return std::nullopt;
-    if (verdict.agreement == Agreement::differs && verdict.fault->rule != Rule::operands)
-      fault = std::move(verdict.fault);
+Result<std::vector<Value>> ShapeCheck::results() const {
+  if (op_.def->infer != nullptr) {
+    PT2_TRY(std::vector<ops::Meta> metas, op_.def->infer(arguments_));
+    if (op_.form == ops::Operator::Form::in_place) return in_place_results(metas, arguments_[0]);
+    std::vector<Value> values;
+    for (ops::Meta& meta : metas)
+      values.emplace_back(Tensor::without_elements(meta.dtype, std::move(meta.sizes)));
+    return values;
   }
-  return fault;
+  if (returns_list(signature_) && !has_few_pieces(signature_, arguments_, recorded_values()))
+    return Error{ErrorCode::limit, "too many pieces", ""};
+  ops::Context context;
+  return op_.def->compute(context, arguments_);
+}
+
+size_t ShapeCheck::recorded_values() const {
+  size_t count = 0;
+  for (const Argument& output : node_.outputs) for_each_value(output, [&](ValueId) { ++count; });
+  return count;
+}
+
+void ShapeCheck::compare_output(size_t index, const Value& computed, const SymbolBindings& bindings,
+                                ShapeVerdict& verdict) const {
+  const Argument& output = node_.outputs[index];
+  if (const auto* id = output.get_if<ValueId>())
+    return compare(index, *id, computed, bindings, verdict);
+  const auto* list = output.get_if<ArgumentList>();
+  const auto* items = computed.get_if<Value::List>();
+  if (list == nullptr || items == nullptr) return;
+  if (list->items.size() != items->size()) {
+    verdict.fault = ShapeFault{Rule::result_count, index,
+                               "found " + std::to_string(list->items.size()) +
+                                   " tensors, the operator gives " + std::to_string(items->size())};
+    return;
+  }
+  for (size_t i = 0; i < items->size() && !verdict.fault; ++i)
+    if (const auto* id = list->items[i].get_if<ValueId>())
+      compare(index, *id, (*items)[i], bindings, verdict);
+}
+
+void ShapeCheck::compare(size_t index, ValueId id, const Value& computed,
+                         const SymbolBindings& bindings, ShapeVerdict& verdict) const {
+  const GraphValue& value = graph_.value(id);
+  const auto recorded = abstract_value(value, bindings);
+  const bool numbers = recorded && same_number(*recorded, computed).has_value();
+  if (!recorded || (!numbers && !(recorded->is<Tensor>() && computed.is<Tensor>()))) {
+    ++verdict.unknown;
+    verdict.reason = "the record is not known";
+    return;
+  }
+  ++verdict.compared;
+  verdict.fault = difference(index, value, *recorded, computed);
+}
+
+std::optional<ShapeFault> ShapeCheck::difference(size_t index, const GraphValue& value,
+                                                 const Value& recorded,
+                                                 const Value& computed) const {
+  const auto* found = recorded.get_if<Tensor>();
+  const auto* expected = computed.get_if<Tensor>();
+  if (found == nullptr) {
+    if (*same_number(recorded, computed)) return std::nullopt;
+    return ShapeFault{Rule::result_number, index,
+                      "'" + value.name + "' is recorded as " + recorded.type_text() +
+                          ", the operator gives " + computed.type_text()};
+  }
+  if (found->dtype() != expected->dtype() &&
+      !depends_on_default_dtype(arguments_, expected->dtype(), found->dtype()) &&
+      !is_traced_statistic(signature_, index, found->dtype(), arguments_))
+    return ShapeFault{Rule::result_dtype, index,
+                      "'" + value.name + "' is recorded as " +
+                          std::string(dtype_name(found->dtype())) + ", the operator gives " +
+                          std::string(dtype_name(expected->dtype()))};
+  if (found->sizes() == expected->sizes()) return std::nullopt;
+  return ShapeFault{Rule::result_sizes, index,
+                    "'" + value.name + "' is recorded with sizes " +
+                        ops::sizes_text(found->sizes()) + ", the operator gives " +
+                        ops::sizes_text(expected->sizes())};
+}
+
+bool ShapeCheck::has_symbols() const {
+  bool found = false;
+  const auto look = [&](ValueId id) { found = found || is_symbolic(graph_.value(id)); };
+  for (const NamedArgument& input : node_.inputs) for_each_value(input.arg, look);
+  for (const Argument& output : node_.outputs) for_each_value(output, look);
+  return found;
+}
+
+std::vector<SymbolId> ShapeCheck::symbols() const {
+  std::vector<SymbolId> found;
+  const auto add = [&](Expr expr) {
+    if (expr) std::ranges::copy(free_symbols(expr), std::back_inserter(found));
+  };
+  const auto look = [&](ValueId id) {
+    const GraphValue& value = graph_.value(id);
+    if (const auto* number = std::get_if<SymInt>(&value.meta)) add(number->expr());
+    if (const auto* number = std::get_if<SymFloat>(&value.meta)) add(number->expr());
+    if (const auto* flag = std::get_if<SymBool>(&value.meta)) add(flag->expr());
+    if (const TensorMeta* meta = value.tensor())
+      for (const SymInt& size : meta->sizes) add(size.expr());
+  };
+  for (const NamedArgument& input : node_.inputs) for_each_value(input.arg, look);
+  std::ranges::sort(found);
+  found.erase(std::unique(found.begin(), found.end()), found.end());
+  return found;
+}
+
+Expr ShapeCheck::condition() const {
+  if (!is_assertion() || node_.inputs.empty()) return {};
+  const auto* id = node_.inputs[0].arg.get_if<ValueId>();
+  const auto* flag = id == nullptr ? nullptr : std::get_if<SymBool>(&graph_.value(*id).meta);
+  return flag == nullptr ? Expr() : flag->expr();
 }
 
 }  // namespace pt2::run

@@ -9,7 +9,7 @@
 #include "ir/target.h"
 #include "ops/bind.h"
 #include "run/bound_graph.h"
-#include "run/shape_check.h"
+#include "run/program_shapes.h"
 
 namespace pt2 {
 namespace {
@@ -52,16 +52,12 @@ bool fits_result(ops::BaseType base, ValueKind kind) {
   return true;
 }
 
-// Inside these the recorded dtypes and sizes are those of other calls: of the autocast dtype, of
-// tensors with a hidden batch dimension.
-bool changes_operators(std::string_view target) {
-  return target == "torch.amp.autocast_mode._enter_autocast" ||
-         target == "torch._functorch.predispatch._add_batch_dim" ||
-         target == "torch._functorch.predispatch._vmap_increment_nesting";
-}
-
 // Schemas before 5 leave out results that are None.
 constexpr int64_t kNoneIsWritten = 5;
+
+// Assignments of the symbols besides the exported example. A wrong expression differs from the
+// right one nearly everywhere, so that a few find it, and every one costs a pass over the program.
+constexpr size_t kAssignments = 4;
 
 class OperatorChecks {
  public:
@@ -70,13 +66,26 @@ class OperatorChecks {
         findings_(findings),
         functional_(program.dialect() != "TRAINING"),
         omits_none_(program.schema_version.major < kNoneIsWritten),
-        samples_(run::sample_symbols(program)) {}
+        graphs_(placed_graphs(program)),
+        shapes_(program, graphs_) {}
 
-  void check(const PlacedGraph& placed, bool with_shapes) {
-    placed_ = &placed;
-    graph_ = placed.graph;
-    size_t position = 0;
-    for (NodeId id : graph_->nodes()) check_node(graph_->node(id), position++, with_shapes);
+  void check_calls() {
+    for (size_t g = 0; g < graphs_.size(); ++g) {
+      placed_ = &graphs_[g];
+      graph_ = placed_->graph;
+      size_t position = 0;
+      for (NodeId id : graph_->nodes()) check_node(graph_->node(id), g, position++);
+    }
+  }
+
+  void check_shapes() {
+    for (auto& [entry, fault] : shapes_.find_faults(kAssignments)) {
+      const PlacedGraph& placed = graphs_[entry->graph];
+      add(fault.rule,
+          fault.output ? placed.output_place(entry->position, *fault.output)
+                       : placed.node_place(entry->position),
+          std::move(fault.text));
+    }
   }
 
  private:
@@ -90,7 +99,7 @@ class OperatorChecks {
     return entry->second;
   }
 
-  void check_node(const Node& node, size_t position, bool with_shapes) {
+  void check_node(const Node& node, size_t graph, size_t position) {
     const TargetForm form = target_form(node.target);
     if (form == TargetForm::higher_order && !is_higher_order_name(last_part(node.target)))
       add(Rule::unknown_operator, placed_->node_place(position) + ".target",
@@ -110,12 +119,7 @@ class OperatorChecks {
     check_arguments(node, op.signature(), position);
     check_results(node, op.signature(), position);
     // What does not fit the signature cannot be given to the rule.
-    if (!with_shapes || findings_.all().size() != before) return;
-    if (auto fault = run::check_shapes(*graph_, node, op, samples_))
-      add(fault->rule,
-          fault->output ? placed_->output_place(position, *fault->output)
-                        : placed_->node_place(position),
-          std::move(fault->text));
+    if (findings_.all().size() == before) shapes_.add(graph, position, node, op);
   }
 
   void check_arguments(const Node& node, const ops::Signature& signature, size_t position) {
@@ -208,7 +212,8 @@ class OperatorChecks {
   Diagnostics& findings_;
   const bool functional_;
   const bool omits_none_;
-  const run::SymbolSamples samples_;
+  const std::vector<PlacedGraph> graphs_;
+  run::ProgramShapes shapes_;
   const PlacedGraph* placed_ = nullptr;
   const Graph* graph_ = nullptr;
   std::unordered_map<std::string_view, ops::Operator> operators_;
@@ -223,28 +228,13 @@ bool was_read_whole(const Diagnostics& findings, const std::string& place) {
   });
 }
 
-// For each graph, whether its records are those of plain calls.
-std::vector<bool> plain_graphs(const std::vector<PlacedGraph>& graphs) {
-  std::vector<bool> plain(graphs.size(), true);
-  for (size_t g = 0; g < graphs.size(); ++g) {
-    const PlacedGraph& placed = graphs[g];
-    if (placed.caller != nullptr)
-      plain[g] =
-          plain[placed.caller_graph] && last_part(placed.caller->target) != "wrap_with_autocast";
-    for (NodeId id : placed.graph->nodes())
-      if (changes_operators(placed.graph->node(id).target)) plain[g] = false;
-  }
-  return plain;
-}
-
 }  // namespace
 
 void check_operators(const Program& program, const std::string& place, Diagnostics& findings) {
-  const std::vector<PlacedGraph> graphs = placed_graphs(program);
-  const std::vector<bool> plain = plain_graphs(graphs);
   const bool with_shapes = was_read_whole(findings, place);
   OperatorChecks checks(program, place, findings);
-  for (size_t g = 0; g < graphs.size(); ++g) checks.check(graphs[g], with_shapes && plain[g]);
+  checks.check_calls();
+  if (with_shapes) checks.check_shapes();
 }
 
 }  // namespace pt2
