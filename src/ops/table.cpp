@@ -179,8 +179,14 @@ Operator find_row(std::string_view target) {
 // The target that another name of aten stands for; empty when it stands for none.
 std::string resolve_alias(std::string_view target) {
   constexpr std::string_view kNamespace = "torch.ops.aten.";
-  if (!target.starts_with(kNamespace)) return {};
-  const std::string_view whole = target.substr(kNamespace.size());
+  constexpr std::string_view kPrims = "torch.ops.prims.";
+  constexpr std::string_view kOnlyOverload = ".default";
+  std::string_view whole;
+  if (target.starts_with(kNamespace))
+    whole = target.substr(kNamespace.size());
+  else if (target.starts_with(kPrims) && target.ends_with(kOnlyOverload))
+    whole = target.substr(kPrims.find("prims"),
+                          target.size() - kOnlyOverload.size() - kPrims.find("prims"));
   const size_t dot = whole.find('.');
   if (dot == std::string_view::npos) return {};
   const std::string_view name = whole.substr(0, dot);

@@ -105,6 +105,79 @@ void pdist(Tensor& out, const Tensor& self, double p) {
   });
 }
 
+// How the distance of two points changes with one coordinate of the first, times `grad`
+// (ATen/native/cpu/DistanceOpsKernel.cpp).
+double distance_slope(double difference, double grad, double distance, double p) {
+  const double sign = difference > 0 ? 1 : difference < 0 ? -1 : 0;
+  if (p == 0) return 0;
+  if (p == 1) return grad * sign;
+  if (std::isinf(p)) return std::fabs(difference) == distance ? grad * sign : 0;
+  if (distance == 0) return 0;
+  if (p == 2) return grad * difference / distance;
+  if (p < 1 && difference == 0) return 0;
+  if (p < 2)
+    return sign * std::pow(std::fabs(difference), p - 1) * grad / std::pow(distance, p - 1);
+  return difference * std::pow(std::fabs(difference), p - 2) * grad / std::pow(distance, p - 1);
+}
+
+Result<Meta> cdist_backward_meta(const Tensor& grad_output, const Tensor& x1, const Tensor& x2,
+                                 double p, const Tensor& cdist) {
+  PT2_TRY(const Meta forward, cdist_meta(x1, x2, p, std::nullopt));
+  PT2_TRY_VOID(check_same_dtype(x2, x1, "x2"));
+  PT2_TRY_VOID(check_sizes(cdist, forward.sizes, "cdist"));
+  PT2_TRY_VOID(check_sizes(grad_output, forward.sizes, "grad_output"));
+  const std::optional<int64_t> count = checked_numel(forward.sizes);
+  if (!count || *count == 0) return Meta::like(x1);
+  Sizes sizes = forward.sizes;
+  sizes.back() = x1.size(x1.dim() - 1);
+  return Meta(x1.dtype(), std::move(sizes));
+}
+
+void cdist_backward(Tensor& out, const Tensor& grad_output, const Tensor& x1, const Tensor& x2,
+                    double p, const Tensor& cdist) {
+  const Input<double> a(with_leading(x1, cdist.sizes()));
+  const Input<double> b(with_leading(x2, cdist.sizes()));
+  const Input<double> grads(grad_output);
+  const Input<double> distances(cdist);
+  Output<double> result(out);
+  const int64_t width = x1.size(x1.dim() - 1);
+  const int64_t rows = cdist.size(cdist.dim() - 2);
+  const int64_t columns = cdist.size(cdist.dim() - 1);
+  for (int64_t i = 0; i < cdist.numel(); ++i) {
+    const int64_t row = i / columns;
+    const int64_t column = row / rows * columns + i % columns;
+    for (int64_t k = 0; k < width; ++k)
+      result[row * width + k] +=
+          distance_slope(a[row * width + k] - b[column * width + k], grads[i], distances[i], p);
+  }
+}
+
+Result<Meta> pdist_backward_meta(const Tensor& grad_output, const Tensor& self, double p,
+                                 const Tensor& pdist) {
+  PT2_TRY(const Meta forward, pdist_meta(self, p));
+  PT2_TRY_VOID(check_sizes(pdist, forward.sizes, "pdist"));
+  PT2_TRY_VOID(check_sizes(grad_output, forward.sizes, "grad"));
+  return Meta::like(self);
+}
+
+void pdist_backward(Tensor& out, const Tensor& grad_output, const Tensor& self, double p,
+                    const Tensor& pdist) {
+  const Input<double> x(self);
+  const Input<double> grads(grad_output);
+  const Input<double> distances(pdist);
+  Output<double> result(out);
+  const int64_t width = self.size(1);
+  int64_t pair = 0;
+  for (int64_t i = 0; i < self.size(0); ++i)
+    for (int64_t j = i + 1; j < self.size(0); ++j, ++pair)
+      for (int64_t k = 0; k < width; ++k) {
+        const double slope =
+            distance_slope(x[i * width + k] - x[j * width + k], grads[pair], distances[pair], p);
+        result[i * width + k] += slope;
+        result[j * width + k] -= slope;
+      }
+}
+
 // Both operands broadcast to each other, with the compared dimension last.
 struct Pairs {
   Tensor x1;
@@ -170,6 +243,8 @@ constexpr OpDef kOps[] = {
     op<"aten::_euclidean_dist(Tensor x1, Tensor x2) -> Tensor", euclidean_dist>,
     op<"aten::pdist(Tensor self, float p=2.) -> Tensor", pdist_meta, pdist>,
     op<"aten::_pdist_forward(Tensor self, float p=2.) -> Tensor", pdist_meta, pdist>,
+    op<"aten::_cdist_backward(Tensor grad_output, Tensor x1, Tensor x2, float p, Tensor cdist) -> Tensor", cdist_backward_meta, cdist_backward>,
+    op<"aten::_pdist_backward(Tensor grad_output, Tensor self, float p, Tensor pdist) -> Tensor", pdist_backward_meta, pdist_backward>,
     op<"aten::cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor", cosine_similarity>,
     op<"aten::pairwise_distance(Tensor x1, Tensor x2, float p=2., float eps=9.9999999999999995e-07, bool keepdim=False) -> Tensor", pairwise_distance>,
 };

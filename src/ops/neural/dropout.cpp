@@ -1,5 +1,8 @@
 // Dropout: in training elements become zero at random and the others are scaled up.
+#include <cmath>
+
 #include "ops/checks.h"
+#include "ops/compose.h"
 #include "ops/dense.h"
 #include "ops/loops.h"
 #include "ops/op_def.h"
@@ -37,7 +40,8 @@ Result<Tensor> apply_mask(const Tensor& input, const Tensor& mask, double factor
   with_compute_type(input.dtype(), [&]<class C>() {
     const C scale = static_cast<C>(factor);
     elementwise<C>(
-        out, kDtypeOf<C>, [scale](C x, C kept) { return times(x, times(kept, scale)); }, input, mask);
+        out, kDtypeOf<C>, [scale](C x, C kept) { return times(x, times(kept, scale)); }, input,
+        mask);
   });
   return out;
 }
@@ -57,14 +61,41 @@ Result<Tensor> dropout(Context& context, const Tensor& input, double p, bool tra
 }
 
 // Whole channels at a time.
-Result<Tensor> feature_dropout(Context& context, const Tensor& input, double p, bool train) {
-  PT2_TRY_VOID(check_dropout(p));
-  if (p == 0 || !train || input.numel() == 0) return input;
+Result<Sizes> channel_sizes(const Tensor& input) {
   PT2_TRY_VOID(check_rank_at_least(input, 2, "input"));
   Sizes sizes(input.sizes().size(), 1);
   sizes[0] = input.size(0);
   sizes[1] = input.size(1);
+  return sizes;
+}
+Result<Tensor> feature_dropout(Context& context, const Tensor& input, double p, bool train) {
+  PT2_TRY_VOID(check_dropout(p));
+  if (p == 0 || !train || input.numel() == 0) return input;
+  PT2_TRY(const Sizes sizes, channel_sizes(input));
   return drop(context, input, sizes, p);
+}
+
+// What is dropped becomes the value that selu goes to, and the result is scaled and moved so that
+// mean and variance stay (ATen/native/Dropout.cpp _dropout_impl).
+template <bool Channels>
+Result<Tensor> alpha_dropout(Context& context, const Tensor& input, double p, bool train) {
+  PT2_TRY_VOID(check_dropout(p));
+  if (p == 0 || !train || input.numel() == 0) return input;
+  PT2_TRY_VOID(check_floating_or_complex(input, "input"));
+  if (p == 1) return apply_mask(input, Tensor::zeros(Dtype::float32, {}), 1);
+  Sizes sizes = input.sizes();
+  if (Channels) {
+    PT2_TRY(sizes, channel_sizes(input));
+  }
+  constexpr double kAlpha = 1.7580993408473766;
+  const double scale = 1 / std::sqrt((kAlpha * kAlpha * p + 1) * (1 - p));
+  PT2_TRY(const Tensor kept, draw_mask(context, input, sizes, 1 - p, input.dtype()));
+  PT2_TRY(const Tensor lost, apply("add.Scalar", {kept, int64_t{-1}}));
+  PT2_TRY(const Tensor moved, apply("mul.Scalar", {lost, kAlpha * scale}));
+  PT2_TRY(const Tensor shift, apply("add.Scalar", {moved, kAlpha * scale * p}));
+  PT2_TRY(const Tensor factor, apply("mul.Scalar", {kept, scale}));
+  PT2_TRY(const Tensor product, apply("mul.Tensor", {input, factor}));
+  return apply("add.Tensor", {product, shift});
 }
 
 // Rows of their own, because PyTorch calls their first argument otherwise than the functional forms
@@ -107,6 +138,10 @@ Result<Tensor> native_dropout_backward(const Tensor& grad_output, const Tensor& 
 constexpr OpDef kOps[] = {
     op<"aten::dropout(Tensor input, float p, bool train) -> Tensor", dropout>,
     op<"aten::feature_dropout(Tensor input, float p, bool train) -> Tensor", feature_dropout>,
+    op<"aten::alpha_dropout(Tensor input, float p, bool train) -> Tensor", alpha_dropout<false>>,
+    op<"aten::feature_alpha_dropout(Tensor input, float p, bool train) -> Tensor", alpha_dropout<true>>,
+    op<"aten::alpha_dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)", in_place<alpha_dropout<false>>>,
+    op<"aten::feature_alpha_dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)", in_place<alpha_dropout<true>>>,
     op<"aten::dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)", in_place<dropout>>,
     op<"aten::feature_dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)", in_place<feature_dropout>>,
     op<"aten::native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)", native_dropout>,

@@ -151,6 +151,21 @@ Result<Tensor> normal_sizes(Context& context, double mean, double std, const Siz
   return out;
 }
 
+Result<Tensor> prims_normal(Context& context, const Sizes& shape, const Scalar& mean,
+                            const Scalar& std, Dtype dtype, const Device&, bool,
+                            OptionalGenerator) {
+  PT2_TRY(Tensor out, allocate_for(shape, dtype));
+  PT2_TRY_VOID(fill_normal(context, out, mean.to_double(), std.to_double()));
+  return out;
+}
+Result<Tensor> prims_uniform(Context& context, const Sizes& shape, const Scalar& low,
+                             const Scalar& high, Dtype dtype, const Device&, const Sizes& stride,
+                             OptionalGenerator) {
+  PT2_TRY(Tensor out, apply("empty_strided.default", {box(shape), box(stride), dtype}));
+  PT2_TRY_VOID(fill_uniform(context, out, low.to_double(), high.to_double()));
+  return out;
+}
+
 Result<Tensor> randint_low(Context& context, int64_t low, int64_t high, const Sizes& size,
                            OptionalDtype dtype, const OptionalLayout&, const OptionalDevice&,
                            PinMemory) {
@@ -414,6 +429,8 @@ constexpr OpDef kOps[] = {
     op<"aten::randn(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", randn>,
     op<"aten::normal.float_float(float mean, float std, SymInt[] size, *, Generator? generator=None, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
        normal_sizes>,
+    op<"prims::normal(SymInt[] shape, *, Scalar mean, Scalar std, ScalarType dtype, Device device, bool requires_grad, Generator? generator=None) -> Tensor", prims_normal>,
+    op<"prims::uniform(SymInt[] shape, *, Scalar low, Scalar high, ScalarType dtype, Device device, SymInt[] stride, Generator? generator=None) -> Tensor", prims_uniform>,
     op<"aten::randint(SymInt high, SymInt[] size, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", randint>,
     op<"aten::randint.low(SymInt low, SymInt high, SymInt[] size, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
        randint_low>,

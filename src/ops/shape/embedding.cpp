@@ -224,6 +224,175 @@ Result<BagResult> embedding_bag_padding(const Tensor& weight, const Tensor& indi
                              per_sample_weights, include_last_offset, padding);
 }
 
+// --- Gradients of bags
+
+// The bag of each index, from where the bags begin when the forward pass left it out.
+Result<std::vector<int64_t>> bag_numbers(const Tensor& offset2bag, const Tensor& offsets,
+                                         int64_t indices, int64_t bags) {
+  std::vector<int64_t> out(static_cast<size_t>(indices));
+  if (offset2bag.numel() > 0 || indices == 0) {
+    PT2_TRY_VOID(check_index_dtype(offset2bag, "offset2bag"));
+    PT2_TRY_VOID(check_sizes(offset2bag, {indices}, "offset2bag"));
+    const Input<int64_t> numbers(offset2bag);
+    std::copy_n(numbers.data(), indices, out.begin());
+  } else {
+    PT2_TRY(const Bags spans, make_bags(offsets, indices, false));
+    for (size_t bag = 0; bag < spans.begin.size(); ++bag)
+      std::fill(out.begin() + spans.begin[bag], out.begin() + spans.end[bag],
+                static_cast<int64_t>(bag));
+  }
+  for (int64_t bag : out)
+    if (bag < 0 || bag >= bags)
+      return operator_error("offset2bag: found " + std::to_string(bag) + ", expected 0 to " +
+                            std::to_string(bags - 1));
+  return out;
+}
+
+struct BagGradient {
+  const Tensor& grad;
+  const Tensor& indices;
+  const Tensor& bag_size;
+  const Tensor& maximum_indices;
+  int64_t num_weights;
+  bool scale_grad_by_freq;
+  BagCall call;
+};
+
+Result<void> check_bag_gradient(const BagGradient& bag) {
+  PT2_TRY_VOID(check_floating(bag.grad, "grad"));
+  PT2_TRY_VOID(check_rank(bag.grad, 2, "grad"));
+  PT2_TRY_VOID(check_rank(bag.indices, 1, "indices"));
+  PT2_TRY_VOID(check_index_dtype(bag.indices, "indices"));
+  if (bag.num_weights < 0)
+    return operator_error("num_weights: found " + std::to_string(bag.num_weights));
+  if (bag.call.mode < kSum || bag.call.mode > kMax)
+    return operator_error("mode: found " + std::to_string(bag.call.mode) + ", expected 0 to 2");
+  if (bag.call.mode == kMax) {
+    PT2_TRY_VOID(check_sizes(bag.maximum_indices, bag.grad.sizes(), "maximum_indices"));
+    PT2_TRY_VOID(check_index_dtype(bag.maximum_indices, "maximum_indices"));
+  } else if (bag.call.mode == kMean) {
+    PT2_TRY_VOID(check_sizes(bag.bag_size, {bag.grad.size(0)}, "bag_size"));
+    PT2_TRY_VOID(check_index_dtype(bag.bag_size, "bag_size"));
+  }
+  if (bag.call.per_sample_weights)
+    PT2_TRY_VOID(
+        check_sizes(*bag.call.per_sample_weights, bag.indices.sizes(), "per_sample_weights"));
+  const Input<int64_t> rows(bag.indices);
+  for (int64_t i = 0; i < rows.size(); ++i) PT2_TRY_VOID(check_row(rows[i], bag.num_weights));
+  return {};
+}
+
+// Each maximum passes its gradient to the row that it came from, empty bags to none.
+Result<void> add_maxima(const BagGradient& bag, Output<double>& sums) {
+  const Input<double> grads(bag.grad);
+  const Input<int64_t> rows(bag.maximum_indices);
+  const Input<int64_t> sizes(bag.bag_size);
+  const int64_t width = bag.grad.size(1);
+  for (int64_t i = 0; i < rows.size(); ++i) {
+    if (sizes.size() == bag.grad.size(0) && sizes[i / width] == 0) continue;
+    PT2_TRY_VOID(check_row(rows[i], bag.num_weights));
+    sums[rows[i] * width + i % width] += grads[i];
+  }
+  return {};
+}
+
+void add_bags(const BagGradient& bag, const std::vector<int64_t>& bags, Output<double>& sums) {
+  const Input<double> grads(bag.grad);
+  const Input<int64_t> rows(bag.indices);
+  const Input<int64_t> sizes(bag.bag_size);
+  const Tensor none = Tensor::zeros(Dtype::float64, {0});
+  const Input<double> weights(bag.call.per_sample_weights.value_or(none));
+  std::vector<int64_t> counts(static_cast<size_t>(bag.num_weights), 0);
+  for (int64_t i = 0; i < rows.size(); ++i) ++counts[static_cast<size_t>(rows[i])];
+  const int64_t width = bag.grad.size(1);
+  for (int64_t i = 0; i < rows.size(); ++i) {
+    if (rows[i] == bag.call.padding_idx) continue;
+    const int64_t from = bags[static_cast<size_t>(i)];
+    double scale = bag.call.per_sample_weights ? weights[i] : 1;
+    if (bag.scale_grad_by_freq) scale /= static_cast<double>(counts[static_cast<size_t>(rows[i])]);
+    if (bag.call.mode == kMean) scale /= static_cast<double>(std::max<int64_t>(sizes[from], 1));
+    for (int64_t j = 0; j < width; ++j)
+      sums[rows[i] * width + j] += grads[from * width + j] * scale;
+  }
+}
+
+Result<Tensor> bag_gradient(const BagGradient& bag, const Tensor& offsets,
+                            const Tensor& offset2bag) {
+  PT2_TRY_VOID(check_bag_gradient(bag));
+  PT2_TRY(Tensor out, allocate(Meta(bag.grad.dtype(), {bag.num_weights, bag.grad.size(1)})));
+  Output<double> sums(out);
+  if (bag.call.mode == kMax) {
+    PT2_TRY_VOID(add_maxima(bag, sums));
+    return out;
+  }
+  PT2_TRY(const std::vector<int64_t> bags,
+          bag_numbers(offset2bag, offsets, bag.indices.numel(), bag.grad.size(0)));
+  add_bags(bag, bags, sums);
+  return out;
+}
+
+Result<Tensor> embedding_bag_dense_backward(const Tensor& grad, const Tensor& indices,
+                                            const Tensor& offset2bag, const Tensor& bag_size,
+                                            const Tensor& maximum_indices, int64_t num_weights,
+                                            bool scale_grad_by_freq, int64_t mode,
+                                            const OptionalTensor& per_sample_weights,
+                                            int64_t padding_idx) {
+  return bag_gradient({grad,
+                       indices,
+                       bag_size,
+                       maximum_indices,
+                       num_weights,
+                       scale_grad_by_freq,
+                       {mode, per_sample_weights, padding_idx}},
+                      Tensor::zeros(Dtype::int64, {1}), offset2bag);
+}
+
+Result<Tensor> embedding_bag_backward(const Tensor& grad, const Tensor& indices,
+                                      const Tensor& offsets, const Tensor& offset2bag,
+                                      const Tensor& bag_size, const Tensor& maximum_indices,
+                                      int64_t num_weights, bool scale_grad_by_freq, int64_t mode,
+                                      bool sparse, const OptionalTensor& per_sample_weights,
+                                      int64_t padding_idx) {
+  if (sparse) return Error{ErrorCode::unsupported, "sparse gradients are not supported", ""};
+  return bag_gradient({grad,
+                       indices,
+                       bag_size,
+                       maximum_indices,
+                       num_weights,
+                       scale_grad_by_freq,
+                       {mode, per_sample_weights, padding_idx}},
+                      offsets, offset2bag);
+}
+
+// The gradient of an index's weight is the product of its row and its bag's gradient.
+Result<Tensor> per_sample_weights_backward(const Tensor& grad, const Tensor& weight,
+                                           const Tensor& indices, const Tensor& offsets,
+                                           const Tensor& offset2bag, int64_t mode,
+                                           int64_t padding_idx) {
+  const OptionalTensor none;
+  PT2_TRY_VOID(check_bag_arguments(weight, indices, offsets, {mode, none, padding_idx}));
+  if (mode != kSum)
+    return operator_error("mode: found " + std::to_string(mode) + ", expected sums, 0");
+  PT2_TRY_VOID(check_rank(grad, 2, "grad"));
+  PT2_TRY_VOID(check_sizes(grad, {grad.size(0), weight.size(1)}, "grad"));
+  PT2_TRY(const std::vector<int64_t> bags,
+          bag_numbers(offset2bag, offsets, indices.numel(), grad.size(0)));
+  PT2_TRY(Tensor out, allocate(Meta(grad.dtype(), indices.sizes())));
+  const Input<double> table(weight);
+  const Input<double> grads(grad);
+  const Input<int64_t> rows(indices);
+  Output<double> result(out);
+  const int64_t width = weight.size(1);
+  for (int64_t i = 0; i < rows.size(); ++i) {
+    if (rows[i] == padding_idx) continue;
+    double sum = 0;
+    for (int64_t j = 0; j < width; ++j)
+      sum += table[rows[i] * width + j] * grads[bags[static_cast<size_t>(i)] * width + j];
+    result[i] = sum;
+  }
+  return out;
+}
+
 // clang-format off
 constexpr OpDef kOps[] = {
     op<"aten::embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor",
@@ -238,6 +407,12 @@ constexpr OpDef kOps[] = {
        embedding_bag_default>,
     op<"aten::embedding_bag.padding_idx(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq, int mode, bool sparse, Tensor? per_sample_weights, bool include_last_offset, int? padding_idx) -> (Tensor, Tensor, Tensor, Tensor)",
        embedding_bag_padding>,
+    op<"aten::_embedding_bag_dense_backward(Tensor grad, Tensor indices, Tensor offset2bag, Tensor bag_size, Tensor maximum_indices, SymInt num_weights, bool scale_grad_by_freq, int mode, Tensor? per_sample_weights, int padding_idx=-1) -> Tensor",
+       embedding_bag_dense_backward>,
+    op<"aten::_embedding_bag_backward(Tensor grad, Tensor indices, Tensor offsets, Tensor offset2bag, Tensor bag_size, Tensor maximum_indices, SymInt num_weights, bool scale_grad_by_freq, int mode, bool sparse, Tensor? per_sample_weights, int padding_idx=-1) -> Tensor",
+       embedding_bag_backward>,
+    op<"aten::_embedding_bag_per_sample_weights_backward(Tensor grad, Tensor weight, Tensor indices, Tensor offsets, Tensor offset2bag, int mode, int padding_idx=-1) -> Tensor",
+       per_sample_weights_backward>,
 };
 // clang-format on
 
