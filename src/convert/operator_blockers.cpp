@@ -59,6 +59,22 @@ void check_tree_classes(const Program& program, const Release& release, const Ad
            .first = &newest_release()});
 }
 
+// Up to 2.6 the reader looks for the name of an input where symbolic numbers have none.
+void check_inputs(const PlacedGraph& placed, const Release& release,
+                  const std::function<void(Blocker)>& add) {
+  constexpr int kFirstWithSymbols = 207;
+  if (release.number >= kFirstWithSymbols) return;
+  const Graph& graph = *placed.graph;
+  for (size_t i = 0; i < graph.inputs().size(); ++i) {
+    const auto* id = graph.inputs()[i].get_if<ValueId>();
+    if (id == nullptr || graph.value(*id).kind() != ValueKind::sym_int) continue;
+    add({.kind = BlockerKind::input,
+         .text = "the symbolic number " + graph.value(*id).name,
+         .where = fmt::format("{}.inputs[{}]", placed.place, i),
+         .first = find_release("2.7")});
+  }
+}
+
 // Up to 2.6 only tensors, numbers and None.
 void check_outputs(const Program& program, const Release& release, const AddBlocker& add) {
   constexpr int kFirstWithBools = 207;
@@ -78,6 +94,7 @@ void check_operators(const Program& program, const Release& release, const AddBl
   check_tree_classes(program, release, add);
   check_outputs(program, release, add);
   for (const PlacedGraph& placed : placed_graphs(program)) {
+    check_inputs(placed, release, add);
     size_t position = 0;
     for (NodeId id : placed.graph->nodes()) {
       const Node& node = placed.graph->node(id);

@@ -157,6 +157,34 @@ bool lower_results(Graph& graph, NodeId id, int to) {
   return changes;
 }
 
+// Calls that only set a mode for the nodes of their region.
+bool sets_a_mode(std::string_view target) {
+  const std::string_view name = last_part(target);
+  return is_higher_order(target) &&
+         (name == "wrap_with_set_grad_enabled" || name == "wrap_with_autocast");
+}
+
+// Whether the call runs nothing and gives nothing.
+bool is_empty_region(const Graph& graph, const Node& node) {
+  if (!sets_a_mode(node.target) || !node.outputs.empty()) return false;
+  bool is_empty = true;
+  for (const NamedArgument& input : node.inputs)
+    for_each_subgraph(input.arg, [&](SubgraphId id) {
+      const Graph& region = graph.subgraph(id);
+      is_empty &= region.nodes().empty() && region.outputs().empty();
+    });
+  return is_empty;
+}
+
+bool erase_empty_regions(Graph& graph) {
+  bool changed = false;
+  for (size_t i = 0; i < graph.subgraphs().size(); ++i)
+    changed |= erase_empty_regions(graph.subgraph(SubgraphId{static_cast<uint32_t>(i)}));
+  for (NodeId id : graph.nodes())
+    if (is_empty_region(graph, graph.node(id))) changed |= static_cast<bool>(graph.erase_node(id));
+  return changed;
+}
+
 // "key:(path,type)" and "key,path,type", as 2.1 and later releases write an entry.
 std::string respell_stack(std::string_view stack, bool up) {
   std::string out;
@@ -176,6 +204,11 @@ std::string respell_stack(std::string_view stack, bool up) {
 }
 
 }  // namespace
+
+Result<void> rewrite_empty_regions(Converter& converter) {
+  converter.changed = erase_empty_regions(converter.program.graph);
+  return {};
+}
 
 Result<void> rewrite_target_names(Converter& converter) {
   const int source = converter.source.number, target = converter.target.release->number;

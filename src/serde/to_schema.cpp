@@ -87,7 +87,7 @@ schema::ExportedProgram to_schema(const Program& program) {
     out.equality_constraints.push_back({.text = json});
   if (program.example_inputs) out.example_inputs = schema::Json{.text = *program.example_inputs};
   if (version < 600) {
-    if (!program.verifiers.empty()) out.dialect = program.verifiers.front();
+    if (version >= 200 && !program.verifiers.empty()) out.dialect = program.verifiers.front();
   } else {
     out.verifiers = program.verifiers;
     out.torch_version = program.torch_version;

@@ -1,0 +1,137 @@
+// Constants that a release does not take as they are: among inputs and arguments.
+#include <complex>
+
+#include "convert/converter.h"
+#include "ops/table.h"
+
+namespace pt2 {
+namespace {
+
+NamedArgument positional(std::string name, Argument argument) {
+  return {.name = std::move(name), .arg = std::move(argument), .kind = ArgumentKind::positional};
+}
+
+// The result of a new node before another.
+ValueId insert_call(Graph& graph, Node node, std::string_view name, TensorMeta meta,
+                    NodeId before) {
+  GraphValue value{.name = graph.unused_name(name), .meta = std::move(meta)};
+  const ValueId id = graph.add_value(std::move(value)).value();
+  node.outputs = {Argument(id)};
+  graph.insert_node(std::move(node), before);
+  return id;
+}
+
+// The real dtype whose pairs are `dtype`'s elements; nothing where there is no such pair.
+std::optional<Dtype> real_part(Dtype dtype) {
+  switch (dtype) {
+    case Dtype::complex32:
+      return Dtype::float16;
+    case Dtype::complex64:
+      return Dtype::float32;
+    case Dtype::complex128:
+      return Dtype::float64;
+    default:
+      return std::nullopt;
+  }
+}
+
+// The operator that takes a tensor where this one takes a number, and is the same otherwise
+// (aten.add.Scalar and aten.add.Tensor); no operator when there is none.
+ops::Operator tensor_overload(std::string_view target) {
+  constexpr std::string_view kScalar = ".Scalar";
+  if (!target.ends_with(kScalar)) return {};
+  target.remove_suffix(kScalar.size());
+  return ops::find_operator(std::string(target) + ".Tensor");
+}
+
+bool is_tensor_parameter(const ops::Operator& op, std::string_view name) {
+  const ops::Parameter* parameter = op ? op.signature().find(name) : nullptr;
+  return parameter != nullptr && parameter->type.base == ops::BaseType::tensor;
+}
+
+class ComplexScalarRewriter {
+ public:
+  explicit ComplexScalarRewriter(Graph& graph) : graph_(graph) {}
+
+  bool rewrite(NodeId id) {
+    const Node& node = graph_.node(id);
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      const auto* number = node.inputs[i].arg.get_if<std::complex<double>>();
+      if (number == nullptr) continue;
+      const std::string& target = node.target;
+      const ops::Operator op = ops::find_operator(target), other = tensor_overload(target);
+      const bool takes_tensor = is_tensor_parameter(op, node.inputs[i].name);
+      const auto dtype = result_dtype(node);
+      if (!dtype || !(takes_tensor || is_tensor_parameter(other, node.inputs[i].name)))
+        return false;
+      const ValueId tensor = make_tensor(*number, *dtype, id);
+      if (!takes_tensor) graph_.set_node_target(id, ops::target_of(other.signature()));
+      graph_.set_node_input(id, i, Argument(tensor));
+      return true;
+    }
+    return false;
+  }
+
+ private:
+  // A tensor without dimensions promotes others as a number does, if its dtype is that of the
+  // result (c10/core/ScalarType.h; aten/src/ATen/native/TypeProperties.cpp, result_type). A
+  // comparison's is no complex one: it stays.
+  std::optional<Dtype> result_dtype(const Node& node) const {
+    const auto* id = node.outputs.size() == 1 ? node.outputs[0].get_if<ValueId>() : nullptr;
+    const TensorMeta* meta = id ? graph_.value(*id).tensor() : nullptr;
+    const auto dtype = meta ? meta->dtype.dtype() : std::nullopt;
+    return dtype && real_part(*dtype) ? dtype : std::nullopt;
+  }
+
+  ValueId make_tensor(std::complex<double> number, Dtype dtype, NodeId before) {
+    const ValueId real = make_part(number.real(), *real_part(dtype), before);
+    const ValueId imaginary = make_part(number.imag(), *real_part(dtype), before);
+    Node node{.target = "torch.ops.aten.complex.default",
+              .inputs = {positional("real", real), positional("imag", imaginary)},
+              .metadata = graph_.node(before).metadata};
+    return insert_call(graph_, std::move(node), "complex", meta_of(dtype), before);
+  }
+
+  ValueId make_part(double number, Dtype dtype, NodeId before) {
+    const ScalarType type{dtype_info(dtype).schema_number};
+    Node node{.target = "torch.ops.aten.scalar_tensor.default",
+              .inputs = {positional("s", number),
+                         {.name = "dtype", .arg = type, .kind = ArgumentKind::keyword}},
+              .metadata = graph_.node(before).metadata};
+    return insert_call(graph_, std::move(node), "scalar_tensor", meta_of(dtype), before);
+  }
+
+  static TensorMeta meta_of(Dtype dtype) {
+    return {.dtype = {dtype_info(dtype).schema_number}, .device = {.type = "cpu"}};
+  }
+
+  Graph& graph_;
+};
+
+}  // namespace
+
+Result<void> rewrite_constant_names(Converter& converter) {
+  constexpr int kFirstWithNames = 503;
+  Program& program = converter.program;
+  if (converter.to < kFirstWithNames) return {};
+  std::vector<InputSpec>& specs = program.signature.input_specs;
+  for (size_t i = 0; i < specs.size(); ++i) {
+    ArgumentSpec& arg = specs[i].arg;
+    if (!arg.is_constant() || !arg.name.empty()) continue;
+    arg.name = program.graph.unused_name("arg" + std::to_string(i) + "_1");
+    converter.changed = true;
+  }
+  return {};
+}
+
+Result<void> rewrite_complex_scalars(Converter& converter) {
+  if (!converter.falls_below(814)) return {};
+  for_each_graph(converter.program.graph, [&](Graph& graph) {
+    ComplexScalarRewriter rewriter(graph);
+    for (NodeId id : graph.nodes())
+      while (rewriter.rewrite(id)) converter.changed = true;
+  });
+  return {};
+}
+
+}  // namespace pt2

@@ -1,0 +1,104 @@
+// Rewritings that put other nodes into a program: what they make gives the recorded results here,
+// too. Real PyTorch judges all of them in interop/convert_matrix.py.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+
+#include "base/mapped_file.h"
+#include "corpus_operators.h"
+#include "package/corpus.h"
+#include "pt2/conversion.h"
+#include "pt2/model.h"
+#include "pt2/replay.h"
+
+namespace pt2 {
+namespace {
+
+constexpr std::string_view kWithOtherNodes[] = {"complex_scalars", "cpu_attention", "empty_regions",
+                                                "map_operands", "scan_operands"};
+
+Package saved(const PackageContents& contents) {
+  StringSink sink;
+  const Result<void> done = save_package(contents, sink, "model");
+  EXPECT_TRUE(done) << done.error().text();
+  auto owner = std::make_shared<const std::string>(sink.take());
+  return Package::open_bytes(std::as_bytes(std::span(*owner)), owner, "converted.pt2").value();
+}
+
+class ConvertedRun : public testing::Test {
+ protected:
+  void SetUp() override { ASSERT_TRUE(test::add_corpus_operators(operators_)); }
+
+  void expect_recorded_results(Package package, const std::string& path) {
+    const auto model = Model::from_package(std::make_shared<const Package>(std::move(package)),
+                                           {.operators = operators_});
+    ASSERT_TRUE(model) << model.error().text();
+    std::filesystem::path recorded = path;
+    recorded.replace_extension(".safetensors");
+    const auto file = MappedFile::open(recorded.string()).value();
+    const auto calls = read_recorded_calls(read_safetensors({file->bytes(), file}).value()).value();
+    Session session(*model);
+    for (const RecordedCall& call : calls.calls)
+      for (const std::string& difference : replay(session, call).differences)
+        ADD_FAILURE() << difference;
+  }
+
+  CustomOperators operators_;
+};
+
+TEST_F(ConvertedRun, GivesTheRecordedResults) {
+  std::map<std::string_view, int> runs;
+  for (const corpus::File& file : corpus::files()) {
+    const Package original = Package::open(file.path).value();
+    for (const std::string_view target : {"2.2", "2.6", "2.8", "2.15"}) {
+      SCOPED_TRACE(file.path + " for " + std::string(target));
+      const Conversion conversion =
+          convert(original, {.target = conversion_target(target).value()}).value();
+      if (!conversion.blockers.empty()) continue;
+      const auto is_of_interest = [&](std::string_view name) {
+        return std::ranges::find(conversion.rewritten, name) != conversion.rewritten.end();
+      };
+      if (std::ranges::none_of(kWithOtherNodes, is_of_interest)) continue;
+      expect_recorded_results(saved(conversion.contents), file.path);
+      for (const std::string_view name : kWithOtherNodes) runs[name] += is_of_interest(name);
+    }
+  }
+  for (const std::string_view name : kWithOtherNodes) EXPECT_GT(runs[name], 0) << name;
+}
+
+// The blockers of a file of tests/data/corpus, a line each.
+std::string blockers(const std::string& file, std::string_view target) {
+  const std::string path = std::string(PT2_TEST_DATA) + "/corpus/" + file + ".pt2";
+  const Package package = Package::open(path).value();
+  const Conversion conversion =
+      convert(package, {.target = conversion_target(target).value()}).value();
+  std::string lines;
+  for (const Blocker& blocker : conversion.blockers) lines += blocker.line() + "\n";
+  return lines;
+}
+
+TEST(Convert, NamesSymbolicInputsBefore2_7) {
+  EXPECT_EQ(blockers("2.8.0/symint_io", "2.6"),
+            "input: the symbolic number n at .graph_module.graph.inputs[1]; 2.7 could take it\n"
+            "input: the symbolic number k at .graph_module.graph.inputs[2]; 2.7 could take it\n");
+  EXPECT_EQ(blockers("2.8.0/symint_io", "2.7"), "");
+}
+
+TEST(Convert, LeavesTheDialectToTheReaderOf2_1) { EXPECT_EQ(blockers("2.15.0/mlp", "2.1"), ""); }
+
+TEST(Convert, NamesConstantInputs) {
+  const std::string path = std::string(PT2_TEST_DATA) + "/corpus/2.3.1/pytree_none.pt2";
+  const Package package = Package::open(path).value();
+  const Conversion conversion =
+      convert(package, {.target = conversion_target("2.6").value()}).value();
+  const Package converted = saved(conversion.contents);
+  std::vector<std::string> names;
+  for (const InputSpec& spec : (*converted.program())->signature.input_specs)
+    names.push_back(spec.arg.name);
+  EXPECT_EQ(names, (std::vector<std::string>{"arg0_1", "arg1_1", "arg2_1"}));
+}
+
+}  // namespace
+}  // namespace pt2
