@@ -45,7 +45,8 @@ std::string_view level_name(Level level) {
 }
 
 std::string NodePlace::text() const {
-  std::string out = "%" + name + " (" + target + ")";
+  // An assertion has no result to be named after, and older schemas have no names of nodes.
+  std::string out = name.empty() ? target : "%" + name + " (" + target + ")";
   if (!module_path.empty()) out += " of " + module_path;
   if (!source_line.empty()) out += " at " + source_line;
   return out;
