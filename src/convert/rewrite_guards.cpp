@@ -1,5 +1,6 @@
 // Guards for releases that have none.
 #include "convert/converter.h"
+#include "convert/guard_assertions.h"
 #include "pt2/expr_bounds.h"
 #include "pt2/expr_rewrite.h"
 #include "pt2/guards.h"
@@ -7,9 +8,9 @@
 namespace pt2 {
 namespace {
 
-class GuardRemover {
+class GuardReader {
  public:
-  explicit GuardRemover(Program& program)
+  explicit GuardReader(Program& program)
       : program_(program),
         pool_(*program.expressions),
         names_(user_input_names(program)),
@@ -17,19 +18,28 @@ class GuardRemover {
         ranges_(program.range_constraints) {}
 
   // Whether the sizes that the graph records, and the ranges of their symbols, say the same.
-  bool is_implied(const std::string& text) const {
-    const auto guard = parse_guard(pool_, text);
-    if (!guard) return false;
+  bool is_implied(const Guard& guard) const {
     std::vector<std::pair<SymbolId, Expr>> replacements;
-    for (const GuardSource& source : guard->sources) {
+    for (const GuardSource& source : guard.sources) {
       const Expr known = value_of(source);
       if (!known) return false;
       replacements.emplace_back(source.symbol->symbol, known);
     }
-    const auto condition = substitute(pool_, guard->expr, replacements);
+    const auto condition = substitute(pool_, guard.expr, replacements);
     if (!condition) return false;
     const auto simple = simplify(pool_, *condition);
     return decide(pool_, simple ? *simple : *condition, ranges_) == true;
+  }
+
+  // Nothing where the program's tables have nothing that a call must agree with.
+  std::optional<GuardOperand> operand(const GuardSource& source) const {
+    for (size_t i = 0; i < names_.size() && i < specs_.size(); ++i) {
+      if (names_[i] != source.input || specs_[i].is_constant()) continue;
+      const auto id = program_.graph.find_value(specs_[i].name);
+      const auto number = id ? property(program_.graph.value(*id), source) : std::nullopt;
+      return number ? std::optional(GuardOperand{*id, *number}) : std::nullopt;
+    }
+    return std::nullopt;
   }
 
  private:
@@ -37,29 +47,28 @@ class GuardRemover {
     return value.is_symbolic() ? value.expr() : pool_.integer(value.literal());
   }
 
-  // What stands in the program's tables for a property of an input; no expression when nothing
-  // does.
   Expr value_of(const GuardSource& source) const {
     for (size_t i = 0; i < names_.size() && i < specs_.size(); ++i) {
-      if (names_[i] != source.input) continue;
-      if (specs_[i].is_constant()) {
-        const auto* number = specs_[i].value.get_if<int64_t>();
-        return number ? pool_.integer(*number) : Expr();
-      }
-      const auto id = program_.graph.find_value(specs_[i].name);
-      return id ? property(program_.graph.value(*id), source) : Expr();
+      if (names_[i] != source.input || !specs_[i].is_constant()) continue;
+      const auto* number = specs_[i].value.get_if<int64_t>();
+      return number ? pool_.integer(*number) : Expr();
     }
-    return {};
+    const auto found = operand(source);
+    return found ? expression(found->number) : Expr();
   }
 
-  Expr property(const GraphValue& value, const GuardSource& source) const {
+  // Strides and offsets of inputs are checked by nobody, so that the tables say nothing of a
+  // call's.
+  static std::optional<SymInt> property(const GraphValue& value, const GuardSource& source) {
     if (const auto* number = std::get_if<SymInt>(&value.meta))
-      return source.property == GuardSource::Property::value ? expression(*number) : Expr();
+      return source.property == GuardSource::Property::value ? std::optional(*number)
+                                                             : std::nullopt;
     const TensorMeta* meta = value.tensor();
-    // Strides and offsets of inputs are checked by nobody, so that nothing implies them.
-    if (meta == nullptr || source.property != GuardSource::Property::size) return {};
     const auto dim = static_cast<size_t>(source.dim);
-    return dim < meta->sizes.size() ? expression(meta->sizes[dim]) : Expr();
+    if (meta == nullptr || source.property != GuardSource::Property::size ||
+        dim >= meta->sizes.size())
+      return std::nullopt;
+    return meta->sizes[dim];
   }
 
   Program& program_;
@@ -74,10 +83,15 @@ class GuardRemover {
 Result<void> rewrite_guards(Converter& converter) {
   Program& program = converter.program;
   if (converter.to >= 811 || program.guards_code.empty()) return {};
-  const GuardRemover remover(program);
+  const GuardReader reader(program);
+  // Behind the nodes of earlier guards, before all others.
+  const auto nodes = program.graph.nodes();
+  const auto front = nodes.empty() ? std::nullopt : std::optional(nodes.front());
   for (size_t i = 0; i < program.guards_code.size(); ++i) {
     const std::string& text = program.guards_code[i];
-    if (remover.is_implied(text)) {
+    const auto find = [&](const GuardSource& source) { return reader.operand(source); };
+    const auto guard = parse_guard(*program.expressions, text);
+    if (guard && (reader.is_implied(*guard) || assert_guard(converter, *guard, find, front))) {
       converter.changed = true;
       continue;
     }

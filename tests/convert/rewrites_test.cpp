@@ -16,8 +16,8 @@
 namespace pt2 {
 namespace {
 
-constexpr std::string_view kWithOtherNodes[] = {"complex_scalars", "cpu_attention", "empty_regions",
-                                                "map_operands", "scan_operands"};
+constexpr std::string_view kWithOtherNodes[] = {
+    "complex_scalars", "cpu_attention", "empty_regions", "guards", "map_operands", "scan_operands"};
 
 Package saved(const PackageContents& contents) {
   StringSink sink;

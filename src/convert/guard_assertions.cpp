@@ -1,0 +1,220 @@
+#include "convert/guard_assertions.h"
+
+#include <algorithm>
+#include <map>
+
+#include "convert/operator_history.h"
+#include "pt2/expr_rewrite.h"
+
+namespace pt2 {
+namespace {
+
+constexpr std::string_view kAssert = "torch.ops.aten._assert_scalar.default";
+
+// The Python function that computes an operation of an expression; those of several operands are
+// applied one after the other.
+struct FunctionRow {
+  ExprOp op;
+  std::string_view target;
+  bool is_condition;
+};
+constexpr FunctionRow kFunctions[] = {
+    {ExprOp::add, "_operator.add", false},
+    {ExprOp::multiply, "_operator.mul", false},
+    {ExprOp::floor_div, "_operator.floordiv", false},
+    {ExprOp::python_mod, "_operator.mod", false},
+    {ExprOp::maximum, "torch.sym_max", false},
+    {ExprOp::minimum, "torch.sym_min", false},
+    {ExprOp::equal, "_operator.eq", true},
+    {ExprOp::not_equal, "_operator.ne", true},
+    {ExprOp::less, "_operator.lt", true},
+    {ExprOp::less_equal, "_operator.le", true},
+    {ExprOp::greater, "_operator.gt", true},
+    {ExprOp::greater_equal, "_operator.ge", true},
+};
+
+const FunctionRow* find_function(ExprOp op) {
+  for (const FunctionRow& row : kFunctions)
+    if (row.op == op) return &row;
+  return nullptr;
+}
+
+constexpr std::string_view kSize = "torch.ops.aten.sym_size.int";
+
+class GuardAsserter {
+ public:
+  GuardAsserter(Converter& converter, const Guard& guard, std::optional<NodeId> before)
+      : converter_(converter),
+        graph_(converter.program.graph),
+        pool_(*converter.program.expressions),
+        guard_(guard),
+        before_(before) {}
+
+  // Every source and operator is there, so that emitting cannot fail.
+  bool can_say(const FindOperand& find) {
+    for (const GuardSource& source : guard_.sources) {
+      const auto operand = find(source);
+      if (!operand) return false;
+      const SymbolId symbol = source.symbol->symbol;
+      if (!operand->number.is_symbolic()) {
+        literals_.emplace_back(symbol, pool_.integer(operand->number.literal()));
+        continue;
+      }
+      operands_[symbol] = {&source, *operand};
+      known_.emplace_back(symbol, operand->number.expr());
+      if (const auto hint = operand->number.hint()) hints_.bind(symbol, *hint);
+    }
+    const auto filled = substitute(pool_, guard_.expr, literals_);
+    if (!filled) return false;
+    const auto simple = simplify(pool_, *filled);
+    condition_ = simple ? *simple : *filled;
+    const FunctionRow* row = find_function(condition_->op);
+    return row != nullptr && row->is_condition && has(kAssert) && can_compute(condition_);
+  }
+
+  void emit() {
+    const Argument condition = compute(condition_);
+    insert({.target = std::string(kAssert),
+            .inputs = {input("self", condition),
+                       input("assert_msg", "Guard failed: " + guard_.text)}});
+  }
+
+ private:
+  struct Source {
+    const GuardSource* source;
+    GuardOperand operand;
+  };
+
+  bool has(std::string_view target) const {
+    const Lifetime* lifetime = find_operator_lifetime(target);
+    return lifetime == nullptr || lifetime->includes(converter_.target.release->number);
+  }
+
+  // Depth is bounded by parse_guard.
+  bool can_compute(Expr expr) {
+    if (expr->op == ExprOp::integer) return true;
+    if (expr.is_symbol()) return spell(expr);
+    const FunctionRow* row = find_function(expr->op);
+    if (row == nullptr || !has(row->target) || expr->args.size() < 2) return false;
+    for (size_t i = 0; i < expr->args.size(); ++i)
+      if (!can_compute(expr->args[i]) || (i > 0 && !spell(first_operands(expr, i + 1))))
+        return false;
+    return true;
+  }
+
+  // The operation on the first of its operands: a + b of a + b + c.
+  Expr first_operands(Expr expr, size_t count) {
+    if (count == expr->args.size()) return expr;
+    return pool_.intern({.op = expr->op, .args = {expr->args.begin(), expr->args.begin() + count}});
+  }
+
+  // In the program's symbols and the target's spelling; false where that is beyond the limits of
+  // expressions.
+  bool spell(Expr expr) {
+    constexpr int kFirstWithSrepr = 802;
+    const auto in_program = substitute(pool_, expr, known_);
+    if (!in_program) return false;
+    const auto simple = simplify(pool_, *in_program);
+    const auto spelling =
+        converter_.to >= kFirstWithSrepr ? ExprSpelling::srepr : ExprSpelling::str;
+    const auto spelled = pool_.parse(print_expr(simple ? *simple : *in_program, spelling));
+    if (spelled) spelled_[expr.operator->()] = *spelled;
+    return static_cast<bool>(spelled);
+  }
+
+  Argument compute(Expr expr) {
+    if (const auto found = computed_.find(expr.operator->()); found != computed_.end())
+      return found->second;
+    Argument result;
+    if (expr->op == ExprOp::integer) {
+      result = std::get<int64_t>(expr->number);
+    } else if (expr.is_symbol()) {
+      result = read(operands_.at(expr->symbol), expr);
+    } else {
+      result = apply(*find_function(expr->op), expr);
+    }
+    computed_.emplace(expr.operator->(), result);
+    return result;
+  }
+
+  Argument read(const Source& source, Expr expr) {
+    if (source.source->property == GuardSource::Property::value)
+      return Argument(source.operand.value);
+    return call(kSize, {input("self", source.operand.value), input("dim", source.source->dim)},
+                expr, false);
+  }
+
+  Argument apply(const FunctionRow& row, Expr expr) {
+    Argument result = compute(expr->args[0]);
+    for (size_t i = 1; i < expr->args.size(); ++i)
+      result = call(row.target, {input("a", result), input("b", compute(expr->args[i]))},
+                    first_operands(expr, i + 1), row.is_condition);
+    return result;
+  }
+
+  // `expr` is what the call computes, in terms of the guard's sources.
+  Argument call(std::string_view target, std::vector<NamedArgument> inputs, Expr expr,
+                bool is_condition) {
+    const SpelledExpr* spelled = spelled_.at(expr.operator->());
+    const auto hint = evaluate(expr, hints_);
+    GraphValue value{.name = graph_.unused_name(base_name(target))};
+    if (is_condition) {
+      const bool* known = hint ? std::get_if<bool>(&*hint) : nullptr;
+      value.meta = SymBool(spelled, known ? std::optional(*known) : std::nullopt);
+    } else {
+      const int64_t* known = hint ? std::get_if<int64_t>(&*hint) : nullptr;
+      value.meta = SymInt(spelled, known ? std::optional(*known) : std::nullopt);
+    }
+    const ValueId id = graph_.add_value(std::move(value)).value();
+    insert({.target = std::string(target), .inputs = std::move(inputs), .outputs = {Argument(id)}});
+    return Argument(id);
+  }
+
+  // "sym_size_int" of torch.ops.aten.sym_size.int, "eq" of _operator.eq, as torch.fx names them.
+  static std::string base_name(std::string_view target) {
+    constexpr std::string_view kAten = "torch.ops.aten.";
+    if (!target.starts_with(kAten)) return std::string(target.substr(target.rfind('.') + 1));
+    std::string name(target.substr(kAten.size()));
+    std::replace(name.begin(), name.end(), '.', '_');
+    return name;
+  }
+
+  NamedArgument input(std::string name, Argument argument) const {
+    constexpr int kFirstWithKinds = 804;
+    NamedArgument made{.name = std::move(name), .arg = std::move(argument)};
+    if (converter_.to >= kFirstWithKinds) made.kind = ArgumentKind::positional;
+    return made;
+  }
+
+  void insert(Node node) {
+    if (before_)
+      graph_.insert_node(std::move(node), *before_);
+    else
+      graph_.add_node(std::move(node));
+  }
+
+  Converter& converter_;
+  Graph& graph_;
+  ExprPool& pool_;
+  const Guard& guard_;
+  std::optional<NodeId> before_;
+  Expr condition_;
+  std::map<SymbolId, Source> operands_;
+  std::vector<std::pair<SymbolId, Expr>> known_;  // of symbolic sources, in the program's symbols
+  std::vector<std::pair<SymbolId, Expr>> literals_;  // of the others
+  SymbolBindings hints_;
+  std::map<const ExprNode*, const SpelledExpr*> spelled_;
+  std::map<const ExprNode*, Argument> computed_;
+};
+
+}  // namespace
+
+bool assert_guard(Converter& converter, const Guard& guard, const FindOperand& find,
+                  std::optional<NodeId> before) {
+  GuardAsserter asserter(converter, guard, before);
+  if (!asserter.can_say(find)) return false;
+  asserter.emit();
+  return true;
+}
+
+}  // namespace pt2
