@@ -21,6 +21,8 @@
 
 namespace pt2 {
 
+class MappedFile;
+
 enum class Era : uint8_t {
   flat,              // 2.1 to 2.7: no root folder, torch.save blobs
   pickled_payloads,  // 2.8: root folder, torch.save blobs
@@ -80,6 +82,8 @@ class Archive {
   // The folder that holds every record, without slash; empty for flat archives.
   const std::string& root() const { return root_; }
   const ZipReader& zip() const { return zip_; }
+  // The mapped file; null for bytes in memory.
+  const std::shared_ptr<const MappedFile>& file() const { return file_; }
   // The path it was opened from, as given.
   const std::string& name() const { return name_; }
   // The folder of that file, where a draft's external data lies; empty for bytes in memory.
@@ -136,6 +140,7 @@ class Archive {
   Error error(ErrorCode code, std::string message, std::string_view record = "") const;
 
   ZipReader zip_;
+  std::shared_ptr<const MappedFile> file_;
   std::string name_;
   std::string folder_;
   std::string root_;

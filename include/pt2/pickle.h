@@ -115,9 +115,11 @@ class Pickle {
 };
 
 enum class PickleMode : uint8_t {
-  strict,   // the first unknown global is an Error `unsupported`: for weights and constants
-  listing,  // unknown globals are collected, what they would make is kept as opaque objects: for
-            // sample inputs
+  strict,    // the first unknown global is an Error `unsupported`: for weights and constants
+  in_place,  // as strict, with storages left where they are, however their bytes are aligned: for
+             // tensors that are written again, and not computed with
+  listing,   // unknown globals are collected, what they would make is kept as opaque objects: for
+             // sample inputs
 };
 
 // The whole storage called `key`, at a multiple of `alignment` in memory; asked once for each key.

@@ -65,9 +65,10 @@ enum class TorchSaveFormat : uint8_t {
 };
 
 // A torch.save file: the pickle, and every storage whole, which the sink gets as lasting bytes.
-// Finishes the sink. Errors: those of write_pickle and the sink.
+// Finishes the sink. `origin` as for ZipWriter. Errors: those of write_pickle, ZipWriter and the
+// sink.
 Result<void> write_torch_save(const Pickle& pickle, Sink& sink,
                               TorchSaveFormat format = TorchSaveFormat::v1,
-                              const Limits& limits = {});
+                              const Limits& limits = {}, const Origin* origin = nullptr);
 
 }  // namespace pt2

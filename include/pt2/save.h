@@ -15,6 +15,7 @@
 
 #include "pt2/archive.h"
 #include "pt2/draft.h"
+#include "pt2/origin.h"
 #include "pt2/package.h"
 #include "pt2/result.h"
 #include "pt2/tensor.h"
@@ -81,6 +82,9 @@ struct PackageContents {
   std::vector<SavedFile> extra_files{};
   // Everything else, by its name below the root folder: compiled code, records nobody knows.
   std::vector<SavedFile> other_records{};
+  // The archive that most of this lies in, if any: what is written as it was there is compared with
+  // the checksum that the archive states, and copied by the kernel (origin.h).
+  std::shared_ptr<const Origin> origin{};
 };
 
 // What `package` holds, in its own layout. Tensors stay in its mapped file, which the contents keep
@@ -102,7 +106,8 @@ std::string program_json(const Program& program);
 // for contents that no file can hold (no program, two names alike, a name that leaves the folder, a
 // tensor without elements); `unsupported` for what this layout has no place for: several programs
 // or objects in a flat archive, fake tensors and single pickled tensors before 2.9, and what
-// write_pickle refuses; `where` is the record or name.
+// write_pickle refuses; `corrupt` for a record of `origin` that is damaged; `where` is the record
+// or name.
 Result<void> save_package(const PackageContents& contents, const std::string& path);
 // As above, into a sink, which it finishes; PyTorch calls the root folder "archive" then.
 Result<void> save_package(const PackageContents& contents, Sink& sink,

@@ -19,6 +19,9 @@
 
 namespace pt2 {
 
+class Origin;
+class UnfinishedFile;
+
 // Bytes with what keeps them alive: the mapped file, or the heap when they were inflated.
 struct Record {
   std::span<const std::byte> bytes;
@@ -95,6 +98,10 @@ class Sink {
   // As write, for bytes that the caller keeps alive and unchanged as long as the sink's result is
   // used: a sink may remember where they are instead of copying them.
   virtual Result<void> write_lasting(std::span<const std::byte> bytes) { return write(bytes); }
+  // As write_lasting, for bytes that `origin` holds.
+  virtual Result<void> write_from(const Origin& origin, std::span<const std::byte> bytes);
+  // Whether write_lasting would only remember where these bytes are, and not read them.
+  virtual bool remembers(std::span<const std::byte>) const { return false; }
   virtual Result<void> finish() = 0;
 };
 
@@ -115,6 +122,7 @@ class PartsSink : public Sink {
  public:
   Result<void> write(std::span<const std::byte> bytes) override;
   Result<void> write_lasting(std::span<const std::byte> bytes) override;
+  bool remembers(std::span<const std::byte> bytes) const override;
   Result<void> finish() override;
   std::vector<Record> take();
 
@@ -124,10 +132,11 @@ class PartsSink : public Sink {
   std::string copied_;
 };
 
-// Writes to a temporary file beside `path` and renames it over `path` in finish: a reader sees the
-// old file or the new one, never half of it, and a file may be rewritten from its own mapped
-// records. The new file has the permissions of the old one and is on the disk when finish returns.
-// A link is followed; a device or pipe is written directly. Errors `io`.
+// Writes to a file without a name, or with a temporary one, which takes the place of `path` in
+// finish: a reader sees the old file or the new one, never half of it, and a file may be rewritten
+// from its own mapped records. What replaces a file has its permissions and is on the disk when
+// finish returns. Where `path` is a link the file it leads to is replaced, and the link stays; as
+// for `cp`, a link to nothing is an error. A device or pipe is written directly. Errors `io`.
 class FileSink : public Sink {
  public:
   static Result<std::unique_ptr<FileSink>> create(std::string path);
@@ -135,13 +144,15 @@ class FileSink : public Sink {
   FileSink(const FileSink&) = delete;
   FileSink& operator=(const FileSink&) = delete;
   Result<void> write(std::span<const std::byte> bytes) override;
+  // Copied by the kernel where it can; holes stay holes.
+  Result<void> write_from(const Origin& origin, std::span<const std::byte> bytes) override;
   Result<void> finish() override;
 
  private:
-  FileSink(std::string path, std::string temporary, int descriptor);
-  Error io_error(std::string_view action) const;
+  FileSink(std::string path, int descriptor);
+  Result<void> copy_from(const Origin& origin, std::span<const std::byte> bytes);
   std::string path_;
-  std::string temporary_;
+  std::unique_ptr<UnfinishedFile> unfinished_;  // null for a device or pipe
   int descriptor_;
 };
 
@@ -156,13 +167,15 @@ enum class ZipStyle : uint8_t {
 // epoch).
 class ZipWriter {
  public:
-  ZipWriter(Sink& sink, ZipStyle style);
+  // `origin`, which outlives the writer, knows some of the bytes that will be added.
+  ZipWriter(Sink& sink, ZipStyle style, const Origin* origin = nullptr);
   // As above; sizes and offsets from `first_in_64` on take the ZIP64 form, which PyTorch begins at
   // 4 GiB. Smaller ones are for tests.
   ZipWriter(Sink& sink, ZipStyle style, uint64_t first_in_64);
   // Errors: `argument` for a name that ZipReader would refuse, or that was added before; the
-  // sink's. Content of several parts lies in one piece in the file. The bytes are read here, once
-  // for the checksum and once by the sink, which gets them as lasting ones.
+  // sink's; `corrupt` for a record of the origin that is not what its archive says. Content of
+  // several parts lies in one piece in the file. The bytes are read here, once for the checksum and
+  // once by the sink, which gets them as lasting ones.
   Result<void> add(std::string_view name, std::span<const Record> parts);
   Result<void> add(std::string_view name, std::span<const std::byte> bytes);
   // The text is copied where a sink would keep it.
@@ -184,6 +197,10 @@ class ZipWriter {
     uint32_t crc;
   };
   Result<void> write(std::string_view bytes);
+  Result<uint32_t> crc_before(std::span<const Record> parts) const;
+  Result<uint32_t> write_part(std::span<const std::byte> bytes);
+  Result<uint32_t> write_and_sum(std::span<const std::byte> bytes);
+  Result<uint32_t> copy_and_sum(std::span<const std::byte> bytes);
   Result<void> begin(std::string_view name, uint64_t size, uint32_t crc);
   Result<void> check_name(std::string_view name);
   std::string local_header(const Written& entry) const;
@@ -194,6 +211,7 @@ class ZipWriter {
   Sink& sink_;
   ZipStyle style_;
   uint64_t first_in_64_;
+  const Origin* origin_ = nullptr;
   uint64_t cursor_ = 0;
   std::vector<Written> written_;
   std::set<std::string, std::less<>> names_;

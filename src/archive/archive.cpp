@@ -9,6 +9,7 @@
 
 #include "archive/layout.h"
 #include "base/json_keys.h"
+#include "base/mapped_file.h"
 #include "base/printable.h"
 
 namespace pt2 {
@@ -78,8 +79,9 @@ constexpr ForeignZip kForeignZips[] = {
 }  // namespace
 
 Result<Archive> Archive::open(const std::string& path, const Limits& limits) {
-  PT2_TRY(Record file, map_file(path));
-  PT2_TRY(Archive archive, open_bytes(file.bytes, std::move(file.owner), path, limits));
+  PT2_TRY(const std::shared_ptr<const MappedFile> file, MappedFile::open(path));
+  PT2_TRY(Archive archive, open_bytes(file->bytes(), file, path, limits));
+  archive.file_ = file;
   // Standard input and other devices have no files beside them.
   if (path.starts_with("/dev/")) return archive;
   const std::string folder = std::filesystem::path(path).parent_path().string();

@@ -62,4 +62,33 @@ uint32_t crc32(uint32_t crc, std::span<const std::byte> bytes) {
 }
 #endif
 
+namespace {
+
+constexpr uint32_t kOne = 1u << 31;  // bit 31 - i is the coefficient of x^i
+
+uint32_t multiply(uint32_t left, uint32_t right) {
+  uint32_t product = 0;
+  for (uint32_t bit = kOne; bit != 0; bit >>= 1) {
+    if (left & bit) product ^= right;
+    right = (right >> 1) ^ (right & 1) * 0xEDB88320;
+  }
+  return product;
+}
+
+// x^(8 count) by squaring: each zero byte multiplies the register by x^8.
+uint32_t shift_by(uint64_t count) {
+  uint32_t result = kOne;
+  for (uint32_t power = kOne >> 8; count != 0; count >>= 1, power = multiply(power, power))
+    if (count & 1) result = multiply(result, power);
+  return result;
+}
+
+}  // namespace
+
+uint32_t crc32_of_zeros(uint32_t crc, uint64_t count) { return ~multiply(~crc, shift_by(count)); }
+
+uint32_t combine_crc32(uint32_t first, uint32_t second, uint64_t second_size) {
+  return multiply(first, shift_by(second_size)) ^ second;
+}
+
 }  // namespace pt2

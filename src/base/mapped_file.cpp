@@ -41,6 +41,8 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& pa
                                   ? mapped->map(file.number(), static_cast<size_t>(status.st_size))
                                   : mapped->read_all(file.number());
   if (!filled) return at(filled.error(), path);
+  mapped->path_ = path;
+  mapped->identity_ = identity_of(file.number());
   return std::shared_ptr<const MappedFile>(std::move(mapped));
 }
 
@@ -59,6 +61,24 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::zeros(size_t bytes) {
 
 MappedFile::~MappedFile() {
   if (mapped_) munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
+}
+
+MappedFile::Identity MappedFile::identity_of(int descriptor) {
+  struct stat status {};
+  if (fstat(descriptor, &status) != 0) return {};
+  return {.device = status.st_dev,
+          .number = status.st_ino,
+          .size = status.st_size,
+          .modified_seconds = status.st_mtim.tv_sec,
+          .modified_nanoseconds = status.st_mtim.tv_nsec};
+}
+
+int MappedFile::reopen() const {
+  if (!mapped_ || path_.empty()) return -1;
+  const int descriptor = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0 || identity_of(descriptor) == identity_) return descriptor;
+  close(descriptor);
+  return -1;
 }
 
 void release_pages(std::span<const std::byte> bytes) {

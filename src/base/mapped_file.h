@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -25,14 +26,31 @@ class MappedFile {
   MappedFile& operator=(const MappedFile&) = delete;
 
   std::span<const std::byte> bytes() const { return bytes_; }
+  // A new descriptor of the mapped file, for the caller to close; -1 where the path leads to
+  // another file by now, or the bytes were read. Packages stay open by the thousand, descriptors
+  // cannot.
+  int reopen() const;
 
  private:
+  // What a file that is neither replaced nor changed keeps.
+  struct Identity {
+    uint64_t device = 0;
+    uint64_t number = 0;
+    int64_t size = 0;
+    int64_t modified_seconds = 0;
+    int64_t modified_nanoseconds = 0;
+    bool operator==(const Identity&) const = default;
+  };
+
   MappedFile() = default;
+  static Identity identity_of(int descriptor);
   Result<void> map(int descriptor, size_t size);
   Result<void> read_all(int descriptor);
 
   std::span<const std::byte> bytes_;
   std::string read_;
+  std::string path_;
+  Identity identity_;
   bool mapped_ = false;
 };
 

@@ -10,6 +10,7 @@
 #include "convert/operator_blockers.h"
 #include "convert/payloads.h"
 #include "convert/schema_blockers.h"
+#include "package/read_package.h"
 #include "pt2/schema_json.h"
 #include "serde/to_schema.h"
 
@@ -118,7 +119,7 @@ class PackageConverter {
   Result<void> convert_program(SavedProgram& saved) {
     PT2_TRY(const Program* original, package_.program(saved.name));
     Converter converter(*original, out_.target, options_.losses,
-                        [&] { return package_.payloads(saved.name); });
+                        [&] { return read_payloads_in_place(package_, saved.name); });
     for (size_t i = 0; i < std::size(kRewrites); ++i) {
       converter.changed = false;
       PT2_TRY_VOID(kRewriteFunctions[i](converter));

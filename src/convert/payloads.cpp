@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/printable.h"
+#include "package/read_package.h"
 #include "pt2/pickle_write.h"
 
 namespace pt2 {
@@ -25,10 +26,13 @@ SavedTensor saved_tensor(const PayloadTensor& payload) {
           .device = payload.device};
 }
 
-// The tensors of one torch.save file, taken out of it: views of its bytes.
-Result<void> unpack(const Payloads& payloads, PayloadKind kind, SavedTensors& tensors,
-                    const AddBlocker& add) {
-  if (!std::holds_alternative<Record>(tensors)) return {};
+// The tensors of one torch.save file, taken out of it: views of its bytes. Its checksum is that of
+// the whole record, which is not written as it is: it has to be compared here.
+Result<void> unpack(const Origin& origin, const Payloads& payloads, PayloadKind kind,
+                    SavedTensors& tensors, const AddBlocker& add) {
+  const auto* record = std::get_if<Record>(&tensors);
+  if (record == nullptr) return {};
+  PT2_TRY_VOID(origin.verify(record->bytes));
   std::vector<SavedTensor> unpacked;
   for (const PayloadTensor& payload : payloads.tensors()) {
     if (payload.kind != kind) continue;
@@ -94,13 +98,15 @@ Result<void> convert_payloads(const Package& package, PackageContents& contents,
   check_records(contents, era, add);
   for (SavedProgram& program : contents.programs) {
     if (!is_pickled(era) && is_pickled(contents.era)) {
-      PT2_TRY(const auto payloads, package.payloads(program.name));
+      PT2_TRY(const auto payloads, read_payloads_in_place(package, program.name));
       for (const PayloadObject& object : payloads->objects())
         add({.kind = BlockerKind::object,
              .text = "a custom object within a torch.save file",
              .where = printable(object.name)});
-      PT2_TRY_VOID(unpack(*payloads, PayloadKind::weight, program.state_dict, add));
-      PT2_TRY_VOID(unpack(*payloads, PayloadKind::constant, program.constants, add));
+      PT2_TRY_VOID(
+          unpack(*contents.origin, *payloads, PayloadKind::weight, program.state_dict, add));
+      PT2_TRY_VOID(
+          unpack(*contents.origin, *payloads, PayloadKind::constant, program.constants, add));
     }
     if (is_pickled(era)) {
       check_packed(program.state_dict, add);
@@ -119,7 +125,7 @@ Result<void> move_constants(const Package& package, SavedProgram& program,
                             const std::vector<std::string>& removed) {
   if (added.empty() && removed.empty()) return {};
   if (std::holds_alternative<Record>(program.constants)) {
-    PT2_TRY(const auto payloads, package.payloads(program.name));
+    PT2_TRY(const auto payloads, read_payloads_in_place(package, program.name));
     std::vector<SavedTensor> unpacked;
     // Those of schema 1 lie in the program's JSON and are among `added`.
     const bool is_empty = std::get<Record>(program.constants).bytes.empty();

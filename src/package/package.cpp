@@ -28,9 +28,9 @@ void PayloadReading::fail(Rule rule, Error error, std::string_view place) const 
 }
 
 Payloads read_payloads(const Archive& archive, const ProgramSource& source, const Program& program,
-                       Diagnostics& issues) {
+                       Diagnostics& issues, PickleMode mode) {
   Payloads payloads;
-  const PayloadReading reading{archive, source.model, payloads, issues};
+  const PayloadReading reading{archive, source.model, payloads, issues, mode};
   if (source.draft) {
     read_draft_payloads(reading, *source.draft, archive.program_record(source.model));
     return payloads;
@@ -49,6 +49,16 @@ Payloads read_payloads(const Archive& archive, const ProgramSource& source, cons
   read_embedded_constants(reading, program);
   read_path_payloads(reading, program, source.payload_paths);
   return payloads;
+}
+
+Result<std::shared_ptr<const Payloads>> read_payloads_in_place(const Package& package,
+                                                               const std::string& model) {
+  PT2_TRY(const Program* program, package.program(model));
+  Diagnostics issues;
+  Payloads payloads = read_payloads(package.archive(), {.name = model, .model = model}, *program,
+                                    issues, PickleMode::in_place);
+  if (!issues.empty()) return first_error(issues);
+  return std::make_shared<const Payloads>(std::move(payloads));
 }
 
 Result<SampleInputs> read_sample_inputs(const Archive& archive, std::string_view model,

@@ -17,6 +17,7 @@ class ContentsReader {
 
   Result<PackageContents> read() {
     contents_.era = archive_.era();
+    contents_.origin = std::make_shared<const Origin>(archive_);
     if (archive_.era() == Era::document) return read_document();
     for (const std::string& model : archive_.models()) PT2_TRY_VOID(read_program(model));
     for (const Entry& entry : archive_.zip().entries()) PT2_TRY_VOID(read_other(entry));

@@ -18,7 +18,8 @@ struct PayloadReading {
   std::string_view model;
   Payloads& payloads;
   Diagnostics& issues;
-  mutable uint64_t fake_bytes = 0;  // of zeros made so far
+  PickleMode mode = PickleMode::strict;  // or in_place
+  mutable uint64_t fake_bytes = 0;       // of zeros made so far
 
   void fail(Rule rule, Error error, std::string_view place) const;
 };

@@ -33,6 +33,6 @@ Result<void> write_raw_constants(PackageWriter& writer, const SavedProgram& prog
 // To 2.8: the parts of one torch.save file with a dict of the tensors; one part when it is taken as
 // it is. The bytes of tensors are referred to, not copied.
 Result<std::vector<Record>> pickle_tensors(const SavedTensors& tensors, PickleKind dict,
-                                           TorchSaveFormat format);
+                                           TorchSaveFormat format, const Origin* origin);
 
 }  // namespace pt2

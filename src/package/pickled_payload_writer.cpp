@@ -25,11 +25,11 @@ Result<Pickle> pickle_of(const std::vector<SavedTensor>& tensors, PickleKind dic
 }  // namespace
 
 Result<std::vector<Record>> pickle_tensors(const SavedTensors& tensors, PickleKind dict,
-                                           TorchSaveFormat format) {
+                                           TorchSaveFormat format, const Origin* origin) {
   if (const auto* record = std::get_if<Record>(&tensors)) return std::vector<Record>{*record};
   PT2_TRY(const Pickle pickle, pickle_of(std::get<std::vector<SavedTensor>>(tensors), dict));
   PartsSink sink;
-  PT2_TRY_VOID(write_torch_save(pickle, sink, format));
+  PT2_TRY_VOID(write_torch_save(pickle, sink, format, {}, origin));
   return sink.take();
 }
 

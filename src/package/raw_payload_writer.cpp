@@ -149,7 +149,7 @@ class RawPayloadWriter {
 // A torch.save file opened, for a layout that has none.
 Result<std::vector<SavedTensor>> read_tensors(const Record& record) {
   std::vector<SavedTensor> tensors;
-  PT2_TRY(const Pickle pickle, read_torch_save(record, PickleMode::strict));
+  PT2_TRY(const Pickle pickle, read_torch_save(record, PickleMode::in_place));
   const PickleValue root = pickle.root();
   for (size_t i = 0; i < root.dict_size(); ++i) {
     const PickleValue key = root.key(i);

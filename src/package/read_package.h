@@ -39,9 +39,13 @@ Result<Program> read_program(const Archive& archive, ProgramSource& source, Diag
                              Diagnostics& faults);
 // The first of severity error; there must be one.
 Error first_error(const Diagnostics& issues);
-// Every payload of one program.
+// Every payload of one program; `mode` is strict or in_place.
 Payloads read_payloads(const Archive& archive, const ProgramSource& source, const Program& program,
-                       Diagnostics& issues);
+                       Diagnostics& issues, PickleMode mode = PickleMode::strict);
+// As Package::payloads, for tensors that are written again: storages stay where they are in the
+// file, in however many gigabytes, even where no kernel could read them.
+Result<std::shared_ptr<const Payloads>> read_payloads_in_place(const Package& package,
+                                                               const std::string& model);
 Result<SampleInputs> read_sample_inputs(const Archive& archive, std::string_view model,
                                         Diagnostics& warnings);
 

@@ -74,7 +74,8 @@ Result<void> write_flat(PackageWriter& writer, const PackageContents& contents) 
   const FlatForm& form = flat_form(version);
   const auto add_tensors = [&](std::string_view name, const SavedTensors& tensors,
                                PickleKind dict) -> Result<void> {
-    PT2_TRY(const std::vector<Record> parts, pickle_tensors(tensors, dict, form.format));
+    PT2_TRY(const std::vector<Record> parts,
+            pickle_tensors(tensors, dict, form.format, contents.origin.get()));
     return writer.add(fmt::format("serialized_{}.{}", name, form.suffix), parts);
   };
   PT2_TRY_VOID(writer.add("serialized_exported_program.json", program.json));
@@ -91,11 +92,12 @@ Result<void> write_flat(PackageWriter& writer, const PackageContents& contents) 
   return writer.zip.finish();
 }
 
-Result<void> write_pickled(PackageWriter& writer, const SavedProgram& program) {
+Result<void> write_pickled(PackageWriter& writer, const SavedProgram& program,
+                           const Origin* origin) {
   const auto add_tensors = [&](std::string_view folder,
                                const SavedTensors& tensors) -> Result<void> {
     PT2_TRY(const std::vector<Record> parts,
-            pickle_tensors(tensors, PickleKind::dict, TorchSaveFormat::v1));
+            pickle_tensors(tensors, PickleKind::dict, TorchSaveFormat::v1, origin));
     return writer.add(fmt::format("data/{}/{}.pt", folder, program.name), parts);
   };
   PT2_TRY_VOID(writer.add(fmt::format("models/{}.json", program.name), program.json));
@@ -115,8 +117,9 @@ Result<void> write_raw(PackageWriter& writer, const SavedProgram& program) {
 // archive's own records (PT2ArchiveWriter.__exit__) and the zip writer's.
 Result<void> write_package(PackageWriter& writer, const PackageContents& contents) {
   for (const SavedProgram& program : contents.programs) {
-    PT2_TRY_VOID(contents.era == Era::raw_payloads ? write_raw(writer, program)
-                                                   : write_pickled(writer, program));
+    PT2_TRY_VOID(contents.era == Era::raw_payloads
+                     ? write_raw(writer, program)
+                     : write_pickled(writer, program, contents.origin.get()));
     if (program.names_its_payloads && program.sample_inputs.bytes.empty()) continue;
     PT2_TRY_VOID(
         writer.add(fmt::format("data/sample_inputs/{}.pt", program.name), program.sample_inputs));
@@ -154,11 +157,13 @@ std::string root_folder(std::string_view path) {
 
 Result<void> save_package(const PackageContents& contents, Sink& sink, std::string_view root) {
   PT2_TRY_VOID(check(contents));
+  const Origin* origin = contents.origin.get();
   if (contents.era == Era::flat) {
-    PackageWriter writer{.zip = ZipWriter(sink, ZipStyle::python)};
+    PackageWriter writer{.zip = ZipWriter(sink, ZipStyle::python, origin)};
     return write_flat(writer, contents);
   }
-  PackageWriter writer{.zip = ZipWriter(sink, ZipStyle::torch), .prefix = std::string(root) + "/"};
+  PackageWriter writer{.zip = ZipWriter(sink, ZipStyle::torch, origin),
+                       .prefix = std::string(root) + "/"};
   return write_package(writer, contents);
 }
 

@@ -35,7 +35,7 @@ PayloadTensor from_pickle(const PickleValue& value, PayloadKind kind, std::strin
 
 Result<void> add_dict(const PayloadReading& reading, const std::string& name, PayloadKind kind) {
   PT2_TRY(Record record, reading.archive.read(name));
-  PT2_TRY(Pickle pickle, read_torch_save(record, PickleMode::strict, reading.archive.limits()));
+  PT2_TRY(Pickle pickle, read_torch_save(record, reading.mode, reading.archive.limits()));
   const PickleValue root = pickle.root();
   // torch.export.load takes an empty tuple for an empty dict.
   if (root.is(PickleKind::none) || (root.is_sequence() && root.size() == 0)) return {};

@@ -30,5 +30,18 @@ TEST(Crc32, ContinuesWhereItStopped) {
         << cut;
 }
 
+TEST(Crc32, OfZerosAndOfTwoPartsIsThatOfTheWhole) {
+  std::vector<std::byte> bytes(70000, std::byte{0x5A});
+  std::fill(bytes.begin() + 999, bytes.end(), std::byte{0});
+  for (const size_t size : {999, 1000, 1007, 1256, 4095, 65536, 70000}) {
+    const auto start = std::span(bytes).first(999), whole = std::span(bytes).first(size);
+    EXPECT_EQ(crc32_of_zeros(crc32(0, start), size - 999), crc32(0, whole)) << size;
+    const auto rest = whole.subspan(99);
+    EXPECT_EQ(combine_crc32(crc32(0, whole.first(99)), crc32(0, rest), rest.size()),
+              crc32(0, whole))
+        << size;
+  }
+}
+
 }  // namespace
 }  // namespace pt2

@@ -77,7 +77,7 @@ Result<PickleId> Unpickler::add_global(std::string name) {
   if (const KnownGlobal* known = find_known_global(name)) return add(PickleKind::constant, known);
   if (const auto dtype = find_torch_dtype(name))
     return add(PickleKind::dtype, std::string(dtype_name(*dtype)));
-  if (mode_ == PickleMode::strict)
+  if (mode_ != PickleMode::listing)
     return error(
         ErrorCode::unsupported,
         fmt::format("refused the global {}: only tensors, numbers and plain containers are read",
@@ -299,7 +299,8 @@ Result<PickleId> Unpickler::load_storage(Args args) {
 Result<std::shared_ptr<Storage>> Unpickler::find_storage(const std::string& key, size_t alignment) {
   if (const auto found = loaded_.find(key); found != loaded_.end()) {
     // torch.save refuses to write this, so only a forged file needs another alignment.
-    if (reinterpret_cast<uintptr_t>(found->second->data()) % alignment != 0)
+    if (mode_ != PickleMode::in_place &&
+        reinterpret_cast<uintptr_t>(found->second->data()) % alignment != 0)
       return error(ErrorCode::invalid,
                    fmt::format("storage {} is used with two dtypes", printable(key)));
     return found->second;

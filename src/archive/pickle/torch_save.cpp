@@ -57,7 +57,7 @@ Result<Pickle> read_torch_save(const Record& record, PickleMode mode, const Limi
     if (entry == nullptr)
       return Error{ErrorCode::corrupt, fmt::format("found no record data/{}", printable(key)), ""};
     PT2_TRY(const Record bytes, file.zip.read(*entry, false));
-    return make_storage(bytes, alignment);
+    return make_storage(bytes, mode == PickleMode::in_place ? 1 : alignment);
   };
   const Entry& program = *file.find("data.pkl");
   PT2_TRY(const Record bytes, file.zip.read(program));

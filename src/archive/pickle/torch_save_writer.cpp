@@ -21,9 +21,9 @@ std::vector<size_t> storage_order(size_t count, TorchSaveFormat format) {
 
 // torch/serialization.py, _save; the last two records are the zip writer's own.
 Result<void> write_torch_save(const Pickle& pickle, Sink& sink, TorchSaveFormat format,
-                              const Limits& limits) {
+                              const Limits& limits, const Origin* origin) {
   PT2_TRY(const PickledBytes pickled, write_pickle(pickle, limits));
-  ZipWriter writer(sink, ZipStyle::torch);
+  ZipWriter writer(sink, ZipStyle::torch, origin);
   const auto add = [&](std::string_view name, std::string_view text) {
     return writer.add(std::string(kRoot).append(name), text);
   };

@@ -1,0 +1,120 @@
+#include "pt2/origin.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <functional>
+#include <system_error>
+
+#include "archive/crc32.h"
+#include "archive/zip_directory.h"
+#include "base/mapped_file.h"
+#include "base/printable.h"
+
+namespace pt2 {
+namespace {
+
+// Stays in the processor's cache between reading and summing.
+constexpr size_t kBuffer = size_t{1} << 18;
+
+bool lies_in(std::span<const std::byte> bytes, std::span<const std::byte> whole) {
+  const std::less_equal<const std::byte*> is_before;
+  return is_before(whole.data(), bytes.data()) &&
+         is_before(bytes.data() + bytes.size(), whole.data() + whole.size());
+}
+
+}  // namespace
+
+Origin::Origin(const Archive& archive)
+    : zip_(archive.zip()), file_(archive.file()), name_(archive.name()) {
+  for (const Entry& entry : zip_.entries())
+    if (!entry.deflated && entry.size > 0) by_offset_.push_back(&entry);
+  std::ranges::sort(by_offset_, {}, &Entry::data_offset);
+  if (file_) descriptor_ = file_->reopen();
+}
+
+Origin::~Origin() {
+  if (descriptor_ >= 0) close(descriptor_);
+}
+
+bool Origin::holds(std::span<const std::byte> bytes) const {
+  return descriptor_ >= 0 && lies_in(bytes, file_->bytes());
+}
+
+uint64_t Origin::offset_of(std::span<const std::byte> bytes) const {
+  return static_cast<uint64_t>(bytes.data() - file_->bytes().data());
+}
+
+Origin::Extent Origin::first_extent(std::span<const std::byte> bytes) const {
+  const auto start = static_cast<off_t>(offset_of(bytes));
+  const auto size_to = [&](off_t end) {
+    return std::min(bytes.size(), static_cast<size_t>(end - start));
+  };
+  const off_t data = lseek(descriptor_, start, SEEK_DATA);
+  // Only a hole to the end of the file gives ENXIO; file systems without holes say EINVAL.
+  if (data < 0) return {bytes.size(), errno == ENXIO};
+  if (data > start) return {size_to(data), true};
+  const off_t hole = lseek(descriptor_, start, SEEK_HOLE);
+  return {hole > start ? size_to(hole) : bytes.size(), false};
+}
+
+Result<std::span<const std::byte>> Origin::read(std::span<const std::byte> bytes,
+                                                std::span<std::byte> buffer) const {
+  const size_t wanted = std::min(bytes.size(), buffer.size());
+  for (size_t done = 0; done < wanted;) {
+    const ssize_t count = pread(descriptor_, buffer.data() + done, wanted - done,
+                                static_cast<off_t>(offset_of(bytes) + done));
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0)
+      return io_error(fmt::format("cannot read: {}", std::generic_category().message(errno)));
+    if (count == 0) return io_error("the file became shorter while it was read");
+    done += static_cast<size_t>(count);
+  }
+  return std::span<const std::byte>(buffer.first(wanted));
+}
+
+Result<uint32_t> Origin::crc(std::span<const std::byte> bytes) const {
+  std::vector<std::byte> buffer(std::min(bytes.size(), kBuffer));
+  uint32_t crc = 0;
+  while (!bytes.empty()) {
+    const Extent extent = first_extent(bytes);
+    if (extent.is_hole) crc = crc32_of_zeros(crc, extent.size);
+    for (auto rest = bytes.first(extent.is_hole ? 0 : extent.size); !rest.empty();) {
+      PT2_TRY(const std::span<const std::byte> part, read(rest, buffer));
+      crc = crc32(crc, part);
+      rest = rest.subspan(part.size());
+    }
+    bytes = bytes.subspan(extent.size);
+  }
+  return crc;
+}
+
+const Entry* Origin::entry_of(std::span<const std::byte> bytes) const {
+  if (bytes.empty() || !lies_in(bytes, zip_.bytes())) return nullptr;
+  const auto offset = static_cast<uint64_t>(bytes.data() - zip_.bytes().data());
+  const auto found = std::ranges::lower_bound(by_offset_, offset, {}, &Entry::data_offset);
+  if (found == by_offset_.end()) return nullptr;
+  return (*found)->data_offset == offset && (*found)->size == bytes.size() ? *found : nullptr;
+}
+
+Result<void> Origin::check_crc(const Entry& entry, uint32_t found) const {
+  Result<void> checked = zip::compare_crc(entry, found);
+  if (checked) return checked;
+  return at(std::move(checked).error(), name_ + "!");
+}
+
+Result<void> Origin::verify(std::span<const std::byte> bytes) const {
+  const Entry* entry = entry_of(bytes);
+  if (entry == nullptr) return {};
+  if (!holds(bytes)) return check_crc(*entry, crc32(0, bytes));
+  PT2_TRY(const uint32_t found, crc(bytes));
+  return check_crc(*entry, found);
+}
+
+Error Origin::io_error(std::string message) const {
+  return {ErrorCode::io, std::move(message), name_};
+}
+
+}  // namespace pt2

@@ -1,0 +1,143 @@
+#include "archive/unfinished_file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <system_error>
+
+namespace pt2 {
+namespace {
+
+// So many processes may write into one folder at once.
+constexpr int kMaxNames = 1000;
+
+// A way to the open file that linkat takes without privileges.
+std::string descriptor_path(int descriptor) { return fmt::format("/proc/self/fd/{}", descriptor); }
+
+bool leads_to(const std::string& name, int descriptor) {
+  struct stat named {
+  }, opened{};
+  return lstat(name.c_str(), &named) == 0 && fstat(descriptor, &opened) == 0 &&
+         named.st_dev == opened.st_dev && named.st_ino == opened.st_ino;
+}
+
+// Whoever holds the lock of a temporary file may rename or remove it, and nobody else: the name
+// leads to the same file for as long as this holds the lock, too.
+void remove_if_abandoned(const std::string& name) {
+  const int descriptor = open(name.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  if (descriptor < 0) return;
+  if (flock(descriptor, LOCK_EX | LOCK_NB) == 0 && leads_to(name, descriptor)) unlink(name.c_str());
+  close(descriptor);
+}
+
+// A renamed file is on the disk when its folder is. Not every file system can tell.
+void sync_folder(const std::string& folder) {
+  const int descriptor = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) return;
+  fsync(descriptor);
+  close(descriptor);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<UnfinishedFile>> UnfinishedFile::create(std::string path) {
+  std::string folder = std::filesystem::path(path).parent_path().string();
+  if (folder.empty()) folder = ".";
+  std::unique_ptr<UnfinishedFile> file(new UnfinishedFile(std::move(path), std::move(folder)));
+  if (!file->open_without_name()) PT2_TRY_VOID(file->open_with_name());
+  file->take_permissions();
+  return file;
+}
+
+UnfinishedFile::~UnfinishedFile() {
+  if (!name_.empty()) unlink(name_.c_str());
+  if (descriptor_ >= 0) close(descriptor_);
+}
+
+bool UnfinishedFile::open_without_name() {
+#ifdef O_TMPFILE
+  descriptor_ = open(folder_.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+  if (descriptor_ < 0) return false;
+  // Without /proc there would be no way to name it.
+  if (access(descriptor_path(descriptor_).c_str(), F_OK) == 0) {
+    flock(descriptor_, LOCK_EX | LOCK_NB);
+    return true;
+  }
+  close(descriptor_);
+  descriptor_ = -1;
+#endif
+  return false;
+}
+
+Result<void> UnfinishedFile::open_with_name() {
+  return make_name([this](const std::string& name) {
+    const int descriptor = open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (descriptor < 0) return false;
+    // Before the lock it looked abandoned.
+    const bool is_locked = flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
+    if (is_locked && leads_to(name, descriptor)) {
+      descriptor_ = descriptor;
+      return true;
+    }
+    close(descriptor);
+    errno = EEXIST;
+    return false;
+  });
+}
+
+// `make` fails with errno EEXIST when the name is taken.
+template <class Make>
+Result<void> UnfinishedFile::make_name(Make make) {
+  for (int i = 0; i < kMaxNames; ++i) {
+    std::string name = fmt::format("{}/.pt2-{}.tmp", folder_, i);
+    for (const bool is_first : {true, false}) {
+      if (make(name)) {
+        name_ = std::move(name);
+        return {};
+      }
+      if (errno != EEXIST)
+        return io_error("cannot create a file beside it: " +
+                        std::generic_category().message(errno));
+      if (is_first) remove_if_abandoned(name);
+    }
+  }
+  return io_error(fmt::format("{} files are being written into its folder", kMaxNames));
+}
+
+void UnfinishedFile::take_permissions() {
+  struct stat old {};
+  replaces_ = stat(path_.c_str(), &old) == 0;
+  if (!replaces_) return;
+  // Only the superuser may give files away; whoever else replaces one owns it then.
+  [[maybe_unused]] const int ignored = fchown(descriptor_, old.st_uid, old.st_gid);
+  fchmod(descriptor_, old.st_mode & 0777);
+}
+
+Result<void> UnfinishedFile::publish() {
+  const bool has_no_name = name_.empty();
+  const auto link_as = [this](const std::string& name) {
+    return linkat(AT_FDCWD, descriptor_path(descriptor_).c_str(), AT_FDCWD, name.c_str(),
+                  AT_SYMLINK_FOLLOW) == 0;
+  };
+  if (has_no_name && !replaces_ && link_as(path_)) return {};
+  // Some disks report that they are full no earlier than here.
+  if (fsync(descriptor_) != 0)
+    return io_error("cannot write: " + std::generic_category().message(errno));
+  if (has_no_name) PT2_TRY_VOID(make_name(link_as));
+  if (rename(name_.c_str(), path_.c_str()) != 0)
+    return io_error("cannot rename to this: " + std::generic_category().message(errno));
+  name_.clear();
+  sync_folder(folder_);
+  return {};
+}
+
+Error UnfinishedFile::io_error(std::string message) const {
+  return {ErrorCode::io, std::move(message), path_};
+}
+
+}  // namespace pt2

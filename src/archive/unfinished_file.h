@@ -1,0 +1,47 @@
+// A file that takes its name when it is whole. Until then it has none, where the file system can do
+// so (O_TMPFILE), and a process that is killed leaves nothing behind. Elsewhere, and for the moment
+// of replacing another file, it is called ".pt2-0.tmp" or the next number in the same folder, and
+// its writer holds a lock (flock) on it: whoever wants such a name next takes away one that nobody
+// holds. So at most one stays behind for each process that was killed at the same time, and not for
+// long.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "pt2/result.h"
+
+namespace pt2 {
+
+class UnfinishedFile {
+ public:
+  // For `path`, which is a regular file or nothing yet, and no link. It has the permissions of the
+  // file there, and its owner where the system allows. Error `io`.
+  static Result<std::unique_ptr<UnfinishedFile>> create(std::string path);
+  ~UnfinishedFile();
+  UnfinishedFile(const UnfinishedFile&) = delete;
+  UnfinishedFile& operator=(const UnfinishedFile&) = delete;
+
+  int descriptor() const { return descriptor_; }
+  // Gives it its name. What replaces another file is on the disk before, so that even a power
+  // failure leaves one of the two; a new file is left to the system, as `cp` does. Error `io`.
+  Result<void> publish();
+
+ private:
+  UnfinishedFile(std::string path, std::string folder)
+      : path_(std::move(path)), folder_(std::move(folder)) {}
+  bool open_without_name();
+  Result<void> open_with_name();
+  void take_permissions();
+  template <class Make>
+  Result<void> make_name(Make make);
+  Error io_error(std::string message) const;
+
+  std::string path_;
+  std::string folder_;
+  std::string name_{};  // the temporary one; "" while there is none
+  int descriptor_ = -1;
+  bool replaces_ = false;
+};
+
+}  // namespace pt2
