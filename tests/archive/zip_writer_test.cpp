@@ -1,10 +1,8 @@
 #include <algorithm>
 #include <cstring>
-#include <fstream>
 
 #include "archive/test_files.h"
 #include "archive/zip_format.h"
-#include "temporary_folder.h"
 
 namespace pt2 {
 namespace {
@@ -174,51 +172,6 @@ TEST(ZipWriter, RefusesNamesThatTheReaderRefuses) {
   EXPECT_EQ(writer.add("root/a", "2").error().text(), "root/a: the entry's name was added before");
   EXPECT_EQ(writer.add("/root/b", "").error().code, ErrorCode::argument);
   EXPECT_EQ(writer.add("root/../b", "").error().code, ErrorCode::argument);
-}
-
-std::string read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-TEST(FileSink, ReplacesTheFileAtTheEndOrNotAtAll) {
-  const test::TemporaryFolder folder;
-  const std::string path = folder.file("x.pt2");
-  std::ofstream(path) << "old";
-  const std::string content = "new";
-  {
-    const std::unique_ptr<FileSink> sink = FileSink::create(path).value();
-    EXPECT_TRUE(sink->write(std::as_bytes(std::span(content))));
-  }
-  EXPECT_EQ(read_file(path), "old");
-  {
-    const std::unique_ptr<FileSink> sink = FileSink::create(path).value();
-    EXPECT_TRUE(sink->write(std::as_bytes(std::span(content))));
-    EXPECT_TRUE(sink->finish());
-  }
-  EXPECT_EQ(read_file(path), "new");
-  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1);
-  EXPECT_EQ(FileSink::create(folder.file("absent/x.pt2")).error().code, ErrorCode::io);
-}
-
-TEST(FileSink, KeepsThePermissionsOfTheFileItReplaces) {
-  const test::TemporaryFolder folder;
-  const std::string path = folder.file("x.pt2");
-  std::ofstream(path) << "old";
-  using std::filesystem::perms;
-  const perms wanted = perms::owner_read | perms::owner_write | perms::group_write;
-  std::filesystem::permissions(path, wanted);
-  const std::unique_ptr<FileSink> sink = FileSink::create(path).value();
-  EXPECT_TRUE(sink->finish());
-  EXPECT_EQ(std::filesystem::status(path).permissions(), wanted);
-  EXPECT_EQ(read_file(path), "");
-}
-
-TEST(FileSink, WritesIntoADeviceInsteadOfReplacingIt) {
-  const std::unique_ptr<FileSink> sink = FileSink::create("/dev/null").value();
-  EXPECT_TRUE(sink->write(std::as_bytes(std::span("x", 1))));
-  EXPECT_TRUE(sink->finish());
-  EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
 }
 
 }  // namespace

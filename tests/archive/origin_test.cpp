@@ -1,0 +1,173 @@
+#include "pt2/origin.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <fstream>
+#include <random>
+
+#include "archive/crc32.h"
+#include "temporary_folder.h"
+
+namespace pt2 {
+namespace {
+
+constexpr size_t kMegabyte = size_t{1} << 20;
+
+std::string random_text(size_t size) {
+  std::string text(size, '\0');
+  std::mt19937 random(0);
+  for (char& c : text) c = static_cast<char>(random());
+  return text;
+}
+
+// Data, three megabytes of zeros, data; then a second entry and one of nothing.
+std::string zip_text() {
+  StringSink sink;
+  ZipWriter writer(sink, ZipStyle::torch);
+  const std::string content =
+      random_text(kMegabyte) + std::string(3 * kMegabyte, '\0') + random_text(5000);
+  EXPECT_TRUE(writer.add("root/large", std::as_bytes(std::span(content))));
+  EXPECT_TRUE(writer.add("root/small", "small"));
+  EXPECT_TRUE(writer.add("root/empty", ""));
+  EXPECT_TRUE(writer.finish());
+  return sink.take();
+}
+
+// Blocks of zeros become holes.
+void write_sparse(const std::string& path, const std::string& text) {
+  constexpr size_t kBlock = 1 << 16;
+  std::ofstream file(path, std::ios::binary);
+  for (size_t at = 0; at < text.size(); at += kBlock) {
+    const std::string block = text.substr(at, kBlock);
+    if (block.find_first_not_of('\0') == block.npos)
+      file.seekp(static_cast<std::streamoff>(block.size()), std::ios::cur);
+    else
+      file << block;
+  }
+}
+
+uint64_t bytes_on_disk(const std::string& path) {
+  struct stat status {};
+  EXPECT_EQ(stat(path.c_str(), &status), 0);
+  return static_cast<uint64_t>(status.st_blocks) * 512;
+}
+
+std::string read_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::span<const std::byte> content(const Archive& archive, const Entry& entry) {
+  return archive.zip().bytes().subspan(entry.data_offset, entry.size);
+}
+
+// Every entry into another file, from where it lies in the archive.
+Result<void> copy_entries(const Archive& archive, Sink& sink, ZipStyle style) {
+  const Origin origin(archive);
+  ZipWriter writer(sink, style, &origin);
+  for (const Entry& entry : archive.zip().entries())
+    PT2_TRY_VOID(writer.add(entry.name, content(archive, entry)));
+  return writer.finish();
+}
+
+TEST(Origin, KnowsItsEntriesAndTheirExtents) {
+  const test::TemporaryFolder folder;
+  const std::string path = folder.file("sparse.pt2");
+  write_sparse(path, zip_text());
+  const Archive archive = Archive::open_container(path).value();
+  const Origin origin(archive);
+  for (const Entry& entry : archive.zip().entries()) {
+    SCOPED_TRACE(entry.name);
+    const auto bytes = content(archive, entry);
+    EXPECT_EQ(origin.entry_of(bytes) != nullptr, entry.size > 0);
+    if (entry.size == 0) continue;
+    EXPECT_EQ(origin.entry_of(bytes)->name, entry.name);
+    EXPECT_EQ(origin.entry_of(bytes.subspan(1)), nullptr);
+    EXPECT_EQ(origin.entry_of(bytes.first(bytes.size() - 1)), nullptr);
+    EXPECT_TRUE(origin.holds(bytes));
+    EXPECT_EQ(origin.crc(bytes).value(), entry.crc);
+    EXPECT_TRUE(origin.verify(bytes));
+    for (auto rest = bytes; !rest.empty();) {
+      const Origin::Extent extent = origin.first_extent(rest);
+      ASSERT_GT(extent.size, 0u);
+      ASSERT_LE(extent.size, rest.size());
+      if (extent.is_hole) {
+        EXPECT_EQ(crc32(0, rest.first(extent.size)), crc32_of_zeros(0, extent.size));
+      }
+      rest = rest.subspan(extent.size);
+    }
+  }
+  const std::string elsewhere = "elsewhere";
+  EXPECT_FALSE(origin.holds(std::as_bytes(std::span(elsewhere))));
+  EXPECT_EQ(origin.entry_of(std::as_bytes(std::span(elsewhere))), nullptr);
+  EXPECT_TRUE(origin.verify(std::as_bytes(std::span(elsewhere))));
+}
+
+TEST(Origin, CopiesAreTheSameBytesAndHolesStayHoles) {
+  const test::TemporaryFolder folder;
+  const std::string text = zip_text(), path = folder.file("sparse.pt2");
+  write_sparse(path, text);
+  const Archive archive = Archive::open_container(path).value();
+  for (const ZipStyle style : {ZipStyle::torch, ZipStyle::python}) {
+    StringSink expected;
+    ASSERT_TRUE(copy_entries(archive, expected, style));
+    const std::string copy = folder.file("copy.pt2");
+    ASSERT_TRUE(copy_entries(archive, *FileSink::create(copy).value(), style));
+    EXPECT_TRUE(read_file(copy) == expected.bytes());
+    if (style == ZipStyle::torch) {
+      EXPECT_TRUE(expected.bytes() == text);
+    }
+    if (bytes_on_disk(path) < 2 * kMegabyte) {
+      EXPECT_LT(bytes_on_disk(copy), 2 * kMegabyte);
+    }
+    PartsSink parts;
+    ASSERT_TRUE(copy_entries(archive, parts, style));
+    std::string joined;
+    for (const Record& part : parts.take()) joined += part.text();
+    EXPECT_TRUE(joined == expected.bytes());
+  }
+}
+
+TEST(Origin, OfAnotherFileByNowHoldsNothingAndKnowsTheEntries) {
+  const test::TemporaryFolder folder;
+  const std::string text = zip_text(), path = folder.file("x.pt2");
+  write_sparse(path, text);
+  const Archive archive = Archive::open_container(path).value();
+  write_sparse(folder.file("y.pt2"), text);
+  std::filesystem::rename(folder.file("y.pt2"), path);
+  const Origin origin(archive);
+  const Entry& entry = archive.zip().entries().front();
+  EXPECT_FALSE(origin.holds(content(archive, entry)));
+  EXPECT_NE(origin.entry_of(content(archive, entry)), nullptr);
+  const std::string copy = folder.file("copy.pt2");
+  ASSERT_TRUE(copy_entries(archive, *FileSink::create(copy).value(), ZipStyle::torch));
+  EXPECT_TRUE(read_file(copy) == text);
+}
+
+TEST(Origin, DamagedRecordsAreNotWritten) {
+  const std::string text = zip_text();
+  // In data of the large record, in its zeros, in the small one.
+  for (const size_t place :
+       {size_t{12345}, 2 * kMegabyte, text.rfind("small", text.size() - 300)}) {
+    SCOPED_TRACE(place);
+    const test::TemporaryFolder folder;
+    std::string damaged = text;
+    damaged[place] ^= 0x10;
+    write_sparse(folder.file("x.pt2"), damaged);
+    std::ofstream(folder.file("copy.pt2")) << "old";
+    const Archive archive = Archive::open_container(folder.file("x.pt2")).value();
+    for (const ZipStyle style : {ZipStyle::torch, ZipStyle::python}) {
+      const Result<void> copied =
+          copy_entries(archive, *FileSink::create(folder.file("copy.pt2")).value(), style);
+      ASSERT_FALSE(copied);
+      EXPECT_EQ(copied.error().code, ErrorCode::corrupt);
+      EXPECT_EQ(copied.error().where,
+                folder.file("x.pt2") + (place > 4 * kMegabyte ? "!root/small" : "!root/large"));
+      EXPECT_EQ(read_file(folder.file("copy.pt2")), "old");
+    }
+  }
+}
+
+}  // namespace
+}  // namespace pt2
