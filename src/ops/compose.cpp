@@ -6,7 +6,8 @@
 
 namespace pt2::ops {
 
-Result<Tensor> apply(std::string_view overload, std::initializer_list<Value> arguments) {
+Result<std::vector<Value>> apply_all(std::string_view overload,
+                                     std::initializer_list<Value> arguments) {
   const Operator op = find_operator("torch.ops.aten." + std::string(overload));
   PT2_CHECK(op);
   const Signature& signature = op.signature();
@@ -20,7 +21,11 @@ Result<Tensor> apply(std::string_view overload, std::initializer_list<Value> arg
     bound.push_back(std::move(value));
   }
   Context context;
-  PT2_TRY(std::vector<Value> results, call(op, context, bound));
+  return call(op, context, bound);
+}
+
+Result<Tensor> apply(std::string_view overload, std::initializer_list<Value> arguments) {
+  PT2_TRY(std::vector<Value> results, apply_all(overload, arguments));
   PT2_CHECK(!results.empty() && results[0].is<Tensor>());
   return *std::move(results[0].get_if<Tensor>());
 }

@@ -9,8 +9,10 @@
 
 namespace pt2::ops {
 
-// The first result, a tensor, of an aten operator, e.g. apply("mul.Tensor", {x, 2.0}). Arguments
-// left out at the end take their defaults.
+// The results of an aten operator; arguments left out at the end take their defaults.
+Result<std::vector<Value>> apply_all(std::string_view overload,
+                                     std::initializer_list<Value> arguments);
+// The first of them, a tensor: apply("mul.Tensor", {x, 2.0}).
 Result<Tensor> apply(std::string_view overload, std::initializer_list<Value> arguments);
 
 }  // namespace pt2::ops

@@ -261,12 +261,12 @@ Result<Operands> broadcast_operands(const Tensor& query, const Tensor& key, cons
 }
 
 // [B, H, L, F] laid out like the query, as the fused kernel does; row-major otherwise.
-Meta attention_meta(const Tensor& query, const Tensor& value, const Sizes& batch) {
+Meta attention_meta(const Tensor& query, const Tensor& value, const Sizes& batch, bool fused) {
   Sizes sizes = batch;
   sizes.push_back(query.size(query.dim() - 2));
   sizes.push_back(value.size(value.dim() - 1));
   const Tensor* like = &query;
-  Sizes strides = query.dim() == 4 && query.sizes() == sizes
+  Sizes strides = fused && query.dim() == 4 && query.sizes() == sizes
                       ? elementwise_strides(sizes, std::span(&like, 1))
                       : Sizes{};
   return Meta(query.dtype(), std::move(sizes), std::move(strides));
@@ -311,7 +311,7 @@ Result<Tensor> run_attention(Context& context, const Tensor& query, const Tensor
   if (attention.fused && dtype_size(query.dtype()) == 2 && query.dim() == 4 &&
       attention.dropout_p == 0 && query.size(3) == value.size(3))
     operands.half = query.dtype();
-  PT2_TRY(Tensor out, allocate(attention_meta(query, value, batch)));
+  PT2_TRY(Tensor out, allocate(attention_meta(query, value, batch, attention.fused)));
   Tensor target = grouped ? split_heads(out, attention.repeat) : out;
   attend(context, target, logsumexp, operands);
   return out;
@@ -333,9 +333,16 @@ Result<Tensor> scaled_dot_product_attention(Context& context, const Tensor& quer
                                             const OptionalTensor& attn_mask, double dropout_p,
                                             bool is_causal, const std::optional<double>& scale,
                                             bool enable_gqa) {
-  return checked_attention(context, query, key, value, attn_mask,
-                           {.dropout_p = dropout_p, .causal = is_causal, .scale = scale},
-                           enable_gqa);
+  // The fused kernel wants the elements of a row side by side
+  // (ATen/native/transformers/sdp_utils_cpp.h check_last_dim_stride_equals_1_dense).
+  const auto has_rows = [](const Tensor& tensor) {
+    return tensor.dim() == 0 || tensor.stride(tensor.dim() - 1) == 1;
+  };
+  const bool fused =
+      has_rows(query) && has_rows(key) && has_rows(value) && (!attn_mask || has_rows(*attn_mask));
+  return checked_attention(
+      context, query, key, value, attn_mask,
+      {.dropout_p = dropout_p, .causal = is_causal, .scale = scale, .fused = fused}, enable_gqa);
 }
 
 Result<void> check_flash(const Tensor& query, const Tensor& key, const Tensor& value) {
@@ -390,6 +397,34 @@ Result<FlashTuple> flash_attention(Context& context, const Tensor& query, const 
                     Tensor::zeros(query.dtype(), {0})};
 }
 
+// What programs call that were taken apart on a GPU. There logsumexp has room for whole blocks of
+// rows, infinite where there are none (torch/_meta_registrations.py
+// meta__scaled_dot_product_efficient_attention).
+Result<std::tuple<Tensor, Tensor, Tensor, Tensor>> efficient_attention(
+    Context& context, const Tensor& query, const Tensor& key, const Tensor& value,
+    const OptionalTensor& attn_bias, bool compute_log_sumexp, double dropout_p, bool is_causal,
+    const std::optional<double>& scale) {
+  constexpr int64_t kBlock = 32;
+  for (const Tensor* tensor : {&query, &key, &value})
+    PT2_TRY_VOID(check_rank(*tensor, 4, "query, key and value"));
+  PT2_TRY_VOID(check_attention(query, key, value, attn_bias, dropout_p, is_causal));
+  const Attention attention{.dropout_p = dropout_p, .causal = is_causal, .scale = scale};
+  const int64_t heads = query.size(1);
+  const int64_t length = query.size(2);
+  const Dtype totals = query.dtype() == Dtype::float64 ? Dtype::float64 : Dtype::float32;
+  PT2_TRY(Tensor rows, allocate({totals, {query.size(0), heads, length}}));
+  PT2_TRY(Tensor out, run_attention(context, query, key, value, attn_bias, attention, &rows));
+  const int64_t blocks = compute_log_sumexp ? length / kBlock + (length % kBlock != 0) : 0;
+  PT2_TRY(Tensor logsumexp, allocate({Dtype::float32, {query.size(0), heads, blocks * kBlock}}));
+  if (blocks > 0) {
+    fill_elements(logsumexp, Scalar(HUGE_VAL));
+    Tensor used = logsumexp.with_view(rows.sizes(), logsumexp.strides(), 0);
+    copy_elements(used, rows);
+  }
+  const Tensor none = Tensor::zeros(Dtype::int64, {});
+  return std::tuple(std::move(out), std::move(logsumexp), none, none);
+}
+
 // Also the weights, which are what attention to an identity matrix gives.
 Result<FlashResult> attention_math(Context& context, const Tensor& query, const Tensor& key,
                                    const Tensor& value, const OptionalTensor& attn_mask,
@@ -424,6 +459,8 @@ constexpr OpDef kOps[] = {
        flash_for_cpu>,
     op<"aten::_scaled_dot_product_flash_attention(Tensor query, Tensor key, Tensor value, float dropout_p=0., bool is_causal=False, bool return_debug_mask=False, *, float? scale=None) -> (Tensor output, Tensor logsumexp, Tensor cum_seq_q, Tensor cum_seq_k, SymInt max_q, SymInt max_k, Tensor rng_state, Tensor unused, Tensor debug_attn_mask)",
        flash_attention>,
+    op<"aten::_scaled_dot_product_efficient_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_bias, bool compute_log_sumexp, float dropout_p=0., bool is_causal=False, *, float? scale=None) -> (Tensor output, Tensor log_sumexp, Tensor philox_seed, Tensor philox_offset)",
+       efficient_attention>,
 };
 // clang-format on
 

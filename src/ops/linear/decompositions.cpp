@@ -330,13 +330,42 @@ double cutoff(const std::vector<double>& values, const Tolerances& tolerances) {
   return std::max(tolerances.absolute, tolerances.relative * largest);
 }
 
-Result<Tensor> pinv_with(const Tensor& self, const Tolerances& tolerances) {
+// One for each matrix of self, from tensors that broadcast with them.
+using AllTolerances = std::vector<Tolerances>;
+Result<AllTolerances> read_tolerances(const Tensor& self, const OptionalTensor& atol,
+                                      const OptionalTensor& rtol) {
   PT2_TRY_VOID(check_matrices(self, "self"));
+  const Sizes batch = batch_of(self);
+  const auto numbers_of = [&](const OptionalTensor& tensor) -> Result<std::vector<double>> {
+    if (!tensor) return std::vector<double>();
+    PT2_TRY_VOID(check_not_complex(*tensor, "a tolerance"));
+    const std::array both{tensor->sizes(), batch};
+    PT2_TRY(const Sizes sizes, broadcast_sizes(both));
+    if (sizes != batch) return Error{ErrorCode::unsupported, "more tolerances than matrices", ""};
+    const Input<double> numbers(broadcast_to(*tensor, batch));
+    return std::vector<double>(numbers.data(), numbers.data() + numbers.size());
+  };
+  PT2_TRY(const std::vector<double> absolute, numbers_of(atol));
+  PT2_TRY(const std::vector<double> relative, numbers_of(rtol));
+  AllTolerances out;
+  for (size_t i = 0; i < static_cast<size_t>(*checked_numel(batch)); ++i)
+    out.push_back(tolerances_of(self, atol ? std::optional(absolute[i]) : std::nullopt,
+                                rtol ? std::optional(relative[i]) : std::nullopt));
+  return out;
+}
+Result<AllTolerances> same_tolerances(const Tensor& self, const std::optional<double>& atol,
+                                      const std::optional<double>& rtol) {
+  PT2_TRY_VOID(check_matrices(self, "self"));
+  return AllTolerances(static_cast<size_t>(*checked_numel(batch_of(self))),
+                       tolerances_of(self, atol, rtol));
+}
+
+Result<Tensor> pinv_with(const Tensor& self, const AllTolerances& tolerances) {
   PT2_TRY(const Matrices matrices, matrices_of(self));
   Matrices inverses;
   for (const Matrix& matrix : matrices) {
     SvdFactors svd = factor_svd(matrix);
-    const double least = cutoff(svd.values, tolerances);
+    const double least = cutoff(svd.values, tolerances[inverses.size()]);
     for (int64_t j = 0; j < svd.v.columns; ++j) {
       const double value = svd.values[static_cast<size_t>(j)];
       for (int64_t i = 0; i < svd.v.rows; ++i)
@@ -346,22 +375,15 @@ Result<Tensor> pinv_with(const Tensor& self, const Tolerances& tolerances) {
   }
   return tensor_of(inverses, batch_of(self), columns_of(self), rows_of(self), self.dtype(), true);
 }
-Result<std::optional<double>> number_in(const OptionalTensor& tensor) {
-  if (!tensor) return std::optional<double>();
-  if (tensor->numel() != 1)
-    return Error{ErrorCode::unsupported, "a tolerance for every matrix", ""};
-  return std::optional<double>(Input<double>(*tensor)[0]);
-}
 Result<Tensor> pinv_floats(const Tensor& self, const std::optional<double>& atol,
                            const std::optional<double>& rtol, bool) {
-  PT2_TRY_VOID(check_matrices(self, "self"));
-  return pinv_with(self, tolerances_of(self, atol, rtol));
+  PT2_TRY(const AllTolerances tolerances, same_tolerances(self, atol, rtol));
+  return pinv_with(self, tolerances);
 }
 Result<Tensor> pinv_tensors(const Tensor& self, const OptionalTensor& atol,
-                            const OptionalTensor& rtol, bool hermitian) {
-  PT2_TRY(const auto absolute, number_in(atol));
-  PT2_TRY(const auto relative, number_in(rtol));
-  return pinv_floats(self, absolute, relative, hermitian);
+                            const OptionalTensor& rtol, bool) {
+  PT2_TRY(const AllTolerances tolerances, read_tolerances(self, atol, rtol));
+  return pinv_with(self, tolerances);
 }
 Result<Tensor> pinv(const Tensor& self, double rcond, bool hermitian) {
   return pinv_floats(self, 0.0, rcond, hermitian);
@@ -370,32 +392,34 @@ Result<Tensor> pinverse(const Tensor& self, double rcond) {
   return pinv_floats(self, 0.0, rcond, false);
 }
 
-Result<Tensor> rank_floats(const Tensor& self, const std::optional<double>& atol,
-                           const std::optional<double>& rtol, bool) {
-  PT2_TRY_VOID(check_matrices(self, "self"));
+Result<Tensor> rank_with(const Tensor& self, const AllTolerances& tolerances) {
   PT2_TRY(const Matrices matrices, matrices_of(self));
   PT2_TRY(Tensor out, allocate({Dtype::int64, batch_of(self)}));
-  const Tolerances tolerances = tolerances_of(self, atol, rtol);
   for (size_t i = 0; i < matrices.size(); ++i) {
     const std::vector<double> values = singular_values(matrices[i]);
-    const double least = cutoff(values, tolerances);
+    const double least = cutoff(values, tolerances[i]);
     out.data<int64_t>()[i] =
         std::ranges::count_if(values, [least](double value) { return value > least; });
   }
   return out;
 }
+Result<Tensor> rank_floats(const Tensor& self, const std::optional<double>& atol,
+                           const std::optional<double>& rtol, bool) {
+  PT2_TRY(const AllTolerances tolerances, same_tolerances(self, atol, rtol));
+  return rank_with(self, tolerances);
+}
 Result<Tensor> rank_tensors(const Tensor& input, const OptionalTensor& atol,
-                            const OptionalTensor& rtol, bool hermitian) {
-  PT2_TRY(const auto absolute, number_in(atol));
-  PT2_TRY(const auto relative, number_in(rtol));
-  return rank_floats(input, absolute, relative, hermitian);
+                            const OptionalTensor& rtol, bool) {
+  PT2_TRY(const AllTolerances tolerances, read_tolerances(input, atol, rtol));
+  return rank_with(input, tolerances);
 }
 Result<Tensor> rank(const Tensor& self, double tol, bool hermitian) {
   return rank_floats(self, tol, 0.0, hermitian);
 }
-Result<Tensor> rank_tolerance(const Tensor& input, const Tensor& tol, bool hermitian) {
-  PT2_TRY(const auto absolute, number_in(tol));
-  return rank_floats(input, absolute, 0.0, hermitian);
+Result<Tensor> rank_tolerance(const Tensor& input, const Tensor& tol, bool) {
+  const Tensor none = Tensor::zeros(Dtype::float64, {});
+  PT2_TRY(const AllTolerances tolerances, read_tolerances(input, tol, none));
+  return rank_with(input, tolerances);
 }
 
 // Column-major, in columns as long as those of the right-hand side that LAPACK overwrote.
@@ -495,8 +519,23 @@ Result<Tensor> cholesky_inverse(const Tensor& self, bool upper) {
   return cholesky_solve(identity, self, upper);
 }
 
+Result<Tensor> pinv_rcond(const Tensor& self, const Tensor& rcond, bool hermitian) {
+  return pinv_tensors(self, std::nullopt, rcond, hermitian);
+}
+
+// An error for the first matrix that an `_ex` operator could not factorise.
+Result<void> check_errors(const Tensor& info, const std::string& api_name, bool) {
+  const Input<int64_t> numbers(info);
+  for (int64_t i = 0; i < numbers.size(); ++i)
+    if (numbers[i] != 0)
+      return operator_error(api_name + ": found info " + std::to_string(numbers[i]) +
+                            " for matrix " + std::to_string(i));
+  return {};
+}
+
 // clang-format off
 constexpr OpDef kOps[] = {
+    op<"aten::_linalg_check_errors(Tensor info, str api_name, *, bool is_matrix) -> ()", check_errors>,
     op<"aten::linalg_svd(Tensor A, bool full_matrices=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)", linalg_svd>,
     op<"aten::_linalg_svd(Tensor A, bool full_matrices=False, bool compute_uv=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)", inner_svd>,
     op<"aten::svd(Tensor self, bool some=True, bool compute_uv=True) -> (Tensor U, Tensor S, Tensor V)", old_svd>,
@@ -519,6 +558,7 @@ constexpr OpDef kOps[] = {
     op<"aten::linalg_pinv(Tensor self, float rcond, bool hermitian=False) -> Tensor", pinv>,
     op<"aten::linalg_pinv.atol_rtol_float(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor", pinv_floats>,
     op<"aten::linalg_pinv.atol_rtol_tensor(Tensor self, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor", pinv_tensors>,
+    op<"aten::linalg_pinv.rcond_tensor(Tensor self, Tensor rcond, bool hermitian=False) -> Tensor", pinv_rcond>,
     op<"aten::pinverse(Tensor self, float rcond=1.0000000000000001e-15) -> Tensor", pinverse>,
     op<"aten::linalg_matrix_rank(Tensor self, float tol, bool hermitian=False) -> Tensor", rank>,
     op<"aten::linalg_matrix_rank.tol_tensor(Tensor input, Tensor tol, bool hermitian=False) -> Tensor", rank_tolerance>,

@@ -172,34 +172,61 @@ CholeskyFactor factor_cholesky(const Matrix& a) {
   return out;
 }
 
-QrFactors factor_qr(Matrix a) {
-  QrFactors out{Matrix::identity(a.rows), std::move(a)};
-  Matrix& r = out.r;
-  std::vector<Complex> v(static_cast<size_t>(r.rows));
+Reflections factor_reflections(Matrix a) {
+  Reflections out{std::move(a), {}};
+  Matrix& r = out.a;
   for (int64_t k = 0; k < std::min(r.rows, r.columns); ++k) {
     double rest = 0;
     for (int64_t i = k + 1; i < r.rows; ++i) rest += std::norm(r.at(i, k));
     const Complex alpha = r.at(k, k);
-    if (rest == 0 && alpha.imag() == 0) continue;
+    if (rest == 0 && alpha.imag() == 0) {
+      out.tau.emplace_back(0);
+      continue;
+    }
     const double beta = -std::copysign(std::sqrt(std::norm(alpha) + rest), alpha.real());
     const Complex tau((beta - alpha.real()) / beta, -alpha.imag() / beta);
-    for (int64_t i = k; i < r.rows; ++i)
-      v[static_cast<size_t>(i)] = i == k ? Complex(1) : r.at(i, k) / (alpha - beta);
-    for (int64_t j = k; j < r.columns; ++j) {
-      Complex sum = 0;
-      for (int64_t i = k; i < r.rows; ++i) sum += std::conj(v[static_cast<size_t>(i)]) * r.at(i, j);
-      for (int64_t i = k; i < r.rows; ++i)
-        r.at(i, j) -= std::conj(tau) * sum * v[static_cast<size_t>(i)];
-    }
-    for (int64_t i = k + 1; i < r.rows; ++i) r.at(i, k) = 0;
-    for (int64_t i = 0; i < out.q.rows; ++i) {
-      Complex sum = 0;
-      for (int64_t j = k; j < r.rows; ++j) sum += out.q.at(i, j) * v[static_cast<size_t>(j)];
-      for (int64_t j = k; j < r.rows; ++j)
-        out.q.at(i, j) -= tau * sum * std::conj(v[static_cast<size_t>(j)]);
+    out.tau.push_back(tau);
+    for (int64_t i = k + 1; i < r.rows; ++i) r.at(i, k) /= alpha - beta;
+    r.at(k, k) = beta;
+    for (int64_t j = k + 1; j < r.columns; ++j) {
+      Complex sum = r.at(k, j);
+      for (int64_t i = k + 1; i < r.rows; ++i) sum += std::conj(r.at(i, k)) * r.at(i, j);
+      sum *= std::conj(tau);
+      r.at(k, j) -= sum;
+      for (int64_t i = k + 1; i < r.rows; ++i) r.at(i, j) -= sum * r.at(i, k);
     }
   }
   return out;
+}
+
+Matrix apply_reflections(const Reflections& q, Matrix c, bool left, bool adjoint) {
+  const auto count = static_cast<int64_t>(q.tau.size());
+  const int64_t length = q.a.rows;
+  for (int64_t step = 0; step < count; ++step) {
+    const int64_t k = left == adjoint ? step : count - 1 - step;
+    const Complex tau = q.tau[static_cast<size_t>(k)];
+    const Complex factor = adjoint ? std::conj(tau) : tau;
+    const auto v = [&](int64_t i) { return i == k ? Complex(1) : q.a.at(i, k); };
+    for (int64_t line = 0; line < (left ? c.columns : c.rows); ++line) {
+      const auto element = [&](int64_t i) -> Complex& {
+        return left ? c.at(i, line) : c.at(line, i);
+      };
+      Complex sum = 0;
+      for (int64_t i = k; i < length; ++i) sum += element(i) * (left ? std::conj(v(i)) : v(i));
+      sum *= factor;
+      for (int64_t i = k; i < length; ++i) element(i) -= sum * (left ? v(i) : std::conj(v(i)));
+    }
+  }
+  return c;
+}
+
+QrFactors factor_qr(Matrix a) {
+  Reflections reflections = factor_reflections(std::move(a));
+  Matrix q = apply_reflections(reflections, Matrix::identity(reflections.a.rows), true, false);
+  Matrix& r = reflections.a;
+  for (int64_t i = 0; i < r.rows; ++i)
+    for (int64_t j = 0; j < std::min(i, r.columns); ++j) r.at(i, j) = 0;
+  return {std::move(q), std::move(r)};
 }
 
 std::vector<double> singular_values(Matrix a) {

@@ -46,6 +46,17 @@ struct CholeskyFactor {
 };
 CholeskyFactor factor_cholesky(const Matrix& a);
 
+// A = Q R, with Q as the product of reflections 1 - tau v v^H: v stands below the diagonal of `a`,
+// behind a 1 that is left out, and R on the diagonal and above (geqrf).
+struct Reflections {
+  Matrix a;
+  std::vector<Complex> tau;
+};
+Reflections factor_reflections(Matrix a);
+// Q C or, from the right, C Q; with the adjoint of Q when asked for (unmqr). C has as many rows, or
+// columns, as `a` has rows.
+Matrix apply_reflections(const Reflections& q, Matrix c, bool left, bool adjoint);
+
 // A = Q R by reflections, Q whole and R of A's shape (geqrf, orgqr).
 struct QrFactors {
   Matrix q;
@@ -68,6 +79,14 @@ struct EigenFactors {
   Matrix vectors;
 };
 EigenFactors factor_hermitian(Matrix a);
+
+// A V = V diag(values), any square matrix (geev): columns of length 1 whose largest element is
+// real. The values come in the order in which they are found.
+struct GeneralEigenFactors {
+  std::vector<Complex> values;
+  Matrix vectors;
+};
+GeneralEigenFactors factor_general(Matrix a);
 
 // Orthonormal columns appended to those of `a`, which are orthonormal, until there are `columns`.
 Matrix complete_basis(const Matrix& a, int64_t columns);

@@ -182,7 +182,9 @@ Result<Meta> cross_meta(const Tensor& self, const Tensor& other, int64_t dim) {
   if (self.dim() == 0 || self.size(at) != 3 || other.size(at) != 3)
     return operator_error("found sizes " + sizes_text(self.sizes()) + " and " +
                           sizes_text(other.sizes()) + ", expected 3 in dim " + std::to_string(at));
-  return promoted(self, other);
+  PT2_TRY(Meta meta, promoted(self, other));
+  meta.strides.clear();
+  return meta;
 }
 Result<void> cross(Tensor& out, const Tensor& self, const Tensor& other, int64_t dim) {
   PT2_TRY(const int64_t at, wrap_dim(dim, self.dim()));

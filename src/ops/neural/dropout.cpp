@@ -131,7 +131,8 @@ Result<Tensor> native_dropout_backward(const Tensor& grad_output, const Tensor& 
                           ", expected bool");
   PT2_TRY_VOID(check_sizes(mask, grad_output.sizes(), "mask"));
   const Dtype dtype = Promotion().add(grad_output).add(Scalar(scale)).result();
-  return apply_mask(to_dense(grad_output, dtype, dtype), mask, scale);
+  PT2_TRY(const Tensor grad, copy_as(grad_output, dtype, MemoryFormat::preserve));
+  return apply_mask(grad, mask, scale);
 }
 
 // clang-format off

@@ -273,6 +273,68 @@ Result<Tensor> binary_cross_entropy_backward(const Tensor& grad_output, const Te
   return weight ? apply("mul.Tensor", {out, *weight}) : Result<Tensor>(out);
 }
 
+// The incoming gradient is one number for reduced losses, one per row for others.
+Result<Tensor> scale_rows(const std::vector<double>& slopes, const Tensor& self,
+                          const Tensor& grad_output, int64_t reduction, const ClassRows& layout) {
+  const bool whole = reduction != kNoReduction || grad_output.dim() == 0;
+  if (grad_output.numel() != (whole ? 1 : layout.rows))
+    return operator_error("grad_output: found " + grad_output.type_text());
+  const double mean = reduction == kMeanLoss ? 1.0 / static_cast<double>(layout.rows) : 1.0;
+  PT2_TRY(Tensor out, allocate(Meta(self.dtype(), self.sizes())));
+  const Input<double> grads(grad_output);
+  Output<double> result(out);
+  for (int64_t i = 0; i < out.numel(); ++i)
+    result[i] = slopes[static_cast<size_t>(i)] * mean / static_cast<double>(layout.classes) *
+                grads[whole ? 0 : i / layout.classes];
+  return out;
+}
+
+Result<Tensor> multi_margin_backward(const Tensor& grad_output, const Tensor& self,
+                                     const Tensor& target, const Scalar& p, const Scalar& margin,
+                                     const OptionalTensor& weight, int64_t reduction) {
+  PT2_TRY_VOID(multi_margin(self, target, p, margin, weight, reduction));  // the same conditions
+  PT2_TRY(const ClassRows layout, class_rows(self));
+  const bool squared = p.to_int() == 2;
+  const Input<double> x(self);
+  const Input<int64_t> labels(target);
+  const Input<double> weights(weight.value_or(Tensor::zeros(Dtype::float64, {0})));
+  std::vector<double> slopes(static_cast<size_t>(self.numel()), 0.0);
+  for (int64_t i = 0; i < self.numel(); ++i) {
+    const int64_t row = i / layout.classes;
+    const int64_t own = row * layout.classes + labels[row];
+    const double z = margin.to_double() - x[own] + x[i];
+    if (i == own || !(z > 0)) continue;
+    const double slope = (squared ? 2 * z : 1) * (weight ? weights[labels[row]] : 1.0);
+    slopes[static_cast<size_t>(i)] += slope;
+    slopes[static_cast<size_t>(own)] -= slope;
+  }
+  return scale_rows(slopes, self, grad_output, reduction, layout);
+}
+
+Result<Tensor> multilabel_margin_backward(const Tensor& grad_output, const Tensor& self,
+                                          const Tensor& target, int64_t reduction,
+                                          const Tensor& is_target) {
+  PT2_TRY_VOID(multilabel_margin_forward(self, target, reduction));  // the same conditions
+  PT2_TRY_VOID(check_sizes(is_target, self.sizes(), "is_target"));
+  PT2_TRY(const ClassRows layout, class_rows(self));
+  const Input<double> x(self);
+  const Input<int64_t> labels(target);
+  const Input<double> marks(is_target);
+  std::vector<double> slopes(static_cast<size_t>(self.numel()), 0.0);
+  for (int64_t row = 0; row < layout.rows; ++row) {
+    const int64_t begin = row * layout.classes;
+    for (int64_t k = 0; k < layout.classes && labels[begin + k] >= 0; ++k) {
+      const int64_t own = begin + labels[begin + k];
+      for (int64_t i = begin; i < begin + layout.classes; ++i) {
+        if (marks[i] != 0 || !(1 - x[own] + x[i] > 0)) continue;
+        slopes[static_cast<size_t>(own)] -= 1;
+        slopes[static_cast<size_t>(i)] += 1;
+      }
+    }
+  }
+  return scale_rows(slopes, self, grad_output, reduction, layout);
+}
+
 // clang-format off
 constexpr OpDef kOps[] = {
     op<"aten::margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0., int reduction=1) -> Tensor", margin_ranking>,
@@ -283,6 +345,8 @@ constexpr OpDef kOps[] = {
     op<"aten::multi_margin_loss(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, int reduction=1) -> Tensor", multi_margin>,
     op<"aten::multilabel_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", multilabel_margin>,
     op<"aten::multilabel_margin_loss_forward(Tensor self, Tensor target, int reduction) -> (Tensor output, Tensor is_target)", multilabel_margin_forward>,
+    op<"aten::multi_margin_loss_backward(Tensor grad_output, Tensor self, Tensor target, Scalar p, Scalar margin, Tensor? weight=None, int reduction=1) -> Tensor", multi_margin_backward>,
+    op<"aten::multilabel_margin_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction, Tensor is_target) -> Tensor", multilabel_margin_backward>,
     op<"aten::smooth_l1_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction, float beta) -> Tensor", smooth_l1_backward>,
     op<"aten::huber_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction, float delta) -> Tensor", huber_backward>,
     op<"aten::soft_margin_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction) -> Tensor", soft_margin_backward>,

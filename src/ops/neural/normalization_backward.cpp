@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "ops/checks.h"
+#include "ops/compose.h"
 #include "ops/dense.h"
 #include "ops/loops.h"
 #include "ops/memory_format.h"
@@ -198,8 +199,43 @@ Result<Gradients> native_batch_norm_backward(const Tensor& grad_out, const Tenso
   return out;
 }
 
+// --- Norms of weights and of roots of mean squares, made of other operators
+
+using TensorPair = std::tuple<Tensor, Tensor>;
+
+Value dims_but(const Tensor& tensor, int64_t dim) {
+  Value::List dims;
+  for (int64_t i = 0; i < tensor.dim(); ++i)
+    if (i != dim) dims.emplace_back(i);
+  return Value(std::move(dims));
+}
+
+// w = g v / |v|, one length per position of `dim`, which is the first or the last
+// (ATen/native/WeightNorm.cpp _weight_norm_differentiable_backward).
+Result<TensorPair> weight_norm_backward(const Tensor& grad_w, const Tensor& v, const Tensor& g,
+                                        const Tensor& norms, int64_t dim) {
+  PT2_TRY_VOID(check_floating(v, "saved_v"));
+  PT2_TRY_VOID(check_sizes(grad_w, v.sizes(), "grad_w"));
+  if (dim != 0 && dim != v.dim() - 1)
+    return operator_error("dim: found " + std::to_string(dim) + ", expected the first or last of " +
+                          v.type_text());
+  PT2_TRY(const Tensor product, apply("mul.Tensor", {grad_w, v}));
+  PT2_TRY(const Tensor along, apply("sum.dim_IntList", {product, dims_but(v, dim), true}));
+  PT2_TRY(const Tensor lengths, apply("view.default", {norms, box(along.sizes())}));
+  PT2_TRY(const Tensor grad_g, apply("div.Tensor", {along, lengths}));
+  PT2_TRY(const Tensor square, apply("mul.Tensor", {lengths, lengths}));
+  PT2_TRY(const Tensor share, apply("div.Tensor", {along, square}));
+  PT2_TRY(const Tensor part, apply("mul.Tensor", {v, share}));
+  PT2_TRY(const Tensor across, apply("sub.Tensor", {grad_w, part}));
+  PT2_TRY(const Tensor factor, apply("div.Tensor", {g, lengths}));
+  PT2_TRY(Tensor grad_v, apply("mul.Tensor", {across, factor}));
+  return TensorPair(std::move(grad_v), grad_g);
+}
+
 // clang-format off
 constexpr OpDef kOps[] = {
+    op<"aten::_weight_norm_interface_backward(Tensor grad_w, Tensor saved_v, Tensor saved_g, Tensor saved_norms, int dim) -> (Tensor, Tensor)", weight_norm_backward>,
+    op<"aten::_weight_norm_differentiable_backward(Tensor grad_w, Tensor saved_v, Tensor saved_g, Tensor saved_norms, int dim) -> (Tensor, Tensor)", weight_norm_backward>,
     op<"aten::native_layer_norm_backward(Tensor grad_out, Tensor input, SymInt[] normalized_shape, Tensor mean, Tensor rstd, Tensor? weight, Tensor? bias, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
        native_layer_norm_backward>,
     op<"aten::native_group_norm_backward(Tensor grad_out, Tensor input, Tensor mean, Tensor rstd, Tensor? weight, SymInt N, SymInt C, SymInt HxW, int group, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",

@@ -288,6 +288,129 @@ Result<RnnResult> rnn(Context& context, const Tensor& input, const Tensor& hx,
   return RnnResult{outcome.output, outcome.hidden};
 }
 
+// --- Packed sequences: the steps of all sequences behind each other, the first step of each first.
+// `batch_sizes` says how many sequences have a step; they are sorted from the longest, so that
+// those which go on are always the first.
+
+struct Packed {
+  Tensor data;                 // [steps of all, features]
+  std::vector<int64_t> sizes;  // sequences per step
+};
+
+Result<Packed> unpack(const Tensor& data, const Tensor& batch_sizes, int64_t batch) {
+  PT2_TRY_VOID(check_floating(data, "data"));
+  PT2_TRY_VOID(check_rank(data, 2, "data"));
+  PT2_TRY_VOID(check_rank(batch_sizes, 1, "batch_sizes"));
+  PT2_TRY_VOID(check_index_dtype(batch_sizes, "batch_sizes"));
+  const Input<int64_t> numbers(batch_sizes);
+  Packed packed{data, {}};
+  int64_t most = batch;
+  int64_t total = 0;
+  for (int64_t i = 0; i < numbers.size(); ++i) {
+    if (numbers[i] < 1 || numbers[i] > most || (i == 0 && numbers[i] != batch))
+      return operator_error("batch_sizes: found " + std::to_string(numbers[i]) +
+                            ", expected numbers that fall from " + std::to_string(batch));
+    most = numbers[i];
+    total += most;
+    packed.sizes.push_back(most);
+  }
+  if (total != data.size(0))
+    return operator_error("batch_sizes: found " + std::to_string(total) + " in all, expected " +
+                          std::to_string(data.size(0)));
+  return packed;
+}
+
+Tensor rows_of(const Tensor& matrix, int64_t first, int64_t count) {
+  return matrix.with_view({count, matrix.size(1)}, matrix.strides(),
+                          matrix.storage_offset() + first * matrix.stride(0));
+}
+
+// The state of a sequence stays as it is once the sequence has ended.
+Result<void> run_packed_direction(Cell kind, const Packed& packed, const Weights& weights,
+                                  bool reverse, State& state, Tensor& out, int64_t column) {
+  PT2_TRY(const Tensor gates, linear(packed.data, weights.input, weights.input_bias));
+  const size_t length = packed.sizes.size();
+  int64_t begin = reverse ? packed.data.size(0) : 0;
+  for (size_t i = 0; i < length; ++i) {
+    const int64_t count = packed.sizes[reverse ? length - 1 - i : i];
+    if (reverse) begin -= count;
+    State now{rows_of(state.hidden, 0, count), {}};
+    if (kind == Cell::lstm) now.cell = rows_of(state.cell, 0, count);
+    PT2_TRY_VOID(step(kind, rows_of(gates, begin, count), weights, now));
+    Tensor kept = rows_of(state.hidden, 0, count);
+    copy_elements(kept, now.hidden);
+    Tensor target = rows_of(out, begin, count);
+    target =
+        target.with_view(now.hidden.sizes(), target.strides(), target.storage_offset() + column);
+    copy_elements(target, now.hidden);
+    if (!reverse) begin += count;
+  }
+  return {};
+}
+
+Result<Outcome> run_packed_layers(Context& context, const Network& network, Packed packed,
+                                  const std::vector<Weights>& weights, const Tensor& hidden,
+                                  const Tensor& cell) {
+  const Dtype narrow = packed.data.dtype();
+  const int64_t width = hidden.size(2);
+  packed.data = widened(packed.data);
+  Outcome outcome;
+  outcome.hidden = Tensor::zeros(narrow, hidden.sizes());
+  if (network.kind == Cell::lstm) outcome.cell = Tensor::zeros(narrow, cell.sizes());
+  for (int64_t layer = 0; layer < network.layers; ++layer) {
+    PT2_TRY(Tensor out, allocate(Meta(packed.data.dtype(),
+                                      {packed.data.size(0), width * network.directions()})));
+    for (int64_t direction = 0; direction < network.directions(); ++direction) {
+      const int64_t index = layer * network.directions() + direction;
+      const Weights& each = weights[static_cast<size_t>(index)];
+      State state{layer_state(hidden, index).clone(), {}};
+      if (network.kind == Cell::lstm) state.cell = layer_state(cell, index).clone();
+      PT2_TRY_VOID(check_direction(network.kind, each, packed.data.size(1), state));
+      PT2_TRY_VOID(run_packed_direction(network.kind, packed, each, direction == 1, state, out,
+                                        direction * width));
+      Tensor final_hidden = time_slice(outcome.hidden, index);
+      copy_elements(final_hidden, state.hidden);
+      if (network.kind != Cell::lstm) continue;
+      Tensor final_cell = time_slice(outcome.cell, index);
+      copy_elements(final_cell, state.cell);
+    }
+    const bool drops = network.train && network.dropout > 0 && layer + 1 < network.layers;
+    packed.data = drops ? drop_randomly(context, out, network.dropout) : out;
+  }
+  outcome.output = Tensor::zeros(narrow, packed.data.sizes());
+  copy_elements(outcome.output, packed.data);
+  return outcome;
+}
+
+Result<Outcome> run_packed(Context& context, const Network& network, const Tensor& data,
+                           const Tensor& batch_sizes, const Tensor& hidden, const Tensor& cell,
+                           const Tensors& params) {
+  PT2_TRY_VOID(check_rank(hidden, 3, "hx"));
+  PT2_TRY(const Packed packed, unpack(data, batch_sizes, hidden.size(1)));
+  PT2_TRY(const std::vector<Weights> weights, parse_weights(network, params, data));
+  PT2_TRY_VOID(check_states(network, hidden, data, hidden.size(1)));
+  if (network.kind == Cell::lstm) PT2_TRY_VOID(check_states(network, cell, data, hidden.size(1)));
+  return run_packed_layers(context, network, packed, weights, hidden, cell);
+}
+
+Result<LstmResult> packed_lstm(Context& context, const Tensor& data, const Tensor& batch_sizes,
+                               const Tensors& hx, const Tensors& params, bool has_biases,
+                               int64_t num_layers, double dropout, bool train, bool bidirectional) {
+  if (hx.size() != 2)
+    return operator_error("hx: found " + std::to_string(hx.size()) + " tensors, expected 2");
+  const Network network{Cell::lstm, has_biases, num_layers, dropout, train, bidirectional, false};
+  PT2_TRY(Outcome outcome, run_packed(context, network, data, batch_sizes, hx[0], hx[1], params));
+  return LstmResult{outcome.output, outcome.hidden, outcome.cell};
+}
+template <Cell Kind>
+Result<RnnResult> packed_rnn(Context& context, const Tensor& data, const Tensor& batch_sizes,
+                             const Tensor& hx, const Tensors& params, bool has_biases,
+                             int64_t num_layers, double dropout, bool train, bool bidirectional) {
+  const Network network{Kind, has_biases, num_layers, dropout, train, bidirectional, false};
+  PT2_TRY(Outcome outcome, run_packed(context, network, data, batch_sizes, hx, Tensor(), params));
+  return RnnResult{outcome.output, outcome.hidden};
+}
+
 // What torch 2.2 made of one direction of one LSTM layer on CPUs.
 Result<std::tuple<Tensor, Tensor, Tensor, Tensor>> mkldnn_rnn_layer(
     const Tensor& input, const Tensor& weight0, const Tensor& weight1, const Tensor& weight2,
@@ -373,6 +496,10 @@ Result<Tensor> cell_of(const Tensor& input, const Tensor& hx, const Tensor& w_ih
 
 // clang-format off
 constexpr OpDef kOps[] = {
+    op<"aten::lstm.data(Tensor data, Tensor batch_sizes, Tensor[] hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional) -> (Tensor, Tensor, Tensor)", packed_lstm>,
+    op<"aten::gru.data(Tensor data, Tensor batch_sizes, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional) -> (Tensor, Tensor)", packed_rnn<Cell::gru>>,
+    op<"aten::rnn_tanh.data(Tensor data, Tensor batch_sizes, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional) -> (Tensor, Tensor)", packed_rnn<Cell::tanh>>,
+    op<"aten::rnn_relu.data(Tensor data, Tensor batch_sizes, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional) -> (Tensor, Tensor)", packed_rnn<Cell::relu>>,
     op<"aten::lstm.input(Tensor input, Tensor[] hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor, Tensor)",
        lstm>,
     op<"aten::gru.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)",

@@ -423,6 +423,61 @@ Result<Tensor> multinomial(Context& context, const Tensor& self, int64_t num_sam
   return out;
 }
 
+// The widest range of numbers that the dtype holds exactly (ATen/native/DistributionTemplates.h).
+int64_t largest_exact(Dtype dtype) {
+  switch (dtype) {
+    case Dtype::float16:
+      return int64_t{1} << 11;
+    case Dtype::bfloat16:
+      return int64_t{1} << 8;
+    case Dtype::float32:
+      return int64_t{1} << 24;
+    case Dtype::float64:
+      return int64_t{1} << 53;
+    case Dtype::bool_:
+      return 1;
+    case Dtype::uint8:
+      return 255;
+    default:
+      return static_cast<int64_t>((uint64_t{1} << (8 * dtype_size(dtype) - 1)) - 1);
+  }
+}
+
+// Every number that the dtype holds exactly and that is not negative, equally likely.
+Result<Tensor> random_whole(Context& context, const Tensor& self, OptionalGenerator) {
+  PT2_TRY_VOID(check_not_complex(self, "self"));
+  PT2_TRY(Tensor out, empty_like(self, self.dtype(), MemoryFormat::preserve));
+  RandomState& random = context.random();
+  const bool wide = self.dtype() == Dtype::int64 || self.dtype() == Dtype::float64;
+  const uint64_t range = static_cast<uint64_t>(largest_exact(self.dtype())) + 1;
+  fill_with<int64_t>(out, [&] {
+    return static_cast<int64_t>((wide ? random.next64() : random.next32()) % range);
+  });
+  return out;
+}
+Result<Tensor> random_from(Context& context, const Tensor& self, int64_t from,
+                           std::optional<int64_t> to, OptionalGenerator) {
+  PT2_TRY(Tensor out, empty_like(self, self.dtype(), MemoryFormat::preserve));
+  const int64_t largest = largest_exact(self.dtype());
+  const int64_t end = to ? *to : largest + (largest < INT64_MAX ? 1 : 0);
+  PT2_TRY_VOID(fill_integers(context, out, from, end));
+  return out;
+}
+Result<Tensor> random_to(Context& context, const Tensor& self, int64_t to,
+                         OptionalGenerator generator) {
+  return random_from(context, self, 0, to, generator);
+}
+
+Result<Tensor> randint_like_tensor(Context& context, const Tensor& self, const Tensor& high,
+                                   OptionalDtype dtype, const OptionalLayout& layout,
+                                   const OptionalDevice& device, PinMemory pin_memory,
+                                   const OptionalFormat& format) {
+  if (high.numel() != 1)
+    return operator_error("high: found " + high.type_text() + ", expected one number");
+  const Input<int64_t> number(high);
+  return randint_like(context, self, number[0], dtype, layout, device, pin_memory, format);
+}
+
 // clang-format off
 constexpr OpDef kOps[] = {
     op<"aten::rand(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", rand>,
@@ -453,6 +508,10 @@ constexpr OpDef kOps[] = {
     op<"aten::bernoulli.Tensor(Tensor self, Tensor p, *, Generator? generator=None) -> Tensor", bernoulli_tensor>,
     op<"aten::bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor", bernoulli_p>,
     op<"aten::bernoulli_.float(Tensor(a!) self, float p=0.5, *, Generator? generator=None) -> Tensor(a!)", bernoulli_in_place>,
+    op<"aten::random(Tensor self, *, Generator? generator=None) -> Tensor", random_whole>,
+    op<"aten::random.from(Tensor self, int from, int? to, *, Generator? generator=None) -> Tensor", random_from>,
+    op<"aten::random.to(Tensor self, int to, *, Generator? generator=None) -> Tensor", random_to>,
+    op<"aten::randint_like.Tensor(Tensor self, Tensor high, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", randint_like_tensor>,
     op<"aten::log_normal(Tensor self, float mean=1., float std=2., *, Generator? generator=None) -> Tensor", log_normal>,
     op<"aten::cauchy(Tensor self, float median=0., float sigma=1., *, Generator? generator=None) -> Tensor", cauchy>,
     op<"aten::geometric(Tensor self, float p, *, Generator? generator=None) -> Tensor", geometric>,

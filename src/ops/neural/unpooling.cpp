@@ -224,12 +224,25 @@ Result<Pooled> fractional_max_pool(const Tensor& self, const Sizes& kernel_size,
   return Pooled{std::move(out), std::move(places)};
 }
 
+// Each window passes its gradient to the place of its maximum, as adaptive windows do.
+template <int64_t Spatial>
+Result<Tensor> fractional_max_backward(const Tensor& grad_output, const Tensor& self, const Sizes&,
+                                       const Sizes& output_size, const Tensor& indices) {
+  PT2_TRY_VOID(check_planes(grad_output, Spatial, "grad_output"));
+  if (!std::equal(output_size.begin(), output_size.end(), grad_output.sizes().end() - Spatial))
+    return operator_error("grad_output: found " + grad_output.type_text() + ", expected windows " +
+                          sizes_text(output_size));
+  return adaptive_max_backward<Spatial>(grad_output, self, indices);
+}
+
 // clang-format off
 constexpr OpDef kOps[] = {
     op<"aten::max_unpool2d(Tensor self, Tensor indices, SymInt[2] output_size) -> Tensor", max_unpool2d>,
     op<"aten::max_unpool3d(Tensor self, Tensor indices, SymInt[3] output_size, int[3] stride, int[3] padding) -> Tensor", max_unpool3d>,
     op<"aten::adaptive_max_pool2d_backward(Tensor grad_output, Tensor self, Tensor indices) -> Tensor", adaptive_max_backward<2>>,
     op<"aten::adaptive_max_pool3d_backward(Tensor grad_output, Tensor self, Tensor indices) -> Tensor", adaptive_max_backward<3>>,
+    op<"aten::fractional_max_pool2d_backward(Tensor grad_output, Tensor self, int[2] kernel_size, int[2] output_size, Tensor indices) -> Tensor", fractional_max_backward<2>>,
+    op<"aten::fractional_max_pool3d_backward(Tensor grad_output, Tensor self, int[3] kernel_size, int[3] output_size, Tensor indices) -> Tensor", fractional_max_backward<3>>,
     op<"aten::fractional_max_pool2d(Tensor self, int[2] kernel_size, int[2] output_size, Tensor random_samples) -> (Tensor, Tensor)", fractional_max_pool<2>>,
     op<"aten::fractional_max_pool3d(Tensor self, int[3] kernel_size, int[3] output_size, Tensor random_samples) -> (Tensor, Tensor)", fractional_max_pool<3>>,
 };

@@ -141,7 +141,7 @@ Result<Meta> leaky_relu_backward_meta(const Tensor& grad, const Tensor& self, co
                                       bool self_is_result) {
   if (self_is_result && slope.to_double() < 0)
     return operator_error("found a negative slope, from whose result the input cannot be told");
-  return real_gradient_meta(grad, self);
+  return real_gradient_meta(self, grad);  // its strides follow self first
 }
 void leaky_relu_backward(Tensor& out, const Tensor& grad, const Tensor& self, const Scalar& slope,
                          bool) {
@@ -152,7 +152,7 @@ void leaky_relu_backward(Tensor& out, const Tensor& grad, const Tensor& self, co
 }
 
 Result<Meta> threshold_backward_meta(const Tensor& grad, const Tensor& self, const Scalar&) {
-  PT2_TRY(Meta meta, promoted(grad, self));
+  PT2_TRY(Meta meta, promoted(self, grad));
   PT2_TRY_VOID(expect_real(meta.dtype));
   PT2_TRY_VOID(expect_not_bool(meta.dtype));
   return meta;

@@ -338,8 +338,51 @@ Result<Tensor> trace_backward(const Tensor& grad, const Sizes& sizes) {
   return out;
 }
 
+// Each tensor cut along `dim` into equal chunks, the last one filled up with zeros, and chunk k of
+// all of them side by side in row k (ATen/native/TensorShape.cpp _chunk_cat).
+Result<Tensor> chunk_cat(const Tensors& tensors, int64_t dim, int64_t num_chunks) {
+  if (tensors.empty()) return operator_error("tensors: found none");
+  if (num_chunks < 1) return operator_error("num_chunks: found " + std::to_string(num_chunks));
+  PT2_TRY(const int64_t at, wrap_dim(dim, tensors[0].dim()));
+  Value::List chunks;
+  for (const Tensor& tensor : tensors) {
+    if (at >= tensor.dim() || tensor.numel() == 0)
+      return operator_error("tensors: found " + tensor.type_text() + ", expected elements along " +
+                            std::to_string(at));
+    const int64_t length = (tensor.size(at) + num_chunks - 1) / num_chunks;
+    PT2_TRY(const int64_t padded, multiply_add(length, num_chunks));
+    Value::List pad;
+    for (int64_t i = tensor.dim() - 1; i > at; --i) pad.insert(pad.end(), {int64_t{0}, int64_t{0}});
+    pad.insert(pad.end(), {int64_t{0}, padded - tensor.size(at)});
+    PT2_TRY(const Tensor whole, apply("constant_pad_nd.default", {tensor, std::move(pad)}));
+    Value::List sizes;
+    for (int64_t i = 0; i < at; ++i) sizes.emplace_back(tensor.size(i));
+    sizes.insert(sizes.end(), {num_chunks, int64_t{-1}});
+    PT2_TRY(Tensor rows, apply("reshape.default", {whole, std::move(sizes)}));
+    chunks.emplace_back(std::move(rows));
+  }
+  return apply("cat.default", {std::move(chunks), at + 1});
+}
+
+// What masked_scatter took, in its order, and zeros for what it left.
+Result<Tensor> masked_scatter_backward(const Tensor& grad_output, const Tensor& mask,
+                                       const Sizes& sizes) {
+  const std::optional<int64_t> count = checked_numel(sizes);
+  if (!count) return operator_error("sizes: found " + sizes_text(sizes));
+  PT2_TRY(const Tensor taken, apply("masked_select.default", {grad_output, mask}));
+  if (taken.numel() > *count)
+    return operator_error("sizes: found " + sizes_text(sizes) + ", expected room for " +
+                          std::to_string(taken.numel()));
+  PT2_TRY(Tensor out, allocate({grad_output.dtype(), sizes}));
+  Tensor head = out.with_view({taken.numel()}, {1}, 0);
+  copy_elements(head, taken);
+  return out;
+}
+
 // clang-format off
 constexpr OpDef kOps[] = {
+    op<"aten::_chunk_cat(Tensor[] tensors, int dim, int num_chunks) -> Tensor", chunk_cat>,
+    op<"aten::masked_scatter_backward(Tensor grad_output, Tensor mask, SymInt[] sizes) -> Tensor", masked_scatter_backward>,
     op<"aten::pad_sequence(Tensor[] sequences, bool batch_first=False, float padding_value=0., str padding_side=\"right\") -> Tensor", pad_sequence>,
     op<"aten::block_diag(Tensor[] tensors) -> Tensor", block_diag>,
     op<"aten::cartesian_prod(Tensor[] tensors) -> Tensor", cartesian_prod>,
@@ -359,6 +402,7 @@ constexpr OpDef kOps[] = {
     op<"aten::atleast_2d.Sequence(Tensor[] tensors) -> Tensor[]", atleast_all<2>>,
     op<"aten::atleast_3d.Sequence(Tensor[] tensors) -> Tensor[]", atleast_all<3>>,
     op<"aten::narrow.Tensor(Tensor(a) self, int dim, Tensor start, SymInt length) -> Tensor(a)", narrow_at>,
+    op<"aten::view_copy(Tensor self, SymInt[] size) -> Tensor", reshape_copy>,
     op<"aten::_reshape_copy(Tensor self, SymInt[] size) -> Tensor", reshape_copy>,
     op<"aten::_stack(Tensor[] tensors, int dim=0) -> Tensor", stack>,
     op<"aten::empty_permuted(SymInt[] size, int[] physical_layout, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", empty_permuted>,

@@ -169,7 +169,8 @@ Result<BagResult> embedding_bag(const Tensor& weight, const Tensor& indices, con
   const auto count = static_cast<int64_t>(bags.begin.size());
   const int64_t width = weight.size(1);
   const bool plain = mode == kSum;
-  const bool fast = plain && padding_idx < 0 && weight.dtype() != Dtype::float64;
+  const bool fast =
+      plain && padding_idx < 0 && weight.dtype() != Dtype::float64 && weight.stride(1) == 1;
   PT2_TRY(Tensor out, allocate(Meta(weight.dtype(), {count, width})));
   Tensor offset2bag = Tensor::zeros(Dtype::int64, {fast ? 0 : indices.numel()});
   Tensor bag_size = Tensor::zeros(Dtype::int64, {plain && ForwardOnly ? offsets.numel() : count});

@@ -8,6 +8,7 @@
 #include "ops/dense.h"
 #include "ops/loops.h"
 #include "ops/op_def.h"
+#include "ops/pointwise/copying.h"
 #include "ops/shape/offsets.h"
 
 namespace pt2::ops {
@@ -92,7 +93,7 @@ Result<Tensor> scatter_src(const Tensor& self, int64_t dim, const Tensor& index,
                            const Tensor& src) {
   PT2_TRY_VOID(check_index(self, dim, index));
   PT2_TRY_VOID(check_source(self, index, src));
-  Tensor out = self.clone();
+  PT2_TRY(Tensor out, copy_as(self, self.dtype(), MemoryFormat::contiguous));
   const Tensor source = covered(src, index);
   const int64_t element = dtype_size(self.dtype());
   PT2_TRY_VOID(for_each_target(out, dim, index, [&](int64_t i, int64_t offset) {
@@ -167,7 +168,7 @@ Result<Tensor> reduce_into(const Tensor& self, int64_t dim, const Tensor& index,
     return operator_error("self: found a complex dtype, expected a real one");
   if (self.dtype() == Dtype::bool_ && reduction == Reduction::mean)
     return operator_error("self: found bool, expected numbers");
-  Tensor out = self.clone();
+  PT2_TRY(Tensor out, copy_as(self, self.dtype(), MemoryFormat::contiguous));
   const auto reduced = with_compute_type(self.dtype(), [&]<class C>() -> Result<void> {
     const Input<C> values(covered(src, index));
     Tensor totals = Tensor::zeros(kDtypeOf<C>, self.sizes());

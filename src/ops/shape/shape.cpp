@@ -316,9 +316,19 @@ Result<Tensor> repeat_interleave_positions(const Tensor& repeats, OptionalInt ou
 
 // --- Scatters: self with a view of it replaced
 
+// A copy that lies as self does, with its offset and what is between its elements, so that
+// as_strided sees the same (ATen/native/TensorShape.cpp clone_preserve_strides).
+Result<Tensor> clone_with_gaps(const Tensor& self) {
+  if (has_internal_overlap(self)) return copy_as(self, self.dtype(), std::nullopt);
+  const auto places = static_cast<int64_t>(self.storage()->size()) / dtype_size(self.dtype());
+  const Tensor all = self.with_view({places}, {1}, 0);
+  PT2_TRY(const Tensor copied, copy_as(all, self.dtype(), MemoryFormat::contiguous));
+  return copied.with_view(self.sizes(), self.strides(), self.storage_offset());
+}
+
 template <class View>
 Result<Tensor> with_replaced(const Tensor& self, const Tensor& src, View&& view) {
-  PT2_TRY(Tensor out, copy_as(self, self.dtype(), std::nullopt));
+  PT2_TRY(Tensor out, clone_with_gaps(self));
   PT2_TRY(Tensor target, view(out));
   PT2_TRY_VOID(check_sizes(src, target.sizes(), "src"));
   if (has_internal_overlap(target))

@@ -198,6 +198,11 @@ Result<Tensor> roi_align(const Tensor& input, const Tensor& rois, double spatial
 
 using Pooled = std::tuple<Tensor, Tensor>;
 
+// A row or column of the image; 0 for NaN, too.
+int64_t border(double at, int64_t limit) {
+  return at > 0 ? static_cast<int64_t>(std::min(at, static_cast<double>(limit))) : 0;
+}
+
 // Rounded borders; the largest element of every bin and where it is.
 Result<Pooled> roi_pool(const Tensor& input, const Tensor& rois, double spatial_scale,
                         int64_t pooled_height, int64_t pooled_width) {
@@ -209,9 +214,6 @@ Result<Pooled> roi_pool(const Tensor& input, const Tensor& rois, double spatial_
   const Input<double> regions(rois);
   Output<double> y(out);
   auto* place = places.data<int32_t>();
-  auto border = [](double at, int64_t limit) {
-    return static_cast<int64_t>(std::clamp(at, 0.0, static_cast<double>(limit)));
-  };
   for (int64_t i = 0; i < out.numel(); ++i) {
     const double* region =
         regions.data() + i / (images.channels * pooled_height * pooled_width) * 5;
@@ -244,6 +246,51 @@ Result<Pooled> roi_pool(const Tensor& input, const Tensor& rois, double spatial_
     place[i] = static_cast<int32_t>(best_place);
   }
   return Pooled{out, places};
+}
+
+// From `start` on, the rows or columns of bin `index` of a region, within the image; its last row
+// and column are left out (torchvision ps_roi_pool_kernel.cpp).
+std::pair<int64_t, int64_t> bin_borders(double start, double end, int64_t bins, int64_t index,
+                                        int64_t limit) {
+  const double size = std::max(end - start, 1.0) / static_cast<double>(bins);
+  return {border(std::floor(static_cast<double>(index) * size) + start, limit - 1),
+          border(std::ceil(static_cast<double>(index + 1) * size) + start, limit - 1)};
+}
+
+// Rounded borders; the mean of every bin, which has channels of its own.
+Result<Pooled> ps_roi_pool(const Tensor& input, const Tensor& rois, double spatial_scale,
+                           int64_t pooled_height, int64_t pooled_width) {
+  PT2_TRY(const Images images, check_regions(input, rois, pooled_height, pooled_width));
+  PT2_TRY(const int64_t bins, multiply_add(pooled_height, pooled_width));
+  if (images.channels % bins != 0)
+    return operator_error("input: found " + input.type_text() + ", expected a multiple of " +
+                          std::to_string(bins) + " channels");
+  const int64_t channels = images.channels / bins;
+  const Sizes sizes{rois.size(0), channels, pooled_height, pooled_width};
+  PT2_TRY(Tensor out, allocate(Meta(input.dtype(), sizes)));
+  PT2_TRY(Tensor mapping, allocate(Meta(Dtype::int32, sizes)));
+  if (images.height == 0 || images.width == 0) return Pooled{out, mapping};
+  const Input<double> x(input);
+  const Input<double> regions(rois);
+  Output<double> y(out);
+  for (int64_t i = 0; i < out.numel(); ++i) {
+    const double* region = regions.data() + i / (channels * bins) * 5;
+    const auto edge = [&](int side) { return std::round(region[side] * spatial_scale); };
+    const int64_t channel = i % (channels * bins);
+    mapping.data<int32_t>()[i] = static_cast<int32_t>(channel);
+    const auto [top, bottom] = bin_borders(edge(2), edge(4), pooled_height,
+                                           i / pooled_width % pooled_height, images.height);
+    const auto [left, right] =
+        bin_borders(edge(1), edge(3), pooled_width, i % pooled_width, images.width);
+    const double* plane = x.data() + (static_cast<int64_t>(region[0]) * images.channels + channel) *
+                                         images.height * images.width;
+    double sum = 0;
+    for (int64_t h = top; h < bottom; ++h)
+      for (int64_t w = left; w < right; ++w) sum += plane[h * images.width + w];
+    if (bottom > top && right > left)
+      y[i] = sum / static_cast<double>((bottom - top) * (right - left));
+  }
+  return Pooled{out, mapping};
 }
 
 // Every bin has channels of its own.
@@ -397,6 +444,7 @@ constexpr OpDef kOps[] = {
     op<"torchvision::nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor", nms>,
     op<"torchvision::roi_align(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, SymInt pooled_width, int sampling_ratio, bool aligned) -> Tensor", roi_align>,
     op<"torchvision::roi_pool(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, SymInt pooled_width) -> (Tensor, Tensor)", roi_pool>,
+    op<"torchvision::ps_roi_pool(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, SymInt pooled_width) -> (Tensor, Tensor)", ps_roi_pool>,
     op<"torchvision::ps_roi_align(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, SymInt pooled_width, int sampling_ratio) -> (Tensor, Tensor)", ps_roi_align>,
     op<"torchvision::deform_conv2d(Tensor input, Tensor weight, Tensor offset, Tensor mask, Tensor bias, SymInt stride_h, SymInt stride_w, SymInt pad_h, SymInt pad_w, SymInt dilation_h, SymInt dilation_w, SymInt groups, SymInt offset_groups, bool use_mask) -> Tensor", deform_conv2d>,
 };

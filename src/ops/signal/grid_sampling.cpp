@@ -175,9 +175,7 @@ Result<Meta> grid_sampler_meta(const Tensor& input, const Tensor& grid, int64_t 
   PT2_TRY_VOID(check_grid(input, grid, interpolation_mode, padding_mode, Spatial));
   Sizes sizes{input.size(0), input.size(1)};
   sizes.insert(sizes.end(), grid.sizes().begin() + 1, grid.sizes().end() - 1);
-  Sizes strides =
-      checked_numel(sizes) ? format_strides(sizes, suggest_memory_format(input)) : Sizes{};
-  return Meta(input.dtype(), std::move(sizes), std::move(strides));
+  return Meta(input.dtype(), std::move(sizes));
 }
 
 template <int64_t Spatial>

@@ -1,0 +1,103 @@
+// Other names of batch normalisation, which add what only other devices fill: a reserve, the number
+// of the implementation (ATen/native/Normalization.cpp).
+#include "ops/compose.h"
+#include "ops/op_def.h"
+
+namespace pt2::ops {
+namespace {
+
+using Four = std::tuple<Tensor, Tensor, Tensor, Tensor>;
+using Triple = std::tuple<Tensor, Tensor, Tensor>;
+
+Tensor no_reserve() { return Tensor::zeros(Dtype::uint8, {0}); }
+Tensor tensor_at(const std::vector<Value>& values, size_t index) {
+  return *values[index].get_if<Tensor>();
+}
+
+Result<Triple> normalize(const Tensor& input, const OptionalTensor& weight,
+                         const OptionalTensor& bias, const OptionalTensor& running_mean,
+                         const OptionalTensor& running_var, bool training, double momentum,
+                         double eps) {
+  PT2_TRY(const auto parts,
+          apply_all("native_batch_norm.default", {input, box(weight), box(bias), box(running_mean),
+                                                  box(running_var), training, momentum, eps}));
+  return Triple(tensor_at(parts, 0), tensor_at(parts, 1), tensor_at(parts, 2));
+}
+
+Result<std::tuple<Tensor, Tensor, Tensor, Tensor, int64_t>> impl_index(
+    const Tensor& input, const OptionalTensor& weight, const OptionalTensor& bias,
+    const OptionalTensor& running_mean, const OptionalTensor& running_var, bool training,
+    double momentum, double eps, bool) {
+  PT2_TRY(auto parts,
+          normalize(input, weight, bias, running_mean, running_var, training, momentum, eps));
+  auto& [out, mean, deviation] = parts;
+  return std::tuple(out, mean, deviation, no_reserve(), int64_t{0});
+}
+
+template <bool Training, class Running>
+Result<Four> with_reserve(const Tensor& input, const OptionalTensor& weight,
+                          const OptionalTensor& bias, const Running& running_mean,
+                          const Running& running_var, double momentum, double eps) {
+  PT2_TRY(auto parts,
+          normalize(input, weight, bias, running_mean, running_var, Training, momentum, eps));
+  auto& [out, mean, deviation] = parts;
+  return Four(out, mean, deviation, no_reserve());
+}
+
+Result<std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor, Tensor>> with_update_functional(
+    const Tensor& input, const OptionalTensor& weight, const OptionalTensor& bias,
+    const Tensor& running_mean, const Tensor& running_var, double momentum, double eps) {
+  const Tensor mean = running_mean.clone();
+  const Tensor variance = running_var.clone();
+  PT2_TRY(auto parts, normalize(input, weight, bias, mean, variance, true, momentum, eps));
+  auto& [out, save_mean, save_deviation] = parts;
+  return std::tuple(out, save_mean, save_deviation, no_reserve(), mean, variance);
+}
+
+Result<Triple> backward(const Tensor& grad_out, const Tensor& input, const OptionalTensor& weight,
+                        const OptionalTensor& running_mean, const OptionalTensor& running_var,
+                        const OptionalTensor& save_mean, const OptionalTensor& save_var, bool train,
+                        double eps, const std::vector<bool>& output_mask) {
+  PT2_TRY(const auto parts,
+          apply_all("native_batch_norm_backward.default",
+                    {grad_out, input, box(weight), box(running_mean), box(running_var),
+                     box(save_mean), box(save_var), train, eps, box(output_mask)}));
+  return Triple(tensor_at(parts, 0), tensor_at(parts, 1), tensor_at(parts, 2));
+}
+Result<Triple> backward_update(const Tensor& grad_out, const Tensor& input, const Tensor& weight,
+                               const OptionalTensor& running_mean,
+                               const OptionalTensor& running_var, const OptionalTensor& save_mean,
+                               const OptionalTensor& save_var, bool update, double eps,
+                               const std::vector<bool>& output_mask, const Tensor&) {
+  return backward(grad_out, input, weight, running_mean, running_var, save_mean, save_var, update,
+                  eps, output_mask);
+}
+Result<Triple> impl_index_backward(int64_t index, const Tensor& input, const Tensor& grad_output,
+                                   const OptionalTensor& weight, const OptionalTensor& running_mean,
+                                   const OptionalTensor& running_var,
+                                   const OptionalTensor& save_mean, const OptionalTensor& save_var,
+                                   bool train, double eps, const std::vector<bool>& output_mask,
+                                   const Tensor&) {
+  if (index != 0)
+    return Error{ErrorCode::unsupported,
+                 "batch normalisation of implementation " + std::to_string(index), ""};
+  return backward(grad_output, input, weight, running_mean, running_var, save_mean, save_var, train,
+                  eps, output_mask);
+}
+
+// clang-format off
+constexpr OpDef kOps[] = {
+    op<"aten::_batch_norm_impl_index(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps, bool cudnn_enabled) -> (Tensor, Tensor, Tensor, Tensor, int)", impl_index>,
+    op<"aten::_batch_norm_with_update(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, Tensor(b!) running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor)", with_reserve<true, Tensor>>,
+    op<"aten::_batch_norm_with_update_functional(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor, Tensor running_mean_out, Tensor running_var_out)", with_update_functional>,
+    op<"aten::_batch_norm_no_update(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor)", with_reserve<false, OptionalTensor>>,
+    op<"aten::batch_norm_backward(Tensor grad_out, Tensor input, Tensor weight, Tensor? running_mean, Tensor? running_var, Tensor? save_mean, Tensor? save_var, bool update, float eps, bool[3] output_mask, Tensor reserve) -> (Tensor, Tensor, Tensor)", backward_update>,
+    op<"aten::_batch_norm_impl_index_backward(int impl_index, Tensor input, Tensor grad_output, Tensor? weight, Tensor? running_mean, Tensor? running_var, Tensor? save_mean, Tensor? save_var_transform, bool train, float eps, bool[3] output_mask, Tensor reservedSpace) -> (Tensor, Tensor, Tensor)", impl_index_backward>,
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const OpDef> batch_norm_forms_ops() { return kOps; }
+
+}  // namespace pt2::ops

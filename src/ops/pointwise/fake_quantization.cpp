@@ -1,0 +1,299 @@
+// Quantisation-aware training: the numbers are quantised and put back at once, with scales that are
+// learnt or follow the running extremes of the data.
+#include <algorithm>
+#include <cmath>
+
+#include "ops/checks.h"
+#include "ops/compose.h"
+#include "ops/dense.h"
+#include "ops/loops.h"
+#include "ops/op_def.h"
+#include "ops/shape/view.h"
+
+namespace pt2::ops {
+namespace {
+
+using TensorPair = std::tuple<Tensor, Tensor>;
+
+struct Range {
+  int64_t min;
+  int64_t max;
+};
+
+Result<double> first_number(const Tensor& tensor, std::string_view what) {
+  if (tensor.numel() == 0)
+    return operator_error(std::string(what) + ": found no elements, expected a number");
+  const Input<double> numbers(tensor);
+  return numbers[0];
+}
+
+Result<TensorPair> pair_of(std::string_view overload, std::initializer_list<Value> arguments) {
+  PT2_TRY(std::vector<Value> results, apply_all(overload, arguments));
+  return TensorPair(*results[0].get_if<Tensor>(), *results[1].get_if<Tensor>());
+}
+
+// Nothing is quantised: a copy, and a mask of ones.
+Result<TensorPair> unchanged(const Tensor& self) {
+  PT2_TRY(Tensor mask, allocate({Dtype::bool_, self.sizes()}));
+  fill_elements(mask, Scalar(true));
+  return TensorPair(self.clone(), std::move(mask));
+}
+
+Result<TensorPair> fake_tensor_qparams(const Tensor& self, const Tensor& scale,
+                                       const Tensor& zero_point, const Tensor& enabled,
+                                       int64_t quant_min, int64_t quant_max) {
+  PT2_TRY(const double on, first_number(enabled, "fake_quant_enabled"));
+  if (on == 0) return unchanged(self);
+  PT2_TRY(const double factor, first_number(scale, "scale"));
+  PT2_TRY(const double zero, first_number(zero_point, "zero_point"));
+  return pair_of("fake_quantize_per_tensor_affine_cachemask.default",
+                 {self, factor, Scalar(zero).to_int(), quant_min, quant_max});
+}
+Result<Tensor> fake_tensor_qparams_output(const Tensor& self, const Tensor& scale,
+                                          const Tensor& zero_point, int64_t quant_min,
+                                          int64_t quant_max) {
+  PT2_TRY(auto parts,
+          fake_tensor_qparams(self, scale, zero_point,
+                              Tensor::from<int64_t>(Dtype::int64, {1}, std::array<int64_t, 1>{1}),
+                              quant_min, quant_max));
+  return std::move(std::get<0>(parts));
+}
+
+Result<Tensor> masked_gradient(const Tensor& grad, const Tensor& mask) {
+  if (mask.dtype() != Dtype::bool_)
+    return operator_error("mask: found " + mask.type_text() + ", expected bool");
+  PT2_TRY_VOID(check_sizes(mask, grad.sizes(), "mask"));
+  return apply("mul.Tensor", {grad, mask});
+}
+
+// --- Learnt scales
+
+Result<Tensor> learnable_tensor(const Tensor& self, const Tensor& scale, const Tensor& zero_point,
+                                int64_t quant_min, int64_t quant_max, double) {
+  PT2_TRY(const double factor, first_number(scale, "scale"));
+  PT2_TRY(const double zero, first_number(zero_point, "zero_point"));
+  if (quant_min > quant_max)
+    return operator_error("quant_min: found " + std::to_string(quant_min) + " above quant_max");
+  const double rounded = std::clamp(std::nearbyint(zero), static_cast<double>(quant_min),
+                                    static_cast<double>(quant_max));
+  return apply("fake_quantize_per_tensor_affine.default",
+               {self, factor, Scalar(rounded).to_int(), quant_min, quant_max});
+}
+Result<Tensor> learnable_channel(const Tensor& self, const Tensor& scale, const Tensor& zero_point,
+                                 int64_t axis, int64_t quant_min, int64_t quant_max, double) {
+  PT2_TRY(const Tensor rounded, apply("round.default", {zero_point}));
+  PT2_TRY(const Tensor inside, apply("clamp.default", {rounded, quant_min, quant_max}));
+  PT2_TRY(const Tensor whole, apply("to.dtype", {inside, Dtype::int32}));
+  return apply("fake_quantize_per_channel_affine.default",
+               {self, scale, whole, axis, quant_min, quant_max});
+}
+
+// --- Running extremes (ATen/native/quantized/cpu/fused_obs_fake_quant.cpp)
+
+struct Qparams {
+  float scale;
+  int32_t zero_point;
+};
+
+// The smallest scale and the zero point that map [low, high] to the range
+// (ATen/native/quantized/cpu/QuantUtils.h ChooseQuantizationParams).
+Qparams choose_qparams(float low, float high, const Range& range, bool symmetric) {
+  constexpr float kSmallest = 6.1e-5f;
+  const auto qmin = static_cast<double>(range.min);
+  const auto qmax = static_cast<double>(range.max);
+  if (low < 0 && high > 0 && symmetric) {
+    const auto half = static_cast<double>((range.max - range.min) / 2);
+    const double largest = std::max(std::fabs(low / -(half + 1)), std::fabs(high / half));
+    low = static_cast<float>(largest * -(half + 1));
+    high = static_cast<float>(largest * half);
+  }
+  low = std::min(low, 0.0f);
+  high = std::max(high, 0.0f);
+  auto scale = static_cast<float>((static_cast<double>(high) - low) / (qmax - qmin));
+  if (scale == 0.0f || std::isinf(1.0f / scale)) scale = 0.1f;
+  if (scale < kSmallest) {
+    const float before = scale;
+    scale = kSmallest;
+    if (low == 0)
+      high = kSmallest * static_cast<float>(qmax - qmin);
+    else if (high == 0)
+      low = -kSmallest * static_cast<float>(qmax - qmin);
+    else {
+      low *= kSmallest / before;
+      high *= kSmallest / before;
+    }
+  }
+  const double below = low / static_cast<double>(scale);
+  const double above = high / static_cast<double>(scale);
+  const double from_low = qmin - below;
+  const double from_high = qmax - above;
+  const double low_error = std::fabs(qmin) + std::fabs(below);
+  const double high_error = std::fabs(qmax) + std::fabs(above);
+  double zero = low_error < high_error ? from_low : from_high;
+  if (low < 0 && high > 0 && symmetric) zero = static_cast<double>(range.min + range.max) / 2;
+  zero = std::isnan(zero) ? qmin : std::clamp(std::nearbyint(zero), qmin, qmax);
+  return {scale, static_cast<int32_t>(zero)};
+}
+
+struct Observer {
+  Tensor running_min;
+  Tensor running_max;
+  Tensor scale;
+  Tensor zero_point;
+  int64_t axis;
+  bool per_row;
+  bool symmetric;
+};
+
+// One per row, or one at all.
+Result<TensorPair> extremes(const Tensor& self, const Observer& observer) {
+  if (!observer.per_row) return pair_of("aminmax.default", {self});
+  PT2_TRY(const int64_t axis, wrap_dim(observer.axis, self.dim()));
+  PT2_TRY(const Tensor first, self.dim() == 2 ? Result<Tensor>(self) : transpose(self, 0, axis));
+  PT2_TRY(const Tensor rows, apply("flatten.using_ints", {first, int64_t{1}, int64_t{-1}}));
+  return pair_of("aminmax.default", {rows, int64_t{1}});
+}
+
+Result<void> check_observer(const Observer& observer, int64_t count) {
+  for (const Tensor* tensor : {&observer.running_min, &observer.running_max, &observer.scale}) {
+    PT2_TRY_VOID(check_floating(*tensor, "the observer's tensors"));
+    if (tensor->numel() < count)
+      return operator_error("found " + std::to_string(tensor->numel()) +
+                            " running extremes and scales, expected " + std::to_string(count));
+  }
+  if (observer.zero_point.numel() < count)
+    return operator_error("zero_point: found " + observer.zero_point.type_text() + ", expected " +
+                          std::to_string(count) + " numbers");
+  return {};
+}
+
+void move_average(Tensor& running, const Tensor& now, double weight) {
+  const Input<float> numbers(now);
+  Output<float> average(running);
+  for (int64_t i = 0; i < numbers.size(); ++i)
+    average[i] = std::isinf(average[i])
+                     ? numbers[i]
+                     : average[i] + static_cast<float>(weight) * (numbers[i] - average[i]);
+}
+
+// The observer sees one number per row of the axis; a fresh one has none yet.
+void make_room(Observer& observer, int64_t rows) {
+  if (!observer.per_row || observer.running_min.numel() != 0) return;
+  const auto filled = [rows](const Tensor& like, double value) {
+    Tensor out = Tensor::zeros(like.dtype(), {rows});
+    fill_elements(out, Scalar(value));
+    return out;
+  };
+  observer.running_min = filled(observer.running_min, HUGE_VAL);
+  observer.running_max = filled(observer.running_max, -HUGE_VAL);
+  observer.scale = filled(observer.scale, 1);
+  observer.zero_point = filled(observer.zero_point, 0);
+}
+
+Result<void> observe(const Tensor& self, Observer& observer, double weight) {
+  PT2_TRY(const auto found, extremes(self, observer));
+  const auto& [low, high] = found;
+  make_room(observer, low.numel());
+  PT2_TRY_VOID(check_observer(observer, low.numel()));
+  move_average(observer.running_min, low, weight);
+  move_average(observer.running_max, high, weight);
+  return {};
+}
+
+void choose(Observer& observer, const Range& range) {
+  const Input<float> low(observer.running_min);
+  const Input<float> high(observer.running_max);
+  Output<float> scale(observer.scale);
+  Output<int64_t> zero(observer.zero_point);
+  const int64_t count = observer.per_row ? low.size() : std::min<int64_t>(low.size(), 1);
+  for (int64_t i = 0; i < count; ++i) {
+    const Qparams chosen = choose_qparams(low[i], high[i], range, observer.symmetric);
+    scale[i] = chosen.scale;
+    zero[i] = chosen.zero_point;
+  }
+}
+
+Result<TensorPair> follow(const Tensor& self, const Tensor& observer_on,
+                          const Tensor& fake_quant_on, Observer& observer, double weight,
+                          const Range& range) {
+  PT2_TRY_VOID(check_floating(self, "self"));
+  PT2_TRY(const double observes, first_number(observer_on, "observer_on"));
+  PT2_TRY(const double quantises, first_number(fake_quant_on, "fake_quant_on"));
+  if (range.min >= range.max)
+    return operator_error("quant_min: found " + std::to_string(range.min) +
+                          ", expected less than quant_max, " + std::to_string(range.max));
+  if (observes != 0) PT2_TRY_VOID(observe(self, observer, weight));
+  if (quantises == 0) return unchanged(self);
+  PT2_TRY_VOID(check_observer(observer, 1));
+  choose(observer, range);
+  if (observer.per_row)
+    return pair_of(
+        "fake_quantize_per_channel_affine_cachemask.default",
+        {self, observer.scale, observer.zero_point, observer.axis, range.min, range.max});
+  return fake_tensor_qparams(self, observer.scale, observer.zero_point, fake_quant_on, range.min,
+                             range.max);
+}
+
+Result<TensorPair> follow_in_place(const Tensor& self, const Tensor& observer_on,
+                                   const Tensor& fake_quant_on, const Tensor& running_min,
+                                   const Tensor& running_max, const Tensor& scale,
+                                   const Tensor& zero_point, double averaging_const,
+                                   int64_t quant_min, int64_t quant_max, int64_t ch_axis,
+                                   bool per_row, bool symmetric) {
+  if (per_row && running_min.numel() == 0)
+    return Error{ErrorCode::unsupported, "an observer that was never used is resized", ""};
+  Observer observer{running_min, running_max, scale, zero_point, ch_axis, per_row, symmetric};
+  return follow(self, observer_on, fake_quant_on, observer, averaging_const,
+                {quant_min, quant_max});
+}
+Result<Tensor> follow_output(const Tensor& self, const Tensor& observer_on,
+                             const Tensor& fake_quant_on, const Tensor& running_min,
+                             const Tensor& running_max, const Tensor& scale,
+                             const Tensor& zero_point, double averaging_const, int64_t quant_min,
+                             int64_t quant_max, int64_t ch_axis, bool per_row, bool symmetric) {
+  if (self.numel() == 0) return self;
+  PT2_TRY(auto parts, follow_in_place(self, observer_on, fake_quant_on, running_min, running_max,
+                                      scale, zero_point, averaging_const, quant_min, quant_max,
+                                      ch_axis, per_row, symmetric));
+  return std::move(std::get<0>(parts));
+}
+
+using Followed = std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor, Tensor>;
+Result<Followed> follow_functional(const Tensor& self, const Tensor& observer_on,
+                                   const Tensor& fake_quant_on, const Tensor& running_min,
+                                   const Tensor& running_max, const Tensor& scale,
+                                   const Tensor& zero_point, double averaging_const,
+                                   int64_t quant_min, int64_t quant_max, int64_t ch_axis,
+                                   bool per_row, bool symmetric) {
+  Observer observer{running_min.clone(),
+                    running_max.clone(),
+                    scale.clone(),
+                    zero_point.clone(),
+                    ch_axis,
+                    per_row,
+                    symmetric};
+  PT2_TRY(auto parts, follow(self, observer_on, fake_quant_on, observer, averaging_const,
+                             {quant_min, quant_max}));
+  return Followed{std::get<0>(parts),   std::get<1>(parts), observer.running_min,
+                  observer.running_max, observer.scale,     observer.zero_point};
+}
+
+// clang-format off
+constexpr OpDef kOps[] = {
+    op<"aten::fake_quantize_per_tensor_affine.tensor_qparams(Tensor self, Tensor scale, Tensor zero_point, int quant_min, int quant_max) -> Tensor", fake_tensor_qparams_output>,
+    op<"aten::_fake_quantize_per_tensor_affine_cachemask_tensor_qparams(Tensor self, Tensor scale, Tensor zero_point, Tensor fake_quant_enabled, int quant_min, int quant_max) -> (Tensor output, Tensor mask)", fake_tensor_qparams>,
+    op<"aten::fake_quantize_per_tensor_affine_cachemask_backward(Tensor grad, Tensor mask) -> Tensor", masked_gradient>,
+    op<"aten::fake_quantize_per_channel_affine_cachemask_backward(Tensor grad, Tensor mask) -> Tensor", masked_gradient>,
+    op<"aten::_fake_quantize_learnable_per_tensor_affine(Tensor self, Tensor scale, Tensor zero_point, int quant_min, int quant_max, float grad_factor=1.) -> Tensor", learnable_tensor>,
+    op<"aten::_fake_quantize_learnable_per_channel_affine(Tensor self, Tensor scale, Tensor zero_point, int axis, int quant_min, int quant_max, float grad_factor=1.) -> Tensor", learnable_channel>,
+    op<"aten::fused_moving_avg_obs_fake_quant(Tensor self, Tensor observer_on, Tensor fake_quant_on, Tensor(a!) running_min, Tensor(b!) running_max, Tensor(c!) scale, Tensor(d!) zero_point, float averaging_const, int quant_min, int quant_max, int ch_axis, bool per_row_fake_quant=False, bool symmetric_quant=False) -> Tensor", follow_output>,
+    op<"aten::_fused_moving_avg_obs_fq_helper(Tensor self, Tensor observer_on, Tensor fake_quant_on, Tensor(a!) running_min, Tensor(b!) running_max, Tensor(c!) scale, Tensor(d!) zero_point, float averaging_const, int quant_min, int quant_max, int ch_axis, bool per_row_fake_quant=False, bool symmetric_quant=False) -> (Tensor output, Tensor mask)", follow_in_place>,
+    op<"aten::_fused_moving_avg_obs_fq_helper_functional(Tensor self, Tensor observer_on, Tensor fake_quant_on, Tensor running_min, Tensor running_max, Tensor scale, Tensor zero_point, float averaging_const, int quant_min, int quant_max, int ch_axis, bool per_row_fake_quant=False, bool symmetric_quant=False) -> (Tensor output, Tensor mask, Tensor running_min_out, Tensor running_max_out, Tensor scale_out, Tensor zero_point_out)", follow_functional>,
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const OpDef> fake_quantization_ops() { return kOps; }
+
+}  // namespace pt2::ops

@@ -1,0 +1,148 @@
+// Sequences of different lengths packed behind each other, step by step, and unpacked again
+// (ATen/native/PackedSequence.cpp).
+#include <algorithm>
+
+#include "ops/checks.h"
+#include "ops/dense.h"
+#include "ops/loops.h"
+#include "ops/op_def.h"
+#include "ops/shape/view.h"
+
+namespace pt2::ops {
+namespace {
+
+using TensorPair = std::tuple<Tensor, Tensor>;
+
+Result<std::vector<int64_t>> numbers_of(const Tensor& tensor, std::string_view what) {
+  PT2_TRY_VOID(check_rank(tensor, 1, what));
+  if (tensor.dtype() != Dtype::int64 || tensor.numel() == 0)
+    return operator_error(std::string(what) + ": found " + tensor.type_text() +
+                          ", expected int64 numbers");
+  const Input<int64_t> numbers(tensor);
+  return std::vector<int64_t>(numbers.data(), numbers.data() + numbers.size());
+}
+
+Tensor tensor_of(const std::vector<int64_t>& numbers) {
+  return Tensor::from<int64_t>(Dtype::int64, {static_cast<int64_t>(numbers.size())},
+                               std::span(numbers));
+}
+
+// The first `count` sequences of `tensor`, [batch, ...], written to or read from the rows of
+// `packed` that begin at `row`.
+Tensor packed_rows(const Tensor& packed, int64_t row, int64_t count) {
+  Sizes sizes = packed.sizes();
+  sizes[0] = count;
+  return packed.with_view(std::move(sizes), packed.strides(),
+                          packed.storage_offset() + row * packed.stride(0));
+}
+
+Result<TensorPair> pack(const Tensor& input, const Tensor& lengths, bool batch_first) {
+  PT2_TRY_VOID(check_rank_at_least(input, 2, "input"));
+  PT2_TRY(const std::vector<int64_t> steps, numbers_of(lengths, "lengths"));
+  PT2_TRY(const Tensor by_step, batch_first ? transpose(input, 0, 1) : Result<Tensor>(input));
+  if (static_cast<int64_t>(steps.size()) != by_step.size(1))
+    return operator_error("lengths: found " + std::to_string(steps.size()) + ", expected " +
+                          std::to_string(by_step.size(1)));
+  int64_t total = 0;
+  for (size_t i = 0; i < steps.size(); ++i) {
+    if (steps[i] < 1 || steps[i] > (i == 0 ? by_step.size(0) : steps[i - 1]))
+      return operator_error("lengths: found " + std::to_string(steps[i]) +
+                            ", expected numbers above 0 that fall from the number of steps, " +
+                            std::to_string(by_step.size(0)));
+    PT2_TRY(total, multiply_add(1, steps[i], total));
+  }
+  Meta meta(input.dtype(), {by_step.sizes().begin() + 1, by_step.sizes().end()});
+  meta.sizes[0] = total;
+  PT2_TRY(Tensor out, allocate(meta));
+  std::vector<int64_t> sizes;
+  int64_t row = 0;
+  for (int64_t step = 0; step < steps[0]; ++step) {
+    const int64_t count = std::ranges::lower_bound(steps, step, std::greater()) - steps.begin();
+    PT2_TRY(const Tensor now, select(by_step, 0, step));
+    PT2_TRY(const Tensor source, narrow(now, 0, 0, count));
+    Tensor target = packed_rows(out, row, count);
+    copy_elements(target, source);
+    sizes.push_back(count);
+    row += count;
+  }
+  return TensorPair(std::move(out), tensor_of(sizes));
+}
+
+Result<TensorPair> pad(const Tensor& data, const Tensor& batch_sizes, bool batch_first,
+                       const Scalar& padding_value, int64_t total_length) {
+  PT2_TRY_VOID(check_rank_at_least(data, 1, "data"));
+  PT2_TRY(const std::vector<int64_t> counts, numbers_of(batch_sizes, "batch_sizes"));
+  const auto steps = static_cast<int64_t>(counts.size());
+  if (total_length > 0 && total_length < steps)
+    return operator_error("total_length: found " + std::to_string(total_length) +
+                          ", expected at least " + std::to_string(steps));
+  int64_t total = 0;
+  for (size_t i = 0; i < counts.size(); ++i) {
+    if (counts[i] < 1 || (i > 0 && counts[i] > counts[i - 1]))
+      return operator_error("batch_sizes: found " + std::to_string(counts[i]) +
+                            ", expected numbers above 0 that do not rise");
+    PT2_TRY(total, multiply_add(1, counts[i], total));
+  }
+  if (total != data.size(0))
+    return operator_error("batch_sizes: found " + std::to_string(total) + " in all, expected " +
+                          std::to_string(data.size(0)));
+  Meta meta(data.dtype(), data.sizes());
+  meta.sizes[0] = counts[0];
+  meta.sizes.insert(meta.sizes.begin(), std::max(steps, total_length));
+  PT2_TRY(Tensor out, allocate(meta));
+  fill_elements(out, padding_value);
+  std::vector<int64_t> lengths(static_cast<size_t>(counts[0]), 0);
+  int64_t row = 0;
+  for (int64_t step = 0; step < steps; ++step) {
+    const int64_t count = counts[static_cast<size_t>(step)];
+    PT2_TRY(const Tensor now, select(out, 0, step));
+    PT2_TRY(Tensor target, narrow(now, 0, 0, count));
+    copy_elements(target, packed_rows(data, row, count));
+    for (int64_t i = 0; i < count; ++i) ++lengths[static_cast<size_t>(i)];
+    row += count;
+  }
+  if (batch_first) {
+    PT2_TRY(out, transpose(out, 0, 1));
+  }
+  return TensorPair(std::move(out), tensor_of(lengths));
+}
+
+Result<Tensor> pack_backward(const Tensor& grad, const Sizes& input_size, const Tensor& batch_sizes,
+                             bool batch_first) {
+  PT2_TRY_VOID(check_rank_at_least(grad, 1, "grad"));
+  if (input_size.size() < 2) return operator_error("input_size: found " + sizes_text(input_size));
+  PT2_TRY(const std::vector<int64_t> counts, numbers_of(batch_sizes, "batch_sizes"));
+  Sizes sizes = input_size;
+  if (batch_first) std::swap(sizes[0], sizes[1]);
+  PT2_TRY(Tensor out, allocate({grad.dtype(), sizes}));
+  Sizes rows(sizes.begin() + 1, sizes.end());
+  rows[0] = grad.size(0);
+  PT2_TRY_VOID(check_sizes(grad, rows, "grad"));
+  int64_t row = 0;
+  for (int64_t step = 0; step < static_cast<int64_t>(counts.size()); ++step) {
+    const int64_t count = counts[static_cast<size_t>(step)];
+    if (step >= sizes[0] || count < 0 || count > sizes[1] || count > grad.size(0) - row)
+      return operator_error("batch_sizes: found " + std::to_string(count) + " for " +
+                            sizes_text(sizes));
+    PT2_TRY(const Tensor now, select(out, 0, step));
+    PT2_TRY(Tensor target, narrow(now, 0, 0, count));
+    copy_elements(target, packed_rows(grad, row, count));
+    row += count;
+  }
+  if (batch_first) return transpose(out, 0, 1);
+  return out;
+}
+
+// clang-format off
+constexpr OpDef kOps[] = {
+    op<"aten::_pack_padded_sequence(Tensor input, Tensor lengths, bool batch_first) -> (Tensor, Tensor)", pack>,
+    op<"aten::_pack_padded_sequence_backward(Tensor grad, SymInt[] input_size, Tensor batch_sizes, bool batch_first) -> Tensor", pack_backward>,
+    op<"aten::_pad_packed_sequence(Tensor data, Tensor batch_sizes, bool batch_first, Scalar padding_value, int total_length) -> (Tensor, Tensor)", pad>,
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const OpDef> packing_ops() { return kOps; }
+
+}  // namespace pt2::ops
