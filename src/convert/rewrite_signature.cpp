@@ -162,7 +162,7 @@ bool rewrite_named_tuple(TreeSpec& spec, bool up, std::vector<NamedTupleFields>&
     return true;
   }
   const auto text = context->get_string();
-  if (!text || spec.keys.size() != spec.children.size()) return false;
+  if (!text) return false;
   JsonWriter object;
   object.begin_object();
   object.key("class_name");
@@ -176,15 +176,27 @@ bool rewrite_named_tuple(TreeSpec& spec, bool up, std::vector<NamedTupleFields>&
   return true;
 }
 
+// From 2.4 on the class alone names its fields, until the program does (schema 8.5).
+bool lacks_fields(const TreeSpec& spec) {
+  const auto context = parse_json(spec.context);
+  return spec.keys.size() != spec.children.size() && context && context->get_string();
+}
+
 // Depth is bounded by parse_tree_spec.
-bool rewrite_classes(TreeSpec& spec, const Converter& converter,
-                     std::vector<NamedTupleFields>& names) {
+bool rewrite_classes(TreeSpec& spec, Converter& converter, std::vector<NamedTupleFields>& names) {
   bool changed = false;
   const bool up = converter.to > converter.from;
   const bool passes_tuples = converter.rises_to(503) || converter.falls_below(503);
   const bool passes_dataclasses = converter.rises_to(300) || converter.falls_below(300);
-  if (spec.kind == TreeKind::named_tuple && passes_tuples)
-    changed |= rewrite_named_tuple(spec, up, names);
+  if (spec.kind == TreeKind::named_tuple && passes_tuples) {
+    if (!up && lacks_fields(spec))
+      converter.block({.kind = BlockerKind::tree_class,
+                       .text = "a named tuple whose fields the file does not name",
+                       .where = spec.context,
+                       .first = first_release_with(503)});
+    else
+      changed |= rewrite_named_tuple(spec, up, names);
+  }
   if (spec.kind == TreeKind::registered && passes_dataclasses)
     changed |= rewrite_dataclass(spec, up);
   for (TreeSpec& child : spec.children) changed |= rewrite_classes(child, converter, names);

@@ -1,4 +1,7 @@
 #include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <cstdio>
 
 #include "base/printable.h"
 #include "pt2/conversion.h"
@@ -70,12 +73,22 @@ std::string report_text(const Options& options, const Conversion& conversion) {
                      version_text(conversion.target.schema), rewritten);
 }
 
+// /dev/stdout, for example: then the report would end up in the archive.
+bool is_written_to(const std::string& path, std::FILE* stream) {
+  struct stat named {
+  }, opened{};
+  return stat(path.c_str(), &named) == 0 && fstat(fileno(stream), &opened) == 0 &&
+         named.st_dev == opened.st_dev && named.st_ino == opened.st_ino;
+}
+
 Result<int> convert_file(const Options& options, Environment& environment) {
   PT2_TRY(const Package package, open_package(options.source, environment));
   PT2_TRY(const Conversion conversion, run_conversion(options, package));
   for (const Blocker& blocker : conversion.lost)
     print_warning(environment, "lost: " + blocker.line());
-  if (options.json) print(environment.out, report_json(conversion));
+  std::FILE* report =
+      is_written_to(options.output, environment.out) ? environment.err : environment.out;
+  if (options.json) print(report, report_json(conversion));
   if (!conversion.blockers.empty()) {
     print(environment.err,
           fmt::format("pt2: PyTorch {} cannot have this program; nothing was written\n",
@@ -85,7 +98,7 @@ Result<int> convert_file(const Options& options, Environment& environment) {
     return kBlocked;
   }
   PT2_TRY_VOID(save_package(conversion.contents, options.output));
-  if (!options.json) print(environment.out, report_text(options, conversion));
+  if (!options.json) print(report, report_text(options, conversion));
   return kOk;
 }
 

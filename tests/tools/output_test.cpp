@@ -1,0 +1,39 @@
+// pt2 convert into what is no file: a pipe that is the standard output, too.
+#include "command_runner.h"
+#include "pt2/package.h"
+
+namespace pt2::test {
+namespace {
+
+std::string read_pipe(int descriptor) {
+  std::string text;
+  char buffer[4096];
+  for (ssize_t count = 0; (count = read(descriptor, buffer, sizeof buffer)) > 0;)
+    text.append(buffer, static_cast<size_t>(count));
+  close(descriptor);
+  return text;
+}
+
+TEST(ConvertOutput, IntoThePipeOfItsReportIsTheArchiveAlone) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  std::FILE* pipe_stream = fdopen(ends[1], "w");
+  tools::Environment environment{.out = pipe_stream, .err = std::tmpfile()};
+  const std::string path = "/proc/self/fd/" + std::to_string(ends[1]);
+  std::filesystem::current_path(PT2_TEST_DATA);
+  // Smaller than what a pipe holds.
+  const std::vector<std::string> arguments = {
+      "convert", "corpus/2.15.0/mlp.pt2", "-o", path, "--for", "2.9"};
+  EXPECT_EQ(tools::run_command(arguments, environment), 0);
+  std::fclose(pipe_stream);
+  auto bytes = std::make_shared<const std::string>(read_pipe(ends[0]));
+  const auto package =
+      Package::open_bytes(std::as_bytes(std::span(*bytes)), bytes, "from the pipe");
+  ASSERT_TRUE(package) << package.error().text();
+  EXPECT_TRUE(package->warnings().empty());
+  EXPECT_EQ(package->program().value()->torch_version, "2.9.1");
+  EXPECT_TRUE(stream_text(environment.err).starts_with(path + ": for PyTorch 2.9"));
+}
+
+}  // namespace
+}  // namespace pt2::test
