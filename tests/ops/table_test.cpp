@@ -215,6 +215,7 @@ TEST(HostileArguments, AreErrors) {
   constexpr int64_t kMin = std::numeric_limits<int64_t>::min();
   constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
   const Value matrix(Tensor::zeros(Dtype::float32, {2, 3}));
+  const Value planes(Tensor::zeros(Dtype::float32, {1, 2, 3, 3}));
   const Value zeros(Tensor::zeros(Dtype::int64, {3}));
   const Value scalar(Tensor::zeros(Dtype::float32, {}));
   struct Case {
@@ -255,8 +256,24 @@ TEST(HostileArguments, AreErrors) {
       {"torch.ops.aten.one_hot.default", {zeros, Value(kMax)}},
       {"torch.ops.aten.pixel_shuffle.default", {matrix, Value(kMax)}},
       {"torch.ops.aten.view_as_complex.default", {matrix}},
+      {"torch.ops.aten.random.from",
+       {Value(Tensor::zeros(Dtype::complex128, {2})), Value(int64_t{0}), Value()}},
+      {"torch.ops.aten.fractional_max_pool2d_backward.default",
+       {planes, planes, ints({1, 1}), ints({3, 3, 3, 3}),
+        Value(Tensor::zeros(Dtype::int64, {1, 2, 3, 3}))}},
       {"torch.ops.aten.where.self", {zeros, matrix, matrix}}};
   for (const Case& each : cases) EXPECT_FALSE(run(each.target, each.arguments)) << each.target;
+}
+
+TEST(HostileArguments, RegionsOfNoNumbersStayInsideTheImage) {
+  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+  const Value image(Tensor::zeros(Dtype::float32, {1, 4, 5, 5}));
+  const std::array<float, 5> corners{0, kNan, kNan, 1e30f, kNan};
+  const Value regions(Tensor::from<float>(Dtype::float32, {1, 5}, corners));
+  for (const char* target :
+       {"torch.ops.torchvision.roi_pool.default", "torch.ops.torchvision.ps_roi_pool.default"})
+    EXPECT_TRUE(run(target, {image, regions, Value(1.0), Value(int64_t{2}), Value(int64_t{2})}))
+        << target;
 }
 
 TEST(HostileArguments, OverflowIsDefined) {

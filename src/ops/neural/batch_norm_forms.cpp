@@ -54,30 +54,37 @@ Result<std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor, Tensor>> with_update_f
   return std::tuple(out, save_mean, save_deviation, no_reserve(), mean, variance);
 }
 
-Result<Triple> backward(const Tensor& grad_out, const Tensor& input, const OptionalTensor& weight,
-                        const OptionalTensor& running_mean, const OptionalTensor& running_var,
-                        const OptionalTensor& save_mean, const OptionalTensor& save_var, bool train,
-                        double eps, const std::vector<bool>& output_mask) {
+// Those that the mask leaves out are None.
+using Gradients = std::tuple<OptionalTensor, OptionalTensor, OptionalTensor>;
+
+Result<Gradients> backward(const Tensor& grad_out, const Tensor& input,
+                           const OptionalTensor& weight, const OptionalTensor& running_mean,
+                           const OptionalTensor& running_var, const OptionalTensor& save_mean,
+                           const OptionalTensor& save_var, bool train, double eps,
+                           const std::vector<bool>& output_mask) {
   PT2_TRY(const auto parts,
           apply_all("native_batch_norm_backward.default",
                     {grad_out, input, box(weight), box(running_mean), box(running_var),
                      box(save_mean), box(save_var), train, eps, box(output_mask)}));
-  return Triple(tensor_at(parts, 0), tensor_at(parts, 1), tensor_at(parts, 2));
+  return Gradients(unbox<OptionalTensor>(parts[0]), unbox<OptionalTensor>(parts[1]),
+                   unbox<OptionalTensor>(parts[2]));
 }
-Result<Triple> backward_update(const Tensor& grad_out, const Tensor& input, const Tensor& weight,
-                               const OptionalTensor& running_mean,
-                               const OptionalTensor& running_var, const OptionalTensor& save_mean,
-                               const OptionalTensor& save_var, bool update, double eps,
-                               const std::vector<bool>& output_mask, const Tensor&) {
+Result<Gradients> backward_update(const Tensor& grad_out, const Tensor& input, const Tensor& weight,
+                                  const OptionalTensor& running_mean,
+                                  const OptionalTensor& running_var,
+                                  const OptionalTensor& save_mean, const OptionalTensor& save_var,
+                                  bool update, double eps, const std::vector<bool>& output_mask,
+                                  const Tensor&) {
   return backward(grad_out, input, weight, running_mean, running_var, save_mean, save_var, update,
                   eps, output_mask);
 }
-Result<Triple> impl_index_backward(int64_t index, const Tensor& input, const Tensor& grad_output,
-                                   const OptionalTensor& weight, const OptionalTensor& running_mean,
-                                   const OptionalTensor& running_var,
-                                   const OptionalTensor& save_mean, const OptionalTensor& save_var,
-                                   bool train, double eps, const std::vector<bool>& output_mask,
-                                   const Tensor&) {
+Result<Gradients> impl_index_backward(int64_t index, const Tensor& input, const Tensor& grad_output,
+                                      const OptionalTensor& weight,
+                                      const OptionalTensor& running_mean,
+                                      const OptionalTensor& running_var,
+                                      const OptionalTensor& save_mean,
+                                      const OptionalTensor& save_var, bool train, double eps,
+                                      const std::vector<bool>& output_mask, const Tensor&) {
   if (index != 0)
     return Error{ErrorCode::unsupported,
                  "batch normalisation of implementation " + std::to_string(index), ""};

@@ -457,6 +457,7 @@ Result<Tensor> random_whole(Context& context, const Tensor& self, OptionalGenera
 }
 Result<Tensor> random_from(Context& context, const Tensor& self, int64_t from,
                            std::optional<int64_t> to, OptionalGenerator) {
+  PT2_TRY_VOID(check_not_complex(self, "self"));
   PT2_TRY(Tensor out, empty_like(self, self.dtype(), MemoryFormat::preserve));
   const int64_t largest = largest_exact(self.dtype());
   const int64_t end = to ? *to : largest + (largest < INT64_MAX ? 1 : 0);

@@ -229,7 +229,8 @@ template <int64_t Spatial>
 Result<Tensor> fractional_max_backward(const Tensor& grad_output, const Tensor& self, const Sizes&,
                                        const Sizes& output_size, const Tensor& indices) {
   PT2_TRY_VOID(check_planes(grad_output, Spatial, "grad_output"));
-  if (!std::equal(output_size.begin(), output_size.end(), grad_output.sizes().end() - Spatial))
+  if (!std::equal(output_size.begin(), output_size.end(), grad_output.sizes().end() - Spatial,
+                  grad_output.sizes().end()))
     return operator_error("grad_output: found " + grad_output.type_text() + ", expected windows " +
                           sizes_text(output_size));
   return adaptive_max_backward<Spatial>(grad_output, self, indices);

@@ -1,6 +1,7 @@
 // Quantisation as programs write it down: quantized_decomposed.* of torch.ao and the fake
 // quantisation of training. Each is the composition that PyTorch uses
 // (torch/ao/quantization/fx/_decomposed.py), so that every rounding agrees.
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -284,13 +285,22 @@ Result<Range> range_with_zero(const Tensor& input) {
 float step_count(int64_t quant_min, int64_t quant_max) {
   return static_cast<float>(static_cast<double>(quant_max) - static_cast<double>(quant_min));
 }
+// What an operator on half floats would store; others hold the number as it is.
+float rounded_as(Dtype dtype, float value) {
+  if (dtype != Dtype::float16 && dtype != Dtype::bfloat16) return value;
+  std::array<std::byte, 2> half;
+  store_elements<float>(&value, 1, dtype, 1, half.data());
+  load_elements<float>(half.data(), 1, dtype, 1, &value);
+  return value;
+}
 // (torch/ao/quantization/utils.py determine_qparams)
 Result<TensorPair> choose_qparams(const Tensor& input, int64_t quant_min, int64_t quant_max,
                                   double eps, Dtype) {
   if (quant_min >= quant_max) return operator_error("found quant_min above quant_max");
   PT2_TRY(const Range range, range_with_zero(input));
   const auto steps = step_count(quant_min, quant_max);
-  const float scale = std::max((range.high - range.low) / steps, static_cast<float>(eps));
+  const float width = rounded_as(input.dtype(), range.high - range.low);
+  const float scale = std::max(rounded_as(input.dtype(), width / steps), static_cast<float>(eps));
   const double zero =
       static_cast<double>(quant_min) - static_cast<double>(std::nearbyint(range.low / scale));
   const double clamped =
@@ -303,7 +313,7 @@ Result<TensorPair> choose_qparams_symmetric(const Tensor& input, int64_t quant_m
   PT2_TRY(const Range range, range_with_zero(input));
   const float reach = std::max(-range.low, range.high);
   const float steps = step_count(quant_min, quant_max) / 2;
-  const float scale = std::max(reach / steps, static_cast<float>(eps));
+  const float scale = std::max(rounded_as(input.dtype(), reach / steps), static_cast<float>(eps));
   return TensorPair(one_element(Dtype::float64, scale),
                     one_element(Dtype::int64, dtype == Dtype::uint8 ? 128 : 0));
 }

@@ -195,6 +195,9 @@ Result<BagResult> embedding_bag(const Tensor& weight, const Tensor& indices, con
       if (mode == kMean) largest.data<int64_t>()[bag] = counted;
     }
   });
+  const Dtype numbers = promote_types(indices.dtype(), offsets.dtype());
+  for (Tensor* tensor : {&offset2bag, &bag_size, &largest})
+    *tensor = to_dense(*tensor, Dtype::int64, numbers);
   return BagResult{out, offset2bag, bag_size, largest};
 }
 
