@@ -46,18 +46,30 @@ class Origin {
   // The stored entry whose whole content the bytes are; nullptr for others, and for none at all.
   // O(log entries).
   const Entry* entry_of(std::span<const std::byte> bytes) const;
-  // Error `corrupt` at "file!record" when that is not the entry's CRC-32.
-  Result<void> check_crc(const Entry& entry, uint32_t found) const;
-  // Reads the entry that the bytes are, if they are one, and compares. Errors of both.
-  Result<void> verify(std::span<const std::byte> bytes) const;
+  // Error `corrupt` at "file!record" when something else is stated to be the CRC-32 of these bytes:
+  // by the archive, or by a torch.save file of tensors in it. PyTorch can be told to write no
+  // checksums into the latter (torch.serialization.set_crc32_options), so that the archive's own
+  // decides; only then is it compared with the whole record. Errors of `crc`.
+  Result<void> check_crc(std::span<const std::byte> bytes, uint32_t found) const;
 
  private:
+  // A storage in a torch.save file.
+  struct Nested {
+    uint64_t offset;  // in the archive's file
+    uint64_t size;
+    uint32_t crc;
+    const Entry* record;
+  };
+  void add_nested(const Entry& record, const Limits& limits);
+  uint64_t offset_in_zip(std::span<const std::byte> bytes) const;
+  Result<void> compare(const Entry& entry, uint32_t found) const;
   Error io_error(std::string message) const;
 
   ZipReader zip_;
   std::shared_ptr<const MappedFile> file_;
   std::string name_;
   std::vector<const Entry*> by_offset_;  // stored entries with content
+  std::vector<Nested> nested_;           // by offset
   int descriptor_ = -1;
 };
 

@@ -32,6 +32,10 @@ Origin::Origin(const Archive& archive)
   for (const Entry& entry : zip_.entries())
     if (!entry.deflated && entry.size > 0) by_offset_.push_back(&entry);
   std::ranges::sort(by_offset_, {}, &Entry::data_offset);
+  for (const Entry* entry : by_offset_)
+    if (const Role role = archive.role(*entry).role;
+        role == Role::weights || role == Role::constants)
+      add_nested(*entry, archive.limits());
   if (file_) descriptor_ = file_->reopen();
 }
 
@@ -91,26 +95,49 @@ Result<uint32_t> Origin::crc(std::span<const std::byte> bytes) const {
   return crc;
 }
 
+void Origin::add_nested(const Entry& record, const Limits& limits) {
+  Diagnostics ignored;
+  const auto inner = ZipReader::open(zip_.bytes().subspan(record.data_offset, record.size), nullptr,
+                                     limits, ignored);
+  // Whoever reads tensors from it says what is wrong.
+  if (!inner) return;
+  const size_t first = nested_.size();
+  for (const Entry& entry : inner->entries())
+    if (!entry.deflated && entry.size > 0)
+      nested_.push_back({record.data_offset + entry.data_offset, entry.size, entry.crc, &record});
+  std::ranges::sort(nested_.begin() + static_cast<std::ptrdiff_t>(first), nested_.end(), {},
+                    &Nested::offset);
+}
+
+uint64_t Origin::offset_in_zip(std::span<const std::byte> bytes) const {
+  return static_cast<uint64_t>(bytes.data() - zip_.bytes().data());
+}
+
 const Entry* Origin::entry_of(std::span<const std::byte> bytes) const {
   if (bytes.empty() || !lies_in(bytes, zip_.bytes())) return nullptr;
-  const auto offset = static_cast<uint64_t>(bytes.data() - zip_.bytes().data());
+  const uint64_t offset = offset_in_zip(bytes);
   const auto found = std::ranges::lower_bound(by_offset_, offset, {}, &Entry::data_offset);
   if (found == by_offset_.end()) return nullptr;
   return (*found)->data_offset == offset && (*found)->size == bytes.size() ? *found : nullptr;
 }
 
-Result<void> Origin::check_crc(const Entry& entry, uint32_t found) const {
+Result<void> Origin::check_crc(std::span<const std::byte> bytes, uint32_t found) const {
+  if (bytes.empty() || !lies_in(bytes, zip_.bytes())) return {};
+  if (const Entry* entry = entry_of(bytes)) return compare(*entry, found);
+  const auto inner = std::ranges::lower_bound(nested_, offset_in_zip(bytes), {}, &Nested::offset);
+  if (inner == nested_.end() || inner->offset != offset_in_zip(bytes) ||
+      inner->size != bytes.size() || inner->crc == found)
+    return {};
+  const auto record = zip_.bytes().subspan(inner->record->data_offset, inner->record->size);
+  if (!holds(record)) return compare(*inner->record, crc32(0, record));
+  PT2_TRY(const uint32_t whole, crc(record));
+  return compare(*inner->record, whole);
+}
+
+Result<void> Origin::compare(const Entry& entry, uint32_t found) const {
   Result<void> checked = zip::compare_crc(entry, found);
   if (checked) return checked;
   return at(std::move(checked).error(), name_ + "!");
-}
-
-Result<void> Origin::verify(std::span<const std::byte> bytes) const {
-  const Entry* entry = entry_of(bytes);
-  if (entry == nullptr) return {};
-  if (!holds(bytes)) return check_crc(*entry, crc32(0, bytes));
-  PT2_TRY(const uint32_t found, crc(bytes));
-  return check_crc(*entry, found);
 }
 
 Error Origin::io_error(std::string message) const {

@@ -287,7 +287,7 @@ Result<uint32_t> ZipWriter::write_part(std::span<const std::byte> bytes) {
   }
   const bool copies = bytes.size() >= kLarge && origin_ && origin_->holds(bytes);
   PT2_TRY(const uint32_t crc, copies ? copy_and_sum(bytes) : write_and_sum(bytes));
-  if (entry != nullptr) PT2_TRY_VOID(origin_->check_crc(*entry, crc));
+  if (origin_) PT2_TRY_VOID(origin_->check_crc(bytes, crc));
   return crc;
 }
 

@@ -27,13 +27,10 @@ SavedTensor saved_tensor(const PayloadTensor& payload) {
           .device = payload.device};
 }
 
-// The tensors of one torch.save file, taken out of it: views of its bytes. Its checksum is that of
-// the whole record, which is not written as it is: it has to be compared here.
-Result<void> unpack(const Origin& origin, const Payloads& payloads, PayloadKind kind,
-                    SavedTensors& tensors, const AddBlocker& add) {
-  const auto* record = std::get_if<Record>(&tensors);
-  if (record == nullptr) return {};
-  PT2_TRY_VOID(origin.verify(record->bytes));
+// The tensors of one torch.save file, taken out of it: views of its bytes.
+Result<void> unpack(const Payloads& payloads, PayloadKind kind, SavedTensors& tensors,
+                    const AddBlocker& add) {
+  if (!std::holds_alternative<Record>(tensors)) return {};
   std::vector<SavedTensor> unpacked;
   for (const PayloadTensor& payload : payloads.tensors()) {
     if (payload.kind != kind) continue;
@@ -120,10 +117,8 @@ Result<void> convert_payloads(const Package& package, PackageContents& contents,
         add({.kind = BlockerKind::object,
              .text = "a custom object within a torch.save file",
              .where = printable(object.name)});
-      PT2_TRY_VOID(
-          unpack(*contents.origin, *payloads, PayloadKind::weight, program.state_dict, add));
-      PT2_TRY_VOID(
-          unpack(*contents.origin, *payloads, PayloadKind::constant, program.constants, add));
+      PT2_TRY_VOID(unpack(*payloads, PayloadKind::weight, program.state_dict, add));
+      PT2_TRY_VOID(unpack(*payloads, PayloadKind::constant, program.constants, add));
     }
     if (is_pickled(era)) {
       check_packed(program.state_dict, add);

@@ -87,7 +87,8 @@ TEST(Origin, KnowsItsEntriesAndTheirExtents) {
     EXPECT_EQ(origin.entry_of(bytes.first(bytes.size() - 1)), nullptr);
     EXPECT_TRUE(origin.holds(bytes));
     EXPECT_EQ(origin.crc(bytes).value(), entry.crc);
-    EXPECT_TRUE(origin.verify(bytes));
+    EXPECT_TRUE(origin.check_crc(bytes, entry.crc));
+    EXPECT_EQ(origin.check_crc(bytes, entry.crc ^ 1).error().code, ErrorCode::corrupt);
     for (auto rest = bytes; !rest.empty();) {
       const Origin::Extent extent = origin.first_extent(rest);
       ASSERT_GT(extent.size, 0u);
@@ -101,7 +102,7 @@ TEST(Origin, KnowsItsEntriesAndTheirExtents) {
   const std::string elsewhere = "elsewhere";
   EXPECT_FALSE(origin.holds(std::as_bytes(std::span(elsewhere))));
   EXPECT_EQ(origin.entry_of(std::as_bytes(std::span(elsewhere))), nullptr);
-  EXPECT_TRUE(origin.verify(std::as_bytes(std::span(elsewhere))));
+  EXPECT_TRUE(origin.check_crc(std::as_bytes(std::span(elsewhere)), 1));
 }
 
 TEST(Origin, CopiesAreTheSameBytesAndHolesStayHoles) {
@@ -167,6 +168,44 @@ TEST(Origin, DamagedRecordsAreNotWritten) {
       EXPECT_EQ(read_file(folder.file("copy.pt2")), "old");
     }
   }
+}
+
+// The archive's directory states the checksum of a torch.save file, whose own directory states
+// those of its storages, or nothing that is true.
+TEST(Origin, KnowsStoragesWithinTorchSaveFiles) {
+  for (const bool is_inner_wrong : {false, true})
+    for (const bool is_damaged : {false, true}) {
+      SCOPED_TRACE(testing::Message() << is_inner_wrong << is_damaged);
+      StringSink inner;
+      ZipWriter saved(inner, ZipStyle::torch);
+      const std::string content = random_text(5000);
+      ASSERT_TRUE(saved.add("archive/data/0", std::as_bytes(std::span(content))));
+      ASSERT_TRUE(saved.finish());
+      std::string file = inner.take();
+      const uint32_t crc = crc32(0, std::as_bytes(std::span(content)));
+      if (is_inner_wrong) file[file.rfind("PK\x01\x02") + 16] ^= 0x55;
+      StringSink outer;
+      ZipWriter writer(outer, ZipStyle::python);
+      ASSERT_TRUE(writer.add("serialized_state_dict.pt", file));
+      ASSERT_TRUE(writer.finish());
+      std::string text = outer.take();
+      const size_t place = text.find(content);
+      if (is_damaged) text[place + 17] ^= 0x10;
+
+      const test::TemporaryFolder folder;
+      write_sparse(folder.file("x.pt2"), text);
+      const Archive archive = Archive::open_container(folder.file("x.pt2")).value();
+      const Origin origin(archive);
+      const auto bytes = archive.zip().bytes().subspan(place, content.size());
+      EXPECT_EQ(origin.entry_of(bytes), nullptr);
+      const uint32_t found = origin.crc(bytes).value();
+      EXPECT_EQ(found == crc, !is_damaged);
+      const Result<void> checked = origin.check_crc(bytes, found);
+      EXPECT_EQ(checked.has_value(), !is_damaged);
+      if (is_damaged) {
+        EXPECT_EQ(checked.error().where, folder.file("x.pt2") + "!serialized_state_dict.pt");
+      }
+    }
 }
 
 }  // namespace
