@@ -2,7 +2,8 @@
 
     python run_recorded.py [--load-only] < PAIRS > RESULTS
 
-PAIRS has a line for each file: the program, a tab, the .safetensors file of its recorded calls (docs/recorded-calls.md).
+PAIRS has a line for each file: the program, a tab, the .safetensors file of its recorded calls (docs/recorded-calls.md);
+a program whose file of calls is not there is loaded only.
 RESULTS has a line of JSON for each, as it is done: {"file", "ok", "stage", "error"}; stage is where it ended: "load",
 "run" (a call raised, or did not where it must), "compare" (other numbers), "time". Each file has a process of its own,
 so that a crash or an endless loop costs only itself. Needs torch alone.
@@ -61,6 +62,25 @@ def register_classes():
 
     register_dataclass_as_pytree_node(Box, serialized_type_name="corpus.Box")
     register_dataclass_as_pytree_node(OldBox, serialized_type_name="__main__.Box")
+
+
+def register_flatten_specs():
+    """What PyTorch before 2.7 asks its users for: "Please register one with ... register_pytree_flatten_spec"."""
+    import torch.fx._pytree as fx_pytree
+
+    def fields(value, spec):
+        return [getattr(value, name) for name in spec.context[0]]
+
+    flatten = {
+        Box: fields,
+        OldBox: fields,
+        collections.OrderedDict: lambda value, spec: [value[key] for key in spec.context],
+        collections.defaultdict: lambda value, spec: [value[key] for key in spec.context[1]],
+        collections.deque: lambda value, spec: list(value),
+    }
+    for cls, function in flatten.items():
+        if cls not in fx_pytree.SUPPORTED_NODES:
+            fx_pytree.register_pytree_flatten_spec(cls, function)
 
 
 def register_operators():
@@ -222,7 +242,7 @@ def check(path, calls, load_only):
     except Exception as e:
         return "load", f"{type(e).__name__}: {e}"
     try:
-        return None if load_only else repeat(program, Recorded(calls))
+        return None if load_only or not os.path.exists(calls) else repeat(program, Recorded(calls))
     except Exception as e:
         return "run", f"{type(e).__name__}: {e}"
 
@@ -277,6 +297,7 @@ def main():
         register_classes()
     except Exception:
         pass  # a release without them has no program that needs them
+    register_flatten_specs()
     libraries = register_operators()
     warm_up()
     load_only = "--load-only" in sys.argv

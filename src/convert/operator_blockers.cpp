@@ -75,17 +75,34 @@ void check_inputs(const PlacedGraph& placed, const Release& release,
   }
 }
 
-// Up to 2.6 only tensors, numbers and None.
-void check_outputs(const Program& program, const Release& release, const AddBlocker& add) {
-  constexpr int kFirstWithBools = 207;
-  if (release.number >= kFirstWithBools) return;
+// Constants that deserialize_graph_output takes among the results, and since when.
+struct ConstantResult {
+  std::string_view text;
+  int first;
+};
+std::optional<ConstantResult> constant_result(const Argument& output) {
+  if (output.wrapper != Argument::Wrapper::plain) return std::nullopt;
+  if (output.is<None>()) return ConstantResult{"None", 204};
+  if (output.is<int64_t>()) return ConstantResult{"a constant int", 204};
+  if (output.is<double>()) return ConstantResult{"a constant float", 206};
+  if (output.is<bool>()) return ConstantResult{"a constant bool", 207};
+  return std::nullopt;
+}
+
+void check_outputs(const Program& program, const Release& release,
+                   const std::function<void(Blocker)>& add) {
+  // 2.1 keeps constants in its lists of results, which the reader does not look at.
+  constexpr int kFirstWithSpecs = 202;
+  if (release.number < kFirstWithSpecs) return;
   const auto outputs = program.graph.outputs();
-  for (size_t i = 0; i < outputs.size(); ++i)
-    if (outputs[i].is<bool>() && outputs[i].wrapper == Argument::Wrapper::plain)
-      add({.kind = BlockerKind::output,
-           .text = "a constant bool",
-           .where = fmt::format(".graph_module.graph.outputs[{}]", i),
-           .first = find_release("2.7")});
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const auto constant = constant_result(outputs[i]);
+    if (!constant || release.number >= constant->first) continue;
+    add({.kind = BlockerKind::output,
+         .text = std::string(constant->text),
+         .where = fmt::format(".graph_module.graph.outputs[{}]", i),
+         .first = release_numbered(constant->first)});
+  }
 }
 
 }  // namespace

@@ -66,6 +66,20 @@ std::string_view assumptions_of(std::string_view symbol) {
 
 constexpr int64_t kClamped = std::numeric_limits<int64_t>::max() - 1;
 
+// Up to 2.3 the sizes of inputs are 2 or more: the reader asks whether one is 0 or 1 and cannot
+// bear not to know (torch/fx/experimental/symbolic_shapes.py, evaluate_expr).
+void keep_from_small_sizes(Converter& converter, RangeConstraint& constraint) {
+  constexpr int64_t kSmallest = 2;
+  const Expr key = constraint.key->expr;
+  if (!key.is_symbol() || !key->name.starts_with('s')) return;
+  if (constraint.range.min && *constraint.range.min >= kSmallest) return;
+  if (converter.block({.kind = BlockerKind::small_size,
+                       .text = "the range of " + key->name + " has sizes below 2",
+                       .where = ".range_constraints." + key->name,
+                       .first = find_release("2.4")}))
+    constraint.range.min = kSmallest;
+}
+
 // i0 -> u0: a letter and a number.
 bool is_numbered(std::string_view name, char letter) {
   return name.size() > 1 && name[0] == letter &&
@@ -128,9 +142,12 @@ Result<void> rewrite_ranges(Converter& converter) {
   using enum Release::Unbounded;
   const bool was_clamped = converter.source.unbounded == clamped;
   const bool is_clamped = converter.target.release->unbounded == clamped;
+  constexpr int kLastWithoutSmallSizes = 203;
+  const bool has_small_sizes = converter.target.release->number > kLastWithoutSmallSizes;
   for (RangeConstraint& constraint : converter.program.range_constraints) {
     SymRange& range = constraint.range;
     const SymRange before = range;
+    if (!has_small_sizes) keep_from_small_sizes(converter, constraint);
     if (was_clamped && range.max == kClamped) range.max = std::nullopt;
     if (is_clamped && !range.max) range.max = kClamped;
     if (is_clamped && !range.min) range.min = -kClamped - 1;

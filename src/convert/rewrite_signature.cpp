@@ -166,7 +166,8 @@ bool rewrite_named_tuple(TreeSpec& spec, bool up, std::vector<NamedTupleFields>&
   JsonWriter object;
   object.begin_object();
   object.key("class_name");
-  object.string(*text);
+  // A Python identifier there: collections.namedtuple makes the class from it.
+  object.string(text->substr(text->rfind('.') + 1));
   object.key("fields");
   object.begin_array();
   for (const TreeKey& key : spec.keys) object.string(key.text);
@@ -281,6 +282,11 @@ Result<void> rewrite_buffers(Converter& converter) {
 Result<void> rewrite_dialect(Converter& converter) {
   constexpr int kFirstWithTraining = 205;
   Program& program = converter.program;
+  // 2.1 names none; its successors look theirs up.
+  if (program.verifiers.empty() && converter.rises_to(200)) {
+    program.verifiers = {"ATEN"};
+    converter.changed = true;
+  }
   if (converter.target.release->number >= kFirstWithTraining || program.dialect() != "TRAINING")
     return {};
   if (writes(program.graph)) {

@@ -88,6 +88,15 @@ TEST(Convert, NamesSymbolicInputsBefore2_7) {
 
 TEST(Convert, LeavesTheDialectToTheReaderOf2_1) { EXPECT_EQ(blockers("2.15.0/mlp", "2.1"), ""); }
 
+TEST(Convert, NamesSmallSizesBefore2_4) {
+  EXPECT_EQ(
+      blockers("2.15.0/dynamic_batch", "2.3"),
+      "small_size: the range of s77 has sizes below 2 at .range_constraints.s77; 2.4 could take "
+      "it\n");
+  EXPECT_EQ(blockers("2.15.0/dynamic_batch", "2.4"), "");
+  EXPECT_EQ(blockers("2.15.0/dynamic_range", "2.3"), "");
+}
+
 TEST(Convert, NamesConstantInputs) {
   const std::string path = std::string(PT2_TEST_DATA) + "/corpus/2.3.1/pytree_none.pt2";
   const Package package = Package::open(path).value();
