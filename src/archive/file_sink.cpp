@@ -16,6 +16,7 @@ namespace pt2 {
 namespace {
 
 constexpr size_t kBuffer = size_t{1} << 18;
+constexpr off_t kBlock = 4096;
 
 Error io_error(std::string message, std::string path) {
   return {ErrorCode::io, std::move(message), std::move(path)};
@@ -84,11 +85,14 @@ Result<void> FileSink::write_from(const Origin& origin, std::span<const std::byt
   return {};
 }
 
-// By the kernel, which may share the blocks or leave the copying to a server; whatever it says
-// against that, reading and writing, which is as fast otherwise, says what is wrong.
+// By the kernel where blocks lie alike in both files, so that it may share them; elsewhere it takes
+// a fifth longer than reading and writing (Linux 6.18, ext4). Whatever it says against it, those
+// say what is wrong.
 Result<void> FileSink::copy_from(const Origin& origin, std::span<const std::byte> bytes) {
 #ifdef __linux__
-  for (auto from = static_cast<off_t>(origin.offset_of(bytes)); !bytes.empty();) {
+  auto from = static_cast<off_t>(origin.offset_of(bytes));
+  const bool is_aligned = (from - lseek(descriptor_, 0, SEEK_CUR)) % kBlock == 0;
+  while (is_aligned && !bytes.empty()) {
     const ssize_t count =
         copy_file_range(origin.descriptor(), &from, descriptor_, nullptr, bytes.size(), 0);
     if (count < 0 && errno == EINTR) continue;
