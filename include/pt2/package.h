@@ -22,6 +22,7 @@
 #include "pt2/program.h"
 #include "pt2/result.h"
 #include "pt2/tensor.h"
+#include "pt2/value.h"
 
 namespace pt2 {
 
@@ -52,7 +53,8 @@ struct PayloadTensor {
   bool is_parameter = false;
   std::string record{};      // where its bytes lie, relative to the archive's root
   size_t storage_group = 0;  // tensors of equal numbers share one storage
-  // Of a pickled tensor without strided data: a sparse one's indices and values.
+  // Of a pickled tensor without strided data: a sparse one's indices and values, a quantized one's
+  // integers.
   std::vector<Tensor> parts{};
 };
 
@@ -61,6 +63,7 @@ struct PayloadObject {
   std::string name{};
   std::string record{};
   std::string type{};  // class name, where it is known
+  Object object{};     // null where its state is not understood
 };
 
 // Every tensor that belongs to one program. Immutable.

@@ -62,7 +62,7 @@ class ConfiguredReader {
   Result<void> add(const std::string& name, const schema::PayloadMeta& meta, Rule& rule) {
     PT2_TRY(std::string record, record_of(meta));
     if (kind_ == PayloadKind::constant && !meta.path_name.starts_with("tensor_")) {
-      reading_.payloads.add(PayloadObject{name, record, {}});
+      add_object_record(reading_, name, record);
       return {};
     }
     if (meta.use_pickle) return add_pickled(name, record);

@@ -66,7 +66,7 @@ class PathReader {
     for (const std::string& name : objects)
       if (reading_.payloads.find_object(name) == nullptr)
         bind(name, [&](const std::string& record, Rule&) -> Result<void> {
-          reading_.payloads.add(PayloadObject{name, record, {}});
+          add_object_record(reading_, name, record);
           return {};
         });
   }

@@ -52,4 +52,7 @@ void read_draft_payloads(const PayloadReading& reading, const draft::GraphModule
 Result<void> add_pickled_value(const PickleValue& value, PayloadKind kind, std::string name,
                                std::string record, Payloads& payloads);
 
+// 2.8 on: one object in a record of its own, as torch._C._pickle_save wrote it.
+void add_object_record(const PayloadReading& reading, std::string name, std::string record_name);
+
 }  // namespace pt2

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "package/payload_readers.h"
+#include "package/script_object.h"
 
 namespace pt2 {
 namespace {
@@ -61,10 +62,28 @@ Result<void> add_pickled_value(const PickleValue& value, PayloadKind kind, std::
     return {};
   }
   if (value.is(PickleKind::object) && kind == PayloadKind::constant) {
-    payloads.add(PayloadObject{std::move(name), std::move(record), std::string(value.text())});
+    Result<Object> object = script_object(value);
+    payloads.add(PayloadObject{.name = std::move(name),
+                               .record = std::move(record),
+                               .type = std::string(value.text()),
+                               .object = object ? *std::move(object) : nullptr});
     return {};
   }
   return wrong_content(value, "a tensor");
+}
+
+// Listing does not refuse the object's class; its record holds nothing else.
+void add_object_record(const PayloadReading& reading, std::string name, std::string record_name) {
+  PayloadObject payload{.name = std::move(name), .record = std::move(record_name)};
+  Result<Record> record = reading.archive.read(payload.record);
+  Result<Pickle> pickle =
+      record ? read_torch_save(*record, PickleMode::listing, reading.archive.limits())
+             : Result<Pickle>(record.error());
+  if (pickle && pickle->root().is(PickleKind::object)) {
+    payload.type = pickle->root().text();
+    if (Result<Object> object = script_object(pickle->root())) payload.object = *std::move(object);
+  }
+  reading.payloads.add(std::move(payload));
 }
 
 void read_torch_save_dict(const PayloadReading& reading, Role role, PayloadKind kind) {

@@ -30,6 +30,8 @@ struct Model::Shared {
   TreeSpec result;
   // One per graph input; undefined for user inputs and tokens.
   std::vector<Tensor> payloads;
+  // One per graph input; null for all but custom objects.
+  std::vector<Object> objects;
   // One per graph input: some operator or some mutation output may write to it.
   std::vector<bool> written;
 };
@@ -127,6 +129,7 @@ std::vector<Value> fresh_state(const Model::Shared& shared) {
   std::vector<Value> state(shared.payloads.size());
   for (size_t i = 0; i < shared.payloads.size(); ++i) {
     const Tensor& payload = shared.payloads[i];
+    if (shared.objects[i] != nullptr) state[i] = shared.objects[i];
     if (!payload.defined()) continue;
     const Storage* storage = payload.storage().get();
     if (!written.contains(storage)) {
@@ -140,16 +143,30 @@ std::vector<Value> fresh_state(const Model::Shared& shared) {
   return state;
 }
 
-// What a graph input stands for; an undefined tensor for user inputs and tokens.
+// The object that a graph input stands for; null for other inputs.
+Result<Object> find_object(const Payloads& payloads, const InputSpec& spec) {
+  if (spec.kind != InputKind::custom_obj) return Object();
+  const std::string& name = spec.target ? *spec.target : spec.arg.name;
+  const PayloadObject* payload = payloads.find_object(name);
+  if (payload == nullptr)
+    return Error{ErrorCode::invalid, "the file has no object for '" + name + "'", ""};
+  if (payload->object == nullptr)
+    return Error{ErrorCode::unsupported,
+                 "the state of the object '" + name + "' " +
+                     (payload->type.empty() ? "" : "of class " + payload->type + " ") +
+                     "is of a kind that is not known here",
+                 ""};
+  return payload->object;
+}
+
+// What a graph input stands for; an undefined tensor for user inputs, tokens and objects.
 Result<Tensor> find_payload(const Payloads& payloads, const InputSpec& spec, const Graph& graph,
                             const Limits& limits) {
   switch (spec.kind) {
     case InputKind::user_input:
     case InputKind::token:
-      return Tensor();
     case InputKind::custom_obj:
-      return Error{ErrorCode::unsupported,
-                   "the custom object '" + spec.arg.name + "' cannot be computed with", ""};
+      return Tensor();
     case InputKind::parameter:
     case InputKind::buffer:
     case InputKind::constant_tensor:
@@ -194,8 +211,8 @@ Result<Model> Model::from_package(std::shared_ptr<const Package> package,
   shared->limits = options.limits;
   shared->operators = options.operators;
   PT2_TRY(shared->lowered, lower_forward_derivatives(program.graph));
-  PT2_TRY(shared->bound, run::bind_graph(shared->lowered ? *shared->lowered : program.graph,
-                                         shared->operators));
+  PT2_TRY(shared->bound,
+          run::bind_graph(shared->lowered ? *shared->lowered : program.graph, shared->operators));
   shared->inputs = describe_inputs(program);
   shared->outputs = describe_outputs(program);
   for (const ModelValue& input : shared->inputs) shared->input_names.push_back(input.name);
@@ -210,6 +227,8 @@ Result<Model> Model::from_package(std::shared_ptr<const Package> package,
   for (const InputSpec& spec : signature.input_specs) {
     PT2_TRY(Tensor payload, find_payload(*payloads, spec, program.graph, options.limits));
     shared->payloads.push_back(std::move(payload));
+    PT2_TRY(Object object, find_object(*payloads, spec));
+    shared->objects.push_back(std::move(object));
   }
   return Model(std::move(shared));
 }

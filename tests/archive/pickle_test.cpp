@@ -118,7 +118,7 @@ const Case kCases[] = {
     {"stack_global", "\x80\x04\x95\x13\0\0\0\0\0\0\0\x8c\x05torch\x8c\x07"s "float64\x93\x94."s, "float64"},
     {"subclass", global("torch._tensor", "_rebuild_from_type_v2") + "(" + global("torch._utils", "_rebuild_tensor_v2") + global("my", "Tensor") + "(" + storage("LongStorage", 2) + "K\0K\x02\x85K\x01\x85"s + kHooks + "t}tR.", "i64[2] my.Tensor"},
     {"fake", global("torch._export.serde.serialize", "_reconstruct_fake_tensor") + text("{}") + "\x89\x86R.", "<fake tensor: only its metadata was saved>('{}', False)"},
-    {"quantized", global("torch._utils", "_rebuild_qtensor") + "(" + storage("QInt8Storage", 6) + "K\0K\x02K\x03\x86K\x03K\x01\x86)\x89)tR."s, "<quantized tensor>(storage[], 0, tuple[2, 3], tuple[3, 1], tuple[], False, tuple[])"},
+    {"quantized", global("torch._utils", "_rebuild_qtensor") + "(" + storage("QInt8Storage", 6) + "K\0K\x02K\x03\x86K\x03K\x01\x86)\x89)tR."s, "<quantized tensor>(i8[2, 3], tuple[])"},
     {"conjugate_view", global("torch._utils", "_rebuild_tensor_v2") + "(" + storage("ComplexFloatStorage", 2) + "K\0K\x02\x85K\x01\x85"s + kHooks + "}" + text("conj") + "\x88stR.", "<conjugated or negated view>"},
     {"refused_call", global("os", "system") + text("true") + "\x85R.", "called os.system('true')"},
     {"user_class", global("__main__", "Box") + ")\x81}" + text("low") + "K\x01sb.", "__main__.Box(dict['low': 1])"},

@@ -9,6 +9,14 @@
 namespace pt2 {
 namespace {
 
+// What the elements of a quantized storage are; nothing for those that share a byte.
+std::optional<Dtype> integers_of(std::string_view quantized) {
+  if (quantized == "qint8") return Dtype::int8;
+  if (quantized == "quint8") return Dtype::uint8;
+  if (quantized == "qint32") return Dtype::int32;
+  return std::nullopt;
+}
+
 // UTF-8 text whose characters are all below 256, as those bytes; nothing when it is other text.
 std::optional<std::string> to_latin1(std::string_view text) {
   std::string out;
@@ -160,6 +168,8 @@ Result<PickleId> Unpickler::call_known(const KnownGlobal& known, Args args) {
       return rebuild_from_type(args);
     case PickleCall::rebuild_sparse:
       return rebuild_sparse(args);
+    case PickleCall::rebuild_quantized:
+      return rebuild_quantized(known, args);
     case PickleCall::tensor_without_data:
       return tensor_without_data(known, args);
     case PickleCall::script_object:
@@ -414,6 +424,32 @@ Result<PickleId> Unpickler::rebuild_sparse(Args args) {
     if (node(part).kind == PickleKind::tensor) made.dtype = find_object(part)->tensor.dtype;
   }
   return add_tensor(std::move(made), *parts);
+}
+
+// (storage, offset, sizes, strides, quantizer, requires_grad, hooks): its parts are the integers,
+// as a tensor, and the quantizer. Those of fewer than 8 bits share bytes and stay what they are.
+Result<PickleId> Unpickler::rebuild_quantized(const KnownGlobal& known, Args args) {
+  constexpr size_t kQuantizer = 4;
+  const PickleObject* storage = args.size() > kQuantizer ? find_object(args[0]) : nullptr;
+  const int64_t* offset = storage == nullptr ? nullptr : find_int(args[1]);
+  if (offset == nullptr || storage->storage == nullptr) return wrong_arguments(known.name);
+  const auto dtype = integers_of(storage->storage_class->dtype);
+  if (!dtype) return tensor_without_data(known, args);
+  PickleTensor integers;
+  PT2_TRY(integers.sizes, read_sizes(args[2]));
+  PT2_TRY(Sizes strides, read_sizes(args[3]));
+  Result<Tensor> elements =
+      Tensor::view_of(storage->storage, *dtype, integers.sizes, std::move(strides), *offset);
+  if (!elements) return error(elements.error().code, elements.error().message);
+  integers.dtype = dtype_name(*dtype);
+  integers.device = storage->device;
+  integers.tensor = *std::move(elements);
+  PickleTensor made;
+  made.missing = known.missing;
+  made.dtype = storage->storage_class->dtype;
+  made.sizes = integers.sizes;
+  PT2_TRY(const PickleId elements_id, add_tensor(std::move(integers), {}));
+  return add_tensor(std::move(made), {elements_id, args[kQuantizer]});
 }
 
 Result<PickleId> Unpickler::tensor_without_data(const KnownGlobal& known, Args args) {

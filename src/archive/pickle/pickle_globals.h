@@ -30,6 +30,7 @@ enum class PickleCall : uint8_t {
   rebuild_parameter,
   rebuild_from_type,
   rebuild_sparse,
+  rebuild_quantized,
   tensor_without_data,
   script_object,
 };

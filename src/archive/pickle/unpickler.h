@@ -126,6 +126,7 @@ class Unpickler {
   Result<PickleId> rebuild_from_type(Args args);
   Result<PickleId> rebuild_sparse(Args args);
   bool has_lazy_bits(Args metadata) const;
+  Result<PickleId> rebuild_quantized(const KnownGlobal& known, Args args);
   Result<PickleId> tensor_without_data(const KnownGlobal& known, Args args);
   Result<PickleId> load_storage(Args args);
   Result<std::shared_ptr<Storage>> find_storage(const std::string& key, size_t alignment);
