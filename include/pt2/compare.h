@@ -32,6 +32,10 @@ struct Comparison {
   // Against a reference: the largest error of each.
   std::optional<double> found_error;
   std::optional<double> expected_error;
+  // Of floating tensors: rows along the last dim of at least two elements, and those whose largest
+  // element lies at another place than expected, where that is no tie within the tolerance.
+  int64_t rows = 0;
+  int64_t argmax_differs = 0;
 
   bool equal() const { return difference.empty(); }
 };

@@ -18,6 +18,9 @@ struct CallReport {
   double largest_error = 0;
   std::optional<double> our_error;  // against float64, of the value where it is largest
   std::optional<double> torch_error;
+  // Of the outputs: does the largest element of each row lie where PyTorch has it (Comparison)?
+  int64_t rows = 0;
+  int64_t argmax_differs = 0;
 
   bool passed() const { return differences.empty(); }
 };

@@ -199,6 +199,43 @@ void compare_inexact(const Tensor& found, const Tensor& expected, const CompareO
   compare_with_reference<T>(found, expected, reference->contiguous(), row->rounding, out);
 }
 
+// The largest element so far, as torch.argmax has it: the first of equals, NaN before all.
+struct Largest {
+  double value = 0;
+  int64_t index = -1;
+
+  void add(double element, int64_t at) {
+    if (index >= 0 && (is_nan(value) || !(element > value || is_nan(element)))) return;
+    value = element;
+    index = at;
+  }
+};
+
+// Counts rows whose largest element lies elsewhere, ties apart.
+void compare_argmax(const Tensor& found, const Tensor& expected, const Tolerance& tolerance,
+                    Comparison& out) {
+  const int64_t length = expected.dim() == 0 ? 0 : expected.sizes().back();
+  if (length < 2) return;
+  out.rows = expected.numel() / length;
+  std::vector<double> ours(kChunk), theirs(kChunk);
+  for (int64_t row = 0; row < out.rows; ++row) {
+    Largest mine, wanted;
+    for (int64_t start = 0; start < length; start += kChunk) {
+      const int64_t count = std::min(kChunk, length - start);
+      load(found, row * length + start, count, ours.data());
+      load(expected, row * length + start, count, theirs.data());
+      for (int64_t i = 0; i < count; ++i) {
+        mine.add(ours[static_cast<size_t>(i)], start + i);
+        wanted.add(theirs[static_cast<size_t>(i)], start + i);
+      }
+    }
+    if (mine.index == wanted.index) continue;
+    double other = 0;
+    load(expected, row * length + mine.index, 1, &other);
+    if (!is_close(other, wanted.value, tolerance)) ++out.argmax_differs;
+  }
+}
+
 Comparison compare_tensors(const Tensor& found, const Tensor& expected,
                            const CompareOptions& options, const Tensor* reference) {
   Comparison out;
@@ -215,6 +252,8 @@ Comparison compare_tensors(const Tensor& found, const Tensor& expected,
       break;
     case DtypeCategory::floating:
       compare_inexact<double>(ours, theirs, options, reference, out);
+      compare_argmax(ours, theirs, chosen_tolerance(options, default_tolerance(found.dtype())),
+                     out);
       break;
     case DtypeCategory::complex:
       compare_inexact<Complex>(ours, theirs, options, reference, out);

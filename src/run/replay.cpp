@@ -30,10 +30,10 @@ class CallCheck {
   CallCheck(const CompareOptions& options, CallReport& report)
       : options_(options), report_(report) {}
 
-  void check(const std::string& place, const Value* found, const RecordedValue& expected) {
+  Comparison check(const std::string& place, const Value* found, const RecordedValue& expected) {
     if (found == nullptr) {
       report_.differences.push_back(place + ": the program has no such value");
-      return;
+      return {};
     }
     const Comparison result = compare(*found, expected.value, options_,
                                       expected.reference ? &*expected.reference : nullptr);
@@ -44,6 +44,7 @@ class CallCheck {
       report_.torch_error = result.expected_error;
     }
     if (!result.equal()) report_.differences.push_back(place + ": " + result.difference);
+    return result;
   }
 
   void check_all(const RecordedCall& call, const std::vector<Value>& outputs,
@@ -51,8 +52,11 @@ class CallCheck {
     if (outputs.size() != call.outputs.size())
       report_.differences.push_back(
           fmt::format("found {} outputs, expected {}", outputs.size(), call.outputs.size()));
-    for (size_t i = 0; i < std::min(outputs.size(), call.outputs.size()); ++i)
-      check(fmt::format("out[{}]", i), &outputs[i], call.outputs[i]);
+    for (size_t i = 0; i < std::min(outputs.size(), call.outputs.size()); ++i) {
+      const Comparison result = check(fmt::format("out[{}]", i), &outputs[i], call.outputs[i]);
+      report_.rows += result.rows;
+      report_.argmax_differs += result.argmax_differs;
+    }
     for (const auto& [name, expected] : call.buffers) {
       const Tensor* state = find_state(session, name);
       const Value value = state == nullptr ? Value() : Value(*state);

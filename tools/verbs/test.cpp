@@ -88,6 +88,10 @@ std::string remark_text(const CallReport& report) {
   if (report.our_error)
     out += fmt::format(", against float64 {:.3g} (PyTorch {:.3g})", *report.our_error,
                        *report.torch_error);
+  if (report.argmax_differs > 0)
+    out += fmt::format(", argmax differs in {} of {} rows", report.argmax_differs, report.rows);
+  else if (report.rows > 0)
+    out += ", argmax equal";
   return out;
 }
 
@@ -121,6 +125,10 @@ void write_call(JsonWriter& json, const CallReport& call) {
   write_number("largest_error", call.largest_error);
   write_number("error_against_float64", call.our_error);
   write_number("torch_error_against_float64", call.torch_error);
+  if (call.rows > 0) {
+    write_integer(json, "rows", static_cast<size_t>(call.rows));
+    write_integer(json, "argmax_differs", static_cast<size_t>(call.argmax_differs));
+  }
   write_texts(json, "differences", call.differences);
 }
 
