@@ -7,7 +7,10 @@
 // and kernel; the conversion from Values is derived from it. A rule computes the Meta of each
 // result from the arguments and reports every error of shapes and dtypes; the kernel then fills
 // `Tensor& out` (one per result) and may fail on values only. A function returns its results
-// itself: views, operators composed of others, results whose size depends on data.
+// itself: views, operators composed of others, results whose size depends on data. Where a rule can
+// say what that will be, verification takes
+//
+//   composed<"aten::conv2d(…) -> Tensor", conv_meta, conv>               rule and function
 #pragma once
 
 #include <span>
@@ -54,6 +57,8 @@ struct OpDef {
   const Signature* signature = nullptr;
   Compute compute = nullptr;
   Infer infer = nullptr;
+  // A kernel fills new memory; what a function returns may share that of its arguments.
+  bool is_kernel = false;
 };
 
 template <size_t N>
@@ -127,6 +132,16 @@ std::vector<Meta> meta_list(std::array<Meta, N> metas) {
   return {std::make_move_iterator(metas.begin()), std::make_move_iterator(metas.end())};
 }
 
+// A rule for functions of any signature: the result is like the first argument, a tensor.
+inline Result<std::vector<Meta>> like_first(std::span<const Value> arguments) {
+  return meta_list(Meta::like(*arguments[0].get_if<Tensor>()));
+}
+
+// The rule of functions whose results have the sizes, or are the numbers, that elements say.
+inline Result<std::vector<Meta>> depends_on_data(std::span<const Value>) {
+  return Error{ErrorCode::unsupported, "the result depends on elements", ""};
+}
+
 // Calls kernel(context?, out..., argument...) with `outs` in front.
 template <auto Kernel, size_t... O, class... A>
 Result<void> call_kernel(Context& context, std::vector<Tensor>& outs, std::index_sequence<O...>,
@@ -178,9 +193,8 @@ Result<Tensor> compute(const A&... argument) {
   return std::move(outs[0]);
 }
 
-// A row with a rule and a kernel.
-template <const Signature& S, auto Rule, auto Kernel>
-struct KernelRow {
+template <const Signature& S, auto Rule>
+struct RuleRow {
   using Call = Callable<decltype(Rule)>;
   static_assert(Call::Arguments::template matches<S>(),
                 "the rule's parameters differ from the signature");
@@ -192,8 +206,13 @@ struct KernelRow {
     PT2_TRY(auto metas, as_result(std::apply(Rule, unboxed)));
     return meta_list(std::move(metas));
   }
+};
+
+// A row with a rule and a kernel.
+template <const Signature& S, auto Rule, auto Kernel>
+struct KernelRow {
   static Result<std::vector<Value>> compute(Context& context, std::span<const Value> arguments) {
-    auto unboxed = Call::Arguments::unbox_all(arguments);
+    auto unboxed = RuleRow<S, Rule>::Call::Arguments::unbox_all(arguments);
     auto call = [&](const auto&... argument) {
       return compute_all<Rule, Kernel>(context, argument...);
     };
@@ -214,9 +233,21 @@ struct Row<S, Function> {
 template <SignatureText S, auto Rule, auto Kernel>
 struct Row<S, Rule, Kernel> {
   static constexpr OpDef kDef{&kSignature<S>, &KernelRow<kSignature<S>, Rule, Kernel>::compute,
-                              &KernelRow<kSignature<S>, Rule, Kernel>::infer};
+                              &RuleRow<kSignature<S>, Rule>::infer, true};
 };
 template <SignatureText S, auto... F>
 inline constexpr OpDef op = Row<S, F...>::kDef;
+
+// The rule has the function's parameters, or is an Infer itself.
+template <const Signature& S, auto Rule>
+constexpr Infer infer_of() {
+  if constexpr (std::is_same_v<decltype(Rule), Infer>)
+    return Rule;
+  else
+    return &RuleRow<S, Rule>::infer;
+}
+template <SignatureText S, auto Rule, auto Function>
+inline constexpr OpDef composed{&kSignature<S>, &FunctionRow<kSignature<S>, Function>::compute,
+                                infer_of<kSignature<S>, Rule>()};
 
 }  // namespace pt2::ops

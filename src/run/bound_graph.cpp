@@ -240,10 +240,10 @@ std::vector<bool> inputs_possibly_written(const BoundGraph& bound) {
     if (const auto* id = graph.inputs()[i].get_if<ValueId>()) roots[static_cast<size_t>(*id)] = {i};
 
   for (const BoundNode& node : bound.nodes) {
-    // A function of its own (no rule) may return a view; a kernel always fills new memory.
+    // A function may return a view; a kernel always fills new memory.
     const bool may_alias =
         node.higher_order != nullptr || (node.op && node.op.form != ops::Operator::Form::copy &&
-                                         (node.op.def->infer == nullptr || node.op.mutates()));
+                                         (!node.op.def->is_kernel || node.op.mutates()));
     std::vector<uint32_t> shared;
     const bool region_writes = node.higher_order != nullptr && may_write(node);
     for (const NamedArgument& input : node.node->inputs) {

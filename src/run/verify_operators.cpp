@@ -9,7 +9,7 @@
 #include "ir/target.h"
 #include "ops/bind.h"
 #include "run/bound_graph.h"
-#include "run/program_shapes.h"
+#include "run/shapes/program_shapes.h"
 
 namespace pt2 {
 namespace {

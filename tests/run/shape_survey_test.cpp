@@ -10,7 +10,7 @@
 
 #include "package/corpus.h"
 #include "pt2/package.h"
-#include "run/program_shapes.h"
+#include "run/shapes/program_shapes.h"
 
 namespace pt2 {
 namespace {

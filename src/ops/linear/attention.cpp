@@ -449,16 +449,46 @@ Result<FlashResult> attention_math(Context& context, const Tensor& query, const 
   return FlashResult{out.contiguous(), weights.contiguous()};
 }
 
+Result<Meta> scaled_dot_product_attention_meta(const Tensor& query, const Tensor& key,
+                                               const Tensor& value, const OptionalTensor& attn_mask,
+                                               double dropout_p, bool is_causal,
+                                               const std::optional<double>&, bool enable_gqa) {
+  PT2_TRY_VOID(check_attention(query, key, value, attn_mask, dropout_p, is_causal));
+  const std::array leading{leading_sizes(query), leading_sizes(enable_gqa ? query : key)};
+  PT2_TRY(const Sizes batch, broadcast_sizes(leading));
+  return attention_meta(query, value, batch, true);
+}
+
+Result<std::array<Meta, 2>> flash_meta(const Tensor& query, const Tensor& key, const Tensor& value,
+                                       double dropout_p, bool is_causal,
+                                       const OptionalTensor& attn_mask,
+                                       const std::optional<double>& scale) {
+  PT2_TRY_VOID(check_flash(query, key, value));
+  PT2_TRY(Meta out,
+          scaled_dot_product_attention_meta(query, key, value, attn_mask, dropout_p, is_causal,
+                                            scale, query.size(1) != key.size(1)));
+  const Dtype totals = query.dtype() == Dtype::float64 ? Dtype::float64 : Dtype::float32;
+  return std::array{std::move(out), Meta(totals, {query.size(0), query.size(1), query.size(2)})};
+}
+
+// The results beyond the second mean nothing on CPUs.
+Result<std::vector<Meta>> flash_attention_meta(std::span<const Value> arguments) {
+  PT2_TRY(auto metas,
+          flash_meta(*arguments[0].get_if<Tensor>(), *arguments[1].get_if<Tensor>(),
+                     *arguments[2].get_if<Tensor>(), 0, false, std::nullopt, std::nullopt));
+  return meta_list(std::move(metas));
+}
+
 // clang-format off
 constexpr OpDef kOps[] = {
     op<"aten::_scaled_dot_product_attention_math(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0., bool is_causal=False, Tensor? dropout_mask=None, *, float? scale=None, bool enable_gqa=False) -> (Tensor, Tensor)",
        attention_math>,
-    op<"aten::scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0., bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor",
-       scaled_dot_product_attention>,
-    op<"aten::_scaled_dot_product_flash_attention_for_cpu(Tensor query, Tensor key, Tensor value, float dropout_p=0., bool is_causal=False, *, Tensor? attn_mask=None, float? scale=None) -> (Tensor output, Tensor logsumexp)",
-       flash_for_cpu>,
-    op<"aten::_scaled_dot_product_flash_attention(Tensor query, Tensor key, Tensor value, float dropout_p=0., bool is_causal=False, bool return_debug_mask=False, *, float? scale=None) -> (Tensor output, Tensor logsumexp, Tensor cum_seq_q, Tensor cum_seq_k, SymInt max_q, SymInt max_k, Tensor rng_state, Tensor unused, Tensor debug_attn_mask)",
-       flash_attention>,
+    composed<"aten::scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0., bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor",
+       scaled_dot_product_attention_meta, scaled_dot_product_attention>,
+    composed<"aten::_scaled_dot_product_flash_attention_for_cpu(Tensor query, Tensor key, Tensor value, float dropout_p=0., bool is_causal=False, *, Tensor? attn_mask=None, float? scale=None) -> (Tensor output, Tensor logsumexp)",
+       flash_meta, flash_for_cpu>,
+    composed<"aten::_scaled_dot_product_flash_attention(Tensor query, Tensor key, Tensor value, float dropout_p=0., bool is_causal=False, bool return_debug_mask=False, *, float? scale=None) -> (Tensor output, Tensor logsumexp, Tensor cum_seq_q, Tensor cum_seq_k, SymInt max_q, SymInt max_k, Tensor rng_state, Tensor unused, Tensor debug_attn_mask)",
+       flash_attention_meta, flash_attention>,
     op<"aten::_scaled_dot_product_efficient_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_bias, bool compute_log_sumexp, float dropout_p=0., bool is_causal=False, *, float? scale=None) -> (Tensor output, Tensor log_sumexp, Tensor philox_seed, Tensor philox_offset)",
        efficient_attention>,
 };

@@ -315,10 +315,42 @@ Result<Tensor> tensordot(const Tensor& self, const Tensor& other, const Sizes& d
   return reshape(flat, sizes);
 }
 
+Result<Meta> einsum_meta(const std::string& text, const Tensors& tensors,
+                         const std::optional<Sizes>&) {
+  if (tensors.empty()) return operator_error("tensors: found none, expected at least one");
+  PT2_TRY(const Equation equation, parse_equation(text, tensors));
+  PT2_TRY(const Positions positions, label_positions(equation));
+  std::vector<Sizes> aligned;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    PT2_TRY(const Tensor tensor, align(tensors[i], equation.operands[i], equation, positions));
+    aligned.push_back(tensor.sizes());
+  }
+  PT2_TRY(const Sizes sizes, broadcast_sizes(aligned));
+  // The sum over one operand counts integers in int64.
+  const bool sums_integers = tensors.size() == 1 && positions.rank > positions.output_rank &&
+                             dtype_category(tensors[0].dtype()) < DtypeCategory::floating;
+  return Meta(sums_integers ? Dtype::int64 : tensors[0].dtype(),
+              {sizes.begin(), sizes.begin() + positions.output_rank});
+}
+
+Result<Meta> tensordot_meta(const Tensor& self, const Tensor& other, const Sizes& dims_self,
+                            const Sizes& dims_other) {
+  PT2_TRY(const Sizes left, wrap_dims(dims_self, self.dim()));
+  PT2_TRY(const Sizes right, wrap_dims(dims_other, other.dim()));
+  Sizes sizes;
+  const auto keep = [&](const Tensor& tensor, const Sizes& summed) {
+    for (int64_t dim = 0; dim < tensor.dim(); ++dim)
+      if (std::ranges::find(summed, dim) == summed.end()) sizes.push_back(tensor.size(dim));
+  };
+  keep(self, left);
+  keep(other, right);
+  return Meta(self.dtype(), std::move(sizes));
+}
+
 // clang-format off
 constexpr OpDef kOps[] = {
-    op<"aten::einsum(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor", einsum>,
-    op<"aten::tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor", tensordot>,
+    composed<"aten::einsum(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor", einsum_meta, einsum>,
+    composed<"aten::tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor", tensordot_meta, tensordot>,
 };
 // clang-format on
 

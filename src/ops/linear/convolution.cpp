@@ -65,6 +65,16 @@ Result<Tensor> run_batched(const Tensor& input, const Tensor& weight, const Opti
                        {out.strides().begin() + 1, out.strides().end()}, 0);
 }
 
+Result<Meta> batched_meta(const Tensor& input, const Tensor& weight, const OptionalTensor& bias,
+                          const ConvolutionShape& shape) {
+  if (input.dim() != shape.spatial + 1) return convolution_meta(input, weight, bias, shape);
+  Sizes sizes = input.sizes();
+  sizes.insert(sizes.begin(), 1);
+  PT2_TRY(const Meta meta,
+          convolution_meta(Tensor::without_elements(input.dtype(), sizes), weight, bias, shape));
+  return Meta(meta.dtype, {meta.sizes.begin() + 1, meta.sizes.end()});
+}
+
 Result<ConvolutionShape> general_shape(const Tensor& input, const Numbers& numbers, bool transposed,
                                        int64_t groups) {
   return convolution_shape(input, numbers.stride, numbers.padding, numbers.dilation, transposed,
@@ -117,6 +127,24 @@ Result<Tensor> conv(const Tensor& input, const Tensor& weight, const OptionalTen
 }
 
 template <int64_t Spatial>
+Result<Meta> conv_rule(const Tensor& input, const Tensor& weight, const OptionalTensor& bias,
+                       const Sizes& stride, const Sizes& padding, const Sizes& dilation,
+                       int64_t groups) {
+  PT2_TRY(const ConvolutionShape shape,
+          make_shape(Spatial, {stride, padding, dilation, {0}}, false, groups));
+  return batched_meta(input, weight, bias, shape);
+}
+
+template <int64_t Spatial>
+Result<Meta> transpose_rule(const Tensor& input, const Tensor& weight, const OptionalTensor& bias,
+                            const Sizes& stride, const Sizes& padding, const Sizes& output_padding,
+                            int64_t groups, const Sizes& dilation) {
+  PT2_TRY(const ConvolutionShape shape,
+          make_shape(Spatial, {stride, padding, dilation, output_padding}, true, groups));
+  return batched_meta(input, weight, bias, shape);
+}
+
+template <int64_t Spatial>
 Result<Tensor> conv_transpose(const Tensor& input, const Tensor& weight, const OptionalTensor& bias,
                               const Sizes& stride, const Sizes& padding,
                               const Sizes& output_padding, int64_t groups, const Sizes& dilation) {
@@ -127,11 +155,11 @@ Result<Tensor> conv_transpose(const Tensor& input, const Tensor& weight, const O
 
 // "same" keeps the size; where the padding is odd its larger half comes last
 // (ATen/native/Convolution.cpp convolution_same).
-Result<Tensor> conv_mode(int64_t spatial, const Tensor& input, const Tensor& weight,
-                         const OptionalTensor& bias, const Sizes& stride,
-                         const std::string& padding, const Sizes& dilation, int64_t groups) {
+Result<ConvolutionShape> named_shape(int64_t spatial, const Tensor& weight, const Sizes& stride,
+                                     const std::string& padding, const Sizes& dilation,
+                                     int64_t groups) {
   PT2_TRY(ConvolutionShape shape, make_shape(spatial, {stride, {0}, dilation, {0}}, false, groups));
-  if (padding == "valid") return run_batched(input, weight, bias, shape);
+  if (padding == "valid") return shape;
   if (padding != "same")
     return operator_error("padding: found '" + padding + "', expected 'valid' or 'same'");
   PT2_TRY_VOID(check_rank(weight, spatial + 2, "weight"));
@@ -144,6 +172,23 @@ Result<Tensor> conv_mode(int64_t spatial, const Tensor& input, const Tensor& wei
     shape.padding[dim] = total / 2;
     shape.padding_end[dim] = total - total / 2;
   }
+  return shape;
+}
+
+template <int64_t Spatial>
+Result<Meta> padding_rule(const Tensor& input, const Tensor& weight, const OptionalTensor& bias,
+                          const Sizes& stride, const std::string& padding, const Sizes& dilation,
+                          int64_t groups) {
+  PT2_TRY(const ConvolutionShape shape,
+          named_shape(Spatial, weight, stride, padding, dilation, groups));
+  return batched_meta(input, weight, bias, shape);
+}
+
+Result<Tensor> conv_mode(int64_t spatial, const Tensor& input, const Tensor& weight,
+                         const OptionalTensor& bias, const Sizes& stride,
+                         const std::string& padding, const Sizes& dilation, int64_t groups) {
+  PT2_TRY(const ConvolutionShape shape,
+          named_shape(spatial, weight, stride, padding, dilation, groups));
   return run_batched(input, weight, bias, shape);
 }
 
@@ -173,24 +218,24 @@ constexpr OpDef kOps[] = {
        convolution_deprecated>,
     op<"aten::_convolution_mode(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, str padding, SymInt[] dilation, SymInt groups) -> Tensor",
        convolution_mode>,
-    op<"aten::conv1d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], SymInt[1] padding=[0], SymInt[1] dilation=[1], SymInt groups=1) -> Tensor",
-       conv<1>>,
-    op<"aten::conv1d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], str padding=\"valid\", SymInt[1] dilation=[1], SymInt groups=1) -> Tensor",
-       conv_padding<1>>,
-    op<"aten::conv2d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=[1, 1], SymInt[2] padding=[0, 0], SymInt[2] dilation=[1, 1], SymInt groups=1) -> Tensor",
-       conv<2>>,
-    op<"aten::conv2d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=[1, 1], str padding=\"valid\", SymInt[2] dilation=[1, 1], SymInt groups=1) -> Tensor",
-       conv_padding<2>>,
-    op<"aten::conv3d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=[1, 1, 1], SymInt[3] padding=[0, 0, 0], SymInt[3] dilation=[1, 1, 1], SymInt groups=1) -> Tensor",
-       conv<3>>,
-    op<"aten::conv3d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=[1, 1, 1], str padding=\"valid\", SymInt[3] dilation=[1, 1, 1], SymInt groups=1) -> Tensor",
-       conv_padding<3>>,
-    op<"aten::conv_transpose1d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], SymInt[1] padding=[0], SymInt[1] output_padding=[0], SymInt groups=1, SymInt[1] dilation=[1]) -> Tensor",
-       conv_transpose<1>>,
-    op<"aten::conv_transpose2d.input(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=[1, 1], SymInt[2] padding=[0, 0], SymInt[2] output_padding=[0, 0], SymInt groups=1, SymInt[2] dilation=[1, 1]) -> Tensor",
-       conv_transpose<2>>,
-    op<"aten::conv_transpose3d.input(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=[1, 1, 1], SymInt[3] padding=[0, 0, 0], SymInt[3] output_padding=[0, 0, 0], SymInt groups=1, SymInt[3] dilation=[1, 1, 1]) -> Tensor",
-       conv_transpose<3>>,
+    composed<"aten::conv1d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], SymInt[1] padding=[0], SymInt[1] dilation=[1], SymInt groups=1) -> Tensor",
+       conv_rule<1>, conv<1>>,
+    composed<"aten::conv1d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], str padding=\"valid\", SymInt[1] dilation=[1], SymInt groups=1) -> Tensor",
+       padding_rule<1>, conv_padding<1>>,
+    composed<"aten::conv2d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=[1, 1], SymInt[2] padding=[0, 0], SymInt[2] dilation=[1, 1], SymInt groups=1) -> Tensor",
+       conv_rule<2>, conv<2>>,
+    composed<"aten::conv2d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=[1, 1], str padding=\"valid\", SymInt[2] dilation=[1, 1], SymInt groups=1) -> Tensor",
+       padding_rule<2>, conv_padding<2>>,
+    composed<"aten::conv3d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=[1, 1, 1], SymInt[3] padding=[0, 0, 0], SymInt[3] dilation=[1, 1, 1], SymInt groups=1) -> Tensor",
+       conv_rule<3>, conv<3>>,
+    composed<"aten::conv3d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=[1, 1, 1], str padding=\"valid\", SymInt[3] dilation=[1, 1, 1], SymInt groups=1) -> Tensor",
+       padding_rule<3>, conv_padding<3>>,
+    composed<"aten::conv_transpose1d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], SymInt[1] padding=[0], SymInt[1] output_padding=[0], SymInt groups=1, SymInt[1] dilation=[1]) -> Tensor",
+       transpose_rule<1>, conv_transpose<1>>,
+    composed<"aten::conv_transpose2d.input(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=[1, 1], SymInt[2] padding=[0, 0], SymInt[2] output_padding=[0, 0], SymInt groups=1, SymInt[2] dilation=[1, 1]) -> Tensor",
+       transpose_rule<2>, conv_transpose<2>>,
+    composed<"aten::conv_transpose3d.input(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=[1, 1, 1], SymInt[3] padding=[0, 0, 0], SymInt[3] output_padding=[0, 0, 0], SymInt groups=1, SymInt[3] dilation=[1, 1, 1]) -> Tensor",
+       transpose_rule<3>, conv_transpose<3>>,
 };
 // clang-format on
 

@@ -139,10 +139,16 @@ Result<Gradients> grouped_mm_fallback_backward(const Tensor& input, const Tensor
   return Gradients{std::move(grad_input), std::move(grad_weight)};
 }
 
+Result<Meta> grouped_mm_fallback_meta(const Tensor& input, const Tensor& weight, const Tensor&) {
+  PT2_TRY_VOID(check_rank(input, 2, "input"));
+  PT2_TRY_VOID(check_rank(weight, 3, "weight"));
+  return Meta(input.dtype(), {input.size(0), weight.size(2)});
+}
+
 // clang-format off
 constexpr OpDef kOps[] = {
     op<"aten::_grouped_mm(Tensor self, Tensor mat2, Tensor? offs=None, Tensor? bias=None, ScalarType? out_dtype=None) -> Tensor", grouped_mm>,
-    op<"transformers::grouped_mm_fallback(Tensor input, Tensor weight, Tensor offs) -> Tensor", grouped_mm_fallback>,
+    composed<"transformers::grouped_mm_fallback(Tensor input, Tensor weight, Tensor offs) -> Tensor", grouped_mm_fallback_meta, grouped_mm_fallback>,
     op<"transformers::grouped_mm_fallback_backward(Tensor input, Tensor weight, Tensor offs, Tensor grad_output) -> (Tensor, Tensor)",
        grouped_mm_fallback_backward>,
 };

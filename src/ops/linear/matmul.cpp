@@ -356,6 +356,20 @@ void bilinear(Tensor& out, const Tensor& input1, const Tensor& input2, const Ten
   });
 }
 
+Result<Meta> matmul_meta(const Tensor& self, const Tensor& other) {
+  PT2_TRY_VOID(check_rank_at_least(self, 1, "self"));
+  PT2_TRY_VOID(check_rank_at_least(other, 1, "other"));
+  PT2_TRY_VOID(check_operands(self, other));
+  const Tensor left = self.dim() == 1 ? as_row(self) : self;
+  const Tensor right = other.dim() == 1 ? as_column(other) : other;
+  PT2_TRY_VOID(check_inner(left.size(left.dim() - 1), right.size(right.dim() - 2), self, other));
+  const std::array batches{batch_sizes(left), batch_sizes(right)};
+  PT2_TRY(Sizes sizes, broadcast_sizes(batches));
+  if (self.dim() > 1) sizes.push_back(left.size(left.dim() - 2));
+  if (other.dim() > 1) sizes.push_back(right.size(right.dim() - 1));
+  return Meta(self.dtype(), std::move(sizes));
+}
+
 // clang-format off
 constexpr OpDef kOps[] = {
     op<"aten::mm(Tensor self, Tensor mat2) -> Tensor", mm_meta, batched_product>,
@@ -374,7 +388,7 @@ constexpr OpDef kOps[] = {
     op<"aten::ger(Tensor self, Tensor vec2) -> Tensor", outer_meta, outer>,
     op<"aten::addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
        addr_meta, addr>,
-    op<"aten::matmul(Tensor self, Tensor other) -> Tensor", matmul>,
+    composed<"aten::matmul(Tensor self, Tensor other) -> Tensor", matmul_meta, matmul>,
     op<"aten::linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", linear_meta, linear_kernel>,
     op<"aten::bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor",
        bilinear_meta, bilinear>,
@@ -391,24 +405,18 @@ void batched_product(Tensor& out, const Tensor& left, const Tensor& right) {
 }
 
 Result<Tensor> matmul(const Tensor& self, const Tensor& other) {
-  PT2_TRY_VOID(check_rank_at_least(self, 1, "self"));
-  PT2_TRY_VOID(check_rank_at_least(other, 1, "other"));
-  PT2_TRY_VOID(check_operands(self, other));
+  PT2_TRY(const Meta meta, matmul_meta(self, other));
+  PT2_TRY(Tensor out, allocate(meta));
+  if (out.numel() == 0) return out;
   Tensor left = self.dim() == 1 ? as_row(self) : self;
   Tensor right = other.dim() == 1 ? as_column(other) : other;
-  PT2_TRY_VOID(check_inner(left.size(left.dim() - 1), right.size(right.dim() - 2), self, other));
-  const std::array batches{batch_sizes(left), batch_sizes(right)};
-  PT2_TRY(const Sizes batch, broadcast_sizes(batches));
-  Sizes sizes = batch;
-  if (self.dim() > 1) sizes.push_back(left.size(left.dim() - 2));
-  if (other.dim() > 1) sizes.push_back(right.size(right.dim() - 1));
-  PT2_TRY(Tensor out, allocate(Meta(self.dtype(), sizes)));
-  if (out.numel() == 0) return out;
   const int64_t columns = right.size(right.dim() - 1);
   if (right.dim() == 2) {
     // One tall product instead of a batch of small ones.
     left = matrix_view(left, {out.numel() / columns, left.size(left.dim() - 1)});
   } else {
+    const auto free = (self.dim() > 1 ? 1 : 0) + (other.dim() > 1 ? 1 : 0);
+    const Sizes batch(out.sizes().begin(), out.sizes().end() - free);
     left = broadcast_batch(left, batch);
     right = broadcast_batch(right, batch);
   }

@@ -391,7 +391,7 @@ constexpr OpDef kOps[] = {
     op<"aten::linalg_cond(Tensor self, Scalar? p=None) -> Tensor", cond>,
     op<"aten::linalg_cond.p_str(Tensor self, str p) -> Tensor", cond_named>,
     op<"aten::norm_except_dim(Tensor v, int pow=2, int dim=0) -> Tensor", norm_except_dim>,
-    op<"aten::_weight_norm(Tensor v, Tensor g, int dim=0) -> Tensor", weight_norm>,
+    composed<"aten::_weight_norm(Tensor v, Tensor g, int dim=0) -> Tensor", like_first, weight_norm>,
 };
 // clang-format on
 

@@ -293,10 +293,19 @@ Result<Tensor> instance_norm(const Tensor& input, const OptionalTensor& weight,
   return out.with_view(input.sizes(), contiguous_strides(input.sizes()), 0);
 }
 
+Result<Meta> batch_norm_meta(const Tensor& input, const OptionalTensor& weight,
+                             const OptionalTensor& bias, const OptionalTensor& running_mean,
+                             const OptionalTensor& running_var, bool training, double momentum,
+                             double eps, bool) {
+  PT2_TRY(auto metas,
+          native_meta(input, weight, bias, running_mean, running_var, training, momentum, eps));
+  return std::move(metas[0]);
+}
+
 // clang-format off
 constexpr OpDef kOps[] = {
-    op<"aten::batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps, bool cudnn_enabled) -> Tensor",
-       batch_norm>,
+    composed<"aten::batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps, bool cudnn_enabled) -> Tensor",
+       batch_norm_meta, batch_norm>,
     op<"aten::native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
        native_meta, native_kernel>,
     op<"aten::_native_batch_norm_legit(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, Tensor(b!) running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
@@ -307,8 +316,8 @@ constexpr OpDef kOps[] = {
        no_training_meta, no_training_kernel>,
     op<"aten::_native_batch_norm_legit_functional(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor running_mean_out, Tensor running_var_out)",
        functional_meta, functional_kernel>,
-    op<"aten::instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool use_input_stats, float momentum, float eps, bool cudnn_enabled) -> Tensor",
-       instance_norm>,
+    composed<"aten::instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool use_input_stats, float momentum, float eps, bool cudnn_enabled) -> Tensor",
+       like_first, instance_norm>,
 };
 // clang-format on
 

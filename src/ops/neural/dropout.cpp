@@ -135,17 +135,24 @@ Result<Tensor> native_dropout_backward(const Tensor& grad_output, const Tensor& 
   return apply_mask(grad, mask, scale);
 }
 
+Result<std::array<Meta, 2>> native_dropout_meta(const Tensor& input, double p,
+                                                const std::optional<bool>&) {
+  PT2_TRY_VOID(check_dropout(p));
+  const Dtype mask = input.numel() == 0 ? input.dtype() : Dtype::bool_;
+  return std::array{Meta::like(input), Meta(mask, input.sizes())};
+}
+
 // clang-format off
 constexpr OpDef kOps[] = {
-    op<"aten::dropout(Tensor input, float p, bool train) -> Tensor", dropout>,
-    op<"aten::feature_dropout(Tensor input, float p, bool train) -> Tensor", feature_dropout>,
-    op<"aten::alpha_dropout(Tensor input, float p, bool train) -> Tensor", alpha_dropout<false>>,
+    composed<"aten::dropout(Tensor input, float p, bool train) -> Tensor", like_first, dropout>,
+    composed<"aten::feature_dropout(Tensor input, float p, bool train) -> Tensor", like_first, feature_dropout>,
+    composed<"aten::alpha_dropout(Tensor input, float p, bool train) -> Tensor", like_first, alpha_dropout<false>>,
     op<"aten::feature_alpha_dropout(Tensor input, float p, bool train) -> Tensor", alpha_dropout<true>>,
     op<"aten::alpha_dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)", in_place<alpha_dropout<false>>>,
     op<"aten::feature_alpha_dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)", in_place<alpha_dropout<true>>>,
-    op<"aten::dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)", in_place<dropout>>,
+    composed<"aten::dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)", like_first, in_place<dropout>>,
     op<"aten::feature_dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)", in_place<feature_dropout>>,
-    op<"aten::native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)", native_dropout>,
+    composed<"aten::native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)", native_dropout_meta, native_dropout>,
     op<"aten::native_dropout_backward(Tensor grad_output, Tensor mask, float scale) -> Tensor", native_dropout_backward>,
 };
 // clang-format on

@@ -351,6 +351,43 @@ Result<Tensor> nll_loss_backward(const Tensor& grad_output, const Tensor& self,
   return out;
 }
 
+// self and target broadcast, or one number.
+Result<std::vector<Meta>> loss_meta(const Tensor& self, const Tensor& target, int64_t reduction) {
+  const std::array operands{self.sizes(), target.sizes()};
+  PT2_TRY(Sizes sizes, broadcast_sizes(operands));
+  const Dtype dtype = Promotion().add(self).add(target).result();
+  return meta_list(Meta(dtype, reduction == kNoReduction ? std::move(sizes) : Sizes{}));
+}
+// The reduction is the first integer among the arguments of an elementwise loss.
+Result<std::vector<Meta>> elementwise_loss_meta(std::span<const Value> arguments) {
+  for (const Value& argument : arguments)
+    if (const auto* reduction = argument.get_if<int64_t>())
+      return loss_meta(*arguments[0].get_if<Tensor>(), *arguments[1].get_if<Tensor>(), *reduction);
+  return operator_error("found no reduction");
+}
+Result<Meta> nll_loss_meta(const Tensor& self, const Tensor& target, const OptionalTensor& weight,
+                           int64_t reduction, int64_t) {
+  PT2_TRY_VOID(class_layout(self, target, weight));
+  const bool one = reduction != kNoReduction || self.dim() == 1;
+  return Meta(self.dtype(), one ? Sizes{} : target.sizes());
+}
+Result<std::array<Meta, 2>> nll_loss_forward_meta(const Tensor& self, const Tensor& target,
+                                                  const OptionalTensor& weight, int64_t reduction,
+                                                  int64_t ignore_index) {
+  PT2_TRY(Meta loss, nll_loss_meta(self, target, weight, reduction, ignore_index));
+  return std::array{std::move(loss), Meta(self.dtype(), {})};
+}
+Result<Meta> cross_entropy_loss_meta(const Tensor& self, const Tensor& target,
+                                     const OptionalTensor& weight, int64_t reduction,
+                                     int64_t ignore_index, double) {
+  PT2_TRY_VOID(check_rank_at_least(self, 1, "self"));
+  if (self.sizes() != target.sizes())
+    return nll_loss_meta(self, target, weight, reduction, ignore_index);
+  Sizes sizes = self.sizes();
+  sizes.erase(sizes.begin() + (self.dim() == 1 ? 0 : 1));
+  return Meta(self.dtype(), reduction == kNoReduction ? std::move(sizes) : Sizes{});
+}
+
 // clang-format off
 constexpr OpDef kOps[] = {
     op<"aten::mse_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction) -> Tensor", mse_loss_backward>,
@@ -358,24 +395,24 @@ constexpr OpDef kOps[] = {
        nll_loss_backward>,
     op<"aten::nll_loss2d_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index, Tensor total_weight) -> Tensor",
        nll_loss_backward>,
-    op<"aten::mse_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", mse_loss>,
+    composed<"aten::mse_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", elementwise_loss_meta, mse_loss>,
     op<"aten::l1_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", l1_loss>,
-    op<"aten::smooth_l1_loss(Tensor self, Tensor target, int reduction=1, float beta=1.) -> Tensor", smooth_l1_loss>,
-    op<"aten::huber_loss(Tensor self, Tensor target, int reduction=1, float delta=1.) -> Tensor", huber_loss>,
+    composed<"aten::smooth_l1_loss(Tensor self, Tensor target, int reduction=1, float beta=1.) -> Tensor", elementwise_loss_meta, smooth_l1_loss>,
+    composed<"aten::huber_loss(Tensor self, Tensor target, int reduction=1, float delta=1.) -> Tensor", elementwise_loss_meta, huber_loss>,
     op<"aten::soft_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", soft_margin_loss>,
-    op<"aten::binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=1) -> Tensor", binary_cross_entropy>,
-    op<"aten::binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int reduction=1) -> Tensor",
-       binary_cross_entropy_with_logits>,
-    op<"aten::kl_div(Tensor self, Tensor target, int reduction=1, *, bool log_target=False) -> Tensor", kl_div>,
-    op<"aten::nll_loss_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor output, Tensor total_weight)",
-       nll_loss_forward>,
+    composed<"aten::binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=1) -> Tensor", elementwise_loss_meta, binary_cross_entropy>,
+    composed<"aten::binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int reduction=1) -> Tensor",
+       elementwise_loss_meta, binary_cross_entropy_with_logits>,
+    composed<"aten::kl_div(Tensor self, Tensor target, int reduction=1, *, bool log_target=False) -> Tensor", elementwise_loss_meta, kl_div>,
+    composed<"aten::nll_loss_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor output, Tensor total_weight)",
+       nll_loss_forward_meta, nll_loss_forward>,
     op<"aten::nll_loss2d_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor output, Tensor total_weight)",
        nll_loss2d_forward>,
     op<"aten::nll_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100) -> Tensor", nll_loss>,
     op<"aten::nll_loss2d(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100) -> Tensor", nll_loss2d>,
-    op<"aten::nll_loss_nd(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100) -> Tensor", nll_loss_nd>,
-    op<"aten::cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100, float label_smoothing=0.) -> Tensor",
-       cross_entropy_loss>,
+    composed<"aten::nll_loss_nd(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100) -> Tensor", nll_loss_meta, nll_loss_nd>,
+    composed<"aten::cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100, float label_smoothing=0.) -> Tensor",
+       cross_entropy_loss_meta, cross_entropy_loss>,
 };
 // clang-format on
 

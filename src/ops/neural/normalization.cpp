@@ -246,20 +246,33 @@ Result<Tensor> rms_norm(const Tensor& input, const Sizes& normalized_shape,
   return compute<fused_rms_norm_meta, fused_rms_norm>(input, normalized_shape, weight, eps);
 }
 
+Result<Meta> layer_norm_meta(const Tensor& input, const Sizes& normalized_shape,
+                             const OptionalTensor& weight, const OptionalTensor& bias, double eps,
+                             bool) {
+  PT2_TRY(auto metas, native_layer_norm_meta(input, normalized_shape, weight, bias, eps));
+  return std::move(metas[0]);
+}
+Result<Meta> rms_norm_meta(const Tensor& input, const Sizes& normalized_shape,
+                           const OptionalTensor& weight, const std::optional<double>& eps) {
+  if (dtype_category(input.dtype()) == DtypeCategory::complex) return Meta::like(input);
+  PT2_TRY(auto metas, fused_rms_norm_meta(input, normalized_shape, weight, eps));
+  return std::move(metas[0]);
+}
+
 // clang-format off
 constexpr OpDef kOps[] = {
     op<"aten::native_layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> (Tensor, Tensor, Tensor)",
        native_layer_norm_meta, native_layer_norm>,
-    op<"aten::layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1.0000000000000001e-05, bool cudnn_enable=True) -> Tensor",
-       layer_norm>,
+    composed<"aten::layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1.0000000000000001e-05, bool cudnn_enable=True) -> Tensor",
+       layer_norm_meta, layer_norm>,
     op<"aten::native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt HxW, int group, float eps) -> (Tensor, Tensor, Tensor)",
        native_group_norm_meta, native_group_norm>,
-    op<"aten::group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1.0000000000000001e-05, bool cudnn_enabled=True) -> Tensor",
-       group_norm>,
+    composed<"aten::group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1.0000000000000001e-05, bool cudnn_enabled=True) -> Tensor",
+       like_first, group_norm>,
     op<"aten::_fused_rms_norm(Tensor input, int[] normalized_shape, Tensor? weight, float? eps) -> (Tensor, Tensor)",
        fused_rms_norm_meta, fused_rms_norm>,
-    op<"aten::rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor",
-       rms_norm>,
+    composed<"aten::rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor",
+       rms_norm_meta, rms_norm>,
 };
 // clang-format on
 

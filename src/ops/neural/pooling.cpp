@@ -214,6 +214,13 @@ Result<Tensor> max_pool(const Tensor& self, const Sizes& kernel, const Sizes& st
 }
 
 template <int64_t Spatial>
+Result<Meta> max_pool_values_meta(const Tensor& self, const Sizes& kernel, const Sizes& stride,
+                                  const Sizes& padding, const Sizes& dilation, bool ceil_mode) {
+  PT2_TRY(auto metas, max_pool_meta<Spatial>(self, kernel, stride, padding, dilation, ceil_mode));
+  return std::move(metas[0]);
+}
+
+template <int64_t Spatial>
 Result<Meta> avg_pool_meta(const Tensor& self, const Sizes& kernel, const Sizes& stride,
                            const Sizes& padding, bool ceil_mode, bool,
                            const std::optional<int64_t>& divisor) {
@@ -314,8 +321,7 @@ Result<Adaptive> make_adaptive(const Tensor& self, int64_t spatial, const Sizes&
     PT2_TRY_VOID(multiply_add(ends, pool.in[dim], pool.out[dim]));
   }
   if (!checked_numel(pool.out))
-    return operator_error("output_size: found " + sizes_text(output_size) +
-                          ", which is too large");
+    return operator_error("output_size: found " + sizes_text(output_size) + ", which is too large");
   return pool;
 }
 
@@ -465,9 +471,9 @@ constexpr OpDef kOps[] = {
        avg_pool_backward<3>>,
     op<"aten::_adaptive_avg_pool2d_backward(Tensor grad_output, Tensor self) -> Tensor", adaptive_avg_backward<2>>,
     op<"aten::_adaptive_avg_pool3d_backward(Tensor grad_output, Tensor self) -> Tensor", adaptive_avg_backward<3>>,
-    op<"aten::max_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=[0], int[1] dilation=[1], bool ceil_mode=False) -> Tensor", max_pool<1>>,
-    op<"aten::max_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1, bool ceil_mode=False) -> Tensor", max_pool<2>>,
-    op<"aten::max_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, int[3] dilation=1, bool ceil_mode=False) -> Tensor", max_pool<3>>,
+    composed<"aten::max_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=[0], int[1] dilation=[1], bool ceil_mode=False) -> Tensor", max_pool_values_meta<1>, max_pool<1>>,
+    composed<"aten::max_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1, bool ceil_mode=False) -> Tensor", max_pool_values_meta<2>, max_pool<2>>,
+    composed<"aten::max_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, int[3] dilation=1, bool ceil_mode=False) -> Tensor", max_pool_values_meta<3>, max_pool<3>>,
     op<"aten::max_pool1d_with_indices(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=[0], int[1] dilation=[1], bool ceil_mode=False) -> (Tensor, Tensor)",
        max_pool_meta<1>, max_pool_kernel<1>>,
     op<"aten::max_pool2d_with_indices(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)",

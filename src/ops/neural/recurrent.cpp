@@ -494,24 +494,57 @@ Result<Tensor> cell_of(const Tensor& input, const Tensor& hx, const Tensor& w_ih
   return state.hidden;
 }
 
+// The output and the final states, of the parameters' own sizes.
+Result<Meta> sequence_meta(const Tensor& input, const Tensor& hx, bool bidirectional) {
+  PT2_TRY_VOID(check_rank(input, 3, "input"));
+  PT2_TRY_VOID(check_rank(hx, 3, "hx"));
+  return Meta(input.dtype(), {input.size(0), input.size(1), hx.size(2) * (bidirectional ? 2 : 1)});
+}
+Result<std::array<Meta, 3>> lstm_meta(const Tensor& input, const Tensors& hx, const Tensors&, bool,
+                                      int64_t, double, bool, bool bidirectional, bool) {
+  if (hx.size() != 2)
+    return operator_error("hx: found " + std::to_string(hx.size()) + " tensors, expected 2");
+  PT2_TRY(Meta output, sequence_meta(input, hx[0], bidirectional));
+  return std::array{std::move(output), Meta::like(hx[0]), Meta::like(hx[1])};
+}
+Result<std::array<Meta, 2>> rnn_meta(const Tensor& input, const Tensor& hx, const Tensors&, bool,
+                                     int64_t, double, bool, bool bidirectional, bool) {
+  PT2_TRY(Meta output, sequence_meta(input, hx, bidirectional));
+  return std::array{std::move(output), Meta::like(hx)};
+}
+Result<Meta> cell_meta(const Tensor&, const Tensor& hx, const Tensor&, const Tensor&,
+                       const OptionalTensor&, const OptionalTensor&) {
+  return Meta::like(hx);
+}
+
+Result<std::vector<Meta>> mkldnn_rnn_layer_meta(std::span<const Value> arguments) {
+  const Tensor& input = *arguments[0].get_if<Tensor>();
+  const Tensor& hx = *arguments[5].get_if<Tensor>();
+  PT2_TRY_VOID(check_rank(input, 3, "input"));
+  PT2_TRY_VOID(check_rank_at_least(hx, 2, "hx"));
+  return std::vector{Meta(input.dtype(), {input.size(0), input.size(1), hx.sizes().back()}),
+                     Meta::like(hx), Meta::like(*arguments[6].get_if<Tensor>()),
+                     Meta(Dtype::uint8, {0})};
+}
+
 // clang-format off
 constexpr OpDef kOps[] = {
     op<"aten::lstm.data(Tensor data, Tensor batch_sizes, Tensor[] hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional) -> (Tensor, Tensor, Tensor)", packed_lstm>,
     op<"aten::gru.data(Tensor data, Tensor batch_sizes, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional) -> (Tensor, Tensor)", packed_rnn<Cell::gru>>,
     op<"aten::rnn_tanh.data(Tensor data, Tensor batch_sizes, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional) -> (Tensor, Tensor)", packed_rnn<Cell::tanh>>,
     op<"aten::rnn_relu.data(Tensor data, Tensor batch_sizes, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional) -> (Tensor, Tensor)", packed_rnn<Cell::relu>>,
-    op<"aten::lstm.input(Tensor input, Tensor[] hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor, Tensor)",
-       lstm>,
-    op<"aten::gru.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)",
-       rnn<Cell::gru>>,
+    composed<"aten::lstm.input(Tensor input, Tensor[] hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor, Tensor)",
+       lstm_meta, lstm>,
+    composed<"aten::gru.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)",
+       rnn_meta, rnn<Cell::gru>>,
     op<"aten::rnn_tanh.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)",
        rnn<Cell::tanh>>,
     op<"aten::rnn_relu.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)",
        rnn<Cell::relu>>,
-    op<"aten::mkldnn_rnn_layer(Tensor input, Tensor weight0, Tensor weight1, Tensor weight2, Tensor weight3, Tensor hx_, Tensor cx_, bool reverse, int[] batch_sizes, int mode, int hidden_size, int num_layers, bool has_biases, bool bidirectional, bool batch_first, bool train) -> (Tensor, Tensor, Tensor, Tensor)",
-       mkldnn_rnn_layer>,
+    composed<"aten::mkldnn_rnn_layer(Tensor input, Tensor weight0, Tensor weight1, Tensor weight2, Tensor weight3, Tensor hx_, Tensor cx_, bool reverse, int[] batch_sizes, int mode, int hidden_size, int num_layers, bool has_biases, bool bidirectional, bool batch_first, bool train) -> (Tensor, Tensor, Tensor, Tensor)",
+       mkldnn_rnn_layer_meta, mkldnn_rnn_layer>,
     op<"aten::lstm_cell(Tensor input, Tensor[] hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> (Tensor, Tensor)", lstm_cell>,
-    op<"aten::gru_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> Tensor", cell_of<Cell::gru>>,
+    composed<"aten::gru_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> Tensor", cell_meta, cell_of<Cell::gru>>,
     op<"aten::rnn_tanh_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> Tensor", cell_of<Cell::tanh>>,
     op<"aten::rnn_relu_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> Tensor", cell_of<Cell::relu>>,
 };

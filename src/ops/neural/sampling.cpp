@@ -479,21 +479,38 @@ Result<Tensor> randint_like_tensor(Context& context, const Tensor& self, const T
   return randint_like(context, self, number[0], dtype, layout, device, pin_memory, format);
 }
 
+// The sizes and the dtype that are among the arguments.
+Result<std::vector<Meta>> created_meta(std::span<const Value> arguments) {
+  Meta meta(Dtype::float32, {});
+  for (const Value& argument : arguments) {
+    if (const auto* like = argument.get_if<Tensor>()) meta = Meta::like(*like);
+    if (const auto* dtype = argument.get_if<Dtype>()) meta.dtype = *dtype;
+    const auto* sizes = argument.get_if<Value::List>();
+    if (sizes == nullptr) continue;
+    for (const Value& size : *sizes) {
+      if (!size.is<int64_t>() || *size.get_if<int64_t>() < 0)
+        return operator_error("size: found " + size.type_text());
+      meta.sizes.push_back(*size.get_if<int64_t>());
+    }
+  }
+  return meta_list(std::move(meta));
+}
+
 // clang-format off
 constexpr OpDef kOps[] = {
-    op<"aten::rand(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", rand>,
-    op<"aten::randn(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", randn>,
+    composed<"aten::rand(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", created_meta, rand>,
+    composed<"aten::randn(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", created_meta, randn>,
     op<"aten::normal.float_float(float mean, float std, SymInt[] size, *, Generator? generator=None, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
        normal_sizes>,
     op<"prims::normal(SymInt[] shape, *, Scalar mean, Scalar std, ScalarType dtype, Device device, bool requires_grad, Generator? generator=None) -> Tensor", prims_normal>,
     op<"prims::uniform(SymInt[] shape, *, Scalar low, Scalar high, ScalarType dtype, Device device, SymInt[] stride, Generator? generator=None) -> Tensor", prims_uniform>,
     op<"aten::randint(SymInt high, SymInt[] size, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", randint>,
-    op<"aten::randint.low(SymInt low, SymInt high, SymInt[] size, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
-       randint_low>,
+    composed<"aten::randint.low(SymInt low, SymInt high, SymInt[] size, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+       created_meta, randint_low>,
     op<"aten::rand_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
        rand_like>,
-    op<"aten::randn_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
-       randn_like>,
+    composed<"aten::randn_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
+       created_meta, randn_like>,
     op<"aten::randint_like(Tensor self, SymInt high, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
        randint_like>,
     op<"aten::randint_like.low_dtype(Tensor self, SymInt low, SymInt high, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",

@@ -295,38 +295,69 @@ constexpr auto kFromPolar = [](Complex a, Complex b) {
   return Complex(a.real() * std::cos(b.real()), a.real() * std::sin(b.real()));
 };
 
+// --- Rules of the functions above
+
+// self in the dtype that another argument is or has; without one its own.
+Result<std::vector<Meta>> converted_meta(std::span<const Value> arguments) {
+  Meta meta = Meta::like(*arguments[0].get_if<Tensor>());
+  for (const Value& argument : arguments.subspan(1)) {
+    if (const auto* dtype = argument.get_if<Dtype>()) meta.dtype = *dtype;
+    if (const auto* other = argument.get_if<Tensor>()) meta.dtype = other->dtype();
+  }
+  return meta_list(std::move(meta));
+}
+
+Result<Meta> view_as_real_meta(const Tensor& self) {
+  const auto part = part_of(self.dtype());
+  if (!part)
+    return operator_error("found dtype " + std::string(dtype_name(self.dtype())) +
+                          ", expected a complex one");
+  Meta meta(*part, self.sizes());
+  meta.sizes.push_back(2);
+  return meta;
+}
+Result<Meta> view_as_complex_meta(const Tensor& self) {
+  const auto dtype = complex_with(self.dtype());
+  if (!dtype || self.dim() == 0 || self.sizes().back() != 2)
+    return operator_error("found " + self.type_text() + ", expected floats with a last dim of 2");
+  return Meta(*dtype, {self.sizes().begin(), self.sizes().end() - 1});
+}
+Result<Meta> part_meta(const Tensor& self) {
+  return Meta(part_of(self.dtype()).value_or(self.dtype()), self.sizes());
+}
+
 // clang-format off
 constexpr OpDef kOps[] = {
-    op<"aten::to.dtype(Tensor(a) self, ScalarType dtype, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)", to_dtype>,
-    op<"aten::to.device(Tensor(a) self, Device device, ScalarType dtype, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)", to_device>,
-    op<"aten::to.other(Tensor(a) self, Tensor other, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)", to_other>,
-    op<"aten::to.dtype_layout(Tensor(a) self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)", to_dtype_layout>,
+    composed<"aten::to.dtype(Tensor(a) self, ScalarType dtype, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)", converted_meta, to_dtype>,
+    composed<"aten::to.device(Tensor(a) self, Device device, ScalarType dtype, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)", converted_meta, to_device>,
+    composed<"aten::to.other(Tensor(a) self, Tensor other, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)", converted_meta, to_other>,
+    composed<"aten::to.dtype_layout(Tensor(a) self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)", converted_meta, to_dtype_layout>,
     op<"aten::_to_copy(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, bool non_blocking=False, MemoryFormat? memory_format=None) -> Tensor", to_copy_meta, to_copy>,
     op<"aten::clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor", clone_meta, clone>,
-    op<"aten::contiguous(Tensor(a) self, *, MemoryFormat memory_format=0) -> Tensor(a)", contiguous>,
-    op<"aten::type_as(Tensor self, Tensor other) -> Tensor", type_as>,
+    composed<"aten::contiguous(Tensor(a) self, *, MemoryFormat memory_format=0) -> Tensor(a)", like_first, contiguous>,
+    composed<"aten::type_as(Tensor self, Tensor other) -> Tensor", converted_meta, type_as>,
     op<"aten::lift_fresh_copy(Tensor self) -> Tensor", contiguous_meta, copy_of>,
     op<"aten::copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor", copy_meta, copy>,
     op<"aten::fill.Scalar(Tensor self, Scalar value) -> Tensor", fill_meta, fill>,
     op<"aten::fill.Tensor(Tensor self, Tensor value) -> Tensor", fill_tensor_meta, fill_tensor>,
     op<"aten::zero(Tensor self) -> Tensor", same_meta, zero>,
-    op<"aten::detach(Tensor(a) self) -> Tensor(a)", itself>,
-    op<"aten::detach_(Tensor(a!) self) -> Tensor(a!)", itself>,
-    op<"aten::alias(Tensor(a) self) -> Tensor(a)", itself>,
-    op<"aten::to_dense(Tensor self, ScalarType? dtype=None, *, bool? masked_grad=None) -> Tensor", to_dense>,
+    composed<"aten::detach(Tensor(a) self) -> Tensor(a)", like_first, itself>,
+    composed<"aten::detach_(Tensor(a!) self) -> Tensor(a!)", like_first, itself>,
+    composed<"aten::alias(Tensor(a) self) -> Tensor(a)", like_first, itself>,
+    composed<"aten::to_dense(Tensor self, ScalarType? dtype=None, *, bool? masked_grad=None) -> Tensor", converted_meta, to_dense>,
     op<"aten::lift(Tensor self) -> Tensor", itself>,
     op<"aten::lift_fresh(Tensor(a) self) -> Tensor(a)", itself>,
-    op<"aten::resolve_conj(Tensor(a) self) -> Tensor(a)", itself>,
-    op<"aten::resolve_neg(Tensor(a) self) -> Tensor(a)", itself>,
+    composed<"aten::resolve_conj(Tensor(a) self) -> Tensor(a)", like_first, itself>,
+    composed<"aten::resolve_neg(Tensor(a) self) -> Tensor(a)", like_first, itself>,
     op<"aten::conj(Tensor(a) self) -> Tensor(a)", conj>,
-    op<"aten::_conj(Tensor(a) self) -> Tensor(a)", lazy_conj>,
+    composed<"aten::_conj(Tensor(a) self) -> Tensor(a)", like_first, lazy_conj>,
     op<"aten::_conj_physical(Tensor self) -> Tensor", as_self, conjugate_elements>,
     op<"aten::conj_physical(Tensor self) -> Tensor", conj>,
     op<"aten::_neg_view(Tensor(a) self) -> Tensor(a)", negate>,
-    op<"aten::view_as_real(Tensor(a) self) -> Tensor(a)", view_as_real>,
-    op<"aten::view_as_complex(Tensor(a) self) -> Tensor(a)", view_as_complex>,
-    op<"aten::real(Tensor(a) self) -> Tensor(a)", real>,
-    op<"aten::imag(Tensor(a) self) -> Tensor(a)", imag>,
+    composed<"aten::view_as_real(Tensor(a) self) -> Tensor(a)", view_as_real_meta, view_as_real>,
+    composed<"aten::view_as_complex(Tensor(a) self) -> Tensor(a)", view_as_complex_meta, view_as_complex>,
+    composed<"aten::real(Tensor(a) self) -> Tensor(a)", part_meta, real>,
+    composed<"aten::imag(Tensor(a) self) -> Tensor(a)", part_meta, imag>,
     op<"aten::view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)", view_dtype>,
     op<"aten::complex(Tensor real, Tensor imag) -> Tensor", complex_meta, complex_from<kFromParts>>,
     op<"aten::polar(Tensor abs, Tensor angle) -> Tensor", complex_meta, complex_from<kFromPolar>>,

@@ -96,12 +96,12 @@ Result<Tensor> masked_scatter(const Tensor& self, const Tensor& mask, const Tens
 
 // clang-format off
 constexpr OpDef kOps[] = {
-    op<"aten::nonzero(Tensor self) -> Tensor", nonzero>,
+    composed<"aten::nonzero(Tensor self) -> Tensor", depends_on_data, nonzero>,
     op<"aten::argwhere(Tensor self) -> Tensor", nonzero>,
     op<"aten::nonzero_numpy(Tensor self) -> Tensor[]", nonzero_numpy>,
-    op<"aten::where(Tensor condition) -> Tensor[]", nonzero_numpy>,
+    composed<"aten::where(Tensor condition) -> Tensor[]", depends_on_data, nonzero_numpy>,
     op<"aten::nonzero_static(Tensor self, *, SymInt size, int fill_value=-1) -> Tensor", nonzero_static>,
-    op<"aten::masked_select(Tensor self, Tensor mask) -> Tensor", masked_select>,
+    composed<"aten::masked_select(Tensor self, Tensor mask) -> Tensor", depends_on_data, masked_select>,
     op<"aten::masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor", masked_scatter>,
 };
 // clang-format on

@@ -457,16 +457,29 @@ Result<Tensor> fake_channel_output(const Tensor& self, const Tensor& scale,
                                                   quant_max);
 }
 
+// The sizes of the input, in the integers' dtype or that of the numbers.
+Result<std::vector<Meta>> quantized_meta(std::span<const Value> arguments) {
+  Meta meta = Meta::like(*arguments[0].get_if<Tensor>());
+  for (const Value& argument : arguments.subspan(1))
+    if (const auto* dtype = argument.get_if<Dtype>()) meta.dtype = *dtype;
+  return meta_list(std::move(meta));
+}
+Result<std::vector<Meta>> dequantized_meta(std::span<const Value> arguments) {
+  const auto* dtype = arguments.back().get_if<Dtype>();
+  return meta_list(
+      Meta(dtype != nullptr ? *dtype : Dtype::float32, arguments[0].get_if<Tensor>()->sizes()));
+}
+
 // clang-format off
 constexpr OpDef kOps[] = {
-    op<"quantized_decomposed::quantize_per_tensor(Tensor input, float scale, int zero_point, int quant_min, int quant_max, ScalarType dtype) -> Tensor", quantize>,
-    op<"quantized_decomposed::quantize_per_tensor.tensor(Tensor input, Tensor scale, Tensor zero_point, int quant_min, int quant_max, ScalarType dtype) -> Tensor", quantize_tensor>,
+    composed<"quantized_decomposed::quantize_per_tensor(Tensor input, float scale, int zero_point, int quant_min, int quant_max, ScalarType dtype) -> Tensor", quantized_meta, quantize>,
+    composed<"quantized_decomposed::quantize_per_tensor.tensor(Tensor input, Tensor scale, Tensor zero_point, int quant_min, int quant_max, ScalarType dtype) -> Tensor", quantized_meta, quantize_tensor>,
     op<"quantized_decomposed::quantize_per_tensor.tensor2(Tensor input, Tensor scale, Tensor zero_point, Tensor quant_min, Tensor quant_max, ScalarType dtype) -> Tensor", quantize_tensor2>,
-    op<"quantized_decomposed::dequantize_per_tensor(Tensor input, float scale, int zero_point, int quant_min, int quant_max, ScalarType dtype, *, ScalarType? out_dtype=None) -> Tensor", dequantize>,
-    op<"quantized_decomposed::dequantize_per_tensor.tensor(Tensor input, Tensor scale, Tensor zero_point, int quant_min, int quant_max, ScalarType dtype, *, ScalarType? out_dtype=None) -> Tensor", dequantize_tensor>,
+    composed<"quantized_decomposed::dequantize_per_tensor(Tensor input, float scale, int zero_point, int quant_min, int quant_max, ScalarType dtype, *, ScalarType? out_dtype=None) -> Tensor", dequantized_meta, dequantize>,
+    composed<"quantized_decomposed::dequantize_per_tensor.tensor(Tensor input, Tensor scale, Tensor zero_point, int quant_min, int quant_max, ScalarType dtype, *, ScalarType? out_dtype=None) -> Tensor", dequantized_meta, dequantize_tensor>,
     op<"quantized_decomposed::dequantize_per_tensor.tensor2(Tensor input, Tensor scale, Tensor zero_point, Tensor quant_min, Tensor quant_max, ScalarType dtype, *, ScalarType? out_dtype=None) -> Tensor", dequantize_tensor2>,
-    op<"quantized_decomposed::quantize_per_channel(Tensor input, Tensor scales, Tensor zero_points, int axis, int quant_min, int quant_max, ScalarType dtype) -> Tensor", quantize_channels>,
-    op<"quantized_decomposed::dequantize_per_channel(Tensor input, Tensor scales, Tensor? zero_points, int axis, int quant_min, int quant_max, ScalarType dtype, *, ScalarType? out_dtype=None) -> Tensor", dequantize_channels>,
+    composed<"quantized_decomposed::quantize_per_channel(Tensor input, Tensor scales, Tensor zero_points, int axis, int quant_min, int quant_max, ScalarType dtype) -> Tensor", quantized_meta, quantize_channels>,
+    composed<"quantized_decomposed::dequantize_per_channel(Tensor input, Tensor scales, Tensor? zero_points, int axis, int quant_min, int quant_max, ScalarType dtype, *, ScalarType? out_dtype=None) -> Tensor", dequantized_meta, dequantize_channels>,
     op<"quantized_decomposed::fake_quant_per_channel(Tensor input, Tensor scales, Tensor zero_points, int axis, int quant_min, int quant_max) -> Tensor", fake_quantize_channels>,
     op<"quantized_decomposed::quantize_per_token(Tensor input, Tensor scales, Tensor zero_points, int quant_min, int quant_max, ScalarType dtype) -> Tensor", quantize_per_token>,
     op<"quantized_decomposed::dequantize_per_token(Tensor input, Tensor scales, Tensor zero_points, int quant_min, int quant_max, ScalarType dtype, ScalarType output_dtype) -> Tensor", dequantize_per_token>,

@@ -273,9 +273,9 @@ Result<void> assert_tensor_metadata(const Tensor& a, const std::optional<Sizes>&
 
 // clang-format off
 constexpr OpDef kOps[] = {
-    op<"aten::item(Tensor self) -> Scalar", item>,
-    op<"aten::_local_scalar_dense(Tensor self) -> Scalar", item>,
-    op<"prims::item(Tensor a) -> Scalar", item>,
+    composed<"aten::item(Tensor self) -> Scalar", depends_on_data, item>,
+    composed<"aten::_local_scalar_dense(Tensor self) -> Scalar", depends_on_data, item>,
+    composed<"prims::item(Tensor a) -> Scalar", depends_on_data, item>,
     op<"aten::_assert_scalar(Scalar self, str assert_msg) -> ()", assert_scalar>,
     op<"aten::_assert_async(Tensor self) -> ()", assert_async>,
     op<"aten::_assert_async.msg(Tensor self, str assert_msg) -> ()", assert_async_msg>,

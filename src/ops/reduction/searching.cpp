@@ -334,20 +334,28 @@ Result<UniqueResult> unique_consecutive(const Tensor& self, bool return_inverse,
   return unique_rows(flattened(self), options, self.sizes());
 }
 
+Result<Meta> bucketize_meta(const Tensor& self, const Tensor&, bool out_int32, bool) {
+  return Meta(out_int32 ? Dtype::int32 : Dtype::int64, self.sizes());
+}
+Result<Meta> histc_meta(const Tensor& self, int64_t bins, const Scalar&, const Scalar&) {
+  if (bins < 1) return operator_error("bins: found " + std::to_string(bins));
+  return Meta(self.dtype(), {bins});
+}
+
 // clang-format off
 constexpr OpDef kOps[] = {
     op<"aten::searchsorted.Tensor(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool right=False, str? side=None, Tensor? sorter=None) -> Tensor",
        searchsorted>,
     op<"aten::searchsorted.Scalar(Tensor sorted_sequence, Scalar self, *, bool out_int32=False, bool right=False, str? side=None, Tensor? sorter=None) -> Tensor",
        searchsorted_scalar>,
-    op<"aten::bucketize.Tensor(Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor", bucketize>,
+    composed<"aten::bucketize.Tensor(Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor", bucketize_meta, bucketize>,
     op<"aten::bucketize.Scalar(Scalar self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor", bucketize_scalar>,
     op<"aten::isin.Tensor_Tensor(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor", isin>,
     op<"aten::isin.Tensor_Scalar(Tensor elements, Scalar test_element, *, bool assume_unique=False, bool invert=False) -> Tensor", isin_tensor_scalar>,
     op<"aten::isin.Scalar_Tensor(Scalar element, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor", isin_scalar_tensor>,
     op<"aten::bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor", bincount>,
-    op<"aten::histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor", histc>,
-    op<"aten::_unique2(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)", unique2>,
+    composed<"aten::histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor", histc_meta, histc>,
+    composed<"aten::_unique2(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)", depends_on_data, unique2>,
     op<"aten::unique_dim(Tensor self, int dim, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)",
        unique_dim>,
     op<"aten::unique_consecutive(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None) -> (Tensor, Tensor, Tensor)",

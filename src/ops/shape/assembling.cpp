@@ -379,6 +379,10 @@ Result<Tensor> masked_scatter_backward(const Tensor& grad_output, const Tensor& 
   return out;
 }
 
+Result<std::array<Meta, 2>> unpack_dual_meta(const Tensor& dual, int64_t) {
+  return std::array{Meta::like(dual), Meta::like(dual)};
+}
+
 // clang-format off
 constexpr OpDef kOps[] = {
     op<"aten::_chunk_cat(Tensor[] tensors, int dim, int num_chunks) -> Tensor", chunk_cat>,
@@ -406,8 +410,8 @@ constexpr OpDef kOps[] = {
     op<"aten::_reshape_copy(Tensor self, SymInt[] size) -> Tensor", reshape_copy>,
     op<"aten::_stack(Tensor[] tensors, int dim=0) -> Tensor", stack>,
     op<"aten::empty_permuted(SymInt[] size, int[] physical_layout, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", empty_permuted>,
-    op<"aten::_make_dual(Tensor(a) primal, Tensor tangent, int level) -> Tensor(a)", make_dual>,
-    op<"aten::_unpack_dual(Tensor(a) dual, int level) -> (Tensor(a) primal, Tensor tangent)", unpack_dual>,
+    composed<"aten::_make_dual(Tensor(a) primal, Tensor tangent, int level) -> Tensor(a)", like_first, make_dual>,
+    composed<"aten::_unpack_dual(Tensor(a) dual, int level) -> (Tensor(a) primal, Tensor tangent)", unpack_dual_meta, unpack_dual>,
     op<"aten::native_channel_shuffle(Tensor self, SymInt groups) -> Tensor", native_channel_shuffle>,
     op<"aten::index_select_backward(Tensor grad, SymInt[] self_sizes, int dim, Tensor index) -> Tensor", index_select_backward>,
     op<"aten::trace_backward(Tensor grad, SymInt[] sizes) -> Tensor", trace_backward>,

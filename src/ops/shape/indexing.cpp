@@ -219,19 +219,32 @@ Result<Tensor> unsafe_masked_index_put(const Tensor& self, const Tensor& mask,
   return apply("index_put.default", {self, std::move(clamped), kept, true});
 }
 
+Result<Meta> index_meta(const Tensor& self, const OptionalTensors& indices) {
+  PT2_TRY(Sizes sizes, indexed_sizes(self, indices));
+  return Meta(self.dtype(), std::move(sizes));
+}
+Result<Meta> index_select_meta(const Tensor& self, int64_t dim, const Tensor& index) {
+  PT2_TRY(const int64_t wrapped, wrap_dim(dim, self.dim()));
+  if (index.dim() > 1)
+    return operator_error("index: found " + index.type_text() + ", expected at most 1 dim");
+  Sizes sizes = self.sizes();
+  if (!sizes.empty()) sizes[static_cast<size_t>(wrapped)] = index.numel();
+  return Meta(self.dtype(), std::move(sizes));
+}
+
 // clang-format off
 constexpr OpDef kOps[] = {
-    op<"aten::index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", index>,
-    op<"aten::_unsafe_index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", unsafe_index>,
+    composed<"aten::index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", index_meta, index>,
+    composed<"aten::_unsafe_index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", index_meta, unsafe_index>,
     op<"aten::_unsafe_masked_index(Tensor self, Tensor mask, Tensor?[] indices, Scalar fill) -> Tensor", unsafe_masked_index>,
     op<"aten::_unsafe_masked_index_put_accumulate(Tensor self, Tensor mask, Tensor?[] indices, Tensor values) -> Tensor", unsafe_masked_index_put>,
-    op<"aten::index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor", index_put>,
+    composed<"aten::index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor", like_first, index_put>,
     op<"aten::_unsafe_index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor", index_put>,
     op<"aten::_index_put_impl_(Tensor(a!) self, Tensor?[] indices, Tensor values, bool accumulate=False, bool unsafe=False) -> Tensor(a!)",
        index_put_impl>,
-    op<"aten::index_select(Tensor self, int dim, Tensor index) -> Tensor", index_select>,
-    op<"aten::index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor", index_add>,
-    op<"aten::index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor", index_copy>,
+    composed<"aten::index_select(Tensor self, int dim, Tensor index) -> Tensor", index_select_meta, index_select>,
+    composed<"aten::index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor", like_first, index_add>,
+    composed<"aten::index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor", like_first, index_copy>,
     op<"aten::index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", index_fill>,
     op<"aten::index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor", index_fill_tensor>,
     op<"aten::take(Tensor self, Tensor index) -> Tensor", take>,

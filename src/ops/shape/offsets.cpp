@@ -77,32 +77,70 @@ std::vector<int64_t> all_offsets(const Sizes& sizes, const Sizes& strides) {
 
 }  // namespace
 
-Result<IndexPlan> plan_index(const Tensor& self, const OptionalTensors& indices, bool wrap) {
-  PT2_TRY(const OptionalTensors expanded, expand_masks(self, indices));
-  PT2_TRY(const Sizes sizes, index_sizes(expanded));
-  const auto indexed = [&](int64_t dim) { return expanded[static_cast<size_t>(dim)].has_value(); };
+namespace {
+
+// The dims of self that no index takes: those in front of the result's indices, and those behind.
+struct FreeDims {
+  Sizes before;
+  Sizes after;
+};
+
+FreeDims free_dims(const Tensor& self, const OptionalTensors& indices) {
+  const auto indexed = [&](int64_t dim) { return indices[static_cast<size_t>(dim)].has_value(); };
   int64_t first = 0;
   while (first < self.dim() && !indexed(first)) ++first;
   int64_t last = self.dim() - 1;
   while (last > first && !indexed(last)) --last;
   bool adjacent = true;
   for (int64_t dim = first; dim < last; ++dim) adjacent = adjacent && indexed(dim);
-
-  IndexPlan plan;
-  Sizes before_sizes;
-  Sizes before_strides;
-  Sizes after_sizes;
-  Sizes after_strides;
+  FreeDims dims;
   for (int64_t dim = 0; dim < self.dim(); ++dim) {
     if (indexed(dim)) continue;
     // Separated indices put their dimensions in front.
-    const bool is_before = adjacent && dim < first;
-    (is_before ? before_sizes : after_sizes).push_back(self.size(dim));
-    (is_before ? before_strides : after_strides).push_back(self.stride(dim));
+    (adjacent && dim < first ? dims.before : dims.after).push_back(dim);
   }
-  plan.sizes = before_sizes;
-  plan.sizes.insert(plan.sizes.end(), sizes.begin(), sizes.end());
-  plan.sizes.insert(plan.sizes.end(), after_sizes.begin(), after_sizes.end());
+  return dims;
+}
+
+Sizes sizes_of(const Tensor& self, const Sizes& dims) {
+  Sizes sizes;
+  for (int64_t dim : dims) sizes.push_back(self.size(dim));
+  return sizes;
+}
+Sizes strides_of(const Tensor& self, const Sizes& dims) {
+  Sizes strides;
+  for (int64_t dim : dims) strides.push_back(self.stride(dim));
+  return strides;
+}
+
+Sizes joined(Sizes sizes, const Sizes& middle, const Sizes& last) {
+  sizes.insert(sizes.end(), middle.begin(), middle.end());
+  sizes.insert(sizes.end(), last.begin(), last.end());
+  return sizes;
+}
+
+}  // namespace
+
+Result<Sizes> indexed_sizes(const Tensor& self, const OptionalTensors& indices) {
+  for (const std::optional<Tensor>& index : indices)
+    if (index && (index->dtype() == Dtype::bool_ || index->dtype() == Dtype::uint8))
+      return Error{ErrorCode::unsupported, "the size depends on the elements of a mask", ""};
+  // Without masks no index is expanded.
+  PT2_TRY(const OptionalTensors expanded, expand_masks(self, indices));
+  PT2_TRY(const Sizes sizes, index_sizes(expanded));
+  const FreeDims dims = free_dims(self, expanded);
+  return joined(sizes_of(self, dims.before), sizes, sizes_of(self, dims.after));
+}
+
+Result<IndexPlan> plan_index(const Tensor& self, const OptionalTensors& indices, bool wrap) {
+  PT2_TRY(const OptionalTensors expanded, expand_masks(self, indices));
+  PT2_TRY(const Sizes sizes, index_sizes(expanded));
+  const FreeDims dims = free_dims(self, expanded);
+  const Sizes before_sizes = sizes_of(self, dims.before);
+  const Sizes after_sizes = sizes_of(self, dims.after);
+
+  IndexPlan plan;
+  plan.sizes = joined(before_sizes, sizes, after_sizes);
   const auto numel = checked_numel(plan.sizes);
   if (!numel)
     return operator_error("the result of sizes " + sizes_text(plan.sizes) + " is too large");
@@ -111,8 +149,8 @@ Result<IndexPlan> plan_index(const Tensor& self, const OptionalTensors& indices,
     plan.index.clear();
     return plan;
   }
-  plan.before = all_offsets(before_sizes, before_strides);
-  plan.after = all_offsets(after_sizes, after_strides);
+  plan.before = all_offsets(before_sizes, strides_of(self, dims.before));
+  plan.after = all_offsets(after_sizes, strides_of(self, dims.after));
   return plan;
 }
 

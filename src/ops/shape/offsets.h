@@ -48,7 +48,9 @@ struct IndexPlan {
 // `wrap`; the others must lie inside.
 Result<IndexPlan> plan_index(const Tensor& self, const std::vector<std::optional<Tensor>>& indices,
                              bool wrap = true);
-// The same for one dimension and an index of at most one dimension.
+// The sizes alone, of integer indices; error `unsupported` for masks, whose positions are data.
+Result<Sizes> indexed_sizes(const Tensor& self, const std::vector<std::optional<Tensor>>& indices);
+// The plan for one dimension and an index of at most one dimension.
 Result<IndexPlan> plan_index_dim(const Tensor& self, int64_t dim, const Tensor& index, bool wrap);
 
 // One tensor of positions per dimension of `mask`.

@@ -228,10 +228,28 @@ Result<Tensor> padding_backward(const Tensor& grad, const Tensor& self, const Si
   return out;
 }
 
+Result<Meta> pad_by_mode_meta(const Tensor& self, const Sizes& pad, const std::string& mode,
+                              std::optional<double> value) {
+  if (mode == "constant") return constant_meta(self, pad, Scalar(value.value_or(0)));
+  if (mode == "circular") return circular_meta(self, pad);
+  const bool reflects = mode == "reflect";
+  switch (pad.size()) {
+    case 2:
+      return reflects ? reflection_meta<1>(self, pad) : replication_meta<1>(self, pad);
+    case 4:
+      return reflects ? reflection_meta<2>(self, pad) : replication_meta<2>(self, pad);
+    case 6:
+      return reflects ? reflection_meta<3>(self, pad) : replication_meta<3>(self, pad);
+    default:
+      return operator_error("found " + std::to_string(pad.size()) +
+                            " padding numbers, expected 2, 4 or 6");
+  }
+}
+
 // clang-format off
 constexpr OpDef kOps[] = {
     op<"aten::constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor", constant_meta, constant>,
-    op<"aten::pad(Tensor self, SymInt[] pad, str mode=\"constant\", float? value=None) -> Tensor", pad_by_mode>,
+    composed<"aten::pad(Tensor self, SymInt[] pad, str mode=\"constant\", float? value=None) -> Tensor", pad_by_mode_meta, pad_by_mode>,
     op<"aten::_pad_circular(Tensor self, SymInt[] pad) -> Tensor", circular_meta, pad_circular>,
     op<"aten::reflection_pad1d(Tensor self, SymInt[2] padding) -> Tensor", reflection_meta<1>, pad_with<reflected_border>>,
     op<"aten::reflection_pad2d(Tensor self, SymInt[4] padding) -> Tensor", reflection_meta<2>, pad_with<reflected_border>>,

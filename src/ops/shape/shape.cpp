@@ -513,6 +513,29 @@ Result<Tensor> resize(const Tensor& self, const Sizes& size, std::optional<Memor
   return out;
 }
 
+Result<Meta> tile_meta(const Tensor& self, const Sizes& dims) {
+  Sizes repeats = dims;
+  if (repeats.size() < self.sizes().size())
+    repeats.insert(repeats.begin(), self.sizes().size() - repeats.size(), 1);
+  return repeat_meta(self, repeats);
+}
+Result<Meta> pixel_shuffle_meta(const Tensor& self, int64_t factor) {
+  PT2_TRY_VOID(check_rank_at_least(self, 3, "self"));
+  Sizes sizes = self.sizes();
+  const size_t channels = sizes.size() - 3;
+  int64_t square = 0;
+  if (factor < 1 || __builtin_mul_overflow(factor, factor, &square) ||
+      sizes[channels] % square != 0)
+    return operator_error("self: found " + self.type_text() +
+                          ", expected channels in multiples of " + std::to_string(factor) +
+                          " squared");
+  sizes[channels] /= square;
+  for (const size_t dim : {channels + 1, channels + 2})
+    if (__builtin_mul_overflow(sizes[dim], factor, &sizes[dim]))
+      return operator_error("self: found " + self.type_text() + ", which grows beyond 64 bits");
+  return Meta(self.dtype(), std::move(sizes));
+}
+
 // clang-format off
 constexpr OpDef kOps[] = {
     op<"aten::cat(Tensor[] tensors, int dim=0) -> Tensor", cat_meta, cat>,
@@ -530,19 +553,19 @@ constexpr OpDef kOps[] = {
     op<"aten::roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor", roll_meta, roll>,
     op<"aten::rot90(Tensor self, int k=1, int[] dims=[0, 1]) -> Tensor", rot90>,
     op<"aten::repeat(Tensor self, SymInt[] repeats) -> Tensor", repeat_meta, repeat>,
-    op<"aten::tile(Tensor self, SymInt[] dims) -> Tensor", tile>,
+    composed<"aten::tile(Tensor self, SymInt[] dims) -> Tensor", tile_meta, tile>,
     op<"aten::repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size=None) -> Tensor", repeat_interleave_positions>,
     op<"aten::repeat_interleave.self_Tensor(Tensor self, Tensor repeats, int? dim=None, *, SymInt? output_size=None) -> Tensor", repeat_interleave_tensor>,
     op<"aten::repeat_interleave.self_int(Tensor self, SymInt repeats, int? dim=None, *, SymInt? output_size=None) -> Tensor", repeat_interleave_int>,
-    op<"aten::select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> Tensor", select_scatter>,
-    op<"aten::slice_scatter(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor", slice_scatter>,
+    composed<"aten::select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> Tensor", like_first, select_scatter>,
+    composed<"aten::slice_scatter(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor", like_first, slice_scatter>,
     op<"aten::diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor", diagonal_scatter>,
     op<"aten::as_strided_scatter(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor", as_strided_scatter>,
     op<"aten::diag(Tensor self, int diagonal=0) -> Tensor", diag>,
     op<"aten::diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor", diag_embed>,
     op<"aten::meshgrid(Tensor[] tensors) -> Tensor[]", meshgrid>,
     op<"aten::meshgrid.indexing(Tensor[] tensors, *, str indexing) -> Tensor[]", meshgrid_indexing>,
-    op<"aten::pixel_shuffle(Tensor self, int upscale_factor) -> Tensor", pixel_shuffle>,
+    composed<"aten::pixel_shuffle(Tensor self, int upscale_factor) -> Tensor", pixel_shuffle_meta, pixel_shuffle>,
     op<"aten::pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor", pixel_unshuffle>,
     op<"aten::channel_shuffle(Tensor self, SymInt groups) -> Tensor", channel_shuffle>,
     op<"aten::diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor", diff>,

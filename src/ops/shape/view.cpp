@@ -520,6 +520,11 @@ Result<Tensor> atleast_3d(const Tensor& self) {
   return unsqueeze(matrix, -1);
 }
 
+Result<Meta> as_strided_meta(const Tensor& self, const Sizes& size, const Sizes&,
+                             std::optional<int64_t>) {
+  return Meta(self.dtype(), size);
+}
+
 // Operators such as squeeze_ change self's sizes and strides. Here they give the view back, and the
 // executor lets it take self's place.
 // clang-format off
@@ -553,7 +558,7 @@ constexpr OpDef kOps[] = {
     op<"aten::slice.Tensor(Tensor(a) self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor(a)", slice>,
     op<"aten::narrow(Tensor(a) self, int dim, SymInt start, SymInt length) -> Tensor(a)", narrow>,
     op<"aten::diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)", diagonal>,
-    op<"aten::as_strided(Tensor(a) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a)", as_strided>,
+    composed<"aten::as_strided(Tensor(a) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a)", as_strided_meta, as_strided>,
     op<"aten::flatten.using_ints(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)", flatten>,
     op<"aten::unflatten.int(Tensor(a) self, int dim, SymInt[] sizes) -> Tensor(a)", unflatten>,
     op<"aten::unfold(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)", unfold>,

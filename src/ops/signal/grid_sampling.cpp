@@ -339,13 +339,21 @@ void affine_grid(Tensor& out, const Tensor& theta, const Sizes& size, bool align
     }
 }
 
+Result<Meta> grid_sampler_any_meta(const Tensor& input, const Tensor& grid,
+                                   int64_t interpolation_mode, int64_t padding_mode,
+                                   bool align_corners) {
+  return input.dim() == 5
+             ? grid_sampler_meta<3>(input, grid, interpolation_mode, padding_mode, align_corners)
+             : grid_sampler_meta<2>(input, grid, interpolation_mode, padding_mode, align_corners);
+}
+
 // clang-format off
 constexpr OpDef kOps[] = {
     op<"aten::grid_sampler_2d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor",
        grid_sampler_meta<2>, grid_sampler<2>>,
     op<"aten::grid_sampler_3d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor",
        grid_sampler_meta<3>, grid_sampler<3>>,
-    op<"aten::grid_sampler(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor", grid_sampler_any>,
+    composed<"aten::grid_sampler(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor", grid_sampler_any_meta, grid_sampler_any>,
     op<"aten::grid_sampler_2d_backward(Tensor grad_output, Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners, bool[2] output_mask) -> (Tensor, Tensor)",
        grid_sampler_backward<2>>,
     op<"aten::grid_sampler_3d_backward(Tensor grad_output, Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners, bool[2] output_mask) -> (Tensor, Tensor)",

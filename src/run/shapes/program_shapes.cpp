@@ -1,7 +1,7 @@
-#include "run/program_shapes.h"
+#include "run/shapes/program_shapes.h"
 
 #include "ir/target.h"
-#include "run/symbol_samples.h"
+#include "run/shapes/symbol_samples.h"
 
 namespace pt2::run {
 namespace {

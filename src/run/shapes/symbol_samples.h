@@ -7,7 +7,7 @@
 
 #include "ir/graph_place.h"
 #include "pt2/program.h"
-#include "run/shape_check.h"
+#include "run/shapes/shape_check.h"
 
 namespace pt2::run {
 

@@ -1,4 +1,4 @@
-#include "run/symbol_samples.h"
+#include "run/shapes/symbol_samples.h"
 
 #include <algorithm>
 #include <random>

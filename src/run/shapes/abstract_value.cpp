@@ -1,4 +1,4 @@
-#include "run/abstract_value.h"
+#include "run/shapes/abstract_value.h"
 
 #include <algorithm>
 
