@@ -25,8 +25,9 @@ class RandomState {
   // Mean 0, deviation 1. Drawn in pairs, the second one being kept for the next call.
   double normal();
   bool bernoulli(double p) { return uniform() < p; }
-  // In [0, range); range is not 0.
-  uint64_t below(uint64_t range) { return (range >= 1ull << 32 ? next64() : next32()) % range; }
+  // In [0, range); range is not 0. From 2^28 on, 32 bits would prefer some numbers too much
+  // (ATen/core/DistributionsHelper.h uniform_int_from_to_distribution).
+  uint64_t below(uint64_t range) { return (range >= 1ull << 28 ? next64() : next32()) % range; }
 
  private:
   std::mt19937 engine_;

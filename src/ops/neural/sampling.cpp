@@ -80,7 +80,8 @@ void make_normal(double* values) {
 }
 
 // From sixteen elements on, uniform numbers are drawn for all and transformed block by block; the
-// last block is drawn anew where the count is not a multiple.
+// last block is drawn anew where the count is not a multiple. For half floats nothing is drawn that
+// this last block replaces.
 Result<void> fill_normal(Context& context, Tensor& out, double mean, double deviation) {
   if (dtype_category(out.dtype()) == DtypeCategory::complex) {
     PT2_TRY(Tensor parts, apply("view_as_real.default", {out}));
@@ -97,7 +98,9 @@ Result<void> fill_normal(Context& context, Tensor& out, double mean, double devi
     return {};
   }
   std::vector<double> values(static_cast<size_t>(count));
-  for (double& value : values) value = draw_uniform(random, out.dtype());
+  const int64_t drawn = dtype_size(out.dtype()) == 2 ? count - count % 16 : count;
+  for (int64_t i = 0; i < drawn; ++i)
+    values[static_cast<size_t>(i)] = draw_uniform(random, out.dtype());
   for (int64_t i = 0; i + 16 <= count; i += 16) make_normal(values.data() + i);
   if (count % 16 != 0) {
     double* last = values.data() + count - 16;
@@ -254,17 +257,16 @@ Result<Tensor> normal_in_place(Context& context, Tensor self, double mean, doubl
   return self;
 }
 
-// Normal numbers, scaled and moved element by element.
+// Normal numbers, scaled and then moved element by element
+// (ATen/native/DistributionTemplates.h normal_out_impl).
 Result<Tensor> scaled_normal(Context& context, const Tensor& mean, const Tensor& deviation) {
   const std::array both{mean.sizes(), deviation.sizes()};
   PT2_TRY(const Sizes sizes, broadcast_sizes(both));
   const Dtype dtype = promote_types(mean.dtype(), deviation.dtype());
   PT2_TRY(Tensor out, allocate(Meta(dtype, sizes)));
   PT2_TRY_VOID(fill_normal(context, out, 0, 1));
-  elementwise<double>(
-      out, Dtype::float64, [](double x, double m, double s) { return x * s + m; }, out, mean,
-      deviation);
-  return out;
+  PT2_TRY(const Tensor scaled, apply("mul.Tensor", {out, deviation}));
+  return apply("add.Tensor", {scaled, mean});
 }
 
 Result<Tensor> normal_tensors(Context& context, const Tensor& mean, const Tensor& std,
@@ -272,7 +274,9 @@ Result<Tensor> normal_tensors(Context& context, const Tensor& mean, const Tensor
   return scaled_normal(context, mean, std);
 }
 Result<Tensor> normal_mean(Context& context, const Tensor& mean, double std, OptionalGenerator) {
-  return scaled_normal(context, mean, scalar_tensor(Scalar(std), mean.dtype()));
+  PT2_TRY(Tensor out, allocate(Meta(mean.dtype(), mean.sizes())));
+  PT2_TRY_VOID(fill_normal(context, out, 0, std));
+  return apply("add.Tensor", {out, mean});
 }
 Result<Tensor> normal_std(Context& context, double mean, const Tensor& std, OptionalGenerator) {
   return scaled_normal(context, scalar_tensor(Scalar(mean), std.dtype()), std);
