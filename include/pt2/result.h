@@ -42,7 +42,8 @@ class [[nodiscard]] Result {
   // The value, or throws Exception.
   T& value() & { return throw_if_error(), **this; }
   const T& value() const& { return throw_if_error(), **this; }
-  T&& value() && { return throw_if_error(), *std::move(*this); }
+  // By value: `for (auto& x : f().value())` would otherwise go over what is gone.
+  T value() && { return throw_if_error(), *std::move(*this); }
 
  private:
   void throw_if_error() const {
