@@ -4,14 +4,14 @@
 
 PT2 is the command. Each RELEASE=PYTHON ("2.6=/path/to/python") is a release and a Python that has it; without any, the
 Python that runs this is taken for its own release. Every file of tests/data/corpus, or of the folder that PT2_CORPUS
-names (before 2.5: of CHOSEN), is converted for the release: either pt2 names what the release cannot have (exit 4), or the release must load
-the file, run its recorded calls and give the recorded results (run_recorded.py).
+names (before 2.5: of CHOSEN), is converted for the release: either pt2 names what the release cannot have (exit 4), or
+the release must load the file, run its recorded calls and give the recorded results (run_recorded.py).
 
 KNOWN lists what PyTorch itself cannot load or run. Where the Python of the release that wrote a file is given, the file
 as it was written is tried there: if it runs, the entry is a failure, unless the target fails at its own file of the
-same program, too. --record writes what was found into interop/support.json
-(README.md's table: tests/structure/support.sh). Prints a line for each failure, a table, and what blocks how many files; the exit status is 1 if
-anything failed.
+same program, too. --record writes what was found into interop/support.json (README.md's table:
+tests/structure/support.sh). Prints a line for each failure, a table, and what blocks how many files; the exit status is
+1 if anything failed.
 """
 
 import collections
@@ -38,6 +38,7 @@ KNOWN = {
     ("2.6", "", "pytree_containers"): "2.6 saves a defaultdict as a dict without its entry",
     ("2.7", "2.7", "sym_float_arithmetic"): "2.7 saves math.trunc, which it cannot load",
     ("2.3", "", "unbacked_split"): "2.3 writes sizes of symbols that it does not define before their use",
+    ("", "2.1", "dynamic_range"): "2.1 does not check the range that a file states",
     ("2.1", "", "dynamic_range"): "2.1 does not check the range that its file states",
 }  # fmt: skip
 # For releases before 2.5 a dozen programs of each release that has them.

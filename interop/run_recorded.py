@@ -189,13 +189,20 @@ def state_of(module):
     return {**dict(module.named_parameters(remove_duplicate=False)), **dict(module.named_buffers(remove_duplicate=False))}
 
 
+def call_arguments(program, flat):
+    """(args, kwargs). 2.1 leaves out the latter where there are none (torch/_export/utils.py)."""
+    structure = pytree.tree_unflatten(flat, program.call_spec.in_spec)
+    has_both = len(structure) == 2 and isinstance(structure[0], tuple) and isinstance(structure[1], dict)
+    return structure if has_both else (structure, {})
+
+
 def repeat(program, recorded):
     """Runs every recorded call on one module; (stage, error) of the first that differs, or nothing."""
     module = program.module()
     random = bool(recorded.case.get("random"))
     for k, call in enumerate(recorded.calls):
         flat = [recorded.value(each) for each in call["in"]]
-        args, kwargs = pytree.tree_unflatten(flat, program.call_spec.in_spec)
+        args, kwargs = call_arguments(program, flat)
         torch.manual_seed(0)
         try:
             result = module(*args, **kwargs)
