@@ -224,7 +224,9 @@ Result<TensorPair> follow(const Tensor& self, const Tensor& observer_on,
                           ", expected less than quant_max, " + std::to_string(range.max));
   if (observes != 0) PT2_TRY_VOID(observe(self, observer, weight));
   if (quantises == 0) return unchanged(self);
-  PT2_TRY_VOID(check_observer(observer, 1));
+  // A scale and a zero point for each running extreme, however the four came to be.
+  const int64_t rows = observer.per_row ? observer.running_min.numel() : 1;
+  PT2_TRY_VOID(check_observer(observer, std::max<int64_t>(rows, 1)));
   choose(observer, range);
   if (observer.per_row)
     return pair_of(

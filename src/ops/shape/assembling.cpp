@@ -349,7 +349,7 @@ Result<Tensor> chunk_cat(const Tensors& tensors, int64_t dim, int64_t num_chunks
     if (at >= tensor.dim() || tensor.numel() == 0)
       return operator_error("tensors: found " + tensor.type_text() + ", expected elements along " +
                             std::to_string(at));
-    const int64_t length = (tensor.size(at) + num_chunks - 1) / num_chunks;
+    const int64_t length = tensor.size(at) / num_chunks + (tensor.size(at) % num_chunks != 0);
     PT2_TRY(const int64_t padded, multiply_add(length, num_chunks));
     Value::List pad;
     for (int64_t i = tensor.dim() - 1; i > at; --i) pad.insert(pad.end(), {int64_t{0}, int64_t{0}});
