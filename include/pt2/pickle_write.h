@@ -38,6 +38,14 @@ class PickleBuilder {
   // `value.tensor` must be defined to be written; of the rest is_parameter, requires_grad and
   // device count ("" is "cpu").
   PickleValue tensor(PickleTensor value);
+  // What the function "torch.Size" makes of these arguments.
+  PickleValue call(std::string function, std::span<const PickleValue> arguments);
+  // An object of the class "torch.nn.Linear", which pickle makes without arguments and then gives
+  // its state.
+  PickleValue object(std::string class_name, const PickleValue& state);
+  // A value of another pickle, with all that it holds; tensors go on sharing their storages. What
+  // two copies share is written twice. O(values below it).
+  PickleValue copy(const PickleValue& value);
   // The builder is empty afterwards.
   Pickle finish(const PickleValue& root);
 
@@ -54,8 +62,8 @@ struct PickledBytes {
   std::vector<std::shared_ptr<Storage>> storages;
 };
 
-// Protocol 2. Errors `unsupported` for what only its own program can write (refused objects made by
-// function calls, TorchScript objects, tensors without strided data), `limit` for values nested
+// Protocol 2. Errors `unsupported` for what only its own program can write (objects of protocols
+// below 2; built tensors without strided data), `limit` for values nested
 // deeper than max_pickle_depth; `where` is empty. O(values).
 Result<PickledBytes> write_pickle(const Pickle& pickle, const Limits& limits = {});
 

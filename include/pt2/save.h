@@ -38,16 +38,17 @@ struct SavedTensor {
   std::string device = "cpu";
   // No elements are written; PyTorch makes zeros (2.9 on).
   bool is_fake = false;
-  // A tensor subclass (2.9 on): its torch.save file, kept as it is, and what the config says of it.
-  Record pickled{};
+  // What has no raw bytes, a sparse tensor or a subclass: the parts of its torch.save file, and
+  // what the config of 2.9 on says of it, if anything.
+  std::vector<Record> pickled{};
   std::shared_ptr<const schema::TensorMeta> meta{};
 };
 
-// A custom or opaque object among the constants, kept as it is (2.8 on).
+// A custom or opaque object among the constants.
 struct SavedObject {
   std::string name{};
-  Record content{};
-  bool is_opaque = false;  // a Python pickle, not a TorchScript file
+  std::vector<Record> content{};  // the parts of its file
+  bool is_opaque = false;         // a Python pickle, not a TorchScript file
 };
 
 // Tensors, or a torch.save file that holds a dict of them: it is written as it is where the layout
@@ -105,9 +106,8 @@ std::string program_json(const Program& program);
 // after the file, as PyTorch does it. Nothing large is copied in memory. Errors: `io`; `argument`
 // for contents that no file can hold (no program, two names alike, a name that leaves the folder, a
 // tensor without elements); `unsupported` for what this layout has no place for: several programs
-// or objects in a flat archive, fake tensors and single pickled tensors before 2.9, and what
-// write_pickle refuses; `corrupt` for a record of `origin` that is damaged; `where` is the record
-// or name.
+// in a flat archive, fake tensors and opaque objects before 2.9, and what write_pickle refuses;
+// `corrupt` for a record of `origin` that is damaged; `where` is the record or name.
 Result<void> save_package(const PackageContents& contents, const std::string& path);
 // As above, into a sink, which it finishes; PyTorch calls the root folder "archive" then.
 Result<void> save_package(const PackageContents& contents, Sink& sink,

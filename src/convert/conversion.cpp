@@ -103,7 +103,7 @@ class PackageConverter {
     if (is_there_already()) return {};
     for (SavedProgram& saved : out_.contents.programs) PT2_TRY_VOID(convert_program(saved));
     const auto add = [this](Blocker blocker) { block(std::move(blocker)); };
-    return convert_payloads(package_, out_.contents, out_.target.release->era, add);
+    return convert_payloads(out_.contents, out_.target.release->era, add);
   }
 
  private:
@@ -133,7 +133,7 @@ class PackageConverter {
     check_schema(written, *out_.target.release, out_.target.schema, add);
     saved.json = schema::encode_program(written);
     PT2_TRY_VOID(
-        move_constants(package_, saved, converter.added_constants, converter.removed_constants));
+        move_constants(saved, converter.added_constants, converter.removed_constants));
     take(converter, saved.name);
     return {};
   }

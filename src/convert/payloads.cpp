@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 
 #include "base/printable.h"
-#include "package/read_package.h"
-#include "pt2/pickle_write.h"
+#include "package/payload_writers.h"
 
 namespace pt2 {
 namespace {
@@ -19,40 +19,37 @@ Blocker tensor_form(const std::string& name, std::string text, const Release* fi
           .first = first};
 }
 
-SavedTensor saved_tensor(const PayloadTensor& payload) {
-  return {.name = payload.name,
-          .tensor = payload.tensor,
-          .is_parameter = payload.is_parameter,
-          .requires_grad = payload.requires_grad,
-          .device = payload.device};
-}
-
-// The tensors of one torch.save file, taken out of it: views of its bytes.
-Result<void> unpack(const Payloads& payloads, PayloadKind kind, SavedTensors& tensors,
+// A torch.save file, as what it holds.
+Result<void> unpack(SavedTensors& tensors, std::vector<SavedObject>& objects,
                     const AddBlocker& add) {
-  if (!std::holds_alternative<Record>(tensors)) return {};
-  std::vector<SavedTensor> unpacked;
-  for (const PayloadTensor& payload : payloads.tensors()) {
-    if (payload.kind != kind) continue;
-    if (payload.missing.empty())
-      unpacked.push_back(saved_tensor(payload));
-    else
-      add(tensor_form(payload.name, payload.missing + " has no raw bytes", nullptr));
-  }
-  tensors = std::move(unpacked);
+  const auto* record = std::get_if<Record>(&tensors);
+  if (record == nullptr) return {};
+  PT2_TRY(UnpackedPayloads unpacked, unpack_torch_save(*record));
+  for (const Error& refused : unpacked.refused)
+    add(tensor_form(refused.where, refused.message, nullptr));
+  tensors = std::move(unpacked.tensors);
+  std::ranges::move(unpacked.objects, std::back_inserter(objects));
   return {};
 }
 
-// Before 2.9 there is one torch.save file for all: a subclass or a fake tensor cannot be in it.
+// Before 2.9 there is one torch.save file for all.
 void check_packed(const SavedTensors& tensors, const AddBlocker& add) {
   const auto* list = std::get_if<std::vector<SavedTensor>>(&tensors);
   if (list == nullptr) return;
-  const Release* first = find_release("2.9");
-  for (const SavedTensor& saved : *list) {
-    if (saved.is_fake) add(tensor_form(saved.name, "a tensor saved without elements", first));
-    if (!saved.pickled.bytes.empty())
-      add(tensor_form(saved.name, "a tensor subclass in a record of its own", first));
-  }
+  PickleBuilder builder;
+  for (const SavedTensor& saved : *list)
+    if (const auto packed = packed_tensor(builder, saved); !packed)
+      add(tensor_form(saved.name, packed.error().message, find_release("2.9")));
+}
+
+void check_packed(std::span<const SavedObject> objects, const AddBlocker& add) {
+  PickleBuilder builder;
+  for (const SavedObject& object : objects)
+    if (const auto packed = packed_object(builder, object); !packed)
+      add({.kind = BlockerKind::object,
+           .text = "a custom object: " + packed.error().message,
+           .where = printable(object.name),
+           .first = find_release("2.9")});
 }
 
 // Why a record that is no program's cannot be called so in another layout; nothing where it can.
@@ -93,12 +90,6 @@ void check_programs(const PackageContents& contents, Era era, const AddBlocker& 
            .text = fmt::format("the name {}", printable(program.name)),
            .where = printable(program.name),
            .first = find_release("2.8")});
-    if (era != Era::raw_payloads)
-      for (const SavedObject& object : program.objects)
-        add({.kind = BlockerKind::object,
-             .text = object.is_opaque ? "an opaque object" : "a custom object",
-             .where = printable(object.name),
-             .first = find_release("2.9")});
   }
 }
 
@@ -106,23 +97,18 @@ bool is_pickled(Era era) { return era != Era::raw_payloads; }
 
 }  // namespace
 
-Result<void> convert_payloads(const Package& package, PackageContents& contents, Era era,
-                              const AddBlocker& add) {
+Result<void> convert_payloads(PackageContents& contents, Era era, const AddBlocker& add) {
   check_programs(contents, era, add);
   move_records(contents, era, add);
   for (SavedProgram& program : contents.programs) {
     if (!is_pickled(era) && is_pickled(contents.era)) {
-      PT2_TRY(const auto payloads, read_payloads_in_place(package, program.name));
-      for (const PayloadObject& object : payloads->objects())
-        add({.kind = BlockerKind::object,
-             .text = "a custom object within a torch.save file",
-             .where = printable(object.name)});
-      PT2_TRY_VOID(unpack(*payloads, PayloadKind::weight, program.state_dict, add));
-      PT2_TRY_VOID(unpack(*payloads, PayloadKind::constant, program.constants, add));
+      PT2_TRY_VOID(unpack(program.state_dict, program.objects, add));
+      PT2_TRY_VOID(unpack(program.constants, program.objects, add));
     }
     if (is_pickled(era)) {
       check_packed(program.state_dict, add);
       check_packed(program.constants, add);
+      check_packed(program.objects, add);
     }
     if (era == Era::flat) program.name = "model";
   }
@@ -130,19 +116,15 @@ Result<void> convert_payloads(const Package& package, PackageContents& contents,
   return {};
 }
 
-Result<void> move_constants(const Package& package, SavedProgram& program,
-                            const std::vector<SavedTensor>& added,
+Result<void> move_constants(SavedProgram& program, const std::vector<SavedTensor>& added,
                             const std::vector<std::string>& removed) {
   if (added.empty() && removed.empty()) return {};
-  if (std::holds_alternative<Record>(program.constants)) {
-    PT2_TRY(const auto payloads, read_payloads_in_place(package, program.name));
-    std::vector<SavedTensor> unpacked;
-    // Those of schema 1 lie in the program's JSON and are among `added`.
-    const bool is_empty = std::get<Record>(program.constants).bytes.empty();
-    for (const PayloadTensor& payload : payloads->tensors())
-      if (payload.kind == PayloadKind::constant && !is_empty)
-        unpacked.push_back(saved_tensor(payload));
-    program.constants = std::move(unpacked);
+  // The constants of schema 1 lie in the program's JSON and are among `added`.
+  if (const auto* record = std::get_if<Record>(&program.constants)) {
+    PT2_TRY(UnpackedPayloads unpacked, unpack_torch_save(*record));
+    if (!unpacked.refused.empty()) return unpacked.refused.front();
+    program.constants = std::move(unpacked.tensors);
+    std::ranges::move(unpacked.objects, std::back_inserter(program.objects));
   }
   auto& constants = std::get<std::vector<SavedTensor>>(program.constants);
   std::erase_if(constants, [&](const SavedTensor& saved) {

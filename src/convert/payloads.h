@@ -5,13 +5,10 @@
 
 namespace pt2 {
 
-// Changes `contents`, read from `package`, to `era`. What that layout cannot hold is added.
-Result<void> convert_payloads(const Package& package, PackageContents& contents, Era era,
-                              const AddBlocker& add);
-// Moves constants between the payloads and the program's JSON (schema 1), and those in `moved` from
-// state dict to constants.
-Result<void> move_constants(const Package& package, SavedProgram& program,
-                            const std::vector<SavedTensor>& added,
+// Changes `contents` to `era`. What that layout cannot hold is added to the blockers.
+Result<void> convert_payloads(PackageContents& contents, Era era, const AddBlocker& add);
+// Moves constants between the payloads and the program's JSON (schema 1).
+Result<void> move_constants(SavedProgram& program, const std::vector<SavedTensor>& added,
                             const std::vector<std::string>& removed);
 
 }  // namespace pt2

@@ -77,7 +77,7 @@ class ContentsReader {
         if (is_object(kind, meta)) {
           PT2_TRY(Record content, take(record));
           program.objects.push_back(
-              {name, std::move(content), meta.path_name.starts_with("opaque_obj_")});
+              {name, {std::move(content)}, meta.path_name.starts_with("opaque_obj_")});
         } else if (meta.use_pickle) {
           PT2_TRY(SavedTensor saved, pickled_tensor(name, meta, record));
           tensors.push_back(std::move(saved));
@@ -101,7 +101,8 @@ class ContentsReader {
   Result<SavedTensor> pickled_tensor(const std::string& name, const schema::PayloadMeta& meta,
                                      const std::string& record) {
     SavedTensor saved{.name = name, .is_parameter = meta.is_param};
-    PT2_TRY(saved.pickled, take(record));
+    PT2_TRY(Record content, take(record));
+    saved.pickled.push_back(std::move(content));
     if (meta.tensor_meta) saved.meta = std::make_shared<schema::TensorMeta>(*meta.tensor_meta);
     return saved;
   }

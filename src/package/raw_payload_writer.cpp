@@ -69,6 +69,12 @@ StorageKey key_of(const SavedTensor& saved) {
   return {StorageKey::Kind::real, storage, saved.tensor.dtype()};
 }
 
+std::optional<schema::TensorMeta> pickled_meta(const SavedTensor& saved) {
+  if (saved.meta) return *saved.meta;
+  if (saved.tensor.defined()) return meta_of(saved);
+  return std::nullopt;
+}
+
 class RawPayloadWriter {
  public:
   RawPayloadWriter(PackageWriter& writer, std::string folder) : writer_(writer), folder_(folder) {}
@@ -77,10 +83,10 @@ class RawPayloadWriter {
     for (const SavedTensor& saved : tensors) PT2_TRY_VOID(check(saved));
     size_t index = count(prefix);
     for (const SavedTensor& saved : tensors) {
-      if (saved.pickled.bytes.empty()) continue;
+      if (saved.pickled.empty()) continue;
       const std::string file = fmt::format("{}{}", prefix, index++);
       PT2_TRY_VOID(writer_.add(folder_ + file, saved.pickled));
-      PT2_TRY_VOID(add(saved.name, file, saved.is_parameter, true, meta_of(saved)));
+      PT2_TRY_VOID(add(saved.name, file, saved.is_parameter, true, pickled_meta(saved)));
     }
     return write_groups(tensors, prefix, index);
   }
@@ -102,8 +108,7 @@ class RawPayloadWriter {
   }
 
   static Result<void> check(const SavedTensor& saved) {
-    const bool has_elements = saved.tensor.defined() || !saved.pickled.bytes.empty();
-    if (has_elements && (saved.tensor.defined() || saved.meta != nullptr)) return {};
+    if (saved.tensor.defined() || !saved.pickled.empty()) return {};
     return Error{ErrorCode::argument, "the tensor has no elements", saved.name};
   }
 
@@ -112,7 +117,7 @@ class RawPayloadWriter {
     std::vector<std::vector<const SavedTensor*>> groups;
     std::map<StorageKey, size_t> places;
     for (const SavedTensor& saved : tensors) {
-      if (!saved.pickled.bytes.empty()) continue;
+      if (!saved.pickled.empty()) continue;
       const auto [place, is_new] = places.emplace(key_of(saved), groups.size());
       if (is_new) groups.emplace_back();
       groups[place->second].push_back(&saved);
@@ -146,47 +151,34 @@ class RawPayloadWriter {
   std::set<std::string> names_;
 };
 
-// A torch.save file opened, for a layout that has none.
-Result<std::vector<SavedTensor>> read_tensors(const Record& record) {
-  std::vector<SavedTensor> tensors;
-  PT2_TRY(const Pickle pickle, read_torch_save(record, PickleMode::in_place));
-  const PickleValue root = pickle.root();
-  for (size_t i = 0; i < root.dict_size(); ++i) {
-    const PickleValue key = root.key(i);
-    const PickleValue value = root.value(i);
-    const std::string name(key.is(PickleKind::string) ? key.text() : "");
-    if (!value.is(PickleKind::tensor) || !value.tensor().tensor.defined() ||
-        !value.tensor().class_name.empty())
-      return Error{ErrorCode::unsupported, "only a plain tensor can be a raw record", name};
-    const PickleTensor& found = value.tensor();
-    tensors.push_back({.name = name,
-                       .tensor = found.tensor,
-                       .is_parameter = found.is_parameter,
-                       .requires_grad = found.requires_grad,
-                       .device = found.device});
-  }
-  return tensors;
-}
-
-Result<std::vector<SavedTensor>> tensors_of(const SavedTensors& saved) {
-  if (const auto* record = std::get_if<Record>(&saved)) return read_tensors(*record);
-  return std::get<std::vector<SavedTensor>>(saved);
+// What the program has in one of its folders.
+Result<UnpackedPayloads> payloads_of(const SavedTensors& saved) {
+  const auto* record = std::get_if<Record>(&saved);
+  if (record == nullptr)
+    return UnpackedPayloads{.tensors = std::get<std::vector<SavedTensor>>(saved)};
+  PT2_TRY(UnpackedPayloads unpacked, unpack_torch_save(*record));
+  if (!unpacked.refused.empty()) return unpacked.refused.front();
+  return unpacked;
 }
 
 }  // namespace
 
 Result<void> write_raw_weights(PackageWriter& writer, const SavedProgram& program) {
-  PT2_TRY(const std::vector<SavedTensor> tensors, tensors_of(program.state_dict));
+  PT2_TRY(const UnpackedPayloads payloads, payloads_of(program.state_dict));
   RawPayloadWriter weights(writer, "data/weights/");
-  PT2_TRY_VOID(weights.write_tensors(tensors, "weight_"));
+  PT2_TRY_VOID(weights.write_tensors(payloads.tensors, "weight_"));
+  if (!payloads.objects.empty())
+    return Error{ErrorCode::unsupported, "only a tensor can be a weight",
+                 payloads.objects.front().name};
   return weights.write_config(program.name + "_weights_config.json");
 }
 
 Result<void> write_raw_constants(PackageWriter& writer, const SavedProgram& program) {
-  PT2_TRY(const std::vector<SavedTensor> tensors, tensors_of(program.constants));
+  PT2_TRY(const UnpackedPayloads payloads, payloads_of(program.constants));
   RawPayloadWriter constants(writer, "data/constants/");
-  PT2_TRY_VOID(constants.write_tensors(tensors, "tensor_"));
-  for (const SavedObject& object : program.objects) PT2_TRY_VOID(constants.write_object(object));
+  PT2_TRY_VOID(constants.write_tensors(payloads.tensors, "tensor_"));
+  for (const std::vector<SavedObject>* objects : {&payloads.objects, &program.objects})
+    for (const SavedObject& object : *objects) PT2_TRY_VOID(constants.write_object(object));
   return constants.write_config(program.name + "_constants_config.json");
 }
 

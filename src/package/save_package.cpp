@@ -62,8 +62,6 @@ Result<void> check(const PackageContents& contents) {
       return argument("a bare document is JSON; it is not saved as an archive");
     if (contents.era != Era::raw_payloads && program.names_its_payloads)
       return no_place("containers", contents.era);
-    if (contents.era != Era::raw_payloads && !program.objects.empty())
-      return no_place("objects in records of their own", contents.era);
   }
   return {};
 }
@@ -73,15 +71,16 @@ Result<void> write_flat(PackageWriter& writer, const PackageContents& contents) 
   const int version = schema::version_number(schema::find_schema_version(program.json, true));
   const FlatForm& form = flat_form(version);
   const auto add_tensors = [&](std::string_view name, const SavedTensors& tensors,
+                               std::span<const SavedObject> objects,
                                PickleKind dict) -> Result<void> {
     PT2_TRY(const std::vector<Record> parts,
-            pickle_tensors(tensors, dict, form.format, contents.origin.get()));
+            pickle_payloads(tensors, objects, dict, form.format, contents.origin.get()));
     return writer.add(fmt::format("serialized_{}.{}", name, form.suffix), parts);
   };
   PT2_TRY_VOID(writer.add("serialized_exported_program.json", program.json));
-  PT2_TRY_VOID(add_tensors("state_dict", program.state_dict, form.state_dict));
+  PT2_TRY_VOID(add_tensors("state_dict", program.state_dict, {}, form.state_dict));
   if (form.has_constants)
-    PT2_TRY_VOID(add_tensors("constants", program.constants, PickleKind::dict));
+    PT2_TRY_VOID(add_tensors("constants", program.constants, program.objects, PickleKind::dict));
   // Before 2.4 nobody looks for them, and nobody minds.
   if (form.has_sample_inputs || !program.sample_inputs.bytes.empty())
     PT2_TRY_VOID(writer.add("serialized_example_inputs.pt", program.sample_inputs));
@@ -95,15 +94,15 @@ Result<void> write_flat(PackageWriter& writer, const PackageContents& contents) 
 
 Result<void> write_pickled(PackageWriter& writer, const SavedProgram& program,
                            const Origin* origin) {
-  const auto add_tensors = [&](std::string_view folder,
-                               const SavedTensors& tensors) -> Result<void> {
+  const auto add_tensors = [&](std::string_view folder, const SavedTensors& tensors,
+                               std::span<const SavedObject> objects) -> Result<void> {
     PT2_TRY(const std::vector<Record> parts,
-            pickle_tensors(tensors, PickleKind::dict, TorchSaveFormat::v1, origin));
+            pickle_payloads(tensors, objects, PickleKind::dict, TorchSaveFormat::v1, origin));
     return writer.add(fmt::format("data/{}/{}.pt", folder, program.name), parts);
   };
   PT2_TRY_VOID(writer.add(fmt::format("models/{}.json", program.name), program.json));
-  PT2_TRY_VOID(add_tensors("weights", program.state_dict));
-  return add_tensors("constants", program.constants);
+  PT2_TRY_VOID(add_tensors("weights", program.state_dict, {}));
+  return add_tensors("constants", program.constants, program.objects);
 }
 
 Result<void> write_raw(PackageWriter& writer, const SavedProgram& program) {

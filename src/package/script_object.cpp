@@ -9,15 +9,25 @@ namespace {
 constexpr int kMaxDepth = 32;
 constexpr size_t kMaxValues = 100'000;
 
+class Budget {
+ public:
+  Result<void> spend(int depth) {
+    if (depth <= kMaxDepth && ++count_ <= kMaxValues) return {};
+    return Error{ErrorCode::limit,
+                 fmt::format("the state of a script object nests deeper than {} or has more than "
+                             "{} values",
+                             kMaxDepth, kMaxValues),
+                 ""};
+  }
+
+ private:
+  size_t count_ = 0;
+};
+
 class Reader {
  public:
   Result<Value> read(const PickleValue& value, int depth) {
-    if (depth > kMaxDepth || ++count_ > kMaxValues)
-      return Error{ErrorCode::limit,
-                   fmt::format("the state of a script object nests deeper than {} or has more than "
-                               "{} values",
-                               kMaxDepth, kMaxValues),
-                   ""};
+    PT2_TRY_VOID(budget_.spend(depth));
     switch (value.kind()) {
       case PickleKind::none:
         return Value();
@@ -85,7 +95,142 @@ class Reader {
     return Value(std::move(parts));
   }
 
-  size_t count_ = 0;
+  Budget budget_;
+};
+
+// A value on its way into a TorchScript pickle, and its type there; "" when nobody can tell.
+struct Typed {
+  PickleValue value;
+  std::string type;
+};
+
+class Typer {
+ public:
+  explicit Typer(PickleBuilder& builder) : builder_(builder) {}
+
+  Result<Typed> type(const PickleValue& value, int depth) {
+    PT2_TRY_VOID(budget_.spend(depth));
+    switch (value.kind()) {
+      case PickleKind::tuple:
+        return type_tuple(value, depth);
+      case PickleKind::list:
+        return type_list(value, depth);
+      case PickleKind::dict:
+        return type_dict(value, depth);
+      default:
+        return Typed{builder_.copy(value), name_of(value.kind())};
+    }
+  }
+
+ private:
+  // The type of elements that may be None; "" for elements of different types.
+  class ElementType {
+   public:
+    void add(const std::string& type) {
+      if (type == "NoneType") {
+        is_optional_ = true;
+      } else if (type_.empty() && !type.empty()) {
+        type_ = type;
+      } else if (type_ != type || type.empty()) {
+        is_mixed_ = true;
+      }
+    }
+    std::string text() const {
+      if (is_mixed_ || type_.empty()) return "";
+      return is_optional_ ? fmt::format("Optional[{}]", type_) : type_;
+    }
+
+   private:
+    std::string type_;
+    bool is_optional_ = false, is_mixed_ = false;
+  };
+
+  static std::string name_of(PickleKind kind) {
+    switch (kind) {
+      case PickleKind::none:
+        return "NoneType";
+      case PickleKind::boolean:
+        return "bool";
+      case PickleKind::integer:
+        return "int";
+      case PickleKind::floating:
+        return "float";
+      case PickleKind::complex:
+        return "complex";
+      case PickleKind::string:
+        return "str";
+      case PickleKind::tensor:
+        return "Tensor";
+      case PickleKind::device:
+        return "Device";
+      default:
+        return "";
+    }
+  }
+
+  // The function that makes a list of such elements without naming their type.
+  static std::string_view builder_of(std::string_view element) {
+    if (element == "bool") return "torch.jit._pickle.build_boollist";
+    if (element == "int") return "torch.jit._pickle.build_intlist";
+    if (element == "float") return "torch.jit._pickle.build_doublelist";
+    if (element == "Tensor") return "torch.jit._pickle.build_tensorlist";
+    return "";
+  }
+
+  PickleValue tagged(const PickleValue& value, const std::string& type) {
+    const PickleValue arguments[] = {value, builder_.string(type)};
+    return builder_.call("torch.jit._pickle.restore_type_tag", arguments);
+  }
+
+  Result<Typed> type_tuple(const PickleValue& value, int depth) {
+    std::vector<PickleValue> items;
+    std::string types;
+    bool is_known = true;
+    for (size_t i = 0; i < value.size(); ++i) {
+      PT2_TRY(Typed item, type(value[i], depth + 1));
+      items.push_back(item.value);
+      types += (i == 0 ? "" : ", ") + item.type;
+      is_known = is_known && !item.type.empty();
+    }
+    return Typed{builder_.sequence(PickleKind::tuple, items),
+                 is_known ? fmt::format("Tuple[{}]", types) : ""};
+  }
+
+  Result<Typed> type_list(const PickleValue& value, int depth) {
+    std::vector<PickleValue> items;
+    ElementType types;
+    for (size_t i = 0; i < value.size(); ++i) {
+      PT2_TRY(Typed item, type(value[i], depth + 1));
+      items.push_back(item.value);
+      types.add(item.type);
+    }
+    const PickleValue list = builder_.sequence(PickleKind::list, items);
+    const std::string element = types.text();
+    if (element.empty()) return Typed{list, ""};
+    const std::string type = fmt::format("List[{}]", element);
+    const std::string_view function = builder_of(element);
+    if (function.empty()) return Typed{tagged(list, type), type};
+    return Typed{builder_.call(std::string(function), {&list, 1}), type};
+  }
+
+  Result<Typed> type_dict(const PickleValue& value, int depth) {
+    std::vector<PickleBuilder::Pair> pairs;
+    ElementType keys, values;
+    for (size_t i = 0; i < value.dict_size(); ++i) {
+      PT2_TRY(Typed key, type(value.key(i), depth + 1));
+      PT2_TRY(Typed item, type(value.value(i), depth + 1));
+      pairs.emplace_back(key.value, item.value);
+      keys.add(key.type);
+      values.add(item.type);
+    }
+    const PickleValue dict = builder_.dict(PickleKind::dict, pairs);
+    if (keys.text().empty() || values.text().empty()) return Typed{dict, ""};
+    const std::string type = fmt::format("Dict[{}, {}]", keys.text(), values.text());
+    return Typed{tagged(dict, type), type};
+  }
+
+  PickleBuilder& builder_;
+  Budget budget_;
 };
 
 // torch.save writes (what __getstate__ gave, the name of the class), torch._C._pickle_save, for the
@@ -106,6 +251,11 @@ Result<Object> script_object(const PickleValue& value) {
   PT2_TRY(Value state, Reader().read(state_of(value), 0));
   return std::make_shared<const ScriptObject>(
       ScriptObject{std::string(value.text()), std::move(state)});
+}
+
+Result<PickleValue> typed_state(PickleBuilder& builder, const PickleValue& state) {
+  PT2_TRY(const Typed typed, Typer(builder).type(state, 0));
+  return typed.value;
 }
 
 }  // namespace pt2

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "pt2/pickle.h"
+#include "pt2/pickle_write.h"
 #include "pt2/value.h"
 
 namespace pt2 {
@@ -11,5 +12,10 @@ namespace pt2 {
 // of: scale and zero point, or scales, zero points and axis. Errors: unsupported (a value of
 // another kind, a tensor without elements), limit (nested too deeply, or too many values).
 Result<Object> script_object(const PickleValue& value);
+
+// The state of an object as TorchScript's own pickles have it, where lists say of what they are:
+// torch.save leaves that to the class. Lists without elements, or with elements of several types,
+// say nothing. Errors: limit. Imitates torch/csrc/jit/serialization/pickler.cpp, pushIValueImpl.
+Result<PickleValue> typed_state(PickleBuilder& builder, const PickleValue& state);
 
 }  // namespace pt2

@@ -8,6 +8,7 @@
 
 #include "package/corpus.h"
 #include "pt2/canonicalize.h"
+#include "pt2/pickle_write.h"
 #include "pt2/schema_json.h"
 
 namespace pt2 {
@@ -267,8 +268,8 @@ TEST(Convert, LetsNoRecordBecomeAnotherThing) {
 TEST(Convert, KeepsObjectsOrNamesThem) {
   const Package package = Package::open(PT2_TEST_DATA "/corpus/2.15.0/mlp.pt2").value();
   PackageContents contents = package_contents(package).value();
-  contents.programs[0].objects = {{"queue", record_of("PK custom"), false},
-                                  {"config", record_of("opaque"), true}};
+  contents.programs[0].objects = {{"queue", {record_of("PK custom")}, false},
+                                  {"config", {record_of("opaque")}, true}};
   const Package original = open(saved(contents));
   for (const std::string_view target : {"2.9", "2.12", "newest"}) {
     const Conversion conversion = converted(original, target);
@@ -277,16 +278,67 @@ TEST(Convert, KeepsObjectsOrNamesThem) {
     const std::vector<SavedObject> objects = package_contents(written).value().programs[0].objects;
     ASSERT_EQ(objects.size(), 2u);
     EXPECT_EQ(objects[0].name, "queue");
-    EXPECT_EQ(objects[0].content.text(), "PK custom");
+    EXPECT_EQ(objects[0].content.at(0).text(), "PK custom");
     EXPECT_FALSE(objects[0].is_opaque);
     EXPECT_EQ(objects[1].name, "config");
-    EXPECT_EQ(objects[1].content.text(), "opaque");
+    EXPECT_EQ(objects[1].content.at(0).text(), "opaque");
     EXPECT_TRUE(objects[1].is_opaque);
   }
   for (const std::string_view target : {"2.6", "2.8"})
-    EXPECT_EQ(lines(converted(original, target).blockers),
-              "object: a custom object at queue; 2.9 could take it\n"
-              "object: an opaque object at config; 2.9 could take it\n");
+    EXPECT_EQ(
+        lines(converted(original, target).blockers),
+        "object: a custom object: found no zip end record: not a zip file at queue; 2.9 could "
+        "take it\n"
+        "object: a custom object: an opaque Python object has no place in one file with the "
+        "tensors at config; 2.9 could take it\n");
+}
+
+// A sparse tensor, and a layer packed for quantized arithmetic, in one torch.save file to 2.8 and
+// in files of their own since 2.9.
+TEST(Convert, TakesSparseTensorsAndObjectsOutOfTheirFileAndBack) {
+  const Package sparse = Package::open(PT2_TEST_DATA "/corpus/2.8.0/sparse_buffer.pt2").value();
+  const Conversion up = converted(sparse, "newest");
+  ASSERT_EQ(lines(up.blockers), "");
+  const Package raised = open(saved(up.contents));
+  const auto before = sparse.payloads().value(), after = raised.payloads().value();
+  ASSERT_EQ(before->tensors().size(), after->tensors().size());
+  const PayloadTensor& ours = before->tensors()[0];
+  const PayloadTensor& theirs = after->tensors()[0];
+  EXPECT_EQ(theirs.record, "data/weights/weight_0");
+  EXPECT_EQ(theirs.missing, "layout torch.sparse_coo");
+  ASSERT_EQ(theirs.parts.size(), 2u);
+  for (size_t i = 0; i < 2; ++i) EXPECT_TRUE(elements(ours.parts[i]) == elements(theirs.parts[i]));
+
+  const Package packed = Package::open(PT2_TEST_DATA "/corpus/2.4.1/script_object.pt2").value();
+  const Conversion taken_out = converted(packed, "newest");
+  ASSERT_EQ(lines(taken_out.blockers), "");
+  const Package apart = open(saved(taken_out.contents));
+  const PayloadObject* object = apart.payloads().value()->find_object("packed");
+  ASSERT_NE(object, nullptr);
+  EXPECT_EQ(object->record, "data/constants/custom_obj_0");
+  EXPECT_EQ(object->type, "__torch__.torch.classes.quantized.LinearPackedParamsBase");
+  const Package back = open(saved(converted(apart, "2.4").contents));
+  ASSERT_NE(back.payloads().value()->find_object("packed"), nullptr);
+  const auto constants = [](const Package& package) {
+    return std::string(package.archive().read("serialized_constants.pt").value().text());
+  };
+  EXPECT_TRUE(constants(back) == constants(packed));
+}
+
+// TorchScript finds the names in its pickles among its own classes; torch.load would import them.
+TEST(Convert, LeavesFunctionsInTheStateOfAnObjectWhereNobodyCallsThem) {
+  const Package package = Package::open(PT2_TEST_DATA "/corpus/2.15.0/mlp.pt2").value();
+  PackageContents contents = package_contents(package).value();
+  PickleBuilder builder;
+  const PickleValue command = builder.string("true");
+  const PickleValue state = builder.call("os.system", {&command, 1});
+  const PickleValue root = builder.object("__torch__.Mine", state);
+  StringSink sink;
+  ASSERT_TRUE(write_torch_save(builder.finish(root), sink));
+  contents.programs[0].objects = {{"mine", {record_of(sink.take())}, false}};
+  EXPECT_EQ(lines(converted(open(saved(contents)), "2.8").blockers),
+            "object: a custom object: the state of a custom object is not made of plain values at "
+            "mine; 2.9 could take it\n");
 }
 
 // A damaged payload is not written as if nothing were wrong with it.
@@ -333,9 +385,10 @@ TEST(ConversionTarget, IsAReleaseOrASchemaVersion) {
 TEST(Convert, RefusesALossThatNobodyKnows) {
   const std::string path = std::string(PT2_TEST_DATA) + "/corpus/2.15.0/mlp.pt2";
   const Package package = Package::open(path).value();
-  EXPECT_EQ(convert(package, {.losses = {"weights"}}).error().text(),
-            "there is no loss 'weights'; expected one of metadata, unknown-fields, small-sizes, guards, "
-            "program-name, records");
+  EXPECT_EQ(
+      convert(package, {.losses = {"weights"}}).error().text(),
+      "there is no loss 'weights'; expected one of metadata, unknown-fields, small-sizes, guards, "
+      "program-name, records");
 }
 
 }  // namespace

@@ -207,10 +207,10 @@ TEST(SavePackage, GroupsAndOrdersRecordsAsPyTorch) {
   weights.push_back({.name = "empty2", .tensor = Tensor::zeros(Dtype::float32, {0, 3})});
   weights.push_back({.name = "fake", .tensor = counted({3}), .is_fake = true});
   weights.push_back(
-      {.name = "class", .tensor = counted({1}), .pickled = torch_saved(counted({1}))});
+      {.name = "class", .tensor = counted({1}), .pickled = {torch_saved(counted({1}))}});
   SavedProgram program{.json = any_program(), .state_dict = weights};
-  program.objects.push_back({"object", make_record("a"), false});
-  program.objects.push_back({"opaque", make_record("b"), true});
+  program.objects.push_back({"object", {make_record("a")}, false});
+  program.objects.push_back({"opaque", {make_record("b")}, true});
   program.constants = std::vector<SavedTensor>{{.name = "constant", .tensor = counted({1})}};
   SavedProgram second = program;
   second.name = "second";
@@ -304,9 +304,12 @@ TEST(SavePackage, SaysWhatItCannotSave) {
   EXPECT_EQ(refusal({.programs = {{.name = "a/b"}}}),
             "a/b: a program's name must be one part of a path");
   SavedProgram changed = program;
-  changed.objects.push_back({"o", make_record("x"), false});
+  changed.objects.push_back({"o", {make_record("x")}, true});
   EXPECT_EQ(refusal({.era = Era::pickled_payloads, .programs = {changed}}),
-            "objects in records of their own have no place in the layout of 2.8");
+            "o: an opaque Python object has no place in one file with the tensors");
+  changed.constants = torch_saved(counted({1}));
+  EXPECT_EQ(refusal({.era = Era::flat, .programs = {changed}}),
+            "o: constants that are one file already take no objects");
   changed = program;
   changed.state_dict = std::vector<SavedTensor>{{.name = "w"}};
   EXPECT_EQ(refusal({.programs = {changed}}), "w: the tensor has no elements");

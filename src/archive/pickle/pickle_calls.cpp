@@ -138,7 +138,20 @@ Result<PickleId> Unpickler::call(PickleId function, PickleId arguments, bool cre
   if (known == nullptr)
     return malformed(
         fmt::format("found {}, expected a global to call", pickle_kind_name(node(function).kind)));
-  return call_known(**known, *args);
+  const KnownGlobal& made_by = **known;  // the node itself moves when others are added
+  PT2_TRY(const PickleId made, call_known(made_by, *args));
+  PT2_TRY_VOID(keep_making(made, made_by, arguments));
+  return made;
+}
+
+// For what nothing else tells how to write again.
+Result<void> Unpickler::keep_making(PickleId made, const KnownGlobal& function,
+                                    PickleId arguments) {
+  const bool is_tensor = node(made).kind == PickleKind::tensor;
+  if (!is_tensor || find_object(made)->tensor.tensor.defined()) return {};
+  PT2_TRY_VOID(charge(kExtraBytes));
+  graph_->extras.makings.insert_or_assign(made, PickleMaking{&function, arguments});
+  return {};
 }
 
 Result<PickleId> Unpickler::call_known(const KnownGlobal& known, Args args) {
@@ -173,9 +186,18 @@ Result<PickleId> Unpickler::call_known(const KnownGlobal& known, Args args) {
     case PickleCall::tensor_without_data:
       return tensor_without_data(known, args);
     case PickleCall::script_object:
-      return forget_making(add_object(known.name, args, false));
+      return make_script_object(known, args);
+    case PickleCall::restore_type_tag:
+      if (args.size() != 2) return wrong_arguments(known.name);
+      return args[0];
   }
   return wrong_arguments(known.name);
+}
+
+Result<PickleId> Unpickler::make_script_object(const KnownGlobal& known, Args args) {
+  PT2_TRY(const PickleId made, add_object(known.name, args, false));
+  std::get<std::unique_ptr<PickleObject>>(graph_->nodes[made].payload)->python_class = &known;
+  return made;
 }
 
 // A defaultdict's argument is its factory, a deque's second one its greatest length: neither is an
@@ -301,7 +323,7 @@ Result<PickleId> Unpickler::load_storage(Args args) {
                                                  printable(*key), storage->size(), bytes));
   auto object = std::make_unique<PickleObject>();
   object->storage = std::move(storage);
-  object->storage_class = &storage_class;
+  object->storage_class = *known;
   object->device = *location;
   return add(PickleKind::storage, std::move(object));
 }
@@ -351,7 +373,7 @@ Result<PickleId> Unpickler::rebuild_tensor(const KnownGlobal& known, Args args) 
   PickleTensor made;
   PT2_TRY(made.sizes, read_sizes(args[2]));
   PT2_TRY(Sizes strides, read_sizes(args[3]));
-  made.dtype = known.dtype < 0 ? std::string(storage->storage_class->dtype)
+  made.dtype = known.dtype < 0 ? std::string(storage->storage_class->storage.dtype)
                                : dtype_text(args[static_cast<size_t>(known.dtype)]);
   made.device = storage->device;
   if (args.size() > kFewest)
@@ -433,7 +455,7 @@ Result<PickleId> Unpickler::rebuild_quantized(const KnownGlobal& known, Args arg
   const PickleObject* storage = args.size() > kQuantizer ? find_object(args[0]) : nullptr;
   const int64_t* offset = storage == nullptr ? nullptr : find_int(args[1]);
   if (offset == nullptr || storage->storage == nullptr) return wrong_arguments(known.name);
-  const auto dtype = integers_of(storage->storage_class->dtype);
+  const auto dtype = integers_of(storage->storage_class->storage.dtype);
   if (!dtype) return tensor_without_data(known, args);
   PickleTensor integers;
   PT2_TRY(integers.sizes, read_sizes(args[2]));
@@ -446,7 +468,7 @@ Result<PickleId> Unpickler::rebuild_quantized(const KnownGlobal& known, Args arg
   integers.tensor = *std::move(elements);
   PickleTensor made;
   made.missing = known.missing;
-  made.dtype = storage->storage_class->dtype;
+  made.dtype = storage->storage_class->storage.dtype;
   made.sizes = integers.sizes;
   PT2_TRY(const PickleId elements_id, add_tensor(std::move(integers), {}));
   return add_tensor(std::move(made), {elements_id, args[kQuantizer]});
@@ -465,7 +487,7 @@ Result<PickleId> Unpickler::tensor_without_data(const KnownGlobal& known, Args a
     PT2_TRY(made.sizes, read_sizes(*sizes));
   }
   if (!args.empty() && node(args[0]).kind == PickleKind::storage)
-    made.dtype = find_object(args[0])->storage_class->dtype;
+    made.dtype = find_object(args[0])->storage_class->storage.dtype;
   return add_tensor(std::move(made), PickleItems(args.begin(), args.end()));
 }
 

@@ -64,6 +64,12 @@ constexpr KnownGlobal kKnownGlobals[] = {
     {.name = "torch.device",                  .call = device},
     {.name = "torch.serialization._get_layout", .call = layout},
     {.name = kScriptObject,            .call = script_object},
+    // TorchScript's own pickles say so of what types their lists are.
+    container_row("torch.jit._pickle.build_boollist",   PickleKind::list),
+    container_row("torch.jit._pickle.build_doublelist", PickleKind::list),
+    container_row("torch.jit._pickle.build_intlist",    PickleKind::list),
+    container_row("torch.jit._pickle.build_tensorlist", PickleKind::list),
+    {.name = "torch.jit._pickle.restore_type_tag", .call = restore_type_tag},
 
     {.name = "torch._utils._rebuild_tensor",    .call = rebuild_tensor},
     {.name = "torch._utils._rebuild_tensor_v2", .call = rebuild_tensor},

@@ -33,6 +33,7 @@ enum class PickleCall : uint8_t {
   rebuild_quantized,
   tensor_without_data,
   script_object,
+  restore_type_tag,
 };
 
 inline constexpr std::string_view kScriptObject = "torch.ScriptObject";

@@ -26,9 +26,11 @@ struct PickleObject {
   PickleItems items;    // object, tensor without strided data
   PickleTensor tensor;  // tensor
   std::shared_ptr<Storage> storage;
-  const StorageClass* storage_class = nullptr;
+  const KnownGlobal* storage_class = nullptr;
   std::string device;   // storage
   bool called = false;  // object
+  // object: torch.ScriptObject, where `text` is the C++ class that its state names.
+  const KnownGlobal* python_class = nullptr;
   // object: the first of `items` were its class's arguments, one more may be its state, the rest
   // was appended (keys and values in turn when `pairs`). No number where protocol 2 has no opcode
   // for how it was made.
@@ -47,8 +49,16 @@ struct PickleNode {
       payload;
 };
 
+// A function, and the tuple of its arguments.
+struct PickleMaking {
+  const KnownGlobal* function;
+  PickleId arguments;
+};
+
 // What nothing but writing the pickle again needs to know.
 struct PickleExtras {
+  // How tensors without strided data were made.
+  std::map<PickleId, PickleMaking> makings;
   // Set by BUILD, or by the rebuild functions that take a state: dynamo's marks on tensors, the
   // _metadata of a state dict.
   std::map<PickleId, PickleId> states;

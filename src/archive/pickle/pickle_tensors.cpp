@@ -17,16 +17,28 @@ std::string_view rebuild_function(const PickleTensor& tensor) {
 
 Result<void> Pickler::save_tensor(PickleId id) {
   const PickleTensor& tensor = object(id).tensor;
-  if (!tensor.tensor.defined())
-    return Error{ErrorCode::unsupported,
-                 fmt::format("a tensor without its elements ({}) cannot be pickled here",
-                             tensor.missing.empty() ? "undefined" : tensor.missing),
-                 {}};
+  if (!tensor.tensor.defined()) return save_made(id);
   const auto found = graph_.extras.states.find(id);
   const PickleId* state = found == graph_.extras.states.end() ? nullptr : &found->second;
   if (tensor.is_parameter) return save_parameter(tensor, state);
   if (state != nullptr || !tensor.class_name.empty()) return save_of_type(tensor, state);
   return save_plain(tensor, tensor.requires_grad);
+}
+
+// As the pickle that it was read from made it.
+Result<void> Pickler::save_made(PickleId id) {
+  const auto making = graph_.extras.makings.find(id);
+  if (making == graph_.extras.makings.end()) {
+    const std::string& missing = object(id).tensor.missing;
+    return Error{ErrorCode::unsupported,
+                 fmt::format("a tensor without its elements ({}) cannot be pickled here",
+                             missing.empty() ? "undefined" : missing),
+                 {}};
+  }
+  PT2_TRY_VOID(global(making->second.function->name));
+  PT2_TRY_VOID(save(making->second.arguments));
+  op('R');
+  return {};
 }
 
 Result<void> Pickler::save_plain(const PickleTensor& tensor, bool requires_grad) {
@@ -64,7 +76,8 @@ Result<void> Pickler::save_of_type(const PickleTensor& tensor, const PickleId* s
 
 Result<void> Pickler::save_tensor_arguments(const PickleTensor& tensor, bool requires_grad) {
   op('(');
-  PT2_TRY_VOID(save_storage(tensor));
+  PT2_TRY_VOID(save_storage(tensor.tensor.storage(), find_storage_class(tensor.tensor.dtype()),
+                            tensor.device));
   integer(tensor.tensor.storage_offset());
   save_sizes(tensor.tensor.sizes());
   save_sizes(tensor.tensor.strides());
@@ -92,12 +105,11 @@ void Pickler::save_sizes(const Sizes& sizes) {
 
 // ('storage', class, key, location, elements): torch/serialization.py, persistent_id. The key is
 // one text for each storage.
-Result<void> Pickler::save_storage(const PickleTensor& tensor) {
-  const std::shared_ptr<Storage>& storage = tensor.tensor.storage();
-  const KnownGlobal* known = find_storage_class(tensor.tensor.dtype());
+Result<void> Pickler::save_storage(const std::shared_ptr<Storage>& storage, const KnownGlobal* type,
+                                   std::string_view device) {
   op('(');
   PT2_TRY_VOID(torch_text("storage"));
-  PT2_TRY_VOID(global(known != nullptr ? known->name : kUntypedStorage));
+  PT2_TRY_VOID(global(type != nullptr ? type->name : kUntypedStorage));
   const auto [place, is_new] = saved_storages_.try_emplace(storage.get());
   if (is_new) {
     PT2_TRY_VOID(text(std::to_string(storages_.size())));
@@ -107,8 +119,8 @@ Result<void> Pickler::save_storage(const PickleTensor& tensor) {
   } else {
     get(place->second);
   }
-  PT2_TRY_VOID(torch_text(tensor.device.empty() ? "cpu" : tensor.device));
-  const size_t element = known != nullptr ? known->storage.element_size : 1;
+  PT2_TRY_VOID(torch_text(device.empty() ? "cpu" : device));
+  const size_t element = type != nullptr ? type->storage.element_size : 1;
   integer(static_cast<int64_t>(storage->size() / element));
   op('t');
   put();

@@ -255,10 +255,12 @@ Result<void> Pickler::save_new(PickleId id) {
       return numbered(id, save_tensor(id));
     case PickleKind::object:
       return save_object(id);
-    case PickleKind::storage:
-      break;
+    case PickleKind::storage: {
+      const PickleObject& storage = object(id);
+      return save_storage(storage.storage, storage.storage_class, storage.device);
+    }
   }
-  return cannot_write("found a storage by itself, expected it in a tensor");
+  return cannot_write("found a value of no known kind");
 }
 
 std::string_view Pickler::name_of(const PickleNode& value) const {
@@ -414,7 +416,7 @@ Result<void> Pickler::save_object(PickleId id) {
     return cannot_write(fmt::format("a {} cannot be pickled here", printable(value.text)));
   const Args all(value.items);
   const Args arguments = all.first(*value.arguments);
-  PT2_TRY_VOID(global(value.text));
+  PT2_TRY_VOID(global(value.python_class != nullptr ? value.python_class->name : value.text));
   begin_tuple(arguments.size());
   PT2_TRY_VOID(save_each(arguments));
   end_tuple(arguments.size());

@@ -76,7 +76,9 @@ class Pickler {
   Result<void> save_of_type(const PickleTensor& tensor, const PickleId* state);
   Result<void> save_tensor_arguments(const PickleTensor& tensor, bool requires_grad);
   Result<void> save_no_hooks();
-  Result<void> save_storage(const PickleTensor& tensor);
+  Result<void> save_made(PickleId id);
+  Result<void> save_storage(const std::shared_ptr<Storage>& storage, const KnownGlobal* type,
+                            std::string_view device);
   void save_sizes(const Sizes& sizes);
 
   const PickleNode& node(PickleId id) const { return graph_.nodes[id]; }

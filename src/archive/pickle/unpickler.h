@@ -113,6 +113,8 @@ class Unpickler {
   // Calls (pickle_calls.cpp).
   Result<PickleId> call(PickleId function, PickleId arguments, bool creates);
   Result<PickleId> call_known(const KnownGlobal& known, Args args);
+  Result<void> keep_making(PickleId made, const KnownGlobal& function, PickleId arguments);
+  Result<PickleId> make_script_object(const KnownGlobal& known, Args args);
   Result<PickleId> make_container(const KnownGlobal& known, Args args);
   Result<void> keep_arguments(PickleId made, Args args);
   Result<void> keep_frozen(PickleId made);

@@ -1,0 +1,126 @@
+// Values between one torch.save file for all of them (to 2.8) and records of their own (2.9 on).
+#include <fmt/format.h>
+
+#include "package/payload_writers.h"
+#include "package/script_object.h"
+
+namespace pt2 {
+namespace {
+
+constexpr std::string_view kTorchScriptClass = "__torch__.";
+constexpr std::string_view kScriptObject = "torch.ScriptObject";
+
+Error refused(std::string message, const std::string& name) {
+  return {ErrorCode::unsupported, std::move(message), name};
+}
+
+// A torch.save file of one value. Its parts refer to the storages that the pickle owns.
+Result<std::vector<Record>> torch_save_of(Pickle pickle) {
+  const auto owner = std::make_shared<const Pickle>(std::move(pickle));
+  PartsSink sink;
+  PT2_TRY_VOID(write_torch_save(*owner, sink, TorchSaveFormat::v0));
+  std::vector<Record> parts = sink.take();
+  for (Record& part : parts)
+    if (part.owner == nullptr) part.owner = owner;
+  return parts;
+}
+
+// One piece of memory: the parts of what was read from a file are one already.
+Record joined(std::span<const Record> parts) {
+  if (parts.size() == 1) return parts.front();
+  std::string bytes;
+  for (const Record& part : parts) bytes += part.text();
+  return make_record(std::move(bytes));
+}
+
+Result<SavedTensor> unpacked_tensor(const std::string& name, const PickleValue& value) {
+  const PickleTensor& found = value.tensor();
+  SavedTensor saved{.name = name,
+                    .is_parameter = found.is_parameter,
+                    .requires_grad = found.requires_grad,
+                    .device = found.device};
+  if (found.tensor.defined() && found.class_name.empty()) {
+    saved.tensor = found.tensor;
+    return saved;
+  }
+  PickleBuilder builder;
+  const PickleValue root = builder.copy(value);
+  PT2_TRY(saved.pickled, torch_save_of(builder.finish(root)));
+  return saved;
+}
+
+// torch.save writes (what __getstate__ gave, the name of the class); a record of its own, as
+// torch._C._pickle_save makes it, is an object of the class with that state.
+Result<SavedObject> unpacked_object(const std::string& name, const PickleValue& value) {
+  const std::string class_name(value.text());
+  const bool has_state = class_name.starts_with(kTorchScriptClass) && value.size() == 1 &&
+                         value[0].is(PickleKind::tuple) && value[0].size() == 2;
+  if (!has_state) return refused("found an object that is none of TorchScript", name);
+  PickleBuilder builder;
+  PT2_TRY(const PickleValue state, typed_state(builder, value[0][0]));
+  const PickleValue root = builder.object(class_name, state);
+  PT2_TRY(std::vector<Record> parts, torch_save_of(builder.finish(root)));
+  return SavedObject{.name = name, .content = std::move(parts)};
+}
+
+}  // namespace
+
+Result<UnpackedPayloads> unpack_torch_save(const Record& record) {
+  UnpackedPayloads out;
+  PT2_TRY(const Pickle pickle, read_torch_save(record, PickleMode::in_place));
+  const PickleValue root = pickle.root();
+  // torch.export.load takes an empty tuple for an empty dict.
+  if (root.is(PickleKind::none) || (root.is_sequence() && root.size() == 0)) return out;
+  if (!root.is_dict()) return Error{ErrorCode::invalid, "found no dict of tensors", {}};
+  const auto keep = [&](auto unpacked, auto& list) {
+    if (unpacked)
+      list.push_back(*std::move(unpacked));
+    else
+      out.refused.push_back(std::move(unpacked).error());
+  };
+  for (size_t i = 0; i < root.dict_size(); ++i) {
+    const PickleValue key = root.key(i), value = root.value(i);
+    if (!key.is(PickleKind::string))
+      return Error{ErrorCode::invalid, "found a key that is no name", {}};
+    const std::string name(key.text());
+    if (value.is(PickleKind::tensor))
+      keep(unpacked_tensor(name, value), out.tensors);
+    else if (value.is(PickleKind::object))
+      keep(unpacked_object(name, value), out.objects);
+    else
+      out.refused.push_back(refused(
+          fmt::format("found {}, expected a tensor", pickle_kind_name(value.kind())), name));
+  }
+  return out;
+}
+
+Result<PickleValue> packed_tensor(PickleBuilder& builder, const SavedTensor& saved) {
+  if (saved.is_fake) return refused("a tensor without elements has no place here", saved.name);
+  if (!saved.pickled.empty()) {
+    PT2_TRY(const Pickle pickle, read_torch_save(joined(saved.pickled), PickleMode::in_place));
+    return builder.copy(pickle.root());
+  }
+  if (!saved.tensor.defined())
+    return Error{ErrorCode::argument, "the tensor has no elements", saved.name};
+  return builder.tensor({.tensor = saved.tensor,
+                         .device = saved.device,
+                         .is_parameter = saved.is_parameter,
+                         .requires_grad = saved.requires_grad});
+}
+
+Result<PickleValue> packed_object(PickleBuilder& builder, const SavedObject& object) {
+  if (object.is_opaque)
+    return refused("an opaque Python object has no place in one file with the tensors",
+                   object.name);
+  PT2_TRY(const Pickle pickle, read_torch_save(joined(object.content), PickleMode::listing));
+  const PickleValue root = pickle.root();
+  const bool is_plain = root.is(PickleKind::object) && root.size() == 1 && !root.is_called() &&
+                        root.text().starts_with(kTorchScriptClass) &&
+                        pickle.refused().size() == 1 && !pickle.refused().front().called;
+  if (!is_plain)
+    return refused("the state of a custom object is not made of plain values", object.name);
+  const PickleValue state[] = {builder.copy(root[0]), builder.string(std::string(root.text()))};
+  return builder.object(std::string(kScriptObject), builder.sequence(PickleKind::tuple, state));
+}
+
+}  // namespace pt2
