@@ -11,6 +11,7 @@ so that a crash or an endless loop costs only itself. Needs torch alone.
 
 import collections
 import dataclasses
+import inspect
 import io
 import json
 import os
@@ -60,8 +61,11 @@ def register_classes():
         pytree._register_namedtuple(OldPair, serialized_type_name="Pair")
     from torch._export.utils import register_dataclass_as_pytree_node
 
-    register_dataclass_as_pytree_node(Box, serialized_type_name="corpus.Box")
-    register_dataclass_as_pytree_node(OldBox, serialized_type_name="__main__.Box")
+    if "serialized_type_name" in inspect.signature(register_dataclass_as_pytree_node).parameters:
+        register_dataclass_as_pytree_node(Box, serialized_type_name="corpus.Box")
+        register_dataclass_as_pytree_node(OldBox, serialized_type_name="__main__.Box")
+    else:
+        register_dataclass_as_pytree_node(Box)  # 2.1 calls it __main__.Box
 
 
 def register_flatten_specs():
@@ -69,7 +73,8 @@ def register_flatten_specs():
     import torch.fx._pytree as fx_pytree
 
     def fields(value, spec):
-        return [getattr(value, name) for name in spec.context[0]]
+        names = spec.context[-2]  # before 2.3 the class comes first
+        return [getattr(value, name) for name in names]
 
     flatten = {
         Box: fields,
@@ -196,20 +201,38 @@ def call_arguments(program, flat):
     return structure if has_both else (structure, {})
 
 
+def runner(program):
+    """(what its users call, what its state is then). Of a joint graph that is the graph itself, which gives the loss and
+    the gradients; the tree of its module's results has no place for these."""
+    signature = program.graph_signature
+    # Not by its loss, which 2.5 takes for a result. 2.1 has neither kind of specification.
+    if not any(each.kind.name.startswith("GRADIENT") for each in getattr(signature, "output_specs", ())):
+        module = program.module()
+        return module, lambda: state_of(module)
+    state = {**program.state_dict, **program.constants}
+
+    def call(*user_inputs):
+        given = iter(user_inputs)
+        inputs = [state[each.target] if each.target else next(given) for each in signature.input_specs]
+        return program.graph_module(*inputs)
+
+    return call, lambda: state
+
+
 def repeat(program, recorded):
-    """Runs every recorded call on one module; (stage, error) of the first that differs, or nothing."""
-    module = program.module()
+    """Makes every recorded call, one after another; (stage, error) of the first that differs, or nothing."""
+    call_program, current_state = runner(program)
     random = bool(recorded.case.get("random"))
     for k, call in enumerate(recorded.calls):
         flat = [recorded.value(each) for each in call["in"]]
         args, kwargs = call_arguments(program, flat)
         torch.manual_seed(0)
         try:
-            result = module(*args, **kwargs)
+            result = call_program(*args, **kwargs)
         except Exception as e:
             if "error" in call:
                 continue
-            return "run", f"call {k}: {type(e).__name__}: {e}"
+            return "run", f"call {k}: {described(e)}"
         if "error" in call:
             return "run", f"call {k}: torch {recorded.case.get('torch', '')} refused it, and this one did not"
         leaves = pytree.tree_flatten(result)[0]
@@ -219,7 +242,7 @@ def repeat(program, recorded):
         try:
             for i, (expected, found) in enumerate(zip(call["out"], leaves)):
                 compare(recorded.value(expected), found, any_random, f"call {k}, result {i}")
-            state = state_of(module)
+            state = current_state()
             for name, expected in call.get("mut", {}).items():
                 if name in state:
                     compare(recorded.value(expected), state[name], any_random, f"call {k}, {name}")
@@ -228,6 +251,12 @@ def repeat(program, recorded):
         except AssertionError as e:
             return "compare", str(e)
     return None
+
+
+def described(error):
+    """Its cause first: what PyTorch says around that can be pages long."""
+    text = f"{type(error).__name__}: {error}"
+    return text if error.__cause__ is None else f"{described(error.__cause__)} (so {text})"
 
 
 def load(path):
@@ -247,11 +276,11 @@ def check(path, calls, load_only):
     try:
         program = load(path)
     except Exception as e:
-        return "load", f"{type(e).__name__}: {e}"
+        return "load", described(e)
     try:
         return None if load_only or not os.path.exists(calls) else repeat(program, Recorded(calls))
     except Exception as e:
-        return "run", f"{type(e).__name__}: {e}"
+        return "run", described(e)
 
 
 def check_apart(path, calls, load_only):
