@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <iterator>
+#include <set>
 
 #include "convert/converter.h"
 #include "convert/operator_blockers.h"
@@ -128,7 +129,14 @@ class PackageConverter {
         out_.rewritten.push_back(kRewrites[i].name);
     }
     const auto add = [&](Blocker blocker) { converter.block(std::move(blocker)); };
-    check_operators(converter.program, *out_.target.release, add);
+    // A rewriting that leaves nodes with a function says why.
+    std::set<std::string> explained;
+    for (const Blocker& blocker : converter.blockers)
+      if (blocker.kind == BlockerKind::function) explained.insert(blocker.node.target);
+    check_operators(converter.program, *out_.target.release, [&](Blocker blocker) {
+      if (blocker.kind != BlockerKind::function || !explained.contains(blocker.node.target))
+        add(std::move(blocker));
+    });
     schema::ExportedProgram written = to_schema(converter.program);
     check_schema(written, *out_.target.release, out_.target.schema, add);
     saved.json = schema::encode_program(written);

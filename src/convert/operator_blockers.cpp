@@ -5,6 +5,7 @@
 
 #include "convert/converter.h"
 #include "convert/operator_history.h"
+#include "convert/vmap_region.h"
 #include "ir/graph_place.h"
 #include "ir/target.h"
 
@@ -42,6 +43,12 @@ constexpr FunctionRow kFunctions[] = {
     {208, "torch.amp.autocast_mode."},
     {208, "torch.autograd.grad_mode."},
 };
+
+// The other nodes of a vmap region, which goes as a whole.
+bool belongs_to_vmap(std::string_view target) {
+  const VmapStep step = vmap_step(target);
+  return step == VmapStep::add || step == VmapStep::remove || step == VmapStep::end;
+}
 
 // Results of operators like topk, which are named tuples: 2.3 to 2.14 cannot name their class.
 bool knows_return_types(const Release& release) {
@@ -125,7 +132,8 @@ void check_operators(const Program& program, const Release& release, const AddBl
               fmt::format("{} {}", node.target, when(*lifetime, release.number)),
               placed.node_place(position), first_with(*lifetime, release.number));
       for (const FunctionRow& row : kFunctions)
-        if (release.number < row.first && node.target.starts_with(row.prefix))
+        if (release.number < row.first && node.target.starts_with(row.prefix) &&
+            !belongs_to_vmap(node.target))
           block(BlockerKind::function,
                 fmt::format("{} is a node from {} on", node.target,
                             release_name(*release_numbered(row.first))),

@@ -12,12 +12,14 @@
 #include "pt2/conversion.h"
 #include "pt2/model.h"
 #include "pt2/replay.h"
+#include "pt2/schema_json.h"
 
 namespace pt2 {
 namespace {
 
 constexpr std::string_view kWithOtherNodes[] = {
-    "complex_scalars", "cpu_attention", "empty_regions", "guards", "map_operands", "scan_operands"};
+    "complex_scalars", "cpu_attention", "empty_regions", "guards",
+    "map_operands",    "scan_operands", "vmap"};
 
 Package saved(const PackageContents& contents) {
   StringSink sink;
@@ -68,15 +70,20 @@ TEST_F(ConvertedRun, GivesTheRecordedResults) {
   for (const std::string_view name : kWithOtherNodes) EXPECT_GT(runs[name], 0) << name;
 }
 
-// The blockers of a file of tests/data/corpus, a line each.
-std::string blockers(const std::string& file, std::string_view target) {
-  const std::string path = std::string(PT2_TEST_DATA) + "/corpus/" + file + ".pt2";
-  const Package package = Package::open(path).value();
+Package corpus_file(const std::string& file) {
+  return Package::open(std::string(PT2_TEST_DATA) + "/corpus/" + file + ".pt2").value();
+}
+
+// The blockers, a line each.
+std::string blockers(const Package& package, std::string_view target) {
   const Conversion conversion =
       convert(package, {.target = conversion_target(target).value()}).value();
   std::string lines;
   for (const Blocker& blocker : conversion.blockers) lines += blocker.line() + "\n";
   return lines;
+}
+std::string blockers(const std::string& file, std::string_view target) {
+  return blockers(corpus_file(file), target);
 }
 
 TEST(Convert, NamesSymbolicInputsBefore2_7) {
@@ -97,9 +104,86 @@ TEST(Convert, NamesSmallSizesBefore2_4) {
   EXPECT_EQ(blockers("2.15.0/dynamic_range", "2.3"), "");
 }
 
+// The program of a file with other nodes.
+template <class Edit>
+Package edited(const std::string& file, Edit&& edit) {
+  const Package package = corpus_file(file);
+  Program program = **package.program();
+  edit(program.graph);
+  PackageContents contents = package_contents(package).value();
+  contents.programs[0].json = program_json(program);
+  return saved(contents);
+}
+
+NodeId find_node(const Graph& graph, std::string_view target) {
+  for (const NodeId id : graph.nodes())
+    if (graph.node(id).target == target) return id;
+  ADD_FAILURE() << target;
+  return {};
+}
+
+constexpr std::string_view kBegin = "torch._functorch.predispatch._vmap_increment_nesting";
+
+// Of a region with y = x.sin() for each x of the batch.
+TEST(Convert, NamesWhatKeepsVmapRegions) {
+  const auto with_randomness = [](std::string_view randomness, std::string_view target) {
+    return edited("2.15.0/vmap_forms", [&](Graph& graph) {
+      const NodeId sine = find_node(graph, "torch.ops.aten.sin.default");
+      graph.set_node_target(sine, std::string(target));
+      for (const NodeId id : graph.nodes())
+        if (graph.node(id).target == kBegin)
+          graph.set_node_input(id, 1, Argument(std::string(randomness)));
+    });
+  };
+  const std::string uniform = "torch.ops.aten.rand_like.default";
+  EXPECT_EQ(blockers(with_randomness("different", uniform), "2.8"),
+            "function: a vmap region with torch.ops.aten.rand_like.default, whose random numbers "
+            "are drawn for all elements at once at %_vmap_increment_nesting_2 "
+            "(torch._functorch.predispatch._vmap_increment_nesting); 2.13 could take it\n");
+  EXPECT_EQ(blockers(with_randomness("different", "torch.ops.aten.cos.default"), "2.8"), "");
+  // Only the batch's own values are drawn anew.
+  EXPECT_NE(blockers(with_randomness("same", uniform), "2.8"), "");
+}
+
+TEST(Convert, NamesTheSizesOfVmapRegions) {
+  const auto with_size = [](int64_t size) {
+    return edited("2.15.0/vmap_forms", [&](Graph& graph) {
+      graph.set_node_input(find_node(graph, kBegin), 0, Argument(size));
+    });
+  };
+  EXPECT_EQ(blockers(with_size(300), "2.8"), "");
+  EXPECT_EQ(blockers(with_size(int64_t{1} << 62), "2.8"),
+            "function: a vmap region of too many nodes and elements at %_vmap_increment_nesting "
+            "(torch._functorch.predispatch._vmap_increment_nesting); 2.13 could take it\n");
+}
+
+TEST(Convert, NamesVmapRegionsWhoseResultsShareWrittenMemory) {
+  // What the region goes over is written to by another node; the result is a view of it, or new.
+  const auto with_view = [](std::string_view target) {
+    return edited("2.15.0/vmap_forms", [&](Graph& graph) {
+      const NodeId sine = find_node(graph, "torch.ops.aten.sin.default");
+      const Argument element = graph.node(sine).inputs[0].arg;
+      const NodeId add = graph.value(*element.get_if<ValueId>()).definition.node;
+      Node write{.target = "torch.ops.aten.neg_.default",
+                 .inputs = {{.name = "self",
+                             .arg = graph.node(add).inputs[0].arg,
+                             .kind = ArgumentKind::positional}}};
+      GraphValue value{.name = "written",
+                       .meta = *graph.value(*element.get_if<ValueId>()).tensor()};
+      write.outputs = {Argument(graph.add_value(std::move(value)).value())};
+      graph.add_node(std::move(write));
+      for (const NodeId id : {sine, find_node(graph, "torch.ops.aten.add_.Tensor")})
+        graph.set_node_target(id, std::string(target));
+    });
+  };
+  EXPECT_EQ(blockers(with_view("torch.ops.aten.cos.default"), "2.8"), "");
+  EXPECT_NE(blockers(with_view("torch.ops.aten.detach.default"), "2.8")
+                .find("a vmap region whose results may share memory with a tensor that is written"),
+            std::string::npos);
+}
+
 TEST(Convert, NamesConstantInputs) {
-  const std::string path = std::string(PT2_TEST_DATA) + "/corpus/2.3.1/pytree_none.pt2";
-  const Package package = Package::open(path).value();
+  const Package package = corpus_file("2.3.1/pytree_none");
   const Conversion conversion =
       convert(package, {.target = conversion_target("2.6").value()}).value();
   const Package converted = saved(conversion.contents);

@@ -1,0 +1,207 @@
+#include "convert/vmap_region.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ops/table.h"
+
+namespace pt2 {
+namespace {
+
+constexpr std::string_view kPrefix = "torch._functorch.predispatch.";
+
+struct StepRow {
+  std::string_view name;
+  VmapStep step;
+  size_t argument_count;
+};
+constexpr StepRow kSteps[] = {
+    {"lazy_load_decompositions", VmapStep::load, 0},
+    {"_vmap_increment_nesting", VmapStep::begin, 2},
+    {"_add_batch_dim", VmapStep::add, 3},
+    {"_remove_batch_dim", VmapStep::remove, 4},
+    {"_vmap_decrement_nesting", VmapStep::end, 0},
+};
+
+const StepRow* find_step(std::string_view target) {
+  if (!target.starts_with(kPrefix)) return nullptr;
+  target.remove_prefix(kPrefix.size());
+  const auto found = std::ranges::find(kSteps, target, &StepRow::name);
+  return found == std::end(kSteps) ? nullptr : &*found;
+}
+
+bool has_value(const Argument& argument) {
+  bool found = false;
+  for_each_value(argument, [&](ValueId) { found = true; });
+  return found;
+}
+
+bool is_literal(const Node& node, size_t input) { return node.inputs[input].arg.is<int64_t>(); }
+
+// Operators that draw take a generator, or a probability for it to draw by. One that is not known
+// here may draw, if it does not merely run a graph.
+bool may_draw(const Graph& graph, const Node& node) {
+  bool runs_graphs = false, draws = false;
+  for (const NamedArgument& input : node.inputs)
+    for_each_subgraph(input.arg, [&](SubgraphId id) {
+      const Graph& nested = graph.subgraph(id);
+      runs_graphs = true;
+      draws = draws || std::ranges::any_of(nested.nodes(), [&](NodeId each) {
+                return may_draw(nested, nested.node(each));
+              });
+    });
+  if (runs_graphs) return draws;
+  const ops::Operator op = ops::find_operator(node.target);
+  if (!op) return true;
+  constexpr std::string_view kProbabilities[] = {"dropout", "dropout_p", "p"};
+  const ops::Signature& signature = op.signature();
+  return signature.name.find("rand") != std::string_view::npos ||
+         std::ranges::any_of(signature, [&](const ops::Parameter& parameter) {
+           return parameter.type.base == ops::BaseType::generator ||
+                  (parameter.type.base == ops::BaseType::number &&
+                   std::ranges::find(kProbabilities, parameter.name) != std::end(kProbabilities));
+         });
+}
+
+class RegionReader {
+ public:
+  RegionReader(const Graph& graph, NodeId begin, NodeId end, const WrittenMemory& written)
+      : graph_(graph), written_(written) {
+    region_.begin = begin;
+    region_.end = end;
+    for (auto at = Graph::NodeRange::Iterator(&graph, static_cast<uint32_t>(begin)); *++at != end;)
+      region_.body.push_back(*at);
+  }
+
+  VmapReading read() {
+    std::optional<std::string> obstacle = read_begin();
+    for (size_t i = 0; !obstacle && i < region_.body.size(); ++i)
+      obstacle = visit(graph_.node(region_.body[i]));
+    if (!obstacle) obstacle = check_uses();
+    if (obstacle) obstacle = "a vmap region " + *obstacle;
+    return {std::move(region_), std::move(obstacle)};
+  }
+
+ private:
+  using Obstacle = std::optional<std::string>;
+
+  Obstacle read_begin() {
+    const Node& node = graph_.node(region_.begin);
+    if (node.inputs.size() != 2) return "without a size";
+    region_.size = node.inputs[0].arg;
+    const auto* randomness = node.inputs[1].arg.get_if<std::string>();
+    draws_ = randomness == nullptr || *randomness != "error";
+    draws_the_same_ = randomness != nullptr && *randomness == "same";
+    return std::nullopt;
+  }
+
+  Obstacle visit(const Node& node) {
+    const StepRow* row = find_step(node.target);
+    if (row == nullptr && node.target.starts_with(kPrefix))
+      return fmt::format("with {}, which no other node stands for", node.target);
+    if (row != nullptr && row->step != VmapStep::load) return visit_step(node, *row);
+    if (row != nullptr) return std::nullopt;
+    const bool repeats = region_.repeats(node, graph_);
+    // What takes no batch is drawn once for randomness="same", as it is without vmap.
+    if (draws_ && may_draw(graph_, node) && (repeats || !draws_the_same_))
+      return fmt::format("with {}, whose random numbers are drawn for all elements at once",
+                         node.target);
+    if (!repeats) return std::nullopt;
+    for (const Argument& output : node.outputs)
+      for_each_value(output, [&](ValueId id) { region_.batched.insert(id); });
+    return std::nullopt;
+  }
+
+  Obstacle visit_step(const Node& node, const StepRow& row) {
+    if (row.step == VmapStep::begin || row.step == VmapStep::end)
+      return "around another that stays one";
+    const bool adds = row.step == VmapStep::add;
+    const ValueId* output = node.outputs.size() == 1 ? node.outputs[0].get_if<ValueId>() : nullptr;
+    if (node.inputs.size() != row.argument_count || output == nullptr ||
+        graph_.value(*output).tensor() == nullptr || !node.inputs[0].arg.is<ValueId>() ||
+        !is_literal(node, adds ? 1 : 3) || !is_literal(node, adds ? 2 : 1))
+      return fmt::format("whose {} has other arguments", node.target);
+    const int64_t level = *node.inputs[adds ? 2 : 1].arg.get_if<int64_t>();
+    if (level_.value_or(level) != level) return "with batch dimensions of two levels";
+    level_ = level;
+    if (adds) {
+      region_.batched.insert(*output);
+      return std::nullopt;
+    }
+    const auto rank = static_cast<int64_t>(graph_.value(*output).tensor()->sizes.size());
+    const int64_t dim = *node.inputs[3].arg.get_if<int64_t>();
+    if (dim < -rank || dim >= rank) return "whose results lack their batch dimension";
+    const ValueId result = *node.inputs[0].arg.get_if<ValueId>();
+    if (written_.may_hold(*output) && region_.batched.contains(result) && is_view_of_whole(result))
+      return "whose results may share memory with a tensor that is written to";
+    return std::nullopt;
+  }
+
+  // Whether a batched value may be a view of what the region goes over.
+  bool is_view_of_whole(ValueId value) const {
+    std::vector<ValueId> open = {value};
+    std::unordered_set<ValueId> seen = {value};
+    while (!open.empty()) {
+      const Node& node = graph_.node(graph_.value(open.back()).definition.node);
+      open.pop_back();
+      if (vmap_step(node.target) == VmapStep::add) return true;
+      if (!may_share_memory(node)) continue;
+      for (const NamedArgument& input : node.inputs)
+        for_each_value(input.arg, [&](ValueId id) {
+          if (region_.batched.contains(id) && seen.insert(id).second) open.push_back(id);
+        });
+    }
+    return false;
+  }
+
+  // Batched values stay within the region.
+  Obstacle check_uses() const {
+    std::unordered_set<NodeId> body(region_.body.begin(), region_.body.end());
+    for (const ValueId value : region_.batched)
+      for (const Use& use : graph_.uses(value))
+        if (!use.node || !body.contains(*use.node))
+          return "with a result that has no batch dimension";
+    return std::nullopt;
+  }
+
+  const Graph& graph_;
+  const WrittenMemory& written_;
+  VmapRegion region_;
+  bool draws_ = false, draws_the_same_ = false;
+  std::optional<int64_t> level_;
+};
+
+}  // namespace
+
+VmapStep vmap_step(std::string_view target) {
+  const StepRow* row = find_step(target);
+  return row == nullptr ? VmapStep::none : row->step;
+}
+
+bool VmapRegion::is_batched(const Argument& argument) const {
+  bool found = false;
+  for_each_value(argument, [&](ValueId id) { found = found || batched.contains(id); });
+  return found;
+}
+
+bool VmapRegion::repeats(const Node& node, const Graph& graph) const {
+  if (std::ranges::none_of(node.inputs,
+                           [&](const NamedArgument& input) { return is_batched(input.arg); }))
+    return false;
+  bool gives_tensors = false, gives_values = false;
+  for (const Argument& output : node.outputs) {
+    gives_values = gives_values || has_value(output);
+    for_each_value(output, [&](ValueId id) {
+      gives_tensors = gives_tensors || graph.value(id).tensor() != nullptr;
+    });
+  }
+  return gives_tensors || !gives_values;
+}
+
+VmapReading read_vmap_region(const Graph& graph, NodeId begin, NodeId end,
+                             const WrittenMemory& written) {
+  return RegionReader(graph, begin, end, written).read();
+}
+
+}  // namespace pt2
