@@ -23,6 +23,7 @@ import warnings
 import torch
 import torch.utils._pytree as pytree
 
+RELEASE = tuple(int(number) for number in torch.__version__.split(".")[:2])
 SECONDS = 120
 DTYPES = {
     "BOOL": torch.bool, "U8": torch.uint8, "I8": torch.int8, "I16": torch.int16, "I32": torch.int32, "I64": torch.int64,
@@ -201,22 +202,28 @@ def call_arguments(program, flat):
     return structure if has_both else (structure, {})
 
 
-def runner(program):
-    """(what its users call, what its state is then). Of a joint graph that is the graph itself, which gives the loss and
-    the gradients; the tree of its module's results has no place for these."""
-    signature = program.graph_signature
-    # Not by its loss, which 2.5 takes for a result. 2.1 has neither kind of specification.
-    if not any(each.kind.name.startswith("GRADIENT") for each in getattr(signature, "output_specs", ())):
-        module = program.module()
-        return module, lambda: state_of(module)
+def joint_graph(program):
+    """Its graph, called with parameters first."""
     state = {**program.state_dict, **program.constants}
 
     def call(*user_inputs):
         given = iter(user_inputs)
-        inputs = [state[each.target] if each.target else next(given) for each in signature.input_specs]
-        return program.graph_module(*inputs)
+        specs = program.graph_signature.input_specs
+        return program.graph_module(*[state[each.target] if each.target else next(given) for each in specs])
 
-    return call, lambda: state
+    return call
+
+
+def runner(program):
+    """(what the users of this release call, the state that this leaves, as a function)"""
+    # The tree of a module's results has no place for gradients. 2.5 takes their loss for a result, 2.1 has no output_specs.
+    if any(each.kind.name.startswith("GRADIENT") for each in getattr(program.graph_signature, "output_specs", ())):
+        return joint_graph(program), lambda: program.state_dict
+    # Before 2.3 the program itself is called; its module has neither keyword arguments nor checks.
+    if RELEASE < (2, 3):
+        return program, lambda: program.state_dict
+    module = program.module()
+    return module, lambda: state_of(module)
 
 
 def repeat(program, recorded):

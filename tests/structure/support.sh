@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # README.md's table of conversions is what this script makes of interop/support.json, the results of
-# interop/convert_matrix.py --record. PT2_REBASE=1 writes the table anew.
+# interop/convert_matrix.py --record. PT2_REBASE=1 writes the table anew. What excuses a file there is recorded for every
+# release (interop/run_originals.py --record).
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
@@ -45,3 +46,7 @@ if grep -qE '"failed": [1-9]' interop/support.json; then
   echo "interop/support.json: a file failed"
   exit 1
 fi
+releases=$(sed -nE 's/^PT2_RELEASE\([0-9]+, *"([0-9]+\.[0-9]+)\..*/\1/p' include/pt2/releases.def)
+for release in ${releases:?include/pt2/releases.def: found no release}; do
+  grep -q "^ \"$release\": {" interop/originals.json || { echo "interop/originals.json: lacks $release"; exit 1; }
+done
