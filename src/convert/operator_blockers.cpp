@@ -82,25 +82,9 @@ void check_inputs(const PlacedGraph& placed, const Release& release,
   }
 }
 
-// Constants that deserialize_graph_output takes among the results, and since when.
-struct ConstantResult {
-  std::string_view text;
-  int first;
-};
-std::optional<ConstantResult> constant_result(const Argument& output) {
-  if (output.wrapper != Argument::Wrapper::plain) return std::nullopt;
-  if (output.is<None>()) return ConstantResult{"None", 204};
-  if (output.is<int64_t>()) return ConstantResult{"a constant int", 204};
-  if (output.is<double>()) return ConstantResult{"a constant float", 206};
-  if (output.is<bool>()) return ConstantResult{"a constant bool", 207};
-  return std::nullopt;
-}
-
 void check_outputs(const Program& program, const Release& release,
                    const std::function<void(Blocker)>& add) {
-  // 2.1 keeps constants in its lists of results, which the reader does not look at.
-  constexpr int kFirstWithSpecs = 202;
-  if (release.number < kFirstWithSpecs) return;
+  if (!looks_at_results(release)) return;
   const auto outputs = program.graph.outputs();
   for (size_t i = 0; i < outputs.size(); ++i) {
     const auto constant = constant_result(outputs[i]);
@@ -113,6 +97,17 @@ void check_outputs(const Program& program, const Release& release,
 }
 
 }  // namespace
+
+std::optional<ConstantResult> constant_result(const Argument& output) {
+  if (output.wrapper != Argument::Wrapper::plain) return std::nullopt;
+  if (output.is<None>()) return ConstantResult{"None", 204};
+  if (output.is<int64_t>()) return ConstantResult{"a constant int", 204};
+  if (output.is<double>()) return ConstantResult{"a constant float", 206};
+  if (output.is<bool>()) return ConstantResult{"a constant bool", 207};
+  return std::nullopt;
+}
+
+bool looks_at_results(const Release& release) { return release.number >= 202; }
 
 void check_operators(const Program& program, const Release& release, const AddBlocker& add) {
   check_tree_classes(program, release, add);

@@ -1,9 +1,22 @@
 // Operators and functions that a release does not have.
 #pragma once
 
+#include <optional>
+#include <string_view>
+
 #include "convert/converter.h"
 
 namespace pt2 {
+
+// A constant among a graph's results, and the first release whose reader takes it there; nothing
+// for what every release takes (torch/_export/serde/serialize.py, deserialize_graph_output).
+struct ConstantResult {
+  std::string_view text;  // "a constant bool"
+  int first;
+};
+std::optional<ConstantResult> constant_result(const Argument& output);
+// 2.1 keeps constants in its lists of results, which its reader does not look at.
+bool looks_at_results(const Release& release);
 
 void check_operators(const Program& program, const Release& release, const AddBlocker& add);
 

@@ -18,8 +18,8 @@ namespace pt2 {
 namespace {
 
 constexpr std::string_view kWithOtherNodes[] = {
-    "complex_scalars", "cpu_attention", "empty_regions", "guards",
-    "map_operands",    "scan_operands", "vmap"};
+    "complex_scalars", "constant_results", "cpu_attention", "empty_regions",
+    "guards",          "map_operands",     "scan_operands", "vmap"};
 
 Package saved(const PackageContents& contents) {
   StringSink sink;
@@ -109,7 +109,7 @@ template <class Edit>
 Package edited(const std::string& file, Edit&& edit) {
   const Package package = corpus_file(file);
   Program program = **package.program();
-  edit(program.graph);
+  edit(program);
   PackageContents contents = package_contents(package).value();
   contents.programs[0].json = program_json(program);
   return saved(contents);
@@ -127,7 +127,8 @@ constexpr std::string_view kBegin = "torch._functorch.predispatch._vmap_incremen
 // Of a region with y = x.sin() for each x of the batch.
 TEST(Convert, NamesWhatKeepsVmapRegions) {
   const auto with_randomness = [](std::string_view randomness, std::string_view target) {
-    return edited("2.15.0/vmap_forms", [&](Graph& graph) {
+    return edited("2.15.0/vmap_forms", [&](Program& program) {
+      Graph& graph = program.graph;
       const NodeId sine = find_node(graph, "torch.ops.aten.sin.default");
       graph.set_node_target(sine, std::string(target));
       for (const NodeId id : graph.nodes())
@@ -147,7 +148,8 @@ TEST(Convert, NamesWhatKeepsVmapRegions) {
 
 TEST(Convert, NamesTheSizesOfVmapRegions) {
   const auto with_size = [](int64_t size) {
-    return edited("2.15.0/vmap_forms", [&](Graph& graph) {
+    return edited("2.15.0/vmap_forms", [&](Program& program) {
+      Graph& graph = program.graph;
       graph.set_node_input(find_node(graph, kBegin), 0, Argument(size));
     });
   };
@@ -160,7 +162,8 @@ TEST(Convert, NamesTheSizesOfVmapRegions) {
 TEST(Convert, NamesVmapRegionsWhoseResultsShareWrittenMemory) {
   // What the region goes over is written to by another node; the result is a view of it, or new.
   const auto with_view = [](std::string_view target) {
-    return edited("2.15.0/vmap_forms", [&](Graph& graph) {
+    return edited("2.15.0/vmap_forms", [&](Program& program) {
+      Graph& graph = program.graph;
       const NodeId sine = find_node(graph, "torch.ops.aten.sin.default");
       const Argument element = graph.node(sine).inputs[0].arg;
       const NodeId add = graph.value(*element.get_if<ValueId>()).definition.node;
@@ -180,6 +183,38 @@ TEST(Convert, NamesVmapRegionsWhoseResultsShareWrittenMemory) {
   EXPECT_NE(blockers(with_view("torch.ops.aten.detach.default"), "2.8")
                 .find("a vmap region whose results may share memory with a tensor that is written"),
             std::string::npos);
+}
+
+// The results of constant_outputs: a tensor, 7, 2.5, true, None and -1.
+TEST(Convert, ComputesConstantResults) {
+  const auto targets = [](const Package& package, std::string_view target) {
+    const Conversion conversion =
+        convert(package, {.target = conversion_target(target).value()}).value();
+    const Package written = saved(conversion.contents);
+    const Program& program = **written.program();
+    std::vector<std::string> out;
+    for (size_t i = 0; i < program.graph.outputs().size(); ++i) {
+      const auto* value = program.graph.outputs()[i].get_if<ValueId>();
+      if (value == nullptr) continue;
+      EXPECT_EQ(program.signature.output_specs[i].arg.name, program.graph.value(*value).name);
+      out.push_back(program.graph.node(program.graph.value(*value).definition.node).target);
+    }
+    return out;
+  };
+  const std::string tensor = "torch.ops.aten.add.Tensor";
+  EXPECT_EQ(targets(corpus_file("2.15.0/constant_outputs"), "2.7"), std::vector{tensor});
+  EXPECT_EQ(targets(corpus_file("2.15.0/constant_outputs"), "2.6"),
+            (std::vector<std::string>{tensor, "torch.sym_ite"}));
+  EXPECT_EQ(blockers("2.15.0/constant_outputs", "2.3"),
+            "output: None at .graph_module.graph.outputs[4]; 2.4 could take it\n");
+  const Package without_none = edited("2.15.0/constant_outputs", [](Program& program) {
+    std::vector<Argument> outputs(program.graph.outputs().begin(), program.graph.outputs().end());
+    outputs[4] = program.signature.output_specs[4].arg.value = int64_t{4};
+    program.graph.set_outputs(std::move(outputs));
+  });
+  EXPECT_EQ(targets(without_none, "2.3"),
+            (std::vector<std::string>{tensor, "_operator.add", "_operator.mul", "torch.sym_ite",
+                                      "_operator.add", "_operator.add"}));
 }
 
 TEST(Convert, NamesConstantInputs) {
