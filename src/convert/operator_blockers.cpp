@@ -96,6 +96,31 @@ void check_outputs(const Program& program, const Release& release,
   }
 }
 
+// 2.1 saves what it cannot load (torch/_export/serde/serialize.py, _dict_to_dataclass).
+void check_module_calls(const Program& program, const Release& release, const AddBlocker& add) {
+  constexpr int kFirstWithSignatures = 202;
+  if (release.number >= kFirstWithSignatures) return;
+  for (const ModuleCallEntry& entry : program.module_call_graph)
+    if (!entry.fqn.empty() && entry.signature)
+      add({.kind = BlockerKind::field,
+           .text = "the signature of the module call '" + entry.fqn + "'",
+           .where = ".graph_module.module_call_graph",
+           .first = release_numbered(kFirstWithSignatures)});
+}
+
+// The signature of 2.1 has lists of names, and none for these.
+void check_mutations(const Program& program, const Release& release, const AddBlocker& add) {
+  constexpr int kFirstWithSpecs = 202, kFirstWithInputs = 203;
+  if (release.number >= kFirstWithSpecs) return;
+  const std::vector<OutputSpec>& specs = program.signature.output_specs;
+  for (size_t i = 0; i < specs.size(); ++i)
+    if (specs[i].kind == OutputKind::user_input_mutation)
+      add({.kind = BlockerKind::alternative,
+           .text = "OutputSpec user_input_mutation",
+           .where = fmt::format(".graph_module.signature.output_specs[{}]", i),
+           .first = release_numbered(kFirstWithInputs)});
+}
+
 }  // namespace
 
 std::optional<ConstantResult> constant_result(const Argument& output) {
@@ -112,6 +137,8 @@ bool looks_at_results(const Release& release) { return release.number >= 202; }
 void check_operators(const Program& program, const Release& release, const AddBlocker& add) {
   check_tree_classes(program, release, add);
   check_outputs(program, release, add);
+  check_module_calls(program, release, add);
+  check_mutations(program, release, add);
   for (const PlacedGraph& placed : placed_graphs(program)) {
     check_inputs(placed, release, add);
     size_t position = 0;

@@ -185,6 +185,15 @@ bool erase_empty_regions(Graph& graph) {
   return changed;
 }
 
+// Whether the file itself says what the argument of _assert_tensor_metadata asserts.
+bool holds(const NamedArgument& asserted, const TensorMeta& meta) {
+  if (asserted.arg.is<None>()) return true;
+  if (const auto* device = asserted.arg.get_if<Device>())
+    return asserted.name == "device" && *device == meta.device;
+  const auto* layout = asserted.arg.get_if<Layout>();
+  return layout != nullptr && asserted.name == "layout" && *layout == meta.layout;
+}
+
 // "key:(path,type)" and "key,path,type", as 2.1 and later releases write an entry.
 std::string respell_stack(std::string_view stack, bool up) {
   std::string out;
@@ -238,6 +247,27 @@ Result<void> rewrite_argument_names(Converter& converter) {
       changed = true;
     }
     if (!changed) return;
+    graph.set_node_inputs(id, std::move(inputs));
+    converter.changed = true;
+  });
+  return {};
+}
+
+Result<void> rewrite_metadata_assertions(Converter& converter) {
+  constexpr std::string_view kAssert = "torch.ops.aten._assert_tensor_metadata.default";
+  const int release = converter.target.release->number;
+  for_each_node(converter, [&](Graph& graph, NodeId id) {
+    const Node& node = graph.node(id);
+    const Argument* tensor = node.target == kAssert ? node.find_input("a") : nullptr;
+    const auto* value = tensor != nullptr ? tensor->get_if<ValueId>() : nullptr;
+    const TensorMeta* meta = value != nullptr ? graph.value(*value).tensor() : nullptr;
+    if (meta == nullptr) return;
+    std::vector<NamedArgument> inputs = node.inputs;
+    const size_t count = std::erase_if(inputs, [&](const NamedArgument& input) {
+      const Lifetime* lifetime = find_argument_lifetime(kAssert, input.name);
+      return lifetime != nullptr && !lifetime->includes(release) && holds(input, *meta);
+    });
+    if (count == 0) return;
     graph.set_node_inputs(id, std::move(inputs));
     converter.changed = true;
   });

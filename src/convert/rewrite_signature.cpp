@@ -7,8 +7,6 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "convert/converter.h"
-#include "ir/target.h"
-#include "ops/table.h"
 #include "pt2/pickle_write.h"
 #include "pt2/pytree.h"
 
@@ -204,15 +202,6 @@ bool rewrite_classes(TreeSpec& spec, Converter& converter, std::vector<NamedTupl
   return changed;
 }
 
-bool writes(const Graph& graph) {
-  for (NodeId id : graph.nodes()) {
-    const std::string& target = graph.node(id).target;
-    const ops::Operator op = ops::find_operator(target);
-    if (op ? op.mutates() : name_says_mutable(target)) return true;
-  }
-  return std::ranges::any_of(graph.subgraphs(), writes);
-}
-
 }  // namespace
 
 Result<void> rewrite_tree_specs(Converter& converter) {
@@ -247,6 +236,16 @@ Result<void> rewrite_tree_classes(Converter& converter) {
       *text = print_tree_spec(*spec);
       converter.changed = true;
     }
+  }
+  return {};
+}
+
+Result<void> rewrite_module_calls(Converter& converter) {
+  if (!converter.falls_below(200)) return {};
+  for (ModuleCallEntry& entry : converter.program.module_call_graph) {
+    if (entry.fqn.empty() || !entry.signature) continue;
+    entry.signature.reset();
+    converter.changed = true;
   }
   return {};
 }
@@ -289,13 +288,6 @@ Result<void> rewrite_dialect(Converter& converter) {
   }
   if (converter.target.release->number >= kFirstWithTraining || program.dialect() != "TRAINING")
     return {};
-  if (writes(program.graph)) {
-    converter.block({.kind = BlockerKind::dialect,
-                     .text = "a program with operators that write is of the dialect TRAINING",
-                     .where = ".verifiers",
-                     .first = find_release("2.5")});
-    return {};
-  }
   program.verifiers = {"ATEN"};
   converter.changed = true;
   return {};

@@ -17,9 +17,11 @@
 namespace pt2 {
 namespace {
 
-constexpr std::string_view kWithOtherNodes[] = {
-    "complex_scalars", "constant_results", "cpu_attention", "empty_regions",
-    "guards",          "map_operands",     "scan_operands", "vmap"};
+constexpr std::string_view kWithOtherNodes[] = {"complex_scalars", "constant_results",
+                                                "cpu_attention",   "empty_regions",
+                                                "functional_form", "guards",
+                                                "map_operands",    "metadata_assertions",
+                                                "scan_operands",   "vmap"};
 
 Package saved(const PackageContents& contents) {
   StringSink sink;
@@ -215,6 +217,43 @@ TEST(Convert, ComputesConstantResults) {
   EXPECT_EQ(targets(without_none, "2.3"),
             (std::vector<std::string>{tensor, "_operator.add", "_operator.mul", "torch.sym_ite",
                                       "_operator.add", "_operator.add"}));
+}
+
+// 2.1 cannot load a single signature of a module call, not even of those that it saved.
+TEST(Convert, LeavesThePathsOfModuleCallsFor2_1) {
+  const Package package = corpus_file("2.15.0/module_calls");
+  const auto calls = [&](std::string_view target) {
+    const Conversion conversion =
+        convert(package, {.target = conversion_target(target).value()}).value();
+    const Package converted = saved(conversion.contents);
+    std::string text;
+    for (const ModuleCallEntry& entry : (*converted.program())->module_call_graph)
+      text += "'" + entry.fqn + (entry.signature ? "' with a signature, " : "', ");
+    return text;
+  };
+  EXPECT_EQ(calls("2.2"),
+            "'' with a signature, 'shared', 'inner' with a signature, 'inner.fc1', "
+            "'inner.fc2', ");
+  EXPECT_EQ(calls("2.1"), "'' with a signature, 'shared', 'inner', 'inner.fc1', 'inner.fc2', ");
+}
+
+// The file itself says that an assertion on device and layout holds.
+TEST(Convert, KeepsAnAssertionThatTheFileContradicts) {
+  const Package package = corpus_file("2.15.0/dtypes_float");
+  const auto blocked = [&](const Device& device) {
+    PackageContents contents = package_contents(package).value();
+    std::string& json = contents.programs[0].json;
+    constexpr std::string_view kAsserted = R"("as_device": {"type": "cpu", "index": null})";
+    const size_t place = json.find(kAsserted);
+    EXPECT_NE(place, json.npos);
+    json.replace(place, kAsserted.size(),
+                 R"("as_device": {"type": ")" + device.type + R"(", "index": null})");
+    return convert(saved(contents), {.target = conversion_target("2.5").value()})->blockers;
+  };
+  EXPECT_EQ(blocked({.type = "cpu"}).size(), 0u);
+  ASSERT_EQ(blocked({.type = "cuda"}).size(), 1u);
+  EXPECT_EQ(blocked({.type = "cuda"})[0].text,
+            "device of torch.ops.aten._assert_tensor_metadata.default came with 2.6");
 }
 
 TEST(Convert, NamesConstantInputs) {
