@@ -1,0 +1,142 @@
+// Regions of another gradient mode as the nodes that they run.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "convert/converter.h"
+#include "convert/functional/functionalize.h"
+#include "ir/target.h"
+
+namespace pt2 {
+namespace {
+
+// The call of a region: (enabled, region, *operands).
+struct RegionCall {
+  bool enabled = false;
+  SubgraphId region{};
+  std::vector<ValueId> results{};
+};
+
+std::optional<RegionCall> region_call(const Graph& graph, const Node& node) {
+  if (target_form(node.target) != TargetForm::higher_order ||
+      last_part(node.target) != "wrap_with_set_grad_enabled" || node.inputs.size() < 2)
+    return std::nullopt;
+  const auto* enabled = node.inputs[0].arg.get_if<bool>();
+  const auto* region = node.inputs[1].arg.get_if<SubgraphId>();
+  if (enabled == nullptr || region == nullptr) return std::nullopt;
+  RegionCall call{.enabled = *enabled, .region = *region};
+  for (const Argument& output : node.outputs)
+    for_each_value(output, [&](ValueId id) { call.results.push_back(id); });
+  const Graph& inner = graph.subgraph(call.region);
+  const auto is_tensor = [&](const Argument& output) {
+    const auto* id = output.get_if<ValueId>();
+    return id != nullptr && inner.value(*id).tensor() != nullptr;
+  };
+  if (inner.inputs().size() != node.inputs.size() - 2 ||
+      inner.outputs().size() != call.results.size() ||
+      !std::ranges::all_of(inner.outputs(), is_tensor))
+    return std::nullopt;
+  return call;
+}
+
+// Puts a region's nodes in front of its call, which it replaces.
+class Inliner {
+ public:
+  Inliner(Graph& graph, NodeId call, const RegionCall& region)
+      : graph_(graph), call_(call), region_(region), inner_(graph.subgraph(region.region)) {}
+
+  void run() {
+    const std::vector<NamedArgument> passed = graph_.node(call_).inputs;
+    for (size_t i = 0; i < inner_.inputs().size(); ++i)
+      if (const auto* id = inner_.inputs()[i].get_if<ValueId>())
+        outer_.emplace(*id, passed[i + 2].arg);
+    for (const NodeId id : inner_.nodes()) copy(inner_.node(id));
+    const Metadata metadata = graph_.node(call_).metadata;
+    graph_.set_node_outputs(call_, {});
+    for (size_t i = 0; i < region_.results.size(); ++i)
+      graph_.insert_node({.target = region_.enabled ? "torch.ops.aten.alias.default"
+                                                    : "torch.ops.aten.detach.default",
+                          .inputs = {{.name = "self", .arg = translated(inner_.outputs()[i])}},
+                          .outputs = {Argument(region_.results[i])},
+                          .metadata = metadata},
+                         call_);
+    // It gives nothing any more.
+    (void)graph_.erase_node(call_);
+  }
+
+ private:
+  void copy(const Node& node) {
+    Node out = node;
+    out.name.reset();
+    for (NamedArgument& input : out.inputs) input.arg = translated(input.arg);
+    for (const Argument& output : node.outputs)
+      for_each_value(output, [&](ValueId id) {
+        const GraphValue& value = inner_.value(id);
+        GraphValue added{.name = graph_.unused_name(value.name), .meta = value.meta};
+        outer_.insert_or_assign(id, Argument(graph_.add_value(std::move(added)).value()));
+      });
+    for (Argument& output : out.outputs) output = translated(output);
+    graph_.insert_node(std::move(out), call_);
+  }
+
+  // Lists are as deep as the reader lets them be.
+  Argument translated(const Argument& argument) {
+    Argument out = argument;
+    if (const auto* id = argument.get_if<ValueId>()) {
+      if (const auto found = outer_.find(*id); found != outer_.end()) out = found->second;
+    } else if (const auto* nested = argument.get_if<SubgraphId>()) {
+      Graph moved = inner_.subgraph(*nested);
+      moved.name = unused_graph_name(moved.name);
+      out.variant = graph_.add_subgraph(std::move(moved));
+    } else if (auto* list = out.get_if<ArgumentList>()) {
+      for (Argument& item : list->items) item = translated(item);
+    } else if (auto* map = out.get_if<ArgumentMap>()) {
+      for (auto& [key, item] : map->items) item = translated(item);
+    }
+    return out;
+  }
+
+  std::string unused_graph_name(const std::string& name) const {
+    std::string out = name;
+    for (size_t i = 1;
+         std::ranges::find(graph_.subgraphs(), out, &Graph::name) != graph_.subgraphs().end(); ++i)
+      out = fmt::format("{}_{}", name, i);
+    return out;
+  }
+
+  Graph& graph_;
+  const NodeId call_;
+  const RegionCall& region_;
+  const Graph inner_;  // a copy: the graph's own may move
+  std::unordered_map<ValueId, Argument> outer_;
+};
+
+template <class Wanted>
+bool inline_regions(Graph& graph, const Wanted& wanted) {
+  bool changed = false;
+  for (size_t i = 0; i < graph.subgraphs().size(); ++i)
+    changed |= inline_regions(graph.subgraph(SubgraphId{static_cast<uint32_t>(i)}), wanted);
+  const std::vector<NodeId> nodes(graph.nodes().begin(), graph.nodes().end());
+  for (const NodeId id : nodes) {
+    const auto call = region_call(graph, graph.node(id));
+    if (!call || !wanted(graph.subgraph(call->region))) continue;
+    Inliner(graph, id, *call).run();
+    changed = true;
+  }
+  return changed;
+}
+
+}  // namespace
+
+Result<void> rewrite_gradient_regions(Converter& converter) {
+  constexpr int kFirstWithRegions = 204, kFirstWithWrites = 205;
+  const int release = converter.target.release->number;
+  if (release >= kFirstWithWrites) return {};
+  converter.changed = inline_regions(converter.program.graph, [&](const Graph& region) {
+    return release < kFirstWithRegions || !is_functional(region);
+  });
+  return {};
+}
+
+}  // namespace pt2
