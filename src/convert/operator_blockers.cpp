@@ -5,7 +5,7 @@
 
 #include "convert/converter.h"
 #include "convert/operator_history.h"
-#include "convert/vmap_region.h"
+#include "convert/vmap/region.h"
 #include "ir/graph_place.h"
 #include "ir/target.h"
 

@@ -1,14 +1,15 @@
 // Regions of torch.vmap, whose nodes releases before 2.13 refuse: what a region does for each
-// element of a batch becomes nodes for each element.
+// element of a batch becomes nodes for each element; of too many elements, or of a number that is
+// known only when the program runs, a call for each.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <limits>
-#include <numeric>
 #include <unordered_map>
 
 #include "convert/converter.h"
-#include "convert/vmap_region.h"
+#include "convert/vmap/new_nodes.h"
+#include "convert/vmap/region.h"
 #include "ir/graph_place.h"
 #include "ops/table.h"
 
@@ -18,26 +19,8 @@ namespace {
 // What all regions of a program may add to it: torch.export.load takes about a millisecond for
 // each.
 constexpr size_t kMaxNodes = 20'000;
-
-NamedArgument positional(std::string name, Argument argument) {
-  return {.name = std::move(name), .arg = std::move(argument), .kind = ArgumentKind::positional};
-}
-
-NamedArgument keyword(std::string name, Argument argument) {
-  return {.name = std::move(name), .arg = std::move(argument), .kind = ArgumentKind::keyword};
-}
-
-Argument ints(std::span<const int64_t> numbers) {
-  ArgumentList list{.kind = ListKind::ints};
-  for (const int64_t number : numbers) list.items.emplace_back(number);
-  return Argument(std::move(list));
-}
-
-Argument tensors(const std::vector<ValueId>& values) {
-  ArgumentList list{.kind = ListKind::tensors};
-  for (const ValueId value : values) list.items.emplace_back(value);
-  return Argument(std::move(list));
-}
+// Each looks at the whole graph.
+constexpr size_t kMaxMaps = 1'000;
 
 template <class Change>
 void change_values(Argument& argument, const Change& change) {
@@ -46,47 +29,6 @@ void change_values(Argument& argument, const Change& change) {
     for (Argument& item : list->items) change_values(item, change);
   if (auto* map = argument.get_if<ArgumentMap>())
     for (auto& [key, item] : map->items) change_values(item, change);
-}
-
-ValueId only_output(const Node& node) { return *node.outputs[0].get_if<ValueId>(); }
-
-// Nothing where a symbol's value is not known.
-std::optional<int64_t> known(const SymInt& number) {
-  return number.is_symbolic() ? number.hint() : number.literal();
-}
-
-// The dimensions of a tensor from the one with the longest stride to the one with the shortest;
-// `first`, then the others, where strides are not known.
-std::vector<int64_t> memory_order(const TensorMeta& meta, int64_t first) {
-  std::vector<int64_t> order(meta.sizes.size());
-  std::iota(order.begin(), order.end(), int64_t{0});
-  const auto stride = [&](int64_t dim) { return known(meta.strides[static_cast<size_t>(dim)]); };
-  const bool all_known =
-      meta.strides.size() == meta.sizes.size() &&
-      std::ranges::all_of(order, [&](int64_t dim) { return stride(dim).has_value(); });
-  if (all_known)
-    std::ranges::stable_sort(order, std::greater(), stride);
-  else
-    std::rotate(order.begin(), order.begin() + first, order.begin() + first + 1);
-  return order;
-}
-
-// `meta` with its dimensions in another order.
-TensorMeta permuted(const TensorMeta& meta, std::span<const int64_t> order) {
-  TensorMeta out = meta;
-  for (size_t i = 0; i < order.size(); ++i) {
-    out.sizes[i] = meta.sizes[static_cast<size_t>(order[i])];
-    if (meta.strides.size() == order.size())
-      out.strides[i] = meta.strides[static_cast<size_t>(order[i])];
-  }
-  return out;
-}
-
-std::vector<int64_t> inverse(std::span<const int64_t> order) {
-  std::vector<int64_t> out(order.size());
-  for (size_t i = 0; i < order.size(); ++i)
-    out[static_cast<size_t>(order[i])] = static_cast<int64_t>(i);
-  return out;
 }
 
 size_t node_count(const Graph& graph) {
@@ -110,8 +52,8 @@ bool has_regions(const Graph& graph) {
 // Elements are the graph's own values: the first of a batched value is the value itself.
 class Unroller {
  public:
-  Unroller(Graph& graph, VmapRegion region, int64_t size)
-      : graph_(graph), region_(std::move(region)), size_(static_cast<size_t>(size)) {}
+  Unroller(Graph& graph, const VmapRegion& region, int64_t size)
+      : graph_(graph), region_(region), size_(static_cast<size_t>(size)) {}
 
   // How many nodes there will be more.
   size_t growth() const {
@@ -246,7 +188,7 @@ class Unroller {
   void copy_subgraphs(Argument& argument) {
     if (auto* id = argument.get_if<SubgraphId>()) {
       Graph copy = graph_.subgraph(*id);
-      copy.name = unused_graph_name(copy.name);
+      copy.name = copied_graph_name(copy.name);
       *id = graph_.add_subgraph(std::move(copy));
     }
     if (auto* list = argument.get_if<ArgumentList>())
@@ -255,7 +197,7 @@ class Unroller {
       for (auto& [key, item] : map->items) copy_subgraphs(item);
   }
 
-  std::string unused_graph_name(const std::string& name) {
+  std::string copied_graph_name(const std::string& name) {
     if (graph_names_.empty())
       for (const Graph& nested : graph_.subgraphs()) graph_names_.insert(nested.name);
     std::string free;
@@ -272,31 +214,19 @@ class Unroller {
     const TensorMeta meta = *graph_.value(only_output(node)).tensor();
     int64_t dim = *node.inputs[3].arg.get_if<int64_t>();
     if (dim < 0) dim += static_cast<int64_t>(meta.sizes.size());
-    if (!region_.batched.contains(value)) return expand(id, value, meta, dim);
+    if (!region_.batched.contains(value))
+      return expand_result(graph_, id, value, region_.size, dim);
     if (size_ == 0) return make_empty(id, meta);
     std::vector<ValueId> elements;
     for (size_t i = 0; i < size_; ++i) elements.push_back(element_of(value, i));
     stack(id, elements, meta, dim);
   }
 
-  // A value that is the same for every element.
-  void expand(NodeId id, ValueId value, const TensorMeta& meta, int64_t dim) {
-    TensorMeta unsqueezed = meta;
-    unsqueezed.sizes[static_cast<size_t>(dim)] = SymInt(1);
-    std::vector<int64_t> sizes(meta.sizes.size(), -1);
-    sizes[static_cast<size_t>(dim)] = static_cast<int64_t>(size_);
-    const ValueId whole =
-        insert_before(id, "torch.ops.aten.unsqueeze.default", "unsqueeze", std::move(unsqueezed),
-                      {positional("self", value), positional("dim", dim)});
-    become(id, "torch.ops.aten.expand.default",
-           {positional("self", whole), positional("size", ints(sizes))});
-  }
-
   void make_empty(NodeId id, const TensorMeta& meta) {
     std::vector<int64_t> sizes;
     for (const SymInt& size : meta.sizes) sizes.push_back(size.literal());
-    become(id, "torch.ops.aten.empty.memory_format",
-           {positional("size", ints(sizes)), keyword("dtype", meta.dtype),
+    become(graph_, id, "torch.ops.aten.empty.memory_format",
+           {positional("size", int_list(sizes)), keyword("dtype", meta.dtype),
             keyword("device", meta.device), keyword("pin_memory", false)});
   }
 
@@ -305,71 +235,31 @@ class Unroller {
     const std::vector<int64_t> order = memory_order(meta, dim);
     std::vector<int64_t> others = order;
     std::erase(others, dim);
-    const bool is_stacked = std::ranges::is_sorted(order);
-    if (std::ranges::is_sorted(others)) {
-      const int64_t place = std::ranges::find(order, dim) - order.begin();
-      if (is_stacked) return become_stack(id, elements, place);
-      const ValueId stacked = insert_stack(id, elements, place, permuted(meta, order));
-      return become_permuted(id, stacked, inverse(order));
-    }
-    // The elements' own dimensions lie in another order.
+    if (std::ranges::is_sorted(order))
+      return become(graph_, id, kStack, stack_inputs(elements, dim));
+    const bool lie_in_order = std::ranges::is_sorted(others);
     std::ranges::sort(others);
-    std::vector<int64_t> stacked_order = {dim};
-    stacked_order.insert(stacked_order.end(), others.begin(), others.end());
-    const ValueId stacked = insert_stack(id, elements, 0, permuted(meta, stacked_order));
-    const std::vector<int64_t> place = inverse(stacked_order);
-    std::vector<int64_t> to_memory;
-    for (const int64_t each : order) to_memory.push_back(place[static_cast<size_t>(each)]);
-    const TensorMeta in_memory = permuted(meta, order);
-    const ValueId moved =
-        insert_before(id, kPermute, "permute", in_memory,
-                      {positional("self", stacked), positional("dims", ints(to_memory))});
-    const ValueId packed = insert_before(
-        id, "torch.ops.aten.clone.default", "clone", in_memory,
-        {positional("self", moved), keyword("memory_format", MemoryFormat::contiguous)});
-    become_permuted(id, packed, inverse(order));
+    others.insert(lie_in_order ? others.begin() + (std::ranges::find(order, dim) - order.begin())
+                               : others.begin(),
+                  dim);
+    const int64_t place = std::ranges::find(others, dim) - others.begin();
+    const ValueId stacked =
+        NewNodes(graph_, id)
+            .call(kStack, "stack", permuted(meta, others), stack_inputs(elements, place));
+    if (!lie_in_order) return arrange_result(graph_, id, stacked, dim);
+    become(graph_, id, "torch.ops.aten.permute.default",
+           {positional("self", stacked), positional("dims", int_list(inverse(order)))});
   }
 
-  static constexpr std::string_view kPermute = "torch.ops.aten.permute.default";
   static constexpr std::string_view kStack = "torch.ops.aten.stack.default";
 
   static std::vector<NamedArgument> stack_inputs(const std::vector<ValueId>& elements,
                                                  int64_t dim) {
-    return {positional("tensors", tensors(elements)), keyword("dim", dim)};
-  }
-
-  void become_stack(NodeId id, const std::vector<ValueId>& elements, int64_t dim) {
-    become(id, kStack, stack_inputs(elements, dim));
-  }
-
-  void become_permuted(NodeId id, ValueId value, const std::vector<int64_t>& dims) {
-    become(id, kPermute, {positional("self", value), positional("dims", ints(dims))});
-  }
-
-  ValueId insert_stack(NodeId before, const std::vector<ValueId>& elements, int64_t dim,
-                       TensorMeta meta) {
-    return insert_before(before, kStack, "stack", std::move(meta), stack_inputs(elements, dim));
-  }
-
-  ValueId insert_before(NodeId before, std::string_view target, std::string_view name,
-                        TensorMeta meta, std::vector<NamedArgument> inputs) {
-    const ValueId id =
-        graph_.add_value({.name = graph_.unused_name(name), .meta = std::move(meta)}).value();
-    graph_.insert_node({.target = std::string(target),
-                        .inputs = std::move(inputs),
-                        .outputs = {Argument(id)},
-                        .metadata = graph_.node(before).metadata},
-                       before);
-    return id;
-  }
-
-  void become(NodeId id, std::string_view target, std::vector<NamedArgument> inputs) {
-    graph_.set_node_target(id, std::string(target));
-    graph_.set_node_inputs(id, std::move(inputs));
+    return {positional("tensors", tensor_list(elements)), keyword("dim", dim)};
   }
 
   Graph& graph_;
-  const VmapRegion region_;
+  const VmapRegion& region_;
   const size_t size_;
   std::unordered_set<std::string> graph_names_;  // of nested graphs, once one is copied
   size_t last_number_ = 0;
@@ -414,7 +304,7 @@ class VmapRewriter {
   void close(Graph& graph, NodeId begin, NodeId end, const WrittenMemory& written) {
     VmapReading reading = read_vmap_region(graph, begin, end, written);
     const std::optional<std::string> obstacle =
-        reading.obstacle ? reading.obstacle : unroll(graph, std::move(reading.region));
+        reading.obstacle ? reading.obstacle : rewrite(graph, std::move(reading.region));
     if (!obstacle) {
       converter_.changed = true;
       return;
@@ -425,21 +315,25 @@ class VmapRewriter {
                       .first = find_release("2.13")});
   }
 
-  std::optional<std::string> unroll(Graph& graph, VmapRegion region) {
+  std::optional<std::string> rewrite(Graph& graph, VmapRegion region) {
     const auto* size = region.size.get_if<int64_t>();
-    if (size == nullptr || *size < 0) return "a vmap region over a symbolic size";
-    Unroller unroller(graph, std::move(region), *size);
-    const size_t growth = unroller.growth();
-    if (unroller.lacks_an_element()) return "a vmap region without elements, of symbolic sizes";
-    if (growth > kMaxNodes - added_) return "a vmap region of too many nodes and elements";
-    added_ += growth;
-    unroller.unroll();
-    return std::nullopt;
+    if (size != nullptr && *size >= 0) {
+      Unroller unroller(graph, region, *size);
+      if (unroller.lacks_an_element()) return "a vmap region without elements, of symbolic sizes";
+      const size_t growth = unroller.growth();
+      if (growth <= kMaxNodes - added_) {
+        added_ += growth;
+        unroller.unroll();
+        return std::nullopt;
+      }
+    }
+    if (++mapped_ > kMaxMaps) return "a vmap region beyond the first thousand of a symbolic size";
+    return map_vmap_region(converter_, graph, region);
   }
 
   Converter& converter_;
   const bool program_writes_;
-  size_t added_ = 0;
+  size_t added_ = 0, mapped_ = 0;
 };
 
 }  // namespace

@@ -148,16 +148,48 @@ TEST(Convert, NamesWhatKeepsVmapRegions) {
   EXPECT_NE(blockers(with_randomness("same", uniform), "2.8"), "");
 }
 
-TEST(Convert, NamesTheSizesOfVmapRegions) {
+size_t count_nodes(const Graph& graph, std::string_view target) {
+  size_t count = 0;
+  for (const NodeId id : graph.nodes()) count += graph.node(id).target == target;
+  for (const Graph& nested : graph.subgraphs()) count += count_nodes(nested, target);
+  return count;
+}
+
+size_t count_maps(const Package& package) {
+  const Conversion conversion =
+      convert(package, {.target = conversion_target("2.8").value()}).value();
+  EXPECT_TRUE(conversion.blockers.empty());
+  const Package written = saved(conversion.contents);
+  return count_nodes((*written.program())->graph, "torch.ops.higher_order.map_impl");
+}
+
+// Of few elements, of many, of a number that only running tells.
+TEST(Convert, MapsVmapRegionsOfManyElements) {
   const auto with_size = [](int64_t size) {
     return edited("2.15.0/vmap_forms", [&](Program& program) {
-      Graph& graph = program.graph;
-      graph.set_node_input(find_node(graph, kBegin), 0, Argument(size));
+      program.graph.set_node_input(find_node(program.graph, kBegin), 0, Argument(size));
     });
   };
-  EXPECT_EQ(blockers(with_size(300), "2.8"), "");
-  EXPECT_EQ(blockers(with_size(int64_t{1} << 62), "2.8"),
-            "function: a vmap region of too many nodes and elements at %_vmap_increment_nesting "
+  EXPECT_EQ(count_maps(with_size(300)), 0u);
+  EXPECT_EQ(count_maps(with_size(int64_t{1} << 62)), 1u);
+  EXPECT_EQ(count_maps(corpus_file("2.15.0/vmap_dynamic")), 3u);
+}
+
+TEST(Convert, NamesWhatIsNotMapped) {
+  const auto with = [](std::string_view old_target, std::string_view target) {
+    return edited("2.15.0/vmap_dynamic", [&](Program& program) {
+      program.graph.set_node_target(find_node(program.graph, old_target), std::string(target));
+    });
+  };
+  const std::string product = "torch.ops.aten.mul.Tensor";
+  EXPECT_EQ(blockers(with(product, "torch.ops.aten.gather.default"), "2.8"),
+            "function: a vmap region of so many elements or a symbolic number of them with "
+            "torch.ops.aten.gather.default, which map_impl would call on uninitialized numbers at "
+            "%_vmap_increment_nesting (torch._functorch.predispatch._vmap_increment_nesting); 2.13 "
+            "could take it\n");
+  EXPECT_EQ(blockers(with(product, "torch.ops.aten.mul_.Tensor"), "2.8"),
+            "function: a vmap region of so many elements or a symbolic number of them that writes "
+            "with torch.ops.aten.mul_.Tensor at %_vmap_increment_nesting "
             "(torch._functorch.predispatch._vmap_increment_nesting); 2.13 could take it\n");
 }
 

@@ -78,7 +78,7 @@ def main(folder):
     draw = lambda b, c: (torch.randn(b, 4), torch.randn(c, 4))
     save(folder, "vmap_forms", VmapForms(), [(*draw(3, 2), torch.tensor([2, 0]))])
     dims = ({0: torch.export.Dim("b")}, {0: torch.export.Dim("c")})
-    save(folder, "vmap_dynamic", VmapDynamic(), [draw(3, 2), draw(5, 7)], dims)
+    save(folder, "vmap_dynamic", VmapDynamic(), [draw(3, 2), draw(5, 7), draw(0, 2)], dims)
 
 
 if __name__ == "__main__":

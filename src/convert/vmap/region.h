@@ -10,6 +10,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "convert/converter.h"
 #include "convert/written_memory.h"
 #include "pt2/graph.h"
 
@@ -48,5 +49,10 @@ struct VmapReading {
 };
 VmapReading read_vmap_region(const Graph& graph, NodeId begin, NodeId end,
                              const WrittenMemory& written);
+
+// Makes the region a call of higher_order.map_impl; or changes nothing and says, in a text as
+// above, what in it map_impl does otherwise. Linear in the graph.
+std::optional<std::string> map_vmap_region(Converter& converter, Graph& graph,
+                                           const VmapRegion& region);
 
 }  // namespace pt2

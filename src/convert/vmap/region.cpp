@@ -1,4 +1,4 @@
-#include "convert/vmap_region.h"
+#include "convert/vmap/region.h"
 
 #include <fmt/format.h>
 
