@@ -61,8 +61,8 @@ class Unroller {
     for (const NodeId id : region_.body) {
       const Node& node = graph_.node(id);
       const VmapStep step = vmap_step(node.target);
-      if (step == VmapStep::remove) ++results;
-      if (is_repeated(node)) repeated += nodes_within(graph_, node);
+      if (step == VmapStep::remove || region_.drawn.contains(id)) ++results;
+      if (is_repeated(id)) repeated += nodes_within(graph_, node);
     }
     constexpr size_t kNodesOfAResult = 4;
     if (size_ > 1 && repeated > std::numeric_limits<size_t>::max() / 2 / size_)
@@ -75,7 +75,7 @@ class Unroller {
     return size_ == 0 && std::ranges::any_of(region_.body, [&](NodeId id) {
              const Node& node = graph_.node(id);
              if (vmap_step(node.target) == VmapStep::remove) return !has_literal_sizes(node);
-             return !is_repeated(node) &&
+             return !is_repeated(id) &&
                     std::ranges::any_of(node.inputs, [&](const NamedArgument& input) {
                       return region_.is_batched(input.arg);
                     });
@@ -90,15 +90,18 @@ class Unroller {
     }
     if (size_ == 0)
       for (size_t i = region_.body.size(); i-- > 0;)
-        if (is_repeated(graph_.node(region_.body[i]))) erase(region_.body[i]);
+        if (is_repeated(region_.body[i])) erase(region_.body[i]);
     erase(region_.begin);
     erase(region_.end);
   }
 
  private:
-  bool is_repeated(const Node& node) const {
+  // Whether the node gives a value for each element.
+  bool is_repeated(NodeId id) const {
+    const Node& node = graph_.node(id);
     const VmapStep step = vmap_step(node.target);
-    return step == VmapStep::add || (step == VmapStep::none && region_.repeats(node, graph_));
+    return step == VmapStep::add || region_.drawn.contains(id) ||
+           (step == VmapStep::none && region_.repeats(node, graph_));
   }
 
   bool has_literal_sizes(const Node& node) const {
@@ -112,16 +115,17 @@ class Unroller {
     const Node& node = graph_.node(id);
     const VmapStep step = vmap_step(node.target);
     if (step == VmapStep::remove) return join(id);
-    if (size_ == 0 || !is_repeated(node)) return;
-    if (step == VmapStep::add) return split(id);
+    if (size_ == 0 || !is_repeated(id)) return;
+    if (step == VmapStep::add)
+      return split(id, *node.inputs[0].arg.get_if<ValueId>(),
+                   *node.inputs[1].arg.get_if<int64_t>());
+    if (region_.drawn.contains(id)) return draw(id);
     for (size_t element = 1; element < size_; ++element) repeat(id, element);
   }
 
   // _add_batch_dim(x, dim, level): x.select(dim, element).
-  void split(NodeId id) {
-    const Node& node = graph_.node(id);
-    const ValueId whole = *node.inputs[0].arg.get_if<ValueId>(), first = only_output(node);
-    const int64_t dim = *node.inputs[1].arg.get_if<int64_t>();
+  void split(NodeId id, ValueId whole, int64_t dim) {
+    const ValueId first = only_output(graph_.node(id));
     const auto* meta = graph_.value(whole).tensor();
     const SymInt stride = stride_of(meta, dim);
     graph_.set_node_target(id, "torch.ops.aten.select.int");
@@ -137,6 +141,41 @@ class Unroller {
       graph_.set_node_inputs(copy, std::move(inputs));
       shift(only_output(graph_.node(copy)), *graph_.value(first).tensor(), stride, index);
     }
+  }
+
+  // One call draws for all.
+  void draw(NodeId id) {
+    Node node = graph_.node(id);
+    const TensorMeta meta = *graph_.value(only_output(node)).tensor();
+    const auto size = static_cast<int64_t>(size_);
+    if (region_.is_batched(node.inputs[0].arg)) {
+      const ValueId value = *node.inputs[0].arg.get_if<ValueId>();
+      std::vector<ValueId> elements;
+      for (size_t i = 0; i < size_; ++i) elements.push_back(element_of(value, i));
+      node.inputs[0].arg =
+          Argument(NewNodes(graph_, id)
+                       .call(kStack, "stack", whole_meta(*graph_.value(value).tensor()),
+                             stack_inputs(elements, 0)));
+    } else {
+      for (NamedArgument& input : node.inputs)
+        if (auto* sizes = input.arg.get_if<ArgumentList>(); sizes && input.name == "size")
+          sizes->items.insert(sizes->items.begin(), Argument(size));
+    }
+    const std::string name = graph_.value(only_output(node)).name;
+    const ValueId whole =
+        NewNodes(graph_, id).call(node.target, name, whole_meta(meta), std::move(node.inputs));
+    split(id, whole, 0);
+  }
+
+  // All elements of a batch, which lie in order.
+  TensorMeta whole_meta(TensorMeta meta) const {
+    int64_t stride = 1;
+    for (const SymInt& size : meta.sizes)
+      if (size.is_symbolic() || __builtin_mul_overflow(stride, size.literal(), &stride)) stride = 0;
+    meta.sizes.insert(meta.sizes.begin(), SymInt(static_cast<int64_t>(size_)));
+    meta.strides.insert(meta.strides.begin(), SymInt(stride));
+    meta.storage_offset = {};
+    return meta;
   }
 
   static SymInt stride_of(const TensorMeta* meta, int64_t dim) {

@@ -124,6 +124,13 @@ NodeId find_node(const Graph& graph, std::string_view target) {
   return {};
 }
 
+size_t count_nodes(const Graph& graph, std::string_view target) {
+  size_t count = 0;
+  for (const NodeId id : graph.nodes()) count += graph.node(id).target == target;
+  for (const Graph& nested : graph.subgraphs()) count += count_nodes(nested, target);
+  return count;
+}
+
 constexpr std::string_view kBegin = "torch._functorch.predispatch._vmap_increment_nesting";
 
 // Of a region with y = x.sin() for each x of the batch.
@@ -139,20 +146,24 @@ TEST(Convert, NamesWhatKeepsVmapRegions) {
     });
   };
   const std::string uniform = "torch.ops.aten.rand_like.default";
-  EXPECT_EQ(blockers(with_randomness("different", uniform), "2.8"),
-            "function: a vmap region with torch.ops.aten.rand_like.default, whose random numbers "
+  const std::string poisson = "torch.ops.aten.poisson.default";
+  EXPECT_EQ(blockers(with_randomness("different", uniform), "2.8"), "");
+  EXPECT_EQ(blockers(with_randomness("different", poisson), "2.8"),
+            "function: a vmap region with torch.ops.aten.poisson.default, whose random numbers "
             "are drawn for all elements at once at %_vmap_increment_nesting_2 "
             "(torch._functorch.predispatch._vmap_increment_nesting); 2.13 could take it\n");
   EXPECT_EQ(blockers(with_randomness("different", "torch.ops.aten.cos.default"), "2.8"), "");
   // Only the batch's own values are drawn anew.
   EXPECT_NE(blockers(with_randomness("same", uniform), "2.8"), "");
-}
-
-size_t count_nodes(const Graph& graph, std::string_view target) {
-  size_t count = 0;
-  for (const NodeId id : graph.nodes()) count += graph.node(id).target == target;
-  for (const Graph& nested : graph.subgraphs()) count += count_nodes(nested, target);
-  return count;
+  // One call draws for all three elements.
+  const Conversion conversion =
+      convert(with_randomness("different", uniform), {.target = conversion_target("2.8").value()})
+          .value();
+  const Package written = saved(conversion.contents);
+  const Graph& graph = (*written.program())->graph;
+  EXPECT_EQ(count_nodes(graph, uniform), 1u);
+  const Node& drawn = graph.node(find_node(graph, uniform));
+  EXPECT_EQ(graph.value(*drawn.outputs[0].get_if<ValueId>()).tensor()->sizes[0].literal(), 3);
 }
 
 size_t count_maps(const Package& package) {

@@ -76,6 +76,8 @@ class RegionMapper {
     } else {
       return "over a size that is no number";
     }
+    if (!region_.drawn.empty())
+      return "of so many elements or a symbolic number of them that draws a random number for each";
     for (const NodeId id : region_.body)
       if (Obstacle obstacle = visit(id)) return obstacle;
     return check_uses();

@@ -39,6 +39,18 @@ bool has_value(const Argument& argument) {
 
 bool is_literal(const Node& node, size_t input) { return node.inputs[input].arg.is<int64_t>(); }
 
+bool lies_in_order(const TensorMeta& meta) {
+  int64_t stride = 1;
+  if (meta.strides.size() != meta.sizes.size()) return false;
+  for (size_t i = meta.sizes.size(); i-- > 0;) {
+    if (meta.sizes[i].is_symbolic() || meta.strides[i].is_symbolic()) return false;
+    const int64_t size = meta.sizes[i].literal();
+    if (size != 1 && meta.strides[i].literal() != stride) return false;
+    if (__builtin_mul_overflow(stride, size, &stride)) return false;
+  }
+  return true;
+}
+
 // Operators that draw take a generator, or a probability for it to draw by. One that is not known
 // here may draw, if it does not merely run a graph.
 bool may_draw(const Graph& graph, const Node& node) {
@@ -64,6 +76,29 @@ bool may_draw(const Graph& graph, const Node& node) {
          });
 }
 
+// Whether the numbers that the node draws for all elements of a batch are those of one call whose
+// first dimension is the batch: what makes tensors of a size, or one number for each element of a
+// tensor that lies in order.
+bool is_drawn_at_once(const Graph& graph, const Node& node, const VmapRegion& region) {
+  constexpr std::string_view kOfSizes[] = {"aten::rand", "aten::randint", "aten::randn"};
+  constexpr std::string_view kOfElements[] = {"aten::bernoulli", "aten::dropout", "aten::rand_like",
+                                              "aten::randint_like", "aten::randn_like"};
+  const ops::Operator op = ops::find_operator(node.target);
+  const ValueId* output = node.outputs.size() == 1 ? node.outputs[0].get_if<ValueId>() : nullptr;
+  if (!op || op.form != ops::Operator::Form::as_written || output == nullptr) return false;
+  const auto batched = std::ranges::count_if(
+      node.inputs, [&](const NamedArgument& input) { return region.is_batched(input.arg); });
+  const std::string_view name = op.signature().name;
+  if (std::ranges::find(kOfSizes, name) != std::end(kOfSizes))
+    return batched == 0 && node.find_input("size") != nullptr &&
+           node.find_input("size")->is<ArgumentList>();
+  if (std::ranges::find(kOfElements, name) == std::end(kOfElements)) return false;
+  if (batched != 1 || !region.is_batched(node.inputs[0].arg)) return false;
+  const auto* input = node.inputs[0].arg.get_if<ValueId>();
+  const TensorMeta* meta = input != nullptr ? graph.value(*input).tensor() : nullptr;
+  return meta != nullptr && lies_in_order(*meta);
+}
+
 class RegionReader {
  public:
   RegionReader(const Graph& graph, NodeId begin, NodeId end, const WrittenMemory& written)
@@ -76,8 +111,7 @@ class RegionReader {
 
   VmapReading read() {
     std::optional<std::string> obstacle = read_begin();
-    for (size_t i = 0; !obstacle && i < region_.body.size(); ++i)
-      obstacle = visit(graph_.node(region_.body[i]));
+    for (size_t i = 0; !obstacle && i < region_.body.size(); ++i) obstacle = visit(region_.body[i]);
     if (!obstacle) obstacle = check_uses();
     if (obstacle) obstacle = "a vmap region " + *obstacle;
     return {std::move(region_), std::move(obstacle)};
@@ -96,7 +130,8 @@ class RegionReader {
     return std::nullopt;
   }
 
-  Obstacle visit(const Node& node) {
+  Obstacle visit(NodeId id) {
+    const Node& node = graph_.node(id);
     const StepRow* row = find_step(node.target);
     if (row == nullptr && node.target.starts_with(kPrefix))
       return fmt::format("with {}, which no other node stands for", node.target);
@@ -104,12 +139,14 @@ class RegionReader {
     if (row != nullptr) return std::nullopt;
     const bool repeats = region_.repeats(node, graph_);
     // What takes no batch is drawn once for randomness="same", as it is without vmap.
-    if (draws_ && may_draw(graph_, node) && (repeats || !draws_the_same_))
+    const bool draws = draws_ && may_draw(graph_, node) && (repeats || !draws_the_same_);
+    if (draws && (draws_the_same_ || !is_drawn_at_once(graph_, node, region_)))
       return fmt::format("with {}, whose random numbers are drawn for all elements at once",
                          node.target);
-    if (!repeats) return std::nullopt;
+    if (draws) region_.drawn.insert(id);
+    if (!repeats && !draws) return std::nullopt;
     for (const Argument& output : node.outputs)
-      for_each_value(output, [&](ValueId id) { region_.batched.insert(id); });
+      for_each_value(output, [&](ValueId value) { region_.batched.insert(value); });
     return std::nullopt;
   }
 

@@ -33,6 +33,9 @@ struct VmapRegion {
   Argument size{};
   // Values that are not the same for every element of the batch.
   std::unordered_set<ValueId> batched{};
+  // Nodes whose random numbers are drawn for all elements by one call, with the batch dimension
+  // first (aten/src/ATen/functorch/BatchRulesRandomness.cpp).
+  std::unordered_set<NodeId> drawn{};
 
   bool is_batched(const Argument& argument) const;
   // Whether the node runs for each element: it has a batched input, and does not merely ask for
