@@ -108,17 +108,31 @@ void check_module_calls(const Program& program, const Release& release, const Ad
            .first = release_numbered(kFirstWithSignatures)});
 }
 
-// The signature of 2.1 has lists of names, and none for these.
-void check_mutations(const Program& program, const Release& release, const AddBlocker& add) {
-  constexpr int kFirstWithSpecs = 202, kFirstWithInputs = 203;
-  if (release.number >= kFirstWithSpecs) return;
+// Kinds of results that the signature of 2.1, which is lists of names, has no list for; and tokens,
+// which came between schema 5.1 and 5.3. Of other kinds check_schema tells.
+struct ResultKindRow {
+  OutputKind kind;
+  std::string_view text;
+  int first;
+  int last_checked;
+};
+constexpr ResultKindRow kResultKinds[] = {
+    {OutputKind::user_input_mutation, "user_input_mutation", 203, 201},
+    {OutputKind::parameter_mutation, "parameter_mutation", 209, 201},
+    {OutputKind::token, "token", 204, 203},
+};
+
+void check_result_kinds(const Program& program, const Release& release, const AddBlocker& add) {
   const std::vector<OutputSpec>& specs = program.signature.output_specs;
-  for (size_t i = 0; i < specs.size(); ++i)
-    if (specs[i].kind == OutputKind::user_input_mutation)
-      add({.kind = BlockerKind::alternative,
-           .text = "OutputSpec user_input_mutation",
-           .where = fmt::format(".graph_module.signature.output_specs[{}]", i),
-           .first = release_numbered(kFirstWithInputs)});
+  for (const ResultKindRow& row : kResultKinds) {
+    if (release.number > row.last_checked) continue;
+    for (size_t i = 0; i < specs.size(); ++i)
+      if (specs[i].kind == row.kind)
+        add({.kind = BlockerKind::alternative,
+             .text = fmt::format("OutputSpec {}", row.text),
+             .where = fmt::format(".graph_module.signature.output_specs[{}]", i),
+             .first = release_numbered(row.first)});
+  }
 }
 
 }  // namespace
@@ -138,7 +152,7 @@ void check_operators(const Program& program, const Release& release, const AddBl
   check_tree_classes(program, release, add);
   check_outputs(program, release, add);
   check_module_calls(program, release, add);
-  check_mutations(program, release, add);
+  check_result_kinds(program, release, add);
   for (const PlacedGraph& placed : placed_graphs(program)) {
     check_inputs(placed, release, add);
     size_t position = 0;

@@ -91,6 +91,13 @@ void keep_apart(Program& program, const std::vector<FunctionalGraph::Mutation>& 
   graph.set_outputs(std::move(outputs));
 }
 
+// What is a result already is written after everything else.
+bool is_there(const GraphSignature& signature, const OutputSpec& written) {
+  return std::ranges::any_of(signature.output_specs, [&](const OutputSpec& each) {
+    return each.kind == written.kind && each.target == written.target;
+  });
+}
+
 // Results that are written back come first, in the order of the inputs.
 void add_mutations(Program& program, const std::vector<FunctionalGraph::Mutation>& mutations) {
   std::vector<OutputSpec> specs;
@@ -101,9 +108,11 @@ void add_mutations(Program& program, const std::vector<FunctionalGraph::Mutation
                                         [](const InputSpec& input) { return input.arg.name; });
     if (spec == program.signature.input_specs.end()) continue;
     const bool is_user_input = spec->kind == InputKind::user_input;
-    specs.push_back({.kind = kind_of_mutation(spec->kind),
-                     .arg = {.name = program.graph.value(each.value).name},
-                     .target = is_user_input ? name : spec->target});
+    OutputSpec written{.kind = kind_of_mutation(spec->kind),
+                       .arg = {.name = program.graph.value(each.value).name},
+                       .target = is_user_input ? name : spec->target};
+    if (is_there(program.signature, written)) continue;
+    specs.push_back(std::move(written));
     outputs.emplace_back(each.value);
   }
   std::vector<OutputSpec>& all = program.signature.output_specs;

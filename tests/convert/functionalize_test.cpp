@@ -77,6 +77,13 @@ constexpr std::string_view kCases[] = {
     R"(%a: f32[4, 6] = aten.add_.Tensor(self=%x, other=%x)
        %b: f32[4, 6] = aten.mul.Tensor(self=%x, other=%a)
        return %b, %x, %a)",
+    // One tensor under three names.
+    R"(%a: f32[4, 6] = aten.add_.Tensor(self=%x, other=1)
+       %b: f32[4, 6] = aten.relu_.default(self=%a)
+       %d: f32[4, 6] = aten.detach_.default(self=%b)
+       %c: f32[4, 6] = aten.mul_.Tensor(self=%x, other=2)
+       %e: f32[4, 6] = aten.sub.Tensor(self=%d, other=3)
+       return %a, %b, %e)",
     // A copy that was made before a write stays as it was.
     R"(%c: f32[4, 6] = aten.clone.default(self=%x)
        %m: f32[4, 6] = aten.mul.Tensor(self=%c, other=2)

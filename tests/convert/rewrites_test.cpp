@@ -280,6 +280,17 @@ TEST(Convert, LeavesThePathsOfModuleCallsFor2_1) {
   EXPECT_EQ(calls("2.1"), "'' with a signature, 'shared', 'inner', 'inner.fc1', 'inner.fc2', ");
 }
 
+TEST(Convert, NamesResultsThatAnOlderSignatureHasNot) {
+  EXPECT_EQ(blockers("2.4.1/script_object", "2.3"),
+            "alternative: OutputSpec token at .graph_module.signature.output_specs[0]; 2.4 could "
+            "take it\n");
+  EXPECT_EQ(blockers("2.3.1/input_mutation", "2.1"),
+            "alternative: OutputSpec user_input_mutation at "
+            ".graph_module.signature.output_specs[0]; 2.3 could take it\n"
+            "alternative: OutputSpec user_input_mutation at "
+            ".graph_module.signature.output_specs[1]; 2.3 could take it\n");
+}
+
 // The file itself says that an assertion on device and layout holds.
 TEST(Convert, KeepsAnAssertionThatTheFileContradicts) {
   const Package package = corpus_file("2.15.0/dtypes_float");

@@ -17,6 +17,8 @@ namespace {
 
 // A write through a view of views is done again on each of them.
 constexpr size_t kDeepest = 64;
+// The last two are the running statistics.
+constexpr size_t kBatchNormResults = 5;
 // It changes nothing that is computed.
 constexpr std::string_view kDetachInPlace = "torch.ops.aten.detach_.default";
 
@@ -175,13 +177,20 @@ class Functionalizer {
       graph_.set_node_target(at_, "torch.ops.aten.detach.default");
   }
 
+  // What a value that is another one under its own name stands for.
+  ValueId itself(ValueId id) const {
+    const Tracked& each = tracked(id);
+    return id != each.root && each.view.inverse == Inverse::same ? each.parent : id;
+  }
+
   // Its results are views of one of its arguments.
   void show(const View& view) {
-    const auto* parent = node().inputs[view.input].arg.get_if<ValueId>();
-    if (parent == nullptr) return mark_unclear();
-    const Tracked& shown = tracked(*parent);
+    const auto* argument = node().inputs[view.input].arg.get_if<ValueId>();
+    if (argument == nullptr || graph_.value(*argument).tensor() == nullptr) return mark_unclear();
+    const ValueId parent = itself(*argument);
+    const Tracked& shown = tracked(parent);
     const Tracked like{.root = shown.root,
-                       .parent = *parent,
+                       .parent = parent,
                        .node = at_,
                        .view = view,
                        .depth = shown.depth + 1,
@@ -189,7 +198,7 @@ class Functionalizer {
     size_t item = 0;
     for (const Argument& output : node().outputs)
       for_each_value(output, [&](ValueId id) {
-        tracked(id) = like;
+        if (graph_.value(id).tensor() != nullptr) tracked(id) = like;
         tracked(id).current = id;
         tracked(id).item = item++;
       });
@@ -237,7 +246,7 @@ class Functionalizer {
     if (written == nullptr || result == nullptr || graph_.value(*written).tensor() == nullptr)
       return fail(fmt::format("{} writes to something that is no tensor", node().target));
     if (!may_write(*written)) return;
-    const ValueId self = *written, value = *result;
+    const ValueId self = itself(*written), value = *result;
     read_inputs();
     std::vector<NamedArgument> inputs = node().inputs;
     for (size_t i = 0; i < inputs.size(); ++i)
@@ -274,6 +283,8 @@ class Functionalizer {
   }
 
   void visit_batch_norm(const Write& write) {
+    if (node().outputs.size() > kBatchNormResults - 2)
+      return fail(fmt::format("{} has more results than it gives", target_));
     std::vector<ValueId> statistics;
     for (const std::string_view name : {"running_mean", "running_var"}) {
       const Argument* argument = node().find_input(name);
@@ -290,7 +301,7 @@ class Functionalizer {
     graph_.set_node_target(at_, write.target);
     std::vector<Argument> outputs = node().outputs;
     const std::string name = node_name();
-    while (outputs.size() < 5) {
+    while (outputs.size() < kBatchNormResults) {
       const TensorMeta& like = *graph_.value(statistics[(outputs.size() + 1) % 2]).tensor();
       GraphValue value{.name = graph_.unused_name(fmt::format("{}_{}", name, outputs.size())),
                        .meta = in_memory_of_its_own(like)};
@@ -298,7 +309,7 @@ class Functionalizer {
     }
     graph_.set_node_outputs(at_, outputs);
     for (size_t i = 0; i < statistics.size(); ++i)
-      store(statistics[i], *outputs[3 + i].get_if<ValueId>());
+      store(statistics[i], *outputs[kBatchNormResults - 2 + i].get_if<ValueId>());
   }
 
   std::string node_name() const {

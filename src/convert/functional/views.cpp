@@ -153,8 +153,11 @@ Aliasing cast(const Graph& graph, const Node& node, size_t input) {
     const auto* copy = node.find_input("copy")->get_if<bool>();
     return copy != nullptr ? its_own() : unclear();
   }
-  if (!is_absent_or(node, "memory_format", MemoryFormat::preserve)) return unclear();
-  return view_of(input, Inverse::same);
+  if (is_absent_or(node, "memory_format", MemoryFormat::preserve))
+    return view_of(input, Inverse::same);
+  // Other strides are those of a copy.
+  const auto before = literals(from->strides), after = literals(to->strides);
+  return before && after && *before != *after ? its_own() : unclear();
 }
 
 Aliasing made_contiguous(const Graph& graph, const Node& node, size_t input) {
@@ -298,9 +301,11 @@ std::optional<Piece> piece_of(const Graph& graph, const Node& node, size_t item)
   Piece piece{.dim = *given < 0 ? *given + rank : *given, .start = 0, .length = 0};
   for (size_t i = 0; i <= item; ++i) {
     piece.start += piece.length;
-    const auto sizes = results[i] != nullptr ? literals(results[i]->sizes) : std::nullopt;
-    if (!sizes || static_cast<int64_t>(sizes->size()) != rank) return std::nullopt;
-    piece.length = (*sizes)[static_cast<size_t>(piece.dim)];
+    if (results[i] == nullptr || static_cast<int64_t>(results[i]->sizes.size()) != rank)
+      return std::nullopt;
+    const SymInt& length = results[i]->sizes[static_cast<size_t>(piece.dim)];
+    if (length.is_symbolic()) return std::nullopt;
+    piece.length = length.literal();
     if (!are_moderate({piece.start, piece.length})) return std::nullopt;
   }
   return piece;

@@ -151,7 +151,8 @@ Write in_place(const Graph& graph, const Node& node, const ops::Signature& funct
 Write write_of(const Graph& graph, const Node& node, const ops::Operator& op) {
   const std::string_view name = aten_name(node.target);
   if (name == "detach_.default") return {};
-  const bool says_so = op ? op.mutates() : name_says_mutable(node.target);
+  // A custom operator that gives nothing is there for what it does to its arguments.
+  const bool says_so = op ? op.mutates() : name_says_mutable(node.target) || node.outputs.empty();
   const auto norm = std::ranges::find(kBatchNorms, name, &BatchNormRow::target);
   if (norm != std::end(kBatchNorms)) return batch_norm(node, *norm, says_so);
   if (!says_so) return {};
