@@ -117,40 +117,26 @@ Result<Tensor> convolution_deprecated(const Tensor& input, const Tensor& weight,
       input, weight, bias, stride, padding, dilation, transposed, output_padding, groups);
 }
 
-template <int64_t Spatial>
-Result<Tensor> conv(const Tensor& input, const Tensor& weight, const OptionalTensor& bias,
-                    const Sizes& stride, const Sizes& padding, const Sizes& dilation,
-                    int64_t groups) {
+// What a call is asked for: batched_meta, or run_batched.
+template <auto Use>
+using Answer = std::invoke_result_t<decltype(Use), const Tensor&, const Tensor&,
+                                    const OptionalTensor&, const ConvolutionShape&>;
+
+template <int64_t Spatial, auto Use>
+Answer<Use> conv(const Tensor& input, const Tensor& weight, const OptionalTensor& bias,
+                 const Sizes& stride, const Sizes& padding, const Sizes& dilation, int64_t groups) {
   PT2_TRY(const ConvolutionShape shape,
           make_shape(Spatial, {stride, padding, dilation, {0}}, false, groups));
-  return run_batched(input, weight, bias, shape);
+  return Use(input, weight, bias, shape);
 }
 
-template <int64_t Spatial>
-Result<Meta> conv_rule(const Tensor& input, const Tensor& weight, const OptionalTensor& bias,
-                       const Sizes& stride, const Sizes& padding, const Sizes& dilation,
-                       int64_t groups) {
-  PT2_TRY(const ConvolutionShape shape,
-          make_shape(Spatial, {stride, padding, dilation, {0}}, false, groups));
-  return batched_meta(input, weight, bias, shape);
-}
-
-template <int64_t Spatial>
-Result<Meta> transpose_rule(const Tensor& input, const Tensor& weight, const OptionalTensor& bias,
-                            const Sizes& stride, const Sizes& padding, const Sizes& output_padding,
-                            int64_t groups, const Sizes& dilation) {
+template <int64_t Spatial, auto Use>
+Answer<Use> conv_transpose(const Tensor& input, const Tensor& weight, const OptionalTensor& bias,
+                           const Sizes& stride, const Sizes& padding, const Sizes& output_padding,
+                           int64_t groups, const Sizes& dilation) {
   PT2_TRY(const ConvolutionShape shape,
           make_shape(Spatial, {stride, padding, dilation, output_padding}, true, groups));
-  return batched_meta(input, weight, bias, shape);
-}
-
-template <int64_t Spatial>
-Result<Tensor> conv_transpose(const Tensor& input, const Tensor& weight, const OptionalTensor& bias,
-                              const Sizes& stride, const Sizes& padding,
-                              const Sizes& output_padding, int64_t groups, const Sizes& dilation) {
-  PT2_TRY(const ConvolutionShape shape,
-          make_shape(Spatial, {stride, padding, dilation, output_padding}, true, groups));
-  return run_batched(input, weight, bias, shape);
+  return Use(input, weight, bias, shape);
 }
 
 // "same" keeps the size; where the padding is odd its larger half comes last
@@ -175,28 +161,13 @@ Result<ConvolutionShape> named_shape(int64_t spatial, const Tensor& weight, cons
   return shape;
 }
 
-template <int64_t Spatial>
-Result<Meta> padding_rule(const Tensor& input, const Tensor& weight, const OptionalTensor& bias,
-                          const Sizes& stride, const std::string& padding, const Sizes& dilation,
-                          int64_t groups) {
+template <int64_t Spatial, auto Use>
+Answer<Use> conv_padding(const Tensor& input, const Tensor& weight, const OptionalTensor& bias,
+                         const Sizes& stride, const std::string& padding, const Sizes& dilation,
+                         int64_t groups) {
   PT2_TRY(const ConvolutionShape shape,
           named_shape(Spatial, weight, stride, padding, dilation, groups));
-  return batched_meta(input, weight, bias, shape);
-}
-
-Result<Tensor> conv_mode(int64_t spatial, const Tensor& input, const Tensor& weight,
-                         const OptionalTensor& bias, const Sizes& stride,
-                         const std::string& padding, const Sizes& dilation, int64_t groups) {
-  PT2_TRY(const ConvolutionShape shape,
-          named_shape(spatial, weight, stride, padding, dilation, groups));
-  return run_batched(input, weight, bias, shape);
-}
-
-template <int64_t Spatial>
-Result<Tensor> conv_padding(const Tensor& input, const Tensor& weight, const OptionalTensor& bias,
-                            const Sizes& stride, const std::string& padding, const Sizes& dilation,
-                            int64_t groups) {
-  return conv_mode(Spatial, input, weight, bias, stride, padding, dilation, groups);
+  return Use(input, weight, bias, shape);
 }
 
 Result<Tensor> convolution_mode(const Tensor& input, const Tensor& weight,
@@ -205,7 +176,9 @@ Result<Tensor> convolution_mode(const Tensor& input, const Tensor& weight,
   PT2_TRY_VOID(check_rank_at_least(input, 3, "input"));
   if (input.dim() > 5)
     return operator_error("input: found " + input.type_text() + ", expected 3 to 5 dims");
-  return conv_mode(input.dim() - 2, input, weight, bias, stride, padding, dilation, groups);
+  PT2_TRY(const ConvolutionShape shape,
+          named_shape(input.dim() - 2, weight, stride, padding, dilation, groups));
+  return run_batched(input, weight, bias, shape);
 }
 
 // clang-format off
@@ -219,23 +192,23 @@ constexpr OpDef kOps[] = {
     op<"aten::_convolution_mode(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, str padding, SymInt[] dilation, SymInt groups) -> Tensor",
        convolution_mode>,
     composed<"aten::conv1d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], SymInt[1] padding=[0], SymInt[1] dilation=[1], SymInt groups=1) -> Tensor",
-       conv_rule<1>, conv<1>>,
+       conv<1, batched_meta>, conv<1, run_batched>>,
     composed<"aten::conv1d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], str padding=\"valid\", SymInt[1] dilation=[1], SymInt groups=1) -> Tensor",
-       padding_rule<1>, conv_padding<1>>,
+       conv_padding<1, batched_meta>, conv_padding<1, run_batched>>,
     composed<"aten::conv2d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=[1, 1], SymInt[2] padding=[0, 0], SymInt[2] dilation=[1, 1], SymInt groups=1) -> Tensor",
-       conv_rule<2>, conv<2>>,
+       conv<2, batched_meta>, conv<2, run_batched>>,
     composed<"aten::conv2d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=[1, 1], str padding=\"valid\", SymInt[2] dilation=[1, 1], SymInt groups=1) -> Tensor",
-       padding_rule<2>, conv_padding<2>>,
+       conv_padding<2, batched_meta>, conv_padding<2, run_batched>>,
     composed<"aten::conv3d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=[1, 1, 1], SymInt[3] padding=[0, 0, 0], SymInt[3] dilation=[1, 1, 1], SymInt groups=1) -> Tensor",
-       conv_rule<3>, conv<3>>,
+       conv<3, batched_meta>, conv<3, run_batched>>,
     composed<"aten::conv3d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=[1, 1, 1], str padding=\"valid\", SymInt[3] dilation=[1, 1, 1], SymInt groups=1) -> Tensor",
-       padding_rule<3>, conv_padding<3>>,
+       conv_padding<3, batched_meta>, conv_padding<3, run_batched>>,
     composed<"aten::conv_transpose1d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], SymInt[1] padding=[0], SymInt[1] output_padding=[0], SymInt groups=1, SymInt[1] dilation=[1]) -> Tensor",
-       transpose_rule<1>, conv_transpose<1>>,
+       conv_transpose<1, batched_meta>, conv_transpose<1, run_batched>>,
     composed<"aten::conv_transpose2d.input(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=[1, 1], SymInt[2] padding=[0, 0], SymInt[2] output_padding=[0, 0], SymInt groups=1, SymInt[2] dilation=[1, 1]) -> Tensor",
-       transpose_rule<2>, conv_transpose<2>>,
+       conv_transpose<2, batched_meta>, conv_transpose<2, run_batched>>,
     composed<"aten::conv_transpose3d.input(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=[1, 1, 1], SymInt[3] padding=[0, 0, 0], SymInt[3] output_padding=[0, 0, 0], SymInt groups=1, SymInt[3] dilation=[1, 1, 1]) -> Tensor",
-       transpose_rule<3>, conv_transpose<3>>,
+       conv_transpose<3, batched_meta>, conv_transpose<3, run_batched>>,
 };
 // clang-format on
 
