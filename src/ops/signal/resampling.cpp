@@ -331,65 +331,39 @@ Result<Resize> resize_from_vec(const Tensor& input, Mode mode, int64_t spatial,
   return resize;
 }
 
-template <Mode M, int64_t Spatial>
-Result<Tensor> nearest_vec(const Tensor& input, const std::optional<Sizes>& output_size,
-                           const std::optional<std::vector<double>>& scale_factors) {
+// What a call is asked for: resize_meta, or run_resize.
+template <auto Use>
+using Answer = std::invoke_result_t<decltype(Use), const Tensor&, const Resize&>;
+
+template <auto Use, Mode M, int64_t Spatial>
+Answer<Use> nearest_vec(const Tensor& input, const std::optional<Sizes>& output_size,
+                        const std::optional<std::vector<double>>& scale_factors) {
   PT2_TRY(const Resize resize,
           resize_from_vec(input, M, Spatial, output_size, false, scale_factors));
-  return run_resize(input, resize);
+  return Use(input, resize);
 }
 
-template <Mode M, int64_t Spatial>
-Result<Tensor> smooth_vec(const Tensor& input, const std::optional<Sizes>& output_size,
-                          bool align_corners,
-                          const std::optional<std::vector<double>>& scale_factors) {
+template <auto Use, Mode M, int64_t Spatial>
+Answer<Use> smooth_vec(const Tensor& input, const std::optional<Sizes>& output_size,
+                       bool align_corners,
+                       const std::optional<std::vector<double>>& scale_factors) {
   PT2_TRY(const Resize resize,
           resize_from_vec(input, M, Spatial, output_size, align_corners, scale_factors));
-  return run_resize(input, resize);
-}
-
-template <Mode M, int64_t Spatial>
-Result<Meta> nearest_vec_meta(const Tensor& input, const std::optional<Sizes>& output_size,
-                              const std::optional<std::vector<double>>& scale_factors) {
-  PT2_TRY(const Resize resize,
-          resize_from_vec(input, M, Spatial, output_size, false, scale_factors));
-  return resize_meta(input, resize);
-}
-
-template <Mode M, int64_t Spatial>
-Result<Meta> smooth_vec_meta(const Tensor& input, const std::optional<Sizes>& output_size,
-                             bool align_corners,
-                             const std::optional<std::vector<double>>& scale_factors) {
-  PT2_TRY(const Resize resize,
-          resize_from_vec(input, M, Spatial, output_size, align_corners, scale_factors));
-  return resize_meta(input, resize);
-}
-
-template <Mode M, class... S>
-Result<Meta> nearest_meta(const Tensor& self, const Sizes& output_size, const S&... scales) {
-  PT2_TRY(const Sizes output, exact_count(output_size, sizeof...(S)));
-  return resize_meta(self, {M, false, output, {scales...}});
-}
-
-template <Mode M, class... S>
-Result<Meta> smooth_meta(const Tensor& self, const Sizes& output_size, bool align_corners,
-                         const S&... scales) {
-  PT2_TRY(const Sizes output, exact_count(output_size, sizeof...(S)));
-  return resize_meta(self, {M, align_corners, output, {scales...}});
+  return Use(input, resize);
 }
 
 // Calls with one optional scale per dimension.
-template <Mode M, class... S>
-Result<Tensor> nearest(const Tensor& self, const Sizes& output_size, const S&... scales) {
+template <auto Use, Mode M, class... S>
+Answer<Use> nearest(const Tensor& self, const Sizes& output_size, const S&... scales) {
   PT2_TRY(const Sizes output, exact_count(output_size, sizeof...(S)));
-  return run_resize(self, {M, false, output, {scales...}});
+  return Use(self, {M, false, output, {scales...}});
 }
 
-template <Mode M, class... S>
-Result<Tensor> smooth(const Tensor& self, const Sizes& output_size, bool align_corners,
-                      const S&... scales) {
+template <auto Use, Mode M, class... S>
+Answer<Use> smooth(const Tensor& self, const Sizes& output_size, bool align_corners,
+                   const S&... scales) {
   PT2_TRY(const Sizes output, exact_count(output_size, sizeof...(S)));
-  return run_resize(self, {M, align_corners, output, {scales...}});
+  return Use(self, {M, align_corners, output, {scales...}});
 }
 
 // The gradient of every output element goes back along its taps.
@@ -486,30 +460,30 @@ constexpr OpDef kOps[] = {
        smooth_backward<Mode::linear, S, S>>,
     op<"aten::upsample_bicubic2d_backward(Tensor grad_output, SymInt[2] output_size, SymInt[4] input_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor",
        smooth_backward<Mode::cubic, S, S>>,
-    composed<"aten::upsample_nearest1d(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor", nearest_meta<Mode::nearest, S>, nearest<Mode::nearest, S>>,
-    composed<"aten::upsample_nearest2d(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None) -> Tensor", nearest_meta<Mode::nearest, S, S>, nearest<Mode::nearest, S, S>>,
-    composed<"aten::upsample_nearest3d(Tensor self, SymInt[3] output_size, float? scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor", nearest_meta<Mode::nearest, S, S, S>, nearest<Mode::nearest, S, S, S>>,
-    composed<"aten::_upsample_nearest_exact1d(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor", nearest_meta<Mode::nearest_exact, S>, nearest<Mode::nearest_exact, S>>,
-    composed<"aten::_upsample_nearest_exact2d(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None) -> Tensor", nearest_meta<Mode::nearest_exact, S, S>, nearest<Mode::nearest_exact, S, S>>,
-    composed<"aten::_upsample_nearest_exact3d(Tensor self, SymInt[3] output_size, float? scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor", nearest_meta<Mode::nearest_exact, S, S, S>, nearest<Mode::nearest_exact, S, S, S>>,
-    composed<"aten::upsample_linear1d(Tensor self, SymInt[1] output_size, bool align_corners, float? scales=None) -> Tensor", smooth_meta<Mode::linear, S>, smooth<Mode::linear, S>>,
-    composed<"aten::upsample_bilinear2d(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor", smooth_meta<Mode::linear, S, S>, smooth<Mode::linear, S, S>>,
-    composed<"aten::upsample_trilinear3d(Tensor self, SymInt[3] output_size, bool align_corners, float? scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor", smooth_meta<Mode::linear, S, S, S>, smooth<Mode::linear, S, S, S>>,
-    composed<"aten::upsample_bicubic2d(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor", smooth_meta<Mode::cubic, S, S>, smooth<Mode::cubic, S, S>>,
-    composed<"aten::_upsample_bilinear2d_aa(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor", smooth_meta<Mode::linear_antialias, S, S>, smooth<Mode::linear_antialias, S, S>>,
-    composed<"aten::_upsample_bicubic2d_aa(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor", smooth_meta<Mode::cubic_antialias, S, S>, smooth<Mode::cubic_antialias, S, S>>,
-    composed<"aten::upsample_nearest1d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor", nearest_vec_meta<Mode::nearest, 1>, nearest_vec<Mode::nearest, 1>>,
-    composed<"aten::upsample_nearest2d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor", nearest_vec_meta<Mode::nearest, 2>, nearest_vec<Mode::nearest, 2>>,
-    composed<"aten::upsample_nearest3d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor", nearest_vec_meta<Mode::nearest, 3>, nearest_vec<Mode::nearest, 3>>,
-    composed<"aten::_upsample_nearest_exact1d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor", nearest_vec_meta<Mode::nearest_exact, 1>, nearest_vec<Mode::nearest_exact, 1>>,
-    composed<"aten::_upsample_nearest_exact2d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor", nearest_vec_meta<Mode::nearest_exact, 2>, nearest_vec<Mode::nearest_exact, 2>>,
-    composed<"aten::_upsample_nearest_exact3d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor", nearest_vec_meta<Mode::nearest_exact, 3>, nearest_vec<Mode::nearest_exact, 3>>,
-    composed<"aten::upsample_linear1d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor", smooth_vec_meta<Mode::linear, 1>, smooth_vec<Mode::linear, 1>>,
-    composed<"aten::upsample_bilinear2d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor", smooth_vec_meta<Mode::linear, 2>, smooth_vec<Mode::linear, 2>>,
-    composed<"aten::upsample_trilinear3d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor", smooth_vec_meta<Mode::linear, 3>, smooth_vec<Mode::linear, 3>>,
-    composed<"aten::upsample_bicubic2d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor", smooth_vec_meta<Mode::cubic, 2>, smooth_vec<Mode::cubic, 2>>,
-    composed<"aten::_upsample_bilinear2d_aa.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor", smooth_vec_meta<Mode::linear_antialias, 2>, smooth_vec<Mode::linear_antialias, 2>>,
-    composed<"aten::_upsample_bicubic2d_aa.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor", smooth_vec_meta<Mode::cubic_antialias, 2>, smooth_vec<Mode::cubic_antialias, 2>>,
+    composed<"aten::upsample_nearest1d(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor", nearest<resize_meta, Mode::nearest, S>, nearest<run_resize, Mode::nearest, S>>,
+    composed<"aten::upsample_nearest2d(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None) -> Tensor", nearest<resize_meta, Mode::nearest, S, S>, nearest<run_resize, Mode::nearest, S, S>>,
+    composed<"aten::upsample_nearest3d(Tensor self, SymInt[3] output_size, float? scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor", nearest<resize_meta, Mode::nearest, S, S, S>, nearest<run_resize, Mode::nearest, S, S, S>>,
+    composed<"aten::_upsample_nearest_exact1d(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor", nearest<resize_meta, Mode::nearest_exact, S>, nearest<run_resize, Mode::nearest_exact, S>>,
+    composed<"aten::_upsample_nearest_exact2d(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None) -> Tensor", nearest<resize_meta, Mode::nearest_exact, S, S>, nearest<run_resize, Mode::nearest_exact, S, S>>,
+    composed<"aten::_upsample_nearest_exact3d(Tensor self, SymInt[3] output_size, float? scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor", nearest<resize_meta, Mode::nearest_exact, S, S, S>, nearest<run_resize, Mode::nearest_exact, S, S, S>>,
+    composed<"aten::upsample_linear1d(Tensor self, SymInt[1] output_size, bool align_corners, float? scales=None) -> Tensor", smooth<resize_meta, Mode::linear, S>, smooth<run_resize, Mode::linear, S>>,
+    composed<"aten::upsample_bilinear2d(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor", smooth<resize_meta, Mode::linear, S, S>, smooth<run_resize, Mode::linear, S, S>>,
+    composed<"aten::upsample_trilinear3d(Tensor self, SymInt[3] output_size, bool align_corners, float? scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor", smooth<resize_meta, Mode::linear, S, S, S>, smooth<run_resize, Mode::linear, S, S, S>>,
+    composed<"aten::upsample_bicubic2d(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor", smooth<resize_meta, Mode::cubic, S, S>, smooth<run_resize, Mode::cubic, S, S>>,
+    composed<"aten::_upsample_bilinear2d_aa(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor", smooth<resize_meta, Mode::linear_antialias, S, S>, smooth<run_resize, Mode::linear_antialias, S, S>>,
+    composed<"aten::_upsample_bicubic2d_aa(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor", smooth<resize_meta, Mode::cubic_antialias, S, S>, smooth<run_resize, Mode::cubic_antialias, S, S>>,
+    composed<"aten::upsample_nearest1d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor", nearest_vec<resize_meta, Mode::nearest, 1>, nearest_vec<run_resize, Mode::nearest, 1>>,
+    composed<"aten::upsample_nearest2d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor", nearest_vec<resize_meta, Mode::nearest, 2>, nearest_vec<run_resize, Mode::nearest, 2>>,
+    composed<"aten::upsample_nearest3d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor", nearest_vec<resize_meta, Mode::nearest, 3>, nearest_vec<run_resize, Mode::nearest, 3>>,
+    composed<"aten::_upsample_nearest_exact1d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor", nearest_vec<resize_meta, Mode::nearest_exact, 1>, nearest_vec<run_resize, Mode::nearest_exact, 1>>,
+    composed<"aten::_upsample_nearest_exact2d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor", nearest_vec<resize_meta, Mode::nearest_exact, 2>, nearest_vec<run_resize, Mode::nearest_exact, 2>>,
+    composed<"aten::_upsample_nearest_exact3d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor", nearest_vec<resize_meta, Mode::nearest_exact, 3>, nearest_vec<run_resize, Mode::nearest_exact, 3>>,
+    composed<"aten::upsample_linear1d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor", smooth_vec<resize_meta, Mode::linear, 1>, smooth_vec<run_resize, Mode::linear, 1>>,
+    composed<"aten::upsample_bilinear2d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor", smooth_vec<resize_meta, Mode::linear, 2>, smooth_vec<run_resize, Mode::linear, 2>>,
+    composed<"aten::upsample_trilinear3d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor", smooth_vec<resize_meta, Mode::linear, 3>, smooth_vec<run_resize, Mode::linear, 3>>,
+    composed<"aten::upsample_bicubic2d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor", smooth_vec<resize_meta, Mode::cubic, 2>, smooth_vec<run_resize, Mode::cubic, 2>>,
+    composed<"aten::_upsample_bilinear2d_aa.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor", smooth_vec<resize_meta, Mode::linear_antialias, 2>, smooth_vec<run_resize, Mode::linear_antialias, 2>>,
+    composed<"aten::_upsample_bicubic2d_aa.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor", smooth_vec<resize_meta, Mode::cubic_antialias, 2>, smooth_vec<run_resize, Mode::cubic_antialias, 2>>,
 };
 // clang-format on
 
