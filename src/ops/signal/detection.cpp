@@ -257,80 +257,61 @@ std::pair<int64_t, int64_t> bin_borders(double start, double end, int64_t bins, 
           border(std::ceil(static_cast<double>(index + 1) * size) + start, limit - 1)};
 }
 
-// What the operators whose bins have channels of their own give, not filled yet.
-struct PositionSensitive {
-  Images images;
-  Tensor pooled, mapping;
-};
-Result<PositionSensitive> position_sensitive(const Tensor& input, const Tensor& rois,
-                                             int64_t pooled_height, int64_t pooled_width) {
+// Every bin has channels of its own: `bin(plane, images, region, row, column)` is its value.
+template <class F>
+Result<Pooled> pool_position_sensitive(const Tensor& input, const Tensor& rois,
+                                       int64_t pooled_height, int64_t pooled_width, F&& bin) {
   PT2_TRY(const Images images, check_regions(input, rois, pooled_height, pooled_width));
   PT2_TRY(const int64_t bins, multiply_add(pooled_height, pooled_width));
   if (images.channels % bins != 0)
     return operator_error("input: found " + input.type_text() + ", expected a multiple of " +
                           std::to_string(bins) + " channels");
   const Sizes sizes{rois.size(0), images.channels / bins, pooled_height, pooled_width};
-  PT2_TRY(Tensor pooled, allocate(Meta(input.dtype(), sizes)));
+  PT2_TRY(Tensor out, allocate(Meta(input.dtype(), sizes)));
   PT2_TRY(Tensor mapping, allocate(Meta(Dtype::int32, sizes)));
-  return PositionSensitive{images, std::move(pooled), std::move(mapping)};
-}
-
-// Rounded borders; the mean of every bin, which has channels of its own.
-Result<Pooled> ps_roi_pool(const Tensor& input, const Tensor& rois, double spatial_scale,
-                           int64_t pooled_height, int64_t pooled_width) {
-  PT2_TRY(const PositionSensitive made,
-          position_sensitive(input, rois, pooled_height, pooled_width));
-  const Images& images = made.images;
-  Tensor out = made.pooled, mapping = made.mapping;
   if (images.height == 0 || images.width == 0) return Pooled{out, mapping};
   const Input<double> x(input);
   const Input<double> regions(rois);
   Output<double> y(out);
   for (int64_t i = 0; i < out.numel(); ++i) {
     const double* region = regions.data() + i / images.channels * 5;
-    const auto edge = [&](int side) { return std::round(region[side] * spatial_scale); };
     const int64_t channel = i % images.channels;
     mapping.data<int32_t>()[i] = static_cast<int32_t>(channel);
-    const auto [top, bottom] = bin_borders(edge(2), edge(4), pooled_height,
-                                           i / pooled_width % pooled_height, images.height);
-    const auto [left, right] =
-        bin_borders(edge(1), edge(3), pooled_width, i % pooled_width, images.width);
     const double* plane = x.data() + (static_cast<int64_t>(region[0]) * images.channels + channel) *
                                          images.height * images.width;
-    double sum = 0;
-    for (int64_t h = top; h < bottom; ++h)
-      for (int64_t w = left; w < right; ++w) sum += plane[h * images.width + w];
-    if (bottom > top && right > left)
-      y[i] = sum / static_cast<double>((bottom - top) * (right - left));
+    PT2_TRY(y[i], bin(plane, images, region, i / pooled_width % pooled_height, i % pooled_width));
   }
   return Pooled{out, mapping};
 }
 
-// Every bin has channels of its own.
+// Rounded borders; the mean of every bin.
+Result<Pooled> ps_roi_pool(const Tensor& input, const Tensor& rois, double spatial_scale,
+                           int64_t pooled_height, int64_t pooled_width) {
+  const auto mean = [&](const double* plane, const Images& images, const double* region,
+                        int64_t row, int64_t column) -> Result<double> {
+    const auto edge = [&](int side) { return std::round(region[side] * spatial_scale); };
+    const auto [top, bottom] = bin_borders(edge(2), edge(4), pooled_height, row, images.height);
+    const auto [left, right] = bin_borders(edge(1), edge(3), pooled_width, column, images.width);
+    if (bottom <= top || right <= left) return 0.0;
+    double sum = 0;
+    for (int64_t h = top; h < bottom; ++h)
+      for (int64_t w = left; w < right; ++w) sum += plane[h * images.width + w];
+    return sum / static_cast<double>((bottom - top) * (right - left));
+  };
+  return pool_position_sensitive(input, rois, pooled_height, pooled_width, mean);
+}
+
 Result<Pooled> ps_roi_align(const Tensor& input, const Tensor& rois, double spatial_scale,
                             int64_t pooled_height, int64_t pooled_width, int64_t sampling_ratio) {
   if (sampling_ratio >= static_cast<int64_t>(kMaxSamples))
     return operator_error("sampling_ratio: found " + std::to_string(sampling_ratio));
-  PT2_TRY(const PositionSensitive made,
-          position_sensitive(input, rois, pooled_height, pooled_width));
-  const Images& images = made.images;
-  Tensor out = made.pooled, mapping = made.mapping;
-  if (images.height == 0 || images.width == 0) return Pooled{out, mapping};
-  const Input<double> x(input);
-  const Input<double> regions(rois);
-  Output<double> y(out);
-  for (int64_t i = 0; i < out.numel(); ++i) {
-    const double* region = regions.data() + i / images.channels * 5;
+  const auto mean = [&](const double* plane, const Images& images, const double* region,
+                        int64_t row, int64_t column) -> Result<double> {
     PT2_TRY(const Grid grid, region_grid(region, spatial_scale, pooled_height, pooled_width,
                                          sampling_ratio, 0.5, -HUGE_VAL));
-    const int64_t channel = i % images.channels;
-    mapping.data<int32_t>()[i] = static_cast<int32_t>(channel);
-    const auto image = static_cast<int64_t>(region[0]);
-    const double* plane =
-        x.data() + (image * images.channels + channel) * images.height * images.width;
-    y[i] = bin_mean(plane, images, grid, i / pooled_width % pooled_height, i % pooled_width);
-  }
-  return Pooled{out, mapping};
+    return bin_mean(plane, images, grid, row, column);
+  };
+  return pool_position_sensitive(input, rois, pooled_height, pooled_width, mean);
 }
 
 // --- Deformable convolution
