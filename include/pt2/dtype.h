@@ -33,6 +33,19 @@ const DtypeInfo& dtype_info(Dtype dtype);
 inline int64_t dtype_size(Dtype dtype) { return dtype_info(dtype).size; }
 inline std::string_view dtype_name(Dtype dtype) { return dtype_info(dtype).name; }
 inline DtypeCategory dtype_category(Dtype dtype) { return dtype_info(dtype).category; }
+// Of the parts of a complex dtype's elements; a real dtype is its own (c10::toRealValueType).
+constexpr Dtype real_dtype(Dtype dtype) {
+  switch (dtype) {
+    case Dtype::complex32:
+      return Dtype::float16;
+    case Dtype::complex64:
+      return Dtype::float32;
+    case Dtype::complex128:
+      return Dtype::float64;
+    default:
+      return dtype;
+  }
+}
 // By either name, by schema number; nothing when there is none.
 std::optional<Dtype> find_dtype(std::string_view name);
 std::optional<Dtype> find_dtype_by_schema_number(int64_t number);

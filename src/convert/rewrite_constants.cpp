@@ -21,20 +21,6 @@ ValueId insert_call(Graph& graph, Node node, std::string_view name, TensorMeta m
   return id;
 }
 
-// The real dtype whose pairs are `dtype`'s elements; nothing where there is no such pair.
-std::optional<Dtype> real_part(Dtype dtype) {
-  switch (dtype) {
-    case Dtype::complex32:
-      return Dtype::float16;
-    case Dtype::complex64:
-      return Dtype::float32;
-    case Dtype::complex128:
-      return Dtype::float64;
-    default:
-      return std::nullopt;
-  }
-}
-
 // The operator that takes a tensor where this one takes a number, and is the same otherwise
 // (aten.add.Scalar and aten.add.Tensor); no operator when there is none.
 ops::Operator tensor_overload(std::string_view target) {
@@ -80,12 +66,12 @@ class ComplexScalarRewriter {
     const auto* id = node.outputs.size() == 1 ? node.outputs[0].get_if<ValueId>() : nullptr;
     const TensorMeta* meta = id ? graph_.value(*id).tensor() : nullptr;
     const auto dtype = meta ? meta->dtype.dtype() : std::nullopt;
-    return dtype && real_part(*dtype) ? dtype : std::nullopt;
+    return dtype && dtype_category(*dtype) == DtypeCategory::complex ? dtype : std::nullopt;
   }
 
   ValueId make_tensor(std::complex<double> number, Dtype dtype, NodeId before) {
-    const ValueId real = make_part(number.real(), *real_part(dtype), before);
-    const ValueId imaginary = make_part(number.imag(), *real_part(dtype), before);
+    const ValueId real = make_part(number.real(), real_dtype(dtype), before);
+    const ValueId imaginary = make_part(number.imag(), real_dtype(dtype), before);
     Node node{.target = "torch.ops.aten.complex.default",
               .inputs = {positional("real", real), positional("imag", imaginary)},
               .metadata = graph_.node(before).metadata};

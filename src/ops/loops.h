@@ -48,6 +48,18 @@ auto with_real_compute_type(Dtype dtype, F&& function) {
       return function.template operator()<double>();
   }
 }
+// The same for functions whose values are fractions: integers compute as double.
+template <class F>
+auto with_fraction_compute_type(Dtype dtype, F&& function) {
+  switch (compute_type(dtype)) {
+    case ComputeType::single:
+      return function.template operator()<float>();
+    case ComputeType::complex:
+      return function.template operator()<Complex>();
+    default:
+      return function.template operator()<double>();
+  }
+}
 template <class F>
 auto with_float_compute_type(Dtype dtype, F&& function) {
   return compute_type(dtype) == ComputeType::single ? function.template operator()<float>()

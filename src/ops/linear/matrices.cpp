@@ -85,11 +85,6 @@ Result<TensorPair> same_batch(const Tensor& a, const Tensor& b) {
   return TensorPair(std::move(left), std::move(right));
 }
 
-Dtype real_dtype(Dtype dtype) {
-  if (dtype == Dtype::complex128) return Dtype::float64;
-  return dtype == Dtype::complex64 ? Dtype::float32 : dtype;
-}
-
 Matrix part_of(const Matrix& matrix, int64_t rows, int64_t columns) {
   Matrix out(rows, columns);
   for (int64_t i = 0; i < rows; ++i)

@@ -27,8 +27,6 @@ Result<Tensor> integers_of(std::span<const int64_t> numbers, Sizes sizes);
 Result<void> check_info(std::span<const int64_t> infos, bool check_errors, std::string_view what);
 // Both with the batch sizes that they broadcast to.
 Result<TensorPair> same_batch(const Tensor& a, const Tensor& b);
-// The dtype of magnitudes.
-Dtype real_dtype(Dtype dtype);
 // The upper left corner.
 Matrix part_of(const Matrix& matrix, int64_t rows, int64_t columns);
 

@@ -184,36 +184,27 @@ Result<Tensor> negate(const Tensor& self) { return compute<as_self, unary<kNegat
 
 // --- Parts of complex numbers
 
-std::optional<Dtype> part_of(Dtype dtype) {
-  switch (dtype) {
-    case Dtype::complex32:
-      return Dtype::float16;
-    case Dtype::complex64:
-      return Dtype::float32;
-    case Dtype::complex128:
-      return Dtype::float64;
-    default:
-      return std::nullopt;
-  }
-}
 std::optional<Dtype> complex_with(Dtype part) {
   for (Dtype dtype : {Dtype::complex32, Dtype::complex64, Dtype::complex128})
-    if (part_of(dtype) == part) return dtype;
+    if (real_dtype(dtype) == part) return dtype;
   return std::nullopt;
 }
 
+Result<void> check_complex(const Tensor& self) {
+  if (dtype_category(self.dtype()) == DtypeCategory::complex) return {};
+  return operator_error("found dtype " + std::string(dtype_name(self.dtype())) +
+                        ", expected a complex one");
+}
+
 Result<Tensor> view_as_real(const Tensor& self) {
-  const auto part = part_of(self.dtype());
-  if (!part)
-    return operator_error("found dtype " + std::string(dtype_name(self.dtype())) +
-                          ", expected a complex one");
+  PT2_TRY_VOID(check_complex(self));
   Sizes sizes = self.sizes();
   Sizes strides = self.strides();
   for (int64_t& stride : strides) stride *= 2;
   sizes.push_back(2);
   strides.push_back(1);
-  return Tensor::view_of(self.storage(), *part, std::move(sizes), std::move(strides),
-                         self.storage_offset() * 2);
+  return Tensor::view_of(self.storage(), real_dtype(self.dtype()), std::move(sizes),
+                         std::move(strides), self.storage_offset() * 2);
 }
 Result<Tensor> view_as_complex(const Tensor& self) {
   const auto dtype = complex_with(self.dtype());
@@ -308,11 +299,8 @@ Result<std::vector<Meta>> converted_meta(std::span<const Value> arguments) {
 }
 
 Result<Meta> view_as_real_meta(const Tensor& self) {
-  const auto part = part_of(self.dtype());
-  if (!part)
-    return operator_error("found dtype " + std::string(dtype_name(self.dtype())) +
-                          ", expected a complex one");
-  Meta meta(*part, self.sizes());
+  PT2_TRY_VOID(check_complex(self));
+  Meta meta(real_dtype(self.dtype()), self.sizes());
   meta.sizes.push_back(2);
   return meta;
 }
@@ -322,9 +310,7 @@ Result<Meta> view_as_complex_meta(const Tensor& self) {
     return operator_error("found " + self.type_text() + ", expected floats with a last dim of 2");
   return Meta(*dtype, {self.sizes().begin(), self.sizes().end() - 1});
 }
-Result<Meta> part_meta(const Tensor& self) {
-  return Meta(part_of(self.dtype()).value_or(self.dtype()), self.sizes());
-}
+Result<Meta> part_meta(const Tensor& self) { return Meta(real_dtype(self.dtype()), self.sizes()); }
 
 // clang-format off
 constexpr OpDef kOps[] = {

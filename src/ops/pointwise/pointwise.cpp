@@ -166,26 +166,12 @@ constexpr auto kAngle = []<class C>(C x) {
     return is_nan(x) ? x : C(x < C(0) ? std::numbers::pi : 0);
 };
 
-// The dtype of one part of a complex number; a real dtype is its own.
-Dtype part_dtype(Dtype dtype) {
-  switch (dtype) {
-    case Dtype::complex32:
-      return Dtype::float16;
-    case Dtype::complex64:
-      return Dtype::float32;
-    case Dtype::complex128:
-      return Dtype::float64;
-    default:
-      return dtype;
-  }
-}
-
 Result<Meta> magnitude_of_self(const Tensor& self) {
   PT2_TRY_VOID(expect_not_bool(self.dtype()));
-  return elementwise_meta(part_dtype(self.dtype()), {&self});
+  return elementwise_meta(real_dtype(self.dtype()), {&self});
 }
 Result<Meta> angle_of_self(const Tensor& self) {
-  PT2_TRY(Meta meta, elementwise_meta(part_dtype(float_or_default(self.dtype())), {&self}));
+  PT2_TRY(Meta meta, elementwise_meta(real_dtype(float_or_default(self.dtype())), {&self}));
   if (dtype_category(self.dtype()) == DtypeCategory::complex) meta.strides.clear();
   return meta;
 }

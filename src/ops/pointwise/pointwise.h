@@ -94,18 +94,6 @@ C smaller(C a, C b) {
   return a < b || is_nan(a) ? a : b;
 }
 
-template <class F>
-auto with_fraction_compute_type(Dtype dtype, F&& function) {
-  switch (compute_type(dtype)) {
-    case ComputeType::single:
-      return function.template operator()<float>();
-    case ComputeType::complex:
-      return function.template operator()<Complex>();
-    default:
-      return function.template operator()<double>();
-  }
-}
-
 // Complex quotients as c10::complex forms them, which decides where zeros and infinities give NaN
 // (c10/util/complex.h operator/=).
 template <class T>

@@ -12,19 +12,6 @@ namespace {
 
 using OptionalDims = std::optional<Sizes>;
 
-Dtype real_dtype(Dtype dtype) {
-  switch (dtype) {
-    case Dtype::complex32:
-      return Dtype::float16;
-    case Dtype::complex64:
-      return Dtype::float32;
-    case Dtype::complex128:
-      return Dtype::float64;
-    default:
-      return dtype;
-  }
-}
-
 double squared_distance(double x, double mean) { return (x - mean) * (x - mean); }
 double squared_distance(const Complex& x, const Complex& mean) { return std::norm(x - mean); }
 
@@ -42,19 +29,6 @@ double correction_of(const std::optional<Scalar>& correction) {
   return correction ? correction->to_double() : 1.0;
 }
 
-// Calls function with a float or complex compute type.
-template <class F>
-void with_fraction_type(Dtype dtype, F&& function) {
-  switch (compute_type(dtype)) {
-    case ComputeType::single:
-      return function.template operator()<float>();
-    case ComputeType::complex:
-      return function.template operator()<Complex>();
-    default:
-      return function.template operator()<double>();
-  }
-}
-
 Result<Meta> variance_meta(const Tensor& self, const OptionalDims& dims,
                            const std::optional<Scalar>&, bool keepdim) {
   PT2_TRY_VOID(check_floating_or_complex(self, "self"));
@@ -66,7 +40,7 @@ template <bool Root>
 void variance(Tensor& out, const Tensor& self, const OptionalDims& dims,
               const std::optional<Scalar>& correction, bool) {
   const double lost = correction_of(correction);
-  with_fraction_type(self.dtype(), [&]<class C>() {
+  with_fraction_compute_type(self.dtype(), [&]<class C>() {
     reduce_rows<C, double>(out, self, *wrap_optional_dims(dims, self.dim()), self.dtype(),
                            [lost](const C* values, int64_t count) {
                              const double result = row_variance(values, count, lost);
@@ -86,7 +60,7 @@ template <bool Root>
 void variance_mean(Tensor& out, Tensor& mean, const Tensor& self, const OptionalDims& dims,
                    const std::optional<Scalar>& correction, bool keepdim) {
   variance<Root>(out, self, dims, correction, keepdim);
-  with_fraction_type(self.dtype(), [&]<class C>() {
+  with_fraction_compute_type(self.dtype(), [&]<class C>() {
     reduce_rows<C, C>(mean, self, *wrap_optional_dims(dims, self.dim()), self.dtype(),
                       [](const C* values, int64_t count) {
                         return sum_row(values, count) / static_cast<Accumulator<C>>(count);
@@ -185,7 +159,7 @@ Result<Meta> vector_norm_meta(const Tensor& self, const Scalar& order, const Opt
 void vector_norm(Tensor& out, const Tensor& self, const Scalar& order, const OptionalDims& dims,
                  bool, const OptionalDtype& dtype) {
   const Dtype from = dtype.value_or(self.dtype());
-  with_fraction_type(from, [&]<class C>() {
+  with_fraction_compute_type(from, [&]<class C>() {
     reduce_rows<C, double>(out, self, *wrap_optional_dims(dims, self.dim()), from,
                            [p = order.to_double()](const C* values, int64_t count) {
                              return row_norm(values, count, p);
