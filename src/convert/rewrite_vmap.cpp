@@ -109,7 +109,8 @@ class Unroller {
                                 &SymInt::is_symbolic);
   }
 
-  void erase(NodeId id) { (void)graph_.erase_node(id).value(); }
+  // Nothing uses its results any more.
+  void erase(NodeId id) { (void)graph_.erase_node(id); }
 
   void visit(NodeId id) {
     const Node& node = graph_.node(id);

@@ -166,6 +166,18 @@ TEST(Convert, NamesWhatKeepsVmapRegions) {
   EXPECT_EQ(graph.value(*drawn.outputs[0].get_if<ValueId>()).tensor()->sizes[0].literal(), 3);
 }
 
+TEST(Convert, NamesVmapRegionsThatPyTorchDoesNotWrite) {
+  const auto ends_with_result = edited("2.15.0/vmap_forms", [&](Program& program) {
+    const NodeId remove =
+        find_node(program.graph, "torch._functorch.predispatch._remove_batch_dim");
+    program.graph.set_node_target(remove, "torch._functorch.predispatch._vmap_decrement_nesting");
+  });
+  EXPECT_NE(blockers(ends_with_result, "2.8")
+                .find("a vmap region whose torch._functorch.predispatch._vmap_decrement_nesting "
+                      "has a result"),
+            std::string::npos);
+}
+
 size_t count_maps(const Package& package) {
   const Conversion conversion =
       convert(package, {.target = conversion_target("2.8").value()}).value();

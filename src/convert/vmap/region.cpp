@@ -123,6 +123,9 @@ class RegionReader {
   Obstacle read_begin() {
     const Node& node = graph_.node(region_.begin);
     if (node.inputs.size() != 2) return "without a size";
+    for (const NodeId id : {region_.begin, region_.end})
+      if (std::ranges::any_of(graph_.node(id).outputs, has_value))
+        return fmt::format("whose {} has a result", graph_.node(id).target);
     region_.size = node.inputs[0].arg;
     const auto* randomness = node.inputs[1].arg.get_if<std::string>();
     draws_ = randomness == nullptr || *randomness != "error";
