@@ -66,14 +66,21 @@ void check_tree_classes(const Program& program, const Release& release, const Ad
            .first = &newest_release()});
 }
 
-// Up to 2.6 the reader looks for the name of an input where symbolic numbers have none.
+// Up to 2.6 the reader looks for the name of an input where symbolic numbers have none, in 2.1
+// where constants have none.
 void check_inputs(const PlacedGraph& placed, const Release& release,
                   const std::function<void(Blocker)>& add) {
   constexpr int kFirstWithSymbols = 207;
   if (release.number >= kFirstWithSymbols) return;
   const Graph& graph = *placed.graph;
+  constexpr int kFirstWithConstants = 202;
   for (size_t i = 0; i < graph.inputs().size(); ++i) {
     const auto* id = graph.inputs()[i].get_if<ValueId>();
+    if (id == nullptr && release.number < kFirstWithConstants)
+      add({.kind = BlockerKind::input,
+           .text = "a constant",
+           .where = fmt::format("{}.inputs[{}]", placed.place, i),
+           .first = release_numbered(kFirstWithConstants)});
     if (id == nullptr || graph.value(*id).kind() != ValueKind::sym_int) continue;
     add({.kind = BlockerKind::input,
          .text = "the symbolic number " + graph.value(*id).name,
@@ -84,7 +91,6 @@ void check_inputs(const PlacedGraph& placed, const Release& release,
 
 void check_outputs(const Program& program, const Release& release,
                    const std::function<void(Blocker)>& add) {
-  if (!looks_at_results(release)) return;
   const auto outputs = program.graph.outputs();
   for (size_t i = 0; i < outputs.size(); ++i) {
     const auto constant = constant_result(outputs[i]);
@@ -145,8 +151,6 @@ std::optional<ConstantResult> constant_result(const Argument& output) {
   if (output.is<bool>()) return ConstantResult{"a constant bool", 207};
   return std::nullopt;
 }
-
-bool looks_at_results(const Release& release) { return release.number >= 202; }
 
 void check_operators(const Program& program, const Release& release, const AddBlocker& add) {
   check_tree_classes(program, release, add);

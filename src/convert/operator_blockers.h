@@ -15,8 +15,6 @@ struct ConstantResult {
   int first;
 };
 std::optional<ConstantResult> constant_result(const Argument& output);
-// 2.1 keeps constants in its lists of results, which its reader does not look at.
-bool looks_at_results(const Release& release);
 
 void check_operators(const Program& program, const Release& release, const AddBlocker& add);
 

@@ -56,7 +56,7 @@ Result<void> rewrite_constant_results(Converter& converter) {
   Graph& graph = converter.program.graph;
   std::vector<OutputSpec>& specs = converter.program.signature.output_specs;
   std::vector<Argument> outputs(graph.outputs().begin(), graph.outputs().end());
-  if (!looks_at_results(release) || specs.size() != outputs.size()) return {};
+  if (specs.size() != outputs.size()) return {};
   for (size_t i = 0; i < outputs.size(); ++i) {
     const auto constant = constant_result(outputs[i]);
     if (!constant || release.number >= constant->first) continue;

@@ -292,6 +292,13 @@ TEST(Convert, LeavesThePathsOfModuleCallsFor2_1) {
   EXPECT_EQ(calls("2.1"), "'' with a signature, 'shared', 'inner', 'inner.fc1', 'inner.fc2', ");
 }
 
+TEST(Convert, NamesConstantsThatTheReaderOf2_1DoesNotTake) {
+  EXPECT_NE(blockers("2.15.0/constant_inputs", "2.1").find("input: a constant at"),
+            std::string::npos);
+  EXPECT_EQ(blockers("2.15.0/constant_inputs", "2.2").find("input:"), std::string::npos);
+  EXPECT_NE(blockers("2.15.0/constant_outputs", "2.1").find("output: None at"), std::string::npos);
+}
+
 TEST(Convert, NamesResultsThatAnOlderSignatureHasNot) {
   EXPECT_EQ(blockers("2.4.1/script_object", "2.3"),
             "alternative: OutputSpec token at .graph_module.signature.output_specs[0]; 2.4 could "
