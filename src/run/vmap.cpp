@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <iterator>
 
+#include "ir/target.h"
 #include "ops/loops.h"
+#include "ops/random_draws.h"
 #include "run/executor.h"
 
 namespace pt2::run {
@@ -38,6 +40,7 @@ class LevelFinder {
                              [](const BoundNode& node) { return calls(node, add_batch_dim); }))
       return {};
     for (BoundNode& node : graph_.nodes) {
+      note_randomness(*node.node);
       Result<Levels> results = visit(node);
       if (!results) return at_node(std::move(results).error(), *graph_.graph, *node.node);
       for (const Argument& output : node.node->outputs)
@@ -72,6 +75,7 @@ class LevelFinder {
     }
     node.batched = std::move(batched);
     PT2_TRY_VOID(check_writes(node));
+    PT2_TRY_VOID(check_draws(node));
     return node.levels;
   }
 
@@ -93,8 +97,41 @@ class LevelFinder {
     return {};
   }
 
+  // _vmap_increment_nesting(size, randomness), _vmap_decrement_nesting().
+  void note_randomness(const Node& node) {
+    const std::string_view name = last_part(node.target);
+    if (name == "_vmap_increment_nesting") {
+      const auto* randomness =
+          node.inputs.size() < 2 ? nullptr : node.inputs[1].arg.get_if<std::string>();
+      randomness_.push_back(randomness == nullptr ? "" : *randomness);
+    } else if (name == "_vmap_decrement_nesting" && !randomness_.empty()) {
+      randomness_.pop_back();
+    }
+  }
+
+  // An operator runs once for each element if its operands have a batch dimension, and once
+  // otherwise: that draws what randomness asks for, or it does not.
+  Result<void> check_draws(const BoundNode& node) const {
+    const std::string_view wrong = node.batched.empty() ? "different" : "same";
+    if (std::ranges::find(randomness_, wrong) == randomness_.end() || !node.op ||
+        !ops::may_draw(node.op) || is_evaluating(node))
+      return {};
+    return Error{ErrorCode::unsupported,
+                 "random numbers in a vmap with randomness='" + std::string(wrong) +
+                     (node.batched.empty() ? "' of tensors without a batch dimension"
+                                           : "' of tensors with a batch dimension"),
+                 ""};
+  }
+
+  static bool is_evaluating(const BoundNode& node) {
+    const Argument* train = node.node->find_input("train");
+    const bool* trains = train == nullptr ? nullptr : train->get_if<bool>();
+    return trains != nullptr && !*trains;
+  }
+
   BoundGraph& graph_;
   std::vector<Levels> levels_;
+  std::vector<std::string> randomness_;  // of the open regions
 };
 
 // One position in each of several dimensions, counted like an odometer.

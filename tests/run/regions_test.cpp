@@ -172,6 +172,31 @@ TEST(Regions, VmapRefusesWritesToWhatAllElementsShare) {
   EXPECT_EQ(bound.error().message, "a tensor without batch dimension is written to inside vmap");
 }
 
+// What is drawn once for all elements, and what is drawn for each.
+TEST(Regions, VmapRefusesToDrawOtherRandomNumbersThanItsRandomnessAsksFor) {
+  const auto refusal = [](const char* randomness, bool of_the_element, bool trains) {
+    GraphMaker maker;
+    const ValueId y = maker.input("y");
+    maker.graph.add_node({.target = "torch._functorch.predispatch._vmap_increment_nesting",
+                          .inputs = {named("", int64_t{2}), named("", std::string(randomness))}});
+    const Graph graph = vmap_graph(maker, 0, [&](GraphMaker& inner, ValueId row) {
+      return inner.call(
+          "torch.ops.aten.dropout.default",
+          {named("input", of_the_element ? row : y), named("p", 0.5), named("train", trains)});
+    });
+    const auto bound = bind_graph(graph);
+    return bound ? std::string() : bound.error().message;
+  };
+  EXPECT_EQ(refusal("different", false, true),
+            "random numbers in a vmap with randomness='different' of tensors without a batch "
+            "dimension");
+  EXPECT_EQ(refusal("same", true, true),
+            "random numbers in a vmap with randomness='same' of tensors with a batch dimension");
+  EXPECT_EQ(refusal("different", true, true), "");
+  EXPECT_EQ(refusal("same", false, true), "");
+  EXPECT_EQ(refusal("same", true, false), "");
+}
+
 // y = linear(x) under autocast, z = linear(x) in a region inside it that switches autocast off.
 TEST(Regions, AutocastHoldsForItsRegionOnly) {
   auto linear = [](GraphMaker& maker, ValueId x, ValueId weight) {

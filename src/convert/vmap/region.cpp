@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "ops/table.h"
+#include "ops/random_draws.h"
 
 namespace pt2 {
 namespace {
@@ -51,8 +51,7 @@ bool lies_in_order(const TensorMeta& meta) {
   return true;
 }
 
-// Operators that draw take a generator, or a probability for it to draw by. One that is not known
-// here may draw, if it does not merely run a graph.
+// An operator that is not known here may draw, if it does not merely run a graph.
 bool may_draw(const Graph& graph, const Node& node) {
   bool runs_graphs = false, draws = false;
   for (const NamedArgument& input : node.inputs)
@@ -65,15 +64,7 @@ bool may_draw(const Graph& graph, const Node& node) {
     });
   if (runs_graphs) return draws;
   const ops::Operator op = ops::find_operator(node.target);
-  if (!op) return true;
-  constexpr std::string_view kProbabilities[] = {"dropout", "dropout_p", "p"};
-  const ops::Signature& signature = op.signature();
-  return signature.name.find("rand") != std::string_view::npos ||
-         std::ranges::any_of(signature, [&](const ops::Parameter& parameter) {
-           return parameter.type.base == ops::BaseType::generator ||
-                  (parameter.type.base == ops::BaseType::number &&
-                   std::ranges::find(kProbabilities, parameter.name) != std::end(kProbabilities));
-         });
+  return !op || ops::may_draw(op);
 }
 
 // Whether the numbers that the node draws for all elements of a batch are those of one call whose
