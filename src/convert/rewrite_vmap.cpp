@@ -21,6 +21,8 @@ namespace {
 constexpr size_t kMaxNodes = 20'000;
 // Each looks at the whole graph.
 constexpr size_t kMaxMaps = 1'000;
+// Each region is read with all that lie in it.
+constexpr size_t kMaxDepth = 64;
 
 template <class Change>
 void change_values(Argument& argument, const Change& change) {
@@ -31,17 +33,31 @@ void change_values(Argument& argument, const Change& change) {
     for (auto& [key, item] : map->items) change_values(item, change);
 }
 
-size_t node_count(const Graph& graph) {
-  size_t count = graph.nodes().size();
-  for (const Graph& nested : graph.subgraphs()) count += node_count(nested);
+size_t argument_count(const Argument& argument) {
+  size_t count = 1;
+  if (const auto* list = argument.get_if<ArgumentList>())
+    for (const Argument& item : list->items) count += argument_count(item);
+  if (const auto* map = argument.get_if<ArgumentMap>())
+    for (const auto& [key, item] : map->items) count += argument_count(item);
+  if (const auto* text = argument.get_if<std::string>()) count += text->size() / sizeof(Argument);
   return count;
 }
 
-size_t nodes_within(const Graph& graph, const Node& node) {
-  size_t count = 1;
-  for (const NamedArgument& input : node.inputs)
-    for_each_subgraph(input.arg, [&](SubgraphId id) { count += node_count(graph.subgraph(id)); });
-  return count;
+// How many nodes of the usual size it takes as much memory as, those of nested graphs included.
+size_t weight(const Graph& graph, const Node& node) {
+  constexpr size_t kUsualArguments = 64, kUsualText = 16'384;
+  size_t arguments = 0, text = 0, count = 1;
+  for (const auto& [key, entry] : node.metadata) text += key.size() + entry.size();
+  for (const Argument& output : node.outputs) arguments += argument_count(output);
+  for (const NamedArgument& input : node.inputs) {
+    arguments += argument_count(input.arg);
+    for_each_subgraph(input.arg, [&](SubgraphId id) {
+      const Graph& nested = graph.subgraph(id);
+      count += 1 + nested.value_count() / kUsualArguments;
+      for (const NodeId each : nested.nodes()) count += weight(nested, nested.node(each));
+    });
+  }
+  return count + arguments / kUsualArguments + text / kUsualText;
 }
 
 bool has_regions(const Graph& graph) {
@@ -55,14 +71,14 @@ class Unroller {
   Unroller(Graph& graph, const VmapRegion& region, int64_t size)
       : graph_(graph), region_(region), size_(static_cast<size_t>(size)) {}
 
-  // How many nodes there will be more.
+  // How many nodes of the usual size there will be more.
   size_t growth() const {
     size_t repeated = 0, results = 0;
     for (const NodeId id : region_.body) {
       const Node& node = graph_.node(id);
       const VmapStep step = vmap_step(node.target);
       if (step == VmapStep::remove || region_.drawn.contains(id)) ++results;
-      if (is_repeated(id)) repeated += nodes_within(graph_, node);
+      if (is_repeated(id)) repeated += weight(graph_, node);
     }
     constexpr size_t kNodesOfAResult = 4;
     if (size_ > 1 && repeated > std::numeric_limits<size_t>::max() / 2 / size_)
@@ -329,7 +345,10 @@ class VmapRewriter {
           break;
         case VmapStep::end:
           if (open.empty()) break;
-          close(graph, open.back(), id, written);
+          if (open.size() > kMaxDepth)
+            refuse(graph, open.back(), fmt::format("a vmap region deeper than {}", kMaxDepth));
+          else
+            close(graph, open.back(), id, written);
           open.pop_back();
           break;
         case VmapStep::none:
@@ -345,12 +364,15 @@ class VmapRewriter {
     VmapReading reading = read_vmap_region(graph, begin, end, written);
     const std::optional<std::string> obstacle =
         reading.obstacle ? reading.obstacle : rewrite(graph, std::move(reading.region));
-    if (!obstacle) {
+    if (obstacle)
+      refuse(graph, begin, *obstacle);
+    else
       converter_.changed = true;
-      return;
-    }
+  }
+
+  void refuse(const Graph& graph, NodeId begin, std::string text) {
     converter_.block({.kind = BlockerKind::function,
-                      .text = *obstacle,
+                      .text = std::move(text),
                       .node = describe_node(graph, graph.node(begin)),
                       .first = find_release("2.13")});
   }

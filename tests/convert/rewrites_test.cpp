@@ -178,6 +178,23 @@ TEST(Convert, NamesVmapRegionsThatPyTorchDoesNotWrite) {
             std::string::npos);
 }
 
+TEST(Convert, ReadsVmapRegionsToADepth) {
+  const auto within = [](size_t depth) {
+    return edited("2.15.0/vmap_forms", [&](Program& program) {
+      Graph& graph = program.graph;
+      const Node begin = graph.node(find_node(graph, kBegin));
+      const NodeId first = *graph.nodes().begin();
+      for (size_t i = 0; i < depth; ++i)
+        graph.insert_node({.target = begin.target, .inputs = begin.inputs}, first);
+      for (size_t i = 0; i < depth; ++i)
+        graph.insert_node({.target = "torch._functorch.predispatch._vmap_decrement_nesting"},
+                          first);
+    });
+  };
+  EXPECT_EQ(blockers(within(64), "2.8"), "");
+  EXPECT_NE(blockers(within(65), "2.8").find("a vmap region deeper than 64"), std::string::npos);
+}
+
 size_t count_maps(const Package& package) {
   const Conversion conversion =
       convert(package, {.target = conversion_target("2.8").value()}).value();
@@ -196,6 +213,14 @@ TEST(Convert, MapsVmapRegionsOfManyElements) {
   EXPECT_EQ(count_maps(with_size(300)), 0u);
   EXPECT_EQ(count_maps(with_size(int64_t{1} << 62)), 1u);
   EXPECT_EQ(count_maps(corpus_file("2.15.0/vmap_dynamic")), 3u);
+  // Few elements, but much to repeat for each.
+  const auto large = edited("2.15.0/vmap_forms", [](Program& program) {
+    Graph& graph = program.graph;
+    graph.set_node_input(find_node(graph, kBegin), 0, Argument(int64_t{300}));
+    graph.set_node_metadata(find_node(graph, "torch._functorch.predispatch._add_batch_dim"),
+                            {{"stack_trace", std::string(size_t{4} << 20, 'x')}});
+  });
+  EXPECT_EQ(count_maps(large), 1u);
 }
 
 TEST(Convert, NamesWhatIsNotMapped) {

@@ -139,8 +139,15 @@ class RegionReader {
                          node.target);
     if (draws) region_.drawn.insert(id);
     if (!repeats && !draws) return std::nullopt;
+    const bool shows =
+        may_share_memory(node) && std::ranges::any_of(node.inputs, [&](const NamedArgument& input) {
+          return shows_whole(input.arg);
+        });
     for (const Argument& output : node.outputs)
-      for_each_value(output, [&](ValueId value) { region_.batched.insert(value); });
+      for_each_value(output, [&](ValueId value) {
+        region_.batched.insert(value);
+        if (shows) views_of_whole_.insert(value);
+      });
     return std::nullopt;
   }
 
@@ -158,32 +165,23 @@ class RegionReader {
     level_ = level;
     if (adds) {
       region_.batched.insert(*output);
+      views_of_whole_.insert(*output);
       return std::nullopt;
     }
     const auto rank = static_cast<int64_t>(graph_.value(*output).tensor()->sizes.size());
     const int64_t dim = *node.inputs[3].arg.get_if<int64_t>();
     if (dim < -rank || dim >= rank) return "whose results lack their batch dimension";
     const ValueId result = *node.inputs[0].arg.get_if<ValueId>();
-    if (written_.may_hold(*output) && region_.batched.contains(result) && is_view_of_whole(result))
+    if (graph_.value(result).tensor() == nullptr) return "with a result that is no tensor";
+    if (written_.may_hold(*output) && views_of_whole_.contains(result))
       return "whose results may share memory with a tensor that is written to";
     return std::nullopt;
   }
 
-  // Whether a batched value may be a view of what the region goes over.
-  bool is_view_of_whole(ValueId value) const {
-    std::vector<ValueId> open = {value};
-    std::unordered_set<ValueId> seen = {value};
-    while (!open.empty()) {
-      const Node& node = graph_.node(graph_.value(open.back()).definition.node);
-      open.pop_back();
-      if (vmap_step(node.target) == VmapStep::add) return true;
-      if (!may_share_memory(node)) continue;
-      for (const NamedArgument& input : node.inputs)
-        for_each_value(input.arg, [&](ValueId id) {
-          if (region_.batched.contains(id) && seen.insert(id).second) open.push_back(id);
-        });
-    }
-    return false;
+  bool shows_whole(const Argument& argument) const {
+    bool found = false;
+    for_each_value(argument, [&](ValueId id) { found = found || views_of_whole_.contains(id); });
+    return found;
   }
 
   // Batched values stay within the region.
@@ -199,6 +197,8 @@ class RegionReader {
   const Graph& graph_;
   const WrittenMemory& written_;
   VmapRegion region_;
+  // Batched values that may be views of what the region goes over.
+  std::unordered_set<ValueId> views_of_whole_;
   bool draws_ = false, draws_the_same_ = false;
   std::optional<int64_t> level_;
 };
