@@ -205,6 +205,23 @@ TEST(Functionalize, NamesWhatHasNoOtherForm) {
             "dialect: torch.ops.aten.zero_.default writes to memory that a result of "
             "torch.ops.aten.as_strided.default may share at %w (torch.ops.aten.zero_.default); 2.5 "
             "could take it\n");
+  // Two results of a nested graph show the same memory.
+  EXPECT_EQ(
+      blockers_of(R"(%p: bool[] = aten.any.default(self=%n)
+                     %a: f32[4, 6], %b: f32[24] = higher_order.cond(%p, graph yes(%x: f32[4, 6]) {
+                       %y: f32[4, 6] = aten.sin.default(self=%x)
+                       %v: f32[24] = aten.view.default(self=%y, size=[24])
+                       return %y, %v
+                     }, graph no(%x: f32[4, 6]) {
+                       %y: f32[4, 6] = aten.cos.default(self=%x)
+                       %v: f32[24] = aten.view.default(self=%y, size=[24])
+                       return %y, %v
+                     }, [%x])
+                     %w: f32[4, 6] = aten.zero_.default(self=%a)
+                     return %b)"),
+      "dialect: torch.ops.aten.zero_.default writes to memory that a result of "
+      "torch.ops.higher_order.cond may share at %w (torch.ops.aten.zero_.default); 2.5 could take "
+      "it\n");
   EXPECT_EQ(
       blockers_of(R"(%w: f32[6, 4] = aten.resize_.default(self=%x, size=[6, 4])
                            return %w)"),

@@ -37,8 +37,13 @@ class Functionalizer {
       visit();
     }
     std::vector<Argument> outputs(graph_.outputs().begin(), graph_.outputs().end());
+    std::set<ValueId> roots;
     for (Argument& output : outputs) {
-      for_each_value(output, [&](ValueId id) { shows_inputs_ |= is_input(root_of(id)); });
+      for_each_value(output, [&](ValueId id) {
+        const Tracked& root = tracked(root_of(id));
+        shares_results_ |=
+            is_input(root.root) || !root.unclear.empty() || !roots.insert(root.root).second;
+      });
       replace_values(output, std::nullopt);
     }
     graph_.set_outputs(std::move(outputs));
@@ -54,8 +59,8 @@ class Functionalizer {
       });
     return out;
   }
-  // Whether a result shares memory with an input.
-  bool shows_inputs() const { return shows_inputs_; }
+  // Whether a result may share memory with an input or with another result.
+  bool shares_results() const { return shares_results_; }
 
  private:
   // A value of the original graph, and which value now stands for it.
@@ -215,15 +220,15 @@ class Functionalizer {
   }
 
   void visit_higher_order() {
-    bool shows = false;
+    bool shares = false;
     const RefuseInput refuse = [](ValueId) { return std::string("an input of a nested graph"); };
     for (const NamedArgument& input : node().inputs)
       for_each_subgraph(input.arg, [&](SubgraphId id) {
         Functionalizer nested(graph_.subgraph(id), refuse, failures_);
         nested.run();
-        shows |= nested.shows_inputs();
+        shares |= nested.shares_results();
       });
-    if (shows) mark_unclear();
+    if (shares) mark_unclear();
     read_inputs();
   }
 
@@ -360,7 +365,7 @@ class Functionalizer {
   std::string target_;  // the node's, as it was
   std::optional<NodeId> next_;
   size_t position_ = 0;
-  bool shows_inputs_ = false;
+  bool shares_results_ = false;
 };
 
 }  // namespace
