@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "convert/converter.h"
 #include "convert/functional/functionalize.h"
@@ -40,11 +41,33 @@ std::optional<RegionCall> region_call(const Graph& graph, const Node& node) {
   return call;
 }
 
+// Names that no nested graph of a graph has. Constant time each, as Graph::unused_name.
+class GraphNames {
+ public:
+  explicit GraphNames(const Graph& graph) {
+    for (const Graph& nested : graph.subgraphs()) taken_.insert(nested.name);
+  }
+
+  std::string unused(const std::string& name) {
+    std::string free = name;
+    while (!taken_.insert(free).second) free = fmt::format("{}_{}", name, ++last_number_[name]);
+    return free;
+  }
+
+ private:
+  std::unordered_set<std::string> taken_;
+  std::unordered_map<std::string, size_t> last_number_;
+};
+
 // Puts a region's nodes in front of its call, which it replaces.
 class Inliner {
  public:
-  Inliner(Graph& graph, NodeId call, const RegionCall& region)
-      : graph_(graph), call_(call), region_(region), inner_(graph.subgraph(region.region)) {}
+  Inliner(Graph& graph, GraphNames& names, NodeId call, const RegionCall& region)
+      : graph_(graph),
+        names_(names),
+        call_(call),
+        region_(region),
+        inner_(graph.subgraph(region.region)) {}
 
   void run() {
     const std::vector<NamedArgument> passed = graph_.node(call_).inputs;
@@ -87,7 +110,7 @@ class Inliner {
       if (const auto found = outer_.find(*id); found != outer_.end()) out = found->second;
     } else if (const auto* nested = argument.get_if<SubgraphId>()) {
       Graph moved = inner_.subgraph(*nested);
-      moved.name = unused_graph_name(moved.name);
+      moved.name = names_.unused(moved.name);
       out.variant = graph_.add_subgraph(std::move(moved));
     } else if (auto* list = out.get_if<ArgumentList>()) {
       for (Argument& item : list->items) item = translated(item);
@@ -97,15 +120,8 @@ class Inliner {
     return out;
   }
 
-  std::string unused_graph_name(const std::string& name) const {
-    std::string out = name;
-    for (size_t i = 1;
-         std::ranges::find(graph_.subgraphs(), out, &Graph::name) != graph_.subgraphs().end(); ++i)
-      out = fmt::format("{}_{}", name, i);
-    return out;
-  }
-
   Graph& graph_;
+  GraphNames& names_;
   const NodeId call_;
   const RegionCall& region_;
   const Graph inner_;  // a copy: the graph's own may move
@@ -118,10 +134,11 @@ bool inline_regions(Graph& graph, const Wanted& wanted) {
   for (size_t i = 0; i < graph.subgraphs().size(); ++i)
     changed |= inline_regions(graph.subgraph(SubgraphId{static_cast<uint32_t>(i)}), wanted);
   const std::vector<NodeId> nodes(graph.nodes().begin(), graph.nodes().end());
+  GraphNames names(graph);
   for (const NodeId id : nodes) {
     const auto call = region_call(graph, graph.node(id));
     if (!call || !wanted(graph.subgraph(call->region))) continue;
-    Inliner(graph, id, *call).run();
+    Inliner(graph, names, id, *call).run();
     changed = true;
   }
   return changed;

@@ -6,6 +6,7 @@
 #include <functional>
 #include <numeric>
 #include <optional>
+#include <unordered_set>
 
 namespace pt2 {
 namespace {
@@ -61,11 +62,10 @@ ValueId NewNodes::call(std::string_view target, std::string_view name, TensorMet
 }
 
 std::string unused_graph_name(const Graph& graph, std::string_view base) {
-  for (size_t number = graph.subgraphs().size();; ++number) {
-    std::string name = fmt::format("{}_{}", base, number);
-    if (std::ranges::find(graph.subgraphs(), name, &Graph::name) == graph.subgraphs().end())
-      return name;
-  }
+  std::unordered_set<std::string_view> taken;
+  for (const Graph& nested : graph.subgraphs()) taken.insert(nested.name);
+  for (size_t number = graph.subgraphs().size();; ++number)
+    if (std::string name = fmt::format("{}_{}", base, number); !taken.contains(name)) return name;
 }
 
 std::vector<int64_t> memory_order(const TensorMeta& meta, int64_t first) {
