@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <numeric>
 
 #include "pt2/conversion.h"
@@ -227,6 +228,23 @@ TEST(Functionalize, NamesWhatHasNoOtherForm) {
                            return %w)"),
       "dialect: torch.ops.aten.resize_.default writes, and no operator computes what it does at "
       "%w (torch.ops.aten.resize_.default); 2.5 could take it\n");
+}
+
+// Each write is done again on 60 views.
+TEST(Functionalize, AddsNodesWithinALimit) {
+  const auto with_writes = [](size_t count) {
+    std::string nodes = "%v0: f32[4, 6] = aten.sin.default(self=%x)\n";
+    for (size_t i = 1; i <= 60; ++i)
+      nodes +=
+          fmt::format("%v{}: f32[4, 6] = aten.view.default(self=%v{}, size=[4, 6])\n", i, i - 1);
+    for (size_t i = 0; i < count; ++i)
+      nodes += fmt::format("%w{}: f32[4, 6] = aten.neg_.default(self=%v{})\n", i, i % 2 * 60);
+    return blockers_of(nodes + "return %v60");
+  };
+  EXPECT_EQ(with_writes(10), "");
+  const std::string blockers = with_writes(2'000);
+  EXPECT_NE(blockers.find("more writes through views than 100000 nodes can do"), std::string::npos);
+  EXPECT_EQ(std::ranges::count(blockers, '\n'), 1);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <optional>
 #include <ranges>
 #include <set>
+#include <utility>
 
 #include "convert/functional/views.h"
 #include "convert/functional/writes.h"
@@ -17,6 +18,8 @@ namespace {
 
 // A write through a view of views is done again on each of them.
 constexpr size_t kDeepest = 64;
+// What may be added to a program, counted in nodes whose metadata is of the usual size.
+constexpr size_t kMostAdded = 100'000, kUsualText = 16'384;
 // The last two are the running statistics.
 constexpr size_t kBatchNormResults = 5;
 // It changes nothing that is computed.
@@ -24,8 +27,14 @@ constexpr std::string_view kDetachInPlace = "torch.ops.aten.detach_.default";
 
 class Functionalizer {
  public:
-  Functionalizer(Graph& graph, const RefuseInput& refuse, std::vector<UnfunctionalNode>& failures)
-      : graph_(graph), refuse_(refuse), failures_(failures), values_(graph.value_count()) {}
+  // `added` counts over all graphs of a program.
+  Functionalizer(Graph& graph, const RefuseInput& refuse, std::vector<UnfunctionalNode>& failures,
+                 size_t& added)
+      : graph_(graph),
+        refuse_(refuse),
+        failures_(failures),
+        added_(added),
+        values_(graph.value_count()) {}
 
   void run() {
     for (ValueId id : graph_.values()) make_root(id);
@@ -104,6 +113,12 @@ class Functionalizer {
         graph_.add_value({.name = graph_.unused_name(name), .meta = std::move(meta)}).value();
     added.outputs = {Argument(value)};
     added.metadata = graph_.node(from).metadata;
+    size_t text = 0;
+    for (const auto& [key, entry] : added.metadata) text += key.size() + entry.size();
+    const size_t before_it = std::exchange(added_, added_ + 1 + text / kUsualText);
+    if (before_it <= kMostAdded && added_ > kMostAdded)
+      fail(fmt::format("{} takes part in more writes through views than {} nodes can do", target_,
+                       kMostAdded));
     inserted_.push_back(before ? graph_.insert_node(std::move(added), *before)
                                : graph_.add_node(std::move(added)));
     return value;
@@ -114,7 +129,7 @@ class Functionalizer {
   ValueId read(ValueId id, std::optional<NodeId> before) {
     const Tracked each = tracked(id);
     const uint32_t generation = tracked(each.root).generation;
-    if (each.seen == generation) return each.current;
+    if (each.seen == generation || added_ > kMostAdded) return each.current;
     ValueId current = read(each.parent, before);
     if (each.view.inverse != Inverse::same) {
       auto again = view_again(graph_, graph_.node(*each.node), each.view, each.item, current);
@@ -224,7 +239,7 @@ class Functionalizer {
     const RefuseInput refuse = [](ValueId) { return std::string("an input of a nested graph"); };
     for (const NamedArgument& input : node().inputs)
       for_each_subgraph(input.arg, [&](SubgraphId id) {
-        Functionalizer nested(graph_.subgraph(id), refuse, failures_);
+        Functionalizer nested(graph_.subgraph(id), refuse, failures_, added_);
         nested.run();
         shares |= nested.shares_results();
       });
@@ -234,6 +249,7 @@ class Functionalizer {
 
   // Whether the memory may be written to; reports it where not.
   bool may_write(ValueId id) {
+    if (added_ > kMostAdded) return false;  // it is reported already
     const Tracked& root = tracked(root_of(id));
     if (!root.unclear.empty()) {
       fail(fmt::format("{} writes to memory that a result of {} may share", node().target,
@@ -359,6 +375,7 @@ class Functionalizer {
   Graph& graph_;
   const RefuseInput& refuse_;
   std::vector<UnfunctionalNode>& failures_;
+  size_t& added_;
   std::vector<Tracked> values_;
   std::vector<NodeId> inserted_;
   NodeId at_{};
@@ -383,7 +400,8 @@ bool is_functional(const Graph& graph) {
 
 FunctionalGraph functionalize(Graph& graph, const RefuseInput& refuse) {
   FunctionalGraph out;
-  Functionalizer functionalizer(graph, refuse, out.failures);
+  size_t added = 0;
+  Functionalizer functionalizer(graph, refuse, out.failures, added);
   functionalizer.run();
   out.mutations = functionalizer.mutations();
   return out;
