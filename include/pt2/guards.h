@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,6 +25,10 @@ struct GuardSource {
   Property property = Property::value;
   int64_t dim = 0;  // of size and stride
 };
+
+// Which of user_input_names(program) it speaks of; nothing where it is none of them. An element of
+// *args is "args[0]" to a guard and "args_0" to a program. O(names).
+std::optional<size_t> find_input(std::span<const std::string> names, const GuardSource& source);
 
 struct Guard {
   std::string text{};

@@ -1,31 +1,19 @@
 #include <fmt/format.h>
 
-#include <map>
-
 #include "analysis/program_checks.h"
 #include "pt2/guards.h"
 
 namespace pt2 {
 namespace {
 
-// What a program calls an element of *args that a guard calls "args[0]": "args_0".
-std::string variadic_name(const std::string& input) {
-  const size_t open = input.find('[');
-  const size_t close = input.find(']', open);
-  if (close == std::string::npos) return input;
-  return input.substr(0, open) + "_" + input.substr(open + 1, close - open - 1) +
-         input.substr(close + 1);
-}
-
 class GuardChecks {
  public:
   GuardChecks(const Program& program, const ProgramPlace& place, Diagnostics& findings)
-      : program_(program), place_(place), findings_(findings) {
-    const std::vector<std::string> names = user_input_names(program);
-    const std::vector<ArgumentSpec> specs = program.signature.user_inputs();
-    for (size_t i = 0; i < names.size() && i < specs.size(); ++i)
-      specs_.emplace(names[i], specs[i]);
-  }
+      : program_(program),
+        place_(place),
+        findings_(findings),
+        names_(user_input_names(program)),
+        specs_(program.signature.user_inputs()) {}
 
   void run() {
     for (size_t i = 0; i < program_.guards_code.size(); ++i) check(program_.guards_code[i], i);
@@ -45,14 +33,13 @@ class GuardChecks {
   }
 
   void check_source(const GuardSource& source, const std::string& where) {
-    auto spec = specs_.find(source.input);
-    if (spec == specs_.end()) spec = specs_.find(variadic_name(source.input));
-    if (spec == specs_.end())
+    const std::optional<size_t> input = find_input(names_, source);
+    if (!input || *input >= specs_.size())
       return findings_.add(Rule::guard_input, where,
                            fmt::format("the program has no input '{}'", source.input));
     const bool has_dim = source.property == GuardSource::Property::size ||
                          source.property == GuardSource::Property::stride;
-    const auto id = program_.graph.find_value(spec->second.name);
+    const auto id = program_.graph.find_value(specs_[*input].name);
     const TensorMeta* meta = id ? program_.graph.value(*id).tensor() : nullptr;
     if (!has_dim || meta == nullptr) return;
     const auto rank = static_cast<int64_t>(meta->sizes.size());
@@ -65,7 +52,8 @@ class GuardChecks {
   const Program& program_;
   const ProgramPlace& place_;
   Diagnostics& findings_;
-  std::map<std::string, ArgumentSpec> specs_;
+  const std::vector<std::string> names_;
+  const std::vector<ArgumentSpec> specs_;
 };
 
 }  // namespace

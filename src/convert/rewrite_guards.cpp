@@ -33,24 +33,26 @@ class GuardReader {
 
   // Nothing where the program's tables have nothing that a call must agree with.
   std::optional<GuardOperand> operand(const GuardSource& source) const {
-    for (size_t i = 0; i < names_.size() && i < specs_.size(); ++i) {
-      if (names_[i] != source.input || specs_[i].is_constant()) continue;
-      const auto id = program_.graph.find_value(specs_[i].name);
-      const auto number = id ? property(program_.graph.value(*id), source) : std::nullopt;
-      return number ? std::optional(GuardOperand{*id, *number}) : std::nullopt;
-    }
-    return std::nullopt;
+    const ArgumentSpec* spec = input(source);
+    if (spec == nullptr || spec->is_constant()) return std::nullopt;
+    const auto id = program_.graph.find_value(spec->name);
+    const auto number = id ? property(program_.graph.value(*id), source) : std::nullopt;
+    return number ? std::optional(GuardOperand{*id, *number}) : std::nullopt;
   }
 
  private:
+  const ArgumentSpec* input(const GuardSource& source) const {
+    const auto found = find_input(names_, source);
+    return found && *found < specs_.size() ? &specs_[*found] : nullptr;
+  }
+
   Expr expression(const SymInt& value) const {
     return value.is_symbolic() ? value.expr() : pool_.integer(value.literal());
   }
 
   Expr value_of(const GuardSource& source) const {
-    for (size_t i = 0; i < names_.size() && i < specs_.size(); ++i) {
-      if (names_[i] != source.input || !specs_[i].is_constant()) continue;
-      const auto* number = specs_[i].value.get_if<int64_t>();
+    if (const ArgumentSpec* spec = input(source); spec != nullptr && spec->is_constant()) {
+      const auto* number = spec->value.get_if<int64_t>();
       return number ? pool_.integer(*number) : Expr();
     }
     const auto found = operand(source);

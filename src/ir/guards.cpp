@@ -43,7 +43,23 @@ std::string side_text(const Guard& guard, Expr expr) {
   });
 }
 
+// What a program calls an element of *args that a guard calls "args[0]": "args_0".
+std::string variadic_name(const std::string& input) {
+  const size_t open = input.find('[');
+  const size_t close = input.find(']', open);
+  if (close == std::string::npos) return input;
+  return input.substr(0, open) + "_" + input.substr(open + 1, close - open - 1) +
+         input.substr(close + 1);
+}
+
 }  // namespace
+
+std::optional<size_t> find_input(std::span<const std::string> names, const GuardSource& source) {
+  auto found = std::ranges::find(names, source.input);
+  if (found == names.end()) found = std::ranges::find(names, variadic_name(source.input));
+  if (found == names.end()) return std::nullopt;
+  return static_cast<size_t>(found - names.begin());
+}
 
 Result<bool> evaluate(const Guard& guard, const GuardLookup& lookup) {
   SymbolBindings bindings;

@@ -225,9 +225,9 @@ class InputCheck {
 std::optional<Number> find_source(const GuardSource& source, std::span<const InputShape> inputs,
                                   std::span<const std::string> names) {
   using Property = GuardSource::Property;
-  const auto name = std::ranges::find(names, source.input);
-  if (name == names.end()) return std::nullopt;
-  const InputShape& input = inputs[static_cast<size_t>(name - names.begin())];
+  const std::optional<size_t> index = find_input(names, source);
+  if (!index) return std::nullopt;
+  const InputShape& input = inputs[*index];
   if (source.property == Property::value) {
     if (const auto* number = get_if<int64_t>(input)) return *number;
     if (const auto* number = get_if<double>(input)) return *number;

@@ -149,6 +149,19 @@ TEST(Guards, FailWithoutValues) {
   EXPECT_EQ(evaluate(*number, lookup).error().message, "the guard is not a condition");
 }
 
+// forward(self, x, *args), whose program calls the inputs x, args_0 and args_1.
+TEST(Guards, SpeakOfVariadicInputsByTheirPlace) {
+  const std::vector<std::string> names = {"x", "args_0", "args_1", "table.bias"};
+  const auto found = [&](const char* text) {
+    ExprPool pool;
+    return find_input(names, parse_guard(pool, text).value().sources.at(0));
+  };
+  EXPECT_EQ(found("L['x'].size()[0] == 3"), 0u);
+  EXPECT_EQ(found("L['args'][1].size()[0] == 3"), 2u);
+  EXPECT_EQ(found("L['table']['bias'].size()[0] == 3"), 3u);
+  EXPECT_EQ(found("L['args'][2].size()[0] == 3"), std::nullopt);
+}
+
 TEST(Guards, OfRealProgramsAreUnderstood) {
   size_t count = 0;
   for (const test::ProgramTexts& texts : test::corpus_texts()) {

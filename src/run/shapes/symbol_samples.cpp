@@ -33,9 +33,9 @@ struct Conflict {
 // a number.
 Expr source_expr(const Program& program, const GuardSource& source,
                  std::span<const std::string> names) {
-  const auto name = std::ranges::find(names, source.input);
-  if (name == names.end()) return {};
-  auto index = name - names.begin();
+  const std::optional<size_t> found = find_input(names, source);
+  if (!found) return {};
+  size_t index = *found;
   for (const InputSpec& spec : program.signature.input_specs) {
     if (spec.kind != InputKind::user_input || index-- > 0) continue;
     const auto id = program.graph.find_value(spec.arg.name);
