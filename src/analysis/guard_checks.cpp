@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <map>
+
 #include "analysis/program_checks.h"
 #include "pt2/guards.h"
 
@@ -9,11 +11,12 @@ namespace {
 class GuardChecks {
  public:
   GuardChecks(const Program& program, const ProgramPlace& place, Diagnostics& findings)
-      : program_(program),
-        place_(place),
-        findings_(findings),
-        names_(user_input_names(program)),
-        specs_(program.signature.user_inputs()) {}
+      : program_(program), place_(place), findings_(findings) {
+    const std::vector<std::string> names = user_input_names(program);
+    const std::vector<ArgumentSpec> specs = program.signature.user_inputs();
+    for (size_t i = 0; i < names.size() && i < specs.size(); ++i)
+      specs_.emplace(names[i], specs[i]);
+  }
 
   void run() {
     for (size_t i = 0; i < program_.guards_code.size(); ++i) check(program_.guards_code[i], i);
@@ -33,13 +36,14 @@ class GuardChecks {
   }
 
   void check_source(const GuardSource& source, const std::string& where) {
-    const std::optional<size_t> input = find_input(names_, source);
-    if (!input || *input >= specs_.size())
+    auto spec = specs_.find(source.input);
+    if (spec == specs_.end()) spec = specs_.find(variadic_input_name(source.input));
+    if (spec == specs_.end())
       return findings_.add(Rule::guard_input, where,
                            fmt::format("the program has no input '{}'", source.input));
     const bool has_dim = source.property == GuardSource::Property::size ||
                          source.property == GuardSource::Property::stride;
-    const auto id = program_.graph.find_value(specs_[*input].name);
+    const auto id = program_.graph.find_value(spec->second.name);
     const TensorMeta* meta = id ? program_.graph.value(*id).tensor() : nullptr;
     if (!has_dim || meta == nullptr) return;
     const auto rank = static_cast<int64_t>(meta->sizes.size());
@@ -52,8 +56,7 @@ class GuardChecks {
   const Program& program_;
   const ProgramPlace& place_;
   Diagnostics& findings_;
-  const std::vector<std::string> names_;
-  const std::vector<ArgumentSpec> specs_;
+  std::map<std::string, ArgumentSpec> specs_;  // a file may have many guards and many inputs
 };
 
 }  // namespace

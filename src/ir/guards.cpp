@@ -43,8 +43,9 @@ std::string side_text(const Guard& guard, Expr expr) {
   });
 }
 
-// What a program calls an element of *args that a guard calls "args[0]": "args_0".
-std::string variadic_name(const std::string& input) {
+}  // namespace
+
+std::string variadic_input_name(const std::string& input) {
   const size_t open = input.find('[');
   const size_t close = input.find(']', open);
   if (close == std::string::npos) return input;
@@ -52,11 +53,9 @@ std::string variadic_name(const std::string& input) {
          input.substr(close + 1);
 }
 
-}  // namespace
-
 std::optional<size_t> find_input(std::span<const std::string> names, const GuardSource& source) {
   auto found = std::ranges::find(names, source.input);
-  if (found == names.end()) found = std::ranges::find(names, variadic_name(source.input));
+  if (found == names.end()) found = std::ranges::find(names, variadic_input_name(source.input));
   if (found == names.end()) return std::nullopt;
   return static_cast<size_t>(found - names.begin());
 }
