@@ -140,8 +140,7 @@ class PackageConverter {
     schema::ExportedProgram written = to_schema(converter.program);
     check_schema(written, *out_.target.release, out_.target.schema, add);
     saved.json = schema::encode_program(written);
-    PT2_TRY_VOID(
-        move_constants(saved, converter.added_constants, converter.removed_constants));
+    PT2_TRY_VOID(move_constants(saved, converter.added_constants, converter.removed_constants));
     take(converter, saved.name);
     return {};
   }

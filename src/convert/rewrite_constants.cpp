@@ -1,25 +1,13 @@
 // Constants that a release does not take as they are: among inputs and arguments.
 #include <complex>
 
+#include "convert/arguments.h"
 #include "convert/converter.h"
+#include "convert/new_nodes.h"
 #include "ops/table.h"
 
 namespace pt2 {
 namespace {
-
-NamedArgument positional(std::string name, Argument argument) {
-  return {.name = std::move(name), .arg = std::move(argument), .kind = ArgumentKind::positional};
-}
-
-// The result of a new node before another.
-ValueId insert_call(Graph& graph, Node node, std::string_view name, TensorMeta meta,
-                    NodeId before) {
-  GraphValue value{.name = graph.unused_name(name), .meta = std::move(meta)};
-  const ValueId id = graph.add_value(std::move(value)).value();
-  node.outputs = {Argument(id)};
-  graph.insert_node(std::move(node), before);
-  return id;
-}
 
 // The operator that takes a tensor where this one takes a number, and is the same otherwise
 // (aten.add.Scalar and aten.add.Tensor); no operator when there is none.
@@ -72,19 +60,16 @@ class ComplexScalarRewriter {
   ValueId make_tensor(std::complex<double> number, Dtype dtype, NodeId before) {
     const ValueId real = make_part(number.real(), real_dtype(dtype), before);
     const ValueId imaginary = make_part(number.imag(), real_dtype(dtype), before);
-    Node node{.target = "torch.ops.aten.complex.default",
-              .inputs = {positional("real", real), positional("imag", imaginary)},
-              .metadata = graph_.node(before).metadata};
-    return insert_call(graph_, std::move(node), "complex", meta_of(dtype), before);
+    return NewNodes(graph_, before)
+        .call("torch.ops.aten.complex.default", "complex", meta_of(dtype),
+              {positional("real", real), positional("imag", imaginary)});
   }
 
   ValueId make_part(double number, Dtype dtype, NodeId before) {
     const ScalarType type{dtype_info(dtype).schema_number};
-    Node node{.target = "torch.ops.aten.scalar_tensor.default",
-              .inputs = {positional("s", number),
-                         {.name = "dtype", .arg = type, .kind = ArgumentKind::keyword}},
-              .metadata = graph_.node(before).metadata};
-    return insert_call(graph_, std::move(node), "scalar_tensor", meta_of(dtype), before);
+    return NewNodes(graph_, before)
+        .call("torch.ops.aten.scalar_tensor.default", "scalar_tensor", meta_of(dtype),
+              {positional("s", number), keyword("dtype", type)});
   }
 
   static TensorMeta meta_of(Dtype dtype) {

@@ -1,12 +1,11 @@
 // Regions of another gradient mode as the nodes that they run.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <unordered_map>
-#include <unordered_set>
 
+#include "convert/arguments.h"
 #include "convert/converter.h"
 #include "convert/functional/functionalize.h"
+#include "convert/new_nodes.h"
 #include "ir/target.h"
 
 namespace pt2 {
@@ -31,8 +30,7 @@ std::optional<RegionCall> region_call(const Graph& graph, const Node& node) {
     for_each_value(output, [&](ValueId id) { call.results.push_back(id); });
   const Graph& inner = graph.subgraph(call.region);
   const auto is_tensor = [&](const Argument& output) {
-    const auto* id = output.get_if<ValueId>();
-    return id != nullptr && inner.value(*id).tensor() != nullptr;
+    return tensor_meta(inner, output) != nullptr;
   };
   if (inner.inputs().size() != node.inputs.size() - 2 ||
       inner.outputs().size() != call.results.size() ||
@@ -40,24 +38,6 @@ std::optional<RegionCall> region_call(const Graph& graph, const Node& node) {
     return std::nullopt;
   return call;
 }
-
-// Names that no nested graph of a graph has. Constant time each, as Graph::unused_name.
-class GraphNames {
- public:
-  explicit GraphNames(const Graph& graph) {
-    for (const Graph& nested : graph.subgraphs()) taken_.insert(nested.name);
-  }
-
-  std::string unused(const std::string& name) {
-    std::string free = name;
-    while (!taken_.insert(free).second) free = fmt::format("{}_{}", name, ++last_number_[name]);
-    return free;
-  }
-
- private:
-  std::unordered_set<std::string> taken_;
-  std::unordered_map<std::string, size_t> last_number_;
-};
 
 // Puts a region's nodes in front of its call, which it replaces.
 class Inliner {
@@ -103,21 +83,18 @@ class Inliner {
     graph_.insert_node(std::move(out), call_);
   }
 
-  // Lists are as deep as the reader lets them be.
-  Argument translated(const Argument& argument) {
-    Argument out = argument;
-    if (const auto* id = argument.get_if<ValueId>()) {
-      if (const auto found = outer_.find(*id); found != outer_.end()) out = found->second;
-    } else if (const auto* nested = argument.get_if<SubgraphId>()) {
-      Graph moved = inner_.subgraph(*nested);
-      moved.name = names_.unused(moved.name);
-      out.variant = graph_.add_subgraph(std::move(moved));
-    } else if (auto* list = out.get_if<ArgumentList>()) {
-      for (Argument& item : list->items) item = translated(item);
-    } else if (auto* map = out.get_if<ArgumentMap>()) {
-      for (auto& [key, item] : map->items) item = translated(item);
-    }
-    return out;
+  Argument translated(Argument argument) {
+    for_each_leaf(argument, [&](Argument& leaf) {
+      if (const auto* id = leaf.get_if<ValueId>()) {
+        if (const auto found = outer_.find(*id); found != outer_.end())
+          leaf = Argument(found->second);
+      } else if (const auto* nested = leaf.get_if<SubgraphId>()) {
+        Graph moved = inner_.subgraph(*nested);
+        moved.name = names_.unused(moved.name);
+        leaf.variant = graph_.add_subgraph(std::move(moved));
+      }
+    });
+    return argument;
   }
 
   Graph& graph_;

@@ -7,9 +7,11 @@
 #include <limits>
 #include <unordered_map>
 
+#include "convert/arguments.h"
 #include "convert/converter.h"
-#include "convert/vmap/new_nodes.h"
+#include "convert/new_nodes.h"
 #include "convert/vmap/region.h"
+#include "convert/vmap/results.h"
 #include "ir/graph_place.h"
 #include "ops/table.h"
 
@@ -26,11 +28,9 @@ constexpr size_t kMaxDepth = 64;
 
 template <class Change>
 void change_values(Argument& argument, const Change& change) {
-  if (auto* id = argument.get_if<ValueId>()) *id = change(*id);
-  if (auto* list = argument.get_if<ArgumentList>())
-    for (Argument& item : list->items) change_values(item, change);
-  if (auto* map = argument.get_if<ArgumentMap>())
-    for (auto& [key, item] : map->items) change_values(item, change);
+  for_each_leaf(argument, [&](Argument& leaf) {
+    if (auto* id = leaf.get_if<ValueId>()) *id = change(*id);
+  });
 }
 
 size_t argument_count(const Argument& argument) {
@@ -242,24 +242,14 @@ class Unroller {
   }
 
   void copy_subgraphs(Argument& argument) {
-    if (auto* id = argument.get_if<SubgraphId>()) {
+    for_each_leaf(argument, [&](Argument& leaf) {
+      auto* id = leaf.get_if<SubgraphId>();
+      if (id == nullptr) return;
+      if (!graph_names_) graph_names_.emplace(graph_);
       Graph copy = graph_.subgraph(*id);
-      copy.name = copied_graph_name(copy.name);
+      copy.name = graph_names_->unused(copy.name);
       *id = graph_.add_subgraph(std::move(copy));
-    }
-    if (auto* list = argument.get_if<ArgumentList>())
-      for (Argument& item : list->items) copy_subgraphs(item);
-    if (auto* map = argument.get_if<ArgumentMap>())
-      for (auto& [key, item] : map->items) copy_subgraphs(item);
-  }
-
-  std::string copied_graph_name(const std::string& name) {
-    if (graph_names_.empty())
-      for (const Graph& nested : graph_.subgraphs()) graph_names_.insert(nested.name);
-    std::string free;
-    do free = fmt::format("{}_{}", name, ++last_number_);
-    while (!graph_names_.insert(free).second);
-    return free;
+    });
   }
 
   // _remove_batch_dim(value, level, size, dim). The result keeps its name, which may be that of a
@@ -317,9 +307,8 @@ class Unroller {
   Graph& graph_;
   const VmapRegion& region_;
   const size_t size_;
-  std::unordered_set<std::string> graph_names_;  // of nested graphs, once one is copied
-  size_t last_number_ = 0;
-  NodeId next_{};  // what follows the node that is visited
+  std::optional<GraphNames> graph_names_;  // once a nested graph is copied
+  NodeId next_{};                          // what follows the node that is visited
   std::unordered_map<ValueId, std::vector<ValueId>> elements_;
 };
 

@@ -8,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "convert/arguments.h"
 #include "convert/functional/views.h"
 #include "convert/functional/writes.h"
 #include "ir/graph_place.h"
@@ -148,15 +149,13 @@ class Functionalizer {
 
   bool replace_values(Argument& argument, std::optional<NodeId> before) {
     bool changed = false;
-    if (auto* id = argument.get_if<ValueId>()) {
+    for_each_leaf(argument, [&](Argument& leaf) {
+      auto* id = leaf.get_if<ValueId>();
+      if (id == nullptr) return;
       const ValueId current = read(*id, before);
-      changed = current != *id;
+      changed |= current != *id;
       *id = current;
-    } else if (auto* list = argument.get_if<ArgumentList>()) {
-      for (Argument& item : list->items) changed |= replace_values(item, before);
-    } else if (auto* map = argument.get_if<ArgumentMap>()) {
-      for (auto& [key, item] : map->items) changed |= replace_values(item, before);
-    }
+    });
     return changed;
   }
 

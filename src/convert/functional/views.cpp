@@ -4,6 +4,7 @@
 #include <iterator>
 #include <limits>
 
+#include "convert/arguments.h"
 #include "convert/written_memory.h"
 #include "ops/shape/view.h"
 
@@ -83,11 +84,6 @@ bool is_one_of(std::string_view name, const std::string_view (&names)[N]) {
   return std::ranges::find(names, name) != std::end(names);
 }
 
-const TensorMeta* meta_of(const Graph& graph, const Argument& argument) {
-  const auto* id = argument.get_if<ValueId>();
-  return id != nullptr ? graph.value(*id).tensor() : nullptr;
-}
-
 std::optional<Sizes> literals(const std::vector<SymInt>& numbers) {
   Sizes out;
   for (const SymInt& number : numbers) {
@@ -98,7 +94,7 @@ std::optional<Sizes> literals(const std::vector<SymInt>& numbers) {
 }
 
 const TensorMeta* result_of(const Graph& graph, const Node& node) {
-  return node.outputs.size() == 1 ? meta_of(graph, node.outputs[0]) : nullptr;
+  return node.outputs.size() == 1 ? tensor_meta(graph, node.outputs[0]) : nullptr;
 }
 
 // Products of two such numbers do not overflow.
@@ -126,7 +122,7 @@ Aliasing view_of(size_t input, Inverse inverse) {
 }
 
 Aliasing reshaped(const Graph& graph, const Node& node, size_t input) {
-  const TensorMeta* from = meta_of(graph, node.inputs[input].arg);
+  const TensorMeta* from = tensor_meta(graph, node.inputs[input].arg);
   const TensorMeta* to = result_of(graph, node);
   const auto tensor = from != nullptr ? example(*from) : std::nullopt;
   const auto sizes = to != nullptr ? literals(to->sizes) : std::nullopt;
@@ -144,7 +140,7 @@ bool is_absent_or(const Node& node, std::string_view name, T value) {
 }
 
 Aliasing cast(const Graph& graph, const Node& node, size_t input) {
-  const TensorMeta* from = meta_of(graph, node.inputs[input].arg);
+  const TensorMeta* from = tensor_meta(graph, node.inputs[input].arg);
   const TensorMeta* to = result_of(graph, node);
   if (from == nullptr || to == nullptr) return unclear();
   if (from->dtype != to->dtype || from->device != to->device || from->layout != to->layout)
@@ -161,14 +157,14 @@ Aliasing cast(const Graph& graph, const Node& node, size_t input) {
 }
 
 Aliasing made_contiguous(const Graph& graph, const Node& node, size_t input) {
-  const TensorMeta* from = meta_of(graph, node.inputs[input].arg);
+  const TensorMeta* from = tensor_meta(graph, node.inputs[input].arg);
   const auto tensor = from != nullptr ? example(*from) : std::nullopt;
   if (!tensor || !is_absent_or(node, "memory_format", MemoryFormat::contiguous)) return unclear();
   return tensor->is_contiguous() ? view_of(input, Inverse::same) : its_own();
 }
 
 Aliasing of_complex(const Graph& graph, const Node& node, size_t input) {
-  const TensorMeta* from = meta_of(graph, node.inputs[input].arg);
+  const TensorMeta* from = tensor_meta(graph, node.inputs[input].arg);
   const auto dtype = from != nullptr ? from->dtype.dtype() : std::nullopt;
   if (!dtype) return unclear();
   return dtype_category(*dtype) < DtypeCategory::complex ? view_of(input, Inverse::same)
@@ -194,7 +190,7 @@ std::optional<size_t> shown_input(const Graph& graph, const Node& node, const op
       if (node.inputs[i].name == parameter.name) return i;
   }
   for (size_t i = 0; i < node.inputs.size(); ++i)
-    if (meta_of(graph, node.inputs[i].arg) != nullptr) return i;
+    if (tensor_meta(graph, node.inputs[i].arg) != nullptr) return i;
   return std::nullopt;
 }
 

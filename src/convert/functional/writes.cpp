@@ -6,6 +6,7 @@
 #include <iterator>
 #include <numeric>
 
+#include "convert/arguments.h"
 #include "ir/target.h"
 #include "ops/meta.h"
 
@@ -88,13 +89,8 @@ Write batch_norm(const Node& node, const BatchNormRow& row, bool says_so) {
   return {.form = Write::Form::batch_norm, .target = std::string(kFunctionalBatchNorm)};
 }
 
-const TensorMeta* tensor_of(const Graph& graph, const Argument& argument) {
-  const auto* id = argument.get_if<ValueId>();
-  return id != nullptr ? graph.value(*id).tensor() : nullptr;
-}
-
 void add_operand(ops::Promotion& promotion, const Graph& graph, const Argument& argument) {
-  if (const TensorMeta* meta = tensor_of(graph, argument)) {
+  if (const TensorMeta* meta = tensor_meta(graph, argument)) {
     const Sizes sizes(meta->sizes.empty() ? 0 : 1, 1);
     if (const auto dtype = meta->dtype.dtype())
       promotion.add(Tensor::without_elements(*dtype, sizes));
@@ -133,7 +129,7 @@ Write in_place(const Graph& graph, const Node& node, const ops::Signature& funct
     return unknown(fmt::format("{} has no argument", node.target));
   const std::string_view self = op.signature().begin()->name;
   const auto found = std::ranges::find(node.inputs, self, &NamedArgument::name);
-  const TensorMeta* meta = found != node.inputs.end() ? tensor_of(graph, found->arg) : nullptr;
+  const TensorMeta* meta = found != node.inputs.end() ? tensor_meta(graph, found->arg) : nullptr;
   const auto stored = meta != nullptr ? meta->dtype.dtype() : std::nullopt;
   if (!stored) return unknown(fmt::format("{} writes to something that is no tensor", node.target));
   write.input = static_cast<size_t>(found - node.inputs.begin());

@@ -7,8 +7,10 @@
 #include <map>
 #include <numeric>
 
-#include "convert/vmap/new_nodes.h"
+#include "convert/arguments.h"
+#include "convert/new_nodes.h"
 #include "convert/vmap/region.h"
+#include "convert/vmap/results.h"
 #include "ir/target.h"
 #include "ops/table.h"
 #include "pt2/edit.h"
@@ -203,7 +205,7 @@ class RegionMapper {
     for (const ValueId value : results_) outputs.emplace_back(*body_.find_value(name(value)));
     body_.set_inputs(std::move(inputs));
     body_.set_outputs(std::move(outputs));
-    body_.name = unused_graph_name(graph_, "body_graph");
+    body_.name = GraphNames(graph_).unused(fmt::format("body_graph_{}", graph_.subgraphs().size()));
     return std::nullopt;
   }
 

@@ -1,12 +1,12 @@
-#include "convert/vmap/new_nodes.h"
-
-#include <fmt/format.h>
+#include "convert/vmap/results.h"
 
 #include <algorithm>
 #include <functional>
 #include <numeric>
 #include <optional>
-#include <unordered_set>
+
+#include "convert/arguments.h"
+#include "convert/new_nodes.h"
 
 namespace pt2 {
 namespace {
@@ -19,54 +19,6 @@ std::optional<int64_t> known(const SymInt& number) {
 }
 
 }  // namespace
-
-NamedArgument positional(std::string name, Argument argument) {
-  return {.name = std::move(name), .arg = std::move(argument), .kind = ArgumentKind::positional};
-}
-
-NamedArgument keyword(std::string name, Argument argument) {
-  return {.name = std::move(name), .arg = std::move(argument), .kind = ArgumentKind::keyword};
-}
-
-Argument int_list(std::span<const int64_t> numbers) {
-  ArgumentList list{.kind = ListKind::ints};
-  for (const int64_t number : numbers) list.items.emplace_back(number);
-  return Argument(std::move(list));
-}
-
-Argument tensor_list(const std::vector<ValueId>& values) {
-  ArgumentList list{.kind = ListKind::tensors};
-  for (const ValueId value : values) list.items.emplace_back(value);
-  return Argument(std::move(list));
-}
-
-void become(Graph& graph, NodeId id, std::string_view target, std::vector<NamedArgument> inputs) {
-  graph.set_node_target(id, std::string(target));
-  graph.set_node_inputs(id, std::move(inputs));
-}
-
-ValueId NewNodes::add_value(std::string_view name, TensorMeta meta) {
-  return graph_.add_value({.name = graph_.unused_name(name), .meta = std::move(meta)}).value();
-}
-
-NodeId NewNodes::insert(Node node) {
-  node.metadata = graph_.node(before_).metadata;
-  return graph_.insert_node(std::move(node), before_);
-}
-
-ValueId NewNodes::call(std::string_view target, std::string_view name, TensorMeta meta,
-                       std::vector<NamedArgument> inputs) {
-  const ValueId id = add_value(name, std::move(meta));
-  insert({.target = std::string(target), .inputs = std::move(inputs), .outputs = {Argument(id)}});
-  return id;
-}
-
-std::string unused_graph_name(const Graph& graph, std::string_view base) {
-  std::unordered_set<std::string_view> taken;
-  for (const Graph& nested : graph.subgraphs()) taken.insert(nested.name);
-  for (size_t number = graph.subgraphs().size();; ++number)
-    if (std::string name = fmt::format("{}_{}", base, number); !taken.contains(name)) return name;
-}
 
 std::vector<int64_t> memory_order(const TensorMeta& meta, int64_t first) {
   std::vector<int64_t> order(meta.sizes.size());
