@@ -1,5 +1,6 @@
 // The pieces of work that benchmarks time, each over one .pt2 file that is opened beforehand.
-#pragma once
+#ifndef PT2_BENCH_TASKS_H
+#define PT2_BENCH_TASKS_H
 
 #include <cstdint>
 #include <functional>
@@ -25,3 +26,5 @@ struct Task {
 std::span<const Task> tasks();
 
 }  // namespace pt2::bench
+
+#endif  // PT2_BENCH_TASKS_H

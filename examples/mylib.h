@@ -1,5 +1,6 @@
 // Kernels of the operators that export_custom.py declares.
-#pragma once
+#ifndef PT2_EXAMPLES_MYLIB_H
+#define PT2_EXAMPLES_MYLIB_H
 
 #include <tuple>
 
@@ -44,3 +45,5 @@ inline pt2::Result<void> add_operators(pt2::CustomOperators& operators) {
 }
 
 }  // namespace mylib
+
+#endif  // PT2_EXAMPLES_MYLIB_H

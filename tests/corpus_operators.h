@@ -1,6 +1,7 @@
 // The operators that the programs of the corpus were exported with, as their authors wrote them in
 // Python (torch.library, namespaces corpus and corpus_effect).
-#pragma once
+#ifndef PT2_TESTS_CORPUS_OPERATORS_H
+#define PT2_TESTS_CORPUS_OPERATORS_H
 
 #include <algorithm>
 #include <numeric>
@@ -59,3 +60,5 @@ inline Result<void> add_corpus_operators(CustomOperators& operators) {
 }
 
 }  // namespace pt2::test
+
+#endif  // PT2_TESTS_CORPUS_OPERATORS_H

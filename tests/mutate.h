@@ -1,6 +1,7 @@
 // Fuzzing without an engine: the entry points of fuzz/ on some seconds of random damage to real
 // files. The sequence is the same in every run; how far it gets depends on the time.
-#pragma once
+#ifndef PT2_TESTS_MUTATE_H
+#define PT2_TESTS_MUTATE_H
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -135,3 +136,5 @@ inline void run_mutations(std::string_view target, void (*entry)(std::span<const
 }
 
 }  // namespace pt2::test
+
+#endif  // PT2_TESTS_MUTATE_H

@@ -1,6 +1,7 @@
 // Starting points for mutation and fuzzing, cut from the test data. For our own files only: what is
 // not a plain zip of stored records gives no records.
-#pragma once
+#ifndef PT2_TESTS_SEEDS_H
+#define PT2_TESTS_SEEDS_H
 
 #include <algorithm>
 #include <cstddef>
@@ -218,3 +219,5 @@ inline std::vector<Bytes> make_seeds(std::string_view target, const std::filesys
 }
 
 }  // namespace pt2::test
+
+#endif  // PT2_TESTS_SEEDS_H

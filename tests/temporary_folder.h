@@ -1,5 +1,6 @@
 // A folder of its own for each test that writes files, so that tests may run beside one another.
-#pragma once
+#ifndef PT2_TESTS_TEMPORARY_FOLDER_H
+#define PT2_TESTS_TEMPORARY_FOLDER_H
 
 #include <stdlib.h>
 
@@ -30,3 +31,5 @@ class TemporaryFolder {
 };
 
 }  // namespace pt2::test
+
+#endif  // PT2_TESTS_TEMPORARY_FOLDER_H

@@ -1,6 +1,7 @@
 // The frame of the command `pt2`: a table of verbs, where their output goes, what their exit status
 // is. Exit codes: docs/design.md, section 5.
-#pragma once
+#ifndef PT2_TOOLS_COMMAND_H
+#define PT2_TOOLS_COMMAND_H
 
 #include <CLI/App.hpp>
 #include <cstdio>
@@ -55,3 +56,5 @@ enum class Colour : uint8_t { red, green, yellow, bold };
 std::string coloured(const Environment& environment, Colour colour, std::string_view text);
 
 }  // namespace pt2::tools
+
+#endif  // PT2_TOOLS_COMMAND_H

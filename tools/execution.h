@@ -1,5 +1,6 @@
 // One execution of a program, as run and trace make it.
-#pragma once
+#ifndef PT2_TOOLS_EXECUTION_H
+#define PT2_TOOLS_EXECUTION_H
 
 #include <cstdint>
 #include <string>
@@ -32,3 +33,5 @@ Result<PreparedCall> prepare_call(const Execution& execution, Environment& envir
 Result<Model> load_model(Package package, const Source& source, CustomOperators operators);
 
 }  // namespace pt2::tools
+
+#endif  // PT2_TOOLS_EXECUTION_H

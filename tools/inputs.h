@@ -1,5 +1,6 @@
 // The inputs of a run: from the command line, or the file's own samples.
-#pragma once
+#ifndef PT2_TOOLS_INPUTS_H
+#define PT2_TOOLS_INPUTS_H
 
 #include <span>
 #include <string>
@@ -26,3 +27,5 @@ Result<std::vector<Value>> read_sample_inputs(const Model& model, const std::str
                                               Environment& environment);
 
 }  // namespace pt2::tools
+
+#endif  // PT2_TOOLS_INPUTS_H

@@ -1,5 +1,6 @@
 // Members of the JSON objects that verbs print.
-#pragma once
+#ifndef PT2_TOOLS_JSON_MEMBERS_H
+#define PT2_TOOLS_JSON_MEMBERS_H
 
 #include <cstdint>
 #include <span>
@@ -65,3 +66,5 @@ std::string json_object(Write&& write) {
 }
 
 }  // namespace pt2::tools
+
+#endif  // PT2_TOOLS_JSON_MEMBERS_H

@@ -1,5 +1,6 @@
 // The module hierarchy of a program, for people and as JSON.
-#pragma once
+#ifndef PT2_TOOLS_MODULES_H
+#define PT2_TOOLS_MODULES_H
 
 #include <string>
 
@@ -19,3 +20,5 @@ uint64_t element_count(const TensorMeta* meta);
 const TensorMeta* find_meta(const Program& program, const ArgumentSpec& spec);
 
 }  // namespace pt2::tools
+
+#endif  // PT2_TOOLS_MODULES_H

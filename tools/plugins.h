@@ -1,5 +1,6 @@
 // Libraries of custom operators, which the command line names and nothing else does.
-#pragma once
+#ifndef PT2_TOOLS_PLUGINS_H
+#define PT2_TOOLS_PLUGINS_H
 
 #include <span>
 #include <string>
@@ -16,3 +17,5 @@ void add_ops_option(CLI::App& app, std::vector<std::string>& libraries);
 Result<CustomOperators> load_operators(std::span<const std::string> libraries);
 
 }  // namespace pt2::tools
+
+#endif  // PT2_TOOLS_PLUGINS_H

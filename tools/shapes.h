@@ -1,5 +1,6 @@
 // What a program asks of its inputs, in words: for `pt2 check` and `pt2 info`.
-#pragma once
+#ifndef PT2_TOOLS_SHAPES_H
+#define PT2_TOOLS_SHAPES_H
 
 #include <string>
 #include <vector>
@@ -18,3 +19,5 @@ void write_conditions(JsonWriter& json, const Program& program);
 std::vector<std::string> guard_texts(const Program& program);
 
 }  // namespace pt2::tools
+
+#endif  // PT2_TOOLS_SHAPES_H

@@ -1,5 +1,6 @@
 // The file that a verb reads, as every verb takes it.
-#pragma once
+#ifndef PT2_TOOLS_SOURCE_H
+#define PT2_TOOLS_SOURCE_H
 
 #include <string>
 
@@ -30,3 +31,5 @@ Result<Package> open_package(const Source& source, Environment& environment);
 Result<std::string> chosen_model(const Source& source, const Package& package);
 
 }  // namespace pt2::tools
+
+#endif  // PT2_TOOLS_SOURCE_H

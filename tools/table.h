@@ -1,5 +1,6 @@
 // Text in aligned columns.
-#pragma once
+#ifndef PT2_TOOLS_TABLE_H
+#define PT2_TOOLS_TABLE_H
 
 #include <string>
 #include <string_view>
@@ -34,3 +35,5 @@ class TextTable {
 std::string bytes_text(uint64_t bytes);
 
 }  // namespace pt2::tools
+
+#endif  // PT2_TOOLS_TABLE_H

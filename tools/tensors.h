@@ -1,5 +1,6 @@
 // The tensors that a file holds: weights, constants and sample inputs.
-#pragma once
+#ifndef PT2_TOOLS_TENSORS_H
+#define PT2_TOOLS_TENSORS_H
 
 #include <string>
 #include <string_view>
@@ -39,3 +40,5 @@ Result<TensorList> read_tensor_list(const Package& package, const std::string& m
 uint32_t content_crc32(const Tensor& tensor);
 
 }  // namespace pt2::tools
+
+#endif  // PT2_TOOLS_TENSORS_H

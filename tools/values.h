@@ -1,5 +1,6 @@
 // Results of a run: for people, as JSON, as tensors for a file.
-#pragma once
+#ifndef PT2_TOOLS_VALUES_H
+#define PT2_TOOLS_VALUES_H
 
 #include <optional>
 #include <string>
@@ -19,3 +20,5 @@ std::string value_text(const std::string& name, const Value& value, const Enviro
 void write_value(JsonWriter& json, const Value& value);
 
 }  // namespace pt2::tools
+
+#endif  // PT2_TOOLS_VALUES_H

@@ -1,5 +1,6 @@
 // One function per verb, in the file of its name.
-#pragma once
+#ifndef PT2_TOOLS_VERBS_H
+#define PT2_TOOLS_VERBS_H
 
 #include "tools/command.h"
 
@@ -23,3 +24,5 @@ Action setup_test(CLI::App& app);
 Action setup_trace(CLI::App& app);
 
 }  // namespace pt2::tools
+
+#endif  // PT2_TOOLS_VERBS_H

@@ -2,7 +2,8 @@
 // each one's parts lie. A bare JSON document counts as an archive of one record. Of JSON it knows
 // no more than the outermost keys, which tell a program from a container. Imitates
 // torch/export/pt2_archive and torch.export.load (format of every release since 2.1).
-#pragma once
+#ifndef PT2_ARCHIVE_H
+#define PT2_ARCHIVE_H
 
 #include <array>
 #include <cstdint>
@@ -162,3 +163,5 @@ std::string_view recognise_foreign_file(std::span<const std::byte> bytes);
 std::shared_ptr<Storage> make_storage(const Record& record, size_t alignment);
 
 }  // namespace pt2
+
+#endif  // PT2_ARCHIVE_H

@@ -1,6 +1,7 @@
 // The arguments of nodes, and what they refer to: values and nodes by strong ids, constants by
 // value, all in one recursive type.
-#pragma once
+#ifndef PT2_ARGUMENT_H
+#define PT2_ARGUMENT_H
 
 #include <complex>
 #include <cstdint>
@@ -155,3 +156,5 @@ void for_each_value(const Argument& argument, Visit&& visit) {
 }
 
 }  // namespace pt2
+
+#endif  // PT2_ARGUMENT_H

@@ -1,7 +1,8 @@
 // C++ functions as kernels of operators: which type of a signature each C++ type stands for, and
 // the conversion of Values from and to them. `Tensor[]` is std::vector<Tensor>, `float?` is
 // std::optional<double>, several results are a std::tuple.
-#pragma once
+#ifndef PT2_BOXING_H
+#define PT2_BOXING_H
 
 #include <array>
 #include <complex>
@@ -265,3 +266,5 @@ Result<std::vector<Value>> call_boxed(F&& function, std::span<const Value> argum
 }
 
 }  // namespace pt2::ops
+
+#endif  // PT2_BOXING_H

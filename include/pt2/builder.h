@@ -11,7 +11,8 @@
 //                                  builder.tensor(Dtype::float32, {batch, 4}));
 //   builder.output(y);
 //   Program program = std::move(builder).finish().value();
-#pragma once
+#ifndef PT2_BUILDER_H
+#define PT2_BUILDER_H
 
 #include <memory>
 #include <optional>
@@ -122,3 +123,5 @@ class ProgramBuilder : public GraphBuilder {
 };
 
 }  // namespace pt2
+
+#endif  // PT2_BUILDER_H

@@ -1,7 +1,8 @@
 // One form for programs that differ only in names, in the order of independent nodes, and in where
 // they come from: to compare and to identify programs, not to run them, because nodes with side
 // effects are ordered by their arguments alone.
-#pragma once
+#ifndef PT2_CANONICALIZE_H
+#define PT2_CANONICALIZE_H
 
 #include "pt2/program.h"
 #include "pt2/result.h"
@@ -27,3 +28,5 @@ enum class TieBreak : uint8_t {
 Result<Program> canonicalize(const Program& program, TieBreak tie_break = TieBreak::position);
 
 }  // namespace pt2
+
+#endif  // PT2_CANONICALIZE_H

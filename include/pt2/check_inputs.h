@@ -1,6 +1,7 @@
 // Do the inputs of a call fit a program: count, dtypes, sizes, ranges of its symbols, guards? Model
 // asks before every run; here without weights, kernels or the elements of a tensor.
-#pragma once
+#ifndef PT2_CHECK_INPUTS_H
+#define PT2_CHECK_INPUTS_H
 
 #include <span>
 #include <string>
@@ -42,3 +43,5 @@ Result<SymbolValues> check_inputs(const Program& program, std::span<const Guard>
                                   std::span<const std::string> names);
 
 }  // namespace pt2
+
+#endif  // PT2_CHECK_INPUTS_H

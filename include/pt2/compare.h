@@ -1,7 +1,8 @@
 // Is one result the other? Compares what a program gave with what PyTorch gave, as
 // torch.testing.assert_close does (torch/testing/_comparison.py), or with a better answer than
 // both.
-#pragma once
+#ifndef PT2_COMPARE_H
+#define PT2_COMPARE_H
 
 #include <optional>
 #include <string>
@@ -49,3 +50,5 @@ Comparison compare(const Value& found, const Value& expected, const CompareOptio
                    const Tensor* reference = nullptr);
 
 }  // namespace pt2
+
+#endif  // PT2_COMPARE_H

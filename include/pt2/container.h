@@ -5,7 +5,8 @@
 //   PT2_TRY(schema::Model model, schema::decode<schema::Model>(json, limits, warnings));
 //   for (const schema::ContainerMember& member : schema::container_members(model))
 //   use(*member.program); std::string same = schema::encode(model);
-#pragma once
+#ifndef PT2_CONTAINER_H
+#define PT2_CONTAINER_H
 
 #include <string>
 #include <vector>
@@ -28,3 +29,5 @@ struct ContainerMember {
 std::vector<ContainerMember> container_members(Model& model);
 
 }  // namespace pt2::schema
+
+#endif  // PT2_CONTAINER_H

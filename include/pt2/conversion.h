@@ -7,7 +7,8 @@
 //           pt2::convert(package, {.target = pt2::conversion_target("torch-2.6").value()}));
 //   if (conversion.blockers.empty()) PT2_TRY_VOID(pt2::save_package(conversion.contents,
 //   "old.pt2"));
-#pragma once
+#ifndef PT2_CONVERSION_H
+#define PT2_CONVERSION_H
 
 #include <set>
 #include <span>
@@ -104,3 +105,5 @@ struct LoadObstacles {
 Result<std::vector<LoadObstacles>> load_obstacles(const Package& package);
 
 }  // namespace pt2
+
+#endif  // PT2_CONVERSION_H

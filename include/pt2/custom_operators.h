@@ -9,7 +9,8 @@
 // std::string, Scalar, Dtype, Layout, Device, MemoryFormat, Object; std::optional<T> for `T?`,
 // std::vector<T> for `T[]`, std::tuple for several results; by value or const reference. It returns
 // its results, or a Result of them. A `Tensor(a!)` is a view of the caller's memory to write to.
-#pragma once
+#ifndef PT2_CUSTOM_OPERATORS_H
+#define PT2_CUSTOM_OPERATORS_H
 
 #include <array>
 #include <functional>
@@ -76,3 +77,5 @@ class CustomOperators {
 };
 
 }  // namespace pt2
+
+#endif  // PT2_CUSTOM_OPERATORS_H

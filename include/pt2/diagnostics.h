@@ -1,6 +1,7 @@
 // Findings about a file or a program: all of them, not the first. Each belongs to a numbered rule
 // (rules.def), which says how grave it is and why it matters; `pt2 verify` prints them.
-#pragma once
+#ifndef PT2_DIAGNOSTICS_H
+#define PT2_DIAGNOSTICS_H
 
 #include <cstdint>
 #include <span>
@@ -91,3 +92,5 @@ class Diagnostics {
 };
 
 }  // namespace pt2
+
+#endif  // PT2_DIAGNOSTICS_H

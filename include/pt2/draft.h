@@ -6,7 +6,8 @@
 //   PT2_TRY(Program program, from_draft(module));
 //   DraftReport report;
 //   PT2_TRY(DraftFile file, to_draft(program, tensors, {}, report));
-#pragma once
+#ifndef PT2_DRAFT_H
+#define PT2_DRAFT_H
 
 #include <functional>
 #include <map>
@@ -91,3 +92,5 @@ Result<DraftFile> to_draft(const Program& program, const FindDraftState& find_st
                            const DraftOptions& options, DraftReport& report);
 
 }  // namespace pt2
+
+#endif  // PT2_DRAFT_H

@@ -1,6 +1,7 @@
 // The dataclasses of the early draft as values, made from draft.def, as schema.h is from
 // schema.def.
-#pragma once
+#ifndef PT2_DRAFT_TYPES_H
+#define PT2_DRAFT_TYPES_H
 
 #include "pt2/schema.h"
 
@@ -28,3 +29,5 @@ struct GraphModule;
 }  // namespace draft
 
 }  // namespace pt2
+
+#endif  // PT2_DRAFT_TYPES_H

@@ -1,6 +1,7 @@
 // The element types of tensors, with every name and number that the file formats give them
 // (dtype.def).
-#pragma once
+#ifndef PT2_DTYPE_H
+#define PT2_DTYPE_H
 
 #include <cstdint>
 #include <optional>
@@ -51,3 +52,5 @@ std::optional<Dtype> find_dtype(std::string_view name);
 std::optional<Dtype> find_dtype_by_schema_number(int64_t number);
 
 }  // namespace pt2
+
+#endif  // PT2_DTYPE_H

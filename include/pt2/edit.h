@@ -1,6 +1,7 @@
 // Edits that concern more than one graph's own tables: those that the signature must follow, and
 // taking a part of a graph out. Single steps are Graph's own members.
-#pragma once
+#ifndef PT2_EDIT_H
+#define PT2_EDIT_H
 
 #include <span>
 #include <string>
@@ -39,3 +40,5 @@ struct ExtractedGraph {
 Result<ExtractedGraph> extract_graph(const Graph& graph, std::span<const NodeId> nodes);
 
 }  // namespace pt2
+
+#endif  // PT2_EDIT_H

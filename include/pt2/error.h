@@ -1,6 +1,7 @@
 // What went wrong and where, for the caller who has to react. Failures are values (result.h); a
 // code says what the caller can do about it, never which function failed.
-#pragma once
+#ifndef PT2_ERROR_H
+#define PT2_ERROR_H
 
 #include <cstdint>
 #include <string>
@@ -36,3 +37,5 @@ Error at(Error error, std::string_view step);
 Error in_file(Error error, std::string_view path);
 
 }  // namespace pt2
+
+#endif  // PT2_ERROR_H

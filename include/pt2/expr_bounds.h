@@ -1,6 +1,7 @@
 // What an expression can be when its symbols stay in their ranges: interval arithmetic after
 // torch/utils/_sympy/value_ranges.py, for rules that hold for every size.
-#pragma once
+#ifndef PT2_EXPR_BOUNDS_H
+#define PT2_EXPR_BOUNDS_H
 
 #include <limits>
 #include <optional>
@@ -48,3 +49,5 @@ std::string print(const ValueRange& range);
 std::optional<bool> decide(ExprPool& pool, Expr condition, const SymbolRanges& ranges);
 
 }  // namespace pt2
+
+#endif  // PT2_EXPR_BOUNDS_H

@@ -1,5 +1,6 @@
 // New expressions from old ones: replaced symbols, simpler forms.
-#pragma once
+#ifndef PT2_EXPR_REWRITE_H
+#define PT2_EXPR_REWRITE_H
 
 #include <span>
 #include <utility>
@@ -23,3 +24,5 @@ Result<Expr> substitute(ExprPool& pool, Expr expr,
 Result<Expr> simplify(ExprPool& pool, Expr expr);
 
 }  // namespace pt2
+
+#endif  // PT2_EXPR_REWRITE_H

@@ -1,5 +1,6 @@
 // What a file says beyond values, carried along so that it can be written back.
-#pragma once
+#ifndef PT2_FILE_SPELLING_H
+#define PT2_FILE_SPELLING_H
 
 #include <utility>
 
@@ -35,3 +36,5 @@ class TraceHolder {
 };
 
 }  // namespace pt2::schema
+
+#endif  // PT2_FILE_SPELLING_H

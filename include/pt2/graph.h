@@ -12,7 +12,8 @@
 //       graph.replace_all_uses(out, *graph.node(id).inputs[0].arg.get_if<ValueId>());
 //       graph.erase_node(id).value();
 //     }
-#pragma once
+#ifndef PT2_GRAPH_H
+#define PT2_GRAPH_H
 
 #include <cstdint>
 #include <iterator>
@@ -305,3 +306,5 @@ class Graph {
 };
 
 }  // namespace pt2
+
+#endif  // PT2_GRAPH_H

@@ -3,7 +3,8 @@
 // holds them as Python; here they are expressions like any other, over symbols that stand for
 // properties of inputs, and nothing is run. PyTorch checks them in the modules it makes of a
 // program ("Guard failed: ...", torch/export/_unlift.py), pt2::Model before every run.
-#pragma once
+#ifndef PT2_GUARDS_H
+#define PT2_GUARDS_H
 
 #include <cstdint>
 #include <functional>
@@ -59,3 +60,5 @@ std::string print(const GuardSource& source);
 std::string print(const Guard& guard);
 
 }  // namespace pt2
+
+#endif  // PT2_GUARDS_H

@@ -1,6 +1,7 @@
 // What a file may cost before it is refused. Every number a file states is checked against these,
 // and against the file's real size, before anything is allocated for it.
-#pragma once
+#ifndef PT2_LIMITS_H
+#define PT2_LIMITS_H
 
 #include <cstdint>
 
@@ -40,3 +41,5 @@ struct Limits {
 };
 
 }  // namespace pt2
+
+#endif  // PT2_LIMITS_H

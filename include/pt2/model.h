@@ -11,7 +11,8 @@
 //
 // A Model never changes and may be shared by threads. What a program changes (buffers such as
 // running statistics) lives in a Session, one per thread of calls.
-#pragma once
+#ifndef PT2_MODEL_H
+#define PT2_MODEL_H
 
 #include <initializer_list>
 #include <memory>
@@ -132,3 +133,5 @@ class Session {
 };
 
 }  // namespace pt2
+
+#endif  // PT2_MODEL_H

@@ -1,6 +1,7 @@
 // The modules of the Python program that a graph was traced from, with the nodes, parameters and
 // calls of each: the hierarchy that torch.export.unflatten builds, as a table over the flat graph.
-#pragma once
+#ifndef PT2_MODULES_H
+#define PT2_MODULES_H
 
 #include <cstddef>
 #include <optional>
@@ -60,3 +61,5 @@ struct ModuleHierarchy {
 ModuleHierarchy module_hierarchy(const Program& program);
 
 }  // namespace pt2
+
+#endif  // PT2_MODULES_H

@@ -1,5 +1,6 @@
 // One call of an operator, and what its metadata says about the Python it comes from.
-#pragma once
+#ifndef PT2_NODE_H
+#define PT2_NODE_H
 
 #include <optional>
 #include <string>
@@ -50,3 +51,5 @@ Result<std::vector<ModuleStackEntry>> module_stack(const Node& node);
 std::string module_path(const Node& node);
 
 }  // namespace pt2
+
+#endif  // PT2_NODE_H

@@ -1,6 +1,7 @@
 // NumPy's array files: .npy holds one array, .npz is a zip of them. Imitates numpy/lib/format.py,
 // without pickles: object arrays are refused.
-#pragma once
+#ifndef PT2_NPY_H
+#define PT2_NPY_H
 
 #include "pt2/limits.h"
 #include "pt2/result.h"
@@ -29,3 +30,5 @@ Result<NamedTensors> read_npz(const Record& record, const Limits& limits = {});
 Result<void> write_npz(const NamedTensors& tensors, Sink& sink);
 
 }  // namespace pt2
+
+#endif  // PT2_NPY_H

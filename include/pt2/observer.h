@@ -1,5 +1,6 @@
 // What a running program computes, value by value: for traces, and to find where results go wrong.
-#pragma once
+#ifndef PT2_OBSERVER_H
+#define PT2_OBSERVER_H
 
 #include <functional>
 #include <string>
@@ -26,3 +27,5 @@ struct ObservedValue {
 using Observer = std::function<Result<void>(const ObservedValue& observed)>;
 
 }  // namespace pt2
+
+#endif  // PT2_OBSERVER_H

@@ -1,5 +1,6 @@
 // Which operators a program calls, and which of them this build can compute.
-#pragma once
+#ifndef PT2_OPERATORS_H
+#define PT2_OPERATORS_H
 
 #include <span>
 #include <string>
@@ -49,3 +50,5 @@ std::vector<OperatorUse> operators_used(const Program& program,
                                         const CustomOperators& operators = {});
 
 }  // namespace pt2
+
+#endif  // PT2_OPERATORS_H

@@ -2,7 +2,8 @@
 // let the kernel copy them, leave holes as holes, and compare them on the way with the checksum
 // that the archive states: damage is found when a file is made from a damaged one, and costs no
 // second reading.
-#pragma once
+#ifndef PT2_ORIGIN_H
+#define PT2_ORIGIN_H
 
 #include <cstddef>
 #include <cstdint>
@@ -74,3 +75,5 @@ class Origin {
 };
 
 }  // namespace pt2
+
+#endif  // PT2_ORIGIN_H

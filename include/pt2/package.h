@@ -5,7 +5,8 @@
 //   auto package = pt2::Package::open("model.pt2").value();
 //   const pt2::Program& program = *package.program().value();
 //   auto payloads = package.payloads().value();
-#pragma once
+#ifndef PT2_PACKAGE_H
+#define PT2_PACKAGE_H
 
 #include <map>
 #include <memory>
@@ -147,3 +148,5 @@ class Package {
 };
 
 }  // namespace pt2
+
+#endif  // PT2_PACKAGE_H

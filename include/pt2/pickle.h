@@ -1,7 +1,8 @@
 // Python pickles as torch.save writes them, read by a small machine that knows tensors, containers
 // and numbers, and nothing else: no name in a pickle is ever imported or called. Imitates
 // torch/_weights_only_unpickler.py.
-#pragma once
+#ifndef PT2_PICKLE_H
+#define PT2_PICKLE_H
 
 #include <cstdint>
 #include <functional>
@@ -151,3 +152,5 @@ Result<std::vector<SampleInput>> flatten_sample_inputs(const Pickle& pickle,
                                                        const Limits& limits = {});
 
 }  // namespace pt2
+
+#endif  // PT2_PICKLE_H

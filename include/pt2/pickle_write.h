@@ -1,7 +1,8 @@
 // Values made into pickles, and pickles written as torch.save writes them. Whatever read_pickle
 // understands can be written again; for what torch.save of protocol 2 wrote, in the same bytes.
 // Imitates Python's C pickler (Modules/_pickle.c) and torch/serialization.py.
-#pragma once
+#ifndef PT2_PICKLE_WRITE_H
+#define PT2_PICKLE_WRITE_H
 
 #include <memory>
 #include <span>
@@ -80,3 +81,5 @@ Result<void> write_torch_save(const Pickle& pickle, Sink& sink,
                               const Limits& limits = {}, const Origin* origin = nullptr);
 
 }  // namespace pt2
+
+#endif  // PT2_PICKLE_WRITE_H

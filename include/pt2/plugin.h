@@ -9,7 +9,8 @@
 // It is a module linked with pt2::run, and shares C++ types with the program that loads it: build
 // it with the same compiler and the same version of this library. Loading compares what both were
 // built with; docs/custom-operators.md has the CMake lines.
-#pragma once
+#ifndef PT2_PLUGIN_H
+#define PT2_PLUGIN_H
 
 #include <cstdint>
 #include <string>
@@ -52,3 +53,5 @@ struct Plugin {
 Result<void> load_plugin(const std::string& path, CustomOperators& operators);
 
 }  // namespace pt2
+
+#endif  // PT2_PLUGIN_H

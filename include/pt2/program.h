@@ -1,7 +1,8 @@
 // An exported program: graph, signature, ranges of its symbols, structure of its inputs and
 // outputs, and where it comes from. Weights are apart (package.h). A Program is a value; a const
 // one may be read by any number of threads.
-#pragma once
+#ifndef PT2_PROGRAM_H
+#define PT2_PROGRAM_H
 
 #include <cstdint>
 #include <memory>
@@ -109,3 +110,5 @@ std::vector<std::string> user_output_names(const Program& program);
 std::vector<std::string> keyword_input_names(const Program& program);
 
 }  // namespace pt2
+
+#endif  // PT2_PROGRAM_H

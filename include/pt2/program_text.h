@@ -5,7 +5,8 @@
 //   std::string text = pt2::print_program(program, {.metadata = true});
 //   std::vector<pt2::Error> errors;
 //   pt2::Result<pt2::Program> same = pt2::parse_program(text, "model.txt", errors);
-#pragma once
+#ifndef PT2_PROGRAM_TEXT_H
+#define PT2_PROGRAM_TEXT_H
 
 #include <string>
 #include <string_view>
@@ -35,3 +36,5 @@ Result<Program> parse_program(std::string_view text, std::string_view name,
                               std::vector<Error>& errors, const Limits& limits = {});
 
 }  // namespace pt2
+
+#endif  // PT2_PROGRAM_TEXT_H

@@ -1,6 +1,7 @@
 // Everything of the library in one include. Each header stands alone; include single ones to
 // compile faster.
-#pragma once
+#ifndef PT2_PT2_H
+#define PT2_PT2_H
 
 #include "pt2/archive.h"
 #include "pt2/check_inputs.h"
@@ -38,3 +39,5 @@
 #include "pt2/verify.h"
 #include "pt2/verify_operators.h"
 #include "pt2/zip.h"
+
+#endif  // PT2_PT2_H

@@ -2,7 +2,8 @@
 // written to its JSON (protocol 1), and structured values, which are flattened to the leaves that a
 // graph takes and built again from those that it gives. Containers of all kinds are here lists of
 // children, some with keys; classes are never looked up.
-#pragma once
+#ifndef PT2_PYTREE_H
+#define PT2_PYTREE_H
 
 #include <concepts>
 #include <cstdint>
@@ -161,3 +162,5 @@ Result<std::vector<Value>> flatten(const Tree& tree, const TreeSpec& spec,
 Result<Tree> unflatten(std::vector<Value> leaves, const TreeSpec& spec);
 
 }  // namespace pt2
+
+#endif  // PT2_PYTREE_H

@@ -1,6 +1,7 @@
 // Recorded calls of a program: what went in, what PyTorch answered, what changed. They lie in a
 // safetensors file beside the program; the layout is in docs/recorded-calls.md.
-#pragma once
+#ifndef PT2_RECORDED_CALLS_H
+#define PT2_RECORDED_CALLS_H
 
 #include <optional>
 #include <string>
@@ -46,3 +47,5 @@ struct RecordedCalls {
 Result<RecordedCalls> read_recorded_calls(const Safetensors& file);
 
 }  // namespace pt2
+
+#endif  // PT2_RECORDED_CALLS_H

@@ -1,6 +1,7 @@
 // The PyTorch releases that write exported programs, as one table: what `pt2 convert` can write
 // for, and what `pt2 info` compares a file with.
-#pragma once
+#ifndef PT2_RELEASE_H
+#define PT2_RELEASE_H
 
 #include <cstdint>
 #include <span>
@@ -41,3 +42,5 @@ const Release& release_of(const Program& program);
 std::string release_name(const Release& release);
 
 }  // namespace pt2
+
+#endif  // PT2_RELEASE_H

@@ -1,5 +1,6 @@
 // Makes recorded calls again and compares: does this program still give PyTorch's numbers?
-#pragma once
+#ifndef PT2_REPLAY_H
+#define PT2_REPLAY_H
 
 #include <optional>
 #include <string>
@@ -31,3 +32,5 @@ struct CallReport {
 CallReport replay(Session& session, const RecordedCall& call, const CompareOptions& options = {});
 
 }  // namespace pt2
+
+#endif  // PT2_REPLAY_H

@@ -1,6 +1,7 @@
 // A value or the Error that prevented it. Names follow std::expected, which C++20 lacks; `value()`
 // alone throws, for users who prefer exceptions to checks. Inside the library: PT2_TRY.
-#pragma once
+#ifndef PT2_RESULT_H
+#define PT2_RESULT_H
 
 #include <exception>
 #include <optional>
@@ -87,3 +88,5 @@ class [[nodiscard]] Result<void> {
   } while (false)
 
 }  // namespace pt2
+
+#endif  // PT2_RESULT_H

@@ -1,6 +1,7 @@
 // Traces: files with every value that a run computed, by its name in the graph. Made by `pt2
 // trace`, or from PyTorch itself by examples/record_trace.py; docs/traces.md has the layout.
-#pragma once
+#ifndef PT2_RUN_TRACE_H
+#define PT2_RUN_TRACE_H
 
 #include <optional>
 #include <string>
@@ -43,3 +44,5 @@ Result<TraceComparison> compare_with_trace(Session& session, std::vector<Value> 
                                            const CompareOptions& options = {});
 
 }  // namespace pt2
+
+#endif  // PT2_RUN_TRACE_H

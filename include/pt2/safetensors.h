@@ -1,6 +1,7 @@
 // The safetensors format: a JSON header, then the bytes of all tensors without gaps. Imitates the
 // checks of the reference implementation (huggingface/safetensors, safetensors/src/tensor.rs).
-#pragma once
+#ifndef PT2_SAFETENSORS_H
+#define PT2_SAFETENSORS_H
 
 #include <string>
 #include <utility>
@@ -32,3 +33,5 @@ Result<Safetensors> read_safetensors(const Record& record);
 Result<void> write_safetensors(const Safetensors& content, Sink& sink);
 
 }  // namespace pt2
+
+#endif  // PT2_SAFETENSORS_H

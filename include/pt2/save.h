@@ -5,7 +5,8 @@
 //   PT2_TRY(pt2::PackageContents contents, pt2::package_contents(package));
 //   contents.programs[0].json = pt2::program_json(changed);
 //   PT2_TRY_VOID(pt2::save_package(contents, "changed.pt2"));
-#pragma once
+#ifndef PT2_SAVE_H
+#define PT2_SAVE_H
 
 #include <memory>
 #include <string>
@@ -116,3 +117,5 @@ Result<void> save_package(const PackageContents& contents, Sink& sink,
 std::string root_folder(std::string_view path);
 
 }  // namespace pt2
+
+#endif  // PT2_SAVE_H

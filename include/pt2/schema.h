@@ -5,7 +5,8 @@
 //   schema::Node node{.target = "torch.ops.aten.relu.default", ...};
 //   if (argument.which() == schema::ArgumentCase::as_tensor)
 //     use(argument.get<schema::ArgumentCase::as_tensor>().name);
-#pragma once
+#ifndef PT2_SCHEMA_H
+#define PT2_SCHEMA_H
 
 #include <cstdint>
 #include <memory>
@@ -145,3 +146,5 @@ struct Graph;
 #include "pt2/schema_types.def"
 
 }  // namespace pt2::schema
+
+#endif  // PT2_SCHEMA_H

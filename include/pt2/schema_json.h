@@ -7,7 +7,8 @@
 //   program.torch_version = "2.15.0";
 //   std::string text = schema::encode_program(program);   // differs from `json` in the version
 //   alone
-#pragma once
+#ifndef PT2_SCHEMA_JSON_H
+#define PT2_SCHEMA_JSON_H
 
 #include <cstdint>
 #include <string>
@@ -91,3 +92,5 @@ std::vector<Difference> diff(const T& left, const T& right) {
 }
 
 }  // namespace pt2::schema
+
+#endif  // PT2_SCHEMA_JSON_H

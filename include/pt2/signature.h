@@ -1,7 +1,8 @@
 // What the inputs and outputs of a program's graph are for: parameters, buffers, constants and user
 // inputs; user outputs, mutations and gradients. The C++ of torch/export/graph_signature.py, with
 // its derived properties.
-#pragma once
+#ifndef PT2_SIGNATURE_H
+#define PT2_SIGNATURE_H
 
 #include <optional>
 #include <string>
@@ -102,3 +103,5 @@ std::string print(const OutputSpec& spec);
 std::string print(const GraphSignature& signature);
 
 }  // namespace pt2
+
+#endif  // PT2_SIGNATURE_H

@@ -1,7 +1,8 @@
 // Stack traces in the compact form of schema 5.3: a graph lists the files and lines of Python once,
 // and each node's stack_trace only refers to them. Programs in memory always have whole traces, as
 // every other version has them in its files.
-#pragma once
+#ifndef PT2_STACK_TRACES_H
+#define PT2_STACK_TRACES_H
 
 #include <map>
 #include <optional>
@@ -67,3 +68,5 @@ class StackTraceIndex {
 };
 
 }  // namespace pt2
+
+#endif  // PT2_STACK_TRACES_H

@@ -4,7 +4,8 @@
 // as torch.export.load does (sympify is eval), and the text is kept, so that it is written back as
 // it was. Expressions are immutable and interned: equal structure is the same node, so comparing is
 // comparing handles.
-#pragma once
+#ifndef PT2_SYMBOLS_H
+#define PT2_SYMBOLS_H
 
 #include <atomic>
 #include <cstdint>
@@ -210,3 +211,5 @@ struct SymRange {
 std::string print(const SymRange& range);
 
 }  // namespace pt2
+
+#endif  // PT2_SYMBOLS_H

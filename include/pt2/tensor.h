@@ -1,6 +1,7 @@
 // A strided view of shared bytes: what a payload of a file is, and what operators compute with.
 // Copying a Tensor copies the view, not the bytes; views of one storage alias, as in PyTorch.
-#pragma once
+#ifndef PT2_TENSOR_H
+#define PT2_TENSOR_H
 
 #include <cstddef>
 #include <cstdint>
@@ -150,3 +151,5 @@ Tensor Tensor::from(Dtype dtype, Sizes sizes, std::span<const T> values) {
 }
 
 }  // namespace pt2
+
+#endif  // PT2_TENSOR_H

@@ -1,5 +1,6 @@
 // Files of tensors, whatever their format: .npy, .npz and .safetensors.
-#pragma once
+#ifndef PT2_TENSOR_FILE_H
+#define PT2_TENSOR_FILE_H
 
 #include <memory>
 #include <string>
@@ -45,3 +46,5 @@ class TensorWriter {
 };
 
 }  // namespace pt2
+
+#endif  // PT2_TENSOR_FILE_H

@@ -1,5 +1,6 @@
 // The types of a program's inputs and outputs as people write them: "f32[s77 1..1024, 1, 8, 8]".
-#pragma once
+#ifndef PT2_TYPE_TEXT_H
+#define PT2_TYPE_TEXT_H
 
 #include <string>
 
@@ -15,3 +16,5 @@ std::string type_text(const Program& program, const ArgumentSpec& spec);
 std::string dtype_text(ScalarType dtype);
 
 }  // namespace pt2
+
+#endif  // PT2_TYPE_TEXT_H

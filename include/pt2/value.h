@@ -1,6 +1,7 @@
 // Values that flow between operators: tensors, numbers, text, the small enums of the format, and
 // lists of these.
-#pragma once
+#ifndef PT2_VALUE_H
+#define PT2_VALUE_H
 
 #include <complex>
 #include <cstdint>
@@ -104,3 +105,5 @@ struct ScriptObject {
 };
 
 }  // namespace pt2
+
+#endif  // PT2_VALUE_H

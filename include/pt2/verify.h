@@ -1,6 +1,7 @@
 // Is this file intact, and will its program mean the same everywhere? Every fault that can be
 // found, not the first one, each under a numbered rule (rules.def).
-#pragma once
+#ifndef PT2_VERIFY_H
+#define PT2_VERIFY_H
 
 #include <functional>
 #include <memory>
@@ -40,3 +41,5 @@ Diagnostics verify_program(const Program& program, std::string_view name = "prog
                            Level level = Level::full, const VerifyOptions& options = {});
 
 }  // namespace pt2
+
+#endif  // PT2_VERIFY_H

@@ -2,7 +2,8 @@
 // takes it as an option:
 //
 //   Diagnostics findings = verify(path, Level::full, {.operators = check_operators});
-#pragma once
+#ifndef PT2_VERIFY_OPERATORS_H
+#define PT2_VERIFY_OPERATORS_H
 
 #include <string>
 
@@ -21,3 +22,5 @@ namespace pt2 {
 void check_operators(const Program& program, const std::string& place, Diagnostics& findings);
 
 }  // namespace pt2
+
+#endif  // PT2_VERIFY_OPERATORS_H

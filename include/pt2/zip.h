@@ -1,7 +1,8 @@
 // Zip files as PyTorch writes and reads them: a reader over mapped bytes that trusts nothing a file
 // says, and a writer that lays records out like PyTorch's own. Imitates
 // caffe2/serialize/inline_container.cc and Python's zipfile.
-#pragma once
+#ifndef PT2_ZIP_H
+#define PT2_ZIP_H
 
 #include <cstddef>
 #include <cstdint>
@@ -218,3 +219,5 @@ class ZipWriter {
 };
 
 }  // namespace pt2
+
+#endif  // PT2_ZIP_H

@@ -1,5 +1,6 @@
 // The rules as text to read, made from their table, so that it cannot be out of date.
-#pragma once
+#ifndef PT2_ANALYSIS_DOCUMENT_H
+#define PT2_ANALYSIS_DOCUMENT_H
 
 #include <string>
 
@@ -9,3 +10,5 @@ namespace pt2 {
 std::string document_rules();
 
 }  // namespace pt2
+
+#endif  // PT2_ANALYSIS_DOCUMENT_H

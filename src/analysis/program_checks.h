@@ -1,5 +1,6 @@
 // The checks of one program, level by level.
-#pragma once
+#ifndef PT2_ANALYSIS_PROGRAM_CHECKS_H
+#define PT2_ANALYSIS_PROGRAM_CHECKS_H
 
 #include <string>
 #include <vector>
@@ -38,3 +39,5 @@ void check_dialect(const Program& program, const ProgramPlace& place, Diagnostic
 void check_signature(const Program& program, const ProgramPlace& place, Diagnostics& findings);
 
 }  // namespace pt2
+
+#endif  // PT2_ANALYSIS_PROGRAM_CHECKS_H

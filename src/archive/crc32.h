@@ -1,6 +1,7 @@
 // CRC-32 as zip files have it, at the speed of memory: all weights pass through it when a file is
 // verified.
-#pragma once
+#ifndef PT2_ARCHIVE_CRC32_H
+#define PT2_ARCHIVE_CRC32_H
 
 #include <cstddef>
 #include <cstdint>
@@ -16,3 +17,5 @@ uint32_t crc32_of_zeros(uint32_t crc, uint64_t count);
 uint32_t combine_crc32(uint32_t first, uint32_t second, uint64_t second_size);
 
 }  // namespace pt2
+
+#endif  // PT2_ARCHIVE_CRC32_H

@@ -1,5 +1,6 @@
 // The table of records: which names each era knows and what they are for.
-#pragma once
+#ifndef PT2_ARCHIVE_LAYOUT_H
+#define PT2_ARCHIVE_LAYOUT_H
 
 #include <span>
 #include <string>
@@ -32,3 +33,5 @@ std::span<const LayoutRow> layout_rows();
 std::string expand_pattern(std::string_view pattern, std::string_view name);
 
 }  // namespace pt2
+
+#endif  // PT2_ARCHIVE_LAYOUT_H

@@ -1,7 +1,8 @@
 // The text that PyTorch's writers put into .data/serialization_id: nobody checks it, but files that
 // hold the same should be the same. Imitates PyTorchStreamWriter::writeSerializationId
 // (caffe2/serialize/inline_container.cc) as it behaves in PyTorch's Linux builds.
-#pragma once
+#ifndef PT2_ARCHIVE_SERIALIZATION_ID_H
+#define PT2_ARCHIVE_SERIALIZATION_ID_H
 
 #include <cstdint>
 #include <string>
@@ -22,3 +23,5 @@ class SerializationId {
 };
 
 }  // namespace pt2
+
+#endif  // PT2_ARCHIVE_SERIALIZATION_ID_H

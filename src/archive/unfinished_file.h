@@ -4,7 +4,8 @@
 // its writer holds a lock (flock) on it: whoever wants such a name next takes away one that nobody
 // holds. So at most one stays behind for each process that was killed at the same time, and not for
 // long.
-#pragma once
+#ifndef PT2_ARCHIVE_UNFINISHED_FILE_H
+#define PT2_ARCHIVE_UNFINISHED_FILE_H
 
 #include <memory>
 #include <string>
@@ -47,3 +48,5 @@ class UnfinishedFile {
 };
 
 }  // namespace pt2
+
+#endif  // PT2_ARCHIVE_UNFINISHED_FILE_H

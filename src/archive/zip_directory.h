@@ -1,5 +1,6 @@
 // The structure of a zip file: end records, central directory, local headers.
-#pragma once
+#ifndef PT2_ARCHIVE_ZIP_DIRECTORY_H
+#define PT2_ARCHIVE_ZIP_DIRECTORY_H
 
 #include "pt2/zip.h"
 
@@ -15,3 +16,5 @@ Result<std::vector<Entry>> read_directory(std::span<const std::byte> bytes, cons
 Result<void> compare_crc(const Entry& entry, uint32_t found);
 
 }  // namespace pt2::zip
+
+#endif  // PT2_ARCHIVE_ZIP_DIRECTORY_H

@@ -1,6 +1,7 @@
 // The numbers of the zip format (PKWARE APPNOTE 6.3) that reader and writer share, and what a name
 // may be.
-#pragma once
+#ifndef PT2_ARCHIVE_ZIP_FORMAT_H
+#define PT2_ARCHIVE_ZIP_FORMAT_H
 
 #include <cstdint>
 #include <string_view>
@@ -41,3 +42,5 @@ inline constexpr uint16_t kDeflated = 8;
 std::string_view name_fault(std::string_view name);
 
 }  // namespace pt2::zip
+
+#endif  // PT2_ARCHIVE_ZIP_FORMAT_H

@@ -1,5 +1,6 @@
 // Bytes as text (RFC 4648, with padding), as Python's base64.b64encode writes them.
-#pragma once
+#ifndef PT2_BASE_BASE64_H
+#define PT2_BASE_BASE64_H
 
 #include <cstddef>
 #include <optional>
@@ -15,3 +16,5 @@ std::string encode_base64(std::span<const std::byte> bytes);
 std::optional<std::vector<std::byte>> decode_base64(std::string_view text);
 
 }  // namespace pt2
+
+#endif  // PT2_BASE_BASE64_H

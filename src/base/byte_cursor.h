@@ -1,6 +1,7 @@
 // Bounds-checked reading of little-endian numbers. Failure sticks: once a read passes the end,
 // every read gives zeros and `failed` is true, so a whole header is read first and tested once.
-#pragma once
+#ifndef PT2_BASE_BYTE_CURSOR_H
+#define PT2_BASE_BYTE_CURSOR_H
 
 #include <concepts>
 #include <cstddef>
@@ -54,3 +55,5 @@ class ByteCursor {
 };
 
 }  // namespace pt2
+
+#endif  // PT2_BASE_BYTE_CURSOR_H

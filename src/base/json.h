@@ -1,7 +1,8 @@
 // Small JSON documents as values, and JSON text out. The export schema has its own decoder
 // (schema_json.h); this is for the rest: safetensors headers, recorded calls, tree specs, members
 // that nobody knows.
-#pragma once
+#ifndef PT2_BASE_JSON_H
+#define PT2_BASE_JSON_H
 
 #include <cstdint>
 #include <string>
@@ -138,3 +139,5 @@ inline void JsonWriter::raw(std::string_view json) {
 std::string print_json(const JsonValue& value, JsonStyle style = JsonStyle::python);
 
 }  // namespace pt2
+
+#endif  // PT2_BASE_JSON_H

@@ -1,6 +1,7 @@
 // A look at a JSON text from outside: which document is it? Nothing is checked; whoever decodes it
 // says what is wrong.
-#pragma once
+#ifndef PT2_BASE_JSON_KEYS_H
+#define PT2_BASE_JSON_KEYS_H
 
 #include <functional>
 #include <string_view>
@@ -22,3 +23,5 @@ enum class DocumentKind : uint8_t {
 DocumentKind document_kind(std::string_view json);
 
 }  // namespace pt2
+
+#endif  // PT2_BASE_JSON_KEYS_H

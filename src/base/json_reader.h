@@ -1,6 +1,7 @@
 // simdjson's on-demand documents with this library's errors: what parse_json and the schema decoder
 // share. Only the two files that walk JSON include this.
-#pragma once
+#ifndef PT2_BASE_JSON_READER_H
+#define PT2_BASE_JSON_READER_H
 
 #include <simdjson.h>
 
@@ -73,3 +74,5 @@ std::optional<std::string_view> find_duplicate(const std::vector<std::string_vie
 std::string excerpt(std::string_view token);
 
 }  // namespace pt2
+
+#endif  // PT2_BASE_JSON_READER_H

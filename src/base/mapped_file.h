@@ -1,6 +1,7 @@
 // A file's bytes without reading them: pages arrive when touched. What cannot be mapped (a pipe,
 // /dev/stdin) is read.
-#pragma once
+#ifndef PT2_BASE_MAPPED_FILE_H
+#define PT2_BASE_MAPPED_FILE_H
 
 #include <cstddef>
 #include <cstdint>
@@ -59,3 +60,5 @@ class MappedFile {
 void release_pages(std::span<const std::byte> bytes);
 
 }  // namespace pt2
+
+#endif  // PT2_BASE_MAPPED_FILE_H

@@ -1,6 +1,7 @@
 // Text of a file inside messages: control characters would let a file write to the reader's
 // terminal.
-#pragma once
+#ifndef PT2_BASE_PRINTABLE_H
+#define PT2_BASE_PRINTABLE_H
 
 #include <string>
 #include <string_view>
@@ -24,3 +25,5 @@ inline std::string printable(std::string_view text, size_t max_bytes = 200) {
 }
 
 }  // namespace pt2
+
+#endif  // PT2_BASE_PRINTABLE_H

@@ -1,6 +1,7 @@
 // Numbers and strings as text: Python's spellings, because the files were written by Python and
 // must come back byte for byte. Nothing here depends on the locale.
-#pragma once
+#ifndef PT2_BASE_TEXT_H
+#define PT2_BASE_TEXT_H
 
 #include <cstdint>
 #include <optional>
@@ -50,3 +51,5 @@ bool is_utf8(std::string_view text);
 size_t valid_utf8_prefix(std::string_view text);
 
 }  // namespace pt2
+
+#endif  // PT2_BASE_TEXT_H

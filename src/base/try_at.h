@@ -1,6 +1,7 @@
 // PT2_TRY for the way up through a structure: the place where it failed is put in front of the
 // error's own.
-#pragma once
+#ifndef PT2_BASE_TRY_AT_H
+#define PT2_BASE_TRY_AT_H
 
 #include "pt2/result.h"
 
@@ -11,3 +12,5 @@
   auto result = (__VA_ARGS__);                                                \
   if (!result.has_value()) return ::pt2::at(std::move(result).error(), step); \
   declaration = *std::move(result)
+
+#endif  // PT2_BASE_TRY_AT_H

@@ -1,5 +1,6 @@
 // Arguments of nodes that rewritings read, change and make.
-#pragma once
+#ifndef PT2_CONVERT_ARGUMENTS_H
+#define PT2_CONVERT_ARGUMENTS_H
 
 #include <span>
 #include <string>
@@ -34,3 +35,5 @@ void for_each_leaf(Argument& argument, const Visit& visit) {
 }
 
 }  // namespace pt2
+
+#endif  // PT2_CONVERT_ARGUMENTS_H

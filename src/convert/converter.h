@@ -1,5 +1,6 @@
 // Shared by the parts of convert: a program on its way from one release to another.
-#pragma once
+#ifndef PT2_CONVERT_CONVERTER_H
+#define PT2_CONVERT_CONVERTER_H
 
 #include <functional>
 #include <memory>
@@ -59,3 +60,5 @@ void for_each_graph(Graph& graph, Visit&& visit) {
 #include "convert/rewrites.def"
 
 }  // namespace pt2
+
+#endif  // PT2_CONVERT_CONVERTER_H

@@ -1,5 +1,6 @@
 // Guards as nodes, for releases whose schema has no field for them.
-#pragma once
+#ifndef PT2_CONVERT_GUARD_ASSERTIONS_H
+#define PT2_CONVERT_GUARD_ASSERTIONS_H
 
 #include <functional>
 #include <optional>
@@ -25,3 +26,5 @@ bool assert_guard(Converter& converter, const Guard& guard, const FindOperand& f
                   std::optional<NodeId> before);
 
 }  // namespace pt2
+
+#endif  // PT2_CONVERT_GUARD_ASSERTIONS_H

@@ -1,5 +1,6 @@
 // Nodes that rewritings put into a graph.
-#pragma once
+#ifndef PT2_CONVERT_NEW_NODES_H
+#define PT2_CONVERT_NEW_NODES_H
 
 #include <string>
 #include <string_view>
@@ -48,3 +49,5 @@ class GraphNames {
 };
 
 }  // namespace pt2
+
+#endif  // PT2_CONVERT_NEW_NODES_H

@@ -1,5 +1,6 @@
 // Operators and functions that a release does not have.
-#pragma once
+#ifndef PT2_CONVERT_OPERATOR_BLOCKERS_H
+#define PT2_CONVERT_OPERATOR_BLOCKERS_H
 
 #include <optional>
 #include <string_view>
@@ -19,3 +20,5 @@ std::optional<ConstantResult> constant_result(const Argument& output);
 void check_operators(const Program& program, const Release& release, const AddBlocker& add);
 
 }  // namespace pt2
+
+#endif  // PT2_CONVERT_OPERATOR_BLOCKERS_H

@@ -1,5 +1,6 @@
 // When operators and their arguments came and went.
-#pragma once
+#ifndef PT2_CONVERT_OPERATOR_HISTORY_H
+#define PT2_CONVERT_OPERATOR_HISTORY_H
 
 #include <string_view>
 
@@ -20,3 +21,5 @@ const Lifetime* find_argument_lifetime(std::string_view target, std::string_view
 std::string_view argument_name_in(int release, std::string_view target, std::string_view argument);
 
 }  // namespace pt2
+
+#endif  // PT2_CONVERT_OPERATOR_HISTORY_H

@@ -1,5 +1,6 @@
 // The payloads of a package in the layout of another release.
-#pragma once
+#ifndef PT2_CONVERT_PAYLOADS_H
+#define PT2_CONVERT_PAYLOADS_H
 
 #include "convert/converter.h"
 
@@ -12,3 +13,5 @@ Result<void> move_constants(SavedProgram& program, const std::vector<SavedTensor
                             const std::vector<std::string>& removed);
 
 }  // namespace pt2
+
+#endif  // PT2_CONVERT_PAYLOADS_H

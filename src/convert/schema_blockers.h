@@ -1,5 +1,6 @@
 // What a program says that a schema version has no words for.
-#pragma once
+#ifndef PT2_CONVERT_SCHEMA_BLOCKERS_H
+#define PT2_CONVERT_SCHEMA_BLOCKERS_H
 
 #include "convert/converter.h"
 #include "pt2/schema.h"
@@ -16,3 +17,5 @@ void check_schema_as_written(schema::ExportedProgram& program, const Release& re
                              const AddBlocker& add);
 
 }  // namespace pt2
+
+#endif  // PT2_CONVERT_SCHEMA_BLOCKERS_H

@@ -1,5 +1,6 @@
 // Which values of a graph may lie in memory that something writes to.
-#pragma once
+#ifndef PT2_CONVERT_WRITTEN_MEMORY_H
+#define PT2_CONVERT_WRITTEN_MEMORY_H
 
 #include <vector>
 
@@ -27,3 +28,5 @@ bool writes(const Graph& graph);
 bool may_share_memory(const Node& node);
 
 }  // namespace pt2
+
+#endif  // PT2_CONVERT_WRITTEN_MEMORY_H

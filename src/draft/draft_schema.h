@@ -1,5 +1,6 @@
 // The early draft and the newest schema, name by name: what from_draft and to_draft are made of.
-#pragma once
+#ifndef PT2_DRAFT_DRAFT_SCHEMA_H
+#define PT2_DRAFT_DRAFT_SCHEMA_H
 
 #include <map>
 #include <set>
@@ -65,3 +66,5 @@ inline schema::Layout schema_layout(draft::Layout layout) {
 inline constexpr int64_t kNoDeviceIndex = -1;
 
 }  // namespace pt2
+
+#endif  // PT2_DRAFT_DRAFT_SCHEMA_H

@@ -1,5 +1,6 @@
 // The draft's storages: bytes inside the JSON or in a file beside it, in big-endian order.
-#pragma once
+#ifndef PT2_DRAFT_STORAGE_H
+#define PT2_DRAFT_STORAGE_H
 
 #include <string>
 
@@ -14,3 +15,5 @@ void swap_byte_order(std::span<std::byte> bytes, Dtype dtype);
 std::string print_checksum(std::span<const std::byte> bytes);  // "crc32:0123abcd"
 
 }  // namespace pt2
+
+#endif  // PT2_DRAFT_STORAGE_H

@@ -1,5 +1,6 @@
 // What kind of number an expression evaluates to, as far as its nodes say.
-#pragma once
+#ifndef PT2_IR_EXPR_KIND_H
+#define PT2_IR_EXPR_KIND_H
 
 #include <unordered_map>
 
@@ -30,3 +31,5 @@ class NumberKinds {
 NumberKind symbol_kind(Expr symbol);
 
 }  // namespace pt2
+
+#endif  // PT2_IR_EXPR_KIND_H

@@ -1,5 +1,6 @@
 // Tokens of Python expressions: names, numbers, strings without escapes, operators.
-#pragma once
+#ifndef PT2_IR_EXPR_LEXER_H
+#define PT2_IR_EXPR_LEXER_H
 
 #include <fmt/format.h>
 
@@ -90,3 +91,5 @@ class Lexer {
 };
 
 }  // namespace pt2
+
+#endif  // PT2_IR_EXPR_LEXER_H

@@ -1,5 +1,6 @@
 // Where the graphs and nodes of a program lie in its JSON.
-#pragma once
+#ifndef PT2_IR_GRAPH_PLACE_H
+#define PT2_IR_GRAPH_PLACE_H
 
 #include <string>
 #include <string_view>
@@ -33,3 +34,5 @@ NodePlace describe_node(const Graph& graph, const Node& node);
 NodePlace find_node_place(const Program& program, std::string_view where);
 
 }  // namespace pt2
+
+#endif  // PT2_IR_GRAPH_PLACE_H

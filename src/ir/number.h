@@ -1,7 +1,8 @@
 // Exact arithmetic on the numbers of symbolic expressions: booleans count as integers, integers and
 // fractions are exact within int64, anything with a float is a float. Every function fails with
 // `invalid` on division by zero and on results beyond int64.
-#pragma once
+#ifndef PT2_IR_NUMBER_H
+#define PT2_IR_NUMBER_H
 
 #include <compare>
 
@@ -33,3 +34,5 @@ std::partial_ordering compare(const Number& a, const Number& b);
 std::string print(const Number& a);
 
 }  // namespace pt2
+
+#endif  // PT2_IR_NUMBER_H

@@ -1,5 +1,6 @@
 // What makes a graph a graph: every value defined once, before it is used.
-#pragma once
+#ifndef PT2_IR_STRUCTURE_H
+#define PT2_IR_STRUCTURE_H
 
 #include "pt2/diagnostics.h"
 #include "pt2/program.h"
@@ -11,3 +12,5 @@ namespace pt2 {
 void check_structure(const Program& program, Diagnostics& findings);
 
 }  // namespace pt2
+
+#endif  // PT2_IR_STRUCTURE_H

@@ -1,5 +1,6 @@
 // Shared by the parts of symbols: the table of functions and the parser.
-#pragma once
+#ifndef PT2_IR_SYMBOLS_INTERNAL_H
+#define PT2_IR_SYMBOLS_INTERNAL_H
 
 #include <functional>
 
@@ -26,3 +27,5 @@ std::string print_expr(Expr expr, const SymbolText& symbol_text);
 Result<Expr> parse_expr(std::string_view text, ExprPool& pool);
 
 }  // namespace pt2
+
+#endif  // PT2_IR_SYMBOLS_INTERNAL_H

@@ -1,6 +1,7 @@
 // What the target of a node is, by its spelling (torch/_export/serde/serialize.py,
 // serialize_operator and deserialize_operator).
-#pragma once
+#ifndef PT2_IR_TARGET_H
+#define PT2_IR_TARGET_H
 
 #include <cstdint>
 #include <string_view>
@@ -31,3 +32,5 @@ bool is_allowed_function(std::string_view target);
 bool name_says_mutable(std::string_view target);
 
 }  // namespace pt2
+
+#endif  // PT2_IR_TARGET_H

@@ -1,6 +1,7 @@
 // From the arguments as a file gives them (by name, defaults left out) to the order and kinds of a
 // signature.
-#pragma once
+#ifndef PT2_OPS_BIND_H
+#define PT2_OPS_BIND_H
 
 #include <span>
 #include <string_view>
@@ -29,3 +30,5 @@ Result<Value> default_value(const Parameter& parameter);
 Result<Value> coerce(const Parameter& parameter, Value value);
 
 }  // namespace pt2::ops
+
+#endif  // PT2_OPS_BIND_H

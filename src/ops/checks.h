@@ -1,5 +1,6 @@
 // Conditions that shape rules share, with one wording each.
-#pragma once
+#ifndef PT2_OPS_CHECKS_H
+#define PT2_OPS_CHECKS_H
 
 #include <initializer_list>
 #include <span>
@@ -31,3 +32,5 @@ Result<Sizes> wrap_optional_dims(const std::optional<Sizes>& dims, int64_t rank)
 Result<int64_t> multiply_add(int64_t a, int64_t b, int64_t c = 0);
 
 }  // namespace pt2::ops
+
+#endif  // PT2_OPS_CHECKS_H

@@ -1,6 +1,7 @@
 // Operators made of others: each step is a call through the table, so promotion, strides and
 // rounding are those of the operator called.
-#pragma once
+#ifndef PT2_OPS_COMPOSE_H
+#define PT2_OPS_COMPOSE_H
 
 #include <initializer_list>
 #include <string_view>
@@ -16,3 +17,5 @@ Result<std::vector<Value>> apply_all(std::string_view overload,
 Result<Tensor> apply(std::string_view overload, std::initializer_list<Value> arguments);
 
 }  // namespace pt2::ops
+
+#endif  // PT2_OPS_COMPOSE_H

@@ -1,7 +1,8 @@
 // Elements in and out of the four types that kernels compute in: float, double, int64_t,
 // std::complex<double> (and std::complex<float> never: complex64 is computed wide and rounded once
 // on the way out).
-#pragma once
+#ifndef PT2_OPS_CONVERT_H
+#define PT2_OPS_CONVERT_H
 
 #include <complex>
 #include <cstddef>
@@ -33,3 +34,5 @@ inline float bfloat16_to_float(uint16_t bits) {
 uint16_t float_to_bfloat16(float value);
 
 }  // namespace pt2::ops
+
+#endif  // PT2_OPS_CONVERT_H

@@ -1,5 +1,6 @@
 // A registered operator: its signature, which it owns, and its kernel.
-#pragma once
+#ifndef PT2_OPS_CUSTOM_OPERATOR_H
+#define PT2_OPS_CUSTOM_OPERATOR_H
 
 #include "ops/forms/owned_signature.h"
 #include "ops/table.h"
@@ -21,3 +22,5 @@ Operator find_operator(const CustomOperators& operators, std::string_view target
 Result<std::vector<Value>> call_custom(const CustomOperator& op, std::span<const Value> arguments);
 
 }  // namespace pt2::ops
+
+#endif  // PT2_OPS_CUSTOM_OPERATOR_H

@@ -1,7 +1,8 @@
 // Whole tensors as row-major arrays of a compute type, for kernels that need more than one element
 // at a time: rows along a dimension, matrices, windows. A tensor that already is such an array is
 // used where it lies.
-#pragma once
+#ifndef PT2_OPS_DENSE_H
+#define PT2_OPS_DENSE_H
 
 #include <span>
 
@@ -70,3 +71,5 @@ inline int64_t length_of(const Tensor& tensor, int64_t dim) {
 inline int64_t row_count(int64_t numel, int64_t length) { return length == 0 ? 0 : numel / length; }
 
 }  // namespace pt2::ops
+
+#endif  // PT2_OPS_DENSE_H

@@ -1,7 +1,8 @@
 // Elementwise loops over strided, broadcast operands. Elements are loaded into short buffers of one
 // of four compute types, the scalar function runs over the buffers, and the results are stored: a
 // function is compiled four times at most, not once per dtype.
-#pragma once
+#ifndef PT2_OPS_LOOPS_H
+#define PT2_OPS_LOOPS_H
 
 #include <algorithm>
 #include <array>
@@ -143,3 +144,5 @@ void copy_elements(Tensor& out, const Tensor& source);
 void fill_elements(Tensor& out, const Scalar& value);
 
 }  // namespace pt2::ops
+
+#endif  // PT2_OPS_LOOPS_H

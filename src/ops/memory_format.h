@@ -1,5 +1,6 @@
 // Channels-last layouts, guessed from strides as PyTorch does.
-#pragma once
+#ifndef PT2_OPS_MEMORY_FORMAT_H
+#define PT2_OPS_MEMORY_FORMAT_H
 
 #include "ops/meta.h"
 
@@ -13,3 +14,5 @@ MemoryFormat suggest_memory_format(const Tensor& tensor);
 Sizes format_strides(const Sizes& sizes, MemoryFormat format);
 
 }  // namespace pt2::ops
+
+#endif  // PT2_OPS_MEMORY_FORMAT_H

@@ -1,6 +1,7 @@
 // What a shape rule computes and a kernel may rely on: dtype, sizes and strides of a result, before
 // it exists.
-#pragma once
+#ifndef PT2_OPS_META_H
+#define PT2_OPS_META_H
 
 #include <span>
 
@@ -81,3 +82,5 @@ inline Dtype float_or_default(Dtype dtype) {
 Sizes elementwise_strides(const Sizes& sizes, std::span<const Tensor* const> operands);
 
 }  // namespace pt2::ops
+
+#endif  // PT2_OPS_META_H

@@ -11,12 +11,16 @@
 // say what that will be, verification takes
 //
 //   composed<"aten::conv2d(…) -> Tensor", conv_meta, conv>               rule and function
-#pragma once
+//
+// What else is known of an operator stands behind the row, in `.with({…})` (facts.h).
+#ifndef PT2_OPS_OP_DEF_H
+#define PT2_OPS_OP_DEF_H
 
 #include <span>
 #include <tuple>
 #include <utility>
 
+#include "ops/facts.h"
 #include "ops/meta.h"
 #include "ops/random.h"
 #include "ops/signature.h"
@@ -47,19 +51,55 @@ using PinMemory = std::optional<bool>;
 using OptionalFormat = std::optional<MemoryFormat>;
 using OptionalTensors = std::vector<std::optional<Tensor>>;
 
-// Arguments are in the order of the signature, with defaults filled in (bind.h) and kinds checked.
-using Compute = Result<std::vector<Value>> (*)(Context& context, std::span<const Value> arguments);
-// The Metas of the results alone; null where only running the operator tells. Verification gives it
-// tensors without elements: a rule that looks at values asks `defined()` first.
-using Infer = Result<std::vector<Meta>> (*)(std::span<const Value> arguments);
-
+// A row: the signature and the functions behind it, whose types only the two converters know.
 struct OpDef {
   const Signature* signature = nullptr;
-  Compute compute = nullptr;
-  Infer infer = nullptr;
+  // Where pointers to the rule, and to the kernel or function, are: kAddress of each.
+  const void* rule = nullptr;
+  const void* function = nullptr;
+  // Take arguments from Values and give results back. One of these is compiled for each C++ type of
+  // function, not for each operator: a thousand rows share some three hundred.
+  Result<std::vector<Value>> (*compute_boxed)(const OpDef& def, Context& context,
+                                              std::span<const Value> arguments) = nullptr;
+  Result<std::vector<Meta>> (*infer_boxed)(const OpDef& def,
+                                           std::span<const Value> arguments) = nullptr;
   // A kernel fills new memory; what a function returns may share that of its arguments.
   bool is_kernel = false;
+  // Its function takes the random numbers of a Context.
+  bool may_draw = false;
+  Facts facts{};
+
+  constexpr bool is_view() const {
+    return facts.sharing == Sharing::always || (signature->may_alias() && !signature->is_mutable());
+  }
+  constexpr OpDef with(const Facts& all) const {
+    OpDef out = *this;
+    out.facts = all;
+    return out;
+  }
+
+  // Arguments are in the order of the signature, with defaults filled in (bind.h) and kinds
+  // checked.
+  Result<std::vector<Value>> compute(Context& context, std::span<const Value> arguments) const {
+    return compute_boxed(*this, context, arguments);
+  }
+  // False where only running the operator tells what its results are.
+  bool has_rule() const { return infer_boxed != nullptr; }
+  // The Metas of the results alone; needs has_rule(). Verification gives it tensors without
+  // elements: a rule that looks at values asks `defined()` first.
+  Result<std::vector<Meta>> infer(std::span<const Value> arguments) const {
+    return infer_boxed(*this, arguments);
+  }
 };
+
+// A constant expression may hold the address of a pointer to a function as void*, but not the
+// pointer itself.
+template <auto F>
+inline constexpr auto kAddress = F;
+template <class F>
+F function_at(const void* address) {
+  return *static_cast<const F*>(address);
+}
 
 template <size_t N>
 struct SignatureText {
@@ -105,25 +145,25 @@ struct Callable<R (*)(Context&, A...)> {
   static constexpr bool kContext = true;
 };
 
-// A row whose function returns its results.
-template <const Signature& S, auto F>
-struct FunctionRow {
-  using Call = Callable<decltype(F)>;
-  static_assert(Call::Arguments::template matches<S>(),
-                "the function's parameters differ from the signature");
-  static_assert(ReturnCount<typename Call::Return>::kValue == S.return_count,
-                "the function's results differ from the signature");
+// The converter of rows whose function returns its results.
+template <class F>
+Result<std::vector<Value>> compute_function(const OpDef& def, Context& context,
+                                            std::span<const Value> arguments) {
+  using Call = Callable<F>;
+  const F function = function_at<F>(def.function);
+  auto call = [&](auto&&... argument) {
+    if constexpr (Call::kContext)
+      return function(context, argument...);
+    else
+      return function(argument...);
+  };
+  return call_boxed<typename Call::Arguments>(call, arguments);
+}
 
-  static Result<std::vector<Value>> compute(Context& context, std::span<const Value> arguments) {
-    auto call = [&](auto&&... argument) {
-      if constexpr (Call::kContext)
-        return F(context, argument...);
-      else
-        return F(argument...);
-    };
-    return call_boxed<typename Call::Arguments>(call, arguments);
-  }
-};
+template <class F>
+inline constexpr bool kTakesContext = false;
+template <class R, class... A>
+inline constexpr bool kTakesContext<R (*)(Context&, A...)> = true;
 
 // One Meta, or an array of one Meta per result.
 inline std::vector<Meta> meta_list(Meta meta) { return {std::move(meta)}; }
@@ -143,22 +183,21 @@ inline Result<std::vector<Meta>> depends_on_data(std::span<const Value>) {
 }
 
 // Calls kernel(context?, out..., argument...) with `outs` in front.
-template <auto Kernel, size_t... O, class... A>
-Result<void> call_kernel(Context& context, std::vector<Tensor>& outs, std::index_sequence<O...>,
-                         const A&... argument) {
-  if constexpr (std::is_invocable_v<decltype(Kernel), Context&, decltype(outs[O])...,
-                                    const A&...>) {
-    if constexpr (std::is_void_v<decltype(Kernel(context, outs[O]..., argument...))>) {
-      Kernel(context, outs[O]..., argument...);
+template <class Kernel, size_t... O, class... A>
+Result<void> call_kernel(Kernel kernel, Context& context, std::vector<Tensor>& outs,
+                         std::index_sequence<O...>, const A&... argument) {
+  if constexpr (std::is_invocable_v<Kernel, Context&, decltype(outs[O])..., const A&...>) {
+    if constexpr (std::is_void_v<decltype(kernel(context, outs[O]..., argument...))>) {
+      kernel(context, outs[O]..., argument...);
       return {};
     } else {
-      return Kernel(context, outs[O]..., argument...);
+      return kernel(context, outs[O]..., argument...);
     }
-  } else if constexpr (std::is_void_v<decltype(Kernel(outs[O]..., argument...))>) {
-    Kernel(outs[O]..., argument...);
+  } else if constexpr (std::is_void_v<decltype(kernel(outs[O]..., argument...))>) {
+    kernel(outs[O]..., argument...);
     return {};
   } else {
-    return Kernel(outs[O]..., argument...);
+    return kernel(outs[O]..., argument...);
   }
 }
 
@@ -172,82 +211,110 @@ struct MetaCount<std::array<Meta, N>> {
 };
 
 // Runs rule and kernel on typed arguments: how operators composed of others call them.
-template <auto Rule, auto Kernel, class... A>
-Result<std::vector<Tensor>> compute_all(Context& context, const A&... argument) {
+template <class Rule, class Kernel, class... A>
+Result<std::vector<Tensor>> compute_all(Rule rule, Kernel kernel, Context& context,
+                                        const A&... argument) {
   constexpr size_t kResults =
-      MetaCount<typename Unwrapped<decltype(Rule(argument...))>::type>::kValue;
-  PT2_TRY(auto metas, as_result(Rule(argument...)));
+      MetaCount<typename Unwrapped<decltype(rule(argument...))>::type>::kValue;
+  PT2_TRY(auto metas, as_result(rule(argument...)));
   std::vector<Tensor> outs;
   for (const Meta& meta : meta_list(std::move(metas))) {
     PT2_TRY(Tensor out, allocate(meta));
     outs.push_back(std::move(out));
   }
   PT2_TRY_VOID(
-      call_kernel<Kernel>(context, outs, std::make_index_sequence<kResults>{}, argument...));
+      call_kernel(kernel, context, outs, std::make_index_sequence<kResults>{}, argument...));
   return outs;
 }
 template <auto Rule, auto Kernel, class... A>
 Result<Tensor> compute(const A&... argument) {
   Context context;
-  PT2_TRY(std::vector<Tensor> outs, compute_all<Rule, Kernel>(context, argument...));
+  PT2_TRY(std::vector<Tensor> outs, compute_all(Rule, Kernel, context, argument...));
   return std::move(outs[0]);
 }
 
-template <const Signature& S, auto Rule>
-struct RuleRow {
-  using Call = Callable<decltype(Rule)>;
-  static_assert(Call::Arguments::template matches<S>(),
+// The converter of rules.
+template <class Rule>
+Result<std::vector<Meta>> infer_by_rule(const OpDef& def, std::span<const Value> arguments) {
+  auto unboxed = Callable<Rule>::Arguments::unbox_all(arguments);
+  PT2_TRY(auto metas, as_result(std::apply(function_at<Rule>(def.rule), unboxed)));
+  return meta_list(std::move(metas));
+}
+// For rules that take Values themselves.
+using UntypedRule = Result<std::vector<Meta>> (*)(std::span<const Value> arguments);
+inline Result<std::vector<Meta>> infer_untyped(const OpDef& def, std::span<const Value> arguments) {
+  return function_at<UntypedRule>(def.rule)(arguments);
+}
+
+// The converter of rows with a rule and a kernel.
+template <class Rule, class Kernel>
+Result<std::vector<Value>> compute_kernel(const OpDef& def, Context& context,
+                                          std::span<const Value> arguments) {
+  auto unboxed = Callable<Rule>::Arguments::unbox_all(arguments);
+  auto call = [&](const auto&... argument) {
+    return compute_all(function_at<Rule>(def.rule), function_at<Kernel>(def.function), context,
+                       argument...);
+  };
+  PT2_TRY(std::vector<Tensor> outs, std::apply(call, unboxed));
+  std::vector<Value> values;
+  for (Tensor& out : outs) values.emplace_back(std::move(out));
+  return values;
+}
+
+// What is wrong with a row is said at the row, by the compiler.
+template <const Signature& S, class F>
+constexpr void check_function() {
+  static_assert(Callable<F>::Arguments::template matches<S>(),
+                "the function's parameters differ from the signature");
+  static_assert(ReturnCount<typename Callable<F>::Return>::kValue == S.return_count,
+                "the function's results differ from the signature");
+}
+template <const Signature& S, class Rule>
+constexpr void check_rule() {
+  static_assert(Callable<Rule>::Arguments::template matches<S>(),
                 "the rule's parameters differ from the signature");
-  static_assert(MetaCount<typename Call::Return>::kValue == S.return_count,
+  static_assert(MetaCount<typename Callable<Rule>::Return>::kValue == S.return_count,
                 "the rule's results differ from the signature");
+}
 
-  static Result<std::vector<Meta>> infer(std::span<const Value> arguments) {
-    auto unboxed = Call::Arguments::unbox_all(arguments);
-    PT2_TRY(auto metas, as_result(std::apply(Rule, unboxed)));
-    return meta_list(std::move(metas));
-  }
-};
-
-// A row with a rule and a kernel.
-template <const Signature& S, auto Rule, auto Kernel>
-struct KernelRow {
-  static Result<std::vector<Value>> compute(Context& context, std::span<const Value> arguments) {
-    auto unboxed = RuleRow<S, Rule>::Call::Arguments::unbox_all(arguments);
-    auto call = [&](const auto&... argument) {
-      return compute_all<Rule, Kernel>(context, argument...);
-    };
-    PT2_TRY(std::vector<Tensor> outs, std::apply(call, unboxed));
-    std::vector<Value> values;
-    for (Tensor& out : outs) values.emplace_back(std::move(out));
-    return values;
-  }
-};
-
-template <SignatureText S, auto... F>
-struct Row;
 template <SignatureText S, auto Function>
-struct Row<S, Function> {
-  static constexpr OpDef kDef{&kSignature<S>, &FunctionRow<kSignature<S>, Function>::compute,
-                              nullptr};
-};
+constexpr OpDef row() {
+  using F = std::decay_t<decltype(Function)>;
+  check_function<kSignature<S>, F>();
+  OpDef def{&kSignature<S>, nullptr, &kAddress<Function>, &compute_function<F>};
+  def.may_draw = kTakesContext<F>;
+  return def;
+}
 template <SignatureText S, auto Rule, auto Kernel>
-struct Row<S, Rule, Kernel> {
-  static constexpr OpDef kDef{&kSignature<S>, &KernelRow<kSignature<S>, Rule, Kernel>::compute,
-                              &RuleRow<kSignature<S>, Rule>::infer, true};
-};
+constexpr OpDef row() {
+  using R = std::decay_t<decltype(Rule)>;
+  using K = std::decay_t<decltype(Kernel)>;
+  check_rule<kSignature<S>, R>();
+  OpDef def{&kSignature<S>,        &kAddress<Rule>,   &kAddress<Kernel>,
+            &compute_kernel<R, K>, &infer_by_rule<R>, true};
+  def.may_draw = kTakesContext<K>;
+  return def;
+}
 template <SignatureText S, auto... F>
-inline constexpr OpDef op = Row<S, F...>::kDef;
+inline constexpr OpDef op = row<S, F...>();
 
-// The rule has the function's parameters, or is an Infer itself.
-template <const Signature& S, auto Rule>
-constexpr Infer infer_of() {
-  if constexpr (std::is_same_v<decltype(Rule), Infer>)
-    return Rule;
-  else
-    return &RuleRow<S, Rule>::infer;
+// The rule has the function's parameters, or is an UntypedRule.
+template <SignatureText S, auto Rule, auto Function>
+constexpr OpDef composed_row() {
+  using R = std::decay_t<decltype(Rule)>;
+  OpDef def = row<S, Function>();
+  def.rule = &kAddress<Rule>;
+  if constexpr (std::is_same_v<R, UntypedRule>) {
+    def.infer_boxed = &infer_untyped;
+  } else {
+    check_rule<kSignature<S>, R>();
+    def.infer_boxed = &infer_by_rule<R>;
+  }
+  return def;
 }
 template <SignatureText S, auto Rule, auto Function>
-inline constexpr OpDef composed{&kSignature<S>, &FunctionRow<kSignature<S>, Function>::compute,
-                                infer_of<kSignature<S>, Rule>()};
+inline constexpr OpDef composed = composed_row<S, Rule, Function>();
 
 }  // namespace pt2::ops
+
+#endif  // PT2_OPS_OP_DEF_H

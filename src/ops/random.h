@@ -1,6 +1,7 @@
 // Random numbers, drawn exactly as torch's CPU generator draws them after torch.manual_seed
 // (ATen/CPUGeneratorImpl.cpp, ATen/core/DistributionsHelper.h).
-#pragma once
+#ifndef PT2_OPS_RANDOM_H
+#define PT2_OPS_RANDOM_H
 
 #include <cstdint>
 #include <optional>
@@ -35,3 +36,5 @@ class RandomState {
 };
 
 }  // namespace pt2::ops
+
+#endif  // PT2_OPS_RANDOM_H

@@ -2,7 +2,8 @@
 // "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor". The rows of the table
 // are parsed by the compiler, where a misspelt text does not compile; custom operators bring theirs
 // at run time, where nothing about it is trusted.
-#pragma once
+#ifndef PT2_OPS_SIGNATURE_H
+#define PT2_OPS_SIGNATURE_H
 
 #include <array>
 #include <cstddef>
@@ -263,3 +264,5 @@ constexpr ParsedSignature parse_or_throw(std::string_view text) {
 }
 
 }  // namespace pt2::ops
+
+#endif  // PT2_OPS_SIGNATURE_H

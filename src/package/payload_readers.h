@@ -1,6 +1,7 @@
 // How the payloads of each archive layout become Payloads. What cannot be read becomes an issue,
 // and the rest is read all the same, so that verify can name every fault.
-#pragma once
+#ifndef PT2_PACKAGE_PAYLOAD_READERS_H
+#define PT2_PACKAGE_PAYLOAD_READERS_H
 
 #include <map>
 #include <memory>
@@ -56,3 +57,5 @@ Result<void> add_pickled_value(const PickleValue& value, PayloadKind kind, std::
 void add_object_record(const PayloadReading& reading, std::string name, std::string record_name);
 
 }  // namespace pt2
+
+#endif  // PT2_PACKAGE_PAYLOAD_READERS_H

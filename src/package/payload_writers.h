@@ -1,5 +1,6 @@
 // How payloads become records, in each archive layout.
-#pragma once
+#ifndef PT2_PACKAGE_PAYLOAD_WRITERS_H
+#define PT2_PACKAGE_PAYLOAD_WRITERS_H
 
 #include <string>
 #include <string_view>
@@ -54,3 +55,5 @@ Result<std::vector<Record>> pickle_payloads(const SavedTensors& tensors,
                                             TorchSaveFormat format, const Origin* origin);
 
 }  // namespace pt2
+
+#endif  // PT2_PACKAGE_PAYLOAD_WRITERS_H

@@ -1,5 +1,6 @@
 // The steps of opening a package, one by one, for verify, which goes on where Package stops.
-#pragma once
+#ifndef PT2_PACKAGE_READ_PACKAGE_H
+#define PT2_PACKAGE_READ_PACKAGE_H
 
 #include <memory>
 #include <string>
@@ -50,3 +51,5 @@ Result<SampleInputs> read_sample_inputs(const Archive& archive, std::string_view
                                         Diagnostics& warnings);
 
 }  // namespace pt2
+
+#endif  // PT2_PACKAGE_READ_PACKAGE_H

@@ -1,5 +1,6 @@
 // Instances of C++ classes among a program's constants, as values for operators that take them.
-#pragma once
+#ifndef PT2_PACKAGE_SCRIPT_OBJECT_H
+#define PT2_PACKAGE_SCRIPT_OBJECT_H
 
 #include "pt2/pickle.h"
 #include "pt2/pickle_write.h"
@@ -19,3 +20,5 @@ Result<Object> script_object(const PickleValue& value);
 Result<PickleValue> typed_state(PickleBuilder& builder, const PickleValue& state);
 
 }  // namespace pt2
+
+#endif  // PT2_PACKAGE_SCRIPT_OBJECT_H

@@ -1,6 +1,7 @@
 // Autocast regions: inside, operators get their floating arguments in another dtype, by the lists
 // of ATen/autocast_mode.cpp for the CPU.
-#pragma once
+#ifndef PT2_RUN_AUTOCAST_H
+#define PT2_RUN_AUTOCAST_H
 
 #include <vector>
 
@@ -18,3 +19,5 @@ Result<void> apply_autocast(const Autocast& autocast, const ops::Operator& op,
                             std::vector<Value>& arguments);
 
 }  // namespace pt2::run
+
+#endif  // PT2_RUN_AUTOCAST_H

@@ -1,6 +1,7 @@
 // A graph made ready to execute: every node's operator found, constants converted once, and for
 // every value the step after which nobody needs it.
-#pragma once
+#ifndef PT2_RUN_BOUND_GRAPH_H
+#define PT2_RUN_BOUND_GRAPH_H
 
 #include <memory>
 #include <string>
@@ -68,3 +69,5 @@ std::string node_place(const Graph& graph, const Node& node);
 Error at_node(Error error, const Graph& graph, const Node& node);
 
 }  // namespace pt2::run
+
+#endif  // PT2_RUN_BOUND_GRAPH_H

@@ -1,6 +1,7 @@
 // The reference executor: runs a bound graph node by node, as written, with real aliasing and
 // mutation. It is the oracle that faster executors are compared with.
-#pragma once
+#ifndef PT2_RUN_EXECUTOR_H
+#define PT2_RUN_EXECUTOR_H
 
 #include <map>
 #include <string>
@@ -65,3 +66,5 @@ class Executor {
 };
 
 }  // namespace pt2::run
+
+#endif  // PT2_RUN_EXECUTOR_H

@@ -1,6 +1,7 @@
 // Higher-order operators: those that run nested graphs or call another operator, and the switches
 // of autocast and vmap regions. One row each, in higher_order.cpp.
-#pragma once
+#ifndef PT2_RUN_HIGHER_ORDER_H
+#define PT2_RUN_HIGHER_ORDER_H
 
 #include <optional>
 #include <string>
@@ -64,3 +65,5 @@ Result<std::vector<Value>> add_batch_dim(Executor&, const BoundNode&, std::vecto
 Result<std::vector<Value>> remove_batch_dim(Executor&, const BoundNode&, std::vector<Value>);
 
 }  // namespace pt2::run
+
+#endif  // PT2_RUN_HIGHER_ORDER_H

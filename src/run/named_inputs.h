@@ -1,5 +1,6 @@
 // Inputs that a caller gives by name, in the order in which the program takes them.
-#pragma once
+#ifndef PT2_RUN_NAMED_INPUTS_H
+#define PT2_RUN_NAMED_INPUTS_H
 
 #include <optional>
 #include <string>
@@ -34,3 +35,5 @@ class NamedInputs {
 };
 
 }  // namespace pt2::run
+
+#endif  // PT2_RUN_NAMED_INPUTS_H

@@ -60,7 +60,7 @@ std::vector<OperatorInfo> available_operators(const CustomOperators& operators) 
       std::string target = ops::target_of(*def.signature);
       if (operators.find(target) != nullptr) continue;
       out.push_back({std::move(target), std::string(def.signature->text), Origin::build,
-                     def.infer != nullptr});
+                     def.has_rule()});
     }
   std::ranges::sort(out, {}, &OperatorInfo::target);
   return out;

@@ -1,6 +1,7 @@
 // Constants that the file holds in a sparse layout. There are no sparse tensors here; a program
 // that turns the constant into a dense one before anything else can still run.
-#pragma once
+#ifndef PT2_RUN_SPARSE_CONSTANTS_H
+#define PT2_RUN_SPARSE_CONSTANTS_H
 
 #include "pt2/graph.h"
 #include "pt2/limits.h"
@@ -19,3 +20,5 @@ Result<Tensor> dense_constant(const Graph& graph, std::string_view input,
                               const PayloadTensor& payload, const Limits& limits);
 
 }  // namespace pt2::run
+
+#endif  // PT2_RUN_SPARSE_CONSTANTS_H

@@ -2,7 +2,8 @@
 // size, dim): in between, operators see tensors without the batch dimension. Which values have one
 // is known from the graph alone; an operator on such values runs once per element of the batch, as
 // vmap is defined. There is no batching rule per operator.
-#pragma once
+#ifndef PT2_RUN_VMAP_H
+#define PT2_RUN_VMAP_H
 
 #include "run/bound_graph.h"
 
@@ -17,3 +18,5 @@ Result<std::vector<Value>> compute_batched(Executor& executor, const BoundNode& 
                                            const std::vector<Value>& values);
 
 }  // namespace pt2::run
+
+#endif  // PT2_RUN_VMAP_H

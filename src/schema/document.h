@@ -1,5 +1,6 @@
 // The schema as text to read, made from the table, so that it cannot be out of date.
-#pragma once
+#ifndef PT2_SCHEMA_DOCUMENT_H
+#define PT2_SCHEMA_DOCUMENT_H
 
 #include <string>
 
@@ -10,3 +11,5 @@ namespace pt2::schema {
 std::string document_types();
 
 }  // namespace pt2::schema
+
+#endif  // PT2_SCHEMA_DOCUMENT_H

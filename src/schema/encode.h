@@ -1,6 +1,7 @@
 // A value as JSON in a given spelling; what the public encode functions and the decoder's notes
 // share.
-#pragma once
+#ifndef PT2_SCHEMA_ENCODE_H
+#define PT2_SCHEMA_ENCODE_H
 
 #include <string>
 
@@ -17,3 +18,5 @@ std::string encode_as(const Type& type, const void* value, const Profile& profil
 bool is_set(const Member& member, const void* owner);
 
 }  // namespace pt2::schema
+
+#endif  // PT2_SCHEMA_ENCODE_H

@@ -1,6 +1,7 @@
 // Where a walk through a value stands: steps on the stack, made into text only when somebody wants
 // to read them.
-#pragma once
+#ifndef PT2_SCHEMA_PATH_H
+#define PT2_SCHEMA_PATH_H
 
 #include <cstdint>
 #include <string>
@@ -29,3 +30,5 @@ struct Step {
 std::string print_path(const Step& step, const Step* base = nullptr);
 
 }  // namespace pt2::schema
+
+#endif  // PT2_SCHEMA_PATH_H

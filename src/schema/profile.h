@@ -1,6 +1,7 @@
 // How each schema version spells JSON, apart from which fields it has: what torch's serialize.py of
 // that time did.
-#pragma once
+#ifndef PT2_SCHEMA_PROFILE_H
+#define PT2_SCHEMA_PROFILE_H
 
 #include <string_view>
 
@@ -40,3 +41,5 @@ constexpr Profile profile_of(int version) {
 }
 
 }  // namespace pt2::schema
+
+#endif  // PT2_SCHEMA_PROFILE_H

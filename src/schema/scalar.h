@@ -1,5 +1,6 @@
 // One JSON token into one scalar of the schema.
-#pragma once
+#ifndef PT2_SCHEMA_SCALAR_H
+#define PT2_SCHEMA_SCALAR_H
 
 #include <string_view>
 
@@ -27,3 +28,5 @@ ScalarNote read_scalar(std::string_view token, const Type& type, void* out, cons
 bool may_be(const Type& type, std::string_view token);
 
 }  // namespace pt2::schema
+
+#endif  // PT2_SCHEMA_SCALAR_H

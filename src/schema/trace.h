@@ -1,6 +1,7 @@
 // What a file said beyond the values of a struct. Only the codec looks at it: the decoder notes,
 // the encoder obeys.
-#pragma once
+#ifndef PT2_SCHEMA_TRACE_H
+#define PT2_SCHEMA_TRACE_H
 
 #include <cstdint>
 #include <string>
@@ -33,3 +34,5 @@ class Trace {
 };
 
 }  // namespace pt2::schema
+
+#endif  // PT2_SCHEMA_TRACE_H

@@ -1,5 +1,6 @@
 // A file's own spelling (file_spelling.h) as one line of JSON, for text forms of a program.
-#pragma once
+#ifndef PT2_SCHEMA_TRACE_TEXT_H
+#define PT2_SCHEMA_TRACE_TEXT_H
 
 #include <string>
 #include <string_view>
@@ -17,3 +18,5 @@ std::string print_trace(const TraceHolder& trace, const Type& type);
 Result<TraceHolder> parse_trace(std::string_view text, const Type& type);
 
 }  // namespace pt2::schema
+
+#endif  // PT2_SCHEMA_TRACE_TEXT_H

@@ -1,7 +1,8 @@
 // The schema's types described at run time, from schema.def. Whatever walks a program (JSON,
 // comparison, printing, documentation) is ordinary code over Type: no templates, nothing written
 // per type.
-#pragma once
+#ifndef PT2_SCHEMA_TYPE_H
+#define PT2_SCHEMA_TYPE_H
 
 #include <cstdint>
 #include <span>
@@ -112,3 +113,5 @@ template <class T>
 const Type& type_of();
 
 }  // namespace pt2::schema
+
+#endif  // PT2_SCHEMA_TYPE_H

@@ -1,6 +1,7 @@
 // Which schema version a JSON text has, found before it is decoded, because the spelling of
 // everything depends on it.
-#pragma once
+#ifndef PT2_SCHEMA_VERSION_H
+#define PT2_SCHEMA_VERSION_H
 
 #include <string_view>
 
@@ -21,3 +22,5 @@ Result<void> check_major(const SchemaVersion& version);
 std::string version_text(int version);
 
 }  // namespace pt2::schema
+
+#endif  // PT2_SCHEMA_VERSION_H

@@ -1,6 +1,7 @@
 // From what a file says (pt2::schema) to what is computed with (pt2::Program), for every schema
 // version.
-#pragma once
+#ifndef PT2_SERDE_FROM_SCHEMA_H
+#define PT2_SERDE_FROM_SCHEMA_H
 
 #include "pt2/program.h"
 #include "pt2/schema.h"
@@ -23,3 +24,5 @@ Result<TensorMeta> read_tensor_meta(const schema::TensorMeta& source, int64_t ma
                                     ExprPool& pool);
 
 }  // namespace pt2
+
+#endif  // PT2_SERDE_FROM_SCHEMA_H

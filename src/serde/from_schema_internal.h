@@ -1,5 +1,6 @@
 // Shared by the parts of from_schema.
-#pragma once
+#ifndef PT2_SERDE_FROM_SCHEMA_INTERNAL_H
+#define PT2_SERDE_FROM_SCHEMA_INTERNAL_H
 
 #include <string>
 #include <vector>
@@ -94,3 +95,5 @@ GraphSignature read_signature_v1(const schema::GraphSignatureV1& source, const G
 std::string key_step(std::string_view key);
 
 }  // namespace pt2
+
+#endif  // PT2_SERDE_FROM_SCHEMA_INTERNAL_H

@@ -1,6 +1,7 @@
 // The table of stack traces of a graph of schema 5.3 (CoFileInfo; PyTorch PR #121675), and the
 // traces of its nodes.
-#pragma once
+#ifndef PT2_SERDE_STACK_TRACE_TABLE_H
+#define PT2_SERDE_STACK_TRACE_TABLE_H
 
 #include "pt2/stack_traces.h"
 #include "serde/from_schema_internal.h"
@@ -16,3 +17,5 @@ std::optional<StackTraceTable> take_stack_traces(schema::Graph& source, ReadCont
 void put_stack_traces(std::optional<StackTraceTable> table, schema::Graph& out);
 
 }  // namespace pt2
+
+#endif  // PT2_SERDE_STACK_TRACE_TABLE_H

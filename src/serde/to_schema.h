@@ -1,5 +1,6 @@
 // From pt2::Program to what a file says (pt2::schema): the inverse of from_schema.
-#pragma once
+#ifndef PT2_SERDE_TO_SCHEMA_H
+#define PT2_SERDE_TO_SCHEMA_H
 
 #include "pt2/program.h"
 #include "pt2/schema.h"
@@ -16,3 +17,5 @@ schema::ExportedProgram to_schema(const Program& program);
 schema::TensorMeta to_schema(const TensorMeta& meta, int version);
 
 }  // namespace pt2
+
+#endif  // PT2_SERDE_TO_SCHEMA_H

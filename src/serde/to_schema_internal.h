@@ -1,5 +1,6 @@
 // Shared by the parts of to_schema.
-#pragma once
+#ifndef PT2_SERDE_TO_SCHEMA_INTERNAL_H
+#define PT2_SERDE_TO_SCHEMA_INTERNAL_H
 
 #include <string>
 #include <vector>
@@ -18,3 +19,5 @@ schema::GraphSignature write_signature(const GraphSignature& signature, int vers
 schema::GraphSignatureV1 write_signature_v1(const GraphSignature& signature);
 
 }  // namespace pt2
+
+#endif  // PT2_SERDE_TO_SCHEMA_INTERNAL_H

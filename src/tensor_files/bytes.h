@@ -1,5 +1,6 @@
 // Tensor elements inside mapped bytes.
-#pragma once
+#ifndef PT2_TENSOR_FILES_BYTES_H
+#define PT2_TENSOR_FILES_BYTES_H
 
 #include <cstring>
 #include <memory>
@@ -46,3 +47,5 @@ inline std::shared_ptr<Storage> storage_in(const Record& record, std::span<const
 }
 
 }  // namespace pt2::tensor_files
+
+#endif  // PT2_TENSOR_FILES_BYTES_H

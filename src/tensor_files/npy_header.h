@@ -1,5 +1,6 @@
 // The header of a .npy file: a Python dict literal after a magic number.
-#pragma once
+#ifndef PT2_TENSOR_FILES_NPY_HEADER_H
+#define PT2_TENSOR_FILES_NPY_HEADER_H
 
 #include <span>
 #include <string>
@@ -23,3 +24,5 @@ Result<NpyHeader> read_npy_header(std::span<const std::byte> bytes);
 Result<std::string> print_npy_header(Dtype dtype, const Sizes& sizes);
 
 }  // namespace pt2::tensor_files
+
+#endif  // PT2_TENSOR_FILES_NPY_HEADER_H

@@ -1,4 +1,5 @@
-#pragma once
+#ifndef PT2_TENSOR_FILES_SAFETENSORS_HEADER_H
+#define PT2_TENSOR_FILES_SAFETENSORS_HEADER_H
 
 #include "pt2/safetensors.h"
 
@@ -9,3 +10,5 @@ namespace pt2::tensor_files {
 Result<void> write_safetensors_header(const Safetensors& content, Sink& sink);
 
 }  // namespace pt2::tensor_files
+
+#endif  // PT2_TENSOR_FILES_SAFETENSORS_HEADER_H

@@ -1,6 +1,7 @@
 // Symbolic numbers in the text form: "s77 + 1" where that says what the file's own text says, else
 // the file's text in quotes; "{4}" behind it where its hint is not what the symbols' hints give.
-#pragma once
+#ifndef PT2_TEXT_EXPRESSIONS_H
+#define PT2_TEXT_EXPRESSIONS_H
 
 #include <optional>
 #include <string>
@@ -94,3 +95,5 @@ class ExpressionReader {
 };
 
 }  // namespace pt2
+
+#endif  // PT2_TEXT_EXPRESSIONS_H

@@ -1,5 +1,6 @@
 // Shared by the parts of parse_program.
-#pragma once
+#ifndef PT2_TEXT_PARSER_H
+#define PT2_TEXT_PARSER_H
 
 #include <optional>
 #include <string>
@@ -133,3 +134,5 @@ using MetadataEntries = std::unordered_map<int64_t, std::pair<std::string, std::
 void resolve_metadata(Parsing& parsing, const MetadataEntries& entries, const Limits& limits);
 
 }  // namespace pt2
+
+#endif  // PT2_TEXT_PARSER_H

@@ -1,5 +1,6 @@
 // Shared by the parts of print_program.
-#pragma once
+#ifndef PT2_TEXT_PRINTER_H
+#define PT2_TEXT_PRINTER_H
 
 #include <map>
 #include <string>
@@ -74,3 +75,5 @@ void print_stack_traces(Printer& printer, const StackTraceTable& table);
 bool specs_fit(const Program& program);
 
 }  // namespace pt2
+
+#endif  // PT2_TEXT_PRINTER_H

@@ -1,5 +1,6 @@
 // The tokens of a text, and what is wrong with them.
-#pragma once
+#ifndef PT2_TEXT_READER_H
+#define PT2_TEXT_READER_H
 
 #include <cstdint>
 #include <string>
@@ -95,3 +96,5 @@ class TextReader {
 };
 
 }  // namespace pt2
+
+#endif  // PT2_TEXT_READER_H

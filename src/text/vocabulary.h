@@ -1,5 +1,6 @@
 // The words of the text form, for printer and parser alike.
-#pragma once
+#ifndef PT2_TEXT_VOCABULARY_H
+#define PT2_TEXT_VOCABULARY_H
 
 #include <optional>
 #include <string>
@@ -69,3 +70,5 @@ bool has_node_names(int version);
 std::optional<std::vector<int64_t>> contiguous_strides(const std::vector<SymInt>& sizes);
 
 }  // namespace pt2
+
+#endif  // PT2_TEXT_VOCABULARY_H

@@ -1,5 +1,6 @@
 // What tells nodes apart that have the same target and the same kinds of arguments.
-#pragma once
+#ifndef PT2_TRANSFORM_CONTENT_HASH_H
+#define PT2_TRANSFORM_CONTENT_HASH_H
 
 #include <cstdint>
 #include <span>
@@ -17,3 +18,5 @@ std::vector<uint64_t> content_hashes(const Graph& graph, std::span<const Argumen
                                      std::span<const Argument> outputs);
 
 }  // namespace pt2
+
+#endif  // PT2_TRANSFORM_CONTENT_HASH_H

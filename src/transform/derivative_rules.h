@@ -1,6 +1,7 @@
 // The forward derivatives of operators: how the tangent of a result follows from the tangents of
 // the operands, as calls of other operators.
-#pragma once
+#ifndef PT2_TRANSFORM_DERIVATIVE_RULES_H
+#define PT2_TRANSFORM_DERIVATIVE_RULES_H
 
 #include <string>
 #include <string_view>
@@ -50,3 +51,5 @@ struct DerivativeRule {
 const DerivativeRule* find_derivative_rule(std::string_view target);
 
 }  // namespace pt2
+
+#endif  // PT2_TRANSFORM_DERIVATIVE_RULES_H

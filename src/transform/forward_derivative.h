@@ -1,7 +1,8 @@
 // torch.func.jvp as pre-dispatch exports write it: _make_dual(x, dx) … _unpack_dual(y), with
 // operators on dual numbers in between. Here the tangents become nodes of their own, as PyTorch's
 // decompositions make them, so that whoever runs a graph never sees a dual number.
-#pragma once
+#ifndef PT2_TRANSFORM_FORWARD_DERIVATIVE_H
+#define PT2_TRANSFORM_FORWARD_DERIVATIVE_H
 
 #include <optional>
 
@@ -17,3 +18,5 @@ namespace pt2 {
 Result<std::optional<Graph>> lower_forward_derivatives(const Graph& graph);
 
 }  // namespace pt2
+
+#endif  // PT2_TRANSFORM_FORWARD_DERIVATIVE_H

@@ -1,5 +1,6 @@
 // Entry points for fuzzing: whatever the bytes, they return, and nothing outside the bytes is read.
-#pragma once
+#ifndef PT2_TESTS_ARCHIVE_ARCHIVE_FUZZ_H
+#define PT2_TESTS_ARCHIVE_ARCHIVE_FUZZ_H
 
 #include <cstdlib>
 
@@ -82,3 +83,5 @@ inline void fuzz_zip(std::span<const std::byte> bytes) {
 }
 
 }  // namespace pt2::test
+
+#endif  // PT2_TESTS_ARCHIVE_ARCHIVE_FUZZ_H

@@ -1,6 +1,7 @@
 // The real files that the tests read: those kept beside them, and a larger collection when
 // PT2_CORPUS names one.
-#pragma once
+#ifndef PT2_TESTS_ARCHIVE_TEST_FILES_H
+#define PT2_TESTS_ARCHIVE_TEST_FILES_H
 
 #include <gtest/gtest.h>
 
@@ -45,3 +46,5 @@ inline std::string messages(const Diagnostics& diagnostics) {
 }
 
 }  // namespace pt2::test
+
+#endif  // PT2_TESTS_ARCHIVE_TEST_FILES_H

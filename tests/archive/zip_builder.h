@@ -1,6 +1,7 @@
 // Zip files with any field wrong: every number of a header can be replaced before the file is put
 // together.
-#pragma once
+#ifndef PT2_TESTS_ARCHIVE_ZIP_BUILDER_H
+#define PT2_TESTS_ARCHIVE_ZIP_BUILDER_H
 
 #include <cstdint>
 #include <optional>
@@ -95,3 +96,5 @@ struct BuiltZip {
 };
 
 }  // namespace pt2::test
+
+#endif  // PT2_TESTS_ARCHIVE_ZIP_BUILDER_H

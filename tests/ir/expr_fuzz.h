@@ -1,6 +1,7 @@
 // Entry point for fuzzing expressions and guards: whatever the text, it is refused or understood,
 // and what is printed once is printed the same ever after.
-#pragma once
+#ifndef PT2_TESTS_IR_EXPR_FUZZ_H
+#define PT2_TESTS_IR_EXPR_FUZZ_H
 
 #include <algorithm>
 #include <cctype>
@@ -74,3 +75,5 @@ inline void fuzz_expression(std::span<const std::byte> bytes) {
 }
 
 }  // namespace pt2::test
+
+#endif  // PT2_TESTS_IR_EXPR_FUZZ_H

@@ -1,5 +1,6 @@
 // The expressions and guards of real programs, as their JSON holds them.
-#pragma once
+#ifndef PT2_TESTS_IR_PROGRAM_TEXTS_H
+#define PT2_TESTS_IR_PROGRAM_TEXTS_H
 
 #include <cstdlib>
 #include <set>
@@ -63,3 +64,5 @@ inline std::vector<ProgramTexts> corpus_texts() {
 }
 
 }  // namespace pt2::test
+
+#endif  // PT2_TESTS_IR_PROGRAM_TEXTS_H

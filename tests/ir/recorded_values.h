@@ -1,5 +1,6 @@
 // Expressions, spellings and values that sympy recorded (tests/scripts/symbol_values.py).
-#pragma once
+#ifndef PT2_TESTS_IR_RECORDED_VALUES_H
+#define PT2_TESTS_IR_RECORDED_VALUES_H
 
 #include <cmath>
 #include <sstream>
@@ -70,3 +71,5 @@ inline bool same(const Number& found, const Number& expected) {
 }
 
 }  // namespace pt2::test
+
+#endif  // PT2_TESTS_IR_RECORDED_VALUES_H

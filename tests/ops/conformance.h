@@ -1,6 +1,7 @@
 // Operators against recorded calls of PyTorch: one safetensors file per overload holds samples of
 // arguments and results (layout: tests/ops/README.md).
-#pragma once
+#ifndef PT2_TESTS_OPS_CONFORMANCE_H
+#define PT2_TESTS_OPS_CONFORMANCE_H
 
 #include <string>
 #include <vector>
@@ -38,3 +39,5 @@ std::vector<RecordedCall> read_recorded_folder(const std::string& folder);
 Result<ConformanceReport> check_conformance(const std::string& path);
 
 }  // namespace pt2::ops
+
+#endif  // PT2_TESTS_OPS_CONFORMANCE_H

@@ -40,7 +40,7 @@ std::string document_family(std::string_view name, std::span<const OpDef> family
   for (const OpDef& def : family) {
     const std::string overload = short_name(target_of(*def.signature));
     const auto found = counts.find(overload);
-    out += "| `" + overload + "` | " + (def.infer != nullptr ? "yes" : "") + " | ";
+    out += "| `" + overload + "` | " + (def.has_rule() ? "yes" : "") + " | ";
     if (found != counts.end())
       out += std::to_string(found->second.passed) + " of " + std::to_string(found->second.recorded);
     out += " |\n";

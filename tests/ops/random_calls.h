@@ -1,6 +1,7 @@
 // Calls that no program makes: any operator of the table with arguments of the right kinds and
 // hostile contents.
-#pragma once
+#ifndef PT2_TESTS_OPS_RANDOM_CALLS_H
+#define PT2_TESTS_OPS_RANDOM_CALLS_H
 
 #include <random>
 #include <string>
@@ -49,3 +50,5 @@ std::string call_text(const RecordedCall& call);
 void run_call(const RecordedCall& call, uint64_t max_tensor_bytes);
 
 }  // namespace pt2::ops
+
+#endif  // PT2_TESTS_OPS_RANDOM_CALLS_H

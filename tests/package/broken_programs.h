@@ -1,6 +1,7 @@
 // Programs that break one rule each, and some that nearly do: small real files with edits to their
 // JSON (tests/data/broken/programs.json).
-#pragma once
+#ifndef PT2_TESTS_PACKAGE_BROKEN_PROGRAMS_H
+#define PT2_TESTS_PACKAGE_BROKEN_PROGRAMS_H
 
 #include <algorithm>
 #include <fstream>
@@ -97,3 +98,5 @@ inline std::string broken_file(const BrokenProgram& program) {
 }
 
 }  // namespace pt2::test
+
+#endif  // PT2_TESTS_PACKAGE_BROKEN_PROGRAMS_H

@@ -1,6 +1,7 @@
 // Real files for tests: those kept in tests/data, and all of another collection of the same layout
 // when PT2_CORPUS names one.
-#pragma once
+#ifndef PT2_TESTS_PACKAGE_CORPUS_H
+#define PT2_TESTS_PACKAGE_CORPUS_H
 
 #include <algorithm>
 #include <cstdlib>
@@ -41,3 +42,5 @@ inline std::vector<File> files() {
 }
 
 }  // namespace pt2::corpus
+
+#endif  // PT2_TESTS_PACKAGE_CORPUS_H

@@ -1,6 +1,7 @@
 // One input of the whole-file fuzzer, also used by the mutation test: everything that a stranger's
 // file goes through before it runs. Nothing to compare; it must come back.
-#pragma once
+#ifndef PT2_TESTS_PACKAGE_PACKAGE_FUZZ_H
+#define PT2_TESTS_PACKAGE_PACKAGE_FUZZ_H
 
 #include <cstdlib>
 
@@ -104,3 +105,5 @@ inline void fuzz_file(std::span<const std::byte> bytes) {
 }
 
 }  // namespace pt2::test
+
+#endif  // PT2_TESTS_PACKAGE_PACKAGE_FUZZ_H

@@ -1,5 +1,6 @@
 // Graphs made by hand, and what they compute.
-#pragma once
+#ifndef PT2_TESTS_RUN_GRAPH_MAKER_H
+#define PT2_TESTS_RUN_GRAPH_MAKER_H
 
 #include <string>
 #include <utility>
@@ -50,3 +51,5 @@ inline Result<std::vector<Value>> execute(const Graph& graph, std::vector<Value>
 }
 
 }  // namespace pt2::run
+
+#endif  // PT2_TESTS_RUN_GRAPH_MAKER_H

@@ -1,5 +1,6 @@
 // Random values of any type of the schema, as a writer of a given version could have made them.
-#pragma once
+#ifndef PT2_TESTS_SCHEMA_GENERATE_H
+#define PT2_TESTS_SCHEMA_GENERATE_H
 
 #include <cstring>
 #include <limits>
@@ -114,3 +115,5 @@ inline ExportedProgram generate_program(uint64_t seed, SchemaVersion version) {
 }
 
 }  // namespace pt2::schema
+
+#endif  // PT2_TESTS_SCHEMA_GENERATE_H

@@ -1,6 +1,7 @@
 // Entry points for fuzzing: whatever the bytes, they return, and what is read once is written the
 // same ever after.
-#pragma once
+#ifndef PT2_TESTS_SCHEMA_SCHEMA_FUZZ_H
+#define PT2_TESTS_SCHEMA_SCHEMA_FUZZ_H
 
 #include <cmath>
 #include <cstddef>
@@ -68,3 +69,5 @@ inline void fuzz_float_text(std::span<const std::byte> bytes) {
 }
 
 }  // namespace pt2::test
+
+#endif  // PT2_TESTS_SCHEMA_SCHEMA_FUZZ_H

@@ -1,5 +1,6 @@
 // The smallest programs of several schema versions, as text to damage.
-#pragma once
+#ifndef PT2_TESTS_SCHEMA_SMALL_PROGRAMS_H
+#define PT2_TESTS_SCHEMA_SMALL_PROGRAMS_H
 
 #include <gtest/gtest.h>
 
@@ -38,3 +39,5 @@ inline std::string replaced(std::string text, std::string_view from, std::string
 }
 
 }  // namespace pt2::schema
+
+#endif  // PT2_TESTS_SCHEMA_SMALL_PROGRAMS_H

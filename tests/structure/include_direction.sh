@@ -10,6 +10,7 @@ declare -A reach
 while read -r area words; do
   areas+=("$area")
   reach[$area]=" $area "
+  words=${words%%PRECOMPILE*}
   used=${words#*USES}
   [ "$used" != "$words" ] || used=""
   for other in ${used%%LINK*}; do

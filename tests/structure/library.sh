@@ -5,8 +5,8 @@
 # program that links it: no program can link more of the library than that, and most link less. Other libraries (simdjson, libdeflate, fmt, C++ runtime) are not counted.
 set -euo pipefail
 compiler=$1 core=$2 run=$3
-max_core_bytes=2000000
-max_both_bytes=10000000
+max_core_bytes=3000000
+max_both_bytes=20000000
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 status=0

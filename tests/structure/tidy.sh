@@ -29,6 +29,11 @@ while read -r place; do
   fault "path of a machine: $place"
 done < <(xargs grep -nIE "$machine_paths" <<<"$files" | grep -v '^tests/structure/tidy.sh:' || true)
 
+# A precompiled header from a compiler cache remembers the times of other files: #pragma once reads these again.
+while read -r file; do
+  fault "$file: #pragma once, expected an include guard"
+done < <(xargs grep -lI '^#pragma once' <<<"$sources" || true)
+
 table=$(sed -n '/^## Where is/,/^## [^W]/p' README.md)
 folders=$(grep / <<<"$files" | xargs -n1 dirname | sed -E 's,^(src/[^/]+|tests/[^/]+|include/pt2|[^/]+).*,\1,' | sort -u)
 for folder in $folders; do

@@ -1,5 +1,6 @@
 // Entry point for fuzzing: any bytes as a file of tensors or recorded calls, then written again.
-#pragma once
+#ifndef PT2_TESTS_TENSOR_FILES_TENSOR_FILES_FUZZ_H
+#define PT2_TESTS_TENSOR_FILES_TENSOR_FILES_FUZZ_H
 
 #include <span>
 #include <string>
@@ -41,3 +42,5 @@ inline void fuzz_tensor_files(std::span<const std::byte> bytes) {
 }
 
 }  // namespace pt2::test
+
+#endif  // PT2_TESTS_TENSOR_FILES_TENSOR_FILES_FUZZ_H

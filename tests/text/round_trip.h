@@ -1,5 +1,6 @@
 // A program to text and back must be the same program, in memory and in its bytes.
-#pragma once
+#ifndef PT2_TESTS_TEXT_ROUND_TRIP_H
+#define PT2_TESTS_TEXT_ROUND_TRIP_H
 
 #include <string>
 #include <vector>
@@ -37,3 +38,5 @@ inline std::string round_trip_fault(const Program& program) {
 }
 
 }  // namespace pt2::test
+
+#endif  // PT2_TESTS_TEXT_ROUND_TRIP_H

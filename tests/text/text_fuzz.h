@@ -1,6 +1,7 @@
 // Entry point for fuzzing: whatever the text, reading it returns, and what is read is printed so
 // that it is read again as the same program.
-#pragma once
+#ifndef PT2_TESTS_TEXT_TEXT_FUZZ_H
+#define PT2_TESTS_TEXT_TEXT_FUZZ_H
 
 #include <cstddef>
 #include <span>
@@ -21,3 +22,5 @@ inline void fuzz_text(std::span<const std::byte> bytes) {
 }
 
 }  // namespace pt2::test
+
+#endif  // PT2_TESTS_TEXT_TEXT_FUZZ_H

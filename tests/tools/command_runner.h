@@ -1,5 +1,6 @@
 // Runs verbs of the command in the test's own process, in the folder of the test data.
-#pragma once
+#ifndef PT2_TESTS_TOOLS_COMMAND_RUNNER_H
+#define PT2_TESTS_TOOLS_COMMAND_RUNNER_H
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -70,3 +71,5 @@ inline CommandResult run_pt2(const std::vector<std::string>& arguments,
 }
 
 }  // namespace pt2::test
+
+#endif  // PT2_TESTS_TOOLS_COMMAND_RUNNER_H

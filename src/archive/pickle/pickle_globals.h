@@ -1,5 +1,6 @@
 // Every name that a pickle may use, and what it stands for. What is not here is refused.
-#pragma once
+#ifndef PT2_ARCHIVE_PICKLE_PICKLE_GLOBALS_H
+#define PT2_ARCHIVE_PICKLE_PICKLE_GLOBALS_H
 
 #include <cstdint>
 #include <optional>
@@ -64,3 +65,5 @@ inline constexpr std::string_view kUntypedStorage = "torch.storage.UntypedStorag
 std::optional<Dtype> find_torch_dtype(std::string_view name);
 
 }  // namespace pt2
+
+#endif  // PT2_ARCHIVE_PICKLE_PICKLE_GLOBALS_H

@@ -1,7 +1,8 @@
 // The values of one pickle, in one vector: a pickle may make its values share each other and even
 // contain themselves, which counted references would leak and recursive destructors would not
 // survive.
-#pragma once
+#ifndef PT2_ARCHIVE_PICKLE_PICKLE_GRAPH_H
+#define PT2_ARCHIVE_PICKLE_PICKLE_GRAPH_H
 
 #include <complex>
 #include <map>
@@ -88,3 +89,5 @@ constexpr bool is_sequence_kind(PickleKind kind) {
 void merge_duplicate_keys(PickleGraph& graph);
 
 }  // namespace pt2
+
+#endif  // PT2_ARCHIVE_PICKLE_PICKLE_GRAPH_H

@@ -1,6 +1,7 @@
 // The machine that writes a pickle of protocol 2, opcode by opcode as Python's C pickler does: what
 // it numbers in its memo, and in which order, is part of the bytes.
-#pragma once
+#ifndef PT2_ARCHIVE_PICKLE_PICKLER_H
+#define PT2_ARCHIVE_PICKLE_PICKLER_H
 
 #include <concepts>
 #include <functional>
@@ -101,3 +102,5 @@ class Pickler {
 };
 
 }  // namespace pt2
+
+#endif  // PT2_ARCHIVE_PICKLE_PICKLER_H

@@ -1,7 +1,8 @@
 // The machine that reads a pickle: a stack of values, a memo, and the few calls of
 // pickle_globals.h. It makes values, never Python objects, and all it makes is charged against
 // Limits::max_pickle_memory.
-#pragma once
+#ifndef PT2_ARCHIVE_PICKLE_UNPICKLER_H
+#define PT2_ARCHIVE_PICKLE_UNPICKLER_H
 
 #include <array>
 #include <map>
@@ -166,3 +167,5 @@ Result<PickleId> Unpickler::add(PickleKind kind, T payload) {
 }
 
 }  // namespace pt2
+
+#endif  // PT2_ARCHIVE_PICKLE_UNPICKLER_H

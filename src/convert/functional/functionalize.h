@@ -3,7 +3,8 @@
 // here on the graph. An operator that writes becomes the one that computes the same; what shares
 // memory with the result is viewed again where it is read next, and a write through a view is done
 // again on what it is a view of.
-#pragma once
+#ifndef PT2_CONVERT_FUNCTIONAL_FUNCTIONALIZE_H
+#define PT2_CONVERT_FUNCTIONAL_FUNCTIONALIZE_H
 
 #include <functional>
 #include <string>
@@ -45,3 +46,5 @@ using RefuseInput = std::function<std::string(ValueId)>;
 FunctionalGraph functionalize(Graph& graph, const RefuseInput& refuse);
 
 }  // namespace pt2
+
+#endif  // PT2_CONVERT_FUNCTIONAL_FUNCTIONALIZE_H

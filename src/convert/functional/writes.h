@@ -1,5 +1,6 @@
 // Which nodes write to their arguments, and the operators that compute what those write.
-#pragma once
+#ifndef PT2_CONVERT_FUNCTIONAL_WRITES_H
+#define PT2_CONVERT_FUNCTIONAL_WRITES_H
 
 #include <map>
 #include <optional>
@@ -32,3 +33,5 @@ Write write_of(const Graph& graph, const Node& node, const ops::Operator& op);
 TensorMeta in_memory_of_its_own(TensorMeta meta);
 
 }  // namespace pt2
+
+#endif  // PT2_CONVERT_FUNCTIONAL_WRITES_H

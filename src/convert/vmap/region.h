@@ -2,7 +2,8 @@
 // _vmap_increment_nesting and _vmap_decrement_nesting, _add_batch_dim(x, dim, level) takes the
 // batch dimension off a tensor, operators see one element, _remove_batch_dim(y, level, size, dim)
 // puts the results together.
-#pragma once
+#ifndef PT2_CONVERT_VMAP_REGION_H
+#define PT2_CONVERT_VMAP_REGION_H
 
 #include <optional>
 #include <string>
@@ -59,3 +60,5 @@ std::optional<std::string> map_vmap_region(Converter& converter, Graph& graph,
                                            const VmapRegion& region);
 
 }  // namespace pt2
+
+#endif  // PT2_CONVERT_VMAP_REGION_H

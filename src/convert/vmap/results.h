@@ -1,6 +1,7 @@
 // What the result of a vmap region becomes: its dimensions in the order in which they lay in
 // memory.
-#pragma once
+#ifndef PT2_CONVERT_VMAP_RESULTS_H
+#define PT2_CONVERT_VMAP_RESULTS_H
 
 #include <span>
 #include <vector>
@@ -23,3 +24,5 @@ void arrange_result(Graph& graph, NodeId id, ValueId stacked, int64_t dim);
 void expand_result(Graph& graph, NodeId id, ValueId value, const Argument& size, int64_t dim);
 
 }  // namespace pt2
+
+#endif  // PT2_CONVERT_VMAP_RESULTS_H

@@ -1,7 +1,8 @@
 // Forms of operators that write their results into tensors given for them: `aten::add.out` is
 // `aten::add.Tensor` with a `Tensor(a!) out` behind its parameters. No row of a table says so: the
 // form, its signature and what it does follow from the functional row.
-#pragma once
+#ifndef PT2_OPS_FORMS_OUT_FORMS_H
+#define PT2_OPS_FORMS_OUT_FORMS_H
 
 #include <memory>
 #include <string_view>
@@ -28,3 +29,5 @@ Result<std::vector<Value>> call_with_outs(const OpDef& def, const Signature& sig
                                           Context& context, std::span<const Value> arguments);
 
 }  // namespace pt2::ops
+
+#endif  // PT2_OPS_FORMS_OUT_FORMS_H

@@ -1,5 +1,6 @@
 // A signature that is made at run time and owns its text: of a custom operator, of a derived form.
-#pragma once
+#ifndef PT2_OPS_FORMS_OWNED_SIGNATURE_H
+#define PT2_OPS_FORMS_OWNED_SIGNATURE_H
 
 #include <string>
 #include <vector>
@@ -24,3 +25,5 @@ struct OwnedSignature {
 };
 
 }  // namespace pt2::ops
+
+#endif  // PT2_OPS_FORMS_OWNED_SIGNATURE_H

@@ -1,5 +1,6 @@
 // Convolution as a function, for the operators that are composed of it.
-#pragma once
+#ifndef PT2_OPS_LINEAR_CONVOLUTION_H
+#define PT2_OPS_LINEAR_CONVOLUTION_H
 
 #include <array>
 #include <optional>
@@ -37,3 +38,5 @@ void convolve(Tensor& out, const Tensor& input, const Tensor& weight,
               const std::optional<Tensor>& bias, const ConvolutionShape& shape);
 
 }  // namespace pt2::ops
+
+#endif  // PT2_OPS_LINEAR_CONVOLUTION_H

@@ -1,5 +1,6 @@
 // Factorisations of one dense matrix, as LAPACK makes them; everything in complex double.
-#pragma once
+#ifndef PT2_OPS_LINEAR_FACTORIZATION_H
+#define PT2_OPS_LINEAR_FACTORIZATION_H
 
 #include <cstdint>
 #include <vector>
@@ -100,3 +101,5 @@ std::vector<double> singular_values(Matrix a);
 Matrix solve_triangular(const Matrix& a, Matrix b, bool upper, bool unit);
 
 }  // namespace pt2::ops
+
+#endif  // PT2_OPS_LINEAR_FACTORIZATION_H

@@ -1,6 +1,7 @@
 // Matrix products of any dtype, blocked for the cache. This is the plain one: the referee of faster
 // ones.
-#pragma once
+#ifndef PT2_OPS_LINEAR_GEMM_H
+#define PT2_OPS_LINEAR_GEMM_H
 
 #include <cstddef>
 #include <cstdint>
@@ -62,3 +63,5 @@ void gemm(int64_t rows, int64_t columns, int64_t depth, const GemmOperand<C>& le
           const GemmOperand<C>& right, C* out, int64_t row_stride, int64_t column_stride);
 
 }  // namespace pt2::ops
+
+#endif  // PT2_OPS_LINEAR_GEMM_H

@@ -1,5 +1,6 @@
 // Matrix products as functions, for the operators that are composed of them.
-#pragma once
+#ifndef PT2_OPS_LINEAR_MATMUL_H
+#define PT2_OPS_LINEAR_MATMUL_H
 
 #include <optional>
 
@@ -15,3 +16,5 @@ Result<Tensor> linear(const Tensor& input, const Tensor& weight, const std::opti
 void batched_product(Tensor& out, const Tensor& left, const Tensor& right);
 
 }  // namespace pt2::ops
+
+#endif  // PT2_OPS_LINEAR_MATMUL_H

@@ -1,5 +1,6 @@
 // Batches of matrices between tensors and factorisations.
-#pragma once
+#ifndef PT2_OPS_LINEAR_MATRICES_H
+#define PT2_OPS_LINEAR_MATRICES_H
 
 #include <string_view>
 #include <tuple>
@@ -31,3 +32,5 @@ Result<TensorPair> same_batch(const Tensor& a, const Tensor& b);
 Matrix part_of(const Matrix& matrix, int64_t rows, int64_t columns);
 
 }  // namespace pt2::ops
+
+#endif  // PT2_OPS_LINEAR_MATRICES_H

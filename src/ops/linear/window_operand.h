@@ -1,5 +1,6 @@
 // The windows of a convolution as an operand of a matrix product, gathered while they are packed.
-#pragma once
+#ifndef PT2_OPS_LINEAR_WINDOW_OPERAND_H
+#define PT2_OPS_LINEAR_WINDOW_OPERAND_H
 
 #include <vector>
 
@@ -97,3 +98,5 @@ class TransposedOperand : public GemmOperand<C> {
 };
 
 }  // namespace pt2::ops
+
+#endif  // PT2_OPS_LINEAR_WINDOW_OPERAND_H

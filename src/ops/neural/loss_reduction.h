@@ -1,5 +1,6 @@
 // What losses share: how their elements become one number.
-#pragma once
+#ifndef PT2_OPS_NEURAL_LOSS_REDUCTION_H
+#define PT2_OPS_NEURAL_LOSS_REDUCTION_H
 
 #include "ops/meta.h"
 
@@ -11,3 +12,5 @@ enum Reduction : int64_t { kNoReduction = 0, kMeanLoss = 1, kSumLoss = 2 };
 Result<Tensor> reduce_loss(const Tensor& loss, int64_t reduction);
 
 }  // namespace pt2::ops
+
+#endif  // PT2_OPS_NEURAL_LOSS_REDUCTION_H

@@ -1,5 +1,6 @@
 // Softmax as a function, for attention and losses.
-#pragma once
+#ifndef PT2_OPS_NEURAL_SOFTMAX_H
+#define PT2_OPS_NEURAL_SOFTMAX_H
 
 #include <cstdint>
 
@@ -16,3 +17,5 @@ void softmax_row(const C* x, int64_t count, C* y);
 Result<Tensor> log_softmax(const Tensor& self, int64_t dim);
 
 }  // namespace pt2::ops
+
+#endif  // PT2_OPS_NEURAL_SOFTMAX_H

@@ -1,5 +1,6 @@
 // Copies of tensors in a memory format: what clone, to, contiguous and the *_like operators share.
-#pragma once
+#ifndef PT2_OPS_POINTWISE_COPYING_H
+#define PT2_OPS_POINTWISE_COPYING_H
 
 #include <optional>
 
@@ -23,3 +24,5 @@ bool has_internal_overlap(const Tensor& tensor);
 Result<void> check_layout(const std::optional<Layout>& layout);
 
 }  // namespace pt2::ops
+
+#endif  // PT2_OPS_POINTWISE_COPYING_H

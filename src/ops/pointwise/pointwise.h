@@ -1,6 +1,7 @@
 // What the pointwise families share: rules that find dtype, sizes and strides of a result, and
 // kernels made of one scalar function.
-#pragma once
+#ifndef PT2_OPS_POINTWISE_POINTWISE_H
+#define PT2_OPS_POINTWISE_POINTWISE_H
 
 #include <cmath>
 #include <initializer_list>
@@ -172,3 +173,5 @@ auto of_number(Tensor& out, const Scalar& self, const Tensor& other) {
 }
 
 }  // namespace pt2::ops
+
+#endif  // PT2_OPS_POINTWISE_POINTWISE_H

@@ -1,5 +1,6 @@
 // What reductions share: the sizes of their results and the walk over the rows they reduce.
-#pragma once
+#ifndef PT2_OPS_REDUCTION_REDUCE_H
+#define PT2_OPS_REDUCTION_REDUCE_H
 
 #include <optional>
 
@@ -34,3 +35,5 @@ Result<Tensor> sum_over(const Tensor& self, const Sizes& dims, bool keepdim);
 Result<Tensor> mean_of_all(const Tensor& self);
 
 }  // namespace pt2::ops
+
+#endif  // PT2_OPS_REDUCTION_REDUCE_H

@@ -92,7 +92,7 @@ void sort(Tensor& values, Tensor& indices, const Tensor& self, int64_t dim, bool
 
 Result<Tensor> argsort(const Tensor& self, int64_t dim, bool descending) {
   Context context;
-  PT2_TRY(auto pair, compute_all<sort_meta, sort>(context, self, dim, descending));
+  PT2_TRY(auto pair, compute_all(sort_meta, sort, context, self, dim, descending));
   return std::move(pair[1]);
 }
 

@@ -1,6 +1,7 @@
 // Sums of rows. float32 is summed in double; every sum keeps eight partial ones over short blocks,
 // so that long rows lose no more than PyTorch's cascade (ATen/native/cpu/SumKernel.cpp) does.
-#pragma once
+#ifndef PT2_OPS_REDUCTION_SUMS_H
+#define PT2_OPS_REDUCTION_SUMS_H
 
 #include <complex>
 #include <cstdint>
@@ -67,3 +68,5 @@ Moments row_moments(const C* values, int64_t count) {
 }
 
 }  // namespace pt2::ops
+
+#endif  // PT2_OPS_REDUCTION_SUMS_H

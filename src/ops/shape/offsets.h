@@ -1,5 +1,6 @@
 // Walks over strided positions that follow indices rather than each other.
-#pragma once
+#ifndef PT2_OPS_SHAPE_OFFSETS_H
+#define PT2_OPS_SHAPE_OFFSETS_H
 
 #include "ops/meta.h"
 
@@ -57,3 +58,5 @@ Result<IndexPlan> plan_index_dim(const Tensor& self, int64_t dim, const Tensor& 
 std::vector<Tensor> true_positions(const Tensor& mask);
 
 }  // namespace pt2::ops
+
+#endif  // PT2_OPS_SHAPE_OFFSETS_H

@@ -1,5 +1,6 @@
 // How many parts a tensor may be taken into.
-#pragma once
+#ifndef PT2_OPS_SHAPE_PIECES_H
+#define PT2_OPS_SHAPE_PIECES_H
 
 #include "pt2/result.h"
 
@@ -16,3 +17,5 @@ inline Result<void> check_pieces(int64_t count) {
 }
 
 }  // namespace pt2::ops
+
+#endif  // PT2_OPS_SHAPE_PIECES_H

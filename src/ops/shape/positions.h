@@ -1,6 +1,7 @@
 // Results whose elements are those of another tensor at other positions, dimension by dimension:
 // flips, rolls, repetitions, padding.
-#pragma once
+#ifndef PT2_OPS_SHAPE_POSITIONS_H
+#define PT2_OPS_SHAPE_POSITIONS_H
 
 #include "ops/meta.h"
 
@@ -16,3 +17,5 @@ std::vector<Positions> identity_positions(const Sizes& sizes);
 void take_positions(Tensor& out, const Tensor& self, const std::vector<Positions>& positions);
 
 }  // namespace pt2::ops
+
+#endif  // PT2_OPS_SHAPE_POSITIONS_H

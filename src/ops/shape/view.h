@@ -1,5 +1,6 @@
 // Views: other sizes and strides over the same storage, as PyTorch's view operators make them.
-#pragma once
+#ifndef PT2_OPS_SHAPE_VIEW_H
+#define PT2_OPS_SHAPE_VIEW_H
 
 #include <optional>
 
@@ -35,3 +36,5 @@ Result<Tensor> movedim(const Tensor& self, const std::vector<int64_t>& source,
 Result<std::vector<int64_t>> wrap_distinct_dims(const std::vector<int64_t>& dims, int64_t rank);
 
 }  // namespace pt2::ops
+
+#endif  // PT2_OPS_SHAPE_VIEW_H

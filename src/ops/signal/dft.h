@@ -1,5 +1,6 @@
 // Discrete Fourier transforms of one length.
-#pragma once
+#ifndef PT2_OPS_SIGNAL_DFT_H
+#define PT2_OPS_SIGNAL_DFT_H
 
 #include <cstdint>
 #include <vector>
@@ -27,3 +28,5 @@ class DiscreteFourier {
 };
 
 }  // namespace pt2::ops
+
+#endif  // PT2_OPS_SIGNAL_DFT_H

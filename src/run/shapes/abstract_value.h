@@ -1,5 +1,6 @@
 // What the values of a graph are under one choice of its symbols, by the file's record alone.
-#pragma once
+#ifndef PT2_RUN_SHAPES_ABSTRACT_VALUE_H
+#define PT2_RUN_SHAPES_ABSTRACT_VALUE_H
 
 #include <optional>
 
@@ -16,3 +17,5 @@ Result<std::optional<Value>> abstract_value(const Graph& graph, const Argument& 
                                             const SymbolBindings& bindings);
 
 }  // namespace pt2::run
+
+#endif  // PT2_RUN_SHAPES_ABSTRACT_VALUE_H

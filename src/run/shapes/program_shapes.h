@@ -1,6 +1,7 @@
 // What a whole program records of its values (dtypes, sizes, numbers) against the shape rules of
 // its operators.
-#pragma once
+#ifndef PT2_RUN_SHAPES_PROGRAM_SHAPES_H
+#define PT2_RUN_SHAPES_PROGRAM_SHAPES_H
 
 #include <deque>
 #include <span>
@@ -53,3 +54,5 @@ class ProgramShapes {
 };
 
 }  // namespace pt2::run
+
+#endif  // PT2_RUN_SHAPES_PROGRAM_SHAPES_H

@@ -1,6 +1,7 @@
 // The recorded dtypes and sizes of one node, and its recorded numbers, against its operator's shape
 // rule.
-#pragma once
+#ifndef PT2_RUN_SHAPES_SHAPE_CHECK_H
+#define PT2_RUN_SHAPES_SHAPE_CHECK_H
 
 #include <optional>
 #include <string>
@@ -67,3 +68,5 @@ class ShapeCheck {
 };
 
 }  // namespace pt2::run
+
+#endif  // PT2_RUN_SHAPES_SHAPE_CHECK_H

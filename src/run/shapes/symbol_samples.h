@@ -1,6 +1,7 @@
 // Values for the symbols of a program: those of the exported example, and others under which the
 // program can run.
-#pragma once
+#ifndef PT2_RUN_SHAPES_SYMBOL_SAMPLES_H
+#define PT2_RUN_SHAPES_SYMBOL_SAMPLES_H
 
 #include <span>
 #include <vector>
@@ -27,3 +28,5 @@ std::vector<SymbolBindings> ranged_bindings(const Program& program, const Symbol
                                             size_t count);
 
 }  // namespace pt2::run
+
+#endif  // PT2_RUN_SHAPES_SYMBOL_SAMPLES_H
