@@ -8,32 +8,6 @@
 namespace pt2 {
 namespace {
 
-// Functions that give their argument back, or a view of it, where there is nothing to do, and do
-// not say so in their signatures.
-constexpr std::string_view kGiveArgumentsBack[] = {"aten::alpha_dropout",
-                                                   "aten::atleast_1d",
-                                                   "aten::atleast_2d",
-                                                   "aten::atleast_3d",
-                                                   "aten::broadcast_tensors",
-                                                   "aten::cartesian_prod",
-                                                   "aten::chain_matmul",
-                                                   "aten::channel_shuffle",
-                                                   "aten::conj_physical",
-                                                   "aten::dequantize",
-                                                   "aten::dropout",
-                                                   "aten::einsum",
-                                                   "aten::feature_alpha_dropout",
-                                                   "aten::feature_dropout",
-                                                   "aten::linalg_multi_dot",
-                                                   "aten::meshgrid",
-                                                   "aten::native_channel_shuffle",
-                                                   "aten::sum_to_size",
-                                                   "aten::to_dense",
-                                                   "aten::type_as",
-                                                   "aten::unsafe_chunk",
-                                                   "aten::unsafe_split",
-                                                   "aten::unsafe_split_with_sizes"};
-
 bool writes_to(const ops::Operator& op, size_t parameter) {
   return op.signature().parameter_array[parameter].mutated ||
          (op.form == ops::Operator::Form::in_place && parameter == 0);
@@ -70,7 +44,7 @@ bool writes(const Graph& graph) {
 bool may_share_memory(const Node& node) {
   const ops::Operator op = ops::find_operator(node.target);
   if (!op || op.form == ops::Operator::Form::in_place || op.signature().may_alias()) return true;
-  return std::ranges::find(kGiveArgumentsBack, op.signature().name) != std::end(kGiveArgumentsBack);
+  return op.custom == nullptr && op.def->facts.sharing != ops::Sharing::as_signed;
 }
 
 WrittenMemory::WrittenMemory(const Graph& graph, bool inputs_are_written)

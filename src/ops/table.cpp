@@ -43,13 +43,6 @@ std::string without_suffix(std::string_view target, std::string_view suffix) {
   return std::string(target.substr(0, dot - suffix.size())) + std::string(target.substr(dot));
 }
 
-// Operators that write the same whatever self holds, so that elements may share a place.
-bool overwrites(const Signature& signature) {
-  constexpr std::string_view kNames[] = {"aten::fill", "aten::zero", "aten::masked_fill",
-                                         "aten::index_put", "aten::index_fill"};
-  return std::ranges::find(kNames, signature.name) != std::end(kNames);
-}
-
 // Whether some elements may lie at one place although no dimension was expanded: as_strided can
 // make such views.
 bool may_overlap(const Tensor& tensor) {
@@ -96,7 +89,7 @@ Result<std::vector<Value>> call_on_slices(const OpDef& def, Context& context,
 Result<std::vector<Value>> call_in_place(const OpDef& def, Context& context,
                                          std::span<const Value> arguments) {
   Tensor self = *arguments[0].get_if<Tensor>();
-  if (has_internal_overlap(self) && !overwrites(*def.signature))
+  if (has_internal_overlap(self) && !def.facts.overwrites)
     return operator_error("several elements of self lie at one place in memory: strides " +
                           sizes_text(self.strides()) + ", expected a tensor that was not expanded");
   if (self.numel() > 0 && is_pointwise_unary(*def.signature) && may_overlap(self))

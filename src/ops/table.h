@@ -1,6 +1,7 @@
 // Every operator of this build, found by the target text of a node. The families are listed once,
 // in table.cpp; nothing registers itself, so nothing is dropped by a linker or depends on an order.
-#pragma once
+#ifndef PT2_OPS_TABLE_H
+#define PT2_OPS_TABLE_H
 
 #include <memory>
 #include <optional>
@@ -32,6 +33,8 @@ struct Operator {
   const Signature& signature() const {
     return own_signature != nullptr ? own_signature->signature : *def->signature;
   }
+  // Custom operators bring no generator of ours.
+  bool may_draw() const { return def->may_draw; }
   bool mutates() const { return form == Form::in_place || signature().is_mutable(); }
 };
 
@@ -46,3 +49,5 @@ Result<std::vector<Value>> call(const Operator& op, Context& context,
                                 std::span<const Value> arguments);
 
 }  // namespace pt2::ops
+
+#endif  // PT2_OPS_TABLE_H

@@ -9,144 +9,6 @@
 namespace pt2::run {
 namespace {
 
-// The overloads with a kernel for AutocastCPU in torch 2.15, without "aten::". Operators that are
-// made of others (einsum, the recurrent layers) are on no list of PyTorch's; those whose arithmetic
-// is all in listed ones stand here with them.
-constexpr std::string_view kLowerPrecision[] = {"_addmm_activation",
-                                                "_convolution.deprecated",
-                                                "_native_multi_head_attention",
-                                                "addbmm",
-                                                "addmm",
-                                                "baddbmm",
-                                                "bmm",
-                                                "conv1d",
-                                                "conv1d.padding",
-                                                "conv2d",
-                                                "conv2d.padding",
-                                                "conv3d",
-                                                "conv3d.padding",
-                                                "conv_tbc",
-                                                "conv_transpose1d",
-                                                "conv_transpose2d.input",
-                                                "conv_transpose3d.input",
-                                                "linalg_vecdot",
-                                                "linear",
-                                                "matmul",
-                                                "mkldnn_rnn_layer",
-                                                "mm",
-                                                "prelu",
-                                                "scaled_dot_product_attention",
-                                                "bilinear",
-                                                "chain_matmul",
-                                                "einsum",
-                                                "linalg_matmul",
-                                                "linalg_multi_dot",
-                                                "tensordot"};
-constexpr std::string_view kFloat32[] = {"_grid_sampler_2d_cpu_fallback",
-                                         "_lu_with_info",
-                                         "adaptive_avg_pool3d",
-                                         "adaptive_max_pool3d",
-                                         "avg_pool3d",
-                                         "binary_cross_entropy",
-                                         "binary_cross_entropy_with_logits",
-                                         "cdist",
-                                         "cholesky_inverse",
-                                         "cholesky_solve",
-                                         "cosine_embedding_loss",
-                                         "cross_entropy_loss",
-                                         "ctc_loss.IntList",
-                                         "ctc_loss.Tensor",
-                                         "fake_quantize_per_tensor_affine",
-                                         "fft_fft",
-                                         "fft_fft2",
-                                         "fft_fftn",
-                                         "fft_hfft",
-                                         "fft_ifft",
-                                         "fft_ifft2",
-                                         "fft_ifftn",
-                                         "fft_ihfft",
-                                         "fft_irfft",
-                                         "fft_irfft2",
-                                         "fft_irfftn",
-                                         "fft_rfft",
-                                         "fft_rfft2",
-                                         "fft_rfftn",
-                                         "fractional_max_pool2d",
-                                         "fractional_max_pool3d",
-                                         "geqrf",
-                                         "grid_sampler",
-                                         "grid_sampler_2d",
-                                         "grid_sampler_3d",
-                                         "hinge_embedding_loss",
-                                         "huber_loss",
-                                         "inverse",
-                                         "kl_div",
-                                         "l1_loss",
-                                         "linalg_cholesky",
-                                         "linalg_cholesky_ex",
-                                         "linalg_cond",
-                                         "linalg_cond.p_str",
-                                         "linalg_eig",
-                                         "linalg_eigh",
-                                         "linalg_eigvals",
-                                         "linalg_eigvalsh",
-                                         "linalg_householder_product",
-                                         "linalg_inv",
-                                         "linalg_inv_ex",
-                                         "linalg_lstsq",
-                                         "linalg_matrix_rank",
-                                         "linalg_matrix_rank.atol_rtol_float",
-                                         "linalg_matrix_rank.atol_rtol_tensor",
-                                         "linalg_matrix_rank.tol_tensor",
-                                         "linalg_qr",
-                                         "linalg_solve",
-                                         "linalg_svd",
-                                         "linalg_svdvals",
-                                         "linalg_tensorinv",
-                                         "linalg_tensorsolve",
-                                         "lu_solve",
-                                         "margin_ranking_loss",
-                                         "max_pool3d",
-                                         "max_unpool2d",
-                                         "max_unpool3d",
-                                         "mse_loss",
-                                         "multi_margin_loss",
-                                         "multilabel_margin_loss",
-                                         "multilabel_margin_loss_forward",
-                                         "nanquantile",
-                                         "nanquantile.scalar",
-                                         "nll_loss",
-                                         "nll_loss2d",
-                                         "orgqr",
-                                         "ormqr",
-                                         "pinverse",
-                                         "poisson_nll_loss",
-                                         "polar",
-                                         "prod",
-                                         "prod.dim_int",
-                                         "quantile",
-                                         "quantile.scalar",
-                                         "reflection_pad1d",
-                                         "reflection_pad2d",
-                                         "replication_pad1d",
-                                         "replication_pad2d",
-                                         "replication_pad3d",
-                                         "smooth_l1_loss",
-                                         "soft_margin_loss",
-                                         "stft",
-                                         "stft.center",
-                                         "svd",
-                                         "trace",
-                                         "triangular_solve",
-                                         "triplet_margin_loss",
-                                         "view_as_complex"};
-constexpr std::string_view kPromote[] = {"cat", "index_copy", "stack"};
-
-bool contains(std::span<const std::string_view> list, std::string_view name) {
-  return std::ranges::find(list, name) != list.end();
-}
-
-// at::autocast::is_autocast_eligible: double stays as it is.
 bool is_eligible(const Value& value) {
   const auto* tensor = value.get_if<Tensor>();
   return tensor != nullptr && dtype_category(tensor->dtype()) == DtypeCategory::floating &&
@@ -206,16 +68,17 @@ Result<Autocast> autocast_of(const std::vector<Value>& arguments) {
 
 Result<void> apply_autocast(const Autocast& autocast, const ops::Operator& op,
                             std::vector<Value>& arguments) {
-  constexpr std::string_view kAten = "aten::";
-  const ops::Signature& signature = op.signature();
-  if (!autocast.enabled || op.form != ops::Operator::Form::as_written ||
-      !signature.name.starts_with(kAten))
-    return {};
-  std::string name(signature.name.substr(kAten.size()));
-  if (!signature.overload.empty()) name += "." + std::string(signature.overload);
-  if (contains(kLowerPrecision, name)) return cast(arguments, autocast.dtype);
-  if (contains(kFloat32, name)) return cast(arguments, Dtype::float32);
-  if (!contains(kPromote, name)) return {};
+  if (!autocast.enabled || op.form != ops::Operator::Form::as_written) return {};
+  switch (op.def->facts.autocast) {
+    case ops::AutocastRule::as_given:
+      return {};
+    case ops::AutocastRule::lower_precision:
+      return cast(arguments, autocast.dtype);
+    case ops::AutocastRule::float32:
+      return cast(arguments, Dtype::float32);
+    case ops::AutocastRule::widest:
+      break;
+  }
   PT2_TRY(const Dtype dtype, widest(arguments, autocast.dtype));
   return cast(arguments, dtype);
 }

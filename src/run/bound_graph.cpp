@@ -186,8 +186,8 @@ class Binder {
 bool may_write(const ops::Operator& op, size_t index) {
   const ops::Parameter& parameter = op.signature().parameter_array[index];
   if (parameter.mutated || (op.form == ops::Operator::Form::in_place && index == 0)) return true;
-  // batch_norm and its like update these while training, though their signatures do not say so.
-  return parameter.name == "running_mean" || parameter.name == "running_var";
+  return !op.def->facts.updates_statistics_if.empty() &&
+         (parameter.name == "running_mean" || parameter.name == "running_var");
 }
 
 // Whether a higher-order operator may write to one of its arguments.

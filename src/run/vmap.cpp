@@ -5,7 +5,6 @@
 
 #include "ir/target.h"
 #include "ops/loops.h"
-#include "ops/random_draws.h"
 #include "run/executor.h"
 
 namespace pt2::run {
@@ -114,7 +113,7 @@ class LevelFinder {
   Result<void> check_draws(const BoundNode& node) const {
     const std::string_view wrong = node.batched.empty() ? "different" : "same";
     if (std::ranges::find(randomness_, wrong) == randomness_.end() || !node.op ||
-        !ops::may_draw(node.op) || is_evaluating(node))
+        !node.op.may_draw() || is_evaluating(node))
       return {};
     return Error{ErrorCode::unsupported,
                  "random numbers in a vmap with randomness='" + std::string(wrong) +

@@ -13,77 +13,6 @@ namespace {
 
 constexpr std::string_view kAten = "torch.ops.aten.";
 
-struct ViewRow {
-  std::string_view name;
-  Inverse inverse;
-  std::string_view scatter = {};
-};
-constexpr ViewRow kViews[] = {
-    {"alias.default", Inverse::same},
-    {"detach.default", Inverse::same},
-    {"detach_.default", Inverse::same},
-    {"lift.default", Inverse::same},
-    {"lift_fresh.default", Inverse::same},
-    {"positive.default", Inverse::same},
-    {"_reshape_alias.default", Inverse::reshape},
-    {"_unsafe_view.default", Inverse::reshape},
-    {"squeeze.default", Inverse::reshape},
-    {"squeeze.dim", Inverse::reshape},
-    {"squeeze.dims", Inverse::reshape},
-    {"unflatten.int", Inverse::reshape},
-    {"unsqueeze.default", Inverse::reshape},
-    {"view.default", Inverse::reshape},
-    {"view_as.default", Inverse::reshape},
-    {"mT.default", Inverse::repeat},
-    {"numpy_T.default", Inverse::repeat},
-    {"swapaxes.default", Inverse::repeat},
-    {"swapdims.default", Inverse::repeat},
-    {"t.default", Inverse::repeat},
-    {"transpose.int", Inverse::repeat},
-    {"permute.default", Inverse::permute},
-    {"moveaxis.int", Inverse::move},
-    {"moveaxis.intlist", Inverse::move},
-    {"movedim.int", Inverse::move},
-    {"movedim.intlist", Inverse::move},
-    {"diagonal.default", Inverse::scatter, "diagonal_scatter"},
-    {"select.int", Inverse::scatter, "select_scatter"},
-    {"slice.Tensor", Inverse::scatter, "slice_scatter"},
-    {"narrow.default", Inverse::narrow},
-    {"chunk.default", Inverse::pieces},
-    {"split.Tensor", Inverse::pieces},
-    {"split.sizes", Inverse::pieces},
-    {"split_with_sizes.default", Inverse::pieces},
-    {"tensor_split.indices", Inverse::pieces},
-    {"tensor_split.sections", Inverse::pieces},
-    {"unbind.int", Inverse::unbind},
-    {"_neg_view.default", Inverse::none},
-    {"broadcast_to.default", Inverse::none},
-    {"expand.default", Inverse::none},
-    {"expand_as.default", Inverse::none},
-    {"imag.default", Inverse::none},
-    {"unfold.default", Inverse::none},
-    {"view.dtype", Inverse::none},
-    {"view_as_complex.default", Inverse::none},
-    {"view_as_real.default", Inverse::none},
-};
-
-// Views where strides allow it, copies elsewhere.
-constexpr std::string_view kReshapes[] = {"flatten.using_ints", "ravel.default", "reshape.default",
-                                          "reshape_as.default"};
-// The argument itself, if it has the dtype and the device of the result.
-constexpr std::string_view kCasts[] = {"to.device", "to.dtype", "to.dtype_layout", "to.other",
-                                       "type_as.default"};
-// The argument itself, unless it is complex.
-constexpr std::string_view kOfComplex[] = {"_conj.default", "conj.default", "real.default",
-                                           "resolve_conj.default", "resolve_neg.default"};
-// The argument itself where nothing is dropped (ATen/native/Dropout.cpp).
-constexpr std::string_view kDropouts[] = {"alpha_dropout", "dropout", "feature_alpha_dropout",
-                                          "feature_dropout"};
-template <size_t N>
-bool is_one_of(std::string_view name, const std::string_view (&names)[N]) {
-  return std::ranges::find(names, name) != std::end(names);
-}
-
 std::optional<Sizes> literals(const std::vector<SymInt>& numbers) {
   Sizes out;
   for (const SymInt& number : numbers) {
@@ -163,12 +92,11 @@ Aliasing made_contiguous(const Graph& graph, const Node& node, size_t input) {
   return tensor->is_contiguous() ? view_of(input, Inverse::same) : its_own();
 }
 
-Aliasing of_complex(const Graph& graph, const Node& node, size_t input) {
+Aliasing of_complex(const Graph& graph, const Node& node, size_t input, Inverse inverse) {
   const TensorMeta* from = tensor_meta(graph, node.inputs[input].arg);
   const auto dtype = from != nullptr ? from->dtype.dtype() : std::nullopt;
   if (!dtype) return unclear();
-  return dtype_category(*dtype) < DtypeCategory::complex ? view_of(input, Inverse::same)
-                                                         : unclear();
+  return dtype_category(*dtype) < DtypeCategory::complex ? view_of(input, inverse) : unclear();
 }
 
 Aliasing dropped(const Node& node, size_t input) {
@@ -321,20 +249,29 @@ Aliasing aliasing_of(const Graph& graph, const Node& node, const ops::Operator& 
   if (op.form == Form::copy || op.form == Form::with_outs) return its_own();
   const bool may_show = !op.mutates() && may_share_memory(node);
   if (!node.target.starts_with(kAten)) return may_show ? unclear() : its_own();
-  const std::string_view name = std::string_view(node.target).substr(kAten.size());
-  const std::string_view base = name.substr(0, name.find('.'));
   const auto input = shown_input(graph, node, op);
   if (!input) return may_show ? unclear() : its_own();
-  const auto row = std::ranges::find(kViews, name, &ViewRow::name);
-  if (row != std::end(kViews) && result_count(node) > kMostPieces) return unclear();
-  if (row != std::end(kViews))
-    return {.view = View{.input = *input, .inverse = row->inverse, .scatter = row->scatter}};
-  if (is_one_of(name, kReshapes)) return reshaped(graph, node, *input);
-  if (is_one_of(name, kCasts)) return cast(graph, node, *input);
-  if (is_one_of(name, kOfComplex)) return of_complex(graph, node, *input);
-  if (name == "contiguous.default") return made_contiguous(graph, node, *input);
-  if (is_one_of(base, kDropouts)) return dropped(node, *input);
-  return may_show ? unclear() : its_own();
+  const ops::Facts& facts = op.def->facts;
+  switch (facts.sharing) {
+    case ops::Sharing::possibly:
+      return may_show ? unclear() : its_own();
+    case ops::Sharing::where_strides_allow:
+      return reshaped(graph, node, *input);
+    case ops::Sharing::unless_cast:
+      return cast(graph, node, *input);
+    case ops::Sharing::unless_complex:
+      return of_complex(graph, node, *input, facts.inverse);
+    case ops::Sharing::unless_contiguous:
+      return made_contiguous(graph, node, *input);
+    case ops::Sharing::unless_dropping:
+      return dropped(node, *input);
+    case ops::Sharing::as_signed:
+    case ops::Sharing::always:
+      break;
+  }
+  if (!op.def->is_view()) return its_own();
+  if (result_count(node) > kMostPieces) return unclear();
+  return {.view = View{.input = *input, .inverse = facts.inverse, .scatter = facts.scatter}};
 }
 
 std::optional<Node> write_back(const Graph& graph, const Node& node, const View& view, size_t item,

@@ -1,6 +1,7 @@
 // Which results of a node share memory with its arguments, and how a write through such a view is
 // done again on what it is a view of (aten/src/ATen/FunctionalInverses.cpp).
-#pragma once
+#ifndef PT2_CONVERT_FUNCTIONAL_VIEWS_H
+#define PT2_CONVERT_FUNCTIONAL_VIEWS_H
 
 #include <cstdint>
 #include <optional>
@@ -11,19 +12,7 @@
 
 namespace pt2 {
 
-// How the whole is found again when a part of it has changed.
-enum class Inverse : uint8_t {
-  same,     // the result is the argument itself
-  reshape,  // the same elements in the same order
-  repeat,   // the operator undoes itself: a transposition
-  permute,  // the inverse permutation
-  move,     // source and destination change places
-  scatter,  // an operator writes the part into the whole, with the arguments of the view
-  narrow,   // slice_scatter
-  pieces,   // slice_scatter, each result behind the one before it
-  unbind,   // select_scatter, each result by its number
-  none,     // no operator does it
-};
+using ops::Inverse;
 
 struct View {
   size_t input = 0;  // of the node: the tensor that its results show
@@ -52,3 +41,5 @@ std::optional<Node> view_again(const Graph& graph, const Node& node, const View&
                                ValueId whole);
 
 }  // namespace pt2
+
+#endif  // PT2_CONVERT_FUNCTIONAL_VIEWS_H

@@ -15,39 +15,6 @@ namespace {
 
 constexpr std::string_view kAten = "torch.ops.aten.";
 
-// Operators that write, beyond those that are called as the ones that only compute are, with '_'.
-struct WriteRow {
-  std::string_view target;
-  std::string_view functional;
-};
-constexpr WriteRow kWrites[] = {
-    {"alpha_dropout_.default", "alpha_dropout.default"},
-    {"bernoulli_.float", "bernoulli.p"},
-    {"dropout_.default", "dropout.default"},
-    {"feature_alpha_dropout_.default", "feature_alpha_dropout.default"},
-    {"feature_dropout_.default", "feature_dropout.default"},
-    {"mul_.Scalar", "mul.Scalar"},
-};
-
-constexpr std::string_view kFunctionalBatchNorm =
-    "torch.ops.aten._native_batch_norm_legit_functional.default";
-// Operators that write running statistics while training, which the signatures of some do not say
-// (ATen/native/Normalization.cpp).
-struct BatchNormRow {
-  std::string_view target;
-  bool has_functional_form;
-  std::string_view flag = "training";
-};
-constexpr BatchNormRow kBatchNorms[] = {
-    {"_batch_norm_impl_index.default", false},
-    {"_native_batch_norm_legit.default", true},
-    {"batch_norm.default", true},
-    {"cudnn_batch_norm.default", false},
-    {"instance_norm.default", false, "use_input_stats"},
-    {"miopen_batch_norm.default", false},
-    {"native_batch_norm.default", true},
-};
-
 constexpr std::string_view kGiveBool[] = {
     "eq", "ge", "gt", "le", "logical_and", "logical_not", "logical_or", "logical_xor", "lt", "ne"};
 // Of integers they give int64 where no dtype is asked for.
@@ -74,19 +41,26 @@ bool is_given(const Node& node, std::string_view name) {
   return argument != nullptr && !argument->is<None>();
 }
 
-Write batch_norm(const Node& node, const BatchNormRow& row, bool says_so) {
-  const Argument* flag = node.find_input(row.flag);
+// What computes the same without writing; empty where nothing does.
+std::string functional_target(const ops::Operator& op) {
+  const std::string_view form = op.def->facts.functional_form;
+  return form.empty() ? std::string() : std::string(kAten) + std::string(form);
+}
+
+Write batch_norm(const Node& node, const ops::Operator& op) {
+  const Argument* flag = node.find_input(op.def->facts.updates_statistics_if);
   const auto* is_training = flag != nullptr ? flag->get_if<bool>() : nullptr;
-  if (!says_so) {
+  if (!op.mutates()) {
     if (is_training != nullptr && !*is_training) return {};
     if (!is_given(node, "running_mean") && !is_given(node, "running_var")) return {};
   }
-  if (!row.has_functional_form || is_training == nullptr)
+  std::string functional = functional_target(op);
+  if (functional.empty() || is_training == nullptr)
     return unknown(
         fmt::format("{} writes running statistics, which no operator computes by "
                     "themselves",
                     node.target));
-  return {.form = Write::Form::batch_norm, .target = std::string(kFunctionalBatchNorm)};
+  return {.form = Write::Form::batch_norm, .target = std::move(functional)};
 }
 
 void add_operand(ops::Promotion& promotion, const Graph& graph, const Argument& argument) {
@@ -145,20 +119,17 @@ Write in_place(const Graph& graph, const Node& node, const ops::Signature& funct
 }  // namespace
 
 Write write_of(const Graph& graph, const Node& node, const ops::Operator& op) {
-  const std::string_view name = aten_name(node.target);
-  if (name == "detach_.default") return {};
+  if (aten_name(node.target) == "detach_.default") return {};
   // A custom operator that gives nothing is there for what it does to its arguments.
   const bool says_so = op ? op.mutates() : name_says_mutable(node.target) || node.outputs.empty();
-  const auto norm = std::ranges::find(kBatchNorms, name, &BatchNormRow::target);
-  if (norm != std::end(kBatchNorms)) return batch_norm(node, *norm, says_so);
+  if (op && op.form == ops::Operator::Form::as_written &&
+      !op.def->facts.updates_statistics_if.empty())
+    return batch_norm(node, op);
   if (!says_so) return {};
   if (op && op.form == ops::Operator::Form::in_place)
     return in_place(graph, node, *op.def->signature, op);
-  const auto row = std::ranges::find(kWrites, name, &WriteRow::target);
-  if (op && row != std::end(kWrites))
-    if (const auto functional =
-            ops::find_operator(std::string(kAten) + std::string(row->functional)))
-      return in_place(graph, node, functional.signature(), op);
+  if (const auto functional = op ? ops::find_operator(functional_target(op)) : ops::Operator())
+    return in_place(graph, node, functional.signature(), op);
   return unknown(fmt::format("{} writes, and no operator computes what it does", node.target));
 }
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "ops/random_draws.h"
+#include "ops/table.h"
 
 namespace pt2 {
 namespace {
@@ -64,27 +64,25 @@ bool may_draw(const Graph& graph, const Node& node) {
     });
   if (runs_graphs) return draws;
   const ops::Operator op = ops::find_operator(node.target);
-  return !op || ops::may_draw(op);
+  return !op || op.may_draw();
 }
 
 // Whether the numbers that the node draws for all elements of a batch are those of one call whose
 // first dimension is the batch: what makes tensors of a size, or one number for each element of a
 // tensor that lies in order.
 bool is_drawn_at_once(const Graph& graph, const Node& node, const VmapRegion& region) {
-  constexpr std::string_view kOfSizes[] = {"aten::rand", "aten::randint", "aten::randn"};
-  constexpr std::string_view kOfElements[] = {"aten::bernoulli", "aten::dropout", "aten::rand_like",
-                                              "aten::randint_like", "aten::randn_like"};
   const ops::Operator op = ops::find_operator(node.target);
   const ValueId* output = node.outputs.size() == 1 ? node.outputs[0].get_if<ValueId>() : nullptr;
   if (!op || op.form != ops::Operator::Form::as_written || output == nullptr) return false;
   const auto batched = std::ranges::count_if(
       node.inputs, [&](const NamedArgument& input) { return region.is_batched(input.arg); });
-  const std::string_view name = op.signature().name;
-  if (std::ranges::find(kOfSizes, name) != std::end(kOfSizes))
+  using Draws = ops::Facts::Draws;
+  const Draws draws = op.def->facts.draws;
+  if (draws == Draws::by_sizes)
     return batched == 0 && node.find_input("size") != nullptr &&
            node.find_input("size")->is<ArgumentList>();
-  if (std::ranges::find(kOfElements, name) == std::end(kOfElements)) return false;
-  if (batched != 1 || !region.is_batched(node.inputs[0].arg)) return false;
+  if (draws != Draws::by_elements || batched != 1 || !region.is_batched(node.inputs[0].arg))
+    return false;
   const auto* input = node.inputs[0].arg.get_if<ValueId>();
   const TensorMeta* meta = input != nullptr ? graph.value(*input).tensor() : nullptr;
   return meta != nullptr && lies_in_order(*meta);

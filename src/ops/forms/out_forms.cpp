@@ -129,24 +129,16 @@ std::string functional_parameters(const Signature& signature) {
   return keyword_only ? out : out + "*, ";
 }
 
-// Reductions that compute in the dtype of their out when no other is asked for
-// (ATen/native/ReduceOpsUtils.h infer_dtype_from_optional).
-bool takes_dtype_of_out(const Signature& signature) {
-  constexpr std::string_view kNames[] = {"aten::sum",  "aten::nansum", "aten::prod",
-                                         "aten::mean", "aten::cumsum", "aten::cumprod"};
-  return std::ranges::find(kNames, signature.name) != std::end(kNames);
-}
-
 // The form's arguments in the order of the functional row.
-std::vector<Value> functional_arguments(const Signature& functional, const Signature& form,
+std::vector<Value> functional_arguments(const OpDef& def, const Signature& form,
                                         std::span<const Value> arguments) {
   const auto* out = arguments.back().get_if<Tensor>();
   std::vector<Value> bound;
   size_t next = 0;
-  for (const Parameter& parameter : functional) {
+  for (const Parameter& parameter : *def.signature) {
     const bool given = form.parameter_array[next].name == parameter.name;
     bound.push_back(given ? arguments[next++] : Value());
-    const bool wants_dtype = !given || takes_dtype_of_out(functional);
+    const bool wants_dtype = !given || def.facts.takes_dtype_of_out;
     if (parameter.name == "dtype" && bound.back().is_none() && wants_dtype && out != nullptr)
       bound.back() = Value(out->dtype());
   }
@@ -249,7 +241,7 @@ Result<std::vector<Value>> call_with_outs(const OpDef& def, const Signature& sig
                                           Context& context, std::span<const Value> arguments) {
   const size_t first = arguments.size() - def.signature->return_count;
   PT2_TRY(const std::vector<Value> results,
-          def.compute(context, functional_arguments(*def.signature, signature, arguments)));
+          def.compute(context, functional_arguments(def, signature, arguments)));
   std::vector<Value> outs;
   for (size_t i = 0; i < results.size(); ++i) {
     if (def.signature->return_array[i].list) {

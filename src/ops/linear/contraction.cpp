@@ -349,8 +349,8 @@ Result<Meta> tensordot_meta(const Tensor& self, const Tensor& other, const Sizes
 
 // clang-format off
 constexpr OpDef kOps[] = {
-    composed<"aten::einsum(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor", einsum_meta, einsum>,
-    composed<"aten::tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor", tensordot_meta, tensordot>,
+    composed<"aten::einsum(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor", einsum_meta, einsum>.with({.autocast = AutocastRule::lower_precision, .sharing = Sharing::possibly}),
+    composed<"aten::tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor", tensordot_meta, tensordot>.with({.autocast = AutocastRule::lower_precision}),
 };
 // clang-format on
 

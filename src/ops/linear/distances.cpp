@@ -238,7 +238,7 @@ Result<Tensor> euclidean_dist(const Tensor& x1, const Tensor& x2) {
 
 // clang-format off
 constexpr OpDef kOps[] = {
-    op<"aten::cdist(Tensor x1, Tensor x2, float p=2., int? compute_mode=None) -> Tensor", cdist_meta, cdist>,
+    op<"aten::cdist(Tensor x1, Tensor x2, float p=2., int? compute_mode=None) -> Tensor", cdist_meta, cdist>.with({.autocast = AutocastRule::float32}),
     op<"aten::_cdist_forward(Tensor x1, Tensor x2, float p, int? compute_mode) -> Tensor", cdist_meta, cdist>,
     op<"aten::_euclidean_dist(Tensor x1, Tensor x2) -> Tensor", euclidean_dist>,
     op<"aten::pdist(Tensor self, float p=2.) -> Tensor", pdist_meta, pdist>,

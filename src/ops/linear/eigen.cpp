@@ -222,8 +222,8 @@ Result<Tensor> eigvals(const Tensor& self) {
 
 // clang-format off
 constexpr OpDef kOps[] = {
-    op<"aten::linalg_eig(Tensor self) -> (Tensor eigenvalues, Tensor eigenvectors)", eig>,
-    op<"aten::linalg_eigvals(Tensor self) -> Tensor", eigvals>,
+    op<"aten::linalg_eig(Tensor self) -> (Tensor eigenvalues, Tensor eigenvectors)", eig>.with({.autocast = AutocastRule::float32}),
+    op<"aten::linalg_eigvals(Tensor self) -> Tensor", eigvals>.with({.autocast = AutocastRule::float32}),
     op<"aten::_linalg_eigvals(Tensor self) -> Tensor", eigvals>,
 };
 // clang-format on

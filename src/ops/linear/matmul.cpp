@@ -372,14 +372,14 @@ Result<Meta> matmul_meta(const Tensor& self, const Tensor& other) {
 
 // clang-format off
 constexpr OpDef kOps[] = {
-    op<"aten::mm(Tensor self, Tensor mat2) -> Tensor", mm_meta, batched_product>,
-    op<"aten::bmm(Tensor self, Tensor mat2) -> Tensor", bmm_meta, batched_product>,
+    op<"aten::mm(Tensor self, Tensor mat2) -> Tensor", mm_meta, batched_product>.with({.autocast = AutocastRule::lower_precision}),
+    op<"aten::bmm(Tensor self, Tensor mat2) -> Tensor", bmm_meta, batched_product>.with({.autocast = AutocastRule::lower_precision}),
     op<"aten::addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
-       addmm_meta, add_product>,
+       addmm_meta, add_product>.with({.autocast = AutocastRule::lower_precision}),
     op<"aten::baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
-       baddbmm_meta, add_product>,
+       baddbmm_meta, add_product>.with({.autocast = AutocastRule::lower_precision}),
     op<"aten::addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
-       addbmm_meta, addbmm>,
+       addbmm_meta, addbmm>.with({.autocast = AutocastRule::lower_precision}),
     op<"aten::mv(Tensor self, Tensor vec) -> Tensor", mv_meta, mv>,
     op<"aten::addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
        addmv_meta, addmv>,
@@ -388,10 +388,10 @@ constexpr OpDef kOps[] = {
     op<"aten::ger(Tensor self, Tensor vec2) -> Tensor", outer_meta, outer>,
     op<"aten::addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
        addr_meta, addr>,
-    composed<"aten::matmul(Tensor self, Tensor other) -> Tensor", matmul_meta, matmul>,
-    op<"aten::linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", linear_meta, linear_kernel>,
+    composed<"aten::matmul(Tensor self, Tensor other) -> Tensor", matmul_meta, matmul>.with({.autocast = AutocastRule::lower_precision}),
+    op<"aten::linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", linear_meta, linear_kernel>.with({.autocast = AutocastRule::lower_precision}),
     op<"aten::bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor",
-       bilinear_meta, bilinear>,
+       bilinear_meta, bilinear>.with({.autocast = AutocastRule::lower_precision}),
 };
 // clang-format on
 

@@ -305,11 +305,11 @@ Result<Meta> batch_norm_meta(const Tensor& input, const OptionalTensor& weight,
 // clang-format off
 constexpr OpDef kOps[] = {
     composed<"aten::batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps, bool cudnn_enabled) -> Tensor",
-       batch_norm_meta, batch_norm>,
+       batch_norm_meta, batch_norm>.with({.updates_statistics_if = "training", .functional_form = "_native_batch_norm_legit_functional.default"}),
     op<"aten::native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
-       native_meta, native_kernel>,
+       native_meta, native_kernel>.with({.updates_statistics_if = "training", .functional_form = "_native_batch_norm_legit_functional.default"}),
     op<"aten::_native_batch_norm_legit(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, Tensor(b!) running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
-       legit_meta, legit_kernel>,
+       legit_meta, legit_kernel>.with({.updates_statistics_if = "training", .functional_form = "_native_batch_norm_legit_functional.default"}),
     op<"aten::_native_batch_norm_legit.no_stats(Tensor input, Tensor? weight, Tensor? bias, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
        no_stats_meta, no_stats_kernel>,
     op<"aten::_native_batch_norm_legit_no_training(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
@@ -317,7 +317,7 @@ constexpr OpDef kOps[] = {
     op<"aten::_native_batch_norm_legit_functional(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor running_mean_out, Tensor running_var_out)",
        functional_meta, functional_kernel>,
     composed<"aten::instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool use_input_stats, float momentum, float eps, bool cudnn_enabled) -> Tensor",
-       like_first, instance_norm>,
+       like_first, instance_norm>.with({.updates_statistics_if = "use_input_stats"}),
 };
 // clang-format on
 

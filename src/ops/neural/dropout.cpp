@@ -144,14 +144,14 @@ Result<std::array<Meta, 2>> native_dropout_meta(const Tensor& input, double p,
 
 // clang-format off
 constexpr OpDef kOps[] = {
-    composed<"aten::dropout(Tensor input, float p, bool train) -> Tensor", like_first, dropout>,
-    composed<"aten::feature_dropout(Tensor input, float p, bool train) -> Tensor", like_first, feature_dropout>,
-    composed<"aten::alpha_dropout(Tensor input, float p, bool train) -> Tensor", like_first, alpha_dropout<false>>,
-    op<"aten::feature_alpha_dropout(Tensor input, float p, bool train) -> Tensor", alpha_dropout<true>>,
-    op<"aten::alpha_dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)", in_place<alpha_dropout<false>>>,
-    op<"aten::feature_alpha_dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)", in_place<alpha_dropout<true>>>,
-    composed<"aten::dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)", like_first, in_place<dropout>>,
-    op<"aten::feature_dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)", in_place<feature_dropout>>,
+    composed<"aten::dropout(Tensor input, float p, bool train) -> Tensor", like_first, dropout>.with({.sharing = Sharing::unless_dropping, .draws = Facts::Draws::by_elements}),
+    composed<"aten::feature_dropout(Tensor input, float p, bool train) -> Tensor", like_first, feature_dropout>.with({.sharing = Sharing::unless_dropping}),
+    composed<"aten::alpha_dropout(Tensor input, float p, bool train) -> Tensor", like_first, alpha_dropout<false>>.with({.sharing = Sharing::unless_dropping}),
+    op<"aten::feature_alpha_dropout(Tensor input, float p, bool train) -> Tensor", alpha_dropout<true>>.with({.sharing = Sharing::unless_dropping}),
+    op<"aten::alpha_dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)", in_place<alpha_dropout<false>>>.with({.functional_form = "alpha_dropout.default"}),
+    op<"aten::feature_alpha_dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)", in_place<alpha_dropout<true>>>.with({.functional_form = "feature_alpha_dropout.default"}),
+    composed<"aten::dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)", like_first, in_place<dropout>>.with({.functional_form = "dropout.default"}),
+    op<"aten::feature_dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)", in_place<feature_dropout>>.with({.functional_form = "feature_dropout.default"}),
     composed<"aten::native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)", native_dropout_meta, native_dropout>,
     op<"aten::native_dropout_backward(Tensor grad_output, Tensor mask, float scale) -> Tensor", native_dropout_backward>,
 };

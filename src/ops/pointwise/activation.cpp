@@ -260,7 +260,7 @@ constexpr OpDef kOps[] = {
     op<"aten::log_sigmoid(Tensor self) -> Tensor", log_sigmoid_meta, float_unary<kLogSigmoid>>,
     op<"aten::log_sigmoid_forward(Tensor self) -> (Tensor output, Tensor buffer)", log_sigmoid_forward_meta, log_sigmoid_forward>,
     op<"aten::mish(Tensor self) -> Tensor", strict_float_as_self, float_unary<kMish>>,
-    op<"aten::prelu(Tensor self, Tensor weight) -> Tensor", prelu_meta, prelu>,
+    op<"aten::prelu(Tensor self, Tensor weight) -> Tensor", prelu_meta, prelu>.with({.autocast = AutocastRule::lower_precision}),
     op<"aten::_prelu_kernel(Tensor self, Tensor weight) -> Tensor", prelu_kernel_meta, prelu_kernel>,
     op<"aten::relu(Tensor self) -> Tensor", relu_meta, real_unary<kRelu>>,
     op<"aten::relu6(Tensor self) -> Tensor", relu_meta, real_unary<kRelu6>>,

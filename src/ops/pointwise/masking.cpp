@@ -101,7 +101,7 @@ constexpr OpDef kOps[] = {
     op<"aten::nonzero_numpy(Tensor self) -> Tensor[]", nonzero_numpy>,
     composed<"aten::where(Tensor condition) -> Tensor[]", depends_on_data, nonzero_numpy>,
     op<"aten::nonzero_static(Tensor self, *, SymInt size, int fill_value=-1) -> Tensor", nonzero_static>,
-    composed<"aten::masked_select(Tensor self, Tensor mask) -> Tensor", depends_on_data, masked_select>,
+    composed<"aten::masked_select(Tensor self, Tensor mask) -> Tensor", depends_on_data, masked_select>.with({.slope = Slope::linear}),
     op<"aten::masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor", masked_scatter>,
 };
 // clang-format on

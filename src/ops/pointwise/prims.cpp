@@ -222,7 +222,7 @@ constexpr OpDef kOps[] = {
     op<"prims::view_of(Tensor(a) a) -> Tensor(a)", view_of>,
     op<"prims::convert_element_type(Tensor a, ScalarType dtype) -> Tensor", convert_element_type>,
     op<"prims::copy_strided(Tensor a, SymInt[] stride) -> Tensor", copy_strided>,
-    op<"prims::device_put(Tensor a, Device device, bool non_blocking=False) -> Tensor", device_put>,
+    op<"prims::device_put(Tensor a, Device device, bool non_blocking=False) -> Tensor", device_put>.with({.sharing = Sharing::possibly}),
     op<"prims::reshape(Tensor a, SymInt[] shape) -> Tensor", reshape_copy>,
     op<"prims::view_of_dtype(Tensor(a) a, ScalarType dtype) -> Tensor(a)", view_of_dtype>,
     op<"prims::as_strided(Tensor(a!) a, SymInt[] size, SymInt[] stride, SymInt storage_offset) -> Tensor(a!)", strided>,

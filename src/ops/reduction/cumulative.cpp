@@ -116,8 +116,8 @@ void cummax(Tensor& values, Tensor& indices, const Tensor& self, int64_t dim) {
 
 // clang-format off
 constexpr OpDef kOps[] = {
-    op<"aten::cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", cumulative_meta, cumulate<Sum>>,
-    op<"aten::cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", cumulative_meta, cumulate<Product>>,
+    op<"aten::cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", cumulative_meta, cumulate<Sum>>.with({.slope = Slope::linear, .takes_dtype_of_out = true}),
+    op<"aten::cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", cumulative_meta, cumulate<Product>>.with({.takes_dtype_of_out = true}),
     op<"aten::logcumsumexp(Tensor self, int dim) -> Tensor", logcumsumexp_meta, logcumsumexp>,
     op<"aten::cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)", cummax_meta, cummax<true>>,
     op<"aten::cummin(Tensor self, int dim) -> (Tensor values, Tensor indices)", cummax_meta, cummax<false>>,

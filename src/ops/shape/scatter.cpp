@@ -251,7 +251,7 @@ Result<Tensor> take_along_dim(const Tensor& self, const Tensor& indices,
 
 // clang-format off
 constexpr OpDef kOps[] = {
-    op<"aten::gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor", gather_meta, gather>,
+    op<"aten::gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor", gather_meta, gather>.with({.slope = Slope::linear}),
     composed<"aten::scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", like_first, scatter_src>,
     composed<"aten::scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", like_first, scatter_value>,
     op<"aten::scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor", scatter_reduce>,

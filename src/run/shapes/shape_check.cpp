@@ -11,46 +11,6 @@
 namespace pt2::run {
 namespace {
 
-// Functions of views that look at nothing but sizes and strides, so that they run without elements.
-// Those that copy where no view exists (reshape, flatten) never do so for the contiguous tensors
-// here.
-constexpr std::string_view kViews[] = {"aten::_unsafe_view",
-                                       "aten::broadcast_tensors",
-                                       "aten::broadcast_to",
-                                       "aten::chunk",
-                                       "aten::diagonal",
-                                       "aten::expand",
-                                       "aten::expand_as",
-                                       "aten::flatten",
-                                       "aten::meshgrid",
-                                       "aten::movedim",
-                                       "aten::narrow",
-                                       "aten::numpy_T",
-                                       "aten::permute",
-                                       "aten::reshape",
-                                       "aten::reshape_as",
-                                       "aten::select",
-                                       "aten::slice",
-                                       "aten::split",
-                                       "aten::split_with_sizes",
-                                       "aten::squeeze",
-                                       "aten::swapaxes",
-                                       "aten::swapdims",
-                                       "aten::t",
-                                       "aten::tensor_split",
-                                       "aten::transpose",
-                                       "aten::unbind",
-                                       "aten::unflatten",
-                                       "aten::unfold",
-                                       "aten::unsqueeze",
-                                       "aten::view",
-                                       "aten::view_as"};
-static_assert(std::is_sorted(std::begin(kViews), std::end(kViews)));
-
-bool is_view(const ops::Signature& signature) {
-  return std::ranges::binary_search(kViews, signature.name) && signature.overload != "dtype";
-}
-
 bool is_number(const ops::ArgumentType& type) {
   return type.base != ops::BaseType::tensor && type.base != ops::BaseType::generator &&
          type.base != ops::BaseType::object;
@@ -64,9 +24,20 @@ bool is_arithmetic(const ops::Signature& signature) {
                      is_number);
 }
 
-bool looks_at_sizes_alone(const ops::Signature& signature) {
-  return is_view(signature) || is_arithmetic(signature) || signature.name == "aten::sym_size" ||
-         signature.name == "aten::sym_numel";
+// A function that can be run on tensors without elements: what shows a tensor's memory in another
+// shape, and says so of each tensor that it takes. One that copies where no view exists (reshape)
+// never does so for the contiguous tensors here.
+bool looks_at_sizes_alone(const ops::OpDef& def) {
+  if (is_arithmetic(*def.signature) || def.facts.looks_at_sizes_alone) return true;
+  using ops::Sharing;
+  const Sharing sharing = def.facts.sharing;
+  const bool shows =
+      def.is_view() && (sharing == Sharing::as_signed || sharing == Sharing::always ||
+                        sharing == Sharing::where_strides_allow);
+  return shows && std::ranges::all_of(*def.signature, [](const ops::Parameter& parameter) {
+           return parameter.aliased ||
+                  (is_number(parameter.type) && parameter.type.base != ops::BaseType::dtype);
+         });
 }
 
 bool returns_list(const ops::Signature& signature) {
@@ -185,8 +156,8 @@ ShapeVerdict ShapeCheck::judge(const SymbolBindings& bindings) {
     return verdict;
   };
   if (op_.form == ops::Operator::Form::with_outs) return unknown("results lie where `out` says");
-  if (op_.def->infer == nullptr &&
-      (op_.form == ops::Operator::Form::in_place || !looks_at_sizes_alone(signature_)))
+  if (!op_.def->has_rule() &&
+      (op_.form == ops::Operator::Form::in_place || !looks_at_sizes_alone(*op_.def)))
     return unknown("the operator has no shape rule");
   if (!bind(bindings)) return unknown("an operand is not known");
   auto computed = results();
@@ -226,7 +197,7 @@ bool ShapeCheck::bind(const SymbolBindings& bindings) {
 }
 
 Result<std::vector<Value>> ShapeCheck::results() const {
-  if (op_.def->infer != nullptr) {
+  if (op_.def->has_rule()) {
     PT2_TRY(std::vector<ops::Meta> metas, op_.def->infer(arguments_));
     if (op_.form == ops::Operator::Form::in_place) return in_place_results(metas, arguments_[0]);
     std::vector<Value> values;
