@@ -5,8 +5,8 @@
 #include <unordered_map>
 
 #include "convert/converter.h"
-#include "convert/functional/functionalize.h"
 #include "ir/graph_place.h"
+#include "lower/functional/functionalize.h"
 
 namespace pt2 {
 namespace {

@@ -21,7 +21,7 @@ Result<std::vector<Value>> no_effect(Executor&, const BoundNode&, std::vector<Va
   return std::vector<Value>{Value()};
 }
 
-// What forward_derivative.h takes out of graphs.
+// What lower/forward_derivatives.h takes out of graphs.
 Result<std::vector<Value>> outside_of_jvp(Executor&, const BoundNode&, std::vector<Value>) {
   return ops::operator_error("a dual number outside of torch.func.jvp");
 }

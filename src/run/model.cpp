@@ -5,13 +5,13 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "lower/forward_derivatives.h"
 #include "ops/loops.h"
 #include "pt2/check_inputs.h"
 #include "pt2/type_text.h"
 #include "run/executor.h"
 #include "run/named_inputs.h"
 #include "run/sparse_constants.h"
-#include "transform/forward_derivative.h"
 
 namespace pt2 {
 
