@@ -155,7 +155,8 @@ bool may_write(const ops::Operator& op, size_t index) {
 
 // Whether a higher-order operator may write to one of its arguments.
 bool may_write(const BoundNode& node) {
-  if (node.op && node.op.mutates() && !node.higher_order->copies_arguments) return true;
+  if (node.op && node.op.mutates() && !node.higher_order->has(HigherOrderRow::kCopiesArguments))
+    return true;
   return std::ranges::any_of(node.subgraphs, [](const auto& subgraph) {
     const std::vector<bool> written = inputs_possibly_written(*subgraph.second);
     return std::ranges::find(written, true) != written.end();
@@ -163,14 +164,6 @@ bool may_write(const BoundNode& node) {
 }
 
 }  // namespace
-
-const std::string* called_operator(const Node& node) {
-  const HigherOrder* higher_order = find_higher_order(node.target);
-  if (higher_order == nullptr || !higher_order->callee) return nullptr;
-  if (*higher_order->callee >= node.inputs.size()) return nullptr;
-  const auto* name = node.inputs[*higher_order->callee].arg.get_if<OperatorName>();
-  return name == nullptr ? nullptr : &name->target;
-}
 
 Result<std::unique_ptr<BoundGraph>> bind_graph(const Graph& graph,
                                                const CustomOperators& operators) {

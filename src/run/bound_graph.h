@@ -52,9 +52,6 @@ struct BoundGraph {
 Result<std::unique_ptr<BoundGraph>> bind_graph(const Graph& graph,
                                                const CustomOperators& operators = {});
 
-// The operator that a higher-order operator names among its arguments; null when it names none.
-const std::string* called_operator(const Node& node);
-
 // True for each graph input (by position) whose storage some operator may write to, directly or
 // through views.
 std::vector<bool> inputs_possibly_written(const BoundGraph& graph);
