@@ -6,6 +6,9 @@
 #include <unordered_map>
 
 #include "lower/derivative_rules.h"
+#include "lower/forms.h"
+#include "lower/pass.h"
+#include "lower/signature.h"
 
 namespace pt2 {
 namespace {
@@ -26,12 +29,6 @@ std::string_view dual_operation(std::string_view target) {
   return std::ranges::find(kNames, target) != std::end(kNames) ? target : std::string_view();
 }
 
-bool makes_dual_numbers(const Graph& graph) {
-  return std::ranges::any_of(graph.nodes(), [&](NodeId id) {
-    return dual_operation(graph.node(id).target) == "_make_dual";
-  });
-}
-
 template <class Change>
 void change_values(Argument& argument, const Change& change) {
   if (auto* id = argument.get_if<ValueId>())
@@ -42,7 +39,7 @@ void change_values(Argument& argument, const Change& change) {
 
 class Lowering : public DerivativeBuilder {
  public:
-  explicit Lowering(const Graph& graph) : out_(graph) {}
+  Lowering(const Graph& graph, NodeBudget& budget) : out_(graph), budget_(budget) {}
 
   Result<Graph> run() {
     const std::vector<NodeId> order(out_.nodes().begin(), out_.nodes().end());
@@ -248,15 +245,21 @@ class Lowering : public DerivativeBuilder {
     const GraphValue& like = out_.value(wanted.like);
     GraphValue result{.name = out_.unused_name(like.name + "_jvp"), .meta = like.meta};
     PT2_TRY(const ValueId value, out_.add_value(std::move(result)));
-    out_.insert_node({.target = std::move(wanted.target),
-                      .inputs = std::move(wanted.inputs),
-                      .outputs = {Argument(value)},
-                      .metadata = out_.node(node_).metadata},
-                     node_);
+    Node node{.target = std::move(wanted.target),
+              .inputs = std::move(wanted.inputs),
+              .outputs = {Argument(value)},
+              .metadata = out_.node(node_).metadata};
+    if (!budget_.take(weight_of(out_, node)))
+      return Error{ErrorCode::limit,
+                   fmt::format("forward derivatives take more than {} nodes (max_new_nodes)",
+                               budget_.most()),
+                   place()};
+    out_.insert_node(std::move(node), node_);
     return add_term({.value = value});
   }
 
   Graph out_;
+  NodeBudget& budget_;
   NodeId node_{};  // which is being replaced
   int nesting_ = 0;
   std::vector<TermData> terms_ = {{}};  // kNoTerm is none
@@ -266,18 +269,39 @@ class Lowering : public DerivativeBuilder {
 
 }  // namespace
 
-Result<std::optional<Graph>> lower_forward_derivatives(const Graph& graph) {
+Result<std::optional<Graph>> lower_forward_derivatives(const Graph& graph, NodeBudget& budget) {
   std::optional<Graph> out;
-  if (makes_dual_numbers(graph)) {
-    PT2_TRY(out, Lowering(graph).run());
+  if (!makes_no_dual_numbers(graph)) {
+    PT2_TRY(out, Lowering(graph, budget).run());
   }
   for (size_t i = 0; i < graph.subgraphs().size(); ++i) {
-    PT2_TRY(std::optional<Graph> nested, lower_forward_derivatives(graph.subgraphs()[i]));
+    PT2_TRY(std::optional<Graph> nested, lower_forward_derivatives(graph.subgraphs()[i], budget));
     if (!nested) continue;
     if (!out) out = graph;
     out->subgraph(SubgraphId{static_cast<uint32_t>(i)}) = *std::move(nested);
   }
   return out;
+}
+
+PassResult forward_derivatives(Program& program, Pipeline& pipeline) {
+  PassResult result;
+  auto lowered = lower_forward_derivatives(program.graph, pipeline.budget);
+  if (!lowered) {
+    Error error = std::move(lowered).error();
+    result.failures.push_back(
+        {.where = std::move(error.where), .text = std::move(error.message), .code = error.code});
+  } else if (*lowered) {
+    program.graph = **std::move(lowered);
+    rename_results(program);
+    result.changed = true;
+  }
+  return result;
+}
+
+bool makes_no_dual_numbers(const Graph& graph) {
+  return std::ranges::none_of(graph.nodes(), [&](NodeId id) {
+    return dual_operation(graph.node(id).target) == "_make_dual";
+  });
 }
 
 }  // namespace pt2

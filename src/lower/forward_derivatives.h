@@ -5,6 +5,7 @@
 
 #include <optional>
 
+#include "lower/node_budget.h"
 #include "pt2/graph.h"
 #include "pt2/result.h"
 
@@ -14,6 +15,6 @@ namespace pt2 {
 // nested: derivatives of derivatives. Error `unsupported`, naming the node, for an operator whose
 // derivative is not known here. Linear in the graph; a value at n levels takes 2^n nodes, as in
 // PyTorch. Formulas: tools/autograd/derivatives.yaml.
-Result<std::optional<Graph>> lower_forward_derivatives(const Graph& graph);
+Result<std::optional<Graph>> lower_forward_derivatives(const Graph& graph, NodeBudget& budget);
 
 }  // namespace pt2

@@ -1,14 +1,30 @@
-#include "lower/inline_regions.h"
-
+// Regions of another gradient mode as the nodes that they run.
 #include <algorithm>
 #include <unordered_map>
 
-#include "ir/target.h"
+#include "ir/graph_place.h"
+#include "ir/higher_order.h"
 #include "lower/arguments.h"
+#include "lower/forms.h"
+#include "lower/functional/functionalize.h"
 #include "lower/new_nodes.h"
+#include "lower/pass.h"
 
 namespace pt2 {
 namespace {
+
+bool sets_gradient_mode(const Node& node) {
+  const HigherOrderRow* row = find_higher_order_operator(node.target);
+  return row != nullptr && row->name == "wrap_with_set_grad_enabled";
+}
+
+bool calls_what_writes(const Graph& graph, const Node& node) {
+  bool found = false;
+  for (const NamedArgument& input : node.inputs)
+    for_each_subgraph(input.arg,
+                      [&](SubgraphId id) { found = found || !is_functional(graph.subgraph(id)); });
+  return found;
+}
 
 // The call of a region: (enabled, region, *operands).
 struct RegionCall {
@@ -18,9 +34,7 @@ struct RegionCall {
 };
 
 std::optional<RegionCall> region_call(const Graph& graph, const Node& node) {
-  if (target_form(node.target) != TargetForm::higher_order ||
-      last_part(node.target) != "wrap_with_set_grad_enabled" || node.inputs.size() < 2)
-    return std::nullopt;
+  if (!sets_gradient_mode(node) || node.inputs.size() < 2) return std::nullopt;
   const auto* enabled = node.inputs[0].arg.get_if<bool>();
   const auto* region = node.inputs[1].arg.get_if<SubgraphId>();
   if (enabled == nullptr || region == nullptr) return std::nullopt;
@@ -104,22 +118,49 @@ class Inliner {
   std::unordered_map<ValueId, Argument> outer_;
 };
 
-}  // namespace
-
-PassResult inline_regions(Graph& graph, const WantsRegion& wants) {
-  PassResult result;
+void inline_calls(Graph& graph, bool writing_alone, PassResult& result) {
   for (size_t i = 0; i < graph.subgraphs().size(); ++i)
-    result.changed |=
-        inline_regions(graph.subgraph(SubgraphId{static_cast<uint32_t>(i)}), wants).changed;
+    inline_calls(graph.subgraph(SubgraphId{static_cast<uint32_t>(i)}), writing_alone, result);
   const std::vector<NodeId> nodes(graph.nodes().begin(), graph.nodes().end());
   GraphNames names(graph);
   for (const NodeId id : nodes) {
-    const auto call = region_call(graph, graph.node(id));
-    if (!call || !wants(graph.subgraph(call->region))) continue;
-    Inliner(graph, names, id, *call).run();
-    result.changed = true;
+    const Node& node = graph.node(id);
+    if (!sets_gradient_mode(node) || (writing_alone && !calls_what_writes(graph, node))) continue;
+    if (const auto call = region_call(graph, node)) {
+      Inliner(graph, names, id, *call).run();
+      result.changed = true;
+    } else {
+      result.failures.push_back(
+          {.node = describe_node(graph, node),
+           .text = "a region whose graph does not fit its call, or gives what is no tensor"});
+    }
   }
+}
+
+}  // namespace
+
+// A region that stays is a failure; the program computes the same.
+PassResult inline_regions(Program& program, Pipeline&) {
+  PassResult result;
+  inline_calls(program.graph, false, result);
   return result;
+}
+
+PassResult inline_writing_regions(Program& program, Pipeline&) {
+  PassResult result;
+  inline_calls(program.graph, true, result);
+  return result;
+}
+
+bool has_no_gradient_region(const Graph& graph) {
+  return std::ranges::none_of(graph.nodes(),
+                              [&](NodeId id) { return sets_gradient_mode(graph.node(id)); });
+}
+
+bool has_no_writing_region(const Graph& graph) {
+  return std::ranges::none_of(graph.nodes(), [&](NodeId id) {
+    return sets_gradient_mode(graph.node(id)) && calls_what_writes(graph, graph.node(id));
+  });
 }
 
 }  // namespace pt2

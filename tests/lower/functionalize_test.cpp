@@ -239,12 +239,18 @@ TEST(Functionalize, AddsNodesWithinALimit) {
           fmt::format("%v{}: f32[4, 6] = aten.view.default(self=%v{}, size=[4, 6])\n", i, i - 1);
     for (size_t i = 0; i < count; ++i)
       nodes += fmt::format("%w{}: f32[4, 6] = aten.neg_.default(self=%v{})\n", i, i % 2 * 60);
-    return blockers_of(nodes + "return %v60");
+    return nodes + "return %v60";
   };
-  EXPECT_EQ(with_writes(10), "");
-  const std::string blockers = with_writes(2'000);
+  EXPECT_EQ(blockers_of(with_writes(10)), "");
+  const std::string blockers = blockers_of(with_writes(2'000));
   EXPECT_NE(blockers.find("more writes through views than 100000 nodes can do"), std::string::npos);
   EXPECT_EQ(std::ranges::count(blockers, '\n'), 1);
+  const Conversion bounded =
+      convert(program_of(with_writes(10)),
+              {.target = conversion_target("2.3").value(), .limits = {.max_new_nodes = 100}})
+          .value();
+  ASSERT_EQ(bounded.blockers.size(), 1u);
+  EXPECT_NE(bounded.blockers[0].text.find("than 100 nodes can do"), std::string::npos);
 }
 
 }  // namespace

@@ -1,49 +1,14 @@
-// Programs whose operators write to memory, for releases that have the dialect ATEN alone.
+// A program whose operators write to memory: what its graph writes to inputs is among its results.
 #include <algorithm>
 #include <map>
 #include <set>
-#include <unordered_map>
 
-#include "convert/converter.h"
 #include "ir/graph_place.h"
 #include "lower/functional/functionalize.h"
+#include "lower/signature.h"
 
 namespace pt2 {
 namespace {
-
-std::string_view refusal(InputKind kind) {
-  switch (kind) {
-    case InputKind::user_input:
-    case InputKind::parameter:
-    case InputKind::buffer:
-      return "";
-    case InputKind::constant_tensor:
-      return "a constant";
-    case InputKind::custom_obj:
-    case InputKind::token:
-      return "what is no tensor";
-  }
-  return "";
-}
-
-// What may not be written to, by its value.
-Result<std::unordered_map<ValueId, std::string>> refused_inputs(const Converter& converter) {
-  const Program& program = converter.program;
-  PT2_TRY(const std::shared_ptr<const Payloads> payloads, converter.payloads());
-  std::unordered_map<ValueId, std::string> refused;
-  std::map<size_t, ValueId> first_of_storage;
-  for (const InputSpec& spec : program.signature.input_specs) {
-    const auto id = program.graph.find_value(spec.arg.name);
-    if (!id) continue;
-    if (const std::string_view reason = refusal(spec.kind); !reason.empty()) refused[*id] = reason;
-    const PayloadTensor* payload = payloads->bound_to(spec);
-    if (payload == nullptr || !payload->missing.empty()) continue;
-    const auto [first, is_first] = first_of_storage.try_emplace(payload->storage_group, *id);
-    if (is_first || first->second == *id) continue;
-    for (const ValueId each : {first->second, *id}) refused[each] = "memory that two inputs share";
-  }
-  return refused;
-}
 
 OutputKind kind_of_mutation(InputKind kind) {
   if (kind == InputKind::buffer) return OutputKind::buffer_mutation;
@@ -54,15 +19,6 @@ OutputKind kind_of_mutation(InputKind kind) {
 Metadata metadata_of_definition(const Graph& graph, ValueId id) {
   const Definition& definition = graph.value(id).definition;
   return definition.by == Definition::By::node ? graph.node(definition.node).metadata : Metadata{};
-}
-
-// The names of results that are other values now.
-void rename_results(Program& program) {
-  std::vector<OutputSpec>& specs = program.signature.output_specs;
-  const auto outputs = program.graph.outputs();
-  for (size_t i = 0; i < std::min(specs.size(), outputs.size()); ++i)
-    if (const auto* id = outputs[i].get_if<ValueId>())
-      specs[i].arg.name = program.graph.value(*id).name;
 }
 
 // Readers take a result by its name for the one that is written back: what a caller gets has
@@ -123,30 +79,23 @@ void add_mutations(Program& program, const std::vector<FunctionalGraph::Mutation
 
 }  // namespace
 
-Result<void> rewrite_functional_form(Converter& converter) {
-  constexpr int kFirstWithTraining = 205;
-  Program& program = converter.program;
-  if (converter.target.release->number >= kFirstWithTraining || is_functional(program.graph))
-    return {};
-  PT2_TRY(const auto refused, refused_inputs(converter));
+// After a failure the program is in no good state.
+PassResult functionalize(Program& program, Pipeline& pipeline) {
+  PassResult result;
+  if (is_functional(program.graph)) return result;
+  result.changed = true;
   const std::vector<PlacedGraph> places = placed_graphs(program);
-  const FunctionalGraph functional = functionalize(program.graph, [&](ValueId id) {
-    const auto found = refused.find(id);
-    return found != refused.end() ? found->second : std::string();
-  });
-  for (const UnfunctionalNode& each : functional.failures) {
+  FunctionalGraph functional = functionalize(program.graph, pipeline.refuse_input, pipeline.budget);
+  for (UnfunctionalNode& each : functional.failures) {
     const auto place = std::ranges::find(places, each.graph, &PlacedGraph::graph);
-    converter.block({.kind = BlockerKind::dialect,
-                     .text = each.text,
-                     .where = place->node_place(each.position),
-                     .node = each.node,
-                     .first = find_release("2.5")});
+    result.failures.push_back({.where = place->node_place(each.position),
+                               .node = std::move(each.node),
+                               .text = std::move(each.text)});
   }
   keep_apart(program, functional.mutations);
   rename_results(program);
   add_mutations(program, functional.mutations);
-  converter.changed = true;
-  return {};
+  return result;
 }
 
 }  // namespace pt2

@@ -11,6 +11,7 @@
 #include "ir/graph_place.h"
 #include "ir/target.h"
 #include "lower/arguments.h"
+#include "lower/forms.h"
 #include "lower/functional/views.h"
 #include "lower/functional/writes.h"
 
@@ -19,8 +20,6 @@ namespace {
 
 // A write through a view of views is done again on each of them.
 constexpr size_t kDeepest = 64;
-// What may be added to a program, counted in nodes whose metadata is of the usual size.
-constexpr size_t kMostAdded = 100'000, kUsualText = 16'384;
 // The last two are the running statistics.
 constexpr size_t kBatchNormResults = 5;
 // It changes nothing that is computed.
@@ -28,13 +27,12 @@ constexpr std::string_view kDetachInPlace = "torch.ops.aten.detach_.default";
 
 class Functionalizer {
  public:
-  // `added` counts over all graphs of a program.
   Functionalizer(Graph& graph, const RefuseInput& refuse, std::vector<UnfunctionalNode>& failures,
-                 size_t& added)
+                 NodeBudget& budget)
       : graph_(graph),
         refuse_(refuse),
         failures_(failures),
-        added_(added),
+        budget_(budget),
         values_(graph.value_count()) {}
 
   void run() {
@@ -105,6 +103,10 @@ class Functionalizer {
     place.target = target_;
     failures_.push_back({&graph_, position_, std::move(place), std::move(text)});
   }
+  void fail_beyond_budget() {
+    fail(fmt::format("{} takes part in more writes through views than {} nodes can do", target_,
+                     budget_.most()));
+  }
   const Node& node() const { return graph_.node(at_); }
 
   // New nodes come before `before`, or at the end.
@@ -114,12 +116,7 @@ class Functionalizer {
         graph_.add_value({.name = graph_.unused_name(name), .meta = std::move(meta)}).value();
     added.outputs = {Argument(value)};
     added.metadata = graph_.node(from).metadata;
-    size_t text = 0;
-    for (const auto& [key, entry] : added.metadata) text += key.size() + entry.size();
-    const size_t before_it = std::exchange(added_, added_ + 1 + text / kUsualText);
-    if (before_it <= kMostAdded && added_ > kMostAdded)
-      fail(fmt::format("{} takes part in more writes through views than {} nodes can do", target_,
-                       kMostAdded));
+    if (!budget_.is_spent() && !budget_.take(weight_of(graph_, added))) fail_beyond_budget();
     inserted_.push_back(before ? graph_.insert_node(std::move(added), *before)
                                : graph_.add_node(std::move(added)));
     return value;
@@ -130,7 +127,7 @@ class Functionalizer {
   ValueId read(ValueId id, std::optional<NodeId> before) {
     const Tracked each = tracked(id);
     const uint32_t generation = tracked(each.root).generation;
-    if (each.seen == generation || added_ > kMostAdded) return each.current;
+    if (each.seen == generation || budget_.is_spent()) return each.current;
     ValueId current = read(each.parent, before);
     if (each.view.inverse != Inverse::same) {
       auto again = view_again(graph_, graph_.node(*each.node), each.view, each.item, current);
@@ -238,7 +235,7 @@ class Functionalizer {
     const RefuseInput refuse = [](ValueId) { return std::string("an input of a nested graph"); };
     for (const NamedArgument& input : node().inputs)
       for_each_subgraph(input.arg, [&](SubgraphId id) {
-        Functionalizer nested(graph_.subgraph(id), refuse, failures_, added_);
+        Functionalizer nested(graph_.subgraph(id), refuse, failures_, budget_);
         nested.run();
         shares |= nested.shares_results();
       });
@@ -248,14 +245,17 @@ class Functionalizer {
 
   // Whether the memory may be written to; reports it where not.
   bool may_write(ValueId id) {
-    if (added_ > kMostAdded) return false;  // it is reported already
+    if (budget_.is_spent()) {
+      if (failures_.empty()) fail_beyond_budget();  // by a pass before this one
+      return false;
+    }
     const Tracked& root = tracked(root_of(id));
     if (!root.unclear.empty()) {
       fail(fmt::format("{} writes to memory that a result of {} may share", node().target,
                        root.unclear));
       return false;
     }
-    const std::string reason = is_input(root.root) ? refuse_(root.root) : "";
+    const std::string reason = is_input(root.root) && refuse_ ? refuse_(root.root) : "";
     if (!reason.empty()) fail(fmt::format("{} writes to {}", node().target, reason));
     return reason.empty();
   }
@@ -374,7 +374,7 @@ class Functionalizer {
   Graph& graph_;
   const RefuseInput& refuse_;
   std::vector<UnfunctionalNode>& failures_;
-  size_t& added_;
+  NodeBudget& budget_;
   std::vector<Tracked> values_;
   std::vector<NodeId> inserted_;
   NodeId at_{};
@@ -386,7 +386,7 @@ class Functionalizer {
 
 }  // namespace
 
-bool is_functional(const Graph& graph) {
+bool only_computes(const Graph& graph) {
   for (NodeId id : graph.nodes()) {
     const Node& node = graph.node(id);
     if (target_form(node.target) != TargetForm::overload) continue;
@@ -394,13 +394,14 @@ bool is_functional(const Graph& graph) {
     if (write_of(graph, node, op).form != Write::Form::none || node.target == kDetachInPlace)
       return false;
   }
-  return std::ranges::all_of(graph.subgraphs(), is_functional);
+  return true;
 }
 
-FunctionalGraph functionalize(Graph& graph, const RefuseInput& refuse) {
+bool is_functional(const Graph& graph) { return has_form(graph, Form::functional); }
+
+FunctionalGraph functionalize(Graph& graph, const RefuseInput& refuse, NodeBudget& budget) {
   FunctionalGraph out;
-  size_t added = 0;
-  Functionalizer functionalizer(graph, refuse, out.failures, added);
+  Functionalizer functionalizer(graph, refuse, out.failures, budget);
   functionalizer.run();
   out.mutations = functionalizer.mutations();
   return out;

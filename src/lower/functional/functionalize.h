@@ -5,11 +5,10 @@
 // again on what it is a view of.
 #pragma once
 
-#include <functional>
 #include <string>
 #include <vector>
 
-#include "pt2/diagnostics.h"
+#include "lower/pass.h"
 #include "pt2/graph.h"
 
 namespace pt2 {
@@ -37,11 +36,9 @@ struct FunctionalGraph {
   std::vector<UnfunctionalNode> failures{};
 };
 
-// Why an input may not be written to ("a constant"); empty where it may.
-using RefuseInput = std::function<std::string(ValueId)>;
 // Changes `graph` and the graphs nested in it; the graph's results are those of before, the
 // mutations not among them. The file's sizes, strides and dtypes are believed. Linear in the graph,
 // but for views of views, which count one by one.
-FunctionalGraph functionalize(Graph& graph, const RefuseInput& refuse);
+FunctionalGraph functionalize(Graph& graph, const RefuseInput& refuse, NodeBudget& budget);
 
 }  // namespace pt2

@@ -1,5 +1,6 @@
-#include "lower/vmap/unvmap.h"
-
+// Regions of torch.vmap, which only newer releases and few engines know: what a region does for
+// each element of a batch becomes nodes for each element; of too many elements, or of a number that
+// is known only when the program runs, a call for each.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,7 +9,9 @@
 
 #include "ir/graph_place.h"
 #include "lower/arguments.h"
+#include "lower/forms.h"
 #include "lower/new_nodes.h"
+#include "lower/pass.h"
 #include "lower/vmap/region.h"
 #include "lower/vmap/results.h"
 #include "ops/table.h"
@@ -16,9 +19,9 @@
 namespace pt2 {
 namespace {
 
-// What all regions of a program may add to it: torch.export.load takes about a millisecond for
-// each.
-constexpr size_t kMaxNodes = 20'000;
+// The part of the budget that elements may take: a call of map_impl does without, other passes do
+// not.
+constexpr uint64_t kShare = 5;
 // Each looks at the whole graph.
 constexpr size_t kMaxMaps = 1'000;
 // Each region is read with all that lie in it.
@@ -29,33 +32,6 @@ void change_values(Argument& argument, const Change& change) {
   for_each_leaf(argument, [&](Argument& leaf) {
     if (auto* id = leaf.get_if<ValueId>()) *id = change(*id);
   });
-}
-
-size_t argument_count(const Argument& argument) {
-  size_t count = 1;
-  if (const auto* list = argument.get_if<ArgumentList>())
-    for (const Argument& item : list->items) count += argument_count(item);
-  if (const auto* map = argument.get_if<ArgumentMap>())
-    for (const auto& [key, item] : map->items) count += argument_count(item);
-  if (const auto* text = argument.get_if<std::string>()) count += text->size() / sizeof(Argument);
-  return count;
-}
-
-// How many nodes of the usual size it takes as much memory as, those of nested graphs included.
-size_t weight(const Graph& graph, const Node& node) {
-  constexpr size_t kUsualArguments = 64, kUsualText = 16'384;
-  size_t arguments = 0, text = 0, count = 1;
-  for (const auto& [key, entry] : node.metadata) text += key.size() + entry.size();
-  for (const Argument& output : node.outputs) arguments += argument_count(output);
-  for (const NamedArgument& input : node.inputs) {
-    arguments += argument_count(input.arg);
-    for_each_subgraph(input.arg, [&](SubgraphId id) {
-      const Graph& nested = graph.subgraph(id);
-      count += 1 + nested.value_count() / kUsualArguments;
-      for (const NodeId each : nested.nodes()) count += weight(nested, nested.node(each));
-    });
-  }
-  return count + arguments / kUsualArguments + text / kUsualText;
 }
 
 bool has_regions(const Graph& graph) {
@@ -70,17 +46,17 @@ class Unroller {
       : graph_(graph), region_(region), size_(static_cast<size_t>(size)) {}
 
   // How many nodes of the usual size there will be more.
-  size_t growth() const {
-    size_t repeated = 0, results = 0;
+  uint64_t growth() const {
+    uint64_t repeated = 0, results = 0;
     for (const NodeId id : region_.body) {
       const Node& node = graph_.node(id);
       const VmapStep step = vmap_step(node.target);
       if (step == VmapStep::remove || region_.drawn.contains(id)) ++results;
-      if (is_repeated(id)) repeated += weight(graph_, node);
+      if (is_repeated(id)) repeated += weight_of(graph_, node);
     }
     constexpr size_t kNodesOfAResult = 4;
-    if (size_ > 1 && repeated > std::numeric_limits<size_t>::max() / 2 / size_)
-      return std::numeric_limits<size_t>::max();
+    if (size_ > 1 && repeated > std::numeric_limits<uint64_t>::max() / 2 / size_)
+      return std::numeric_limits<uint64_t>::max();
     return repeated * size_ + kNodesOfAResult * results;
   }
 
@@ -312,8 +288,11 @@ class Unroller {
 
 class VmapRewriter {
  public:
-  VmapRewriter(Program& program, ExprSpelling spelling)
-      : program_(program), spelling_(spelling), program_writes_(writes(program.graph)) {}
+  VmapRewriter(Program& program, Pipeline& pipeline)
+      : program_(program),
+        pipeline_(pipeline),
+        share_(pipeline.budget.most() / kShare),
+        program_writes_(writes(program.graph)) {}
 
   PassResult run() {
     rewrite(program_.graph, false);
@@ -350,6 +329,7 @@ class VmapRewriter {
           break;
       }
     }
+    for (const NodeId id : open) refuse(graph, id, "a vmap region without an end");
   }
 
   void close(Graph& graph, NodeId begin, NodeId end, const WrittenMemory& written) {
@@ -372,28 +352,36 @@ class VmapRewriter {
     if (size != nullptr && *size >= 0) {
       Unroller unroller(graph, region, *size);
       if (unroller.lacks_an_element()) return "a vmap region without elements, of symbolic sizes";
-      const size_t growth = unroller.growth();
-      if (growth <= kMaxNodes - added_) {
-        added_ += growth;
+      const uint64_t growth = unroller.growth();
+      if (growth <= std::min(share_, pipeline_.budget.left()) && pipeline_.budget.take(growth)) {
+        share_ -= growth;
         unroller.unroll();
         return std::nullopt;
       }
     }
     if (++mapped_ > kMaxMaps) return "a vmap region beyond the first thousand of a symbolic size";
-    return map_vmap_region(program_, spelling_, graph, region);
+    return map_vmap_region(program_, pipeline_.spelling, graph, region);
   }
 
   Program& program_;
-  const ExprSpelling spelling_;
+  Pipeline& pipeline_;
+  uint64_t share_;
   const bool program_writes_;
   PassResult result_;
-  size_t added_ = 0, mapped_ = 0;
+  size_t mapped_ = 0;
 };
 
 }  // namespace
 
-PassResult unvmap(Program& program, ExprSpelling spelling) {
-  return VmapRewriter(program, spelling).run();
+// A region that stays is a failure at the node that opens it; the program computes the same.
+PassResult unvmap(Program& program, Pipeline& pipeline) {
+  return VmapRewriter(program, pipeline).run();
+}
+
+bool has_no_vmap_region(const Graph& graph) {
+  return std::ranges::none_of(graph.nodes(), [&](NodeId id) {
+    return vmap_step(graph.node(id).target) == VmapStep::begin;
+  });
 }
 
 }  // namespace pt2
