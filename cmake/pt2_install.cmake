@@ -1,5 +1,5 @@
 include(CMakePackageConfigHelpers)
-install(TARGETS pt2_lib_core pt2_lib_run EXPORT pt2Targets
+install(TARGETS pt2_lib_core pt2_lib_ops pt2_lib_run EXPORT pt2Targets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
   RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(DIRECTORY include/pt2 DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})

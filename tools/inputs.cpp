@@ -9,9 +9,9 @@
 
 #include "base/printable.h"
 #include "base/text.h"
+#include "ir/constant_value.h"
 #include "ops/convert.h"
 #include "pt2/tensor_file.h"
-#include "run/bound_graph.h"
 #include "tools/source.h"
 
 namespace pt2::tools {
@@ -126,7 +126,7 @@ class InputReader {
     std::vector<Value> out;
     for (size_t i = 0; i < values_.size(); ++i) {
       if (!values_[i] && specs_[i].is_constant()) {
-        PT2_TRY(values_[i], run::constant_value(specs_[i].value));
+        PT2_TRY(values_[i], constant_value(specs_[i].value));
       }
       if (!values_[i])
         return usage(

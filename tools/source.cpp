@@ -23,6 +23,7 @@ constexpr LimitField kLimits[] = {
     PT2_LIMIT(max_inflate_ratio),  PT2_LIMIT(max_json_bytes),   PT2_LIMIT(max_json_depth),
     PT2_LIMIT(max_pickle_opcodes), PT2_LIMIT(max_pickle_depth), PT2_LIMIT(max_pickle_memory),
     PT2_LIMIT(max_fake_bytes),     PT2_LIMIT(max_tensor_bytes), PT2_LIMIT(max_loop_rounds),
+    PT2_LIMIT(max_new_nodes),
 };
 #undef PT2_LIMIT
 

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "pt2/diagnostics.h"
+#include "pt2/limits.h"
 #include "pt2/package.h"
 #include "pt2/release.h"
 #include "pt2/save.h"
@@ -73,6 +74,7 @@ struct ConvertOptions {
   ConversionTarget target{};
   // Names of BlockerInfo::loss that are accepted.
   std::set<std::string, std::less<>> losses{};
+  Limits limits{};
 };
 
 struct Conversion {

@@ -38,6 +38,10 @@ struct Limits {
   // Rounds of all loops of one call together (while_loop, scan, map, vmap): a condition that never
   // turns false would run forever.
   uint64_t max_loop_rounds = 10'000'000;
+  // Nodes that passes may add to a program, counted in nodes of the usual size: unrolled vmap
+  // regions, views that are written through and nested derivatives multiply. torch.export.load
+  // takes about a millisecond for each.
+  uint64_t max_new_nodes = 100'000;
 };
 
 }  // namespace pt2

@@ -1,4 +1,4 @@
-// The part of verification that needs the table of operators, which lies in pt2::run; verify.h
+// The part of verification that needs the table of operators, which lies in pt2::ops; verify.h
 // takes it as an option:
 //
 //   Diagnostics findings = verify(path, Level::full, {.operators = check_operators});

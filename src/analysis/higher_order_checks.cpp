@@ -2,35 +2,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 
 #include "analysis/program_checks.h"
 #include "ir/graph_place.h"
-#include "ir/target.h"
+#include "ir/higher_order.h"
 
 namespace pt2 {
 namespace {
-
-// Where an operator has its graphs. Their operands follow the last of them, one by one or in lists;
-// the first graph of a loop is its condition.
-struct Convention {
-  std::string_view name;
-  size_t first_graph;
-  size_t graph_count;
-  bool first_is_condition = false;
-};
-constexpr Convention kConventions[] = {
-    {"cond", 1, 2},
-    {"invoke_subgraph", 0, 1},
-    {"map", 0, 1},
-    {"map_impl", 0, 1},
-    {"scan", 0, 1},
-    {"strict_mode", 0, 1},
-    {"tag_activation_checkpoint", 0, 1},
-    {"while_loop", 0, 2, true},
-    {"wrap_with_autocast", 4, 1},
-    {"wrap_with_set_grad_enabled", 1, 1},
-};
 
 // How many inputs a graph may have: numbers and strings between the operands may be operands too,
 // or settings of the operator, which differ between releases.
@@ -75,24 +53,22 @@ class HigherOrderChecks {
 
  private:
   void check_node(const Node& node, size_t position) {
-    if (target_form(node.target) != TargetForm::higher_order) return;
-    const auto* convention =
-        std::ranges::find(kConventions, last_part(node.target), &Convention::name);
-    if (convention == std::end(kConventions)) return;
-    const size_t behind = convention->first_graph + convention->graph_count;
-    for (size_t i = convention->first_graph; i < behind; ++i) {
+    const HigherOrderRow* row = find_higher_order_operator(node.target);
+    if (row == nullptr || row->graph_count == 0 || row->has(HigherOrderRow::kOwnOperands)) return;
+    const size_t behind = size_t{row->first_graph} + row->graph_count;
+    for (size_t i = row->first_graph; i < behind; ++i) {
       if (i < node.inputs.size() && node.inputs[i].arg.is<SubgraphId>()) continue;
       findings_.add(Rule::higher_order_arguments, place_.program + placed_.node_place(position),
-                    fmt::format("argument {} of {} is no graph", i, convention->name));
+                    fmt::format("argument {} of {} is no graph", i, row->name));
       return;
     }
     const Operands operands = operands_from(node, behind);
-    for (size_t i = convention->first_graph; i < behind; ++i) {
+    for (size_t i = row->first_graph; i < behind; ++i) {
       const Graph& nested = graph_.subgraph(*node.inputs[i].arg.get_if<SubgraphId>());
       const std::string where = place_.program + placed_.input_place(position, i);
       check_count(Rule::nested_inputs, where, nested.inputs().size(), operands, "inputs",
                   "operands");
-      const bool condition = convention->first_is_condition && i == convention->first_graph;
+      const bool condition = row->has(HigherOrderRow::kFirstIsCondition) && i == row->first_graph;
       check_count(Rule::nested_outputs, where, nested.outputs().size(),
                   condition ? Operands{1, 1} : results_of(node), "outputs",
                   condition ? "condition" : "results");

@@ -119,7 +119,7 @@ class PackageConverter {
 
   Result<void> convert_program(SavedProgram& saved) {
     PT2_TRY(const Program* original, package_.program(saved.name));
-    Converter converter(*original, out_.target, options_.losses,
+    Converter converter(*original, out_.target, options_,
                         [&] { return read_payloads_in_place(package_, saved.name); });
     for (size_t i = 0; i < std::size(kRewrites); ++i) {
       converter.changed = false;

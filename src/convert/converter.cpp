@@ -3,16 +3,25 @@
 #include "pt2/schema_json.h"
 
 namespace pt2 {
+namespace {
 
-Converter::Converter(Program converted, ConversionTarget wanted,
-                     const std::set<std::string, std::less<>>& accepted, LoadPayloads load)
+ExprSpelling spelling_of(int schema) {
+  constexpr int kFirstWithSrepr = 802;
+  return schema >= kFirstWithSrepr ? ExprSpelling::srepr : ExprSpelling::str;
+}
+
+}  // namespace
+
+Converter::Converter(Program converted, ConversionTarget wanted, const ConvertOptions& options,
+                     LoadPayloads load)
     : program(std::move(converted)),
       source(release_of(program)),
       from(schema::version_number(
           {.major = program.schema_version.major, .minor = program.schema_version.minor})),
       target(wanted),
       to(wanted.schema),
-      losses_(accepted),
+      pipeline{.budget = NodeBudget(options.limits.max_new_nodes), .spelling = spelling_of(to)},
+      losses_(options.losses),
       load_payloads_(std::move(load)) {}
 
 bool Converter::block(Blocker blocker) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "lower/pass.h"
 #include "pt2/conversion.h"
 #include "pt2/program.h"
 
@@ -19,8 +20,8 @@ class Converter {
  public:
   using LoadPayloads = std::function<Result<std::shared_ptr<const Payloads>>()>;
 
-  Converter(Program converted, ConversionTarget wanted,
-            const std::set<std::string, std::less<>>& accepted, LoadPayloads load);
+  Converter(Program converted, ConversionTarget wanted, const ConvertOptions& options,
+            LoadPayloads load);
 
   Program program;
   const Release& source;  // the release that wrote it
@@ -31,6 +32,7 @@ class Converter {
   std::vector<SavedTensor> added_constants{};
   std::vector<std::string> removed_constants{};
   bool changed = false;  // set by a rewriting that did something
+  Pipeline pipeline;     // what the rewritings that are passes share
 
   // A version is passed on the way up, or down.
   bool rises_to(int version) const { return from < version && version <= to; }

@@ -5,9 +5,9 @@
 
 #include "convert/converter.h"
 #include "convert/operator_history.h"
-#include "convert/vmap/region.h"
 #include "ir/graph_place.h"
 #include "ir/target.h"
+#include "lower/vmap/region.h"
 
 namespace pt2 {
 namespace {

@@ -1,9 +1,9 @@
 // Constants that a release does not take as they are: among inputs and arguments.
 #include <complex>
 
-#include "convert/arguments.h"
 #include "convert/converter.h"
-#include "convert/new_nodes.h"
+#include "lower/arguments.h"
+#include "lower/new_nodes.h"
 #include "ops/table.h"
 
 namespace pt2 {

@@ -95,4 +95,14 @@ NodePlace find_node_place(const Program& program, std::string_view where) {
   return place;
 }
 
+std::string node_place(const Graph& graph, const Node& node) {
+  std::string place = "%" + node_name(graph, node) + " (" + node.target + ")";
+  if (const std::string line = source_line(node); !line.empty()) place += " at " + line;
+  return place;
+}
+
+Error at_node(Error error, const Graph& graph, const Node& node) {
+  return at(std::move(error), node_place(graph, node) + (error.where.empty() ? "" : " > "));
+}
+
 }  // namespace pt2

@@ -33,6 +33,11 @@ NodePlace describe_node(const Graph& graph, const Node& node);
 // and not edited since; empty when there is none. Linear in `where`.
 NodePlace find_node_place(const Program& program, std::string_view where);
 
+// "%linear_1 (torch.ops.aten.linear.default) at model.py:12".
+std::string node_place(const Graph& graph, const Node& node);
+// Puts the node in front of the error's place: "%cond (...) > %add (...)".
+Error at_node(Error error, const Graph& graph, const Node& node);
+
 }  // namespace pt2
 
 #endif  // PT2_IR_GRAPH_PLACE_H

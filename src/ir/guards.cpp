@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "ir/number.h"
-#include "ir/symbols_internal.h"
+#include "ir/symbols/symbols_internal.h"
 
 namespace pt2 {
 namespace {

@@ -10,42 +10,31 @@ constexpr std::string_view kOps = "torch.ops.";
 constexpr std::string_view kHigherOrder = "torch.ops.higher_order.";
 constexpr std::string_view kOldHigherOrder = "torch._higher_order_ops.";
 
-// clang-format off
 constexpr std::string_view kHigherOrderNames[] = {
-    "_export_tracepoint", "aoti_call_delegate", "associative_scan", "auto_functionalized", "auto_functionalized_v2",
-    "autograd_function_apply", "call_torchbind", "cond", "custom_function_call", "dynamo_bypassing_wrapper",
-    "executorch_call_delegate", "flat_apply", "flex_attention", "flex_attention_backward", "flex_gemm", "foreach_map",
-    "graphsafe_run_with_rng_state", "hints_wrapper", "inductor_compiled_code", "inline_asm_elementwise",
-    "invoke_leaf_function", "invoke_quant", "invoke_quant_packed", "invoke_subgraph", "local_map_hop", "map", "map_impl",
-    "out_dtype", "print", "register_hook", "run_and_save_rng_state", "run_const_graph", "run_dtensor_rng_op",
-    "run_with_rng_state", "scan", "strict_mode", "switch", "tag_activation_checkpoint", "trace_wrapped",
-    "triton_kernel_wrapper_functional", "triton_kernel_wrapper_mutation", "while_loop", "while_loop_stack_output",
-    "with_effects", "wrap", "wrap_activation_checkpoint", "wrap_with_autocast", "wrap_with_set_grad_enabled"};
+#define PT2_HIGHER_ORDER(name, first_graph, graph_count, first_operand, callee, traits, function) \
+  name,
+#include "ir/higher_order.def"
+};
 
+// clang-format off
+// Besides those of higher_order.def.
 constexpr std::string_view kFunctions[] = {
     "_operator.abs", "_operator.add", "_operator.and_", "_operator.eq", "_operator.floordiv", "_operator.ge",
     "_operator.getitem", "_operator.gt", "_operator.le", "_operator.lshift", "_operator.lt", "_operator.mod",
-    "_operator.mul", "_operator.ne", "_operator.neg", "_operator.not_", "_operator.or_", "_operator.pos", "_operator.pow",
-    "_operator.rshift", "_operator.sub", "_operator.truediv",
-    "builtins.round",
-    "math.ceil", "math.floor", "math.trunc",
-    "torch._C._set_grad_enabled",
-    "torch._functorch.predispatch._add_batch_dim", "torch._functorch.predispatch._enter_dual_level",
-    "torch._functorch.predispatch._exit_dual_level", "torch._functorch.predispatch._jvp_decrement_nesting",
-    "torch._functorch.predispatch._jvp_increment_nesting", "torch._functorch.predispatch._make_dual",
-    "torch._functorch.predispatch._remove_batch_dim", "torch._functorch.predispatch._unpack_dual",
-    "torch._functorch.predispatch._unwrap_for_grad", "torch._functorch.predispatch._vmap_decrement_nesting",
-    "torch._functorch.predispatch._vmap_increment_nesting", "torch._functorch.predispatch.lazy_load_decompositions",
-    "torch._sym_sqrt",
-    "torch.amp.autocast_mode._enter_autocast", "torch.amp.autocast_mode._exit_autocast",
-    "torch.autograd.grad_mode.set_grad_enabled",
+    "_operator.mul", "_operator.ne", "_operator.neg", "_operator.not_", "_operator.or_", "_operator.pos",
+    "_operator.pow", "_operator.rshift", "_operator.sub", "_operator.truediv", "builtins.round", "math.ceil",
+    "math.floor", "math.trunc", "torch._sym_sqrt", "torch.autograd.grad_mode.set_grad_enabled",
     "torch.export.custom_ops._call_custom_autograd_function_in_pre_dispatch",
-    "torch.fx.experimental.symbolic_shapes.cast_symbool_to_symint_guardless",
-    "torch.sym_float", "torch.sym_int", "torch.sym_ite", "torch.sym_max", "torch.sym_min", "torch.sym_not",
-    "torch.sym_sqrt", "torch.sym_sum"};
+    "torch.fx.experimental.symbolic_shapes.cast_symbool_to_symint_guardless", "torch.sym_float", "torch.sym_int",
+    "torch.sym_ite", "torch.sym_max", "torch.sym_min", "torch.sym_not", "torch.sym_sqrt", "torch.sym_sum"};
+constexpr std::string_view kSwitches[] = {
+#define PT2_PYTHON_FUNCTION(target, function) target,
+#include "ir/higher_order.def"
+};
 // clang-format on
 static_assert(std::is_sorted(std::begin(kHigherOrderNames), std::end(kHigherOrderNames)));
 static_assert(std::is_sorted(std::begin(kFunctions), std::end(kFunctions)));
+static_assert(std::is_sorted(std::begin(kSwitches), std::end(kSwitches)));
 
 bool is_word(char c) {
   return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
@@ -102,7 +91,8 @@ bool is_higher_order_name(std::string_view name) {
 }
 
 bool is_allowed_function(std::string_view target) {
-  return std::ranges::binary_search(kFunctions, target);
+  return std::ranges::binary_search(kFunctions, target) ||
+         std::ranges::binary_search(kSwitches, target);
 }
 
 bool name_says_mutable(std::string_view target) {

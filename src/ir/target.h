@@ -23,7 +23,7 @@ std::string_view target_namespace(std::string_view target);
 // The last part of the path: "cond" of torch.ops.higher_order.cond.
 std::string_view last_part(std::string_view target);
 
-// Higher-order operators of PyTorch 2.1 to 2.15, by their last part.
+// Higher-order operators of PyTorch 2.1 to 2.15, by their last part (higher_order.def).
 bool is_higher_order_name(std::string_view name);
 // Python functions that may stand in a graph (torch/_export/verifier.py, Verifier).
 bool is_allowed_function(std::string_view target);

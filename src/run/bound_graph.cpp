@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "ir/constant_value.h"
 #include "ir/graph_place.h"
 #include "ops/bind.h"
 #include "ops/meta.h"
@@ -13,44 +14,6 @@ namespace {
 
 // from_schema refuses deeper nesting; this guards programs built by hand.
 constexpr int kMaxGraphDepth = 64;
-
-struct ConstantVisitor {
-  Result<Value> operator()(None) const { return Value(); }
-  Result<Value> operator()(ValueId) const { return Value(); }
-  Result<Value> operator()(bool value) const { return Value(value); }
-  Result<Value> operator()(int64_t value) const { return Value(value); }
-  Result<Value> operator()(double value) const { return Value(value); }
-  Result<Value> operator()(std::complex<double> value) const { return Value(value); }
-  Result<Value> operator()(const std::string& value) const { return Value(value); }
-  Result<Value> operator()(ScalarType value) const {
-    if (const auto dtype = value.dtype()) return Value(*dtype);
-    return unsupported("the dtype number " + std::to_string(value.number));
-  }
-  Result<Value> operator()(MemoryFormat value) const { return Value(value); }
-  Result<Value> operator()(Layout value) const { return Value(value); }
-  Result<Value> operator()(const Device& value) const { return Value(value); }
-  Result<Value> operator()(const OperatorName& value) const { return Value(value.target); }
-  Result<Value> operator()(SubgraphId) const { return Value(); }
-  Result<Value> operator()(const CustomObject& value) const {
-    return unsupported("the custom object " + value.name);
-  }
-  Result<Value> operator()(const ArgumentList& list) const {
-    Value::List items;
-    for (const Argument& item : list.items) {
-      PT2_TRY(Value value, constant_value(item));
-      items.push_back(std::move(value));
-    }
-    return Value(std::move(items));
-  }
-  Result<Value> operator()(const ArgumentMap&) const { return unsupported("a dictionary"); }
-  Result<Value> operator()(const UnknownArgument& value) const {
-    return unsupported("an argument of kind " + value.tag);
-  }
-
-  static Error unsupported(const std::string& what) {
-    return {ErrorCode::unsupported, what + " cannot be computed with", ""};
-  }
-};
 
 bool is_dynamic(const Argument& argument) {
   bool dynamic = false;
@@ -192,7 +155,8 @@ bool may_write(const ops::Operator& op, size_t index) {
 
 // Whether a higher-order operator may write to one of its arguments.
 bool may_write(const BoundNode& node) {
-  if (node.op && node.op.mutates() && !node.higher_order->copies_arguments) return true;
+  if (node.op && node.op.mutates() && !node.higher_order->has(HigherOrderRow::kCopiesArguments))
+    return true;
   return std::ranges::any_of(node.subgraphs, [](const auto& subgraph) {
     const std::vector<bool> written = inputs_possibly_written(*subgraph.second);
     return std::ranges::find(written, true) != written.end();
@@ -200,28 +164,6 @@ bool may_write(const BoundNode& node) {
 }
 
 }  // namespace
-
-const std::string* called_operator(const Node& node) {
-  const HigherOrder* higher_order = find_higher_order(node.target);
-  if (higher_order == nullptr || !higher_order->callee) return nullptr;
-  if (*higher_order->callee >= node.inputs.size()) return nullptr;
-  const auto* name = node.inputs[*higher_order->callee].arg.get_if<OperatorName>();
-  return name == nullptr ? nullptr : &name->target;
-}
-
-Result<Value> constant_value(const Argument& argument) {
-  return std::visit(ConstantVisitor{}, argument.variant);
-}
-
-std::string node_place(const Graph& graph, const Node& node) {
-  std::string place = "%" + node_name(graph, node) + " (" + node.target + ")";
-  if (const std::string line = source_line(node); !line.empty()) place += " at " + line;
-  return place;
-}
-
-Error at_node(Error error, const Graph& graph, const Node& node) {
-  return at(std::move(error), node_place(graph, node) + (error.where.empty() ? "" : " > "));
-}
 
 Result<std::unique_ptr<BoundGraph>> bind_graph(const Graph& graph,
                                                const CustomOperators& operators) {

@@ -53,20 +53,9 @@ struct BoundGraph {
 Result<std::unique_ptr<BoundGraph>> bind_graph(const Graph& graph,
                                                const CustomOperators& operators = {});
 
-// The operator that a higher-order operator names among its arguments; null when it names none.
-const std::string* called_operator(const Node& node);
-
-// An argument that is no value of the graph. Error `unsupported` for what cannot be computed with.
-Result<Value> constant_value(const Argument& argument);
-
 // True for each graph input (by position) whose storage some operator may write to, directly or
 // through views.
 std::vector<bool> inputs_possibly_written(const BoundGraph& graph);
-
-// "%linear_1 (torch.ops.aten.linear.default) at model.py:12".
-std::string node_place(const Graph& graph, const Node& node);
-// Puts the node in front of the error's place: "%cond (...) > %add (...)".
-Error at_node(Error error, const Graph& graph, const Node& node);
 
 }  // namespace pt2::run
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "ir/constant_value.h"
 #include "ir/graph_place.h"
 #include "ops/bind.h"
 #include "pt2/type_text.h"

@@ -1,13 +1,13 @@
-// Higher-order operators: those that run nested graphs or call another operator, and the switches
-// of autocast and vmap regions. One row each, in higher_order.cpp.
+// How higher-order operators run: those that run nested graphs or call another operator, and the
+// switches of autocast and vmap regions. One row each, in ir/higher_order.def.
 #ifndef PT2_RUN_HIGHER_ORDER_H
 #define PT2_RUN_HIGHER_ORDER_H
 
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "ir/higher_order.h"
 #include "pt2/value.h"
 
 namespace pt2::run {
@@ -21,16 +21,10 @@ using HigherOrderFunction = Result<std::vector<Value>> (*)(Executor& executor,
                                                            const BoundNode& node,
                                                            std::vector<Value> arguments);
 
-struct HigherOrder {
-  std::string_view name;  // "cond"; the whole target where it is a Python function
+struct HigherOrder : HigherOrderRow {
   HigherOrderFunction function = nullptr;
-  // The position of the argument that names an operator to call.
-  std::optional<size_t> callee{};
-  // The operator called writes to copies, not to the arguments.
-  bool copies_arguments = false;
 };
-// Null when the target is none: "torch.ops.higher_order.cond", or as releases up to 2.4 wrote it,
-// "torch.ops.cond" and "torch._higher_order_ops.cond.cond".
+// Null when the target is none that runs here.
 const HigherOrder* find_higher_order(std::string_view target);
 std::vector<std::string> higher_order_targets();
 

@@ -5,13 +5,13 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "lower/pass.h"
 #include "ops/loops.h"
 #include "pt2/check_inputs.h"
 #include "pt2/type_text.h"
 #include "run/executor.h"
 #include "run/named_inputs.h"
 #include "run/sparse_constants.h"
-#include "transform/forward_derivative.h"
 
 namespace pt2 {
 
@@ -210,7 +210,8 @@ Result<Model> Model::from_package(std::shared_ptr<const Package> package,
     return Error{ErrorCode::invalid, "the signature does not fit the graph; see 'pt2 verify'", ""};
   shared->limits = options.limits;
   shared->operators = options.operators;
-  PT2_TRY(shared->lowered, lower_forward_derivatives(program.graph));
+  PT2_TRY(shared->lowered, lowered_graph(Pass::forward_derivatives, program,
+                                         NodeBudget(options.limits.max_new_nodes)));
   PT2_TRY(shared->bound,
           run::bind_graph(shared->lowered ? *shared->lowered : program.graph, shared->operators));
   shared->inputs = describe_inputs(program);

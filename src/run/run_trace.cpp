@@ -5,8 +5,8 @@
 #include <unordered_map>
 
 #include "base/printable.h"
+#include "ir/constant_value.h"
 #include "ir/graph_place.h"
-#include "run/bound_graph.h"
 
 namespace pt2 {
 namespace {
@@ -70,8 +70,7 @@ Result<std::vector<Value>> inputs_of_trace(const Model& model, const NamedTensor
   for (const ArgumentSpec& spec : model.program().signature.user_inputs()) {
     // Constants are None, text and numbers; only the last may lie in a trace, and add nothing
     // there.
-    Result<Value> input =
-        spec.is_constant() ? run::constant_value(spec.value) : input_of(spec, index);
+    Result<Value> input = spec.is_constant() ? constant_value(spec.value) : input_of(spec, index);
     if (!input) return at(std::move(input).error(), "input '" + printable(spec.name) + "'");
     inputs.push_back(*std::move(input));
   }

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "ir/graph_place.h"
 #include "ops/compose.h"
 #include "ops/meta.h"
-#include "run/bound_graph.h"
 
 namespace pt2::run {
 namespace {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "ir/graph_place.h"
 #include "ir/target.h"
 #include "ops/loops.h"
 #include "run/executor.h"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # consumer.sh CMAKE BUILD_FOLDER: somebody else's project uses the installed library. Installs to an empty prefix, takes
-# program and CMakeLists.txt word for word from the README, builds them there, and runs the program on the example; then
+# program and CMakeLists.txt word for word from the README, builds them there, and runs the program on the example, and a
+# check of the example that links pt2::ops alone; then
 # the programs of examples/, which print what examples/README.md says; then custom.pt2 by the command, with a plug-in.
 set -euo pipefail
 cmake=$1 build=$2
@@ -23,6 +24,16 @@ prints() {
 mkdir "$scratch/app"
 fenced cpp >"$scratch/app/main.cpp"
 fenced cmake >"$scratch/app/CMakeLists.txt"
+cat >"$scratch/app/verify.cpp" <<'END'
+#include <pt2/verify.h>
+#include <pt2/verify_operators.h>
+int main(int, char** arguments) {
+  return static_cast<int>(
+      pt2::verify(arguments[1], pt2::Level::full, {.operators = pt2::check_operators}).all().size());
+}
+END
+printf 'add_executable(verify verify.cpp)\ntarget_link_libraries(verify PRIVATE pt2::ops)\n' \
+  >>"$scratch/app/CMakeLists.txt"
 for example in "$root"/examples/*.cpp; do
   name=$(basename "$example" .cpp)
   printf 'add_executable(%s "%s")\ntarget_link_libraries(%s PRIVATE pt2::run)\n' "$name" "$example" "$name" \
@@ -40,6 +51,7 @@ done
 cd "$root/examples"
 fenced text >"$scratch/expected"
 prints "$scratch/app/build/app" "$scratch/expected"
+"$scratch/app/build/verify" digits.pt2
 for example in *.cpp; do
   fenced "text $example" examples/README.md >"$scratch/expected"
   prints "$scratch/app/build/${example%.cpp}" "$scratch/expected"

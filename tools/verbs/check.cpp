@@ -6,9 +6,9 @@
 
 #include "base/printable.h"
 #include "base/text.h"
+#include "ir/constant_value.h"
 #include "pt2/check_inputs.h"
 #include "pt2/type_text.h"
-#include "run/bound_graph.h"
 #include "tools/json_members.h"
 #include "tools/shapes.h"
 #include "tools/source.h"
@@ -101,7 +101,7 @@ class Checker {
       if (given_[i]) continue;
       if (!specs_[i].is_constant())
         return usage(fmt::format("input '{}' is missing{}", printable(names_[i]), all_inputs()));
-      PT2_TRY(Value value, run::constant_value(specs_[i].value));
+      PT2_TRY(Value value, constant_value(specs_[i].value));
       given_[i] = GivenInput{.value = std::move(value)};
     }
     return {};

@@ -29,7 +29,7 @@ std::string version_text(int schema) {
 }
 
 Result<Conversion> run_conversion(const Options& options, const Package& package) {
-  ConvertOptions wanted;
+  ConvertOptions wanted{.limits = options.source.limits};
   wanted.losses.insert(options.losses.begin(), options.losses.end());
   if (options.release == "oldest") return convert_for_oldest(package, wanted);
   if (!options.schema.empty()) {

@@ -1,0 +1,77 @@
+#include "check/shapes/abstract_value.h"
+
+#include <algorithm>
+
+#include "ir/constant_value.h"
+#include "pt2/limits.h"
+
+namespace pt2::check {
+namespace {
+
+// A number of the graph: its literal, or its expression's value.
+template <class T>
+std::optional<Value> number_value(const Symbolic<T>& number, const SymbolBindings& bindings) {
+  if (!number.is_symbolic()) return Value(number.literal());
+  const auto value = evaluate(number.expr(), bindings);
+  if (!value) return std::nullopt;
+  if (const T* exact = std::get_if<T>(&*value)) return Value(*exact);
+  if (const auto* integer = std::get_if<int64_t>(&*value); integer && std::is_same_v<T, double>)
+    return Value(static_cast<double>(*integer));
+  return std::nullopt;
+}
+
+std::optional<Value> tensor_value(const TensorMeta& meta, const SymbolBindings& bindings) {
+  const auto dtype = meta.dtype.dtype();
+  if (!dtype || meta.layout != Layout::strided) return std::nullopt;
+  Sizes sizes;
+  sizes.reserve(meta.sizes.size());
+  // Sizes of 0 count as 1: what is computed from the others must not overflow either.
+  int64_t bytes = dtype_size(*dtype);
+  for (const SymInt& size : meta.sizes) {
+    const auto value = evaluate(size, bindings);
+    if (!value || *value < 0) return std::nullopt;
+    if (__builtin_mul_overflow(bytes, std::max<int64_t>(*value, 1), &bytes)) return std::nullopt;
+    sizes.push_back(*value);
+  }
+  if (bytes > static_cast<int64_t>(Limits{}.max_tensor_bytes)) return std::nullopt;
+  return Value(Tensor::without_elements(*dtype, std::move(sizes)));
+}
+
+}  // namespace
+
+std::optional<Value> abstract_value(const GraphValue& value, const SymbolBindings& bindings) {
+  switch (value.kind()) {
+    case ValueKind::tensor:
+      return tensor_value(*value.tensor(), bindings);
+    case ValueKind::sym_int:
+      return number_value(std::get<SymInt>(value.meta), bindings);
+    case ValueKind::sym_float:
+      return number_value(std::get<SymFloat>(value.meta), bindings);
+    case ValueKind::sym_bool:
+      return number_value(std::get<SymBool>(value.meta), bindings);
+    case ValueKind::custom_obj:
+      return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+Result<std::optional<Value>> abstract_value(const Graph& graph, const Argument& argument,
+                                            const SymbolBindings& bindings) {
+  if (const auto* id = argument.get_if<ValueId>())
+    return abstract_value(graph.value(*id), bindings);
+  const auto* list = argument.get_if<ArgumentList>();
+  if (list == nullptr) {
+    PT2_TRY(Value value, constant_value(argument));
+    return std::optional<Value>(std::move(value));
+  }
+  Value::List items;
+  items.reserve(list->items.size());
+  for (const Argument& item : list->items) {
+    PT2_TRY(std::optional<Value> value, abstract_value(graph, item, bindings));
+    if (!value) return std::optional<Value>();
+    items.push_back(*std::move(value));
+  }
+  return std::optional<Value>(Value(std::move(items)));
+}
+
+}  // namespace pt2::check

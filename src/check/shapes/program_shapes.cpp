@@ -1,0 +1,85 @@
+#include "check/shapes/program_shapes.h"
+
+#include "check/shapes/symbol_samples.h"
+#include "ir/target.h"
+
+namespace pt2::check {
+namespace {
+
+// Inside these the recorded dtypes and sizes are those of other calls: of the autocast dtype, of
+// tensors with a hidden batch dimension.
+bool changes_operators(std::string_view target) {
+  return target == "torch.amp.autocast_mode._enter_autocast" ||
+         target == "torch._functorch.predispatch._add_batch_dim" ||
+         target == "torch._functorch.predispatch._vmap_increment_nesting";
+}
+
+// What differs under every one of the assignments that the operator takes: one of them may break
+// what the program assumes and nobody recorded.
+std::optional<ShapeFault> common_fault(ShapeCheck& check,
+                                       std::span<const SymbolBindings> assignments) {
+  std::optional<ShapeFault> fault;
+  for (const SymbolBindings& bindings : assignments) {
+    ShapeVerdict verdict = check.judge(bindings);
+    if (verdict.is_refused()) continue;
+    if (!verdict.fault) return std::nullopt;
+    fault = std::move(verdict.fault);
+  }
+  return fault;
+}
+
+}  // namespace
+
+ProgramShapes::ProgramShapes(const Program& program, std::span<const PlacedGraph> graphs)
+    : program_(program),
+      graphs_(graphs),
+      hints_(hint_bindings(graphs)),
+      plain_(graphs.size(), true),
+      always_(graphs.size(), true) {
+  for (size_t g = 0; g < graphs.size(); ++g) {
+    const PlacedGraph& placed = graphs[g];
+    if (placed.caller != nullptr) {
+      const std::string_view caller = last_part(placed.caller->target);
+      plain_[g] = plain_[placed.caller_graph] && caller != "wrap_with_autocast";
+      always_[g] = always_[placed.caller_graph] && caller != "cond";
+    }
+    for (NodeId id : placed.graph->nodes())
+      if (changes_operators(placed.graph->node(id).target)) plain_[g] = false;
+  }
+}
+
+void ProgramShapes::add(size_t graph, size_t position, const Node& node, const ops::Operator& op) {
+  if (plain_[graph])
+    entries_.push_back(
+        {ShapeCheck(*graphs_[graph].graph, node, op), graph, position, always_[graph]});
+}
+
+std::vector<SymbolBindings> ProgramShapes::assignments(size_t count) {
+  std::vector<ShapeCheck*> checks;
+  for (Entry& entry : entries_)
+    if (entry.always && entry.check.has_symbols()) checks.push_back(&entry.check);
+  return admissible_bindings(program_, hints_, checks, count);
+}
+
+std::vector<ProgramShapes::Fault> ProgramShapes::find_faults(size_t count) {
+  std::vector<Fault> faults;
+  std::vector<Entry*> symbolic;
+  for (Entry& entry : entries_) {
+    ShapeVerdict example = entry.check.judge(hints_);
+    const bool is_fault = example.fault && !entry.check.is_assertion();
+    if (is_fault)
+      faults.push_back({&entry, *std::move(example.fault)});
+    else if (entry.check.has_symbols())
+      symbolic.push_back(&entry);
+  }
+  if (symbolic.empty()) return faults;
+  std::vector<SymbolBindings> others = assignments(count);
+  // A wrong record may be what keeps every other assignment from running.
+  if (others.empty()) others = ranged_bindings(program_, hints_, count);
+  for (Entry* entry : symbolic)
+    if (auto fault = common_fault(entry->check, others))
+      faults.push_back({entry, *std::move(fault)});
+  return faults;
+}
+
+}  // namespace pt2::check

@@ -1,0 +1,58 @@
+// What a whole program records of its values (dtypes, sizes, numbers) against the shape rules of
+// its operators.
+#ifndef PT2_CHECK_SHAPES_PROGRAM_SHAPES_H
+#define PT2_CHECK_SHAPES_PROGRAM_SHAPES_H
+
+#include <deque>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "check/shapes/shape_check.h"
+#include "ir/graph_place.h"
+#include "pt2/program.h"
+
+namespace pt2::check {
+
+class ProgramShapes {
+ public:
+  struct Entry {
+    ShapeCheck check;
+    size_t graph;     // index in the list of graphs
+    size_t position;  // of the node in it
+    bool always;      // runs in every run that reaches it: in no branch of a cond
+  };
+
+  // `graphs` are the program's; both must outlive the object.
+  ProgramShapes(const Program& program, std::span<const PlacedGraph> graphs);
+
+  // A node whose arguments fit the signature of `op`, which must outlive the object. Left out where
+  // the records are those of other calls: in autocast regions and under vmap.
+  void add(size_t graph, size_t position, const Node& node, const ops::Operator& op);
+
+  std::deque<Entry>& entries() { return entries_; }
+  // The values of the symbols in the exported example.
+  const SymbolBindings& hints() const { return hints_; }
+  // Up to `count` others (admissible_bindings).
+  std::vector<SymbolBindings> assignments(size_t count);
+
+  struct Fault {
+    const Entry* entry = nullptr;
+    ShapeFault fault;
+  };
+  // What is wrong under the hints, or under every one of `count` other assignments. Linear in the
+  // nodes.
+  std::vector<Fault> find_faults(size_t count);
+
+ private:
+  const Program& program_;
+  const std::span<const PlacedGraph> graphs_;
+  const SymbolBindings hints_;
+  std::vector<bool> plain_;   // per graph: records are of plain calls
+  std::vector<bool> always_;  // per graph
+  std::deque<Entry> entries_;
+};
+
+}  // namespace pt2::check
+
+#endif  // PT2_CHECK_SHAPES_PROGRAM_SHAPES_H

@@ -1,0 +1,318 @@
+#include "check/shapes/shape_check.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+
+#include "check/shapes/abstract_value.h"
+#include "ops/bind.h"
+#include "ops/meta.h"
+
+namespace pt2::check {
+namespace {
+
+bool is_number(const ops::ArgumentType& type) {
+  return type.base != ops::BaseType::tensor && type.base != ops::BaseType::generator &&
+         type.base != ops::BaseType::object;
+}
+
+// Arithmetic of symbols, and assertions about them.
+bool is_arithmetic(const ops::Signature& signature) {
+  return std::ranges::all_of(signature,
+                             [](const ops::Parameter& p) { return is_number(p.type); }) &&
+         std::all_of(signature.return_array, signature.return_array + signature.return_count,
+                     is_number);
+}
+
+// A function that can be run on tensors without elements: what shows a tensor's memory in another
+// shape, and says so of each tensor that it takes. One that copies where no view exists (reshape)
+// never does so for the contiguous tensors here.
+bool looks_at_sizes_alone(const ops::OpDef& def) {
+  if (is_arithmetic(*def.signature) || def.facts.looks_at_sizes_alone) return true;
+  using ops::Sharing;
+  const Sharing sharing = def.facts.sharing;
+  const bool shows =
+      def.is_view() && (sharing == Sharing::as_signed || sharing == Sharing::always ||
+                        sharing == Sharing::where_strides_allow);
+  return shows && std::ranges::all_of(*def.signature, [](const ops::Parameter& parameter) {
+           return parameter.aliased ||
+                  (is_number(parameter.type) && parameter.type.base != ops::BaseType::dtype);
+         });
+}
+
+bool returns_list(const ops::Signature& signature) {
+  return signature.return_count == 1 && signature.return_array[0].list;
+}
+
+// Pieces are made one by one: a hostile file may ask for billions. `recorded` is how many the node
+// has.
+bool has_few_pieces(const ops::Signature& signature, const std::vector<Value>& arguments,
+                    size_t recorded) {
+  const auto most = static_cast<int64_t>(4 * recorded + 16);
+  const auto* tensor = arguments[0].get_if<Tensor>();
+  // One piece for each of a list of tensors.
+  if (tensor == nullptr) return true;
+  const Tensor& self = *tensor;
+  const auto integer = [&](size_t i) {
+    const auto* value = i < arguments.size() ? arguments[i].get_if<int64_t>() : nullptr;
+    return value != nullptr ? *value : 0;
+  };
+  const bool is_unbind = signature.name == "aten::unbind";
+  const auto* sizes = arguments.size() > 1 ? arguments[1].get_if<Value::List>() : nullptr;
+  if (sizes != nullptr) return static_cast<int64_t>(sizes->size()) <= most;
+  if (signature.name == "aten::chunk" || signature.name == "aten::tensor_split")
+    return integer(1) <= most;
+  const auto dim = ops::wrap_dim(integer(is_unbind ? 1 : 2), self.dim());
+  if (!dim || self.dim() == 0) return true;
+  const int64_t step = is_unbind ? 1 : std::max<int64_t>(integer(1), 1);
+  return self.size(*dim) / step <= most;
+}
+
+bool is_float_kind(Dtype dtype) { return dtype_category(dtype) >= DtypeCategory::floating; }
+
+// torch.set_default_dtype decides where no operand has a float dtype; the file does not record it.
+bool depends_on_default_dtype(const std::vector<Value>& arguments, Dtype computed, Dtype recorded) {
+  if (!is_float_kind(recorded) || dtype_category(computed) != dtype_category(recorded))
+    return false;
+  return std::ranges::none_of(arguments, [](const Value& argument) {
+    const auto* tensor = argument.get_if<Tensor>();
+    if (tensor != nullptr && !tensor->is_wrapped_number()) return is_float_kind(tensor->dtype());
+    return argument.is<Dtype>();
+  });
+}
+
+// The form that torch.export traces casts the statistics of a layer norm to the dtype of its input
+// or to float32, whatever the weight (torch/_refs/__init__.py native_layer_norm); the kernel
+// follows the weight.
+bool is_traced_statistic(const ops::Signature& signature, size_t result, Dtype recorded,
+                         const std::vector<Value>& arguments) {
+  if (signature.name != "aten::native_layer_norm" || result == 0) return false;
+  const auto* input = arguments[0].get_if<Tensor>();
+  return recorded == Dtype::float32 || (input != nullptr && recorded == input->dtype());
+}
+
+// torch 2.4 to 2.12 trace an LSTM on CPUs through oneDNN's layer, whose final states keep a dim of
+// 1 that stands for the layer; the stack of all layers then has both
+// (torch/_decomp/decompositions.py mkldnn_one_layer_lstm, lstm_impl). The operator itself never
+// does.
+bool is_traced_state(const ops::Signature& signature, size_t result, Sizes recorded,
+                     const Sizes& computed) {
+  if (signature.name != "aten::lstm" || result == 0) return false;
+  if (recorded.size() != computed.size() + 1 || recorded[1] != 1) return false;
+  recorded.erase(recorded.begin() + 1);
+  return recorded == computed;
+}
+
+// Kernels of other devices give workspaces and statistics of their own.
+bool is_on_cpu(const Graph& graph, const Node& node) {
+  bool on_cpu = true;
+  for (const Argument& output : node.outputs)
+    for_each_value(output, [&](ValueId id) {
+      const TensorMeta* meta = graph.value(id).tensor();
+      on_cpu = on_cpu && (meta == nullptr || meta->device.type == "cpu");
+    });
+  return on_cpu;
+}
+
+bool is_symbolic(const GraphValue& value) {
+  const TensorMeta* meta = value.tensor();
+  if (meta == nullptr) return true;
+  return std::ranges::any_of(meta->sizes, &SymInt::is_symbolic);
+}
+
+// Of integers and booleans exactly; a float may be rounded at another step.
+std::optional<bool> same_number(const Value& recorded, const Value& computed) {
+  constexpr double kRounding = 1e-12;
+  const auto number = [](const Value& value) -> std::optional<double> {
+    if (const auto* integer = value.get_if<int64_t>()) return static_cast<double>(*integer);
+    if (const auto* real = value.get_if<double>()) return *real;
+    return std::nullopt;
+  };
+  if (const auto* flag = recorded.get_if<bool>(); flag && computed.is<bool>())
+    return *flag == *computed.get_if<bool>();
+  if (const auto* integer = recorded.get_if<int64_t>(); integer && computed.is<int64_t>())
+    return *integer == *computed.get_if<int64_t>();
+  const auto a = number(recorded), b = number(computed);
+  if (!a || !b) return std::nullopt;
+  return std::abs(*a - *b) <= kRounding * std::abs(*a);
+}
+
+// The functional row says what is written into self, which stays what it is.
+Result<std::vector<Value>> in_place_results(const std::vector<ops::Meta>& metas,
+                                            const Value& self) {
+  const auto* tensor = self.get_if<Tensor>();
+  if (metas.size() != 1 || tensor == nullptr || metas[0].sizes != tensor->sizes())
+    return ops::operator_error("an in-place result does not fit self");
+  return std::vector<Value>{self};
+}
+
+}  // namespace
+
+ShapeVerdict ShapeCheck::judge(const SymbolBindings& bindings) {
+  ShapeVerdict verdict;
+  const auto unknown = [&](std::string_view reason) {
+    verdict.unknown = recorded_values();
+    verdict.reason = reason;
+    return verdict;
+  };
+  if (op_.form == ops::Operator::Form::with_outs) return unknown("results lie where `out` says");
+  if (!op_.def->has_rule() &&
+      (op_.form == ops::Operator::Form::in_place || !looks_at_sizes_alone(*op_.def)))
+    return unknown("the operator has no shape rule");
+  if (!bind(bindings)) return unknown("an operand is not known");
+  auto computed = results();
+  if (!computed) {
+    if (computed.error().code != ErrorCode::invalid) return unknown("it depends on data");
+    verdict.fault = ShapeFault{Rule::operands, std::nullopt, std::move(computed).error().message};
+    return verdict;
+  }
+  const size_t count = is_on_cpu(graph_, node_) ? node_.outputs.size() : 1;
+  for (size_t i = 0; i < std::min(count, computed->size()) && i < node_.outputs.size(); ++i)
+    if (!verdict.fault) compare_output(i, (*computed)[i], bindings, verdict);
+  return verdict;
+}
+
+// The arguments in the order of the signature; false when one of them is not known.
+bool ShapeCheck::bind(const SymbolBindings& bindings) {
+  arguments_.assign(signature_.parameter_count, Value());
+  std::vector<bool> given(signature_.parameter_count, false);
+  size_t position = 0;
+  for (const NamedArgument& input : node_.inputs) {
+    const auto index = ops::parameter_index(signature_, input.name, position++);
+    if (!index) return false;
+    auto value = abstract_value(graph_, input.arg, bindings);
+    if (!value || !*value) return false;
+    auto coerced = ops::coerce(signature_.parameter_array[*index], **std::move(value));
+    if (!coerced) return false;
+    arguments_[*index] = *std::move(coerced);
+    given[*index] = true;
+  }
+  for (size_t i = 0; i < given.size(); ++i) {
+    if (given[i]) continue;
+    auto value = ops::default_value(signature_.parameter_array[i]);
+    if (!value) return false;
+    arguments_[i] = *std::move(value);
+  }
+  return true;
+}
+
+Result<std::vector<Value>> ShapeCheck::results() const {
+  if (op_.def->has_rule()) {
+    PT2_TRY(std::vector<ops::Meta> metas, op_.def->infer(arguments_));
+    if (op_.form == ops::Operator::Form::in_place) return in_place_results(metas, arguments_[0]);
+    std::vector<Value> values;
+    for (ops::Meta& meta : metas) {
+      if (!checked_numel(meta.sizes))
+        return ops::operator_error("a result of sizes " + ops::sizes_text(meta.sizes) +
+                                   " has more elements than 64 bits count");
+      values.emplace_back(Tensor::without_elements(meta.dtype, std::move(meta.sizes)));
+    }
+    return values;
+  }
+  if (returns_list(signature_) && !has_few_pieces(signature_, arguments_, recorded_values()))
+    return Error{ErrorCode::limit, "too many pieces", ""};
+  ops::Context context;
+  return op_.def->compute(context, arguments_);
+}
+
+size_t ShapeCheck::recorded_values() const {
+  size_t count = 0;
+  for (const Argument& output : node_.outputs) for_each_value(output, [&](ValueId) { ++count; });
+  return count;
+}
+
+void ShapeCheck::compare_output(size_t index, const Value& computed, const SymbolBindings& bindings,
+                                ShapeVerdict& verdict) const {
+  const Argument& output = node_.outputs[index];
+  if (const auto* id = output.get_if<ValueId>())
+    return compare(index, *id, computed, bindings, verdict);
+  const auto* list = output.get_if<ArgumentList>();
+  const auto* items = computed.get_if<Value::List>();
+  if (list == nullptr || items == nullptr) return;
+  if (list->items.size() != items->size()) {
+    verdict.fault = ShapeFault{Rule::result_count, index,
+                               "found " + std::to_string(list->items.size()) +
+                                   " tensors, the operator gives " + std::to_string(items->size())};
+    return;
+  }
+  for (size_t i = 0; i < items->size() && !verdict.fault; ++i)
+    if (const auto* id = list->items[i].get_if<ValueId>())
+      compare(index, *id, (*items)[i], bindings, verdict);
+}
+
+void ShapeCheck::compare(size_t index, ValueId id, const Value& computed,
+                         const SymbolBindings& bindings, ShapeVerdict& verdict) const {
+  const GraphValue& value = graph_.value(id);
+  const auto recorded = abstract_value(value, bindings);
+  const bool numbers = recorded && same_number(*recorded, computed).has_value();
+  if (!recorded || (!numbers && !(recorded->is<Tensor>() && computed.is<Tensor>()))) {
+    ++verdict.unknown;
+    verdict.reason = "the record is not known";
+    return;
+  }
+  ++verdict.compared;
+  verdict.fault = difference(index, value, *recorded, computed);
+}
+
+std::optional<ShapeFault> ShapeCheck::difference(size_t index, const GraphValue& value,
+                                                 const Value& recorded,
+                                                 const Value& computed) const {
+  const auto* found = recorded.get_if<Tensor>();
+  const auto* expected = computed.get_if<Tensor>();
+  if (found == nullptr) {
+    if (*same_number(recorded, computed)) return std::nullopt;
+    return ShapeFault{Rule::result_number, index,
+                      "'" + value.name + "' is recorded as " + recorded.type_text() +
+                          ", the operator gives " + computed.type_text()};
+  }
+  if (found->dtype() != expected->dtype() &&
+      !depends_on_default_dtype(arguments_, expected->dtype(), found->dtype()) &&
+      !is_traced_statistic(signature_, index, found->dtype(), arguments_))
+    return ShapeFault{Rule::result_dtype, index,
+                      "'" + value.name + "' is recorded as " +
+                          std::string(dtype_name(found->dtype())) + ", the operator gives " +
+                          std::string(dtype_name(expected->dtype()))};
+  if (found->sizes() == expected->sizes() ||
+      is_traced_state(signature_, index, found->sizes(), expected->sizes()))
+    return std::nullopt;
+  return ShapeFault{Rule::result_sizes, index,
+                    "'" + value.name + "' is recorded with sizes " +
+                        ops::sizes_text(found->sizes()) + ", the operator gives " +
+                        ops::sizes_text(expected->sizes())};
+}
+
+bool ShapeCheck::has_symbols() const {
+  bool found = false;
+  const auto look = [&](ValueId id) { found = found || is_symbolic(graph_.value(id)); };
+  for (const NamedArgument& input : node_.inputs) for_each_value(input.arg, look);
+  for (const Argument& output : node_.outputs) for_each_value(output, look);
+  return found;
+}
+
+std::vector<SymbolId> ShapeCheck::symbols() const {
+  std::vector<SymbolId> found;
+  const auto add = [&](Expr expr) {
+    if (expr) std::ranges::copy(free_symbols(expr), std::back_inserter(found));
+  };
+  const auto look = [&](ValueId id) {
+    const GraphValue& value = graph_.value(id);
+    if (const auto* number = std::get_if<SymInt>(&value.meta)) add(number->expr());
+    if (const auto* number = std::get_if<SymFloat>(&value.meta)) add(number->expr());
+    if (const auto* flag = std::get_if<SymBool>(&value.meta)) add(flag->expr());
+    if (const TensorMeta* meta = value.tensor())
+      for (const SymInt& size : meta->sizes) add(size.expr());
+  };
+  for (const NamedArgument& input : node_.inputs) for_each_value(input.arg, look);
+  std::ranges::sort(found);
+  found.erase(std::unique(found.begin(), found.end()), found.end());
+  return found;
+}
+
+Expr ShapeCheck::condition() const {
+  if (!is_assertion() || node_.inputs.empty()) return {};
+  const auto* id = node_.inputs[0].arg.get_if<ValueId>();
+  const auto* flag = id == nullptr ? nullptr : std::get_if<SymBool>(&graph_.value(*id).meta);
+  return flag == nullptr ? Expr() : flag->expr();
+}
+
+}  // namespace pt2::check

@@ -1,0 +1,223 @@
+#include "check/shapes/symbol_samples.h"
+
+#include <algorithm>
+#include <random>
+
+#include "pt2/check_inputs.h"
+#include "pt2/expr_bounds.h"
+
+namespace pt2::check {
+namespace {
+
+void bind_hint(const SymInt& size, SymbolBindings& hints) {
+  if (!size.is_symbolic() || !size.expr().is_symbol() || !size.hint()) return;
+  if (hints.find(size.expr()->symbol) == nullptr) hints.bind(size.expr()->symbol, *size.hint());
+}
+
+void bind_hints(const Graph& graph, SymbolBindings& hints) {
+  for (ValueId id : graph.values()) {
+    const GraphValue& value = graph.value(id);
+    if (const auto* number = std::get_if<SymInt>(&value.meta)) bind_hint(*number, hints);
+    if (const TensorMeta* meta = value.tensor())
+      for (const SymInt& size : meta->sizes) bind_hint(size, hints);
+  }
+}
+
+// The symbols that a broken condition speaks of, and an expression that one of them may equal.
+struct Conflict {
+  std::vector<SymbolId> symbols;
+  Expr condition{};
+};
+
+// The expression that a guard's source has in the program: a size of an input, or an input that is
+// a number.
+Expr source_expr(const Program& program, const GuardSource& source,
+                 std::span<const std::string> names) {
+  const std::optional<size_t> found = find_input(names, source);
+  if (!found) return {};
+  size_t index = *found;
+  for (const InputSpec& spec : program.signature.input_specs) {
+    if (spec.kind != InputKind::user_input || index-- > 0) continue;
+    const auto id = program.graph.find_value(spec.arg.name);
+    if (!id) return {};
+    const GraphValue& value = program.graph.value(*id);
+    const SymInt* size = std::get_if<SymInt>(&value.meta);
+    const TensorMeta* meta = value.tensor();
+    const auto dim = static_cast<size_t>(source.dim);
+    if (meta != nullptr && source.property == GuardSource::Property::size &&
+        dim < meta->sizes.size())
+      size = &meta->sizes[dim];
+    if (size == nullptr) return {};
+    return size->is_symbolic() ? size->expr() : program.expressions->integer(size->literal());
+  }
+  return {};
+}
+
+class Search {
+ public:
+  Search(const Program& program, const SymbolBindings& hints, std::span<ShapeCheck* const> nodes)
+      : program_(program),
+        hints_(hints),
+        nodes_(nodes.begin(), nodes.end()),
+        budget_(kMaxJudgements + kPasses * nodes.size()),
+        ranges_(program.range_constraints),
+        symbols_(program.expressions->symbol_count()),
+        guards_(parse_guards(program)),
+        names_(user_input_names(program)) {
+    for (size_t i = 0; i < symbols_; ++i) {
+      const SymbolId symbol{static_cast<uint32_t>(i)};
+      const SymRange range = ranges_.find(symbol);
+      if (hints.find(symbol) != nullptr && (!range.min || range.min != range.max))
+        free_.push_back(symbol);
+    }
+  }
+
+  // One choice within the ranges alone.
+  SymbolBindings draw_all(uint32_t round) {
+    random_.seed(round + 1);
+    for (size_t i = 0; i < symbols_; ++i) draw(SymbolId{static_cast<uint32_t>(i)}, round % kStyles);
+    return bindings_;
+  }
+
+  // One choice, repaired where it breaks a condition; nothing when that does not help.
+  std::optional<SymbolBindings> find(uint32_t round) {
+    draw_all(round);
+    for (size_t repair = 0; repair < kMaxRepairs; ++repair) {
+      auto conflict = find_conflict();
+      if (budget_ == 0) return std::nullopt;
+      if (!conflict && !is_example()) return bindings_;
+      if (!conflict) conflict = Conflict{free_, {}};
+      // What speaks of no symbol holds under no choice.
+      if (conflict->symbols.empty()) return std::nullopt;
+      if (repair % 2 == 1 || !solve(conflict->condition)) redraw(*conflict);
+    }
+    return std::nullopt;
+  }
+
+ private:
+  static constexpr uint32_t kStyles = 4;
+  static constexpr size_t kMaxRepairs = 64;
+  // Judgements: twice what the assignments of a survey need, and something for small programs.
+  static constexpr size_t kPasses = 40;
+  static constexpr size_t kMaxJudgements = 100'000;
+
+  int64_t below(int64_t bound) { return static_cast<int64_t>(random_()) % bound; }
+
+  // Multiples of the hint and of 24 satisfy what was assumed of divisors.
+  void draw(SymbolId symbol, uint32_t style) {
+    constexpr int64_t kFar = int64_t{1} << 40;
+    const SymRange range = ranges_.find(symbol);
+    const int64_t low = std::clamp<int64_t>(range.min.value_or(2), 2, kFar);
+    const Number* hint = hints_.find(symbol);
+    const auto* example = hint == nullptr ? nullptr : std::get_if<int64_t>(hint);
+    const int64_t high = std::max(low, range.max.value_or(kFar));
+    int64_t value = low + below(std::min<int64_t>(high - low, 29) + 1);
+    if (style == 1) value = (low + 23) / 24 * 24 + 24 * below(8);
+    if (style == 2 && example != nullptr && *example < kFar) value = *example * (1 + below(6));
+    if (style == 3 && example != nullptr && *example < kFar) value = *example + below(8);
+    value = std::min(value, range.max.value_or(kFar));
+    bindings_.bind(symbol, std::max(value, range.min.value_or(0)));
+  }
+
+  // What the example shows is known already.
+  bool is_example() const {
+    return !free_.empty() && std::ranges::all_of(free_, [&](SymbolId symbol) {
+      return *bindings_.find(symbol) == *hints_.find(symbol);
+    });
+  }
+
+  void redraw(const Conflict& conflict) {
+    const auto style = static_cast<uint32_t>(below(kStyles));
+    for (SymbolId symbol : conflict.symbols) draw(symbol, style);
+  }
+
+  // Makes an equation with a lone symbol true.
+  bool solve(Expr condition) {
+    if (!condition || condition->op != ExprOp::equal) return false;
+    for (const size_t side : {size_t{0}, size_t{1}}) {
+      const Expr symbol = condition->args[side];
+      if (!symbol.is_symbol()) continue;
+      const auto value = evaluate_integer(condition->args[1 - side], bindings_);
+      if (!value || !ranges_.find(symbol->symbol).contains(*value)) continue;
+      bindings_.bind(symbol->symbol, *value);
+      return true;
+    }
+    return false;
+  }
+
+  std::optional<Conflict> find_conflict() {
+    for (const RangeConstraint& constraint : program_.range_constraints) {
+      const Expr key = constraint.key->expr;
+      const auto value = evaluate_integer(key, bindings_);
+      if (value && !constraint.range.contains(*value)) return Conflict{free_symbols(key)};
+    }
+    for (const Guard& guard : guards_)
+      if (auto conflict = broken_guard(guard)) return conflict;
+    for (size_t i = 0; i < nodes_.size() && budget_ > 0; ++i, --budget_) {
+      ShapeCheck* node = nodes_[i];
+      if (!node->judge(bindings_).is_refused()) continue;
+      // What refused once is asked first from now on.
+      std::rotate(nodes_.begin(), nodes_.begin() + static_cast<ptrdiff_t>(i),
+                  nodes_.begin() + static_cast<ptrdiff_t>(i) + 1);
+      return Conflict{node->symbols(), node->condition()};
+    }
+    return std::nullopt;
+  }
+
+  std::optional<Conflict> broken_guard(const Guard& guard) {
+    SymbolBindings sources;
+    Conflict conflict;
+    for (const GuardSource& source : guard.sources) {
+      const Expr expr = source_expr(program_, source, names_);
+      if (!expr) return std::nullopt;
+      const auto value = evaluate(expr, bindings_);
+      if (!value) return std::nullopt;
+      sources.bind(source.symbol->symbol, *value);
+      for (SymbolId symbol : free_symbols(expr)) conflict.symbols.push_back(symbol);
+    }
+    const auto holds = evaluate(guard.expr, sources);
+    const bool* flag = holds ? std::get_if<bool>(&*holds) : nullptr;
+    if (flag == nullptr || *flag) return std::nullopt;
+    return conflict;
+  }
+
+  const Program& program_;
+  const SymbolBindings& hints_;
+  std::vector<ShapeCheck*> nodes_;
+  size_t budget_;  // of nodes to judge, so that no program takes more than linear time
+  const SymbolRanges ranges_;
+  const size_t symbols_;
+  const std::vector<Guard> guards_;
+  const std::vector<std::string> names_;
+  std::vector<SymbolId> free_;  // with a hint, and ranges that allow other values
+  std::minstd_rand random_;
+  SymbolBindings bindings_;
+};
+
+}  // namespace
+
+SymbolBindings hint_bindings(std::span<const PlacedGraph> graphs) {
+  SymbolBindings hints;
+  for (const PlacedGraph& placed : graphs) bind_hints(*placed.graph, hints);
+  return hints;
+}
+
+std::vector<SymbolBindings> admissible_bindings(const Program& program, const SymbolBindings& hints,
+                                                std::span<ShapeCheck* const> nodes, size_t count) {
+  std::vector<SymbolBindings> found;
+  Search search(program, hints, nodes);
+  // Where half of the choices lead nowhere the others do.
+  for (uint32_t round = 0; round < 2 * count && found.size() < count; ++round)
+    if (auto bindings = search.find(round)) found.push_back(*std::move(bindings));
+  return found;
+}
+
+std::vector<SymbolBindings> ranged_bindings(const Program& program, const SymbolBindings& hints,
+                                            size_t count) {
+  std::vector<SymbolBindings> drawn;
+  Search search(program, hints, {});
+  for (uint32_t round = 0; round < count; ++round) drawn.push_back(search.draw_all(round));
+  return drawn;
+}
+
+}  // namespace pt2::check

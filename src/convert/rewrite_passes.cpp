@@ -1,0 +1,94 @@
+// Rewritings that are passes (src/lower), for the releases that need them.
+#include <map>
+#include <unordered_map>
+
+#include "convert/converter.h"
+#include "lower/functional/functionalize.h"
+
+namespace pt2 {
+namespace {
+
+std::string_view refusal(InputKind kind) {
+  switch (kind) {
+    case InputKind::user_input:
+    case InputKind::parameter:
+    case InputKind::buffer:
+      return "";
+    case InputKind::constant_tensor:
+      return "a constant";
+    case InputKind::custom_obj:
+    case InputKind::token:
+      return "what is no tensor";
+  }
+  return "";
+}
+
+// What may not be written to, by its value.
+Result<std::unordered_map<ValueId, std::string>> refused_inputs(const Converter& converter) {
+  const Program& program = converter.program;
+  PT2_TRY(const std::shared_ptr<const Payloads> payloads, converter.payloads());
+  std::unordered_map<ValueId, std::string> refused;
+  std::map<size_t, ValueId> first_of_storage;
+  for (const InputSpec& spec : program.signature.input_specs) {
+    const auto id = program.graph.find_value(spec.arg.name);
+    if (!id) continue;
+    if (const std::string_view reason = refusal(spec.kind); !reason.empty()) refused[*id] = reason;
+    const PayloadTensor* payload = payloads->bound_to(spec);
+    if (payload == nullptr || !payload->missing.empty()) continue;
+    const auto [first, is_first] = first_of_storage.try_emplace(payload->storage_group, *id);
+    if (is_first || first->second == *id) continue;
+    for (const ValueId each : {first->second, *id}) refused[each] = "memory that two inputs share";
+  }
+  return refused;
+}
+
+}  // namespace
+
+Result<void> rewrite_vmap(Converter& converter) {
+  constexpr int kFirstWithVmap = 213;
+  if (converter.target.release->number >= kFirstWithVmap) return {};
+  PassResult result = run_pass(Pass::unvmap, converter.program, converter.pipeline);
+  for (PassFailure& failure : result.failures)
+    converter.block({.kind = BlockerKind::function,
+                     .text = std::move(failure.text),
+                     .node = std::move(failure.node),
+                     .first = find_release("2.13")});
+  converter.changed = result.changed;
+  return {};
+}
+
+// Regions that stay are higher-order operators that the release lacks, as check_operators says.
+Result<void> rewrite_gradient_regions(Converter& converter) {
+  constexpr int kFirstWithRegions = 204, kFirstWithWrites = 205;
+  const int release = converter.target.release->number;
+  if (release >= kFirstWithWrites) return {};
+  const Pass pass =
+      release < kFirstWithRegions ? Pass::inline_regions : Pass::inline_writing_regions;
+  converter.changed = run_pass(pass, converter.program, converter.pipeline).changed;
+  return {};
+}
+
+// For releases that have the dialect ATEN alone.
+Result<void> rewrite_functional_form(Converter& converter) {
+  constexpr int kFirstWithTraining = 205;
+  if (converter.target.release->number >= kFirstWithTraining ||
+      is_functional(converter.program.graph))
+    return {};
+  PT2_TRY(const auto refused, refused_inputs(converter));
+  converter.pipeline.refuse_input = [&](ValueId id) {
+    const auto found = refused.find(id);
+    return found != refused.end() ? found->second : std::string();
+  };
+  PassResult result = run_pass(Pass::functionalize, converter.program, converter.pipeline);
+  converter.pipeline.refuse_input = nullptr;
+  for (PassFailure& failure : result.failures)
+    converter.block({.kind = BlockerKind::dialect,
+                     .text = std::move(failure.text),
+                     .where = std::move(failure.where),
+                     .node = std::move(failure.node),
+                     .first = find_release("2.5")});
+  converter.changed = result.changed;
+  return {};
+}
+
+}  // namespace pt2

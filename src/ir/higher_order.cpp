@@ -1,0 +1,41 @@
+#include "ir/higher_order.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "ir/target.h"
+
+namespace pt2 {
+namespace {
+
+using enum HigherOrderRow::Trait;
+constexpr HigherOrderRow kRows[] = {
+#define PT2_HIGHER_ORDER(name, first_graph, graph_count, first_operand, callee, traits, function) \
+  {name, first_graph, graph_count, first_operand, callee, traits},
+#include "ir/higher_order.def"
+};
+static_assert(std::ranges::is_sorted(kRows, {}, &HigherOrderRow::name));
+
+const HigherOrderRow* find_row(std::string_view name) {
+  const auto* row = std::ranges::lower_bound(kRows, name, {}, &HigherOrderRow::name);
+  return row != std::end(kRows) && row->name == name ? row : nullptr;
+}
+
+}  // namespace
+
+std::span<const HigherOrderRow> higher_order_operators() { return kRows; }
+
+const HigherOrderRow* find_higher_order_operator(std::string_view target) {
+  return target_form(target) == TargetForm::higher_order ? find_row(last_part(target)) : nullptr;
+}
+
+const std::string* called_operator(const Node& node) {
+  const HigherOrderRow* row = find_higher_order_operator(node.target);
+  if (row == nullptr || row->callee < 0) return nullptr;
+  const auto position = static_cast<size_t>(row->callee);
+  if (position >= node.inputs.size()) return nullptr;
+  const auto* name = node.inputs[position].arg.get_if<OperatorName>();
+  return name == nullptr ? nullptr : &name->target;
+}
+
+}  // namespace pt2

@@ -1,0 +1,35 @@
+// What kind of number an expression evaluates to, as far as its nodes say.
+#ifndef PT2_IR_SYMBOLS_EXPR_KIND_H
+#define PT2_IR_SYMBOLS_EXPR_KIND_H
+
+#include <unordered_map>
+
+#include "pt2/symbols.h"
+
+namespace pt2 {
+
+// Each is contained in the next; real: a float, or not known.
+enum class NumberKind : uint8_t { boolean, integer, rational, real };
+
+// Remembers what it was asked, so that all nodes of an expression cost linear time.
+class NumberKinds {
+ public:
+  NumberKind of(Expr expr);
+  bool is_integer(Expr expr) { return of(expr) <= NumberKind::integer; }
+  // No float: the laws of arithmetic hold.
+  bool is_exact(Expr expr) { return of(expr) <= NumberKind::rational; }
+
+ private:
+  NumberKind compute(Expr expr);
+  NumberKind widest(std::span<const Expr> args, NumberKind least);
+
+  std::unordered_map<const ExprNode*, NumberKind> known_;
+};
+
+// Symbols: "integer=True" among the assumptions; else by PyTorch's prefixes
+// (torch/utils/_sympy/symbol.py: s, u and the older i; zf and zuf are floats).
+NumberKind symbol_kind(Expr symbol);
+
+}  // namespace pt2
+
+#endif  // PT2_IR_SYMBOLS_EXPR_KIND_H

@@ -1,0 +1,31 @@
+// Shared by the parts of symbols: the table of functions and the parser.
+#ifndef PT2_IR_SYMBOLS_SYMBOLS_INTERNAL_H
+#define PT2_IR_SYMBOLS_SYMBOLS_INTERNAL_H
+
+#include <functional>
+
+#include "pt2/symbols.h"
+
+namespace pt2 {
+
+struct ExprFunction {
+  ExprOp op;
+  std::string_view name;  // as sympy's srepr writes it
+  int min_arguments;
+  int max_arguments;  // -1: any number
+};
+
+// `op` must be a function of expr.def.
+const ExprFunction& expr_function(ExprOp op);
+// By srepr name or alias; null for unknown functions.
+const ExprFunction* find_expr_function(std::string_view name);
+
+// In str spelling, with other texts for the symbols.
+using SymbolText = std::function<std::string(Expr symbol)>;
+std::string print_expr(Expr expr, const SymbolText& symbol_text);
+
+Result<Expr> parse_expr(std::string_view text, ExprPool& pool);
+
+}  // namespace pt2
+
+#endif  // PT2_IR_SYMBOLS_SYMBOLS_INTERNAL_H

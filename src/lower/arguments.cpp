@@ -1,0 +1,25 @@
+#include "lower/arguments.h"
+
+namespace pt2 {
+
+NamedArgument positional(std::string name, Argument argument) {
+  return {.name = std::move(name), .arg = std::move(argument), .kind = ArgumentKind::positional};
+}
+
+NamedArgument keyword(std::string name, Argument argument) {
+  return {.name = std::move(name), .arg = std::move(argument), .kind = ArgumentKind::keyword};
+}
+
+Argument int_list(std::span<const int64_t> numbers) {
+  ArgumentList list{.kind = ListKind::ints};
+  for (const int64_t number : numbers) list.items.emplace_back(number);
+  return Argument(std::move(list));
+}
+
+Argument tensor_list(const std::vector<ValueId>& values) {
+  ArgumentList list{.kind = ListKind::tensors};
+  for (const ValueId value : values) list.items.emplace_back(value);
+  return Argument(std::move(list));
+}
+
+}  // namespace pt2

@@ -1,0 +1,18 @@
+// What forms.def asks of a graph, without those nested in it. Each is defined beside the pass that
+// gives the form.
+#ifndef PT2_LOWER_FORMS_H
+#define PT2_LOWER_FORMS_H
+
+#include "pt2/graph.h"
+
+namespace pt2 {
+
+bool only_computes(const Graph& graph);
+bool has_no_vmap_region(const Graph& graph);
+bool has_no_gradient_region(const Graph& graph);
+bool has_no_writing_region(const Graph& graph);
+bool makes_no_dual_numbers(const Graph& graph);
+
+}  // namespace pt2
+
+#endif  // PT2_LOWER_FORMS_H

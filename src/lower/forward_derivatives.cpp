@@ -1,0 +1,307 @@
+#include "lower/forward_derivatives.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "lower/derivative_rules.h"
+#include "lower/forms.h"
+#include "lower/pass.h"
+#include "lower/signature.h"
+
+namespace pt2 {
+namespace {
+
+constexpr std::string_view kFunctorch = "torch._functorch.predispatch.";
+// Of jvp inside jvp: each level doubles the work.
+constexpr int kMaxLevels = 8;
+
+// "_make_dual" of both spellings; empty for what has nothing to do with dual numbers.
+std::string_view dual_operation(std::string_view target) {
+  if (target == "torch.ops.aten._make_dual.default") return "_make_dual";
+  if (target == "torch.ops.aten._unpack_dual.default") return "_unpack_dual";
+  if (!target.starts_with(kFunctorch)) return {};
+  target.remove_prefix(kFunctorch.size());
+  constexpr std::string_view kNames[] = {
+      "_make_dual",       "_unpack_dual",           "_unwrap_for_grad",      "_enter_dual_level",
+      "_exit_dual_level", "_jvp_increment_nesting", "_jvp_decrement_nesting"};
+  return std::ranges::find(kNames, target) != std::end(kNames) ? target : std::string_view();
+}
+
+template <class Change>
+void change_values(Argument& argument, const Change& change) {
+  if (auto* id = argument.get_if<ValueId>())
+    argument = change(*id);
+  else if (auto* list = argument.get_if<ArgumentList>())
+    for (Argument& item : list->items) change_values(item, change);
+}
+
+class Lowering : public DerivativeBuilder {
+ public:
+  Lowering(const Graph& graph, NodeBudget& budget) : out_(graph), budget_(budget) {}
+
+  Result<Graph> run() {
+    const std::vector<NodeId> order(out_.nodes().begin(), out_.nodes().end());
+    for (NodeId id : order) {
+      node_ = id;
+      const Node node = out_.node(id);  // the graph's own moves while nodes are inserted
+      PT2_TRY_VOID(visit(node));
+    }
+    PT2_TRY_VOID(replace_outputs());
+    for (size_t i = replaced_.size(); i-- > 0;) PT2_TRY_VOID(out_.erase_node(replaced_[i]));
+    return std::move(out_);
+  }
+
+  // Operands are terms.
+  Result<Term> call(DerivativeCall wanted) override {
+    int level = 0;
+    for (const NamedArgument& input : wanted.inputs)
+      for_each_value(input.arg, [&](ValueId id) { level = std::max(level, term(id).level); });
+    if (level == 0) return emit(std::move(wanted));
+    const DerivativeRule* rule = find_derivative_rule(wanted.target);
+    if (rule == nullptr)
+      return Error{ErrorCode::unsupported,
+                   fmt::format("the forward derivative of {} is not known here", wanted.target),
+                   place()};
+    DerivativeCall primal = wanted;
+    for (NamedArgument& input : primal.inputs)
+      change_values(input.arg, [&](ValueId id) { return Argument(part(id, level).primal); });
+    PT2_TRY(const Term result, call(primal));
+    for (NamedArgument& input : wanted.inputs)
+      change_values(input.arg, [&](ValueId id) { return Argument(part(id, level).tangent); });
+    PT2_TRY(const Term tangent, rule->tangent(*this, *rule, {primal, wanted.inputs, result}));
+    if (tangent == kNoTerm) return result;
+    return add_term({.level = level, .primal = result, .tangent = tangent});
+  }
+
+ private:
+  // A value of the graph, or a dual number of such.
+  struct TermData {
+    int level = 0;  // 0: `value`
+    ValueId value{};
+    Term primal = kNoTerm;
+    Term tangent = kNoTerm;
+  };
+  struct Parts {
+    Term primal;
+    Term tangent;  // kNoTerm: zero
+  };
+
+  Term add_term(TermData data) {
+    terms_.push_back(data);
+    return Term{static_cast<uint32_t>(terms_.size() - 1)};
+  }
+  const TermData& term(Term id) const { return terms_[static_cast<size_t>(id)]; }
+  Parts part(Term id, int level) const {
+    const TermData& data = term(id);
+    return data.level == level ? Parts{data.primal, data.tangent} : Parts{id, kNoTerm};
+  }
+  Term term_of(ValueId id) {
+    const auto found = of_value_.find(id);
+    if (found != of_value_.end()) return found->second;
+    return of_value_.emplace(id, add_term({.value = id})).first->second;
+  }
+  bool is_changed(ValueId id) const {
+    const auto found = of_value_.find(id);
+    return found != of_value_.end() &&
+           (term(found->second).level > 0 || term(found->second).value != id);
+  }
+
+  std::string place() const {
+    const Node& node = out_.node(node_);
+    std::string name;
+    for (const Argument& output : node.outputs)
+      for_each_value(output, [&](ValueId id) {
+        if (name.empty()) name = out_.value(id).name;
+      });
+    return fmt::format("%{} ({})", name, node.target);
+  }
+
+  Result<void> visit(const Node& node) {
+    const std::string_view operation = dual_operation(node.target);
+    if (!operation.empty()) {
+      replaced_.push_back(node_);
+      return visit_dual_operation(operation, node);
+    }
+    bool dual = false, changed = false;
+    for (const NamedArgument& input : node.inputs)
+      for_each_value(input.arg, [&](ValueId id) {
+        changed |= is_changed(id);
+        dual |= term(term_of(id)).level > 0;
+      });
+    if (!changed) return {};
+    if (!dual || is_assertion(node)) return replace_inputs(node);
+    const auto* result = node.outputs.size() == 1 ? node.outputs[0].get_if<ValueId>() : nullptr;
+    if (result == nullptr)
+      return Error{ErrorCode::unsupported, "an operator with several results has dual operands",
+                   place()};
+    DerivativeCall wanted{node.target, node.inputs, *result};
+    for (NamedArgument& input : wanted.inputs)
+      change_values(input.arg, [&](ValueId id) { return Argument(term_of(id)); });
+    const ValueId value = *result;
+    replaced_.push_back(node_);
+    PT2_TRY(const Term computed, call(std::move(wanted)));
+    of_value_[value] = computed;
+    return {};
+  }
+
+  Result<void> visit_dual_operation(std::string_view operation, const Node& node) {
+    if (operation == "_jvp_increment_nesting") return enter();
+    if (operation == "_jvp_decrement_nesting") --nesting_;
+    if (operation != "_make_dual" && operation != "_unpack_dual" && operation != "_unwrap_for_grad")
+      return {};
+    const Term operand = first_operand(node);
+    if (operand == kNoTerm) return malformed();
+    const int level = std::max(nesting_, 1);
+    if (operation == "_make_dual") {
+      const auto* tangent = node.inputs.size() > 1 ? node.inputs[1].arg.get_if<ValueId>() : nullptr;
+      const auto* result = first_result(node);
+      if (tangent == nullptr || result == nullptr) return malformed();
+      const Term dual = add_term({.level = level, .primal = operand, .tangent = term_of(*tangent)});
+      of_value_[*result] = dual;
+      return {};
+    }
+    if (operation == "_unwrap_for_grad") {
+      const auto* result = first_result(node);
+      if (result == nullptr) return malformed();
+      of_value_[*result] = operand;
+      return {};
+    }
+    return unpack(node, operand, level);
+  }
+
+  Result<void> unpack(const Node& node, Term operand, int level) {
+    std::vector<ValueId> results;
+    for (const Argument& output : node.outputs)
+      for_each_value(output, [&](ValueId id) { results.push_back(id); });
+    if (results.size() != 2) return malformed();
+    auto [primal, tangent] = part(operand, level);
+    if (tangent == kNoTerm && !out_.uses(results[1]).empty()) {
+      PT2_TRY(tangent, call({"torch.ops.aten.zeros_like.default",
+                             {{.name = "self", .arg = Argument(primal)}},
+                             results[1]}));
+    }
+    of_value_[results[0]] = primal;
+    if (tangent != kNoTerm) of_value_[results[1]] = tangent;
+    return {};
+  }
+
+  Result<void> enter() {
+    if (++nesting_ <= kMaxLevels) return {};
+    return Error{ErrorCode::limit, fmt::format("more than {} nested jvp levels", kMaxLevels),
+                 place()};
+  }
+
+  Error malformed() const {
+    return {ErrorCode::invalid, "found other arguments or results than those of a dual number",
+            place()};
+  }
+
+  Term first_operand(const Node& node) {
+    const auto* id = node.inputs.empty() ? nullptr : node.inputs[0].arg.get_if<ValueId>();
+    return id == nullptr ? kNoTerm : term_of(*id);
+  }
+  static const ValueId* first_result(const Node& node) {
+    return node.outputs.size() == 1 ? node.outputs[0].get_if<ValueId>() : nullptr;
+  }
+
+  static bool is_assertion(const Node& node) {
+    size_t results = 0;
+    for (const Argument& output : node.outputs) for_each_value(output, [&](ValueId) { ++results; });
+    return results == 0;
+  }
+  // A dual number without its tangents.
+  ValueId primal_value(Term id) const {
+    while (term(id).level > 0) id = term(id).primal;
+    return term(id).value;
+  }
+
+  // Where dual numbers have been taken apart again, and where only their values are looked at.
+  Result<void> replace_inputs(const Node& node) {
+    std::vector<NamedArgument> inputs = node.inputs;
+    for (NamedArgument& input : inputs)
+      change_values(input.arg, [&](ValueId id) { return Argument(primal_value(term_of(id))); });
+    out_.set_node_inputs(node_, std::move(inputs));
+    return {};
+  }
+
+  Result<void> replace_outputs() {
+    std::vector<Argument> outputs(out_.outputs().begin(), out_.outputs().end());
+    bool dual = false;
+    for (Argument& output : outputs)
+      change_values(output, [&](ValueId id) {
+        dual |= term(term_of(id)).level > 0;
+        return Argument(term(term_of(id)).value);
+      });
+    if (dual) return Error{ErrorCode::invalid, "the graph returns a dual number", {}};
+    out_.set_outputs(std::move(outputs));
+    return {};
+  }
+
+  Result<Term> emit(DerivativeCall wanted) {
+    for (NamedArgument& input : wanted.inputs)
+      change_values(input.arg, [&](ValueId id) { return Argument(term(id).value); });
+    const GraphValue& like = out_.value(wanted.like);
+    GraphValue result{.name = out_.unused_name(like.name + "_jvp"), .meta = like.meta};
+    PT2_TRY(const ValueId value, out_.add_value(std::move(result)));
+    Node node{.target = std::move(wanted.target),
+              .inputs = std::move(wanted.inputs),
+              .outputs = {Argument(value)},
+              .metadata = out_.node(node_).metadata};
+    if (!budget_.take(weight_of(out_, node)))
+      return Error{ErrorCode::limit,
+                   fmt::format("forward derivatives take more than {} nodes (max_new_nodes)",
+                               budget_.most()),
+                   place()};
+    out_.insert_node(std::move(node), node_);
+    return add_term({.value = value});
+  }
+
+  Graph out_;
+  NodeBudget& budget_;
+  NodeId node_{};  // which is being replaced
+  int nesting_ = 0;
+  std::vector<TermData> terms_ = {{}};  // kNoTerm is none
+  std::unordered_map<ValueId, Term> of_value_;
+  std::vector<NodeId> replaced_;
+};
+
+}  // namespace
+
+Result<std::optional<Graph>> lower_forward_derivatives(const Graph& graph, NodeBudget& budget) {
+  std::optional<Graph> out;
+  if (!makes_no_dual_numbers(graph)) {
+    PT2_TRY(out, Lowering(graph, budget).run());
+  }
+  for (size_t i = 0; i < graph.subgraphs().size(); ++i) {
+    PT2_TRY(std::optional<Graph> nested, lower_forward_derivatives(graph.subgraphs()[i], budget));
+    if (!nested) continue;
+    if (!out) out = graph;
+    out->subgraph(SubgraphId{static_cast<uint32_t>(i)}) = *std::move(nested);
+  }
+  return out;
+}
+
+PassResult forward_derivatives(Program& program, Pipeline& pipeline) {
+  PassResult result;
+  auto lowered = lower_forward_derivatives(program.graph, pipeline.budget);
+  if (!lowered) {
+    Error error = std::move(lowered).error();
+    result.failures.push_back(
+        {.where = std::move(error.where), .text = std::move(error.message), .code = error.code});
+  } else if (*lowered) {
+    program.graph = **std::move(lowered);
+    rename_results(program);
+    result.changed = true;
+  }
+  return result;
+}
+
+bool makes_no_dual_numbers(const Graph& graph) {
+  return std::ranges::none_of(graph.nodes(), [&](NodeId id) {
+    return dual_operation(graph.node(id).target) == "_make_dual";
+  });
+}
+
+}  // namespace pt2

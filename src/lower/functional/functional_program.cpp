@@ -1,0 +1,101 @@
+// A program whose operators write to memory: what its graph writes to inputs is among its results.
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "ir/graph_place.h"
+#include "lower/functional/functionalize.h"
+#include "lower/signature.h"
+
+namespace pt2 {
+namespace {
+
+OutputKind kind_of_mutation(InputKind kind) {
+  if (kind == InputKind::buffer) return OutputKind::buffer_mutation;
+  return kind == InputKind::parameter ? OutputKind::parameter_mutation
+                                      : OutputKind::user_input_mutation;
+}
+
+Metadata metadata_of_definition(const Graph& graph, ValueId id) {
+  const Definition& definition = graph.value(id).definition;
+  return definition.by == Definition::By::node ? graph.node(definition.node).metadata : Metadata{};
+}
+
+// Readers take a result by its name for the one that is written back: what a caller gets has
+// another (torch/_export/exported_program.py, _unlift).
+void keep_apart(Program& program, const std::vector<FunctionalGraph::Mutation>& mutations) {
+  Graph& graph = program.graph;
+  std::set<ValueId> written;
+  for (const FunctionalGraph::Mutation& each : mutations) written.insert(each.value);
+  std::map<ValueId, ValueId> copies;
+  std::vector<Argument> outputs(graph.outputs().begin(), graph.outputs().end());
+  for (Argument& output : outputs) {
+    auto* id = output.get_if<ValueId>();
+    if (id == nullptr || !written.contains(*id)) continue;
+    const auto [copy, is_new] = copies.try_emplace(*id);
+    if (is_new) {
+      const GraphValue& value = graph.value(*id);
+      copy->second =
+          graph.add_value({.name = graph.unused_name(value.name), .meta = value.meta}).value();
+      graph.add_node({.target = "torch.ops.aten.clone.default",
+                      .inputs = {{.name = "self", .arg = *id}},
+                      .outputs = {Argument(copy->second)},
+                      .metadata = metadata_of_definition(graph, *id)});
+    }
+    *id = copy->second;
+  }
+  graph.set_outputs(std::move(outputs));
+}
+
+// What is a result already is written after everything else.
+bool is_there(const GraphSignature& signature, const OutputSpec& written) {
+  return std::ranges::any_of(signature.output_specs, [&](const OutputSpec& each) {
+    return each.kind == written.kind && each.target == written.target;
+  });
+}
+
+// Results that are written back come first, in the order of the inputs.
+void add_mutations(Program& program, const std::vector<FunctionalGraph::Mutation>& mutations) {
+  std::vector<OutputSpec> specs;
+  std::vector<Argument> outputs;
+  for (const FunctionalGraph::Mutation& each : mutations) {
+    const std::string& name = program.graph.value(each.input).name;
+    const auto spec = std::ranges::find(program.signature.input_specs, name,
+                                        [](const InputSpec& input) { return input.arg.name; });
+    if (spec == program.signature.input_specs.end()) continue;
+    const bool is_user_input = spec->kind == InputKind::user_input;
+    OutputSpec written{.kind = kind_of_mutation(spec->kind),
+                       .arg = {.name = program.graph.value(each.value).name},
+                       .target = is_user_input ? name : spec->target};
+    if (is_there(program.signature, written)) continue;
+    specs.push_back(std::move(written));
+    outputs.emplace_back(each.value);
+  }
+  std::vector<OutputSpec>& all = program.signature.output_specs;
+  all.insert(all.begin(), specs.begin(), specs.end());
+  outputs.insert(outputs.end(), program.graph.outputs().begin(), program.graph.outputs().end());
+  program.graph.set_outputs(std::move(outputs));
+}
+
+}  // namespace
+
+// After a failure the program is in no good state.
+PassResult functionalize(Program& program, Pipeline& pipeline) {
+  PassResult result;
+  if (is_functional(program.graph)) return result;
+  result.changed = true;
+  const std::vector<PlacedGraph> places = placed_graphs(program);
+  FunctionalGraph functional = functionalize(program.graph, pipeline.refuse_input, pipeline.budget);
+  for (UnfunctionalNode& each : functional.failures) {
+    const auto place = std::ranges::find(places, each.graph, &PlacedGraph::graph);
+    result.failures.push_back({.where = place->node_place(each.position),
+                               .node = std::move(each.node),
+                               .text = std::move(each.text)});
+  }
+  keep_apart(program, functional.mutations);
+  rename_results(program);
+  add_mutations(program, functional.mutations);
+  return result;
+}
+
+}  // namespace pt2

@@ -1,0 +1,343 @@
+#include "lower/functional/views.h"
+
+#include <algorithm>
+#include <iterator>
+#include <limits>
+
+#include "lower/arguments.h"
+#include "lower/written_memory.h"
+#include "ops/shape/view.h"
+
+namespace pt2 {
+namespace {
+
+constexpr std::string_view kAten = "torch.ops.aten.";
+
+std::optional<Sizes> literals(const std::vector<SymInt>& numbers) {
+  Sizes out;
+  for (const SymInt& number : numbers) {
+    if (number.is_symbolic()) return std::nullopt;
+    out.push_back(number.literal());
+  }
+  return out;
+}
+
+const TensorMeta* result_of(const Graph& graph, const Node& node) {
+  return node.outputs.size() == 1 ? tensor_meta(graph, node.outputs[0]) : nullptr;
+}
+
+// Products of two such numbers do not overflow.
+bool are_moderate(const Sizes& numbers) {
+  constexpr int64_t kMost = int64_t{1} << 31;
+  return std::ranges::all_of(numbers, [](int64_t each) { return each >= 0 && each < kMost; });
+}
+
+// Of a split: where one lies is counted from the first.
+constexpr size_t kMostPieces = 1024;
+
+// A tensor of the file's sizes and strides, without elements of its own.
+std::optional<Tensor> example(const TensorMeta& meta) {
+  const auto sizes = literals(meta.sizes), strides = literals(meta.strides);
+  if (!sizes || !strides || sizes->size() != strides->size() || !are_moderate(*sizes) ||
+      !are_moderate(*strides) || !checked_numel(*sizes) || !meta.dtype.dtype())
+    return std::nullopt;
+  return Tensor::without_elements(*meta.dtype.dtype(), *sizes).with_view(*sizes, *strides, 0);
+}
+
+Aliasing unclear() { return {.is_unclear = true}; }
+Aliasing its_own() { return {}; }
+Aliasing view_of(size_t input, Inverse inverse) {
+  return {.view = View{.input = input, .inverse = inverse}};
+}
+
+Aliasing reshaped(const Graph& graph, const Node& node, size_t input) {
+  const TensorMeta* from = tensor_meta(graph, node.inputs[input].arg);
+  const TensorMeta* to = result_of(graph, node);
+  const auto tensor = from != nullptr ? example(*from) : std::nullopt;
+  const auto sizes = to != nullptr ? literals(to->sizes) : std::nullopt;
+  if (!tensor || !sizes || checked_numel(*sizes) != tensor->numel()) return unclear();
+  return ops::view_strides(*tensor, *sizes) ? view_of(input, Inverse::reshape) : its_own();
+}
+
+// Whether the argument is left out, none, or as given.
+template <class T>
+bool is_absent_or(const Node& node, std::string_view name, T value) {
+  const Argument* argument = node.find_input(name);
+  if (argument == nullptr || argument->is<None>()) return true;
+  const T* given = argument->get_if<T>();
+  return given != nullptr && *given == value;
+}
+
+Aliasing cast(const Graph& graph, const Node& node, size_t input) {
+  const TensorMeta* from = tensor_meta(graph, node.inputs[input].arg);
+  const TensorMeta* to = result_of(graph, node);
+  if (from == nullptr || to == nullptr) return unclear();
+  if (from->dtype != to->dtype || from->device != to->device || from->layout != to->layout)
+    return its_own();
+  if (!is_absent_or(node, "copy", false)) {
+    const auto* copy = node.find_input("copy")->get_if<bool>();
+    return copy != nullptr ? its_own() : unclear();
+  }
+  if (is_absent_or(node, "memory_format", MemoryFormat::preserve))
+    return view_of(input, Inverse::same);
+  // Other strides are those of a copy.
+  const auto before = literals(from->strides), after = literals(to->strides);
+  return before && after && *before != *after ? its_own() : unclear();
+}
+
+Aliasing made_contiguous(const Graph& graph, const Node& node, size_t input) {
+  const TensorMeta* from = tensor_meta(graph, node.inputs[input].arg);
+  const auto tensor = from != nullptr ? example(*from) : std::nullopt;
+  if (!tensor || !is_absent_or(node, "memory_format", MemoryFormat::contiguous)) return unclear();
+  return tensor->is_contiguous() ? view_of(input, Inverse::same) : its_own();
+}
+
+Aliasing of_complex(const Graph& graph, const Node& node, size_t input, Inverse inverse) {
+  const TensorMeta* from = tensor_meta(graph, node.inputs[input].arg);
+  const auto dtype = from != nullptr ? from->dtype.dtype() : std::nullopt;
+  if (!dtype) return unclear();
+  return dtype_category(*dtype) < DtypeCategory::complex ? view_of(input, inverse) : unclear();
+}
+
+Aliasing dropped(const Node& node, size_t input) {
+  const Argument *train = node.find_input("train"), *p = node.find_input("p");
+  const auto* is_training = train != nullptr ? train->get_if<bool>() : nullptr;
+  if (is_training == nullptr || p == nullptr) return unclear();
+  const auto* probability = p->get_if<double>();
+  const auto* whole = p->get_if<int64_t>();
+  if (probability == nullptr && whole == nullptr) return unclear();
+  const bool drops = probability != nullptr ? *probability != 0 : *whole != 0;
+  return *is_training && drops ? its_own() : view_of(input, Inverse::same);
+}
+
+// The first argument that a result may be a view of, or the first tensor.
+std::optional<size_t> shown_input(const Graph& graph, const Node& node, const ops::Operator& op) {
+  for (const ops::Parameter& parameter : op.signature()) {
+    if (!parameter.aliased) continue;
+    for (size_t i = 0; i < node.inputs.size(); ++i)
+      if (node.inputs[i].name == parameter.name) return i;
+  }
+  for (size_t i = 0; i < node.inputs.size(); ++i)
+    if (tensor_meta(graph, node.inputs[i].arg) != nullptr) return i;
+  return std::nullopt;
+}
+
+std::optional<int64_t> literal(const Node& node, std::string_view name,
+                               std::optional<int64_t> otherwise) {
+  const Argument* argument = node.find_input(name);
+  if (argument == nullptr) return otherwise;
+  const auto* number = argument->get_if<int64_t>();
+  return number != nullptr ? std::optional(*number) : std::nullopt;
+}
+
+std::vector<NamedArgument> other_inputs(const Node& node, size_t input) {
+  std::vector<NamedArgument> out = node.inputs;
+  out.erase(out.begin() + static_cast<ptrdiff_t>(input));
+  return out;
+}
+
+Node aten(std::string_view name, std::vector<NamedArgument> inputs) {
+  return {.target = std::string(kAten) + std::string(name), .inputs = std::move(inputs)};
+}
+
+Node scatter(std::string_view name, ValueId whole, ValueId part, std::vector<NamedArgument> rest) {
+  std::vector<NamedArgument> inputs = {{.name = "self", .arg = whole},
+                                       {.name = "src", .arg = part}};
+  std::ranges::move(rest, std::back_inserter(inputs));
+  return aten(std::string(name) + ".default", std::move(inputs));
+}
+
+std::optional<Node> scatter_slice(ValueId whole, ValueId part, int64_t dim, int64_t start,
+                                  int64_t length) {
+  if (start < 0 || length < 0 || start > std::numeric_limits<int64_t>::max() - length)
+    return std::nullopt;
+  return scatter("slice_scatter", whole, part,
+                 {{.name = "dim", .arg = Argument(dim)},
+                  {.name = "start", .arg = Argument(start)},
+                  {.name = "end", .arg = Argument(start + length)}});
+}
+
+Node reshape_to(const Graph& graph, ValueId whole, ValueId part) {
+  const auto sizes = literals(graph.value(whole).tensor()->sizes);
+  if (!sizes)
+    return aten("reshape_as.default",
+                {{.name = "self", .arg = part}, {.name = "other", .arg = whole}});
+  ArgumentList shape{.kind = ListKind::ints};
+  for (const int64_t size : *sizes) shape.items.emplace_back(size);
+  return aten("reshape.default", {{.name = "self", .arg = part},
+                                  {.name = "shape", .arg = Argument(std::move(shape))}});
+}
+
+std::optional<Argument> inverse_permutation(const Argument& dims) {
+  const auto* list = dims.get_if<ArgumentList>();
+  if (list == nullptr) return std::nullopt;
+  const auto rank = static_cast<int64_t>(list->items.size());
+  std::vector<int64_t> inverse(list->items.size(), -1);
+  for (int64_t i = 0; i < rank; ++i) {
+    const auto* dim = list->items[static_cast<size_t>(i)].get_if<int64_t>();
+    if (dim == nullptr || *dim < -rank || *dim >= rank) return std::nullopt;
+    inverse[static_cast<size_t>(*dim < 0 ? *dim + rank : *dim)] = i;
+  }
+  ArgumentList out{.kind = ListKind::ints};
+  for (const int64_t dim : inverse) {
+    if (dim < 0) return std::nullopt;
+    out.items.emplace_back(dim);
+  }
+  return Argument(std::move(out));
+}
+
+std::optional<Node> permute_back(const Node& node, const View& view, ValueId part) {
+  Node out{.target = node.target, .inputs = node.inputs};
+  out.inputs[view.input].arg = Argument(part);
+  for (NamedArgument& input : out.inputs) {
+    if (input.name != "dims") continue;
+    auto inverse = inverse_permutation(input.arg);
+    if (!inverse) return std::nullopt;
+    input.arg = *std::move(inverse);
+  }
+  return out;
+}
+
+Node move_back(const Node& node, const View& view, ValueId part) {
+  Node out{.target = node.target, .inputs = node.inputs};
+  out.inputs[view.input].arg = Argument(part);
+  for (NamedArgument& input : out.inputs) {
+    const bool is_source = input.name == "source";
+    if (!is_source && input.name != "destination") continue;
+    if (const Argument* other = node.find_input(is_source ? "destination" : "source"))
+      input.arg = *other;
+  }
+  return out;
+}
+
+struct Piece {
+  int64_t dim, start, length;
+};
+// Where result number `item` of a node lies, each result behind the one before it.
+std::optional<Piece> piece_of(const Graph& graph, const Node& node, size_t item) {
+  std::vector<const TensorMeta*> results;
+  for (const Argument& output : node.outputs)
+    for_each_value(output, [&](ValueId id) { results.push_back(graph.value(id).tensor()); });
+  const auto given = literal(node, "dim", 0);
+  if (!given || item >= results.size() || results[item] == nullptr) return std::nullopt;
+  const auto rank = static_cast<int64_t>(results[item]->sizes.size());
+  if (*given < -rank || *given >= rank) return std::nullopt;
+  Piece piece{.dim = *given < 0 ? *given + rank : *given, .start = 0, .length = 0};
+  for (size_t i = 0; i <= item; ++i) {
+    piece.start += piece.length;
+    if (results[i] == nullptr || static_cast<int64_t>(results[i]->sizes.size()) != rank)
+      return std::nullopt;
+    const SymInt& length = results[i]->sizes[static_cast<size_t>(piece.dim)];
+    if (length.is_symbolic()) return std::nullopt;
+    piece.length = length.literal();
+    if (!are_moderate({piece.start, piece.length})) return std::nullopt;
+  }
+  return piece;
+}
+
+size_t result_count(const Node& node) {
+  size_t count = 0;
+  for (const Argument& output : node.outputs) for_each_value(output, [&](ValueId) { ++count; });
+  return count;
+}
+
+}  // namespace
+
+Aliasing aliasing_of(const Graph& graph, const Node& node, const ops::Operator& op) {
+  using Form = ops::Operator::Form;
+  if (!op) return unclear();
+  if (op.form == Form::copy || op.form == Form::with_outs) return its_own();
+  const bool may_show = !op.mutates() && may_share_memory(node);
+  if (!node.target.starts_with(kAten)) return may_show ? unclear() : its_own();
+  const auto input = shown_input(graph, node, op);
+  if (!input) return may_show ? unclear() : its_own();
+  const ops::Facts& facts = op.def->facts;
+  switch (facts.sharing) {
+    case ops::Sharing::possibly:
+      return may_show ? unclear() : its_own();
+    case ops::Sharing::where_strides_allow:
+      return reshaped(graph, node, *input);
+    case ops::Sharing::unless_cast:
+      return cast(graph, node, *input);
+    case ops::Sharing::unless_complex:
+      return of_complex(graph, node, *input, facts.inverse);
+    case ops::Sharing::unless_contiguous:
+      return made_contiguous(graph, node, *input);
+    case ops::Sharing::unless_dropping:
+      return dropped(node, *input);
+    case ops::Sharing::as_signed:
+    case ops::Sharing::always:
+      break;
+  }
+  if (!op.def->is_view()) return its_own();
+  if (result_count(node) > kMostPieces) return unclear();
+  return {.view = View{.input = *input, .inverse = facts.inverse, .scatter = facts.scatter}};
+}
+
+std::optional<Node> write_back(const Graph& graph, const Node& node, const View& view, size_t item,
+                               ValueId whole, ValueId part) {
+  switch (view.inverse) {
+    case Inverse::same:
+    case Inverse::none:
+      return std::nullopt;
+    case Inverse::reshape:
+      return reshape_to(graph, whole, part);
+    case Inverse::repeat: {
+      Node out{.target = node.target, .inputs = node.inputs};
+      out.inputs[view.input].arg = Argument(part);
+      return out;
+    }
+    case Inverse::permute:
+      return permute_back(node, view, part);
+    case Inverse::move:
+      return move_back(node, view, part);
+    case Inverse::scatter:
+      return scatter(view.scatter, whole, part, other_inputs(node, view.input));
+    case Inverse::narrow: {
+      const auto dim = literal(node, "dim", std::nullopt),
+                 start = literal(node, "start", std::nullopt),
+                 length = literal(node, "length", std::nullopt);
+      if (!dim || !start || !length) return std::nullopt;
+      return scatter_slice(whole, part, *dim, *start, *length);
+    }
+    case Inverse::pieces: {
+      const auto piece = piece_of(graph, node, item);
+      if (!piece) return std::nullopt;
+      return scatter_slice(whole, part, piece->dim, piece->start, piece->length);
+    }
+    case Inverse::unbind: {
+      const auto dim = literal(node, "dim", 0);
+      if (!dim) return std::nullopt;
+      return scatter("select_scatter", whole, part,
+                     {{.name = "dim", .arg = Argument(*dim)},
+                      {.name = "index", .arg = Argument(static_cast<int64_t>(item))}});
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<Node> view_again(const Graph& graph, const Node& node, const View& view, size_t item,
+                               ValueId whole) {
+  const NamedArgument self{.name = "self", .arg = Argument(whole)};
+  if (view.inverse == Inverse::pieces) {
+    const auto piece = piece_of(graph, node, item);
+    if (!piece) return std::nullopt;
+    return aten("slice.Tensor", {self,
+                                 {.name = "dim", .arg = Argument(piece->dim)},
+                                 {.name = "start", .arg = Argument(piece->start)},
+                                 {.name = "end", .arg = Argument(piece->start + piece->length)}});
+  }
+  if (view.inverse == Inverse::unbind) {
+    const auto dim = literal(node, "dim", 0);
+    if (!dim) return std::nullopt;
+    return aten("select.int", {self,
+                               {.name = "dim", .arg = Argument(*dim)},
+                               {.name = "index", .arg = Argument(static_cast<int64_t>(item))}});
+  }
+  if (result_count(node) != 1) return std::nullopt;
+  Node out{.target = node.target, .inputs = node.inputs};
+  out.inputs[view.input].arg = Argument(whole);
+  return out;
+}
+
+}  // namespace pt2

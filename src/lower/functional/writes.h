@@ -1,0 +1,37 @@
+// Which nodes write to their arguments, and the operators that compute what those write.
+#ifndef PT2_LOWER_FUNCTIONAL_WRITES_H
+#define PT2_LOWER_FUNCTIONAL_WRITES_H
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "ops/table.h"
+#include "pt2/graph.h"
+
+namespace pt2 {
+
+struct Write {
+  enum class Form : uint8_t {
+    none,        // the node only reads
+    in_place,    // its one result is the argument that it writes to
+    batch_norm,  // it writes the running statistics, which `target` gives as results 3 and 4
+    unknown,     // it writes, and `text` says why nothing else does the same
+  };
+  Form form = Form::none;
+  std::string target{};  // the operator that computes what is written
+  size_t input = 0;      // in_place: of the node, the tensor that is written to
+  // Of arguments that are called otherwise there.
+  std::map<std::string, std::string, std::less<>> names{};
+  std::optional<ScalarType> dtype{};  // of the result, where it is not that of the input
+  std::string text{};
+};
+// `op` is that of the node's target, an overload. Linear in the node.
+Write write_of(const Graph& graph, const Node& node, const ops::Operator& op);
+
+// What the file would say of a result as large as `meta`: dense, in the same order of dimensions.
+TensorMeta in_memory_of_its_own(TensorMeta meta);
+
+}  // namespace pt2
+
+#endif  // PT2_LOWER_FUNCTIONAL_WRITES_H

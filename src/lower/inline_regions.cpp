@@ -1,0 +1,166 @@
+// Regions of another gradient mode as the nodes that they run.
+#include <algorithm>
+#include <unordered_map>
+
+#include "ir/graph_place.h"
+#include "ir/higher_order.h"
+#include "lower/arguments.h"
+#include "lower/forms.h"
+#include "lower/functional/functionalize.h"
+#include "lower/new_nodes.h"
+#include "lower/pass.h"
+
+namespace pt2 {
+namespace {
+
+bool sets_gradient_mode(const Node& node) {
+  const HigherOrderRow* row = find_higher_order_operator(node.target);
+  return row != nullptr && row->name == "wrap_with_set_grad_enabled";
+}
+
+bool calls_what_writes(const Graph& graph, const Node& node) {
+  bool found = false;
+  for (const NamedArgument& input : node.inputs)
+    for_each_subgraph(input.arg,
+                      [&](SubgraphId id) { found = found || !is_functional(graph.subgraph(id)); });
+  return found;
+}
+
+// The call of a region: (enabled, region, *operands).
+struct RegionCall {
+  bool enabled = false;
+  SubgraphId region{};
+  std::vector<ValueId> results{};
+};
+
+std::optional<RegionCall> region_call(const Graph& graph, const Node& node) {
+  if (!sets_gradient_mode(node) || node.inputs.size() < 2) return std::nullopt;
+  const auto* enabled = node.inputs[0].arg.get_if<bool>();
+  const auto* region = node.inputs[1].arg.get_if<SubgraphId>();
+  if (enabled == nullptr || region == nullptr) return std::nullopt;
+  RegionCall call{.enabled = *enabled, .region = *region};
+  for (const Argument& output : node.outputs)
+    for_each_value(output, [&](ValueId id) { call.results.push_back(id); });
+  const Graph& inner = graph.subgraph(call.region);
+  const auto is_tensor = [&](const Argument& output) {
+    return tensor_meta(inner, output) != nullptr;
+  };
+  if (inner.inputs().size() != node.inputs.size() - 2 ||
+      inner.outputs().size() != call.results.size() ||
+      !std::ranges::all_of(inner.outputs(), is_tensor))
+    return std::nullopt;
+  return call;
+}
+
+// Puts a region's nodes in front of its call, which it replaces.
+class Inliner {
+ public:
+  Inliner(Graph& graph, GraphNames& names, NodeId call, const RegionCall& region)
+      : graph_(graph),
+        names_(names),
+        call_(call),
+        region_(region),
+        inner_(graph.subgraph(region.region)) {}
+
+  void run() {
+    const std::vector<NamedArgument> passed = graph_.node(call_).inputs;
+    for (size_t i = 0; i < inner_.inputs().size(); ++i)
+      if (const auto* id = inner_.inputs()[i].get_if<ValueId>())
+        outer_.emplace(*id, passed[i + 2].arg);
+    for (const NodeId id : inner_.nodes()) copy(inner_.node(id));
+    const Metadata metadata = graph_.node(call_).metadata;
+    graph_.set_node_outputs(call_, {});
+    for (size_t i = 0; i < region_.results.size(); ++i)
+      graph_.insert_node({.target = region_.enabled ? "torch.ops.aten.alias.default"
+                                                    : "torch.ops.aten.detach.default",
+                          .inputs = {{.name = "self", .arg = translated(inner_.outputs()[i])}},
+                          .outputs = {Argument(region_.results[i])},
+                          .metadata = metadata},
+                         call_);
+    // It gives nothing any more.
+    (void)graph_.erase_node(call_);
+  }
+
+ private:
+  void copy(const Node& node) {
+    Node out = node;
+    out.name.reset();
+    for (NamedArgument& input : out.inputs) input.arg = translated(input.arg);
+    for (const Argument& output : node.outputs)
+      for_each_value(output, [&](ValueId id) {
+        const GraphValue& value = inner_.value(id);
+        GraphValue added{.name = graph_.unused_name(value.name), .meta = value.meta};
+        outer_.insert_or_assign(id, Argument(graph_.add_value(std::move(added)).value()));
+      });
+    for (Argument& output : out.outputs) output = translated(output);
+    graph_.insert_node(std::move(out), call_);
+  }
+
+  Argument translated(Argument argument) {
+    for_each_leaf(argument, [&](Argument& leaf) {
+      if (const auto* id = leaf.get_if<ValueId>()) {
+        if (const auto found = outer_.find(*id); found != outer_.end())
+          leaf = Argument(found->second);
+      } else if (const auto* nested = leaf.get_if<SubgraphId>()) {
+        Graph moved = inner_.subgraph(*nested);
+        moved.name = names_.unused(moved.name);
+        leaf.variant = graph_.add_subgraph(std::move(moved));
+      }
+    });
+    return argument;
+  }
+
+  Graph& graph_;
+  GraphNames& names_;
+  const NodeId call_;
+  const RegionCall& region_;
+  const Graph inner_;  // a copy: the graph's own may move
+  std::unordered_map<ValueId, Argument> outer_;
+};
+
+void inline_calls(Graph& graph, bool writing_alone, PassResult& result) {
+  for (size_t i = 0; i < graph.subgraphs().size(); ++i)
+    inline_calls(graph.subgraph(SubgraphId{static_cast<uint32_t>(i)}), writing_alone, result);
+  const std::vector<NodeId> nodes(graph.nodes().begin(), graph.nodes().end());
+  GraphNames names(graph);
+  for (const NodeId id : nodes) {
+    const Node& node = graph.node(id);
+    if (!sets_gradient_mode(node) || (writing_alone && !calls_what_writes(graph, node))) continue;
+    if (const auto call = region_call(graph, node)) {
+      Inliner(graph, names, id, *call).run();
+      result.changed = true;
+    } else {
+      result.failures.push_back(
+          {.node = describe_node(graph, node),
+           .text = "a region whose graph does not fit its call, or gives what is no tensor"});
+    }
+  }
+}
+
+}  // namespace
+
+// A region that stays is a failure; the program computes the same.
+PassResult inline_regions(Program& program, Pipeline&) {
+  PassResult result;
+  inline_calls(program.graph, false, result);
+  return result;
+}
+
+PassResult inline_writing_regions(Program& program, Pipeline&) {
+  PassResult result;
+  inline_calls(program.graph, true, result);
+  return result;
+}
+
+bool has_no_gradient_region(const Graph& graph) {
+  return std::ranges::none_of(graph.nodes(),
+                              [&](NodeId id) { return sets_gradient_mode(graph.node(id)); });
+}
+
+bool has_no_writing_region(const Graph& graph) {
+  return std::ranges::none_of(graph.nodes(), [&](NodeId id) {
+    return sets_gradient_mode(graph.node(id)) && calls_what_writes(graph, graph.node(id));
+  });
+}
+
+}  // namespace pt2

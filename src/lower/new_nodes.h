@@ -1,0 +1,53 @@
+// Nodes that rewritings put into a graph.
+#ifndef PT2_LOWER_NEW_NODES_H
+#define PT2_LOWER_NEW_NODES_H
+
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "pt2/graph.h"
+
+namespace pt2 {
+
+// The value of a node with one result.
+inline ValueId only_output(const Node& node) { return *node.outputs[0].get_if<ValueId>(); }
+
+// Another operator and other arguments for the same results.
+void become(Graph& graph, NodeId id, std::string_view target, std::vector<NamedArgument> inputs);
+
+// Inserts before a node, with its metadata.
+class NewNodes {
+ public:
+  NewNodes(Graph& graph, NodeId before) : graph_(graph), before_(before) {}
+
+  // The name is made unique.
+  ValueId add_value(std::string_view name, TensorMeta meta);
+  NodeId insert(Node node);
+  // A call with one result.
+  ValueId call(std::string_view target, std::string_view name, TensorMeta meta,
+               std::vector<NamedArgument> inputs);
+
+ private:
+  Graph& graph_;
+  NodeId before_;
+};
+
+// Names that no nested graph of a graph has. Constant time each, as Graph::unused_name.
+class GraphNames {
+ public:
+  explicit GraphNames(const Graph& graph);
+
+  // `name`, or `name_1` and so on; it counts as taken from now on.
+  std::string unused(const std::string& name);
+
+ private:
+  std::unordered_set<std::string> taken_;
+  std::unordered_map<std::string, size_t> last_number_;
+};
+
+}  // namespace pt2
+
+#endif  // PT2_LOWER_NEW_NODES_H

@@ -1,0 +1,37 @@
+// What passes may add to a program, all of them together: a small file may ask for a large program.
+#ifndef PT2_LOWER_NODE_BUDGET_H
+#define PT2_LOWER_NODE_BUDGET_H
+
+#include <cstdint>
+
+#include "pt2/graph.h"
+#include "pt2/limits.h"
+
+namespace pt2 {
+
+class NodeBudget {
+ public:
+  explicit NodeBudget(uint64_t most = Limits{}.max_new_nodes) : most_(most), left_(most) {}
+
+  uint64_t most() const { return most_; }
+  uint64_t left() const { return left_; }
+  // Whether more was asked for than there was. Nothing can be taken then.
+  bool is_spent() const { return is_spent_; }
+  bool take(uint64_t nodes) {
+    is_spent_ = is_spent_ || nodes > left_;
+    if (!is_spent_) left_ -= nodes;
+    return !is_spent_;
+  }
+
+ private:
+  uint64_t most_;
+  uint64_t left_;
+  bool is_spent_ = false;
+};
+
+// How many nodes of the usual size it takes as much memory as, those of nested graphs included.
+uint64_t weight_of(const Graph& graph, const Node& node);
+
+}  // namespace pt2
+
+#endif  // PT2_LOWER_NODE_BUDGET_H

@@ -1,0 +1,389 @@
+// A vmap region as one node: higher_order.map_impl calls a nested graph, which is the region's
+// body, for each element and stacks what it gives (torch/_higher_order_ops/map.py, map_dense).
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <numeric>
+
+#include "ir/target.h"
+#include "lower/arguments.h"
+#include "lower/new_nodes.h"
+#include "lower/vmap/region.h"
+#include "lower/vmap/results.h"
+#include "ops/table.h"
+#include "pt2/edit.h"
+#include "pt2/expr_rewrite.h"
+
+namespace pt2 {
+namespace {
+
+using Obstacle = std::optional<std::string>;
+
+constexpr std::string_view kMap = "torch.ops.higher_order.map_impl";
+constexpr std::string_view kSize = "torch.ops.aten.sym_size.int";
+
+// Before it maps, map_impl derives the body's gradient from memory that it does not initialise
+// (create_fw_bw_graph). These families of operators take any numbers.
+constexpr std::string_view kFamilies[] = {
+#define PT2_OP_FAMILY(name) #name,
+#include "ops/families.def"
+};
+constexpr std::string_view kForAnyNumbers[] = {
+    "pointwise",     "activation", "arithmetic", "comparison",  "special",
+    "polynomials",   "creation",   "copying",    "view",        "shape",
+    "padding",       "symbolic",   "matmul",     "convolution", "named_convolutions",
+    "normalization", "softmax",    "reduction",  "extremum",    "cumulative",
+    "pooling",       "variance",   "products",   "contraction", "assembling"};
+
+bool takes_any_numbers(const ops::Operator& op) {
+  if (op.custom != nullptr) return false;
+  const auto families = ops::families();
+  const auto family = std::ranges::find_if(families, [&](std::span<const ops::OpDef> each) {
+    return std::ranges::any_of(each, [&](const ops::OpDef& def) { return &def == op.def; });
+  });
+  return family != families.end() &&
+         std::ranges::find(kForAnyNumbers, kFamilies[family - families.begin()]) !=
+             std::end(kForAnyNumbers);
+}
+
+bool is_integer(const TensorMeta& meta) {
+  const auto dtype = meta.dtype.dtype();
+  if (!dtype) return true;
+  return dtype_info(*dtype).category == DtypeCategory::integer;
+}
+
+class RegionMapper {
+ public:
+  RegionMapper(const Program& program, ExprSpelling spelling, Graph& graph,
+               const VmapRegion& region)
+      : program_(program), spelling_(spelling), graph_(graph), region_(region) {}
+
+  Obstacle run() {
+    if (Obstacle obstacle = read()) return obstacle;
+    if (Obstacle obstacle = extract()) return obstacle;
+    write();
+    return std::nullopt;
+  }
+
+ private:
+  Obstacle read() {
+    const auto* size = region_.size.get_if<ValueId>();
+    if (size != nullptr) {
+      const auto* number = std::get_if<SymInt>(&graph_.value(*size).meta);
+      if (number == nullptr) return "over a size that is no number";
+      size_ = *number;
+    } else if (const auto* literal = region_.size.get_if<int64_t>(); literal && *literal > 0) {
+      size_ = SymInt(*literal);
+    } else {
+      return "over a size that is no number";
+    }
+    if (!region_.drawn.empty())
+      return "of so many elements or a symbolic number of them that draws a random number for each";
+    for (const NodeId id : region_.body)
+      if (Obstacle obstacle = visit(id)) return obstacle;
+    return check_uses();
+  }
+
+  Obstacle visit(NodeId id) {
+    const Node& node = graph_.node(id);
+    switch (vmap_step(node.target)) {
+      case VmapStep::add:
+        inner_.insert(only_output(node));
+        mapped_[only_output(node)] = id;
+        return std::nullopt;
+      case VmapStep::remove:
+        removes_.push_back(id);
+        return std::nullopt;
+      case VmapStep::load:
+      case VmapStep::begin:
+      case VmapStep::end:
+        return std::nullopt;
+      case VmapStep::none:
+        return visit_call(id);
+    }
+    return std::nullopt;
+  }
+
+  // What has nothing to do with the elements stays where it is.
+  Obstacle visit_call(NodeId id) {
+    const Node& node = graph_.node(id);
+    const bool is_inner = std::ranges::any_of(node.inputs, [&](const NamedArgument& input) {
+      bool found = false;
+      for_each_value(input.arg, [&](ValueId value) { found = found || inner_.contains(value); });
+      return found;
+    });
+    if (!is_inner) return std::nullopt;
+    if (Obstacle obstacle = check_call(node)) return obstacle;
+    calls_.push_back(id);
+    for (const Argument& output : node.outputs)
+      for_each_value(output, [&](ValueId value) { inner_.insert(value); });
+    Obstacle obstacle;
+    for (const NamedArgument& input : node.inputs)
+      for_each_value(input.arg, [&](ValueId value) {
+        if (!obstacle) obstacle = take_operand(value);
+      });
+    return obstacle;
+  }
+
+  static Obstacle check_call(const Node& node) {
+    if (node.target == kMap) return std::nullopt;
+    const ops::Operator op = ops::find_operator(node.target);
+    if (op && op.mutates())
+      return fmt::format("of so many elements or a symbolic number of them that writes with {}",
+                         node.target);
+    if (op && takes_any_numbers(op)) return std::nullopt;
+    return fmt::format(
+        "of so many elements or a symbolic number of them with {}, which map_impl "
+        "would call on uninitialized numbers",
+        node.target);
+  }
+
+  Obstacle take_operand(ValueId value) {
+    if (const TensorMeta* meta = graph_.value(value).tensor()) {
+      const bool comes_in = !inner_.contains(value) || mapped_.contains(value);
+      if (comes_in && is_integer(*meta))
+        return "of so many elements or a symbolic number of them over integers, which map_impl "
+               "would leave uninitialized at first";
+      return std::nullopt;
+    }
+    return inner_.contains(value) ? std::nullopt : take_number(value);
+  }
+
+  // map_impl takes tensors alone: a number from outside is computed again inside.
+  Obstacle take_number(ValueId value) {
+    constexpr std::string_view kLacks =
+        "of so many elements or a symbolic number of them with a number that no tensor has as its "
+        "size";
+    std::vector<ValueId> open = {value};
+    while (!open.empty()) {
+      const Definition& definition = graph_.value(open.back()).definition;
+      open.pop_back();
+      if (definition.by != Definition::By::node) return std::string(kLacks);
+      const Node& node = graph_.node(definition.node);
+      const bool is_size = node.target == kSize;
+      if (!is_size && target_form(node.target) != TargetForm::function) return std::string(kLacks);
+      if (!numbers_.insert(definition.node).second || is_size) continue;
+      for (const NamedArgument& input : node.inputs)
+        for_each_value(input.arg, [&](ValueId id) { open.push_back(id); });
+    }
+    return std::nullopt;
+  }
+
+  Obstacle check_uses() const {
+    const std::unordered_set<NodeId> body(region_.body.begin(), region_.body.end());
+    for (const NodeId id : removes_)
+      for (const Use& use : graph_.uses(only_output(graph_.node(id))))
+        if (use.node && body.contains(*use.node)) return "whose results are used within";
+    for (const ValueId value : inner_)
+      for (const Use& use : graph_.uses(value))
+        if (!use.node || !body.contains(*use.node)) return "with a number that is used behind it";
+    return std::nullopt;
+  }
+
+  // The nested graph: (elements…, operands…) -> results.
+  Obstacle extract() {
+    std::vector<NodeId> nodes;
+    for (const NodeId id : graph_.nodes())
+      if (numbers_.contains(id)) nodes.push_back(id);
+    nodes.insert(nodes.end(), calls_.begin(), calls_.end());
+    for (const NodeId id : removes_) {
+      const ValueId value = removed(id);
+      if (inner_.contains(value) && !mapped_.contains(value) &&
+          std::ranges::find(results_, value) == results_.end())
+        results_.push_back(value);
+    }
+    if (results_.empty()) return std::nullopt;
+    Result<ExtractedGraph> extracted = extract_graph(graph_, nodes);
+    if (!extracted) return "that cannot be taken out of its graph";
+    body_ = std::move(extracted->graph);
+    for (const ValueId value : extracted->inputs)
+      (mapped_.contains(value) ? elements_ : operands_).push_back(value);
+    std::vector<Argument> inputs, outputs;
+    for (const auto* values : {&elements_, &operands_})
+      for (const ValueId value : *values) inputs.emplace_back(*body_.find_value(name(value)));
+    for (const ValueId value : results_) outputs.emplace_back(*body_.find_value(name(value)));
+    body_.set_inputs(std::move(inputs));
+    body_.set_outputs(std::move(outputs));
+    body_.name = GraphNames(graph_).unused(fmt::format("body_graph_{}", graph_.subgraphs().size()));
+    return std::nullopt;
+  }
+
+  const std::string& name(ValueId value) const { return graph_.value(value).name; }
+  ValueId removed(NodeId remove) const {
+    return *graph_.node(remove).inputs[0].arg.get_if<ValueId>();
+  }
+
+  void write() {
+    for (const NodeId id : removes_) graph_.move_node(id, region_.end);
+    if (!results_.empty()) add_map();
+    for (const NodeId id : removes_) give(id);
+    for (size_t i = calls_.size(); i-- > 0;) erase(calls_[i]);
+    for (const auto& [value, id] : mapped_) erase(id);
+    erase(region_.begin);
+    erase(region_.end);
+  }
+
+  // Nothing uses its results any more.
+  void erase(NodeId id) { (void)graph_.erase_node(id); }
+
+  void add_map() {
+    NewNodes before(graph_, removes_.front());
+    const bool pads = may_be_empty();
+    const SymInt count = pads ? plus_one(size_) : size_;
+    std::vector<ValueId> wholes;
+    for (const ValueId element : elements_)
+      wholes.push_back(add_whole(before, element, pads, count));
+    std::vector<Argument> outputs;
+    std::vector<ValueId> stacked;
+    for (const ValueId value : results_) {
+      stacked.push_back(before.add_value("getitem", stacked_meta(value, count)));
+      outputs.emplace_back(stacked.back());
+    }
+    before.insert(
+        {.target = std::string(kMap),
+         .inputs = {positional("", Argument(graph_.add_subgraph(std::move(body_)))),
+                    positional("", tensor_list(wholes)), positional("", tensor_list(operands_))},
+         .outputs = std::move(outputs),
+         .is_hop_single_tensor_return = false});
+    for (size_t i = 0; i < results_.size(); ++i)
+      stacked_[results_[i]] = pads ? add_slice(before, stacked[i], results_[i]) : stacked[i];
+  }
+
+  // A batch without elements has no result for map_impl, so that one element of zeros is added
+  // where there may be none, and its result taken off again.
+  bool may_be_empty() const {
+    if (!size_.is_symbolic()) return false;
+    for (const RangeConstraint& each : program_.range_constraints)
+      if (each.key->expr == size_.expr()) return each.range.min.value_or(0) < 1;
+    return true;
+  }
+
+  ValueId add_whole(NewNodes& before, ValueId element, bool pads, const SymInt& count) {
+    const Node& add = graph_.node(mapped_.at(element));
+    ValueId whole = *add.inputs[0].arg.get_if<ValueId>();
+    const int64_t dim = *add.inputs[1].arg.get_if<int64_t>();
+    TensorMeta meta = *graph_.value(element).tensor();
+    meta.storage_offset = {};
+    meta.sizes.insert(meta.sizes.begin(), size_);
+    meta.strides = contiguous(meta.sizes);
+    if (dim != 0) {
+      TensorMeta moved = meta;
+      if (const TensorMeta* own = graph_.value(whole).tensor();
+          own != nullptr && static_cast<size_t>(dim) < own->strides.size()) {
+        moved.strides = own->strides;
+        std::rotate(moved.strides.begin(), moved.strides.begin() + dim,
+                    moved.strides.begin() + dim + 1);
+        moved.storage_offset = own->storage_offset;
+      }
+      whole = before.call("torch.ops.aten.movedim.int", "movedim", std::move(moved),
+                          {positional("self", whole), positional("source", dim),
+                           positional("destination", int64_t{0})});
+    }
+    if (!pads) return whole;
+    std::vector<int64_t> padding(2 * meta.sizes.size());
+    padding.back() = 1;
+    meta.sizes[0] = count;
+    return before.call("torch.ops.aten.constant_pad_nd.default", "constant_pad_nd", std::move(meta),
+                       {positional("self", whole), positional("pad", int_list(padding))});
+  }
+
+  TensorMeta stacked_meta(ValueId value, const SymInt& count) {
+    TensorMeta meta = *graph_.value(value).tensor();
+    meta.storage_offset = {};
+    meta.sizes.insert(meta.sizes.begin(), count);
+    meta.strides = contiguous(meta.sizes);
+    return meta;
+  }
+
+  ValueId add_slice(NewNodes& before, ValueId stacked, ValueId value) {
+    return before.call("torch.ops.aten.slice.Tensor", "slice", stacked_meta(value, size_),
+                       {positional("self", stacked), positional("dim", int64_t{0}),
+                        positional("start", int64_t{0}), positional("end", int64_t{-1})});
+  }
+
+  // _remove_batch_dim(value, level, size, dim).
+  void give(NodeId id) {
+    const Node& node = graph_.node(id);
+    const ValueId value = removed(id);
+    const TensorMeta meta = *graph_.value(only_output(node)).tensor();
+    int64_t dim = *node.inputs[3].arg.get_if<int64_t>();
+    if (dim < 0) dim += static_cast<int64_t>(meta.sizes.size());
+    if (!inner_.contains(value)) return expand_result(graph_, id, value, region_.size, dim);
+    if (const auto element = mapped_.find(value); element != mapped_.end()) {
+      const Node& add = graph_.node(element->second);
+      return become(graph_, id, "torch.ops.aten.movedim.int",
+                    {positional("self", add.inputs[0].arg), positional("source", add.inputs[1].arg),
+                     positional("destination", dim)});
+    }
+    arrange_result(graph_, id, stacked_.at(value), dim);
+  }
+
+  std::vector<SymInt> contiguous(const std::vector<SymInt>& sizes) {
+    std::vector<SymInt> strides(sizes.size(), SymInt(1));
+    for (size_t i = sizes.size(); i-- > 1;) strides[i - 1] = times(strides[i], sizes[i]);
+    return strides;
+  }
+
+  Expr expr_of(const SymInt& number) {
+    ExprPool& pool = *program_.expressions;
+    return number.is_symbolic() ? number.expr() : pool.integer(number.literal());
+  }
+
+  SymInt plus_one(const SymInt& number) {
+    const auto hint = number.is_symbolic() ? number.hint() : std::optional(number.literal());
+    return spelled({.op = ExprOp::add, .args = {expr_of(number), expr_of(SymInt(1))}},
+                   hint && *hint < INT64_MAX ? std::optional(*hint + 1) : std::nullopt);
+  }
+
+  SymInt times(const SymInt& a, const SymInt& b) {
+    const auto left = a.is_symbolic() ? a.hint() : std::optional(a.literal());
+    const auto right = b.is_symbolic() ? b.hint() : std::optional(b.literal());
+    int64_t product = 0;
+    const bool is_known = left && right && !__builtin_mul_overflow(*left, *right, &product);
+    if (!a.is_symbolic() && !b.is_symbolic()) return SymInt(product);
+    if (!a.is_symbolic() && a.literal() == 1) return b;
+    if (!b.is_symbolic() && b.literal() == 1) return a;
+    return spelled({.op = ExprOp::multiply, .args = {expr_of(a), expr_of(b)}},
+                   is_known ? std::optional(product) : std::nullopt);
+  }
+
+  // In the wanted spelling. Where that is beyond the limits of expressions the number is that of
+  // the program's own operand: it is what a reader may know before it runs, not what it runs.
+  SymInt spelled(ExprNode node, std::optional<int64_t> hint) {
+    ExprPool& pool = *program_.expressions;
+    const Expr fallback = node.args[0];
+    const Expr expr = pool.intern(std::move(node));
+    const auto simple = simplify(pool, expr);
+    const auto parsed = pool.parse(print_expr(simple ? *simple : expr, spelling_));
+    if (parsed) return SymInt(*parsed, hint);
+    const auto again = pool.parse(print_expr(fallback, spelling_));
+    return again ? SymInt(*again, hint) : SymInt(hint.value_or(0));
+  }
+
+  const Program& program_;
+  const ExprSpelling spelling_;
+  Graph& graph_;
+  const VmapRegion& region_;
+  SymInt size_;
+  std::vector<NodeId> calls_, removes_;
+  std::unordered_set<NodeId> numbers_;  // outside, to be computed again inside
+  std::unordered_set<ValueId> inner_;   // values of the body
+  std::map<ValueId, NodeId> mapped_;    // elements, and the nodes that take them
+  std::vector<ValueId> results_;        // values of the body
+  std::vector<ValueId> elements_, operands_;
+  Graph body_;
+  std::map<ValueId, ValueId> stacked_;  // of results
+};
+
+}  // namespace
+
+Obstacle map_vmap_region(const Program& program, ExprSpelling spelling, Graph& graph,
+                         const VmapRegion& region) {
+  Obstacle obstacle = RegionMapper(program, spelling, graph, region).run();
+  if (obstacle) obstacle = "a vmap region " + *obstacle;
+  return obstacle;
+}
+
+}  // namespace pt2

@@ -1,0 +1,236 @@
+#include "lower/vmap/region.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ops/table.h"
+
+namespace pt2 {
+namespace {
+
+constexpr std::string_view kPrefix = "torch._functorch.predispatch.";
+
+struct StepRow {
+  std::string_view name;
+  VmapStep step;
+  size_t argument_count;
+};
+constexpr StepRow kSteps[] = {
+    {"lazy_load_decompositions", VmapStep::load, 0},
+    {"_vmap_increment_nesting", VmapStep::begin, 2},
+    {"_add_batch_dim", VmapStep::add, 3},
+    {"_remove_batch_dim", VmapStep::remove, 4},
+    {"_vmap_decrement_nesting", VmapStep::end, 0},
+};
+
+const StepRow* find_step(std::string_view target) {
+  if (!target.starts_with(kPrefix)) return nullptr;
+  target.remove_prefix(kPrefix.size());
+  const auto found = std::ranges::find(kSteps, target, &StepRow::name);
+  return found == std::end(kSteps) ? nullptr : &*found;
+}
+
+bool has_value(const Argument& argument) {
+  bool found = false;
+  for_each_value(argument, [&](ValueId) { found = true; });
+  return found;
+}
+
+bool is_literal(const Node& node, size_t input) { return node.inputs[input].arg.is<int64_t>(); }
+
+bool lies_in_order(const TensorMeta& meta) {
+  int64_t stride = 1;
+  if (meta.strides.size() != meta.sizes.size()) return false;
+  for (size_t i = meta.sizes.size(); i-- > 0;) {
+    if (meta.sizes[i].is_symbolic() || meta.strides[i].is_symbolic()) return false;
+    const int64_t size = meta.sizes[i].literal();
+    if (size != 1 && meta.strides[i].literal() != stride) return false;
+    if (__builtin_mul_overflow(stride, size, &stride)) return false;
+  }
+  return true;
+}
+
+// An operator that is not known here may draw, if it does not merely run a graph.
+bool may_draw(const Graph& graph, const Node& node) {
+  bool runs_graphs = false, draws = false;
+  for (const NamedArgument& input : node.inputs)
+    for_each_subgraph(input.arg, [&](SubgraphId id) {
+      const Graph& nested = graph.subgraph(id);
+      runs_graphs = true;
+      draws = draws || std::ranges::any_of(nested.nodes(), [&](NodeId each) {
+                return may_draw(nested, nested.node(each));
+              });
+    });
+  if (runs_graphs) return draws;
+  const ops::Operator op = ops::find_operator(node.target);
+  return !op || op.may_draw();
+}
+
+// Whether the numbers that the node draws for all elements of a batch are those of one call whose
+// first dimension is the batch: what makes tensors of a size, or one number for each element of a
+// tensor that lies in order.
+bool is_drawn_at_once(const Graph& graph, const Node& node, const VmapRegion& region) {
+  const ops::Operator op = ops::find_operator(node.target);
+  const ValueId* output = node.outputs.size() == 1 ? node.outputs[0].get_if<ValueId>() : nullptr;
+  if (!op || op.form != ops::Operator::Form::as_written || output == nullptr) return false;
+  const auto batched = std::ranges::count_if(
+      node.inputs, [&](const NamedArgument& input) { return region.is_batched(input.arg); });
+  using Draws = ops::Facts::Draws;
+  const Draws draws = op.def->facts.draws;
+  if (draws == Draws::by_sizes)
+    return batched == 0 && node.find_input("size") != nullptr &&
+           node.find_input("size")->is<ArgumentList>();
+  if (draws != Draws::by_elements || batched != 1 || !region.is_batched(node.inputs[0].arg))
+    return false;
+  const auto* input = node.inputs[0].arg.get_if<ValueId>();
+  const TensorMeta* meta = input != nullptr ? graph.value(*input).tensor() : nullptr;
+  return meta != nullptr && lies_in_order(*meta);
+}
+
+class RegionReader {
+ public:
+  RegionReader(const Graph& graph, NodeId begin, NodeId end, const WrittenMemory& written)
+      : graph_(graph), written_(written) {
+    region_.begin = begin;
+    region_.end = end;
+    for (auto at = Graph::NodeRange::Iterator(&graph, static_cast<uint32_t>(begin)); *++at != end;)
+      region_.body.push_back(*at);
+  }
+
+  VmapReading read() {
+    std::optional<std::string> obstacle = read_begin();
+    for (size_t i = 0; !obstacle && i < region_.body.size(); ++i) obstacle = visit(region_.body[i]);
+    if (!obstacle) obstacle = check_uses();
+    if (obstacle) obstacle = "a vmap region " + *obstacle;
+    return {std::move(region_), std::move(obstacle)};
+  }
+
+ private:
+  using Obstacle = std::optional<std::string>;
+
+  Obstacle read_begin() {
+    const Node& node = graph_.node(region_.begin);
+    if (node.inputs.size() != 2) return "without a size";
+    for (const NodeId id : {region_.begin, region_.end})
+      if (std::ranges::any_of(graph_.node(id).outputs, has_value))
+        return fmt::format("whose {} has a result", graph_.node(id).target);
+    region_.size = node.inputs[0].arg;
+    const auto* randomness = node.inputs[1].arg.get_if<std::string>();
+    draws_ = randomness == nullptr || *randomness != "error";
+    draws_the_same_ = randomness != nullptr && *randomness == "same";
+    return std::nullopt;
+  }
+
+  Obstacle visit(NodeId id) {
+    const Node& node = graph_.node(id);
+    const StepRow* row = find_step(node.target);
+    if (row == nullptr && node.target.starts_with(kPrefix))
+      return fmt::format("with {}, which no other node stands for", node.target);
+    if (row != nullptr && row->step != VmapStep::load) return visit_step(node, *row);
+    if (row != nullptr) return std::nullopt;
+    const bool repeats = region_.repeats(node, graph_);
+    // What takes no batch is drawn once for randomness="same", as it is without vmap.
+    const bool draws = draws_ && may_draw(graph_, node) && (repeats || !draws_the_same_);
+    if (draws && (draws_the_same_ || !is_drawn_at_once(graph_, node, region_)))
+      return fmt::format("with {}, whose random numbers are drawn for all elements at once",
+                         node.target);
+    if (draws) region_.drawn.insert(id);
+    if (!repeats && !draws) return std::nullopt;
+    const bool shows =
+        may_share_memory(node) && std::ranges::any_of(node.inputs, [&](const NamedArgument& input) {
+          return shows_whole(input.arg);
+        });
+    for (const Argument& output : node.outputs)
+      for_each_value(output, [&](ValueId value) {
+        region_.batched.insert(value);
+        if (shows) views_of_whole_.insert(value);
+      });
+    return std::nullopt;
+  }
+
+  Obstacle visit_step(const Node& node, const StepRow& row) {
+    if (row.step == VmapStep::begin || row.step == VmapStep::end)
+      return "around another that stays one";
+    const bool adds = row.step == VmapStep::add;
+    const ValueId* output = node.outputs.size() == 1 ? node.outputs[0].get_if<ValueId>() : nullptr;
+    if (node.inputs.size() != row.argument_count || output == nullptr ||
+        graph_.value(*output).tensor() == nullptr || !node.inputs[0].arg.is<ValueId>() ||
+        !is_literal(node, adds ? 1 : 3) || !is_literal(node, adds ? 2 : 1))
+      return fmt::format("whose {} has other arguments", node.target);
+    const int64_t level = *node.inputs[adds ? 2 : 1].arg.get_if<int64_t>();
+    if (level_.value_or(level) != level) return "with batch dimensions of two levels";
+    level_ = level;
+    if (adds) {
+      region_.batched.insert(*output);
+      views_of_whole_.insert(*output);
+      return std::nullopt;
+    }
+    const auto rank = static_cast<int64_t>(graph_.value(*output).tensor()->sizes.size());
+    const int64_t dim = *node.inputs[3].arg.get_if<int64_t>();
+    if (dim < -rank || dim >= rank) return "whose results lack their batch dimension";
+    const ValueId result = *node.inputs[0].arg.get_if<ValueId>();
+    if (graph_.value(result).tensor() == nullptr) return "with a result that is no tensor";
+    if (written_.may_hold(*output) && views_of_whole_.contains(result))
+      return "whose results may share memory with a tensor that is written to";
+    return std::nullopt;
+  }
+
+  bool shows_whole(const Argument& argument) const {
+    bool found = false;
+    for_each_value(argument, [&](ValueId id) { found = found || views_of_whole_.contains(id); });
+    return found;
+  }
+
+  // Batched values stay within the region.
+  Obstacle check_uses() const {
+    std::unordered_set<NodeId> body(region_.body.begin(), region_.body.end());
+    for (const ValueId value : region_.batched)
+      for (const Use& use : graph_.uses(value))
+        if (!use.node || !body.contains(*use.node))
+          return "with a result that has no batch dimension";
+    return std::nullopt;
+  }
+
+  const Graph& graph_;
+  const WrittenMemory& written_;
+  VmapRegion region_;
+  // Batched values that may be views of what the region goes over.
+  std::unordered_set<ValueId> views_of_whole_;
+  bool draws_ = false, draws_the_same_ = false;
+  std::optional<int64_t> level_;
+};
+
+}  // namespace
+
+VmapStep vmap_step(std::string_view target) {
+  const StepRow* row = find_step(target);
+  return row == nullptr ? VmapStep::none : row->step;
+}
+
+bool VmapRegion::is_batched(const Argument& argument) const {
+  bool found = false;
+  for_each_value(argument, [&](ValueId id) { found = found || batched.contains(id); });
+  return found;
+}
+
+bool VmapRegion::repeats(const Node& node, const Graph& graph) const {
+  if (std::ranges::none_of(node.inputs,
+                           [&](const NamedArgument& input) { return is_batched(input.arg); }))
+    return false;
+  bool gives_tensors = false, gives_values = false;
+  for (const Argument& output : node.outputs) {
+    gives_values = gives_values || has_value(output);
+    for_each_value(output, [&](ValueId id) {
+      gives_tensors = gives_tensors || graph.value(id).tensor() != nullptr;
+    });
+  }
+  return gives_tensors || !gives_values;
+}
+
+VmapReading read_vmap_region(const Graph& graph, NodeId begin, NodeId end,
+                             const WrittenMemory& written) {
+  return RegionReader(graph, begin, end, written).read();
+}
+
+}  // namespace pt2

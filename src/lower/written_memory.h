@@ -1,0 +1,32 @@
+// Which values of a graph may lie in memory that something writes to.
+#ifndef PT2_LOWER_WRITTEN_MEMORY_H
+#define PT2_LOWER_WRITTEN_MEMORY_H
+
+#include <vector>
+
+#include "pt2/graph.h"
+
+namespace pt2 {
+
+class WrittenMemory {
+ public:
+  // `inputs_are_written`: of a nested graph, whose caller's graph this does not know. Linear.
+  WrittenMemory(const Graph& graph, bool inputs_are_written);
+
+  // For the values that the graph had.
+  bool may_hold(ValueId value) const { return written_[static_cast<size_t>(value)]; }
+
+ private:
+  void find_written(const Graph& graph);
+
+  std::vector<bool> written_;
+};
+
+// Whether a node of the graph, or of one nested in it, writes to a tensor.
+bool writes(const Graph& graph);
+// Whether a result of the node may share memory with an argument.
+bool may_share_memory(const Node& node);
+
+}  // namespace pt2
+
+#endif  // PT2_LOWER_WRITTEN_MEMORY_H

@@ -1,0 +1,120 @@
+// The formulas themselves are compared with PyTorch in
+// tests/data/corpus/2.15.0/forward_derivatives.pt2.
+#include "lower/forward_derivatives.h"
+
+#include <gtest/gtest.h>
+
+namespace pt2 {
+namespace {
+
+constexpr const char* kFunctorch = "torch._functorch.predispatch.";
+
+class Maker {
+ public:
+  ValueId value(const std::string& name) {
+    return graph.add_value({.name = name, .meta = TensorMeta{}}).value();
+  }
+  ValueId input(const std::string& name) {
+    const ValueId id = value(name);
+    graph.add_input(Argument(id));
+    return id;
+  }
+  ValueId node(const std::string& target, const std::string& result,
+               std::vector<NamedArgument> inputs) {
+    const ValueId id = value(result);
+    graph.add_node({.target = target, .inputs = std::move(inputs), .outputs = {Argument(id)}});
+    return id;
+  }
+  void functorch(const std::string& name) { graph.add_node({.target = kFunctorch + name}); }
+  ValueId dual(ValueId primal, ValueId tangent, const std::string& name) {
+    return node(std::string(kFunctorch) + "_make_dual", name,
+                {{.arg = Argument(primal)}, {.arg = Argument(tangent)}});
+  }
+  ValueId tangent(ValueId of, const std::string& name) {
+    const ValueId primal = value(name + "_primal"), result = value(name);
+    graph.add_node({.target = std::string(kFunctorch) + "_unpack_dual",
+                    .inputs = {{.arg = Argument(of)}},
+                    .outputs = {Argument(primal), Argument(result)}});
+    return result;
+  }
+
+  Graph graph;
+};
+
+Result<std::optional<Graph>> lowered(const Graph& graph, uint64_t most = 100) {
+  NodeBudget budget(most);
+  return lower_forward_derivatives(graph, budget);
+}
+
+std::vector<std::string> targets(const Graph& graph) {
+  std::vector<std::string> out;
+  for (NodeId id : graph.nodes()) out.push_back(graph.node(id).target);
+  return out;
+}
+
+Result<std::optional<Graph>> lower_unary(const std::string& target) {
+  Maker maker;
+  const ValueId x = maker.input("x"), dx = maker.input("dx");
+  maker.functorch("_jvp_increment_nesting");
+  const ValueId dual = maker.dual(x, dx, "dual");
+  const ValueId y = maker.node(target, "y", {{.name = "self", .arg = Argument(dual)}});
+  const ValueId dy = maker.tangent(y, "dy");
+  maker.functorch("_jvp_decrement_nesting");
+  maker.graph.add_output(Argument(dy));
+  return lowered(maker.graph);
+}
+
+TEST(ForwardDerivative, TangentsBecomeNodes) {
+  const auto found = lower_unary("torch.ops.aten.exp.default");
+  ASSERT_TRUE(found) << found.error().text();
+  ASSERT_TRUE(*found);
+  EXPECT_EQ(targets(**found),
+            (std::vector<std::string>{"torch.ops.aten.exp.default", "torch.ops.aten.mul.Tensor"}));
+  EXPECT_EQ((*found)->inputs().size(), 2u);
+}
+
+TEST(ForwardDerivative, GraphsWithoutDualNumbersAreLeftAlone) {
+  Maker maker;
+  const ValueId x = maker.input("x");
+  maker.graph.add_output(Argument(
+      maker.node("torch.ops.aten.exp.default", "y", {{.name = "self", .arg = Argument(x)}})));
+  const auto found = lowered(maker.graph);
+  ASSERT_TRUE(found);
+  EXPECT_FALSE(*found);
+}
+
+TEST(ForwardDerivative, UnknownOperatorsAreNamed) {
+  const auto found = lower_unary("torch.ops.aten.erfinv.default");
+  ASSERT_FALSE(found);
+  EXPECT_EQ(found.error().code, ErrorCode::unsupported);
+  EXPECT_NE(found.error().text().find("%y (torch.ops.aten.erfinv.default)"), std::string::npos);
+}
+
+TEST(ForwardDerivative, WhatIsNoDualNumberIsRefused) {
+  Maker maker;
+  const ValueId x = maker.input("x");
+  maker.node(std::string(kFunctorch) + "_make_dual", "dual", {{.arg = Argument(x)}});
+  const auto missing = lowered(maker.graph);
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().code, ErrorCode::invalid);
+
+  Maker escaping;
+  const ValueId y = escaping.input("y");
+  escaping.graph.add_output(Argument(escaping.dual(y, y, "dual")));
+  EXPECT_FALSE(lowered(escaping.graph));
+}
+
+TEST(ForwardDerivative, LevelsAreBounded) {
+  Maker maker;
+  ValueId x = maker.input("x");
+  for (int level = 0; level < 40; ++level) {
+    maker.functorch("_jvp_increment_nesting");
+    x = maker.dual(x, x, "dual" + std::to_string(level));
+  }
+  const auto found = lowered(maker.graph);
+  ASSERT_FALSE(found);
+  EXPECT_EQ(found.error().code, ErrorCode::limit);
+}
+
+}  // namespace
+}  // namespace pt2

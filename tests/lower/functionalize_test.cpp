@@ -1,0 +1,257 @@
+// Programs that write to memory, for a release whose programs only compute: both give the same
+// results and leave the same in the inputs.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "pt2/conversion.h"
+#include "pt2/model.h"
+#include "pt2/program_text.h"
+#include "pt2/schema_json.h"
+
+namespace pt2 {
+namespace {
+
+// Two inputs, f32[4, 6] and i64[4], and the nodes of a case.
+Package program_of(std::string_view nodes) {
+  const std::string text = fmt::format(R"(program schema 8.20 {{
+    torch "2.15.0"
+    dialect "TRAINING"
+    opset aten 10
+    graph(%x: f32[4, 6], %n: i64[4]) {{
+      {}
+    }}
+  }})",
+                                       nodes);
+  std::vector<Error> errors;
+  const Result<Program> program = parse_program(text, "case", errors);
+  EXPECT_TRUE(program) << errors[0].text() << text;
+  PackageContents contents{.programs = {{.json = program_json(*program)}}};
+  StringSink sink;
+  EXPECT_TRUE(save_package(contents, sink, "model"));
+  auto owner = std::make_shared<const std::string>(sink.take());
+  return Package::open_bytes(std::as_bytes(std::span(*owner)), owner, "case.pt2").value();
+}
+
+Conversion for_2_3(const Package& package) {
+  return convert(package, {.target = conversion_target("2.3").value()}).value();
+}
+
+Package saved(const PackageContents& contents) {
+  StringSink sink;
+  EXPECT_TRUE(save_package(contents, sink, "model"));
+  auto owner = std::make_shared<const std::string>(sink.take());
+  return Package::open_bytes(std::as_bytes(std::span(*owner)), owner, "converted.pt2").value();
+}
+
+std::string text_of(const Tensor& tensor) {
+  const Tensor packed = tensor.contiguous();
+  return tensor.type_text() + std::string(reinterpret_cast<const char*>(packed.raw_data()),
+                                          static_cast<size_t>(packed.nbytes()));
+}
+
+// The inputs after a call, and its results.
+std::vector<std::string> after_a_call(Package package) {
+  const auto model = Model::from_package(std::make_shared<const Package>(std::move(package)));
+  if (!model) return {model.error().text()};
+  std::vector<float> x(24);
+  std::iota(x.begin(), x.end(), -3.5F);
+  const std::vector<int64_t> n = {3, 1, 0, 2};
+  std::vector<Value> inputs = {
+      Value(Tensor::from<float>(Dtype::float32, {4, 6}, std::span<const float>(x))),
+      Value(Tensor::from<int64_t>(Dtype::int64, {4}, std::span<const int64_t>(n)))};
+  Session session(*model);
+  const auto results = session.run(inputs);
+  EXPECT_TRUE(results) << results.error().text();
+  std::vector<std::string> out;
+  for (const std::vector<Value>& values : {inputs, *results})
+    for (const Value& value : values) out.push_back(text_of(*value.get_if<Tensor>()));
+  return out;
+}
+
+class Functional : public testing::TestWithParam<std::string_view> {};
+
+constexpr std::string_view kCases[] = {
+    // Whole tensors.
+    R"(%a: f32[4, 6] = aten.add_.Tensor(self=%x, other=%x)
+       %b: f32[4, 6] = aten.mul.Tensor(self=%x, other=%a)
+       return %b, %x, %a)",
+    // One tensor under three names.
+    R"(%a: f32[4, 6] = aten.add_.Tensor(self=%x, other=1)
+       %b: f32[4, 6] = aten.relu_.default(self=%a)
+       %d: f32[4, 6] = aten.detach_.default(self=%b)
+       %c: f32[4, 6] = aten.mul_.Tensor(self=%x, other=2)
+       %e: f32[4, 6] = aten.sub.Tensor(self=%d, other=3)
+       return %a, %b, %e)",
+    // A copy that was made before a write stays as it was.
+    R"(%c: f32[4, 6] = aten.clone.default(self=%x)
+       %m: f32[4, 6] = aten.mul.Tensor(self=%c, other=2)
+       %z: f32[4, 6] = aten.zero_.default(self=%c)
+       return %c, %m)",
+    // Views of views; their siblings see the write.
+    R"(%c: f32[4, 6] = aten.clone.default(self=%x)
+       %v: f32[2, 12] = aten.view.default(self=%c, size=[2, 12])
+       %t: f32[12, 2] strides=[1, 12] = aten.transpose.int(self=%v, dim0=0, dim1=1)
+       %s: f32[2] strides=[12] storage_offset=[3] = aten.select.int(self=%t, dim=0, index=3)
+       %other: f32[4] strides=[6] storage_offset=[3] = aten.select.int(self=%c, dim=1, index=3)
+       %w: f32[2] strides=[12] storage_offset=[3] = aten.fill_.Scalar(self=%s, value=7)
+       return %c, %v, %t, %s, %other, %w)",
+    R"(%c: f32[4, 6] = aten.clone.default(self=%x)
+       %s: f32[4, 2] strides=[6, 1] storage_offset=[1] = aten.slice.Tensor(self=%c, dim=1, start=1, end=5, step=2)
+       %w: f32[4, 2] strides=[6, 1] storage_offset=[1] = aten.neg_.default(self=%s)
+       %d: f32[4] strides=[7] storage_offset=[1] = aten.diagonal.default(self=%c, offset=1)
+       %e: f32[4] strides=[7] storage_offset=[1] = aten.mul_.Tensor(self=%d, other=3)
+       %k: f32[4, 2] strides=[6, 1] storage_offset=[2] = aten.narrow.default(self=%c, dim=-1, start=2, length=2)
+       %l: f32[4, 2] strides=[6, 1] storage_offset=[2] = aten.add_.Tensor(self=%k, other=1)
+       return %c, %s, %d)",
+    R"(%p: f32[6, 4] strides=[1, 6] = aten.permute.default(self=%x, dims=[1, -2])
+       %a: f32[6, 4] strides=[1, 6] = aten.add_.Tensor(self=%p, other=%n)
+       %u: f32[1, 4, 6] = aten.unsqueeze.default(self=%x, dim=0)
+       %m: f32[4, 6, 1] strides=[6, 1, 24] = aten.movedim.intlist(self=%u, source=[0], destination=[2])
+       %z: f32[4, 6, 1] strides=[6, 1, 24] = aten.exp_.default(self=%m)
+       return %p, %m)",
+    // Results that are several views.
+    R"(%c: f32[4, 6] = aten.clone.default(self=%x)
+       [%a: f32[4, 4] strides=[6, 1], %b: f32[4, 2] strides=[6, 1] storage_offset=[4]] = aten.split.Tensor(self=%c, split_size=4, dim=1)
+       [%q: f32[6], %r: f32[6] storage_offset=[6], %s: f32[6] storage_offset=[12], %t: f32[6] storage_offset=[18]] = aten.unbind.int(self=%c)
+       %w: f32[4, 2] strides=[6, 1] storage_offset=[4] = aten.relu_.default(self=%b)
+       %y: f32[6] storage_offset=[12] = aten.copy_.default(self=%s, src=%q)
+       return %a, %b, %c, %s, %t)",
+    // A write to what expanded views show.
+    R"(%c: f32[4, 6] = aten.clone.default(self=%x)
+       %e: f32[2, 4, 6] strides=[0, 6, 1] = aten.expand.default(self=%c, size=[2, 4, 6])
+       %w: f32[4, 6] = aten.sub_.Tensor(self=%c, other=1)
+       return %e)",
+    // The argument itself, and copies of it.
+    R"(%c: f32[4, 6] = aten.clone.default(self=%x)
+       %same: f32[4, 6] = aten.to.dtype(self=%c, dtype=f32)
+       %half: f64[4, 6] = aten.to.dtype(self=%c, dtype=f64)
+       %drop: f32[4, 6] = aten.dropout.default(input=%c, p=0.5, train=false)
+       %t: f32[6, 4] strides=[1, 6] = aten.t.default(self=%c)
+       %r: f32[24] = aten.reshape.default(self=%t, shape=[24])
+       %v: f32[24] = aten.reshape.default(self=%c, shape=[24])
+       %w: f32[4, 6] = aten.add_.Tensor(self=%c, other=1)
+       %y: f32[24] = aten.mul_.Tensor(self=%v, other=2)
+       return %same, %half, %drop, %r, %v)",
+    // The memory keeps its dtype.
+    R"(%g: f32[4, 6] = aten.gt_.Scalar(self=%x, other=0)
+       %d: f64[4, 6] = aten.to.dtype(self=%x, dtype=f64)
+       %m: f32[4, 6] = aten.mul_.Tensor(self=%x, other=%d)
+       %e: i64[4] = aten.eq_.Scalar(self=%n, other=1)
+       return %g, %m)",
+    R"(%p: f32[4, 6] = aten.pow_.Scalar(self=%x, exponent=2)
+       return %p)",
+    // A region without gradients that writes to what it is given, in a region with them.
+    R"(%r: f32[4, 6] = higher_order.wrap_with_set_grad_enabled(true, graph outer(%y: f32[4, 6]) {
+         %s: f32[4, 6] = higher_order.wrap_with_set_grad_enabled(false, graph inner(%z: f32[4, 6]) {
+           %w: f32[4, 6] = aten.mul_.Tensor(self=%z, other=2)
+           return %w
+         }, %y) is_hop_single_tensor_return=false
+         %t: f32[4, 6] = aten.add_.Tensor(self=%s, other=1)
+         return %t
+       }, %x) is_hop_single_tensor_return=false
+       %u: f32[4, 6] = aten.neg.default(self=%r)
+       return %u, %x)",
+    // A nested graph that writes to its own memory.
+    R"(%m: f32[] = aten.sum.default(self=%x)
+       %p: bool[] = aten.gt.Scalar(self=%m, other=0)
+       %r: f32[4, 6] = higher_order.cond(%p, graph yes(%y: f32[4, 6]) {
+         %c: f32[4, 6] = aten.clone.default(self=%y)
+         %s: f32[6] = aten.select.int(self=%c, dim=0, index=0)
+         %z: f32[6] = aten.zero_.default(self=%s)
+         return %c
+       }, graph no(%y: f32[4, 6]) {
+         %n: f32[4, 6] = aten.neg.default(self=%y)
+         return %n
+       }, [%x]) is_hop_single_tensor_return=false
+       %u: f32[4, 6] = aten.exp_.default(self=%x)
+       return %r)",
+    // Nobody reads what is written.
+    R"(%c: f32[4, 6] = aten.clone.default(self=%x)
+       %s: f32[6] = aten.select.int(self=%c, dim=0, index=0)
+       %w: f32[6] = aten.zero_.default(self=%s)
+       return %x)",
+};
+
+TEST_P(Functional, GivesTheSame) {
+  const Package package = program_of(GetParam());
+  const Conversion conversion = for_2_3(package);
+  for (const Blocker& blocker : conversion.blockers) ADD_FAILURE() << blocker.line();
+  const Package functional = saved(conversion.contents);
+  EXPECT_EQ((*functional.program())->dialect(), "ATEN");
+  for (const NodeId id : (*functional.program())->graph.nodes())
+    EXPECT_EQ((*functional.program())->graph.node(id).target.find("_."), std::string::npos);
+  EXPECT_EQ(after_a_call(package), after_a_call(functional));
+}
+INSTANTIATE_TEST_SUITE_P(Functionalize, Functional, testing::ValuesIn(kCases));
+
+std::string blockers_of(std::string_view nodes) {
+  std::string lines;
+  for (const Blocker& blocker : for_2_3(program_of(nodes)).blockers) lines += blocker.line() + "\n";
+  return lines;
+}
+
+TEST(Functionalize, NamesWhatHasNoOtherForm) {
+  EXPECT_EQ(blockers_of(
+                R"(%e: f32[2, 4, 6] strides=[0, 6, 1] = aten.expand.default(self=%x, size=[2, 4, 6])
+                           %w: f32[2, 4, 6] strides=[0, 6, 1] = aten.zero_.default(self=%e)
+                           return %x)"),
+            "dialect: torch.ops.aten.zero_.default writes through torch.ops.aten.expand.default, "
+            "which no operator does at %w (torch.ops.aten.zero_.default); 2.5 could take it\n");
+  EXPECT_EQ(blockers_of(R"(%e: f32[4] = aten.as_strided.default(self=%x, size=[4], stride=[1])
+                           %w: f32[4, 6] = aten.zero_.default(self=%x)
+                           return %e)"),
+            "dialect: torch.ops.aten.zero_.default writes to memory that a result of "
+            "torch.ops.aten.as_strided.default may share at %w (torch.ops.aten.zero_.default); 2.5 "
+            "could take it\n");
+  // Two results of a nested graph show the same memory.
+  EXPECT_EQ(
+      blockers_of(R"(%p: bool[] = aten.any.default(self=%n)
+                     %a: f32[4, 6], %b: f32[24] = higher_order.cond(%p, graph yes(%x: f32[4, 6]) {
+                       %y: f32[4, 6] = aten.sin.default(self=%x)
+                       %v: f32[24] = aten.view.default(self=%y, size=[24])
+                       return %y, %v
+                     }, graph no(%x: f32[4, 6]) {
+                       %y: f32[4, 6] = aten.cos.default(self=%x)
+                       %v: f32[24] = aten.view.default(self=%y, size=[24])
+                       return %y, %v
+                     }, [%x])
+                     %w: f32[4, 6] = aten.zero_.default(self=%a)
+                     return %b)"),
+      "dialect: torch.ops.aten.zero_.default writes to memory that a result of "
+      "torch.ops.higher_order.cond may share at %w (torch.ops.aten.zero_.default); 2.5 could take "
+      "it\n");
+  EXPECT_EQ(
+      blockers_of(R"(%w: f32[6, 4] = aten.resize_.default(self=%x, size=[6, 4])
+                           return %w)"),
+      "dialect: torch.ops.aten.resize_.default writes, and no operator computes what it does at "
+      "%w (torch.ops.aten.resize_.default); 2.5 could take it\n");
+}
+
+// Each write is done again on 60 views.
+TEST(Functionalize, AddsNodesWithinALimit) {
+  const auto with_writes = [](size_t count) {
+    std::string nodes = "%v0: f32[4, 6] = aten.sin.default(self=%x)\n";
+    for (size_t i = 1; i <= 60; ++i)
+      nodes +=
+          fmt::format("%v{}: f32[4, 6] = aten.view.default(self=%v{}, size=[4, 6])\n", i, i - 1);
+    for (size_t i = 0; i < count; ++i)
+      nodes += fmt::format("%w{}: f32[4, 6] = aten.neg_.default(self=%v{})\n", i, i % 2 * 60);
+    return nodes + "return %v60";
+  };
+  EXPECT_EQ(blockers_of(with_writes(10)), "");
+  const std::string blockers = blockers_of(with_writes(2'000));
+  EXPECT_NE(blockers.find("more writes through views than 100000 nodes can do"), std::string::npos);
+  EXPECT_EQ(std::ranges::count(blockers, '\n'), 1);
+  const Conversion bounded =
+      convert(program_of(with_writes(10)),
+              {.target = conversion_target("2.3").value(), .limits = {.max_new_nodes = 100}})
+          .value();
+  ASSERT_EQ(bounded.blockers.size(), 1u);
+  EXPECT_NE(bounded.blockers[0].text.find("than 100 nodes can do"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace pt2
