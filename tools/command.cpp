@@ -10,6 +10,7 @@
 #include <system_error>
 #include <vector>
 
+#include "base/memory_account.h"
 #include "base/printable.h"
 #include "pt2/schema_json.h"
 #include "pt2/zip.h"
@@ -105,7 +106,7 @@ int run_verb(const Verb& verb, std::vector<std::string> arguments, Environment& 
   } catch (const CLI::ParseError& error) {
     return usage_error(verb, error.what(), environment);
   }
-  const Result<int> code = action(environment);
+  const Result<int> code = within_memory([&] { return action(environment); });
   return code ? *code : report(verb, code.error(), environment);
 }
 

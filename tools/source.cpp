@@ -13,19 +13,11 @@ struct LimitField {
   std::string_view name;
   void (*set)(Limits& limits, uint64_t value);
 };
-#define PT2_LIMIT(field)                                                                      \
-  LimitField {                                                                                \
-#field, [](Limits & limits,                                                               \
-               uint64_t value) { limits.field = static_cast<decltype(limits.field)>(value); } \
-  }
 constexpr LimitField kLimits[] = {
-    PT2_LIMIT(max_entries),        PT2_LIMIT(max_name_bytes),   PT2_LIMIT(max_inflated_bytes),
-    PT2_LIMIT(max_inflate_ratio),  PT2_LIMIT(max_json_bytes),   PT2_LIMIT(max_json_depth),
-    PT2_LIMIT(max_pickle_opcodes), PT2_LIMIT(max_pickle_depth), PT2_LIMIT(max_pickle_memory),
-    PT2_LIMIT(max_fake_bytes),     PT2_LIMIT(max_tensor_bytes), PT2_LIMIT(max_loop_rounds),
-    PT2_LIMIT(max_new_nodes),
+#define PT2_LIMIT(name, type, value, text) \
+  {#name, [](Limits& limits, uint64_t number) { limits.name = static_cast<type>(number); }},
+#include "pt2/limits.def"
 };
-#undef PT2_LIMIT
 
 std::string limit_names() {
   std::string out;

@@ -107,6 +107,12 @@ class Model {
 class Session {
  public:
   explicit Session(const Model& model);
+  // A copy goes on from the same state, apart: what either writes the other does not see.
+  Session(const Session& other);
+  Session& operator=(const Session& other);
+  Session(Session&&) = default;
+  Session& operator=(Session&&) = default;
+  ~Session() = default;
 
   // As Model::run. An input tensor that the program changes is written in place; where its storage
   // is read-only, `inputs` gets a changed copy instead.

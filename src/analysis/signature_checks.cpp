@@ -172,7 +172,8 @@ class SignatureChecks {
     const GraphSignature& signature = program_.signature;
     const auto parameters = as_set(signature.parameters()), buffers = as_set(signature.buffers());
     std::set<std::string> user_inputs;
-    for (const ArgumentSpec& input : signature.user_inputs()) user_inputs.insert(input.name);
+    for (const ArgumentSpec& input : signature.user_inputs())
+      if (input.kind == ArgumentSpec::Kind::tensor) user_inputs.insert(input.name);
     for (size_t i = 0; i < signature.output_specs.size(); ++i) {
       const OutputSpec& spec = signature.output_specs[i];
       const auto check = [&](const std::set<std::string>& names, std::string_view what) {
@@ -191,7 +192,7 @@ class SignatureChecks {
           break;
         case OutputKind::user_input_mutation:
         case OutputKind::gradient_to_user_input:
-          check(user_inputs, "user input");
+          check(user_inputs, "user input that is a tensor");
           break;
         case OutputKind::user_output:
         case OutputKind::loss_output:

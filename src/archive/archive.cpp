@@ -79,7 +79,8 @@ constexpr ForeignZip kForeignZips[] = {
 }  // namespace
 
 Result<Archive> Archive::open(const std::string& path, const Limits& limits) {
-  PT2_TRY(const std::shared_ptr<const MappedFile> file, MappedFile::open(path));
+  PT2_TRY(const std::shared_ptr<const MappedFile> file,
+          MappedFile::open(path, limits.max_stream_bytes));
   PT2_TRY(Archive archive, open_bytes(file->bytes(), file, path, limits));
   archive.file_ = file;
   // Standard input and other devices have no files beside them.
@@ -105,7 +106,8 @@ std::optional<Archive> Archive::open_document(std::span<const std::byte> bytes,
 }
 
 Result<Archive> Archive::open_container(const std::string& path, const Limits& limits) {
-  PT2_TRY(const std::shared_ptr<const MappedFile> file, MappedFile::open(path));
+  PT2_TRY(const std::shared_ptr<const MappedFile> file,
+          MappedFile::open(path, limits.max_stream_bytes));
   PT2_TRY(Archive archive, open_container_bytes(file->bytes(), file, path, limits));
   archive.file_ = file;
   return archive;
@@ -347,7 +349,16 @@ Result<Record> Archive::read(std::string_view name) const {
   const Entry* entry = find(name);
   if (entry == nullptr)
     return error(ErrorCode::invalid, fmt::format("the archive has no record {}", printable(name)));
-  Result<Record> record = zip_.read(*entry, is_checked_when_read(role(*entry).role));
+  // A program's values take far more than its text.
+  constexpr uint64_t kAlwaysInflated = 1 << 20;
+  const Role kind = role(*entry).role;
+  if (kind == Role::program && entry->deflated && entry->size > kAlwaysInflated &&
+      entry->size / std::max<uint64_t>(limits_.max_json_ratio, 1) > entry->compressed_size)
+    return error(ErrorCode::limit,
+                 fmt::format("{} bytes inflate to {}, more than max_json_ratio {} allows",
+                             entry->compressed_size, entry->size, limits_.max_json_ratio),
+                 name);
+  Result<Record> record = zip_.read(*entry, is_checked_when_read(kind));
   if (record) return record;
   return error(record.error().code, record.error().message, name);
 }

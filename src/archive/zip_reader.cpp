@@ -21,16 +21,37 @@ Error entry_error(const Entry& entry, ErrorCode code, std::string message) {
 // to the ratio.
 constexpr uint64_t kAlwaysInflated = 1 << 20;
 
+bool is_within_ratio(uint64_t size, uint64_t compressed, uint64_t ratio) {
+  return size <= kAlwaysInflated || size / std::max<uint64_t>(ratio, 1) <= compressed;
+}
+
 Result<void> check_limits(const Entry& entry, const Limits& limits) {
   if (!entry.deflated) return {};
   if (entry.size > limits.max_inflated_bytes)
     return entry_error(entry, ErrorCode::limit,
                        fmt::format("inflates to {} bytes, more than max_inflated_bytes {}",
                                    entry.size, limits.max_inflated_bytes));
-  if (entry.size > kAlwaysInflated && entry.size / limits.max_inflate_ratio > entry.compressed_size)
+  if (!is_within_ratio(entry.size, entry.compressed_size, limits.max_inflate_ratio))
     return entry_error(entry, ErrorCode::limit,
                        fmt::format("{} bytes inflate to {}, more than max_inflate_ratio {} allows",
                                    entry.compressed_size, entry.size, limits.max_inflate_ratio));
+  return {};
+}
+
+// Many small records together must keep to the ratio, too.
+Result<void> check_sum(std::span<const Entry> entries, const Limits& limits) {
+  uint64_t size = 0, compressed = 0;
+  for (const Entry& entry : entries) {
+    if (!entry.deflated) continue;
+    size += entry.size;  // at most max_inflated_bytes each
+    compressed += entry.compressed_size;
+    if (!is_within_ratio(size, compressed, limits.max_inflate_ratio))
+      return entry_error(
+          entry, ErrorCode::limit,
+          fmt::format("the deflated entries up to this one inflate to {} bytes, more "
+                      "than max_inflate_ratio {} allows",
+                      size, limits.max_inflate_ratio));
+  }
   return {};
 }
 
@@ -100,6 +121,7 @@ Result<ZipReader> ZipReader::open(std::span<const std::byte> bytes,
   reader.owner_ = std::move(owner);
   PT2_TRY(reader.entries_, zip::read_directory(bytes, limits, diagnostics));
   for (const Entry& entry : reader.entries_) PT2_TRY_VOID(check_limits(entry, limits));
+  PT2_TRY_VOID(check_sum(reader.entries_, limits));
   PT2_TRY_VOID(check_overlap(reader.entries_));
   reader.by_name_ = sort_by_name(reader.entries_);
   PT2_TRY_VOID(check_duplicates(reader.entries_, reader.by_name_));

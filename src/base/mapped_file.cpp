@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <system_error>
 
@@ -31,7 +32,8 @@ class Descriptor {
 
 }  // namespace
 
-Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& path) {
+Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& path,
+                                                           uint64_t max_stream_bytes) {
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (file.number() < 0) return at(system_error(errno), path);
   struct stat status {};
@@ -39,7 +41,7 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& pa
   std::shared_ptr<MappedFile> mapped(new MappedFile);
   const Result<void> filled = S_ISREG(status.st_mode)
                                   ? mapped->map(file.number(), static_cast<size_t>(status.st_size))
-                                  : mapped->read_all(file.number());
+                                  : mapped->read_all(file.number(), max_stream_bytes);
   if (!filled) return at(filled.error(), path);
   mapped->path_ = path;
   mapped->identity_ = identity_of(file.number());
@@ -102,16 +104,22 @@ Result<void> MappedFile::map(int descriptor, size_t size) {
   return {};
 }
 
-Result<void> MappedFile::read_all(int descriptor) {
+Result<void> MappedFile::read_all(int descriptor, uint64_t max_bytes) {
   constexpr size_t kChunk = 1 << 16;
+  const uint64_t most = std::min<uint64_t>(max_bytes, SIZE_MAX - kChunk) + kChunk;
   size_t used = 0;
   for (;;) {
-    if (read_.size() - used < kChunk) read_.resize(used * 2 + kChunk);
+    if (read_.size() - used < kChunk) read_.resize(std::min<uint64_t>(used * 2 + kChunk, most));
     const ssize_t count = ::read(descriptor, read_.data() + used, read_.size() - used);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) return system_error(errno);
     if (count == 0) break;
     used += static_cast<size_t>(count);
+    if (used > max_bytes)
+      return Error{ErrorCode::limit,
+                   "more than max_stream_bytes (" + std::to_string(max_bytes) +
+                       ") where no file can be mapped",
+                   ""};
   }
   read_.resize(used);
   bytes_ = std::as_bytes(std::span(read_));

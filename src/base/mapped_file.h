@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 
+#include "pt2/limits.h"
 #include "pt2/result.h"
 
 namespace pt2 {
@@ -18,7 +19,9 @@ class MappedFile {
   // Error `io` with the path and the system's reason. An empty file maps to no bytes. As with every
   // mapping, a file that another process shortens meanwhile ends the process with SIGBUS: replace
   // files by renaming.
-  static Result<std::shared_ptr<const MappedFile>> open(const std::string& path);
+  // What cannot be mapped, a pipe or a device, is read: error `limit` beyond `max_stream_bytes`.
+  static Result<std::shared_ptr<const MappedFile>> open(
+      const std::string& path, uint64_t max_stream_bytes = Limits{}.max_stream_bytes);
   // As if a file of `bytes` zeros were mapped: takes address space, and no memory even when read.
   // Error `limit` when there is not that much address space.
   static Result<std::shared_ptr<const MappedFile>> zeros(size_t bytes);
@@ -46,7 +49,7 @@ class MappedFile {
   MappedFile() = default;
   static Identity identity_of(int descriptor);
   Result<void> map(int descriptor, size_t size);
-  Result<void> read_all(int descriptor);
+  Result<void> read_all(int descriptor, uint64_t max_bytes);
 
   std::span<const std::byte> bytes_;
   std::string read_;

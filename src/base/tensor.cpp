@@ -7,11 +7,14 @@
 #include <numeric>
 
 #include "base/check.h"
+#include "base/memory_account.h"
 
 namespace pt2 {
 namespace {
 
 constexpr size_t kAlignment = 64;
+// What a storage takes besides its bytes: small ones are mostly that.
+constexpr size_t kOverhead = 256;
 
 // One past the largest element index that sizes and strides reach, from offset 0; nothing on
 // overflow.
@@ -76,16 +79,56 @@ bool is_dense(const Sizes& sizes, const Sizes& strides) {
 
 }  // namespace
 
-std::shared_ptr<Storage> Storage::allocate(size_t bytes) {
+namespace {
+
+#if defined(__SANITIZE_ADDRESS__)
+#define PT2_EXACT_STORAGES 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define PT2_EXACT_STORAGES 1
+#endif
+#endif
+
+struct Block {
+  void* memory;  // to be freed
+  std::byte* data;
+};
+
+// Aligned and zero; null memory when there is none.
+Block zeroed_block(size_t bytes) {
+#ifdef PT2_EXACT_STORAGES
+  // A sanitizer takes what lies around the bytes in the same block for the tensor's own.
+  void* memory = nullptr;
+  if (posix_memalign(&memory, kAlignment, bytes) != 0) return {nullptr, nullptr};
+  if (memory != nullptr && bytes > 0) std::memset(memory, 0, bytes);
+  return {memory, static_cast<std::byte*>(memory)};
+#else
   // calloc takes large blocks from the system, which has them zeroed and gives memory only to what
   // is touched.
-  if (bytes > SIZE_MAX - kAlignment) throw std::bad_alloc();
   void* memory = std::calloc(bytes + kAlignment, 1);
-  if (memory == nullptr) throw std::bad_alloc();
-  std::shared_ptr<const void> owner(memory, [](const void* p) { std::free(const_cast<void*>(p)); });
+  if (memory == nullptr) return {nullptr, nullptr};
   const size_t padding = kAlignment - reinterpret_cast<uintptr_t>(memory) % kAlignment;
-  return std::make_shared<Storage>(Private{}, static_cast<std::byte*>(memory) + padding, bytes,
-                                   false, std::move(owner));
+  return {memory, static_cast<std::byte*>(memory) + padding};
+#endif
+}
+
+}  // namespace
+
+std::shared_ptr<Storage> Storage::allocate(size_t bytes) {
+  if (bytes > SIZE_MAX - kOverhead) throw std::bad_alloc();
+  std::shared_ptr<MemoryAccount> account = MemoryAccount::current();
+  if (account != nullptr) account->take(bytes + kOverhead);
+  const Block block = zeroed_block(bytes);
+  if (block.memory == nullptr) {
+    if (account != nullptr) account->give_back(bytes + kOverhead);
+    throw std::bad_alloc();
+  }
+  std::shared_ptr<const void> owner(block.memory,
+                                    [account = std::move(account), bytes](const void* p) {
+                                      std::free(const_cast<void*>(p));
+                                      if (account != nullptr) account->give_back(bytes + kOverhead);
+                                    });
+  return std::make_shared<Storage>(Private{}, block.data, bytes, false, std::move(owner));
 }
 
 std::shared_ptr<Storage> Storage::borrow(std::span<std::byte> bytes,
@@ -131,7 +174,9 @@ Tensor Tensor::zeros(Dtype dtype, Sizes sizes) {
 Tensor Tensor::zeros_strided(Dtype dtype, Sizes sizes, Sizes strides) {
   const auto numel = checked_numel(sizes);
   const auto reach = extent(sizes, strides);
-  PT2_CHECK(numel && reach && *reach <= INT64_MAX / 16);
+  PT2_CHECK(std::ranges::all_of(sizes, [](int64_t size) { return size >= 0; }));
+  // A view may stand for more elements than any memory holds; a copy of it may not.
+  if (!numel || !reach || *reach > INT64_MAX / 16) throw std::bad_alloc();
   Tensor tensor;
   tensor.storage_ = Storage::allocate(static_cast<size_t>(*reach * dtype_size(dtype)));
   tensor.sizes_ = std::move(sizes);

@@ -275,6 +275,13 @@ InputShape input_shape(const Value& value) {
 Result<SymbolValues> check_inputs(const Program& program, std::span<const Guard> guards,
                                   std::span<const InputShape> inputs,
                                   std::span<const std::string> names) {
+  const auto expected = static_cast<size_t>(
+      std::ranges::count(program.signature.input_specs, InputKind::user_input, &InputSpec::kind));
+  if (inputs.size() != expected || names.size() < expected)
+    return Error{ErrorCode::argument,
+                 "found " + std::to_string(inputs.size()) + " inputs and " +
+                     std::to_string(names.size()) + " names, expected " + std::to_string(expected),
+                 "inputs"};
   InputCheck check(program, names);
   size_t index = 0;
   for (const InputSpec& spec : program.signature.input_specs) {

@@ -93,7 +93,7 @@ class GuardAsserter {
   // Depth is bounded by parse_guard.
   bool can_compute(Expr expr) {
     if (expr->op == ExprOp::integer) return true;
-    if (expr.is_symbol()) return spell(expr);
+    if (expr.is_symbol()) return operands_.contains(expr->symbol) && spell(expr);
     const FunctionRow* row = find_function(expr->op);
     if (row == nullptr || !has(row->target) || expr->args.size() < 2) return false;
     for (size_t i = 0; i < expr->args.size(); ++i)
@@ -117,7 +117,12 @@ class GuardAsserter {
     const auto simple = simplify(pool_, *in_program);
     const auto spelling =
         converter_.to >= kFirstWithSrepr ? ExprSpelling::srepr : ExprSpelling::str;
-    const auto spelled = pool_.parse(print_expr(simple ? *simple : *in_program, spelling));
+    const std::string text = print_expr(simple ? *simple : *in_program, spelling);
+    // Every partial result of a long sum spells what was added so far.
+    constexpr size_t kMaxGrowth = 64;
+    spelled_bytes_ += text.size();
+    if (spelled_bytes_ > kMaxGrowth * (guard_.text.size() + kMaxGrowth)) return false;
+    const auto spelled = pool_.parse(text);
     if (spelled) spelled_[expr.operator->()] = *spelled;
     return static_cast<bool>(spelled);
   }
@@ -203,6 +208,7 @@ class GuardAsserter {
   std::vector<std::pair<SymbolId, Expr>> known_;  // of symbolic sources, in the program's symbols
   std::vector<std::pair<SymbolId, Expr>> literals_;  // of the others
   SymbolBindings hints_;
+  size_t spelled_bytes_ = 0;
   std::map<const ExprNode*, const SpelledExpr*> spelled_;
   std::map<const ExprNode*, Argument> computed_;
 };

@@ -228,6 +228,11 @@ Result<void> rewrite_target_names(Converter& converter) {
       if (!up && !down) continue;
       if (graph.node(id).target != (up ? row.old_name : row.new_name)) continue;
       graph.set_node_target(id, std::string(up ? row.new_name : row.old_name));
+      if (!up && is_equal_only_downwards(row)) {
+        std::vector<NamedArgument> inputs = graph.node(id).inputs;
+        for (NamedArgument& input : inputs) input.name = "a";  // math.trunc calls its only one x
+        graph.set_node_inputs(id, std::move(inputs));
+      }
       converter.changed = true;
     }
   });

@@ -250,10 +250,12 @@ Result<void> rewrite_module_calls(Converter& converter) {
   return {};
 }
 
+Result<void> rewrite_unpacked_constants(Converter& converter) {
+  return converter.rises_to(200) ? unpack_constants(converter) : Result<void>();
+}
+
 Result<void> rewrite_embedded_constants(Converter& converter) {
-  if (converter.rises_to(200)) return unpack_constants(converter);
-  if (converter.falls_below(200)) return embed_constants(converter);
-  return {};
+  return converter.falls_below(200) ? embed_constants(converter) : Result<void>();
 }
 
 Result<void> rewrite_buffers(Converter& converter) {

@@ -16,6 +16,28 @@ const Argument* find(const std::vector<NamedArgument>& inputs, std::string_view 
   return found == inputs.end() ? nullptr : &found->arg;
 }
 
+// What a rule speaks of must be there under its name: a file may leave it out, or give it by
+// position alone.
+Result<void> expect(const Differential& d, std::initializer_list<std::string_view> names) {
+  for (std::string_view name : names)
+    if (find(d.primal.inputs, name) == nullptr)
+      return Error{
+          ErrorCode::invalid,
+          d.primal.target + " has dual operands, but no argument '" + std::string(name) + "'",
+          {}};
+  return {};
+}
+Result<void> expect_tensors(const Differential& d, std::initializer_list<std::string_view> names) {
+  PT2_TRY_VOID(expect(d, names));
+  for (std::string_view name : names)
+    if (!find(d.primal.inputs, name)->is<Term>())
+      return Error{
+          ErrorCode::invalid,
+          "the argument '" + std::string(name) + "' of " + d.primal.target + " is no tensor",
+          {}};
+  return {};
+}
+
 bool has_term(const Argument& tangent) {
   bool found = false;
   for_each_value(tangent, [&](Term term) { found |= term != kNoTerm; });
@@ -132,6 +154,7 @@ Result<Term> product(DerivativeBuilder& builder, const DerivativeRule& rule,
           ErrorCode::unsupported,
           "the forward derivative by the bias of " + d.primal.target + " is not known here",
           {}};
+    PT2_TRY_VOID(expect_tensors(d, {"bias"}));
     add(*bias->get_if<Term>());
   }
   return formula.result(sum);
@@ -140,6 +163,7 @@ Result<Term> product(DerivativeBuilder& builder, const DerivativeRule& rule,
 Result<Term> addmm(DerivativeBuilder& builder, const DerivativeRule&, const Differential& d) {
   if (find(d.primal.inputs, "beta") != nullptr || find(d.primal.inputs, "alpha") != nullptr)
     return Error{ErrorCode::unsupported, "addmm with beta or alpha has dual operands", {}};
+  PT2_TRY_VOID(expect_tensors(d, {"self", "mat1", "mat2"}));
   Formula formula(builder, d.primal.like);
   const Term left = *find(d.primal.inputs, "mat1")->get_if<Term>();
   const Term right = *find(d.primal.inputs, "mat2")->get_if<Term>();
@@ -157,6 +181,7 @@ Result<Term> addmm(DerivativeBuilder& builder, const DerivativeRule&, const Diff
 
 // y = a / b: (da - y db) / b.
 Result<Term> quotient(DerivativeBuilder& builder, const DerivativeRule&, const Differential& d) {
+  PT2_TRY_VOID(expect(d, {"self", "other"}));
   Formula formula(builder, d.primal.like);
   const auto* numerator = find(d.tangents, "self")->get_if<Term>();
   const auto* denominator = find(d.tangents, "other")->get_if<Term>();
@@ -170,6 +195,8 @@ Result<Term> quotient(DerivativeBuilder& builder, const DerivativeRule&, const D
 
 // x^n for a number n.
 Result<Term> power(DerivativeBuilder& builder, const DerivativeRule&, const Differential& d) {
+  PT2_TRY_VOID(expect_tensors(d, {"self"}));
+  PT2_TRY_VOID(expect(d, {"exponent"}));
   Formula formula(builder, d.primal.like);
   const Argument& exponent = *find(d.primal.inputs, "exponent");
   double n = 0;
@@ -189,6 +216,8 @@ Result<Term> power(DerivativeBuilder& builder, const DerivativeRule&, const Diff
 
 // y (dx - sum(y dx)).
 Result<Term> softmax(DerivativeBuilder& builder, const DerivativeRule&, const Differential& d) {
+  PT2_TRY_VOID(expect_tensors(d, {"self"}));
+  PT2_TRY_VOID(expect(d, {"dim"}));
   Formula formula(builder, d.primal.like);
   const Term weighted = formula.mul(d.result, *find(d.tangents, "self")->get_if<Term>());
   const Term total = formula.sum(weighted, *find(d.primal.inputs, "dim"));
@@ -197,6 +226,8 @@ Result<Term> softmax(DerivativeBuilder& builder, const DerivativeRule&, const Di
 
 // dx - sum(exp(y) dx).
 Result<Term> log_softmax(DerivativeBuilder& builder, const DerivativeRule&, const Differential& d) {
+  PT2_TRY_VOID(expect_tensors(d, {"self"}));
+  PT2_TRY_VOID(expect(d, {"dim"}));
   Formula formula(builder, d.primal.like);
   const Term dx = *find(d.tangents, "self")->get_if<Term>();
   const Term weighted = formula.mul(formula.unary("exp.default", d.result), dx);
@@ -206,6 +237,7 @@ Result<Term> log_softmax(DerivativeBuilder& builder, const DerivativeRule&, cons
 // Functions of one number: kSlope(formula, x, y) is the derivative.
 template <auto kSlope>
 Result<Term> pointwise(DerivativeBuilder& builder, const DerivativeRule&, const Differential& d) {
+  PT2_TRY_VOID(expect_tensors(d, {"self"}));
   Formula f(builder, d.primal.like);
   const Term x = *find(d.primal.inputs, "self")->get_if<Term>();
   const Term dx = *find(d.tangents, "self")->get_if<Term>();

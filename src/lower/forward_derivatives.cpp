@@ -16,6 +16,10 @@ namespace {
 constexpr std::string_view kFunctorch = "torch._functorch.predispatch.";
 // Of jvp inside jvp: each level doubles the work.
 constexpr int kMaxLevels = 8;
+// Dual numbers of dual numbers double it as well, without a level of their own. Real programs grow
+// by some ten operators for each.
+constexpr size_t kMaxCalls = 50'000;
+constexpr size_t kMaxGrowth = 256;
 
 // "_make_dual" of both spellings; empty for what has nothing to do with dual numbers.
 std::string_view dual_operation(std::string_view target) {
@@ -43,6 +47,7 @@ class Lowering : public DerivativeBuilder {
 
   Result<Graph> run() {
     const std::vector<NodeId> order(out_.nodes().begin(), out_.nodes().end());
+    order_ = order.size();
     for (NodeId id : order) {
       node_ = id;
       const Node node = out_.node(id);  // the graph's own moves while nodes are inserted
@@ -55,10 +60,23 @@ class Lowering : public DerivativeBuilder {
 
   // Operands are terms.
   Result<Term> call(DerivativeCall wanted) override {
+    if (++calls_ > kMaxCalls + kMaxGrowth * order_)
+      return Error{ErrorCode::limit,
+                   fmt::format("its forward derivatives take more than {} operators",
+                               kMaxCalls + kMaxGrowth * order_),
+                   place()};
     int level = 0;
     for (const NamedArgument& input : wanted.inputs)
       for_each_value(input.arg, [&](ValueId id) { level = std::max(level, term(id).level); });
     if (level == 0) return emit(std::move(wanted));
+    // Rules find operands by name, and an operand without one would count as constant.
+    for (const NamedArgument& input : wanted.inputs)
+      if (bool dual = false; input.name.empty()) {
+        for_each_value(input.arg, [&](ValueId id) { dual |= term(id).level > 0; });
+        if (dual)
+          return Error{ErrorCode::unsupported,
+                       fmt::format("{} has a dual operand without a name", wanted.target), place()};
+      }
     const DerivativeRule* rule = find_derivative_rule(wanted.target);
     if (rule == nullptr)
       return Error{ErrorCode::unsupported,
@@ -262,6 +280,8 @@ class Lowering : public DerivativeBuilder {
   NodeBudget& budget_;
   NodeId node_{};  // which is being replaced
   int nesting_ = 0;
+  size_t order_ = 0;  // nodes of the graph as it was
+  size_t calls_ = 0;
   std::vector<TermData> terms_ = {{}};  // kNoTerm is none
   std::unordered_map<ValueId, Term> of_value_;
   std::vector<NodeId> replaced_;

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "base/check.h"
+#include "base/memory_account.h"
 #include "pt2/limits.h"
 
 namespace pt2::ops {
@@ -89,13 +90,20 @@ AllocationLimit::AllocationLimit(uint64_t bytes) : outer_(allocation_limit) {
   allocation_limit = std::min(outer_, bytes);
 }
 AllocationLimit::~AllocationLimit() { allocation_limit = outer_; }
-uint64_t AllocationLimit::current() { return allocation_limit; }
+uint64_t AllocationLimit::current() {
+  const std::shared_ptr<MemoryAccount> account = MemoryAccount::current();
+  return account == nullptr ? allocation_limit : std::min(allocation_limit, account->left());
+}
 
 Result<Tensor> allocate(const Meta& meta) {
   const auto numel = checked_numel(meta.sizes);
-  if (!numel || *numel > static_cast<int64_t>(allocation_limit) / dtype_size(meta.dtype))
+  const auto limit =
+      static_cast<int64_t>(std::min<uint64_t>(AllocationLimit::current(), INT64_MAX));
+  if (!numel || *numel > limit / dtype_size(meta.dtype))
     return Error{ErrorCode::limit,
-                 "a tensor of sizes " + sizes_text(meta.sizes) + " exceeds max_tensor_bytes", ""};
+                 "a tensor of sizes " + sizes_text(meta.sizes) + " is larger than " +
+                     (MemoryAccount::current() ? MemoryAccount::limit_text() : "max_tensor_bytes"),
+                 ""};
   if (meta.strides.empty()) return Tensor::zeros(meta.dtype, meta.sizes);
   return Tensor::zeros_strided(meta.dtype, meta.sizes, meta.strides);
 }

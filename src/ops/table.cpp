@@ -4,6 +4,7 @@
 #include <array>
 #include <vector>
 
+#include "base/memory_account.h"
 #include "ops/forms/out_forms.h"
 #include "ops/loops.h"
 #include "ops/pointwise/copying.h"
@@ -220,20 +221,19 @@ namespace {
 Result<void> check_extent(const Value& value) {
   constexpr uint64_t kWidest = 16;
   if (const auto* tensor = value.get_if<Tensor>()) {
-    if (static_cast<uint64_t>(tensor->numel()) > AllocationLimit::current() / kWidest)
+    if (static_cast<uint64_t>(tensor->numel()) > MemoryAccount::current()->limit() / kWidest)
       return Error{ErrorCode::limit,
-                   "an argument of " + tensor->type_text() + " exceeds max_tensor_bytes", ""};
+                   "an argument of " + tensor->type_text() + " is larger than " +
+                       MemoryAccount::limit_text(),
+                   ""};
   } else if (const auto* list = value.get_if<Value::List>()) {
     for (const Value& item : *list) PT2_TRY_VOID(check_extent(item));
   }
   return {};
 }
 
-}  // namespace
-
-Result<std::vector<Value>> call(const Operator& op, Context& context,
-                                std::span<const Value> arguments) {
-  const AllocationLimit limit(context.max_tensor_bytes);
+Result<std::vector<Value>> dispatch(const Operator& op, Context& context,
+                                    std::span<const Value> arguments) {
   if (!is_view(op.signature()) || op.form != Operator::Form::as_written)
     for (const Value& argument : arguments) PT2_TRY_VOID(check_extent(argument));
   switch (op.form) {
@@ -247,6 +247,18 @@ Result<std::vector<Value>> call(const Operator& op, Context& context,
       return call_with_outs(*op.def, op.signature(), context, arguments);
   }
   return std::vector<Value>{};
+}
+
+}  // namespace
+
+Result<std::vector<Value>> call(const Operator& op, Context& context,
+                                std::span<const Value> arguments) {
+  // Within a run its account counts; a call on its own has one for itself.
+  std::optional<MemoryAccount::Scope> own;
+  if (MemoryAccount::current() == nullptr)
+    own.emplace(std::make_shared<MemoryAccount>(context.max_tensor_bytes));
+  const AllocationLimit limit(context.max_tensor_bytes);
+  return within_memory([&] { return dispatch(op, context, arguments); });
 }
 
 }  // namespace pt2::ops

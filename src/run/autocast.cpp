@@ -61,7 +61,10 @@ Result<Autocast> autocast_of(const std::vector<Value>& arguments) {
   if (*enabled && *device != "cpu")
     return Error{ErrorCode::unsupported, "autocast for the device '" + *device + "'", ""};
   const auto* dtype = arguments[1].get_if<Dtype>();
-  return Autocast{*enabled, dtype == nullptr ? Autocast{}.dtype : *dtype};
+  if (dtype == nullptr) return Autocast{*enabled};
+  // PyTorch warns of any other dtype and computes without autocast (torch/amp/autocast_mode.py).
+  const bool known = *dtype == Dtype::bfloat16 || *dtype == Dtype::float16;
+  return Autocast{*enabled && known, known ? *dtype : Autocast{}.dtype};
 }
 
 }  // namespace

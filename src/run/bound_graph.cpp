@@ -188,10 +188,11 @@ std::vector<bool> inputs_possibly_written(const BoundGraph& bound) {
                                          (!node.op.def->is_kernel || node.op.mutates()));
     std::vector<uint32_t> shared;
     const bool region_writes = node.higher_order != nullptr && may_write(node);
-    for (const NamedArgument& input : node.node->inputs) {
+    for (size_t i = 0; i < node.node->inputs.size(); ++i) {
+      const NamedArgument& input = node.node->inputs[i];
       bool mutated = region_writes;
       if (node.op && node.higher_order == nullptr) {
-        const auto index = ops::parameter_index(node.op.signature(), input.name, 0);
+        const auto index = ops::parameter_index(node.op.signature(), input.name, i);
         mutated = index && may_write(node.op, *index);
       }
       for_each_value(input.arg, [&](ValueId id) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/memory_account.h"
 #include "ops/compose.h"
 #include "ops/loops.h"
 #include "run/executor.h"
@@ -55,6 +56,7 @@ class Elements {
   }
 
   int64_t count() const { return count_; }
+  uint64_t tensor_count() const { return tensors_.size(); }
   std::vector<Value> at(int64_t index) const {
     std::vector<Value> out;
     for (const Tensor& tensor : tensors_) {
@@ -74,6 +76,9 @@ class Elements {
   int64_t dim_ = 0;
 };
 
+// What is gathered for each of many rounds, as values whose storages count by themselves.
+constexpr uint64_t kValueBytes = 256;
+
 // Gathers the results of rounds, each a list of values, into one stacked tensor per place.
 class Rounds {
  public:
@@ -84,6 +89,7 @@ class Rounds {
       return ops::operator_error("found " + std::to_string(results.size()) +
                                  " results of a round, expected " +
                                  std::to_string(columns_.size()));
+    held_.add(kValueBytes * results.size());
     for (size_t i = 0; i < results.size(); ++i) columns_[i].push_back(std::move(results[i]));
     return {};
   }
@@ -102,6 +108,7 @@ class Rounds {
   }
 
  private:
+  MemoryCharge held_;
   std::vector<Value::List> columns_;
 };
 
@@ -231,6 +238,8 @@ Result<std::vector<Value>> scan(Executor& executor, const BoundNode& node,
   if (xs.empty()) return carried;
   PT2_TRY(const Elements elements, Elements::of(xs, dim == nullptr ? 0 : *dim));
   PT2_TRY_VOID(executor.count_iterations(elements.count()));
+  MemoryCharge held;
+  held.add(static_cast<uint64_t>(elements.count()) * sizeof(std::vector<Value>));
   std::vector<std::vector<Value>> emitted(static_cast<size_t>(elements.count()));
   for (int64_t i = 0; i < elements.count(); ++i) {
     const int64_t index = backwards ? elements.count() - 1 - i : i;
@@ -242,6 +251,7 @@ Result<std::vector<Value>> scan(Executor& executor, const BoundNode& node,
       return ops::operator_error("the body gives " + std::to_string(results.size()) +
                                  " values, expected at least " + std::to_string(count));
     const auto first_emitted = results.begin() + static_cast<ptrdiff_t>(count);
+    held.add(kValueBytes * (results.size() - count));
     emitted[static_cast<size_t>(index)].assign(std::make_move_iterator(first_emitted),
                                                std::make_move_iterator(results.end()));
     results.erase(first_emitted, results.end());
@@ -260,6 +270,9 @@ Result<std::vector<Value>> associative_scan(Executor& executor, const BoundNode&
   const int64_t along = dim == nullptr ? 0 : *dim;
   PT2_TRY(const Elements elements, Elements::of(list_at(arguments, 1), along));
   PT2_TRY_VOID(executor.count_iterations(elements.count()));
+  // Each half of the tree of pairs is held at once.
+  MemoryCharge held;
+  held.add(2 * kValueBytes * elements.tensor_count() * static_cast<uint64_t>(elements.count()));
   std::vector<std::vector<Value>> rounds;
   for (int64_t i = 0; i < elements.count(); ++i) rounds.push_back(elements.at(i));
   const Combine combine(executor, node, list_at(arguments, dim == nullptr ? 2 : 3));

@@ -63,6 +63,23 @@ std::string record_text(const TensorMeta& record) {
   return out + "]";
 }
 
+uint64_t elements_of(std::span<const Value> values) {
+  uint64_t count = 0;
+  for (const Value& value : values) {
+    if (const auto* tensor = value.get_if<Tensor>())
+      count += static_cast<uint64_t>(tensor->numel());
+    if (const auto* list = value.get_if<Value::List>()) count += elements_of(*list);
+  }
+  return count;
+}
+
+// What returns a view of its arguments looks at no element.
+bool is_view(const ops::Operator& op) {
+  const ops::Signature& signature = op.signature();
+  return op.form == ops::Operator::Form::as_written && signature.may_alias() &&
+         !signature.is_mutable();
+}
+
 Result<void> check_record(const Graph& graph, const Argument& output, const Value& result) {
   if (const auto* id = output.get_if<ValueId>()) {
     const GraphValue& value = graph.value(*id);
@@ -161,7 +178,20 @@ Result<std::vector<Value>> Executor::compute(const BoundNode& node,
 Result<std::vector<Value>> Executor::call(const ops::Operator& op, std::vector<Value> arguments) {
   if (!autocasts_.empty()) PT2_TRY_VOID(apply_autocast(autocasts_.back(), op, arguments));
   if (op.custom != nullptr) return ops::call_custom(*op.custom, arguments);
-  return ops::call(op, context_, arguments);
+  if (!is_view(op)) PT2_TRY_VOID(count_work(elements_of(arguments)));
+  PT2_TRY(std::vector<Value> results, ops::call(op, context_, arguments));
+  if (!is_view(op)) PT2_TRY_VOID(count_work(elements_of(results)));
+  return results;
+}
+
+Result<void> Executor::count_work(uint64_t elements) {
+  if (elements > max_work_ - work_)
+    return Error{ErrorCode::limit,
+                 "the program computes more than max_work allows (" + std::to_string(max_work_) +
+                     " elements)",
+                 ""};
+  work_ += elements;
+  return {};
 }
 
 Result<void> Executor::count_iterations(int64_t count) {
@@ -185,6 +215,9 @@ Result<void> Executor::check_records(const Graph& graph, const BoundNode& node,
 
 Result<void> Executor::run_node(const Graph& graph, const BoundNode& node,
                                 std::vector<Value>& values) {
+  // What finding operands and making results costs, in elements.
+  constexpr uint64_t kNode = 512;
+  PT2_TRY_VOID(count_work(kNode));
   Frame callers{&graph};
   std::swap(frame_, callers);
   PT2_TRY(std::vector<Value> results,

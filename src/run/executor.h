@@ -18,7 +18,9 @@ namespace pt2::run {
 class Executor {
  public:
   explicit Executor(ops::Context& context, const Limits& limits = {})
-      : context_(context), max_iterations_(static_cast<int64_t>(limits.max_loop_rounds)) {}
+      : context_(context),
+        max_iterations_(static_cast<int64_t>(limits.max_loop_rounds)),
+        max_work_(limits.max_work) {}
 
   // Is told every value of every graph; must outlive the executor.
   void observe(const Observer* observer) { observer_ = observer; }
@@ -37,6 +39,8 @@ class Executor {
   Result<std::vector<Value>> call(const ops::Operator& op, std::vector<Value> arguments);
   // To be called before rounds of a loop. Error `limit` when all loops together make too many.
   Result<void> count_iterations(int64_t count);
+  // Before a node runs, and of its tensors. Error `limit` beyond Limits::max_work.
+  Result<void> count_work(uint64_t elements);
 
   // Of the regions that are entered; the last one holds. A graph leaves them as it found them.
   std::vector<Autocast>& autocasts() { return autocasts_; }
@@ -62,6 +66,8 @@ class Executor {
   Frame frame_;
   int64_t max_iterations_;
   int64_t iterations_ = 0;
+  uint64_t max_work_;
+  uint64_t work_ = 0;
   std::vector<Autocast> autocasts_;
 };
 

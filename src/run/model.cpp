@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "lower/pass.h"
+#include "base/memory_account.h"
 #include "ops/loops.h"
 #include "pt2/check_inputs.h"
 #include "pt2/type_text.h"
@@ -19,6 +20,7 @@ struct Model::Shared {
   std::shared_ptr<const Package> package;
   const Program* program = nullptr;
   Limits limits;
+  uint64_t file_bytes = 0;
   CustomOperators operators;
   std::optional<Graph> lowered;  // the program's graph without dual numbers, if it has some
   std::unique_ptr<run::BoundGraph> bound;
@@ -58,6 +60,11 @@ bool is_user_output(OutputKind kind) {
   return false;
 }
 
+bool is_mutation(OutputKind kind) {
+  return kind == OutputKind::buffer_mutation || kind == OutputKind::parameter_mutation ||
+         kind == OutputKind::user_input_mutation;
+}
+
 // The graph input that a mutation output writes to; input_specs.size() when there is none.
 size_t mutation_target(const GraphSignature& signature, const OutputSpec& spec) {
   auto matches = [&](const InputSpec& input) {
@@ -67,7 +74,8 @@ size_t mutation_target(const GraphSignature& signature, const OutputSpec& spec) 
       case OutputKind::parameter_mutation:
         return input.kind == InputKind::parameter && input.target == spec.target;
       case OutputKind::user_input_mutation:
-        return input.kind == InputKind::user_input && spec.target && input.arg.name == *spec.target;
+        return input.kind == InputKind::user_input && spec.target &&
+               input.arg.kind == ArgumentSpec::Kind::tensor && input.arg.name == *spec.target;
       default:
         return false;
     }
@@ -106,6 +114,37 @@ std::vector<ModelValue> describe_outputs(const Program& program) {
   return out;
 }
 
+// Of the records as they lie in the file, which an early draft may have beside it.
+uint64_t file_bytes(const Package& package, std::string_view model, const Payloads& payloads) {
+  uint64_t bytes = 0;
+  for (const Entry& entry : package.archive().zip().entries()) bytes += entry.compressed_size;
+  if (package.draft(model) == nullptr) return bytes;
+  std::unordered_set<const Storage*> seen;
+  for (const PayloadTensor& payload : payloads.tensors())
+    if (!payload.is_fake && payload.tensor.defined() &&
+        seen.insert(payload.tensor.storage().get()).second)
+      bytes += payload.tensor.storage()->size();
+  return bytes;
+}
+
+std::shared_ptr<MemoryAccount> open_account(const Limits& limits, uint64_t bytes) {
+  constexpr uint64_t kAlways = 768ull << 20;
+  uint64_t most = 0;
+  if (__builtin_mul_overflow(bytes, limits.max_tensor_ratio, &most) ||
+      __builtin_add_overflow(most, kAlways, &most))
+    most = UINT64_MAX;
+  return std::make_shared<MemoryAccount>(std::min(most, limits.max_tensor_bytes));
+}
+
+// What one run may compute, with so many bytes of file and inputs.
+Limits scaled_limits(Limits limits, uint64_t bytes) {
+  constexpr uint64_t kUnit = 1 << 20;
+  if (__builtin_mul_overflow(limits.max_work, std::max<uint64_t>(bytes / kUnit, 1),
+                             &limits.max_work))
+    limits.max_work = UINT64_MAX;
+  return limits;
+}
+
 std::shared_ptr<Storage> copy_storage(const Storage& storage) {
   std::shared_ptr<Storage> copy = Storage::allocate(storage.size());
   if (storage.size() > 0) std::memcpy(copy->data(), storage.data(), storage.size());
@@ -118,29 +157,66 @@ Tensor view_over(const std::shared_ptr<Storage>& storage, const Tensor& tensor) 
                           tensor.storage_offset());
 }
 
-// The same views over fresh copies of every storage that is written to, so that buffers which share
-// one still do.
-std::vector<Value> fresh_state(const Model::Shared& shared) {
+std::unordered_set<const Storage*> written_storages(const Model::Shared& shared) {
   std::unordered_set<const Storage*> written;
   for (size_t i = 0; i < shared.payloads.size(); ++i)
     if (shared.written[i] && shared.payloads[i].defined())
       written.insert(shared.payloads[i].storage().get());
-  std::unordered_map<const Storage*, std::shared_ptr<Storage>> copies;
+  return written;
+}
+
+// Tensors without elements take no memory until a session copies them.
+Result<void> check_state(const Model::Shared& shared) {
+  const std::shared_ptr<MemoryAccount> account = open_account(shared.limits, shared.file_bytes);
+  const MemoryAccount::Scope scope(account);
+  uint64_t left = account->limit();
+  for (const Storage* storage : written_storages(shared)) {
+    if (storage->size() > left)
+      return Error{
+          ErrorCode::limit,
+          "the tensors that the program writes to take more than " + MemoryAccount::limit_text(),
+          ""};
+    left -= storage->size();
+  }
+  return {};
+}
+
+// Copies storages once each, so that tensors which share one still do.
+class StorageCopies {
+ public:
+  Tensor copy(const Tensor& tensor) {
+    std::shared_ptr<Storage>& copy = copies_[tensor.storage().get()];
+    if (copy == nullptr) copy = copy_storage(*tensor.storage());
+    return view_over(copy, tensor);
+  }
+
+ private:
+  std::unordered_map<const Storage*, std::shared_ptr<Storage>> copies_;
+};
+
+// The model's own tensors, and fresh copies of those that are written to.
+std::vector<Value> fresh_state(const Model::Shared& shared) {
+  const std::unordered_set<const Storage*> written = written_storages(shared);
+  StorageCopies copies;
   std::vector<Value> state(shared.payloads.size());
   for (size_t i = 0; i < shared.payloads.size(); ++i) {
     const Tensor& payload = shared.payloads[i];
     if (shared.objects[i] != nullptr) state[i] = shared.objects[i];
     if (!payload.defined()) continue;
-    const Storage* storage = payload.storage().get();
-    if (!written.contains(storage)) {
-      state[i] = payload;
-      continue;
-    }
-    std::shared_ptr<Storage>& copy = copies[storage];
-    if (copy == nullptr) copy = copy_storage(*storage);
-    state[i] = view_over(copy, payload);
+    state[i] = written.contains(payload.storage().get()) ? copies.copy(payload) : payload;
   }
   return state;
+}
+
+// A session's state once more; what is still the model's own stays so.
+std::vector<Value> copy_of(const Model::Shared& shared, const std::vector<Value>& state) {
+  StorageCopies copies;
+  std::vector<Value> out = state;
+  for (size_t i = 0; i < out.size(); ++i)
+    if (auto* tensor = out[i].get_if<Tensor>();
+        tensor != nullptr && tensor->storage() != shared.payloads[i].storage())
+      *tensor = copies.copy(*tensor);
+  return out;
 }
 
 // The object that a graph input stands for; null for other inputs.
@@ -161,7 +237,7 @@ Result<Object> find_object(const Payloads& payloads, const InputSpec& spec) {
 
 // What a graph input stands for; an undefined tensor for user inputs, tokens and objects.
 Result<Tensor> find_payload(const Payloads& payloads, const InputSpec& spec, const Graph& graph,
-                            const Limits& limits) {
+                            const Limits& limits, const std::shared_ptr<MemoryAccount>& account) {
   switch (spec.kind) {
     case InputKind::user_input:
     case InputKind::token:
@@ -176,8 +252,16 @@ Result<Tensor> find_payload(const Payloads& payloads, const InputSpec& spec, con
   if (payload == nullptr)
     return Error{ErrorCode::invalid,
                  "the file has no tensor for '" + spec.target.value_or(spec.arg.name) + "'", ""};
-  if (run::is_sparse_coo(*payload))
-    return run::dense_constant(graph, spec.arg.name, *payload, limits);
+  if (run::is_sparse_coo(*payload)) {
+    const MemoryAccount::Scope scope(account);
+    return within_memory(
+        [&] { return run::dense_constant(graph, spec.arg.name, *payload, limits); });
+  }
+  if (payload->is_fake && !payload->missing.empty())
+    return Error{ErrorCode::limit,
+                 "the tensor '" + payload->name +
+                     "' was saved without elements, and its zeros exceed max_fake_bytes",
+                 ""};
   if (!payload->missing.empty())
     return Error{ErrorCode::unsupported,
                  "the tensor '" + payload->name + "' has no elements: " + payload->missing, ""};
@@ -222,15 +306,25 @@ Result<Model> Model::from_package(std::shared_ptr<const Package> package,
   shared->result = result_spec(program);
   shared->written = run::inputs_possibly_written(*shared->bound);
   for (const OutputSpec& spec : signature.output_specs)
-    if (const size_t target = mutation_target(signature, spec); target < shared->written.size())
+    if (is_mutation(spec.kind)) {
+      const size_t target = mutation_target(signature, spec);
+      if (target == shared->written.size())
+        return Error{ErrorCode::invalid,
+                     "'" + spec.target.value_or("") +
+                         "' has a new value, but no tensor among the " + "inputs is called that",
+                     ""};
       shared->written[target] = true;
+    }
   PT2_TRY(const std::shared_ptr<const Payloads> payloads, shared->package->payloads(options.model));
+  shared->file_bytes = file_bytes(*shared->package, options.model, *payloads);
+  const std::shared_ptr<MemoryAccount> account = open_account(options.limits, shared->file_bytes);
   for (const InputSpec& spec : signature.input_specs) {
-    PT2_TRY(Tensor payload, find_payload(*payloads, spec, program.graph, options.limits));
+    PT2_TRY(Tensor payload, find_payload(*payloads, spec, program.graph, options.limits, account));
     shared->payloads.push_back(std::move(payload));
     PT2_TRY(Object object, find_object(*payloads, spec));
     shared->objects.push_back(std::move(object));
   }
+  PT2_TRY_VOID(check_state(*shared));
   return Model(std::move(shared));
 }
 
@@ -290,29 +384,72 @@ Result<void> check_call(const Model::Shared& shared, std::span<const Value> inpu
 Session::Session(const Model& model)
     : shared_(model.shared()), state_(fresh_state(*model.shared())) {}
 
-Result<std::vector<Value>> Session::run(std::span<Value> inputs) {
-  const Program& program = *shared_->program;
-  const GraphSignature& signature = program.signature;
-  if (inputs.size() != shared_->inputs.size()) return wrong_count(inputs.size(), shared_->inputs);
-  PT2_TRY_VOID(check_call(*shared_, inputs));
+Session::Session(const Session& other)
+    : shared_(other.shared_),
+      state_(copy_of(*other.shared_, other.state_)),
+      seed_(other.seed_),
+      observer_(other.observer_) {}
 
-  std::vector<Value> graph_inputs(state_);
+Session& Session::operator=(const Session& other) { return *this = Session(other); }
+
+namespace {
+
+uint64_t bytes_of(std::span<const Value> values) {
+  uint64_t bytes = 0;
+  for (const Value& value : values)
+    if (const auto* tensor = value.get_if<Tensor>(); tensor != nullptr && tensor->defined())
+      bytes += tensor->storage()->size();
+  return bytes;
+}
+
+// A few stored elements can stand for any number of them, which no reader of results could hold.
+Result<void> check_outputs(std::span<const Value> outputs) {
+  const std::shared_ptr<MemoryAccount> account = MemoryAccount::current();
+  for (const Value& output : outputs)
+    if (const auto* tensor = output.get_if<Tensor>())
+      if (static_cast<uint64_t>(tensor->numel()) >
+          account->limit() / static_cast<uint64_t>(dtype_size(tensor->dtype())))
+        return Error{
+            ErrorCode::limit,
+            "a result of " + tensor->type_text() + " is larger than " + MemoryAccount::limit_text(),
+            ""};
+  return {};
+}
+
+struct Call {
+  const Model::Shared& shared;
+  const std::vector<Value>& state;
+  uint64_t seed;
+  const Observer& observer;
+  uint64_t bytes;  // of file and inputs
+};
+
+Result<std::vector<Value>> run_call(const Call& call, std::span<Value> inputs) {
+  const GraphSignature& signature = call.shared.program->signature;
+  std::vector<Value> graph_inputs(call.state);
   size_t next = 0;
   for (size_t i = 0; i < signature.input_specs.size(); ++i) {
     if (signature.input_specs[i].kind != InputKind::user_input) continue;
     Value& input = inputs[next++];
     auto* tensor = input.get_if<Tensor>();
-    if (tensor != nullptr && shared_->written[i] && tensor->storage()->is_read_only())
+    if (tensor != nullptr && !tensor->defined()) {
+      if (tensor->numel() > 0)
+        return Error{ErrorCode::argument, "found a tensor without elements",
+                     "input '" + call.shared.input_names[next - 1] + "'"};
+      *tensor = Tensor::zeros(tensor->dtype(), tensor->sizes());
+    }
+    if (tensor != nullptr && call.shared.written[i] && tensor->storage()->is_read_only())
       *tensor = tensor->clone();
     graph_inputs[i] = input;
   }
   const std::vector<Value> sources = graph_inputs;
 
   ops::Context context;
-  context.seed = seed_;
-  run::Executor executor(context, shared_->limits);
-  if (observer_) executor.observe(&observer_);
-  PT2_TRY(std::vector<Value> results, executor.run(*shared_->bound, std::move(graph_inputs)));
+  context.seed = call.seed;
+  context.max_tensor_bytes = call.shared.limits.max_tensor_bytes;
+  run::Executor executor(context, scaled_limits(call.shared.limits, call.bytes));
+  if (call.observer) executor.observe(&call.observer);
+  PT2_TRY(std::vector<Value> results, executor.run(*call.shared.bound, std::move(graph_inputs)));
 
   std::vector<Value> outputs;
   for (size_t i = 0; i < results.size(); ++i) {
@@ -323,13 +460,29 @@ Result<std::vector<Value>> Session::run(std::span<Value> inputs) {
     }
     const size_t target = mutation_target(signature, spec);
     if (target == sources.size()) continue;
-    Tensor state = *sources[target].get_if<Tensor>();
+    const auto* state = sources[target].get_if<Tensor>();
     const auto* value = results[i].get_if<Tensor>();
-    if (value == nullptr || value->sizes() != state.sizes())
+    if (state == nullptr || !state->defined())
+      return ops::operator_error("'" + *spec.target + "' has a new value, but is no tensor");
+    if (value == nullptr || value->sizes() != state->sizes())
       return ops::operator_error("the new value of '" + *spec.target + "' does not have its sizes");
-    ops::copy_elements(state, *value);
+    Tensor written = *state;
+    ops::copy_elements(written, *value);
   }
+  PT2_TRY_VOID(check_outputs(outputs));
   return outputs;
+}
+
+}  // namespace
+
+Result<std::vector<Value>> Session::run(std::span<Value> inputs) {
+  if (inputs.size() != shared_->inputs.size()) return wrong_count(inputs.size(), shared_->inputs);
+  PT2_TRY_VOID(check_call(*shared_, inputs));
+  const uint64_t bytes = shared_->file_bytes + bytes_of(inputs);
+  const MemoryAccount::Scope scope(open_account(shared_->limits, bytes));
+  return within_memory([&] {
+    return run_call({*shared_, state_, seed_, observer_, bytes}, inputs);
+  });
 }
 
 Result<Tree> Session::call(const NamedTrees& inputs) {

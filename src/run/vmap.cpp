@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "ir/graph_place.h"
+#include "base/memory_account.h"
 #include "ir/target.h"
 #include "ops/loops.h"
 #include "run/executor.h"
@@ -289,31 +290,39 @@ Tensor moved_dim(const Tensor& tensor, int64_t source, int64_t destination) {
 Result<void> find_batched_values(BoundGraph& graph) { return LevelFinder(graph).run(); }
 
 Result<std::vector<Value>> compute_batched(Executor& executor, const BoundNode& node,
-                                           const std::vector<Value>& values) {
+                                           std::vector<Value>& values) {
+  constexpr uint64_t kValueBytes = 256;  // of a gathered value; its storage counts by itself
   PT2_TRY(const Sizes batch, batch_sizes(node, values));
   const auto total = checked_numel(batch);
   if (!total) return ops::operator_error("a batch is too large");
   PT2_TRY_VOID(executor.count_iterations(*total));
-  std::vector<Value> scratch = values;
+  std::vector<Value> whole;
+  for (const BatchedValue& input : node.batched)
+    whole.push_back(values[static_cast<size_t>(input.value)]);
+  MemoryCharge held;
   std::vector<std::vector<Value>> columns;
   Position position(batch);
   // An empty batch runs once, on zeros, for the sizes of its results.
   for (int64_t round = 0; round < std::max<int64_t>(*total, 1); ++round, position.advance()) {
-    for (const BatchedValue& input : node.batched) {
-      const auto* tensor = values[static_cast<size_t>(input.value)].get_if<Tensor>();
+    for (size_t i = 0; i < node.batched.size(); ++i) {
+      const BatchedValue& input = node.batched[i];
+      const auto* tensor = whole[i].get_if<Tensor>();
       if (tensor == nullptr) continue;
       Tensor part = *total > 0 ? slice(*tensor, input.levels, node.levels, position) : Tensor();
       if (*total == 0) {
         PT2_TRY(part, ops::allocate({tensor->dtype(), from(tensor->sizes(), input.levels.size())}));
       }
-      scratch[static_cast<size_t>(input.value)] = Value(std::move(part));
+      values[static_cast<size_t>(input.value)] = Value(std::move(part));
     }
-    PT2_TRY(std::vector<Value> results, executor.compute(node, scratch));
+    PT2_TRY(std::vector<Value> results, executor.compute(node, values));
     if (round == 0) columns.resize(results.size());
     if (results.size() != columns.size())
       return ops::operator_error("results of vmap differ in number");
+    held.add(kValueBytes * results.size());
     for (size_t i = 0; i < results.size(); ++i) columns[i].push_back(std::move(results[i]));
   }
+  for (size_t i = 0; i < node.batched.size(); ++i)
+    values[static_cast<size_t>(node.batched[i].value)] = std::move(whole[i]);
   std::vector<Value> out;
   for (const std::vector<Value>& column : columns) {
     PT2_TRY(Value value, stack_values(column, batch));

@@ -13,9 +13,10 @@ namespace pt2::run {
 // number or a value without batch dimension is written to for each element.
 Result<void> find_batched_values(BoundGraph& graph);
 
-// Executor::compute for a node with batched inputs.
+// Executor::compute for a node with batched inputs, which stand for one element of the batch
+// meanwhile.
 Result<std::vector<Value>> compute_batched(Executor& executor, const BoundNode& node,
-                                           const std::vector<Value>& values);
+                                           std::vector<Value>& values);
 
 }  // namespace pt2::run
 

@@ -46,6 +46,14 @@ class CheckInputs : public testing::Test {
   std::vector<std::string> names_;
 };
 
+TEST_F(CheckInputs, CountsInputsAndNames) {
+  add_input("x", {SymInt(3)});
+  add_input("y", {SymInt(3)});
+  EXPECT_NE(check({{3}}).find("found 1 inputs and 2 names, expected 2"), std::string::npos);
+  names_.pop_back();
+  EXPECT_NE(check({{3}, {3}}).find("found 2 inputs and 1 names, expected 2"), std::string::npos);
+}
+
 TEST_F(CheckInputs, NamesInputDimFoundExpectedAndWhoBoundTheSymbol) {
   add_input("x", {size("s0"), SymInt(3)});
   add_input("y", {size("s0 + 1"), size("s1")});

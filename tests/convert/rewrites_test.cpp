@@ -203,12 +203,29 @@ size_t count_maps(const Package& package) {
   return count_nodes((*written.program())->graph, "torch.ops.higher_order.map_impl");
 }
 
+// Makes the first region, and what it goes over, of another size.
+void set_batch(Graph& graph, int64_t size) {
+  const NodeId begin = find_node(graph, kBegin);
+  graph.set_node_input(begin, 0, Argument(size));
+  bool inside = false;
+  for (const NodeId id : graph.nodes()) {
+    const Node& node = graph.node(id);
+    inside = inside || id == begin;
+    if (inside && node.target.ends_with("_vmap_decrement_nesting")) return;
+    if (!inside || !node.target.ends_with("_add_batch_dim")) continue;
+    const ValueId value = *node.inputs[0].arg.get_if<ValueId>();
+    TensorMeta meta = *graph.value(value).tensor();
+    const auto rank = static_cast<int64_t>(meta.sizes.size());
+    const int64_t dim = *node.inputs[1].arg.get_if<int64_t>();
+    meta.sizes[static_cast<size_t>(dim < 0 ? dim + rank : dim)] = SymInt(size);
+    graph.set_value_meta(value, meta);
+  }
+}
+
 // Of few elements, of many, of a number that only running tells.
 TEST(Convert, MapsVmapRegionsOfManyElements) {
   const auto with_size = [](int64_t size) {
-    return edited("2.15.0/vmap_forms", [&](Program& program) {
-      program.graph.set_node_input(find_node(program.graph, kBegin), 0, Argument(size));
-    });
+    return edited("2.15.0/vmap_forms", [&](Program& program) { set_batch(program.graph, size); });
   };
   EXPECT_EQ(count_maps(with_size(300)), 0u);
   EXPECT_EQ(count_maps(with_size(int64_t{1} << 62)), 1u);
@@ -216,7 +233,7 @@ TEST(Convert, MapsVmapRegionsOfManyElements) {
   // Few elements, but much to repeat for each.
   const auto large = edited("2.15.0/vmap_forms", [](Program& program) {
     Graph& graph = program.graph;
-    graph.set_node_input(find_node(graph, kBegin), 0, Argument(int64_t{300}));
+    set_batch(graph, 300);
     graph.set_node_metadata(find_node(graph, "torch._functorch.predispatch._add_batch_dim"),
                             {{"stack_trace", std::string(size_t{4} << 20, 'x')}});
   });

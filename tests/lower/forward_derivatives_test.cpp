@@ -116,5 +116,38 @@ TEST(ForwardDerivative, LevelsAreBounded) {
   EXPECT_EQ(found.error().code, ErrorCode::limit);
 }
 
+// A file may name arguments as it likes, or leave them out.
+TEST(ForwardDerivative, MissingOperandsAreNamed) {
+  const auto lower = [](const std::string& target, const std::string& name) {
+    Maker maker;
+    const ValueId x = maker.input("x"), dx = maker.input("dx");
+    const ValueId dual = maker.dual(x, dx, "dual");
+    const ValueId y = maker.node(target, "y", {{.name = name, .arg = Argument(dual)}});
+    maker.graph.add_output(Argument(maker.tangent(y, "dy")));
+    return lower_forward_derivatives(maker.graph);
+  };
+  for (const char* target : {"torch.ops.aten.exp.default", "torch.ops.aten.softmax.int",
+                             "torch.ops.aten._log_softmax.default", "torch.ops.aten.addmm.default",
+                             "torch.ops.aten.div.Tensor", "torch.ops.aten.pow.Tensor_Scalar"})
+    for (const char* name : {"input", "self", ""}) {
+      if (std::string(target) == "torch.ops.aten.exp.default" && std::string(name) == "self")
+        continue;
+      EXPECT_FALSE(lower(target, name)) << target << " " << name;
+    }
+}
+
+// Each dual number of dual numbers doubles what follows, without a level of its own.
+TEST(ForwardDerivative, DualNumbersOfDualNumbersAreBounded) {
+  Maker maker;
+  ValueId x = maker.input("x");
+  for (int i = 0; i < 30; ++i) x = maker.dual(x, x, "dual" + std::to_string(i));
+  const ValueId y =
+      maker.node("torch.ops.aten.sin.default", "y", {{.name = "self", .arg = Argument(x)}});
+  maker.graph.add_output(Argument(maker.tangent(y, "dy")));
+  const auto lowered = lower_forward_derivatives(maker.graph);
+  ASSERT_FALSE(lowered);
+  EXPECT_EQ(lowered.error().code, ErrorCode::limit);
+}
+
 }  // namespace
 }  // namespace pt2

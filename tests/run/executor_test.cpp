@@ -40,6 +40,37 @@ TEST(Executor, KnowsWhichInputsMayBeWritten) {
   EXPECT_EQ(inputs_possibly_written(**bound), (std::vector<bool>{true, false, false}));
 }
 
+// Files may give arguments by position alone; a write into a mapped weight would end the process.
+TEST(Executor, KnowsWhatIsWrittenByPosition) {
+  GraphMaker maker;
+  const ValueId x = maker.input("x");
+  const ValueId y = maker.input("y");
+  const ValueId mean = maker.input("mean");
+  const ValueId var = maker.input("var");
+  maker.call("torch.ops.aten.native_batch_norm.default",
+             {named("", x), named("", None{}), named("", None{}), named("", mean), named("", var),
+              named("", true), named("", 0.1), named("", 1e-5)});
+  maker.graph.set_outputs({Argument(y)});
+  const auto bound = bind_graph(maker.graph);
+  ASSERT_TRUE(bound) << bound.error().text();
+  EXPECT_EQ(inputs_possibly_written(**bound), (std::vector<bool>{false, false, true, true}));
+}
+
+TEST(Executor, CountsWhatLoopsCompute) {
+  GraphMaker maker;
+  const ValueId x = maker.input("x");
+  maker.graph.set_outputs(
+      {Argument(maker.call("torch.ops.aten.relu.default", {named("self", x)}))});
+  const auto bound = bind_graph(maker.graph);
+  ASSERT_TRUE(bound) << bound.error().text();
+  ops::Context context;
+  const auto outputs = Executor(context, {.max_work = 1000})
+                           .run(**bound, {Value(floats({1000}, std::vector<float>(1000)))});
+  ASSERT_FALSE(outputs);
+  EXPECT_EQ(outputs.error().code, ErrorCode::limit);
+  EXPECT_NE(outputs.error().message.find("max_work"), std::string::npos);
+}
+
 TEST(Executor, CondRunsTheChosenGraph) {
   auto branch = [](const std::string& target) {
     GraphMaker inner;

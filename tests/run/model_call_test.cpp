@@ -105,5 +105,31 @@ TEST(ModelCall, SessionsKeepTheirState) {
   EXPECT_NE(elements(TreeView(*first)), elements(TreeView(*second)));
 }
 
+TEST(ModelCall, RefusesTensorsWithoutElements) {
+  const Model model = load("2.15.0/buffer_mutation.pt2");
+  const auto outputs = model.run(std::vector<Value>{Tensor::without_elements(Dtype::float32, {3})});
+  ASSERT_FALSE(outputs);
+  EXPECT_EQ(outputs.error().code, ErrorCode::argument);
+}
+
+TEST(ModelCall, CopiesOfSessionsGoApart) {
+  const Model model = load("2.15.0/buffer_mutation.pt2");
+  Session session(model);
+  const Tensor x = floats({1, 2, 3});
+  const std::string name = model.inputs()[0].name;
+  const auto first = session.call({{name, x}});
+  Session copy = session;
+  const auto second = session.call({{name, x}});
+  const auto third = session.call({{name, x}});
+  const auto copied = copy.call({{name, x}});
+  ASSERT_TRUE(first && second && third && copied);
+  EXPECT_EQ(elements(TreeView(*copied)), elements(TreeView(*second)));
+  copy = session;
+  const auto fourth = session.call({{name, x}});
+  const auto assigned = copy.call({{name, x}});
+  ASSERT_TRUE(fourth && assigned);
+  EXPECT_EQ(elements(TreeView(*assigned)), elements(TreeView(*fourth)));
+}
+
 }  // namespace
 }  // namespace pt2

@@ -96,7 +96,8 @@ Result<void> save_alone(const Program& program, std::string json, const Options&
 }
 
 Result<int> assemble(const Options& options, Environment& environment) {
-  PT2_TRY(const auto file, MappedFile::open(input_path(options.text)));
+  PT2_TRY(const auto file,
+          MappedFile::open(input_path(options.text), options.weights.limits.max_stream_bytes));
   const std::string name = options.text == "-" ? "<stdin>" : options.text;
   const std::string_view text(reinterpret_cast<const char*>(file->bytes().data()),
                               file->bytes().size());

@@ -2,9 +2,15 @@
 #include <sys/stat.h>
 
 #include <cstdio>
+#include <set>
+#include <utility>
 
 #include "base/printable.h"
 #include "pt2/conversion.h"
+#include "pt2/schema_json.h"
+#include "pt2/verify.h"
+#include "pt2/verify_operators.h"
+#include "serde/from_schema.h"
 #include "tools/json_members.h"
 #include "tools/source.h"
 #include "tools/verbs.h"
@@ -81,6 +87,51 @@ bool is_written_to(const std::string& path, std::FILE* stream) {
          named.st_dev == opened.st_dev && named.st_ino == opened.st_ino;
 }
 
+// What `written` breaks that `package` does not: a fault of the conversion's own, which no release
+// shall be handed. Findings that were there before are the user's to know.
+Result<Diagnostics> new_findings(const Package& package, const SavedProgram& written,
+                                 const Limits& limits) {
+  const VerifyOptions options{
+      .limits = limits, .threads = 1, .progress = {}, .operators = check_operators};
+  std::set<Rule> known;
+  const auto remember = [&](const Diagnostics& findings) {
+    for (const Diagnostic& finding : findings.all()) known.insert(finding.rule);
+  };
+  PT2_TRY(const Program* before, package.program(written.name));
+  remember(package.warnings());
+  remember(verify_program(*before, "", Level::full, options));
+  Diagnostics warnings, faults;
+  PT2_TRY(schema::ExportedProgram decoded, schema::decode_program(written.json, limits, warnings));
+  PT2_TRY(const Program after, from_schema(std::move(decoded), faults));
+  Diagnostics found;
+  for (Diagnostics* findings : {&warnings, &faults}) found.append(std::move(*findings));
+  found.append(verify_program(after, "", Level::full, options));
+  Diagnostics out;
+  for (const Diagnostic& finding : found.all())
+    if (finding.severity() == Severity::error && !known.contains(finding.rule))
+      out.add(finding.rule, Error{finding.code, finding.text, finding.where});
+  return out;
+}
+
+// True when nothing is wrong with what would be written.
+Result<bool> is_sound(const Options& options, const Package& package, const Conversion& conversion,
+                      Environment& environment) {
+  if (conversion.rewritten.empty()) return true;
+  bool sound = true;
+  for (const SavedProgram& program : conversion.contents.programs) {
+    PT2_TRY(const Diagnostics findings, new_findings(package, program, options.source.limits));
+    for (const Diagnostic& finding : findings.all()) {
+      if (std::exchange(sound, false))
+        print(environment.err,
+              fmt::format("pt2: the program for PyTorch {} would break rules that the file keeps; "
+                          "nothing was written\n",
+                          release_name(*conversion.target.release)));
+      print(environment.err, fmt::format("pt2: {}\n", printable(finding.line(), 2000)));
+    }
+  }
+  return sound;
+}
+
 Result<int> convert_file(const Options& options, Environment& environment) {
   PT2_TRY(const Package package, open_package(options.source, environment));
   PT2_TRY(const Conversion conversion, run_conversion(options, package));
@@ -97,6 +148,8 @@ Result<int> convert_file(const Options& options, Environment& environment) {
       print(environment.err, fmt::format("pt2: {}\n", printable(blocker.line(), 2000)));
     return kBlocked;
   }
+  PT2_TRY(const bool sound, is_sound(options, package, conversion, environment));
+  if (!sound) return kBlocked;
   PT2_TRY_VOID(save_package(conversion.contents, options.output));
   if (!options.json) print(report, report_text(options, conversion));
   return kOk;

@@ -41,6 +41,9 @@ class ShapeCheck {
   ShapeVerdict judge(const SymbolBindings& bindings);
   // Those that its operands are made of.
   std::vector<SymbolId> symbols() const;
+  // How much there is to evaluate in a judgement: a small number unless its values' sizes are long
+  // expressions.
+  size_t weight() const;
   // Whether other symbols can make another verdict.
   bool has_symbols() const;
   // Of an assertion: what it asserts; no expression otherwise.
@@ -52,6 +55,7 @@ class ShapeCheck {
  private:
   bool bind(const SymbolBindings& bindings);
   Result<std::vector<Value>> results() const;
+  Result<std::vector<Value>> compute() const;
   size_t recorded_values() const;
   void compare_output(size_t index, const Value& computed, const SymbolBindings& bindings,
                       ShapeVerdict& verdict) const;

@@ -58,12 +58,16 @@ class Search {
   Search(const Program& program, const SymbolBindings& hints, std::span<ShapeCheck* const> nodes)
       : program_(program),
         hints_(hints),
-        nodes_(nodes.begin(), nodes.end()),
         budget_(kMaxJudgements + kPasses * nodes.size()),
         ranges_(program.range_constraints),
         symbols_(program.expressions->symbol_count()),
         guards_(parse_guards(program)),
         names_(user_input_names(program)) {
+    for (ShapeCheck* node : nodes) nodes_.push_back({node, node->weight()});
+    constexpr size_t kShort = 64;  // characters, as in ShapeCheck::weight
+    for (const Guard& guard : guards_) conditions_ += guard.text.size() / kShort;
+    for (const RangeConstraint& constraint : program.range_constraints)
+      if (constraint.key != nullptr) conditions_ += constraint.key->text.size() / kShort;
     for (size_t i = 0; i < symbols_; ++i) {
       const SymbolId symbol{static_cast<uint32_t>(i)};
       const SymRange range = ranges_.find(symbol);
@@ -145,16 +149,24 @@ class Search {
     return false;
   }
 
+  // False when all is spent.
+  bool spend(size_t weight) {
+    budget_ -= std::min(budget_, weight);
+    return budget_ > 0;
+  }
+
   std::optional<Conflict> find_conflict() {
+    if (!spend(conditions_)) return std::nullopt;
     for (const RangeConstraint& constraint : program_.range_constraints) {
+      if (constraint.key == nullptr) continue;
       const Expr key = constraint.key->expr;
       const auto value = evaluate_integer(key, bindings_);
       if (value && !constraint.range.contains(*value)) return Conflict{free_symbols(key)};
     }
     for (const Guard& guard : guards_)
       if (auto conflict = broken_guard(guard)) return conflict;
-    for (size_t i = 0; i < nodes_.size() && budget_ > 0; ++i, --budget_) {
-      ShapeCheck* node = nodes_[i];
+    for (size_t i = 0; i < nodes_.size() && spend(nodes_[i].weight); ++i) {
+      ShapeCheck* node = nodes_[i].check;
       if (!node->judge(bindings_).is_refused()) continue;
       // What refused once is asked first from now on.
       std::rotate(nodes_.begin(), nodes_.begin() + static_cast<ptrdiff_t>(i),
@@ -183,8 +195,13 @@ class Search {
 
   const Program& program_;
   const SymbolBindings& hints_;
-  std::vector<ShapeCheck*> nodes_;
-  size_t budget_;  // of nodes to judge, so that no program takes more than linear time
+  struct Judged {
+    ShapeCheck* check;
+    size_t weight;
+  };
+  std::vector<Judged> nodes_;
+  size_t conditions_ = 0;  // the weight of all ranges and guards
+  size_t budget_;  // of what to judge, by weight, so that no program takes more than linear time
   const SymbolRanges ranges_;
   const size_t symbols_;
   const std::vector<Guard> guards_;

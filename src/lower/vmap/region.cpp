@@ -162,6 +162,7 @@ class RegionReader {
     if (level_.value_or(level) != level) return "with batch dimensions of two levels";
     level_ = level;
     if (adds) {
+      if (!goes_over_batch(node)) return "over dimensions of other sizes than it says";
       region_.batched.insert(*output);
       views_of_whole_.insert(*output);
       return std::nullopt;
@@ -174,6 +175,29 @@ class RegionReader {
     if (written_.may_hold(*output) && views_of_whole_.contains(result))
       return "whose results may share memory with a tensor that is written to";
     return std::nullopt;
+  }
+
+  // Whether the dimension that becomes the batch is recorded as large as the batch: what is written
+  // in place of the region relies on it.
+  bool goes_over_batch(const Node& add) const {
+    const TensorMeta* meta = graph_.value(*add.inputs[0].arg.get_if<ValueId>()).tensor();
+    if (meta == nullptr) return false;
+    const auto rank = static_cast<int64_t>(meta->sizes.size());
+    int64_t dim = *add.inputs[1].arg.get_if<int64_t>();
+    if (dim < -rank || dim >= rank) return false;
+    dim += dim < 0 ? rank : 0;
+    const SymInt& size = meta->sizes[static_cast<size_t>(dim)];
+    if (const auto* number = region_.size.get_if<int64_t>())
+      return size.is_symbolic() ? size.hint().value_or(*number) == *number
+                                : size.literal() == *number;
+    const auto* id = region_.size.get_if<ValueId>();
+    const auto* value = id == nullptr ? nullptr : std::get_if<SymInt>(&graph_.value(*id).meta);
+    if (value == nullptr) return false;
+    if (value->is_symbolic() && size.is_symbolic()) return value->expr() == size.expr();
+    const auto known = [](const SymInt& number) {
+      return number.is_symbolic() ? number.hint() : std::optional<int64_t>(number.literal());
+    };
+    return !known(*value) || !known(size) || known(*value) == known(size);
   }
 
   bool shows_whole(const Argument& argument) const {

@@ -323,9 +323,11 @@ class VmapRewriter {
             close(graph, open.back(), id, written);
           open.pop_back();
           break;
-        case VmapStep::none:
         case VmapStep::add:
         case VmapStep::remove:
+          if (open.empty()) refuse(graph, id, "a batch dimension outside of a vmap region");
+          break;
+        case VmapStep::none:
           break;
       }
     }

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/memory_account.h"
 #include "ops/checks.h"
 #include "ops/dense.h"
 #include "ops/linear/gemm.h"
@@ -122,8 +123,8 @@ void attend_head(Context& context, const Operands& operands, int64_t batch, C* o
                            column_stride(operands.key));
   const MatrixOperand<C> v(batch_data(operands.value, batch), query.dtype(),
                            column_stride(operands.value), row_stride(operands.value));
-  std::vector<C> scores(static_cast<size_t>(std::min(length, kQueryBlock) * keys));
-  std::vector<C> divisors(static_cast<size_t>(std::min(length, kQueryBlock)));
+  Scratch<C> scores(static_cast<size_t>(std::min(length, kQueryBlock) * keys));
+  Scratch<C> divisors(static_cast<size_t>(std::min(length, kQueryBlock)));
   for (int64_t begin = 0; begin < length; begin += kQueryBlock) {
     const int64_t rows = std::min(kQueryBlock, length - begin);
     const LinesFrom<C> block(q, begin);

@@ -227,8 +227,8 @@ Result<std::array<Meta, 5>> functional_meta(const Tensor& input, const OptionalT
                                             const Tensor& running_var, bool training,
                                             double momentum, double eps) {
   // The functional form writes to results, not to the arguments.
-  const Tensor mean = Tensor::zeros(running_mean.dtype(), running_mean.sizes());
-  const Tensor var = Tensor::zeros(running_var.dtype(), running_var.sizes());
+  const Tensor mean = Tensor::without_elements(running_mean.dtype(), running_mean.sizes());
+  const Tensor var = Tensor::without_elements(running_var.dtype(), running_var.sizes());
   PT2_TRY(auto metas, native_meta(input, weight, bias, mean, var, training, momentum, eps));
   return std::array{metas[0], metas[1], metas[2], Meta::like(running_mean),
                     Meta::like(running_var)};

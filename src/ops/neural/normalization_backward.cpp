@@ -3,6 +3,7 @@
 // what was normalised together.
 #include <cmath>
 
+#include "base/memory_account.h"
 #include "ops/checks.h"
 #include "ops/compose.h"
 #include "ops/dense.h"
@@ -60,8 +61,8 @@ Tensor input_gradient(const Problem& problem) {
   const Numbers x(problem.input);
   const Layout& layout = problem.layout;
   const auto statistics = static_cast<size_t>(layout.statistics);
-  std::vector<double> sum(statistics, 0.0);
-  std::vector<double> dot(statistics, 0.0);
+  Scratch<double> sum(statistics, 0.0);
+  Scratch<double> dot(statistics, 0.0);
   auto normalized = [&](int64_t i) {
     const auto s = static_cast<size_t>(layout.statistic_of(i));
     return (x.values[static_cast<size_t>(i)] - problem.mean.values[s]) * problem.rstd.values[s];

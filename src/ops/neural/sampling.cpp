@@ -5,6 +5,7 @@
 #include <numbers>
 #include <numeric>
 
+#include "base/memory_account.h"
 #include "ops/checks.h"
 #include "ops/compose.h"
 #include "ops/dense.h"
@@ -20,7 +21,7 @@ using OptionalGenerator = std::optional<Generator>;
 // Calls draw() for every element of `out` in the order of memory and stores what it gives.
 template <class C, class F>
 void fill_with(Tensor& out, F&& draw) {
-  std::vector<C> values(static_cast<size_t>(out.numel()));
+  Scratch<C> values(static_cast<size_t>(out.numel()));
   for (C& value : values) value = draw();
   const Tensor* operand = &out;
   const StridedWalk walk(std::span(&operand, 1));
@@ -97,7 +98,7 @@ Result<void> fill_normal(Context& context, Tensor& out, double mean, double devi
     fill_with<double>(out, [&] { return random.normal() * deviation + mean; });
     return {};
   }
-  std::vector<double> values(static_cast<size_t>(count));
+  Scratch<double> values(static_cast<size_t>(count));
   const int64_t drawn = dtype_size(out.dtype()) == 2 ? count - count % 16 : count;
   for (int64_t i = 0; i < drawn; ++i)
     values[static_cast<size_t>(i)] = draw_uniform(random, out.dtype());
@@ -222,7 +223,7 @@ Result<Tensor> randint_like(Context& context, const Tensor& self, int64_t high, 
 Result<Tensor> randperm(Context& context, int64_t n, OptionalDtype dtype, const OptionalLayout&,
                         const OptionalDevice&, PinMemory) {
   PT2_TRY(Tensor out, allocate_for({n}, dtype.value_or(Dtype::int64)));
-  std::vector<int64_t> values(static_cast<size_t>(n));
+  Scratch<int64_t> values(static_cast<size_t>(n));
   std::iota(values.begin(), values.end(), int64_t{0});
   RandomState& random = context.random();
   for (size_t i = 0; i + 1 < values.size(); ++i)

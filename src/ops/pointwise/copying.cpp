@@ -158,7 +158,10 @@ void zero(Tensor&, const Tensor&) {}
 // --- Identities
 
 Tensor itself(const Tensor& self) { return self; }
-Tensor to_dense(const Tensor& self, std::optional<Dtype>, std::optional<bool>) { return self; }
+Result<Tensor> to_dense(const Tensor& self, std::optional<Dtype> dtype, std::optional<bool>) {
+  if (!dtype || *dtype == self.dtype()) return self;
+  return copy_as(self, *dtype, std::nullopt);
+}
 
 // Neither conjugation nor negation is lazy here: what PyTorch marks with a bit is computed at once,
 // so the result shares no storage, and resolving it is the identity.

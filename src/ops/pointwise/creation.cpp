@@ -237,6 +237,8 @@ void linspace(Tensor& out, const Scalar& start, const Scalar& end, int64_t steps
               const OptionalLayout&, const OptionalDevice&, PinMemory) {
   if (dtype_category(out.dtype()) == DtypeCategory::complex)
     fill_linspace<Complex>(out, start.to_complex(), end.to_complex(), steps);
+  else if (dtype_category(out.dtype()) < DtypeCategory::floating)
+    fill_linspace<double>(out, std::trunc(start.to_double()), std::trunc(end.to_double()), steps);
   else
     fill_linspace<double>(out, start.to_double(), end.to_double(), steps);
 }

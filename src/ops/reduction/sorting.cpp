@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/memory_account.h"
 #include "ops/op_def.h"
 #include "ops/reduction/reduce.h"
 
@@ -33,13 +34,14 @@ template <class F>
 void order_rows(Tensor& values, Tensor& indices, const Tensor& self, int64_t dim, int64_t kept,
                 F&& order) {
   const int64_t length = length_of(self, dim);
+  if (self.numel() == 0) return;  // a row may be of any length then
   with_real_compute_type(self.dtype(), [&]<class C>() {
     const Input<C> rows(dim_last(self, dim));
     Tensor value_view = dim_last(values, dim);
     Tensor index_view = dim_last(indices, dim);
     Output<C> value(value_view);
     Output<int64_t> index(index_view);
-    std::vector<Pair<C>> pairs(static_cast<size_t>(length));
+    Scratch<Pair<C>> pairs(static_cast<size_t>(length));
     for (int64_t row = 0; row < row_count(self.numel(), length); ++row) {
       for (int64_t i = 0; i < length; ++i)
         pairs[static_cast<size_t>(i)] = {rows[row * length + i], i};
@@ -145,7 +147,7 @@ void pick_from_rows(Tensor& values, Tensor& indices, const Tensor& self, int64_t
     const Input<C> rows(dims_last(self, dims));
     Output<C> value(values);
     Output<int64_t> index(indices);
-    std::vector<Pair<C>> pairs(static_cast<size_t>(length));
+    Scratch<Pair<C>> pairs(static_cast<size_t>(length));
     for (int64_t row = 0; row < values.numel(); ++row) {
       for (int64_t i = 0; i < length; ++i)
         pairs[static_cast<size_t>(i)] = {rows[row * length + i], i};
@@ -165,7 +167,7 @@ Result<SortMetas> pick_meta(const Tensor& self, int64_t dim, bool keepdim) {
 }
 
 template <class C>
-Pair<C> ordered_element(std::vector<Pair<C>>& pairs, int64_t k) {
+Pair<C> ordered_element(Scratch<Pair<C>>& pairs, int64_t k) {
   auto less = [](const Pair<C>& a, const Pair<C>& b) {
     return Ascending()(a.first, b.first) || (!Ascending()(b.first, a.first) && a.second < b.second);
   };
@@ -195,7 +197,7 @@ void kthvalue(Tensor& values, Tensor& indices, const Tensor& self, int64_t k, in
 
 // The lower of the two middle elements. A NaN is the median, or with Skip does not count.
 template <bool Skip, class C>
-Pair<C> median_of(std::vector<Pair<C>>& pairs) {
+Pair<C> median_of(Scratch<Pair<C>>& pairs) {
   const auto nan =
       std::ranges::find_if(pairs, [](const Pair<C>& pair) { return is_nan(pair.first); });
   const auto count = static_cast<int64_t>(pairs.size());
@@ -232,7 +234,7 @@ void median(Tensor& out, const Tensor& self) {
 
 // The most frequent element, the smallest of several, and its last place.
 template <class C>
-Pair<C> mode_of(std::vector<Pair<C>>& pairs) {
+Pair<C> mode_of(Scratch<Pair<C>>& pairs) {
   std::ranges::stable_sort(
       pairs, [](const Pair<C>& a, const Pair<C>& b) { return Ascending()(a.first, b.first); });
   size_t best = 0;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/memory_account.h"
 #include "ops/compose.h"
 #include "ops/op_def.h"
 #include "ops/pointwise/pointwise.h"
@@ -48,7 +49,7 @@ void fill_quantiles(Tensor& out, const Tensor& rows, const Tensor& q, Interpolat
   Output<C> result(out);
   const int64_t length = rows.size(rows.dim() - 1);
   const int64_t count = row_count(rows.numel(), length);
-  std::vector<C> row(static_cast<size_t>(length));
+  Scratch<C> row(static_cast<size_t>(length));
   for (int64_t r = 0; r < count; ++r) {
     std::copy_n(values.data() + r * length, length, row.begin());
     const auto end = std::partition(row.begin(), row.end(), [](C x) { return x == x; });

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/memory_account.h"
 #include "ops/checks.h"
 #include "ops/compose.h"
 #include "ops/dense.h"
@@ -91,6 +92,16 @@ Result<Tensor> cartesian_prod(const Tensors& tensors) {
   return apply("stack.default", {std::move(columns), int64_t{1}});
 }
 
+// How often r of n elements can be chosen, or something beyond `most`.
+int64_t choices(int64_t n, int64_t r, int64_t most) {
+  __extension__ using Wide = __int128;
+  Wide count = 1;
+  // Grows with every factor, since at most half of the elements are chosen or left.
+  for (int64_t i = 1; i <= std::min(r, n - r) && count <= most; ++i)
+    count = count * (n - std::min(r, n - r) + i) / i;
+  return static_cast<int64_t>(std::min<Wide>(count, Wide(most) + 1));
+}
+
 // Every choice of r elements, in lexicographic order of their positions.
 Result<Tensor> combinations(const Tensor& self, int64_t r, bool with_replacement) {
   PT2_TRY_VOID(check_rank(self, 1, "self"));
@@ -100,16 +111,21 @@ Result<Tensor> combinations(const Tensor& self, int64_t r, bool with_replacement
       int64_t{1} << 27, static_cast<int64_t>(AllocationLimit::current() / sizeof(int64_t)));
   if (r > most)
     return Error{ErrorCode::limit, "r: found " + std::to_string(r) + ", beyond any memory", ""};
-  std::vector<int64_t> positions;
-  std::vector<int64_t> chosen(static_cast<size_t>(std::min<int64_t>(r, self.numel() + 1)));
   const int64_t step = with_replacement ? 0 : 1;
   if (r > self.numel() && (!with_replacement || self.numel() == 0))
     return allocate(Meta(self.dtype(), {0, r}));
-  chosen.resize(static_cast<size_t>(r));
+  const int64_t count = with_replacement ? choices(self.numel() + r - 1, r, most / r)
+                                         : choices(self.numel(), r, most / r);
+  if (count > most / r)
+    return Error{ErrorCode::limit,
+                 "found more than " + std::to_string(most / r) + " combinations of " +
+                     std::to_string(r) + " of " + std::to_string(self.numel()) + " elements",
+                 ""};
+  Scratch<int64_t> positions;
+  positions.reserve(static_cast<size_t>(count * r));
+  Scratch<int64_t> chosen(static_cast<size_t>(r));
   for (int64_t i = 0; i < r; ++i) chosen[static_cast<size_t>(i)] = i * step;
   for (;;) {
-    if (static_cast<int64_t>(positions.size()) > most - r)
-      return Error{ErrorCode::limit, "too many combinations", ""};
     positions.insert(positions.end(), chosen.begin(), chosen.end());
     int64_t at = r - 1;
     while (at >= 0 && chosen[static_cast<size_t>(at)] >= self.numel() - 1 - (r - 1 - at) * step)

@@ -1,6 +1,7 @@
 // Look-ups of rows by index.
 #include <algorithm>
 
+#include "base/memory_account.h"
 #include "ops/checks.h"
 #include "ops/dense.h"
 #include "ops/loops.h"
@@ -51,7 +52,7 @@ Result<Tensor> embedding_dense_backward(const Tensor& grad_output, const Tensor&
   if (num_weights < 0) return operator_error("num_weights: found " + std::to_string(num_weights));
   PT2_TRY(Tensor out, allocate(Meta(grad_output.dtype(), {num_weights, width})));
   const Input<int64_t> rows(indices);
-  std::vector<int64_t> counts(static_cast<size_t>(num_weights), 0);
+  Scratch<int64_t> counts(static_cast<size_t>(num_weights), 0);
   for (int64_t i = 0; i < rows.size(); ++i) {
     PT2_TRY_VOID(check_row(rows[i], num_weights));
     ++counts[static_cast<size_t>(rows[i])];
@@ -102,12 +103,12 @@ struct BagCall {
 };
 
 // One bag: out[width] becomes its sum, mean or maximum, `largest` the row that each maximum came
-// from. Returns how many rows counted.
+// from. Returns how many rows counted; those of [end, counted_end) do so without being added.
 template <class C>
 int64_t fill_bag(const C* table, const Input<int64_t>& rows, const std::optional<Input<C>>& weights,
-                 const BagCall& call, int64_t begin, int64_t end, int64_t width, C* out,
-                 int64_t* largest) {
-  std::vector<double> total(static_cast<size_t>(width), 0.0);
+                 const BagCall& call, int64_t begin, int64_t end, int64_t counted_end,
+                 int64_t width, C* out, int64_t* largest) {
+  Scratch<double> total(static_cast<size_t>(width), 0.0);
   int64_t counted = 0;
   for (int64_t i = begin; i < end; ++i) {
     if (rows[i] == call.padding_idx) continue;
@@ -125,6 +126,7 @@ int64_t fill_bag(const C* table, const Input<int64_t>& rows, const std::optional
     }
     ++counted;
   }
+  counted += counted_end - end;
   for (int64_t j = 0; j < width; ++j) {
     const double value = total[static_cast<size_t>(j)];
     out[j] = static_cast<C>(call.mode == kMean && counted > 0 ? value / static_cast<double>(counted)
@@ -165,12 +167,18 @@ Result<BagResult> embedding_bag(const Tensor& weight, const Tensor& indices, con
                                 bool include_last_offset, int64_t padding_idx) {
   const BagCall call{mode, per_sample_weights, padding_idx};
   PT2_TRY_VOID(check_bag_arguments(weight, indices, offsets, call));
-  PT2_TRY(const Bags bags, make_bags(offsets, indices.numel(), include_last_offset));
+  PT2_TRY(Bags bags, make_bags(offsets, indices.numel(), include_last_offset));
   const auto count = static_cast<int64_t>(bags.begin.size());
   const int64_t width = weight.size(1);
   const bool plain = mode == kSum;
   const bool fast =
       plain && padding_idx < 0 && weight.dtype() != Dtype::float64 && weight.stride(1) == 1;
+  // The last bag ends at the last index, whatever the last offset says; but what FBGEMM adds up
+  // ends at the offset, and is divided by all.
+  const int64_t last = count > 0 ? bags.end.back() : 0;
+  if (include_last_offset && count > 0) bags.end.back() = indices.numel();
+  const bool cut =
+      mode != kMax && padding_idx < 0 && weight.dtype() != Dtype::float64 && weight.stride(1) == 1;
   PT2_TRY(Tensor out, allocate(Meta(weight.dtype(), {count, width})));
   Tensor offset2bag = Tensor::zeros(Dtype::int64, {fast ? 0 : indices.numel()});
   Tensor bag_size = Tensor::zeros(Dtype::int64, {plain && ForwardOnly ? offsets.numel() : count});
@@ -185,7 +193,8 @@ Result<BagResult> embedding_bag(const Tensor& weight, const Tensor& indices, con
     for (int64_t bag = 0; bag < count; ++bag) {
       const auto b = static_cast<size_t>(bag);
       const int64_t counted =
-          fill_bag<C>(table.data(), rows, weights, call, bags.begin[b], bags.end[b], width,
+          fill_bag<C>(table.data(), rows, weights, call, bags.begin[b],
+                      cut && bag + 1 == count ? last : bags.end[b], bags.end[b], width,
                       result.data() + bag * width,
                       mode == kMax ? largest.data<int64_t>() + bag * width : nullptr);
       if (offset2bag.numel() > 0)
@@ -306,7 +315,7 @@ void add_bags(const BagGradient& bag, const std::vector<int64_t>& bags, Output<d
   const Input<int64_t> sizes(bag.bag_size);
   const Tensor none = Tensor::zeros(Dtype::float64, {0});
   const Input<double> weights(bag.call.per_sample_weights.value_or(none));
-  std::vector<int64_t> counts(static_cast<size_t>(bag.num_weights), 0);
+  Scratch<int64_t> counts(static_cast<size_t>(bag.num_weights), 0);
   for (int64_t i = 0; i < rows.size(); ++i) ++counts[static_cast<size_t>(rows[i])];
   const int64_t width = bag.grad.size(1);
   for (int64_t i = 0; i < rows.size(); ++i) {

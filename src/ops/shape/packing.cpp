@@ -2,6 +2,7 @@
 // (ATen/native/PackedSequence.cpp).
 #include <algorithm>
 
+#include "base/memory_account.h"
 #include "ops/checks.h"
 #include "ops/dense.h"
 #include "ops/loops.h"
@@ -22,9 +23,8 @@ Result<std::vector<int64_t>> numbers_of(const Tensor& tensor, std::string_view w
   return std::vector<int64_t>(numbers.data(), numbers.data() + numbers.size());
 }
 
-Tensor tensor_of(const std::vector<int64_t>& numbers) {
-  return Tensor::from<int64_t>(Dtype::int64, {static_cast<int64_t>(numbers.size())},
-                               std::span(numbers));
+Tensor tensor_of(std::span<const int64_t> numbers) {
+  return Tensor::from<int64_t>(Dtype::int64, {static_cast<int64_t>(numbers.size())}, numbers);
 }
 
 // The first `count` sequences of `tensor`, [batch, ...], written to or read from the rows of
@@ -91,7 +91,7 @@ Result<TensorPair> pad(const Tensor& data, const Tensor& batch_sizes, bool batch
   meta.sizes.insert(meta.sizes.begin(), std::max(steps, total_length));
   PT2_TRY(Tensor out, allocate(meta));
   fill_elements(out, padding_value);
-  std::vector<int64_t> lengths(static_cast<size_t>(counts[0]), 0);
+  Scratch<int64_t> lengths(static_cast<size_t>(counts[0]), 0);
   int64_t row = 0;
   for (int64_t step = 0; step < steps; ++step) {
     const int64_t count = counts[static_cast<size_t>(step)];

@@ -3,12 +3,13 @@
 #ifndef PT2_OPS_SHAPE_POSITIONS_H
 #define PT2_OPS_SHAPE_POSITIONS_H
 
+#include "base/memory_account.h"
 #include "ops/meta.h"
 
 namespace pt2::ops {
 
 // Which position of a dimension of the source each position of the result takes; -1 takes none.
-using Positions = std::vector<int64_t>;
+using Positions = Scratch<int64_t>;
 
 // The positions 0, 1, … of each dimension.
 std::vector<Positions> identity_positions(const Sizes& sizes);

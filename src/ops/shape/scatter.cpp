@@ -4,6 +4,7 @@
 #include <cstring>
 #include <limits>
 
+#include "base/memory_account.h"
 #include "ops/checks.h"
 #include "ops/dense.h"
 #include "ops/loops.h"
@@ -174,7 +175,7 @@ Result<Tensor> reduce_into(const Tensor& self, int64_t dim, const Tensor& index,
     Tensor totals = Tensor::zeros(kDtypeOf<C>, self.sizes());
     copy_elements(totals, self);
     C* total = totals.data<C>();
-    std::vector<int64_t> counts(static_cast<size_t>(totals.numel()), include_self ? 1 : 0);
+    Scratch<int64_t> counts(static_cast<size_t>(totals.numel()), include_self ? 1 : 0);
     PT2_TRY_VOID(for_each_target(totals, dim, index, [&](int64_t i, int64_t offset) {
       int64_t& count = counts[static_cast<size_t>(offset)];
       total[offset] = count == 0 ? values[i] : combine(reduction, total[offset], values[i]);

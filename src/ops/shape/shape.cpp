@@ -3,6 +3,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "base/memory_account.h"
 #include "ops/checks.h"
 #include "ops/compose.h"
 #include "ops/loops.h"
@@ -277,7 +278,7 @@ Result<Tensor> repeat_interleave_int(const Tensor& self, int64_t repeats, Option
   PT2_TRY(const int64_t length, repeated_length(self, dim));
   if (repeats < 0)
     return operator_error("found repeat " + std::to_string(repeats) + ", expected 0 or more");
-  const std::vector<int64_t> counts(static_cast<size_t>(length), repeats);
+  const Scratch<int64_t> counts(static_cast<size_t>(length), repeats);
   PT2_TRY(const Positions positions, repeated_positions(counts, dtype_size(self.dtype())));
   return repeat_positions(self, positions, dim, output_size);
 }
@@ -292,7 +293,7 @@ Result<Tensor> repeat_interleave_tensor(const Tensor& self, const Tensor& repeat
                                         OptionalInt output_size) {
   PT2_TRY(const int64_t length, repeated_length(self, dim));
   PT2_TRY(const Tensor values, int64_values(repeats));
-  std::vector<int64_t> counts(values.as<int64_t>().begin(), values.as<int64_t>().end());
+  Scratch<int64_t> counts(values.as<int64_t>().begin(), values.as<int64_t>().end());
   if (counts.size() == 1) counts.assign(static_cast<size_t>(length), counts[0]);
   if (static_cast<int64_t>(counts.size()) != length)
     return operator_error("found " + std::to_string(counts.size()) + " repeats, expected " +
@@ -481,6 +482,14 @@ Result<Tensor> diff(const Tensor& self, int64_t n, int64_t dim, const OptionalTe
   parts.push_back(self);
   if (append) parts.push_back(*append);
   PT2_TRY(Tensor out, cat_tensors(parts, at));
+  if (out.numel() == 0) {
+    Sizes sizes = out.sizes();
+    sizes[static_cast<size_t>(at)] -= std::min(n, out.size(at));
+    return allocate(Meta(out.dtype(), std::move(sizes)));
+  }
+  constexpr int64_t kMaxSubtractions = 4'000'000'000;
+  if (std::min(n, out.size(at)) > kMaxSubtractions / out.numel())
+    return Error{ErrorCode::limit, "n: found " + std::to_string(n) + ", too many subtractions", ""};
   for (int64_t step = std::min(n, out.size(at)); step > 0; --step) {
     PT2_TRY(const Tensor later, slice(out, at, 1, std::nullopt, 1));
     PT2_TRY(const Tensor earlier, slice(out, at, 0, -1, 1));

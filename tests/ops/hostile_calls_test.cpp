@@ -1,0 +1,156 @@
+// Calls that cost more than they may, and some whose results were silently wrong.
+#include <gtest/gtest.h>
+
+#include "base/memory_account.h"
+#include "ops/compose.h"
+#include "ops/table.h"
+
+namespace pt2::ops {
+namespace {
+
+template <class T>
+Tensor tensor_of(Dtype dtype, std::vector<T> values) {
+  return Tensor::from<T>(dtype, {static_cast<int64_t>(values.size())}, std::span<const T>(values));
+}
+
+template <class T>
+std::vector<T> elements(const Result<Tensor>& tensor) {
+  if (!tensor) {
+    ADD_FAILURE() << tensor.error().text();
+    return {};
+  }
+  const Tensor dense = tensor->contiguous();
+  return {dense.as<T>().begin(), dense.as<T>().end()};
+}
+
+// A large but not enormous budget, so that what is not counted is noticed.
+Result<Tensor> apply_within(uint64_t bytes, std::string_view overload,
+                            std::initializer_list<Value> arguments) {
+  const auto account = std::make_shared<MemoryAccount>(bytes);
+  const MemoryAccount::Scope scope(account);
+  return apply(overload, arguments);
+}
+
+constexpr uint64_t kBudget = 64 << 20;
+constexpr int64_t kHuge = int64_t{3} << 30;
+
+TEST(HostileCalls, EmptyTensorsOfHugeDimsNeedNoMemory) {
+  const Tensor empty = Tensor::zeros(Dtype::float32, {0, kHuge});
+  const Value last(int64_t{1});
+  EXPECT_TRUE(apply_within(kBudget, "sort.default", {empty, last}));
+  const auto difference = apply_within(kBudget, "diff.default", {empty, int64_t{100}, last});
+  ASSERT_TRUE(difference) << difference.error().text();
+  EXPECT_EQ(difference->sizes(), (Sizes{0, kHuge - 100}));
+}
+
+TEST(HostileCalls, WorkingMemoryIsCounted) {
+  const Tensor empty = Tensor::zeros(Dtype::float32, {0, kHuge});
+  const Tensor rows = Tensor::zeros(Dtype::int64, {0});
+  const Tensor grad = Tensor::zeros(Dtype::float32, {0, 0});
+  const Tensor few = Tensor::zeros(Dtype::float32, {200});
+  const Value first(int64_t{0}), last(int64_t{1});
+  const Result<Tensor> results[] = {
+      apply_within(kBudget, "flip.default", {empty, Value(Value::List{Value(last)})}),
+      apply_within(kBudget, "rot90.default", {empty}),
+      apply_within(kBudget, "repeat_interleave.self_int", {empty, int64_t{2}, last}),
+      apply_within(kBudget, "median.default",
+                   {Tensor::zeros(Dtype::float32, {1}).with_view({kHuge}, {0}, 0)}),
+      apply_within(kBudget, "embedding_dense_backward.default",
+                   {grad, rows, Value(kHuge), Value(int64_t{-1}), Value(false)}),
+      apply_within(kBudget, "combinations.default", {few, int64_t{100}}),
+      apply_within(kBudget, "combinations.default", {few, int64_t{5}, true})};
+  for (size_t i = 0; i < std::size(results); ++i) {
+    ASSERT_FALSE(results[i]) << i;
+    EXPECT_EQ(results[i].error().code, ErrorCode::limit) << i << results[i].error().text();
+  }
+}
+
+TEST(HostileCalls, WhatATensorStandsForIsNotCopiedUnseen) {
+  // 64 TB from one element: no kernel's working copy may be as large.
+  const Tensor one = Tensor::zeros(Dtype::float32, {1}).with_view({int64_t{1} << 44}, {0}, 0);
+  const auto cloned = apply_within(kBudget, "clone.default", {one});
+  ASSERT_FALSE(cloned);
+  EXPECT_EQ(cloned.error().code, ErrorCode::limit);
+}
+
+TEST(HostileCalls, MemoryIsGivenBack) {
+  const auto account = std::make_shared<MemoryAccount>(1 << 20);
+  {
+    const MemoryAccount::Scope scope(account);
+    for (int round = 0; round < 100; ++round) {
+      const auto sum = apply("add.Tensor", {Tensor::zeros(Dtype::float32, {10'000}), 1.0});
+      ASSERT_TRUE(sum) << sum.error().text();
+      EXPECT_LT(account->left(), account->limit());
+    }
+    EXPECT_EQ(account->left(), account->limit());
+    const auto large = apply("ones.default", {Value(Value::List{Value(int64_t{1} << 18)})});
+    ASSERT_FALSE(large);
+    EXPECT_NE(large.error().message.find("max_tensor_bytes"), std::string::npos);
+  }
+  EXPECT_EQ(MemoryAccount::current(), nullptr);
+}
+
+TEST(HostileCalls, CombinationsAreCountedFirst) {
+  const Tensor five = tensor_of<int64_t>(Dtype::int64, {0, 1, 2, 3, 4});
+  const auto pairs = apply("combinations.default", {five});
+  ASSERT_TRUE(pairs) << pairs.error().text();
+  EXPECT_EQ(pairs->sizes(), (Sizes{10, 2}));
+  const auto repeated = apply("combinations.default", {five, int64_t{3}, true});
+  ASSERT_TRUE(repeated) << repeated.error().text();
+  EXPECT_EQ(repeated->sizes(), (Sizes{35, 3}));
+  const auto all = apply("combinations.default", {five, int64_t{5}});
+  ASSERT_TRUE(all) << all.error().text();
+  EXPECT_EQ(all->sizes(), (Sizes{1, 5}));
+}
+
+// A rule is given tensors of the sizes that a file records.
+TEST(HostileCalls, RulesMakeNoTensors) {
+  const Tensor input = Tensor::without_elements(Dtype::float32, {1, 200'000'000'000, 2});
+  const Tensor running = Tensor::without_elements(Dtype::float32, {200'000'000'000});
+  const Operator op = find_operator("torch.ops.aten._native_batch_norm_legit_functional.default");
+  const MemoryAccount::Scope scope(std::make_shared<MemoryAccount>(1 << 20));
+  const std::vector<Value> arguments{input,   Value(),     Value(),    running,
+                                     running, Value(true), Value(0.1), Value(1e-5)};
+  EXPECT_TRUE(op.def->infer(arguments));
+}
+
+// torch.linspace(0.02, 3.07, 64, dtype=torch.int64) and its like, of torch 2.15.
+TEST(HostileCalls, IntegerProgressionsTruncateTheirBounds) {
+  const auto line = [](double start, double end, int64_t steps) {
+    return elements<int64_t>(
+        apply("linspace.default", {Value(start), Value(end), Value(steps), Value(Dtype::int64)}));
+  };
+  EXPECT_EQ(line(0.9, 9.9, 7), (std::vector<int64_t>{0, 1, 3, 4, 6, 7, 9}));
+  EXPECT_EQ(line(5.9, -2.7, 6), (std::vector<int64_t>{5, 3, 2, 0, 0, -2}));
+}
+
+TEST(HostileCalls, ToDenseConverts) {
+  const auto dense =
+      apply("to_dense.default", {tensor_of<float>(Dtype::float32, {1.5F}), Value(Dtype::int64)});
+  EXPECT_EQ(elements<int64_t>(dense), std::vector<int64_t>{1});
+}
+
+// Results of torch 2.15.
+TEST(HostileCalls, TheLastBagEndsAsInPyTorch) {
+  const std::vector<float> numbers{0, 1, 2, 3, 4, 5, 6, 7};
+  const Tensor weight =
+      Tensor::from<float>(Dtype::float32, {4, 2}, std::span<const float>(numbers));
+  const Tensor indices = tensor_of<int64_t>(Dtype::int64, {0, 1, 2, 3, 1});
+  const Tensor offsets = tensor_of<int64_t>(Dtype::int64, {0, 2, 4});
+  const auto bag = [&](const Tensor& table, int64_t mode) {
+    return elements<float>(apply(
+        "embedding_bag.default",
+        {table, indices, offsets, Value(false), Value(mode), Value(false), Value(), Value(true)}));
+  };
+  EXPECT_EQ(bag(weight, 0), (std::vector<float>{2, 4, 10, 12}));
+  EXPECT_EQ(bag(weight, 1), (std::vector<float>{1, 2, 10.F / 3, 4}));
+  EXPECT_EQ(bag(weight, 2), (std::vector<float>{2, 3, 6, 7}));
+  // Rows that do not lie side by side are not added by FBGEMM.
+  const Tensor turned = Tensor::from<float>(Dtype::float32, {2, 4}, std::span<const float>(numbers))
+                            .with_view({4, 2}, {1, 4}, 0);
+  EXPECT_EQ(bag(turned, 0), (std::vector<float>{1, 9, 6, 18}));
+  EXPECT_EQ(bag(turned, 1), (std::vector<float>{0.5, 4.5, 2, 6}));
+}
+
+}  // namespace
+}  // namespace pt2::ops
