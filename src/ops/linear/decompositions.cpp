@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "ops/checks.h"
 #include "ops/compose.h"
@@ -9,7 +10,7 @@
 #include "ops/linear/matrices.h"
 #include "ops/loops.h"
 #include "ops/op_def.h"
-#include "ops/shape/view.h"
+#include "ops/pointwise/copying.h"
 
 namespace pt2::ops {
 namespace {
@@ -18,46 +19,49 @@ using OptionalString = std::optional<std::string>;
 using TensorTriple = std::tuple<Tensor, Tensor, Tensor>;
 using TensorQuadruple = std::tuple<Tensor, Tensor, Tensor, Tensor>;
 
-int64_t rows_of(const Tensor& a) { return a.size(a.dim() - 2); }
-int64_t columns_of(const Tensor& a) { return a.size(a.dim() - 1); }
-
-Result<Tensor> reals_of(const std::vector<double>& values, Sizes sizes, Dtype dtype) {
-  PT2_TRY(Tensor out, allocate({dtype, std::move(sizes)}));
-  store_elements<double>(values.data(), out.numel(), dtype, 1, out.raw_data());
-  return out;
-}
-
 Result<Tensor> empty_of(Dtype dtype) { return allocate({dtype, {0}}); }
 
 // --- Singular values
 
+struct WideSvd {
+  Tensor u;
+  Tensor s;
+  Tensor vh;
+};
+Result<WideSvd> wide_svd(const Tensor& a, bool full_matrices) {
+  const int64_t rank = std::min(rows_of(a), columns_of(a));
+  return with_field(a, [&]<class T>() -> Result<WideSvd> {
+    PT2_TRY(Matrices<T> u,
+            Matrices<T>::zeros(batch_of(a), rows_of(a), full_matrices ? rows_of(a) : rank));
+    PT2_TRY(Matrices<T> vh,
+            Matrices<T>::zeros(batch_of(a), full_matrices ? columns_of(a) : rank, columns_of(a)));
+    PT2_TRY(Tensor s, allocate({Dtype::float64, batch_of(a, {rank})}));
+    PT2_TRY(Matrices<T> matrices, Matrices<T>::copy_of(a));
+    for (int64_t i = 0; i < matrices.count(); ++i)
+      factor_svd(matrices[i], s.data<double>() + i * rank, u[i], vh[i]);
+    // Of an empty matrix any basis will do.
+    for (int64_t i = 0; rank == 0 && i < u.count(); ++i) set_identity(u[i]);
+    for (int64_t i = 0; rank == 0 && i < vh.count(); ++i) set_identity(vh[i]);
+    return WideSvd{u.tensor(), s, vh.tensor()};
+  });
+}
+
 Result<TensorTriple> svd_parts(const Tensor& a, bool full_matrices, bool compute_uv) {
   PT2_TRY_VOID(check_matrices(a, "A"));
-  PT2_TRY(const Matrices matrices, matrices_of(a));
-  const int64_t rows = rows_of(a);
-  const int64_t columns = columns_of(a);
-  const int64_t rank = std::min(rows, columns);
-  Matrices left;
-  Matrices right;
-  std::vector<double> values;
-  for (const Matrix& matrix : matrices) {
-    SvdFactors svd = factor_svd(matrix);
-    values.insert(values.end(), svd.values.begin(), svd.values.end());
-    if (!compute_uv) continue;
-    left.push_back(full_matrices ? complete_basis(svd.u, rows) : std::move(svd.u));
-    right.push_back((full_matrices ? complete_basis(svd.v, columns) : svd.v).adjoint());
+  Tensor u;
+  Tensor values;
+  Tensor vh;
+  if (compute_uv) {
+    PT2_TRY(WideSvd svd, wide_svd(a, full_matrices));
+    PT2_TRY(u, result_of(svd.u, a.dtype()));
+    PT2_TRY(vh, result_of(svd.vh, a.dtype()));
+    values = std::move(svd.s);
+  } else {
+    PT2_TRY(u, empty_of(a.dtype()));
+    PT2_TRY(vh, empty_of(a.dtype()));
+    PT2_TRY(values, singular_values(a));
   }
-  Sizes value_sizes = batch_of(a);
-  value_sizes.push_back(rank);
-  PT2_TRY(Tensor s, reals_of(values, std::move(value_sizes), real_dtype(a.dtype())));
-  if (!compute_uv) {
-    PT2_TRY(Tensor u, empty_of(a.dtype()));
-    PT2_TRY(Tensor vh, empty_of(a.dtype()));
-    return TensorTriple(std::move(u), std::move(s), std::move(vh));
-  }
-  PT2_TRY(Tensor u, tensor_of(left, batch_of(a), rows, full_matrices ? rows : rank, a.dtype()));
-  PT2_TRY(Tensor vh,
-          tensor_of(right, batch_of(a), full_matrices ? columns : rank, columns, a.dtype()));
+  PT2_TRY(Tensor s, copy_as(values, real_dtype(a.dtype()), MemoryFormat::contiguous));
   return TensorTriple(std::move(u), std::move(s), std::move(vh));
 }
 Result<TensorTriple> inner_svd(const Tensor& a, bool full_matrices, bool compute_uv,
@@ -79,11 +83,7 @@ Result<TensorTriple> old_svd(const Tensor& self, bool some, bool compute_uv) {
     PT2_TRY(vh, apply("mH.default", {vh}));
     return parts;
   }
-  auto zeros = [&](int64_t size) {
-    Sizes sizes = batch_of(self);
-    sizes.insert(sizes.end(), {size, size});
-    return allocate({self.dtype(), std::move(sizes)});
-  };
+  auto zeros = [&](int64_t size) { return allocate({self.dtype(), batch_of(self, {size, size})}); };
   PT2_TRY(u, zeros(rows_of(self)));
   PT2_TRY(vh, zeros(columns_of(self)));
   return parts;
@@ -91,37 +91,21 @@ Result<TensorTriple> old_svd(const Tensor& self, bool some, bool compute_uv) {
 
 // --- Eigenvalues of Hermitian matrices
 
-// Only one triangle is read.
-Matrix hermitian_from(const Matrix& a, bool upper) {
-  Matrix out(a.rows, a.rows);
-  for (int64_t i = 0; i < a.rows; ++i)
-    for (int64_t j = 0; j <= i; ++j) {
-      const Complex element = upper ? std::conj(a.at(j, i)) : a.at(i, j);
-      out.at(i, j) = i == j ? Complex(element.real()) : element;
-      out.at(j, i) = std::conj(out.at(i, j));
-    }
-  return out;
-}
 Result<TensorPair> eigh_parts(const Tensor& a, const std::string& uplo, bool compute_v) {
   PT2_TRY_VOID(check_square(a, "A"));
   const bool upper = uplo == "U" || uplo == "u";
   if (!upper && uplo != "L" && uplo != "l")
     return operator_error("UPLO: found '" + uplo + "', expected 'L' or 'U'");
-  PT2_TRY(const Matrices matrices, matrices_of(a));
   const int64_t n = columns_of(a);
-  std::vector<double> values;
-  Matrices vectors;
-  for (const Matrix& matrix : matrices) {
-    EigenFactors eigen = factor_hermitian(hermitian_from(matrix, upper));
-    values.insert(values.end(), eigen.values.begin(), eigen.values.end());
-    vectors.push_back(std::move(eigen.vectors));
-  }
-  Sizes value_sizes = batch_of(a);
-  value_sizes.push_back(n);
-  PT2_TRY(Tensor l, reals_of(values, std::move(value_sizes), real_dtype(a.dtype())));
-  PT2_TRY(Tensor v,
-          compute_v ? tensor_of(vectors, batch_of(a), n, n, a.dtype()) : empty_of(a.dtype()));
-  return TensorPair(std::move(l), std::move(v));
+  return with_field(a, [&]<class T>() -> Result<TensorPair> {
+    PT2_TRY(Matrices<T> matrices, Matrices<T>::copy_of(a));
+    PT2_TRY(Tensor values, allocate({Dtype::float64, batch_of(a, {n})}));
+    for (int64_t i = 0; i < matrices.count(); ++i)
+      factor_hermitian(matrices[i], values.data<double>() + i * n, upper, compute_v);
+    PT2_TRY(Tensor l, copy_as(values, real_dtype(a.dtype()), MemoryFormat::contiguous));
+    PT2_TRY(Tensor v, compute_v ? result_of(matrices.tensor(), a.dtype()) : empty_of(a.dtype()));
+    return TensorPair(std::move(l), std::move(v));
+  });
 }
 Result<TensorPair> eigh(const Tensor& self, const std::string& uplo) {
   return eigh_parts(self, uplo, true);
@@ -133,68 +117,56 @@ Result<Tensor> eigvalsh(const Tensor& self, const std::string& uplo) {
 
 // --- LU
 
-struct LuBatch {
-  std::vector<LuFactors> factors;
-  Tensor lu;
-  Tensor pivots;
-  Tensor info;
-};
-Result<LuBatch> lu_batch(const Tensor& a) {
-  PT2_TRY_VOID(check_matrices(a, "A"));
-  PT2_TRY(const Matrices matrices, matrices_of(a));
-  LuBatch out;
-  Matrices both;
-  std::vector<int64_t> pivots;
-  std::vector<int64_t> infos;
-  for (const Matrix& matrix : matrices) {
-    LuFactors& factors = out.factors.emplace_back(factor_lu(matrix));
-    both.push_back(factors.factors);
-    pivots.insert(pivots.end(), factors.pivots.begin(), factors.pivots.end());
-    infos.push_back(factors.info);
-  }
-  Sizes pivot_sizes = batch_of(a);
-  pivot_sizes.push_back(std::min(rows_of(a), columns_of(a)));
-  PT2_TRY(out.lu, tensor_of(both, batch_of(a), rows_of(a), columns_of(a), a.dtype()));
-  PT2_TRY(out.pivots, integers_of(pivots, std::move(pivot_sizes)));
-  PT2_TRY(out.info, integers_of(infos, batch_of(a)));
-  return out;
-}
 Result<void> check_pivot(bool pivot) {
   if (!pivot) return operator_error("pivot: found False, which PyTorch has on CUDA only");
   return {};
 }
+struct LuResults {
+  Tensor lu;
+  Tensor pivots;
+  Tensor info;
+};
+template <class T>
+Result<LuResults> lu_results(const LuBatch<T>& batch, const Tensor& a, bool check_errors) {
+  PT2_TRY_VOID(check_info(batch.infos, check_errors, "a singular matrix: zero"));
+  PT2_TRY(Tensor lu, result_of(batch.factors.tensor(), a.dtype()));
+  const int64_t inner = std::min(rows_of(a), columns_of(a));
+  PT2_TRY(Tensor pivots, integers_of(batch.pivots, batch_of(a, {inner})));
+  PT2_TRY(Tensor info, integers_of(batch.infos, batch_of(a)));
+  return LuResults{std::move(lu), std::move(pivots), std::move(info)};
+}
 Result<TensorTriple> lu_factor_ex(const Tensor& a, bool pivot, bool check_errors) {
   PT2_TRY_VOID(check_pivot(pivot));
-  PT2_TRY(LuBatch batch, lu_batch(a));
-  for (const LuFactors& factors : batch.factors)
-    PT2_TRY_VOID(check_info(std::span(&factors.info, 1), check_errors, "a singular matrix: zero"));
-  return TensorTriple(std::move(batch.lu), std::move(batch.pivots), std::move(batch.info));
+  PT2_TRY_VOID(check_matrices(a, "A"));
+  return with_field(a, [&]<class T>() -> Result<TensorTriple> {
+    PT2_TRY(const LuBatch<T> batch, factor_lu_batch<T>(a));
+    PT2_TRY(LuResults out, lu_results(batch, a, check_errors));
+    return TensorTriple(std::move(out.lu), std::move(out.pivots), std::move(out.info));
+  });
 }
 Result<TensorPair> lu_factor(const Tensor& a, bool pivot) {
   PT2_TRY(auto parts, lu_factor_ex(a, pivot, true));
   return TensorPair(std::move(std::get<0>(parts)), std::move(std::get<1>(parts)));
 }
 
-// The exchanges as a matrix P with A = P L U.
-Result<Matrix> permutation_of(std::span<const int64_t> pivots, int64_t rows) {
-  std::vector<int64_t> order(static_cast<size_t>(rows));
-  for (int64_t i = 0; i < rows; ++i) order[static_cast<size_t>(i)] = i;
+// Writes the exchanges as a matrix P with A = P L U.
+template <class T>
+Result<void> set_permutation(std::span<const int64_t> pivots, MatrixView<T> p) {
+  std::vector<int64_t> order(static_cast<size_t>(p.rows));
+  std::iota(order.begin(), order.end(), 0);
   for (size_t k = 0; k < pivots.size(); ++k) {
-    if (pivots[k] < 1 || pivots[k] > rows)
+    if (pivots[k] < 1 || pivots[k] > p.rows)
       return operator_error("pivots: found " + std::to_string(pivots[k]) + ", expected 1 to " +
-                            std::to_string(rows));
+                            std::to_string(p.rows));
     std::swap(order[k], order[static_cast<size_t>(pivots[k] - 1)]);
   }
-  Matrix out(rows, rows);
-  for (int64_t i = 0; i < rows; ++i) out.at(order[static_cast<size_t>(i)], i) = 1;
-  return out;
+  for (int64_t i = 0; i < p.rows; ++i) p.at(order[static_cast<size_t>(i)], i) = 1;
+  return {};
 }
 
 Result<std::vector<int64_t>> pivot_numbers(const Tensor& pivots, const Tensor& lu) {
-  Sizes sizes = batch_of(lu);
   const int64_t count = std::min(rows_of(lu), columns_of(lu));
-  sizes.push_back(count);
-  PT2_TRY_VOID(check_sizes(pivots, sizes, "pivots"));
+  PT2_TRY_VOID(check_sizes(pivots, batch_of(lu, {count}), "pivots"));
   PT2_TRY_VOID(check_index_dtype(pivots, "pivots"));
   const Input<int64_t> input(pivots);
   return std::vector<int64_t>(input.data(), input.data() + input.size());
@@ -204,38 +176,34 @@ Result<TensorTriple> lu_unpack(const Tensor& data, const Tensor& pivots, bool un
                                bool unpack_pivots) {
   PT2_TRY_VOID(check_matrices(data, "LU_data"));
   PT2_TRY(const std::vector<int64_t> numbers, pivot_numbers(pivots, data));
-  PT2_TRY(const Matrices both, matrices_of(data));
   const int64_t rows = rows_of(data);
   const int64_t columns = columns_of(data);
   const int64_t inner = std::min(rows, columns);
-  Matrices p;
-  Matrices l;
-  Matrices u;
-  for (size_t i = 0; i < both.size(); ++i) {
-    const std::span<const int64_t> own(numbers.data() + static_cast<int64_t>(i) * inner,
-                                       static_cast<size_t>(inner));
-    PT2_TRY(Matrix permutation, permutation_of(own, rows));
-    p.push_back(std::move(permutation));
-    Matrix& lower = l.emplace_back(part_of(both[i], rows, inner));
-    Matrix& upper = u.emplace_back(part_of(both[i], inner, columns));
-    for (int64_t r = 0; r < rows; ++r)
-      for (int64_t c = r; c < inner; ++c) lower.at(r, c) = r == c ? 1 : 0;
-    for (int64_t r = 0; r < inner; ++r)
-      for (int64_t c = 0; c < r && c < columns; ++c) upper.at(r, c) = 0;
-  }
-  auto part = [&](bool wanted, const Matrices& matrices, int64_t height, int64_t width) {
-    return wanted ? tensor_of(matrices, batch_of(data), height, width, data.dtype(), true)
-                  : empty_of(data.dtype());
-  };
-  PT2_TRY(Tensor permutation, part(unpack_pivots, p, rows, rows));
-  PT2_TRY(Tensor lower, part(unpack_data, l, rows, inner));
-  PT2_TRY(Tensor upper, part(unpack_data, u, inner, columns));
-  return TensorTriple(std::move(permutation), std::move(lower), std::move(upper));
+  return with_field(data, [&]<class T>() -> Result<TensorTriple> {
+    PT2_TRY(Matrices<T> both, Matrices<T>::copy_of(data));
+    PT2_TRY(Matrices<T> p, Matrices<T>::zeros(batch_of(data), rows, unpack_pivots ? rows : 0));
+    PT2_TRY(Matrices<T> l, Matrices<T>::zeros(batch_of(data), rows, inner));
+    PT2_TRY(Matrices<T> u, Matrices<T>::zeros(batch_of(data), inner, columns));
+    for (int64_t i = 0; i < p.count(); ++i)
+      PT2_TRY_VOID(
+          set_permutation(std::span(numbers.data() + i * inner, static_cast<size_t>(inner)), p[i]));
+    for (int64_t i = 0; i < both.count(); ++i) {
+      set_identity(l[i]);
+      for (int64_t c = 0; c < columns; ++c)
+        for (int64_t r = 0; r < rows; ++r) (r > c ? l[i] : u[i]).at(r, c) = both[i].at(r, c);
+    }
+    auto part = [&](bool wanted, const Matrices<T>& matrices) {
+      return wanted ? result_of(matrices.tensor(), data.dtype(), true) : empty_of(data.dtype());
+    };
+    PT2_TRY(Tensor permutation, part(unpack_pivots, p));
+    PT2_TRY(Tensor lower, part(unpack_data, l));
+    PT2_TRY(Tensor upper, part(unpack_data, u));
+    return TensorTriple(std::move(permutation), std::move(lower), std::move(upper));
+  });
 }
 Result<TensorTriple> linalg_lu(const Tensor& a, bool pivot) {
-  PT2_TRY_VOID(check_pivot(pivot));
-  PT2_TRY(const LuBatch batch, lu_batch(a));
-  return lu_unpack(batch.lu, batch.pivots, true, true);
+  PT2_TRY(const auto parts, lu_factor_ex(a, pivot, false));
+  return lu_unpack(std::get<0>(parts), std::get<1>(parts), true, true);
 }
 
 Result<Tensor> lu_solve(const Tensor& lu, const Tensor& pivots, const Tensor& b, bool left,
@@ -264,27 +232,34 @@ Result<TensorQuadruple> slogdet_parts(const Tensor& a) {
   // As for determinants, LAPACK reads the transpose without a copy.
   const bool transposes = a.is_contiguous() && dtype_category(a.dtype()) != DtypeCategory::complex;
   PT2_TRY(const Tensor read, transposes ? transpose(a, -2, -1) : Result<Tensor>(a));
-  PT2_TRY(LuBatch batch, lu_batch(read));
-  PT2_TRY(Tensor sign, allocate({a.dtype(), batch_of(a)}));
-  std::vector<double> logs;
-  std::vector<Complex> signs;
-  for (const LuFactors& factors : batch.factors) {
-    Complex phase = 1;
-    double log = 0;
-    for (int64_t k = 0; k < factors.factors.rows; ++k) {
-      const Complex diagonal = factors.factors.at(k, k);
-      const double magnitude = std::abs(diagonal);
-      phase *= magnitude == 0 ? Complex(0) : diagonal / magnitude;
-      if (factors.pivots[static_cast<size_t>(k)] != k + 1) phase = -phase;
-      log += std::log(magnitude);
+  return with_field(a, [&]<class T>() -> Result<TensorQuadruple> {
+    PT2_TRY(LuBatch<T> batch, factor_lu_batch<T>(read));
+    // The determinant of an empty matrix is 1.
+    PT2_TRY(Tensor sign, allocate({a.dtype(), batch_of(a)}));
+    PT2_TRY(Tensor logabsdet, allocate({real_dtype(a.dtype()), batch_of(a)}));
+    if (columns_of(a) == 0) fill_elements(sign, 1);
+    std::vector<double> logs;
+    std::vector<T> signs;
+    for (int64_t i = 0; i < batch.factors.count(); ++i) {
+      T phase = 1;
+      double log = 0;
+      for (int64_t k = 0; k < columns_of(a); ++k) {
+        const T diagonal = batch.factors[i].at(k, k);
+        const double magnitude = std::abs(diagonal);
+        phase *= magnitude == 0 ? T(0) : diagonal / magnitude;
+        if (batch.pivots_of(i)[k] != k + 1) phase = -phase;
+        log += std::log(magnitude);
+      }
+      signs.push_back(phase);
+      logs.push_back(log);
     }
-    signs.push_back(phase);
-    logs.push_back(log);
-  }
-  store_elements<Complex>(signs.data(), sign.numel(), sign.dtype(), 1, sign.raw_data());
-  PT2_TRY(Tensor logabsdet, reals_of(logs, batch_of(a), real_dtype(a.dtype())));
-  return TensorQuadruple(std::move(sign), std::move(logabsdet), std::move(batch.lu),
-                         std::move(batch.pivots));
+    const auto count = static_cast<int64_t>(signs.size());
+    store_elements<T>(signs.data(), count, sign.dtype(), 1, sign.raw_data());
+    store_elements<double>(logs.data(), count, logabsdet.dtype(), 1, logabsdet.raw_data());
+    PT2_TRY(LuResults parts, lu_results(batch, a, false));
+    return TensorQuadruple(std::move(sign), std::move(logabsdet), std::move(parts.lu),
+                           std::move(parts.pivots));
+  });
 }
 Result<TensorPair> slogdet(const Tensor& a) {
   PT2_TRY(auto parts, slogdet_parts(a));
@@ -301,11 +276,9 @@ Result<TensorQuadruple> inner_solve_ex(const Tensor& a, const Tensor& b, bool le
                                        bool check_errors) {
   PT2_TRY_VOID(check_square(a, "A"));
   PT2_TRY(Tensor result, apply("linalg_solve_ex.default", {a, b, left, false}));
-  PT2_TRY(LuBatch batch, lu_batch(a));
-  for (const LuFactors& factors : batch.factors)
-    PT2_TRY_VOID(check_info(std::span(&factors.info, 1), check_errors, "a singular matrix: zero"));
-  return TensorQuadruple(std::move(result), std::move(batch.lu), std::move(batch.pivots),
-                         std::move(batch.info));
+  PT2_TRY(auto parts, lu_factor_ex(a, true, check_errors));
+  auto& [lu, pivots, info] = parts;
+  return TensorQuadruple(std::move(result), std::move(lu), std::move(pivots), std::move(info));
 }
 
 // --- Rank, pseudoinverse, least squares
@@ -325,7 +298,7 @@ Tolerances tolerances_of(const Tensor& a, std::optional<double> atol, std::optio
   const double fallback = atol.value_or(0) > 0 ? 0 : size * machine_epsilon(a.dtype());
   return {atol.value_or(0), rtol.value_or(fallback)};
 }
-double cutoff(const std::vector<double>& values, const Tolerances& tolerances) {
+double cutoff(std::span<const double> values, const Tolerances& tolerances) {
   const double largest = values.empty() ? 0 : values.front();
   return std::max(tolerances.absolute, tolerances.relative * largest);
 }
@@ -360,20 +333,26 @@ Result<AllTolerances> same_tolerances(const Tensor& self, const std::optional<do
                        tolerances_of(self, atol, rtol));
 }
 
+// The values of each matrix, as many as `tolerances` has.
+std::span<const double> values_of(const Tensor& values, size_t i) {
+  const int64_t count = values.sizes().back();
+  return {values.data<double>() + static_cast<int64_t>(i) * count, static_cast<size_t>(count)};
+}
+
 Result<Tensor> pinv_with(const Tensor& self, const AllTolerances& tolerances) {
-  PT2_TRY(const Matrices matrices, matrices_of(self));
-  Matrices inverses;
-  for (const Matrix& matrix : matrices) {
-    SvdFactors svd = factor_svd(matrix);
-    const double least = cutoff(svd.values, tolerances[inverses.size()]);
-    for (int64_t j = 0; j < svd.v.columns; ++j) {
-      const double value = svd.values[static_cast<size_t>(j)];
-      for (int64_t i = 0; i < svd.v.rows; ++i)
-        svd.v.at(i, j) = value > least ? svd.v.at(i, j) / value : Complex(0);
-    }
-    inverses.push_back(multiply(svd.v, svd.u.adjoint()));
+  PT2_TRY(WideSvd svd, wide_svd(self, false));
+  for (size_t i = 0; svd.s.numel() > 0 && i < tolerances.size(); ++i) {
+    const double least = cutoff(values_of(svd.s, i), tolerances[i]);
+    double* values = svd.s.data<double>() + static_cast<int64_t>(i) * svd.s.sizes().back();
+    for (int64_t j = 0; j < svd.s.sizes().back(); ++j)
+      values[j] = values[j] > least ? 1 / values[j] : 0;
   }
-  return tensor_of(inverses, batch_of(self), columns_of(self), rows_of(self), self.dtype(), true);
+  PT2_TRY(const Tensor v, apply("mH.default", {svd.vh}));
+  PT2_TRY(const Tensor row, unsqueeze(svd.s, -2));
+  PT2_TRY(const Tensor scaled, apply("mul.Tensor", {v, row}));
+  PT2_TRY(const Tensor uh, apply("mH.default", {svd.u}));
+  PT2_TRY(const Tensor inverse, apply("matmul.default", {scaled, uh}));
+  return result_of(inverse, self.dtype(), true);
 }
 Result<Tensor> pinv_floats(const Tensor& self, const std::optional<double>& atol,
                            const std::optional<double>& rtol, bool) {
@@ -393,10 +372,10 @@ Result<Tensor> pinverse(const Tensor& self, double rcond) {
 }
 
 Result<Tensor> rank_with(const Tensor& self, const AllTolerances& tolerances) {
-  PT2_TRY(const Matrices matrices, matrices_of(self));
+  PT2_TRY(const Tensor all, singular_values(self));
   PT2_TRY(Tensor out, allocate({Dtype::int64, batch_of(self)}));
-  for (size_t i = 0; i < matrices.size(); ++i) {
-    const std::vector<double> values = singular_values(matrices[i]);
+  for (size_t i = 0; all.numel() > 0 && i < tolerances.size(); ++i) {
+    const auto values = values_of(all, i);
     const double least = cutoff(values, tolerances[i]);
     out.data<int64_t>()[i] =
         std::ranges::count_if(values, [least](double value) { return value > least; });
@@ -492,19 +471,15 @@ Result<Tensor> solve_triangular_matrices(const Tensor& self, const Tensor& b, bo
     return operator_error("B: found " + b.type_text() + ", expected sizes that fit " +
                           self.type_text());
   PT2_TRY(const auto pair, same_batch(self, b));
-  PT2_TRY(const Matrices matrices, matrices_of(std::get<0>(pair)));
-  PT2_TRY(const Matrices sides, matrices_of(std::get<1>(pair)));
-  Matrices results;
-  for (size_t i = 0; i < matrices.size(); ++i) {
-    if (left) {
-      results.push_back(solve_triangular(matrices[i], sides[i], upper, unitriangular));
-    } else {
-      const Matrix turned =
-          solve_triangular(matrices[i].transposed(), sides[i].transposed(), !upper, unitriangular);
-      results.push_back(turned.transposed());
-    }
-  }
-  return tensor_of(results, batch_of(std::get<0>(pair)), rows_of(b), columns_of(b), b.dtype());
+  return with_field(self, [&]<class T>() -> Result<Tensor> {
+    // X A = B is A^T X^T = B^T.
+    const auto turned = [left](const Tensor& x) { return left ? x : *transpose(x, -2, -1); };
+    PT2_TRY(Matrices<T> matrices, Matrices<T>::copy_of(turned(std::get<0>(pair))));
+    PT2_TRY(Matrices<T> sides, Matrices<T>::copy_of(turned(std::get<1>(pair))));
+    for (int64_t i = 0; i < sides.count(); ++i)
+      solve_triangular(matrices[i], sides[i], upper == left, unitriangular);
+    return result_of(turned(sides.tensor()), b.dtype());
+  });
 }
 Result<Tensor> cholesky_solve(const Tensor& self, const Tensor& factor, bool upper) {
   PT2_TRY_VOID(check_square(factor, "input2"));

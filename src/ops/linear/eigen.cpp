@@ -1,4 +1,5 @@
-// Eigenvalues of any square matrix, by QR steps with shifts on its Hessenberg form.
+// Eigenvalues of any square matrix, by QR steps with shifts on its Hessenberg form: the library's
+// come in another order, which is LAPACK's less often for matrices of up to five rows.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -6,14 +7,17 @@
 #include "ops/checks.h"
 #include "ops/linear/matrices.h"
 #include "ops/op_def.h"
+#include "ops/pointwise/copying.h"
 
 namespace pt2::ops {
 namespace {
 
+using View = MatrixView<Complex>;
+
 constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
 
 // H = Q^H A Q with zeros below the first diagonal under the main one; `q` collects Q.
-void reduce_to_hessenberg(Matrix& a, Matrix& q) {
+void reduce_to_hessenberg(View a, View q) {
   const int64_t n = a.rows;
   std::vector<Complex> v(static_cast<size_t>(n));
   for (int64_t k = 0; k + 2 < n; ++k) {
@@ -28,7 +32,7 @@ void reduce_to_hessenberg(Matrix& a, Matrix& q) {
       v[static_cast<size_t>(i)] = a.at(i, k) + (i == k + 1 ? phase * norm : Complex(0));
       square += std::norm(v[static_cast<size_t>(i)]);
     }
-    const auto reflect = [&](Matrix& matrix, bool rows) {
+    const auto reflect = [&](View matrix, bool rows) {
       for (int64_t line = 0; line < n; ++line) {
         Complex sum = 0;
         for (int64_t i = k + 1; i < n; ++i)
@@ -51,7 +55,7 @@ void reduce_to_hessenberg(Matrix& a, Matrix& q) {
 }
 
 // The eigenvalue of the last 2 x 2 block of rows up to `last` that is nearer to its corner.
-Complex wilkinson_shift(const Matrix& h, int64_t last) {
+Complex wilkinson_shift(View h, int64_t last) {
   const Complex a = h.at(last - 1, last - 1);
   const Complex d = h.at(last, last);
   const Complex bc = h.at(last - 1, last) * h.at(last, last - 1);
@@ -62,7 +66,7 @@ Complex wilkinson_shift(const Matrix& h, int64_t last) {
 }
 
 // One QR step with a shift on rows first to last, by rotations of neighbouring rows and columns.
-void qr_step(Matrix& h, Matrix& z, int64_t first, int64_t last, Complex shift) {
+void qr_step(View h, View z, int64_t first, int64_t last, Complex shift) {
   const int64_t n = h.rows;
   struct Rotation {
     double c;
@@ -87,7 +91,7 @@ void qr_step(Matrix& h, Matrix& z, int64_t first, int64_t last, Complex shift) {
     }
     rotations.push_back(r);
   }
-  const auto turn = [](Matrix& matrix, int64_t rows, int64_t k, const Rotation& r) {
+  const auto turn = [](View matrix, int64_t rows, int64_t k, const Rotation& r) {
     for (int64_t i = 0; i < rows; ++i) {
       const Complex left = matrix.at(i, k);
       const Complex right = matrix.at(i, k + 1);
@@ -104,7 +108,7 @@ void qr_step(Matrix& h, Matrix& z, int64_t first, int64_t last, Complex shift) {
 }
 
 // The first row of the block that ends at `last` and that nothing below its diagonal divides.
-int64_t block_start(Matrix& h, int64_t last) {
+int64_t block_start(View h, int64_t last) {
   int64_t first = last;
   for (; first > 0; --first) {
     const double scale = std::abs(h.at(first, first)) + std::abs(h.at(first - 1, first - 1));
@@ -118,7 +122,7 @@ int64_t block_start(Matrix& h, int64_t last) {
 
 // h becomes triangular and z unitary with A = z h z^H. False when it does not converge, as for
 // matrices with NaN.
-bool reduce_to_triangle(Matrix& h, Matrix& z) {
+bool reduce_to_triangle(View h, View z) {
   constexpr int kMostSteps = 60;
   int steps = 0;
   for (int64_t last = h.rows - 1; last > 0;) {
@@ -137,13 +141,12 @@ bool reduce_to_triangle(Matrix& h, Matrix& z) {
   return true;
 }
 
-// Columns with t x = t(k, k) x, solved from the diagonal upwards.
-Matrix triangle_vectors(const Matrix& t) {
+// x becomes columns with t x = t(k, k) x, solved from the diagonal upwards.
+void set_triangle_vectors(View t, View x) {
   const int64_t n = t.rows;
   double largest = 0;
-  for (const Complex& element : t.elements) largest = std::max(largest, std::abs(element));
+  for (int64_t i = 0; i < n * n; ++i) largest = std::max(largest, std::abs(t.data[i]));
   const double least = std::max(largest * kEpsilon, std::numeric_limits<double>::min());
-  Matrix x(n, n);
   for (int64_t k = 0; k < n; ++k) {
     x.at(k, k) = 1;
     for (int64_t i = k - 1; i >= 0; --i) {
@@ -154,10 +157,9 @@ Matrix triangle_vectors(const Matrix& t) {
       x.at(i, k) = sum / gap;
     }
   }
-  return x;
 }
 
-void normalize_columns(Matrix& vectors) {
+void normalize_columns(View vectors) {
   for (int64_t j = 0; j < vectors.columns; ++j) {
     double square = 0;
     Complex largest = 0;
@@ -172,18 +174,38 @@ void normalize_columns(Matrix& vectors) {
 }
 
 // Of a real matrix the values come in pairs, of which LAPACK puts the upper one first.
-void order_pairs(GeneralEigenFactors& factors) {
-  auto& values = factors.values;
-  for (size_t i = 0; i + 1 < values.size(); ++i) {
+void order_pairs(Complex* values, View vectors) {
+  for (int64_t i = 0; i + 1 < vectors.rows; ++i) {
     const double tolerance = std::sqrt(kEpsilon) * std::abs(values[i]);
     if (values[i].imag() >= 0 || std::abs(values[i] - std::conj(values[i + 1])) > tolerance)
       continue;
     std::swap(values[i], values[i + 1]);
-    const auto column = static_cast<int64_t>(i);
-    for (int64_t row = 0; row < factors.vectors.rows; ++row)
-      std::swap(factors.vectors.at(row, column), factors.vectors.at(row, column + 1));
+    for (int64_t row = 0; row < vectors.rows; ++row)
+      std::swap(vectors.at(row, i), vectors.at(row, i + 1));
     ++i;
   }
+}
+
+// A V = V diag(values) (geev): columns of length 1 whose largest element is real. The values come
+// in the order in which they are found. False when they are not.
+bool factor_general(View a, Complex* values, View vectors) {
+  const auto count = static_cast<size_t>(a.rows * a.rows);
+  std::vector<Complex> unitary(count);
+  std::vector<Complex> triangular(count);
+  const View q{unitary.data(), a.rows, a.rows};
+  const View x{triangular.data(), a.rows, a.rows};
+  set_identity(q);
+  reduce_to_hessenberg(a, q);
+  if (!reduce_to_triangle(a, q)) return false;
+  for (int64_t i = 0; i < a.rows; ++i) values[i] = a.at(i, i);
+  set_triangle_vectors(a, x);
+  multiply(q, x, vectors);
+  normalize_columns(vectors);
+  return true;
+}
+
+bool is_finite(const Complex& element) {
+  return std::isfinite(element.real()) && std::isfinite(element.imag());
 }
 
 Dtype complex_dtype(Dtype dtype) {
@@ -193,27 +215,23 @@ Dtype complex_dtype(Dtype dtype) {
 
 Result<TensorPair> eig(const Tensor& self) {
   PT2_TRY_VOID(check_square(self, "A"));
-  PT2_TRY(const Matrices matrices, matrices_of(self));
-  const int64_t n = self.size(self.dim() - 1);
-  Sizes sizes = batch_of(self);
-  sizes.push_back(n);
-  PT2_TRY(Tensor values, allocate({complex_dtype(self.dtype()), std::move(sizes)}));
-  Matrices vectors;
-  std::vector<Complex> all;
-  for (const Matrix& matrix : matrices) {
-    for (const Complex& element : matrix.elements)
-      if (!std::isfinite(element.real()) || !std::isfinite(element.imag()))
-        return operator_error("A: found an element that is not finite");
-    GeneralEigenFactors factors = factor_general(matrix);
-    if (static_cast<int64_t>(factors.values.size()) != n)
+  const Dtype dtype = complex_dtype(self.dtype());
+  const int64_t n = columns_of(self);
+  PT2_TRY(Matrices<Complex> matrices, Matrices<Complex>::copy_of(self));
+  PT2_TRY(Tensor values, allocate({Dtype::complex128, batch_of(self, {n})}));
+  PT2_TRY(Matrices<Complex> vectors, Matrices<Complex>::zeros(batch_of(self), n, n));
+  for (int64_t i = 0; i < matrices.count(); ++i) {
+    const View matrix = matrices[i];
+    Complex* numbers = values.data<Complex>() + i * n;
+    if (!std::all_of(matrix.data, matrix.data + n * n, is_finite))
+      return operator_error("A: found an element that is not finite");
+    if (!factor_general(matrix, numbers, vectors[i]))
       return operator_error("the eigenvalues of a matrix do not converge");
-    if (dtype_category(self.dtype()) != DtypeCategory::complex) order_pairs(factors);
-    all.insert(all.end(), factors.values.begin(), factors.values.end());
-    vectors.push_back(std::move(factors.vectors));
+    if (dtype_category(self.dtype()) != DtypeCategory::complex) order_pairs(numbers, vectors[i]);
   }
-  store_elements<Complex>(all.data(), values.numel(), values.dtype(), 1, values.raw_data());
-  PT2_TRY(Tensor columns, tensor_of(vectors, batch_of(self), n, n, values.dtype()));
-  return TensorPair(std::move(values), std::move(columns));
+  PT2_TRY(Tensor found, copy_as(values, dtype, MemoryFormat::contiguous));
+  PT2_TRY(Tensor columns, result_of(vectors.tensor(), dtype));
+  return TensorPair(std::move(found), std::move(columns));
 }
 Result<Tensor> eigvals(const Tensor& self) {
   PT2_TRY(auto parts, eig(self));
@@ -229,16 +247,6 @@ constexpr OpDef kOps[] = {
 // clang-format on
 
 }  // namespace
-
-GeneralEigenFactors factor_general(Matrix a) {
-  GeneralEigenFactors out{{}, Matrix::identity(a.rows)};
-  reduce_to_hessenberg(a, out.vectors);
-  if (!reduce_to_triangle(a, out.vectors)) return out;
-  for (int64_t i = 0; i < a.rows; ++i) out.values.push_back(a.at(i, i));
-  out.vectors = multiply(out.vectors, triangle_vectors(a));
-  normalize_columns(out.vectors);
-  return out;
-}
 
 std::span<const OpDef> eigen_ops() { return kOps; }
 

@@ -12,52 +12,67 @@
 namespace pt2::ops {
 namespace {
 
+constexpr std::string_view kSingular = "a singular matrix: zero on the diagonal";
+
 Result<std::tuple<Tensor, Tensor, Tensor>> lu_determinant(const Tensor& a) {
   PT2_TRY_VOID(check_square(a, "A"));
-  PT2_TRY(const Matrices matrices, matrices_of(a));
-  Matrices factors;
-  std::vector<int64_t> pivots;
-  PT2_TRY(Tensor wide, allocate({Dtype::complex128, batch_of(a)}));
   // The determinant is also the transpose's, which LAPACK reads without a copy
   // (ATen/native/BatchLinearAlgebra.cpp _linalg_det).
   const bool transposes = a.is_contiguous() && dtype_category(a.dtype()) != DtypeCategory::complex;
-  for (const Matrix& matrix : matrices) {
-    LuFactors lu = factor_lu(transposes ? matrix.transposed() : matrix);
-    wide.data<Complex>()[factors.size()] = determinant_of(lu);
-    pivots.insert(pivots.end(), lu.pivots.begin(), lu.pivots.end());
-    factors.push_back(std::move(lu.factors));
-  }
-  Sizes pivot_sizes(a.sizes().begin(), a.sizes().end() - 1);
-  PT2_TRY(Tensor result, copy_as(wide, a.dtype(), MemoryFormat::contiguous));
-  PT2_TRY(Tensor lu,
-          tensor_of(factors, batch_of(a), a.size(a.dim() - 2), a.size(a.dim() - 1), a.dtype()));
-  PT2_TRY(Tensor places, integers_of(pivots, std::move(pivot_sizes)));
-  return std::tuple(std::move(result), std::move(lu), std::move(places));
+  PT2_TRY(const Tensor read, transposes ? transpose(a, -2, -1) : Result<Tensor>(a));
+  return with_field(a, [&]<class T>() -> Result<std::tuple<Tensor, Tensor, Tensor>> {
+    PT2_TRY(LuBatch<T> batch, factor_lu_batch<T>(read));
+    PT2_TRY(Tensor result, allocate({a.dtype(), batch_of(a)}));
+    std::vector<T> numbers;
+    for (int64_t i = 0; i < batch.factors.count(); ++i) {
+      const MatrixView<T> lu = batch.factors[i];
+      T product = 1;
+      for (int64_t k = 0; k < lu.rows; ++k) {
+        product *= lu.at(k, k);
+        if (batch.pivots_of(i)[k] != k + 1) product = -product;
+      }
+      numbers.push_back(product);
+    }
+    if (numbers.empty())
+      fill_elements(result, 1);
+    else
+      store_elements<T>(numbers.data(), result.numel(), a.dtype(), 1, result.raw_data());
+    PT2_TRY(Tensor lu, result_of(batch.factors.tensor(), a.dtype()));
+    PT2_TRY(Tensor places, integers_of(batch.pivots, batch_of(a, {columns_of(a)})));
+    return std::tuple(std::move(result), std::move(lu), std::move(places));
+  });
 }
 Result<Tensor> determinant(const Tensor& a) {
   PT2_TRY(auto parts, lu_determinant(a));
   return std::move(std::get<0>(parts));
 }
 
-Result<TensorPair> inverse_ex(const Tensor& a, bool check_errors) {
-  PT2_TRY_VOID(check_square(a, "A"));
-  PT2_TRY(const Matrices matrices, matrices_of(a));
-  const int64_t n = a.size(a.dim() - 1);
-  Matrices inverses;
+struct Inverses {
+  Tensor inverse;
   std::vector<int64_t> infos;
-  for (const Matrix& matrix : matrices) {
-    const LuFactors lu = factor_lu(matrix);
-    infos.push_back(lu.info);
-    inverses.push_back(solve_lu(lu, Matrix::identity(n)));
-  }
-  PT2_TRY_VOID(check_info(infos, check_errors, "a singular matrix: zero on the diagonal"));
-  PT2_TRY(Tensor inverse, tensor_of(inverses, batch_of(a), n, n, a.dtype()));
-  PT2_TRY(Tensor info, integers_of(infos, batch_of(a)));
-  return TensorPair(std::move(inverse), std::move(info));
+};
+Result<Inverses> inverses_of(const Tensor& a, bool check_errors) {
+  PT2_TRY_VOID(check_square(a, "A"));
+  return with_field(a, [&]<class T>() -> Result<Inverses> {
+    PT2_TRY(LuBatch<T> batch, factor_lu_batch<T>(a));
+    PT2_TRY_VOID(check_info(batch.infos, check_errors, kSingular));
+    PT2_TRY(Matrices<T> inverses, Matrices<T>::zeros(batch_of(a), rows_of(a), columns_of(a)));
+    for (int64_t i = 0; i < inverses.count(); ++i) {
+      set_identity(inverses[i]);
+      solve_lu(batch.factors[i], batch.pivots_of(i), inverses[i]);
+    }
+    PT2_TRY(Tensor inverse, result_of(inverses.tensor(), a.dtype()));
+    return Inverses{std::move(inverse), std::move(batch.infos)};
+  });
+}
+Result<TensorPair> inverse_ex(const Tensor& a, bool check_errors) {
+  PT2_TRY(Inverses inverses, inverses_of(a, check_errors));
+  PT2_TRY(Tensor info, integers_of(inverses.infos, batch_of(a)));
+  return TensorPair(std::move(inverses.inverse), std::move(info));
 }
 Result<Tensor> inverse(const Tensor& a) {
-  PT2_TRY(auto parts, inverse_ex(a, true));
-  return std::move(std::get<0>(parts));
+  PT2_TRY(Inverses inverses, inverses_of(a, true));
+  return std::move(inverses.inverse);
 }
 
 // B may be one vector per matrix instead of a matrix.
@@ -78,25 +93,21 @@ Result<TensorPair> solve_ex(const Tensor& a, const Tensor& b, bool left, bool ch
                           sizes_text(a.sizes()));
   PT2_TRY(const auto pair, same_batch(a, columns));
   const auto& [whole_a, whole_b] = pair;
-  PT2_TRY(const Matrices matrices, matrices_of(whole_a));
-  PT2_TRY(const Matrices sides, matrices_of(whole_b));
-  Matrices results;
-  std::vector<int64_t> infos;
-  for (size_t i = 0; i < matrices.size(); ++i) {
+  return with_field(a, [&]<class T>() -> Result<TensorPair> {
     // X A = B is A^T X^T = B^T.
-    const LuFactors lu = factor_lu(left ? matrices[i] : matrices[i].transposed());
-    infos.push_back(lu.info);
-    Matrix solution = solve_lu(lu, left ? sides[i] : sides[i].transposed());
-    results.push_back(left ? std::move(solution) : solution.transposed());
-  }
-  PT2_TRY_VOID(check_info(infos, check_errors, "a singular matrix: zero on the diagonal"));
-  PT2_TRY(Tensor result, tensor_of(results, batch_of(whole_a), whole_b.size(whole_b.dim() - 2),
-                                   whole_b.size(whole_b.dim() - 1), a.dtype(), !left));
-  if (vectors) {
-    PT2_TRY(result, select(result, -1, 0));
-  }
-  PT2_TRY(Tensor info, integers_of(infos, batch_of(whole_a)));
-  return TensorPair(std::move(result), std::move(info));
+    const auto turned = [left](const Tensor& x) { return left ? x : *transpose(x, -2, -1); };
+    PT2_TRY(LuBatch<T> batch, factor_lu_batch<T>(turned(whole_a)));
+    PT2_TRY_VOID(check_info(batch.infos, check_errors, kSingular));
+    PT2_TRY(Matrices<T> sides, Matrices<T>::copy_of(turned(whole_b)));
+    for (int64_t i = 0; i < sides.count(); ++i)
+      solve_lu(batch.factors[i], batch.pivots_of(i), sides[i]);
+    PT2_TRY(Tensor result, result_of(turned(sides.tensor()), a.dtype(), !left));
+    if (vectors) {
+      PT2_TRY(result, select(result, -1, 0));
+    }
+    PT2_TRY(Tensor info, integers_of(batch.infos, batch_of(whole_a)));
+    return TensorPair(std::move(result), std::move(info));
+  });
 }
 Result<Tensor> solve(const Tensor& a, const Tensor& b, bool left) {
   PT2_TRY(auto parts, solve_ex(a, b, left, true));
@@ -113,35 +124,33 @@ Result<TensorPair> triangular_solve(const Tensor& self, const Tensor& a, bool up
                           sizes_text(a.sizes()));
   PT2_TRY(const auto pair, same_batch(a, self));
   const auto& [whole_a, whole_b] = pair;
-  PT2_TRY(const Matrices matrices, matrices_of(whole_a));
-  PT2_TRY(const Matrices sides, matrices_of(whole_b));
-  Matrices results;
-  for (size_t i = 0; i < matrices.size(); ++i)
-    results.push_back(solve_triangular(transpose ? matrices[i].transposed() : matrices[i], sides[i],
-                                       upper != transpose, unitriangular));
-  const int64_t n = a.size(a.dim() - 1);
-  PT2_TRY(Tensor solution,
-          tensor_of(results, batch_of(whole_a), n, whole_b.size(whole_b.dim() - 1), a.dtype()));
-  PT2_TRY(Tensor coefficient, tensor_of(matrices, batch_of(whole_a), n, n, a.dtype()));
-  return TensorPair(std::move(solution), std::move(coefficient));
+  return with_field(a, [&]<class T>() -> Result<TensorPair> {
+    const auto turned = [transpose](const Tensor& x) {
+      return transpose ? *ops::transpose(x, -2, -1) : x;
+    };
+    PT2_TRY(Matrices<T> matrices, Matrices<T>::copy_of(turned(whole_a)));
+    PT2_TRY(Matrices<T> sides, Matrices<T>::copy_of(whole_b));
+    for (int64_t i = 0; i < sides.count(); ++i)
+      solve_triangular(matrices[i], sides[i], upper != transpose, unitriangular);
+    PT2_TRY(Tensor solution, result_of(sides.tensor(), a.dtype()));
+    PT2_TRY(Tensor coefficient, result_of(turned(matrices.tensor()), a.dtype()));
+    return TensorPair(std::move(solution), std::move(coefficient));
+  });
 }
 
 Result<TensorPair> cholesky_ex(const Tensor& self, bool upper, bool check_errors) {
   PT2_TRY_VOID(check_square(self, "self"));
-  PT2_TRY(const Matrices matrices, matrices_of(self));
-  Matrices factors;
-  std::vector<int64_t> infos;
-  for (const Matrix& matrix : matrices) {
-    CholeskyFactor cholesky = factor_cholesky(upper ? matrix.transposed() : matrix);
-    infos.push_back(cholesky.info);
-    factors.push_back(upper ? cholesky.factor.transposed() : std::move(cholesky.factor));
-  }
-  PT2_TRY_VOID(
-      check_info(infos, check_errors, "a matrix that is not positive-definite: its leading minor"));
-  const int64_t n = self.size(self.dim() - 1);
-  PT2_TRY(Tensor factor, tensor_of(factors, batch_of(self), n, n, self.dtype()));
-  PT2_TRY(Tensor info, integers_of(infos, batch_of(self)));
-  return TensorPair(std::move(factor), std::move(info));
+  return with_field(self, [&]<class T>() -> Result<TensorPair> {
+    const auto turned = [upper](const Tensor& x) { return upper ? *transpose(x, -2, -1) : x; };
+    PT2_TRY(Matrices<T> matrices, Matrices<T>::copy_of(turned(self)));
+    std::vector<int64_t> infos;
+    for (int64_t i = 0; i < matrices.count(); ++i) infos.push_back(factor_cholesky(matrices[i]));
+    PT2_TRY_VOID(check_info(infos, check_errors,
+                            "a matrix that is not positive-definite: its leading minor"));
+    PT2_TRY(Tensor factor, result_of(turned(matrices.tensor()), self.dtype()));
+    PT2_TRY(Tensor info, integers_of(infos, batch_of(self)));
+    return TensorPair(std::move(factor), std::move(info));
+  });
 }
 Result<Tensor> cholesky(const Tensor& self, bool upper) {
   PT2_TRY(auto parts, cholesky_ex(self, upper, true));
@@ -152,24 +161,26 @@ Result<TensorPair> qr(const Tensor& a, const std::string& mode) {
   PT2_TRY_VOID(check_matrices(a, "A"));
   if (mode != "reduced" && mode != "complete" && mode != "r")
     return operator_error("found mode '" + mode + "', expected 'reduced', 'complete' or 'r'");
-  const int64_t rows = a.size(a.dim() - 2);
-  const int64_t columns = a.size(a.dim() - 1);
-  const int64_t inner = mode == "complete" ? rows : std::min(rows, columns);
-  PT2_TRY(const Matrices matrices, matrices_of(a));
-  Matrices left;
-  Matrices right;
-  for (const Matrix& matrix : matrices) {
-    const QrFactors factors = factor_qr(matrix);
-    left.push_back(part_of(factors.q, rows, inner));
-    right.push_back(part_of(factors.r, inner, columns));
-  }
-  PT2_TRY(Tensor r, tensor_of(right, batch_of(a), inner, columns, a.dtype()));
-  if (mode == "r") {
-    PT2_TRY(Tensor none, allocate({a.dtype(), {0}}));
-    return TensorPair(std::move(none), std::move(r));
-  }
-  PT2_TRY(Tensor q, tensor_of(left, batch_of(a), rows, inner, a.dtype()));
-  return TensorPair(std::move(q), std::move(r));
+  const int64_t inner = mode == "complete" ? rows_of(a) : std::min(rows_of(a), columns_of(a));
+  return with_field(a, [&]<class T>() -> Result<TensorPair> {
+    const int64_t count = std::min(rows_of(a), columns_of(a));
+    PT2_TRY(Matrices<T> factors, Matrices<T>::copy_of(a));
+    PT2_TRY(Matrices<T> left, Matrices<T>::zeros(batch_of(a), rows_of(a), mode == "r" ? 0 : inner));
+    PT2_TRY(Matrices<T> right, Matrices<T>::zeros(batch_of(a), inner, columns_of(a)));
+    std::vector<T> tau(factors.count() > 0 ? static_cast<size_t>(count) : 0);
+    for (int64_t i = 0; i < std::max(factors.count(), left.count()); ++i) {
+      factor_reflections(factors[i], tau.data());
+      set_identity(left[i]);
+      apply_reflections(factors[i], tau.data(), count, left[i], true, false);
+      for (int64_t column = 0; column < columns_of(a); ++column)
+        for (int64_t row = 0; row < std::min(column + 1, count); ++row)
+          right[i].at(row, column) = factors[i].at(row, column);
+    }
+    PT2_TRY(Tensor r, result_of(right.tensor(), a.dtype()));
+    PT2_TRY(Tensor q,
+            mode == "r" ? allocate({a.dtype(), {0}}) : result_of(left.tensor(), a.dtype()));
+    return TensorPair(std::move(q), std::move(r));
+  });
 }
 
 // --- Products and norms
@@ -211,12 +222,10 @@ Value dims_value(const OptionalSizes& dims) { return dims ? box(*dims) : Value()
 Result<Tensor> spectral_norm(const Tensor& self, bool largest, const Sizes& axes, bool keepdim,
                              Dtype dtype) {
   PT2_TRY(const Tensor last, movedim(self, axes, {-2, -1}));
-  PT2_TRY(const Matrices matrices, matrices_of(last));
-  PT2_TRY(Tensor wide, allocate({Dtype::float64, batch_of(last)}));
-  for (size_t i = 0; i < matrices.size(); ++i) {
-    const std::vector<double> values = singular_values(matrices[i]);
-    if (!values.empty()) wide.data<double>()[i] = largest ? values.front() : values.back();
-  }
+  PT2_TRY(const Tensor values, singular_values(last));
+  PT2_TRY(Tensor wide, columns_of(last) == 0 || rows_of(last) == 0
+                           ? allocate({Dtype::float64, batch_of(last)})
+                           : select(values, -1, largest ? 0 : -1));
   for (int64_t axis : {std::min(axes[0], axes[1]), std::max(axes[0], axes[1])}) {
     if (!keepdim) break;
     PT2_TRY(wide, unsqueeze(wide, axis));

@@ -4,8 +4,6 @@
 
 #include "ops/checks.h"
 #include "ops/loops.h"
-#include "ops/pointwise/copying.h"
-#include "ops/shape/view.h"
 
 namespace pt2::ops {
 
@@ -25,38 +23,40 @@ Result<void> check_square(const Tensor& a, std::string_view what) {
   return {};
 }
 
-Sizes batch_of(const Tensor& a) { return {a.sizes().begin(), a.sizes().end() - 2}; }
-
-Result<Matrices> matrices_of(const Tensor& a) {
-  PT2_TRY(const Tensor wide, copy_as(a, Dtype::complex128, MemoryFormat::contiguous));
-  const int64_t rows = a.size(a.dim() - 2);
-  const int64_t columns = a.size(a.dim() - 1);
-  int64_t count = 1;
-  for (int64_t size : batch_of(a)) count *= size;
-  Matrices out;
-  const auto* source = wide.data<Complex>();
-  for (int64_t b = 0; b < count; ++b) {
-    Matrix& matrix = out.emplace_back(rows, columns);
-    for (Complex& element : matrix.elements) element = *source++;
-  }
+Sizes batch_of(const Tensor& a, std::initializer_list<int64_t> more) {
+  Sizes out(a.sizes().begin(), a.sizes().end() - 2);
+  out.insert(out.end(), more);
   return out;
 }
 
-// The matrices as a tensor, column-major as LAPACK leaves them unless `row_major`.
-Result<Tensor> tensor_of(const Matrices& matrices, Sizes batch, int64_t rows, int64_t columns,
-                         Dtype dtype, bool row_major) {
-  Sizes sizes = batch;
-  sizes.insert(sizes.end(), {rows, columns});
-  batch.insert(batch.end(), {columns, rows});
-  Sizes strides = contiguous_strides(row_major ? sizes : batch);
+template <class T>
+void Matrices<T>::copy_from(const Tensor& turned) {
+  copy_elements(turned_, turned);
+}
+template class Matrices<double>;
+template class Matrices<Complex>;
+
+Result<Tensor> result_of(const Tensor& matrices, Dtype dtype, bool row_major) {
+  const int64_t rows = rows_of(matrices);
+  const int64_t columns = columns_of(matrices);
+  Sizes strides = contiguous_strides(
+      batch_of(matrices, {row_major ? rows : columns, row_major ? columns : rows}));
   if (!row_major) std::swap(strides[strides.size() - 1], strides[strides.size() - 2]);
-  PT2_TRY(Tensor wide, allocate({Dtype::complex128, sizes}));
-  PT2_TRY(Tensor out, allocate({dtype, std::move(sizes), std::move(strides)}));
-  auto* target = wide.data<Complex>();
-  for (const Matrix& matrix : matrices)
-    target = std::copy(matrix.elements.begin(), matrix.elements.end(), target);
-  copy_elements(out, wide);
+  if (matrices.dtype() == dtype && matrices.strides() == strides) return matrices;
+  PT2_TRY(Tensor out, allocate({dtype, matrices.sizes(), std::move(strides)}));
+  copy_elements(out, matrices);
   return out;
+}
+
+Result<Tensor> singular_values(const Tensor& a) {
+  return with_field(a, [&]<class T>() -> Result<Tensor> {
+    const int64_t count = std::min(rows_of(a), columns_of(a));
+    PT2_TRY(Matrices<T> matrices, Matrices<T>::copy_of(a));
+    PT2_TRY(Tensor values, allocate({Dtype::float64, batch_of(a, {count})}));
+    for (int64_t i = 0; i < matrices.count(); ++i)
+      factor_svd(matrices[i], values.data<double>() + i * count, {}, {});
+    return values;
+  });
 }
 Result<Tensor> integers_of(std::span<const int64_t> numbers, Sizes sizes) {
   PT2_TRY(Tensor out, allocate({Dtype::int32, std::move(sizes)}));
@@ -83,12 +83,5 @@ Result<TensorPair> same_batch(const Tensor& a, const Tensor& b) {
   PT2_TRY(Tensor left, expanded(a));
   PT2_TRY(Tensor right, expanded(b));
   return TensorPair(std::move(left), std::move(right));
-}
-
-Matrix part_of(const Matrix& matrix, int64_t rows, int64_t columns) {
-  Matrix out(rows, columns);
-  for (int64_t i = 0; i < rows; ++i)
-    for (int64_t j = 0; j < columns; ++j) out.at(i, j) = matrix.at(i, j);
-  return out;
 }
 }  // namespace pt2::ops

@@ -1,35 +1,108 @@
-// Batches of matrices between tensors and factorisations.
+// Batches of matrices between tensors and the factorisations of dense/dense.h.
 #ifndef PT2_OPS_LINEAR_MATRICES_H
 #define PT2_OPS_LINEAR_MATRICES_H
 
+#include <algorithm>
 #include <string_view>
 #include <tuple>
 #include <vector>
 
-#include "ops/linear/factorization.h"
-#include "ops/meta.h"
+#include "ops/dense.h"
+#include "ops/linear/dense/dense.h"
+#include "ops/shape/view.h"
 
 namespace pt2::ops {
 
-using Matrices = std::vector<Matrix>;
 using TensorPair = std::tuple<Tensor, Tensor>;
 
 // Float or complex numbers of 32 or 64 bits, two dims at least.
 Result<void> check_matrices(const Tensor& a, std::string_view what);
 Result<void> check_square(const Tensor& a, std::string_view what);
-// The sizes before the last two.
-Sizes batch_of(const Tensor& a);
-Result<Matrices> matrices_of(const Tensor& a);
-// The matrices as a tensor, column-major as LAPACK leaves them unless `row_major`.
-Result<Tensor> tensor_of(const Matrices& matrices, Sizes batch, int64_t rows, int64_t columns,
-                         Dtype dtype, bool row_major = false);
+// The sizes before the last two, with others behind them.
+Sizes batch_of(const Tensor& a, std::initializer_list<int64_t> more = {});
+inline int64_t rows_of(const Tensor& a) { return a.size(a.dim() - 2); }
+inline int64_t columns_of(const Tensor& a) { return a.size(a.dim() - 1); }
+
+// Matrices one behind the other, each column-major.
+template <class T>
+class Matrices {
+ public:
+  // The elements of `a`, widened.
+  static Result<Matrices> copy_of(const Tensor& a) {
+    PT2_TRY(const Tensor turned, transpose(a, -2, -1));
+    PT2_TRY(Matrices out, zeros(batch_of(a), rows_of(a), columns_of(a)));
+    out.copy_from(turned);
+    return out;
+  }
+  // An error where they would take too much.
+  static Result<Matrices> zeros(Sizes batch, int64_t rows, int64_t columns) {
+    Matrices out;
+    batch.insert(batch.end(), {columns, rows});
+    PT2_TRY(out.turned_, allocate({kDtypeOf<T>, std::move(batch)}));
+    out.rows_ = rows;
+    out.columns_ = columns;
+    return out;
+  }
+  // None when they are empty: of such a batch may be any number.
+  int64_t count() const { return turned_.numel() == 0 ? 0 : turned_.numel() / (rows_ * columns_); }
+  // Of empty matrices any is the same.
+  MatrixView<T> operator[](int64_t i) {
+    return {turned_.data<T>() + i * rows_ * columns_, rows_, columns_};
+  }
+  // A view of these elements.
+  Tensor tensor() const { return *transpose(turned_, -2, -1); }
+
+ private:
+  void copy_from(const Tensor& turned);
+
+  Tensor turned_;
+  int64_t rows_ = 0;
+  int64_t columns_ = 0;
+};
+
+// Calls a template with double or Complex, as the dtype needs.
+template <class F>
+auto with_field(const Tensor& a, F f) {
+  return dtype_category(a.dtype()) == DtypeCategory::complex ? f.template operator()<Complex>()
+                                                             : f.template operator()<double>();
+}
+
+// The matrices in a dtype, column-major as LAPACK leaves them unless `row_major`.
+Result<Tensor> result_of(const Tensor& matrices, Dtype dtype, bool row_major = false);
+// The float64 singular values of each matrix, from the largest to the smallest.
+Result<Tensor> singular_values(const Tensor& a);
 Result<Tensor> integers_of(std::span<const int64_t> numbers, Sizes sizes);
 // An error for the first info that is not 0, when errors are asked for.
 Result<void> check_info(std::span<const int64_t> infos, bool check_errors, std::string_view what);
 // Both with the batch sizes that they broadcast to.
 Result<TensorPair> same_batch(const Tensor& a, const Tensor& b);
-// The upper left corner.
-Matrix part_of(const Matrix& matrix, int64_t rows, int64_t columns);
+template <class T>
+void set_identity(MatrixView<T> a) {
+  for (int64_t i = 0; i < std::min(a.rows, a.columns); ++i) a.at(i, i) = 1;
+}
+
+// The LU factors of each matrix of a batch; pivots and infos are there for matrices with elements.
+template <class T>
+struct LuBatch {
+  Matrices<T> factors;
+  std::vector<int64_t> pivots;
+  std::vector<int64_t> infos;
+
+  const int64_t* pivots_of(int64_t i) {
+    return pivots.data() + i * std::min(factors[i].rows, factors[i].columns);
+  }
+};
+template <class T>
+Result<LuBatch<T>> factor_lu_batch(const Tensor& a) {
+  LuBatch<T> out;
+  PT2_TRY(out.factors, Matrices<T>::copy_of(a));
+  const int64_t inner = std::min(rows_of(a), columns_of(a));
+  for (int64_t i = 0; i < out.factors.count(); ++i) {
+    out.pivots.resize(out.pivots.size() + static_cast<size_t>(inner));
+    out.infos.push_back(factor_lu(out.factors[i], out.pivots.data() + i * inner));
+  }
+  return out;
+}
 
 }  // namespace pt2::ops
 

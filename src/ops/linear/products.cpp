@@ -148,27 +148,36 @@ Result<Tensor> chain_matmul(const Tensors& matrices) {
 }
 
 // Taylor's series of A / 2^s, whose norm is below 1/2, squared s times.
-Matrix exponential_of(Matrix a) {
+template <class T>
+void set_exponential(MatrixView<T> a) {
+  using Numbers = std::vector<T>;
+  const int64_t n = a.rows;
+  const auto count = static_cast<size_t>(n * n);
   double norm = 0;
-  for (int64_t j = 0; j < a.columns; ++j) {
+  for (int64_t j = 0; j < n; ++j) {
     double sum = 0;
-    for (int64_t i = 0; i < a.rows; ++i) sum += std::abs(a.at(i, j));
+    for (int64_t i = 0; i < n; ++i) sum += std::abs(a.at(i, j));
     norm = std::max(norm, sum);
   }
   int squarings = 0;
   if (std::isfinite(norm))
     while (std::ldexp(norm, -squarings) > 0.5) ++squarings;
-  for (Complex& element : a.elements) element *= std::ldexp(1.0, -squarings);
+  for (size_t i = 0; i < count; ++i) a.data[i] *= std::ldexp(1.0, -squarings);
+  const auto view = [n](Numbers& numbers) { return MatrixView<T>{numbers.data(), n, n}; };
   constexpr int kTerms = 18;
-  Matrix out = Matrix::identity(a.rows);
-  Matrix term = Matrix::identity(a.rows);
+  Numbers sum(count);
+  set_identity(view(sum));
+  Numbers term = sum;
+  Numbers product(count);
   for (int k = 1; k <= kTerms; ++k) {
-    term = multiply(term, a);
-    for (size_t i = 0; i < out.elements.size(); ++i)
-      out.elements[i] += term.elements[i] /= static_cast<double>(k);
+    multiply(view(term), a, view(product));
+    for (size_t i = 0; i < count; ++i) sum[i] += term[i] = product[i] / static_cast<double>(k);
   }
-  for (int i = 0; i < squarings; ++i) out = multiply(out, out);
-  return out;
+  for (int i = 0; i < squarings; ++i) {
+    multiply(view(sum), view(sum), view(product));
+    sum.swap(product);
+  }
+  std::ranges::copy(sum, a.data);
 }
 Result<Tensor> matrix_exp(const Tensor& self) {
   if (dtype_size(self.dtype()) == 2 && dtype_category(self.dtype()) == DtypeCategory::floating) {
@@ -177,10 +186,11 @@ Result<Tensor> matrix_exp(const Tensor& self) {
     return apply("to.dtype", {result, self.dtype()});
   }
   PT2_TRY_VOID(check_square(self, "self"));
-  PT2_TRY(Matrices matrices, matrices_of(self));
-  for (Matrix& matrix : matrices) matrix = exponential_of(std::move(matrix));
-  const int64_t n = self.size(self.dim() - 1);
-  return tensor_of(matrices, batch_of(self), n, n, self.dtype(), true);
+  return with_field(self, [&]<class T>() -> Result<Tensor> {
+    PT2_TRY(Matrices<T> matrices, Matrices<T>::copy_of(self));
+    for (int64_t i = 0; i < matrices.count(); ++i) set_exponential(matrices[i]);
+    return result_of(matrices.tensor(), self.dtype(), true);
+  });
 }
 
 // The powers 0, 1, ... of every element, in one more dimension; those of integers are int64.

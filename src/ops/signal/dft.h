@@ -1,30 +1,64 @@
-// Discrete Fourier transforms of one length.
+// Discrete Fourier transforms of many lines of one length.
 #ifndef PT2_OPS_SIGNAL_DFT_H
 #define PT2_OPS_SIGNAL_DFT_H
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "ops/convert.h"
 
 namespace pt2::ops {
 
-// The sums of x[j] * exp(-2 pi i j k / n), or with + when not forward; nothing is scaled. Powers of
-// two by halving, other lengths as a convolution of such a length (Bluestein). O(n log n).
+// Complex numbers that lie `stride` apart, in lines whose first ones lie `distance` apart.
+struct Lines {
+  Complex* data;
+  int64_t stride;
+  int64_t distance;
+};
+
+// The sums of x[j] * exp(-2 pi i j k / n), or with + when not forward, times `scale`. Lengths with
+// small prime factors by Stockham's passes over several lines at once, long ones as a matrix of
+// short ones, others as a convolution of such a length (Bluestein). O(n log n).
 class DiscreteFourier {
  public:
   DiscreteFourier(int64_t n, bool forward);
-  void transform(Complex* values) const;
+  ~DiscreteFourier();
+  // In place.
+  void transform(Lines lines, int64_t count, double scale) const;
 
  private:
-  void transform_halves(Complex* values, int64_t n, bool forward) const;
+  struct Convolution;
+  struct Split;
+
+  void transform_block(Lines from, Lines to, int64_t lanes, double scale) const;
+  void transform_split(Lines line, double scale) const;
+  void convolve(Lines line, double scale) const;
 
   int64_t n_;
   bool forward_;
-  int64_t padded_;               // the power of two computed with; n itself when it is one
-  std::vector<Complex> roots_;   // of unity, of order padded_, forward
-  std::vector<Complex> chirp_;   // exp(-+ pi i j^2 / n)
-  std::vector<Complex> kernel_;  // the transform of the conjugate chirp
+  std::vector<int64_t> factors_;
+  std::vector<Complex> roots_;  // exp(-2 pi i k / n)
+  std::unique_ptr<Split> split_;
+  std::unique_ptr<Convolution> convolution_;
+};
+
+// Transforms of lines of n real numbers to and from their spectra, of which one half mirrors the
+// other, at half the cost of complex ones when n is even.
+class RealFourier {
+ public:
+  RealFourier(int64_t n, bool forward);
+  // The first `length` numbers of each spectrum: n, or n / 2 + 1.
+  void to_spectra(const double* lines, int64_t count, Complex* spectra, int64_t length,
+                  double scale) const;
+  // From the first n / 2 + 1 numbers. What has no imaginary part in the spectrum of real numbers is
+  // read without one.
+  void from_spectra(const Complex* spectra, int64_t count, double* lines, double scale) const;
+
+ private:
+  int64_t n_;
+  DiscreteFourier inner_;
+  std::vector<Complex> roots_;  // exp(-2 pi i k / n), up to a quarter of a turn
 };
 
 }  // namespace pt2::ops

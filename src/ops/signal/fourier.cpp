@@ -5,6 +5,7 @@
 
 #include "ops/checks.h"
 #include "ops/compose.h"
+#include "ops/dense.h"
 #include "ops/loops.h"
 #include "ops/op_def.h"
 #include "ops/pointwise/copying.h"
@@ -47,41 +48,45 @@ Result<Dtype> complex_dtype(const Tensor& tensor) {
 }
 
 // Transforms every line of the row-major complex128 tensor `work` along `dim`.
-void transform_lines(Tensor& work, int64_t dim, bool forward) {
+void transform_lines(Tensor& work, int64_t dim, bool forward, double scale) {
   const int64_t n = work.size(dim);
-  if (work.numel() == 0) return;
   const DiscreteFourier fourier(n, forward);
-  std::vector<Complex> line(static_cast<size_t>(n));
   const int64_t stride = work.stride(dim);
   auto* data = work.data<Complex>();
-  for (int64_t outer = 0; outer < work.numel() / (n * stride); ++outer) {
-    for (int64_t inner = 0; inner < stride; ++inner) {
-      Complex* first = data + outer * n * stride + inner;
-      for (int64_t i = 0; i < n; ++i) line[static_cast<size_t>(i)] = first[i * stride];
-      fourier.transform(line.data());
-      for (int64_t i = 0; i < n; ++i) first[i * stride] = line[static_cast<size_t>(i)];
-    }
-  }
+  if (stride == 1) return fourier.transform({data, 1, n}, work.numel() / n, scale);
+  for (int64_t begin = 0; begin < work.numel(); begin += n * stride)
+    fourier.transform({data + begin, stride, 1}, stride, scale);
 }
 
-void multiply(Tensor& work, double scale) {
-  if (scale == 1) return;
-  auto* data = work.data<Complex>();
-  for (int64_t i = 0; i < work.numel(); ++i) data[i] *= scale;
+Result<void> check_points(const Tensor& self, const std::vector<int64_t>& dims) {
+  for (int64_t dim : dims)
+    if (self.size(dim) == 0)
+      return operator_error("found size 0 of dim " + std::to_string(dim) + " to transform");
+  return {};
 }
 
+void transform_dims_of(Tensor& work, const std::vector<int64_t>& dims, double scale, bool forward) {
+  // Of no lines the length may be anything.
+  for (size_t i = 0; work.numel() > 0 && i < dims.size(); ++i)
+    transform_lines(work, dims[i], forward, i == 0 ? scale : 1);
+}
 // The tensor wide and row-major, transformed along `dims`.
 Result<Tensor> transformed(const Tensor& self, const std::vector<int64_t>& dims, double scale,
                            bool forward) {
+  PT2_TRY_VOID(check_points(self, dims));
   PT2_TRY(Tensor work, copy_as(self, Dtype::complex128, MemoryFormat::contiguous));
-  for (int64_t dim : dims) {
-    if (work.size(dim) == 0)
-      return operator_error("found size 0 of dim " + std::to_string(dim) + " to transform");
-    // Of no lines the length may be anything.
-    if (work.numel() > 0) transform_lines(work, dim, forward);
-  }
-  multiply(work, scale);
+  transform_dims_of(work, dims, scale, forward);
   return work;
+}
+
+// Lines of real numbers that are transformed together.
+constexpr int64_t kRealLines = 8;
+
+// Dims of a tensor whose dim `last` was moved to the end, all but that one.
+std::vector<int64_t> dims_before(std::vector<int64_t> dims, int64_t last) {
+  dims.pop_back();
+  for (int64_t& dim : dims) dim -= dim > last ? 1 : 0;
+  return dims;
 }
 
 Result<std::vector<int64_t>> transform_dims(const Tensor& self, const std::vector<int64_t>& dim) {
@@ -145,37 +150,28 @@ Result<Tensor> r2c(const Tensor& self, const std::vector<int64_t>& dim, int64_t 
   PT2_TRY(const auto dims, transform_dims(self, dim));
   if (dims.empty()) return operator_error("found no dims to transform");
   PT2_TRY(const double scale, scale_of(normalization, self.sizes(), dims));
-  PT2_TRY(Tensor work, transformed(self, dims, scale, true));
-  if (onesided) {
-    // The other half mirrors this one.
-    PT2_TRY(work, slice(work, dims.back(), 0, work.size(dims.back()) / 2 + 1, 1));
+  PT2_TRY_VOID(check_points(self, dims));
+  const int64_t last = dims.back();
+  const int64_t n = self.size(last);
+  const int64_t length = onesided ? n / 2 + 1 : n;
+  PT2_TRY(const Tensor lines,
+          copy_as(dim_last(self, last), Dtype::float64, MemoryFormat::contiguous));
+  Sizes sizes = lines.sizes();
+  sizes.back() = length;
+  PT2_TRY(Tensor work, allocate({Dtype::complex128, std::move(sizes)}));
+  if (work.numel() > 0) {
+    const RealFourier fourier(n, true);
+    const int64_t count = lines.numel() / n;
+    for (int64_t i = 0; i < count; i += kRealLines)
+      fourier.to_spectra(lines.data<double>() + i * n, std::min(kRealLines, count - i),
+                         work.data<Complex>() + i * length, length, scale);
   }
+  transform_dims_of(work, dims_before(dims, last), 1, true);
+  PT2_TRY(work, movedim(work, {-1}, {last}));
   const auto order = by_strides(self, dims, dims.size() - 1);
   return narrowed(work, dtype, spectrum_strides(self.strides(), work.sizes(), order));
 }
 
-// The whole of a spectrum of which one half of the last dim is given.
-Result<Tensor> mirrored(const Tensor& half, int64_t dim, int64_t length) {
-  Sizes sizes = half.sizes();
-  sizes[static_cast<size_t>(dim)] = length;
-  PT2_TRY(Tensor whole, allocate({Dtype::complex128, sizes}));
-  if (whole.numel() == 0) return whole;  // the length may be anything then
-  for (int64_t k = 0; k < length; ++k) {
-    const bool mirror = k > length / 2;
-    PT2_TRY(const Tensor source, select(half, dim, mirror ? length - k : k));
-    PT2_TRY(Tensor target, select(whole, dim, k));
-    if (mirror)
-      elementwise<Complex>(
-          target, Dtype::complex128, [](Complex x) { return std::conj(x); }, source);
-    // What has no imaginary part in the spectrum of a real signal is read without one.
-    else if (k == 0 || 2 * k == length)
-      elementwise<Complex>(
-          target, Dtype::complex128, [](Complex x) { return Complex(x.real()); }, source);
-    else
-      copy_elements(target, source);
-  }
-  return whole;
-}
 Result<Tensor> c2r(const Tensor& self, const std::vector<int64_t>& dim, int64_t normalization,
                    int64_t last_dim_size) {
   if (dtype_category(self.dtype()) != DtypeCategory::complex)
@@ -190,10 +186,21 @@ Result<Tensor> c2r(const Tensor& self, const std::vector<int64_t>& dim, int64_t 
   Sizes sizes = self.sizes();
   sizes[static_cast<size_t>(last)] = last_dim_size;
   PT2_TRY(const double scale, scale_of(normalization, sizes, dims));
+  const int64_t length = last_dim_size / 2 + 1;
+  PT2_TRY(const Tensor read, slice(self, last, 0, length, 1));
+  PT2_TRY(const Tensor half, transformed(dim_last(read, last), dims_before(dims, last), 1, false));
+  Sizes line_sizes = half.sizes();
+  line_sizes.back() = last_dim_size;
+  PT2_TRY(Tensor lines, allocate({Dtype::float64, std::move(line_sizes)}));
+  if (lines.numel() > 0) {
+    const RealFourier fourier(last_dim_size, false);
+    const int64_t count = lines.numel() / last_dim_size;
+    for (int64_t i = 0; i < count; i += kRealLines)
+      fourier.from_spectra(half.data<Complex>() + i * length, std::min(kRealLines, count - i),
+                           lines.data<double>() + i * last_dim_size, scale);
+  }
+  PT2_TRY(const Tensor whole, movedim(lines, {-1}, {last}));
   dims.pop_back();
-  PT2_TRY(const Tensor half, transformed(self, dims, scale, false));
-  PT2_TRY(Tensor whole, mirrored(half, last, last_dim_size));
-  if (whole.numel() > 0) transform_lines(whole, last, false);
   // The other dims are transformed first, by themselves.
   const Sizes before = dims.empty() ? self.strides()
                                     : spectrum_strides(self.strides(), self.sizes(),

@@ -1,0 +1,26 @@
+// What the units that use Eigen share. Never include it elsewhere.
+#ifndef PT2_OPS_LINEAR_DENSE_EIGEN_H
+#define PT2_OPS_LINEAR_DENSE_EIGEN_H
+
+#include <Eigen/Core>
+
+#include "ops/linear/dense/dense.h"
+
+namespace pt2::ops {
+
+template <class T>
+using Dense = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic>;
+template <class T>
+using Column = Eigen::Matrix<T, Eigen::Dynamic, 1>;
+// A matrix or a part of one.
+template <class T>
+using Part = Eigen::Ref<Dense<T>, 0, Eigen::OuterStride<>>;
+
+template <class T>
+Eigen::Map<Dense<T>> map(MatrixView<T> a) {
+  return {a.data, a.rows, a.columns};
+}
+
+}  // namespace pt2::ops
+
+#endif  // PT2_OPS_LINEAR_DENSE_EIGEN_H

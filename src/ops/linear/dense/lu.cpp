@@ -1,0 +1,135 @@
+#include <Eigen/Dense>
+#include <algorithm>
+#include <cmath>
+
+#include "ops/linear/dense/eigen.h"
+
+namespace pt2::ops {
+namespace {
+
+// LAPACK's izamax: the largest by the sum of the parts, the first of equal ones.
+double weight(double x) { return std::fabs(x); }
+double weight(Complex x) { return std::fabs(x.real()) + std::fabs(x.imag()); }
+
+template <class T>
+int64_t factor_panel(Part<T> a, int64_t* pivots) {
+  int64_t info = 0;
+  for (int64_t k = 0; k < std::min(a.rows(), a.cols()); ++k) {
+    int64_t pivot = k;
+    for (int64_t i = k + 1; i < a.rows(); ++i)
+      if (weight(a(i, k)) > weight(a(pivot, k))) pivot = i;
+    pivots[k] = pivot + 1;
+    if (a(pivot, k) == T(0)) {
+      if (info == 0) info = k + 1;
+      continue;
+    }
+    a.row(k).swap(a.row(pivot));
+    const int64_t rows = a.rows() - k - 1;
+    const int64_t columns = a.cols() - k - 1;
+    a.col(k).tail(rows) /= a(k, k);
+    a.bottomRightCorner(rows, columns).noalias() -= a.col(k).tail(rows) * a.row(k).tail(columns);
+  }
+  return info;
+}
+
+template <class T>
+void exchange_rows(Part<T> a, const int64_t* pivots, int64_t count) {
+  for (int64_t j = 0; j < a.cols(); ++j)
+    for (int64_t k = 0; k < count; ++k) std::swap(a(k, j), a(pivots[k] - 1, j));
+}
+
+// The left half of the columns, what that makes of the right ones, and then those: nearly all of
+// the work is products.
+template <class T>
+int64_t factor_columns(Part<T> a, int64_t* pivots) {
+  constexpr int64_t kPanel = 16;
+  const int64_t left = std::min(a.rows(), a.cols()) / 2;
+  if (left < kPanel / 2) return factor_panel<T>(a, pivots);
+  const int64_t right = a.cols() - left;
+  const int64_t below = a.rows() - left;
+  int64_t info = factor_columns<T>(a.leftCols(left), pivots);
+  exchange_rows<T>(a.rightCols(right), pivots, left);
+  auto corner = a.topRightCorner(left, right);
+  a.topLeftCorner(left, left).template triangularView<Eigen::UnitLower>().solveInPlace(corner);
+  a.bottomRightCorner(below, right).noalias() -= a.bottomLeftCorner(below, left) * corner;
+  const int64_t rest = factor_columns<T>(a.bottomRightCorner(below, right), pivots + left);
+  if (info == 0 && rest != 0) info = left + rest;
+  const int64_t count = std::min(below, right);
+  exchange_rows<T>(a.bottomLeftCorner(below, left), pivots + left, count);
+  for (int64_t k = left; k < left + count; ++k) pivots[k] += left;
+  return info;
+}
+
+}  // namespace
+
+template <class T>
+int64_t factor_lu(MatrixView<T> a, int64_t* pivots) {
+  return factor_columns<T>(map(a), pivots);
+}
+
+template <class T>
+void solve_triangular(MatrixView<T> a, MatrixView<T> b, bool upper, bool unit) {
+  if (b.rows == 0 || b.columns == 0) return;
+  const auto matrix = map(a);
+  auto side = map(b);
+  if (upper && unit)
+    matrix.template triangularView<Eigen::UnitUpper>().solveInPlace(side);
+  else if (upper)
+    matrix.template triangularView<Eigen::Upper>().solveInPlace(side);
+  else if (unit)
+    matrix.template triangularView<Eigen::UnitLower>().solveInPlace(side);
+  else
+    matrix.template triangularView<Eigen::Lower>().solveInPlace(side);
+}
+
+template <class T>
+void solve_lu(MatrixView<T> lu, const int64_t* pivots, MatrixView<T> b) {
+  exchange_rows<T>(map(b), pivots, lu.rows);
+  solve_triangular(lu, b, false, true);
+  solve_triangular(lu, b, true, false);
+}
+
+template <class T>
+void multiply(MatrixView<T> a, MatrixView<T> b, MatrixView<T> out) {
+  map(out).noalias() = map(a) * map(b);
+}
+
+template <class T>
+int64_t factor_cholesky(MatrixView<T> a) {
+  constexpr int64_t kPanel = 32;
+  auto l = map(a);
+  const int64_t n = a.rows;
+  l.template triangularView<Eigen::StrictlyUpper>().setZero();
+  for (int64_t begin = 0; begin < n; begin += kPanel) {
+    const int64_t width = std::min(kPanel, n - begin);
+    auto panel = l.block(begin, begin, n - begin, width);
+    panel.noalias() -=
+        l.block(begin, 0, n - begin, begin) * l.block(begin, 0, width, begin).adjoint();
+    for (int64_t j = 0; j < width; ++j) {
+      auto column = panel.col(j).tail(n - begin - j);
+      column.noalias() -= panel.bottomLeftCorner(n - begin - j, j) * panel.row(j).head(j).adjoint();
+      const double diagonal = std::real(column(0));
+      if (!(diagonal > 0)) {
+        l.rightCols(n - begin - j).setZero();
+        return begin + j + 1;
+      }
+      column /= std::sqrt(diagonal);
+      column(0) = std::sqrt(diagonal);
+    }
+    // The product above also wrote over the diagonal.
+    panel.topRows(width).template triangularView<Eigen::StrictlyUpper>().setZero();
+  }
+  return 0;
+}
+
+#define PT2_INSTANTIATE(T)                                                  \
+  template int64_t factor_lu(MatrixView<T>, int64_t*);                      \
+  template void solve_lu(MatrixView<T>, const int64_t*, MatrixView<T>);     \
+  template void solve_triangular(MatrixView<T>, MatrixView<T>, bool, bool); \
+  template void multiply(MatrixView<T>, MatrixView<T>, MatrixView<T>);      \
+  template int64_t factor_cholesky(MatrixView<T>);
+PT2_INSTANTIATE(double)
+PT2_INSTANTIATE(Complex)
+#undef PT2_INSTANTIATE
+
+}  // namespace pt2::ops

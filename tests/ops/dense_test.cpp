@@ -1,0 +1,137 @@
+// Factorisations and Fourier transforms beyond what recorded calls have: matrices without elements,
+// of low rank, and lengths of every kind.
+#include "ops/linear/dense/dense.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#include "ops/compose.h"
+#include "ops/signal/dft.h"
+
+namespace pt2::ops {
+namespace {
+
+// Their numbers of elements multiply to 16 modulo 2^64.
+constexpr int64_t kHuge = (int64_t{1} << 61) + 4;
+
+TEST(EmptyMatrices, BasesTooLargeAreErrors) {
+  const Value wide(Tensor::zeros(Dtype::float32, {0, kHuge}));
+  const Value tall(Tensor::zeros(Dtype::float32, {kHuge, 0}));
+  EXPECT_FALSE(apply_all("linalg_svd.default", {wide, Value(true)}));
+  EXPECT_FALSE(apply_all("svd.default", {wide, Value(false)}));
+  EXPECT_FALSE(apply_all("_linalg_svd.default", {tall, Value(true)}));
+  EXPECT_FALSE(apply_all("linalg_qr.default", {tall, Value("complete")}));
+  EXPECT_FALSE(apply_all("linalg_lu.default", {tall}));
+  EXPECT_TRUE(apply_all("linalg_qr.default", {tall, Value("r")}));
+  const Value none(Tensor::zeros(Dtype::float32, {0}));
+  EXPECT_TRUE(apply_all("linalg_householder_product.default", {tall, none}));
+}
+
+TEST(EmptyMatrices, ManyTakeNoMemory) {
+  const Value many(Tensor::zeros(Dtype::float32, {3'000'000'000, 0, 0}));
+  for (const char* target : {"linalg_inv.default", "linalg_svd.default", "linalg_eigvals.default",
+                             "linalg_eigh.default", "linalg_qr.default", "matrix_exp.default"})
+    EXPECT_TRUE(apply_all(target, {many})) << target;
+}
+
+// How far the columns are from orthonormal ones.
+double disorder(const std::vector<double>& a, int64_t rows, int64_t columns) {
+  double worst = 0;
+  for (int64_t p = 0; p < columns; ++p)
+    for (int64_t q = 0; q < columns; ++q) {
+      double sum = p == q ? -1 : 0;
+      for (int64_t i = 0; i < rows; ++i)
+        sum += a[static_cast<size_t>(p * rows + i)] * a[static_cast<size_t>(q * rows + i)];
+      worst = std::max(worst, std::fabs(sum));
+    }
+  return worst;
+}
+
+// Eigen's fast algorithm gives bases of these that are far from orthonormal.
+TEST(SingularValues, OfLowRankHaveOrthonormalVectors) {
+  constexpr int64_t kRows = 60;
+  constexpr int64_t kColumns = 40;
+  std::vector<double> a(kRows * kColumns);
+  for (int64_t j = 0; j < kColumns; ++j)
+    for (int64_t i = 0; i < kRows; ++i)
+      a[static_cast<size_t>(j * kRows + i)] = static_cast<double>((i + j) % 2);
+  std::vector<double> u(kRows * kRows);
+  std::vector<double> vh(kColumns * kColumns);
+  std::vector<double> values(kColumns);
+  factor_svd(MatrixView<double>{a.data(), kRows, kColumns}, values.data(), {u.data(), kRows, kRows},
+             {vh.data(), kColumns, kColumns});
+  EXPECT_NEAR(values[0], std::sqrt(600), 1e-12);
+  EXPECT_NEAR(values[1], std::sqrt(600), 1e-12);
+  EXPECT_NEAR(values[2], 0, 1e-12);
+  EXPECT_LT(disorder(u, kRows, kRows), 1e-13);
+  EXPECT_LT(disorder(vh, kColumns, kColumns), 1e-13);
+}
+
+TEST(SingularValues, OfWhatIsNotFiniteAreNan) {
+  std::vector<Complex> a{1, 2, 3, {0, std::numeric_limits<double>::infinity()}};
+  std::vector<double> values(2);
+  factor_svd(MatrixView<Complex>{a.data(), 2, 2}, values.data(), {}, {});
+  EXPECT_TRUE(std::isnan(values[0]));
+}
+
+Complex number(int64_t i) { return {std::sin(static_cast<double>(3 * i)), std::cos(i * 0.7)}; }
+
+// Number k of the transform, as it is defined.
+Complex frequency(int64_t n, int64_t k, bool forward, bool real) {
+  Complex sum = 0;
+  for (int64_t j = 0; j < n; ++j) {
+    const double angle =
+        2 * std::numbers::pi * static_cast<double>(j * k % n) / static_cast<double>(n);
+    const Complex x = real ? Complex(number(j).real()) : number(j);
+    sum += x * Complex(std::cos(angle), forward ? -std::sin(angle) : std::sin(angle));
+  }
+  return sum;
+}
+
+// Radices 2 to 31, lengths with larger primes, and those transformed as a matrix, short and long.
+constexpr int64_t kLengths[] = {1,  2,  3,  4,   5,   6,   7,   12,  16,   31,   37,
+                                64, 77, 96, 121, 243, 500, 529, 720, 1009, 4096, 8192};
+
+TEST(DiscreteFourier, IsItsDefinition) {
+  for (int64_t n : kLengths)
+    for (bool forward : {true, false})
+      for (int64_t count : {1, 9}) {
+        std::vector<Complex> x(static_cast<size_t>(n * count));
+        // Lines beside each other.
+        for (int64_t i = 0; i < n * count; ++i) x[static_cast<size_t>(i)] = number(i / count);
+        DiscreteFourier(n, forward).transform({x.data(), count, 1}, count, 1);
+        for (int64_t k = 0; k < n; k += n / 7 + 1)
+          EXPECT_LT(std::abs(x[static_cast<size_t>(k * count + count - 1)] -
+                             frequency(n, k, forward, false)),
+                    1e-12 * static_cast<double>(n))
+              << n << " at " << k;
+      }
+}
+
+TEST(RealFourier, GoesThereAndBack) {
+  for (int64_t n : kLengths)
+    for (bool whole : {false, true}) {
+      constexpr int64_t kCount = 3;
+      std::vector<double> lines(static_cast<size_t>(n * kCount));
+      for (int64_t i = 0; i < n * kCount; ++i) lines[static_cast<size_t>(i)] = number(i % n).real();
+      const int64_t length = whole ? n : n / 2 + 1;
+      std::vector<Complex> spectra(static_cast<size_t>(length * kCount));
+      RealFourier(n, true).to_spectra(lines.data(), kCount, spectra.data(), length, 1);
+      for (int64_t k = 0; k < length; k += length / 5 + 1)
+        EXPECT_LT(
+            std::abs(spectra[static_cast<size_t>(2 * length + k)] - frequency(n, k, true, true)),
+            1e-12 * static_cast<double>(n))
+            << n << " at " << k;
+      if (whole) continue;
+      std::vector<double> back(lines.size());
+      RealFourier(n, false).from_spectra(spectra.data(), kCount, back.data(),
+                                         1 / static_cast<double>(n));
+      for (size_t i = 0; i < lines.size(); ++i) EXPECT_NEAR(back[i], lines[i], 1e-13) << n;
+    }
+}
+
+}  // namespace
+}  // namespace pt2::ops
