@@ -14,24 +14,45 @@
 #include "kernels/reductions-inl.h"
 #include "kernels/vectors-inl.h"
 
+// Once for all targets.
+#ifndef PT2_KERNELS_ATTENTION_ROW
+#define PT2_KERNELS_ATTENTION_ROW
+namespace pt2::kernels {
+namespace {
+
+// What one query has to do with a block of keys, and what all blocks before have come to.
+struct QueryRow {
+  float* scores;
+  int64_t count;
+  int64_t allowed;  // keys, of the first ones
+  const float* mask;
+  float& maximum;
+  float& sum;  // of weights
+  float* out;  // the sum of weighted values
+};
+
+}  // namespace
+}  // namespace pt2::kernels
+#endif
+
 HWY_BEFORE_NAMESPACE();
 namespace pt2::kernels {
 namespace HWY_NAMESPACE {
 
-// Turns the scores of a block of keys into weights exp(score - maximum), 0 from `allowed` on; the
-// maximum and the sum of weights over all blocks so far are kept, and `out`, the weighted sum of
-// earlier values, is scaled to the new maximum.
-void weigh_scores(float* scores, int64_t count, int64_t allowed, float scale, const float* mask,
-                  float* maximum, float* sum, float* out, int64_t value_depth) {
+// Turns the scores into weights exp(score - maximum), 0 from `allowed` on, and scales what earlier
+// blocks summed to the new maximum.
+void weigh_scores(const QueryRow& row, float scale, int64_t value_depth) {
+  float* const scores = row.scores;
+  const int64_t allowed = row.allowed;
   const V factor = set(scale);
   for (int64_t i = 0; i < allowed; i += kLanes) {
     const int64_t lanes = std::min(kLanes, allowed - i);
     V score = hn::Mul(load_first(scores + i, lanes), factor);
-    if (mask != nullptr) score = hn::Add(score, load_first(mask + i, lanes));
+    if (row.mask != nullptr) score = hn::Add(score, load_first(row.mask + i, lanes));
     store_first(score, scores + i, lanes);
   }
-  const float largest = std::max(*maximum, largest_of(scores, allowed));
-  std::fill(scores + allowed, scores + count, 0.0f);
+  const float largest = std::max(row.maximum, largest_of(scores, allowed));
+  std::fill(scores + allowed, scores + row.count, 0.0f);
   if (largest == -std::numeric_limits<float>::infinity()) {
     // Nothing to attend to: no weight, unless a score is not a number.
     for (int64_t i = 0; i < allowed; ++i) scores[i] = std::isnan(scores[i]) ? scores[i] : 0.0f;
@@ -43,14 +64,14 @@ void weigh_scores(float* scores, int64_t count, int64_t allowed, float scale, co
     store_first(weight, scores + i, lanes);
     return weight;
   });
-  if (*maximum != largest && *sum != 0) {
-    const float shrink = std::exp(*maximum - largest);
+  if (row.maximum != largest && row.sum != 0) {
+    const float shrink = std::exp(row.maximum - largest);
     const V shrinks = set(shrink);
-    *sum *= shrink;
-    map_span(out, out, value_depth, [&](V x) HWY_ATTR { return hn::Mul(x, shrinks); });
+    row.sum *= shrink;
+    map_span(row.out, row.out, value_depth, [&](V x) HWY_ATTR { return hn::Mul(x, shrinks); });
   }
-  *sum += static_cast<float>(block_sum);
-  *maximum = largest;
+  row.sum += static_cast<float>(block_sum);
+  row.maximum = largest;
 }
 
 void divide_span(float* values, int64_t count, float divisor) {
@@ -145,18 +166,20 @@ int64_t allowed_keys(const Attention& attention, const Block& block, int64_t row
   return std::clamp<int64_t>(row + attention.causal_offset + 1 - block.first, 0, block.count);
 }
 
-// Scores are in scratch.scores, `stride` from row to row; `offset` is the row whose sums come
-// first.
+// `count` scores of each query are in scratch.scores; `offset` is the row whose sums come first.
 void weigh_block(const Attention& attention, const Head& head, const Block& block, int64_t count,
-                 int64_t stride, int64_t offset, const Scratch& scratch) {
+                 int64_t offset, const Scratch& scratch) {
   for (int64_t row = block.begin; row < block.end; ++row) {
     const float* mask =
         head.mask == nullptr ? nullptr : head.mask + row * attention.mask.row_stride + block.first;
-    HWY_DYNAMIC_DISPATCH(weigh_scores)
-    (scratch.scores + (row - block.begin) * stride, count,
-     std::min(count, allowed_keys(attention, block, row)), attention.scale, mask,
-     scratch.maxima + (row - offset), scratch.sums + (row - offset),
-     head.out + row * attention.out_row_stride, attention.value_depth);
+    const QueryRow query{scratch.scores + (row - block.begin) * count,
+                         count,
+                         std::min(count, allowed_keys(attention, block, row)),
+                         mask,
+                         scratch.maxima[row - offset],
+                         scratch.sums[row - offset],
+                         head.out + row * attention.out_row_stride};
+    HWY_DYNAMIC_DISPATCH(weigh_scores)(query, attention.scale, attention.value_depth);
   }
 }
 
@@ -193,7 +216,7 @@ void attend_block(const Attention& attention, const Head& head, const Block& blo
   scores.out = scratch.scores;
   scores.out_stride = count;
   multiply_packed(scores);
-  weigh_block(attention, head, block, count, count, offset, scratch);
+  weigh_block(attention, head, block, count, offset, scratch);
   Product sums;
   sums.rows = scores.rows;
   sums.columns = attention.value_depth;
@@ -254,7 +277,7 @@ void attend_few(const Attention& attention, const Head& head, const Scratch& scr
                       .out_stride = count,
                       .epilogue = {}};
     multiply_rows(scores);
-    weigh_block(attention, head, block, count, count, 0, scratch);
+    weigh_block(attention, head, block, count, 0, scratch);
     RowProduct sums{.rows = attention.queries,
                     .columns = attention.value_depth,
                     .depth = count,

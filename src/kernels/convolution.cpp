@@ -80,6 +80,21 @@ void fill_channels_last(const Windows& windows, const float* image, int64_t y, i
   }
 }
 
+// `rows` whole rows of a kernel that are `width` wide, at most a vector, of a window that lies
+// within the image's columns; `from` is its element in image row `y`. A small convolution's time is
+// here.
+HWY_INLINE void copy_kernel_rows(const Convolution& shape, const float* from, int64_t row_stride,
+                                 int64_t y, int64_t rows, float* to) {
+  const Floats d;
+  const auto present = hn::FirstN(d, static_cast<size_t>(shape.kernel_width));
+  for (int64_t i = 0; i < rows; ++i, to += shape.kernel_width) {
+    const bool inside = y >= 0 && y < shape.in_height;
+    store(inside ? hn::MaskedLoad(present, d, from) : hn::Zero(d), to);
+    y += shape.dilation_y;
+    from += shape.dilation_y * row_stride;
+  }
+}
+
 void fill_planar(const Windows& windows, const float* image, int64_t y, int64_t x, Tap tap,
                  int64_t depth, float* to) {
   const Convolution& shape = windows.shape;
@@ -90,6 +105,18 @@ void fill_planar(const Windows& windows, const float* image, int64_t y, int64_t 
     const int64_t run = std::min(shape.kernel_width - tap.column, depth);
     const float* row =
         image + tap.channel * windows.images.channel_stride + in_y * windows.images.row_stride;
+    if (kHasMaskedStores && side_by_side && run == shape.kernel_width && run <= kLanes) {
+      const int64_t rows = std::min(shape.kernel_height - tap.row, depth / run);
+      copy_kernel_rows(shape, row + x, windows.images.row_stride, in_y, rows, to);
+      to += rows * run;
+      depth -= rows * run;
+      tap.row += rows;
+      if (tap.row == shape.kernel_height) {
+        tap.row = 0;
+        ++tap.channel;
+      }
+      continue;
+    }
     if (in_y < 0 || in_y >= shape.in_height) {
       zero_run(to, run);
     } else if (side_by_side) {

@@ -17,6 +17,8 @@ constexpr int64_t kMostRows = 4;
 constexpr int64_t kParallelWork = int64_t{1} << 15;
 // Columns of a task: whole vectors, so that no sum depends on the split.
 constexpr int64_t kColumnStep = 64;
+// Whether 16 sums stay in registers beside what they are made of.
+constexpr bool kManyRegisters = HWY_TARGET == HWY_AVX3 || HWY_ARCH_ARM;
 
 struct Columns {
   int64_t first_row;
@@ -84,7 +86,7 @@ void sum_columns(const RowProduct& product, int64_t first_row, int64_t column) {
 
 template <int kRows>
 void turned_columns(const RowProduct& product, const Columns& columns) {
-  constexpr int kAtOnce = kRows <= 2 ? 4 : 2;
+  constexpr int kAtOnce = kRows <= 2 || kManyRegisters ? 4 : 2;
   int64_t column = columns.begin;
   for (; column + kAtOnce <= columns.end; column += kAtOnce)
     sum_columns<kRows, kAtOnce>(product, columns.first_row, column);
@@ -138,7 +140,7 @@ void sum_vectors(const RowProduct& product, int64_t first_row, int64_t column, i
 
 template <int kRows>
 void straight_columns(const RowProduct& product, const Columns& columns) {
-  constexpr int kVectors = kRows <= 2 ? 4 : 2;
+  constexpr int kVectors = kRows <= 2 || kManyRegisters ? 4 : 2;
   int64_t column = columns.begin;
   for (; column + kVectors * kLanes <= columns.end; column += kVectors * kLanes)
     sum_vectors<kRows, kVectors>(product, columns.first_row, column, kLanes);
