@@ -1,0 +1,407 @@
+// Every kernel beside what the machine can do: arithmetic as a share of the peak of multiply-adds,
+// measured here, and moved bytes as a share of the bandwidth of a copy.
+// kernels_bench [NAME] [--threads N]: only kernels whose name begins with NAME.
+#include <hwy/aligned_allocator.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernels/attention.h"
+#include "kernels/convolution.h"
+#include "kernels/layouts.h"
+#include "kernels/pointwise.h"
+#include "kernels/pooling.h"
+#include "kernels/product.h"
+#include "kernels/row_products.h"
+#include "kernels/rows.h"
+#include "kernels/targets.h"
+#include "kernels/threads.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "bench/kernels_bench.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace pt2::bench {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// Multiply-adds on ten registers that do not wait for one another; returns how many floats were
+// used.
+int64_t multiply_adds(int64_t rounds, float* sink) {
+  const hn::ScalableTag<float> d;
+  using V = hn::Vec<decltype(d)>;
+  V sums[10];
+  for (V& sum : sums) sum = hn::Set(d, sink[0]);
+  const V factor = hn::Set(d, 0.999f);
+  for (int64_t i = 0; i < rounds; ++i)
+#pragma GCC unroll 10
+    for (V& sum : sums) sum = hn::MulAdd(sum, factor, factor);
+  V total = sums[0];
+  for (V& sum : sums) total = hn::Add(total, sum);
+  sink[0] = hn::GetLane(total);
+  return rounds * 10 * static_cast<int64_t>(hn::Lanes(d));
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace pt2::bench
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace pt2::bench {
+HWY_EXPORT(multiply_adds);
+namespace {
+
+using kernels::Product;
+using kernels::ThreadPool;
+
+// Seconds of the fastest of many calls, for a fifth of a second.
+double fastest(const std::function<void()>& call) {
+  using Clock = std::chrono::steady_clock;
+  double best = 1e9;
+  call();
+  const auto end = Clock::now() + std::chrono::milliseconds(200);
+  do {
+    const auto start = Clock::now();
+    call();
+    best = std::min(best, std::chrono::duration<double>(Clock::now() - start).count());
+  } while (Clock::now() < end);
+  return best;
+}
+
+using Floats = hwy::AlignedFreeUniquePtr<float[]>;
+Floats make_floats(int64_t count) {
+  Floats values = hwy::AllocateAligned<float>(static_cast<size_t>(count) + 16);
+  for (int64_t i = 0; i < count; ++i)
+    values[static_cast<size_t>(i)] = static_cast<float>(i % 17) * 0.1f - 0.8f;
+  return values;
+}
+
+class Bench {
+ public:
+  Bench(std::string_view filter, ThreadPool& pool) : filter_(filter), pool_(pool) {
+    const int64_t threads = pool.threads();
+    const double flops = fastest([&] {
+      kernels::run_tasks(&pool, threads, [](int64_t, int) {
+        float sink = 0.5f;
+        HWY_DYNAMIC_DISPATCH(multiply_adds)(100000, &sink);
+      });
+    });
+    float sink = 0.5f;
+    const int64_t terms = HWY_DYNAMIC_DISPATCH(multiply_adds)(100000, &sink);
+    peak_ = 2.0 * static_cast<double>(terms * threads) / flops;
+    const int64_t count = int64_t{1} << 24;
+    const Floats from = make_floats(count);
+    const Floats to = make_floats(count);
+    const double seconds = fastest([&] {
+      kernels::run_tasks(&pool, threads, [&](int64_t task, int) {
+        const int64_t begin = kernels::part_begin(count, threads, task);
+        const int64_t end = kernels::part_begin(count, threads, task + 1);
+        std::memcpy(to.get() + begin, from.get() + begin,
+                    static_cast<size_t>(end - begin) * sizeof(float));
+      });
+    });
+    bandwidth_ = 2.0 * sizeof(float) * static_cast<double>(count) / seconds;
+    std::printf("%s, %d threads: peak %.1f GFLOP/s, copy %.1f GB/s (64 MB, read + written)\n\n",
+                std::string(kernels::target_names().front()).c_str(), pool.threads(), peak_ / 1e9,
+                bandwidth_ / 1e9);
+    std::printf("%-44s %10s %9s %6s %8s %6s\n", "", "us", "GFLOP/s", "peak", "GB/s", "copy");
+  }
+
+  bool wants(std::string_view name) const { return name.starts_with(filter_); }
+  ThreadPool* pool() const { return &pool_; }
+
+  void report(const std::string& name, double flops, double bytes,
+              const std::function<void()>& call) const {
+    if (!wants(name)) return;
+    const double seconds = fastest(call);
+    std::printf("%-44s %10.1f %9.1f %5.0f%% %8.1f %5.0f%%\n", name.c_str(), seconds * 1e6,
+                flops / seconds / 1e9, 100 * flops / seconds / peak_, bytes / seconds / 1e9,
+                100 * bytes / seconds / bandwidth_);
+    std::fflush(stdout);
+  }
+
+ private:
+  std::string_view filter_;
+  ThreadPool& pool_;
+  double peak_ = 0;
+  double bandwidth_ = 0;
+};
+
+double bytes_of(int64_t floats) { return static_cast<double>(floats) * sizeof(float); }
+
+void bench_products(const Bench& bench) {
+  if (!bench.wants("product")) return;
+  const struct {
+    int64_t rows, columns, depth;
+  } shapes[] = {{1024, 1024, 1024}, {128, 768, 768},  {128, 3072, 768}, {128, 768, 3072},
+                {197, 768, 768},    {197, 3072, 768}, {197, 768, 3072}, {3136, 64, 64},
+                {3136, 256, 64},    {3136, 64, 256},  {784, 512, 128},  {196, 1024, 256},
+                {49, 2048, 512},    {49, 512, 2048},  {12544, 16, 64},  {3136, 24, 72},
+                {784, 40, 120},     {196, 112, 480},  {49, 960, 160},   {1, 4096, 4096},
+                {4, 4096, 4096},    {1, 1000, 2048}};
+  for (const auto& [rows, columns, depth] : shapes) {
+    const Floats left = make_floats(rows * depth);
+    const Floats right = make_floats(columns * depth);
+    const Floats packed = make_floats(kernels::packed_size(depth, columns));
+    const Floats out = make_floats(rows * columns);
+    const Floats bias = make_floats(columns);
+    const kernels::Packing packing{
+        .depth = depth, .columns = columns, .depth_stride = 1, .column_stride = depth};
+    kernels::pack_right(right.get(), packing, packed.get(), bench.pool());
+    const Product product{
+        .rows = rows,
+        .columns = columns,
+        .depth = depth,
+        .left = left.get(),
+        .left_stride = depth,
+        .packed = packed.get(),
+        .out = out.get(),
+        .out_stride = columns,
+        .epilogue = {.bias = bias.get(), .activation = kernels::Activation::relu}};
+    const std::string shape =
+        std::to_string(rows) + " x " + std::to_string(columns) + " x " + std::to_string(depth);
+    const double flops = 2.0 * static_cast<double>(rows * columns * depth);
+    bench.report("product " + shape, flops,
+                 bytes_of(rows * depth + columns * depth + rows * columns),
+                 [&] { kernels::multiply_packed(product, bench.pool()); });
+    if (rows == 128 && columns == depth)
+      bench.report("product_packing " + shape, 0, bytes_of(2 * columns * depth),
+                   [&] { kernels::pack_right(right.get(), packing, packed.get(), bench.pool()); });
+  }
+}
+
+void bench_row_products(const Bench& bench) {
+  if (!bench.wants("row_product")) return;
+  const struct {
+    int64_t rows, columns, depth;
+  } shapes[] = {{1, 2048, 2048}, {1, 8192, 2048}, {1, 50257, 768}, {4, 8192, 2048}};
+  for (const auto& [rows, columns, depth] : shapes) {
+    const Floats left = make_floats(rows * depth);
+    const Floats right = make_floats(columns * depth);
+    const Floats out = make_floats(rows * columns);
+    const kernels::RowProduct product{.rows = rows,
+                                      .columns = columns,
+                                      .depth = depth,
+                                      .left = left.get(),
+                                      .left_stride = depth,
+                                      .right = right.get(),
+                                      .right_stride = depth,
+                                      .out = out.get(),
+                                      .out_stride = columns,
+                                      .epilogue = {}};
+    bench.report("row_product " + std::to_string(rows) + " x " + std::to_string(columns) + " x " +
+                     std::to_string(depth),
+                 2.0 * static_cast<double>(rows * columns * depth), bytes_of(columns * depth),
+                 [&] { kernels::multiply_rows(product, bench.pool()); });
+  }
+}
+
+struct ImageShape {
+  const char* name;
+  int64_t in, channels, out_channels, kernel, stride, groups;
+  bool planar;
+};
+
+void bench_convolution(const Bench& bench, const ImageShape& image) {
+  kernels::Convolution shape;
+  shape.in_height = shape.in_width = image.in;
+  shape.in_channels = image.channels;
+  shape.out_channels = image.out_channels;
+  shape.kernel_height = shape.kernel_width = image.kernel;
+  shape.stride_y = shape.stride_x = image.stride;
+  shape.pad_top = shape.pad_left = image.kernel / 2;
+  shape.out_height = shape.out_width = (image.in + image.stride - 1) / image.stride;
+  shape.groups = image.groups;
+  shape.planar = image.planar;
+  const int64_t in_size = image.in * image.in * image.channels;
+  const int64_t out_size = shape.out_height * shape.out_width * image.out_channels;
+  const int64_t kernel_size =
+      image.out_channels * image.channels / image.groups * image.kernel * image.kernel;
+  const Floats in = make_floats(in_size);
+  const Floats kernels = make_floats(kernel_size);
+  const Floats packed = make_floats(kernels::packed_kernels_size(shape));
+  const Floats out = make_floats(out_size);
+  const Floats bias = make_floats(image.out_channels);
+  kernels::pack_kernels(shape, kernels.get(), packed.get(), bench.pool());
+  kernels::Images images{.data = in.get(), .image_stride = in_size};
+  images.pixel_stride = image.planar ? 1 : image.channels;
+  images.row_stride = image.in * images.pixel_stride;
+  images.channel_stride = image.planar ? image.in * image.in : 1;
+  const kernels::Epilogue epilogue{.bias = bias.get(), .activation = kernels::Activation::relu};
+  bench.report(std::string("convolution ") + image.name,
+               2.0 * static_cast<double>(kernel_size * shape.out_height * shape.out_width),
+               bytes_of(in_size + out_size + kernel_size), [&] {
+                 kernels::convolve(shape, images, packed.get(), out.get(), image.out_channels,
+                                   epilogue, bench.pool());
+               });
+}
+
+void bench_convolutions(const Bench& bench) {
+  if (!bench.wants("convolution")) return;
+  const ImageShape shapes[] = {
+      {"stem 7x7/2, 3 to 64 of 224", 224, 3, 64, 7, 2, 1, true},
+      {"stem 3x3/2, 3 to 16 of 224", 224, 3, 16, 3, 2, 1, true},
+      {"3x3, 64 of 56", 56, 64, 64, 3, 1, 1, false},
+      {"3x3, 128 of 28", 28, 128, 128, 3, 1, 1, false},
+      {"3x3, 256 of 14", 14, 256, 256, 3, 1, 1, false},
+      {"3x3, 512 of 7", 7, 512, 512, 3, 1, 1, false},
+      {"3x3/2, 128 of 56", 56, 128, 128, 3, 2, 1, false},
+      {"1x1, 64 to 256 of 56", 56, 64, 256, 1, 1, 1, false},
+      {"1x1, 1024 to 256 of 14", 14, 1024, 256, 1, 1, 1, false},
+      {"1x1/2, 256 to 512 of 56", 56, 256, 512, 1, 2, 1, false},
+      {"3x3, 256 of 56 in 32 groups", 56, 256, 256, 3, 1, 32, false},
+      {"depthwise 3x3, 64 of 112", 112, 64, 64, 3, 1, 64, false},
+      {"depthwise 3x3/2, 64 of 112", 112, 64, 64, 3, 2, 64, false},
+      {"depthwise 5x5, 120 of 28", 28, 120, 120, 5, 1, 120, false},
+      {"depthwise 5x5, 960 of 7", 7, 960, 960, 5, 1, 960, false},
+  };
+  for (const ImageShape& shape : shapes) bench_convolution(bench, shape);
+}
+
+void bench_attention(const Bench& bench) {
+  if (!bench.wants("attention")) return;
+  const struct {
+    const char* name;
+    int64_t queries, keys;
+    bool causal;
+  } shapes[] = {{"12 heads of 64, 128 x 128", 128, 128, false},
+                {"12 heads of 64, 197 x 197", 197, 197, false},
+                {"12 heads of 64, 1024 x 1024 causal", 1024, 1024, true},
+                {"12 heads of 64, 1 x 2048", 1, 2048, false}};
+  for (const auto& [name, queries, keys, causal] : shapes) {
+    const int64_t width = 12 * 64;
+    const Floats query = make_floats(queries * width);
+    const Floats key = make_floats(keys * width);
+    const Floats value = make_floats(keys * width);
+    const Floats out = make_floats(queries * width);
+    kernels::Attention shape;
+    shape.heads = shape.key_heads = 12;
+    shape.queries = queries;
+    shape.keys = keys;
+    shape.depth = shape.value_depth = 64;
+    shape.query = {query.get(), 0, 64, width};
+    shape.key = {key.get(), 0, 64, width};
+    shape.value = {value.get(), 0, 64, width};
+    shape.causal = causal;
+    shape.scale = 0.125f;
+    shape.out = out.get();
+    shape.out_head_stride = 64;
+    shape.out_row_stride = width;
+    const Floats scratch =
+        make_floats(kernels::attention_scratch_size(shape, bench.pool()->threads()));
+    const double scores = static_cast<double>(queries * keys) * (causal ? 0.5 : 1);
+    bench.report(std::string("attention ") + name, 4.0 * scores * static_cast<double>(width),
+                 bytes_of((2 * keys + 2 * queries) * width),
+                 [&] { kernels::attend(shape, scratch.get(), bench.pool()); });
+  }
+}
+
+void bench_rows(const Bench& bench) {
+  constexpr int64_t kRows = 512;
+  constexpr int64_t kColumns = 768;
+  constexpr int64_t kCount = kRows * kColumns;
+  const Floats in = make_floats(kCount);
+  const Floats weight = make_floats(kColumns);
+  const Floats out = make_floats(kCount);
+  const kernels::RowShape shape{kRows, kColumns, kColumns, kColumns};
+  const double bytes = bytes_of(2 * kCount);
+  bench.report("rows softmax 512 x 768", 0, bytes,
+               [&] { kernels::softmax_rows(shape, in.get(), out.get(), bench.pool()); });
+  bench.report("rows layer_norm 512 x 768", 0, bytes, [&] {
+    kernels::layer_norm_rows(shape, in.get(), weight.get(), weight.get(), 1e-5, out.get(),
+                             bench.pool());
+  });
+  bench.report("rows rms_norm 512 x 768", 0, bytes, [&] {
+    kernels::rms_norm_rows(shape, in.get(), weight.get(), 1e-5, out.get(), bench.pool());
+  });
+  bench.report("rows sum 512 x 768", 0, bytes_of(kCount), [&] {
+    kernels::reduce_rows(kernels::Reduction::sum, {kRows, kColumns, kColumns, 1}, in.get(),
+                         out.get(), bench.pool());
+  });
+  bench.report("rows turn 512 x 768", 0, bytes, [&] {
+    kernels::turn({.rows = kRows, .columns = kColumns, .from_stride = kColumns, .to_stride = kRows},
+                  in.get(), out.get(), bench.pool());
+  });
+}
+
+void bench_pointwise(const Bench& bench) {
+  constexpr int64_t kCount = 512 * 768;
+  const Floats in = make_floats(kCount);
+  const Floats out = make_floats(kCount);
+  const struct {
+    const char* name;
+    kernels::Activation activation;
+  } activations[] = {
+      {"relu", kernels::Activation::relu}, {"sigmoid", kernels::Activation::sigmoid},
+      {"tanh", kernels::Activation::tanh}, {"silu", kernels::Activation::silu},
+      {"gelu", kernels::Activation::gelu}, {"hardswish", kernels::Activation::hardswish}};
+  for (const auto& [name, activation] : activations)
+    bench.report(std::string("pointwise ") + name, 0, bytes_of(2 * kCount),
+                 [&, which = activation] {
+                   kernels::apply(which, in.get(), out.get(), kCount, bench.pool());
+                 });
+  bench.report("pointwise exp", 0, bytes_of(2 * kCount), [&] {
+    kernels::apply(kernels::Unary::exponential, in.get(), out.get(), kCount, bench.pool());
+  });
+  bench.report("pointwise add", 0, bytes_of(3 * kCount), [&] {
+    kernels::combine(kernels::Binary::add, {1, kCount}, {in.get()}, {in.get()}, {out.get()},
+                     bench.pool());
+  });
+}
+
+void bench_pooling(const Bench& bench) {
+  kernels::Pooling shape;
+  shape.channels = 64;
+  shape.in_height = shape.in_width = 112;
+  shape.out_height = shape.out_width = 56;
+  shape.kernel_height = shape.kernel_width = 3;
+  shape.stride_y = shape.stride_x = 2;
+  shape.pad_y = shape.pad_x = 1;
+  const int64_t in_size = 112 * 112 * 64;
+  const Floats in = make_floats(in_size);
+  const Floats out = make_floats(in_size);
+  const kernels::Images images{in.get(), in_size, 112 * 64, 64, 1};
+  bench.report("pooling maximum 3x3/2, 64 of 112", 0, bytes_of(in_size + in_size / 4),
+               [&] { kernels::pool_images(shape, images, out.get(), 64, bench.pool()); });
+  kernels::Pooling mean;
+  mean.kind = kernels::Pooling::Kind::average;
+  mean.channels = 2048;
+  mean.in_height = mean.in_width = 7;
+  mean.adaptive = true;
+  const kernels::Images last{in.get(), 49 * 2048, 7 * 2048, 2048, 1};
+  bench.report("pooling average of all, 2048 of 7", 0, bytes_of(49 * 2048),
+               [&] { kernels::pool_images(mean, last, out.get(), 2048, bench.pool()); });
+}
+
+}  // namespace
+}  // namespace pt2::bench
+
+int main(int argc, char** argv) {
+  std::string_view filter;
+  int threads = 1;
+  for (int i = 1; i < argc; ++i) {
+    if (std::string_view(argv[i]) == "--threads" && i + 1 < argc)
+      threads = std::max(1, std::atoi(argv[++i]));
+    else
+      filter = argv[i];
+  }
+  pt2::kernels::ThreadPool pool(threads);
+  const pt2::bench::Bench bench(filter, pool);
+  pt2::bench::bench_products(bench);
+  pt2::bench::bench_row_products(bench);
+  pt2::bench::bench_convolutions(bench);
+  pt2::bench::bench_attention(bench);
+  pt2::bench::bench_rows(bench);
+  pt2::bench::bench_pointwise(bench);
+  pt2::bench::bench_pooling(bench);
+}
+#endif

@@ -1,0 +1,325 @@
+#include "kernels/attention.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "kernels/product.h"
+#include "kernels/row_products.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/attention.cpp"
+#include <hwy/foreach_target.h>
+// After foreach_target.h.
+#include "kernels/reductions-inl.h"
+#include "kernels/vectors-inl.h"
+
+// Once for all targets.
+#ifndef PT2_KERNELS_ATTENTION_ROW
+#define PT2_KERNELS_ATTENTION_ROW
+namespace pt2::kernels {
+namespace {
+
+// What one query has to do with a block of keys, and what all blocks before have come to.
+struct QueryRow {
+  float* scores;
+  int64_t count;
+  int64_t allowed;  // keys, of the first ones
+  const float* mask;
+  float& maximum;
+  float& sum;  // of weights
+  float* out;  // the sum of weighted values
+};
+
+}  // namespace
+}  // namespace pt2::kernels
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace pt2::kernels {
+namespace HWY_NAMESPACE {
+
+// Turns the scores into weights exp(score - maximum), 0 from `allowed` on, and scales what earlier
+// blocks summed to the new maximum.
+void weigh_scores(const QueryRow& row, float scale, int64_t value_depth) {
+  float* const scores = row.scores;
+  const int64_t allowed = row.allowed;
+  const V factor = set(scale);
+  for (int64_t i = 0; i < allowed; i += kLanes) {
+    const int64_t lanes = std::min(kLanes, allowed - i);
+    V score = hn::Mul(load_first(scores + i, lanes), factor);
+    if (row.mask != nullptr) score = hn::Add(score, load_first(row.mask + i, lanes));
+    store_first(score, scores + i, lanes);
+  }
+  const float largest = std::max(row.maximum, largest_of(scores, allowed));
+  std::fill(scores + allowed, scores + row.count, 0.0f);
+  if (largest == -std::numeric_limits<float>::infinity()) {
+    // Nothing to attend to: no weight, unless a score is not a number.
+    for (int64_t i = 0; i < allowed; ++i) scores[i] = std::isnan(scores[i]) ? scores[i] : 0.0f;
+    return;
+  }
+  const V shift = set(largest);
+  const double block_sum = sum_span(allowed, [&](int64_t i, int64_t lanes) HWY_ATTR {
+    const V weight = exp(hn::Sub(load_first(scores + i, lanes), shift));
+    store_first(weight, scores + i, lanes);
+    return weight;
+  });
+  if (row.maximum != largest && row.sum != 0) {
+    const float shrink = std::exp(row.maximum - largest);
+    const V shrinks = set(shrink);
+    row.sum *= shrink;
+    map_span(row.out, row.out, value_depth, [&](V x) HWY_ATTR { return hn::Mul(x, shrinks); });
+  }
+  row.sum += static_cast<float>(block_sum);
+  row.maximum = largest;
+}
+
+void divide_span(float* values, int64_t count, float divisor) {
+  const V factor = set(divisor);
+  map_span(values, values, count, [&](V x) HWY_ATTR { return hn::Div(x, factor); });
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace pt2::kernels
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace pt2::kernels {
+HWY_EXPORT(weigh_scores);
+HWY_EXPORT(divide_span);
+
+namespace {
+
+// Scores of a block of queries and one of keys stay in the second cache with the packed keys.
+constexpr int64_t kQueryBlock = 64;
+constexpr int64_t kKeyBlock = 512;
+// Panels are no wider than this, and divide it: a part of a packed operand that ends at a multiple
+// of it ends with a panel.
+constexpr int64_t kPanelStep = 64;
+// So few queries read keys and values as they lie.
+constexpr int64_t kFewQueries = 4;
+
+int64_t round_up(int64_t count, int64_t step) { return (count + step - 1) / step * step; }
+
+struct Scratch {
+  float* scores;
+  float* keys;
+  float* values;
+  float* maxima;
+  float* sums;
+};
+
+// How many blocks of queries a task has; every task packs keys and values anew.
+int64_t blocks_at_once(const Attention& attention, int threads) {
+  const int64_t blocks = round_up(attention.queries, kQueryBlock) / kQueryBlock;
+  const int64_t heads = attention.batch * attention.heads;
+  if (threads == 1 || heads >= 2 * threads)
+    return std::max<int64_t>(1, std::min<int64_t>(blocks, 16));
+  const int64_t wanted = (2 * threads + heads - 1) / std::max<int64_t>(1, heads);
+  return std::max<int64_t>(1, std::min<int64_t>(16, blocks / wanted));
+}
+
+bool has_few_queries(const Attention& attention) { return attention.queries <= kFewQueries; }
+
+struct Layout {
+  int64_t scores, keys, values, rows;
+  int64_t total() const { return scores + keys + values + 2 * rows; }
+};
+Layout lay_out(const Attention& attention, int threads) {
+  const int64_t block = std::min(attention.keys, kKeyBlock);
+  if (has_few_queries(attention)) return {round_up(kFewQueries * block, 16), 0, 0, 16};
+  return {round_up(kQueryBlock * block, 16), round_up(packed_size(attention.depth, block), 16),
+          round_up(packed_size(block, attention.value_depth), 16),
+          kQueryBlock * blocks_at_once(attention, threads)};
+}
+
+// One head's rows.
+struct Head {
+  const float* query;
+  const float* key;
+  const float* value;
+  const float* mask;
+  float* out;
+};
+const float* head_data(const Heads& heads, int64_t batch, int64_t head) {
+  return heads.data == nullptr ? nullptr
+                               : heads.data + batch * heads.batch_stride + head * heads.head_stride;
+}
+Head find_head(const Attention& attention, int64_t index) {
+  const int64_t batch = index / attention.heads;
+  const int64_t head = index % attention.heads;
+  const int64_t key_head = head / (attention.heads / attention.key_heads);
+  return {head_data(attention.query, batch, head), head_data(attention.key, batch, key_head),
+          head_data(attention.value, batch, key_head), head_data(attention.mask, batch, head),
+          attention.out + batch * attention.out_batch_stride + head * attention.out_head_stride};
+}
+
+// Queries begin .. end - 1 and keys first .. first + count - 1.
+struct Block {
+  int64_t begin, end;
+  int64_t first, count;
+};
+
+// How many of the block's keys query `row` may attend to.
+int64_t allowed_keys(const Attention& attention, const Block& block, int64_t row) {
+  if (!attention.causal) return block.count;
+  return std::clamp<int64_t>(row + attention.causal_offset + 1 - block.first, 0, block.count);
+}
+
+// `count` scores of each query are in scratch.scores; `offset` is the row whose sums come first.
+void weigh_block(const Attention& attention, const Head& head, const Block& block, int64_t count,
+                 int64_t offset, const Scratch& scratch) {
+  for (int64_t row = block.begin; row < block.end; ++row) {
+    const float* mask =
+        head.mask == nullptr ? nullptr : head.mask + row * attention.mask.row_stride + block.first;
+    const QueryRow query{scratch.scores + (row - block.begin) * count,
+                         count,
+                         std::min(count, allowed_keys(attention, block, row)),
+                         mask,
+                         scratch.maxima[row - offset],
+                         scratch.sums[row - offset],
+                         head.out + row * attention.out_row_stride};
+    HWY_DYNAMIC_DISPATCH(weigh_scores)(query, attention.scale, attention.value_depth);
+  }
+}
+
+void start_rows(const Attention& attention, const Head& head, int64_t begin, int64_t end,
+                const Scratch& scratch) {
+  for (int64_t row = begin; row < end; ++row) {
+    scratch.maxima[row - begin] = -std::numeric_limits<float>::infinity();
+    scratch.sums[row - begin] = 0;
+    float* out = head.out + row * attention.out_row_stride;
+    std::fill(out, out + attention.value_depth, 0.0f);
+  }
+}
+
+void finish_rows(const Attention& attention, const Head& head, int64_t begin, int64_t end,
+                 const Scratch& scratch) {
+  for (int64_t row = begin; row < end; ++row)
+    if (const float sum = scratch.sums[row - begin]; sum != 0) HWY_DYNAMIC_DISPATCH(divide_span)
+  (head.out + row * attention.out_row_stride, attention.value_depth, sum);
+}
+
+void attend_block(const Attention& attention, const Head& head, const Block& block, int64_t offset,
+                  const Scratch& scratch) {
+  int64_t count = allowed_keys(attention, block, block.end - 1);
+  if (count == 0) return;
+  count = std::min(block.count, round_up(count, kPanelStep));
+  Product scores;
+  scores.rows = block.end - block.begin;
+  scores.columns = count;
+  scores.depth = attention.depth;
+  scores.left = head.query + block.begin * attention.query.row_stride;
+  scores.left_stride = attention.query.row_stride;
+  scores.packed = scratch.keys;
+  scores.packed_columns = block.count;
+  scores.out = scratch.scores;
+  scores.out_stride = count;
+  multiply_packed(scores);
+  weigh_block(attention, head, block, count, offset, scratch);
+  Product sums;
+  sums.rows = scores.rows;
+  sums.columns = attention.value_depth;
+  sums.depth = count;
+  sums.left = scratch.scores;
+  sums.left_stride = count;
+  sums.packed = scratch.values;
+  sums.packed_depth = block.count;
+  sums.out = head.out + block.begin * attention.out_row_stride;
+  sums.out_stride = attention.out_row_stride;
+  sums.epilogue.addend = sums.out;
+  sums.epilogue.addend_stride = sums.out_stride;
+  multiply_packed(sums);
+}
+
+void attend_many(const Attention& attention, const Head& head, int64_t begin, int64_t end,
+                 const Scratch& scratch) {
+  start_rows(attention, head, begin, end, scratch);
+  for (int64_t first = 0; first < attention.keys; first += kKeyBlock) {
+    Block block{begin, end, first, std::min(kKeyBlock, attention.keys - first)};
+    if (allowed_keys(attention, block, end - 1) == 0) break;
+    pack_right(head.key + first * attention.key.row_stride,
+               {.depth = attention.depth,
+                .columns = block.count,
+                .depth_stride = 1,
+                .column_stride = attention.key.row_stride},
+               scratch.keys);
+    pack_right(head.value + first * attention.value.row_stride,
+               {.depth = block.count,
+                .columns = attention.value_depth,
+                .depth_stride = attention.value.row_stride,
+                .column_stride = 1},
+               scratch.values);
+    for (int64_t row = begin; row < end; row += kQueryBlock) {
+      block.begin = row;
+      block.end = std::min(end, row + kQueryBlock);
+      attend_block(attention, head, block, begin, scratch);
+    }
+  }
+  finish_rows(attention, head, begin, end, scratch);
+}
+
+void attend_few(const Attention& attention, const Head& head, const Scratch& scratch) {
+  start_rows(attention, head, 0, attention.queries, scratch);
+  for (int64_t first = 0; first < attention.keys; first += kKeyBlock) {
+    const Block block{0, attention.queries, first, std::min(kKeyBlock, attention.keys - first)};
+    const int64_t count = allowed_keys(attention, block, block.end - 1);
+    if (count == 0) break;
+    RowProduct scores{.rows = attention.queries,
+                      .columns = count,
+                      .depth = attention.depth,
+                      .left = head.query,
+                      .left_stride = attention.query.row_stride,
+                      .right = head.key + first * attention.key.row_stride,
+                      .right_stride = attention.key.row_stride,
+                      .turned = true,
+                      .out = scratch.scores,
+                      .out_stride = count,
+                      .epilogue = {}};
+    multiply_rows(scores);
+    weigh_block(attention, head, block, count, 0, scratch);
+    RowProduct sums{.rows = attention.queries,
+                    .columns = attention.value_depth,
+                    .depth = count,
+                    .left = scratch.scores,
+                    .left_stride = count,
+                    .right = head.value + first * attention.value.row_stride,
+                    .right_stride = attention.value.row_stride,
+                    .turned = false,
+                    .out = head.out,
+                    .out_stride = attention.out_row_stride,
+                    .epilogue = {.addend = head.out, .addend_stride = attention.out_row_stride}};
+    multiply_rows(sums);
+  }
+  finish_rows(attention, head, 0, attention.queries, scratch);
+}
+
+}  // namespace
+
+int64_t attention_scratch_size(const Attention& attention, int threads) {
+  return lay_out(attention, threads).total() * threads;
+}
+
+void attend(const Attention& attention, float* scratch, ThreadPool* pool) {
+  if (attention.queries <= 0 || attention.value_depth <= 0) return;
+  const int threads = thread_count(pool);
+  const Layout layout = lay_out(attention, threads);
+  const int64_t chunk = kQueryBlock * blocks_at_once(attention, threads);
+  const int64_t chunks = (attention.queries + chunk - 1) / chunk;
+  const int64_t heads = attention.batch * attention.heads;
+  run_tasks(pool, heads * chunks, [&](int64_t task, int thread) {
+    Scratch own;
+    own.scores = scratch + layout.total() * thread;
+    own.keys = own.scores + layout.scores;
+    own.values = own.keys + layout.keys;
+    own.maxima = own.values + layout.values;
+    own.sums = own.maxima + layout.rows;
+    const Head head = find_head(attention, task / chunks);
+    if (has_few_queries(attention)) return attend_few(attention, head, own);
+    const int64_t begin = task % chunks * chunk;
+    attend_many(attention, head, begin, std::min(attention.queries, begin + chunk), own);
+  });
+}
+
+}  // namespace pt2::kernels
+#endif

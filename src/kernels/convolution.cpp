@@ -1,0 +1,266 @@
+#include "kernels/convolution.h"
+
+#include <algorithm>
+
+#include "kernels/depthwise.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/convolution.cpp"
+#include <hwy/foreach_target.h>
+// After foreach_target.h.
+#include "kernels/vectors-inl.h"
+
+// What fills rows of tiles, once for all targets.
+#ifndef PT2_KERNELS_CONVOLUTION_WINDOWS
+#define PT2_KERNELS_CONVOLUTION_WINDOWS
+namespace pt2::kernels {
+namespace {
+
+struct Windows {
+  Convolution shape;
+  Images images;  // from the group's first channel on
+  int64_t channels;
+};
+
+// Where an element of a window lies: channels last, depth runs over rows, columns, channels of the
+// kernel; planar, over channels, rows, columns.
+struct Tap {
+  int64_t row;
+  int64_t column;
+  int64_t channel;
+};
+
+}  // namespace
+}  // namespace pt2::kernels
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace pt2::kernels {
+namespace HWY_NAMESPACE {
+
+// These may write up to 15 floats more than `count`.
+HWY_INLINE void copy_run(const float* from, float* to, int64_t count) {
+  int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) store(load(from + i), to + i);
+  if (i < count) store(load_first(from + i, count - i), to + i);
+}
+HWY_INLINE void zero_run(float* to, int64_t count) {
+  for (int64_t i = 0; i < count; i += kLanes) store(hn::Zero(Floats()), to + i);
+}
+
+// The window whose first element is at (y, x) of `image`, from `tap` on.
+void fill_channels_last(const Windows& windows, const float* image, int64_t y, int64_t x, Tap tap,
+                        int64_t depth, float* to) {
+  const Convolution& shape = windows.shape;
+  const int64_t channels = windows.channels;
+  // Windows that lie within a row are read in one go.
+  const bool side_by_side = shape.dilation_x == 1 && windows.images.pixel_stride == channels &&
+                            x >= 0 && x + shape.kernel_width <= shape.in_width;
+  while (depth > 0) {
+    const int64_t in_y = y + tap.row * shape.dilation_y;
+    const int64_t in_x = x + tap.column * shape.dilation_x;
+    const bool row_outside = in_y < 0 || in_y >= shape.in_height;
+    int64_t run = channels - tap.channel;
+    const bool whole_row = row_outside || side_by_side;
+    if (whole_row) run += (shape.kernel_width - 1 - tap.column) * channels;
+    run = std::min(run, depth);
+    if (row_outside || in_x < 0 || in_x >= shape.in_width)
+      zero_run(to, run);
+    else
+      copy_run(image + in_y * windows.images.row_stride + in_x * windows.images.pixel_stride +
+                   tap.channel,
+               to, run);
+    to += run;
+    depth -= run;
+    tap.channel = 0;
+    if (whole_row || ++tap.column == shape.kernel_width) {
+      tap.column = 0;
+      ++tap.row;
+    }
+  }
+}
+
+// `rows` whole rows of a kernel that are `width` wide, at most a vector, of a window that lies
+// within the image's columns; `from` is its element in image row `y`. A small convolution's time is
+// here.
+HWY_INLINE void copy_kernel_rows(const Convolution& shape, const float* from, int64_t row_stride,
+                                 int64_t y, int64_t rows, float* to) {
+  const Floats d;
+  const auto present = hn::FirstN(d, static_cast<size_t>(shape.kernel_width));
+  for (int64_t i = 0; i < rows; ++i, to += shape.kernel_width) {
+    const bool inside = y >= 0 && y < shape.in_height;
+    store(inside ? hn::MaskedLoad(present, d, from) : hn::Zero(d), to);
+    y += shape.dilation_y;
+    from += shape.dilation_y * row_stride;
+  }
+}
+
+void fill_planar(const Windows& windows, const float* image, int64_t y, int64_t x, Tap tap,
+                 int64_t depth, float* to) {
+  const Convolution& shape = windows.shape;
+  const bool side_by_side =
+      shape.dilation_x == 1 && x >= 0 && x + shape.kernel_width <= shape.in_width;
+  while (depth > 0) {
+    const int64_t in_y = y + tap.row * shape.dilation_y;
+    const int64_t run = std::min(shape.kernel_width - tap.column, depth);
+    const float* row =
+        image + tap.channel * windows.images.channel_stride + in_y * windows.images.row_stride;
+    if (kHasMaskedStores && side_by_side && run == shape.kernel_width && run <= kLanes) {
+      const int64_t rows = std::min(shape.kernel_height - tap.row, depth / run);
+      copy_kernel_rows(shape, row + x, windows.images.row_stride, in_y, rows, to);
+      to += rows * run;
+      depth -= rows * run;
+      tap.row += rows;
+      if (tap.row == shape.kernel_height) {
+        tap.row = 0;
+        ++tap.channel;
+      }
+      continue;
+    }
+    if (in_y < 0 || in_y >= shape.in_height) {
+      zero_run(to, run);
+    } else if (side_by_side) {
+      copy_run(row + x + tap.column, to, run);
+    } else {
+      for (int64_t i = 0; i < run; ++i) {
+        const int64_t in_x = x + (tap.column + i) * shape.dilation_x;
+        to[i] = in_x < 0 || in_x >= shape.in_width ? 0.0f : row[in_x];
+      }
+    }
+    to += run;
+    depth -= run;
+    tap.column = 0;
+    if (++tap.row == shape.kernel_height) {
+      tap.row = 0;
+      ++tap.channel;
+    }
+  }
+}
+
+void fill_windows(const void* source, int64_t first_row, int64_t rows, int64_t first_depth,
+                  int64_t depth, float* tile) {
+  const Windows& windows = *static_cast<const Windows*>(source);
+  const Convolution& shape = windows.shape;
+  Tap tap;
+  if (shape.planar) {
+    const int64_t area = shape.kernel_height * shape.kernel_width;
+    tap.channel = first_depth / area;
+    tap.row = first_depth % area / shape.kernel_width;
+    tap.column = first_depth % shape.kernel_width;
+  } else {
+    tap.channel = first_depth % windows.channels;
+    tap.column = first_depth / windows.channels % shape.kernel_width;
+    tap.row = first_depth / windows.channels / shape.kernel_width;
+  }
+  int64_t x = first_row % shape.out_width;
+  int64_t y = first_row / shape.out_width % shape.out_height;
+  int64_t image = first_row / shape.out_width / shape.out_height;
+  for (int64_t r = 0; r < rows; ++r, tile += kTilePitch) {
+    const float* data = windows.images.data + image * windows.images.image_stride;
+    (shape.planar ? fill_planar : fill_channels_last)(
+        windows, data, y * shape.stride_y - shape.pad_top, x * shape.stride_x - shape.pad_left, tap,
+        depth, tile);
+    if (++x < shape.out_width) continue;
+    x = 0;
+    if (++y < shape.out_height) continue;
+    y = 0;
+    ++image;
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace pt2::kernels
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace pt2::kernels {
+HWY_EXPORT(fill_windows);
+
+namespace {
+
+int64_t group_depth(const Convolution& convolution) {
+  return convolution.in_channels / convolution.groups * convolution.kernel_height *
+         convolution.kernel_width;
+}
+
+// Whether every output pixel is a pixel of the images and these lie evenly spaced.
+bool reads_rows_in_place(const Convolution& convolution, const Images& images) {
+  return convolution.kernel_height == 1 && convolution.kernel_width == 1 &&
+         convolution.stride_y == 1 && convolution.stride_x == 1 && convolution.pad_top == 0 &&
+         convolution.pad_left == 0 && convolution.out_height == convolution.in_height &&
+         convolution.out_width == convolution.in_width && !convolution.planar &&
+         images.row_stride == convolution.in_width * images.pixel_stride &&
+         (convolution.batch == 1 ||
+          images.image_stride == convolution.in_height * images.row_stride);
+}
+
+void pack_depthwise(const Convolution& convolution, const float* kernels, float* packed) {
+  const int64_t area = convolution.kernel_height * convolution.kernel_width;
+  for (int64_t c = 0; c < convolution.out_channels; ++c)
+    for (int64_t i = 0; i < area; ++i)
+      packed[i * convolution.out_channels + c] = kernels[c * area + i];
+}
+
+}  // namespace
+
+int64_t packed_kernels_size(const Convolution& convolution) {
+  const int64_t depth = group_depth(convolution);
+  if (is_depthwise(convolution)) return depth * convolution.out_channels;
+  return convolution.groups * packed_size(depth, convolution.out_channels / convolution.groups);
+}
+
+void pack_kernels(const Convolution& convolution, const float* kernels, float* packed,
+                  ThreadPool* pool) {
+  if (is_depthwise(convolution)) return pack_depthwise(convolution, kernels, packed);
+  const int64_t channels = convolution.in_channels / convolution.groups;
+  const int64_t area = convolution.kernel_height * convolution.kernel_width;
+  Packing packing;
+  packing.depth = group_depth(convolution);
+  packing.columns = convolution.out_channels / convolution.groups;
+  packing.column_stride = packing.depth;
+  for (int64_t group = 0; group < convolution.groups; ++group) {
+    const float* from = kernels + group * packing.columns * packing.depth;
+    float* to = packed + group * packed_size(packing.depth, packing.columns);
+    packing.depth_stride = 1;
+    packing.first_depth = 0;
+    packing.count = packing.depth;
+    if (convolution.planar || area == 1) {
+      pack_right(from, packing, to, pool);
+      continue;
+    }
+    packing.depth_stride = area;
+    packing.count = channels;
+    for (int64_t i = 0; i < area; ++i) {
+      packing.first_depth = i * channels;
+      pack_right(from + i, packing, to, pool);
+    }
+  }
+}
+
+void convolve(const Convolution& convolution, const Images& images, const float* packed, float* out,
+              int64_t out_stride, const Epilogue& epilogue, ThreadPool* pool) {
+  if (is_depthwise(convolution))
+    return convolve_depthwise(convolution, images, packed, out, out_stride, epilogue, pool);
+  Windows windows{convolution, images, convolution.in_channels / convolution.groups};
+  Product product;
+  product.rows = convolution.batch * convolution.out_height * convolution.out_width;
+  product.columns = convolution.out_channels / convolution.groups;
+  product.depth = group_depth(convolution);
+  product.out_stride = out_stride;
+  product.left_stride = images.pixel_stride;
+  product.left_rows = {HWY_DYNAMIC_DISPATCH(fill_windows), &windows};
+  const bool in_place = reads_rows_in_place(convolution, images);
+  for (int64_t group = 0; group < convolution.groups; ++group) {
+    windows.images.data = images.data + group * windows.channels * images.channel_stride;
+    product.left = in_place ? windows.images.data : nullptr;
+    product.packed = packed + group * packed_size(product.depth, product.columns);
+    product.out = out + group * product.columns;
+    product.epilogue = epilogue;
+    if (epilogue.bias != nullptr) product.epilogue.bias += group * product.columns;
+    if (epilogue.addend != nullptr) product.epilogue.addend += group * product.columns;
+    multiply_packed(product, pool);
+  }
+}
+
+}  // namespace pt2::kernels
+#endif

@@ -1,0 +1,57 @@
+// Convolutions of float32 images. Results lie channels last: out pixel p = (image * out_height + y)
+// * out_width + x has its channels side by side at out + p * out_stride. Images are read channels
+// last, or channel by channel as PyTorch lays them out, with any strides of images and rows; the
+// second is for the first layer, whose few channels are not worth turning.
+//
+// Kernels are packed before. A 1x1 convolution is a product whose left operand is the image; others
+// gather windows into the product's tiles, a few rows at a time; depthwise ones (one input and one
+// output channel in each group) have a loop of their own.
+#ifndef PT2_KERNELS_CONVOLUTION_H
+#define PT2_KERNELS_CONVOLUTION_H
+
+#include <cstdint>
+
+#include "kernels/product.h"
+#include "kernels/threads.h"
+
+namespace pt2::kernels {
+
+struct Convolution {
+  int64_t batch = 1;
+  int64_t in_height = 1, in_width = 1, in_channels = 1;
+  int64_t out_height = 1, out_width = 1, out_channels = 1;
+  int64_t kernel_height = 1, kernel_width = 1;
+  int64_t stride_y = 1, stride_x = 1;
+  int64_t dilation_y = 1, dilation_x = 1;
+  // Zeros before the first row and column; how many follow the last ones, the sizes say.
+  int64_t pad_top = 0, pad_left = 0;
+  int64_t groups = 1;  // divides both numbers of channels
+  // Whether pixels of a row lie side by side (pixel stride 1) instead of the channels of a pixel
+  // (channel stride 1). It decides in which order kernels are packed.
+  bool planar = false;
+};
+
+struct Images {
+  const float* data = nullptr;
+  int64_t image_stride = 0;
+  int64_t row_stride = 0;
+  int64_t pixel_stride = 0;    // 1 if planar
+  int64_t channel_stride = 1;  // 1 if not planar
+};
+
+// How many floats the packed kernels take.
+int64_t packed_kernels_size(const Convolution& convolution);
+
+// `kernels` is dense [out_channels, in_channels / groups, kernel_height, kernel_width]; `packed`
+// has packed_kernels_size floats, for best speed at a multiple of 64 bytes.
+void pack_kernels(const Convolution& convolution, const float* kernels, float* packed,
+                  ThreadPool* pool = nullptr);
+
+// `out` overlaps nothing but an addend equal to it; bias and addend are those of Epilogue, columns
+// being output channels and rows output pixels.
+void convolve(const Convolution& convolution, const Images& images, const float* packed, float* out,
+              int64_t out_stride, const Epilogue& epilogue, ThreadPool* pool = nullptr);
+
+}  // namespace pt2::kernels
+
+#endif  // PT2_KERNELS_CONVOLUTION_H

@@ -1,0 +1,139 @@
+#include "kernels/depthwise.h"
+
+#include <algorithm>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/depthwise.cpp"
+#include <hwy/foreach_target.h>
+// After foreach_target.h.
+#include "kernels/vectors-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace pt2::kernels {
+namespace HWY_NAMESPACE {
+
+struct Depthwise {
+  const Convolution& shape;
+  const Images& images;
+  const float* packed;
+  float* out;
+  int64_t out_stride;
+  const Epilogue& epilogue;
+};
+
+// One row of results; of the kernel only the rows that meet the image.
+struct Row {
+  const float* image;
+  int64_t first_out;  // pixel
+  int64_t top;        // image row under the first kernel row
+  int64_t first_kernel_row;
+  int64_t kernel_rows_end;
+};
+
+// kPixels neighbours in a row, of which only the kernel's columns from `first` to `end` are inside
+// the image (all of them alike).
+template <int kPixels>
+void sum_pixels(const Depthwise& work, const Row& row, int64_t x, int64_t first, int64_t end) {
+  const Convolution& shape = work.shape;
+  const int64_t channels = shape.out_channels;
+  const int64_t step = shape.stride_x * work.images.pixel_stride;
+  const int64_t left = x * shape.stride_x - shape.pad_left;
+  for (int64_t c = 0; c < channels; c += kLanes) {
+    const int64_t count = std::min(kLanes, channels - c);
+    V sums[kPixels];
+    const V start = work.epilogue.bias != nullptr ? load_first(work.epilogue.bias + c, count)
+                                                  : hn::Zero(Floats());
+#pragma GCC unroll 4
+    for (int p = 0; p < kPixels; ++p) sums[p] = start;
+    for (int64_t ky = row.first_kernel_row; ky < row.kernel_rows_end; ++ky) {
+      const float* in = row.image + (row.top + ky * shape.dilation_y) * work.images.row_stride +
+                        (left + first * shape.dilation_x) * work.images.pixel_stride + c;
+      const float* kernel = work.packed + (ky * shape.kernel_width + first) * channels + c;
+      for (int64_t kx = first; kx < end; ++kx) {
+        const V weight = load_first(kernel, count);
+#pragma GCC unroll 4
+        for (int p = 0; p < kPixels; ++p)
+          sums[p] = hn::MulAdd(load_first(in + p * step, count), weight, sums[p]);
+        in += shape.dilation_x * work.images.pixel_stride;
+        kernel += channels;
+      }
+    }
+#pragma GCC unroll 4
+    for (int p = 0; p < kPixels; ++p) {
+      const int64_t pixel = row.first_out + x + p;
+      if (work.epilogue.addend != nullptr)
+        sums[p] = hn::Add(
+            sums[p],
+            load_first(work.epilogue.addend + pixel * work.epilogue.addend_stride + c, count));
+      store_first(sums[p], work.out + pixel * work.out_stride + c, count);
+    }
+  }
+}
+
+void sum_row(const Depthwise& work, int64_t index) {
+  const Convolution& shape = work.shape;
+  const int64_t y = index % shape.out_height;
+  Row row;
+  row.image = work.images.data + index / shape.out_height * work.images.image_stride;
+  row.first_out = index * shape.out_width;
+  row.top = y * shape.stride_y - shape.pad_top;
+  const auto first_inside = [](int64_t start, int64_t dilation, int64_t kernel) {
+    return start >= 0 ? 0 : std::min(kernel, (-start + dilation - 1) / dilation);
+  };
+  const auto end_inside = [](int64_t start, int64_t dilation, int64_t kernel, int64_t size) {
+    return start >= size ? 0 : std::min(kernel, (size - start + dilation - 1) / dilation);
+  };
+  row.first_kernel_row = first_inside(row.top, shape.dilation_y, shape.kernel_height);
+  row.kernel_rows_end = end_inside(row.top, shape.dilation_y, shape.kernel_height, shape.in_height);
+  const int64_t reach = (shape.kernel_width - 1) * shape.dilation_x;
+  for (int64_t x = 0; x < shape.out_width;) {
+    const int64_t left = x * shape.stride_x - shape.pad_left;
+    if (left >= 0 && x + 4 <= shape.out_width &&
+        left + 3 * shape.stride_x + reach < shape.in_width) {
+      sum_pixels<4>(work, row, x, 0, shape.kernel_width);
+      x += 4;
+      continue;
+    }
+    sum_pixels<1>(work, row, x, first_inside(left, shape.dilation_x, shape.kernel_width),
+                  end_inside(left, shape.dilation_x, shape.kernel_width, shape.in_width));
+    ++x;
+  }
+  if (work.epilogue.activation == Activation::none) return;
+  for (int64_t x = 0; x < shape.out_width; ++x) {
+    float* pixel = work.out + (row.first_out + x) * work.out_stride;
+    activate_span(work.epilogue.activation, pixel, pixel, shape.out_channels);
+  }
+}
+
+void sum_rows(const Convolution& convolution, const Images& images, const float* packed, float* out,
+              int64_t out_stride, const Epilogue& epilogue, ThreadPool* pool) {
+  const Depthwise work{convolution, images, packed, out, out_stride, epilogue};
+  const int64_t rows = convolution.batch * convolution.out_height;
+  // Less than this is not worth waking a thread.
+  const int64_t row_work = convolution.out_width * convolution.out_channels *
+                           convolution.kernel_height * convolution.kernel_width;
+  const bool parallel = rows * row_work >= int64_t{1} << 16;
+  const int64_t parts = parallel ? std::min<int64_t>(rows, 4 * thread_count(pool)) : 1;
+  run_tasks(pool, parts, [&](int64_t part, int) {
+    for (int64_t row = part_begin(rows, parts, part); row < part_begin(rows, parts, part + 1);
+         ++row)
+      sum_row(work, row);
+  });
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace pt2::kernels
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace pt2::kernels {
+HWY_EXPORT(sum_rows);
+
+void convolve_depthwise(const Convolution& convolution, const Images& images, const float* packed,
+                        float* out, int64_t out_stride, const Epilogue& epilogue,
+                        ThreadPool* pool) {
+  HWY_DYNAMIC_DISPATCH(sum_rows)(convolution, images, packed, out, out_stride, epilogue, pool);
+}
+
+}  // namespace pt2::kernels
+#endif

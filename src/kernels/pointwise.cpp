@@ -1,0 +1,194 @@
+#include "kernels/pointwise.h"
+
+#include <algorithm>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/pointwise.cpp"
+#include <hwy/foreach_target.h>
+// After foreach_target.h.
+#include "kernels/vectors-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace pt2::kernels {
+namespace HWY_NAMESPACE {
+
+void apply_activation(Activation activation, const float* from, float* to, int64_t count) {
+  activate_span(activation, from, to, count);
+}
+
+void apply_unary(Unary function, const float* from, float* to, int64_t count) {
+  switch (function) {
+    case Unary::negate:
+      return map_span(from, to, count, [](V x) HWY_ATTR { return hn::Neg(x); });
+    case Unary::absolute:
+      return map_span(from, to, count, [](V x) HWY_ATTR { return hn::Abs(x); });
+    case Unary::square:
+      return map_span(from, to, count, [](V x) HWY_ATTR { return hn::Mul(x, x); });
+    case Unary::square_root:
+      return map_span(from, to, count, [](V x) HWY_ATTR { return hn::Sqrt(x); });
+    case Unary::reciprocal_square_root:
+      return map_span(from, to, count,
+                      [](V x) HWY_ATTR { return hn::Div(set(1.0f), hn::Sqrt(x)); });
+    case Unary::reciprocal:
+      return map_span(from, to, count, [](V x) HWY_ATTR { return hn::Div(set(1.0f), x); });
+    case Unary::exponential:
+      return map_span(from, to, count, [](V x) HWY_ATTR { return exp(x); });
+    case Unary::error_function:
+      return map_span(from, to, count, [](V x) HWY_ATTR { return erf(x); });
+  }
+}
+
+// A row of an operand: elements side by side, or one for all.
+struct RowReader {
+  const float* data;
+  bool single;
+  V value;
+
+  HWY_INLINE RowReader(const Rows& rows, int64_t row)
+      : data(rows.data + row * rows.row_stride),
+        single(rows.column_stride == 0),
+        value(set(*data)) {}
+  HWY_INLINE V at(int64_t column) const { return single ? value : load(data + column); }
+  HWY_INLINE V first(int64_t column, int64_t count) const {
+    return single ? value : load_first(data + column, count);
+  }
+};
+
+struct Span {
+  int64_t row;
+  int64_t begin;
+  int64_t end;
+};
+
+template <class Function>
+HWY_INLINE void combine_span(const Span& span, const Rows& a, const Rows& b, const RowsOut& out,
+                             const Function& function) {
+  const RowReader left(a, span.row);
+  const RowReader right(b, span.row);
+  float* to = out.data + span.row * out.row_stride;
+  int64_t i = span.begin;
+  for (; i + kLanes <= span.end; i += kLanes) store(function(left.at(i), right.at(i)), to + i);
+  const int64_t rest = span.end - i;
+  if (rest > 0) store_first(function(left.first(i, rest), right.first(i, rest)), to + i, rest);
+}
+
+void combine_rows(Binary function, int64_t row, int64_t begin, int64_t end, const Rows& a,
+                  const Rows& b, const RowsOut& out) {
+  const Span span{row, begin, end};
+  switch (function) {
+    case Binary::add:
+      return combine_span(span, a, b, out, [](V x, V y) HWY_ATTR { return hn::Add(x, y); });
+    case Binary::subtract:
+      return combine_span(span, a, b, out, [](V x, V y) HWY_ATTR { return hn::Sub(x, y); });
+    case Binary::multiply:
+      return combine_span(span, a, b, out, [](V x, V y) HWY_ATTR { return hn::Mul(x, y); });
+    case Binary::divide:
+      return combine_span(span, a, b, out, [](V x, V y) HWY_ATTR { return hn::Div(x, y); });
+    case Binary::maximum:
+      return combine_span(span, a, b, out, [](V x, V y) HWY_ATTR {
+        return hn::IfThenElse(hn::Or(hn::Gt(x, y), hn::IsNaN(x)), x, y);
+      });
+    case Binary::minimum:
+      return combine_span(span, a, b, out, [](V x, V y) HWY_ATTR {
+        return hn::IfThenElse(hn::Or(hn::Lt(x, y), hn::IsNaN(x)), x, y);
+      });
+  }
+}
+
+void add_scaled_rows(float alpha, int64_t row, int64_t begin, int64_t end, const Rows& a,
+                     const Rows& b, const RowsOut& out) {
+  const V factor = set(alpha);
+  combine_span({row, begin, end}, a, b, out,
+               [factor](V x, V y) HWY_ATTR { return hn::MulAdd(factor, y, x); });
+}
+
+void scale_shift_rows(Activation activation, int64_t row, int64_t begin, int64_t end,
+                      const Rows& in, const Rows& scale, const Rows& shift, const RowsOut& out) {
+  const RowReader x(in, row);
+  const RowReader factor(scale, row);
+  const RowReader term(shift, row);
+  float* to = out.data + row * out.row_stride;
+  int64_t i = begin;
+  for (; i + kLanes <= end; i += kLanes)
+    store(hn::MulAdd(x.at(i), factor.at(i), term.at(i)), to + i);
+  const int64_t rest = end - i;
+  if (rest > 0)
+    store_first(hn::MulAdd(x.first(i, rest), factor.first(i, rest), term.first(i, rest)), to + i,
+                rest);
+  if (activation != Activation::none)
+    activate_span(activation, to + begin, to + begin, end - begin);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace pt2::kernels
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace pt2::kernels {
+HWY_EXPORT(apply_activation);
+HWY_EXPORT(apply_unary);
+HWY_EXPORT(combine_rows);
+HWY_EXPORT(add_scaled_rows);
+HWY_EXPORT(scale_shift_rows);
+
+namespace {
+
+// A task's elements: enough to be worth a thread's while, few enough for the first cache. Its
+// borders are multiples of every vector's length, so that no element's arithmetic depends on the
+// split.
+constexpr int64_t kChunk = int64_t{1} << 13;
+
+// Calls function(row, begin, end) for chunks of rows.
+template <class Function>
+void over_chunks(const Extent& extent, ThreadPool* pool, const Function& function) {
+  if (extent.rows <= 0 || extent.columns <= 0) return;
+  const int64_t chunks = (extent.columns + kChunk - 1) / kChunk;
+  const int64_t rows_at_once = std::max<int64_t>(1, kChunk / extent.columns);
+  const int64_t row_tasks = (extent.rows + rows_at_once - 1) / rows_at_once;
+  const bool parallel = extent.rows * extent.columns >= 4 * kChunk;
+  run_tasks(parallel ? pool : nullptr, row_tasks * chunks, [&](int64_t task, int) {
+    const int64_t begin = task % chunks * kChunk;
+    const int64_t end = std::min(extent.columns, begin + kChunk);
+    const int64_t first = task / chunks * rows_at_once;
+    const int64_t last = std::min(extent.rows, first + rows_at_once);
+    for (int64_t row = first; row < last; ++row) function(row, begin, end);
+  });
+}
+
+}  // namespace
+
+void apply(Activation activation, const float* from, float* to, int64_t count, ThreadPool* pool) {
+  over_chunks({1, count}, pool, [&](int64_t, int64_t begin, int64_t end) {
+    HWY_DYNAMIC_DISPATCH(apply_activation)(activation, from + begin, to + begin, end - begin);
+  });
+}
+
+void apply(Unary function, const float* from, float* to, int64_t count, ThreadPool* pool) {
+  over_chunks({1, count}, pool, [&](int64_t, int64_t begin, int64_t end) {
+    HWY_DYNAMIC_DISPATCH(apply_unary)(function, from + begin, to + begin, end - begin);
+  });
+}
+
+void combine(Binary function, const Extent& extent, const Rows& a, const Rows& b,
+             const RowsOut& out, ThreadPool* pool) {
+  over_chunks(extent, pool, [&](int64_t row, int64_t begin, int64_t end) {
+    HWY_DYNAMIC_DISPATCH(combine_rows)(function, row, begin, end, a, b, out);
+  });
+}
+
+void add_scaled(const Extent& extent, const Rows& a, const Rows& b, float alpha, const RowsOut& out,
+                ThreadPool* pool) {
+  over_chunks(extent, pool, [&](int64_t row, int64_t begin, int64_t end) {
+    HWY_DYNAMIC_DISPATCH(add_scaled_rows)(alpha, row, begin, end, a, b, out);
+  });
+}
+
+void scale_shift(const Extent& extent, const Rows& in, const Rows& scale, const Rows& shift,
+                 Activation activation, const RowsOut& out, ThreadPool* pool) {
+  over_chunks(extent, pool, [&](int64_t row, int64_t begin, int64_t end) {
+    HWY_DYNAMIC_DISPATCH(scale_shift_rows)(activation, row, begin, end, in, scale, shift, out);
+  });
+}
+
+}  // namespace pt2::kernels
+#endif

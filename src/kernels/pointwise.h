@@ -1,0 +1,64 @@
+// Functions of float32 element by element. Operands are seen as rows of columns, which covers equal
+// shapes, scalars and the broadcasting of rows and columns; `out` may be an operand that has its
+// strides, and overlaps nothing otherwise.
+#ifndef PT2_KERNELS_POINTWISE_H
+#define PT2_KERNELS_POINTWISE_H
+
+#include <cstdint>
+
+#include "kernels/activation.h"
+#include "kernels/threads.h"
+
+namespace pt2::kernels {
+
+enum class Unary : uint8_t {
+  negate,
+  absolute,
+  square,
+  square_root,
+  reciprocal_square_root,
+  reciprocal,
+  exponential,
+  error_function,
+};
+
+enum class Binary : uint8_t { add, subtract, multiply, divide, maximum, minimum };
+
+struct Extent {
+  int64_t rows = 1;
+  int64_t columns = 0;
+};
+
+// Element (r, c) is data[r * row_stride + c * column_stride]; column_stride is 1 or 0.
+struct Rows {
+  const float* data = nullptr;
+  int64_t row_stride = 0;
+  int64_t column_stride = 1;
+};
+
+// Results, whose columns lie side by side.
+struct RowsOut {
+  float* data = nullptr;
+  int64_t row_stride = 0;
+};
+
+void apply(Activation activation, const float* from, float* to, int64_t count,
+           ThreadPool* pool = nullptr);
+void apply(Unary function, const float* from, float* to, int64_t count, ThreadPool* pool = nullptr);
+
+// maximum and minimum give NaN where an operand is NaN.
+void combine(Binary function, const Extent& extent, const Rows& a, const Rows& b,
+             const RowsOut& out, ThreadPool* pool = nullptr);
+
+// out = a + alpha * b, rounded once.
+void add_scaled(const Extent& extent, const Rows& a, const Rows& b, float alpha, const RowsOut& out,
+                ThreadPool* pool = nullptr);
+
+// out = activation(in * scale + shift): batch normalization in evaluation, and others. For channels
+// last, scale and shift have row stride 0; channel by channel, column stride 0.
+void scale_shift(const Extent& extent, const Rows& in, const Rows& scale, const Rows& shift,
+                 Activation activation, const RowsOut& out, ThreadPool* pool = nullptr);
+
+}  // namespace pt2::kernels
+
+#endif  // PT2_KERNELS_POINTWISE_H

@@ -1,0 +1,140 @@
+#include "kernels/pooling.h"
+
+#include <algorithm>
+#include <limits>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/pooling.cpp"
+#include <hwy/foreach_target.h>
+// After foreach_target.h.
+#include "kernels/vectors-inl.h"
+
+// Once for all targets.
+#ifndef PT2_KERNELS_POOLING_WINDOW
+#define PT2_KERNELS_POOLING_WINDOW
+namespace pt2::kernels {
+namespace {
+
+// The elements of a window that are inside the image, `step` apart.
+struct PoolingWindow {
+  const float* first;
+  int64_t rows, columns;
+  int64_t row_step, column_step;
+  float divisor;
+};
+
+}  // namespace
+}  // namespace pt2::kernels
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace pt2::kernels {
+namespace HWY_NAMESPACE {
+
+template <class Take>
+HWY_INLINE void over_window(const PoolingWindow& window, int64_t channel, const Take& take) {
+  for (int64_t y = 0; y < window.rows; ++y) {
+    const float* from = window.first + y * window.row_step + channel;
+    for (int64_t x = 0; x < window.columns; ++x, from += window.column_step) take(from);
+  }
+}
+
+void pool_window(Pooling::Kind kind, const PoolingWindow& window, int64_t channels, float* out) {
+  for (int64_t c = 0; c < channels; c += kLanes) {
+    const int64_t lanes = std::min(kLanes, channels - c);
+    if (kind == Pooling::Kind::maximum) {
+      V largest = set(-std::numeric_limits<float>::infinity());
+      over_window(window, c, [&](const float* from) HWY_ATTR {
+        const V value = load_first(from, lanes);
+        largest = hn::IfThenElse(hn::Or(hn::Gt(value, largest), hn::IsNaN(value)), value, largest);
+      });
+      store_first(largest, out + c, lanes);
+    } else {
+      V sum = hn::Zero(Floats());
+      over_window(window, c,
+                  [&](const float* from) HWY_ATTR { sum = hn::Add(sum, load_first(from, lanes)); });
+      store_first(hn::Div(sum, set(window.divisor)), out + c, lanes);
+    }
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace pt2::kernels
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace pt2::kernels {
+HWY_EXPORT(pool_window);
+
+namespace {
+
+// A window along one axis: `count` elements from `first`, and its size with padding.
+struct Axis {
+  int64_t first;
+  int64_t count;
+  int64_t padded;
+};
+Axis find_axis(bool adaptive, int64_t index, int64_t in, int64_t out, int64_t kernel,
+               int64_t stride, int64_t dilation, int64_t pad) {
+  if (adaptive) {
+    const int64_t first = index * in / out;
+    const int64_t end = ((index + 1) * in + out - 1) / out;
+    return {first, end - first, end - first};
+  }
+  const int64_t start = index * stride - pad;
+  const int64_t skipped = start >= 0 ? 0 : (-start + dilation - 1) / dilation;
+  const int64_t first = start + skipped * dilation;
+  const int64_t inside = first >= in ? 0 : (in - first + dilation - 1) / dilation;
+  return {first, std::max<int64_t>(0, std::min(kernel - skipped, inside)),
+          std::min(start + kernel, in + pad) - start};
+}
+
+PoolingWindow find_window(const Pooling& pooling, const Images& images, int64_t pixel) {
+  const int64_t x = pixel % pooling.out_width;
+  const int64_t y = pixel / pooling.out_width % pooling.out_height;
+  const int64_t image = pixel / pooling.out_width / pooling.out_height;
+  const Axis rows =
+      find_axis(pooling.adaptive, y, pooling.in_height, pooling.out_height, pooling.kernel_height,
+                pooling.stride_y, pooling.dilation_y, pooling.pad_y);
+  const Axis columns =
+      find_axis(pooling.adaptive, x, pooling.in_width, pooling.out_width, pooling.kernel_width,
+                pooling.stride_x, pooling.dilation_x, pooling.pad_x);
+  int64_t divisor = pooling.divisor;
+  if (divisor == 0)
+    divisor = pooling.count_padding ? rows.padded * columns.padded : rows.count * columns.count;
+  const int64_t dilation_y = pooling.adaptive ? 1 : pooling.dilation_y;
+  const int64_t dilation_x = pooling.adaptive ? 1 : pooling.dilation_x;
+  return {images.data + image * images.image_stride + rows.first * images.row_stride +
+              columns.first * images.pixel_stride,
+          rows.count,
+          columns.count,
+          dilation_y * images.row_stride,
+          dilation_x * images.pixel_stride,
+          static_cast<float>(divisor)};
+}
+
+}  // namespace
+
+void pool_images(const Pooling& pooling, const Images& images, float* out, int64_t out_stride,
+                 ThreadPool* pool) {
+  // Few pixels of many channels (a global average) are split by channels, others by rows of pixels.
+  constexpr int64_t kChannels = 256;
+  const int64_t pixels = pooling.batch * pooling.out_height * pooling.out_width;
+  const int64_t parts = (pooling.channels + kChannels - 1) / kChannels;
+  const int64_t at_once = std::max<int64_t>(1, pixels / 64);
+  run_tasks(pool, (pixels + at_once - 1) / at_once * parts, [&](int64_t task, int) {
+    const int64_t channel = task % parts * kChannels;
+    const int64_t channels = std::min(kChannels, pooling.channels - channel);
+    const int64_t begin = task / parts * at_once;
+    const int64_t end = std::min(pixels, begin + at_once);
+    for (int64_t pixel = begin; pixel < end; ++pixel) {
+      PoolingWindow window = find_window(pooling, images, pixel);
+      window.first += channel;
+      HWY_DYNAMIC_DISPATCH(pool_window)
+      (pooling.kind, window, channels, out + pixel * out_stride + channel);
+    }
+  });
+}
+
+}  // namespace pt2::kernels
+#endif

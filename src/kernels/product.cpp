@@ -1,0 +1,286 @@
+// Order of loops: for a block of columns (its packed rows of one block of depth stay in the second
+// cache), for a block of depth, for a few rows (copied to a tile that stays in the first cache),
+// for each panel: one tile of results in registers. The tile's fixed pitch lets one address
+// register reach all of its rows.
+#include "kernels/product.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <utility>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/product.cpp"
+#include <hwy/foreach_target.h>
+// After foreach_target.h.
+#include "kernels/vectors-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace pt2::kernels {
+namespace HWY_NAMESPACE {
+
+// As many sums as registers hold beside one row of a panel and a broadcast element.
+constexpr int kPanelVectors = 2;
+#if HWY_TARGET == HWY_AVX3
+constexpr int kTileRows = 14;
+#elif HWY_ARCH_ARM
+constexpr int kTileRows = 12;
+#else
+constexpr int kTileRows = 6;
+#endif
+constexpr int64_t kPanelWidth = kPanelVectors * kLanes;
+// 256 x 512 floats: half of a second cache of 1 MB.
+constexpr int64_t kColumnBlock = 512;
+// Less work than this is not worth waking a thread.
+constexpr int64_t kParallelWork = int64_t{1} << 18;
+
+struct Tile {
+  const float* left;   // in a tile of kTilePitch
+  const float* right;  // of a panel
+  int64_t depth;
+  int64_t columns;  // of the panel that exist
+  float* out;
+  int64_t out_stride;
+  const float* start;  // added to the sums: null, bias (stride 0), or earlier sums
+  int64_t start_stride;
+  const float* addend;  // null, or added as well
+  int64_t addend_stride;
+  bool relu;
+};
+
+template <int kRows, int kVectors>
+HWY_INLINE void finish_tile(const Tile& tile, V (&sums)[kRows][kVectors]) {
+#pragma GCC unroll 16
+  for (int v = 0; v < kVectors; ++v) {
+    const int64_t column = v * kLanes;
+    const int64_t count = tile.columns - column;
+    if (count <= 0) break;
+#pragma GCC unroll 16
+    for (int r = 0; r < kRows; ++r) {
+      V sum = sums[r][v];
+      if (tile.start != nullptr)
+        sum = hn::Add(sum, load_first(tile.start + r * tile.start_stride + column, count));
+      if (tile.addend != nullptr)
+        sum = hn::Add(sum, load_first(tile.addend + r * tile.addend_stride + column, count));
+      if (tile.relu) sum = relu(sum);
+      store_first(sum, tile.out + r * tile.out_stride + column, count);
+    }
+  }
+}
+
+template <int kRows, int kVectors>
+void multiply_tile(const Tile& tile) {
+  V sums[kRows][kVectors];
+#pragma GCC unroll 16
+  for (int r = 0; r < kRows; ++r)
+#pragma GCC unroll 16
+    for (int v = 0; v < kVectors; ++v) sums[r][v] = hn::Zero(Floats());
+  const float* HWY_RESTRICT left = tile.left;
+  const float* HWY_RESTRICT right = tile.right;
+  for (int64_t k = 0; k < tile.depth; ++k, ++left, right += kVectors * kLanes) {
+    V row[kVectors];
+#pragma GCC unroll 16
+    for (int v = 0; v < kVectors; ++v) row[v] = load(right + v * kLanes);
+#pragma GCC unroll 16
+    for (int r = 0; r < kRows; ++r) {
+      const V element = set(left[r * kTilePitch]);
+#pragma GCC unroll 16
+      for (int v = 0; v < kVectors; ++v) sums[r][v] = hn::MulAdd(element, row[v], sums[r][v]);
+    }
+  }
+  finish_tile<kRows, kVectors>(tile, sums);
+}
+
+using TileFunction = void (*)(const Tile&);
+template <int kVectors, size_t... kIndex>
+constexpr std::array<TileFunction, sizeof...(kIndex)> tile_functions(
+    std::index_sequence<kIndex...>) {
+  return {&multiply_tile<static_cast<int>(kIndex) + 1, kVectors>...};
+}
+constexpr auto kNarrowTiles = tile_functions<1>(std::make_index_sequence<kTileRows>());
+constexpr auto kWideTiles = tile_functions<2>(std::make_index_sequence<kTileRows>());
+
+void fill_tile(const Product& product, int64_t first_row, int64_t rows, int64_t first_depth,
+               int64_t depth, float* tile) {
+  if (depth == 0) return;
+  if (product.left == nullptr)
+    return product.left_rows.fill(product.left_rows.source, first_row, rows, first_depth, depth,
+                                  tile);
+  for (int64_t r = 0; r < rows; ++r)
+    map_span(product.left + (first_row + r) * product.left_stride + first_depth,
+             tile + r * kTilePitch, depth, [](V x) HWY_ATTR { return x; });
+}
+
+// Where the panel of `column`, a multiple of kPanelWidth, begins: a last panel that one vector
+// holds is one vector wide.
+int64_t panel_offset(int64_t depth, int64_t column) { return column * depth; }
+
+struct Block {
+  int64_t first_row;
+  int64_t rows;
+  int64_t first_column;  // a multiple of kPanelWidth
+  int64_t columns;
+};
+
+// The columns of a block, for the rows in `left` and one block of depth.
+void multiply_rows_of_tile(const Product& product, const Block& block, int64_t first_depth,
+                           int64_t depth, const float* left) {
+  const bool first = first_depth == 0;
+  const bool last = first_depth + depth == product.depth;
+  const Epilogue& epilogue = product.epilogue;
+  const int64_t end = block.first_column + block.columns;
+  for (int64_t column = block.first_column; column < end; column += kPanelWidth) {
+    const bool narrow = product.packed_columns - column <= kLanes;
+    float* out = product.out + block.first_row * product.out_stride + column;
+    Tile tile{.left = left,
+              .right = product.packed + panel_offset(product.packed_depth, column) +
+                       first_depth * (narrow ? kLanes : kPanelWidth),
+              .depth = depth,
+              .columns = std::min(kPanelWidth, product.columns - column),
+              .out = out,
+              .out_stride = product.out_stride,
+              .start = first ? nullptr : out,
+              .start_stride = first ? 0 : product.out_stride,
+              .addend = nullptr,
+              .addend_stride = epilogue.addend_stride,
+              .relu = last && epilogue.activation == Activation::relu};
+    if (first && epilogue.bias != nullptr) tile.start = epilogue.bias + column;
+    if (first && epilogue.addend != nullptr)
+      tile.addend = epilogue.addend + block.first_row * epilogue.addend_stride + column;
+    const auto row_index = static_cast<size_t>(block.rows - 1);
+    (narrow ? kNarrowTiles[row_index] : kWideTiles[row_index])(tile);
+  }
+  if (!last || epilogue.activation == Activation::none || epilogue.activation == Activation::relu)
+    return;
+  for (int64_t r = 0; r < block.rows; ++r) {
+    float* out = product.out + (block.first_row + r) * product.out_stride + block.first_column;
+    activate_span(epilogue.activation, out, out,
+                  std::min(block.columns, product.columns - block.first_column));
+  }
+}
+
+void multiply_block(const Product& product, const Block& block) {
+  HWY_ALIGN float left[kTileRows * kTilePitch];
+  const int64_t tiles = (block.rows + kTileRows - 1) / kTileRows;
+  // A depth of 0 is one empty block, so that bias and activation still apply.
+  const int64_t depths = std::max<int64_t>(1, (product.depth + kTileDepth - 1) / kTileDepth);
+  for (int64_t d = 0; d < depths; ++d) {
+    const int64_t first_depth = part_begin(product.depth, depths, d);
+    const int64_t depth = part_begin(product.depth, depths, d + 1) - first_depth;
+    for (int64_t t = 0; t < tiles; ++t) {
+      Block rows = block;
+      rows.first_row = block.first_row + part_begin(block.rows, tiles, t);
+      rows.rows = block.first_row + part_begin(block.rows, tiles, t + 1) - rows.first_row;
+      fill_tile(product, rows.first_row, rows.rows, first_depth, depth, left);
+      multiply_rows_of_tile(product, rows, first_depth, depth, left);
+    }
+  }
+}
+
+void multiply(const Product& product, ThreadPool* pool) {
+  if (product.rows <= 0 || product.columns <= 0) return;
+  const int64_t panels = (product.columns + kPanelWidth - 1) / kPanelWidth;
+  int64_t column_parts = (product.columns + kColumnBlock - 1) / kColumnBlock;
+  int64_t row_parts = 1;
+  const bool parallel =
+      thread_count(pool) > 1 && product.rows * product.columns * product.depth >= kParallelWork;
+  if (parallel) {
+    // Several tasks for each thread, so that one that is held up holds nobody up; of at least four
+    // tiles of rows, so that what is read of the right operand is used.
+    const int64_t wanted = 4 * thread_count(pool);
+    const int64_t tiles = (product.rows + kTileRows - 1) / kTileRows;
+    row_parts = std::clamp<int64_t>(wanted, 1, std::max<int64_t>(1, tiles / 4));
+    if (row_parts * column_parts < wanted)
+      column_parts = std::min(panels, (wanted + row_parts - 1) / row_parts);
+  }
+  run_tasks(parallel ? pool : nullptr, row_parts * column_parts, [&](int64_t task, int) {
+    const int64_t row_part = task % row_parts;
+    const int64_t column_part = task / row_parts;
+    Block block;
+    block.first_row = part_begin(product.rows, row_parts, row_part);
+    block.rows = part_begin(product.rows, row_parts, row_part + 1) - block.first_row;
+    block.first_column = part_begin(panels, column_parts, column_part) * kPanelWidth;
+    block.columns =
+        part_begin(panels, column_parts, column_part + 1) * kPanelWidth - block.first_column;
+    multiply_block(product, block);
+  });
+}
+
+int64_t packed_columns(int64_t columns) { return (columns + kLanes - 1) / kLanes * kLanes; }
+
+// `columns` columns, side by side along the depth, into a panel of `width`.
+void pack_turned(const float* from, int64_t column_stride, int64_t columns, int64_t count,
+                 int64_t width, float* panel) {
+  int64_t n = 0;
+  for (; n + 4 <= columns; n += 4) {
+    int64_t k = 0;
+    for (; k + 4 <= count; k += 4)
+      turn_4x4(from + n * column_stride + k, column_stride, panel + k * width + n, width);
+    for (; k < count; ++k)
+      for (int64_t i = n; i < n + 4; ++i) panel[k * width + i] = from[i * column_stride + k];
+  }
+  for (; n < columns; ++n)
+    for (int64_t k = 0; k < count; ++k) panel[k * width + n] = from[n * column_stride + k];
+}
+
+void pack_panel(const float* from, const Packing& packing, int64_t columns, int64_t width,
+                float* panel) {
+  const int64_t count = packing.count;
+  if (columns < width)
+    for (int64_t k = 0; k < count; ++k)
+      std::fill(panel + k * width + columns, panel + (k + 1) * width, 0.0f);
+  if (packing.column_stride == 1) {
+    for (int64_t k = 0; k < count; ++k)
+      std::memcpy(panel + k * width, from + k * packing.depth_stride,
+                  static_cast<size_t>(columns) * sizeof(float));
+  } else if (packing.depth_stride == 1) {
+    pack_turned(from, packing.column_stride, columns, count, width, panel);
+  } else {
+    for (int64_t k = 0; k < count; ++k)
+      for (int64_t n = 0; n < columns; ++n)
+        panel[k * width + n] = from[k * packing.depth_stride + n * packing.column_stride];
+  }
+}
+
+void pack(const float* right, const Packing& packing, float* packed, ThreadPool* pool) {
+  const int64_t panels = (packing.columns + kPanelWidth - 1) / kPanelWidth;
+  run_tasks(packing.count * packing.columns >= kParallelWork ? pool : nullptr, panels,
+            [&](int64_t panel, int) {
+              const int64_t column = panel * kPanelWidth;
+              const int64_t columns = std::min(kPanelWidth, packing.columns - column);
+              const int64_t width = columns <= kLanes ? kLanes : kPanelWidth;
+              pack_panel(
+                  right + column * packing.column_stride, packing, columns, width,
+                  packed + panel_offset(packing.depth, column) + packing.first_depth * width);
+            });
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace pt2::kernels
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace pt2::kernels {
+HWY_EXPORT(packed_columns);
+HWY_EXPORT(pack);
+HWY_EXPORT(multiply);
+
+int64_t packed_size(int64_t depth, int64_t columns) {
+  return HWY_DYNAMIC_DISPATCH(packed_columns)(columns) * depth;
+}
+
+void pack_right(const float* right, const Packing& packing, float* packed, ThreadPool* pool) {
+  Packing whole = packing;
+  if (whole.count == 0) whole.count = packing.depth;
+  HWY_DYNAMIC_DISPATCH(pack)(right, whole, packed, pool);
+}
+
+void multiply_packed(const Product& product, ThreadPool* pool) {
+  Product whole = product;
+  if (whole.packed_depth == 0) whole.packed_depth = product.depth;
+  if (whole.packed_columns == 0) whole.packed_columns = product.columns;
+  HWY_DYNAMIC_DISPATCH(multiply)(whole, pool);
+}
+
+}  // namespace pt2::kernels
+#endif

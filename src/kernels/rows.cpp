@@ -1,0 +1,180 @@
+#include "kernels/rows.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/rows.cpp"
+#include <hwy/foreach_target.h>
+// After foreach_target.h.
+#include "kernels/reductions-inl.h"
+#include "kernels/vectors-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace pt2::kernels {
+namespace HWY_NAMESPACE {
+
+double sum_of(const float* from, int64_t count) {
+  return sum_span(
+      count, [from](int64_t i, int64_t lanes) HWY_ATTR { return load_first(from + i, lanes); });
+}
+
+// With NaN where an element is; the smallest is the largest of the negated.
+template <bool kNegated>
+float extreme_of(const float* from, int64_t count) {
+  const V sign = set(kNegated ? -1.0f : 1.0f);
+  const V lowest = set(-std::numeric_limits<float>::infinity());
+  V largest = lowest;
+  auto unordered = hn::IsNaN(largest);
+  for (int64_t i = 0; i < count; i += kLanes) {
+    const int64_t lanes = std::min(kLanes, count - i);
+    V value = hn::Mul(load_first(from + i, lanes), sign);
+    if (lanes < kLanes)
+      value = hn::IfThenElse(hn::FirstN(Floats(), static_cast<size_t>(lanes)), value, lowest);
+    unordered = hn::Or(unordered, hn::IsNaN(value));
+    largest = at_least(largest, value);
+  }
+  if (!hn::AllFalse(Floats(), unordered)) return std::numeric_limits<float>::quiet_NaN();
+  return kNegated ? -largest_lane(largest) : largest_lane(largest);
+}
+
+float reduce_row(Reduction reduction, const float* from, int64_t count) {
+  switch (reduction) {
+    case Reduction::sum:
+      return static_cast<float>(sum_of(from, count));
+    case Reduction::mean:
+      return static_cast<float>(sum_of(from, count) / static_cast<double>(count));
+    case Reduction::maximum:
+      return extreme_of<false>(from, count);
+    case Reduction::minimum:
+      return extreme_of<true>(from, count);
+  }
+  return 0;
+}
+
+void softmax_row(const float* from, int64_t count, bool logarithm, float* to) {
+  const float largest = largest_of(from, count);
+  const V shift = set(largest);
+  if (logarithm) {
+    const double sum = sum_span(count, [&](int64_t i, int64_t lanes) HWY_ATTR {
+      return exp(hn::Sub(load_first(from + i, lanes), shift));
+    });
+    const V log_sum = set(static_cast<float>(std::log(sum)));
+    return map_span(from, to, count,
+                    [&](V x) HWY_ATTR { return hn::Sub(hn::Sub(x, shift), log_sum); });
+  }
+  const double sum = sum_span(count, [&](int64_t i, int64_t lanes) HWY_ATTR {
+    const V value = exp(hn::Sub(load_first(from + i, lanes), shift));
+    store_first(value, to + i, lanes);
+    return value;
+  });
+  const V factor = set(static_cast<float>(1 / sum));
+  map_span(to, to, count, [&](V x) HWY_ATTR { return hn::Mul(x, factor); });
+}
+
+// (x - center) * factor * weight + bias.
+HWY_INLINE void normalize_row(const float* from, int64_t count, float center, float factor,
+                              const float* weight, const float* bias, float* to) {
+  const V middle = set(center);
+  const V scale = set(factor);
+  for (int64_t i = 0; i < count; i += kLanes) {
+    const int64_t lanes = std::min(kLanes, count - i);
+    V value = hn::Mul(hn::Sub(load_first(from + i, lanes), middle), scale);
+    if (weight != nullptr) value = hn::Mul(value, load_first(weight + i, lanes));
+    if (bias != nullptr) value = hn::Add(value, load_first(bias + i, lanes));
+    store_first(value, to + i, lanes);
+  }
+}
+
+void layer_norm_row(const float* from, int64_t count, const float* weight, const float* bias,
+                    double epsilon, float* to) {
+  const double size = static_cast<double>(count);
+  const float mean = static_cast<float>(sum_of(from, count) / size);
+  const V middle = set(mean);
+  const double squares = sum_span(count, [&](int64_t i, int64_t lanes) HWY_ATTR {
+    const V difference = hn::Sub(load_first(from + i, lanes), middle);
+    return hn::Mul(difference, difference);
+  });
+  const auto factor = static_cast<float>(1 / std::sqrt(squares / size + epsilon));
+  normalize_row(from, count, mean, factor, weight, bias, to);
+}
+
+void rms_norm_row(const float* from, int64_t count, const float* weight, double epsilon,
+                  float* to) {
+  const double squares = sum_span(count, [&](int64_t i, int64_t lanes) HWY_ATTR {
+    const V value = load_first(from + i, lanes);
+    return hn::Mul(value, value);
+  });
+  const auto factor =
+      static_cast<float>(1 / std::sqrt(squares / static_cast<double>(count) + epsilon));
+  normalize_row(from, count, 0, factor, weight, nullptr, to);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace pt2::kernels
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace pt2::kernels {
+HWY_EXPORT(reduce_row);
+HWY_EXPORT(softmax_row);
+HWY_EXPORT(layer_norm_row);
+HWY_EXPORT(rms_norm_row);
+
+namespace {
+
+// Calls function(row) for every row, as many in a task as are worth a thread's while.
+template <class Function>
+void over_rows(const RowShape& shape, ThreadPool* pool, const Function& function) {
+  constexpr int64_t kElements = int64_t{1} << 13;
+  const int64_t at_once = std::max<int64_t>(1, kElements / std::max<int64_t>(1, shape.columns));
+  run_tasks(pool, (shape.rows + at_once - 1) / at_once, [&](int64_t task, int) {
+    const int64_t end = std::min(shape.rows, (task + 1) * at_once);
+    for (int64_t row = task * at_once; row < end; ++row) function(row);
+  });
+}
+
+}  // namespace
+
+void reduce_rows(Reduction reduction, const RowShape& shape, const float* in, float* out,
+                 ThreadPool* pool) {
+  over_rows(shape, pool, [&](int64_t row) {
+    out[row * shape.out_stride] =
+        HWY_DYNAMIC_DISPATCH(reduce_row)(reduction, in + row * shape.in_stride, shape.columns);
+  });
+}
+
+void softmax_rows(const RowShape& shape, const float* in, float* out, ThreadPool* pool) {
+  over_rows(shape, pool, [&](int64_t row) {
+    HWY_DYNAMIC_DISPATCH(softmax_row)
+    (in + row * shape.in_stride, shape.columns, false, out + row * shape.out_stride);
+  });
+}
+
+void log_softmax_rows(const RowShape& shape, const float* in, float* out, ThreadPool* pool) {
+  over_rows(shape, pool, [&](int64_t row) {
+    HWY_DYNAMIC_DISPATCH(softmax_row)
+    (in + row * shape.in_stride, shape.columns, true, out + row * shape.out_stride);
+  });
+}
+
+void layer_norm_rows(const RowShape& shape, const float* in, const float* weight, const float* bias,
+                     double epsilon, float* out, ThreadPool* pool) {
+  over_rows(shape, pool, [&](int64_t row) {
+    HWY_DYNAMIC_DISPATCH(layer_norm_row)
+    (in + row * shape.in_stride, shape.columns, weight, bias, epsilon,
+     out + row * shape.out_stride);
+  });
+}
+
+void rms_norm_rows(const RowShape& shape, const float* in, const float* weight, double epsilon,
+                   float* out, ThreadPool* pool) {
+  over_rows(shape, pool, [&](int64_t row) {
+    HWY_DYNAMIC_DISPATCH(rms_norm_row)
+    (in + row * shape.in_stride, shape.columns, weight, epsilon, out + row * shape.out_stride);
+  });
+}
+
+}  // namespace pt2::kernels
+#endif

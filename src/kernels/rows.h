@@ -1,0 +1,43 @@
+// Functions of float32 rows as a whole: reductions over the last dimension, softmax, normalization.
+// Elements of a row lie side by side; rows lie at any stride. `out` may be `in` with equal strides.
+// Sums are made in blocks of 512 elements, in several sums side by side, and the blocks in double.
+#ifndef PT2_KERNELS_ROWS_H
+#define PT2_KERNELS_ROWS_H
+
+#include <cstdint>
+
+#include "kernels/threads.h"
+
+namespace pt2::kernels {
+
+// Rows to read and rows, or single results, to write.
+struct RowShape {
+  int64_t rows = 1;
+  int64_t columns = 0;
+  int64_t in_stride = 0;   // from row to row
+  int64_t out_stride = 0;  // from row to row, or from result to result
+};
+
+enum class Reduction : uint8_t { sum, mean, maximum, minimum };
+
+// One result for each row; maximum and minimum need a column, and give NaN where one is NaN.
+void reduce_rows(Reduction reduction, const RowShape& shape, const float* in, float* out,
+                 ThreadPool* pool = nullptr);
+
+// exp(x) / sum of exp(x), or its logarithm. A row of -inf gives NaN, as in PyTorch.
+void softmax_rows(const RowShape& shape, const float* in, float* out, ThreadPool* pool = nullptr);
+void log_softmax_rows(const RowShape& shape, const float* in, float* out,
+                      ThreadPool* pool = nullptr);
+
+// (x - mean) / sqrt(variance + epsilon) * weight + bias over each row; weight and bias have a
+// number for each column, or are null.
+void layer_norm_rows(const RowShape& shape, const float* in, const float* weight, const float* bias,
+                     double epsilon, float* out, ThreadPool* pool = nullptr);
+
+// x / sqrt(mean of x^2 + epsilon) * weight.
+void rms_norm_rows(const RowShape& shape, const float* in, const float* weight, double epsilon,
+                   float* out, ThreadPool* pool = nullptr);
+
+}  // namespace pt2::kernels
+
+#endif  // PT2_KERNELS_ROWS_H

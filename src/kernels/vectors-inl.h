@@ -1,0 +1,197 @@
+// Vectors of float32 for one target: partial loads and stores, exp, tanh, erf and the activations.
+// Included once for each target, inside no namespace, by sources that list themselves in
+// HWY_TARGET_INCLUDE.
+#if defined(PT2_KERNELS_VECTORS_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef PT2_KERNELS_VECTORS_INL_H
+#undef PT2_KERNELS_VECTORS_INL_H
+#else
+#define PT2_KERNELS_VECTORS_INL_H
+#endif
+
+#include <hwy/highway.h>
+
+#include <cstdint>
+
+#include "kernels/activation.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace pt2::kernels {
+namespace HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+using Floats = hn::ScalableTag<float>;
+using Ints = hn::RebindToSigned<Floats>;
+using V = hn::Vec<Floats>;
+constexpr int64_t kLanes = static_cast<int64_t>(hn::MaxLanes(Floats()));
+constexpr bool kHasMaskedStores = HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2;
+
+HWY_INLINE V set(float value) { return hn::Set(Floats(), value); }
+HWY_INLINE V load(const float* from) { return hn::LoadU(Floats(), from); }
+HWY_INLINE void store(V value, float* to) { hn::StoreU(value, Floats(), to); }
+
+// The first `count` lanes, 0 < count <= kLanes; nothing beyond them is touched. Lanes beyond are 0.
+HWY_INLINE V load_first(const float* from, int64_t count) {
+  const Floats d;
+  if (count >= kLanes) return load(from);
+  if constexpr (kHasMaskedStores) {
+    return hn::MaskedLoad(hn::FirstN(d, static_cast<size_t>(count)), d, from);
+  } else {
+    HWY_ALIGN float lanes[kLanes] = {};
+    for (int64_t i = 0; i < count; ++i) lanes[i] = from[i];
+    return hn::Load(d, lanes);
+  }
+}
+HWY_INLINE void store_first(V value, float* to, int64_t count) {
+  const Floats d;
+  if (count >= kLanes) return store(value, to);
+  if constexpr (kHasMaskedStores) {
+    hn::BlendedStore(value, hn::FirstN(d, static_cast<size_t>(count)), d, to);
+  } else {
+    HWY_ALIGN float lanes[kLanes];
+    hn::Store(value, d, lanes);
+    for (int64_t i = 0; i < count; ++i) to[i] = lanes[i];
+  }
+}
+
+// to[j * to_stride + i] = from[i * from_stride + j] for i, j < 4.
+HWY_INLINE void turn_4x4(const float* from, int64_t from_stride, float* to, int64_t to_stride) {
+#if HWY_TARGET == HWY_SCALAR
+  for (int64_t i = 0; i < 4; ++i)
+    for (int64_t j = 0; j < 4; ++j) to[j * to_stride + i] = from[i * from_stride + j];
+#else
+  const hn::CappedTag<float, 4> d;
+  const hn::RepartitionToWide<decltype(d)> wide;
+  const auto a = hn::LoadU(d, from);
+  const auto b = hn::LoadU(d, from + from_stride);
+  const auto c = hn::LoadU(d, from + 2 * from_stride);
+  const auto e = hn::LoadU(d, from + 3 * from_stride);
+  const auto ab = hn::BitCast(wide, hn::InterleaveLower(d, a, b));
+  const auto ce = hn::BitCast(wide, hn::InterleaveLower(d, c, e));
+  const auto ab_upper = hn::BitCast(wide, hn::InterleaveUpper(d, a, b));
+  const auto ce_upper = hn::BitCast(wide, hn::InterleaveUpper(d, c, e));
+  hn::StoreU(hn::BitCast(d, hn::InterleaveLower(wide, ab, ce)), d, to);
+  hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(wide, ab, ce)), d, to + to_stride);
+  hn::StoreU(hn::BitCast(d, hn::InterleaveLower(wide, ab_upper, ce_upper)), d, to + 2 * to_stride);
+  hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(wide, ab_upper, ce_upper)), d, to + 3 * to_stride);
+#endif
+}
+
+// Bounds that let NaN through on every target.
+HWY_INLINE V at_least(V x, V low) { return hn::IfThenElse(hn::Lt(x, low), low, x); }
+HWY_INLINE V at_most(V x, V high) { return hn::IfThenElse(hn::Gt(x, high), high, x); }
+
+HWY_INLINE V horner(V, V sum) { return sum; }
+template <class... Rest>
+HWY_INLINE V horner(V x, V sum, float next, Rest... rest) {
+  return horner(x, hn::MulAdd(sum, x, set(next)), rest...);
+}
+
+// 2^n for whole n from -126 to 127.
+HWY_INLINE V power_of_two(hn::Vec<Ints> n) {
+  return hn::BitCast(Floats(), hn::ShiftLeft<23>(hn::Add(n, hn::Set(Ints(), 127))));
+}
+
+// x = n ln 2 + r with |r| at most half of ln 2; returns exp(r) - 1. |x| is at most 104.
+HWY_INLINE V reduced_expm1(V x, hn::Vec<Ints>& n) {
+  const V whole = hn::Round(hn::Mul(x, set(1.44269504f)));
+  n = hn::ConvertTo(Ints(), whole);
+  // ln 2 in two parts; the products with the first are exact.
+  V r = hn::NegMulAdd(whole, set(0.693359375f), x);
+  r = hn::NegMulAdd(whole, set(-2.12194440e-4f), r);
+  const V p =
+      horner(r, set(0.0013926926614f), 0.00836377387441f, 0.0416665501103f, 0.166665733819f, 0.5f);
+  return hn::MulAdd(hn::Mul(p, r), r, r);
+}
+
+HWY_INLINE V exp(V x) {
+  // Beyond these bounds the result is 0 or infinity.
+  x = at_most(at_least(x, set(-104.0f)), set(89.0f));
+  hn::Vec<Ints> n;
+  const V p = hn::Add(reduced_expm1(x, n), set(1.0f));
+  // In two steps, for n from -150 to 128.
+  const hn::Vec<Ints> half = hn::ShiftRight<1>(n);
+  return hn::Mul(hn::Mul(p, power_of_two(half)), power_of_two(hn::Sub(n, half)));
+}
+
+HWY_INLINE V sigmoid(V x) { return hn::Div(set(1.0f), hn::Add(set(1.0f), exp(hn::Neg(x)))); }
+HWY_INLINE V silu(V x) { return hn::Div(x, hn::Add(set(1.0f), exp(hn::Neg(x)))); }
+
+// t / (t + 2) with t = exp(2 |x|) - 1.
+HWY_INLINE V tanh(V x) {
+  const V y = at_most(hn::Abs(hn::Add(x, x)), set(20.0f));
+  hn::Vec<Ints> n;
+  const V p = reduced_expm1(y, n);
+  const V scale = power_of_two(n);
+  const V t = hn::MulAdd(scale, p, hn::Sub(scale, set(1.0f)));
+  return hn::CopySign(hn::Div(t, hn::Add(t, set(2.0f))), x);
+}
+
+// A polynomial in x^2 near 0, 1 - exp(-polynomial) beyond.
+HWY_INLINE V erf(V x) {
+  const V t = at_most(hn::Abs(x), set(3.95f));
+  const V s = hn::Mul(x, x);
+  const V small = horner(s, set(8.26951165328e-5f), -0.00081189983623f, 0.00519896011706f,
+                         -0.026858574955f, 0.112836809758f, -0.376126328221f, 0.128379166548f);
+  const V near = hn::MulAdd(small, x, x);
+  const V large = horner(t, set(-1.66108411678e-6f), 4.65051042322e-5f, -0.000600344051249f,
+                         0.00477504162168f, -0.0264616447763f, 0.110145164718f, 0.631763809061f,
+                         1.13026565149f, -0.000327001918183f);
+  const V far = hn::CopySign(hn::Sub(set(1.0f), exp(hn::Neg(large))), x);
+  return hn::IfThenElse(hn::Lt(hn::Abs(x), set(0.93f)), near, far);
+}
+
+HWY_INLINE V gelu(V x) {
+  const V half = hn::Mul(x, set(0.5f));
+  return hn::MulAdd(half, erf(hn::Mul(x, set(0.70710678f))), half);
+}
+
+HWY_INLINE V gelu_tanh(V x) {
+  const V cube = hn::Mul(hn::Mul(x, x), x);
+  const V inner = hn::Mul(set(0.79788456f), hn::MulAdd(set(0.044715f), cube, x));
+  const V half = hn::Mul(x, set(0.5f));
+  return hn::MulAdd(half, tanh(inner), half);
+}
+
+HWY_INLINE V relu(V x) { return at_least(x, hn::Zero(Floats())); }
+HWY_INLINE V relu6(V x) { return at_most(relu(x), set(6.0f)); }
+HWY_INLINE V hardsigmoid(V x) { return hn::Mul(relu6(hn::Add(x, set(3.0f))), set(1.0f / 6.0f)); }
+HWY_INLINE V hardswish(V x) { return hn::Mul(x, hardsigmoid(x)); }
+
+// to[i] = function(from[i]); `to` may be `from`.
+template <class Function>
+HWY_INLINE void map_span(const float* from, float* to, int64_t count, const Function& function) {
+  int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) store(function(load(from + i)), to + i);
+  if (i < count) store_first(function(load_first(from + i, count - i)), to + i, count - i);
+}
+
+inline void activate_span(Activation activation, const float* from, float* to, int64_t count) {
+  switch (activation) {
+    case Activation::none:
+      return map_span(from, to, count, [](V x) HWY_ATTR { return x; });
+    case Activation::relu:
+      return map_span(from, to, count, [](V x) HWY_ATTR { return relu(x); });
+    case Activation::relu6:
+      return map_span(from, to, count, [](V x) HWY_ATTR { return relu6(x); });
+    case Activation::sigmoid:
+      return map_span(from, to, count, [](V x) HWY_ATTR { return sigmoid(x); });
+    case Activation::tanh:
+      return map_span(from, to, count, [](V x) HWY_ATTR { return tanh(x); });
+    case Activation::silu:
+      return map_span(from, to, count, [](V x) HWY_ATTR { return silu(x); });
+    case Activation::gelu:
+      return map_span(from, to, count, [](V x) HWY_ATTR { return gelu(x); });
+    case Activation::gelu_tanh:
+      return map_span(from, to, count, [](V x) HWY_ATTR { return gelu_tanh(x); });
+    case Activation::hardsigmoid:
+      return map_span(from, to, count, [](V x) HWY_ATTR { return hardsigmoid(x); });
+    case Activation::hardswish:
+      return map_span(from, to, count, [](V x) HWY_ATTR { return hardswish(x); });
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace pt2::kernels
+HWY_AFTER_NAMESPACE();
+
+#endif

@@ -1,0 +1,37 @@
+#include "kernels/layouts.h"
+
+#include "kernels/kernel_test.h"
+
+namespace pt2::kernels {
+namespace {
+
+TEST(LayoutsTest, MatricesAreTurned) {
+  ThreadPool pool(3);
+  test::on_every_target([&] {
+    test::Random random(1);
+    for (int i = 0; i < 30; ++i) {
+      Turning turning{.count = random.whole(1, 3),
+                      .rows = random.whole(1, i == 0 ? 300 : 70),
+                      .columns = random.whole(1, i == 0 ? 300 : 70)};
+      turning.from_stride = turning.columns + random.whole(0, 3);
+      turning.to_stride = turning.rows + random.whole(0, 3);
+      turning.from_matrix_stride = turning.rows * turning.from_stride;
+      turning.to_matrix_stride = turning.columns * turning.to_stride;
+      const std::vector<float> from = random.numbers(turning.count * turning.from_matrix_stride);
+      std::vector<float> to(static_cast<size_t>(turning.count * turning.to_matrix_stride), 2);
+      std::vector<float> expected = to;
+      for (int64_t n = 0; n < turning.count; ++n)
+        for (int64_t r = 0; r < turning.rows; ++r)
+          for (int64_t c = 0; c < turning.columns; ++c)
+            expected[static_cast<size_t>(n * turning.to_matrix_stride + c * turning.to_stride +
+                                         r)] =
+                from[static_cast<size_t>(n * turning.from_matrix_stride + r * turning.from_stride +
+                                         c)];
+      turn(turning, from.data(), to.data(), &pool);
+      ASSERT_TRUE(test::equal_bits(to, expected));
+    }
+  });
+}
+
+}  // namespace
+}  // namespace pt2::kernels

@@ -1,0 +1,174 @@
+#include "kernels/pointwise.h"
+
+#include <limits>
+
+#include "kernels/kernel_test.h"
+
+namespace pt2::kernels {
+namespace {
+
+using test::Random;
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+// Numbers of every size, and the special ones.
+std::vector<float> probes() {
+  std::vector<float> values = {0.0f, -0.0f, kInfinity, -kInfinity, NAN, 1e-40f, -1e-40f};
+  for (int exponent = -126; exponent <= 127; ++exponent)
+    for (const float mantissa : {1.0f, 1.234567f, 1.9f})
+      for (const float sign : {1.0f, -1.0f})
+        values.push_back(sign * std::ldexp(mantissa, exponent));
+  for (float x = -110; x < 110; x += 0.0137f) values.push_back(x);
+  for (float x = -6; x < 6; x += 0.00093f) values.push_back(x);
+  return values;
+}
+
+// `ulps` are units in the last place of the expected value, or of `least` where that is larger.
+template <class Function>
+void check_accuracy(const std::vector<float>& out, double ulps, double least,
+                    const Function& reference) {
+  const std::vector<float> in = probes();
+  for (size_t i = 0; i < in.size(); ++i) {
+    const double expected = reference(double{in[i]});
+    const double unit = std::ldexp(std::max({std::abs(expected), least, 1.2e-38}), -23);
+    const float rounded = static_cast<float>(expected);
+    if (std::isinf(rounded)) {
+      ASSERT_EQ(out[i], rounded) << in[i];
+      continue;
+    }
+    ASSERT_TRUE(test::close_to(out[i], expected, ulps * unit))
+        << "at " << in[i] << ": " << out[i] << ", expected " << expected;
+  }
+}
+
+template <class Kind, class Function>
+void check(Kind kind, double ulps, double least, const Function& reference) {
+  test::on_every_target([&] {
+    const std::vector<float> in = probes();
+    std::vector<float> out(in.size());
+    apply(kind, in.data(), out.data(), static_cast<int64_t>(in.size()));
+    check_accuracy(out, ulps, least, reference);
+  });
+}
+
+double normal(double x) { return x * 0.5 * (1 + std::erf(x * std::sqrt(0.5))); }
+double relu6(double x) { return std::isnan(x) ? x : std::min(std::max(x, 0.0), 6.0); }
+
+TEST(PointwiseTest, FunctionsAreAccurate) {
+  check(Unary::exponential, 1.0, 0, [](double x) { return std::exp(x); });
+  check(Unary::error_function, 1.5, 0, [](double x) { return std::erf(x); });
+  check(Unary::square_root, 0.51, 0, [](double x) { return std::sqrt(x); });
+  check(Unary::reciprocal_square_root, 1.5, 0, [](double x) { return 1 / std::sqrt(x); });
+  check(Unary::reciprocal, 0.51, 0, [](double x) { return 1 / x; });
+  check(Unary::square, 0.51, 0, [](double x) { return x * x; });
+  check(Unary::negate, 0, 0, [](double x) { return -x; });
+  check(Unary::absolute, 0, 0, [](double x) { return std::abs(x); });
+}
+
+TEST(PointwiseTest, ActivationsAreAccurate) {
+  check(Activation::none, 0, 0, [](double x) { return x; });
+  check(Activation::relu, 0, 0, [](double x) { return std::isnan(x) ? x : std::max(x, 0.0); });
+  check(Activation::relu6, 0, 0, [](double x) { return relu6(x); });
+  // exp(-x) overflows below -88, where PyTorch gives 0 as well.
+  check(Activation::sigmoid, 2, 1e-31, [](double x) { return 1 / (1 + std::exp(-x)); });
+  check(Activation::tanh, 2, 0, [](double x) { return std::tanh(x); });
+  check(Activation::silu, 2.5, 1e-30, [](double x) { return x / (1 + std::exp(-x)); });
+  // 1 + erf cancels for negative numbers, as it does in PyTorch: the error is that of erf, times x.
+  check(Activation::gelu, 4, 4, [](double x) { return x == -kInfinity ? NAN : normal(x); });
+  check(Activation::hardsigmoid, 2, 0.5, [](double x) { return relu6(x + 3) / 6; });
+  check(Activation::hardswish, 3, 3,
+        [](double x) { return x == -kInfinity ? NAN : x * (relu6(x + 3) / 6); });
+}
+
+TEST(PointwiseTest, SpansOfAnyLengthAreComputedWhole) {
+  ThreadPool pool(3);
+  test::on_every_target([&] {
+    Random random(1);
+    for (int i = 0; i < 60; ++i) {
+      const int64_t count = i == 0 ? 100000 : random.whole(0, 100);
+      const std::vector<float> in = random.numbers(count);
+      std::vector<float> out(static_cast<size_t>(count) + 1, 7);
+      apply(Activation::gelu_tanh, in.data(), out.data(), count, &pool);
+      for (size_t k = 0; k < in.size(); ++k) {
+        const double x = in[k];
+        ASSERT_NEAR(out[k],
+                    x / 2 * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x))),
+                    2e-7);
+      }
+      ASSERT_EQ(out.back(), 7);
+    }
+  });
+}
+
+double combined(Binary function, double a, double b) {
+  switch (function) {
+    case Binary::add:
+      return a + b;
+    case Binary::subtract:
+      return a - b;
+    case Binary::multiply:
+      return a * b;
+    case Binary::divide:
+      return a / b;
+    case Binary::maximum:
+      return std::isnan(a) || std::isnan(b) ? NAN : std::max(a, b);
+    case Binary::minimum:
+      return std::isnan(a) || std::isnan(b) ? NAN : std::min(a, b);
+  }
+  return 0;
+}
+
+struct Operand {
+  std::vector<float> data;
+  Rows rows;
+
+  Operand(Random& random, const Extent& extent) {
+    rows.column_stride = random.whole(0, 1);
+    rows.row_stride =
+        random.whole(0, 1) * (rows.column_stride * extent.columns + random.whole(1, 3));
+    data = random.numbers((extent.rows - 1) * rows.row_stride +
+                          (extent.columns - 1) * rows.column_stride + 1);
+    if (random.whole(0, 4) == 0) data.front() = NAN;
+    rows.data = data.data();
+  }
+  double at(int64_t row, int64_t column) const {
+    return rows.data[row * rows.row_stride + column * rows.column_stride];
+  }
+};
+
+TEST(PointwiseTest, OperandsAreBroadcast) {
+  ThreadPool pool(3);
+  test::on_every_target([&] {
+    Random random(2);
+    for (int i = 0; i < 120; ++i) {
+      const Extent extent{random.whole(1, 20), i < 3 ? 20000 : random.whole(1, 80)};
+      const Operand a(random, extent);
+      const Operand b(random, extent);
+      const Operand c(random, extent);
+      const int64_t stride = extent.columns + random.whole(0, 2);
+      std::vector<float> out(static_cast<size_t>(extent.rows * stride), 9);
+      const auto expect = [&](const auto& expected) {
+        for (int64_t row = 0; row < extent.rows; ++row)
+          for (int64_t k = 0; k < stride; ++k) {
+            const double value = k < extent.columns ? expected(row, k) : 9;
+            ASSERT_TRUE(test::close_to(out[static_cast<size_t>(row * stride + k)], value,
+                                       3e-7 * (1 + std::abs(value))));
+          }
+      };
+      const auto function = static_cast<Binary>(i % 6);
+      combine(function, extent, a.rows, b.rows, {out.data(), stride}, &pool);
+      expect(
+          [&](int64_t row, int64_t k) { return combined(function, a.at(row, k), b.at(row, k)); });
+      add_scaled(extent, a.rows, b.rows, 0.3f, {out.data(), stride}, &pool);
+      expect([&](int64_t row, int64_t k) { return a.at(row, k) + double{0.3f} * b.at(row, k); });
+      scale_shift(extent, a.rows, b.rows, c.rows, Activation::relu, {out.data(), stride}, &pool);
+      expect([&](int64_t row, int64_t k) {
+        const double value = a.at(row, k) * b.at(row, k) + c.at(row, k);
+        return value < 0 ? 0 : value;
+      });
+    }
+  });
+}
+
+}  // namespace
+}  // namespace pt2::kernels
