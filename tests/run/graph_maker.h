@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "run/executor.h"
+#include "run/reference/executor.h"
 
 namespace pt2::run {
 

@@ -8,8 +8,8 @@
 
 #include "pt2/limits.h"
 #include "pt2/observer.h"
-#include "run/autocast.h"
 #include "run/bound_graph.h"
+#include "run/reference/autocast.h"
 
 namespace pt2::run {
 

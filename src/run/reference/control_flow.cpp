@@ -4,7 +4,7 @@
 
 #include "ops/compose.h"
 #include "ops/loops.h"
-#include "run/executor.h"
+#include "run/reference/executor.h"
 
 namespace pt2::run {
 namespace {

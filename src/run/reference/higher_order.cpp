@@ -1,10 +1,10 @@
-#include "run/higher_order.h"
+#include "run/reference/higher_order.h"
 
 #include <algorithm>
 #include <iterator>
 
 #include "ir/target.h"
-#include "run/executor.h"
+#include "run/reference/executor.h"
 
 namespace pt2::run {
 namespace {

@@ -1,4 +1,4 @@
-#include "run/vmap.h"
+#include "run/reference/vmap.h"
 
 #include <algorithm>
 #include <iterator>
@@ -6,7 +6,7 @@
 #include "ir/target.h"
 #include "ops/loops.h"
 #include "ops/random_draws.h"
-#include "run/executor.h"
+#include "run/reference/executor.h"
 
 namespace pt2::run {
 namespace {
