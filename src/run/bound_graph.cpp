@@ -7,7 +7,7 @@
 #include "ir/graph_place.h"
 #include "ops/bind.h"
 #include "ops/meta.h"
-#include "run/vmap.h"
+#include "run/reference/vmap.h"
 
 namespace pt2::run {
 namespace {

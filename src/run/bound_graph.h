@@ -9,7 +9,7 @@
 
 #include "ops/custom_operator.h"
 #include "pt2/graph.h"
-#include "run/higher_order.h"
+#include "run/reference/higher_order.h"
 
 namespace pt2::run {
 

@@ -10,8 +10,8 @@
 #include "ops/loops.h"
 #include "pt2/check_inputs.h"
 #include "pt2/type_text.h"
-#include "run/executor.h"
 #include "run/named_inputs.h"
+#include "run/reference/executor.h"
 #include "run/sparse_constants.h"
 
 namespace pt2 {

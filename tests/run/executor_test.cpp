@@ -1,6 +1,6 @@
 // The executor on small graphs made by hand: aliasing, mutation, nested graphs, and what it says
 // about wrong ones.
-#include "run/executor.h"
+#include "run/reference/executor.h"
 
 #include <gtest/gtest.h>
 

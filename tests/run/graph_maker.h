@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "run/executor.h"
+#include "run/reference/executor.h"
 
 namespace pt2::run {
 

@@ -1,7 +1,7 @@
 // How higher-order operators run: those that run nested graphs or call another operator, and the
 // switches of autocast and vmap regions. One row each, in ir/higher_order.def.
-#ifndef PT2_RUN_HIGHER_ORDER_H
-#define PT2_RUN_HIGHER_ORDER_H
+#ifndef PT2_RUN_REFERENCE_HIGHER_ORDER_H
+#define PT2_RUN_REFERENCE_HIGHER_ORDER_H
 
 #include <string>
 #include <string_view>
@@ -60,4 +60,4 @@ Result<std::vector<Value>> remove_batch_dim(Executor&, const BoundNode&, std::ve
 
 }  // namespace pt2::run
 
-#endif  // PT2_RUN_HIGHER_ORDER_H
+#endif  // PT2_RUN_REFERENCE_HIGHER_ORDER_H

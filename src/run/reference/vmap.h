@@ -2,8 +2,8 @@
 // size, dim): in between, operators see tensors without the batch dimension. Which values have one
 // is known from the graph alone; an operator on such values runs once per element of the batch, as
 // vmap is defined. There is no batching rule per operator.
-#ifndef PT2_RUN_VMAP_H
-#define PT2_RUN_VMAP_H
+#ifndef PT2_RUN_REFERENCE_VMAP_H
+#define PT2_RUN_REFERENCE_VMAP_H
 
 #include "run/bound_graph.h"
 
@@ -20,4 +20,4 @@ Result<std::vector<Value>> compute_batched(Executor& executor, const BoundNode& 
 
 }  // namespace pt2::run
 
-#endif  // PT2_RUN_VMAP_H
+#endif  // PT2_RUN_REFERENCE_VMAP_H

@@ -1,4 +1,4 @@
-#include "run/executor.h"
+#include "run/reference/executor.h"
 
 #include <algorithm>
 
@@ -7,7 +7,7 @@
 #include "ir/graph_place.h"
 #include "ops/bind.h"
 #include "pt2/type_text.h"
-#include "run/vmap.h"
+#include "run/reference/vmap.h"
 
 namespace pt2::run {
 namespace {

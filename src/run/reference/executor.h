@@ -1,7 +1,7 @@
 // The reference executor: runs a bound graph node by node, as written, with real aliasing and
 // mutation. It is the oracle that faster executors are compared with.
-#ifndef PT2_RUN_EXECUTOR_H
-#define PT2_RUN_EXECUTOR_H
+#ifndef PT2_RUN_REFERENCE_EXECUTOR_H
+#define PT2_RUN_REFERENCE_EXECUTOR_H
 
 #include <map>
 #include <string>
@@ -9,8 +9,8 @@
 
 #include "pt2/limits.h"
 #include "pt2/observer.h"
-#include "run/autocast.h"
 #include "run/bound_graph.h"
+#include "run/reference/autocast.h"
 
 namespace pt2::run {
 
@@ -73,4 +73,4 @@ class Executor {
 
 }  // namespace pt2::run
 
-#endif  // PT2_RUN_EXECUTOR_H
+#endif  // PT2_RUN_REFERENCE_EXECUTOR_H

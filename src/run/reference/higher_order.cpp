@@ -1,9 +1,9 @@
-#include "run/higher_order.h"
+#include "run/reference/higher_order.h"
 
 #include <algorithm>
 #include <iterator>
 
-#include "run/executor.h"
+#include "run/reference/executor.h"
 
 namespace pt2::run {
 namespace {

@@ -1,10 +1,10 @@
-#include "run/autocast.h"
+#include "run/reference/autocast.h"
 
 #include <algorithm>
 #include <span>
 
 #include "ops/pointwise/copying.h"
-#include "run/executor.h"
+#include "run/reference/executor.h"
 
 namespace pt2::run {
 namespace {

@@ -1,13 +1,13 @@
-#include "run/vmap.h"
+#include "run/reference/vmap.h"
 
 #include <algorithm>
 #include <iterator>
 
-#include "ir/graph_place.h"
 #include "base/memory_account.h"
+#include "ir/graph_place.h"
 #include "ir/target.h"
 #include "ops/loops.h"
-#include "run/executor.h"
+#include "run/reference/executor.h"
 
 namespace pt2::run {
 namespace {

@@ -5,7 +5,7 @@
 #include "base/memory_account.h"
 #include "ops/compose.h"
 #include "ops/loops.h"
-#include "run/executor.h"
+#include "run/reference/executor.h"
 
 namespace pt2::run {
 namespace {

@@ -1,7 +1,7 @@
 // Autocast regions: inside, operators get their floating arguments in another dtype, by the lists
 // of ATen/autocast_mode.cpp for the CPU.
-#ifndef PT2_RUN_AUTOCAST_H
-#define PT2_RUN_AUTOCAST_H
+#ifndef PT2_RUN_REFERENCE_AUTOCAST_H
+#define PT2_RUN_REFERENCE_AUTOCAST_H
 
 #include <vector>
 
@@ -20,4 +20,4 @@ Result<void> apply_autocast(const Autocast& autocast, const ops::Operator& op,
 
 }  // namespace pt2::run
 
-#endif  // PT2_RUN_AUTOCAST_H
+#endif  // PT2_RUN_REFERENCE_AUTOCAST_H

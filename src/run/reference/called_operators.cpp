@@ -7,7 +7,7 @@
 #include "ops/bind.h"
 #include "ops/compose.h"
 #include "ops/pointwise/copying.h"
-#include "run/executor.h"
+#include "run/reference/executor.h"
 
 namespace pt2::run {
 namespace {
