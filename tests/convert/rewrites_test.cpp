@@ -207,18 +207,27 @@ size_t count_maps(const Package& package) {
 void set_batch(Graph& graph, int64_t size) {
   const NodeId begin = find_node(graph, kBegin);
   graph.set_node_input(begin, 0, Argument(size));
+  std::vector<NodeId> adds;
   bool inside = false;
   for (const NodeId id : graph.nodes()) {
-    const Node& node = graph.node(id);
+    const std::string& target = graph.node(id).target;
+    if (inside && (target == kBegin || target.ends_with("_vmap_decrement_nesting"))) break;
     inside = inside || id == begin;
-    if (inside && node.target.ends_with("_vmap_decrement_nesting")) return;
-    if (!inside || !node.target.ends_with("_add_batch_dim")) continue;
-    const ValueId value = *node.inputs[0].arg.get_if<ValueId>();
-    TensorMeta meta = *graph.value(value).tensor();
-    const auto rank = static_cast<int64_t>(meta.sizes.size());
+    if (inside && target.ends_with("_add_batch_dim")) adds.push_back(id);
+  }
+  for (const NodeId id : adds) {
+    const Node node = graph.node(id);
+    TensorMeta meta = *graph.value(*node.inputs[0].arg.get_if<ValueId>()).tensor();
     const int64_t dim = *node.inputs[1].arg.get_if<int64_t>();
-    meta.sizes[static_cast<size_t>(dim < 0 ? dim + rank : dim)] = SymInt(size);
-    graph.set_value_meta(value, meta);
+    meta.sizes[static_cast<size_t>(dim)] = SymInt(size);
+    const ValueId resized =
+        graph.add_value({.name = graph.unused_name("resized"), .meta = meta}).value();
+    graph.insert_node(
+        {.target = "torch.ops.aten.alias.default",
+         .inputs = {{.name = "self", .arg = node.inputs[0].arg, .kind = ArgumentKind::positional}},
+         .outputs = {Argument(resized)}},
+        begin);
+    graph.set_node_input(id, 0, Argument(resized));
   }
 }
 
