@@ -252,18 +252,23 @@ Profile file_profile(const Type& type, const void* value, int version) {
   return profile;
 }
 
+// As in reading, a program without a version is written in the newest one's way.
+int version_of(const SchemaVersion& version) {
+  return version.major == 0 ? kNewestVersion : version_number(version);
+}
+
 int version_of(const Type& type, const void* value) {
   if (&type == &type_of<ExportedProgram>())
-    return version_number(as<ExportedProgram>(value).schema_version);
+    return version_of(as<ExportedProgram>(value).schema_version);
   if (&type == &type_of<Program>()) {
     const auto& methods = as<Program>(value).methods;
-    return methods.empty() ? 806 : version_number(methods[0].second.schema_version);
+    return methods.empty() ? 806 : version_of(methods[0].second.schema_version);
   }
   if (&type == &type_of<Model>()) {
     const auto& model = as<Model>(value);
     if (!model.program_methods.methods.empty())
       return version_of(type_of<Program>(), &model.program_methods);
-    return version_number(model.program.schema_version);
+    return version_of(model.program.schema_version);
   }
   return kNewestVersion;
 }

@@ -124,7 +124,8 @@ TEST(ForwardDerivative, MissingOperandsAreNamed) {
     const ValueId dual = maker.dual(x, dx, "dual");
     const ValueId y = maker.node(target, "y", {{.name = name, .arg = Argument(dual)}});
     maker.graph.add_output(Argument(maker.tangent(y, "dy")));
-    return lower_forward_derivatives(maker.graph);
+    NodeBudget budget;
+    return lower_forward_derivatives(maker.graph, budget);
   };
   for (const char* target : {"torch.ops.aten.exp.default", "torch.ops.aten.softmax.int",
                              "torch.ops.aten._log_softmax.default", "torch.ops.aten.addmm.default",
@@ -144,7 +145,8 @@ TEST(ForwardDerivative, DualNumbersOfDualNumbersAreBounded) {
   const ValueId y =
       maker.node("torch.ops.aten.sin.default", "y", {{.name = "self", .arg = Argument(x)}});
   maker.graph.add_output(Argument(maker.tangent(y, "dy")));
-  const auto lowered = lower_forward_derivatives(maker.graph);
+  NodeBudget budget;
+  const auto lowered = lower_forward_derivatives(maker.graph, budget);
   ASSERT_FALSE(lowered);
   EXPECT_EQ(lowered.error().code, ErrorCode::limit);
 }

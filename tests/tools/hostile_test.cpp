@@ -72,6 +72,7 @@ const LimitCase kLimitCases[] = {
     {"max_tensor_ratio", "0", "run hostile/run-scratch-flip-empty-huge-dim.pt2"},
     {"max_work", "1", "run corpus/2.15.0/mlp.pt2"},
     {"max_loop_rounds", "1", "run corpus/2.15.0/map_op.pt2"},
+    {"max_new_nodes", "1", "run corpus/2.15.0/forward_derivatives.pt2"},
 };
 
 void expect_hit(const LimitCase& row) {

@@ -197,7 +197,9 @@ Result<void> Executor::count_work(uint64_t elements) {
 Result<void> Executor::count_iterations(int64_t count) {
   if (count > max_iterations_ - iterations_)
     return Error{ErrorCode::limit,
-                 "loops run for more than " + std::to_string(max_iterations_) + " rounds", ""};
+                 "loops run for more than " + std::to_string(max_iterations_) +
+                     " rounds (max_loop_rounds)",
+                 ""};
   iterations_ += count;
   return {};
 }
