@@ -28,8 +28,9 @@ cat >"$scratch/app/verify.cpp" <<'END'
 #include <pt2/verify.h>
 #include <pt2/verify_operators.h>
 int main(int, char** arguments) {
-  return static_cast<int>(
-      pt2::verify(arguments[1], pt2::Level::full, {.operators = pt2::check_operators}).all().size());
+  const pt2::Diagnostics findings =
+      pt2::verify(arguments[1], pt2::Level::full, {.operators = pt2::check_operators});
+  return static_cast<int>(findings.all().size());
 }
 END
 printf 'add_executable(verify verify.cpp)\ntarget_link_libraries(verify PRIVATE pt2::ops)\n' \
