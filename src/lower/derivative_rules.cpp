@@ -6,6 +6,8 @@
 #include <optional>
 #include <unordered_map>
 
+#include "ops/table.h"
+
 namespace pt2 {
 namespace {
 
@@ -254,11 +256,11 @@ Result<Term> pointwise_by_default(DerivativeBuilder& builder, const DerivativeRu
   return pointwise<kSlope>(builder, rule, d);
 }
 
-using Rules = std::unordered_map<std::string_view, DerivativeRule>;
+using Rules = std::unordered_map<std::string, DerivativeRule>;
 
 // clang-format off
 void add_pointwise(Rules& rules) {
-  const auto add = [&](std::string_view op, TangentFunction tangent) { rules[op] = {op, tangent, {"self"}}; };
+  const auto add = [&](std::string_view op, TangentFunction tangent) { rules[std::string(op)] = {op, tangent, {"self"}}; };
   add("abs.default",        pointwise<[](Formula& f, Term x, Term) { return f.unary("sgn.default", x); }>);
   add("acos.default",       pointwise<[](Formula& f, Term x, Term) { return f.neg(f.unary("rsqrt.default", f.one_minus(f.square(x)))); }>);
   add("asin.default",       pointwise<[](Formula& f, Term x, Term) { return f.unary("rsqrt.default", f.one_minus(f.square(x))); }>);
@@ -292,37 +294,38 @@ void add_pointwise(Rules& rules) {
   add("softplus.default",   pointwise_by_default<[](Formula& f, Term x, Term) { return f.unary("sigmoid.default", x); }>);
 }
 
-constexpr std::string_view kLinearInSelf[] = {
-    "_to_copy.default", "_unsafe_view.default", "alias.default", "clone.default", "contiguous.default", "cumsum.default",
-    "diagonal.default", "expand.default", "expand_as.default", "flatten.using_ints", "flip.default", "gather.default",
-    "index.Tensor", "index_select.default", "masked_select.default", "mean.default", "mean.dim", "movedim.int", "narrow.default",
-    "mT.default", "neg.default", "numpy_T.default", "permute.default", "repeat.default", "reshape.default", "roll.default", "select.int", "slice.Tensor",
-    "squeeze.default", "squeeze.dim", "squeeze.dims", "sum.default", "sum.dim_IntList", "t.default", "to.dtype",
-    "to.dtype_layout", "trace.default", "transpose.int", "tril.default", "triu.default", "unflatten.int", "unfold.default",
-    "unsqueeze.default", "view.default", "view_as.default", "pad.default", "constant_pad_nd.default"};
-
-constexpr std::string_view kConstant[] = {
-    "argmax.default", "argmin.default", "ceil.default", "detach.default", "eq.Scalar", "eq.Tensor", "floor.default",
-    "full_like.default", "ge.Scalar", "ge.Tensor", "gt.Scalar", "gt.Tensor", "isnan.default", "le.Scalar", "le.Tensor",
-    "lt.Scalar", "lt.Tensor", "ne.Scalar", "ne.Tensor", "new_ones.default", "new_zeros.default", "ones_like.default",
-    "round.default", "sgn.default", "sign.default", "sym_numel.default", "sym_size.int", "trunc.default", "zeros_like.default"};
+// What rows of the table say themselves (ops/facts.h).
+void add_facts(Rules& rules) {
+  for (const auto& family : ops::families())
+    for (const ops::OpDef& def : family) {
+      if (def.facts.slope == ops::Slope::by_rule) continue;
+      const std::string target = ops::target_of(*def.signature);
+      if (!target.starts_with(kAten)) continue;
+      DerivativeRule rule{std::string_view(), constant};
+      if (def.facts.slope == ops::Slope::linear) {
+        rule.tangent = linear;
+        for (std::string_view names = def.facts.linear_in; !names.empty();) {
+          const size_t end = std::min(names.find(' '), names.size());
+          rule.operands.push_back(names.substr(0, end));
+          names.remove_prefix(std::min(end + 1, names.size()));
+        }
+      }
+      rules.emplace(target.substr(kAten.size()), std::move(rule));
+    }
+}
 
 Rules make_rules() {
   Rules rules;
   add_pointwise(rules);
-  for (std::string_view op : kLinearInSelf) rules[op] = {op, linear, {"self"}};
-  for (std::string_view op : kConstant) rules[op] = {op, constant};
+  add_facts(rules);
   const DerivativeRule others[] = {
-      {"add.Tensor",          linear,      {"self", "other"}},
       {"addmm.default",       addmm},
       {"bmm.default",         product,     {"self", "mat2"}},
-      {"cat.default",         linear,      {"tensors"}},
       {"conv1d.default",      product,     {"input", "weight"}},
       {"conv2d.default",      product,     {"input", "weight"}},
       {"conv3d.default",      product,     {"input", "weight"}},
       {"div.Tensor",          quotient},
       {"dot.default",         product,     {"self", "tensor"}},
-      {"embedding.default",   linear,      {"weight"}},
       {"linear.default",      product,     {"input", "weight"}},
       {"log_softmax.int",     log_softmax},
       {"_log_softmax.default", log_softmax},
@@ -332,14 +335,10 @@ Rules make_rules() {
       {"mv.default",          product,     {"self", "vec"}},
       {"outer.default",       product,     {"self", "vec2"}},
       {"pow.Tensor_Scalar",   power},
-      {"rsub.Scalar",         linear,      {"self", "other"}},
       {"softmax.int",         softmax},
       {"_softmax.default",    softmax},
-      {"stack.default",       linear,      {"tensors"}},
-      {"sub.Tensor",          linear,      {"self", "other"}},
-      {"where.self",          linear,      {"self", "other"}},
   };
-  for (const DerivativeRule& rule : others) rules[rule.op] = rule;
+  for (const DerivativeRule& rule : others) rules[std::string(rule.op)] = rule;
   return rules;
 }
 // clang-format on
@@ -349,7 +348,7 @@ Rules make_rules() {
 const DerivativeRule* find_derivative_rule(std::string_view target) {
   static const Rules kRules = make_rules();
   if (!target.starts_with(kAten)) return nullptr;
-  const auto found = kRules.find(target.substr(kAten.size()));
+  const auto found = kRules.find(std::string(target.substr(kAten.size())));
   return found == kRules.end() ? nullptr : &found->second;
 }
 

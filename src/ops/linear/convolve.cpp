@@ -6,6 +6,7 @@
 #include "ops/checks.h"
 #include "ops/dense.h"
 #include "ops/linear/convolution.h"
+#include "ops/linear/float_convolution.h"
 #include "ops/linear/window_operand.h"
 #include "ops/loops.h"
 #include "ops/memory_format.h"
@@ -144,8 +145,11 @@ Result<Meta> convolution_meta(const Tensor& input, const Tensor& weight,
 void convolve(Tensor& out, const Tensor& input, const Tensor& weight,
               const std::optional<Tensor>& bias, const ConvolutionShape& shape) {
   if (out.numel() == 0) return;
-  with_compute_type(out.dtype(),
-                    [&]<class C>() { convolve_as<C>(out, input, weight, bias, shape); });
+  with_compute_type(out.dtype(), [&]<class C>() {
+    if (std::is_same_v<C, float> && is_of_images(out, input, weight, shape))
+      return convolve_images(out, input, weight, bias, shape);
+    convolve_as<C>(out, input, weight, bias, shape);
+  });
 }
 
 }  // namespace pt2::ops

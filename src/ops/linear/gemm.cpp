@@ -1,6 +1,7 @@
 #include "ops/linear/gemm.h"
 
 #include <algorithm>
+#include <type_traits>
 #include <vector>
 
 namespace pt2::ops {
@@ -9,15 +10,12 @@ namespace {
 constexpr int64_t kRows = 4;
 constexpr int64_t kColumns = 8;
 constexpr int64_t kDepth = 128;
-// Products summed in float before the sum goes on in double: in longer runs the rounding of the
-// running sum outweighs that of the products.
-constexpr int64_t kFloatRun = 16;
 // Columns of the right operand that stay packed while every row of the left one passes by.
 constexpr int64_t kColumnBlock = 1024;
 
 // One tile of kRows x kColumns; the accumulators live in registers.
-template <class C, class Sum>
-void add_tile(int64_t depth, const C* left, const C* right, Sum* tile) {
+template <class C>
+void multiply_tile(int64_t depth, const C* left, const C* right, C* tile) {
   C sum[kRows][kColumns] = {};
   for (int64_t k = 0; k < depth; ++k) {
 #pragma GCC unroll 4
@@ -28,21 +26,7 @@ void add_tile(int64_t depth, const C* left, const C* right, Sum* tile) {
     }
   }
   for (int64_t i = 0; i < kRows; ++i)
-    for (int64_t j = 0; j < kColumns; ++j) tile[i * kColumns + j] += sum[i][j];
-}
-
-template <class C>
-void multiply_tile(int64_t depth, const C* left, const C* right, C* tile) {
-  std::fill_n(tile, kRows * kColumns, C{});
-  add_tile(depth, left, right, tile);
-}
-
-template <>
-void multiply_tile<float>(int64_t depth, const float* left, const float* right, float* tile) {
-  double sums[kRows * kColumns] = {};
-  for (int64_t k = 0; k < depth; k += kFloatRun)
-    add_tile(std::min(kFloatRun, depth - k), left + k * kRows, right + k * kColumns, sums);
-  for (int64_t i = 0; i < kRows * kColumns; ++i) tile[i] = static_cast<float>(sums[i]);
+    for (int64_t j = 0; j < kColumns; ++j) tile[i * kColumns + j] = sum[i][j];
 }
 
 // Integers wrap, as in PyTorch; in C++ only unsigned ones may.
@@ -106,6 +90,16 @@ void MatrixOperand<C>::load(int64_t first_line, int64_t lines, int64_t first_k, 
 }
 
 template <class C>
+std::optional<typename GemmOperand<C>::InPlace> MatrixOperand<C>::in_place() const {
+  // Only floats ask. A file may have its tensors where no float may lie.
+  if (!std::is_same_v<C, float> || dtype_ != Dtype::float32 ||
+      reinterpret_cast<uintptr_t>(data_) % alignof(C) != 0)
+    return std::nullopt;
+  return typename GemmOperand<C>::InPlace{reinterpret_cast<const C*>(data_), line_stride_,
+                                          depth_stride_};
+}
+
+template <class C>
 void gemm(int64_t rows, int64_t columns, int64_t depth, const GemmOperand<C>& left,
           const GemmOperand<C>& right, C* out, int64_t row_stride, int64_t column_stride) {
   const Target<C> target{out, row_stride, column_stride};
@@ -137,11 +131,11 @@ void gemm(int64_t rows, int64_t columns, int64_t depth, const GemmOperand<C>& le
   }
 }
 
+template class MatrixOperand<float>;
 #define PT2_INSTANTIATE(C)                                                                       \
   template class MatrixOperand<C>;                                                               \
   template void gemm<C>(int64_t, int64_t, int64_t, const GemmOperand<C>&, const GemmOperand<C>&, \
                         C*, int64_t, int64_t);
-PT2_INSTANTIATE(float)
 PT2_INSTANTIATE(double)
 PT2_INSTANTIATE(int64_t)
 PT2_INSTANTIATE(Complex)

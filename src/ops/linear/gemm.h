@@ -1,11 +1,13 @@
-// Matrix products of any dtype, blocked for the cache. This is the plain one: the referee of faster
-// ones.
+// Matrix products of any dtype, blocked for the cache. Those of floats are computed by src/kernels.
 #ifndef PT2_OPS_LINEAR_GEMM_H
 #define PT2_OPS_LINEAR_GEMM_H
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <optional>
 
+#include "base/memory_account.h"
 #include "ops/convert.h"
 #include "pt2/tensor.h"
 
@@ -21,6 +23,15 @@ class GemmOperand {
   // and k < depth. Entries with line >= lines are left alone.
   virtual void load(int64_t first_line, int64_t lines, int64_t first_k, int64_t depth,
                     int64_t width, C* panel) const = 0;
+
+  // Where the elements lie as they are needed: element k of line i at
+  // data[i * line_stride + k * depth_stride].
+  struct InPlace {
+    const C* data = nullptr;
+    int64_t line_stride = 0;
+    int64_t depth_stride = 0;
+  };
+  virtual std::optional<InPlace> in_place() const { return std::nullopt; }
 };
 
 // The two dimensions of a view; any strides, any dtype.
@@ -31,6 +42,7 @@ class MatrixOperand : public GemmOperand<C> {
       : data_(data), dtype_(dtype), line_stride_(line_stride), depth_stride_(depth_stride) {}
   void load(int64_t first_line, int64_t lines, int64_t first_k, int64_t depth, int64_t width,
             C* panel) const override;
+  std::optional<typename GemmOperand<C>::InPlace> in_place() const override;
 
  private:
   const std::byte* data_;
@@ -48,6 +60,11 @@ class LinesFrom : public GemmOperand<C> {
             C* panel) const override {
     operand_.load(begin_ + first_line, lines, first_k, depth, width, panel);
   }
+  std::optional<typename GemmOperand<C>::InPlace> in_place() const override {
+    auto all = operand_.in_place();
+    if (all) all->data += begin_ * all->line_stride;
+    return all;
+  }
 
  private:
   const GemmOperand<C>& operand_;
@@ -55,12 +72,32 @@ class LinesFrom : public GemmOperand<C> {
 };
 
 // out[i, j] = sum over k of left line i times right line j. Elements of `out` lie row_stride and
-// column_stride apart. C is float, double, int64_t or Complex. Floats are summed in runs of 16,
-// these in double within panels of 128, and the panels in float: the error is below that of one
-// float sum along `depth`.
+// column_stride apart. C is float, double, int64_t or Complex. Floats are summed in blocks of 256,
+// which are added in order.
 template <class C>
 void gemm(int64_t rows, int64_t columns, int64_t depth, const GemmOperand<C>& left,
           const GemmOperand<C>& right, C* out, int64_t row_stride, int64_t column_stride);
+
+// Room for `count` floats at the beginning of a cache line, where packed operands are read fastest.
+class AlignedFloats {
+ public:
+  explicit AlignedFloats(int64_t count) : memory_(static_cast<size_t>(count) + kSlack) {
+    void* begin = memory_.data();
+    size_t bytes = memory_.size() * sizeof(float);
+    data_ = static_cast<float*>(std::align(64, sizeof(float), begin, bytes));
+  }
+  float* data() { return data_; }
+
+ private:
+  static constexpr size_t kSlack = 64 / sizeof(float);
+  Scratch<float> memory_;
+  float* data_;
+};
+
+template <>
+void gemm<float>(int64_t rows, int64_t columns, int64_t depth, const GemmOperand<float>& left,
+                 const GemmOperand<float>& right, float* out, int64_t row_stride,
+                 int64_t column_stride);
 
 }  // namespace pt2::ops
 

@@ -1,0 +1,19 @@
+// Convolutions of floats over one or two dimensions, by src/kernels.
+#ifndef PT2_OPS_LINEAR_FLOAT_CONVOLUTION_H
+#define PT2_OPS_LINEAR_FLOAT_CONVOLUTION_H
+
+#include "ops/linear/convolution.h"
+
+namespace pt2::ops {
+
+// Whether the function below computes it: nothing transposed, volumetric or empty.
+bool is_of_images(const Tensor& out, const Tensor& input, const Tensor& weight,
+                  const ConvolutionShape& shape);
+
+// As convolve(), for dtypes that are computed in float.
+void convolve_images(Tensor& out, const Tensor& input, const Tensor& weight,
+                     const std::optional<Tensor>& bias, const ConvolutionShape& shape);
+
+}  // namespace pt2::ops
+
+#endif  // PT2_OPS_LINEAR_FLOAT_CONVOLUTION_H

@@ -1,0 +1,123 @@
+// Products of floats, by the packed products of src/kernels.
+#include <algorithm>
+
+#include "base/memory_account.h"
+#include "kernels/product.h"
+#include "kernels/row_products.h"
+#include "ops/linear/gemm.h"
+
+namespace pt2::ops {
+namespace {
+
+using Operand = GemmOperand<float>;
+
+// What GemmOperand::load takes at once.
+constexpr int64_t kLoadDepth = 128;
+// Floats of the right operand that are packed at a time.
+constexpr int64_t kPackedFloats = 1 << 20;
+// Rows for which packing the right operand takes longer than the product.
+constexpr int64_t kFewRows = 4;
+
+// kernels::LeftRows::Fill of an operand that does not lie in rows.
+void fill_rows(const void* source, int64_t first_row, int64_t rows, int64_t first_depth,
+               int64_t depth, float* tile) {
+  constexpr int64_t kRowsAtOnce = 16;
+  const auto& operand = *static_cast<const Operand*>(source);
+  float panel[kRowsAtOnce * kLoadDepth];
+  for (int64_t row = 0; row < rows; row += kRowsAtOnce) {
+    const int64_t height = std::min(kRowsAtOnce, rows - row);
+    for (int64_t k = 0; k < depth; k += kLoadDepth) {
+      const int64_t count = std::min(kLoadDepth, depth - k);
+      operand.load(first_row + row, height, first_depth + k, count, height, panel);
+      for (int64_t i = 0; i < height; ++i)
+        for (int64_t j = 0; j < count; ++j)
+          tile[(row + i) * kernels::kTilePitch + k + j] = panel[j * height + i];
+    }
+  }
+}
+
+// Packs `columns` lines of the right operand, from `first` on.
+void pack(const Operand& right, int64_t first, int64_t columns, int64_t depth, float* packed) {
+  if (const auto lying = right.in_place()) {
+    kernels::pack_right(lying->data + first * lying->line_stride,
+                        {.depth = depth,
+                         .columns = columns,
+                         .depth_stride = lying->depth_stride,
+                         .column_stride = lying->line_stride},
+                        packed);
+    return;
+  }
+  Scratch<float> panel(static_cast<size_t>(columns * std::min(depth, kLoadDepth)));
+  for (int64_t k = 0; k < depth; k += kLoadDepth) {
+    const int64_t count = std::min(kLoadDepth, depth - k);
+    right.load(first, columns, k, count, columns, panel.data());
+    kernels::pack_right(panel.data(),
+                        {.depth = depth,
+                         .columns = columns,
+                         .depth_stride = columns,
+                         .column_stride = 1,
+                         .first_depth = k,
+                         .count = count},
+                        packed);
+  }
+}
+
+// The rows of `out` lie side by side.
+void multiply(int64_t rows, int64_t columns, int64_t depth, const Operand& left,
+              const Operand& right, float* out, int64_t row_stride) {
+  const auto left_rows = left.in_place(), right_lines = right.in_place();
+  const bool lies_in_rows = left_rows && left_rows->depth_stride == 1;
+  if (rows <= kFewRows && lies_in_rows && right_lines &&
+      (right_lines->depth_stride == 1 || right_lines->line_stride == 1)) {
+    const bool turned = right_lines->depth_stride == 1;
+    return kernels::multiply_rows(
+        {.rows = rows,
+         .columns = columns,
+         .depth = depth,
+         .left = left_rows->data,
+         .left_stride = left_rows->line_stride,
+         .right = right_lines->data,
+         .right_stride = turned ? right_lines->line_stride : right_lines->depth_stride,
+         .turned = turned,
+         .out = out,
+         .out_stride = row_stride});
+  }
+  constexpr int64_t kPanel = 64;
+  const int64_t most =
+      std::max(kPackedFloats / std::max<int64_t>(depth, 1) / kPanel * kPanel, kPanel);
+  AlignedFloats packed(kernels::packed_size(depth, std::min(most, columns)));
+  for (int64_t column = 0; column < columns; column += most) {
+    const int64_t count = std::min(most, columns - column);
+    pack(right, column, count, depth, packed.data());
+    kernels::Product product{.rows = rows,
+                             .columns = count,
+                             .depth = depth,
+                             .packed = packed.data(),
+                             .out = out + column,
+                             .out_stride = row_stride};
+    if (lies_in_rows) {
+      product.left = left_rows->data;
+      product.left_stride = left_rows->line_stride;
+    } else {
+      product.left_rows = {.fill = fill_rows, .source = &left};
+    }
+    kernels::multiply_packed(product);
+  }
+}
+
+}  // namespace
+
+template <>
+void gemm<float>(int64_t rows, int64_t columns, int64_t depth, const Operand& left,
+                 const Operand& right, float* out, int64_t row_stride, int64_t column_stride) {
+  if (rows == 0 || columns == 0) return;
+  if (column_stride == 1) return multiply(rows, columns, depth, left, right, out, row_stride);
+  if (row_stride == 1) return multiply(columns, rows, depth, right, left, out, column_stride);
+  Scratch<float> dense(static_cast<size_t>(rows * columns));
+  multiply(rows, columns, depth, left, right, dense.data(), columns);
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t j = 0; j < columns; ++j)
+      out[i * row_stride + j * column_stride] = dense[static_cast<size_t>(i * columns + j)];
+}
+
+}  // namespace pt2::ops
