@@ -98,6 +98,28 @@ void mask_numbers(std::string& text, const std::string& before) {
   }
 }
 
+// A number and what follows it without a blank ("0.25,"), or no number.
+bool are_close(const std::string& a, const std::string& b) {
+  char *a_end = nullptr, *b_end = nullptr;
+  const double x = std::strtod(a.c_str(), &a_end), y = std::strtod(b.c_str(), &b_end);
+  return a.find('.') != a.npos && a_end != a.c_str() && std::string(a_end) == b_end &&
+         std::abs(x - y) <= 1e-3 * std::abs(y);
+}
+
+// Equal, but for the last of four digits of numbers: kernels round otherwise on other processors.
+bool is_alike(const std::string& found, const std::string& expected) {
+  if (found == expected) return true;
+  std::istringstream found_words(found), expected_words(expected);
+  std::string a, b;
+  while (true) {
+    const bool has_a = static_cast<bool>(found_words >> a);
+    const bool has_b = static_cast<bool>(expected_words >> b);
+    if (has_a != has_b) return false;
+    if (!has_a) return true;
+    if (a != b && !are_close(a, b)) return false;
+  }
+}
+
 std::string run_case(const std::string& command, const std::string& out_folder) {
   std::string line = command;
   replace_all(line, "$OUT", out_folder);
@@ -132,7 +154,10 @@ TEST(Command, PrintsWhatTheCasesShow) {
     for (const Case& each : read_cases(path)) {
       const std::string text = run_case(each.command, out_folder.path());
       if (!rebase) {
-        EXPECT_EQ(text, each.expected) << path.filename() << ": $ " << each.command;
+        EXPECT_TRUE(is_alike(text, each.expected))
+            << path.filename() << ": $ " << each.command << "\nfound:\n"
+            << text << "expected:\n"
+            << each.expected;
       }
       actual += (actual.empty() ? "$ " : "\n$ ") + each.command + "\n" + text;
     }
