@@ -10,6 +10,7 @@
 //
 // Paths are relative to the test data; $OUT is an empty folder, $PLUGINS that of the test plug-ins.
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <fstream>
 #include <map>
