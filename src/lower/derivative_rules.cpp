@@ -260,7 +260,7 @@ using Rules = std::unordered_map<std::string, DerivativeRule>;
 
 // clang-format off
 void add_pointwise(Rules& rules) {
-  const auto add = [&](std::string_view op, TangentFunction tangent) { rules[std::string(op)] = {op, tangent, {"self"}}; };
+  const auto add = [&](std::string_view op, TangentFunction tangent) { rules[std::string(op)] = {tangent, {"self"}}; };
   add("abs.default",        pointwise<[](Formula& f, Term x, Term) { return f.unary("sgn.default", x); }>);
   add("acos.default",       pointwise<[](Formula& f, Term x, Term) { return f.neg(f.unary("rsqrt.default", f.one_minus(f.square(x)))); }>);
   add("asin.default",       pointwise<[](Formula& f, Term x, Term) { return f.unary("rsqrt.default", f.one_minus(f.square(x))); }>);
@@ -301,7 +301,7 @@ void add_facts(Rules& rules) {
       if (def.facts.slope == ops::Slope::by_rule) continue;
       const std::string target = ops::target_of(*def.signature);
       if (!target.starts_with(kAten)) continue;
-      DerivativeRule rule{std::string_view(), constant};
+      DerivativeRule rule{constant};
       if (def.facts.slope == ops::Slope::linear) {
         rule.tangent = linear;
         for (std::string_view names = def.facts.linear_in; !names.empty();) {
@@ -318,27 +318,27 @@ Rules make_rules() {
   Rules rules;
   add_pointwise(rules);
   add_facts(rules);
-  const DerivativeRule others[] = {
-      {"addmm.default",       addmm},
-      {"bmm.default",         product,     {"self", "mat2"}},
-      {"conv1d.default",      product,     {"input", "weight"}},
-      {"conv2d.default",      product,     {"input", "weight"}},
-      {"conv3d.default",      product,     {"input", "weight"}},
-      {"div.Tensor",          quotient},
-      {"dot.default",         product,     {"self", "tensor"}},
-      {"linear.default",      product,     {"input", "weight"}},
-      {"log_softmax.int",     log_softmax},
-      {"_log_softmax.default", log_softmax},
-      {"matmul.default",      product,     {"self", "other"}},
-      {"mm.default",          product,     {"self", "mat2"}},
-      {"mul.Tensor",          product,     {"self", "other"}},
-      {"mv.default",          product,     {"self", "vec"}},
-      {"outer.default",       product,     {"self", "vec2"}},
-      {"pow.Tensor_Scalar",   power},
-      {"softmax.int",         softmax},
-      {"_softmax.default",    softmax},
+  const std::pair<std::string_view, DerivativeRule> others[] = {
+      {"addmm.default",       {addmm}},
+      {"bmm.default",         {product,     {"self", "mat2"}}},
+      {"conv1d.default",      {product,     {"input", "weight"}}},
+      {"conv2d.default",      {product,     {"input", "weight"}}},
+      {"conv3d.default",      {product,     {"input", "weight"}}},
+      {"div.Tensor",          {quotient}},
+      {"dot.default",         {product,     {"self", "tensor"}}},
+      {"linear.default",      {product,     {"input", "weight"}}},
+      {"log_softmax.int",     {log_softmax}},
+      {"_log_softmax.default", {log_softmax}},
+      {"matmul.default",      {product,     {"self", "other"}}},
+      {"mm.default",          {product,     {"self", "mat2"}}},
+      {"mul.Tensor",          {product,     {"self", "other"}}},
+      {"mv.default",          {product,     {"self", "vec"}}},
+      {"outer.default",       {product,     {"self", "vec2"}}},
+      {"pow.Tensor_Scalar",   {power}},
+      {"softmax.int",         {softmax}},
+      {"_softmax.default",    {softmax}},
   };
-  for (const DerivativeRule& rule : others) rules[std::string(rule.op)] = rule;
+  for (const auto& [op, rule] : others) rules[std::string(op)] = rule;
   return rules;
 }
 // clang-format on

@@ -42,7 +42,6 @@ struct DerivativeRule;
 using TangentFunction = Result<Term> (*)(DerivativeBuilder& builder, const DerivativeRule& rule,
                                          const Differential& differential);
 struct DerivativeRule {
-  std::string_view op;  // "add.Tensor" of torch.ops.aten, or the whole target
   TangentFunction tangent;
   // Names of the operands that `tangent` speaks of.
   std::vector<std::string_view> operands{};

@@ -228,6 +228,15 @@ TEST(Functionalize, NamesWhatHasNoOtherForm) {
                            return %w)"),
       "dialect: torch.ops.aten.resize_.default writes, and no operator computes what it does at "
       "%w (torch.ops.aten.resize_.default); 2.5 could take it\n");
+  // It writes to its outs; what its row says of running statistics is of the form without.
+  EXPECT_EQ(blockers_of(
+                R"(%o: f32[4, 6] = aten.sin.default(self=%x)
+                   %s: f32[6] = aten.sum.dim_IntList(self=%x, dim=[0])
+                   %t: f32[6] = aten.sum.dim_IntList(self=%x, dim=[0])
+                   %a: f32[4, 6], %b: f32[6], %c: f32[6] = aten.native_batch_norm.out(input=%x, weight=none, bias=none, running_mean=none, running_var=none, training=true, momentum=0.1, eps=1e-05, out=%o, save_mean=%s, save_invstd=%t)
+                   return %a)"),
+            "dialect: torch.ops.aten.native_batch_norm.out writes, and no operator computes what "
+            "it does at %a (torch.ops.aten.native_batch_norm.out); 2.5 could take it\n");
 }
 
 // Each write is done again on 60 views.

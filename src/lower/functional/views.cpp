@@ -246,7 +246,7 @@ size_t result_count(const Node& node) {
 Aliasing aliasing_of(const Graph& graph, const Node& node, const ops::Operator& op) {
   using Form = ops::Operator::Form;
   if (!op) return unclear();
-  if (op.form == Form::copy || op.form == Form::with_outs) return its_own();
+  if (op.form != Form::as_written) return its_own();
   const bool may_show = !op.mutates() && may_share_memory(node);
   if (!node.target.starts_with(kAten)) return may_show ? unclear() : its_own();
   const auto input = shown_input(graph, node, op);

@@ -122,14 +122,15 @@ Write write_of(const Graph& graph, const Node& node, const ops::Operator& op) {
   if (aten_name(node.target) == "detach_.default") return {};
   // A custom operator that gives nothing is there for what it does to its arguments.
   const bool says_so = op ? op.mutates() : name_says_mutable(node.target) || node.outputs.empty();
-  if (op && op.form == ops::Operator::Form::as_written &&
-      !op.def->facts.updates_statistics_if.empty())
-    return batch_norm(node, op);
+  // A form with outs, which has the row of the functional operator, writes to other arguments.
+  const bool has_row = op && op.form == ops::Operator::Form::as_written;
+  if (has_row && !op.def->facts.updates_statistics_if.empty()) return batch_norm(node, op);
   if (!says_so) return {};
   if (op && op.form == ops::Operator::Form::in_place)
     return in_place(graph, node, *op.def->signature, op);
-  if (const auto functional = op ? ops::find_operator(functional_target(op)) : ops::Operator())
-    return in_place(graph, node, functional.signature(), op);
+  if (has_row && !op.def->facts.functional_form.empty())
+    if (const auto functional = ops::find_operator(functional_target(op)))
+      return in_place(graph, node, functional.signature(), op);
   return unknown(fmt::format("{} writes, and no operator computes what it does", node.target));
 }
 
