@@ -3,6 +3,7 @@
 #ifndef PT2_CHECK_INPUTS_H
 #define PT2_CHECK_INPUTS_H
 
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -33,14 +34,40 @@ std::vector<Guard> parse_guards(const Program& program);
 // The number that a symbol has in a call.
 using SymbolValues = std::vector<std::pair<std::string, int64_t>>;
 
-// Binds the symbols of the inputs' sizes to the numbers of this call and compares everything else
-// with them (torch/_export/utils.py, _check_input_constraints_for_graph), then checks the guards,
-// as the _guards_fn of torch/export/_unlift.py does. `inputs` has one entry per user input; `names`
-// are user_input_names. The symbols, in the order in which inputs gave them. Error `argument`
-// naming input, dimension, what was found and what is allowed, and which other input says so.
-Result<SymbolValues> check_inputs(const Program& program, std::span<const Guard> guards,
-                                  std::span<const InputShape> inputs,
-                                  std::span<const std::string> names);
+// What a program asks of its inputs, found once for any number of calls. The program must outlive
+// it and not change.
+class InputConditions {
+ public:
+  explicit InputConditions(const Program& program);
+
+  // One for each user input: user_input_names.
+  std::span<const std::string> names() const { return names_; }
+
+  // Binds the symbols of the inputs' sizes to the numbers of this call and compares everything else
+  // with them (torch/_export/utils.py, _check_input_constraints_for_graph), then checks the guards,
+  // as the _guards_fn of torch/export/_unlift.py does. `inputs` has one entry per user input. The
+  // symbols, in the order in which inputs gave them. Error `argument` naming input, dimension, what
+  // was found and what is allowed, and which other input says so; or that there are not as many
+  // inputs as the program takes.
+  Result<SymbolValues> check(std::span<const InputShape> inputs) const;
+
+ private:
+  struct Condition {
+    const ArgumentSpec* spec = nullptr;
+    const GraphValue* record = nullptr;  // null where the graph has none
+  };
+  struct InputGuard {
+    Guard guard;
+    // For each of its sources the input that it speaks of, where there is one.
+    std::vector<std::optional<size_t>> inputs;
+  };
+  Result<void> check_guards(std::span<const InputShape> inputs) const;
+
+  const Program* program_;
+  std::vector<std::string> names_;
+  std::vector<Condition> conditions_;
+  std::vector<InputGuard> guards_;
+};
 
 }  // namespace pt2
 

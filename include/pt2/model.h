@@ -10,7 +10,12 @@
 //   pt2::Tensor hidden = result["hidden"][0].tensor().value();
 //
 // A Model never changes and may be shared by threads. What a program changes (buffers such as
-// running statistics) lives in a Session, one per thread of calls.
+// running statistics) lives in a Session, one per thread of calls. What the caller has memory for
+// is computed into it:
+//
+//   pt2::Session session(model);
+//   std::vector<pt2::Value> inputs = {image}, outputs = {scores};
+//   PT2_TRY_VOID(session.run_into(inputs, outputs));
 #ifndef PT2_MODEL_H
 #define PT2_MODEL_H
 
@@ -28,6 +33,7 @@
 #include "pt2/package.h"
 #include "pt2/program.h"
 #include "pt2/pytree.h"
+#include "pt2/run_options.h"
 #include "pt2/value.h"
 
 namespace pt2 {
@@ -38,11 +44,12 @@ struct LoadOptions {
   std::string model{};
   // Kernels for what this build does not have, or should not take its own for.
   CustomOperators operators{};
+  EngineKind engine = EngineKind::reference;
 };
 
 // An input or output as callers see it, in the flat order of (args, kwargs) or of the result.
 struct ModelValue {
-  std::string name;  // "x", "args[0]", "x.a[1]"
+  std::string name;  // "x", "args[0]", "x.a[1]"; of a gradient, "grad.conv.weight"
   std::string type;  // "f32[batch 1..64, 3]", "int", "none"
   // The graph's record of the tensor; null for numbers and constants.
   const TensorMeta* tensor = nullptr;
@@ -52,7 +59,9 @@ struct ModelValue {
 using NamedValues = std::vector<std::pair<std::string, Value>>;
 using NamedTrees = std::vector<std::pair<std::string, Tree>>;
 
-class Session;
+namespace run {
+class EngineSession;
+}
 
 class Model {
  public:
@@ -71,18 +80,19 @@ class Model {
   // Runs once on fresh state: changes to buffers are computed and then forgotten. Inputs are in the
   // order of inputs(); outputs in the order of outputs(). Errors: `argument` when an input does not
   // fit (count, dtype, sizes, range), `invalid` when an operator refuses its arguments, at the node
-  // that called it.
-  Result<std::vector<Value>> run(std::vector<Value> inputs) const;
+  // that called it; `cancelled` as the options say.
+  Result<std::vector<Value>> run(std::vector<Value> inputs, const CallOptions& options = {}) const;
   // By name or by decimal position, in any order.
-  Result<std::vector<Value>> run(const NamedValues& inputs) const;
+  Result<std::vector<Value>> run(const NamedValues& inputs, const CallOptions& options = {}) const;
   // So that run({{"x", tensor}}) means a name and a tensor, not two inputs.
-  Result<std::vector<Value>> run(std::initializer_list<NamedValues::value_type> inputs) const {
-    return run(NamedValues(inputs));
+  Result<std::vector<Value>> run(std::initializer_list<NamedValues::value_type> inputs,
+                                 const CallOptions& options = {}) const {
+    return run(NamedValues(inputs), options);
   }
   // As run, with structured inputs and the result as PyTorch returns it. A name is that of an
   // argument of forward ("x"), of a place in one ("x.a[1]"), or the position of a leaf in inputs().
   // Gradients that a joint program gives besides its result are not part of it.
-  Result<Tree> call(const NamedTrees& inputs) const;
+  Result<Tree> call(const NamedTrees& inputs, const CallOptions& options = {}) const;
 
   // The arguments of forward; their leaves are inputs(), in order.
   std::span<const CallArgument> arguments() const;
@@ -95,10 +105,9 @@ class Model {
   // Implementation; shared by sessions.
   struct Shared;
   const std::shared_ptr<const Shared>& shared() const { return shared_; }
+  explicit Model(std::shared_ptr<const Shared> shared) : shared_(std::move(shared)) {}
 
  private:
-  friend class Session;
-  explicit Model(std::shared_ptr<const Shared> shared) : shared_(std::move(shared)) {}
   std::shared_ptr<const Shared> shared_;
 };
 
@@ -106,19 +115,31 @@ class Model {
 // threads at once.
 class Session {
  public:
-  explicit Session(const Model& model);
-  // A copy goes on from the same state, apart: what either writes the other does not see.
-  Session(const Session& other);
-  Session& operator=(const Session& other);
-  Session(Session&&) = default;
-  Session& operator=(Session&&) = default;
-  ~Session() = default;
+  explicit Session(const Model& model, const SessionOptions& options = {});
+  // There is no copy: one that shared the state would change under its owner. fork() copies.
+  Session(Session&&) noexcept;
+  Session& operator=(Session&&) noexcept;
+  ~Session();
+  // Another session with a state of its own, which is now as this one's; seeded like it, observed
+  // by nobody.
+  Session fork() const;
 
   // As Model::run. An input tensor that the program changes is written in place; where its storage
   // is read-only, `inputs` gets a changed copy instead.
-  Result<std::vector<Value>> run(std::span<Value> inputs);
+  Result<std::vector<Value>> run(std::span<Value> inputs, const CallOptions& options = {});
+  // The same with the caller's memory for results. `outputs` has an entry for each of
+  // Model::outputs: a tensor, of the output's dtype and sizes and in any strides, is filled; any
+  // other entry becomes the result. The memory may be that of inputs, but not that of another
+  // output. Error `argument`, before any output is written, naming an output whose memory does not
+  // fit.
+  Result<void> run_into(std::span<Value> inputs, std::span<Value> outputs,
+                        const CallOptions& options = {});
+  // The same where the sizes of results are not known before: `allocate` is asked for the memory of
+  // each output that is a tensor.
+  Result<std::vector<Value>> run_into(std::span<Value> inputs, const OutputAllocator& allocate,
+                                      const CallOptions& options = {});
   // As Model::call; an input tensor that the program changes is written in place where it can be.
-  Result<Tree> call(const NamedTrees& inputs);
+  Result<Tree> call(const NamedTrees& inputs, const CallOptions& options = {});
   // The present value of a parameter, buffer or constant by its FQN, or of a graph input by name;
   // null when there is none.
   const Tensor* state(std::string_view name) const;
@@ -131,11 +152,21 @@ class Session {
   // Is told every value that later runs compute; an empty one ends that.
   void observe(Observer observer) { observer_ = std::move(observer); }
 
+  // Implementation.
+  const Model::Shared& shared() const { return *shared_; }
+
  private:
+  Session(std::shared_ptr<const Model::Shared> shared, const SessionOptions& options,
+          std::vector<Value> state);
+  Result<std::vector<Value>> run_with(std::span<Value> inputs, const CallOptions& options,
+                                      const OutputAllocator* allocate);
+
   std::shared_ptr<const Model::Shared> shared_;
+  SessionOptions options_;
   std::vector<Value> state_;  // one per graph input; none for user inputs
   uint64_t seed_ = 0;
   Observer observer_;
+  std::unique_ptr<run::EngineSession> engine_;
 };
 
 }  // namespace pt2

@@ -26,6 +26,7 @@
 #include "pt2/program_text.h"
 #include "pt2/pytree.h"
 #include "pt2/result.h"
+#include "pt2/run_options.h"
 #include "pt2/run_trace.h"
 #include "pt2/schema.h"
 #include "pt2/schema_json.h"

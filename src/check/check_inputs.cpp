@@ -47,13 +47,15 @@ class InputCheck {
   InputCheck(const Program& program, std::span<const std::string> names)
       : program_(program), names_(names) {}
 
-  Result<void> check(size_t index, const ArgumentSpec& spec, const InputShape& input) {
+  // `record` is null where the graph says nothing of the input.
+  Result<void> check(size_t index, const ArgumentSpec& spec, const GraphValue* record,
+                     const InputShape& input) {
     using Kind = ArgumentSpec::Kind;
     switch (spec.kind) {
       case Kind::tensor:
-        return check_tensor(index, spec, input);
+        return check_tensor(index, spec, record, input);
       case Kind::sym_int:
-        return check_int(index, spec, input);
+        return check_int(index, spec, record, input);
       case Kind::constant:
         return check_constant(index, spec, input);
       case Kind::sym_float:
@@ -146,9 +148,9 @@ class InputCheck {
                     "found " + shape_text(input) + ", expected " + type_text(program_, spec));
   }
 
-  Result<void> check_tensor(size_t index, const ArgumentSpec& spec, const InputShape& input) {
-    const auto id = program_.graph.find_value(spec.name);
-    const TensorMeta* meta = id ? program_.graph.value(*id).tensor() : nullptr;
+  Result<void> check_tensor(size_t index, const ArgumentSpec& spec, const GraphValue* record,
+                            const InputShape& input) {
+    const TensorMeta* meta = record ? record->tensor() : nullptr;
     const auto* shape = std::get_if<TensorShape>(&input);
     if (shape == nullptr) return wrong_type(index, spec, input);
     if (meta == nullptr) return {};
@@ -174,11 +176,11 @@ class InputCheck {
     return {};
   }
 
-  Result<void> check_int(size_t index, const ArgumentSpec& spec, const InputShape& input) {
+  Result<void> check_int(size_t index, const ArgumentSpec& spec, const GraphValue* record,
+                         const InputShape& input) {
     const auto* number = get_if<int64_t>(input);
     if (number == nullptr) return wrong_type(index, spec, input);
-    const auto id = program_.graph.find_value(spec.name);
-    const auto* size = id ? std::get_if<SymInt>(&program_.graph.value(*id).meta) : nullptr;
+    const auto* size = record ? std::get_if<SymInt>(&record->meta) : nullptr;
     if (size == nullptr) return {};
     if (size->is_symbolic() && size->expr().is_symbol() &&
         bindings_.find(size->expr()->symbol) == nullptr) {
@@ -222,12 +224,8 @@ class InputCheck {
   std::vector<std::pair<Expr, std::string>> places_;
 };
 
-std::optional<Number> find_source(const GuardSource& source, std::span<const InputShape> inputs,
-                                  std::span<const std::string> names) {
+std::optional<Number> property_of(const GuardSource& source, const InputShape& input) {
   using Property = GuardSource::Property;
-  const std::optional<size_t> index = find_input(names, source);
-  if (!index) return std::nullopt;
-  const InputShape& input = inputs[*index];
   if (source.property == Property::value) {
     if (const auto* number = get_if<int64_t>(input)) return *number;
     if (const auto* number = get_if<double>(input)) return *number;
@@ -240,18 +238,6 @@ std::optional<Number> find_source(const GuardSource& source, std::span<const Inp
   const auto dims = source.property == Property::size ? shape->sizes : shape->strides;
   const auto dim = static_cast<size_t>(source.dim);
   return dim < dims.size() ? std::optional<Number>(dims[dim]) : std::nullopt;
-}
-
-Result<void> check_guards(std::span<const Guard> guards, std::span<const InputShape> inputs,
-                          std::span<const std::string> names) {
-  const auto lookup = [&](const GuardSource& source) { return find_source(source, inputs, names); };
-  for (const Guard& guard : guards) {
-    Result<void> checked = check_guard(guard, lookup);
-    // A guard on what is no input of this call, or too large to compute, cannot be checked.
-    if (!checked && checked.error().code == ErrorCode::argument)
-      return at(std::move(checked).error(), "inputs");
-  }
-  return {};
 }
 
 }  // namespace
@@ -272,25 +258,45 @@ InputShape input_shape(const Value& value) {
   return &value;
 }
 
-Result<SymbolValues> check_inputs(const Program& program, std::span<const Guard> guards,
-                                  std::span<const InputShape> inputs,
-                                  std::span<const std::string> names) {
-  const auto expected = static_cast<size_t>(
-      std::ranges::count(program.signature.input_specs, InputKind::user_input, &InputSpec::kind));
-  if (inputs.size() != expected || names.size() < expected)
-    return Error{ErrorCode::argument,
-                 "found " + std::to_string(inputs.size()) + " inputs and " +
-                     std::to_string(names.size()) + " names, expected " + std::to_string(expected),
-                 "inputs"};
-  InputCheck check(program, names);
-  size_t index = 0;
+InputConditions::InputConditions(const Program& program)
+    : program_(&program), names_(user_input_names(program)) {
   for (const InputSpec& spec : program.signature.input_specs) {
     if (spec.kind != InputKind::user_input) continue;
-    PT2_TRY_VOID(check.check(index, spec.arg, inputs[index]));
-    ++index;
+    const auto id = program.graph.find_value(spec.arg.name);
+    conditions_.push_back({&spec.arg, id ? &program.graph.value(*id) : nullptr});
   }
+  for (Guard& guard : parse_guards(program)) {
+    std::vector<std::optional<size_t>> inputs;
+    for (const GuardSource& source : guard.sources) inputs.push_back(find_input(names_, source));
+    guards_.push_back({std::move(guard), std::move(inputs)});
+  }
+}
+
+Result<void> InputConditions::check_guards(std::span<const InputShape> inputs) const {
+  for (const InputGuard& guard : guards_) {
+    const auto lookup = [&](const GuardSource& source) {
+      const auto& input = guard.inputs[static_cast<size_t>(&source - guard.guard.sources.data())];
+      return input ? property_of(source, inputs[*input]) : std::nullopt;
+    };
+    Result<void> checked = check_guard(guard.guard, lookup);
+    // A guard on what is no input of this call, or too large to compute, cannot be checked.
+    if (!checked && checked.error().code == ErrorCode::argument)
+      return at(std::move(checked).error(), "inputs");
+  }
+  return {};
+}
+
+Result<SymbolValues> InputConditions::check(std::span<const InputShape> inputs) const {
+  if (inputs.size() != conditions_.size())
+    return Error{ErrorCode::argument,
+                 "found " + std::to_string(inputs.size()) + " inputs, expected " +
+                     std::to_string(conditions_.size()),
+                 ""};
+  InputCheck check(*program_, names_);
+  for (size_t i = 0; i < inputs.size(); ++i)
+    PT2_TRY_VOID(check.check(i, *conditions_[i].spec, conditions_[i].record, inputs[i]));
   PT2_TRY_VOID(check.finish());
-  PT2_TRY_VOID(check_guards(guards, inputs, names));
+  PT2_TRY_VOID(check_guards(inputs));
   return check.symbols();
 }
 

@@ -36,11 +36,12 @@ std::optional<size_t> parse_position(std::string_view name, size_t count) {
 
 }  // namespace
 
-NamedInputs::NamedInputs(const Model& model) : model_(model), values_(model.inputs().size()) {}
+NamedInputs::NamedInputs(const CallingConvention& convention)
+    : convention_(convention), values_(convention.inputs.size()) {}
 
 std::optional<NamedInputs::Place> NamedInputs::find(std::string_view name) const {
   size_t first = 0;
-  for (const CallArgument& argument : model_.arguments()) {
+  for (const CallArgument& argument : convention_.arguments) {
     size_t leaf = first;
     if (const TreeSpec* spec = find_node(argument.spec, argument.name, name, leaf))
       return Place{spec, leaf};
@@ -59,29 +60,26 @@ Result<void> NamedInputs::add(std::string_view name, const Tree& tree) {
     std::optional<Value>& value = values_[place->first + i];
     if (value)
       return refuse(fmt::format("input '{}' is given twice",
-                                printable(model_.inputs()[place->first + i].name)));
+                                printable(convention_.inputs[place->first + i].name)));
     value = std::move((*leaves)[i]);
   }
   return {};
 }
 
 Result<std::vector<Value>> NamedInputs::finish() {
-  const std::vector<ArgumentSpec> specs = model_.program().signature.user_inputs();
   std::vector<Value> out;
   for (size_t i = 0; i < values_.size(); ++i) {
-    if (!values_[i] && specs[i].is_constant()) {
-      PT2_TRY(values_[i], constant_value(specs[i].value));
-    }
+    if (!values_[i]) values_[i] = convention_.constants[i];
     if (!values_[i])
-      return refuse(fmt::format("input '{}' is missing", printable(model_.inputs()[i].name)));
+      return refuse(fmt::format("input '{}' is missing", printable(convention_.inputs[i].name)));
     out.push_back(*std::move(values_[i]));
   }
   return out;
 }
 
 Error NamedInputs::refuse(std::string text) const {
-  text += model_.inputs().empty() ? "; the program takes no inputs" : "; the program takes:";
-  for (const ModelValue& input : model_.inputs())
+  text += convention_.inputs.empty() ? "; the program takes no inputs" : "; the program takes:";
+  for (const ModelValue& input : convention_.inputs)
     text += fmt::format("\n  {}: {}", printable(input.name), printable(input.type));
   return {ErrorCode::argument, std::move(text), ""};
 }

@@ -7,14 +7,15 @@
 #include <string_view>
 #include <vector>
 
-#include "pt2/model.h"
+#include "run/calling_convention.h"
 
 namespace pt2::run {
 
 // Gathers the inputs of one call. Names as Model::call takes them.
 class NamedInputs {
  public:
-  explicit NamedInputs(const Model& model);
+  // The convention must outlive it.
+  explicit NamedInputs(const CallingConvention& convention);
 
   // Error `argument`: no such place, a leaf given twice, a structure that is not the place's.
   Result<void> add(std::string_view name, const Tree& tree);
@@ -30,7 +31,7 @@ class NamedInputs {
   std::optional<Place> find(std::string_view name) const;
   Error refuse(std::string text) const;
 
-  const Model& model_;
+  const CallingConvention& convention_;
   std::vector<std::optional<Value>> values_;
 };
 

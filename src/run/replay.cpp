@@ -4,25 +4,16 @@
 
 #include <algorithm>
 
+#include "run/model_shared.h"
+
 namespace pt2 {
 namespace {
 
-// Calls recorded with releases up to 2.2 name state after the module, where the file has dynamo's
-// names: "bn.weight" or "bn_weight" for "L__self___bn.weight".
-std::string plain_name(std::string_view name) {
-  constexpr std::string_view kDynamoPrefix = "L__self___";
-  if (name.starts_with(kDynamoPrefix)) name.remove_prefix(kDynamoPrefix.size());
-  std::string out(name);
-  std::ranges::replace(out, '.', '_');
-  return out;
-}
-
 const Tensor* find_state(const Session& session, const std::string& name) {
   if (const Tensor* state = session.state(name)) return state;
-  for (const InputSpec& spec : session.program().signature.input_specs)
-    if (spec.target && plain_name(*spec.target) == plain_name(name))
-      return session.state(*spec.target);
-  return nullptr;
+  const auto index = session.shared().convention.find_recorded_state(name);
+  const auto& specs = session.program().signature.input_specs;
+  return index ? session.state(*specs[*index].target) : nullptr;
 }
 
 class CallCheck {

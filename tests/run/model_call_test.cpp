@@ -118,13 +118,13 @@ TEST(ModelCall, CopiesOfSessionsGoApart) {
   const Tensor x = floats({1, 2, 3});
   const std::string name = model.inputs()[0].name;
   const auto first = session.call({{name, x}});
-  Session copy = session;
+  Session copy = session.fork();
   const auto second = session.call({{name, x}});
   const auto third = session.call({{name, x}});
   const auto copied = copy.call({{name, x}});
   ASSERT_TRUE(first && second && third && copied);
   EXPECT_EQ(elements(TreeView(*copied)), elements(TreeView(*second)));
-  copy = session;
+  copy = session.fork();
   const auto fourth = session.call({{name, x}});
   const auto assigned = copy.call({{name, x}});
   ASSERT_TRUE(fourth && assigned);

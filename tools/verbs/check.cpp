@@ -115,7 +115,7 @@ class Checker {
       else
         shapes.push_back(TensorShape{given->dtype, given->sizes, given->strides});
     }
-    return check_inputs(program_, parse_guards(program_), shapes, names_);
+    return InputConditions(program_).check(shapes);
   }
 
  private:

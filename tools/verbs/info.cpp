@@ -1,11 +1,10 @@
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "base/printable.h"
 #include "pt2/conversion.h"
 #include "pt2/operators.h"
 #include "pt2/type_text.h"
+#include "run/calling_convention.h"
 #include "tools/json_members.h"
 #include "tools/modules.h"
 #include "tools/shapes.h"
@@ -25,13 +24,6 @@ struct Options {
   bool json = false;
 };
 
-struct NamedType {
-  std::string name;
-  std::string type;
-  const TensorMeta* tensor = nullptr;
-  bool is_keyword = false;
-};
-
 // Tensors that the program takes from the file, as its graph records them: nothing of the payload
 // itself is read.
 struct Held {
@@ -49,8 +41,8 @@ struct Summary {
   std::span<const std::string> models;
   bool is_draft = false;
   bool is_member = false;  // of a container
-  std::vector<NamedType> inputs;
-  std::vector<NamedType> outputs;
+  std::vector<ModelValue> inputs;
+  std::vector<ModelValue> outputs;
   std::vector<OperatorUse> operators;
   size_t nodes = 0;
   Held held[3] = {{"parameters"}, {"buffers"}, {"constants"}};
@@ -74,18 +66,6 @@ EraText era_text(Era era) {
       return {"raw_payloads", "package, raw tensors (PyTorch 2.9 on)"};
   }
   return {};
-}
-
-std::vector<NamedType> named_types(const Program& program, std::span<const ArgumentSpec> specs,
-                                   const std::vector<std::string>& names) {
-  std::vector<NamedType> out;
-  for (size_t i = 0; i < specs.size(); ++i)
-    out.push_back({.name = i < names.size() ? names[i] : specs[i].name,
-                   .type = type_text(program, specs[i]),
-                   .tensor = specs[i].kind == ArgumentSpec::Kind::tensor
-                                 ? find_meta(program, specs[i])
-                                 : nullptr});
-  return out;
 }
 
 void add_held(Held& held, const TensorMeta* meta) {
@@ -132,11 +112,9 @@ Result<Summary> summarise(const Source& source, const Package& package) {
   PT2_TRY(out.program, package.program(source.model));
   PT2_TRY(out.model, chosen_model(source, package));
   const Program& program = *out.program;
-  out.inputs = named_types(program, program.signature.user_inputs(), user_input_names(program));
-  const std::vector<std::string> keywords = keyword_input_names(program);
-  for (NamedType& input : out.inputs)
-    input.is_keyword = std::ranges::find(keywords, input.name) != keywords.end();
-  out.outputs = named_types(program, program.signature.user_outputs(), user_output_names(program));
+  run::CallingConvention convention(program);
+  out.inputs = std::move(convention.inputs);
+  out.outputs = std::move(convention.outputs);
   out.operators = operators_used(program);
   for (const OperatorUse& use : out.operators) out.nodes += use.calls.size();
   summarise_held(program, out);
@@ -182,9 +160,9 @@ std::string version_text(const SchemaVersion& version) {
 }
 
 std::string named_types_text(const Environment& environment, std::string_view title,
-                             const std::vector<NamedType>& types) {
+                             const std::vector<ModelValue>& types) {
   TextTable table({{""}, {""}, {""}}, "  ");
-  for (const NamedType& each : types)
+  for (const ModelValue& each : types)
     table.add({printable(each.name), printable(each.type), each.is_keyword ? "keyword" : ""});
   if (table.empty()) table.add({"none"});
   return coloured(environment, Colour::bold, title) + "\n" + table.text();
@@ -267,8 +245,8 @@ std::string summary_text(const Summary& summary, const Environment& environment)
          guards_text(environment, program);
 }
 
-void write_types(JsonWriter& json, std::string_view key, const std::vector<NamedType>& types) {
-  write_objects(json, key, types, [&](const NamedType& each) {
+void write_types(JsonWriter& json, std::string_view key, const std::vector<ModelValue>& types) {
+  write_objects(json, key, types, [&](const ModelValue& each) {
     write_text(json, "name", each.name);
     write_text(json, "type", each.type);
     write_flag(json, "keyword", each.is_keyword);

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <optional>
 #include <set>
 
 #include "base/printable.h"
@@ -18,8 +19,19 @@ namespace {
 struct Options {
   Execution execution;
   std::string output;
+  std::optional<double> timeout;  // in seconds
   bool json = false;
 };
+
+// A century, which the clock can still count.
+constexpr double kLongestTimeout = 3.2e9;
+
+CallOptions call_options(const Options& options) {
+  if (!options.timeout) return {};
+  const std::chrono::duration<double> seconds(*options.timeout);
+  return {.deadline = std::chrono::steady_clock::now() +
+                      std::chrono::duration_cast<std::chrono::steady_clock::duration>(seconds)};
+}
 
 // Results may carry one name twice; a file's names are its index.
 std::string unused_name(const std::string& name, std::set<std::string>& used) {
@@ -64,7 +76,7 @@ Result<int> run(const Options& options, Environment& environment) {
   const Model& model = call.model;
   Session session(model);
   session.seed(options.execution.seed);
-  Result<std::vector<Value>> outputs = session.run(call.inputs);
+  Result<std::vector<Value>> outputs = session.run(call.inputs, call_options(options));
   if (!outputs) return std::move(outputs).error();
   if (!options.output.empty())
     PT2_TRY_VOID(write_outputs(options.output, model, *outputs, environment));
@@ -88,6 +100,10 @@ Action setup_run(CLI::App& app) {
                  "(.npy for a single one)")
       ->type_name("FILE");
   add_execution_options(app, options->execution);
+  app.add_option("--timeout", options->timeout,
+                 "give up, with exit 5, when the program has not ended by then")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(0.0, kLongestTimeout).description(""));
   add_json_option(app, options->json);
   return [options](Environment& environment) { return run(*options, environment); };
 }

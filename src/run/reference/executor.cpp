@@ -107,6 +107,8 @@ Result<std::vector<Value>> Executor::run(const BoundGraph& bound, std::vector<Va
     return ops::operator_error("graph '" + graph.name + "' takes " +
                                std::to_string(graph.inputs().size()) + " inputs, found " +
                                std::to_string(inputs.size()));
+  // A loop's body may have no node.
+  PT2_TRY_VOID(cancellation_.check());
   std::vector<Value> values(graph.value_count());
   for (size_t i = 0; i < inputs.size(); ++i)
     if (const auto* id = graph.inputs()[i].get_if<ValueId>())
@@ -157,6 +159,7 @@ Result<void> Executor::run_nodes(const BoundGraph& bound, std::vector<Value>& va
 
 Result<std::vector<Value>> Executor::compute(const BoundNode& node,
                                              const std::vector<Value>& values) {
+  PT2_TRY_VOID(cancellation_.check());
   std::vector<Value> arguments;
   arguments.reserve(node.arguments.size());
   for (size_t i = 0; i < node.arguments.size(); ++i) {
@@ -196,10 +199,10 @@ Result<void> Executor::count_work(uint64_t elements) {
 
 Result<void> Executor::count_iterations(int64_t count) {
   if (count > max_iterations_ - iterations_)
-    return Error{ErrorCode::limit,
-                 "loops run for more than " + std::to_string(max_iterations_) +
-                     " rounds (max_loop_rounds)",
-                 ""};
+    return Error{
+        ErrorCode::limit,
+        "loops run for more than " + std::to_string(max_iterations_) + " rounds (max_loop_rounds)",
+        ""};
   iterations_ += count;
   return {};
 }

@@ -10,6 +10,7 @@
 #include "pt2/limits.h"
 #include "pt2/observer.h"
 #include "run/bound_graph.h"
+#include "run/cancellation.h"
 #include "run/reference/autocast.h"
 
 namespace pt2::run {
@@ -17,8 +18,10 @@ namespace pt2::run {
 // One running call.
 class Executor {
  public:
-  explicit Executor(ops::Context& context, const Limits& limits = {})
+  explicit Executor(ops::Context& context, const Limits& limits = {},
+                    const Cancellation& cancellation = {})
       : context_(context),
+        cancellation_(cancellation),
         max_iterations_(static_cast<int64_t>(limits.max_loop_rounds)),
         max_work_(limits.max_work) {}
 
@@ -26,7 +29,7 @@ class Executor {
   void observe(const Observer* observer) { observer_ = observer; }
 
   // Inputs in the order of the graph's inputs; the results in the order of its outputs. Errors
-  // carry the node.
+  // carry the node; error `cancelled` before any node, round of a loop or element of a batch.
   Result<std::vector<Value>> run(const BoundGraph& graph, std::vector<Value> inputs);
 
   // The same for a nested graph of the node that is running.
@@ -56,6 +59,7 @@ class Executor {
                     const std::vector<Value>& values) const;
 
   ops::Context& context_;
+  Cancellation cancellation_;
   const Observer* observer_ = nullptr;
   std::string path_;  // what goes before the names of the graph that runs
   // The graph of the node that runs, and how often each of its nested graphs has run.

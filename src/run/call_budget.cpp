@@ -1,0 +1,45 @@
+#include "run/call_budget.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+namespace pt2::run {
+
+uint64_t file_bytes(const Package& package, std::string_view model, const Payloads& payloads) {
+  uint64_t bytes = 0;
+  for (const Entry& entry : package.archive().zip().entries()) bytes += entry.compressed_size;
+  if (package.draft(model) == nullptr) return bytes;
+  std::unordered_set<const Storage*> seen;
+  for (const PayloadTensor& payload : payloads.tensors())
+    if (!payload.is_fake && payload.tensor.defined() &&
+        seen.insert(payload.tensor.storage().get()).second)
+      bytes += payload.tensor.storage()->size();
+  return bytes;
+}
+
+uint64_t bytes_of(std::span<const Value> values) {
+  uint64_t bytes = 0;
+  for (const Value& value : values)
+    if (const auto* tensor = value.get_if<Tensor>(); tensor != nullptr && tensor->defined())
+      bytes += tensor->storage()->size();
+  return bytes;
+}
+
+std::shared_ptr<MemoryAccount> open_account(const Limits& limits, uint64_t bytes) {
+  constexpr uint64_t kAlways = 768ull << 20;
+  uint64_t most = 0;
+  if (__builtin_mul_overflow(bytes, limits.max_tensor_ratio, &most) ||
+      __builtin_add_overflow(most, kAlways, &most))
+    most = UINT64_MAX;
+  return std::make_shared<MemoryAccount>(std::min(most, limits.max_tensor_bytes));
+}
+
+Limits scaled_limits(Limits limits, uint64_t bytes) {
+  constexpr uint64_t kUnit = 1 << 20;
+  if (__builtin_mul_overflow(limits.max_work, std::max<uint64_t>(bytes / kUnit, 1),
+                             &limits.max_work))
+    limits.max_work = UINT64_MAX;
+  return limits;
+}
+
+}  // namespace pt2::run

@@ -1,0 +1,146 @@
+#include "run/calling_convention.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "ir/constant_value.h"
+#include "pt2/type_text.h"
+#include "run/bound_graph.h"
+
+namespace pt2::run {
+namespace {
+
+using Role = GraphOutput::Role;
+
+ModelValue describe(const Program& program, const ArgumentSpec& spec, const std::string& name) {
+  const auto id = program.graph.find_value(spec.name);
+  return {name, type_text(program, spec), id ? program.graph.value(*id).tensor() : nullptr, false};
+}
+
+// Finds the inputs of the graph that mutation outputs name.
+class MutationTargets {
+ public:
+  explicit MutationTargets(const GraphSignature& signature) {
+    for (size_t i = 0; i < signature.input_specs.size(); ++i) {
+      const InputSpec& spec = signature.input_specs[i];
+      if (spec.kind == InputKind::user_input) {
+        if (spec.arg.kind == ArgumentSpec::Kind::tensor)
+          inputs_.emplace(std::pair(spec.kind, spec.arg.name), i);
+      } else if (spec.target)
+        inputs_.emplace(std::pair(spec.kind, *spec.target), i);
+    }
+  }
+
+  // Nothing when there is none, and for outputs of other kinds.
+  std::optional<size_t> find(const OutputSpec& spec) const {
+    const std::optional<InputKind> kind = written_kind(spec.kind);
+    if (!kind || !spec.target) return std::nullopt;
+    const auto found = inputs_.find({*kind, *spec.target});
+    return found == inputs_.end() ? std::nullopt : std::optional(found->second);
+  }
+
+ private:
+  static std::optional<InputKind> written_kind(OutputKind kind) {
+    switch (kind) {
+      case OutputKind::buffer_mutation:
+        return InputKind::buffer;
+      case OutputKind::parameter_mutation:
+        return InputKind::parameter;
+      case OutputKind::user_input_mutation:
+        return InputKind::user_input;
+      case OutputKind::user_output:
+      case OutputKind::loss_output:
+      case OutputKind::gradient_to_parameter:
+      case OutputKind::gradient_to_user_input:
+      case OutputKind::token:
+        return std::nullopt;
+    }
+    return std::nullopt;
+  }
+
+  std::map<std::pair<InputKind, std::string>, size_t> inputs_;
+};
+
+GraphOutput role_of(const OutputSpec& spec, const MutationTargets& targets) {
+  switch (spec.kind) {
+    case OutputKind::user_output:
+    case OutputKind::loss_output:
+      return {Role::result};
+    case OutputKind::gradient_to_parameter:
+    case OutputKind::gradient_to_user_input:
+      return {Role::gradient};
+    case OutputKind::buffer_mutation:
+    case OutputKind::parameter_mutation:
+    case OutputKind::user_input_mutation:
+      return {Role::mutation, targets.find(spec), spec.target.value_or("")};
+    case OutputKind::token:
+      return {};
+  }
+  return {};
+}
+
+std::string plain_name(std::string_view name) {
+  constexpr std::string_view kDynamoPrefix = "L__self___";
+  if (name.starts_with(kDynamoPrefix)) name.remove_prefix(kDynamoPrefix.size());
+  std::string out(name);
+  std::ranges::replace(out, '.', '_');
+  return out;
+}
+
+std::optional<size_t> find_in(const auto& index, std::string_view name) {
+  const auto found = index.find(name);
+  return found == index.end() ? std::nullopt : std::optional(found->second);
+}
+
+}  // namespace
+
+CallingConvention::CallingConvention(const Program& program)
+    : arguments(call_arguments(program)), result(result_spec(program)), conditions(program) {
+  const GraphSignature& signature = program.signature;
+  const std::vector<std::string> keywords = keyword_input_names(program);
+  const std::unordered_set<std::string_view> is_keyword(keywords.begin(), keywords.end());
+  for (size_t i = 0; i < signature.input_specs.size(); ++i) {
+    const InputSpec& spec = signature.input_specs[i];
+    if (spec.target) {
+      states_.emplace(*spec.target, i);
+      recorded_states_.emplace(plain_name(*spec.target), i);
+    }
+    states_.emplace(spec.arg.name, i);
+    if (spec.kind != InputKind::user_input) continue;
+    inputs.push_back(describe(program, spec.arg, conditions.names()[inputs.size()]));
+    inputs.back().is_keyword = is_keyword.contains(inputs.back().name);
+    input_positions.push_back(i);
+    constants.emplace_back();
+    if (!spec.arg.is_constant()) continue;
+    if (auto constant = constant_value(spec.arg.value)) constants.back() = *std::move(constant);
+  }
+  const MutationTargets targets(signature);
+  const std::vector<std::string> names = user_output_names(program);
+  size_t named = 0;
+  for (const OutputSpec& spec : signature.output_specs) {
+    graph_outputs.push_back(role_of(spec, targets));
+    const GraphOutput& output = graph_outputs.back();
+    if (!output.is_callers()) continue;
+    std::string name = spec.arg.name;
+    if (output.role == Role::gradient && spec.target) name = "grad." + *spec.target;
+    if (output.role == Role::result && named < names.size()) name = names[named++];
+    outputs.push_back(describe(program, spec.arg, name));
+  }
+}
+
+std::optional<size_t> CallingConvention::find_state(std::string_view name) const {
+  return find_in(states_, name);
+}
+
+std::optional<size_t> CallingConvention::find_recorded_state(std::string_view name) const {
+  return find_in(recorded_states_, plain_name(name));
+}
+
+Error wrong_input_count(const CallingConvention& convention, size_t found) {
+  std::string text = "found " + std::to_string(found) + " inputs, expected " +
+                     std::to_string(convention.inputs.size()) + ":";
+  for (const ModelValue& input : convention.inputs) text += "\n  " + input.name + ": " + input.type;
+  return {ErrorCode::argument, std::move(text), ""};
+}
+
+}  // namespace pt2::run

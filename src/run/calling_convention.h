@@ -1,0 +1,66 @@
+// How a program is called, computed once: what its flat inputs and outputs are, which inputs of the
+// graph they stand for, which results are the caller's and which are new values of state.
+#ifndef PT2_RUN_CALLING_CONVENTION_H
+#define PT2_RUN_CALLING_CONVENTION_H
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "pt2/check_inputs.h"
+#include "pt2/model.h"
+
+namespace pt2::run {
+
+// What a call does with one output of the graph.
+struct GraphOutput {
+  enum class Role : uint8_t {
+    result,    // the caller's, part of what forward returns
+    gradient,  // the caller's, beside it
+    mutation,  // the new value of an input of the graph
+    ignored,
+  };
+  Role role = Role::ignored;
+  // Of a mutation: the position of the input, if there is one, and its name for messages.
+  std::optional<size_t> target{};
+  std::string name{};
+
+  bool is_callers() const { return role == Role::result || role == Role::gradient; }
+};
+
+struct CallingConvention {
+  // The program must outlive it; its signature must have as many specs as its graph has inputs and
+  // outputs.
+  explicit CallingConvention(const Program& program);
+  CallingConvention(const CallingConvention&) = delete;
+  CallingConvention& operator=(const CallingConvention&) = delete;
+
+  // The input of the graph that is called so, by FQN or by its name in the graph.
+  std::optional<size_t> find_state(std::string_view name) const;
+  // The same for names that releases up to 2.2 wrote in recorded calls: after the module, where the
+  // file has dynamo's: "bn.weight" or "bn_weight" for "L__self___bn.weight".
+  std::optional<size_t> find_recorded_state(std::string_view name) const;
+
+  std::vector<ModelValue> inputs;
+  std::vector<ModelValue> outputs;
+  std::vector<CallArgument> arguments;
+  TreeSpec result;
+  InputConditions conditions;
+  std::vector<size_t> input_positions;          // among the graph's inputs
+  std::vector<std::optional<Value>> constants;  // of inputs that the program fixes
+  std::vector<GraphOutput> graph_outputs;
+
+ private:
+  using Index = std::map<std::string, size_t, std::less<>>;
+  Index states_;
+  Index recorded_states_;
+};
+
+// Error `argument`: the inputs that a program takes, where `found` were given.
+Error wrong_input_count(const CallingConvention& convention, size_t found);
+
+}  // namespace pt2::run
+
+#endif  // PT2_RUN_CALLING_CONVENTION_H

@@ -1,0 +1,30 @@
+// Whether a call is to be given up (CallOptions).
+#ifndef PT2_RUN_CANCELLATION_H
+#define PT2_RUN_CANCELLATION_H
+
+#include "pt2/run_options.h"
+
+namespace pt2::run {
+
+class Cancellation {
+ public:
+  // Never.
+  Cancellation() = default;
+  explicit Cancellation(const CallOptions& options) : options_(options) {}
+
+  // Error `cancelled` once the caller asked for a stop or the deadline has passed.
+  Result<void> check() const {
+    if (options_.stop.stop_requested())
+      return Error{ErrorCode::cancelled, "the caller stopped the call", ""};
+    if (options_.deadline && std::chrono::steady_clock::now() >= *options_.deadline)
+      return Error{ErrorCode::cancelled, "the call did not end by its deadline", ""};
+    return {};
+  }
+
+ private:
+  CallOptions options_;
+};
+
+}  // namespace pt2::run
+
+#endif  // PT2_RUN_CANCELLATION_H

@@ -1,0 +1,17 @@
+#include "run/engine.h"
+
+#include "base/check.h"
+#include "run/reference/reference_engine.h"
+
+namespace pt2::run {
+
+EngineFactory engine_factory(EngineKind kind) {
+  switch (kind) {
+    case EngineKind::reference:
+      return prepare_reference_engine;
+  }
+  PT2_CHECK(false);
+  return nullptr;
+}
+
+}  // namespace pt2::run

@@ -1,0 +1,66 @@
+// What computes programs. An engine is prepared once for a model, which threads share; each session
+// has an engine session, which keeps what is worth keeping from one call to the next: memory,
+// threads. The state that a program changes belongs to Session, not to engines.
+#ifndef PT2_RUN_ENGINE_H
+#define PT2_RUN_ENGINE_H
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "pt2/custom_operators.h"
+#include "pt2/limits.h"
+#include "pt2/observer.h"
+#include "pt2/program.h"
+#include "pt2/run_options.h"
+#include "pt2/value.h"
+#include "run/cancellation.h"
+#include "run/output_memory.h"
+
+namespace pt2::run {
+
+struct EngineCall {
+  uint64_t seed = 0;                   // of the random operators
+  const Observer* observer = nullptr;  // null: nobody asks for single values
+  Limits limits{};                     // of this call
+  Cancellation cancellation{};         // to be checked between nodes and between rounds of loops
+  // Where the caller wants results; null when it does not say. An engine may compute into it, and
+  // then returns the tensor that it was given; any other result is copied by the session.
+  OutputMemory* outputs = nullptr;
+};
+
+class EngineSession {
+ public:
+  virtual ~EngineSession() = default;
+  // `inputs` are those of the program's graph, weights and state among them; the results are its
+  // outputs, in order. Inputs that the program writes to are written in place. An input that still
+  // lies in the storage of the weight that the engine was prepared with has the weight's elements;
+  // in another storage it may have any. Errors carry the node.
+  virtual Result<std::vector<Value>> run(std::vector<Value> inputs, const EngineCall& call) = 0;
+};
+
+class Engine {
+ public:
+  virtual ~Engine() = default;
+  // For each input of the graph: may a call write to its storage?
+  virtual std::vector<bool> written_inputs() const = 0;
+  // The engine must outlive the session.
+  virtual std::unique_ptr<EngineSession> start_session(const SessionOptions& options) const = 0;
+};
+
+// All of it outlives the engine.
+struct EngineSource {
+  const Program& program;
+  std::span<const Value> weights;  // one per input of the graph; none for user inputs and tokens
+  const CustomOperators& operators;
+  const Limits& limits;
+};
+
+// Errors: `unsupported` naming every operator without a kernel; `invalid` when arguments do not fit
+// a signature.
+using EngineFactory = Result<std::unique_ptr<const Engine>> (*)(const EngineSource& source);
+EngineFactory engine_factory(EngineKind kind);
+
+}  // namespace pt2::run
+
+#endif  // PT2_RUN_ENGINE_H

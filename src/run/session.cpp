@@ -1,0 +1,234 @@
+#include <algorithm>
+#include <cstring>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "ops/loops.h"
+#include "pt2/model.h"
+#include "run/call_budget.h"
+#include "run/model_shared.h"
+
+namespace pt2 {
+namespace {
+
+using run::GraphOutput;
+
+std::shared_ptr<Storage> copy_storage(const Storage& storage) {
+  std::shared_ptr<Storage> copy = Storage::allocate(storage.size());
+  if (storage.size() > 0) std::memcpy(copy->data(), storage.data(), storage.size());
+  return copy;
+}
+
+// The same view of another storage as large as the tensor's own.
+Tensor view_over(const std::shared_ptr<Storage>& storage, const Tensor& tensor) {
+  return *Tensor::view_of(storage, tensor.dtype(), tensor.sizes(), tensor.strides(),
+                          tensor.storage_offset());
+}
+
+// The same values with fresh copies of some storages, so that tensors which share one still do.
+std::vector<Value> with_own_storages(const std::vector<Value>& values,
+                                     const std::unordered_set<const Storage*>& copied) {
+  std::unordered_map<const Storage*, std::shared_ptr<Storage>> copies;
+  std::vector<Value> out(values);
+  for (Value& value : out) {
+    auto* tensor = value.get_if<Tensor>();
+    if (tensor == nullptr || !copied.contains(tensor->storage().get())) continue;
+    std::shared_ptr<Storage>& copy = copies[tensor->storage().get()];
+    if (copy == nullptr) copy = copy_storage(*tensor->storage());
+    *tensor = view_over(copy, *tensor);
+  }
+  return out;
+}
+
+// The weights, with every storage that a call may write to copied.
+std::vector<Value> fresh_state(const Model::Shared& shared) {
+  return with_own_storages(shared.weights, shared.written_storages());
+}
+
+Result<void> check_call(const Model::Shared& shared, std::span<const Value> inputs) {
+  const run::CallingConvention& convention = shared.convention;
+  if (inputs.size() != convention.inputs.size())
+    return run::wrong_input_count(convention, inputs.size());
+  std::vector<InputShape> shapes;
+  for (const Value& input : inputs) shapes.push_back(input_shape(input));
+  PT2_TRY([[maybe_unused]] const SymbolValues symbols, convention.conditions.check(shapes));
+  return {};
+}
+
+// State and inputs in the order of the graph's inputs. A tensor of the caller's that has sizes but
+// no memory may have no element either.
+Result<std::vector<Value>> graph_inputs(const Model::Shared& shared,
+                                        const std::vector<Value>& state, std::span<Value> inputs) {
+  std::vector<Value> out(state);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const size_t position = shared.convention.input_positions[i];
+    auto* tensor = inputs[i].get_if<Tensor>();
+    if (tensor != nullptr && !tensor->defined()) {
+      if (tensor->numel() > 0)
+        return Error{ErrorCode::argument, "found a tensor without elements",
+                     "input '" + shared.convention.inputs[i].name + "'"};
+      *tensor = Tensor::zeros(tensor->dtype(), tensor->sizes());
+    }
+    if (tensor != nullptr && shared.written[position] && tensor->storage()->is_read_only())
+      *tensor = tensor->clone();
+    out[position] = inputs[i];
+  }
+  return out;
+}
+
+// A few stored elements can stand for any number of them, which no reader of results could hold.
+Result<void> check_outputs(std::span<const Value> outputs) {
+  const std::shared_ptr<MemoryAccount> account = MemoryAccount::current();
+  for (const Value& output : outputs)
+    if (const auto* tensor = output.get_if<Tensor>())
+      if (static_cast<uint64_t>(tensor->numel()) >
+          account->limit() / static_cast<uint64_t>(dtype_size(tensor->dtype())))
+        return Error{
+            ErrorCode::limit,
+            "a result of " + tensor->type_text() + " is larger than " + MemoryAccount::limit_text(),
+            ""};
+  return {};
+}
+
+Result<void> write_back(const GraphOutput& output, const Value& target, const Value& result) {
+  const auto* state = target.get_if<Tensor>();
+  const auto* value = result.get_if<Tensor>();
+  if (state == nullptr || !state->defined())
+    return ops::operator_error("'" + output.name + "' has a new value, but is no tensor");
+  if (value == nullptr || value->sizes() != state->sizes())
+    return ops::operator_error("the new value of '" + output.name + "' does not have its sizes");
+  Tensor memory = *state;
+  ops::copy_elements(memory, *value);
+  return {};
+}
+
+}  // namespace
+
+Session::Session(const Model& model, const SessionOptions& options)
+    : Session(model.shared(), options, fresh_state(*model.shared())) {}
+
+Session::Session(std::shared_ptr<const Model::Shared> shared, const SessionOptions& options,
+                 std::vector<Value> state)
+    : shared_(std::move(shared)),
+      options_(options),
+      state_(std::move(state)),
+      engine_(shared_->engine->start_session(options)) {}
+
+Session::Session(Session&&) noexcept = default;
+Session::~Session() = default;
+
+Session& Session::operator=(Session&& other) noexcept {
+  // Before the model that it belongs to.
+  engine_ = std::move(other.engine_);
+  shared_ = std::move(other.shared_);
+  options_ = other.options_;
+  state_ = std::move(other.state_);
+  seed_ = other.seed_;
+  observer_ = std::move(other.observer_);
+  return *this;
+}
+
+Session Session::fork() const {
+  std::unordered_set<const Storage*> own;
+  for (size_t i = 0; i < state_.size(); ++i)
+    if (const auto* tensor = state_[i].get_if<Tensor>();
+        tensor && tensor->storage() != shared_->weights[i].get_if<Tensor>()->storage())
+      own.insert(tensor->storage().get());
+  Session out(shared_, options_, with_own_storages(state_, own));
+  out.seed_ = seed_;
+  return out;
+}
+
+Result<std::vector<Value>> Session::run(std::span<Value> inputs, const CallOptions& options) {
+  return run_with(inputs, options, nullptr);
+}
+
+Result<void> Session::run_into(std::span<Value> inputs, std::span<Value> outputs,
+                               const CallOptions& options) {
+  const std::vector<ModelValue>& expected = shared_->convention.outputs;
+  if (outputs.size() != expected.size())
+    return Error{ErrorCode::argument,
+                 "found memory for " + std::to_string(outputs.size()) + " outputs, expected " +
+                     std::to_string(expected.size()),
+                 ""};
+  const auto memory = [&](size_t i) {
+    const auto* tensor = outputs[i].get_if<Tensor>();
+    return tensor == nullptr ? Tensor() : *tensor;
+  };
+  // What can be said before anything is computed, or state has changed.
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (!memory(i).defined()) continue;
+    Result<void> checked = run::check_writable(memory(i));
+    if (expected[i].tensor == nullptr)
+      checked = Error{ErrorCode::argument, "found a tensor, the result is " + expected[i].type, ""};
+    if (!checked) return at(std::move(checked).error(), "output '" + expected[i].name + "'");
+  }
+  const OutputAllocator allocate = [&](size_t i, Dtype, const Sizes&) { return memory(i); };
+  PT2_TRY(std::vector<Value> results, run_with(inputs, options, &allocate));
+  std::ranges::move(results, outputs.begin());
+  return {};
+}
+
+Result<std::vector<Value>> Session::run_into(std::span<Value> inputs,
+                                             const OutputAllocator& allocate,
+                                             const CallOptions& options) {
+  return run_with(inputs, options, &allocate);
+}
+
+Result<std::vector<Value>> Session::run_with(std::span<Value> inputs, const CallOptions& options,
+                                             const OutputAllocator* allocate) {
+  PT2_TRY_VOID(check_call(*shared_, inputs));
+  const uint64_t bytes = shared_->file_bytes + run::bytes_of(inputs);
+  const MemoryAccount::Scope scope(run::open_account(shared_->limits, bytes));
+  return within_memory([&]() -> Result<std::vector<Value>> {
+    const run::CallingConvention& convention = shared_->convention;
+    PT2_TRY(const std::vector<Value> sources, graph_inputs(*shared_, state_, inputs));
+    std::optional<run::OutputMemory> memory;
+    if (allocate != nullptr) memory.emplace(*allocate, convention.outputs);
+    PT2_TRY(std::vector<Value> results,
+            engine_->run(sources, {.seed = seed_,
+                                   .observer = observer_ ? &observer_ : nullptr,
+                                   .limits = run::scaled_limits(shared_->limits, bytes),
+                                   .cancellation = run::Cancellation(options),
+                                   .outputs = memory ? &*memory : nullptr}));
+    std::vector<Value> outputs;
+    for (size_t i = 0; i < results.size(); ++i) {
+      const GraphOutput& output = convention.graph_outputs[i];
+      if (output.is_callers())
+        outputs.push_back(std::move(results[i]));
+      else if (output.target)
+        PT2_TRY_VOID(write_back(output, sources[*output.target], results[i]));
+    }
+    PT2_TRY_VOID(check_outputs(outputs));
+    if (memory) PT2_TRY_VOID(memory->fill(outputs));
+    return outputs;
+  });
+}
+
+Result<Tree> Session::call(const NamedTrees& inputs, const CallOptions& options) {
+  const Model model(shared_);
+  PT2_TRY(std::vector<Value> ordered, model.order_inputs(inputs));
+  PT2_TRY(std::vector<Value> outputs, run(ordered, options));
+  return model.structure_outputs(std::move(outputs));
+}
+
+const Program& Session::program() const { return *shared_->program; }
+
+const Tensor* Session::state(std::string_view name) const {
+  const std::optional<size_t> index = shared_->convention.find_state(name);
+  return index ? state_[*index].get_if<Tensor>() : nullptr;
+}
+
+Result<Tensor> Session::mutable_state(std::string_view name) {
+  const std::optional<size_t> index = shared_->convention.find_state(name);
+  const auto* found = index ? state_[*index].get_if<Tensor>() : nullptr;
+  if (found == nullptr)
+    return Error{ErrorCode::argument, "there is no state '" + std::string(name) + "'", ""};
+  // What is not written to by the program itself is still the model's own.
+  if (const auto* weight = shared_->weights[*index].get_if<Tensor>();
+      weight->storage() == found->storage())
+    state_ = with_own_storages(state_, {found->storage().get()});
+  return *state_[*index].get_if<Tensor>();
+}
+
+}  // namespace pt2

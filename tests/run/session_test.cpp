@@ -1,0 +1,358 @@
+// Sessions: state of their own, the caller's memory for results, and calls that are given up.
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <type_traits>
+
+#include "pt2/model.h"
+#include "run/graph_maker.h"
+#include "run/model_shared.h"
+
+namespace pt2::run {
+namespace {
+
+std::shared_ptr<const Package> corpus_package(const std::string& name) {
+  const std::string path = std::string(PT2_TEST_DATA) + "/corpus/2.15.0/" + name + ".pt2";
+  return std::make_shared<const Package>(Package::open(path).value());
+}
+
+Model corpus_model(const std::string& name) {
+  return Model::from_package(corpus_package(name)).value();
+}
+
+// 1, 2, 3, … in the sizes of the input; dimensions that vary are `dynamic`.
+Value counted(const ModelValue& input, int64_t dynamic = 4) {
+  Sizes sizes;
+  for (const SymInt& size : input.tensor->sizes)
+    sizes.push_back(size.is_symbolic() ? dynamic : size.literal());
+  std::vector<float> values(static_cast<size_t>(checked_numel(sizes).value()));
+  std::iota(values.begin(), values.end(), 1.0f);
+  return Value(floats(sizes, values));
+}
+
+std::vector<Value> counted_inputs(const Model& model) {
+  std::vector<Value> inputs;
+  for (const ModelValue& input : model.inputs()) inputs.push_back(counted(input));
+  return inputs;
+}
+
+Tensor zeros_like(const Value& value) {
+  const Tensor& tensor = *value.get_if<Tensor>();
+  return Tensor::zeros(tensor.dtype(), tensor.sizes());
+}
+
+// --- state
+
+static_assert(!std::is_copy_constructible_v<Session> && !std::is_copy_assignable_v<Session>);
+
+TEST(Session, ForksHaveStatesOfTheirOwn) {
+  const Model model = corpus_model("buffer_mutation");
+  Session session(model);
+  session.seed(7);
+  std::vector<Value> inputs = counted_inputs(model);
+  ASSERT_TRUE(session.run(inputs));
+  const std::vector<float> total = elements(Value(*session.state("total")));
+  Session fork = session.fork();
+  EXPECT_EQ(elements(Value(*fork.state("total"))), total);
+  EXPECT_NE(fork.state("total")->storage(), session.state("total")->storage());
+
+  const auto second = session.run(inputs);
+  const auto fork_second = fork.run(inputs);
+  ASSERT_TRUE(second && fork_second);
+  EXPECT_EQ(elements((*second)[0]), elements((*fork_second)[0]));
+  const std::vector<float> later = elements(Value(*session.state("total")));
+  EXPECT_NE(later, total);
+  ASSERT_TRUE(fork.run(inputs));
+  EXPECT_EQ(elements(Value(*session.state("total"))), later);
+  EXPECT_NE(elements(Value(*fork.state("total"))), later);
+}
+
+TEST(Session, ForksKeepWhatSharesAStorage) {
+  const Model model = corpus_model("tied_weights");
+  std::vector<std::string> names;
+  for (const InputSpec& spec : model.program().signature.input_specs)
+    if (spec.kind == InputKind::parameter) names.push_back(*spec.target);
+  Session session(model);
+  ASSERT_TRUE(session.mutable_state(names[0]));
+  const Session fork = session.fork();
+  EXPECT_NE(fork.state(names[0])->storage(), session.state(names[0])->storage());
+  size_t shared = 0;
+  for (const std::string& name : names) {
+    const bool is_shared = session.state(name)->storage() == session.state(names[0])->storage();
+    EXPECT_EQ(fork.state(name)->storage() == fork.state(names[0])->storage(), is_shared) << name;
+    shared += is_shared;
+  }
+  EXPECT_GE(shared, 2u);
+}
+
+TEST(Session, MovesIntoAnother) {
+  const Model model = corpus_model("buffer_mutation");
+  Session session(corpus_model("mlp"));
+  Session counting(model);
+  std::vector<Value> inputs = counted_inputs(model);
+  ASSERT_TRUE(counting.run(inputs));
+  const std::vector<float> total = elements(Value(*counting.state("total")));
+  session = std::move(counting);
+  EXPECT_EQ(elements(Value(*session.state("total"))), total);
+  ASSERT_TRUE(session.run(inputs));
+}
+
+TEST(Session, RefusesATensorWithoutMemory) {
+  const Model model = corpus_model("input_mutation");
+  std::vector<Value> inputs = counted_inputs(model);
+  inputs[1] = Value(Tensor::without_elements(Dtype::float32, {3}));
+  Session session(model);
+  const auto outputs = session.run(inputs);
+  ASSERT_FALSE(outputs);
+  EXPECT_EQ(outputs.error().text(), "input 'y': found a tensor without elements");
+}
+
+// --- the caller's memory
+
+TEST(RunInto, FillsStridedMemory) {
+  const Model model = corpus_model("mlp");
+  Session session(model);
+  std::vector<Value> inputs = counted_inputs(model);
+  const Value expected = session.run(inputs).value()[0];
+  const Sizes sizes = expected.get_if<Tensor>()->sizes();
+  ASSERT_EQ(sizes.size(), 2u);
+  // Column-major, inside of a larger buffer.
+  std::vector<float> buffer(static_cast<size_t>(2 + sizes[0] * sizes[1]), -1.0f);
+  const auto storage = Storage::borrow(std::as_writable_bytes(std::span(buffer)), nullptr);
+  const Tensor memory = Tensor::view_of(storage, Dtype::float32, sizes, {1, sizes[0]}, 1).value();
+  std::vector<Value> outputs = {Value(memory)};
+  const auto done = session.run_into(inputs, outputs);
+  ASSERT_TRUE(done) << done.error().text();
+  EXPECT_EQ(outputs[0].get_if<Tensor>()->raw_data(), memory.raw_data());
+  EXPECT_EQ(elements(Value(memory)), elements(expected));
+  EXPECT_EQ(buffer.front(), -1.0f);
+  EXPECT_EQ(buffer.back(), -1.0f);
+}
+
+TEST(RunInto, LeavesWhatHasNoMemoryWhereItWasComputed) {
+  const Model model = corpus_model("inplace_ops");
+  Session session(model);
+  std::vector<Value> inputs = counted_inputs(model);
+  const std::vector<Value> expected = session.run(inputs).value();
+  std::vector<Value> outputs = {Value(), Value(zeros_like(expected[1]))};
+  const Tensor memory = *outputs[1].get_if<Tensor>();
+  ASSERT_TRUE(session.run_into(inputs, outputs));
+  EXPECT_EQ(elements(outputs[0]), elements(expected[0]));
+  EXPECT_EQ(elements(Value(memory)), elements(expected[1]));
+}
+
+TEST(RunInto, MayOverwriteInputs) {
+  const Model model = corpus_model("inplace_ops");
+  Session session(model);
+  std::vector<Value> inputs = counted_inputs(model);
+  const std::vector<Value> expected = session.run(inputs).value();
+  // The second result is a view of the first.
+  std::vector<Value> outputs = {inputs[0], Value(zeros_like(expected[1]))};
+  ASSERT_TRUE(session.run_into(inputs, outputs));
+  EXPECT_EQ(elements(inputs[0]), elements(expected[0]));
+  EXPECT_EQ(elements(outputs[1]), elements(expected[1]));
+}
+
+TEST(RunInto, RefusesMemoryThatDoesNotFit) {
+  const Model model = corpus_model("mlp");
+  Session session(model);
+  std::vector<Value> inputs = counted_inputs(model);
+  const Tensor right = zeros_like(session.run(inputs).value()[0]);
+  const std::string name = model.outputs()[0].name;
+  const std::vector<float> constant(static_cast<size_t>(right.numel()), 3.0f);
+  const auto read_only =
+      Storage::borrow_read_only(std::as_bytes(std::span<const float>(constant)), nullptr);
+  const Sizes zero_strides(right.sizes().size(), 0);
+  const std::pair<Tensor, std::string> kCases[] = {
+      {Tensor::zeros(Dtype::float64, right.sizes()), "the memory is f64["},
+      {Tensor::zeros(Dtype::float32, {7}), "the memory is f32[7], the result is "},
+      {right.with_view(right.sizes(), zero_strides, 0), "elements share a place in memory"},
+      {Tensor::view_of(read_only, Dtype::float32, right.sizes(), right.strides(), 0).value(),
+       "the memory is read-only"},
+  };
+  for (const auto& [memory, message] : kCases) {
+    std::vector<Value> outputs = {Value(memory)};
+    const auto done = session.run_into(inputs, outputs);
+    ASSERT_FALSE(done) << message;
+    EXPECT_EQ(done.error().code, ErrorCode::argument);
+    EXPECT_TRUE(done.error().text().starts_with("output '" + name + "': " + message))
+        << done.error().text();
+  }
+  std::vector<Value> none;
+  EXPECT_FALSE(session.run_into(inputs, none));
+}
+
+TEST(RunInto, AsksForMemoryWhereSizesAreNotKnown) {
+  const Model model = corpus_model("dynamic_batch");
+  Session session(model);
+  for (const int64_t batch : {3, 5}) {
+    std::vector<Value> inputs;
+    for (const ModelValue& input : model.inputs()) inputs.push_back(counted(input, batch));
+    const std::vector<Value> expected = session.run(inputs).value();
+    std::vector<Tensor> given;
+    const auto allocate = [&](size_t index, Dtype dtype, const Sizes& sizes) -> Result<Tensor> {
+      EXPECT_EQ(index, given.size());
+      given.push_back(Tensor::zeros(dtype, sizes));
+      return given.back();
+    };
+    const auto outputs = session.run_into(inputs, allocate);
+    ASSERT_TRUE(outputs) << outputs.error().text();
+    ASSERT_EQ(given.size(), expected.size());
+    for (size_t i = 0; i < given.size(); ++i) {
+      EXPECT_EQ((*outputs)[i].get_if<Tensor>()->storage(), given[i].storage());
+      EXPECT_EQ(elements(Value(given[i])), elements(expected[i]));
+    }
+  }
+  std::vector<Value> inputs = counted_inputs(model);
+  const auto refused = session.run_into(inputs, [](size_t, Dtype, const Sizes&) {
+    return Result<Tensor>(Error{ErrorCode::limit, "no memory", ""});
+  });
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::limit);
+}
+
+TEST(OutputMemory, HoldsResultsThatAreViewsOfIt) {
+  const std::vector<ModelValue> outputs(1);
+  const Tensor memory = floats({2, 2}, {1, 2, 3, 4});
+  const OutputAllocator allocate = [&](size_t, Dtype, const Sizes&) { return memory; };
+  OutputMemory places(allocate, outputs);
+  std::vector<Value> results = {Value(memory.with_view({2, 2}, {1, 2}, 0))};
+  ASSERT_TRUE(places.fill(results));
+  EXPECT_EQ(elements(Value(memory)), (std::vector<float>{1, 3, 2, 4}));
+}
+
+// --- calls that are given up
+
+// carried -> carried, as long as 0 == 0.
+Graph endless_loop(bool with_body) {
+  GraphMaker condition;
+  const ValueId x = condition.input("x");
+  condition.graph.set_outputs({Argument(
+      condition.call("torch.ops.aten.eq.Tensor", {named("self", x), named("other", x)}))});
+  GraphMaker body;
+  const ValueId carried = body.input("x");
+  body.graph.set_outputs({Argument(
+      with_body ? body.call("torch.ops.aten.relu.default", {named("self", carried)}) : carried)});
+  GraphMaker maker;
+  const ValueId start = maker.input("x");
+  const SubgraphId while_true = maker.graph.add_subgraph(std::move(condition.graph));
+  const SubgraphId repeat = maker.graph.add_subgraph(std::move(body.graph));
+  maker.graph.set_outputs(
+      {Argument(maker.call("torch.ops.higher_order.while_loop",
+                           {named("", while_true), named("", repeat),
+                            named("", ArgumentList{ListKind::tensors, {Argument(start)}}),
+                            named("", ArgumentList{ListKind::tensors, {}})}))});
+  return std::move(maker.graph);
+}
+
+TEST(Cancellation, EndsALoopBetweenRounds) {
+  for (const bool with_body : {true, false}) {
+    const Graph graph = endless_loop(with_body);
+    const auto bound = bind_graph(graph).value();
+    std::stop_source source;
+    ops::Context context;
+    Executor executor(context, {}, Cancellation({.stop = source.get_token()}));
+    size_t values = 0;
+    const Observer observer = [&](const ObservedValue&) -> Result<void> {
+      if (++values == 100) source.request_stop();
+      return {};
+    };
+    executor.observe(&observer);
+    const auto outputs = executor.run(*bound, {Value(floats({1}, {3}))});
+    ASSERT_FALSE(outputs);
+    EXPECT_EQ(outputs.error().code, ErrorCode::cancelled);
+    EXPECT_NE(outputs.error().where.find("%v0 (torch.ops.higher_order.while_loop)"),
+              std::string::npos)
+        << outputs.error().text();
+    EXPECT_EQ(values, 100u);
+  }
+}
+
+TEST(Cancellation, EndsARunThatIsLate) {
+  const Model model = corpus_model("mlp");
+  Session session(model);
+  std::vector<Value> inputs = counted_inputs(model);
+  const auto now = std::chrono::steady_clock::now();
+  const auto late = session.run(inputs, {.deadline = now});
+  ASSERT_FALSE(late);
+  EXPECT_EQ(late.error().code, ErrorCode::cancelled);
+  EXPECT_EQ(exit_code(late.error().code), 5);
+  EXPECT_EQ(late.error().message, "the call did not end by its deadline");
+  EXPECT_FALSE(model.run(inputs, {.deadline = now}));
+  EXPECT_TRUE(session.run(inputs, {.deadline = now + std::chrono::hours(10000)}));
+}
+
+TEST(Cancellation, EndsARunThatTheCallerStops) {
+  const Model model = corpus_model("mlp");
+  Session session(model);
+  std::vector<Value> inputs = counted_inputs(model);
+  std::stop_source source;
+  size_t values = 0;
+  session.observe([&](const ObservedValue&) -> Result<void> {
+    ++values;
+    source.request_stop();
+    return {};
+  });
+  const auto stopped = session.run(inputs, {.stop = source.get_token()});
+  ASSERT_FALSE(stopped);
+  EXPECT_EQ(stopped.error().code, ErrorCode::cancelled);
+  EXPECT_EQ(values, 1u);
+  EXPECT_TRUE(session.run(inputs));
+}
+
+// --- engines
+
+// Answers with the number of its calls, into the caller's memory where there is some.
+struct CountingSession final : EngineSession {
+  explicit CountingSession(unsigned thread_count) : threads(thread_count) {}
+  Result<std::vector<Value>> run(std::vector<Value> inputs, const EngineCall& call) override {
+    const Sizes sizes = {2, static_cast<int64_t>(inputs.size())};
+    Tensor out;
+    if (call.outputs != nullptr) {
+      PT2_TRY(out, call.outputs->get(0, Dtype::float32, sizes));
+    }
+    if (!out.defined()) out = Tensor::zeros(Dtype::float32, sizes);
+    ++calls;
+    for (int64_t i = 0; i < out.numel(); ++i)
+      out.data<float>()[i] = static_cast<float>(calls * 10 + threads);
+    return std::vector<Value>{Value(std::move(out))};
+  }
+  unsigned threads;
+  unsigned calls = 0;
+};
+
+struct CountingEngine final : Engine {
+  explicit CountingEngine(size_t count) : input_count(count) {}
+  std::vector<bool> written_inputs() const override { return std::vector<bool>(input_count); }
+  std::unique_ptr<EngineSession> start_session(const SessionOptions& options) const override {
+    return std::make_unique<CountingSession>(options.threads);
+  }
+  size_t input_count;
+};
+
+Result<std::unique_ptr<const Engine>> prepare_counting(const EngineSource& source) {
+  EXPECT_EQ(source.weights.size(), source.program.signature.input_specs.size());
+  for (size_t i = 0; i < source.weights.size(); ++i)
+    EXPECT_EQ(source.weights[i].is_none(),
+              source.program.signature.input_specs[i].kind == InputKind::user_input);
+  return std::unique_ptr<const Engine>(std::make_unique<CountingEngine>(source.weights.size()));
+}
+
+TEST(Engine, StandsBesideTheReference) {
+  const Model model = make_model(corpus_package("mlp"), {}, prepare_counting).value();
+  Session session(model, {.threads = 3});
+  std::vector<Value> inputs = counted_inputs(model);
+  EXPECT_EQ(elements(session.run(inputs).value()[0]), std::vector<float>(10, 13));
+  // It keeps what it likes between calls of one session.
+  EXPECT_EQ(elements(session.run(inputs).value()[0]), std::vector<float>(10, 23));
+  Session fork = session.fork();
+  EXPECT_EQ(elements(fork.run(inputs).value()[0]), std::vector<float>(10, 13));
+  const Tensor memory = Tensor::zeros(Dtype::float32, {2, 5});
+  std::vector<Value> outputs = {Value(memory)};
+  ASSERT_TRUE(fork.run_into(inputs, outputs));
+  EXPECT_EQ(elements(Value(memory)), std::vector<float>(10, 23));
+  EXPECT_FALSE(session.run(std::span<Value>()));
+}
+
+}  // namespace
+}  // namespace pt2::run
