@@ -1,11 +1,26 @@
 #include "tools/execution.h"
 
+#include <CLI/Validators.hpp>
 #include <memory>
 
 #include "tools/inputs.h"
 #include "tools/plugins.h"
 
 namespace pt2::tools {
+
+void add_engine_options(CLI::App& app, EngineKind& engine, unsigned& threads) {
+  app.add_option_function<std::string>(
+         "--engine",
+         [&engine](const std::string& name) {
+           engine = name == "reference" ? EngineKind::reference : EngineKind::planned;
+         },
+         "planned (kernels over several nodes, the default) or reference\n"
+         "(node by node, as the program is written)")
+      ->type_name("NAME")
+      ->check(CLI::IsMember({"planned", "reference"}).description(""));
+  app.add_option("--threads", threads, "at most so many; 0, the default: one for each processor")
+      ->type_name("N");
+}
 
 void add_execution_options(CLI::App& app, Execution& execution) {
   app.add_option("--seed", execution.seed, "of the random operators, as torch.manual_seed")
@@ -14,17 +29,21 @@ void add_execution_options(CLI::App& app, Execution& execution) {
   add_model_option(app, execution.source);
 }
 
-Result<Model> load_model(Package package, const Source& source, CustomOperators operators) {
-  return Model::from_package(
-      std::make_shared<const Package>(std::move(package)),
-      {.limits = source.limits, .model = source.model, .operators = std::move(operators)});
+Result<Model> load_model(Package package, const Source& source, CustomOperators operators,
+                         EngineKind engine) {
+  return Model::from_package(std::make_shared<const Package>(std::move(package)),
+                             {.limits = source.limits,
+                              .model = source.model,
+                              .operators = std::move(operators),
+                              .engine = engine});
 }
 
 Result<PreparedCall> prepare_call(const Execution& execution, Environment& environment) {
   const Source& source = execution.source;
   PT2_TRY(Package package, open_package(source, environment));
   PT2_TRY(CustomOperators operators, load_operators(execution.libraries));
-  PT2_TRY(Model model, load_model(std::move(package), source, std::move(operators)));
+  PT2_TRY(Model model,
+          load_model(std::move(package), source, std::move(operators), execution.engine));
   PT2_TRY(std::vector<Value> inputs, execution.inputs.empty()
                                          ? read_sample_inputs(model, source.model, environment)
                                          : read_inputs(model, execution.inputs, source.limits));

@@ -18,8 +18,12 @@ struct Execution {
   std::vector<std::string> inputs;
   std::vector<std::string> libraries;
   uint64_t seed = 0;
+  EngineKind engine = EngineKind::planned;
+  unsigned threads = 0;
 };
 
+// The options --engine and --threads.
+void add_engine_options(CLI::App& app, EngineKind& engine, unsigned& threads);
 // The options --seed, --ops and --model.
 void add_execution_options(CLI::App& app, Execution& execution);
 
@@ -30,7 +34,8 @@ struct PreparedCall {
 // Errors: those of open_package, load_operators, Model::from_package, read_inputs.
 Result<PreparedCall> prepare_call(const Execution& execution, Environment& environment);
 
-Result<Model> load_model(Package package, const Source& source, CustomOperators operators);
+Result<Model> load_model(Package package, const Source& source, CustomOperators operators,
+                         EngineKind engine);
 
 }  // namespace pt2::tools
 

@@ -44,7 +44,7 @@ struct LoadOptions {
   std::string model{};
   // Kernels for what this build does not have, or should not take its own for.
   CustomOperators operators{};
-  EngineKind engine = EngineKind::reference;
+  EngineKind engine = EngineKind::planned;
 };
 
 // An input or output as callers see it, in the flat order of (args, kwargs) or of the result.
@@ -77,6 +77,8 @@ class Model {
   std::span<const ModelValue> inputs() const;
   std::span<const ModelValue> outputs() const;
 
+  // Results have the sizes that PyTorch gives them; their strides are the engine's to choose.
+  //
   // Runs once on fresh state: changes to buffers are computed and then forgotten. Inputs are in the
   // order of inputs(); outputs in the order of outputs(). Errors: `argument` when an input does not
   // fit (count, dtype, sizes, range), `invalid` when an operator refuses its arguments, at the node

@@ -8,26 +8,38 @@
 #include <optional>
 #include <stop_token>
 
+#include "pt2/node.h"
 #include "pt2/tensor.h"
 
 namespace pt2 {
 
 enum class EngineKind : uint8_t {
+  planned,    // nodes joined, weights packed, memory used again
   reference,  // node by node, as the program is written
 };
 
 struct SessionOptions {
-  // At most so many threads compute a call, the caller's own among them. The reference engine needs
-  // one.
-  unsigned threads = 1;
+  // At most so many threads compute a call, the caller's own among them; 0 is as many as the
+  // process may keep busy. Results are the same for any number. The reference engine needs one.
+  unsigned threads = 0;
 };
 
-// When to give a call up. Both are looked at between nodes and between rounds of loops, so that a
-// call ends soon after, with error `cancelled`. What it had written by then (state, inputs that the
-// program changes) stays written.
+// What one step of a planned call took.
+struct StepTime {
+  std::string_view kernel;  // "convolution"; "reference" where there is no faster one
+  const Node& node;         // the last of the nodes that the step computes
+  size_t node_count;
+  std::chrono::nanoseconds time;
+};
+
+// When to give a call up, and who watches it. Stop and deadline are looked at between nodes and
+// between rounds of loops, so that a call ends soon after, with error `cancelled`. What it had
+// written by then (state, inputs that the program changes) stays written.
 struct CallOptions {
   std::stop_token stop{};
   std::optional<std::chrono::steady_clock::time_point> deadline{};
+  // Told after each step of the planned engine, if there is one to tell.
+  std::function<void(const StepTime&)> on_step{};
 };
 
 // Gives the memory for output `index` of a call, of this dtype and these sizes, in any strides; an

@@ -40,6 +40,7 @@ struct PassInfo {
 };
 // Every pass, in the order of the table; static storage.
 std::span<const PassInfo> passes();
+inline const PassInfo& pass_info(Pass pass) { return passes()[static_cast<size_t>(pass)]; }
 
 // Something of the program that has no such form.
 struct PassFailure {

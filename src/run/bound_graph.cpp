@@ -145,12 +145,20 @@ class Binder {
   std::map<std::string, std::vector<std::string>> missing_;
 };
 
-// Whether a call may write to its argument at `index`.
-bool may_write(const ops::Operator& op, size_t index) {
+// Whether a node that calls an operator may write to the argument at `index`.
+bool may_write(const BoundNode& node, size_t index) {
+  const ops::Operator& op = node.op;
   const ops::Parameter& parameter = op.signature().parameter_array[index];
   if (parameter.mutated || (op.form == ops::Operator::Form::in_place && index == 0)) return true;
-  return !op.def->facts.updates_statistics_if.empty() &&
-         (parameter.name == "running_mean" || parameter.name == "running_var");
+  const std::string_view condition = op.def->facts.updates_statistics_if;
+  if (condition.empty() || (parameter.name != "running_mean" && parameter.name != "running_var"))
+    return false;
+  const ops::Parameter* flag = op.signature().find(condition);
+  if (flag == nullptr || node.higher_order != nullptr) return true;
+  const BoundArgument& given =
+      node.arguments[static_cast<size_t>(flag - op.signature().parameter_array)];
+  const auto* constant = given.dynamic == nullptr ? given.constant.get_if<bool>() : nullptr;
+  return constant == nullptr || *constant;
 }
 
 // Whether a higher-order operator may write to one of its arguments.
@@ -173,6 +181,21 @@ Result<std::unique_ptr<BoundGraph>> bind_graph(const Graph& graph,
   return bound;
 }
 
+bool may_write_to_arguments(const BoundNode& node) {
+  if (node.higher_order != nullptr) return may_write(node);
+  for (size_t i = 0; node.op && i < node.op.signature().parameter_count; ++i)
+    if (may_write(node, i)) return true;
+  return false;
+}
+
+// What the signature says is all that is known of a custom operator, and may be wrong.
+bool may_return_arguments(const BoundNode& node) {
+  if (node.higher_order != nullptr || node.op.custom != nullptr) return true;
+  if (!node.op || node.op.form == ops::Operator::Form::copy) return false;
+  return node.op.mutates() || node.op.signature().may_alias() ||
+         node.op.def->facts.sharing != ops::Sharing::as_signed;
+}
+
 std::vector<bool> inputs_possibly_written(const BoundGraph& bound) {
   const Graph& graph = *bound.graph;
   // Per value, the graph inputs whose storage it may share.
@@ -182,10 +205,7 @@ std::vector<bool> inputs_possibly_written(const BoundGraph& bound) {
     if (const auto* id = graph.inputs()[i].get_if<ValueId>()) roots[static_cast<size_t>(*id)] = {i};
 
   for (const BoundNode& node : bound.nodes) {
-    // A function may return a view; a kernel always fills new memory.
-    const bool may_alias =
-        node.higher_order != nullptr || (node.op && node.op.form != ops::Operator::Form::copy &&
-                                         (!node.op.def->is_kernel || node.op.mutates()));
+    const bool may_alias = may_return_arguments(node);
     std::vector<uint32_t> shared;
     const bool region_writes = node.higher_order != nullptr && may_write(node);
     for (size_t i = 0; i < node.node->inputs.size(); ++i) {
@@ -193,7 +213,7 @@ std::vector<bool> inputs_possibly_written(const BoundGraph& bound) {
       bool mutated = region_writes;
       if (node.op && node.higher_order == nullptr) {
         const auto index = ops::parameter_index(node.op.signature(), input.name, i);
-        mutated = index && may_write(node.op, *index);
+        mutated = index && may_write(node, *index);
       }
       for_each_value(input.arg, [&](ValueId id) {
         for (uint32_t root : roots[static_cast<size_t>(id)]) {

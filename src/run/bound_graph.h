@@ -53,6 +53,10 @@ struct BoundGraph {
 Result<std::unique_ptr<BoundGraph>> bind_graph(const Graph& graph,
                                                const CustomOperators& operators = {});
 
+// Whether a node may write to the storage of some argument, and whether a result may share one.
+bool may_write_to_arguments(const BoundNode& node);
+bool may_return_arguments(const BoundNode& node);
+
 // True for each graph input (by position) whose storage some operator may write to, directly or
 // through views.
 std::vector<bool> inputs_possibly_written(const BoundGraph& graph);

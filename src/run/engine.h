@@ -24,6 +24,7 @@ struct EngineCall {
   const Observer* observer = nullptr;  // null: nobody asks for single values
   Limits limits{};                     // of this call
   Cancellation cancellation{};         // to be checked between nodes and between rounds of loops
+  const std::function<void(const StepTime&)>* on_step = nullptr;  // null: nobody asks
   // Where the caller wants results; null when it does not say. An engine may compute into it, and
   // then returns the tensor that it was given; any other result is copied by the session.
   OutputMemory* outputs = nullptr;

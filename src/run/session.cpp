@@ -190,6 +190,7 @@ Result<std::vector<Value>> Session::run_with(std::span<Value> inputs, const Call
                                    .observer = observer_ ? &observer_ : nullptr,
                                    .limits = run::scaled_limits(shared_->limits, bytes),
                                    .cancellation = run::Cancellation(options),
+                                   .on_step = options.on_step ? &options.on_step : nullptr,
                                    .outputs = memory ? &*memory : nullptr}));
     std::vector<Value> outputs;
     for (size_t i = 0; i < results.size(); ++i) {

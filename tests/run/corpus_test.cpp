@@ -37,7 +37,14 @@ bool is_left_out(const std::string& place) {
   return place == "2.6.0/pytree_containers.pt2";
 }
 
-TEST(Corpus, RecordedCallsGivePyTorchsResults) {
+class Corpus : public testing::TestWithParam<EngineKind> {};
+INSTANTIATE_TEST_SUITE_P(Engines, Corpus,
+                         testing::Values(EngineKind::planned, EngineKind::reference),
+                         [](const auto& engine) {
+                           return engine.param == EngineKind::planned ? "planned" : "reference";
+                         });
+
+TEST_P(Corpus, RecordedCallsGivePyTorchsResults) {
   size_t passed = 0;
   CustomOperators operators;
   ASSERT_TRUE(test::add_corpus_operators(operators));
@@ -47,7 +54,7 @@ TEST(Corpus, RecordedCallsGivePyTorchsResults) {
     auto recorded_path = path;
     recorded_path.replace_extension(".safetensors");
     if (!fs::exists(recorded_path) || is_left_out(place)) continue;
-    auto model = Model::load(path.string(), {.operators = operators});
+    auto model = Model::load(path.string(), {.operators = operators, .engine = GetParam()});
     if (!model) {
       ADD_FAILURE() << place << ": " << model.error().text();
       continue;

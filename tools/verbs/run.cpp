@@ -74,7 +74,7 @@ Result<int> run(const Options& options, Environment& environment) {
   }
   PT2_TRY(PreparedCall call, prepare_call(options.execution, environment));
   const Model& model = call.model;
-  Session session(model);
+  Session session(model, {.threads = options.execution.threads});
   session.seed(options.execution.seed);
   Result<std::vector<Value>> outputs = session.run(call.inputs, call_options(options));
   if (!outputs) return std::move(outputs).error();
@@ -99,6 +99,7 @@ Action setup_run(CLI::App& app) {
                  "write the outputs to this .npz or .safetensors file\n"
                  "(.npy for a single one)")
       ->type_name("FILE");
+  add_engine_options(app, options->execution.engine, options->execution.threads);
   add_execution_options(app, options->execution);
   app.add_option("--timeout", options->timeout,
                  "give up, with exit 5, when the program has not ended by then")

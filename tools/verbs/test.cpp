@@ -26,6 +26,8 @@ struct Options {
   std::string model;
   std::string trace;
   uint64_t seed = 0;
+  EngineKind engine = EngineKind::planned;
+  unsigned threads = 0;
   Limits limits;
   bool json = false;
 };
@@ -72,8 +74,9 @@ Result<std::vector<CallReport>> test_calls(const Pair& pair, const Options& opti
   if (!file) return in_file(std::move(file).error(), pair.cases);
   Result<RecordedCalls> recorded = read_recorded_calls(*file);
   if (!recorded) return in_file(std::move(recorded).error(), pair.cases);
-  PT2_TRY(const Model model, load_model(std::move(package), source, options.operators));
-  Session session(model);
+  PT2_TRY(const Model model,
+          load_model(std::move(package), source, options.operators, options.engine));
+  Session session(model, {.threads = options.threads});
   const CompareOptions settings{.relative = options.relative, .absolute = options.absolute};
   std::vector<CallReport> reports;
   for (const RecordedCall& call : recorded->calls)
@@ -198,7 +201,8 @@ Result<int> find_divergence(const Options& options, Environment& environment) {
   PT2_TRY(const NamedTensors trace, read_tensor_file(options.trace, options.limits));
   const Source source = source_of(file, options);
   PT2_TRY(Package package, open_package(source, environment));
-  PT2_TRY(const Model model, load_model(std::move(package), source, options.operators));
+  PT2_TRY(const Model model,
+          load_model(std::move(package), source, options.operators, options.engine));
   Result<std::vector<Value>> inputs = inputs_of_trace(model, trace);
   if (!inputs) return in_file(std::move(inputs).error(), options.trace);
   Session session(model);
@@ -259,6 +263,7 @@ Action setup_test(CLI::App& app) {
       ->type_name("TRACE");
   app.add_option("--seed", options->seed, "of the random operators, for --first-divergence")
       ->type_name("N");
+  add_engine_options(app, options->engine, options->threads);
   add_ops_option(app, options->libraries);
   app.add_option("--model", options->model, "which program of a package with several")
       ->type_name("NAME");

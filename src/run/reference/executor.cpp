@@ -12,20 +12,6 @@
 namespace pt2::run {
 namespace {
 
-Result<Value> evaluate_argument(const Argument& argument, const std::vector<Value>& values) {
-  if (const auto* id = argument.get_if<ValueId>()) return values[static_cast<size_t>(*id)];
-  if (const auto* list = argument.get_if<ArgumentList>()) {
-    Value::List items;
-    items.reserve(list->items.size());
-    for (const Argument& item : list->items) {
-      PT2_TRY(Value value, evaluate_argument(item, values));
-      items.push_back(std::move(value));
-    }
-    return Value(std::move(items));
-  }
-  return constant_value(argument);
-}
-
 // Puts a result where the node's output says: a value, or the values of a list.
 Result<void> store(const Argument& output, Value result, std::vector<Value>& values) {
   if (const auto* id = output.get_if<ValueId>()) {
@@ -101,6 +87,20 @@ Result<void> check_record(const Graph& graph, const Argument& output, const Valu
 
 }  // namespace
 
+Result<Value> evaluate_argument(const Argument& argument, const std::vector<Value>& values) {
+  if (const auto* id = argument.get_if<ValueId>()) return values[static_cast<size_t>(*id)];
+  if (const auto* list = argument.get_if<ArgumentList>()) {
+    Value::List items;
+    items.reserve(list->items.size());
+    for (const Argument& item : list->items) {
+      PT2_TRY(Value value, evaluate_argument(item, values));
+      items.push_back(std::move(value));
+    }
+    return Value(std::move(items));
+  }
+  return constant_value(argument);
+}
+
 Result<std::vector<Value>> Executor::run(const BoundGraph& bound, std::vector<Value> inputs) {
   const Graph& graph = *bound.graph;
   if (inputs.size() != graph.inputs().size())
@@ -153,6 +153,7 @@ Result<void> Executor::run_nodes(const BoundGraph& bound, std::vector<Value>& va
   for (const BoundNode& node : bound.nodes) {
     if (Result<void> done = run_node(*bound.graph, node, values); !done)
       return at_node(std::move(done).error(), *bound.graph, *node.node);
+    for (ValueId id : node.released) values[static_cast<size_t>(id)] = Value();
   }
   return {};
 }
@@ -241,7 +242,6 @@ Result<void> Executor::run_node(const Graph& graph, const BoundNode& node,
   std::swap(frame_, callers);
   if (observer_ != nullptr)
     for (const Argument& output : outputs) PT2_TRY_VOID(tell(graph, *node.node, output, values));
-  for (ValueId id : node.released) values[static_cast<size_t>(id)] = Value();
   return {};
 }
 

@@ -15,6 +15,9 @@
 
 namespace pt2::run {
 
+// The value of an argument, among those of its graph.
+Result<Value> evaluate_argument(const Argument& argument, const std::vector<Value>& values);
+
 // One running call.
 class Executor {
  public:
@@ -40,6 +43,10 @@ class Executor {
   Result<std::vector<Value>> compute(const BoundNode& node, const std::vector<Value>& values);
   // Runs an operator on arguments bound to its signature, under the present autocast.
   Result<std::vector<Value>> call(const ops::Operator& op, std::vector<Value> arguments);
+  // A node as it stands in the graph: its arguments are taken from the values and its results put
+  // there.
+  Result<void> run_node(const Graph& graph, const BoundNode& node, std::vector<Value>& values);
+  Result<void> check_cancellation() const { return cancellation_.check(); }
   // To be called before rounds of a loop. Error `limit` when all loops together make too many.
   Result<void> count_iterations(int64_t count);
   // Before a node runs, and of its tensors. Error `limit` beyond Limits::max_work.
@@ -50,7 +57,6 @@ class Executor {
 
  private:
   Result<void> run_nodes(const BoundGraph& graph, std::vector<Value>& values);
-  Result<void> run_node(const Graph& graph, const BoundNode& node, std::vector<Value>& values);
   // A custom kernel's results against what the program records of the node.
   Result<void> check_records(const Graph& graph, const BoundNode& node,
                              const std::vector<Value>& results) const;

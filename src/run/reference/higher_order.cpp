@@ -6,6 +6,11 @@
 #include "run/reference/executor.h"
 
 namespace pt2::run {
+// Switches without a meaning here: gradients do not exist, and vmap is resolved when binding.
+Result<std::vector<Value>> no_effect(Executor&, const BoundNode&, std::vector<Value>) {
+  return std::vector<Value>{Value()};
+}
+
 namespace {
 
 constexpr HigherOrderFunction not_run = nullptr;
@@ -15,11 +20,6 @@ Result<std::vector<Value>> run_body(Executor& executor, const BoundNode& node,
   const HigherOrderRow& row = *node.higher_order;
   return run_subgraph(executor, node, row.first_graph,
                       operands_from(node, std::move(arguments), row.first_operand));
-}
-
-// Switches without a meaning here: gradients do not exist, and vmap is resolved when binding.
-Result<std::vector<Value>> no_effect(Executor&, const BoundNode&, std::vector<Value>) {
-  return std::vector<Value>{Value()};
 }
 
 // What the pass forward_derivatives takes out of graphs.

@@ -54,6 +54,9 @@ Result<std::vector<Value>> wrap_with_autocast(Executor&, const BoundNode&, std::
 Result<std::vector<Value>> enter_autocast(Executor&, const BoundNode&, std::vector<Value>);
 Result<std::vector<Value>> exit_autocast(Executor&, const BoundNode&, std::vector<Value>);
 
+// higher_order.cpp: what changes nothing that is computed.
+Result<std::vector<Value>> no_effect(Executor&, const BoundNode&, std::vector<Value>);
+
 // vmap.cpp
 Result<std::vector<Value>> add_batch_dim(Executor&, const BoundNode&, std::vector<Value>);
 Result<std::vector<Value>> remove_batch_dim(Executor&, const BoundNode&, std::vector<Value>);

@@ -1,0 +1,150 @@
+// Scaled dot-product attention without ever holding all scores.
+#include <cmath>
+#include <limits>
+
+#include "kernels/attention.h"
+#include "ops/loops.h"
+#include "run/plan/layout.h"
+#include "run/plan/planner.h"
+
+namespace pt2::run {
+namespace {
+
+class AttentionStep final : public Step {
+ public:
+  struct Arguments {
+    const BoundArgument* query;
+    const BoundArgument* key;
+    const BoundArgument* value;
+    const BoundArgument* mask;
+    bool causal = false;
+    bool grouped = false;  // fewer heads of keys than of queries
+    std::optional<double> scale;
+  };
+  AttentionStep(const BoundNode& node, const Arguments& arguments)
+      : Step({&node}), arguments_(arguments) {}
+
+  std::string_view name() const override { return "attention"; }
+
+  Result<bool> run(Frame& frame) const override {
+    const Tensor *query = frame.tensor(*arguments_.query), *key = frame.tensor(*arguments_.key),
+                 *value = frame.tensor(*arguments_.value);
+    if (!is_float(query) || !is_float(key) || !is_float(value)) return false;
+    const int64_t rank = query->dim();
+    if ((rank != 3 && rank != 4) || key->dim() != rank || value->dim() != rank) return false;
+    const auto heads_of = [&](const Tensor& t) { return rank == 4 ? t.size(1) : 1; };
+    kernels::Attention shape{
+        .batch = query->size(0),
+        .heads = heads_of(*query),
+        .key_heads = heads_of(*key),
+        .queries = query->size(rank - 2),
+        .keys = key->size(rank - 2),
+        .depth = query->size(rank - 1),
+        .value_depth = value->size(rank - 1),
+        .causal = arguments_.causal,
+    };
+    if (key->size(0) != shape.batch || value->size(0) != shape.batch ||
+        heads_of(*value) != shape.key_heads || value->size(rank - 2) != shape.keys ||
+        key->size(rank - 1) != shape.depth ||
+        (arguments_.grouped ? shape.heads % shape.key_heads != 0 : shape.heads != shape.key_heads))
+      return false;
+    const Tensor q = with_rows(frame, *query), k = with_rows(frame, *key),
+                 v = with_rows(frame, *value);
+    shape.query = heads(q);
+    shape.key = heads(k);
+    shape.value = heads(v);
+    Tensor mask;
+    if (const Tensor* given = frame.tensor(*arguments_.mask)) {
+      mask = additive(frame, *given);
+      if (!mask.defined() || !set_mask(mask, rank, shape)) return false;
+    }
+    shape.scale = static_cast<float>(
+        arguments_.scale.value_or(1 / std::sqrt(static_cast<double>(shape.depth))));
+    // In the order of PyTorch's own kernel, in which transposing heads and rows back costs nothing.
+    Sizes sizes = query->sizes();
+    sizes.back() = shape.value_depth;
+    Sizes strides = contiguous_strides(sizes);
+    if (rank == 4) {
+      strides[1] = shape.value_depth;
+      strides[2] = shape.heads * shape.value_depth;
+    }
+    Tensor out = frame.make(std::move(sizes), strides);
+    shape.out = out.data<float>();
+    shape.out_batch_stride = strides[0];
+    shape.out_head_stride = rank == 4 ? strides[1] : 0;
+    shape.out_row_stride = strides[static_cast<size_t>(rank - 2)];
+    Tensor scratch = frame.make(
+        {kernels::attention_scratch_size(shape, kernels::thread_count(frame.threads()))});
+    kernels::attend(shape, scratch.data<float>(), frame.threads());
+    frame.set(result(), std::move(out), true);
+    return true;
+  }
+
+ private:
+  static Tensor with_rows(Frame& frame, const Tensor& tensor) {
+    return tensor.strides().back() == 1 ? tensor : to_row_major(frame, tensor);
+  }
+
+  static kernels::Heads heads(const Tensor& tensor) {
+    const int64_t rank = tensor.dim();
+    return {tensor.data<float>(), tensor.stride(0), rank == 4 ? tensor.stride(1) : 0,
+            tensor.stride(rank - 2)};
+  }
+
+  // What is added to the scores; undefined for masks of other kinds.
+  static Tensor additive(Frame& frame, const Tensor& mask) {
+    if (!mask.defined() || mask.numel() == 0 || mask.dim() < 2 || mask.dim() > 4) return {};
+    if (mask.dtype() == Dtype::float32) return with_rows(frame, mask);
+    if (mask.dtype() != Dtype::bool_) return {};
+    const Tensor rows = mask.contiguous();
+    Tensor out = frame.make(mask.sizes());
+    const auto* keep = rows.data<uint8_t>();
+    for (int64_t i = 0; i < rows.numel(); ++i)
+      out.data<float>()[i] = keep[i] != 0 ? 0.0f : -std::numeric_limits<float>::infinity();
+    return out;
+  }
+
+  // False where the mask does not broadcast to the scores, or its rows are no rows of keys.
+  static bool set_mask(const Tensor& mask, int64_t rank, kernels::Attention& shape) {
+    const auto stride = [&](int64_t dim_from_end, int64_t wanted) -> std::optional<int64_t> {
+      const int64_t dim = mask.dim() - dim_from_end;
+      if (dim < 0 || mask.size(dim) == 1) return 0;
+      return mask.size(dim) == wanted ? std::optional(mask.stride(dim)) : std::nullopt;
+    };
+    if (mask.dim() > rank || mask.sizes().back() != shape.keys) return false;
+    const auto rows = stride(2, shape.queries),
+               head = stride(3, rank == 4 ? shape.heads : shape.batch),
+               batch = stride(4, shape.batch);
+    if (!rows || !head || !batch) return false;
+    shape.mask = {mask.data<float>(), rank == 4 ? *batch : *head, rank == 4 ? *head : 0, *rows};
+    return true;
+  }
+
+  Arguments arguments_;
+};
+
+}  // namespace
+
+StepPointer make_attention(const Planner& planner, const BoundNode& node) {
+  const auto causal = planner.flag(node, "is_causal");
+  const bool is_public = is_operator(node, "aten::scaled_dot_product_attention");
+  const auto grouped = is_public ? planner.flag(node, "enable_gqa") : std::optional(false);
+  if (!causal || !grouped || planner.number(node, "dropout_p") != 0.0 ||
+      !planner.only_first_result_used(node))
+    return nullptr;
+  AttentionStep::Arguments arguments{
+      .query = Planner::argument(node, "query"),
+      .key = Planner::argument(node, "key"),
+      .value = Planner::argument(node, "value"),
+      .mask = Planner::argument(node, "attn_mask"),
+      .causal = *causal,
+      .grouped = *grouped,
+      .scale = planner.number(node, "scale"),
+  };
+  if (!arguments.scale && !planner.is_none(node, "scale")) return nullptr;
+  // An error, which the reference kernel finds.
+  if (*causal && !planner.is_none(node, "attn_mask")) return nullptr;
+  return std::make_unique<AttentionStep>(node, arguments);
+}
+
+}  // namespace pt2::run

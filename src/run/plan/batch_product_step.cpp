@@ -1,0 +1,93 @@
+// Products of matrices that both change from call to call: each right operand is packed where it is
+// used.
+#include "kernels/product.h"
+#include "run/plan/layout.h"
+#include "run/plan/planner.h"
+
+namespace pt2::run {
+namespace {
+
+// A tensor as matrices: one for each index of its leading dimensions.
+struct Matrices {
+  Sizes batch;
+  int64_t rows = 0;
+  int64_t columns = 0;
+  int64_t row_stride = 0;
+  int64_t column_stride = 0;
+  const Tensor* tensor = nullptr;
+
+  explicit Matrices(const Tensor& of)
+      : batch(of.sizes().begin(), of.sizes().end() - 2),
+        rows(of.size(of.dim() - 2)),
+        columns(of.size(of.dim() - 1)),
+        row_stride(of.stride(of.dim() - 2)),
+        column_stride(of.stride(of.dim() - 1)),
+        tensor(&of) {}
+
+  const float* matrix(int64_t index) const {
+    int64_t offset = 0;
+    for (size_t dim = batch.size(); dim-- > 0;) {
+      offset += index % batch[dim] * tensor->stride(static_cast<int64_t>(dim));
+      index /= batch[dim];
+    }
+    return tensor->data<float>() + offset;
+  }
+};
+
+class BatchProductStep final : public Step {
+ public:
+  explicit BatchProductStep(const BoundNode& node) : Step({&node}) {}
+
+  std::string_view name() const override { return "batch_product"; }
+
+  Result<bool> run(Frame& frame) const override {
+    const Tensor* left = frame.tensor(first().arguments[0]);
+    const Tensor* right = frame.tensor(first().arguments[1]);
+    if (!is_float(left) || !is_float(right) || left->dim() < 2 || left->dim() != right->dim())
+      return false;
+    const Matrices b(*right);
+    Tensor rows = left->strides().back() == 1 ? *left : to_row_major(frame, *left);
+    const Matrices a(rows);
+    if (a.batch != b.batch || a.columns != b.rows) return false;
+    Sizes sizes = left->sizes();
+    sizes.back() = b.columns;
+    Tensor out = frame.make(std::move(sizes));
+    const int64_t panel = kernels::packed_size(a.columns, b.columns);
+    Tensor packed = frame.make({panel * kernels::thread_count(frame.threads())});
+    const int64_t count = out.numel() / (a.rows * b.columns);
+    const auto multiply = [&](int64_t index, int64_t thread, kernels::ThreadPool* threads) {
+      float* memory = packed.data<float>() + thread * panel;
+      kernels::pack_right(b.matrix(index),
+                          {.depth = a.columns,
+                           .columns = b.columns,
+                           .depth_stride = b.row_stride,
+                           .column_stride = b.column_stride},
+                          memory, threads);
+      kernels::Product product;
+      product.rows = a.rows;
+      product.columns = b.columns;
+      product.depth = a.columns;
+      product.left = a.matrix(index);
+      product.left_stride = a.row_stride;
+      product.packed = memory;
+      product.out = out.data<float>() + index * a.rows * b.columns;
+      product.out_stride = b.columns;
+      kernels::multiply_packed(product, threads);
+    };
+    if (count == 1)
+      multiply(0, 0, frame.threads());
+    else
+      kernels::run_tasks(frame.threads(), count,
+                         [&](int64_t index, int thread) { multiply(index, thread, nullptr); });
+    frame.set(result(), std::move(out), false);
+    return true;
+  }
+};
+
+}  // namespace
+
+StepPointer make_batch_product(const Planner&, const BoundNode& node) {
+  return std::make_unique<BatchProductStep>(node);
+}
+
+}  // namespace pt2::run

@@ -1,0 +1,83 @@
+// Concatenation of images along their channels, and of others along any dimension.
+#include <cstring>
+
+#include "run/plan/layout.h"
+#include "run/plan/planner.h"
+
+namespace pt2::run {
+namespace {
+
+class ConcatenationStep final : public Step {
+ public:
+  ConcatenationStep(const BoundNode& node, std::vector<ValueId> parts, int64_t dim)
+      : Step({&node}), parts_(std::move(parts)), dim_(dim) {}
+
+  std::string_view name() const override { return "concatenation"; }
+
+  Result<bool> run(Frame& frame) const override {
+    std::vector<const Tensor*> parts;
+    bool rearranged = false;
+    for (const ValueId id : parts_) {
+      parts.push_back(frame.values[static_cast<size_t>(id)].get_if<Tensor>());
+      if (!is_float(parts.back())) return false;
+      rearranged = rearranged || frame.is_rearranged(id);
+    }
+    const int64_t rank = parts[0]->dim();
+    const int64_t dim = dim_ < 0 ? dim_ + rank : dim_;
+    if (dim < 0 || dim >= rank) return false;
+    Sizes sizes = parts[0]->sizes();
+    sizes[static_cast<size_t>(dim)] = 0;
+    for (const Tensor* part : parts) {
+      if (part->dim() != rank) return false;
+      for (int64_t i = 0; i < rank; ++i)
+        if (i != dim && part->size(i) != parts[0]->size(i)) return false;
+      if (rearranged ? !is_channels_last(*part) : !part->is_contiguous()) return false;
+      sizes[static_cast<size_t>(dim)] += part->size(dim);
+    }
+    // Blocks of each part lie behind one another, one for each index of what goes around `dim`.
+    int64_t around = 1;
+    if (rearranged) {
+      if (dim != 1) return false;
+      for (int64_t i = 0; i < rank; ++i) around *= i == 1 ? 1 : sizes[static_cast<size_t>(i)];
+    } else {
+      for (int64_t i = 0; i < dim; ++i) around *= sizes[static_cast<size_t>(i)];
+    }
+    Tensor out = frame.make(sizes, rearranged ? channels_last_strides(sizes) : Sizes());
+    const int64_t row = out.numel() / around;
+    int64_t before = 0;
+    for (const Tensor* part : parts) {
+      const int64_t block = part->numel() / around;
+      const auto* from = part->data<float>();
+      float* to = out.data<float>() + before;
+      for (int64_t i = 0; i < around; ++i)
+        std::memcpy(to + i * row, from + i * block, static_cast<size_t>(block) * sizeof(float));
+      before += block;
+    }
+    frame.set(result(), std::move(out), rearranged);
+    return true;
+  }
+
+ private:
+  std::vector<ValueId> parts_;
+  int64_t dim_;
+};
+
+}  // namespace
+
+StepPointer make_concatenation(const Planner& planner, const BoundNode& node) {
+  const auto dim = planner.integer(node, "dim");
+  const BoundArgument* tensors = Planner::argument(node, "tensors");
+  const auto* list =
+      tensors->dynamic == nullptr ? nullptr : tensors->dynamic->get_if<ArgumentList>();
+  if (!dim || list == nullptr) return nullptr;
+  std::vector<ValueId> parts;
+  for (const Argument& item : list->items) {
+    const auto* id = item.get_if<ValueId>();
+    if (id == nullptr) return nullptr;
+    parts.push_back(*id);
+  }
+  return parts.empty() ? nullptr
+                       : std::make_unique<ConcatenationStep>(node, std::move(parts), *dim);
+}
+
+}  // namespace pt2::run

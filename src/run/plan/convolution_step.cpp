@@ -1,0 +1,179 @@
+// Convolutions of images and signals with kernels that are the same in every call, with the batch
+// normalization behind them folded into the kernels.
+#include "kernels/convolution.h"
+#include "run/plan/batch_norm.h"
+#include "run/plan/layout.h"
+#include "run/plan/packed_memory.h"
+
+namespace pt2::run {
+namespace {
+
+// Turning so few channels takes longer than reading them where they lie.
+constexpr int64_t kFewChannels = 4;
+
+struct Kernels {
+  Tensor weight;               // row-major [out, in / groups, spatial...]
+  std::vector<float> bias;     // empty if there is none
+  kernels::Convolution shape;  // without what calls decide
+};
+
+class ConvolutionStep final : public Step {
+ public:
+  ConvolutionStep(Nodes nodes, const BoundArgument& input, Kernels kernels, const Tail& tail)
+      : Step(std::move(nodes)),
+        input_(input),
+        kernels_(std::move(kernels)),
+        addend_(tail.addend),
+        activation_(tail.activation) {}
+
+  std::string_view name() const override { return "convolution"; }
+
+  Result<bool> run(Frame& frame) const override {
+    const Tensor* input = frame.tensor(input_);
+    const Tensor& weight = kernels_.weight;
+    if (!is_float(input) || input->dim() != weight.dim() ||
+        input->size(1) != kernels_.shape.in_channels)
+      return false;
+    kernels::Convolution shape = kernels_.shape;
+    const int64_t rank = input->dim();
+    shape.batch = input->size(0);
+    shape.in_height = rank == 4 ? input->size(2) : 1;
+    shape.in_width = input->size(rank - 1);
+    shape.out_height = out_size(shape.in_height, shape.kernel_height, shape.stride_y,
+                                shape.dilation_y, shape.pad_top);
+    shape.out_width = out_size(shape.in_width, shape.kernel_width, shape.stride_x, shape.dilation_x,
+                               shape.pad_left);
+    if (shape.out_height < 1 || shape.out_width < 1) return false;
+    Sizes sizes = input->sizes();
+    sizes[1] = shape.out_channels;
+    if (rank == 4) sizes[2] = shape.out_height;
+    sizes.back() = shape.out_width;
+    if (addend_ != nullptr) {
+      const Tensor* addend = frame.tensor(*addend_);
+      if (!is_float(addend) || addend->sizes() != sizes) return false;
+    }
+
+    shape.planar = shape.in_channels <= kFewChannels && shape.groups == 1 && input->is_contiguous();
+    const Tensor image = shape.planar ? *input : channels_last_value(frame, input_);
+    const Tensor addend = addend_ == nullptr ? Tensor() : channels_last_value(frame, *addend_);
+    Tensor out = frame.make(sizes, channels_last_strides(sizes));
+    kernels::Images images{.data = image.data<float>(),
+                           .image_stride = shape.in_channels * shape.in_height * shape.in_width};
+    if (shape.planar) {
+      images.row_stride = shape.in_width;
+      images.pixel_stride = 1;
+      images.channel_stride = shape.in_height * shape.in_width;
+    } else {
+      images.row_stride = shape.in_width * shape.in_channels;
+      images.pixel_stride = shape.in_channels;
+    }
+    const float* packed =
+        packed_[shape.planar ? 1 : 0].get(kernels::packed_kernels_size(shape), [&](float* memory) {
+          kernels::pack_kernels(shape, weight.data<float>(), memory, frame.threads());
+        });
+    kernels::convolve(shape, images, packed, out.data<float>(), shape.out_channels,
+                      {.bias = kernels_.bias.empty() ? nullptr : kernels_.bias.data(),
+                       .addend = addend_ == nullptr ? nullptr : addend.data<float>(),
+                       .addend_stride = shape.out_channels,
+                       .activation = activation_},
+                      frame.threads());
+    frame.set(result(), std::move(out), true);
+    return true;
+  }
+
+ private:
+  static int64_t out_size(int64_t in, int64_t kernel, int64_t stride, int64_t dilation,
+                          int64_t padding) {
+    const int64_t room = in + 2 * padding - dilation * (kernel - 1) - 1;
+    return room < 0 ? 0 : room / stride + 1;
+  }
+
+  const BoundArgument& input_;
+  Kernels kernels_;
+  const BoundArgument* addend_;
+  kernels::Activation activation_;
+  PackedMemory packed_[2];  // channels last, planar
+};
+
+// Beyond these the sizes of a call could overflow; no real program comes near.
+bool is_sane(const Sizes& numbers, int64_t least) {
+  return std::ranges::all_of(numbers, [&](int64_t n) { return n >= least && n <= 1 << 20; });
+}
+
+std::optional<Kernels> find_kernels(const Planner& planner, const BoundNode& node) {
+  const Tensor* weight = planner.floats(node, "weight");
+  if (weight == nullptr || (weight->dim() != 3 && weight->dim() != 4)) return std::nullopt;
+  const auto spatial = static_cast<size_t>(weight->dim() - 2);
+  if (is_operator(node, "aten::conv1d") != (spatial == 1) &&
+      !is_operator(node, "aten::convolution"))
+    return std::nullopt;
+  if (is_operator(node, "aten::convolution") && planner.flag(node, "transposed") != false)
+    return std::nullopt;
+  const auto stride = planner.integers(node, "stride", spatial);
+  const auto padding = planner.integers(node, "padding", spatial);
+  const auto dilation = planner.integers(node, "dilation", spatial);
+  const auto groups = planner.integer(node, "groups");
+  if (!stride || !padding || !dilation || !groups || !is_sane(*stride, 1) ||
+      !is_sane(*padding, 0) || !is_sane(*dilation, 1) || !is_sane(weight->sizes(), 1) ||
+      *groups < 1 || weight->size(0) % *groups != 0)
+    return std::nullopt;
+  Kernels out{.weight = weight->contiguous(), .bias = {}, .shape = {}};
+  kernels::Convolution& shape = out.shape;
+  shape.groups = *groups;
+  shape.out_channels = weight->size(0);
+  shape.in_channels = weight->size(1) * *groups;
+  shape.kernel_width = weight->sizes().back();
+  shape.stride_x = stride->back();
+  shape.dilation_x = dilation->back();
+  shape.pad_left = padding->back();
+  if (spatial == 2) {
+    shape.kernel_height = weight->size(2);
+    shape.stride_y = (*stride)[0];
+    shape.dilation_y = (*dilation)[0];
+    shape.pad_top = (*padding)[0];
+  }
+  if (!planner.is_none(node, "bias")) {
+    const Tensor* bias = planner.floats(node, "bias");
+    if (bias == nullptr || bias->dim() != 1 || bias->size(0) != shape.out_channels)
+      return std::nullopt;
+    const Tensor row = bias->contiguous();
+    out.bias.assign(row.data<float>(), row.data<float>() + shape.out_channels);
+  }
+  return out;
+}
+
+// Kernels and bias that give the normalized results at once.
+void fold(const ScaleShift& norm, Kernels& kernels) {
+  const auto channels = static_cast<size_t>(kernels.shape.out_channels);
+  const auto count = static_cast<size_t>(kernels.weight.numel()) / channels;
+  Tensor weight = kernels.weight.clone();
+  kernels.bias.resize(channels, 0.0f);
+  for (size_t channel = 0; channel < channels; ++channel) {
+    float* row = weight.data<float>() + channel * count;
+    for (size_t i = 0; i < count; ++i) row[i] = static_cast<float>(row[i] * norm.scale[channel]);
+    kernels.bias[channel] =
+        static_cast<float>(kernels.bias[channel] * norm.scale[channel] + norm.shift[channel]);
+  }
+  kernels.weight = std::move(weight);
+}
+
+}  // namespace
+
+StepPointer make_convolution(const Planner& planner, const BoundNode& node) {
+  std::optional<Kernels> kernels = find_kernels(planner, node);
+  if (!kernels) return nullptr;
+  Step::Nodes nodes{&node};
+  if (const BoundNode* next = planner.only_user(node); next != nullptr)
+    if (const auto norm = scale_and_shift(planner, *next);
+        norm && Planner::takes(*Planner::argument(*next, "input"), node) &&
+        norm->scale.size() == static_cast<size_t>(kernels->shape.out_channels)) {
+      fold(*norm, *kernels);
+      nodes.push_back(next);
+    }
+  const Tail tail = match_tail(planner, *nodes.back(), false);
+  nodes.insert(nodes.end(), tail.nodes.begin(), tail.nodes.end());
+  const BoundArgument& input = *Planner::argument(node, "input");
+  return std::make_unique<ConvolutionStep>(std::move(nodes), input, *std::move(kernels), tail);
+}
+
+}  // namespace pt2::run

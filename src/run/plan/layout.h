@@ -1,0 +1,43 @@
+// Tensors of float32 as kernels take them: images channels last, rows side by side.
+#ifndef PT2_RUN_PLAN_LAYOUT_H
+#define PT2_RUN_PLAN_LAYOUT_H
+
+#include <optional>
+
+#include "kernels/convolution.h"
+#include "run/plan/frame.h"
+
+namespace pt2::run {
+
+// Strides of a dense tensor [N, C, spatial...] whose channels lie side by side.
+Sizes channels_last_strides(const Sizes& sizes);
+// Whether a tensor [N, C, spatial...] lies so without gaps.
+bool is_channels_last(const Tensor& tensor);
+
+// A copy in the other order; `tensor` is row-major, or channels last.
+Tensor to_channels_last(Frame& frame, const Tensor& tensor);
+// A row-major copy of any tensor of float32, fast where it is channels last; others by element.
+Tensor to_row_major(Frame& frame, const Tensor& tensor);
+
+// A value as dense images, channels last; the frame's own value becomes that, too, so that others
+// who need it find it.
+Tensor channels_last_value(Frame& frame, const BoundArgument& argument);
+
+// The tensor as `rows` of its last dimension, `stride` apart, each with its elements side by side;
+// nothing where it does not lie so.
+struct RowsOf {
+  int64_t rows = 0;
+  int64_t columns = 0;
+  int64_t stride = 0;
+};
+std::optional<RowsOf> rows_of(const Tensor& tensor);
+
+// Whether the tensor exists, has elements and is of float32.
+inline bool is_float(const Tensor* tensor) {
+  return tensor != nullptr && tensor->defined() && tensor->dtype() == Dtype::float32 &&
+         tensor->numel() > 0;
+}
+
+}  // namespace pt2::run
+
+#endif  // PT2_RUN_PLAN_LAYOUT_H

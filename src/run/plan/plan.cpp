@@ -1,0 +1,112 @@
+#include "run/plan/plan.h"
+
+#include "ir/graph_place.h"
+#include "run/plan/layout.h"
+
+namespace pt2::run {
+namespace {
+
+// What finding operands and making results costs, in elements (Limits::max_work).
+constexpr uint64_t kStepWork = 512;
+constexpr std::string_view kReference = "reference";
+
+bool is_view(const BoundNode& node) {
+  return node.higher_order == nullptr && node.op.def != nullptr && node.op.custom == nullptr &&
+         node.op.form == ops::Operator::Form::as_written && node.op.def->is_view();
+}
+
+// A view into which elements go in their order: strides decide whether there is one.
+bool keeps_order(const BoundNode& node) {
+  return node.op.def->facts.inverse == ops::Inverse::reshape;
+}
+
+Result<void> run_node(Frame& frame, const BoundNode& node) {
+  bool rearranged = false;
+  const bool takes_any_strides = is_view(node) && !keeps_order(node) && node.batched.empty();
+  for (const NamedArgument& input : node.node->inputs)
+    for_each_value(input.arg, [&](ValueId id) {
+      if (!frame.is_rearranged(id)) return;
+      if (takes_any_strides)
+        rearranged = true;
+      else
+        frame.as_written(id);
+    });
+  PT2_TRY_VOID(frame.executor().run_node(frame.graph(), node, frame.values));
+  if (!rearranged) return {};
+  for (const Argument& output : node.node->outputs)
+    for_each_value(output, [&](ValueId id) {
+      if (const auto* view = frame.values[static_cast<size_t>(id)].get_if<Tensor>())
+        frame.set(id, *view, true);
+    });
+  return {};
+}
+
+// `by_kernel` is told whether the step's own kernel did it.
+Result<void> run_step(Frame& frame, const Step& step, bool* by_kernel = nullptr) {
+  PT2_TRY_VOID(frame.executor().check_cancellation());
+  PT2_TRY_VOID(frame.executor().count_work(kStepWork));
+  const Result<bool> done = step.run(frame);
+  if (!done) return at_node(done.error(), frame.graph(), *step.first().node);
+  if (by_kernel != nullptr) *by_kernel = *done;
+  if (*done) {
+    const auto* result = frame.values[static_cast<size_t>(step.result())].get_if<Tensor>();
+    return frame.executor().count_work(static_cast<uint64_t>(result->numel()));
+  }
+  for (const BoundNode* node : step.nodes())
+    if (Result<void> ran = run_node(frame, *node); !ran)
+      return at_node(std::move(ran).error(), frame.graph(), *node->node);
+  return {};
+}
+
+Result<void> timed_step(Frame& frame, const Step& step,
+                        const std::function<void(const StepTime&)>& on_step) {
+  const auto start = std::chrono::steady_clock::now();
+  bool by_kernel = true;
+  PT2_TRY_VOID(run_step(frame, step, &by_kernel));
+  on_step({.kernel = by_kernel ? step.name() : kReference,
+           .node = *step.nodes().back()->node,
+           .node_count = step.nodes().size(),
+           .time = std::chrono::steady_clock::now() - start});
+  return {};
+}
+
+// Memory that other calls read is not given to a caller, who may write to it.
+Value own(Value value, const std::vector<const Storage*>& shared) {
+  if (auto* tensor = value.get_if<Tensor>(); tensor != nullptr && tensor->defined()) {
+    if (std::ranges::find(shared, tensor->storage().get()) != shared.end())
+      return Value(tensor->clone());
+  } else if (auto* list = value.get_if<Value::List>()) {
+    for (Value& item : *list) item = own(std::move(item), shared);
+  }
+  return value;
+}
+
+}  // namespace
+
+Result<std::vector<Value>> Plan::run(std::vector<Value> inputs, const EngineCall& call,
+                                     Executor& executor, Workspace& workspace) const {
+  const Graph& program = *graph->graph;
+  if (inputs.size() != program.inputs().size())
+    return ops::operator_error("the graph takes " + std::to_string(program.inputs().size()) +
+                               " inputs, found " + std::to_string(inputs.size()));
+  Frame frame(program, written, executor, workspace);
+  for (const auto& [id, value] : constants) frame.values[static_cast<size_t>(id)] = value;
+  for (size_t i = 0; i < inputs.size(); ++i)
+    if (const auto* id = program.inputs()[i].get_if<ValueId>())
+      frame.values[static_cast<size_t>(*id)] = std::move(inputs[i]);
+  for (const StepPointer& step : steps) {
+    PT2_TRY_VOID(call.on_step == nullptr ? run_step(frame, *step)
+                                         : timed_step(frame, *step, *call.on_step));
+    for (const ValueId id : step->released) frame.values[static_cast<size_t>(id)] = Value();
+  }
+  std::vector<Value> outputs;
+  for (const Argument& output : program.outputs()) {
+    for_each_value(output, [&](ValueId id) { frame.as_written(id); });
+    PT2_TRY(Value value, evaluate_argument(output, frame.values));
+    outputs.push_back(own(std::move(value), computed));
+  }
+  workspace.memory.finish_run();
+  return outputs;
+}
+
+}  // namespace pt2::run

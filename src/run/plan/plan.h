@@ -1,0 +1,34 @@
+// A program made ready to run fast: steps in order, some of them kernels of src/kernels that do the
+// work of several nodes, the others the reference executor's for one node each.
+#ifndef PT2_RUN_PLAN_PLAN_H
+#define PT2_RUN_PLAN_PLAN_H
+
+#include <memory>
+#include <vector>
+
+#include "run/engine.h"
+#include "run/plan/step.h"
+
+namespace pt2::run {
+
+struct Plan {
+  const BoundGraph* graph = nullptr;
+  std::vector<StepPointer> steps;
+  // What was computed of weights alone when the plan was made, and its storages.
+  std::vector<std::pair<ValueId, Value>> constants;
+  std::vector<const Storage*> computed;
+  // For each value: something may write to its storage.
+  std::vector<bool> written;
+
+  // Inputs and results as EngineSession::run has them.
+  Result<std::vector<Value>> run(std::vector<Value> inputs, const EngineCall& call,
+                                 Executor& executor, Workspace& workspace) const;
+};
+
+// `constants` has an entry for each input of the graph: the value that it has in every call, or
+// none. The graph and what it is bound to must outlive the plan.
+std::unique_ptr<const Plan> make_plan(const BoundGraph& graph, std::vector<Value> constants);
+
+}  // namespace pt2::run
+
+#endif  // PT2_RUN_PLAN_PLAN_H

@@ -1,0 +1,152 @@
+#include "run/plan/planned_engine.h"
+
+#include <algorithm>
+#include <mutex>
+
+#include "lower/pass.h"
+#include "run/plan/plan.h"
+#include "run/reference/reference_engine.h"
+
+namespace pt2::run {
+namespace {
+
+// A program in the form that plans are best made of. What a pass cannot do stays as it is.
+Program prepared(const Program& program, bool writes_inputs, const Limits& limits) {
+  Program out = program;
+  const NodeBudget budget(limits.max_new_nodes);
+  for (const Pass pass : {Pass::forward_derivatives, Pass::inline_regions, Pass::functionalize}) {
+    // What is written to inputs would be copied there in the end, however large.
+    if (pass == Pass::functionalize && writes_inputs) continue;
+    if (pass == Pass::functionalize && !has_form(out.graph, Form::without_vmap_regions)) continue;
+    if (has_form(out.graph, pass_info(pass).gives)) continue;
+    Program changed = out;
+    Pipeline pipeline{.budget = budget};
+    const PassResult result = run_pass(pass, changed, pipeline);
+    if (result.failures.empty() &&
+        changed.graph.outputs().size() == program.graph.outputs().size() &&
+        changed.graph.inputs().size() == program.graph.inputs().size())
+      out = std::move(changed);
+  }
+  return out;
+}
+
+const Storage* storage_of(const Value& value) {
+  const auto* tensor = value.get_if<Tensor>();
+  return tensor == nullptr ? nullptr : tensor->storage().get();
+}
+
+class PlannedEngine final : public Engine {
+ public:
+  explicit PlannedEngine(const EngineSource& source) : source_(source) {}
+
+  Result<void> prepare() {
+    PT2_TRY(reference_, prepare_reference_engine(source_));
+    written_ = reference_->written_inputs();
+    program_ = prepared(source_.program, std::ranges::find(written_, true) != written_.end(),
+                        source_.limits);
+    PT2_TRY(bound_, bind_graph(program_.graph, source_.operators));
+    plan_ = plan_for(std::vector<bool>(source_.weights.size(), false));
+    return {};
+  }
+
+  std::vector<bool> written_inputs() const override { return written_; }
+  std::unique_ptr<EngineSession> start_session(const SessionOptions& options) const override;
+
+  const Engine& reference() const { return *reference_; }
+  const std::shared_ptr<const Plan>& plan() const { return plan_; }
+
+  // A plan that takes nothing of the weights that are `replaced` for granted.
+  std::shared_ptr<const Plan> plan_for(const std::vector<bool>& replaced) const {
+    std::vector<Value> constants(source_.weights.begin(), source_.weights.end());
+    for (size_t i = 0; i < constants.size(); ++i)
+      if (replaced[i] || written_[i]) constants[i] = Value();
+    return make_plan(*bound_, std::move(constants));
+  }
+
+  // For each weight: does the call bring another tensor than the model has?
+  std::vector<bool> replaced(std::span<const Value> inputs) const {
+    std::vector<bool> out(inputs.size(), false);
+    for (size_t i = 0; i < inputs.size(); ++i)
+      out[i] = !source_.weights[i].is_none() && !written_[i] &&
+               storage_of(inputs[i]) != storage_of(source_.weights[i]);
+    return out;
+  }
+
+  // Workspaces go from one session to the next, so that a short-lived one finds memory and threads.
+  std::unique_ptr<Workspace> take_workspace(int threads) const {
+    {
+      const std::lock_guard lock(mutex_);
+      for (std::unique_ptr<Workspace>& workspace : workspaces_)
+        if (workspace->threads.threads() == threads) {
+          std::swap(workspace, workspaces_.back());
+          std::unique_ptr<Workspace> out = std::move(workspaces_.back());
+          workspaces_.pop_back();
+          return out;
+        }
+    }
+    return std::make_unique<Workspace>(threads);
+  }
+  void give_back(std::unique_ptr<Workspace> workspace) const {
+    const std::lock_guard lock(mutex_);
+    workspaces_.push_back(std::move(workspace));
+  }
+
+ private:
+  EngineSource source_;
+  std::unique_ptr<const Engine> reference_;
+  std::vector<bool> written_;
+  Program program_;
+  std::unique_ptr<BoundGraph> bound_;
+  std::shared_ptr<const Plan> plan_;
+  mutable std::mutex mutex_;
+  mutable std::vector<std::unique_ptr<Workspace>> workspaces_;
+};
+
+class PlannedSession final : public EngineSession {
+ public:
+  PlannedSession(const PlannedEngine& engine, const SessionOptions& options)
+      : engine_(engine),
+        options_(options),
+        threads_(options.threads == 0 ? kernels::available_threads()
+                                      : static_cast<int>(options.threads)),
+        plan_(engine.plan()) {}
+
+  Result<std::vector<Value>> run(std::vector<Value> inputs, const EngineCall& call) override {
+    if (call.observer != nullptr)
+      return engine_.reference().start_session(options_)->run(std::move(inputs), call);
+    if (std::vector<bool> replaced = engine_.replaced(inputs); replaced != replaced_) {
+      replaced_ = std::move(replaced);
+      plan_ = std::ranges::find(replaced_, true) == replaced_.end() ? engine_.plan()
+                                                                    : engine_.plan_for(replaced_);
+    }
+    ops::Context context;
+    context.seed = call.seed;
+    context.max_tensor_bytes = call.limits.max_tensor_bytes;
+    Executor executor(context, call.limits, call.cancellation);
+    std::unique_ptr<Workspace> workspace = engine_.take_workspace(threads_);
+    Result<std::vector<Value>> results = plan_->run(std::move(inputs), call, executor, *workspace);
+    engine_.give_back(std::move(workspace));
+    return results;
+  }
+
+ private:
+  const PlannedEngine& engine_;
+  SessionOptions options_;
+  int threads_;
+  std::shared_ptr<const Plan> plan_;
+  std::vector<bool> replaced_;  // of plan_; empty: none
+};
+
+std::unique_ptr<EngineSession> PlannedEngine::start_session(const SessionOptions& options) const {
+  return std::make_unique<PlannedSession>(*this, options);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<const Engine>> prepare_planned_engine(const EngineSource& source) {
+  auto engine = std::make_unique<PlannedEngine>(source);
+  PT2_TRY_VOID(engine->prepare());
+  return std::unique_ptr<const Engine>(std::move(engine));
+}
+
+}  // namespace pt2::run

@@ -1,0 +1,282 @@
+#include "run/plan/planner.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+namespace pt2::run {
+namespace {
+
+constexpr struct {
+  std::string_view name;
+  std::string_view overload;
+  StepPointer (*make)(const Planner& planner, const BoundNode& node);
+} kMakers[] = {
+    {"aten::linear", "", make_product},
+    {"aten::addmm", "", make_product},
+    {"aten::mm", "", make_product},
+    {"aten::matmul", "", make_product},
+    {"aten::bmm", "", make_batch_product},
+    {"aten::conv1d", "", make_convolution},
+    {"aten::conv2d", "", make_convolution},
+    {"aten::convolution", "", make_convolution},
+    {"aten::batch_norm", "", make_batch_norm},
+    {"aten::_native_batch_norm_legit_no_training", "", make_batch_norm},
+    {"aten::add", "Tensor", make_binary},
+    {"aten::sub", "Tensor", make_binary},
+    {"aten::mul", "Tensor", make_binary},
+    {"aten::div", "Tensor", make_binary},
+    {"aten::maximum", "", make_binary},
+    {"aten::minimum", "", make_binary},
+    {"aten::softmax", "int", make_softmax},
+    {"aten::_softmax", "", make_softmax},
+    {"aten::log_softmax", "int", make_softmax},
+    {"aten::_log_softmax", "", make_softmax},
+    {"aten::layer_norm", "", make_norm},
+    {"aten::native_layer_norm", "", make_norm},
+    {"aten::rms_norm", "", make_norm},
+    {"aten::scaled_dot_product_attention", "", make_attention},
+    {"aten::_scaled_dot_product_flash_attention_for_cpu", "", make_attention},
+    {"aten::max_pool2d", "", make_pooling},
+    {"aten::max_pool2d_with_indices", "", make_pooling},
+    {"aten::avg_pool2d", "", make_pooling},
+    {"aten::adaptive_avg_pool2d", "", make_pooling},
+    {"aten::_adaptive_avg_pool2d", "", make_pooling},
+    {"aten::mean", "dim", make_pooling},
+    {"aten::cat", "", make_concatenation},
+};
+
+// The reference kernel of one node.
+class ReferenceStep final : public Step {
+ public:
+  using Step::Step;
+  Result<bool> run(Frame&) const override { return false; }
+  std::string_view name() const override { return "reference"; }
+};
+
+// What depends on strides, or on the order in which nodes run beyond the values that they take.
+bool looks_at_strides(const BoundNode& node) {
+  constexpr std::string_view kLooking[] = {"aten::as_strided",         "aten::stride",
+                                           "aten::sym_stride",         "aten::sym_storage_offset",
+                                           "aten::as_strided_scatter", "aten::is_contiguous",
+                                           "aten::sym_is_contiguous"};
+  return node.op && std::ranges::find(kLooking, node.op.signature().name) != std::end(kLooking);
+}
+
+// For each value: may it share its storage with something that is written to?
+std::vector<bool> written_values(const BoundGraph& bound) {
+  const Graph& graph = *bound.graph;
+  // A set of values for each storage, as far as one can see: who may alias is in one set.
+  std::vector<uint32_t> parent(graph.value_count());
+  for (uint32_t i = 0; i < parent.size(); ++i) parent[i] = i;
+  const auto root = [&](uint32_t value) {
+    while (parent[value] != value) value = parent[value] = parent[parent[value]];
+    return value;
+  };
+  std::vector<uint32_t> written;
+  for (const BoundNode& node : bound.nodes) {
+    const bool writes = may_write_to_arguments(node);
+    const bool aliases = may_return_arguments(node);
+    if (!writes && !aliases) continue;
+    std::optional<uint32_t> first;
+    const auto join = [&](ValueId id) {
+      const auto value = root(static_cast<uint32_t>(id));
+      if (first)
+        parent[value] = root(*first);
+      else
+        first = value;
+    };
+    for (const NamedArgument& input : node.node->inputs) for_each_value(input.arg, join);
+    for (const Argument& output : node.node->outputs) for_each_value(output, join);
+    if (writes && first) written.push_back(*first);
+  }
+  std::vector<bool> out(parent.size(), false);
+  std::unordered_set<uint32_t> roots;
+  for (const uint32_t value : written) roots.insert(root(value));
+  for (uint32_t i = 0; i < out.size(); ++i) out[i] = roots.contains(root(i));
+  return out;
+}
+
+std::vector<ValueId> values_of(const Step& step) {
+  std::vector<ValueId> out;
+  const auto add = [&](ValueId id) { out.push_back(id); };
+  for (const BoundNode* node : step.nodes()) {
+    for (const NamedArgument& input : node->node->inputs) for_each_value(input.arg, add);
+    for (const Argument& output : node->node->outputs) for_each_value(output, add);
+  }
+  return out;
+}
+
+void find_releases(const Graph& graph, std::vector<StepPointer>& steps) {
+  std::vector<Step*> last(graph.value_count(), nullptr);
+  for (const StepPointer& step : steps)
+    for (const ValueId id : values_of(*step)) last[static_cast<size_t>(id)] = step.get();
+  for (const Argument& output : graph.outputs())
+    for_each_value(output, [&](ValueId id) { last[static_cast<size_t>(id)] = nullptr; });
+  for (size_t id = 0; id < last.size(); ++id)
+    if (last[id] != nullptr) last[id]->released.push_back(ValueId{static_cast<uint32_t>(id)});
+}
+
+}  // namespace
+
+bool opens_region(const BoundNode& node) {
+  return !node.batched.empty() || (node.higher_order != nullptr && node.subgraphs.empty() &&
+                                   !node.op && node.higher_order->function != no_effect);
+}
+
+bool is_operator(const BoundNode& node, std::string_view name, std::string_view overload) {
+  if (node.op.def == nullptr || node.op.custom != nullptr || node.higher_order != nullptr ||
+      node.op.form != ops::Operator::Form::as_written)
+    return false;
+  const ops::Signature& signature = *node.op.def->signature;
+  return signature.name == name && signature.overload == overload;
+}
+
+Planner::Planner(const BoundGraph& graph, const std::vector<Value>& constants,
+                 const std::vector<bool>& written)
+    : graph_(graph), constants_(constants), written_(written) {
+  size_t position = 0;
+  for (const NodeId id : graph.graph->nodes())
+    nodes_.emplace(static_cast<uint32_t>(id), &graph.nodes[position++]);
+}
+
+StepPointer Planner::make_step(const BoundNode& node) {
+  auto make = make_pointwise;
+  for (const auto& maker : kMakers)
+    if (is_operator(node, maker.name, maker.overload)) make = maker.make;
+  StepPointer step = make(*this, node);
+  if (step != nullptr) taken_.insert(step->nodes().begin(), step->nodes().end());
+  return step;
+}
+
+const BoundArgument* Planner::argument(const BoundNode& node, std::string_view name) {
+  const ops::Signature& signature = node.op.signature();
+  for (size_t i = 0; i < signature.parameter_count; ++i)
+    if (signature.parameter_array[i].name == name) return &node.arguments[i];
+  return nullptr;
+}
+
+const Value* Planner::constant(const BoundArgument* argument) const {
+  if (argument == nullptr) return nullptr;
+  if (argument->dynamic == nullptr) return &argument->constant;
+  const auto id = Frame::value_id(*argument);
+  if (!id || constants_[static_cast<size_t>(*id)].is_none()) return nullptr;
+  return &constants_[static_cast<size_t>(*id)];
+}
+
+bool Planner::is_none(const BoundNode& node, std::string_view name) const {
+  const Value* value = constant(node, name);
+  return value != nullptr && value->is_none();
+}
+
+const Tensor* Planner::floats(const BoundNode& node, std::string_view name) const {
+  const Value* value = constant(node, name);
+  const auto* tensor = value == nullptr ? nullptr : value->get_if<Tensor>();
+  if (tensor == nullptr || !tensor->defined() || tensor->dtype() != Dtype::float32 ||
+      tensor->numel() == 0)
+    return nullptr;
+  return tensor;
+}
+
+std::optional<double> Planner::number(const BoundNode& node, std::string_view name) const {
+  const Value* value = constant(node, name);
+  if (value == nullptr) return std::nullopt;
+  if (const auto* real = value->get_if<double>()) return *real;
+  if (const auto* integer = value->get_if<int64_t>()) return static_cast<double>(*integer);
+  return std::nullopt;
+}
+
+std::optional<int64_t> Planner::integer(const BoundNode& node, std::string_view name) const {
+  const Value* value = constant(node, name);
+  const auto* integer = value == nullptr ? nullptr : value->get_if<int64_t>();
+  return integer == nullptr ? std::nullopt : std::optional(*integer);
+}
+
+std::optional<bool> Planner::flag(const BoundNode& node, std::string_view name) const {
+  const Value* value = constant(node, name);
+  const auto* flag = value == nullptr ? nullptr : value->get_if<bool>();
+  return flag == nullptr ? std::nullopt : std::optional(*flag);
+}
+
+std::optional<Sizes> Planner::integers(const BoundNode& node, std::string_view name,
+                                       size_t count) const {
+  const Value* value = constant(node, name);
+  const auto* list = value == nullptr ? nullptr : value->get_if<Value::List>();
+  if (list == nullptr) return std::nullopt;
+  Sizes out;
+  for (const Value& item : *list) {
+    const auto* integer = item.get_if<int64_t>();
+    if (integer == nullptr) return std::nullopt;
+    out.push_back(*integer);
+  }
+  if (out.size() == 1) out.resize(count, out[0]);
+  return out.size() == count ? std::optional(std::move(out)) : std::nullopt;
+}
+
+const BoundNode* Planner::only_user(const BoundNode& node) const {
+  const std::vector<Argument>& outputs = node.node->outputs;
+  const auto* value = outputs.empty() ? nullptr : outputs[0].get_if<ValueId>();
+  if (value == nullptr || !may_join(*value) || !only_first_result_used(node)) return nullptr;
+  const auto uses = graph_.graph->uses(*value);
+  auto use = uses.begin();
+  if (use == uses.end() || !(*use).node) return nullptr;
+  const NodeId user = *(*use).node;
+  if (++use != uses.end()) return nullptr;
+  const BoundNode* found = nodes_.at(static_cast<uint32_t>(user));
+  if (is_taken(*found)) return nullptr;
+  // Its other operands are read later than they would be one by one.
+  bool joins = found->batched.empty() && found->higher_order == nullptr && found->op &&
+               !found->node->outputs.empty() && found->node->outputs[0].is<ValueId>() &&
+               only_first_result_used(*found);
+  for (const NamedArgument& input : found->node->inputs)
+    for_each_value(input.arg, [&](ValueId id) { joins = joins && may_join(id); });
+  return joins ? found : nullptr;
+}
+
+bool Planner::only_first_result_used(const BoundNode& node) const {
+  bool unused = true;
+  for (size_t i = 1; i < node.node->outputs.size(); ++i)
+    for_each_value(node.node->outputs[i], [&](ValueId id) {
+      const auto uses = graph_.graph->uses(id);
+      unused = unused && uses.begin() == uses.end();
+    });
+  return unused;
+}
+
+bool Planner::takes(const BoundArgument& argument, const BoundNode& producer) {
+  const auto id = Frame::value_id(argument);
+  const auto* made = producer.node->outputs[0].get_if<ValueId>();
+  return id && made != nullptr && *id == *made;
+}
+
+std::unique_ptr<const Plan> make_plan(const BoundGraph& graph, std::vector<Value> inputs) {
+  auto plan = std::make_unique<Plan>();
+  plan->graph = &graph;
+  plan->written = written_values(graph);
+  const bool keeps_strides = std::ranges::any_of(graph.nodes, looks_at_strides);
+  const bool is_plain = std::ranges::none_of(graph.nodes, opens_region);
+
+  std::vector<Value> constants(graph.graph->value_count());
+  for (size_t i = 0; i < inputs.size(); ++i)
+    if (const auto* id = graph.graph->inputs()[i].get_if<ValueId>();
+        id != nullptr && !plan->written[static_cast<size_t>(*id)])
+      constants[static_cast<size_t>(*id)] = std::move(inputs[i]);
+  const std::unordered_set<const BoundNode*> folded = fold_constants(*plan, constants);
+
+  Planner planner(graph, constants, plan->written);
+  // Each node is computed where the last one of its step stands.
+  std::unordered_map<const BoundNode*, StepPointer> steps;
+  for (const BoundNode& node : graph.nodes) {
+    if (folded.contains(&node) || planner.is_taken(node)) continue;
+    StepPointer step = is_plain && !keeps_strides ? planner.make_step(node) : nullptr;
+    if (step == nullptr) step = std::make_unique<ReferenceStep>(Step::Nodes{&node});
+    const BoundNode* last = step->nodes().back();
+    steps.emplace(last, std::move(step));
+  }
+  for (const BoundNode& node : graph.nodes)
+    if (const auto found = steps.find(&node); found != steps.end())
+      plan->steps.push_back(std::move(found->second));
+  find_releases(*graph.graph, plan->steps);
+  return plan;
+}
+
+}  // namespace pt2::run

@@ -1,0 +1,99 @@
+// What the makers of steps ask of a graph: constant arguments, and which node alone takes a result.
+#ifndef PT2_RUN_PLAN_PLANNER_H
+#define PT2_RUN_PLAN_PLANNER_H
+
+#include <optional>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "kernels/activation.h"
+#include "run/plan/plan.h"
+
+namespace pt2::run {
+
+class Planner {
+ public:
+  // `constants` by value, none where calls decide; `written` as in Plan.
+  Planner(const BoundGraph& graph, const std::vector<Value>& constants,
+          const std::vector<bool>& written);
+
+  // A step for the node and perhaps some that follow it, which no other step is made for then; null
+  // where the reference kernel has to do.
+  StepPointer make_step(const BoundNode& node);
+  bool is_taken(const BoundNode& node) const { return taken_.contains(&node); }
+
+  // The argument of that name; null if the operator has none.
+  static const BoundArgument* argument(const BoundNode& node, std::string_view name);
+  // What it is in every call; null where that is not known.
+  const Value* constant(const BoundArgument* argument) const;
+  const Value* constant(const BoundNode& node, std::string_view name) const {
+    return constant(argument(node, name));
+  }
+  // The same for arguments of one type. Numbers of either kind are numbers; an absent argument is
+  // none.
+  bool is_none(const BoundNode& node, std::string_view name) const;
+  const Tensor* floats(const BoundNode& node, std::string_view name) const;
+  std::optional<double> number(const BoundNode& node, std::string_view name) const;
+  std::optional<int64_t> integer(const BoundNode& node, std::string_view name) const;
+  std::optional<bool> flag(const BoundNode& node, std::string_view name) const;
+  // One number stands for `count` equal ones.
+  std::optional<Sizes> integers(const BoundNode& node, std::string_view name, size_t count) const;
+
+  // The node that alone takes the first result, and nothing else of the node; null when the result
+  // is a result of the program, may be written to, or has other users.
+  const BoundNode* only_user(const BoundNode& node) const;
+  // Whether nobody takes results behind the first one.
+  bool only_first_result_used(const BoundNode& node) const;
+  // Whether the node's argument is the first result of another.
+  static bool takes(const BoundArgument& argument, const BoundNode& producer);
+
+ private:
+  bool may_join(ValueId value) const { return !written_[static_cast<size_t>(value)]; }
+
+  const BoundGraph& graph_;
+  const std::vector<Value>& constants_;
+  const std::vector<bool>& written_;
+  std::unordered_map<uint32_t, const BoundNode*> nodes_;  // by id
+  std::unordered_set<const BoundNode*> taken_;
+};
+
+// A row of the operators' table as it stands, with its own signature.
+bool is_operator(const BoundNode& node, std::string_view name, std::string_view overload = {});
+
+// Whether the node changes what others compute that stand behind it: regions of autocast, of vmap.
+bool opens_region(const BoundNode& node);
+
+// What may follow sums of products before they are stored.
+struct Tail {
+  Step::Nodes nodes;                      // behind the one that multiplies
+  const BoundArgument* addend = nullptr;  // added to the sums
+  kernels::Activation activation = kernels::Activation::none;
+};
+// Of what follows `node`: an addition, then an activation. With `reshapes`, views that keep the
+// order of elements may lie between them.
+Tail match_tail(const Planner& planner, const BoundNode& node, bool reshapes);
+// The activation that a node computes; nothing for others.
+std::optional<kernels::Activation> activation_of(const Planner& planner, const BoundNode& node);
+
+// Computes what depends on constants alone: adds to `constants`, by value, and to the plan's.
+// Returns the nodes that need not run any more.
+std::unordered_set<const BoundNode*> fold_constants(Plan& plan, std::vector<Value>& constants);
+
+// The makers, by what their steps compute. Null where the node is not for them.
+StepPointer make_product(const Planner& planner, const BoundNode& node);
+StepPointer make_batch_product(const Planner& planner, const BoundNode& node);
+StepPointer make_convolution(const Planner& planner, const BoundNode& node);
+StepPointer make_batch_norm(const Planner& planner, const BoundNode& node);
+StepPointer make_pointwise(const Planner& planner, const BoundNode& node);
+StepPointer make_binary(const Planner& planner, const BoundNode& node);
+StepPointer make_softmax(const Planner& planner, const BoundNode& node);
+StepPointer make_norm(const Planner& planner, const BoundNode& node);
+StepPointer make_attention(const Planner& planner, const BoundNode& node);
+StepPointer make_pooling(const Planner& planner, const BoundNode& node);
+StepPointer make_concatenation(const Planner& planner, const BoundNode& node);
+
+}  // namespace pt2::run
+
+#endif  // PT2_RUN_PLAN_PLANNER_H

@@ -1,0 +1,183 @@
+// Pooling of images, and means over trailing dimensions.
+#include <algorithm>
+
+#include "kernels/pooling.h"
+#include "kernels/rows.h"
+#include "run/plan/layout.h"
+#include "run/plan/planner.h"
+
+namespace pt2::run {
+namespace {
+
+using kernels::Pooling;
+
+// Of windows that lie `stride` apart, as far as they fit; rounded up, the last one begins inside
+// the image or the padding before it (ATen/native/Pool.h pooling_output_shape_pad_lr).
+int64_t window_count(int64_t in, int64_t kernel, int64_t stride, int64_t dilation, int64_t padding,
+                     bool rounds_up) {
+  const int64_t room = in + 2 * padding - dilation * (kernel - 1) - 1;
+  if (room < 0) return 0;
+  int64_t count = (room + (rounds_up ? stride - 1 : 0)) / stride + 1;
+  if (rounds_up && (count - 1) * stride >= in + padding) --count;
+  return count;
+}
+
+class PoolingStep final : public Step {
+ public:
+  PoolingStep(const BoundNode& node, const Pooling& pooling, bool rounds_up)
+      : Step({&node}), pooling_(pooling), rounds_up_(rounds_up) {}
+
+  std::string_view name() const override { return "pooling"; }
+
+  Result<bool> run(Frame& frame) const override {
+    const BoundArgument& argument = first().arguments[0];
+    const Tensor* input = frame.tensor(argument);
+    if (!is_float(input) || input->dim() != 4) return false;
+    Pooling shape = pooling_;
+    shape.batch = input->size(0);
+    shape.channels = input->size(1);
+    shape.in_height = input->size(2);
+    shape.in_width = input->size(3);
+    if (!shape.adaptive) {
+      shape.out_height = window_count(shape.in_height, shape.kernel_height, shape.stride_y,
+                                      shape.dilation_y, shape.pad_y, rounds_up_);
+      shape.out_width = window_count(shape.in_width, shape.kernel_width, shape.stride_x,
+                                     shape.dilation_x, shape.pad_x, rounds_up_);
+      if (shape.out_height < 1 || shape.out_width < 1) return false;
+    }
+    const Tensor images = channels_last_value(frame, argument);
+    const Sizes sizes{shape.batch, shape.channels, shape.out_height, shape.out_width};
+    Tensor out = frame.make(sizes, channels_last_strides(sizes));
+    kernels::pool_images(shape,
+                         {.data = images.data<float>(),
+                          .image_stride = shape.in_height * shape.in_width * shape.channels,
+                          .row_stride = shape.in_width * shape.channels,
+                          .pixel_stride = shape.channels},
+                         out.data<float>(), shape.channels, frame.threads());
+    frame.set(result(), std::move(out), true);
+    return true;
+  }
+
+ private:
+  Pooling pooling_;
+  bool rounds_up_;
+};
+
+class MeanStep final : public Step {
+ public:
+  MeanStep(const BoundNode& node, Sizes dims, bool keeps_dims)
+      : Step({&node}), dims_(std::move(dims)), keeps_dims_(keeps_dims) {}
+
+  std::string_view name() const override { return "mean"; }
+
+  Result<bool> run(Frame& frame) const override {
+    const Tensor* input = frame.tensor(first().arguments[0]);
+    if (!is_float(input)) return false;
+    const auto kept = trailing(input->dim());
+    if (!kept) return false;
+    Sizes sizes(input->sizes().begin(), input->sizes().begin() + *kept);
+    int64_t rows = 1;
+    for (const int64_t size : sizes) rows *= size;
+    if (keeps_dims_) sizes.resize(input->sizes().size(), 1);
+    Tensor out = frame.make(std::move(sizes));
+    if (input->is_contiguous()) {
+      const int64_t columns = input->numel() / rows;
+      kernels::reduce_rows(kernels::Reduction::mean, {rows, columns, columns, 1},
+                           input->data<float>(), out.data<float>(), frame.threads());
+    } else if (*kept == 2 && input->dim() == 4 && is_channels_last(*input)) {
+      const int64_t channels = input->size(1), width = input->size(3);
+      kernels::pool_images({.kind = Pooling::Kind::average,
+                            .batch = input->size(0),
+                            .channels = channels,
+                            .in_height = input->size(2),
+                            .in_width = width,
+                            .adaptive = true},
+                           {.data = input->data<float>(),
+                            .image_stride = channels * input->size(2) * width,
+                            .row_stride = channels * width,
+                            .pixel_stride = channels},
+                           out.data<float>(), channels, frame.threads());
+    } else {
+      return false;
+    }
+    frame.set(result(), std::move(out), false);
+    return true;
+  }
+
+ private:
+  // How many dimensions are left if these are the last ones; nothing if others are among them.
+  std::optional<int64_t> trailing(int64_t rank) const {
+    Sizes dims = dims_;
+    for (int64_t& dim : dims) dim += dim < 0 ? rank : 0;
+    std::ranges::sort(dims);
+    const int64_t kept = rank - static_cast<int64_t>(dims.size());
+    for (size_t i = 0; i < dims.size(); ++i)
+      if (dims[i] != kept + static_cast<int64_t>(i)) return std::nullopt;
+    return kept < 0 ? std::nullopt : std::optional(kept);
+  }
+
+  Sizes dims_;
+  bool keeps_dims_;
+};
+
+StepPointer make_mean(const Planner& planner, const BoundNode& node) {
+  const Value* given = planner.constant(node, "dim");
+  const auto* list = given == nullptr ? nullptr : given->get_if<Value::List>();
+  const auto keeps = planner.flag(node, "keepdim");
+  if (list == nullptr || list->empty() || !keeps || !planner.is_none(node, "dtype")) return nullptr;
+  const auto dims = planner.integers(node, "dim", list->size());
+  return dims ? std::make_unique<MeanStep>(node, *dims, *keeps) : nullptr;
+}
+
+}  // namespace
+
+StepPointer make_pooling(const Planner& planner, const BoundNode& node) {
+  const std::string_view name = node.op.def->signature->name;
+  if (name == "aten::mean") return make_mean(planner, node);
+  if (!planner.only_first_result_used(node)) return nullptr;
+  Pooling pooling{.kind = Pooling::Kind::average};
+  if (name.find("adaptive") != std::string_view::npos) {
+    const auto out = planner.integers(node, "output_size", 2);
+    if (!out || (*out)[0] < 1 || (*out)[1] < 1) return nullptr;
+    pooling.adaptive = true;
+    pooling.out_height = (*out)[0];
+    pooling.out_width = (*out)[1];
+    return std::make_unique<PoolingStep>(node, pooling, false);
+  }
+  const auto kernel = planner.integers(node, "kernel_size", 2);
+  const auto padding = planner.integers(node, "padding", 2);
+  const auto rounds_up = planner.flag(node, "ceil_mode");
+  const Value* given = planner.constant(node, "stride");
+  const auto* list = given == nullptr ? nullptr : given->get_if<Value::List>();
+  const auto stride =
+      list != nullptr && list->empty() ? kernel : planner.integers(node, "stride", 2);
+  if (!kernel || !padding || !stride || !rounds_up) return nullptr;
+  Sizes dilation{1, 1};
+  if (name == "aten::avg_pool2d") {
+    const auto counts = planner.flag(node, "count_include_pad");
+    if (!counts || !planner.is_none(node, "divisor_override")) return nullptr;
+    pooling.count_padding = *counts;
+  } else {
+    const auto found = planner.integers(node, "dilation", 2);
+    if (!found) return nullptr;
+    dilation = *found;
+    pooling.kind = Pooling::Kind::maximum;
+  }
+  constexpr int64_t kMost = 1 << 20;
+  for (size_t i = 0; i < 2; ++i)
+    if ((*kernel)[i] < 1 || (*kernel)[i] > kMost || (*stride)[i] < 1 || (*stride)[i] > kMost ||
+        dilation[i] < 1 || dilation[i] > kMost || (*padding)[i] < 0 ||
+        (*padding)[i] > (*kernel)[i] / 2)
+      return nullptr;
+  pooling.kernel_height = (*kernel)[0];
+  pooling.kernel_width = (*kernel)[1];
+  pooling.stride_y = (*stride)[0];
+  pooling.stride_x = (*stride)[1];
+  pooling.dilation_y = dilation[0];
+  pooling.dilation_x = dilation[1];
+  pooling.pad_y = (*padding)[0];
+  pooling.pad_x = (*padding)[1];
+  return std::make_unique<PoolingStep>(node, pooling, *rounds_up);
+}
+
+}  // namespace pt2::run

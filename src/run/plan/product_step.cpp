@@ -1,0 +1,174 @@
+// Products with weights that are the same in every call.
+#include <mutex>
+
+#include "kernels/product.h"
+#include "kernels/row_products.h"
+#include "run/plan/layout.h"
+#include "run/plan/packed_memory.h"
+#include "run/plan/planner.h"
+
+namespace pt2::run {
+namespace {
+
+// Fewer rows read the weights as they lie, which is as fast as memory gives them.
+constexpr int64_t kFewRows = 4;
+
+// [depth, columns], its element (k, n) at data + k * depth_stride + n * column_stride.
+struct Weights {
+  Tensor tensor;  // keeps the data
+  int64_t depth = 0;
+  int64_t columns = 0;
+  int64_t depth_stride = 0;
+  int64_t column_stride = 0;
+  std::optional<Tensor> bias;  // row-major [columns]
+};
+
+class ProductStep final : public Step {
+ public:
+  ProductStep(Nodes nodes, const BoundArgument& input, Weights weights, const Tail& tail)
+      : Step(std::move(nodes)),
+        input_(input),
+        weights_(std::move(weights)),
+        addend_(tail.addend),
+        activation_(tail.activation) {}
+
+  std::string_view name() const override { return "product"; }
+
+  Result<bool> run(Frame& frame) const override {
+    const Tensor* input = frame.tensor(input_);
+    if (!is_float(input) || input->dim() < 1 || input->size(input->dim() - 1) != weights_.depth)
+      return false;
+    auto rows = rows_of(*input);
+    Tensor lying = *input;
+    if (!rows) {
+      lying = to_row_major(frame, *input);
+      rows = rows_of(lying);
+    }
+    Sizes sizes = input->sizes();
+    sizes.back() = weights_.columns;
+    Tensor out = frame.make(std::move(sizes));
+    PT2_TRY(const Tensor result, reshaped(frame, out));
+    kernels::Epilogue epilogue{.bias = weights_.bias ? weights_.bias->data<float>() : nullptr,
+                               .activation = activation_};
+    Tensor addend;
+    if (addend_ != nullptr) {
+      const Tensor* added = frame.tensor(*addend_);
+      if (!is_float(added) || added->sizes() != result.sizes()) return false;
+      addend = added->is_contiguous() ? *added : to_row_major(frame, *added);
+      epilogue.addend = addend.data<float>();
+      epilogue.addend_stride = weights_.columns;
+    }
+    multiply(frame, lying, *rows, epilogue, out);
+    frame.set(this->result(), result, false);
+    return true;
+  }
+
+ private:
+  // `out` as the nodes behind the product see it: views that keep the order of elements.
+  Result<Tensor> reshaped(Frame& frame, const Tensor& out) const {
+    Tensor seen = out;
+    for (size_t i = 0; i + 1 < nodes().size(); ++i) {
+      const ValueId made = *nodes()[i]->node->outputs[0].get_if<ValueId>();
+      frame.set(made, seen, false);
+      const BoundNode& next = *nodes()[i + 1];
+      if (!next.op.def->is_view()) continue;
+      PT2_TRY_VOID(frame.executor().run_node(frame.graph(), next, frame.values));
+      const ValueId view = *next.node->outputs[0].get_if<ValueId>();
+      seen = *frame.values[static_cast<size_t>(view)].get_if<Tensor>();
+    }
+    return seen;
+  }
+
+  void multiply(Frame& frame, const Tensor& input, const RowsOf& rows,
+                const kernels::Epilogue& epilogue, Tensor& out) const {
+    const auto* weights = weights_.tensor.data<float>();
+    if (rows.rows <= kFewRows && (weights_.depth_stride == 1 || weights_.column_stride == 1)) {
+      const bool turned = weights_.depth_stride == 1;
+      return kernels::multiply_rows(
+          {.rows = rows.rows,
+           .columns = weights_.columns,
+           .depth = weights_.depth,
+           .left = input.data<float>(),
+           .left_stride = rows.stride,
+           .right = weights,
+           .right_stride = turned ? weights_.column_stride : weights_.depth_stride,
+           .turned = turned,
+           .out = out.data<float>(),
+           .out_stride = weights_.columns,
+           .epilogue = epilogue},
+          frame.threads());
+    }
+    const float* packed =
+        packed_.get(kernels::packed_size(weights_.depth, weights_.columns), [&](float* memory) {
+          kernels::pack_right(weights,
+                              {.depth = weights_.depth,
+                               .columns = weights_.columns,
+                               .depth_stride = weights_.depth_stride,
+                               .column_stride = weights_.column_stride},
+                              memory, frame.threads());
+        });
+    kernels::Product product;
+    product.rows = rows.rows;
+    product.columns = weights_.columns;
+    product.depth = weights_.depth;
+    product.left = input.data<float>();
+    product.left_stride = rows.stride;
+    product.packed = packed;
+    product.out = out.data<float>();
+    product.out_stride = weights_.columns;
+    product.epilogue = epilogue;
+    kernels::multiply_packed(product, frame.threads());
+  }
+
+  const BoundArgument& input_;
+  Weights weights_;
+  const BoundArgument* addend_;
+  kernels::Activation activation_;
+  PackedMemory packed_;
+};
+
+// The weights of a node; nothing where they are not known, or lie in an unusual way.
+std::optional<Weights> find_weights(const Planner& planner, const BoundNode& node) {
+  const bool is_linear = is_operator(node, "aten::linear");
+  const Tensor* weight = planner.floats(node, is_linear                           ? "weight"
+                                              : is_operator(node, "aten::matmul") ? "other"
+                                                                                  : "mat2");
+  if (weight == nullptr || weight->dim() != 2) return std::nullopt;
+  const int64_t depth_dim = is_linear ? 1 : 0;
+  Weights out{.tensor = *weight,
+              .depth = weight->size(depth_dim),
+              .columns = weight->size(1 - depth_dim),
+              .depth_stride = weight->stride(depth_dim),
+              .column_stride = weight->stride(1 - depth_dim)};
+  const bool is_addmm = is_operator(node, "aten::addmm");
+  if (is_addmm && (planner.number(node, "beta") != 1.0 || planner.number(node, "alpha") != 1.0))
+    return std::nullopt;
+  const std::string_view bias_name = is_addmm ? "self" : "bias";
+  if (is_addmm || (is_linear && !planner.is_none(node, bias_name))) {
+    const Tensor* bias = planner.floats(node, bias_name);
+    if (bias == nullptr || bias->dim() != 1 || bias->size(0) != out.columns) return std::nullopt;
+    out.bias = bias->contiguous();
+  }
+  return out;
+}
+
+}  // namespace
+
+StepPointer make_product(const Planner& planner, const BoundNode& node) {
+  std::optional<Weights> weights = find_weights(planner, node);
+  if (!weights)
+    return is_operator(node, "aten::linear") || is_operator(node, "aten::addmm")
+               ? nullptr
+               : make_batch_product(planner, node);
+  const bool is_linear = is_operator(node, "aten::linear");
+  const bool is_addmm = is_operator(node, "aten::addmm");
+  const Tail tail = match_tail(planner, node, true);
+  Step::Nodes nodes{&node};
+  nodes.insert(nodes.end(), tail.nodes.begin(), tail.nodes.end());
+  const BoundArgument& input = *Planner::argument(node, is_linear  ? "input"
+                                                        : is_addmm ? "mat1"
+                                                                   : "self");
+  return std::make_unique<ProductStep>(std::move(nodes), input, *std::move(weights), tail);
+}
+
+}  // namespace pt2::run

@@ -1,0 +1,126 @@
+// Softmax and normalization over the last dimensions.
+#include "kernels/rows.h"
+#include "run/plan/layout.h"
+#include "run/plan/planner.h"
+
+namespace pt2::run {
+namespace {
+
+// An operand whose rows lie side by side.
+Tensor with_rows(Frame& frame, const Tensor& tensor) {
+  return tensor.is_contiguous() ? tensor : to_row_major(frame, tensor);
+}
+
+class SoftmaxStep final : public Step {
+ public:
+  SoftmaxStep(const BoundNode& node, int64_t dim, bool logarithm)
+      : Step({&node}), dim_(dim), logarithm_(logarithm) {}
+
+  std::string_view name() const override { return "softmax"; }
+
+  Result<bool> run(Frame& frame) const override {
+    const Tensor* input = frame.tensor(first().arguments[0]);
+    if (!is_float(input) || (dim_ != -1 && dim_ != input->dim() - 1) || input->dim() == 0)
+      return false;
+    const Tensor rows = with_rows(frame, *input);
+    Tensor out = frame.make(input->sizes());
+    const int64_t columns = input->sizes().back();
+    const kernels::RowShape shape{rows.numel() / columns, columns, columns, columns};
+    if (logarithm_)
+      kernels::log_softmax_rows(shape, rows.data<float>(), out.data<float>(), frame.threads());
+    else
+      kernels::softmax_rows(shape, rows.data<float>(), out.data<float>(), frame.threads());
+    frame.set(result(), std::move(out), false);
+    return true;
+  }
+
+ private:
+  int64_t dim_;
+  bool logarithm_;
+};
+
+class NormStep final : public Step {
+ public:
+  // Weight and bias are row-major, and undefined where there are none.
+  NormStep(const BoundNode& node, bool subtracts_mean, Sizes normalized, Tensor weight, Tensor bias,
+           double epsilon)
+      : Step({&node}),
+        subtracts_mean_(subtracts_mean),
+        normalized_(std::move(normalized)),
+        weight_(std::move(weight)),
+        bias_(std::move(bias)),
+        epsilon_(epsilon) {}
+
+  std::string_view name() const override { return subtracts_mean_ ? "layer_norm" : "rms_norm"; }
+
+  Result<bool> run(Frame& frame) const override {
+    const Tensor* input = frame.tensor(first().arguments[0]);
+    if (!is_float(input) || input->sizes().size() < normalized_.size() ||
+        !std::equal(normalized_.rbegin(), normalized_.rend(), input->sizes().rbegin()))
+      return false;
+    const Tensor rows = with_rows(frame, *input);
+    Tensor out = frame.make(input->sizes());
+    int64_t columns = 1;
+    for (const int64_t size : normalized_) columns *= size;
+    const kernels::RowShape shape{rows.numel() / columns, columns, columns, columns};
+    const float* weight = weight_.defined() ? weight_.data<float>() : nullptr;
+    if (subtracts_mean_)
+      kernels::layer_norm_rows(shape, rows.data<float>(), weight,
+                               bias_.defined() ? bias_.data<float>() : nullptr, epsilon_,
+                               out.data<float>(), frame.threads());
+    else
+      kernels::rms_norm_rows(shape, rows.data<float>(), weight, epsilon_, out.data<float>(),
+                             frame.threads());
+    frame.set(result(), std::move(out), false);
+    return true;
+  }
+
+ private:
+  bool subtracts_mean_;
+  Sizes normalized_;
+  Tensor weight_;
+  Tensor bias_;
+  double epsilon_;
+};
+
+// The numbers of a weight or bias; undefined if there are none, nothing if they are not known.
+std::optional<Tensor> row_of(const Planner& planner, const BoundNode& node, std::string_view name,
+                             const Sizes& sizes) {
+  if (Planner::argument(node, name) == nullptr || planner.is_none(node, name)) return Tensor();
+  const Tensor* found = planner.floats(node, name);
+  if (found == nullptr || found->sizes() != sizes) return std::nullopt;
+  return found->contiguous();
+}
+
+}  // namespace
+
+StepPointer make_softmax(const Planner& planner, const BoundNode& node) {
+  const auto dim = planner.integer(node, "dim");
+  const bool converts = Planner::argument(node, "dtype") != nullptr
+                            ? !planner.is_none(node, "dtype")
+                            : planner.flag(node, "half_to_float") != false;
+  if (!dim || converts) return nullptr;
+  const std::string_view name = node.op.def->signature->name;
+  return std::make_unique<SoftmaxStep>(node, *dim,
+                                       name.find("log_softmax") != std::string_view::npos);
+}
+
+StepPointer make_norm(const Planner& planner, const BoundNode& node) {
+  const Value* shape = planner.constant(node, "normalized_shape");
+  const auto* list = shape == nullptr ? nullptr : shape->get_if<Value::List>();
+  if (list == nullptr || list->empty() || !planner.only_first_result_used(node)) return nullptr;
+  const auto normalized = planner.integers(node, "normalized_shape", list->size());
+  const bool is_rms = is_operator(node, "aten::rms_norm");
+  // Without a number, the smallest float that changes 1 (ATen/native/layer_norm.cpp rms_norm).
+  const auto epsilon = is_rms && planner.is_none(node, "eps")
+                           ? std::optional<double>(std::numeric_limits<float>::epsilon())
+                           : planner.number(node, "eps");
+  if (!normalized || !epsilon) return nullptr;
+  auto weight = row_of(planner, node, "weight", *normalized);
+  auto bias = row_of(planner, node, "bias", *normalized);
+  if (!weight || !bias) return nullptr;
+  return std::make_unique<NormStep>(node, !is_rms, *normalized, *std::move(weight),
+                                    *std::move(bias), *epsilon);
+}
+
+}  // namespace pt2::run

@@ -1,0 +1,70 @@
+#include "run/plan/planner.h"
+
+namespace pt2::run {
+namespace {
+
+using kernels::Activation;
+
+constexpr struct {
+  std::string_view name;
+  Activation activation;
+} kActivations[] = {
+    {"aten::relu", Activation::relu},           {"aten::relu6", Activation::relu6},
+    {"aten::sigmoid", Activation::sigmoid},     {"aten::tanh", Activation::tanh},
+    {"aten::silu", Activation::silu},           {"aten::hardsigmoid", Activation::hardsigmoid},
+    {"aten::hardswish", Activation::hardswish},
+};
+
+bool is_reshape(const BoundNode& node) {
+  return node.op.def != nullptr && node.op.custom == nullptr && node.higher_order == nullptr &&
+         node.op.form == ops::Operator::Form::as_written && node.op.def->is_view() &&
+         node.op.def->facts.inverse == ops::Inverse::reshape;
+}
+
+}  // namespace
+
+std::optional<Activation> activation_of(const Planner& planner, const BoundNode& node) {
+  for (const auto& row : kActivations)
+    if (is_operator(node, row.name)) return row.activation;
+  if (is_operator(node, "aten::gelu")) {
+    const Value* approximate = planner.constant(node, "approximate");
+    const auto* text = approximate == nullptr ? nullptr : approximate->get_if<std::string>();
+    if (text == nullptr) return std::nullopt;
+    return *text == "tanh" ? Activation::gelu_tanh : Activation::gelu;
+  }
+  const auto is_relu6 = [&](std::string_view low, std::string_view high) {
+    return planner.number(node, low) == 0.0 && planner.number(node, high) == 6.0;
+  };
+  if ((is_operator(node, "aten::hardtanh") && is_relu6("min_val", "max_val")) ||
+      (is_operator(node, "aten::clamp") && is_relu6("min", "max")))
+    return Activation::relu6;
+  return std::nullopt;
+}
+
+Tail match_tail(const Planner& planner, const BoundNode& node, bool reshapes) {
+  Tail tail;
+  size_t fused = 0;  // nodes up to the last one that is worth it
+  for (const BoundNode* last = &node; tail.activation == Activation::none;) {
+    const BoundNode* next = planner.only_user(*last);
+    if (next == nullptr) break;
+    if (const auto activation = activation_of(planner, *next)) {
+      tail.activation = *activation;
+    } else if (tail.addend == nullptr && is_operator(*next, "aten::add", "Tensor") &&
+               planner.number(*next, "alpha") == 1.0) {
+      const BoundArgument &self = next->arguments[0], &other = next->arguments[1];
+      const BoundArgument& addend = Planner::takes(self, *last) ? other : self;
+      // Not a number, and not twice the same.
+      if (!Frame::value_id(addend) || Planner::takes(addend, *last)) break;
+      tail.addend = &addend;
+    } else if (!reshapes || !is_reshape(*next) || !Planner::takes(next->arguments[0], *last)) {
+      break;
+    }
+    tail.nodes.push_back(next);
+    if (!is_reshape(*next)) fused = tail.nodes.size();
+    last = next;
+  }
+  tail.nodes.resize(fused);
+  return tail;
+}
+
+}  // namespace pt2::run

@@ -1,0 +1,115 @@
+#include "run/plan/workspace.h"
+
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <new>
+
+#include "base/check.h"
+#include "base/memory_account.h"
+
+namespace pt2::run {
+namespace {
+
+constexpr size_t kAlignment = 64;
+constexpr uint64_t kRunsKept = 8;
+
+#if defined(__SANITIZE_ADDRESS__)
+// Each storage has a block of its own, in which nothing but NaN lies: what reads beyond a storage,
+// or what nobody wrote, is found.
+constexpr bool kReuses = false;
+#else
+constexpr bool kReuses = true;
+#endif
+
+std::byte* allocate_block(size_t bytes) {
+  void* memory = ::operator new(bytes, std::align_val_t(kAlignment));
+  if (!kReuses) std::memset(memory, 0xff, bytes);
+  return static_cast<std::byte*>(memory);
+}
+
+void free_block(std::byte* data) { ::operator delete(data, std::align_val_t(kAlignment)); }
+
+}  // namespace
+
+struct MemoryPool::Blocks {
+  struct Free {
+    std::byte* data;
+    uint64_t last_run;
+  };
+  std::mutex mutex;
+  std::multimap<size_t, Free> free;  // by size
+  uint64_t runs = 0;
+
+  ~Blocks() {
+    for (const auto& [size, block] : free) free_block(block.data);
+  }
+
+  // The smallest free block that holds `bytes` without wasting more than it uses.
+  std::pair<std::byte*, size_t> take(size_t bytes) {
+    if (!kReuses) return {allocate_block(bytes), bytes};
+    {
+      const std::lock_guard lock(mutex);
+      const auto found = free.lower_bound(bytes);
+      if (found != free.end() && found->first <= 2 * bytes) {
+        const std::pair<std::byte*, size_t> out{found->second.data, found->first};
+        free.erase(found);
+        return out;
+      }
+    }
+    return {allocate_block(bytes), bytes};
+  }
+
+  void give_back(std::byte* data, size_t size) {
+    if (!kReuses) return free_block(data);
+    const std::lock_guard lock(mutex);
+    free.emplace(size, Free{data, runs});
+  }
+};
+
+MemoryPool::MemoryPool() : blocks_(std::make_shared<Blocks>()) {}
+
+std::shared_ptr<Storage> MemoryPool::storage(size_t bytes) {
+  const std::shared_ptr<MemoryAccount> account = MemoryAccount::current();
+  if (account != nullptr) account->take(bytes);
+  struct Owner {
+    std::shared_ptr<Blocks> blocks;
+    std::shared_ptr<MemoryAccount> account;
+    std::byte* data = nullptr;
+    size_t size = 0;
+    size_t bytes = 0;
+    ~Owner() {
+      if (data != nullptr) blocks->give_back(data, size);
+      if (account != nullptr) account->give_back(bytes);
+    }
+  };
+  const auto owner = std::make_shared<Owner>();
+  owner->blocks = blocks_;
+  owner->account = account;
+  owner->bytes = bytes;
+  std::tie(owner->data, owner->size) =
+      blocks_->take((std::max<size_t>(bytes, 1) + kAlignment - 1) / kAlignment * kAlignment);
+  return Storage::borrow({owner->data, bytes}, owner);
+}
+
+Tensor MemoryPool::tensor(Dtype dtype, Sizes sizes, Sizes strides) {
+  const auto numel = checked_numel(sizes);
+  if (!numel || *numel > INT64_MAX / 64) throw std::bad_alloc();
+  if (strides.empty()) strides = contiguous_strides(sizes);
+  Result<Tensor> made = Tensor::view_of(storage(static_cast<size_t>(*numel * dtype_size(dtype))),
+                                        dtype, std::move(sizes), std::move(strides), 0);
+  PT2_CHECK(made.has_value());
+  return *std::move(made);
+}
+
+void MemoryPool::finish_run() {
+  const std::lock_guard lock(blocks_->mutex);
+  ++blocks_->runs;
+  std::erase_if(blocks_->free, [&](const auto& block) {
+    const bool stale = block.second.last_run + kRunsKept < blocks_->runs;
+    if (stale) free_block(block.second.data);
+    return stale;
+  });
+}
+
+}  // namespace pt2::run

@@ -1,0 +1,234 @@
+// Plans: which nodes become one step, and that they compute what the nodes do one by one.
+#include "run/plan/plan.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "run/graph_maker.h"
+#include "run/plan/workspace.h"
+
+namespace pt2::run {
+namespace {
+
+// Steps in their order.
+using Names = std::vector<std::string>;
+
+// A graph, and what its inputs are: weights are known when the plan is made.
+class Case {
+ public:
+  ValueId input(const Sizes& sizes) { return add(sizes, false); }
+  ValueId weight(const Sizes& sizes, float least = -1) { return add(sizes, true, least); }
+  ValueId call(const std::string& target, std::vector<NamedArgument> arguments) {
+    return maker_.call("torch.ops.aten." + target, std::move(arguments));
+  }
+  void output(ValueId id) { outputs_.push_back(Argument(id)); }
+
+  // The names of the plan's steps; fails where planned and plain results differ.
+  Names check() {
+    maker_.graph.set_outputs(outputs_);
+    const auto bound = bind_graph(maker_.graph).value();
+    const auto plan = make_plan(*bound, constants_);
+    const std::vector<Value> expected = execute(maker_.graph, copies()).value();
+    Workspace workspace(2);
+    // Memory is used again the second time.
+    for (int round = 0; round < 2; ++round) {
+      ops::Context context;
+      Executor executor(context);
+      const auto found = plan->run(copies(), {}, executor, workspace);
+      EXPECT_TRUE(found) << found.error().text();
+      if (!found) return {};
+      for (size_t i = 0; i < expected.size(); ++i) compare((*found)[i], expected[i]);
+    }
+    Names names;
+    for (const StepPointer& step : plan->steps) names.emplace_back(step->name());
+    return names;
+  }
+
+  void fill(ValueId id, Tensor tensor) {
+    values_[static_cast<size_t>(id)] = Value(std::move(tensor));
+  }
+
+ private:
+  ValueId add(const Sizes& sizes, bool known, float least = -1) {
+    const ValueId id = maker_.input("i" + std::to_string(values_.size()));
+    std::vector<float> numbers(static_cast<size_t>(checked_numel(sizes).value()));
+    std::uniform_real_distribution<float> uniform(least, 1.0f);
+    for (float& number : numbers) number = uniform(random_);
+    values_.emplace_back(floats(sizes, std::move(numbers)));
+    constants_.push_back(known ? values_.back() : Value());
+    return id;
+  }
+  // What a program writes to is no weight here, so that each run begins alike.
+  std::vector<Value> copies() const {
+    std::vector<Value> out;
+    for (size_t i = 0; i < values_.size(); ++i)
+      out.push_back(constants_[i].is_none() ? Value(values_[i].get_if<Tensor>()->clone())
+                                            : values_[i]);
+    return out;
+  }
+  static void compare(const Value& found, const Value& expected) {
+    const Tensor &a = *found.get_if<Tensor>(), &b = *expected.get_if<Tensor>();
+    ASSERT_EQ(a.sizes(), b.sizes());
+    const std::vector<float> x = elements(found), y = elements(expected);
+    for (size_t i = 0; i < x.size(); ++i)
+      EXPECT_NEAR(x[i], y[i], 1e-5 * (1 + std::abs(y[i]))) << "element " << i;
+  }
+
+  GraphMaker maker_;
+  std::vector<Value> values_;
+  std::vector<Value> constants_;
+  std::vector<Argument> outputs_;
+  std::mt19937 random_{7};
+};
+
+Argument ints(const Sizes& numbers) {
+  ArgumentList list{.kind = ListKind::ints, .items = {}};
+  for (const int64_t number : numbers) list.items.emplace_back(number);
+  return Argument(std::move(list));
+}
+
+std::vector<NamedArgument> convolution(ValueId input, ValueId weight, ValueId bias,
+                                       int64_t padding = 1) {
+  return {named("input", Argument(input)), named("weight", Argument(weight)),
+          named("bias", Argument(bias)), named("stride", ints({1, 1})),
+          named("padding", ints({padding, padding}))};
+}
+NamedArgument self(ValueId id) { return named("self", Argument(id)); }
+NamedArgument other(ValueId id) { return named("other", Argument(id)); }
+
+ValueId batch_norm(Case& graph, ValueId input, int64_t channels) {
+  return graph.call(
+      "batch_norm.default",
+      {named("input", Argument(input)), named("weight", Argument(graph.weight({channels}))),
+       named("bias", Argument(graph.weight({channels}))),
+       named("running_mean", Argument(graph.weight({channels}))),
+       named("running_var", Argument(graph.weight({channels}, 0.1f))),
+       named("training", Argument(false)), named("momentum", Argument(0.1)),
+       named("eps", Argument(1e-5)), named("cudnn_enabled", Argument(false))});
+}
+
+TEST(Plan, AResidualBlockIsTwoConvolutions) {
+  Case graph;
+  const ValueId x = graph.input({2, 8, 5, 7});
+  const ValueId a =
+      graph.call("conv2d.default", convolution(x, graph.weight({8, 8, 3, 3}), graph.weight({8})));
+  const ValueId b = graph.call("relu.default", {self(batch_norm(graph, a, 8))});
+  const ValueId c =
+      graph.call("conv2d.default", convolution(b, graph.weight({8, 8, 3, 3}), graph.weight({8})));
+  const ValueId d = graph.call("add.Tensor", {self(batch_norm(graph, c, 8)), other(x)});
+  graph.output(graph.call("relu.default", {self(d)}));
+  EXPECT_EQ(graph.check(), (Names{"convolution", "convolution"}));
+}
+
+TEST(Plan, AResultThatOthersNeedIsNotJoined) {
+  Case graph;
+  const ValueId x = graph.input({1, 3, 6, 6});
+  const ValueId a =
+      graph.call("conv2d.default", convolution(x, graph.weight({4, 3, 3, 3}), graph.weight({4})));
+  graph.output(a);
+  graph.output(graph.call("relu.default", {self(a)}));
+  EXPECT_EQ(graph.check(), (Names{"convolution", "pointwise"}));
+}
+
+TEST(Plan, ViewsOfImagesSeeThemInTheirOrder) {
+  Case graph;
+  const ValueId x = graph.input({2, 3, 6, 6});
+  const ValueId a =
+      graph.call("conv2d.default", convolution(x, graph.weight({4, 3, 3, 3}), graph.weight({4})));
+  const ValueId flat =
+      graph.call("flatten.using_ints", {self(a), named("start_dim", Argument(int64_t{1}))});
+  graph.output(graph.call("linear.default", {named("input", Argument(flat)),
+                                             named("weight", Argument(graph.weight({5, 144}))),
+                                             named("bias", Argument(graph.weight({5})))}));
+  graph.output(graph.call("permute.default", {self(a), named("dims", ints({0, 2, 3, 1}))}));
+  EXPECT_EQ(graph.check(), (Names{"convolution", "reference", "product", "reference"}));
+}
+
+TEST(Plan, WhatIsWrittenToIsNotJoined) {
+  Case graph;
+  const ValueId x = graph.input({1, 4, 5, 5});
+  const ValueId a =
+      graph.call("conv2d.default", convolution(x, graph.weight({4, 4, 3, 3}), graph.weight({4})));
+  const ValueId view = graph.call("view.default", {self(a), named("size", ints({4, 25}))});
+  const ValueId changed = graph.call("relu_.default", {self(a)});
+  graph.output(graph.call("add.Tensor", {self(view), other(graph.weight({25}))}));
+  graph.output(changed);
+  EXPECT_EQ(graph.check(), (Names{"convolution", "reference", "reference", "pointwise"}));
+}
+
+TEST(Plan, ProductsTakeBiasAddendAndActivationAcrossViews) {
+  Case graph;
+  const ValueId x = graph.input({2, 7, 12});
+  const ValueId rows = graph.call("view.default", {self(x), named("size", ints({14, 12}))});
+  const ValueId a =
+      graph.call("addmm.default", {self(graph.weight({9})), named("mat1", Argument(rows)),
+                                   named("mat2", Argument(graph.weight({12, 9})))});
+  const ValueId b = graph.call("view.default", {self(a), named("size", ints({2, 7, 9}))});
+  const ValueId c = graph.call("add.Tensor", {self(graph.input({2, 7, 9})), other(b)});
+  graph.output(graph.call("gelu.default", {self(c)}));
+  EXPECT_EQ(graph.check(), (Names{"reference", "product"}));
+}
+
+TEST(Plan, AnAddendOfOtherSizesIsAddedBehind) {
+  Case graph;
+  const ValueId x = graph.input({3, 6});
+  const ValueId a = graph.call("linear.default", {named("input", Argument(x)),
+                                                  named("weight", Argument(graph.weight({4, 6})))});
+  graph.output(graph.call("add.Tensor", {self(a), other(graph.input({1, 4}))}));
+  EXPECT_EQ(graph.check(), Names{"product"});
+}
+
+TEST(Plan, ScalesOfChannelsReachRearrangedImages) {
+  Case graph;
+  const ValueId x = graph.input({2, 4, 5, 5});
+  const ValueId a =
+      graph.call("conv2d.default", convolution(x, graph.weight({6, 4, 3, 3}), graph.weight({6})));
+  const ValueId pooled =
+      graph.call("adaptive_avg_pool2d.default", {self(a), named("output_size", ints({1, 1}))});
+  const ValueId gate = graph.call("sigmoid.default", {self(pooled)});
+  graph.output(graph.call("mul.Tensor", {self(a), other(gate)}));
+  EXPECT_EQ(graph.check(), (Names{"convolution", "pooling", "pointwise", "pointwise"}));
+}
+
+TEST(Plan, AttentionWithAMaskOfBools) {
+  Case graph;
+  const ValueId q = graph.input({2, 4, 5, 8}), k = graph.input({2, 2, 6, 8}),
+                v = graph.input({2, 2, 6, 3}), mask = graph.input({5, 6});
+  Tensor keep = Tensor::zeros(Dtype::bool_, {5, 6});
+  for (int64_t i = 0; i < 30; ++i) keep.data<uint8_t>()[i] = i % 3 != 0;
+  graph.fill(mask, keep);
+  graph.output(graph.call(
+      "scaled_dot_product_attention.default",
+      {named("query", Argument(q)), named("key", Argument(k)), named("value", Argument(v)),
+       named("attn_mask", Argument(mask)), named("enable_gqa", Argument(true))}));
+  EXPECT_EQ(graph.check(), Names{"attention"});
+}
+
+TEST(Plan, NormsAndSoftmax) {
+  Case graph;
+  const ValueId x = graph.input({3, 4, 10});
+  const ValueId a = graph.call(
+      "layer_norm.default",
+      {named("input", Argument(x)), named("normalized_shape", ints({10})),
+       named("weight", Argument(graph.weight({10}))), named("bias", Argument(graph.weight({10})))});
+  graph.output(graph.call("softmax.int", {self(a), named("dim", Argument(int64_t{-1}))}));
+  graph.output(graph.call("mean.dim", {self(a), named("dim", ints({-1, 1}))}));
+  EXPECT_EQ(graph.check(), (Names{"layer_norm", "softmax", "mean"}));
+}
+
+TEST(Plan, WhatWeightsAloneDecideIsComputedOnce) {
+  Case graph;
+  const ValueId w = graph.weight({3, 4});
+  const ValueId turned = graph.call("permute.default", {self(w), named("dims", ints({1, 0}))});
+  const ValueId twice = graph.call("add.Tensor", {self(turned), other(turned)});
+  graph.output(
+      graph.call("mm.default", {self(graph.input({7, 4})), named("mat2", Argument(twice))}));
+  // The caller may write to results, not to what later calls need.
+  graph.output(twice);
+  EXPECT_EQ(graph.check(), Names{"product"});
+}
+
+}  // namespace
+}  // namespace pt2::run
