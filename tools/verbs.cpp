@@ -88,6 +88,11 @@ constexpr Verb kVerbs[] = {
      "pt2 test *.pt2                         # each with the .safetensors beside it\n"
      "pt2 test model.pt2 --first-divergence trace.safetensors   # which node goes wrong first?",
      setup_test},
+    {"bench", "how long a call takes",
+     "pt2 bench model.pt2 -i x=image.npy     # load, first call, percentiles of the others\n"
+     "pt2 bench model.pt2 --threads 1 --profile   # where the time goes\n"
+     "pt2 bench model.pt2 --json --seconds 5",
+     setup_bench},
     {"trace", "every value that a run computes, by its name",
      "pt2 trace model.pt2 -i x=image.npy     # name, type, operator, source line and module\n"
      "pt2 trace model.pt2 -i x=image.npy -o trace.safetensors\n"

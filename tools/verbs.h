@@ -21,6 +21,7 @@ Action setup_ops(CLI::App& app);
 Action setup_check(CLI::App& app);
 Action setup_run(CLI::App& app);
 Action setup_test(CLI::App& app);
+Action setup_bench(CLI::App& app);
 Action setup_trace(CLI::App& app);
 
 }  // namespace pt2::tools

@@ -1,0 +1,205 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <numeric>
+
+#include "base/printable.h"
+#include "ir/graph_place.h"
+#include "pt2/model.h"
+#include "tools/execution.h"
+#include "tools/inputs.h"
+#include "tools/json_members.h"
+#include "tools/table.h"
+#include "tools/verbs.h"
+
+namespace pt2::tools {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+struct Options {
+  Execution execution;
+  double seconds = 2;
+  size_t calls = 0;  // 0: as many as fit
+  bool profile = false;
+  bool json = false;
+};
+
+constexpr size_t kWarmUp = 2;
+constexpr size_t kFewestCalls = 5;
+constexpr size_t kSlowestNodes = 15;
+
+double microseconds(Clock::duration time) {
+  return std::chrono::duration<double, std::micro>(time).count();
+}
+
+struct Times {
+  double load = 0;  // all in microseconds
+  double first = 0;
+  std::vector<double> calls;
+
+  // Of the calls behind the first ones; `share` from 0 to 1.
+  double percentile(double share) const {
+    std::vector<double> sorted = calls;
+    std::ranges::sort(sorted);
+    return sorted[static_cast<size_t>(share * static_cast<double>(sorted.size() - 1))];
+  }
+};
+
+// What the steps of many calls took, by kernel and by node.
+class Profile {
+  struct Entry {
+    double time = 0;
+    size_t count = 0;
+    std::string_view kernel{};
+    size_t node_count = 0;
+    void add(double more) {
+      time += more;
+      ++count;
+    }
+  };
+  template <class Map>
+  static auto sorted(const Map& entries) {
+    std::vector<std::pair<typename Map::key_type, Entry>> out(entries.begin(), entries.end());
+    std::ranges::stable_sort(
+        out, [](const auto& a, const auto& b) { return a.second.time > b.second.time; });
+    return out;
+  }
+
+ public:
+  void add(const StepTime& step) {
+    const double time = microseconds(step.time);
+    total_ += time;
+    kernels_[std::string(step.kernel)].add(time);
+    Entry& entry = nodes_[&step.node];
+    entry.add(time);
+    entry.kernel = step.kernel;
+    entry.node_count = step.node_count;
+  }
+
+  std::string text(size_t calls) const {
+    if (nodes_.empty()) return "\nno steps: the reference engine has no plan\n";
+    const auto per_call = [&](double time) {
+      return fmt::format("{:.1f}", time / static_cast<double>(calls));
+    };
+    const auto share = [&](double time) { return fmt::format("{:.1f} %", 100 * time / total_); };
+    TextTable kernels({{"kernel"},
+                       {"steps", Align::right},
+                       {"us a call", Align::right},
+                       {"share", Align::right}});
+    for (const auto& [name, entry] : sorted(kernels_))
+      kernels.add(
+          {name, std::to_string(entry.count / calls), per_call(entry.time), share(entry.time)});
+    TextTable nodes({{"node"},
+                     {"kernel"},
+                     {"nodes", Align::right},
+                     {"us a call", Align::right},
+                     {"share", Align::right},
+                     {"module"}});
+    size_t shown = 0;
+    for (const auto& [node, entry] : sorted(nodes_)) {
+      if (shown++ == kSlowestNodes) break;
+      nodes.add({printable(node->target), std::string(entry.kernel),
+                 std::to_string(entry.node_count), per_call(entry.time), share(entry.time),
+                 printable(module_path(*node))});
+    }
+    return "\n" + kernels.text() + "\n" + nodes.text();
+  }
+
+ private:
+  double total_ = 0;
+  std::map<std::string, Entry> kernels_;
+  std::map<const Node*, Entry> nodes_;
+};
+
+std::string times_json(const Options& options, const Times& times) {
+  return json_object([&](JsonWriter& json) {
+    write_text(json, "file", options.execution.source.file);
+    const auto write_number = [&](std::string_view key, double value) {
+      json.key(key);
+      json.number(value);
+    };
+    write_number("load_us", times.load);
+    write_number("first_us", times.first);
+    json.key("latencies_us");
+    json.begin_array();
+    for (const double time : times.calls) json.number(time);
+    json.end_array();
+  });
+}
+
+std::string times_text(const Times& times) {
+  const auto text = [](double time) {
+    return time < 1000 ? fmt::format("{:.1f} us", time) : fmt::format("{:.2f} ms", time / 1000);
+  };
+  const double sum = std::accumulate(times.calls.begin(), times.calls.end(), 0.0);
+  const double mean = sum / static_cast<double>(times.calls.size());
+  TextTable table({{""}, {"", Align::right}});
+  table.add({"load", text(times.load)});
+  table.add({"first call", text(times.first)});
+  table.add({"fastest", text(times.percentile(0))});
+  table.add({"median", text(times.percentile(0.5))});
+  table.add({"90 %", text(times.percentile(0.9))});
+  table.add({"99 %", text(times.percentile(0.99))});
+  table.add({"mean", text(mean)});
+  table.add({"calls", std::to_string(times.calls.size())});
+  table.add({"calls a second", fmt::format("{:.1f}", 1e6 / mean)});
+  return table.text();
+}
+
+Result<int> bench(const Options& options, Environment& environment) {
+  Times times;
+  const Clock::time_point start = Clock::now();
+  PT2_TRY(PreparedCall call, prepare_call(options.execution, environment));
+  times.load = microseconds(Clock::now() - start);
+  Session session(call.model, {.threads = options.execution.threads});
+  session.seed(options.execution.seed);
+  const auto run = [&](const CallOptions& call_options) -> Result<double> {
+    const Clock::time_point begin = Clock::now();
+    Result<std::vector<Value>> outputs = session.run(call.inputs, call_options);
+    if (!outputs) return std::move(outputs).error();
+    return microseconds(Clock::now() - begin);
+  };
+  PT2_TRY(times.first, run({}));
+  for (size_t i = 0; i < kWarmUp; ++i) {
+    PT2_TRY([[maybe_unused]] const double warm, run({}));
+  }
+  Profile profile;
+  CallOptions watched;
+  if (options.profile) watched.on_step = [&](const StepTime& step) { profile.add(step); };
+  const Clock::time_point begin = Clock::now();
+  const auto is_done = [&] {
+    if (options.calls > 0) return times.calls.size() >= options.calls;
+    return times.calls.size() >= kFewestCalls &&
+           microseconds(Clock::now() - begin) >= options.seconds * 1e6;
+  };
+  while (!is_done()) {
+    PT2_TRY(const double time, run(watched));
+    times.calls.push_back(time);
+  }
+  print(environment.out, options.json ? times_json(options, times) : times_text(times));
+  if (options.profile && !options.json) print(environment.out, profile.text(times.calls.size()));
+  return kOk;
+}
+
+}  // namespace
+
+Action setup_bench(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  add_source(app, options->execution.source);
+  add_input_option(app, options->execution.inputs);
+  app.add_option("--seconds", options->seconds, "how long to go on; 2 if nothing is said")
+      ->type_name("S")
+      ->check(CLI::Range(0.0, 86400.0).description(""));
+  app.add_option("--calls", options->calls, "so many calls, however long they take")
+      ->type_name("N");
+  app.add_flag("--profile", options->profile, "what the steps of the plan take, slowest first");
+  add_engine_options(app, options->execution.engine, options->execution.threads);
+  add_execution_options(app, options->execution);
+  add_json_option(app, options->json);
+  return [options](Environment& environment) { return bench(*options, environment); };
+}
+
+}  // namespace pt2::tools
