@@ -69,7 +69,15 @@ class ArgumentReader {
     return value_argument(source.name, ValueKind::tensor);
   }
   Result<Argument> operator()(const std::vector<schema::TensorArgument>& source) {
-    return list_argument(ListKind::tensors, source);
+    ArgumentList list{.kind = ListKind::tensors};
+    list.items.reserve(source.size());
+    for (size_t i = 0; i < source.size(); ++i) {
+      const auto step = context_.item("", i);
+      const ValueKind kind =
+          scope_ != nullptr ? scope_->kind_in_list(source[i].name) : ValueKind::tensor;
+      list.items.push_back(value_argument(source[i].name, kind));
+    }
+    return Argument(std::move(list));
   }
   Result<Argument> operator()(const std::vector<std::vector<schema::TensorArgument>>& source) {
     return list_argument(ListKind::nested_tensors, source);
