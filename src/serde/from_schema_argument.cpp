@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "ir/symbols/symbols_internal.h"
 #include "serde/from_schema_internal.h"
 
 namespace pt2 {
@@ -23,7 +24,8 @@ template <class T>
 Symbolic<T> symbolic(const std::string& text, std::optional<T> hint, ReadContext& context) {
   auto expression = context.pool.parse(text);
   if (expression) return Symbolic<T>(*expression, hint);
-  context.report(Rule::expression, expression.error().message, expression.error().code);
+  context.report(Rule::expression, expression.error().message + evaluated_text(text),
+                 expression.error().code);
   return Symbolic<T>(hint.value_or(T{}));
 }
 
