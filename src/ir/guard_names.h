@@ -36,6 +36,10 @@ class GuardNames {
   size_t count_;
 };
 
+// The same for few questions: O(names).
+std::optional<size_t> find_guard_input(std::span<const std::string> names,
+                                       const std::string& input);
+
 // For each user input, what PyTorch replaces in guards by the input: "L['xs'][0]", "L['p'].bias".
 std::vector<std::string> guard_paths(const Program& program);
 

@@ -47,8 +47,7 @@ std::string side_text(const Guard& guard, Expr expr) {
 }  // namespace
 
 std::optional<size_t> find_input(std::span<const std::string> names, const GuardSource& source) {
-  const auto found = GuardNames(names).find(source.input);
-  return found ? std::optional(found->input) : std::nullopt;
+  return find_guard_input(names, source.input);
 }
 
 Result<bool> evaluate(const Guard& guard, const GuardLookup& lookup) {

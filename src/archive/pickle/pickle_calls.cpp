@@ -37,6 +37,17 @@ constexpr std::string_view kPlainTypes[] = {"torch.Tensor", "torch.nn.parameter.
                                             "torch.nn.parameter.Buffer"};
 constexpr std::string_view kParameterType = kPlainTypes[1];
 
+// The results of models of transformers are dataclasses that are pickled as calls of their class
+// (transformers/utils/generic.py, ModelOutput.__reduce__), and its layers of such names are
+// modules: neither does anything but keep its arguments.
+bool is_model_output(std::string_view name) {
+  constexpr std::string_view kModules[] = {"transformers.modeling_outputs.",
+                                           "transformers.models."};
+  const std::string_view last = name.substr(name.rfind('.') + 1);
+  return std::ranges::any_of(kModules, [&](auto module) { return name.starts_with(module); }) &&
+         !last.empty() && last[0] >= 'A' && last[0] <= 'Z' && last.ends_with("Output");
+}
+
 // What an entry of a map takes, about.
 constexpr uint64_t kExtraBytes = 64;
 
@@ -131,6 +142,7 @@ Result<PickleId> Unpickler::call(PickleId function, PickleId arguments, bool cre
   if (args == nullptr || node(arguments).kind != PickleKind::tuple)
     return malformed("the arguments are no tuple");
   if (const auto* refused = std::get_if<uint32_t>(&node(function).payload)) {
+    creates = creates || is_model_output(name_of(function));
     if (!creates) {
       graph_->refused[*refused].called = true;
       note_call(std::string(name_of(function)), *args);
