@@ -153,7 +153,8 @@ Result<PickleId> Unpickler::call(PickleId function, PickleId arguments, bool cre
   if (const PickleObject* object = find_object(function);
       object != nullptr && is_opaque(function)) {
     note_call(fmt::format("what {} makes", object->text), *args);
-    return add_object("object", *args, true);
+    // Nothing says how to write it again.
+    return forget_making(add_object("object", *args, true));
   }
   const auto* known = std::get_if<const KnownGlobal*>(&node(function).payload);
   if (known == nullptr)
