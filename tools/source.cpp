@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "base/printable.h"
+#include "pt2/verify.h"
 
 namespace pt2::tools {
 namespace {
@@ -75,6 +76,10 @@ Result<Package> open_package(const Source& source, Environment& environment) {
   PT2_TRY(Package package, Package::open(input_path(source.file), source.limits));
   print_warnings(environment, package.warnings());
   return package;
+}
+
+void print_foreign_code(Environment& environment, const Package& package) {
+  print_warnings(environment, find_foreign_code(package));
 }
 
 Result<std::string> chosen_model(const Source& source, const Package& package) {

@@ -25,6 +25,8 @@ void add_json_option(CLI::App& app, bool& json);
 
 // "-" is standard input.
 std::string input_path(const std::string& file);
+// Warns of what PyTorch would run if it loaded the file.
+void print_foreign_code(Environment& environment, const Package& package);
 // Warns of what is odd about the file.
 Result<Package> open_package(const Source& source, Environment& environment);
 // The name of the model that `source` means, also where it does not say.

@@ -27,10 +27,8 @@ struct GuardSource {
   int64_t dim = 0;  // of size and stride
 };
 
-// What a program calls an element of *args that a guard calls "args[0]": "args_0".
-std::string variadic_input_name(const std::string& input);
-// Which of user_input_names(program) it speaks of, by either name; nothing where it is none of
-// them. O(names).
+// Which of user_input_names(program) it speaks of, by its name there, its flat position
+// (L['flat_args'][2]) or below *args and **kwargs; nothing where it is none of them. O(names).
 std::optional<size_t> find_input(std::span<const std::string> names, const GuardSource& source);
 
 struct Guard {

@@ -136,8 +136,7 @@ class Package {
   // Read on first use, then shared. Errors: `corrupt`, `malformed`, `invalid`, `unsupported`, at
   // the record and name.
   Result<std::shared_ptr<const Payloads>> payloads(std::string_view model = "") const;
-  // Warns (V106) when the pickle names anything but tensors and containers, which are kept as
-  // opaque objects.
+  // Reports (V108) what PyTorch would run to read them, which is kept as opaque objects.
   Result<SampleInputs> sample_inputs(Diagnostics& warnings, std::string_view model = "") const;
 
  private:

@@ -49,6 +49,7 @@ struct PickleTensor {
 
 struct PickleNode;
 struct PickleGraph;
+struct ForeignCall;
 
 // A value inside a Pickle; a cheap handle, valid as long as the Pickle lives. Pickles may share and
 // even nest values in themselves: walk with a budget, or use the functions below.
@@ -111,6 +112,7 @@ class Pickle {
  private:
   friend class Unpickler;
   friend class PickleBuilder;
+  friend std::span<const ForeignCall> pickle_calls(const Pickle& pickle);
   friend class Pickler;
   std::shared_ptr<const PickleGraph> graph_;
 };

@@ -1,5 +1,6 @@
 // A value or the Error that prevented it. Names follow std::expected, which C++20 lacks; `value()`
-// alone throws, for users who prefer exceptions to checks. Inside the library: PT2_TRY.
+// alone throws, for users who prefer exceptions to checks; there is none where they are switched
+// off (-fno-exceptions). Inside the library: PT2_TRY.
 #ifndef PT2_RESULT_H
 #define PT2_RESULT_H
 
@@ -40,16 +41,20 @@ class [[nodiscard]] Result {
   const T* operator->() const { return std::get_if<0>(&state_); }
   const Error& error() const& { return *std::get_if<1>(&state_); }
   Error&& error() && { return std::move(*std::get_if<1>(&state_)); }
+#ifdef __cpp_exceptions
   // The value, or throws Exception.
   T& value() & { return throw_if_error(), **this; }
   const T& value() const& { return throw_if_error(), **this; }
   // By value: `for (auto& x : f().value())` would otherwise go over what is gone.
   T value() && { return throw_if_error(), *std::move(*this); }
+#endif
 
  private:
+#ifdef __cpp_exceptions
   void throw_if_error() const {
     if (!has_value()) throw Exception(error());
   }
+#endif
   std::variant<T, Error> state_;
 };
 
@@ -63,9 +68,11 @@ class [[nodiscard]] Result<void> {
   explicit operator bool() const { return has_value(); }
   const Error& error() const& { return *error_; }
   Error&& error() && { return std::move(*error_); }
+#ifdef __cpp_exceptions
   void value() const {
     if (error_) throw Exception(*error_);
   }
+#endif
 
  private:
   std::optional<Error> error_;

@@ -37,7 +37,8 @@ struct TraceComparison {
 };
 
 // Runs the session on `inputs` and compares each value as it is computed with that of the trace;
-// the run ends at the first that differs (compare.h). Errors: those of the run; `argument` when the
+// the run ends at the first that differs (compare.h). Each node computes from the trace's values,
+// so that errors do not add up. Errors: those of the run; `argument` when the
 // trace has none of the values.
 Result<TraceComparison> compare_with_trace(Session& session, std::vector<Value> inputs,
                                            const NamedTensors& trace,

@@ -3,12 +3,16 @@
 #ifndef PT2_TENSOR_H
 #define PT2_TENSOR_H
 
+#include <complex>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "pt2/dtype.h"
@@ -17,6 +21,12 @@
 namespace pt2 {
 
 using Sizes = std::vector<int64_t>;
+
+// The dtype whose elements are the C++ type T: float -> float32, bool -> bool_.
+template <class T>
+constexpr Dtype dtype_of();
+template <class T>
+class Elements;
 
 // Bytes with an owner: the heap, a mapped file, or a caller's buffer.
 class Storage {
@@ -69,6 +79,17 @@ class Tensor {
   // Copies `values` into a new contiguous tensor; the element size must be the dtype's.
   template <class T>
   static Tensor from(Dtype dtype, Sizes sizes, std::span<const T> values);
+  // Literal values: Tensor::of({1.f, 2.f}), Tensor::of<int64_t>({2, 2}, {1, 2, 3, 4}); as many as
+  // the sizes say (PT2_CHECK).
+  template <class T>
+  static Tensor of(std::initializer_list<T> values);
+  template <class T>
+  static Tensor of(Sizes sizes, std::initializer_list<T> values);
+  // A caller's elements, row-major, where they are: Tensor::view(image, {1, 3, 32, 32}). They must
+  // stay there as long as the tensor and its views, or `owner` keeps them. What is const is copied
+  // before a write. Sizes as for zeros.
+  template <class T>
+  static Tensor view(T* elements, Sizes sizes, std::shared_ptr<const void> owner = nullptr);
 
   bool defined() const { return storage_ != nullptr; }
   Dtype dtype() const { return dtype_; }
@@ -99,12 +120,24 @@ class Tensor {
   const std::byte* raw_data() const {
     return storage_ ? storage_->data() + offset_ * dtype_size(dtype_) : nullptr;
   }
-  // The elements of a contiguous tensor (PT2_CHECK), e.g. `logits.as<float>()`.
+  // The elements of a contiguous tensor whose elements have T's size (PT2_CHECK), e.g.
+  // `logits.as<float>()`. try_as for tensors that may be others.
   template <class T>
   std::span<const T> as() const {
     check_as(sizeof(T));
     return {data<T>(), static_cast<size_t>(numel_)};
   }
+  // The same with a check: Error `argument` where T is another dtype's, or the elements do not lie
+  // in one row-major block (contiguous() and elements() help).
+  template <class T>
+  Result<std::span<const T>> try_as() const {
+    PT2_TRY_VOID(check_block(dtype_of<T>()));
+    return std::span<const T>(data<T>(), static_cast<size_t>(numel_));
+  }
+  // The elements one by one, row-major whatever the strides: `for (float x : y.elements<float>())`.
+  // T must be the dtype's (PT2_CHECK).
+  template <class T>
+  Elements<T> elements() const;
 
   // Another view of the same storage, unchecked: the caller has computed sizes that stay inside.
   Tensor with_view(Sizes sizes, Sizes strides, int64_t storage_offset) const;
@@ -124,6 +157,9 @@ class Tensor {
 
  private:
   void check_as(size_t element_size) const;
+  void check_count(size_t values) const;
+  void check_dtype(Dtype wanted) const;
+  Result<void> check_block(Dtype wanted) const;
 
   std::shared_ptr<Storage> storage_;
   Sizes sizes_{0};
@@ -148,6 +184,96 @@ Tensor Tensor::from(Dtype dtype, Sizes sizes, std::span<const T> values) {
   for (size_t i = 0; i < values.size() && i < static_cast<size_t>(tensor.numel()); ++i)
     tensor.data<T>()[i] = values[i];
   return tensor;
+}
+
+template <class T>
+constexpr Dtype dtype_of() {
+  constexpr size_t kBytes = sizeof(T);
+  if constexpr (std::is_same_v<T, bool>) {
+    return Dtype::bool_;
+  } else if constexpr (std::is_integral_v<T>) {
+    constexpr Dtype kSigned[] = {Dtype::int8, Dtype::int16, Dtype::int32, Dtype::int64};
+    constexpr Dtype kUnsigned[] = {Dtype::uint8, Dtype::uint16, Dtype::uint32, Dtype::uint64};
+    constexpr size_t kPlace = kBytes == 1 ? 0 : kBytes == 2 ? 1 : kBytes == 4 ? 2 : 3;
+    return std::is_signed_v<T> ? kSigned[kPlace] : kUnsigned[kPlace];
+  } else if constexpr (std::is_floating_point_v<T>) {
+    static_assert(kBytes == 4 || kBytes == 8, "no dtype has elements of this type");
+    return kBytes == 4 ? Dtype::float32 : Dtype::float64;
+  } else {
+    static_assert(std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>,
+                  "no dtype has elements of this type");
+    return kBytes == 8 ? Dtype::complex64 : Dtype::complex128;
+  }
+}
+
+template <class T>
+Tensor Tensor::of(std::initializer_list<T> values) {
+  return of(Sizes{static_cast<int64_t>(values.size())}, values);
+}
+
+template <class T>
+Tensor Tensor::of(Sizes sizes, std::initializer_list<T> values) {
+  Tensor tensor = from(dtype_of<T>(), std::move(sizes), std::span<const T>(values));
+  tensor.check_count(values.size());
+  return tensor;
+}
+
+template <class T>
+Tensor Tensor::view(T* elements, Sizes sizes, std::shared_ptr<const void> owner) {
+  Tensor tensor = without_elements(dtype_of<std::remove_const_t<T>>(), std::move(sizes));
+  const std::span<T> all(elements, static_cast<size_t>(tensor.numel()));
+  if constexpr (std::is_const_v<T>)
+    tensor.storage_ = Storage::borrow_read_only(std::as_bytes(all), std::move(owner));
+  else
+    tensor.storage_ = Storage::borrow(std::as_writable_bytes(all), std::move(owner));
+  return tensor;
+}
+
+// The elements of a tensor, which it keeps alive; iterators live as long as the range.
+template <class T>
+class Elements {
+ public:
+  class Iterator {
+   public:
+    using iterator_category = std::forward_iterator_tag;
+    using value_type = T;
+    using difference_type = std::ptrdiff_t;
+    using pointer = const T*;
+    using reference = const T&;
+
+    Iterator() = default;
+    Iterator(const Tensor* tensor, int64_t index) : tensor_(tensor), index_(index) {}
+    reference operator*() const {
+      int64_t rest = index_;
+      int64_t place = 0;
+      for (size_t dim = tensor_->sizes().size(); dim-- > 0;) {
+        place += rest % tensor_->sizes()[dim] * tensor_->strides()[dim];
+        rest /= tensor_->sizes()[dim];
+      }
+      return tensor_->data<T>()[place];
+    }
+    Iterator& operator++() { return ++index_, *this; }
+    Iterator operator++(int) { return {tensor_, index_++}; }
+    bool operator==(const Iterator&) const = default;
+
+   private:
+    const Tensor* tensor_ = nullptr;
+    int64_t index_ = 0;
+  };
+
+  explicit Elements(Tensor tensor) : tensor_(std::move(tensor)) {}
+  Iterator begin() const { return {&tensor_, 0}; }
+  Iterator end() const { return {&tensor_, tensor_.numel()}; }
+  size_t size() const { return static_cast<size_t>(tensor_.numel()); }
+
+ private:
+  Tensor tensor_;
+};
+
+template <class T>
+Elements<T> Tensor::elements() const {
+  check_dtype(dtype_of<T>());
+  return Elements<T>(*this);
 }
 
 }  // namespace pt2

@@ -4,10 +4,12 @@
 #define PT2_VALUE_H
 
 #include <complex>
+#include <concepts>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <variant>
 #include <vector>
 
@@ -76,8 +78,16 @@ struct Value {
   Data data;
 
   Value() = default;
+  // Integers of every width are int64_t (one beyond it wraps), floats are double: without these, a
+  // vector's size() would be a complex number.
+  template <std::integral T>
+  requires(!std::same_as<T, bool>) Value(T value) : data(static_cast<int64_t>(value)) {}
+  template <std::floating_point T>
+  Value(T value) : data(static_cast<double>(value)) {}
   template <class T>
-  requires std::constructible_from<Data, T> Value(T value) : data(std::move(value)) {}
+  requires(std::constructible_from<Data, T> && (!std::is_arithmetic_v<T> || std::same_as<T, bool>))
+      Value(T value)
+      : data(std::move(value)) {}
 
   bool is_none() const { return data.index() == 0; }
   template <class T>

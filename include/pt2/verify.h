@@ -16,6 +16,8 @@
 
 namespace pt2 {
 
+class Package;
+
 struct VerifyOptions {
   Limits limits = {};
   unsigned threads = 1;    // for the checksums
@@ -39,6 +41,12 @@ Diagnostics verify_bytes(std::span<const std::byte> bytes, std::shared_ptr<const
 // PyTorch will take it once it is written. Places begin with `name`. Linear in the program.
 Diagnostics verify_program(const Program& program, std::string_view name = "program",
                            Level level = Level::full, const VerifyOptions& options = {});
+
+// What PyTorch would run, or cannot be trusted not to run, when it loads this file or calls its
+// program: pickles that call functions (V108) or cannot be followed (V109), guards that are no
+// conditions (V532), nodes that call Python functions (V535). Empty for what
+// torch.export.save writes of tensors. Linear in pickles and programs; reads no weights.
+Diagnostics find_foreign_code(const Package& package);
 
 }  // namespace pt2
 

@@ -8,6 +8,7 @@
 #include "analysis/program_checks.h"
 #include "ir/graph_place.h"
 #include "ir/structure.h"
+#include "package/pickle_checks.h"
 #include "package/read_package.h"
 #include "pt2/package.h"
 
@@ -26,7 +27,9 @@ void verify_payloads(const Archive& archive, const ProgramSource& source, const 
   findings.append(std::move(issues));
   // What could not be read would be reported as missing once more.
   if (readable) check_payloads(program, payloads, place, findings);
-  auto samples = read_sample_inputs(archive, source.model, findings);
+  check_embedded_pickles(program, place.program, archive.limits(), findings);
+  Diagnostics known;  // to check_pickles
+  auto samples = read_sample_inputs(archive, source.model, known);
   // The example inputs are for people; no program needs them.
   if (!samples) findings.add(Rule::refused_sample_inputs, std::move(samples).error());
 }
@@ -71,6 +74,7 @@ void verify_programs(const Archive& archive, Level level, const VerifyOptions& o
   }
   check_names(archive, sources, findings);
   for (ProgramSource& source : sources) verify_source(archive, source, level, options, findings);
+  if (level >= Level::full) check_pickles(archive, findings);
 }
 
 void verify_checksums(const Archive& archive, const VerifyOptions& options, Diagnostics& findings) {

@@ -305,4 +305,19 @@ void Tensor::check_as(size_t element_size) const {
   PT2_CHECK(is_contiguous() && element_size == static_cast<size_t>(dtype_size(dtype_)));
 }
 
+void Tensor::check_count(size_t values) const { PT2_CHECK(values == static_cast<size_t>(numel_)); }
+
+void Tensor::check_dtype(Dtype wanted) const { PT2_CHECK(dtype_ == wanted); }
+
+Result<void> Tensor::check_block(Dtype wanted) const {
+  std::string problem;
+  if (dtype_ != wanted)
+    problem = "elements of " + std::string(dtype_name(dtype_)) + ", asked for " +
+              std::string(dtype_name(wanted));
+  else if (!is_contiguous())
+    problem = "elements that are not in one row-major block";
+  if (problem.empty()) return {};
+  return Error{ErrorCode::argument, type_text() + " has " + problem, {}};
+}
+
 }  // namespace pt2

@@ -1,6 +1,7 @@
 // Guards for releases that have none.
 #include "convert/converter.h"
 #include "convert/guard_assertions.h"
+#include "ir/guard_names.h"
 #include "pt2/expr_bounds.h"
 #include "pt2/expr_rewrite.h"
 #include "pt2/guards.h"
@@ -13,7 +14,8 @@ class GuardReader {
   explicit GuardReader(Program& program)
       : program_(program),
         pool_(*program.expressions),
-        names_(user_input_names(program)),
+        input_names_(user_input_names(program)),
+        names_(input_names_),
         specs_(program.signature.user_inputs()),
         ranges_(program.range_constraints) {}
 
@@ -42,8 +44,8 @@ class GuardReader {
 
  private:
   const ArgumentSpec* input(const GuardSource& source) const {
-    const auto found = find_input(names_, source);
-    return found && *found < specs_.size() ? &specs_[*found] : nullptr;
+    const auto found = names_.find(source.input);
+    return found && found->input < specs_.size() ? &specs_[found->input] : nullptr;
   }
 
   Expr expression(const SymInt& value) const {
@@ -75,16 +77,66 @@ class GuardReader {
 
   Program& program_;
   ExprPool& pool_;
-  std::vector<std::string> names_;
+  std::vector<std::string> input_names_;
+  GuardNames names_;
   std::vector<ArgumentSpec> specs_;
   SymbolRanges ranges_;
 };
+
+// The guard's text for the input alone: "L['flat_args'][2]" of "L['flat_args'][2].size()[0]".
+std::string_view input_text(const GuardSource& source) {
+  using Property = GuardSource::Property;
+  const std::string_view text = source.symbol->name;
+  if (source.property == Property::value) return text;
+  return text.substr(0, text.rfind(source.property == Property::size     ? ".size()"
+                                   : source.property == Property::stride ? ".stride()"
+                                                                         : ".storage_offset()"));
+}
+
+bool replace_input(std::string& text, std::string_view from, std::string_view to) {
+  const auto continues = [](char c) {
+    return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+  };
+  bool replaced = false;
+  for (size_t at = text.find(from); at != text.npos; at = text.find(from, at)) {
+    const size_t end = at + from.size();
+    const bool is_whole = end == text.size() || !continues(text[end]);
+    if (is_whole) text.replace(at, from.size(), to);
+    at += is_whole ? to.size() : from.size();
+    replaced |= is_whole;
+  }
+  return replaced;
+}
+
+// Flat positions and elements of *args are known to the newest readers alone, elements of **kwargs
+// to none.
+void rename_inputs(Converter& converter) {
+  Program& program = converter.program;
+  const std::vector<std::string> input_names = user_input_names(program);
+  const std::vector<std::string> paths = guard_paths(program);
+  const GuardNames names(input_names);
+  for (std::string& text : program.guards_code) {
+    const auto guard = parse_guard(*program.expressions, text);
+    if (!guard) continue;
+    for (const GuardSource& source : guard->sources) {
+      const auto found = names.find(source.input);
+      if (!found || found->input >= paths.size()) continue;
+      const std::string from(input_text(source));
+      if (from == paths[found->input]) continue;
+      converter.changed |= replace_input(text, from, paths[found->input]);
+    }
+  }
+}
 
 }  // namespace
 
 Result<void> rewrite_guards(Converter& converter) {
   Program& program = converter.program;
-  if (converter.to >= 811 || program.guards_code.empty()) return {};
+  if (program.guards_code.empty()) return {};
+  if (converter.to >= 811) {
+    rename_inputs(converter);
+    return {};
+  }
   const GuardReader reader(program);
   // Behind the nodes of earlier guards, before all others.
   const auto nodes = program.graph.nodes();

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "ir/guard_names.h"
 #include "ir/number.h"
 #include "ir/symbols/symbols_internal.h"
 
@@ -45,19 +46,8 @@ std::string side_text(const Guard& guard, Expr expr) {
 
 }  // namespace
 
-std::string variadic_input_name(const std::string& input) {
-  const size_t open = input.find('[');
-  const size_t close = input.find(']', open);
-  if (close == std::string::npos) return input;
-  return input.substr(0, open) + "_" + input.substr(open + 1, close - open - 1) +
-         input.substr(close + 1);
-}
-
 std::optional<size_t> find_input(std::span<const std::string> names, const GuardSource& source) {
-  auto found = std::ranges::find(names, source.input);
-  if (found == names.end()) found = std::ranges::find(names, variadic_input_name(source.input));
-  if (found == names.end()) return std::nullopt;
-  return static_cast<size_t>(found - names.begin());
+  return find_guard_input(names, source.input);
 }
 
 Result<bool> evaluate(const Guard& guard, const GuardLookup& lookup) {

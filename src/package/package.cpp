@@ -6,7 +6,9 @@
 #include <iterator>
 #include <mutex>
 
+#include "archive/pickle/pickle_code.h"
 #include "base/try_at.h"
+#include "package/pickle_checks.h"
 #include "package/read_package.h"
 #include "pt2/schema_json.h"
 
@@ -69,11 +71,7 @@ Result<SampleInputs> read_sample_inputs(const Archive& archive, std::string_view
   PT2_TRY(Record record, archive.read(name));
   auto pickle = read_torch_save(record, PickleMode::listing, archive.limits());
   if (!pickle) return at(std::move(pickle).error(), place + "!");
-  for (const RefusedGlobal& global : pickle->refused()) {
-    if (!global.called) continue;
-    warnings.add(Rule::refused_sample_inputs, place,
-                 fmt::format("the pickle calls '{}'; it was not run", global.name));
-  }
+  report_pickle_calls(pickle_calls(*pickle), place, warnings);
   SampleInputs inputs{*pickle, {}};
   PT2_TRY_AT(inputs.leaves, place, flatten_sample_inputs(inputs.pickle, archive.limits()));
   return inputs;

@@ -5,9 +5,10 @@
 #include <cmath>
 
 #include "base/base64.h"
-#include "serde/from_schema_internal.h"
 #include "ir/structure.h"
+#include "ir/symbols/symbols_internal.h"
 #include "schema/path.h"
+#include "serde/from_schema_internal.h"
 
 namespace pt2 {
 namespace {
@@ -28,7 +29,8 @@ Result<std::optional<RangeConstraint>> read_range(const std::string& key,
   RangeConstraint constraint;
   auto parsed = context.pool.parse(key);
   if (!parsed) {
-    context.report(Rule::expression, parsed.error().message, parsed.error().code);
+    context.report(Rule::expression, parsed.error().message + evaluated_text(key),
+                   parsed.error().code);
     return std::optional<RangeConstraint>();
   }
   constraint.key = *parsed;

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "ir/symbols/symbols_internal.h"
 #include "serde/from_schema_internal.h"
 
 namespace pt2 {
@@ -23,7 +24,8 @@ template <class T>
 Symbolic<T> symbolic(const std::string& text, std::optional<T> hint, ReadContext& context) {
   auto expression = context.pool.parse(text);
   if (expression) return Symbolic<T>(*expression, hint);
-  context.report(Rule::expression, expression.error().message, expression.error().code);
+  context.report(Rule::expression, expression.error().message + evaluated_text(text),
+                 expression.error().code);
   return Symbolic<T>(hint.value_or(T{}));
 }
 
@@ -69,7 +71,15 @@ class ArgumentReader {
     return value_argument(source.name, ValueKind::tensor);
   }
   Result<Argument> operator()(const std::vector<schema::TensorArgument>& source) {
-    return list_argument(ListKind::tensors, source);
+    ArgumentList list{.kind = ListKind::tensors};
+    list.items.reserve(source.size());
+    for (size_t i = 0; i < source.size(); ++i) {
+      const auto step = context_.item("", i);
+      const ValueKind kind =
+          scope_ != nullptr ? scope_->kind_in_list(source[i].name) : ValueKind::tensor;
+      list.items.push_back(value_argument(source[i].name, kind));
+    }
+    return Argument(std::move(list));
   }
   Result<Argument> operator()(const std::vector<std::vector<schema::TensorArgument>>& source) {
     return list_argument(ListKind::nested_tensors, source);

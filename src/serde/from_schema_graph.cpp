@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "ir/higher_order.h"
 #include "serde/from_schema_internal.h"
 #include "serde/stack_trace_table.h"
 
@@ -106,6 +107,7 @@ class GraphReader {
   Result<void> add_node(schema::Node& source) {
     Node node;
     node.inputs.reserve(source.inputs.size());
+    scope_.set_mixed_lists(find_higher_order_operator(source.target) != nullptr);
     for (size_t i = 0; i < source.inputs.size(); ++i) {
       schema::NamedArgument& input = source.inputs[i];
       const auto step = context_.item("inputs", i);
@@ -158,6 +160,13 @@ ValueId ValueScope::resolve(const std::string& name, ValueKind kind, Access acce
   value.name = name;
   value.meta = empty_meta(kind);
   return graph_.add_value(std::move(value)).value();
+}
+
+ValueKind ValueScope::kind_in_list(const std::string& name) const {
+  if (mixed_lists_)
+    for (const ValueKind kind : {ValueKind::sym_int, ValueKind::sym_float, ValueKind::sym_bool})
+      if (has(name, kind)) return kind;
+  return ValueKind::tensor;
 }
 
 bool ValueScope::has(const std::string& name, ValueKind kind) const {

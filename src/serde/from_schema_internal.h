@@ -67,6 +67,10 @@ class ValueScope {
   enum class Access : uint8_t { use, define };
   ValueId resolve(const std::string& name, ValueKind kind, Access access);
   bool has(const std::string& name, ValueKind kind) const;
+  // Operands of higher-order operators stand in lists of tensors whatever they are: PyTorch has no
+  // other list for mixed ones (serialize.py, serialize_input).
+  void set_mixed_lists(bool mixed) { mixed_lists_ = mixed; }
+  ValueKind kind_in_list(const std::string& name) const;
   // Reads a nested graph into this one.
   Result<SubgraphId> add_subgraph(schema::GraphArgument& source);
   ReadContext& context() const { return context_; }
@@ -75,6 +79,7 @@ class ValueScope {
   Graph& graph_;
   ReadContext& context_;
   int depth_;
+  bool mixed_lists_ = false;
 };
 
 // `scope` resolves names; null where only constants may stand.

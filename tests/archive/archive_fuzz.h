@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 
+#include "archive/pickle/pickle_code.h"
 #include "pt2/archive.h"
 #include "pt2/pickle.h"
 #include "pt2/pickle_write.h"
@@ -56,7 +57,17 @@ inline void use_pickle(const Pickle& pickle) {
   (void)flatten_sample_inputs(pickle, fuzz_limits());
 }
 
+// Whoever follows a pickle without its storages sees every call that reading it sees.
+inline void follow_pickle(std::span<const std::byte> bytes) {
+  const PickleCode code = find_pickle_code(bytes, fuzz_limits());
+  const Result<Pickle> pickle =
+      read_pickle(bytes, PickleMode::listing, fuzz_storage, fuzz_limits());
+  if (pickle && code.calls.size() < pickle_calls(*pickle).size()) std::abort();
+  if (pickle && code.stopped && code.stopped->code != ErrorCode::limit) std::abort();
+}
+
 inline void fuzz_pickle(std::span<const std::byte> bytes) {
+  follow_pickle(bytes);
   for (PickleMode mode : {PickleMode::strict, PickleMode::listing}) {
     const Result<Pickle> pickle = read_pickle(bytes, mode, fuzz_storage, fuzz_limits());
     if (!pickle) continue;

@@ -11,7 +11,8 @@ TEST(Tensor, ViewOfRefusesWhatReachesOutside) {
   EXPECT_FALSE(Tensor::view_of(storage, Dtype::float32, {2, 2}, {2, 1}, 1));
   EXPECT_FALSE(Tensor::view_of(storage, Dtype::float32, {2, 2}, {2, -1}, 1));
   EXPECT_FALSE(Tensor::view_of(storage, Dtype::float32, {-1}, {1}, 0));
-  EXPECT_FALSE(Tensor::view_of(storage, Dtype::float32, {int64_t{1} << 62, int64_t{1} << 62}, {0, 0}, 0));
+  EXPECT_FALSE(
+      Tensor::view_of(storage, Dtype::float32, {int64_t{1} << 62, int64_t{1} << 62}, {0, 0}, 0));
   EXPECT_FALSE(Tensor::view_of(storage, Dtype::float32, {2}, {INT64_MAX}, 4));
   EXPECT_FALSE(Tensor::view_of(storage, Dtype::float32, {2}, {1, 1}, 0));
 }
@@ -35,6 +36,49 @@ TEST(Dtype, NamesAreUnique) {
     EXPECT_EQ(find_dtype_by_schema_number(info.schema_number), info.dtype);
   }
   EXPECT_FALSE(find_dtype("float"));
+}
+
+TEST(Tensor, IsMadeOfLiteralValues) {
+  const Tensor row = Tensor::of({1.f, 2.f, 3.f});
+  EXPECT_EQ(row.dtype(), Dtype::float32);
+  EXPECT_EQ(row.sizes(), (Sizes{3}));
+  const Tensor matrix = Tensor::of<int64_t>({2, 2}, {1, 2, 3, 4});
+  EXPECT_EQ(matrix.type_text(), "i64[2, 2]");
+  EXPECT_EQ(matrix.as<int64_t>()[3], 4);
+  EXPECT_EQ(Tensor::of({true, false}).dtype(), Dtype::bool_);
+  EXPECT_DEATH((void)Tensor::of<float>({2, 2}, {1, 2, 3}), "");
+}
+
+TEST(Tensor, ViewsACallersElements) {
+  float elements[] = {1, 2, 3, 4, 5, 6};
+  Tensor view = Tensor::view(elements, {2, 3});
+  EXPECT_EQ(view.type_text(), "f32[2, 3]");
+  EXPECT_EQ(view.data<float>(), elements);
+  EXPECT_FALSE(view.storage()->is_read_only());
+  const float* constant = elements;
+  EXPECT_TRUE(Tensor::view(constant, {6}).storage()->is_read_only());
+  const auto owner = std::make_shared<std::vector<int32_t>>(4, 7);
+  const Tensor owned = Tensor::view(owner->data(), {2, 2}, owner);
+  EXPECT_EQ(owner.use_count(), 2);
+  EXPECT_EQ(owned.as<int32_t>()[3], 7);
+}
+
+TEST(Tensor, GivesItsElementsInOrderWhateverItsStrides) {
+  const Tensor matrix = Tensor::of<int32_t>({2, 3}, {1, 2, 3, 4, 5, 6});
+  const Tensor transposed = matrix.with_view({3, 2}, {1, 3}, 0);
+  std::vector<int32_t> found;
+  for (int32_t x : transposed.elements<int32_t>()) found.push_back(x);
+  EXPECT_EQ(found, (std::vector<int32_t>{1, 4, 2, 5, 3, 6}));
+  EXPECT_EQ(Tensor::zeros(Dtype::float32, {0, 3}).elements<float>().size(), 0u);
+  EXPECT_EQ(*Tensor::of({2.5}).with_view({}, {}, 0).elements<double>().begin(), 2.5);
+}
+
+TEST(Tensor, SaysWhyItsElementsAreNoSuchBlock) {
+  const Tensor matrix = Tensor::of<float>({2, 3}, {1, 2, 3, 4, 5, 6});
+  EXPECT_EQ((*matrix.try_as<float>())[5], 6);
+  EXPECT_EQ(matrix.try_as<int32_t>().error().message,
+            "f32[2, 3] has elements of float32, asked for int32");
+  EXPECT_EQ(matrix.with_view({3, 2}, {1, 3}, 0).try_as<float>().error().code, ErrorCode::argument);
 }
 
 }  // namespace

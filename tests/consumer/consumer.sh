@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # consumer.sh CMAKE BUILD_FOLDER: somebody else's project uses the installed library. Installs to an empty prefix, takes
-# program and CMakeLists.txt word for word from the README, builds them there, and runs the program on the example, and a
-# check of the example that links pt2::ops alone; then
-# the programs of examples/, which print what examples/README.md says; then custom.pt2 by the command, with a plug-in.
+# program and CMakeLists.txt word for word from the README, builds them there, and runs the program on the example, a check
+# of the example that links pt2::ops alone, and a program without exceptions that names components; then the programs of
+# examples/, which print what examples/README.md says; then custom.pt2 by the command, with a plug-in; then a project that
+# has this one as a folder of its own gets the libraries, and neither command nor install rules.
 set -euo pipefail
 cmake=$1 build=$2
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -35,6 +36,12 @@ int main(int, char** arguments) {
 END
 printf 'add_executable(verify verify.cpp)\ntarget_link_libraries(verify PRIVATE pt2::ops)\n' \
   >>"$scratch/app/CMakeLists.txt"
+cat >>"$scratch/app/CMakeLists.txt" <<END
+find_package(pt2 REQUIRED COMPONENTS core ops run)
+add_executable(no_exceptions "$root/tests/consumer/no_exceptions.cpp")
+target_compile_options(no_exceptions PRIVATE -fno-exceptions)
+target_link_libraries(no_exceptions PRIVATE pt2::run)
+END
 for example in "$root"/examples/*.cpp; do
   name=$(basename "$example" .cpp)
   printf 'add_executable(%s "%s")\ntarget_link_libraries(%s PRIVATE pt2::run)\n' "$name" "$example" "$name" \
@@ -53,6 +60,7 @@ cd "$root/examples"
 fenced text >"$scratch/expected"
 prints "$scratch/app/build/app" "$scratch/expected"
 "$scratch/app/build/verify" digits.pt2
+"$scratch/app/build/no_exceptions" digits.pt2
 for example in *.cpp; do
   fenced "text $example" examples/README.md >"$scratch/expected"
   prints "$scratch/app/build/${example%.cpp}" "$scratch/expected"
@@ -60,3 +68,19 @@ done
 fenced "text plugins/mylib.cpp" examples/README.md >"$scratch/expected"
 "$scratch/prefix/bin/pt2" run custom.pt2 --ops "$scratch/app/build/libmylib.so" >"$scratch/printed"
 diff "$scratch/expected" "$scratch/printed"
+
+mkdir "$scratch/outer"
+cat >"$scratch/outer/CMakeLists.txt" <<END
+cmake_minimum_required(VERSION 3.22)
+project(outer CXX)
+add_subdirectory("$root" pt2)
+add_executable(outer "$root/tests/consumer/no_exceptions.cpp")
+target_link_libraries(outer PRIVATE pt2::run)
+END
+"$cmake" -S "$scratch/outer" -B "$scratch/outer/build" -G Ninja -DCMAKE_BUILD_TYPE=Release
+if grep -qE '^build pt2/(tools|interop)/' "$scratch/outer/build/build.ninja"; then
+  echo "add_subdirectory brings the command along"
+  exit 1
+fi
+"$cmake" --install "$scratch/outer/build" --prefix "$scratch/installed" 2>/dev/null || true
+[ ! -e "$scratch/installed" ]

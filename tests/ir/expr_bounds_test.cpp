@@ -49,13 +49,13 @@ TEST(ExprBounds, OfIntegersAreTight) {
       {"(s0 > 1) & (u0 > 5)", "[False, False]"},
       {"(s0 > 1) | (u1 > 5)", "[True, True]"},
       {"~(u0 > 0)", "[False, True]"},
-      {"~martian(u0)", "[False, True]"},
+      {"~Martian(u0)", "[False, True]"},
       {"BitwiseFn_bitwise_and(s0, u1)", "[0, 10]"},
       {"BitwiseFn_bitwise_or(s0, 3)", "[3, 15]"},
       {"IsNonOverlappingAndDenseIndicator(s0, 1)", "[0, 1]"},
       {"9223372036854775807 + s0", "[oo, oo]"},
       {"u1", "[-oo, oo]"},
-      {"martian(s0)", "[-oo, oo]"},
+      {"Martian(s0)", "[-oo, oo]"},
   };
   for (const auto& [text, expected] : kCases) {
     ExprPool pool;

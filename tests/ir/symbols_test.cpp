@@ -91,7 +91,7 @@ TEST(Symbols, RefusesWhatHasNoValue) {
       {"9223372036854775808", ErrorCode::unsupported},
       {"Piecewise((1, False))", ErrorCode::invalid},
       {"Where(s0, 1, 2)", ErrorCode::invalid},
-      {"martian(s0)", ErrorCode::unsupported},
+      {"Martian(s0)", ErrorCode::unsupported},
       {"Function('f')(s0)", ErrorCode::unsupported},
       {"OpaqueUnaryFn_log(Integer(0))", ErrorCode::invalid},
       {"1/0", ErrorCode::invalid},
@@ -153,6 +153,21 @@ TEST(Symbols, EqualStructureIsOneNode) {
   EXPECT_FALSE(pool.find_symbol("s1"));
 }
 
+// Where PyTorch evaluates such a text, Python's builtins spell any program without a string.
+TEST(Symbols, RefusesCallsOfPythonFunctions) {
+  for (const char* text :
+       {"eval(chr(49))", "Max(2, exec(s0))", "print(s0)", "S(s0)", "getattr(s0, s1)"}) {
+    ExprPool pool;
+    const auto parsed = pool.parse(text);
+    ASSERT_FALSE(parsed) << text;
+    EXPECT_EQ(parsed.error().code, ErrorCode::malformed) << text;
+  }
+  for (const char* text : {"Newer(s0)", "log(s0)", "Function('f')(Symbol('s0'))", "floor(s0/2)"}) {
+    ExprPool pool;
+    EXPECT_TRUE(pool.parse(text)) << text;
+  }
+}
+
 TEST(Symbols, PrintsForPeople) {
   const std::pair<const char*, const char*> kCases[] = {
       {"Add(Mul(Integer(-1), Symbol('s0')), Mul(Integer(3), Symbol('s1')))", "-s0 + 3*s1"},
@@ -164,7 +179,7 @@ TEST(Symbols, PrintsForPeople) {
       {"Max(Integer(1), Symbol('u0'))", "Max(1, u0)"},
       {"Equality(Symbol('u0'), Integer(4))", "Eq(u0, 4)"},
       {"-oo", "-oo"},
-      {"martian(s0, 9223372036854775808)", "martian(s0, 9223372036854775808)"},
+      {"Martian(s0, 9223372036854775808)", "Martian(s0, 9223372036854775808)"},
   };
   for (const auto& [text, expected] : kCases) {
     ExprPool pool;

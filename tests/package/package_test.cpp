@@ -109,7 +109,7 @@ TEST(Package, HostileSampleInputsAreNoObstacle) {
   Diagnostics warnings;
   (void)package.sample_inputs(warnings).has_value();
   ASSERT_FALSE(warnings.empty());
-  EXPECT_EQ(warnings.all()[0].rule, Rule::refused_sample_inputs);
+  EXPECT_EQ(warnings.all()[0].rule, Rule::code_in_pickle);
   EXPECT_TRUE(package.payloads());
 }
 

@@ -4,6 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <map>
+
 #include "run/graph_maker.h"
 
 namespace pt2::run {
@@ -45,6 +48,40 @@ TEST(Trace, NamesTheFirstDifference) {
   const auto tolerant = compare_file("mlp", "mlp_wrong.safetensors", {.absolute = 1});
   ASSERT_TRUE(tolerant);
   EXPECT_FALSE(tolerant->first);
+}
+
+// Each node is as wrong as it may be, and none is to pay for those before it.
+TEST(Trace, ErrorsDoNotAddUp) {
+  const Model model = corpus_model("mlp");
+  auto trace = read_tensor_file(PT2_TEST_DATA "/traces/mlp.safetensors").value();
+  constexpr float kError = 0.09f;
+  std::map<std::string, Tensor> values;
+  for (auto& [name, tensor] : trace) values[name] = tensor = tensor.clone();
+  std::span<float> linear(values["linear"].data<float>(), values["linear"].as<float>().size());
+  std::span<float> relu(values["relu"].data<float>(), linear.size());
+  std::span<float> out(values["linear_1"].data<float>(), values["linear_1"].as<float>().size());
+  for (size_t i = 0; i < linear.size(); ++i) {
+    linear[i] += kError;
+    relu[i] = std::max(linear[i], 0.f) + kError;
+  }
+  Session session(model);
+  const Tensor weight = *session.state("fc2.weight");
+  const Tensor bias = *session.state("fc2.bias");
+  const int64_t depth = weight.size(1);
+  for (size_t i = 0; i < out.size(); ++i) {
+    const auto column = static_cast<int64_t>(i) % weight.size(0);
+    const int64_t row = static_cast<int64_t>(i) / weight.size(0);
+    out[i] = bias.as<float>()[static_cast<size_t>(column)] + kError;
+    for (int64_t k = 0; k < depth; ++k)
+      out[i] +=
+          weight.data<float>()[column * depth + k] * relu[static_cast<size_t>(row * depth + k)];
+  }
+  auto inputs = inputs_of_trace(model, trace).value();
+  const auto result =
+      compare_with_trace(session, std::move(inputs), trace, {.relative = 0, .absolute = 0.1});
+  ASSERT_TRUE(result) << result.error().text();
+  EXPECT_FALSE(result->first) << result->first->value << ": " << result->first->difference;
+  EXPECT_EQ(result->agreeing, 3u);
 }
 
 TEST(Trace, NeedsTheInputsAndSomeValue) {

@@ -134,6 +134,7 @@ Result<bool> is_sound(const Options& options, const Package& package, const Conv
 
 Result<int> convert_file(const Options& options, Environment& environment) {
   PT2_TRY(const Package package, open_package(options.source, environment));
+  print_foreign_code(environment, package);
   PT2_TRY(const Conversion conversion, run_conversion(options, package));
   for (const Blocker& blocker : conversion.lost)
     print_warning(environment, "lost: " + blocker.line());
@@ -145,7 +146,11 @@ Result<int> convert_file(const Options& options, Environment& environment) {
           fmt::format("pt2: PyTorch {} cannot have this program; nothing was written\n",
                       release_name(*conversion.target.release)));
     for (const Blocker& blocker : conversion.blockers)
-      print(environment.err, fmt::format("pt2: {}\n", printable(blocker.line(), 2000)));
+      print(environment.err,
+            fmt::format("pt2: {}{}\n", printable(blocker.line(), 2000),
+                        blocker.info().loss.empty()
+                            ? ""
+                            : fmt::format("; --lossy {} does without", blocker.info().loss)));
     return kBlocked;
   }
   PT2_TRY(const bool sound, is_sound(options, package, conversion, environment));
@@ -173,7 +178,7 @@ Action setup_convert(CLI::App& app) {
       ->excludes(release);
   app.add_option("--lossy", options->losses,
                  "what may be left out, by the names that a refusal gives:\n"
-                 "guards, metadata, program-name, records, unknown-fields")
+                 "guards, metadata, program-name, records, small-sizes,\nunknown-fields")
       ->type_name("WHAT")
       ->delimiter(',');
   add_json_option(app, options->json);

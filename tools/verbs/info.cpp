@@ -347,6 +347,7 @@ Result<int> show_modules(const Options& options, const Package& package, Environ
 
 Result<int> show(const Options& options, Environment& environment) {
   PT2_TRY(const Package package, open_package(options.source, environment));
+  print_foreign_code(environment, package);
   if (options.modules) return show_modules(options, package, environment);
   PT2_TRY(const Summary summary, summarise(options.source, package));
   if (options.releases && !options.json) {

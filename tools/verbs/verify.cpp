@@ -32,11 +32,20 @@ Level chosen_level(const Options& options) {
   return *std::ranges::find(kLevels, options.level, level_name);
 }
 
-// The most telling of several codes is the largest: 3 broken, 4 unsupported, 5 limit.
+bool may_run_code(const Diagnostic& finding) {
+  return finding.rule == Rule::code_in_pickle || finding.rule == Rule::unread_pickle;
+}
+
+// 1 where rules are broken by a file that can be read. Of several codes the largest says most: 3
+// damaged or malformed, 4 unsupported, 5 limit; but nobody shall take for a newer file one that
+// runs code.
 int findings_code(const Diagnostics& findings) {
+  if (std::ranges::any_of(findings.all(), may_run_code)) return exit_code(ErrorCode::malformed);
   int code = kOk;
   for (const Diagnostic& finding : findings.all())
-    if (finding.severity() == Severity::error) code = std::max(code, exit_code(finding.code));
+    if (finding.severity() == Severity::error)
+      code = std::max(code,
+                      finding.code == ErrorCode::invalid ? kDifference : exit_code(finding.code));
   return code;
 }
 

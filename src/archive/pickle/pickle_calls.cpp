@@ -37,6 +37,17 @@ constexpr std::string_view kPlainTypes[] = {"torch.Tensor", "torch.nn.parameter.
                                             "torch.nn.parameter.Buffer"};
 constexpr std::string_view kParameterType = kPlainTypes[1];
 
+// The results of models of transformers are dataclasses that are pickled as calls of their class
+// (transformers/utils/generic.py, ModelOutput.__reduce__), and its layers of such names are
+// modules: neither does anything but keep its arguments.
+bool is_model_output(std::string_view name) {
+  constexpr std::string_view kModules[] = {"transformers.modeling_outputs.",
+                                           "transformers.models."};
+  const std::string_view last = name.substr(name.rfind('.') + 1);
+  return std::ranges::any_of(kModules, [&](auto module) { return name.starts_with(module); }) &&
+         !last.empty() && last[0] >= 'A' && last[0] <= 'Z' && last.ends_with("Output");
+}
+
 // What an entry of a map takes, about.
 constexpr uint64_t kExtraBytes = 64;
 
@@ -131,8 +142,19 @@ Result<PickleId> Unpickler::call(PickleId function, PickleId arguments, bool cre
   if (args == nullptr || node(arguments).kind != PickleKind::tuple)
     return malformed("the arguments are no tuple");
   if (const auto* refused = std::get_if<uint32_t>(&node(function).payload)) {
-    if (!creates) graph_->refused[*refused].called = true;
+    creates = creates || is_model_output(name_of(function));
+    if (!creates) {
+      graph_->refused[*refused].called = true;
+      note_call(std::string(name_of(function)), *args);
+    }
     return add_object(name_of(function), *args, !creates);
+  }
+  // Python calls whatever is there: an attribute that getattr gave, functools.partial.
+  if (const PickleObject* object = find_object(function);
+      object != nullptr && is_opaque(function)) {
+    note_call(fmt::format("what {} makes", object->text), *args);
+    // Nothing says how to write it again.
+    return forget_making(add_object("object", *args, true));
   }
   const auto* known = std::get_if<const KnownGlobal*>(&node(function).payload);
   if (known == nullptr)
@@ -142,6 +164,27 @@ Result<PickleId> Unpickler::call(PickleId function, PickleId arguments, bool cre
   PT2_TRY(const PickleId made, call_known(made_by, *args));
   PT2_TRY_VOID(keep_making(made, made_by, arguments));
   return made;
+}
+
+std::string Unpickler::describe(PickleId id) const {
+  constexpr size_t kMaxBytes = 100;
+  if (const std::string* text = find_text(id))
+    return fmt::format("'{}'", printable(*text, kMaxBytes));
+  if (const int64_t* number = find_int(id)) return std::to_string(*number);
+  if (!name_of(id).empty()) return printable(name_of(id), kMaxBytes);
+  return fmt::format("<{}>", pickle_kind_name(node(id).kind));
+}
+
+// The first ones say enough.
+void Unpickler::note_call(std::string function, Args args) {
+  constexpr size_t kMaxCalls = 10;
+  constexpr size_t kMaxArguments = 4;
+  if (graph_->calls.size() == kMaxCalls) return;
+  std::string text = printable(function) + "(";
+  for (size_t i = 0; i < args.size() && i < kMaxArguments; ++i)
+    text += (i > 0 ? ", " : "") + describe(args[i]);
+  text += args.size() > kMaxArguments ? ", ...)" : ")";
+  graph_->calls.push_back({std::move(text), opcode_offset_});
 }
 
 // For what nothing else tells how to write again.
@@ -224,7 +267,10 @@ Result<PickleId> Unpickler::make_container(const KnownGlobal& known, Args args) 
     pairs.insert(pairs.end(), pair->begin(), pair->end());
   }
   PT2_TRY(const PickleId made, add(known.kind, std::move(pairs)));
-  if (known.kind == PickleKind::default_dict) PT2_TRY_VOID(keep_arguments(made, args));
+  if (known.kind != PickleKind::default_dict) return made;
+  // Called for each key that somebody looks for and that is not there.
+  if (!args.empty() && is_opaque(args[0])) note_call(describe(args[0]), {});
+  PT2_TRY_VOID(keep_arguments(made, args));
   return made;
 }
 
@@ -280,6 +326,9 @@ Result<PickleId> Unpickler::make_device(Args args) {
 Result<PickleId> Unpickler::reconstruct(Args args) {
   if (args.size() != 3 || name_of(args[0]).empty())
     return wrong_arguments("copyreg._reconstructor");
+  // The base's constructor is called; `object` has none.
+  if (node(args[1]).kind == PickleKind::global)
+    note_call(std::string(name_of(args[1])), args.subspan(2));
   return forget_making(add_object(name_of(args[0]), args.subspan(2), false));
 }
 
@@ -317,6 +366,7 @@ Result<PickleId> Unpickler::load_storage(Args args) {
       __builtin_mul_overflow(*elements, int64_t{storage_class.element_size}, &bytes))
     return error(ErrorCode::invalid, fmt::format("found a storage of {} elements", *elements));
   PT2_TRY_VOID(charge(sizeof(PickleObject) + location->size()));
+  if (follows_) return add(PickleKind::storage, std::make_unique<PickleObject>());
   PT2_TRY(std::shared_ptr<Storage> storage, find_storage(*key, storage_class.alignment));
   if (static_cast<uint64_t>(bytes) > storage->size())
     return error(ErrorCode::invalid, fmt::format("storage {} has {} bytes, the pickle expects {}",
@@ -366,6 +416,7 @@ Result<PickleId> Unpickler::rebuild_tensor(const KnownGlobal& known, Args args) 
   if (args.size() < kFewest ||
       (known.dtype >= 0 && args.size() <= static_cast<size_t>(known.dtype)))
     return wrong_arguments(known.name);
+  if (follows_ && node(args[0]).kind == PickleKind::storage) return add_tensor({});
   const PickleObject* storage = find_object(args[0]);
   const int64_t* offset = find_int(args[1]);
   if (storage == nullptr || storage->storage == nullptr || offset == nullptr)
@@ -452,6 +503,7 @@ Result<PickleId> Unpickler::rebuild_sparse(Args args) {
 // as a tensor, and the quantizer. Those of fewer than 8 bits share bytes and stay what they are.
 Result<PickleId> Unpickler::rebuild_quantized(const KnownGlobal& known, Args args) {
   constexpr size_t kQuantizer = 4;
+  if (follows_ && !args.empty() && node(args[0]).kind == PickleKind::storage) return add_tensor({});
   const PickleObject* storage = args.size() > kQuantizer ? find_object(args[0]) : nullptr;
   const int64_t* offset = storage == nullptr ? nullptr : find_int(args[1]);
   if (offset == nullptr || storage->storage == nullptr) return wrong_arguments(known.name);
@@ -486,7 +538,7 @@ Result<PickleId> Unpickler::tensor_without_data(const KnownGlobal& known, Args a
   if (const PickleId* sizes = arg(known.sizes)) {
     PT2_TRY(made.sizes, read_sizes(*sizes));
   }
-  if (!args.empty() && node(args[0]).kind == PickleKind::storage)
+  if (!follows_ && !args.empty() && node(args[0]).kind == PickleKind::storage)
     made.dtype = find_object(args[0])->storage_class->storage.dtype;
   return add_tensor(std::move(made), PickleItems(args.begin(), args.end()));
 }

@@ -13,6 +13,7 @@
 #include <variant>
 #include <vector>
 
+#include "archive/pickle/pickle_code.h"
 #include "archive/pickle/pickle_globals.h"
 #include "pt2/pickle.h"
 
@@ -71,6 +72,7 @@ struct PickleExtras {
 
 struct PickleGraph {
   std::vector<PickleNode> nodes;
+  std::vector<ForeignCall> calls;  // listing mode; the first few
   PickleExtras extras;
   std::vector<RefusedGlobal> refused;
   PickleId root = 0;

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "archive/pickle/pickle_code.h"
 #include "base/printable.h"
 #include "pt2/archive.h"
 #include "pt2/pickle.h"
@@ -46,6 +47,11 @@ Result<void> check_byte_order(const SavedFile& file) {
 }
 
 }  // namespace
+
+Result<Record> read_saved_pickle(const Record& record, const Limits& limits) {
+  PT2_TRY(const SavedFile file, open_saved(record, limits));
+  return file.zip.read(*file.find("data.pkl"));
+}
 
 Result<Pickle> read_torch_save(const Record& record, PickleMode mode, const Limits& limits) {
   if (record.bytes.empty()) return read_pickle(kPickledNone, mode, {}, limits);

@@ -139,7 +139,7 @@ Unpickler::Unpickler(std::span<const std::byte> bytes, PickleMode mode,
                      const StorageLoader& storages, const Limits& limits)
     : cursor_(bytes), mode_(mode), storages_(storages), limits_(limits) {}
 
-Result<Pickle> Unpickler::run() {
+Result<void> Unpickler::execute() {
   std::array<const Op*, 256> by_code{};
   for (const Op& op : ops()) by_code[op.code] = &op;
   while (!stopped_) {
@@ -155,6 +155,16 @@ Result<Pickle> Unpickler::run() {
     if (cursor_.failed()) return error(ErrorCode::corrupt, fmt::format("{} is cut off", op->name));
     PT2_TRY_VOID(done);
   }
+  return {};
+}
+
+Result<void> Unpickler::follow() {
+  follows_ = true;
+  return execute();
+}
+
+Result<Pickle> Unpickler::run() {
+  PT2_TRY_VOID(execute());
   if (!cursor_.at_end())
     return malformed(fmt::format("found {} bytes behind the pickle's end", cursor_.remaining()));
   merge_duplicate_keys(*graph_);
@@ -513,7 +523,7 @@ Result<void> Unpickler::instance_lines() {
   PT2_TRY(const PickleId type, add_global(fmt::format("{}.{}", module, name)));
   PT2_TRY(PickleItems items, take_since_mark());
   PT2_TRY(const PickleId arguments, add(PickleKind::tuple, std::move(items)));
-  return push(call(type, arguments, true));
+  return push(call(type, arguments, false));
 }
 
 Result<void> Unpickler::instance_since_mark() {
@@ -522,14 +532,17 @@ Result<void> Unpickler::instance_since_mark() {
   const PickleId type = items.front();
   items.erase(items.begin());
   PT2_TRY(const PickleId arguments, add(PickleKind::tuple, std::move(items)));
-  return push(call(type, arguments, true));
+  return push(call(type, arguments, false));
 }
 
 // The state of known values (hooks, _metadata of a state dict, dynamo's marks on tensors) changes
-// nothing of what is read here.
+// nothing of what is read here. A global is none of them: Python would set attributes of what
+// everybody uses.
 Result<void> Unpickler::build() {
   PT2_TRY(const PickleId state, take());
   PT2_TRY(const PickleId target, top());
+  if (!name_of(target).empty())
+    note_call(fmt::format("setattr of {}", name_of(target)), {&state, 1});
   if (node(target).kind != PickleKind::object) return keep_state(target, state);
   name_script_object(target, state);
   PickleObject& object = *std::get<std::unique_ptr<PickleObject>>(graph_->nodes[target].payload);

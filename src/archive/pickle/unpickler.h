@@ -20,6 +20,11 @@ class Unpickler {
   Unpickler(std::span<const std::byte> bytes, PickleMode mode, const StorageLoader& storages,
             const Limits& limits);
   Result<Pickle> run();
+  // The opcodes alone, in listing mode: storages are not looked for, and tensors have no elements.
+  Result<void> follow();
+  // What was found by then, also after a failure.
+  std::span<const ForeignCall> calls() const { return graph_->calls; }
+  size_t position() const { return cursor_.position(); }
 
  private:
   using Args = std::span<const PickleId>;
@@ -80,6 +85,7 @@ class Unpickler {
   Result<void> instance_lines();
   Result<void> instance_since_mark();
   Result<void> build();
+  Result<void> execute();
   void name_script_object(PickleId target, PickleId state);
   Result<void> persistent_id();
   Result<void> unsupported_opcode();
@@ -113,6 +119,8 @@ class Unpickler {
 
   // Calls (pickle_calls.cpp).
   Result<PickleId> call(PickleId function, PickleId arguments, bool creates);
+  void note_call(std::string function, Args args);
+  std::string describe(PickleId id) const;
   Result<PickleId> call_known(const KnownGlobal& known, Args args);
   Result<void> keep_making(PickleId made, const KnownGlobal& function, PickleId arguments);
   Result<PickleId> make_script_object(const KnownGlobal& known, Args args);
@@ -144,6 +152,7 @@ class Unpickler {
 
   ByteCursor cursor_;
   PickleMode mode_;
+  bool follows_ = false;
   const StorageLoader& storages_;
   Limits limits_;
   std::shared_ptr<PickleGraph> graph_ = std::make_shared<PickleGraph>();

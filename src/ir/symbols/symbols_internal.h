@@ -20,6 +20,9 @@ const ExprFunction& expr_function(ExprOp op);
 // By srepr name or alias; null for unknown functions.
 const ExprFunction* find_expr_function(std::string_view name);
 
+// What is to be said of a text that is no expression: "; PyTorch evaluates it as Python: exit()".
+std::string evaluated_text(std::string_view text);
+
 // In str spelling, with other texts for the symbols.
 using SymbolText = std::function<std::string(Expr symbol)>;
 std::string print_expr(Expr expr, const SymbolText& symbol_text);

@@ -10,6 +10,7 @@
 #include <cmath>
 
 #include "base/json.h"
+#include "base/printable.h"
 #include "ir/number.h"
 #include "ir/symbols/expr_lexer.h"
 #include "ir/symbols/symbols_internal.h"
@@ -50,6 +51,8 @@ class Parser {
     PT2_TRY_VOID(advance());
     PT2_TRY(Expr expr, expression());
     if (current_.kind != TokenKind::end) return unexpected("the end");
+    if (!unsupported_.empty())
+      return Error{ErrorCode::unsupported, fmt::format("a guard on {}()", unsupported_), {}};
     return expr;
   }
 
@@ -423,6 +426,11 @@ class Parser {
     }
     if (function == "Integer" || function == "Rational") return exact_number(function, args);
     const ExprFunction* known = find_expr_function(function);
+    if (known == nullptr && !may_be_sympys(function))
+      return Error{
+          ErrorCode::malformed,
+          fmt::format("found a call of '{}', expected a function of symbolic shapes", function),
+          {}};
     if (known == nullptr)
       return make({.op = ExprOp::opaque, .name = std::string(function), .args = std::move(args)});
     return make_checked(*known, std::move(args));
@@ -437,6 +445,16 @@ class Parser {
     }
     if (function.op == ExprOp::multiply) PT2_TRY_VOID(join_sign(args));
     return make(function.op, std::move(args));
+  }
+
+  // Where PyTorch evaluates the text, every builtin of Python is at hand: eval(chr(95) + ...). What
+  // sympy and newer releases have beyond our table are classes, and sympy's elementary functions.
+  static bool may_be_sympys(std::string_view function) {
+    constexpr std::string_view kElementary[] = {"exp",   "log",   "sin",   "cos",  "tan",  "asin",
+                                                "acos",  "atan",  "atan2", "sinh", "cosh", "tanh",
+                                                "asinh", "acosh", "atanh", "sign", "gamma"};
+    return (function.size() > 1 && function[0] >= 'A' && function[0] <= 'Z') ||
+           std::ranges::find(kElementary, function) != std::end(kElementary);
   }
 
   // srepr writes the sign of a coefficient as a factor of its own: Mul(Integer(-1), Integer(2), x).
@@ -536,12 +554,13 @@ class Parser {
     } else if (method == "storage_offset") {
       out.property = Property::storage_offset;
     } else {
-      return Error{ErrorCode::unsupported, fmt::format("a guard on {}()", method), {}};
+      // Behind it there may still be what is no guard at all.
+      unsupported_ = method;
     }
     PT2_TRY_VOID(advance());
     PT2_TRY_VOID(expect(")"));
     text += fmt::format(".{}()", method);
-    if (out.property == Property::storage_offset) return {};
+    if (method != "size" && method != "stride") return {};
     PT2_TRY_VOID(expect("["));
     PT2_TRY(out.dim, subscript_index());
     text += fmt::format("[{}]", out.dim);
@@ -607,6 +626,7 @@ class Parser {
   ExprPool& pool_;
   std::vector<GuardSource>* guard_;
   Token current_;
+  std::string_view unsupported_;  // a method that guards have of inputs, and nobody knows here
   int depth_ = 0;
 };
 
@@ -614,6 +634,11 @@ class Parser {
 
 Result<Expr> parse_expr(std::string_view text, ExprPool& pool) {
   return Parser(text, pool, nullptr).parse();
+}
+
+std::string evaluated_text(std::string_view text) {
+  constexpr size_t kMaxBytes = 300;
+  return fmt::format("; PyTorch evaluates it as Python: {}", printable(text, kMaxBytes));
 }
 
 Result<Guard> parse_guard(ExprPool& pool, std::string_view text) {

@@ -19,7 +19,9 @@ Result<void> check_dtype(const Tensor& tensor, Dtype dtype, std::string_view wha
 }
 
 Result<Meta> int_mm_meta(const Tensor& self, const Tensor& mat2) {
-  PT2_TRY_VOID(check_dtype(self, Dtype::int8, "self"));
+  // Unsigned elements: what a CPU multiplies (aten/src/ATen/native/LinearAlgebra.cpp,
+  // _int_mm_out_cpu).
+  if (self.dtype() != Dtype::uint8) PT2_TRY_VOID(check_dtype(self, Dtype::int8, "self"));
   PT2_TRY_VOID(check_dtype(mat2, Dtype::int8, "mat2"));
   PT2_TRY_VOID(check_rank(self, 2, "self"));
   PT2_TRY_VOID(check_rank(mat2, 2, "mat2"));

@@ -1,8 +1,10 @@
 // Look-ups of rows by index.
 #include <algorithm>
+#include <utility>
 
 #include "base/memory_account.h"
 #include "ops/checks.h"
+#include "ops/compose.h"
 #include "ops/dense.h"
 #include "ops/loops.h"
 #include "ops/op_def.h"
@@ -35,6 +37,32 @@ Result<void> embedding(Tensor& out, const Tensor& weight, const Tensor& indices,
     std::copy_n(table.raw_data() + rows[i] * bytes, bytes, out.raw_data() + i * bytes);
   }
   return {};
+}
+
+// Each row that is looked up and longer than `max_norm` is shortened to it
+// (aten/src/ATen/native/Embedding.cpp, embedding_renorm_cpu_).
+Result<Tensor> embedding_renorm(const Tensor& self, const Tensor& indices, double max_norm,
+                                double norm_type) {
+  PT2_TRY_VOID(check_rank(self, 2, "self"));
+  PT2_TRY_VOID(check_floating(self, "self"));
+  PT2_TRY_VOID(check_index_dtype(indices, "indices"));
+  Tensor out = self.clone();
+  const Input<int64_t> looked_up(indices);
+  Scratch<uint8_t> seen(static_cast<size_t>(self.size(0)), 0);
+  for (int64_t i = 0; i < looked_up.size(); ++i) {
+    const int64_t index = looked_up[i];
+    PT2_TRY_VOID(check_row(index, self.size(0)));
+    if (std::exchange(seen[static_cast<size_t>(index)], 1) != 0) continue;
+    Tensor row = out.with_view({out.size(1)}, {out.stride(1)}, index * out.stride(0));
+    PT2_TRY(const Tensor norm, apply("linalg_vector_norm.default", {row, norm_type}));
+    double length = 0;
+    load_elements<double>(norm.raw_data(), 1, norm.dtype(), 1, &length);
+    if (!(length > max_norm)) continue;
+    constexpr double kNotZero = 1e-7;
+    PT2_TRY(const Tensor scaled, apply("mul.Tensor", {row, max_norm / (length + kNotZero)}));
+    copy_elements(row, scaled);
+  }
+  return out;
 }
 
 // Gradients of all look-ups of a row are summed; the padding row gets none. `scale_grad_by_freq`
@@ -410,6 +438,7 @@ Result<Tensor> per_sample_weights_backward(const Tensor& grad, const Tensor& wei
 constexpr OpDef kOps[] = {
     op<"aten::embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor",
        embedding_meta, embedding>.with({.slope = Slope::linear, .linear_in = "weight"}),
+    op<"aten::embedding_renorm(Tensor self, Tensor indices, float max_norm, float norm_type) -> Tensor", embedding_renorm>,
     op<"aten::embedding_dense_backward(Tensor grad_output, Tensor indices, SymInt num_weights, SymInt padding_idx, bool scale_grad_by_freq) -> Tensor",
        embedding_dense_backward>,
     op<"aten::_embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, int padding_idx=-1) -> (Tensor, Tensor, Tensor, Tensor)",

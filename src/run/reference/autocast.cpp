@@ -52,19 +52,24 @@ Result<Dtype> widest(std::vector<Value>& arguments, Dtype lower) {
   return out;
 }
 
-// (device, dtype, enabled, cache_enabled, ...), the arguments of torch.autocast.
-Result<Autocast> autocast_of(const std::vector<Value>& arguments) {
+// (device, dtype, enabled, cache_enabled, ...), the arguments of torch.autocast in a region of
+// `around`.
+Result<Autocast> autocast_of(const std::vector<Value>& arguments, const Autocast& around) {
   const auto* device = arguments.size() < 3 ? nullptr : arguments[0].get_if<std::string>();
   const auto* enabled = device == nullptr ? nullptr : arguments[2].get_if<bool>();
   if (enabled == nullptr)
     return ops::operator_error("autocast takes a device, a dtype and whether it is enabled");
-  if (*enabled && *device != "cpu")
-    return Error{ErrorCode::unsupported, "autocast for the device '" + *device + "'", ""};
+  // What another device casts says nothing of tensors on this one.
+  if (*device != "cpu") return around;
   const auto* dtype = arguments[1].get_if<Dtype>();
   if (dtype == nullptr) return Autocast{*enabled};
   // PyTorch warns of any other dtype and computes without autocast (torch/amp/autocast_mode.py).
   const bool known = *dtype == Dtype::bfloat16 || *dtype == Dtype::float16;
   return Autocast{*enabled && known, known ? *dtype : Autocast{}.dtype};
+}
+
+Autocast current_autocast(Executor& executor) {
+  return executor.autocasts().empty() ? Autocast{} : executor.autocasts().back();
 }
 
 }  // namespace
@@ -89,7 +94,7 @@ Result<void> apply_autocast(const Autocast& autocast, const ops::Operator& op,
 // wrap_with_autocast(device, dtype, enabled, cache_enabled, graph, *operands).
 Result<std::vector<Value>> wrap_with_autocast(Executor& executor, const BoundNode& node,
                                               std::vector<Value> arguments) {
-  PT2_TRY(const Autocast autocast, autocast_of(arguments));
+  PT2_TRY(const Autocast autocast, autocast_of(arguments, current_autocast(executor)));
   executor.autocasts().push_back(autocast);
   PT2_TRY(std::vector<Value> results,
           run_subgraph(executor, node, 4, operands_from(node, std::move(arguments), 5)));
@@ -100,7 +105,7 @@ Result<std::vector<Value>> wrap_with_autocast(Executor& executor, const BoundNod
 // torch.amp._enter_autocast(device, dtype, enabled, cache_enabled).
 Result<std::vector<Value>> enter_autocast(Executor& executor, const BoundNode&,
                                           std::vector<Value> arguments) {
-  PT2_TRY(const Autocast autocast, autocast_of(arguments));
+  PT2_TRY(const Autocast autocast, autocast_of(arguments, current_autocast(executor)));
   executor.autocasts().push_back(autocast);
   return std::vector<Value>{Value()};
 }

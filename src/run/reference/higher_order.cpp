@@ -71,6 +71,9 @@ std::vector<Value> operands_from(const BoundNode& node, std::vector<Value> argum
   std::vector<Value> out;
   for (size_t i = first; i < arguments.size(); ++i) {
     if (!node.node->inputs[i].name.empty()) continue;
+    // hints_wrapper(graph, operands, {}, hints=…): keyword operands that nobody gave.
+    const auto* map = node.node->inputs[i].arg.get_if<ArgumentMap>();
+    if (map != nullptr && map->items.empty()) continue;
     if (auto* list = arguments[i].get_if<Value::List>())
       std::ranges::move(*list, std::back_inserter(out));
     else

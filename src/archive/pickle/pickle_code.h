@@ -1,0 +1,39 @@
+// What Python would run to read a pickle. Nothing of it is run here.
+#ifndef PT2_ARCHIVE_PICKLE_PICKLE_CODE_H
+#define PT2_ARCHIVE_PICKLE_PICKLE_CODE_H
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "pt2/pickle.h"
+#include "pt2/zip.h"
+
+namespace pt2 {
+
+// What Python would run to make a value: "os.system('true')", and the opcode that asks for it.
+struct ForeignCall {
+  std::string text;
+  uint64_t offset = 0;
+};
+
+struct PickleCode {
+  std::vector<ForeignCall> calls;  // the first few
+  // Why, and where, nothing is known of what follows.
+  std::optional<Error> stopped;
+};
+
+// Of a pickle that was read in listing mode.
+std::span<const ForeignCall> pickle_calls(const Pickle& pickle);
+// The pickle of a torch.save file. Errors: as of read_torch_save.
+Result<Record> read_saved_pickle(const Record& record, const Limits& limits);
+// Of one pickle stream. Its storages are not looked for.
+PickleCode find_pickle_code(std::span<const std::byte> bytes, const Limits& limits);
+// Of whatever torch.load reads: a torch.save file, or an older one, which is pickles in a row. An
+// empty record has none.
+PickleCode find_saved_code(const Record& record, const Limits& limits);
+
+}  // namespace pt2
+
+#endif  // PT2_ARCHIVE_PICKLE_PICKLE_CODE_H

@@ -1,0 +1,102 @@
+#include "ir/guard_names.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "pt2/pytree.h"
+
+namespace pt2 {
+namespace {
+
+constexpr std::string_view kFlat = "flat_args[";
+
+std::optional<size_t> flat_position(std::string_view input) {
+  if (!input.starts_with(kFlat) || !input.ends_with(']')) return std::nullopt;
+  input = input.substr(kFlat.size(), input.size() - kFlat.size() - 1);
+  size_t position = 0;
+  const char* end = input.data() + input.size();
+  const auto [last, error] = std::from_chars(input.data(), end, position);
+  return error == std::errc() && last == end ? std::optional(position) : std::nullopt;
+}
+
+// What a program calls an element of *args that a guard calls "args[0]": "args_0".
+std::string variadic_name(const std::string& input) {
+  const size_t open = input.find('[');
+  const size_t close = input.find(']', open);
+  if (close == std::string::npos) return input;
+  return input.substr(0, open) + "_" + input.substr(open + 1, close - open - 1) +
+         input.substr(close + 1);
+}
+
+std::string quoted(std::string_view key) {
+  const char quote = key.find('\'') == key.npos ? '\'' : '"';
+  return fmt::format("{}{}{}", quote, key, quote);
+}
+
+// As torch.utils._pytree.keystr.
+std::string key_step(const TreeSpec& spec, size_t child) {
+  if (child >= spec.keys.size()) return fmt::format("[{}]", child);
+  const TreeKey& key = spec.keys[child];
+  if (!is_dict_kind(spec.kind)) return "." + key.text;
+  return fmt::format("[{}]", key.is_text ? quoted(key.text) : key.text);
+}
+
+void collect(const TreeSpec& spec, const std::string& path, std::vector<std::string>& paths) {
+  if (spec.is_leaf()) paths.push_back(path);
+  for (size_t i = 0; i < spec.children.size(); ++i)
+    collect(spec.children[i], path + key_step(spec, i), paths);
+}
+
+// `lookup` finds a name's position among `count` inputs.
+template <class Lookup>
+std::optional<GuardNames::Found> resolve(const std::string& input, size_t count, Lookup lookup) {
+  using Found = GuardNames::Found;
+  if (const auto position = flat_position(input))
+    return *position < count ? std::optional(Found{*position}) : std::nullopt;
+  for (const std::string& name : {input, variadic_name(input)})
+    if (const auto place = lookup(name)) return Found{*place};
+  const size_t dot = input.find_first_of(".[");
+  if (dot == input.npos || input[dot] != '.') return std::nullopt;
+  const auto place = lookup(std::string_view(input).substr(dot + 1));
+  return place ? std::optional(Found{*place, true}) : std::nullopt;
+}
+
+}  // namespace
+
+GuardNames::GuardNames(std::span<const std::string> names) : count_(names.size()) {
+  for (size_t i = 0; i < names.size(); ++i) places_.emplace(names[i], i);
+}
+
+std::optional<GuardNames::Found> GuardNames::find(const std::string& input) const {
+  return resolve(input, count_, [&](std::string_view name) {
+    const auto place = places_.find(name);
+    return place == places_.end() ? std::nullopt : std::optional(place->second);
+  });
+}
+
+std::optional<size_t> find_guard_input(std::span<const std::string> names,
+                                       const std::string& input) {
+  const auto found = resolve(input, names.size(), [&](std::string_view name) {
+    const auto place = std::ranges::find(names, name);
+    return place == names.end() ? std::nullopt
+                                : std::optional(static_cast<size_t>(place - names.begin()));
+  });
+  return found ? std::optional(found->input) : std::nullopt;
+}
+
+bool GuardNames::is_inside(const std::string& input) const {
+  for (size_t dot = input.rfind('.'); dot != input.npos && dot > 0; dot = input.rfind('.', dot - 1))
+    if (find(input.substr(0, dot))) return true;
+  return false;
+}
+
+std::vector<std::string> guard_paths(const Program& program) {
+  std::vector<std::string> paths;
+  for (const CallArgument& argument : call_arguments(program))
+    collect(argument.spec, fmt::format("L[{}]", quoted(argument.name)), paths);
+  return paths;
+}
+
+}  // namespace pt2

@@ -1,0 +1,230 @@
+// Operators of torchao: quantisation by blocks (torchao/quantization/quant_primitives.py), each the
+// composition that it uses there, so that every rounding agrees.
+#include <limits>
+#include <optional>
+
+#include "ops/checks.h"
+#include "ops/compose.h"
+#include "ops/op_def.h"
+
+namespace pt2::ops {
+namespace {
+
+using OptionalScalar = std::optional<Scalar>;
+using TensorPair = std::tuple<Tensor, Tensor>;
+
+struct Bounds {
+  Dtype dtype;
+  double low, high;
+};
+constexpr Bounds kBounds[] = {
+    {Dtype::uint8, 0, 255},
+    {Dtype::int8, -128, 127},
+    {Dtype::int16, -32768, 32767},
+    {Dtype::int32, std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max()},
+    {Dtype::float8_e4m3fn, -448, 448},
+    {Dtype::float8_e5m2, -57344, 57344},
+};
+
+struct Range {
+  Scalar low, high;
+};
+
+Result<Range> range_of(Dtype dtype, const OptionalScalar& quant_min,
+                       const OptionalScalar& quant_max) {
+  for (const Bounds& bounds : kBounds) {
+    if (bounds.dtype != dtype) continue;
+    const bool whole = dtype_category(dtype) == DtypeCategory::integer;
+    const auto number = [&](double value) {
+      return whole ? Scalar(static_cast<int64_t>(value)) : Scalar(value);
+    };
+    const Range range{quant_min.value_or(number(bounds.low)),
+                      quant_max.value_or(number(bounds.high))};
+    if (range.low.to_double() < bounds.low || range.high.to_double() > bounds.high)
+      return operator_error("the range is beyond that of " + std::string(dtype_name(dtype)));
+    return range;
+  }
+  return operator_error("found dtype " + std::string(dtype_name(dtype)) +
+                        ", expected one to quantise to");
+}
+
+// The sizes in which each block has dimensions of its own, and those of one number a block.
+struct Blocks {
+  Sizes split, kept;
+  Value::List reduced;
+};
+
+Result<Blocks> blocks_of(const Sizes& sizes, const std::vector<int64_t>& block_size) {
+  if (sizes.size() != block_size.size())
+    return operator_error("found " + std::to_string(block_size.size()) + " block sizes for " +
+                          std::to_string(sizes.size()) + " dimensions");
+  Blocks out;
+  const auto add = [&](int64_t size, bool reduces) {
+    if (reduces) out.reduced.emplace_back(static_cast<int64_t>(out.split.size()));
+    out.split.push_back(size);
+    out.kept.push_back(reduces ? 1 : size);
+  };
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    const int64_t block = block_size[i];
+    if (block <= 1 || block == sizes[i]) {
+      add(sizes[i], block != 1);
+      continue;
+    }
+    if (sizes[i] % block != 0)
+      return operator_error("size " + std::to_string(sizes[i]) + " is no multiple of its block " +
+                            std::to_string(block));
+    add(sizes[i] / block, false);
+    add(block, true);
+  }
+  return out;
+}
+
+Result<Tensor> reshape(const Tensor& tensor, const Sizes& sizes) {
+  return apply("reshape.default", {tensor, Value::List(sizes.begin(), sizes.end())});
+}
+Result<Tensor> to(const Tensor& tensor, Dtype dtype) { return apply("to.dtype", {tensor, dtype}); }
+Value value_of(const Scalar& scalar) {
+  return scalar.is_integral() ? Value(scalar.to_int()) : Value(scalar.to_double());
+}
+
+Result<Tensor> quantize_affine(const Tensor& input, const std::vector<int64_t>& block_size,
+                               const Tensor& scale, const std::optional<Tensor>& zero_point,
+                               Dtype output_dtype, const OptionalScalar& quant_min,
+                               const OptionalScalar& quant_max) {
+  PT2_TRY(const Range range, range_of(output_dtype, quant_min, quant_max));
+  PT2_TRY_VOID(check_floating(input, "input"));
+  PT2_TRY(const Blocks blocks, blocks_of(input.sizes(), block_size));
+  if (!zero_point || zero_point->numel() == 0)
+    return operator_error("found no zero_point, expected one for each block");
+  PT2_TRY(const Tensor split, reshape(input, blocks.split));
+  PT2_TRY(const Tensor scales, reshape(scale, blocks.kept));
+  PT2_TRY(const Tensor zeros, reshape(*zero_point, blocks.kept));
+  PT2_TRY(const Tensor inverse, apply("reciprocal.default", {scales}));
+  PT2_TRY(const Tensor scaled, apply("mul.Tensor", {split, inverse}));
+  PT2_TRY(const Tensor rounded, apply("round.default", {scaled}));
+  PT2_TRY(const Tensor moved, apply("add.Tensor", {rounded, zeros}));
+  PT2_TRY(const Tensor clamped,
+          apply("clamp.default", {moved, value_of(range.low), value_of(range.high)}));
+  PT2_TRY(const Tensor whole, reshape(clamped, input.sizes()));
+  return to(whole, output_dtype);
+}
+
+Result<Tensor> dequantize_affine(const Tensor& input, const std::vector<int64_t>& block_size,
+                                 const Tensor& scale, const std::optional<Tensor>& zero_point,
+                                 Dtype input_dtype, const OptionalScalar& quant_min,
+                                 const OptionalScalar& quant_max, Dtype output_dtype) {
+  if (input.dtype() != input_dtype)
+    return operator_error("input: found " + std::string(dtype_name(input.dtype())) + ", expected " +
+                          std::string(dtype_name(input_dtype)));
+  PT2_TRY_VOID(range_of(input_dtype, quant_min, quant_max));
+  PT2_TRY(const Blocks blocks, blocks_of(input.sizes(), block_size));
+  PT2_TRY(const Tensor split, reshape(input, blocks.split));
+  PT2_TRY(const Tensor scales, reshape(scale, blocks.kept));
+  PT2_TRY(Tensor values, to(split, output_dtype));
+  PT2_TRY_VOID(check_floating(values, "output_dtype"));
+  if (zero_point) {
+    PT2_TRY(const Tensor zeros, reshape(*zero_point, blocks.kept));
+    PT2_TRY(const Tensor subtracted, to(zeros, output_dtype));
+    PT2_TRY(values, apply("sub.Tensor", {values, subtracted}));
+  }
+  PT2_TRY(const Tensor scaled, apply("mul.Tensor", {values, scales}));
+  PT2_TRY(const Tensor whole, reshape(scaled, input.sizes()));
+  return to(whole, output_dtype);
+}
+
+struct Extremes {
+  Tensor low, high;  // not above and not below 0
+};
+
+Result<Extremes> extremes_of(const Tensor& split, const Blocks& blocks, bool keepdim) {
+  Extremes out;
+  PT2_TRY(const Tensor least, apply("amin.default", {split, blocks.reduced, keepdim}));
+  PT2_TRY(const Tensor most, apply("amax.default", {split, blocks.reduced, keepdim}));
+  PT2_TRY(const Tensor zeros, apply("zeros_like.default", {least}));
+  PT2_TRY(out.low, apply("minimum.default", {least, zeros}));
+  PT2_TRY(out.high, apply("maximum.default", {most, zeros}));
+  return out;
+}
+
+// Before it is clamped.
+Result<Tensor> scale_of(const std::string& mapping, const Extremes& extremes, const Range& range) {
+  const double steps = range.high.to_double() - range.low.to_double();
+  if (mapping == "ASYMMETRIC") {
+    PT2_TRY(const Tensor width, apply("sub.Tensor", {extremes.high, extremes.low}));
+    return apply("div.Tensor", {width, steps});
+  }
+  PT2_TRY(const Tensor negative, apply("neg.default", {extremes.low}));
+  if (mapping == "SYMMETRIC") {
+    PT2_TRY(const Tensor reach, apply("maximum.default", {negative, extremes.high}));
+    return apply("div.Tensor", {reach, steps / 2});
+  }
+  if (mapping != "SYMMETRIC_NO_CLIPPING_ERR")
+    return operator_error("found the mapping '" + mapping +
+                          "', expected SYMMETRIC, "
+                          "SYMMETRIC_NO_CLIPPING_ERR or ASYMMETRIC");
+  PT2_TRY(const Tensor low, apply("div.Tensor", {extremes.low, range.low.to_double()}));
+  PT2_TRY(const Tensor high, apply("div.Tensor", {extremes.high, range.high.to_double()}));
+  PT2_TRY(const Tensor is_low, apply("gt.Tensor", {low, high}));
+  return apply("where.self", {is_low, low, high});
+}
+
+Result<Tensor> zero_point_of(const std::string& mapping, const Extremes& extremes,
+                             const Tensor& scale, const Range& range) {
+  if (mapping != "ASYMMETRIC") {
+    const double middle = (range.high.to_double() + range.low.to_double() + 1) / 2;
+    return apply("full_like.default", {scale, static_cast<int64_t>(middle)});
+  }
+  PT2_TRY(const Tensor steps, apply("div.Tensor", {extremes.low, scale}));
+  PT2_TRY(const Tensor rounded, apply("round.default", {steps}));
+  PT2_TRY(const Tensor moved, apply("rsub.Scalar", {rounded, value_of(range.low)}));
+  return apply("clamp.default", {moved, value_of(range.low), value_of(range.high)});
+}
+
+Result<TensorPair> choose_qparams_affine(
+    const std::optional<Tensor>& input, const std::string& mapping_type,
+    const std::vector<int64_t>& block_size, Dtype target_dtype, const OptionalScalar& quant_min,
+    const OptionalScalar& quant_max, const std::optional<double>& eps,
+    const std::optional<Dtype>& scale_dtype, const std::optional<Dtype>& zero_point_dtype,
+    bool keepdim) {
+  if (!input) return operator_error("found no input");
+  PT2_TRY_VOID(check_floating(*input, "input"));
+  PT2_TRY(const Range range, range_of(target_dtype, quant_min, quant_max));
+  PT2_TRY(const Blocks blocks, blocks_of(input->sizes(), block_size));
+  PT2_TRY(const Tensor split, reshape(*input, blocks.split));
+  PT2_TRY(const Extremes extremes, extremes_of(split, blocks, keepdim));
+  // torch.finfo(dtype).smallest_normal
+  const double smallest = input->dtype() == Dtype::float16   ? 0x1p-14
+                          : input->dtype() == Dtype::float64 ? 0x1p-1022
+                                                             : 0x1p-126;
+  PT2_TRY(const Tensor unclamped, scale_of(mapping_type, extremes, range));
+  PT2_TRY(Tensor scale, apply("clamp.default", {unclamped, eps.value_or(smallest)}));
+  // A symmetric one is made like the scale before that is clamped, which changes neither dtype nor
+  // sizes.
+  PT2_TRY(Tensor zero_point, zero_point_of(mapping_type, extremes, scale, range));
+  if (keepdim) {
+    Sizes sizes;
+    for (size_t i = 0; i < block_size.size(); ++i)
+      sizes.push_back(block_size[i] > 0 ? input->sizes()[i] / block_size[i] : 0);
+    PT2_TRY(scale, reshape(scale, sizes));
+    PT2_TRY(zero_point, reshape(zero_point, sizes));
+  }
+  const bool is_int = mapping_type == "ASYMMETRIC";
+  const Dtype zeros = zero_point_dtype.value_or(is_int ? Dtype::int32 : zero_point.dtype());
+  PT2_TRY(scale, to(scale, scale_dtype.value_or(input->dtype())));
+  PT2_TRY(zero_point, to(zero_point, zeros));
+  return TensorPair(std::move(scale), std::move(zero_point));
+}
+
+// clang-format off
+constexpr OpDef kOps[] = {
+    op<"torchao::choose_qparams_affine(Tensor? input, str mapping_type, SymInt[] block_size, ScalarType target_dtype, Scalar? quant_min=None, Scalar? quant_max=None, float? eps=None, ScalarType? scale_dtype=None, ScalarType? zero_point_dtype=None, bool keepdim=False) -> (Tensor, Tensor)", choose_qparams_affine>,
+    op<"torchao::quantize_affine(Tensor input, SymInt[] block_size, Tensor scale, Tensor? zero_point, ScalarType output_dtype, Scalar? quant_min=None, Scalar? quant_max=None) -> Tensor", quantize_affine>,
+    op<"torchao::dequantize_affine(Tensor input, SymInt[] block_size, Tensor scale, Tensor? zero_point, ScalarType input_dtype, Scalar? quant_min=None, Scalar? quant_max=None, ScalarType output_dtype=6) -> Tensor", dequantize_affine>,
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const OpDef> torchao_ops() { return kOps; }
+
+}  // namespace pt2::ops

@@ -1,0 +1,95 @@
+// Operators of packages beside PyTorch, against what those packages compute (torchao 0.18, and
+// torchaudio's loop by hand).
+#include <gtest/gtest.h>
+
+#include "ops/bind.h"
+#include "ops/table.h"
+
+namespace pt2::ops {
+namespace {
+
+Result<std::vector<Value>> run(const char* target, std::vector<Value> arguments) {
+  const Operator op = find_operator(target);
+  if (!op) return operator_error(std::string("there is no ") + target);
+  Context context;
+  while (arguments.size() < op.signature().parameter_count) {
+    PT2_TRY(Value value, default_value(op.signature().parameter_array[arguments.size()]));
+    arguments.push_back(std::move(value));
+  }
+  return call(op, context, arguments);
+}
+
+template <class T>
+std::vector<T> elements(const Value& value) {
+  const auto range = value.get_if<Tensor>()->elements<T>();
+  return {range.begin(), range.end()};
+}
+
+const char* const kChoose = "torch.ops.torchao.choose_qparams_affine.default";
+const char* const kQuantize = "torch.ops.torchao.quantize_affine.default";
+const char* const kDequantize = "torch.ops.torchao.dequantize_affine.default";
+using Floats = std::vector<float>;
+using Bytes = std::vector<int8_t>;
+
+struct Mapping {
+  const char* name;
+  Floats scales;
+  Bytes quantized;
+  Floats values;
+};
+const Mapping kMappings[] = {
+    {"SYMMETRIC",
+     {0.007843137718737125f, 0.0235294122248888f, 0.0313725508749485f, 0.054901961237192154f},
+     {-127, 64, 85, 127, 8, -127, 18, 127},
+     {-0.9960784912109375f, 0.501960813999176f, 2.0f, 2.9882352352142334f, 0.250980406999588f,
+      -3.98431396484375f, 0.9882352948188782f, 6.972548961639404f}},
+    {"ASYMMETRIC",
+     {0.0058823530562222f, 0.0117647061124444f, 0.01666666753590107f, 0.027450980618596077f},
+     {-128, 127, 42, 127, 127, -128, -92, 127},
+     {-1.0f, 0.5f, 2.0f, 3.0f, 0.25f, -4.0f, 0.9882352948188782f, 7.0f}},
+    {"SYMMETRIC_NO_CLIPPING_ERR",
+     {0.0078125f, 0.023622047156095505f, 0.03125f, 0.05511811003088951f},
+     {-128, 64, 85, 127, 8, -128, 18, 127},
+     {-1.0f, 0.5f, 2.007874011993408f, 3.0f, 0.25f, -4.0f, 0.9921259880065918f, 7.0f}},
+};
+
+TEST(Torchao, QuantizesByBlocks) {
+  const Tensor x = Tensor::of<float>({2, 4}, {-1, 0.5, 2, 3, 0.25, -4, 1, 7});
+  const Value block = Value::List{int64_t{1}, int64_t{2}};
+  for (const Mapping& mapping : kMappings) {
+    SCOPED_TRACE(mapping.name);
+    const auto chosen = run(kChoose, {x, mapping.name, block, Dtype::int8});
+    ASSERT_TRUE(chosen) << chosen.error().text();
+    EXPECT_EQ(elements<float>((*chosen)[0]), mapping.scales);
+    const auto quantized = run(kQuantize, {x, block, (*chosen)[0], (*chosen)[1], Dtype::int8});
+    ASSERT_TRUE(quantized) << quantized.error().text();
+    EXPECT_EQ(elements<int8_t>((*quantized)[0]), mapping.quantized);
+    const auto values =
+        run(kDequantize, {(*quantized)[0], block, (*chosen)[0], (*chosen)[1], Dtype::int8});
+    ASSERT_TRUE(values) << values.error().text();
+    EXPECT_EQ(elements<float>((*values)[0]), mapping.values);
+  }
+}
+
+TEST(Torchao, RefusesBlocksThatDoNotFit) {
+  const Tensor x = Tensor::of<float>({2, 4}, {-1, 0.5, 2, 3, 0.25, -4, 1, 7});
+  const Tensor one = Tensor::of<float>({1}, {1});
+  for (const Value::List& block : {Value::List{int64_t{1}}, Value::List{int64_t{1}, int64_t{3}}})
+    EXPECT_FALSE(run(kQuantize, {x, block, one, one, Dtype::int8}));
+  EXPECT_FALSE(run(kChoose, {x, "ODD", Value::List{int64_t{1}, int64_t{2}}, Dtype::int8}));
+}
+
+TEST(Torchaudio, FiltersEachChannel) {
+  const Tensor windows = Tensor::of<float>({1, 2, 3}, {1, 2, 3, 1, 1, 1});
+  const Tensor coefficients = Tensor::of<float>({2, 2}, {0.5, 1, -1, 1});
+  Tensor waveform = Tensor::zeros(Dtype::float32, {1, 2, 4});
+  const char* const target = "torch.ops.torchaudio._lfilter_core_loop.default";
+  const auto done = run(target, {windows, coefficients, waveform});
+  ASSERT_TRUE(done) << done.error().text();
+  // 1, 2 - 0.5 * 1, 3 - 0.5 * 1.5; and sums.
+  EXPECT_EQ(elements<float>(Value(waveform)), (Floats{0, 1, 1.5, 2.25, 0, 1, 2, 3}));
+  EXPECT_FALSE(run(target, {windows, coefficients, Tensor::zeros(Dtype::float32, {1, 2, 3})}));
+}
+
+}  // namespace
+}  // namespace pt2::ops

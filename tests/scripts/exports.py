@@ -1,0 +1,130 @@
+#!/usr/bin/env python3
+"""Small real exports whose graphs or guards have forms that few programs have: exports.py FOLDER (torch 2.15)."""
+import dataclasses
+import json
+import pathlib
+import sys
+import zipfile
+
+import torch
+from torch._higher_order_ops.hints_wrap import hints_wrapper
+from torch._higher_order_ops.map import map as map_
+from torch._higher_order_ops.while_loop import while_loop
+from torch.export import Dim
+
+AUTO = Dim.AUTO
+
+
+@dataclasses.dataclass
+class Pair:
+    a: torch.Tensor
+    b: torch.Tensor
+
+
+@dataclasses.dataclass
+class Nested:
+    pair: Pair
+    c: torch.Tensor
+
+
+for cls in (Pair, Nested):
+    torch.export.register_dataclass(cls, serialized_type_name=cls.__name__)
+
+
+def x(*sizes):
+    return torch.arange(torch.Size(sizes).numel(), dtype=torch.float32).reshape(sizes)
+
+
+def sym_operand(self, x, n):
+    u = n.item()
+    torch._check(u >= 2)
+    torch._check(u < 10)
+    return torch.cond(x.sum() > 0, lambda x, u: x + u, lambda x, u: x - u, (x, u))
+
+
+def size_operand(self, x):
+    n = x.shape[0]
+    return torch.cond(x.sum() > 0, lambda x: x + x.shape[0], lambda x: x - n, (x,))
+
+
+def size_in_map(self, x, y):
+    n = y.shape[0]
+    return map_(lambda row, y: row * n + y.sum(), x, y)
+
+
+def sym_carried(self, x, n):
+    return while_loop(lambda i, x: i > 0, lambda i, x: (i - 1, x + 1), (n.item(), x))
+
+
+def unused_operand(self, x, y):
+    return hints_wrapper(lambda x, y: x + 1, (x, y), {}, hints={"a": 1})
+
+
+def other_autocast(self, x):
+    with torch.autocast("cuda", dtype=torch.float16):
+        return x @ x
+
+
+def unsigned_product(self, a, b):
+    return torch._int_mm(a, b)
+
+
+def keywords(self, x, **kw):
+    return x + kw["mask"] * kw["scale"]
+
+
+def variadic(self, *xs):
+    return xs[0] + xs[1] + xs[2]
+
+
+def nested_dataclass(self, p, q):
+    return p.pair.a + p.pair.b + p.c + q
+
+
+D = {0: AUTO}
+mask = {"mask": x(4, 3), "scale": x(4, 3)}
+# Name: (forward, arguments, keyword arguments, dynamic shapes, strict).
+PROGRAMS = {
+    "cond_symbol": (sym_operand, (x(4, 3), torch.tensor(3)), {}, None, True),
+    "cond_size": (size_operand, (x(4, 3),), {}, (D,), True),
+    "map_size": (size_in_map, (x(4, 3), x(5)), {}, (D, D), True),
+    "while_symbol": (sym_carried, (x(4, 3), torch.tensor(3)), {}, None, True),
+    "hints_unused": (unused_operand, (x(4, 3), x(4, 3)), {}, None, True),
+    "autocast_absent": (other_autocast, (x(3, 3),), {}, None, True),
+    "int_mm_unsigned": (unsigned_product, (torch.full((20, 16), 255, dtype=torch.uint8), torch.full((16, 8), -128, dtype=torch.int8)), {}, None, True),
+    "strict_keywords": (keywords, (x(4, 3),), mask, {"x": D, "kw": {"mask": D, "scale": D}}, True),
+    "keywords": (keywords, (x(4, 3),), mask, {"x": D, "kw": {"mask": D, "scale": D}}, False),
+    "variadic": (variadic, (x(4, 3), x(4, 3), x(4, 3)), {}, ((D, D, D),), False),
+    "strict_dataclass": (nested_dataclass, (Nested(Pair(x(4, 3), x(4, 3)), x(4, 3)), x(4, 3)), {}, ([[D, D], D], D), True),
+}
+
+
+def without_traces(value):
+    """They name the files of whoever runs this."""
+    if isinstance(value, dict):
+        return {k: without_traces(v) for k, v in value.items() if k != "stack_trace"}
+    return [without_traces(v) for v in value] if isinstance(value, list) else value
+
+
+def clean(path):
+    with zipfile.ZipFile(path) as z:
+        records = [(e.filename, z.read(e)) for e in z.infolist()]
+    with zipfile.ZipFile(path, "w") as z:
+        for name, data in records:
+            if name.endswith("models/model.json"):
+                data = json.dumps(without_traces(json.loads(data))).encode()
+            z.writestr(zipfile.ZipInfo(name), data)
+
+
+def main():
+    folder = pathlib.Path(sys.argv[1])
+    folder.mkdir(exist_ok=True)
+    for name, (forward, args, kwargs, shapes, strict) in PROGRAMS.items():
+        module = type("Program", (torch.nn.Module,), {"forward": forward})()
+        program = torch.export.export(module, args, kwargs, dynamic_shapes=shapes, strict=strict)
+        torch.export.save(program, folder / f"{name}.pt2")
+        clean(folder / f"{name}.pt2")
+
+
+if __name__ == "__main__":
+    main()
