@@ -7,6 +7,7 @@
 #include "pt2/check_inputs.h"
 #include "pt2/container.h"
 #include "pt2/custom_operators.h"
+#include "pt2/decompose.h"
 #include "pt2/diagnostics.h"
 #include "pt2/draft.h"
 #include "pt2/dtype.h"
