@@ -28,8 +28,10 @@ std::vector<fs::path> programs() {
   if (const char* more = std::getenv("PT2_CORPUS")) roots.emplace_back(more);
   std::vector<fs::path> out;
   for (const fs::path& root : roots)
-    for (const auto& file : fs::recursive_directory_iterator(root))
-      if (file.path().extension() == ".pt2") out.push_back(file.path());
+    for (const auto& release : fs::directory_iterator(root))
+      if (release.is_directory() && release.path().filename().string().starts_with("2."))
+        for (const auto& file : fs::directory_iterator(release))
+          if (file.path().extension() == ".pt2") out.push_back(file.path());
   std::ranges::sort(out);
   return out;
 }
