@@ -55,6 +55,8 @@ TEST(Conformance, ResultsAreThoseOfPyTorch) {
 // What a formula does otherwise than the operator as a whole.
 constexpr std::pair<std::string_view, std::string_view> kOtherwise[] = {
     {"aten.to.device", "it does not know where a tensor is, and copies"},
+    {"aten.to.dtype_layout", "it does not know where a tensor is, and copies"},
+    {"aten.resolve_conj.default", "it does not know which tensors are marked, and copies"},
     {"aten.one_hot.default", "it does not look at the classes"},
     {"aten.log_sigmoid.default", "the order of dims is that of the operand"},
 };

@@ -91,29 +91,6 @@ void where(Tensor& out, const Tensor& condition, const Tensor& self, const Tenso
     elementwise<C>(out, out.dtype(), function, condition, self, other);
   });
 }
-Result<Meta> where_number_other_meta(const Tensor& condition, const Tensor& self,
-                                     const Scalar& other) {
-  return where_meta(condition, self, number_tensor(other));
-}
-void where_number_other(Tensor& out, const Tensor& condition, const Tensor& self,
-                        const Scalar& other) {
-  where(out, condition, self, number_tensor(other));
-}
-Result<Meta> where_number_self_meta(const Tensor& condition, const Scalar& self,
-                                    const Tensor& other) {
-  return where_meta(condition, number_tensor(self), other);
-}
-void where_number_self(Tensor& out, const Tensor& condition, const Scalar& self,
-                       const Tensor& other) {
-  where(out, condition, number_tensor(self), other);
-}
-Result<Meta> where_numbers_meta(const Tensor& condition, const Scalar& self, const Scalar& other) {
-  return where_meta(condition, number_tensor(self), number_tensor(other));
-}
-void where_numbers(Tensor& out, const Tensor& condition, const Scalar& self, const Scalar& other) {
-  where(out, condition, number_tensor(self), number_tensor(other));
-}
-
 // --- masked_fill
 
 Result<Meta> masked_fill_meta(const Tensor& self, const Tensor& mask, const Scalar& value) {
@@ -285,9 +262,9 @@ constexpr OpDef kOps[] = {
     op<"aten::isclose(Tensor self, Tensor other, float rtol=1.0000000000000001e-05, float atol=1e-08, bool equal_nan=False) -> Tensor", isclose_meta, isclose>.with({.composite = true}),
     op<"aten::equal(Tensor self, Tensor other) -> bool", equal>,
     op<"aten::where.self(Tensor condition, Tensor self, Tensor other) -> Tensor", where_meta, where>.with({.slope = Slope::linear, .linear_in = "self other"}),
-    op<"aten::where.ScalarOther(Tensor condition, Tensor self, Scalar other) -> Tensor", where_number_other_meta, where_number_other, where_other_formula>,
-    op<"aten::where.ScalarSelf(Tensor condition, Scalar self, Tensor other) -> Tensor", where_number_self_meta, where_number_self, where_self_formula>,
-    op<"aten::where.Scalar(Tensor condition, Scalar self, Scalar other) -> Tensor", where_numbers_meta, where_numbers, where_numbers_formula>,
+    op<"aten::where.ScalarOther(Tensor condition, Tensor self, Scalar other) -> Tensor", where_other_formula>,
+    op<"aten::where.ScalarSelf(Tensor condition, Scalar self, Tensor other) -> Tensor", where_self_formula>,
+    op<"aten::where.Scalar(Tensor condition, Scalar self, Scalar other) -> Tensor", where_numbers_formula>,
     op<"aten::masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor", masked_fill_meta, masked_fill>.with({.overwrites = true}),
     op<"aten::masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor", masked_fill_tensor_meta, masked_fill_tensor>.with({.overwrites = true}),
     op<"aten::clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor", clamp_meta, clamp>,

@@ -75,36 +75,9 @@ std::optional<Scalar> correction_from(bool unbiased) { return Scalar(int64_t{unb
 Result<Meta> unbiased_dim_meta(const Tensor& self, const OptionalDims& dims, bool, bool keepdim) {
   return variance_meta(self, dims, std::nullopt, keepdim);
 }
-template <bool Root>
 void unbiased_dim(Tensor& out, const Tensor& self, const OptionalDims& dims, bool unbiased,
                   bool keepdim) {
-  variance<Root>(out, self, dims, correction_from(unbiased), keepdim);
-}
-
-Result<Meta> unbiased_meta(const Tensor& self, bool) {
-  return variance_meta(self, std::nullopt, std::nullopt, false);
-}
-template <bool Root>
-void unbiased_all(Tensor& out, const Tensor& self, bool unbiased) {
-  variance<Root>(out, self, std::nullopt, correction_from(unbiased), false);
-}
-
-Result<std::array<Meta, 2>> unbiased_mean_dim_meta(const Tensor& self, const OptionalDims& dims,
-                                                   bool, bool keepdim) {
-  return variance_mean_meta(self, dims, std::nullopt, keepdim);
-}
-template <bool Root>
-void unbiased_mean_dim(Tensor& out, Tensor& mean, const Tensor& self, const OptionalDims& dims,
-                       bool unbiased, bool keepdim) {
-  variance_mean<Root>(out, mean, self, dims, correction_from(unbiased), keepdim);
-}
-
-Result<std::array<Meta, 2>> unbiased_mean_meta(const Tensor& self, bool) {
-  return variance_mean_meta(self, std::nullopt, std::nullopt, false);
-}
-template <bool Root>
-void unbiased_mean(Tensor& out, Tensor& mean, const Tensor& self, bool unbiased) {
-  variance_mean<Root>(out, mean, self, std::nullopt, correction_from(unbiased), false);
+  variance<false>(out, self, dims, correction_from(unbiased), keepdim);
 }
 
 template <class C>
@@ -230,16 +203,14 @@ constexpr OpDef kOps[] = {
        variance_mean_meta, variance_mean<false>>,
     op<"aten::std_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)",
        variance_mean_meta, variance_mean<true>>,
-    op<"aten::var.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor", unbiased_dim_meta, unbiased_dim<false>>,
-    op<"aten::std.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor", unbiased_dim_meta, unbiased_dim<true>, unbiased_dim_formula<true>>,
-    op<"aten::var(Tensor self, bool unbiased=True) -> Tensor", unbiased_meta, unbiased_all<false>, unbiased_formula<false>>,
-    op<"aten::std(Tensor self, bool unbiased=True) -> Tensor", unbiased_meta, unbiased_all<true>, unbiased_formula<true>>,
-    op<"aten::var_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, Tensor)",
-       unbiased_mean_dim_meta, unbiased_mean_dim<false>, unbiased_mean_dim_formula<false>>,
-    op<"aten::std_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, Tensor)",
-       unbiased_mean_dim_meta, unbiased_mean_dim<true>, unbiased_mean_dim_formula<true>>,
-    op<"aten::var_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)", unbiased_mean_meta, unbiased_mean<false>, unbiased_mean_formula<false>>,
-    op<"aten::std_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)", unbiased_mean_meta, unbiased_mean<true>, unbiased_mean_formula<true>>,
+    op<"aten::var.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor", unbiased_dim_meta, unbiased_dim>,
+    op<"aten::std.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor", unbiased_dim_formula<true>>,
+    op<"aten::var(Tensor self, bool unbiased=True) -> Tensor", unbiased_formula<false>>,
+    op<"aten::std(Tensor self, bool unbiased=True) -> Tensor", unbiased_formula<true>>,
+    op<"aten::var_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, Tensor)", unbiased_mean_dim_formula<false>>,
+    op<"aten::std_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, Tensor)", unbiased_mean_dim_formula<true>>,
+    op<"aten::var_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)", unbiased_mean_formula<false>>,
+    op<"aten::std_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)", unbiased_mean_formula<true>>,
     op<"aten::linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
        vector_norm_meta, vector_norm>,
     op<"aten::norm.Scalar(Tensor self, Scalar p=2) -> Tensor", norm>,

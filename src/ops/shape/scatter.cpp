@@ -251,11 +251,18 @@ Result<Tensor> take_along_dim(const Tensor& self, const Tensor& indices,
   return compute<gather_meta, gather>(values, wrapped, broadcast_to(places, sizes), false);
 }
 
+// Negative ones count from the end.
+Result<Tensor> from_the_start(Emitter& e, const Tensor& indices, int64_t size) {
+  const auto moved = e(aten<"add.Scalar">, {indices, size});
+  return e(aten<"where.self">, {e(aten<"lt.Scalar">, {indices, 0}), moved, indices});
+}
+
 Result<Tensor> take_along_dim_formula(Emitter& e, const Tensor& self, const Tensor& indices,
                                       const std::optional<int64_t>& dim) {
   if (!dim)
-    return e(aten<"gather.default">, {e(aten<"reshape.default">, {self, Sizes{-1}}), 0,
-                                      e(aten<"reshape.default">, {indices, Sizes{-1}})});
+    return e(aten<"gather.default">,
+             {e(aten<"reshape.default">, {self, Sizes{-1}}), 0,
+              e(aten<"reshape.default">, {from_the_start(e, indices, self.numel()), Sizes{-1}})});
   PT2_TRY_VOID(check_rank(indices, self.dim(), "indices"));
   PT2_TRY(const int64_t wrapped, wrap_dim(*dim, self.dim()));
   Sizes one_sizes = self.sizes(), other_sizes = indices.sizes();
@@ -263,13 +270,15 @@ Result<Tensor> take_along_dim_formula(Emitter& e, const Tensor& self, const Tens
     one_sizes[static_cast<size_t>(wrapped)] = other_sizes[static_cast<size_t>(wrapped)] = 1;
   const std::array both{one_sizes, other_sizes};
   PT2_TRY(Sizes sizes, broadcast_sizes(both));
+  PT2_TRY(const Tensor places,
+          from_the_start(e, indices, self.dim() == 0 ? 1 : self.size(wrapped)));
   const auto widened = [&](const Tensor& tensor) {
     Sizes wide = sizes;
     if (self.dim() > 0) wide[static_cast<size_t>(wrapped)] = tensor.size(wrapped);
     return wide == tensor.sizes() ? Result<Tensor>(tensor)
                                   : e(aten<"expand.default">, {tensor, wide});
   };
-  return e(aten<"gather.default">, {widened(self), wrapped, widened(indices)});
+  return e(aten<"gather.default">, {widened(self), wrapped, widened(places)});
 }
 
 // clang-format off

@@ -225,12 +225,6 @@ void repeat(Tensor& out, const Tensor& self, const Sizes& repeats) {
   copy_elements(target, self.with_view(std::move(source_sizes), std::move(source_strides),
                                        self.storage_offset()));
 }
-Result<Tensor> tile(const Tensor& self, const Sizes& dims) {
-  Sizes repeats = dims;
-  while (repeats.size() < self.sizes().size()) repeats.insert(repeats.begin(), 1);
-  return compute<repeat_meta, repeat>(self, repeats);
-}
-
 using OptionalInt = std::optional<int64_t>;
 
 // Each element of `dim` repeated; without a dim, each element of the flattened tensor.
@@ -523,12 +517,6 @@ Result<Tensor> resize(const Tensor& self, const Sizes& size, std::optional<Memor
   return out;
 }
 
-Result<Meta> tile_meta(const Tensor& self, const Sizes& dims) {
-  Sizes repeats = dims;
-  if (repeats.size() < self.sizes().size())
-    repeats.insert(repeats.begin(), self.sizes().size() - repeats.size(), 1);
-  return repeat_meta(self, repeats);
-}
 Result<Meta> pixel_shuffle_meta(const Tensor& self, int64_t factor) {
   PT2_TRY_VOID(check_rank_at_least(self, 3, "self"));
   Sizes sizes = self.sizes();
@@ -602,7 +590,7 @@ constexpr OpDef kOps[] = {
     op<"aten::roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor", roll_meta, roll>.with({.slope = Slope::linear}),
     op<"aten::rot90(Tensor self, int k=1, int[] dims=[0, 1]) -> Tensor", rot90>,
     op<"aten::repeat(Tensor self, SymInt[] repeats) -> Tensor", repeat_meta, repeat>.with({.slope = Slope::linear}),
-    composed<"aten::tile(Tensor self, SymInt[] dims) -> Tensor", tile_meta, tile, tile_formula>,
+    op<"aten::tile(Tensor self, SymInt[] dims) -> Tensor", tile_formula>,
     op<"aten::repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size=None) -> Tensor", repeat_interleave_positions>,
     op<"aten::repeat_interleave.self_Tensor(Tensor self, Tensor repeats, int? dim=None, *, SymInt? output_size=None) -> Tensor", repeat_interleave_tensor>.with({.composite = true}),
     op<"aten::repeat_interleave.self_int(Tensor self, SymInt repeats, int? dim=None, *, SymInt? output_size=None) -> Tensor", repeat_interleave_int>.with({.composite = true}),
