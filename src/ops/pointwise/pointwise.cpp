@@ -293,7 +293,7 @@ void nan_to_num(Tensor& out, const Tensor& self, std::optional<double> nan,
 Tensor positive(const Tensor& self) { return self; }
 
 Result<Tensor> square_formula(Emitter& e, const Tensor& self) {
-  return e(aten<"mul.Tensor">, {self, self});
+  return e(aten<"pow.Tensor_Scalar">, {self, 2});
 }
 Result<Tensor> positive_formula(Emitter&, const Tensor& self) { return self; }
 
