@@ -48,6 +48,12 @@ constexpr Verb kVerbs[] = {
      "have it\n"
      "pt2 convert model.pt2 -o small.pt2 --for oldest --lossy guards",
      setup_convert},
+    {"decompose", "operators that PyTorch makes of others, written out: core ATen",
+     "pt2 decompose model.pt2 -o core.pt2    # as run_decompositions() of PyTorch; exit 4 and why "
+     "if\n"
+     "                                       # something cannot be\n"
+     "pt2 decompose model.pt2 -o some.pt2 --to core,aten.linear,aten.layer_norm   # these may stay",
+     setup_decompose},
     {"draft", "to the early draft of the schema (JSON, docs/draft.md), or back to a .pt2",
      "pt2 draft model.pt2 -o model.draft.json\n"
      "pt2 draft model.pt2 -o model.draft.json --external   # tensors in model.draft.bin\n"

@@ -11,6 +11,7 @@ Action setup_ls(CLI::App& app);
 Action setup_canon(CLI::App& app);
 Action setup_cat(CLI::App& app);
 Action setup_convert(CLI::App& app);
+Action setup_decompose(CLI::App& app);
 Action setup_json(CLI::App& app);
 Action setup_dis(CLI::App& app);
 Action setup_as(CLI::App& app);

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <optional>
 
+#include "base/check.h"
 #include "base/text.h"
 #include "ops/loops.h"
 #include "ops/op_def.h"
@@ -243,6 +244,22 @@ Result<Value> coerce(const Parameter& parameter, Value value) {
     if (!fit_element(type.base, item)) return mismatch();
   }
   return value;
+}
+
+Result<std::vector<Value>> bind_in_order(const Signature& signature,
+                                         std::span<const Value> arguments) {
+  PT2_CHECK(arguments.size() <= signature.parameter_count);
+  std::vector<Value> bound;
+  bound.reserve(signature.parameter_count);
+  for (const Value& argument : arguments) {
+    PT2_TRY(Value value, coerce(signature.parameter_array[bound.size()], argument));
+    bound.push_back(std::move(value));
+  }
+  while (bound.size() < signature.parameter_count) {
+    PT2_TRY(Value value, default_value(signature.parameter_array[bound.size()]));
+    bound.push_back(std::move(value));
+  }
+  return bound;
 }
 
 }  // namespace pt2::ops

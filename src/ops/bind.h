@@ -29,6 +29,10 @@ Result<Value> default_value(const Parameter& parameter);
 // an int, float or bool here.
 Result<Value> coerce(const Parameter& parameter, Value value);
 
+// Arguments in the order of the signature, coerced; those left out at the end take their defaults.
+Result<std::vector<Value>> bind_in_order(const Signature& signature,
+                                         std::span<const Value> arguments);
+
 }  // namespace pt2::ops
 
 #endif  // PT2_OPS_BIND_H

@@ -73,6 +73,11 @@ struct Facts {
   std::string_view updates_statistics_if{};
   // Of an operator that writes: the overload of aten that only computes ("dropout.default").
   std::string_view functional_form{};
+  // The overload of aten that it is another name of ("cat.default"), with the same parameters.
+  std::string_view same_as{};
+  // PyTorch makes it of others (CompositeImplicitAutograd) and core ATen has it not. Rows with a
+  // formula need not say so.
+  bool composite = false;
   // What it draws for a batch in one call is what it draws for the elements one after the other:
   // one number for each element of a tensor of these sizes, or of this tensor
   // (aten/src/ATen/functorch/BatchRulesRandomness.cpp).

@@ -12,6 +12,12 @@
 //
 //   composed<"aten::conv2d(…) -> Tensor", conv_meta, conv>               rule and function
 //
+// An operator made of others is best written as a formula, a function whose first parameter is an
+// Emitter (emitter.h): that gives the rule, the kernel and the nodes of a graph.
+//
+//   op<"aten::glu(Tensor self, int dim=-1) -> Tensor", glu>              a formula alone
+//   op<"aten::silu(Tensor self) -> Tensor", same_as_self, silu, silu_of> and a kernel besides
+//
 // What else is known of an operator stands behind the row, in `.with({…})` (facts.h).
 #ifndef PT2_OPS_OP_DEF_H
 #define PT2_OPS_OP_DEF_H
@@ -20,6 +26,7 @@
 #include <tuple>
 #include <utility>
 
+#include "ops/emitter.h"
 #include "ops/facts.h"
 #include "ops/meta.h"
 #include "ops/random.h"
@@ -63,11 +70,13 @@ struct OpDef {
                                               std::span<const Value> arguments) = nullptr;
   Result<std::vector<Meta>> (*infer_boxed)(const OpDef& def,
                                            std::span<const Value> arguments) = nullptr;
-  // A kernel fills new memory; what a function returns may share that of its arguments.
-  bool is_kernel = false;
   // Its function takes the random numbers of a Context.
   bool may_draw = false;
   Facts facts{};
+  // Where the pointer to the formula is; null where there is none.
+  const void* formula = nullptr;
+  Result<std::vector<Value>> (*write_boxed)(const OpDef& def, Emitter& emitter,
+                                            std::span<const Value> arguments) = nullptr;
 
   constexpr bool is_view() const {
     return facts.sharing == Sharing::always || (signature->may_alias() && !signature->is_mutable());
@@ -77,6 +86,10 @@ struct OpDef {
     out.facts = all;
     return out;
   }
+
+  // Its function can be run on tensors without elements: what shows a tensor's memory in another
+  // shape and says so of each tensor that it takes, and arithmetic of sizes.
+  bool looks_at_sizes_alone() const;
 
   // Arguments are in the order of the signature, with defaults filled in (bind.h) and kinds
   // checked.
@@ -144,6 +157,26 @@ struct Callable<R (*)(Context&, A...)> {
   using Arguments = Pack<A...>;
   static constexpr bool kContext = true;
 };
+
+template <class R, class... A>
+struct Callable<R (*)(Emitter&, A...)> {
+  using Return = typename Unwrapped<R>::type;
+  using Arguments = Pack<A...>;
+  static constexpr bool kContext = false;
+};
+template <class F>
+inline constexpr bool kIsFormula = false;
+template <class R, class... A>
+inline constexpr bool kIsFormula<R (*)(Emitter&, A...)> = true;
+
+// The converter of formulas.
+template <class F>
+Result<std::vector<Value>> write_formula(const OpDef& def, Emitter& emitter,
+                                         std::span<const Value> arguments) {
+  const F formula = function_at<F>(def.formula);
+  auto call = [&](const auto&... argument) { return formula(emitter, argument...); };
+  return call_boxed<typename Callable<F>::Arguments>(call, arguments);
+}
 
 // The converter of rows whose function returns its results.
 template <class F>
@@ -277,32 +310,59 @@ constexpr void check_rule() {
                 "the rule's results differ from the signature");
 }
 
+template <auto F>
+inline constexpr bool kFormulaValue = kIsFormula<std::decay_t<decltype(F)>>;
+
+// Adds a formula to a row, and the rule that follows from it where the row has none.
+template <SignatureText S, auto Formula, bool HasRule = false>
+constexpr OpDef written(OpDef def) {
+  using F = std::decay_t<decltype(Formula)>;
+  check_function<kSignature<S>, F>();
+  def.formula = &kAddress<Formula>;
+  def.write_boxed = &write_formula<F>;
+  constexpr bool kGivesTensors = !kIsVector<typename Callable<F>::Return>;
+  if constexpr (!HasRule && kGivesTensors) def.infer_boxed = &infer_formula;
+  return def;
+}
+
 template <SignatureText S, auto Function>
 constexpr OpDef row() {
   using F = std::decay_t<decltype(Function)>;
-  check_function<kSignature<S>, F>();
-  OpDef def{&kSignature<S>, nullptr, &kAddress<Function>, &compute_function<F>};
-  def.may_draw = kTakesContext<F>;
-  return def;
+  if constexpr (kIsFormula<F>) {
+    return written<S, Function>({&kSignature<S>, nullptr, nullptr, &run_formula});
+  } else {
+    check_function<kSignature<S>, F>();
+    OpDef def{&kSignature<S>, nullptr, &kAddress<Function>, &compute_function<F>};
+    def.may_draw = kTakesContext<F>;
+    return def;
+  }
 }
 template <SignatureText S, auto Rule, auto Kernel>
 constexpr OpDef row() {
-  using R = std::decay_t<decltype(Rule)>;
-  using K = std::decay_t<decltype(Kernel)>;
-  check_rule<kSignature<S>, R>();
-  OpDef def{&kSignature<S>,        &kAddress<Rule>,   &kAddress<Kernel>,
-            &compute_kernel<R, K>, &infer_by_rule<R>, true};
-  def.may_draw = kTakesContext<K>;
-  return def;
+  if constexpr (kFormulaValue<Kernel>) {
+    return written<S, Kernel>(row<S, Rule>());
+  } else {
+    using R = std::decay_t<decltype(Rule)>;
+    using K = std::decay_t<decltype(Kernel)>;
+    check_rule<kSignature<S>, R>();
+    OpDef def{&kSignature<S>, &kAddress<Rule>, &kAddress<Kernel>, &compute_kernel<R, K>,
+              &infer_by_rule<R>};
+    def.may_draw = kTakesContext<K>;
+    return def;
+  }
+}
+template <SignatureText S, auto Rule, auto Kernel, auto Formula>
+constexpr OpDef row() {
+  return written<S, Formula, true>(row<S, Rule, Kernel>());
 }
 template <SignatureText S, auto... F>
 inline constexpr OpDef op = row<S, F...>();
 
-// The rule has the function's parameters, or is an UntypedRule.
-template <SignatureText S, auto Rule, auto Function>
+// The rule has the function's parameters, or is an UntypedRule. A function may be a formula.
+template <SignatureText S, auto Rule, auto Function, auto... Formula>
 constexpr OpDef composed_row() {
   using R = std::decay_t<decltype(Rule)>;
-  OpDef def = row<S, Function>();
+  OpDef def = row<S, Function, Formula...>();
   def.rule = &kAddress<Rule>;
   if constexpr (std::is_same_v<R, UntypedRule>) {
     def.infer_boxed = &infer_untyped;
@@ -312,8 +372,8 @@ constexpr OpDef composed_row() {
   }
   return def;
 }
-template <SignatureText S, auto Rule, auto Function>
-inline constexpr OpDef composed = composed_row<S, Rule, Function>();
+template <SignatureText S, auto Rule, auto Function, auto... Formula>
+inline constexpr OpDef composed = composed_row<S, Rule, Function, Formula...>();
 
 }  // namespace pt2::ops
 

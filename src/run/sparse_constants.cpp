@@ -78,8 +78,9 @@ Result<Tensor> dense_constant(const Graph& graph, std::string_view input,
   for (int64_t dim = 0; dim < indices.size(0); ++dim)
     places.emplace_back(indices.with_view({indices.size(1)}, {indices.stride(1)},
                                           indices.storage_offset() + dim * indices.stride(0)));
-  return ops::apply("index_put.default", {Value(Tensor::zeros(values.dtype(), payload.sizes)),
-                                          Value(std::move(places)), Value(values), Value(true)});
+  return ops::apply(ops::aten<"index_put.default">,
+                    {Value(Tensor::zeros(values.dtype(), payload.sizes)), Value(std::move(places)),
+                     Value(values), Value(true)});
 }
 
 }  // namespace pt2::run

@@ -35,8 +35,11 @@ Result<std::vector<RecordedCall>> read_recorded_calls(const std::string& path);
 // out.
 std::vector<RecordedCall> read_recorded_folder(const std::string& folder);
 
+// By its row, or by the formula of the row alone: what has none is not known then.
+enum class Computed : uint8_t { by_row, by_formula };
 // Runs every sample of the file. Errors are those of reading it.
-Result<ConformanceReport> check_conformance(const std::string& path);
+Result<ConformanceReport> check_conformance(const std::string& path,
+                                            Computed computed = Computed::by_row);
 
 }  // namespace pt2::ops
 

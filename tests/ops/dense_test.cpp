@@ -20,21 +20,22 @@ constexpr int64_t kHuge = (int64_t{1} << 61) + 4;
 TEST(EmptyMatrices, BasesTooLargeAreErrors) {
   const Value wide(Tensor::zeros(Dtype::float32, {0, kHuge}));
   const Value tall(Tensor::zeros(Dtype::float32, {kHuge, 0}));
-  EXPECT_FALSE(apply_all("linalg_svd.default", {wide, Value(true)}));
-  EXPECT_FALSE(apply_all("svd.default", {wide, Value(false)}));
-  EXPECT_FALSE(apply_all("_linalg_svd.default", {tall, Value(true)}));
-  EXPECT_FALSE(apply_all("linalg_qr.default", {tall, Value("complete")}));
-  EXPECT_FALSE(apply_all("linalg_lu.default", {tall}));
-  EXPECT_TRUE(apply_all("linalg_qr.default", {tall, Value("r")}));
+  EXPECT_FALSE(apply_all(aten<"linalg_svd.default">, {wide, Value(true)}));
+  EXPECT_FALSE(apply_all(aten<"svd.default">, {wide, Value(false)}));
+  EXPECT_FALSE(apply_all(aten<"_linalg_svd.default">, {tall, Value(true)}));
+  EXPECT_FALSE(apply_all(aten<"linalg_qr.default">, {tall, Value("complete")}));
+  EXPECT_FALSE(apply_all(aten<"linalg_lu.default">, {tall}));
+  EXPECT_TRUE(apply_all(aten<"linalg_qr.default">, {tall, Value("r")}));
   const Value none(Tensor::zeros(Dtype::float32, {0}));
-  EXPECT_TRUE(apply_all("linalg_householder_product.default", {tall, none}));
+  EXPECT_TRUE(apply_all(aten<"linalg_householder_product.default">, {tall, none}));
 }
 
 TEST(EmptyMatrices, ManyTakeNoMemory) {
   const Value many(Tensor::zeros(Dtype::float32, {3'000'000'000, 0, 0}));
-  for (const char* target : {"linalg_inv.default", "linalg_svd.default", "linalg_eigvals.default",
-                             "linalg_eigh.default", "linalg_qr.default", "matrix_exp.default"})
-    EXPECT_TRUE(apply_all(target, {many})) << target;
+  for (const Handle handle :
+       {aten<"linalg_inv.default">, aten<"linalg_svd.default">, aten<"linalg_eigvals.default">,
+        aten<"linalg_eigh.default">, aten<"linalg_qr.default">, aten<"matrix_exp.default">})
+    EXPECT_TRUE(apply_all(handle, {many})) << handle().def->signature->text;
 }
 
 // How far the columns are from orthonormal ones.

@@ -247,5 +247,27 @@ TEST_F(Facts, AutocastTreatsWhatPyTorchsDoes) {
     }
 }
 
+// What a row may leave out: a formula says it, and another name is one of an operator.
+TEST_F(Facts, CompositesAreThoseOfPyTorch) {
+  std::ifstream file(std::string(PT2_TEST_DATA) + "/ops/composites.txt");
+  std::set<std::string> composites;
+  for (std::string line; std::getline(file, line);)
+    if (!line.starts_with('#')) composites.insert("torch.ops.aten." + line);
+  ASSERT_GT(composites.size(), 500u);
+  for (const std::span<const OpDef> family : families())
+    for (const OpDef& def : family) {
+      const std::string target = target_of(*def.signature);
+      const bool said = def.facts.composite || def.formula != nullptr || !def.facts.same_as.empty();
+      if (composites.contains(target)) {
+        EXPECT_TRUE(said) << target << " is a composite";
+      } else {
+        EXPECT_FALSE(def.facts.composite) << target << " is no composite";
+      }
+      if (!def.facts.same_as.empty()) {
+        EXPECT_TRUE(find_operator("torch.ops.aten." + std::string(def.facts.same_as))) << target;
+      }
+    }
+}
+
 }  // namespace
 }  // namespace pt2::ops

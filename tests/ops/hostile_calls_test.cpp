@@ -24,11 +24,11 @@ std::vector<T> elements(const Result<Tensor>& tensor) {
 }
 
 // A large but not enormous budget, so that what is not counted is noticed.
-Result<Tensor> apply_within(uint64_t bytes, std::string_view overload,
-                            std::initializer_list<Value> arguments) {
+Result<Tensor> apply_within(uint64_t bytes, Handle handle,
+                            std::initializer_list<Operand> arguments) {
   const auto account = std::make_shared<MemoryAccount>(bytes);
   const MemoryAccount::Scope scope(account);
-  return apply(overload, arguments);
+  return apply(handle, arguments);
 }
 
 constexpr uint64_t kBudget = 64 << 20;
@@ -37,8 +37,8 @@ constexpr int64_t kHuge = int64_t{3} << 30;
 TEST(HostileCalls, EmptyTensorsOfHugeDimsNeedNoMemory) {
   const Tensor empty = Tensor::zeros(Dtype::float32, {0, kHuge});
   const Value last(int64_t{1});
-  EXPECT_TRUE(apply_within(kBudget, "sort.default", {empty, last}));
-  const auto difference = apply_within(kBudget, "diff.default", {empty, int64_t{100}, last});
+  EXPECT_TRUE(apply_within(kBudget, aten<"sort.default">, {empty, last}));
+  const auto difference = apply_within(kBudget, aten<"diff.default">, {empty, int64_t{100}, last});
   ASSERT_TRUE(difference) << difference.error().text();
   EXPECT_EQ(difference->sizes(), (Sizes{0, kHuge - 100}));
 }
@@ -50,15 +50,15 @@ TEST(HostileCalls, WorkingMemoryIsCounted) {
   const Tensor few = Tensor::zeros(Dtype::float32, {200});
   const Value first(int64_t{0}), last(int64_t{1});
   const Result<Tensor> results[] = {
-      apply_within(kBudget, "flip.default", {empty, Value(Value::List{Value(last)})}),
-      apply_within(kBudget, "rot90.default", {empty}),
-      apply_within(kBudget, "repeat_interleave.self_int", {empty, int64_t{2}, last}),
-      apply_within(kBudget, "median.default",
+      apply_within(kBudget, aten<"flip.default">, {empty, Value(Value::List{Value(last)})}),
+      apply_within(kBudget, aten<"rot90.default">, {empty}),
+      apply_within(kBudget, aten<"repeat_interleave.self_int">, {empty, int64_t{2}, last}),
+      apply_within(kBudget, aten<"median.default">,
                    {Tensor::zeros(Dtype::float32, {1}).with_view({kHuge}, {0}, 0)}),
-      apply_within(kBudget, "embedding_dense_backward.default",
+      apply_within(kBudget, aten<"embedding_dense_backward.default">,
                    {grad, rows, Value(kHuge), Value(int64_t{-1}), Value(false)}),
-      apply_within(kBudget, "combinations.default", {few, int64_t{100}}),
-      apply_within(kBudget, "combinations.default", {few, int64_t{5}, true})};
+      apply_within(kBudget, aten<"combinations.default">, {few, int64_t{100}}),
+      apply_within(kBudget, aten<"combinations.default">, {few, int64_t{5}, true})};
   for (size_t i = 0; i < std::size(results); ++i) {
     ASSERT_FALSE(results[i]) << i;
     EXPECT_EQ(results[i].error().code, ErrorCode::limit) << i << results[i].error().text();
@@ -68,7 +68,7 @@ TEST(HostileCalls, WorkingMemoryIsCounted) {
 TEST(HostileCalls, WhatATensorStandsForIsNotCopiedUnseen) {
   // 64 TB from one element: no kernel's working copy may be as large.
   const Tensor one = Tensor::zeros(Dtype::float32, {1}).with_view({int64_t{1} << 44}, {0}, 0);
-  const auto cloned = apply_within(kBudget, "clone.default", {one});
+  const auto cloned = apply_within(kBudget, aten<"clone.default">, {one});
   ASSERT_FALSE(cloned);
   EXPECT_EQ(cloned.error().code, ErrorCode::limit);
 }
@@ -78,12 +78,12 @@ TEST(HostileCalls, MemoryIsGivenBack) {
   {
     const MemoryAccount::Scope scope(account);
     for (int round = 0; round < 100; ++round) {
-      const auto sum = apply("add.Tensor", {Tensor::zeros(Dtype::float32, {10'000}), 1.0});
+      const auto sum = apply(aten<"add.Tensor">, {Tensor::zeros(Dtype::float32, {10'000}), 1.0});
       ASSERT_TRUE(sum) << sum.error().text();
       EXPECT_LT(account->left(), account->limit());
     }
     EXPECT_EQ(account->left(), account->limit());
-    const auto large = apply("ones.default", {Value(Value::List{Value(int64_t{1} << 18)})});
+    const auto large = apply(aten<"ones.default">, {Value(Value::List{Value(int64_t{1} << 18)})});
     ASSERT_FALSE(large);
     EXPECT_NE(large.error().message.find("max_tensor_bytes"), std::string::npos);
   }
@@ -92,13 +92,13 @@ TEST(HostileCalls, MemoryIsGivenBack) {
 
 TEST(HostileCalls, CombinationsAreCountedFirst) {
   const Tensor five = tensor_of<int64_t>(Dtype::int64, {0, 1, 2, 3, 4});
-  const auto pairs = apply("combinations.default", {five});
+  const auto pairs = apply(aten<"combinations.default">, {five});
   ASSERT_TRUE(pairs) << pairs.error().text();
   EXPECT_EQ(pairs->sizes(), (Sizes{10, 2}));
-  const auto repeated = apply("combinations.default", {five, int64_t{3}, true});
+  const auto repeated = apply(aten<"combinations.default">, {five, int64_t{3}, true});
   ASSERT_TRUE(repeated) << repeated.error().text();
   EXPECT_EQ(repeated->sizes(), (Sizes{35, 3}));
-  const auto all = apply("combinations.default", {five, int64_t{5}});
+  const auto all = apply(aten<"combinations.default">, {five, int64_t{5}});
   ASSERT_TRUE(all) << all.error().text();
   EXPECT_EQ(all->sizes(), (Sizes{1, 5}));
 }
@@ -117,16 +117,16 @@ TEST(HostileCalls, RulesMakeNoTensors) {
 // torch.linspace(0.02, 3.07, 64, dtype=torch.int64) and its like, of torch 2.15.
 TEST(HostileCalls, IntegerProgressionsTruncateTheirBounds) {
   const auto line = [](double start, double end, int64_t steps) {
-    return elements<int64_t>(
-        apply("linspace.default", {Value(start), Value(end), Value(steps), Value(Dtype::int64)}));
+    return elements<int64_t>(apply(aten<"linspace.default">,
+                                   {Value(start), Value(end), Value(steps), Value(Dtype::int64)}));
   };
   EXPECT_EQ(line(0.9, 9.9, 7), (std::vector<int64_t>{0, 1, 3, 4, 6, 7, 9}));
   EXPECT_EQ(line(5.9, -2.7, 6), (std::vector<int64_t>{5, 3, 2, 0, 0, -2}));
 }
 
 TEST(HostileCalls, ToDenseConverts) {
-  const auto dense =
-      apply("to_dense.default", {tensor_of<float>(Dtype::float32, {1.5F}), Value(Dtype::int64)});
+  const auto dense = apply(aten<"to_dense.default">,
+                           {tensor_of<float>(Dtype::float32, {1.5F}), Value(Dtype::int64)});
   EXPECT_EQ(elements<int64_t>(dense), std::vector<int64_t>{1});
 }
 
@@ -139,7 +139,7 @@ TEST(HostileCalls, TheLastBagEndsAsInPyTorch) {
   const Tensor offsets = tensor_of<int64_t>(Dtype::int64, {0, 2, 4});
   const auto bag = [&](const Tensor& table, int64_t mode) {
     return elements<float>(apply(
-        "embedding_bag.default",
+        aten<"embedding_bag.default">,
         {table, indices, offsets, Value(false), Value(mode), Value(false), Value(), Value(true)}));
   };
   EXPECT_EQ(bag(weight, 0), (std::vector<float>{2, 4, 10, 12}));

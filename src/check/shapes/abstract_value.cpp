@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ir/constant_value.h"
+#include "ops/bind.h"
 #include "pt2/limits.h"
 
 namespace pt2::check {
@@ -72,6 +73,31 @@ Result<std::optional<Value>> abstract_value(const Graph& graph, const Argument& 
     items.push_back(*std::move(value));
   }
   return std::optional<Value>(Value(std::move(items)));
+}
+
+std::optional<std::vector<Value>> abstract_arguments(const Graph& graph, const Node& node,
+                                                     const ops::Signature& signature,
+                                                     const SymbolBindings& bindings) {
+  std::vector<Value> arguments(signature.parameter_count);
+  std::vector<bool> given(signature.parameter_count, false);
+  size_t position = 0;
+  for (const NamedArgument& input : node.inputs) {
+    const auto index = ops::parameter_index(signature, input.name, position++);
+    if (!index) return std::nullopt;
+    auto value = abstract_value(graph, input.arg, bindings);
+    if (!value || !*value) return std::nullopt;
+    auto coerced = ops::coerce(signature.parameter_array[*index], **std::move(value));
+    if (!coerced) return std::nullopt;
+    arguments[*index] = *std::move(coerced);
+    given[*index] = true;
+  }
+  for (size_t i = 0; i < given.size(); ++i) {
+    if (given[i]) continue;
+    auto value = ops::default_value(signature.parameter_array[i]);
+    if (!value) return std::nullopt;
+    arguments[i] = *std::move(value);
+  }
+  return arguments;
 }
 
 }  // namespace pt2::check

@@ -12,35 +12,6 @@
 namespace pt2::check {
 namespace {
 
-bool is_number(const ops::ArgumentType& type) {
-  return type.base != ops::BaseType::tensor && type.base != ops::BaseType::generator &&
-         type.base != ops::BaseType::object;
-}
-
-// Arithmetic of symbols, and assertions about them.
-bool is_arithmetic(const ops::Signature& signature) {
-  return std::ranges::all_of(signature,
-                             [](const ops::Parameter& p) { return is_number(p.type); }) &&
-         std::all_of(signature.return_array, signature.return_array + signature.return_count,
-                     is_number);
-}
-
-// A function that can be run on tensors without elements: what shows a tensor's memory in another
-// shape, and says so of each tensor that it takes. One that copies where no view exists (reshape)
-// never does so for the contiguous tensors here.
-bool looks_at_sizes_alone(const ops::OpDef& def) {
-  if (is_arithmetic(*def.signature) || def.facts.looks_at_sizes_alone) return true;
-  using ops::Sharing;
-  const Sharing sharing = def.facts.sharing;
-  const bool shows =
-      def.is_view() && (sharing == Sharing::as_signed || sharing == Sharing::always ||
-                        sharing == Sharing::where_strides_allow);
-  return shows && std::ranges::all_of(*def.signature, [](const ops::Parameter& parameter) {
-           return parameter.aliased ||
-                  (is_number(parameter.type) && parameter.type.base != ops::BaseType::dtype);
-         });
-}
-
 bool returns_list(const ops::Signature& signature) {
   return signature.return_count == 1 && signature.return_array[0].list;
 }
@@ -167,7 +138,7 @@ ShapeVerdict ShapeCheck::judge(const SymbolBindings& bindings) {
   };
   if (op_.form == ops::Operator::Form::with_outs) return unknown("results lie where `out` says");
   if (!op_.def->has_rule() &&
-      (op_.form == ops::Operator::Form::in_place || !looks_at_sizes_alone(*op_.def)))
+      (op_.form == ops::Operator::Form::in_place || !op_.def->looks_at_sizes_alone()))
     return unknown("the operator has no shape rule");
   if (!bind(bindings)) return unknown("an operand is not known");
   auto computed = results();
@@ -182,28 +153,10 @@ ShapeVerdict ShapeCheck::judge(const SymbolBindings& bindings) {
   return verdict;
 }
 
-// The arguments in the order of the signature; false when one of them is not known.
 bool ShapeCheck::bind(const SymbolBindings& bindings) {
-  arguments_.assign(signature_.parameter_count, Value());
-  std::vector<bool> given(signature_.parameter_count, false);
-  size_t position = 0;
-  for (const NamedArgument& input : node_.inputs) {
-    const auto index = ops::parameter_index(signature_, input.name, position++);
-    if (!index) return false;
-    auto value = abstract_value(graph_, input.arg, bindings);
-    if (!value || !*value) return false;
-    auto coerced = ops::coerce(signature_.parameter_array[*index], **std::move(value));
-    if (!coerced) return false;
-    arguments_[*index] = *std::move(coerced);
-    given[*index] = true;
-  }
-  for (size_t i = 0; i < given.size(); ++i) {
-    if (given[i]) continue;
-    auto value = ops::default_value(signature_.parameter_array[i]);
-    if (!value) return false;
-    arguments_[i] = *std::move(value);
-  }
-  return true;
+  auto arguments = abstract_arguments(graph_, node_, signature_, bindings);
+  if (arguments) arguments_ = *std::move(arguments);
+  return arguments.has_value();
 }
 
 Result<std::vector<Value>> ShapeCheck::results() const {

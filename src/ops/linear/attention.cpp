@@ -1,10 +1,12 @@
 // Scaled dot-product attention: softmax(scale * q k^T + mask) v, one block of query rows at a time.
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 
 #include "base/memory_account.h"
 #include "ops/checks.h"
+#include "ops/compose.h"
 #include "ops/dense.h"
 #include "ops/linear/gemm.h"
 #include "ops/loops.h"
@@ -329,18 +331,22 @@ Result<Tensor> checked_attention(Context& context, const Tensor& query, const Te
   return run_attention(context, query, key, value, attn_mask, attention, nullptr);
 }
 
+// The fused kernel wants the elements of a row side by side
+// (ATen/native/transformers/sdp_utils_cpp.h check_last_dim_stride_equals_1_dense).
+bool has_rows(const Tensor& query, const Tensor& key, const Tensor& value,
+              const OptionalTensor& mask) {
+  const auto has = [](const Tensor& tensor) {
+    return tensor.dim() == 0 || tensor.stride(tensor.dim() - 1) == 1;
+  };
+  return has(query) && has(key) && has(value) && (!mask || has(*mask));
+}
+
 Result<Tensor> scaled_dot_product_attention(Context& context, const Tensor& query,
                                             const Tensor& key, const Tensor& value,
                                             const OptionalTensor& attn_mask, double dropout_p,
                                             bool is_causal, const std::optional<double>& scale,
                                             bool enable_gqa) {
-  // The fused kernel wants the elements of a row side by side
-  // (ATen/native/transformers/sdp_utils_cpp.h check_last_dim_stride_equals_1_dense).
-  const auto has_rows = [](const Tensor& tensor) {
-    return tensor.dim() == 0 || tensor.stride(tensor.dim() - 1) == 1;
-  };
-  const bool fused =
-      has_rows(query) && has_rows(key) && has_rows(value) && (!attn_mask || has_rows(*attn_mask));
+  const bool fused = has_rows(query, key, value, attn_mask);
   return checked_attention(
       context, query, key, value, attn_mask,
       {.dropout_p = dropout_p, .causal = is_causal, .scale = scale, .fused = fused}, enable_gqa);
@@ -480,12 +486,99 @@ Result<std::vector<Meta>> flash_attention_meta(std::span<const Value> arguments)
   return meta_list(std::move(metas));
 }
 
+// Key and value heads that stand for several query heads each.
+Result<Tensor> repeat_heads(Emitter& e, const Tensor& tensor, int64_t times) {
+  if (times == 1) return tensor;
+  const int64_t heads = tensor.dim() - 3;
+  Sizes sizes = tensor.sizes();
+  sizes.insert(sizes.begin() + heads + 1, times);
+  const auto apart = e(aten<"unsqueeze.default">, {tensor, heads + 1});
+  const auto whole = e(aten<"expand.default">, {apart, sizes});
+  sizes.erase(sizes.begin() + heads);
+  sizes[static_cast<size_t>(heads)] = tensor.size(heads) * times;
+  return e(aten<"reshape.default">, {whole, sizes});
+}
+
+// What softmax makes of the scores; rows of which the mask leaves nothing are zero.
+Result<Tensor> attention_weights(Emitter& e, const Tensor& scores, const OptionalTensor& mask,
+                                 bool causal) {
+  const Sizes none;
+  const auto zero = e(aten<"full.default">, {none, 0.0, scores.dtype()});
+  const auto lowest = e(aten<"full.default">, {none, -HUGE_VAL, scores.dtype()});
+  if (!mask && !causal) return e(aten<"_softmax.default">, {scores, int64_t{-1}, false});
+  OptionalTensor kept = mask;
+  if (causal) {
+    const Sizes square(scores.sizes().end() - 2, scores.sizes().end());
+    const auto rows = e(aten<"arange.start_step">, {0, square[0], 1, Dtype::int64});
+    const auto columns = e(aten<"arange.start_step">, {0, square[1], 1, Dtype::int64});
+    PT2_TRY(kept, e(aten<"le.Tensor">, {columns, e(aten<"unsqueeze.default">, {rows, 1})}));
+  }
+  const auto masked = kept->dtype() == Dtype::bool_ ? e(aten<"where.self">, {*kept, scores, lowest})
+                                                    : e(aten<"add.Tensor">, {scores, *kept});
+  const auto weights = e(aten<"_softmax.default">, {masked, int64_t{-1}, false});
+  const auto empty = e(aten<"eq.Scalar">, {masked, -HUGE_VAL});
+  const auto filled =
+      e(aten<"any.dim">, {e(aten<"logical_not.default">, {empty}), int64_t{-1}, true});
+  return e(aten<"where.self">, {filled, weights, zero});
+}
+
+// Halves are computed in float32.
+Result<Tensor> attention_formula(Emitter& e, const Tensor& query, const Tensor& key,
+                                 const Tensor& value, const OptionalTensor& attn_mask,
+                                 double dropout_p, bool is_causal,
+                                 const std::optional<double>& scale, bool enable_gqa) {
+  PT2_TRY_VOID(check_attention(query, key, value, attn_mask, dropout_p, is_causal));
+  const bool is_half = query.dtype() == Dtype::float16 || query.dtype() == Dtype::bfloat16;
+  const auto wide = [&](const Tensor& tensor) {
+    return is_half && dtype_category(tensor.dtype()) == DtypeCategory::floating
+               ? e(aten<"_to_copy.default">, {tensor, Dtype::float32})
+               : Result<Tensor>(tensor);
+  };
+  PT2_TRY(const Tensor queries, wide(query));
+  PT2_TRY(Tensor keys, wide(key));
+  PT2_TRY(Tensor values, wide(value));
+  if (enable_gqa) {
+    PT2_TRY(keys, repeat_heads(e, keys, query.size(query.dim() - 3) / key.size(key.dim() - 3)));
+    PT2_TRY(values,
+            repeat_heads(e, values, query.size(query.dim() - 3) / value.size(value.dim() - 3)));
+  }
+  OptionalTensor mask;
+  if (attn_mask) {
+    PT2_TRY(mask, wide(*attn_mask));
+  }
+  const int64_t depth = query.size(query.dim() - 1);
+  const double factor = std::sqrt(scale.value_or(1 / std::sqrt(static_cast<double>(depth))));
+  Sizes order;
+  for (int64_t dim = 0; dim < keys.dim(); ++dim) order.push_back(dim);
+  std::swap(order[order.size() - 1], order[order.size() - 2]);
+  const auto turned = e(aten<"permute.default">, {keys, order});
+  PT2_TRY(const Tensor scores,
+          e(aten<"matmul.default">,
+            {e(aten<"mul.Scalar">, {queries, factor}), e(aten<"mul.Scalar">, {turned, factor})}));
+  auto weights = attention_weights(e, scores, mask, is_causal);
+  if (dropout_p > 0) weights = e(aten<"native_dropout.default">, {weights, dropout_p, true});
+  auto out = e(aten<"matmul.default">, {weights, values});
+  if (is_half) out = e(aten<"_to_copy.default">, {out, query.dtype()});
+  PT2_TRY(const Meta meta,
+          scaled_dot_product_attention_meta(query, key, value, attn_mask, dropout_p, is_causal,
+                                            scale, enable_gqa));
+  if (meta.strides.empty() || !has_rows(query, key, value, attn_mask)) return out;
+  // The fused kernel orders memory as that of the query is.
+  Sizes in_memory{0, 1, 2, 3}, back(4);
+  std::ranges::stable_sort(in_memory, std::greater(),
+                           [&](int64_t dim) { return meta.strides[static_cast<size_t>(dim)]; });
+  for (size_t i = 0; i < 4; ++i) back[static_cast<size_t>(in_memory[i])] = static_cast<int64_t>(i);
+  const auto ordered = e(aten<"permute.default">, {out, in_memory});
+  const auto dense = e(aten<"clone.default">, {ordered, MemoryFormat::contiguous});
+  return e(aten<"permute.default">, {dense, back});
+}
+
 // clang-format off
 constexpr OpDef kOps[] = {
     op<"aten::_scaled_dot_product_attention_math(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0., bool is_causal=False, Tensor? dropout_mask=None, *, float? scale=None, bool enable_gqa=False) -> (Tensor, Tensor)",
-       attention_math>,
+       attention_math>.with({.composite = true}),
     composed<"aten::scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0., bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor",
-       scaled_dot_product_attention_meta, scaled_dot_product_attention>.with({.autocast = AutocastRule::lower_precision}),
+       scaled_dot_product_attention_meta, scaled_dot_product_attention, attention_formula>.with({.autocast = AutocastRule::lower_precision}),
     composed<"aten::_scaled_dot_product_flash_attention_for_cpu(Tensor query, Tensor key, Tensor value, float dropout_p=0., bool is_causal=False, *, Tensor? attn_mask=None, float? scale=None) -> (Tensor output, Tensor logsumexp)",
        flash_meta, flash_for_cpu>,
     composed<"aten::_scaled_dot_product_flash_attention(Tensor query, Tensor key, Tensor value, float dropout_p=0., bool is_causal=False, bool return_debug_mask=False, *, float? scale=None) -> (Tensor output, Tensor logsumexp, Tensor cum_seq_q, Tensor cum_seq_k, SymInt max_q, SymInt max_k, Tensor rng_state, Tensor unused, Tensor debug_attn_mask)",

@@ -38,17 +38,17 @@ Result<void> check_operands(const Tensor& grad_out, const Tensor& query, const T
 Result<Tensor> masked_scores(const Forward& forward, bool is_causal, const OptionalTensor& mask) {
   PT2_TRY(const Tensor turned, transpose(forward.key, 2, 3));
   PT2_TRY(const Tensor product, matmul(forward.query, turned));
-  PT2_TRY(Tensor scores, apply("mul.Scalar", {product, forward.scale}));
+  PT2_TRY(Tensor scores, apply(aten<"mul.Scalar">, {product, forward.scale}));
   if (is_causal) {
-    PT2_TRY(const Tensor ones, apply("ones_like.default", {scores}));
-    PT2_TRY(const Tensor upper, apply("triu.default", {ones, int64_t{1}}));
-    PT2_TRY(const Tensor hidden, apply("ne.Scalar", {upper, int64_t{0}}));
-    PT2_TRY(scores, apply("masked_fill.Scalar", {scores, hidden, -HUGE_VAL}));
+    PT2_TRY(const Tensor ones, apply(aten<"ones_like.default">, {scores}));
+    PT2_TRY(const Tensor upper, apply(aten<"triu.default">, {ones, int64_t{1}}));
+    PT2_TRY(const Tensor hidden, apply(aten<"ne.Scalar">, {upper, int64_t{0}}));
+    PT2_TRY(scores, apply(aten<"masked_fill.Scalar">, {scores, hidden, -HUGE_VAL}));
   }
   if (!mask) return scores;
-  if (mask->dtype() != Dtype::bool_) return apply("add.Tensor", {scores, *mask});
-  PT2_TRY(const Tensor hidden, apply("logical_not.default", {*mask}));
-  return apply("masked_fill.Scalar", {scores, hidden, -HUGE_VAL});
+  if (mask->dtype() != Dtype::bool_) return apply(aten<"add.Tensor">, {scores, *mask});
+  PT2_TRY(const Tensor hidden, apply(aten<"logical_not.default">, {*mask}));
+  return apply(aten<"masked_fill.Scalar">, {scores, hidden, -HUGE_VAL});
 }
 
 // [B, H, L, E] over memory of [B, L, H, E], as the fused kernel leaves it.
@@ -64,11 +64,12 @@ Result<Gradients> gradients_of(const Forward& forward, Dtype dtype) {
   PT2_TRY(const Tensor grad_value, matmul(weights_turned, forward.gradient));
   PT2_TRY(const Tensor value_turned, transpose(forward.value, 2, 3));
   PT2_TRY(const Tensor grad_weights, matmul(forward.gradient, value_turned));
-  PT2_TRY(const Tensor products, apply("mul.Tensor", {forward.gradient, forward.output}));
-  PT2_TRY(const Tensor sums, apply("sum.dim_IntList", {products, Value::List{int64_t{-1}}, true}));
-  PT2_TRY(const Tensor centered, apply("sub.Tensor", {grad_weights, sums}));
-  PT2_TRY(const Tensor weighted, apply("mul.Tensor", {forward.weights, centered}));
-  PT2_TRY(const Tensor grad_scores, apply("mul.Scalar", {weighted, forward.scale}));
+  PT2_TRY(const Tensor products, apply(aten<"mul.Tensor">, {forward.gradient, forward.output}));
+  PT2_TRY(const Tensor sums,
+          apply(aten<"sum.dim_IntList">, {products, Value::List{int64_t{-1}}, true}));
+  PT2_TRY(const Tensor centered, apply(aten<"sub.Tensor">, {grad_weights, sums}));
+  PT2_TRY(const Tensor weighted, apply(aten<"mul.Tensor">, {forward.weights, centered}));
+  PT2_TRY(const Tensor grad_scores, apply(aten<"mul.Scalar">, {weighted, forward.scale}));
   PT2_TRY(const Tensor grad_query, matmul(grad_scores, forward.key));
   PT2_TRY(const Tensor scores_turned, transpose(grad_scores, 2, 3));
   PT2_TRY(const Tensor grad_key, matmul(scores_turned, forward.query));
@@ -95,8 +96,8 @@ Result<Gradients> flash_backward(const Tensor& grad_out, const Tensor& query, co
                   .scale = scale.value_or(1 / std::sqrt(static_cast<double>(query.size(3))))};
   PT2_TRY(const Tensor scores, masked_scores(forward, is_causal, attn_mask));
   PT2_TRY(const Tensor totals, unsqueeze(widened(logsumexp), -1));
-  PT2_TRY(const Tensor shifted, apply("sub.Tensor", {scores, totals}));
-  PT2_TRY(forward.weights, apply("exp.default", {shifted}));
+  PT2_TRY(const Tensor shifted, apply(aten<"sub.Tensor">, {scores, totals}));
+  PT2_TRY(forward.weights, apply(aten<"exp.default">, {shifted}));
   return gradients_of(forward, query.dtype());
 }
 

@@ -24,7 +24,8 @@ void append(Sizes& target, const Sizes& more) {
 
 // Both have one rank; a size of 1 stands for a dimension that an operand lacks. Dims in `summed`
 // have size 1 in the result (ATen/native/Linear.cpp sumproduct_pair).
-Result<Tensor> multiply_pair(Tensor left, Tensor right, const std::vector<bool>& summed) {
+Result<Tensor> multiply_pair(Emitter& e, Tensor left, Tensor right,
+                             const std::vector<bool>& summed) {
   Sizes batch;
   Sizes left_only;
   Sizes right_only;
@@ -34,9 +35,9 @@ Result<Tensor> multiply_pair(Tensor left, Tensor right, const std::vector<bool>&
     const bool in_right = right.size(dim) != 1;
     if (summed[static_cast<size_t>(dim)]) {
       if (in_left && !in_right) {
-        PT2_TRY(left, sum_over(left, {dim}, true));
+        PT2_TRY(left, e(aten<"sum.dim_IntList">, {left, Sizes{dim}, true, left.dtype()}));
       } else if (in_right && !in_left) {
-        PT2_TRY(right, sum_over(right, {dim}, true));
+        PT2_TRY(right, e(aten<"sum.dim_IntList">, {right, Sizes{dim}, true, right.dtype()}));
       } else if (left.size(dim) != right.size(dim)) {
         return operator_error("sizes do not match");
       }
@@ -52,16 +53,15 @@ Result<Tensor> multiply_pair(Tensor left, Tensor right, const std::vector<bool>&
     append(order, columns);
     for (int64_t dim = 0; dim < tensor.dim(); ++dim)
       if (std::ranges::find(order, dim) == order.end()) order.push_back(dim);
-    PT2_TRY(const Tensor permuted, permute(tensor, order));
-    return reshape(permuted, {product_of(tensor, batch), product_of(tensor, rows),
-                              product_of(tensor, columns)});
+    return e(aten<"reshape.default">, {e(aten<"permute.default">, {tensor, order}),
+                                       Sizes{product_of(tensor, batch), product_of(tensor, rows),
+                                             product_of(tensor, columns)}});
   };
   PT2_TRY(const Tensor a, matrices(left, left_only, inner));
   PT2_TRY(const Tensor b, matrices(right, inner, right_only));
   // Without a sum it is a product of elements, which bools have too.
-  PT2_TRY(const Tensor flat, left.dtype() == Dtype::bool_ && inner.empty()
-                                 ? apply("mul.Tensor", {a, b})
-                                 : matmul(a, b));
+  const bool is_logic = left.dtype() == Dtype::bool_ && inner.empty();
+  const auto flat = e(is_logic ? Handle(aten<"mul.Tensor">) : aten<"bmm.default">, {a, b});
   Sizes order = batch;
   append(order, left_only);
   append(order, right_only);
@@ -74,8 +74,7 @@ Result<Tensor> multiply_pair(Tensor left, Tensor right, const std::vector<bool>&
     sizes.push_back(gone ? 1 : left.size(dim) != 1 ? left.size(dim) : right.size(dim));
     inverse[static_cast<size_t>(dim)] = static_cast<int64_t>(i);
   }
-  PT2_TRY(const Tensor shaped, reshape(flat, sizes));
-  return permute(shaped, inverse);
+  return e(aten<"permute.default">, {e(aten<"view.default">, {flat, sizes}), inverse});
 }
 
 // Labels are letters; an ellipsis is several labels of its own, aligned at its right end.
@@ -190,35 +189,47 @@ Result<Positions> label_positions(const Equation& equation) {
   return positions;
 }
 
-// `tensor` with the common order of dimensions, repeated labels being its diagonal.
-Result<Tensor> align(const Tensor& tensor, const Labels& labels, const Equation& equation,
-                     const Positions& positions) {
-  Sizes sizes(static_cast<size_t>(positions.rank), 1);
-  Sizes strides(static_cast<size_t>(positions.rank), 0);
-  std::vector<bool> taken(sizes.size(), false);
-  int64_t dim = 0;
-  auto place = [&](int64_t position) -> Result<void> {
-    const auto p = static_cast<size_t>(position);
-    if (taken[p] && sizes[p] != tensor.size(dim))
-      return operator_error("equation: found sizes " + std::to_string(tensor.size(dim)) + " and " +
-                            std::to_string(sizes[p]) + " for one label of an operand");
-    taken[p] = true;
-    sizes[p] = tensor.size(dim);
-    strides[p] += tensor.stride(dim);
-    ++dim;
-    return {};
-  };
+// The position of each dimension of an operand.
+Sizes positions_of(const Tensor& tensor, const Labels& labels, const Equation& equation,
+                   const Positions& positions) {
+  Sizes out;
   const int64_t covered = tensor.dim() - static_cast<int64_t>(labels.size()) + 1;
   for (int label : labels) {
     const int64_t position = positions.of_label.at(label);
-    if (label != kEllipsis) {
-      PT2_TRY_VOID(place(position));
-      continue;
-    }
-    for (int64_t i = 0; i < covered; ++i)
-      PT2_TRY_VOID(place(position + equation.ellipsis_rank - covered + i));
+    if (label != kEllipsis) out.push_back(position);
+    for (int64_t i = 0; label == kEllipsis && i < covered; ++i)
+      out.push_back(position + equation.ellipsis_rank - covered + i);
   }
-  return tensor.with_view(std::move(sizes), std::move(strides), tensor.storage_offset());
+  return out;
+}
+
+// `tensor` with the common order of dimensions, repeated labels being its diagonal.
+Result<Tensor> align(Emitter& e, Tensor tensor, Sizes places, int64_t rank) {
+  for (size_t first = 0; first < places.size(); ++first) {
+    const auto again =
+        std::find(places.begin() + static_cast<int64_t>(first) + 1, places.end(), places[first]);
+    if (again == places.end()) continue;
+    const int64_t a = static_cast<int64_t>(first), b = again - places.begin();
+    if (tensor.size(a) != tensor.size(b))
+      return operator_error("equation: found sizes " + std::to_string(tensor.size(a)) + " and " +
+                            std::to_string(tensor.size(b)) + " for one label of an operand");
+    PT2_TRY(tensor, e(aten<"diagonal.default">, {tensor, 0, a, b}));
+    places.push_back(places[first]);
+    places.erase(places.begin() + b);
+    places.erase(places.begin() + a);
+    --first;
+  }
+  Sizes order(places.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::sort(order, {}, [&](int64_t dim) { return places[static_cast<size_t>(dim)]; });
+  if (!std::ranges::is_sorted(order)) {
+    PT2_TRY(tensor, e(aten<"permute.default">, {tensor, order}));
+  }
+  for (int64_t place = 0; place < rank; ++place)
+    if (std::ranges::find(places, place) == places.end()) {
+      PT2_TRY(tensor, e(aten<"unsqueeze.default">, {tensor, place}));
+    }
+  return tensor;
 }
 
 Result<void> check_label_sizes(const Tensors& aligned) {
@@ -228,14 +239,15 @@ Result<void> check_label_sizes(const Tensors& aligned) {
   return {};
 }
 
-Result<Tensor> einsum(const std::string& text, const Tensors& tensors,
+Result<Tensor> einsum(Emitter& e, const std::string& text, const Tensors& tensors,
                       const std::optional<Sizes>&) {
   if (tensors.empty()) return operator_error("tensors: found none, expected at least one");
   PT2_TRY(const Equation equation, parse_equation(text, tensors));
   PT2_TRY(const Positions positions, label_positions(equation));
   Tensors aligned;
   for (size_t i = 0; i < tensors.size(); ++i) {
-    PT2_TRY(Tensor tensor, align(tensors[i], equation.operands[i], equation, positions));
+    const Sizes places = positions_of(tensors[i], equation.operands[i], equation, positions);
+    PT2_TRY(Tensor tensor, align(e, tensors[i], places, positions.rank));
     aligned.push_back(std::move(tensor));
   }
   PT2_TRY_VOID(check_label_sizes(aligned));
@@ -247,21 +259,18 @@ Result<Tensor> einsum(const std::string& text, const Tensors& tensors,
       summed[static_cast<size_t>(dim)] =
           std::all_of(aligned.begin() + static_cast<int64_t>(i) + 1, aligned.end(),
                       [dim](const Tensor& later) { return later.size(dim) == 1; });
-    PT2_TRY(result, multiply_pair(result, aligned[i], summed));
+    PT2_TRY(result, multiply_pair(e, result, aligned[i], summed));
   }
   Sizes left;
   for (int64_t dim = positions.output_rank; dim < positions.rank; ++dim) left.push_back(dim);
   if (left.empty()) return result;
   if (product_of(result, left) == 1 && aligned.size() > 1)
-    return result.with_view(
-        {result.sizes().begin(), result.sizes().begin() + positions.output_rank},
-        {result.strides().begin(), result.strides().begin() + positions.output_rank},
-        result.storage_offset());
-  return sum_over(result, left, false);
+    return e(aten<"squeeze.dims">, {result, left});
+  return e(aten<"sum.dim_IntList">, {result, left});
 }
 
-Result<Tensor> tensordot(const Tensor& self, const Tensor& other, const Sizes& dims_self,
-                         const Sizes& dims_other) {
+Result<Tensor> tensordot(Emitter& e, const Tensor& self, const Tensor& other,
+                         const Sizes& dims_self, const Sizes& dims_other) {
   if (dims_self.size() != dims_other.size())
     return operator_error("found " + std::to_string(dims_self.size()) + " dims of self and " +
                           std::to_string(dims_other.size()) + " of other, expected as many");
@@ -282,8 +291,8 @@ Result<Tensor> tensordot(const Tensor& self, const Tensor& other, const Sizes& d
       return operator_error("dims: found sizes " + std::to_string(a) + " and " + std::to_string(b) +
                             ", expected equal ones");
     // A size of 1 is broadcast, so the other one is summed first.
-    auto sum = [](const Tensor& tensor, int64_t dim) {
-      return apply("sum.dim_IntList", {tensor, Value::List{dim}, true, tensor.dtype()});
+    auto sum = [&](const Tensor& tensor, int64_t dim) {
+      return e(aten<"sum.dim_IntList">, {tensor, Sizes{dim}, true, tensor.dtype()});
     };
     if (b == 1 && a != 1) {
       PT2_TRY(left, sum(left, left_dims[i]));
@@ -307,50 +316,18 @@ Result<Tensor> tensordot(const Tensor& self, const Tensor& other, const Sizes& d
       columns *= right.size(dim);
     }
   const int64_t depth = product_of(left, left_dims);
-  PT2_TRY(const Tensor left_permuted, permute(left, left_order));
-  PT2_TRY(const Tensor right_permuted, permute(right, right_order));
-  PT2_TRY(const Tensor a, reshape(left_permuted, {rows, depth}));
-  PT2_TRY(const Tensor b, reshape(right_permuted, {depth, columns}));
-  PT2_TRY(const Tensor flat, matmul(a, b));
-  return reshape(flat, sizes);
-}
-
-Result<Meta> einsum_meta(const std::string& text, const Tensors& tensors,
-                         const std::optional<Sizes>&) {
-  if (tensors.empty()) return operator_error("tensors: found none, expected at least one");
-  PT2_TRY(const Equation equation, parse_equation(text, tensors));
-  PT2_TRY(const Positions positions, label_positions(equation));
-  std::vector<Sizes> aligned;
-  for (size_t i = 0; i < tensors.size(); ++i) {
-    PT2_TRY(const Tensor tensor, align(tensors[i], equation.operands[i], equation, positions));
-    aligned.push_back(tensor.sizes());
-  }
-  PT2_TRY(const Sizes sizes, broadcast_sizes(aligned));
-  // The sum over one operand counts integers in int64.
-  const bool sums_integers = tensors.size() == 1 && positions.rank > positions.output_rank &&
-                             dtype_category(tensors[0].dtype()) < DtypeCategory::floating;
-  return Meta(sums_integers ? Dtype::int64 : tensors[0].dtype(),
-              {sizes.begin(), sizes.begin() + positions.output_rank});
-}
-
-Result<Meta> tensordot_meta(const Tensor& self, const Tensor& other, const Sizes& dims_self,
-                            const Sizes& dims_other) {
-  PT2_TRY(const Sizes left, wrap_dims(dims_self, self.dim()));
-  PT2_TRY(const Sizes right, wrap_dims(dims_other, other.dim()));
-  Sizes sizes;
-  const auto keep = [&](const Tensor& tensor, const Sizes& summed) {
-    for (int64_t dim = 0; dim < tensor.dim(); ++dim)
-      if (std::ranges::find(summed, dim) == summed.end()) sizes.push_back(tensor.size(dim));
+  const auto as_matrix = [&](const Tensor& tensor, const Sizes& order, const Sizes& matrix) {
+    return e(aten<"reshape.default">, {e(aten<"permute.default">, {tensor, order}), matrix});
   };
-  keep(self, left);
-  keep(other, right);
-  return Meta(self.dtype(), std::move(sizes));
+  const auto flat = e(aten<"mm.default">, {as_matrix(left, left_order, {rows, depth}),
+                                           as_matrix(right, right_order, {depth, columns})});
+  return e(aten<"view.default">, {flat, sizes});
 }
 
 // clang-format off
 constexpr OpDef kOps[] = {
-    composed<"aten::einsum(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor", einsum_meta, einsum>.with({.autocast = AutocastRule::lower_precision, .sharing = Sharing::possibly}),
-    composed<"aten::tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor", tensordot_meta, tensordot>.with({.autocast = AutocastRule::lower_precision}),
+    op<"aten::einsum(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor", einsum>.with({.autocast = AutocastRule::lower_precision, .sharing = Sharing::possibly}),
+    op<"aten::tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor", tensordot>.with({.autocast = AutocastRule::lower_precision}),
 };
 // clang-format on
 

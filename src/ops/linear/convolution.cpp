@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "ops/checks.h"
+#include "ops/compose.h"
 #include "ops/op_def.h"
 
 namespace pt2::ops {
@@ -65,16 +66,6 @@ Result<Tensor> run_batched(const Tensor& input, const Tensor& weight, const Opti
                        {out.strides().begin() + 1, out.strides().end()}, 0);
 }
 
-Result<Meta> batched_meta(const Tensor& input, const Tensor& weight, const OptionalTensor& bias,
-                          const ConvolutionShape& shape) {
-  if (input.dim() != shape.spatial + 1) return convolution_meta(input, weight, bias, shape);
-  Sizes sizes = input.sizes();
-  sizes.insert(sizes.begin(), 1);
-  PT2_TRY(const Meta meta,
-          convolution_meta(Tensor::without_elements(input.dtype(), sizes), weight, bias, shape));
-  return Meta(meta.dtype, {meta.sizes.begin() + 1, meta.sizes.end()});
-}
-
 Result<ConvolutionShape> general_shape(const Tensor& input, const Numbers& numbers, bool transposed,
                                        int64_t groups) {
   return convolution_shape(input, numbers.stride, numbers.padding, numbers.dilation, transposed,
@@ -117,28 +108,6 @@ Result<Tensor> convolution_deprecated(const Tensor& input, const Tensor& weight,
       input, weight, bias, stride, padding, dilation, transposed, output_padding, groups);
 }
 
-// What a call is asked for: batched_meta, or run_batched.
-template <auto Use>
-using Answer = std::invoke_result_t<decltype(Use), const Tensor&, const Tensor&,
-                                    const OptionalTensor&, const ConvolutionShape&>;
-
-template <int64_t Spatial, auto Use>
-Answer<Use> conv(const Tensor& input, const Tensor& weight, const OptionalTensor& bias,
-                 const Sizes& stride, const Sizes& padding, const Sizes& dilation, int64_t groups) {
-  PT2_TRY(const ConvolutionShape shape,
-          make_shape(Spatial, {stride, padding, dilation, {0}}, false, groups));
-  return Use(input, weight, bias, shape);
-}
-
-template <int64_t Spatial, auto Use>
-Answer<Use> conv_transpose(const Tensor& input, const Tensor& weight, const OptionalTensor& bias,
-                           const Sizes& stride, const Sizes& padding, const Sizes& output_padding,
-                           int64_t groups, const Sizes& dilation) {
-  PT2_TRY(const ConvolutionShape shape,
-          make_shape(Spatial, {stride, padding, dilation, output_padding}, true, groups));
-  return Use(input, weight, bias, shape);
-}
-
 // "same" keeps the size; where the padding is odd its larger half comes last
 // (ATen/native/Convolution.cpp convolution_same).
 Result<ConvolutionShape> named_shape(int64_t spatial, const Tensor& weight, const Sizes& stride,
@@ -161,15 +130,6 @@ Result<ConvolutionShape> named_shape(int64_t spatial, const Tensor& weight, cons
   return shape;
 }
 
-template <int64_t Spatial, auto Use>
-Answer<Use> conv_padding(const Tensor& input, const Tensor& weight, const OptionalTensor& bias,
-                         const Sizes& stride, const std::string& padding, const Sizes& dilation,
-                         int64_t groups) {
-  PT2_TRY(const ConvolutionShape shape,
-          named_shape(Spatial, weight, stride, padding, dilation, groups));
-  return Use(input, weight, bias, shape);
-}
-
 Result<Tensor> convolution_mode(const Tensor& input, const Tensor& weight,
                                 const OptionalTensor& bias, const Sizes& stride,
                                 const std::string& padding, const Sizes& dilation, int64_t groups) {
@@ -181,6 +141,61 @@ Result<Tensor> convolution_mode(const Tensor& input, const Tensor& weight,
   return run_batched(input, weight, bias, shape);
 }
 
+// A single image is a batch of one.
+template <int64_t Spatial>
+Result<Tensor> convolve(Emitter& e, const Tensor& input, const Tensor& weight,
+                        const OptionalTensor& bias, const Sizes& stride, const Sizes& padding,
+                        const Sizes& dilation, bool transposed, const Sizes& output_padding,
+                        int64_t groups) {
+  if (input.dim() != Spatial + 1 && input.dim() != Spatial + 2)
+    return operator_error("input: found " + input.type_text() + ", expected " +
+                          std::to_string(Spatial + 1) + " or " + std::to_string(Spatial + 2) +
+                          " dims");
+  const bool is_batch = input.dim() == Spatial + 2;
+  const auto batch = is_batch ? Result<Tensor>(input) : e(aten<"unsqueeze.default">, {input, 0});
+  const auto out = e(aten<"convolution.default">, {batch, weight, bias, stride, padding, dilation,
+                                                   transposed, output_padding, groups});
+  return is_batch ? out : e(aten<"squeeze.dims">, {out, Sizes{0}});
+}
+
+template <int64_t Spatial>
+Result<Tensor> conv(Emitter& e, const Tensor& input, const Tensor& weight,
+                    const OptionalTensor& bias, const Sizes& stride, const Sizes& padding,
+                    const Sizes& dilation, int64_t groups) {
+  return convolve<Spatial>(e, input, weight, bias, stride, padding, dilation, false,
+                           Sizes(Spatial, 0), groups);
+}
+
+template <int64_t Spatial>
+Result<Tensor> conv_transpose(Emitter& e, const Tensor& input, const Tensor& weight,
+                              const OptionalTensor& bias, const Sizes& stride, const Sizes& padding,
+                              const Sizes& output_padding, int64_t groups, const Sizes& dilation) {
+  return convolve<Spatial>(e, input, weight, bias, stride, padding, dilation, true, output_padding,
+                           groups);
+}
+
+// Where the padding is odd the larger half comes last, which only a tensor that was padded before
+// can say.
+template <int64_t Spatial>
+Result<Tensor> conv_padding(Emitter& e, const Tensor& input, const Tensor& weight,
+                            const OptionalTensor& bias, const Sizes& stride,
+                            const std::string& padding, const Sizes& dilation, int64_t groups) {
+  PT2_TRY(const ConvolutionShape shape,
+          named_shape(Spatial, weight, stride, padding, dilation, groups));
+  Sizes before, added;
+  bool is_even = true;
+  for (size_t dim = 3 - Spatial; dim < 3; ++dim) {
+    const int64_t odd = padding == "valid" ? 0 : shape.padding_end[dim] - shape.padding[dim];
+    before.push_back(shape.padding[dim]);
+    added.insert(added.begin(), {0, odd});
+    is_even = is_even && odd == 0;
+  }
+  const auto padded =
+      is_even ? Result<Tensor>(input) : e(aten<"constant_pad_nd.default">, {input, added, 0});
+  PT2_TRY(const Tensor whole, padded);
+  return conv<Spatial>(e, whole, weight, bias, stride, before, dilation, groups);
+}
+
 // clang-format off
 constexpr OpDef kOps[] = {
     op<"aten::convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups) -> Tensor",
@@ -188,27 +203,18 @@ constexpr OpDef kOps[] = {
     op<"aten::_convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups, bool benchmark, bool deterministic, bool cudnn_enabled, bool allow_tf32) -> Tensor",
        convolution_flags>,
     op<"aten::_convolution.deprecated(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, int[] output_padding, SymInt groups, bool benchmark, bool deterministic, bool cudnn_enabled) -> Tensor",
-       convolution_deprecated>.with({.autocast = AutocastRule::lower_precision}),
+       convolution_deprecated>.with({.autocast = AutocastRule::lower_precision, .composite = true}),
     op<"aten::_convolution_mode(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, str padding, SymInt[] dilation, SymInt groups) -> Tensor",
-       convolution_mode>,
-    composed<"aten::conv1d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], SymInt[1] padding=[0], SymInt[1] dilation=[1], SymInt groups=1) -> Tensor",
-       conv<1, batched_meta>, conv<1, run_batched>>.with({.autocast = AutocastRule::lower_precision}),
-    composed<"aten::conv1d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], str padding=\"valid\", SymInt[1] dilation=[1], SymInt groups=1) -> Tensor",
-       conv_padding<1, batched_meta>, conv_padding<1, run_batched>>.with({.autocast = AutocastRule::lower_precision}),
-    composed<"aten::conv2d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=[1, 1], SymInt[2] padding=[0, 0], SymInt[2] dilation=[1, 1], SymInt groups=1) -> Tensor",
-       conv<2, batched_meta>, conv<2, run_batched>>.with({.autocast = AutocastRule::lower_precision}),
-    composed<"aten::conv2d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=[1, 1], str padding=\"valid\", SymInt[2] dilation=[1, 1], SymInt groups=1) -> Tensor",
-       conv_padding<2, batched_meta>, conv_padding<2, run_batched>>.with({.autocast = AutocastRule::lower_precision}),
-    composed<"aten::conv3d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=[1, 1, 1], SymInt[3] padding=[0, 0, 0], SymInt[3] dilation=[1, 1, 1], SymInt groups=1) -> Tensor",
-       conv<3, batched_meta>, conv<3, run_batched>>.with({.autocast = AutocastRule::lower_precision}),
-    composed<"aten::conv3d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=[1, 1, 1], str padding=\"valid\", SymInt[3] dilation=[1, 1, 1], SymInt groups=1) -> Tensor",
-       conv_padding<3, batched_meta>, conv_padding<3, run_batched>>.with({.autocast = AutocastRule::lower_precision}),
-    composed<"aten::conv_transpose1d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], SymInt[1] padding=[0], SymInt[1] output_padding=[0], SymInt groups=1, SymInt[1] dilation=[1]) -> Tensor",
-       conv_transpose<1, batched_meta>, conv_transpose<1, run_batched>>.with({.autocast = AutocastRule::lower_precision}),
-    composed<"aten::conv_transpose2d.input(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=[1, 1], SymInt[2] padding=[0, 0], SymInt[2] output_padding=[0, 0], SymInt groups=1, SymInt[2] dilation=[1, 1]) -> Tensor",
-       conv_transpose<2, batched_meta>, conv_transpose<2, run_batched>>.with({.autocast = AutocastRule::lower_precision}),
-    composed<"aten::conv_transpose3d.input(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=[1, 1, 1], SymInt[3] padding=[0, 0, 0], SymInt[3] output_padding=[0, 0, 0], SymInt groups=1, SymInt[3] dilation=[1, 1, 1]) -> Tensor",
-       conv_transpose<3, batched_meta>, conv_transpose<3, run_batched>>.with({.autocast = AutocastRule::lower_precision}),
+       convolution_mode>.with({.composite = true}),
+    op<"aten::conv1d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], SymInt[1] padding=[0], SymInt[1] dilation=[1], SymInt groups=1) -> Tensor", conv<1>>.with({.autocast = AutocastRule::lower_precision}),
+    op<"aten::conv1d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], str padding=\"valid\", SymInt[1] dilation=[1], SymInt groups=1) -> Tensor", conv_padding<1>>.with({.autocast = AutocastRule::lower_precision}),
+    op<"aten::conv2d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=[1, 1], SymInt[2] padding=[0, 0], SymInt[2] dilation=[1, 1], SymInt groups=1) -> Tensor", conv<2>>.with({.autocast = AutocastRule::lower_precision}),
+    op<"aten::conv2d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=[1, 1], str padding=\"valid\", SymInt[2] dilation=[1, 1], SymInt groups=1) -> Tensor", conv_padding<2>>.with({.autocast = AutocastRule::lower_precision}),
+    op<"aten::conv3d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=[1, 1, 1], SymInt[3] padding=[0, 0, 0], SymInt[3] dilation=[1, 1, 1], SymInt groups=1) -> Tensor", conv<3>>.with({.autocast = AutocastRule::lower_precision}),
+    op<"aten::conv3d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=[1, 1, 1], str padding=\"valid\", SymInt[3] dilation=[1, 1, 1], SymInt groups=1) -> Tensor", conv_padding<3>>.with({.autocast = AutocastRule::lower_precision}),
+    op<"aten::conv_transpose1d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], SymInt[1] padding=[0], SymInt[1] output_padding=[0], SymInt groups=1, SymInt[1] dilation=[1]) -> Tensor", conv_transpose<1>>.with({.autocast = AutocastRule::lower_precision}),
+    op<"aten::conv_transpose2d.input(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=[1, 1], SymInt[2] padding=[0, 0], SymInt[2] output_padding=[0, 0], SymInt groups=1, SymInt[2] dilation=[1, 1]) -> Tensor", conv_transpose<2>>.with({.autocast = AutocastRule::lower_precision}),
+    op<"aten::conv_transpose3d.input(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=[1, 1, 1], SymInt[3] padding=[0, 0, 0], SymInt[3] output_padding=[0, 0, 0], SymInt groups=1, SymInt[3] dilation=[1, 1, 1]) -> Tensor", conv_transpose<3>>.with({.autocast = AutocastRule::lower_precision}),
 };
 // clang-format on
 

@@ -80,7 +80,7 @@ Result<TensorTriple> old_svd(const Tensor& self, bool some, bool compute_uv) {
   PT2_TRY(auto parts, svd_parts(self, !some && compute_uv, compute_uv));
   auto& [u, s, vh] = parts;
   if (compute_uv) {
-    PT2_TRY(vh, apply("mH.default", {vh}));
+    PT2_TRY(vh, apply(aten<"mH.default">, {vh}));
     return parts;
   }
   auto zeros = [&](int64_t size) { return allocate({self.dtype(), batch_of(self, {size, size})}); };
@@ -213,12 +213,12 @@ Result<Tensor> lu_solve(const Tensor& lu, const Tensor& pivots, const Tensor& b,
   PT2_TRY_VOID(check_same_dtype(b, lu, "B"));
   PT2_TRY(const auto parts, lu_unpack(lu, pivots, true, true));
   const auto& [p, l, u] = parts;
-  PT2_TRY(const Tensor pl, apply("matmul.default", {p, l}));
-  PT2_TRY(Tensor a, apply("matmul.default", {pl, u}));
+  PT2_TRY(const Tensor pl, apply(aten<"matmul.default">, {p, l}));
+  PT2_TRY(Tensor a, apply(aten<"matmul.default">, {pl, u}));
   if (adjoint) {
-    PT2_TRY(a, apply("mH.default", {a}));
+    PT2_TRY(a, apply(aten<"mH.default">, {a}));
   }
-  return apply("linalg_solve.default", {a, b, left});
+  return apply(aten<"linalg_solve.default">, {a, b, left});
 }
 Result<Tensor> old_lu_solve(const Tensor& self, const Tensor& lu, const Tensor& pivots) {
   return lu_solve(lu, pivots, self, true, false);
@@ -268,14 +268,14 @@ Result<TensorPair> slogdet(const Tensor& a) {
 Result<Tensor> logdet(const Tensor& self) {
   PT2_TRY(const auto parts, slogdet_parts(self));
   const auto& [sign, log, lu, pivots] = parts;
-  PT2_TRY(const Tensor of_sign, apply("log.default", {sign}));
-  return apply("add.Tensor", {of_sign, log});
+  PT2_TRY(const Tensor of_sign, apply(aten<"log.default">, {sign}));
+  return apply(aten<"add.Tensor">, {of_sign, log});
 }
 
 Result<TensorQuadruple> inner_solve_ex(const Tensor& a, const Tensor& b, bool left,
                                        bool check_errors) {
   PT2_TRY_VOID(check_square(a, "A"));
-  PT2_TRY(Tensor result, apply("linalg_solve_ex.default", {a, b, left, false}));
+  PT2_TRY(Tensor result, apply(aten<"linalg_solve_ex.default">, {a, b, left, false}));
   PT2_TRY(auto parts, lu_factor_ex(a, true, check_errors));
   auto& [lu, pivots, info] = parts;
   return TensorQuadruple(std::move(result), std::move(lu), std::move(pivots), std::move(info));
@@ -347,11 +347,11 @@ Result<Tensor> pinv_with(const Tensor& self, const AllTolerances& tolerances) {
     for (int64_t j = 0; j < svd.s.sizes().back(); ++j)
       values[j] = values[j] > least ? 1 / values[j] : 0;
   }
-  PT2_TRY(const Tensor v, apply("mH.default", {svd.vh}));
+  PT2_TRY(const Tensor v, apply(aten<"mH.default">, {svd.vh}));
   PT2_TRY(const Tensor row, unsqueeze(svd.s, -2));
-  PT2_TRY(const Tensor scaled, apply("mul.Tensor", {v, row}));
-  PT2_TRY(const Tensor uh, apply("mH.default", {svd.u}));
-  PT2_TRY(const Tensor inverse, apply("matmul.default", {scaled, uh}));
+  PT2_TRY(const Tensor scaled, apply(aten<"mul.Tensor">, {v, row}));
+  PT2_TRY(const Tensor uh, apply(aten<"mH.default">, {svd.u}));
+  PT2_TRY(const Tensor inverse, apply(aten<"matmul.default">, {scaled, uh}));
   return result_of(inverse, self.dtype(), true);
 }
 Result<Tensor> pinv_floats(const Tensor& self, const std::optional<double>& atol,
@@ -432,18 +432,18 @@ Result<TensorQuadruple> lstsq(const Tensor& self, const Tensor& b,
     return operator_error("b: found " + b.type_text() + ", expected the rows of " +
                           self.type_text());
   PT2_TRY(const Tensor inverse, pinv_floats(self, 0.0, rcond, false));
-  PT2_TRY(Tensor solution, apply("matmul.default", {inverse, columns}));
+  PT2_TRY(Tensor solution, apply(aten<"matmul.default">, {inverse, columns}));
   PT2_TRY(Tensor ranks, rank_floats(self, 0.0, rcond, false));
   PT2_TRY(Tensor residuals, empty_of(real_dtype(self.dtype())));
   const Input<int64_t> found(ranks);
   const bool full = std::all_of(found.data(), found.data() + found.size(),
                                 [&](int64_t r) { return r == columns_of(self); });
   if (method != "gelsy" && (full || method == "gels") && rows_of(self) > columns_of(self)) {
-    PT2_TRY(const Tensor product, apply("matmul.default", {self, solution}));
-    PT2_TRY(const Tensor rest, apply("sub.Tensor", {product, columns}));
-    PT2_TRY(const Tensor size, apply("abs.default", {rest}));
-    PT2_TRY(const Tensor square, apply("mul.Tensor", {size, size}));
-    PT2_TRY(residuals, apply("sum.dim_IntList", {square, Value::List{int64_t{-2}}}));
+    PT2_TRY(const Tensor product, apply(aten<"matmul.default">, {self, solution}));
+    PT2_TRY(const Tensor rest, apply(aten<"sub.Tensor">, {product, columns}));
+    PT2_TRY(const Tensor size, apply(aten<"abs.default">, {rest}));
+    PT2_TRY(const Tensor square, apply(aten<"mul.Tensor">, {size, size}));
+    PT2_TRY(residuals, apply(aten<"sum.dim_IntList">, {square, Value::List{int64_t{-2}}}));
   }
   PT2_TRY(solution, solution_layout(solution, rows_of(self)));
   if (vectors) {
@@ -483,14 +483,14 @@ Result<Tensor> solve_triangular_matrices(const Tensor& self, const Tensor& b, bo
 }
 Result<Tensor> cholesky_solve(const Tensor& self, const Tensor& factor, bool upper) {
   PT2_TRY_VOID(check_square(factor, "input2"));
-  PT2_TRY(const Tensor adjoint, apply("mH.default", {factor}));
+  PT2_TRY(const Tensor adjoint, apply(aten<"mH.default">, {factor}));
   const Tensor& lower = upper ? adjoint : factor;
   PT2_TRY(const Tensor first, solve_triangular_matrices(lower, self, false, true, false));
   return solve_triangular_matrices(upper ? factor : adjoint, first, true, true, false);
 }
 Result<Tensor> cholesky_inverse(const Tensor& self, bool upper) {
   PT2_TRY_VOID(check_square(self, "self"));
-  PT2_TRY(Tensor identity, apply("eye.default", {columns_of(self), self.dtype()}));
+  PT2_TRY(Tensor identity, apply(aten<"eye.default">, {columns_of(self), self.dtype()}));
   return cholesky_solve(identity, self, upper);
 }
 
@@ -511,34 +511,34 @@ Result<void> check_errors(const Tensor& info, const std::string& api_name, bool)
 // clang-format off
 constexpr OpDef kOps[] = {
     op<"aten::_linalg_check_errors(Tensor info, str api_name, *, bool is_matrix) -> ()", check_errors>,
-    op<"aten::linalg_svd(Tensor A, bool full_matrices=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)", linalg_svd>.with({.autocast = AutocastRule::float32}),
+    op<"aten::linalg_svd(Tensor A, bool full_matrices=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)", linalg_svd>.with({.autocast = AutocastRule::float32, .composite = true}),
     op<"aten::_linalg_svd(Tensor A, bool full_matrices=False, bool compute_uv=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)", inner_svd>,
-    op<"aten::svd(Tensor self, bool some=True, bool compute_uv=True) -> (Tensor U, Tensor S, Tensor V)", old_svd>.with({.autocast = AutocastRule::float32}),
-    op<"aten::linalg_svdvals(Tensor A, *, str? driver=None) -> Tensor", svdvals>.with({.autocast = AutocastRule::float32}),
-    op<"aten::linalg_eigh(Tensor self, str UPLO=\"L\") -> (Tensor eigenvalues, Tensor eigenvectors)", eigh>.with({.autocast = AutocastRule::float32}),
+    op<"aten::svd(Tensor self, bool some=True, bool compute_uv=True) -> (Tensor U, Tensor S, Tensor V)", old_svd>.with({.autocast = AutocastRule::float32, .composite = true}),
+    op<"aten::linalg_svdvals(Tensor A, *, str? driver=None) -> Tensor", svdvals>.with({.autocast = AutocastRule::float32, .composite = true}),
+    op<"aten::linalg_eigh(Tensor self, str UPLO=\"L\") -> (Tensor eigenvalues, Tensor eigenvectors)", eigh>.with({.autocast = AutocastRule::float32, .composite = true}),
     op<"aten::_linalg_eigh(Tensor A, str UPLO=\"L\", bool compute_v=True) -> (Tensor eigenvalues, Tensor eigenvectors)", eigh_parts>,
-    op<"aten::linalg_eigvalsh(Tensor self, str UPLO=\"L\") -> Tensor", eigvalsh>.with({.autocast = AutocastRule::float32}),
+    op<"aten::linalg_eigvalsh(Tensor self, str UPLO=\"L\") -> Tensor", eigvalsh>.with({.autocast = AutocastRule::float32, .composite = true}),
     op<"aten::linalg_lu_factor_ex(Tensor A, *, bool pivot=True, bool check_errors=False) -> (Tensor LU, Tensor pivots, Tensor info)", lu_factor_ex>,
-    op<"aten::_lu_with_info(Tensor self, bool pivot=True, bool check_errors=True) -> (Tensor LU, Tensor pivots, Tensor info)", lu_factor_ex>.with({.autocast = AutocastRule::float32}),
-    op<"aten::linalg_lu_factor(Tensor A, *, bool pivot=True) -> (Tensor LU, Tensor pivots)", lu_factor>,
+    op<"aten::_lu_with_info(Tensor self, bool pivot=True, bool check_errors=True) -> (Tensor LU, Tensor pivots, Tensor info)", lu_factor_ex>.with({.autocast = AutocastRule::float32, .composite = true}),
+    op<"aten::linalg_lu_factor(Tensor A, *, bool pivot=True) -> (Tensor LU, Tensor pivots)", lu_factor>.with({.composite = true}),
     op<"aten::linalg_lu(Tensor A, *, bool pivot=True) -> (Tensor P, Tensor L, Tensor U)", linalg_lu>,
     op<"aten::lu_unpack(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True) -> (Tensor P, Tensor L, Tensor U)", lu_unpack>,
     op<"aten::linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor", lu_solve>,
-    op<"aten::lu_solve(Tensor self, Tensor LU_data, Tensor LU_pivots) -> Tensor", old_lu_solve>.with({.autocast = AutocastRule::float32}),
+    op<"aten::lu_solve(Tensor self, Tensor LU_data, Tensor LU_pivots) -> Tensor", old_lu_solve>.with({.autocast = AutocastRule::float32, .composite = true}),
     op<"aten::_linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet, Tensor LU, Tensor pivots)", slogdet_parts>,
-    op<"aten::linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet)", slogdet>,
-    op<"aten::slogdet(Tensor self) -> (Tensor sign, Tensor logabsdet)", slogdet>,
-    op<"aten::logdet(Tensor self) -> Tensor", logdet>,
+    op<"aten::linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet)", slogdet>.with({.composite = true}),
+    op<"aten::slogdet(Tensor self) -> (Tensor sign, Tensor logabsdet)", slogdet>.with({.composite = true}),
+    op<"aten::logdet(Tensor self) -> Tensor", logdet>.with({.composite = true}),
     op<"aten::_linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor LU, Tensor pivots, Tensor info)", inner_solve_ex>,
-    op<"aten::linalg_pinv(Tensor self, float rcond, bool hermitian=False) -> Tensor", pinv>,
-    op<"aten::linalg_pinv.atol_rtol_float(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor", pinv_floats>,
+    op<"aten::linalg_pinv(Tensor self, float rcond, bool hermitian=False) -> Tensor", pinv>.with({.composite = true}),
+    op<"aten::linalg_pinv.atol_rtol_float(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor", pinv_floats>.with({.composite = true}),
     op<"aten::linalg_pinv.atol_rtol_tensor(Tensor self, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor", pinv_tensors>,
-    op<"aten::linalg_pinv.rcond_tensor(Tensor self, Tensor rcond, bool hermitian=False) -> Tensor", pinv_rcond>,
-    op<"aten::pinverse(Tensor self, float rcond=1.0000000000000001e-15) -> Tensor", pinverse>.with({.autocast = AutocastRule::float32}),
-    op<"aten::linalg_matrix_rank(Tensor self, float tol, bool hermitian=False) -> Tensor", rank>.with({.autocast = AutocastRule::float32}),
-    op<"aten::linalg_matrix_rank.tol_tensor(Tensor input, Tensor tol, bool hermitian=False) -> Tensor", rank_tolerance>.with({.autocast = AutocastRule::float32}),
-    op<"aten::linalg_matrix_rank.atol_rtol_float(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor", rank_floats>.with({.autocast = AutocastRule::float32}),
-    op<"aten::linalg_matrix_rank.atol_rtol_tensor(Tensor input, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor", rank_tensors>.with({.autocast = AutocastRule::float32}),
+    op<"aten::linalg_pinv.rcond_tensor(Tensor self, Tensor rcond, bool hermitian=False) -> Tensor", pinv_rcond>.with({.composite = true}),
+    op<"aten::pinverse(Tensor self, float rcond=1.0000000000000001e-15) -> Tensor", pinverse>.with({.autocast = AutocastRule::float32, .composite = true}),
+    op<"aten::linalg_matrix_rank(Tensor self, float tol, bool hermitian=False) -> Tensor", rank>.with({.autocast = AutocastRule::float32, .composite = true}),
+    op<"aten::linalg_matrix_rank.tol_tensor(Tensor input, Tensor tol, bool hermitian=False) -> Tensor", rank_tolerance>.with({.autocast = AutocastRule::float32, .composite = true}),
+    op<"aten::linalg_matrix_rank.atol_rtol_float(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor", rank_floats>.with({.autocast = AutocastRule::float32, .composite = true}),
+    op<"aten::linalg_matrix_rank.atol_rtol_tensor(Tensor input, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor", rank_tensors>.with({.autocast = AutocastRule::float32, .composite = true}),
     op<"aten::linalg_lstsq(Tensor self, Tensor b, float? rcond=None, *, str? driver=None) -> (Tensor solution, Tensor residuals, Tensor rank, Tensor singular_values)", lstsq>.with({.autocast = AutocastRule::float32}),
     op<"aten::linalg_solve_triangular(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) -> Tensor", solve_triangular_matrices>,
     op<"aten::cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor", cholesky_solve>.with({.autocast = AutocastRule::float32}),

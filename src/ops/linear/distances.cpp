@@ -227,9 +227,9 @@ Result<Tensor> cosine_similarity(const Tensor& x1, const Tensor& x2, int64_t dim
 Result<Tensor> pairwise_distance(const Tensor& x1, const Tensor& x2, double p, double eps,
                                  bool keepdim) {
   const int64_t last = std::max(x1.dim(), x2.dim()) - 1;
-  PT2_TRY(const Tensor difference, apply("sub.Tensor", {x1, x2}));
-  PT2_TRY(const Tensor moved, apply("add.Scalar", {difference, eps}));
-  return apply("norm.ScalarOpt_dim", {moved, p, Value::List{last}, keepdim});
+  PT2_TRY(const Tensor difference, apply(aten<"sub.Tensor">, {x1, x2}));
+  PT2_TRY(const Tensor moved, apply(aten<"add.Scalar">, {difference, eps}));
+  return apply(aten<"norm.ScalarOpt_dim">, {moved, p, Value::List{last}, keepdim});
 }
 
 Result<Tensor> euclidean_dist(const Tensor& x1, const Tensor& x2) {
@@ -238,15 +238,15 @@ Result<Tensor> euclidean_dist(const Tensor& x1, const Tensor& x2) {
 
 // clang-format off
 constexpr OpDef kOps[] = {
-    op<"aten::cdist(Tensor x1, Tensor x2, float p=2., int? compute_mode=None) -> Tensor", cdist_meta, cdist>.with({.autocast = AutocastRule::float32}),
+    op<"aten::cdist(Tensor x1, Tensor x2, float p=2., int? compute_mode=None) -> Tensor", cdist_meta, cdist>.with({.autocast = AutocastRule::float32, .composite = true}),
     op<"aten::_cdist_forward(Tensor x1, Tensor x2, float p, int? compute_mode) -> Tensor", cdist_meta, cdist>,
     op<"aten::_euclidean_dist(Tensor x1, Tensor x2) -> Tensor", euclidean_dist>,
-    op<"aten::pdist(Tensor self, float p=2.) -> Tensor", pdist_meta, pdist>,
+    op<"aten::pdist(Tensor self, float p=2.) -> Tensor", pdist_meta, pdist>.with({.composite = true}),
     op<"aten::_pdist_forward(Tensor self, float p=2.) -> Tensor", pdist_meta, pdist>,
     op<"aten::_cdist_backward(Tensor grad_output, Tensor x1, Tensor x2, float p, Tensor cdist) -> Tensor", cdist_backward_meta, cdist_backward>,
     op<"aten::_pdist_backward(Tensor grad_output, Tensor self, float p, Tensor pdist) -> Tensor", pdist_backward_meta, pdist_backward>,
-    op<"aten::cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor", cosine_similarity>,
-    op<"aten::pairwise_distance(Tensor x1, Tensor x2, float p=2., float eps=9.9999999999999995e-07, bool keepdim=False) -> Tensor", pairwise_distance>,
+    op<"aten::cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor", cosine_similarity>.with({.composite = true}),
+    op<"aten::pairwise_distance(Tensor x1, Tensor x2, float p=2., float eps=9.9999999999999995e-07, bool keepdim=False) -> Tensor", pairwise_distance>.with({.composite = true}),
 };
 // clang-format on
 

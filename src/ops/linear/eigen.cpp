@@ -241,7 +241,7 @@ Result<Tensor> eigvals(const Tensor& self) {
 // clang-format off
 constexpr OpDef kOps[] = {
     op<"aten::linalg_eig(Tensor self) -> (Tensor eigenvalues, Tensor eigenvectors)", eig>.with({.autocast = AutocastRule::float32}),
-    op<"aten::linalg_eigvals(Tensor self) -> Tensor", eigvals>.with({.autocast = AutocastRule::float32}),
+    op<"aten::linalg_eigvals(Tensor self) -> Tensor", eigvals>.with({.autocast = AutocastRule::float32, .composite = true}),
     op<"aten::_linalg_eigvals(Tensor self) -> Tensor", eigvals>,
 };
 // clang-format on

@@ -9,7 +9,7 @@
 namespace pt2::ops {
 namespace {
 
-using Operand = GemmOperand<float>;
+using FloatOperand = GemmOperand<float>;
 
 // What GemmOperand::load takes at once.
 constexpr int64_t kLoadDepth = 128;
@@ -22,7 +22,7 @@ constexpr int64_t kFewRows = 4;
 void fill_rows(const void* source, int64_t first_row, int64_t rows, int64_t first_depth,
                int64_t depth, float* tile) {
   constexpr int64_t kRowsAtOnce = 16;
-  const auto& operand = *static_cast<const Operand*>(source);
+  const auto& operand = *static_cast<const FloatOperand*>(source);
   float panel[kRowsAtOnce * kLoadDepth];
   for (int64_t row = 0; row < rows; row += kRowsAtOnce) {
     const int64_t height = std::min(kRowsAtOnce, rows - row);
@@ -37,7 +37,7 @@ void fill_rows(const void* source, int64_t first_row, int64_t rows, int64_t firs
 }
 
 // Packs `columns` lines of the right operand, from `first` on.
-void pack(const Operand& right, int64_t first, int64_t columns, int64_t depth, float* packed) {
+void pack(const FloatOperand& right, int64_t first, int64_t columns, int64_t depth, float* packed) {
   if (const auto lying = right.in_place()) {
     kernels::pack_right(lying->data + first * lying->line_stride,
                         {.depth = depth,
@@ -63,8 +63,8 @@ void pack(const Operand& right, int64_t first, int64_t columns, int64_t depth, f
 }
 
 // The rows of `out` lie side by side.
-void multiply(int64_t rows, int64_t columns, int64_t depth, const Operand& left,
-              const Operand& right, float* out, int64_t row_stride) {
+void multiply(int64_t rows, int64_t columns, int64_t depth, const FloatOperand& left,
+              const FloatOperand& right, float* out, int64_t row_stride) {
   const auto left_rows = left.in_place(), right_lines = right.in_place();
   const bool lies_in_rows = left_rows && left_rows->depth_stride == 1;
   if (rows <= kFewRows && lies_in_rows && right_lines &&
@@ -108,8 +108,8 @@ void multiply(int64_t rows, int64_t columns, int64_t depth, const Operand& left,
 }  // namespace
 
 template <>
-void gemm<float>(int64_t rows, int64_t columns, int64_t depth, const Operand& left,
-                 const Operand& right, float* out, int64_t row_stride, int64_t column_stride) {
+void gemm<float>(int64_t rows, int64_t columns, int64_t depth, const FloatOperand& left,
+                 const FloatOperand& right, float* out, int64_t row_stride, int64_t column_stride) {
   if (rows == 0 || columns == 0) return;
   if (column_stride == 1) return multiply(rows, columns, depth, left, right, out, row_stride);
   if (row_stride == 1) return multiply(columns, rows, depth, right, left, out, column_stride);

@@ -248,14 +248,14 @@ Result<Tensor> matrix_norm(const Tensor& self, double ord, const Sizes& dims, bo
                           ", expected 1, 2 or inf, or their negatives");
   const int64_t summed = axes[magnitude == 1 ? 0 : 1];
   const int64_t chosen = axes[magnitude == 1 ? 1 : 0];
-  PT2_TRY(const Tensor sums, apply("linalg_vector_norm.default",
+  PT2_TRY(const Tensor sums, apply(aten<"linalg_vector_norm.default">,
                                    {self, 1.0, Value::List{summed}, true, std::move(dtype)}));
   // The largest of no norms is 0, the smallest an error.
-  const char* choose = ord < 0                  ? "amin.default"
-                       : self.size(chosen) == 0 ? "sum.dim_IntList"
-                                                : "amax.default";
+  const Handle choose = ord < 0                  ? Handle(aten<"amin.default">)
+                        : self.size(chosen) == 0 ? Handle(aten<"sum.dim_IntList">)
+                                                 : aten<"amax.default">;
   PT2_TRY(const Tensor norm, apply(choose, {sums, Value::List{chosen}, true}));
-  return keepdim ? Result<Tensor>(norm) : apply("squeeze.dims", {norm, box(axes)});
+  return keepdim ? Result<Tensor>(norm) : apply(aten<"squeeze.dims">, {norm, box(axes)});
 }
 Result<Tensor> norm(const Tensor& self, const OptionalScalar& ord, const OptionalSizes& dim,
                     bool keepdim, std::optional<Dtype> dtype) {
@@ -268,26 +268,26 @@ Result<Tensor> norm(const Tensor& self, const OptionalScalar& ord, const Optiona
   const size_t dims = dim ? dim->size() : (ord ? self.sizes().size() : 1);
   if (ord && dims == 2)
     return matrix_norm(self, ord->to_double(), dim.value_or(Sizes{0, 1}), keepdim, result_dtype);
-  return apply("linalg_vector_norm.default",
+  return apply(aten<"linalg_vector_norm.default">,
                {self, ord ? ord->to_double() : 2.0, dims_value(dim), keepdim, result_dtype});
 }
 
 // clang-format off
 constexpr OpDef kOps[] = {
     op<"aten::_linalg_det(Tensor A) -> (Tensor result, Tensor LU, Tensor pivots)", lu_determinant>,
-    op<"aten::linalg_det(Tensor A) -> Tensor", determinant>,
-    op<"aten::det(Tensor self) -> Tensor", determinant>,
+    op<"aten::linalg_det(Tensor A) -> Tensor", determinant>.with({.composite = true}),
+    op<"aten::det(Tensor self) -> Tensor", determinant>.with({.composite = true}),
     op<"aten::linalg_inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)", inverse_ex>.with({.autocast = AutocastRule::float32}),
-    op<"aten::linalg_inv(Tensor A) -> Tensor", inverse>.with({.autocast = AutocastRule::float32}),
-    op<"aten::inverse(Tensor self) -> Tensor", inverse>.with({.autocast = AutocastRule::float32}),
-    op<"aten::linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor info)", solve_ex>,
-    op<"aten::linalg_solve(Tensor A, Tensor B, *, bool left=True) -> Tensor", solve>.with({.autocast = AutocastRule::float32}),
+    op<"aten::linalg_inv(Tensor A) -> Tensor", inverse>.with({.autocast = AutocastRule::float32, .composite = true}),
+    op<"aten::inverse(Tensor self) -> Tensor", inverse>.with({.autocast = AutocastRule::float32, .composite = true}),
+    op<"aten::linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor info)", solve_ex>.with({.composite = true}),
+    op<"aten::linalg_solve(Tensor A, Tensor B, *, bool left=True) -> Tensor", solve>.with({.autocast = AutocastRule::float32, .composite = true}),
     op<"aten::triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False) -> (Tensor solution, Tensor cloned_coefficient)", triangular_solve>.with({.autocast = AutocastRule::float32}),
     op<"aten::linalg_cholesky_ex(Tensor self, *, bool upper=False, bool check_errors=False) -> (Tensor L, Tensor info)", cholesky_ex>.with({.autocast = AutocastRule::float32}),
-    op<"aten::linalg_cholesky(Tensor self, *, bool upper=False) -> Tensor", cholesky>.with({.autocast = AutocastRule::float32}),
+    op<"aten::linalg_cholesky(Tensor self, *, bool upper=False) -> Tensor", cholesky>.with({.autocast = AutocastRule::float32, .composite = true}),
     op<"aten::linalg_qr(Tensor A, str mode=\"reduced\") -> (Tensor Q, Tensor R)", qr>.with({.autocast = AutocastRule::float32}),
     op<"aten::linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor", cross_meta, cross>,
-    op<"aten::linalg_norm(Tensor self, Scalar? ord=None, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", norm>,
+    op<"aten::linalg_norm(Tensor self, Scalar? ord=None, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", norm>.with({.composite = true}),
 };
 // clang-format on
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "ops/checks.h"
+#include "ops/compose.h"
 #include "ops/dense.h"
 #include "ops/linear/gemm.h"
 #include "ops/loops.h"
@@ -370,6 +371,68 @@ Result<Meta> matmul_meta(const Tensor& self, const Tensor& other) {
   return Meta(self.dtype(), std::move(sizes));
 }
 
+// The rows of a batch as one matrix.
+Result<Tensor> as_matrix(Emitter& e, const Tensor& tensor) {
+  if (tensor.dim() == 2) return tensor;
+  const int64_t columns = tensor.size(tensor.dim() - 1);
+  return e(aten<"reshape.default">,
+           {tensor, Sizes{columns == 0 ? 0 : tensor.numel() / columns, columns}});
+}
+
+Result<Tensor> linear_formula(Emitter& e, const Tensor& input, const Tensor& weight,
+                              const OptionalTensor& bias) {
+  PT2_TRY(const Meta meta, linear_meta(input, weight, bias));
+  if (weight.dim() == 1) {
+    const auto product = e(aten<"matmul.default">, {input, weight});
+    return bias ? e(aten<"add.Tensor">, {product, *bias}) : product;
+  }
+  const auto columns = e(aten<"permute.default">, {weight, Sizes{1, 0}});
+  PT2_TRY(const Tensor rows, as_matrix(e, input));
+  const bool adds = bias && bias->dim() <= 1;
+  const auto product = adds ? e(aten<"addmm.default">, {*bias, rows, columns})
+                            : e(aten<"mm.default">, {rows, columns});
+  const auto out = input.dim() == 2 ? product : e(aten<"view.default">, {product, meta.sizes});
+  return bias && !adds ? e(aten<"add.Tensor">, {out, *bias}) : out;
+}
+
+// A tall matrix where the second operand is one, a batch of both otherwise.
+Result<Tensor> matmul_formula(Emitter& e, const Tensor& self, const Tensor& other) {
+  PT2_TRY(const Meta meta, matmul_meta(self, other));
+  if (self.dim() == 2 && other.dim() == 2) return e(aten<"mm.default">, {self, other});
+  Tensor left = self, right = other;
+  if (self.dim() == 1) {
+    PT2_TRY(left, e(aten<"unsqueeze.default">, {self, 0}));
+  }
+  if (other.dim() == 1) {
+    PT2_TRY(right, e(aten<"unsqueeze.default">, {other, 1}));
+  }
+  const int64_t columns = right.size(right.dim() - 1);
+  if (right.dim() == 2) {
+    const auto product = e(aten<"mm.default">, {as_matrix(e, left), right});
+    return e(aten<"view.default">, {product, meta.sizes});
+  }
+  const size_t free = (self.dim() > 1 ? 1 : 0) + (other.dim() > 1 ? 1 : 0);
+  const Sizes batch(meta.sizes.begin(), meta.sizes.end() - static_cast<int64_t>(free));
+  int64_t count = 1;
+  for (const int64_t size : batch) count *= size;
+  const auto batched = [&](const Tensor& matrix) -> Result<Tensor> {
+    const Sizes last(matrix.sizes().end() - 2, matrix.sizes().end());
+    if (batch.size() == 1 && matrix.dim() == 3 && matrix.size(0) == batch[0]) return matrix;
+    Sizes sizes = batch;
+    sizes.insert(sizes.end(), last.begin(), last.end());
+    const auto whole = e(aten<"expand.default">, {matrix, sizes});
+    return e(aten<"reshape.default">, {whole, Sizes{count, last[0], last[1]}});
+  };
+  const auto product = e(aten<"bmm.default">, {batched(left), batched(right)});
+  const Sizes flat{count, left.size(left.dim() - 2), columns};
+  return meta.sizes == flat ? product : e(aten<"view.default">, {product, meta.sizes});
+}
+
+Result<Tensor> outer_formula(Emitter& e, const Tensor& self, const Tensor& vec2) {
+  PT2_TRY_VOID(outer_meta(self, vec2));
+  return e(aten<"mul.Tensor">, {e(aten<"unsqueeze.default">, {self, 1}), vec2});
+}
+
 // clang-format off
 constexpr OpDef kOps[] = {
     op<"aten::mm(Tensor self, Tensor mat2) -> Tensor", mm_meta, batched_product>.with({.autocast = AutocastRule::lower_precision}),
@@ -384,14 +447,14 @@ constexpr OpDef kOps[] = {
     op<"aten::addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
        addmv_meta, addmv>,
     op<"aten::dot(Tensor self, Tensor tensor) -> Tensor", dot_meta, dot>,
-    op<"aten::outer(Tensor self, Tensor vec2) -> Tensor", outer_meta, outer>,
-    op<"aten::ger(Tensor self, Tensor vec2) -> Tensor", outer_meta, outer>,
+    op<"aten::outer(Tensor self, Tensor vec2) -> Tensor", outer_meta, outer, outer_formula>,
+    op<"aten::ger(Tensor self, Tensor vec2) -> Tensor", outer_meta, outer, outer_formula>,
     op<"aten::addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
        addr_meta, addr>,
-    composed<"aten::matmul(Tensor self, Tensor other) -> Tensor", matmul_meta, matmul>.with({.autocast = AutocastRule::lower_precision}),
-    op<"aten::linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", linear_meta, linear_kernel>.with({.autocast = AutocastRule::lower_precision}),
+    composed<"aten::matmul(Tensor self, Tensor other) -> Tensor", matmul_meta, matmul, matmul_formula>.with({.autocast = AutocastRule::lower_precision}),
+    op<"aten::linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", linear_meta, linear_kernel, linear_formula>.with({.autocast = AutocastRule::lower_precision}),
     op<"aten::bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor",
-       bilinear_meta, bilinear>.with({.autocast = AutocastRule::lower_precision}),
+       bilinear_meta, bilinear>.with({.autocast = AutocastRule::lower_precision, .composite = true}),
 };
 // clang-format on
 

@@ -32,9 +32,10 @@ Result<Tensor> convolve_as(const Tensor& self, const Tensor& weight, const Sizes
   auto or_default = [&](const Sizes& sizes, int64_t number) {
     return sizes.empty() ? repeated(kernel_size, number) : box(sizes);
   };
-  return apply("convolution.default", {self, weight, box(bias), box(geometry.stride),
-                                       box(geometry.padding), or_default(geometry.dilation, 1),
-                                       transposed, or_default(geometry.output_padding, 0), groups});
+  return apply(aten<"convolution.default">,
+               {self, weight, box(bias), box(geometry.stride), box(geometry.padding),
+                or_default(geometry.dilation, 1), transposed,
+                or_default(geometry.output_padding, 0), groups});
 }
 
 Result<Tensor> plain(const Tensor& self, const Tensor& weight, const Sizes& kernel_size,
@@ -63,18 +64,18 @@ Result<Tensor> transposed(const Tensor& self, const Tensor& weight, const Sizes&
 Result<Tensor> conv_tbc(const Tensor& self, const Tensor& weight, const Tensor& bias, int64_t pad) {
   PT2_TRY_VOID(check_rank(self, 3, "self"));
   PT2_TRY_VOID(check_rank(weight, 3, "weight"));
-  PT2_TRY(const Tensor input, apply("permute.default", {self, box(Sizes{1, 2, 0})}));
-  PT2_TRY(const Tensor kernel, apply("permute.default", {weight, box(Sizes{2, 1, 0})}));
+  PT2_TRY(const Tensor input, apply(aten<"permute.default">, {self, box(Sizes{1, 2, 0})}));
+  PT2_TRY(const Tensor kernel, apply(aten<"permute.default">, {weight, box(Sizes{2, 1, 0})}));
   PT2_TRY(const Tensor out,
-          apply("conv1d.default", {input, kernel, bias, box(Sizes{1}), box(Sizes{pad})}));
-  PT2_TRY(const Tensor back, apply("permute.default", {out, box(Sizes{2, 0, 1})}));
-  return apply("contiguous.default", {back});
+          apply(aten<"conv1d.default">, {input, kernel, bias, box(Sizes{1}), box(Sizes{pad})}));
+  PT2_TRY(const Tensor back, apply(aten<"permute.default">, {out, box(Sizes{2, 0, 1})}));
+  return apply(aten<"contiguous.default">, {back});
 }
 
 // clang-format off
 constexpr OpDef kOps[] = {
-    op<"aten::thnn_conv2d(Tensor self, Tensor weight, SymInt[2] kernel_size, Tensor? bias=None, SymInt[2] stride=[1, 1], SymInt[2] padding=[0, 0]) -> Tensor", plain>,
-    op<"aten::slow_conv3d(Tensor self, Tensor weight, SymInt[3] kernel_size, Tensor? bias=None, SymInt[3] stride=[1, 1, 1], SymInt[3] padding=[0, 0, 0]) -> Tensor", plain>,
+    op<"aten::thnn_conv2d(Tensor self, Tensor weight, SymInt[2] kernel_size, Tensor? bias=None, SymInt[2] stride=[1, 1], SymInt[2] padding=[0, 0]) -> Tensor", plain>.with({.composite = true}),
+    op<"aten::slow_conv3d(Tensor self, Tensor weight, SymInt[3] kernel_size, Tensor? bias=None, SymInt[3] stride=[1, 1, 1], SymInt[3] padding=[0, 0, 0]) -> Tensor", plain>.with({.composite = true}),
     op<"aten::slow_conv_dilated2d(Tensor self, Tensor weight, SymInt[2] kernel_size, Tensor? bias=None, SymInt[2] stride=[1, 1], SymInt[2] padding=[0, 0], SymInt[2] dilation=[1, 1]) -> Tensor", dilated>,
     op<"aten::slow_conv_dilated3d(Tensor self, Tensor weight, SymInt[3] kernel_size, Tensor? bias=None, SymInt[3] stride=[1, 1, 1], SymInt[3] padding=[0, 0, 0], SymInt[3] dilation=[1, 1, 1]) -> Tensor", dilated>,
     op<"aten::_conv_depthwise2d(Tensor self, Tensor weight, SymInt[2] kernel_size, Tensor? bias, SymInt[2] stride, SymInt[2] padding, SymInt[2] dilation) -> Tensor", depthwise>,

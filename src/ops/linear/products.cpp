@@ -19,7 +19,7 @@ bool is_complex(const Tensor& tensor) {
 }
 Result<Tensor> conjugate(const Tensor& tensor) {
   if (!is_complex(tensor)) return tensor;
-  return apply("_conj_physical.default", {tensor});
+  return apply(aten<"_conj_physical.default">, {tensor});
 }
 
 Result<Tensor> adjoint(const Tensor& self) {
@@ -37,19 +37,19 @@ Result<Tensor> matrix_h(const Tensor& self) {
 
 Result<Tensor> vdot(const Tensor& self, const Tensor& other) {
   PT2_TRY(const Tensor left, conjugate(self));
-  return apply("dot.default", {left, other});
+  return apply(aten<"dot.default">, {left, other});
 }
 Result<Tensor> vecdot(const Tensor& x, const Tensor& y, int64_t dim) {
   PT2_TRY(const Tensor left, conjugate(x));
-  PT2_TRY(const Tensor product, apply("mul.Tensor", {left, y}));
-  return apply("sum.dim_IntList", {product, Value::List{dim}});
+  PT2_TRY(const Tensor product, apply(aten<"mul.Tensor">, {left, y}));
+  return apply(aten<"sum.dim_IntList">, {product, Value::List{dim}});
 }
 Result<Tensor> inner(const Tensor& self, const Tensor& other) {
-  if (self.dim() == 0 || other.dim() == 0) return apply("mul.Tensor", {self, other});
+  if (self.dim() == 0 || other.dim() == 0) return apply(aten<"mul.Tensor">, {self, other});
   if (self.size(self.dim() - 1) != other.size(other.dim() - 1))
     return operator_error("other: found " + other.type_text() + ", expected the last size of " +
                           self.type_text());
-  return apply("tensordot.default",
+  return apply(aten<"tensordot.default">,
                {self, other, Value::List{int64_t{-1}}, Value::List{int64_t{-1}}});
 }
 // Every element of self times the whole of other.
@@ -70,19 +70,19 @@ Result<Tensor> kron(const Tensor& self, const Tensor& other) {
   }
   PT2_TRY(const Tensor a, reshape(self, left));
   PT2_TRY(const Tensor b, reshape(other, right));
-  PT2_TRY(const Tensor products, apply("mul.Tensor", {a, b}));
+  PT2_TRY(const Tensor products, apply(aten<"mul.Tensor">, {a, b}));
   return reshape(products, out);
 }
 Result<Tensor> dist(const Tensor& self, const Tensor& other, const Scalar& p) {
-  PT2_TRY(const Tensor difference, apply("sub.Tensor", {self, other}));
-  return apply("norm.Scalar", {difference, box(p)});
+  PT2_TRY(const Tensor difference, apply(aten<"sub.Tensor">, {self, other}));
+  return apply(aten<"norm.Scalar">, {difference, box(p)});
 }
 
 // dim -1 stands for the first dim of size 3.
 Result<Tensor> cross(const Tensor& self, const Tensor& other, const std::optional<int64_t>& dim) {
-  if (dim) return apply("linalg_cross.default", {self, other, *dim});
+  if (dim) return apply(aten<"linalg_cross.default">, {self, other, *dim});
   for (int64_t i = 0; i < self.dim(); ++i)
-    if (self.size(i) == 3) return apply("linalg_cross.default", {self, other, i});
+    if (self.size(i) == 3) return apply(aten<"linalg_cross.default">, {self, other, i});
   return operator_error("self: found " + self.type_text() + ", expected a dim of size 3");
 }
 
@@ -94,7 +94,7 @@ Result<Tensor> matrix_power(const Tensor& self, int64_t n) {
   // Never the smallest int64, whose negative is none.
   uint64_t exponent = static_cast<uint64_t>(n);
   if (n < 0) {
-    PT2_TRY(base, apply("linalg_inv.default", {self}));
+    PT2_TRY(base, apply(aten<"linalg_inv.default">, {self}));
     exponent = ~exponent + 1;
   }
   if (n == 0) {
@@ -181,9 +181,9 @@ void set_exponential(MatrixView<T> a) {
 }
 Result<Tensor> matrix_exp(const Tensor& self) {
   if (dtype_size(self.dtype()) == 2 && dtype_category(self.dtype()) == DtypeCategory::floating) {
-    PT2_TRY(const Tensor wide, apply("to.dtype", {self, Dtype::float32}));
+    PT2_TRY(const Tensor wide, apply(aten<"to.dtype">, {self, Dtype::float32}));
     PT2_TRY(const Tensor result, matrix_exp(wide));
-    return apply("to.dtype", {result, self.dtype()});
+    return apply(aten<"to.dtype">, {result, self.dtype()});
   }
   PT2_TRY_VOID(check_square(self, "self"));
   return with_field(self, [&]<class T>() -> Result<Tensor> {
@@ -198,10 +198,10 @@ Result<Tensor> vander_powers(const Tensor& x, int64_t count) {
   const Dtype dtype =
       dtype_category(x.dtype()) < DtypeCategory::floating ? Dtype::int64 : x.dtype();
   PT2_TRY(const Tensor column, unsqueeze(x, -1));
-  PT2_TRY(const Tensor base, apply("to.dtype", {column, dtype}));
-  PT2_TRY(const Tensor exponents, apply("arange.default", {count, Dtype::int64}));
-  PT2_TRY(const Tensor powers, apply("pow.Tensor_Tensor", {base, exponents}));
-  return apply("to.dtype", {powers, dtype});
+  PT2_TRY(const Tensor base, apply(aten<"to.dtype">, {column, dtype}));
+  PT2_TRY(const Tensor exponents, apply(aten<"arange.default">, {count, Dtype::int64}));
+  PT2_TRY(const Tensor powers, apply(aten<"pow.Tensor_Tensor">, {base, exponents}));
+  return apply(aten<"to.dtype">, {powers, dtype});
 }
 Result<Tensor> linalg_vander(const Tensor& x, const std::optional<int64_t>& count) {
   PT2_TRY(const Tensor row, x.dim() == 0 ? unsqueeze(x, 0) : Result<Tensor>(x));
@@ -216,7 +216,7 @@ Result<Tensor> vander(const Tensor& x, const std::optional<int64_t>& count, bool
   if (columns < 0) return operator_error("N: found " + std::to_string(columns));
   PT2_TRY(const Tensor powers, vander_powers(x, columns));
   return increasing ? Result<Tensor>(powers)
-                    : apply("flip.default", {powers, Value::List{int64_t{1}}});
+                    : apply(aten<"flip.default">, {powers, Value::List{int64_t{1}}});
 }
 
 Result<Tensor> linalg_diagonal(const Tensor& a, int64_t offset, int64_t dim1, int64_t dim2) {
@@ -234,7 +234,7 @@ Result<Tensor> tensorinv(const Tensor& self, int64_t ind) {
   if (rows != columns)
     return operator_error("self: found " + self.type_text() + ", expected equal products of sizes");
   PT2_TRY(const Tensor flat, reshape(self, {rows, columns}));
-  PT2_TRY(const Tensor inverse, apply("linalg_inv.default", {flat}));
+  PT2_TRY(const Tensor inverse, apply(aten<"linalg_inv.default">, {flat}));
   end.insert(end.end(), self.sizes().begin(), self.sizes().begin() + ind);
   return reshape(inverse, end);
 }
@@ -255,15 +255,16 @@ Result<Tensor> tensorsolve(const Tensor& self, const Tensor& other,
     return operator_error("other: found " + other.type_text() + " for " + self.type_text());
   PT2_TRY(const Tensor matrix, reshape(moved, {other.numel(), *columns}));
   PT2_TRY(const Tensor side, reshape(other, {other.numel()}));
-  PT2_TRY(const Tensor solution, apply("linalg_solve.default", {matrix, side}));
+  PT2_TRY(const Tensor solution, apply(aten<"linalg_solve.default">, {matrix, side}));
   return reshape(solution, sizes);
 }
 
 Result<Tensor> addmm_activation(const Tensor& self, const Tensor& mat1, const Tensor& mat2,
                                 const Scalar& beta, const Scalar& alpha, bool use_gelu) {
-  PT2_TRY(const Tensor sum, apply("addmm.default", {self, mat1, mat2, box(beta), box(alpha)}));
-  return use_gelu ? apply("gelu.default", {sum, std::string("tanh")})
-                  : apply("relu.default", {sum});
+  PT2_TRY(const Tensor sum,
+          apply(aten<"addmm.default">, {self, mat1, mat2, box(beta), box(alpha)}));
+  return use_gelu ? apply(aten<"gelu.default">, {sum, std::string("tanh")})
+                  : apply(aten<"relu.default">, {sum});
 }
 
 // sum(i1 * i2 * i3) over sumdim, each with sizes of 1 inserted at its `expand` dims.
@@ -279,11 +280,11 @@ Result<Tensor> trilinear(const Tensor& i1, const Tensor& i2, const Tensor& i3, c
   PT2_TRY(const Tensor a, expanded(i1, expand1));
   PT2_TRY(const Tensor b, expanded(i2, expand2));
   PT2_TRY(const Tensor c, expanded(i3, expand3));
-  PT2_TRY(const Tensor ab, apply("mul.Tensor", {a, b}));
-  PT2_TRY(const Tensor abc, apply("mul.Tensor", {ab, c}));
+  PT2_TRY(const Tensor ab, apply(aten<"mul.Tensor">, {a, b}));
+  PT2_TRY(const Tensor abc, apply(aten<"mul.Tensor">, {ab, c}));
   if (sumdim.empty()) return abc;
-  PT2_TRY(const Tensor sum, apply("sum.dim_IntList", {abc, box(sumdim)}));
-  return apply("to.dtype", {sum, abc.dtype()});
+  PT2_TRY(const Tensor sum, apply(aten<"sum.dim_IntList">, {abc, box(sumdim)}));
+  return apply(aten<"to.dtype">, {sum, abc.dtype()});
 }
 
 // --- Norms
@@ -291,14 +292,14 @@ Result<Tensor> trilinear(const Tensor& i1, const Tensor& i2, const Tensor& i3, c
 Result<Tensor> matrix_norm(const Tensor& self, const Scalar& ord, const Sizes& dim, bool keepdim,
                            const std::optional<Dtype>& dtype) {
   if (dim.size() != 2) return operator_error("dim: found " + sizes_text(dim) + ", expected 2 dims");
-  return apply("linalg_norm.default", {self, box(ord), box(dim), keepdim, box(dtype)});
+  return apply(aten<"linalg_norm.default">, {self, box(ord), box(dim), keepdim, box(dtype)});
 }
 // The sum of singular values.
 Result<Tensor> nuclear(const Tensor& self, const Sizes& dim, bool keepdim) {
   PT2_TRY(const std::vector<int64_t> dims, wrap_distinct_dims(dim, self.dim()));
   PT2_TRY(const Tensor last, movedim(self, dims, {-2, -1}));
-  PT2_TRY(const Tensor values, apply("linalg_svdvals.default", {last}));
-  PT2_TRY(Tensor sum, apply("sum.dim_IntList", {values, Value::List{int64_t{-1}}}));
+  PT2_TRY(const Tensor values, apply(aten<"linalg_svdvals.default">, {last}));
+  PT2_TRY(Tensor sum, apply(aten<"sum.dim_IntList">, {values, Value::List{int64_t{-1}}}));
   if (!keepdim) return sum;
   for (int64_t at : {std::min(dims[0], dims[1]), std::max(dims[0], dims[1])}) {
     PT2_TRY(sum, unsqueeze(sum, at));
@@ -310,9 +311,10 @@ Result<Tensor> matrix_norm_named(const Tensor& self, const std::string& ord, con
   if (dim.size() != 2) return operator_error("dim: found " + sizes_text(dim) + ", expected 2 dims");
   PT2_TRY_VOID(check_rank_at_least(self, 2, "self"));
   if (ord == "fro")
-    return apply("linalg_vector_norm.default", {self, 2.0, box(dim), keepdim, box(dtype)});
+    return apply(aten<"linalg_vector_norm.default">, {self, 2.0, box(dim), keepdim, box(dtype)});
   if (ord != "nuc") return operator_error("ord: found '" + ord + "', expected 'fro' or 'nuc'");
-  PT2_TRY(const Tensor cast, dtype ? apply("to.dtype", {self, *dtype}) : Result<Tensor>(self));
+  PT2_TRY(const Tensor cast,
+          dtype ? apply(aten<"to.dtype">, {self, *dtype}) : Result<Tensor>(self));
   return nuclear(cast, dim, keepdim);
 }
 Result<Tensor> norm_named(const Tensor& self, const std::string& ord,
@@ -333,75 +335,76 @@ Result<Tensor> nuclear_norm_dim(const Tensor& self, const Sizes& dim, bool keepd
 // The largest singular value over the smallest, or the norm times that of the inverse.
 Result<Tensor> cond_named(const Tensor& self, const std::string& p) {
   PT2_TRY_VOID(check_square(self, "self"));
-  PT2_TRY(const Tensor inverse, apply("linalg_inv.default", {self}));
+  PT2_TRY(const Tensor inverse, apply(aten<"linalg_inv.default">, {self}));
   PT2_TRY(const Tensor a, matrix_norm_named(self, p, {-2, -1}, false, std::nullopt));
   PT2_TRY(const Tensor b, matrix_norm_named(inverse, p, {-2, -1}, false, std::nullopt));
-  return apply("mul.Tensor", {a, b});
+  return apply(aten<"mul.Tensor">, {a, b});
 }
 Result<Tensor> cond(const Tensor& self, const std::optional<Scalar>& p) {
   PT2_TRY_VOID(check_matrices(self, "self"));
   const double order = p ? p->to_double() : 2;
   if (std::fabs(order) == 2) {
-    PT2_TRY(const Tensor values, apply("linalg_svdvals.default", {self}));
+    PT2_TRY(const Tensor values, apply(aten<"linalg_svdvals.default">, {self}));
     PT2_TRY(const Tensor first, select(values, -1, 0));
     PT2_TRY(const Tensor last, select(values, -1, -1));
-    return order > 0 ? apply("div.Tensor", {first, last}) : apply("div.Tensor", {last, first});
+    return order > 0 ? apply(aten<"div.Tensor">, {first, last})
+                     : apply(aten<"div.Tensor">, {last, first});
   }
   PT2_TRY_VOID(check_square(self, "self"));
-  PT2_TRY(const Tensor inverse, apply("linalg_inv.default", {self}));
+  PT2_TRY(const Tensor inverse, apply(aten<"linalg_inv.default">, {self}));
   PT2_TRY(const Tensor a, matrix_norm(self, order, {-2, -1}, false, std::nullopt));
   PT2_TRY(const Tensor b, matrix_norm(inverse, order, {-2, -1}, false, std::nullopt));
-  return apply("mul.Tensor", {a, b});
+  return apply(aten<"mul.Tensor">, {a, b});
 }
 
 Result<Tensor> norm_except_dim(const Tensor& v, int64_t pow, int64_t dim) {
-  if (dim == -1) return apply("norm.Scalar", {v, pow});
+  if (dim == -1) return apply(aten<"norm.Scalar">, {v, pow});
   PT2_TRY(const int64_t kept, wrap_dim(dim, v.dim()));
   Value::List others;
   for (int64_t i = 0; i < v.dim(); ++i)
     if (i != kept) others.emplace_back(i);
-  if (others.empty()) return apply("abs.default", {v});
-  return apply("norm.ScalarOpt_dim", {v, pow, std::move(others), true});
+  if (others.empty()) return apply(aten<"abs.default">, {v});
+  return apply(aten<"norm.ScalarOpt_dim">, {v, pow, std::move(others), true});
 }
 Result<Tensor> weight_norm(const Tensor& v, const Tensor& g, int64_t dim) {
   PT2_TRY(const Tensor norm, norm_except_dim(v, 2, dim));
-  PT2_TRY(const Tensor scale, apply("div.Tensor", {g, norm}));
-  return apply("mul.Tensor", {v, scale});
+  PT2_TRY(const Tensor scale, apply(aten<"div.Tensor">, {g, norm}));
+  return apply(aten<"mul.Tensor">, {v, scale});
 }
 
 // clang-format off
 constexpr OpDef kOps[] = {
-    op<"aten::mH(Tensor(a) self) -> Tensor(a)", adjoint>.with({.sharing = Sharing::unless_complex, .inverse = Inverse::repeat}),
-    op<"aten::adjoint(Tensor(a) self) -> Tensor(a)", adjoint>.with({.sharing = Sharing::unless_complex, .inverse = Inverse::repeat}),
-    op<"aten::matrix_H(Tensor(a) self) -> Tensor(a)", matrix_h>.with({.sharing = Sharing::unless_complex, .inverse = Inverse::repeat}),
+    op<"aten::mH(Tensor(a) self) -> Tensor(a)", adjoint>.with({.sharing = Sharing::unless_complex, .inverse = Inverse::repeat, .composite = true}),
+    op<"aten::adjoint(Tensor(a) self) -> Tensor(a)", adjoint>.with({.sharing = Sharing::unless_complex, .inverse = Inverse::repeat, .composite = true}),
+    op<"aten::matrix_H(Tensor(a) self) -> Tensor(a)", matrix_h>.with({.sharing = Sharing::unless_complex, .inverse = Inverse::repeat, .composite = true}),
     op<"aten::vdot(Tensor self, Tensor other) -> Tensor", vdot>,
-    op<"aten::linalg_vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor", vecdot>.with({.autocast = AutocastRule::lower_precision}),
-    op<"aten::inner(Tensor self, Tensor other) -> Tensor", inner>,
-    op<"aten::kron(Tensor self, Tensor other) -> Tensor", kron>,
+    op<"aten::linalg_vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor", vecdot>.with({.autocast = AutocastRule::lower_precision, .composite = true}),
+    op<"aten::inner(Tensor self, Tensor other) -> Tensor", inner>.with({.composite = true}),
+    op<"aten::kron(Tensor self, Tensor other) -> Tensor", kron>.with({.composite = true}),
     op<"aten::dist(Tensor self, Tensor other, Scalar p=2) -> Tensor", dist>,
-    op<"aten::cross(Tensor self, Tensor other, int? dim=None) -> Tensor", cross>,
-    op<"aten::matrix_power(Tensor self, int n) -> Tensor", matrix_power>,
-    op<"aten::linalg_matrix_power(Tensor self, int n) -> Tensor", matrix_power>.with({.sharing = Sharing::possibly}),
-    op<"aten::linalg_multi_dot(Tensor[] tensors) -> Tensor", multi_dot>.with({.autocast = AutocastRule::lower_precision}),
-    op<"aten::chain_matmul(Tensor[] matrices) -> Tensor", chain_matmul>.with({.autocast = AutocastRule::lower_precision, .sharing = Sharing::possibly}),
-    op<"aten::matrix_exp(Tensor self) -> Tensor", matrix_exp>,
+    op<"aten::cross(Tensor self, Tensor other, int? dim=None) -> Tensor", cross>.with({.composite = true}),
+    op<"aten::matrix_power(Tensor self, int n) -> Tensor", matrix_power>.with({.composite = true}),
+    op<"aten::linalg_matrix_power(Tensor self, int n) -> Tensor", matrix_power>.with({.sharing = Sharing::possibly, .composite = true}),
+    op<"aten::linalg_multi_dot(Tensor[] tensors) -> Tensor", multi_dot>.with({.autocast = AutocastRule::lower_precision, .composite = true}),
+    op<"aten::chain_matmul(Tensor[] matrices) -> Tensor", chain_matmul>.with({.autocast = AutocastRule::lower_precision, .sharing = Sharing::possibly, .composite = true}),
+    op<"aten::matrix_exp(Tensor self) -> Tensor", matrix_exp>.with({.composite = true}),
     op<"aten::linalg_matrix_exp(Tensor self) -> Tensor", matrix_exp>,
-    op<"aten::linalg_vander(Tensor x, *, SymInt? N=None) -> Tensor", linalg_vander>,
-    op<"aten::vander(Tensor x, SymInt? N=None, bool increasing=False) -> Tensor", vander>,
-    op<"aten::linalg_diagonal(Tensor(a) A, *, int offset=0, int dim1=-2, int dim2=-1) -> Tensor(a)", linalg_diagonal>.with({.slope = Slope::linear, .linear_in = "A"}),
-    op<"aten::linalg_tensorinv(Tensor self, int ind=2) -> Tensor", tensorinv>.with({.autocast = AutocastRule::float32}),
-    op<"aten::linalg_tensorsolve(Tensor self, Tensor other, int[]? dims=None) -> Tensor", tensorsolve>.with({.autocast = AutocastRule::float32}),
+    op<"aten::linalg_vander(Tensor x, *, SymInt? N=None) -> Tensor", linalg_vander>.with({.composite = true}),
+    op<"aten::vander(Tensor x, SymInt? N=None, bool increasing=False) -> Tensor", vander>.with({.composite = true}),
+    op<"aten::linalg_diagonal(Tensor(a) A, *, int offset=0, int dim1=-2, int dim2=-1) -> Tensor(a)", linalg_diagonal>.with({.slope = Slope::linear, .linear_in = "A", .composite = true}),
+    op<"aten::linalg_tensorinv(Tensor self, int ind=2) -> Tensor", tensorinv>.with({.autocast = AutocastRule::float32, .composite = true}),
+    op<"aten::linalg_tensorsolve(Tensor self, Tensor other, int[]? dims=None) -> Tensor", tensorsolve>.with({.autocast = AutocastRule::float32, .composite = true}),
     op<"aten::_addmm_activation(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1, bool use_gelu=False) -> Tensor", addmm_activation>.with({.autocast = AutocastRule::lower_precision}),
     op<"aten::_trilinear(Tensor i1, Tensor i2, Tensor i3, int[] expand1, int[] expand2, int[] expand3, int[] sumdim, int unroll_dim=1) -> Tensor", trilinear>,
-    op<"aten::linalg_matrix_norm(Tensor self, Scalar ord, int[] dim=[-2, -1], bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", matrix_norm>,
-    op<"aten::linalg_matrix_norm.str_ord(Tensor self, str ord=\"fro\", int[] dim=[-2, -1], bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", matrix_norm_named>,
-    op<"aten::linalg_norm.ord_str(Tensor self, str ord, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", norm_named>,
-    op<"aten::nuclear_norm(Tensor self, bool keepdim=False) -> Tensor", nuclear_norm>,
-    op<"aten::nuclear_norm.dim(Tensor self, int[2] dim, bool keepdim=False) -> Tensor", nuclear_norm_dim>,
-    op<"aten::linalg_cond(Tensor self, Scalar? p=None) -> Tensor", cond>.with({.autocast = AutocastRule::float32}),
-    op<"aten::linalg_cond.p_str(Tensor self, str p) -> Tensor", cond_named>.with({.autocast = AutocastRule::float32}),
-    op<"aten::norm_except_dim(Tensor v, int pow=2, int dim=0) -> Tensor", norm_except_dim>,
-    composed<"aten::_weight_norm(Tensor v, Tensor g, int dim=0) -> Tensor", like_first, weight_norm>,
+    op<"aten::linalg_matrix_norm(Tensor self, Scalar ord, int[] dim=[-2, -1], bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", matrix_norm>.with({.composite = true}),
+    op<"aten::linalg_matrix_norm.str_ord(Tensor self, str ord=\"fro\", int[] dim=[-2, -1], bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", matrix_norm_named>.with({.composite = true}),
+    op<"aten::linalg_norm.ord_str(Tensor self, str ord, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", norm_named>.with({.composite = true}),
+    op<"aten::nuclear_norm(Tensor self, bool keepdim=False) -> Tensor", nuclear_norm>.with({.composite = true}),
+    op<"aten::nuclear_norm.dim(Tensor self, int[2] dim, bool keepdim=False) -> Tensor", nuclear_norm_dim>.with({.composite = true}),
+    op<"aten::linalg_cond(Tensor self, Scalar? p=None) -> Tensor", cond>.with({.autocast = AutocastRule::float32, .composite = true}),
+    op<"aten::linalg_cond.p_str(Tensor self, str p) -> Tensor", cond_named>.with({.autocast = AutocastRule::float32, .composite = true}),
+    op<"aten::norm_except_dim(Tensor v, int pow=2, int dim=0) -> Tensor", norm_except_dim>.with({.composite = true}),
+    composed<"aten::_weight_norm(Tensor v, Tensor g, int dim=0) -> Tensor", like_first, weight_norm>.with({.composite = true}),
 };
 // clang-format on
 

@@ -196,19 +196,19 @@ Result<Tensor> linear_dynamic_fp16(const Tensor& x, const Object& packed) {
   if (!linear.scales.empty()) return wrong_state("a quantised weight");
   PT2_TRY_VOID(result_meta(x, linear));
   constexpr double kLargest = 65504;
-  PT2_TRY(Tensor weight, apply("clamp.default", {linear.weight, -kLargest, kLargest}));
-  PT2_TRY(weight, apply("to.dtype", {weight, Dtype::float16}));
-  PT2_TRY(weight, apply("to.dtype", {weight, Dtype::float32}));
-  return apply("linear.default", {x, weight, linear.bias ? Value(*linear.bias) : Value()});
+  PT2_TRY(Tensor weight, apply(aten<"clamp.default">, {linear.weight, -kLargest, kLargest}));
+  PT2_TRY(weight, apply(aten<"to.dtype">, {weight, Dtype::float16}));
+  PT2_TRY(weight, apply(aten<"to.dtype">, {weight, Dtype::float32}));
+  return apply(aten<"linear.default">, {x, weight, linear.bias ? Value(*linear.bias) : Value()});
 }
 
 Result<Tensor> linear_relu_dynamic(const Tensor& x, const Object& packed, bool reduce_range) {
   PT2_TRY(Tensor out, linear_dynamic(x, packed, reduce_range));
-  return apply("relu.default", {out});
+  return apply(aten<"relu.default">, {out});
 }
 Result<Tensor> linear_relu_dynamic_fp16(const Tensor& x, const Object& packed) {
   PT2_TRY(Tensor out, linear_dynamic_fp16(x, packed));
-  return apply("relu.default", {out});
+  return apply(aten<"relu.default">, {out});
 }
 
 // clang-format off

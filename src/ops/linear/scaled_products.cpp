@@ -20,8 +20,8 @@ Result<void> check_scale(const Tensor& scale, const Sizes& sizes, std::string_vi
 }
 
 Result<Tensor> scaled(const Tensor& matrix, const Tensor& scale) {
-  PT2_TRY(const Tensor wide, apply("to.dtype", {matrix, Dtype::float32}));
-  return apply("mul.Tensor", {wide, scale});
+  PT2_TRY(const Tensor wide, apply(aten<"to.dtype">, {matrix, Dtype::float32}));
+  return apply(aten<"mul.Tensor">, {wide, scale});
 }
 
 // The scale of the result is taken, and not used, as in PyTorch.
@@ -39,11 +39,11 @@ Result<Tensor> scaled_mm(const Tensor& self, const Tensor& mat2, const Tensor& s
   if (bias) PT2_TRY_VOID(check_sizes(*bias, {mat2.size(1)}, "bias"));
   PT2_TRY(const Tensor left, scaled(self, scale_a));
   PT2_TRY(const Tensor right, scaled(mat2, scale_b));
-  PT2_TRY(Tensor out, apply("mm.default", {left, right}));
+  PT2_TRY(Tensor out, apply(aten<"mm.default">, {left, right}));
   if (bias) {
-    PT2_TRY(out, apply("add.Tensor", {out, *bias}));
+    PT2_TRY(out, apply(aten<"add.Tensor">, {out, *bias}));
   }
-  return apply("to.dtype", {out, out_dtype.value_or(self.dtype())});
+  return apply(aten<"to.dtype">, {out, out_dtype.value_or(self.dtype())});
 }
 
 // clang-format off

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "ops/checks.h"
+#include "ops/compose.h"
 #include "ops/dense.h"
 #include "ops/loops.h"
 #include "ops/memory_format.h"
@@ -302,10 +303,50 @@ Result<Meta> batch_norm_meta(const Tensor& input, const OptionalTensor& weight,
   return std::move(metas[0]);
 }
 
+Result<Tensor> batch_norm_formula(Emitter& e, const Tensor& input, const OptionalTensor& weight,
+                                  const OptionalTensor& bias, const OptionalTensor& running_mean,
+                                  const OptionalTensor& running_var, bool training, double momentum,
+                                  double eps, bool) {
+  if (!running_mean || !running_var) {
+    if (!training || running_mean || running_var)
+      return operator_error("found no running_mean and running_var");
+    return e(aten<"_native_batch_norm_legit.no_stats">,
+             {input, weight, bias, training, momentum, eps});
+  }
+  if (!training)
+    return e(aten<"_native_batch_norm_legit_no_training.default">,
+             {input, weight, bias, *running_mean, *running_var, momentum, eps});
+  return e(aten<"_native_batch_norm_legit.default">,
+           {input, weight, bias, *running_mean, *running_var, training, momentum, eps});
+}
+
+// As the function above; the running statistics of single instances are not written here.
+Result<Tensor> instance_norm_formula(Emitter& e, const Tensor& input, const OptionalTensor& weight,
+                                     const OptionalTensor& bias, const OptionalTensor& running_mean,
+                                     const OptionalTensor& running_var, bool use_input_stats,
+                                     double momentum, double eps, bool cudnn_enabled) {
+  PT2_TRY_VOID(check_rank_at_least(input, 2, "input"));
+  if (use_input_stats && (running_mean || running_var))
+    return Error{ErrorCode::unsupported, "it writes statistics of single instances", ""};
+  Sizes sizes = input.sizes();
+  sizes[1] *= sizes[0];
+  sizes[0] = 1;
+  OptionalTensor all[4];
+  const OptionalTensor* const given[] = {&weight, &bias, &running_mean, &running_var};
+  for (size_t i = 0; i < 4; ++i)
+    if (*given[i]) {
+      PT2_TRY(all[i], e(aten<"repeat.default">, {**given[i], Sizes{input.size(0)}}));
+    }
+  const auto flat = e(aten<"reshape.default">, {input, sizes});
+  const auto out = e(aten<"batch_norm.default">, {flat, all[0], all[1], all[2], all[3],
+                                                  use_input_stats, momentum, eps, cudnn_enabled});
+  return e(aten<"view.default">, {out, input.sizes()});
+}
+
 // clang-format off
 constexpr OpDef kOps[] = {
     composed<"aten::batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps, bool cudnn_enabled) -> Tensor",
-       batch_norm_meta, batch_norm>.with({.updates_statistics_if = "training", .functional_form = "_native_batch_norm_legit_functional.default"}),
+       batch_norm_meta, batch_norm, batch_norm_formula>.with({.updates_statistics_if = "training", .functional_form = "_native_batch_norm_legit_functional.default"}),
     op<"aten::native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
        native_meta, native_kernel>.with({.updates_statistics_if = "training", .functional_form = "_native_batch_norm_legit_functional.default"}),
     op<"aten::_native_batch_norm_legit(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, Tensor(b!) running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
@@ -317,7 +358,7 @@ constexpr OpDef kOps[] = {
     op<"aten::_native_batch_norm_legit_functional(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor running_mean_out, Tensor running_var_out)",
        functional_meta, functional_kernel>,
     composed<"aten::instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool use_input_stats, float momentum, float eps, bool cudnn_enabled) -> Tensor",
-       like_first, instance_norm>.with({.updates_statistics_if = "use_input_stats"}),
+       like_first, instance_norm, instance_norm_formula>.with({.updates_statistics_if = "use_input_stats"}),
 };
 // clang-format on
 

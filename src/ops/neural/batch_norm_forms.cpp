@@ -18,9 +18,9 @@ Result<Triple> normalize(const Tensor& input, const OptionalTensor& weight,
                          const OptionalTensor& bias, const OptionalTensor& running_mean,
                          const OptionalTensor& running_var, bool training, double momentum,
                          double eps) {
-  PT2_TRY(const auto parts,
-          apply_all("native_batch_norm.default", {input, box(weight), box(bias), box(running_mean),
-                                                  box(running_var), training, momentum, eps}));
+  PT2_TRY(const auto parts, apply_all(aten<"native_batch_norm.default">,
+                                      {input, box(weight), box(bias), box(running_mean),
+                                       box(running_var), training, momentum, eps}));
   return Triple(tensor_at(parts, 0), tensor_at(parts, 1), tensor_at(parts, 2));
 }
 
@@ -63,7 +63,7 @@ Result<Gradients> backward(const Tensor& grad_out, const Tensor& input,
                            const OptionalTensor& save_var, bool train, double eps,
                            const std::vector<bool>& output_mask) {
   PT2_TRY(const auto parts,
-          apply_all("native_batch_norm_backward.default",
+          apply_all(aten<"native_batch_norm_backward.default">,
                     {grad_out, input, box(weight), box(running_mean), box(running_var),
                      box(save_mean), box(save_var), train, eps, box(output_mask)}));
   return Gradients(unbox<OptionalTensor>(parts[0]), unbox<OptionalTensor>(parts[1]),
@@ -94,12 +94,12 @@ Result<Gradients> impl_index_backward(int64_t index, const Tensor& input, const 
 
 // clang-format off
 constexpr OpDef kOps[] = {
-    op<"aten::_batch_norm_impl_index(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps, bool cudnn_enabled) -> (Tensor, Tensor, Tensor, Tensor, int)", impl_index>.with({.updates_statistics_if = "training"}),
+    op<"aten::_batch_norm_impl_index(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps, bool cudnn_enabled) -> (Tensor, Tensor, Tensor, Tensor, int)", impl_index>.with({.updates_statistics_if = "training", .composite = true}),
     op<"aten::_batch_norm_with_update(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, Tensor(b!) running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor)", with_reserve<true, Tensor>>,
     op<"aten::_batch_norm_with_update_functional(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor, Tensor running_mean_out, Tensor running_var_out)", with_update_functional>,
     op<"aten::_batch_norm_no_update(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor)", with_reserve<false, OptionalTensor>>,
     op<"aten::batch_norm_backward(Tensor grad_out, Tensor input, Tensor weight, Tensor? running_mean, Tensor? running_var, Tensor? save_mean, Tensor? save_var, bool update, float eps, bool[3] output_mask, Tensor reserve) -> (Tensor, Tensor, Tensor)", backward_update>,
-    op<"aten::_batch_norm_impl_index_backward(int impl_index, Tensor input, Tensor grad_output, Tensor? weight, Tensor? running_mean, Tensor? running_var, Tensor? save_mean, Tensor? save_var_transform, bool train, float eps, bool[3] output_mask, Tensor reservedSpace) -> (Tensor, Tensor, Tensor)", impl_index_backward>,
+    op<"aten::_batch_norm_impl_index_backward(int impl_index, Tensor input, Tensor grad_output, Tensor? weight, Tensor? running_mean, Tensor? running_var, Tensor? save_mean, Tensor? save_var_transform, bool train, float eps, bool[3] output_mask, Tensor reservedSpace) -> (Tensor, Tensor, Tensor)", impl_index_backward>.with({.composite = true}),
 };
 // clang-format on
 

@@ -153,12 +153,12 @@ Result<Tensor> ctc_loss(const Tensor& log_probs, const Tensor& targets, const Si
                         bool zero_infinity) {
   const bool batched = log_probs.dim() == 3;
   PT2_TRY(const Tensor whole, batched ? Result<Tensor>(log_probs)
-                                      : apply("unsqueeze.default", {log_probs, int64_t{1}}));
+                                      : apply(aten<"unsqueeze.default">, {log_probs, int64_t{1}}));
   PT2_TRY(auto parts, run_ctc({whole, targets, input_lengths, target_lengths, blank}));
   Tensor loss = std::get<0>(parts);
   if (zero_infinity) {
-    PT2_TRY(const Tensor infinite, apply("isinf.default", {loss}));
-    PT2_TRY(loss, apply("masked_fill.Scalar", {loss, infinite, int64_t{0}}));
+    PT2_TRY(const Tensor infinite, apply(aten<"isinf.default">, {loss}));
+    PT2_TRY(loss, apply(aten<"masked_fill.Scalar">, {loss, infinite, int64_t{0}}));
   }
   if (reduction == kMeanLoss) {
     PT2_TRY(const Tensor lengths,
@@ -166,9 +166,9 @@ Result<Tensor> ctc_loss(const Tensor& log_probs, const Tensor& targets, const Si
     Tensor filled = lengths;
     for (size_t i = 0; i < target_lengths.size(); ++i)
       filled.data<int64_t>()[i] = std::max<int64_t>(target_lengths[i], 1);
-    PT2_TRY(loss, apply("div.Tensor", {loss, lengths}));
+    PT2_TRY(loss, apply(aten<"div.Tensor">, {loss, lengths}));
   }
-  if (!batched && reduction == kNoReduction) return apply("squeeze.dim", {loss, int64_t{0}});
+  if (!batched && reduction == kNoReduction) return apply(aten<"squeeze.dim">, {loss, int64_t{0}});
   return reduce_loss(loss, reduction);
 }
 Result<Tensor> ctc_loss_tensors(const Tensor& log_probs, const Tensor& targets,
@@ -183,8 +183,8 @@ Result<Tensor> ctc_loss_tensors(const Tensor& log_probs, const Tensor& targets,
 constexpr OpDef kOps[] = {
     op<"aten::_ctc_loss(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank=0, bool zero_infinity=False) -> (Tensor, Tensor)", inner_ctc>,
     op<"aten::_ctc_loss.Tensor(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank=0, bool zero_infinity=False) -> (Tensor, Tensor)", inner_ctc_tensors>,
-    op<"aten::ctc_loss.IntList(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank=0, int reduction=1, bool zero_infinity=False) -> Tensor", ctc_loss>.with({.autocast = AutocastRule::float32}),
-    op<"aten::ctc_loss.Tensor(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank=0, int reduction=1, bool zero_infinity=False) -> Tensor", ctc_loss_tensors>.with({.autocast = AutocastRule::float32}),
+    op<"aten::ctc_loss.IntList(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank=0, int reduction=1, bool zero_infinity=False) -> Tensor", ctc_loss>.with({.autocast = AutocastRule::float32, .composite = true}),
+    op<"aten::ctc_loss.Tensor(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank=0, int reduction=1, bool zero_infinity=False) -> Tensor", ctc_loss_tensors>.with({.autocast = AutocastRule::float32, .composite = true}),
 };
 // clang-format on
 

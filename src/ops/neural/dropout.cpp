@@ -90,12 +90,12 @@ Result<Tensor> alpha_dropout(Context& context, const Tensor& input, double p, bo
   constexpr double kAlpha = 1.7580993408473766;
   const double scale = 1 / std::sqrt((kAlpha * kAlpha * p + 1) * (1 - p));
   PT2_TRY(const Tensor kept, draw_mask(context, input, sizes, 1 - p, input.dtype()));
-  PT2_TRY(const Tensor lost, apply("add.Scalar", {kept, int64_t{-1}}));
-  PT2_TRY(const Tensor moved, apply("mul.Scalar", {lost, kAlpha * scale}));
-  PT2_TRY(const Tensor shift, apply("add.Scalar", {moved, kAlpha * scale * p}));
-  PT2_TRY(const Tensor factor, apply("mul.Scalar", {kept, scale}));
-  PT2_TRY(const Tensor product, apply("mul.Tensor", {input, factor}));
-  return apply("add.Tensor", {product, shift});
+  PT2_TRY(const Tensor lost, apply(aten<"add.Scalar">, {kept, int64_t{-1}}));
+  PT2_TRY(const Tensor moved, apply(aten<"mul.Scalar">, {lost, kAlpha * scale}));
+  PT2_TRY(const Tensor shift, apply(aten<"add.Scalar">, {moved, kAlpha * scale * p}));
+  PT2_TRY(const Tensor factor, apply(aten<"mul.Scalar">, {kept, scale}));
+  PT2_TRY(const Tensor product, apply(aten<"mul.Tensor">, {input, factor}));
+  return apply(aten<"add.Tensor">, {product, shift});
 }
 
 // Rows of their own, because PyTorch calls their first argument otherwise than the functional forms
@@ -142,16 +142,32 @@ Result<std::array<Meta, 2>> native_dropout_meta(const Tensor& input, double p,
   return std::array{Meta::like(input), Meta(mask, input.sizes())};
 }
 
+Result<Tensor> dropout_formula(Emitter& e, const Tensor& input, double p, bool train) {
+  PT2_TRY_VOID(check_dropout(p));
+  if (p == 0 || !train) return input;
+  return e(aten<"native_dropout.default">, {input, p, true});
+}
+Result<Tensor> dropout_in_place_formula(Emitter& e, const Tensor& self, double p, bool train) {
+  PT2_TRY(const Tensor out, dropout_formula(e, self, p, train));
+  return p == 0 || !train ? Result<Tensor>(self) : e(aten<"copy_.default">, {self, out});
+}
+// What drops channels is written out where nothing is dropped.
+Result<Tensor> no_dropout(Emitter&, const Tensor& input, double p, bool train) {
+  PT2_TRY_VOID(check_dropout(p));
+  if (p == 0 || !train) return input;
+  return Error{ErrorCode::unsupported, "it drops at random", ""};
+}
+
 // clang-format off
 constexpr OpDef kOps[] = {
-    composed<"aten::dropout(Tensor input, float p, bool train) -> Tensor", like_first, dropout>.with({.sharing = Sharing::unless_dropping, .draws = Facts::Draws::by_elements}),
-    composed<"aten::feature_dropout(Tensor input, float p, bool train) -> Tensor", like_first, feature_dropout>.with({.sharing = Sharing::unless_dropping}),
-    composed<"aten::alpha_dropout(Tensor input, float p, bool train) -> Tensor", like_first, alpha_dropout<false>>.with({.sharing = Sharing::unless_dropping}),
-    op<"aten::feature_alpha_dropout(Tensor input, float p, bool train) -> Tensor", alpha_dropout<true>>.with({.sharing = Sharing::unless_dropping}),
-    op<"aten::alpha_dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)", in_place<alpha_dropout<false>>>.with({.functional_form = "alpha_dropout.default"}),
-    op<"aten::feature_alpha_dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)", in_place<alpha_dropout<true>>>.with({.functional_form = "feature_alpha_dropout.default"}),
-    composed<"aten::dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)", like_first, in_place<dropout>>.with({.functional_form = "dropout.default"}),
-    op<"aten::feature_dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)", in_place<feature_dropout>>.with({.functional_form = "feature_dropout.default"}),
+    composed<"aten::dropout(Tensor input, float p, bool train) -> Tensor", like_first, dropout, dropout_formula>.with({.sharing = Sharing::unless_dropping, .draws = Facts::Draws::by_elements}),
+    composed<"aten::feature_dropout(Tensor input, float p, bool train) -> Tensor", like_first, feature_dropout, no_dropout>.with({.sharing = Sharing::unless_dropping}),
+    composed<"aten::alpha_dropout(Tensor input, float p, bool train) -> Tensor", like_first, alpha_dropout<false>, no_dropout>.with({.sharing = Sharing::unless_dropping}),
+    op<"aten::feature_alpha_dropout(Tensor input, float p, bool train) -> Tensor", alpha_dropout<true>, no_dropout>.with({.sharing = Sharing::unless_dropping}),
+    op<"aten::alpha_dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)", in_place<alpha_dropout<false>>, no_dropout>.with({.functional_form = "alpha_dropout.default"}),
+    op<"aten::feature_alpha_dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)", in_place<alpha_dropout<true>>, no_dropout>.with({.functional_form = "feature_alpha_dropout.default"}),
+    composed<"aten::dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)", like_first, in_place<dropout>, dropout_in_place_formula>.with({.functional_form = "dropout.default"}),
+    op<"aten::feature_dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)", in_place<feature_dropout>, no_dropout>.with({.functional_form = "feature_dropout.default"}),
     composed<"aten::native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)", native_dropout_meta, native_dropout>,
     op<"aten::native_dropout_backward(Tensor grad_output, Tensor mask, float scale) -> Tensor", native_dropout_backward>,
 };

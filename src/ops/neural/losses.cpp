@@ -34,8 +34,8 @@ Result<Tensor> elementwise_loss(int64_t reduction, F&& function, const Tensor& s
 
 // Half floats are rounded before they are squared.
 Result<Tensor> half_mse_loss(const Tensor& self, const Tensor& target, int64_t reduction) {
-  PT2_TRY(const Tensor difference, apply("sub.Tensor", {self, target}));
-  PT2_TRY(const Tensor square, apply("mul.Tensor", {difference, difference}));
+  PT2_TRY(const Tensor difference, apply(aten<"sub.Tensor">, {self, target}));
+  PT2_TRY(const Tensor square, apply(aten<"mul.Tensor">, {difference, difference}));
   return reduce_loss(square, reduction);
 }
 
@@ -47,8 +47,8 @@ Result<Tensor> mse_loss(const Tensor& self, const Tensor& target, int64_t reduct
 }
 
 Result<Tensor> l1_loss(const Tensor& self, const Tensor& target, int64_t reduction) {
-  PT2_TRY(const Tensor difference, apply("sub.Tensor", {self, target}));
-  PT2_TRY(const Tensor magnitude, apply("abs.default", {difference}));
+  PT2_TRY(const Tensor difference, apply(aten<"sub.Tensor">, {self, target}));
+  PT2_TRY(const Tensor magnitude, apply(aten<"abs.default">, {difference}));
   return reduce_loss(magnitude, reduction);
 }
 
@@ -388,6 +388,110 @@ Result<Meta> cross_entropy_loss_meta(const Tensor& self, const Tensor& target,
   return Meta(self.dtype(), reduction == kNoReduction ? std::move(sizes) : Sizes{});
 }
 
+Result<Tensor> reduced(Emitter& e, const Result<Tensor>& loss, int64_t reduction) {
+  if (reduction == kNoReduction) return loss;
+  if (reduction != kMeanLoss && reduction != kSumLoss)
+    return operator_error("reduction: found " + std::to_string(reduction) + ", expected 0 to 2");
+  return reduction == kMeanLoss ? e(aten<"mean.default">, {loss}) : e(aten<"sum.default">, {loss});
+}
+
+Result<Tensor> l1_loss_formula(Emitter& e, const Tensor& self, const Tensor& target,
+                               int64_t reduction) {
+  return reduced(e, e(aten<"abs.default">, {e(aten<"sub.Tensor">, {self, target})}), reduction);
+}
+
+Result<Tensor> kl_div_formula(Emitter& e, const Tensor& self, const Tensor& target,
+                              int64_t reduction, bool log_target) {
+  const auto product = e(aten<"mul.Tensor">, {target, self});
+  const auto loss =
+      log_target ? e(aten<"mul.Tensor">,
+                     {e(aten<"exp.default">, {target}), e(aten<"sub.Tensor">, {target, self})})
+                 : e(aten<"sub.Tensor">, {e(aten<"xlogy.Tensor">, {target, target}), product});
+  return reduced(e, loss, reduction);
+}
+
+// Positions beyond two dimensions become one.
+Result<Tensor> nll_loss_formula(Emitter& e, const Tensor& self, const Tensor& target,
+                                const OptionalTensor& weight, int64_t reduction,
+                                int64_t ignore_index) {
+  PT2_TRY_VOID(class_layout(self, target, weight));
+  if (self.dim() <= 2)
+    return e(aten<"nll_loss_forward.default">, {self, target, weight, reduction, ignore_index});
+  if (self.dim() == 4)
+    return e(aten<"nll_loss2d_forward.default">, {self, target, weight, reduction, ignore_index});
+  int64_t area = 1;
+  for (int64_t dim = 2; dim < self.dim(); ++dim) area *= self.size(dim);
+  const auto values =
+      e(aten<"reshape.default">, {self, Sizes{self.size(0), self.size(1), 1, area}});
+  const auto labels = e(aten<"reshape.default">, {target, Sizes{self.size(0), 1, area}});
+  const auto loss =
+      e(aten<"nll_loss2d_forward.default">, {values, labels, weight, reduction, ignore_index});
+  return reduction == kNoReduction ? e(aten<"view.default">, {loss, target.sizes()}) : loss;
+}
+
+// Logarithms of class probabilities, each times the weight of its class.
+Result<Tensor> times_weights(Emitter& e, const Result<Tensor>& logs, const OptionalTensor& weight,
+                             int64_t rank, int64_t class_dim) {
+  if (!weight) return logs;
+  Sizes sizes(static_cast<size_t>(rank), 1);
+  sizes[static_cast<size_t>(class_dim)] = weight->numel();
+  return e(aten<"mul.Tensor">, {logs, e(aten<"view.default">, {*weight, sizes})});
+}
+
+// The loss of a target that is every class alike, of which `label_smoothing` counts.
+Result<Tensor> smooth_loss(Emitter& e, const Result<Tensor>& logs, const Tensor& target,
+                           const OptionalTensor& weight, int64_t rank, int64_t reduction,
+                           int64_t ignore_index) {
+  const int64_t class_dim = rank == 1 ? 0 : 1;
+  const auto products = times_weights(e, logs, weight, rank, class_dim);
+  const auto all =
+      e(aten<"neg.default">, {e(aten<"sum.dim_IntList">, {products, Sizes{class_dim}})});
+  PT2_TRY(const Tensor ignored, e(aten<"eq.Scalar">, {target, ignore_index}));
+  PT2_TRY(const Tensor known, all);
+  const auto zero = [&](Dtype dtype) { return e(aten<"full.default">, {Sizes{}, 0, dtype}); };
+  const auto loss = e(aten<"where.self">, {ignored, zero(known.dtype()), known});
+  if (reduction != kMeanLoss) return reduced(e, loss, reduction);
+  auto counts = e(aten<"logical_not.default">, {ignored});
+  if (weight) {
+    const auto labels = e(aten<"where.self">, {ignored, zero(target.dtype()), target});
+    const auto flat = e(aten<"reshape.default">, {labels, Sizes{-1}});
+    const auto weights = e(aten<"reshape.default">,
+                           {e(aten<"index_select.default">, {*weight, 0, flat}), target.sizes()});
+    counts = e(aten<"where.self">, {ignored, zero(weight->dtype()), weights});
+  }
+  return e(aten<"div.Tensor">, {e(aten<"sum.default">, {loss}), e(aten<"sum.default">, {counts})});
+}
+
+Result<Tensor> cross_entropy_formula(Emitter& e, const Tensor& self, const Tensor& target,
+                                     const OptionalTensor& weight, int64_t reduction,
+                                     int64_t ignore_index, double label_smoothing) {
+  PT2_TRY_VOID(cross_entropy_loss_meta(self, target, weight, reduction, ignore_index, 0));
+  const int64_t class_dim = self.dim() == 1 ? 0 : 1;
+  const auto classes = static_cast<double>(std::max<int64_t>(self.size(class_dim), 1));
+  const auto logs = e(aten<"_log_softmax.default">, {self, class_dim, false});
+  if (self.sizes() != target.sizes()) {
+    const auto loss =
+        e(aten<"nll_loss_nd.default">, {logs, target, weight, reduction, ignore_index});
+    if (label_smoothing == 0) return loss;
+    const auto smooth = smooth_loss(e, logs, target, weight, self.dim(), reduction, ignore_index);
+    return e(aten<"add.Tensor">, {e(aten<"mul.Scalar">, {loss, 1 - label_smoothing}),
+                                  e(aten<"mul.Scalar">, {smooth, label_smoothing / classes})});
+  }
+  auto wanted = Result<Tensor>(target);
+  if (label_smoothing != 0)
+    wanted = e(aten<"add.Scalar">,
+               {e(aten<"mul.Scalar">, {target, 1 - label_smoothing}), label_smoothing / classes});
+  const auto products =
+      times_weights(e, e(aten<"mul.Tensor">, {logs, wanted}), weight, self.dim(), class_dim);
+  if (reduction == kMeanLoss) {
+    const auto sum = e(aten<"sum.default">, {products});
+    return e(aten<"div.Scalar">, {sum, -(self.numel() / static_cast<int64_t>(classes))});
+  }
+  const auto loss =
+      e(aten<"neg.default">, {e(aten<"sum.dim_IntList">, {products, Sizes{class_dim}})});
+  return reduced(e, loss, reduction);
+}
+
 // clang-format off
 constexpr OpDef kOps[] = {
     op<"aten::mse_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction) -> Tensor", mse_loss_backward>,
@@ -396,23 +500,23 @@ constexpr OpDef kOps[] = {
     op<"aten::nll_loss2d_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index, Tensor total_weight) -> Tensor",
        nll_loss_backward>,
     composed<"aten::mse_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", elementwise_loss_meta, mse_loss>.with({.autocast = AutocastRule::float32}),
-    op<"aten::l1_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", l1_loss>.with({.autocast = AutocastRule::float32}),
+    op<"aten::l1_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", l1_loss, l1_loss_formula>.with({.autocast = AutocastRule::float32}),
     composed<"aten::smooth_l1_loss(Tensor self, Tensor target, int reduction=1, float beta=1.) -> Tensor", elementwise_loss_meta, smooth_l1_loss>.with({.autocast = AutocastRule::float32}),
     composed<"aten::huber_loss(Tensor self, Tensor target, int reduction=1, float delta=1.) -> Tensor", elementwise_loss_meta, huber_loss>.with({.autocast = AutocastRule::float32}),
     op<"aten::soft_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", soft_margin_loss>.with({.autocast = AutocastRule::float32}),
     composed<"aten::binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=1) -> Tensor", elementwise_loss_meta, binary_cross_entropy>.with({.autocast = AutocastRule::float32}),
     composed<"aten::binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int reduction=1) -> Tensor",
        elementwise_loss_meta, binary_cross_entropy_with_logits>.with({.autocast = AutocastRule::float32}),
-    composed<"aten::kl_div(Tensor self, Tensor target, int reduction=1, *, bool log_target=False) -> Tensor", elementwise_loss_meta, kl_div>.with({.autocast = AutocastRule::float32}),
+    composed<"aten::kl_div(Tensor self, Tensor target, int reduction=1, *, bool log_target=False) -> Tensor", elementwise_loss_meta, kl_div, kl_div_formula>.with({.autocast = AutocastRule::float32}),
     composed<"aten::nll_loss_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor output, Tensor total_weight)",
        nll_loss_forward_meta, nll_loss_forward>,
     op<"aten::nll_loss2d_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor output, Tensor total_weight)",
        nll_loss2d_forward>,
-    op<"aten::nll_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100) -> Tensor", nll_loss>.with({.autocast = AutocastRule::float32}),
-    op<"aten::nll_loss2d(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100) -> Tensor", nll_loss2d>.with({.autocast = AutocastRule::float32}),
-    composed<"aten::nll_loss_nd(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100) -> Tensor", nll_loss_meta, nll_loss_nd>,
+    op<"aten::nll_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100) -> Tensor", nll_loss>.with({.autocast = AutocastRule::float32, .composite = true}),
+    op<"aten::nll_loss2d(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100) -> Tensor", nll_loss2d>.with({.autocast = AutocastRule::float32, .composite = true}),
+    composed<"aten::nll_loss_nd(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100) -> Tensor", nll_loss_meta, nll_loss_nd, nll_loss_formula>,
     composed<"aten::cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100, float label_smoothing=0.) -> Tensor",
-       cross_entropy_loss_meta, cross_entropy_loss>.with({.autocast = AutocastRule::float32}),
+       cross_entropy_loss_meta, cross_entropy_loss, cross_entropy_formula>.with({.autocast = AutocastRule::float32}),
 };
 // clang-format on
 

@@ -14,7 +14,7 @@ namespace pt2::ops {
 namespace {
 
 Result<Tensor> clamp_below(const Tensor& tensor) {
-  return apply("clamp_min.default", {tensor, int64_t{0}});
+  return apply(aten<"clamp_min.default">, {tensor, int64_t{0}});
 }
 
 // max(0, -y (x1 - x2) + margin)
@@ -23,10 +23,10 @@ Result<Tensor> margin_ranking(const Tensor& input1, const Tensor& input2, const 
   if (input1.dim() != input2.dim() || input1.dim() != target.dim())
     return operator_error("found " + input1.type_text() + ", " + input2.type_text() + " and " +
                           target.type_text() + ", expected equal ranks");
-  PT2_TRY(const Tensor negative, apply("neg.default", {target}));
-  PT2_TRY(const Tensor difference, apply("sub.Tensor", {input1, input2}));
-  PT2_TRY(const Tensor product, apply("mul.Tensor", {negative, difference}));
-  PT2_TRY(const Tensor shifted, apply("add.Scalar", {product, margin}));
+  PT2_TRY(const Tensor negative, apply(aten<"neg.default">, {target}));
+  PT2_TRY(const Tensor difference, apply(aten<"sub.Tensor">, {input1, input2}));
+  PT2_TRY(const Tensor product, apply(aten<"mul.Tensor">, {negative, difference}));
+  PT2_TRY(const Tensor shifted, apply(aten<"add.Scalar">, {product, margin}));
   PT2_TRY(const Tensor loss, clamp_below(shifted));
   return reduce_loss(loss, reduction);
 }
@@ -34,14 +34,14 @@ Result<Tensor> margin_ranking(const Tensor& input1, const Tensor& input2, const 
 // x where y is 1, max(0, margin - x) where it is -1.
 Result<Tensor> hinge_embedding(const Tensor& self, const Tensor& target, double margin,
                                int64_t reduction) {
-  PT2_TRY(const Tensor distance, apply("rsub.Scalar", {self, margin}));
+  PT2_TRY(const Tensor distance, apply(aten<"rsub.Scalar">, {self, margin}));
   PT2_TRY(const Tensor beyond, clamp_below(distance));
-  PT2_TRY(const Tensor not_one, apply("ne.Scalar", {target, int64_t{1}}));
-  PT2_TRY(const Tensor not_minus_one, apply("ne.Scalar", {target, int64_t{-1}}));
+  PT2_TRY(const Tensor not_one, apply(aten<"ne.Scalar">, {target, int64_t{1}}));
+  PT2_TRY(const Tensor not_minus_one, apply(aten<"ne.Scalar">, {target, int64_t{-1}}));
   // A target that is neither has both parts.
-  PT2_TRY(const Tensor apart, apply("where.ScalarOther", {not_minus_one, self, int64_t{0}}));
-  PT2_TRY(const Tensor together, apply("where.ScalarOther", {not_one, beyond, int64_t{0}}));
-  PT2_TRY(const Tensor swapped, apply("add.Tensor", {apart, together}));
+  PT2_TRY(const Tensor apart, apply(aten<"where.ScalarOther">, {not_minus_one, self, int64_t{0}}));
+  PT2_TRY(const Tensor together, apply(aten<"where.ScalarOther">, {not_one, beyond, int64_t{0}}));
+  PT2_TRY(const Tensor swapped, apply(aten<"add.Tensor">, {apart, together}));
   return reduce_loss(swapped, reduction);
 }
 
@@ -54,26 +54,27 @@ Result<Tensor> cosine_embedding(const Tensor& input1, const Tensor& input2, cons
                           target.type_text() + ", expected a target with one dim less, at most 1");
   const Value::List last{target.dim()};
   auto sum_of = [&](const Tensor& a, const Tensor& b) -> Result<Tensor> {
-    PT2_TRY(const Tensor product, apply("mul.Tensor", {a, b}));
-    return apply("sum.dim_IntList", {product, last});
+    PT2_TRY(const Tensor product, apply(aten<"mul.Tensor">, {a, b}));
+    return apply(aten<"sum.dim_IntList">, {product, last});
   };
   constexpr double kEpsilon = 1e-12;
   PT2_TRY(const Tensor product, sum_of(input1, input2));
   PT2_TRY(const Tensor square1, sum_of(input1, input1));
   PT2_TRY(const Tensor square2, sum_of(input2, input2));
-  PT2_TRY(const Tensor norm1, apply("add.Scalar", {square1, kEpsilon}));
-  PT2_TRY(const Tensor norm2, apply("add.Scalar", {square2, kEpsilon}));
-  PT2_TRY(const Tensor norms, apply("mul.Tensor", {norm1, norm2}));
-  PT2_TRY(const Tensor length, apply("sqrt.default", {norms}));
-  PT2_TRY(const Tensor cosine, apply("div.Tensor", {product, length}));
-  PT2_TRY(const Tensor apart, apply("rsub.Scalar", {cosine, int64_t{1}}));
-  PT2_TRY(const Tensor shifted, apply("sub.Scalar", {cosine, margin}));
+  PT2_TRY(const Tensor norm1, apply(aten<"add.Scalar">, {square1, kEpsilon}));
+  PT2_TRY(const Tensor norm2, apply(aten<"add.Scalar">, {square2, kEpsilon}));
+  PT2_TRY(const Tensor norms, apply(aten<"mul.Tensor">, {norm1, norm2}));
+  PT2_TRY(const Tensor length, apply(aten<"sqrt.default">, {norms}));
+  PT2_TRY(const Tensor cosine, apply(aten<"div.Tensor">, {product, length}));
+  PT2_TRY(const Tensor apart, apply(aten<"rsub.Scalar">, {cosine, int64_t{1}}));
+  PT2_TRY(const Tensor shifted, apply(aten<"sub.Scalar">, {cosine, margin}));
   PT2_TRY(const Tensor beyond, clamp_below(shifted));
-  PT2_TRY(const Tensor is_one, apply("eq.Scalar", {target, int64_t{1}}));
-  PT2_TRY(const Tensor is_minus_one, apply("eq.Scalar", {target, int64_t{-1}}));
-  PT2_TRY(const Tensor positive, apply("where.ScalarOther", {is_one, apart, int64_t{0}}));
-  PT2_TRY(const Tensor negative, apply("where.ScalarOther", {is_minus_one, beyond, int64_t{0}}));
-  PT2_TRY(const Tensor loss, apply("add.Tensor", {positive, negative}));
+  PT2_TRY(const Tensor is_one, apply(aten<"eq.Scalar">, {target, int64_t{1}}));
+  PT2_TRY(const Tensor is_minus_one, apply(aten<"eq.Scalar">, {target, int64_t{-1}}));
+  PT2_TRY(const Tensor positive, apply(aten<"where.ScalarOther">, {is_one, apart, int64_t{0}}));
+  PT2_TRY(const Tensor negative,
+          apply(aten<"where.ScalarOther">, {is_minus_one, beyond, int64_t{0}}));
+  PT2_TRY(const Tensor loss, apply(aten<"add.Tensor">, {positive, negative}));
   return reduce_loss(loss, reduction);
 }
 
@@ -81,26 +82,26 @@ Result<Tensor> poisson_nll(const Tensor& input, const Tensor& target, bool log_i
                            double eps, int64_t reduction) {
   Tensor loss;
   if (log_input) {
-    PT2_TRY(const Tensor rate, apply("exp.default", {input}));
-    PT2_TRY(const Tensor product, apply("mul.Tensor", {target, input}));
-    PT2_TRY(loss, apply("sub.Tensor", {rate, product}));
+    PT2_TRY(const Tensor rate, apply(aten<"exp.default">, {input}));
+    PT2_TRY(const Tensor product, apply(aten<"mul.Tensor">, {target, input}));
+    PT2_TRY(loss, apply(aten<"sub.Tensor">, {rate, product}));
   } else {
-    PT2_TRY(const Tensor shifted, apply("add.Scalar", {input, eps}));
-    PT2_TRY(const Tensor log, apply("log.default", {shifted}));
-    PT2_TRY(const Tensor product, apply("mul.Tensor", {target, log}));
-    PT2_TRY(loss, apply("sub.Tensor", {input, product}));
+    PT2_TRY(const Tensor shifted, apply(aten<"add.Scalar">, {input, eps}));
+    PT2_TRY(const Tensor log, apply(aten<"log.default">, {shifted}));
+    PT2_TRY(const Tensor product, apply(aten<"mul.Tensor">, {target, log}));
+    PT2_TRY(loss, apply(aten<"sub.Tensor">, {input, product}));
   }
   if (!full) return reduce_loss(loss, reduction);
   // Stirling's approximation of log(target!), where the target is above 1.
-  PT2_TRY(const Tensor log, apply("log.default", {target}));
-  PT2_TRY(const Tensor product, apply("mul.Tensor", {target, log}));
-  PT2_TRY(const Tensor less, apply("sub.Tensor", {product, target}));
-  PT2_TRY(const Tensor circle, apply("mul.Scalar", {target, 2 * std::numbers::pi}));
-  PT2_TRY(const Tensor log_circle, apply("log.default", {circle}));
-  PT2_TRY(const Tensor stirling, apply("add.Tensor", {less, log_circle, 0.5}));
-  PT2_TRY(const Tensor small, apply("le.Scalar", {target, int64_t{1}}));
-  PT2_TRY(const Tensor term, apply("masked_fill.Scalar", {stirling, small, int64_t{0}}));
-  PT2_TRY(loss, apply("add.Tensor", {loss, term}));
+  PT2_TRY(const Tensor log, apply(aten<"log.default">, {target}));
+  PT2_TRY(const Tensor product, apply(aten<"mul.Tensor">, {target, log}));
+  PT2_TRY(const Tensor less, apply(aten<"sub.Tensor">, {product, target}));
+  PT2_TRY(const Tensor circle, apply(aten<"mul.Scalar">, {target, 2 * std::numbers::pi}));
+  PT2_TRY(const Tensor log_circle, apply(aten<"log.default">, {circle}));
+  PT2_TRY(const Tensor stirling, apply(aten<"add.Tensor">, {less, log_circle, 0.5}));
+  PT2_TRY(const Tensor small, apply(aten<"le.Scalar">, {target, int64_t{1}}));
+  PT2_TRY(const Tensor term, apply(aten<"masked_fill.Scalar">, {stirling, small, int64_t{0}}));
+  PT2_TRY(loss, apply(aten<"add.Tensor">, {loss, term}));
   return reduce_loss(loss, reduction);
 }
 
@@ -110,14 +111,15 @@ Result<Tensor> triplet_margin(const Tensor& anchor, const Tensor& positive, cons
     return operator_error("found " + anchor.type_text() + ", " + positive.type_text() + " and " +
                           negative.type_text() + ", expected equal ranks");
   if (!(margin > 0)) return operator_error("margin: expected a number above 0");
-  PT2_TRY(const Tensor near, apply("pairwise_distance.default", {anchor, positive, p, eps}));
-  PT2_TRY(Tensor far, apply("pairwise_distance.default", {anchor, negative, p, eps}));
+  PT2_TRY(const Tensor near, apply(aten<"pairwise_distance.default">, {anchor, positive, p, eps}));
+  PT2_TRY(Tensor far, apply(aten<"pairwise_distance.default">, {anchor, negative, p, eps}));
   if (swap) {
-    PT2_TRY(const Tensor other, apply("pairwise_distance.default", {positive, negative, p, eps}));
-    PT2_TRY(far, apply("minimum.default", {far, other}));
+    PT2_TRY(const Tensor other,
+            apply(aten<"pairwise_distance.default">, {positive, negative, p, eps}));
+    PT2_TRY(far, apply(aten<"minimum.default">, {far, other}));
   }
-  PT2_TRY(const Tensor shifted, apply("add.Scalar", {near, margin}));
-  PT2_TRY(const Tensor difference, apply("sub.Tensor", {shifted, far}));
+  PT2_TRY(const Tensor shifted, apply(aten<"add.Scalar">, {near, margin}));
+  PT2_TRY(const Tensor difference, apply(aten<"sub.Tensor">, {shifted, far}));
   PT2_TRY(const Tensor loss, clamp_below(difference));
   return reduce_loss(loss, reduction);
 }
@@ -270,7 +272,7 @@ Result<Tensor> binary_cross_entropy_backward(const Tensor& grad_output, const Te
   PT2_TRY(Tensor out, loss_gradient(grad_output, self, target, reduction, [](double x, double y) {
             return (x - y) / std::max((1 - x) * x, 1e-12);
           }));
-  return weight ? apply("mul.Tensor", {out, *weight}) : Result<Tensor>(out);
+  return weight ? apply(aten<"mul.Tensor">, {out, *weight}) : Result<Tensor>(out);
 }
 
 // The incoming gradient is one number for reduced losses, one per row for others.
@@ -337,13 +339,13 @@ Result<Tensor> multilabel_margin_backward(const Tensor& grad_output, const Tenso
 
 // clang-format off
 constexpr OpDef kOps[] = {
-    op<"aten::margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0., int reduction=1) -> Tensor", margin_ranking>.with({.autocast = AutocastRule::float32}),
-    op<"aten::hinge_embedding_loss(Tensor self, Tensor target, float margin=1., int reduction=1) -> Tensor", hinge_embedding>.with({.autocast = AutocastRule::float32}),
-    op<"aten::cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin=0., int reduction=1) -> Tensor", cosine_embedding>.with({.autocast = AutocastRule::float32}),
-    op<"aten::poisson_nll_loss(Tensor input, Tensor target, bool log_input, bool full, float eps, int reduction) -> Tensor", poisson_nll>.with({.autocast = AutocastRule::float32}),
-    op<"aten::triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1., float p=2., float eps=9.9999999999999995e-07, bool swap=False, int reduction=1) -> Tensor", triplet_margin>.with({.autocast = AutocastRule::float32}),
+    op<"aten::margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0., int reduction=1) -> Tensor", margin_ranking>.with({.autocast = AutocastRule::float32, .composite = true}),
+    op<"aten::hinge_embedding_loss(Tensor self, Tensor target, float margin=1., int reduction=1) -> Tensor", hinge_embedding>.with({.autocast = AutocastRule::float32, .composite = true}),
+    op<"aten::cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin=0., int reduction=1) -> Tensor", cosine_embedding>.with({.autocast = AutocastRule::float32, .composite = true}),
+    op<"aten::poisson_nll_loss(Tensor input, Tensor target, bool log_input, bool full, float eps, int reduction) -> Tensor", poisson_nll>.with({.autocast = AutocastRule::float32, .composite = true}),
+    op<"aten::triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1., float p=2., float eps=9.9999999999999995e-07, bool swap=False, int reduction=1) -> Tensor", triplet_margin>.with({.autocast = AutocastRule::float32, .composite = true}),
     op<"aten::multi_margin_loss(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, int reduction=1) -> Tensor", multi_margin>.with({.autocast = AutocastRule::float32}),
-    op<"aten::multilabel_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", multilabel_margin>.with({.autocast = AutocastRule::float32}),
+    op<"aten::multilabel_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", multilabel_margin>.with({.autocast = AutocastRule::float32, .composite = true}),
     op<"aten::multilabel_margin_loss_forward(Tensor self, Tensor target, int reduction) -> (Tensor output, Tensor is_target)", multilabel_margin_forward>.with({.autocast = AutocastRule::float32}),
     op<"aten::multi_margin_loss_backward(Tensor grad_output, Tensor self, Tensor target, Scalar p, Scalar margin, Tensor? weight=None, int reduction=1) -> Tensor", multi_margin_backward>,
     op<"aten::multilabel_margin_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction, Tensor is_target) -> Tensor", multilabel_margin_backward>,

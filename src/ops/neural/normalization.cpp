@@ -106,13 +106,6 @@ void native_layer_norm(Tensor& out, Tensor& mean, Tensor& rstd, const Tensor& in
   });
 }
 
-Result<Tensor> layer_norm(const Tensor& input, const Sizes& normalized_shape,
-                          const OptionalTensor& weight, const OptionalTensor& bias, double eps,
-                          bool) {
-  return compute<native_layer_norm_meta, native_layer_norm>(input, normalized_shape, weight, bias,
-                                                            eps);
-}
-
 Result<std::array<Meta, 3>> native_group_norm_meta(const Tensor& input,
                                                    const OptionalTensor& weight,
                                                    const OptionalTensor& bias, int64_t batch,
@@ -169,15 +162,16 @@ void native_group_norm(Tensor& out, Tensor& mean, Tensor& rstd, const Tensor& in
   });
 }
 
-Result<Tensor> group_norm(const Tensor& input, int64_t groups, const OptionalTensor& weight,
-                          const OptionalTensor& bias, double eps, bool) {
+Result<Tensor> group_norm(Emitter& e, const Tensor& input, int64_t groups,
+                          const OptionalTensor& weight, const OptionalTensor& bias, double eps,
+                          bool) {
   PT2_TRY_VOID(check_rank_at_least(input, 2, "input"));
   if (input.size(1) == 0)
     return operator_error("input: found " + input.type_text() + ", expected channels");
   int64_t area = 1;
   for (int64_t dim = 2; dim < input.dim(); ++dim) area *= input.size(dim);
-  return compute<native_group_norm_meta, native_group_norm>(input, weight, bias, input.size(0),
-                                                            input.size(1), area, groups, eps);
+  return e(aten<"native_group_norm.default">,
+           {input, weight, bias, input.size(0), input.size(1), area, groups, eps});
 }
 
 // Half inputs are computed in float32, whose epsilon is the default then.
@@ -230,12 +224,12 @@ Result<Tensor> complex_rms_norm(const Tensor& input, const Sizes& normalized_sha
   Value::List dims;
   for (size_t i = 1; i <= normalized_shape.size(); ++i) dims.emplace_back(-static_cast<int64_t>(i));
   const Dtype real = input.dtype() == Dtype::complex128 ? Dtype::float64 : Dtype::float32;
-  PT2_TRY(const Tensor squares, apply("pow.Tensor_Scalar", {input, int64_t{2}}));
-  PT2_TRY(const Tensor mean, apply("mean.dim", {squares, std::move(dims), true}));
-  PT2_TRY(const Tensor shifted, apply("add.Scalar", {mean, rms_epsilon(real, eps)}));
-  PT2_TRY(const Tensor rstd, apply("rsqrt.default", {shifted}));
-  PT2_TRY(Tensor out, apply("mul.Tensor", {input, rstd}));
-  if (weight) return apply("mul.Tensor", {out, *weight});
+  PT2_TRY(const Tensor squares, apply(aten<"pow.Tensor_Scalar">, {input, int64_t{2}}));
+  PT2_TRY(const Tensor mean, apply(aten<"mean.dim">, {squares, std::move(dims), true}));
+  PT2_TRY(const Tensor shifted, apply(aten<"add.Scalar">, {mean, rms_epsilon(real, eps)}));
+  PT2_TRY(const Tensor rstd, apply(aten<"rsqrt.default">, {shifted}));
+  PT2_TRY(Tensor out, apply(aten<"mul.Tensor">, {input, rstd}));
+  if (weight) return apply(aten<"mul.Tensor">, {out, *weight});
   return out;
 }
 
@@ -246,12 +240,6 @@ Result<Tensor> rms_norm(const Tensor& input, const Sizes& normalized_shape,
   return compute<fused_rms_norm_meta, fused_rms_norm>(input, normalized_shape, weight, eps);
 }
 
-Result<Meta> layer_norm_meta(const Tensor& input, const Sizes& normalized_shape,
-                             const OptionalTensor& weight, const OptionalTensor& bias, double eps,
-                             bool) {
-  PT2_TRY(auto metas, native_layer_norm_meta(input, normalized_shape, weight, bias, eps));
-  return std::move(metas[0]);
-}
 Result<Meta> rms_norm_meta(const Tensor& input, const Sizes& normalized_shape,
                            const OptionalTensor& weight, const std::optional<double>& eps) {
   if (dtype_category(input.dtype()) == DtypeCategory::complex) return Meta::like(input);
@@ -259,20 +247,43 @@ Result<Meta> rms_norm_meta(const Tensor& input, const Sizes& normalized_shape,
   return std::move(metas[0]);
 }
 
+Result<Tensor> layer_norm_formula(Emitter& e, const Tensor& input, const Sizes& normalized_shape,
+                                  const OptionalTensor& weight, const OptionalTensor& bias,
+                                  double eps, bool) {
+  return e(aten<"native_layer_norm.default">, {input, normalized_shape, weight, bias, eps});
+}
+
+Result<Tensor> rms_norm_formula(Emitter& e, const Tensor& input, const Sizes& normalized_shape,
+                                const OptionalTensor& weight, const std::optional<double>& eps) {
+  PT2_TRY_VOID(rms_norm_meta(input, normalized_shape, weight, eps));
+  const bool is_half = input.dtype() == Dtype::float16 || input.dtype() == Dtype::bfloat16;
+  const auto wide =
+      is_half ? e(aten<"_to_copy.default">, {input, Dtype::float32}) : Result<Tensor>(input);
+  Sizes dims;
+  for (size_t i = 0; i < normalized_shape.size(); ++i) dims.push_back(-1 - static_cast<int64_t>(i));
+  const auto squares = e(aten<"pow.Tensor_Scalar">, {wide, 2});
+  const auto mean = e(aten<"mean.dim">, {squares, dims, true});
+  const auto above = e(aten<"add.Scalar">, {mean, rms_epsilon(input.dtype(), eps)});
+  auto out = e(aten<"mul.Tensor">, {wide, e(aten<"rsqrt.default">, {above})});
+  if (weight) out = e(aten<"mul.Tensor">, {out, *weight});
+  PT2_TRY(const Tensor result, out);
+  return result.dtype() == input.dtype() ? out
+                                         : e(aten<"_to_copy.default">, {result, input.dtype()});
+}
+
 // clang-format off
 constexpr OpDef kOps[] = {
     op<"aten::native_layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> (Tensor, Tensor, Tensor)",
        native_layer_norm_meta, native_layer_norm>,
-    composed<"aten::layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1.0000000000000001e-05, bool cudnn_enable=True) -> Tensor",
-       layer_norm_meta, layer_norm>,
+    op<"aten::layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1.0000000000000001e-05, bool cudnn_enable=True) -> Tensor",
+       layer_norm_formula>,
     op<"aten::native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt HxW, int group, float eps) -> (Tensor, Tensor, Tensor)",
        native_group_norm_meta, native_group_norm>,
-    composed<"aten::group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1.0000000000000001e-05, bool cudnn_enabled=True) -> Tensor",
-       like_first, group_norm>,
+    op<"aten::group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1.0000000000000001e-05, bool cudnn_enabled=True) -> Tensor", group_norm>,
     op<"aten::_fused_rms_norm(Tensor input, int[] normalized_shape, Tensor? weight, float? eps) -> (Tensor, Tensor)",
-       fused_rms_norm_meta, fused_rms_norm>,
+       fused_rms_norm_meta, fused_rms_norm>.with({.composite = true}),
     composed<"aten::rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor",
-       rms_norm_meta, rms_norm>,
+       rms_norm_meta, rms_norm, rms_norm_formula>,
 };
 // clang-format on
 

@@ -220,23 +220,23 @@ Result<TensorPair> weight_norm_backward(const Tensor& grad_w, const Tensor& v, c
   if (dim != 0 && dim != v.dim() - 1)
     return operator_error("dim: found " + std::to_string(dim) + ", expected the first or last of " +
                           v.type_text());
-  PT2_TRY(const Tensor product, apply("mul.Tensor", {grad_w, v}));
-  PT2_TRY(const Tensor along, apply("sum.dim_IntList", {product, dims_but(v, dim), true}));
-  PT2_TRY(const Tensor lengths, apply("view.default", {norms, box(along.sizes())}));
-  PT2_TRY(const Tensor grad_g, apply("div.Tensor", {along, lengths}));
-  PT2_TRY(const Tensor square, apply("mul.Tensor", {lengths, lengths}));
-  PT2_TRY(const Tensor share, apply("div.Tensor", {along, square}));
-  PT2_TRY(const Tensor part, apply("mul.Tensor", {v, share}));
-  PT2_TRY(const Tensor across, apply("sub.Tensor", {grad_w, part}));
-  PT2_TRY(const Tensor factor, apply("div.Tensor", {g, lengths}));
-  PT2_TRY(Tensor grad_v, apply("mul.Tensor", {across, factor}));
+  PT2_TRY(const Tensor product, apply(aten<"mul.Tensor">, {grad_w, v}));
+  PT2_TRY(const Tensor along, apply(aten<"sum.dim_IntList">, {product, dims_but(v, dim), true}));
+  PT2_TRY(const Tensor lengths, apply(aten<"view.default">, {norms, box(along.sizes())}));
+  PT2_TRY(const Tensor grad_g, apply(aten<"div.Tensor">, {along, lengths}));
+  PT2_TRY(const Tensor square, apply(aten<"mul.Tensor">, {lengths, lengths}));
+  PT2_TRY(const Tensor share, apply(aten<"div.Tensor">, {along, square}));
+  PT2_TRY(const Tensor part, apply(aten<"mul.Tensor">, {v, share}));
+  PT2_TRY(const Tensor across, apply(aten<"sub.Tensor">, {grad_w, part}));
+  PT2_TRY(const Tensor factor, apply(aten<"div.Tensor">, {g, lengths}));
+  PT2_TRY(Tensor grad_v, apply(aten<"mul.Tensor">, {across, factor}));
   return TensorPair(std::move(grad_v), grad_g);
 }
 
 // clang-format off
 constexpr OpDef kOps[] = {
     op<"aten::_weight_norm_interface_backward(Tensor grad_w, Tensor saved_v, Tensor saved_g, Tensor saved_norms, int dim) -> (Tensor, Tensor)", weight_norm_backward>,
-    op<"aten::_weight_norm_differentiable_backward(Tensor grad_w, Tensor saved_v, Tensor saved_g, Tensor saved_norms, int dim) -> (Tensor, Tensor)", weight_norm_backward>,
+    op<"aten::_weight_norm_differentiable_backward(Tensor grad_w, Tensor saved_v, Tensor saved_g, Tensor saved_norms, int dim) -> (Tensor, Tensor)", weight_norm_backward>.with({.composite = true}),
     op<"aten::native_layer_norm_backward(Tensor grad_out, Tensor input, SymInt[] normalized_shape, Tensor mean, Tensor rstd, Tensor? weight, Tensor? bias, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
        native_layer_norm_backward>,
     op<"aten::native_group_norm_backward(Tensor grad_out, Tensor input, Tensor mean, Tensor rstd, Tensor? weight, SymInt N, SymInt C, SymInt HxW, int group, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "ops/checks.h"
+#include "ops/compose.h"
 #include "ops/dense.h"
 #include "ops/loops.h"
 #include "ops/memory_format.h"
@@ -459,6 +460,39 @@ Result<Tensor> adaptive_avg_backward(const Tensor& grad_output, const Tensor& se
   return out;
 }
 
+template <int64_t Spatial>
+Result<Tensor> max_pool_formula(Emitter& e, const Tensor& self, const Sizes& kernel,
+                                const Sizes& stride, const Sizes& padding, const Sizes& dilation,
+                                bool ceil_mode) {
+  if (Spatial > 1) {
+    const Handle handle = Spatial == 2 ? Handle(aten<"max_pool2d_with_indices.default">)
+                                       : aten<"max_pool3d_with_indices.default">;
+    return e(handle, {self, kernel, stride, padding, dilation, ceil_mode});
+  }
+  // A row is an image of one line.
+  PT2_TRY_VOID(max_pool_values_meta<1>(self, kernel, stride, padding, dilation, ceil_mode));
+  const auto with = [](int64_t number, const Sizes& sizes) {
+    return sizes.empty() ? Sizes{} : Sizes{number, sizes[0]};
+  };
+  const auto lines = e(aten<"unsqueeze.default">, {self, int64_t{-2}});
+  const auto out =
+      e(aten<"max_pool2d_with_indices.default">,
+        {lines, with(1, kernel), with(1, stride), with(0, padding), with(1, dilation), ceil_mode});
+  return e(aten<"squeeze.dims">, {out, Sizes{-2}});
+}
+template <int64_t Spatial>
+Result<Tensor> adaptive_avg_formula(Emitter& e, const Tensor& self, const Sizes& output_size) {
+  PT2_TRY_VOID(adaptive_avg_meta<Spatial>(self, output_size));
+  Sizes dims;
+  bool is_one = true;
+  for (int64_t i = Spatial; i > 0; --i) dims.push_back(-i);
+  for (const int64_t size : output_size) is_one = is_one && size == 1;
+  if (is_one) return e(aten<"mean.dim">, {self, dims, true});
+  return e(Spatial == 2 ? Handle(aten<"_adaptive_avg_pool2d.default">)
+                        : aten<"_adaptive_avg_pool3d.default">,
+           {self, output_size});
+}
+
 // clang-format off
 constexpr OpDef kOps[] = {
     op<"aten::max_pool2d_with_indices_backward(Tensor grad_output, Tensor self, int[2] kernel_size, int[2] stride, int[2] padding, int[2] dilation, bool ceil_mode, Tensor indices) -> Tensor",
@@ -471,11 +505,11 @@ constexpr OpDef kOps[] = {
        avg_pool_backward<3>>,
     op<"aten::_adaptive_avg_pool2d_backward(Tensor grad_output, Tensor self) -> Tensor", adaptive_avg_backward<2>>,
     op<"aten::_adaptive_avg_pool3d_backward(Tensor grad_output, Tensor self) -> Tensor", adaptive_avg_backward<3>>,
-    composed<"aten::max_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=[0], int[1] dilation=[1], bool ceil_mode=False) -> Tensor", max_pool_values_meta<1>, max_pool<1>>,
-    composed<"aten::max_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1, bool ceil_mode=False) -> Tensor", max_pool_values_meta<2>, max_pool<2>>,
-    composed<"aten::max_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, int[3] dilation=1, bool ceil_mode=False) -> Tensor", max_pool_values_meta<3>, max_pool<3>>.with({.autocast = AutocastRule::float32}),
+    composed<"aten::max_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=[0], int[1] dilation=[1], bool ceil_mode=False) -> Tensor", max_pool_values_meta<1>, max_pool<1>, max_pool_formula<1>>,
+    composed<"aten::max_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1, bool ceil_mode=False) -> Tensor", max_pool_values_meta<2>, max_pool<2>, max_pool_formula<2>>,
+    composed<"aten::max_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, int[3] dilation=1, bool ceil_mode=False) -> Tensor", max_pool_values_meta<3>, max_pool<3>, max_pool_formula<3>>.with({.autocast = AutocastRule::float32}),
     op<"aten::max_pool1d_with_indices(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=[0], int[1] dilation=[1], bool ceil_mode=False) -> (Tensor, Tensor)",
-       max_pool_meta<1>, max_pool_kernel<1>>,
+       max_pool_meta<1>, max_pool_kernel<1>>.with({.composite = true}),
     op<"aten::max_pool2d_with_indices(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)",
        max_pool_meta<2>, max_pool_kernel<2>>,
     op<"aten::max_pool3d_with_indices(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, int[3] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)",
@@ -487,11 +521,11 @@ constexpr OpDef kOps[] = {
     op<"aten::avg_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor",
        avg_pool_meta<3>, avg_pool_kernel<3>>.with({.autocast = AutocastRule::float32}),
     op<"aten::adaptive_avg_pool1d(Tensor self, int[1] output_size) -> Tensor", adaptive_avg_meta<1>, adaptive_avg<1>>,
-    op<"aten::adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor", adaptive_avg_meta<2>, adaptive_avg<2>>,
-    op<"aten::adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor", adaptive_avg_meta<3>, adaptive_avg<3>>.with({.autocast = AutocastRule::float32}),
+    op<"aten::adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor", adaptive_avg_meta<2>, adaptive_avg<2>, adaptive_avg_formula<2>>,
+    op<"aten::adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor", adaptive_avg_meta<3>, adaptive_avg<3>, adaptive_avg_formula<3>>.with({.autocast = AutocastRule::float32}),
     op<"aten::_adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor", adaptive_avg_meta<2>, adaptive_avg<2>>,
     op<"aten::_adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor", adaptive_avg_meta<3>, adaptive_avg<3>>,
-    op<"aten::adaptive_max_pool1d(Tensor self, int[1] output_size) -> (Tensor, Tensor)", adaptive_max_meta<1>, adaptive_max<1>>,
+    op<"aten::adaptive_max_pool1d(Tensor self, int[1] output_size) -> (Tensor, Tensor)", adaptive_max_meta<1>, adaptive_max<1>>.with({.composite = true}),
     op<"aten::adaptive_max_pool2d(Tensor self, int[2] output_size) -> (Tensor, Tensor)", adaptive_max_meta<2>, adaptive_max<2>>,
     op<"aten::adaptive_max_pool3d(Tensor self, int[3] output_size) -> (Tensor, Tensor)", adaptive_max_meta<3>, adaptive_max<3>>.with({.autocast = AutocastRule::float32}),
 };

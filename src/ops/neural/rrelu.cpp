@@ -41,7 +41,7 @@ Result<TensorPair> train(Context& context, const Tensor& self, double lower, dou
 }
 
 Result<Tensor> leaky(const Tensor& self, const Scalar& lower, const Scalar& upper) {
-  return apply("leaky_relu.default", {self, mean_slope(lower, upper)});
+  return apply(aten<"leaky_relu.default">, {self, mean_slope(lower, upper)});
 }
 
 Result<Tensor> rrelu(Context& context, const Tensor& self, const Scalar& lower, const Scalar& upper,
@@ -85,14 +85,14 @@ Result<Tensor> rrelu_backward(const Tensor& grad_output, const Tensor& self, con
                               bool self_is_result) {
   constexpr double kNarrow = 1e-6;
   if (training && upper.to_double() - lower.to_double() > kNarrow)
-    return apply("mul.Tensor", {noise, grad_output});
-  return apply("leaky_relu_backward.default",
+    return apply(aten<"mul.Tensor">, {noise, grad_output});
+  return apply(aten<"leaky_relu_backward.default">,
                {grad_output, self, mean_slope(lower, upper), self_is_result});
 }
 
 // clang-format off
 constexpr OpDef kOps[] = {
-    op<"aten::rrelu(Tensor self, Scalar lower=0.125, Scalar upper=0.33333333333333331, bool training=False, Generator? generator=None) -> Tensor", rrelu>,
+    op<"aten::rrelu(Tensor self, Scalar lower=0.125, Scalar upper=0.33333333333333331, bool training=False, Generator? generator=None) -> Tensor", rrelu>.with({.composite = true}),
     op<"aten::rrelu_with_noise(Tensor self, Tensor(b!) noise, Scalar lower=0.125, Scalar upper=0.33333333333333331, bool training=False, Generator? generator=None) -> Tensor", rrelu_with_noise>,
     op<"aten::rrelu_with_noise_(Tensor(a!) self, Tensor(b!) noise, Scalar lower=0.125, Scalar upper=0.33333333333333331, bool training=False, Generator? generator=None) -> Tensor(a!)", rrelu_with_noise_in_place>,
     op<"aten::rrelu_with_noise_functional(Tensor self, Tensor noise, Scalar lower=0.125, Scalar upper=0.33333333333333331, bool training=False, Generator? generator=None) -> (Tensor, Tensor noise_out)", rrelu_with_noise_functional>,

@@ -50,7 +50,7 @@ double draw_uniform(RandomState& random, Dtype dtype) {
 
 Result<void> fill_uniform(Context& context, Tensor& out, double from, double to) {
   if (dtype_category(out.dtype()) == DtypeCategory::complex) {
-    PT2_TRY(Tensor parts, apply("view_as_real.default", {out}));
+    PT2_TRY(Tensor parts, apply(aten<"view_as_real.default">, {out}));
     return fill_uniform(context, parts, from, to);
   }
   PT2_TRY_VOID(expect_floating(out.dtype()));
@@ -85,7 +85,7 @@ void make_normal(double* values) {
 // this last block replaces.
 Result<void> fill_normal(Context& context, Tensor& out, double mean, double deviation) {
   if (dtype_category(out.dtype()) == DtypeCategory::complex) {
-    PT2_TRY(Tensor parts, apply("view_as_real.default", {out}));
+    PT2_TRY(Tensor parts, apply(aten<"view_as_real.default">, {out}));
     return fill_normal(context, parts, mean, deviation * std::numbers::sqrt2 / 2);
   }
   PT2_TRY_VOID(expect_floating(out.dtype()));
@@ -165,7 +165,7 @@ Result<Tensor> prims_normal(Context& context, const Sizes& shape, const Scalar& 
 Result<Tensor> prims_uniform(Context& context, const Sizes& shape, const Scalar& low,
                              const Scalar& high, Dtype dtype, const Device&, const Sizes& stride,
                              OptionalGenerator) {
-  PT2_TRY(Tensor out, apply("empty_strided.default", {box(shape), box(stride), dtype}));
+  PT2_TRY(Tensor out, apply(aten<"empty_strided.default">, {box(shape), box(stride), dtype}));
   PT2_TRY_VOID(fill_uniform(context, out, low.to_double(), high.to_double()));
   return out;
 }
@@ -266,8 +266,8 @@ Result<Tensor> scaled_normal(Context& context, const Tensor& mean, const Tensor&
   const Dtype dtype = promote_types(mean.dtype(), deviation.dtype());
   PT2_TRY(Tensor out, allocate(Meta(dtype, sizes)));
   PT2_TRY_VOID(fill_normal(context, out, 0, 1));
-  PT2_TRY(const Tensor scaled, apply("mul.Tensor", {out, deviation}));
-  return apply("add.Tensor", {scaled, mean});
+  PT2_TRY(const Tensor scaled, apply(aten<"mul.Tensor">, {out, deviation}));
+  return apply(aten<"add.Tensor">, {scaled, mean});
 }
 
 Result<Tensor> normal_tensors(Context& context, const Tensor& mean, const Tensor& std,
@@ -277,7 +277,7 @@ Result<Tensor> normal_tensors(Context& context, const Tensor& mean, const Tensor
 Result<Tensor> normal_mean(Context& context, const Tensor& mean, double std, OptionalGenerator) {
   PT2_TRY(Tensor out, allocate(Meta(mean.dtype(), mean.sizes())));
   PT2_TRY_VOID(fill_normal(context, out, 0, std));
-  return apply("add.Tensor", {out, mean});
+  return apply(aten<"add.Tensor">, {out, mean});
 }
 Result<Tensor> normal_std(Context& context, double mean, const Tensor& std, OptionalGenerator) {
   return scaled_normal(context, scalar_tensor(Scalar(mean), std.dtype()), std);

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "ops/checks.h"
+#include "ops/compose.h"
 #include "ops/dense.h"
 #include "ops/loops.h"
 #include "ops/op_def.h"
@@ -197,14 +198,27 @@ void backward(Tensor& out, const Tensor& grad_output, const Tensor& output, int6
   });
 }
 
+Result<Tensor> cast_of(Emitter& e, const Tensor& self, const std::optional<Dtype>& dtype) {
+  return dtype && *dtype != self.dtype() ? e(aten<"_to_copy.default">, {self, *dtype})
+                                         : Result<Tensor>(self);
+}
+Result<Tensor> softmax_formula(Emitter& e, const Tensor& self, int64_t dim,
+                               const std::optional<Dtype>& dtype) {
+  return e(aten<"_softmax.default">, {cast_of(e, self, dtype), dim, false});
+}
+Result<Tensor> log_softmax_formula(Emitter& e, const Tensor& self, int64_t dim,
+                                   const std::optional<Dtype>& dtype) {
+  return e(aten<"_log_softmax.default">, {cast_of(e, self, dtype), dim, false});
+}
+
 // clang-format off
 constexpr OpDef kOps[] = {
     op<"aten::_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor", backward_meta, backward<false>>,
     op<"aten::_log_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor", backward_meta, backward<true>>,
     op<"aten::_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", half_meta, half_kernel<Softmax>>,
     op<"aten::_log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", half_meta, half_kernel<LogSoftmax>>,
-    op<"aten::softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", dtype_meta, dtype_kernel<Softmax>>,
-    op<"aten::log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", dtype_meta, dtype_kernel<LogSoftmax>>,
+    op<"aten::softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", softmax_formula>,
+    op<"aten::log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", log_softmax_formula>,
     op<"aten::_safe_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", safe_meta, dtype_kernel<SafeSoftmax>>,
     op<"aten::logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", logsumexp_meta, logsumexp>,
 };

@@ -21,7 +21,7 @@ enum MaskType : int64_t { kAttention = 0, kPadding = 1, kBoth = 2 };
 Result<Tensor> shaped_mask(const Tensor& mask, const std::optional<int64_t>& type, int64_t batch,
                            int64_t length) {
   if (mask.dtype() != Dtype::bool_) {
-    PT2_TRY(const Tensor truth, apply("ne.Scalar", {mask, int64_t{0}}));
+    PT2_TRY(const Tensor truth, apply(aten<"ne.Scalar">, {mask, int64_t{0}}));
     return shaped_mask(truth, type, batch, length);
   }
   if (type.value_or(kAttention) == kPadding && mask.dim() == 2) {
@@ -65,22 +65,22 @@ Result<Attended> self_attention(const Tensor& input, const MultiHead& block, boo
   PT2_TRY(const Tensor key, heads_of(packed, 1, block.heads));
   PT2_TRY(const Tensor value, heads_of(packed, 2, block.heads));
   const double scale = 1 / std::sqrt(static_cast<double>(block.embed_dim / block.heads));
-  PT2_TRY(const Tensor scaled, apply("mul.Scalar", {query, scale}));
+  PT2_TRY(const Tensor scaled, apply(aten<"mul.Scalar">, {query, scale}));
   PT2_TRY(const Tensor turned, transpose(key, 2, 3));
   PT2_TRY(Tensor scores, matmul(scaled, turned));
   if (block.mask) {
     PT2_TRY(const Tensor mask,
             shaped_mask(*block.mask, block.mask_type, input.size(0), input.size(1)));
-    PT2_TRY(scores, apply("masked_fill.Scalar", {scores, mask, -HUGE_VAL}));
+    PT2_TRY(scores, apply(aten<"masked_fill.Scalar">, {scores, mask, -HUGE_VAL}));
   }
-  PT2_TRY(const Tensor weights, apply("softmax.int", {scores, int64_t{-1}}));
+  PT2_TRY(const Tensor weights, apply(aten<"softmax.int">, {scores, int64_t{-1}}));
   PT2_TRY(const Tensor mixed, matmul(weights, value));
   PT2_TRY(const Tensor joined, transpose(mixed, 1, 2));
   PT2_TRY(const Tensor flat, reshape(joined, {input.size(0), input.size(1), block.embed_dim}));
   PT2_TRY(Tensor out, linear(flat, block.proj_weight, block.proj_bias));
   if (!need_weights) return Attended{out, std::nullopt};
   if (!average) return Attended{out, weights};
-  PT2_TRY(Tensor mean, apply("mean.dim", {weights, Value::List{int64_t{1}}}));
+  PT2_TRY(Tensor mean, apply(aten<"mean.dim">, {weights, Value::List{int64_t{1}}}));
   return Attended{out, mean};
 }
 
@@ -107,7 +107,7 @@ Result<Attended> native_multi_head_attention(const Tensor& query, const Tensor& 
 
 Result<Tensor> normalized(const Tensor& input, const Tensor& weight, const Tensor& bias,
                           int64_t embed_dim, double eps) {
-  return apply("layer_norm.default", {input, Value::List{embed_dim}, weight, bias, eps});
+  return apply(aten<"layer_norm.default">, {input, Value::List{embed_dim}, weight, bias, eps});
 }
 
 Result<Tensor> transformer_encoder_layer(
@@ -124,7 +124,7 @@ Result<Tensor> transformer_encoder_layer(
     PT2_TRY(x, normalized(x, norm_weight_1, norm_bias_1, embed_dim, eps));
   }
   PT2_TRY(const Attended attended, self_attention(x, block, false, true));
-  PT2_TRY(x, apply("add.Tensor", {std::get<0>(attended), src}));
+  PT2_TRY(x, apply(aten<"add.Tensor">, {std::get<0>(attended), src}));
   if (!norm_first) {
     PT2_TRY(x, normalized(x, norm_weight_1, norm_bias_1, embed_dim, eps));
   }
@@ -133,9 +133,9 @@ Result<Tensor> transformer_encoder_layer(
     PT2_TRY(x, normalized(x, norm_weight_2, norm_bias_2, embed_dim, eps));
   }
   PT2_TRY(x, linear(x, ffn_weight_1, ffn_bias_1));
-  PT2_TRY(x, apply(use_gelu ? "gelu.default" : "relu.default", {x}));
+  PT2_TRY(x, apply(use_gelu ? Handle(aten<"gelu.default">) : aten<"relu.default">, {x}));
   PT2_TRY(x, linear(x, ffn_weight_2, ffn_bias_2));
-  PT2_TRY(x, apply("add.Tensor", {x, residual}));
+  PT2_TRY(x, apply(aten<"add.Tensor">, {x, residual}));
   if (norm_first) return x;
   return normalized(x, norm_weight_2, norm_bias_2, embed_dim, eps);
 }

@@ -80,9 +80,11 @@ Result<Blocks> blocks_of(const Sizes& sizes, const std::vector<int64_t>& block_s
 }
 
 Result<Tensor> reshape(const Tensor& tensor, const Sizes& sizes) {
-  return apply("reshape.default", {tensor, Value::List(sizes.begin(), sizes.end())});
+  return apply(aten<"reshape.default">, {tensor, Value::List(sizes.begin(), sizes.end())});
 }
-Result<Tensor> to(const Tensor& tensor, Dtype dtype) { return apply("to.dtype", {tensor, dtype}); }
+Result<Tensor> to(const Tensor& tensor, Dtype dtype) {
+  return apply(aten<"to.dtype">, {tensor, dtype});
+}
 Value value_of(const Scalar& scalar) {
   return scalar.is_integral() ? Value(scalar.to_int()) : Value(scalar.to_double());
 }
@@ -99,12 +101,12 @@ Result<Tensor> quantize_affine(const Tensor& input, const std::vector<int64_t>& 
   PT2_TRY(const Tensor split, reshape(input, blocks.split));
   PT2_TRY(const Tensor scales, reshape(scale, blocks.kept));
   PT2_TRY(const Tensor zeros, reshape(*zero_point, blocks.kept));
-  PT2_TRY(const Tensor inverse, apply("reciprocal.default", {scales}));
-  PT2_TRY(const Tensor scaled, apply("mul.Tensor", {split, inverse}));
-  PT2_TRY(const Tensor rounded, apply("round.default", {scaled}));
-  PT2_TRY(const Tensor moved, apply("add.Tensor", {rounded, zeros}));
+  PT2_TRY(const Tensor inverse, apply(aten<"reciprocal.default">, {scales}));
+  PT2_TRY(const Tensor scaled, apply(aten<"mul.Tensor">, {split, inverse}));
+  PT2_TRY(const Tensor rounded, apply(aten<"round.default">, {scaled}));
+  PT2_TRY(const Tensor moved, apply(aten<"add.Tensor">, {rounded, zeros}));
   PT2_TRY(const Tensor clamped,
-          apply("clamp.default", {moved, value_of(range.low), value_of(range.high)}));
+          apply(aten<"clamp.default">, {moved, value_of(range.low), value_of(range.high)}));
   PT2_TRY(const Tensor whole, reshape(clamped, input.sizes()));
   return to(whole, output_dtype);
 }
@@ -125,9 +127,9 @@ Result<Tensor> dequantize_affine(const Tensor& input, const std::vector<int64_t>
   if (zero_point) {
     PT2_TRY(const Tensor zeros, reshape(*zero_point, blocks.kept));
     PT2_TRY(const Tensor subtracted, to(zeros, output_dtype));
-    PT2_TRY(values, apply("sub.Tensor", {values, subtracted}));
+    PT2_TRY(values, apply(aten<"sub.Tensor">, {values, subtracted}));
   }
-  PT2_TRY(const Tensor scaled, apply("mul.Tensor", {values, scales}));
+  PT2_TRY(const Tensor scaled, apply(aten<"mul.Tensor">, {values, scales}));
   PT2_TRY(const Tensor whole, reshape(scaled, input.sizes()));
   return to(whole, output_dtype);
 }
@@ -138,11 +140,11 @@ struct Extremes {
 
 Result<Extremes> extremes_of(const Tensor& split, const Blocks& blocks, bool keepdim) {
   Extremes out;
-  PT2_TRY(const Tensor least, apply("amin.default", {split, blocks.reduced, keepdim}));
-  PT2_TRY(const Tensor most, apply("amax.default", {split, blocks.reduced, keepdim}));
-  PT2_TRY(const Tensor zeros, apply("zeros_like.default", {least}));
-  PT2_TRY(out.low, apply("minimum.default", {least, zeros}));
-  PT2_TRY(out.high, apply("maximum.default", {most, zeros}));
+  PT2_TRY(const Tensor least, apply(aten<"amin.default">, {split, blocks.reduced, keepdim}));
+  PT2_TRY(const Tensor most, apply(aten<"amax.default">, {split, blocks.reduced, keepdim}));
+  PT2_TRY(const Tensor zeros, apply(aten<"zeros_like.default">, {least}));
+  PT2_TRY(out.low, apply(aten<"minimum.default">, {least, zeros}));
+  PT2_TRY(out.high, apply(aten<"maximum.default">, {most, zeros}));
   return out;
 }
 
@@ -150,34 +152,34 @@ Result<Extremes> extremes_of(const Tensor& split, const Blocks& blocks, bool kee
 Result<Tensor> scale_of(const std::string& mapping, const Extremes& extremes, const Range& range) {
   const double steps = range.high.to_double() - range.low.to_double();
   if (mapping == "ASYMMETRIC") {
-    PT2_TRY(const Tensor width, apply("sub.Tensor", {extremes.high, extremes.low}));
-    return apply("div.Tensor", {width, steps});
+    PT2_TRY(const Tensor width, apply(aten<"sub.Tensor">, {extremes.high, extremes.low}));
+    return apply(aten<"div.Tensor">, {width, steps});
   }
-  PT2_TRY(const Tensor negative, apply("neg.default", {extremes.low}));
+  PT2_TRY(const Tensor negative, apply(aten<"neg.default">, {extremes.low}));
   if (mapping == "SYMMETRIC") {
-    PT2_TRY(const Tensor reach, apply("maximum.default", {negative, extremes.high}));
-    return apply("div.Tensor", {reach, steps / 2});
+    PT2_TRY(const Tensor reach, apply(aten<"maximum.default">, {negative, extremes.high}));
+    return apply(aten<"div.Tensor">, {reach, steps / 2});
   }
   if (mapping != "SYMMETRIC_NO_CLIPPING_ERR")
     return operator_error("found the mapping '" + mapping +
                           "', expected SYMMETRIC, "
                           "SYMMETRIC_NO_CLIPPING_ERR or ASYMMETRIC");
-  PT2_TRY(const Tensor low, apply("div.Tensor", {extremes.low, range.low.to_double()}));
-  PT2_TRY(const Tensor high, apply("div.Tensor", {extremes.high, range.high.to_double()}));
-  PT2_TRY(const Tensor is_low, apply("gt.Tensor", {low, high}));
-  return apply("where.self", {is_low, low, high});
+  PT2_TRY(const Tensor low, apply(aten<"div.Tensor">, {extremes.low, range.low.to_double()}));
+  PT2_TRY(const Tensor high, apply(aten<"div.Tensor">, {extremes.high, range.high.to_double()}));
+  PT2_TRY(const Tensor is_low, apply(aten<"gt.Tensor">, {low, high}));
+  return apply(aten<"where.self">, {is_low, low, high});
 }
 
 Result<Tensor> zero_point_of(const std::string& mapping, const Extremes& extremes,
                              const Tensor& scale, const Range& range) {
   if (mapping != "ASYMMETRIC") {
     const double middle = (range.high.to_double() + range.low.to_double() + 1) / 2;
-    return apply("full_like.default", {scale, static_cast<int64_t>(middle)});
+    return apply(aten<"full_like.default">, {scale, static_cast<int64_t>(middle)});
   }
-  PT2_TRY(const Tensor steps, apply("div.Tensor", {extremes.low, scale}));
-  PT2_TRY(const Tensor rounded, apply("round.default", {steps}));
-  PT2_TRY(const Tensor moved, apply("rsub.Scalar", {rounded, value_of(range.low)}));
-  return apply("clamp.default", {moved, value_of(range.low), value_of(range.high)});
+  PT2_TRY(const Tensor steps, apply(aten<"div.Tensor">, {extremes.low, scale}));
+  PT2_TRY(const Tensor rounded, apply(aten<"round.default">, {steps}));
+  PT2_TRY(const Tensor moved, apply(aten<"rsub.Scalar">, {rounded, value_of(range.low)}));
+  return apply(aten<"clamp.default">, {moved, value_of(range.low), value_of(range.high)});
 }
 
 Result<TensorPair> choose_qparams_affine(
@@ -197,7 +199,7 @@ Result<TensorPair> choose_qparams_affine(
                           : input->dtype() == Dtype::float64 ? 0x1p-1022
                                                              : 0x1p-126;
   PT2_TRY(const Tensor unclamped, scale_of(mapping_type, extremes, range));
-  PT2_TRY(Tensor scale, apply("clamp.default", {unclamped, eps.value_or(smallest)}));
+  PT2_TRY(Tensor scale, apply(aten<"clamp.default">, {unclamped, eps.value_or(smallest)}));
   // A symmetric one is made like the scale before that is clamped, which changes neither dtype nor
   // sizes.
   PT2_TRY(Tensor zero_point, zero_point_of(mapping_type, extremes, scale, range));

@@ -1,6 +1,7 @@
 // Activation functions.
 #include <numbers>
 
+#include "ops/compose.h"
 #include "ops/pointwise/pointwise.h"
 
 namespace pt2::ops {
@@ -246,6 +247,29 @@ Result<void> glu(Tensor& out, const Tensor& self, int64_t dim) {
   return {};
 }
 
+Result<Tensor> relu6_formula(Emitter& e, const Tensor& self) {
+  return e(aten<"hardtanh.default">, {self, 0.0, 6.0});
+}
+Result<Tensor> selu_formula(Emitter& e, const Tensor& self) {
+  return e(aten<"elu.default">,
+           {self, 1.6732632423543772848170429916717, 1.0507009873554804934193349852946, 1.0});
+}
+Result<Tensor> log_sigmoid_formula(Emitter& e, const Tensor& self) {
+  const auto small =
+      e(aten<"exp.default">, {e(aten<"neg.default">, {e(aten<"abs.default">, {self})})});
+  return e(aten<"sub.Tensor">, {e(aten<"clamp.default">, {self, std::nullopt, 0.0}),
+                                e(aten<"log1p.default">, {small})});
+}
+Result<Tensor> prelu_formula(Emitter& e, const Tensor& self, const Tensor& weight) {
+  PT2_TRY_VOID(prelu_meta(self, weight));
+  Sizes sizes(self.sizes().size(), 1);
+  if (weight.numel() != 1) sizes[1] = weight.numel();
+  const auto slope = weight.sizes() == sizes ? Result<Tensor>(weight)
+                                             : e(aten<"reshape.default">, {weight, sizes});
+  return e(aten<"where.self">,
+           {e(aten<"gt.Scalar">, {self, 0}), self, e(aten<"mul.Tensor">, {slope, self})});
+}
+
 // clang-format off
 constexpr OpDef kOps[] = {
     op<"aten::celu(Tensor self, Scalar alpha=1.) -> Tensor", celu_meta, celu>,
@@ -257,14 +281,14 @@ constexpr OpDef kOps[] = {
     op<"aten::hardswish(Tensor self) -> Tensor", strict_float_as_self, float_unary<kHardswish>>,
     op<"aten::hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor", hardtanh_meta, hardtanh>,
     op<"aten::leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor", float_with_number, leaky_relu>,
-    op<"aten::log_sigmoid(Tensor self) -> Tensor", log_sigmoid_meta, float_unary<kLogSigmoid>>,
+    op<"aten::log_sigmoid(Tensor self) -> Tensor", log_sigmoid_meta, float_unary<kLogSigmoid>, log_sigmoid_formula>,
     op<"aten::log_sigmoid_forward(Tensor self) -> (Tensor output, Tensor buffer)", log_sigmoid_forward_meta, log_sigmoid_forward>,
     op<"aten::mish(Tensor self) -> Tensor", strict_float_as_self, float_unary<kMish>>,
-    op<"aten::prelu(Tensor self, Tensor weight) -> Tensor", prelu_meta, prelu>.with({.autocast = AutocastRule::lower_precision}),
+    op<"aten::prelu(Tensor self, Tensor weight) -> Tensor", prelu_meta, prelu, prelu_formula>.with({.autocast = AutocastRule::lower_precision}),
     op<"aten::_prelu_kernel(Tensor self, Tensor weight) -> Tensor", prelu_kernel_meta, prelu_kernel>,
     op<"aten::relu(Tensor self) -> Tensor", relu_meta, real_unary<kRelu>>,
-    op<"aten::relu6(Tensor self) -> Tensor", relu_meta, real_unary<kRelu6>>,
-    op<"aten::selu(Tensor self) -> Tensor", strict_float_as_self, selu>,
+    op<"aten::relu6(Tensor self) -> Tensor", relu_meta, real_unary<kRelu6>, relu6_formula>,
+    op<"aten::selu(Tensor self) -> Tensor", strict_float_as_self, selu, selu_formula>,
     op<"aten::silu(Tensor self) -> Tensor", strict_fraction_as_self, single_fraction_unary<kSilu>>,
     op<"aten::softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor", two_numbers_float, softplus>,
     op<"aten::softshrink(Tensor self, Scalar lambd=0.5) -> Tensor", shrink_meta, softshrink>,

@@ -1,4 +1,5 @@
 // Comparisons, logic, and selection between two operands.
+#include "ops/compose.h"
 #include "ops/dense.h"
 #include "ops/pointwise/pointwise.h"
 
@@ -90,29 +91,6 @@ void where(Tensor& out, const Tensor& condition, const Tensor& self, const Tenso
     elementwise<C>(out, out.dtype(), function, condition, self, other);
   });
 }
-Result<Meta> where_number_other_meta(const Tensor& condition, const Tensor& self,
-                                     const Scalar& other) {
-  return where_meta(condition, self, number_tensor(other));
-}
-void where_number_other(Tensor& out, const Tensor& condition, const Tensor& self,
-                        const Scalar& other) {
-  where(out, condition, self, number_tensor(other));
-}
-Result<Meta> where_number_self_meta(const Tensor& condition, const Scalar& self,
-                                    const Tensor& other) {
-  return where_meta(condition, number_tensor(self), other);
-}
-void where_number_self(Tensor& out, const Tensor& condition, const Scalar& self,
-                       const Tensor& other) {
-  where(out, condition, number_tensor(self), other);
-}
-Result<Meta> where_numbers_meta(const Tensor& condition, const Scalar& self, const Scalar& other) {
-  return where_meta(condition, number_tensor(self), number_tensor(other));
-}
-void where_numbers(Tensor& out, const Tensor& condition, const Scalar& self, const Scalar& other) {
-  where(out, condition, number_tensor(self), number_tensor(other));
-}
-
 // --- masked_fill
 
 Result<Meta> masked_fill_meta(const Tensor& self, const Tensor& mask, const Scalar& value) {
@@ -246,6 +224,24 @@ void heaviside(Tensor& out, const Tensor& self, const Tensor& values) {
   });
 }
 
+// A number as a tensor of the dtype that it and the other operand promote to.
+Result<Tensor> number_operand(Emitter& e, const Scalar& number, Promotion promotion) {
+  return e(aten<"full.default">, {Sizes{}, number, promotion.add(number).result()});
+}
+Result<Tensor> where_other_formula(Emitter& e, const Tensor& condition, const Tensor& self,
+                                   const Scalar& other) {
+  return e(aten<"where.self">, {condition, self, number_operand(e, other, Promotion().add(self))});
+}
+Result<Tensor> where_self_formula(Emitter& e, const Tensor& condition, const Scalar& self,
+                                  const Tensor& other) {
+  return e(aten<"where.self">, {condition, number_operand(e, self, Promotion().add(other)), other});
+}
+Result<Tensor> where_numbers_formula(Emitter& e, const Tensor& condition, const Scalar& self,
+                                     const Scalar& other) {
+  return e(aten<"where.self">, {condition, number_operand(e, self, Promotion().add(other)),
+                                number_operand(e, other, Promotion().add(self))});
+}
+
 // clang-format off
 constexpr OpDef kOps[] = {
     op<"aten::eq.Tensor(Tensor self, Tensor other) -> Tensor", equality_meta, equality<kEq>>.with({.slope = Slope::constant}),
@@ -263,17 +259,17 @@ constexpr OpDef kOps[] = {
     op<"aten::logical_and(Tensor self, Tensor other) -> Tensor", equality_meta, equality<kLogicalAnd>>,
     op<"aten::logical_or(Tensor self, Tensor other) -> Tensor", equality_meta, equality<kLogicalOr>>,
     op<"aten::logical_xor(Tensor self, Tensor other) -> Tensor", equality_meta, equality<kLogicalXor>>,
-    op<"aten::isclose(Tensor self, Tensor other, float rtol=1.0000000000000001e-05, float atol=1e-08, bool equal_nan=False) -> Tensor", isclose_meta, isclose>,
+    op<"aten::isclose(Tensor self, Tensor other, float rtol=1.0000000000000001e-05, float atol=1e-08, bool equal_nan=False) -> Tensor", isclose_meta, isclose>.with({.composite = true}),
     op<"aten::equal(Tensor self, Tensor other) -> bool", equal>,
     op<"aten::where.self(Tensor condition, Tensor self, Tensor other) -> Tensor", where_meta, where>.with({.slope = Slope::linear, .linear_in = "self other"}),
-    op<"aten::where.ScalarOther(Tensor condition, Tensor self, Scalar other) -> Tensor", where_number_other_meta, where_number_other>,
-    op<"aten::where.ScalarSelf(Tensor condition, Scalar self, Tensor other) -> Tensor", where_number_self_meta, where_number_self>,
-    op<"aten::where.Scalar(Tensor condition, Scalar self, Scalar other) -> Tensor", where_numbers_meta, where_numbers>,
+    op<"aten::where.ScalarOther(Tensor condition, Tensor self, Scalar other) -> Tensor", where_other_formula>,
+    op<"aten::where.ScalarSelf(Tensor condition, Scalar self, Tensor other) -> Tensor", where_self_formula>,
+    op<"aten::where.Scalar(Tensor condition, Scalar self, Scalar other) -> Tensor", where_numbers_formula>,
     op<"aten::masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor", masked_fill_meta, masked_fill>.with({.overwrites = true}),
     op<"aten::masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor", masked_fill_tensor_meta, masked_fill_tensor>.with({.overwrites = true}),
     op<"aten::clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor", clamp_meta, clamp>,
     op<"aten::clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor", clamp_tensor_meta, clamp_tensor>,
-    op<"aten::clip(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor", clamp_meta, clamp>,
+    op<"aten::clip(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor", clamp_meta, clamp>.with({.same_as = "clamp.default"}),
     op<"aten::clamp_min(Tensor self, Scalar min) -> Tensor", clamp_one_meta, clamp_min>,
     op<"aten::clamp_min.Tensor(Tensor self, Tensor min) -> Tensor", clamp_one_tensor_meta, clamp_min_tensor>,
     op<"aten::clamp_max(Tensor self, Scalar max) -> Tensor", clamp_max_meta, clamp_max>,

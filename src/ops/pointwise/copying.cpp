@@ -1,5 +1,6 @@
 #include "ops/pointwise/copying.h"
 
+#include "ops/compose.h"
 #include "ops/loops.h"
 #include "ops/op_def.h"
 #include "ops/pointwise/pointwise.h"
@@ -315,16 +316,78 @@ Result<Meta> view_as_complex_meta(const Tensor& self) {
 }
 Result<Meta> part_meta(const Tensor& self) { return Meta(real_dtype(self.dtype()), self.sizes()); }
 
+// --- Formulas
+
+// Left as it is where nothing has to be done.
+Result<Tensor> cast(Emitter& e, const Tensor& self, Dtype dtype, bool copy,
+                    std::optional<MemoryFormat> format, const std::optional<Device>& device) {
+  const bool keeps_format =
+      !format || *format == MemoryFormat::preserve || is_contiguous_in(self, *format);
+  if (!copy && !device && dtype == self.dtype() && keeps_format) return self;
+  if (!format) return e(aten<"_to_copy.default">, {self, dtype, std::nullopt, device});
+  return e(aten<"_to_copy.default">,
+           {self, dtype, std::nullopt, device, std::nullopt, false, *format});
+}
+Result<Tensor> to_dtype_formula(Emitter& e, const Tensor& self, Dtype dtype, bool, bool copy,
+                                std::optional<MemoryFormat> format) {
+  return cast(e, self, dtype, copy, format, std::nullopt);
+}
+Result<Tensor> to_device_formula(Emitter& e, const Tensor& self, const Device& device, Dtype dtype,
+                                 bool, bool copy, std::optional<MemoryFormat> format) {
+  return cast(e, self, dtype, copy, format, device);
+}
+Result<Tensor> to_other_formula(Emitter& e, const Tensor& self, const Tensor& other, bool,
+                                bool copy, std::optional<MemoryFormat> format) {
+  return cast(e, self, other.dtype(), copy, format, std::nullopt);
+}
+Result<Tensor> to_dtype_layout_formula(Emitter& e, const Tensor& self, std::optional<Dtype> dtype,
+                                       std::optional<Layout> layout,
+                                       const std::optional<Device>& device, std::optional<bool>,
+                                       bool, bool copy, std::optional<MemoryFormat> format) {
+  PT2_TRY_VOID(check_layout(layout));
+  return cast(e, self, dtype.value_or(self.dtype()), copy, format, device);
+}
+Result<Tensor> type_as_formula(Emitter& e, const Tensor& self, const Tensor& other) {
+  return cast(e, self, other.dtype(), false, std::nullopt, std::nullopt);
+}
+Result<Tensor> to_dense_formula(Emitter& e, const Tensor& self, std::optional<Dtype> dtype,
+                                std::optional<bool>) {
+  return cast(e, self, dtype.value_or(self.dtype()), false, std::nullopt, std::nullopt);
+}
+Result<Tensor> contiguous_formula(Emitter& e, const Tensor& self, MemoryFormat format) {
+  if (format == MemoryFormat::preserve)
+    return operator_error("found the preserve format, expected a definite one");
+  if (is_contiguous_in(self, format)) return self;
+  return e(aten<"clone.default">, {self, format});
+}
+Result<Tensor> itself_formula(Emitter&, const Tensor& self) { return self; }
+// Whether PyTorch has marked a complex tensor, no program says; a copy is never marked.
+Result<Tensor> resolve_conj_formula(Emitter& e, const Tensor& self) {
+  if (dtype_category(self.dtype()) != DtypeCategory::complex) return self;
+  return e(aten<"clone.default">, {self});
+}
+Result<Tensor> real_formula(Emitter& e, const Tensor& self) {
+  if (dtype_category(self.dtype()) != DtypeCategory::complex) return self;
+  return e(aten<"select.int">, {e(aten<"view_as_real.default">, {self}), int64_t{-1}, 0});
+}
+Result<Tensor> imag_formula(Emitter& e, const Tensor& self) {
+  return e(aten<"select.int">, {e(aten<"view_as_real.default">, {self}), int64_t{-1}, 1});
+}
+Result<Tensor> conj_formula(Emitter& e, const Tensor& self) {
+  if (dtype_category(self.dtype()) != DtypeCategory::complex) return self;
+  return e(aten<"_conj_physical.default">, {self});
+}
+
 // clang-format off
 constexpr OpDef kOps[] = {
-    composed<"aten::to.dtype(Tensor(a) self, ScalarType dtype, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)", converted_meta, to_dtype>.with({.sharing = Sharing::unless_cast, .slope = Slope::linear}),
-    composed<"aten::to.device(Tensor(a) self, Device device, ScalarType dtype, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)", converted_meta, to_device>.with({.sharing = Sharing::unless_cast}),
-    composed<"aten::to.other(Tensor(a) self, Tensor other, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)", converted_meta, to_other>.with({.sharing = Sharing::unless_cast}),
-    composed<"aten::to.dtype_layout(Tensor(a) self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)", converted_meta, to_dtype_layout>.with({.sharing = Sharing::unless_cast, .slope = Slope::linear}),
+    composed<"aten::to.dtype(Tensor(a) self, ScalarType dtype, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)", converted_meta, to_dtype, to_dtype_formula>.with({.sharing = Sharing::unless_cast, .slope = Slope::linear}),
+    composed<"aten::to.device(Tensor(a) self, Device device, ScalarType dtype, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)", converted_meta, to_device, to_device_formula>.with({.sharing = Sharing::unless_cast}),
+    composed<"aten::to.other(Tensor(a) self, Tensor other, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)", converted_meta, to_other, to_other_formula>.with({.sharing = Sharing::unless_cast}),
+    composed<"aten::to.dtype_layout(Tensor(a) self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)", converted_meta, to_dtype_layout, to_dtype_layout_formula>.with({.sharing = Sharing::unless_cast, .slope = Slope::linear}),
     op<"aten::_to_copy(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, bool non_blocking=False, MemoryFormat? memory_format=None) -> Tensor", to_copy_meta, to_copy>.with({.slope = Slope::linear}),
     op<"aten::clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor", clone_meta, clone>.with({.slope = Slope::linear}),
-    composed<"aten::contiguous(Tensor(a) self, *, MemoryFormat memory_format=0) -> Tensor(a)", like_first, contiguous>.with({.sharing = Sharing::unless_contiguous, .slope = Slope::linear}),
-    composed<"aten::type_as(Tensor self, Tensor other) -> Tensor", converted_meta, type_as>.with({.sharing = Sharing::unless_cast}),
+    composed<"aten::contiguous(Tensor(a) self, *, MemoryFormat memory_format=0) -> Tensor(a)", like_first, contiguous, contiguous_formula>.with({.sharing = Sharing::unless_contiguous, .slope = Slope::linear}),
+    composed<"aten::type_as(Tensor self, Tensor other) -> Tensor", converted_meta, type_as, type_as_formula>.with({.sharing = Sharing::unless_cast}),
     op<"aten::lift_fresh_copy(Tensor self) -> Tensor", contiguous_meta, copy_of>,
     op<"aten::copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor", copy_meta, copy>,
     op<"aten::fill.Scalar(Tensor self, Scalar value) -> Tensor", fill_meta, fill>.with({.overwrites = true}),
@@ -333,20 +396,20 @@ constexpr OpDef kOps[] = {
     composed<"aten::detach(Tensor(a) self) -> Tensor(a)", like_first, itself>.with({.inverse = Inverse::same, .slope = Slope::constant}),
     composed<"aten::detach_(Tensor(a!) self) -> Tensor(a!)", like_first, itself>.with({.sharing = Sharing::always, .inverse = Inverse::same}),
     composed<"aten::alias(Tensor(a) self) -> Tensor(a)", like_first, itself>.with({.inverse = Inverse::same, .slope = Slope::linear}),
-    composed<"aten::to_dense(Tensor self, ScalarType? dtype=None, *, bool? masked_grad=None) -> Tensor", converted_meta, to_dense>.with({.sharing = Sharing::possibly}),
+    composed<"aten::to_dense(Tensor self, ScalarType? dtype=None, *, bool? masked_grad=None) -> Tensor", converted_meta, to_dense, to_dense_formula>.with({.sharing = Sharing::possibly}),
     op<"aten::lift(Tensor self) -> Tensor", itself>.with({.sharing = Sharing::always, .inverse = Inverse::same}),
     op<"aten::lift_fresh(Tensor(a) self) -> Tensor(a)", itself>.with({.inverse = Inverse::same}),
-    composed<"aten::resolve_conj(Tensor(a) self) -> Tensor(a)", like_first, itself>.with({.sharing = Sharing::unless_complex, .inverse = Inverse::same}),
-    composed<"aten::resolve_neg(Tensor(a) self) -> Tensor(a)", like_first, itself>.with({.sharing = Sharing::unless_complex, .inverse = Inverse::same}),
-    op<"aten::conj(Tensor(a) self) -> Tensor(a)", conj>.with({.sharing = Sharing::unless_complex, .inverse = Inverse::same}),
+    composed<"aten::resolve_conj(Tensor(a) self) -> Tensor(a)", like_first, itself, resolve_conj_formula>.with({.sharing = Sharing::unless_complex, .inverse = Inverse::same}),
+    composed<"aten::resolve_neg(Tensor(a) self) -> Tensor(a)", like_first, itself, itself_formula>.with({.sharing = Sharing::unless_complex, .inverse = Inverse::same}),
+    op<"aten::conj(Tensor(a) self) -> Tensor(a)", conj, conj_formula>.with({.sharing = Sharing::unless_complex, .inverse = Inverse::same}),
     composed<"aten::_conj(Tensor(a) self) -> Tensor(a)", like_first, lazy_conj>.with({.sharing = Sharing::unless_complex, .inverse = Inverse::same}),
     op<"aten::_conj_physical(Tensor self) -> Tensor", as_self, conjugate_elements>,
-    op<"aten::conj_physical(Tensor self) -> Tensor", conj>.with({.sharing = Sharing::possibly}),
+    op<"aten::conj_physical(Tensor self) -> Tensor", conj>.with({.sharing = Sharing::possibly, .composite = true}),
     op<"aten::_neg_view(Tensor(a) self) -> Tensor(a)", negate>.with({.sharing = Sharing::possibly}),
     composed<"aten::view_as_real(Tensor(a) self) -> Tensor(a)", view_as_real_meta, view_as_real>,
     composed<"aten::view_as_complex(Tensor(a) self) -> Tensor(a)", view_as_complex_meta, view_as_complex>.with({.autocast = AutocastRule::float32}),
-    composed<"aten::real(Tensor(a) self) -> Tensor(a)", part_meta, real>.with({.sharing = Sharing::unless_complex, .inverse = Inverse::same}),
-    composed<"aten::imag(Tensor(a) self) -> Tensor(a)", part_meta, imag>,
+    composed<"aten::real(Tensor(a) self) -> Tensor(a)", part_meta, real, real_formula>.with({.sharing = Sharing::unless_complex, .inverse = Inverse::same}),
+    composed<"aten::imag(Tensor(a) self) -> Tensor(a)", part_meta, imag, imag_formula>,
     op<"aten::view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)", view_dtype>,
     op<"aten::complex(Tensor real, Tensor imag) -> Tensor", complex_meta, complex_from<kFromParts>>,
     op<"aten::polar(Tensor abs, Tensor angle) -> Tensor", complex_meta, complex_from<kFromPolar>>.with({.autocast = AutocastRule::float32}),

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "ops/compose.h"
 #include "ops/loops.h"
 #include "ops/pointwise/copying.h"
 #include "ops/pointwise/pointwise.h"
@@ -356,6 +357,14 @@ Result<Tensor> one_hot(const Tensor& self, int64_t num_classes) {
   return out;
 }
 
+Result<Tensor> one_hot_formula(Emitter& e, const Tensor& self, int64_t num_classes) {
+  if (num_classes < 0) return Error{ErrorCode::unsupported, "it counts the classes", ""};
+  const auto classes = e(aten<"arange.start_step">, {0, num_classes, 1, Dtype::int64});
+  const auto is_class =
+      e(aten<"eq.Tensor">, {e(aten<"unsqueeze.default">, {self, int64_t{-1}}), classes});
+  return e(aten<"_to_copy.default">, {is_class, Dtype::int64});
+}
+
 // clang-format off
 constexpr OpDef kOps[] = {
     op<"aten::empty.memory_format(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", empty_meta, leave_zero<Sizes, OptionalDtype, OptionalLayout, OptionalDevice, PinMemory, OptionalFormat>>,
@@ -383,7 +392,7 @@ constexpr OpDef kOps[] = {
     op<"aten::triu(Tensor self, SymInt diagonal=0) -> Tensor", triangle_meta, triu>.with({.slope = Slope::linear}),
     op<"aten::tril_indices(int row, int col, int offset=0, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", triangle_indices<true>>,
     op<"aten::triu_indices(int row, int col, int offset=0, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", triangle_indices<false>>,
-    op<"aten::one_hot(Tensor self, int num_classes=-1) -> Tensor", one_hot>,
+    op<"aten::one_hot(Tensor self, int num_classes=-1) -> Tensor", one_hot, one_hot_formula>,
 };
 // clang-format on
 

@@ -27,8 +27,8 @@ Result<double> first_number(const Tensor& tensor, std::string_view what) {
   return numbers[0];
 }
 
-Result<TensorPair> pair_of(std::string_view overload, std::initializer_list<Value> arguments) {
-  PT2_TRY(std::vector<Value> results, apply_all(overload, arguments));
+Result<TensorPair> pair_of(Handle handle, std::initializer_list<Operand> arguments) {
+  PT2_TRY(std::vector<Value> results, apply_all(handle, arguments));
   return TensorPair(*results[0].get_if<Tensor>(), *results[1].get_if<Tensor>());
 }
 
@@ -46,7 +46,7 @@ Result<TensorPair> fake_tensor_qparams(const Tensor& self, const Tensor& scale,
   if (on == 0) return unchanged(self);
   PT2_TRY(const double factor, first_number(scale, "scale"));
   PT2_TRY(const double zero, first_number(zero_point, "zero_point"));
-  return pair_of("fake_quantize_per_tensor_affine_cachemask.default",
+  return pair_of(aten<"fake_quantize_per_tensor_affine_cachemask.default">,
                  {self, factor, Scalar(zero).to_int(), quant_min, quant_max});
 }
 Result<Tensor> fake_tensor_qparams_output(const Tensor& self, const Tensor& scale,
@@ -63,7 +63,7 @@ Result<Tensor> masked_gradient(const Tensor& grad, const Tensor& mask) {
   if (mask.dtype() != Dtype::bool_)
     return operator_error("mask: found " + mask.type_text() + ", expected bool");
   PT2_TRY_VOID(check_sizes(mask, grad.sizes(), "mask"));
-  return apply("mul.Tensor", {grad, mask});
+  return apply(aten<"mul.Tensor">, {grad, mask});
 }
 
 // --- Learnt scales
@@ -76,15 +76,15 @@ Result<Tensor> learnable_tensor(const Tensor& self, const Tensor& scale, const T
     return operator_error("quant_min: found " + std::to_string(quant_min) + " above quant_max");
   const double rounded = std::clamp(std::nearbyint(zero), static_cast<double>(quant_min),
                                     static_cast<double>(quant_max));
-  return apply("fake_quantize_per_tensor_affine.default",
+  return apply(aten<"fake_quantize_per_tensor_affine.default">,
                {self, factor, Scalar(rounded).to_int(), quant_min, quant_max});
 }
 Result<Tensor> learnable_channel(const Tensor& self, const Tensor& scale, const Tensor& zero_point,
                                  int64_t axis, int64_t quant_min, int64_t quant_max, double) {
-  PT2_TRY(const Tensor rounded, apply("round.default", {zero_point}));
-  PT2_TRY(const Tensor inside, apply("clamp.default", {rounded, quant_min, quant_max}));
-  PT2_TRY(const Tensor whole, apply("to.dtype", {inside, Dtype::int32}));
-  return apply("fake_quantize_per_channel_affine.default",
+  PT2_TRY(const Tensor rounded, apply(aten<"round.default">, {zero_point}));
+  PT2_TRY(const Tensor inside, apply(aten<"clamp.default">, {rounded, quant_min, quant_max}));
+  PT2_TRY(const Tensor whole, apply(aten<"to.dtype">, {inside, Dtype::int32}));
+  return apply(aten<"fake_quantize_per_channel_affine.default">,
                {self, scale, whole, axis, quant_min, quant_max});
 }
 
@@ -147,11 +147,11 @@ struct Observer {
 
 // One per row, or one at all.
 Result<TensorPair> extremes(const Tensor& self, const Observer& observer) {
-  if (!observer.per_row) return pair_of("aminmax.default", {self});
+  if (!observer.per_row) return pair_of(aten<"aminmax.default">, {self});
   PT2_TRY(const int64_t axis, wrap_dim(observer.axis, self.dim()));
   PT2_TRY(const Tensor first, self.dim() == 2 ? Result<Tensor>(self) : transpose(self, 0, axis));
-  PT2_TRY(const Tensor rows, apply("flatten.using_ints", {first, int64_t{1}, int64_t{-1}}));
-  return pair_of("aminmax.default", {rows, int64_t{1}});
+  PT2_TRY(const Tensor rows, apply(aten<"flatten.using_ints">, {first, int64_t{1}, int64_t{-1}}));
+  return pair_of(aten<"aminmax.default">, {rows, int64_t{1}});
 }
 
 Result<void> check_observer(const Observer& observer, int64_t count) {
@@ -230,7 +230,7 @@ Result<TensorPair> follow(const Tensor& self, const Tensor& observer_on,
   choose(observer, range);
   if (observer.per_row)
     return pair_of(
-        "fake_quantize_per_channel_affine_cachemask.default",
+        aten<"fake_quantize_per_channel_affine_cachemask.default">,
         {self, observer.scale, observer.zero_point, observer.axis, range.min, range.max});
   return fake_tensor_qparams(self, observer.scale, observer.zero_point, fake_quant_on, range.min,
                              range.max);
@@ -282,13 +282,13 @@ Result<Followed> follow_functional(const Tensor& self, const Tensor& observer_on
 
 // clang-format off
 constexpr OpDef kOps[] = {
-    op<"aten::fake_quantize_per_tensor_affine.tensor_qparams(Tensor self, Tensor scale, Tensor zero_point, int quant_min, int quant_max) -> Tensor", fake_tensor_qparams_output>,
+    op<"aten::fake_quantize_per_tensor_affine.tensor_qparams(Tensor self, Tensor scale, Tensor zero_point, int quant_min, int quant_max) -> Tensor", fake_tensor_qparams_output>.with({.composite = true}),
     op<"aten::_fake_quantize_per_tensor_affine_cachemask_tensor_qparams(Tensor self, Tensor scale, Tensor zero_point, Tensor fake_quant_enabled, int quant_min, int quant_max) -> (Tensor output, Tensor mask)", fake_tensor_qparams>,
-    op<"aten::fake_quantize_per_tensor_affine_cachemask_backward(Tensor grad, Tensor mask) -> Tensor", masked_gradient>,
-    op<"aten::fake_quantize_per_channel_affine_cachemask_backward(Tensor grad, Tensor mask) -> Tensor", masked_gradient>,
+    op<"aten::fake_quantize_per_tensor_affine_cachemask_backward(Tensor grad, Tensor mask) -> Tensor", masked_gradient>.with({.composite = true}),
+    op<"aten::fake_quantize_per_channel_affine_cachemask_backward(Tensor grad, Tensor mask) -> Tensor", masked_gradient>.with({.composite = true}),
     op<"aten::_fake_quantize_learnable_per_tensor_affine(Tensor self, Tensor scale, Tensor zero_point, int quant_min, int quant_max, float grad_factor=1.) -> Tensor", learnable_tensor>,
     op<"aten::_fake_quantize_learnable_per_channel_affine(Tensor self, Tensor scale, Tensor zero_point, int axis, int quant_min, int quant_max, float grad_factor=1.) -> Tensor", learnable_channel>,
-    op<"aten::fused_moving_avg_obs_fake_quant(Tensor self, Tensor observer_on, Tensor fake_quant_on, Tensor(a!) running_min, Tensor(b!) running_max, Tensor(c!) scale, Tensor(d!) zero_point, float averaging_const, int quant_min, int quant_max, int ch_axis, bool per_row_fake_quant=False, bool symmetric_quant=False) -> Tensor", follow_output>,
+    op<"aten::fused_moving_avg_obs_fake_quant(Tensor self, Tensor observer_on, Tensor fake_quant_on, Tensor(a!) running_min, Tensor(b!) running_max, Tensor(c!) scale, Tensor(d!) zero_point, float averaging_const, int quant_min, int quant_max, int ch_axis, bool per_row_fake_quant=False, bool symmetric_quant=False) -> Tensor", follow_output>.with({.composite = true}),
     op<"aten::_fused_moving_avg_obs_fq_helper(Tensor self, Tensor observer_on, Tensor fake_quant_on, Tensor(a!) running_min, Tensor(b!) running_max, Tensor(c!) scale, Tensor(d!) zero_point, float averaging_const, int quant_min, int quant_max, int ch_axis, bool per_row_fake_quant=False, bool symmetric_quant=False) -> (Tensor output, Tensor mask)", follow_in_place>,
     op<"aten::_fused_moving_avg_obs_fq_helper_functional(Tensor self, Tensor observer_on, Tensor fake_quant_on, Tensor running_min, Tensor running_max, Tensor scale, Tensor zero_point, float averaging_const, int quant_min, int quant_max, int ch_axis, bool per_row_fake_quant=False, bool symmetric_quant=False) -> (Tensor output, Tensor mask, Tensor running_min_out, Tensor running_max_out, Tensor scale_out, Tensor zero_point_out)", follow_functional>,
 };

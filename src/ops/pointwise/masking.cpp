@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "ops/checks.h"
+#include "ops/compose.h"
 #include "ops/dense.h"
 #include "ops/loops.h"
 #include "ops/op_def.h"
@@ -94,12 +95,25 @@ Result<Tensor> masked_scatter(const Tensor& self, const Tensor& mask, const Tens
   return out;
 }
 
+// The columns of what nonzero gives.
+Result<Tensors> where_formula(Emitter& e, const Tensor& condition) {
+  const auto dims = condition.dim() > 0 ? Result<Tensor>(condition)
+                                        : e(aten<"unsqueeze.default">, {condition, 0});
+  PT2_TRY(const Tensor places, e(aten<"nonzero.default">, {dims}));
+  Tensors out;
+  for (int64_t dim = 0; dim < std::max<int64_t>(condition.dim(), 1); ++dim) {
+    PT2_TRY(Tensor column, e(aten<"select.int">, {places, 1, dim}));
+    out.push_back(std::move(column));
+  }
+  return out;
+}
+
 // clang-format off
 constexpr OpDef kOps[] = {
     composed<"aten::nonzero(Tensor self) -> Tensor", depends_on_data, nonzero>,
-    op<"aten::argwhere(Tensor self) -> Tensor", nonzero>,
-    op<"aten::nonzero_numpy(Tensor self) -> Tensor[]", nonzero_numpy>,
-    composed<"aten::where(Tensor condition) -> Tensor[]", depends_on_data, nonzero_numpy>,
+    op<"aten::argwhere(Tensor self) -> Tensor", nonzero>.with({.same_as = "nonzero.default"}),
+    op<"aten::nonzero_numpy(Tensor self) -> Tensor[]", nonzero_numpy, where_formula>,
+    composed<"aten::where(Tensor condition) -> Tensor[]", depends_on_data, nonzero_numpy, where_formula>,
     op<"aten::nonzero_static(Tensor self, *, SymInt size, int fill_value=-1) -> Tensor", nonzero_static>,
     composed<"aten::masked_select(Tensor self, Tensor mask) -> Tensor", depends_on_data, masked_select>.with({.slope = Slope::linear}),
     op<"aten::masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor", masked_scatter>,

@@ -3,6 +3,8 @@
 
 #include <numbers>
 
+#include "ops/compose.h"
+
 namespace pt2::ops {
 namespace {
 
@@ -290,10 +292,15 @@ void nan_to_num(Tensor& out, const Tensor& self, std::optional<double> nan,
 
 Tensor positive(const Tensor& self) { return self; }
 
+Result<Tensor> square_formula(Emitter& e, const Tensor& self) {
+  return e(aten<"pow.Tensor_Scalar">, {self, 2});
+}
+Result<Tensor> positive_formula(Emitter&, const Tensor& self) { return self; }
+
 // clang-format off
 constexpr OpDef kOps[] = {
     op<"aten::abs(Tensor self) -> Tensor", magnitude_of_self, part_of_self<kMagnitude>>,
-    op<"aten::absolute(Tensor self) -> Tensor", magnitude_of_self, part_of_self<kMagnitude>>,
+    op<"aten::absolute(Tensor self) -> Tensor", magnitude_of_self, part_of_self<kMagnitude>>.with({.same_as = "abs.default"}),
     op<"aten::angle(Tensor self) -> Tensor", angle_of_self, part_of_self<kAngle>>,
     op<"aten::acos(Tensor self) -> Tensor", fraction_of_self, fraction_unary<kAcos>>,
     op<"aten::acosh(Tensor self) -> Tensor", fraction_of_self, fraction_unary<kAcosh>>,
@@ -314,7 +321,7 @@ constexpr OpDef kOps[] = {
     op<"aten::expm1(Tensor self) -> Tensor", fraction_of_self, fraction_unary<kExpm1>>,
     op<"aten::floor(Tensor self) -> Tensor", rounded_as_self, rounding<kFloor>>.with({.slope = Slope::constant}),
     op<"aten::frac(Tensor self) -> Tensor", strict_float_as_self, float_unary<kFrac>>,
-    op<"aten::isfinite(Tensor self) -> Tensor", bool_like_self, predicate<kIsFinite>>,
+    op<"aten::isfinite(Tensor self) -> Tensor", bool_like_self, predicate<kIsFinite>>.with({.composite = true}),
     op<"aten::isinf(Tensor self) -> Tensor", bool_like_self, predicate<kIsInf>>,
     op<"aten::isnan(Tensor self) -> Tensor", bool_like_self, predicate<kIsNan>>.with({.slope = Slope::constant}),
     op<"aten::isneginf(Tensor self) -> Tensor", real_bool_like_self, real_predicate<kNegativeInfinity>>,
@@ -328,8 +335,8 @@ constexpr OpDef kOps[] = {
     op<"aten::logit(Tensor self, float? eps=None) -> Tensor", logit_meta, logit>,
     op<"aten::nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor", nan_to_num_meta, nan_to_num>,
     op<"aten::neg(Tensor self) -> Tensor", number_as_self, unary<kNeg>>.with({.slope = Slope::linear}),
-    op<"aten::negative(Tensor self) -> Tensor", number_as_self, unary<kNeg>>,
-    op<"aten::positive(Tensor(a) self) -> Tensor(a)", positive>.with({.inverse = Inverse::same}),
+    op<"aten::negative(Tensor self) -> Tensor", number_as_self, unary<kNeg>>.with({.same_as = "neg.default"}),
+    op<"aten::positive(Tensor(a) self) -> Tensor(a)", positive, positive_formula>.with({.inverse = Inverse::same}),
     op<"aten::reciprocal(Tensor self) -> Tensor", fraction_of_self, fraction_unary<kReciprocal>>,
     op<"aten::round(Tensor self) -> Tensor", rounded_as_self, rounding<kRound>>.with({.slope = Slope::constant}),
     op<"aten::round.decimals(Tensor self, *, int decimals) -> Tensor", round_decimals_meta, round_decimals>,
@@ -341,11 +348,11 @@ constexpr OpDef kOps[] = {
     op<"aten::sin(Tensor self) -> Tensor", fraction_of_self, fraction_unary<kSin>>,
     op<"aten::sinh(Tensor self) -> Tensor", fraction_of_self, fraction_unary<kSinh>>,
     op<"aten::sqrt(Tensor self) -> Tensor", fraction_of_self, fraction_unary<kSqrt>>,
-    op<"aten::square(Tensor self) -> Tensor", square_meta, square>,
+    op<"aten::square(Tensor self) -> Tensor", square_meta, square, square_formula>,
     op<"aten::tan(Tensor self) -> Tensor", fraction_of_self, fraction_unary<kTan>>,
     op<"aten::tanh(Tensor self) -> Tensor", fraction_of_self, fraction_unary<kTanh>>,
     op<"aten::trunc(Tensor self) -> Tensor", rounded_as_self, rounding<kTrunc>>.with({.slope = Slope::constant}),
-    op<"aten::fix(Tensor self) -> Tensor", rounded_as_self, rounding<kTrunc>>,
+    op<"aten::fix(Tensor self) -> Tensor", rounded_as_self, rounding<kTrunc>>.with({.same_as = "trunc.default"}),
 };
 // clang-format on
 

@@ -230,11 +230,11 @@ using TwoGradients = std::tuple<Tensor, Tensor>;
 // Of self, and of the weight before it is summed over what was broadcast.
 Result<TwoGradients> prelu_backward(const Tensor& grad, const Tensor& self, const Tensor& weight) {
   const Tensor zero = number_tensor(Scalar(int64_t{0}));
-  PT2_TRY(const Tensor positive, apply("gt.Scalar", {self, int64_t{0}}));
-  PT2_TRY(const Tensor sloped, apply("mul.Tensor", {weight, grad}));
-  PT2_TRY(Tensor of_self, apply("where.self", {positive, grad, sloped}));
-  PT2_TRY(const Tensor product, apply("mul.Tensor", {self, grad}));
-  PT2_TRY(Tensor of_weight, apply("where.self", {positive, zero, product}));
+  PT2_TRY(const Tensor positive, apply(aten<"gt.Scalar">, {self, int64_t{0}}));
+  PT2_TRY(const Tensor sloped, apply(aten<"mul.Tensor">, {weight, grad}));
+  PT2_TRY(Tensor of_self, apply(aten<"where.self">, {positive, grad, sloped}));
+  PT2_TRY(const Tensor product, apply(aten<"mul.Tensor">, {self, grad}));
+  PT2_TRY(Tensor of_weight, apply(aten<"where.self">, {positive, zero, product}));
   return TwoGradients{std::move(of_self), std::move(of_weight)};
 }
 
@@ -248,11 +248,11 @@ Result<Tensor> glu_backward(const Tensor& grad, const Tensor& self, int64_t dim)
   PT2_TRY(const Tensor first, narrow(self, axis, 0, half));
   PT2_TRY(const Tensor second, narrow(self, axis, half, half));
   PT2_TRY_VOID(check_sizes(grad, first.sizes(), "grad_output"));
-  PT2_TRY(const Tensor gate, apply("sigmoid.default", {second}));
-  PT2_TRY(const Tensor of_first, apply("mul.Tensor", {gate, grad}));
-  PT2_TRY(const Tensor slope, apply("sigmoid_backward.default", {grad, gate}));
-  PT2_TRY(const Tensor of_second, apply("mul.Tensor", {slope, first}));
-  return apply("cat.default", {Value::List{of_first, of_second}, axis});
+  PT2_TRY(const Tensor gate, apply(aten<"sigmoid.default">, {second}));
+  PT2_TRY(const Tensor of_first, apply(aten<"mul.Tensor">, {gate, grad}));
+  PT2_TRY(const Tensor slope, apply(aten<"sigmoid_backward.default">, {grad, gate}));
+  PT2_TRY(const Tensor of_second, apply(aten<"mul.Tensor">, {slope, first}));
+  return apply(aten<"cat.default">, {Value::List{of_first, of_second}, axis});
 }
 
 // --- Views: zeros with the gradient where the view was
@@ -310,15 +310,15 @@ Result<Tensor> value_selecting_reduction_backward(const Tensor& grad, int64_t di
     PT2_TRY(places, unsqueeze(places, dim));
   }
   PT2_TRY(const Tensor zeros, allocate({grad.dtype(), sizes}));
-  return apply("scatter.src", {zeros, dim, places, values});
+  return apply(aten<"scatter.src">, {zeros, dim, places, values});
 }
 
 // clang-format off
 constexpr OpDef kOps[] = {
     op<"aten::sigmoid_backward(Tensor grad_output, Tensor output) -> Tensor", gradient_meta, fraction_gradient<kSigmoidGradient>>,
     op<"aten::tanh_backward(Tensor grad_output, Tensor output) -> Tensor", gradient_meta, fraction_gradient<kTanhGradient>>,
-    op<"aten::silu_backward(Tensor grad_output, Tensor self) -> Tensor", gradient_meta, fraction_gradient<kSiluGradient>>,
-    op<"aten::mish_backward(Tensor grad_output, Tensor self) -> Tensor", real_gradient_meta, float_gradient<kMishGradient>>,
+    op<"aten::silu_backward(Tensor grad_output, Tensor self) -> Tensor", gradient_meta, fraction_gradient<kSiluGradient>>.with({.composite = true}),
+    op<"aten::mish_backward(Tensor grad_output, Tensor self) -> Tensor", real_gradient_meta, float_gradient<kMishGradient>>.with({.composite = true}),
     op<"aten::hardsigmoid_backward(Tensor grad_output, Tensor self) -> Tensor", real_gradient_meta, float_gradient<kHardsigmoidGradient>>,
     op<"aten::hardswish_backward(Tensor grad_output, Tensor self) -> Tensor", real_gradient_meta, hardswish_backward>,
     op<"aten::gelu_backward(Tensor grad_output, Tensor self, *, str approximate=\"none\") -> Tensor", gelu_backward_meta, gelu_backward>,
@@ -336,7 +336,7 @@ constexpr OpDef kOps[] = {
     op<"aten::select_backward(Tensor grad_output, SymInt[] input_sizes, int dim, SymInt index) -> Tensor", select_backward>,
     op<"aten::slice_backward(Tensor grad_output, SymInt[] input_sizes, int dim, SymInt start, SymInt end, SymInt step) -> Tensor", slice_backward>,
     op<"aten::diagonal_backward(Tensor grad_output, SymInt[] input_sizes, int offset, int dim1, int dim2) -> Tensor", diagonal_backward>,
-    op<"aten::value_selecting_reduction_backward(Tensor grad, int dim, Tensor indices, SymInt[] sizes, bool keepdim) -> Tensor", value_selecting_reduction_backward>,
+    op<"aten::value_selecting_reduction_backward(Tensor grad, int dim, Tensor indices, SymInt[] sizes, bool keepdim) -> Tensor", value_selecting_reduction_backward>.with({.composite = true}),
     op<"aten::unfold_backward(Tensor grad_in, SymInt[] input_sizes, int dim, int size, int step) -> Tensor", unfold_backward>,
 };
 // clang-format on

@@ -18,35 +18,35 @@ Value list_of(const Sizes& numbers) { return box(numbers); }
 // --- Creation
 
 Result<Tensor> empty(const Sizes& shape, Dtype dtype, const Device&, bool) {
-  return apply("empty.memory_format", {list_of(shape), dtype});
+  return apply(aten<"empty.memory_format">, {list_of(shape), dtype});
 }
 Result<Tensor> empty_permuted(const Sizes& shape, const Sizes& physical_layout, Dtype dtype,
                               const Device&, bool) {
-  return apply("empty_permuted.default", {list_of(shape), list_of(physical_layout), dtype});
+  return apply(aten<"empty_permuted.default">, {list_of(shape), list_of(physical_layout), dtype});
 }
 Result<Tensor> empty_strided(const Sizes& shape, const Sizes& strides, Dtype dtype, const Device&,
                              bool) {
-  return apply("empty_strided.default", {list_of(shape), list_of(strides), dtype});
+  return apply(aten<"empty_strided.default">, {list_of(shape), list_of(strides), dtype});
 }
 Result<Tensor> full(const Sizes& shape, const Scalar& fill_value, Dtype dtype, const Device&,
                     bool) {
-  return apply("full.default", {list_of(shape), box(fill_value), dtype});
+  return apply(aten<"full.default">, {list_of(shape), box(fill_value), dtype});
 }
 Result<Tensor> full_like(const Tensor& a, const Scalar& fill_value, Dtype dtype, const Device&,
                          bool) {
-  return apply("full_like.default", {a, box(fill_value), dtype});
+  return apply(aten<"full_like.default">, {a, box(fill_value), dtype});
 }
 Result<Tensor> make_scalar(const Scalar& s, OptionalDtype dtype, const OptionalDevice&) {
-  return apply("scalar_tensor.default", {box(s), box(dtype)});
+  return apply(aten<"scalar_tensor.default">, {box(s), box(dtype)});
 }
 Result<Tensor> iota(int64_t length, int64_t start, int64_t step, Dtype dtype, const Device&, bool) {
   if (dtype_category(dtype) != DtypeCategory::integer)
     return operator_error("dtype: found " + std::string(dtype_name(dtype)) + ", expected integers");
   if (step == 0) return operator_error("step: found 0");
-  PT2_TRY(const Tensor positions, apply("arange.default", {length, Dtype::int64}));
-  PT2_TRY(const Tensor steps, apply("mul.Scalar", {positions, step}));
-  PT2_TRY(const Tensor moved, apply("add.Scalar", {steps, start}));
-  return apply("_to_copy.default", {moved, dtype});
+  PT2_TRY(const Tensor positions, apply(aten<"arange.default">, {length, Dtype::int64}));
+  PT2_TRY(const Tensor steps, apply(aten<"mul.Scalar">, {positions, step}));
+  PT2_TRY(const Tensor moved, apply(aten<"add.Scalar">, {steps, start}));
+  return apply(aten<"_to_copy.default">, {moved, dtype});
 }
 
 // --- Views
@@ -90,11 +90,11 @@ Result<Tensor> split_dim(const Tensor& a, int64_t dim, int64_t outer_length) {
 }
 Result<Tensor> conj(const Tensor& a) {
   if (dtype_category(a.dtype()) != DtypeCategory::complex) return a;
-  return apply("_conj.default", {a});
+  return apply(aten<"_conj.default">, {a});
 }
 Tensor view_of(const Tensor& a) { return a; }
 Result<Tensor> view_of_dtype(const Tensor& a, Dtype dtype) {
-  return apply("view.dtype", {a, dtype});
+  return apply(aten<"view.dtype">, {a, dtype});
 }
 Result<Tensor> strided(const Tensor& a, const Sizes& size, const Sizes& stride, int64_t offset) {
   return as_strided(a, size, stride, offset);
@@ -103,52 +103,54 @@ Result<Tensor> transpose_dims(const Tensor& a, const Sizes& permutation) {
   return permute(a, permutation);
 }
 Result<Tensor> squeeze(const Tensor& a, const Sizes& dimensions) {
-  return apply("squeeze.dims", {a, list_of(dimensions)});
+  return apply(aten<"squeeze.dims">, {a, list_of(dimensions)});
 }
 
 // --- Copies
 
 Result<Tensor> convert_element_type(const Tensor& a, Dtype dtype) {
-  return apply("_to_copy.default", {a, dtype});
+  return apply(aten<"_to_copy.default">, {a, dtype});
 }
 Result<Tensor> copy_strided(const Tensor& a, const Sizes& stride) {
   PT2_TRY(const Tensor out,
-          apply("empty_strided.default", {list_of(a.sizes()), list_of(stride), a.dtype()}));
-  return apply("copy_.default", {out, a});
+          apply(aten<"empty_strided.default">, {list_of(a.sizes()), list_of(stride), a.dtype()}));
+  return apply(aten<"copy_.default">, {out, a});
 }
 Tensor device_put(const Tensor& a, const Device&, bool) { return a; }
 Result<Tensor> reshape_copy(const Tensor& a, const Sizes& shape) {
   PT2_TRY(const Tensor out, reshape(a, shape));
   return out.contiguous().clone();
 }
-Result<Tensor> copy_to(const Tensor& a, const Tensor& b) { return apply("copy_.default", {a, b}); }
+Result<Tensor> copy_to(const Tensor& a, const Tensor& b) {
+  return apply(aten<"copy_.default">, {a, b});
+}
 Result<Tensor> resize(const Tensor& a, const Sizes& shape) {
-  return apply("resize_.default", {a, list_of(shape)});
+  return apply(aten<"resize_.default">, {a, list_of(shape)});
 }
 Result<Tensor> reverse(const Tensor& a, const Sizes& dims) {
-  return apply("flip.default", {a, list_of(dims)});
+  return apply(aten<"flip.default">, {a, list_of(dims)});
 }
 
 // --- Elements
 
 Result<Tensor> where(const Tensor& pred, const Tensor& a, const Tensor& b) {
-  return apply("where.self", {pred, a, b});
+  return apply(aten<"where.self">, {pred, a, b});
 }
 Result<Tensor> power(const Tensor& self, const Tensor& other) {
-  return apply("pow.Tensor_Tensor", {self, other});
+  return apply(aten<"pow.Tensor_Tensor">, {self, other});
 }
 // Real roots of negative numbers, too.
 Result<Tensor> cbrt(const Tensor& self) {
-  PT2_TRY(const Tensor magnitude, apply("abs.default", {self}));
-  PT2_TRY(const Tensor root, apply("pow.Tensor_Scalar", {magnitude, 1.0 / 3.0}));
-  return apply("copysign.Tensor", {root, self});
+  PT2_TRY(const Tensor magnitude, apply(aten<"abs.default">, {self}));
+  PT2_TRY(const Tensor root, apply(aten<"pow.Tensor_Scalar">, {magnitude, 1.0 / 3.0}));
+  return apply(aten<"copysign.Tensor">, {root, self});
 }
 // Of integers the quotient rounded towards zero.
 Result<Tensor> div(const Tensor& self, const Tensor& other) {
   const bool whole = dtype_category(self.dtype()) == DtypeCategory::integer &&
                      dtype_category(other.dtype()) == DtypeCategory::integer;
-  if (whole) return apply("div.Tensor_mode", {self, other, std::string("trunc")});
-  return apply("div.Tensor", {self, other});
+  if (whole) return apply(aten<"div.Tensor_mode">, {self, other, std::string("trunc")});
+  return apply(aten<"div.Tensor">, {self, other});
 }
 
 // --- Reductions
@@ -164,15 +166,15 @@ Result<Tensor> converted(const Tensor& tensor, OptionalDtype dtype) {
   return convert_element_type(tensor, *dtype);
 }
 Result<Tensor> amax(const Tensor& inp, const OptionalSizes& dims, OptionalDtype dtype) {
-  PT2_TRY(const Tensor out, apply("amax.default", {inp, dims_of(inp, dims)}));
+  PT2_TRY(const Tensor out, apply(aten<"amax.default">, {inp, dims_of(inp, dims)}));
   return converted(out, dtype);
 }
 Result<Tensor> amin(const Tensor& inp, const OptionalSizes& dims, OptionalDtype dtype) {
-  PT2_TRY(const Tensor out, apply("amin.default", {inp, dims_of(inp, dims)}));
+  PT2_TRY(const Tensor out, apply(aten<"amin.default">, {inp, dims_of(inp, dims)}));
   return converted(out, dtype);
 }
 Result<Tensor> sum(const Tensor& inp, const OptionalSizes& dims, OptionalDtype dtype) {
-  return apply("sum.dim_IntList", {inp, dims_of(inp, dims), false, box(dtype)});
+  return apply(aten<"sum.dim_IntList">, {inp, dims_of(inp, dims), false, box(dtype)});
 }
 // aten knows the product along one dimension only; from the last, so that the others stay in place.
 Result<Tensor> prod(const Tensor& inp, const OptionalSizes& dims, OptionalDtype dtype) {
@@ -180,14 +182,14 @@ Result<Tensor> prod(const Tensor& inp, const OptionalSizes& dims, OptionalDtype 
   std::ranges::sort(order, std::greater());
   Tensor out = inp;
   for (int64_t dim : order) {
-    PT2_TRY(out, apply("prod.dim_int", {out, dim, false, box(dtype)}));
+    PT2_TRY(out, apply(aten<"prod.dim_int">, {out, dim, false, box(dtype)}));
   }
   return converted(out, dtype);
 }
 Result<Tensor> var(const Tensor& inp, const OptionalSizes& dims, std::optional<double> correction,
                    OptionalDtype dtype) {
   PT2_TRY(const Tensor out,
-          apply("var.correction", {inp, dims_of(inp, dims), correction.value_or(1)}));
+          apply(aten<"var.correction">, {inp, dims_of(inp, dims), correction.value_or(1)}));
   return converted(out, dtype);
 }
 
@@ -196,13 +198,13 @@ Result<Tensor> var(const Tensor& inp, const OptionalSizes& dims, std::optional<d
 // No scaling in either direction, unlike torch.fft.
 constexpr int64_t kNoScaling = 0;
 Result<Tensor> fft_c2c(const Tensor& self, const Sizes& dim, bool forward) {
-  return apply("_fft_c2c.default", {self, list_of(dim), kNoScaling, forward});
+  return apply(aten<"_fft_c2c.default">, {self, list_of(dim), kNoScaling, forward});
 }
 Result<Tensor> fft_c2r(const Tensor& self, const Sizes& dim, int64_t last_dim_size) {
-  return apply("_fft_c2r.default", {self, list_of(dim), kNoScaling, last_dim_size});
+  return apply(aten<"_fft_c2r.default">, {self, list_of(dim), kNoScaling, last_dim_size});
 }
 Result<Tensor> fft_r2c(const Tensor& self, const Sizes& dim, bool onesided) {
-  return apply("_fft_r2c.default", {self, list_of(dim), kNoScaling, onesided});
+  return apply(aten<"_fft_r2c.default">, {self, list_of(dim), kNoScaling, onesided});
 }
 
 // clang-format off

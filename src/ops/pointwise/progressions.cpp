@@ -24,7 +24,7 @@ Result<Tensor> linspace_between(const Start& start, const End& end, int64_t step
                                 const OptionalDevice& device, PinMemory pin) {
   PT2_TRY(const Scalar first, end_of(start));
   PT2_TRY(const Scalar last, end_of(end));
-  return apply("linspace.default",
+  return apply(aten<"linspace.default">,
                {box(first), box(last), steps, box(dtype), box(layout), box(device), box(pin)});
 }
 
@@ -102,7 +102,7 @@ Result<Tensor> frequencies(int64_t n, double d, OptionalDtype dtype, const Optio
     for (int64_t i = 0; i < out.numel(); ++i)
       values[i] = static_cast<double>(Half || i < n - n / 2 ? i : i - n);
   }
-  return apply("mul.Tensor", {out, 1.0 / (static_cast<double>(n) * d)});
+  return apply(aten<"mul.Tensor">, {out, 1.0 / (static_cast<double>(n) * d)});
 }
 
 // clang-format off

@@ -50,7 +50,9 @@ Result<Tensor> as_float32(const Tensor& input) {
                           ", expected float32");
   return input;
 }
-Result<Tensor> to(const Tensor& tensor, Dtype dtype) { return apply("to.dtype", {tensor, dtype}); }
+Result<Tensor> to(const Tensor& tensor, Dtype dtype) {
+  return apply(aten<"to.dtype">, {tensor, dtype});
+}
 
 Result<double> number_of(const Tensor& tensor) {
   if (tensor.numel() != 1)
@@ -70,10 +72,10 @@ Result<Tensor> quantize(const Tensor& input, double scale, int64_t zero_point, i
                         int64_t quant_max, Dtype dtype) {
   PT2_TRY_VOID(check_bounds(quant_min, quant_max, dtype));
   PT2_TRY(const Tensor real, as_float32(input));
-  PT2_TRY(const Tensor scaled, apply("mul.Tensor", {real, 1.0 / scale}));
-  PT2_TRY(const Tensor rounded, apply("round.default", {scaled}));
-  PT2_TRY(const Tensor shifted, apply("add.Tensor", {rounded, zero_point}));
-  PT2_TRY(const Tensor clamped, apply("clamp.default", {shifted, quant_min, quant_max}));
+  PT2_TRY(const Tensor scaled, apply(aten<"mul.Tensor">, {real, 1.0 / scale}));
+  PT2_TRY(const Tensor rounded, apply(aten<"round.default">, {scaled}));
+  PT2_TRY(const Tensor shifted, apply(aten<"add.Tensor">, {rounded, zero_point}));
+  PT2_TRY(const Tensor clamped, apply(aten<"clamp.default">, {shifted, quant_min, quant_max}));
   return to(clamped, dtype);
 }
 Result<Tensor> quantize_tensor(const Tensor& input, const Tensor& scale, const Tensor& zero_point,
@@ -99,8 +101,8 @@ Result<Tensor> dequantize(const Tensor& input, double scale, int64_t zero_point,
                           Dtype dtype, OptionalDtype out_dtype) {
   PT2_TRY_VOID(check_quantized(input, dtype));
   PT2_TRY(const Tensor real, to(input, out_dtype.value_or(Dtype::float32)));
-  PT2_TRY(const Tensor shifted, apply("sub.Tensor", {real, zero_point}));
-  return apply("mul.Tensor", {shifted, scale});
+  PT2_TRY(const Tensor shifted, apply(aten<"sub.Tensor">, {real, zero_point}));
+  return apply(aten<"mul.Tensor">, {shifted, scale});
 }
 Result<Tensor> dequantize_tensor(const Tensor& input, const Tensor& scale, const Tensor& zero_point,
                                  int64_t quant_min, int64_t quant_max, Dtype dtype,
@@ -131,7 +133,9 @@ Result<Tensor> along_first(const Tensor& values, int64_t rank) {
   sizes[0] = values.size(0);
   return view(values, sizes);
 }
-Result<Tensor> inverse_of(const Tensor& scales) { return apply("reciprocal.default", {scales}); }
+Result<Tensor> inverse_of(const Tensor& scales) {
+  return apply(aten<"reciprocal.default">, {scales});
+}
 
 Result<Tensor> quantize_channels(const Tensor& input, const Tensor& scales,
                                  const Tensor& zero_points, int64_t axis, int64_t quant_min,
@@ -142,10 +146,10 @@ Result<Tensor> quantize_channels(const Tensor& input, const Tensor& scales,
   PT2_TRY(const Tensor factors, along_first(scales, input.dim()));
   PT2_TRY(const Tensor zeros, along_first(zero_points, input.dim()));
   PT2_TRY(const Tensor inverse, inverse_of(factors));
-  PT2_TRY(const Tensor scaled, apply("mul.Tensor", {turned, inverse}));
-  PT2_TRY(const Tensor rounded, apply("round.default", {scaled}));
-  PT2_TRY(const Tensor shifted, apply("add.Tensor", {rounded, zeros}));
-  PT2_TRY(const Tensor clamped, apply("clamp.default", {shifted, quant_min, quant_max}));
+  PT2_TRY(const Tensor scaled, apply(aten<"mul.Tensor">, {turned, inverse}));
+  PT2_TRY(const Tensor rounded, apply(aten<"round.default">, {scaled}));
+  PT2_TRY(const Tensor shifted, apply(aten<"add.Tensor">, {rounded, zeros}));
+  PT2_TRY(const Tensor clamped, apply(aten<"clamp.default">, {shifted, quant_min, quant_max}));
   PT2_TRY(const Tensor back, axis_first(clamped, axis));
   return to(back, dtype);
 }
@@ -156,10 +160,10 @@ Result<Tensor> dequantize_channels(const Tensor& input, const Tensor& scales,
   PT2_TRY(Tensor turned, axis_first(input, axis));
   if (zero_points) {
     PT2_TRY(const Tensor zeros, along_first(*zero_points, input.dim()));
-    PT2_TRY(turned, apply("sub.Tensor", {turned, zeros}));
+    PT2_TRY(turned, apply(aten<"sub.Tensor">, {turned, zeros}));
   }
   PT2_TRY(const Tensor factors, along_first(scales, input.dim()));
-  PT2_TRY(const Tensor scaled, apply("mul.Tensor", {turned, factors}));
+  PT2_TRY(const Tensor scaled, apply(aten<"mul.Tensor">, {turned, factors}));
   PT2_TRY(const Tensor real, to(scaled, out_dtype.value_or(Dtype::float32)));
   return axis_first(real, axis);
 }
@@ -172,12 +176,12 @@ Result<Tensor> fake_quantize_channels(const Tensor& input, const Tensor& scales,
   PT2_TRY(const Tensor factors, along_first(float_scales, input.dim()));
   PT2_TRY(const Tensor zeros, along_first(int_zeros, input.dim()));
   PT2_TRY(const Tensor inverse, inverse_of(factors));
-  PT2_TRY(const Tensor scaled, apply("mul.Tensor", {turned, inverse}));
-  PT2_TRY(const Tensor rounded, apply("round.default", {scaled}));
-  PT2_TRY(const Tensor shifted, apply("add.Tensor", {rounded, zeros}));
-  PT2_TRY(const Tensor clamped, apply("clamp.default", {shifted, quant_min, quant_max}));
-  PT2_TRY(const Tensor unshifted, apply("sub.Tensor", {clamped, zeros}));
-  PT2_TRY(const Tensor real, apply("mul.Tensor", {unshifted, factors}));
+  PT2_TRY(const Tensor scaled, apply(aten<"mul.Tensor">, {turned, inverse}));
+  PT2_TRY(const Tensor rounded, apply(aten<"round.default">, {scaled}));
+  PT2_TRY(const Tensor shifted, apply(aten<"add.Tensor">, {rounded, zeros}));
+  PT2_TRY(const Tensor clamped, apply(aten<"clamp.default">, {shifted, quant_min, quant_max}));
+  PT2_TRY(const Tensor unshifted, apply(aten<"sub.Tensor">, {clamped, zeros}));
+  PT2_TRY(const Tensor real, apply(aten<"mul.Tensor">, {unshifted, factors}));
   return axis_first(real, axis);
 }
 
@@ -187,10 +191,10 @@ Result<Tensor> quantize_rows(const Tensor& input, const Tensor& scales, const Te
                              int64_t quant_min, int64_t quant_max, Dtype dtype) {
   PT2_TRY_VOID(check_bounds(quant_min, quant_max, dtype));
   PT2_TRY(const Tensor inverse, inverse_of(scales));
-  PT2_TRY(const Tensor scaled, apply("mul.Tensor", {input, inverse}));
-  PT2_TRY(const Tensor shifted, apply("add.Tensor", {scaled, zero_points}));
-  PT2_TRY(const Tensor rounded, apply("round.default", {shifted}));
-  PT2_TRY(const Tensor clamped, apply("clamp.default", {rounded, quant_min, quant_max}));
+  PT2_TRY(const Tensor scaled, apply(aten<"mul.Tensor">, {input, inverse}));
+  PT2_TRY(const Tensor shifted, apply(aten<"add.Tensor">, {scaled, zero_points}));
+  PT2_TRY(const Tensor rounded, apply(aten<"round.default">, {shifted}));
+  PT2_TRY(const Tensor clamped, apply(aten<"clamp.default">, {rounded, quant_min, quant_max}));
   return to(clamped, dtype);
 }
 Result<void> check_per_token(const Tensor& input, const Tensor& values, std::string_view what) {
@@ -212,8 +216,8 @@ Result<Tensor> quantize_per_token(const Tensor& input, const Tensor& scales,
 }
 Result<Tensor> dequantize_rows(const Tensor& input, const Tensor& scales, const Tensor& zero_points,
                                Dtype output_dtype) {
-  PT2_TRY(const Tensor shifted, apply("sub.Tensor", {input, zero_points}));
-  PT2_TRY(const Tensor scaled, apply("mul.Tensor", {shifted, scales}));
+  PT2_TRY(const Tensor shifted, apply(aten<"sub.Tensor">, {input, zero_points}));
+  PT2_TRY(const Tensor scaled, apply(aten<"mul.Tensor">, {shifted, scales}));
   return to(scaled, output_dtype);
 }
 Result<Tensor> dequantize_per_token(const Tensor& input, const Tensor& scales,
@@ -256,8 +260,8 @@ Result<Tensor> dequantize_groups(const Tensor& input, const Tensor& scales,
   if (zero_points) {
     PT2_TRY(zeros, reshape(*zero_points, {-1, 1}));
   }
-  PT2_TRY(const Tensor shifted, apply("sub.Tensor", {rows, zeros}));
-  PT2_TRY(const Tensor scaled, apply("mul.Tensor", {shifted, factors}));
+  PT2_TRY(const Tensor shifted, apply(aten<"sub.Tensor">, {rows, zeros}));
+  PT2_TRY(const Tensor scaled, apply(aten<"mul.Tensor">, {shifted, factors}));
   PT2_TRY(const Tensor whole, reshape(scaled, input.sizes()));
   return to(whole, output_dtype);
 }
@@ -277,8 +281,8 @@ struct Range {
 Result<Range> range_with_zero(const Tensor& input) {
   PT2_TRY(const Tensor real, as_float32(input));
   if (real.numel() == 0) return operator_error("found no elements to choose a range from");
-  PT2_TRY(const Tensor low, apply("amin.default", {real}));
-  PT2_TRY(const Tensor high, apply("amax.default", {real}));
+  PT2_TRY(const Tensor low, apply(aten<"amin.default">, {real}));
+  PT2_TRY(const Tensor high, apply(aten<"amax.default">, {real}));
   return Range{std::min(*low.data<float>(), 0.0f), std::max(*high.data<float>(), 0.0f)};
 }
 // As numbers, so that the difference of any two integers is one.
@@ -318,44 +322,45 @@ Result<TensorPair> choose_qparams_symmetric(const Tensor& input, int64_t quant_m
                     one_element(Dtype::int64, dtype == Dtype::uint8 ? 128 : 0));
 }
 
-Result<Tensor> row_extreme(const char* overload, const Tensor& input) {
+Result<Tensor> row_extreme(Handle handle, const Tensor& input) {
   if (input.dim() == 0) return operator_error("found a 0-dim tensor, expected rows");
-  return apply(overload, {input, Value::List{int64_t{-1}}, true});
+  return apply(handle, {input, Value::List{int64_t{-1}}, true});
 }
 Result<TensorPair> choose_qparams_per_token(const Tensor& input, Dtype dtype) {
   if (dtype != Dtype::int8)
     return operator_error("found dtype " + std::string(dtype_name(dtype)) + ", expected int8");
-  PT2_TRY(const Tensor magnitudes, apply("abs.default", {input}));
-  PT2_TRY(Tensor scales, row_extreme("amax.default", magnitudes));
+  PT2_TRY(const Tensor magnitudes, apply(aten<"abs.default">, {input}));
+  PT2_TRY(Tensor scales, row_extreme(aten<"amax.default">, magnitudes));
   if (scales.dtype() == Dtype::float16) {
     PT2_TRY(scales, to(scales, Dtype::float32));
   }
-  PT2_TRY(const Tensor clamped, apply("clamp.default", {scales, 1e-5}));
-  PT2_TRY(Tensor divided, apply("div.Tensor", {clamped, int64_t{127}}));
-  PT2_TRY(Tensor zeros, apply("zeros_like.default", {divided}));
+  PT2_TRY(const Tensor clamped, apply(aten<"clamp.default">, {scales, 1e-5}));
+  PT2_TRY(Tensor divided, apply(aten<"div.Tensor">, {clamped, int64_t{127}}));
+  PT2_TRY(Tensor zeros, apply(aten<"zeros_like.default">, {divided}));
   return TensorPair(std::move(divided), std::move(zeros));
 }
 Result<TensorPair> choose_qparams_per_token_asymmetric(const Tensor& input, Dtype) {
-  PT2_TRY(const Tensor lowest, row_extreme("amin.default", input));
-  PT2_TRY(const Tensor highest, row_extreme("amax.default", input));
-  PT2_TRY(const Tensor low, apply("clamp_max.default", {lowest, int64_t{0}}));
-  PT2_TRY(const Tensor high, apply("clamp_min.default", {highest, int64_t{0}}));
-  PT2_TRY(const Tensor span, apply("sub.Tensor", {high, low}));
-  PT2_TRY(const Tensor step, apply("div.Tensor", {span, 255.0}));
-  PT2_TRY(
-      const Tensor scale,
-      apply("clamp.default", {step, static_cast<double>(std::numeric_limits<float>::epsilon())}));
-  PT2_TRY(const Tensor scaled_low, apply("div.Tensor", {low, scale}));
-  PT2_TRY(const Tensor scaled_high, apply("div.Tensor", {high, scale}));
-  PT2_TRY(const Tensor low_error, apply("add.Tensor", {scaled_low, int64_t{-128}}));
-  PT2_TRY(const Tensor high_error, apply("add.Tensor", {scaled_high, int64_t{127}}));
-  PT2_TRY(const Tensor errors, apply("add.Tensor", {low_error, high_error}));
-  PT2_TRY(const Tensor positive, apply("gt.Scalar", {errors, int64_t{0}}));
-  PT2_TRY(const Tensor from_low, apply("rsub.Scalar", {scaled_low, int64_t{-128}}));
-  PT2_TRY(const Tensor from_high, apply("rsub.Scalar", {scaled_high, int64_t{127}}));
-  PT2_TRY(const Tensor chosen, apply("where.self", {positive, from_low, from_high}));
-  PT2_TRY(const Tensor clamped, apply("clamp.default", {chosen, int64_t{-128}, int64_t{127}}));
-  PT2_TRY(const Tensor rounded, apply("round.default", {clamped}));
+  PT2_TRY(const Tensor lowest, row_extreme(aten<"amin.default">, input));
+  PT2_TRY(const Tensor highest, row_extreme(aten<"amax.default">, input));
+  PT2_TRY(const Tensor low, apply(aten<"clamp_max.default">, {lowest, int64_t{0}}));
+  PT2_TRY(const Tensor high, apply(aten<"clamp_min.default">, {highest, int64_t{0}}));
+  PT2_TRY(const Tensor span, apply(aten<"sub.Tensor">, {high, low}));
+  PT2_TRY(const Tensor step, apply(aten<"div.Tensor">, {span, 255.0}));
+  PT2_TRY(const Tensor scale,
+          apply(aten<"clamp.default">,
+                {step, static_cast<double>(std::numeric_limits<float>::epsilon())}));
+  PT2_TRY(const Tensor scaled_low, apply(aten<"div.Tensor">, {low, scale}));
+  PT2_TRY(const Tensor scaled_high, apply(aten<"div.Tensor">, {high, scale}));
+  PT2_TRY(const Tensor low_error, apply(aten<"add.Tensor">, {scaled_low, int64_t{-128}}));
+  PT2_TRY(const Tensor high_error, apply(aten<"add.Tensor">, {scaled_high, int64_t{127}}));
+  PT2_TRY(const Tensor errors, apply(aten<"add.Tensor">, {low_error, high_error}));
+  PT2_TRY(const Tensor positive, apply(aten<"gt.Scalar">, {errors, int64_t{0}}));
+  PT2_TRY(const Tensor from_low, apply(aten<"rsub.Scalar">, {scaled_low, int64_t{-128}}));
+  PT2_TRY(const Tensor from_high, apply(aten<"rsub.Scalar">, {scaled_high, int64_t{127}}));
+  PT2_TRY(const Tensor chosen, apply(aten<"where.self">, {positive, from_low, from_high}));
+  PT2_TRY(const Tensor clamped,
+          apply(aten<"clamp.default">, {chosen, int64_t{-128}, int64_t{127}}));
+  PT2_TRY(const Tensor rounded, apply(aten<"round.default">, {clamped}));
   PT2_TRY(Tensor scales, to(scale, Dtype::float64));
   PT2_TRY(Tensor zeros, to(rounded, Dtype::int64));
   return TensorPair(std::move(scales), std::move(zeros));
@@ -490,8 +495,8 @@ constexpr OpDef kOps[] = {
     op<"quantized_decomposed::choose_qparams_per_token(Tensor input, ScalarType dtype) -> (Tensor, Tensor)", choose_qparams_per_token>,
     op<"quantized_decomposed::choose_qparams_per_token_asymmetric(Tensor input, ScalarType dtype) -> (Tensor, Tensor)", choose_qparams_per_token_asymmetric>,
     op<"quantized_decomposed::convert_element_type.no_fuse(Tensor input, ScalarType dtype) -> Tensor", convert_element_type>,
-    op<"aten::fake_quantize_per_tensor_affine(Tensor self, float scale, int zero_point, int quant_min, int quant_max) -> Tensor", fake_tensor_output>.with({.autocast = AutocastRule::float32}),
-    op<"aten::fake_quantize_per_channel_affine(Tensor self, Tensor scale, Tensor zero_point, int axis, int quant_min, int quant_max) -> Tensor", fake_channel_output>,
+    op<"aten::fake_quantize_per_tensor_affine(Tensor self, float scale, int zero_point, int quant_min, int quant_max) -> Tensor", fake_tensor_output>.with({.autocast = AutocastRule::float32, .composite = true}),
+    op<"aten::fake_quantize_per_channel_affine(Tensor self, Tensor scale, Tensor zero_point, int axis, int quant_min, int quant_max) -> Tensor", fake_channel_output>.with({.composite = true}),
     op<"aten::fake_quantize_per_tensor_affine_cachemask(Tensor self, float scale, int zero_point, int quant_min, int quant_max) -> (Tensor output, Tensor mask)", fake_tensor_meta, fake_tensor>,
     op<"aten::fake_quantize_per_channel_affine_cachemask(Tensor self, Tensor scale, Tensor zero_point, int axis, int quant_min, int quant_max) -> (Tensor output, Tensor mask)", fake_channel_meta, fake_channel>,
 };

@@ -259,7 +259,7 @@ Result<Meta> polygamma_meta(int64_t n, const Tensor& self) {
 // (-1)^(n + 1) n! zeta(n + 1, x)
 Result<void> polygamma(Tensor& out, int64_t n, const Tensor& self) {
   if (n == 0) {
-    PT2_TRY(const Tensor digamma, apply("digamma.default", {self}));
+    PT2_TRY(const Tensor digamma, apply(aten<"digamma.default">, {self}));
     copy_elements(out, digamma);
     return {};
   }
@@ -328,12 +328,12 @@ void integer_function(Tensor& out, const Tensor& a, const Tensor& b) {
 // --- Mantissas and exponents
 
 Result<Tensor> ldexp_of(const Tensor& self, const Tensor& other) {
-  PT2_TRY(const Tensor power, apply("pow.Scalar", {2.0, other}));
-  PT2_TRY(const Tensor product, apply("mul.Tensor", {self, power}));
+  PT2_TRY(const Tensor power, apply(aten<"pow.Scalar">, {2.0, other}));
+  PT2_TRY(const Tensor product, apply(aten<"mul.Tensor">, {self, power}));
   // Integer exponents leave the mantissa's dtype as it is.
   const bool keeps = dtype_category(self.dtype()) >= DtypeCategory::floating &&
                      dtype_category(other.dtype()) <= DtypeCategory::integer;
-  return keeps ? apply("to.dtype", {product, self.dtype()}) : Result<Tensor>(product);
+  return keeps ? apply(aten<"to.dtype">, {product, self.dtype()}) : Result<Tensor>(product);
 }
 Result<std::array<Meta, 2>> frexp_meta(const Tensor& self) {
   PT2_TRY(Meta mantissa, strict_float_as_self(self));
@@ -376,7 +376,7 @@ constexpr OpDef kOps[] = {
     op<"aten::special_bessel_y0(Tensor self) -> Tensor", real_fraction_of_self, float_unary<kY0>>,
     op<"aten::special_bessel_y1(Tensor self) -> Tensor", real_fraction_of_self, float_unary<kY1>>,
     op<"aten::special_erfcx(Tensor self) -> Tensor", real_fraction_of_self, float_unary<kOf<erfcx_of>>>,
-    op<"aten::special_ndtr(Tensor self) -> Tensor", real_fraction_of_self, float_unary<kOf<ndtr_of>>>,
+    op<"aten::special_ndtr(Tensor self) -> Tensor", real_fraction_of_self, float_unary<kOf<ndtr_of>>>.with({.composite = true}),
     op<"aten::special_ndtri(Tensor self) -> Tensor", real_fraction_of_self, float_unary<kOf<ndtri_of>>>,
     op<"aten::special_log_ndtr(Tensor self) -> Tensor", real_fraction_of_self, float_unary<kOf<log_ndtr_of>>>,
     op<"aten::special_entr(Tensor self) -> Tensor", real_fraction_of_self, float_unary<kOf<entropy_of>>>,

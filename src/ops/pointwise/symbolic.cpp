@@ -273,7 +273,7 @@ Result<void> assert_tensor_metadata(const Tensor& a, const std::optional<Sizes>&
 
 // clang-format off
 constexpr OpDef kOps[] = {
-    composed<"aten::item(Tensor self) -> Scalar", depends_on_data, item>,
+    composed<"aten::item(Tensor self) -> Scalar", depends_on_data, item>.with({.same_as = "_local_scalar_dense.default"}),
     composed<"aten::_local_scalar_dense(Tensor self) -> Scalar", depends_on_data, item>,
     composed<"prims::item(Tensor a) -> Scalar", depends_on_data, item>,
     op<"aten::_assert_scalar(Scalar self, str assert_msg) -> ()", assert_scalar>,

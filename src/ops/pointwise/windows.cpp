@@ -62,59 +62,61 @@ Result<Tensor> shaped(const Window& window, Shape&& shape) {
     fill_elements(ones, 1);
     return ones;
   }
-  PT2_TRY(const Tensor places, apply("arange.default", {window.points, window.dtype}));
+  PT2_TRY(const Tensor places, apply(aten<"arange.default">, {window.points, window.dtype}));
   PT2_TRY(const Tensor whole, shape(places));
-  return apply("slice.Tensor", {whole, int64_t{0}, int64_t{0}, window.length});
+  return apply(aten<"slice.Tensor">, {whole, int64_t{0}, int64_t{0}, window.length});
 }
 
 Result<Tensor> cosine_window(const Window& window, double alpha, double beta) {
   return shaped(window, [&](const Tensor& places) -> Result<Tensor> {
-    PT2_TRY(const Tensor angle,
-            apply("mul.Tensor", {places, rounded(window, 2 * std::numbers::pi / window.last())}));
-    PT2_TRY(const Tensor cosine, apply("cos.default", {angle}));
-    PT2_TRY(const Tensor scaled, apply("mul.Tensor", {cosine, rounded(window, -beta)}));
-    return apply("add.Tensor", {scaled, rounded(window, alpha)});
+    PT2_TRY(
+        const Tensor angle,
+        apply(aten<"mul.Tensor">, {places, rounded(window, 2 * std::numbers::pi / window.last())}));
+    PT2_TRY(const Tensor cosine, apply(aten<"cos.default">, {angle}));
+    PT2_TRY(const Tensor scaled, apply(aten<"mul.Tensor">, {cosine, rounded(window, -beta)}));
+    return apply(aten<"add.Tensor">, {scaled, rounded(window, alpha)});
   });
 }
 Result<Tensor> bartlett(const Window& window) {
   return shaped(window, [&](const Tensor& places) -> Result<Tensor> {
-    PT2_TRY(Tensor rising, apply("mul.Tensor", {places, rounded(window, 2 / window.last())}));
+    PT2_TRY(Tensor rising, apply(aten<"mul.Tensor">, {places, rounded(window, 2 / window.last())}));
     const int64_t half = (window.points - 1) / 2 + 1;
-    PT2_TRY(const Tensor rest, apply("slice.Tensor", {rising, int64_t{0}, half, window.points}));
-    PT2_TRY(const Tensor falling, apply("rsub.Scalar", {rest, int64_t{2}}));
-    return apply("slice_scatter.default", {rising, falling, int64_t{0}, half, window.points});
+    PT2_TRY(const Tensor rest,
+            apply(aten<"slice.Tensor">, {rising, int64_t{0}, half, window.points}));
+    PT2_TRY(const Tensor falling, apply(aten<"rsub.Scalar">, {rest, int64_t{2}}));
+    return apply(aten<"slice_scatter.default">, {rising, falling, int64_t{0}, half, window.points});
   });
 }
 Result<Tensor> blackman(const Window& window) {
   return shaped(window, [&](const Tensor& places) -> Result<Tensor> {
     PT2_TRY(const Tensor angle,
-            apply("mul.Tensor", {places, rounded(window, std::numbers::pi / window.last())}));
+            apply(aten<"mul.Tensor">, {places, rounded(window, std::numbers::pi / window.last())}));
     auto harmonic = [&](double factor, double weight) -> Result<Tensor> {
-      PT2_TRY(const Tensor multiple, apply("mul.Tensor", {angle, factor}));
-      PT2_TRY(const Tensor cosine, apply("cos.default", {multiple}));
-      return apply("mul.Tensor", {cosine, rounded(window, weight)});
+      PT2_TRY(const Tensor multiple, apply(aten<"mul.Tensor">, {angle, factor}));
+      PT2_TRY(const Tensor cosine, apply(aten<"cos.default">, {multiple}));
+      return apply(aten<"mul.Tensor">, {cosine, rounded(window, weight)});
     };
     PT2_TRY(const Tensor second, harmonic(4, 0.08));
     PT2_TRY(const Tensor first, harmonic(2, 0.5));
-    PT2_TRY(const Tensor difference, apply("sub.Tensor", {second, first}));
-    return apply("add.Tensor", {difference, rounded(window, 0.42)});
+    PT2_TRY(const Tensor difference, apply(aten<"sub.Tensor">, {second, first}));
+    return apply(aten<"add.Tensor">, {difference, rounded(window, 0.42)});
   });
 }
 // I0(beta sqrt(1 - x^2)) / I0(beta) for x from -1 to 1.
 Result<Tensor> kaiser(const Window& window, double beta) {
   return shaped(window, [&](const Tensor& places) -> Result<Tensor> {
-    PT2_TRY(const Tensor wide, apply("to.dtype", {places, Dtype::float64}));
-    PT2_TRY(const Tensor scaled, apply("mul.Tensor", {wide, 2 / window.last()}));
-    PT2_TRY(const Tensor x, apply("sub.Tensor", {scaled, 1.0}));
-    PT2_TRY(const Tensor square, apply("mul.Tensor", {x, x}));
-    PT2_TRY(const Tensor rest, apply("rsub.Scalar", {square, 1.0}));
-    PT2_TRY(const Tensor inside, apply("clamp_min.default", {rest, 0.0}));
-    PT2_TRY(const Tensor root, apply("sqrt.default", {inside}));
-    PT2_TRY(const Tensor argument, apply("mul.Tensor", {root, beta}));
-    PT2_TRY(const Tensor above, apply("i0.default", {argument}));
-    PT2_TRY(const Tensor below, apply("i0.default", {scalar_tensor(beta, Dtype::float64)}));
-    PT2_TRY(const Tensor ratio, apply("div.Tensor", {above, below}));
-    return apply("to.dtype", {ratio, window.dtype});
+    PT2_TRY(const Tensor wide, apply(aten<"to.dtype">, {places, Dtype::float64}));
+    PT2_TRY(const Tensor scaled, apply(aten<"mul.Tensor">, {wide, 2 / window.last()}));
+    PT2_TRY(const Tensor x, apply(aten<"sub.Tensor">, {scaled, 1.0}));
+    PT2_TRY(const Tensor square, apply(aten<"mul.Tensor">, {x, x}));
+    PT2_TRY(const Tensor rest, apply(aten<"rsub.Scalar">, {square, 1.0}));
+    PT2_TRY(const Tensor inside, apply(aten<"clamp_min.default">, {rest, 0.0}));
+    PT2_TRY(const Tensor root, apply(aten<"sqrt.default">, {inside}));
+    PT2_TRY(const Tensor argument, apply(aten<"mul.Tensor">, {root, beta}));
+    PT2_TRY(const Tensor above, apply(aten<"i0.default">, {argument}));
+    PT2_TRY(const Tensor below, apply(aten<"i0.default">, {scalar_tensor(beta, Dtype::float64)}));
+    PT2_TRY(const Tensor ratio, apply(aten<"div.Tensor">, {above, below}));
+    return apply(aten<"to.dtype">, {ratio, window.dtype});
   });
 }
 

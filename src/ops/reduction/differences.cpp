@@ -21,9 +21,9 @@ struct Term {
 Result<Tensor> sum_of(std::initializer_list<Term> terms) {
   std::optional<Tensor> sum;
   for (const Term& term : terms) {
-    PT2_TRY(Tensor product, apply("mul.Tensor", {term.values, term.factor}));
+    PT2_TRY(Tensor product, apply(aten<"mul.Tensor">, {term.values, term.factor}));
     if (sum) {
-      PT2_TRY(product, apply("add.Tensor", {*sum, product}));
+      PT2_TRY(product, apply(aten<"add.Tensor">, {*sum, product}));
     }
     sum = std::move(product);
   }
@@ -34,7 +34,7 @@ Result<Tensor> part(const Tensor& self, int64_t dim, int64_t start, OptionalInt 
 }
 Result<Tensor> quotient(Result<Tensor> dividend, double divisor) {
   if (!dividend) return dividend;
-  return apply("div.Tensor", {*dividend, divisor});
+  return apply(aten<"div.Tensor">, {*dividend, divisor});
 }
 
 Result<void> check_length(const Tensor& self, int64_t dim, int64_t edge_order) {
@@ -47,7 +47,7 @@ Result<void> check_length(const Tensor& self, int64_t dim, int64_t edge_order) {
   return {};
 }
 Result<Tensor> joined(const Tensor& first, const Tensor& middle, const Tensor& last, int64_t dim) {
-  return apply("cat.default", {Value::List{first, middle, last}, dim});
+  return apply(aten<"cat.default">, {Value::List{first, middle, last}, dim});
 }
 
 // Neighbours lie `width` apart.
@@ -60,12 +60,12 @@ Result<Tensor> even_slope(const Tensor& self, int64_t dim, double width, int64_t
   PT2_TRY(const Tensor last_but_one, at(-2, -1));
   PT2_TRY(const Tensor later, at(2, std::nullopt));
   PT2_TRY(const Tensor earlier, at(0, -2));
-  PT2_TRY(const Tensor difference, apply("sub.Tensor", {later, earlier}));
+  PT2_TRY(const Tensor difference, apply(aten<"sub.Tensor">, {later, earlier}));
   PT2_TRY(const Tensor twice, quotient(difference, width));
   PT2_TRY(const Tensor middle, quotient(twice, 2));
   if (edge_order == 1) {
-    PT2_TRY(const Tensor before, quotient(apply("sub.Tensor", {second, first}), width));
-    PT2_TRY(const Tensor after, quotient(apply("sub.Tensor", {last, last_but_one}), width));
+    PT2_TRY(const Tensor before, quotient(apply(aten<"sub.Tensor">, {second, first}), width));
+    PT2_TRY(const Tensor after, quotient(apply(aten<"sub.Tensor">, {last, last_but_one}), width));
     return joined(before, middle, after, dim);
   }
   PT2_TRY(const Tensor third, at(2, 3));
@@ -113,7 +113,7 @@ Result<Tensor> uneven_slope(const Tensor& self, int64_t dim, const Tensor& place
       const Weights weights = inner_weights(gap(i), gap(i + 1));
       factors[k].data<double>()[i] = k == 0 ? weights.a : k == 1 ? weights.b : weights.c;
     }
-    PT2_TRY(factors[k], apply("to.dtype", {factors[k], float_or_default(places.dtype())}));
+    PT2_TRY(factors[k], apply(aten<"to.dtype">, {factors[k], float_or_default(places.dtype())}));
   }
   PT2_TRY(const Tensor first, at(0, 1));
   PT2_TRY(const Tensor second, at(1, 2));
@@ -125,9 +125,9 @@ Result<Tensor> uneven_slope(const Tensor& self, int64_t dim, const Tensor& place
   PT2_TRY(const Tensor middle,
           sum_of({{factors[0], left}, {factors[1], centre}, {factors[2], right}}));
   if (edge_order == 1) {
-    PT2_TRY(const Tensor before, quotient(apply("sub.Tensor", {second, first}), gap(0)));
+    PT2_TRY(const Tensor before, quotient(apply(aten<"sub.Tensor">, {second, first}), gap(0)));
     PT2_TRY(const Tensor after,
-            quotient(apply("sub.Tensor", {last, last_but_one}), gap(count - 2)));
+            quotient(apply(aten<"sub.Tensor">, {last, last_but_one}), gap(count - 2)));
     return joined(before, middle, after, dim);
   }
   PT2_TRY(const Tensor third, at(2, 3));
@@ -194,13 +194,13 @@ Result<Tensors> by_list_along(const Tensor& self, const std::vector<Spacing>& sp
 
 // clang-format off
 constexpr OpDef kOps[] = {
-    op<"aten::gradient.scalarint(Tensor self, *, Scalar? spacing=None, int? dim=None, int edge_order=1) -> Tensor[]", by_number>,
-    op<"aten::gradient.scalararray(Tensor self, *, Scalar spacing, int[] dim, int edge_order=1) -> Tensor[]", by_number_along>,
-    op<"aten::gradient.array(Tensor self, *, int[] dim, int edge_order=1) -> Tensor[]", by_ones_along>,
-    op<"aten::gradient.scalarrayint(Tensor self, *, Scalar[] spacing, int? dim=None, int edge_order=1) -> Tensor[]", by_list<Scalar>>,
-    op<"aten::gradient.scalarrayarray(Tensor self, *, Scalar[] spacing, int[] dim, int edge_order=1) -> Tensor[]", by_list_along<Scalar>>,
-    op<"aten::gradient.tensorarrayint(Tensor self, *, Tensor[] spacing, int? dim=None, int edge_order=1) -> Tensor[]", by_list<Tensor>>,
-    op<"aten::gradient.tensorarray(Tensor self, *, Tensor[] spacing, int[] dim, int edge_order=1) -> Tensor[]", by_list_along<Tensor>>,
+    op<"aten::gradient.scalarint(Tensor self, *, Scalar? spacing=None, int? dim=None, int edge_order=1) -> Tensor[]", by_number>.with({.composite = true}),
+    op<"aten::gradient.scalararray(Tensor self, *, Scalar spacing, int[] dim, int edge_order=1) -> Tensor[]", by_number_along>.with({.composite = true}),
+    op<"aten::gradient.array(Tensor self, *, int[] dim, int edge_order=1) -> Tensor[]", by_ones_along>.with({.composite = true}),
+    op<"aten::gradient.scalarrayint(Tensor self, *, Scalar[] spacing, int? dim=None, int edge_order=1) -> Tensor[]", by_list<Scalar>>.with({.composite = true}),
+    op<"aten::gradient.scalarrayarray(Tensor self, *, Scalar[] spacing, int[] dim, int edge_order=1) -> Tensor[]", by_list_along<Scalar>>.with({.composite = true}),
+    op<"aten::gradient.tensorarrayint(Tensor self, *, Tensor[] spacing, int? dim=None, int edge_order=1) -> Tensor[]", by_list<Tensor>>.with({.composite = true}),
+    op<"aten::gradient.tensorarray(Tensor self, *, Tensor[] spacing, int[] dim, int edge_order=1) -> Tensor[]", by_list_along<Tensor>>.with({.composite = true}),
 };
 // clang-format on
 

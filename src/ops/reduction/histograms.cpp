@@ -74,7 +74,8 @@ Result<Tensors> even_edges(const Tensor& rows, const Sizes& bins, const Optional
     if (bins[i] < 1) return operator_error("bins: found " + sizes_text(bins));
     PT2_TRY(const int64_t count, multiply_add(bins[i], 1, 1));
     PT2_TRY(const Span span, span_of(rows, static_cast<int64_t>(i), range));
-    PT2_TRY(Tensor line, apply("linspace.default", {span.low, span.high, count, rows.dtype()}));
+    PT2_TRY(Tensor line,
+            apply(aten<"linspace.default">, {span.low, span.high, count, rows.dtype()}));
     edges.push_back(std::move(line));
   }
   return edges;
@@ -200,9 +201,9 @@ Result<Histogram> line_of_edges(const Tensor& self, const Tensor& bins,
 constexpr OpDef kOps[] = {
     op<"aten::histogram.bin_ct(Tensor self, int bins=100, *, float[]? range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)", line_of_count>,
     op<"aten::histogram.bins_tensor(Tensor self, Tensor bins, *, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)", line_of_edges>.with({.sharing = Sharing::possibly}),
-    op<"aten::histogramdd(Tensor self, int[] bins, float[]? range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor[] bin_edges)", of_counts>,
-    op<"aten::histogramdd.int_bins(Tensor self, int bins, float[]? range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor[] bin_edges)", of_one_count>,
-    op<"aten::histogramdd.TensorList_bins(Tensor self, Tensor[] bins, float[]? range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor[] bin_edges)", of_edges>.with({.sharing = Sharing::possibly}),
+    op<"aten::histogramdd(Tensor self, int[] bins, float[]? range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor[] bin_edges)", of_counts>.with({.composite = true}),
+    op<"aten::histogramdd.int_bins(Tensor self, int bins, float[]? range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor[] bin_edges)", of_one_count>.with({.composite = true}),
+    op<"aten::histogramdd.TensorList_bins(Tensor self, Tensor[] bins, float[]? range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor[] bin_edges)", of_edges>.with({.sharing = Sharing::possibly, .composite = true}),
     op<"aten::_histogramdd_bin_edges(Tensor self, int[] bins, *, float[]? range=None, Tensor? weight=None, bool density=False) -> Tensor[]", edges_of_counts>,
     op<"aten::_histogramdd_from_bin_cts(Tensor self, int[] bins, *, float[]? range=None, Tensor? weight=None, bool density=False) -> Tensor", hist_of_counts>,
     op<"aten::_histogramdd_from_bin_tensors(Tensor self, Tensor[] bins, *, Tensor? weight=None, bool density=False) -> Tensor", hist_of_edges>,

@@ -118,11 +118,11 @@ Result<Tensor> nanmean(const Tensor& self, const std::optional<Sizes>& dim, bool
                        const std::optional<Dtype>& dtype) {
   PT2_TRY_VOID(check_floating_or_complex(self, "self"));
   const Value dims = dim ? box(*dim) : Value();
-  PT2_TRY(const Tensor nan, apply("isnan.default", {self}));
-  PT2_TRY(const Tensor number, apply("logical_not.default", {nan}));
-  PT2_TRY(const Tensor count, apply("sum.dim_IntList", {number, dims, keepdim}));
-  PT2_TRY(const Tensor sum, apply("nansum.default", {self, dims, keepdim, box(dtype)}));
-  return apply("div.Tensor", {sum, count});
+  PT2_TRY(const Tensor nan, apply(aten<"isnan.default">, {self}));
+  PT2_TRY(const Tensor number, apply(aten<"logical_not.default">, {nan}));
+  PT2_TRY(const Tensor count, apply(aten<"sum.dim_IntList">, {number, dims, keepdim}));
+  PT2_TRY(const Tensor sum, apply(aten<"nansum.default">, {self, dims, keepdim, box(dtype)}));
+  return apply(aten<"div.Tensor">, {sum, count});
 }
 
 // Rows are variables, columns observations (ATen/native/Correlation.cpp cov).
@@ -144,52 +144,53 @@ Result<Tensor> cov(const Tensor& self, int64_t correction, const OptionalTensor&
     const Input<double> values(**given);
     for (int64_t i = 0; i < values.size(); ++i)
       if (values[i] < 0) return operator_error("weights: found a negative one");
-    PT2_TRY(weights, weights ? apply("mul.Tensor", {*weights, **given}) : Result<Tensor>(**given));
+    PT2_TRY(weights,
+            weights ? apply(aten<"mul.Tensor">, {*weights, **given}) : Result<Tensor>(**given));
   }
   Tensor sum = scalar_tensor(observations, Dtype::int64);
   Tensor average;
   const Value::List along{int64_t{1}};
   if (weights) {
-    PT2_TRY(sum, apply("sum.default", {*weights}));
-    PT2_TRY(const Tensor weighted, apply("mul.Tensor", {in, *weights}));
-    PT2_TRY(const Tensor total, apply("sum.dim_IntList", {weighted, along, true}));
-    PT2_TRY(average, apply("div.Tensor", {total, sum}));
+    PT2_TRY(sum, apply(aten<"sum.default">, {*weights}));
+    PT2_TRY(const Tensor weighted, apply(aten<"mul.Tensor">, {in, *weights}));
+    PT2_TRY(const Tensor total, apply(aten<"sum.dim_IntList">, {weighted, along, true}));
+    PT2_TRY(average, apply(aten<"div.Tensor">, {total, sum}));
   } else {
-    PT2_TRY(const Tensor total, apply("sum.dim_IntList", {in, along, true}));
-    PT2_TRY(average, apply("div.Tensor", {total, observations}));
+    PT2_TRY(const Tensor total, apply(aten<"sum.dim_IntList">, {in, along, true}));
+    PT2_TRY(average, apply(aten<"div.Tensor">, {total, observations}));
   }
   double norm = Input<double>(sum)[0] - static_cast<double>(correction);
   if (weights && aweights && correction != 0) {
-    PT2_TRY(const Tensor squares, apply("mul.Tensor", {*weights, *aweights}));
-    PT2_TRY(const Tensor total, apply("sum.default", {squares}));
+    PT2_TRY(const Tensor squares, apply(aten<"mul.Tensor">, {*weights, *aweights}));
+    PT2_TRY(const Tensor total, apply(aten<"sum.default">, {squares}));
     const double whole = Input<double>(sum)[0];
     norm = whole - static_cast<double>(correction) * Input<double>(total)[0] / whole;
   }
-  PT2_TRY(const Tensor centered, apply("sub.Tensor", {in, average}));
+  PT2_TRY(const Tensor centered, apply(aten<"sub.Tensor">, {in, average}));
   Tensor right = centered;
   if (weights) {
-    PT2_TRY(right, apply("mul.Tensor", {centered, *weights}));
+    PT2_TRY(right, apply(aten<"mul.Tensor">, {centered, *weights}));
   }
-  PT2_TRY(const Tensor turned, apply("mH.default", {right}));
-  PT2_TRY(const Tensor product, apply("mm.default", {centered, turned}));
-  PT2_TRY(const Tensor out, apply("div.Tensor", {product, norm > 0 ? norm : 0.0}));
-  return apply("squeeze.default", {out});
+  PT2_TRY(const Tensor turned, apply(aten<"mH.default">, {right}));
+  PT2_TRY(const Tensor product, apply(aten<"mm.default">, {centered, turned}));
+  PT2_TRY(const Tensor out, apply(aten<"div.Tensor">, {product, norm > 0 ? norm : 0.0}));
+  return apply(aten<"squeeze.default">, {out});
 }
 
 Result<Tensor> corrcoef(const Tensor& self) {
   PT2_TRY(const Tensor c, cov(self, 1, std::nullopt, std::nullopt));
-  if (c.dim() == 0) return apply("div.Tensor", {c, c});
+  if (c.dim() == 0) return apply(aten<"div.Tensor">, {c, c});
   PT2_TRY(const Tensor variances, diagonal(c, 0, 0, 1));
   PT2_TRY(const Tensor real, dtype_category(c.dtype()) == DtypeCategory::complex
-                                 ? apply("real.default", {variances})
+                                 ? apply(aten<"real.default">, {variances})
                                  : Result<Tensor>(variances));
-  PT2_TRY(const Tensor deviations, apply("sqrt.default", {real}));
+  PT2_TRY(const Tensor deviations, apply(aten<"sqrt.default">, {real}));
   PT2_TRY(const Tensor column, unsqueeze(deviations, 1));
-  PT2_TRY(const Tensor by_row, apply("div.Tensor", {c, column}));
+  PT2_TRY(const Tensor by_row, apply(aten<"div.Tensor">, {c, column}));
   PT2_TRY(const Tensor row, unsqueeze(deviations, 0));
-  PT2_TRY(const Tensor out, apply("div.Tensor", {by_row, row}));
+  PT2_TRY(const Tensor out, apply(aten<"div.Tensor">, {by_row, row}));
   if (dtype_category(c.dtype()) == DtypeCategory::complex) return out;
-  return apply("clamp.default", {out, int64_t{-1}, int64_t{1}});
+  return apply(aten<"clamp.default">, {out, int64_t{-1}, int64_t{1}});
 }
 
 // --- Integrals by the trapezoid rule
@@ -198,7 +199,7 @@ Result<Tensor> corrcoef(const Tensor& self) {
 Result<Tensor> neighbour_sums(const Tensor& y, int64_t dim) {
   PT2_TRY(const Tensor left, slice(y, dim, std::nullopt, -1, 1));
   PT2_TRY(const Tensor right, slice(y, dim, 1, std::nullopt, 1));
-  return apply("add.Tensor", {left, right});
+  return apply(aten<"add.Tensor">, {left, right});
 }
 // Distances between neighbours, shaped to multiply what lies along `dim` of y.
 Result<Tensor> distances_for(const Tensor& y, const Tensor& x, int64_t dim) {
@@ -220,13 +221,13 @@ Result<Tensor> distances_for(const Tensor& y, const Tensor& x, int64_t dim) {
     return operator_error("x: found " + x.type_text() + " for y " + y.type_text());
   PT2_TRY(const Tensor left, slice(shaped, at, std::nullopt, -1, 1));
   PT2_TRY(const Tensor right, slice(shaped, at, 1, std::nullopt, 1));
-  return apply("sub.Tensor", {right, left});
+  return apply(aten<"sub.Tensor">, {right, left});
 }
-Result<Tensor> halved(const Tensor& tensor) { return apply("div.Scalar", {tensor, 2.0}); }
+Result<Tensor> halved(const Tensor& tensor) { return apply(aten<"div.Scalar">, {tensor, 2.0}); }
 
 Result<Tensor> zero_integral(const Tensor& y, int64_t dim) {
   PT2_TRY(const int64_t at, wrap_dim(dim, y.dim()));
-  return apply("zeros.default", {box(reduced_sizes(y, {at}, false)), y.dtype()});
+  return apply(aten<"zeros.default">, {box(reduced_sizes(y, {at}, false)), y.dtype()});
 }
 Result<Tensor> trapezoid_dx(const Tensor& y, const Scalar& dx, int64_t dim) {
   PT2_TRY_VOID(check_rank_at_least(y, 1, "y"));
@@ -234,8 +235,8 @@ Result<Tensor> trapezoid_dx(const Tensor& y, const Scalar& dx, int64_t dim) {
   PT2_TRY_VOID(expect_not_bool(y.dtype()));
   if (y.size(at) == 0) return zero_integral(y, dim);
   PT2_TRY(const Tensor sums, neighbour_sums(y, at));
-  PT2_TRY(const Tensor total, apply("sum.dim_IntList", {sums, Value::List{at}}));
-  PT2_TRY(const Tensor scaled, apply("mul.Scalar", {total, box(dx)}));
+  PT2_TRY(const Tensor total, apply(aten<"sum.dim_IntList">, {sums, Value::List{at}}));
+  PT2_TRY(const Tensor scaled, apply(aten<"mul.Scalar">, {total, box(dx)}));
   return halved(scaled);
 }
 Result<Tensor> trapezoid_x(const Tensor& y, const Tensor& x, int64_t dim) {
@@ -246,8 +247,8 @@ Result<Tensor> trapezoid_x(const Tensor& y, const Tensor& x, int64_t dim) {
   if (y.size(at) == 0) return zero_integral(y, dim);
   PT2_TRY(const Tensor steps, distances_for(y, x, at));
   PT2_TRY(const Tensor sums, neighbour_sums(y, at));
-  PT2_TRY(const Tensor areas, apply("mul.Tensor", {steps, sums}));
-  PT2_TRY(const Tensor total, apply("sum.dim_IntList", {areas, Value::List{at}}));
+  PT2_TRY(const Tensor areas, apply(aten<"mul.Tensor">, {steps, sums}));
+  PT2_TRY(const Tensor total, apply(aten<"sum.dim_IntList">, {areas, Value::List{at}}));
   return halved(total);
 }
 Result<Tensor> trapz_dx(const Tensor& y, double dx, int64_t dim) {
@@ -257,8 +258,8 @@ Result<Tensor> cumulative_dx(const Tensor& y, const Scalar& dx, int64_t dim) {
   PT2_TRY_VOID(check_rank_at_least(y, 1, "y"));
   PT2_TRY_VOID(expect_not_bool(y.dtype()));
   PT2_TRY(const Tensor sums, neighbour_sums(y, dim));
-  PT2_TRY(const Tensor total, apply("cumsum.default", {sums, dim}));
-  return apply("mul.Tensor", {total, dx.to_double() / 2});
+  PT2_TRY(const Tensor total, apply(aten<"cumsum.default">, {sums, dim}));
+  return apply(aten<"mul.Tensor">, {total, dx.to_double() / 2});
 }
 Result<Tensor> cumulative_x(const Tensor& y, const Tensor& x, int64_t dim) {
   PT2_TRY_VOID(check_rank_at_least(y, 1, "y"));
@@ -266,8 +267,8 @@ Result<Tensor> cumulative_x(const Tensor& y, const Tensor& x, int64_t dim) {
   PT2_TRY_VOID(expect_not_bool(x.dtype()));
   PT2_TRY(const Tensor steps, distances_for(y, x, dim));
   PT2_TRY(const Tensor sums, neighbour_sums(y, dim));
-  PT2_TRY(const Tensor areas, apply("mul.Tensor", {steps, sums}));
-  PT2_TRY(const Tensor total, apply("cumsum.default", {areas, dim}));
+  PT2_TRY(const Tensor areas, apply(aten<"mul.Tensor">, {steps, sums}));
+  PT2_TRY(const Tensor total, apply(aten<"cumsum.default">, {areas, dim}));
   return halved(total);
 }
 
@@ -285,14 +286,15 @@ Result<Tensor> renorm(const Tensor& self, const Scalar& p, int64_t dim, const Sc
   Value::List others;
   for (int64_t i = 0; i < self.dim(); ++i)
     if (i != kept) others.emplace_back(i);
-  PT2_TRY(const Tensor norm, apply("linalg_vector_norm.default", {self, box(p), others, true}));
-  PT2_TRY(const Tensor padded, apply("add.Scalar", {norm, 1e-7}));
-  PT2_TRY(const Tensor factor, apply("reciprocal.default", {padded}));
-  PT2_TRY(const Tensor scaled, apply("mul.Scalar", {factor, maxnorm.to_double()}));
-  PT2_TRY(const Tensor large, apply("gt.Scalar", {norm, maxnorm.to_double()}));
-  PT2_TRY(const Tensor chosen, apply("where.ScalarOther", {large, scaled, 1.0}));
-  PT2_TRY(const Tensor cast, apply("to.dtype", {chosen, norm.dtype()}));
-  return apply("mul.Tensor", {self, cast});
+  PT2_TRY(const Tensor norm,
+          apply(aten<"linalg_vector_norm.default">, {self, box(p), others, true}));
+  PT2_TRY(const Tensor padded, apply(aten<"add.Scalar">, {norm, 1e-7}));
+  PT2_TRY(const Tensor factor, apply(aten<"reciprocal.default">, {padded}));
+  PT2_TRY(const Tensor scaled, apply(aten<"mul.Scalar">, {factor, maxnorm.to_double()}));
+  PT2_TRY(const Tensor large, apply(aten<"gt.Scalar">, {norm, maxnorm.to_double()}));
+  PT2_TRY(const Tensor chosen, apply(aten<"where.ScalarOther">, {large, scaled, 1.0}));
+  PT2_TRY(const Tensor cast, apply(aten<"to.dtype">, {chosen, norm.dtype()}));
+  return apply(aten<"mul.Tensor">, {self, cast});
 }
 
 Result<Tensor> index_reduce(const Tensor& self, int64_t dim, const Tensor& index,
@@ -313,44 +315,44 @@ Result<Tensor> index_reduce(const Tensor& self, int64_t dim, const Tensor& index
   if (!shape.empty()) shape[static_cast<size_t>(at)] = index.numel();
   PT2_TRY(const Tensor shaped, reshape(index, shape));
   PT2_TRY(const Tensor whole, expand(shaped, source.sizes()));
-  PT2_TRY(const Tensor wide, apply("to.dtype", {whole, Dtype::int64}));
-  return apply("scatter_reduce.two", {self, at, wide, source, reduce, include_self});
+  PT2_TRY(const Tensor wide, apply(aten<"to.dtype">, {whole, Dtype::int64}));
+  return apply(aten<"scatter_reduce.two">, {self, at, wide, source, reduce, include_self});
 }
 
 using Extremes = std::tuple<Tensor, Tensor>;
 Result<Extremes> aminmax(const Tensor& self) {
-  PT2_TRY(Tensor low, apply("amin.default", {self}));
-  PT2_TRY(Tensor high, apply("amax.default", {self}));
+  PT2_TRY(Tensor low, apply(aten<"amin.default">, {self}));
+  PT2_TRY(Tensor high, apply(aten<"amax.default">, {self}));
   return Extremes{std::move(low), std::move(high)};
 }
 Result<Extremes> aminmax_dim(const Tensor& self, int64_t dim, bool keepdim) {
-  PT2_TRY(Tensor low, apply("amin.default", {self, Value::List{dim}, keepdim}));
-  PT2_TRY(Tensor high, apply("amax.default", {self, Value::List{dim}, keepdim}));
+  PT2_TRY(Tensor low, apply(aten<"amin.default">, {self, Value::List{dim}, keepdim}));
+  PT2_TRY(Tensor high, apply(aten<"amax.default">, {self, Value::List{dim}, keepdim}));
   return Extremes{std::move(low), std::move(high)};
 }
 
 Result<bool> allclose(const Tensor& self, const Tensor& other, double rtol, double atol,
                       bool equal_nan) {
-  PT2_TRY(const Tensor close, apply("isclose.default", {self, other, rtol, atol, equal_nan}));
-  PT2_TRY(const Tensor all, apply("all.default", {close}));
+  PT2_TRY(const Tensor close, apply(aten<"isclose.default">, {self, other, rtol, atol, equal_nan}));
+  PT2_TRY(const Tensor all, apply(aten<"all.default">, {close}));
   return Input<int64_t>(all)[0] != 0;
 }
 
 // clang-format off
 constexpr OpDef kOps[] = {
-    op<"aten::quantile(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation=\"linear\") -> Tensor", quantile<false>>.with({.autocast = AutocastRule::float32}),
-    op<"aten::quantile.scalar(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation=\"linear\") -> Tensor", quantile_number<false>>.with({.autocast = AutocastRule::float32}),
-    op<"aten::nanquantile(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation=\"linear\") -> Tensor", quantile<true>>.with({.autocast = AutocastRule::float32}),
-    op<"aten::nanquantile.scalar(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation=\"linear\") -> Tensor", quantile_number<true>>.with({.autocast = AutocastRule::float32}),
-    op<"aten::nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", nanmean>,
-    op<"aten::cov(Tensor self, *, int correction=1, Tensor? fweights=None, Tensor? aweights=None) -> Tensor", cov>,
-    op<"aten::corrcoef(Tensor self) -> Tensor", corrcoef>,
-    op<"aten::trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor", trapezoid_dx>,
-    op<"aten::trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor", trapezoid_x>,
-    op<"aten::trapz.dx(Tensor y, *, float dx=1., int dim=-1) -> Tensor", trapz_dx>,
-    op<"aten::trapz.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor", trapezoid_x>,
-    op<"aten::cumulative_trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor", cumulative_dx>,
-    op<"aten::cumulative_trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor", cumulative_x>,
+    op<"aten::quantile(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation=\"linear\") -> Tensor", quantile<false>>.with({.autocast = AutocastRule::float32, .composite = true}),
+    op<"aten::quantile.scalar(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation=\"linear\") -> Tensor", quantile_number<false>>.with({.autocast = AutocastRule::float32, .composite = true}),
+    op<"aten::nanquantile(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation=\"linear\") -> Tensor", quantile<true>>.with({.autocast = AutocastRule::float32, .composite = true}),
+    op<"aten::nanquantile.scalar(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation=\"linear\") -> Tensor", quantile_number<true>>.with({.autocast = AutocastRule::float32, .composite = true}),
+    op<"aten::nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", nanmean>.with({.composite = true}),
+    op<"aten::cov(Tensor self, *, int correction=1, Tensor? fweights=None, Tensor? aweights=None) -> Tensor", cov>.with({.composite = true}),
+    op<"aten::corrcoef(Tensor self) -> Tensor", corrcoef>.with({.composite = true}),
+    op<"aten::trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor", trapezoid_dx>.with({.composite = true}),
+    op<"aten::trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor", trapezoid_x>.with({.composite = true}),
+    op<"aten::trapz.dx(Tensor y, *, float dx=1., int dim=-1) -> Tensor", trapz_dx>.with({.composite = true}),
+    op<"aten::trapz.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor", trapezoid_x>.with({.composite = true}),
+    op<"aten::cumulative_trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor", cumulative_dx>.with({.composite = true}),
+    op<"aten::cumulative_trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor", cumulative_x>.with({.composite = true}),
     op<"aten::renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor", renorm>,
     op<"aten::index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) -> Tensor", index_reduce>,
     op<"aten::_aminmax(Tensor self) -> (Tensor, Tensor)", aminmax>,

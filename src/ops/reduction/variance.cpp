@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "ops/compose.h"
 #include "ops/op_def.h"
 #include "ops/reduction/reduce.h"
 #include "ops/reduction/sums.h"
@@ -74,36 +75,9 @@ std::optional<Scalar> correction_from(bool unbiased) { return Scalar(int64_t{unb
 Result<Meta> unbiased_dim_meta(const Tensor& self, const OptionalDims& dims, bool, bool keepdim) {
   return variance_meta(self, dims, std::nullopt, keepdim);
 }
-template <bool Root>
 void unbiased_dim(Tensor& out, const Tensor& self, const OptionalDims& dims, bool unbiased,
                   bool keepdim) {
-  variance<Root>(out, self, dims, correction_from(unbiased), keepdim);
-}
-
-Result<Meta> unbiased_meta(const Tensor& self, bool) {
-  return variance_meta(self, std::nullopt, std::nullopt, false);
-}
-template <bool Root>
-void unbiased_all(Tensor& out, const Tensor& self, bool unbiased) {
-  variance<Root>(out, self, std::nullopt, correction_from(unbiased), false);
-}
-
-Result<std::array<Meta, 2>> unbiased_mean_dim_meta(const Tensor& self, const OptionalDims& dims,
-                                                   bool, bool keepdim) {
-  return variance_mean_meta(self, dims, std::nullopt, keepdim);
-}
-template <bool Root>
-void unbiased_mean_dim(Tensor& out, Tensor& mean, const Tensor& self, const OptionalDims& dims,
-                       bool unbiased, bool keepdim) {
-  variance_mean<Root>(out, mean, self, dims, correction_from(unbiased), keepdim);
-}
-
-Result<std::array<Meta, 2>> unbiased_mean_meta(const Tensor& self, bool) {
-  return variance_mean_meta(self, std::nullopt, std::nullopt, false);
-}
-template <bool Root>
-void unbiased_mean(Tensor& out, Tensor& mean, const Tensor& self, bool unbiased) {
-  variance_mean<Root>(out, mean, self, std::nullopt, correction_from(unbiased), false);
+  variance<false>(out, self, dims, correction_from(unbiased), keepdim);
 }
 
 template <class C>
@@ -191,6 +165,34 @@ Result<Tensor> frobenius_norm(const Tensor& self, const Sizes& dims, bool keepdi
   return norm_of(self, Scalar(2), dims, keepdim, std::nullopt);
 }
 
+template <bool Root>
+Result<Tensor> unbiased_dim_formula(Emitter& e, const Tensor& self, const OptionalDims& dims,
+                                    bool unbiased, bool keepdim) {
+  const auto out = e(aten<"var.correction">, {self, dims, Scalar(int64_t{unbiased}), keepdim});
+  return Root ? e(aten<"sqrt.default">, {out}) : out;
+}
+template <bool Root>
+Result<Tensor> unbiased_formula(Emitter& e, const Tensor& self, bool unbiased) {
+  return unbiased_dim_formula<Root>(e, self, std::nullopt, unbiased, false);
+}
+template <bool Root>
+Result<std::tuple<Tensor, Tensor>> unbiased_mean_dim_formula(Emitter& e, const Tensor& self,
+                                                             const OptionalDims& dims,
+                                                             bool unbiased, bool keepdim) {
+  PT2_TRY(const auto both,
+          e.all(aten<"var_mean.correction">, {self, dims, Scalar(int64_t{unbiased}), keepdim}));
+  Tensor out = *both[0].get_if<Tensor>();
+  if (Root) {
+    PT2_TRY(out, e(aten<"sqrt.default">, {out}));
+  }
+  return std::tuple(std::move(out), *both[1].get_if<Tensor>());
+}
+template <bool Root>
+Result<std::tuple<Tensor, Tensor>> unbiased_mean_formula(Emitter& e, const Tensor& self,
+                                                         bool unbiased) {
+  return unbiased_mean_dim_formula<Root>(e, self, std::nullopt, unbiased, false);
+}
+
 // clang-format off
 constexpr OpDef kOps[] = {
     op<"aten::var.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor",
@@ -201,23 +203,21 @@ constexpr OpDef kOps[] = {
        variance_mean_meta, variance_mean<false>>,
     op<"aten::std_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)",
        variance_mean_meta, variance_mean<true>>,
-    op<"aten::var.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor", unbiased_dim_meta, unbiased_dim<false>>,
-    op<"aten::std.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor", unbiased_dim_meta, unbiased_dim<true>>,
-    op<"aten::var(Tensor self, bool unbiased=True) -> Tensor", unbiased_meta, unbiased_all<false>>,
-    op<"aten::std(Tensor self, bool unbiased=True) -> Tensor", unbiased_meta, unbiased_all<true>>,
-    op<"aten::var_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, Tensor)",
-       unbiased_mean_dim_meta, unbiased_mean_dim<false>>,
-    op<"aten::std_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, Tensor)",
-       unbiased_mean_dim_meta, unbiased_mean_dim<true>>,
-    op<"aten::var_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)", unbiased_mean_meta, unbiased_mean<false>>,
-    op<"aten::std_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)", unbiased_mean_meta, unbiased_mean<true>>,
+    op<"aten::var.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor", unbiased_dim_meta, unbiased_dim>,
+    op<"aten::std.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor", unbiased_dim_formula<true>>,
+    op<"aten::var(Tensor self, bool unbiased=True) -> Tensor", unbiased_formula<false>>,
+    op<"aten::std(Tensor self, bool unbiased=True) -> Tensor", unbiased_formula<true>>,
+    op<"aten::var_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, Tensor)", unbiased_mean_dim_formula<false>>,
+    op<"aten::std_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, Tensor)", unbiased_mean_dim_formula<true>>,
+    op<"aten::var_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)", unbiased_mean_formula<false>>,
+    op<"aten::std_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)", unbiased_mean_formula<true>>,
     op<"aten::linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
        vector_norm_meta, vector_norm>,
     op<"aten::norm.Scalar(Tensor self, Scalar p=2) -> Tensor", norm>,
     op<"aten::norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor", norm_dim>,
     op<"aten::norm.ScalarOpt_dim_dtype(Tensor self, Scalar? p, int[1] dim, bool keepdim, *, ScalarType dtype) -> Tensor", norm_dim_dtype>,
     op<"aten::norm.ScalarOpt_dtype(Tensor self, Scalar? p, *, ScalarType dtype) -> Tensor", norm_dtype>,
-    op<"aten::frobenius_norm.dim(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", frobenius_norm>,
+    op<"aten::frobenius_norm.dim(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", frobenius_norm>.with({.composite = true}),
 };
 // clang-format on
 

@@ -43,7 +43,7 @@ Result<Tensor> pad_sequence(const Tensors& sequences, bool batch_first, double p
 }
 
 Result<Tensor> block_diag(const Tensors& tensors) {
-  if (tensors.empty()) return apply("zeros.default", {Value::List{int64_t{1}, int64_t{0}}});
+  if (tensors.empty()) return apply(aten<"zeros.default">, {Value::List{int64_t{1}, int64_t{0}}});
   Promotion promotion;
   int64_t rows = 0;
   int64_t columns = 0;
@@ -89,7 +89,7 @@ Result<Tensor> cartesian_prod(const Tensors& tensors) {
     PT2_TRY(Tensor flat, reshape(whole, {*numel}));
     columns.emplace_back(std::move(flat));
   }
-  return apply("stack.default", {std::move(columns), int64_t{1}});
+  return apply(aten<"stack.default">, {std::move(columns), int64_t{1}});
 }
 
 // How often r of n elements can be chosen, or something beyond `most`.
@@ -137,7 +137,7 @@ Result<Tensor> combinations(const Tensor& self, int64_t r, bool with_replacement
   }
   const Tensor index = Tensor::from(Dtype::int64, {static_cast<int64_t>(positions.size())},
                                     std::span<const int64_t>(positions));
-  PT2_TRY(const Tensor flat, apply("index_select.default", {self, int64_t{0}, index}));
+  PT2_TRY(const Tensor flat, apply(aten<"index_select.default">, {self, int64_t{0}, index}));
   return reshape(flat, {-1, r});
 }
 
@@ -147,7 +147,7 @@ Result<Tensor> ravel(const Tensor& self) {
 }
 Result<Tensor> diagflat(const Tensor& self, int64_t offset) {
   PT2_TRY(const Tensor flat, ravel(self));
-  return apply("diag.default", {flat, offset});
+  return apply(aten<"diag.default">, {flat, offset});
 }
 
 // The main diagonal of a matrix, or of a cube; a tall matrix may begin anew below a gap of one row.
@@ -161,21 +161,21 @@ Result<Tensor> fill_diagonal(Tensor self, const Scalar& fill_value, bool wrap) {
     least = std::min(least, self.size(dim));
     step += self.stride(dim);
   }
-  PT2_TRY_VOID(apply("fill_.Scalar",
+  PT2_TRY_VOID(apply(aten<"fill_.Scalar">,
                      {self.with_view({least}, {step}, self.storage_offset()), box(fill_value)}));
   const int64_t columns = self.size(1);
   if (!wrap || self.dim() != 2 || self.size(0) <= columns + 1) return self;
   for (int64_t row = columns + 1; row < self.size(0); row += columns + 1) {
     const int64_t count = std::min(columns, self.size(0) - row);
     Tensor part = self.with_view({count}, {step}, self.storage_offset() + row * self.stride(0));
-    PT2_TRY_VOID(apply("fill_.Scalar", {part, box(fill_value)}));
+    PT2_TRY_VOID(apply(aten<"fill_.Scalar">, {part, box(fill_value)}));
   }
   return self;
 }
 
 // Summed over what broadcasting from `size` would repeat.
 Result<Tensor> sum_to_size(const Tensor& self, const Sizes& size) {
-  if (size.empty()) return apply("sum.default", {self});
+  if (size.empty()) return apply(aten<"sum.default">, {self});
   const std::array both{self.sizes(), size};
   PT2_TRY(const Sizes sizes, broadcast_sizes(both));
   if (sizes != self.sizes())
@@ -187,7 +187,7 @@ Result<Tensor> sum_to_size(const Tensor& self, const Sizes& size) {
     if (dim < lead || (size[static_cast<size_t>(dim - lead)] == 1 && self.size(dim) != 1))
       dims.emplace_back(dim);
   if (dims.empty()) return self;
-  PT2_TRY(const Tensor sum, apply("sum.dim_IntList", {self, std::move(dims), true}));
+  PT2_TRY(const Tensor sum, apply(aten<"sum.dim_IntList">, {self, std::move(dims), true}));
   return reshape(sum, size);
 }
 
@@ -278,11 +278,11 @@ Result<Tensors> tensor_split_by_tensor(const Tensor& self, const Tensor& where, 
 
 template <int64_t Rank>
 Result<Tensors> atleast_all(const Tensors& tensors) {
-  constexpr const char* kTargets[] = {"", "atleast_1d.default", "atleast_2d.default",
-                                      "atleast_3d.default"};
+  constexpr Handle kHandles[] = {aten<"atleast_1d.default">, aten<"atleast_2d.default">,
+                                 aten<"atleast_3d.default">};
   Tensors out;
   for (const Tensor& tensor : tensors) {
-    PT2_TRY(Tensor grown, apply(kTargets[Rank], {tensor}));
+    PT2_TRY(Tensor grown, apply(kHandles[Rank - 1], {tensor}));
     out.push_back(std::move(grown));
   }
   return out;
@@ -302,7 +302,7 @@ Result<Tensor> reshape_copy(const Tensor& self, const Sizes& size) {
 }
 
 Result<Tensor> stack(const Tensors& tensors, int64_t dim) {
-  return apply("stack.default", {box(tensors), dim});
+  return apply(aten<"stack.default">, {box(tensors), dim});
 }
 
 Result<Tensor> empty_permuted(const Sizes& size, const Sizes& physical_layout,
@@ -335,7 +335,7 @@ using Dual = std::tuple<Tensor, OptionalTensor>;
 Dual unpack_dual(const Tensor& dual, int64_t) { return {dual, std::nullopt}; }
 
 Result<Tensor> native_channel_shuffle(const Tensor& self, int64_t groups) {
-  return apply("channel_shuffle.default", {self, groups});
+  return apply(aten<"channel_shuffle.default">, {self, groups});
 }
 
 // --- Gradients
@@ -343,7 +343,7 @@ Result<Tensor> native_channel_shuffle(const Tensor& self, int64_t groups) {
 Result<Tensor> index_select_backward(const Tensor& grad, const Sizes& self_sizes, int64_t dim,
                                      const Tensor& index) {
   PT2_TRY(const Tensor zeros, allocate(Meta(grad.dtype(), self_sizes)));
-  return apply("index_add.default", {zeros, dim, index, grad});
+  return apply(aten<"index_add.default">, {zeros, dim, index, grad});
 }
 Result<Tensor> trace_backward(const Tensor& grad, const Sizes& sizes) {
   if (sizes.size() != 2) return operator_error("sizes: found " + sizes_text(sizes));
@@ -370,14 +370,14 @@ Result<Tensor> chunk_cat(const Tensors& tensors, int64_t dim, int64_t num_chunks
     Value::List pad;
     for (int64_t i = tensor.dim() - 1; i > at; --i) pad.insert(pad.end(), {int64_t{0}, int64_t{0}});
     pad.insert(pad.end(), {int64_t{0}, padded - tensor.size(at)});
-    PT2_TRY(const Tensor whole, apply("constant_pad_nd.default", {tensor, std::move(pad)}));
+    PT2_TRY(const Tensor whole, apply(aten<"constant_pad_nd.default">, {tensor, std::move(pad)}));
     Value::List sizes;
     for (int64_t i = 0; i < at; ++i) sizes.emplace_back(tensor.size(i));
     sizes.insert(sizes.end(), {num_chunks, int64_t{-1}});
-    PT2_TRY(Tensor rows, apply("reshape.default", {whole, std::move(sizes)}));
+    PT2_TRY(Tensor rows, apply(aten<"reshape.default">, {whole, std::move(sizes)}));
     chunks.emplace_back(std::move(rows));
   }
-  return apply("cat.default", {std::move(chunks), at + 1});
+  return apply(aten<"cat.default">, {std::move(chunks), at + 1});
 }
 
 // What masked_scatter took, in its order, and zeros for what it left.
@@ -385,7 +385,7 @@ Result<Tensor> masked_scatter_backward(const Tensor& grad_output, const Tensor& 
                                        const Sizes& sizes) {
   const std::optional<int64_t> count = checked_numel(sizes);
   if (!count) return operator_error("sizes: found " + sizes_text(sizes));
-  PT2_TRY(const Tensor taken, apply("masked_select.default", {grad_output, mask}));
+  PT2_TRY(const Tensor taken, apply(aten<"masked_select.default">, {grad_output, mask}));
   if (taken.numel() > *count)
     return operator_error("sizes: found " + sizes_text(sizes) + ", expected room for " +
                           std::to_string(taken.numel()));
@@ -403,34 +403,34 @@ Result<std::array<Meta, 2>> unpack_dual_meta(const Tensor& dual, int64_t) {
 constexpr OpDef kOps[] = {
     op<"aten::_chunk_cat(Tensor[] tensors, int dim, int num_chunks) -> Tensor", chunk_cat>,
     op<"aten::masked_scatter_backward(Tensor grad_output, Tensor mask, SymInt[] sizes) -> Tensor", masked_scatter_backward>,
-    op<"aten::pad_sequence(Tensor[] sequences, bool batch_first=False, float padding_value=0., str padding_side=\"right\") -> Tensor", pad_sequence>,
+    op<"aten::pad_sequence(Tensor[] sequences, bool batch_first=False, float padding_value=0., str padding_side=\"right\") -> Tensor", pad_sequence>.with({.composite = true}),
     op<"aten::block_diag(Tensor[] tensors) -> Tensor", block_diag>,
-    op<"aten::cartesian_prod(Tensor[] tensors) -> Tensor", cartesian_prod>.with({.sharing = Sharing::possibly}),
-    op<"aten::combinations(Tensor self, int r=2, bool with_replacement=False) -> Tensor", combinations>,
-    op<"aten::ravel(Tensor(a) self) -> Tensor(a)", ravel>.with({.sharing = Sharing::where_strides_allow, .slope = Slope::linear}),
-    op<"aten::diagflat(Tensor self, int offset=0) -> Tensor", diagflat>,
-    op<"aten::fill_diagonal_(Tensor(a!) self, Scalar fill_value, bool wrap=False) -> Tensor(a!)", fill_diagonal>,
-    op<"aten::sum_to_size(Tensor self, SymInt[] size) -> Tensor", sum_to_size>.with({.sharing = Sharing::possibly}),
+    op<"aten::cartesian_prod(Tensor[] tensors) -> Tensor", cartesian_prod>.with({.sharing = Sharing::possibly, .composite = true}),
+    op<"aten::combinations(Tensor self, int r=2, bool with_replacement=False) -> Tensor", combinations>.with({.composite = true}),
+    op<"aten::ravel(Tensor(a) self) -> Tensor(a)", ravel>.with({.sharing = Sharing::where_strides_allow, .slope = Slope::linear, .composite = true}),
+    op<"aten::diagflat(Tensor self, int offset=0) -> Tensor", diagflat>.with({.composite = true}),
+    op<"aten::fill_diagonal_(Tensor(a!) self, Scalar fill_value, bool wrap=False) -> Tensor(a!)", fill_diagonal>.with({.composite = true}),
+    op<"aten::sum_to_size(Tensor self, SymInt[] size) -> Tensor", sum_to_size>.with({.sharing = Sharing::possibly, .composite = true}),
     op<"aten::unsafe_split.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]", unsafe_split>.with({.sharing = Sharing::possibly}),
     op<"aten::unsafe_split_with_sizes(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]", split_sizes>.with({.sharing = Sharing::possibly}),
-    op<"aten::unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]", unsafe_chunk>.with({.sharing = Sharing::possibly}),
-    op<"aten::hsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]", hsplit_array>,
-    op<"aten::vsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]", split_array<0>>,
-    op<"aten::dsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]", split_array<2>>,
-    op<"aten::tensor_split.tensor_indices_or_sections(Tensor(a -> *) self, Tensor tensor_indices_or_sections, int dim=0) -> Tensor(a)[]", tensor_split_by_tensor>,
-    op<"aten::atleast_1d.Sequence(Tensor[] tensors) -> Tensor[]", atleast_all<1>>.with({.sharing = Sharing::possibly}),
-    op<"aten::atleast_2d.Sequence(Tensor[] tensors) -> Tensor[]", atleast_all<2>>.with({.sharing = Sharing::possibly}),
-    op<"aten::atleast_3d.Sequence(Tensor[] tensors) -> Tensor[]", atleast_all<3>>.with({.sharing = Sharing::possibly}),
-    op<"aten::narrow.Tensor(Tensor(a) self, int dim, Tensor start, SymInt length) -> Tensor(a)", narrow_at>,
+    op<"aten::unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]", unsafe_chunk>.with({.sharing = Sharing::possibly, .composite = true}),
+    op<"aten::hsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]", hsplit_array>.with({.composite = true}),
+    op<"aten::vsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]", split_array<0>>.with({.composite = true}),
+    op<"aten::dsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]", split_array<2>>.with({.composite = true}),
+    op<"aten::tensor_split.tensor_indices_or_sections(Tensor(a -> *) self, Tensor tensor_indices_or_sections, int dim=0) -> Tensor(a)[]", tensor_split_by_tensor>.with({.composite = true}),
+    op<"aten::atleast_1d.Sequence(Tensor[] tensors) -> Tensor[]", atleast_all<1>>.with({.sharing = Sharing::possibly, .composite = true}),
+    op<"aten::atleast_2d.Sequence(Tensor[] tensors) -> Tensor[]", atleast_all<2>>.with({.sharing = Sharing::possibly, .composite = true}),
+    op<"aten::atleast_3d.Sequence(Tensor[] tensors) -> Tensor[]", atleast_all<3>>.with({.sharing = Sharing::possibly, .composite = true}),
+    op<"aten::narrow.Tensor(Tensor(a) self, int dim, Tensor start, SymInt length) -> Tensor(a)", narrow_at>.with({.composite = true}),
     op<"aten::view_copy(Tensor self, SymInt[] size) -> Tensor", reshape_copy>,
     op<"aten::_reshape_copy(Tensor self, SymInt[] size) -> Tensor", reshape_copy>,
     op<"aten::_stack(Tensor[] tensors, int dim=0) -> Tensor", stack>,
     op<"aten::empty_permuted(SymInt[] size, int[] physical_layout, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", empty_permuted>,
     composed<"aten::_make_dual(Tensor(a) primal, Tensor tangent, int level) -> Tensor(a)", like_first, make_dual>.with({.sharing = Sharing::possibly}),
-    composed<"aten::_unpack_dual(Tensor(a) dual, int level) -> (Tensor(a) primal, Tensor tangent)", unpack_dual_meta, unpack_dual>.with({.sharing = Sharing::possibly}),
-    op<"aten::native_channel_shuffle(Tensor self, SymInt groups) -> Tensor", native_channel_shuffle>.with({.sharing = Sharing::possibly}),
-    op<"aten::index_select_backward(Tensor grad, SymInt[] self_sizes, int dim, Tensor index) -> Tensor", index_select_backward>,
-    op<"aten::trace_backward(Tensor grad, SymInt[] sizes) -> Tensor", trace_backward>,
+    composed<"aten::_unpack_dual(Tensor(a) dual, int level) -> (Tensor(a) primal, Tensor tangent)", unpack_dual_meta, unpack_dual>.with({.sharing = Sharing::possibly, .composite = true}),
+    op<"aten::native_channel_shuffle(Tensor self, SymInt groups) -> Tensor", native_channel_shuffle>.with({.sharing = Sharing::possibly, .composite = true}),
+    op<"aten::index_select_backward(Tensor grad, SymInt[] self_sizes, int dim, Tensor index) -> Tensor", index_select_backward>.with({.composite = true}),
+    op<"aten::trace_backward(Tensor grad, SymInt[] sizes) -> Tensor", trace_backward>.with({.composite = true}),
 };
 // clang-format on
 

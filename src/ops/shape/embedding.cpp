@@ -54,12 +54,12 @@ Result<Tensor> embedding_renorm(const Tensor& self, const Tensor& indices, doubl
     PT2_TRY_VOID(check_row(index, self.size(0)));
     if (std::exchange(seen[static_cast<size_t>(index)], 1) != 0) continue;
     Tensor row = out.with_view({out.size(1)}, {out.stride(1)}, index * out.stride(0));
-    PT2_TRY(const Tensor norm, apply("linalg_vector_norm.default", {row, norm_type}));
+    PT2_TRY(const Tensor norm, apply(aten<"linalg_vector_norm.default">, {row, norm_type}));
     double length = 0;
     load_elements<double>(norm.raw_data(), 1, norm.dtype(), 1, &length);
     if (!(length > max_norm)) continue;
     constexpr double kNotZero = 1e-7;
-    PT2_TRY(const Tensor scaled, apply("mul.Tensor", {row, max_norm / (length + kNotZero)}));
+    PT2_TRY(const Tensor scaled, apply(aten<"mul.Tensor">, {row, max_norm / (length + kNotZero)}));
     copy_elements(row, scaled);
   }
   return out;
@@ -446,9 +446,9 @@ constexpr OpDef kOps[] = {
     op<"aten::_embedding_bag_forward_only(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, int padding_idx=-1) -> (Tensor, Tensor, Tensor, Tensor)",
        embedding_bag<true>>,
     op<"aten::embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False) -> (Tensor, Tensor, Tensor, Tensor)",
-       embedding_bag_default>,
+       embedding_bag_default>.with({.composite = true}),
     op<"aten::embedding_bag.padding_idx(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq, int mode, bool sparse, Tensor? per_sample_weights, bool include_last_offset, int? padding_idx) -> (Tensor, Tensor, Tensor, Tensor)",
-       embedding_bag_padding>,
+       embedding_bag_padding>.with({.composite = true}),
     op<"aten::_embedding_bag_dense_backward(Tensor grad, Tensor indices, Tensor offset2bag, Tensor bag_size, Tensor maximum_indices, SymInt num_weights, bool scale_grad_by_freq, int mode, Tensor? per_sample_weights, int padding_idx=-1) -> Tensor",
        embedding_bag_dense_backward>,
     op<"aten::_embedding_bag_backward(Tensor grad, Tensor indices, Tensor offsets, Tensor offset2bag, Tensor bag_size, Tensor maximum_indices, SymInt num_weights, bool scale_grad_by_freq, int mode, bool sparse, Tensor? per_sample_weights, int padding_idx=-1) -> Tensor",

@@ -198,7 +198,7 @@ Result<Value> clamped_indices(const Tensor& self, const OptionalTensors& indices
     if (static_cast<int64_t>(dim) >= self.dim())
       return operator_error("indices: found more than the dims of " + self.type_text());
     const int64_t size = self.size(static_cast<int64_t>(dim));
-    PT2_TRY(Tensor inside, apply("clamp.default", {*indices[dim], -size, size - 1}));
+    PT2_TRY(Tensor inside, apply(aten<"clamp.default">, {*indices[dim], -size, size - 1}));
     out.emplace_back(std::move(inside));
   }
   return Value(std::move(out));
@@ -206,17 +206,17 @@ Result<Value> clamped_indices(const Tensor& self, const OptionalTensors& indices
 Result<Tensor> unsafe_masked_index(const Tensor& self, const Tensor& mask,
                                    const OptionalTensors& indices, const Scalar& fill) {
   PT2_TRY(Value clamped, clamped_indices(self, indices));
-  PT2_TRY(const Tensor found, apply("index.Tensor", {self, std::move(clamped)}));
-  PT2_TRY(const Tensor hidden, apply("logical_not.default", {mask}));
-  return apply("masked_fill.Scalar", {found, hidden, box(fill)});
+  PT2_TRY(const Tensor found, apply(aten<"index.Tensor">, {self, std::move(clamped)}));
+  PT2_TRY(const Tensor hidden, apply(aten<"logical_not.default">, {mask}));
+  return apply(aten<"masked_fill.Scalar">, {found, hidden, box(fill)});
 }
 Result<Tensor> unsafe_masked_index_put(const Tensor& self, const Tensor& mask,
                                        const OptionalTensors& indices, const Tensor& values) {
   if (self.numel() == 0) return self.clone();
   PT2_TRY(Value clamped, clamped_indices(self, indices));
-  PT2_TRY(const Tensor hidden, apply("logical_not.default", {mask}));
-  PT2_TRY(const Tensor kept, apply("masked_fill.Scalar", {values, hidden, int64_t{0}}));
-  return apply("index_put.default", {self, std::move(clamped), kept, true});
+  PT2_TRY(const Tensor hidden, apply(aten<"logical_not.default">, {mask}));
+  PT2_TRY(const Tensor kept, apply(aten<"masked_fill.Scalar">, {values, hidden, int64_t{0}}));
+  return apply(aten<"index_put.default">, {self, std::move(clamped), kept, true});
 }
 
 Result<Meta> index_meta(const Tensor& self, const OptionalTensors& indices) {

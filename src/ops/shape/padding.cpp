@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "ops/checks.h"
+#include "ops/compose.h"
 #include "ops/loops.h"
 #include "ops/memory_format.h"
 #include "ops/op_def.h"
@@ -246,11 +247,58 @@ Result<Meta> pad_by_mode_meta(const Tensor& self, const Sizes& pad, const std::s
   }
 }
 
+Result<Tensor> pad_formula(Emitter& e, const Tensor& self, const Sizes& pad,
+                           const std::string& mode, std::optional<double> value) {
+  if (mode == "constant") return e(aten<"constant_pad_nd.default">, {self, pad, value.value_or(0)});
+  if (value && *value != 0) return operator_error("found a value for mode '" + mode + "'");
+  if (mode == "circular") return e(aten<"_pad_circular.default">, {self, pad});
+  constexpr Handle kReflection[] = {aten<"reflection_pad1d.default">,
+                                    aten<"reflection_pad2d.default">,
+                                    aten<"reflection_pad3d.default">};
+  constexpr Handle kReplication[] = {aten<"replication_pad1d.default">,
+                                     aten<"replication_pad2d.default">,
+                                     aten<"replication_pad3d.default">};
+  const size_t dims = pad.size() / 2;
+  if ((mode != "reflect" && mode != "replicate") || dims < 1 || dims > 3 || pad.size() % 2 != 0)
+    return operator_error("found mode '" + mode + "' and " + std::to_string(pad.size()) +
+                          " padding numbers, expected 'constant', 'reflect', 'replicate' or "
+                          "'circular' and 2, 4 or 6");
+  return e((mode == "reflect" ? kReflection : kReplication)[dims - 1], {self, pad});
+}
+
+// What is added before comes from the end, and the other way round; less is taken away.
+Result<Tensor> pad_circular_formula(Emitter& e, const Tensor& self, const Sizes& pad) {
+  PT2_TRY_VOID(circular_meta(self, pad));
+  Tensor out = self;
+  for (size_t i = 0; i < pad.size() / 2; ++i) {
+    const int64_t dim = self.dim() - 1 - static_cast<int64_t>(i);
+    const int64_t before = pad[2 * i], after = pad[2 * i + 1], size = self.size(dim);
+    const Tensor whole = out;
+    if (before < 0 || after < 0) {
+      PT2_TRY(out, e(aten<"slice.Tensor">, {whole, dim, std::max<int64_t>(-before, 0),
+                                            size - std::max<int64_t>(-after, 0)}));
+    }
+    std::vector<Tensor> parts{out};
+    if (before > 0) {
+      PT2_TRY(Tensor end, e(aten<"slice.Tensor">, {whole, dim, size - before, size}));
+      parts.insert(parts.begin(), std::move(end));
+    }
+    if (after > 0) {
+      PT2_TRY(Tensor begin, e(aten<"slice.Tensor">, {whole, dim, 0, after}));
+      parts.push_back(std::move(begin));
+    }
+    if (parts.size() > 1) {
+      PT2_TRY(out, e(aten<"cat.default">, {parts, dim}));
+    }
+  }
+  return out;
+}
+
 // clang-format off
 constexpr OpDef kOps[] = {
     op<"aten::constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor", constant_meta, constant>.with({.slope = Slope::linear}),
-    composed<"aten::pad(Tensor self, SymInt[] pad, str mode=\"constant\", float? value=None) -> Tensor", pad_by_mode_meta, pad_by_mode>.with({.slope = Slope::linear}),
-    op<"aten::_pad_circular(Tensor self, SymInt[] pad) -> Tensor", circular_meta, pad_circular>,
+    composed<"aten::pad(Tensor self, SymInt[] pad, str mode=\"constant\", float? value=None) -> Tensor", pad_by_mode_meta, pad_by_mode, pad_formula>.with({.slope = Slope::linear}),
+    op<"aten::_pad_circular(Tensor self, SymInt[] pad) -> Tensor", circular_meta, pad_circular, pad_circular_formula>,
     op<"aten::reflection_pad1d(Tensor self, SymInt[2] padding) -> Tensor", reflection_meta<1>, pad_with<reflected_border>>.with({.autocast = AutocastRule::float32}),
     op<"aten::reflection_pad2d(Tensor self, SymInt[4] padding) -> Tensor", reflection_meta<2>, pad_with<reflected_border>>.with({.autocast = AutocastRule::float32}),
     op<"aten::reflection_pad3d(Tensor self, SymInt[6] padding) -> Tensor", reflection_meta<3>, pad_with<reflected_border>>,

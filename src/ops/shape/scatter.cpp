@@ -6,6 +6,7 @@
 
 #include "base/memory_account.h"
 #include "ops/checks.h"
+#include "ops/compose.h"
 #include "ops/dense.h"
 #include "ops/loops.h"
 #include "ops/op_def.h"
@@ -250,6 +251,36 @@ Result<Tensor> take_along_dim(const Tensor& self, const Tensor& indices,
   return compute<gather_meta, gather>(values, wrapped, broadcast_to(places, sizes), false);
 }
 
+// Negative ones count from the end.
+Result<Tensor> from_the_start(Emitter& e, const Tensor& indices, int64_t size) {
+  const auto moved = e(aten<"add.Scalar">, {indices, size});
+  return e(aten<"where.self">, {e(aten<"lt.Scalar">, {indices, 0}), moved, indices});
+}
+
+Result<Tensor> take_along_dim_formula(Emitter& e, const Tensor& self, const Tensor& indices,
+                                      const std::optional<int64_t>& dim) {
+  if (!dim)
+    return e(aten<"gather.default">,
+             {e(aten<"reshape.default">, {self, Sizes{-1}}), 0,
+              e(aten<"reshape.default">, {from_the_start(e, indices, self.numel()), Sizes{-1}})});
+  PT2_TRY_VOID(check_rank(indices, self.dim(), "indices"));
+  PT2_TRY(const int64_t wrapped, wrap_dim(*dim, self.dim()));
+  Sizes one_sizes = self.sizes(), other_sizes = indices.sizes();
+  if (self.dim() > 0)
+    one_sizes[static_cast<size_t>(wrapped)] = other_sizes[static_cast<size_t>(wrapped)] = 1;
+  const std::array both{one_sizes, other_sizes};
+  PT2_TRY(Sizes sizes, broadcast_sizes(both));
+  PT2_TRY(const Tensor places,
+          from_the_start(e, indices, self.dim() == 0 ? 1 : self.size(wrapped)));
+  const auto widened = [&](const Tensor& tensor) {
+    Sizes wide = sizes;
+    if (self.dim() > 0) wide[static_cast<size_t>(wrapped)] = tensor.size(wrapped);
+    return wide == tensor.sizes() ? Result<Tensor>(tensor)
+                                  : e(aten<"expand.default">, {tensor, wide});
+  };
+  return e(aten<"gather.default">, {widened(self), wrapped, widened(places)});
+}
+
 // clang-format off
 constexpr OpDef kOps[] = {
     op<"aten::gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor", gather_meta, gather>.with({.slope = Slope::linear}),
@@ -260,7 +291,7 @@ constexpr OpDef kOps[] = {
     composed<"aten::scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", like_first, scatter_add>,
     composed<"aten::scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) -> Tensor",
        like_first, scatter_reduce_two>,
-    op<"aten::take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor", take_along_dim>,
+    op<"aten::take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor", take_along_dim, take_along_dim_formula>,
 };
 // clang-format on
 

@@ -225,12 +225,6 @@ void repeat(Tensor& out, const Tensor& self, const Sizes& repeats) {
   copy_elements(target, self.with_view(std::move(source_sizes), std::move(source_strides),
                                        self.storage_offset()));
 }
-Result<Tensor> tile(const Tensor& self, const Sizes& dims) {
-  Sizes repeats = dims;
-  while (repeats.size() < self.sizes().size()) repeats.insert(repeats.begin(), 1);
-  return compute<repeat_meta, repeat>(self, repeats);
-}
-
 using OptionalInt = std::optional<int64_t>;
 
 // Each element of `dim` repeated; without a dim, each element of the flattened tensor.
@@ -493,8 +487,9 @@ Result<Tensor> diff(const Tensor& self, int64_t n, int64_t dim, const OptionalTe
   for (int64_t step = std::min(n, out.size(at)); step > 0; --step) {
     PT2_TRY(const Tensor later, slice(out, at, 1, std::nullopt, 1));
     PT2_TRY(const Tensor earlier, slice(out, at, 0, -1, 1));
-    PT2_TRY(out, apply(out.dtype() == Dtype::bool_ ? "logical_xor.default" : "sub.Tensor",
-                       {later, earlier}));
+    const Handle differ =
+        out.dtype() == Dtype::bool_ ? Handle(aten<"logical_xor.default">) : aten<"sub.Tensor">;
+    PT2_TRY(out, apply(differ, {later, earlier}));
   }
   return out;
 }
@@ -522,12 +517,6 @@ Result<Tensor> resize(const Tensor& self, const Sizes& size, std::optional<Memor
   return out;
 }
 
-Result<Meta> tile_meta(const Tensor& self, const Sizes& dims) {
-  Sizes repeats = dims;
-  if (repeats.size() < self.sizes().size())
-    repeats.insert(repeats.begin(), self.sizes().size() - repeats.size(), 1);
-  return repeat_meta(self, repeats);
-}
 Result<Meta> pixel_shuffle_meta(const Tensor& self, int64_t factor) {
   PT2_TRY_VOID(check_rank_at_least(self, 3, "self"));
   Sizes sizes = self.sizes();
@@ -545,39 +534,78 @@ Result<Meta> pixel_shuffle_meta(const Tensor& self, int64_t factor) {
   return Meta(self.dtype(), std::move(sizes));
 }
 
+// --- Formulas
+
+template <int64_t Rank>
+Result<Tensor> stack_formula(Emitter& e, const Tensors& tensors) {
+  if (tensors.empty()) return operator_error("found no tensors, expected one or more");
+  constexpr Handle kGrow[] = {aten<"atleast_1d.default">, aten<"atleast_2d.default">,
+                              aten<"atleast_3d.default">};
+  Tensors parts;
+  for (const Tensor& tensor : tensors) {
+    PT2_TRY(Tensor part, e(kGrow[Rank - 1], {tensor}));
+    parts.push_back(std::move(part));
+  }
+  constexpr int64_t kDims[] = {1, 0, 2};
+  const int64_t dim = Rank == 1 && parts[0].dim() == 1 ? 0 : kDims[Rank - 1];
+  return e(aten<"cat.default">, {parts, dim});
+}
+Result<Tensor> column_stack_formula(Emitter& e, const Tensors& tensors) {
+  Tensors parts = tensors;
+  for (Tensor& part : parts)
+    if (part.dim() < 2) {
+      PT2_TRY(part, e(aten<"reshape.default">, {part, Sizes{part.numel(), 1}}));
+    }
+  return e(aten<"cat.default">, {parts, 1});
+}
+Result<Tensor> tile_formula(Emitter& e, const Tensor& self, const Sizes& dims) {
+  Sizes repeats = dims;
+  while (repeats.size() < self.sizes().size()) repeats.insert(repeats.begin(), 1);
+  return e(aten<"repeat.default">, {self, repeats});
+}
+Result<Tensor> fliplr_formula(Emitter& e, const Tensor& self) {
+  if (self.dim() < 2)
+    return operator_error("found rank " + std::to_string(self.dim()) + ", expected at least 2");
+  return e(aten<"flip.default">, {self, Sizes{1}});
+}
+Result<Tensor> flipud_formula(Emitter& e, const Tensor& self) {
+  if (self.dim() < 1) return operator_error("found a 0-dim tensor, expected at least rank 1");
+  return e(aten<"flip.default">, {self, Sizes{0}});
+}
+
 // clang-format off
 constexpr OpDef kOps[] = {
     op<"aten::cat(Tensor[] tensors, int dim=0) -> Tensor", cat_meta, cat>.with({.autocast = AutocastRule::widest, .slope = Slope::linear, .linear_in = "tensors"}),
-    op<"aten::concat(Tensor[] tensors, int dim=0) -> Tensor", cat_meta, cat>,
-    op<"aten::concatenate(Tensor[] tensors, int dim=0) -> Tensor", cat_meta, cat>,
+    op<"aten::concat(Tensor[] tensors, int dim=0) -> Tensor", cat_meta, cat>.with({.same_as = "cat.default"}),
+    op<"aten::concatenate(Tensor[] tensors, int dim=0) -> Tensor", cat_meta, cat>.with({.same_as = "cat.default"}),
     op<"aten::stack(Tensor[] tensors, int dim=0) -> Tensor", stack_meta, stack>.with({.autocast = AutocastRule::widest, .slope = Slope::linear, .linear_in = "tensors"}),
-    op<"aten::hstack(Tensor[] tensors) -> Tensor", hstack>,
-    op<"aten::vstack(Tensor[] tensors) -> Tensor", vstack>,
-    op<"aten::row_stack(Tensor[] tensors) -> Tensor", vstack>,
-    op<"aten::dstack(Tensor[] tensors) -> Tensor", dstack>,
-    op<"aten::column_stack(Tensor[] tensors) -> Tensor", column_stack>,
+    op<"aten::hstack(Tensor[] tensors) -> Tensor", hstack, stack_formula<1>>,
+    op<"aten::vstack(Tensor[] tensors) -> Tensor", vstack, stack_formula<2>>,
+    op<"aten::row_stack(Tensor[] tensors) -> Tensor", vstack, stack_formula<2>>,
+    op<"aten::dstack(Tensor[] tensors) -> Tensor", dstack, stack_formula<3>>,
+    op<"aten::column_stack(Tensor[] tensors) -> Tensor", column_stack, column_stack_formula>,
     op<"aten::flip(Tensor self, int[] dims) -> Tensor", flip_meta, flip>.with({.slope = Slope::linear}),
-    op<"aten::fliplr(Tensor self) -> Tensor", fliplr>,
-    op<"aten::flipud(Tensor self) -> Tensor", flipud>,
+    op<"aten::fliplr(Tensor self) -> Tensor", fliplr, fliplr_formula>,
+    op<"aten::flipud(Tensor self) -> Tensor", flipud, flipud_formula>,
     op<"aten::roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor", roll_meta, roll>.with({.slope = Slope::linear}),
     op<"aten::rot90(Tensor self, int k=1, int[] dims=[0, 1]) -> Tensor", rot90>,
     op<"aten::repeat(Tensor self, SymInt[] repeats) -> Tensor", repeat_meta, repeat>.with({.slope = Slope::linear}),
-    composed<"aten::tile(Tensor self, SymInt[] dims) -> Tensor", tile_meta, tile>,
+    op<"aten::tile(Tensor self, SymInt[] dims) -> Tensor", tile_formula>,
     op<"aten::repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size=None) -> Tensor", repeat_interleave_positions>,
-    op<"aten::repeat_interleave.self_Tensor(Tensor self, Tensor repeats, int? dim=None, *, SymInt? output_size=None) -> Tensor", repeat_interleave_tensor>,
-    op<"aten::repeat_interleave.self_int(Tensor self, SymInt repeats, int? dim=None, *, SymInt? output_size=None) -> Tensor", repeat_interleave_int>,
+    op<"aten::repeat_interleave.self_Tensor(Tensor self, Tensor repeats, int? dim=None, *, SymInt? output_size=None) -> Tensor", repeat_interleave_tensor>.with({.composite = true}),
+    op<"aten::repeat_interleave.self_int(Tensor self, SymInt repeats, int? dim=None, *, SymInt? output_size=None) -> Tensor", repeat_interleave_int>.with({.composite = true}),
     composed<"aten::select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> Tensor", like_first, select_scatter>,
     composed<"aten::slice_scatter(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor", like_first, slice_scatter>,
     op<"aten::diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor", diagonal_scatter>,
     op<"aten::as_strided_scatter(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor", as_strided_scatter>,
-    op<"aten::diag(Tensor self, int diagonal=0) -> Tensor", diag>,
+    op<"aten::diag(Tensor self, int diagonal=0) -> Tensor", diag>.with({.composite = true}),
     op<"aten::diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor", diag_embed>,
-    op<"aten::meshgrid(Tensor[] tensors) -> Tensor[]", meshgrid>.with({.sharing = Sharing::possibly, .looks_at_sizes_alone = true}),
-    op<"aten::meshgrid.indexing(Tensor[] tensors, *, str indexing) -> Tensor[]", meshgrid_indexing>.with({.sharing = Sharing::possibly, .looks_at_sizes_alone = true}),
+    op<"aten::meshgrid(Tensor[] tensors) -> Tensor[]", meshgrid>.with({.sharing = Sharing::possibly, .looks_at_sizes_alone = true, .composite = true}),
+    op<"aten::meshgrid.indexing(Tensor[] tensors, *, str indexing) -> Tensor[]", meshgrid_indexing>.with({.sharing = Sharing::possibly, .looks_at_sizes_alone = true, .composite = true}),
     composed<"aten::pixel_shuffle(Tensor self, int upscale_factor) -> Tensor", pixel_shuffle_meta, pixel_shuffle>,
     op<"aten::pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor", pixel_unshuffle>,
     op<"aten::channel_shuffle(Tensor self, SymInt groups) -> Tensor", channel_shuffle>,
-    op<"aten::diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor", diff>,
+    op<"aten::diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor", diff>.with({.composite = true}),
     op<"aten::resize_(Tensor(a!) self, SymInt[] size, *, MemoryFormat? memory_format=None) -> Tensor(a!)", resize>,
 };
 // clang-format on

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "ops/compose.h"
 #include "ops/op_def.h"
 #include "ops/shape/pieces.h"
 
@@ -525,6 +526,146 @@ Result<Meta> as_strided_meta(const Tensor& self, const Sizes& size, const Sizes&
   return Meta(self.dtype(), size);
 }
 
+// --- Formulas: of views, with the sizes that the functions above would give
+
+Result<Tensor> flatten_formula(Emitter& e, const Tensor& self, int64_t start_dim, int64_t end_dim) {
+  PT2_TRY(const int64_t first, wrap_dim(start_dim, self.dim()));
+  PT2_TRY(const int64_t last, wrap_dim(end_dim, self.dim()));
+  if (first > last) return operator_error("found start_dim after end_dim");
+  if (self.dim() == 0) return e(aten<"view.default">, {self, Sizes{1}});
+  if (first == last) return self;
+  Sizes sizes(self.sizes().begin(), self.sizes().begin() + first);
+  int64_t count = 1;
+  for (int64_t i = first; i <= last; ++i) count *= self.size(i);
+  sizes.push_back(count);
+  sizes.insert(sizes.end(), self.sizes().begin() + last + 1, self.sizes().end());
+  return e(aten<"reshape.default">, {self, sizes});
+}
+Result<Tensor> unflatten_formula(Emitter& e, const Tensor& self, int64_t dim, const Sizes& sizes) {
+  PT2_TRY(const Tensor whole, unflatten(self, dim, sizes));
+  return e(aten<"view.default">, {self, whole.sizes()});
+}
+Result<Tensor> view_as_formula(Emitter& e, const Tensor& self, const Tensor& other) {
+  return e(aten<"view.default">, {self, other.sizes()});
+}
+Result<Tensor> reshape_as_formula(Emitter& e, const Tensor& self, const Tensor& other) {
+  return e(aten<"reshape.default">, {self, other.sizes()});
+}
+Result<Tensor> expand_as_formula(Emitter& e, const Tensor& self, const Tensor& other) {
+  return e(aten<"expand.default">, {self, other.sizes()});
+}
+Result<Tensor> broadcast_to_formula(Emitter& e, const Tensor& self, const Sizes& size) {
+  return e(aten<"expand.default">, {self, size});
+}
+Result<std::vector<Tensor>> broadcast_tensors_formula(Emitter& e, const Tensors& tensors) {
+  std::vector<Sizes> sizes;
+  for (const Tensor& tensor : tensors) sizes.push_back(tensor.sizes());
+  PT2_TRY(const Sizes common, broadcast_sizes(sizes));
+  Tensors out;
+  for (const Tensor& tensor : tensors) {
+    PT2_TRY(Tensor view, e(aten<"expand.default">, {tensor, common}));
+    out.push_back(std::move(view));
+  }
+  return out;
+}
+Result<Tensor> swap_formula(Emitter& e, const Tensor& self, int64_t dim0, int64_t dim1) {
+  PT2_TRY(const int64_t a, wrap_dim(dim0, self.dim()));
+  PT2_TRY(const int64_t b, wrap_dim(dim1, self.dim()));
+  if (a == b) return self;
+  Sizes order(self.sizes().size());
+  std::iota(order.begin(), order.end(), 0);
+  std::swap(order[static_cast<size_t>(a)], order[static_cast<size_t>(b)]);
+  return e(aten<"permute.default">, {self, order});
+}
+Result<Tensor> numpy_t_formula(Emitter& e, const Tensor& self) {
+  Sizes order(self.sizes().size());
+  std::iota(order.rbegin(), order.rend(), 0);
+  return e(aten<"permute.default">, {self, order});
+}
+Result<Tensor> matrix_t_formula(Emitter& e, const Tensor& self) {
+  if (self.dim() == 1) return operator_error("found rank 1, expected 0 or at least 2");
+  return self.dim() == 0 ? Result<Tensor>(self) : swap_formula(e, self, -2, -1);
+}
+Result<Tensor> movedim_formula(Emitter& e, const Tensor& self, const std::vector<int64_t>& source,
+                               const std::vector<int64_t>& destination) {
+  // Strides that tell the dims apart.
+  Sizes numbers(self.sizes().size());
+  std::iota(numbers.begin(), numbers.end(), 0);
+  PT2_TRY(
+      const Tensor moved,
+      movedim(
+          Tensor::without_elements(self.dtype(), self.sizes()).with_view(self.sizes(), numbers, 0),
+          source, destination));
+  return self.dim() == 0 ? Result<Tensor>(self)
+                         : e(aten<"permute.default">, {self, moved.strides()});
+}
+Result<Tensor> movedim_int_formula(Emitter& e, const Tensor& self, int64_t source,
+                                   int64_t destination) {
+  return movedim_formula(e, self, std::vector{source}, std::vector{destination});
+}
+Result<Tensor> narrow_formula(Emitter& e, const Tensor& self, int64_t dim, int64_t start,
+                              int64_t length) {
+  PT2_TRY_VOID(narrow(self, dim, start, length));
+  PT2_TRY(const int64_t at, wrap_existing_dim(dim, self));
+  const int64_t first = start < 0 ? start + self.size(at) : start;
+  return e(aten<"slice.Tensor">, {self, at, first, first + length});
+}
+// The pieces that `split` gives, by their sizes.
+Result<Tensors> pieces_like(Emitter& e, const Tensor& self, const Result<Tensors>& split,
+                            int64_t dim) {
+  PT2_TRY(const Tensors pieces, split);
+  PT2_TRY(const int64_t at, wrap_existing_dim(dim, self));
+  Sizes sizes;
+  for (const Tensor& piece : pieces) sizes.push_back(piece.size(at));
+  return e.pieces(aten<"split_with_sizes.default">, {self, sizes, at});
+}
+Result<Tensors> chunk_formula(Emitter& e, const Tensor& self, int64_t chunks, int64_t dim) {
+  return pieces_like(e, self, chunk(self, chunks, dim), dim);
+}
+Result<Tensors> tensor_split_formula(Emitter& e, const Tensor& self, int64_t sections,
+                                     int64_t dim) {
+  return pieces_like(e, self, tensor_split(self, sections, dim), dim);
+}
+Result<Tensors> split_indices_formula(Emitter& e, const Tensor& self,
+                                      const std::vector<int64_t>& indices, int64_t dim) {
+  PT2_TRY(const int64_t at, wrap_existing_dim(dim, self));
+  Tensors out;
+  int64_t start = 0;
+  for (size_t i = 0; i <= indices.size(); ++i) {
+    const int64_t end = i < indices.size() ? indices[i] : self.size(at);
+    PT2_TRY(Tensor piece, e(aten<"slice.Tensor">, {self, at, start, end}));
+    out.push_back(std::move(piece));
+    start = end;
+  }
+  return out;
+}
+Result<Tensors> hsplit_formula(Emitter& e, const Tensor& self, int64_t sections) {
+  return pieces_like(e, self, hsplit(self, sections), self.dim() == 1 ? 0 : 1);
+}
+Result<Tensors> vsplit_formula(Emitter& e, const Tensor& self, int64_t sections) {
+  return pieces_like(e, self, vsplit(self, sections), 0);
+}
+Result<Tensors> dsplit_formula(Emitter& e, const Tensor& self, int64_t sections) {
+  return pieces_like(e, self, dsplit(self, sections), 2);
+}
+template <int64_t Rank>
+Result<Tensor> atleast_formula(Emitter& e, const Tensor& self) {
+  if (self.dim() >= Rank) return self;
+  Sizes sizes = self.sizes();
+  if (self.dim() == 0) sizes.push_back(1);
+  if (Rank >= 2 && self.dim() < 2) sizes.insert(sizes.begin(), 1);
+  if (Rank == 3) sizes.push_back(1);
+  return e(aten<"view.default">, {self, sizes});
+}
+
+// A view if there is one, else one of a copy.
+Result<Tensor> reshape_formula(Emitter& e, const Tensor& self, const Sizes& shape) {
+  PT2_TRY(const Sizes sizes, infer_sizes(shape, self.numel()));
+  if (view_strides(self, sizes)) return e(aten<"view.default">, {self, shape});
+  return e(aten<"view.default">,
+           {e(aten<"clone.default">, {self, MemoryFormat::contiguous}), shape});
+}
+
 // Operators such as squeeze_ change self's sizes and strides. Here they give the view back, and the
 // executor lets it take self's place.
 // clang-format off
@@ -532,45 +673,45 @@ constexpr OpDef kOps[] = {
     op<"aten::view(Tensor(a) self, SymInt[] size) -> Tensor(a)", view>.with({.inverse = Inverse::reshape, .slope = Slope::linear}),
     op<"aten::_unsafe_view(Tensor self, SymInt[] size) -> Tensor", unsafe_view>.with({.sharing = Sharing::always, .inverse = Inverse::reshape, .slope = Slope::linear}),
     op<"aten::_reshape_alias(Tensor(a) self, SymInt[] size, SymInt[] stride) -> Tensor(a)", reshape_alias>.with({.inverse = Inverse::reshape, .slope = Slope::linear}),
-    op<"aten::reshape(Tensor(a) self, SymInt[] shape) -> Tensor(a)", reshape>.with({.sharing = Sharing::where_strides_allow, .slope = Slope::linear}),
-    op<"aten::view_as(Tensor(a) self, Tensor other) -> Tensor(a)", view_as>.with({.inverse = Inverse::reshape, .slope = Slope::linear, .looks_at_sizes_alone = true}),
-    op<"aten::reshape_as(Tensor(a) self, Tensor other) -> Tensor(a)", reshape_as>.with({.sharing = Sharing::where_strides_allow, .slope = Slope::linear, .looks_at_sizes_alone = true}),
+    op<"aten::reshape(Tensor(a) self, SymInt[] shape) -> Tensor(a)", reshape, reshape_formula>.with({.sharing = Sharing::where_strides_allow, .slope = Slope::linear}),
+    op<"aten::view_as(Tensor(a) self, Tensor other) -> Tensor(a)", view_as, view_as_formula>.with({.inverse = Inverse::reshape, .slope = Slope::linear, .looks_at_sizes_alone = true}),
+    op<"aten::reshape_as(Tensor(a) self, Tensor other) -> Tensor(a)", reshape_as, reshape_as_formula>.with({.sharing = Sharing::where_strides_allow, .slope = Slope::linear, .looks_at_sizes_alone = true}),
     op<"aten::expand(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)", expand>.with({.slope = Slope::linear}),
-    op<"aten::expand_as(Tensor(a) self, Tensor other) -> Tensor(a)", expand_as>.with({.slope = Slope::linear, .looks_at_sizes_alone = true}),
-    op<"aten::broadcast_to(Tensor(a) self, SymInt[] size) -> Tensor(a)", broadcast_to_sizes>.with({.slope = Slope::linear}),
-    op<"aten::broadcast_tensors(Tensor[] tensors) -> Tensor[]", broadcast_tensors>.with({.sharing = Sharing::possibly, .looks_at_sizes_alone = true}),
+    op<"aten::expand_as(Tensor(a) self, Tensor other) -> Tensor(a)", expand_as, expand_as_formula>.with({.slope = Slope::linear, .looks_at_sizes_alone = true}),
+    op<"aten::broadcast_to(Tensor(a) self, SymInt[] size) -> Tensor(a)", broadcast_to_sizes, broadcast_to_formula>.with({.slope = Slope::linear}),
+    op<"aten::broadcast_tensors(Tensor[] tensors) -> Tensor[]", broadcast_tensors, broadcast_tensors_formula>.with({.sharing = Sharing::possibly, .looks_at_sizes_alone = true}),
     op<"aten::permute(Tensor(a) self, int[] dims) -> Tensor(a)", permute>.with({.inverse = Inverse::permute, .slope = Slope::linear}),
     op<"aten::transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)", transpose>.with({.inverse = Inverse::repeat, .slope = Slope::linear}),
-    op<"aten::swapaxes(Tensor(a) self, int axis0, int axis1) -> Tensor(a)", transpose>.with({.inverse = Inverse::repeat, .slope = Slope::linear}),
-    op<"aten::swapdims(Tensor(a) self, int dim0, int dim1) -> Tensor(a)", transpose>.with({.inverse = Inverse::repeat, .slope = Slope::linear}),
+    op<"aten::swapaxes(Tensor(a) self, int axis0, int axis1) -> Tensor(a)", transpose, swap_formula>.with({.inverse = Inverse::repeat, .slope = Slope::linear}),
+    op<"aten::swapdims(Tensor(a) self, int dim0, int dim1) -> Tensor(a)", transpose, swap_formula>.with({.inverse = Inverse::repeat, .slope = Slope::linear}),
     op<"aten::t(Tensor(a) self) -> Tensor(a)", t>.with({.inverse = Inverse::repeat, .slope = Slope::linear}),
-    op<"aten::numpy_T(Tensor(a) self) -> Tensor(a)", numpy_t>.with({.inverse = Inverse::repeat, .slope = Slope::linear}),
-    op<"aten::mT(Tensor(a) self) -> Tensor(a)", matrix_t>.with({.inverse = Inverse::repeat, .slope = Slope::linear}),
-    op<"aten::movedim.int(Tensor(a) self, int source, int destination) -> Tensor(a)", movedim_int>.with({.inverse = Inverse::move, .slope = Slope::linear}),
-    op<"aten::movedim.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)", movedim>.with({.inverse = Inverse::move, .slope = Slope::linear}),
-    op<"aten::moveaxis.int(Tensor(a) self, int source, int destination) -> Tensor(a)", movedim_int>.with({.inverse = Inverse::move, .slope = Slope::linear}),
-    op<"aten::moveaxis.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)", movedim>.with({.inverse = Inverse::move, .slope = Slope::linear}),
+    op<"aten::numpy_T(Tensor(a) self) -> Tensor(a)", numpy_t, numpy_t_formula>.with({.inverse = Inverse::repeat, .slope = Slope::linear}),
+    op<"aten::mT(Tensor(a) self) -> Tensor(a)", matrix_t, matrix_t_formula>.with({.inverse = Inverse::repeat, .slope = Slope::linear}),
+    op<"aten::movedim.int(Tensor(a) self, int source, int destination) -> Tensor(a)", movedim_int, movedim_int_formula>.with({.inverse = Inverse::move, .slope = Slope::linear}),
+    op<"aten::movedim.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)", movedim, movedim_formula>.with({.inverse = Inverse::move, .slope = Slope::linear}),
+    op<"aten::moveaxis.int(Tensor(a) self, int source, int destination) -> Tensor(a)", movedim_int, movedim_int_formula>.with({.inverse = Inverse::move, .slope = Slope::linear}),
+    op<"aten::moveaxis.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)", movedim, movedim_formula>.with({.inverse = Inverse::move, .slope = Slope::linear}),
     op<"aten::squeeze(Tensor(a) self) -> Tensor(a)", squeeze>.with({.inverse = Inverse::reshape, .slope = Slope::linear}),
     op<"aten::squeeze.dim(Tensor(a) self, int dim) -> Tensor(a)", squeeze_dim>.with({.inverse = Inverse::reshape, .slope = Slope::linear}),
     op<"aten::squeeze.dims(Tensor(a) self, int[] dim) -> Tensor(a)", squeeze_dims>.with({.inverse = Inverse::reshape, .slope = Slope::linear}),
     op<"aten::unsqueeze(Tensor(a) self, int dim) -> Tensor(a)", unsqueeze>.with({.inverse = Inverse::reshape, .slope = Slope::linear}),
     op<"aten::select.int(Tensor(a) self, int dim, SymInt index) -> Tensor(a)", select>.with({.inverse = Inverse::scatter, .scatter = "select_scatter", .slope = Slope::linear}),
     op<"aten::slice.Tensor(Tensor(a) self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor(a)", slice>.with({.inverse = Inverse::scatter, .scatter = "slice_scatter", .slope = Slope::linear}),
-    op<"aten::narrow(Tensor(a) self, int dim, SymInt start, SymInt length) -> Tensor(a)", narrow>.with({.inverse = Inverse::narrow, .slope = Slope::linear}),
+    op<"aten::narrow(Tensor(a) self, int dim, SymInt start, SymInt length) -> Tensor(a)", narrow, narrow_formula>.with({.inverse = Inverse::narrow, .slope = Slope::linear}),
     op<"aten::diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)", diagonal>.with({.inverse = Inverse::scatter, .scatter = "diagonal_scatter", .slope = Slope::linear}),
     composed<"aten::as_strided(Tensor(a) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a)", as_strided_meta, as_strided>.with({.sharing = Sharing::possibly}),
-    op<"aten::flatten.using_ints(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)", flatten>.with({.sharing = Sharing::where_strides_allow, .slope = Slope::linear}),
-    op<"aten::unflatten.int(Tensor(a) self, int dim, SymInt[] sizes) -> Tensor(a)", unflatten>.with({.inverse = Inverse::reshape, .slope = Slope::linear}),
+    op<"aten::flatten.using_ints(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)", flatten, flatten_formula>.with({.sharing = Sharing::where_strides_allow, .slope = Slope::linear}),
+    op<"aten::unflatten.int(Tensor(a) self, int dim, SymInt[] sizes) -> Tensor(a)", unflatten, unflatten_formula>.with({.inverse = Inverse::reshape, .slope = Slope::linear}),
     op<"aten::unfold(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)", unfold>.with({.slope = Slope::linear}),
     op<"aten::split.Tensor(Tensor(a -> *) self, SymInt split_size, int dim=0) -> Tensor(a)[]", split>.with({.inverse = Inverse::pieces}),
-    op<"aten::split.sizes(Tensor(a -> *) self, SymInt[] split_size, int dim=0) -> Tensor(a)[]", split_with_sizes>.with({.inverse = Inverse::pieces}),
+    op<"aten::split.sizes(Tensor(a -> *) self, SymInt[] split_size, int dim=0) -> Tensor(a)[]", split_with_sizes>.with({.inverse = Inverse::pieces, .same_as = "split_with_sizes.default"}),
     op<"aten::split_with_sizes(Tensor(a -> *) self, SymInt[] split_sizes, int dim=0) -> Tensor(a)[]", split_with_sizes>.with({.inverse = Inverse::pieces}),
-    op<"aten::chunk(Tensor(a -> *) self, int chunks, int dim=0) -> Tensor(a)[]", chunk>.with({.inverse = Inverse::pieces}),
-    op<"aten::tensor_split.sections(Tensor(a -> *) self, SymInt sections, int dim=0) -> Tensor(a)[]", tensor_split>.with({.inverse = Inverse::pieces}),
-    op<"aten::tensor_split.indices(Tensor(a -> *) self, SymInt[] indices, int dim=0) -> Tensor(a)[]", tensor_split_indices>.with({.inverse = Inverse::pieces}),
-    op<"aten::hsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]", hsplit>,
-    op<"aten::vsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]", vsplit>,
-    op<"aten::dsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]", dsplit>,
+    op<"aten::chunk(Tensor(a -> *) self, int chunks, int dim=0) -> Tensor(a)[]", chunk, chunk_formula>.with({.inverse = Inverse::pieces}),
+    op<"aten::tensor_split.sections(Tensor(a -> *) self, SymInt sections, int dim=0) -> Tensor(a)[]", tensor_split, tensor_split_formula>.with({.inverse = Inverse::pieces}),
+    op<"aten::tensor_split.indices(Tensor(a -> *) self, SymInt[] indices, int dim=0) -> Tensor(a)[]", tensor_split_indices, split_indices_formula>.with({.inverse = Inverse::pieces}),
+    op<"aten::hsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]", hsplit, hsplit_formula>,
+    op<"aten::vsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]", vsplit, vsplit_formula>,
+    op<"aten::dsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]", dsplit, dsplit_formula>,
     op<"aten::unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]", unbind>.with({.inverse = Inverse::unbind}),
     op<"aten::as_strided_(Tensor(a!) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a!)", as_strided>,
     op<"aten::squeeze_(Tensor(a!) self) -> Tensor(a!)", squeeze>,
@@ -578,11 +719,11 @@ constexpr OpDef kOps[] = {
     op<"aten::squeeze_.dims(Tensor(a!) self, int[] dim) -> Tensor(a!)", squeeze_dims>,
     op<"aten::t_(Tensor(a!) self) -> Tensor(a!)", t>,
     op<"aten::transpose_(Tensor(a!) self, int dim0, int dim1) -> Tensor(a!)", transpose>,
-    op<"aten::swapaxes_(Tensor(a!) self, int axis0, int axis1) -> Tensor(a!)", transpose>,
+    op<"aten::swapaxes_(Tensor(a!) self, int axis0, int axis1) -> Tensor(a!)", transpose>.with({.composite = true}),
     op<"aten::unsqueeze_(Tensor(a!) self, int dim) -> Tensor(a!)", unsqueeze>,
-    op<"aten::atleast_1d(Tensor self) -> Tensor", atleast_1d>.with({.sharing = Sharing::possibly}),
-    op<"aten::atleast_2d(Tensor self) -> Tensor", atleast_2d>.with({.sharing = Sharing::possibly}),
-    op<"aten::atleast_3d(Tensor self) -> Tensor", atleast_3d>.with({.sharing = Sharing::possibly}),
+    op<"aten::atleast_1d(Tensor self) -> Tensor", atleast_1d, atleast_formula<1>>.with({.sharing = Sharing::possibly}),
+    op<"aten::atleast_2d(Tensor self) -> Tensor", atleast_2d, atleast_formula<2>>.with({.sharing = Sharing::possibly}),
+    op<"aten::atleast_3d(Tensor self) -> Tensor", atleast_3d, atleast_formula<3>>.with({.sharing = Sharing::possibly}),
 };
 // clang-format on
 

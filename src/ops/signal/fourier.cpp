@@ -220,7 +220,7 @@ Result<int64_t> normalization_of(const OptionalText& norm, bool forward) {
 Result<Tensor> promoted_input(const Tensor& self, bool complex) {
   Dtype dtype = float_or_default(self.dtype());
   if (complex) dtype = promote_types(dtype, Dtype::complex64);
-  return apply("to.dtype", {self, dtype});
+  return apply(aten<"to.dtype">, {self, dtype});
 }
 // Zeros at the end, or a part, so that the dims have these sizes; -1 keeps one.
 Result<Tensor> resized(const Tensor& self, const std::vector<int64_t>& dims, const Sizes& sizes) {
@@ -235,7 +235,7 @@ Result<Tensor> resized(const Tensor& self, const std::vector<int64_t>& dims, con
     } else if (wanted > size) {
       Value::List pad(static_cast<size_t>(2 * (out.dim() - dims[i])), Value(int64_t{0}));
       pad.back() = Value(wanted - size);
-      PT2_TRY(out, apply("constant_pad_nd.default", {out, std::move(pad)}));
+      PT2_TRY(out, apply(aten<"constant_pad_nd.default">, {out, std::move(pad)}));
     }
   }
   return out;
@@ -342,7 +342,9 @@ Result<Tensor> irfft_plane(const Tensor& self, const OptionalSizes& s, const Siz
 
 // Transforms of Hermitian signals: along the last dim the inverse real ones of the conjugate,
 // normalised as forward ones (ATen/native/SpectralOps.cpp fft_hfftn_impl, fft_ihfftn_impl).
-Result<Tensor> conjugated(const Tensor& tensor) { return apply("conj_physical.default", {tensor}); }
+Result<Tensor> conjugated(const Tensor& tensor) {
+  return apply(aten<"conj_physical.default">, {tensor});
+}
 
 Result<Tensor> hfft_along(const Tensor& self, std::vector<int64_t> dims, Sizes sizes,
                           const OptionalText& norm) {
@@ -409,7 +411,7 @@ Result<Tensor> shift_halves(const Tensor& self, const OptionalSizes& dim) {
     shifts.emplace_back(Inverse ? (self.size(d) + 1) / 2 : self.size(d) / 2);
     dims.emplace_back(d);
   }
-  return apply("roll.default", {self, std::move(shifts), std::move(dims)});
+  return apply(aten<"roll.default">, {self, std::move(shifts), std::move(dims)});
 }
 
 // --- Short-time transforms
@@ -441,7 +443,7 @@ Result<Tensor> padded_window(const OptionalTensor& window, const Frames& frames,
     fill_elements(out, 1);
   }
   const int64_t left = (n_fft - frames.window_length) / 2;
-  return apply("constant_pad_nd.default",
+  return apply(aten<"constant_pad_nd.default">,
                {out, Value::List{left, n_fft - frames.window_length - left}});
 }
 
@@ -465,7 +467,7 @@ Result<Tensor> stft(const Tensor& self, int64_t n_fft, OptionalInt hop_length,
   PT2_TRY(const Tensor batch, self.dim() == 1 ? unsqueeze(self, 0) : Result<Tensor>(self));
   PT2_TRY(const Tensor pieces, unfold(batch, 1, n_fft, frames.hop));
   PT2_TRY(const Tensor shape, padded_window(window, frames, n_fft, self.dtype()));
-  PT2_TRY(const Tensor windowed, apply("mul.Tensor", {pieces, shape}));
+  PT2_TRY(const Tensor windowed, apply(aten<"mul.Tensor">, {pieces, shape}));
   const int64_t normalization = normalized ? kByRootN : kNone;
   PT2_TRY(const Tensor spectra, complex_input ? c2c(windowed, {2}, normalization, true)
                                               : r2c(windowed, {2}, normalization, half));
@@ -473,7 +475,8 @@ Result<Tensor> stft(const Tensor& self, int64_t n_fft, OptionalInt hop_length,
   if (self.dim() == 1) {
     PT2_TRY(out, select(out, 0, 0));
   }
-  return return_complex.value_or(true) ? Result<Tensor>(out) : apply("view_as_real.default", {out});
+  return return_complex.value_or(true) ? Result<Tensor>(out)
+                                       : apply(aten<"view_as_real.default">, {out});
 }
 
 Result<Tensor> stft_center(const Tensor& self, int64_t n_fft, OptionalInt hop_length,
@@ -491,7 +494,7 @@ Result<Tensor> stft_center(const Tensor& self, int64_t n_fft, OptionalInt hop_le
       sizes[static_cast<size_t>(3 - self.dim() + i)] = self.size(i);
     PT2_TRY(const Tensor line, view(self, sizes));
     PT2_TRY(const Tensor padded,
-            apply("pad.default", {line, Value::List{n_fft / 2, n_fft / 2}, pad_mode}));
+            apply(aten<"pad.default">, {line, Value::List{n_fft / 2, n_fft / 2}, pad_mode}));
     sizes = self.sizes();
     sizes.back() = padded.sizes().back();
     PT2_TRY(input, view(padded, sizes));
@@ -502,7 +505,7 @@ Result<Tensor> stft_center(const Tensor& self, int64_t n_fft, OptionalInt hop_le
 
 // Overlapping pieces added up: the gradient of unfold.
 Result<Tensor> overlapped(const Tensor& pieces, int64_t length, int64_t n_fft, int64_t hop) {
-  return apply("unfold_backward.default",
+  return apply(aten<"unfold_backward.default">,
                {pieces, Value::List{pieces.size(0), length}, int64_t{1}, n_fft, hop});
 }
 // The signals of spectra that lie in the last dim: real ones unless the result may be complex.
@@ -520,11 +523,11 @@ Result<Tensor> signals_of(const Tensor& spectra, int64_t n_fft, bool normalized,
 // How much of the squared windows lies over each sample; an error where that is nothing.
 Result<Tensor> window_weights(const Tensor& shape, int64_t frame_count, int64_t length,
                               int64_t n_fft, int64_t hop, int64_t start, int64_t end) {
-  PT2_TRY(const Tensor squares, apply("mul.Tensor", {shape, shape}));
+  PT2_TRY(const Tensor squares, apply(aten<"mul.Tensor">, {shape, shape}));
   PT2_TRY(const Tensor repeated, expand(squares, {1, frame_count, n_fft}));
   PT2_TRY(const Tensor envelope, overlapped(repeated, length, n_fft, hop));
   PT2_TRY(const Tensor weights, slice(envelope, 1, start, end, 1));
-  PT2_TRY(const Tensor magnitudes, apply("abs.default", {weights}));
+  PT2_TRY(const Tensor magnitudes, apply(aten<"abs.default">, {weights}));
   PT2_TRY(const Tensor wide, copy_as(magnitudes, Dtype::float64, MemoryFormat::contiguous));
   for (double weight : wide.as<double>())
     if (!(weight > 1e-11)) return operator_error("the window leaves samples without weight");
@@ -546,7 +549,7 @@ Result<Tensor> istft(const Tensor& self, int64_t n_fft, OptionalInt hop_length,
   PT2_TRY(const Tensor pieces, signals_of(spectra, n_fft, normalized, half, return_complex));
   PT2_TRY(const Tensor shape,
           padded_window(window, frames, n_fft, return_complex ? Dtype::float32 : pieces.dtype()));
-  PT2_TRY(const Tensor windowed, apply("mul.Tensor", {pieces, shape}));
+  PT2_TRY(const Tensor windowed, apply(aten<"mul.Tensor">, {pieces, shape}));
   const int64_t frame_count = batch.size(2);
   PT2_TRY(const int64_t whole, multiply_add(frames.hop, frame_count - 1, n_fft));
   const int64_t start = center ? n_fft / 2 : 0;
@@ -555,9 +558,9 @@ Result<Tensor> istft(const Tensor& self, int64_t n_fft, OptionalInt hop_length,
   PT2_TRY(const Tensor signal, slice(sum, 1, start, end, 1));
   PT2_TRY(const Tensor weights,
           window_weights(shape, frame_count, whole, n_fft, frames.hop, start, end));
-  PT2_TRY(Tensor out, apply("div.Tensor", {signal, weights}));
+  PT2_TRY(Tensor out, apply(aten<"div.Tensor">, {signal, weights}));
   if (length && *length > out.size(1)) {
-    PT2_TRY(out, apply("constant_pad_nd.default",
+    PT2_TRY(out, apply(aten<"constant_pad_nd.default">,
                        {out, Value::List{int64_t{0}, *length - out.size(1)}}));
   }
   return self.dim() == 2 ? select(out, 0, 0) : Result<Tensor>(out);
@@ -568,29 +571,29 @@ constexpr OpDef kOps[] = {
     op<"aten::_fft_c2c(Tensor self, SymInt[] dim, int normalization, bool forward) -> Tensor", c2c>,
     op<"aten::_fft_r2c(Tensor self, int[] dim, int normalization, bool onesided) -> Tensor", r2c>,
     op<"aten::_fft_c2r(Tensor self, int[] dim, int normalization, SymInt last_dim_size) -> Tensor", c2r>,
-    op<"aten::fft_fft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor", fft_line<true>>.with({.autocast = AutocastRule::float32}),
-    op<"aten::fft_ifft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor", fft_line<false>>.with({.autocast = AutocastRule::float32}),
-    op<"aten::fft_rfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor", rfft_line>.with({.autocast = AutocastRule::float32}),
-    op<"aten::fft_irfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor", irfft_line>.with({.autocast = AutocastRule::float32}),
-    op<"aten::fft_fft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor", fft_plane<true>>.with({.autocast = AutocastRule::float32}),
-    op<"aten::fft_ifft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor", fft_plane<false>>.with({.autocast = AutocastRule::float32}),
-    op<"aten::fft_rfft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor", rfft_plane>.with({.autocast = AutocastRule::float32}),
-    op<"aten::fft_irfft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor", irfft_plane>.with({.autocast = AutocastRule::float32}),
-    op<"aten::fft_fftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor", fft_region<true>>.with({.autocast = AutocastRule::float32}),
-    op<"aten::fft_ifftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor", fft_region<false>>.with({.autocast = AutocastRule::float32}),
-    op<"aten::fft_rfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor", rfft_region>.with({.autocast = AutocastRule::float32}),
-    op<"aten::fft_irfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor", irfft_region>.with({.autocast = AutocastRule::float32}),
-    op<"aten::fft_hfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor", hfft_line>.with({.autocast = AutocastRule::float32}),
-    op<"aten::fft_ihfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor", ihfft_line>.with({.autocast = AutocastRule::float32}),
-    op<"aten::fft_hfft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor", hfft_plane>,
-    op<"aten::fft_ihfft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor", ihfft_plane>,
-    op<"aten::fft_hfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor", hfft_region>,
-    op<"aten::fft_ihfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor", ihfft_region>,
-    op<"aten::fft_fftshift(Tensor self, int[1]? dim=None) -> Tensor", shift_halves<false>>,
-    op<"aten::fft_ifftshift(Tensor self, int[1]? dim=None) -> Tensor", shift_halves<true>>,
-    op<"aten::stft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool normalized=False, bool? onesided=None, bool? return_complex=None, bool? align_to_window=None) -> Tensor", stft>.with({.autocast = AutocastRule::float32}),
-    op<"aten::stft.center(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool center=True, str pad_mode=\"reflect\", bool normalized=False, bool? onesided=None, bool? return_complex=None, bool? align_to_window=None) -> Tensor", stft_center>.with({.autocast = AutocastRule::float32}),
-    op<"aten::istft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool center=True, bool normalized=False, bool? onesided=None, int? length=None, bool return_complex=False) -> Tensor", istft>,
+    op<"aten::fft_fft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor", fft_line<true>>.with({.autocast = AutocastRule::float32, .composite = true}),
+    op<"aten::fft_ifft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor", fft_line<false>>.with({.autocast = AutocastRule::float32, .composite = true}),
+    op<"aten::fft_rfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor", rfft_line>.with({.autocast = AutocastRule::float32, .composite = true}),
+    op<"aten::fft_irfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor", irfft_line>.with({.autocast = AutocastRule::float32, .composite = true}),
+    op<"aten::fft_fft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor", fft_plane<true>>.with({.autocast = AutocastRule::float32, .composite = true}),
+    op<"aten::fft_ifft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor", fft_plane<false>>.with({.autocast = AutocastRule::float32, .composite = true}),
+    op<"aten::fft_rfft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor", rfft_plane>.with({.autocast = AutocastRule::float32, .composite = true}),
+    op<"aten::fft_irfft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor", irfft_plane>.with({.autocast = AutocastRule::float32, .composite = true}),
+    op<"aten::fft_fftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor", fft_region<true>>.with({.autocast = AutocastRule::float32, .composite = true}),
+    op<"aten::fft_ifftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor", fft_region<false>>.with({.autocast = AutocastRule::float32, .composite = true}),
+    op<"aten::fft_rfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor", rfft_region>.with({.autocast = AutocastRule::float32, .composite = true}),
+    op<"aten::fft_irfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor", irfft_region>.with({.autocast = AutocastRule::float32, .composite = true}),
+    op<"aten::fft_hfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor", hfft_line>.with({.autocast = AutocastRule::float32, .composite = true}),
+    op<"aten::fft_ihfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor", ihfft_line>.with({.autocast = AutocastRule::float32, .composite = true}),
+    op<"aten::fft_hfft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor", hfft_plane>.with({.composite = true}),
+    op<"aten::fft_ihfft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor", ihfft_plane>.with({.composite = true}),
+    op<"aten::fft_hfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor", hfft_region>.with({.composite = true}),
+    op<"aten::fft_ihfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor", ihfft_region>.with({.composite = true}),
+    op<"aten::fft_fftshift(Tensor self, int[1]? dim=None) -> Tensor", shift_halves<false>>.with({.composite = true}),
+    op<"aten::fft_ifftshift(Tensor self, int[1]? dim=None) -> Tensor", shift_halves<true>>.with({.composite = true}),
+    op<"aten::stft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool normalized=False, bool? onesided=None, bool? return_complex=None, bool? align_to_window=None) -> Tensor", stft>.with({.autocast = AutocastRule::float32, .composite = true}),
+    op<"aten::stft.center(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool center=True, str pad_mode=\"reflect\", bool normalized=False, bool? onesided=None, bool? return_complex=None, bool? align_to_window=None) -> Tensor", stft_center>.with({.autocast = AutocastRule::float32, .composite = true}),
+    op<"aten::istft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool center=True, bool normalized=False, bool? onesided=None, int? length=None, bool return_complex=False) -> Tensor", istft>.with({.composite = true}),
 };
 // clang-format on
 

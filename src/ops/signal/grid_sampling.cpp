@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "ops/checks.h"
+#include "ops/compose.h"
 #include "ops/dense.h"
 #include "ops/loops.h"
 #include "ops/memory_format.h"
@@ -347,13 +348,21 @@ Result<Meta> grid_sampler_any_meta(const Tensor& input, const Tensor& grid,
              : grid_sampler_meta<2>(input, grid, interpolation_mode, padding_mode, align_corners);
 }
 
+Result<Tensor> grid_sampler_formula(Emitter& e, const Tensor& input, const Tensor& grid,
+                                    int64_t interpolation_mode, int64_t padding_mode,
+                                    bool align_corners) {
+  return e(
+      input.dim() == 4 ? Handle(aten<"grid_sampler_2d.default">) : aten<"grid_sampler_3d.default">,
+      {input, grid, interpolation_mode, padding_mode, align_corners});
+}
+
 // clang-format off
 constexpr OpDef kOps[] = {
     op<"aten::grid_sampler_2d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor",
        grid_sampler_meta<2>, grid_sampler<2>>.with({.autocast = AutocastRule::float32}),
     op<"aten::grid_sampler_3d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor",
        grid_sampler_meta<3>, grid_sampler<3>>.with({.autocast = AutocastRule::float32}),
-    composed<"aten::grid_sampler(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor", grid_sampler_any_meta, grid_sampler_any>.with({.autocast = AutocastRule::float32}),
+    composed<"aten::grid_sampler(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor", grid_sampler_any_meta, grid_sampler_any, grid_sampler_formula>.with({.autocast = AutocastRule::float32}),
     op<"aten::grid_sampler_2d_backward(Tensor grad_output, Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners, bool[2] output_mask) -> (Tensor, Tensor)",
        grid_sampler_backward<2>>,
     op<"aten::grid_sampler_3d_backward(Tensor grad_output, Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners, bool[2] output_mask) -> (Tensor, Tensor)",

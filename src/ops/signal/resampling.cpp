@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "ops/checks.h"
+#include "ops/compose.h"
 #include "ops/dense.h"
 #include "ops/loops.h"
 #include "ops/memory_format.h"
@@ -443,6 +444,24 @@ Result<Tensor> smooth_backward(const Tensor& grad_output, const Sizes& output_si
 
 using S = OptionalScale;
 
+// What is asked for by factors, asked for by sizes.
+template <Handle Resizes, class... AlignCorners>
+Result<Tensor> vec_formula(Emitter& e, const Tensor& input, const std::optional<Sizes>& output_size,
+                           const AlignCorners&... align_corners,
+                           const std::optional<std::vector<double>>& scale_factors) {
+  const int64_t spatial = input.dim() - 2;
+  PT2_TRY(const Resize resize,
+          resize_from_vec(input, Mode::linear, spatial, output_size, false, scale_factors));
+  std::vector<Value> arguments{Value(input), box(resize.output), Value(align_corners)...};
+  for (const OptionalScale& scale : resize.scales) arguments.push_back(box(scale));
+  const Operator& op = Resizes();
+  if (arguments.size() != op.signature().parameter_count)
+    return operator_error("input: found " + input.type_text() + " for " +
+                          std::string(op.signature().name));
+  PT2_TRY(std::vector<Value> results, e.call(op, arguments));
+  return *std::move(results[0].get_if<Tensor>());
+}
+
 // clang-format off
 constexpr OpDef kOps[] = {
     op<"aten::upsample_nearest1d_backward(Tensor grad_output, SymInt[1] output_size, SymInt[3] input_size, float? scales=None) -> Tensor", nearest_backward<Mode::nearest, S>>,
@@ -472,18 +491,18 @@ constexpr OpDef kOps[] = {
     composed<"aten::upsample_bicubic2d(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor", smooth<resize_meta, Mode::cubic, S, S>, smooth<run_resize, Mode::cubic, S, S>>,
     composed<"aten::_upsample_bilinear2d_aa(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor", smooth<resize_meta, Mode::linear_antialias, S, S>, smooth<run_resize, Mode::linear_antialias, S, S>>,
     composed<"aten::_upsample_bicubic2d_aa(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor", smooth<resize_meta, Mode::cubic_antialias, S, S>, smooth<run_resize, Mode::cubic_antialias, S, S>>,
-    composed<"aten::upsample_nearest1d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor", nearest_vec<resize_meta, Mode::nearest, 1>, nearest_vec<run_resize, Mode::nearest, 1>>,
+    composed<"aten::upsample_nearest1d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor", nearest_vec<resize_meta, Mode::nearest, 1>, nearest_vec<run_resize, Mode::nearest, 1>, vec_formula<aten<"upsample_nearest1d.default">>>,
     composed<"aten::upsample_nearest2d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor", nearest_vec<resize_meta, Mode::nearest, 2>, nearest_vec<run_resize, Mode::nearest, 2>>,
-    composed<"aten::upsample_nearest3d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor", nearest_vec<resize_meta, Mode::nearest, 3>, nearest_vec<run_resize, Mode::nearest, 3>>,
-    composed<"aten::_upsample_nearest_exact1d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor", nearest_vec<resize_meta, Mode::nearest_exact, 1>, nearest_vec<run_resize, Mode::nearest_exact, 1>>,
-    composed<"aten::_upsample_nearest_exact2d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor", nearest_vec<resize_meta, Mode::nearest_exact, 2>, nearest_vec<run_resize, Mode::nearest_exact, 2>>,
-    composed<"aten::_upsample_nearest_exact3d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor", nearest_vec<resize_meta, Mode::nearest_exact, 3>, nearest_vec<run_resize, Mode::nearest_exact, 3>>,
-    composed<"aten::upsample_linear1d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor", smooth_vec<resize_meta, Mode::linear, 1>, smooth_vec<run_resize, Mode::linear, 1>>,
+    composed<"aten::upsample_nearest3d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor", nearest_vec<resize_meta, Mode::nearest, 3>, nearest_vec<run_resize, Mode::nearest, 3>, vec_formula<aten<"upsample_nearest3d.default">>>,
+    composed<"aten::_upsample_nearest_exact1d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor", nearest_vec<resize_meta, Mode::nearest_exact, 1>, nearest_vec<run_resize, Mode::nearest_exact, 1>, vec_formula<aten<"_upsample_nearest_exact1d.default">>>,
+    composed<"aten::_upsample_nearest_exact2d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor", nearest_vec<resize_meta, Mode::nearest_exact, 2>, nearest_vec<run_resize, Mode::nearest_exact, 2>, vec_formula<aten<"_upsample_nearest_exact2d.default">>>,
+    composed<"aten::_upsample_nearest_exact3d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor", nearest_vec<resize_meta, Mode::nearest_exact, 3>, nearest_vec<run_resize, Mode::nearest_exact, 3>, vec_formula<aten<"_upsample_nearest_exact3d.default">>>,
+    composed<"aten::upsample_linear1d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor", smooth_vec<resize_meta, Mode::linear, 1>, smooth_vec<run_resize, Mode::linear, 1>, vec_formula<aten<"upsample_linear1d.default">, bool>>,
     composed<"aten::upsample_bilinear2d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor", smooth_vec<resize_meta, Mode::linear, 2>, smooth_vec<run_resize, Mode::linear, 2>>,
-    composed<"aten::upsample_trilinear3d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor", smooth_vec<resize_meta, Mode::linear, 3>, smooth_vec<run_resize, Mode::linear, 3>>,
-    composed<"aten::upsample_bicubic2d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor", smooth_vec<resize_meta, Mode::cubic, 2>, smooth_vec<run_resize, Mode::cubic, 2>>,
-    composed<"aten::_upsample_bilinear2d_aa.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor", smooth_vec<resize_meta, Mode::linear_antialias, 2>, smooth_vec<run_resize, Mode::linear_antialias, 2>>,
-    composed<"aten::_upsample_bicubic2d_aa.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor", smooth_vec<resize_meta, Mode::cubic_antialias, 2>, smooth_vec<run_resize, Mode::cubic_antialias, 2>>,
+    composed<"aten::upsample_trilinear3d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor", smooth_vec<resize_meta, Mode::linear, 3>, smooth_vec<run_resize, Mode::linear, 3>, vec_formula<aten<"upsample_trilinear3d.default">, bool>>,
+    composed<"aten::upsample_bicubic2d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor", smooth_vec<resize_meta, Mode::cubic, 2>, smooth_vec<run_resize, Mode::cubic, 2>, vec_formula<aten<"upsample_bicubic2d.default">, bool>>,
+    composed<"aten::_upsample_bilinear2d_aa.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor", smooth_vec<resize_meta, Mode::linear_antialias, 2>, smooth_vec<run_resize, Mode::linear_antialias, 2>, vec_formula<aten<"_upsample_bilinear2d_aa.default">, bool>>,
+    composed<"aten::_upsample_bicubic2d_aa.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor", smooth_vec<resize_meta, Mode::cubic_antialias, 2>, smooth_vec<run_resize, Mode::cubic_antialias, 2>, vec_formula<aten<"_upsample_bicubic2d_aa.default">, bool>>,
 };
 // clang-format on
 

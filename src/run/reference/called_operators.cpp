@@ -126,19 +126,20 @@ class ViewReader {
     if (const auto offset = take(arguments_, prefix + "_storage_offset")) {
       const auto size = take(arguments_, prefix + "_size");
       const auto stride = take(arguments_, prefix + "_stride");
-      return view("as_strided.default",
+      return view(ops::aten<"as_strided.default">,
                   {base, size.value_or(Value()), stride.value_or(Value()), *offset});
     }
     if (const auto dim = take(arguments_, prefix + "_slice_dim")) {
       const auto start = take(arguments_, prefix + "_slice_start");
       const auto end = take(arguments_, prefix + "_slice_end");
-      return view("slice.Tensor", {base, *dim, start.value_or(Value()), end.value_or(Value())});
+      return view(ops::aten<"slice.Tensor">,
+                  {base, *dim, start.value_or(Value()), end.value_or(Value())});
     }
     return base;
   }
 
-  static Result<Value> view(std::string_view overload, std::initializer_list<Value> arguments) {
-    PT2_TRY(Tensor tensor, ops::apply(overload, arguments));
+  static Result<Value> view(ops::Handle handle, std::initializer_list<ops::Operand> arguments) {
+    PT2_TRY(Tensor tensor, ops::apply(handle, arguments));
     return Value(std::move(tensor));
   }
 

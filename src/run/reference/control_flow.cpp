@@ -101,7 +101,8 @@ class Rounds {
         out.emplace_back();
         continue;
       }
-      PT2_TRY(Tensor stacked, ops::apply("stack.default", {Value(std::move(column)), Value(dim)}));
+      PT2_TRY(Tensor stacked,
+              ops::apply(ops::aten<"stack.default">, {Value(std::move(column)), Value(dim)}));
       out.emplace_back(std::move(stacked));
     }
     return out;

@@ -1,0 +1,48 @@
+// A program whose operators that PyTorch makes of others are written out as these, what
+// ExportedProgram.run_decompositions does: linear becomes permute and addmm, softmax becomes
+// _softmax.
+//
+//   PT2_TRY(pt2::Decomposition done, pt2::decompose(program));
+//   if (done.left.empty()) contents.programs[0].json = pt2::program_json(done.program);
+#ifndef PT2_DECOMPOSE_H
+#define PT2_DECOMPOSE_H
+
+#include <string>
+#include <vector>
+
+#include "pt2/diagnostics.h"
+#include "pt2/limits.h"
+#include "pt2/program.h"
+
+namespace pt2 {
+
+struct DecomposeOptions {
+  // What may be left: "core", which is everything that PyTorch does not make of others, and names
+  // of operators, "aten.linear". Operators of other namespaces may be left always.
+  std::vector<std::string> to{"core"};
+  Limits limits{};
+};
+
+// An operator that should be written out and could not be.
+struct LeftOperator {
+  std::string text{};
+  std::string where{};  // in the program's JSON, where there is no node
+  NodePlace node{};
+
+  // "it has no formula here at %lstm (torch.ops.aten.lstm.input)".
+  std::string line() const;
+};
+
+struct Decomposition {
+  // Computes the same, also where operators are left.
+  Program program{};
+  bool changed = false;
+  std::vector<LeftOperator> left{};
+};
+
+// Errors: `argument` for a name that no operator has. Linear in the nodes.
+Result<Decomposition> decompose(const Program& program, const DecomposeOptions& options = {});
+
+}  // namespace pt2
+
+#endif  // PT2_DECOMPOSE_H

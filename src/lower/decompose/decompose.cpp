@@ -1,0 +1,249 @@
+#include "lower/decompose/decompose.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <deque>
+#include <unordered_map>
+
+#include "check/shapes/program_shapes.h"
+#include "check/shapes/symbol_samples.h"
+#include "ir/graph_place.h"
+#include "ir/target.h"
+#include "lower/decompose/rewriter.h"
+#include "lower/forms.h"
+#include "ops/bind.h"
+#include "pt2/decompose.h"
+
+namespace pt2 {
+namespace {
+
+using ops::Operator;
+
+// A wrong expression is right under one choice of the symbols, and wrong under nearly all others.
+constexpr size_t kChoices = 4;
+
+// The target of the operator that this one is another name of; empty where it is none.
+std::string other_name(const Operator& op, std::string_view target) {
+  const bool in_place = op.form == Operator::Form::in_place;
+  if (target_namespace(target) != "aten" || (!in_place && op.form != Operator::Form::as_written))
+    return {};
+  std::string name = written_target(op);
+  if (const std::string_view other = op.def->facts.same_as; !other.empty()) {
+    name = "torch.ops.aten." + std::string(other);
+    if (in_place) name.insert(name.rfind('.'), "_");
+  }
+  return name == target ? std::string() : name;
+}
+
+bool is_composite(const Operator& op, std::string_view target) {
+  return op &&
+         (op.def->facts.composite || op.def->formula != nullptr || !other_name(op, target).empty());
+}
+
+// The dtypes of the regions of torch.autocast around a node, the innermost last.
+using Regions = std::vector<std::optional<Dtype>>;
+
+// Of a node that opens one: its arguments are device, dtype and whether it is enabled.
+std::optional<Dtype> opened_region(const Node& node) {
+  if (node.inputs.size() < 3) return std::nullopt;
+  const auto* enabled = node.inputs[2].arg.get_if<bool>();
+  const auto* dtype = node.inputs[1].arg.get_if<ScalarType>();
+  if (enabled == nullptr || !*enabled) return std::nullopt;
+  return dtype == nullptr ? Dtype::bfloat16 : dtype->dtype();
+}
+
+class Decomposer {
+ public:
+  Decomposer(const OperatorSet& set, Program& program, Pipeline& pipeline)
+      : set_(set),
+        program_(program),
+        pipeline_(pipeline),
+        writer_(*program.expressions, pipeline.spelling),
+        expands_([this](const Operator& op) { return !set_.has(written_target(op), op); }) {}
+
+  PassResult run() {
+    choose_symbols();
+    visit(program_.graph, {});
+    return std::move(result_);
+  }
+
+ private:
+  const Operator& find(const std::string& target) {
+    auto [entry, is_new] = operators_.try_emplace(target);
+    if (is_new) entry->second = ops::find_operator(target);
+    return entry->second;
+  }
+
+  // The values of the exported example come first.
+  void choose_symbols() {
+    const std::vector<PlacedGraph> graphs = placed_graphs(program_);
+    check::ProgramShapes shapes(program_, graphs);
+    choices_.push_back(shapes.hints());
+    if (program_.expressions->symbol_count() == 0) return;
+    for (size_t g = 0; g < graphs.size(); ++g) {
+      size_t position = 0;
+      for (const NodeId id : graphs[g].graph->nodes()) {
+        const Node& node = graphs[g].graph->node(id);
+        if (const Operator& op = find(node.target)) shapes.add(g, position, node, op);
+        ++position;
+      }
+    }
+    for (SymbolBindings& each : shapes.assignments(kChoices)) choices_.push_back(std::move(each));
+    if (choices_.size() <= kChoices)
+      for (SymbolBindings& each : check::ranged_bindings(program_, shapes.hints(), 2 * kChoices))
+        choices_.push_back(std::move(each));
+  }
+
+  void visit(Graph& graph, Regions regions) {
+    GraphState state;
+    for (const Argument& input : graph.inputs()) learn(graph, input, state);
+    for (const NodeId id : graph.nodes())
+      if (const auto& name = graph.node(id).name) state.node_names.insert(*name);
+    const std::vector<NodeId> nodes(graph.nodes().begin(), graph.nodes().end());
+    for (const NodeId id : nodes) {
+      const Node& node = graph.node(id);
+      if (node.target == "torch.amp.autocast_mode._enter_autocast")
+        regions.push_back(opened_region(node));
+      if (node.target == "torch.amp.autocast_mode._exit_autocast" && !regions.empty())
+        regions.pop_back();
+      Regions inside = regions;
+      if (last_part(node.target) == "wrap_with_autocast") inside.push_back(opened_region(node));
+      for (const NamedArgument& input : node.inputs)
+        for_each_subgraph(input.arg,
+                          [&](SubgraphId nested) { visit(graph.subgraph(nested), inside); });
+      const Operator& op = find(node.target);
+      if (op && !set_.has(node.target, op)) {
+        auto done = rewrite(graph, id, op, regions, state);
+        if (done) {
+          result_.changed = true;
+          continue;
+        }
+        Error error = std::move(done).error();
+        result_.failures.push_back({.node = describe_node(graph, graph.node(id)),
+                                    .text = std::move(error.message),
+                                    .code = error.code});
+      }
+      for (const Argument& output : graph.node(id).outputs) learn(graph, output, state);
+    }
+  }
+
+  static void learn(const Graph& graph, const Argument& argument, GraphState& state) {
+    for_each_value(argument, [&](ValueId id) {
+      const auto* number = std::get_if<SymInt>(&graph.value(id).meta);
+      if (number != nullptr && number->is_symbolic())
+        state.numbers.emplace(number->expr().operator->(), id);
+    });
+  }
+
+  Result<void> rewrite(Graph& graph, NodeId id, const Operator& op, const Regions& regions,
+                       GraphState& state) {
+    const auto refuse = [](std::string text) { return Error{ErrorCode::unsupported, text, ""}; };
+    if (std::string name = other_name(op, graph.node(id).target); !name.empty()) {
+      rename(graph, id, op, std::move(name));
+      const Operator& renamed = find(graph.node(id).target);
+      return set_.has(graph.node(id).target, renamed) ? Result<void>()
+                                                      : rewrite(graph, id, renamed, regions, state);
+    }
+    if (op.def->formula == nullptr ||
+        (op.form != Operator::Form::as_written && op.form != Operator::Form::in_place))
+      return refuse("there is no formula of it here");
+    const auto autocast = regions.empty() ? std::nullopt : regions.back();
+    return NodeRewriter(graph, id, op, pipeline_.budget, writer_, state, autocast)
+        .run(choices_, expands_);
+  }
+
+  void rename(Graph& graph, NodeId id, const Operator& op, std::string target) {
+    const ops::Signature& signature = find(target).signature();
+    std::vector<NamedArgument> inputs = graph.node(id).inputs;
+    for (size_t i = 0; i < inputs.size(); ++i)
+      if (const auto index = ops::parameter_index(op.signature(), inputs[i].name, i);
+          index && *index < signature.parameter_count)
+        inputs[i].name = signature.parameter_array[*index].name;
+    graph.set_node_target(id, std::move(target));
+    graph.set_node_inputs(id, std::move(inputs));
+  }
+
+  const OperatorSet& set_;
+  Program& program_;
+  Pipeline& pipeline_;
+  const NumberWriter writer_;
+  const Recorder::Expands expands_;
+  std::unordered_map<std::string, Operator> operators_;
+  std::vector<SymbolBindings> choices_;
+  PassResult result_;
+};
+
+}  // namespace
+
+bool OperatorSet::has(std::string_view target, const ops::Operator& op) const {
+  if (targets.contains(target)) return true;
+  return core ? !is_composite(op, target) : target_namespace(target) != "aten";
+}
+
+Result<OperatorSet> operator_set(std::span<const std::string> names) {
+  OperatorSet set{.core = false};
+  for (const std::string& name : names) {
+    if (name == "core") {
+      set.core = true;
+      continue;
+    }
+    const std::string candidates[] = {name, "torch.ops." + name, "torch.ops." + name + ".default"};
+    const auto found = std::ranges::find_if(
+        candidates, [](const std::string& each) { return bool(ops::find_operator(each)); });
+    if (found == std::end(candidates))
+      return Error{ErrorCode::argument,
+                   fmt::format("there is no operator '{}' here; expected 'core' or names such as "
+                               "aten.linear",
+                               name),
+                   ""};
+    set.targets.insert(*found);
+  }
+  return set;
+}
+
+PassResult decompose_to(const OperatorSet& set, Program& program, Pipeline& pipeline) {
+  return Decomposer(set, program, pipeline).run();
+}
+
+PassResult decompose(Program& program, Pipeline& pipeline) {
+  return decompose_to({}, program, pipeline);
+}
+
+std::string LeftOperator::line() const {
+  std::string out = text;
+  if (!where.empty()) out += " at " + where;
+  return node ? out + " at " + node.text() : out;
+}
+
+Result<Decomposition> decompose(const Program& program, const DecomposeOptions& options) {
+  constexpr SchemaVersion kFirstWithSrepr{8, 2};
+  const SchemaVersion& version = program.schema_version;
+  const bool has_srepr = std::pair(version.major, version.minor) >=
+                         std::pair(kFirstWithSrepr.major, kFirstWithSrepr.minor);
+  PT2_TRY(const OperatorSet set, operator_set(options.to));
+  Pipeline pipeline{.budget = NodeBudget(options.limits.max_new_nodes),
+                    .spelling = has_srepr ? ExprSpelling::srepr : ExprSpelling::str};
+  Decomposition out{.program = program};
+  const auto take = [&](PassResult result) {
+    out.changed = out.changed || result.changed;
+    for (PassFailure& failure : result.failures)
+      out.left.push_back(
+          {std::move(failure.text), std::move(failure.where), std::move(failure.node)});
+  };
+  if (!has_form(program.graph, Form::without_vmap_regions))
+    take(run_pass(Pass::unvmap, out.program, pipeline));
+  if (out.left.empty() && !has_form(out.program.graph, Form::without_dual_numbers))
+    take(run_pass(Pass::forward_derivatives, out.program, pipeline));
+  if (out.left.empty()) take(decompose_to(set, out.program, pipeline));
+  return out;
+}
+
+bool has_no_composites(const Graph& graph) {
+  return std::ranges::none_of(graph.nodes(), [&](NodeId id) {
+    const std::string& target = graph.node(id).target;
+    return is_composite(ops::find_operator(target), target);
+  });
+}
+
+}  // namespace pt2

@@ -1,0 +1,135 @@
+#include "lower/decompose/numbers.h"
+
+#include <algorithm>
+
+#include "pt2/expr_rewrite.h"
+
+namespace pt2 {
+namespace {
+
+bool all_equal(const Samples& samples) {
+  return std::ranges::adjacent_find(samples, std::not_equal_to()) == samples.end();
+}
+
+// Nothing where it leaves int64.
+std::optional<Samples> product(const Samples& a, const Samples& b) {
+  Samples out(a.size());
+  for (size_t i = 0; i < a.size(); ++i)
+    if (__builtin_mul_overflow(a[i], b[i], &out[i])) return std::nullopt;
+  return out;
+}
+
+int64_t floor_divide(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
+
+int64_t value_of(const NumberForm& form, int64_t product) {
+  return floor_divide(product * form.times, form.divisor) + form.plus;
+}
+
+std::optional<int64_t> hint_of(const SymInt& number) {
+  return number.is_symbolic() ? number.hint() : std::optional(number.literal());
+}
+
+}  // namespace
+
+void KnownNumbers::add(const SymInt& number, Samples samples) {
+  const bool is_known = std::ranges::any_of(
+      known_, [&](const Known& each) { return each.number.expr() == number.expr(); });
+  if (number.is_symbolic() && !is_known) known_.push_back({number, std::move(samples)});
+}
+
+// A multiple, a quotient, or a sum with a number. Two unknowns need three samples to be believed.
+std::optional<NumberForm> KnownNumbers::of_product(const Samples& whole,
+                                                   std::vector<size_t> factors,
+                                                   const Samples& samples) const {
+  NumberForm form{.factors = std::move(factors)};
+  const auto fits = [&] {
+    for (size_t i = 0; i < samples.size(); ++i)
+      if (value_of(form, whole[i]) != samples[i]) return false;
+    return true;
+  };
+  if (fits()) return form;
+  if (all_equal(whole)) return std::nullopt;
+  constexpr int64_t kMost = 1 << 30;
+  const auto is_large = [](int64_t number) { return number < -kMost || number > kMost; };
+  if (std::ranges::any_of(whole, is_large) || std::ranges::any_of(samples, is_large))
+    return std::nullopt;
+  for (const int64_t about : {int64_t{0}, int64_t{1}}) {
+    if (samples[0] <= 0) break;
+    form.divisor = whole[0] / samples[0] + about;
+    if (form.divisor > 1 && fits()) return form;
+  }
+  form.divisor = 1;
+  const size_t other = static_cast<size_t>(
+      std::ranges::find_if(whole, [&](int64_t each) { return each != whole[0]; }) - whole.begin());
+  const int64_t rise = samples[other] - samples[0], run = whole[other] - whole[0];
+  if (rise % run != 0 || rise == 0) return std::nullopt;
+  form.times = rise / run;
+  form.plus = samples[0] - form.times * whole[0];
+  if (!fits()) return std::nullopt;
+  Samples distinct = whole;
+  std::ranges::sort(distinct);
+  const auto count = std::unique(distinct.begin(), distinct.end()) - distinct.begin();
+  const bool has_one_unknown = form.times == 1 || form.plus == 0;
+  return count >= 3 || has_one_unknown ? std::optional(form) : std::nullopt;
+}
+
+std::optional<NumberForm> KnownNumbers::find(const Samples& samples) const {
+  if (all_equal(samples)) return NumberForm{.plus = samples[0]};
+  for (size_t a = 0; a < known_.size(); ++a)
+    if (known_[a].samples == samples) return NumberForm{.factors = {a}};
+  for (size_t a = 0; a < known_.size(); ++a)
+    if (auto form = of_product(known_[a].samples, {a}, samples)) return form;
+  for (size_t a = 0; a < known_.size(); ++a)
+    for (size_t b = 0; b <= a; ++b) {
+      const auto two = product(known_[a].samples, known_[b].samples);
+      if (!two) continue;
+      if (auto form = of_product(*two, {b, a}, samples)) return form;
+    }
+  for (size_t a = 0; a < known_.size(); ++a)
+    for (size_t b = 0; b <= a; ++b)
+      for (size_t c = 0; c <= b; ++c) {
+        const auto two = product(known_[a].samples, known_[b].samples);
+        const auto three = two ? product(*two, known_[c].samples) : std::nullopt;
+        if (!three) continue;
+        if (auto form = of_product(*three, {c, b, a}, samples)) return form;
+      }
+  return std::nullopt;
+}
+
+Result<SymInt> NumberWriter::binary(ExprOp op, const SymInt& a, const SymInt& b) const {
+  const auto expr_of = [&](const SymInt& number) {
+    return number.is_symbolic() ? number.expr() : pool_.integer(number.literal());
+  };
+  const auto left = hint_of(a), right = hint_of(b);
+  std::optional<int64_t> hint;
+  if (int64_t out = 0; left && right) {
+    const bool overflows = op == ExprOp::add        ? __builtin_add_overflow(*left, *right, &out)
+                           : op == ExprOp::multiply ? __builtin_mul_overflow(*left, *right, &out)
+                                                    : (out = floor_divide(*left, *right), false);
+    if (!overflows) hint = out;
+  }
+  const Expr expr = pool_.intern({.op = op, .args = {expr_of(a), expr_of(b)}});
+  PT2_TRY(const Expr simple, simplify(pool_, expr));
+  PT2_TRY(const SpelledExpr* spelled, pool_.parse(print_expr(simple, spelling_)));
+  return SymInt(spelled, hint);
+}
+
+Result<SymInt> NumberWriter::write(const KnownNumbers& known, const NumberForm& form) const {
+  if (form.is_literal()) return SymInt(form.plus);
+  SymInt out = known.number(form.factors[0]);
+  for (size_t i = 1; i < form.factors.size(); ++i) {
+    PT2_TRY(out, binary(ExprOp::multiply, out, known.number(form.factors[i])));
+  }
+  if (form.times != 1) {
+    PT2_TRY(out, binary(ExprOp::multiply, out, SymInt(form.times)));
+  }
+  if (form.divisor != 1) {
+    PT2_TRY(out, binary(ExprOp::floor_div, out, SymInt(form.divisor)));
+  }
+  if (form.plus != 0) {
+    PT2_TRY(out, binary(ExprOp::add, out, SymInt(form.plus)));
+  }
+  return out;
+}
+
+}  // namespace pt2

@@ -1,0 +1,548 @@
+#include "lower/decompose/rewriter.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "check/shapes/abstract_value.h"
+#include "lower/arguments.h"
+#include "ops/bind.h"
+#include "ops/compose.h"
+
+namespace pt2 {
+namespace {
+
+constexpr std::string_view kAten = "torch.ops.aten.";
+
+Error unsupported(std::string text) { return {ErrorCode::unsupported, std::move(text), ""}; }
+Error depends_on_sizes() {
+  return unsupported("which operators it is made of depends on sizes that change");
+}
+
+// "addmm" of "torch.ops.aten.addmm.default".
+std::string_view short_name(const ops::Operator& op) {
+  const std::string_view name = op.def->signature->name;
+  return name.substr(name.rfind(':') + 1);
+}
+
+// Applies `visit(Argument, Value)` to the parts that correspond.
+template <class A, class V, class Visit>
+void for_each_pair(A& argument, V& value, const Visit& visit) {
+  const auto* list = argument.template get_if<ArgumentList>();
+  auto* items = value.template get_if<Value::List>();
+  if (list != nullptr && items != nullptr && list->items.size() == items->size()) {
+    for (size_t i = 0; i < items->size(); ++i) for_each_pair(list->items[i], (*items)[i], visit);
+  } else {
+    visit(argument, value);
+  }
+}
+
+template <class Visit>
+void for_each_tensor(const Value& value, const Visit& visit) {
+  if (const auto* tensor = value.get_if<Tensor>()) visit(*tensor);
+  if (const auto* list = value.get_if<Value::List>())
+    for (const Value& item : *list) for_each_tensor(item, visit);
+}
+
+// The strides that the file records: they say which views there are.
+void set_strides(Tensor& tensor, const TensorMeta& meta, const SymbolBindings& choice) {
+  if (meta.strides.size() != tensor.sizes().size()) return;
+  Sizes strides;
+  for (const SymInt& stride : meta.strides) {
+    const auto number = evaluate(stride, choice);
+    if (!number || *number < 0) return;
+    strides.push_back(*number);
+  }
+  tensor = tensor.with_view(tensor.sizes(), std::move(strides), 0);
+}
+
+// The node's arguments in the order of the signature; null where the file is silent.
+std::vector<const Argument*> given_arguments(const Node& node, const ops::Signature& signature) {
+  std::vector<const Argument*> out(signature.parameter_count);
+  for (size_t i = 0; i < node.inputs.size(); ++i)
+    if (const auto index = ops::parameter_index(signature, node.inputs[i].name, i))
+      out[*index] = &node.inputs[i].arg;
+  return out;
+}
+
+Argument number_argument(const Tensor& wrapped) {
+  if (wrapped.dtype() == Dtype::bool_) return Argument(*wrapped.data<bool>());
+  if (dtype_category(wrapped.dtype()) == DtypeCategory::integer)
+    return Argument(*wrapped.data<int64_t>());
+  if (wrapped.dtype() == Dtype::float64) return Argument(*wrapped.data<double>());
+  return Argument(None{});
+}
+
+}  // namespace
+
+Result<void> NodeRewriter::run(std::span<const SymbolBindings> choices,
+                               const Recorder::Expands& expands) {
+  PT2_TRY_VOID(follow(choices, expands));
+  PT2_TRY_VOID(check_results());
+  auto written = write_calls();
+  if (written) {
+    replace_results();
+  } else {
+    undo();
+  }
+  return written;
+}
+
+Result<NodeRewriter::Trace> NodeRewriter::follow(const SymbolBindings& choice,
+                                                 const Recorder::Expands& expands) const {
+  const ops::Signature& signature = op_.signature();
+  auto arguments = check::abstract_arguments(graph_, node_, signature, choice);
+  if (!arguments) return unsupported("an operand is not known");
+  Trace trace{&choice, *std::move(arguments), {}, {}};
+  const auto given = given_arguments(node_, signature);
+  Recorder recorder(expands, data_size(choice), autocast_);
+  for (size_t i = 0; i < given.size(); ++i) {
+    if (given[i] != nullptr)
+      for_each_pair(*given[i], trace.arguments[i], [&](const Argument& argument, Value& value) {
+        auto* tensor = value.get_if<Tensor>();
+        const TensorMeta* meta = tensor_meta(graph_, argument);
+        if (tensor != nullptr && meta != nullptr) set_strides(*tensor, *meta, choice);
+      });
+    recorder.number(trace.arguments[i]);
+  }
+  PT2_TRY(trace.results, recorder.expand(op_, trace.arguments));
+  if (op_.form == ops::Operator::Form::in_place) {
+    PT2_TRY(Tensor written,
+            recorder(ops::aten<"copy_.default">, {trace.arguments[0], trace.results[0]}));
+    trace.results = {Value(std::move(written))};
+  }
+  trace.calls = recorder.calls();
+  return trace;
+}
+
+// The first size of the first result: that of operators whose results depend on elements.
+std::optional<int64_t> NodeRewriter::data_size(const SymbolBindings& choice) const {
+  std::optional<int64_t> size;
+  bool is_first = true;
+  for (const Argument& output : node_.outputs)
+    for_each_value(output, [&](ValueId id) {
+      const TensorMeta* meta = graph_.value(id).tensor();
+      if (std::exchange(is_first, false) && meta != nullptr && !meta->sizes.empty())
+        if (const auto number = evaluate(meta->sizes[0], choice)) size = *number;
+    });
+  return size;
+}
+
+Result<void> NodeRewriter::follow(std::span<const SymbolBindings> choices,
+                                  const Recorder::Expands& expands) {
+  std::optional<Error> first;
+  for (const SymbolBindings& choice : choices) {
+    auto trace = follow(choice, expands);
+    if (trace)
+      traces_.push_back(*std::move(trace));
+    else if (!first)
+      first = std::move(trace).error();
+  }
+  if (traces_.empty()) return first.value_or(unsupported("its sizes are not known"));
+  for (const Trace& trace : traces_) {
+    if (trace.calls.size() != traces_[0].calls.size()) return depends_on_sizes();
+    for (size_t i = 0; i < trace.calls.size(); ++i)
+      if (trace.calls[i].op != traces_[0].calls[i].op) return depends_on_sizes();
+  }
+  const auto given = given_arguments(node_, op_.signature());
+  for (size_t i = 0; i < given.size(); ++i)
+    if (given[i] != nullptr)
+      for_each_pair(*given[i], traces_[0].arguments[i],
+                    [&](const Argument& argument, const Value& value) { learn(argument, value); });
+  for (const Argument& output : node_.outputs)
+    for_each_value(output, [&](ValueId id) { learn_sizes(id, false); });
+  return {};
+}
+
+void NodeRewriter::learn(const Argument& argument, const Value& value) {
+  const auto* id = argument.get_if<ValueId>();
+  if (id == nullptr) return;
+  if (const auto* tensor = value.get_if<Tensor>(); tensor != nullptr && term_of(*tensor) != 0) {
+    values_.emplace(term_of(*tensor), *id);
+    learn_sizes(*id, true);
+  } else if (const auto* number = std::get_if<SymInt>(&graph_.value(*id).meta)) {
+    learn_number(*number, Source{*id, std::nullopt});
+  }
+}
+
+void NodeRewriter::learn_sizes(ValueId id, bool is_argument) {
+  const TensorMeta* meta = graph_.value(id).tensor();
+  if (meta == nullptr) return;
+  for (size_t dim = 0; dim < meta->sizes.size(); ++dim)
+    learn_number(meta->sizes[dim],
+                 is_argument ? std::optional(Source{id, static_cast<int64_t>(dim)}) : std::nullopt);
+}
+
+void NodeRewriter::learn_number(const SymInt& number, std::optional<Source> source) {
+  if (!number.is_symbolic()) return;
+  Samples samples;
+  for (const Trace& trace : traces_) {
+    const auto value = evaluate(number, *trace.choice);
+    if (!value) return;
+    samples.push_back(*value);
+  }
+  known_.add(number, std::move(samples));
+  if (sources_.size() < known_.size()) sources_.push_back(source);
+}
+
+// What nothing is made of is left out.
+std::vector<bool> NodeRewriter::needed_calls() const {
+  const Trace& trace = traces_[0];
+  std::vector<bool> needed(trace.calls.size(), false);
+  std::map<TermNumber, bool> terms;
+  const auto want = [&](const Tensor& tensor) { terms[term_of(tensor)] = true; };
+  for (const Value& result : trace.results) for_each_tensor(result, want);
+  for (size_t i = needed.size(); i-- > 0;) {
+    needed[i] = trace.calls[i].op->mutates() || trace.calls[i].results.empty();
+    for (const Value& result : trace.calls[i].results)
+      for_each_tensor(result, [&](const Tensor& tensor) {
+        needed[i] = needed[i] || terms.contains(term_of(tensor));
+      });
+    if (!needed[i]) continue;
+    for (const Value& argument : trace.calls[i].arguments) for_each_tensor(argument, want);
+  }
+  return needed;
+}
+
+Result<void> NodeRewriter::write_calls() {
+  const std::vector<bool> needed = needed_calls();
+  for (size_t i = 0; i < needed.size(); ++i)
+    if (needed[i]) PT2_TRY_VOID(write_call(i));
+  return {};
+}
+
+Result<void> NodeRewriter::write_call(size_t index) {
+  const FormulaCall& first = traces_[0].calls[index];
+  const ops::Signature& signature = first.op->signature();
+  const auto parallel = [&](auto member, size_t at) -> Result<Parallel> {
+    Parallel out;
+    for (const Trace& trace : traces_) {
+      const std::vector<Value>& values = trace.calls[index].*member;
+      if (at >= values.size()) return depends_on_sizes();
+      out.push_back(&values[at]);
+    }
+    return out;
+  };
+  std::vector<NamedArgument> inputs;
+  for (size_t i = 0; i < first.arguments.size(); ++i) {
+    const ops::Parameter& parameter = signature.parameter_array[i];
+    PT2_TRY(const Parallel values, parallel(&FormulaCall::arguments, i));
+    PT2_TRY(Argument argument, argument_of(parameter.type, values));
+    std::string parameter_name(parameter.name);
+    inputs.push_back(parameter.keyword_only
+                         ? keyword(std::move(parameter_name), std::move(argument))
+                         : positional(std::move(parameter_name), std::move(argument)));
+  }
+  // Several results are those of nodes of their own in torch.fx.
+  const bool is_one = first.results.size() == 1 && first.results[0].is<Tensor>();
+  const std::string_view name = is_one ? short_name(*first.op) : "getitem";
+  std::vector<Argument> outputs;
+  for (size_t i = 0; i < first.results.size(); ++i) {
+    PT2_TRY(const Parallel values, parallel(&FormulaCall::results, i));
+    PT2_TRY(Argument output, new_value(name, values));
+    outputs.push_back(std::move(output));
+  }
+  PT2_TRY_VOID(insert_node({.target = written_target(*first.op),
+                            .inputs = std::move(inputs),
+                            .outputs = std::move(outputs)}));
+  for (const Value& result : first.results)
+    for_each_tensor(
+        result, [&](const Tensor& tensor) { makers_.emplace(term_of(tensor), inserted_.back()); });
+  return {};
+}
+
+// A result of a call: values of the graph like those of the formula.
+Result<Argument> NodeRewriter::new_value(std::string_view name, const Parallel& values) {
+  if (const auto* items = values[0]->get_if<Value::List>()) {
+    ArgumentList list{.kind = ListKind::tensors};
+    for (size_t i = 0; i < items->size(); ++i) {
+      Parallel parts;
+      for (const Value* each : values) {
+        const auto* others = each->get_if<Value::List>();
+        if (others == nullptr || others->size() != items->size()) return depends_on_sizes();
+        parts.push_back(&(*others)[i]);
+      }
+      PT2_TRY(Argument item, new_value(name, parts));
+      list.items.push_back(std::move(item));
+    }
+    return Argument(std::move(list));
+  }
+  PT2_TRY(TensorMeta meta, meta_of(values));
+  PT2_TRY(const ValueId id,
+          graph_.add_value({.name = graph_.unused_name(name), .meta = std::move(meta)}));
+  values_[term_of(*values[0]->get_if<Tensor>())] = id;
+  return Argument(id);
+}
+
+Result<TensorMeta> NodeRewriter::meta_of(const Parallel& values) const {
+  std::vector<const Tensor*> tensors;
+  for (const Value* value : values) {
+    const auto* tensor = value->get_if<Tensor>();
+    if (tensor == nullptr) return unsupported("a step gives something that is no tensor");
+    if (!tensors.empty() &&
+        (tensor->dim() != tensors[0]->dim() || tensor->dtype() != tensors[0]->dtype()))
+      return depends_on_sizes();
+    tensors.push_back(tensor);
+  }
+  TensorMeta meta{.dtype = {dtype_info(tensors[0]->dtype()).schema_number}};
+  for (const Argument& output : node_.outputs)
+    for_each_value(output, [&](ValueId id) {
+      const TensorMeta* like = graph_.value(id).tensor();
+      if (like == nullptr) return;
+      meta.device = like->device;
+      meta.requires_grad = meta.requires_grad || like->requires_grad;
+    });
+  const auto samples = [&](auto number) {
+    Samples out;
+    for (const Tensor* tensor : tensors) out.push_back(number(*tensor));
+    return out;
+  };
+  for (int64_t dim = 0; dim < tensors[0]->dim(); ++dim) {
+    PT2_TRY(const SymInt size, size_of(samples([&](const Tensor& t) { return t.size(dim); })));
+    PT2_TRY(const SymInt stride, size_of(samples([&](const Tensor& t) { return t.stride(dim); })));
+    meta.sizes.push_back(size);
+    meta.strides.push_back(stride);
+  }
+  return meta;
+}
+
+Result<SymInt> NodeRewriter::size_of(const Samples& samples) const {
+  const auto form = known_.find(samples);
+  if (!form) return unsupported("the sizes of a step are no simple expression of its operands'");
+  return writer_.write(known_, *form);
+}
+
+Result<Argument> NodeRewriter::argument_of(const ops::ArgumentType& type, const Parallel& values) {
+  const Value& first = *values[0];
+  for (const Value* value : values)
+    if (value->data.index() != first.data.index()) return depends_on_sizes();
+  if (first.is<Value::List>()) return list_of(type, values);
+  if (const auto* tensor = first.get_if<Tensor>()) {
+    if (tensor->is_wrapped_number() && tensor->defined()) return number_argument(*tensor);
+    const auto found = values_.find(term_of(*tensor));
+    if (found == values_.end()) return unsupported("a step takes a tensor that no step gives");
+    return Argument(found->second);
+  }
+  if (first.is<int64_t>()) {
+    Samples samples;
+    for (const Value* value : values) samples.push_back(*value->get_if<int64_t>());
+    const bool is_constant = std::ranges::count(samples, samples[0]) == std::ssize(samples);
+    if (type.base == ops::BaseType::number && is_constant)
+      return Argument(static_cast<double>(samples[0]));
+    return number_of(samples);
+  }
+  const auto differs = [&]<class T>(const T& number) {
+    return std::ranges::any_of(values,
+                               [&](const Value* value) { return *value->get_if<T>() != number; });
+  };
+  if (const auto* number = first.get_if<double>()) {
+    if (differs(*number)) return unsupported("a step takes a fraction that changes with sizes");
+    return Argument(*number);
+  }
+  if (const auto* flag = first.get_if<bool>()) {
+    if (differs(*flag)) return depends_on_sizes();
+    return Argument(*flag);
+  }
+  if (const auto* text = first.get_if<std::string>()) return Argument(*text);
+  if (const auto* dtype = first.get_if<Dtype>())
+    return Argument(ScalarType{dtype_info(*dtype).schema_number});
+  if (const auto* format = first.get_if<MemoryFormat>()) return Argument(*format);
+  if (const auto* layout = first.get_if<Layout>()) return Argument(*layout);
+  if (const auto* device = first.get_if<Device>()) return Argument(*device);
+  if (const auto* complex = first.get_if<std::complex<double>>()) return Argument(*complex);
+  if (first.is_none()) return Argument(None{});
+  return unsupported("a step takes something that no file has");
+}
+
+Result<Argument> NodeRewriter::list_of(const ops::ArgumentType& type, const Parallel& values) {
+  const auto& items = *values[0]->get_if<Value::List>();
+  ops::ArgumentType element = type;
+  element.list = false;
+  ArgumentList list;
+  bool is_symbolic = false;
+  for (size_t i = 0; i < items.size(); ++i) {
+    Parallel parts;
+    for (const Value* value : values) {
+      const auto& others = *value->get_if<Value::List>();
+      if (others.size() != items.size()) return depends_on_sizes();
+      parts.push_back(&others[i]);
+    }
+    PT2_TRY(Argument item, argument_of(element, parts));
+    is_symbolic = is_symbolic || item.wrapper == Argument::Wrapper::symbolic;
+    list.items.push_back(std::move(item));
+  }
+  using ops::BaseType;
+  if (type.base == BaseType::tensor)
+    list.kind = type.optional_element ? ListKind::optional_tensors : ListKind::tensors;
+  else if (type.base == BaseType::boolean)
+    list.kind = ListKind::bools;
+  else if (type.base == BaseType::number)
+    list.kind = ListKind::floats;
+  else if (type.base == BaseType::integer)
+    list.kind = is_symbolic ? ListKind::sym_ints : ListKind::ints;
+  else
+    return unsupported("a step takes a list that no file has");
+  return Argument(std::move(list));
+}
+
+// A literal, or a value of the graph, which may have to be computed.
+Result<Argument> NodeRewriter::number_of(const Samples& samples) {
+  const auto form = known_.find(samples);
+  if (!form) return unsupported("a number of a step is no simple expression of its operands'");
+  if (form->is_literal()) return Argument(form->plus);
+  PT2_TRY(ValueId value, known_value(form->factors[0]));
+  for (size_t i = 1; i < form->factors.size(); ++i) {
+    PT2_TRY(const ValueId factor, known_value(form->factors[i]));
+    PT2_TRY(value, arithmetic("mul", ExprOp::multiply, value,
+                              Argument(factor, Argument::Wrapper::symbolic)));
+  }
+  if (form->times != 1) {
+    PT2_TRY(value, arithmetic("mul", ExprOp::multiply, value, Argument(form->times)));
+  }
+  if (form->divisor != 1) {
+    PT2_TRY(value, arithmetic("floordiv", ExprOp::floor_div, value, Argument(form->divisor)));
+  }
+  if (form->plus != 0) {
+    PT2_TRY(value, arithmetic("add", ExprOp::add, value, Argument(form->plus)));
+  }
+  return Argument(value, Argument::Wrapper::symbolic);
+}
+
+Result<ValueId> NodeRewriter::known_value(size_t index) {
+  const SymInt& number = known_.number(index);
+  const ExprNode* key = number.expr().operator->();
+  if (const auto found = state_.numbers.find(key); found != state_.numbers.end())
+    return found->second;
+  const auto& source = sources_[index];
+  if (!source) return unsupported("a number of a step is known of its results alone");
+  if (!source->dim) return source->value;
+  PT2_TRY(const ValueId id,
+          graph_.add_value({.name = graph_.unused_name("sym_size_int"), .meta = number}));
+  PT2_TRY_VOID(
+      insert_node({.target = std::string(kAten) + "sym_size.int",
+                   .inputs = {positional("self", source->value), positional("dim", *source->dim)},
+                   .outputs = {Argument(id, Argument::Wrapper::symbolic)}}));
+  state_.numbers.emplace(key, id);
+  new_numbers_.push_back(key);
+  return id;
+}
+
+Result<ValueId> NodeRewriter::arithmetic(std::string_view name, ExprOp op, ValueId left,
+                                         const Argument& right) {
+  const SymInt a = std::get<SymInt>(graph_.value(left).meta);
+  const auto* other = right.get_if<ValueId>();
+  const SymInt b = other != nullptr ? std::get<SymInt>(graph_.value(*other).meta)
+                                    : SymInt(*right.get_if<int64_t>());
+  PT2_TRY(const SymInt number, writer_.binary(op, a, b));
+  if (!number.is_symbolic()) return unsupported("a number of a step is a constant");
+  const ExprNode* key = number.expr().operator->();
+  if (const auto found = state_.numbers.find(key); found != state_.numbers.end())
+    return found->second;
+  PT2_TRY(const ValueId id, graph_.add_value({.name = graph_.unused_name(name), .meta = number}));
+  PT2_TRY_VOID(insert_node({.target = fmt::format("_operator.{}", name),
+                            .inputs = {positional("a", Argument(left, Argument::Wrapper::symbolic)),
+                                       positional("b", right)},
+                            .outputs = {Argument(id, Argument::Wrapper::symbolic)}}));
+  state_.numbers.emplace(key, id);
+  new_numbers_.push_back(key);
+  return id;
+}
+
+std::string NodeRewriter::unused_node_name(std::string_view name) {
+  std::string free(name);
+  for (size_t i = 1; graph_.find_value(free) || !state_.node_names.insert(free).second; ++i)
+    free = fmt::format("{}_{}", name, i);
+  return free;
+}
+
+Result<void> NodeRewriter::insert_node(Node node) {
+  node.metadata = node_.metadata;
+  // Only nodes with one result are called like it.
+  if (node_.name) {
+    const auto* id = node.outputs.size() == 1 ? node.outputs[0].get_if<ValueId>() : nullptr;
+    const ops::Operator op = ops::find_operator(node.target);
+    node.name = id != nullptr ? graph_.value(*id).name : unused_node_name(short_name(op));
+  }
+  if (!budget_.take(weight_of(graph_, node)))
+    return Error{
+        ErrorCode::limit,
+        fmt::format("decomposition takes more than {} nodes (max_new_nodes)", budget_.most()), ""};
+  inserted_.push_back(graph_.insert_node(std::move(node), id_));
+  return {};
+}
+
+// Before anything is written: the formula gives what the file records.
+Result<void> NodeRewriter::check_results() const {
+  // Final states of an LSTM that torch 2.4 to 2.12 traced through oneDNN's layer are recorded with
+  // a dim too many, which the operator never gives.
+  const bool may_differ = op_.def->signature->name == "aten::lstm";
+  for (const Trace& trace : traces_) {
+    bool same = trace.results.size() >= node_.outputs.size();
+    for (size_t i = 0; same && i < node_.outputs.size(); ++i)
+      for_each_pair(node_.outputs[i], trace.results[i],
+                    [&](const Argument& output, const Value& value) {
+                      const TensorMeta* meta = tensor_meta(graph_, output);
+                      const auto* tensor = value.get_if<Tensor>();
+                      if (meta == nullptr) {
+                        same = same && output.is<None>();
+                      } else {
+                        same = same && tensor != nullptr && term_of(*tensor) != 0 &&
+                               meta->dtype.dtype() == tensor->dtype() &&
+                               (may_differ || meta->sizes.size() == tensor->sizes().size());
+                      }
+                    });
+    if (!same) return unsupported("its formula gives other results than the file records");
+  }
+  return {};
+}
+
+void NodeRewriter::replace_results() {
+  graph_.set_node_outputs(id_, {});
+  for (size_t i = 0; i < node_.outputs.size(); ++i)
+    for_each_pair(node_.outputs[i], traces_[0].results[i],
+                  [&](const Argument& output, const Value& value) {
+                    if (const auto* id = output.get_if<ValueId>())
+                      replace_result(*id, term_of(*value.get_if<Tensor>()));
+                  });
+  graph_.erase_node(id_).value();
+}
+
+// The node that makes the term makes the result instead. A result that is an operand, or another
+// result, becomes a view of it.
+void NodeRewriter::replace_result(ValueId result, TermNumber term) {
+  const ValueId value = values_.at(term);
+  const auto maker = makers_.find(term);
+  if (maker == makers_.end()) {
+    Node node{.target = std::string(kAten) + "alias.default",
+              .inputs = {positional("self", value)},
+              .outputs = {Argument(result)},
+              .metadata = node_.metadata,
+              .name = node_.name};
+    graph_.insert_node(std::move(node), id_);
+    return;
+  }
+  const NodeId made_by = maker->second;
+  makers_.erase(maker);
+  std::vector<Argument> outputs = graph_.node(made_by).outputs;
+  const bool names_it = graph_.node(made_by).name == graph_.value(value).name;
+  for (Argument& output : outputs)
+    for_each_leaf(output, [&](Argument& leaf) {
+      if (leaf.get_if<ValueId>() != nullptr && *leaf.get_if<ValueId>() == value) leaf = result;
+    });
+  graph_.set_node_outputs(made_by, std::move(outputs));
+  if (names_it) graph_.set_node_name(made_by, graph_.value(result).name);
+  const TensorMeta& computed = *graph_.value(value).tensor();
+  if (graph_.value(result).tensor()->sizes.size() != computed.sizes.size())
+    graph_.set_value_meta(result, computed);
+  graph_.replace_all_uses(value, result);
+  graph_.erase_value(value).value();
+  values_[term] = result;
+}
+
+void NodeRewriter::undo() {
+  for (const ExprNode* key : new_numbers_) state_.numbers.erase(key);
+  for (size_t i = inserted_.size(); i-- > 0;) graph_.erase_node(inserted_[i]).value();
+}
+
+}  // namespace pt2

@@ -1,0 +1,102 @@
+// One node, replaced by what the formula of its operator calls.
+#ifndef PT2_LOWER_DECOMPOSE_REWRITER_H
+#define PT2_LOWER_DECOMPOSE_REWRITER_H
+
+#include <map>
+#include <set>
+#include <span>
+#include <vector>
+
+#include "lower/decompose/numbers.h"
+#include "lower/decompose/recorder.h"
+#include "lower/node_budget.h"
+#include "pt2/graph.h"
+
+namespace pt2 {
+
+// What is known of a graph while its nodes are replaced from top to bottom.
+struct GraphState {
+  // Numbers that nodes above compute, by their expressions.
+  std::map<const ExprNode*, ValueId> numbers{};
+  // Of nodes that are not called like their result.
+  std::set<std::string> node_names{};
+};
+
+class NodeRewriter {
+ public:
+  // The formula is followed under each of `choices` of the program's symbols: what it calls must be
+  // the same, and the numbers in it are expressions of those that the node is given.
+  NodeRewriter(Graph& graph, NodeId id, const ops::Operator& op, NodeBudget& budget,
+               const NumberWriter& writer, GraphState& state, std::optional<Dtype> autocast)
+      : graph_(graph),
+        id_(id),
+        node_(graph.node(id)),
+        op_(op),
+        budget_(budget),
+        writer_(writer),
+        state_(state),
+        autocast_(autocast) {}
+
+  // Leaves the graph as it was when it fails.
+  Result<void> run(std::span<const SymbolBindings> choices, const Recorder::Expands& expands);
+
+ private:
+  struct Trace {
+    const SymbolBindings* choice;
+    std::vector<Value> arguments;
+    std::vector<Value> results;
+    std::vector<FormulaCall> calls;
+  };
+  // The same value of every trace.
+  using Parallel = std::vector<const Value*>;
+  struct Source {
+    ValueId value;
+    std::optional<int64_t> dim;  // of a tensor
+  };
+
+  Result<void> follow(std::span<const SymbolBindings> choices, const Recorder::Expands& expands);
+  Result<Trace> follow(const SymbolBindings& choice, const Recorder::Expands& expands) const;
+  std::optional<int64_t> data_size(const SymbolBindings& choice) const;
+  void learn(const Argument& argument, const Value& value);
+  void learn_number(const SymInt& number, std::optional<Source> source);
+  void learn_sizes(ValueId id, bool is_argument);
+  std::vector<bool> needed_calls() const;
+
+  Result<void> write_calls();
+  Result<void> write_call(size_t index);
+  Result<Argument> argument_of(const ops::ArgumentType& type, const Parallel& values);
+  Result<Argument> list_of(const ops::ArgumentType& type, const Parallel& values);
+  Result<Argument> number_of(const Samples& samples);
+  Result<ValueId> known_value(size_t index);
+  Result<ValueId> arithmetic(std::string_view name, ExprOp op, ValueId left, const Argument& right);
+  Result<Argument> new_value(std::string_view name, const Parallel& values);
+  Result<TensorMeta> meta_of(const Parallel& values) const;
+  Result<SymInt> size_of(const Samples& samples) const;
+  Result<void> insert_node(Node node);
+  std::string unused_node_name(std::string_view name);
+  Result<void> check_results() const;
+  void replace_results();
+  void replace_result(ValueId result, TermNumber term);
+  void undo();
+
+  Graph& graph_;
+  const NodeId id_;
+  const Node node_;
+  const ops::Operator& op_;
+  NodeBudget& budget_;
+  const NumberWriter& writer_;
+  GraphState& state_;
+  const std::optional<Dtype> autocast_;
+
+  std::vector<Trace> traces_;
+  KnownNumbers known_;
+  std::vector<std::optional<Source>> sources_;  // of known numbers
+  std::map<TermNumber, ValueId> values_;
+  std::map<TermNumber, NodeId> makers_;  // of terms that new nodes make
+  std::vector<NodeId> inserted_;
+  std::vector<const ExprNode*> new_numbers_;
+};
+
+}  // namespace pt2
+
+#endif  // PT2_LOWER_DECOMPOSE_REWRITER_H

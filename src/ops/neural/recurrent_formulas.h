@@ -1,0 +1,30 @@
+// Recurrent networks written out step by step.
+#ifndef PT2_OPS_NEURAL_RECURRENT_FORMULAS_H
+#define PT2_OPS_NEURAL_RECURRENT_FORMULAS_H
+
+#include <tuple>
+
+#include "ops/op_def.h"
+
+namespace pt2::ops {
+
+Result<std::tuple<Tensor, Tensor, Tensor>> lstm_formula(Emitter& e, const Tensor& input,
+                                                        const Tensors& hx, const Tensors& params,
+                                                        bool has_biases, int64_t num_layers,
+                                                        double dropout, bool train,
+                                                        bool bidirectional, bool batch_first);
+
+using RnnPair = Result<std::tuple<Tensor, Tensor>>;
+RnnPair gru_formula(Emitter& e, const Tensor& input, const Tensor& hx, const Tensors& params,
+                    bool has_biases, int64_t num_layers, double dropout, bool train,
+                    bool bidirectional, bool batch_first);
+RnnPair rnn_tanh_formula(Emitter& e, const Tensor& input, const Tensor& hx, const Tensors& params,
+                         bool has_biases, int64_t num_layers, double dropout, bool train,
+                         bool bidirectional, bool batch_first);
+RnnPair rnn_relu_formula(Emitter& e, const Tensor& input, const Tensor& hx, const Tensors& params,
+                         bool has_biases, int64_t num_layers, double dropout, bool train,
+                         bool bidirectional, bool batch_first);
+
+}  // namespace pt2::ops
+
+#endif  // PT2_OPS_NEURAL_RECURRENT_FORMULAS_H

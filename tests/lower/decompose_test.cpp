@@ -1,0 +1,125 @@
+// What is written out computes the same: every recorded call of the real programs, after the pass.
+#include "pt2/decompose.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <map>
+#include <set>
+
+#include "base/mapped_file.h"
+#include "corpus_operators.h"
+#include "lower/pass.h"
+#include "pt2/model.h"
+#include "pt2/replay.h"
+#include "pt2/save.h"
+#include "pt2/verify.h"
+#include "pt2/verify_operators.h"
+
+namespace pt2 {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<fs::path> programs() {
+  std::vector<fs::path> roots = {fs::path(PT2_TEST_DATA) / "corpus"};
+  if (const char* more = std::getenv("PT2_CORPUS")) roots.emplace_back(more);
+  std::vector<fs::path> out;
+  for (const fs::path& root : roots)
+    for (const auto& release : fs::directory_iterator(root))
+      if (release.is_directory() && release.path().filename().string().starts_with("2."))
+        for (const auto& file : fs::directory_iterator(release))
+          if (file.path().extension() == ".pt2") out.push_back(file.path());
+  std::ranges::sort(out);
+  return out;
+}
+
+std::set<Rule> broken_rules(const Program& program) {
+  std::set<Rule> out;
+  const Diagnostics findings =
+      verify_program(program, "program", Level::full, {.operators = check_operators});
+  for (const Diagnostic& finding : findings.all()) out.insert(finding.rule);
+  return out;
+}
+
+// The package with other programs.
+Result<Package> saved(const PackageContents& contents) {
+  StringSink sink;
+  PT2_TRY_VOID(save_package(contents, sink, "model"));
+  auto owner = std::make_shared<const std::string>(sink.take());
+  return Package::open_bytes(std::as_bytes(std::span(*owner)), owner, "decomposed.pt2");
+}
+
+class CorpusDecomposition : public testing::Test {
+ protected:
+  void SetUp() override { ASSERT_TRUE(test::add_corpus_operators(operators_)); }
+
+  // What is left of a program, if anything.
+  void check_file(const fs::path& path) {
+    auto package = Package::open(path.string());
+    if (!package) return;
+    auto contents = package_contents(*package);
+    if (!contents) return;
+    bool changed = false;
+    for (SavedProgram& saved_program : contents->programs) {
+      const auto program = package->program(saved_program.name);
+      if (!program) return;
+      auto done = decompose(**program);
+      ASSERT_TRUE(done) << done.error().text();
+      for (const LeftOperator& each : done->left) ++left_[each.node.target + ": " + each.text];
+      if (done->left.empty()) {
+        EXPECT_TRUE(has_form(done->program.graph, Form::core_aten));
+      }
+      if (!done->changed) continue;
+      changed = true;
+      saved_program.json = program_json(done->program);
+      // What tangents record is roughly that of their primals.
+      if (!has_form((*program)->graph, Form::without_dual_numbers)) continue;
+      const std::set<Rule> known = broken_rules(**program);
+      for (const Rule rule : broken_rules(done->program))
+        EXPECT_TRUE(known.contains(rule)) << rule_code(rule);
+    }
+    if (changed) replay_file(path, *contents);
+  }
+
+  void replay_file(fs::path path, const PackageContents& contents) {
+    ++changed_;
+    auto package = saved(contents);
+    ASSERT_TRUE(package) << package.error().text();
+    const auto file = MappedFile::open(path.replace_extension(".safetensors").string());
+    if (!file) return;
+    const auto safetensors = read_safetensors({(*file)->bytes(), *file});
+    ASSERT_TRUE(safetensors) << safetensors.error().text();
+    const auto calls = read_recorded_calls(*safetensors);
+    ASSERT_TRUE(calls) << calls.error().text();
+    auto model = Model::from_package(std::make_shared<const Package>(*std::move(package)),
+                                     {.operators = operators_});
+    ASSERT_TRUE(model) << model.error().text();
+    Session session(*model);
+    for (size_t i = 0; i < calls->calls.size(); ++i) {
+      const CallReport report = replay(session, calls->calls[i]);
+      if (report.passed()) ++passed_;
+      for (const std::string& difference : report.differences)
+        ADD_FAILURE() << "call " << i << ": " << difference;
+    }
+  }
+
+  CustomOperators operators_;
+  std::map<std::string, int> left_;
+  size_t changed_ = 0, passed_ = 0;
+};
+
+TEST_F(CorpusDecomposition, GivesWhatWasRecorded) {
+  for (const fs::path& path : programs()) {
+    SCOPED_TRACE(path.parent_path().filename().string() + "/" + path.filename().string());
+    check_file(path);
+  }
+  std::printf("%zu programs changed, %zu calls passed\n", changed_, passed_);
+  for (const auto& [what, count] : left_) std::printf("%4d left: %s\n", count, what.c_str());
+  EXPECT_GT(passed_, 0u);
+}
+
+}  // namespace
+}  // namespace pt2

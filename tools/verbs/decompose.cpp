@@ -1,0 +1,96 @@
+#include "pt2/decompose.h"
+
+#include <fmt/format.h>
+
+#include "base/printable.h"
+#include "pt2/save.h"
+#include "tools/json_members.h"
+#include "tools/source.h"
+#include "tools/verbs.h"
+
+namespace pt2::tools {
+namespace {
+
+constexpr int kLeft = 4;
+
+struct Options {
+  Source source;
+  std::string output;
+  std::vector<std::string> to;
+  bool json = false;
+};
+
+struct Report {
+  std::vector<LeftOperator> left;
+  size_t nodes_before = 0;
+  size_t nodes_after = 0;
+};
+
+// Every program of the package.
+Result<PackageContents> decomposed(const Options& options, const Package& package, Report& report) {
+  PT2_TRY(PackageContents contents, package_contents(package));
+  const DecomposeOptions wanted{.to = options.to, .limits = options.source.limits};
+  for (SavedProgram& saved : contents.programs) {
+    PT2_TRY(const Program* program, package.program(saved.name));
+    PT2_TRY(Decomposition done, decompose(*program, wanted));
+    report.nodes_before += program->graph.nodes().size();
+    report.nodes_after += done.program.graph.nodes().size();
+    for (LeftOperator& each : done.left) report.left.push_back(std::move(each));
+    if (done.changed) saved.json = program_json(done.program);
+  }
+  return contents;
+}
+
+std::string report_json(const Report& report) {
+  return json_object([&](JsonWriter& json) {
+    write_integer(json, "nodes_before", report.nodes_before);
+    write_integer(json, "nodes_after", report.nodes_after);
+    write_objects(json, "left", report.left, [&](const LeftOperator& each) {
+      write_text(json, "text", each.text);
+      write_text(json, "where", each.where);
+      write_text(json, "node", each.node.name);
+      write_text(json, "target", each.node.target);
+      write_text(json, "source_line", each.node.source_line);
+    });
+  });
+}
+
+Result<int> decompose_file(const Options& options, Environment& environment) {
+  PT2_TRY(const Package package, open_package(options.source, environment));
+  Report report;
+  PT2_TRY(const PackageContents contents, decomposed(options, package, report));
+  if (options.json) print(environment.out, report_json(report));
+  if (!report.left.empty()) {
+    print(environment.err, "pt2: not everything can be decomposed; nothing was written\n");
+    for (const LeftOperator& each : report.left)
+      print(environment.err, fmt::format("pt2: {}\n", printable(each.line(), 2000)));
+    return kLeft;
+  }
+  PT2_TRY_VOID(save_package(contents, options.output));
+  if (!options.json)
+    print(environment.out, fmt::format("{}: {} nodes, {} before\n", printable(options.output),
+                                       report.nodes_after, report.nodes_before));
+  return kOk;
+}
+
+}  // namespace
+
+Action setup_decompose(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  options->to = {"core"};
+  add_source(app, options->source);
+  app.add_option("-o,--output", options->output,
+                 "write this .pt2 file; may be the one that is read")
+      ->type_name("FILE")
+      ->required();
+  app.add_option("--to", options->to,
+                 "what may be left, with commas between: core (all that\n"
+                 "PyTorch does not make of others; the default) and operators\n"
+                 "such as aten.linear")
+      ->type_name("NAMES")
+      ->delimiter(',');
+  add_json_option(app, options->json);
+  return [options](Environment& environment) { return decompose_file(*options, environment); };
+}
+
+}  // namespace pt2::tools
