@@ -195,9 +195,12 @@ void start_rows(const Attention& attention, const Head& head, int64_t begin, int
 
 void finish_rows(const Attention& attention, const Head& head, int64_t begin, int64_t end,
                  const Scratch& scratch) {
-  for (int64_t row = begin; row < end; ++row)
-    if (const float sum = scratch.sums[row - begin]; sum != 0) HWY_DYNAMIC_DISPATCH(divide_span)
-  (head.out + row * attention.out_row_stride, attention.value_depth, sum);
+  for (int64_t row = begin; row < end; ++row) {
+    const float sum = scratch.sums[row - begin];
+    if (sum == 0 && !attention.empty_rows_are_nan) continue;
+    HWY_DYNAMIC_DISPATCH(divide_span)
+    (head.out + row * attention.out_row_stride, attention.value_depth, sum);
+  }
 }
 
 void attend_block(const Attention& attention, const Head& head, const Block& block, int64_t offset,

@@ -1,6 +1,5 @@
 // Scaled dot-product attention of float32, softmax(scale * query key^T + mask) value, without ever
-// holding all scores: blocks of keys in turn, sums and maxima kept for each query. A query that may
-// attend to no key gives zeros.
+// holding all scores: blocks of keys in turn, sums and maxima kept for each query.
 #ifndef PT2_KERNELS_ATTENTION_H
 #define PT2_KERNELS_ATTENTION_H
 
@@ -38,6 +37,8 @@ struct Attention {
   bool causal = false;
   int64_t causal_offset = 0;
   float scale = 1;
+  // A query that may attend to no key: NaN, which is the softmax of nothing, or zeros.
+  bool empty_rows_are_nan = false;
   // The result, which overlaps nothing.
   float* out = nullptr;
   int64_t out_batch_stride = 0;

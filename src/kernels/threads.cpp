@@ -6,6 +6,7 @@
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <system_error>
 
 #if defined(__linux__)
 #include <sched.h>
@@ -111,8 +112,12 @@ int available_threads() {
 }
 
 ThreadPool::ThreadPool(int threads) {
-  for (int thread = 1; thread < threads; ++thread)
-    workers_.emplace_back([this, thread] { serve(thread); });
+  // The system may refuse more; those that it gave have to do.
+  try {
+    for (int thread = 1; thread < threads; ++thread)
+      workers_.emplace_back([this, thread] { serve(thread); });
+  } catch (const std::system_error&) {
+  }
 }
 
 ThreadPool::~ThreadPool() {

@@ -24,7 +24,8 @@ int control_group_limit(std::string_view membership, std::string_view root);
 
 class ThreadPool {
  public:
-  // The caller of `run` is one of the `threads`: a pool of 1 never starts another.
+  // The caller of `run` is one of the `threads`: a pool of 1 never starts another. Fewer where the
+  // system does not give as many.
   explicit ThreadPool(int threads = available_threads());
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;

@@ -29,7 +29,7 @@ class Case {
   Names check() {
     maker_.graph.set_outputs(outputs_);
     const auto bound = bind_graph(maker_.graph).value();
-    const auto plan = make_plan(*bound, constants_);
+    const auto plan = make_plan(*bound, constants_, std::vector<bool>(constants_.size(), true));
     const std::vector<Value> expected = execute(maker_.graph, copies()).value();
     Workspace workspace(2);
     // Memory is used again the second time.
@@ -227,6 +227,46 @@ TEST(Plan, WhatWeightsAloneDecideIsComputedOnce) {
       graph.call("mm.default", {self(graph.input({7, 4})), named("mat2", Argument(twice))}));
   // The caller may write to results, not to what later calls need.
   graph.output(twice);
+  EXPECT_EQ(graph.check(), Names{"product"});
+}
+
+TEST(Plan, ActivationsThatWereTakenApartAreFound) {
+  Case graph;
+  const auto linear = [&](ValueId x) {
+    return graph.call("linear.default", {named("input", Argument(x)),
+                                         named("weight", Argument(graph.weight({6, 6})))});
+  };
+  const ValueId a = linear(graph.input({9, 6}));
+  const ValueId silu =
+      graph.call("mul.Tensor", {self(a), other(graph.call("sigmoid.default", {self(a)}))});
+  const ValueId b = linear(silu);
+  const ValueId shifted = graph.call("add.Tensor", {self(b), named("other", Argument(int64_t{3}))});
+  const ValueId low =
+      graph.call("clamp.default", {self(shifted), named("min", Argument(int64_t{0}))});
+  const ValueId clamped =
+      graph.call("clamp.default", {self(low), named("max", Argument(int64_t{6}))});
+  const ValueId product = graph.call("mul.Tensor", {self(b), other(clamped)});
+  graph.output(graph.call("div.Tensor", {self(product), named("other", Argument(int64_t{6}))}));
+  EXPECT_EQ(graph.check(), (Names{"product", "product"}));
+}
+
+TEST(Plan, WhatIsReadBeforeAWriteIsReadBefore) {
+  Case graph;
+  const ValueId state = graph.input({3, 4});
+  const ValueId a = graph.call("linear.default", {named("input", Argument(state)),
+                                                  named("weight", Argument(graph.weight({5, 4})))});
+  graph.call("add_.Tensor", {self(state), other(graph.input({3, 4}))});
+  graph.output(graph.call("relu.default", {self(a)}));
+  EXPECT_EQ(graph.check(), (Names{"product", "reference", "pointwise"}));
+}
+
+TEST(Plan, AnAddendThatBroadcastsTheProductIsAddedBehindViewsToo) {
+  Case graph;
+  const ValueId a = graph.call("linear.default", {named("input", Argument(graph.input({1, 4}))),
+                                                  named("weight", Argument(graph.weight({4, 4})))});
+  const ValueId b = graph.call("add.Tensor", {self(a), other(graph.input({3, 4}))});
+  const ValueId c = graph.call("view.default", {self(b), named("size", ints({3, 2, 2}))});
+  graph.output(graph.call("relu.default", {self(c)}));
   EXPECT_EQ(graph.check(), Names{"product"});
 }
 

@@ -4,6 +4,7 @@
 
 #include "kernels/attention.h"
 #include "ops/loops.h"
+#include "run/plan/attention.h"
 #include "run/plan/layout.h"
 #include "run/plan/planner.h"
 
@@ -12,17 +13,8 @@ namespace {
 
 class AttentionStep final : public Step {
  public:
-  struct Arguments {
-    const BoundArgument* query;
-    const BoundArgument* key;
-    const BoundArgument* value;
-    const BoundArgument* mask;
-    bool causal = false;
-    bool grouped = false;  // fewer heads of keys than of queries
-    std::optional<double> scale;
-  };
-  AttentionStep(const BoundNode& node, const Arguments& arguments)
-      : Step({&node}), arguments_(arguments) {}
+  AttentionStep(Nodes nodes, const AttentionArguments& arguments)
+      : Step(std::move(nodes)), arguments_(arguments) {}
 
   std::string_view name() const override { return "attention"; }
 
@@ -42,6 +34,7 @@ class AttentionStep final : public Step {
         .depth = query->size(rank - 1),
         .value_depth = value->size(rank - 1),
         .causal = arguments_.causal,
+        .empty_rows_are_nan = arguments_.empty_rows_are_nan,
     };
     if (key->size(0) != shape.batch || value->size(0) != shape.batch ||
         heads_of(*value) != shape.key_heads || value->size(rank - 2) != shape.keys ||
@@ -54,7 +47,9 @@ class AttentionStep final : public Step {
     shape.key = heads(k);
     shape.value = heads(v);
     Tensor mask;
-    if (const Tensor* given = frame.tensor(*arguments_.mask)) {
+    const Tensor* given = arguments_.mask == nullptr ? nullptr : frame.tensor(*arguments_.mask);
+    if (given != nullptr) {
+      if (given->dtype() == Dtype::bool_ && !arguments_.mask_may_be_bools) return false;
       mask = additive(frame, *given);
       if (!mask.defined() || !set_mask(mask, rank, shape)) return false;
     }
@@ -120,10 +115,14 @@ class AttentionStep final : public Step {
     return true;
   }
 
-  Arguments arguments_;
+  AttentionArguments arguments_;
 };
 
 }  // namespace
+
+StepPointer make_attention_step(Step::Nodes nodes, const AttentionArguments& arguments) {
+  return std::make_unique<AttentionStep>(std::move(nodes), arguments);
+}
 
 StepPointer make_attention(const Planner& planner, const BoundNode& node) {
   const auto causal = planner.flag(node, "is_causal");
@@ -132,19 +131,20 @@ StepPointer make_attention(const Planner& planner, const BoundNode& node) {
   if (!causal || !grouped || planner.number(node, "dropout_p") != 0.0 ||
       !planner.only_first_result_used(node))
     return nullptr;
-  AttentionStep::Arguments arguments{
+  AttentionArguments arguments{
       .query = Planner::argument(node, "query"),
       .key = Planner::argument(node, "key"),
       .value = Planner::argument(node, "value"),
       .mask = Planner::argument(node, "attn_mask"),
       .causal = *causal,
+      .mask_may_be_bools = true,
       .grouped = *grouped,
       .scale = planner.number(node, "scale"),
   };
   if (!arguments.scale && !planner.is_none(node, "scale")) return nullptr;
   // An error, which the reference kernel finds.
   if (*causal && !planner.is_none(node, "attn_mask")) return nullptr;
-  return std::make_unique<AttentionStep>(node, arguments);
+  return make_attention_step({&node}, arguments);
 }
 
 }  // namespace pt2::run

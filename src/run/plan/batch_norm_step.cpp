@@ -15,8 +15,9 @@ std::optional<std::vector<double>> channel_numbers(const Planner& planner, const
   const Tensor* found = planner.floats(node, name);
   if (found == nullptr || found->dim() != 1 || found->size(0) != static_cast<int64_t>(count))
     return std::nullopt;
-  const Tensor row = found->contiguous();
-  return std::vector<double>(row.data<float>(), row.data<float>() + count);
+  const std::optional<Tensor> row = planner.row_major(*found);
+  if (!row) return std::nullopt;
+  return std::vector<double>(row->data<float>(), row->data<float>() + count);
 }
 
 class BatchNormStep final : public Step {
@@ -91,11 +92,10 @@ StepPointer make_batch_norm(const Planner& planner, const BoundNode& node) {
   if (!norm) return nullptr;
   Step::Nodes nodes{&node};
   auto activation = kernels::Activation::none;
-  if (const BoundNode* next = planner.only_user(node); next != nullptr)
-    if (const auto found = activation_of(planner, *next)) {
-      activation = *found;
-      nodes.push_back(next);
-    }
+  if (const auto found = match_activation(planner, node)) {
+    activation = found->activation;
+    nodes.insert(nodes.end(), found->nodes.begin(), found->nodes.end());
+  }
   return std::make_unique<BatchNormStep>(std::move(nodes), *norm, activation);
 }
 

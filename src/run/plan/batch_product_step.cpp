@@ -52,8 +52,13 @@ class BatchProductStep final : public Step {
     Sizes sizes = left->sizes();
     sizes.back() = b.columns;
     Tensor out = frame.make(std::move(sizes));
+    // Operands of stride 0 have more elements than memory.
+    constexpr int64_t kWidestPanel = 64;
+    const int64_t panels = kernels::thread_count(frame.threads());
+    const auto bound = checked_numel({{a.columns, b.columns + kWidestPanel, panels}});
+    if (!bound || *bound > INT64_MAX / 64) return false;
     const int64_t panel = kernels::packed_size(a.columns, b.columns);
-    Tensor packed = frame.make({panel * kernels::thread_count(frame.threads())});
+    Tensor packed = frame.make({panel * panels});
     const int64_t count = out.numel() / (a.rows * b.columns);
     const auto multiply = [&](int64_t index, int64_t thread, kernels::ThreadPool* threads) {
       float* memory = packed.data<float>() + thread * panel;

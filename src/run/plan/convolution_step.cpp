@@ -13,18 +13,21 @@ constexpr int64_t kFewChannels = 4;
 
 struct Kernels {
   Tensor weight;               // row-major [out, in / groups, spatial...]
-  std::vector<float> bias;     // empty if there is none
+  std::vector<double> scale;   // of the results, one for each channel; empty if there is none
+  std::vector<float> bias;     // likewise
   kernels::Convolution shape;  // without what calls decide
 };
 
 class ConvolutionStep final : public Step {
  public:
-  ConvolutionStep(Nodes nodes, const BoundArgument& input, Kernels kernels, const Tail& tail)
+  ConvolutionStep(Nodes nodes, const BoundArgument& input, Kernels kernels, const Tail& tail,
+                  const std::shared_ptr<CopyBudget>& copies)
       : Step(std::move(nodes)),
         input_(input),
         kernels_(std::move(kernels)),
         addend_(tail.addend),
-        activation_(tail.activation) {}
+        activation_(tail.activation),
+        packed_{PackedMemory(copies), PackedMemory(copies)} {}
 
   std::string_view name() const override { return "convolution"; }
 
@@ -54,9 +57,13 @@ class ConvolutionStep final : public Step {
     }
 
     shape.planar = shape.in_channels <= kFewChannels && shape.groups == 1 && input->is_contiguous();
+    const float* packed = packed_[shape.planar ? 1 : 0].get(
+        kernels::packed_kernels_size(shape),
+        [&](float* memory) { pack(shape, memory, frame.threads()); });
+    if (packed == nullptr) return false;
     const Tensor image = shape.planar ? *input : channels_last_value(frame, input_);
     const Tensor addend = addend_ == nullptr ? Tensor() : channels_last_value(frame, *addend_);
-    Tensor out = frame.make(sizes, channels_last_strides(sizes));
+    Tensor out = make_images(frame, sizes);
     kernels::Images images{.data = image.data<float>(),
                            .image_stride = shape.in_channels * shape.in_height * shape.in_width};
     if (shape.planar) {
@@ -67,10 +74,6 @@ class ConvolutionStep final : public Step {
       images.row_stride = shape.in_width * shape.in_channels;
       images.pixel_stride = shape.in_channels;
     }
-    const float* packed =
-        packed_[shape.planar ? 1 : 0].get(kernels::packed_kernels_size(shape), [&](float* memory) {
-          kernels::pack_kernels(shape, weight.data<float>(), memory, frame.threads());
-        });
     kernels::convolve(shape, images, packed, out.data<float>(), shape.out_channels,
                       {.bias = kernels_.bias.empty() ? nullptr : kernels_.bias.data(),
                        .addend = addend_ == nullptr ? nullptr : addend.data<float>(),
@@ -86,6 +89,17 @@ class ConvolutionStep final : public Step {
                           int64_t padding) {
     const int64_t room = in + 2 * padding - dilation * (kernel - 1) - 1;
     return room < 0 ? 0 : room / stride + 1;
+  }
+
+  void pack(const kernels::Convolution& shape, float* memory, kernels::ThreadPool* threads) const {
+    const Tensor& weight = kernels_.weight;
+    if (kernels_.scale.empty())
+      return kernels::pack_kernels(shape, weight.data<float>(), memory, threads);
+    const size_t count = static_cast<size_t>(weight.numel()) / kernels_.scale.size();
+    std::vector<float> scaled(static_cast<size_t>(weight.numel()));
+    for (size_t i = 0; i < scaled.size(); ++i)
+      scaled[i] = static_cast<float>(weight.data<float>()[i] * kernels_.scale[i / count]);
+    kernels::pack_kernels(shape, scaled.data(), memory, threads);
   }
 
   const BoundArgument& input_;
@@ -117,7 +131,9 @@ std::optional<Kernels> find_kernels(const Planner& planner, const BoundNode& nod
       !is_sane(*padding, 0) || !is_sane(*dilation, 1) || !is_sane(weight->sizes(), 1) ||
       *groups < 1 || weight->size(0) % *groups != 0)
     return std::nullopt;
-  Kernels out{.weight = weight->contiguous(), .bias = {}, .shape = {}};
+  std::optional<Tensor> dense = planner.row_major(*weight);
+  if (!dense) return std::nullopt;
+  Kernels out{.weight = *std::move(dense), .scale = {}, .bias = {}, .shape = {}};
   kernels::Convolution& shape = out.shape;
   shape.groups = *groups;
   shape.out_channels = weight->size(0);
@@ -142,19 +158,14 @@ std::optional<Kernels> find_kernels(const Planner& planner, const BoundNode& nod
   return out;
 }
 
-// Kernels and bias that give the normalized results at once.
-void fold(const ScaleShift& norm, Kernels& kernels) {
+// What makes the normalized results at once.
+void fold(ScaleShift norm, Kernels& kernels) {
   const auto channels = static_cast<size_t>(kernels.shape.out_channels);
-  const auto count = static_cast<size_t>(kernels.weight.numel()) / channels;
-  Tensor weight = kernels.weight.clone();
   kernels.bias.resize(channels, 0.0f);
-  for (size_t channel = 0; channel < channels; ++channel) {
-    float* row = weight.data<float>() + channel * count;
-    for (size_t i = 0; i < count; ++i) row[i] = static_cast<float>(row[i] * norm.scale[channel]);
+  for (size_t channel = 0; channel < channels; ++channel)
     kernels.bias[channel] =
         static_cast<float>(kernels.bias[channel] * norm.scale[channel] + norm.shift[channel]);
-  }
-  kernels.weight = std::move(weight);
+  kernels.scale = std::move(norm.scale);
 }
 
 }  // namespace
@@ -164,16 +175,17 @@ StepPointer make_convolution(const Planner& planner, const BoundNode& node) {
   if (!kernels) return nullptr;
   Step::Nodes nodes{&node};
   if (const BoundNode* next = planner.only_user(node); next != nullptr)
-    if (const auto norm = scale_and_shift(planner, *next);
+    if (auto norm = scale_and_shift(planner, *next);
         norm && Planner::takes(*Planner::argument(*next, "input"), node) &&
         norm->scale.size() == static_cast<size_t>(kernels->shape.out_channels)) {
-      fold(*norm, *kernels);
+      fold(*std::move(norm), *kernels);
       nodes.push_back(next);
     }
   const Tail tail = match_tail(planner, *nodes.back(), false);
   nodes.insert(nodes.end(), tail.nodes.begin(), tail.nodes.end());
   const BoundArgument& input = *Planner::argument(node, "input");
-  return std::make_unique<ConvolutionStep>(std::move(nodes), input, *std::move(kernels), tail);
+  return std::make_unique<ConvolutionStep>(std::move(nodes), input, *std::move(kernels), tail,
+                                           planner.copies());
 }
 
 }  // namespace pt2::run

@@ -1,6 +1,7 @@
 // What a plan computes once, when it is made.
 #include <algorithm>
 
+#include "base/memory_account.h"
 #include "run/plan/planner.h"
 
 namespace pt2::run {
@@ -8,6 +9,7 @@ namespace {
 
 // Programs that make large tensors of nothing make them at run time, under the account of the call.
 constexpr int64_t kMostBytes = 16 << 20;
+constexpr uint64_t kMostMemory = 256 << 20;  // of kernels, while they run
 constexpr uint64_t kMostWork = 1 << 28;
 
 bool computes_alone(const BoundNode& node) {
@@ -28,6 +30,7 @@ std::unordered_set<const BoundNode*> fold_constants(Plan& plan, std::vector<Valu
   ops::Context context;
   context.max_tensor_bytes = kMostBytes;
   Executor executor(context, limits);
+  const MemoryAccount::Scope scope(std::make_shared<MemoryAccount>(kMostMemory));
   int64_t bytes = 0;
   const Graph& graph = *plan.graph->graph;
   for (const BoundNode& node : plan.graph->nodes) {

@@ -1,5 +1,7 @@
 #include "run/plan/layout.h"
 
+#include <new>
+
 #include "kernels/layouts.h"
 
 namespace pt2::run {
@@ -45,6 +47,11 @@ Sizes channels_last_strides(const Sizes& sizes) {
   }
   strides[0] = stride;
   return strides;
+}
+
+Tensor make_images(Frame& frame, const Sizes& sizes) {
+  if (!checked_numel(sizes)) throw std::bad_alloc();
+  return frame.make(sizes, channels_last_strides(sizes));
 }
 
 bool is_channels_last(const Tensor& tensor) {

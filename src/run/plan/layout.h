@@ -14,6 +14,9 @@ Sizes channels_last_strides(const Sizes& sizes);
 // Whether a tensor [N, C, spatial...] lies so without gaps.
 bool is_channels_last(const Tensor& tensor);
 
+// A new tensor that lies so. Throws std::bad_alloc for sizes that no memory holds.
+Tensor make_images(Frame& frame, const Sizes& sizes);
+
 // A copy in the other order; `tensor` is row-major, or channels last.
 Tensor to_channels_last(Frame& frame, const Tensor& tensor);
 // A row-major copy of any tensor of float32, fast where it is channels last; others by element.

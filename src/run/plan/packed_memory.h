@@ -3,6 +3,7 @@
 #ifndef PT2_RUN_PLAN_PACKED_MEMORY_H
 #define PT2_RUN_PLAN_PACKED_MEMORY_H
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -10,12 +11,33 @@
 
 namespace pt2::run {
 
+// How many bytes of weights the steps of a plan may hold besides those of the model, together.
+class CopyBudget {
+ public:
+  explicit CopyBudget(int64_t bytes) : left_(bytes) {}
+  // False, and nothing is taken, where there is not enough.
+  bool take(int64_t bytes) {
+    int64_t left = left_.load(std::memory_order_relaxed);
+    do {
+      if (bytes > left) return false;
+    } while (!left_.compare_exchange_weak(left, left - bytes, std::memory_order_relaxed));
+    return true;
+  }
+
+ private:
+  std::atomic<int64_t> left_;
+};
+
 class PackedMemory {
  public:
-  // `pack` fills that many floats, once for all threads.
+  explicit PackedMemory(std::shared_ptr<CopyBudget> budget) : budget_(std::move(budget)) {}
+
+  // `pack` fills that many floats, once for all threads. Null where the budget has no room.
   template <class Pack>
   const float* get(int64_t count, const Pack& pack) const {
     std::call_once(once_, [&] {
+      if (count > INT64_MAX / 64 || !budget_->take(count * static_cast<int64_t>(sizeof(float))))
+        return;
       memory_.reset(static_cast<float*>(
           ::operator new(static_cast<size_t>(count) * sizeof(float), kAlignment)));
       pack(memory_.get());
@@ -28,6 +50,7 @@ class PackedMemory {
   struct Free {
     void operator()(float* memory) const { ::operator delete(memory, kAlignment); }
   };
+  std::shared_ptr<CopyBudget> budget_;
   mutable std::once_flag once_;
   mutable std::unique_ptr<float[], Free> memory_;
 };

@@ -15,18 +15,33 @@ bool is_view(const BoundNode& node) {
          node.op.form == ops::Operator::Form::as_written && node.op.def->is_view();
 }
 
-// A view into which elements go in their order: strides decide whether there is one.
-bool keeps_order(const BoundNode& node) {
-  return node.op.def->facts.inverse == ops::Inverse::reshape;
+// A view that there is of any strides: others take elements in their order, or by their bytes.
+bool takes_any_strides(const BoundNode& node) {
+  if (!is_view(node) || !node.batched.empty()) return false;
+  switch (node.op.def->facts.inverse) {
+    case ops::Inverse::none:
+    case ops::Inverse::reshape:
+      return false;
+    case ops::Inverse::same:
+    case ops::Inverse::repeat:
+    case ops::Inverse::permute:
+    case ops::Inverse::move:
+    case ops::Inverse::scatter:
+    case ops::Inverse::narrow:
+    case ops::Inverse::pieces:
+    case ops::Inverse::unbind:
+      return true;
+  }
+  return false;
 }
 
 Result<void> run_node(Frame& frame, const BoundNode& node) {
   bool rearranged = false;
-  const bool takes_any_strides = is_view(node) && !keeps_order(node) && node.batched.empty();
+  const bool any_strides = takes_any_strides(node);
   for (const NamedArgument& input : node.node->inputs)
     for_each_value(input.arg, [&](ValueId id) {
       if (!frame.is_rearranged(id)) return;
-      if (takes_any_strides)
+      if (any_strides)
         rearranged = true;
       else
         frame.as_written(id);
@@ -105,7 +120,6 @@ Result<std::vector<Value>> Plan::run(std::vector<Value> inputs, const EngineCall
     PT2_TRY(Value value, evaluate_argument(output, frame.values));
     outputs.push_back(own(std::move(value), computed));
   }
-  workspace.memory.finish_run();
   return outputs;
 }
 

@@ -25,9 +25,10 @@ struct Plan {
                                  Executor& executor, Workspace& workspace) const;
 };
 
-// `constants` has an entry for each input of the graph: the value that it has in every call, or
-// none. The graph and what it is bound to must outlive the plan.
-std::unique_ptr<const Plan> make_plan(const BoundGraph& graph, std::vector<Value> constants);
+// `weights` has an entry for each input of the graph, none for those that are none; `known` says of
+// each whether calls bring this very one. The graph and what it is bound to must outlive the plan.
+std::unique_ptr<const Plan> make_plan(const BoundGraph& graph, std::span<const Value> weights,
+                                      const std::vector<bool>& known);
 
 }  // namespace pt2::run
 

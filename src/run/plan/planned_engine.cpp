@@ -2,13 +2,18 @@
 
 #include <algorithm>
 #include <mutex>
+#include <unordered_set>
 
+#include "base/memory_account.h"
 #include "lower/pass.h"
+#include "run/calling_convention.h"
 #include "run/plan/plan.h"
 #include "run/reference/reference_engine.h"
 
 namespace pt2::run {
 namespace {
+
+constexpr unsigned kMostThreads = 1024;
 
 // A program in the form that plans are best made of. What a pass cannot do stays as it is.
 Program prepared(const Program& program, bool writes_inputs, const Limits& limits) {
@@ -42,10 +47,11 @@ class PlannedEngine final : public Engine {
   Result<void> prepare() {
     PT2_TRY(reference_, prepare_reference_engine(source_));
     written_ = reference_->written_inputs();
+    find_state();
     program_ = prepared(source_.program, std::ranges::find(written_, true) != written_.end(),
                         source_.limits);
     PT2_TRY(bound_, bind_graph(program_.graph, source_.operators));
-    plan_ = plan_for(std::vector<bool>(source_.weights.size(), false));
+    PT2_TRY(plan_, plan_for(std::vector<bool>(source_.weights.size(), false)));
     return {};
   }
 
@@ -53,14 +59,17 @@ class PlannedEngine final : public Engine {
   std::unique_ptr<EngineSession> start_session(const SessionOptions& options) const override;
 
   const Engine& reference() const { return *reference_; }
+  int available_threads() const { return available_threads_; }
   const std::shared_ptr<const Plan>& plan() const { return plan_; }
 
-  // A plan that takes nothing of the weights that are `replaced` for granted.
-  std::shared_ptr<const Plan> plan_for(const std::vector<bool>& replaced) const {
-    std::vector<Value> constants(source_.weights.begin(), source_.weights.end());
-    for (size_t i = 0; i < constants.size(); ++i)
-      if (replaced[i] || written_[i]) constants[i] = Value();
-    return make_plan(*bound_, std::move(constants));
+  // A plan that takes nothing of the weights that are `replaced` for granted. Error `limit` where
+  // the copies that steps make of weights need too much memory.
+  Result<std::shared_ptr<const Plan>> plan_for(const std::vector<bool>& replaced) const {
+    std::vector<bool> known(source_.weights.size());
+    for (size_t i = 0; i < known.size(); ++i) known[i] = !replaced[i] && !written_[i];
+    return within_memory([&]() -> Result<std::shared_ptr<const Plan>> {
+      return std::shared_ptr<const Plan>(make_plan(*bound_, source_.weights, known));
+    });
   }
 
   // For each weight: does the call bring another tensor than the model has?
@@ -72,12 +81,24 @@ class PlannedEngine final : public Engine {
     return out;
   }
 
+  // Whether a tensor that the caller brings may be written to under the name of another. A plan may
+  // read the one later than it stands in the program.
+  bool may_overlap(std::span<const Value> inputs) const {
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (!written_[i] || !source_.weights[i].is_none() || storage_of(inputs[i]) == nullptr)
+        continue;
+      for (size_t j = 0; j < inputs.size(); ++j)
+        if (i != j && storage_of(inputs[i]) == storage_of(inputs[j])) return true;
+    }
+    return false;
+  }
+
   // Workspaces go from one session to the next, so that a short-lived one finds memory and threads.
   std::unique_ptr<Workspace> take_workspace(int threads) const {
     {
       const std::lock_guard lock(mutex_);
       for (std::unique_ptr<Workspace>& workspace : workspaces_)
-        if (workspace->threads.threads() == threads) {
+        if (workspace->wanted_threads == threads) {
           std::swap(workspace, workspaces_.back());
           std::unique_ptr<Workspace> out = std::move(workspaces_.back());
           workspaces_.pop_back();
@@ -92,7 +113,22 @@ class PlannedEngine final : public Engine {
   }
 
  private:
+  // Weights that get a new value behind the last node, and those that share a storage with one that
+  // is written to, are no constants either: each session has its own.
+  void find_state() {
+    for (const GraphOutput& output : CallingConvention(source_.program).graph_outputs)
+      if (output.role == GraphOutput::Role::mutation && output.target)
+        written_[*output.target] = true;
+    std::unordered_set<const Storage*> storages;
+    for (size_t i = 0; i < written_.size(); ++i)
+      if (written_[i]) storages.insert(storage_of(source_.weights[i]));
+    storages.erase(nullptr);
+    for (size_t i = 0; i < written_.size(); ++i)
+      if (storages.contains(storage_of(source_.weights[i]))) written_[i] = true;
+  }
+
   EngineSource source_;
+  int available_threads_ = kernels::available_threads();  // which reads files
   std::unique_ptr<const Engine> reference_;
   std::vector<bool> written_;
   Program program_;
@@ -107,17 +143,19 @@ class PlannedSession final : public EngineSession {
   PlannedSession(const PlannedEngine& engine, const SessionOptions& options)
       : engine_(engine),
         options_(options),
-        threads_(options.threads == 0 ? kernels::available_threads()
-                                      : static_cast<int>(options.threads)),
+        threads_(options.threads == 0 ? engine.available_threads()
+                                      : static_cast<int>(std::min(options.threads, kMostThreads))),
         plan_(engine.plan()) {}
 
   Result<std::vector<Value>> run(std::vector<Value> inputs, const EngineCall& call) override {
-    if (call.observer != nullptr)
+    if (call.observer != nullptr || engine_.may_overlap(inputs))
       return engine_.reference().start_session(options_)->run(std::move(inputs), call);
     if (std::vector<bool> replaced = engine_.replaced(inputs); replaced != replaced_) {
       replaced_ = std::move(replaced);
-      plan_ = std::ranges::find(replaced_, true) == replaced_.end() ? engine_.plan()
-                                                                    : engine_.plan_for(replaced_);
+      plan_ = engine_.plan();
+      if (std::ranges::find(replaced_, true) != replaced_.end()) {
+        PT2_TRY(plan_, engine_.plan_for(replaced_));
+      }
     }
     ops::Context context;
     context.seed = call.seed;
@@ -125,6 +163,7 @@ class PlannedSession final : public EngineSession {
     Executor executor(context, call.limits, call.cancellation);
     std::unique_ptr<Workspace> workspace = engine_.take_workspace(threads_);
     Result<std::vector<Value>> results = plan_->run(std::move(inputs), call, executor, *workspace);
+    workspace->memory.finish_run();
     engine_.give_back(std::move(workspace));
     return results;
   }

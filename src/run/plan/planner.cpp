@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "ops/loops.h"
+
 namespace pt2::run {
 namespace {
 
@@ -62,8 +64,9 @@ bool looks_at_strides(const BoundNode& node) {
   return node.op && std::ranges::find(kLooking, node.op.signature().name) != std::end(kLooking);
 }
 
-// For each value: may it share its storage with something that is written to?
-std::vector<bool> written_values(const BoundGraph& bound) {
+// For each value: may it share its storage with something that is written to? Weights may share
+// theirs from the beginning.
+std::vector<bool> written_values(const BoundGraph& bound, std::span<const Value> weights) {
   const Graph& graph = *bound.graph;
   // A set of values for each storage, as far as one can see: who may alias is in one set.
   std::vector<uint32_t> parent(graph.value_count());
@@ -72,6 +75,14 @@ std::vector<bool> written_values(const BoundGraph& bound) {
     while (parent[value] != value) value = parent[value] = parent[parent[value]];
     return value;
   };
+  std::unordered_map<const Storage*, uint32_t> owners;
+  for (size_t i = 0; i < weights.size(); ++i) {
+    const auto* id = graph.inputs()[i].get_if<ValueId>();
+    const auto* tensor = weights[i].get_if<Tensor>();
+    if (id == nullptr || tensor == nullptr || !tensor->defined()) continue;
+    const auto value = static_cast<uint32_t>(*id);
+    parent[root(value)] = root(owners.emplace(tensor->storage().get(), value).first->second);
+  }
   std::vector<uint32_t> written;
   for (const BoundNode& node : bound.nodes) {
     const bool writes = may_write_to_arguments(node);
@@ -106,6 +117,19 @@ std::vector<ValueId> values_of(const Step& step) {
   return out;
 }
 
+// What steps may take for weights in other orders: twice what the weights take themselves, so that
+// padding finds room, and many steps with one weight do not.
+std::shared_ptr<CopyBudget> memory_for_copies(std::span<const Value> weights) {
+  constexpr int64_t kAlways = 16 << 20;
+  std::unordered_set<const Storage*> seen;
+  int64_t bytes = kAlways;
+  for (const Value& weight : weights)
+    if (const auto* tensor = weight.get_if<Tensor>(); tensor != nullptr && tensor->defined())
+      if (seen.insert(tensor->storage().get()).second)
+        bytes += 2 * static_cast<int64_t>(tensor->storage()->size());
+  return std::make_shared<CopyBudget>(bytes);
+}
+
 void find_releases(const Graph& graph, std::vector<StepPointer>& steps) {
   std::vector<Step*> last(graph.value_count(), nullptr);
   for (const StepPointer& step : steps)
@@ -132,8 +156,8 @@ bool is_operator(const BoundNode& node, std::string_view name, std::string_view 
 }
 
 Planner::Planner(const BoundGraph& graph, const std::vector<Value>& constants,
-                 const std::vector<bool>& written)
-    : graph_(graph), constants_(constants), written_(written) {
+                 const std::vector<bool>& written, std::shared_ptr<CopyBudget> copies)
+    : graph_(graph), constants_(constants), written_(written), copies_(std::move(copies)) {
   size_t position = 0;
   for (const NodeId id : graph.graph->nodes())
     nodes_.emplace(static_cast<uint32_t>(id), &graph.nodes[position++]);
@@ -144,6 +168,12 @@ StepPointer Planner::make_step(const BoundNode& node) {
   for (const auto& maker : kMakers)
     if (is_operator(node, maker.name, maker.overload)) make = maker.make;
   StepPointer step = make(*this, node);
+  if (step != nullptr) taken_.insert(step->nodes().begin(), step->nodes().end());
+  return step;
+}
+
+StepPointer Planner::recompose(const BoundNode& node) {
+  StepPointer step = recompose_attention(*this, node);
   if (step != nullptr) taken_.insert(step->nodes().begin(), step->nodes().end());
   return step;
 }
@@ -174,7 +204,14 @@ const Tensor* Planner::floats(const BoundNode& node, std::string_view name) cons
   if (tensor == nullptr || !tensor->defined() || tensor->dtype() != Dtype::float32 ||
       tensor->numel() == 0)
     return nullptr;
+  // A few elements can stand for any number of them; copies are to be no larger than the file.
+  if (static_cast<uint64_t>(tensor->nbytes()) > tensor->storage()->size()) return nullptr;
   return tensor;
+}
+
+std::optional<Tensor> Planner::row_major(const Tensor& weight) const {
+  if (weight.is_contiguous()) return weight;
+  return copies_->take(weight.nbytes()) ? std::optional(weight.contiguous()) : std::nullopt;
 }
 
 std::optional<double> Planner::number(const BoundNode& node, std::string_view name) const {
@@ -182,7 +219,13 @@ std::optional<double> Planner::number(const BoundNode& node, std::string_view na
   if (value == nullptr) return std::nullopt;
   if (const auto* real = value->get_if<double>()) return *real;
   if (const auto* integer = value->get_if<int64_t>()) return static_cast<double>(*integer);
-  return std::nullopt;
+  const auto* tensor = value->get_if<Tensor>();
+  if (tensor == nullptr || !tensor->is_wrapped_number() ||
+      dtype_category(tensor->dtype()) > DtypeCategory::floating)
+    return std::nullopt;
+  double number = 0;
+  ops::load_elements<double>(tensor->raw_data(), 1, tensor->dtype(), 1, &number);
+  return number;
 }
 
 std::optional<int64_t> Planner::integer(const BoundNode& node, std::string_view name) const {
@@ -212,24 +255,58 @@ std::optional<Sizes> Planner::integers(const BoundNode& node, std::string_view n
   return out.size() == count ? std::optional(std::move(out)) : std::nullopt;
 }
 
-const BoundNode* Planner::only_user(const BoundNode& node) const {
+bool Planner::has_lasting_operands(const BoundNode& node) const {
+  bool lasting = true;
+  for (const NamedArgument& input : node.node->inputs)
+    for_each_value(input.arg, [&](ValueId id) { lasting = lasting && may_join(id); });
+  return lasting;
+}
+
+bool Planner::joins(const BoundNode& node) const {
+  return !is_taken(node) && node.batched.empty() && node.higher_order == nullptr && node.op &&
+         !node.node->outputs.empty() && node.node->outputs[0].is<ValueId>() &&
+         only_first_result_used(node) && has_lasting_operands(node);
+}
+
+std::vector<const BoundNode*> Planner::users(const BoundNode& node) const {
   const std::vector<Argument>& outputs = node.node->outputs;
   const auto* value = outputs.empty() ? nullptr : outputs[0].get_if<ValueId>();
-  if (value == nullptr || !may_join(*value) || !only_first_result_used(node)) return nullptr;
-  const auto uses = graph_.graph->uses(*value);
-  auto use = uses.begin();
-  if (use == uses.end() || !(*use).node) return nullptr;
-  const NodeId user = *(*use).node;
-  if (++use != uses.end()) return nullptr;
-  const BoundNode* found = nodes_.at(static_cast<uint32_t>(user));
-  if (is_taken(*found)) return nullptr;
-  // Its other operands are read later than they would be one by one.
-  bool joins = found->batched.empty() && found->higher_order == nullptr && found->op &&
-               !found->node->outputs.empty() && found->node->outputs[0].is<ValueId>() &&
-               only_first_result_used(*found);
-  for (const NamedArgument& input : found->node->inputs)
-    for_each_value(input.arg, [&](ValueId id) { joins = joins && may_join(id); });
-  return joins ? found : nullptr;
+  if (value == nullptr || !may_join(*value) || !only_first_result_used(node)) return {};
+  if (!has_lasting_operands(node)) return {};
+  std::vector<const BoundNode*> out;
+  for (const Use& use : graph_.graph->uses(*value)) {
+    if (!use.node) return {};
+    const BoundNode* user = nodes_.at(static_cast<uint32_t>(*use.node));
+    if (!joins(*user)) return {};
+    if (std::ranges::find(out, user) == out.end()) out.push_back(user);
+    constexpr size_t kMost = 4;
+    if (out.size() > kMost) return {};
+  }
+  std::ranges::sort(out);  // bound nodes lie in the order of the program
+  return out;
+}
+
+const BoundNode* Planner::only_user(const BoundNode& node) const {
+  const std::vector<const BoundNode*> all = users(node);
+  return all.size() == 1 ? all[0] : nullptr;
+}
+
+const BoundNode* Planner::maker(const BoundArgument& argument) const {
+  const auto id = Frame::value_id(argument);
+  if (!id) return nullptr;
+  const Definition& definition = graph_.graph->value(*id).definition;
+  if (definition.by != Definition::By::node || definition.index != 0) return nullptr;
+  return nodes_.at(static_cast<uint32_t>(definition.node));
+}
+
+const TensorMeta* Planner::record(const BoundArgument& argument) const {
+  const auto id = Frame::value_id(argument);
+  return id ? graph_.graph->value(*id).tensor() : nullptr;
+}
+
+const TensorMeta* Planner::record(const BoundNode& node) const {
+  const auto* id = node.node->outputs.empty() ? nullptr : node.node->outputs[0].get_if<ValueId>();
+  return id == nullptr ? nullptr : graph_.graph->value(*id).tensor();
 }
 
 bool Planner::only_first_result_used(const BoundNode& node) const {
@@ -248,29 +325,36 @@ bool Planner::takes(const BoundArgument& argument, const BoundNode& producer) {
   return id && made != nullptr && *id == *made;
 }
 
-std::unique_ptr<const Plan> make_plan(const BoundGraph& graph, std::vector<Value> inputs) {
+std::unique_ptr<const Plan> make_plan(const BoundGraph& graph, std::span<const Value> weights,
+                                      const std::vector<bool>& known) {
   auto plan = std::make_unique<Plan>();
   plan->graph = &graph;
-  plan->written = written_values(graph);
+  plan->written = written_values(graph, weights);
   const bool keeps_strides = std::ranges::any_of(graph.nodes, looks_at_strides);
   const bool is_plain = std::ranges::none_of(graph.nodes, opens_region);
 
   std::vector<Value> constants(graph.graph->value_count());
-  for (size_t i = 0; i < inputs.size(); ++i)
+  for (size_t i = 0; i < weights.size(); ++i)
     if (const auto* id = graph.graph->inputs()[i].get_if<ValueId>();
-        id != nullptr && !plan->written[static_cast<size_t>(*id)])
-      constants[static_cast<size_t>(*id)] = std::move(inputs[i]);
+        id != nullptr && known[i] && !plan->written[static_cast<size_t>(*id)])
+      constants[static_cast<size_t>(*id)] = weights[i];
   const std::unordered_set<const BoundNode*> folded = fold_constants(*plan, constants);
 
-  Planner planner(graph, constants, plan->written);
+  Planner planner(graph, constants, plan->written, memory_for_copies(weights));
   // Each node is computed where the last one of its step stands.
   std::unordered_map<const BoundNode*, StepPointer> steps;
-  for (const BoundNode& node : graph.nodes) {
-    if (folded.contains(&node) || planner.is_taken(node)) continue;
-    StepPointer step = is_plain && !keeps_strides ? planner.make_step(node) : nullptr;
-    if (step == nullptr) step = std::make_unique<ReferenceStep>(Step::Nodes{&node});
+  const auto add = [&](StepPointer step) {
     const BoundNode* last = step->nodes().back();
     steps.emplace(last, std::move(step));
+  };
+  const bool joins = is_plain && !keeps_strides;
+  for (const BoundNode& node : graph.nodes)
+    if (joins && !folded.contains(&node))
+      if (StepPointer step = planner.recompose(node)) add(std::move(step));
+  for (const BoundNode& node : graph.nodes) {
+    if (folded.contains(&node) || planner.is_taken(node)) continue;
+    StepPointer step = joins ? planner.make_step(node) : nullptr;
+    add(step != nullptr ? std::move(step) : std::make_unique<ReferenceStep>(Step::Nodes{&node}));
   }
   for (const BoundNode& node : graph.nodes)
     if (const auto found = steps.find(&node); found != steps.end())

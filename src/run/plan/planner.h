@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "kernels/activation.h"
+#include "run/plan/packed_memory.h"
 #include "run/plan/plan.h"
 
 namespace pt2::run {
@@ -17,11 +18,13 @@ class Planner {
  public:
   // `constants` by value, none where calls decide; `written` as in Plan.
   Planner(const BoundGraph& graph, const std::vector<Value>& constants,
-          const std::vector<bool>& written);
+          const std::vector<bool>& written, std::shared_ptr<CopyBudget> copies);
 
   // A step for the node and perhaps some that follow it, which no other step is made for then; null
   // where the reference kernel has to do.
   StepPointer make_step(const BoundNode& node);
+  // The same for what is found from its middle; to be asked for all nodes first.
+  StepPointer recompose(const BoundNode& node);
   bool is_taken(const BoundNode& node) const { return taken_.contains(&node); }
 
   // The argument of that name; null if the operator has none.
@@ -31,10 +34,14 @@ class Planner {
   const Value* constant(const BoundNode& node, std::string_view name) const {
     return constant(argument(node, name));
   }
-  // The same for arguments of one type. Numbers of either kind are numbers; an absent argument is
-  // none.
+  // The same for arguments of one type. Numbers of either kind, and tensors that stand for
+  // one, are numbers; an absent argument is
+  // none; tensors have each element for itself.
   bool is_none(const BoundNode& node, std::string_view name) const;
   const Tensor* floats(const BoundNode& node, std::string_view name) const;
+  // The weight with its elements in order; nothing where there is no memory for a copy.
+  std::optional<Tensor> row_major(const Tensor& weight) const;
+  const std::shared_ptr<CopyBudget>& copies() const { return copies_; }
   std::optional<double> number(const BoundNode& node, std::string_view name) const;
   std::optional<int64_t> integer(const BoundNode& node, std::string_view name) const;
   std::optional<bool> flag(const BoundNode& node, std::string_view name) const;
@@ -44,17 +51,30 @@ class Planner {
   // The node that alone takes the first result, and nothing else of the node; null when the result
   // is a result of the program, may be written to, or has other users.
   const BoundNode* only_user(const BoundNode& node) const;
+  // Those that take the first result, each once, in the order of the program; empty where
+  // only_user() would not look at them.
+  std::vector<const BoundNode*> users(const BoundNode& node) const;
+  // The node whose first result the argument is; null if there is none.
+  const BoundNode* maker(const BoundArgument& argument) const;
+  // What the program records of a tensor; null for others.
+  const TensorMeta* record(const BoundArgument& argument) const;
+  const TensorMeta* record(const BoundNode& node) const;
   // Whether nobody takes results behind the first one.
   bool only_first_result_used(const BoundNode& node) const;
   // Whether the node's argument is the first result of another.
   static bool takes(const BoundArgument& argument, const BoundNode& producer);
 
  private:
+  // Whether a node may be computed later than it stands, with others: nothing that it takes may be
+  // written to in between, and no other step has it.
+  bool joins(const BoundNode& node) const;
+  bool has_lasting_operands(const BoundNode& node) const;
   bool may_join(ValueId value) const { return !written_[static_cast<size_t>(value)]; }
 
   const BoundGraph& graph_;
   const std::vector<Value>& constants_;
   const std::vector<bool>& written_;
+  std::shared_ptr<CopyBudget> copies_;
   std::unordered_map<uint32_t, const BoundNode*> nodes_;  // by id
   std::unordered_set<const BoundNode*> taken_;
 };
@@ -74,8 +94,18 @@ struct Tail {
 // Of what follows `node`: an addition, then an activation. With `reshapes`, views that keep the
 // order of elements may lie between them.
 Tail match_tail(const Planner& planner, const BoundNode& node, bool reshapes);
+// An activation of the first result of `node`, and the nodes that compute it in the order of the
+// program. They may take the result more than once, and nobody else does.
+struct ActivationNodes {
+  kernels::Activation activation;
+  Step::Nodes nodes;
+};
+std::optional<ActivationNodes> match_activation(const Planner& planner, const BoundNode& node);
 // The activation that a node computes; nothing for others.
 std::optional<kernels::Activation> activation_of(const Planner& planner, const BoundNode& node);
+
+// Attention around a softmax; null where there is none.
+StepPointer recompose_attention(const Planner& planner, const BoundNode& node);
 
 // Computes what depends on constants alone: adds to `constants`, by value, and to the plan's.
 // Returns the nodes that need not run any more.

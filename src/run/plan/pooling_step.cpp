@@ -47,7 +47,7 @@ class PoolingStep final : public Step {
     }
     const Tensor images = channels_last_value(frame, argument);
     const Sizes sizes{shape.batch, shape.channels, shape.out_height, shape.out_width};
-    Tensor out = frame.make(sizes, channels_last_strides(sizes));
+    Tensor out = make_images(frame, sizes);
     kernels::pool_images(shape,
                          {.data = images.data<float>(),
                           .image_stride = shape.in_height * shape.in_width * shape.channels,
@@ -161,6 +161,9 @@ StepPointer make_pooling(const Planner& planner, const BoundNode& node) {
     const auto found = planner.integers(node, "dilation", 2);
     if (!found) return nullptr;
     dilation = *found;
+    // A window with gaps may lie beside a small image.
+    if ((dilation[0] > 1 && (*padding)[0] > 0) || (dilation[1] > 1 && (*padding)[1] > 0))
+      return nullptr;
     pooling.kind = Pooling::Kind::maximum;
   }
   constexpr int64_t kMost = 1 << 20;

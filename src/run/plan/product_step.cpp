@@ -25,12 +25,14 @@ struct Weights {
 
 class ProductStep final : public Step {
  public:
-  ProductStep(Nodes nodes, const BoundArgument& input, Weights weights, const Tail& tail)
+  ProductStep(Nodes nodes, const BoundArgument& input, Weights weights, const Tail& tail,
+              std::shared_ptr<CopyBudget> copies)
       : Step(std::move(nodes)),
         input_(input),
         weights_(std::move(weights)),
         addend_(tail.addend),
-        activation_(tail.activation) {}
+        activation_(tail.activation),
+        packed_(std::move(copies)) {}
 
   std::string_view name() const override { return "product"; }
 
@@ -44,45 +46,61 @@ class ProductStep final : public Step {
       lying = to_row_major(frame, *input);
       rows = rows_of(lying);
     }
+    const bool lies_well = weights_.depth_stride == 1 || weights_.column_stride == 1;
+    const float* packed = rows->rows <= kFewRows && lies_well ? nullptr : pack(frame);
+    if (packed == nullptr && !lies_well) return false;
     Sizes sizes = input->sizes();
     sizes.back() = weights_.columns;
     Tensor out = frame.make(std::move(sizes));
-    PT2_TRY(const Tensor result, reshaped(frame, out));
-    kernels::Epilogue epilogue{.bias = weights_.bias ? weights_.bias->data<float>() : nullptr,
-                               .activation = activation_};
     Tensor addend;
-    if (addend_ != nullptr) {
-      const Tensor* added = frame.tensor(*addend_);
-      if (!is_float(added) || added->sizes() != result.sizes()) return false;
-      addend = added->is_contiguous() ? *added : to_row_major(frame, *added);
-      epilogue.addend = addend.data<float>();
-      epilogue.addend_stride = weights_.columns;
-    }
-    multiply(frame, lying, *rows, epilogue, out);
-    frame.set(this->result(), result, false);
+    PT2_TRY(const std::optional<Tensor> result, reshaped(frame, out, addend));
+    if (!result) return false;
+    const kernels::Epilogue epilogue{.bias = weights_.bias ? weights_.bias->data<float>() : nullptr,
+                                     .addend = addend.defined() ? addend.data<float>() : nullptr,
+                                     .addend_stride = weights_.columns,
+                                     .activation = activation_};
+    multiply(frame, lying, *rows, packed, epilogue, out);
+    frame.set(this->result(), *result, false);
     return true;
   }
 
  private:
-  // `out` as the nodes behind the product see it: views that keep the order of elements.
-  Result<Tensor> reshaped(Frame& frame, const Tensor& out) const {
+  // `out` as the nodes behind the product see it: views that keep the order of elements. Finds the
+  // addend on the way; nothing where that has other sizes than what it is added to.
+  Result<std::optional<Tensor>> reshaped(Frame& frame, const Tensor& out, Tensor& addend) const {
     Tensor seen = out;
     for (size_t i = 0; i + 1 < nodes().size(); ++i) {
       const ValueId made = *nodes()[i]->node->outputs[0].get_if<ValueId>();
       frame.set(made, seen, false);
       const BoundNode& next = *nodes()[i + 1];
+      if (addend_ != nullptr && is_operator(next, "aten::add", "Tensor") && !addend.defined()) {
+        const Tensor* added = frame.tensor(*addend_);
+        if (!is_float(added) || added->sizes() != seen.sizes()) return std::optional<Tensor>();
+        addend = added->is_contiguous() ? *added : to_row_major(frame, *added);
+      }
       if (!next.op.def->is_view()) continue;
       PT2_TRY_VOID(frame.executor().run_node(frame.graph(), next, frame.values));
       const ValueId view = *next.node->outputs[0].get_if<ValueId>();
       seen = *frame.values[static_cast<size_t>(view)].get_if<Tensor>();
     }
-    return seen;
+    return std::optional(std::move(seen));
   }
 
-  void multiply(Frame& frame, const Tensor& input, const RowsOf& rows,
+  const float* pack(Frame& frame) const {
+    return packed_.get(kernels::packed_size(weights_.depth, weights_.columns), [&](float* memory) {
+      kernels::pack_right(weights_.tensor.data<float>(),
+                          {.depth = weights_.depth,
+                           .columns = weights_.columns,
+                           .depth_stride = weights_.depth_stride,
+                           .column_stride = weights_.column_stride},
+                          memory, frame.threads());
+    });
+  }
+
+  // With the weights as they lie if they are not packed.
+  void multiply(Frame& frame, const Tensor& input, const RowsOf& rows, const float* packed,
                 const kernels::Epilogue& epilogue, Tensor& out) const {
-    const auto* weights = weights_.tensor.data<float>();
-    if (rows.rows <= kFewRows && (weights_.depth_stride == 1 || weights_.column_stride == 1)) {
+    if (packed == nullptr) {
       const bool turned = weights_.depth_stride == 1;
       return kernels::multiply_rows(
           {.rows = rows.rows,
@@ -90,7 +108,7 @@ class ProductStep final : public Step {
            .depth = weights_.depth,
            .left = input.data<float>(),
            .left_stride = rows.stride,
-           .right = weights,
+           .right = weights_.tensor.data<float>(),
            .right_stride = turned ? weights_.column_stride : weights_.depth_stride,
            .turned = turned,
            .out = out.data<float>(),
@@ -98,15 +116,6 @@ class ProductStep final : public Step {
            .epilogue = epilogue},
           frame.threads());
     }
-    const float* packed =
-        packed_.get(kernels::packed_size(weights_.depth, weights_.columns), [&](float* memory) {
-          kernels::pack_right(weights,
-                              {.depth = weights_.depth,
-                               .columns = weights_.columns,
-                               .depth_stride = weights_.depth_stride,
-                               .column_stride = weights_.column_stride},
-                              memory, frame.threads());
-        });
     kernels::Product product;
     product.rows = rows.rows;
     product.columns = weights_.columns;
@@ -147,7 +156,8 @@ std::optional<Weights> find_weights(const Planner& planner, const BoundNode& nod
   if (is_addmm || (is_linear && !planner.is_none(node, bias_name))) {
     const Tensor* bias = planner.floats(node, bias_name);
     if (bias == nullptr || bias->dim() != 1 || bias->size(0) != out.columns) return std::nullopt;
-    out.bias = bias->contiguous();
+    out.bias = planner.row_major(*bias);
+    if (!out.bias) return std::nullopt;
   }
   return out;
 }
@@ -168,7 +178,8 @@ StepPointer make_product(const Planner& planner, const BoundNode& node) {
   const BoundArgument& input = *Planner::argument(node, is_linear  ? "input"
                                                         : is_addmm ? "mat1"
                                                                    : "self");
-  return std::make_unique<ProductStep>(std::move(nodes), input, *std::move(weights), tail);
+  return std::make_unique<ProductStep>(std::move(nodes), input, *std::move(weights), tail,
+                                       planner.copies());
 }
 
 }  // namespace pt2::run

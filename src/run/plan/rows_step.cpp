@@ -89,7 +89,7 @@ std::optional<Tensor> row_of(const Planner& planner, const BoundNode& node, std:
   if (Planner::argument(node, name) == nullptr || planner.is_none(node, name)) return Tensor();
   const Tensor* found = planner.floats(node, name);
   if (found == nullptr || found->sizes() != sizes) return std::nullopt;
-  return found->contiguous();
+  return planner.row_major(*found);
 }
 
 }  // namespace

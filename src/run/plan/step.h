@@ -12,7 +12,7 @@ namespace pt2::run {
 
 class Step {
  public:
-  // In the order of the program; all but the last have one result, which the next one alone takes.
+  // In the order of the program; only those behind it take the result of one, but for the last.
   using Nodes = std::vector<const BoundNode*>;
   explicit Step(Nodes nodes) : nodes_(std::move(nodes)) {}
   virtual ~Step() = default;

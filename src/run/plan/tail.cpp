@@ -44,13 +44,18 @@ std::optional<Activation> activation_of(const Planner& planner, const BoundNode&
 Tail match_tail(const Planner& planner, const BoundNode& node, bool reshapes) {
   Tail tail;
   size_t fused = 0;  // nodes up to the last one that is worth it
-  for (const BoundNode* last = &node; tail.activation == Activation::none;) {
+  for (const BoundNode* last = &node;;) {
+    if (auto found = match_activation(planner, *last)) {
+      tail.activation = found->activation;
+      tail.nodes.insert(tail.nodes.end(), found->nodes.begin(), found->nodes.end());
+      fused = tail.nodes.size();
+      break;
+    }
     const BoundNode* next = planner.only_user(*last);
     if (next == nullptr) break;
-    if (const auto activation = activation_of(planner, *next)) {
-      tail.activation = *activation;
-    } else if (tail.addend == nullptr && is_operator(*next, "aten::add", "Tensor") &&
-               planner.number(*next, "alpha") == 1.0) {
+    const bool adds = tail.addend == nullptr && is_operator(*next, "aten::add", "Tensor") &&
+                      planner.number(*next, "alpha") == 1.0;
+    if (adds) {
       const BoundArgument &self = next->arguments[0], &other = next->arguments[1];
       const BoundArgument& addend = Planner::takes(self, *last) ? other : self;
       // Not a number, and not twice the same.
@@ -60,7 +65,7 @@ Tail match_tail(const Planner& planner, const BoundNode& node, bool reshapes) {
       break;
     }
     tail.nodes.push_back(next);
-    if (!is_reshape(*next)) fused = tail.nodes.size();
+    if (adds) fused = tail.nodes.size();
     last = next;
   }
   tail.nodes.resize(fused);

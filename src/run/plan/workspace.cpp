@@ -1,6 +1,8 @@
 #include "run/plan/workspace.h"
 
+#include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <new>
@@ -39,23 +41,27 @@ struct MemoryPool::Blocks {
   };
   std::mutex mutex;
   std::multimap<size_t, Free> free;  // by size
+  uint64_t free_bytes = 0;
   uint64_t runs = 0;
 
   ~Blocks() {
     for (const auto& [size, block] : free) free_block(block.data);
   }
 
-  // The smallest free block that holds `bytes` without wasting more than it uses.
-  std::pair<std::byte*, size_t> take(size_t bytes) {
+  // The smallest free block that holds `bytes` without wasting more than it uses; or a new one,
+  // where blocks that nobody uses and those in use stay below the limit together.
+  std::pair<std::byte*, size_t> take(size_t bytes, const MemoryAccount* account) {
     if (!kReuses) return {allocate_block(bytes), bytes};
     {
       const std::lock_guard lock(mutex);
       const auto found = free.lower_bound(bytes);
       if (found != free.end() && found->first <= 2 * bytes) {
         const std::pair<std::byte*, size_t> out{found->second.data, found->first};
+        free_bytes -= found->first;
         free.erase(found);
         return out;
       }
+      while (account != nullptr && !free.empty() && free_bytes > account->left()) drop_largest();
     }
     return {allocate_block(bytes), bytes};
   }
@@ -64,6 +70,14 @@ struct MemoryPool::Blocks {
     if (!kReuses) return free_block(data);
     const std::lock_guard lock(mutex);
     free.emplace(size, Free{data, runs});
+    free_bytes += size;
+  }
+
+  void drop_largest() {
+    const auto largest = std::prev(free.end());
+    free_bytes -= largest->first;
+    free_block(largest->second.data);
+    free.erase(largest);
   }
 };
 
@@ -87,8 +101,8 @@ std::shared_ptr<Storage> MemoryPool::storage(size_t bytes) {
   owner->blocks = blocks_;
   owner->account = account;
   owner->bytes = bytes;
-  std::tie(owner->data, owner->size) =
-      blocks_->take((std::max<size_t>(bytes, 1) + kAlignment - 1) / kAlignment * kAlignment);
+  std::tie(owner->data, owner->size) = blocks_->take(
+      (std::max<size_t>(bytes, 1) + kAlignment - 1) / kAlignment * kAlignment, account.get());
   return Storage::borrow({owner->data, bytes}, owner);
 }
 
@@ -107,7 +121,10 @@ void MemoryPool::finish_run() {
   ++blocks_->runs;
   std::erase_if(blocks_->free, [&](const auto& block) {
     const bool stale = block.second.last_run + kRunsKept < blocks_->runs;
-    if (stale) free_block(block.second.data);
+    if (stale) {
+      free_block(block.second.data);
+      blocks_->free_bytes -= block.first;
+    }
     return stale;
   });
 }

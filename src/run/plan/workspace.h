@@ -29,7 +29,8 @@ class MemoryPool {
 };
 
 struct Workspace {
-  explicit Workspace(int thread_count) : threads(thread_count) {}
+  explicit Workspace(int thread_count) : wanted_threads(thread_count), threads(thread_count) {}
+  int wanted_threads;
   MemoryPool memory;
   kernels::ThreadPool threads;
 };

@@ -1,0 +1,322 @@
+// Functions that decompositions took apart, found again: attention, and activations that use their
+// argument twice.
+#include <algorithm>
+#include <limits>
+
+#include "run/plan/attention.h"
+#include "run/plan/planner.h"
+
+namespace pt2::run {
+namespace {
+
+using kernels::Activation;
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+bool is_number(const Planner& planner, const BoundNode& node, std::string_view name,
+               double wanted) {
+  return planner.number(node, name) == wanted;
+}
+
+// clamp(…) to 0 … 6, in one node or two, behind `node`; adds its nodes. Null if there is none.
+const BoundNode* match_clamp_to_6(const Planner& planner, const BoundNode& node,
+                                  Step::Nodes& nodes) {
+  const BoundNode* first = planner.only_user(node);
+  if (first == nullptr) return nullptr;
+  nodes.push_back(first);
+  if (activation_of(planner, *first) == Activation::relu6) return first;
+  const bool from_0 =
+      is_operator(*first, "aten::relu") ||
+      (is_operator(*first, "aten::clamp_min") && is_number(planner, *first, "min", 0)) ||
+      (is_operator(*first, "aten::clamp") && is_number(planner, *first, "min", 0) &&
+       planner.is_none(*first, "max"));
+  const BoundNode* second = from_0 ? planner.only_user(*first) : nullptr;
+  if (second == nullptr) return nullptr;
+  nodes.push_back(second);
+  const bool to_6 =
+      (is_operator(*second, "aten::clamp_max") && is_number(planner, *second, "max", 6)) ||
+      (is_operator(*second, "aten::clamp") && planner.is_none(*second, "min") &&
+       is_number(planner, *second, "max", 6));
+  return to_6 ? second : nullptr;
+}
+
+bool is_plus_3(const Planner& planner, const BoundNode& node) {
+  return is_operator(node, "aten::add", "Tensor") && is_number(planner, node, "other", 3) &&
+         is_number(planner, node, "alpha", 1);
+}
+
+bool is_sixth(const Planner& planner, const BoundNode& node) {
+  return is_operator(node, "aten::div", "Tensor") && is_number(planner, node, "other", 6);
+}
+
+// Whether `node` multiplies the results of two others.
+bool multiplies(const BoundNode& node, const BoundNode& a, const BoundNode& b) {
+  return is_operator(node, "aten::mul", "Tensor") &&
+         ((Planner::takes(node.arguments[0], a) && Planner::takes(node.arguments[1], b)) ||
+          (Planner::takes(node.arguments[0], b) && Planner::takes(node.arguments[1], a)));
+}
+
+}  // namespace
+
+std::optional<ActivationNodes> match_activation(const Planner& planner, const BoundNode& node) {
+  if (const BoundNode* next = planner.only_user(node)) {
+    if (const auto activation = activation_of(planner, *next))
+      return ActivationNodes{*activation, {next}};
+    // hardsigmoid: clamp(x + 3, 0, 6) / 6
+    if (!is_plus_3(planner, *next)) return std::nullopt;
+    Step::Nodes nodes{next};
+    const BoundNode* clamp = match_clamp_to_6(planner, *next, nodes);
+    const BoundNode* last = clamp == nullptr ? nullptr : planner.only_user(*clamp);
+    if (last == nullptr || !is_sixth(planner, *last)) return std::nullopt;
+    nodes.push_back(last);
+    return ActivationNodes{Activation::hardsigmoid, std::move(nodes)};
+  }
+  const auto users = planner.users(node);
+  if (users.size() != 2) return std::nullopt;
+  const auto& [first, product] = std::pair(users[0], users[1]);
+  // silu: x sigmoid(x)
+  if (is_operator(*first, "aten::sigmoid") && planner.only_user(*first) == product &&
+      multiplies(*product, node, *first))
+    return ActivationNodes{Activation::silu, {first, product}};
+  // hardswish: x clamp(x + 3, 0, 6) / 6
+  if (!is_plus_3(planner, *first)) return std::nullopt;
+  Step::Nodes nodes{first};
+  const BoundNode* clamp = match_clamp_to_6(planner, *first, nodes);
+  if (clamp == nullptr || planner.only_user(*clamp) != product ||
+      !multiplies(*product, node, *clamp))
+    return std::nullopt;
+  const BoundNode* last = planner.only_user(*product);
+  if (last == nullptr || !is_sixth(planner, *last)) return std::nullopt;
+  nodes.push_back(product);
+  nodes.push_back(last);
+  return ActivationNodes{Activation::hardswish, std::move(nodes)};
+}
+
+namespace {
+
+bool is_same(const SymInt& a, const SymInt& b) {
+  if (a.is_symbolic() || b.is_symbolic())
+    return a.is_symbolic() && b.is_symbolic() && a.expr() == b.expr();
+  return a.literal() == b.literal();
+}
+
+// What goes back from a softmax to query and key, and on to the result of attention.
+class AttentionMatch {
+ public:
+  AttentionMatch(const Planner& planner, const BoundNode& softmax) : planner_(planner) {
+    nodes_.push_back(&softmax);
+    found_ = match_scores(softmax) && match_result(softmax) && is_closed() && are_alike();
+  }
+
+  bool found() const { return found_; }
+  AttentionArguments arguments{};
+  Step::Nodes nodes() const {
+    Step::Nodes out = nodes_;
+    std::ranges::sort(out);  // bound nodes lie in the order of the program
+    return out;
+  }
+
+ private:
+  // Whether nobody outside takes a result of the nodes but the last one's.
+  bool is_closed() const {
+    const BoundNode* last = *std::ranges::max_element(nodes_);
+    return std::ranges::all_of(nodes_, [&](const BoundNode* node) {
+      const std::vector<const BoundNode*> users = planner_.users(*node);
+      return node == last ||
+             (!users.empty() && std::ranges::all_of(users, [&](const BoundNode* user) {
+               return std::ranges::find(nodes_, user) != nodes_.end();
+             }));
+    });
+  }
+
+  // Whether query, key, value and result have as many batches and heads.
+  bool are_alike() const {
+    const TensorMeta *query = planner_.record(*arguments.query),
+                     *key = planner_.record(*arguments.key),
+                     *value = planner_.record(*arguments.value);
+    if (query == nullptr || key == nullptr || value == nullptr || query->sizes.size() < 3)
+      return false;
+    const TensorMeta* result = planner_.record(**std::ranges::max_element(nodes_));
+    if (result == nullptr || result->sizes.size() != query->sizes.size() ||
+        !std::equal(result->sizes.begin(), result->sizes.end() - 1, query->sizes.begin(), is_same))
+      return false;
+    for (const TensorMeta* other : {key, value})
+      if (other->sizes.size() != query->sizes.size() ||
+          !std::equal(query->sizes.begin(), query->sizes.end() - 2, other->sizes.begin(), is_same))
+        return false;
+    return true;
+  }
+
+  // The node that makes an argument, if nobody else takes its result (or `uses` do).
+  const BoundNode* maker(const BoundArgument& argument, size_t uses = 1) {
+    const BoundNode* made = planner_.maker(argument);
+    if (made == nullptr || planner_.is_taken(*made) || planner_.users(*made).size() != uses)
+      return nullptr;
+    return made;
+  }
+
+  // Whether a view leaves the matrices in it as they are, by what the program records of both.
+  bool keeps_matrices(const BoundNode& view) const {
+    const TensorMeta* from = planner_.record(view.arguments[0]);
+    const TensorMeta* to = planner_.record(view);
+    const auto has_matrices = [](const TensorMeta* record) {
+      return record != nullptr && (record->sizes.size() == 3 || record->sizes.size() == 4);
+    };
+    return has_matrices(from) && has_matrices(to) &&
+           std::equal(from->sizes.end() - 2, from->sizes.end(), to->sizes.end() - 2, is_same);
+  }
+  bool is_view(const BoundNode& node) const {
+    if (is_operator(node, "aten::expand")) return has_sizes_of(node, node.arguments[0]);
+    return (is_operator(node, "aten::view") || is_operator(node, "aten::reshape")) &&
+           keeps_matrices(node);
+  }
+  bool has_sizes_of(const BoundNode& node, const BoundArgument& argument) const {
+    const TensorMeta *own = planner_.record(node), *other = planner_.record(argument);
+    return own != nullptr && other != nullptr &&
+           std::ranges::equal(own->sizes, other->sizes, is_same);
+  }
+
+  // Behind views that only join and repeat leading dimensions: what they are views of.
+  const BoundArgument& behind_views(const BoundArgument& argument) {
+    const BoundArgument* at = &argument;
+    while (const BoundNode* made = maker(*at)) {
+      if (!is_view(*made)) break;
+      nodes_.push_back(made);
+      at = &made->arguments[0];
+    }
+    return *at;
+  }
+
+  // Behind a multiplication with a number, which goes into the scale.
+  const BoundArgument& behind_scale(const BoundArgument& argument) {
+    const BoundNode* made = maker(argument);
+    if (made == nullptr) return argument;
+    const bool multiplies =
+        is_operator(*made, "aten::mul", "Scalar") || is_operator(*made, "aten::mul", "Tensor");
+    const bool divides = is_operator(*made, "aten::div", "Tensor");
+    const auto number =
+        multiplies || divides ? planner_.number(*made, "other") : std::optional<double>();
+    if (!number) return argument;
+    nodes_.push_back(made);
+    scale_ *= divides ? 1 / *number : *number;
+    return made->arguments[0];
+  }
+
+  static bool is_product(const BoundNode& node) {
+    return is_operator(node, "aten::bmm") || is_operator(node, "aten::matmul");
+  }
+
+  bool match_scores(const BoundNode& softmax) {
+    const BoundArgument* scores = &softmax.arguments[0];
+    // The scores are also looked at by what keeps rows that are all -inf from being NaN.
+    const BoundNode* added = maker(*scores);
+    if (added == nullptr) added = maker(*scores, 2);
+    if (added == nullptr) return false;
+    if (is_operator(*added, "aten::add", "Tensor") && planner_.number(*added, "alpha") == 1.0 &&
+        !planner_.number(*added, "other")) {
+      nodes_.push_back(added);
+      arguments.mask = &added->arguments[1];
+      scores = &added->arguments[0];
+    } else if (is_view(*added)) {
+      nodes_.push_back(added);
+      scores = &added->arguments[0];
+    }
+    const BoundNode* product = maker(behind_scale(behind_views(behind_scale(*scores))));
+    if (product == nullptr && added != nullptr && is_product(*added)) product = added;
+    if (product == nullptr || !is_product(*product)) return false;
+    nodes_.push_back(product);
+    arguments.query = &behind_scale(behind_views(product->arguments[0]));
+    const BoundArgument& turned = behind_scale(behind_views(product->arguments[1]));
+    const BoundNode* turning = maker(turned);
+    if (turning == nullptr || !turns(*turning)) return false;
+    nodes_.push_back(turning);
+    arguments.key = &behind_scale(turning->arguments[0]);
+    return true;
+  }
+
+  // A view with rows and columns exchanged.
+  bool turns(const BoundNode& node) const {
+    if (is_operator(node, "aten::transpose", "int")) {
+      const auto a = planner_.integer(node, "dim0"), b = planner_.integer(node, "dim1");
+      return a && b &&
+             ((*a == -1 && *b == -2) || (*a == -2 && *b == -1) || (*a == 2 && *b == 3) ||
+              (*a == 3 && *b == 2));
+    }
+    return is_operator(node, "aten::permute") &&
+           planner_.integers(node, "dims", 4) == Sizes{0, 1, 3, 2};
+  }
+
+  bool match_result(const BoundNode& softmax) {
+    const BoundNode* last = &softmax;
+    if (const BoundNode* kept = match_kept_rows(softmax)) last = kept;
+    arguments.empty_rows_are_nan = last == &softmax;
+    while (true) {
+      last = planner_.only_user(*last);
+      if (last == nullptr) return false;
+      nodes_.push_back(last);
+      if (is_product(*last)) break;
+      const bool drops_nothing =
+          is_operator(*last, "aten::dropout") && planner_.flag(*last, "train") == false;
+      if (!is_view(*last) && !drops_nothing) return false;
+    }
+    const BoundNode* before = nodes_[nodes_.size() - 2];
+    if (!Planner::takes(last->arguments[0], *before)) return false;
+    arguments.value = &behind_views(last->arguments[1]);
+    if (is_operator(*last, "aten::bmm")) {
+      const BoundNode* view = planner_.only_user(*last);
+      if (view == nullptr || !is_view(*view)) return false;
+      nodes_.push_back(view);
+    }
+    arguments.scale = scale_;
+    return true;
+  }
+
+  // where(rows that are all -inf, 0, weights): attention gives zeros there anyway.
+  const BoundNode* match_kept_rows(const BoundNode& softmax) {
+    const auto users = planner_.users(softmax);
+    if (users.size() != 2) return nullptr;
+    const BoundNode *zeros = users[0], *where = users[1];
+    if (!is_operator(*zeros, "aten::full_like") || !is_operator(*where, "aten::where", "self") ||
+        !is_number(planner_, *zeros, "fill_value", 0) ||
+        !Planner::takes(where->arguments[1], *zeros) ||
+        !Planner::takes(where->arguments[2], softmax))
+      return nullptr;
+    const BoundNode* none = maker(where->arguments[0]);
+    if (none == nullptr || !is_operator(*none, "aten::logical_not")) return nullptr;
+    const BoundNode* any = maker(none->arguments[0]);
+    if (any == nullptr || !is_operator(*any, "aten::any", "dim") ||
+        planner_.integer(*any, "dim") != planner_.integer(softmax, "dim") ||
+        planner_.flag(*any, "keepdim") != true)
+      return nullptr;
+    const BoundNode* finite = maker(any->arguments[0]);
+    if (finite == nullptr || !is_operator(*finite, "aten::logical_not")) return nullptr;
+    const BoundNode* infinite = maker(finite->arguments[0]);
+    if (infinite == nullptr || !is_operator(*infinite, "aten::eq", "Scalar") ||
+        !is_number(planner_, *infinite, "other", -kInfinity) ||
+        Frame::value_id(infinite->arguments[0]) != Frame::value_id(softmax.arguments[0]))
+      return nullptr;
+    for (const BoundNode* node : {zeros, where, none, any, finite, infinite})
+      nodes_.push_back(node);
+    return where;
+  }
+
+  const Planner& planner_;
+  Step::Nodes nodes_;
+  double scale_ = 1;
+  bool found_ = false;
+};
+
+}  // namespace
+
+StepPointer recompose_attention(const Planner& planner, const BoundNode& node) {
+  const bool is_softmax =
+      (is_operator(node, "aten::_softmax") && planner.flag(node, "half_to_float") == false) ||
+      (is_operator(node, "aten::softmax", "int") && planner.is_none(node, "dtype"));
+  if (!is_softmax) return nullptr;
+  const auto dim = planner.integer(node, "dim");
+  if (dim != -1 && dim != 3) return nullptr;
+  const AttentionMatch match(planner, node);
+  return match.found() ? make_attention_step(match.nodes(), match.arguments) : nullptr;
+}
+
+}  // namespace pt2::run
