@@ -47,4 +47,17 @@ Sizes format_strides(const Sizes& sizes, MemoryFormat format) {
   return strides;
 }
 
+bool may_overlap(const Tensor& tensor) {
+  std::vector<std::pair<int64_t, int64_t>> dims;
+  for (int64_t dim = 0; dim < tensor.dim(); ++dim)
+    if (tensor.size(dim) > 1) dims.emplace_back(tensor.stride(dim), tensor.size(dim));
+  std::ranges::sort(dims);
+  int64_t reach = 0;
+  for (const auto& [stride, size] : dims) {
+    if (stride <= reach) return true;
+    reach += stride * (size - 1);
+  }
+  return false;
+}
+
 }  // namespace pt2::ops

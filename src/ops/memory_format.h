@@ -1,4 +1,5 @@
-// Channels-last layouts, guessed from strides as PyTorch does.
+// What strides say of a tensor: channels-last layouts, guessed as PyTorch does; elements that share
+// a place.
 #ifndef PT2_OPS_MEMORY_FORMAT_H
 #define PT2_OPS_MEMORY_FORMAT_H
 
@@ -12,6 +13,10 @@ MemoryFormat suggest_memory_format(const Tensor& tensor);
 // Strides of a new tensor; empty (row-major) unless the format is a channels-last one and fits the
 // rank.
 Sizes format_strides(const Sizes& sizes, MemoryFormat format);
+
+// Whether two elements may lie at one place: a dimension's step has to lead beyond what the
+// dimensions with smaller steps reach. Says nothing of tensors without elements.
+bool may_overlap(const Tensor& tensor);
 
 }  // namespace pt2::ops
 

@@ -7,6 +7,7 @@
 #include "base/memory_account.h"
 #include "ops/forms/out_forms.h"
 #include "ops/loops.h"
+#include "ops/memory_format.h"
 #include "ops/pointwise/copying.h"
 
 namespace pt2::ops {
@@ -42,21 +43,6 @@ std::string without_suffix(std::string_view target, std::string_view suffix) {
   const size_t dot = target.rfind('.');
   if (dot == std::string_view::npos || !target.substr(0, dot).ends_with(suffix)) return {};
   return std::string(target.substr(0, dot - suffix.size())) + std::string(target.substr(dot));
-}
-
-// Whether some elements may lie at one place although no dimension was expanded: as_strided can
-// make such views.
-bool may_overlap(const Tensor& tensor) {
-  std::vector<std::pair<int64_t, int64_t>> dims;
-  for (int64_t dim = 0; dim < tensor.dim(); ++dim)
-    if (tensor.size(dim) > 1) dims.emplace_back(tensor.stride(dim), tensor.size(dim));
-  std::ranges::sort(dims);
-  int64_t reach = 0;
-  for (const auto& [stride, size] : dims) {
-    if (stride <= reach) return true;
-    reach += stride * (size - 1);
-  }
-  return false;
 }
 
 // Each element of the result comes from the same element of self and from numbers.

@@ -3,27 +3,12 @@
 #include <algorithm>
 
 #include "ops/loops.h"
+#include "ops/memory_format.h"
 
 namespace pt2::run {
 namespace {
 
 Error refused(std::string text) { return {ErrorCode::argument, std::move(text), ""}; }
-
-// Whether two elements may lie at one place: a dimension's step has to lead beyond what the
-// dimensions with smaller steps reach.
-bool may_overlap_itself(const Tensor& tensor) {
-  if (tensor.numel() == 0) return false;
-  std::vector<std::pair<int64_t, int64_t>> dims;  // stride, size
-  for (int64_t dim = 0; dim < tensor.dim(); ++dim)
-    if (tensor.size(dim) > 1) dims.emplace_back(tensor.stride(dim), tensor.size(dim));
-  std::ranges::sort(dims);
-  int64_t reach = 0;
-  for (const auto& [stride, size] : dims) {
-    if (stride <= reach) return true;
-    reach += stride * (size - 1);
-  }
-  return false;
-}
 
 bool share_bytes(const Tensor& a, const Tensor& b) {
   const Storage& first = *a.storage();
@@ -47,7 +32,8 @@ Tensor* tensor_of(Value& value) {
 Result<void> check_writable(const Tensor& memory) {
   if (!memory.defined()) return refused("the tensor has no memory");
   if (memory.storage()->is_read_only()) return refused("the memory is read-only");
-  if (may_overlap_itself(memory)) return refused("elements share a place in memory");
+  if (memory.numel() > 0 && ops::may_overlap(memory))
+    return refused("elements share a place in memory");
   return {};
 }
 

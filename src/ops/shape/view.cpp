@@ -267,18 +267,22 @@ Result<Tensor> as_strided(const Tensor& self, const Sizes& size, const Sizes& st
                          storage_offset.value_or(self.storage_offset()));
 }
 
-Result<Tensor> flatten(const Tensor& self, int64_t start_dim, int64_t end_dim) {
+Result<Sizes> flattened_sizes(const Tensor& self, int64_t start_dim, int64_t end_dim) {
   PT2_TRY(const int64_t first, wrap_dim(start_dim, self.dim()));
   PT2_TRY(const int64_t last, wrap_dim(end_dim, self.dim()));
   if (first > last) return operator_error("found start_dim after end_dim");
-  if (self.dim() == 0) return reshape(self, {1});
-  if (first == last) return self;
+  if (self.dim() == 0) return Sizes{1};
   Sizes sizes(self.sizes().begin(), self.sizes().begin() + first);
   int64_t count = 1;
   for (int64_t i = first; i <= last; ++i) count *= self.size(i);
   sizes.push_back(count);
   sizes.insert(sizes.end(), self.sizes().begin() + last + 1, self.sizes().end());
-  return reshape(self, sizes);
+  return sizes;
+}
+
+Result<Tensor> flatten(const Tensor& self, int64_t start_dim, int64_t end_dim) {
+  PT2_TRY(const Sizes sizes, flattened_sizes(self, start_dim, end_dim));
+  return sizes == self.sizes() ? self : reshape(self, sizes);
 }
 
 Result<Tensor> movedim(const Tensor& self, const std::vector<int64_t>& source,
@@ -529,17 +533,10 @@ Result<Meta> as_strided_meta(const Tensor& self, const Sizes& size, const Sizes&
 // --- Formulas: of views, with the sizes that the functions above would give
 
 Result<Tensor> flatten_formula(Emitter& e, const Tensor& self, int64_t start_dim, int64_t end_dim) {
-  PT2_TRY(const int64_t first, wrap_dim(start_dim, self.dim()));
-  PT2_TRY(const int64_t last, wrap_dim(end_dim, self.dim()));
-  if (first > last) return operator_error("found start_dim after end_dim");
-  if (self.dim() == 0) return e(aten<"view.default">, {self, Sizes{1}});
-  if (first == last) return self;
-  Sizes sizes(self.sizes().begin(), self.sizes().begin() + first);
-  int64_t count = 1;
-  for (int64_t i = first; i <= last; ++i) count *= self.size(i);
-  sizes.push_back(count);
-  sizes.insert(sizes.end(), self.sizes().begin() + last + 1, self.sizes().end());
-  return e(aten<"reshape.default">, {self, sizes});
+  PT2_TRY(const Sizes sizes, flattened_sizes(self, start_dim, end_dim));
+  if (sizes == self.sizes()) return self;
+  return self.dim() == 0 ? e(aten<"view.default">, {self, sizes})
+                         : e(aten<"reshape.default">, {self, sizes});
 }
 Result<Tensor> unflatten_formula(Emitter& e, const Tensor& self, int64_t dim, const Sizes& sizes) {
   PT2_TRY(const Tensor whole, unflatten(self, dim, sizes));
