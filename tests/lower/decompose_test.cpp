@@ -11,38 +11,17 @@
 
 #include "base/mapped_file.h"
 #include "corpus_operators.h"
+#include "lower/broken_rules.h"
 #include "lower/pass.h"
+#include "package/corpus.h"
 #include "pt2/model.h"
 #include "pt2/replay.h"
 #include "pt2/save.h"
-#include "pt2/verify.h"
-#include "pt2/verify_operators.h"
 
 namespace pt2 {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::vector<fs::path> programs() {
-  std::vector<fs::path> roots = {fs::path(PT2_TEST_DATA) / "corpus"};
-  if (const char* more = std::getenv("PT2_CORPUS")) roots.emplace_back(more);
-  std::vector<fs::path> out;
-  for (const fs::path& root : roots)
-    for (const auto& release : fs::directory_iterator(root))
-      if (release.is_directory() && release.path().filename().string().starts_with("2."))
-        for (const auto& file : fs::directory_iterator(release))
-          if (file.path().extension() == ".pt2") out.push_back(file.path());
-  std::ranges::sort(out);
-  return out;
-}
-
-std::set<Rule> broken_rules(const Program& program) {
-  std::set<Rule> out;
-  const Diagnostics findings =
-      verify_program(program, "program", Level::full, {.operators = check_operators});
-  for (const Diagnostic& finding : findings.all()) out.insert(finding.rule);
-  return out;
-}
 
 // The package with other programs.
 Result<Package> saved(const PackageContents& contents) {
@@ -112,9 +91,9 @@ class CorpusDecomposition : public testing::Test {
 };
 
 TEST_F(CorpusDecomposition, GivesWhatWasRecorded) {
-  for (const fs::path& path : programs()) {
-    SCOPED_TRACE(path.parent_path().filename().string() + "/" + path.filename().string());
-    check_file(path);
+  for (const corpus::File& file : corpus::files()) {
+    SCOPED_TRACE(file.release + "/" + file.name);
+    check_file(file.path);
   }
   std::printf("%zu programs changed, %zu calls passed\n", changed_, passed_);
   for (const auto& [what, count] : left_) std::printf("%4d left: %s\n", count, what.c_str());

@@ -10,10 +10,9 @@
 #include <set>
 #include <sstream>
 
+#include "lower/broken_rules.h"
 #include "lower/pass.h"
 #include "pt2/program_text.h"
-#include "pt2/verify.h"
-#include "pt2/verify_operators.h"
 
 namespace pt2 {
 namespace {
@@ -72,14 +71,6 @@ std::string line_of(const PassFailure& failure) {
   if (!failure.where.empty()) out += " at " + failure.where;
   if (failure.node) out += " at " + failure.node.text();
   return out + "\n";
-}
-
-std::set<Rule> broken_rules(const Program& program) {
-  std::set<Rule> out;
-  const Diagnostics findings =
-      verify_program(program, "program", Level::full, {.operators = check_operators});
-  for (const Diagnostic& finding : findings.all()) out.insert(finding.rule);
-  return out;
 }
 
 // What stands behind "===" of a case that a pass was run on.

@@ -1,5 +1,7 @@
 // Every recorded call of every real program gives PyTorch's results; operators of its authors come
 // from corpus_operators.h.
+#include "package/corpus.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,19 +18,6 @@ namespace pt2 {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::vector<fs::path> programs() {
-  std::vector<fs::path> roots = {fs::path(PT2_TEST_DATA) / "corpus"};
-  if (const char* more = std::getenv("PT2_CORPUS")) roots.emplace_back(more);
-  std::vector<fs::path> out;
-  for (const fs::path& root : roots)
-    for (const auto& release : fs::directory_iterator(root))
-      if (release.is_directory() && release.path().filename().string().starts_with("2."))
-        for (const auto& file : fs::directory_iterator(release))
-          if (file.path().extension() == ".pt2") out.push_back(file.path());
-  std::sort(out.begin(), out.end());
-  return out;
-}
 
 bool is_left_out(const std::string& place) {
   // torch.export 2.6 takes the defaultdict that the module returns for an empty dict: out_spec has
@@ -48,20 +37,19 @@ TEST_P(Corpus, RecordedCallsGivePyTorchsResults) {
   size_t passed = 0;
   CustomOperators operators;
   ASSERT_TRUE(test::add_corpus_operators(operators));
-  for (const fs::path& path : programs()) {
-    const std::string place =
-        path.parent_path().filename().string() + "/" + path.filename().string();
-    auto recorded_path = path;
+  for (const corpus::File& file : corpus::files()) {
+    const std::string place = file.release + "/" + file.name;
+    fs::path recorded_path = file.path;
     recorded_path.replace_extension(".safetensors");
     if (!fs::exists(recorded_path) || is_left_out(place)) continue;
-    auto model = Model::load(path.string(), {.operators = operators, .engine = GetParam()});
+    auto model = Model::load(file.path, {.operators = operators, .engine = GetParam()});
     if (!model) {
       ADD_FAILURE() << place << ": " << model.error().text();
       continue;
     }
-    auto file = MappedFile::open(recorded_path.string());
-    ASSERT_TRUE(file);
-    auto safetensors = read_safetensors({(*file)->bytes(), *file});
+    auto recorded = MappedFile::open(recorded_path.string());
+    ASSERT_TRUE(recorded);
+    auto safetensors = read_safetensors({(*recorded)->bytes(), *recorded});
     ASSERT_TRUE(safetensors) << place << safetensors.error().text();
     auto calls = read_recorded_calls(*safetensors);
     ASSERT_TRUE(calls) << place << calls.error().text();
