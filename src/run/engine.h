@@ -14,6 +14,7 @@
 #include "pt2/program.h"
 #include "pt2/run_options.h"
 #include "pt2/value.h"
+#include "run/calling_convention.h"
 #include "run/cancellation.h"
 #include "run/output_memory.h"
 
@@ -55,6 +56,7 @@ struct EngineSource {
   std::span<const Value> weights;  // one per input of the graph; none for user inputs and tokens
   const CustomOperators& operators;
   const Limits& limits;
+  std::span<const GraphOutput> outputs;  // what a call does with each result
 };
 
 // Errors: `unsupported` naming every operator without a kernel; `invalid` when arguments do not fit

@@ -110,8 +110,8 @@ Result<Model> run::make_model(std::shared_ptr<const Package> package, const Load
     return Error{ErrorCode::invalid, "the signature does not fit the graph; see 'pt2 verify'", ""};
   auto shared = std::make_shared<Model::Shared>(std::move(package), *program, options);
   PT2_TRY_VOID(find_weights(*shared, options));
-  PT2_TRY(shared->engine,
-          prepare_engine({*program, shared->weights, shared->operators, shared->limits}));
+  PT2_TRY(shared->engine, prepare_engine({*program, shared->weights, shared->operators,
+                                          shared->limits, shared->convention.graph_outputs}));
   shared->written = shared->engine->written_inputs();
   for (const GraphOutput& output : shared->convention.graph_outputs) {
     if (output.role != GraphOutput::Role::mutation) continue;

@@ -42,10 +42,10 @@ class ConvolutionStep final : public Step {
     shape.batch = input->size(0);
     shape.in_height = rank == 4 ? input->size(2) : 1;
     shape.in_width = input->size(rank - 1);
-    shape.out_height = out_size(shape.in_height, shape.kernel_height, shape.stride_y,
-                                shape.dilation_y, shape.pad_top);
-    shape.out_width = out_size(shape.in_width, shape.kernel_width, shape.stride_x, shape.dilation_x,
-                               shape.pad_left);
+    shape.out_height = window_count(shape.in_height, shape.kernel_height, shape.stride_y,
+                                    shape.dilation_y, shape.pad_top, false);
+    shape.out_width = window_count(shape.in_width, shape.kernel_width, shape.stride_x,
+                                   shape.dilation_x, shape.pad_left, false);
     if (shape.out_height < 1 || shape.out_width < 1) return false;
     Sizes sizes = input->sizes();
     sizes[1] = shape.out_channels;
@@ -85,12 +85,6 @@ class ConvolutionStep final : public Step {
   }
 
  private:
-  static int64_t out_size(int64_t in, int64_t kernel, int64_t stride, int64_t dilation,
-                          int64_t padding) {
-    const int64_t room = in + 2 * padding - dilation * (kernel - 1) - 1;
-    return room < 0 ? 0 : room / stride + 1;
-  }
-
   void pack(const kernels::Convolution& shape, float* memory, kernels::ThreadPool* threads) const {
     const Tensor& weight = kernels_.weight;
     if (kernels_.scale.empty())

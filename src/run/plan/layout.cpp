@@ -7,7 +7,22 @@
 namespace pt2::run {
 namespace {
 
-int64_t area_of(const Tensor& images) { return images.numel() / (images.size(0) * images.size(1)); }
+// Images [N, C, spatial...] with channels and pixels exchanged: from row-major to channels last, or
+// back.
+void turn_images(Frame& frame, const Tensor& from, Tensor& to, bool to_channels_last) {
+  const int64_t images = from.size(0), channels = from.size(1),
+                area = from.numel() / (images * channels);
+  const int64_t rows = to_channels_last ? channels : area,
+                columns = to_channels_last ? area : channels;
+  kernels::turn({.count = images,
+                 .rows = rows,
+                 .columns = columns,
+                 .from_stride = columns,
+                 .to_stride = rows,
+                 .from_matrix_stride = channels * area,
+                 .to_matrix_stride = channels * area},
+                from.data<float>(), to.data<float>(), frame.threads());
+}
 
 }  // namespace
 
@@ -63,51 +78,34 @@ bool is_channels_last(const Tensor& tensor) {
   return true;
 }
 
-Tensor to_channels_last(Frame& frame, const Tensor& tensor) {
-  Tensor out = frame.make(tensor.sizes(), channels_last_strides(tensor.sizes()));
-  if (is_channels_last(tensor)) {
-    std::copy_n(tensor.data<float>(), tensor.numel(), out.data<float>());
-    return out;
-  }
-  const int64_t channels = tensor.size(1), area = area_of(tensor);
-  kernels::turn({.count = tensor.size(0),
-                 .rows = channels,
-                 .columns = area,
-                 .from_stride = area,
-                 .to_stride = channels,
-                 .from_matrix_stride = channels * area,
-                 .to_matrix_stride = channels * area},
-                tensor.data<float>(), out.data<float>(), frame.threads());
-  return out;
-}
-
 Tensor to_row_major(Frame& frame, const Tensor& tensor) {
+  if (tensor.is_contiguous()) return tensor;
   if (tensor.dtype() != Dtype::float32 || tensor.numel() == 0) return tensor.contiguous();
   Tensor out = frame.make(tensor.sizes());
-  if (!is_channels_last(tensor)) {
+  if (is_channels_last(tensor))
+    turn_images(frame, tensor, out, false);
+  else
     copy_to_contiguous(tensor, out.raw_data());
-    return out;
-  }
-  const int64_t channels = tensor.size(1), area = area_of(tensor);
-  kernels::turn({.count = tensor.size(0),
-                 .rows = area,
-                 .columns = channels,
-                 .from_stride = channels,
-                 .to_stride = area,
-                 .from_matrix_stride = channels * area,
-                 .to_matrix_stride = channels * area},
-                tensor.data<float>(), out.data<float>(), frame.threads());
   return out;
 }
 
 Tensor channels_last_value(Frame& frame, const BoundArgument& argument) {
   const Tensor& tensor = *frame.tensor(argument);
   if (is_channels_last(tensor)) return tensor;
-  Tensor out =
-      to_channels_last(frame, tensor.is_contiguous() ? tensor : to_row_major(frame, tensor));
+  Tensor out = make_images(frame, tensor.sizes());
+  turn_images(frame, to_row_major(frame, tensor), out, true);
   if (const auto id = Frame::value_id(argument); id && frame.may_rearrange(*id))
     frame.set(*id, out, true);
   return out;
+}
+
+int64_t window_count(int64_t in, int64_t kernel, int64_t stride, int64_t dilation, int64_t padding,
+                     bool rounds_up) {
+  const int64_t room = in + 2 * padding - dilation * (kernel - 1) - 1;
+  if (room < 0) return 0;
+  int64_t count = (room + (rounds_up ? stride - 1 : 0)) / stride + 1;
+  if (rounds_up && (count - 1) * stride >= in + padding) --count;
+  return count;
 }
 
 std::optional<RowsOf> rows_of(const Tensor& tensor) {

@@ -17,10 +17,14 @@ bool is_channels_last(const Tensor& tensor);
 // A new tensor that lies so. Throws std::bad_alloc for sizes that no memory holds.
 Tensor make_images(Frame& frame, const Sizes& sizes);
 
-// A copy in the other order; `tensor` is row-major, or channels last.
-Tensor to_channels_last(Frame& frame, const Tensor& tensor);
-// A row-major copy of any tensor of float32, fast where it is channels last; others by element.
+// A tensor in row-major order, itself if it is; the copy is fast for images of float32 that lie
+// channels last.
 Tensor to_row_major(Frame& frame, const Tensor& tensor);
+
+// How many windows fit that lie `stride` apart; rounded up, the last one begins inside the image or
+// the padding before it (ATen/native/Pool.h pooling_output_shape_pad_lr). 0 if none fits.
+int64_t window_count(int64_t in, int64_t kernel, int64_t stride, int64_t dilation, int64_t padding,
+                     bool rounds_up);
 
 // A value as dense images, channels last; the frame's own value becomes that, too, so that others
 // who need it find it.

@@ -1,24 +1,19 @@
 #include "run/plan/plan.h"
 
 #include "ir/graph_place.h"
-#include "run/plan/layout.h"
+#include "run/plan/planner.h"
 
 namespace pt2::run {
 namespace {
 
 // What finding operands and making results costs, in elements (Limits::max_work).
 constexpr uint64_t kStepWork = 512;
-constexpr std::string_view kReference = "reference";
-
-bool is_view(const BoundNode& node) {
-  return node.higher_order == nullptr && node.op.def != nullptr && node.op.custom == nullptr &&
-         node.op.form == ops::Operator::Form::as_written && node.op.def->is_view();
-}
 
 // A view that there is of any strides: others take elements in their order, or by their bytes.
 bool takes_any_strides(const BoundNode& node) {
-  if (!is_view(node) || !node.batched.empty()) return false;
-  switch (node.op.def->facts.inverse) {
+  const ops::OpDef* row = own_row(node);
+  if (row == nullptr || !row->is_view() || !node.batched.empty()) return false;
+  switch (row->facts.inverse) {
     case ops::Inverse::none:
     case ops::Inverse::reshape:
       return false;

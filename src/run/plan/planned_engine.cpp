@@ -6,7 +6,6 @@
 
 #include "base/memory_account.h"
 #include "lower/pass.h"
-#include "run/calling_convention.h"
 #include "run/plan/plan.h"
 #include "run/reference/reference_engine.h"
 
@@ -15,16 +14,18 @@ namespace {
 
 constexpr unsigned kMostThreads = 1024;
 
-// A program in the form that plans are best made of. What a pass cannot do stays as it is.
-Program prepared(const Program& program, bool writes_inputs, const Limits& limits) {
-  Program out = program;
+// The program in the form that plans are best made of; nothing where it has that already. What a
+// pass cannot do stays as it is.
+std::optional<Program> prepared(const Program& program, bool writes_inputs, const Limits& limits) {
+  std::optional<Program> out;
   const NodeBudget budget(limits.max_new_nodes);
   for (const Pass pass : {Pass::forward_derivatives, Pass::inline_regions, Pass::functionalize}) {
     // What is written to inputs would be copied there in the end, however large.
     if (pass == Pass::functionalize && writes_inputs) continue;
-    if (pass == Pass::functionalize && !has_form(out.graph, Form::without_vmap_regions)) continue;
-    if (has_form(out.graph, pass_info(pass).gives)) continue;
-    Program changed = out;
+    const Program& now = out ? *out : program;
+    if (!has_form(now.graph, pass_info(pass).needs) || has_form(now.graph, pass_info(pass).gives))
+      continue;
+    Program changed = now;
     Pipeline pipeline{.budget = budget};
     const PassResult result = run_pass(pass, changed, pipeline);
     if (result.failures.empty() &&
@@ -48,9 +49,10 @@ class PlannedEngine final : public Engine {
     PT2_TRY(reference_, prepare_reference_engine(source_));
     written_ = reference_->written_inputs();
     find_state();
-    program_ = prepared(source_.program, std::ranges::find(written_, true) != written_.end(),
+    lowered_ = prepared(source_.program, std::ranges::find(written_, true) != written_.end(),
                         source_.limits);
-    PT2_TRY(bound_, bind_graph(program_.graph, source_.operators));
+    PT2_TRY(bound_,
+            bind_graph(lowered_ ? lowered_->graph : source_.program.graph, source_.operators));
     PT2_TRY(plan_, plan_for(std::vector<bool>(source_.weights.size(), false)));
     return {};
   }
@@ -116,7 +118,7 @@ class PlannedEngine final : public Engine {
   // Weights that get a new value behind the last node, and those that share a storage with one that
   // is written to, are no constants either: each session has its own.
   void find_state() {
-    for (const GraphOutput& output : CallingConvention(source_.program).graph_outputs)
+    for (const GraphOutput& output : source_.outputs)
       if (output.role == GraphOutput::Role::mutation && output.target)
         written_[*output.target] = true;
     std::unordered_set<const Storage*> storages;
@@ -131,7 +133,7 @@ class PlannedEngine final : public Engine {
   int available_threads_ = kernels::available_threads();  // which reads files
   std::unique_ptr<const Engine> reference_;
   std::vector<bool> written_;
-  Program program_;
+  std::optional<Program> lowered_;  // the program as plans need it, if that differs
   std::unique_ptr<BoundGraph> bound_;
   std::shared_ptr<const Plan> plan_;
   mutable std::mutex mutex_;

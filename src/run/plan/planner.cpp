@@ -52,7 +52,7 @@ class ReferenceStep final : public Step {
  public:
   using Step::Step;
   Result<bool> run(Frame&) const override { return false; }
-  std::string_view name() const override { return "reference"; }
+  std::string_view name() const override { return kReference; }
 };
 
 // What depends on strides, or on the order in which nodes run beyond the values that they take.
@@ -147,12 +147,33 @@ bool opens_region(const BoundNode& node) {
                                    !node.op && node.higher_order->function != no_effect);
 }
 
-bool is_operator(const BoundNode& node, std::string_view name, std::string_view overload) {
-  if (node.op.def == nullptr || node.op.custom != nullptr || node.higher_order != nullptr ||
+const ops::OpDef* own_row(const BoundNode& node) {
+  if (node.op.custom != nullptr || node.higher_order != nullptr ||
       node.op.form != ops::Operator::Form::as_written)
-    return false;
-  const ops::Signature& signature = *node.op.def->signature;
-  return signature.name == name && signature.overload == overload;
+    return nullptr;
+  return node.op.def;
+}
+
+bool is_operator(const BoundNode& node, std::string_view name, std::string_view overload) {
+  const ops::OpDef* row = own_row(node);
+  return row != nullptr && row->signature->name == name && row->signature->overload == overload;
+}
+
+bool is_reshape(const BoundNode& node) {
+  const ops::OpDef* row = own_row(node);
+  return row != nullptr && row->is_view() && row->facts.inverse == ops::Inverse::reshape;
+}
+
+std::optional<double> number_of(const Value& value) {
+  if (const auto* real = value.get_if<double>()) return *real;
+  if (const auto* integer = value.get_if<int64_t>()) return static_cast<double>(*integer);
+  const auto* tensor = value.get_if<Tensor>();
+  if (tensor == nullptr || !tensor->is_wrapped_number() ||
+      dtype_category(tensor->dtype()) > DtypeCategory::floating)
+    return std::nullopt;
+  double number = 0;
+  ops::load_elements<double>(tensor->raw_data(), 1, tensor->dtype(), 1, &number);
+  return number;
 }
 
 Planner::Planner(const BoundGraph& graph, const std::vector<Value>& constants,
@@ -216,16 +237,7 @@ std::optional<Tensor> Planner::row_major(const Tensor& weight) const {
 
 std::optional<double> Planner::number(const BoundNode& node, std::string_view name) const {
   const Value* value = constant(node, name);
-  if (value == nullptr) return std::nullopt;
-  if (const auto* real = value->get_if<double>()) return *real;
-  if (const auto* integer = value->get_if<int64_t>()) return static_cast<double>(*integer);
-  const auto* tensor = value->get_if<Tensor>();
-  if (tensor == nullptr || !tensor->is_wrapped_number() ||
-      dtype_category(tensor->dtype()) > DtypeCategory::floating)
-    return std::nullopt;
-  double number = 0;
-  ops::load_elements<double>(tensor->raw_data(), 1, tensor->dtype(), 1, &number);
-  return number;
+  return value == nullptr ? std::nullopt : number_of(*value);
 }
 
 std::optional<int64_t> Planner::integer(const BoundNode& node, std::string_view name) const {

@@ -79,8 +79,15 @@ class Planner {
   std::unordered_set<const BoundNode*> taken_;
 };
 
-// A row of the operators' table as it stands, with its own signature.
+// The row of the operators' table that a node calls as it stands there; null for in-place and other
+// forms, custom operators, higher-order ones.
+const ops::OpDef* own_row(const BoundNode& node);
 bool is_operator(const BoundNode& node, std::string_view name, std::string_view overload = {});
+
+// Whether it is a view into which elements go in their order.
+bool is_reshape(const BoundNode& node);
+// The number that a value is, or that it stands for as a tensor; nothing for others.
+std::optional<double> number_of(const Value& value);
 
 // Whether the node changes what others compute that stand behind it: regions of autocast, of vmap.
 bool opens_region(const BoundNode& node);

@@ -1,8 +1,8 @@
 // Functions element by element.
 #include <algorithm>
+#include <array>
 
 #include "kernels/pointwise.h"
-#include "ops/loops.h"
 #include "run/plan/layout.h"
 #include "run/plan/planner.h"
 
@@ -93,18 +93,6 @@ Loop make_loop(const Tensor& out, const Tensor& a, const Tensor& b) {
   return loop;
 }
 
-std::optional<Sizes> broadcast(const Tensor& a, const Tensor& b) {
-  Sizes sizes(static_cast<size_t>(std::max(a.dim(), b.dim())));
-  const auto rank = static_cast<int64_t>(sizes.size());
-  for (int64_t dim = 0; dim < rank; ++dim) {
-    const int64_t of_a = dim - (rank - a.dim()), of_b = dim - (rank - b.dim());
-    const int64_t x = of_a < 0 ? 1 : a.size(of_a), y = of_b < 0 ? 1 : b.size(of_b);
-    if (x != y && x != 1 && y != 1) return std::nullopt;
-    sizes[static_cast<size_t>(dim)] = x == 1 ? y : x;
-  }
-  return sizes;
-}
-
 class BinaryStep final : public Step {
  public:
   BinaryStep(const BoundNode& node, Binary function, double alpha)
@@ -121,11 +109,11 @@ class BinaryStep final : public Step {
       const auto found = number_of(frame, other);
       if (!found || a == nullptr) return false;
       number = frame.make({});
-      *number.data<float>() = *found;
+      *number.data<float>() = static_cast<float>(*found);
       b = &number;
     }
     if (!is_float(a) || !is_float(b)) return false;
-    const auto sizes = broadcast(*a, *b);
+    const auto sizes = ops::broadcast_sizes(std::array{a->sizes(), b->sizes()});
     if (!sizes) return false;
     // The result lies as the operand that has its sizes.
     const bool like_b = b->sizes() == *sizes && (a->sizes() != *sizes || !is_block(*a));
@@ -140,23 +128,10 @@ class BinaryStep final : public Step {
   }
 
  private:
-  std::optional<float> number_of(const Frame& frame, const BoundArgument& argument) const {
-    const Value* value = &argument.constant;
-    if (argument.dynamic != nullptr) {
-      const auto id = Frame::value_id(argument);
-      if (!id) return std::nullopt;
-      value = &frame.values[static_cast<size_t>(*id)];
-    }
-    if (const auto* tensor = value->get_if<Tensor>()) {
-      double number = 0;
-      if (!tensor->is_wrapped_number() || dtype_category(tensor->dtype()) > DtypeCategory::floating)
-        return std::nullopt;
-      ops::load_elements<double>(tensor->raw_data(), 1, tensor->dtype(), 1, &number);
-      return static_cast<float>(number);
-    }
-    if (const auto* real = value->get_if<double>()) return static_cast<float>(*real);
-    if (const auto* integer = value->get_if<int64_t>()) return static_cast<float>(*integer);
-    return std::nullopt;
+  static std::optional<double> number_of(const Frame& frame, const BoundArgument& argument) {
+    if (argument.dynamic == nullptr) return run::number_of(argument.constant);
+    const auto id = Frame::value_id(argument);
+    return id ? run::number_of(frame.values[static_cast<size_t>(*id)]) : std::nullopt;
   }
 
   bool compute(Frame& frame, const Tensor& a, const Tensor& b, Tensor& out) const {

@@ -11,17 +11,6 @@ namespace {
 
 using kernels::Pooling;
 
-// Of windows that lie `stride` apart, as far as they fit; rounded up, the last one begins inside
-// the image or the padding before it (ATen/native/Pool.h pooling_output_shape_pad_lr).
-int64_t window_count(int64_t in, int64_t kernel, int64_t stride, int64_t dilation, int64_t padding,
-                     bool rounds_up) {
-  const int64_t room = in + 2 * padding - dilation * (kernel - 1) - 1;
-  if (room < 0) return 0;
-  int64_t count = (room + (rounds_up ? stride - 1 : 0)) / stride + 1;
-  if (rounds_up && (count - 1) * stride >= in + padding) --count;
-  return count;
-}
-
 class PoolingStep final : public Step {
  public:
   PoolingStep(const BoundNode& node, const Pooling& pooling, bool rounds_up)

@@ -76,7 +76,7 @@ class ProductStep final : public Step {
       if (addend_ != nullptr && is_operator(next, "aten::add", "Tensor") && !addend.defined()) {
         const Tensor* added = frame.tensor(*addend_);
         if (!is_float(added) || added->sizes() != seen.sizes()) return std::optional<Tensor>();
-        addend = added->is_contiguous() ? *added : to_row_major(frame, *added);
+        addend = to_row_major(frame, *added);
       }
       if (!next.op.def->is_view()) continue;
       PT2_TRY_VOID(frame.executor().run_node(frame.graph(), next, frame.values));

@@ -6,11 +6,6 @@
 namespace pt2::run {
 namespace {
 
-// An operand whose rows lie side by side.
-Tensor with_rows(Frame& frame, const Tensor& tensor) {
-  return tensor.is_contiguous() ? tensor : to_row_major(frame, tensor);
-}
-
 class SoftmaxStep final : public Step {
  public:
   SoftmaxStep(const BoundNode& node, int64_t dim, bool logarithm)
@@ -22,7 +17,7 @@ class SoftmaxStep final : public Step {
     const Tensor* input = frame.tensor(first().arguments[0]);
     if (!is_float(input) || (dim_ != -1 && dim_ != input->dim() - 1) || input->dim() == 0)
       return false;
-    const Tensor rows = with_rows(frame, *input);
+    const Tensor rows = to_row_major(frame, *input);
     Tensor out = frame.make(input->sizes());
     const int64_t columns = input->sizes().back();
     const kernels::RowShape shape{rows.numel() / columns, columns, columns, columns};
@@ -58,7 +53,7 @@ class NormStep final : public Step {
     if (!is_float(input) || input->sizes().size() < normalized_.size() ||
         !std::equal(normalized_.rbegin(), normalized_.rend(), input->sizes().rbegin()))
       return false;
-    const Tensor rows = with_rows(frame, *input);
+    const Tensor rows = to_row_major(frame, *input);
     Tensor out = frame.make(input->sizes());
     int64_t columns = 1;
     for (const int64_t size : normalized_) columns *= size;

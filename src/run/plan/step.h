@@ -10,6 +10,9 @@
 
 namespace pt2::run {
 
+// The name of what has no kernel of its own here.
+inline constexpr std::string_view kReference = "reference";
+
 class Step {
  public:
   // In the order of the program; only those behind it take the result of one, but for the last.

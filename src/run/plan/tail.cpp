@@ -15,12 +15,6 @@ constexpr struct {
     {"aten::hardswish", Activation::hardswish},
 };
 
-bool is_reshape(const BoundNode& node) {
-  return node.op.def != nullptr && node.op.custom == nullptr && node.higher_order == nullptr &&
-         node.op.form == ops::Operator::Form::as_written && node.op.def->is_view() &&
-         node.op.def->facts.inverse == ops::Inverse::reshape;
-}
-
 }  // namespace
 
 std::optional<Activation> activation_of(const Planner& planner, const BoundNode& node) {
