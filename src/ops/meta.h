@@ -37,9 +37,8 @@ class AllocationLimit {
   uint64_t outer_;
 };
 
-// A new tensor of this description; its elements are unspecified (they are zero). Error `limit`
-// when its bytes exceed
-// AllocationLimit::current().
+// A new tensor of this description, zero-filled: kernels that add to their result rely on it. Error
+// `limit` when its bytes exceed AllocationLimit::current().
 Result<Tensor> allocate(const Meta& meta);
 
 // Error `invalid` without a place; the executor adds the node.

@@ -56,10 +56,29 @@ std::optional<Value> abstract_value(const GraphValue& value, const SymbolBinding
   return std::nullopt;
 }
 
+std::optional<Value> abstract_value_of_ones(const GraphValue& value) {
+  switch (value.kind()) {
+    case ValueKind::tensor: {
+      const TensorMeta& meta = *value.tensor();
+      const auto dtype = meta.dtype.dtype();
+      if (!dtype || meta.layout != Layout::strided) return std::nullopt;
+      return Value(Tensor::without_elements(*dtype, Sizes(meta.sizes.size(), 1)));
+    }
+    case ValueKind::sym_int:
+      return Value(int64_t{1});
+    case ValueKind::sym_float:
+      return Value(1.0);
+    case ValueKind::sym_bool:
+      return Value(true);
+    case ValueKind::custom_obj:
+      return std::nullopt;
+  }
+  return std::nullopt;
+}
+
 Result<std::optional<Value>> abstract_value(const Graph& graph, const Argument& argument,
-                                            const SymbolBindings& bindings) {
-  if (const auto* id = argument.get_if<ValueId>())
-    return abstract_value(graph.value(*id), bindings);
+                                            const Abstraction& abstraction) {
+  if (const auto* id = argument.get_if<ValueId>()) return abstraction(graph.value(*id));
   const auto* list = argument.get_if<ArgumentList>();
   if (list == nullptr) {
     PT2_TRY(Value value, constant_value(argument));
@@ -68,7 +87,7 @@ Result<std::optional<Value>> abstract_value(const Graph& graph, const Argument& 
   Value::List items;
   items.reserve(list->items.size());
   for (const Argument& item : list->items) {
-    PT2_TRY(std::optional<Value> value, abstract_value(graph, item, bindings));
+    PT2_TRY(std::optional<Value> value, abstract_value(graph, item, abstraction));
     if (!value) return std::optional<Value>();
     items.push_back(*std::move(value));
   }
@@ -77,14 +96,14 @@ Result<std::optional<Value>> abstract_value(const Graph& graph, const Argument& 
 
 std::optional<std::vector<Value>> abstract_arguments(const Graph& graph, const Node& node,
                                                      const ops::Signature& signature,
-                                                     const SymbolBindings& bindings) {
+                                                     const Abstraction& abstraction) {
   std::vector<Value> arguments(signature.parameter_count);
   std::vector<bool> given(signature.parameter_count, false);
   size_t position = 0;
   for (const NamedArgument& input : node.inputs) {
     const auto index = ops::parameter_index(signature, input.name, position++);
     if (!index) return std::nullopt;
-    auto value = abstract_value(graph, input.arg, bindings);
+    auto value = abstract_value(graph, input.arg, abstraction);
     if (!value || !*value) return std::nullopt;
     auto coerced = ops::coerce(signature.parameter_array[*index], **std::move(value));
     if (!coerced) return std::nullopt;
@@ -98,6 +117,14 @@ std::optional<std::vector<Value>> abstract_arguments(const Graph& graph, const N
     arguments[i] = *std::move(value);
   }
   return arguments;
+}
+
+std::optional<std::vector<Value>> abstract_arguments(const Graph& graph, const Node& node,
+                                                     const ops::Signature& signature,
+                                                     const SymbolBindings& bindings) {
+  return abstract_arguments(graph, node, signature, [&](const GraphValue& value) {
+    return abstract_value(value, bindings);
+  });
 }
 
 }  // namespace pt2::check

@@ -2,6 +2,7 @@
 #ifndef PT2_CHECK_SHAPES_ABSTRACT_VALUE_H
 #define PT2_CHECK_SHAPES_ABSTRACT_VALUE_H
 
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -14,12 +15,20 @@ namespace pt2::check {
 // A tensor of the recorded dtype and sizes without elements, or a number. Nothing when it is
 // unknown, or larger than any tensor may be.
 std::optional<Value> abstract_value(const GraphValue& value, const SymbolBindings& bindings);
+// Where the program's own sizes do not matter: a tensor of the recorded dtype and rank whose sizes
+// are all 1, which nearly every operator takes together with others of that kind; or the number 1.
+std::optional<Value> abstract_value_of_ones(const GraphValue& value);
+// How a value of the graph is abstracted; nothing when it is unknown.
+using Abstraction = std::function<std::optional<Value>(const GraphValue&)>;
 // The same of an argument; error `unsupported` for what no operator here takes.
 Result<std::optional<Value>> abstract_value(const Graph& graph, const Argument& argument,
-                                            const SymbolBindings& bindings);
+                                            const Abstraction& abstraction);
 
 // Those of a node in the order of the signature, defaults filled in; nothing when one of them is
 // not known or does not fit.
+std::optional<std::vector<Value>> abstract_arguments(const Graph& graph, const Node& node,
+                                                     const ops::Signature& signature,
+                                                     const Abstraction& abstraction);
 std::optional<std::vector<Value>> abstract_arguments(const Graph& graph, const Node& node,
                                                      const ops::Signature& signature,
                                                      const SymbolBindings& bindings);

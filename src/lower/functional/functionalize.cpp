@@ -193,7 +193,7 @@ class Functionalizer {
       graph_.set_node_target(at_, "torch.ops.aten.detach.default");
   }
 
-  // What a value that is another one under its own name stands for.
+  // The argument where the value is the result of an in-place write to it; the value elsewhere.
   ValueId itself(ValueId id) const {
     const Tracked& each = tracked(id);
     return id != each.root && each.view.inverse == Inverse::same ? each.parent : id;
@@ -275,7 +275,15 @@ class Functionalizer {
     graph_.set_node_inputs(at_, std::move(inputs));
     graph_.set_node_target(at_, write.target);
     graph_.set_value_meta(value, in_memory_of_its_own(*graph_.value(self).tensor()));
-    if (write.dtype) cast_result(value, *write.dtype);
+    const auto stored = graph_.value(self).tensor()->dtype.dtype();
+    const auto computed = dtype_of_result(graph_, node());
+    if (!stored || !computed)
+      return fail(
+          fmt::format("{} writes, and no rule says what {} computes", target_, write.target));
+    if (dtype_category(*computed) > dtype_category(*stored))
+      return fail(
+          fmt::format("{} writes numbers of another kind than those of its memory", target_));
+    if (*computed != *stored) cast_result(value, *computed);
     const Tracked& shown = tracked(self);
     tracked(value) = {.current = value,
                       .root = shown.root,
@@ -286,9 +294,10 @@ class Functionalizer {
   }
 
   // The operator gives another dtype than that of the memory that it wrote to.
-  void cast_result(ValueId value, ScalarType computed) {
+  void cast_result(ValueId value, Dtype computed) {
     TensorMeta meta = *graph_.value(value).tensor();
-    const ScalarType stored = std::exchange(meta.dtype, computed);
+    const ScalarType stored =
+        std::exchange(meta.dtype, ScalarType{dtype_info(computed).schema_number});
     const std::string name = graph_.unused_name(graph_.value(value).name);
     const ValueId uncast = graph_.add_value({.name = name, .meta = std::move(meta)}).value();
     graph_.set_node_outputs(at_, {Argument(uncast)});

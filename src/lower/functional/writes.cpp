@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 #include <numeric>
 
+#include "check/shapes/abstract_value.h"
 #include "ir/target.h"
 #include "lower/arguments.h"
 #include "ops/meta.h"
@@ -15,24 +15,9 @@ namespace {
 
 constexpr std::string_view kAten = "torch.ops.aten.";
 
-constexpr std::string_view kGiveBool[] = {
-    "eq", "ge", "gt", "le", "logical_and", "logical_not", "logical_or", "logical_xor", "lt", "ne"};
-// Of integers they give int64 where no dtype is asked for.
-constexpr std::string_view kGiveInt64[] = {"cumprod", "cumsum"};
-// Arguments that the result's dtype does not depend on.
-constexpr std::string_view kNotPromoted[] = {"alpha", "beta",  "condition", "fill_value",
-                                             "index", "mask",  "source",    "src",
-                                             "value", "values"};
-
-template <size_t N>
-bool is_one_of(std::string_view name, const std::string_view (&names)[N]) {
-  return std::ranges::find(names, name) != std::end(names);
-}
-
 std::string_view aten_name(std::string_view target) {
   return target.starts_with(kAten) ? target.substr(kAten.size()) : std::string_view();
 }
-std::string_view without_overload(std::string_view name) { return name.substr(0, name.find('.')); }
 
 Write unknown(std::string text) { return {.form = Write::Form::unknown, .text = std::move(text)}; }
 
@@ -63,39 +48,6 @@ Write batch_norm(const Node& node, const ops::Operator& op) {
   return {.form = Write::Form::batch_norm, .target = std::move(functional)};
 }
 
-void add_operand(ops::Promotion& promotion, const Graph& graph, const Argument& argument) {
-  if (const TensorMeta* meta = tensor_meta(graph, argument)) {
-    const Sizes sizes(meta->sizes.empty() ? 0 : 1, 1);
-    if (const auto dtype = meta->dtype.dtype())
-      promotion.add(Tensor::without_elements(*dtype, sizes));
-  } else if (const auto* flag = argument.get_if<bool>()) {
-    promotion.add(Scalar(*flag));
-  } else if (const auto* number = argument.get_if<int64_t>()) {
-    promotion.add(Scalar(*number));
-  } else if (const auto* fraction = argument.get_if<double>()) {
-    promotion.add(Scalar(*fraction));
-  }
-}
-
-// Of what the functional operator computes.
-Dtype computed_dtype(const Graph& graph, const Node& node, const ops::Signature& signature,
-                     Dtype stored, std::string_view functional) {
-  const std::string_view name = without_overload(aten_name(functional));
-  if (is_one_of(name, kGiveBool)) return Dtype::bool_;
-  if (is_one_of(name, kGiveInt64) && dtype_category(stored) < DtypeCategory::floating &&
-      !is_given(node, "dtype"))
-    return Dtype::int64;
-  ops::Promotion promotion;
-  for (const NamedArgument& input : node.inputs) {
-    const ops::Parameter* parameter = signature.find(input.name);
-    if (parameter == nullptr || is_one_of(input.name, kNotPromoted)) continue;
-    const ops::BaseType base = parameter->type.base;
-    if (base == ops::BaseType::tensor || base == ops::BaseType::scalar)
-      add_operand(promotion, graph, input.arg);
-  }
-  return promotion.result();
-}
-
 Write in_place(const Graph& graph, const Node& node, const ops::Signature& functional,
                const ops::Operator& op) {
   Write write{.form = Write::Form::in_place, .target = ops::target_of(functional)};
@@ -104,15 +56,10 @@ Write in_place(const Graph& graph, const Node& node, const ops::Signature& funct
   const std::string_view self = op.signature().begin()->name;
   const auto found = std::ranges::find(node.inputs, self, &NamedArgument::name);
   const TensorMeta* meta = found != node.inputs.end() ? tensor_meta(graph, found->arg) : nullptr;
-  const auto stored = meta != nullptr ? meta->dtype.dtype() : std::nullopt;
-  if (!stored) return unknown(fmt::format("{} writes to something that is no tensor", node.target));
+  if (meta == nullptr)
+    return unknown(fmt::format("{} writes to something that is no tensor", node.target));
   write.input = static_cast<size_t>(found - node.inputs.begin());
   if (functional.begin()->name != self) write.names.emplace(self, functional.begin()->name);
-  const Dtype computed = computed_dtype(graph, node, op.signature(), *stored, write.target);
-  if (dtype_category(computed) > dtype_category(*stored))
-    return unknown(
-        fmt::format("{} writes numbers of another kind than those of its memory", node.target));
-  if (computed != *stored) write.dtype = ScalarType{dtype_info(computed).schema_number};
   return write;
 }
 
@@ -132,6 +79,17 @@ Write write_of(const Graph& graph, const Node& node, const ops::Operator& op) {
     if (const auto functional = ops::find_operator(functional_target(op)))
       return in_place(graph, node, functional.signature(), op);
   return unknown(fmt::format("{} writes, and no operator computes what it does", node.target));
+}
+
+std::optional<Dtype> dtype_of_result(const Graph& graph, const Node& node) {
+  const ops::Operator op = ops::find_operator(node.target);
+  if (!op || !op.def->has_rule()) return std::nullopt;
+  const auto arguments =
+      check::abstract_arguments(graph, node, op.signature(), check::abstract_value_of_ones);
+  if (!arguments) return std::nullopt;
+  const auto metas = op.def->infer(*arguments);
+  if (!metas || metas->size() != 1) return std::nullopt;
+  return metas->front().dtype;
 }
 
 TensorMeta in_memory_of_its_own(TensorMeta meta) {

@@ -23,11 +23,14 @@ struct Write {
   size_t input = 0;      // in_place: of the node, the tensor that is written to
   // Of arguments that are called otherwise there.
   std::map<std::string, std::string, std::less<>> names{};
-  std::optional<ScalarType> dtype{};  // of the result, where it is not that of the input
   std::string text{};
 };
 // `op` is that of the node's target, an overload. Linear in the node.
 Write write_of(const Graph& graph, const Node& node, const ops::Operator& op);
+
+// The dtype of a node's one result by its operator's shape rule, which sizes have no part in;
+// nothing where there is no rule or the rule refuses the arguments. Linear in the node.
+std::optional<Dtype> dtype_of_result(const Graph& graph, const Node& node);
 
 // What the file would say of a result as large as `meta`: dense, in the same order of dimensions.
 TensorMeta in_memory_of_its_own(TensorMeta meta);
