@@ -297,7 +297,7 @@ void add_pointwise(Rules& rules) {
 // What rows of the table say themselves (ops/facts.h).
 void add_facts(Rules& rules) {
   for (const auto& family : ops::families())
-    for (const ops::OpDef& def : family) {
+    for (const ops::OpDef& def : family.rows) {
       if (def.facts.slope == ops::Slope::by_rule) continue;
       const std::string target = ops::target_of(*def.signature);
       if (!target.starts_with(kAten)) continue;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <vector>
 
 #include "base/memory_account.h"
@@ -12,7 +13,7 @@
 
 namespace pt2::ops {
 
-#define PT2_OP_FAMILY(name) std::span<const OpDef> name##_ops();
+#define PT2_OP_FAMILY(name, values) std::span<const OpDef> name##_ops();
 #include "ops/families.def"
 
 namespace {
@@ -21,8 +22,8 @@ namespace {
 struct Index {
   std::vector<std::pair<std::string, const OpDef*>> rows;
   Index() {
-    for (std::span<const OpDef> family : families())
-      for (const OpDef& def : family) rows.emplace_back(target_of(*def.signature), &def);
+    for (const Family& family : families())
+      for (const OpDef& def : family.rows) rows.emplace_back(target_of(*def.signature), &def);
     std::ranges::sort(rows);
   }
   const OpDef* find(std::string_view target) const {
@@ -113,12 +114,22 @@ Result<std::vector<Value>> call_copy(const OpDef& def, Context& context,
 
 }  // namespace
 
-std::span<const std::span<const OpDef>> families() {
+std::span<const Family> families() {
+  enum Values : bool { some, any };
   static const std::array kFamilies = {
-#define PT2_OP_FAMILY(name) name##_ops(),
+#define PT2_OP_FAMILY(name, values) Family{#name, name##_ops(), Values::values == Values::any},
 #include "ops/families.def"
   };
   return kFamilies;
+}
+
+bool takes_any_values(const OpDef& def) {
+  const auto has = [&](const Family& family) {
+    return !family.rows.empty() && !std::less<>()(&def, family.rows.data()) &&
+           std::less<>()(&def, family.rows.data() + family.rows.size());
+  };
+  const auto found = std::ranges::find_if(families(), has);
+  return found != families().end() && found->takes_any_values;
 }
 
 namespace {

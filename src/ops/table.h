@@ -41,8 +41,15 @@ struct Operator {
 // "torch.ops.aten.add.Tensor", "torch.ops.aten.relu_.default", "_operator.mul", "math.ceil",
 // "torch.sym_max". A null Operator when there is none. O(log of the table).
 Operator find_operator(std::string_view target);
+struct Family {
+  std::string_view name;
+  std::span<const OpDef> rows;
+  bool takes_any_values;  // families.def
+};
 // Every row, family by family.
-std::span<const std::span<const OpDef>> families();
+std::span<const Family> families();
+// Whether the operator's family does. False for a row that is in none.
+bool takes_any_values(const OpDef& def);
 
 // Runs an operator of the build on bound arguments (bind.h).
 Result<std::vector<Value>> call(const Operator& op, Context& context,

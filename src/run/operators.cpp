@@ -55,12 +55,12 @@ std::vector<OperatorInfo> available_operators(const CustomOperators& operators) 
   for (const std::string& target : operators.targets())
     out.push_back(
         {target, std::string(operators.find(target)->signature.text), Origin::custom, false});
-  for (std::span<const ops::OpDef> family : ops::families())
-    for (const ops::OpDef& def : family) {
+  for (const ops::Family& family : ops::families())
+    for (const ops::OpDef& def : family.rows) {
       std::string target = ops::target_of(*def.signature);
       if (operators.find(target) != nullptr) continue;
-      out.push_back({std::move(target), std::string(def.signature->text), Origin::build,
-                     def.has_rule()});
+      out.push_back(
+          {std::move(target), std::string(def.signature->text), Origin::build, def.has_rule()});
     }
   std::ranges::sort(out, {}, &OperatorInfo::target);
   return out;

@@ -238,7 +238,7 @@ TEST_F(Facts, AutocastTreatsWhatPyTorchsDoes) {
                                                          "aten::tensordot"};
   EXPECT_GT(listed.size(), 100u);
   for (const auto& family : families())
-    for (const OpDef& def : family) {
+    for (const OpDef& def : family.rows) {
       const Signature& signature = *def.signature;
       std::string name(signature.name);
       if (!signature.overload.empty()) name += "." + std::string(signature.overload);
@@ -254,8 +254,8 @@ TEST_F(Facts, CompositesAreThoseOfPyTorch) {
   for (std::string line; std::getline(file, line);)
     if (!line.starts_with('#')) composites.insert("torch.ops.aten." + line);
   ASSERT_GT(composites.size(), 500u);
-  for (const std::span<const OpDef> family : families())
-    for (const OpDef& def : family) {
+  for (const Family& family : families())
+    for (const OpDef& def : family.rows) {
       const std::string target = target_of(*def.signature);
       const bool said = def.facts.composite || def.formula != nullptr || !def.facts.same_as.empty();
       if (composites.contains(target)) {

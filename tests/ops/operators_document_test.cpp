@@ -48,15 +48,10 @@ std::string document_family(std::string_view name, std::span<const OpDef> family
   return out;
 }
 
-constexpr std::string_view kFamilyNames[] = {
-#define PT2_OP_FAMILY(name) #name,
-#include "ops/families.def"
-};
-
 std::string document_operators() {
   const std::map<std::string, Counts> counts = read_counts();
   size_t rows = 0;
-  for (const auto& family : families()) rows += family.size();
+  for (const auto& family : families()) rows += family.rows.size();
   int passed = 0;
   int recorded = 0;
   for (const auto& [overload, each] : counts) {
@@ -77,8 +72,7 @@ std::string document_operators() {
       << "\"Recorded calls\" are calls of torch 2.15 on a CPU: " << passed << " of " << recorded
       << " give its values, dtype, sizes and strides (or fail as it does).\n"
       << "What differs on purpose, and why, is in `tests/data/ops/known_differences.txt`.\n";
-  for (size_t i = 0; i < families().size(); ++i)
-    out << document_family(kFamilyNames[i], families()[i], counts);
+  for (const Family& family : families()) out << document_family(family.name, family.rows, counts);
   return out.str();
 }
 

@@ -15,8 +15,8 @@ namespace {
 // Every target of the table, and the forms that follow from them: in place, copying, with outs.
 std::vector<std::string> every_target() {
   std::vector<std::string> out;
-  for (std::span<const OpDef> family : families())
-    for (const OpDef& def : family) {
+  for (const Family& family : families())
+    for (const OpDef& def : family.rows) {
       const std::string target = target_of(*def.signature);
       out.push_back(target);
       const size_t dot = target.rfind('.');

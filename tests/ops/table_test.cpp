@@ -40,7 +40,7 @@ Value ints(std::vector<int64_t> numbers) {
 TEST(OperatorTable, EveryTargetIsListedOnce) {
   std::set<std::string> seen;
   for (const auto& family : families())
-    for (const OpDef& def : family) {
+    for (const OpDef& def : family.rows) {
       const std::string target = target_of(*def.signature);
       EXPECT_TRUE(seen.insert(target).second) << target << " has two rows";
       EXPECT_EQ(find_operator(target).def, &def);
@@ -103,7 +103,7 @@ TEST(OperatorTable, OutsKeepTheirStridesOrAreResized) {
 // In-place operators of PyTorch call what they write to self, dropout_ too.
 TEST(OperatorTable, InPlaceFormsWriteToSelf) {
   for (const auto& family : families())
-    for (const OpDef& def : family) {
+    for (const OpDef& def : family.rows) {
       std::string target = target_of(*def.signature);
       if (const size_t dot = target.rfind('.'); dot != target.npos) target.insert(dot, "_");
       const Operator in_place = find_operator(target);

@@ -44,6 +44,6 @@ for folder in $folders; do
 done
 # A family that the list lacks would be compiled and never found.
 while read -r family; do
-  grep -qF "PT2_OP_FAMILY($family)" src/ops/families.def || fault "src/ops/families.def: lacks $family"
+  grep -qF "PT2_OP_FAMILY($family, " src/ops/families.def || fault "src/ops/families.def: lacks $family"
 done < <(grep -rhoE 'OpDef> [a-z0-9_]+_ops\(\) \{' src/ops --include='*.cpp' | sed -E 's/.* (.*)_ops.*/\1/')
 [ "$faults" -eq 0 ]

@@ -24,30 +24,6 @@ using Obstacle = std::optional<std::string>;
 constexpr std::string_view kMap = "torch.ops.higher_order.map_impl";
 constexpr std::string_view kSize = "torch.ops.aten.sym_size.int";
 
-// Before it maps, map_impl derives the body's gradient from memory that it does not initialise
-// (create_fw_bw_graph). These families of operators take any numbers.
-constexpr std::string_view kFamilies[] = {
-#define PT2_OP_FAMILY(name) #name,
-#include "ops/families.def"
-};
-constexpr std::string_view kForAnyNumbers[] = {
-    "pointwise",     "activation", "arithmetic", "comparison",  "special",
-    "polynomials",   "creation",   "copying",    "view",        "shape",
-    "padding",       "symbolic",   "matmul",     "convolution", "named_convolutions",
-    "normalization", "softmax",    "reduction",  "extremum",    "cumulative",
-    "pooling",       "variance",   "products",   "contraction", "assembling"};
-
-bool takes_any_numbers(const ops::Operator& op) {
-  if (op.custom != nullptr) return false;
-  const auto families = ops::families();
-  const auto family = std::ranges::find_if(families, [&](std::span<const ops::OpDef> each) {
-    return std::ranges::any_of(each, [&](const ops::OpDef& def) { return &def == op.def; });
-  });
-  return family != families.end() &&
-         std::ranges::find(kForAnyNumbers, kFamilies[family - families.begin()]) !=
-             std::end(kForAnyNumbers);
-}
-
 bool is_integer(const TensorMeta& meta) {
   const auto dtype = meta.dtype.dtype();
   if (!dtype) return true;
@@ -133,7 +109,9 @@ class RegionMapper {
     if (op && op.mutates())
       return fmt::format("of so many elements or a symbolic number of them that writes with {}",
                          node.target);
-    if (op && takes_any_numbers(op)) return std::nullopt;
+    // Before it maps, map_impl derives the body's gradient from memory that it does not initialise
+    // (create_fw_bw_graph).
+    if (op && op.custom == nullptr && ops::takes_any_values(*op.def)) return std::nullopt;
     return fmt::format(
         "of so many elements or a symbolic number of them with {}, which map_impl "
         "would call on uninitialized numbers",
