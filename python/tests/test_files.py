@@ -53,3 +53,12 @@ def test_command(examples: pathlib.Path) -> None:
 def test_import_is_quick_and_needs_no_numpy() -> None:
     code = "import pt2, sys; sys.exit('numpy' in sys.modules or 'torch' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_the_readmes_example() -> None:
+    root = pathlib.Path(__file__).resolve().parents[2]
+    code = (root / "README.md").read_text().split("```python\n")[1].split("```")[0]
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=root / "examples", capture_output=True, text=True
+    )
+    assert done.stdout == "this is a 5\n", done.stderr
