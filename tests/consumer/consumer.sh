@@ -2,8 +2,8 @@
 # consumer.sh CMAKE BUILD_FOLDER: somebody else's project uses the installed library. Installs to an empty prefix, takes
 # program and CMakeLists.txt word for word from the README, builds them there, and runs the program on the example, a check
 # of the example that links pt2::ops alone, and a program without exceptions that names components; then the programs of
-# examples/, which print what examples/README.md says; then custom.pt2 by the command, with a plug-in; then a project that
-# has this one as a folder of its own gets the libraries, and neither command nor install rules.
+# examples/, which print what examples/README.md says, that in C found by pkg-config; then custom.pt2 by the command, with a
+# plug-in; then a project that has this one as a folder of its own gets the libraries, and neither command nor install rules.
 set -euo pipefail
 cmake=$1 build=$2
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -65,6 +65,13 @@ for example in *.cpp; do
   fenced "text $example" examples/README.md >"$scratch/expected"
   prints "$scratch/app/build/${example%.cpp}" "$scratch/expected"
 done
+libraries=$(dirname "$(find "$scratch/prefix" -name libpt2.so)")
+export PKG_CONFIG_PATH=$libraries/pkgconfig LD_LIBRARY_PATH=$libraries
+cc -std=c99 -Wall -Wextra -pedantic -Werror "$root/examples/c/digits.c" -o "$scratch/app/digits" \
+  $(pkg-config --cflags --libs libpt2)
+fenced "text c/digits.c" examples/README.md >"$scratch/expected"
+"$scratch/app/digits" digits.pt2 digit_5.npy digits_8.npy | tee "$scratch/printed"
+diff "$scratch/expected" "$scratch/printed"
 fenced "text plugins/mylib.cpp" examples/README.md >"$scratch/expected"
 "$scratch/prefix/bin/pt2" run custom.pt2 --ops "$scratch/app/build/libmylib.so" >"$scratch/printed"
 diff "$scratch/expected" "$scratch/printed"

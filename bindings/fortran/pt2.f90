@@ -1,0 +1,193 @@
+! libpt2 for Fortran 2008: PyTorch's exported programs run on arrays where they are.
+!
+! Fortran's first index runs fastest, PyTorch's last one does: an array real :: a(8, 8, 1, n) is, without a
+! copy, a tensor of the sizes [n, 1, 8, 8]: pt2_tensor(a) has the sizes of the array in reverse.
+module pt2
+  use, intrinsic :: iso_c_binding
+  implicit none
+  private
+  public :: pt2_model, pt2_session, pt2_tensor, pt2_load, pt2_start, pt2_run, pt2_free
+
+  type, bind(c) :: pt2_dtype
+    integer(c_int8_t) :: code
+    integer(c_int8_t) :: bits
+  end type
+
+  type, bind(c) :: tensor_view
+    type(c_ptr) :: data = c_null_ptr
+    type(c_ptr) :: sizes = c_null_ptr
+    type(c_ptr) :: strides = c_null_ptr
+    integer(c_int32_t) :: dims = 0
+    type(pt2_dtype) :: dtype
+    integer(c_int8_t) :: read_only = 0
+  end type
+
+  ! A whole array as a tensor. It must stay where it is while the tensor is used.
+  type :: pt2_tensor
+    private
+    type(c_ptr) :: elements = c_null_ptr
+    integer(c_int64_t) :: sizes(15) = 0
+    integer(c_int32_t) :: dims = 0
+    type(pt2_dtype) :: dtype
+  end type
+  interface pt2_tensor
+    module procedure tensor_real32, tensor_real64, tensor_int32, tensor_int64
+  end interface
+
+  ! A program ready to run; threads may share it.
+  type :: pt2_model
+    type(c_ptr) :: handle = c_null_ptr
+  end type
+  ! Calls that keep what the program changes; for one thread at a time.
+  type :: pt2_session
+    type(c_ptr) :: handle = c_null_ptr
+  end type
+  interface pt2_free
+    module procedure free_model, free_session
+  end interface
+
+  interface
+    function c_model_load(path, length, options, out) bind(c, name="pt2_model_load") result(error)
+      import
+      character(kind=c_char), intent(in) :: path(*)
+      integer(c_size_t), value :: length
+      type(c_ptr), value :: options
+      type(c_ptr), intent(out) :: out
+      type(c_ptr) :: error
+    end function
+    function c_session_create(model, options, out) bind(c, name="pt2_session_create") result(error)
+      import
+      type(c_ptr), value :: model, options
+      type(c_ptr), intent(out) :: out
+      type(c_ptr) :: error
+    end function
+    function c_run_views(session, inputs, input_count, outputs, output_count, options) &
+        bind(c, name="pt2_session_run_views") result(error)
+      import
+      type(c_ptr), value :: session, options
+      type(tensor_view), intent(in) :: inputs(*), outputs(*)
+      integer(c_size_t), value :: input_count, output_count
+      type(c_ptr) :: error
+    end function
+    subroutine c_model_free(model) bind(c, name="pt2_model_free")
+      import
+      type(c_ptr), value :: model
+    end subroutine
+    subroutine c_session_free(session) bind(c, name="pt2_session_free")
+      import
+      type(c_ptr), value :: session
+    end subroutine
+    subroutine c_error_free(error) bind(c, name="pt2_error_free")
+      import
+      type(c_ptr), value :: error
+    end subroutine
+    function c_error_text(error, length) bind(c, name="pt2_error_text") result(text)
+      import
+      type(c_ptr), value :: error
+      integer(c_size_t), intent(out) :: length
+      type(c_ptr) :: text
+    end function
+  end interface
+
+contains
+
+  ! `message` stays empty where nothing went wrong.
+  subroutine take_error(error, message)
+    type(c_ptr), intent(in) :: error
+    character(:), allocatable, intent(out) :: message
+    character(kind=c_char), pointer :: text(:)
+    integer(c_size_t) :: length, i
+    type(c_ptr) :: start
+    message = ""
+    if (.not. c_associated(error)) return
+    start = c_error_text(error, length)
+    call c_f_pointer(start, text, [length])
+    do i = 1, length
+      message = message // text(i)
+    end do
+    call c_error_free(error)
+  end subroutine
+
+  subroutine pt2_load(path, model, message)
+    character(*), intent(in) :: path
+    type(pt2_model), intent(out) :: model
+    character(:), allocatable, intent(out) :: message
+    call take_error(c_model_load(path, len(path, c_size_t), c_null_ptr, model%handle), message)
+  end subroutine
+
+  subroutine pt2_start(model, session, message)
+    type(pt2_model), intent(in) :: model
+    type(pt2_session), intent(out) :: session
+    character(:), allocatable, intent(out) :: message
+    call take_error(c_session_create(model%handle, c_null_ptr, session%handle), message)
+  end subroutine
+
+  ! Reads the arrays of `inputs` and fills those of `outputs`.
+  subroutine pt2_run(session, inputs, outputs, message)
+    type(pt2_session), intent(in) :: session
+    type(pt2_tensor), intent(in), target :: inputs(:), outputs(:)
+    character(:), allocatable, intent(out) :: message
+    type(tensor_view) :: input_views(size(inputs)), output_views(size(outputs))
+    integer :: i
+    do i = 1, size(inputs)
+      input_views(i) = view_of(inputs(i))
+    end do
+    do i = 1, size(outputs)
+      output_views(i) = view_of(outputs(i))
+    end do
+    call take_error(c_run_views(session%handle, input_views, size(inputs, kind=c_size_t), output_views, &
+                                size(outputs, kind=c_size_t), c_null_ptr), message)
+  end subroutine
+
+  function view_of(tensor) result(view)
+    type(pt2_tensor), intent(in), target :: tensor
+    type(tensor_view) :: view
+    view%data = tensor%elements
+    view%sizes = c_loc(tensor%sizes)
+    view%dims = tensor%dims
+    view%dtype = tensor%dtype
+  end function
+
+  function tensor_real32(array) result(tensor)
+    real(c_float), intent(in), target, contiguous :: array(..)
+    type(pt2_tensor) :: tensor
+    tensor = tensor_at(c_loc(array), shape(array), 2, 32)
+  end function
+  function tensor_real64(array) result(tensor)
+    real(c_double), intent(in), target, contiguous :: array(..)
+    type(pt2_tensor) :: tensor
+    tensor = tensor_at(c_loc(array), shape(array), 2, 64)
+  end function
+  function tensor_int32(array) result(tensor)
+    integer(c_int32_t), intent(in), target, contiguous :: array(..)
+    type(pt2_tensor) :: tensor
+    tensor = tensor_at(c_loc(array), shape(array), 0, 32)
+  end function
+  function tensor_int64(array) result(tensor)
+    integer(c_int64_t), intent(in), target, contiguous :: array(..)
+    type(pt2_tensor) :: tensor
+    tensor = tensor_at(c_loc(array), shape(array), 0, 64)
+  end function
+
+  function tensor_at(elements, sizes, code, bits) result(tensor)
+    type(c_ptr), intent(in) :: elements
+    integer, intent(in) :: sizes(:), code, bits
+    type(pt2_tensor) :: tensor
+    tensor%elements = elements
+    tensor%dims = size(sizes)
+    tensor%sizes(:size(sizes)) = int(sizes(size(sizes):1:-1), c_int64_t)
+    tensor%dtype = pt2_dtype(int(code, c_int8_t), int(bits, c_int8_t))
+  end function
+
+  subroutine free_model(model)
+    type(pt2_model), intent(inout) :: model
+    call c_model_free(model%handle)
+    model%handle = c_null_ptr
+  end subroutine
+  subroutine free_session(session)
+    type(pt2_session), intent(inout) :: session
+    call c_session_free(session%handle)
+    session%handle = c_null_ptr
+  end subroutine
+
+end module

@@ -1,0 +1,3 @@
+module pt2
+
+go 1.20

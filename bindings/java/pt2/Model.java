@@ -1,0 +1,52 @@
+package pt2;
+
+/** A program ready to run. Threads may share it: calls follow one another, on one state. */
+public final class Model implements AutoCloseable {
+  static {
+    System.loadLibrary("pt2_jni");
+  }
+
+  private long handle;
+
+  public Model(String path) {
+    handle = load(path.getBytes(java.nio.charset.StandardCharsets.UTF_8));
+  }
+
+  /** Names of the inputs, in the order of run. */
+  public synchronized String[] inputs() {
+    return inputs(open());
+  }
+
+  /** Results in their own memory; null for what is no tensor of numbers. */
+  public synchronized Tensor[] run(Tensor... inputs) {
+    int count = inputs.length;
+    Object[] data = new Object[count];
+    long[][] sizes = new long[count][];
+    char[] kinds = new char[count];
+    for (int i = 0; i < count; ++i) {
+      kinds[i] = inputs[i].kind();
+      data[i] = inputs[i].data();
+      sizes[i] = inputs[i].sizes();
+    }
+    return run(open(), data, sizes, kinds);
+  }
+
+  @Override
+  public synchronized void close() {
+    if (handle != 0) free(handle);
+    handle = 0;
+  }
+
+  private long open() {
+    if (handle == 0) throw new IllegalStateException("the model is closed");
+    return handle;
+  }
+
+  private static native long load(byte[] path);
+
+  private static native void free(long handle);
+
+  private static native String[] inputs(long handle);
+
+  private static native Tensor[] run(long handle, Object[] data, long[][] sizes, char[] kinds);
+}

@@ -1,0 +1,16 @@
+//! Finds libpt2: in PT2_LIBRARY_FOLDER, else where pkg-config says.
+
+use std::process::Command;
+
+fn main() {
+    println!("cargo:rerun-if-env-changed=PT2_LIBRARY_FOLDER");
+    let folder = std::env::var("PT2_LIBRARY_FOLDER").unwrap_or_else(|_| {
+        let output = Command::new("pkg-config")
+            .args(["--variable=libdir", "libpt2"])
+            .output()
+            .expect("neither PT2_LIBRARY_FOLDER nor pkg-config is there");
+        String::from_utf8_lossy(&output.stdout).trim().to_string()
+    });
+    println!("cargo:rustc-link-search=native={folder}");
+    println!("cargo:rustc-link-lib=dylib=pt2");
+}

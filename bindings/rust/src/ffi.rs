@@ -1,0 +1,85 @@
+//! The part of pt2/c/pt2.h that this crate stands on.
+
+use std::ffi::{c_char, c_void};
+
+#[repr(C)]
+pub struct Opaque {
+    _private: [u8; 0],
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Dtype {
+    pub code: u8,
+    pub bits: u8,
+}
+
+#[repr(C)]
+pub struct TensorView {
+    pub data: *mut c_void,
+    pub sizes: *const i64,
+    pub strides: *const i64,
+    pub dims: i32,
+    pub dtype: Dtype,
+    pub read_only: u8,
+}
+
+#[repr(C)]
+pub struct Place {
+    pub size: usize,
+    pub name: *const c_char,
+    pub r#type: *const c_char,
+    pub is_tensor: i32,
+    pub is_keyword: i32,
+    pub is_optional: i32,
+    pub dtype: Dtype,
+    pub dims: i32,
+    pub sizes: *const i64,
+    pub minimum: *const i64,
+    pub maximum: *const i64,
+}
+
+extern "C" {
+    pub fn pt2_version() -> *const c_char;
+    pub fn pt2_error_code(error: *const Opaque) -> i32;
+    pub fn pt2_error_message(error: *const Opaque, length: *mut usize) -> *const c_char;
+    pub fn pt2_error_place(error: *const Opaque, length: *mut usize) -> *const c_char;
+    pub fn pt2_error_free(error: *mut Opaque);
+    pub fn pt2_model_load(
+        path: *const c_char,
+        length: usize,
+        options: *const c_void,
+        out: *mut *mut Opaque,
+    ) -> *mut Opaque;
+    pub fn pt2_model_free(model: *mut Opaque);
+    pub fn pt2_model_input_count(model: *const Opaque) -> usize;
+    pub fn pt2_model_output_count(model: *const Opaque) -> usize;
+    pub fn pt2_model_get_input(model: *const Opaque, index: usize, out: *mut Place) -> *mut Opaque;
+    pub fn pt2_model_get_output(model: *const Opaque, index: usize, out: *mut Place)
+        -> *mut Opaque;
+    pub fn pt2_session_create(
+        model: *const Opaque,
+        options: *const c_void,
+        out: *mut *mut Opaque,
+    ) -> *mut Opaque;
+    pub fn pt2_session_free(session: *mut Opaque);
+    pub fn pt2_session_run(
+        session: *mut Opaque,
+        inputs: *const *const Opaque,
+        input_count: usize,
+        options: *const c_void,
+        outputs: *mut *mut Opaque,
+        output_count: usize,
+    ) -> *mut Opaque;
+    pub fn pt2_session_run_views(
+        session: *mut Opaque,
+        inputs: *const TensorView,
+        input_count: usize,
+        outputs: *const TensorView,
+        output_count: usize,
+        options: *const c_void,
+    ) -> *mut Opaque;
+    pub fn pt2_value_copy(view: *const TensorView, out: *mut *mut Opaque) -> *mut Opaque;
+    pub fn pt2_value_get_tensor(value: *const Opaque, out: *mut TensorView) -> *mut Opaque;
+    pub fn pt2_value_free(value: *mut Opaque);
+}

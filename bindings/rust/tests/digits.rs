@@ -1,0 +1,51 @@
+use pt2::{Input, Model, Output};
+
+fn model() -> Model {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/digits.pt2");
+    Model::load(root).expect("digits.pt2")
+}
+
+#[test]
+fn says_what_it_takes() {
+    let inputs = model().inputs().unwrap();
+    assert_eq!(inputs[0].name, "image");
+    assert_eq!(inputs[0].sizes, Some(vec![-1, 1, 8, 8]));
+    assert_eq!(model().outputs().unwrap()[0].sizes, Some(vec![-1, 10]));
+    assert!(!pt2::version().is_empty());
+}
+
+#[test]
+fn gives_the_same_in_the_callers_memory() {
+    let pixels: Vec<f32> = (0..128).map(|i| (i % 16) as f32).collect();
+    let mut session = model().session().unwrap();
+    let outputs = session.run(&[Input::new(&pixels, &[2, 1, 8, 8])]).unwrap();
+    assert_eq!(outputs[0].sizes().unwrap(), &[2, 10]);
+    let mut scores = [0f32; 20];
+    session
+        .run_into(&[Input::new(&pixels, &[2, 1, 8, 8])], &mut [Output::new(&mut scores, &[2, 10])])
+        .unwrap();
+    assert_eq!(outputs[0].as_slice::<f32>().unwrap(), &scores);
+    assert!(outputs[0].as_slice::<i32>().is_err());
+}
+
+#[test]
+fn errors_say_where() {
+    let error = model().session().unwrap().run(&[Input::new(&[0f32; 9], &[9])]).unwrap_err();
+    assert!(error.place.starts_with("input 'image'"), "{error}");
+    assert!(Model::load("missing.pt2").is_err());
+}
+
+#[test]
+fn threads_share_a_model() {
+    let model = model();
+    let work = || {
+        let mut session = model.session().unwrap();
+        let outputs = session.run(&[Input::new(&[1f32; 64], &[1, 1, 8, 8])]).unwrap();
+        outputs[0].as_slice::<f32>().unwrap().to_vec()
+    };
+    let results: Vec<Vec<f32>> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..8).map(|_| scope.spawn(work)).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    assert!(results.windows(2).all(|two| two[0] == two[1]));
+}

@@ -1,0 +1,15 @@
+"""The `pt2` command, which is native."""
+
+from __future__ import annotations
+
+import sys
+
+from . import _native
+
+
+def main() -> int:
+    return _native.command(sys.argv[1:])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,31 @@
+"""Containers of results that are no plain list, tuple or dict. No class of a program's authors is
+ever looked up: a named tuple or dataclass comes back as a named tuple of its fields."""
+
+from __future__ import annotations
+
+import collections
+from typing import Any, Callable, Iterable
+
+
+def ordered_dict(keys: Iterable[Any], items: Iterable[Any]) -> Any:
+    return collections.OrderedDict(zip(keys, items))
+
+
+def default_dict(keys: Iterable[Any], items: Iterable[Any]) -> Any:
+    return collections.defaultdict(None, zip(keys, items))
+
+
+def deque(items: Iterable[Any]) -> Any:
+    return collections.deque(items)
+
+
+def record(type_name: str, fields: list[str], none_fields: list[str]) -> Callable[[list[Any]], Any]:
+    """What makes a value of the class: of its fields in order, and None for those without a leaf."""
+    if not fields:
+        return tuple
+    name = type_name.rpartition(".")[2]
+    every = [*fields, *none_fields]
+    made: Any = collections.namedtuple(  # type: ignore[misc]
+        name if name.isidentifier() else "Record", every, rename=True
+    )
+    return lambda items: made(*items, *(None for _ in none_fields))

@@ -1,0 +1,171 @@
+#include "calls.h"
+
+#include <nanobind/stl/string.h>
+
+#include "pt2/operators.h"
+#include "run/model_shared.h"
+
+namespace pt2::python {
+namespace {
+
+// Programs of fewer nodes are done before anybody can press a key.
+constexpr size_t kLongProgram = 64;
+constexpr auto kBetweenSignals = std::chrono::milliseconds(50);
+constexpr size_t kMaxIdle = 64;
+
+// Looks for Ctrl-C now and then, which Python hands out on its main thread alone.
+class Interrupts {
+ public:
+  explicit Interrupts(CallOptions& options) {
+    options.stop = source_.get_token();
+    options.on_step = [this](const StepTime&) { look(); };
+  }
+  bool raised() const { return raised_; }
+
+ private:
+  void look() {
+    const auto now = std::chrono::steady_clock::now();
+    if (raised_ || now - last_ < kBetweenSignals) return;
+    last_ = now;
+    const nb::gil_scoped_acquire lock;
+    if (PyErr_CheckSignals() == 0) return;
+    raised_ = true;
+    source_.request_stop();
+  }
+
+  std::stop_source source_;
+  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+  bool raised_ = false;
+};
+
+bool on_main_thread() {
+  static const auto main = nb::cast<unsigned long>(
+      nb::module_::import_("threading").attr("main_thread")().attr("ident"));
+  return PyThread_get_thread_ident() == main;
+}
+
+nb::object python_text(const std::string& text) { return nb::str(text.c_str(), text.size()); }
+
+}  // namespace
+
+Callable::Callable(Model model)
+    : model_(std::move(model)), result_(model_.shared()->convention.result, "") {
+  const run::CallingConvention& convention = model_.shared()->convention;
+  size_t first = 0;
+  for (const CallArgument& argument : convention.arguments) {
+    arguments_.push_back({python_text(argument.name), PyTree(argument.spec, argument.name), first});
+    first += arguments_.back().tree.leaf_count();
+  }
+  for (const run::GraphOutput& output : convention.graph_outputs)
+    if (output.is_callers()) is_result_.push_back(output.role == run::GraphOutput::Role::result);
+  for (const ModelValue& output : convention.outputs)
+    output_names_.push_back(python_text(output.name));
+  has_state_ = !model_.shared()->written_storages().empty();
+  is_long_ = model_.program().graph.nodes().size() > kLongProgram;
+}
+
+void Callable::add_constants(const Argument& argument, std::vector<Value>& inputs) const {
+  const run::CallingConvention& convention = model_.shared()->convention;
+  for (size_t i = argument.first; i < argument.first + argument.tree.leaf_count(); ++i) {
+    if (!convention.constants[i])
+      raise({ErrorCode::argument, "is missing; it is " + convention.inputs[i].type,
+             "input '" + convention.inputs[i].name + "'"});
+    inputs.push_back(*convention.constants[i]);
+  }
+}
+
+std::vector<Value> Callable::inputs_of(const nb::args& args, const nb::kwargs& kwargs,
+                                       Flavour& flavour) const {
+  std::vector<Value> inputs;
+  inputs.reserve(model_.shared()->convention.inputs.size());
+  const size_t positional = args.size();
+  size_t named = kwargs.size();
+  if (positional > arguments_.size())
+    raise({ErrorCode::argument,
+           "found " + std::to_string(positional) + " arguments, expected at most " +
+               std::to_string(arguments_.size()),
+           ""});
+  for (size_t i = 0; i < arguments_.size(); ++i) {
+    const Argument& argument = arguments_[i];
+    if (i < positional) {
+      argument.tree.flatten(args[i], inputs, flavour);
+    } else if (named > 0 && kwargs.contains(argument.name)) {
+      --named;
+      argument.tree.flatten(nb::object(kwargs[argument.name]), inputs, flavour);
+    } else {
+      add_constants(argument, inputs);
+    }
+  }
+  if (named > 0)
+    raise({ErrorCode::argument, "found a keyword argument that the program does not take", ""});
+  return inputs;
+}
+
+std::vector<Value> Callable::run_released(Session& session, std::vector<Value>& inputs,
+                                          std::optional<double> timeout) const {
+  CallOptions options;
+  std::optional<Interrupts> interrupts;
+  if (is_long_ && on_main_thread()) interrupts.emplace(options);
+  if (timeout) {
+    const std::chrono::duration<double> seconds(std::clamp(*timeout, 0.0, 1e9));
+    options.deadline = std::chrono::steady_clock::now() +
+                       std::chrono::duration_cast<std::chrono::nanoseconds>(seconds);
+  }
+  std::optional<Result<std::vector<Value>>> results;
+  {
+    const nb::gil_scoped_release release;
+    results.emplace(session.run(inputs, options));
+  }
+  if (interrupts && interrupts->raised()) nb::raise_python_error();
+  return unwrap(*std::move(results));
+}
+
+nb::object Callable::call(Session& session, const nb::args& args, const nb::kwargs& kwargs) const {
+  Flavour flavour = Flavour::own;
+  std::vector<Value> inputs = inputs_of(args, kwargs, flavour);
+  std::vector<Value> outputs = run_released(session, inputs, std::nullopt);
+  size_t kept = 0;
+  for (size_t i = 0; i < outputs.size(); ++i)
+    if (is_result_[i] && kept++ != i) outputs[kept - 1] = std::move(outputs[i]);
+  size_t next = 0;
+  if (kept != result_.leaf_count())
+    raise({ErrorCode::invalid, "the program gave another number of results", ""});
+  return result_.unflatten(outputs, next, flavour);
+}
+
+nb::dict Callable::run(Session& session, nb::handle given, std::optional<double> timeout) const {
+  Flavour flavour = Flavour::own;
+  std::vector<Value> inputs;
+  if (PyDict_Check(given.ptr())) {
+    NamedTrees named;
+    for (const auto& [name, value] : nb::borrow<nb::dict>(given))
+      named.emplace_back(nb::cast<std::string>(name), to_value(value, flavour));
+    inputs = unwrap(model_.order_inputs(named));
+  } else {
+    for (nb::handle value : given) inputs.push_back(to_value(value, flavour));
+  }
+  std::vector<Value> outputs = run_released(session, inputs, timeout);
+  nb::dict out;
+  for (size_t i = 0; i < outputs.size(); ++i)
+    out[output_names_[i]] = to_python(std::move(outputs[i]), flavour);
+  return out;
+}
+
+Callable::Borrowed::Borrowed(const Callable& from) : from_(from) {
+  if (!from.has_state_) {
+    const std::lock_guard lock(from.mutex_);
+    if (!from.idle_.empty()) {
+      session_ = std::move(from.idle_.back());
+      from.idle_.pop_back();
+    }
+  }
+  if (session_ == nullptr) session_ = std::make_unique<Session>(from.model_);
+}
+
+Callable::Borrowed::~Borrowed() {
+  if (from_.has_state_) return;
+  const std::lock_guard lock(from_.mutex_);
+  if (from_.idle_.size() < kMaxIdle) from_.idle_.push_back(std::move(session_));
+}
+
+}  // namespace pt2::python

@@ -1,0 +1,71 @@
+// What Model and Session of Python share: Python's arguments made into inputs, a call without the
+// interpreter's lock, results made into what Python's function returned.
+#ifndef PT2_PYTHON_CALLS_H
+#define PT2_PYTHON_CALLS_H
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "pt2/model.h"
+#include "trees.h"
+
+namespace pt2::python {
+
+class Callable {
+ public:
+  explicit Callable(Model model);
+
+  const Model& model() const { return model_; }
+
+  // As Python calls forward.
+  nb::object call(Session& session, const nb::args& args, const nb::kwargs& kwargs) const;
+  // Inputs by their flat names or in flat order; results by their names.
+  nb::dict run(Session& session, nb::handle inputs, std::optional<double> timeout) const;
+  std::vector<Value> inputs_of(const nb::args& args, const nb::kwargs& kwargs,
+                               Flavour& flavour) const;
+
+  // A session for one call whose state is forgotten: one that was used before where a program has
+  // no state.
+  class Borrowed;
+  // Runs without the interpreter's lock; Ctrl-C ends long calls.
+  std::vector<Value> run_released(Session& session, std::vector<Value>& inputs,
+                                  std::optional<double> timeout) const;
+
+ private:
+  friend class Borrowed;
+  struct Argument {
+    nb::object name;
+    PyTree tree;
+    size_t first;
+  };
+  void add_constants(const Argument& argument, std::vector<Value>& inputs) const;
+
+  Model model_;
+  std::vector<Argument> arguments_;
+  PyTree result_;
+  std::vector<bool> is_result_;  // one for each output: not a gradient beside the result
+  std::vector<nb::object> output_names_;
+  bool has_state_ = false;
+  bool is_long_ = false;
+  mutable std::mutex mutex_;
+  mutable std::vector<std::unique_ptr<Session>> idle_;
+};
+
+class Callable::Borrowed {
+ public:
+  explicit Borrowed(const Callable& from);
+  ~Borrowed();
+  Borrowed(const Borrowed&) = delete;
+  Borrowed& operator=(const Borrowed&) = delete;
+  Session& operator*() { return *session_; }
+
+ private:
+  const Callable& from_;
+  std::unique_ptr<Session> session_;
+};
+
+}  // namespace pt2::python
+
+#endif  // PT2_PYTHON_CALLS_H

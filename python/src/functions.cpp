@@ -1,0 +1,132 @@
+#include <nanobind/stl/function.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+#include <unistd.h>
+
+#include "c/border.h"
+#include "models.h"
+#include "pt2/conversion.h"
+#include "pt2/operators.h"
+#include "pt2/program_text.h"
+#include "pt2/schema_json.h"
+#include "pt2/verify.h"
+#include "pt2/verify_operators.h"
+#include "tools/command.h"
+
+namespace pt2::python {
+namespace {
+
+Package open(const std::string& path, nb::handle limits) {
+  return unwrap(Package::open(path, limits_from(limits)));
+}
+
+nb::str text_of(std::string_view text) { return nb::str(text.data(), text.size()); }
+
+nb::list find_faults(const std::string& path, const std::string& level_text, nb::handle limits,
+                     std::function<void(uint64_t, uint64_t)> progress) {
+  constexpr Level kLevels[] = {Level::container, Level::schema, Level::graph, Level::full};
+  const auto* level = std::ranges::find(kLevels, level_text, level_name);
+  if (level == std::end(kLevels))
+    raise({ErrorCode::argument, "there is no level '" + level_text + "'", ""});
+  VerifyOptions options{.limits = limits_from(limits), .operators = check_operators};
+  if (progress)
+    options.progress = [&](uint64_t done, uint64_t total) {
+      const nb::gil_scoped_acquire lock;
+      progress(done, total);
+    };
+  Diagnostics findings;
+  {
+    const nb::gil_scoped_release release;
+    findings = pt2::verify(path, *level, options);
+  }
+  const nb::object make = nb::module_::import_("pt2._info").attr("Finding");
+  nb::list out;
+  for (const Diagnostic& each : findings.all())
+    out.append(make(rule_code(each.rule), text_of(rule_info(each.rule).name),
+                    each.severity() == Severity::error ? "error" : "warning", each.where, each.text,
+                    each.node.name));
+  return out;
+}
+
+nb::list blockers_of(const std::vector<Blocker>& blockers) {
+  const nb::object make = nb::module_::import_("pt2._info").attr("Blocker");
+  nb::list out;
+  for (const Blocker& each : blockers)
+    out.append(make(text_of(each.info().name), text_of(each.info().loss), each.text, each.where,
+                    each.first ? release_name(*each.first) : ""));
+  return out;
+}
+
+nb::tuple convert_file(const std::string& path, const std::string& output,
+                       const std::string& release, const std::vector<std::string>& losses,
+                       nb::handle limits) {
+  const Package package = open(path, limits);
+  ConvertOptions options{.limits = limits_from(limits)};
+  options.losses.insert(losses.begin(), losses.end());
+  const bool oldest = release == "oldest";
+  if (!oldest && !release.empty()) options.target = unwrap(conversion_target(release));
+  const Conversion made =
+      unwrap(oldest ? convert_for_oldest(package, options) : convert(package, options));
+  if (made.blockers.empty()) unwrap(save_package(made.contents, output));
+  return nb::make_tuple(release_name(*made.target.release), blockers_of(made.blockers),
+                        blockers_of(made.lost));
+}
+
+std::string program_json(const std::string& path, const std::string& program, bool pretty,
+                         nb::handle limits) {
+  const schema::ExportedProgram decoded = unwrap(open(path, limits).schema(program));
+  return pretty ? schema::encode_program_pretty(decoded) : schema::encode_program(decoded);
+}
+
+std::string program_text(const std::string& path, const std::string& program, bool metadata,
+                         nb::handle limits) {
+  const Package package = open(path, limits);
+  return print_program(*unwrap(package.program(program)), {.metadata = metadata});
+}
+
+nb::list operators_of(const std::string& path, const std::string& program, nb::handle limits) {
+  const Package package = open(path, limits);
+  const nb::object make = nb::module_::import_("pt2._info").attr("OperatorUse");
+  nb::list out;
+  for (const OperatorUse& use : operators_used(*unwrap(package.program(program))))
+    out.append(make(use.target, use.calls.size(), use.has_kernel));
+  return out;
+}
+
+int run_command(const std::vector<std::string>& arguments) {
+  tools::Environment environment{.out = stdout,
+                                 .err = stderr,
+                                 .out_is_terminal = isatty(STDOUT_FILENO) == 1,
+                                 .err_is_terminal = isatty(STDERR_FILENO) == 1};
+  const int code = tools::run_command(arguments, environment);
+  std::fflush(nullptr);
+  return code;
+}
+
+}  // namespace
+
+Limits limits_from(nb::handle limits) {
+  Limits out;
+  if (limits.is_none()) return out;
+  for (const auto& [key, value] : nb::borrow<nb::dict>(limits))
+    unwrap(c::set_limit(out, nb::cast<std::string>(key), nb::cast<uint64_t>(value)));
+  return out;
+}
+
+void add_functions(nb::module_& module) {
+  module.def("verify", &find_faults, nb::arg("path"), nb::arg("level"), nb::arg("limits").none(),
+             nb::arg("progress").none());
+  module.def("convert", &convert_file, nb::arg("path"), nb::arg("output"), nb::arg("release"),
+             nb::arg("losses"), nb::arg("limits").none());
+  module.def("json", &program_json, nb::arg("path"), nb::arg("program"), nb::arg("pretty"),
+             nb::arg("limits").none());
+  module.def("dis", &program_text, nb::arg("path"), nb::arg("program"), nb::arg("metadata"),
+             nb::arg("limits").none());
+  module.def("operators", &operators_of, nb::arg("path"), nb::arg("program"),
+             nb::arg("limits").none());
+  module.def("command", &run_command, nb::arg("arguments"),
+             nb::call_guard<nb::gil_scoped_release>());
+}
+
+}  // namespace pt2::python

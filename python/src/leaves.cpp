@@ -1,0 +1,283 @@
+#include "leaves.h"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+
+#include <utility>
+
+#include "c/values.h"
+
+namespace pt2::python {
+namespace {
+
+constexpr const char* kVersioned = "dltensor_versioned";
+constexpr const char* kUnversioned = "dltensor";
+
+// Objects that every call needs, made once; they live as long as the process, as modules do.
+struct Names {
+  nb::object dlpack, versions, no_arguments;
+  Names()
+      : dlpack(nb::steal(PyUnicode_InternFromString("__dlpack__"))),
+        versions(nb::dict()),
+        no_arguments(nb::make_tuple()) {
+    versions["max_version"] = nb::make_tuple(1, 0);
+  }
+};
+const Names& names() {
+  static const Names* all = new Names;
+  return *all;
+}
+
+// The function that makes this flavour's tensors.
+nb::handle from_dlpack_of(Flavour flavour) {
+  static PyObject* functions[3] = {};
+  PyObject*& found = functions[static_cast<size_t>(flavour)];
+  if (found == nullptr) {
+    const char* module = flavour == Flavour::numpy ? "numpy" : "torch";
+    nb::object function = nb::module_::import_(module).attr("from_dlpack");
+    found = function.release().ptr();
+  }
+  return found;
+}
+
+// By the module that defines the class; remembered for the classes that are seen last.
+Flavour flavour_of(nb::handle object) {
+  struct Known {
+    PyObject* type = nullptr;
+    Flavour flavour = Flavour::own;
+  };
+  static Known known[2];
+  auto* type = reinterpret_cast<PyObject*>(Py_TYPE(object.ptr()));
+  for (const Known& each : known)
+    if (each.type == type) return each.flavour;
+  const auto module = nb::cast<std::string>(nb::str(nb::handle(type).attr("__module__")));
+  const auto belongs = [&](std::string_view to) {
+    return module == to || module.starts_with(std::string(to) + ".");
+  };
+  const Flavour flavour = belongs("numpy")   ? Flavour::numpy
+                          : belongs("torch") ? Flavour::torch
+                                             : Flavour::own;
+  Known& place = known[flavour == Flavour::numpy ? 0 : 1];
+  if (flavour != Flavour::own && place.type == nullptr) {
+    Py_INCREF(type);
+    place = {type, flavour};
+  }
+  return flavour;
+}
+
+nb::object ask_for_capsule(nb::handle object) {
+  const nb::object method = nb::getattr(object, names().dlpack);
+  PyObject* capsule =
+      PyObject_Call(method.ptr(), names().no_arguments.ptr(), names().versions.ptr());
+  if (capsule == nullptr && PyErr_ExceptionMatches(PyExc_TypeError)) {
+    PyErr_Clear();  // a producer from before versions
+    capsule = PyObject_CallObject(method.ptr(), nullptr);
+  }
+  if (capsule == nullptr) nb::raise_python_error();
+  return nb::steal(capsule);
+}
+
+// Takes what the capsule holds, if it can be used.
+template <class Managed>
+Result<Tensor> take(nb::handle capsule, const char* name, const char* used) {
+  auto* managed = static_cast<Managed*>(PyCapsule_GetPointer(capsule.ptr(), name));
+  PT2_TRY(Tensor tensor, c::from_dlpack(managed));
+  PyCapsule_SetName(capsule.ptr(), used);
+  return tensor;
+}
+
+Result<Tensor> from_capsule(nb::handle capsule) {
+  if (PyCapsule_IsValid(capsule.ptr(), kVersioned))
+    return take<DLManagedTensorVersioned>(capsule, kVersioned, "used_dltensor_versioned");
+  if (PyCapsule_IsValid(capsule.ptr(), kUnversioned))
+    return take<DLManagedTensor>(capsule, kUnversioned, "used_dltensor");
+  return Error{ErrorCode::argument, "__dlpack__ gave no capsule of a tensor", ""};
+}
+
+template <class Managed>
+void free_unused(PyObject* capsule, const char* name) {
+  if (!PyCapsule_IsValid(capsule, name)) return;  // somebody took it
+  auto* managed = static_cast<Managed*>(PyCapsule_GetPointer(capsule, name));
+  managed->deleter(managed);
+}
+
+template <class Managed>
+nb::object capsule_of(const Tensor& tensor, const char* name, PyCapsule_Destructor destructor) {
+  Managed* managed = c::to_dlpack<Managed>(tensor);
+  PyObject* capsule = PyCapsule_New(managed, name, destructor);
+  if (capsule == nullptr) {
+    managed->deleter(managed);
+    nb::raise_python_error();
+  }
+  return nb::steal(capsule);
+}
+
+bool has_numpy_dtype(Dtype dtype) {
+  return dtype_info(dtype).numpy_descriptor != std::string_view();
+}
+
+nb::object tensor_to_python(Tensor tensor, Flavour flavour) {
+  if (flavour == Flavour::own || (flavour == Flavour::numpy && !has_numpy_dtype(tensor.dtype())))
+    return nb::cast(std::move(tensor));
+  // torch does not know memory that must not be written to, and nothing stands for no memory.
+  if (!tensor.defined()) tensor = Tensor::zeros(tensor.dtype(), tensor.sizes());
+  if (flavour == Flavour::torch && tensor.storage()->is_read_only()) tensor = tensor.clone();
+  return from_dlpack_of(flavour)(nb::cast(std::move(tensor)));
+}
+
+// The same bytes as unsigned integers.
+Tensor bits_of(const Tensor& tensor) {
+  switch (dtype_size(tensor.dtype())) {
+    case 1:
+      return tensor.with_dtype(Dtype::uint8);
+    case 2:
+      return tensor.with_dtype(Dtype::uint16);
+    case 4:
+      return tensor.with_dtype(Dtype::uint32);
+    case 8:
+      return tensor.with_dtype(Dtype::uint64);
+    default:
+      raise({ErrorCode::argument, "found " + tensor.type_text() + ", too wide for integers", ""});
+  }
+}
+
+// bfloat16 is the upper half of a float32; NumPy has nothing closer.
+Tensor widened(const Tensor& tensor) {
+  const Tensor rows = tensor.contiguous();
+  Tensor out = Tensor::zeros(Dtype::float32, tensor.sizes());
+  for (int64_t i = 0; i < rows.numel(); ++i)
+    out.data<uint32_t>()[i] = static_cast<uint32_t>(rows.data<uint16_t>()[i]) << 16;
+  return out;
+}
+
+nb::object to_numpy(const Tensor& tensor) {
+  if (tensor.dtype() == Dtype::bfloat16) return tensor_to_python(widened(tensor), Flavour::numpy);
+  if (!has_numpy_dtype(tensor.dtype()))
+    raise({ErrorCode::argument,
+           "NumPy has no dtype for " + tensor.type_text() + "; bits() are its bytes", ""});
+  return tensor_to_python(tensor, Flavour::numpy);
+}
+
+nb::tuple tuple_of(const Sizes& sizes) {
+  nb::list out;
+  for (const int64_t size : sizes) out.append(size);
+  return nb::tuple(out);
+}
+
+nb::object dlpack(const Tensor& tensor, nb::object, nb::object max_version, nb::object,
+                  std::optional<bool> copy) {
+  const bool versioned = !max_version.is_none() && nb::cast<int>(max_version[0]) >= 1;
+  if (copy.value_or(false) || (!versioned && tensor.defined() && tensor.storage()->is_read_only()))
+    return to_capsule(tensor.clone(), versioned);
+  return to_capsule(tensor, versioned);
+}
+
+}  // namespace
+
+void raise(const Error& error) {
+  static PyObject* make =
+      nb::object(nb::module_::import_("pt2._errors").attr("make")).release().ptr();
+  const std::string code(error_code_name(error.code));
+  const nb::object exception = nb::handle(make)(code, error.message, error.where);
+  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception.ptr())), exception.ptr());
+  throw nb::python_error();
+}
+
+nb::object to_capsule(const Tensor& tensor, bool versioned) {
+  if (versioned)
+    return capsule_of<DLManagedTensorVersioned>(tensor, kVersioned, [](PyObject* capsule) {
+      free_unused<DLManagedTensorVersioned>(capsule, kVersioned);
+    });
+  return capsule_of<DLManagedTensor>(tensor, kUnversioned, [](PyObject* capsule) {
+    free_unused<DLManagedTensor>(capsule, kUnversioned);
+  });
+}
+
+Tensor to_tensor(nb::handle object, Flavour& flavour) {
+  if (nb::isinstance<Tensor>(object)) return nb::cast<Tensor>(object);
+  const Flavour found = flavour_of(object);
+  if (flavour == Flavour::own) flavour = found;
+  Result<Tensor> tensor = from_capsule(ask_for_capsule(object));
+  if (!tensor && found == Flavour::numpy) {
+    const nb::object copy =
+        nb::module_::import_("numpy").attr("array")(object, nb::arg("order") = "C");
+    tensor = from_capsule(ask_for_capsule(copy));
+  }
+  return unwrap(std::move(tensor));
+}
+
+Value to_value(nb::handle object, Flavour& flavour) {
+  PyObject* pointer = object.ptr();
+  if (pointer == Py_None) return {};
+  if (PyBool_Check(pointer)) return pointer == Py_True;
+  if (PyLong_Check(pointer)) return nb::cast<int64_t>(object);
+  if (PyFloat_Check(pointer)) return nb::cast<double>(object);
+  if (PyUnicode_Check(pointer)) return nb::cast<std::string>(object);
+  if (PyComplex_Check(pointer))
+    return std::complex<double>(PyComplex_RealAsDouble(pointer), PyComplex_ImagAsDouble(pointer));
+  if (PyObject_HasAttr(pointer, names().dlpack.ptr())) return to_tensor(object, flavour);
+  if (PyList_Check(pointer) || PyTuple_Check(pointer)) {
+    Value::List list;
+    for (nb::handle item : object) list.push_back(to_value(item, flavour));
+    return list;
+  }
+  if (PyObject_HasAttrString(pointer, "__index__")) return nb::cast<int64_t>(nb::int_(object));
+  if (PyObject_HasAttrString(pointer, "__float__")) return nb::cast<double>(nb::float_(object));
+  raise({ErrorCode::argument,
+         "found an object of class " +
+             nb::cast<std::string>(nb::str(object.type().attr("__name__"))) +
+             ", expected a tensor, a number, text or None",
+         ""});
+}
+
+nb::object to_python(Value value, Flavour flavour) {
+  if (auto* tensor = value.get_if<Tensor>()) return tensor_to_python(std::move(*tensor), flavour);
+  if (value.is_none()) return nb::none();
+  if (const auto* number = value.get_if<int64_t>()) return nb::int_(*number);
+  if (const auto* number = value.get_if<double>()) return nb::float_(*number);
+  if (const auto* truth = value.get_if<bool>()) return nb::bool_(*truth);
+  if (const auto* text = value.get_if<std::string>()) return nb::str(text->c_str(), text->size());
+  if (const auto* number = value.get_if<std::complex<double>>())
+    return nb::steal(PyComplex_FromDoubles(number->real(), number->imag()));
+  if (const auto* items = value.get_if<Value::List>()) {
+    nb::list out;
+    for (const Value& item : *items) out.append(to_python(item, flavour));
+    return out;
+  }
+  const std::string text = value.type_text();
+  return nb::str(text.c_str(), text.size());
+}
+
+void add_tensor_class(nb::module_& module) {
+  nb::class_<Tensor>(module, "Tensor",
+                     "A tensor of the library. It shares its memory through DLPack: "
+                     "numpy.from_dlpack(t), torch.from_dlpack(t).")
+      .def_prop_ro("dtype",
+                   [](const Tensor& self) { return std::string(dtype_name(self.dtype())); })
+      .def_prop_ro("shape", [](const Tensor& self) { return tuple_of(self.sizes()); })
+      .def_prop_ro(
+          "strides", [](const Tensor& self) { return tuple_of(self.strides()); }, "In elements.")
+      .def_prop_ro("nbytes", &Tensor::nbytes)
+      .def("__dlpack__", &dlpack, nb::kw_only(), nb::arg("stream").none() = nb::none(),
+           nb::arg("max_version").none() = nb::none(), nb::arg("dl_device").none() = nb::none(),
+           nb::arg("copy").none() = nb::none())
+      .def("__dlpack_device__", [](const Tensor&) { return nb::make_tuple(c::kDlpackCpu, 0); })
+      .def(
+          "numpy", &to_numpy,
+          "As a NumPy array over the same memory; bfloat16 as a float32 copy. Raises ArgumentError "
+          "for the other dtypes that NumPy lacks.")
+      .def(
+          "__array__",
+          [](const Tensor& self, nb::object dtype, nb::object copy) {
+            const nb::object array = to_numpy(self);
+            if (dtype.is_none() && copy.is_none()) return array;
+            return nb::module_::import_("numpy").attr("array")(
+                array, nb::arg("dtype") = dtype,
+                nb::arg("copy") = copy.is_none() ? nb::bool_(true) : copy);
+          },
+          nb::arg("dtype").none() = nb::none(), nb::arg("copy").none() = nb::none())
+      .def("bits", &bits_of, "The same bytes as a tensor of unsigned integers.")
+      .def("__repr__", [](const Tensor& self) { return "<pt2.Tensor " + self.type_text() + ">"; });
+}
+
+}  // namespace pt2::python

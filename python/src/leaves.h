@@ -1,0 +1,43 @@
+// Python's objects as values and back: tensors through DLPack, without copies; numbers, text and
+// None as they are.
+#ifndef PT2_PYTHON_LEAVES_H
+#define PT2_PYTHON_LEAVES_H
+
+#include <nanobind/nanobind.h>
+
+#include "pt2/result.h"
+#include "pt2/value.h"
+
+namespace pt2::python {
+
+namespace nb = nanobind;
+
+// Whose tensors results are: those that the caller gave.
+enum class Flavour : uint8_t { own, numpy, torch };
+
+// Raises the class of pt2._errors that belongs to the code.
+[[noreturn]] void raise(const Error& error);
+template <class T>
+T unwrap(Result<T> result) {
+  if (!result) raise(result.error());
+  return *std::move(result);
+}
+inline void unwrap(Result<void> result) {
+  if (!result) raise(result.error());
+}
+
+// Anything with __dlpack__; raises ArgumentError for what is no tensor on the CPU. Sets `flavour`
+// where it is `own` still. Elements that cannot be used where they are (negative strides) are
+// copied if they are NumPy's.
+Tensor to_tensor(nb::handle object, Flavour& flavour);
+Value to_value(nb::handle object, Flavour& flavour);
+// A dtype that NumPy lacks comes as pt2.Tensor.
+nb::object to_python(Value value, Flavour flavour);
+// What tensor.__dlpack__ gives.
+nb::object to_capsule(const Tensor& tensor, bool versioned);
+
+void add_tensor_class(nb::module_& module);
+
+}  // namespace pt2::python
+
+#endif  // PT2_PYTHON_LEAVES_H

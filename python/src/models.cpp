@@ -1,0 +1,300 @@
+#include "models.h"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <atomic>
+
+#include "c/models.h"
+#include "calls.h"
+#include "pt2/run_trace.h"
+
+namespace pt2::python {
+namespace {
+
+// How a model was loaded, so that it can be loaded again in another process.
+struct PyModel {
+  PyModel(Model loaded, nb::object from, nb::dict how)
+      : callable(std::make_shared<Callable>(std::move(loaded))),
+        path(std::move(from)),
+        options(std::move(how)) {}
+
+  std::shared_ptr<Callable> callable;
+  nb::object path;  // None: bytes
+  nb::dict options;
+};
+
+struct PyOperators {
+  CustomOperators operators;
+};
+
+// A function of Python as a kernel: takes and gives what forward would.
+CustomOperators::Kernel kernel_of(nb::callable function) {
+  // Kernels may die on any thread.
+  std::shared_ptr<nb::callable> shared(new nb::callable(std::move(function)),
+                                       [](nb::callable* held) {
+                                         const nb::gil_scoped_acquire lock;
+                                         delete held;
+                                       });
+  return [shared](std::span<const Value> arguments) -> Result<std::vector<Value>> {
+    const nb::gil_scoped_acquire lock;
+    try {
+      nb::list given;
+      for (const Value& argument : arguments) given.append(to_python(argument, Flavour::own));
+      const nb::object result = (*shared)(*nb::tuple(given));
+      Flavour flavour = Flavour::own;
+      std::vector<Value> out;
+      if (result.is_none()) return out;
+      if (!PyTuple_Check(result.ptr())) return std::vector<Value>{to_value(result, flavour)};
+      for (nb::handle item : result) out.push_back(to_value(item, flavour));
+      return out;
+    } catch (nb::python_error& error) {
+      return Error{ErrorCode::invalid, std::string("the kernel raised ") + error.what(), ""};
+    }
+  };
+}
+
+struct PySession {
+  std::shared_ptr<Callable> callable;
+  Session session;
+  std::atomic_flag busy{};
+
+  PySession(std::shared_ptr<Callable> of, Session started)
+      : callable(std::move(of)), session(std::move(started)) {}
+};
+
+// While it lives, no other thread uses the session.
+class Use {
+ public:
+  explicit Use(PySession& session) : session_(session) {
+    if (session.busy.test_and_set())
+      raise({ErrorCode::argument, "the session is used by another thread; give each its own", ""});
+  }
+  ~Use() { session_.busy.clear(); }
+  Use(const Use&) = delete;
+  Use& operator=(const Use&) = delete;
+  Session* operator->() { return &session_.session; }
+  Session& operator*() { return session_.session; }
+
+ private:
+  PySession& session_;
+};
+
+LoadOptions load_options(const nb::dict& options) {
+  LoadOptions out;
+  for (const auto& [key, value] : options) {
+    const auto name = nb::cast<std::string>(key);
+    if (name == "program") out.model = nb::cast<std::string>(value);
+    if (name == "limits") out.limits = limits_from(value);
+    if (name == "operators" && !value.is_none())
+      out.operators = nb::cast<PyOperators&>(value).operators;
+    if (name == "engine") {
+      const auto engine = nb::cast<std::string>(value);
+      if (engine == "reference") out.engine = EngineKind::reference;
+      if (engine != "reference" && engine != "planned")
+        raise({ErrorCode::argument, "there is no engine '" + engine + "'", ""});
+    }
+  }
+  return out;
+}
+
+template <class F>
+auto released(F&& body) {
+  const nb::gil_scoped_release release;
+  return body();
+}
+
+PyModel load_path(const nb::object& path, const nb::dict& options) {
+  const auto text = nb::cast<std::string>(nb::str(nb::module_::import_("os").attr("fspath")(path)));
+  const LoadOptions wanted = load_options(options);
+  return {unwrap(released([&] { return Model::load(text, wanted); })), nb::str(text.c_str()),
+          options};
+}
+
+PyModel load_bytes(const nb::bytes& bytes, const nb::dict& options) {
+  const LoadOptions wanted = load_options(options);
+  std::shared_ptr<const void> owner(new nb::bytes(bytes), [](const nb::bytes* held) {
+    const nb::gil_scoped_acquire lock;
+    delete held;
+  });
+  const std::span all(static_cast<const std::byte*>(bytes.data()), bytes.size());
+  return {unwrap(released([&]() -> Result<Model> {
+            PT2_TRY(Package package, Package::open_bytes(all, owner, "bytes", wanted.limits));
+            return Model::from_package(std::make_shared<const Package>(std::move(package)), wanted);
+          })),
+          nb::none(), options};
+}
+
+nb::list places(const Program& program, std::span<const ModelValue> values) {
+  const nb::object make = nb::module_::import_("pt2._info").attr("Place");
+  nb::list out;
+  for (const ModelValue& value : values) {
+    const c::PlaceSizes sizes = c::place_sizes(program, value);
+    nb::list shape;
+    for (size_t i = 0; i < sizes.sizes.size(); ++i) {
+      if (sizes.sizes[i] >= 0)
+        shape.append(sizes.sizes[i]);
+      else
+        shape.append(
+            nb::make_tuple(sizes.minimum[i], sizes.maximum[i] == INT64_MAX
+                                                 ? nb::object(nb::none())
+                                                 : nb::object(nb::int_(sizes.maximum[i]))));
+    }
+    const auto dtype = value.tensor ? value.tensor->dtype.dtype() : std::nullopt;
+    out.append(make(value.name, value.type,
+                    dtype ? nb::object(nb::str(std::string(dtype_name(*dtype)).c_str()))
+                          : nb::object(nb::none()),
+                    value.tensor ? nb::object(nb::tuple(shape)) : nb::object(nb::none()),
+                    value.is_keyword));
+  }
+  return out;
+}
+
+void add_model(nb::module_& module) {
+  nb::class_<PyModel>(module, "Model",
+                      "A program ready to run. Immutable: threads may share it. Calling it takes "
+                      "and gives what the Python model did, on fresh state each time.")
+      .def("__call__",
+           [](const PyModel& self, const nb::args& args, const nb::kwargs& kwargs) {
+             Callable::Borrowed session(*self.callable);
+             return self.callable->call(*session, args, kwargs);
+           })
+      .def(
+          "run",
+          [](const PyModel& self, nb::handle inputs, std::optional<double> timeout) {
+            Callable::Borrowed session(*self.callable);
+            return self.callable->run(*session, inputs, timeout);
+          },
+          nb::arg("inputs"), nb::kw_only(), nb::arg("timeout").none() = nb::none(),
+          "Inputs as a dict by name, or a list in the order of `inputs`; results as a dict by "
+          "name. Raises CancelledError after `timeout` seconds.")
+      .def(
+          "session",
+          [](const PyModel& self, unsigned threads) {
+            return new PySession(self.callable,
+                                 Session(self.callable->model(), {.threads = threads}));
+          },
+          nb::arg("threads") = 0, "A session, which keeps what the program changes.")
+      .def_prop_ro("inputs",
+                   [](const PyModel& self) {
+                     const Model& model = self.callable->model();
+                     return places(model.program(), model.inputs());
+                   })
+      .def_prop_ro("outputs",
+                   [](const PyModel& self) {
+                     const Model& model = self.callable->model();
+                     return places(model.program(), model.outputs());
+                   })
+      .def_prop_ro(
+          "state_names",
+          [](const PyModel& self) { return c::state_names(self.callable->model().program()); })
+      .def_prop_ro("path", [](const PyModel& self) { return self.path; })
+      .def("__reduce__",
+           [](const PyModel& self) {
+             if (self.path.is_none())
+               raise({ErrorCode::argument, "a model from bytes cannot be pickled", ""});
+             if (self.options.contains("operators") &&
+                 !nb::object(self.options["operators"]).is_none())
+               raise({ErrorCode::argument, "a model with custom operators cannot be pickled", ""});
+             return nb::make_tuple(nb::module_::import_("pt2").attr("_load_again"),
+                                   nb::make_tuple(self.path, self.options));
+           })
+      .def("__repr__", [](const PyModel& self) {
+        std::string text;
+        for (const ModelValue& input : self.callable->model().inputs())
+          text += (text.empty() ? "" : ", ") + input.name + ": " + input.type;
+        return "<pt2.Model (" + text + ")>";
+      });
+  module.def("load_path", &load_path);
+  module.def("load_bytes", &load_bytes);
+}
+
+void set_observer(PySession& self, nb::object function) {
+  Use session(self);
+  if (function.is_none()) return session->observe({});
+  std::shared_ptr<nb::object> shared(new nb::object(std::move(function)), [](nb::object* held) {
+    const nb::gil_scoped_acquire lock;
+    delete held;
+  });
+  session->observe([shared](const ObservedValue& observed) -> Result<void> {
+    const nb::gil_scoped_acquire lock;
+    try {
+      (*shared)(observed.name, observed.node.target, to_python(observed.value, Flavour::own));
+      return {};
+    } catch (nb::python_error& error) {
+      return Error{ErrorCode::invalid, std::string("the observer raised ") + error.what(), ""};
+    }
+  });
+}
+
+void add_session(nb::module_& module) {
+  nb::class_<PySession>(module, "Session",
+                        "Calls that keep what the program changes (buffers). For one thread at a "
+                        "time; fork() gives another thread its own.")
+      .def("__call__",
+           [](PySession& self, const nb::args& args, const nb::kwargs& kwargs) {
+             Use session(self);
+             return self.callable->call(*session, args, kwargs);
+           })
+      .def(
+          "run",
+          [](PySession& self, nb::handle inputs, std::optional<double> timeout) {
+            Use session(self);
+            return self.callable->run(*session, inputs, timeout);
+          },
+          nb::arg("inputs"), nb::kw_only(), nb::arg("timeout").none() = nb::none(), "As Model.run.")
+      .def(
+          "fork",
+          [](PySession& self) {
+            Use session(self);
+            return new PySession(self.callable, session->fork());
+          },
+          "Another session, whose state is now as this one's.")
+      .def(
+          "seed", [](PySession& self, uint64_t seed) { Use(self)->seed(seed); }, nb::arg("seed"))
+      .def("observe", &set_observer, nb::arg("function").none(),
+           "function(name, target, value) is told every value of later calls; None ends that.")
+      .def(
+          "__getitem__",
+          [](PySession& self, const std::string& name) {
+            Use session(self);
+            const Tensor* tensor = session->state(name);
+            if (tensor == nullptr) throw nb::key_error(name.c_str());
+            return tensor->clone();
+          },
+          "A copy of a parameter, buffer or constant, as it is now.")
+      .def(
+          "__setitem__",
+          [](PySession& self, const std::string& name, nb::handle value) {
+            Use session(self);
+            if (session->state(name) == nullptr) throw nb::key_error(name.c_str());
+            Flavour flavour = Flavour::own;
+            unwrap(c::set_state(*session, name, to_tensor(value, flavour)));
+          },
+          "Copies elements into it; later calls of this session see them.");
+}
+
+void add_operators(nb::module_& module) {
+  nb::class_<PyOperators>(module, "Operators", "Kernels for operators of a program's authors.")
+      .def(nb::init<>())
+      .def(
+          "add",
+          [](PyOperators& self, const std::string& schema, nb::callable kernel) {
+            unwrap(self.operators.add_kernel(schema, kernel_of(std::move(kernel))));
+          },
+          nb::arg("schema"), nb::arg("kernel"),
+          "`schema` is what torch.library.define takes, 'mylib::scale(Tensor x, float f) -> "
+          "Tensor'. The kernel gets its arguments in order, tensors as pt2.Tensor, and returns "
+          "anything with __dlpack__, a tuple of such, or None.");
+}
+
+}  // namespace
+
+void add_model_classes(nb::module_& module) {
+  add_operators(module);
+  add_session(module);
+  add_model(module);
+}
+
+}  // namespace pt2::python

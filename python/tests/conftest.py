@@ -1,0 +1,19 @@
+"""Files that the tests share. They lie in the repository, not in the wheel."""
+
+from __future__ import annotations
+
+import pathlib
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="session")
+def examples() -> pathlib.Path:
+    return ROOT / "examples"
+
+
+@pytest.fixture(scope="session")
+def corpus() -> pathlib.Path:
+    return ROOT / "tests" / "data" / "corpus" / "2.15.0"

@@ -1,0 +1,207 @@
+"""Loading and calling models, without torch."""
+
+from __future__ import annotations
+
+import pathlib
+import pickle
+import threading
+
+import numpy as np
+import pytest
+
+import pt2
+
+
+@pytest.fixture(scope="session")
+def digits(examples: pathlib.Path) -> pt2.Model:
+    return pt2.load(examples / "digits.pt2")
+
+
+def test_recognises_digits(digits: pt2.Model, examples: pathlib.Path) -> None:
+    image = np.load(examples / "digit_5.npy")
+    result = digits(image)
+    assert list(result) == ["logits"]
+    scores = result["logits"]
+    assert isinstance(scores, np.ndarray) and scores.dtype == np.float32
+    assert scores.argmax() == 5
+    labels = [int(x) for x in (examples / "digits_8.labels.txt").read_text().split()]
+    eight = digits(image=np.load(examples / "digits_8.npy"))
+    assert eight["logits"].argmax(axis=1).tolist() == labels
+
+
+def test_inputs_and_results_are_not_copied(digits: pt2.Model, examples: pathlib.Path) -> None:
+    scores = digits.run({"image": np.load(examples / "digit_3.npy")})["logits"]
+    tensor = pt2.load(examples / "digits.pt2").session()["conv1.weight"]
+    array = np.from_dlpack(tensor)
+    assert array.ctypes.data == np.from_dlpack(tensor).ctypes.data
+    assert scores.argmax() == 3
+
+
+def test_strides_of_all_kinds(digits: pt2.Model, examples: pathlib.Path) -> None:
+    image = np.load(examples / "digits_8.npy")
+    expected = digits(image)["logits"]
+    wide = np.zeros((8, 1, 8, 16), np.float32)
+    wide[..., ::2] = image
+    assert np.array_equal(digits(wide[..., ::2])["logits"], expected)
+    backwards = np.ascontiguousarray(image[..., ::-1])[..., ::-1]
+    assert np.array_equal(digits(backwards)["logits"], expected)
+    image.flags.writeable = False
+    assert np.array_equal(digits(image)["logits"], expected)
+
+
+def test_says_what_it_takes(digits: pt2.Model) -> None:
+    (place,) = digits.inputs
+    assert place == ("image", place.type, "float32", ((1, 1024), 1, 8, 8), False)
+    assert repr(digits).startswith("<pt2.Model (image: f32[")
+    assert "conv1.weight" in digits.state_names
+
+
+def test_errors_have_a_place(digits: pt2.Model) -> None:
+    with pytest.raises(pt2.ArgumentError) as caught:
+        digits(np.zeros((1, 1, 8, 9), np.float32))
+    assert caught.value.place.startswith("input 'image'")
+    assert isinstance(caught.value, ValueError) and caught.value.code == "argument"
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert (again.message, again.place) == (caught.value.message, caught.value.place)
+    with pytest.raises(pt2.ArgumentError, match="is missing"):
+        digits()
+    with pytest.raises(pt2.ArgumentError, match="keyword"):
+        digits(np.zeros((1, 1, 8, 8), np.float32), mask=1)
+    with pytest.raises(pt2.ArgumentError, match="class object"):
+        digits(object())
+    with pytest.raises(pt2.FileError) as missing:
+        pt2.load("no/such/file.pt2")
+    assert isinstance(missing.value, OSError) and "no/such/file.pt2" in str(missing.value)
+    with pytest.raises(pt2.MalformedError):
+        pt2.load(b"no zip")
+    with pytest.raises(pt2.ArgumentError, match="no limit"):
+        pt2.load(b"", limits={"max_nothing": 1})
+
+
+def test_containers_come_and_go_as_in_python(examples: pathlib.Path) -> None:
+    model = pt2.load(examples / "nested.pt2")
+    image = np.arange(6, dtype=np.float32).reshape(2, 3)
+    one = np.ones((), np.float32)
+    sample = {"image": image, "range": [np.zeros_like(one), one]}
+    result = model(sample, [one, one])
+    assert isinstance(result, dict)
+    by_name = model(weights=[one, one], sample=sample)
+    assert list(by_name) == list(result)
+    with pytest.raises(pt2.ArgumentError) as caught:
+        model({"image": image, "range": [one]}, [one, one])
+    assert caught.value.place == "input 'sample.range'"
+
+
+def test_models_are_pickled_by_path(digits: pt2.Model, examples: pathlib.Path) -> None:
+    image = np.load(examples / "digit_5.npy")
+    again = pickle.loads(pickle.dumps(digits))
+    assert np.array_equal(again(image)["logits"], digits(image)["logits"])
+    from_bytes = pt2.load((examples / "digits.pt2").read_bytes())
+    assert np.array_equal(from_bytes(image)["logits"], digits(image)["logits"])
+    with pytest.raises(pt2.ArgumentError, match="cannot be pickled"):
+        pickle.dumps(from_bytes)
+
+
+def test_sessions_keep_state(corpus: pathlib.Path) -> None:
+    model = pt2.load(corpus / "buffer_mutation.pt2")
+    shape = [4 if isinstance(size, tuple) else size for size in model.inputs[0].shape or ()]
+    x = np.ones(shape, np.float32)
+    session = model.session()
+    before = session["total"].numpy().copy()
+    session(x)
+    after = session["total"].numpy().copy()
+    assert not np.array_equal(before, after)
+    fork = session.fork()
+    fork["total"] = before
+    assert np.array_equal(fork["total"].numpy(), before)
+    assert np.array_equal(session["total"].numpy(), after)
+    fresh = model(x)
+    assert np.array_equal(np.asarray(model(x)), np.asarray(fresh))
+    with pytest.raises(KeyError):
+        session["nothing"]
+
+
+def test_observers_see_every_value(digits: pt2.Model, examples: pathlib.Path) -> None:
+    seen: list[str] = []
+    session = digits.session(threads=1)
+    session.observe(lambda name, target, value: seen.append(f"{name} {target}"))
+    image = np.load(examples / "digit_5.npy")
+    session(image)
+    assert any("conv2d" in each for each in seen)
+
+    def refuse(name: str, target: str, value: object) -> None:
+        raise RuntimeError("enough")
+
+    session.observe(refuse)
+    with pytest.raises(pt2.InvalidError, match="enough"):
+        session(image)
+    session.observe(None)
+    assert session(image)["logits"].argmax() == 5
+
+
+def test_deadlines(digits: pt2.Model, examples: pathlib.Path) -> None:
+    with pytest.raises(pt2.CancelledError):
+        digits.run([np.load(examples / "digit_5.npy")], timeout=0)
+
+
+def test_threads_share_a_model(digits: pt2.Model, examples: pathlib.Path) -> None:
+    images = np.load(examples / "digits_8.npy")
+    expected = digits(images)["logits"]
+    wrong: list[int] = []
+
+    def work() -> None:
+        for _ in range(20):
+            if not np.array_equal(digits(images)["logits"], expected):
+                wrong.append(1)
+
+    threads = [threading.Thread(target=work) for _ in range(64)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def test_custom_operators(examples: pathlib.Path) -> None:
+    with pytest.raises(pt2.UnsupportedError, match="mylib"):
+        pt2.load(examples / "custom.pt2")
+    operators = pt2.Operators()
+    operators.add(
+        "mylib::scale(Tensor x, float factor=2.0) -> Tensor",
+        lambda x, factor: x.numpy() * np.float32(factor),
+    )
+    operators.add(
+        "mylib::split_sign(Tensor x) -> (Tensor positive, Tensor negative)",
+        lambda x: (np.maximum(x.numpy(), 0), np.minimum(x.numpy(), 0)),
+    )
+
+    def add_into(out: pt2.Tensor, x: pt2.Tensor, alpha: float) -> None:
+        out.numpy()[...] += np.float32(alpha) * x.numpy()
+
+    operators.add("mylib::add_into(Tensor(a!) out, Tensor x, *, Scalar alpha=1) -> ()", add_into)
+    model = pt2.load(examples / "custom.pt2", operators=operators)
+    shapes = [[2 if isinstance(s, tuple) else s for s in place.shape or ()] for place in model.inputs]
+    model(*(np.ones(shape, np.float32) for shape in shapes))
+    with pytest.raises(pt2.ArgumentError):
+        operators.add("mylib::scale(Tensor", lambda x: x)
+
+
+def test_bfloat16_falls_back(corpus: pathlib.Path) -> None:
+    import gc
+
+    tensors = [
+        each
+        for path in sorted(corpus.glob("dtypes_float*.pt2"))
+        for model in [pt2.load(path)]
+        for each in (model.session()[name] for name in model.state_names)
+    ]
+    gc.collect()
+    wide = [each for each in tensors if each.dtype == "bfloat16"]
+    for each in wide:
+        assert each.numpy().dtype == np.float32
+        upper = (each.numpy().view(np.uint32) >> 16).astype(np.uint16)
+        assert np.array_equal(upper, np.from_dlpack(each.bits()))
+    for each in tensors:
+        if each.dtype.startswith("float8"):
+            with pytest.raises(pt2.ArgumentError):
+                each.numpy()

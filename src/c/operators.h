@@ -1,0 +1,12 @@
+// Custom operators as C has them.
+#ifndef PT2_C_OPERATORS_H
+#define PT2_C_OPERATORS_H
+
+#include "c/border.h"
+#include "pt2/custom_operators.h"
+
+struct pt2_operators {
+  pt2::CustomOperators operators;
+};
+
+#endif  // PT2_C_OPERATORS_H

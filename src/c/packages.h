@@ -1,0 +1,33 @@
+// Opened files as C has them.
+#ifndef PT2_C_PACKAGES_H
+#define PT2_C_PACKAGES_H
+
+#include "c/border.h"
+#include "pt2/model.h"
+#include "pt2/package.h"
+
+struct pt2_package {
+  std::shared_ptr<const pt2::Package> package;
+};
+
+namespace pt2::c {
+
+// What is opened: a file, or bytes in memory.
+struct Source {
+  std::string_view name{};  // of a file, its path
+  const void* bytes = nullptr;
+  size_t byte_count = 0;
+  bool in_memory = false;
+  // Of the bytes; told to release them only once opening has succeeded.
+  std::shared_ptr<Releaser> owner{};
+};
+Result<Source> file_source(const char* path, size_t length);
+Result<Source> memory_source(const void* bytes, size_t byte_count, const char* name, size_t length);
+
+Result<std::shared_ptr<const Package>> open_source(const Source& source,
+                                                   const pt2_load_options& options);
+Result<LoadOptions> load_options(const pt2_load_options& options);
+
+}  // namespace pt2::c
+
+#endif  // PT2_C_PACKAGES_H

@@ -1,0 +1,162 @@
+// The C interface: everything once from C99, and what C alone cannot show.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <fstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "c/every_function.h"
+#include "c/random_calls.h"
+#include "pt2/c/pt2.h"
+#include "temporary_folder.h"
+
+namespace pt2 {
+namespace {
+
+const std::string kData = std::string(PT2_TEST_DATA) + "/";
+const std::string kModels = kData + "corpus/2.15.0/";
+
+// Text of an error, which it frees; empty for success.
+std::string text_of(pt2_error* error) {
+  std::string text = error == nullptr ? "" : pt2_error_text(error, nullptr);
+  pt2_error_free(error);
+  return text;
+}
+
+pt2_model* load(const std::string& name) {
+  const std::string path = kModels + name + ".pt2";
+  pt2_model* model = nullptr;
+  EXPECT_EQ(text_of(pt2_model_load(path.data(), path.size(), nullptr, &model)), "");
+  return model;
+}
+
+TEST(CInterface, EveryFunctionServesC99) {
+  const test::TemporaryFolder scratch;
+  const char* failed = pt2_call_every_function((kData + "../../examples/").c_str(), kData.c_str(),
+                                               (scratch.path() + "/").c_str());
+  EXPECT_EQ(failed, nullptr) << failed;
+}
+
+TEST(CInterface, AnswersEveryCall) {
+  const test::RandomCalls calls = test::make_random_calls(1, 20'000, kModels);
+  EXPECT_GT(calls.succeeded, 1000u);
+  EXPECT_GT(calls.failed, 1000u);
+}
+
+TEST(CInterface, OptionsOfANewerVersionAreRefusedUnlessUnused) {
+  struct Newer {
+    pt2_load_options known;
+    uint64_t later;
+  } options{};
+  options.known.size = sizeof(options);
+  const std::string path = kModels + "mlp.pt2";
+  pt2_package* package = nullptr;
+  EXPECT_EQ(text_of(pt2_package_open(path.data(), path.size(), &options.known, &package)), "");
+  pt2_package_free(package);
+  options.later = 1;
+  EXPECT_EQ(text_of(pt2_package_open(path.data(), path.size(), &options.known, &package)),
+            "the options have members that this version does not know");
+  options.known.size = 0;
+  EXPECT_EQ(text_of(pt2_package_open(path.data(), path.size(), &options.known, &package)),
+            "found options of 0 bytes; begin with PT2_INIT");
+}
+
+TEST(CInterface, ErrorsSayWhere) {
+  pt2_model* model = load("mlp");
+  pt2_session* session = nullptr;
+  ASSERT_EQ(text_of(pt2_session_create(model, nullptr, &session)), "");
+  pt2_value* wrong = nullptr;
+  ASSERT_EQ(text_of(pt2_value_int(3, &wrong)), "");
+  std::vector<const pt2_value*> inputs(pt2_model_input_count(model), wrong);
+  std::vector<pt2_value*> outputs(pt2_model_output_count(model));
+  pt2_error* error = pt2_session_run(session, inputs.data(), inputs.size(), nullptr, outputs.data(),
+                                     outputs.size());
+  EXPECT_EQ(pt2_error_code(error), PT2_ARGUMENT);
+  EXPECT_TRUE(std::string(pt2_error_place(error, nullptr)).starts_with("input '"))
+      << pt2_error_text(error, nullptr);
+  pt2_error_free(error);
+  pt2_value_free(wrong);
+  pt2_session_free(session);
+  pt2_model_free(model);
+}
+
+struct Reentry {
+  pt2_session* session;
+  std::string refusal;
+};
+
+TEST(CInterface, ASessionNoticesASecondCall) {
+  pt2_model* model = load("mlp");
+  pt2_session* session = nullptr;
+  ASSERT_EQ(text_of(pt2_session_create(model, nullptr, &session)), "");
+  pt2_model_free(model);  // the session keeps it
+  Reentry reentry{session, ""};
+  const auto observe = [](const pt2_observed*, void* user) -> pt2_error* {
+    auto* seen = static_cast<Reentry*>(user);
+    seen->refusal = text_of(pt2_session_seed(seen->session, 1));
+    return pt2_error_create(PT2_UNSUPPORTED, "enough", 6);
+  };
+  ASSERT_EQ(text_of(pt2_session_observe(session, observe, &reentry)), "");
+  std::vector<float> numbers(1000, 0.5f);
+  pt2_value* input = nullptr;
+  const int64_t sizes[] = {2, 8};
+  const pt2_tensor_view view{numbers.data(), sizes, nullptr, 2, {2, 32}, 1};
+  ASSERT_EQ(text_of(pt2_value_borrow(&view, nullptr, nullptr, &input)), "");
+  pt2_value* output = nullptr;
+  pt2_error* error = pt2_session_run(session, &input, 1, nullptr, &output, 1);
+  if (pt2_error_code(error) != PT2_ARGUMENT) {  // the sizes fit
+    EXPECT_EQ(reentry.refusal, "the session is used by another call");
+    EXPECT_EQ(pt2_error_code(error), PT2_UNSUPPORTED);
+  } else {
+    ADD_FAILURE() << pt2_error_text(error, nullptr);
+  }
+  pt2_error_free(error);
+  pt2_value_free(input);
+  pt2_session_free(session);
+}
+
+TEST(CInterface, ThreadsShareAModel) {
+  pt2_model* model = load("mlp");
+  std::atomic<int> failures = 0;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 8; ++i)
+    threads.emplace_back([&] {
+      pt2_session* session = nullptr;
+      if (pt2_session_create(model, nullptr, &session) != nullptr) return void(++failures);
+      for (int run = 0; run < 20; ++run) {
+        std::vector<float> numbers(16, 0.5f);
+        const int64_t sizes[] = {2, 8};
+        const pt2_tensor_view view{numbers.data(), sizes, nullptr, 2, {2, 32}, 1};
+        pt2_value *input = nullptr, *output = nullptr;
+        failures += !text_of(pt2_value_borrow(&view, nullptr, nullptr, &input)).empty();
+        failures += !text_of(pt2_session_run(session, &input, 1, nullptr, &output, 1)).empty();
+        pt2_value_free(input);
+        pt2_value_free(output);
+      }
+      pt2_session_free(session);
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(failures, 0);
+  pt2_model_free(model);
+}
+
+TEST(CInterface, ListsDoNotGrowWithoutEnd) {
+  pt2_value* value = nullptr;
+  ASSERT_EQ(text_of(pt2_value_int(1, &value)), "");
+  std::string refusal;
+  for (int i = 0; i < 64 && refusal.empty(); ++i) {
+    const pt2_value* twice[] = {value, value};
+    pt2_value* list = nullptr;
+    refusal = text_of(pt2_value_list(twice, 2, &list));
+    if (list != nullptr) std::swap(list, value);
+    pt2_value_free(list);
+  }
+  pt2_value_free(value);
+  EXPECT_EQ(refusal, "found a list of too many lists");
+}
+
+}  // namespace
+}  // namespace pt2
