@@ -1,7 +1,7 @@
-// A .pt2 file as named records: which of the three layouts it has, which programs it holds, where
-// each one's parts lie. A bare JSON document counts as an archive of one record. Of JSON it knows
-// no more than the outermost keys, which tell a program from a container. Imitates
-// torch/export/pt2_archive and torch.export.load (format of every release since 2.1).
+// A .pt2 file as named records: its layout (one of three), its programs, and the records of each
+// program. A bare JSON document counts as an archive of one record. Of the JSON only the outermost
+// keys are read here, to tell a program from a container. Imitates torch/export/pt2_archive and
+// torch.export.load (the formats of every release since 2.1).
 #ifndef PT2_ARCHIVE_H
 #define PT2_ARCHIVE_H
 
@@ -71,9 +71,9 @@ class Archive {
   static Result<Archive> open_bytes(std::span<const std::byte> bytes,
                                     std::shared_ptr<const void> owner, std::string name,
                                     const Limits& limits = {});
-  // Opens any zip file, whatever is in it, to list and copy records: packages of compiled code
-  // alone, torch.save files. `models` is empty when it holds no program. Nothing but the zip
-  // structure is checked.
+  // Opens any zip file to list and copy its records: a package that holds compiled code alone, a
+  // torch.save file. `models` is empty when the file holds no program. Only the zip structure is
+  // checked.
   static Result<Archive> open_container(const std::string& path, const Limits& limits = {});
   static Result<Archive> open_container_bytes(std::span<const std::byte> bytes,
                                               std::shared_ptr<const void> owner, std::string name,
@@ -102,7 +102,8 @@ class Archive {
   std::string program_record(std::string_view model) const {
     return record_name(Role::program, model);
   }
-  // Whether the program's JSON says itself where its tensors lie, as containers and schema 8.11 do.
+  // Whether the program's JSON itself names the records of its tensors, as containers and schema
+  // 8.11 do.
   bool names_its_payloads(std::string_view model) const;
   // Files added by the user: the name without its folder, and the entry, in file order.
   struct ExtraFile {
@@ -116,10 +117,10 @@ class Archive {
   // All names below are relative to the root folder. nullptr when there is none.
   const Entry* find(std::string_view relative_name) const;
   std::string_view relative_name(const Entry& entry) const;
-  // The content. CRCs are checked for programs, configs and text, and left to check_all_crcs for
-  // payloads, so that weights stay unread (a torch.save record's own pickle is checked by
-  // read_torch_save). Error `invalid` when there is no such record, those of ZipReader; `where` is
-  // "file!record".
+  // The content of a record. The CRC-32 is checked here for programs, configs and text. For
+  // payloads it is left to check_all_crcs, so that weights stay unread (read_torch_save checks the
+  // pickle inside a torch.save record). Errors: `invalid` for a missing record; those of ZipReader.
+  // `where` is "file!record".
   Result<Record> read(std::string_view relative_name) const;
   RecordRole role(const Entry& entry) const { return classify_record(era_, relative_name(entry)); }
 
@@ -153,8 +154,8 @@ class Archive {
   Era era_ = Era::raw_payloads;
 };
 
-// What a file is that is no .pt2, from its first bytes: "a safetensors file", "an HTML page"; ""
-// when not known.
+// The kind of a file that is no .pt2, recognised by its first bytes: "a safetensors file", "an HTML
+// page"; "" when unknown.
 std::string_view recognise_foreign_file(std::span<const std::byte> bytes);
 
 // A tensor storage over a record: borrowed and read-only where the bytes lie at a multiple of

@@ -36,7 +36,7 @@ struct TensorMeta {
   ScalarType dtype{};
   std::vector<SymInt> sizes{};
   std::vector<SymInt> strides{};  // in elements
-  SymInt storage_offset{};        // in elements; 0 in files up to 2.8 whatever the truth
+  SymInt storage_offset{};        // in elements; files up to 2.8 always say 0
   bool requires_grad = false;
   Device device{};
   Layout layout = Layout::strided;
@@ -67,7 +67,7 @@ struct UnknownArgument {
 };
 
 class Argument;
-// Which list of the schema this is; an empty list keeps its element type by it.
+// Which list type of the schema this is, so that an empty list keeps its element type.
 enum class ListKind : uint8_t {
   tensors,
   ints,
@@ -98,7 +98,7 @@ class Argument {
       std::variant<None, ValueId, bool, int64_t, double, std::complex<double>, std::string,
                    ScalarType, MemoryFormat, Layout, Device, OperatorName, SubgraphId, CustomObject,
                    ArgumentList, ArgumentMap, UnknownArgument>;
-  // How the schema wraps it: `symbolic` is as_sym_int and its like, `optional` is
+  // How the schema wraps the argument: `symbolic` is as_sym_int and its like, `optional` is
   // as_optional_tensor.
   enum class Wrapper : uint8_t { plain, symbolic, optional };
 

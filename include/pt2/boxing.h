@@ -153,7 +153,7 @@ Value box(T value) {
   }
 }
 
-// The arguments of a callable, without what comes before those of the signature.
+// The arguments of a callable that the signature lists, without any in front of them.
 template <class... A>
 struct Pack {
   static constexpr std::array<ArgumentType, sizeof...(A)> types() {
@@ -221,7 +221,7 @@ struct FunctionTypes<R (*)(A...)> {
 template <class R, class C, class... A>
 struct FunctionTypes<R (C::*)(A...) const> : FunctionTypes<R (*)(A...)> {};
 
-// The types of a function as a signature would have them.
+// The argument and result types of a C++ function, to compare with a signature.
 struct FunctionShape {
   std::span<const ArgumentType> arguments;
   std::span<const ArgumentType> returns;
@@ -248,7 +248,7 @@ std::vector<Value> box_results(T value) {
   return out;
 }
 
-// Calls `function`, which takes the arguments that the Pack says; its results.
+// Calls `function` with `arguments` unboxed as the Pack describes, and returns the boxed results.
 template <class Arguments, class F>
 Result<std::vector<Value>> call_boxed(F&& function, std::span<const Value> arguments) {
   auto unboxed = Arguments::unbox_all(arguments);

@@ -29,8 +29,9 @@
 
 namespace pt2 {
 
-// Arguments of a call, with the names of the operator's signature: by position, or by keyword where
-// the signature has them behind '*'. Higher-order operators take theirs without a name.
+// One argument of a call, under its name in the operator's signature. It is passed by keyword where
+// the signature lists it after '*', else by position. Arguments of higher-order operators have no
+// name.
 NamedArgument arg(std::string name, Argument value);
 NamedArgument kwarg(std::string name, Argument value);
 NamedArgument arg(Argument value);
@@ -38,8 +39,8 @@ Argument list(ListKind kind, std::vector<Argument> items);
 Argument tensors(const std::vector<ValueId>& values);
 Argument ints(const std::vector<int64_t>& values);
 
-// One graph: the program's own, or one that a higher-order operator calls. Names that are taken get
-// a number, as torch.fx numbers them: "linear", "linear_1".
+// One graph: the program's own, or one that a higher-order operator calls. A name already taken
+// gets a number as in torch.fx: "linear", "linear_1".
 class GraphBuilder {
  public:
   // An empty graph that this one can call, over the same symbols.
@@ -49,16 +50,16 @@ class GraphBuilder {
   TensorMeta tensor(Dtype dtype, std::vector<SymInt> sizes);
 
   ValueId input(std::string_view name, TensorMeta meta);
-  // The result of an operator that has one. The node and its value are named after the operator.
-  // From a higher-order operator: a bare value.
+  // Calls an operator with one result. The node and its value are named after the operator. A
+  // higher-order operator returns the result as a bare value.
   ValueId call(std::string target, std::vector<NamedArgument> inputs,
                std::variant<TensorMeta, SymInt, SymFloat, SymBool> result);
-  // Several results, or none, named "getitem", "getitem_1". From a higher-order operator: a tuple,
-  // as cond gives it.
+  // Calls an operator with several results, or none, which are named "getitem", "getitem_1". A
+  // higher-order operator returns them as a tuple, as cond does.
   std::vector<ValueId> call_many(std::string target, std::vector<NamedArgument> inputs,
                                  std::vector<TensorMeta> results);
   void output(Argument argument);
-  // What to pass to the higher-order operator that calls `graph`.
+  // The argument that passes `graph` to the higher-order operator that calls it.
   Argument subgraph(std::string name, GraphBuilder graph);
 
  protected:
@@ -79,12 +80,12 @@ class GraphBuilder {
   std::set<std::string, std::less<>> node_names_;  // of nodes that are named after no value
 };
 
-// TRAINING IR of the newest schema.
+// Builds a program of the TRAINING dialect in the newest schema.
 class ProgramBuilder : public GraphBuilder {
  public:
   ProgramBuilder();
 
-  // A symbolic dimension: "s0", its admissible values, and the one of the example inputs.
+  // A symbolic dimension: its name ("s0"), its admissible range, its value in the example inputs.
   SymInt dim(std::string_view name, SymRange range, int64_t hint);
   // An expression of such dimensions: expr("2*s0 + 1", 17). Error `malformed`.
   Result<SymInt> expr(std::string_view text, int64_t hint) { return spelled(text, hint); }

@@ -1,5 +1,5 @@
 // One form for programs that differ only in names, in the order of independent nodes, and in where
-// they come from: to compare and to identify programs, not to run them, because nodes with side
+// they come from. It serves to compare and to identify programs, not to run them: nodes with side
 // effects are ordered by their arguments alone.
 #ifndef PT2_CANONICALIZE_H
 #define PT2_CANONICALIZE_H
@@ -11,10 +11,10 @@ namespace pt2 {
 
 // Which of two nodes comes first when target and arguments give no order.
 enum class TieBreak : uint8_t {
-  // The one that the program has first: exactly PyTorch's result.
+  // The node that the program lists first: exactly PyTorch's result.
   position,
-  // The one that constants and users give: the same result for every order of the program's nodes.
-  // Names of nodes, which PyTorch keeps, are dropped.
+  // The order given by constants and users, so that every node order of a program gives the same
+  // result. Names of nodes, which PyTorch keeps, are dropped.
   content,
 };
 

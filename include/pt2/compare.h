@@ -1,6 +1,5 @@
-// Is one result the other? Compares what a program gave with what PyTorch gave, as
-// torch.testing.assert_close does (torch/testing/_comparison.py), or with a better answer than
-// both.
+// Compares a computed result with PyTorch's, as torch.testing.assert_close does
+// (torch/testing/_comparison.py), or compares both with a more precise reference.
 #ifndef PT2_COMPARE_H
 #define PT2_COMPARE_H
 
@@ -30,11 +29,12 @@ struct CompareOptions {
 struct Comparison {
   std::string difference;    // empty when equal
   double largest_error = 0;  // of finite elements: |found - expected|
-  // Against a reference: the largest error of each.
+  // With a reference: the largest errors of `found` and of `expected` against it.
   std::optional<double> found_error;
   std::optional<double> expected_error;
-  // Of floating tensors: rows along the last dim of at least two elements, and those whose largest
-  // element lies at another place than expected, where that is no tie within the tolerance.
+  // Of floating tensors whose last dim has at least two elements: the rows along that dim, and the
+  // rows whose largest element lies elsewhere than in `expected`. A tie within the tolerance does
+  // not count as a difference.
   int64_t rows = 0;
   int64_t argmax_differs = 0;
 
@@ -42,9 +42,9 @@ struct Comparison {
 };
 
 // Kinds, dtypes and sizes must be the same; strides may differ. Integers, bools and text are
-// compared exactly; NaN equals NaN at the same place. With a `reference` of the tensor's sizes in
-// float64 or complex128, that decides instead of the tolerance: the largest error of `found` may be
-// twice that of `expected` and one rounding of the largest reference value, but not more. Linear in
+// compared exactly; NaN equals NaN at the same place. A `reference` (the tensor's sizes, in float64
+// or complex128) decides instead of the tolerance: against it, the largest error of `found` must
+// not exceed twice that of `expected` plus one rounding of the largest reference value. Linear in
 // the elements.
 Comparison compare(const Value& found, const Value& expected, const CompareOptions& options = {},
                    const Tensor* reference = nullptr);

@@ -21,7 +21,7 @@ struct ContainerMember {
   std::string name;
   std::string path;  // ".program.methods.forward"
   ExportedProgram* program = nullptr;
-  // What is meant where nobody says which: `program`, or the method "forward".
+  // The program that is used when the caller names none: `program`, or the method "forward".
   bool is_main = false;
 };
 

@@ -1,6 +1,6 @@
-// A program of one PyTorch release made into the same program for another: up to the newest, or
-// down to one that a consumer is pinned to. What the other release can say in any form is
-// rewritten; for what it cannot, there is a blocker, and no file.
+// Converts a program of one PyTorch release for another: up to the newest, or down to the release
+// that a consumer is pinned to. What the other release can express in another form is rewritten.
+// For the rest there are blockers, and no file is written.
 //
 //   PT2_TRY(const pt2::Package package, pt2::Package::open("model.pt2"));
 //   PT2_TRY(pt2::Conversion conversion,
@@ -24,8 +24,8 @@
 
 namespace pt2 {
 
-// What may keep a release from taking a file. `loss` names what a user who does without it gives up
-// (ConvertOptions::losses); empty where the program would be another one.
+// What may keep a release from taking a file. `loss` names what a user gives up by accepting it
+// (ConvertOptions::losses); it is empty where the program would compute something else.
 enum class BlockerKind : uint8_t {
 #define PT2_BLOCKER(name, loss, what, source) name,
 #include "pt2/blockers.def"
@@ -61,7 +61,7 @@ struct RewriteInfo {
 };
 std::span<const RewriteInfo> rewrites();
 
-// What is written: a schema version in the layout and the manner of a release.
+// What to write: a schema version, in the layout and with the conventions of a release.
 struct ConversionTarget {
   const Release* release = nullptr;
   int schema = 0;  // the release's, or one between it and the release before
@@ -93,11 +93,11 @@ struct Conversion {
 // Package::payloads; `argument` for a loss that nobody knows; `unsupported` for containers and bare
 // documents. Linear in the programs.
 Result<Conversion> convert(const Package& package, const ConvertOptions& options);
-// The oldest release that takes the package without blockers, and the conversion for it; that for
-// the newest when none does.
+// The oldest release that takes the package without blockers, and the conversion for it. If no
+// release does, the conversion for the newest.
 Result<Conversion> convert_for_oldest(const Package& package, const ConvertOptions& options);
 
-// Why torch.export.load of a release cannot load a file as it is; no blockers: it can.
+// Why torch.export.load of a release cannot load a file as it is. Without blockers it can.
 struct LoadObstacles {
   const Release* release;
   std::vector<Blocker> blockers;

@@ -33,8 +33,8 @@ namespace ops {
 struct CustomOperator;
 }
 
-// A value: copies share the kernels, which must be callable from any number of threads. What is
-// registered here goes before the operators of the build.
+// A value: copies share the kernels, which must be callable from any number of threads. Operators
+// registered here take precedence over the library's own.
 class CustomOperators {
  public:
   // Arguments in the order of the signature, with defaults filled in and kinds checked; results in

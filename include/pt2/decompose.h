@@ -1,4 +1,4 @@
-// A program whose operators that PyTorch makes of others are written out as these, what
+// Replaces the operators that PyTorch defines in terms of others by those others, as
 // ExportedProgram.run_decompositions does: linear becomes permute and addmm, softmax becomes
 // _softmax.
 //
@@ -17,13 +17,13 @@
 namespace pt2 {
 
 struct DecomposeOptions {
-  // What may be left: "core", which is everything that PyTorch does not make of others, and names
-  // of operators, "aten.linear". Operators of other namespaces may be left always.
+  // The operators that may remain: "core" is every operator that PyTorch does not decompose; others
+  // go by name, "aten.linear". Operators of other namespaces may always remain.
   std::vector<std::string> to{"core"};
   Limits limits{};
 };
 
-// An operator that should be written out and could not be.
+// An operator that should have been decomposed but could not be.
 struct LeftOperator {
   std::string text{};
   std::string where{};  // in the program's JSON, where there is no node
@@ -34,7 +34,7 @@ struct LeftOperator {
 };
 
 struct Decomposition {
-  // Computes the same, also where operators are left.
+  // Computes the same as the original, also where operators are left.
   Program program{};
   bool changed = false;
   std::vector<LeftOperator> left{};

@@ -75,7 +75,7 @@ class Diagnostics {
   void add(Rule rule, std::string where, std::string text);
   void add(Rule rule, Error error);
   void append(Diagnostics other);
-  // Gives every finding that lacks one the node that `find` knows for its `where`.
+  // Sets the node of each finding that has none to what `find` gives for its `where`.
   template <class Find>
   void set_nodes(Find&& find) {
     for (Diagnostic& item : items_)

@@ -72,7 +72,8 @@ struct DraftState {
 using FindDraftState = std::function<std::optional<DraftState>(const InputSpec&)>;
 
 struct DraftOptions {
-  // Empty: all data lies inside the JSON. Else in one file of this name, beside it.
+  // Empty: all data lies inside the JSON. Otherwise all data lies in one file of this name, beside
+  // it.
   std::string external_file{};
 };
 struct DraftFile {
@@ -80,10 +81,10 @@ struct DraftFile {
   std::string external{};  // the content of external_file
 };
 
-// What a program says that the draft cannot, each with its place.
+// What the draft cannot express of a program, each with its place.
 struct DraftReport {
-  std::vector<std::string> inexpressible{};  // it would compute something else, or nothing
-  std::vector<std::string> left_out{};       // it computes the same without
+  std::vector<std::string> inexpressible{};  // dropping it changes or breaks the program
+  std::vector<std::string> left_out{};       // dropping it changes no result
 };
 
 // Fails as `unsupported` when something is inexpressible; the report names all of it. Copies the

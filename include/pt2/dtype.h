@@ -34,7 +34,7 @@ const DtypeInfo& dtype_info(Dtype dtype);
 inline int64_t dtype_size(Dtype dtype) { return dtype_info(dtype).size; }
 inline std::string_view dtype_name(Dtype dtype) { return dtype_info(dtype).name; }
 inline DtypeCategory dtype_category(Dtype dtype) { return dtype_info(dtype).category; }
-// Of the parts of a complex dtype's elements; a real dtype is its own (c10::toRealValueType).
+// The dtype of the parts of a complex dtype; a real dtype is its own (c10::toRealValueType).
 constexpr Dtype real_dtype(Dtype dtype) {
   switch (dtype) {
     case Dtype::complex32:
@@ -47,7 +47,7 @@ constexpr Dtype real_dtype(Dtype dtype) {
       return dtype;
   }
 }
-// By either name, by schema number; nothing when there is none.
+// Finds a dtype by either name, or by its schema number; nothing when there is none.
 std::optional<Dtype> find_dtype(std::string_view name);
 std::optional<Dtype> find_dtype_by_schema_number(int64_t number);
 

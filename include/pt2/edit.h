@@ -1,5 +1,5 @@
-// Edits that concern more than one graph's own tables: those that the signature must follow, and
-// taking a part of a graph out. Single steps are Graph's own members.
+// Edits beyond the tables of one graph: edits that the signature must follow, and extracting a part
+// of a graph. Single steps are Graph's own members.
 #ifndef PT2_EDIT_H
 #define PT2_EDIT_H
 
@@ -22,8 +22,8 @@ Result<void> rename_value(Program& program, ValueId id, std::string name);
 // more. Error `invalid` when a result is still used. Linear in the module calls.
 Result<void> erase_node(Program& program, NodeId id);
 
-// Graph::replace_all_uses, and the output specs follow: what ExportGraphSignature.get_replace_hook
-// does for torch.fx (torch/export/graph_signature.py).
+// As Graph::replace_all_uses, and updates the output specs, as
+// ExportGraphSignature.get_replace_hook does for torch.fx (torch/export/graph_signature.py).
 void replace_all_uses(Program& program, ValueId value, ValueId replacement);
 
 // Some nodes of a graph as a graph of their own.
@@ -33,10 +33,10 @@ struct ExtractedGraph {
   std::vector<ValueId> inputs{};
   std::vector<ValueId> outputs{};
 };
-// Copies `nodes`, with the graphs nested in them. Inputs are the values they use and do not define,
-// in order of first use; outputs are those that others use, in order of definition. Names stay.
-// Error `invalid` when the nodes could not be executed as one: a value they use depends on them.
-// Linear in the graph.
+// Copies `nodes`, with the graphs nested in them. Inputs are the values that the nodes use but do
+// not define, in order of first use; outputs are the values that other nodes use, in order of
+// definition. Names stay. Error `invalid` when the nodes could not be executed as one: one of their
+// inputs depends on one of their results. Linear in the graph.
 Result<ExtractedGraph> extract_graph(const Graph& graph, std::span<const NodeId> nodes);
 
 }  // namespace pt2

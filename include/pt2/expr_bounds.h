@@ -1,4 +1,4 @@
-// What an expression can be when its symbols stay in their ranges: interval arithmetic after
+// The bounds of an expression whose symbols stay in their ranges: interval arithmetic after
 // torch/utils/_sympy/value_ranges.py, for rules that hold for every size.
 #ifndef PT2_EXPR_BOUNDS_H
 #define PT2_EXPR_BOUNDS_H
@@ -44,7 +44,7 @@ SymRange integer_bounds(Expr expr, const SymbolRanges& ranges);
 std::string print(const ValueRange& range);
 
 // Whether a condition holds under every assignment (true), under none (false), or neither is known.
-// A relation of integers is also decided by what remains of the difference of its sides: s0 + 1 >
+// A relation of integers is also decided by the simplified difference of its sides, e.g. s0 + 1 >
 // s0.
 std::optional<bool> decide(ExprPool& pool, Expr condition, const SymbolRanges& ranges);
 

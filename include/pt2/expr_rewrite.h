@@ -18,9 +18,9 @@ Result<Expr> substitute(ExprPool& pool, Expr expr,
 // A shorter expression of the same value: constants folded; sums and products flattened, equal
 // terms and factors collected (as sympy does on construction); the rules of FloorDiv, PythonMod,
 // Max, Min, Where, Piecewise and relations (torch/utils/_sympy/functions.py) where they are exact
-// for every integer. Float arithmetic is left alone. Wherever `expr` has a value, the result has it
-// too, except that other numbers on the way may leave int64. Terms keep the order of their first
-// appearance. Error limit, as above. Linear in the nodes, if few of them share a sum.
+// for every integer. Float arithmetic is left alone. Wherever `expr` has a value, the result has
+// the same, except that different intermediate numbers may overflow int64. Terms keep the order of
+// their first appearance. Error limit, as above. Linear in the nodes, if few of them share a sum.
 Result<Expr> simplify(ExprPool& pool, Expr expr);
 
 }  // namespace pt2

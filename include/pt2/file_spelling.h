@@ -1,4 +1,4 @@
-// What a file says beyond values, carried along so that it can be written back.
+// What a file says beyond its values, kept so that it can be written back.
 #ifndef PT2_FILE_SPELLING_H
 #define PT2_FILE_SPELLING_H
 

@@ -41,7 +41,7 @@ struct Definition {
   enum class By : uint8_t { nothing, graph_input, node };
   By by = By::nothing;
   NodeId node{};  // by == node
-  // Which input of the graph, or which output of the node, where lists are counted through.
+  // The index of the graph's input or of the node's output; every element of a list counts as one.
   uint32_t index = 0;
   bool operator==(const Definition&) const = default;
 };
@@ -70,7 +70,7 @@ class Graph {
     uint32_t first_use = kNone;  // of its inputs
     bool erased = false;
   };
-  // Uses hang in two lists: all of one value, and all of one user.
+  // Each use is in two linked lists: the uses of its value, and the uses made by its user.
   struct UseSlot {
     ValueId value{};
     uint32_t user = kNone;  // a node; kNone: the graph's outputs
@@ -216,7 +216,8 @@ class Graph {
   const Node& node(NodeId id) const { return nodes_[static_cast<size_t>(id)]; }
   const Graph& subgraph(SubgraphId id) const { return subgraphs_[static_cast<size_t>(id)]; }
   Graph& subgraph(SubgraphId id) { return subgraphs_[static_cast<size_t>(id)]; }
-  // Ids are dense below these and never reused; tables over values and nodes have these sizes.
+  // Every id is below these counts, and no id is reused: tables over values and nodes have these
+  // sizes.
   size_t value_count() const { return values_.size(); }
   size_t node_count() const { return nodes_.size(); }
   // False for ids that were erased, or never given.
@@ -234,9 +235,9 @@ class Graph {
   // `name`, or a free one of name_1, name_2, ... Numbers once given are not given again, so that
   // many calls for one name cost constant time each (torch/fx/graph.py, _Namespace).
   std::string unused_name(std::string_view value_name);
-  // Renames the node too that gives the value, where it has the value's name, as nodes in FX do.
-  // Error `invalid` when the name is taken by another value. See also rename_value of program.h,
-  // which renames in the signature too.
+  // Also renames the node that defines the value when both have the same name, as in FX. Error
+  // `invalid` when the name is taken by another value. See also rename_value of program.h, which
+  // renames in the signature too.
   Result<void> rename_value(ValueId id, std::string name);
   void set_value_meta(ValueId id, decltype(GraphValue::meta) meta);
   // Error `invalid` when something defines or uses it.
@@ -245,9 +246,9 @@ class Graph {
   // Adds a node at the end, or before another; it becomes the definition of its outputs' values.
   NodeId add_node(Node node);
   NodeId insert_node(Node node, NodeId before);
-  // To the end, or before another.
+  // Moves a node to the end, or before another.
   void move_node(NodeId id, std::optional<NodeId> before);
-  // Its values leave the tables with it. Error `invalid` when one of them is still used.
+  // Erases the node and the values that it defines. Error `invalid` when one of them is still used.
   Result<void> erase_node(NodeId id);
   void set_node_inputs(NodeId id, std::vector<NamedArgument> inputs);
   void set_node_input(NodeId id, size_t index, Argument argument);
@@ -270,7 +271,7 @@ class Graph {
   bool is_single_tensor_return = false;
   // The attribute name of a nested graph; empty at the top.
   std::string name;
-  // Of schema 5.3: the table that its file has, and that it is written with.
+  // Schema 5.3 alone: the file's table of stack traces, with which the graph is written back.
   std::optional<StackTraceTable> stack_traces;
   schema::TraceHolder spelling;
 

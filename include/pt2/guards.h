@@ -1,7 +1,7 @@
 // Guards: conditions on the inputs of a program that torch.export assumed while tracing, such as
 // "L['x'].size()[1] == L['y'].size()[0]" (ExportedProgram.guards_code, schema 8.11 on). A file
-// holds them as Python; here they are expressions like any other, over symbols that stand for
-// properties of inputs, and nothing is run. PyTorch checks them in the modules it makes of a
+// holds them as Python. Here they are parsed into ordinary expressions, over symbols that stand for
+// properties of inputs; no Python is run. PyTorch checks guards in the modules that it makes of a
 // program ("Guard failed: ...", torch/export/_unlift.py), pt2::Model before every run.
 #ifndef PT2_GUARDS_H
 #define PT2_GUARDS_H
@@ -18,7 +18,7 @@
 
 namespace pt2 {
 
-// A property of an input that a guard speaks of.
+// A property of an input that a guard refers to.
 struct GuardSource {
   enum class Property : uint8_t { value, size, stride, storage_offset };
   Expr symbol{};        // stands for it in the guard's expression
@@ -27,8 +27,9 @@ struct GuardSource {
   int64_t dim = 0;  // of size and stride
 };
 
-// Which of user_input_names(program) it speaks of, by its name there, its flat position
-// (L['flat_args'][2]) or below *args and **kwargs; nothing where it is none of them. O(names).
+// The index in user_input_names(program) of the input that `source` refers to: by name, by flat
+// position (L['flat_args'][2]), or below *args and **kwargs. Nothing when it is none of them.
+// O(names).
 std::optional<size_t> find_input(std::span<const std::string> names, const GuardSource& source);
 
 struct Guard {
@@ -43,10 +44,10 @@ struct Guard {
 // unsupported (another method of an input), limit (nested too deeply).
 Result<Guard> parse_guard(ExprPool& pool, std::string_view text);
 
-// What a source is in one call; nothing where the call has no such input or property.
+// The value of a source in one call; nothing where the call has no such input or property.
 using GuardLookup = std::function<std::optional<Number>(const GuardSource&)>;
-// Does the guard hold? Errors: as of evaluating its expression; invalid also for a source that is
-// not there.
+// Whether the guard holds. Errors: those of evaluating its expression; `invalid` for a source that
+// the call does not have.
 Result<bool> evaluate(const Guard& guard, const GuardLookup& lookup);
 // The same as a check. Error argument where the guard does not hold: "guard failed: size 1 of x
 // must equal size 0 of y, but size 1 of x is 3, size 0 of y is 4".

@@ -11,10 +11,10 @@
 
 namespace pt2 {
 
-// Versions 1 to 3. An array in Fortran order becomes a tensor with such strides. The elements stay
-// in the record where they are little-endian and aligned, and are copied otherwise. Errors:
-// `malformed`, `corrupt` (cut off), `unsupported` (structured and object arrays, dtypes that torch
-// lacks).
+// Versions 1 to 3. An array in Fortran order becomes a tensor with column-major strides. The
+// elements stay in the record where they are little-endian and aligned, and are copied otherwise.
+// Errors: `malformed`, `corrupt` (cut off), `unsupported` (structured and object arrays, dtypes
+// that torch lacks).
 Result<Tensor> read_npy(const Record& record);
 
 // Version 1 in C order, the bytes that numpy.save writes. Error `unsupported` for dtypes that NumPy

@@ -12,13 +12,13 @@
 namespace pt2 {
 
 struct ObservedValue {
-  // Its name in the graph, "linear_1"; in a nested graph after those of node and graph,
-  // "cond.true_graph_0.add"; from the second run of a nested graph on with the number of the run,
-  // "while_loop.body_graph_0[1].add".
+  // The value's name in its graph, "linear_1". In a nested graph the names of the calling node and
+  // of the graph precede it, "cond.true_graph_0.add"; from the second run of that graph on, also
+  // the number of the run, "while_loop.body_graph_0[1].add".
   std::string name;
   const Graph& graph;
   const Node& node;
-  // As it is right after the node: a later node may write to its storage.
+  // The value right after the node ran; a later node may write to its storage.
   const Value& value;
 };
 

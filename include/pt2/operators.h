@@ -24,15 +24,15 @@ struct OperatorInfo {
   // A rule gives dtypes and sizes of the results without running it.
   bool has_rule = false;
 };
-// Every operator that a program may call here, sorted by its target. In-place and `_copy` forms that
-// follow from these are not listed.
+// Every operator that a program may call here, sorted by its target. In-place and `_copy` forms
+// that follow from these are not listed.
 std::vector<OperatorInfo> available_operators(const CustomOperators& operators = {});
 
-// Gives positional arguments without a name, as programs from the early draft have them, the name
-// of their parameter where the operator is known: PyTorch's loader binds by name. The others stay.
+// Names the positional arguments that have no name, as in programs from the early draft, after
+// their parameters: PyTorch's loader binds by name. Arguments of unknown operators stay unnamed.
 void name_positional_arguments(Program& program);
 
-// One call of an operator, for people to find it.
+// One call of an operator, described for people.
 struct OperatorCall {
   std::string node;         // "linear_1", the node's name or its first result's
   std::string source_line;  // "model.py:12", empty when unknown

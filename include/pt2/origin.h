@@ -1,7 +1,7 @@
-// The archive that bytes in memory are mapped from. Whoever writes such bytes into another file can
-// let the kernel copy them, leave holes as holes, and compare them on the way with the checksum
-// that the archive states: damage is found when a file is made from a damaged one, and costs no
-// second reading.
+// The archive that bytes in memory are mapped from. Code that writes such bytes into another file
+// can let the kernel copy them, keep holes as holes, and compare them on the way with the checksum
+// that the archive states. Damage in the source is thus found while copying, without reading it
+// twice.
 #ifndef PT2_ORIGIN_H
 #define PT2_ORIGIN_H
 
@@ -21,8 +21,9 @@ namespace pt2 {
 // Reading is const and safe from any number of threads.
 class Origin {
  public:
-  // Opens the archive's file once more, until the origin is destroyed. An origin of bytes in
-  // memory, or of a path that leads to another file by now, holds nothing and knows the entries.
+  // Opens the archive's file once more, until the origin is destroyed. For bytes in memory, and for
+  // a path that by now leads to another file, the origin `holds` nothing but still knows the
+  // entries.
   explicit Origin(const Archive& archive);
   ~Origin();
   Origin(const Origin&) = delete;
@@ -32,7 +33,8 @@ class Origin {
   bool holds(std::span<const std::byte> bytes) const;
   int descriptor() const { return descriptor_; }
   uint64_t offset_of(std::span<const std::byte> bytes) const;
-  // How many of the bytes, which are not none, are alike: a hole of a sparse file, or not.
+  // The longest start of the bytes that lies wholly in a hole of a sparse file, or wholly in data.
+  // The bytes must not be empty.
   struct Extent {
     size_t size;
     bool is_hole;
@@ -47,10 +49,10 @@ class Origin {
   // The stored entry whose whole content the bytes are; nullptr for others, and for none at all.
   // O(log entries).
   const Entry* entry_of(std::span<const std::byte> bytes) const;
-  // Error `corrupt` at "file!record" when something else is stated to be the CRC-32 of these bytes:
-  // by the archive, or by a torch.save file of tensors in it. PyTorch can be told to write no
-  // checksums into the latter (torch.serialization.set_crc32_options), so that the archive's own
-  // decides; only then is it compared with the whole record. Errors of `crc`.
+  // Error `corrupt` at "file!record" when `found` is not the CRC-32 that the archive states for
+  // these bytes. For a storage in a torch.save file the inner checksum is compared first. PyTorch
+  // can be told not to compute it (torch.serialization.set_crc32_options); so on a mismatch the
+  // whole record is compared with the archive's own checksum, which decides. Errors of `crc`.
   Result<void> check_crc(std::span<const std::byte> bytes, uint32_t found) const;
 
  private:

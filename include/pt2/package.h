@@ -44,7 +44,7 @@ struct PayloadTensor {
   Tensor tensor{};     // not defined when `missing` tells why
   std::string
       missing;  // "layout torch.sparse_coo", "fake tensor", ...; empty when the elements are there
-  // Saved without elements; PyTorch makes zeros of it, and so are they here, up to
+  // Saved without elements. PyTorch loads zeros in their place, and so does this library, up to
   // Limits::max_fake_bytes.
   bool is_fake = false;
   std::string dtype{};  // as torch prints it, also where the elements are missing
@@ -77,8 +77,8 @@ class Payloads {
   // Null when there is none.
   const PayloadTensor* find(PayloadKind kind, std::string_view name) const;
   const PayloadObject* find_object(std::string_view name) const;
-  // What a parameter, buffer or tensor constant of the signature stands for; null when the file
-  // lacks it, and for other kinds of inputs. Non-persistent buffers lie among the constants.
+  // The tensor of a parameter, buffer or tensor constant of the signature; null when the file lacks
+  // it, and for other kinds of inputs. Non-persistent buffers lie among the constants.
   const PayloadTensor* bound_to(const InputSpec& spec) const;
 
   void add(PayloadTensor tensor);
@@ -124,19 +124,20 @@ class Package {
   // safe from any number of threads.
   Result<const Program*> program(std::string_view model = "") const;
   Result<std::string> model_name(std::string_view model = "") const;
-  // Decoded anew from the file: the JSON's own structure, for tools. Of an early draft: what it
-  // says in the newest schema.
+  // The JSON's own structure, for tools, decoded anew from the file. An early draft is given in the
+  // newest schema.
   Result<schema::ExportedProgram> schema(std::string_view model = "") const;
   // Whether the program is in a container.
   bool is_member(std::string_view model = "") const;
-  // That container, decoded anew; nothing when it has a record of its own.
+  // The container that holds the program, decoded anew; nothing when it has a record of its own.
   Result<std::optional<schema::Model>> container(std::string_view model = "") const;
-  // What an early draft says (draft.h); null for every other file. The package owns it.
+  // The early draft that the file holds (draft.h); null for every other file. The package owns it.
   const draft::GraphModule* draft(std::string_view model = "") const;
   // Read on first use, then shared. Errors: `corrupt`, `malformed`, `invalid`, `unsupported`, at
   // the record and name.
   Result<std::shared_ptr<const Payloads>> payloads(std::string_view model = "") const;
-  // Reports (V108) what PyTorch would run to read them, which is kept as opaque objects.
+  // Adds V108 for what PyTorch would run to read them; the results of such calls are opaque
+  // objects.
   Result<SampleInputs> sample_inputs(Diagnostics& warnings, std::string_view model = "") const;
 
  private:

@@ -79,7 +79,7 @@ class PickleValue {
   // An object that a function call would have made, as opposed to one of a user's class.
   bool is_called() const;
   bool is_sequence() const;
-  // Same node: what the pickle says is one object.
+  // Whether both are the same node: one object in the pickle.
   bool same_as(const PickleValue& other) const {
     return graph_ == other.graph_ && id_ == other.id_;
   }

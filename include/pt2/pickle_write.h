@@ -18,8 +18,9 @@
 
 namespace pt2 {
 
-// Makes the values of one Pickle. What several places share is written once, as Python writes one
-// object: use the same PickleValue there. Containers take values of the same builder (PT2_CHECK).
+// Makes the values of one Pickle. An object that several places share is written once, as Python
+// does: use the same PickleValue in each place. Containers take values of the same builder
+// (PT2_CHECK).
 class PickleBuilder {
  public:
   using Pair = std::pair<PickleValue, PickleValue>;
@@ -44,8 +45,8 @@ class PickleBuilder {
   // An object of the class "torch.nn.Linear", which pickle makes without arguments and then gives
   // its state.
   PickleValue object(std::string class_name, const PickleValue& state);
-  // A value of another pickle, with all that it holds; tensors go on sharing their storages. What
-  // two copies share is written twice. O(values below it).
+  // A value of another pickle, with all that it holds; tensors go on sharing their storages. An
+  // object that two separate copies share is written twice. O(values below it).
   PickleValue copy(const PickleValue& value);
   // The builder is empty afterwards.
   Pickle finish(const PickleValue& root);
@@ -70,7 +71,7 @@ Result<PickledBytes> write_pickle(const Pickle& pickle, const Limits& limits = {
 
 enum class TorchSaveFormat : uint8_t {
   v0,  // to 2.6: storages in the order of their keys as text
-  v1,  // from 2.7: in the order of the numbers; .format_version and .storage_alignment tell
+  v1,  // from 2.7: in the order of the numbers; adds .format_version, .storage_alignment
 };
 
 // A torch.save file: the pickle, and every storage whole, which the sink gets as lasting bytes.

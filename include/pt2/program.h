@@ -87,8 +87,8 @@ struct Program {
   std::string_view dialect() const;
 };
 
-// An argument of the exported forward: its leaves are user inputs of the graph, those of all
-// arguments in order are all of them.
+// An argument of the exported forward. Its leaves are user inputs of the graph; the leaves of all
+// arguments, in order, are all the user inputs.
 struct CallArgument {
   std::string name{};  // "x", "args[0]"
   TreeSpec spec{};
@@ -97,13 +97,13 @@ struct CallArgument {
 // From the tree specs where they are understood and fit the signature; else each user input is an
 // argument by its name in the graph.
 std::vector<CallArgument> call_arguments(const Program& program);
-// The structure of the result: its leaves are the user outputs. A tuple of them where the program's
-// own spec does not fit.
+// The structure of the result, whose leaves are the user outputs. Where the program's own spec does
+// not fit, a tuple of the user outputs.
 TreeSpec result_spec(const Program& program);
 
 // The names by which people know a program's inputs and outputs, one for each user input or output
-// in order: "x", "args[0]", "x.a[1]", "mask": the paths of the leaves of call_arguments and
-// result_spec; where the result's spec does not fit, the graph's own names.
+// in order: "x", "args[0]", "x.a[1]", "mask". They are the paths of the leaves of call_arguments
+// and result_spec, or the graph's own names where the result's spec does not fit.
 std::vector<std::string> user_input_names(const Program& program);
 std::vector<std::string> user_output_names(const Program& program);
 // Names of the user inputs that are passed by keyword (a subset of user_input_names, same order).

@@ -1,6 +1,6 @@
-// A program as text to read, compare and edit: one line a node, nothing left out but, unless asked
-// for, the metadata of nodes. docs/text.md has the grammar. What `pt2 dis` prints and `pt2 as`
-// reads.
+// A program as text to read, compare and edit, one line a node. Only the metadata of nodes is left
+// out, unless asked for. docs/text.md has the grammar. `pt2 dis` prints this text and `pt2 as`
+// reads it.
 //
 //   std::string text = pt2::print_program(program, {.metadata = true});
 //   std::vector<pt2::Error> errors;
@@ -19,8 +19,8 @@
 namespace pt2 {
 
 struct TextOptions {
-  // Stack traces, module stacks and what else nodes and the program say about their Python. With
-  // them the text holds everything that the program does, and encodes to the bytes of its file.
+  // Include stack traces, module stacks and other metadata about the Python source. The text then
+  // holds everything that the program does, and encodes to the bytes of its file.
   bool metadata = false;
 };
 

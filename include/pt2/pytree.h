@@ -1,7 +1,7 @@
 // The structure of inputs and outputs: what torch.utils._pytree calls a TreeSpec, read from and
-// written to its JSON (protocol 1), and structured values, which are flattened to the leaves that a
-// graph takes and built again from those that it gives. Containers of all kinds are here lists of
-// children, some with keys; classes are never looked up.
+// written to its JSON (protocol 1). Also structured values, which are flattened to the leaves that
+// a graph takes and rebuilt from the leaves that it gives. Every container is a list of children
+// here, some with keys; classes are never looked up.
 #ifndef PT2_PYTREE_H
 #define PT2_PYTREE_H
 
@@ -47,8 +47,8 @@ struct TreeKey {
   bool operator==(const TreeKey&) const = default;
 };
 
-// Field names of a namedtuple class: the JSON of a spec names the class alone, the file has a table
-// beside it.
+// Field names of a namedtuple class. The JSON of a spec names only the class; the file has this
+// table beside it.
 struct NamedTupleFields {
   std::string type_name{};
   std::vector<std::string> field_names{};

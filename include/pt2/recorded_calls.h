@@ -16,7 +16,7 @@ namespace pt2 {
 
 struct RecordedValue {
   Value value;
-  // The same result computed in float64: how far from it PyTorch itself was.
+  // The same result computed in float64, to show how far PyTorch itself was from it.
   std::optional<Tensor> reference;
 };
 
@@ -41,9 +41,9 @@ struct RecordedCalls {
   std::string source;               // which program answered: "loaded", "exported", "module"
 };
 
-// Errors: `malformed` where metadata or a call has not the layout, `invalid` where a value names a
-// tensor that is not there or does not fit it, `limit` where strides blow a tensor up. `where` is
-// such as "calls[0].in[2]".
+// Errors: `malformed` where the metadata or a call does not follow the layout, `invalid` where a
+// value names a missing tensor or does not fit it, `limit` where strides make a tensor too large.
+// `where` is such as "calls[0].in[2]".
 Result<RecordedCalls> read_recorded_calls(const Safetensors& file);
 
 }  // namespace pt2

@@ -35,8 +35,8 @@ const Release* find_release(std::string_view text);
 // The first release whose schema is at least `schema`, of the same major version; null when none
 // is.
 const Release* first_release_with(int schema);
-// The release that wrote a program: by its torch_version, else by its schema version; the newest
-// for one that is newer still.
+// The release that wrote a program: by its torch_version, else by its schema version. For a program
+// newer than every release here, the newest.
 const Release& release_of(const Program& program);
 // "2.6".
 std::string release_name(const Release& release);

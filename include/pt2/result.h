@@ -45,7 +45,7 @@ class [[nodiscard]] Result {
   // The value, or throws Exception.
   T& value() & { return throw_if_error(), **this; }
   const T& value() const& { return throw_if_error(), **this; }
-  // By value: `for (auto& x : f().value())` would otherwise go over what is gone.
+  // By value, so that `for (auto& x : f().value())` does not iterate over a destroyed temporary.
   T value() && { return throw_if_error(), *std::move(*this); }
 #endif
 

@@ -19,8 +19,8 @@ enum class EngineKind : uint8_t {
 };
 
 struct SessionOptions {
-  // At most so many threads compute a call, the caller's own among them; 0 is as many as the
-  // process may keep busy. Results are the same for any number. The reference engine needs one.
+  // The most threads that compute a call, the caller's own included; 0 is as many as the process
+  // may keep busy. Results are the same for any number. The reference engine needs one.
   unsigned threads = 0;
 };
 

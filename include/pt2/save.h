@@ -39,8 +39,8 @@ struct SavedTensor {
   std::string device = "cpu";
   // No elements are written; PyTorch makes zeros (2.9 on).
   bool is_fake = false;
-  // What has no raw bytes, a sparse tensor or a subclass: the parts of its torch.save file, and
-  // what the config of 2.9 on says of it, if anything.
+  // A tensor without raw bytes, such as a sparse one or a subclass: the parts of its torch.save
+  // file, and its entry in the config (2.9 on), if any.
   std::vector<Record> pickled{};
   std::shared_ptr<const schema::TensorMeta> meta{};
 };
@@ -52,8 +52,8 @@ struct SavedObject {
   bool is_opaque = false;         // a Python pickle, not a TorchScript file
 };
 
-// Tensors, or a torch.save file that holds a dict of them: it is written as it is where the layout
-// has one, and read where it has raw records.
+// Tensors, or a torch.save file that holds a dict of them. Layouts with torch.save records take
+// that file as it is; for layouts with raw records the tensors are read from it.
 using SavedTensors = std::variant<std::vector<SavedTensor>, Record>;
 
 struct SavedProgram {
@@ -84,8 +84,8 @@ struct PackageContents {
   std::vector<SavedFile> extra_files{};
   // Everything else, by its name below the root folder: compiled code, records nobody knows.
   std::vector<SavedFile> other_records{};
-  // The archive that most of this lies in, if any: what is written as it was there is compared with
-  // the checksum that the archive states, and copied by the kernel (origin.h).
+  // The archive that most of the contents lie in, if any. Bytes written unchanged from there are
+  // compared with the checksum that the archive states, and copied by the kernel (origin.h).
   std::shared_ptr<const Origin> origin{};
 };
 

@@ -32,7 +32,7 @@ using Optional = std::optional<T>;
 // The payload of as_none: nothing. Files spell it [] before 8.2 and true since.
 struct None {};
 
-// A bool that can stand in a list and be pointed to, which std::vector<bool> denies.
+// A bool whose list elements are addressable, unlike those of std::vector<bool>.
 struct Flag {
   bool value = false;
   Flag() = default;

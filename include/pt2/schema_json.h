@@ -41,8 +41,9 @@ int version_number(const SchemaVersion& version);
 Result<ExportedProgram> decode_program(std::string_view json, const Limits& limits,
                                        Diagnostics& warnings);
 
-// JSON in the spelling of `program.schema_version`: for a decoded program the bytes of its file,
-// except blanks between tokens, which are Python's or none, as they were after the first key.
+// JSON in the spelling of `program.schema_version`. A decoded program gives the bytes of its file,
+// except for the blanks between tokens: those are Python's or none, decided by the file's first
+// key.
 std::string encode_program(const ExportedProgram& program);
 // The same with line breaks and indentation, to read.
 std::string encode_program_pretty(const ExportedProgram& program);

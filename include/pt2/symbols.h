@@ -128,7 +128,7 @@ class ExprPool {
   std::string symbol_name(SymbolId id) const;
 
   static constexpr int kMaxDepth = 200;
-  // What the functions that build expressions may build; texts are bounded by their file.
+  // The size limit of functions that build expressions; what is parsed is bounded by its text.
   static constexpr size_t kMaxSize = 1'000'000;
 
  private:

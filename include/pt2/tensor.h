@@ -47,7 +47,7 @@ class Storage {
   size_t size() const { return size_; }
   bool is_read_only() const { return read_only_; }
 
-  // Use make_shared-free construction through the functions above.
+  // Restricts construction to the functions above.
   struct Private {};
   Storage(Private, std::byte* data, size_t size, bool read_only, std::shared_ptr<const void> owner)
       : data_(data), size_(size), read_only_(read_only), owner_(std::move(owner)) {}
@@ -85,8 +85,8 @@ class Tensor {
   static Tensor of(std::initializer_list<T> values);
   template <class T>
   static Tensor of(Sizes sizes, std::initializer_list<T> values);
-  // A caller's elements, row-major, where they are: Tensor::view(image, {1, 3, 32, 32}). They must
-  // stay there as long as the tensor and its views, or `owner` keeps them. What is const is copied
+  // A caller's elements, row-major, without a copy: Tensor::view(image, {1, 3, 32, 32}). They must
+  // outlive the tensor and its views, or `owner` must keep them alive. Const elements are copied
   // before a write. Sizes as for zeros.
   template <class T>
   static Tensor view(T* elements, Sizes sizes, std::shared_ptr<const void> owner = nullptr);

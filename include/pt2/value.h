@@ -78,8 +78,8 @@ struct Value {
   Data data;
 
   Value() = default;
-  // Integers of every width are int64_t (one beyond it wraps), floats are double: without these, a
-  // vector's size() would be a complex number.
+  // Integers of every width are int64_t (larger ones wrap), floats are double. Without these
+  // constructors, a vector's size() would become a complex number.
   template <std::integral T>
   requires(!std::same_as<T, bool>) Value(T value) : data(static_cast<int64_t>(value)) {}
   template <std::floating_point T>

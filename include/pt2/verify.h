@@ -37,8 +37,9 @@ Diagnostics verify(const std::string& path, Level level = Level::full,
 Diagnostics verify_bytes(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
                          std::string name, Level level = Level::full,
                          const VerifyOptions& options = {});
-// The levels graph and full of a program that was built or edited, its payloads apart: empty when
-// PyTorch will take it once it is written. Places begin with `name`. Linear in the program.
+// Checks the levels graph and full of a program that was built or edited, without its payloads. No
+// findings: PyTorch will take the program once it is written. Places begin with `name`. Linear in
+// the program.
 Diagnostics verify_program(const Program& program, std::string_view name = "program",
                            Level level = Level::full, const VerifyOptions& options = {});
 

@@ -61,7 +61,7 @@ class ZipReader {
   static Result<ZipReader> open(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
                                 const Limits& limits, Diagnostics& diagnostics);
 
-  // A file that is no zip as if it were the only entry of one.
+  // Presents a file that is no zip as the only entry of one.
   static ZipReader of_single(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
                              std::string name);
 
@@ -83,7 +83,7 @@ class ZipReader {
   std::vector<uint32_t> by_name_;
 };
 
-// Told how many bytes are done of how many; called from any thread, one at a time.
+// Reports that `done` of `total` bytes are done. Called from any thread, one at a time.
 using Progress = std::function<void(uint64_t done, uint64_t total)>;
 // Checks the CRC-32 of every entry with up to `threads` threads and adds V103 for each that
 // differs, in file order.
@@ -133,11 +133,12 @@ class PartsSink : public Sink {
   std::string copied_;
 };
 
-// Writes to a file without a name, or with a temporary one, which takes the place of `path` in
-// finish: a reader sees the old file or the new one, never half of it, and a file may be rewritten
-// from its own mapped records. What replaces a file has its permissions and is on the disk when
-// finish returns. Where `path` is a link the file it leads to is replaced, and the link stays; as
-// for `cp`, a link to nothing is an error. A device or pipe is written directly. Errors `io`.
+// Writes to a file without a name, or with a temporary one. In `finish` it takes the place of
+// `path`: a reader sees the old file or the new one, never half of it, and a file may be rewritten
+// from its own mapped records. The new file takes the permissions of the one that it replaces and
+// is on the disk when finish returns. Where `path` is a link, the file that it leads to is replaced
+// and the link stays; as for `cp`, a link to nothing is an error. A device or pipe is written
+// directly. Errors `io`.
 class FileSink : public Sink {
  public:
   static Result<std::unique_ptr<FileSink>> create(std::string path);
@@ -185,7 +186,7 @@ class ZipWriter {
   // their names below the root folder, in the order of its hash table, and one of their checksums
   // (writeSerializationId). O(entries).
   std::string serialization_id() const;
-  // Entries whose names begin so.
+  // The number of entries whose names begin with `prefix`.
   size_t count_prefix(std::string_view prefix) const;
   // Writes the directory and finishes the sink; nothing may be added afterwards.
   Result<void> finish();

@@ -38,7 +38,7 @@ class CallChecks {
   void check_signature(const ModuleCallSignature& call, size_t index) {
     check_arguments(call.inputs, fmt::format("[{}].signature.inputs", index));
     check_arguments(call.outputs, fmt::format("[{}].signature.outputs", index));
-    // Those of the root describe the user inputs and outputs (check_signature).
+    // check_signature checks the root's tree specs, which describe the user inputs and outputs.
     if (index == 0) return;
     check_tree(call.in_spec, fmt::format("[{}].signature.in_spec", index), call.inputs.size());
     check_tree(call.out_spec, fmt::format("[{}].signature.out_spec", index), call.outputs.size());

@@ -14,7 +14,7 @@ struct Block {
 constexpr Block kBlocks[] = {{100, "Container"}, {200, "Schema"}, {300, "Payloads"},
                              {400, "Signature"}, {500, "Graph"},  {600, "Operators"}};
 
-// As a cell of a Markdown table.
+// Escapes a text for a cell of a Markdown table.
 std::string cell(std::string_view text) {
   std::string out;
   for (char c : text) out += c == '|' ? std::string("\\|") : std::string(1, c);

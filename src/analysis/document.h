@@ -1,4 +1,4 @@
-// The rules as text to read, made from their table, so that it cannot be out of date.
+// The rules as text to read, made from their table so that it is never out of date.
 #ifndef PT2_ANALYSIS_DOCUMENT_H
 #define PT2_ANALYSIS_DOCUMENT_H
 

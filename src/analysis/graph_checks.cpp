@@ -1,4 +1,4 @@
-// What holds for any graph, whatever its operators: names, tables, the form of calls and results.
+// Checks for any graph, whatever its operators: names, tables, the form of calls and results.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -28,7 +28,7 @@ std::string_view table_name(ValueKind kind) {
   return "";
 }
 
-// What torch/fx/graph.py, _Namespace.create_name leaves as it is.
+// The names that torch/fx/graph.py, _Namespace.create_name keeps unchanged.
 bool is_identifier(std::string_view name) {
   if (name.empty() || (name[0] >= '0' && name[0] <= '9')) return false;
   return std::ranges::all_of(name, [](char c) {
@@ -96,9 +96,9 @@ class GraphChecks {
           fmt::format("found {} outputs, expected 1", node.outputs.size()));
   }
 
-  // torch/_export/serde/serialize.py, deserialize_outputs: the node of one value is called like it,
-  // every other keeps its own name beside its values'. What has the name before makes
-  // torch/fx/graph.py, _Namespace.create_name, choose another.
+  // torch/_export/serde/serialize.py, deserialize_outputs: a node with one value takes the value's
+  // name, any other node keeps its own name beside those of its values. If the name is already
+  // taken, torch/fx/graph.py, _Namespace.create_name, chooses another.
   void check_own_name(const Node& node, size_t position) {
     const auto* single = node.outputs.size() == 1 ? node.outputs[0].get_if<ValueId>() : nullptr;
     std::string_view name;
@@ -131,7 +131,7 @@ class GraphChecks {
     }
   }
 
-  // Calls have few arguments; those of a hostile file, which may have many, are hashed.
+  // Calls usually have few arguments, which are compared; the many of a hostile file are hashed.
   bool is_repeated(const std::vector<NamedArgument>& inputs, size_t index) {
     const std::string& name = inputs[index].name;
     if (name.empty()) return false;
@@ -166,7 +166,7 @@ class GraphChecks {
   const ProgramPlace& place_;
   Diagnostics& findings_;
   std::unordered_set<std::string_view> node_names_;
-  std::unordered_set<std::string_view> fx_names_;  // inputs, and nodes so far
+  std::unordered_set<std::string_view> fx_names_;  // inputs, and nodes up to the current one
   std::unordered_set<std::string_view> names_;
   const std::vector<NamedArgument>* names_of_ = nullptr;
 };

@@ -46,7 +46,8 @@ class GuardChecks {
       return findings_.add(Rule::guard_input, where,
                            fmt::format("the program has no input '{}'", source.input));
     const std::string& name = input_names_[found->input];
-    // The key would end the text of PyTorch's assertion and go on as code.
+    // A quote in the key would end the string in PyTorch's assertion, and the rest would run as
+    // code.
     if (name.find('\'') != name.npos)
       return findings_.add(
           Rule::guard_reads, where,

@@ -10,8 +10,8 @@
 namespace pt2 {
 namespace {
 
-// How many inputs a graph may have: numbers and strings between the operands may be operands too,
-// or settings of the operator, which differ between releases.
+// The number of inputs that a graph may have. It is a range, because numbers and strings between
+// the operands may be operands or settings of the operator; this differs between releases.
 struct Operands {
   size_t least = 0;
   size_t most = 0;
@@ -30,7 +30,7 @@ Operands operands_from(const Node& node, size_t first) {
   return count;
 }
 
-// None elements of a list are left out by the writers of lists.
+// A range, because writers leave out the None elements of a list.
 Operands results_of(const Node& node) {
   Operands count;
   for (const Argument& output : node.outputs) {

@@ -1,4 +1,5 @@
-// The texts in the metadata of nodes (torch/_export/serde/serialize.py, deserialize_metadata).
+// Checks the texts in the metadata of nodes (torch/_export/serde/serialize.py,
+// deserialize_metadata).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,7 +24,7 @@ bool is_source_fn_stack(std::string_view text) {
   }
 }
 
-// What is wrong with one text, and under which rule; nothing where all is well.
+// The fault of one metadata text, and the rule that it breaks; nothing when the text is right.
 std::optional<std::pair<Rule, std::string>> fault_of(const Node& node, std::string_view key,
                                                      std::string_view text) {
   if (text.empty()) return std::nullopt;
@@ -54,7 +55,8 @@ class MetadataChecks {
  private:
   void check_node(const PlacedGraph& placed, const Node& node, size_t position) {
     for (const auto& [key, text] : node.metadata) {
-      // Nodes of one module have the same text.
+      // Nodes of one module share their text, so the last right text of each key is not checked
+      // again.
       std::string_view& good = good_[key];
       if (good == text) continue;
       if (auto fault = fault_of(node, key, text))

@@ -78,7 +78,8 @@ class PayloadChecks {
            (spec.kind == InputKind::buffer && spec.persistent == false);
   }
 
-  // Among the others instead, or (a buffer that is not persistent) among both.
+  // Whether the tensor is among the payloads of the other kind, or (a non-persistent buffer) among
+  // both.
   bool is_misplaced(const InputSpec& spec, const PayloadTensor* payload) const {
     const bool constant = belongs_to_constants(spec);
     const PayloadKind other = constant ? PayloadKind::weight : PayloadKind::constant;
@@ -125,8 +126,8 @@ class PayloadChecks {
     for (const PayloadTensor& tensor : payloads_.tensors()) ++names_of_group[tensor.storage_group];
     for (const PayloadTensor& tensor : payloads_.tensors()) {
       if (used_names_.contains(tensor.name)) continue;
-      // 2.5 to 2.7 give the inputs of tied weights one name: as many inputs as names, but not each
-      // its own.
+      // In files of 2.5 to 2.7 the inputs of tied weights share one name. There are then as many
+      // inputs as names, although not every name has an input.
       const auto specs = specs_of_group_.find(tensor.storage_group);
       if (specs != specs_of_group_.end() && specs->second >= names_of_group[tensor.storage_group])
         continue;

@@ -11,15 +11,15 @@
 
 namespace pt2 {
 
-// Where a program lies, for the `where` of its findings.
+// Where a program lies; its parts begin the `where` of findings.
 struct ProgramPlace {
   std::string file;     // "model.pt2"
   std::string program;  // "model.pt2!models/model.json:"
-  // The early draft's arguments are positional and have no names.
+  // Arguments of the early draft are positional and have no names.
   bool is_draft = false;
 };
 
-// V2xx: what decoding does not look at.
+// V2xx rules that decoding does not check.
 void check_targets(const Program& program, const ProgramPlace& place, Diagnostics& findings);
 // V3xx.
 void check_payloads(const Program& program, const Payloads& payloads, const ProgramPlace& place,

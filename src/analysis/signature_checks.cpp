@@ -1,4 +1,4 @@
-// After torch/_export/verifier.py, _verify_exported_program_signature.
+// Follows torch/_export/verifier.py, _verify_exported_program_signature.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ std::set<std::string> as_set(const std::vector<std::string>& names) {
   return {names.begin(), names.end()};
 }
 
-// What a graph value must be for a spec; nothing for constants.
+// The kind of graph value that a spec needs; nothing for constants.
 std::optional<ValueKind> value_kind(ArgumentSpec::Kind kind) {
   switch (kind) {
     case ArgumentSpec::Kind::tensor:
@@ -36,7 +36,7 @@ std::optional<ValueKind> value_kind(ArgumentSpec::Kind kind) {
   return std::nullopt;
 }
 
-// The place of a kind in the order of outputs.
+// The position of an output kind in the required order of outputs.
 int output_rank(OutputKind kind) {
   switch (kind) {
     case OutputKind::token:
@@ -55,7 +55,7 @@ int output_rank(OutputKind kind) {
   return 0;
 }
 
-// A tuple of a tuple and a dict: the positional and the keyword arguments.
+// Whether the spec is a tuple of a tuple and a dict: the positional and the keyword arguments.
 bool is_arguments_form(const TreeSpec& spec) {
   return spec.type == "builtins.tuple" && spec.children.size() == 2 &&
          spec.children[0].type == "builtins.tuple" && spec.children[1].type == "builtins.dict";
@@ -93,7 +93,7 @@ class SignatureChecks {
     findings_.add(rule, fmt::format("{}.graph_module{}", place_.program, where), std::move(text));
   }
 
-  // False when the counts differ: with one too few or too many, all that follow are shifted.
+  // False when the counts differ: one spec too few or too many shifts all that follow.
   template <class Spec>
   bool check_names(const std::vector<Spec>& specs, std::span<const Argument> arguments,
                    std::string_view what, NameRules rules) {
@@ -128,7 +128,7 @@ class SignatureChecks {
                       value_kind_name(value.kind())));
   }
 
-  // Tied weights share a name legally (2.5 to 2.7).
+  // Tied weights may share a name (2.5 to 2.7).
   void check_input_targets() {
     std::map<std::string_view, const InputSpec*> seen;
     const std::vector<InputSpec>& specs = program_.signature.input_specs;
@@ -211,7 +211,7 @@ class SignatureChecks {
       add(Rule::tree_spec_leaves, where,
           fmt::format("found {} leaves for {} user {}s", leaf_count(*spec), expected, what));
     }
-    // Version 1 has the positional arguments alone where there are no others.
+    // In version 1, a call without keyword arguments has the positional arguments alone.
     if (field == "in_spec" && program_.schema_version.major > 1 && !is_arguments_form(*spec))
       add(Rule::in_spec_form, where, "found something else than a tuple of a tuple and a dict");
   }

@@ -11,7 +11,8 @@
 namespace pt2 {
 namespace {
 
-// "u0", "zuf0"; "i0" in 2.1: known only while running (torch/utils/_sympy/symbol.py).
+// Whether a symbol is known only while running: "u0", "zuf0"; in 2.1 "i0"
+// (torch/utils/_sympy/symbol.py).
 bool is_unbacked(std::string_view name) {
   for (std::string_view prefix : {"zuf", "u", "i"}) {
     if (!name.starts_with(prefix) || name.size() == prefix.size()) continue;
@@ -31,7 +32,7 @@ class SymbolChecks {
   void run() {
     for (const RangeConstraint& constraint : program_.range_constraints) {
       const SymRange& range = constraint.range;
-      // An empty one is reported as such.
+      // An empty range has a finding of its own.
       if (!range.min || !range.max || *range.min <= *range.max)
         ranges_.emplace(constraint.key->expr.operator->(), range);
       for (SymbolId id : free_symbols(constraint.key->expr)) at(id).constrained = true;
@@ -79,7 +80,7 @@ class SymbolChecks {
     }
   }
 
-  // Free symbols of each expression, found once: many sizes share one.
+  // The free symbols of each expression, found once because many sizes share an expression.
   const std::vector<SymbolId>& symbols_of(Expr expr) {
     auto [entry, is_new] = symbols_of_.try_emplace(expr.operator->());
     if (is_new) entry->second = free_symbols(expr);

@@ -1,4 +1,4 @@
-// After torch/_export/verifier.py, Verifier._check_graph_module.
+// Follows torch/_export/verifier.py, Verifier._check_graph_module.
 #include <fmt/format.h>
 
 #include "analysis/program_checks.h"
@@ -8,7 +8,8 @@
 namespace pt2 {
 namespace {
 
-// Where torch/_export/serde/serialize.py looks for operators: its own packages, and extensions.
+// The places where torch/_export/serde/serialize.py looks for operators: its own packages, and
+// extensions.
 bool names_operator(std::string_view target) {
   if (target_form(target) == TargetForm::extension) return true;
   for (std::string_view package : {"torch.", "_operator.", "math.", "builtins."}) {

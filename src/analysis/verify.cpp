@@ -25,16 +25,16 @@ void verify_payloads(const Archive& archive, const ProgramSource& source, const 
   const Payloads payloads = read_payloads(archive, source, program, issues);
   const bool readable = issues.empty();
   findings.append(std::move(issues));
-  // What could not be read would be reported as missing once more.
+  // Payloads that could not be read would be reported again, as missing.
   if (readable) check_payloads(program, payloads, place, findings);
   check_embedded_pickles(program, place.program, archive.limits(), findings);
-  Diagnostics known;  // to check_pickles
+  Diagnostics known;  // reported by check_pickles
   auto samples = read_sample_inputs(archive, source.model, known);
-  // The example inputs are for people; no program needs them.
+  // No program needs its example inputs, so refused ones break a rule of their own.
   if (!samples) findings.add(Rule::refused_sample_inputs, std::move(samples).error());
 }
 
-// `faults` are those of the program's structure.
+// `faults` are the breaches found while the program's structure was read.
 void verify_graphs(const Program& program, const ProgramPlace& place, Diagnostics faults,
                    Level level, const VerifyOptions& options, Diagnostics& findings) {
   check_targets(program, place, findings);

@@ -63,7 +63,7 @@ bool is_checked_when_read(Role role) {
   return false;
 }
 
-// Other zip files that come from PyTorch or its surroundings, by an entry that only they have.
+// Other zip files from PyTorch or its surroundings, recognised by an entry that only they have.
 struct ForeignZip {
   std::string_view suffix;
   std::string_view what;
@@ -90,7 +90,7 @@ Result<Archive> Archive::open(const std::string& path, const Limits& limits) {
   return archive;
 }
 
-// JSON that is none of the known documents stays a foreign file.
+// JSON that is no known document remains a foreign file.
 std::optional<Archive> Archive::open_document(std::span<const std::byte> bytes,
                                               std::shared_ptr<const void> owner, std::string name,
                                               const Limits& limits) {
@@ -209,7 +209,7 @@ Result<void> Archive::check_flat() {
   return {};
 }
 
-// What a zip without archive_format is.
+// Names the kind of a zip without archive_format.
 Error Archive::foreign_zip_error() const {
   const auto has = [&](std::string_view suffix) {
     return std::ranges::any_of(zip_.entries(),
@@ -280,7 +280,8 @@ bool Archive::names_its_payloads(std::string_view model) const {
 }
 
 Result<void> Archive::check_payloads() const {
-  // 2.1 had no constants record; every later release writes each of its era's, even when empty.
+  // 2.1 had no constants record; every later release writes all records of its era, even empty
+  // ones.
   constexpr Role kRequired[] = {Role::program, Role::weights, Role::weights_config, Role::constants,
                                 Role::constants_config};
   for (const std::string& model : models())
@@ -300,7 +301,7 @@ Result<void> Archive::check_payloads() const {
 void Archive::collect_warnings() {
   for (const std::string& model : models_) {
     const std::string inputs = record_name(Role::sample_inputs, model);
-    // PyTorch itself loads no container, with or without them.
+    // PyTorch loads no container, whether it has sample inputs or not.
     if (era_ != Era::flat && find(inputs) == nullptr && !names_its_payloads(model))
       warnings_.add(Rule::missing_sample_inputs, name_,
                     fmt::format("the archive has no record {}", printable(inputs)));
@@ -349,7 +350,7 @@ Result<Record> Archive::read(std::string_view name) const {
   const Entry* entry = find(name);
   if (entry == nullptr)
     return error(ErrorCode::invalid, fmt::format("the archive has no record {}", printable(name)));
-  // A program's values take far more than its text.
+  // A decoded program takes far more memory than its text.
   constexpr uint64_t kAlwaysInflated = 1 << 20;
   const Role kind = role(*entry).role;
   if (kind == Role::program && entry->deflated && entry->size > kAlwaysInflated &&

@@ -24,9 +24,9 @@ constexpr uint64_t power_of_x(size_t n) {
   return uint64_t{power} << 32;
 }
 
-// Replaces all but the last part of the message by one block with the same CRC: each 128 bits times
-// x^(bits of a block), added to what stands there. The product of two mirrored numbers comes out
-// multiplied by x, hence the -1.
+// Replaces all but the last part of the message by one block with the same CRC: each 128 bits are
+// multiplied by x^(bits of a block) and added to the 128 bits one block later. The product of two
+// bit-mirrored numbers comes out multiplied by x, hence the -1.
 __attribute__((target("avx2,vpclmulqdq"))) uint32_t fold(uint32_t crc,
                                                          std::span<const std::byte> bytes) {
   constexpr uint64_t kHigh = power_of_x(kBlock * 8 + 64 - 1);
@@ -43,7 +43,7 @@ __attribute__((target("avx2,vpclmulqdq"))) uint32_t fold(uint32_t crc,
       const __m256i low = _mm256_clmulepi64_epi128(lane, factors, 0x11);
       lane = _mm256_xor_si256(_mm256_xor_si256(high, low), _mm256_loadu_si256(next++));
     }
-  // The first block took `crc` in; ~0 is the CRC that makes libdeflate start from zero.
+  // `crc` went into the first block; ~0 makes libdeflate start from zero.
   crc = libdeflate_crc32(~0u, lanes, kBlock);
   return libdeflate_crc32(crc, next, bytes.size() % kBlock);
 }

@@ -1,5 +1,4 @@
-// CRC-32 as zip files have it, at the speed of memory: all weights pass through it when a file is
-// verified.
+// CRC-32 of zip files, at the speed of memory: verification reads all weights through it.
 #ifndef PT2_ARCHIVE_CRC32_H
 #define PT2_ARCHIVE_CRC32_H
 
@@ -11,9 +10,9 @@ namespace pt2 {
 
 // Continues `crc`, which is 0 at first.
 uint32_t crc32(uint32_t crc, std::span<const std::byte> bytes);
-// As crc32 with `count` zeros, without going through them. O(log count).
+// The result of crc32 for `count` zero bytes, without reading any. O(log count).
 uint32_t crc32_of_zeros(uint32_t crc, uint64_t count);
-// That of two messages in a row, from the second's checksum and size. O(log second_size).
+// The CRC-32 of two messages in a row, from the second's checksum and size. O(log second_size).
 uint32_t combine_crc32(uint32_t first, uint32_t second, uint64_t second_size);
 
 }  // namespace pt2

@@ -85,9 +85,9 @@ Result<void> FileSink::write_from(const Origin& origin, std::span<const std::byt
   return {};
 }
 
-// By the kernel where blocks lie alike in both files, so that it may share them; elsewhere it takes
-// a fifth longer than reading and writing (Linux 6.18, ext4). Whatever it says against it, those
-// say what is wrong.
+// The kernel copies where blocks are aligned alike in both files, so that it may share them.
+// Elsewhere its copy takes a fifth longer than reading and writing (Linux 6.18, ext4). When the
+// kernel's copy fails, reading and writing takes over and reports the error.
 Result<void> FileSink::copy_from(const Origin& origin, std::span<const std::byte> bytes) {
 #ifdef __linux__
   auto from = static_cast<off_t>(origin.offset_of(bytes));

@@ -11,8 +11,8 @@ struct Magic {
   std::string_view what;
 };
 
-// What people give to a program that expects a .pt2. Longer and later marks first where one
-// contains another.
+// Files that people pass to a program that expects a .pt2. Where one mark contains another, the
+// longer one comes first.
 // clang-format off
 constexpr Magic kMagics[] = {
     {0, "version https://git-lfs"sv, "a Git LFS pointer: the file itself was not downloaded"},

@@ -18,7 +18,7 @@ inline constexpr EraSet kRaw = era_bit(Era::raw_payloads);
 inline constexpr EraSet kDocument = era_bit(Era::document);
 inline constexpr EraSet kPackage = kPickled | kRaw;
 
-// torch.export.load calls the program of a flat archive so when it saves it again.
+// The name that torch.export.load gives the program of a flat archive when it is saved again.
 inline constexpr std::string_view kFlatModel = "model";
 // The one record of a bare JSON document.
 inline constexpr std::string_view kDocumentRecord = "program.json";

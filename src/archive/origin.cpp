@@ -16,7 +16,7 @@
 namespace pt2 {
 namespace {
 
-// Stays in the processor's cache between reading and summing.
+// Small enough to stay in the processor's cache between reading and summing.
 constexpr size_t kBuffer = size_t{1} << 18;
 
 bool lies_in(std::span<const std::byte> bytes, std::span<const std::byte> whole) {
@@ -57,7 +57,8 @@ Origin::Extent Origin::first_extent(std::span<const std::byte> bytes) const {
     return std::min(bytes.size(), static_cast<size_t>(end - start));
   };
   const off_t data = lseek(descriptor_, start, SEEK_DATA);
-  // Only a hole to the end of the file gives ENXIO; file systems without holes say EINVAL.
+  // Only a hole that reaches the end of the file gives ENXIO; file systems without holes give
+  // EINVAL.
   if (data < 0) return {bytes.size(), errno == ENXIO};
   if (data > start) return {size_to(data), true};
   const off_t hole = lseek(descriptor_, start, SEEK_HOLE);
@@ -99,7 +100,7 @@ void Origin::add_nested(const Entry& record, const Limits& limits) {
   Diagnostics ignored;
   const auto inner = ZipReader::open(zip_.bytes().subspan(record.data_offset, record.size), nullptr,
                                      limits, ignored);
-  // Whoever reads tensors from it says what is wrong.
+  // Damage is reported when tensors are read from the record.
   if (!inner) return;
   const size_t first = nested_.size();
   for (const Entry& entry : inner->entries())

@@ -12,8 +12,8 @@ constexpr std::string_view kRoleNames[] = {
 };
 static_assert(std::size(kRoleNames) == static_cast<size_t>(Role::unknown) + 1);
 
-// The first row that fits wins. `*` stands for a name of one or more bytes: the model's or the
-// file's. Sources: torch/export/pt2_archive/constants.py, torch/export/__init__.py (2.1 to 2.7).
+// The first matching row wins. `*` stands for one or more bytes: the name of the model or of the
+// file. Sources: torch/export/pt2_archive/constants.py, torch/export/__init__.py (2.1 to 2.7).
 // clang-format off
 constexpr LayoutRow kLayout[] = {
     {kFlat,    "serialized_exported_program.json",          Role::program},

@@ -40,8 +40,8 @@ uint64_t hash_text(std::string_view text) {
 }
 
 // The order in which libstdc++'s unordered_set visits elements that were inserted one by one: a
-// single list, in which a bucket's elements stand together. A new element goes before its bucket's
-// first, or, when the bucket is empty, before everything.
+// single list, in which the elements of a bucket are adjacent. A new element goes in front of its
+// bucket's first element, or, when the bucket is empty, to the front of the list.
 class HashSetOrder {
  public:
   explicit HashSetOrder(const std::vector<uint64_t>& hashes)
@@ -59,7 +59,8 @@ class HashSetOrder {
 
  private:
   static constexpr uint32_t kNone = UINT32_MAX;
-  // Those of libstdc++'s table of primes that a set reaches by doubling (_Prime_rehash_policy).
+  // The sizes from libstdc++'s table of primes that a set reaches by doubling
+  // (_Prime_rehash_policy).
   static constexpr uint32_t kBucketCounts[] = {
       13,      29,      59,      127,      257,      541,      1109,      2357,
       5087,    10273,   20753,   42043,    85229,    172933,   351061,    712697,

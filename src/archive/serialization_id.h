@@ -1,5 +1,5 @@
-// The text that PyTorch's writers put into .data/serialization_id: nobody checks it, but files that
-// hold the same should be the same. Imitates PyTorchStreamWriter::writeSerializationId
+// The text that PyTorch's writers put into .data/serialization_id. Nobody checks it, but files with
+// the same contents should be the same. Imitates PyTorchStreamWriter::writeSerializationId
 // (caffe2/serialize/inline_container.cc) as it behaves in PyTorch's Linux builds.
 #ifndef PT2_ARCHIVE_SERIALIZATION_ID_H
 #define PT2_ARCHIVE_SERIALIZATION_ID_H

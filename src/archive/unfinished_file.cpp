@@ -13,10 +13,10 @@
 namespace pt2 {
 namespace {
 
-// So many processes may write into one folder at once.
+// The most processes that may write into one folder at once.
 constexpr int kMaxNames = 1000;
 
-// A way to the open file that linkat takes without privileges.
+// A path to the open file that linkat accepts without privileges.
 std::string descriptor_path(int descriptor) { return fmt::format("/proc/self/fd/{}", descriptor); }
 
 bool leads_to(const std::string& name, int descriptor) {
@@ -26,8 +26,8 @@ bool leads_to(const std::string& name, int descriptor) {
          named.st_dev == opened.st_dev && named.st_ino == opened.st_ino;
 }
 
-// Whoever holds the lock of a temporary file may rename or remove it, and nobody else: the name
-// leads to the same file for as long as this holds the lock, too.
+// Only the holder of a temporary file's lock may rename or remove the file. So as long as this
+// function holds the lock, the name leads to the same file.
 void remove_if_abandoned(const std::string& name) {
   const int descriptor = open(name.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   if (descriptor < 0) return;
@@ -35,7 +35,7 @@ void remove_if_abandoned(const std::string& name) {
   close(descriptor);
 }
 
-// A renamed file is on the disk when its folder is. Not every file system can tell.
+// A rename reaches the disk with its folder. Not every file system can sync folders.
 void sync_folder(const std::string& folder) {
   const int descriptor = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (descriptor < 0) return;
@@ -64,7 +64,7 @@ bool UnfinishedFile::open_without_name() {
 #ifdef O_TMPFILE
   descriptor_ = open(folder_.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
   if (descriptor_ < 0) return false;
-  // Without /proc there would be no way to name it.
+  // Without /proc the file could not be given a name.
   if (access(descriptor_path(descriptor_).c_str(), F_OK) == 0) {
     flock(descriptor_, LOCK_EX | LOCK_NB);
     return true;
@@ -79,7 +79,7 @@ Result<void> UnfinishedFile::open_with_name() {
   return make_name([this](const std::string& name) {
     const int descriptor = open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (descriptor < 0) return false;
-    // Before the lock it looked abandoned.
+    // Until it was locked, another process could take the file for abandoned and lock or remove it.
     const bool is_locked = flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
     if (is_locked && leads_to(name, descriptor)) {
       descriptor_ = descriptor;
@@ -114,7 +114,7 @@ void UnfinishedFile::take_permissions() {
   struct stat old {};
   replaces_ = stat(path_.c_str(), &old) == 0;
   if (!replaces_) return;
-  // Only the superuser may give files away; whoever else replaces one owns it then.
+  // Only the superuser may give files away; otherwise the process that replaces the file owns it.
   [[maybe_unused]] const int ignored = fchown(descriptor_, old.st_uid, old.st_gid);
   fchmod(descriptor_, old.st_mode & 0777);
 }
@@ -126,7 +126,7 @@ Result<void> UnfinishedFile::publish() {
                   AT_SYMLINK_FOLLOW) == 0;
   };
   if (has_no_name && !replaces_ && link_as(path_)) return {};
-  // Some disks report that they are full no earlier than here.
+  // Some disks report only here that they are full.
   if (fsync(descriptor_) != 0)
     return io_error("cannot write: " + std::generic_category().message(errno));
   if (has_no_name) PT2_TRY_VOID(make_name(link_as));

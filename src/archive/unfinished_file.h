@@ -1,9 +1,9 @@
-// A file that takes its name when it is whole. Until then it has none, where the file system can do
-// so (O_TMPFILE), and a process that is killed leaves nothing behind. Elsewhere, and for the moment
-// of replacing another file, it is called ".pt2-0.tmp" or the next number in the same folder, and
-// its writer holds a lock (flock) on it: whoever wants such a name next takes away one that nobody
-// holds. So at most one stays behind for each process that was killed at the same time, and not for
-// long.
+// A file that gets its name when it is complete. Until then it has none, where the file system can
+// do so (O_TMPFILE), and a killed process leaves nothing behind. Elsewhere, and for the moment of
+// replacing another file, it is called ".pt2-0.tmp" or the next number in the same folder, and its
+// writer holds a lock (flock) on it. A process that needs such a name removes a file whose lock
+// nobody holds. So at most one file stays behind for each process that was killed at the same time,
+// and only until the next write.
 #ifndef PT2_ARCHIVE_UNFINISHED_FILE_H
 #define PT2_ARCHIVE_UNFINISHED_FILE_H
 
@@ -16,9 +16,9 @@ namespace pt2 {
 
 class UnfinishedFile {
  public:
-  // For `path`, which is a regular file or nothing yet, and no link. It has the permissions of the
-  // file there, and its owner where the system allows. Error `io`. Tests ask for a temporary name
-  // where it could do without.
+  // A file for `path`, which is a regular file or absent, and no link. The new file has the
+  // permissions of the old one, and its owner where the system allows. Error `io`. Tests ask for a
+  // temporary name even where none is needed.
   static Result<std::unique_ptr<UnfinishedFile>> create(std::string path,
                                                         bool may_have_no_name = true);
   ~UnfinishedFile();
@@ -26,8 +26,9 @@ class UnfinishedFile {
   UnfinishedFile& operator=(const UnfinishedFile&) = delete;
 
   int descriptor() const { return descriptor_; }
-  // Gives it its name. What replaces another file is on the disk before, so that even a power
-  // failure leaves one of the two; a new file is left to the system, as `cp` does. Error `io`.
+  // Gives the file its name. A file that replaces another is synced to disk first, so that even a
+  // power failure leaves one of the two; a new file is left to the system, as `cp` does. Error
+  // `io`.
   Result<void> publish();
 
  private:

@@ -15,7 +15,7 @@
 namespace pt2 {
 namespace {
 
-// Small enough that progress moves, large enough that calls do not count.
+// Small enough that progress moves, large enough that the calls cost nothing.
 constexpr size_t kChunk = 4 << 20;
 
 class CrcCheck {
@@ -24,7 +24,7 @@ class CrcCheck {
       : zip_(zip), progress_(progress), order_(zip.entries().size()) {
     findings_.resize(order_.size());
     std::iota(order_.begin(), order_.end(), size_t{0});
-    // The longest first, so that no thread is left alone with one at the end.
+    // The longest entries first, so that no thread ends alone with a long one.
     std::ranges::stable_sort(order_, std::greater{},
                              [&](size_t i) { return zip.entries()[i].size; });
     for (const Entry& entry : zip.entries()) total_ += entry.size;

@@ -18,7 +18,7 @@ struct Directory {
   uint64_t entries = 0;
   uint64_t offset = 0;
   uint64_t size = 0;
-  // Where the first end record starts: just behind the directory.
+  // Where the first end record starts: right behind the directory.
   uint64_t end = 0;
 };
 
@@ -42,8 +42,8 @@ T peek(Bytes bytes, uint64_t position) {
   return ByteCursor(bytes, position).read<T>();
 }
 
-// The last end record of the file. Its comment may be as long as 65535 bytes, so may what was
-// appended to it.
+// The last end record of the file. A comment of up to 65535 bytes may follow it, or appended bytes
+// of the same length.
 Result<EndRecord> find_end(Bytes bytes) {
   constexpr uint64_t kSearched = kEndBytes + 0xFFFF;
   const uint64_t first = bytes.size() > kSearched ? bytes.size() - kSearched : 0;
@@ -105,7 +105,7 @@ Result<std::optional<Directory>> read_end64(Bytes bytes, const EndRecord& end) {
   return std::optional(directory);
 }
 
-// A reader that looks at one of the two end records only must see the same directory.
+// Both end records must give the same directory, as some readers look at only one of them.
 bool agree(const EndRecord& end, const Directory& directory) {
   return (end.entries == kCountIn64 || end.entries == directory.entries) &&
          (end.directory_size == kIn64 || end.directory_size == directory.size) &&
@@ -170,8 +170,8 @@ struct Header {
   uint64_t offset = 0;
 };
 
-// Replaces numbers that did not fit by those of the ZIP64 extra field, which holds only these, in
-// this order.
+// Replaces the numbers that did not fit by those of the ZIP64 extra field, which holds only these
+// numbers, in this order.
 Result<void> apply_extra64(Bytes extra, Header& header) {
   ByteCursor fields(extra);
   while (!fields.failed() && fields.remaining() >= 4) {

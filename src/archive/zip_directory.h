@@ -6,9 +6,9 @@
 
 namespace pt2::zip {
 
-// Every entry with a safe name, a known compression, and contents that lie before the directory and
-// agree with their local header. Overlaps, duplicates and inflation limits are the caller's. Adds
-// V101.
+// Reads every entry that has a safe name, a known compression, and contents that lie before the
+// directory and agree with their local header. The caller checks overlaps, duplicates and inflation
+// limits. Adds V101.
 Result<std::vector<Entry>> read_directory(std::span<const std::byte> bytes, const Limits& limits,
                                           Diagnostics& diagnostics);
 

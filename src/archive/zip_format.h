@@ -36,9 +36,9 @@ inline constexpr uint16_t kFlagMaskedHeader = 0x2000;
 inline constexpr uint16_t kStored = 0;
 inline constexpr uint16_t kDeflated = 8;
 
-// What is wrong with an entry name, "" when nothing: names that would lead out of a folder they
-// were unpacked in, or that programs read differently. PyTorch's reader looks at none of this; its
-// writer refuses the same (miniz).
+// What is wrong with an entry name, "" when nothing: the name would leave the folder that it is
+// unpacked into, or programs read it differently. PyTorch's reader checks none of this; its writer
+// refuses the same names (miniz).
 std::string_view name_fault(std::string_view name);
 
 }  // namespace pt2::zip

@@ -17,8 +17,8 @@ Error entry_error(const Entry& entry, ErrorCode code, std::string message) {
   return {code, std::move(message), printable(entry.name)};
 }
 
-// Small records compress well without being bombs; only what inflates to more than this must keep
-// to the ratio.
+// Small records may compress well without being bombs; only a record that inflates to more than
+// this must keep the ratio.
 constexpr uint64_t kAlwaysInflated = 1 << 20;
 
 bool is_within_ratio(uint64_t size, uint64_t compressed, uint64_t ratio) {
@@ -38,7 +38,7 @@ Result<void> check_limits(const Entry& entry, const Limits& limits) {
   return {};
 }
 
-// Many small records together must keep to the ratio, too.
+// Checks the ratio for all small records together.
 Result<void> check_sum(std::span<const Entry> entries, const Limits& limits) {
   uint64_t size = 0, compressed = 0;
   for (const Entry& entry : entries) {
@@ -55,8 +55,8 @@ Result<void> check_sum(std::span<const Entry> entries, const Limits& limits) {
   return {};
 }
 
-// Contents lie one after another: two entries that share bytes are how small files claim to hold
-// petabytes.
+// Contents must not share bytes: small files use overlapping entries to claim petabytes (zip
+// bombs).
 Result<void> check_overlap(std::span<const Entry> entries) {
   std::vector<const Entry*> order;
   for (const Entry& entry : entries) order.push_back(&entry);

@@ -48,13 +48,13 @@ constexpr uint64_t kAlignment = 64;
 // DOS date 1980-01-01, the earliest there is; PyTorch's writer leaves even that out.
 constexpr uint16_t kEpochDate = 0x0021;
 
-// The numbers in which the two writers differ.
+// The numbers that differ between the two writers.
 struct StyleRow {
   uint16_t made_by;
   uint16_t needed;
   uint16_t date;
   uint32_t attributes;
-  // A number from here on goes to the ZIP64 extra field or end record. Python's zipfile stops at
+  // The first number that goes to the ZIP64 extra field or end record. Python's zipfile starts at
   // signed 32 bits.
   uint64_t first_64;
   bool always_end64;
@@ -66,16 +66,16 @@ constexpr StyleRow kStyles[] = {
 };
 const StyleRow& row(ZipStyle style) { return kStyles[static_cast<size_t>(style)]; }
 
-// PyTorchStreamWriter marks every name as UTF-8 and every entry with content as followed by its
-// descriptor; zipfile marks only what is not ASCII.
+// PyTorchStreamWriter marks every name as UTF-8 and every non-empty entry as followed by its data
+// descriptor; zipfile marks only names that are not ASCII.
 uint16_t flags_of(ZipStyle style, std::string_view name, uint64_t size) {
   if (style == ZipStyle::torch)
     return static_cast<uint16_t>(kFlagUtf8 | (size > 0 ? kFlagDescriptor : 0));
   return is_ascii(name) ? 0 : kFlagUtf8;
 }
 
-// The ZIP64 extra field of PyTorch's local headers: the sizes are not known yet when it is written,
-// and unlike in APPNOTE the offset is there too (miniz mz_zip_writer_create_zip64_extra_data).
+// The ZIP64 extra field of PyTorch's local headers. It is written before the sizes are known, and
+// unlike in APPNOTE it also holds the offset (miniz mz_zip_writer_create_zip64_extra_data).
 std::string torch_extra64(uint64_t size, uint64_t offset, uint64_t first_in_64) {
   FieldWriter numbers;
   if (size >= first_in_64) numbers.put(size).put(uint64_t{0});
@@ -101,10 +101,10 @@ std::string torch_padding(uint64_t header_end) {
       .take();
 }
 
-// What of a large record is in memory at a time: a file of many gigabytes is written from its
-// mapped pages in little.
+// How much of a large record is in memory at a time, so that a file of many gigabytes is written
+// from its mapped pages in little memory.
 constexpr size_t kChunk = size_t{32} << 20;
-// Below this its pages may stay.
+// The pages of smaller records may stay in memory.
 constexpr size_t kLarge = size_t{1} << 20;
 
 template <class Visit>
@@ -257,8 +257,8 @@ Result<void> ZipWriter::begin(std::string_view name, uint64_t size, uint32_t crc
   return write(local_header(written_.back()));
 }
 
-// Python's headers have the checksum in front of the content; what an archive states of a record
-// saves reading it twice.
+// Python's headers have the checksum in front of the content. A checksum that an archive states
+// saves reading the record twice.
 Result<uint32_t> ZipWriter::crc_before(std::span<const Record> parts) const {
   uint32_t crc = 0;
   for (const Record& part : parts) {
@@ -280,7 +280,7 @@ Result<uint32_t> ZipWriter::crc_before(std::span<const Record> parts) const {
 
 Result<uint32_t> ZipWriter::write_part(std::span<const std::byte> bytes) {
   const Entry* entry = origin_ ? origin_->entry_of(bytes) : nullptr;
-  // Whoever reads the bytes in the end will compare them.
+  // The consumer of the sink's result reads the bytes later and compares them then.
   if (entry != nullptr && sink_.remembers(bytes)) {
     PT2_TRY_VOID(sink_.write_lasting(bytes));
     return entry->crc;
@@ -300,7 +300,7 @@ Result<uint32_t> ZipWriter::write_and_sum(std::span<const std::byte> bytes) {
   return crc;
 }
 
-// Summing takes half as long as copying; side by side it takes no time.
+// Summing takes half as long as copying, so in a thread of its own it takes no extra time.
 Result<uint32_t> ZipWriter::copy_and_sum(std::span<const std::byte> bytes) {
   Result<uint32_t> crc = 0u;
   std::thread summing([&] { crc = origin_->crc(bytes); });

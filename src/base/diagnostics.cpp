@@ -45,7 +45,7 @@ std::string_view level_name(Level level) {
 }
 
 std::string NodePlace::text() const {
-  // An assertion has no result to be named after, and older schemas have no names of nodes.
+  // An assertion has no result to be named after, and older schemas have no node names.
   std::string out = name.empty() ? target : "%" + name + " (" + target + ")";
   if (!module_path.empty()) out += " of " + module_path;
   if (!source_line.empty()) out += " at " + source_line;

@@ -29,7 +29,7 @@ int exit_code(ErrorCode code) { return kCodes[static_cast<size_t>(code)].exit_co
 
 std::string Error::text() const {
   if (where.empty()) return message;
-  // A place inside a record's text is "file!record:.path", and the text itself "file!record:".
+  // "file!record:.path" is a place inside a record's text, "file!record:" the text itself.
   return where + (where.ends_with(':') ? " " : ": ") + message;
 }
 

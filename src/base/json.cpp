@@ -43,7 +43,7 @@ class Builder {
             fmt::format("nested deeper than {} (max_json_depth)", options_.max_depth), ""};
   }
 
-  // The path to what is too deep would be as long as it is deep.
+  // At the depth limit the path is left out: it would be as long as the text is deep.
   static Error inside(Error error, const std::string& step) {
     return error.code == ErrorCode::limit ? std::move(error) : at(std::move(error), step);
   }

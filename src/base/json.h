@@ -68,8 +68,8 @@ enum class JsonStyle : uint8_t {
   pretty,   // json.dumps(indent=2)
 };
 
-// Writes JSON text from begin to end; commas, colons and indentation are its own business. The
-// caller must nest correctly: begin_object, then key and value in turn, then end_object.
+// Writes JSON text from begin to end, and adds commas, colons and indentation itself. The caller
+// must nest correctly: begin_object, then key and value in turn, then end_object.
 class JsonWriter {
  public:
   explicit JsonWriter(JsonStyle style = JsonStyle::python, bool ascii = true)

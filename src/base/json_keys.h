@@ -1,5 +1,5 @@
-// A look at a JSON text from outside: which document is it? Nothing is checked; whoever decodes it
-// says what is wrong.
+// Finds out which document a JSON text is, by its outermost keys. Nothing is checked; decoding
+// reports errors.
 #ifndef PT2_BASE_JSON_KEYS_H
 #define PT2_BASE_JSON_KEYS_H
 

@@ -10,7 +10,7 @@ namespace pt2 {
 namespace {
 
 constexpr size_t kExcerptBytes = 40;
-// From here on a set is faster than comparing each key with all others.
+// For this many keys a set is faster than comparing each key with all others.
 constexpr size_t kManyKeys = 16;
 
 }  // namespace

@@ -39,7 +39,7 @@ class JsonText {
 };
 
 Error malformed(std::string message);
-// What simdjson met while walking, in this library's words.
+// simdjson's error code as an Error of this library.
 Error json_error(simdjson::error_code code);
 // "expected an int, found "abc"".
 Error mismatch(std::string_view expected, std::string_view found_token);
@@ -51,15 +51,16 @@ inline std::string_view scalar_token(ondemand::value& value) {
   return token;
 }
 
-// A string must be taken by this, not skipped: simdjson skips `"a": 1` as one value where only
-// `"a"` may stand. Returns what is between the quotes.
+// Every string must be taken by this, not skipped: simdjson skips `"a": 1` as one value where only
+// `"a"` is allowed. Returns the text between the quotes.
 inline std::string_view take_string(ondemand::value& value) {
   std::string_view token = scalar_token(value);
   (void)value.get_raw_json_string().error();
   return token.substr(1, token.size() - 2);
 }
 
-// What is between the quotes of a key; stage 1 has made sure that the closing quote exists.
+// The text between the quotes of a key; simdjson's stage 1 has made sure that the closing quote
+// exists.
 inline std::string_view key_between_quotes(simdjson::ondemand::raw_json_string key) {
   const char* begin = key.raw();
   const char* end = begin;
@@ -70,7 +71,7 @@ inline std::string_view key_between_quotes(simdjson::ondemand::raw_json_string k
 // A key that occurs twice, if any. Reorders nothing.
 std::optional<std::string_view> find_duplicate(const std::vector<std::string_view>& keys);
 
-// A shortened copy for messages: binary junk and megabytes do not belong into them.
+// A shortened copy for messages, without binary junk and megabytes of text.
 std::string excerpt(std::string_view token);
 
 }  // namespace pt2

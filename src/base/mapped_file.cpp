@@ -85,7 +85,7 @@ int MappedFile::reopen() const {
 
 void release_pages(std::span<const std::byte> bytes) {
 #ifdef MADV_PAGEOUT
-  // Unlike MADV_DONTNEED it loses nothing, whatever the memory is.
+  // Unlike MADV_DONTNEED this loses no data, whatever kind of memory it is.
   const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
   const auto begin = (reinterpret_cast<uintptr_t>(bytes.data()) + page - 1) / page * page;
   const auto end = reinterpret_cast<uintptr_t>(bytes.data() + bytes.size()) / page * page;

@@ -18,25 +18,25 @@ class MappedFile {
  public:
   // Error `io` with the path and the system's reason. An empty file maps to no bytes. As with every
   // mapping, a file that another process shortens meanwhile ends the process with SIGBUS: replace
-  // files by renaming.
-  // What cannot be mapped, a pipe or a device, is read: error `limit` beyond `max_stream_bytes`.
+  // files by renaming. A pipe or device, which cannot be mapped, is read: error `limit` beyond
+  // `max_stream_bytes`.
   static Result<std::shared_ptr<const MappedFile>> open(
       const std::string& path, uint64_t max_stream_bytes = Limits{}.max_stream_bytes);
-  // As if a file of `bytes` zeros were mapped: takes address space, and no memory even when read.
-  // Error `limit` when there is not that much address space.
+  // A mapping of `bytes` zeros, which takes address space but no memory even when read. Error
+  // `limit` when there is not that much address space.
   static Result<std::shared_ptr<const MappedFile>> zeros(size_t bytes);
   ~MappedFile();
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;
 
   std::span<const std::byte> bytes() const { return bytes_; }
-  // A new descriptor of the mapped file, for the caller to close; -1 where the path leads to
-  // another file by now, or the bytes were read. Packages stay open by the thousand, descriptors
-  // cannot.
+  // A new descriptor of the mapped file, for the caller to close; -1 where the path by now leads to
+  // another file, or the bytes were read. Descriptors are not kept, because thousands of packages
+  // may be open at once.
   int reopen() const;
 
  private:
-  // What a file that is neither replaced nor changed keeps.
+  // The properties that stay equal while a file is neither replaced nor changed.
   struct Identity {
     uint64_t device = 0;
     uint64_t number = 0;
@@ -58,8 +58,8 @@ class MappedFile {
   bool mapped_ = false;
 };
 
-// Bytes that were read and will not be soon again: their pages may leave memory, and come back from
-// the file when they are touched. Bytes that lie elsewhere stay as they are.
+// Releases the pages of bytes that will not be read again soon; they come back from the file when
+// touched. Bytes outside of mapped files stay as they are.
 void release_pages(std::span<const std::byte> bytes);
 
 }  // namespace pt2

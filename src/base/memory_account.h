@@ -1,7 +1,8 @@
-// What one call may hold at a time, counted where memory is taken: by storages and by the working
-// memory of kernels, whoever asked for them. Functions far below the call need no parameter that
-// each could forget to pass on; what goes beyond is std::bad_alloc, as if the machine had no more,
-// and becomes an error `limit` where the call was made (ops::call, Session::run).
+// The memory that one call may hold at a time, counted where it is taken: by storages and by the
+// working memory of kernels. The account belongs to the thread, so that functions far below the
+// call need no parameter for it, which one of them could forget to pass on. Exceeding it throws
+// std::bad_alloc, as if the machine had no more memory; the caller (ops::call, Session::run) turns
+// that into an error `limit`.
 #ifndef PT2_BASE_MEMORY_ACCOUNT_H
 #define PT2_BASE_MEMORY_ACCOUNT_H
 
@@ -28,10 +29,11 @@ class MemoryAccount {
   uint64_t left() const;
   uint64_t limit() const { return limit_; }
 
-  // Of this thread's running call; null outside of one. What it has taken keeps it alive.
+  // The account of this thread's running call; null outside of one. Memory taken from it keeps it
+  // alive.
   static std::shared_ptr<MemoryAccount> current();
 
-  // "max_tensor_bytes and max_tensor_ratio allow (1000 bytes)", of the current one.
+  // "max_tensor_bytes and max_tensor_ratio allow (1000 bytes)", for the current account.
   static std::string limit_text();
 
   // Makes an account the current one while the object lives.
@@ -52,7 +54,7 @@ class MemoryAccount {
   std::atomic<uint64_t> used_{0};  // a storage may end its life on another thread
 };
 
-// What is held besides storages and working memory, given back when this goes out of scope.
+// A charge for memory besides storages and working memory, returned when this goes out of scope.
 class MemoryCharge {
  public:
   MemoryCharge() : account_(MemoryAccount::current()) {}
@@ -100,7 +102,7 @@ class AccountedAllocator {
   std::shared_ptr<MemoryAccount> account_;
 };
 
-// What `function` returns, a Result; the error `limit` where it needs more memory than it may have.
+// Returns the Result of `function`, or the error `limit` where it needs more memory than allowed.
 template <class F>
 auto within_memory(F&& function) -> decltype(function()) {
   try {

@@ -11,7 +11,7 @@
 namespace pt2 {
 namespace {
 
-// Any number of so many decimal digits fits into 64 bits.
+// Any number with this many decimal digits fits into 64 bits.
 constexpr size_t kSafeDigits = 18;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -56,10 +56,10 @@ struct CodePoint {
   size_t size;
 };
 
-// The code point at the start of `text`, surrogates included; a byte that begins none stands for
-// itself, so that any bytes print as some JSON string.
+// The code point at the start of `text`, surrogates included. A byte that begins no code point
+// stands for itself, so that any bytes can be printed as a JSON string.
 CodePoint next_code_point(std::string_view text) {
-  constexpr uint32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};  // what fits fewer bytes is forged
+  constexpr uint32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};  // less is overlong
   auto byte = [&](size_t i) { return static_cast<uint8_t>(text[i]); };
   const uint32_t lead = byte(0);
   const size_t size = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : lead >= 0xC2 ? 2 : 1;

@@ -20,9 +20,9 @@ void append_float(std::string& out, double value, NonFinite non_finite = NonFini
 std::string print_float(double value, NonFinite non_finite = NonFinite::python);
 void append_int(std::string& out, int64_t value);
 
-// A JSON number and nothing else: no sign but '-', no leading zero, no blanks, no "inf". Nothing
-// when the text is something else or the number does not fit (a float that overflows, or vanishes
-// although it is not zero).
+// Accepts only a JSON number: no sign but '-', no leading zero, no blanks, no "inf". Nothing for
+// other texts, and for a number that does not fit (a float that overflows, or a non-zero one that
+// underflows to zero).
 std::optional<double> parse_float(std::string_view text);
 std::optional<int64_t> parse_int(std::string_view text);
 bool is_json_number(std::string_view text);
@@ -37,12 +37,12 @@ std::string print_json_string(std::string_view text);
 
 struct Unescaped {
   std::string text;
-  // Then `text` holds it as the three bytes that UTF-8 forbids, so that nothing is lost.
+  // The surrogate is then in `text` as the three bytes that UTF-8 forbids, so that nothing is lost.
   bool has_lone_surrogate = false;
   bool is_usual = true;  // the escapes are those that append_json_string writes
 };
-// The text of a JSON string given without its quotes; nothing when an escape is wrong. Bytes are
-// taken as they are.
+// The text of a JSON string given without its quotes; nothing when an escape is wrong. Bytes
+// outside escapes are copied unchecked.
 std::optional<Unescaped> unescape_json(std::string_view between_quotes);
 
 // Strict UTF-8: shortest forms, no surrogates, nothing above U+10FFFF.

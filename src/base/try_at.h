@@ -1,5 +1,5 @@
-// PT2_TRY for the way up through a structure: the place where it failed is put in front of the
-// error's own.
+// PT2_TRY for walking a structure: the step where reading failed goes in front of the error's own
+// place.
 #ifndef PT2_BASE_TRY_AT_H
 #define PT2_BASE_TRY_AT_H
 

@@ -1,4 +1,5 @@
-// The early draft and the newest schema, name by name: what from_draft and to_draft are made of.
+// Shared by from_draft and to_draft, which convert between the structs of the early draft and those
+// of the newest schema.
 #ifndef PT2_DRAFT_DRAFT_SCHEMA_H
 #define PT2_DRAFT_DRAFT_SCHEMA_H
 
@@ -33,13 +34,14 @@ inline constexpr std::string_view kHopSingleReturn =
     "pt2.is_hop_single_tensor_return";  // "true", "false"
 }  // namespace draft_key
 
-// Names that are taken, and others beside them.
+// Names that are taken, and free ones derived from them.
 class Names {
  public:
   void take(std::string_view name) { taken_.emplace(name); }
   bool contains(std::string_view name) const { return taken_.contains(name); }
-  // `wanted`, or the first of wanted_1, wanted_2, … that is free; takes it. Counts on from the last
-  // one, so that many equal wishes cost no more than as many different ones.
+  // Takes and returns `wanted`, or the first of wanted_1, wanted_2, … that is free. Counting
+  // continues from the last number given, so that many equal wishes cost no more than as many
+  // different ones.
   std::string make(const std::string& wanted) {
     std::string name = wanted;
     for (int64_t& i = counters_[wanted]; taken_.contains(name);)
@@ -53,7 +55,7 @@ class Names {
   std::map<std::string, int64_t> counters_;
 };
 
-// How both sides count layouts and the numbers of devices.
+// Numbers of layouts and of devices in both forms.
 inline constexpr int64_t kStridedInSchema = 7;
 inline int64_t draft_layout(schema::Layout layout) {
   const auto number = static_cast<int64_t>(layout);

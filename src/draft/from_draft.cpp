@@ -56,7 +56,7 @@ std::string placeholder_name(std::string_view prefix, std::string_view fqn) {
   return name;
 }
 
-// Names of one graph: state is called by its FQN in the draft and by a word in the schema.
+// The names of one graph: the draft names state by its FQN, the schema by a word.
 class GraphConverter {
  public:
   explicit GraphConverter(const draft::Graph& source) : source_(source) {
@@ -71,7 +71,7 @@ class GraphConverter {
           defined_.insert(number->name);
     for (const draft::SymIntValue& value : source.symint_values) {
       const auto* literal = value.value.get_if<draft::SymIntCase::as_int>();
-      // What no node computes is a plain number, which the schema has in its place.
+      // A SymInt that no node computes is a plain number; the schema puts the number in its place.
       if (literal != nullptr && !defined_.contains(value.name)) literals_[value.name] = *literal;
     }
   }
@@ -278,7 +278,8 @@ class ModuleConverter {
     user_outputs_ = graph.outputs.size();
   }
 
-  // What torch.export makes of a forward that takes tensors and gives a tuple of them.
+  // The tree spec that torch.export writes for a forward that takes tensors and gives a tuple of
+  // them.
   static std::string tuple_spec(size_t leaves) {
     std::string text = R"({"type": "builtins.tuple", "context": "null", "children_spec": [)";
     for (size_t i = 0; i < leaves; ++i)

@@ -19,7 +19,7 @@ constexpr std::string_view kCrc32 = "crc32:";
 
 Error invalid(std::string message) { return {ErrorCode::invalid, std::move(message), {}}; }
 
-// Both parts of a complex number are numbers of their own.
+// The parts of a complex number are swapped separately.
 size_t number_size(Dtype dtype) {
   const auto size = static_cast<size_t>(dtype_size(dtype));
   const bool is_complex =
@@ -27,8 +27,8 @@ size_t number_size(Dtype dtype) {
   return is_complex ? size / 2 : size;
 }
 
-// A file of the folder itself: no path that leads anywhere, and nothing that is not a plain file (a
-// link could lead anywhere too, and a pipe would block).
+// A plain file in the folder itself. A path could lead anywhere, and so could a link; a pipe would
+// block.
 Result<std::string> find_beside(const std::string& location, const std::string& folder) {
   if (folder.empty())
     return Error{

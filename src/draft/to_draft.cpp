@@ -16,10 +16,10 @@ namespace {
 using schema::ArgumentCase;
 using DraftCase = draft::ArgumentCase;
 
-// The last of the draft's dtypes, bfloat16; the numbers up to there are the schema's.
+// The last of the draft's dtypes, bfloat16. The numbers up to it are the same in the schema.
 constexpr int64_t kLastDtype = 13;
 
-// Each tensor has a storage of its own in the draft. Weights are tied now and then; a file that
+// In the draft each tensor has a storage of its own. A few weights may be tied, but a file that
 // names one storage a thousand times is an attack on memory.
 constexpr uint64_t kMaxCopies = 16;
 
@@ -27,8 +27,8 @@ draft::Device convert(const schema::Device& device) {
   return {.type = device.type, .index = device.index.value_or(kNoDeviceIndex)};
 }
 
-// One graph, nested ones included. What cannot be said is reported, and a placeholder put in its
-// place: the result is thrown away then.
+// Writes one graph, nested ones included. What the draft cannot express is reported and replaced by
+// a placeholder; the result is then thrown away.
 class GraphWriter {
  public:
   GraphWriter(const schema::Graph& source, std::string place, DraftReport& report)
@@ -37,7 +37,7 @@ class GraphWriter {
     for (const auto& [name, value] : source.sym_int_values) used_.take(name);
   }
 
-  // A parameter or buffer is called by its FQN; whatever had that name gets another.
+  // A parameter or buffer is named by its FQN; any other value of that name is renamed.
   void name_state(const std::string& value, const std::string& fqn) { names_[value] = fqn; }
 
   draft::Graph write(size_t state_count) {
@@ -129,7 +129,7 @@ class GraphWriter {
     draft::Node out{.target = node.target};
     for (const schema::NamedArgument& input : node.inputs) {
       draft::Argument argument = write_argument(input.arg, input.name);
-      // Before 8.4 nothing says how an argument was passed; its name always holds.
+      // Before 8.4 the kind of an argument is not recorded; passing it by name always works.
       if (input.name.empty() || input.kind == schema::ArgumentKind::POSITIONAL)
         out.args.push_back(std::move(argument));
       else
@@ -176,7 +176,8 @@ class GraphWriter {
     using enum schema::SymIntArgumentCase;
     if (const auto* name = argument.get_if<as_name>()) return {.name = name_of(*name)};
     const auto* literal = argument.get_if<as_int>();
-    // A number among symbolic ones: a value of its own, called by its digits.
+    // The draft's lists of symbolic numbers hold no literals, so a literal becomes a value named by
+    // its digits.
     std::string& name = literals_[literal ? *literal : 0];
     if (name.empty()) name = used_.make(std::to_string(literal ? *literal : 0));
     return {.name = name};
@@ -309,7 +310,7 @@ class ModuleWriter {
     file_.module.metadata.emplace_back(std::string(key), std::move(value));
   }
 
-  // State comes first among the inputs, as torch.export has it; the number of its inputs.
+  // Writes state as the first inputs, in torch.export's order; returns the number of these inputs.
   size_t write_state(GraphWriter& graph) {
     const std::vector<InputSpec>& specs = program_.signature.input_specs;
     size_t count = 0;
@@ -355,7 +356,7 @@ class ModuleWriter {
     group.emplace_back(fqn, make_tensor(*state, meta, place));
   }
 
-  // The bytes between first and last element; what else the storage holds is nobody's.
+  // The bytes from the first to the last element; nothing refers to the rest of the storage.
   draft::Tensor make_tensor(const DraftState& state, const TensorMeta* graph_meta,
                             const std::string& place) {
     const pt2::Tensor& tensor = state.tensor;
@@ -383,7 +384,7 @@ class ModuleWriter {
     copied_bytes_ += size;
     if (copied_bytes_ > kMaxCopies * storage_bytes_)
       refuse(place, fmt::format("more than {} copies of a shared storage", kMaxCopies));
-    if (!report_.inexpressible.empty()) return out;  // what is thrown away need not be copied
+    if (!report_.inexpressible.empty()) return out;  // no copies for a discarded result
     std::vector<std::byte> bytes(size);
     if (!bytes.empty()) std::copy_n(tensor.raw_data(), bytes.size(), bytes.data());
     swap_byte_order(bytes, tensor.dtype());

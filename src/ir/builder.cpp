@@ -99,7 +99,7 @@ TensorMeta GraphBuilder::tensor(Dtype dtype, std::vector<SymInt> sizes) {
     } else if (!stride.is_symbolic() && stride.literal() == 1) {
       stride = size;
     } else {
-      // Two sizes that were parsed make a product that parses.
+      // The product of two sizes that were parsed is itself an expression that parses.
       stride = spelled(fmt::format("({})*({})", print(stride), print(size)), product).value();
     }
   }
@@ -174,7 +174,7 @@ ProgramBuilder::ProgramBuilder() : GraphBuilder(std::make_shared<ExprPool>()) {
 }
 
 SymInt ProgramBuilder::dim(std::string_view name, SymRange range, int64_t hint) {
-  // Upstream calls every size positive, those that may be 0 too.
+  // Upstream marks every size as positive, even one that may be 0.
   expressions_->symbol(name, "positive=True, integer=True");
   SymInt symbol = spelled(name, hint).value();
   program_.range_constraints.push_back(

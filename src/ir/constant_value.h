@@ -6,7 +6,8 @@
 
 namespace pt2 {
 
-// An argument that is no value of the graph. Error `unsupported` for what cannot be computed with.
+// The value of an argument that refers to no value of the graph. Error `unsupported` for an
+// argument without a runtime value.
 Result<Value> constant_value(const Argument& argument);
 
 }  // namespace pt2

@@ -70,7 +70,7 @@ Result<void> Graph::rename_value(ValueId id, std::string new_name) {
   if (renamed.name == new_name) return {};
   if (!value_index_.emplace(new_name, id).second) return name_taken(new_name);
   value_index_.erase(renamed.name);
-  // In FX a value and the node that gives it share one name.
+  // In FX a value and the node that defines it share one name.
   if (renamed.definition.by == Definition::By::node) {
     Node& node = nodes_[static_cast<size_t>(renamed.definition.node)];
     if (node.name == renamed.name) node.name = new_name;
@@ -252,7 +252,7 @@ void Graph::link(uint32_t node, uint32_t before) {
   (before == kNone ? last_node_ : links_[before].previous) = node;
 }
 
-// Leaves the node's own `next`, by which iterators that stand on it go on.
+// Keeps the node's own `next`, from which iterators on the erased node go on.
 void Graph::unlink(uint32_t node) {
   const NodeLinks& links = links_[node];
   (links.previous == kNone ? first_node_ : links_[links.previous].next) = links.next;

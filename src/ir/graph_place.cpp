@@ -7,14 +7,14 @@
 namespace pt2 {
 namespace {
 
-// Takes `step` off the front.
+// Removes `step` from the front of `text`; false when it is not there.
 bool eat(std::string_view& text, std::string_view step) {
   if (!text.starts_with(step)) return false;
   text.remove_prefix(step.size());
   return true;
 }
 
-// Takes `step`, a number and "]" off the front.
+// Removes `step`, a number and "]" from the front.
 std::optional<size_t> eat_index(std::string_view& text, std::string_view step) {
   std::string_view rest = text;
   size_t index = 0;
@@ -25,7 +25,8 @@ std::optional<size_t> eat_index(std::string_view& text, std::string_view step) {
   return index;
 }
 
-// The graph of the node's argument at ".inputs[1].arg.as_graph.graph", taken off the front.
+// The graph of the node's argument at ".inputs[1].arg.as_graph.graph", which is removed from the
+// front.
 const Graph* eat_subgraph(const Graph& graph, const Node& node, std::string_view& text) {
   const auto input = eat_index(text, ".inputs[");
   if (!input || *input >= node.inputs.size()) return nullptr;

@@ -15,22 +15,22 @@ struct PlacedGraph {
   const Graph* graph = nullptr;
   std::string place{};             // ".graph_module.graph.nodes[3].inputs[1].arg.as_graph.graph"
   const Node* caller = nullptr;    // null: the program's own graph
-  size_t caller_graph = SIZE_MAX;  // the index in the list of the graph that has `caller`
+  size_t caller_graph = SIZE_MAX;  // index in placed_graphs of the graph with `caller`
 
   std::string node_place(size_t position) const;
   std::string input_place(size_t position, size_t input) const;
   std::string output_place(size_t position, size_t output) const;
 };
 
-// The program's graph and all nested ones; each stands behind the one that calls it. Linear.
+// The program's graph and all nested ones; each comes after the graph that calls it. Linear.
 std::vector<PlacedGraph> placed_graphs(const Program& program);
 
 // The node's own name, else that of its first result.
 std::string node_name(const Graph& graph, const Node& node);
-// What people want to know of a node.
+// The node's name, target, module and source line, for messages.
 NodePlace describe_node(const Graph& graph, const Node& node);
-// The innermost node on the way to `where`, a place in the JSON of a program that was read from it
-// and not edited since; empty when there is none. Linear in `where`.
+// The innermost node on the path `where`, a place in the JSON that the program was read from. The
+// program must not have been edited since. Empty when there is none. Linear in `where`.
 NodePlace find_node_place(const Program& program, std::string_view where);
 
 // "%linear_1 (torch.ops.aten.linear.default) at model.py:12".

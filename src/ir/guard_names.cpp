@@ -21,7 +21,7 @@ std::optional<size_t> flat_position(std::string_view input) {
   return error == std::errc() && last == end ? std::optional(position) : std::nullopt;
 }
 
-// What a program calls an element of *args that a guard calls "args[0]": "args_0".
+// The program's name of an element of *args: "args_0" for the guard's "args[0]".
 std::string variadic_name(const std::string& input) {
   const size_t open = input.find('[');
   const size_t close = input.find(']', open);

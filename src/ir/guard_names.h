@@ -1,6 +1,6 @@
-// Which input of a program a guard speaks of. torch.export names inputs in three ways: as the call
-// does (L['x']['k']), by their flat position (strict exports: L['flat_args'][2]), and elements of
-// *args and **kwargs below their Python names (L['args'][0], L['kwargs']['mask']).
+// Finds the program input that a guard refers to. torch.export names inputs in three ways: as the
+// call does (L['x']['k']), by their flat position (strict exports: L['flat_args'][2]), and elements
+// of *args and **kwargs below their Python names (L['args'][0], L['kwargs']['mask']).
 #ifndef PT2_IR_GUARD_NAMES_H
 #define PT2_IR_GUARD_NAMES_H
 
@@ -26,9 +26,10 @@ class GuardNames {
     // _convert_guards_code_to_fn).
     bool is_below_kwargs = false;
   };
-  // `input` is GuardSource::input; nothing where it is none of them. O(log names).
+  // `input` is GuardSource::input; nothing where no input has that name. O(log names).
   std::optional<Found> find(const std::string& input) const;
-  // Does it speak of what is inside of an input: of an inner tensor of a subclass?
+  // Whether the guard refers to something inside of an input, such as an inner tensor of a
+  // subclass.
   bool is_inside(const std::string& input) const;
 
  private:
@@ -36,11 +37,11 @@ class GuardNames {
   size_t count_;
 };
 
-// The same for few questions: O(names).
+// The same without an index, for a few look-ups: O(names).
 std::optional<size_t> find_guard_input(std::span<const std::string> names,
                                        const std::string& input);
 
-// For each user input, what PyTorch replaces in guards by the input: "L['xs'][0]", "L['p'].bias".
+// For each user input, the text in guards that PyTorch replaces by it: "L['xs'][0]", "L['p'].bias".
 std::vector<std::string> guard_paths(const Program& program);
 
 }  // namespace pt2

@@ -35,7 +35,7 @@ std::string source_text(const Guard& guard, Expr symbol) {
   return source == guard.sources.end() ? symbol->name : print(*source);
 }
 
-// One side of a relation. Within a larger expression the words need parentheses.
+// The text of one side of a relation. Within a larger expression the words need parentheses.
 std::string side_text(const Guard& guard, Expr expr) {
   if (expr.is_symbol()) return source_text(guard, expr);
   return print_expr(expr, [&](Expr symbol) {

@@ -16,7 +16,7 @@ namespace pt2 {
 struct HigherOrderRow {
   std::string_view name;  // "cond"; the whole target where it is a Python function
   uint8_t first_graph = 0;
-  uint8_t graph_count = 0;    // 0: it has none, or nobody here knows where
+  uint8_t graph_count = 0;    // 0: no graphs, or positions unknown here
   uint8_t first_operand = 0;  // of what its graphs, or the operator that it calls, take
   int8_t callee = -1;         // the position of the argument that names an operator to call
   uint8_t traits = 0;
@@ -29,10 +29,10 @@ struct HigherOrderRow {
   bool has(Trait trait) const { return (traits & trait) != 0; }
 };
 
-// The operators, by name; Python functions are not among them.
+// The operators by name, without the Python functions.
 std::span<const HigherOrderRow> higher_order_operators();
-// Null when the target is no such operator: "torch.ops.higher_order.cond", or as releases up to 2.4
-// wrote it, "torch.ops.cond" and "torch._higher_order_ops.cond.cond".
+// Null when the target is no such operator. Accepts "torch.ops.higher_order.cond", and the
+// spellings of releases up to 2.4: "torch.ops.cond" and "torch._higher_order_ops.cond.cond".
 const HigherOrderRow* find_higher_order_operator(std::string_view target);
 // The operator that a higher-order operator names among its arguments; null when it names none.
 const std::string* called_operator(const Node& node);

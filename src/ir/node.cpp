@@ -70,7 +70,7 @@ std::string source_line(const Node& node) {
     const std::string_view frame = trace.substr(start + kFile.size());
     trace = trace.substr(0, start);
     const size_t end = frame.find(kLine);
-    // Code that was generated while tracing ("<eval_with_key>.1") is nobody's source.
+    // Code generated while tracing ("<eval_with_key>.1") is not in anybody's source.
     if (end == std::string_view::npos || frame.starts_with('<')) continue;
     const std::string_view path = frame.substr(0, end);
     const std::string_view line = frame.substr(end + kLine.size());

@@ -13,15 +13,15 @@ namespace pt2 {
 Result<Number> add(const Number& a, const Number& b);
 Result<Number> multiply(const Number& a, const Number& b);
 Result<Number> divide(const Number& a, const Number& b);
-// Towards minus infinity, like Python's //.
+// Rounds towards minus infinity, like Python's //.
 Result<Number> floor_divide(const Number& a, const Number& b);
-// The sign of the divisor, like Python's %.
+// Has the sign of the divisor, like Python's %.
 Result<Number> modulo(const Number& a, const Number& b);
 Result<Number> power(const Number& base, const Number& exponent);
 Result<Number> negate(const Number& a);
-// Towards minus infinity, to an integer.
+// Rounds towards minus infinity, to an integer.
 Result<int64_t> floor_to_integer(const Number& a);
-// Of a float that is in range; `invalid` otherwise.
+// Converts a float in the range of int64; `invalid` otherwise.
 Result<int64_t> float_to_integer(double value);
 // Correctly rounded, like Python's int / int.
 Result<double> true_divide(int64_t a, int64_t b);

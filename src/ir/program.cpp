@@ -59,7 +59,7 @@ size_t leaf_count(const std::vector<CallArgument>& arguments) {
   return count;
 }
 
-// Nothing when the spec does not fit the signature.
+// The program's own spec of the result; nothing when it does not fit the signature.
 std::optional<TreeSpec> own_result_spec(const Program& program, size_t outputs) {
   const ModuleCallSignature* root = program.root_call();
   if (root == nullptr) return std::nullopt;

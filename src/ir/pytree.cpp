@@ -11,16 +11,16 @@
 namespace pt2 {
 namespace {
 
-// Containers of containers; PyTorch's own recursion ends near 1000 levels of Python.
+// The depth of nested containers; PyTorch's own recursion ends near 1000 levels of Python.
 constexpr int kMaxDepth = 200;
-// A spec is made for some hundred values; each node costs some hundred bytes.
+// Real specs have some hundred values; each node costs some hundred bytes.
 constexpr size_t kMaxNodes = 100'000;
-// Keys repeat in the name of every leaf below them, so long ones would multiply.
+// The name of every leaf repeats the keys above it, so long keys would multiply.
 constexpr size_t kMaxPathBytes = 512;
-// Each level of the tree is two of JSON.
+// Each level of the tree takes two levels of JSON.
 constexpr JsonOptions kTreeJson{.max_depth = 2 * kMaxDepth + 4, .allow_non_finite = true};
 
-// Where the JSON of a node tells the keys of its children.
+// Where the JSON of a node has the keys of its children.
 enum class KeySource : uint8_t { none, context, dict_context, fields };
 
 struct KindRow {
@@ -66,7 +66,7 @@ Error too_large(std::string_view what) {
   return {ErrorCode::limit, fmt::format("tree spec: {}", what), {}};
 }
 
-// Nothing when it is no list.
+// The keys in a JSON list; nothing when `json` is no list.
 std::optional<std::vector<TreeKey>> keys_of(const JsonValue* json) {
   if (json == nullptr || !json->is_array()) return std::nullopt;
   std::vector<TreeKey> keys;
@@ -78,9 +78,9 @@ std::optional<std::vector<TreeKey>> keys_of(const JsonValue* json) {
   return keys;
 }
 
-// A user's class whose context is a list of distinct names, one for each child, is taken at its
-// word; so is a dataclass (torch.export.register_dataclass): [[all fields], [fields that were None
-// and have no child]], in 2.2 with the class before them.
+// The keys of a registered class. The context of a user's class is trusted when it is a list of
+// distinct names, one for each child. That of a dataclass (torch.export.register_dataclass) is
+// [[all fields], [fields that were None and have no child]], in 2.2 with the class before them.
 void read_registered_keys(const JsonValue& context, TreeSpec& spec) {
   const auto is_class_name = [](const JsonValue& item) { return item.is_string(); };
   const bool has_class = context.items.size() == 3 && is_class_name(context.items[0]);
@@ -102,7 +102,7 @@ void read_registered_keys(const JsonValue& context, TreeSpec& spec) {
   if (all_text) spec.keys = *std::move(keys);
 }
 
-// Python's dicts cannot hold a key twice, so where one is there twice somebody forged it.
+// A Python dict cannot hold a key twice, so a spec that does is forged.
 bool are_distinct(const std::vector<TreeKey>& keys) {
   std::vector<std::pair<std::string_view, bool>> sorted;
   for (const TreeKey& key : keys) sorted.emplace_back(key.text, key.is_text);
@@ -143,7 +143,7 @@ class Reader {
   Result<void> read_keys(const JsonValue& context, TreeSpec& spec) const {
     const KindRow* row = find_kind(spec.type);
     spec.kind = row ? row->kind : TreeKind::registered;
-    // json.dumps within json.dumps: the context is mostly JSON inside a string.
+    // The context is mostly JSON inside a string, from json.dumps within json.dumps.
     JsonValue inner;
     const JsonValue* decoded = &context;
     if (context.is_string()) {

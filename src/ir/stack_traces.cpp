@@ -11,8 +11,8 @@ namespace {
 
 using Line = StackTraceTable::Line;
 
-// More entries of one file name than differing versions of a source line explain; bounds the search
-// in hostile files.
+// The most entries of one file name. Differing versions of a source line explain far fewer; this
+// bounds the search in hostile files.
 constexpr size_t kMaxSameFile = 64;
 
 struct Frame {
@@ -32,13 +32,14 @@ bool is_number(std::string_view text) {
   return !text.empty() && text.find_first_not_of("0123456789") == text.npos;
 }
 
-// torch.fx strips some traces (str.strip): of the first frame's indentation and the last newline.
+// Whether torch.fx stripped the trace (str.strip): of the first frame's indentation and the last
+// newline.
 bool is_stripped(std::string_view trace) {
   return trace.starts_with("File \"") && !trace.ends_with('\n');
 }
 constexpr char kStripped = '~';
 
-// Takes the first frame off `rest`; nothing when it would not be printed as it is.
+// Takes the first frame off `rest`; nothing when printing the frame would not give the same text.
 std::optional<Frame> take_frame(std::string_view& rest) {
   constexpr std::string_view kStart = "  File \"";
   constexpr std::string_view kNumber = "\", line ";
@@ -136,13 +137,13 @@ std::optional<std::string> StackTraceIndex::expand(std::string_view compact) con
   if (!known) return std::nullopt;
   if (compact.starts_with(kStripped)) {
     trace = trace.substr(2, trace.size() - 3);
-    // What else would be made of it does not come back.
+    // Any other text would not compact to the same form again.
     if (!is_stripped(trace)) return std::nullopt;
   }
   return trace;
 }
 
-// The first entry of that name whose line of that number says the same.
+// The first entry of that name whose line of that number has the same content.
 std::optional<size_t> StackTraceIndex::find_file(std::string_view name, const Line& line) const {
   const auto same_name = files_.find(name);
   if (same_name == files_.end()) return std::nullopt;
@@ -155,7 +156,7 @@ std::optional<size_t> StackTraceIndex::find_file(std::string_view name, const Li
   return std::nullopt;
 }
 
-// Into the first entry of that name whose line of that number is free, or into a new one.
+// Adds the line to the first entry of that name that lacks its number, or to a new entry.
 size_t StackTraceIndex::add(std::string_view name, Line line) {
   std::vector<size_t>& same_name = files_[std::string(name)];
   size_t file = table_.files.size();

@@ -1,4 +1,4 @@
-// What makes a graph a graph: every value defined once, before it is used.
+// Checks the basic rule of a graph: every value is defined once, before it is used.
 #ifndef PT2_IR_STRUCTURE_H
 #define PT2_IR_STRUCTURE_H
 

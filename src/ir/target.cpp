@@ -17,7 +17,7 @@ constexpr std::string_view kHigherOrderNames[] = {
 };
 
 // clang-format off
-// Besides those of higher_order.def.
+// The functions that higher_order.def does not list.
 constexpr std::string_view kFunctions[] = {
     "_operator.abs", "_operator.add", "_operator.and_", "_operator.eq", "_operator.floordiv", "_operator.ge",
     "_operator.getitem", "_operator.gt", "_operator.le", "_operator.lshift", "_operator.lt", "_operator.mod",
@@ -40,7 +40,7 @@ bool is_word(char c) {
   return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-// "a.b.c", of at least two names. Parts of nested functions look like "<locals>".
+// A dotted path of at least two names, "a.b.c". Parts of nested functions look like "<locals>".
 bool is_python_path(std::string_view target) {
   bool dotted = false;
   char previous = '.';

@@ -1,4 +1,4 @@
-// What the target of a node is, by its spelling (torch/_export/serde/serialize.py,
+// The kind of a node's target, by its spelling (torch/_export/serde/serialize.py,
 // serialize_operator and deserialize_operator).
 #ifndef PT2_IR_TARGET_H
 #define PT2_IR_TARGET_H
@@ -14,7 +14,7 @@ enum class TargetForm : uint8_t {
                  // torch.ops.map_impl
   function,      // _operator.add, math.trunc, torch.sym_max: any dotted Python path
   extension,     // #namespace:operator
-  other,         // names nothing that PyTorch could find
+  other,         // a name that PyTorch could not find
 };
 TargetForm target_form(std::string_view target);
 
@@ -27,8 +27,7 @@ std::string_view last_part(std::string_view target);
 bool is_higher_order_name(std::string_view name);
 // Python functions that may stand in a graph (torch/_export/verifier.py, Verifier).
 bool is_allowed_function(std::string_view target);
-// Whether the name of an overload says that it writes to its arguments: aten.add_.Tensor,
-// aten.add.out.
+// Whether an overload's name says that it writes to its arguments: aten.add_.Tensor, aten.add.out.
 bool name_says_mutable(std::string_view target);
 
 }  // namespace pt2

@@ -17,7 +17,7 @@ class TreeBuilder {
     return tree;
   }
 
-  // `leaves` are as many as `spec` has.
+  // `leaves` has at least as many values as `spec` has leaves.
   static Tree build(const TreeSpec& spec, std::span<Value>& leaves) {
     Tree tree;
     tree.kind_ = spec.kind;
@@ -37,7 +37,7 @@ Error mistake(std::string text) { return {ErrorCode::argument, std::move(text), 
 
 std::string quoted(std::string_view path) { return fmt::format("'{}'", printable(path)); }
 
-// The name of the whole, where there is none.
+// The path, or a name for the whole tree where the path is empty.
 std::string shown(std::string_view path) {
   return path.empty() ? std::string("the value") : quoted(path);
 }

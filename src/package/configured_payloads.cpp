@@ -11,7 +11,7 @@ namespace {
 
 Error invalid(std::string message) { return {ErrorCode::invalid, std::move(message), {}}; }
 
-// What the first name of a record decides for all of them.
+// The properties of a record's tensors that the first name of the record decides for all.
 struct OpenRecord {
   std::shared_ptr<Storage> storage;
   Dtype dtype;
@@ -77,7 +77,7 @@ class ConfiguredReader {
     return {};
   }
 
-  // A name inside the archive's own folder and nothing else.
+  // The record of a config entry. Only a name inside the archive's own folder is accepted.
   Result<std::string> record_of(const schema::PayloadMeta& meta) const {
     const std::string_view path = meta.path_name;
     if (path.empty() || path == "." || path == ".." ||
@@ -149,9 +149,9 @@ class ConfiguredReader {
     return payload;
   }
 
-  // torch.export.save writes nothing for a fake tensor, and all fake tensors of one dtype share
-  // that record; torch makes zeros of the first one's sizes (_build_file_map). Here they are as
-  // large as the largest, so that the others can be read too.
+  // torch.export.save writes nothing for a fake tensor, and all fake tensors of one dtype share one
+  // empty record. torch makes zeros of the first tensor's size (_build_file_map). Here the zeros
+  // are as many as the largest tensor needs, so that the others can be read too.
   void note_fake(const schema::PayloadMeta& meta) {
     const std::string record = payload_record(kind_, meta.path_name);
     const Entry* entry = reading_.archive.find(record);
@@ -162,7 +162,8 @@ class ConfiguredReader {
     largest = std::max(largest, *bytes);
   }
 
-  // What sizes and strides reach, from the storage's start; nothing when that is no number.
+  // The bytes from the storage's start to the last element; nothing when sizes and strides give no
+  // valid number.
   std::optional<uint64_t> bytes_of(const schema::TensorMeta& source) {
     constexpr int64_t kNewest = 8;
     const auto meta = read_tensor_meta(source, kNewest, pool_);
@@ -188,7 +189,7 @@ class ConfiguredReader {
     return static_cast<uint64_t>(bytes);
   }
 
-  // Null when the record is no fake one, or its zeros are beyond the limit.
+  // Null when the record holds no fake tensors, or when its zeros would exceed the limit.
   std::shared_ptr<Storage> fake_storage(const std::string& record) {
     const auto fake = fake_bytes_.find(record);
     const uint64_t limit = reading_.archive.limits().max_fake_bytes;

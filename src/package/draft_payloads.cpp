@@ -7,7 +7,7 @@
 namespace pt2 {
 namespace {
 
-// Damage to the bytes, or a storage that cannot be used at all.
+// The rule for damaged bytes, or for a storage that cannot be used at all.
 Rule rule_of(const Error& error) {
   if (error.code == ErrorCode::corrupt && error.where.ends_with(".checksum"))
     return Rule::draft_checksum;

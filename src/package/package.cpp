@@ -21,7 +21,7 @@ Error first_error(const Diagnostics& issues) {
 }
 
 void PayloadReading::fail(Rule rule, Error error, std::string_view place) const {
-  // What the archive reports names the file itself.
+  // Errors of the archive name the file already.
   const bool has_file = error.where.starts_with(archive.name() + "!");
   const std::string_view separator = error.where.empty() || place.ends_with(':') ? "" : "!";
   if (!has_file)
@@ -37,7 +37,7 @@ Payloads read_payloads(const Archive& archive, const ProgramSource& source, cons
     read_draft_payloads(reading, *source.draft, archive.program_record(source.model));
     return payloads;
   }
-  // Where both forms are present the pickled one wins, as in torch.export.load.
+  // Where both records are present the pickled one wins, as in torch.export.load.
   const auto read = [&](Role pickled, Role config, PayloadKind kind) {
     const std::string name = archive.record_name(pickled, source.model);
     if (!name.empty() && archive.find(name) != nullptr) {
@@ -88,7 +88,7 @@ struct Package::State {
   mutable std::mutex mutex;
   mutable std::vector<std::shared_ptr<const Payloads>> payloads;
 
-  // The only one, the one called "model", or the one main program of a container.
+  // The only program, the one called "model", or the one main program of a container.
   std::optional<size_t> default_program() const {
     if (names.size() == 1) return 0;
     const auto model = std::ranges::find(names, "model");

@@ -31,7 +31,7 @@ class ContentsReader {
     program.json = json.text();
     program.names_its_payloads = archive_.names_its_payloads(model);
     if (program.names_its_payloads) {
-      // Its tensors are in records of every kind, which read_other takes.
+      // The tensors are in records of every role, which read_other takes.
     } else if (archive_.era() == Era::raw_payloads) {
       PT2_TRY_VOID(read_raw(program));
     } else {
@@ -43,7 +43,7 @@ class ContentsReader {
     return {};
   }
 
-  // An early draft becomes a program of the newest schema, in the newest layout.
+  // Converts an early draft to a program of the newest schema, in the newest layout.
   Result<PackageContents> read_document() {
     if (package_.draft() == nullptr)
       return Error{ErrorCode::unsupported, "a bare document has no tensors to save",
@@ -83,7 +83,7 @@ class ContentsReader {
           tensors.push_back(std::move(saved));
         } else {
           PT2_TRY(SavedTensor saved, raw_tensor(payloads.find(kind, name), name, issues));
-          // Payloads have what the loader makes of it: the same for all tensors of one record.
+          // Payloads have the loader's requires_grad, the same for all tensors of one record.
           if (meta.tensor_meta) saved.requires_grad = meta.tensor_meta->requires_grad;
           taken_.insert(record);
           tensors.push_back(std::move(saved));
@@ -133,7 +133,7 @@ class ContentsReader {
     return archive_.find(name) == nullptr ? Record{} : take(name);
   }
 
-  // The writer makes the metadata anew.
+  // Metadata records are left out, because the writer makes them anew.
   Result<void> read_other(const Entry& entry) {
     const std::string name(archive_.relative_name(entry));
     const RecordRole found = archive_.role(entry);

@@ -1,6 +1,6 @@
-// Payloads of schema 8.6 to 8.11: the container, or the program itself, says for each name in which
-// record its bytes lie. No release wrote such archives; docs/containers.md says what is known and
-// what is our reading.
+// Payloads of schema 8.6 to 8.11: the container, or the program itself, maps each name to the
+// record with its bytes. No release wrote such archives; docs/containers.md says which parts are
+// known and which are our interpretation.
 #include <fmt/format.h>
 
 #include <complex>
@@ -72,7 +72,8 @@ class PathReader {
   }
 
  private:
-  // A name without a path is left to the check that every name of the signature has a payload.
+  // A name without a path is ignored here; another check finds names of the signature without
+  // payload.
   template <class Add>
   void bind(const std::string& name, Add add) {
     for (const PayloadPaths& map : maps_) {
@@ -90,7 +91,8 @@ class PathReader {
     }
   }
 
-  // "/data/tensor/w" in the schema's own comment, relative to the archive's root.
+  // Accepts a leading '/': the schema's own comment has "/data/tensor/w", relative to the archive's
+  // root.
   Result<std::string> find_record(std::string_view path) const {
     if (path.starts_with('/')) path.remove_prefix(1);
     if (reading_.archive.find(path) == nullptr)
@@ -129,7 +131,8 @@ class PathReader {
     return {};
   }
 
-  // Raw bytes may begin like a zip file by chance, but then they have the size that the graph says.
+  // Raw bytes may begin like a zip file by chance, but then they have the size that the graph
+  // states.
   static Result<bool> is_torch_save(const Record& record, const TensorMeta& meta) {
     if (!record.text().starts_with("PK\x03\x04")) return false;
     PT2_TRY(Sizes sizes, literals(meta.sizes));

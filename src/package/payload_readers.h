@@ -1,5 +1,5 @@
-// How the payloads of each archive layout become Payloads. What cannot be read becomes an issue,
-// and the rest is read all the same, so that verify can name every fault.
+// Reads the payloads of each archive layout into Payloads. What cannot be read becomes an issue,
+// and reading goes on with the rest, so that verify can name every fault.
 #ifndef PT2_PACKAGE_PAYLOAD_READERS_H
 #define PT2_PACKAGE_PAYLOAD_READERS_H
 
@@ -20,7 +20,7 @@ struct PayloadReading {
   Payloads& payloads;
   Diagnostics& issues;
   PickleMode mode = PickleMode::strict;  // or in_place
-  mutable uint64_t fake_bytes = 0;       // of zeros made so far
+  mutable uint64_t fake_bytes = 0;       // bytes of zeros made so far
 
   void fail(Rule rule, Error error, std::string_view place) const;
 };
@@ -36,16 +36,16 @@ Result<schema::PayloadConfig> read_payload_config(const Archive& archive, const 
 // The record that a config's path_name names.
 std::string payload_record(PayloadKind kind, std::string_view path_name);
 
-// 8.6 to 8.11: from each name to its record, by the container or the program itself; for what
-// `program` names and has no payload yet. A container's map is shared by all of its programs:
-// copies would be as many as programs times paths.
+// 8.6 to 8.11: the map from names to records, of the container or of the program itself. Reads the
+// names of `program` that have no payload yet. All programs of a container share its map: with
+// copies, memory would grow with programs times paths.
 struct PayloadPaths {
   std::string place;  // "models/local.json:.tensorPaths"
   std::shared_ptr<const std::map<std::string, std::string>> paths;
 };
 void read_path_payloads(const PayloadReading& reading, const Program& program,
                         std::span<const PayloadPaths> maps);
-// The early draft: inside the JSON, or in files beside it. `place` is that of the document.
+// The early draft: tensors inside the JSON, or in files beside it. `place` is that of the document.
 void read_draft_payloads(const PayloadReading& reading, const draft::GraphModule& module,
                          const std::string& place);
 

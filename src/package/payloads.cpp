@@ -19,7 +19,7 @@ const PayloadTensor* Payloads::bound_to(const InputSpec& spec) const {
     case InputKind::parameter:
       return find(PayloadKind::weight, *spec.target);
     case InputKind::buffer:
-      // Before 2.2 nothing says whether a buffer persists, and all are in the state dict.
+      // Before 2.2 files do not record whether a buffer persists, and all are in the state dict.
       return find(spec.persistent.value_or(true) ? PayloadKind::weight : PayloadKind::constant,
                   *spec.target);
     case InputKind::constant_tensor:

@@ -26,8 +26,8 @@ class PickleChecks {
   }
 
  private:
-  // PyTorch loads what a config calls pickled with torch.load, and opaque objects with pickle
-  // (torch/export/pt2_archive/_package.py, _load_state_dict and _load_constants).
+  // PyTorch loads entries that a config marks as pickled with torch.load, and opaque objects with
+  // pickle (torch/export/pt2_archive/_package.py, _load_state_dict and _load_constants).
   void check_configured(PayloadKind kind, const std::string& model) {
     const bool weights = kind == PayloadKind::weight;
     const std::string name =
@@ -43,7 +43,7 @@ class PickleChecks {
     }
   }
 
-  // Paths may lead to any record.
+  // Paths may lead to any record, so every record that is a torch.save file is checked.
   void check_named() {
     for (const Entry& entry : archive_.zip().entries()) {
       const Role role = archive_.role(entry).role;

@@ -1,4 +1,4 @@
-// The rules of pickles (V108, V109): what PyTorch would run when it loads the file.
+// The rules of pickles (V108, V109): code that PyTorch would run when it loads the file.
 #ifndef PT2_PACKAGE_PICKLE_CHECKS_H
 #define PT2_PACKAGE_PICKLE_CHECKS_H
 
@@ -12,9 +12,9 @@ namespace pt2 {
 
 void report_pickle_calls(std::span<const ForeignCall> calls, const std::string& place,
                          Diagnostics& findings);
-// Every pickle of the archive that PyTorch loads.
+// Checks every pickle of the archive that PyTorch loads.
 void check_pickles(const Archive& archive, Diagnostics& findings);
-// Those inside the program's JSON (2.1); `place` is the program's.
+// Checks the pickles inside the program's JSON (2.1); `place` is the program's.
 void check_embedded_pickles(const Program& program, const std::string& place, const Limits& limits,
                             Diagnostics& findings);
 

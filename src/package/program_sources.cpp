@@ -1,4 +1,4 @@
-// Which programs a file holds: whole records, the members of containers, early drafts.
+// Finds the programs of a file: whole records, members of containers, early drafts.
 #include <fmt/format.h>
 
 #include <iterator>
@@ -42,10 +42,11 @@ class SourceReader {
       case DocumentKind::container:
         return read_container();
       case DocumentKind::draft:
-        // A draft holds its tensors itself and knows no archive.
+        // A draft holds its own tensors and refers to no archive, so it is read only as a bare
+        // document.
         return is_document_ ? read_early_draft() : read_whole();
       case DocumentKind::program:
-      case DocumentKind::unknown:  // decoding says what it lacks
+      case DocumentKind::unknown:  // decoding reports what is missing
         return read_whole();
     }
     return read_whole();
@@ -60,7 +61,7 @@ class SourceReader {
     return {fmt::format("{}:{}", record_, path),
             std::make_shared<const std::map<std::string, std::string>>(paths.begin(), paths.end())};
   }
-  // ExportedProgram of 8.11 has paths of its own.
+  // An ExportedProgram of 8.11 has paths of its own.
   void add_own_paths(ProgramSource& source) const {
     source.payload_paths = {
         make_paths(source.path + ".tensor_paths", source.program.tensor_paths),
@@ -74,7 +75,8 @@ class SourceReader {
     return sources;
   }
 
-  // Each of a backend's methods has its name in front: a long one would be repeated without bound.
+  // A backend's name precedes the name of each of its methods, so a long one would be repeated
+  // without bound.
   Result<void> check_backends(const schema::Model& container) const {
     for (const auto& [backend, program] : container.delegates)
       if (backend.size() > limits_.max_name_bytes)
@@ -94,7 +96,7 @@ class SourceReader {
     std::vector<ProgramSource> sources;
     for (schema::ContainerMember& member : schema::container_members(container)) {
       ProgramSource source = make_source(std::move(member.name), std::move(member.path));
-      // The record's name is the container's, unless the document stands alone.
+      // The container's own program is named after the record, unless the document stands alone.
       if (source.path == ".program" && !is_alone_)
         source.name = model_;
       else if (!is_alone_)

@@ -1,4 +1,4 @@
-// The steps of opening a package, one by one, for verify, which goes on where Package stops.
+// The single steps of opening a package, for verify, which goes on where Package stops.
 #ifndef PT2_PACKAGE_READ_PACKAGE_H
 #define PT2_PACKAGE_READ_PACKAGE_H
 
@@ -16,9 +16,9 @@ namespace pt2 {
 // One program of a file, decoded.
 struct ProgramSource {
   std::string name{};   // as users call it
-  std::string model{};  // the archive's: which record it is in
-  std::string path{};   // where in that record's JSON; empty: it is the whole record
-  bool is_main = true;  // of a container: the one that is meant where nobody says
+  std::string model{};  // the archive's name for its record
+  std::string path{};   // its place in that record's JSON; empty: the whole record
+  bool is_main = true;  // of a container: used when the caller names no program
   schema::ExportedProgram program{};
   std::vector<PayloadPaths> payload_paths{};          // containers, and schema 8.11
   std::shared_ptr<const draft::GraphModule> draft{};  // what an early draft says
@@ -27,24 +27,24 @@ struct ProgramSource {
 // "file!record:.path".
 std::string program_place(const Archive& archive, const ProgramSource& source);
 
-// Every program of one record: one, or those of a container. `where` of errors and warnings is
-// "file!record:.path".
+// Reads every program of one record: a single one, or those of a container. `where` of errors and
+// warnings is "file!record:.path".
 Result<std::vector<ProgramSource>> read_sources(const Archive& archive, std::string_view model,
                                                 Diagnostics& warnings);
-// Adds V211 for each name that a program before it has.
+// Adds V211 for each program whose name an earlier one has.
 void check_names(const Archive& archive, std::span<const ProgramSource> sources,
                  Diagnostics& findings);
-// The same as a Program; takes source.program. Warns of unknown dialects (V207). Broken rules of
-// the graph are added to `faults`, with their place.
+// Converts source.program, which is moved from, to a Program. Warns of unknown dialects (V207).
+// Broken rules of the graph are added to `faults`, with their place.
 Result<Program> read_program(const Archive& archive, ProgramSource& source, Diagnostics& warnings,
                              Diagnostics& faults);
-// The first of severity error; there must be one.
+// The first issue of severity error; there must be one.
 Error first_error(const Diagnostics& issues);
-// Every payload of one program; `mode` is strict or in_place.
+// Reads every payload of one program; `mode` is strict or in_place.
 Payloads read_payloads(const Archive& archive, const ProgramSource& source, const Program& program,
                        Diagnostics& issues, PickleMode mode = PickleMode::strict);
-// As Package::payloads, for tensors that are written again: storages stay where they are in the
-// file, in however many gigabytes, even where no kernel could read them.
+// As Package::payloads, for tensors that are only written again: storages stay where they are in
+// the mapped file, of any size, even where they are not aligned for kernels.
 Result<std::shared_ptr<const Payloads>> read_payloads_in_place(const Package& package,
                                                                const std::string& model);
 Result<SampleInputs> read_sample_inputs(const Archive& archive, std::string_view model,

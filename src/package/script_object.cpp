@@ -5,7 +5,7 @@
 namespace pt2 {
 namespace {
 
-// A pickle may nest values in themselves and share them often.
+// Bounds nesting: a pickle may nest values in themselves and share them often.
 constexpr int kMaxDepth = 32;
 constexpr size_t kMaxValues = 100'000;
 
@@ -79,7 +79,8 @@ class Reader {
     return Value(std::move(pairs));
   }
 
-  // The parts of a quantized tensor are its integers and (scheme, what the scheme needs...).
+  // The parts of a quantized tensor are its integers and a tuple: (scheme, parameters of the
+  // scheme...).
   Result<Value> read_tensor(const PickleValue& value, int depth) {
     if (value.tensor().tensor.defined()) return Value(value.tensor().tensor);
     const bool is_quantized = value.size() == 2 && value[0].is(PickleKind::tensor) &&
@@ -98,7 +99,7 @@ class Reader {
   Budget budget_;
 };
 
-// A value on its way into a TorchScript pickle, and its type there; "" when nobody can tell.
+// A value to be written into a TorchScript pickle, and its type there; "" when the type is unknown.
 struct Typed {
   PickleValue value;
   std::string type;
@@ -123,7 +124,7 @@ class Typer {
   }
 
  private:
-  // The type of elements that may be None; "" for elements of different types.
+  // Finds the common type of elements that may be None; "" for elements of different types.
   class ElementType {
    public:
     void add(const std::string& type) {
@@ -168,7 +169,7 @@ class Typer {
     }
   }
 
-  // The function that makes a list of such elements without naming their type.
+  // The function that builds a list of such elements without stating their type.
   static std::string_view builder_of(std::string_view element) {
     if (element == "bool") return "torch.jit._pickle.build_boollist";
     if (element == "int") return "torch.jit._pickle.build_intlist";
@@ -233,8 +234,9 @@ class Typer {
   Budget budget_;
 };
 
-// torch.save writes (what __getstate__ gave, the name of the class), torch._C._pickle_save, for the
-// records of single objects since 2.8, the state alone.
+// The state of a pickled object. torch.save writes (result of __getstate__, class name);
+// torch._C._pickle_save, which writes the records of single objects since 2.8, writes the state
+// alone.
 PickleValue state_of(const PickleValue& object) {
   const PickleValue state = object[0];
   const bool names_class = state.is(PickleKind::tuple) && state.size() == 2 &&

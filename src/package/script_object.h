@@ -8,15 +8,16 @@
 
 namespace pt2 {
 
-// What a pickled torch.ScriptObject holds: numbers, text, tensors, None and lists of these; a dict
-// is a list of pairs, a quantized tensor the list of its integers and of what its quantizer is made
-// of: scale and zero point, or scales, zero points and axis. Errors: unsupported (a value of
-// another kind, a tensor without elements), limit (nested too deeply, or too many values).
+// Converts a pickled torch.ScriptObject. Its state may hold numbers, text, tensors, None and lists
+// of these. A dict becomes a list of pairs. A quantized tensor becomes a list of its integers and
+// the parameters of its quantizer: scale and zero point, or scales, zero points and axis. Errors:
+// unsupported (a value of another kind, a tensor without elements), limit (nested too deeply, or
+// too many values).
 Result<Object> script_object(const PickleValue& value);
 
-// The state of an object as TorchScript's own pickles have it, where lists say of what they are:
-// torch.save leaves that to the class. Lists without elements, or with elements of several types,
-// say nothing. Errors: limit. Imitates torch/csrc/jit/serialization/pickler.cpp, pushIValueImpl.
+// The state of an object in the form of TorchScript's own pickles, where lists state their element
+// type (torch.save leaves that to the class). Empty lists and lists of several types state none.
+// Errors: limit. Imitates torch/csrc/jit/serialization/pickler.cpp, pushIValueImpl.
 Result<PickleValue> typed_state(PickleBuilder& builder, const PickleValue& state);
 
 }  // namespace pt2

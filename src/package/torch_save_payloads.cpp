@@ -1,5 +1,5 @@
-// Payloads that torch.save wrote: whole state dicts and constants (2.1 to 2.8), and single tensors
-// since.
+// Payloads written by torch.save: whole state dicts and constants (2.1 to 2.8), and single tensors
+// since then.
 #include <fmt/format.h>
 
 #include "package/payload_readers.h"
@@ -38,7 +38,7 @@ Result<void> add_dict(const PayloadReading& reading, const std::string& name, Pa
   PT2_TRY(Record record, reading.archive.read(name));
   PT2_TRY(Pickle pickle, read_torch_save(record, reading.mode, reading.archive.limits()));
   const PickleValue root = pickle.root();
-  // torch.export.load takes an empty tuple for an empty dict.
+  // torch.export.load accepts an empty tuple for an empty dict.
   if (root.is(PickleKind::none) || (root.is_sequence() && root.size() == 0)) return {};
   if (!root.is_dict()) return wrong_content(root, "a dict of tensors");
   for (size_t i = 0; i < root.dict_size(); ++i) {
@@ -72,7 +72,7 @@ Result<void> add_pickled_value(const PickleValue& value, PayloadKind kind, std::
   return wrong_content(value, "a tensor");
 }
 
-// Listing does not refuse the object's class; its record holds nothing else.
+// Reads in listing mode, which does not refuse the object's class; the record holds nothing else.
 void add_object_record(const PayloadReading& reading, std::string name, std::string record_name) {
   PayloadObject payload{.name = std::move(name), .record = std::move(record_name)};
   Result<Record> record = reading.archive.read(payload.record);

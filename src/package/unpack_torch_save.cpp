@@ -1,4 +1,5 @@
-// Values between one torch.save file for all of them (to 2.8) and records of their own (2.9 on).
+// Converts values between one torch.save file for all of them (to 2.8) and records of their own
+// (2.9 on).
 #include <fmt/format.h>
 
 #include "package/payload_writers.h"
@@ -14,7 +15,8 @@ Error refused(std::string message, const std::string& name) {
   return {ErrorCode::unsupported, std::move(message), name};
 }
 
-// A torch.save file of one value. Its parts refer to the storages that the pickle owns.
+// A torch.save file of one value. Its parts refer to storages that the pickle owns, so they keep it
+// alive.
 Result<std::vector<Record>> torch_save_of(Pickle pickle) {
   const auto owner = std::make_shared<const Pickle>(std::move(pickle));
   PartsSink sink;
@@ -25,7 +27,7 @@ Result<std::vector<Record>> torch_save_of(Pickle pickle) {
   return parts;
 }
 
-// One piece of memory: the parts of what was read from a file are one already.
+// The parts as one piece of memory; a file that was read is a single part already.
 Record joined(std::span<const Record> parts) {
   if (parts.size() == 1) return parts.front();
   std::string bytes;
@@ -49,8 +51,8 @@ Result<SavedTensor> unpacked_tensor(const std::string& name, const PickleValue& 
   return saved;
 }
 
-// torch.save writes (what __getstate__ gave, the name of the class); a record of its own, as
-// torch._C._pickle_save makes it, is an object of the class with that state.
+// An object in the form of its own record. torch.save writes (result of __getstate__, class name);
+// torch._C._pickle_save, which makes such records, writes an object of the class with that state.
 Result<SavedObject> unpacked_object(const std::string& name, const PickleValue& value) {
   const std::string class_name(value.text());
   const bool has_state = class_name.starts_with(kTorchScriptClass) && value.size() == 1 &&
@@ -69,7 +71,7 @@ Result<UnpackedPayloads> unpack_torch_save(const Record& record) {
   UnpackedPayloads out;
   PT2_TRY(const Pickle pickle, read_torch_save(record, PickleMode::in_place));
   const PickleValue root = pickle.root();
-  // torch.export.load takes an empty tuple for an empty dict.
+  // torch.export.load accepts an empty tuple for an empty dict.
   if (root.is(PickleKind::none) || (root.is_sequence() && root.size() == 0)) return out;
   if (!root.is_dict()) return Error{ErrorCode::invalid, "found no dict of tensors", {}};
   const auto keep = [&](auto unpacked, auto& list) {

@@ -16,7 +16,7 @@ const T& as(const void* value) {
   return *static_cast<const T*>(value);
 }
 
-// FNV-1a: stable everywhere, and good enough for finding equal values quickly.
+// FNV-1a: the same on every machine, and good enough to find equal values quickly.
 class Hasher {
  public:
   void add(const void* bytes, size_t size) {
@@ -192,7 +192,7 @@ class Differ {
     return keys;
   }
 
-  // For dictionaries that differ in the order of their keys alone.
+  // The keys alone, for dictionaries that differ only in their order.
   static std::string print_keys(const std::vector<std::string_view>& keys) {
     JsonWriter writer;
     writer.begin_array();
@@ -218,7 +218,7 @@ class Differ {
     if (differs) report(type, left, right);
   }
 
-  // Null stands for a side that has no such element.
+  // A null pointer is a side without such an element.
   void report(const Type& type, const void* left, const void* right) {
     auto print = [&](const void* value) {
       return value ? encode_as(type, value, profile_of(kNewestVersion), JsonStyle::python)

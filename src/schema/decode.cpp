@@ -24,23 +24,23 @@ T& as(void* value) {
   return *static_cast<T*>(value);
 }
 
-// A file may break a rule a million times; the reader of the findings needs a few.
+// A file may break a rule a million times; a few findings are enough for a reader.
 constexpr size_t kMaxFindingsPerRule = 100;
 constexpr size_t kMaxMembers = 64;
-// Notes on unusual spellings may cost many times the text, above all in nested unions.
+// Notes on unusual spellings may take many times the memory of the text, above all in nested
+// unions.
 constexpr size_t kSpellingBytes = 1 << 20;
 constexpr size_t kSpellingBytesPerByte = 16;
 
-// Which keys of a record its version writes, as bits of the index of the first member that has the
-// key.
+// Which keys of a record its version writes. Bit i stands for the key of member i, or, where
+// members share a key, for the first of them.
 struct Expectation {
   uint64_t required = 0;  // missing is an error
   uint64_t always = 0;    // written whatever the value
   uint64_t optional = 0;  // null by default
 };
 
-// A JSON value that has not been read yet, and its token: a whole scalar, or the bracket that opens
-// it.
+// A JSON value that has not been read yet, and its token: the whole scalar, or the opening bracket.
 struct Value {
   ondemand::value json;
   std::string_view token;
@@ -74,7 +74,7 @@ class Decoder {
   }
 
  private:
-  // What the file did with the keys of one record.
+  // What was seen of the keys of one record.
   struct Fields {
     uint64_t seen = 0;  // bits as in Expectation
     uint64_t null = 0;
@@ -199,7 +199,7 @@ class Decoder {
     return true;
   }
 
-  // The spelling goes to the innermost record around the value.
+  // The innermost record around the value keeps the spelling.
   bool note_spelling(const Step& step, const Type& type, const void* value,
                      std::string_view spelled) {
     std::string usual = encode_as(type, value, profile_of(profile_.version), JsonStyle::python);
@@ -225,7 +225,7 @@ class Decoder {
     return text.substr(0, text.find_last_not_of(" \t\r\n") + 1);
   }
 
-  // Takes a value that no type describes: checked, but kept as it is.
+  // Takes a value without a schema type: it is checked, but kept as text.
   bool take_json(Value& value, const Step& step, std::string& out) {
     std::string_view json = value.token;
     simdjson::error_code error = simdjson::SUCCESS;
@@ -376,8 +376,8 @@ class Decoder {
     return read(value, *member.type, member.get(out), inner);
   }
 
-  // A key that is not spelled as any member is: finds the member that it means, or keeps the field
-  // as unknown.
+  // A key whose spelling matches no member: finds the member that it means after unescaping, or
+  // keeps the field as unknown.
   bool name_field(ondemand::field& field, const Type& type, Step& step, Fields& fields,
                   int& first) {
     const std::string_view raw = key_between_quotes(field.key());
@@ -400,7 +400,7 @@ class Decoder {
     return true;
   }
 
-  // The first member with the key at `key`, which ends at a quote; `hint` is where it is expected.
+  // The first member with the key at `key`, which ends at a quote. `hint` is the expected member.
   static int find_member(const Type& type, const char* key, int hint) {
     const size_t count = type.members.size();
     for (size_t n = 0, i = static_cast<size_t>(hint); n < count; ++n, ++i) {
@@ -413,7 +413,7 @@ class Decoder {
     return -1;
   }
 
-  // Of the members that share a key: the one of this version that the token can be.
+  // Chooses among the members that share a key: the one of this version whose type fits the token.
   const Member& choose(const Type& type, size_t first, std::string_view token) const {
     const size_t end = type.members[first].key_end;
     if (end == first + 1) return type.members[first];
@@ -464,7 +464,7 @@ class Decoder {
     step.trace->make().fields = std::move(sequence);
   }
 
-  // What the file did with the alternatives of one union.
+  // What was seen of the alternatives of one union.
   struct Alternatives {
     bool usual = true;
     size_t next = 0;       // the alternative expected next where all are written
@@ -545,7 +545,7 @@ class Decoder {
     return read(value, *member.type, type.add(out, nullptr, index), inner);
   }
 
-  // Counts one of the alternatives that are all written in order.
+  // Counts one alternative, where a union is written with all of its alternatives in order.
   bool pass_alternative(std::string_view key, const Type& type, Alternatives& found) const {
     skip_other_versions(type, found);
     found.usual &= found.next < type.members.size() && type.members[found.next].key == key;
@@ -577,7 +577,8 @@ class Decoder {
   Error error_;
 };
 
-// How the whole file is written, seen at its first key and its first byte beyond ASCII.
+// Observes how the whole file is written: the blanks at its first key, and its first non-ASCII
+// byte.
 void observe(std::string_view json, Profile& profile) {
   const size_t colon = json.find("\":");
   const char next =
@@ -593,7 +594,7 @@ void observe(std::string_view json, Profile& profile) {
 
 Result<void> decode_into(const Type& type, void* out, std::string_view json, const Limits& limits,
                          Diagnostics& warnings) {
-  // What is unusual in a file is kept by the record around it.
+  // The record around a value keeps its unusual spelling, so only records can be decoded alone.
   if (type.kind != Kind::record)
     return Error{ErrorCode::argument,
                  fmt::format("found the type {}, expected one with fields", type_text(type)), ""};

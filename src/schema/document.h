@@ -6,8 +6,8 @@
 
 namespace pt2::schema {
 
-// Markdown: a table for each type: field or alternative, id, type, versions, what stands for it
-// when it is missing.
+// Markdown: a table for each type, with field or alternative, id, type, versions, and the default
+// of a missing field.
 std::string document_types();
 
 }  // namespace pt2::schema

@@ -17,7 +17,7 @@ const T& as(const void* value) {
   return *static_cast<const T*>(value);
 }
 
-// An enumerator is an int64_t too, but may not be read through a pointer to one.
+// Enumerators are int64_t too, but aliasing rules forbid reading them through a pointer to int64_t.
 int64_t load_int(const void* value) {
   int64_t number = 0;
   std::memcpy(&number, value, sizeof number);
@@ -66,7 +66,7 @@ class Encoder {
   }
 
  private:
-  // The file's own spelling, as long as it still says the same.
+  // Writes the file's own spelling, as long as it still stands for the same value.
   bool write_as_spelled(const Type& type, const void* value) {
     const auto found = spellings_->find(path_);
     if (found == spellings_->end()) return false;
@@ -163,8 +163,8 @@ class Encoder {
     write_below(member.key, *member.type, get_member(member, value));
   }
 
-  // Of the members that share a key: one with a value, best of this version; and whether it has
-  // one.
+  // Chooses among the members that share a key: a member with a value, preferably of this version.
+  // The bool is whether it has one.
   std::pair<const Member*, bool> chosen(const Type& type, const void* value, size_t first) const {
     const auto candidates = type.members.subspan(first, type.members[first].key_end - first);
     const Member* best = nullptr;
@@ -235,14 +235,14 @@ class Encoder {
   std::string path_;                      // from that record
 };
 
-// A default that is spelled out in schema.def is compared as text; all others are the empty value
-// of their type.
+// A default that schema.def spells out is compared as text; any other default is the empty value of
+// its type.
 bool is_default(const Member& member, const void* value) {
   return encode_as(*member.type, value, profile_of(kNewestVersion), JsonStyle::python) ==
          member.default_json;
 }
 
-// What the file of the program said about its own spelling.
+// How the program's file was written as a whole.
 Profile file_profile(const Type& type, const void* value, int version) {
   Profile profile = profile_of(version);
   if (const Trace* trace = type.kind == Kind::record ? type.trace_of(value) : nullptr) {
@@ -252,7 +252,7 @@ Profile file_profile(const Type& type, const void* value, int version) {
   return profile;
 }
 
-// As in reading, a program without a version is written in the newest one's way.
+// As in decoding, a program without a version counts as the newest.
 int version_of(const SchemaVersion& version) {
   return version.major == 0 ? kNewestVersion : version_number(version);
 }

@@ -1,5 +1,5 @@
-// A value as JSON in a given spelling; what the public encode functions and the decoder's notes
-// share.
+// Encodes a value as JSON in a given spelling. Shared by the public encode functions and the
+// decoder's spelling notes.
 #ifndef PT2_SCHEMA_ENCODE_H
 #define PT2_SCHEMA_ENCODE_H
 
@@ -13,8 +13,8 @@ namespace pt2::schema {
 
 std::string encode_as(const Type& type, const void* value, const Profile& profile, JsonStyle style);
 
-// Whether a member's value is anything but its default: what must be written although its version
-// has no such field.
+// Whether a member's value differs from its default, so that it must be written even when its
+// version has no such field.
 bool is_set(const Member& member, const void* owner);
 
 }  // namespace pt2::schema

@@ -1,5 +1,5 @@
-// Where a walk through a value stands: steps on the stack, made into text only when somebody wants
-// to read them.
+// The position of a walk through a value: steps on the stack, made into text only when a message
+// needs them.
 #ifndef PT2_SCHEMA_PATH_H
 #define PT2_SCHEMA_PATH_H
 
@@ -11,7 +11,7 @@
 
 namespace pt2::schema {
 
-// ".name", or ["any text"] for keys that are no identifiers, as range constraints have them.
+// ".name", or ["any text"] for keys that are no identifiers, e.g. of range constraints.
 void append_key_step(std::string& path, std::string_view key);
 void append_index_step(std::string& path, size_t index);
 

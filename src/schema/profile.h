@@ -1,5 +1,5 @@
-// How each schema version spells JSON, apart from which fields it has: what torch's serialize.py of
-// that time did.
+// How each schema version spells JSON, apart from its fields: the behaviour of torch's serialize.py
+// of that time.
 #ifndef PT2_SCHEMA_PROFILE_H
 #define PT2_SCHEMA_PROFILE_H
 
@@ -22,7 +22,7 @@ struct Profile {
   bool none_is_list;       // as_none is [], the empty tuple, instead of true
   bool quotes_non_finite;  // "Infinity" instead of a bare Infinity
   bool plain_version;      // "schema_version": 2
-  // Observed in one file, not decided by its version; see Trace.
+  // Observed in each file instead of decided by its version; see Trace.
   bool compact = false;
   bool raw_utf8 = false;
 };

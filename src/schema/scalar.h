@@ -1,4 +1,4 @@
-// One JSON token into one scalar of the schema.
+// Reads one JSON token as one scalar of the schema.
 #ifndef PT2_SCHEMA_SCALAR_H
 #define PT2_SCHEMA_SCALAR_H
 
@@ -9,7 +9,7 @@
 
 namespace pt2::schema {
 
-// What is remarkable about a token; all false for nearly every token.
+// Unusual properties of a token; nearly every token has none.
 struct ScalarNote {
   std::string_view expected = {};  // not empty: the token is of another type, and this is the type
   bool unusual = false;            // the encoder would spell the value differently
@@ -18,13 +18,13 @@ struct ScalarNote {
   bool unknown_enumerator = false;
 };
 
-// `type` is a boolean, integer, number, string or enumeration. `has_special_bytes`: the text has
-// bytes from 0x7F on somewhere, so strings without escapes may be unusual too.
+// `type` is a boolean, integer, number, string or enumeration. `has_special_bytes`: somewhere in
+// the text there are bytes from 0x7F on, so even strings without escapes may be spelled unusually.
 ScalarNote read_scalar(std::string_view token, const Type& type, void* out, const Profile& profile,
                        bool has_special_bytes);
 
-// Whether a token that starts like this one can be a `type` at all; chooses between the types that
-// a key had.
+// Whether a token with this start can be a `type` at all; chooses between the types that a key has
+// had.
 bool may_be(const Type& type, std::string_view token);
 
 }  // namespace pt2::schema

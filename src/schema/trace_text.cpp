@@ -1,7 +1,7 @@
 // {"keys": [["dtype"], ["size", "si\u007ae"], [null, "extra", "[1, 2]"]],
 //  "spellings": [[".device.index", "0", "-0"]], "compact": true, "raw_utf8": true}
-// A key is a known member, a known member spelled in its own way, or unknown with its JSON; a
-// spelling is a path, what would be written, and what the file has.
+// A key is a known member, a known member with its own spelling, or an unknown key with its JSON. A
+// spelling is a path, the encoder's text, and the file's text.
 #include "schema/trace_text.h"
 
 #include <fmt/format.h>

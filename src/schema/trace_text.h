@@ -11,10 +11,10 @@
 
 namespace pt2::schema {
 
-// Of a record of `type`; empty when the holder is.
+// The trace of a record of `type`; empty when the holder is.
 std::string print_trace(const TraceHolder& trace, const Type& type);
-// The inverse. Error `malformed`: no such text, members that `type` has not, a key twice, or parts
-// that are not JSON, which would make the encoder write something else than JSON.
+// The inverse. Error `malformed`: not such a text, members that `type` lacks, a key twice, or parts
+// that are not JSON and would make the encoder write invalid JSON.
 Result<TraceHolder> parse_trace(std::string_view text, const Type& type);
 
 }  // namespace pt2::schema

@@ -1,4 +1,4 @@
-// The only file that instantiates anything per type of the schema and of its early draft.
+// The only file that instantiates templates for each type of the schema and of its early draft.
 #include "schema/type.h"
 
 #include <array>
@@ -80,8 +80,8 @@ constexpr Type describe_box() {
           .element_at = [](void* p, size_t) -> void* { return &**static_cast<T*>(p); }};
 }
 
-// Sizes, strides and arguments of a node: reserving saves two moves of each element, a tenth of the
-// time to decode.
+// Enough for sizes, strides and arguments of a node. Reserving this saves two moves of each
+// element, a tenth of the time to decode.
 constexpr size_t kUsualListSize = 4;
 
 template <class T>

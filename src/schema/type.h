@@ -1,6 +1,5 @@
-// The schema's types described at run time, from schema.def. Whatever walks a program (JSON,
-// comparison, printing, documentation) is ordinary code over Type: no templates, nothing written
-// per type.
+// The schema's types described at run time, from schema.def. Code that walks a program (JSON,
+// comparison, printing, documentation) works on Type: it needs no templates and no code per type.
 #ifndef PT2_SCHEMA_TYPE_H
 #define PT2_SCHEMA_TYPE_H
 

@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::string_view kKey = "\"schema_version\"";
 
-// What follows the key at `at`, up to the end of a number or of a flat object or list; empty when
-// this is no key.
+// The text after the key at `at`, up to the end of a number or of a flat object or list; empty when
+// there is no key at `at`.
 std::string_view version_json(std::string_view json, size_t at) {
   if (at > 0 && json[at - 1] == '\\') return {};
   constexpr std::string_view blanks = " \t\r\n";
@@ -41,7 +41,8 @@ SchemaVersion parse_version(std::string_view json) {
   return {.major = part(value->find("major")), .minor = part(value->find("minor"))};
 }
 
-// Whether the text after a key of the outermost object closes that object and nothing else.
+// Whether the brackets in the text after a key close exactly one more level than they open: the
+// outermost object.
 bool closes_one_object(std::string_view rest) {
   int depth = 1;
   bool in_string = false;
@@ -60,8 +61,8 @@ bool closes_one_object(std::string_view rest) {
   return depth == 0;
 }
 
-// PyTorch writes some keys after the version; a text with more occurrences than this was made to be
-// slow.
+// PyTorch writes some keys after the version. A text with more occurrences than this was made to
+// slow the search down.
 constexpr int kMaxOccurrences = 8;
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Which schema version a JSON text has, found before it is decoded, because the spelling of
-// everything depends on it.
+// Finds the schema version of a JSON text before it is decoded, because the spelling of everything
+// depends on it.
 #ifndef PT2_SCHEMA_VERSION_H
 #define PT2_SCHEMA_VERSION_H
 
@@ -11,8 +11,8 @@
 namespace pt2::schema {
 
 // The value of the key "schema_version" of the outermost object, or, unless `outermost`, of the
-// first object that has it. {0, 0} when there is none or it is none; decoding will then say what is
-// wrong. Linear in the text.
+// first object that has it. {0, 0} when the key is missing or its value is no version; decoding
+// will then report the fault. Linear in the text.
 SchemaVersion find_schema_version(std::string_view json, bool outermost);
 
 // Fails as `unsupported` for a major version unknown here.

@@ -72,7 +72,7 @@ Result<ModuleCallSignature> read_call(schema::ModuleCallSignature& source, ReadC
 
 Result<std::vector<ModuleCallEntry>> read_calls(schema::GraphModule& source, ReadContext& context) {
   std::vector<ModuleCallEntry> calls;
-  // Version 1 has the root's tree specs beside an empty list of calls.
+  // In version 1 the root's tree specs are beside an empty list of calls.
   if (context.major == 1) {
     ModuleCallSignature root;
     root.in_spec = std::move(source.call_spec.in_spec);

@@ -1,4 +1,4 @@
-// From what a file says (pt2::schema) to what is computed with (pt2::Program), for every schema
+// Converts what a file says (pt2::schema) to what is computed with (pt2::Program), for every schema
 // version.
 #ifndef PT2_SERDE_FROM_SCHEMA_H
 #define PT2_SERDE_FROM_SCHEMA_H
@@ -8,14 +8,14 @@
 
 namespace pt2 {
 
-// Names are resolved: every value is in its graph's tables, defined once and before it is used.
-// Version 1's constants become inputs of the graph, as later versions have them. Errors: `invalid`
-// where a rule of the graph is broken, `unsupported` for alternatives of newer schemas where no
-// program can do without understanding them, `limit` for nesting; `where` is the place in the JSON,
+// Resolves names: every value is in its graph's tables, defined once and before it is used. Version
+// 1's constants become inputs of the graph, as in later versions. Errors: `invalid` where a rule of
+// the graph is broken, `unsupported` for alternatives of newer schemas that a program cannot do
+// without, `limit` for nesting; `where` is the place in the JSON,
 // ".graph_module.graph.nodes[3].inputs[0]". Linear in the source.
 Result<Program> from_schema(schema::ExportedProgram source);
-// The same, going on where a rule of the graph is broken: each breach is added to `faults` (V5xx),
-// and the program is what can be made of the rest, good for looking at.
+// The same, but goes on where a rule of the graph is broken: each breach is added to `faults`
+// (V5xx). The program is made of the rest, and is good only for inspection.
 Result<Program> from_schema(schema::ExportedProgram source, Diagnostics& faults);
 
 // Symbolic sizes are parsed into `pool`. `major` is the file's schema version, which decides

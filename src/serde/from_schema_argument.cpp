@@ -11,7 +11,7 @@ using schema::ArgumentCase;
 using Access = ValueScope::Access;
 using Wrapper = Argument::Wrapper;
 
-// as_string_to_argument inside itself; the JSON's own limit ends other nesting.
+// Levels of as_string_to_argument inside itself; max_json_depth bounds any other nesting.
 constexpr int kMaxArgumentDepth = 100;
 
 Error unknown_alternative(const schema::UnknownCase& unknown, const ReadContext& context) {
@@ -53,7 +53,7 @@ Argument literal_list(ListKind kind, const std::vector<Source>& source) {
   return Argument(std::move(list));
 }
 
-// Numbers of enums that PyTorch may extend; our own enums have room for a byte.
+// Reads numbers of enums that PyTorch may extend; our own enums hold a byte.
 template <class Enum>
 Result<Argument> enumerator(int64_t number, std::string_view tag) {
   if (number >= 0 && number <= UINT8_MAX) return Argument(static_cast<Enum>(number));
@@ -201,7 +201,8 @@ class ArgumentReader {
       return context.fail(ErrorCode::limit,
                           fmt::format("arguments are nested deeper than {}", kMaxArgumentDepth));
     }
-    // The one alternative whose type does not tell it from another, as_string.
+    // as_operator: its type, a string, is also that of as_string, so the overloads cannot tell them
+    // apart.
     if (auto* target = source.get_if<ArgumentCase::as_operator>())
       return Argument(OperatorName{std::move(*target)});
     return std::visit(ArgumentReader(context, scope, access, depth), source.variant());

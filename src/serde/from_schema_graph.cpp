@@ -9,7 +9,7 @@ namespace {
 
 using Access = ValueScope::Access;
 
-// PyTorch's own serializer recurses per nested graph and ends far earlier.
+// PyTorch's own serializer recurses into nested graphs and fails far earlier.
 constexpr int kMaxGraphDepth = 64;
 
 std::variant<TensorMeta, SymInt, SymFloat, SymBool, CustomObjectType> empty_meta(ValueKind kind) {
@@ -52,7 +52,7 @@ class GraphReader {
   }
 
  private:
-  // The order of the tables is the order of the values, so that they can be written back.
+  // The values keep the order of the tables, so that the tables can be written back.
   template <class Table, class Read>
   Result<void> add_table(std::string_view table, const Table& entries, Read read) {
     const auto field = context_.field(table);

@@ -9,9 +9,9 @@
 
 namespace pt2 {
 
-// What all parts need to know about the file, and where in it they are. Breaches of the graph's
-// rules are collected with their place, and reading goes on; only what no program can do without
-// ends it.
+// What all parts need to know of the file, and the current place in it. Breaches of the graph's
+// rules are collected with their place, and reading goes on; it ends only at faults that leave no
+// program.
 class ReadContext {
  public:
   ReadContext(int64_t major_version, ExprPool& expressions, Diagnostics& faults)
@@ -20,7 +20,7 @@ class ReadContext {
   const int64_t major;  // of the schema version
   ExprPool& pool;
 
-  // While it lives, what is read lies below this step. Names must outlive it.
+  // While a Step lives, what is read lies below it. Names must outlive it.
   class Step {
    public:
     ~Step() { context_.path_.pop_back(); }
@@ -62,12 +62,12 @@ class ValueScope {
   ValueScope(Graph& graph, ReadContext& context, int depth)
       : graph_(graph), context_(context), depth_(depth) {}
 
-  // A value that is read, or one that is defined here. A name that is in no table gets a value of
-  // its own, which nothing defines: check_structure reports it.
+  // How a name occurs: the value is read, or defined. A name that is in no table gets a value that
+  // nothing defines, which check_structure reports.
   enum class Access : uint8_t { use, define };
   ValueId resolve(const std::string& name, ValueKind kind, Access access);
   bool has(const std::string& name, ValueKind kind) const;
-  // Operands of higher-order operators stand in lists of tensors whatever they are: PyTorch has no
+  // Operands of higher-order operators are in lists of tensors whatever their types: PyTorch has no
   // other list for mixed ones (serialize.py, serialize_input).
   void set_mixed_lists(bool mixed) { mixed_lists_ = mixed; }
   ValueKind kind_in_list(const std::string& name) const;
@@ -87,7 +87,7 @@ Result<Argument> read_argument(schema::Argument& source, ReadContext& context, V
                                ValueScope::Access access);
 Result<ArgumentSpec> read_argument_spec(schema::Argument& source, ReadContext& context);
 
-// Version 1's constants, which become inputs behind the others.
+// Version 1's constants, which become inputs after the others.
 using Constants = schema::Dict<std::string>;
 Result<Graph> read_graph(schema::Graph& source, ReadContext& context, int depth,
                          const Constants& constants);
@@ -96,7 +96,7 @@ Result<GraphSignature> read_signature(schema::GraphSignature& source, ReadContex
 GraphSignature read_signature_v1(const schema::GraphSignatureV1& source, const Graph& graph,
                                  const Constants& constants);
 
-// ".name", or ["any text"]: as the JSON decoder names places.
+// ".name", or ["any text"]: the spelling of places in the JSON decoder.
 std::string key_step(std::string_view key);
 
 }  // namespace pt2

@@ -58,7 +58,7 @@ Result<InputSpec> read_input_spec(schema::InputSpec& source, ReadContext& contex
       auto& spec = source.get<buffer>();
       InputSpec result =
           make_input(InputKind::buffer, tensor_spec(spec.arg.name), spec.buffer_name);
-      // Schema 2 does not say; its state dict holds every buffer.
+      // Schema 2 does not record persistence; its state dict holds every buffer.
       result.persistent = context.major <= 2 ? true : spec.persistent;
       return result;
     }
@@ -131,7 +131,7 @@ Result<OutputSpec> read_output_spec(schema::OutputSpec& source, ReadContext& con
   return unknown_spec(source.get<unknown>(), context);
 }
 
-// The name of a value, or the constant that stands for itself.
+// The spec of a value by name, or of a constant by value.
 ArgumentSpec spec_of(const Graph& graph, const Argument& argument) {
   constexpr Kind kKinds[] = {Kind::tensor, Kind::sym_int, Kind::sym_float, Kind::sym_bool,
                              Kind::custom_obj};
@@ -142,7 +142,7 @@ ArgumentSpec spec_of(const Graph& graph, const Argument& argument) {
   return {.kind = Kind::constant, .value = argument};
 }
 
-// The dictionaries of version 1, to be asked for every input and output.
+// A dictionary of version 1's signature, looked up for every input and output.
 class NameTable {
  public:
   explicit NameTable(const schema::Dict<std::string>& names) {
@@ -159,7 +159,7 @@ class NameTable {
   std::unordered_map<std::string_view, const std::string*> targets_;
 };
 
-// graph_signature.py, _sig_to_specs: mutations come first, then what the user gets, then gradients.
+// The order of graph_signature.py, _sig_to_specs: mutations, then user outputs, then gradients.
 class OutputSpecs {
  public:
   explicit OutputSpecs(const schema::GraphSignatureV1& source)

@@ -9,10 +9,10 @@
 namespace pt2 {
 
 // Takes the graph's table and gives every node its whole trace; nothing when the graph has no
-// table. Where a trace would not come back as it was, all are kept and V210 is reported.
+// table. If any trace would not come back unchanged, all are left as they are and V210 is reported.
 std::optional<StackTraceTable> take_stack_traces(schema::Graph& source, ReadContext& context);
 
-// The opposite: compacts the traces of `out` into the table and writes it; with no table, writes
+// The inverse: compacts the traces of `out` into the table and writes it; without a table, writes
 // none.
 void put_stack_traces(std::optional<StackTraceTable> table, schema::Graph& out);
 

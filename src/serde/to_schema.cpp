@@ -34,7 +34,7 @@ schema::ModuleCallSignature write_call(const ModuleCallSignature& call, int vers
 
 void write_calls(const Program& program, schema::GraphModule& out, int version) {
   for (const ModuleCallEntry& entry : program.module_call_graph) {
-    // Version 1 has the root's tree specs beside the list.
+    // Version 1 has the root's tree specs beside the list of calls.
     if (version < 200 && entry.fqn.empty() && entry.signature) {
       out.call_spec = {.in_spec = entry.signature->in_spec, .out_spec = entry.signature->out_spec};
       continue;
@@ -51,7 +51,7 @@ schema::GraphModule write_graph_module(const Program& program, int version) {
   const auto& specs = program.signature.input_specs;
   size_t inputs = program.graph.inputs().size();
   if (version < 200) {
-    // Its constants are no inputs.
+    // In version 1 constants are no inputs.
     inputs -= static_cast<size_t>(
         std::ranges::count(specs, InputKind::constant_tensor, &InputSpec::kind));
   }

@@ -12,7 +12,7 @@ using Wrapper = Argument::Wrapper;
 
 schema::None none() { return {}; }
 
-// The name of a value that stands in a list of names, like the elements of as_tensors.
+// The name of a value in a list of names, e.g. an element of as_tensors.
 const std::string& value_name(const Argument& argument, const Graph* graph) {
   const auto* id = argument.get_if<ValueId>();
   PT2_CHECK(id != nullptr && graph != nullptr);
@@ -178,11 +178,11 @@ class ArgumentWriter {
       out.emplace_back(key, write_argument(item, graph_, version_));
     return make<as_string_to_argument>(std::move(out));
   }
-  // Numbers that our own enums have no room for, and the objects of version 1, have alternatives
-  // that are known.
+  // An UnknownArgument with a known tag: an enum number too large for our own enums, or an object
+  // of version 1.
   schema::Argument operator()(const UnknownArgument& value) const {
     Diagnostics ignored;
-    // In a struct, because a union alone cannot be decoded.
+    // Wrapped in a struct, because a union alone cannot be decoded.
     const std::string json =
         "{\"arg\": {" + print_json_string(value.tag) + ": " + value.json + "}}";
     if (version_ == 100 && value.tag == "as_custom_obj") {

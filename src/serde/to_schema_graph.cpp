@@ -101,7 +101,7 @@ schema::Node write_node(const Node& node, const Graph& graph, int version) {
   return out;
 }
 
-// Version 1's constants get a value when they are read; no file has metadata for them.
+// Version 1's constants get a value when they are read; no file has a table entry for them.
 bool is_stand_in(const GraphValue& value, size_t input_count) {
   return value.definition.by == Definition::By::graph_input &&
          value.definition.index >= input_count && value.tensor() != nullptr &&

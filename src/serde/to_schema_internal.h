@@ -12,7 +12,7 @@ namespace pt2 {
 // `graph` names the values; null where only constants may stand.
 schema::Argument write_argument(const Argument& argument, const Graph* graph, int version);
 schema::Argument write_argument_spec(const ArgumentSpec& spec, int version);
-// `input_count`: version 1 keeps its constants behind the inputs proper.
+// `input_count`: the proper inputs of the graph, behind which version 1's constants are kept.
 schema::Graph write_graph(const Graph& graph, size_t input_count, int version);
 
 schema::GraphSignature write_signature(const GraphSignature& signature, int version);

@@ -14,8 +14,8 @@
 
 namespace pt2::tensor_files {
 
-// As NumPy's limit, and PyTorch's own for iterating: sizes come from the file, and copying elements
-// recurses over dimensions.
+// NumPy's limit, and PyTorch's own for iterating. The number of dimensions comes from the file, and
+// copying elements recurses over it.
 constexpr size_t kMaxDims = 64;
 
 inline Result<void> check_dim_count(size_t dims) {
@@ -26,7 +26,7 @@ inline Result<void> check_dim_count(size_t dims) {
                ""};
 }
 
-// The alignment that reading one element wants: complex numbers are two.
+// The alignment needed to read one element: complex numbers are two.
 inline size_t element_alignment(Dtype dtype) {
   const auto size = static_cast<size_t>(dtype_size(dtype));
   return dtype_category(dtype) == DtypeCategory::complex ? size / 2 : size;
@@ -38,7 +38,7 @@ inline std::shared_ptr<Storage> copy_storage(std::span<const std::byte> bytes) {
   return storage;
 }
 
-// `bytes` lie in the record: borrowed where they are aligned for the dtype, copied otherwise.
+// A storage for `bytes` of the record: borrowed where they are aligned for the dtype, else copied.
 inline std::shared_ptr<Storage> storage_in(const Record& record, std::span<const std::byte> bytes,
                                            Dtype dtype) {
   const auto address = reinterpret_cast<uintptr_t>(bytes.data());

@@ -11,15 +11,15 @@ namespace pt2::tensor_files {
 namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
-// numpy.lib.format pads so that the elements can be mapped.
+// numpy.lib.format pads to this multiple so that the elements can be mapped.
 constexpr size_t kAlignment = 64;
 
 Error malformed(std::string message) {
   return {ErrorCode::malformed, ".npy header: " + std::move(message), ""};
 }
 
-// As much of Python's literals as numpy.save writes: one dict of strings, booleans and a tuple of
-// integers.
+// Parses the subset of Python literals that numpy.save writes: one dict of strings, booleans and a
+// tuple of integers.
 class HeaderParser {
  public:
   HeaderParser(std::string_view text, NpyHeader& header) : text_(text), header_(header) {}

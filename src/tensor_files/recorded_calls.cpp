@@ -33,8 +33,8 @@ Result<Sizes> read_sizes(const JsonValue& json) {
   return sizes;
 }
 
-// The elements of a contiguous tensor as another dtype; with twice the size, the last dimension of
-// 2 is one complex number.
+// The elements of a contiguous tensor as another dtype. Where an element is twice as large, a last
+// dimension of 2 becomes one complex number.
 Result<Tensor> view_as(const Tensor& tensor, std::string_view name) {
   const auto dtype = find_dtype(name);
   if (!dtype) return malformed("found dtype '" + printable(name) + "' in view_as");
@@ -281,7 +281,7 @@ Result<JsonValue> parse_metadata(std::string_view key, const std::string& text) 
   return json;
 }
 
-// What the file says about all its calls.
+// Reads what the file says about all its calls.
 Result<bool> read_case(const std::string& text, RecordedCalls& out) {
   PT2_TRY(const JsonValue json, parse_metadata("case", text));
   bool random = false;

@@ -15,7 +15,8 @@ namespace {
 
 constexpr uint64_t kMaxHeaderBytes = 100'000'000;
 constexpr size_t kLengthBytes = 8;
-// The header is padded with blanks to this, as the reference does: elements start aligned.
+// The header is padded with blanks to this multiple, as in the reference, so that elements are
+// aligned.
 constexpr size_t kHeaderAlignment = 8;
 constexpr std::string_view kMetadata = "__metadata__";
 
@@ -90,7 +91,7 @@ Result<Tensor> read_tensor(const JsonValue& info, const Record& record,
                          std::move(strides), 0);
 }
 
-// Every byte belongs to one tensor: nothing can hide between them.
+// Every byte must belong to exactly one tensor, so that nothing can hide between tensors.
 Result<void> check_extents(std::vector<Extent> extents, uint64_t data_bytes) {
   std::ranges::sort(extents, [](const Extent& a, const Extent& b) {
     return a.begin != b.begin ? a.begin < b.begin : a.end < b.end;

@@ -5,8 +5,8 @@
 
 namespace pt2::tensor_files {
 
-// All that comes before the elements; these follow in order and without gaps. Looks at dtypes and
-// sizes alone.
+// Writes everything before the elements, which follow in order and without gaps. Uses only the
+// dtypes and sizes of the tensors.
 Result<void> write_safetensors_header(const Safetensors& content, Sink& sink);
 
 }  // namespace pt2::tensor_files

@@ -35,7 +35,7 @@ class NpzWriter : public TensorWriter {
   ZipWriter zip_;
 };
 
-// The header comes first and is known last: elements wait in a file without a name.
+// The header comes first but is known last, so the elements wait in a nameless file.
 class SafetensorsWriter : public TensorWriter {
  public:
   SafetensorsWriter(std::unique_ptr<FileSink> sink, int elements)
@@ -85,7 +85,7 @@ class SafetensorsWriter : public TensorWriter {
   Safetensors content_;
 };
 
-// Beside the file, where there is room for it. Error `io`.
+// Opens the nameless file in the same folder, where there is room for the elements. Error `io`.
 Result<int> open_nameless(const std::string& path) {
   std::string name = path + ".XXXXXX";
   const int descriptor = mkstemp(name.data());

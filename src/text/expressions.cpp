@@ -48,8 +48,8 @@ bool is_literal(std::string_view text) {
   return parse_literal<T>(text).has_value();
 }
 
-// A text that is a number of any kind is no expression without quotes, so that the kinds need not
-// be told apart here.
+// Whether a text is a number of any kind. Without quotes it is then never an expression, so this
+// need not know which kind of number is expected.
 bool is_any_literal(std::string_view text) {
   return is_literal<int64_t>(text) || is_literal<double>(text) || is_literal<bool>(text);
 }

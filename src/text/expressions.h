@@ -1,5 +1,6 @@
-// Symbolic numbers in the text form: "s77 + 1" where that says what the file's own text says, else
-// the file's text in quotes; "{4}" behind it where its hint is not what the symbols' hints give.
+// Symbolic numbers in the text form: "s77 + 1" where this form means the same as the file's own
+// text, else the file's text in quotes. "{4}" follows where the hint differs from the one that the
+// symbols' hints give.
 #ifndef PT2_TEXT_EXPRESSIONS_H
 #define PT2_TEXT_EXPRESSIONS_H
 
@@ -15,7 +16,7 @@
 
 namespace pt2 {
 
-// How much of `text`, from its begin, an expression without quotes takes.
+// The length of the expression without quotes at the start of `text`.
 size_t expression_length(std::string_view text);
 
 // "3", "-0.5", "inf", "true"; nothing for other texts.
@@ -24,8 +25,8 @@ std::optional<T> parse_literal(std::string_view text);
 template <class T>
 void append_literal(std::string& out, T value);
 
-// The hint of an expression, made from those of its symbols; nothing when one has none, or it
-// cannot be computed.
+// The hint of an expression, computed from those of its symbols; nothing when one has none, or when
+// it cannot be computed.
 std::optional<Number> usual_hint(Expr expr, const SymbolBindings& hints);
 template <class T>
 std::optional<T> hint_as(const std::optional<Number>& hint) {
@@ -37,8 +38,8 @@ class ExpressionPrinter {
  public:
   ExpressionPrinter(ExprPool& pool, ExprSpelling spelling) : pool_(pool), spelling_(spelling) {}
 
-  // To be called with every expression before the first is printed: symbols are declared in the
-  // order in which they come, and have the first hint that is given them alone.
+  // Must be called with every expression before the first is printed. Symbols are declared in the
+  // order of these calls, each with the hint of the first value that is the symbol alone.
   void note(const SpelledExpr* expression);
   template <class T>
   void note(const Symbolic<T>& value);
@@ -47,7 +48,7 @@ class ExpressionPrinter {
 
   template <class T>
   void append(std::string& out, const Symbolic<T>& value);
-  // Of a range: always as sympy's str.
+  // The key of a range: always printed as sympy's str.
   void append_key(std::string& out, const SpelledExpr& key);
 
  private:
@@ -60,7 +61,7 @@ class ExpressionPrinter {
 
   ExprPool& pool_;
   ExprSpelling spelling_;
-  ExprPool scratch_;  // what a parser of the text has
+  ExprPool scratch_;  // the state of a parser of the text
   std::vector<std::string> symbols_;
   SymbolBindings hints_;
   std::vector<bool> is_declared_;  // by SymbolId
@@ -72,13 +73,13 @@ class ExpressionReader {
  public:
   ExpressionReader(ExprPool& pool, ExprSpelling spelling) : pool_(pool), spelling_(spelling) {}
 
-  // Error `invalid` when it has been declared.
+  // Error `invalid` when the symbol has been declared.
   Result<void> declare(std::string_view name, std::string_view assumptions,
                        std::optional<Number> hint);
   // Errors: malformed, limit, and invalid for a symbol that is not declared.
   Result<const SpelledExpr*> read(std::string_view text);
   Result<const SpelledExpr*> read_key(std::string_view text);
-  // A file's own text, which stood in quotes.
+  // Reads a file's own text, which is in quotes.
   Result<const SpelledExpr*> read_quoted(const std::string& text) { return pool_.parse(text); }
   std::optional<Number> hint(const SpelledExpr* expression);
 

@@ -67,7 +67,7 @@ class ArgumentParser {
       return with_optional_mark(std::move(argument));
     }
     auto type = typed(name);
-    // Known from here on in any case, so that one wrong type is one error.
+    // Defines the value even when its type is wrong, so that one wrong type is one error.
     Argument argument = scope_->define(name, type ? *std::move(type) : TensorMeta{}, offset);
     if (!type) return std::move(type).error();
     return with_optional_mark(std::move(argument));
@@ -91,7 +91,7 @@ class ArgumentParser {
         argument = Argument(*flag);
       } else if (const auto integer = parse_int(text)) {
         argument = Argument(*integer);
-        // Not "12345678901234567890", which is an integer to the eye.
+        // An integer beyond 64 bits, "12345678901234567890", is no float.
       } else if (text.find_first_of(".eEn") != std::string_view::npos) {
         if (const auto real = parse_literal<double>(text)) argument = Argument(*real);
       }
@@ -138,7 +138,7 @@ class ArgumentParser {
     return reader_.unexpected("an argument");
   }
 
-  // Where a word and '(' begin.
+  // Parses a word that is followed by '('.
   Result<Argument> function(std::string_view text) {
     if (text == "dtype") {
       PT2_TRY(const ScalarType dtype, parse_dtype(parsing_));

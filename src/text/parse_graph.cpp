@@ -6,8 +6,8 @@
 namespace pt2 {
 namespace {
 
-// Room for 75 graphs or 300 lists and maps within each other, which is more than the JSON of a
-// program may have; a graph takes the more of the stack.
+// Allows 75 graphs, or 300 lists and maps, within each other, which is more than the JSON of a
+// program may have. A graph counts more because it takes more of the stack.
 constexpr int kMaxDepth = 300;
 constexpr int kGraphWeight = 4;
 
@@ -74,7 +74,7 @@ class GraphParser {
     return {};
   }
 
-  // What the signature says of an input or output that the text gives it beside.
+  // Fills the spec of an input or output from the text beside it.
   template <class Spec>
   Result<void> fill_spec(const Argument& argument, std::string_view sign,
                          Result<decltype(Spec::kind)> (*parse_kind)(Parsing&), Spec& spec) {
@@ -111,7 +111,7 @@ class GraphParser {
     return {};
   }
 
-  // Goes on behind statements that are wrong. Up to the '}'.
+  // Parses statements up to the '}', and goes on after wrong ones.
   Result<void> body() {
     while (!reader_.at("}") && !reader_.at_end() && !reader_.is_hopeless()) {
       const size_t start = reader_.current().offset, depth = reader_.depth();
@@ -204,7 +204,7 @@ class GraphParser {
     return input;
   }
 
-  // What a node of this version is called unless it says otherwise.
+  // The name of a node that the text does not name, in this schema version.
   std::optional<std::string> usual_name(const Node& node) const {
     const auto* id = node.outputs.empty() ? nullptr : node.outputs[0].get_if<ValueId>();
     if (id == nullptr || !has_node_names(parsing_.version)) return std::nullopt;

@@ -345,7 +345,7 @@ class ProgramParser {
   bool has_signature_ = false;
 };
 
-// Gives nodes what they refer to, in the order in which the parser met them.
+// Gives nodes their metadata entries, in the order in which the parser met the references.
 class MetadataResolver {
  public:
   MetadataResolver(Parsing& parsing, const MetadataEntries& entries, uint64_t max_bytes)

@@ -137,7 +137,7 @@ Result<CustomObjectType> parse_object(Parsing& parsing, const std::string& value
   return type;
 }
 
-// A number in parentheses behind the word at hand: dtype(99).
+// The number in parentheses behind the current word: dtype(99).
 Result<int64_t> parse_number(TextReader& reader) {
   reader.advance();
   PT2_TRY_VOID(reader.expect("("));

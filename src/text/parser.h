@@ -17,7 +17,7 @@
 
 namespace pt2 {
 
-// What all parts share.
+// The state that all parts share.
 struct Parsing {
   // A node's reference to an entry of the metadata table, which may come later.
   struct Reference {
@@ -32,15 +32,16 @@ struct Parsing {
   Program program{};
   int version = 0;  // of the schema, as in schema_json.h
   std::optional<ExpressionReader> expressions{};
-  // In the order in which nodes end: those of nested graphs before the node that calls them.
+  // In the order in which nodes end: nodes of nested graphs come before the node that calls the
+  // graph.
   std::vector<Reference> references{};
   std::vector<size_t> reference_counts{};  // one for each node
   std::unordered_set<std::string> keys{};
-  // For an input or output of the program that cannot carry its spec.
+  // Set for an input or output of the program whose spec cannot be written beside it.
   std::optional<Error> missing_spec{};
   int depth = 0;
 
-  // Graphs, lists and maps around the place at work; ends recursion on hostile text.
+  // Counts the graphs, lists and maps around the current place; bounds recursion on hostile text.
   class Level {
    public:
     explicit Level(Parsing& parsing, int weight = 1) : parsing_(parsing), weight_(weight) {
@@ -56,9 +57,9 @@ struct Parsing {
     const int weight_;
   };
 
-  // Reports what is twice where names must differ: keys of one dictionary.
+  // Reports a key that a dictionary has twice.
   void check_unique(std::string_view dictionary, const std::string& key, size_t offset);
-  // `spelling="..."` of a record of schema.def, where it is next.
+  // Parses `spelling="..."` of a record of schema.def, if it is next.
   template <class Record>
   Result<void> spelling(schema::TraceHolder& holder);
   Result<std::string> json();  // in quotes
@@ -73,13 +74,13 @@ class ValueScope {
 
   Graph graph;
 
-  // Errors are reported at `offset`; then the argument is None.
+  // Errors are reported at `offset`; the argument is then None.
   Argument use(const std::string& name, size_t offset);
-  // Defines a value of the node or of the inputs at work; usable from finish() on.
+  // Defines a value of the current node or of the inputs; usable from finish() on.
   Argument define(const std::string& name, Meta meta, size_t offset);
   void finish();
   void define_by_nothing(const std::string& name, Meta meta, size_t offset);
-  // By name, in the order of the file's tables; their definitions must follow.
+  // Declares a value by name, in the order of the file's tables; its definition must follow.
   void expect(const std::string& name, size_t offset);
   void check_all_defined(size_t offset);
 
@@ -95,14 +96,14 @@ class ValueScope {
 enum class Access : uint8_t { use, define };
 // `scope` has the values; null where only constants may stand.
 Result<Argument> parse_argument(Parsing& parsing, ValueScope* scope, Access access);
-// Whether the text's schema version has what is written at `offset`.
+// Checks that the text's schema version has the form of the argument at `offset`.
 Result<void> check_argument_version(const Parsing& parsing, const Argument& argument,
                                     const Graph* graph, size_t offset);
 Result<void> check_argument_kind(const Parsing& parsing, std::optional<ArgumentKind> kind,
                                  size_t offset);
 // A value's name and kind, or a constant with the name of its input.
 Result<ArgumentSpec> parse_argument_spec(Parsing& parsing);
-// ` as "name"`, where it is next.
+// Parses ` as "name"`, if it is next.
 Result<void> parse_constant_name(Parsing& parsing, ArgumentSpec& spec);
 Result<std::string> parse_target(Parsing& parsing);
 // "#12".
@@ -120,16 +121,16 @@ Result<OutputKind> parse_output_kind(Parsing& parsing);
 Result<void> parse_spec_target(Parsing& parsing, InputSpec& spec);
 Result<void> parse_spec_target(Parsing& parsing, OutputSpec& spec);
 Result<void> parse_persistent(Parsing& parsing, InputSpec& spec);
-// Behind the word "signature".
+// Called behind the word "signature".
 Result<void> parse_signature(Parsing& parsing, GraphSignature& signature);
 
-// Behind the word "graph". Inputs and outputs of the program's own graph carry their specs, which
-// go to `signature`; null for nested graphs.
+// Called behind the word "graph". Inputs and outputs of the program's own graph carry their specs,
+// which go to `signature`; null for nested graphs.
 Result<Graph> parse_graph(Parsing& parsing, GraphSignature* signature);
-// Behind the word "stack_traces".
+// Called behind the word "stack_traces".
 Result<StackTraceTable> parse_stack_traces(Parsing& parsing);
-// Gives the nodes of the program their metadata, once the table is known. Only of use when nothing
-// was wrong before.
+// Gives the nodes of the program their metadata, once the table is known. Meaningful only when no
+// error came before.
 using MetadataEntries = std::unordered_map<int64_t, std::pair<std::string, std::string>>;
 void resolve_metadata(Parsing& parsing, const MetadataEntries& entries, const Limits& limits);
 

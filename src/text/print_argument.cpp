@@ -100,7 +100,7 @@ class ArgumentPrinter {
     printer_.string(second);
     printer_.out += ')';
   }
-  // Kind and wrapper are the outermost list's.
+  // The kind and the wrapper are those of the outermost list.
   void items(const ArgumentList& list) const {
     printer_.out += '[';
     for (size_t i = 0; i < list.items.size(); ++i) {

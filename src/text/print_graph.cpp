@@ -88,7 +88,7 @@ class TypePrinter {
   const GraphValue& value_;
 };
 
-// The order in which a reader of the text meets the values.
+// The values in the order in which a reader of the text meets them.
 std::vector<ValueId> order_of_definition(const Graph& graph) {
   std::vector<ValueId> order;
   const auto add = [&](ValueId id) { order.push_back(id); };
@@ -100,7 +100,7 @@ std::vector<ValueId> order_of_definition(const Graph& graph) {
   return order;
 }
 
-// Whether the tables of a file, one for each kind of value, have that order.
+// Whether the file's tables, one for each kind of value, have the order of `order`.
 bool is_table_order(const Graph& graph, const std::vector<ValueId>& order) {
   std::array<int64_t, std::variant_size_v<decltype(GraphValue::meta)>> last;
   last.fill(-1);
@@ -246,7 +246,7 @@ class GraphPrinter {
     attributes(node);
   }
 
-  // "*" as in Python: what follows is given by keyword.
+  // "*" as in Python: the arguments behind it are given by keyword.
   void arguments(const Node& node) {
     std::optional<ArgumentKind> kind = usual_argument_kind(printer_.version);
     bool is_first = true;
@@ -279,7 +279,7 @@ class GraphPrinter {
     }
   }
 
-  // What a node of this version is called unless it says otherwise.
+  // The name of a node that the text need not name, in this schema version.
   std::optional<std::string> usual_name(const Node& node) const {
     const auto* id = node.outputs.empty() ? nullptr : node.outputs[0].get_if<ValueId>();
     if (id == nullptr || !has_node_names(printer_.version)) return std::nullopt;

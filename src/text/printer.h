@@ -16,7 +16,7 @@
 
 namespace pt2 {
 
-// Entries of the nodes' metadata, each distinct one with a number.
+// The entries of the nodes' metadata; each distinct one has a number.
 class MetadataTable {
  public:
   size_t number_of(const std::pair<std::string, std::string>& entry);
@@ -29,7 +29,7 @@ class MetadataTable {
   std::vector<const std::pair<std::string, std::string>*> entries_;
 };
 
-// What all parts write to and ask. The program outlives it.
+// The output and the state that all parts share. The program outlives it.
 struct Printer {
   Printer(const Program& source, const TextOptions& text_options);
 
@@ -53,10 +53,10 @@ struct Printer {
   void target(std::string_view target);
   void device(const Device& device);
   void dtype(ScalarType dtype);
-  // ` spelling="..."` where there is one, of a record of schema.def.
+  // Prints ` spelling="..."` of a record of schema.def, if it has one.
   template <class Record>
   void spelling(const schema::TraceHolder& holder);
-  // Where values are defined, each has its type behind it.
+  // Where values are defined, their types follow them.
   enum class Values : uint8_t { used, defined };
   // `graph` has the values that the argument names; null where only constants may stand.
   void argument(const Argument& argument, const Graph* graph, Values values);
@@ -64,14 +64,14 @@ struct Printer {
   void argument_spec(const ArgumentSpec& spec);
 };
 
-// Those of all its values, and of the graphs nested in it.
+// Notes the expressions of all values of the graph and of the graphs nested in it.
 void note_expressions(ExpressionPrinter& expressions, const Graph& graph);
 // "graph name(...) {...}" without a line break at its end; inputs and outputs of the program's own
 // graph carry their specs if `with_specs`.
 void print_graph(Printer& printer, const Graph& graph, bool with_specs);
 // "stack_traces {...}" without a line break at its end.
 void print_stack_traces(Printer& printer, const StackTraceTable& table);
-// Whether each input and output has a spec that names it and says nothing else.
+// Whether each input and output has a spec that names it and holds nothing else.
 bool specs_fit(const Program& program);
 
 }  // namespace pt2

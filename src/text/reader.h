@@ -19,7 +19,7 @@ enum class TokenKind : uint8_t {
   string,       // "with JSON's escapes", or 'as it is'
   reference,    // #12
   punctuation,  // one character, or ->
-  wrong,        // a character of no token, a string without its end
+  wrong,        // a character that starts no token, or an unterminated string
 };
 
 struct Token {
@@ -31,13 +31,13 @@ struct Token {
 };
 
 // Reads forward, one token ahead. Functions that expect something return an Error with its place
-// where they find something else; report() keeps it, and reading goes on.
+// where they find something else; the caller passes it to report(), and reading goes on.
 class TextReader {
  public:
   TextReader(std::string_view text, std::string_view name, std::vector<Error>& errors);
 
   const Token& current() const { return current_; }
-  // What follows the current token.
+  // The token after the current one.
   Token peek() const;
   bool next_is(std::string_view punctuation) const {
     const Token next = peek();
@@ -60,23 +60,23 @@ class TextReader {
   Result<std::string> value_name();
   Result<int64_t> integer();
   Result<bool> boolean();
-  // The characters of an expression that stands here without quotes, which may be none.
+  // The text of an expression without quotes at this place, which may be empty.
   std::string_view expression();
 
   Error unexpected(std::string_view expected) const;
   Error error_at(size_t offset, ErrorCode code, std::string message) const;
-  // Gives an error that has no place the one at `offset`.
+  // Gives the error the place at `offset`, if it has none.
   Error placed(Error error, size_t offset) const;
   void report(Error error);
   size_t error_count() const { return count_; }
-  // There are so many errors that looking for more helps nobody.
+  // Whether there are so many errors that finding more helps nobody.
   bool is_hopeless() const;
   const Error& first_error() const { return first_; }
 
-  // How many '{' are open; where to go on behind an error.
+  // The number of open '{', from which recover() goes on after an error.
   size_t depth() const { return depth_; }
-  // Skips what is left of a statement that began at `start`, when `depth` were open: to the next
-  // line's first token, or the '}' that ends the block.
+  // Skips the rest of a statement that began at `start`, when `depth` '{' were open: to the first
+  // token of the next line, or the '}' that ends the block.
   void recover(size_t start, size_t depth);
 
  private:
@@ -91,7 +91,7 @@ class TextReader {
   size_t count_ = 0;
   Token current_;
   size_t depth_ = 0;
-  // So that many errors do not count the same lines again.
+  // Kept so that many errors do not count the same lines again.
   mutable size_t counted_to_ = 0, counted_lines_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// The tables of schema 5.3: printed, and read.
+// Prints and parses the tables of schema 5.3.
 #include "pt2/stack_traces.h"
 
 #include "text/parser.h"

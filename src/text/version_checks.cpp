@@ -1,4 +1,4 @@
-// What a text may say in its schema version: a file of the version must be able to.
+// Checks that a text says only what a file of its schema version can hold.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 
 using Wrapper = Argument::Wrapper;
 
-// The alternative of schema::Argument that an argument is written as, by its key (src/serde,
+// The key of the alternative of schema::Argument that an argument is written as (src/serde,
 // write_argument). One overload for each alternative of Argument::Variant.
 struct KeyOf {
   const Argument& argument;
@@ -68,7 +68,7 @@ std::optional<std::string> missing(std::string_view key, int version) {
     if (member.is_in(version)) return std::nullopt;
     since = std::min(since, member.since);
   }
-  // A newer minor version may have anything.
+  // A newer minor version may have any alternative.
   if (version > schema::kNewestVersion) return std::nullopt;
   if (since > version && since != std::numeric_limits<int>::max())
     return fmt::format("{} is in schema {} and later", key, schema::version_text(since));

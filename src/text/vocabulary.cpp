@@ -12,7 +12,7 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 constexpr std::string_view kOperators = "torch.ops.";
 
-// First parts of targets that are no operators of torch.ops.
+// The first parts of targets outside torch.ops.
 bool is_python_module(std::string_view word) {
   const std::string_view first = word.substr(0, word.find('.'));
   return first == "torch" || first == "_operator" || first == "math" || first == "builtins";
@@ -49,7 +49,7 @@ constexpr Word<MemoryFormat> kMemoryFormats[] = {
     {MemoryFormat::channels_last_3d, "channels_last_3d"},
     {MemoryFormat::preserve, "preserve_format"},
 };
-// In the order in which a list without a word is taken for them.
+// In the order in which they are tried for a list without a word in front.
 constexpr Word<ListKind> kListKinds[] = {
     {ListKind::ints, "ints"},
     {ListKind::floats, "floats"},

@@ -16,20 +16,20 @@ namespace pt2 {
 bool is_word_start(char c);
 bool is_word_part(char c);
 bool is_word(std::string_view text);
-// What may follow '%' without quotes.
+// Whether the name may follow '%' without quotes.
 bool is_bare_value_name(std::string_view text);
 
-// Whether a string stands between single quotes, where nothing is escaped, because it would need
-// escapes between double ones.
+// Whether a string would need escapes between double quotes and is therefore put between single
+// ones, where nothing is escaped.
 bool reads_better_raw(std::string_view text);
 
-// "aten.add.Tensor" stands for "torch.ops.aten.add.Tensor"; what begins with torch., _operator.,
-// math. or builtins. is itself. Nothing where a target must be quoted.
+// "aten.add.Tensor" stands for "torch.ops.aten.add.Tensor"; a target that begins with torch.,
+// _operator., math. or builtins. stays as it is. Nothing where a target must be quoted.
 std::optional<std::string> shortened_target(std::string_view target);
 // The inverse; nothing for a word that is no target.
 std::optional<std::string> full_target(std::string_view word);
 
-// By the words "strided", "channels_last", ...; empty for numbers without a name.
+// The word for a layout, "strided"; empty for numbers without a name.
 std::string_view layout_word(Layout layout);
 std::string_view memory_format_word(MemoryFormat format);
 std::optional<Layout> find_layout(std::string_view word);
@@ -37,18 +37,18 @@ std::optional<MemoryFormat> find_memory_format(std::string_view word);
 
 std::string_view list_kind_word(ListKind kind);
 std::optional<ListKind> find_list_kind(std::string_view word);
-// The kind that a list without a word in front has: the first, in a fixed order, that all items
-// fit. `graph` has the values among them. Linear in the items.
+// The kind of a list without a word in front: the first kind, in a fixed order, that fits all
+// items. Values among the items are those of `graph`. Linear in the items.
 std::optional<ListKind> inferred_list_kind(const std::vector<Argument>& items, const Graph* graph);
 bool fits_list(ListKind kind, const std::vector<Argument>& items, const Graph* graph);
-// The kind of the lists within a list; nothing where there are none.
+// The kind of the inner lists of a list of lists; nothing for other kinds.
 std::optional<ListKind> inner_list_kind(ListKind kind);
 // How the schema wraps items of such a list.
 Argument::Wrapper item_wrapper(ListKind kind);
 
 std::string_view spec_kind_word(ArgumentSpec::Kind kind);
 std::optional<ArgumentSpec::Kind> find_spec_kind(std::string_view word);
-// What a spec of that kind calls a value of the graph.
+// The kind of the spec for a graph value of kind `value`, in an input of kind `kind`.
 ArgumentSpec::Kind expected_spec_kind(InputKind kind, ValueKind value);
 ArgumentSpec::Kind expected_spec_kind(OutputKind kind, ValueKind value);
 bool is_not_persistent(const InputSpec& spec);
@@ -58,15 +58,15 @@ std::optional<OutputKind> find_output_kind(std::string_view word);
 bool has_target(InputKind kind);
 bool has_target(OutputKind kind);
 
-// How the files of a schema version hold expressions.
+// The spelling of expressions in the files of a schema version.
 ExprSpelling expression_spelling(int version);
-// Arguments without a marker: positional since 8.4, without a kind before.
+// The kind of arguments without a marker: positional since 8.4, no kind before.
 std::optional<ArgumentKind> usual_argument_kind(int version);
-// FX names of nodes are there since 8.16; a node is usually called like its first result.
+// Nodes have FX names since 8.16; a node is usually named like its first result.
 bool has_node_names(int version);
 
-// The strides of a contiguous tensor, where all sizes but the first are numbers (a size of 0 counts
-// as 1); nothing otherwise and beyond 64 bits.
+// The strides of a contiguous tensor whose sizes except the first are all numbers (a size of 0
+// counts as 1); nothing for other tensors, and beyond 64 bits.
 std::optional<std::vector<int64_t>> contiguous_strides(const std::vector<SymInt>& sizes);
 
 }  // namespace pt2

@@ -21,8 +21,8 @@ struct CanonicalGraph {
   NameTable new_names;
 };
 
-// Calls `visit(const Argument&)` for what torch.utils._pytree.tree_map visits in an argument that
-// refers to values: the elements of a list, or the argument itself. What refers to none is a leaf.
+// Calls `visit(const Argument&)` for each leaf that torch.utils._pytree.tree_map visits: the
+// elements of a list whose kind can refer to values, at any depth, or any other argument itself.
 template <class Visit>
 void for_each_leaf(const Argument& argument, Visit&& visit) {
   const auto* list = argument.get_if<ArgumentList>();
@@ -83,7 +83,7 @@ class Canonicalizer {
 
  private:
   using ArgumentRanks = std::vector<std::pair<std::string_view, std::vector<int64_t>>>;
-  // In the order in which candidates are compared.
+  // The members in the order in which candidates are compared.
   using Candidate = std::tuple<std::string_view, ArgumentRanks, uint64_t, size_t, NodeId>;
 
   Result<std::vector<NodeId>> sorted_nodes() {
@@ -168,7 +168,7 @@ class Canonicalizer {
   }
 
   Result<void> copy_nodes(const std::vector<NodeId>& order, Graph& out) {
-    // Graphs are counted where they are arguments by themselves, as upstream does.
+    // Only graphs that are an argument by themselves are counted, as upstream does.
     size_t count = 0;
     for (NodeId id : order) {
       Node copy = graph_.node(id);
@@ -211,7 +211,7 @@ class Canonicalizer {
   std::vector<int64_t> rank_;
   int64_t next_rank_ = 0;
   std::set<ValueId> names_;
-  std::vector<ValueId> ids_;  // by the old ones
+  std::vector<ValueId> ids_;  // new ids, by the old ones
 };
 
 int input_rank(const InputSpec& spec) {
@@ -253,7 +253,7 @@ int output_rank(const OutputSpec& spec) {
   return 4;
 }
 
-// By kind; of one kind those with a name of their own by that name, the others as they stood.
+// Within a kind, specs with a name of their own are sorted by it; the others keep their order.
 std::string sort_name(const InputSpec& spec) {
   if (spec.kind == InputKind::user_input)
     return input_rank(spec) == 6 ? spec.arg.name : std::string();
@@ -295,7 +295,7 @@ std::vector<T> permuted(std::span<const T> items, const std::vector<size_t>& ord
   return out;
 }
 
-// What ExportedProgram.constants holds: references to these order nothing.
+// The names in ExportedProgram.constants; references to these do not affect the order.
 Names constant_names(const GraphSignature& signature) {
   Names names;
   for (const InputSpec& spec : signature.input_specs) {

@@ -30,7 +30,7 @@ class ContentHashes {
     for (size_t i = 0; i < inputs.size(); ++i)
       for_each_value(inputs[i],
                      [&](ValueId id) { down_[static_cast<size_t>(id)] = mix(i + 1, "input"); });
-    // Commutative sums over the users, so that their order does not count.
+    // Sums over the users are commutative, so that the order of users does not matter.
     for (size_t i = 0; i < outputs.size(); ++i)
       for_each_value(outputs[i],
                      [&](ValueId id) { up_[static_cast<size_t>(id)] += mix(i + 1, "output"); });
@@ -123,7 +123,7 @@ class ContentHashes {
   }
 
   const Graph& graph_;
-  std::vector<uint64_t> down_, up_;  // by value: what it is, and what becomes of it
+  std::vector<uint64_t> down_, up_;  // by value: a hash of its definition, and one of its uses
 };
 
 }  // namespace

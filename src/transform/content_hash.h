@@ -1,4 +1,4 @@
-// What tells nodes apart that have the same target and the same kinds of arguments.
+// Hashes that distinguish nodes with the same target and the same kinds of arguments.
 #ifndef PT2_TRANSFORM_CONTENT_HASH_H
 #define PT2_TRANSFORM_CONTENT_HASH_H
 
@@ -10,10 +10,10 @@
 
 namespace pt2 {
 
-// By node id. Depends on what a node computes (target, constants, what defines its values) and on
-// what becomes of its results (users, outputs), not on names or on the order of nodes. Equal hashes
-// mean nodes that nothing tells apart, but for collisions. `graph` must be in an order in which
-// every value is defined before it is used. Linear in the graph.
+// By node id. A hash depends on what the node computes (target, constants, what defines its inputs)
+// and on what becomes of its results (users, outputs), but not on names or on the order of nodes.
+// Nodes with equal hashes are interchangeable, except for collisions. `graph` must be in an order
+// in which every value is defined before it is used. Linear in the graph.
 std::vector<uint64_t> content_hashes(const Graph& graph, std::span<const Argument> inputs,
                                      std::span<const Argument> outputs);
 

@@ -1,4 +1,4 @@
-// Programs made from nothing are programs that the rules accept and that come back from their JSON.
+// Built programs pass the rules and come back unchanged from their JSON.
 #include "pt2/builder.h"
 
 #include <gtest/gtest.h>

@@ -24,7 +24,7 @@ struct NegativeCase {
   std::string file;
   std::string stage;
   bool is_rejected = false;
-  bool opens = false;  // what is wrong keeps nobody from the program
+  bool opens = false;  // the program opens although the rule is broken
   std::string says{};  // of code
 };
 
@@ -50,7 +50,7 @@ std::string lines(const Diagnostics& findings) {
   return text;
 }
 
-// These need the signatures of operators.
+// Rules that need the signatures of operators.
 const std::set<std::string> kNeedOperators = {
     "graph_unknown_op.pt2", "graph_target_python.pt2", "graph_missing_argument.pt2",
     "graph_unknown_argument.pt2", "graph_argument_type.pt2"};
@@ -91,7 +91,7 @@ TEST(Verify, WhatSpoilsNoProgramOpens) {
   }
 }
 
-// The 2.15 `mlp` with one record changed: `from`, which must occur, becomes `to`; without `from`
+// An edit to one record of the 2.15 `mlp`: `from`, which must occur, becomes `to`. Without `from`
 // the record is new.
 struct Edit {
   Rule rule;
@@ -135,7 +135,7 @@ constexpr Edit kEdits[] = {
      "{\"user_input\": {\"arg\": {\"as_tensors\": [{\"name\": \"x\"}]}"},
 };
 
-// What is unknown is accepted from newer writers alone.
+// Whether unknown values break no rule unless the writer is newer.
 bool needs_newer_minor(Rule rule) {
   return rule == Rule::unknown_alternative || rule == Rule::unknown_enumerator ||
          rule == Rule::program_reads;

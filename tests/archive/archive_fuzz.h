@@ -1,4 +1,4 @@
-// Entry points for fuzzing: whatever the bytes, they return, and nothing outside the bytes is read.
+// Entry points for fuzzing: for any bytes they return, and read nothing outside of them.
 #ifndef PT2_TESTS_ARCHIVE_ARCHIVE_FUZZ_H
 #define PT2_TESTS_ARCHIVE_ARCHIVE_FUZZ_H
 
@@ -11,7 +11,7 @@
 
 namespace pt2::test {
 
-// Small enough that a run with thousands of inputs a second does not drown in one of them.
+// Small limits, so that one input cannot hold up a run of thousands of inputs a second.
 inline Limits fuzz_limits() {
   Limits limits;
   limits.max_inflated_bytes = 1 << 20;
@@ -38,7 +38,7 @@ inline Result<std::shared_ptr<Storage>> fuzz_storage(std::string_view key, size_
   return Storage::allocate(256);
 }
 
-// What can be written must be read, and written again, as the same bytes.
+// A pickle that can be written must be read back and written again as the same bytes.
 inline void write_again(const Pickle& pickle) {
   const Result<PickledBytes> written = write_pickle(pickle, fuzz_limits());
   if (!written) return;
@@ -57,7 +57,7 @@ inline void use_pickle(const Pickle& pickle) {
   (void)flatten_sample_inputs(pickle, fuzz_limits());
 }
 
-// Whoever follows a pickle without its storages sees every call that reading it sees.
+// Following a pickle without its storages must find every call that reading it finds.
 inline void follow_pickle(std::span<const std::byte> bytes) {
   const PickleCode code = find_pickle_code(bytes, fuzz_limits());
   const Result<Pickle> pickle =

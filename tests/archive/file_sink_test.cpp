@@ -114,7 +114,7 @@ TEST(FileSink, FollowsLinksThatLeadToAFile) {
   EXPECT_EQ(names_in(folder.file("real")), std::set<std::string>{});
 }
 
-// What a killed process leaves, and what one that still writes holds.
+// Removes the file of a killed process, but not one that a process still writes.
 TEST(UnfinishedFile, TakesAwayWhatNobodyWritesAnyMore) {
   for (const bool may_have_no_name : {true, false}) {
     const test::TemporaryFolder folder;
@@ -144,7 +144,7 @@ TEST(UnfinishedFile, TakesAwayWhatNobodyWritesAnyMore) {
   }
 }
 
-// A file may not grow beyond so much, as on a disk that is full.
+// Limits the size of files, to imitate a full disk.
 class FileSizeLimit {
  public:
   explicit FileSizeLimit(rlim_t bytes) {

@@ -21,7 +21,7 @@ std::string random_text(size_t size) {
   return text;
 }
 
-// Data, three megabytes of zeros, data; then a second entry and one of nothing.
+// Data, three megabytes of zeros, data; then a second entry and an empty one.
 std::string zip_text() {
   StringSink sink;
   ZipWriter writer(sink, ZipStyle::torch);
@@ -34,7 +34,7 @@ std::string zip_text() {
   return sink.take();
 }
 
-// Blocks of zeros become holes.
+// Writes blocks of zeros as holes.
 void write_sparse(const std::string& path, const std::string& text) {
   constexpr size_t kBlock = 1 << 16;
   std::ofstream file(path, std::ios::binary);
@@ -62,7 +62,7 @@ std::span<const std::byte> content(const Archive& archive, const Entry& entry) {
   return archive.zip().bytes().subspan(entry.data_offset, entry.size);
 }
 
-// Every entry into another file, from where it lies in the archive.
+// Copies every entry from its place in the archive into another file.
 Result<void> copy_entries(const Archive& archive, Sink& sink, ZipStyle style) {
   const Origin origin(archive);
   ZipWriter writer(sink, style, &origin);
@@ -148,7 +148,7 @@ TEST(Origin, OfAnotherFileByNowHoldsNothingAndKnowsTheEntries) {
 
 TEST(Origin, DamagedRecordsAreNotWritten) {
   const std::string text = zip_text();
-  // In data of the large record, in its zeros, in the small one.
+  // Damage in the data of the large record, in its zeros, and in the small record.
   for (const size_t place :
        {size_t{12345}, 2 * kMegabyte, text.rfind("small", text.size() - 300)}) {
     SCOPED_TRACE(place);
@@ -170,8 +170,8 @@ TEST(Origin, DamagedRecordsAreNotWritten) {
   }
 }
 
-// The archive's directory states the checksum of a torch.save file, whose own directory states
-// those of its storages, or nothing that is true.
+// The archive's directory states the checksum of a torch.save file. That file's own directory
+// states those of its storages, or wrong ones.
 TEST(Origin, KnowsStoragesWithinTorchSaveFiles) {
   for (const bool is_inner_wrong : {false, true})
     for (const bool is_damaged : {false, true}) {

@@ -1,4 +1,4 @@
-// What Python would run to read a pickle, and what it would not.
+// Which calls Python would make to read a pickle, and which it would not.
 #include "archive/pickle/pickle_code.h"
 
 #include <gtest/gtest.h>

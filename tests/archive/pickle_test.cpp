@@ -8,7 +8,7 @@ namespace {
 
 using namespace std::string_literals;
 
-// Python's repr, roughly; what a pickle nests in itself stops at "...".
+// Roughly Python's repr; values that contain themselves end in "...".
 std::string print(const PickleValue& value, int depth = 8);
 
 std::string print_items(const PickleValue& value, int depth) {
@@ -199,7 +199,7 @@ TEST(Pickle, KeepsTheLimits) {
             "limit byte 0: found an integer of 2048 bytes, expected at most 1024");
 }
 
-// A list of thousands of items, then calls that copy it, six bytes each.
+// A list of thousands of items, then calls of six bytes each that copy it.
 TEST(Pickle, CopiesAreCharged) {
   std::string bytes =
       global("__builtin__", "set") + "q\x00("s + std::string(50000, 'N') + "lq\x01\x85q\x02" + "00";

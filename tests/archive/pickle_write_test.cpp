@@ -155,7 +155,7 @@ PickleValue numbers(PickleBuilder& builder, PickleKind kind, int64_t count) {
   return builder.sequence(kind, items);
 }
 
-// The marks and batch opcodes alone.
+// Only the MARK and batch opcodes of a pickle.
 std::string batches(const Pickle& pickle) {
   std::string found;
   const std::string bytes = pickled(pickle);
@@ -219,7 +219,7 @@ TEST(WritePickle, WritesValuesThatHoldThemselves) {
   EXPECT_EQ(pickled(pickle), bytes);
 }
 
-// Values that share, and one that holds itself: copied they do the same.
+// Copied values share with each other, and contain themselves, as before.
 TEST(WritePickle, CopiesValuesOfAnotherPickle) {
   using namespace std::string_literals;
   const std::string bytes =

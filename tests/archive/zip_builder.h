@@ -1,5 +1,5 @@
-// Zip files with any field wrong: every number of a header can be replaced before the file is put
-// together.
+// Builds zip files with wrong fields: every number of a header can be replaced before the file is
+// assembled.
 #ifndef PT2_TESTS_ARCHIVE_ZIP_BUILDER_H
 #define PT2_TESTS_ARCHIVE_ZIP_BUILDER_H
 

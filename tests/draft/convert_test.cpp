@@ -1,4 +1,4 @@
-// Programs to the early draft and back, built here; real ones are in tests/run/draft_test.cpp.
+// Converts programs built here to the early draft and back; tests/run/draft_test.cpp has real ones.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -57,7 +57,7 @@ TEST(DraftStorage, ElementsAreBigEndian) {
   EXPECT_EQ(DraftTensorReader("").read(internal).value().as<int16_t>()[0], 258);
 }
 
-// Both parts of a complex number are numbers of their own.
+// The parts of a complex number are swapped separately.
 TEST(DraftStorage, ComplexElementsSwapByParts) {
   std::byte bytes[8] = {};
   for (int i = 0; i < 8; ++i) bytes[i] = std::byte(i);
@@ -128,7 +128,7 @@ TEST(DraftStorage, ChecksChecksumAndSizes) {
   EXPECT_EQ(error_of(symbolic, folder.path()), ".meta.sizes: found a symbol, expected numbers");
 }
 
-// One storage of the file is one storage here; distinct ones cannot cost more than the file has.
+// One storage of the file becomes one storage in memory; distinct ones take no more than the file.
 TEST(DraftStorage, OverlapsCostNoMoreThanTheFile) {
   const test::TemporaryFolder folder;
   write(folder, "w.bin", kBytes);
@@ -159,7 +159,7 @@ constexpr std::string_view kScalar =
     R"({"dtype": 1, "sizes": [], "requires_grad": false, "device": {"type": "cpu", "index": -1}, )"
     R"("strides": [], "storage_offset": {"as_int": 0}, "layout": 1}})";
 
-// PyTorch names inputs by words: different parameters would be called alike.
+// PyTorch names inputs by words, so different parameters could get the same name.
 TEST(DraftNames, ParametersGetNamesOfTheirOwn) {
   std::string parameters;
   for (const char* name : {"a.b", "a-b", "x", "p_x"})
@@ -170,7 +170,7 @@ TEST(DraftNames, ParametersGetNamesOfTheirOwn) {
   EXPECT_EQ(names, (std::vector<std::string>{"p_a_b", "p_a_b_1", "p_x", "p_p_x"}));
 }
 
-// A file of many names that become one must not take the square of their number.
+// Many names that become the same word must not take quadratic time.
 TEST(DraftNames, ManyEqualNamesAreLinear) {
   constexpr int kCount = 10'000;
   std::string parameters;

@@ -1,4 +1,4 @@
-// The early draft's JSON: exactly its dataclasses.
+// The early draft's JSON has exactly the fields of its dataclasses.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -39,7 +39,7 @@ TEST(DraftJson, ComesBackByteForByte) {
   EXPECT_EQ(module->graph.nodes[0].kwargs[0].second.get<draft::ArgumentCase::as_float>(), 2.0);
 }
 
-// Every dataclass of the draft, read off its text: names, fields and types, in its order.
+// Every dataclass of the draft as its text declares it: names, fields and types, in its order.
 constexpr std::string_view kDataclasses =
     "Device: type str, index int\n"
     "SymInt: as_int int, as_sym str\n"

@@ -1,5 +1,5 @@
-// Entry point for fuzzing expressions and guards: whatever the text, it is refused or understood,
-// and what is printed once is printed the same ever after.
+// Entry point for fuzzing expressions and guards: any text is refused or parsed, and what is
+// printed once is printed the same after being parsed again.
 #ifndef PT2_TESTS_IR_EXPR_FUZZ_H
 #define PT2_TESTS_IR_EXPR_FUZZ_H
 
@@ -28,13 +28,13 @@ inline bool has_plain_names(const ExprPool& pool) {
   return true;
 }
 
-// srepr says all; str of what sympy would not have built, such as 2*3, is read as something
-// simpler.
+// srepr keeps everything. A str that sympy would not have built, such as 2*3, is parsed as
+// something simpler.
 inline void check_print_is_stable(const ExprPool& pool, Expr expr) {
   const std::string text = print_expr(expr, ExprSpelling::srepr);
   ExprPool other;
   const auto parsed = other.parse(text);
-  // A sign of its own nests one deeper.
+  // A sign printed as a factor of its own adds one level of nesting.
   if (!parsed && parsed.error().code == ErrorCode::limit) return;
   PT2_CHECK(parsed.has_value());
   PT2_CHECK(print_expr((*parsed)->expr, ExprSpelling::srepr) == text);

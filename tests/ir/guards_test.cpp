@@ -149,7 +149,7 @@ TEST(Guards, FailWithoutValues) {
   EXPECT_EQ(evaluate(*number, lookup).error().message, "the guard is not a condition");
 }
 
-// forward(self, x, *args), whose program calls the inputs x, args_0 and args_1.
+// The program of forward(self, x, *args) names its inputs x, args_0 and args_1.
 TEST(Guards, SpeakOfVariadicInputsByTheirPlace) {
   const std::vector<std::string> names = {"x", "args_0", "args_1", "table.bias"};
   const auto found = [&](const char* text) {

@@ -37,7 +37,7 @@ using Strings = std::vector<std::string>;
 
 const std::string kRoot = "L__self__,,m.Model";
 
-// The stacks of torch 2.15 for: a(x) * k; a(x); for m in b: m(x); a.fc(x).
+// The module stacks that torch 2.15 writes for: a(x) * k; a(x); for m in b: m(x); a.fc(x).
 TEST(Modules, CallsAreNumberedAsTheFileNumbersThem) {
   const Program program =
       make_program(8, {

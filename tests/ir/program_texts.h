@@ -46,7 +46,7 @@ inline ProgramTexts program_texts(std::span<const std::byte> json) {
   return texts;
 }
 
-// Those of tests/data/corpus, and of PT2_CORPUS when that names a collection.
+// The texts of tests/data/corpus, and of the collection that PT2_CORPUS names, if any.
 inline std::vector<ProgramTexts> corpus_texts() {
   std::vector<std::filesystem::path> folders{std::filesystem::path(PT2_TEST_DATA) / "corpus"};
   if (const char* larger = std::getenv("PT2_CORPUS")) folders.emplace_back(larger);

@@ -29,7 +29,7 @@ struct Written {
   std::string text;
   std::vector<std::string> paths;
 };
-// What torch 2.15 writes, but for the last two: 2.2 wrote those.
+// Specs written by torch 2.15, except for the last two, which 2.2 wrote.
 const Written kWritten[] = {
     {TreeKind::leaf, document(kLeaf), {""}},
     {TreeKind::tuple,
@@ -220,7 +220,7 @@ TEST(TreeSpec, ProgramNamesFollowTheCall) {
   EXPECT_EQ(user_input_names(program), (std::vector<std::string>{"x", "t_0", "t_1", "mask"}));
 }
 
-// Whatever a damaged spec still says is written as it was read, and its leaves find their places.
+// A damaged spec that still parses is written as it was read, and its leaves find their places.
 TEST(TreeSpec, DamagedTextIsRefusedOrMeansSomething) {
   std::vector<test::Bytes> seeds;
   for (const Written& each : kWritten) seeds.push_back(test::to_bytes(each.text));

@@ -16,7 +16,7 @@ TEST(SymbolsCorpus, ExpressionsPrintAsTheirFilesSpellThem) {
       EXPECT_EQ(print_expr((*parsed)->expr, texts.spelling), text);
       ++expressions;
     }
-    // str in every release, of the symbols whose assumptions the expressions gave.
+    // Range keys are str in every release; assumptions come from the symbols of the expressions.
     for (const std::string& text : texts.range_keys) {
       const auto parsed = pool.parse(text);
       ASSERT_TRUE(parsed) << text << ": " << parsed.error().text();

@@ -123,7 +123,7 @@ TEST(Symbols, NestingIsLimited) {
     ASSERT_FALSE(parsed);
     EXPECT_EQ(parsed.error().code, ErrorCode::limit);
   }
-  // Trees that grow to the left need no recursion to be parsed, but some to be walked.
+  // Trees that grow to the left need recursion only to be walked, not to be parsed.
   std::string divided = "s0", powers = "s0";
   for (int i = 0; i < 1000; ++i) divided += "//2", powers += "**s0";
   ExprPool pool;
@@ -153,7 +153,7 @@ TEST(Symbols, EqualStructureIsOneNode) {
   EXPECT_FALSE(pool.find_symbol("s1"));
 }
 
-// Where PyTorch evaluates such a text, Python's builtins spell any program without a string.
+// PyTorch evaluates such a text as Python, whose builtins can express any program without a string.
 TEST(Symbols, RefusesCallsOfPythonFunctions) {
   for (const char* text :
        {"eval(chr(49))", "Max(2, exec(s0))", "print(s0)", "S(s0)", "getattr(s0, s1)"}) {

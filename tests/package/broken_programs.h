@@ -1,4 +1,4 @@
-// Programs that break one rule each, and some that nearly do: small real files with edits to their
+// Programs that break one rule each, and some that almost do: small real files with edits to their
 // JSON (tests/data/broken/programs.json).
 #ifndef PT2_TESTS_PACKAGE_BROKEN_PROGRAMS_H
 #define PT2_TESTS_PACKAGE_BROKEN_PROGRAMS_H
@@ -37,7 +37,7 @@ inline std::string base_file(const std::string& base) {
   return std::string(PT2_TEST_DATA) + "/corpus/2.15.0/" + base + ".pt2";
 }
 
-// Every name and every key `from` becomes `to`.
+// Replaces `from` by `to` in every name and every key.
 inline void rename(JsonValue& value, const std::string& from, const std::string& to) {
   if (value.is_string() && value.text == from) value.text = to;
   for (JsonValue& item : value.items) rename(item, from, to);

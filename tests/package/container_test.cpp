@@ -1,5 +1,4 @@
-// Containers of schema 8.6 to 8.11. tests/scripts/make_containers.py made the files out of real
-// programs.
+// Containers of schema 8.6 to 8.11, which tests/scripts/make_containers.py made of real programs.
 #include "pt2/container.h"
 
 #include <gtest/gtest.h>
@@ -67,7 +66,7 @@ TEST(Container, ComesBackByteForByte) {
   EXPECT_FALSE(plain.container().value());
 }
 
-// Members, one by one, are the programs they were made of.
+// Each member is the program that it was made of.
 TEST(Container, MembersAreTheProgramsPutIn) {
   const Package package = Package::open(container("methods.pt2")).value();
   const Package mlp = Package::open(corpus("2.7.1/mlp.pt2")).value();
@@ -111,7 +110,7 @@ TEST(Container, VariantsHavePathsOfTheirOwn) {
   EXPECT_EQ(2 * first(*plain), first(*doubled));
 }
 
-// The methods' document with one text in place of another.
+// The document of methods with one text replaced.
 std::string edited(const std::string& from, const std::string& to) {
   std::ifstream in(container("methods.json"));
   std::stringstream text;

@@ -1,5 +1,5 @@
-// Real files for tests: those kept in tests/data, and all of another collection of the same layout
-// when PT2_CORPUS names one.
+// Real files for tests: those in tests/data, and all of the collection of the same layout that
+// PT2_CORPUS names, if any.
 #ifndef PT2_TESTS_PACKAGE_CORPUS_H
 #define PT2_TESTS_PACKAGE_CORPUS_H
 

@@ -1,4 +1,4 @@
-// Every tensor of every payload against what PyTorch itself loads
+// Compares every tensor of every payload with the tensor that PyTorch loads
 // (tests/data/tensor_digests.jsonl).
 #include <gtest/gtest.h>
 
@@ -61,7 +61,7 @@ uint32_t crc_of(const Tensor& tensor) {
   return crc32(0, {contiguous.raw_data(), static_cast<size_t>(contiguous.nbytes())});
 }
 
-// Storages are numbered by each side in its own way: equal numbers must go with equal numbers.
+// Both sides number storages in their own way, so equal numbers must pair with equal numbers.
 class Pairing {
  public:
   bool agrees(int64_t expected, const void* found) {

@@ -1,5 +1,5 @@
-// One input of the whole-file fuzzer, also used by the mutation test: everything that a stranger's
-// file goes through before it runs. Nothing to compare; it must come back.
+// One input of the whole-file fuzzer, also used by the mutation test: every step that a stranger's
+// file goes through before it runs. Nothing is compared; every step must return.
 #ifndef PT2_TESTS_PACKAGE_PACKAGE_FUZZ_H
 #define PT2_TESTS_PACKAGE_PACKAGE_FUZZ_H
 
@@ -33,7 +33,7 @@ inline void save_again(const Package& package) {
   if (!again && again.error().code != ErrorCode::limit) std::abort();
 }
 
-// What the draft can express is a draft that can be read.
+// A program that the draft can express must give a draft that can be read.
 inline void convert_to_draft(const Package& package, const std::string& model) {
   DraftReport report;
   const auto written = package_draft(package, {}, report, model);
@@ -63,7 +63,7 @@ inline void fuzz_readable_file(std::span<const std::byte> bytes) {
     }
     const auto payloads = package->payloads(model);
     if (!payloads) {
-      // What verify finds readable must be.
+      // A program in which verify finds no error must be readable.
       if (!findings.has_errors()) std::abort();
       continue;
     }
@@ -84,8 +84,8 @@ inline void fuzz_readable_file(std::span<const std::byte> bytes) {
   save_again(*package);
 }
 
-// Damage to a record's content alone, which a checksum would find at once, with the checksums made
-// right again; empty when the container itself is broken.
+// The bytes with their checksums corrected, so that damage to a record's content is not found by
+// the checksum at once; empty when the container itself is broken.
 inline std::string with_right_checksums(std::span<const std::byte> bytes) {
   const auto archive = Archive::open_container_bytes(bytes, nullptr, "fuzz.pt2", fuzz_limits());
   if (!archive) return {};

@@ -77,7 +77,7 @@ TEST(Package, PayloadsAreReadOnceAndShared) {
   ASSERT_TRUE(embedding && head);
   EXPECT_EQ(embedding->tensor.storage(), head->tensor.storage());
   EXPECT_EQ(embedding->storage_group, head->storage_group);
-  // Written by PyTorch's own writer, so aligned: the bytes are those of the file.
+  // PyTorch's own writer aligned the record, so the tensor borrows the bytes of the file.
   EXPECT_TRUE(embedding->tensor.storage()->is_read_only());
 }
 

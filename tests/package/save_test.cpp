@@ -46,7 +46,7 @@ TEST(SavePackage, GivesTheFileBackInItsOwnLayout) {
     ASSERT_TRUE(contents) << contents.error().text();
     const std::string bytes = saved(*contents, archive.root());
     if (archive.era() == Era::flat) {
-      // Python's zipfile writes the clock.
+      // Python's zipfile writes the current time, so the bytes differ.
       EXPECT_EQ(entries(open(bytes).archive()), entries(archive));
       ++same_entries;
     } else {
@@ -65,7 +65,7 @@ std::string elements(const Tensor& tensor) {
   return text({packed.raw_data(), static_cast<size_t>(packed.nbytes())});
 }
 
-// Only what every layout keeps; storages are compared by who shares them.
+// Compares only what every layout keeps; of storages, which tensors share one.
 void expect_same(const Payloads& left, const Payloads& right) {
   ASSERT_EQ(left.tensors().size(), right.tensors().size());
   std::map<size_t, size_t> groups;
@@ -85,7 +85,7 @@ void expect_same(const Payloads& left, const Payloads& right) {
   }
 }
 
-// The tensors instead of the file they came in.
+// Replaces the torch.save file by the tensors in it.
 void unpack(SavedTensors& tensors, const Payloads& payloads, PayloadKind kind) {
   std::vector<SavedTensor> found;
   for (const PayloadTensor& each : payloads.tensors()) {
@@ -174,7 +174,7 @@ std::vector<std::string> names(const std::string& bytes) {
   return found;
 }
 
-// A program that loads: everything else is about its records.
+// Any program that loads, for tests of the other records.
 std::string any_program() {
   const Package package = Package::open(PT2_TEST_DATA "/corpus/2.15.0/mlp.pt2").value();
   return package_contents(package).value().programs[0].json;

@@ -1,5 +1,5 @@
-// Every program and payload config of real files comes back byte for byte, through the typed
-// structures: nothing of the text is kept, and an edit changes the text at its own place alone.
+// Every program and payload config of real files comes back byte for byte through the typed
+// structures. No text is kept, and an edit changes the text only at its own place.
 #include <gtest/gtest.h>
 
 #include <functional>

@@ -1,4 +1,4 @@
-// Stack traces of real programs of schema 5.3 go into tables and come back.
+// Stack traces of real programs of schema 5.3 are compacted into tables and expanded unchanged.
 #include "pt2/stack_traces.h"
 
 #include <gtest/gtest.h>
@@ -96,7 +96,7 @@ TEST(StackTraces, WhatIsNoTracebackStays) {
     EXPECT_EQ(index.expand(text), std::nullopt) << text;
 }
 
-// A table whose references are of a form that nobody documented.
+// A table with references in a form that nobody documented.
 TEST(StackTraces, UnknownReferencesAreKept) {
   const auto files = corpus::files();
   const auto file = std::ranges::find_if(files, [](const corpus::File& each) {

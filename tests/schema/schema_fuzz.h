@@ -1,5 +1,5 @@
-// Entry points for fuzzing: whatever the bytes, they return, and what is read once is written the
-// same ever after.
+// Entry points for fuzzing: for any bytes they return, and what is read once is written the same
+// after being read again.
 #ifndef PT2_TESTS_SCHEMA_SCHEMA_FUZZ_H
 #define PT2_TESTS_SCHEMA_SCHEMA_FUZZ_H
 

@@ -1,5 +1,5 @@
-// What a writer of any version could have said is read back without a finding, equal and to the
-// same bytes.
+// Any value that a writer of any version could have written is read without a finding, is equal,
+// and gives the same bytes.
 #include <gtest/gtest.h>
 
 #include "pt2/schema_json.h"

@@ -1,4 +1,4 @@
-// Every way in which a program's JSON can be wrong, and the words for it.
+// Every way in which a program's JSON can be wrong, and its error message.
 #include <gtest/gtest.h>
 
 #include "pt2/schema_json.h"

@@ -43,7 +43,7 @@ std::string python_type(const Type& type, int version) {
   return type_text(type);
 }
 
-// Whether `member` is a second type that files have under a key beside the declared one.
+// Whether `member` is a second type that files have for a key, beside the declared type.
 bool is_variant_form(const Type& type, const Member& member, int version) {
   return std::any_of(type.members.begin(), type.members.end(), [&](const Member& other) {
     return other.key == member.key && other.is_in(version) && other.name == other.key &&

@@ -1,5 +1,5 @@
-// Forms of old schema versions that the corpus has rarely or never; the corpus itself is read by
-// schema_corpus_test.
+// Forms of old schema versions that the corpus has rarely or never; schema_corpus_test reads the
+// corpus.
 #include <gtest/gtest.h>
 
 #include "pt2/schema_json.h"

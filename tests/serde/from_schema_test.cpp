@@ -17,7 +17,7 @@ std::string tensor(std::string_view name) {
   return R"({"as_tensor":{"name":")" + std::string(name) + "\"}}";
 }
 
-// The parts of a program of version 8.20 that the tests change; the rest is as small as can be.
+// The parts of a program of version 8.20 that the tests change; the rest is minimal.
 struct Source {
   std::string inputs = tensor("x");
   std::string outputs = tensor("y");

@@ -1,4 +1,5 @@
-// Entry point for fuzzing: any bytes as a file of tensors or recorded calls, then written again.
+// Entry point for fuzzing: reads any bytes as a file of tensors or recorded calls, and writes it
+// again.
 #ifndef PT2_TESTS_TENSOR_FILES_TENSOR_FILES_FUZZ_H
 #define PT2_TESTS_TENSOR_FILES_TENSOR_FILES_FUZZ_H
 

@@ -30,14 +30,14 @@ TEST(ProgramText, EveryPartOfTheGrammarIsReadAndPrinted) {
   ASSERT_TRUE(program) << program.error().text();
   EXPECT_EQ(print_program(*program, {.metadata = true}), text);
   EXPECT_EQ(test::round_trip_fault(*program), "");
-  // It says nothing that its file has no room for.
+  // The text holds nothing that the program's file cannot.
   const auto again = test::read_program(test::json_of(*program));
   ASSERT_TRUE(again) << again.error().text();
   EXPECT_EQ(test::json_of(*again), test::json_of(*program));
 }
 
-// tests/data/text/RELEASE_NAME.txt is what the program of corpus/RELEASE/NAME.pt2 looks like.
-// PT2_REBASE=1 writes them anew: then the difference is to be read.
+// tests/data/text/RELEASE_NAME.txt is the text of the program of corpus/RELEASE/NAME.pt2.
+// PT2_REBASE=1 writes the texts anew; then the difference must be reviewed.
 TEST(ProgramText, RealProgramsLookAsTheyDid) {
   size_t count = 0;
   for (const auto& file : fs::directory_iterator(fs::path(PT2_TEST_DATA) / "text")) {
@@ -148,7 +148,8 @@ TEST(ProgramText, ErrorsSayWhereWhatAndWhy) {
   }
 }
 
-// What the text's version has no form for is found where it stands, not in the JSON made of it.
+// A construct that the text's schema version lacks is reported at its place in the text, not in the
+// JSON made of it.
 TEST(ProgramText, VersionsHaveTheirArguments) {
   const std::tuple<std::string_view, std::string_view, std::string_view> cases[] = {
       {"8.13", "a.b(complex(1.0, 2.0))",
@@ -180,7 +181,7 @@ TEST(ProgramText, VersionsHaveTheirArguments) {
   }
 }
 
-// Each statement alone; line 3 of the text.
+// Each statement is tested alone, on line 3 of the text.
 TEST(ProgramText, ErrorsInStatements) {
   const std::pair<std::string_view, std::string_view> cases[] = {
       {"%y: f32[2] = aten.relu.default(self=%z)",

@@ -23,7 +23,7 @@ inline std::string json_of(const Program& program) {
   return schema::encode_program(to_schema(program));
 }
 
-// "" where it holds, else what does not.
+// Describes the first difference; "" when there is none.
 inline std::string round_trip_fault(const Program& program) {
   const std::string json = json_of(program);
   const std::string text = print_program(program, {.metadata = true});

@@ -1,4 +1,4 @@
-// Every program of real files becomes text and comes back to its own bytes.
+// Every program of real files becomes text and comes back as its own bytes.
 #include <gtest/gtest.h>
 
 #include "package/corpus.h"
@@ -8,7 +8,7 @@
 namespace pt2 {
 namespace {
 
-// Without metadata the rest is the same.
+// The text without metadata gives the same program, except for the metadata.
 void expect_same_without_metadata(Program program) {
   const std::string text = print_program(program);
   std::vector<Error> errors;

@@ -1,5 +1,5 @@
-// Entry point for fuzzing: whatever the text, reading it returns, and what is read is printed so
-// that it is read again as the same program.
+// Entry point for fuzzing: reading any text returns, and a program that was read prints as a text
+// that reads as the same program.
 #ifndef PT2_TESTS_TEXT_TEXT_FUZZ_H
 #define PT2_TESTS_TEXT_TEXT_FUZZ_H
 
@@ -17,7 +17,7 @@ inline void fuzz_text(std::span<const std::byte> bytes) {
   PT2_CHECK(program.has_value() == errors.empty());
   if (!program) return;
   PT2_CHECK(round_trip_fault(*program).empty());
-  // Broken or not, what it encodes to must be read without harm.
+  // Whether the program is valid or not, the JSON that it encodes to must be read without harm.
   (void)read_program(json_of(*program));
 }
 

@@ -1,5 +1,5 @@
-// PyTorch's own canonical forms (<name>.canon.json beside a program), and what a canonical form is
-// good for: the same for every order of the nodes.
+// Compares with PyTorch's own canonical forms (<name>.canon.json beside a program), and checks that
+// the form is the same for every order of the nodes.
 #include "pt2/canonicalize.h"
 
 #include <gtest/gtest.h>

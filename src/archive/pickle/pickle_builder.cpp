@@ -8,8 +8,8 @@
 namespace pt2 {
 namespace {
 
-// Nodes that refer to each other in any way, copied once each: a list of work instead of recursion,
-// which a hostile pickle would make deep.
+// Copies a graph of nodes, which may contain cycles, each node once. It uses a work list instead of
+// recursion, which a hostile pickle could make deep.
 class GraphCopy {
  public:
   GraphCopy(const PickleGraph& from, PickleGraph& to) : from_(from), to_(to) {}

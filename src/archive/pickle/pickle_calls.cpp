@@ -1,4 +1,4 @@
-// What a pickle may call, as functions over values.
+// The calls that a pickle may make, as functions over values.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 namespace pt2 {
 namespace {
 
-// What the elements of a quantized storage are; nothing for those that share a byte.
+// The dtype of a quantized storage's integers; nothing where several integers share a byte.
 std::optional<Dtype> integers_of(std::string_view quantized) {
   if (quantized == "qint8") return Dtype::int8;
   if (quantized == "quint8") return Dtype::uint8;
@@ -37,9 +37,9 @@ constexpr std::string_view kPlainTypes[] = {"torch.Tensor", "torch.nn.parameter.
                                             "torch.nn.parameter.Buffer"};
 constexpr std::string_view kParameterType = kPlainTypes[1];
 
-// The results of models of transformers are dataclasses that are pickled as calls of their class
-// (transformers/utils/generic.py, ModelOutput.__reduce__), and its layers of such names are
-// modules: neither does anything but keep its arguments.
+// Results of models from transformers are dataclasses, pickled as calls of their class
+// (transformers/utils/generic.py, ModelOutput.__reduce__). Layers there with names of this form are
+// modules. Both only keep their arguments.
 bool is_model_output(std::string_view name) {
   constexpr std::string_view kModules[] = {"transformers.modeling_outputs.",
                                            "transformers.models."};
@@ -48,7 +48,7 @@ bool is_model_output(std::string_view name) {
          !last.empty() && last[0] >= 'A' && last[0] <= 'Z' && last.ends_with("Output");
 }
 
-// What an entry of a map takes, about.
+// The approximate memory of one map entry.
 constexpr uint64_t kExtraBytes = 64;
 
 }  // namespace
@@ -135,8 +135,8 @@ Result<PickleId> Unpickler::add_tensor(PickleTensor tensor, PickleItems parts) {
   return add(PickleKind::tensor, std::move(object));
 }
 
-// `creates`: the opcode makes an object of a class (NEWOBJ) rather than calling what may be any
-// function (REDUCE).
+// `creates`: the opcode makes an object of a class (NEWOBJ); otherwise it calls any callable
+// (REDUCE).
 Result<PickleId> Unpickler::call(PickleId function, PickleId arguments, bool creates) {
   const PickleItems* args = find_items(arguments);
   if (args == nullptr || node(arguments).kind != PickleKind::tuple)
@@ -149,11 +149,11 @@ Result<PickleId> Unpickler::call(PickleId function, PickleId arguments, bool cre
     }
     return add_object(name_of(function), *args, !creates);
   }
-  // Python calls whatever is there: an attribute that getattr gave, functools.partial.
+  // Python calls any object there: the result of getattr, a functools.partial.
   if (const PickleObject* object = find_object(function);
       object != nullptr && is_opaque(function)) {
     note_call(fmt::format("what {} makes", object->text), *args);
-    // Nothing says how to write it again.
+    // Such an object cannot be written again.
     return forget_making(add_object("object", *args, true));
   }
   const auto* known = std::get_if<const KnownGlobal*>(&node(function).payload);
@@ -175,7 +175,7 @@ std::string Unpickler::describe(PickleId id) const {
   return fmt::format("<{}>", pickle_kind_name(node(id).kind));
 }
 
-// The first ones say enough.
+// The first calls are enough for a report.
 void Unpickler::note_call(std::string function, Args args) {
   constexpr size_t kMaxCalls = 10;
   constexpr size_t kMaxArguments = 4;
@@ -187,7 +187,7 @@ void Unpickler::note_call(std::string function, Args args) {
   graph_->calls.push_back({std::move(text), opcode_offset_});
 }
 
-// For what nothing else tells how to write again.
+// Records how a value was made, when the value itself does not say how to write it again.
 Result<void> Unpickler::keep_making(PickleId made, const KnownGlobal& function,
                                     PickleId arguments) {
   const bool is_tensor = node(made).kind == PickleKind::tensor;
@@ -243,8 +243,8 @@ Result<PickleId> Unpickler::make_script_object(const KnownGlobal& known, Args ar
   return made;
 }
 
-// A defaultdict's argument is its factory, a deque's second one its greatest length: neither is an
-// item.
+// The argument of a defaultdict is its factory, and the second argument of a deque its maximum
+// length; neither is an item.
 Result<PickleId> Unpickler::make_container(const KnownGlobal& known, Args args) {
   PickleItems items;
   if (!args.empty() && known.kind != PickleKind::default_dict) {
@@ -268,7 +268,7 @@ Result<PickleId> Unpickler::make_container(const KnownGlobal& known, Args args) 
   }
   PT2_TRY(const PickleId made, add(known.kind, std::move(pairs)));
   if (known.kind != PickleKind::default_dict) return made;
-  // Called for each key that somebody looks for and that is not there.
+  // Python calls the factory for each missing key that is looked up.
   if (!args.empty() && is_opaque(args[0])) note_call(describe(args[0]), {});
   PT2_TRY_VOID(keep_arguments(made, args));
   return made;
@@ -301,7 +301,7 @@ Result<PickleId> Unpickler::make_complex(Args args) {
   return add(PickleKind::complex, std::complex<double>(*part(0), *part(1)));
 }
 
-// bytes in protocols below 3: text whose characters are the bytes.
+// Protocols below 3 write bytes as text whose characters are the bytes.
 Result<PickleId> Unpickler::encode(Args args) {
   const std::string* text = args.size() == 2 ? find_text(args[0]) : nullptr;
   const std::string* encoding = args.size() == 2 ? find_text(args[1]) : nullptr;
@@ -380,7 +380,7 @@ Result<PickleId> Unpickler::load_storage(Args args) {
 
 Result<std::shared_ptr<Storage>> Unpickler::find_storage(const std::string& key, size_t alignment) {
   if (const auto found = loaded_.find(key); found != loaded_.end()) {
-    // torch.save refuses to write this, so only a forged file needs another alignment.
+    // torch.save refuses to write a storage of two dtypes: only forged files need a new alignment.
     if (mode_ != PickleMode::in_place &&
         reinterpret_cast<uintptr_t>(found->second->data()) % alignment != 0)
       return error(ErrorCode::invalid,
@@ -396,7 +396,7 @@ Result<std::shared_ptr<Storage>> Unpickler::find_storage(const std::string& key,
   return storage;
 }
 
-// A conjugated or negated view is saved with the bits that say so, not with its values
+// A conjugated or negated view is saved with bits that mark it so, not with its computed values
 // (torch/csrc/jit/serialization/pickler.h, getTensorMetadata).
 bool Unpickler::has_lazy_bits(Args metadata) const {
   for (PickleId id : metadata) {
@@ -461,7 +461,7 @@ Result<PickleId> Unpickler::rebuild_parameter(Args args) {
   return id;
 }
 
-// (function, type, arguments, state): what `function` makes, as `type`. PyTorch never nests it.
+// (function, type, arguments, state): the result of `function`, as `type`. PyTorch never nests it.
 Result<PickleId> Unpickler::rebuild_from_type(Args args) {
   constexpr std::string_view kName = "torch._tensor._rebuild_from_type_v2";
   if (args.size() < 3 || name_of(args[1]).empty()) return wrong_arguments(kName);
@@ -481,7 +481,7 @@ Result<PickleId> Unpickler::rebuild_from_type(Args args) {
   return made;
 }
 
-// (layout, parts): indices and values of any of the sparse layouts, sizes last.
+// (layout, parts): indices and values of any sparse layout, sizes last.
 Result<PickleId> Unpickler::rebuild_sparse(Args args) {
   const PickleItems* parts = args.size() == 2 ? find_items(args[1]) : nullptr;
   const auto* layout = args.empty() ? nullptr : std::get_if<std::string>(&node(args[0]).payload);
@@ -499,8 +499,9 @@ Result<PickleId> Unpickler::rebuild_sparse(Args args) {
   return add_tensor(std::move(made), *parts);
 }
 
-// (storage, offset, sizes, strides, quantizer, requires_grad, hooks): its parts are the integers,
-// as a tensor, and the quantizer. Those of fewer than 8 bits share bytes and stay what they are.
+// (storage, offset, sizes, strides, quantizer, requires_grad, hooks). The parts are the integers,
+// as a tensor, and the quantizer. Integers of fewer than 8 bits share bytes and are kept as they
+// are.
 Result<PickleId> Unpickler::rebuild_quantized(const KnownGlobal& known, Args args) {
   constexpr size_t kQuantizer = 4;
   if (follows_ && !args.empty() && node(args[0]).kind == PickleKind::storage) return add_tensor({});

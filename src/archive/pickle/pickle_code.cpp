@@ -19,7 +19,7 @@ PickleCode find_pickle_code(std::span<const std::byte> bytes, const Limits& limi
 PickleCode find_saved_code(const Record& record, const Limits& limits) {
   if (record.bytes.empty()) return {};
   if (!record.text().starts_with("PK")) {
-    // torch/serialization.py, _legacy_load: the first of the pickles is a number.
+    // torch/serialization.py, _legacy_load: the first of several pickles is a magic number.
     PickleCode code = find_pickle_code(record.bytes, limits);
     if (!code.stopped)
       code.stopped = Error{ErrorCode::malformed, "this is no zip file of torch.save", ""};

@@ -1,4 +1,4 @@
-// What Python would run to read a pickle. Nothing of it is run here.
+// The code that Python would run to read a pickle. None of it is run here.
 #ifndef PT2_ARCHIVE_PICKLE_PICKLE_CODE_H
 #define PT2_ARCHIVE_PICKLE_PICKLE_CODE_H
 
@@ -12,7 +12,8 @@
 
 namespace pt2 {
 
-// What Python would run to make a value: "os.system('true')", and the opcode that asks for it.
+// A call that Python would make to build a value: "os.system('true')", and the opcode that asks for
+// it.
 struct ForeignCall {
   std::string text;
   uint64_t offset = 0;
@@ -20,18 +21,18 @@ struct ForeignCall {
 
 struct PickleCode {
   std::vector<ForeignCall> calls;  // the first few
-  // Why, and where, nothing is known of what follows.
+  // The reason and place where following the pickle stopped; the calls behind it are unknown.
   std::optional<Error> stopped;
 };
 
-// Of a pickle that was read in listing mode.
+// The calls of a pickle that was read in listing mode.
 std::span<const ForeignCall> pickle_calls(const Pickle& pickle);
 // The pickle of a torch.save file. Errors: as of read_torch_save.
 Result<Record> read_saved_pickle(const Record& record, const Limits& limits);
-// Of one pickle stream. Its storages are not looked for.
+// The calls of one pickle stream. Its storages are not looked for.
 PickleCode find_pickle_code(std::span<const std::byte> bytes, const Limits& limits);
-// Of whatever torch.load reads: a torch.save file, or an older one, which is pickles in a row. An
-// empty record has none.
+// The calls of any file that torch.load reads: a torch.save file, or an older one, which is several
+// pickles in a row. An empty record has none.
 PickleCode find_saved_code(const Record& record, const Limits& limits);
 
 }  // namespace pt2

@@ -64,7 +64,7 @@ constexpr KnownGlobal kKnownGlobals[] = {
     {.name = "torch.device",                  .call = device},
     {.name = "torch.serialization._get_layout", .call = layout},
     {.name = kScriptObject,            .call = script_object},
-    // TorchScript's own pickles say so of what types their lists are.
+    // TorchScript's own pickles name the element types of their lists this way.
     container_row("torch.jit._pickle.build_boollist",   PickleKind::list),
     container_row("torch.jit._pickle.build_doublelist", PickleKind::list),
     container_row("torch.jit._pickle.build_intlist",    PickleKind::list),

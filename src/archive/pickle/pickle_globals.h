@@ -1,4 +1,4 @@
-// Every name that a pickle may use, and what it stands for. What is not here is refused.
+// Every name that a pickle may use, and its meaning. Any other name is refused.
 #ifndef PT2_ARCHIVE_PICKLE_PICKLE_GLOBALS_H
 #define PT2_ARCHIVE_PICKLE_PICKLE_GLOBALS_H
 
@@ -17,7 +17,7 @@ struct StorageClass {
   uint8_t alignment;  // of an element in memory
 };
 
-// What naming or calling a global means. Each is a function in pickle_calls.cpp.
+// The meaning of naming or calling a global. Each is a function in pickle_calls.cpp.
 enum class PickleCall : uint8_t {
   not_callable,  // a class, layout, qscheme or memory format that is an argument of others
   storage,
@@ -47,18 +47,18 @@ struct KnownGlobal {
   // rebuild_tensor, tensor_without_data: places of the arguments; -1 where there is none.
   int8_t dtype = -1;
   int8_t sizes = -1;
-  // tensor_without_data: why.
+  // tensor_without_data: why the tensor has no data.
   std::string_view missing = "";
   StorageClass storage = {};
 };
 
-// By "module.name", with Python 2's names for builtins; nullptr when it is not known. dtypes are
+// Finds by "module.name", with Python 2's names for builtins; nullptr when unknown. dtypes are
 // found by find_torch_dtype.
 const KnownGlobal* find_known_global(std::string_view name);
 // The name that a pickle of protocol 2 has for a module: "builtins" -> "__builtin__".
 std::string_view python2_module(std::string_view module);
-// The class of the storages of a dtype; nullptr for dtypes newer than typed storages, which are
-// saved in untyped ones (torch/storage.py, _new_dtypes).
+// The storage class of a dtype; nullptr for dtypes newer than typed storages, which are saved in
+// untyped ones (torch/storage.py, _new_dtypes).
 const KnownGlobal* find_storage_class(Dtype dtype);
 inline constexpr std::string_view kUntypedStorage = "torch.storage.UntypedStorage";
 // "torch.float32" -> float32.

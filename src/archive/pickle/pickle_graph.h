@@ -1,6 +1,6 @@
-// The values of one pickle, in one vector: a pickle may make its values share each other and even
-// contain themselves, which counted references would leak and recursive destructors would not
-// survive.
+// The values of one pickle, in one vector. A pickle may make its values share each other and even
+// contain themselves: reference counts would leak such cycles, and recursive destructors could
+// overflow the stack.
 #ifndef PT2_ARCHIVE_PICKLE_PICKLE_GRAPH_H
 #define PT2_ARCHIVE_PICKLE_PICKLE_GRAPH_H
 
@@ -33,9 +33,9 @@ struct PickleObject {
   bool called = false;  // object
   // object: torch.ScriptObject, where `text` is the C++ class that its state names.
   const KnownGlobal* python_class = nullptr;
-  // object: the first of `items` were its class's arguments, one more may be its state, the rest
-  // was appended (keys and values in turn when `pairs`). No number where protocol 2 has no opcode
-  // for how it was made.
+  // object: the first `arguments` of `items` were the class's arguments, the next is its state if
+  // there is one, and the rest was appended (keys and values in turn when `pairs`). No number where
+  // protocol 2 has no opcode for how the object was made.
   std::optional<size_t> arguments;
   std::optional<size_t> state;
   bool pairs = false;
@@ -57,14 +57,14 @@ struct PickleMaking {
   PickleId arguments;
 };
 
-// What nothing but writing the pickle again needs to know.
+// What is needed only to write the pickle again.
 struct PickleExtras {
   // How tensors without strided data were made.
   std::map<PickleId, PickleMaking> makings;
   // Set by BUILD, or by the rebuild functions that take a state: dynamo's marks on tensors, the
   // _metadata of a state dict.
   std::map<PickleId, PickleId> states;
-  // What a defaultdict or a bounded deque was made with.
+  // The arguments of each defaultdict and bounded deque.
   std::map<PickleId, PickleItems> arguments;
   // Sets that were frozensets.
   std::set<PickleId> frozen;

@@ -7,7 +7,8 @@
 namespace pt2 {
 namespace {
 
-// Of the tensor alone: torch.Tensor.requires_grad may be true, a Parameter's data never is.
+// The function that rebuilds the tensor itself, not its Parameter. requires_grad may be true for a
+// torch.Tensor, but never for the data of a Parameter.
 std::string_view rebuild_function(const PickleTensor& tensor) {
   return find_storage_class(tensor.tensor.dtype()) != nullptr ? "torch._utils._rebuild_tensor_v2"
                                                               : "torch._utils._rebuild_tensor_v3";
@@ -25,7 +26,7 @@ Result<void> Pickler::save_tensor(PickleId id) {
   return save_plain(tensor, tensor.requires_grad);
 }
 
-// As the pickle that it was read from made it.
+// Writes the tensor as the pickle that it was read from made it.
 Result<void> Pickler::save_made(PickleId id) {
   const auto making = graph_.extras.makings.find(id);
   if (making == graph_.extras.makings.end()) {
@@ -103,8 +104,8 @@ void Pickler::save_sizes(const Sizes& sizes) {
   if (!sizes.empty()) put();
 }
 
-// ('storage', class, key, location, elements): torch/serialization.py, persistent_id. The key is
-// one text for each storage.
+// ('storage', class, key, location, elements): torch/serialization.py, persistent_id. Each storage
+// has one text object as its key.
 Result<void> Pickler::save_storage(const std::shared_ptr<Storage>& storage, const KnownGlobal* type,
                                    std::string_view device) {
   op('(');

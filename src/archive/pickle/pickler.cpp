@@ -15,7 +15,7 @@ constexpr size_t kBatch = 1000;
 
 Error cannot_write(std::string message) { return {ErrorCode::unsupported, std::move(message), {}}; }
 
-// Bytes as the text whose characters they are, which is how protocol 2 carries them.
+// Bytes as text with one character for each byte, as protocol 2 carries them.
 std::string from_latin1(std::string_view bytes) {
   std::string out;
   for (const char c : bytes) {
@@ -328,8 +328,9 @@ Result<void> Pickler::save_layout(std::string_view layout) {
   });
 }
 
-// A tuple is numbered when it is complete. If it holds a list that holds the tuple, it was numbered
-// meanwhile: the items go, and the number stands for them.
+// A tuple is numbered when it is complete. If the tuple contains itself through a list, it was
+// numbered while its items were written: the items are popped, and the memoised tuple takes their
+// place.
 Result<void> Pickler::save_tuple(PickleId id) {
   const PickleItems& values = items(id);
   begin_tuple(values.size());
@@ -373,7 +374,7 @@ Result<void> Pickler::save_size(Args values) {
   });
 }
 
-// (items, greatest length); Python leaves the items to APPENDS.
+// (items, maximum length); Python leaves the items to APPENDS.
 Result<void> Pickler::save_deque(PickleId id) {
   const auto bounded = graph_.extras.arguments.find(id);
   const bool has_length = bounded != graph_.extras.arguments.end() && bounded->second.size() > 1;
@@ -408,8 +409,8 @@ Result<void> Pickler::save_dict(PickleId id) {
   return {};
 }
 
-// An object of a class that is not known here: made by its class from its arguments, or by a
-// function, then filled.
+// An object of an unknown class: made by its class from its arguments, or by a function, then
+// filled.
 Result<void> Pickler::save_object(PickleId id) {
   const PickleObject& value = object(id);
   if (!value.arguments)
@@ -440,7 +441,7 @@ Result<void> Pickler::append_items(Args values, Batches form) { return append(va
 Result<void> Pickler::append_pairs(Args values, Batches form) { return append(values, 2, form); }
 
 // Modules/_pickle.c: batch_list and batch_dict, and their _exact forms. The exact form of a dict
-// knows that it has ended only when a batch is not full.
+// stops only after a batch that is not full, so a full last batch is followed by an empty one.
 Result<void> Pickler::append(Args values, size_t width, Batches form) {
   const char one = width == 1 ? 'a' : 's';
   const char many = width == 1 ? 'e' : 'u';

@@ -1,5 +1,5 @@
-// The machine that writes a pickle of protocol 2, opcode by opcode as Python's C pickler does: what
-// it numbers in its memo, and in which order, is part of the bytes.
+// The machine that writes a pickle of protocol 2, opcode by opcode, as Python's C pickler does. The
+// choice and order of memo numbers is part of the bytes.
 #ifndef PT2_ARCHIVE_PICKLE_PICKLER_H
 #define PT2_ARCHIVE_PICKLE_PICKLER_H
 
@@ -43,7 +43,7 @@ class Pickler {
   void get(uint32_t slot);
   bool get(const Names& memo, std::string_view name);
   Result<void> numbered(PickleId id, const Result<void>& saved);
-  // A text that torch itself holds, one object wherever it occurs.
+  // A text that torch itself holds as one object, wherever it occurs.
   Result<void> torch_text(std::string_view value);
   Result<void> global(std::string_view qualified_name);
 
@@ -64,7 +64,7 @@ class Pickler {
   Result<void> save_size(Args values);
   Result<void> save_dict(PickleId id);
   Result<void> save_object(PickleId id);
-  // Builtin lists and dicts are written in other batches than what Python iterates over.
+  // Builtin lists and dicts are batched differently from containers that Python iterates over.
   enum class Batches : uint8_t { builtin, iterated };
   Result<void> append_items(Args values, Batches form);
   Result<void> append_pairs(Args values, Batches form);

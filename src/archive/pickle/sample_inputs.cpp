@@ -6,7 +6,7 @@
 namespace pt2 {
 namespace {
 
-// Longer keys are cut in paths, which are for people.
+// Paths are for people, so longer keys are cut in them.
 constexpr size_t kMaxKeyBytes = 64;
 
 std::string key_step(const PickleValue& key) {
@@ -45,7 +45,7 @@ class Flattener {
     PT2_TRY_VOID(charge(path, depth));
     for (size_t i = 0; i < dict.dict_size(); ++i) {
       const PickleValue key = dict.key(i);
-      // torch.export.register_dataclass leaves fields that are None out of the leaves.
+      // torch.export.register_dataclass makes no leaves of fields that are None.
       if (attributes && dict.value(i).is(PickleKind::none)) continue;
       const bool attribute = attributes && key.is(PickleKind::string);
       const std::string step =
@@ -55,8 +55,8 @@ class Flattener {
     return {};
   }
 
-  // A pickle can name one list twice in another, that in a third, and so on: leaves double with
-  // each byte.
+  // A pickle can name one list twice in another, that one twice in a third, and so on: the leaves
+  // double with every few bytes.
   Result<void> charge(const std::string& path, uint32_t depth) {
     if (depth > limits_.max_pickle_depth)
       return Error{ErrorCode::limit,

@@ -22,7 +22,7 @@ struct SavedFile {
 
 Result<SavedFile> open_saved(const Record& record, const Limits& limits) {
   SavedFile file;
-  // Trailing bytes and compression were reported for the file around it.
+  // Trailing bytes and compression were reported for the outer file.
   Diagnostics ignored;
   PT2_TRY(file.zip, ZipReader::open(record.bytes, record.owner, limits, ignored));
   if (!file.zip.entries().empty()) {

@@ -19,7 +19,7 @@ std::vector<size_t> storage_order(size_t count, TorchSaveFormat format) {
 
 }  // namespace
 
-// torch/serialization.py, _save; the last two records are the zip writer's own.
+// torch/serialization.py, _save; the zip writer itself adds the last two records.
 Result<void> write_torch_save(const Pickle& pickle, Sink& sink, TorchSaveFormat format,
                               const Limits& limits, const Origin* origin) {
   PT2_TRY(const PickledBytes pickled, write_pickle(pickle, limits));

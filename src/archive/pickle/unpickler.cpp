@@ -55,8 +55,8 @@ std::optional<T> parse_number(std::string_view text) {
 
 }  // namespace
 
-// Opcodes of Lib/pickletools.py. Not here: PERSID, because torch's ids are tuples; EXT*, which name
-// by number.
+// Opcodes of Lib/pickletools.py. Left out: PERSID, because torch's ids are tuples; EXT*, which
+// refer to globals by number.
 std::span<const Unpickler::Op> Unpickler::ops() {
   using U = Unpickler;
   using enum PickleKind;
@@ -254,8 +254,7 @@ Result<void> Unpickler::pop_mark() {
 
 Result<void> Unpickler::duplicate() { return push(top()); }
 
-// Python numbers memo slots one after another, so a slot far ahead is forged, to make the memo
-// large.
+// Python numbers memo slots consecutively. A slot far ahead is forged, to make the memo large.
 Result<void> Unpickler::store(uint64_t index, PickleId value) {
   if (index > opcodes_) return malformed(fmt::format("memo slot {} is out of sequence", index));
   if (index >= memo_.size()) memo_.resize(index + 1, kEmptySlot);
@@ -308,7 +307,7 @@ Result<void> Unpickler::push_bool() {
   return push(add(PickleKind::boolean, kValue));
 }
 
-// BININT alone is signed.
+// Of the fixed-size integers only BININT is signed.
 template <class T>
 Result<void> Unpickler::push_number() {
   const T value = cursor_.read<T>();
@@ -319,7 +318,7 @@ Result<void> Unpickler::push_number() {
 
 template <class T>
 Result<void> Unpickler::push_long() {
-  // Decimal digits of n bytes take n * n steps.
+  // Converting n bytes to decimal digits takes n * n steps.
   constexpr size_t kMaxBytes = 1024;
   const std::span<const std::byte> bytes = cursor_.read_bytes(cursor_.read<T>());
   if (bytes.size() > kMaxBytes)
@@ -385,7 +384,7 @@ Result<void> Unpickler::push_text() {
   return push(add(kKind, std::string(text)));
 }
 
-// Escapes (\uXXXX for what is not Latin-1) occur in protocol 0 alone, which torch.save cannot
+// Escapes (\uXXXX for characters beyond Latin-1) occur only in protocol 0, which torch.save cannot
 // write.
 Result<void> Unpickler::push_text_line() {
   PT2_TRY(const std::string_view line, read_line());
@@ -435,7 +434,7 @@ Result<void> Unpickler::push_tuple_of() {
   return push(add(PickleKind::tuple, std::move(items)));
 }
 
-// Objects take whatever is put into them; only their parts matter.
+// Objects accept any items; only their parts matter.
 Result<void> Unpickler::extend(PickleId target, Args items, bool pairs) {
   PickleNode& changed = graph_->nodes[target];
   PickleItems* list = std::get_if<PickleItems>(&changed.payload);
@@ -535,9 +534,9 @@ Result<void> Unpickler::instance_since_mark() {
   return push(call(type, arguments, false));
 }
 
-// The state of known values (hooks, _metadata of a state dict, dynamo's marks on tensors) changes
-// nothing of what is read here. A global is none of them: Python would set attributes of what
-// everybody uses.
+// The state of known values (hooks, _metadata of a state dict, dynamo's marks on tensors) does not
+// change what is read here. A global is different: Python would set attributes of a shared class or
+// function.
 Result<void> Unpickler::build() {
   PT2_TRY(const PickleId state, take());
   PT2_TRY(const PickleId target, top());

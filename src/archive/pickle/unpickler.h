@@ -1,5 +1,5 @@
 // The machine that reads a pickle: a stack of values, a memo, and the few calls of
-// pickle_globals.h. It makes values, never Python objects, and all it makes is charged against
+// pickle_globals.h. It makes values, never Python objects. All of them are charged against
 // Limits::max_pickle_memory.
 #ifndef PT2_ARCHIVE_PICKLE_UNPICKLER_H
 #define PT2_ARCHIVE_PICKLE_UNPICKLER_H
@@ -20,9 +20,9 @@ class Unpickler {
   Unpickler(std::span<const std::byte> bytes, PickleMode mode, const StorageLoader& storages,
             const Limits& limits);
   Result<Pickle> run();
-  // The opcodes alone, in listing mode: storages are not looked for, and tensors have no elements.
+  // Reads in listing mode without storages: tensors have no elements.
   Result<void> follow();
-  // What was found by then, also after a failure.
+  // The calls found so far, also after a failure.
   std::span<const ForeignCall> calls() const { return graph_->calls; }
   size_t position() const { return cursor_.position(); }
 
@@ -90,7 +90,7 @@ class Unpickler {
   Result<void> persistent_id();
   Result<void> unsupported_opcode();
 
-  // The stack; nothing below the newest mark can be taken.
+  // The stack; values below the newest mark cannot be taken.
   Result<PickleId> take();
   Result<PickleId> top();
   Result<PickleItems> take_since_mark();

@@ -40,7 +40,7 @@ ValueRange united(const ValueRange& a, const ValueRange& b) {
   return {smaller(a.min, b.min), larger(a.max, b.max)};
 }
 
-// Encloses what rounding on the way, a few units in the last place, may have moved.
+// Widens a range by the error of intermediate rounding, a few units in the last place.
 ValueRange outwards(const ValueRange& a) {
   constexpr double kSlack = 4 * std::numeric_limits<double>::epsilon();
   const auto moved = [](const Number& value, double direction) {
@@ -52,14 +52,15 @@ ValueRange outwards(const ValueRange& a) {
   return {moved(a.min, -1), moved(a.max, 1)};
 }
 
-// Where exact arithmetic gave floats all the same.
+// Widens only the sides that are floats, where exact arithmetic was not possible.
 ValueRange enclosed(const ValueRange& a) {
   const ValueRange wide = outwards(a);
   return {std::holds_alternative<double>(a.min) ? wide.min : a.min,
           std::holds_alternative<double>(a.max) ? wide.max : a.max};
 }
 
-// `exact`; unbounded beyond int64, where no value is; nearly so for a fraction that does not fit.
+// `exact` if there is one; unbounded beyond int64, where expressions have no value; approximate for
+// a fraction that does not fit.
 Number or_nearly(const Result<Number>& exact, double nearly) {
   if (exact) return *exact;
   return std::abs(nearly) >= 0x1p62 ? Number(std::copysign(kInfinity, nearly)) : Number(nearly);
@@ -93,7 +94,7 @@ ValueRange multiply_ranges(const ValueRange& a, const ValueRange& b) {
 }
 ValueRange negated(const ValueRange& a) { return multiply_ranges(a, point(int64_t{-1})); }
 
-// Of a divisor without 0; unbounded sides as in `product`.
+// Divides by a divisor that is not 0; unbounded sides as in `product`.
 Number quotient(const Number& a, const Number& b) {
   if (sign(a) == 0 || is_infinite(b)) return int64_t{0};
   if (is_infinite(a)) return sign(a) * sign(b) * kInfinity;
@@ -128,15 +129,16 @@ ValueRange divide_ranges(const ValueRange& a, const ValueRange& b, bool integer_
 ValueRange floor_divide_ranges(const ValueRange& a, const ValueRange& b, bool integer_divisor) {
   const ValueRange exact = divide_ranges(a, b, integer_divisor);
   ValueRange out{floored(exact.min), floored(exact.max)};
-  // quotient() takes a finite number over an unbounded one for 0; from below it floors to -1.
+  // quotient() gives 0 for a finite number over an unbounded one; a negative quotient that close to
+  // 0 floors to -1.
   const bool vanishes = is_infinite(b.min) || is_infinite(b.max);
   if (vanishes && compare(out.min, Number(int64_t{0})) == 0 && (sign(a.min) < 0 || sign(b.min) < 0))
     out.min = int64_t{-1};
   return out;
 }
 
-// Python's: the sign of the divisor. `step` is 1 between integers: the remainder stays that far
-// from the divisor.
+// Python's modulo, with the sign of the divisor. `step` is 1 between integers: the remainder
+// differs from the divisor by at least that.
 ValueRange modulo_ranges(const ValueRange& a, const ValueRange& b, bool integers) {
   const Number step = int64_t{integers ? 1 : 0}, zero = int64_t{0};
   if (sign(a.min) >= 0 && sign(b.min) > 0 && is_less(a.max, b.min)) return a;
@@ -146,7 +148,7 @@ ValueRange modulo_ranges(const ValueRange& a, const ValueRange& b, bool integers
   return {smaller(min, zero), larger(max, zero)};
 }
 
-// Mod: of dividends from 0 on and positive divisors, or 0.
+// Mod, which is defined for dividends from 0 on and positive divisors, or is 0.
 ValueRange plain_modulo_ranges(const ValueRange& a, const ValueRange& b, bool integers) {
   const Number zero = int64_t{0}, one = int64_t{1};
   if (!integers) return modulo_ranges(a, b, false);
@@ -168,7 +170,7 @@ ValueRange power_ranges(const ValueRange& base, int64_t exponent) {
       {contains_zero(base) ? Number(int64_t{0}) : smaller(low, high), larger(low, high)});
 }
 
-// A natural exponent that is not one number.
+// Powers with a natural exponent that has more than one possible value.
 ValueRange natural_power_ranges(const ValueRange& base, const ValueRange& exponent) {
   const auto* fixed = std::get_if<int64_t>(&exponent.min);
   if (is_point(exponent) && fixed != nullptr && *fixed >= 0) return power_ranges(base, *fixed);
@@ -202,7 +204,7 @@ class Bounder {
     for (Expr arg : args) out.push_back(of(arg));
     return out;
   }
-  // Unknown where it is not known to be a condition.
+  // The range as a boolean; unknown where it is not known to be a condition.
   static ValueRange condition(const ValueRange& a) {
     const bool known = std::holds_alternative<bool>(a.min) && std::holds_alternative<bool>(a.max);
     return known ? a : unknown_condition();
@@ -374,9 +376,9 @@ class Bounder {
     }
   }
 
-  // Monotonous functions of one number.
+  // Rounding functions, which are monotonous in one number.
   ValueRange of_rounding(Expr expr, const ValueRange& a) {
-    // Fractions become floats first.
+    // Fractions are converted to floats before rounding.
     const ValueRange x = kinds_.is_integer(expr->args[0]) ? a : outwards(a);
     const auto mapped = [&](double (*round)(double)) {
       const auto one = [&](const Number& value) -> Number {

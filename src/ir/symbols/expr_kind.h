@@ -8,15 +8,15 @@
 
 namespace pt2 {
 
-// Each is contained in the next; real: a float, or not known.
+// Each kind contains those before it; real: a float, or unknown.
 enum class NumberKind : uint8_t { boolean, integer, rational, real };
 
-// Remembers what it was asked, so that all nodes of an expression cost linear time.
+// Caches its answers, so that asking for all nodes of an expression costs linear time.
 class NumberKinds {
  public:
   NumberKind of(Expr expr);
   bool is_integer(Expr expr) { return of(expr) <= NumberKind::integer; }
-  // No float: the laws of arithmetic hold.
+  // Whether no float is involved, so that the laws of arithmetic hold.
   bool is_exact(Expr expr) { return of(expr) <= NumberKind::rational; }
 
  private:

@@ -155,7 +155,7 @@ class Simplifier {
     return build(ExprOp::multiply, std::move(factors));
   }
 
-  // 3*x as x, 3; a literal as 1, the number.
+  // Splits 3*x into x and 3, and a literal into 1 and the number.
   Result<std::pair<Expr, Number>> split(Expr term) {
     if (is_literal(term)) {
       PT2_TRY(Expr one, literal(int64_t{1}));
@@ -168,15 +168,15 @@ class Simplifier {
     return std::pair{rest, term->args[0]->number};
   }
 
-  // The terms of a sum, equal ones collected; a literal's is 1. Where a coefficient leaves int64
-  // there is nothing to gain.
+  // The terms of a sum with equal terms collected; a literal counts as a multiple of 1. Fails where
+  // a coefficient overflows int64: there is nothing to simplify then.
   Result<Terms> terms_of(Expr expr) {
     Terms terms;
     std::unordered_map<const ExprNode*, size_t> place;
     const std::span<const Expr> parts =
         expr->op == ExprOp::add ? std::span<const Expr>(expr->args) : std::span(&expr, 1);
     for (Expr part : parts) {
-      // Arguments are simple already, so one level of sums is all there is.
+      // Arguments are already simplified, so sums are nested at most one level deep.
       const std::span<const Expr> inner =
           part->op == ExprOp::add ? std::span<const Expr>(part->args) : std::span(&part, 1);
       for (Expr term : inner) {
@@ -192,7 +192,7 @@ class Simplifier {
     return terms;
   }
 
-  // sympy puts the number first among the arguments, but prints it last: it is kept where it is.
+  // sympy holds the number as the first argument but prints it last. Here it keeps its place.
   Result<Expr> sum_of(const Terms& terms) {
     std::vector<Expr> args;
     for (const auto& [term, coefficient] : terms) {
@@ -261,7 +261,7 @@ class Simplifier {
     return scaled(number, rest);
   }
 
-  // 2*(x + y) is 2*x + 2*y, as sympy makes it.
+  // Expands 2*(x + y) to 2*x + 2*y, as sympy does.
   Result<Expr> distributed(const Number& number, Expr sum) {
     PT2_TRY(Terms terms, terms_of(sum));
     for (auto& [term, coefficient] : terms) {
@@ -300,7 +300,7 @@ class Simplifier {
     return kept.size() == 1 ? Result<Expr>(kept[0]) : build(expr->op, std::move(kept));
   }
 
-  // The terms of `sum` that `divisor` divides, over it; the others stay in `rest`.
+  // Removes from `rest` the terms that `divisor` divides, and returns them divided by it.
   static Terms divided_out(Terms& rest, int64_t divisor) {
     Terms quotients;
     std::erase_if(rest, [&](const auto& term) {
@@ -312,7 +312,7 @@ class Simplifier {
     return quotients;
   }
 
-  // All terms that are integers times integers may be split off.
+  // Whether every term is an integer times an integer, so that it may be split off.
   bool are_whole(const Terms& terms) {
     return std::ranges::all_of(terms, [&](const auto& term) {
       return kinds_.is_integer(term.first) && as_integer(term.second).has_value();
@@ -366,7 +366,7 @@ class Simplifier {
     Terms rest = *terms;
     if (divided_out(rest, std::get<int64_t>(divisor->number)).empty()) return expr;
     if (rest.empty()) return literal(int64_t{0});
-    // Mod is not defined for negative dividends, and what is left may be one.
+    // Mod is not defined for negative dividends, and the remaining terms may be negative.
     if (expr->op == ExprOp::mod) return expr;
     PT2_TRY(Expr remainder, sum_of(rest));
     PT2_TRY(Expr out, build(expr->op, {remainder, divisor}));
@@ -383,7 +383,7 @@ class Simplifier {
       kept.push_back(pair);
       if (condition == true) break;
     }
-    // Never true: it stays, to have no value.
+    // No condition is ever true: the piecewise has no value, and is kept so that it still has none.
     return kept.empty() ? Result<Expr>(expr) : with_args(pool_, expr, std::move(kept));
   }
 
@@ -393,7 +393,8 @@ class Simplifier {
     for (Expr arg : expr->args) {
       const auto value = truth(arg);
       if (value == !decisive || std::ranges::find(kept, arg) != kept.end()) continue;
-      // What follows is never looked at; what precedes may have no value, and then hides nothing.
+      // A decisive argument ends the evaluation, so later ones do not matter. If an earlier one has
+      // no value, the expression has none, and any result is right.
       if (value == decisive) return literal(decisive);
       kept.push_back(arg);
     }
@@ -414,7 +415,7 @@ class Simplifier {
     };
     for (const auto& [one, other] : kOpposites) {
       if (arg->op != one && arg->op != other) continue;
-      // A NaN is on no side of a relation.
+      // Negating a relation would be wrong for NaN, for which no relation holds.
       if (!is_exact(arg->args[0]) || !is_exact(arg->args[1])) return expr;
       return build(arg->op == one ? other : one, arg->args);
     }

@@ -1,4 +1,4 @@
-// What the functions of expr.def mean, after torch/utils/_sympy/functions.py.
+// The meaning of the functions of expr.def, after torch/utils/_sympy/functions.py.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -84,7 +84,7 @@ Result<Number> evaluate_modular_indexing(Arguments args) {
   return modulo(quotient, args[2]);
 }
 
-// Mod.eval asserts p >= 0 and q >= 1 where it does not see at once that the result is 0.
+// Mod.eval asserts p >= 0 and q >= 1, except where it sees at once that the result is 0.
 Result<Number> evaluate_mod(Arguments args) {
   const Number zero = int64_t{0}, one = int64_t{1};
   PT2_TRY(Number remainder, modulo(args[0], args[1]));
@@ -109,7 +109,7 @@ Result<Number> evaluate_float_pow(Arguments args) {
   return power(Number(to_double(args[0])), Number(to_double(args[1])));
 }
 
-// Floats come from guards, where Python writes / for both divisions.
+// Guards may pass floats: there Python writes / for both divisions.
 Result<Number> evaluate_int_true_div(Arguments args) {
   if (std::ranges::any_of(args, [](const Number& a) { return std::holds_alternative<double>(a); }))
     return divide(Number(to_double(args[0])), Number(to_double(args[1])));
@@ -137,7 +137,7 @@ Result<Number> evaluate_left_shift(Arguments args) {
 }
 
 Result<Number> evaluate_right_shift(Arguments args) {
-  // Nothing but the sign is left of an int64.
+  // Such a shift leaves only the sign of an int64.
   const auto base = as_integer(args[0]), shift = as_integer(args[1]);
   if (base && shift && *shift > 62) return Number(int64_t{*base < 0 ? -1 : 0});
   PT2_TRY(Number divisor, power_of_two(args[1]));
@@ -156,7 +156,7 @@ Result<Number> rounded_to_integer(Arguments args) {
 constexpr auto evaluate_ceil_to_int = rounded_to_integer<std::ceil>;
 constexpr auto evaluate_floor_to_int = rounded_to_integer<std::floor>;
 constexpr auto evaluate_trunc_to_int = rounded_to_integer<std::trunc>;
-// Halves to even, in the rounding mode that every program starts in.
+// Rounds halves to even, in the default rounding mode.
 constexpr auto evaluate_round_to_int = rounded_to_integer<std::nearbyint>;
 
 Result<Number> evaluate_trunc_to_float(Arguments args) {
@@ -168,7 +168,7 @@ Result<Number> evaluate_round_decimal(Arguments args) {
   PT2_TRY(int64_t digits, integer_of(args[1]));
   const double value = to_double(args[0]);
   if (digits >= 0 && as_integer(args[0])) return args[0];
-  // More digits than a double has change nothing; fewer than its magnitude leave nothing.
+  // More digits than a double has change nothing; rounding beyond its magnitude gives 0.
   if (!std::isfinite(value) || digits > 323) return Number(value);
   if (digits < -308) return Number(std::copysign(0.0, value));
   if (digits < 0) {
@@ -179,7 +179,7 @@ Result<Number> evaluate_round_decimal(Arguments args) {
   return Number(std::strtod(text.c_str(), nullptr));
 }
 
-// Of 2.1 to 2.3, where whole numbers pass through.
+// The Trunc of 2.1 to 2.3, which keeps whole numbers.
 constexpr auto evaluate_old_trunc = evaluate_trunc_to_int;
 constexpr auto evaluate_old_round = evaluate_round_to_int;
 

@@ -17,13 +17,13 @@ struct ExprFunction {
 
 // `op` must be a function of expr.def.
 const ExprFunction& expr_function(ExprOp op);
-// By srepr name or alias; null for unknown functions.
+// Finds a function by srepr name or alias; null for unknown ones.
 const ExprFunction* find_expr_function(std::string_view name);
 
-// What is to be said of a text that is no expression: "; PyTorch evaluates it as Python: exit()".
+// A remark on a text that is no expression: "; PyTorch evaluates it as Python: exit()".
 std::string evaluated_text(std::string_view text);
 
-// In str spelling, with other texts for the symbols.
+// Prints in str spelling, with another text for each symbol.
 using SymbolText = std::function<std::string(Expr symbol)>;
 std::string print_expr(Expr expr, const SymbolText& symbol_text);
 

@@ -1,8 +1,8 @@
 // One grammar for sympy's str ("s0 + 1", "(s0//2)", "Eq(u0, 4)") and srepr ("Add(Symbol('s0', ...),
-// Integer(1))"): Python expressions made of operators, calls, numbers and names. Attributes,
-// subscripts and anything else of Python are not in it, so a file cannot make us do more than build
-// a tree. Guards are written in more of Python, and with other meanings of some operators: what is
-// only theirs stands under guard_.
+// Integer(1))"): Python expressions made of operators, calls, numbers and names. It has no
+// attributes, subscripts or other Python syntax, so a file cannot make the parser do more than
+// build a tree. Guards use more of Python's syntax, and give some operators another meaning: what
+// only they have depends on guard_.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@
 namespace pt2 {
 namespace {
 
-// Python's precedences of binary operators; 0: not one of them.
+// Precedences of Python's binary operators; 0: no binary operator.
 struct BinaryOperator {
   std::string_view text;
   int precedence;
@@ -43,7 +43,7 @@ int precedence_of(const Token& token) {
 
 class Parser {
  public:
-  // `sources`: of a guard, null for an expression.
+  // `sources` collects those of a guard; null for an expression.
   Parser(std::string_view text, ExprPool& pool, std::vector<GuardSource>* sources)
       : lexer_(text), pool_(pool), guard_(sources) {}
 
@@ -125,14 +125,14 @@ class Parser {
       node.number = -std::get<int64_t>(node.number);
       return make(std::move(node));
     }
-    // The magnitude of the least int64 is beyond int64.
+    // The smallest int64 is read as a minus and a magnitude beyond int64.
     if (operand->op == ExprOp::constant && is_digit(operand->name[0]))
       return whole_number("-" + operand->name);
     return product(Number(int64_t{-1}), {}, operand);
   }
 
-  // coefficient * factors, the factors of `operand` and its coefficient included: sympy keeps one
-  // number in front of a product.
+  // coefficient * factors * operand. The operand's factors and coefficient are merged in, because
+  // sympy keeps one number in front of a product.
   Result<Expr> product(Number coefficient, std::vector<Expr> factors, Expr operand) {
     std::span<const Expr> rest(&operand, 1);
     if (operand->op == ExprOp::multiply) rest = operand->args;
@@ -149,7 +149,7 @@ class Parser {
                                : make(ExprOp::multiply, std::move(factors));
   }
 
-  // 1/operand as sympy holds it: a power whose exponent is a number takes the minus into it.
+  // 1/operand in sympy's form: for a power with a number as exponent, the exponent is negated.
   Result<Expr> inverse(Expr operand) {
     Expr base = operand;
     Number exponent = int64_t{-1};
@@ -179,7 +179,7 @@ class Parser {
     return product(coefficient, std::move(factors), left);
   }
 
-  // + and its like take any number of operands, as in sympy; nothing for the others.
+  // The operator, if it takes any number of operands in sympy (such as +); nothing for the others.
   std::optional<ExprOp> flat_operator(std::string_view op) const {
     if (op == "+" || op == "-") return ExprOp::add;
     if (op == "*") return ExprOp::multiply;
@@ -203,8 +203,8 @@ class Parser {
     return unexpected("an operator");
   }
 
-  // The operands of one flat operator so far; the node is made when another operator follows, so
-  // that a sum of n terms costs n.
+  // The operands of one flat operator so far. The node is made when another operator follows, so
+  // that a sum of n terms takes O(n).
   struct Chain {
     ExprOp op = ExprOp::add;
     std::vector<Expr> operands;
@@ -236,7 +236,8 @@ class Parser {
       if (precedence < minimum || precedence == 0) return close(chain, left);
       PT2_TRY_VOID(advance());
       PT2_TRY(Expr right, binary(precedence + 1));
-      // Python's a < b < c means a < b and b < c; neither sympy nor PyTorch writes it.
+      // A chain a < b < c, which in Python means a < b and b < c, is refused; neither sympy nor
+      // PyTorch writes it.
       if (precedence == kComparison && precedence_of(current_) == kComparison)
         return unexpected("one comparison");
       if (op.text == "-") {
@@ -272,7 +273,7 @@ class Parser {
     return make(ExprOp::power, {base, exponent});
   }
 
-  // In guards also "a if c else b".
+  // In guards this also parses "a if c else b".
   Result<Expr> expression() {
     const DepthGuard guard(depth_);
     if (depth_ > ExprPool::kMaxDepth) return too_deep();
@@ -307,7 +308,7 @@ class Parser {
     return inner;
   }
 
-  // "(value, condition)" of a Piecewise.
+  // Parses the rest of a "(value, condition)" of a Piecewise.
   Result<Expr> pair(Expr first) {
     PT2_TRY_VOID(advance());
     PT2_TRY(Expr second, binary(1));
@@ -334,7 +335,7 @@ class Parser {
   Result<Expr> whole_number(std::string_view text) {
     int64_t value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    // Python's integers have no end; one beyond int64 is kept, but cannot be computed with.
+    // Python's integers are unbounded; one beyond int64 is kept, but cannot be computed with.
     if (error == std::errc::result_out_of_range)
       return make({.op = ExprOp::constant, .name = std::string(text)});
     if (error != std::errc() || end != text.data() + text.size()) {
@@ -397,7 +398,7 @@ class Parser {
     return apply(function);
   }
 
-  // After the opening parenthesis.
+  // Called behind the opening parenthesis.
   Result<std::vector<Expr>> arguments() {
     std::vector<Expr> args;
     while (!at(")")) {
@@ -447,8 +448,9 @@ class Parser {
     return make(function.op, std::move(args));
   }
 
-  // Where PyTorch evaluates the text, every builtin of Python is at hand: eval(chr(95) + ...). What
-  // sympy and newer releases have beyond our table are classes, and sympy's elementary functions.
+  // Whether an unknown function may be sympy's. Where PyTorch evaluates the text, every builtin of
+  // Python is available: eval(chr(95) + ...). The functions of sympy and of newer releases that our
+  // table lacks are classes, or sympy's elementary functions.
   static bool may_be_sympys(std::string_view function) {
     constexpr std::string_view kElementary[] = {"exp",   "log",   "sin",   "cos",  "tan",  "asin",
                                                 "acos",  "atan",  "atan2", "sinh", "cosh", "tanh",
@@ -521,7 +523,7 @@ class Parser {
     return out.symbol;
   }
 
-  // ['key'] or [1], named as user_input_names does.
+  // ['key'] or [1], spelled as in user_input_names.
   Result<void> subscript(std::string& input, std::string& text) {
     PT2_TRY_VOID(advance());
     if (current_.kind == TokenKind::string) {
@@ -554,7 +556,7 @@ class Parser {
     } else if (method == "storage_offset") {
       out.property = Property::storage_offset;
     } else {
-      // Behind it there may still be what is no guard at all.
+      // Parsing goes on, because the text behind the method may show that this is no guard at all.
       unsupported_ = method;
     }
     PT2_TRY_VOID(advance());
@@ -584,7 +586,7 @@ class Parser {
   }
 
   // The Python functions that PythonPrinter (torch/utils/_sympy/printers.py) and
-  // ShapeGuardPythonPrinter print expressions with; any other by its class name.
+  // ShapeGuardPythonPrinter use in expressions. They print any other function by its class name.
   Result<Expr> python_call(std::string_view name) {
     static constexpr std::pair<std::string_view, ExprOp> kPython[] = {
         {"max", ExprOp::maximum},         {"min", ExprOp::minimum},
@@ -605,7 +607,7 @@ class Parser {
       return make_checked(expr_function(decimal ? ExprOp::round_decimal : op), std::move(args));
     }
     if (name.starts_with("_sym_")) name.remove_prefix(5);
-    // math.sqrt and its like are OpaqueUnaryFn_sqrt.
+    // math.sqrt and similar functions are OpaqueUnaryFn_sqrt and so on.
     if (const ExprFunction* known = find_expr_function(fmt::format("OpaqueUnaryFn_{}", name))) {
       PT2_TRY_VOID(advance());
       PT2_TRY(std::vector<Expr> args, arguments());
@@ -619,14 +621,14 @@ class Parser {
            std::ranges::all_of(text, [](char c) { return is_name_start(c) || is_digit(c); });
   }
 
-  // A name is repeated wherever it is shown.
+  // A name is repeated wherever its source is shown, so it is bounded.
   static constexpr size_t kMaxSourceBytes = 4096;
 
   Lexer lexer_;
   ExprPool& pool_;
   std::vector<GuardSource>* guard_;
   Token current_;
-  std::string_view unsupported_;  // a method that guards have of inputs, and nobody knows here
+  std::string_view unsupported_;  // a method of inputs that guards may have, unknown here
   int depth_ = 0;
 };
 

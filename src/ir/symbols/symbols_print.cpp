@@ -1,6 +1,7 @@
-// Expressions as sympy prints them: StrPrinter (sympy/printing/str.py, precedence.py) with the
-// functions of PyTorch 2.1 to 2.5, the releases that save this spelling, and ReprPrinter
-// (printing/repr.py), which needs none of that. The order of terms is the order of the arguments.
+// Prints expressions as sympy does: as StrPrinter (sympy/printing/str.py, precedence.py) with the
+// functions of PyTorch 2.1 to 2.5, the releases that save this spelling, and as ReprPrinter
+// (printing/repr.py), which needs no functions or precedences. Terms are in the order of the
+// arguments.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -11,17 +12,17 @@
 namespace pt2 {
 namespace {
 
-// sympy's numbers.
+// sympy's precedence numbers.
 constexpr int kOr = 20, kAnd = 30, kRelation = 35, kBitwiseOr = 36, kBitwiseAnd = 38, kAdd = 40,
               kMultiply = 50, kPower = 60, kFunction = 70, kNot = 100, kAtom = 1000;
 
-// mpmath's to_str (libmp/libmpf.py): `digits` significant ones, halves away from zero, fixed from
-// 1e-4 up to `digits` places before the point.
+// mpmath's to_str (libmp/libmpf.py): `digits` significant digits, halves rounded away from zero,
+// fixed notation from 1e-4 up to `digits` places before the point.
 std::string print_mpmath_float(double value, int digits, bool strip_zeros) {
   if (std::isnan(value)) return "nan";
   if (std::isinf(value)) return value < 0 ? "-inf" : "inf";
   if (value == 0) return "0.0";
-  // No double is closer than this to the middle between two decimals without being it.
+  // No double is closer than this to the midpoint between two decimals, unless it is the midpoint.
   constexpr int kExactEnough = 60;
   const std::string exact = fmt::format("{:.{}e}", std::abs(value), kExactEnough - 1);
   const size_t mark = exact.find('e');
@@ -53,7 +54,7 @@ bool is_number(Expr expr) {
 
 bool is_negative(const Number& number) { return compare(number, Number(int64_t{0})) < 0; }
 
-// The number in front of a product; 1 where there is none. sympy's as_coeff_Mul.
+// The number in front of a product; 1 where there is none (sympy's as_coeff_Mul).
 Number coefficient_of(Expr expr) {
   if (is_number(expr)) return expr->number;
   if (expr->op == ExprOp::multiply && !expr->args.empty() && is_number(expr->args[0]))
@@ -116,7 +117,7 @@ int precedence(Expr expr) {
 
 class StrPrinter {
  public:
-  // `name` replaces the names of symbols where it is not null.
+  // A `name` that is not null gives the texts of symbols.
   explicit StrPrinter(std::string& out, const SymbolText* name) : out_(out), name_(name) {}
 
   void print(Expr expr) {
@@ -224,7 +225,7 @@ class StrPrinter {
       print(term);
       const bool is_sum = term->op == ExprOp::add;
       const bool minus = out_[start] == '-' && !is_sum;
-      // "-(" where the term binds weaker than a sum; the sign is outside.
+      // A negative term that binds weaker than a sum starts with "-(": the sign is outside.
       std::string_view sign = minus ? "-" : "";
       if (i != 0) sign = minus ? " - " : " + ";
       std::string text = out_.substr(start + (minus ? 1 : 0));
@@ -252,7 +253,7 @@ class StrPrinter {
     parenthesize(exponent, kPower);
   }
 
-  // base**-exponent, for a factor of a denominator whose exponent is negative.
+  // base**-exponent: a factor of a denominator, whose exponent is negative.
   void print_inverse(Expr base, Expr exponent, int level) {
     if (is_integer(exponent, -1)) return parenthesize(base, level);
     if (is_minus_half(exponent)) return print_call("sqrt", {&base, 1});
@@ -267,7 +268,7 @@ class StrPrinter {
     if (parentheses) out_ += ')';
   }
 
-  // Numerator over denominator; the sign of the coefficient in front.
+  // Prints numerator over denominator, with the sign of the coefficient in front.
   void print_product(Expr expr) {
     const int level = precedence(expr);
     const Number coefficient = coefficient_of(expr);
@@ -342,7 +343,7 @@ void print_srepr_product(std::string& out, Expr expr) {
   if (!split) return print_srepr_call(out, "Mul", args);
   std::string factors;
   print_srepr_call(factors, "", args);
-  // The only minus before the first argument's digits.
+  // This is the only minus before the digits of the first argument.
   factors.erase(factors.find('-'), 1);
   out += "Mul(Integer(-1), " + factors.substr(1);
 }
