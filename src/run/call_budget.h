@@ -15,8 +15,8 @@
 
 namespace pt2::run {
 
-// The bytes of the model's records in the file. An early draft may have records of its own beside
-// the program's.
+// The bytes of the records as stored in the file; for an early draft also those of its tensors,
+// which may be in files beside it.
 uint64_t file_bytes(const Package& package, std::string_view model, const Payloads& payloads);
 
 // The bytes of the tensors' storages.
