@@ -23,7 +23,7 @@ INPUTS = {
 
 
 def check(pt2, path, inputs):
-    """What is wrong, empty if nothing."""
+    """The fault; empty if there is none."""
     program = torch.export.load(path)
     program.validate()
     for x in inputs:

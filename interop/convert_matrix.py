@@ -1,4 +1,4 @@
-"""Are converted files what they should be? Converts the corpus for each release and lets real PyTorch judge.
+"""Converts the corpus for each release and checks the converted files with real PyTorch.
 
     python interop/convert_matrix.py PT2 [--record] [RELEASE=PYTHON ...]
 
@@ -7,9 +7,9 @@ Python that runs this is taken for its own release. Every file of tests/data/cor
 names (before 2.5: of CHOSEN), is converted for the release: either pt2 names what the release cannot have (exit 4), or
 the release must load the file, run its recorded calls and give the recorded results (run_recorded.py).
 
-KNOWN lists what PyTorch itself cannot load or run. An entry counts only where interop/originals.json says that this
-fails with the same error where no converter has a part in it: the original in the release that wrote it, or the same
-program exported by the target (run_originals.py). --record writes what was found into interop/support.json (README.md's table:
+KNOWN lists what PyTorch itself cannot load or run. An entry only excuses a failure if interop/originals.json records the
+same error without any conversion: for the original in the release that wrote it, or for the same program exported by
+the target (run_originals.py). --record writes what was found into interop/support.json (README.md's table:
 tests/structure/support.sh). Prints a line for each file that is excused or failed, a table, and what blocks how many
 files; the exit status is 1 if anything failed.
 """
@@ -30,8 +30,8 @@ SUPPORT = HERE / "support.json"
 ORIGINALS = HERE / "originals.json"
 WORKERS = os.cpu_count() or 1
 CONVERT_SECONDS = 60
-# (source release, target release, program, part of the error): why. "" is every release, "=" the source itself, whose
-# files stay as they are.
+# (source release, target release, program, part of the error): the reason. "" is every release, "=" the source itself:
+# such files are not converted.
 KNOWN = {
     ("", "", "keyword_names", "invalid syntax"): "a name that is a Python keyword: the module's code does not parse",
     ("", "=", "no_grad_region", "missing val field"): "a region without results: the loader makes a node without metadata",
@@ -43,7 +43,7 @@ KNOWN = {
     ("2.3", "2.6", "unbacked_split", "KeyError"): "2.3 writes sizes of symbols that it does not define before their use",
     ("2.1", "", "dynamic_range", "shape[1]"): "a recorded call is outside of the range; only the module of 2.1 lets it",
 }  # fmt: skip
-# For releases before 2.5 a dozen programs of each release that has them.
+# Releases before 2.5 test the dozen programs of CHOSEN, where the release has them.
 FIRST_WITH_ALL = 5
 CHOSEN = (
     "mlp transformer dynamic_range tied_weights conv_bn_relu pytree_nested buffer_mutation cond_simple lifted_constants "
@@ -53,7 +53,7 @@ CHOSEN = (
 
 @dataclass
 class Outcome:
-    """What became of every file for one release."""
+    """The outcome of every file for one release."""
 
     release: str
     alike: int = 0
@@ -78,8 +78,8 @@ def name_of(path):
 
 
 def excuse(path, target, error, originals):
-    """Why PyTorch is to blame, or nothing. What no converter has seen must fail with that error, too: the original, or the
-    same program in the target's hands."""
+    """PyTorch's known fault that excuses the failure, or nothing. The same error must occur without conversion: for
+    the original, or for the same program exported by the target."""
     source = short(path.parent.name)
     for (sources, targets, program, part), reason in KNOWN.items():
         meant = sources in ("", source) and targets in ("", target, "=" if source == target else target)
@@ -134,7 +134,7 @@ def run_recorded(python, pairs):
 
 
 def run_all(python, pairs):
-    """The same in several processes."""
+    """The same, in several processes."""
     parts = [pairs[i::WORKERS] for i in range(min(WORKERS, len(pairs)))]
     with ThreadPoolExecutor(WORKERS) as pool:
         return [result for part in pool.map(lambda part: run_recorded(python, part), parts) for result in part]
@@ -173,7 +173,7 @@ def check(pt2, target, python, folder):
 
 
 def reason(blocker):
-    """What stands in the way, without the names that the program's author gave."""
+    """The blocker without the names that the program's author gave."""
     text = blocker["text"]
     for kind, general in (
         ("program_name", "a program's name"),
@@ -186,7 +186,7 @@ def reason(blocker):
 
 
 def record(outcomes):
-    """Into support.json; what it has of other releases stays."""
+    """Writes into support.json; its entries for other releases stay."""
     support = read_json(SUPPORT)
     for each in outcomes:
         support[each.release] = {

@@ -4,7 +4,7 @@
 
 PT2 is the command, each FOLDER a collection of programs with recorded calls (tests/data/corpus/<this release> without
 one). Every file is converted for the release of the PyTorch that runs this, and decomposed; what pt2 refuses is counted with its reasons. The others must load in the PyTorch that runs
-this, hold no operator with a CompositeImplicitAutograd kernel that is not core ATen, and give the recorded results
+this, hold no operator outside of core ATen that has a CompositeImplicitAutograd kernel, and give the recorded results
 (run_recorded.py). Prints a line for each file that fails and the counts; the exit status is 1 if anything failed.
 """
 
@@ -22,7 +22,7 @@ COMPOSITE = "CompositeImplicitAutograd"
 
 
 def composites(program):
-    """The targets of a loaded program that PyTorch makes of others."""
+    """The targets of a loaded program that PyTorch decomposes."""
     found = set()
     for module in program.graph_module.modules():
         for node in getattr(getattr(module, "graph", None), "nodes", ()):

@@ -31,14 +31,14 @@ def pt2_tensors(pt2, path):
 
 
 def ordered(tensors, payload):
-    """Sample inputs are matched by their order, whatever a reader calls them; the rest by name."""
+    """Sample inputs are matched by order, because readers name them differently; all others by name."""
     if payload == "sample_inputs":
         tensors = [t | {"name": f"{i:06}"} for i, t in enumerate(tensors)]
     return by_name(tensors)
 
 
 def differences(payload, torch_tensors, our_tensors):
-    """A line for each thing that differs."""
+    """One line per difference."""
     found = []
     if len(torch_tensors) != len(our_tensors):
         found.append(f"{payload}: {len(our_tensors)} tensors, in torch {len(torch_tensors)}")

@@ -1,7 +1,7 @@
 """Which operators and arguments each PyTorch release has: makes src/convert/operator_history.def.
 
     python operator_history.py dump OUT.json        under the Python of one release
-    python operator_history.py table DUMP.json ...  prints the table: what not every release has, or has alike
+    python operator_history.py table DUMP.json ...  prints the table: what differs between releases
 
 The dumps name every overload with its signature, every higher-order operator, and the Python functions on symbolic
 numbers that torch/_export/serde/serialize.py takes as nodes. Rows come from the dumps alone.
@@ -13,7 +13,8 @@ import pkgutil
 import re
 import sys
 
-# quantized_decomposed and inductor are there once somebody imports them, in every release.
+# Not quantized_decomposed and inductor: those exist only once somebody imports them, in every
+# release.
 NAMESPACES = ("aten", "prims", "quantized", "_quantized")
 HEAD = """\
 // Operators that not every release of releases.def has, and arguments that came, went or were renamed. Made by
@@ -87,12 +88,12 @@ def arguments(signature):
 
 
 def spans(present, order):
-    """(first, last) of the releases that have a thing; last 0 where the newest has it."""
+    """The (first, last) release that has an operator or argument; last is 0 if the newest release has it."""
     return min(present), 0 if max(present) == order[-1] else max(present)
 
 
 def renames(releases, order, target):
-    """[(last, old, new)]: same place, same type, another name."""
+    """[(last, old, new)]: arguments with the same place and type but another name."""
     found = []
     having = [n for n in order if target in releases[n]["ops"]]
     for before, after in zip(having, having[1:]):

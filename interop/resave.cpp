@@ -1,5 +1,5 @@
-// resave IN.pt2 OUT.pt2 [flat|pickled|raw]: writes what IN holds, in the layout named or its own;
-// in another layout every tensor is taken out of the file it came in. For save_files.py.
+// resave IN.pt2 OUT.pt2 [flat|pickled|raw]: writes the content of IN in the named layout, or in its
+// own. In another layout every tensor is taken out of its original file. Used by save_files.py.
 #include <cstdio>
 #include <map>
 #include <string_view>

@@ -1,12 +1,13 @@
-"""Which files can the PyTorch that wrote them not load, or not run as recorded? The evidence for KNOWN of convert_matrix.py.
+"""Finds the files that the PyTorch that wrote them cannot load, or does not run as recorded: the evidence for KNOWN of
+convert_matrix.py.
 
     python interop/run_originals.py [--record] [RELEASE=PYTHON ...]
 
 Each RELEASE=PYTHON ("2.6=/path/to/python") is a release and a Python that has it; without any, the Python that runs
 this is taken for its own release. Every file that the release wrote, in tests/data/corpus or the folder that PT2_CORPUS
-names, is loaded and its recorded calls are run (run_recorded.py). What fails must be what interop/originals.json says;
---record, which wants the whole corpus, writes it there, and which programs of KNOWN the release cannot even export (by
-index.json of the corpus). Prints a line for each difference and one for each release; the exit status is 1 if
+names, is loaded and its recorded calls are run (run_recorded.py). The failures must be those in interop/originals.json.
+--record, which needs the whole corpus, writes them there, together with the programs of KNOWN that the release cannot
+even export (by index.json of the corpus). Prints a line for each difference and one for each release; the exit status is 1 if
 anything differs.
 """
 
@@ -19,7 +20,7 @@ LONGEST = 160
 
 
 def first_line(error):
-    """What says what happened, without what differs between machines and runs."""
+    """The part of an error that is the same on all machines and in all runs."""
     line = next((each.strip() for each in error.splitlines() if each.strip()), "")
     line = re.sub(r"(?<![\w.])/[\w./+-]*/(?=\w)", "", line)  # folders
     line = re.sub(r"<eval_with_key>\.\d+", "<eval_with_key>", line)
@@ -39,7 +40,7 @@ def failures(python, files):
 
 
 def not_exported(folder):
-    """The same for what the release made no file of, for the reason that KNOWN has. Makers of a corpus write that down."""
+    """The same for programs that the release could not export, for the reason in KNOWN (from the index)."""
     skipped = read_json(folder / "index.json").get("skipped", {})
     return {
         program: {"stage": "export", "error": first_line(skipped[program])}
@@ -49,7 +50,7 @@ def not_exported(folder):
 
 
 def differences(files, found, recorded):
-    """Errors are for readers: their texts depend on the Python as well."""
+    """Compares without the error texts, which also depend on the Python version."""
     for program in sorted({each.stem for each in files}):
         if program in found and program not in recorded:
             yield f"{program} fails at {found[program]['stage']}: {found[program]['error']}"

@@ -1,4 +1,4 @@
-"""Does this PyTorch load programs, and do they give the recorded results? Run under the Python of one release.
+"""Checks that this PyTorch loads programs and that they give the recorded results. Run under the Python of one release.
 
     python run_recorded.py [--load-only] < PAIRS > RESULTS
 
@@ -35,7 +35,7 @@ for letters, name in (("U16", "uint16"), ("U32", "uint32"), ("U64", "uint64"),
         DTYPES[letters] = getattr(torch, name)
 
 
-# What the programs of the corpus name and torch does not have: their own classes and operators.
+# Classes and operators of the corpus programs' own, which torch lacks.
 
 Pair = collections.namedtuple("Pair", ["left", "right"])
 
@@ -47,7 +47,7 @@ class Box:
     label: object = None
 
 
-# Under the names that releases before 2.3 gave by themselves.
+# Releases before 2.3 registered these names by themselves.
 OldPair = collections.namedtuple("Pair", ["left", "right"])
 
 
@@ -70,7 +70,7 @@ def register_classes():
 
 
 def register_flatten_specs():
-    """What PyTorch before 2.7 asks its users for: "Please register one with ... register_pytree_flatten_spec"."""
+    """PyTorch before 2.7 asks its users for this: "Please register one with ... register_pytree_flatten_spec"."""
     import torch.fx._pytree as fx_pytree
 
     def fields(value, spec):
@@ -90,7 +90,7 @@ def register_flatten_specs():
 
 
 def register_operators():
-    """Libraries live as long as what is returned."""
+    """The libraries live as long as the returned objects."""
     import torch.ao.quantization.fx._decomposed  # noqa: F401
     own = torch.library.Library("corpus", "DEF")
     own.define(
@@ -196,7 +196,7 @@ def state_of(module):
 
 
 def call_arguments(program, flat):
-    """(args, kwargs). 2.1 leaves out the latter where there are none (torch/_export/utils.py)."""
+    """(args, kwargs). 2.1 omits empty kwargs (torch/_export/utils.py)."""
     structure = pytree.tree_unflatten(flat, program.call_spec.in_spec)
     has_both = len(structure) == 2 and isinstance(structure[0], tuple) and isinstance(structure[1], dict)
     return structure if has_both else (structure, {})
@@ -215,8 +215,9 @@ def joint_graph(program):
 
 
 def runner(program):
-    """(what the users of this release call, the state that this leaves, as a function)"""
-    # The tree of a module's results has no place for gradients. 2.5 takes their loss for a result, 2.1 has no output_specs.
+    """(the callable for users of this release, a function that returns the state after a call)"""
+    # The output tree of the module has no entry for gradients. 2.5 counts their loss as a result; 2.1 has no
+    # output_specs.
     if any(each.kind.name.startswith("GRADIENT") for each in getattr(program.graph_signature, "output_specs", ())):
         return joint_graph(program), lambda: program.state_dict
     # Before 2.3 the program itself is called; its module has neither keyword arguments nor checks.
@@ -261,7 +262,7 @@ def repeat(program, recorded):
 
 
 def described(error):
-    """Its cause first: what PyTorch says around that can be pages long."""
+    """The error, its cause first: PyTorch's text around the cause can be pages long."""
     text = f"{type(error).__name__}: {error}"
     return text if error.__cause__ is None else f"{described(error.__cause__)} (so {text})"
 
@@ -270,7 +271,7 @@ def load(path):
     try:
         return torch.export.load(path)
     except (KeyError, RuntimeError) as e:
-        # A package whose program has another name; or the loader hides what went wrong.
+        # The package's program has another name, or the loader hides the actual error.
         if e.args != ("model",) and "check the warnings above" not in str(e):
             raise
         from torch.export.pt2_archive._package import load_pt2
@@ -291,7 +292,7 @@ def check(path, calls, load_only):
 
 
 def check_apart(path, calls, load_only):
-    """In a process of its own."""
+    """Runs one file in a process of its own."""
     read, write = os.pipe()
     child = os.fork()
     if child == 0:
@@ -312,7 +313,7 @@ def check_apart(path, calls, load_only):
 
 
 def shortened(text):
-    """PyTorch prints whole nodes before it says what is wrong."""
+    """Shortens an error: PyTorch prints whole nodes before the actual fault."""
     return text if len(text) < 700 else f"{text[:200]} ... {text[-480:]}"
 
 

@@ -26,7 +26,7 @@ CHOSEN = (
     "2.15.0/buffer_mutation 2.15.0/dtypes_float 2.15.0/dtypes_uint 2.15.0/kwargs_inputs 2.15.0/lifted_constants "
     "2.15.0/mlp 2.15.0/pytree_nested 2.15.0/shared_storage"
 ).split()
-# What not every layout can hold: several programs, objects, sparse tensors.
+# What some layouts cannot hold: several programs, objects, sparse tensors.
 REFUSALS = ("no place in the layout", "the tensor has no elements")
 LAYOUTS = ("", "flat", "pickled", "raw")
 
@@ -50,7 +50,7 @@ def same_leaf(left, right):
 
 
 def outputs(program):
-    """What one call with the example inputs returns, and the state it leaves."""
+    """The results of one call with the example inputs, and the state after it."""
     args, kwargs = copy.deepcopy(program.example_inputs)
     torch.manual_seed(0)
     module = program.module()
@@ -72,14 +72,15 @@ def differences(original, again, expected):
 
 
 def load(path):
-    """The program, and what a call returns; None where there are no example inputs."""
+    """The program and the results of a call; None without example inputs."""
     program = torch.export.load(path)
-    # A call changes the buffers of the program that it is made on.
+    # A call changes the buffers of the program it is made on, so the outputs come from a second
+    # copy.
     return program, None if program.example_inputs is None else outputs(torch.export.load(path))
 
 
 def check(resave, path, folder):
-    """A line for each thing that is wrong; None when torch does not manage the original."""
+    """One line per fault; None when torch cannot load or run the original."""
     try:
         original, expected = load(path)
     except Exception:

@@ -31,14 +31,14 @@ from torch.export.pt2_archive._package import load_pt2
 
 PAYLOADS = ("weights", "constants", "sample_inputs")
 
-# Records of the flat layout, by payload; 2.1 and 2.2 called their torch.save files .json.
+# The records of the flat layout by payload; 2.1 and 2.2 named their torch.save files .json.
 FLAT_RECORDS = {
     "weights": ("serialized_state_dict.pt", "serialized_state_dict.json"),
     "constants": ("serialized_constants.pt", "serialized_constants.json"),
     "sample_inputs": ("serialized_example_inputs.pt",),
 }
 
-# ScalarType of the export schema; not the numbers of c10::ScalarType.
+# The numbers of the export schema's ScalarType, which differ from those of c10::ScalarType.
 DTYPES = {
     1: "uint8", 2: "int8", 3: "int16", 4: "int32", 5: "int64", 6: "float16", 7: "float32", 8: "float64", 9: "complex32",
     10: "complex64", 11: "complex128", 12: "bool", 13: "bfloat16", 28: "uint16", 29: "float8_e4m3fn", 30: "float8_e5m2",
@@ -166,7 +166,7 @@ def load_saved(data):
 
 
 def guarded(program, payload, read):
-    """Runs `read() -> [(name, value)]`; what fails is a finding about the file, not the end of the run."""
+    """Runs `read() -> [(name, value)]`; a failure becomes a finding about the file and does not end the run."""
     try:
         values = read()
         describe_all(program, payload, values)
@@ -259,7 +259,7 @@ def read_pickled(read, model):
 
 
 def read_raw(path, read, model):
-    """load_pt2's answer where there is one; it must then be the answer of the records."""
+    """load_pt2's answer, if it gives one, which must equal that of the records."""
     records = Program(model, "records")
     for payload in ("weights", "constants"):
         folder = f"data/{payload}/"
@@ -282,6 +282,6 @@ def read_raw(path, read, model):
 
 
 def by_name(tensors):
-    """Sorted by name, storages numbered anew in that order: comparable between two readers with orders of their own."""
+    """Sorted by name, with storages renumbered in that order, so that readers with different orders can be compared."""
     numbers = {}
     return [t | {"storage": numbers.setdefault(t["storage"], len(numbers))} for t in sorted(tensors, key=lambda t: t["name"])]

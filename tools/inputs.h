@@ -16,9 +16,10 @@ namespace pt2::tools {
 // The option --input, as read_inputs takes it.
 void add_input_option(CLI::App& app, std::vector<std::string>& inputs);
 
-// In the order of model.inputs(). Each argument is NAME=VALUE, POSITION=VALUE or a file of tensors
-// alone; a value is a file or, for numbers, booleans and text, the value itself. What the program
-// fixes (constants) need not be given. Error `argument` lists every input with its type.
+// Returns the inputs in the order of model.inputs(). Each argument is NAME=VALUE, POSITION=VALUE,
+// or just a file of tensors. A value is a file or, for numbers, booleans and text, a literal.
+// Inputs that the program fixes (constants) may be omitted. Error `argument` lists every input with
+// its type.
 Result<std::vector<Value>> read_inputs(const Model& model, std::span<const std::string> arguments,
                                        const Limits& limits);
 

@@ -23,7 +23,7 @@ class Picture {
   }
 
  private:
-  // Parents come before their children, so that sums go up from the end.
+  // Parents come before their children, so one pass from the end adds up the sums.
   std::vector<uint64_t> sums() const {
     std::vector<uint64_t> out(hierarchy_.modules.size());
     for (size_t i = out.size(); i-- > 0;) {

@@ -9,13 +9,14 @@
 
 namespace pt2::tools {
 
-// A tree with a line for each module: class, calls, nodes, elements of its parameters; sums include
-// the modules below.
+// A tree with a line for each module: class, calls, nodes, elements of its parameters. Sums include
+// submodules.
 std::string modules_text(const Program& program);
 // The member "modules".
 void write_modules(JsonWriter& json, const Program& program);
 
-// Of a tensor as the graph records it; 0 where a size is symbolic or there is no record.
+// The elements of a tensor as the graph records it; 0 where a size is symbolic or there is no
+// record.
 uint64_t element_count(const TensorMeta* meta);
 const TensorMeta* find_meta(const Program& program, const ArgumentSpec& spec);
 

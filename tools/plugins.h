@@ -1,4 +1,4 @@
-// Libraries of custom operators, which the command line names and nothing else does.
+// Libraries of custom operators. Only the command line can name one; a file never does.
 #ifndef PT2_TOOLS_PLUGINS_H
 #define PT2_TOOLS_PLUGINS_H
 

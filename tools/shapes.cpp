@@ -62,7 +62,7 @@ class Describer {
     return fmt::format("dim {} of {}", dim, input);
   }
 
-  // Where each symbol stands alone for the first time: there a call gives it its number.
+  // Records where each symbol first stands alone: there a call determines its value.
   void note_symbols(const ArgumentSpec& spec, const TensorMeta* meta, const std::string& name) {
     for (size_t dim = 0; meta != nullptr && dim < meta->sizes.size(); ++dim)
       note(meta->sizes[dim], dim_name(name, dim));

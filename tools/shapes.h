@@ -1,4 +1,4 @@
-// What a program asks of its inputs, in words: for `pt2 check` and `pt2 info`.
+// A program's conditions on its inputs in words, for `pt2 check` and `pt2 info`.
 #ifndef PT2_TOOLS_SHAPES_H
 #define PT2_TOOLS_SHAPES_H
 
@@ -15,7 +15,7 @@ std::string conditions_text(const Program& program);
 // Members "inputs" (name, dtype, dims as objects of "size" and "means") and "guards".
 void write_conditions(JsonWriter& json, const Program& program);
 
-// "size 1 of x must equal size 0 of y"; those that are not understood, as the file has them.
+// "size 1 of x must equal size 0 of y"; a guard that is not understood stays as the file has it.
 std::vector<std::string> guard_texts(const Program& program);
 
 }  // namespace pt2::tools

@@ -1,4 +1,4 @@
-// The file that a verb reads, as every verb takes it.
+// The input file of a verb and its common options.
 #ifndef PT2_TOOLS_SOURCE_H
 #define PT2_TOOLS_SOURCE_H
 
@@ -23,13 +23,13 @@ void add_model_option(CLI::App& app, Source& source);
 void add_limit_option(CLI::App& app, Limits& limits);
 void add_json_option(CLI::App& app, bool& json);
 
-// "-" is standard input.
+// The path to open; "-" stands for standard input.
 std::string input_path(const std::string& file);
-// Warns of what PyTorch would run if it loaded the file.
+// Warns of code that PyTorch would run if it loaded the file.
 void print_foreign_code(Environment& environment, const Package& package);
-// Warns of what is odd about the file.
+// Opens the file and prints the reader's warnings.
 Result<Package> open_package(const Source& source, Environment& environment);
-// The name of the model that `source` means, also where it does not say.
+// The name of the model that `source` chooses, explicitly or by default.
 Result<std::string> chosen_model(const Source& source, const Package& package);
 
 }  // namespace pt2::tools

@@ -7,7 +7,7 @@
 namespace pt2::tools {
 namespace {
 
-// Characters, not bytes: continuation bytes of UTF-8 take no room.
+// Counts characters, not bytes: continuation bytes of UTF-8 have no width.
 size_t width(std::string_view text) {
   return static_cast<size_t>(std::ranges::count_if(
       text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));

@@ -22,7 +22,7 @@ class TextTable {
   // Cells that are missing at the end stay empty.
   void add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
   bool empty() const { return rows_.empty(); }
-  // Every line ends in a line break and has no blanks before it.
+  // Every line ends in a line break and has no trailing blanks.
   std::string text() const;
 
  private:

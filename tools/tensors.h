@@ -15,12 +15,12 @@ struct ListedTensor {
   std::string_view payload;  // "weights", "constants", "sample_inputs"
   std::string name;
   Tensor tensor;
-  size_t storage = 0;  // within one payload, equal numbers are shared memory
+  size_t storage = 0;  // within a payload, equal numbers share memory
   bool requires_grad = false;
   bool is_parameter = false;
 };
 
-// What a payload holds beside tensors with elements.
+// Content of a payload other than tensors with elements.
 struct ListedObject {
   std::string_view payload;
   std::string name;
@@ -36,7 +36,7 @@ struct TensorList {
 Result<TensorList> read_tensor_list(const Package& package, const std::string& model,
                                     Environment& environment);
 
-// Of the elements, row by row.
+// Over the elements in row-major order.
 uint32_t content_crc32(const Tensor& tensor);
 
 }  // namespace pt2::tools

@@ -14,7 +14,7 @@
 namespace pt2 {
 namespace {
 
-// Namespaces whose operators are PyTorch's own; whoever writes operators takes another.
+// Namespaces of PyTorch's own operators; custom operators use others.
 constexpr std::string_view kOwnNamespaces[] = {"aten", "prim", "prims", "quantized",
                                                "quantized_decomposed"};
 
@@ -56,7 +56,7 @@ bool fits_result(ops::BaseType base, ValueKind kind) {
 constexpr int64_t kNoneIsWritten = 5;
 
 // Assignments of the symbols besides the exported example. A wrong expression differs from the
-// right one nearly everywhere, so that a few find it, and every one costs a pass over the program.
+// right one under nearly every assignment, so a few suffice; each costs a pass over the program.
 constexpr size_t kAssignments = 4;
 
 class OperatorChecks {
@@ -118,7 +118,7 @@ class OperatorChecks {
     const size_t before = findings_.all().size();
     check_arguments(node, op.signature(), position);
     check_results(node, op.signature(), position);
-    // What does not fit the signature cannot be given to the rule.
+    // The rule can only be asked about arguments that fit the signature.
     if (findings_.all().size() == before) shapes_.add(graph, position, node, op);
   }
 
@@ -148,10 +148,10 @@ class OperatorChecks {
     }
   }
 
-  // By the kinds alone: a tensor of any sizes, a number of any value.
+  // Compares kinds alone: a tensor may have any sizes, a number any value.
   Result<void> check_type(const ops::Parameter& parameter, const Argument& argument) {
     auto value = representative(argument);
-    // Custom objects and dtypes of the future: nobody here can say.
+    // The type of a custom object or of a future dtype is unknown here.
     if (!value) return {};
     PT2_TRY(Value ignored, ops::coerce(parameter, *std::move(value)));
     static_cast<void>(ignored);
@@ -201,7 +201,7 @@ class OperatorChecks {
   }
 
   bool fits(const Argument& output, const ops::ArgumentType& type) const {
-    // A result that is not computed: the gradient of an input that needs none.
+    // None is a result that is not computed, such as the gradient of an input that needs none.
     if (output.is<None>()) return true;
     if (type.list) return output.is<ArgumentList>();
     const auto* id = output.get_if<ValueId>();
@@ -219,8 +219,8 @@ class OperatorChecks {
   std::unordered_map<std::string_view, ops::Operator> operators_;
 };
 
-// What could not be read stands for something else in the graph: sizes computed from it would be
-// reported once more.
+// A part that could not be read is a placeholder in the graph. Sizes computed from a placeholder
+// would only repeat the first finding.
 bool was_read_whole(const Diagnostics& findings, const std::string& place) {
   return std::ranges::none_of(findings.all(), [&](const Diagnostic& finding) {
     return finding.rule >= Rule::undefined_value && finding.rule <= Rule::misplaced_argument &&

@@ -49,7 +49,7 @@ Result<ConversionTarget> schema_target(std::string_view text) {
   if (release == nullptr)
     return argument(
         fmt::format("no release writes schema version {}, or a newer {}.x", text, major));
-  // The newest of those that write the same.
+  // The newest of the releases that write the same schema.
   for (const Release& each : releases())
     if (each.schema == release->schema) release = &each;
   return ConversionTarget{release, schema};
@@ -74,7 +74,7 @@ int version_of(const Program& program) {
       {.major = program.schema_version.major, .minor = program.schema_version.minor});
 }
 
-// Programs that share a document cannot be converted one by one.
+// Programs that share a document cannot be converted separately.
 Result<void> check_source(const Archive& archive) {
   const auto unsupported = [&](std::string_view what) {
     return Error{ErrorCode::unsupported, std::string(what), archive.name()};
@@ -87,7 +87,7 @@ Result<void> check_source(const Archive& archive) {
   return {};
 }
 
-// A package goes through this once.
+// Converts one package; used once.
 class PackageConverter {
  public:
   PackageConverter(const Package& package, const ConvertOptions& options, Conversion& out)
@@ -129,7 +129,8 @@ class PackageConverter {
         out_.rewritten.push_back(kRewrites[i].name);
     }
     const auto add = [&](Blocker blocker) { converter.block(std::move(blocker)); };
-    // A rewriting that leaves nodes with a function says why.
+    // A rewriting that leaves a function's nodes in place has already added the blocker that says
+    // why.
     std::set<std::string> explained;
     for (const Blocker& blocker : converter.blockers)
       if (blocker.kind == BlockerKind::function) explained.insert(blocker.node.target);
@@ -171,7 +172,7 @@ class PackageConverter {
 // Layouts only grow: a release opens its own and those before it.
 bool opens(const Release& release, Era era) { return era <= release.era; }
 
-// What the container alone tells.
+// The obstacles that the container alone shows.
 std::optional<Blocker> container_obstacle(const Package& package, int schema,
                                           const Release& release) {
   Blocker blocker{.kind = BlockerKind::container};
@@ -194,7 +195,7 @@ std::optional<Blocker> container_obstacle(const Package& package, int schema,
   return blocker;
 }
 
-// What the release's reader stops at in one program of the file, as it is.
+// What makes the release's reader refuse one program of the file, as it is.
 void check_load(const Package& package, const Program& program, schema::ExportedProgram& written,
                 const Release& release, const AddBlocker& add) {
   const int schema = version_of(program);

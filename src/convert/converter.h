@@ -15,7 +15,7 @@ namespace pt2 {
 
 using AddBlocker = std::function<void(Blocker)>;
 
-// Everything that the rewritings and checks of one program know.
+// The state that the rewritings and checks of one program share.
 class Converter {
  public:
   using LoadPayloads = std::function<Result<std::shared_ptr<const Payloads>>()>;
@@ -28,17 +28,19 @@ class Converter {
   const int from;         // its schema version
   const ConversionTarget target;
   const int to;  // target.schema
-  // Constants that are no longer in the program (schema 1), or now are, by name.
+  // By name: constants that schema 1 moved out of the program, and those that it moved into the
+  // program.
   std::vector<SavedTensor> added_constants{};
   std::vector<std::string> removed_constants{};
-  bool changed = false;  // set by a rewriting that did something
-  Pipeline pipeline;     // what the rewritings that are passes share
+  bool changed = false;  // set by a rewriting that changed something
+  Pipeline pipeline;     // shared by the rewritings that are passes
 
-  // A version is passed on the way up, or down.
+  // Whether the conversion crosses a version on the way up, or on the way down.
   bool rises_to(int version) const { return from < version && version <= to; }
   bool falls_below(int version) const { return to < version && version <= from; }
   Result<std::shared_ptr<const Payloads>> payloads() const { return load_payloads_(); }
-  // Adds to the blockers, or to the losses where its loss is accepted; true in the latter case.
+  // Adds to the blockers, or to the losses if the options accept this loss; true in the latter
+  // case.
   bool block(Blocker blocker);
 
   std::vector<Blocker> blockers{};

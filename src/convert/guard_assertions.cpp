@@ -11,8 +11,8 @@ namespace {
 
 constexpr std::string_view kAssert = "torch.ops.aten._assert_scalar.default";
 
-// The Python function that computes an operation of an expression; those of several operands are
-// applied one after the other.
+// The Python function that computes an operation of an expression. For more than two operands it is
+// applied repeatedly.
 struct FunctionRow {
   ExprOp op;
   std::string_view target;
@@ -50,7 +50,7 @@ class GuardAsserter {
         guard_(guard),
         before_(before) {}
 
-  // Every source and operator is there, so that emitting cannot fail.
+  // Whether every source and operator is available, so that emitting cannot fail.
   bool can_say(const FindOperand& find) {
     for (const GuardSource& source : guard_.sources) {
       const auto operand = find(source);
@@ -90,7 +90,7 @@ class GuardAsserter {
     return lifetime == nullptr || lifetime->includes(converter_.target.release->number);
   }
 
-  // Depth is bounded by parse_guard.
+  // parse_guard bounds the depth.
   bool can_compute(Expr expr) {
     if (expr->op == ExprOp::integer) return true;
     if (expr.is_symbol()) return operands_.contains(expr->symbol) && spell(expr);
@@ -102,14 +102,14 @@ class GuardAsserter {
     return true;
   }
 
-  // The operation on the first of its operands: a + b of a + b + c.
+  // The operation on its first `count` operands: a + b of a + b + c.
   Expr first_operands(Expr expr, size_t count) {
     if (count == expr->args.size()) return expr;
     return pool_.intern({.op = expr->op, .args = {expr->args.begin(), expr->args.begin() + count}});
   }
 
-  // In the program's symbols and the target's spelling; false where that is beyond the limits of
-  // expressions.
+  // Spells the expression in the program's symbols as the target does. False where that exceeds the
+  // limits of expressions.
   bool spell(Expr expr) {
     constexpr int kFirstWithSrepr = 802;
     const auto in_program = substitute(pool_, expr, known_);
@@ -118,7 +118,7 @@ class GuardAsserter {
     const auto spelling =
         converter_.to >= kFirstWithSrepr ? ExprSpelling::srepr : ExprSpelling::str;
     const std::string text = print_expr(simple ? *simple : *in_program, spelling);
-    // Every partial result of a long sum spells what was added so far.
+    // Each partial result of a long sum spells all terms so far: quadratic without this bound.
     constexpr size_t kMaxGrowth = 64;
     spelled_bytes_ += text.size();
     if (spelled_bytes_ > kMaxGrowth * (guard_.text.size() + kMaxGrowth)) return false;

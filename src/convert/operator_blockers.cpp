@@ -30,9 +30,9 @@ const Release* first_with(const Lifetime& lifetime, int release) {
   return release < lifetime.first ? release_numbered(lifetime.first) : nullptr;
 }
 
-// Python functions that deserialize_node takes in these releases and later, besides those on
-// symbolic numbers (torch/_export/serde/serialize.py, _is_allowed_unsafe_export_callable and its
-// kind; torch/_export/verifier.py).
+// Python functions that deserialize_node accepts in these releases and later, besides those on
+// symbolic numbers (torch/_export/serde/serialize.py, _is_allowed_unsafe_export_callable and
+// related functions; torch/_export/verifier.py).
 struct FunctionRow {
   int first;
   std::string_view prefix;
@@ -44,13 +44,13 @@ constexpr FunctionRow kFunctions[] = {
     {208, "torch.autograd.grad_mode."},
 };
 
-// The other nodes of a vmap region, which goes as a whole.
+// The remaining nodes of a vmap region, for which the region's first node reports the blocker.
 bool belongs_to_vmap(std::string_view target) {
   const VmapStep step = vmap_step(target);
   return step == VmapStep::add || step == VmapStep::remove || step == VmapStep::end;
 }
 
-// Results of operators like topk, which are named tuples: 2.3 to 2.14 cannot name their class.
+// Results of operators like topk are named tuples, whose class 2.3 to 2.14 cannot name.
 bool knows_return_types(const Release& release) {
   return release.number <= 202 || release.number >= 215;
 }
@@ -66,8 +66,8 @@ void check_tree_classes(const Program& program, const Release& release, const Ad
            .first = &newest_release()});
 }
 
-// Up to 2.6 the reader looks for the name of an input where symbolic numbers have none, in 2.1
-// where constants have none.
+// Up to 2.6 the reader looks up every input by name, but symbolic numbers have none; in 2.1
+// constants have none either.
 void check_inputs(const PlacedGraph& placed, const Release& release,
                   const std::function<void(Blocker)>& add) {
   constexpr int kFirstWithSymbols = 207;
@@ -114,8 +114,8 @@ void check_module_calls(const Program& program, const Release& release, const Ad
            .first = release_numbered(kFirstWithSignatures)});
 }
 
-// Kinds of results that the signature of 2.1, which is lists of names, has no list for; and tokens,
-// which came between schema 5.1 and 5.3. Of other kinds check_schema tells.
+// Result kinds for which the signature of 2.1 (lists of names) has no list; and tokens, which came
+// between schema 5.1 and 5.3. check_schema reports the other kinds.
 struct ResultKindRow {
   OutputKind kind;
   std::string_view text;

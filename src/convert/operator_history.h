@@ -6,18 +6,17 @@
 
 namespace pt2 {
 
-// Releases as in releases.def; `last` 0 is still there.
+// Releases as in releases.def; `last` is 0 when the operator or argument still exists.
 struct Lifetime {
   int first = 0;
   int last = 0;
   bool includes(int release) const { return release >= first && (last == 0 || release <= last); }
 };
 
-// Null for what is as old as the first release and still there, and for what nobody knows. O(log
-// n).
+// Null for operators that exist in every release, and for unknown ones. O(log n).
 const Lifetime* find_operator_lifetime(std::string_view target);
 const Lifetime* find_argument_lifetime(std::string_view target, std::string_view argument);
-// The argument's name in a release, given its name in another.
+// The argument's name in `release`, given its name in any other release.
 std::string_view argument_name_in(int release, std::string_view target, std::string_view argument);
 
 }  // namespace pt2

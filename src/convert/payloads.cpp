@@ -19,7 +19,7 @@ Blocker tensor_form(const std::string& name, std::string text, const Release* fi
           .first = first};
 }
 
-// A torch.save file, as what it holds.
+// Unpacks a torch.save file into the tensors and objects that it holds.
 Result<void> unpack(SavedTensors& tensors, std::vector<SavedObject>& objects,
                     const AddBlocker& add) {
   const auto* record = std::get_if<Record>(&tensors);
@@ -32,7 +32,7 @@ Result<void> unpack(SavedTensors& tensors, std::vector<SavedObject>& objects,
   return {};
 }
 
-// Before 2.9 there is one torch.save file for all.
+// Layouts before 2.9 have one torch.save file for all tensors of a payload.
 void check_packed(const SavedTensors& tensors, const AddBlocker& add) {
   const auto* list = std::get_if<std::vector<SavedTensor>>(&tensors);
   if (list == nullptr) return;
@@ -52,7 +52,8 @@ void check_packed(std::span<const SavedObject> objects, const AddBlocker& add) {
            .first = find_release("2.9")});
 }
 
-// Why a record that is no program's cannot be called so in another layout; nothing where it can.
+// Why a record that belongs to no program cannot keep its name in another layout; nothing where it
+// can.
 std::optional<Blocker> record_obstacle(const SavedFile& file, Era from, Era to) {
   const Role before = classify_record(from, file.name).role;
   const Role after = classify_record(to, file.name).role;
@@ -63,7 +64,7 @@ std::optional<Blocker> record_obstacle(const SavedFile& file, Era from, Era to) 
         fmt::format("a record of role {}, which would be {}", role_name(before), role_name(after));
     return blocker;
   }
-  // Compiled code is found by its folder, which flat archives have not.
+  // Loaders find compiled code by its folder, and flat archives have no folders.
   if (before != Role::aotinductor && before != Role::executorch) return std::nullopt;
   blocker.text = "compiled code";
   blocker.first = find_release("2.8");
@@ -119,7 +120,7 @@ Result<void> convert_payloads(PackageContents& contents, Era era, const AddBlock
 Result<void> move_constants(SavedProgram& program, const std::vector<SavedTensor>& added,
                             const std::vector<std::string>& removed) {
   if (added.empty() && removed.empty()) return {};
-  // The constants of schema 1 lie in the program's JSON and are among `added`.
+  // Schema 1 keeps the constants in the program's JSON; they are in `added`.
   if (const auto* record = std::get_if<Record>(&program.constants)) {
     PT2_TRY(UnpackedPayloads unpacked, unpack_torch_save(*record));
     if (!unpacked.refused.empty()) return unpacked.refused.front();

@@ -6,7 +6,8 @@
 
 namespace pt2 {
 
-// Changes `contents` to `era`. What that layout cannot hold is added to the blockers.
+// Converts `contents` to the layout of `era`. Adds a blocker for everything that the layout cannot
+// hold.
 Result<void> convert_payloads(PackageContents& contents, Era era, const AddBlocker& add);
 // Moves constants between the payloads and the program's JSON (schema 1).
 Result<void> move_constants(SavedProgram& program, const std::vector<SavedTensor>& added,

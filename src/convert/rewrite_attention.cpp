@@ -1,5 +1,5 @@
-// Attention on the CPU: to 2.2 aten._scaled_dot_product_flash_attention computed it, then an
-// operator of its own.
+// Attention on the CPU: up to 2.2 aten._scaled_dot_product_flash_attention, later an operator of
+// its own.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,8 +14,8 @@ constexpr std::string_view kOld = "torch.ops.aten._scaled_dot_product_flash_atte
 constexpr std::string_view kNew =
     "torch.ops.aten._scaled_dot_product_flash_attention_for_cpu.default";
 
-// The results that the new operator has not, which on the CPU say nothing: which of the old
-// operator's results, and what they are. Its results 4 and 5 are numbers, and not in files.
+// The old operator's results that the new one lacks: their indices and dtypes. They carry no
+// information on the CPU. Results 4 and 5 are numbers, which files do not list.
 struct OldResult {
   int index;
   Dtype dtype;
@@ -60,7 +60,7 @@ bool raise(Graph& graph, NodeId id) {
   graph.set_node_inputs(id, std::move(inputs));
   graph.set_node_outputs(id, std::move(outputs));
   graph.set_node_target(id, std::string(kNew));
-  // Nothing defines or uses them.
+  // These values have neither a maker nor a user any more.
   for (const ValueId value : gone) (void)graph.erase_value(value);
   return true;
 }

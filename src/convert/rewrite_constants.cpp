@@ -1,4 +1,4 @@
-// Constants that a release does not take as they are: among inputs and arguments.
+// Constants among inputs and arguments that a release does not accept as they are.
 #include <complex>
 
 #include "convert/converter.h"
@@ -9,8 +9,8 @@
 namespace pt2 {
 namespace {
 
-// The operator that takes a tensor where this one takes a number, and is the same otherwise
-// (aten.add.Scalar and aten.add.Tensor); no operator when there is none.
+// The overload that takes a tensor where this one takes a number (aten.add.Tensor for
+// aten.add.Scalar); none when there is no such overload.
 ops::Operator tensor_overload(std::string_view target) {
   constexpr std::string_view kScalar = ".Scalar";
   if (!target.ends_with(kScalar)) return {};
@@ -47,9 +47,9 @@ class ComplexScalarRewriter {
   }
 
  private:
-  // A tensor without dimensions promotes others as a number does, if its dtype is that of the
-  // result (c10/core/ScalarType.h; aten/src/ATen/native/TypeProperties.cpp, result_type). A
-  // comparison's is no complex one: it stays.
+  // The dtype in which a 0-dim tensor promotes its operands as the number does: that of the result
+  // (c10/core/ScalarType.h; aten/src/ATen/native/TypeProperties.cpp, result_type). A comparison's
+  // result is never complex, so comparisons with complex numbers stay.
   std::optional<Dtype> result_dtype(const Node& node) const {
     const auto* id = node.outputs.size() == 1 ? node.outputs[0].get_if<ValueId>() : nullptr;
     const TensorMeta* meta = id ? graph_.value(*id).tensor() : nullptr;

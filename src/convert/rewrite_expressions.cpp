@@ -9,7 +9,7 @@
 namespace pt2 {
 namespace {
 
-// Every symbolic number of a program, replaced by what `respell` makes of its expression.
+// Replaces every symbolic number of a program by what `respell` makes of its expression.
 class ExpressionEditor {
  public:
   using Respell = std::function<Result<const SpelledExpr*>(const SpelledExpr&)>;
@@ -57,8 +57,9 @@ class ExpressionEditor {
   bool changed_ = false;
 };
 
-// str says nothing about symbols; srepr has what the shape environment makes them with
-// (torch/fx/experimental/symbolic_shapes.py, create_symbol, create_unbacked_symint).
+// The assumptions of a symbol in its spelling. str writes none; srepr writes those with which the
+// shape environment creates the symbol (torch/fx/experimental/symbolic_shapes.py, create_symbol,
+// create_unbacked_symint).
 std::string_view assumptions_of(std::string_view symbol) {
   if (symbol.starts_with("zf") || symbol.starts_with("zuf")) return "real=True";
   return symbol.starts_with("s") ? "positive=True, integer=True" : "integer=True";
@@ -66,8 +67,8 @@ std::string_view assumptions_of(std::string_view symbol) {
 
 constexpr int64_t kClamped = std::numeric_limits<int64_t>::max() - 1;
 
-// Up to 2.3 the sizes of inputs are 2 or more: the reader asks whether one is 0 or 1 and cannot
-// bear not to know (torch/fx/experimental/symbolic_shapes.py, evaluate_expr).
+// Up to 2.3 input sizes must be 2 or more: the reader asks whether a size is 0 or 1 and fails when
+// that is undecided (torch/fx/experimental/symbolic_shapes.py, evaluate_expr).
 void keep_from_small_sizes(Converter& converter, RangeConstraint& constraint) {
   constexpr int64_t kSmallest = 2;
   const Expr key = constraint.key->expr;

@@ -1,4 +1,4 @@
-// Guards for releases that have none.
+// Guards for releases without a field for them.
 #include "convert/converter.h"
 #include "convert/guard_assertions.h"
 #include "ir/guard_names.h"
@@ -19,7 +19,7 @@ class GuardReader {
         specs_(program.signature.user_inputs()),
         ranges_(program.range_constraints) {}
 
-  // Whether the sizes that the graph records, and the ranges of their symbols, say the same.
+  // Whether the recorded sizes and the ranges of their symbols already imply the guard.
   bool is_implied(const Guard& guard) const {
     std::vector<std::pair<SymbolId, Expr>> replacements;
     for (const GuardSource& source : guard.sources) {
@@ -33,7 +33,7 @@ class GuardReader {
     return decide(pool_, simple ? *simple : *condition, ranges_) == true;
   }
 
-  // Nothing where the program's tables have nothing that a call must agree with.
+  // Nothing where the program's tables hold nothing that a call must agree with.
   std::optional<GuardOperand> operand(const GuardSource& source) const {
     const ArgumentSpec* spec = input(source);
     if (spec == nullptr || spec->is_constant()) return std::nullopt;
@@ -61,7 +61,7 @@ class GuardReader {
     return found ? expression(found->number) : Expr();
   }
 
-  // Strides and offsets of inputs are checked by nobody, so that the tables say nothing of a
+  // No reader checks the strides and offsets of inputs, so the recorded ones say nothing of a
   // call's.
   static std::optional<SymInt> property(const GraphValue& value, const GuardSource& source) {
     if (const auto* number = std::get_if<SymInt>(&value.meta))
@@ -108,8 +108,8 @@ bool replace_input(std::string& text, std::string_view from, std::string_view to
   return replaced;
 }
 
-// Flat positions and elements of *args are known to the newest readers alone, elements of **kwargs
-// to none.
+// Only the newest readers understand flat positions and elements of *args; no reader understands
+// elements of **kwargs.
 void rename_inputs(Converter& converter) {
   Program& program = converter.program;
   const std::vector<std::string> input_names = user_input_names(program);
@@ -138,7 +138,7 @@ Result<void> rewrite_guards(Converter& converter) {
     return {};
   }
   const GuardReader reader(program);
-  // Behind the nodes of earlier guards, before all others.
+  // After the nodes of earlier guards, before all other nodes.
   const auto nodes = program.graph.nodes();
   const auto front = nodes.empty() ? std::nullopt : std::optional(nodes.front());
   for (size_t i = 0; i < program.guards_code.size(); ++i) {

@@ -22,7 +22,7 @@ bool is_higher_order(std::string_view target) {
   return target_form(target) == TargetForm::higher_order;
 }
 
-// A target that was written otherwise by releases up to `until`.
+// A target that releases up to `until` spelled differently.
 struct TargetName {
   int until;
   std::string_view old_name;
@@ -36,18 +36,18 @@ constexpr TargetName kTargetNames[] = {
     {204, "torch._higher_order_ops.auto_functionalize.auto_functionalized",
      "torch.ops.higher_order.auto_functionalized"},
     {204, "torch._higher_order_ops.effects.with_effects", "torch.ops.higher_order.with_effects"},
-    // 2.7 saves math.trunc and cannot load it (deserialize_operator knows no module math); of a
-    // SymFloat torch.sym_int is the same (torch/__init__.py, sym_int).
+    // 2.7 saves math.trunc and cannot load it (deserialize_operator does not know module math). On
+    // a SymFloat torch.sym_int does the same (torch/__init__.py, sym_int).
     {207, "torch.sym_int", "math.trunc"},
 };
 
-// torch.sym_int stands for more than math.trunc does, and every release knows it.
+// The rename is one-way: torch.sym_int covers more than math.trunc, and every release knows it.
 bool is_equal_only_downwards(const TargetName& row) { return row.new_name == "math.trunc"; }
 
-// In order of the signature; what the reader of a file without kinds does (serialize.py,
+// The kind that the reader of a file without kinds infers from the parameter (serialize.py,
 // deserialize_inputs, the branch for kind None).
 ArgumentKind kind_of(const ops::Parameter& parameter) {
-  // A Python keyword cannot be given by name.
+  // An argument whose name is a Python keyword cannot be given by name.
   const bool positional =
       (!parameter.has_default && !parameter.keyword_only) || parameter.name == "from";
   return positional ? ArgumentKind::positional : ArgumentKind::keyword;
@@ -57,7 +57,7 @@ std::optional<ArgumentKind> kind_of(const Node& node, const NamedArgument& input
                                     const ops::Operator& op) {
   if (is_higher_order(node.target))
     return input.name.empty() ? ArgumentKind::positional : ArgumentKind::keyword;
-  // Functions take their arguments by position.
+  // Python functions take their arguments by position.
   if (target_form(node.target) == TargetForm::function) return ArgumentKind::positional;
   const ops::Parameter* parameter = op ? op.signature().find(input.name) : nullptr;
   return parameter ? std::optional(kind_of(*parameter)) : std::nullopt;
@@ -120,8 +120,8 @@ bool are_tensors(const Graph& graph, std::span<const Argument> outputs) {
   });
 }
 
-// Where newer writers say whether one output is a value or a tuple of it (Node's
-// is_hop_single_tensor_return), older ones have as_tensors for the tuple.
+// Newer writers record whether a single output is a value or a tuple of one (Node's
+// is_hop_single_tensor_return); older ones write as_tensors for the tuple.
 bool raise_results(Graph& graph, NodeId id, int from, int to) {
   const Node& node = graph.node(id);
   if (node.outputs.size() != 1 || node.is_hop_single_tensor_return) return false;
@@ -164,7 +164,7 @@ bool sets_a_mode(std::string_view target) {
          (name == "wrap_with_set_grad_enabled" || name == "wrap_with_autocast");
 }
 
-// Whether the call runs nothing and gives nothing.
+// Whether the call computes nothing and has no results.
 bool is_empty_region(const Graph& graph, const Node& node) {
   if (!sets_a_mode(node.target) || !node.outputs.empty()) return false;
   bool is_empty = true;
@@ -185,7 +185,8 @@ bool erase_empty_regions(Graph& graph) {
   return changed;
 }
 
-// Whether the file itself says what the argument of _assert_tensor_metadata asserts.
+// Whether the recorded metadata already proves what the argument of _assert_tensor_metadata
+// asserts.
 bool holds(const NamedArgument& asserted, const TensorMeta& meta) {
   if (asserted.arg.is<None>()) return true;
   if (const auto* device = asserted.arg.get_if<Device>())
@@ -194,7 +195,7 @@ bool holds(const NamedArgument& asserted, const TensorMeta& meta) {
   return layout != nullptr && asserted.name == "layout" && *layout == meta.layout;
 }
 
-// "key:(path,type)" and "key,path,type", as 2.1 and later releases write an entry.
+// Converts an entry between "key:(path,type)" (2.1) and "key,path,type" (later releases).
 std::string respell_stack(std::string_view stack, bool up) {
   std::string out;
   while (true) {
@@ -230,7 +231,7 @@ Result<void> rewrite_target_names(Converter& converter) {
       graph.set_node_target(id, std::string(up ? row.new_name : row.old_name));
       if (!up && is_equal_only_downwards(row)) {
         std::vector<NamedArgument> inputs = graph.node(id).inputs;
-        for (NamedArgument& input : inputs) input.name = "a";  // math.trunc calls its only one x
+        for (NamedArgument& input : inputs) input.name = "a";  // math.trunc names it x
         graph.set_node_inputs(id, std::move(inputs));
       }
       converter.changed = true;
@@ -352,7 +353,7 @@ Result<void> rewrite_absent_results(Converter& converter) {
     std::vector<Argument> outputs = graph.node(id).outputs;
     const size_t before = outputs.size();
     if (up) {
-      // Only results at the end can be absent: else nobody could tell which.
+      // Only trailing results can be absent: the position of any other absent result would be lost.
       while (outputs.size() < op.signature().return_count) outputs.emplace_back(None{});
     } else {
       while (!outputs.empty() && outputs.back().is<None>()) outputs.pop_back();

@@ -1,4 +1,4 @@
-// Rewritings that are passes (src/lower), for the releases that need them.
+// Rewritings that run passes (src/lower) for the releases that need them.
 #include <map>
 #include <unordered_map>
 
@@ -23,7 +23,7 @@ std::string_view refusal(InputKind kind) {
   return "";
 }
 
-// What may not be written to, by its value.
+// The inputs that must not be written to, by value, each with the reason.
 Result<std::unordered_map<ValueId, std::string>> refused_inputs(const Converter& converter) {
   const Program& program = converter.program;
   PT2_TRY(const std::shared_ptr<const Payloads> payloads, converter.payloads());
@@ -57,7 +57,8 @@ Result<void> rewrite_vmap(Converter& converter) {
   return {};
 }
 
-// Regions that stay are higher-order operators that the release lacks, as check_operators says.
+// A region that stays is a higher-order operator that the release lacks; check_operators reports
+// it.
 Result<void> rewrite_gradient_regions(Converter& converter) {
   constexpr int kFirstWithRegions = 204, kFirstWithWrites = 205;
   const int release = converter.target.release->number;
@@ -68,7 +69,7 @@ Result<void> rewrite_gradient_regions(Converter& converter) {
   return {};
 }
 
-// For releases that have the dialect ATEN alone.
+// For releases that only have the dialect ATEN.
 Result<void> rewrite_functional_form(Converter& converter) {
   constexpr int kFirstWithTraining = 205;
   if (converter.target.release->number >= kFirstWithTraining ||

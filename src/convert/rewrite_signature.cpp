@@ -102,7 +102,7 @@ Result<void> embed_constants(Converter& converter) {
     PT2_TRY(const std::string file, torch_save_of(*payload));
     const auto bytes = std::as_bytes(std::span(file));
     program.embedded_constants.push_back({spec.arg.name, {bytes.begin(), bytes.end()}});
-    // Its table has no entry for them.
+    // Schema 1 has no metadata entry for these constants.
     if (const auto id = program.graph.find_value(spec.arg.name))
       program.graph.set_value_meta(*id, TensorMeta{});
     converter.removed_constants.push_back(name);
@@ -117,8 +117,8 @@ bool is_pair_of_args(const TreeSpec& spec) {
          spec.children[0].kind == TreeKind::tuple && spec.children[1].kind == TreeKind::dict;
 }
 
-// A JSON list of three, [type, fields, fields that are None], to 2.2; the text of the last two
-// later.
+// The context of a dataclass: up to 2.2 a JSON list [type, fields, fields that are None], later the
+// text of the last two.
 bool rewrite_dataclass(TreeSpec& spec, bool up) {
   const auto context = parse_json(spec.context);
   if (!context) return false;
@@ -164,7 +164,7 @@ bool rewrite_named_tuple(TreeSpec& spec, bool up, std::vector<NamedTupleFields>&
   JsonWriter object;
   object.begin_object();
   object.key("class_name");
-  // A Python identifier there: collections.namedtuple makes the class from it.
+  // The target needs a Python identifier: collections.namedtuple makes the class from it.
   object.string(text->substr(text->rfind('.') + 1));
   object.key("fields");
   object.begin_array();
@@ -175,13 +175,14 @@ bool rewrite_named_tuple(TreeSpec& spec, bool up, std::vector<NamedTupleFields>&
   return true;
 }
 
-// From 2.4 on the class alone names its fields, until the program does (schema 8.5).
+// From 2.4 until schema 8.5 the file names the class alone; the class knows its fields. Since 8.5
+// the program lists the fields.
 bool lacks_fields(const TreeSpec& spec) {
   const auto context = parse_json(spec.context);
   return spec.keys.size() != spec.children.size() && context && context->get_string();
 }
 
-// Depth is bounded by parse_tree_spec.
+// parse_tree_spec bounds the depth.
 bool rewrite_classes(TreeSpec& spec, Converter& converter, std::vector<NamedTupleFields>& names) {
   bool changed = false;
   const bool up = converter.to > converter.from;
@@ -231,7 +232,7 @@ Result<void> rewrite_tree_classes(Converter& converter) {
     if (!entry.signature) continue;
     for (std::string* text : {&entry.signature->in_spec, &entry.signature->out_spec}) {
       auto spec = parse_tree_spec(*text, program.namedtuple_fields);
-      if (!spec) continue;  // verify's business
+      if (!spec) continue;  // the verifier reports a bad tree spec
       if (!rewrite_classes(*spec, converter, program.namedtuple_fields)) continue;
       *text = print_tree_spec(*spec);
       converter.changed = true;
@@ -283,7 +284,7 @@ Result<void> rewrite_buffers(Converter& converter) {
 Result<void> rewrite_dialect(Converter& converter) {
   constexpr int kFirstWithTraining = 205;
   Program& program = converter.program;
-  // 2.1 names none; its successors look theirs up.
+  // 2.1 lists no verifiers; later readers look up those listed.
   if (program.verifiers.empty() && converter.rises_to(200)) {
     program.verifiers = {"ATEN"};
     converter.changed = true;

@@ -19,7 +19,7 @@ using schema::Kind;
 using schema::Member;
 using schema::Type;
 
-// Schema versions that only the members of a later release know begin with this text.
+// ", which came with RELEASE"; empty for members that no known release has.
 std::string since_text(const Release* first) {
   return first == nullptr ? std::string()
                           : fmt::format(", which came with {}", release_name(*first));
@@ -130,7 +130,8 @@ class SchemaWalk {
     if (!as_written_ && (!has_unknown || release_.refuses_unknown_fields)) *type.trace(value) = {};
   }
 
-  // Newer readers ignore fields; what they would say is lost all the same, unless nobody reads it.
+  // Newer readers ignore unknown fields. Their meaning is lost all the same, unless the file is
+  // only checked as it is.
   void check_field(const Type& type, const Member& member) {
     if (as_written_ && !release_.refuses_unknown_fields) return;
     const Release* first = first_release_with(member.since);
@@ -169,7 +170,7 @@ class SchemaWalk {
   bool as_written_;
   const AddBlocker& add_;
   std::string path_;
-  const schema::Node* node_ = nullptr;  // that the walk is in
+  const schema::Node* node_ = nullptr;  // the node that the walk is in
 };
 
 }  // namespace

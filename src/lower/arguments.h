@@ -1,4 +1,4 @@
-// Arguments of nodes that rewritings read, change and make.
+// Arguments of nodes that passes and rewritings read, change and make.
 #ifndef PT2_LOWER_ARGUMENTS_H
 #define PT2_LOWER_ARGUMENTS_H
 
@@ -15,14 +15,14 @@ NamedArgument keyword(std::string name, Argument argument);
 Argument int_list(std::span<const int64_t> numbers);
 Argument tensor_list(const std::vector<ValueId>& values);
 
-// Of an argument that is a tensor; null for others.
+// The metadata of a tensor argument; null for other arguments.
 inline const TensorMeta* tensor_meta(const Graph& graph, const Argument& argument) {
   const auto* id = argument.get_if<ValueId>();
   return id != nullptr ? graph.value(*id).tensor() : nullptr;
 }
 
-// Applies `visit(Argument&)` to the argument, or to all that its lists and maps hold: they are as
-// deep as the reader lets them be.
+// Applies `visit(Argument&)` to the argument, or to every item of its lists and maps. The reader
+// bounds their depth.
 template <class Visit>
 void for_each_leaf(Argument& argument, const Visit& visit) {
   if (auto* list = argument.get_if<ArgumentList>()) {

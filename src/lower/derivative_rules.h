@@ -1,5 +1,5 @@
-// The forward derivatives of operators: how the tangent of a result follows from the tangents of
-// the operands, as calls of other operators.
+// Forward derivatives of operators: how the tangent of a result follows from the tangents of the
+// operands, as calls of other operators.
 #ifndef PT2_LOWER_DERIVATIVE_RULES_H
 #define PT2_LOWER_DERIVATIVE_RULES_H
 
@@ -12,16 +12,16 @@
 
 namespace pt2 {
 
-// A value during the rewriting: one of the graph, or a dual number. It stands in arguments where a
-// ValueId would.
+// A value during the rewriting: a graph value or a dual number. Terms stand in arguments in place
+// of ValueIds.
 using Term = ValueId;
-// Also the tangent of what does not depend on the variable: zero.
+// No term; as a tangent, zero: the value does not depend on the variable.
 inline constexpr Term kNoTerm{0};
 
 struct DerivativeCall {
   std::string target{};
   std::vector<NamedArgument> inputs{};
-  // A value of the graph with the result's type, more or less.
+  // A graph value whose type is roughly that of the result.
   ValueId like{};
 };
 
@@ -31,7 +31,7 @@ class DerivativeBuilder {
   virtual Result<Term> call(DerivativeCall wanted) = 0;
 };
 
-// What an operator was called with, the tangents of that at the same places, and what it gave.
+// A call of an operator, the tangents of its arguments at the same places, and its result.
 struct Differential {
   const DerivativeCall& primal;
   const std::vector<NamedArgument>& tangents;
@@ -43,10 +43,10 @@ using TangentFunction = Result<Term> (*)(DerivativeBuilder& builder, const Deriv
                                          const Differential& differential);
 struct DerivativeRule {
   TangentFunction tangent;
-  // Names of the operands that `tangent` speaks of.
+  // The names of the operands that `tangent` reads.
   std::vector<std::string_view> operands{};
 };
-// Null when there is none.
+// Null when the target has no rule.
 const DerivativeRule* find_derivative_rule(std::string_view target);
 
 }  // namespace pt2

@@ -1,5 +1,5 @@
-// What forms.def asks of a graph, without those nested in it. Each is defined beside the pass that
-// gives the form.
+// The predicates of forms.def on one graph, nested graphs excluded. Each is defined beside the pass
+// that establishes the form.
 #ifndef PT2_LOWER_FORMS_H
 #define PT2_LOWER_FORMS_H
 

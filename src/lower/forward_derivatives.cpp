@@ -14,14 +14,14 @@ namespace pt2 {
 namespace {
 
 constexpr std::string_view kFunctorch = "torch._functorch.predispatch.";
-// Of jvp inside jvp: each level doubles the work.
+// The depth of nested jvp: each level doubles the work.
 constexpr int kMaxLevels = 8;
-// Dual numbers of dual numbers double it as well, without a level of their own. Real programs grow
-// by some ten operators for each.
+// Dual numbers of dual numbers double the work as well, without a level of their own. In real
+// programs each operator grows to some ten.
 constexpr size_t kMaxCalls = 50'000;
 constexpr size_t kMaxGrowth = 256;
 
-// "_make_dual" of both spellings; empty for what has nothing to do with dual numbers.
+// "_make_dual" for both spellings; empty for targets that do not concern dual numbers.
 std::string_view dual_operation(std::string_view target) {
   if (target == "torch.ops.aten._make_dual.default") return "_make_dual";
   if (target == "torch.ops.aten._unpack_dual.default") return "_unpack_dual";
@@ -50,7 +50,7 @@ class Lowering : public DerivativeBuilder {
     order_ = order.size();
     for (NodeId id : order) {
       node_ = id;
-      const Node node = out_.node(id);  // the graph's own moves while nodes are inserted
+      const Node node = out_.node(id);  // a copy: insertions move the graph's nodes
       PT2_TRY_VOID(visit(node));
     }
     PT2_TRY_VOID(replace_outputs());
@@ -58,7 +58,7 @@ class Lowering : public DerivativeBuilder {
     return std::move(out_);
   }
 
-  // Operands are terms.
+  // The arguments hold terms.
   Result<Term> call(DerivativeCall wanted) override {
     if (++calls_ > kMaxCalls + kMaxGrowth * order_)
       return Error{ErrorCode::limit,
@@ -94,9 +94,9 @@ class Lowering : public DerivativeBuilder {
   }
 
  private:
-  // A value of the graph, or a dual number of such.
+  // A graph value, or a dual number over such.
   struct TermData {
-    int level = 0;  // 0: `value`
+    int level = 0;  // 0: a graph value, `value`
     ValueId value{};
     Term primal = kNoTerm;
     Term tangent = kNoTerm;
@@ -229,13 +229,14 @@ class Lowering : public DerivativeBuilder {
     for (const Argument& output : node.outputs) for_each_value(output, [&](ValueId) { ++results; });
     return results == 0;
   }
-  // A dual number without its tangents.
+  // The value of a dual number without its tangents, at every level.
   ValueId primal_value(Term id) const {
     while (term(id).level > 0) id = term(id).primal;
     return term(id).value;
   }
 
-  // Where dual numbers have been taken apart again, and where only their values are looked at.
+  // Replaces dual numbers by their primals: in nodes that only read values, and once the dual
+  // numbers have been unpacked.
   Result<void> replace_inputs(const Node& node) {
     std::vector<NamedArgument> inputs = node.inputs;
     for (NamedArgument& input : inputs)
@@ -278,11 +279,11 @@ class Lowering : public DerivativeBuilder {
 
   Graph out_;
   NodeBudget& budget_;
-  NodeId node_{};  // which is being replaced
+  NodeId node_{};  // the node being replaced
   int nesting_ = 0;
-  size_t order_ = 0;  // nodes of the graph as it was
+  size_t order_ = 0;  // nodes of the original graph
   size_t calls_ = 0;
-  std::vector<TermData> terms_ = {{}};  // kNoTerm is none
+  std::vector<TermData> terms_ = {{}};  // the first entry is kNoTerm
   std::unordered_map<ValueId, Term> of_value_;
   std::vector<NodeId> replaced_;
 };

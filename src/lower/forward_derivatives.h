@@ -1,6 +1,6 @@
-// torch.func.jvp as pre-dispatch exports write it: _make_dual(x, dx) … _unpack_dual(y), with
-// operators on dual numbers in between. Here the tangents become nodes of their own, as PyTorch's
-// decompositions make them, so that whoever runs a graph never sees a dual number.
+// Lowers torch.func.jvp as pre-dispatch exports write it: _make_dual(x, dx) … _unpack_dual(y), with
+// operators on dual numbers in between. The tangents become nodes of their own, as in PyTorch's
+// decompositions, so that engines never see dual numbers.
 #ifndef PT2_LOWER_FORWARD_DERIVATIVES_H
 #define PT2_LOWER_FORWARD_DERIVATIVES_H
 
@@ -13,8 +13,8 @@
 namespace pt2 {
 
 // The graph without dual numbers, nested graphs included; nothing when it has none. Levels may be
-// nested: derivatives of derivatives. Error `unsupported`, naming the node, for an operator whose
-// derivative is not known here. Linear in the graph; a value at n levels takes 2^n nodes, as in
+// nested (derivatives of derivatives). Error `unsupported`, naming the node, for an operator
+// without a derivative rule. Linear in the graph; a value at n levels takes 2^n nodes, as in
 // PyTorch. Formulas: tools/autograd/derivatives.yaml.
 Result<std::optional<Graph>> lower_forward_derivatives(const Graph& graph, NodeBudget& budget);
 

@@ -1,4 +1,4 @@
-// Regions of another gradient mode as the nodes that they run.
+// Inlines regions that only change the gradient mode.
 #include <algorithm>
 #include <unordered_map>
 
@@ -52,7 +52,7 @@ std::optional<RegionCall> region_call(const Graph& graph, const Node& node) {
   return call;
 }
 
-// Puts a region's nodes in front of its call, which it replaces.
+// Inserts a region's nodes before its call, and removes the call.
 class Inliner {
  public:
   Inliner(Graph& graph, GraphNames& names, NodeId call, const RegionCall& region)
@@ -77,7 +77,7 @@ class Inliner {
                           .outputs = {Argument(region_.results[i])},
                           .metadata = metadata},
                          call_);
-    // It gives nothing any more.
+    // The call has no results left.
     (void)graph_.erase_node(call_);
   }
 
@@ -114,7 +114,7 @@ class Inliner {
   GraphNames& names_;
   const NodeId call_;
   const RegionCall& region_;
-  const Graph inner_;  // a copy: the graph's own may move
+  const Graph inner_;  // a copy: the nested graph may move
   std::unordered_map<ValueId, Argument> outer_;
 };
 
@@ -139,7 +139,7 @@ void inline_calls(Graph& graph, bool writing_alone, PassResult& result) {
 
 }  // namespace
 
-// A region that stays is a failure; the program computes the same.
+// A region that stays is a failure, but the program still computes the same.
 PassResult inline_regions(Program& program, Pipeline&) {
   PassResult result;
   inline_calls(program.graph, false, result);

@@ -1,4 +1,4 @@
-// Nodes that rewritings put into a graph.
+// Nodes that passes put into a graph.
 #ifndef PT2_LOWER_NEW_NODES_H
 #define PT2_LOWER_NEW_NODES_H
 
@@ -12,21 +12,21 @@
 
 namespace pt2 {
 
-// The value of a node with one result.
+// The result of a node with one result.
 inline ValueId only_output(const Node& node) { return *node.outputs[0].get_if<ValueId>(); }
 
-// Another operator and other arguments for the same results.
+// Replaces the node's operator and arguments; its results stay.
 void become(Graph& graph, NodeId id, std::string_view target, std::vector<NamedArgument> inputs);
 
-// Inserts before a node, with its metadata.
+// Inserts nodes before a given node, with that node's metadata.
 class NewNodes {
  public:
   NewNodes(Graph& graph, NodeId before) : graph_(graph), before_(before) {}
 
-  // The name is made unique.
+  // Makes `name` unique.
   ValueId add_value(std::string_view name, TensorMeta meta);
   NodeId insert(Node node);
-  // A call with one result.
+  // Inserts a call with one result.
   ValueId call(std::string_view target, std::string_view name, TensorMeta meta,
                std::vector<NamedArgument> inputs);
 
@@ -35,12 +35,12 @@ class NewNodes {
   NodeId before_;
 };
 
-// Names that no nested graph of a graph has. Constant time each, as Graph::unused_name.
+// Names that are unique across a graph's nested graphs. Constant time each, as Graph::unused_name.
 class GraphNames {
  public:
   explicit GraphNames(const Graph& graph);
 
-  // `name`, or `name_1` and so on; it counts as taken from now on.
+  // `name`, or `name_1` and so on; the name counts as taken from now on.
   std::string unused(const std::string& name);
 
  private:

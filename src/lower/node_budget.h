@@ -1,4 +1,5 @@
-// What passes may add to a program, all of them together: a small file may ask for a large program.
+// Bounds the nodes that all passes together may add to a program: without it, a small file could
+// expand into a huge program.
 #ifndef PT2_LOWER_NODE_BUDGET_H
 #define PT2_LOWER_NODE_BUDGET_H
 
@@ -15,7 +16,7 @@ class NodeBudget {
 
   uint64_t most() const { return most_; }
   uint64_t left() const { return left_; }
-  // Whether more was asked for than there was. Nothing can be taken then.
+  // Whether a request exceeded the budget. From then on every request fails.
   bool is_spent() const { return is_spent_; }
   bool take(uint64_t nodes) {
     is_spent_ = is_spent_ || nodes > left_;
@@ -29,7 +30,7 @@ class NodeBudget {
   bool is_spent_ = false;
 };
 
-// How many nodes of the usual size it takes as much memory as, those of nested graphs included.
+// The node's memory, nested graphs included, as a number of nodes of usual size.
 uint64_t weight_of(const Graph& graph, const Node& node);
 
 }  // namespace pt2

@@ -1,6 +1,5 @@
-// Passes over programs, by the rows of passes.def: a pass makes a program into another that
-// computes the same, in a form that whoever uses it needs. Builds without NDEBUG verify the forms
-// before and after.
+// Passes over programs, by the rows of passes.def. A pass transforms a program into an equivalent
+// one that has a given form. Builds without NDEBUG verify the forms before and after.
 //
 //   Pipeline pipeline{.budget = NodeBudget(limits.max_new_nodes)};
 //   PassResult result = run_pass(Pass::unvmap, program, pipeline);
@@ -24,7 +23,7 @@ enum class Form : uint8_t {
 #define PT2_FORM(name, what, has) name,
 #include "lower/forms.def"
 };
-// Of the graph and those that it calls. Linear in them.
+// Whether the graph and every graph that it calls have the form. Linear.
 bool has_form(const Graph& graph, Form form);
 
 enum class Pass : uint8_t {
@@ -38,13 +37,13 @@ struct PassInfo {
   Form needs;
   Form gives;
 };
-// Every pass, in the order of the table; static storage.
+// Every pass in the order of the table, in static storage.
 std::span<const PassInfo> passes();
 inline const PassInfo& pass_info(Pass pass) { return passes()[static_cast<size_t>(pass)]; }
 
-// Something of the program that has no such form.
+// A part of the program that could not be given the form.
 struct PassFailure {
-  // In the program's JSON, before anything was changed; empty where `node` says it.
+  // The place in the program's JSON before the pass; empty where `node` gives it.
   std::string where{};
   NodePlace node{};
   std::string text{};
@@ -52,21 +51,22 @@ struct PassFailure {
 };
 struct PassResult {
   bool changed = false;
-  // When there are any, the program computes the same only where the pass says so.
+  // After a failure the program is only equivalent to the original where the pass says so.
   std::vector<PassFailure> failures{};
 };
 
-// Why an input may not be written to ("a constant"); empty where it may.
+// Why an input must not be written to ("a constant"); empty where it may.
 using RefuseInput = std::function<std::string(ValueId)>;
 
-// What passes that follow one another on a program share.
+// State shared by the passes that run on a program in sequence.
 struct Pipeline {
   NodeBudget budget{};
-  // For functionalize: inputs of the program's own graph whose writes would be lost. None if empty.
+  // For functionalize: tells which inputs of the program's own graph must not be written to,
+  // because the write would be lost. Null: none.
   RefuseInput refuse_input{};
-  // Of expressions that are new.
+  // The spelling of new expressions.
   ExprSpelling spelling = ExprSpelling::srepr;
-  // A pass failed: those behind it may not find what they need.
+  // Whether a pass failed. Later passes may then lack the form they need.
   bool failed = false;
 };
 
@@ -74,8 +74,8 @@ struct Pipeline {
 #include "lower/passes.def"
 
 PassResult run_pass(Pass pass, Program& program, Pipeline& pipeline);
-// The program's graph after a pass; nothing where it has the form that the pass gives already.
-// Error: the first failure.
+// The program's graph after a pass; nothing where the graph has the form already. Error: the first
+// failure.
 Result<std::optional<Graph>> lowered_graph(Pass pass, const Program& program, NodeBudget budget);
 
 }  // namespace pt2

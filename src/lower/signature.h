@@ -1,4 +1,4 @@
-// What a pass changes in a program's signature.
+// Changes that passes make to a program's signature.
 #ifndef PT2_LOWER_SIGNATURE_H
 #define PT2_LOWER_SIGNATURE_H
 
@@ -6,7 +6,7 @@
 
 namespace pt2 {
 
-// Gives results that are other values now their names.
+// Updates the names of results that other values now produce.
 void rename_results(Program& program);
 
 }  // namespace pt2

@@ -10,10 +10,11 @@ namespace pt2 {
 
 class WrittenMemory {
  public:
-  // `inputs_are_written`: of a nested graph, whose caller's graph this does not know. Linear.
+  // `inputs_are_written` is set for a nested graph, whose caller may write to the inputs' memory.
+  // Linear.
   WrittenMemory(const Graph& graph, bool inputs_are_written);
 
-  // For the values that the graph had.
+  // Only for values that the graph had at construction.
   bool may_hold(ValueId value) const { return written_[static_cast<size_t>(value)]; }
 
  private:

@@ -44,7 +44,7 @@ bool fits_base(BaseType base, const Value& value) {
   return false;
 }
 
-// torch 2.1 writes some dtypes as plain ints, which are c10::ScalarType's numbers.
+// torch 2.1 writes some dtypes as plain ints: the numbers of c10::ScalarType.
 std::optional<Dtype> dtype_of_c10_number(int64_t number) {
   constexpr Dtype kByNumber[] = {Dtype::uint8,     Dtype::int8,       Dtype::int16,
                                  Dtype::int32,     Dtype::int64,      Dtype::float16,
@@ -56,8 +56,8 @@ std::optional<Dtype> dtype_of_c10_number(int64_t number) {
   return kByNumber[number];
 }
 
-// Python's conversions of one element: True is 1 for an int, a number is a tensor where one is
-// taken.
+// Converts one element as Python does: True becomes 1 for an int, and a number becomes a tensor
+// where a tensor is expected.
 bool fit_element(BaseType base, Value& value) {
   if (fits_base(base, value)) return true;
   if (base == BaseType::tensor && fits_base(BaseType::scalar, value)) {
@@ -78,7 +78,7 @@ bool fit_element(BaseType base, Value& value) {
 }
 
 std::optional<Value> parse_dtype(std::string_view text) {
-  // How TorchScript's own types are called in signatures.
+  // The names that TorchScript's own types have in signatures.
   if (text == "float") return Value(Dtype::float32);
   if (text == "long") return Value(Dtype::int64);
   if (text == "complex") return Value(Dtype::complex64);
@@ -87,7 +87,7 @@ std::optional<Value> parse_dtype(std::string_view text) {
   return dtype ? std::optional(Value(*dtype)) : std::nullopt;
 }
 
-// Enums are printed as c10's numbers: 0 is the contiguous format.
+// Enums are printed as the numbers of c10's enumerators: 0 is the contiguous format.
 std::optional<Value> parse_memory_format(std::string_view text) {
   if (text == "0" || text == "contiguous_format") return Value(MemoryFormat::contiguous);
   if (text == "1" || text == "preserve_format") return Value(MemoryFormat::preserve);
@@ -96,7 +96,7 @@ std::optional<Value> parse_memory_format(std::string_view text) {
   return std::nullopt;
 }
 
-// "mode" or 'mode'; what is escaped within is not understood.
+// The text of "mode" or 'mode'; escape sequences are not understood.
 std::optional<std::string> parse_quoted(std::string_view text) {
   if (text.size() < 2 || text.front() != text.back()) return std::nullopt;
   if (text.front() != '"' && text.front() != '\'') return std::nullopt;
@@ -107,7 +107,7 @@ std::optional<std::string> parse_quoted(std::string_view text) {
 
 std::optional<Value> parse_number(std::string_view text) {
   if (const auto integer = parse_int(text)) return Value(*integer);
-  // at::Reduction::Mean.
+  // The number of at::Reduction::Mean.
   if (text == "Mean") return Value(int64_t{1});
   double number = 0;  // "1." and "inf" are among them
   const char* end = text.data() + text.size();
@@ -227,14 +227,14 @@ Result<Value> coerce(const Parameter& parameter, Value value) {
     return mismatch();
   }
   if (!type.list) {
-    // A list of one stands for its element where symbolic values were flattened; Python has no such
-    // rule.
+    // A list of one stands for its element where exporters flattened symbolic values; Python has no
+    // such rule.
     if (!fit_element(type.base, value)) return mismatch();
     return value;
   }
   if (!value.is<Value::List>()) {
-    // int[2] takes one int for all; int[1] too. Without a size only a list will do, except dim=0
-    // for int[].
+    // int[2] and int[1] accept one int for all elements. A list without a size accepts no single
+    // element, except for dim=0 of int[].
     if (!fit_element(type.base, value)) return mismatch();
     const size_t count = type.list_size == 0 ? 1 : type.list_size;
     return Value(Value::List(count, value));

@@ -1,5 +1,5 @@
-// From the arguments as a file gives them (by name, defaults left out) to the order and kinds of a
-// signature.
+// Binds the arguments that a file gives (by name, defaults omitted) to a signature: its order and
+// its kinds.
 #ifndef PT2_OPS_BIND_H
 #define PT2_OPS_BIND_H
 
@@ -12,24 +12,25 @@
 
 namespace pt2::ops {
 
-// "Tensor?[]".
+// The type's text, "Tensor?[]".
 std::string type_name(const ArgumentType& type);
-// Whether the value is of the type as it stands, without any conversion. A tensor must be defined.
+// Whether the value has the type without any conversion. A tensor must be defined.
 bool fits(const ArgumentType& type, const Value& value);
 
-// The index of the parameter that an argument goes to: by name, or by position when it has no name.
-// Error `invalid` when the signature has no such parameter.
+// The index of the parameter that receives an argument: by name, or by position when the argument
+// has no name. Error `invalid` when the signature has no such parameter.
 Result<size_t> parameter_index(const Signature& signature, std::string_view argument_name,
                                size_t position);
-// What a parameter gets when the file is silent. Error `invalid` when it is required, or when the
-// signature's text for it is no value of the parameter's type.
+// The default of a parameter that the file omits. Error `invalid` when the parameter is required,
+// or when the default in the signature is no value of the parameter's type.
 Result<Value> default_value(const Parameter& parameter);
-// The value in the kind that the parameter needs: an int where a float is wanted, one int for
-// int[2], and so on. Error `invalid`, naming both kinds, when it does not fit. A symbolic number is
-// an int, float or bool here.
+// Converts the value to the kind that the parameter needs: an int to a float, one int to int[2],
+// and so on. Error `invalid`, naming both kinds, when it does not fit. A symbolic number has been
+// evaluated to an int, float or bool.
 Result<Value> coerce(const Parameter& parameter, Value value);
 
-// Arguments in the order of the signature, coerced; those left out at the end take their defaults.
+// The arguments in the order of the signature, coerced; trailing parameters without an argument
+// take their defaults.
 Result<std::vector<Value>> bind_in_order(const Signature& signature,
                                          std::span<const Value> arguments);
 

@@ -1,4 +1,4 @@
-// Conditions that shape rules share, with one wording each.
+// Conditions that several shape rules check, each with one error message.
 #ifndef PT2_OPS_CHECKS_H
 #define PT2_OPS_CHECKS_H
 
@@ -10,7 +10,7 @@
 
 namespace pt2::ops {
 
-// `what` names the argument.
+// `what` names the argument in the message.
 Result<void> check_rank(const Tensor& tensor, int64_t rank, std::string_view what);
 Result<void> check_rank_at_least(const Tensor& tensor, int64_t rank, std::string_view what);
 Result<void> check_same_dtype(const Tensor& tensor, const Tensor& other, std::string_view what);
@@ -21,14 +21,14 @@ Result<void> check_not_complex(const Tensor& tensor, std::string_view what);
 Result<void> check_not_bool(const Tensor& tensor, std::string_view what);
 // int32 or int64.
 Result<void> check_index_dtype(const Tensor& tensor, std::string_view what);
-// PyTorch knows 64 dimensions where it keeps them in a bit set.
+// Error above 64 dimensions, where PyTorch keeps dims in a bit set.
 Result<void> check_max_rank(const Tensor& tensor);
 
-// Distinct dims counted from the start, in the order given; none at all means every dim.
+// Wraps dims and checks that they are distinct; keeps their order. An empty list means every dim.
 Result<Sizes> wrap_dims(std::span<const int64_t> dims, int64_t rank);
 Result<Sizes> wrap_optional_dims(const std::optional<Sizes>& dims, int64_t rank);
 
-// a * b + c with an error `limit` where int64 does not hold it.
+// a * b + c; error `limit` when the result overflows int64.
 Result<int64_t> multiply_add(int64_t a, int64_t b, int64_t c = 0);
 
 }  // namespace pt2::ops

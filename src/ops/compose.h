@@ -1,5 +1,5 @@
-// Operators made of others: each step is a call through the table, so promotion, strides and
-// rounding are those of the operator called.
+// Operators composed of others: each step is a call through the table, so promotion, strides and
+// rounding are those of the called operator.
 #ifndef PT2_OPS_COMPOSE_H
 #define PT2_OPS_COMPOSE_H
 
@@ -10,9 +10,10 @@
 
 namespace pt2::ops {
 
-// The operator of aten with this overload, which must be there.
+// The aten operator with this overload, which must exist.
 Operator known_operator(std::string_view overload);
-// The same as a Handle: aten<"mul.Tensor">. A test asks for each that the sources name.
+// The same as a Handle: aten<"mul.Tensor">. A test checks that each overload named in the sources
+// exists.
 template <SignatureText Overload>
 const Operator& aten() {
   static const Operator kOperator =
@@ -20,7 +21,8 @@ const Operator& aten() {
   return kOperator;
 }
 
-// What functions do that look at elements between the steps, so that they are no formulas.
+// Runs an operator at once: for functions that read elements between the steps and therefore cannot
+// be formulas.
 Result<std::vector<Value>> apply_all(Handle handle, std::initializer_list<Operand> arguments);
 Result<Tensor> apply(Handle handle, std::initializer_list<Operand> arguments);
 

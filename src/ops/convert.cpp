@@ -9,12 +9,12 @@
 namespace pt2::ops {
 namespace {
 
-// A float of 8 bits: where its exponent begins, its bias, and which codes are not numbers
+// An 8-bit float format: where the exponent begins, its bias, and which codes are not numbers
 // (c10/util/Float8_*.h).
 struct Float8Format {
   int mantissa_bits;
   int bias;
-  bool has_infinity;   // e5m2 alone
+  bool has_infinity;   // e5m2 only
   bool unsigned_zero;  // fnuz: 0x80 is the only NaN and there is no -0
 };
 constexpr Float8Format kE4m3fn{3, 7, false, false};
@@ -47,8 +47,8 @@ uint8_t float8_nan(const Float8Format& format, bool negative) {
   return static_cast<uint8_t>(0x7f | (negative ? 0x80 : 0));
 }
 
-// Round to nearest even; beyond the largest number e5m2 gives infinity and the other kinds NaN, as
-// in c10.
+// Rounds to nearest even. Beyond the largest number e5m2 gives infinity and the other formats NaN,
+// as in c10.
 uint8_t float_to_float8(float value, const Float8Format& format) {
   const bool negative = std::signbit(value);
   const auto sign = static_cast<uint8_t>(negative ? 0x80 : 0);
@@ -58,7 +58,7 @@ uint8_t float_to_float8(float value, const Float8Format& format) {
   if (magnitude > 0 && std::isfinite(magnitude)) exponent = std::ilogb(magnitude);
   const int smallest = 1 - format.bias;
   exponent = std::max(exponent, smallest);
-  // In units of the last mantissa bit at this exponent; nearbyint rounds half to even.
+  // The value in units of the last mantissa bit at this exponent; nearbyint rounds half to even.
   float units = std::isfinite(magnitude)
                     ? std::nearbyint(std::ldexp(magnitude, format.mantissa_bits - exponent))
                     : 0;
@@ -79,7 +79,7 @@ uint8_t float_to_float8(float value, const Float8Format& format) {
   return static_cast<uint8_t>(code | sign);
 }
 
-// A power of two without sign or zero; 0xff is NaN.
+// e8m0: a power of two without sign or zero; 0xff is NaN.
 float e8m0_to_float(uint8_t code) {
   return code == 0xff ? std::numeric_limits<float>::quiet_NaN() : std::ldexp(1.0f, code - 127);
 }
@@ -104,9 +104,9 @@ To convert(From value) {
     else
       return convert<To>(value.real());
   } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
-    // Undefined in C++ when out of range. x86 converts to a signed integer of 32 or 64 bits and
-    // gives the smallest one where it does not fit; small integers take the low bits of that,
-    // unsigned ones are shifted down by half their range first.
+    // Out-of-range conversions are undefined in C++. This follows x86: it converts to a signed
+    // integer of 32 or 64 bits and gives the smallest one on overflow. Narrower integers take its
+    // low bits; unsigned ones are shifted down by half their range first.
     using Signed = std::conditional_t<sizeof(To) == 8, int64_t, int32_t>;
     constexpr auto kHalf = static_cast<From>(sizeof(To) == 8 ? 0x1p63 : 0x1p31);
     constexpr auto kSmallest = std::numeric_limits<Signed>::min();
@@ -160,7 +160,7 @@ struct E8m0 {
 };
 struct Boolean {
   using Stored = uint8_t;
-  // Any byte but 0 counts as true: a file may hold others.
+  // Any non-zero byte counts as true: a file may hold others than 1.
   static int64_t load(uint8_t stored) { return stored != 0; }
   template <class C>
   static uint8_t store(C value) {
@@ -270,7 +270,8 @@ uint16_t float_to_half(float value) {
   // 65520 is the first number that rounds to infinity.
   if (magnitude >= 0x477ff000) return static_cast<uint16_t>(sign | 0x7c00);
   if (magnitude < 0x38800000) {
-    // Subnormal: the units of 2^-24, rounded half to even by the float addition itself.
+    // Subnormal results: adding the right constant makes the float addition itself round to units
+    // of 2^-24, half to even.
     const float units = std::nearbyint(__builtin_bit_cast(float, magnitude) * 0x1p24f);
     return static_cast<uint16_t>(sign | static_cast<uint16_t>(units));
   }

@@ -1,6 +1,6 @@
-// Elements in and out of the four types that kernels compute in: float, double, int64_t,
-// std::complex<double> (and std::complex<float> never: complex64 is computed wide and rounded once
-// on the way out).
+// Converts elements to and from the four types that kernels compute in: float, double, int64_t,
+// std::complex<double>. Never std::complex<float>: complex64 is computed in double precision and
+// rounded once when stored.
 #ifndef PT2_OPS_CONVERT_H
 #define PT2_OPS_CONVERT_H
 
@@ -14,15 +14,15 @@ namespace pt2::ops {
 
 using Complex = std::complex<double>;
 
-// Reads `count` elements that lie `stride` elements apart (0 repeats one, negative runs backwards).
-// C is one of float, double, int64_t, Complex. uint64 above 2^63 wraps in int64_t.
+// Loads `count` elements that lie `stride` elements apart (0 repeats one, a negative stride runs
+// backwards). C is one of float, double, int64_t, Complex. uint64 above 2^63 wraps in int64_t.
 template <class C>
 void load_elements(const std::byte* source, int64_t stride, Dtype dtype, int64_t count, C* out);
-// Writes with PyTorch's conversion: floats round to nearest even, integers keep their low bits,
+// Stores with PyTorch's conversions: floats round to nearest even, integers keep their low bits,
 // bool is "not zero", float to integer truncates, complex to real drops the imaginary part.
 template <class C>
 void store_elements(const C* source, int64_t count, Dtype dtype, int64_t stride, std::byte* out);
-// Replaces values by what a store to `dtype` and a load from it would give.
+// Rounds values as a store to `dtype` followed by a load would.
 template <class C>
 void round_elements(Dtype dtype, int64_t count, C* values);
 

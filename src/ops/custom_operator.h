@@ -1,4 +1,4 @@
-// A registered operator: its signature, which it owns, and its kernel.
+// A registered operator: its own copy of the signature, and its kernel.
 #ifndef PT2_OPS_CUSTOM_OPERATOR_H
 #define PT2_OPS_CUSTOM_OPERATOR_H
 
@@ -10,15 +10,15 @@ namespace pt2::ops {
 
 struct CustomOperator : OwnedSignature {
   using OwnedSignature::OwnedSignature;
-  OpDef def;  // no functions: call_custom calls the kernel
+  OpDef def;  // has no functions: call_custom calls the kernel
   CustomOperators::Kernel kernel;
 };
 
-// A registered operator, or else one of the build; null when there is neither.
+// A registered operator, else one of libpt2's own; null when there is neither.
 Operator find_operator(const CustomOperators& operators, std::string_view target);
 
-// Runs the kernel on bound arguments and holds it to its signature. Error `argument` when it
-// returns another number of values, or another kind, than it declares.
+// Runs the kernel on bound arguments and checks its results against the signature. Error `argument`
+// when the kernel returns another number of values, or another kind, than declared.
 Result<std::vector<Value>> call_custom(const CustomOperator& op, std::span<const Value> arguments);
 
 }  // namespace pt2::ops

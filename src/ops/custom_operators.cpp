@@ -33,7 +33,7 @@ bool is_method(const Signature& signature) {
          signature.begin()->type.base == ops::BaseType::object && !signature.begin()->type.list;
 }
 
-// What a node calls it.
+// The operator's target in a node.
 Result<std::string> custom_target(const Signature& signature) {
   if (is_method(signature))
     return std::string(signature.begin()->class_name) + "." + std::string(signature.name);

@@ -1,6 +1,6 @@
 // Whole tensors as row-major arrays of a compute type, for kernels that need more than one element
 // at a time: rows along a dimension, matrices, windows. A tensor that already is such an array is
-// used where it lies.
+// used in place.
 #ifndef PT2_OPS_DENSE_H
 #define PT2_OPS_DENSE_H
 
@@ -20,12 +20,12 @@ inline constexpr Dtype kDtypeOf<int64_t> = Dtype::int64;
 template <>
 inline constexpr Dtype kDtypeOf<Complex> = Dtype::complex128;
 
-// `tensor` as a contiguous tensor of `storage` dtype, its elements first rounded to `dtype` as a
-// cast would.
+// `tensor` as a contiguous tensor of dtype `storage`, its elements first rounded to `dtype` as a
+// cast would round them.
 Tensor to_dense(const Tensor& tensor, Dtype dtype, Dtype storage);
-// A contiguous tensor of `storage` dtype to compute in: `out` itself when it is one.
+// A contiguous tensor of dtype `storage` to compute in: `out` itself if it is one.
 Tensor dense_result(const Tensor& out, Dtype storage);
-// Writes a tensor made by dense_result back into `out`.
+// Copies a tensor from dense_result back into `out`.
 void finish_dense(Tensor& out, const Tensor& dense);
 
 template <class C>
@@ -41,7 +41,7 @@ class Input {
   Tensor dense_;
 };
 
-// The elements reach the tensor when the Output goes out of scope.
+// The destructor of Output writes the elements to the tensor.
 template <class C>
 class Output {
  public:
@@ -67,7 +67,7 @@ inline int64_t length_of(const Tensor& tensor, int64_t dim) {
   return tensor.dim() == 0 ? 1 : tensor.size(dim);
 }
 
-// How many rows of `length` make up `numel` elements; 0 when rows are empty.
+// The number of rows of `length` in `numel` elements; 0 when rows are empty.
 inline int64_t row_count(int64_t numel, int64_t length) { return length == 0 ? 0 : numel / length; }
 
 }  // namespace pt2::ops

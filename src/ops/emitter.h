@@ -1,12 +1,12 @@
-// What operators that are made of others are written over: a formula says which operators give its
-// results, and each use of it says what a call of an operator means. To run it now, to tell dtypes
-// and sizes alone, or to write nodes into a graph (src/lower/decompose):
+// The interface over which composed operators are written. A formula says which operator calls give
+// the results; the Emitter decides what a call does: run the operator now, infer dtypes and sizes
+// only, or write a node into a graph (src/lower/decompose):
 //
 //   Result<Tensor> silu(Emitter& e, const Tensor& self) {
 //     return e(aten<"mul.Tensor">, {self, e(aten<"sigmoid.default">, {self})});
 //   }
 //
-// A formula looks at dtypes, sizes and numbers, never at elements; its tensors may have none.
+// A formula may read dtypes, sizes and numbers, but never elements: its tensors may have none.
 #ifndef PT2_OPS_EMITTER_H
 #define PT2_OPS_EMITTER_H
 
@@ -25,10 +25,10 @@ struct Meta;
 struct OpDef;
 struct Operator;
 
-// An operator that is looked up once (aten of compose.h).
+// An operator that is looked up once (aten<...> of compose.h).
 using Handle = const Operator& (*)();
 
-// An argument of a call, or the failure of the call that was to give it.
+// An argument of a call, or the error of the call that should have produced it.
 class Operand {
  public:
   template <class T>
@@ -49,17 +49,17 @@ class Operand {
 class Emitter {
  public:
   virtual ~Emitter() = default;
-  // `arguments` in the order of the signature; those left out at the end take their defaults.
+  // `arguments` are in the order of the signature; omitted trailing ones take their defaults.
   virtual Result<std::vector<Value>> call(const Operator& op, std::span<const Value> arguments) = 0;
 
   Result<std::vector<Value>> all(Handle handle, std::initializer_list<Operand> arguments);
-  // The first result, a tensor.
+  // Returns the first result, a tensor.
   Result<Tensor> operator()(Handle handle, std::initializer_list<Operand> arguments);
-  // The tensors of an operator whose result is a list of them.
+  // Returns the tensors of an operator whose result is a list of tensors.
   Result<std::vector<Tensor>> pieces(Handle handle, std::initializer_list<Operand> arguments);
 };
 
-// Runs each operator.
+// Runs each operator at once.
 class Runner final : public Emitter {
  public:
   explicit Runner(Context& context) : context_(context) {}
@@ -69,14 +69,14 @@ class Runner final : public Emitter {
   Context& context_;
 };
 
-// Gives tensors without elements: dtypes, sizes and strides are what the rules say. Error
-// `unsupported` where only running tells.
+// Infers: the results have no elements, and the rules give their dtypes, sizes and strides. Error
+// `unsupported` where only running the operator tells.
 class Inferrer : public Emitter {
  public:
   Result<std::vector<Value>> call(const Operator& op, std::span<const Value> arguments) override;
 };
 
-// A formula on bound arguments, as OpDef::compute and OpDef::infer.
+// Calls a formula on bound arguments, as OpDef::compute and OpDef::infer.
 Result<std::vector<Value>> run_formula(const OpDef& def, Context& context,
                                        std::span<const Value> arguments);
 Result<std::vector<Meta>> infer_formula(const OpDef& def, std::span<const Value> arguments);

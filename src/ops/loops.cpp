@@ -23,7 +23,7 @@ ComputeType compute_type(Dtype dtype) {
 StridedWalk::StridedWalk(std::span<const Tensor* const> views) : count_(views.size()) {
   PT2_CHECK(count_ <= kMaxOperands);
   numel_ = views[0]->numel();
-  // The other sizes of an empty tensor may be anything.
+  // An empty tensor's other sizes may exceed all memory, so nothing is computed from them.
   if (numel_ == 0) return;
   std::array<int64_t, kMaxOperands> element{};
   for (size_t k = 0; k < count_; ++k) {
@@ -84,7 +84,7 @@ bool StridedWalk::advance(std::vector<int64_t>& index,
 
 namespace {
 
-// Whether an element of `dtype` in memory is just a C.
+// Whether elements of `dtype` are stored as C.
 template <class C>
 bool is_stored_as(Dtype dtype) {
   if constexpr (std::is_same_v<C, float>) return dtype == Dtype::float32;
@@ -93,7 +93,7 @@ bool is_stored_as(Dtype dtype) {
   return dtype == Dtype::complex128;
 }
 
-// A file may place a tensor at any byte.
+// A file may place a tensor at an unaligned address.
 template <class C>
 bool is_aligned(const std::byte* pointer) {
   return reinterpret_cast<uintptr_t>(pointer) % alignof(C) == 0;
@@ -156,7 +156,7 @@ void copy_elements(Tensor& out, const Tensor& source) {
   const Dtype dtype = source.dtype();
   if (dtype == out.dtype() && source.sizes() == out.sizes() && source.is_contiguous() &&
       out.is_contiguous()) {
-    // The two may be the same memory: x.copy_(x).
+    // Source and destination may be the same memory: x.copy_(x).
     if (out.numel() > 0)
       std::memmove(out.raw_data(), source.raw_data(), static_cast<size_t>(out.nbytes()));
     return;

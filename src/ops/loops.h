@@ -1,6 +1,6 @@
 // Elementwise loops over strided, broadcast operands. Elements are loaded into short buffers of one
-// of four compute types, the scalar function runs over the buffers, and the results are stored: a
-// function is compiled four times at most, not once per dtype.
+// of four compute types, the scalar function runs over the buffers, and the results are stored. A
+// function is thus compiled at most four times, not once per dtype.
 #ifndef PT2_OPS_LOOPS_H
 #define PT2_OPS_LOOPS_H
 
@@ -17,7 +17,7 @@ namespace pt2::ops {
 
 constexpr int64_t kChunk = 512;
 
-// Which C++ type computes for a dtype; integers and bool share int64_t, all small floats share
+// The C++ type that computes a dtype; integers and bool share int64_t, all small floats share
 // float.
 enum class ComputeType : uint8_t { integer, single, twice, complex };
 ComputeType compute_type(Dtype dtype);
@@ -37,7 +37,7 @@ auto with_compute_type(Dtype dtype, F&& function) {
   }
   __builtin_unreachable();
 }
-// The same for functions that have no complex meaning; their rules refuse complex tensors first.
+// The same for functions without a complex meaning; their rules refuse complex tensors first.
 template <class F>
 auto with_real_compute_type(Dtype dtype, F&& function) {
   switch (compute_type(dtype)) {
@@ -49,7 +49,7 @@ auto with_real_compute_type(Dtype dtype, F&& function) {
       return function.template operator()<double>();
   }
 }
-// The same for functions whose values are fractions: integers compute as double.
+// The same for functions with fractional values: integers compute as double.
 template <class F>
 auto with_fraction_compute_type(Dtype dtype, F&& function) {
   switch (compute_type(dtype)) {
@@ -67,8 +67,8 @@ auto with_float_compute_type(Dtype dtype, F&& function) {
                                                     : function.template operator()<double>();
 }
 
-// Walks tensors of equal sizes (see broadcast_to) together, chunk by chunk along the innermost
-// dimension after merging the dimensions that all of them walk through evenly.
+// Walks tensors of equal sizes (see broadcast_to) together, in chunks along the innermost
+// dimension. Dimensions that all tensors traverse evenly are merged first.
 class StridedWalk {
  public:
   static constexpr size_t kMaxOperands = 8;
@@ -105,22 +105,22 @@ class StridedWalk {
   std::vector<std::array<int64_t, kMaxOperands>> outer_bytes_;
 };
 
-// out[i] = function(in[i]...) for `count` elements that lie side by side.
+// out[i] = function(in[i]...) for `count` contiguous elements.
 template <class C>
 using ChunkLoop = void (*)(void* function, C* out, const C* const* in, int64_t count);
-// Feeds `loop` chunk by chunk: elements stored as C's side by side are used where they are, others
-// pass through buffers.
+// Feeds `loop` chunk by chunk. Contiguous elements of type C are used in place, others pass through
+// buffers.
 template <class C>
 void run_chunks(Tensor& out, Dtype common, std::span<const Tensor> inputs, ChunkLoop<C> loop,
                 void* function);
 
-// out[i] = function(in[i]...), everything computed in C. `common` is the dtype that operands are
-// converted to before computing, as TensorIterator does; the result is rounded once, to out's
-// dtype. Operands are broadcast to out, which shares no memory with them.
+// out[i] = function(in[i]...), computed in C. Operands are converted to `common` first, as in
+// TensorIterator; the result is rounded once, to out's dtype. Operands are broadcast to out, with
+// which they share no memory.
 template <class C, class F, class... In>
 void elementwise(Tensor& out, Dtype common, F&& function, const In&... in) {
   const std::array<Tensor, sizeof...(In)> views{broadcast_to(in, out.sizes())...};
-  // A plain function has no address as an object, so it is held as a pointer.
+  // A function has no address as an object, so a pointer to it is stored.
   using Plain = std::remove_reference_t<F>;
   using Held = std::conditional_t<std::is_function_v<Plain>, std::decay_t<F>, Plain&>;
   Held held = function;
@@ -136,7 +136,7 @@ void elementwise(Tensor& out, Dtype common, F&& function, const In&... in) {
 
 // A 0-dim tensor.
 Tensor scalar_tensor(const Scalar& scalar, Dtype dtype);
-// A Python number where a tensor is taken: a wrapped number of the widest dtype of its category.
+// A Python number passed as a tensor: a wrapped number of the widest dtype of its category.
 Tensor number_tensor(const Scalar& number);
 // out = source, converted; sizes broadcast.
 void copy_elements(Tensor& out, const Tensor& source);

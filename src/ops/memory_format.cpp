@@ -11,7 +11,7 @@ bool has_channels_last_strides(const Tensor& tensor) {
   int64_t smallest = 0;
   auto grows = [&](int64_t dim) {
     if (tensor.size(dim) == 0 || tensor.stride(dim) < smallest) return false;
-    // Where every size but the first is 1 the strides say nothing; row-major is the default.
+    // When every size but the first is 1, strides say nothing; row-major is the default.
     if (dim == 0 && smallest == tensor.stride(1)) return false;
     smallest = tensor.stride(dim) * std::max<int64_t>(tensor.size(dim), 1);
     return true;

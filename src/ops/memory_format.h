@@ -1,5 +1,5 @@
-// What strides say of a tensor: channels-last layouts, guessed as PyTorch does; elements that share
-// a place.
+// Deductions from strides: channels-last layouts, guessed as PyTorch does, and overlapping
+// elements.
 #ifndef PT2_OPS_MEMORY_FORMAT_H
 #define PT2_OPS_MEMORY_FORMAT_H
 
@@ -14,8 +14,8 @@ MemoryFormat suggest_memory_format(const Tensor& tensor);
 // rank.
 Sizes format_strides(const Sizes& sizes, MemoryFormat format);
 
-// Whether two elements may lie at one place: a dimension's step has to lead beyond what the
-// dimensions with smaller steps reach. Says nothing of tensors without elements.
+// Whether elements may overlap: the stride of each dimension must exceed the extent of all
+// dimensions with smaller strides. Meaningless for tensors without elements.
 bool may_overlap(const Tensor& tensor);
 
 }  // namespace pt2::ops

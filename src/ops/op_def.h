@@ -3,22 +3,22 @@
 //   op<"aten::relu(Tensor self) -> Tensor", same_as_self, relu>          rule and kernel
 //   op<"aten::view(Tensor(a) self, SymInt[] size) -> Tensor(a)", view>   a function of its own
 //
-// The signature is PyTorch's text, parsed by the compiler and checked against the C++ types of rule
-// and kernel; the conversion from Values is derived from it. A rule computes the Meta of each
+// The signature is PyTorch's text. The compiler parses it and checks it against the C++ types of
+// rule and kernel; the conversion from Values is derived from it. A rule computes the Meta of each
 // result from the arguments and reports every error of shapes and dtypes; the kernel then fills
-// `Tensor& out` (one per result) and may fail on values only. A function returns its results
-// itself: views, operators composed of others, results whose size depends on data. Where a rule can
-// say what that will be, verification takes
+// `Tensor& out` (one per result) and can fail on values only. A function returns its results
+// itself: views, composed operators, results whose size depends on data. If a rule can predict
+// these results, verification uses it:
 //
 //   composed<"aten::conv2d(…) -> Tensor", conv_meta, conv>               rule and function
 //
-// An operator made of others is best written as a formula, a function whose first parameter is an
-// Emitter (emitter.h): that gives the rule, the kernel and the nodes of a graph.
+// A composed operator is best written as a formula, a function whose first parameter is an Emitter
+// (emitter.h): the formula gives the rule, the kernel and the nodes of a decomposition.
 //
 //   op<"aten::glu(Tensor self, int dim=-1) -> Tensor", glu>              a formula alone
 //   op<"aten::silu(Tensor self) -> Tensor", same_as_self, silu, silu_of> and a kernel besides
 //
-// What else is known of an operator stands behind the row, in `.with({…})` (facts.h).
+// Further properties of an operator follow the row in `.with({…})` (facts.h).
 #ifndef PT2_OPS_OP_DEF_H
 #define PT2_OPS_OP_DEF_H
 
@@ -39,18 +39,18 @@ namespace pt2::ops {
 // What a call may use besides its arguments. One per running call; never shared between threads.
 struct Context {
   uint64_t seed = 0;
-  // For each tensor that the call makes (AllocationLimit).
+  // The limit for each tensor that the call makes (AllocationLimit).
   uint64_t max_tensor_bytes = Limits{}.max_tensor_bytes;
   std::optional<RandomState> random_state;
 
-  // The generator, seeded when it is first asked for.
+  // The generator, which is seeded on first use.
   RandomState& random() { return random_state ? *random_state : random_state.emplace(seed); }
 };
 
 using OptionalTensor = std::optional<Tensor>;
 using Tensors = std::vector<Tensor>;
-// The arguments of PyTorch's TensorOptions, as schemas list them: dtype, layout, device,
-// pin_memory; and the memory format beside them.
+// PyTorch's TensorOptions as schemas list them (dtype, layout, device, pin_memory), and the memory
+// format beside them.
 using OptionalDtype = std::optional<Dtype>;
 using OptionalLayout = std::optional<Layout>;
 using OptionalDevice = std::optional<Device>;
@@ -58,22 +58,23 @@ using PinMemory = std::optional<bool>;
 using OptionalFormat = std::optional<MemoryFormat>;
 using OptionalTensors = std::vector<std::optional<Tensor>>;
 
-// A row: the signature and the functions behind it, whose types only the two converters know.
+// A row: a signature and type-erased pointers to its functions. Only the two converters know the
+// functions' types.
 struct OpDef {
   const Signature* signature = nullptr;
-  // Where pointers to the rule, and to the kernel or function, are: kAddress of each.
+  // The addresses (kAddress) of the pointers to the rule, and to the kernel or function.
   const void* rule = nullptr;
   const void* function = nullptr;
-  // Take arguments from Values and give results back. One of these is compiled for each C++ type of
-  // function, not for each operator: a thousand rows share some three hundred.
+  // The converters unpack arguments from Values and pack results. One is compiled for each C++
+  // function type, not for each operator: a thousand rows share some three hundred.
   Result<std::vector<Value>> (*compute_boxed)(const OpDef& def, Context& context,
                                               std::span<const Value> arguments) = nullptr;
   Result<std::vector<Meta>> (*infer_boxed)(const OpDef& def,
                                            std::span<const Value> arguments) = nullptr;
-  // Its function takes the random numbers of a Context.
+  // The function draws random numbers from the Context.
   bool may_draw = false;
   Facts facts{};
-  // Where the pointer to the formula is; null where there is none.
+  // The address of the pointer to the formula; null where there is none.
   const void* formula = nullptr;
   Result<std::vector<Value>> (*write_boxed)(const OpDef& def, Emitter& emitter,
                                             std::span<const Value> arguments) = nullptr;
@@ -87,26 +88,26 @@ struct OpDef {
     return out;
   }
 
-  // Its function can be run on tensors without elements: what shows a tensor's memory in another
-  // shape and says so of each tensor that it takes, and arithmetic of sizes.
+  // Whether the function can run on tensors without elements: views whose signature marks every
+  // tensor argument as aliased, and arithmetic of sizes.
   bool looks_at_sizes_alone() const;
 
-  // Arguments are in the order of the signature, with defaults filled in (bind.h) and kinds
+  // Arguments must be in the order of the signature, with defaults filled in (bind.h) and kinds
   // checked.
   Result<std::vector<Value>> compute(Context& context, std::span<const Value> arguments) const {
     return compute_boxed(*this, context, arguments);
   }
-  // False where only running the operator tells what its results are.
+  // False where only running the operator determines its results.
   bool has_rule() const { return infer_boxed != nullptr; }
-  // The Metas of the results alone; needs has_rule(). Verification gives it tensors without
-  // elements: a rule that looks at values asks `defined()` first.
+  // Infers the Metas of the results; requires has_rule(). Verification passes tensors without
+  // elements: a rule that reads elements must check `defined()` first.
   Result<std::vector<Meta>> infer(std::span<const Value> arguments) const {
     return infer_boxed(*this, arguments);
   }
 };
 
 // A constant expression may hold the address of a pointer to a function as void*, but not the
-// pointer itself.
+// function pointer itself.
 template <auto F>
 inline constexpr auto kAddress = F;
 template <class F>
@@ -198,24 +199,24 @@ inline constexpr bool kTakesContext = false;
 template <class R, class... A>
 inline constexpr bool kTakesContext<R (*)(Context&, A...)> = true;
 
-// One Meta, or an array of one Meta per result.
+// One Meta, or an array with one Meta per result.
 inline std::vector<Meta> meta_list(Meta meta) { return {std::move(meta)}; }
 template <size_t N>
 std::vector<Meta> meta_list(std::array<Meta, N> metas) {
   return {std::make_move_iterator(metas.begin()), std::make_move_iterator(metas.end())};
 }
 
-// A rule for functions of any signature: the result is like the first argument, a tensor.
+// A rule for any signature: the result has the Meta of the first argument, a tensor.
 inline Result<std::vector<Meta>> like_first(std::span<const Value> arguments) {
   return meta_list(Meta::like(*arguments[0].get_if<Tensor>()));
 }
 
-// The rule of functions whose results have the sizes, or are the numbers, that elements say.
+// The rule of functions whose results depend on elements: in their sizes, or as numbers.
 inline Result<std::vector<Meta>> depends_on_data(std::span<const Value>) {
   return Error{ErrorCode::unsupported, "the result depends on elements", ""};
 }
 
-// Calls kernel(context?, out..., argument...) with `outs` in front.
+// Calls kernel(context?, out..., argument...), with `outs` first.
 template <class Kernel, size_t... O, class... A>
 Result<void> call_kernel(Kernel kernel, Context& context, std::vector<Tensor>& outs,
                          std::index_sequence<O...>, const A&... argument) {
@@ -243,7 +244,7 @@ struct MetaCount<std::array<Meta, N>> {
   static constexpr size_t kValue = N;
 };
 
-// Runs rule and kernel on typed arguments: how operators composed of others call them.
+// Runs rule and kernel on typed arguments: used by composed operators.
 template <class Rule, class Kernel, class... A>
 Result<std::vector<Tensor>> compute_all(Rule rule, Kernel kernel, Context& context,
                                         const A&... argument) {
@@ -294,7 +295,7 @@ Result<std::vector<Value>> compute_kernel(const OpDef& def, Context& context,
   return values;
 }
 
-// What is wrong with a row is said at the row, by the compiler.
+// Checks at compile time, so that the error names the row.
 template <const Signature& S, class F>
 constexpr void check_function() {
   static_assert(Callable<F>::Arguments::template matches<S>(),
@@ -313,7 +314,7 @@ constexpr void check_rule() {
 template <auto F>
 inline constexpr bool kFormulaValue = kIsFormula<std::decay_t<decltype(F)>>;
 
-// Adds a formula to a row, and the rule that follows from it where the row has none.
+// Adds a formula to a row, and the rule that follows from it if the row has none.
 template <SignatureText S, auto Formula, bool HasRule = false>
 constexpr OpDef written(OpDef def) {
   using F = std::decay_t<decltype(Formula)>;
@@ -358,7 +359,7 @@ constexpr OpDef row() {
 template <SignatureText S, auto... F>
 inline constexpr OpDef op = row<S, F...>();
 
-// The rule has the function's parameters, or is an UntypedRule. A function may be a formula.
+// The rule takes the function's parameters, or is an UntypedRule. The function may be a formula.
 template <SignatureText S, auto Rule, auto Function, auto... Formula>
 constexpr OpDef composed_row() {
   using R = std::decay_t<decltype(Rule)>;

@@ -1,4 +1,4 @@
-// Random numbers, drawn exactly as torch's CPU generator draws them after torch.manual_seed
+// Random numbers in the exact sequence of torch's CPU generator after torch.manual_seed
 // (ATen/CPUGeneratorImpl.cpp, ATen/core/DistributionsHelper.h).
 #ifndef PT2_OPS_RANDOM_H
 #define PT2_OPS_RANDOM_H
@@ -18,16 +18,17 @@ class RandomState {
     const uint64_t high = next32();
     return high << 32 | next32();
   }
-  // In [0, 1) with 53 bits, and with `digits` of at most 24 bits.
+  // Uniform in [0, 1): with 53 bits, or with `digits` of at most 24 bits.
   double uniform() { return static_cast<double>(next64() & ((1ull << 53) - 1)) / 0x1p53; }
   float uniform_float(int digits) {
     return static_cast<float>(next32() & ((1u << digits) - 1)) / static_cast<float>(1u << digits);
   }
-  // Mean 0, deviation 1. Drawn in pairs, the second one being kept for the next call.
+  // Mean 0, deviation 1. Numbers are drawn in pairs; the second is kept for the next call.
   double normal();
   bool bernoulli(double p) { return uniform() < p; }
-  // In [0, range); range is not 0. From 2^28 on, 32 bits would prefer some numbers too much
-  // (ATen/core/DistributionsHelper.h uniform_int_from_to_distribution).
+  // Uniform in [0, range); range must not be 0. From 2^28 on, 64 bits are drawn: with 32 bits the
+  // remainder would be too uneven (ATen/core/DistributionsHelper.h
+  // uniform_int_from_to_distribution).
   uint64_t below(uint64_t range) { return (range >= 1ull << 28 ? next64() : next32()) % range; }
 
  private:

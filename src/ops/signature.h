@@ -1,7 +1,7 @@
-// An operator's signature, parsed from the text that PyTorch prints for it:
-// "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor". The rows of the table
-// are parsed by the compiler, where a misspelt text does not compile; custom operators bring theirs
-// at run time, where nothing about it is trusted.
+// An operator's signature, parsed from the text that PyTorch prints: "aten::add.Tensor(Tensor self,
+// Tensor other, *, Scalar alpha=1) -> Tensor". The compiler parses the rows of the table, so a
+// misspelt text does not compile. Custom operators bring untrusted texts, which are parsed at run
+// time.
 #ifndef PT2_OPS_SIGNATURE_H
 #define PT2_OPS_SIGNATURE_H
 
@@ -26,11 +26,11 @@ struct Parameter {
   bool aliased = false;  // Tensor(a): a result may share its storage
 };
 
-// Refers to its text and its lists, which live as long as the operator.
+// Refers to the text and to lists that live as long as the operator.
 struct Signature {
   std::string_view text;
   std::string_view name;      // aten::add
-  std::string_view overload;  // Tensor; empty for the default one
+  std::string_view overload;  // Tensor; empty for the default overload
   const Parameter* parameter_array = nullptr;
   const ArgumentType* return_array = nullptr;
   uint8_t parameter_count = 0;
@@ -69,7 +69,7 @@ struct ParsedSignature {
   std::array<ArgumentType, kMaxReturns> returns{};
   uint8_t parameter_count = 0;
   uint8_t return_count = 0;
-  // The first thing that is wrong, and where in the text; null when nothing is.
+  // The first fault and its place in the text; null when there is none.
   const char* fault = nullptr;
   size_t fault_position = 0;
 };
@@ -174,7 +174,7 @@ class SignatureParser {
     type.list_size = static_cast<uint8_t>(size);
     need("]", "expected ']'");
   }
-  // Of a parameter or, where `parameter` is one of its own, of a result.
+  // Reads the type of a parameter or, if `parameter` is a scratch one, of a result.
   constexpr void parse_type(Parameter& parameter) {
     ArgumentType& type = parameter.type;
     skip_spaces();
@@ -256,7 +256,7 @@ class SignatureParser {
   size_t position_ = 0;
 };
 
-// For the compiler: a throw is an error at the row that holds the text.
+// For constant evaluation: the throw is a compile-time error at the row with the text.
 constexpr ParsedSignature parse_or_throw(std::string_view text) {
   ParsedSignature parsed = SignatureParser(text).parse();
   if (parsed.fault != nullptr) throw "bad signature";

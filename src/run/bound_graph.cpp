@@ -44,7 +44,7 @@ class Binder {
     return bound;
   }
 
-  // What no kernel was found for, all of it.
+  // The error that names every operator without a kernel, if there is any.
   std::optional<Error> missing() const {
     if (missing_.empty()) return std::nullopt;
     std::string text = std::to_string(missing_.size()) +
@@ -76,7 +76,7 @@ class Binder {
     return out;
   }
 
-  // In the file's order. A dictionary is a compiler's hint: none.
+  // Binds arguments in the file's order. A dictionary holds hints for compilers and becomes None.
   static Result<void> bind_positional(const Node& node, const BoundGraph& bound, BoundNode& out) {
     auto add = [&](const Argument& argument) -> Result<void> {
       if (const auto* subgraph = argument.get_if<SubgraphId>())
@@ -188,7 +188,8 @@ bool may_write_to_arguments(const BoundNode& node) {
   return false;
 }
 
-// What the signature says is all that is known of a custom operator, and may be wrong.
+// A custom operator may return its arguments whatever its signature says: the signature may be
+// wrong.
 bool may_return_arguments(const BoundNode& node) {
   if (node.higher_order != nullptr || node.op.custom != nullptr) return true;
   if (!node.op || node.op.form == ops::Operator::Form::copy) return false;
@@ -198,7 +199,7 @@ bool may_return_arguments(const BoundNode& node) {
 
 std::vector<bool> inputs_possibly_written(const BoundGraph& bound) {
   const Graph& graph = *bound.graph;
-  // Per value, the graph inputs whose storage it may share.
+  // For each value, the graph inputs whose storage it may share.
   std::vector<std::vector<uint32_t>> roots(graph.value_count());
   std::vector<bool> written(graph.inputs().size(), false);
   for (uint32_t i = 0; i < graph.inputs().size(); ++i)

@@ -1,5 +1,5 @@
-// A graph made ready to execute: every node's operator found, constants converted once, and for
-// every value the step after which nobody needs it.
+// A graph prepared for execution: each node's operator is looked up, constants are converted once,
+// and each value's last use is known.
 #ifndef PT2_RUN_BOUND_GRAPH_H
 #define PT2_RUN_BOUND_GRAPH_H
 
@@ -21,8 +21,8 @@ struct BoundArgument {
   const Argument* dynamic = nullptr;
 };
 
-// A value with dimensions, its first ones, that the operators of a vmap region do not see: one per
-// level, in the order of `levels`.
+// A value in a vmap region whose first dimensions are hidden from the operators: one per level, in
+// the order of `levels`.
 struct BatchedValue {
   ValueId value{};
   std::vector<int64_t> levels;  // ascending
@@ -30,14 +30,14 @@ struct BatchedValue {
 
 struct BoundNode {
   const Node* node = nullptr;
-  // The operator, or the one that a higher-order operator calls; null when there is none.
+  // The node's operator, or the one that its higher-order operator calls; null when there is none.
   ops::Operator op;
   const HigherOrder* higher_order = nullptr;  // null for operators
   std::vector<BoundArgument> arguments;       // in the order of the signature, or of the file
-  std::vector<ValueId> released;              // not used after this node
+  std::vector<ValueId> released;              // values whose last use is this node
   // The nested graphs among a higher-order operator's arguments, by position.
   std::vector<std::pair<size_t, const BoundGraph*>> subgraphs;
-  // Inside vmap: the inputs that have batch dimensions, and the levels of these (vmap.h).
+  // Inside vmap: the inputs with batch dimensions, and all levels of these (vmap.h).
   std::vector<BatchedValue> batched;
   std::vector<int64_t> levels;
 };

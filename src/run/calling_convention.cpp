@@ -31,7 +31,7 @@ class MutationTargets {
     }
   }
 
-  // Nothing when there is none, and for outputs of other kinds.
+  // Nothing when the output is no mutation, or its input does not exist.
   std::optional<size_t> find(const OutputSpec& spec) const {
     const std::optional<InputKind> kind = written_kind(spec.kind);
     if (!kind || !spec.target) return std::nullopt;

@@ -1,5 +1,5 @@
-// How a program is called, computed once: what its flat inputs and outputs are, which inputs of the
-// graph they stand for, which results are the caller's and which are new values of state.
+// How a program is called, computed once: its flat inputs and outputs, the graph inputs they stand
+// for, and which results are the caller's and which new values of state.
 #ifndef PT2_RUN_CALLING_CONVENTION_H
 #define PT2_RUN_CALLING_CONVENTION_H
 
@@ -18,12 +18,12 @@ namespace pt2::run {
 struct GraphOutput {
   enum class Role : uint8_t {
     result,    // the caller's, part of what forward returns
-    gradient,  // the caller's, beside it
+    gradient,  // the caller's, beside the outputs of forward
     mutation,  // the new value of an input of the graph
     ignored,
   };
   Role role = Role::ignored;
-  // Of a mutation: the position of the input, if there is one, and its name for messages.
+  // For a mutation: the position of the written input, if there is one, and its name for messages.
   std::optional<size_t> target{};
   std::string name{};
 
@@ -37,10 +37,10 @@ struct CallingConvention {
   CallingConvention(const CallingConvention&) = delete;
   CallingConvention& operator=(const CallingConvention&) = delete;
 
-  // The input of the graph that is called so, by FQN or by its name in the graph.
+  // The graph input with this FQN, or this name in the graph.
   std::optional<size_t> find_state(std::string_view name) const;
-  // The same for names that releases up to 2.2 wrote in recorded calls: after the module, where the
-  // file has dynamo's: "bn.weight" or "bn_weight" for "L__self___bn.weight".
+  // The same for names in recorded calls of releases up to 2.2, which name state after the module
+  // while the file uses dynamo's names: "bn.weight" or "bn_weight" for "L__self___bn.weight".
   std::optional<size_t> find_recorded_state(std::string_view name) const;
 
   std::vector<ModelValue> inputs;
@@ -48,8 +48,8 @@ struct CallingConvention {
   std::vector<CallArgument> arguments;
   TreeSpec result;
   InputConditions conditions;
-  std::vector<size_t> input_positions;          // among the graph's inputs
-  std::vector<std::optional<Value>> constants;  // of inputs that the program fixes
+  std::vector<size_t> input_positions;          // positions among the graph's inputs
+  std::vector<std::optional<Value>> constants;  // values of inputs that the program fixes
   std::vector<GraphOutput> graph_outputs;
 
  private:
@@ -58,7 +58,7 @@ struct CallingConvention {
   Index recorded_states_;
 };
 
-// Error `argument`: the inputs that a program takes, where `found` were given.
+// Error `argument`: lists the inputs of the program, where `found` were given.
 Error wrong_input_count(const CallingConvention& convention, size_t found);
 
 }  // namespace pt2::run

@@ -1,4 +1,4 @@
-// Whether a call is to be given up (CallOptions).
+// Tells whether the caller has given up a call (CallOptions).
 #ifndef PT2_RUN_CANCELLATION_H
 #define PT2_RUN_CANCELLATION_H
 
@@ -8,11 +8,11 @@ namespace pt2::run {
 
 class Cancellation {
  public:
-  // Never.
+  // Never cancels.
   Cancellation() = default;
   explicit Cancellation(const CallOptions& options) : options_(options) {}
 
-  // Error `cancelled` once the caller asked for a stop or the deadline has passed.
+  // Error `cancelled` once the caller has asked for a stop or the deadline has passed.
   Result<void> check() const {
     if (options_.stop.stop_requested())
       return Error{ErrorCode::cancelled, "the caller stopped the call", ""};

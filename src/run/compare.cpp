@@ -16,7 +16,7 @@ namespace {
 using Complex = std::complex<double>;
 
 constexpr int64_t kChunk = 1024;
-// How much worse than PyTorch's own error a result may be.
+// A result's error may be this many times PyTorch's own.
 constexpr double kErrorFactor = 2;
 
 struct ToleranceRow {
@@ -74,14 +74,14 @@ std::string place_text(const Sizes& sizes, int64_t index) {
   return fmt::format(" at [{}]", fmt::join(place, ", "));
 }
 
-// The elements of a contiguous tensor, some at a time.
+// Reads `count` elements of a contiguous tensor from `start` on.
 template <class T>
 void load(const Tensor& tensor, int64_t start, int64_t count, T* out) {
   ops::load_elements(tensor.raw_data() + start * dtype_size(tensor.dtype()), 1, tensor.dtype(),
                      count, out);
 }
 
-// The worst of the elements that differ.
+// Counts the elements that differ and keeps the worst one.
 template <class T>
 class Differences {
  public:
@@ -199,7 +199,8 @@ void compare_inexact(const Tensor& found, const Tensor& expected, const CompareO
   compare_with_reference<T>(found, expected, reference->contiguous(), row->rounding, out);
 }
 
-// The largest element so far, as torch.argmax has it: the first of equals, NaN before all.
+// The largest element so far, by the rules of torch.argmax: the first of equal ones, and NaN above
+// all.
 struct Largest {
   double value = 0;
   int64_t index = -1;
@@ -211,7 +212,7 @@ struct Largest {
   }
 };
 
-// Counts rows whose largest element lies elsewhere, ties apart.
+// Counts rows whose largest element is at another place; ties do not count.
 void compare_argmax(const Tensor& found, const Tensor& expected, const Tolerance& tolerance,
                     Comparison& out) {
   const int64_t length = expected.dim() == 0 ? 0 : expected.sizes().back();

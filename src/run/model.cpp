@@ -59,7 +59,7 @@ Result<Tensor> find_payload(const Payloads& payloads, const InputSpec& spec, con
   return payload->tensor;
 }
 
-// What the inputs of the graph stand for, user inputs aside.
+// Finds what the graph's inputs stand for, user inputs excepted.
 Result<void> find_weights(Model::Shared& shared, const LoadOptions& options) {
   PT2_TRY(const std::shared_ptr<const Payloads> payloads, shared.package->payloads(options.model));
   shared.file_bytes = run::file_bytes(*shared.package, options.model, *payloads);
@@ -75,7 +75,8 @@ Result<void> find_weights(Model::Shared& shared, const LoadOptions& options) {
   return {};
 }
 
-// Tensors without elements take no memory until a session copies them.
+// Checks that a session can copy the written tensors: those without elements take no memory until
+// then.
 Result<void> check_state(const Model::Shared& shared) {
   const auto account = run::open_account(shared.limits, shared.file_bytes);
   const MemoryAccount::Scope scope(account);

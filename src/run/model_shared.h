@@ -1,4 +1,4 @@
-// What the sessions of a model share. It never changes.
+// The immutable state that the sessions of a model share.
 #ifndef PT2_RUN_MODEL_SHARED_H
 #define PT2_RUN_MODEL_SHARED_H
 
@@ -19,7 +19,7 @@ struct Model::Shared {
         operators(options.operators),
         convention(entry) {}
 
-  // Those of weights that a call may write to; each session has its own copies.
+  // The storages of weights that a call may write to; each session copies them.
   std::unordered_set<const Storage*> written_storages() const;
 
   std::shared_ptr<const Package> package;
@@ -28,17 +28,17 @@ struct Model::Shared {
   uint64_t file_bytes = 0;
   CustomOperators operators;
   run::CallingConvention convention;
-  // One per graph input: a parameter's, buffer's or constant's tensor, an object; none for user
+  // One per graph input: the tensor of a parameter, buffer or constant, or an object; None for user
   // inputs and tokens.
   std::vector<Value> weights;
   std::unique_ptr<const run::Engine> engine;
-  // One per graph input: some operator or some mutation output may write to it.
+  // One per graph input: whether an operator or a mutation output may write to it.
   std::vector<bool> written;
 };
 
 namespace run {
 
-// A model that another engine computes than the options pick.
+// A model that runs on the given engine instead of the one that the options pick.
 Result<Model> make_model(std::shared_ptr<const Package> package, const LoadOptions& options,
                          EngineFactory prepare_engine);
 

@@ -10,8 +10,8 @@
 namespace pt2::run {
 namespace {
 
-// The node of `spec` that is called `name` where `spec` itself is called `path`; `first` counts the
-// leaves before it.
+// Finds the node called `name` below `spec`, whose own name is `path`; `first` counts the leaves
+// before that node.
 const TreeSpec* find_node(const TreeSpec& spec, const std::string& path, std::string_view name,
                           size_t& first) {
   if (path == name) return &spec;

@@ -1,4 +1,4 @@
-// Inputs that a caller gives by name, in the order in which the program takes them.
+// Collects inputs that a caller gives by name, into the order that the program takes.
 #ifndef PT2_RUN_NAMED_INPUTS_H
 #define PT2_RUN_NAMED_INPUTS_H
 
@@ -11,19 +11,19 @@
 
 namespace pt2::run {
 
-// Gathers the inputs of one call. Names as Model::call takes them.
+// The inputs of one call, by the names that Model::call accepts.
 class NamedInputs {
  public:
   // The convention must outlive it.
   explicit NamedInputs(const CallingConvention& convention);
 
-  // Error `argument`: no such place, a leaf given twice, a structure that is not the place's.
+  // Error `argument`: an unknown name, a leaf given twice, or a structure other than the place's.
   Result<void> add(std::string_view name, const Tree& tree);
-  // Error `argument` naming the first leaf that was not given and is no constant of the program.
+  // Error `argument` naming the first leaf that was not given and that the program does not fix.
   Result<std::vector<Value>> finish();
 
  private:
-  // Leaves [first, first + leaf_count(spec)) of the inputs.
+  // The leaves [first, first + leaf_count(spec)) of the inputs.
   struct Place {
     const TreeSpec* spec = nullptr;  // null: a leaf
     size_t first = 0;

@@ -21,7 +21,7 @@ bool is_same_view(const Tensor& a, const Tensor& b) {
   return a.raw_data() == b.raw_data() && a.strides() == b.strides();
 }
 
-// Null for what has no elements to write.
+// Null for a value that has no elements to write.
 Tensor* tensor_of(Value& value) {
   auto* tensor = value.get_if<Tensor>();
   return tensor != nullptr && tensor->defined() ? tensor : nullptr;
@@ -63,7 +63,7 @@ Result<void> OutputMemory::fill(std::vector<Value>& results) {
     if (tensor == nullptr) continue;
     PT2_TRY([[maybe_unused]] const Tensor memory, get(i, tensor->dtype(), tensor->sizes()));
   }
-  // What lies in memory that is about to be written moves out of its way.
+  // Copies results out of memory that is about to be overwritten.
   for (size_t i = 0; i < results.size(); ++i) {
     Tensor* tensor = tensor_of(results[i]);
     if (tensor == nullptr || is_in_place(i, *tensor)) continue;

@@ -1,4 +1,4 @@
-// The caller's memory for the results of a call.
+// Memory that the caller provides for the results of a call.
 #ifndef PT2_RUN_OUTPUT_MEMORY_H
 #define PT2_RUN_OUTPUT_MEMORY_H
 
@@ -10,25 +10,25 @@
 
 namespace pt2::run {
 
-// Error `argument` unless results can be written to `memory`: it is defined and writable, and no
-// two elements share a place.
+// Error `argument` unless results can be written to `memory`: it must be defined and writable, and
+// no two of its elements may overlap.
 Result<void> check_writable(const Tensor& memory);
 
 // Asks the caller for each output's memory at most once. Outputs are counted as in Model::outputs.
 class OutputMemory {
  public:
-  // Both must outlive it; `outputs` are those of the model.
+  // `allocate` and `outputs`, the model's, must outlive the object.
   OutputMemory(const OutputAllocator& allocate, std::span<const ModelValue> outputs)
       : allocate_(allocate), outputs_(outputs), given_(outputs.size()) {}
 
-  // The memory for an output, checked; undefined where the caller has none. It may overlap with
-  // inputs: who fills it while inputs are still read looks whether it does. Error `argument`, at
-  // the output, when it does not fit.
+  // The checked memory for an output; undefined where the caller gives none. The memory may overlap
+  // inputs: an engine that fills it while inputs are still read must check for that. Error
+  // `argument`, at the output, when the memory does not fit.
   Result<Tensor> get(size_t output, Dtype dtype, const Sizes& sizes);
 
-  // Moves results into their memory, those of them that are tensors and have some: nothing is
-  // written before all the memory is there and fits. Results may lie anywhere, in the memory of
-  // another output, too.
+  // Moves tensor results into the caller's memory, where it gave some. Nothing is written before
+  // all memory has been obtained and fits. Results may lie anywhere, even in the memory of another
+  // output.
   Result<void> fill(std::vector<Value>& results);
 
  private:

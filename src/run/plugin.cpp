@@ -16,7 +16,7 @@ std::string numbers_text(const PluginInterface& built) {
 
 Result<void> add_from(const std::string& path, CustomOperators& operators) {
   if (access(path.c_str(), R_OK) != 0) return Error{ErrorCode::io, "cannot be read", ""};
-  // A name without a slash would be looked for among the system's libraries.
+  // dlopen looks up a name without a slash in the system's library paths.
   const std::string place = path.find('/') == path.npos ? "./" + path : path;
   void* library = dlopen(place.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
@@ -29,7 +29,7 @@ Result<void> add_from(const std::string& path, CustomOperators& operators) {
   if (plugin == nullptr || plugin->magic != Plugin::kMagic)
     return Error{ErrorCode::malformed, "is no plug-in: it has no PT2_PLUGIN", ""};
   constexpr PluginInterface kOurs;
-  // Another version may lay out what follows it differently.
+  // The fields after the version may differ in another version, so the version is compared first.
   if (plugin->interface.version != kOurs.version || plugin->interface != kOurs)
     return Error{ErrorCode::unsupported,
                  "was built for plug-in interface " + numbers_text(plugin->interface) +

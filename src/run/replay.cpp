@@ -63,7 +63,8 @@ class CallCheck {
   CallReport& report_;
 };
 
-// Old releases do not check ranges at run time; we always do. The record says so where it matters.
+// Old releases do not check ranges at run time; libpt2 always does. The note of a recorded call
+// says where that matters.
 bool should_have_failed(const RecordedCall& call) {
   return call.note.starts_with("expected to fail");
 }
@@ -76,7 +77,7 @@ CallReport replay(Session& session, const RecordedCall& call, const CompareOptio
   session.seed(0);
   const Result<std::vector<Value>> outputs = session.run(inputs);
   if (!outputs) {
-    // What is not supported here says nothing about what PyTorch refused.
+    // An error `unsupported` is no evidence for what PyTorch refused.
     const bool refused_before = call.error || should_have_failed(call);
     if (refused_before && outputs.error().code != ErrorCode::unsupported)
       report.remark = "refused, as recorded: " + outputs.error().text();

@@ -48,8 +48,8 @@ Result<Value> input_of(const ArgumentSpec& spec, const TensorIndex& index) {
   return Error{ErrorCode::argument, "the trace has no such input", ""};
 }
 
-// Goes on with what was recorded, in the memory of `value` and of whatever shares it: a difference
-// that is small enough here is not to grow over the nodes behind.
+// Overwrites `value`, and all that shares its memory, with the recorded elements, so that small
+// differences do not grow over later nodes.
 void adopt(Tensor value, const Tensor& recorded) {
   if (value.storage()->is_read_only() || value.numel() == 0) return;
   const Tensor source = recorded.contiguous();
@@ -66,7 +66,7 @@ void adopt(Tensor value, const Tensor& recorded) {
   }
 }
 
-// Stands for an error that is none: the run need not go on.
+// Ends the run early; stands for no actual error.
 Error stop() { return {ErrorCode::argument, "stopped", ""}; }
 
 }  // namespace
@@ -86,8 +86,8 @@ Result<std::vector<Value>> inputs_of_trace(const Model& model, const NamedTensor
   const TensorIndex index = index_of(trace);
   std::vector<Value> inputs;
   for (const ArgumentSpec& spec : model.program().signature.user_inputs()) {
-    // Constants are None, text and numbers; only the last may lie in a trace, and add nothing
-    // there.
+    // A constant is None, text or a number. Only a number may be in a trace, where it adds no
+    // information.
     Result<Value> input = spec.is_constant() ? constant_value(spec.value) : input_of(spec, index);
     if (!input) return at(std::move(input).error(), "input '" + printable(spec.name) + "'");
     inputs.push_back(*std::move(input));

@@ -1,5 +1,5 @@
-// Constants that the file holds in a sparse layout. There are no sparse tensors here; a program
-// that turns the constant into a dense one before anything else can still run.
+// Constants stored in a sparse layout. libpt2 has no sparse tensors; a program can still run if its
+// first operation makes the constant dense.
 #ifndef PT2_RUN_SPARSE_CONSTANTS_H
 #define PT2_RUN_SPARSE_CONSTANTS_H
 
@@ -12,10 +12,10 @@ namespace pt2::run {
 // Whether `payload` is a COO tensor whose indices and values were read.
 bool is_sparse_coo(const PayloadTensor& payload);
 
-// The dense tensor that `payload` stands for; places named several times hold the sum
-// (Tensor.coalesce). `input` is the graph's name of it. Errors: `unsupported` when a node does
-// anything else with it than aten.to_dense, `invalid` when indices lie outside, `limit` when it is
-// larger than Limits::max_fake_bytes.
+// The dense tensor that `payload` represents; repeated indices are summed (Tensor.coalesce).
+// `input` is its name in the graph. Errors: `unsupported` when a node uses it other than by
+// aten.to_dense, `invalid` when an index is out of range, `limit` when the tensor is larger than
+// Limits::max_fake_bytes.
 Result<Tensor> dense_constant(const Graph& graph, std::string_view input,
                               const PayloadTensor& payload, const Limits& limits);
 

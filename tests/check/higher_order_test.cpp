@@ -1,4 +1,4 @@
-// The rows of ir/higher_order.def against every call in real programs.
+// Compares the rows of ir/higher_order.def with every call in real programs.
 #include "ir/higher_order.h"
 
 #include <gtest/gtest.h>

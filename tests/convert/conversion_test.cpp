@@ -41,7 +41,7 @@ std::string lines(const std::vector<Blocker>& blockers) {
   return out;
 }
 
-// torch_version without what says how that PyTorch was built.
+// Omits the part of torch_version that says how that PyTorch was built.
 std::string canonical(const Program& program) {
   Result<Program> canonical = canonicalize(program);
   EXPECT_TRUE(canonical) << canonical.error().text();
@@ -80,16 +80,17 @@ void expect_same_payloads(const Package& left, const Package& right, const std::
   }
 }
 
-// What has no raw bytes, or is no tensor, within a torch.save file; torch.return_types, which have
-// no registered name in between; named tuples, which 2.6 writes without their fields.
+// Blockers that are expected: members of a torch.save file without raw bytes or that are no tensor;
+// torch.return_types, which have no registered name in some releases; named tuples, which 2.6
+// writes without their fields.
 bool is_expected(const Blocker& blocker) {
   return blocker.kind == BlockerKind::tensor_form || blocker.kind == BlockerKind::object ||
          blocker.kind == BlockerKind::tree_class;
 }
 
-// What PyTorch writes and cannot load comes back without it: math.trunc of 2.7 is torch.sym_int
-// then, a region without nodes is gone.
-// 2.3 writes constants among the results, and does not read them.
+// Files whose round trip mends what PyTorch writes and cannot load: 2.7's math.trunc becomes
+// torch.sym_int; regions without nodes are removed; 2.3 writes constants among the results but does
+// not read them.
 bool comes_back_better(const corpus::File& file) {
   if (file.release == "2.3.1" &&
       (file.name == "pytree_none.pt2" || file.name == "custom_op_returns.pt2"))
@@ -114,7 +115,7 @@ void expect_same(const Package& original, const Package& back) {
   }
 }
 
-// Up to `target` and back; false when it has no way there.
+// Converts to `target` and back; false when there is no conversion to the target.
 bool expect_round_trip(const corpus::File& file, std::string_view target) {
   const Package original = Package::open(file.path).value();
   const Conversion up = converted(original, target);
@@ -181,8 +182,8 @@ TEST(Convert, WithoutATargetKeepsTheFilesRelease) {
 
 Record record_of(std::string_view text) { return make_record(std::string(text)); }
 
-// The content of every record that convert does not understand, by its name without the folder
-// that a layout has for it.
+// The content of every record that convert does not understand, by name, without the layout's
+// folder.
 std::map<std::string, std::string> foreign_records(const Package& package) {
   std::map<std::string, std::string> found;
   const Archive& archive = package.archive();
@@ -214,7 +215,7 @@ TEST(Convert, KeepsWhatItDoesNotUnderstand) {
     const Package original = open(saved(with_foreign_records(package)));
     EXPECT_EQ(foreign_records(original).size(), 3u);
     for (const Release& target : releases()) {
-      // There is no field for the dialect of these programs.
+      // Schema 2 has no field for the dialect of these programs.
       if (target.number == 201) continue;
       SCOPED_TRACE(fmt::format("{} for {}", release, target.torch_version));
       const Conversion conversion = converted(original, target.torch_version);
@@ -246,7 +247,7 @@ TEST(Convert, KeepsCompiledCodeWhereThereIsAPlaceForIt) {
             foreign_records(open(saved(with_foreign_records(package)))));
 }
 
-// Names that the other layout has a use for.
+// Names that have another meaning in the target layout.
 TEST(Convert, LetsNoRecordBecomeAnotherThing) {
   const Package flat = Package::open(PT2_TEST_DATA "/corpus/2.6.0/mlp.pt2").value();
   PackageContents contents = package_contents(flat).value();
@@ -264,7 +265,7 @@ TEST(Convert, LetsNoRecordBecomeAnotherThing) {
             "serialized_state_dict.json\n");
 }
 
-// Custom and opaque objects, in records of their own since 2.9.
+// Custom and opaque objects, which are records of their own since 2.9.
 TEST(Convert, KeepsObjectsOrNamesThem) {
   const Package package = Package::open(PT2_TEST_DATA "/corpus/2.15.0/mlp.pt2").value();
   PackageContents contents = package_contents(package).value();
@@ -293,8 +294,8 @@ TEST(Convert, KeepsObjectsOrNamesThem) {
         "tensors at config; 2.9 could take it\n");
 }
 
-// A sparse tensor, and a layer packed for quantized arithmetic, in one torch.save file to 2.8 and
-// in files of their own since 2.9.
+// A sparse tensor, and a layer packed for quantized arithmetic: up to 2.8 in one torch.save file,
+// since 2.9 in files of their own.
 TEST(Convert, TakesSparseTensorsAndObjectsOutOfTheirFileAndBack) {
   const Package sparse = Package::open(PT2_TEST_DATA "/corpus/2.8.0/sparse_buffer.pt2").value();
   const Conversion up = converted(sparse, "newest");
@@ -325,7 +326,8 @@ TEST(Convert, TakesSparseTensorsAndObjectsOutOfTheirFileAndBack) {
   EXPECT_TRUE(constants(back) == constants(packed));
 }
 
-// TorchScript finds the names in its pickles among its own classes; torch.load would import them.
+// TorchScript looks up the names in its pickles among its own classes; torch.load would import
+// them.
 TEST(Convert, LeavesFunctionsInTheStateOfAnObjectWhereNobodyCallsThem) {
   const Package package = Package::open(PT2_TEST_DATA "/corpus/2.15.0/mlp.pt2").value();
   PackageContents contents = package_contents(package).value();
@@ -341,7 +343,7 @@ TEST(Convert, LeavesFunctionsInTheStateOfAnObjectWhereNobodyCallsThem) {
             "mine; 2.9 could take it\n");
 }
 
-// A damaged payload is not written as if nothing were wrong with it.
+// A damaged payload must not be written as if it were intact.
 TEST(Convert, RefusesDamagedTensors) {
   for (const std::string_view release : {"2.6.0", "2.8.0", "2.15.0"}) {
     const Package package =

@@ -1,5 +1,5 @@
-// Rewritings that put other nodes into a program: what they make gives the recorded results here,
-// too. Real PyTorch judges all of them in interop/convert_matrix.py.
+// Rewritings that insert other nodes: the rewritten programs give the recorded results in libpt2,
+// too. interop/convert_matrix.py checks all rewritings with real PyTorch.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -76,7 +76,7 @@ Package corpus_file(const std::string& file) {
   return Package::open(std::string(PT2_TEST_DATA) + "/corpus/" + file + ".pt2").value();
 }
 
-// The blockers, a line each.
+// The blockers, one per line.
 std::string blockers(const Package& package, std::string_view target) {
   const Conversion conversion =
       convert(package, {.target = conversion_target(target).value()}).value();
@@ -106,7 +106,7 @@ TEST(Convert, NamesSmallSizesBefore2_4) {
   EXPECT_EQ(blockers("2.15.0/dynamic_range", "2.3"), "");
 }
 
-// The program of a file with other nodes.
+// A file's program with some nodes replaced.
 template <class Edit>
 Package edited(const std::string& file, Edit&& edit) {
   const Package package = corpus_file(file);
@@ -133,7 +133,7 @@ size_t count_nodes(const Graph& graph, std::string_view target) {
 
 constexpr std::string_view kBegin = "torch._functorch.predispatch._vmap_increment_nesting";
 
-// Of a region with y = x.sin() for each x of the batch.
+// For a region with y = x.sin() for each x of the batch.
 TEST(Convert, NamesWhatKeepsVmapRegions) {
   const auto with_randomness = [](std::string_view randomness, std::string_view target) {
     return edited("2.15.0/vmap_forms", [&](Program& program) {
@@ -203,7 +203,7 @@ size_t count_maps(const Package& package) {
   return count_nodes((*written.program())->graph, "torch.ops.higher_order.map_impl");
 }
 
-// Makes the first region, and what it goes over, of another size.
+// Gives the first region, and the tensor it iterates over, another batch size.
 void set_batch(Graph& graph, int64_t size) {
   const NodeId begin = find_node(graph, kBegin);
   graph.set_node_input(begin, 0, Argument(size));
@@ -231,7 +231,7 @@ void set_batch(Graph& graph, int64_t size) {
   }
 }
 
-// Of few elements, of many, of a number that only running tells.
+// Batches of few elements, of many, and of a size known only at run time.
 TEST(Convert, MapsVmapRegionsOfManyElements) {
   const auto with_size = [](int64_t size) {
     return edited("2.15.0/vmap_forms", [&](Program& program) { set_batch(program.graph, size); });
@@ -239,7 +239,7 @@ TEST(Convert, MapsVmapRegionsOfManyElements) {
   EXPECT_EQ(count_maps(with_size(300)), 0u);
   EXPECT_EQ(count_maps(with_size(int64_t{1} << 62)), 1u);
   EXPECT_EQ(count_maps(corpus_file("2.15.0/vmap_dynamic")), 3u);
-  // Few elements, but much to repeat for each.
+  // Few elements, but many nodes to repeat for each.
   const auto large = edited("2.15.0/vmap_forms", [](Program& program) {
     Graph& graph = program.graph;
     set_batch(graph, 300);
@@ -268,7 +268,8 @@ TEST(Convert, NamesWhatIsNotMapped) {
 }
 
 TEST(Convert, NamesVmapRegionsWhoseResultsShareWrittenMemory) {
-  // What the region goes over is written to by another node; the result is a view of it, or new.
+  // Another node writes to the memory that the region iterates over; the region's result is a view
+  // of that memory, or new.
   const auto with_view = [](std::string_view target) {
     return edited("2.15.0/vmap_forms", [&](Program& program) {
       Graph& graph = program.graph;
@@ -325,7 +326,7 @@ TEST(Convert, ComputesConstantResults) {
                                       "_operator.add", "_operator.add"}));
 }
 
-// 2.1 cannot load a single signature of a module call, not even of those that it saved.
+// 2.1 cannot load the signature of any submodule call, not even those that it saved.
 TEST(Convert, LeavesThePathsOfModuleCallsFor2_1) {
   const Package package = corpus_file("2.15.0/module_calls");
   const auto calls = [&](std::string_view target) {
@@ -361,7 +362,7 @@ TEST(Convert, NamesResultsThatAnOlderSignatureHasNot) {
             ".graph_module.signature.output_specs[1]; 2.3 could take it\n");
 }
 
-// The file itself says that an assertion on device and layout holds.
+// The recorded metadata proves that an assertion on device and layout holds.
 TEST(Convert, KeepsAnAssertionThatTheFileContradicts) {
   const Package package = corpus_file("2.15.0/dtypes_float");
   const auto blocked = [&](const Device& device) {

@@ -1,4 +1,4 @@
-// What the whole verifier says of a program that a pass made.
+// The findings of the whole verifier on a program that a pass has made.
 #ifndef PT2_TESTS_LOWER_BROKEN_RULES_H
 #define PT2_TESTS_LOWER_BROKEN_RULES_H
 

@@ -1,4 +1,4 @@
-// What is written out computes the same: every recorded call of the real programs, after the pass.
+// Decomposition preserves results: every recorded call of the real programs, after the pass.
 #include "pt2/decompose.h"
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The package with other programs.
+// The package with its programs replaced.
 Result<Package> saved(const PackageContents& contents) {
   StringSink sink;
   PT2_TRY_VOID(save_package(contents, sink, "model"));
@@ -35,7 +35,7 @@ class CorpusDecomposition : public testing::Test {
  protected:
   void SetUp() override { ASSERT_TRUE(test::add_corpus_operators(operators_)); }
 
-  // What is left of a program, if anything.
+  // Checks one file and counts the operators that decomposition leaves.
   void check_file(const fs::path& path) {
     auto package = Package::open(path.string());
     if (!package) return;
@@ -54,7 +54,7 @@ class CorpusDecomposition : public testing::Test {
       if (!done->changed) continue;
       changed = true;
       saved_program.json = program_json(done->program);
-      // What tangents record is roughly that of their primals.
+      // The recorded metadata of a tangent is only roughly that of its primal.
       if (!has_form((*program)->graph, Form::without_dual_numbers)) continue;
       const std::set<Rule> known = broken_rules(**program);
       for (const Rule rule : broken_rules(done->program))

@@ -1,5 +1,4 @@
-// The formulas themselves are compared with PyTorch in
-// tests/data/corpus/2.15.0/forward_derivatives.pt2.
+// tests/data/corpus/2.15.0/forward_derivatives.pt2 compares the formulas themselves with PyTorch.
 #include "lower/forward_derivatives.h"
 
 #include <gtest/gtest.h>
@@ -116,7 +115,7 @@ TEST(ForwardDerivative, LevelsAreBounded) {
   EXPECT_EQ(found.error().code, ErrorCode::limit);
 }
 
-// A file may name arguments as it likes, or leave them out.
+// A file may use any argument names, or omit them.
 TEST(ForwardDerivative, MissingOperandsAreNamed) {
   const auto lower = [](const std::string& target, const std::string& name) {
     Maker maker;
@@ -137,7 +136,7 @@ TEST(ForwardDerivative, MissingOperandsAreNamed) {
     }
 }
 
-// Each dual number of dual numbers doubles what follows, without a level of its own.
+// Each dual number over dual numbers doubles the later work, without a level of its own.
 TEST(ForwardDerivative, DualNumbersOfDualNumbersAreBounded) {
   Maker maker;
   ValueId x = maker.input("x");

@@ -1,5 +1,5 @@
-// Programs that write to memory, for a release whose programs only compute: both give the same
-// results and leave the same in the inputs.
+// Programs that write to memory, converted for a release whose programs only compute: both forms
+// give the same results and leave the same values in the inputs.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -54,7 +54,7 @@ std::string text_of(const Tensor& tensor) {
 
 // The inputs after a call, and its results.
 std::vector<std::string> after_a_call(Package package) {
-  // Bits are compared: both are to be computed by the same kernels.
+  // Results are compared bit by bit, so both models must use the same kernels.
   const auto model = Model::from_package(std::make_shared<const Package>(std::move(package)),
                                          {.engine = EngineKind::reference});
   if (!model) return {model.error().text()};
@@ -87,12 +87,12 @@ constexpr std::string_view kCases[] = {
        %c: f32[4, 6] = aten.mul_.Tensor(self=%x, other=2)
        %e: f32[4, 6] = aten.sub.Tensor(self=%d, other=3)
        return %a, %b, %e)",
-    // A copy that was made before a write stays as it was.
+    // A copy made before a write must not change.
     R"(%c: f32[4, 6] = aten.clone.default(self=%x)
        %m: f32[4, 6] = aten.mul.Tensor(self=%c, other=2)
        %z: f32[4, 6] = aten.zero_.default(self=%c)
        return %c, %m)",
-    // Views of views; their siblings see the write.
+    // Views of views; other views of the same base must see the write.
     R"(%c: f32[4, 6] = aten.clone.default(self=%x)
        %v: f32[2, 12] = aten.view.default(self=%c, size=[2, 12])
        %t: f32[12, 2] strides=[1, 12] = aten.transpose.int(self=%v, dim0=0, dim1=1)
@@ -114,14 +114,14 @@ constexpr std::string_view kCases[] = {
        %m: f32[4, 6, 1] strides=[6, 1, 24] = aten.movedim.intlist(self=%u, source=[0], destination=[2])
        %z: f32[4, 6, 1] strides=[6, 1, 24] = aten.exp_.default(self=%m)
        return %p, %m)",
-    // Results that are several views.
+    // Results that consist of several views.
     R"(%c: f32[4, 6] = aten.clone.default(self=%x)
        [%a: f32[4, 4] strides=[6, 1], %b: f32[4, 2] strides=[6, 1] storage_offset=[4]] = aten.split.Tensor(self=%c, split_size=4, dim=1)
        [%q: f32[6], %r: f32[6] storage_offset=[6], %s: f32[6] storage_offset=[12], %t: f32[6] storage_offset=[18]] = aten.unbind.int(self=%c)
        %w: f32[4, 2] strides=[6, 1] storage_offset=[4] = aten.relu_.default(self=%b)
        %y: f32[6] storage_offset=[12] = aten.copy_.default(self=%s, src=%q)
        return %a, %b, %c, %s, %t)",
-    // A write to what expanded views show.
+    // A write to the base of expanded views.
     R"(%c: f32[4, 6] = aten.clone.default(self=%x)
        %e: f32[2, 4, 6] strides=[0, 6, 1] = aten.expand.default(self=%c, size=[2, 4, 6])
        %w: f32[4, 6] = aten.sub_.Tensor(self=%c, other=1)
@@ -137,7 +137,7 @@ constexpr std::string_view kCases[] = {
        %w: f32[4, 6] = aten.add_.Tensor(self=%c, other=1)
        %y: f32[24] = aten.mul_.Tensor(self=%v, other=2)
        return %same, %half, %drop, %r, %v)",
-    // The memory keeps its dtype.
+    // The written memory keeps its dtype.
     R"(%g: f32[4, 6] = aten.gt_.Scalar(self=%x, other=0)
        %d: f64[4, 6] = aten.to.dtype(self=%x, dtype=f64)
        %m: f32[4, 6] = aten.mul_.Tensor(self=%x, other=%d)
@@ -145,7 +145,7 @@ constexpr std::string_view kCases[] = {
        return %g, %m)",
     R"(%p: f32[4, 6] = aten.pow_.Scalar(self=%x, exponent=2)
        return %p)",
-    // A region without gradients that writes to what it is given, in a region with them.
+    // A region without gradients that writes to its operand, nested in a region with gradients.
     R"(%r: f32[4, 6] = higher_order.wrap_with_set_grad_enabled(true, graph outer(%y: f32[4, 6]) {
          %s: f32[4, 6] = higher_order.wrap_with_set_grad_enabled(false, graph inner(%z: f32[4, 6]) {
            %w: f32[4, 6] = aten.mul_.Tensor(self=%z, other=2)
@@ -170,7 +170,7 @@ constexpr std::string_view kCases[] = {
        }, [%x]) is_hop_single_tensor_return=false
        %u: f32[4, 6] = aten.exp_.default(self=%x)
        return %r)",
-    // Nobody reads what is written.
+    // Nobody reads the written memory.
     R"(%c: f32[4, 6] = aten.clone.default(self=%x)
        %s: f32[6] = aten.select.int(self=%c, dim=0, index=0)
        %w: f32[6] = aten.zero_.default(self=%s)
@@ -208,7 +208,7 @@ TEST(Functionalize, NamesWhatHasNoOtherForm) {
             "dialect: torch.ops.aten.zero_.default writes to memory that a result of "
             "torch.ops.aten.as_strided.default may share at %w (torch.ops.aten.zero_.default); 2.5 "
             "could take it\n");
-  // Two results of a nested graph show the same memory.
+  // Two results of a nested graph share memory.
   EXPECT_EQ(
       blockers_of(R"(%p: bool[] = aten.any.default(self=%n)
                      %a: f32[4, 6], %b: f32[24] = higher_order.cond(%p, graph yes(%x: f32[4, 6]) {
@@ -230,7 +230,8 @@ TEST(Functionalize, NamesWhatHasNoOtherForm) {
                            return %w)"),
       "dialect: torch.ops.aten.resize_.default writes, and no operator computes what it does at "
       "%w (torch.ops.aten.resize_.default); 2.5 could take it\n");
-  // It writes to its outs; what its row says of running statistics is of the form without.
+  // The out form writes to its outs; the row's fact about running statistics applies to the form
+  // without outs.
   EXPECT_EQ(blockers_of(
                 R"(%o: f32[4, 6] = aten.sin.default(self=%x)
                    %s: f32[6] = aten.sum.dim_IntList(self=%x, dim=[0])
@@ -241,7 +242,7 @@ TEST(Functionalize, NamesWhatHasNoOtherForm) {
             "it does at %a (torch.ops.aten.native_batch_norm.out); 2.5 could take it\n");
 }
 
-// Each write is done again on 60 views.
+// Each write is repeated on 60 views.
 TEST(Functionalize, AddsNodesWithinALimit) {
   const auto with_writes = [](size_t count) {
     std::string nodes = "%v0: f32[4, 6] = aten.sin.default(self=%x)\n";

@@ -1,5 +1,5 @@
 // Passes on programs as text: tests/lower/golden/*.txt hold the program before, the pass, and the
-// program after or what the pass says of it. PT2_REBASE=1 writes what follows "===" anew.
+// program after or the pass's failures. PT2_REBASE=1 rewrites what follows "===".
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace {
 
 struct Case {
   std::string name;
-  std::string front;  // up to the program
+  std::string front;  // everything before the program
   std::string pass;
   std::string before;
   bool is_refused = false;
@@ -73,7 +73,7 @@ std::string line_of(const PassFailure& failure) {
   return out + "\n";
 }
 
-// What stands behind "===" of a case that a pass was run on.
+// The text after "===": the result of the case's pass.
 std::string result_of(const Case& each, const PassInfo& info) {
   Program program = parsed(each.before, each.name);
   Pipeline pipeline;
@@ -107,7 +107,7 @@ TEST(Passes, DoWhatTheirCasesSay) {
   }
 }
 
-// A program that has the form already stays as it is.
+// A program that already has the form stays unchanged.
 TEST(Passes, LeaveAloneWhatHasTheirForm) {
   for (const Case& each : read_cases()) {
     if (each.is_refused) continue;
@@ -144,7 +144,7 @@ TEST(Passes, ShareOneBudget) {
   EXPECT_EQ(refused.failures[0].code, ErrorCode::limit);
   EXPECT_NE(refused.failures[0].text.find("max_new_nodes"), std::string::npos);
   EXPECT_TRUE(pipeline.budget.is_spent());
-  // Elements may take a fifth of it: these two would take eight nodes.
+  // Elements may take a fifth of the budget: these two would take eight nodes.
   for (const uint64_t most : {39u, 40u}) {
     Pipeline elements{.budget = NodeBudget(most)};
     Program unrolled = find("unvmap_elements");

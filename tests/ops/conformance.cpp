@@ -46,7 +46,7 @@ class Samples {
  public:
   explicit Samples(const Safetensors& file) : file_(file) {}
 
-  // Arguments of one sample that name the same bytes share them.
+  // Arguments of one sample that name the same bytes share storage.
   void begin_sample() { storages_.clear(); }
   Result<Value> read_value(const JsonValue& json);
   Result<Tensor> read_tensor(const JsonValue& json);
@@ -216,7 +216,7 @@ bool is_close(double found, double expected, const Tolerance& tolerance) {
          tolerance.absolute + tolerance.relative * std::fabs(expected);
 }
 
-// Empty when they agree.
+// Empty when the values agree.
 std::string compare_values(const Tensor& found, const Tensor& expected,
                            const Tolerance& tolerance) {
   const auto a = elements(found);
@@ -241,7 +241,7 @@ std::string compare_strides(const Tensor& found, const Sizes& expected) {
   return {};
 }
 
-// Where equal values may come in any order, positions are not compared.
+// Positions are not compared where equal values may come in any order.
 bool has_unstable_positions(std::string_view overload) {
   for (std::string_view name : {"aten.sort.default", "aten.argsort.default", "aten.topk.",
                                 "aten.kthvalue.", "aten.median.", "aten.mode."})
@@ -271,7 +271,7 @@ struct Sample {
   }
 };
 
-// Empty when a result tensor is what PyTorch gave.
+// Empty when the result tensor agrees with PyTorch's.
 Result<std::string> compare_tensor(const Sample& sample, Samples& samples, const Tensor& found,
                                    const JsonValue& expected, bool ordered) {
   PT2_TRY(const Dtype dtype, read_dtype(member(expected, "dtype")));
@@ -324,7 +324,7 @@ Result<std::string> compare_value(const Sample& sample, Samples& samples, const 
   return std::string();
 }
 
-// A view must show the argument's own bytes, and so must an out that was not resized.
+// A view must share the argument's memory, and so must an out that was not resized.
 std::string compare_alias(const Value& found, const JsonValue& expected, const Operator& op,
                           std::span<const Value> arguments) {
   const JsonValue* alias = expected.find("aliases");
@@ -358,8 +358,8 @@ Result<std::vector<Value>> bind_arguments(const JsonValue& arguments, const Sign
   return out;
 }
 
-// What an argument is after the call: resize_ and its like, and forms with outs, give the changed
-// tensor back instead.
+// An argument after the call. resize_ and similar operators, and forms with outs, return the
+// changed tensor instead.
 const Value& changed_argument(const Operator& op, size_t index, const std::vector<Value>& arguments,
                               const std::vector<Value>& found) {
   if (op.form == Operator::Form::with_outs && index + found.size() >= arguments.size())
@@ -403,14 +403,14 @@ Value without_elements(const Value& value) {
   return Value(Tensor::without_elements(tensor->dtype(), tensor->sizes()));
 }
 
-// Verification gives a rule tensors that have no elements.
+// As in verification, the rule gets tensors without elements.
 std::string compare_rule(const Operator& op, const std::vector<Value>& arguments,
                          const std::vector<Value>& found) {
   if (op.form != Operator::Form::as_written || !op.def->has_rule()) return {};
   std::vector<Value> bare;
   for (const Value& argument : arguments) bare.push_back(without_elements(argument));
   const auto metas = op.def->infer(bare);
-  // The sizes may depend on the elements: those of a mask among the indices.
+  // The sizes may depend on elements, such as those of a mask among the indices.
   if (!metas && metas.error().code == ErrorCode::unsupported) return {};
   if (!metas) return "the rule without elements: " + metas.error().text();
   for (size_t i = 0; i < metas->size() && i < found.size(); ++i) {

@@ -1,5 +1,5 @@
-// Operators against recorded calls of PyTorch: one safetensors file per overload holds samples of
-// arguments and results (layout: tests/ops/README.md).
+// Compares operators with recorded calls of PyTorch. One safetensors file per overload holds
+// samples of arguments and results (layout: tests/ops/README.md).
 #ifndef PT2_TESTS_OPS_CONFORMANCE_H
 #define PT2_TESTS_OPS_CONFORMANCE_H
 
@@ -29,13 +29,12 @@ struct RecordedCall {
   std::string target;  // "torch.ops.aten.add.Tensor"
   std::vector<Value> arguments;
 };
-// The calls of a file, bound to their signature; none when the table lacks the operator.
+// The calls of a file, bound to their signature; empty when the table lacks the operator.
 Result<std::vector<RecordedCall>> read_recorded_calls(const std::string& path);
-// The calls of every file in a folder, in the order of the files' names; unreadable files are left
-// out.
+// The calls of every file in a folder, in the order of file names; unreadable files are skipped.
 std::vector<RecordedCall> read_recorded_folder(const std::string& folder);
 
-// By its row, or by the formula of the row alone: what has none is not known then.
+// Whether the row or only its formula computes; a row without a formula then counts as unknown.
 enum class Computed : uint8_t { by_row, by_formula };
 // Runs every sample of the file. Errors are those of reading it.
 Result<ConformanceReport> check_conformance(const std::string& path,

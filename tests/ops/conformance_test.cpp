@@ -1,5 +1,5 @@
-// Operators against recorded calls of PyTorch: the selection in tests/data/ops, and the folder that
-// PT2_OP_SAMPLES names.
+// Compares operators with recorded calls of PyTorch: the selection in tests/data/ops, and the
+// folder that PT2_OP_SAMPLES names.
 #include "ops/conformance.h"
 
 #include <gtest/gtest.h>
@@ -17,8 +17,8 @@
 namespace pt2::ops {
 namespace {
 
-// "overload text": the failures of an overload that begin with the text are known; the reason
-// stands behind a '#'.
+// Lines "overload text # reason": failures of the overload whose message begins with the text are
+// known.
 std::set<std::string> known_differences() {
   std::ifstream file(std::string(PT2_TEST_DATA) + "/ops/known_differences.txt");
   std::set<std::string> out;
@@ -52,7 +52,7 @@ TEST(Conformance, ResultsAreThoseOfPyTorch) {
   std::printf("%d samples passed; %d overloads without an operator\n", passed, missing);
 }
 
-// What a formula does otherwise than the operator as a whole.
+// Differences between a formula and its operator.
 constexpr std::pair<std::string_view, std::string_view> kOtherwise[] = {
     {"aten.to.device", "it does not know where a tensor is, and copies"},
     {"aten.to.dtype_layout", "it does not know where a tensor is, and copies"},
@@ -61,7 +61,7 @@ constexpr std::pair<std::string_view, std::string_view> kOtherwise[] = {
     {"aten.log_sigmoid.default", "the order of dims is that of the operand"},
 };
 
-// Also of operators that have a kernel besides.
+// Also for operators that have a kernel besides.
 TEST(Conformance, FormulasGiveWhatPyTorchDoes) {
   const std::set<std::string> known = known_differences();
   int passed = 0, refused = 0;
@@ -87,7 +87,7 @@ TEST(Conformance, FormulasGiveWhatPyTorchDoes) {
   std::printf("%d samples passed by formulas; %d are not written out\n", passed, refused);
 }
 
-// Operators that functions and formulas name are there: they are looked up when first used.
+// Every operator that functions and formulas name exists: they are only looked up on first use.
 TEST(Conformance, NamedOperatorsAreKnown) {
   const std::regex handle("aten<\"([A-Za-z0-9_.]+)\">");
   size_t count = 0;

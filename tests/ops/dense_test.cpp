@@ -1,4 +1,4 @@
-// Factorisations and Fourier transforms beyond what recorded calls have: matrices without elements,
+// Factorisations and Fourier transforms that recorded calls do not cover: empty matrices, matrices
 // of low rank, and lengths of every kind.
 #include "ops/linear/dense/dense.h"
 
@@ -14,7 +14,7 @@
 namespace pt2::ops {
 namespace {
 
-// Their numbers of elements multiply to 16 modulo 2^64.
+// kHuge * kHuge is 16 modulo 2^64.
 constexpr int64_t kHuge = (int64_t{1} << 61) + 4;
 
 TEST(EmptyMatrices, BasesTooLargeAreErrors) {
@@ -38,7 +38,7 @@ TEST(EmptyMatrices, ManyTakeNoMemory) {
     EXPECT_TRUE(apply_all(handle, {many})) << handle().def->signature->text;
 }
 
-// How far the columns are from orthonormal ones.
+// The distance of the columns from orthonormality.
 double disorder(const std::vector<double>& a, int64_t rows, int64_t columns) {
   double worst = 0;
   for (int64_t p = 0; p < columns; ++p)
@@ -80,7 +80,7 @@ TEST(SingularValues, OfWhatIsNotFiniteAreNan) {
 
 Complex number(int64_t i) { return {std::sin(static_cast<double>(3 * i)), std::cos(i * 0.7)}; }
 
-// Number k of the transform, as it is defined.
+// Number k of the transform by its definition.
 Complex frequency(int64_t n, int64_t k, bool forward, bool real) {
   Complex sum = 0;
   for (int64_t j = 0; j < n; ++j) {
@@ -92,7 +92,8 @@ Complex frequency(int64_t n, int64_t k, bool forward, bool real) {
   return sum;
 }
 
-// Radices 2 to 31, lengths with larger primes, and those transformed as a matrix, short and long.
+// Radices 2 to 31, lengths with larger prime factors, and lengths transformed as a matrix, short
+// and long.
 constexpr int64_t kLengths[] = {1,  2,  3,  4,   5,   6,   7,   12,  16,   31,   37,
                                 64, 77, 96, 121, 243, 500, 529, 720, 1009, 4096, 8192};
 
@@ -101,7 +102,7 @@ TEST(DiscreteFourier, IsItsDefinition) {
     for (bool forward : {true, false})
       for (int64_t count : {1, 9}) {
         std::vector<Complex> x(static_cast<size_t>(n * count));
-        // Lines beside each other.
+        // Several lines side by side.
         for (int64_t i = 0; i < n * count; ++i) x[static_cast<size_t>(i)] = number(i / count);
         DiscreteFourier(n, forward).transform({x.data(), count, 1}, count, 1);
         for (int64_t k = 0; k < n; k += n / 7 + 1)

@@ -1,4 +1,4 @@
-// Calls that cost more than they may, and some whose results were silently wrong.
+// Calls that must not cost more than allowed, and some whose results were once silently wrong.
 #include <gtest/gtest.h>
 
 #include "base/memory_account.h"
@@ -23,7 +23,7 @@ std::vector<T> elements(const Result<Tensor>& tensor) {
   return {dense.as<T>().begin(), dense.as<T>().end()};
 }
 
-// A large but not enormous budget, so that what is not counted is noticed.
+// The budget is large but finite, so that uncounted memory is noticed.
 Result<Tensor> apply_within(uint64_t bytes, Handle handle,
                             std::initializer_list<Operand> arguments) {
   const auto account = std::make_shared<MemoryAccount>(bytes);
@@ -66,7 +66,7 @@ TEST(HostileCalls, WorkingMemoryIsCounted) {
 }
 
 TEST(HostileCalls, WhatATensorStandsForIsNotCopiedUnseen) {
-  // 64 TB from one element: no kernel's working copy may be as large.
+  // 64 TB from one element: no kernel may make a working copy of that size.
   const Tensor one = Tensor::zeros(Dtype::float32, {1}).with_view({int64_t{1} << 44}, {0}, 0);
   const auto cloned = apply_within(kBudget, aten<"clone.default">, {one});
   ASSERT_FALSE(cloned);
@@ -103,7 +103,7 @@ TEST(HostileCalls, CombinationsAreCountedFirst) {
   EXPECT_EQ(all->sizes(), (Sizes{1, 5}));
 }
 
-// A rule is given tensors of the sizes that a file records.
+// Rules get tensors of whatever sizes a file records.
 TEST(HostileCalls, RulesMakeNoTensors) {
   const Tensor input = Tensor::without_elements(Dtype::float32, {1, 200'000'000'000, 2});
   const Tensor running = Tensor::without_elements(Dtype::float32, {200'000'000'000});
@@ -145,7 +145,7 @@ TEST(HostileCalls, TheLastBagEndsAsInPyTorch) {
   EXPECT_EQ(bag(weight, 0), (std::vector<float>{2, 4, 10, 12}));
   EXPECT_EQ(bag(weight, 1), (std::vector<float>{1, 2, 10.F / 3, 4}));
   EXPECT_EQ(bag(weight, 2), (std::vector<float>{2, 3, 6, 7}));
-  // Rows that do not lie side by side are not added by FBGEMM.
+  // FBGEMM does not add rows that are not contiguous.
   const Tensor turned = Tensor::from<float>(Dtype::float32, {2, 4}, std::span<const float>(numbers))
                             .with_view({4, 2}, {1, 4}, 0);
   EXPECT_EQ(bag(turned, 0), (std::vector<float>{1, 9, 6, 18}));

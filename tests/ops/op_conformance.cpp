@@ -1,7 +1,7 @@
-// op_conformance [--json | --counts] PATH…: runs recorded operator calls of PyTorch, from files or
-// folders of them, and says per overload what passed. Exit code 1 when something failed.
-// With --counts a line is `overload passed recorded`, added up over the folders, as
-// tests/data/ops/conformance.txt has them.
+// op_conformance [--json | --counts] PATH…: runs recorded operator calls of PyTorch from files or
+// folders and reports per overload how many passed. Exit code 1 when a call failed. With --counts
+// each line is `overload passed recorded`, summed over the folders, the form of
+// tests/data/ops/conformance.txt.
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>

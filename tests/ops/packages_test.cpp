@@ -1,5 +1,5 @@
-// Operators of packages beside PyTorch, against what those packages compute (torchao 0.18, and
-// torchaudio's loop by hand).
+// Operators of packages other than PyTorch, compared with those packages' results (torchao 0.18;
+// torchaudio's loop computed by hand).
 #include <gtest/gtest.h>
 
 #include "ops/bind.h"

@@ -1,5 +1,5 @@
-// Calls that no program makes: any operator of the table with arguments of the right kinds and
-// hostile contents.
+// Calls that no program makes: any operator of the table, with arguments of the right kinds and
+// hostile values.
 #ifndef PT2_TESTS_OPS_RANDOM_CALLS_H
 #define PT2_TESTS_OPS_RANDOM_CALLS_H
 
@@ -14,10 +14,10 @@ namespace pt2::ops {
 
 class RandomCalls {
  public:
-  // `seeds` are valid calls, some of which are made again with one argument or two replaced.
+  // `seeds` are valid calls; some are repeated with one or two arguments replaced.
   RandomCalls(uint64_t seed, std::vector<RecordedCall> seeds);
 
-  // The next call of the sequence: the same for the same seed.
+  // The next call of the sequence, which the seed determines.
   RecordedCall next();
 
  private:
@@ -38,7 +38,7 @@ class RandomCalls {
   std::mt19937_64 random_;
   std::vector<RecordedCall> seeds_;
   std::vector<std::string> targets_;
-  // What the tensors of one call have in common.
+  // Sizes that the tensors of one call share.
   Sizes common_sizes_;
   Dtype common_dtype_ = Dtype::float32;
 };
@@ -46,7 +46,7 @@ class RandomCalls {
 // "torch.ops.aten.add.Tensor(f32[2, 3], 1, ...)".
 std::string call_text(const RecordedCall& call);
 
-// Runs the call with at most `max_tensor_bytes` a tensor. What it gives does not matter.
+// Runs the call with at most `max_tensor_bytes` per tensor and ignores its result.
 void run_call(const RecordedCall& call, uint64_t max_tensor_bytes);
 
 }  // namespace pt2::ops

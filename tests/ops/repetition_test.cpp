@@ -1,5 +1,5 @@
-// A call gives the same bits however often, and on however many threads at once, it is made. The
-// reference executor itself runs on the thread that called it.
+// A call gives the same bits each time it is made, on any number of threads at once. The reference
+// executor itself runs on the calling thread.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -29,7 +29,7 @@ void append_bits(const Value& value, Bytes& out) {
   }
 }
 
-// Calls write to their arguments, and threads must not see each other's.
+// Calls write to their arguments, and threads must not see each other's writes.
 Value copied(const Value& value) {
   if (const auto* tensor = value.get_if<Tensor>()) return Value(tensor->clone());
   if (const auto* list = value.get_if<Value::List>()) {
@@ -40,7 +40,7 @@ Value copied(const Value& value) {
   return value;
 }
 
-// Uninitialised memory is zero here, so that even `empty` repeats.
+// Uninitialised memory is zero here, so that even `empty` gives the same bits.
 Bytes bits_of(const RecordedCall& call) {
   std::vector<Value> arguments;
   for (const Value& argument : call.arguments) arguments.push_back(copied(argument));
@@ -64,7 +64,7 @@ TEST(Repetition, GivesTheSameBitsOnEveryThread) {
   std::vector<std::thread> threads;
   for (size_t t = 0; t < kThreads; ++t)
     threads.emplace_back([&, t] {
-      // Each begins elsewhere, so that different operators meet.
+      // Each thread begins at another call, so that different operators run concurrently.
       for (size_t i = 0; i < calls.size(); ++i) {
         const size_t at = (i + t * calls.size() / kThreads) % calls.size();
         if (bits_of(calls[at]) != first[at]) different[t].push_back(calls[at].target);

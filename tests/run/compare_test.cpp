@@ -49,7 +49,7 @@ TEST(Compare, WhatIsNotFiniteMustBeTheSame) {
             "1 of 2 elements differ, the most at [0]: found 1, expected nan");
   EXPECT_NE(difference(floats({kInfinity}), floats({-kInfinity})), "");
   EXPECT_NE(difference(floats({3e38f}), floats({kInfinity})), "");
-  // However large another error is.
+  // A NaN is worse than any finite error.
   EXPECT_EQ(difference(floats({5, 1}), floats({1e9f, kNan})),
             "2 of 2 elements differ, the most at [1]: found 1, expected nan");
 }
@@ -110,7 +110,7 @@ TEST(Compare, AReferenceAllowsTwiceTheErrorOfPytorch) {
   EXPECT_NEAR(*good.expected_error, 2e-3, 1e-4);
   EXPECT_EQ(compare(floats({1000.006f, 0.5f}), torch, {}, &reference).difference,
             "the error against float64 is 0.00598, PyTorch's is 0.00201");
-  // An error of one rounding of the largest value is no fault even where PyTorch has none.
+  // An error of one rounding of the largest value passes even where PyTorch's error is 0.
   EXPECT_TRUE(compare(floats({1000.00006f, 0.5f}), floats({1000, 0.5f}), {}, &reference).equal());
   EXPECT_FALSE(compare(floats({kNan, 0.5f}), torch, {}, &reference).equal());
   const Tensor other = doubles({1});

@@ -1,5 +1,5 @@
-// Operators registered by the caller: what a signature may say, what is refused and how, and that
-// kernels are held to what they declare.
+// Operators registered by the caller: which signatures are valid, what is refused and how, and that
+// kernels must return what they declare.
 #include "pt2/custom_operators.h"
 
 #include <gtest/gtest.h>
@@ -263,7 +263,7 @@ TEST(CustomOperators, KernelsAreHeldToWhatTheProgramRecords) {
   EXPECT_NE(message(Tensor::zeros(Dtype::float32, {2, 1})), "");
 }
 
-// Whatever the text, it is a signature or refused.
+// Any text is either read as a signature or refused.
 TEST(CustomOperators, AnyTextIsReadInBounds) {
   const std::string seed =
       "a::b.c(Tensor(a!)[] x, int[2]? y=[0, 1], *, str mode=\"a,b\", "

@@ -1,5 +1,5 @@
-// Ten thousand random edits on real graphs: what defines and what uses each value stays what a
-// recount finds, and the verifier has nothing to say.
+// Ten thousand random edits on real graphs: the recorded definitions and uses of each value must
+// match a recount, and the verifier must have no findings.
 #include "pt2/edit.h"
 
 #include <gtest/gtest.h>
@@ -68,7 +68,7 @@ void expect_silent(const Program& program) {
   for (const Diagnostic& finding : findings.all()) ADD_FAILURE() << finding.line();
 }
 
-// Whether one value may stand for the other wherever it is used.
+// Whether one value can replace the other everywhere.
 bool same_type(const Program& program, const GraphValue& a, const GraphValue& b) {
   const TensorMeta* left = a.tensor();
   const TensorMeta* right = b.tensor();
@@ -84,7 +84,7 @@ class RandomEdits {
  public:
   RandomEdits(Program& program, uint32_t seed) : program_(program), random_(seed) {}
 
-  // False when the edit that was drawn has no place in this graph.
+  // False when the drawn edit has no place in this graph.
   bool run_one() {
     switch (random_() % 6) {
       case 0:
@@ -116,13 +116,13 @@ class RandomEdits {
     for (NodeId id : graph().nodes()) out.emplace(id, out.size());
     return out;
   }
-  // Where a value is there to be used: behind this many nodes.
+  // The number of nodes after which a value is defined.
   size_t defined_at(ValueId id, const std::map<NodeId, size_t>& positions) {
     const Definition& definition = graph().value(id).definition;
     return definition.by == Definition::By::node ? positions.at(definition.node) + 1 : 0;
   }
 
-  // A copy of a node, right behind it, with values of its own.
+  // Inserts a copy of a node directly after it, with new values.
   bool insert() {
     const auto id = any_of(graph().nodes());
     if (!id) return false;
@@ -178,7 +178,7 @@ class RandomEdits {
     return value && rename_value(program_, *value, graph().unused_name("renamed")).has_value();
   }
 
-  // To any place between what it uses and what uses it.
+  // Moves a node anywhere between the values it uses and its users.
   bool move() {
     const auto id = any_of(graph().nodes());
     if (!id) return false;
@@ -198,7 +198,7 @@ class RandomEdits {
     return true;
   }
 
-  // Consecutive nodes are always a graph of their own.
+  // Any run of consecutive nodes can become a nested graph.
   bool extract() {
     const std::vector order(graph().nodes().begin(), graph().nodes().end());
     if (order.empty()) return false;

@@ -1,5 +1,5 @@
-// The executor on small graphs made by hand: aliasing, mutation, nested graphs, and what it says
-// about wrong ones.
+// The executor on small graphs made by hand: aliasing, mutation, nested graphs, and errors for
+// invalid graphs.
 #include "run/reference/executor.h"
 
 #include <gtest/gtest.h>
@@ -40,7 +40,8 @@ TEST(Executor, KnowsWhichInputsMayBeWritten) {
   EXPECT_EQ(inputs_possibly_written(**bound), (std::vector<bool>{true, false, false}));
 }
 
-// Files may give arguments by position alone; a write into a mapped weight would end the process.
+// A file may give arguments by position alone. An undetected write to a mapped weight would end the
+// process.
 TEST(Executor, KnowsWhatIsWrittenByPosition) {
   GraphMaker maker;
   const ValueId x = maker.input("x");

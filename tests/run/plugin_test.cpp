@@ -1,4 +1,4 @@
-// Libraries of operators: what loads, and what is said of those that do not.
+// Libraries of operators: which ones load, and the errors for those that do not.
 #include "pt2/plugin.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Loops, autocast and vmap regions on small graphs made by hand; real ones are in the corpus.
+// Loops, autocast and vmap regions in small graphs made by hand; real ones are in the corpus.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -46,7 +46,7 @@ TEST(Regions, WhileLoopRunsUntilItsConditionFails) {
   const auto outputs = execute(graph, {Value(floats({}, {3}))});
   ASSERT_TRUE(outputs) << outputs.error().text();
   EXPECT_EQ(elements((*outputs)[0]), (std::vector<float>{24}));
-  // Without a round the result is a copy, never the input.
+  // Even with zero rounds the result is a copy of the input.
   const Tensor large = floats({}, {30});
   const auto same = execute(graph, {Value(large)});
   ASSERT_TRUE(same) << same.error().text();
@@ -74,7 +74,7 @@ TEST(Regions, EndlessLoopsAreStopped) {
   EXPECT_NE(outputs.error().text().find("100 rounds"), std::string::npos);
 }
 
-// Release 2.6 gives a dimension and a direction.
+// Release 2.6 passes a dimension and a direction.
 TEST(Regions, ScanGoesBackwardsAlongADimension) {
   GraphMaker step;
   const ValueId carried = step.input("carried");
@@ -103,7 +103,7 @@ TEST(Regions, ScanGoesBackwardsAlongADimension) {
   EXPECT_EQ(elements((*outputs)[1]), (std::vector<float>{6, 25, 5, 21, 3, 16}));
 }
 
-// A vmap region over input "x" (and what `body` makes of it), removed again at dimension 0.
+// A vmap region over input "x" with the nodes that `body` adds; its result's batch dimension is 0.
 Graph vmap_graph(GraphMaker& maker, int64_t dim,
                  const std::function<ValueId(GraphMaker&, ValueId)>& body) {
   const ValueId x = maker.input("x");
@@ -127,7 +127,7 @@ TEST(Regions, VmapRunsOperatorsOncePerElement) {
   const auto outputs = execute(graph, {Value(floats({3, 2}, {1, 2, 3, 4, 5, 6}))});
   ASSERT_TRUE(outputs) << outputs.error().text();
   EXPECT_EQ(elements((*outputs)[0]), (std::vector<float>{1 + 9 + 25, 4 + 16 + 36}));
-  // An empty batch has no elements, but sizes.
+  // An empty batch has no elements, but its result has sizes.
   const auto empty = execute(graph, {Value(Tensor::zeros(Dtype::float32, {3, 0}))});
   ASSERT_TRUE(empty) << empty.error().text();
   EXPECT_EQ((*empty)[0].get_if<Tensor>()->sizes(), (Sizes{0}));
@@ -172,7 +172,7 @@ TEST(Regions, VmapRefusesWritesToWhatAllElementsShare) {
   EXPECT_EQ(bound.error().message, "a tensor without batch dimension is written to inside vmap");
 }
 
-// What is drawn once for all elements, and what is drawn for each.
+// Numbers drawn once for all elements, and numbers drawn for each.
 TEST(Regions, VmapRefusesToDrawOtherRandomNumbersThanItsRandomnessAsksFor) {
   const auto refusal = [](const char* randomness, bool of_the_element, bool trains) {
     GraphMaker maker;

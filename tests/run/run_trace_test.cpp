@@ -1,4 +1,4 @@
-// What observers see, and the first value that differs from a trace that PyTorch recorded
+// The values that observers see, and the first value that differs from a trace recorded by PyTorch
 // (examples/record_trace.py).
 #include "pt2/run_trace.h"
 
@@ -50,7 +50,7 @@ TEST(Trace, NamesTheFirstDifference) {
   EXPECT_FALSE(tolerant->first);
 }
 
-// Each node is as wrong as it may be, and none is to pay for those before it.
+// Every node has the largest accepted error; the errors must not accumulate.
 TEST(Trace, ErrorsDoNotAddUp) {
   const Model model = corpus_model("mlp");
   auto trace = read_tensor_file(PT2_TEST_DATA "/traces/mlp.safetensors").value();
@@ -166,7 +166,7 @@ TEST(Session, StateMayBeWrittenTo) {
   EXPECT_EQ(*session.state(names[0])->data<float>(), before + 1);
   EXPECT_EQ(*other.state(names[0])->data<float>(), before);
   EXPECT_EQ(session.mutable_state(names[0]).value().raw_data(), weight.raw_data());
-  // What shares the storage in the file still does.
+  // Values that share storage in the file still share it.
   for (const std::string& name : names)
     EXPECT_EQ(other.state(name)->storage() == other.state(names[0])->storage(),
               session.state(name)->storage() == weight.storage())

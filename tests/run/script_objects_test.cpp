@@ -1,5 +1,5 @@
-// Script objects: what their pickles hold, and the operators on packed parameters against calls
-// that PyTorch recorded.
+// Script objects: the content of their pickles, and operators on packed parameters compared with
+// calls that PyTorch recorded.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -109,7 +109,7 @@ TEST(ScriptObjects, OtherObjectsAreRefused) {
             "");
 }
 
-// torch._C._pickle_save, as records of single objects are written since 2.8.
+// Written by torch._C._pickle_save, like the records of single objects since 2.8.
 TEST(ScriptObjects, AreReadFromRecordsOfTheirOwn) {
   const auto pickle = read_torch_save(mapped(data_file("packed_linear.pt")), PickleMode::listing);
   ASSERT_TRUE(pickle) << pickle.error().text();
@@ -128,7 +128,7 @@ TEST(ScriptObjects, AreReadFromRecordsOfTheirOwn) {
 }
 
 TEST(ScriptObjects, AStateThatNestsInItselfIsRefused) {
-  // l = []; l.append(l), as the state of an object.
+  // l = []; l.append(l), as an object's state.
   using namespace std::string_literals;
   const std::string bytes = "c__torch__\nMine\n)\x81]q\0h\0ab."s;
   const auto pickle = read_pickle(std::as_bytes(std::span(bytes)), PickleMode::listing, {});

@@ -1,4 +1,4 @@
-// Sessions: state of their own, the caller's memory for results, and calls that are given up.
+// Sessions: their own state, the caller's memory for results, and cancelled calls.
 #include <gtest/gtest.h>
 
 #include <numeric>
@@ -20,7 +20,7 @@ Model corpus_model(const std::string& name) {
   return Model::from_package(corpus_package(name)).value();
 }
 
-// 1, 2, 3, … in the sizes of the input; dimensions that vary are `dynamic`.
+// 1, 2, 3, … in the input's sizes; dynamic dimensions get the size `dynamic`.
 Value counted(const ModelValue& input, int64_t dynamic = 4) {
   Sizes sizes;
   for (const SymInt& size : input.tensor->sizes)
@@ -116,7 +116,7 @@ TEST(RunInto, FillsStridedMemory) {
   const Value expected = session.run(inputs).value()[0];
   const Sizes sizes = expected.get_if<Tensor>()->sizes();
   ASSERT_EQ(sizes.size(), 2u);
-  // Column-major, inside of a larger buffer.
+  // Column-major, inside a larger buffer.
   std::vector<float> buffer(static_cast<size_t>(2 + sizes[0] * sizes[1]), -1.0f);
   const auto storage = Storage::borrow(std::as_writable_bytes(std::span(buffer)), nullptr);
   const Tensor memory = Tensor::view_of(storage, Dtype::float32, sizes, {1, sizes[0]}, 1).value();
@@ -302,7 +302,7 @@ TEST(Cancellation, EndsARunThatTheCallerStops) {
 
 // --- engines
 
-// Answers with the number of its calls, into the caller's memory where there is some.
+// Returns the number of its calls, in the caller's memory where there is some.
 struct CountingSession final : EngineSession {
   explicit CountingSession(unsigned thread_count) : threads(thread_count) {}
   Result<std::vector<Value>> run(std::vector<Value> inputs, const EngineCall& call) override {
@@ -343,7 +343,7 @@ TEST(Engine, StandsBesideTheReference) {
   Session session(model, {.threads = 3});
   std::vector<Value> inputs = counted_inputs(model);
   EXPECT_EQ(elements(session.run(inputs).value()[0]), std::vector<float>(10, 13));
-  // It keeps what it likes between calls of one session.
+  // An engine may keep state between the calls of one session.
   EXPECT_EQ(elements(session.run(inputs).value()[0]), std::vector<float>(10, 23));
   Session fork = session.fork();
   EXPECT_EQ(elements(fork.run(inputs).value()[0]), std::vector<float>(10, 13));

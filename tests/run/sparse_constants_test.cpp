@@ -1,5 +1,5 @@
-// Sparse constants become dense ones where the program makes them so first; files cannot make them
-// larger than allowed, nor write outside.
+// Sparse constants become dense where the program converts them first. A file can neither make them
+// larger than allowed nor write out of bounds.
 #include "run/sparse_constants.h"
 
 #include <gtest/gtest.h>

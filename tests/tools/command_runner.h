@@ -1,4 +1,4 @@
-// Runs verbs of the command in the test's own process, in the folder of the test data.
+// Runs verbs of the command in the test's process, in the folder of the test data.
 #ifndef PT2_TESTS_TOOLS_COMMAND_RUNNER_H
 #define PT2_TESTS_TOOLS_COMMAND_RUNNER_H
 
@@ -31,7 +31,7 @@ inline std::string stream_text(std::FILE* file) {
   return text;
 }
 
-// Standard input comes from a file for as long as this lives.
+// Redirects standard input to a file during the object's lifetime.
 class InputFrom {
  public:
   explicit InputFrom(const std::string& path) {
@@ -54,7 +54,7 @@ class InputFrom {
   int saved_ = -1;
 };
 
-// `arguments` without "pt2".
+// `arguments` exclude "pt2".
 inline CommandResult run_pt2(const std::vector<std::string>& arguments,
                              const std::string& input = "", bool out_is_terminal = false) {
   std::filesystem::current_path(PT2_TEST_DATA);

@@ -1,4 +1,4 @@
-// Every real file opens with every verb that reads; every program of these cases gives PyTorch's
+// Every real file opens with every verb that reads. Every program of these cases gives PyTorch's
 // numbers in every release that has it.
 #include <algorithm>
 #include <cstdlib>
@@ -40,7 +40,7 @@ TEST(Corpus, EveryFileOpensWithoutAWord) {
     }
 }
 
-// Programs whose operators are all here; the list grows with them.
+// Programs whose operators are all available.
 const std::set<std::string> kRunnable = {"mlp",
                                          "mlp_decomposed",
                                          "conv_bn_relu",

@@ -1,5 +1,5 @@
-// Files that cost too much, crash or mislead: data/hostile, with what each must end in, and every
-// row of limits.def with a command that goes beyond it.
+// Files that cost too much, crash or mislead: data/hostile, with the expected answer of each. Also
+// every row of limits.def, with a command that exceeds the limit.
 #include <fstream>
 #include <sstream>
 
@@ -14,7 +14,7 @@ std::string trimmed(const std::string& text) {
   return begin == text.npos ? "" : text.substr(begin, text.find_last_not_of(' ') - begin + 1);
 }
 
-// Words of a command; $OUT, $NPZ and $SAFETENSORS are files in `folder`.
+// Splits a command into words; $OUT, $NPZ and $SAFETENSORS become files in `folder`.
 std::vector<std::string> words_of(const std::string& command, const std::string& folder = "") {
   std::vector<std::string> words;
   std::istringstream stream(command);

@@ -1,5 +1,5 @@
-// pt2 convert over an existing file, ended by force at any moment: the file is the old one or the
-// new one, whole.
+// pt2 convert over an existing file, killed at any moment: the file must be entirely the old or
+// entirely the new one.
 #include <sys/resource.h>
 #include <sys/wait.h>
 
@@ -24,8 +24,8 @@ std::string read_file(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// A program with a record of megabytes, for 2.15; `old` and `wanted` are what is in its place
-// before and after it is converted for 2.8.
+// A program of 2.15 with a record of megabytes. `old` and `wanted` are the contents of the output
+// file before and after the conversion for 2.8.
 class Interruption : public testing::Test {
  protected:
   void SetUp() override {
@@ -41,7 +41,7 @@ class Interruption : public testing::Test {
     ASSERT_NE(old_, wanted_);
   }
 
-  // The process that converts, after `prepare`.
+  // Starts the process that converts, after `prepare`.
   template <class Prepare>
   pid_t start(Prepare prepare) const {
     const pid_t child = fork();
@@ -51,7 +51,7 @@ class Interruption : public testing::Test {
     _exit(code);
   }
 
-  // Whether it came to its end; then the old file is put back.
+  // Checks the output file; returns whether the process ran to its end. Then restores the old file.
   bool expect_whole_file() {
     const std::string found = read_file(output_);
     const bool is_new = found == wanted_;
@@ -64,7 +64,7 @@ class Interruption : public testing::Test {
     return is_new;
   }
 
-  // The next conversion takes away what the killed ones left.
+  // The next conversion removes the temporary files of killed ones.
   void expect_nothing_stays() {
     ASSERT_EQ(run_pt2({"convert", source_, "-o", output_, "--for", "2.8"}).exit_code, 0);
     EXPECT_TRUE(expect_whole_file());
@@ -104,7 +104,7 @@ TEST_F(Interruption, ByKillingAtRandomMoments) {
   expect_nothing_stays();
 }
 
-// The system ends a process that writes beyond its limit: at the first write, at the second, …
+// The system kills a process that writes beyond its limit: at the first write, at the second, …
 TEST_F(Interruption, AtEveryWrite) {
   const size_t step = wanted_.size() / 20;
   for (size_t limit = 0; limit < wanted_.size(); limit += step) {

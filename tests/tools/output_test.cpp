@@ -1,4 +1,4 @@
-// pt2 convert into what is no file: a pipe that is the standard output, too.
+// pt2 convert to an output that is no regular file: a pipe, which also receives the report.
 #include "command_runner.h"
 #include "pt2/package.h"
 

@@ -21,8 +21,7 @@ struct Options {
   bool json = false;
 };
 
-// What is written must be readable: the text can say things that its schema version has no room
-// for.
+// Reads the JSON back: the text may express what its schema version cannot.
 Result<std::string> checked_json(const Program& program, const Options& options,
                                  Environment& environment) {
   std::string json = program_json(program);
@@ -41,7 +40,7 @@ Error lacks(const Options& options, const InputSpec& spec) {
           options.weights.file};
 }
 
-// Everything that the program names must be among what is packed with it.
+// Checks that every payload the program names is packed with it.
 Result<void> check_payloads(const Program& program, const Payloads& payloads,
                             const Options& options) {
   for (const InputSpec& spec : program.signature.input_specs) {
@@ -54,7 +53,7 @@ Result<void> check_payloads(const Program& program, const Payloads& payloads,
   return {};
 }
 
-// The file that the weights come from, with another program.
+// Saves the file that the weights come from, with its program replaced.
 Result<void> save_with_weights(const Program& program, std::string json, const Options& options,
                                Environment& environment) {
   PT2_TRY(const Package package, open_package(options.weights, environment));
@@ -73,7 +72,7 @@ Result<void> save_with_weights(const Program& program, std::string json, const O
   return save_package(contents, options.output);
 }
 
-// Without weights: only where the program names none.
+// Saves the program without weights, which requires that it names none.
 Result<void> save_alone(const Program& program, std::string json, const Options& options) {
   for (const InputSpec& spec : program.signature.input_specs) {
     if (!spec.target) continue;

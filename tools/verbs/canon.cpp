@@ -24,7 +24,7 @@ Result<int> print_canonical(const Options& options, Environment& environment) {
   const schema::ExportedProgram out = to_schema(*canonical);
   std::string text =
       options.pretty ? schema::encode_program_pretty(out) : schema::encode_program(out);
-  // Exact bytes for programs, whole lines for people.
+  // Programs get the exact bytes, people whole lines.
   const bool is_printed = options.output.empty();
   if (options.pretty || (is_printed && environment.out_is_terminal)) text += '\n';
   if (is_printed) {

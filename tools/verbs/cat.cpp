@@ -28,7 +28,7 @@ bool is_text(std::string_view bytes) {
          });
 }
 
-// Bytes that are no text could make a terminal do anything.
+// Refuses to print binary data to a terminal, which could interpret it as control sequences.
 Result<void> write_answer(std::string_view bytes, Environment& environment) {
   if (environment.out_is_terminal && !is_text(bytes))
     return Error{ErrorCode::argument,

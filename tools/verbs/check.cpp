@@ -34,7 +34,8 @@ struct GivenInput {
   std::optional<Value> value{};
 };
 
-// Row-major; sizes whose product overflows have no memory to lie in and no strides to compare.
+// Row-major. Nothing for sizes whose product overflows: no such tensor exists, so there are no
+// strides to compare.
 Sizes contiguous_strides(const Sizes& sizes) {
   Sizes strides(sizes.size());
   int64_t stride = 1;
@@ -45,7 +46,7 @@ Sizes contiguous_strides(const Sizes& sizes) {
   return strides;
 }
 
-// "f32:2x3", "float32:2x3", "i64:" for a tensor without dimensions; nothing when it is none.
+// "f32:2x3", "float32:2x3", "i64:" for a 0-dim tensor; nothing when the text is none of these.
 std::optional<GivenInput> parse_shape(std::string_view text) {
   const size_t colon = text.find(':');
   const auto dtype = find_dtype(text.substr(0, colon));
@@ -95,7 +96,7 @@ class Checker {
     return {};
   }
 
-  // Error `argument` when one is missing.
+  // Error `argument` when an input is missing.
   Result<void> complete() {
     for (size_t i = 0; i < given_.size(); ++i) {
       if (given_[i]) continue;
@@ -182,7 +183,7 @@ std::string conditions_json(const std::string& file, const Program& program) {
   });
 }
 
-// What the check cannot look at, so that "accepted" says no more than it means.
+// Warns of guards that the check cannot evaluate, so that "accepted" claims no more than it means.
 void warn_of_guards(const Program& program, Environment& environment) {
   for (const std::string& text : program.guards_code)
     if (const auto guard = parse_guard(*program.expressions, text); !guard)

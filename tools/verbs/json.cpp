@@ -18,7 +18,7 @@ Result<std::string> program_json(const Options& options, const Package& package)
   const schema::Print style = options.pretty ? schema::Print::pretty : schema::Print::as_read;
   if (const draft::GraphModule* module = package.draft(options.source.model))
     return schema::encode_value(schema::type_of<draft::GraphModule>(), module, style);
-  // A container is one document; its programs have to be named.
+  // A container is one document; to get one of its programs, name it.
   if (options.source.model.empty()) {
     PT2_TRY(const auto container, package.container());
     if (container)
@@ -38,7 +38,7 @@ Result<std::string> payload_json(const Options& options, const Package& package)
                  "--tensors' lists what is in them",
                  options.source.file};
   PT2_TRY(const Record record, package.archive().read(name));
-  Diagnostics warnings;  // `package` has given them already
+  Diagnostics warnings;  // `package` has printed them already
   Result<schema::PayloadConfig> config =
       schema::decode<schema::PayloadConfig>(record.text(), options.source.limits, warnings);
   if (!config)
@@ -51,7 +51,7 @@ Result<int> print_program(const Options& options, Environment& environment) {
   PT2_TRY(const Package package, open_package(options.source, environment));
   PT2_TRY(std::string text, options.payload.empty() ? program_json(options, package)
                                                     : payload_json(options, package));
-  // Exact bytes for programs, whole lines for people.
+  // Programs get the exact bytes, people whole lines.
   if (options.pretty || environment.out_is_terminal) text += '\n';
   print(environment.out, text);
   return kOk;

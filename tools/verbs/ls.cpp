@@ -13,7 +13,7 @@
 namespace pt2::tools {
 namespace {
 
-// Nothing reads with a larger alignment than PyTorch's own.
+// No reader relies on a larger alignment than PyTorch's own.
 constexpr uint64_t kMaxAlignment = 64;
 
 struct Options {

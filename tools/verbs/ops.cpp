@@ -99,7 +99,7 @@ Result<std::vector<OperatorUse>> uses_of(const std::string& file, const Options&
   return uses;
 }
 
-// Files that cannot be read do not hide the answers about the others.
+// A file that cannot be read must not hide the answers about the others.
 int list_used(const Options& options, const CustomOperators& operators, Environment& environment) {
   int code = kOk;
   JsonWriter json;

@@ -20,7 +20,7 @@ struct Options {
   bool json = false;
 };
 
-// Where traced values go: to a file, or to the reader as lines.
+// The destination of traced values: a file, or lines on standard output.
 class Recorder {
  public:
   Recorder(const Options& options, Environment& environment)
@@ -32,7 +32,7 @@ class Recorder {
     return {};
   }
 
-  // The inputs of the run, which make the trace complete.
+  // Records the inputs of the run, which makes the trace complete.
   Result<void> record_inputs(const Model& model, const std::vector<Value>& inputs) {
     const std::vector<ArgumentSpec> specs = model.program().signature.user_inputs();
     for (size_t i = 0; file_ && i < specs.size() && i < inputs.size(); ++i) {
@@ -75,7 +75,7 @@ class Recorder {
            (module.empty() ? "" : " in " + printable(module));
   }
 
-  // One object a line: a run may be long, and its reader need not wait.
+  // Prints one JSON object per line: a run may be long, and its reader need not wait.
   void write_line(const ObservedValue& observed) {
     print(environment_.out, json_object([&](JsonWriter& json) {
             write_text(json, "name", observed.name);

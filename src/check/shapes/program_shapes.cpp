@@ -6,16 +6,16 @@
 namespace pt2::check {
 namespace {
 
-// Inside these the recorded dtypes and sizes are those of other calls: of the autocast dtype, of
-// tensors with a hidden batch dimension.
+// Inside such a region the recorded dtypes and sizes are those of other calls: autocast regions
+// record the autocast dtype, vmap regions tensors with a hidden batch dimension.
 bool changes_operators(std::string_view target) {
   return target == "torch.amp.autocast_mode._enter_autocast" ||
          target == "torch._functorch.predispatch._add_batch_dim" ||
          target == "torch._functorch.predispatch._vmap_increment_nesting";
 }
 
-// What differs under every one of the assignments that the operator takes: one of them may break
-// what the program assumes and nobody recorded.
+// A fault that appears under every assignment that the operator accepts. An operator may refuse an
+// assignment that violates an assumption the file does not record.
 std::optional<ShapeFault> common_fault(ShapeCheck& check,
                                        std::span<const SymbolBindings> assignments) {
   std::optional<ShapeFault> fault;
@@ -74,7 +74,8 @@ std::vector<ProgramShapes::Fault> ProgramShapes::find_faults(size_t count) {
   }
   if (symbolic.empty()) return faults;
   std::vector<SymbolBindings> others = assignments(count);
-  // A wrong record may be what keeps every other assignment from running.
+  // When no assignment runs, a wrong record may be the reason. Assignments within the ranges still
+  // find it.
   if (others.empty()) others = ranged_bindings(program_, hints_, count);
   for (Entry* entry : symbolic)
     if (auto fault = common_fault(entry->check, others))

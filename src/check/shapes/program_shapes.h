@@ -1,5 +1,5 @@
-// What a whole program records of its values (dtypes, sizes, numbers) against the shape rules of
-// its operators.
+// Compares what a whole program records of its values (dtypes, sizes, numbers) with the shape rules
+// of its operators.
 #ifndef PT2_CHECK_SHAPES_PROGRAM_SHAPES_H
 #define PT2_CHECK_SHAPES_PROGRAM_SHAPES_H
 
@@ -26,21 +26,21 @@ class ProgramShapes {
   // `graphs` are the program's; both must outlive the object.
   ProgramShapes(const Program& program, std::span<const PlacedGraph> graphs);
 
-  // A node whose arguments fit the signature of `op`, which must outlive the object. Left out where
-  // the records are those of other calls: in autocast regions and under vmap.
+  // Adds a node whose arguments fit the signature of `op`, which must outlive the object. Nodes in
+  // autocast regions and under vmap are skipped: their records are those of other calls.
   void add(size_t graph, size_t position, const Node& node, const ops::Operator& op);
 
   std::deque<Entry>& entries() { return entries_; }
   // The values of the symbols in the exported example.
   const SymbolBindings& hints() const { return hints_; }
-  // Up to `count` others (admissible_bindings).
+  // Up to `count` assignments other than the hints (admissible_bindings).
   std::vector<SymbolBindings> assignments(size_t count);
 
   struct Fault {
     const Entry* entry = nullptr;
     ShapeFault fault;
   };
-  // What is wrong under the hints, or under every one of `count` other assignments. Linear in the
+  // The faults under the hints, or under every one of `count` other assignments. Linear in the
   // nodes.
   std::vector<Fault> find_faults(size_t count);
 

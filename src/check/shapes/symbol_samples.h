@@ -15,15 +15,14 @@ namespace pt2::check {
 // The recorded hints; symbols without one are not bound. Linear in the values.
 SymbolBindings hint_bindings(std::span<const PlacedGraph> graphs);
 
-// Up to `count` choices that bind every symbol, are not the hints, and are admissible: within the
-// program's range constraints, with its guards true, and with none of `nodes` (assertions among
-// them) refusing its operands. The same for the same program. Fewer when the search finds no more:
-// releases before 2.11 record no guards, so what a program assumes of its symbols shows only in
-// what its operators refuse. Choices may be equal where little is left to choose. Linear in the
-// nodes: the search has a budget.
+// Up to `count` assignments that bind every symbol, differ from the hints and are admissible: they
+// satisfy the program's range constraints and guards, and none of `nodes` (assertions among them)
+// refuses its operands. Deterministic. Fewer when the search finds no more: releases before 2.11
+// record no guards, so only the operators that refuse reveal what a program assumes of its symbols.
+// Assignments may be equal where few choices remain. Linear in the nodes: the search has a budget.
 std::vector<SymbolBindings> admissible_bindings(const Program& program, const SymbolBindings& hints,
                                                 std::span<ShapeCheck* const> nodes, size_t count);
-// `count` choices that are within the ranges of the symbols and no more.
+// `count` assignments that only satisfy the ranges of the symbols.
 std::vector<SymbolBindings> ranged_bindings(const Program& program, const SymbolBindings& hints,
                                             size_t count);
 

@@ -20,10 +20,10 @@ namespace {
 
 using ops::Operator;
 
-// A wrong expression is right under one choice of the symbols, and wrong under nearly all others.
+// A wrong expression may fit one assignment of the symbols, but hardly several.
 constexpr size_t kChoices = 4;
 
-// The target of the operator that this one is another name of; empty where it is none.
+// The target of the operator of which this one is an alias; empty when it is no alias.
 std::string other_name(const Operator& op, std::string_view target) {
   const bool in_place = op.form == Operator::Form::in_place;
   if (target_namespace(target) != "aten" || (!in_place && op.form != Operator::Form::as_written))
@@ -41,10 +41,10 @@ bool is_composite(const Operator& op, std::string_view target) {
          (op.def->facts.composite || op.def->formula != nullptr || !other_name(op, target).empty());
 }
 
-// The dtypes of the regions of torch.autocast around a node, the innermost last.
+// The dtypes of the torch.autocast regions around a node, innermost last.
 using Regions = std::vector<std::optional<Dtype>>;
 
-// Of a node that opens one: its arguments are device, dtype and whether it is enabled.
+// The dtype of the region that a node opens; the node's arguments are device, dtype, enabled.
 std::optional<Dtype> opened_region(const Node& node) {
   if (node.inputs.size() < 3) return std::nullopt;
   const auto* enabled = node.inputs[2].arg.get_if<bool>();
@@ -75,7 +75,7 @@ class Decomposer {
     return entry->second;
   }
 
-  // The values of the exported example come first.
+  // The first assignment is that of the exported example.
   void choose_symbols() {
     const std::vector<PlacedGraph> graphs = placed_graphs(program_);
     check::ProgramShapes shapes(program_, graphs);

@@ -1,4 +1,4 @@
-// Operators that are made of others, written out as these.
+// Decomposes operators that PyTorch composes of others.
 #ifndef PT2_LOWER_DECOMPOSE_DECOMPOSE_H
 #define PT2_LOWER_DECOMPOSE_DECOMPOSE_H
 
@@ -10,22 +10,22 @@
 
 namespace pt2 {
 
-// What may be left of a program.
+// The operators that decomposition may leave in a program.
 struct OperatorSet {
-  // All that PyTorch does not make of others: core ATen, and what lies outside of it.
+  // Core ATen, and the operators outside of ATen: those that PyTorch does not decompose.
   bool core = true;
-  // Besides, or instead: targets, "torch.ops.aten.linear.default".
+  // Further targets, "torch.ops.aten.linear.default"; with `core` false the only ones.
   std::set<std::string, std::less<>> targets{};
 
   bool has(std::string_view target, const ops::Operator& op) const;
 };
 
-// "core", and operators as "aten.linear", "aten.linear.default" or whole targets. Error `argument`
-// for a name that no operator here has.
+// Accepts "core", and operators as "aten.linear", "aten.linear.default" or whole targets. Error
+// `argument` for a name that matches no operator of the table.
 Result<OperatorSet> operator_set(std::span<const std::string> names);
 
-// Writes out every operator that is not in the set. Those for which it cannot be done stay, each
-// with a failure.
+// Decomposes every operator that is not in the set. An operator that cannot be decomposed stays and
+// adds a failure.
 PassResult decompose_to(const OperatorSet& set, Program& program, Pipeline& pipeline);
 
 }  // namespace pt2

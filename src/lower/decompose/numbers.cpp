@@ -11,7 +11,7 @@ bool all_equal(const Samples& samples) {
   return std::ranges::adjacent_find(samples, std::not_equal_to()) == samples.end();
 }
 
-// Nothing where it leaves int64.
+// Nothing when a product overflows int64.
 std::optional<Samples> product(const Samples& a, const Samples& b) {
   Samples out(a.size());
   for (size_t i = 0; i < a.size(); ++i)
@@ -37,7 +37,8 @@ void KnownNumbers::add(const SymInt& number, Samples samples) {
   if (number.is_symbolic() && !is_known) known_.push_back({number, std::move(samples)});
 }
 
-// A multiple, a quotient, or a sum with a number. Two unknowns need three samples to be believed.
+// A multiple, a quotient, or a sum with a constant. A form with two unknowns is only believed if it
+// fits at least three samples.
 std::optional<NumberForm> KnownNumbers::of_product(const Samples& whole,
                                                    std::vector<size_t> factors,
                                                    const Samples& samples) const {

@@ -1,5 +1,5 @@
-// Integers that were computed several times, each under other values of the program's symbols, as
-// expressions of the symbols again.
+// Recovers symbolic expressions for integers from samples: each integer was computed under several
+// assignments of the program's symbols.
 #ifndef PT2_LOWER_DECOMPOSE_NUMBERS_H
 #define PT2_LOWER_DECOMPOSE_NUMBERS_H
 
@@ -10,12 +10,12 @@
 
 namespace pt2 {
 
-// One number for each choice of the symbols.
+// The values of one number, one for each assignment of the symbols.
 using Samples = std::vector<int64_t>;
 
-// How a number comes from known ones: (the product of `factors`) * times / divisor + plus.
+// How a number follows from known ones: (the product of `factors`) * times / divisor + plus.
 struct NumberForm {
-  std::vector<size_t> factors{};  // none: the literal `plus`
+  std::vector<size_t> factors{};  // empty: the literal `plus`
   int64_t times = 1;
   int64_t divisor = 1;
   int64_t plus = 0;
@@ -25,13 +25,13 @@ struct NumberForm {
 
 class KnownNumbers {
  public:
-  // A symbolic number; the same expression again is left out.
+  // Adds a symbolic number, unless its expression is known already.
   void add(const SymInt& number, Samples samples);
   const SymInt& number(size_t index) const { return known_[index].number; }
   size_t size() const { return known_.size(); }
 
-  // The first form that gives the samples; one that needs the fewest known numbers. Nothing where
-  // none does. Cubic in what is known.
+  // A form that gives the samples and needs the fewest known numbers; nothing when there is none.
+  // Cubic in the known numbers.
   std::optional<NumberForm> find(const Samples& samples) const;
 
  private:
@@ -44,7 +44,7 @@ class KnownNumbers {
   std::vector<Known> known_;
 };
 
-// Makes expressions of forms.
+// Writes forms as expressions.
 class NumberWriter {
  public:
   NumberWriter(ExprPool& pool, ExprSpelling spelling) : pool_(pool), spelling_(spelling) {}

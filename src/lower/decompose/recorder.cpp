@@ -6,7 +6,7 @@
 namespace pt2 {
 namespace {
 
-// Calls `visit` for the tensors that autocast may cast to another dtype (ATen/autocast_mode.h).
+// Calls `visit` for each tensor that autocast may cast to another dtype (ATen/autocast_mode.h).
 template <class Visit>
 Result<void> for_each_cast(std::vector<Value>& arguments, Dtype wanted, const Visit& visit) {
   for (Value& argument : arguments) {
@@ -20,7 +20,8 @@ Result<void> for_each_cast(std::vector<Value>& arguments, Dtype wanted, const Vi
   return {};
 }
 
-// What autocast makes of the arguments of an operator; nothing where it leaves them alone.
+// The dtype to which autocast casts the arguments of an operator; nothing where it leaves them
+// alone.
 std::optional<Dtype> cast_dtype(const ops::Operator& op, std::optional<Dtype> region,
                                 std::vector<Value>& arguments) {
   using ops::AutocastRule;
@@ -75,7 +76,7 @@ Result<std::vector<Value>> Recorder::call(const ops::Operator& op,
     return Error{ErrorCode::unsupported,
                  "it takes " + written_target(op) + ", which may not be left", ""};
   }
-  // The region casts what the operator is given when it runs.
+  // The rule must see the dtypes that the region's casts will give the operator at run time.
   std::vector<Value> seen = bound;
   if (const auto wanted = cast_dtype(op, autocast_, seen))
     PT2_TRY_VOID(for_each_cast(seen, *wanted, [&](Tensor& tensor) -> Result<void> {

@@ -1,4 +1,4 @@
-// What a formula calls, written down call by call.
+// Records the calls that a formula makes.
 #ifndef PT2_LOWER_DECOMPOSE_RECORDER_H
 #define PT2_LOWER_DECOMPOSE_RECORDER_H
 
@@ -12,33 +12,34 @@
 
 namespace pt2 {
 
-// A tensor of a formula; 0 is none.
+// The number of a formula's tensor; 0 is none.
 using TermNumber = int64_t;
 
-// One call. Arguments as they were given, coerced; tensors are those that term_of knows.
+// One call, with its arguments as given, coerced. Its tensors are those that term_of knows.
 struct FormulaCall {
   const ops::Operator* op = nullptr;
   std::vector<Value> arguments{};
   std::vector<Value> results{};
 };
 
-// Tensors have no elements here. What their storage offset would be says which term they are: no
-// rule looks at it, and a view that a formula makes without a call is not known any more.
+// Runs a formula on tensors without elements. The storage offset of a tensor holds its term number:
+// no rule looks at the offset, and a view that a formula makes without a call is not recognised as
+// a known term.
 class Recorder : public ops::Inferrer {
  public:
   using Expands = std::function<bool(const ops::Operator&)>;
-  // Operators for which `expands` holds are replaced by what their formulas call.
-  // `data_size` is how many places nonzero finds, if that is known; `autocast` the dtype of the
-  // region of torch.autocast around the node, if there is one.
+  // `expands`: which operators are replaced by the calls of their formulas. `data_size`: how many
+  // elements nonzero finds, if known. `autocast`: the dtype of the torch.autocast region around the
+  // node, if there is one.
   Recorder(const Expands& expands, std::optional<int64_t> data_size, std::optional<Dtype> autocast)
       : expands_(expands), data_size_(data_size), autocast_(autocast) {}
 
-  // What the formula of the operator calls. Arguments are bound and numbered.
+  // Records the calls of the operator's formula. The arguments must be bound and numbered.
   Result<std::vector<Value>> expand(const ops::Operator& op, std::vector<Value> bound);
 
   Result<std::vector<Value>> call(const ops::Operator& op,
                                   std::span<const Value> arguments) override;
-  // Gives every tensor in it that has no elements a number, in order.
+  // Numbers every tensor without elements in `value`, in order.
   void number(Value& value);
 
   const std::vector<FormulaCall>& calls() const { return calls_; }
@@ -49,12 +50,12 @@ class Recorder : public ops::Inferrer {
   const Expands& expands_;
   const std::optional<int64_t> data_size_;
   const std::optional<Dtype> autocast_;
-  bool is_cast_ = false;  // autocast has treated the operator whose formula is followed
+  bool is_cast_ = false;  // autocast has treated the operator being expanded
   TermNumber last_ = 0;
   std::vector<FormulaCall> calls_;
 };
 
-// "torch.ops.aten.copy_.default", under which the operator stands in a graph.
+// The operator's target in a graph, "torch.ops.aten.copy_.default".
 std::string written_target(const ops::Operator& op);
 
 inline TermNumber term_of(const Tensor& tensor) {

@@ -26,7 +26,7 @@ std::string_view short_name(const ops::Operator& op) {
   return name.substr(name.rfind(':') + 1);
 }
 
-// Applies `visit(Argument, Value)` to the parts that correspond.
+// Applies `visit(Argument, Value)` to corresponding parts of both.
 template <class A, class V, class Visit>
 void for_each_pair(A& argument, V& value, const Visit& visit) {
   const auto* list = argument.template get_if<ArgumentList>();
@@ -45,7 +45,7 @@ void for_each_tensor(const Value& value, const Visit& visit) {
     for (const Value& item : *list) for_each_tensor(item, visit);
 }
 
-// The strides that the file records: they say which views there are.
+// Sets the strides that the file records: they decide which views are possible.
 void set_strides(Tensor& tensor, const TensorMeta& meta, const SymbolBindings& choice) {
   if (meta.strides.size() != tensor.sizes().size()) return;
   Sizes strides;
@@ -57,7 +57,7 @@ void set_strides(Tensor& tensor, const TensorMeta& meta, const SymbolBindings& c
   tensor = tensor.with_view(tensor.sizes(), std::move(strides), 0);
 }
 
-// The node's arguments in the order of the signature; null where the file is silent.
+// The node's arguments in the order of the signature; null where the file omits one.
 std::vector<const Argument*> given_arguments(const Node& node, const ops::Signature& signature) {
   std::vector<const Argument*> out(signature.parameter_count);
   for (size_t i = 0; i < node.inputs.size(); ++i)
@@ -116,7 +116,7 @@ Result<NodeRewriter::Trace> NodeRewriter::follow(const SymbolBindings& choice,
   return trace;
 }
 
-// The first size of the first result: that of operators whose results depend on elements.
+// The first size of the first result, which is the data-dependent one of operators like nonzero.
 std::optional<int64_t> NodeRewriter::data_size(const SymbolBindings& choice) const {
   std::optional<int64_t> size;
   bool is_first = true;
@@ -186,7 +186,7 @@ void NodeRewriter::learn_number(const SymInt& number, std::optional<Source> sour
   if (sources_.size() < known_.size()) sources_.push_back(source);
 }
 
-// What nothing is made of is left out.
+// Marks the calls on which some result depends; the others are not emitted.
 std::vector<bool> NodeRewriter::needed_calls() const {
   const Trace& trace = traces_[0];
   std::vector<bool> needed(trace.calls.size(), false);
@@ -234,7 +234,7 @@ Result<void> NodeRewriter::write_call(size_t index) {
                          ? keyword(std::move(parameter_name), std::move(argument))
                          : positional(std::move(parameter_name), std::move(argument)));
   }
-  // Several results are those of nodes of their own in torch.fx.
+  // torch.fx names several results after the getitem nodes that take them apart.
   const bool is_one = first.results.size() == 1 && first.results[0].is<Tensor>();
   const std::string_view name = is_one ? short_name(*first.op) : "getitem";
   std::vector<Argument> outputs;
@@ -252,7 +252,7 @@ Result<void> NodeRewriter::write_call(size_t index) {
   return {};
 }
 
-// A result of a call: values of the graph like those of the formula.
+// New graph values for a result of a call, with the metadata that the formula found.
 Result<Argument> NodeRewriter::new_value(std::string_view name, const Parallel& values) {
   if (const auto* items = values[0]->get_if<Value::List>()) {
     ArgumentList list{.kind = ListKind::tensors};
@@ -386,7 +386,7 @@ Result<Argument> NodeRewriter::list_of(const ops::ArgumentType& type, const Para
   return Argument(std::move(list));
 }
 
-// A literal, or a value of the graph, which may have to be computed.
+// A literal, or a value of the graph. Inserts nodes when the value must be computed.
 Result<Argument> NodeRewriter::number_of(const Samples& samples) {
   const auto form = known_.find(samples);
   if (!form) return unsupported("a number of a step is no simple expression of its operands'");
@@ -458,7 +458,7 @@ std::string NodeRewriter::unused_node_name(std::string_view name) {
 
 Result<void> NodeRewriter::insert_node(Node node) {
   node.metadata = node_.metadata;
-  // Only nodes with one result are called like it.
+  // A node with one result is named after it; other nodes get names of their own.
   if (node_.name) {
     const auto* id = node.outputs.size() == 1 ? node.outputs[0].get_if<ValueId>() : nullptr;
     const ops::Operator op = ops::find_operator(node.target);
@@ -472,10 +472,10 @@ Result<void> NodeRewriter::insert_node(Node node) {
   return {};
 }
 
-// Before anything is written: the formula gives what the file records.
+// Checks, before anything is written, that the formula gives what the file records.
 Result<void> NodeRewriter::check_results() const {
-  // Final states of an LSTM that torch 2.4 to 2.12 traced through oneDNN's layer are recorded with
-  // a dim too many, which the operator never gives.
+  // torch 2.4 to 2.12 traced LSTMs through oneDNN's layer and recorded their final states with one
+  // dim too many, which the operator never gives.
   const bool may_differ = op_.def->signature->name == "aten::lstm";
   for (const Trace& trace : traces_) {
     bool same = trace.results.size() >= node_.outputs.size();
@@ -508,8 +508,8 @@ void NodeRewriter::replace_results() {
   graph_.erase_node(id_).value();
 }
 
-// The node that makes the term makes the result instead. A result that is an operand, or another
-// result, becomes a view of it.
+// Makes the term's maker produce the result directly. A term that is an operand, or already another
+// result, is aliased by a view.
 void NodeRewriter::replace_result(ValueId result, TermNumber term) {
   const ValueId value = values_.at(term);
   const auto maker = makers_.find(term);

@@ -1,4 +1,4 @@
-// One node, replaced by what the formula of its operator calls.
+// Replaces one node by the calls of its operator's formula.
 #ifndef PT2_LOWER_DECOMPOSE_REWRITER_H
 #define PT2_LOWER_DECOMPOSE_REWRITER_H
 
@@ -14,18 +14,19 @@
 
 namespace pt2 {
 
-// What is known of a graph while its nodes are replaced from top to bottom.
+// What is known of a graph while its nodes are replaced in order.
 struct GraphState {
-  // Numbers that nodes above compute, by their expressions.
+  // The values of numbers that earlier nodes compute, by expression.
   std::map<const ExprNode*, ValueId> numbers{};
-  // Of nodes that are not called like their result.
+  // The names of nodes that are not named after their result.
   std::set<std::string> node_names{};
 };
 
 class NodeRewriter {
  public:
-  // The formula is followed under each of `choices` of the program's symbols: what it calls must be
-  // the same, and the numbers in it are expressions of those that the node is given.
+  // The formula is traced under each of `choices` of the program's symbols. All traces must make
+  // the same calls, and every number in them must be an expression of the numbers the node is
+  // given.
   NodeRewriter(Graph& graph, NodeId id, const ops::Operator& op, NodeBudget& budget,
                const NumberWriter& writer, GraphState& state, std::optional<Dtype> autocast)
       : graph_(graph),
@@ -37,7 +38,7 @@ class NodeRewriter {
         state_(state),
         autocast_(autocast) {}
 
-  // Leaves the graph as it was when it fails.
+  // On failure the graph is unchanged.
   Result<void> run(std::span<const SymbolBindings> choices, const Recorder::Expands& expands);
 
  private:
@@ -47,11 +48,11 @@ class NodeRewriter {
     std::vector<Value> results;
     std::vector<FormulaCall> calls;
   };
-  // The same value of every trace.
+  // The same value in every trace.
   using Parallel = std::vector<const Value*>;
   struct Source {
     ValueId value;
-    std::optional<int64_t> dim;  // of a tensor
+    std::optional<int64_t> dim;  // of a tensor's size
   };
 
   Result<void> follow(std::span<const SymbolBindings> choices, const Recorder::Expands& expands);
@@ -90,9 +91,9 @@ class NodeRewriter {
 
   std::vector<Trace> traces_;
   KnownNumbers known_;
-  std::vector<std::optional<Source>> sources_;  // of known numbers
+  std::vector<std::optional<Source>> sources_;  // where each known number comes from
   std::map<TermNumber, ValueId> values_;
-  std::map<TermNumber, NodeId> makers_;  // of terms that new nodes make
+  std::map<TermNumber, NodeId> makers_;  // the new node that makes each term
   std::vector<NodeId> inserted_;
   std::vector<const ExprNode*> new_numbers_;
 };

@@ -1,4 +1,4 @@
-// A program whose operators write to memory: what its graph writes to inputs is among its results.
+// Functionalizes a program: what its graph writes to inputs becomes a result of the graph.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -21,8 +21,8 @@ Metadata metadata_of_definition(const Graph& graph, ValueId id) {
   return definition.by == Definition::By::node ? graph.node(definition.node).metadata : Metadata{};
 }
 
-// Readers take a result by its name for the one that is written back: what a caller gets has
-// another (torch/_export/exported_program.py, _unlift).
+// Gives user results that are also written back a copy of their own: readers identify the result
+// that is written back by its name (torch/_export/exported_program.py, _unlift).
 void keep_apart(Program& program, const std::vector<FunctionalGraph::Mutation>& mutations) {
   Graph& graph = program.graph;
   std::set<ValueId> written;
@@ -47,14 +47,14 @@ void keep_apart(Program& program, const std::vector<FunctionalGraph::Mutation>& 
   graph.set_outputs(std::move(outputs));
 }
 
-// What is a result already is written after everything else.
+// Whether the signature writes this result back already; that write happens after all others.
 bool is_there(const GraphSignature& signature, const OutputSpec& written) {
   return std::ranges::any_of(signature.output_specs, [&](const OutputSpec& each) {
     return each.kind == written.kind && each.target == written.target;
   });
 }
 
-// Results that are written back come first, in the order of the inputs.
+// Puts the results that are written back first, in the order of the inputs.
 void add_mutations(Program& program, const std::vector<FunctionalGraph::Mutation>& mutations) {
   std::vector<OutputSpec> specs;
   std::vector<Argument> outputs;
@@ -79,7 +79,7 @@ void add_mutations(Program& program, const std::vector<FunctionalGraph::Mutation
 
 }  // namespace
 
-// After a failure the program is in no good state.
+// After a failure the program must not be used.
 PassResult functionalize(Program& program, Pipeline& pipeline) {
   PassResult result;
   if (is_functional(program.graph)) return result;

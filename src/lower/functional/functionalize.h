@@ -1,8 +1,8 @@
-// A graph whose operators write made into one whose operators only compute: what PyTorch does while
-// it traces (torch/_subclasses/functional_tensor.py, aten/src/ATen/FunctionalTensorWrapper.cpp),
-// here on the graph. An operator that writes becomes the one that computes the same; what shares
-// memory with the result is viewed again where it is read next, and a write through a view is done
-// again on what it is a view of.
+// Functionalizes a graph: PyTorch does this while it traces
+// (torch/_subclasses/functional_tensor.py, aten/src/ATen/FunctionalTensorWrapper.cpp); here it is
+// done on the finished graph. An operator that writes becomes the one that computes the same
+// result. Values that share memory with the written one are viewed again before their next use, and
+// a write through a view is repeated on the view's base.
 #ifndef PT2_LOWER_FUNCTIONAL_FUNCTIONALIZE_H
 #define PT2_LOWER_FUNCTIONAL_FUNCTIONALIZE_H
 
@@ -14,32 +14,32 @@
 
 namespace pt2 {
 
-// Whether no operator of the graph, or of one nested in it, writes to its arguments: neither by its
-// signature nor otherwise.
+// Whether no operator of the graph or of its nested graphs writes to its arguments, by its
+// signature or otherwise.
 bool is_functional(const Graph& graph);
 
-// A node that writes in a way that has no other form.
+// A node that writes and has no functional form.
 struct UnfunctionalNode {
   const Graph* graph = nullptr;
-  size_t position = 0;  // of the node, before anything was changed
+  size_t position = 0;  // of the node, in the original graph
   NodePlace node{};
   std::string text{};
 };
 
 struct FunctionalGraph {
-  // An input that is written to, and its value at the end.
+  // An input that is written to, and its final value.
   struct Mutation {
     ValueId input{};
     ValueId value{};
   };
   std::vector<Mutation> mutations{};
-  // When there are any, the graph is in no good state.
+  // After a failure the graph must not be used.
   std::vector<UnfunctionalNode> failures{};
 };
 
-// Changes `graph` and the graphs nested in it; the graph's results are those of before, the
-// mutations not among them. The file's sizes, strides and dtypes are believed. Linear in the graph,
-// but for views of views, which count one by one.
+// Changes `graph` and its nested graphs. The graph's results stay the same; the mutations are not
+// among them. The recorded sizes, strides and dtypes are trusted. Linear in the graph, except that
+// each view of a view counts separately.
 FunctionalGraph functionalize(Graph& graph, const RefuseInput& refuse, NodeBudget& budget);
 
 }  // namespace pt2

@@ -32,10 +32,11 @@ bool are_moderate(const Sizes& numbers) {
   return std::ranges::all_of(numbers, [](int64_t each) { return each >= 0 && each < kMost; });
 }
 
-// Of a split: where one lies is counted from the first.
+// The most results of a split: finding one's place adds up all before it, so the whole is
+// quadratic.
 constexpr size_t kMostPieces = 1024;
 
-// A tensor of the file's sizes and strides, without elements of its own.
+// A tensor with the recorded sizes and strides, without elements.
 std::optional<Tensor> example(const TensorMeta& meta) {
   const auto sizes = literals(meta.sizes), strides = literals(meta.strides);
   if (!sizes || !strides || sizes->size() != strides->size() || !are_moderate(*sizes) ||
@@ -59,7 +60,7 @@ Aliasing reshaped(const Graph& graph, const Node& node, size_t input) {
   return ops::view_strides(*tensor, *sizes) ? view_of(input, Inverse::reshape) : its_own();
 }
 
-// Whether the argument is left out, none, or as given.
+// Whether the argument is omitted, is None, or equals `value`.
 template <class T>
 bool is_absent_or(const Node& node, std::string_view name, T value) {
   const Argument* argument = node.find_input(name);
@@ -80,7 +81,7 @@ Aliasing cast(const Graph& graph, const Node& node, size_t input) {
   }
   if (is_absent_or(node, "memory_format", MemoryFormat::preserve))
     return view_of(input, Inverse::same);
-  // Other strides are those of a copy.
+  // Different strides prove that the result is a copy.
   const auto before = literals(from->strides), after = literals(to->strides);
   return before && after && *before != *after ? its_own() : unclear();
 }
@@ -110,7 +111,7 @@ Aliasing dropped(const Node& node, size_t input) {
   return *is_training && drops ? its_own() : view_of(input, Inverse::same);
 }
 
-// The first argument that a result may be a view of, or the first tensor.
+// The argument that a result may view: the first one marked as aliased, else the first tensor.
 std::optional<size_t> shown_input(const Graph& graph, const Node& node, const ops::Operator& op) {
   for (const ops::Parameter& parameter : op.signature()) {
     if (!parameter.aliased) continue;
@@ -213,7 +214,7 @@ Node move_back(const Node& node, const View& view, ValueId part) {
 struct Piece {
   int64_t dim, start, length;
 };
-// Where result number `item` of a node lies, each result behind the one before it.
+// The range that result number `item` covers; each result begins where the one before it ends.
 std::optional<Piece> piece_of(const Graph& graph, const Node& node, size_t item) {
   std::vector<const TensorMeta*> results;
   for (const Argument& output : node.outputs)

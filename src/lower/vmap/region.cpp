@@ -51,7 +51,7 @@ bool lies_in_order(const TensorMeta& meta) {
   return true;
 }
 
-// An operator that is not known here may draw, if it does not merely run a graph.
+// Whether the node may draw random numbers. An unknown operator may, unless it only runs graphs.
 bool may_draw(const Graph& graph, const Node& node) {
   bool runs_graphs = false, draws = false;
   for (const NamedArgument& input : node.inputs)
@@ -67,9 +67,9 @@ bool may_draw(const Graph& graph, const Node& node) {
   return !op || op.may_draw();
 }
 
-// Whether the numbers that the node draws for all elements of a batch are those of one call whose
-// first dimension is the batch: what makes tensors of a size, or one number for each element of a
-// tensor that lies in order.
+// Whether drawing for all elements at once gives what one call with the batch as first dimension
+// gives. This holds for operators that create a tensor of given sizes, and for those that draw one
+// number per element of a tensor that lies in row-major order.
 bool is_drawn_at_once(const Graph& graph, const Node& node, const VmapRegion& region) {
   const ops::Operator op = ops::find_operator(node.target);
   const ValueId* output = node.outputs.size() == 1 ? node.outputs[0].get_if<ValueId>() : nullptr;
@@ -130,7 +130,7 @@ class RegionReader {
     if (row != nullptr && row->step != VmapStep::load) return visit_step(node, *row);
     if (row != nullptr) return std::nullopt;
     const bool repeats = region_.repeats(node, graph_);
-    // What takes no batch is drawn once for randomness="same", as it is without vmap.
+    // With randomness="same" a node without batched inputs draws once, as it does without vmap.
     const bool draws = draws_ && may_draw(graph_, node) && (repeats || !draws_the_same_);
     if (draws && (draws_the_same_ || !is_drawn_at_once(graph_, node, region_)))
       return fmt::format("with {}, whose random numbers are drawn for all elements at once",
@@ -177,8 +177,8 @@ class RegionReader {
     return std::nullopt;
   }
 
-  // Whether the dimension that becomes the batch is recorded as large as the batch: what is written
-  // in place of the region relies on it.
+  // Whether the dimension that becomes the batch has the recorded size of the batch; the
+  // replacement of the region relies on it.
   bool goes_over_batch(const Node& add) const {
     const TensorMeta* meta = graph_.value(*add.inputs[0].arg.get_if<ValueId>()).tensor();
     if (meta == nullptr) return false;
@@ -206,7 +206,7 @@ class RegionReader {
     return found;
   }
 
-  // Batched values stay within the region.
+  // Checks that batched values are only used within the region.
   Obstacle check_uses() const {
     std::unordered_set<NodeId> body(region_.body.begin(), region_.body.end());
     for (const ValueId value : region_.batched)
@@ -219,7 +219,7 @@ class RegionReader {
   const Graph& graph_;
   const WrittenMemory& written_;
   VmapRegion region_;
-  // Batched values that may be views of what the region goes over.
+  // Batched values that may be views of the region's inputs.
   std::unordered_set<ValueId> views_of_whole_;
   bool draws_ = false, draws_the_same_ = false;
   std::optional<int64_t> level_;

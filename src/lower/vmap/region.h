@@ -16,7 +16,7 @@
 
 namespace pt2 {
 
-// What a node does with batches.
+// The role of a node in a vmap region.
 enum class VmapStep : uint8_t {
   none,
   load,  // lazy_load_decompositions, which does nothing
@@ -29,23 +29,23 @@ VmapStep vmap_step(std::string_view target);
 
 struct VmapRegion {
   NodeId begin{}, end{};
-  std::vector<NodeId> body{};  // in between
+  std::vector<NodeId> body{};  // the nodes between begin and end
   Argument size{};
-  // Values that are not the same for every element of the batch.
+  // Values that differ between the elements of the batch.
   std::unordered_set<ValueId> batched{};
-  // Nodes whose random numbers are drawn for all elements by one call, with the batch dimension
-  // first (aten/src/ATen/functorch/BatchRulesRandomness.cpp).
+  // Nodes whose random numbers one call draws for all elements, with the batch as first dimension
+  // (aten/src/ATen/functorch/BatchRulesRandomness.cpp).
   std::unordered_set<NodeId> drawn{};
 
   bool is_batched(const Argument& argument) const;
-  // Whether the node runs for each element: it has a batched input, and does not merely ask for
-  // something that all elements have in common, such as their size.
+  // Whether the node runs for each element: it has a batched input and does more than ask for a
+  // property that all elements share, such as their size.
   bool repeats(const Node& node, const Graph& graph) const;
 };
 
-// The region from `begin` to `end`, which has no other within. Instead of it a text, "a vmap region
-// that …", where its elements cannot be taken one after the other: random numbers, say, are drawn
-// for all at once. Linear in the region.
+// Reads the region from `begin` to `end`, which must contain no other region. Gives a text instead,
+// "a vmap region that …", where the elements cannot be computed one after the other: for example,
+// when random numbers are drawn for all at once. Linear in the region.
 struct VmapReading {
   VmapRegion region{};
   std::optional<std::string> obstacle{};
@@ -53,9 +53,9 @@ struct VmapReading {
 VmapReading read_vmap_region(const Graph& graph, NodeId begin, NodeId end,
                              const WrittenMemory& written);
 
-// Makes the region a call of higher_order.map_impl; or changes nothing and says, in a text as
-// above, what in it map_impl does otherwise. The graph is the program's or nested in it;
-// expressions that are new get that spelling. Linear in the graph.
+// Replaces the region by a call of higher_order.map_impl. Where map_impl would compute something
+// else, changes nothing and returns a text as above. The graph is the program's or a nested one;
+// `spelling` is that of new expressions. Linear in the graph.
 std::optional<std::string> map_vmap_region(const Program& program, ExprSpelling spelling,
                                            Graph& graph, const VmapRegion& region);
 

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view kPermute = "torch.ops.aten.permute.default";
 
-// Nothing where a symbol's value is not known.
+// Nothing where the symbol has no known value.
 std::optional<int64_t> known(const SymInt& number) {
   return number.is_symbolic() ? number.hint() : number.literal();
 }

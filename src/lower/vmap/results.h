@@ -1,5 +1,4 @@
-// What the result of a vmap region becomes: its dimensions in the order in which they lay in
-// memory.
+// Lays out the result of a vmap region: its dimensions keep their order in memory.
 #ifndef PT2_LOWER_VMAP_RESULTS_H
 #define PT2_LOWER_VMAP_RESULTS_H
 
@@ -10,17 +9,18 @@
 
 namespace pt2 {
 
-// The dimensions of a tensor from the one with the longest stride to the one with the shortest;
-// `first`, then the others, where strides are not known.
+// The dimensions of a tensor from the longest stride to the shortest. Where strides are not known:
+// `first`, then the others in order.
 std::vector<int64_t> memory_order(const TensorMeta& meta, int64_t first);
 // `meta` with its dimensions in another order.
 TensorMeta permuted(const TensorMeta& meta, std::span<const int64_t> order);
 std::vector<int64_t> inverse(std::span<const int64_t> order);
 
-// The node becomes a permutation of `stacked`, whose batch dimension comes first, with that
-// dimension at `dim`. It gets the strides that it had: nodes behind it may take a view of it.
+// Turns the node into a permutation of `stacked`: its batch dimension, the first, moves to `dim`.
+// The result keeps its recorded strides, because later nodes may take views of it.
 void arrange_result(Graph& graph, NodeId id, ValueId stacked, int64_t dim);
-// The node becomes `value`, which is the same for all elements, `size` times along a new dimension.
+// Turns the node into an expansion of `value`, which all elements share, by a new dimension of
+// `size` at `dim`.
 void expand_result(Graph& graph, NodeId id, ValueId value, const Argument& size, int64_t dim);
 
 }  // namespace pt2

@@ -1,6 +1,6 @@
-// Regions of torch.vmap, which only newer releases and few engines know: what a region does for
-// each element of a batch becomes nodes for each element; of too many elements, or of a number that
-// is known only when the program runs, a call for each.
+// Removes regions of torch.vmap, which only newer releases and few engines know. The nodes of a
+// region are repeated for each element of the batch. Large batches, and batches whose size is known
+// only at run time, become a map_impl call.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,12 +19,12 @@
 namespace pt2 {
 namespace {
 
-// The part of the budget that elements may take: a call of map_impl does without, other passes do
-// not.
+// Unrolled elements may take one part in kShare of the budget: map_impl is the fallback here, and
+// other passes need the rest.
 constexpr uint64_t kShare = 5;
-// Each looks at the whole graph.
+// The most map_impl calls: making one looks at the whole graph.
 constexpr size_t kMaxMaps = 1'000;
-// Each region is read with all that lie in it.
+// The depth of nested regions: reading a region includes those nested in it.
 constexpr size_t kMaxDepth = 64;
 
 template <class Change>
@@ -39,13 +39,13 @@ bool has_regions(const Graph& graph) {
       graph.nodes(), [&](NodeId id) { return vmap_step(graph.node(id).target) != VmapStep::none; });
 }
 
-// Elements are the graph's own values: the first of a batched value is the value itself.
+// Unrolls a region. The first element of each batched value reuses the graph's own value.
 class Unroller {
  public:
   Unroller(Graph& graph, const VmapRegion& region, int64_t size)
       : graph_(graph), region_(region), size_(static_cast<size_t>(size)) {}
 
-  // How many nodes of the usual size there will be more.
+  // How many nodes of usual size unrolling adds.
   uint64_t growth() const {
     uint64_t repeated = 0, results = 0;
     for (const NodeId id : region_.body) {
@@ -60,7 +60,7 @@ class Unroller {
     return repeated * size_ + kNodesOfAResult * results;
   }
 
-  // An empty batch has no element to ask for what all have in common.
+  // Whether the batch is empty but some node needs an element to read a shared property from.
   bool lacks_an_element() const {
     return size_ == 0 && std::ranges::any_of(region_.body, [&](NodeId id) {
              const Node& node = graph_.node(id);
@@ -86,7 +86,7 @@ class Unroller {
   }
 
  private:
-  // Whether the node gives a value for each element.
+  // Whether the node makes one value for each element.
   bool is_repeated(NodeId id) const {
     const Node& node = graph_.node(id);
     const VmapStep step = vmap_step(node.target);
@@ -99,7 +99,7 @@ class Unroller {
                                 &SymInt::is_symbolic);
   }
 
-  // Nothing uses its results any more.
+  // The node's results must have no uses left.
   void erase(NodeId id) { (void)graph_.erase_node(id); }
 
   void visit(NodeId id) {
@@ -134,7 +134,7 @@ class Unroller {
     }
   }
 
-  // One call draws for all.
+  // One call draws for all elements.
   void draw(NodeId id) {
     Node node = graph_.node(id);
     const TensorMeta meta = *graph_.value(only_output(node)).tensor();
@@ -158,7 +158,7 @@ class Unroller {
     split(id, whole, 0);
   }
 
-  // All elements of a batch, which lie in order.
+  // The metadata of all elements stacked in row-major order.
   TensorMeta whole_meta(TensorMeta meta) const {
     int64_t stride = 1;
     for (const SymInt& size : meta.sizes)
@@ -176,7 +176,7 @@ class Unroller {
     return dim >= 0 && dim < rank ? meta->strides[static_cast<size_t>(dim)] : SymInt();
   }
 
-  // The storage offset of element `index`.
+  // Sets the storage offset of element `index`.
   void shift(ValueId value, const TensorMeta& first, const SymInt& stride, int64_t index) {
     if (stride.is_symbolic() || first.storage_offset.is_symbolic()) return;
     TensorMeta meta = first;
@@ -188,7 +188,7 @@ class Unroller {
     graph_.set_value_meta(value, std::move(meta));
   }
 
-  // A copy of the node, for another element than the first.
+  // A copy of the node for another element than the first.
   NodeId repeat(NodeId id, size_t element) {
     Node node = graph_.node(id);
     node.name.reset();
@@ -227,7 +227,7 @@ class Unroller {
   }
 
   // _remove_batch_dim(value, level, size, dim). The result keeps its name, which may be that of a
-  // result of the program.
+  // program result.
   void join(NodeId id) {
     const Node& node = graph_.node(id);
     const ValueId value = *node.inputs[0].arg.get_if<ValueId>();
@@ -250,7 +250,7 @@ class Unroller {
             keyword("device", meta.device), keyword("pin_memory", false)});
   }
 
-  // With the strides that the result has: nodes behind it may take a view of it.
+  // Keeps the result's strides: later nodes may take views of it.
   void stack(NodeId id, const std::vector<ValueId>& elements, const TensorMeta& meta, int64_t dim) {
     const std::vector<int64_t> order = memory_order(meta, dim);
     std::vector<int64_t> others = order;
@@ -281,8 +281,8 @@ class Unroller {
   Graph& graph_;
   const VmapRegion& region_;
   const size_t size_;
-  std::optional<GraphNames> graph_names_;  // once a nested graph is copied
-  NodeId next_{};                          // what follows the node that is visited
+  std::optional<GraphNames> graph_names_;  // set once a nested graph is copied
+  NodeId next_{};                          // the node after the visited one
   std::unordered_map<ValueId, std::vector<ValueId>> elements_;
 };
 
@@ -300,7 +300,7 @@ class VmapRewriter {
   }
 
  private:
-  // Nested graphs first, so that what is repeated is small.
+  // Nested graphs are rewritten first, so that the nodes to repeat are few.
   void rewrite(Graph& graph, bool is_nested) {
     for (size_t i = 0; i < graph.subgraphs().size(); ++i)
       rewrite(graph.subgraph(SubgraphId{static_cast<uint32_t>(i)}), true);
@@ -375,7 +375,8 @@ class VmapRewriter {
 
 }  // namespace
 
-// A region that stays is a failure at the node that opens it; the program computes the same.
+// A region that stays is a failure at the node that opens it, but the program still computes the
+// same.
 PassResult unvmap(Program& program, Pipeline& pipeline) {
   return VmapRewriter(program, pipeline).run();
 }

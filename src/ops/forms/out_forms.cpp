@@ -31,7 +31,7 @@ std::string_view overload_of(std::string_view target) {
   return target.substr(target.rfind('.') + 1);
 }
 
-// The parts of "a, int[2] b=[1, 2], c" between commas that stand in no bracket.
+// Splits "a, int[2] b=[1, 2], c" at the commas outside of brackets.
 std::vector<std::string_view> split_list(std::string_view text) {
   std::vector<std::string_view> out;
   int depth = 0;
@@ -60,7 +60,7 @@ std::string_view parameters_text(const Signature& signature) {
   return signature.text.substr(begin, signature.text.rfind(") -> ") - begin);
 }
 
-// "Tensor values" of "(Tensor values, Tensor indices)".
+// "values" and "indices" of "(Tensor values, Tensor indices)"; results without a name are left out.
 std::vector<std::string> result_names(const Signature& signature) {
   std::string_view text = signature.text.substr(signature.text.rfind(" -> ") + 4);
   if (text.starts_with('(')) text = text.substr(1, text.size() - 2);
@@ -72,8 +72,8 @@ std::vector<std::string> result_names(const Signature& signature) {
   return out;
 }
 
-// A single result goes to `out`, or to what the overload is called; several go to their names, or
-// to out0, out1 and so on when they have none.
+// The names of the outs: `out`, or the overload's name, for a single result; the results' names for
+// several, or out0, out1 and so on when they have none.
 std::vector<std::string> out_names(std::string_view target, const Signature& signature) {
   const NamedForm* named = find_named_form(target);
   if (named != nullptr && !named->outs.empty()) return names_in(named->outs);
@@ -87,7 +87,7 @@ std::vector<std::string> out_names(std::string_view target, const Signature& sig
   return names;
 }
 
-// What a created tensor is like; an out says so itself, and its form has no such parameters.
+// Options of a created tensor. An out form has no such parameters: the out itself determines them.
 bool is_tensor_option(const Parameter& parameter) {
   switch (parameter.type.base) {
     case BaseType::dtype:
@@ -129,7 +129,7 @@ std::string functional_parameters(const Signature& signature) {
   return keyword_only ? out : out + "*, ";
 }
 
-// The form's arguments in the order of the functional row.
+// The arguments of the out form in the order of the functional row.
 std::vector<Value> functional_arguments(const OpDef& def, const Signature& form,
                                         std::span<const Value> arguments) {
   const auto* out = arguments.back().get_if<Tensor>();
@@ -145,8 +145,9 @@ std::vector<Value> functional_arguments(const OpDef& def, const Signature& form,
   return bound;
 }
 
-// As at::native::resize_output: memory is kept when it is large enough. Kernels choose the strides,
-// but not those of views and created tensors, whose out forms copy (resize_out_helper).
+// Resizes as at::native::resize_output: the memory is kept when it is large enough. The kernel
+// chooses the strides, except for views and created tensors, whose out forms copy
+// (resize_out_helper).
 Result<Tensor> resized(const Tensor& out, const Tensor& result, const Signature& functional) {
   const Tensor* like = &result;
   Meta meta(out.dtype(), result.sizes());
@@ -174,7 +175,8 @@ Result<Tensor> store(const Signature& functional, const Value& value, const Valu
   if (has_internal_overlap(out))
     return operator_error("several elements of an out lie at one place in memory: strides " +
                           sizes_text(out.strides()));
-  // What a composed operator passes through may be the out itself, seen in another order.
+  // The result of a composed operator may be a view of the out itself with another order of
+  // elements.
   const bool shared = result->storage() == out.storage();
   copy_elements(out, shared ? result->clone() : *result);
   return out;

@@ -1,4 +1,4 @@
-// A signature that is made at run time and owns its text: of a custom operator, of a derived form.
+// A signature made at run time that owns its text: for custom operators and derived forms.
 #ifndef PT2_OPS_FORMS_OWNED_SIGNATURE_H
 #define PT2_OPS_FORMS_OWNED_SIGNATURE_H
 
@@ -9,13 +9,13 @@
 
 namespace pt2::ops {
 
-// Stays where it is made, for the signature points into it.
+// Must not be moved: the signature points into it.
 struct OwnedSignature {
   std::string text;
   std::vector<Parameter> parameters;
   std::vector<ArgumentType> returns;
   Signature signature;
-  // As ParsedSignature: the first thing that is wrong with the text, null when nothing is.
+  // As in ParsedSignature: the first fault of the text, null when there is none.
   const char* fault = nullptr;
   size_t fault_position = 0;
 

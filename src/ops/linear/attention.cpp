@@ -19,7 +19,7 @@ namespace {
 
 constexpr int64_t kQueryBlock = 256;
 
-// Views of equal leading sizes: query [..., L, E], key [..., S, E], value [..., S, F] and mask
+// Views with equal leading sizes: query [..., L, E], key [..., S, E], value [..., S, F] and mask
 // [..., L, S].
 struct Operands {
   Tensor query;
@@ -50,7 +50,7 @@ const std::byte* batch_data(const Tensor& tensor, int64_t index) {
 int64_t row_stride(const Tensor& tensor) { return tensor.stride(tensor.dim() - 2); }
 int64_t column_stride(const Tensor& tensor) { return tensor.stride(tensor.dim() - 1); }
 
-// Adds the mask to a row of scores: numbers are added, false becomes -inf.
+// Applies the mask to a row of scores: numbers are added; false becomes -inf.
 template <class C>
 void add_mask(const Tensor& mask, const std::byte* row, int64_t count, C* scores) {
   std::vector<C> values(static_cast<size_t>(count));
@@ -64,7 +64,7 @@ void add_mask(const Tensor& mask, const std::byte* row, int64_t count, C* scores
   }
 }
 
-// The weights of the fused kernel for half floats, not yet divided by their sum: they are rounded
+// The fused kernel's weights for half floats, not yet divided by their sum: the weights are rounded
 // to `dtype`, the sum is not (ATen/native/cpu/FlashAttentionKernel.cpp).
 template <class C>
 double weigh_half_row(C* scores, int64_t count, C maximum, Dtype dtype) {
@@ -77,11 +77,12 @@ double weigh_half_row(C* scores, int64_t count, C maximum, Dtype dtype) {
   return sum;
 }
 
-// A row without a key to attend to gives zeros. Returns log(sum(exp(scores))), 0 for such a row.
+// The weights of a row. A row without keys to attend to gives zeros. log_sum is
+// log(sum(exp(scores))), 0 for such a row.
 template <class C>
 struct RowWeight {
   double log_sum = 0;
-  C divisor = 1;  // what the weighted sum of values is divided by
+  C divisor = 1;  // divides the weighted sum of values
 };
 template <class C>
 RowWeight<C> weigh_row(C* scores, int64_t count, std::optional<Dtype> half) {
@@ -238,7 +239,7 @@ Result<void> check_attention(const Tensor& query, const Tensor& key, const Tenso
   return {};
 }
 
-// Every operand with the leading sizes of all.
+// Broadcasts the leading sizes of every operand to those of all.
 Result<Operands> broadcast_operands(const Tensor& query, const Tensor& key, const Tensor& value,
                                     const OptionalTensor& mask) {
   const std::array leading{leading_sizes(query), leading_sizes(key), leading_sizes(value)};
@@ -263,7 +264,7 @@ Result<Operands> broadcast_operands(const Tensor& query, const Tensor& key, cons
   return operands;
 }
 
-// [B, H, L, F] laid out like the query, as the fused kernel does; row-major otherwise.
+// [B, H, L, F] with the query's layout where the fused kernel runs, else row-major.
 Meta attention_meta(const Tensor& query, const Tensor& value, const Sizes& batch, bool fused) {
   Sizes sizes = batch;
   sizes.push_back(query.size(query.dim() - 2));
@@ -280,11 +281,11 @@ struct Attention {
   bool causal = false;
   std::optional<double> scale;
   bool fused = true;
-  // How many query heads share one of key and value.
+  // How many query heads share one key and value head.
   int64_t repeat = 1;
 };
 
-// With repeated heads everything gets one more dimension, along which key and value broadcast.
+// With repeated heads each operand gets one more dimension, along which key and value broadcast.
 OptionalTensor grouped_mask(const OptionalTensor& mask, int64_t repeat) {
   if (!mask || mask->dim() < 3) return mask;
   return mask->size(mask->dim() - 3) == 1 ? single_group(*mask) : split_heads(*mask, repeat);
@@ -310,7 +311,8 @@ Result<Tensor> run_attention(Context& context, const Tensor& query, const Tensor
   operands.scale =
       attention.scale.value_or(1 / std::sqrt(static_cast<double>(query.size(query.dim() - 1))));
   operands.dropout_p = attention.dropout_p;
-  // What PyTorch's fused kernel takes; its other one computes half floats in float32.
+  // Whether PyTorch's fused kernel takes the call; the other kernel computes half floats in
+  // float32.
   if (attention.fused && dtype_size(query.dtype()) == 2 && query.dim() == 4 &&
       attention.dropout_p == 0 && query.size(3) == value.size(3))
     operands.half = query.dtype();
@@ -363,7 +365,7 @@ Result<void> check_flash(const Tensor& query, const Tensor& key, const Tensor& v
 
 using FlashResult = std::tuple<Tensor, Tensor>;
 
-// logsumexp is [B, H, L] over memory of [B, L, H]. Key and value may have fewer heads.
+// logsumexp is [B, H, L] in memory of order [B, L, H]. Key and value may have fewer heads.
 Result<FlashResult> flash_for_cpu(Context& context, const Tensor& query, const Tensor& key,
                                   const Tensor& value, double dropout_p, bool is_causal,
                                   const OptionalTensor& attn_mask,
@@ -386,7 +388,8 @@ Result<FlashResult> flash_for_cpu(Context& context, const Tensor& query, const T
 using FlashTuple =
     std::tuple<Tensor, Tensor, Tensor, Tensor, int64_t, int64_t, Tensor, Tensor, Tensor>;
 
-// What torch 2.1 and 2.2 called on CPUs too; the results beyond the second mean nothing there.
+// torch 2.1 and 2.2 called this operator on CPUs as well; only its first two results mean something
+// there.
 Result<FlashTuple> flash_attention(Context& context, const Tensor& query, const Tensor& key,
                                    const Tensor& value, double dropout_p, bool is_causal, bool,
                                    const std::optional<double>& scale) {
@@ -404,9 +407,8 @@ Result<FlashTuple> flash_attention(Context& context, const Tensor& query, const 
                     Tensor::zeros(query.dtype(), {0})};
 }
 
-// What programs call that were taken apart on a GPU. There logsumexp has room for whole blocks of
-// rows, infinite where there are none (torch/_meta_registrations.py
-// meta__scaled_dot_product_efficient_attention).
+// For programs that were decomposed on a GPU. There logsumexp is padded to whole blocks of rows,
+// with infinity (torch/_meta_registrations.py meta__scaled_dot_product_efficient_attention).
 Result<std::tuple<Tensor, Tensor, Tensor, Tensor>> efficient_attention(
     Context& context, const Tensor& query, const Tensor& key, const Tensor& value,
     const OptionalTensor& attn_bias, bool compute_log_sumexp, double dropout_p, bool is_causal,
@@ -432,14 +434,14 @@ Result<std::tuple<Tensor, Tensor, Tensor, Tensor>> efficient_attention(
   return std::tuple(std::move(out), std::move(logsumexp), none, none);
 }
 
-// Also the weights, which are what attention to an identity matrix gives.
+// Also returns the weights: attention with the identity matrix as values.
 Result<FlashResult> attention_math(Context& context, const Tensor& query, const Tensor& key,
                                    const Tensor& value, const OptionalTensor& attn_mask,
                                    double dropout_p, bool is_causal,
                                    const OptionalTensor& dropout_mask,
                                    const std::optional<double>& scale, bool enable_gqa) {
   if (dropout_mask) return Error{ErrorCode::unsupported, "attention with a dropout_mask", ""};
-  // Called by itself it adds masks of bools too, as zeros and ones.
+  // A direct call adds bool masks too, as zeros and ones.
   OptionalTensor mask = attn_mask;
   if (mask && mask->dtype() == Dtype::bool_) mask = to_dense(*mask, Dtype::bool_, Dtype::float32);
   Attention attention{.dropout_p = dropout_p, .causal = is_causal, .scale = scale, .fused = false};
@@ -478,7 +480,7 @@ Result<std::array<Meta, 2>> flash_meta(const Tensor& query, const Tensor& key, c
   return std::array{std::move(out), Meta(totals, {query.size(0), query.size(1), query.size(2)})};
 }
 
-// The results beyond the second mean nothing on CPUs.
+// Only the first two results mean something on CPUs.
 Result<std::vector<Meta>> flash_attention_meta(std::span<const Value> arguments) {
   PT2_TRY(auto metas,
           flash_meta(*arguments[0].get_if<Tensor>(), *arguments[1].get_if<Tensor>(),
@@ -486,7 +488,7 @@ Result<std::vector<Meta>> flash_attention_meta(std::span<const Value> arguments)
   return meta_list(std::move(metas));
 }
 
-// Key and value heads that stand for several query heads each.
+// Repeats key and value heads, each of which serves `times` query heads.
 Result<Tensor> repeat_heads(Emitter& e, const Tensor& tensor, int64_t times) {
   if (times == 1) return tensor;
   const int64_t heads = tensor.dim() - 3;
@@ -499,7 +501,7 @@ Result<Tensor> repeat_heads(Emitter& e, const Tensor& tensor, int64_t times) {
   return e(aten<"reshape.default">, {whole, sizes});
 }
 
-// What softmax makes of the scores; rows of which the mask leaves nothing are zero.
+// The softmax of the scores; rows that the mask excludes entirely are zero.
 Result<Tensor> attention_weights(Emitter& e, const Tensor& scores, const OptionalTensor& mask,
                                  bool causal) {
   const Sizes none;
@@ -522,7 +524,7 @@ Result<Tensor> attention_weights(Emitter& e, const Tensor& scores, const Optiona
   return e(aten<"where.self">, {filled, weights, zero});
 }
 
-// Halves are computed in float32.
+// Half floats are computed in float32.
 Result<Tensor> attention_formula(Emitter& e, const Tensor& query, const Tensor& key,
                                  const Tensor& value, const OptionalTensor& attn_mask,
                                  double dropout_p, bool is_causal,
@@ -563,7 +565,7 @@ Result<Tensor> attention_formula(Emitter& e, const Tensor& query, const Tensor& 
           scaled_dot_product_attention_meta(query, key, value, attn_mask, dropout_p, is_causal,
                                             scale, enable_gqa));
   if (meta.strides.empty() || !has_rows(query, key, value, attn_mask)) return out;
-  // The fused kernel orders memory as that of the query is.
+  // The fused kernel gives its result the query's order in memory.
   Sizes in_memory{0, 1, 2, 3}, back(4);
   std::ranges::stable_sort(in_memory, std::greater(),
                            [&](int64_t dim) { return meta.strides[static_cast<size_t>(dim)]; });

@@ -22,8 +22,8 @@ void append(Sizes& target, const Sizes& more) {
   target.insert(target.end(), more.begin(), more.end());
 }
 
-// Both have one rank; a size of 1 stands for a dimension that an operand lacks. Dims in `summed`
-// have size 1 in the result (ATen/native/Linear.cpp sumproduct_pair).
+// Both operands have the same rank; a size of 1 stands for a dimension that an operand lacks. Dims
+// in `summed` get size 1 in the result (ATen/native/Linear.cpp sumproduct_pair).
 Result<Tensor> multiply_pair(Emitter& e, Tensor left, Tensor right,
                              const std::vector<bool>& summed) {
   Sizes batch;
@@ -59,7 +59,7 @@ Result<Tensor> multiply_pair(Emitter& e, Tensor left, Tensor right,
   };
   PT2_TRY(const Tensor a, matrices(left, left_only, inner));
   PT2_TRY(const Tensor b, matrices(right, inner, right_only));
-  // Without a sum it is a product of elements, which bools have too.
+  // Without summed dims this is an elementwise product, which bools support too.
   const bool is_logic = left.dtype() == Dtype::bool_ && inner.empty();
   const auto flat = e(is_logic ? Handle(aten<"mul.Tensor">) : aten<"bmm.default">, {a, b});
   Sizes order = batch;
@@ -77,7 +77,7 @@ Result<Tensor> multiply_pair(Emitter& e, Tensor left, Tensor right,
   return e(aten<"permute.default">, {e(aten<"view.default">, {flat, sizes}), inverse});
 }
 
-// Labels are letters; an ellipsis is several labels of its own, aligned at its right end.
+// Labels are letters. An ellipsis stands for several labels of its own, aligned at the right.
 constexpr int kEllipsis = 1000;
 
 using Labels = std::vector<int>;
@@ -117,8 +117,8 @@ struct Equation {
   int64_t ellipsis_rank = 0;
 };
 
-// Without "->" the result has the labels that occur once, in the order of their letters, after the
-// ellipsis.
+// Without "->" the result has the labels of the ellipsis, followed by those that occur once, in
+// alphabetical order.
 Labels implied_output(const std::vector<Labels>& operands) {
   std::map<int, int> counts;
   for (const Labels& labels : operands)
@@ -157,7 +157,8 @@ Result<Equation> parse_equation(std::string_view text, const Tensors& tensors) {
   return equation;
 }
 
-// Where each label stands in the common order of dimensions: output first, then those summed.
+// The position of each label in the common order of dimensions: output labels first, then summed
+// ones.
 struct Positions {
   std::map<int, int64_t> of_label;
   int64_t output_rank = 0;
@@ -203,7 +204,7 @@ Sizes positions_of(const Tensor& tensor, const Labels& labels, const Equation& e
   return out;
 }
 
-// `tensor` with the common order of dimensions, repeated labels being its diagonal.
+// Permutes `tensor` to the common order of dimensions; a repeated label takes the diagonal.
 Result<Tensor> align(Emitter& e, Tensor tensor, Sizes places, int64_t rank) {
   for (size_t first = 0; first < places.size(); ++first) {
     const auto again =
@@ -290,7 +291,7 @@ Result<Tensor> tensordot(Emitter& e, const Tensor& self, const Tensor& other,
     if (a != b && a != 1 && b != 1)
       return operator_error("dims: found sizes " + std::to_string(a) + " and " + std::to_string(b) +
                             ", expected equal ones");
-    // A size of 1 is broadcast, so the other one is summed first.
+    // Broadcasts a size of 1: the other operand is summed first.
     auto sum = [&](const Tensor& tensor, int64_t dim) {
       return e(aten<"sum.dim_IntList">, {tensor, Sizes{dim}, true, tensor.dtype()});
     };

@@ -1,4 +1,4 @@
-// The convolution operators: their many ways to say stride, padding and batch.
+// The convolution operators: the many ways to spell stride, padding and batch.
 #include "ops/linear/convolution.h"
 
 #include <algorithm>
@@ -108,8 +108,8 @@ Result<Tensor> convolution_deprecated(const Tensor& input, const Tensor& weight,
       input, weight, bias, stride, padding, dilation, transposed, output_padding, groups);
 }
 
-// "same" keeps the size; where the padding is odd its larger half comes last
-// (ATen/native/Convolution.cpp convolution_same).
+// "same" keeps the size. Odd padding puts its larger half at the end (ATen/native/Convolution.cpp
+// convolution_same).
 Result<ConvolutionShape> named_shape(int64_t spatial, const Tensor& weight, const Sizes& stride,
                                      const std::string& padding, const Sizes& dilation,
                                      int64_t groups) {
@@ -141,7 +141,7 @@ Result<Tensor> convolution_mode(const Tensor& input, const Tensor& weight,
   return run_batched(input, weight, bias, shape);
 }
 
-// A single image is a batch of one.
+// A single image becomes a batch of one.
 template <int64_t Spatial>
 Result<Tensor> convolve(Emitter& e, const Tensor& input, const Tensor& weight,
                         const OptionalTensor& bias, const Sizes& stride, const Sizes& padding,
@@ -174,8 +174,8 @@ Result<Tensor> conv_transpose(Emitter& e, const Tensor& input, const Tensor& wei
                            groups);
 }
 
-// Where the padding is odd the larger half comes last, which only a tensor that was padded before
-// can say.
+// "same" with odd padding puts the larger half at the end. aten.convolution cannot express that, so
+// the input is padded before.
 template <int64_t Spatial>
 Result<Tensor> conv_padding(Emitter& e, const Tensor& input, const Tensor& weight,
                             const OptionalTensor& bias, const Sizes& stride,

@@ -1,4 +1,4 @@
-// Convolution as a function, for the operators that are composed of it.
+// Convolution as a function, for operators composed of it.
 #ifndef PT2_OPS_LINEAR_CONVOLUTION_H
 #define PT2_OPS_LINEAR_CONVOLUTION_H
 
@@ -9,7 +9,7 @@
 
 namespace pt2::ops {
 
-// Depth, height and width; the leading ones are neutral for fewer spatial dimensions.
+// Depth, height and width; with fewer spatial dimensions the leading ones are neutral.
 using Window = std::array<int64_t, 3>;
 
 struct ConvolutionShape {

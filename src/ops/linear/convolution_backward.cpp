@@ -1,5 +1,5 @@
-// Gradients of convolutions: towards the input they are convolutions again, towards the weight a
-// product of the outputs' gradients with the input's windows.
+// Gradients of convolutions. The gradient of the input is a convolution again; that of the weight
+// is a product of the output gradients and the input's windows.
 #include <algorithm>
 
 #include "ops/checks.h"
@@ -13,7 +13,7 @@ namespace pt2::ops {
 namespace {
 
 // gradient[r, w, k] = sum over images and positions of rows[n, r, position] times the element of
-// windows[n, w, ...] that kernel position k sees there.
+// windows[n, w, ...] that kernel position k covers there.
 template <class C>
 void weight_gradient(Tensor& gradient, const Tensor& rows, const Tensor& windows,
                      const ConvolutionShape& shape) {

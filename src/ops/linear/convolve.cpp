@@ -34,8 +34,8 @@ void convolve_as(Tensor& out, const Tensor& input, const Tensor& weight,
   const Input<C> x(input);
   const Input<C> w(weight);
   Output<C> y(out);
-  // Row o of the left matrix is the kernel of output channel o; transposed weights have the
-  // channels the other way round: w[c, o, k] instead of w[o, c, k].
+  // Row o of the left matrix is the kernel of output channel o. Transposed weights have the
+  // channels swapped: w[c, o, k] instead of w[o, c, k].
   std::vector<C> left(static_cast<size_t>(out_channels * depth));
   for (int64_t group = 0; group < groups; ++group) {
     for (int64_t o = 0; o < out_channels; ++o)

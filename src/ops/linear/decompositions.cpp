@@ -1,4 +1,4 @@
-// torch.linalg: singular values, eigenvalues, LU, determinants and what is solved with them.
+// torch.linalg: singular values, eigenvalues, LU, determinants and solvers based on them.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -39,7 +39,7 @@ Result<WideSvd> wide_svd(const Tensor& a, bool full_matrices) {
     PT2_TRY(Matrices<T> matrices, Matrices<T>::copy_of(a));
     for (int64_t i = 0; i < matrices.count(); ++i)
       factor_svd(matrices[i], s.data<double>() + i * rank, u[i], vh[i]);
-    // Of an empty matrix any basis will do.
+    // An empty matrix may have any basis.
     for (int64_t i = 0; rank == 0 && i < u.count(); ++i) set_identity(u[i]);
     for (int64_t i = 0; rank == 0 && i < vh.count(); ++i) set_identity(vh[i]);
     return WideSvd{u.tensor(), s, vh.tensor()};
@@ -75,7 +75,7 @@ Result<Tensor> svdvals(const Tensor& a, const OptionalString&) {
   PT2_TRY(auto parts, svd_parts(a, false, false));
   return std::move(std::get<1>(parts));
 }
-// torch.svd gives V rather than its adjoint, and zeros where it does not compute them.
+// torch.svd returns V instead of its adjoint, and zeros where it computes no vectors.
 Result<TensorTriple> old_svd(const Tensor& self, bool some, bool compute_uv) {
   PT2_TRY(auto parts, svd_parts(self, !some && compute_uv, compute_uv));
   auto& [u, s, vh] = parts;
@@ -149,7 +149,7 @@ Result<TensorPair> lu_factor(const Tensor& a, bool pivot) {
   return TensorPair(std::move(std::get<0>(parts)), std::move(std::get<1>(parts)));
 }
 
-// Writes the exchanges as a matrix P with A = P L U.
+// Writes the row exchanges as a matrix P with A = P L U.
 template <class T>
 Result<void> set_permutation(std::span<const int64_t> pivots, MatrixView<T> p) {
   std::vector<int64_t> order(static_cast<size_t>(p.rows));
@@ -226,10 +226,10 @@ Result<Tensor> old_lu_solve(const Tensor& self, const Tensor& lu, const Tensor& 
 
 // --- Determinants
 
-// The sign is a number of length 1 in the complex plane.
+// The sign is a number of absolute value 1.
 Result<TensorQuadruple> slogdet_parts(const Tensor& a) {
   PT2_TRY_VOID(check_square(a, "A"));
-  // As for determinants, LAPACK reads the transpose without a copy.
+  // Computed on the transpose, which LAPACK reads without a copy, as for determinants.
   const bool transposes = a.is_contiguous() && dtype_category(a.dtype()) != DtypeCategory::complex;
   PT2_TRY(const Tensor read, transposes ? transpose(a, -2, -1) : Result<Tensor>(a));
   return with_field(a, [&]<class T>() -> Result<TensorQuadruple> {
@@ -303,7 +303,7 @@ double cutoff(std::span<const double> values, const Tolerances& tolerances) {
   return std::max(tolerances.absolute, tolerances.relative * largest);
 }
 
-// One for each matrix of self, from tensors that broadcast with them.
+// The tolerances of every matrix of self; atol and rtol broadcast with the batch.
 using AllTolerances = std::vector<Tolerances>;
 Result<AllTolerances> read_tolerances(const Tensor& self, const OptionalTensor& atol,
                                       const OptionalTensor& rtol) {
@@ -333,7 +333,7 @@ Result<AllTolerances> same_tolerances(const Tensor& self, const std::optional<do
                        tolerances_of(self, atol, rtol));
 }
 
-// The values of each matrix, as many as `tolerances` has.
+// The values of matrix `i`.
 std::span<const double> values_of(const Tensor& values, size_t i) {
   const int64_t count = values.sizes().back();
   return {values.data<double>() + static_cast<int64_t>(i) * count, static_cast<size_t>(count)};
@@ -401,7 +401,7 @@ Result<Tensor> rank_tolerance(const Tensor& input, const Tensor& tol, bool) {
   return rank_with(input, tolerances);
 }
 
-// Column-major, in columns as long as those of the right-hand side that LAPACK overwrote.
+// Column-major; the columns are as long as those of the right-hand side, which LAPACK overwrites.
 Result<Tensor> solution_layout(const Tensor& solution, int64_t rows) {
   const int64_t height = rows_of(solution);
   const int64_t width = columns_of(solution);
@@ -415,8 +415,8 @@ Result<Tensor> solution_layout(const Tensor& solution, int64_t rows) {
   return out;
 }
 
-// Residuals are there for overdetermined systems of full rank; the driver gelsy, the default, gives
-// the rank but no singular values.
+// Residuals exist for overdetermined systems of full rank. The default driver, gelsy, gives the
+// rank but no singular values.
 Result<TensorQuadruple> lstsq(const Tensor& self, const Tensor& b,
                               const std::optional<double>& rcond, const OptionalString& driver) {
   PT2_TRY_VOID(check_matrices(self, "self"));
@@ -498,7 +498,7 @@ Result<Tensor> pinv_rcond(const Tensor& self, const Tensor& rcond, bool hermitia
   return pinv_tensors(self, std::nullopt, rcond, hermitian);
 }
 
-// An error for the first matrix that an `_ex` operator could not factorise.
+// Error for the first matrix that an `_ex` operator failed to factorise.
 Result<void> check_errors(const Tensor& info, const std::string& api_name, bool) {
   const Input<int64_t> numbers(info);
   for (int64_t i = 0; i < numbers.size(); ++i)

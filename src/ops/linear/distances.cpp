@@ -11,7 +11,7 @@
 namespace pt2::ops {
 namespace {
 
-// The p-norm of a - b; p = 0 counts differences, infinity takes the largest.
+// The p-norm of a - b; p = 0 counts differing coordinates, infinity takes the maximum.
 template <class C>
 double distance(const C* a, const C* b, int64_t count, double p) {
   double sum = 0;
@@ -105,7 +105,7 @@ void pdist(Tensor& out, const Tensor& self, double p) {
   });
 }
 
-// How the distance of two points changes with one coordinate of the first, times `grad`
+// The derivative of the distance of two points by one coordinate of the first, times `grad`
 // (ATen/native/cpu/DistanceOpsKernel.cpp).
 double distance_slope(double difference, double grad, double distance, double p) {
   const double sign = difference > 0 ? 1 : difference < 0 ? -1 : 0;
@@ -202,7 +202,7 @@ Result<Pairs> make_pairs(const Tensor& x1, const Tensor& x2, int64_t dim) {
   return pairs;
 }
 
-// The product divided by both norms, each at least eps.
+// The dot product divided by both norms, each at least eps.
 Result<Tensor> cosine_similarity(const Tensor& x1, const Tensor& x2, int64_t dim, double eps) {
   PT2_TRY(const Pairs pairs, make_pairs(x1, x2, dim));
   PT2_TRY(Tensor out, allocate(Meta(pairs.dtype, pairs.sizes)));

@@ -1,5 +1,5 @@
-// Eigenvalues of any square matrix, by QR steps with shifts on its Hessenberg form: the library's
-// come in another order, which is LAPACK's less often for matrices of up to five rows.
+// Eigenvalues of general square matrices, by shifted QR steps on the Hessenberg form. For matrices
+// of up to five rows Eigen's own solver gives LAPACK's order of eigenvalues less often.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -54,7 +54,8 @@ void reduce_to_hessenberg(View a, View q) {
   }
 }
 
-// The eigenvalue of the last 2 x 2 block of rows up to `last` that is nearer to its corner.
+// The eigenvalue of the 2 x 2 block that ends at row `last` that is nearer to its last diagonal
+// element.
 Complex wilkinson_shift(View h, int64_t last) {
   const Complex a = h.at(last - 1, last - 1);
   const Complex d = h.at(last, last);
@@ -107,7 +108,7 @@ void qr_step(View h, View z, int64_t first, int64_t last, Complex shift) {
   for (int64_t i = first; i <= last; ++i) h.at(i, i) += shift;
 }
 
-// The first row of the block that ends at `last` and that nothing below its diagonal divides.
+// The first row of the unreduced block that ends at `last`.
 int64_t block_start(View h, int64_t last) {
   int64_t first = last;
   for (; first > 0; --first) {
@@ -120,8 +121,8 @@ int64_t block_start(View h, int64_t last) {
   return first;
 }
 
-// h becomes triangular and z unitary with A = z h z^H. False when it does not converge, as for
-// matrices with NaN.
+// h becomes triangular and z unitary with A = z h z^H. False when the iteration does not converge,
+// as for matrices with NaN.
 bool reduce_to_triangle(View h, View z) {
   constexpr int kMostSteps = 60;
   int steps = 0;
@@ -133,7 +134,7 @@ bool reduce_to_triangle(View h, View z) {
       continue;
     }
     if (++steps > kMostSteps) return false;
-    // A shift from elsewhere now and then breaks cycles.
+    // An exceptional shift now and then breaks cycles.
     const Complex shift = steps % 10 == 0 ? h.at(last, last) + std::abs(h.at(last, last - 1))
                                           : wilkinson_shift(h, last);
     qr_step(h, z, first, last, shift);
@@ -141,7 +142,7 @@ bool reduce_to_triangle(View h, View z) {
   return true;
 }
 
-// x becomes columns with t x = t(k, k) x, solved from the diagonal upwards.
+// x becomes the columns with t x = t(k, k) x, by back substitution from the diagonal upwards.
 void set_triangle_vectors(View t, View x) {
   const int64_t n = t.rows;
   double largest = 0;
@@ -173,7 +174,8 @@ void normalize_columns(View vectors) {
   }
 }
 
-// Of a real matrix the values come in pairs, of which LAPACK puts the upper one first.
+// The eigenvalues of a real matrix come in conjugate pairs, of which LAPACK puts the one with
+// positive imaginary part first.
 void order_pairs(Complex* values, View vectors) {
   for (int64_t i = 0; i + 1 < vectors.rows; ++i) {
     const double tolerance = std::sqrt(kEpsilon) * std::abs(values[i]);
@@ -186,8 +188,8 @@ void order_pairs(Complex* values, View vectors) {
   }
 }
 
-// A V = V diag(values) (geev): columns of length 1 whose largest element is real. The values come
-// in the order in which they are found. False when they are not.
+// A V = V diag(values) (geev): columns of norm 1 whose largest element is real. The values come in
+// the order in which they are found. False when the iteration does not converge.
 bool factor_general(View a, Complex* values, View vectors) {
   const auto count = static_cast<size_t>(a.rows * a.rows);
   std::vector<Complex> unitary(count);

@@ -9,7 +9,7 @@
 namespace pt2::ops {
 namespace {
 
-// Turning so few channels takes longer than reading them where they lie.
+// With so few channels, transposing costs more than reading them in place.
 constexpr int64_t kFewChannels = 4;
 
 }  // namespace

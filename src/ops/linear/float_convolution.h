@@ -6,11 +6,11 @@
 
 namespace pt2::ops {
 
-// Whether the function below computes it: nothing transposed, volumetric or empty.
+// Whether the function below can compute it: not transposed, not volumetric, not empty.
 bool is_of_images(const Tensor& out, const Tensor& input, const Tensor& weight,
                   const ConvolutionShape& shape);
 
-// As convolve(), for dtypes that are computed in float.
+// As convolve(), for dtypes whose compute type is float.
 void convolve_images(Tensor& out, const Tensor& input, const Tensor& weight,
                      const std::optional<Tensor>& bias, const ConvolutionShape& shape);
 

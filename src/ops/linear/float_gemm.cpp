@@ -11,14 +11,14 @@ namespace {
 
 using FloatOperand = GemmOperand<float>;
 
-// What GemmOperand::load takes at once.
+// The width that GemmOperand::load fills at once.
 constexpr int64_t kLoadDepth = 128;
-// Floats of the right operand that are packed at a time.
+// How many floats of the right operand are packed at a time.
 constexpr int64_t kPackedFloats = 1 << 20;
-// Rows for which packing the right operand takes longer than the product.
+// With so few rows, packing the right operand takes longer than the product.
 constexpr int64_t kFewRows = 4;
 
-// kernels::LeftRows::Fill of an operand that does not lie in rows.
+// Implements kernels::LeftRows::Fill for an operand whose rows are not contiguous.
 void fill_rows(const void* source, int64_t first_row, int64_t rows, int64_t first_depth,
                int64_t depth, float* tile) {
   constexpr int64_t kRowsAtOnce = 16;
@@ -36,7 +36,7 @@ void fill_rows(const void* source, int64_t first_row, int64_t rows, int64_t firs
   }
 }
 
-// Packs `columns` lines of the right operand, from `first` on.
+// Packs `columns` lines of the right operand, starting at `first`.
 void pack(const FloatOperand& right, int64_t first, int64_t columns, int64_t depth, float* packed) {
   if (const auto lying = right.in_place()) {
     kernels::pack_right(lying->data + first * lying->line_stride,
@@ -62,7 +62,7 @@ void pack(const FloatOperand& right, int64_t first, int64_t columns, int64_t dep
   }
 }
 
-// The rows of `out` lie side by side.
+// Requires contiguous rows of `out`.
 void multiply(int64_t rows, int64_t columns, int64_t depth, const FloatOperand& left,
               const FloatOperand& right, float* out, int64_t row_stride) {
   const auto left_rows = left.in_place(), right_lines = right.in_place();

@@ -10,7 +10,7 @@ namespace {
 constexpr int64_t kRows = 4;
 constexpr int64_t kColumns = 8;
 constexpr int64_t kDepth = 128;
-// Columns of the right operand that stay packed while every row of the left one passes by.
+// Columns of the right operand that stay packed while all rows of the left operand pass by.
 constexpr int64_t kColumnBlock = 1024;
 
 // One tile of kRows x kColumns; the accumulators live in registers.
@@ -29,7 +29,7 @@ void multiply_tile(int64_t depth, const C* left, const C* right, C* tile) {
     for (int64_t j = 0; j < kColumns; ++j) tile[i * kColumns + j] = sum[i][j];
 }
 
-// Integers wrap, as in PyTorch; in C++ only unsigned ones may.
+// Integers wrap, as in PyTorch; C++ defines that for unsigned types only.
 template <>
 void multiply_tile<int64_t>(int64_t depth, const int64_t* left, const int64_t* right,
                             int64_t* tile) {
@@ -91,7 +91,8 @@ void MatrixOperand<C>::load(int64_t first_line, int64_t lines, int64_t first_k, 
 
 template <class C>
 std::optional<typename GemmOperand<C>::InPlace> MatrixOperand<C>::in_place() const {
-  // Only floats ask. A file may have its tensors where no float may lie.
+  // Only float products read in place. A file may place a tensor at an address that is misaligned
+  // for float.
   if (!std::is_same_v<C, float> || dtype_ != Dtype::float32 ||
       reinterpret_cast<uintptr_t>(data_) % alignof(C) != 0)
     return std::nullopt;

@@ -14,7 +14,7 @@
 namespace pt2::ops {
 
 // An operand of a product: `lines` (rows of the left matrix, columns of the right one), each as
-// long as the product is deep.
+// long as the product's depth.
 template <class C>
 class GemmOperand {
  public:
@@ -24,8 +24,8 @@ class GemmOperand {
   virtual void load(int64_t first_line, int64_t lines, int64_t first_k, int64_t depth,
                     int64_t width, C* panel) const = 0;
 
-  // Where the elements lie as they are needed: element k of line i at
-  // data[i * line_stride + k * depth_stride].
+  // The operand in memory, if it can be read in place: element k of line i is at data[i *
+  // line_stride + k * depth_stride].
   struct InPlace {
     const C* data = nullptr;
     int64_t line_stride = 0;
@@ -51,7 +51,7 @@ class MatrixOperand : public GemmOperand<C> {
   int64_t depth_stride_;
 };
 
-// An operand from one of its lines on.
+// An operand without its first lines.
 template <class C>
 class LinesFrom : public GemmOperand<C> {
  public:
@@ -78,7 +78,7 @@ template <class C>
 void gemm(int64_t rows, int64_t columns, int64_t depth, const GemmOperand<C>& left,
           const GemmOperand<C>& right, C* out, int64_t row_stride, int64_t column_stride);
 
-// Room for `count` floats at the beginning of a cache line, where packed operands are read fastest.
+// Space for `count` floats, aligned to a cache line: packed operands are read fastest there.
 class AlignedFloats {
  public:
   explicit AlignedFloats(int64_t count) : memory_(static_cast<size_t>(count) + kSlack) {

@@ -1,5 +1,5 @@
-// Products of matrices whose rows belong to groups, each group with a matrix of its own: mixtures
-// of experts.
+// Products of matrices whose rows belong to groups, each group with a matrix of its own: mixture of
+// experts.
 #include "ops/checks.h"
 #include "ops/dense.h"
 #include "ops/linear/matmul.h"
@@ -10,7 +10,7 @@
 namespace pt2::ops {
 namespace {
 
-// The end of every group along the dimension that is split; ascending.
+// The ends of the groups along the split dimension, ascending.
 Result<std::vector<int64_t>> group_ends(const Tensor& offs, int64_t length) {
   PT2_TRY_VOID(check_rank(offs, 1, "offs"));
   const Input<int64_t> input(offs);
@@ -31,8 +31,8 @@ Result<void> copy_into(Tensor target, const Tensor& source) {
   return {};
 }
 
-// Two matrices are split along their common dimension, a matrix and a batch along the matrix's
-// other one, two batches not at all (ATen/native/GroupedMMUtils.h).
+// Two matrices are split along their common dimension; a matrix and a batch along the matrix's
+// other dimension; two batches are not split (ATen/native/GroupedMMUtils.h).
 Result<Tensor> grouped_mm(const Tensor& self, const Tensor& mat2, const OptionalTensor& offs,
                           const OptionalTensor& bias, std::optional<Dtype> out_dtype) {
   PT2_TRY_VOID(check_floating(self, "self"));
@@ -83,8 +83,8 @@ Result<Tensor> grouped_mm(const Tensor& self, const Tensor& mat2, const Optional
   return out;
 }
 
-// What Hugging Face transformers exports where PyTorch has no grouped product: `input` [rows,
-// depth] sorted by expert, `weight` [experts, depth, columns]. Rows behind the last end stay zero.
+// Hugging Face transformers exports this where PyTorch has no grouped product: `input` [rows,
+// depth] sorted by expert, `weight` [experts, depth, columns]. Rows after the last end stay zero.
 Result<std::vector<int64_t>> fallback_ends(const Tensor& input, const Tensor& weight,
                                            const Tensor& offs) {
   PT2_TRY_VOID(check_same_dtype(weight, input, "weight"));

@@ -1,4 +1,4 @@
-// torch.linalg: factorisations, solutions and norms of batches of matrices.
+// torch.linalg: factorisations, solvers and norms of batches of matrices.
 #include <algorithm>
 
 #include "ops/checks.h"
@@ -16,7 +16,7 @@ constexpr std::string_view kSingular = "a singular matrix: zero on the diagonal"
 
 Result<std::tuple<Tensor, Tensor, Tensor>> lu_determinant(const Tensor& a) {
   PT2_TRY_VOID(check_square(a, "A"));
-  // The determinant is also the transpose's, which LAPACK reads without a copy
+  // The determinant of the transpose, which LAPACK reads without a copy
   // (ATen/native/BatchLinearAlgebra.cpp _linalg_det).
   const bool transposes = a.is_contiguous() && dtype_category(a.dtype()) != DtypeCategory::complex;
   PT2_TRY(const Tensor read, transposes ? transpose(a, -2, -1) : Result<Tensor>(a));
@@ -218,7 +218,7 @@ using OptionalSizes = std::optional<Sizes>;
 
 Value dims_value(const OptionalSizes& dims) { return dims ? box(*dims) : Value(); }
 
-// The largest or smallest singular value, 0 without any: ord 2 and -2.
+// The largest or smallest singular value, 0 when there is none: ord 2 and -2.
 Result<Tensor> spectral_norm(const Tensor& self, bool largest, const Sizes& axes, bool keepdim,
                              Dtype dtype) {
   PT2_TRY(const Tensor last, movedim(self, axes, {-2, -1}));
@@ -232,8 +232,7 @@ Result<Tensor> spectral_norm(const Tensor& self, bool largest, const Sizes& axes
   }
   return copy_as(wide, dtype, std::nullopt);
 }
-// Sums of one dimension, of which the largest or smallest along the other counts: ord 1, -1, inf,
-// -inf.
+// The largest or smallest of the sums along one dimension: ord 1, -1, inf, -inf.
 Result<Tensor> matrix_norm(const Tensor& self, double ord, const Sizes& dims, bool keepdim,
                            Value dtype) {
   PT2_TRY(const auto axes, wrap_distinct_dims(dims, self.dim()));
@@ -250,7 +249,7 @@ Result<Tensor> matrix_norm(const Tensor& self, double ord, const Sizes& dims, bo
   const int64_t chosen = axes[magnitude == 1 ? 1 : 0];
   PT2_TRY(const Tensor sums, apply(aten<"linalg_vector_norm.default">,
                                    {self, 1.0, Value::List{summed}, true, std::move(dtype)}));
-  // The largest of no norms is 0, the smallest an error.
+  // The maximum of no norms is 0, the minimum an error.
   const Handle choose = ord < 0                  ? Handle(aten<"amin.default">)
                         : self.size(chosen) == 0 ? Handle(aten<"sum.dim_IntList">)
                                                  : aten<"amax.default">;

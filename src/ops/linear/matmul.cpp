@@ -13,7 +13,7 @@
 namespace pt2::ops {
 namespace {
 
-// The two last dimensions of a view, whose first element is `offset` elements further on.
+// The last two dimensions of a view, starting `offset` elements further on.
 template <class C>
 MatrixOperand<C> rows_of(const Tensor& matrix, int64_t offset) {
   const int64_t rank = matrix.dim();
@@ -91,7 +91,7 @@ Result<Meta> bmm_meta(const Tensor& self, const Tensor& mat2) {
   return Meta(self.dtype(), {self.size(0), self.size(1), mat2.size(2)});
 }
 
-// beta * self + alpha * product: what the add... operators share.
+// beta * self + alpha * product, which the add... operators share.
 Result<Meta> added_meta(const Tensor& self, const Meta& product) {
   if (self.dtype() != product.dtype)
     return operator_error("self: found " + std::string(dtype_name(self.dtype())) + ", expected " +
@@ -123,7 +123,7 @@ C scaled_sum(C a, C x, C b, C y) {
     return a * x + b * y;
 }
 
-// `product` has the compute dtype. With beta = 0 self is not read: its NaNs do not matter.
+// `product` has the compute dtype. With beta = 0 self is not read, so its NaNs do not propagate.
 template <class C>
 void add_scaled(Tensor& out, const Tensor& self, const Tensor& product, const Scalar& beta,
                 const Scalar& alpha) {
@@ -167,7 +167,7 @@ Result<Meta> addbmm_meta(const Tensor& self, const Tensor& batch1, const Tensor&
   return added_meta(self, product);
 }
 
-// The sum over the batch is one product whose depth is batch times inner size.
+// The sum over the batch is one product of depth batch * inner size.
 void addbmm(Tensor& out, const Tensor& self, const Tensor& batch1, const Tensor& batch2,
             const Scalar& beta, const Scalar& alpha) {
   const int64_t depth = batch1.size(0) * batch1.size(2);
@@ -272,7 +272,7 @@ Tensor broadcast_batch(const Tensor& tensor, const Sizes& batch) {
   return broadcast_to(tensor, sizes);
 }
 
-// x w^T + b with x flattened to a matrix.
+// x w^T + b, with x flattened to a matrix.
 Result<Meta> linear_meta(const Tensor& input, const Tensor& weight, const OptionalTensor& bias) {
   PT2_TRY_VOID(check_rank_at_least(input, 1, "input"));
   if (weight.dim() != 1) PT2_TRY_VOID(check_rank(weight, 2, "weight"));
@@ -395,7 +395,7 @@ Result<Tensor> linear_formula(Emitter& e, const Tensor& input, const Tensor& wei
   return bias && !adds ? e(aten<"add.Tensor">, {out, *bias}) : out;
 }
 
-// A tall matrix where the second operand is one, a batch of both otherwise.
+// One tall product when the second operand is a matrix, else a batched product.
 Result<Tensor> matmul_formula(Emitter& e, const Tensor& self, const Tensor& other) {
   PT2_TRY(const Meta meta, matmul_meta(self, other));
   if (self.dim() == 2 && other.dim() == 2) return e(aten<"mm.default">, {self, other});

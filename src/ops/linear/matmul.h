@@ -1,4 +1,4 @@
-// Matrix products as functions, for the operators that are composed of them.
+// Matrix products as functions, for operators composed of them.
 #ifndef PT2_OPS_LINEAR_MATMUL_H
 #define PT2_OPS_LINEAR_MATMUL_H
 
@@ -8,11 +8,11 @@
 
 namespace pt2::ops {
 
-// torch.matmul and torch.nn.functional.linear, with their checks.
+// torch.matmul and torch.nn.functional.linear, including their checks.
 Result<Tensor> matmul(const Tensor& self, const Tensor& other);
 Result<Tensor> linear(const Tensor& input, const Tensor& weight, const std::optional<Tensor>& bias);
 
-// out[b, m, n] = left[b, m, k] right[b, k, n]; sizes and dtypes were checked.
+// out[b, m, n] = left[b, m, k] right[b, k, n]; the caller has checked sizes and dtypes.
 void batched_product(Tensor& out, const Tensor& left, const Tensor& right);
 
 }  // namespace pt2::ops

@@ -71,7 +71,7 @@ Result<void> check_info(std::span<const int64_t> infos, bool check_errors, std::
   return {};
 }
 
-// Both with the batch sizes that they broadcast to.
+// Broadcasts the batch sizes of both operands.
 Result<TensorPair> same_batch(const Tensor& a, const Tensor& b) {
   const Sizes batches[] = {batch_of(a), batch_of(b)};
   PT2_TRY(const Sizes batch, broadcast_sizes(batches));

@@ -1,4 +1,4 @@
-// Batches of matrices between tensors and the factorisations of dense/dense.h.
+// Converts batches of matrices between tensors and the factorisations of dense/dense.h.
 #ifndef PT2_OPS_LINEAR_MATRICES_H
 #define PT2_OPS_LINEAR_MATRICES_H
 
@@ -15,15 +15,15 @@ namespace pt2::ops {
 
 using TensorPair = std::tuple<Tensor, Tensor>;
 
-// Float or complex numbers of 32 or 64 bits, two dims at least.
+// Checks for 32- or 64-bit floats or complex numbers and at least two dims.
 Result<void> check_matrices(const Tensor& a, std::string_view what);
 Result<void> check_square(const Tensor& a, std::string_view what);
-// The sizes before the last two, with others behind them.
+// The batch sizes (all but the last two), followed by other sizes.
 Sizes batch_of(const Tensor& a, std::initializer_list<int64_t> more = {});
 inline int64_t rows_of(const Tensor& a) { return a.size(a.dim() - 2); }
 inline int64_t columns_of(const Tensor& a) { return a.size(a.dim() - 1); }
 
-// Matrices one behind the other, each column-major.
+// A batch of matrices in sequence, each column-major.
 template <class T>
 class Matrices {
  public:
@@ -34,7 +34,7 @@ class Matrices {
     out.copy_from(turned);
     return out;
   }
-  // An error where they would take too much.
+  // Error when the allocation exceeds the limit.
   static Result<Matrices> zeros(Sizes batch, int64_t rows, int64_t columns) {
     Matrices out;
     batch.insert(batch.end(), {columns, rows});
@@ -43,9 +43,9 @@ class Matrices {
     out.columns_ = columns;
     return out;
   }
-  // None when they are empty: of such a batch may be any number.
+  // 0 for empty matrices: a batch may hold any number of them.
   int64_t count() const { return turned_.numel() == 0 ? 0 : turned_.numel() / (rows_ * columns_); }
-  // Of empty matrices any is the same.
+  // All empty matrices are alike, so any index is valid.
   MatrixView<T> operator[](int64_t i) {
     return {turned_.data<T>() + i * rows_ * columns_, rows_, columns_};
   }
@@ -60,28 +60,28 @@ class Matrices {
   int64_t columns_ = 0;
 };
 
-// Calls a template with double or Complex, as the dtype needs.
+// Calls a template with double or Complex, as the dtype requires.
 template <class F>
 auto with_field(const Tensor& a, F f) {
   return dtype_category(a.dtype()) == DtypeCategory::complex ? f.template operator()<Complex>()
                                                              : f.template operator()<double>();
 }
 
-// The matrices in a dtype, column-major as LAPACK leaves them unless `row_major`.
+// The matrices in another dtype, column-major as LAPACK leaves them unless `row_major`.
 Result<Tensor> result_of(const Tensor& matrices, Dtype dtype, bool row_major = false);
-// The float64 singular values of each matrix, from the largest to the smallest.
+// The float64 singular values of each matrix in descending order.
 Result<Tensor> singular_values(const Tensor& a);
 Result<Tensor> integers_of(std::span<const int64_t> numbers, Sizes sizes);
-// An error for the first info that is not 0, when errors are asked for.
+// Error for the first info that is not 0, if errors are requested.
 Result<void> check_info(std::span<const int64_t> infos, bool check_errors, std::string_view what);
-// Both with the batch sizes that they broadcast to.
+// Broadcasts the batch sizes of both operands.
 Result<TensorPair> same_batch(const Tensor& a, const Tensor& b);
 template <class T>
 void set_identity(MatrixView<T> a) {
   for (int64_t i = 0; i < std::min(a.rows, a.columns); ++i) a.at(i, i) = 1;
 }
 
-// The LU factors of each matrix of a batch; pivots and infos are there for matrices with elements.
+// The LU factors of each matrix of a batch; pivots and infos are set for non-empty matrices.
 template <class T>
 struct LuBatch {
   Matrices<T> factors;

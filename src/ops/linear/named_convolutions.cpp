@@ -1,4 +1,4 @@
-// Convolutions under the names of the kernels that PyTorch has for some of them.
+// Convolutions under the names of PyTorch's specialised kernels.
 #include <algorithm>
 
 #include "ops/checks.h"

@@ -1,4 +1,4 @@
-// Products with quantised matrices, and the factors of weight norms.
+// Products with quantised matrices; weight normalisation.
 #include <cmath>
 
 #include "ops/checks.h"
@@ -19,7 +19,7 @@ Result<void> check_dtype(const Tensor& tensor, Dtype dtype, std::string_view wha
 }
 
 Result<Meta> int_mm_meta(const Tensor& self, const Tensor& mat2) {
-  // Unsigned elements: what a CPU multiplies (aten/src/ATen/native/LinearAlgebra.cpp,
+  // Unsigned elements: PyTorch multiplies uint8 on CPUs (aten/src/ATen/native/LinearAlgebra.cpp,
   // _int_mm_out_cpu).
   if (self.dtype() != Dtype::uint8) PT2_TRY_VOID(check_dtype(self, Dtype::int8, "self"));
   PT2_TRY_VOID(check_dtype(mat2, Dtype::int8, "mat2"));
@@ -29,7 +29,7 @@ Result<Meta> int_mm_meta(const Tensor& self, const Tensor& mat2) {
   return Meta(Dtype::int32, {self.size(0), mat2.size(1)});
 }
 
-// Every column of mat2 has a scale, given per output row of the stored matrix [N, K].
+// Every column of mat2 has a scale: one per row of the stored matrix [N, K].
 Result<Meta> int8pack_meta(const Tensor& self, const Tensor& mat2, const Tensor& scales) {
   PT2_TRY_VOID(check_floating(self, "self"));
   PT2_TRY_VOID(check_dtype(mat2, Dtype::int8, "mat2"));
@@ -58,8 +58,8 @@ void int8pack_mm(Tensor& out, const Tensor& self, const Tensor& mat2, const Tens
 
 constexpr int64_t kInt4Pack = 32;
 
-// Two numbers of 4 bits a byte; in blocks of 32 rows or 64 columns element order is PyTorch's own
-// (ATen/native/cpu/int4mm_kernel.cpp weight_to_int4pack_kernel).
+// Two 4-bit numbers per byte. Within blocks of 32 rows or 64 columns the order of elements is
+// PyTorch's own (ATen/native/cpu/int4mm_kernel.cpp weight_to_int4pack_kernel).
 Result<Meta> int4pack_meta(const Tensor& self, const Tensor& mat2, int64_t group_size,
                            const Tensor& scale_and_zeros) {
   PT2_TRY_VOID(check_floating(self, "self"));
@@ -78,8 +78,8 @@ Result<Meta> int4pack_meta(const Tensor& self, const Tensor& mat2, int64_t group
   return Meta(self.dtype(), {self.size(0), columns});
 }
 
-// Bytes of one block of rows are stored depth by depth; of a full block of 64 rows, byte j holds
-// rows j and j + 32, of a block of 32 rows, rows j and j + 16.
+// The bytes of one block of rows are stored depth by depth. In a full block of 64 rows byte j holds
+// rows j and j + 32; in a block of 32 rows, rows j and j + 16.
 int64_t int4_value(const uint8_t* packed, int64_t columns, int64_t depth, int64_t column,
                    int64_t k) {
   const int64_t block = column / 64 * 64;
@@ -113,7 +113,7 @@ void int4pack_mm(Tensor& out, const Tensor& self, const Tensor& mat2, int64_t gr
 
 using NormResult = std::tuple<Tensor, Tensor>;
 
-// w = v * g / |v|, the norm being over all dims but `dim`, which is the first or the last.
+// w = v * g / |v|; the norm is over all dims but `dim`, which is the first or the last.
 Result<NormResult> weight_norm(const Tensor& v, const Tensor& g, int64_t dim) {
   PT2_TRY_VOID(check_floating(v, "v"));
   PT2_TRY_VOID(check_same_dtype(g, v, "g"));

@@ -1,4 +1,4 @@
-// Products, powers and norms of vectors and matrices that are made of other operators.
+// Products, powers and norms of vectors and matrices, composed of other operators.
 #include <algorithm>
 #include <cmath>
 
@@ -91,7 +91,7 @@ Result<Tensor> cross(const Tensor& self, const Tensor& other, const std::optiona
 Result<Tensor> matrix_power(const Tensor& self, int64_t n) {
   PT2_TRY_VOID(check_square(self, "self"));
   Tensor base = self;
-  // Never the smallest int64, whose negative is none.
+  // Unsigned: the smallest int64 has no negative.
   uint64_t exponent = static_cast<uint64_t>(n);
   if (n < 0) {
     PT2_TRY(base, apply(aten<"linalg_inv.default">, {self}));
@@ -125,7 +125,7 @@ Result<Tensor> matrix_power(const Tensor& self, int64_t n) {
   }
 }
 
-// Products in the order given: which order is fastest does not change what they are.
+// Multiplies in the given order: the fastest order would give the same product.
 Result<Tensor> multi_dot(const Tensors& tensors) {
   if (tensors.size() < 2)
     return operator_error("tensors: found " + std::to_string(tensors.size()) +
@@ -193,7 +193,7 @@ Result<Tensor> matrix_exp(const Tensor& self) {
   });
 }
 
-// The powers 0, 1, ... of every element, in one more dimension; those of integers are int64.
+// The powers 0, 1, ... of every element, along one more dimension; integers give int64.
 Result<Tensor> vander_powers(const Tensor& x, int64_t count) {
   const Dtype dtype =
       dtype_category(x.dtype()) < DtypeCategory::floating ? Dtype::int64 : x.dtype();
@@ -267,7 +267,8 @@ Result<Tensor> addmm_activation(const Tensor& self, const Tensor& mat1, const Te
                   : apply(aten<"relu.default">, {sum});
 }
 
-// sum(i1 * i2 * i3) over sumdim, each with sizes of 1 inserted at its `expand` dims.
+// sum(i1 * i2 * i3) over sumdim, after inserting dimensions of size 1 at each operand's `expand`
+// dims.
 Result<Tensor> trilinear(const Tensor& i1, const Tensor& i2, const Tensor& i3, const Sizes& expand1,
                          const Sizes& expand2, const Sizes& expand3, const Sizes& sumdim, int64_t) {
   auto expanded = [](Tensor tensor, Sizes dims) -> Result<Tensor> {
@@ -332,7 +333,7 @@ Result<Tensor> nuclear_norm_dim(const Tensor& self, const Sizes& dim, bool keepd
   return nuclear(self, dim, keepdim);
 }
 
-// The largest singular value over the smallest, or the norm times that of the inverse.
+// The largest singular value divided by the smallest, or the norm times that of the inverse.
 Result<Tensor> cond_named(const Tensor& self, const std::string& p) {
   PT2_TRY_VOID(check_square(self, "self"));
   PT2_TRY(const Tensor inverse, apply(aten<"linalg_inv.default">, {self}));

@@ -1,5 +1,5 @@
-// Linear layers of torch.ao's dynamic quantisation: int8 weights in a script object, activations
-// quantised anew in every call (ATen/native/quantized/cpu/qlinear_dynamic.cpp).
+// Linear layers of torch.ao's dynamic quantisation: int8 weights in a script object; activations
+// are quantised anew in every call (ATen/native/quantized/cpu/qlinear_dynamic.cpp).
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -15,7 +15,7 @@ namespace {
 constexpr std::string_view kPackedClass =
     "__torch__.torch.classes.quantized.LinearPackedParamsBase";
 
-// What LinearPackedParamsBase.__getstate__ gives: (weight, bias).
+// The state that LinearPackedParamsBase.__getstate__ returns: (weight, bias).
 struct PackedLinear {
   Tensor weight;                     // int8 [n, k], or of a float dtype for the fp16 operators
   std::vector<double> scales;        // one, or one per row
@@ -34,8 +34,8 @@ Error wrong_state(std::string_view what) {
                         ", expected that of " + std::string(kPackedClass));
 }
 
-// The parts of a quantised tensor: its integers, then scale and zero point, or scales, zero points
-// and their axis.
+// The parts of a quantised tensor: integers, then scale and zero point, or scales, zero points and
+// their axis.
 Result<void> read_weight(const Value::List& parts, PackedLinear& out) {
   const auto* integers = parts.empty() ? nullptr : parts[0].get_if<Tensor>();
   if (integers == nullptr || integers->dtype() != Dtype::int8 || integers->dim() != 2)
@@ -129,7 +129,7 @@ Quantization choose_quantization(float min, float max, bool reduce_range) {
       max *= amplifier;
     }
   }
-  // Of the two ends, the one that is represented more exactly.
+  // Anchors the zero point at the end of the range that it represents more exactly.
   const double from_min = kLow - min / scale;
   const double from_max = high - max / scale;
   const double min_error = std::abs(kLow) - std::abs(min / scale);
@@ -189,8 +189,8 @@ Result<Tensor> linear_dynamic(const Tensor& x, const Object& packed, bool reduce
   return out;
 }
 
-// The weight is rounded to float16, everything else is float32
-// (fbgemm's PackedGemmMatrixFP16, which saturates what float16 cannot hold).
+// The weight is rounded to float16; everything else is float32 (fbgemm's PackedGemmMatrixFP16,
+// which saturates out-of-range weights).
 Result<Tensor> linear_dynamic_fp16(const Tensor& x, const Object& packed) {
   PT2_TRY(const PackedLinear linear, unpack(packed));
   if (!linear.scales.empty()) return wrong_state("a quantised weight");

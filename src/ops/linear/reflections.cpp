@@ -1,4 +1,4 @@
-// Orthogonal matrices as products of reflections, as LAPACK's geqrf leaves them.
+// Orthogonal matrices as products of reflections, in the layout of LAPACK's geqrf.
 #include <algorithm>
 
 #include "ops/checks.h"
@@ -34,7 +34,7 @@ Result<void> check_reflections(const Tensor& input, const Tensor& tau) {
                           "each row and column of " + input.type_text());
   return {};
 }
-// The reflections of each matrix of a batch, those that tau reaches, applied to `sides`.
+// Applies the reflections of each matrix of a batch, as many as tau has, to `sides`.
 template <class T>
 Result<Tensor> reflected(const Tensor& input, const Tensor& tau, Matrices<T> sides, bool left,
                          bool adjoint) {

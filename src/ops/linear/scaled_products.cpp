@@ -24,7 +24,7 @@ Result<Tensor> scaled(const Tensor& matrix, const Tensor& scale) {
   return apply(aten<"mul.Tensor">, {wide, scale});
 }
 
-// The scale of the result is taken, and not used, as in PyTorch.
+// The result scale is accepted but not used, as in PyTorch.
 Result<Tensor> scaled_mm(const Tensor& self, const Tensor& mat2, const Tensor& scale_a,
                          const Tensor& scale_b, const OptionalTensor& bias, const OptionalTensor&,
                          const std::optional<Dtype>& out_dtype, bool) {

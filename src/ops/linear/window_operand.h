@@ -9,7 +9,7 @@
 
 namespace pt2::ops {
 
-// The last three sizes, with 1 for the dimensions that a conv1d or conv2d lacks.
+// The last three sizes, with 1 for dimensions that a conv1d or conv2d lacks.
 inline Window spatial_sizes(const Tensor& tensor, int64_t spatial) {
   Window out{1, 1, 1};
   for (int64_t i = 0; i < spatial; ++i)
@@ -19,8 +19,8 @@ inline Window spatial_sizes(const Tensor& tensor, int64_t spatial) {
 
 inline int64_t product(const Window& window) { return window[0] * window[1] * window[2]; }
 
-// Line = output position, depth = (channel, kernel position): the input element under that kernel
-// position, or zero in the padding.
+// Line = output position, depth = (channel, kernel position). The element is the input at that
+// kernel position, or zero in the padding.
 template <class C>
 class WindowOperand : public GemmOperand<C> {
  public:
@@ -48,7 +48,7 @@ class WindowOperand : public GemmOperand<C> {
   }
 
  private:
-  // The input index along one dimension, or -1 when there is none.
+  // The input index along one dimension; -1 in the padding.
   int64_t source(size_t dim, int64_t out_index, int64_t tap) const {
     const int64_t step = tap * shape_.dilation[dim];
     int64_t index = 0;
@@ -79,7 +79,7 @@ class WindowOperand : public GemmOperand<C> {
   const ConvolutionShape& shape_;
 };
 
-// An operand with lines and depth exchanged.
+// An operand with lines and depth swapped.
 template <class C>
 class TransposedOperand : public GemmOperand<C> {
  public:

@@ -1,4 +1,4 @@
-// Batch and instance normalisation, whose running statistics are written through the tensors given.
+// Batch and instance normalisation. Running statistics are updated through the tensors passed in.
 #include <cmath>
 
 #include "ops/checks.h"
@@ -12,7 +12,7 @@
 namespace pt2::ops {
 namespace {
 
-// What a call is given besides input; running statistics may be absent.
+// The arguments besides input; running statistics may be absent.
 struct BatchNorm {
   const OptionalTensor& weight;
   const OptionalTensor& bias;
@@ -71,7 +71,7 @@ void store_doubles(Tensor& out, const std::vector<double>& values) {
   std::copy(values.begin(), values.end(), output.data());
 }
 
-// Statistics of every channel of x[batch, channel, area], variances not yet divided.
+// Mean and sum of squared deviations of every channel of x[batch, channel, area].
 template <class C>
 std::vector<Moments> channel_moments(const C* x, int64_t batch, int64_t channels, int64_t area) {
   std::vector<Moments> out(static_cast<size_t>(channels));
@@ -93,7 +93,8 @@ std::vector<Moments> channel_moments(const C* x, int64_t batch, int64_t channels
   return out;
 }
 
-// running = (1 - momentum) * running + momentum * statistic; the variance's is the unbiased one.
+// running = (1 - momentum) * running + momentum * statistic. The running variance takes the
+// unbiased estimate.
 void update_running(const BatchNorm& norm, const std::vector<Moments>& moments, int64_t count) {
   auto update = [&](const OptionalTensor& running, auto&& statistic) {
     if (!running) return;
@@ -150,7 +151,7 @@ void run_batch_norm(Tensor& out, Tensor& save_mean, Tensor& save_invstd, const T
     update_running(norm, moments, count);
     store_doubles(save_mean, mean);
     store_doubles(save_invstd, invstd);
-    // Rounded to the dtype they are kept in.
+    // Rounded to the dtype of the statistics.
     scale_channels(out, x, norm, doubles(save_mean), doubles(save_invstd));
   });
 }
@@ -227,7 +228,7 @@ Result<std::array<Meta, 5>> functional_meta(const Tensor& input, const OptionalT
                                             const OptionalTensor& bias, const Tensor& running_mean,
                                             const Tensor& running_var, bool training,
                                             double momentum, double eps) {
-  // The functional form writes to results, not to the arguments.
+  // The functional form returns new running statistics and leaves its arguments unchanged.
   const Tensor mean = Tensor::without_elements(running_mean.dtype(), running_mean.sizes());
   const Tensor var = Tensor::without_elements(running_var.dtype(), running_var.sizes());
   PT2_TRY(auto metas, native_meta(input, weight, bias, mean, var, training, momentum, eps));
@@ -253,7 +254,7 @@ OptionalTensor repeated(const OptionalTensor& parameter, int64_t times) {
   return out.with_view({out.numel()}, {1}, 0);
 }
 
-// The running statistics become the mean over the batch of what every instance would make them.
+// Each running statistic becomes the mean over the batch of its values for the single instances.
 void store_mean_over_batch(const OptionalTensor& running, const OptionalTensor& all) {
   if (!running) return;
   const std::vector<double> values = doubles(*all);
@@ -265,7 +266,7 @@ void store_mean_over_batch(const OptionalTensor& running, const OptionalTensor& 
   store_doubles(target, mean);
 }
 
-// Every instance is a batch of its own: [n, c, ...] is normalised as [1, n * c, ...]
+// Every instance is normalised as a batch of its own: [n, c, ...] as [1, n * c, ...]
 // (ATen/native/Normalization.cpp instance_norm).
 Result<Tensor> instance_norm(const Tensor& input, const OptionalTensor& weight,
                              const OptionalTensor& bias, const OptionalTensor& running_mean,
@@ -320,7 +321,7 @@ Result<Tensor> batch_norm_formula(Emitter& e, const Tensor& input, const Optiona
            {input, weight, bias, *running_mean, *running_var, training, momentum, eps});
 }
 
-// As the function above; the running statistics of single instances are not written here.
+// The formula of the function above; it does not update the running statistics of single instances.
 Result<Tensor> instance_norm_formula(Emitter& e, const Tensor& input, const OptionalTensor& weight,
                                      const OptionalTensor& bias, const OptionalTensor& running_mean,
                                      const OptionalTensor& running_var, bool use_input_stats,

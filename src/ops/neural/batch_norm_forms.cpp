@@ -1,5 +1,5 @@
-// Other names of batch normalisation, which add what only other devices fill: a reserve, the number
-// of the implementation (ATen/native/Normalization.cpp).
+// Other forms of batch normalisation, with results that only other devices fill: a reserve, the
+// number of the implementation (ATen/native/Normalization.cpp).
 #include "ops/compose.h"
 #include "ops/op_def.h"
 
@@ -54,7 +54,7 @@ Result<std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor, Tensor>> with_update_f
   return std::tuple(out, save_mean, save_deviation, no_reserve(), mean, variance);
 }
 
-// Those that the mask leaves out are None.
+// Gradients that the mask excludes are None.
 using Gradients = std::tuple<OptionalTensor, OptionalTensor, OptionalTensor>;
 
 Result<Gradients> backward(const Tensor& grad_out, const Tensor& input,

@@ -1,4 +1,4 @@
-// Connectionist temporal classification: the logarithm of the probability of a target over all its
+// Connectionist temporal classification: the log probability of a target, summed over all its
 // alignments.
 #include <algorithm>
 #include <cmath>
@@ -15,7 +15,7 @@ namespace {
 
 struct Ctc {
   Tensor log_probs;  // [T, N, C]
-  Tensor targets;    // [N, S] or all of them one after another
+  Tensor targets;    // [N, S], or all targets concatenated
   Sizes input_lengths;
   Sizes target_lengths;
   int64_t blank;
@@ -71,7 +71,7 @@ double log_sum(double a, double b, double c) {
 }
 
 // The forward recursion over blank, l1, blank, l2, ..., blank (Graves et al. 2006). `alpha` has a
-// row of 2 S + 1 numbers for every time; returns the loss.
+// row of 2 S + 1 numbers for each time step. Returns the loss.
 double forward_sums(const double* log_probs, int64_t time_stride, const int64_t* target,
                     int64_t input_length, int64_t target_length, int64_t blank, double* alpha,
                     int64_t width) {
@@ -147,7 +147,7 @@ Result<CtcResult> inner_ctc_tensors(const Tensor& log_probs, const Tensor& targe
   return inner_ctc(log_probs, targets, inputs, outputs, blank, zero_infinity);
 }
 
-// The mean is over the batch, of each loss divided by its target's length.
+// The mean over the batch, after dividing each loss by its target's length.
 Result<Tensor> ctc_loss(const Tensor& log_probs, const Tensor& targets, const Sizes& input_lengths,
                         const Sizes& target_lengths, int64_t blank, int64_t reduction,
                         bool zero_infinity) {

@@ -1,4 +1,4 @@
-// Dropout: in training elements become zero at random and the others are scaled up.
+// Dropout: in training, random elements become zero and the others are scaled up.
 #include <cmath>
 
 #include "ops/checks.h"
@@ -18,7 +18,7 @@ Result<void> check_dropout(double p) {
   return {};
 }
 
-// Ones where an element is kept, drawn in the order of memory.
+// A mask of ones for kept elements, drawn in memory order.
 Result<Tensor> draw_mask(Context& context, const Tensor& like, const Sizes& sizes, double keep,
                          Dtype dtype) {
   Meta meta(dtype, sizes);
@@ -53,14 +53,14 @@ Result<Tensor> drop(Context& context, const Tensor& input, const Sizes& mask_siz
   return apply_mask(input, mask, 1 / (1 - p));
 }
 
-// Without effect the result is the input itself, as in PyTorch.
+// Without effect, returns the input itself, as PyTorch does.
 Result<Tensor> dropout(Context& context, const Tensor& input, double p, bool train) {
   PT2_TRY_VOID(check_dropout(p));
   if (p == 0 || !train || input.numel() == 0) return input;
   return drop(context, input, input.sizes(), p);
 }
 
-// Whole channels at a time.
+// Drops whole channels.
 Result<Sizes> channel_sizes(const Tensor& input) {
   PT2_TRY_VOID(check_rank_at_least(input, 2, "input"));
   Sizes sizes(input.sizes().size(), 1);
@@ -75,8 +75,8 @@ Result<Tensor> feature_dropout(Context& context, const Tensor& input, double p, 
   return drop(context, input, sizes, p);
 }
 
-// What is dropped becomes the value that selu goes to, and the result is scaled and moved so that
-// mean and variance stay (ATen/native/Dropout.cpp _dropout_impl).
+// Alpha dropout: dropped elements become selu's negative limit; the result is scaled and shifted to
+// keep mean and variance (ATen/native/Dropout.cpp _dropout_impl).
 template <bool Channels>
 Result<Tensor> alpha_dropout(Context& context, const Tensor& input, double p, bool train) {
   PT2_TRY_VOID(check_dropout(p));
@@ -98,8 +98,7 @@ Result<Tensor> alpha_dropout(Context& context, const Tensor& input, double p, bo
   return apply(aten<"add.Tensor">, {product, shift});
 }
 
-// Rows of their own, because PyTorch calls their first argument otherwise than the functional forms
-// do.
+// The in-place forms need rows of their own: PyTorch names their first argument differently.
 template <auto kFunctional>
 Result<Tensor> in_place(Context& context, const Tensor& self, double p, bool train) {
   PT2_TRY(const Tensor result, kFunctional(context, self, p, train));
@@ -151,7 +150,7 @@ Result<Tensor> dropout_in_place_formula(Emitter& e, const Tensor& self, double p
   PT2_TRY(const Tensor out, dropout_formula(e, self, p, train));
   return p == 0 || !train ? Result<Tensor>(self) : e(aten<"copy_.default">, {self, out});
 }
-// What drops channels is written out where nothing is dropped.
+// The formula of the channel forms, which exists only when nothing is dropped.
 Result<Tensor> no_dropout(Emitter&, const Tensor& input, double p, bool train) {
   PT2_TRY_VOID(check_dropout(p));
   if (p == 0 || !train) return input;

@@ -1,4 +1,4 @@
-// What losses share: how their elements become one number.
+// The reduction of a loss's elements to one number.
 #ifndef PT2_OPS_NEURAL_LOSS_REDUCTION_H
 #define PT2_OPS_NEURAL_LOSS_REDUCTION_H
 
@@ -8,7 +8,7 @@ namespace pt2::ops {
 
 enum Reduction : int64_t { kNoReduction = 0, kMeanLoss = 1, kSumLoss = 2 };
 
-// The loss itself, its mean or its sum; an error for any other number.
+// Returns the loss itself, its mean or its sum; error for an unknown reduction.
 Result<Tensor> reduce_loss(const Tensor& loss, int64_t reduction);
 
 }  // namespace pt2::ops

@@ -12,7 +12,7 @@
 namespace pt2::ops {
 namespace {
 
-// function(self, target, more...) for every element, operands broadcast and promoted.
+// Applies function(self, target, more...) to every element; operands are broadcast and promoted.
 template <class F, class... More>
 Result<Tensor> elementwise_loss(int64_t reduction, F&& function, const Tensor& self,
                                 const Tensor& target, const More&... more) {
@@ -32,7 +32,7 @@ Result<Tensor> elementwise_loss(int64_t reduction, F&& function, const Tensor& s
   return reduce_loss(out, reduction);
 }
 
-// Half floats are rounded before they are squared.
+// Half floats are rounded before squaring.
 Result<Tensor> half_mse_loss(const Tensor& self, const Tensor& target, int64_t reduction) {
   PT2_TRY(const Tensor difference, apply(aten<"sub.Tensor">, {self, target}));
   PT2_TRY(const Tensor square, apply(aten<"mul.Tensor">, {difference, difference}));
@@ -79,7 +79,8 @@ Result<Tensor> huber_loss(const Tensor& self, const Tensor& target, int64_t redu
 
 Tensor one_like(const Tensor& tensor) { return scalar_tensor(Scalar(1.0), tensor.dtype()); }
 
-// log is cut off at -100, so that 0 and 1 have a loss (ATen/native/Loss.cpp).
+// Logarithms are clamped at -100, so that probabilities 0 and 1 have a finite loss
+// (ATen/native/Loss.cpp).
 Result<Tensor> binary_cross_entropy(const Tensor& self, const Tensor& target,
                                     const OptionalTensor& weight, int64_t reduction) {
   PT2_TRY_VOID(check_sizes(target, self.sizes(), "target"));
@@ -125,7 +126,7 @@ Result<Tensor> soft_margin_loss(const Tensor& self, const Tensor& target, int64_
       reduction, [](double x, double y) { return std::log1p(std::exp(-y * x)); }, self, target);
 }
 
-// Logarithms of class probabilities: [C], [N, C] or [N, C, positions...].
+// Log probabilities of the classes: [C], [N, C] or [N, C, positions...].
 struct Classes {
   int64_t batch = 1;
   int64_t classes = 1;
@@ -140,7 +141,7 @@ Result<Classes> class_layout(const Tensor& self, const Tensor& target,
   Classes layout;
   if (self.dim() == 1) {
     layout.classes = self.size(0);
-    // A lone sample may say its class as [] or [1].
+    // A single sample may give its class as [] or [1].
     layout.target_sizes = target.dim() == 1 && target.size(0) == 1 ? Sizes{1} : Sizes{};
   } else {
     layout.batch = self.size(0);
@@ -267,7 +268,7 @@ Result<Tensor> cross_entropy_with_probabilities(const Tensor& self, const Tensor
       kNoReduction, [count](double x, double) { return x / count; }, sum, sum);
 }
 
-// The part of the loss that label smoothing spreads over all classes.
+// The part of the loss that label smoothing spreads evenly over all classes.
 Result<Tensor> smoothed_loss(const Tensor& logs, const Tensor& target, const OptionalTensor& weight,
                              int64_t reduction, int64_t ignore_index) {
   PT2_TRY(const Classes layout, class_layout(logs, target, weight));
@@ -351,14 +352,14 @@ Result<Tensor> nll_loss_backward(const Tensor& grad_output, const Tensor& self,
   return out;
 }
 
-// self and target broadcast, or one number.
+// The broadcast of self and target, or one number after a reduction.
 Result<std::vector<Meta>> loss_meta(const Tensor& self, const Tensor& target, int64_t reduction) {
   const std::array operands{self.sizes(), target.sizes()};
   PT2_TRY(Sizes sizes, broadcast_sizes(operands));
   const Dtype dtype = Promotion().add(self).add(target).result();
   return meta_list(Meta(dtype, reduction == kNoReduction ? std::move(sizes) : Sizes{}));
 }
-// The reduction is the first integer among the arguments of an elementwise loss.
+// The first integer argument of an elementwise loss is the reduction.
 Result<std::vector<Meta>> elementwise_loss_meta(std::span<const Value> arguments) {
   for (const Value& argument : arguments)
     if (const auto* reduction = argument.get_if<int64_t>())
@@ -410,7 +411,7 @@ Result<Tensor> kl_div_formula(Emitter& e, const Tensor& self, const Tensor& targ
   return reduced(e, loss, reduction);
 }
 
-// Positions beyond two dimensions become one.
+// Flattens more than two position dimensions to one.
 Result<Tensor> nll_loss_formula(Emitter& e, const Tensor& self, const Tensor& target,
                                 const OptionalTensor& weight, int64_t reduction,
                                 int64_t ignore_index) {
@@ -429,7 +430,7 @@ Result<Tensor> nll_loss_formula(Emitter& e, const Tensor& self, const Tensor& ta
   return reduction == kNoReduction ? e(aten<"view.default">, {loss, target.sizes()}) : loss;
 }
 
-// Logarithms of class probabilities, each times the weight of its class.
+// Log probabilities, each times the weight of its class.
 Result<Tensor> times_weights(Emitter& e, const Result<Tensor>& logs, const OptionalTensor& weight,
                              int64_t rank, int64_t class_dim) {
   if (!weight) return logs;
@@ -438,7 +439,7 @@ Result<Tensor> times_weights(Emitter& e, const Result<Tensor>& logs, const Optio
   return e(aten<"mul.Tensor">, {logs, e(aten<"view.default">, {*weight, sizes})});
 }
 
-// The loss of a target that is every class alike, of which `label_smoothing` counts.
+// The loss for a uniform target; it is weighted by `label_smoothing`.
 Result<Tensor> smooth_loss(Emitter& e, const Result<Tensor>& logs, const Tensor& target,
                            const OptionalTensor& weight, int64_t rank, int64_t reduction,
                            int64_t ignore_index) {

@@ -1,4 +1,4 @@
-// Losses that compare with a margin, and the gradients of elementwise losses.
+// Losses with a margin, and the gradients of elementwise losses.
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -38,7 +38,7 @@ Result<Tensor> hinge_embedding(const Tensor& self, const Tensor& target, double 
   PT2_TRY(const Tensor beyond, clamp_below(distance));
   PT2_TRY(const Tensor not_one, apply(aten<"ne.Scalar">, {target, int64_t{1}}));
   PT2_TRY(const Tensor not_minus_one, apply(aten<"ne.Scalar">, {target, int64_t{-1}}));
-  // A target that is neither has both parts.
+  // A target that is neither 1 nor -1 gets both terms.
   PT2_TRY(const Tensor apart, apply(aten<"where.ScalarOther">, {not_minus_one, self, int64_t{0}}));
   PT2_TRY(const Tensor together, apply(aten<"where.ScalarOther">, {not_one, beyond, int64_t{0}}));
   PT2_TRY(const Tensor swapped, apply(aten<"add.Tensor">, {apart, together}));
@@ -92,7 +92,7 @@ Result<Tensor> poisson_nll(const Tensor& input, const Tensor& target, bool log_i
     PT2_TRY(loss, apply(aten<"sub.Tensor">, {input, product}));
   }
   if (!full) return reduce_loss(loss, reduction);
-  // Stirling's approximation of log(target!), where the target is above 1.
+  // Stirling's approximation of log(target!), for targets above 1.
   PT2_TRY(const Tensor log, apply(aten<"log.default">, {target}));
   PT2_TRY(const Tensor product, apply(aten<"mul.Tensor">, {target, log}));
   PT2_TRY(const Tensor less, apply(aten<"sub.Tensor">, {product, target}));
@@ -185,7 +185,7 @@ Result<Tensor> multi_margin(const Tensor& self, const Tensor& target, const Scal
 
 using MultilabelResult = std::tuple<Tensor, Tensor>;
 
-// The classes of a row stand before its first negative number.
+// The target classes of a row end at its first negative number.
 Result<MultilabelResult> multilabel_margin_forward(const Tensor& self, const Tensor& target,
                                                    int64_t reduction) {
   PT2_TRY(const ClassRows layout, class_rows(self));
@@ -275,7 +275,7 @@ Result<Tensor> binary_cross_entropy_backward(const Tensor& grad_output, const Te
   return weight ? apply(aten<"mul.Tensor">, {out, *weight}) : Result<Tensor>(out);
 }
 
-// The incoming gradient is one number for reduced losses, one per row for others.
+// The incoming gradient is one number for reduced losses, else one per row.
 Result<Tensor> scale_rows(const std::vector<double>& slopes, const Tensor& self,
                           const Tensor& grad_output, int64_t reduction, const ClassRows& layout) {
   const bool whole = reduction != kNoReduction || grad_output.dim() == 0;

@@ -1,4 +1,4 @@
-// Layer, group and root-mean-square normalisation. Batch normalisation has a file of its own.
+// Layer, group and root-mean-square normalisation. Batch normalisation is in batch_norm.cpp.
 #include <cmath>
 #include <limits>
 
@@ -30,7 +30,7 @@ Result<void> check_parameter(const OptionalTensor& parameter, const Tensor& inpu
   return {};
 }
 
-// The dims before normalized_shape, then ones: the sizes of mean and rstd.
+// The sizes of mean and rstd: the dims before normalized_shape, then ones.
 Result<Sizes> statistics_sizes(const Tensor& input, const Sizes& normalized_shape) {
   const size_t count = normalized_shape.size();
   const Sizes& sizes = input.sizes();
@@ -61,7 +61,7 @@ Result<std::array<Meta, 3>> native_layer_norm_meta(const Tensor& input,
   return std::array{Meta::like(input), Meta(dtype, statistics), Meta(dtype, statistics)};
 }
 
-// How one row becomes another: (x - mean) * scale, then weight and bias, each optional.
+// Maps one row: (x - mean) * scale, then weight and bias, each optional.
 template <class C>
 void normalize_row(const C* x, int64_t count, double mean, double scale, const C* weight,
                    const C* bias, C* y) {
@@ -174,7 +174,7 @@ Result<Tensor> group_norm(Emitter& e, const Tensor& input, int64_t groups,
            {input, weight, bias, input.size(0), input.size(1), area, groups, eps});
 }
 
-// Half inputs are computed in float32, whose epsilon is the default then.
+// Half inputs are computed in float32, so float32's epsilon is the default.
 double rms_epsilon(Dtype dtype, std::optional<double> eps) {
   if (eps) return *eps;
   return dtype == Dtype::float64 ? std::numeric_limits<double>::epsilon()
@@ -217,7 +217,7 @@ void fused_rms_norm(Tensor& out, Tensor& rstd, const Tensor& input, const Sizes&
   });
 }
 
-// Step by step, with the square that is no magnitude.
+// Composed of other operators. Its square is x * x, not the squared magnitude.
 Result<Tensor> complex_rms_norm(const Tensor& input, const Sizes& normalized_shape,
                                 const OptionalTensor& weight, const std::optional<double>& eps) {
   PT2_TRY_VOID(statistics_sizes(input, normalized_shape));

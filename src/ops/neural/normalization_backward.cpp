@@ -1,6 +1,6 @@
 // Gradients of batch, layer and group normalisation. With xhat = (x - mean) * rstd and g the
-// gradient of xhat, that of x is rstd * (g - mean(g) - xhat * mean(g * xhat)), the means being over
-// what was normalised together.
+// gradient of xhat, the gradient of x is rstd * (g - mean(g) - xhat * mean(g * xhat)). The means
+// are over the elements that were normalised together.
 #include <cmath>
 
 #include "base/memory_account.h"
@@ -16,7 +16,7 @@ namespace {
 
 using Gradients = std::tuple<OptionalTensor, OptionalTensor, OptionalTensor>;
 
-// Tensors as doubles; an absent one has none.
+// A tensor's elements as doubles; none for an absent tensor.
 struct Numbers {
   std::vector<double> values;
   Numbers() = default;
@@ -32,13 +32,13 @@ struct Numbers {
   }
 };
 
-// The elements of x as [outer, inner groups...]: which statistic and which parameter each has.
+// Maps the elements of x, seen as [outer, inner groups...], to their statistic and parameter.
 struct Layout {
   int64_t statistics = 0;
   int64_t parameters = 0;
-  // Elements that share one statistic.
+  // The number of elements that share one statistic.
   int64_t count = 1;
-  // How an element's index gives its statistic and its parameter.
+  // Strides that map an element's index to its statistic and its parameter.
   int64_t statistic_stride = 1;
   int64_t parameter_stride = 1;
   int64_t statistic_of(int64_t i) const { return i / statistic_stride % statistics; }
@@ -52,7 +52,7 @@ struct Problem {
   Numbers rstd;
   Numbers weight;
   Layout layout;
-  // False where the statistics were constants.
+  // False if the statistics were constants.
   bool through_statistics = true;
 };
 
@@ -88,7 +88,8 @@ Tensor input_gradient(const Problem& problem) {
   return out;
 }
 
-// Sums over all elements of a parameter, of the gradient alone (bias) or times xhat (weight).
+// Sums over all elements of a parameter: of the gradient (bias) or of the gradient times xhat
+// (weight).
 Tensor parameter_gradient(const Problem& problem, bool is_weight, Dtype dtype, const Sizes& sizes) {
   const Numbers g(problem.grad_out);
   const Numbers x(problem.input);
@@ -200,7 +201,7 @@ Result<Gradients> native_batch_norm_backward(const Tensor& grad_out, const Tenso
   return out;
 }
 
-// --- Norms of weights and of roots of mean squares, made of other operators
+// --- Gradients of weight norm and RMS norm, composed of other operators
 
 using TensorPair = std::tuple<Tensor, Tensor>;
 
@@ -211,7 +212,7 @@ Value dims_but(const Tensor& tensor, int64_t dim) {
   return Value(std::move(dims));
 }
 
-// w = g v / |v|, one length per position of `dim`, which is the first or the last
+// w = g v / |v|, with one norm per position of `dim`, which is the first or the last dim
 // (ATen/native/WeightNorm.cpp _weight_norm_differentiable_backward).
 Result<TensorPair> weight_norm_backward(const Tensor& grad_w, const Tensor& v, const Tensor& g,
                                         const Tensor& norms, int64_t dim) {

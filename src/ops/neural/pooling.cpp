@@ -1,5 +1,5 @@
-// Maxima and means of windows. Everything is done on [planes, depth, height, width]; fewer spatial
-// dimensions are neutral ones.
+// Maxima and means of windows, computed on [planes, depth, height, width]; with fewer spatial
+// dimensions the others are neutral.
 #include <algorithm>
 #include <limits>
 
@@ -27,7 +27,7 @@ struct Pool {
   Window out{1, 1, 1};
 };
 
-// One number for all dimensions or one each; an empty stride means the kernel's.
+// One number for all dimensions or one per dimension; an empty stride means the kernel size.
 Result<Window> window(const Sizes& values, int64_t spatial, const Window& otherwise,
                       std::string_view what) {
   if (values.empty()) return otherwise;
@@ -123,7 +123,7 @@ void for_each_output(int64_t planes, const Window& out, F&& visit) {
         for (int64_t w = 0; w < out[2]; ++w) visit(plane, Window{d, h, w}, index++);
 }
 
-// A range of input positions in each dimension, `step` apart.
+// Input positions in each dimension, `step` apart.
 struct Range {
   Window begin;
   Window end;
@@ -156,7 +156,7 @@ C lowest() {
   return -std::numeric_limits<C>::infinity();
 }
 
-// The last NaN wins, then the first of the largest numbers.
+// The last NaN wins; without a NaN, the first of the largest numbers.
 template <class C>
 void maximum_of(const C* plane, const Range& range, const Window& in, C& value, int64_t& index) {
   value = lowest<C>();
@@ -237,8 +237,8 @@ Result<Meta> avg_pool_meta(const Tensor& self, const Sizes& kernel, const Sizes&
   return pooled_meta(self, pool.out, Spatial, self.dtype());
 }
 
-// Padding counts as elements if `count_padding`, except where ceil_mode lets the window hang over
-// the padding's end.
+// `count_padding` counts the padding, but never the part of a window that ceil_mode lets extend
+// beyond the padding.
 int64_t window_divisor(const Pool& pool, const Window& position, const Range& range,
                        bool count_padding) {
   int64_t count = 1;
@@ -406,7 +406,7 @@ Result<Tensor> max_pool_backward(const Tensor& grad_output, const Tensor& self, 
   return out;
 }
 
-// Every element of a window gets its share, which divisor(range, position) divides.
+// Distributes the gradient of a window over its elements; divisor(range, position) divides it.
 template <class F, class D>
 void spread_gradients(Tensor& out, const Tensor& grad_output, const Window& in, const Window& sizes,
                       F&& range_at, D&& divisor) {
@@ -469,7 +469,7 @@ Result<Tensor> max_pool_formula(Emitter& e, const Tensor& self, const Sizes& ker
                                        : aten<"max_pool3d_with_indices.default">;
     return e(handle, {self, kernel, stride, padding, dilation, ceil_mode});
   }
-  // A row is an image of one line.
+  // A row is treated as an image of height 1.
   PT2_TRY_VOID(max_pool_values_meta<1>(self, kernel, stride, padding, dilation, ceil_mode));
   const auto with = [](int64_t number, const Sizes& sizes) {
     return sizes.empty() ? Sizes{} : Sizes{number, sizes[0]};

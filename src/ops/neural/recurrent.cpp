@@ -22,7 +22,7 @@ struct Weights {
   Tensor hidden;  // [gates * hidden, state]
   OptionalTensor input_bias;
   OptionalTensor hidden_bias;
-  OptionalTensor projection;  // [state, hidden]: the LSTM's state is smaller than its cell
+  OptionalTensor projection;  // [state, hidden]: LSTM with a state smaller than its cell
 };
 
 template <class C>
@@ -30,8 +30,8 @@ C sigmoid(C x) {
   return C(1) / (C(1) + std::exp(-x));
 }
 
-// New state from the gates of input and state, which have the order of PyTorch: i f g o for LSTM,
-// r z n for GRU. `cell` is the LSTM's only.
+// The new state from the gates of input and state, in PyTorch's order: i f g o for LSTM, r z n for
+// GRU. Only the LSTM has a `cell`.
 template <class C>
 void step_row(Cell kind, const C* from_input, const C* from_state, const C* old_state,
               int64_t hidden, C* new_state, C* cell) {
@@ -65,7 +65,7 @@ struct State {
   Tensor cell;    // [batch, hidden]; LSTM only
 };
 
-// One step for a batch, from gates [batch, gates * hidden] of the input.
+// One time step for a batch, from the input's gates [batch, gates * hidden].
 Result<void> step(Cell kind, const Tensor& from_input, const Weights& weights, State& state) {
   PT2_TRY(const Tensor from_state, linear(state.hidden, weights.hidden, weights.hidden_bias));
   const int64_t batch = from_state.size(0);
@@ -92,8 +92,8 @@ Tensor time_slice(const Tensor& sequence, int64_t time) {
                             sequence.storage_offset() + time * sequence.stride(0));
 }
 
-// Runs one direction over input [time, batch, features], writing states into columns of `out`
-// [time, batch, ...] from `column` on.
+// Runs one direction over input [time, batch, features] and writes the states into `out` [time,
+// batch, ...], beginning at `column` of its last dimension.
 Result<void> run_direction(Cell kind, const Tensor& input, const Weights& weights, bool reverse,
                            State& state, Tensor& out, int64_t column) {
   PT2_TRY(const Tensor gates, linear(input, weights.input, weights.input_bias));
@@ -198,7 +198,7 @@ Tensor layer_state(const Tensor& states, int64_t index) {
   return widened(time_slice(states, index));
 }
 
-// Stacks layers; `hidden` and `cell` are [layers * directions, batch, ...] and input is
+// Runs the stacked layers; `hidden` and `cell` are [layers * directions, batch, ...] and input is
 // [time, batch, features].
 Result<Outcome> run_layers(Context& context, const Network& network, const Tensor& input,
                            const std::vector<Weights>& weights, const Tensor& hidden,
@@ -289,9 +289,9 @@ Result<RnnResult> rnn(Context& context, const Tensor& input, const Tensor& hx,
   return RnnResult{outcome.output, outcome.hidden};
 }
 
-// --- Packed sequences: the steps of all sequences behind each other, the first step of each first.
-// `batch_sizes` says how many sequences have a step; they are sorted from the longest, so that
-// those which go on are always the first.
+// --- Packed sequences: the steps of all sequences in one tensor, the first step of each sequence
+// first. `batch_sizes` says how many sequences have each step. Sequences are sorted by descending
+// length, so those that continue are always the first.
 
 struct Packed {
   Tensor data;                 // [steps of all, features]
@@ -326,7 +326,7 @@ Tensor rows_of(const Tensor& matrix, int64_t first, int64_t count) {
                           matrix.storage_offset() + first * matrix.stride(0));
 }
 
-// The state of a sequence stays as it is once the sequence has ended.
+// The state of a sequence stays unchanged after its end.
 Result<void> run_packed_direction(Cell kind, const Packed& packed, const Weights& weights,
                                   bool reverse, State& state, Tensor& out, int64_t column) {
   PT2_TRY(const Tensor gates, linear(packed.data, weights.input, weights.input_bias));
@@ -412,7 +412,7 @@ Result<RnnResult> packed_rnn(Context& context, const Tensor& data, const Tensor&
   return RnnResult{outcome.output, outcome.hidden};
 }
 
-// What torch 2.2 made of one direction of one LSTM layer on CPUs.
+// torch 2.2's decomposition of LSTMs on CPUs: one direction of one layer.
 Result<std::tuple<Tensor, Tensor, Tensor, Tensor>> mkldnn_rnn_layer(
     const Tensor& input, const Tensor& weight0, const Tensor& weight1, const Tensor& weight2,
     const Tensor& weight3, const Tensor& hx, const Tensor& cx, bool reverse, const Sizes&,
@@ -495,7 +495,7 @@ Result<Tensor> cell_of(const Tensor& input, const Tensor& hx, const Tensor& w_ih
   return state.hidden;
 }
 
-// The output and the final states, of the parameters' own sizes.
+// The output and the final states, with sizes that the parameters determine.
 Result<Meta> sequence_meta(const Tensor& input, const Tensor& hx, bool bidirectional) {
   PT2_TRY_VOID(check_rank(input, 3, "input"));
   PT2_TRY_VOID(check_rank(hx, 3, "hx"));

@@ -13,7 +13,7 @@ struct State {
   Tensor cell;  // of an LSTM
 };
 
-// The parameters of one direction of one layer, as they are listed.
+// The parameters of one direction of one layer, in the order in which they are listed.
 struct Weights {
   Tensor input;
   Tensor hidden;
@@ -72,7 +72,7 @@ struct Network {
   Step step;
   bool has_biases;
   int64_t layers;
-  double dropout;  // 0 unless it is trained
+  double dropout;  // 0 outside of training
   int64_t directions;
   bool batch_first;
 };
@@ -98,7 +98,7 @@ Result<std::vector<Weights>> parse_weights(const Network& network, const Tensors
   return out;
 }
 
-// The hidden states of all times; `state` is the last one afterwards.
+// The hidden states of all time steps; afterwards `state` is the last one.
 Result<Tensor> run_direction(Emitter& e, const Network& network, const Tensor& input,
                              const Weights& weights, bool reverse, State& state) {
   PT2_TRY(const Tensor gates,

@@ -1,4 +1,4 @@
-// Recurrent networks written out step by step.
+// Recurrent networks unrolled over time steps.
 #ifndef PT2_OPS_NEURAL_RECURRENT_FORMULAS_H
 #define PT2_OPS_NEURAL_RECURRENT_FORMULAS_H
 

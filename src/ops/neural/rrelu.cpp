@@ -1,4 +1,4 @@
-// Leaky units whose slope is random while training.
+// Leaky ReLU with random slopes in training.
 #include "ops/checks.h"
 #include "ops/compose.h"
 #include "ops/dense.h"
@@ -21,7 +21,7 @@ double mean_slope(const Scalar& lower, const Scalar& upper) {
   return (lower.to_double() + upper.to_double()) / 2;
 }
 
-// One number is drawn for each element that is not positive, in row-major order; `noise` holds the
+// Draws one number for each element that is not positive, in row-major order; `noise` receives the
 // slopes (ATen/native/Activation.cpp _rrelu_with_noise_train).
 Result<TensorPair> train(Context& context, const Tensor& self, double lower, double upper) {
   PT2_TRY_VOID(check_floating(self, "self"));
@@ -52,7 +52,7 @@ Result<Tensor> rrelu(Context& context, const Tensor& self, const Scalar& lower, 
   return std::move(std::get<0>(parts));
 }
 
-// Writes the slopes into noise, while training only.
+// Writes the slopes into noise, in training only.
 Result<Tensor> rrelu_with_noise(Context& context, const Tensor& self, Tensor noise,
                                 const Scalar& lower, const Scalar& upper, bool training,
                                 OptionalGenerator) {

@@ -18,7 +18,7 @@ namespace {
 
 using OptionalGenerator = std::optional<Generator>;
 
-// Calls draw() for every element of `out` in the order of memory and stores what it gives.
+// Stores the result of draw() for every element of `out`, in memory order.
 template <class C, class F>
 void fill_with(Tensor& out, F&& draw) {
   Scratch<C> values(static_cast<size_t>(out.numel()));
@@ -33,7 +33,7 @@ void fill_with(Tensor& out, F&& draw) {
   });
 }
 
-// Half floats are drawn as float32 and rounded, as PyTorch does since 2.15 at the latest.
+// Half floats are drawn as float32 and rounded; PyTorch does so since 2.15 at the latest.
 constexpr int kFloatDigits = 24;
 
 Result<void> expect_floating(Dtype dtype) {
@@ -69,8 +69,8 @@ Result<void> fill_uniform(Context& context, Tensor& out, double from, double to)
   return {};
 }
 
-// Sixteen uniform numbers become sixteen normal ones (ATen/native/cpu/DistributionTemplates.h
-// normal_fill_16).
+// Transforms sixteen uniform numbers to sixteen normal ones
+// (ATen/native/cpu/DistributionTemplates.h normal_fill_16).
 void make_normal(double* values) {
   for (int j = 0; j < 8; ++j) {
     const double radius = std::sqrt(-2 * std::log(1 - values[j]));
@@ -80,9 +80,9 @@ void make_normal(double* values) {
   }
 }
 
-// From sixteen elements on, uniform numbers are drawn for all and transformed block by block; the
-// last block is drawn anew where the count is not a multiple. For half floats nothing is drawn that
-// this last block replaces.
+// From sixteen elements on, PyTorch draws uniform numbers for all elements and transforms them
+// block by block. If the count is no multiple of sixteen, the last sixteen elements are drawn anew.
+// For half floats, numbers that this last block would replace are not drawn in the first place.
 Result<void> fill_normal(Context& context, Tensor& out, double mean, double deviation) {
   if (dtype_category(out.dtype()) == DtypeCategory::complex) {
     PT2_TRY(Tensor parts, apply(aten<"view_as_real.default">, {out}));
@@ -258,8 +258,8 @@ Result<Tensor> normal_in_place(Context& context, Tensor self, double mean, doubl
   return self;
 }
 
-// Normal numbers, scaled and then moved element by element
-// (ATen/native/DistributionTemplates.h normal_out_impl).
+// Normal numbers, scaled and then shifted element by element (ATen/native/DistributionTemplates.h
+// normal_out_impl).
 Result<Tensor> scaled_normal(Context& context, const Tensor& mean, const Tensor& deviation) {
   const std::array both{mean.sizes(), deviation.sizes()};
   PT2_TRY(const Sizes sizes, broadcast_sizes(both));
@@ -306,7 +306,7 @@ Result<Tensor> bernoulli_in_place(Context& context, Tensor self, double p,
   return self;
 }
 
-// Each element drawn with its own probability.
+// Draws each element with its own probability.
 Result<Tensor> bernoulli_tensor(Context& context, const Tensor& self, const Tensor& p,
                                 OptionalGenerator) {
   PT2_TRY(Tensor out, empty_like(self, self.dtype(), MemoryFormat::preserve));
@@ -342,7 +342,7 @@ Result<Tensor> exponential(Context& context, const Tensor& self, double rate, Op
   return out;
 }
 
-// Distributions that a number from [0, 1) or a normal one is transformed to
+// Distributions obtained by transforming a number from [0, 1) or a normal number
 // (ATen/core/TransformationHelper.h).
 template <class Draw>
 Result<Tensor> drawn_like(const Tensor& self, Draw&& draw) {
@@ -378,8 +378,8 @@ Result<Tensor> geometric(Context& context, const Tensor& self, double p, Optiona
   return out;
 }
 
-// Draws from each row of weights: several with replacement by inverting the running sum, others by
-// the largest weight / exponential number (ATen/native/Distributions.cpp multinomial).
+// Draws from each row of weights: several with replacement by inverting the cumulative sum,
+// otherwise by the largest weight / exponential number (ATen/native/Distributions.cpp multinomial).
 Result<Tensor> multinomial(Context& context, const Tensor& self, int64_t num_samples,
                            bool replacement, OptionalGenerator) {
   PT2_TRY_VOID(check_floating(self, "self"));
@@ -428,7 +428,7 @@ Result<Tensor> multinomial(Context& context, const Tensor& self, int64_t num_sam
   return out;
 }
 
-// The widest range of numbers that the dtype holds exactly (ATen/native/DistributionTemplates.h).
+// The widest integer range that the dtype represents exactly (ATen/native/DistributionTemplates.h).
 int64_t largest_exact(Dtype dtype) {
   switch (dtype) {
     case Dtype::float16:
@@ -448,7 +448,7 @@ int64_t largest_exact(Dtype dtype) {
   }
 }
 
-// Every number that the dtype holds exactly and that is not negative, equally likely.
+// A uniform non-negative integer among those that the dtype represents exactly.
 Result<Tensor> random_whole(Context& context, const Tensor& self, OptionalGenerator) {
   PT2_TRY_VOID(check_not_complex(self, "self"));
   PT2_TRY(Tensor out, empty_like(self, self.dtype(), MemoryFormat::preserve));
@@ -484,7 +484,7 @@ Result<Tensor> randint_like_tensor(Context& context, const Tensor& self, const T
   return randint_like(context, self, number[0], dtype, layout, device, pin_memory, format);
 }
 
-// The sizes and the dtype that are among the arguments.
+// Takes the sizes and the dtype from the arguments.
 Result<std::vector<Meta>> created_meta(std::span<const Value> arguments) {
   Meta meta(Dtype::float32, {});
   for (const Value& argument : arguments) {

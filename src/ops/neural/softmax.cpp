@@ -33,7 +33,7 @@ void log_softmax_row(const C* x, int64_t count, C* y) {
     y[i] = static_cast<C>(static_cast<double>(x[i]) - static_cast<double>(maximum) - shift);
 }
 
-// Rows of -inf alone become 0, not NaN.
+// A row of only -inf gives 0, not NaN.
 template <class C>
 void safe_softmax_row(const C* x, int64_t count, C* y) {
   if (row_maximum(x, count) == -std::numeric_limits<C>::infinity())
@@ -69,7 +69,7 @@ struct SafeSoftmax {
   void operator()(const C* x, int64_t count, C* y) const { safe_softmax_row(x, count, y); }
 };
 
-// Of nothing there are integer results too.
+// Empty tensors may have an integer result.
 Result<void> check_normalizable(const Tensor& self, Dtype result) {
   if (dtype_category(result) == DtypeCategory::floating ||
       (self.numel() == 0 && dtype_category(result) < DtypeCategory::floating))
@@ -110,7 +110,7 @@ void dtype_kernel(Tensor& out, const Tensor& self, int64_t dim, const std::optio
 
 Result<Meta> logsumexp_meta(const Tensor& self, const Sizes& dims, bool keepdim) {
   PT2_TRY(const Sizes wrapped, wrap_dims(dims, self.dim()));
-  // An empty list of dims is every dim for the sum and none for what it is squeezed to
+  // An empty list of dims means every dim for the sum but none for the squeeze that follows
   // (ATen/native/ReduceOps.cpp logsumexp_out_impl).
   if (dims.empty() && !keepdim && self.dim() > 0 && self.numel() > 0)
     return operator_error("dim: found [], expected a dim unless keepdim is set");
@@ -124,7 +124,7 @@ Result<Meta> logsumexp_meta(const Tensor& self, const Sizes& dims, bool keepdim)
   return Meta(float_or_default(self.dtype()), std::move(sizes));
 }
 
-// log(sum(exp(x))) with the largest real part taken out of it.
+// log(sum(exp(x))), with the largest real part subtracted before exp.
 template <class C>
 C log_sum_exp(const C* values, int64_t count) {
   auto real = [](C v) {
@@ -172,7 +172,7 @@ Result<Meta> backward_meta(const Tensor& grad_output, const Tensor& output, int6
   return Meta(input_dtype, output.sizes());
 }
 
-// With the output y and its gradient g: y (g - sum(g y)), and for the logarithm g - exp(y) sum(g).
+// For the output y and its gradient g: y (g - sum(g y)); for the logarithm: g - exp(y) sum(g).
 template <bool Logarithm>
 void backward(Tensor& out, const Tensor& grad_output, const Tensor& output, int64_t dim, Dtype) {
   const int64_t wrapped = *wrap_dim(dim, output.dim());

@@ -1,5 +1,5 @@
-// The fused blocks of torch.nn.MultiheadAttention and torch.nn.TransformerEncoderLayer, step by
-// step.
+// The fused blocks of torch.nn.MultiheadAttention and torch.nn.TransformerEncoderLayer, computed
+// step by step.
 #include <cmath>
 
 #include "ops/checks.h"
@@ -15,7 +15,7 @@ namespace {
 
 using Attended = std::tuple<Tensor, OptionalTensor>;
 
-// What a mask of bools (true: leave out) means for scores of [batch, heads, length, keys].
+// Converts a bool mask (true: leave out) for scores of [batch, heads, length, keys].
 enum MaskType : int64_t { kAttention = 0, kPadding = 1, kBoth = 2 };
 
 Result<Tensor> shaped_mask(const Tensor& mask, const std::optional<int64_t>& type, int64_t batch,

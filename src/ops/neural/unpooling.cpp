@@ -1,5 +1,4 @@
-// Pools whose windows are drawn at random, what undoes a maximum pool, and gradients of adaptive
-// pools.
+// Fractional max pools, max unpooling, and gradients of adaptive pools.
 #include <algorithm>
 #include <cmath>
 
@@ -12,7 +11,7 @@
 namespace pt2::ops {
 namespace {
 
-// [N, C, spatial...] or [C, spatial...]: how many planes, and the size of one.
+// Splits [N, C, spatial...] or [C, spatial...] into planes: how many, and the size of one.
 struct Planes {
   int64_t count = 1;
   int64_t size = 1;
@@ -36,11 +35,11 @@ Result<void> check_planes(const Tensor& self, int64_t spatial, std::string_view 
   return {};
 }
 
-// The elements of `source` go to the places `indices` of planes of `sizes`; the last one written
-// stays, or all add up.
+// Scatters the elements of `source` to the places `indices` in planes of `sizes`. With `accumulate`
+// elements at the same place add up; otherwise the last one wins.
 Result<Tensor> scatter_planes(const Tensor& source, const Tensor& indices, Sizes sizes,
                               int64_t spatial, bool accumulate) {
-  // Pools of planes keep channels innermost, those of volumes do not.
+  // Two-dimensional pools keep channels-last layouts; three-dimensional ones do not.
   Sizes strides = spatial == 2 ? format_strides(sizes, suggest_memory_format(source)) : Sizes{};
   PT2_TRY(Tensor out, allocate(Meta(source.dtype(), std::move(sizes), std::move(strides))));
   const int64_t plane = planes_of(out, spatial).size;
@@ -117,7 +116,7 @@ Result<Tensor> adaptive_max_backward(const Tensor& grad_output, const Tensor& se
 
 // --- Fractional pools: the windows begin at pseudorandom places, evenly spread
 
-// Where the windows begin along one dimension, for a number from [0, 1)
+// Where the windows begin along one dimension, from a sample in [0, 1)
 // (ATen/native/FractionalMaxPool2d.cpp fractional_max_pool2d_generate_intervals). Every step is
 // rounded to the dtype of the samples.
 template <class T>
@@ -156,7 +155,7 @@ void pool_planes(Tensor& out, Tensor& places, const Tensor& self, const Tensor& 
   for (int64_t size : kernel) window *= size;
   for (int64_t p = 0; p < planes.count; ++p) {
     std::vector<std::vector<int64_t>> begins;
-    // Samples come in the order width, height, but depth, height, width.
+    // In two dimensions the samples are in the order width, height; in three, depth, height, width.
     for (size_t dim = 0; dim < Spatial; ++dim)
       begins.push_back(intervals(random[p * static_cast<int64_t>(Spatial) +
                                         static_cast<int64_t>(Spatial == 2 ? 1 - dim : dim)],

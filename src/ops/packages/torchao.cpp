@@ -1,5 +1,5 @@
-// Operators of torchao: quantisation by blocks (torchao/quantization/quant_primitives.py), each the
-// composition that it uses there, so that every rounding agrees.
+// Operators of torchao: block-wise quantisation (torchao/quantization/quant_primitives.py). Each is
+// the composition that torchao uses, so that every rounding agrees.
 #include <limits>
 #include <optional>
 
@@ -48,7 +48,8 @@ Result<Range> range_of(Dtype dtype, const OptionalScalar& quant_min,
                         ", expected one to quantise to");
 }
 
-// The sizes in which each block has dimensions of its own, and those of one number a block.
+// The sizes with which each block gets dimensions of its own, and the sizes with one number per
+// block.
 struct Blocks {
   Sizes split, kept;
   Value::List reduced;
@@ -135,7 +136,7 @@ Result<Tensor> dequantize_affine(const Tensor& input, const std::vector<int64_t>
 }
 
 struct Extremes {
-  Tensor low, high;  // not above and not below 0
+  Tensor low, high;  // clamped to at most and at least 0
 };
 
 Result<Extremes> extremes_of(const Tensor& split, const Blocks& blocks, bool keepdim) {
@@ -148,7 +149,7 @@ Result<Extremes> extremes_of(const Tensor& split, const Blocks& blocks, bool kee
   return out;
 }
 
-// Before it is clamped.
+// Before clamping.
 Result<Tensor> scale_of(const std::string& mapping, const Extremes& extremes, const Range& range) {
   const double steps = range.high.to_double() - range.low.to_double();
   if (mapping == "ASYMMETRIC") {
@@ -200,8 +201,8 @@ Result<TensorPair> choose_qparams_affine(
                                                              : 0x1p-126;
   PT2_TRY(const Tensor unclamped, scale_of(mapping_type, extremes, range));
   PT2_TRY(Tensor scale, apply(aten<"clamp.default">, {unclamped, eps.value_or(smallest)}));
-  // A symmetric one is made like the scale before that is clamped, which changes neither dtype nor
-  // sizes.
+  // A symmetric zero point has the dtype and sizes of the scale; clamping the scale changes
+  // neither.
   PT2_TRY(Tensor zero_point, zero_point_of(mapping_type, extremes, scale, range));
   if (keepdim) {
     Sizes sizes;

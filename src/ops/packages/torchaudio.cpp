@@ -6,8 +6,8 @@
 namespace pt2::ops {
 namespace {
 
-// One row of samples: each result is the sample less the results before it, weighted. Rounded at
-// each step, as there.
+// An IIR filter on one row: each result is the sample minus the weighted earlier results. Rounds at
+// each step, as torchaudio does.
 template <class T>
 void filter_row(const T* samples, int64_t count, const T* coefficients, int64_t order, T* results) {
   for (int64_t i = 0; i < count; ++i) {
@@ -27,7 +27,7 @@ void filter(const Tensor& windows, const Tensor& coefficients, Tensor& waveform)
                waveform.data<T>() + row * waveform.size(2));
 }
 
-// [batch, channels, samples], [channels, order], and the results behind order - 1 zeros.
+// [batch, channels, samples], [channels, order], and the results after order - 1 zeros.
 Result<void> lfilter_core_loop(const Tensor& input_signal_windows, const Tensor& a_coeff_flipped,
                                Tensor padded_output_waveform) {
   const Tensor& windows = input_signal_windows;

@@ -33,7 +33,7 @@ constexpr auto kGeluTanh = []<class C>(C x) {
   return C(0.5) * x * (C(1) + std::tanh(inner));
 };
 
-// The scale and the two slopes of elu: negative side, positive side, input of the exponential.
+// elu's factors: of the negative side, of the positive side, and of the exponential's input.
 struct EluSlopes {
   double negative;
   double positive;
@@ -152,7 +152,7 @@ Result<Meta> threshold_meta(const Tensor& self, const Scalar& threshold, const S
   PT2_TRY_VOID(expect_representable(value, wide_dtype(self.dtype())));
   return real_as_self(self);
 }
-// Both numbers are stored in self's dtype first: -1 is 255 for uint8.
+// Both numbers are converted to self's dtype first: -1 is 255 for uint8.
 void threshold(Tensor& out, const Tensor& self, const Scalar& threshold, const Scalar& value) {
   const Dtype common = wide_dtype(self.dtype());
   const Tensor limit = scalar_tensor(threshold, common);
@@ -164,7 +164,7 @@ void threshold(Tensor& out, const Tensor& self, const Scalar& threshold, const S
   });
 }
 
-// The weight as a tensor that broadcasts with self: one value, or one per channel of dim 1.
+// The weight as a tensor that broadcasts with self: one value, or one per channel (dim 1).
 Result<Tensor> channel_weight(const Tensor& self, const Tensor& weight) {
   if (weight.numel() == 1) return weight.with_view({}, {}, weight.storage_offset());
   const int64_t channels = self.dim() > 1 ? self.size(1) : 1;

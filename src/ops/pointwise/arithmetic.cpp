@@ -22,7 +22,7 @@ void float_binary(Tensor& out, Dtype common, F&& function, const Tensor& a, cons
 
 // --- Sums and products
 
-// ATen/native/BinaryOps.h alpha_check: alpha must not be of a higher category than the result.
+// ATen/native/BinaryOps.h alpha_check: the category of alpha must not exceed that of the result.
 Result<void> check_alpha(Dtype dtype, const Scalar& alpha) {
   if (alpha.category() == DtypeCategory::boolean && dtype != Dtype::bool_)
     return operator_error("found a bool alpha for dtype " + std::string(dtype_name(dtype)));
@@ -46,10 +46,10 @@ Result<Meta> sub_meta(const Tensor& self, const Tensor& other, const Scalar& alp
   PT2_TRY_VOID(check_subtraction(dtype_category(self.dtype()), dtype_category(other.dtype())));
   return add_meta(self, other, alpha);
 }
-// Multiplying by 1 changes nothing but complex infinities, which PyTorch lets become NaN.
+// Multiplication by 1 is skipped; it only changes complex infinities, which PyTorch turns into NaN.
 bool is_one(const Scalar& number) { return number.to_complex() == Complex(1); }
 
-// alpha * other. Half floats are rounded after each step, as is alpha itself.
+// alpha * other. Half floats are rounded after each step; alpha itself is rounded too.
 template <class C>
 Tensor scaled_operand(const Tensor& other, Dtype dtype, const Scalar& alpha) {
   C factor = scalar_as<C>(alpha);
@@ -75,7 +75,7 @@ constexpr auto kPlus = []<class C>(C a, C b) { return plus(a, b); };
 constexpr auto kMinus = []<class C>(C a, C b) { return minus(a, b); };
 
 void add(Tensor& out, const Tensor& self, const Tensor& other, const Scalar& alpha) {
-  // For bool, alpha is one too, and the sum is "or".
+  // For bool, alpha is a bool and the sum is "or".
   const bool negative = out.dtype() == Dtype::bool_ && alpha.to_int() < 0;
   add_scaled<kPlus>(out, self, other, negative ? Scalar(true) : alpha);
 }
@@ -96,8 +96,9 @@ void with_number_and_alpha(Tensor& out, const Tensor& self, const Scalar& other,
   Kernel(out, self, number_tensor(other), alpha);
 }
 
-// Operands become the result's dtype first, but products and quotients of half floats take a 0-dim
-// second operand as it is (ATen/native/cpu/BinaryOpsKernel.cpp mul_kernel, div_true_kernel).
+// Operands are converted to the result's dtype first. Exception: products and quotients of half
+// floats take a 0-dim second operand unrounded (ATen/native/cpu/BinaryOpsKernel.cpp mul_kernel,
+// div_true_kernel).
 Dtype factor_dtype(const Tensor& out, const Tensor& other) {
   return other.dim() == 0 ? wide_dtype(out.dtype()) : out.dtype();
 }
@@ -106,7 +107,8 @@ void mul(Tensor& out, const Tensor& self, const Tensor& other) {
       out, factor_dtype(out, other), []<class C>(C a, C b) { return times(a, b); }, self, other);
 }
 
-// Unlike mul.Scalar it takes the number in self's dtype (ATen/native/BinaryOps.cpp mul__scalar).
+// Unlike mul.Scalar, mul_.Scalar converts the number to self's dtype (ATen/native/BinaryOps.cpp
+// mul__scalar).
 Result<Tensor> mul_number_in_place(const Tensor& self, const Scalar& other) {
   if (wide_dtype(self.dtype()) == self.dtype() || other.category() == DtypeCategory::complex)
     return apply(aten<"mul_.Tensor">, {self, box(other)});
@@ -117,8 +119,8 @@ Result<Tensor> mul_number_in_place(const Tensor& self, const Scalar& other) {
 
 constexpr auto kQuotient = []<class C>(C a, C b) { return a / b; };
 
-// Rounds towards minus infinity (c10/util/generic_math.h div_floor_floating): exact where
-// floor(a / b) is not, and with Python's signs of zero.
+// Rounds the quotient towards minus infinity (c10/util/generic_math.h div_floor_floating): exact
+// where floor(a / b) is not, with Python's signs of zero.
 constexpr auto kFloorQuotient = []<class C>(C a, C b) {
   if (b == C(0)) return a / b;
   const C mod = std::fmod(a, b);
@@ -136,7 +138,8 @@ constexpr auto kRemainder = []<class C>(C a, C b) {
 };
 constexpr auto kFmod = [](auto a, auto b) { return std::fmod(a, b); };
 
-// The divisor is not 0; -1 is apart because the smallest integer divided by it overflows.
+// The divisor must not be 0. -1 is handled separately: the smallest integer divided by -1
+// overflows.
 constexpr auto kIntegerQuotient = [](int64_t a, int64_t b) {
   return b == -1 ? minus(int64_t{0}, a) : a / b;
 };
@@ -223,7 +226,7 @@ constexpr auto kFmodKernel = division<kFmod, kIntegerFmod>;
 
 // --- Powers
 
-// ATen/native/Pow.h powi: a negative exponent leaves only 1 and -1 anything but 0.
+// ATen/native/Pow.h powi: with a negative exponent every base but 1 and -1 gives 0.
 int64_t integer_power(int64_t base, int64_t exponent) {
   if (exponent < 0) {
     if (base == 1) return 1;
@@ -262,7 +265,7 @@ Result<Meta> pow_number_meta(const Tensor& self, const Scalar& exponent) {
                           " of an integer, expected 0 or more");
   return meta;
 }
-// The exponents that PyTorch computes by other means, which differ in -0 and -inf
+// PyTorch computes these exponents by other functions, whose results differ for -0 and -inf
 // (ATen/native/cpu/PowKernel.cpp pow_tensor_scalar_optimized_kernel).
 template <class C>
 bool easy_power(Tensor& out, const Tensor& self, double exponent) {
@@ -291,7 +294,7 @@ void pow_number(Tensor& out, const Tensor& self, const Scalar& exponent) {
   }
   pow(out, self, number_tensor(exponent));
 }
-// Row-major, unlike its siblings (ATen/native/Pow.cpp pow_Scalar).
+// Always row-major, unlike the other overloads (ATen/native/Pow.cpp pow_Scalar).
 Result<Meta> number_pow_meta(const Scalar& self, const Tensor& exponent) {
   PT2_TRY(Meta meta, pow_meta(number_tensor(self), exponent));
   meta.strides.clear();
@@ -301,7 +304,7 @@ void number_pow(Tensor& out, const Scalar& self, const Tensor& exponent) {
   if (self.to_complex() == Complex(1)) return fill_elements(out, 1);
   pow(out, number_tensor(self), exponent);
 }
-// float_power computes in float64 or complex128 whatever the operands.
+// float_power computes in float64 or complex128, whatever its operands.
 Meta in_doubles(Meta meta) {
   meta.dtype =
       dtype_category(meta.dtype) == DtypeCategory::complex ? Dtype::complex128 : Dtype::float64;
@@ -403,8 +406,8 @@ Result<Meta> shift_meta(const Tensor& a, const Tensor& b) {
   PT2_TRY_VOID(expect_not_bool(meta.dtype));
   return meta;
 }
-// Counts below 0 or past the width shift everything out, where C++ leaves them undefined
-// (ATen/native/cpu/BinaryOpsKernel.cpp lshift_kernel, rshift_kernel).
+// Negative shift counts, and counts beyond the width, shift everything out; C++ leaves them
+// undefined (ATen/native/cpu/BinaryOpsKernel.cpp lshift_kernel, rshift_kernel).
 bool is_shift_count(int64_t count, int64_t width) { return count >= 0 && count < width; }
 void left_shift(Tensor& out, const Tensor& self, const Tensor& other) {
   const int64_t width = dtype_size(out.dtype()) * 8;
@@ -442,7 +445,7 @@ Result<Meta> lerp_meta(const Tensor& self, const Tensor& end, const Tensor& weig
   PT2_TRY_VOID(expect_fraction(self.dtype()));
   return elementwise_meta(self.dtype(), {&self, &end, &weight});
 }
-// ATen/native/Lerp.h: the end that is nearer is the one started from.
+// ATen/native/Lerp.h: interpolates from the nearer end.
 void lerp(Tensor& out, const Tensor& self, const Tensor& end, const Tensor& weight) {
   with_fraction_compute_type(out.dtype(), [&]<class C>() {
     auto function = [](C a, C b, C w) {

@@ -44,7 +44,7 @@ Result<Meta> isclose_meta(const Tensor& self, const Tensor& other, double rtol, 
   if (!(rtol >= 0 && atol >= 0)) return operator_error("found a negative tolerance");
   return equality_meta(self, other);
 }
-// The smallest integer has no magnitude of its own type.
+// The magnitude of the smallest integer does not fit its type.
 template <class C>
 double size_of(C x) {
   if constexpr (kIsComplex<C>)
@@ -108,7 +108,7 @@ void masked_fill(Tensor& out, const Tensor& self, const Tensor& mask, const Scal
 Result<Meta> masked_fill_tensor_meta(const Tensor& self, const Tensor& mask, const Tensor& value) {
   if (value.dim() != 0)
     return operator_error("found a value of rank " + std::to_string(value.dim()) + ", expected 0");
-  // A value of a higher category must fit, whatever the mask chooses.
+  // A value of a higher category must fit the dtype, even if the mask selects nothing.
   const bool exact = dtype_category(value.dtype()) <= DtypeCategory::integer;
   if (exact || !value.defined()) return masked_fill_meta(self, mask, Scalar(0));
   const Input<Complex> number(value);
@@ -140,7 +140,7 @@ Result<Meta> clamp_meta(const Tensor& self, const std::optional<Scalar>& min,
 }
 void clamp(Tensor& out, const Tensor& self, const std::optional<Scalar>& min,
            const std::optional<Scalar>& max) {
-  // A bound that is NaN makes everything NaN.
+  // A NaN bound makes every element NaN.
   for (const auto& bound : {min, max})
     if (bound && std::isnan(bound->to_double())) return fill_elements(out, *bound);
   with_real_compute_type(out.dtype(), [&]<class C>() {
@@ -159,7 +159,7 @@ Result<Meta> clamp_one_meta(const Tensor& self, const Scalar& bound) {
 void clamp_min(Tensor& out, const Tensor& self, const Scalar& min) {
   clamp(out, self, min, std::nullopt);
 }
-// ATen/native/cpu/TensorCompareKernel.cpp: an unsigned dtype has no room below a negative bound.
+// ATen/native/cpu/TensorCompareKernel.cpp: an unsigned dtype cannot represent a negative bound.
 Result<Meta> clamp_max_meta(const Tensor& self, const Scalar& max) {
   if (self.dtype() == Dtype::uint8 && max.to_double() < 0)
     return operator_error("found a negative max for an unsigned dtype");
@@ -224,7 +224,7 @@ void heaviside(Tensor& out, const Tensor& self, const Tensor& values) {
   });
 }
 
-// A number as a tensor of the dtype that it and the other operand promote to.
+// A number as a tensor of the dtype to which it and the other operand promote.
 Result<Tensor> number_operand(Emitter& e, const Scalar& number, Promotion promotion) {
   return e(aten<"full.default">, {Sizes{}, number, promotion.add(number).result()});
 }

@@ -137,7 +137,7 @@ Result<void> check_expands(const Tensor& source, const Sizes& sizes) {
 }
 Result<Meta> copy_meta(const Tensor& self, const Tensor& src, bool) {
   PT2_TRY_VOID(check_expands(src, self.sizes()));
-  // Strides with gaps are kept too (ATen/native/Copy.cpp copy, clone_preserve_strides).
+  // Also keeps strides with gaps (ATen/native/Copy.cpp copy, clone_preserve_strides).
   return has_internal_overlap(self) ? same_meta(self)
                                     : Meta(self.dtype(), self.sizes(), self.strides());
 }
@@ -164,8 +164,8 @@ Result<Tensor> to_dense(const Tensor& self, std::optional<Dtype> dtype, std::opt
   return copy_as(self, *dtype, std::nullopt);
 }
 
-// Neither conjugation nor negation is lazy here: what PyTorch marks with a bit is computed at once,
-// so the result shares no storage, and resolving it is the identity.
+// Conjugation and negation are not lazy here: where PyTorch sets a bit, they are computed at once.
+// The result therefore shares no storage, and resolving it is the identity.
 void conjugate_elements(Tensor& out, const Tensor& self) {
   if (dtype_category(self.dtype()) != DtypeCategory::complex) return copy_elements(out, self);
   elementwise<Complex>(
@@ -241,7 +241,8 @@ Result<Tensor> imag(const Tensor& self) {
   return select(parts, -1, 1);
 }
 
-// The same bytes as another dtype; the last dimension grows or shrinks with the element size.
+// Reinterprets the bytes as another dtype; the last dimension grows or shrinks with the element
+// size.
 Result<Tensor> view_dtype(const Tensor& self, Dtype dtype) {
   const int64_t from = dtype_size(self.dtype());
   const int64_t to = dtype_size(dtype);
@@ -292,7 +293,7 @@ constexpr auto kFromPolar = [](Complex a, Complex b) {
 
 // --- Rules of the functions above
 
-// self in the dtype that another argument is or has; without one its own.
+// self with the dtype of a dtype or tensor argument, else its own.
 Result<std::vector<Meta>> converted_meta(std::span<const Value> arguments) {
   Meta meta = Meta::like(*arguments[0].get_if<Tensor>());
   for (const Value& argument : arguments.subspan(1)) {
@@ -318,7 +319,7 @@ Result<Meta> part_meta(const Tensor& self) { return Meta(real_dtype(self.dtype()
 
 // --- Formulas
 
-// Left as it is where nothing has to be done.
+// Returns self when nothing has to be converted or copied.
 Result<Tensor> cast(Emitter& e, const Tensor& self, Dtype dtype, bool copy,
                     std::optional<MemoryFormat> format, const std::optional<Device>& device) {
   const bool keeps_format =
@@ -361,7 +362,7 @@ Result<Tensor> contiguous_formula(Emitter& e, const Tensor& self, MemoryFormat f
   return e(aten<"clone.default">, {self, format});
 }
 Result<Tensor> itself_formula(Emitter&, const Tensor& self) { return self; }
-// Whether PyTorch has marked a complex tensor, no program says; a copy is never marked.
+// A file does not record whether PyTorch marked a complex tensor as conjugated; a copy never is.
 Result<Tensor> resolve_conj_formula(Emitter& e, const Tensor& self) {
   if (dtype_category(self.dtype()) != DtypeCategory::complex) return self;
   return e(aten<"clone.default">, {self});

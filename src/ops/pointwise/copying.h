@@ -1,4 +1,4 @@
-// Copies of tensors in a memory format: what clone, to, contiguous and the *_like operators share.
+// Copies of tensors in a memory format, shared by clone, to, contiguous and the *_like operators.
 #ifndef PT2_OPS_POINTWISE_COPYING_H
 #define PT2_OPS_POINTWISE_COPYING_H
 
@@ -10,16 +10,16 @@ namespace pt2::ops {
 
 // Error unless tensors of this rank can have the format.
 Result<void> check_format(const Sizes& sizes, MemoryFormat format);
-// A new tensor like `self`: preserve (the default) keeps the order of its dimensions.
+// A new tensor like `self`. The default, preserve, keeps the order of dimensions.
 Result<Meta> meta_like(const Tensor& self, Dtype dtype, std::optional<MemoryFormat> format);
 bool is_contiguous_in(const Tensor& tensor, MemoryFormat format);
-// The elements of `self`, converted, in storage of their own.
+// The elements of `self`, converted, in a storage of their own.
 Result<Tensor> copy_as(const Tensor& self, Dtype dtype, std::optional<MemoryFormat> format);
 // Row-major; `self` itself when it already is.
 Result<Tensor> contiguous_tensor(const Tensor& self);
-// Whether an expanded dimension makes several elements share a place.
+// Whether several elements share a place because a dimension is expanded.
 bool has_internal_overlap(const Tensor& tensor);
-// Error unless the layout is the only one there is here. Devices are not looked at: everything is
+// Error unless the layout is strided, the only one here. Devices are ignored: everything is
 // computed on the CPU, whatever device the program was exported on.
 Result<void> check_layout(const std::optional<Layout>& layout);
 

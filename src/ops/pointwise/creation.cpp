@@ -10,7 +10,7 @@
 namespace pt2::ops {
 namespace {
 
-// New memory is zero; PyTorch leaves that of empty tensors unspecified.
+// New memory is zero. PyTorch leaves the elements of empty tensors unspecified.
 template <class... A>
 void leave_zero(Tensor&, const A&...) {}
 
@@ -158,7 +158,7 @@ Result<int64_t> arange_length(const Scalar& start, const Scalar& end, const Scal
     return operator_error("found bounds that the step leads away from");
   double length = std::ceil((to - from) / by);
   if (start.is_integral() && end.is_integral() && step.is_integral()) {
-    // Exact beyond 2^53 too: distances of int64 fit uint64.
+    // Also exact beyond 2^53: the distance of two int64 fits uint64.
     auto distance = [](int64_t low, int64_t high) {
       return static_cast<uint64_t>(high) - static_cast<uint64_t>(low);
     };
@@ -184,7 +184,7 @@ Result<Meta> arange_meta(const Scalar& start, const Scalar& end, const Scalar& s
 void arange(Tensor& out, const Scalar& start, const Scalar&, const Scalar& step, OptionalDtype,
             const OptionalLayout&, const OptionalDevice&, PinMemory) {
   if (dtype_category(out.dtype()) <= DtypeCategory::integer) {
-    // Numbers are truncated before counting: arange(0.5, 3, 1.5, dtype=int64) steps by 1.
+    // The bounds are truncated before counting: arange(0.5, 3, 1.5, dtype=int64) steps by 1.
     const auto first = static_cast<uint64_t>(start.to_int());
     const auto by = static_cast<uint64_t>(step.to_int());
     return fill_sequence<int64_t>(out, [=](int64_t i) {
@@ -224,7 +224,7 @@ Result<Meta> linspace_meta(const Scalar& start, const Scalar& end, int64_t steps
       start.category() == DtypeCategory::complex || end.category() == DtypeCategory::complex;
   return new_meta({steps}, dtype.value_or(is_complex ? Dtype::complex64 : Dtype::float32), layout);
 }
-// Filled from both ends towards the middle, so that both are exact
+// Filled from both ends towards the middle, so that both ends are exact
 // (ATen/native/cpu/RangeFactoriesKernel.cpp linspace_kernel).
 template <class C>
 void fill_linspace(Tensor& out, C start, C end, int64_t steps) {
@@ -270,14 +270,14 @@ Result<Meta> triangle_meta(const Tensor& self, int64_t) {
     return operator_error("found rank " + std::to_string(self.dim()) + ", expected 2 or more");
   return Meta::like(self);
 }
-// Copies the elements whose column minus row lies within [low, high].
+// Copies the elements whose column minus row is within [low, high].
 void copy_band(Tensor& out, const Tensor& self, int64_t low, int64_t high) {
   const int64_t rows = self.size(self.dim() - 2);
   const int64_t columns = self.size(self.dim() - 1);
   if (self.numel() == 0) return;
   Sizes batch(self.sizes().begin(), self.sizes().end() - 2);
   for (int64_t row = 0; row < rows; ++row) {
-    // Clamped before adding, as the diagonal may be any int64.
+    // Clamped before adding: the diagonal may be any int64.
     const int64_t begin = std::clamp<int64_t>(
         std::clamp<int64_t>(low, -rows - columns, rows + columns) + row, 0, columns);
     const int64_t end = std::clamp<int64_t>(
@@ -302,14 +302,14 @@ void triu(Tensor& out, const Tensor& self, int64_t diagonal) {
   copy_band(out, self, diagonal, INT64_MAX);
 }
 
-// Positions of a triangle as two rows, row numbers and column numbers.
+// The positions in a triangle as two rows: row numbers and column numbers.
 template <bool Lower>
 Result<Tensor> triangle_indices(int64_t row, int64_t col, int64_t offset, OptionalDtype dtype,
                                 const OptionalLayout& layout, const OptionalDevice&, PinMemory) {
   PT2_TRY_VOID(check_layout(layout));
   PT2_TRY(const Meta whole, new_meta({row, col}, Dtype::bool_, layout));
   PT2_TRY_VOID(allocate(whole));
-  // One of them bounds the other only where there are elements.
+  // Only a matrix with elements bounds both numbers by its allocation.
   if (row == 0 || col == 0) row = col = 0;
   const int64_t shift = std::clamp<int64_t>(offset, -row - 1, col + 1);
   auto first = [&](int64_t r) { return Lower ? 0 : std::clamp<int64_t>(r + shift, 0, col); };

@@ -1,5 +1,5 @@
-// Quantisation-aware training: the numbers are quantised and put back at once, with scales that are
-// learnt or follow the running extremes of the data.
+// Quantisation-aware training: numbers are quantised and dequantised at once, with scales that are
+// learnt or that follow the running extremes of the data.
 #include <algorithm>
 #include <cmath>
 
@@ -32,7 +32,7 @@ Result<TensorPair> pair_of(Handle handle, std::initializer_list<Operand> argumen
   return TensorPair(*results[0].get_if<Tensor>(), *results[1].get_if<Tensor>());
 }
 
-// Nothing is quantised: a copy, and a mask of ones.
+// Without quantisation: a copy, and a mask of ones.
 Result<TensorPair> unchanged(const Tensor& self) {
   PT2_TRY(Tensor mask, allocate({Dtype::bool_, self.sizes()}));
   fill_elements(mask, Scalar(true));
@@ -95,7 +95,7 @@ struct Qparams {
   int32_t zero_point;
 };
 
-// The smallest scale and the zero point that map [low, high] to the range
+// The smallest scale, and its zero point, that map [low, high] to the range
 // (ATen/native/quantized/cpu/QuantUtils.h ChooseQuantizationParams).
 Qparams choose_qparams(float low, float high, const Range& range, bool symmetric) {
   constexpr float kSmallest = 6.1e-5f;
@@ -145,7 +145,7 @@ struct Observer {
   bool symmetric;
 };
 
-// One per row, or one at all.
+// One pair per row, or one pair for all.
 Result<TensorPair> extremes(const Tensor& self, const Observer& observer) {
   if (!observer.per_row) return pair_of(aten<"aminmax.default">, {self});
   PT2_TRY(const int64_t axis, wrap_dim(observer.axis, self.dim()));
@@ -176,7 +176,7 @@ void move_average(Tensor& running, const Tensor& now, double weight) {
                      : average[i] + static_cast<float>(weight) * (numbers[i] - average[i]);
 }
 
-// The observer sees one number per row of the axis; a fresh one has none yet.
+// The observer tracks one pair per row of the axis; a fresh observer has none yet.
 void make_room(Observer& observer, int64_t rows) {
   if (!observer.per_row || observer.running_min.numel() != 0) return;
   const auto filled = [rows](const Tensor& like, double value) {
@@ -224,7 +224,7 @@ Result<TensorPair> follow(const Tensor& self, const Tensor& observer_on,
                           ", expected less than quant_max, " + std::to_string(range.max));
   if (observes != 0) PT2_TRY_VOID(observe(self, observer, weight));
   if (quantises == 0) return unchanged(self);
-  // A scale and a zero point for each running extreme, however the four came to be.
+  // Every running extreme needs a scale and a zero point, wherever the four tensors come from.
   const int64_t rows = observer.per_row ? observer.running_min.numel() : 1;
   PT2_TRY_VOID(check_observer(observer, std::max<int64_t>(rows, 1)));
   choose(observer, range);

@@ -1,4 +1,4 @@
-// Operators whose result depends on which elements are true.
+// Operators whose results depend on which elements are true.
 #include <algorithm>
 #include <cstring>
 
@@ -12,8 +12,8 @@
 namespace pt2::ops {
 namespace {
 
-// The positions of nonzero elements, one row each, stored column by column as PyTorch's CPU kernel
-// does.
+// The positions of nonzero elements, one per row, stored column by column like those of PyTorch's
+// CPU kernel.
 Result<Tensor> nonzero(const Tensor& self) {
   const std::vector<Tensor> columns = true_positions(self);
   int64_t count = columns.empty() ? 0 : columns[0].numel();
@@ -95,7 +95,7 @@ Result<Tensor> masked_scatter(const Tensor& self, const Tensor& mask, const Tens
   return out;
 }
 
-// The columns of what nonzero gives.
+// The columns of nonzero's result.
 Result<Tensors> where_formula(Emitter& e, const Tensor& condition) {
   const auto dims = condition.dim() > 0 ? Result<Tensor>(condition)
                                         : e(aten<"unsqueeze.default">, {condition, 0});

@@ -8,7 +8,7 @@
 namespace pt2::ops {
 namespace {
 
-// Inverse of erf: Winitzki's estimate, then Halley's method on erfc, which keeps its digits near 1.
+// Inverse of erf: Winitzki's estimate, then Halley's method on erfc, which stays accurate near 1.
 double inverse_erf(double y) {
   if (!(std::fabs(y) < 1)) return std::fabs(y) == 1 ? y * HUGE_VAL : std::nan("");
   constexpr double kA = 0.147;
@@ -25,7 +25,7 @@ double inverse_erf(double y) {
   return std::copysign(x, y);
 }
 
-// std::lgamma writes a global; this form does not.
+// std::lgamma writes the global signgam; this form does not.
 double log_gamma(double x) {
   int sign = 0;
   return std::isinf(x) ? HUGE_VAL : ::lgamma_r(x, &sign);
@@ -160,7 +160,7 @@ constexpr auto kMagnitude = []<class C>(C x) {
   else
     return x < C(0) || (std::is_floating_point_v<C> && x == C(0)) ? minus(C(0), x) : x;
 };
-// The angle of a negative real number is pi; a NaN keeps itself.
+// The angle of a negative real number is pi; NaN stays NaN.
 constexpr auto kAngle = []<class C>(C x) {
   if constexpr (kIsComplex<C>)
     return C(std::arg(x));
@@ -177,7 +177,7 @@ Result<Meta> angle_of_self(const Tensor& self) {
   if (dtype_category(self.dtype()) == DtypeCategory::complex) meta.strides.clear();
   return meta;
 }
-// Computed in the operand's type, since that of the result is narrower.
+// Computed in the operand's type: that of the result is narrower.
 template <const auto& F>
 void part_of_self(Tensor& out, const Tensor& self) {
   const Dtype common =
@@ -203,7 +203,7 @@ void real_predicate(Tensor& out, const Tensor& self) {
   with_real_compute_type(self.dtype(),
                          [&]<class C>() { elementwise<C>(out, self.dtype(), F, self); });
 }
-// pow(self, 2), so a bool becomes a number.
+// pow(self, 2), which turns a bool into a number.
 void square(Tensor& out, const Tensor& self) {
   if (dtype_category(out.dtype()) == DtypeCategory::complex)
     single_fraction_unary<kSquare>(out, self);
@@ -219,7 +219,7 @@ void bitwise_not(Tensor& out, const Tensor& self) {
     elementwise<int64_t>(out, self.dtype(), kBitwiseNot, self);
 }
 
-// Rounding leaves integers as they are, above 2^53 too.
+// Rounding leaves integers unchanged, also above 2^53.
 Result<Meta> rounded_as_self(const Tensor& self) {
   PT2_TRY_VOID(expect_real(self.dtype()));
   PT2_TRY_VOID(expect_not_bool(self.dtype()));
@@ -233,8 +233,8 @@ void rounding(Tensor& out, const Tensor& self) {
     float_unary<F>(out, self);
 }
 
-// ATen/native/cpu/UnaryOpsKernel.cpp round_decimals_kernel: the power of ten divides or multiplies,
-// so that it is exact.
+// ATen/native/cpu/UnaryOpsKernel.cpp round_decimals_kernel: divides or multiplies by a positive
+// power of ten, which is exact.
 Result<Meta> round_decimals_meta(const Tensor& self, int64_t) { return strict_float_as_self(self); }
 void round_decimals(Tensor& out, const Tensor& self, int64_t decimals) {
   with_float_compute_type(out.dtype(), [&]<class C>() {

@@ -1,5 +1,5 @@
-// What the pointwise families share: rules that find dtype, sizes and strides of a result, and
-// kernels made of one scalar function.
+// Shared by the pointwise families: rules for the dtype, sizes and strides of results, and kernels
+// made of one scalar function.
 #ifndef PT2_OPS_POINTWISE_POINTWISE_H
 #define PT2_OPS_POINTWISE_POINTWISE_H
 
@@ -11,7 +11,7 @@
 
 namespace pt2::ops {
 
-// Errors of dtypes that an operator does not take.
+// Errors for dtypes that an operator does not support.
 Result<void> expect_real(Dtype dtype);
 Result<void> expect_not_bool(Dtype dtype);
 // Integers and bool.
@@ -26,8 +26,8 @@ double largest_finite(Dtype dtype);
 // The broadcast of `operands`, laid out as TensorIterator lays out its results.
 Result<Meta> elementwise_meta(Dtype dtype, std::initializer_list<const Tensor*> operands);
 
-// Rules of one operand: the dtype of self, or the default float dtype where self is integral; the
-// real ones refuse complex tensors, the strict ones integers.
+// Rules of one operand: the dtype of self, or the default float dtype for an integral self. The
+// `real` rules refuse complex tensors, the `strict` ones integers.
 Result<Meta> as_self(const Tensor& self);
 Result<Meta> real_as_self(const Tensor& self);
 Result<Meta> fraction_of_self(const Tensor& self);
@@ -39,7 +39,7 @@ Result<Meta> bool_like_self(const Tensor& self);
 // Rules of two operands.
 Result<Meta> promoted(const Tensor& a, const Tensor& b);
 
-// The dtype that half floats are computed in before one rounding; other dtypes are their own.
+// The dtype in which half floats are computed before one rounding; other dtypes map to themselves.
 Dtype wide_dtype(Dtype dtype);
 
 template <class C>
@@ -56,8 +56,8 @@ template <class C>
 inline constexpr bool kIsComplex =
     std::is_same_v<C, Complex> || std::is_same_v<C, std::complex<float>>;
 
-// Integer arithmetic wraps around, as in PyTorch; complex products follow the plain formula, which
-// keeps the NaNs that C++ would repair.
+// Integers wrap around, as in PyTorch. Complex products use the plain formula, which keeps the NaNs
+// that C++'s multiplication would repair.
 template <class C>
 C plus(C a, C b) {
   if constexpr (std::is_same_v<C, int64_t>)
@@ -95,8 +95,8 @@ C smaller(C a, C b) {
   return a < b || is_nan(a) ? a : b;
 }
 
-// Complex quotients as c10::complex forms them, which decides where zeros and infinities give NaN
-// (c10/util/complex.h operator/=).
+// Complex quotients by the formula of c10::complex, which decides where zeros and infinities give
+// NaN (c10/util/complex.h operator/=).
 template <class T>
 std::complex<T> complex_quotient(std::complex<T> x, std::complex<T> y) {
   const T a = x.real();
@@ -114,11 +114,11 @@ std::complex<T> complex_quotient(std::complex<T> x, std::complex<T> y) {
   return {(a * ratio + b) * scale, (b * ratio - a) * scale};
 }
 
-// log(exp(a) + exp(b)); of two numbers whose real parts are -inf either will do
+// log(exp(a) + exp(b)). When both real parts are -inf either operand may be the result
 // (ATen/native/cpu/LogAddExp.h).
 Complex log_add_exp(Complex a, Complex b);
 
-// F for complex64 where double precision in between would hide an overflow or a rounding.
+// F in complex64, for functions where double precision would hide an overflow or a rounding.
 template <const auto& F>
 inline constexpr auto in_singles =
     [](auto... x) { return static_cast<Complex>(F(static_cast<std::complex<float>>(x)...)); };
@@ -148,13 +148,13 @@ void float_unary(Tensor& out, const Tensor& self) {
   with_float_compute_type(out.dtype(),
                           [&]<class C>() { elementwise<C>(out, out.dtype(), F, self); });
 }
-// The same for functions that answer yes or no about self.
+// The same for predicates of self.
 template <const auto& F>
 void predicate(Tensor& out, const Tensor& self) {
   with_compute_type(self.dtype(), [&]<class C>() { elementwise<C>(out, self.dtype(), F, self); });
 }
 
-// A rule and a kernel of two tensors, given a Python number for the second or the first.
+// A rule and a kernel of two tensors, called with a Python number as second or first operand.
 template <auto Rule>
 Result<Meta> rule_with_number(const Tensor& self, const Scalar& other) {
   return Rule(self, number_tensor(other));

@@ -1,4 +1,4 @@
-// Gradients of pointwise operators and of views, as joint graphs call them.
+// Gradients of pointwise operators and of views, which joint graphs call.
 #include <numbers>
 
 #include "ops/checks.h"
@@ -9,7 +9,7 @@
 namespace pt2::ops {
 namespace {
 
-// The gradients' dtypes agree in every graph that PyTorch makes; promotion covers the rest.
+// In PyTorch's graphs the dtypes of the gradients agree; promotion covers all other calls.
 Result<Meta> gradient_meta(const Tensor& grad, const Tensor& other) {
   PT2_TRY(Meta meta, promoted(grad, other));
   PT2_TRY_VOID(expect_fraction(meta.dtype));
@@ -54,7 +54,7 @@ constexpr auto kHardswishGradient = []<class C>(C grad, C x) {
   if (x <= C(-3)) return C(0);
   return x >= C(3) ? grad : grad * (x / C(3) + C(0.5));
 };
-// The kernel for half floats lets a NaN pass the gradient.
+// PyTorch's kernel for half floats lets the gradient pass where the input is NaN.
 constexpr auto kHalfHardswishGradient = []<class C>(C grad, C x) {
   return is_nan(x) ? grad : kHardswishGradient(grad, x);
 };
@@ -141,7 +141,7 @@ Result<Meta> leaky_relu_backward_meta(const Tensor& grad, const Tensor& self, co
                                       bool self_is_result) {
   if (self_is_result && slope.to_double() < 0)
     return operator_error("found a negative slope, from whose result the input cannot be told");
-  return real_gradient_meta(self, grad);  // its strides follow self first
+  return real_gradient_meta(self, grad);  // the strides follow self first
 }
 void leaky_relu_backward(Tensor& out, const Tensor& grad, const Tensor& self, const Scalar& slope,
                          bool) {
@@ -207,7 +207,7 @@ Result<Meta> logit_backward_meta(const Tensor& grad, const Tensor& self,
                                  const std::optional<double>&) {
   return real_gradient_meta(grad, self);
 }
-// Without eps there is no gradient outside [0, 1], with it none where the input was clamped.
+// Outside [0, 1] the gradient is NaN without eps. With eps it is zero where the input was clamped.
 void logit_backward(Tensor& out, const Tensor& grad, const Tensor& self,
                     const std::optional<double>& eps) {
   with_float_compute_type(out.dtype(), [&]<class C>() {
@@ -227,7 +227,7 @@ void logit_backward(Tensor& out, const Tensor& grad, const Tensor& self,
 
 using TwoGradients = std::tuple<Tensor, Tensor>;
 
-// Of self, and of the weight before it is summed over what was broadcast.
+// The gradients of self, and of the weight before the sum over broadcast dims.
 Result<TwoGradients> prelu_backward(const Tensor& grad, const Tensor& self, const Tensor& weight) {
   const Tensor zero = number_tensor(Scalar(int64_t{0}));
   PT2_TRY(const Tensor positive, apply(aten<"gt.Scalar">, {self, int64_t{0}}));
@@ -255,7 +255,7 @@ Result<Tensor> glu_backward(const Tensor& grad, const Tensor& self, int64_t dim)
   return apply(aten<"cat.default">, {Value::List{of_first, of_second}, axis});
 }
 
-// --- Views: zeros with the gradient where the view was
+// --- Views: zeros, with the gradient at the place of the view
 
 template <class View>
 Result<Tensor> scattered(const Tensor& grad, const Sizes& input_sizes, View&& view) {
@@ -283,7 +283,7 @@ void add_elements(Tensor& out, const Tensor& a, const Tensor& b) {
   with_compute_type(out.dtype(),
                     [&]<class C>() { elementwise<C>(out, out.dtype(), plus<C>, a, b); });
 }
-// Windows may overlap, so their gradients add up.
+// Overlapping windows add up their gradients.
 Result<Tensor> unfold_backward(const Tensor& grad, const Sizes& input_sizes, int64_t dim,
                                int64_t size, int64_t step) {
   PT2_TRY(Tensor out, allocate({grad.dtype(), input_sizes}));
@@ -292,14 +292,14 @@ Result<Tensor> unfold_backward(const Tensor& grad, const Sizes& input_sizes, int
   for (int64_t i = 0; i < size; ++i) {
     PT2_TRY(Tensor target, select(windows, -1, i));
     PT2_TRY(const Tensor part, select(whole, -1, i));
-    // Elements of one number in all windows lie a step apart, so none is written twice.
+    // Elements with the same number in all windows lie a step apart, so no place is written twice.
     PT2_TRY(const Tensor sum, (compute<promoted, add_elements>(target, part)));
     copy_elements(target, sum);
   }
   return out;
 }
 
-// Of max, median and their like: the gradient goes where the value came from.
+// For max, median and similar reductions: the gradient goes to the element that was selected.
 Result<Tensor> value_selecting_reduction_backward(const Tensor& grad, int64_t dim,
                                                   const Tensor& indices, const Sizes& sizes,
                                                   bool keepdim) {

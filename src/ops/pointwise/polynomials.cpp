@@ -1,5 +1,5 @@
-// Orthogonal polynomials by their recurrences (ATen/native/Math.h): how they begin, what follows
-// from two of them, and where a closed form takes over.
+// Orthogonal polynomials by their recurrences (ATen/native/Math.h): the first two, the next from
+// the last two, and the degree beyond which a closed form is used.
 #include <cmath>
 
 #include "ops/pointwise/pointwise.h"
@@ -7,7 +7,8 @@
 namespace pt2::ops {
 namespace {
 
-// PyTorch counts without end where a sequence neither grows nor shrinks; nobody has such degrees.
+// Bounds the loop: PyTorch's has no limit while a sequence neither grows nor shrinks, and real
+// programs use small degrees.
 constexpr int64_t kMaxDegree = 1 << 16;
 
 template <class T>
@@ -15,7 +16,7 @@ T sign_of(int64_t n) {
   return n % 2 == 0 ? T(1) : T(-1);
 }
 
-// next(k, p, q) follows p and q, which are those of degree k - 1 and k.
+// next(k, p, q) follows p and q, the polynomials of degrees k - 1 and k.
 template <class T, class Next>
 T recurrence(int64_t n, T first, T second, Next&& next) {
   if (n == 0) return first;
@@ -34,8 +35,8 @@ T chebyshev(T x, int64_t n, T second) {
   return recurrence(n, T(1), second, [=](T, T p, T q) { return (x + x) * q - p; });
 }
 
-// Chebyshev's four kinds at x. The closed forms hold inside (-1, 1) beyond a degree that PyTorch
-// chose for each kind, and chose anew for the shifted ones.
+// Chebyshev polynomials of all four kinds at x. The closed forms hold inside (-1, 1) above a degree
+// that PyTorch chose for each kind, with other degrees for the shifted polynomials.
 struct Degrees {
   int64_t t = 6;
   int64_t u = 8;
@@ -88,7 +89,7 @@ T chebyshev_w(T x, int64_t n, const Degrees& degrees) {
 constexpr Degrees kPlain{};
 constexpr Degrees kShifted{6, 6, 6, 4};
 
-// Beyond these degrees Hermite's numbers exceed the type.
+// Beyond these degrees Hermite polynomials overflow the type.
 template <class T>
 constexpr int64_t kMaxHermiteDegree = std::is_same_v<T, float> ? 128 : 512;
 template <class T>
@@ -120,7 +121,7 @@ T legendre(T x, int64_t n) {
                     [=](T k, T p, T q) { return ((k + k + T(1)) * x * q - k * p) / (k + T(1)); });
 }
 
-// What no integer holds is a negative one, as x86 converts it.
+// An out-of-range degree becomes a negative one, as x86 converts it.
 template <class T>
 int64_t degree_of(T n) {
   return std::fabs(n) < T(0x1p63) ? static_cast<int64_t>(n) : INT64_MIN;

@@ -1,6 +1,5 @@
-// torch._prims: what decompositions of PyTorch 2 leave. Those that are an operator of aten by
-// another name are in forms/aliases.def; these take their arguments in another way
-// (torch/_prims/__init__.py).
+// torch._prims, which decompositions of PyTorch 2 produce. Aliases of aten operators are in
+// forms/aliases.def; those here take their arguments differently (torch/_prims/__init__.py).
 #include <algorithm>
 
 #include "ops/checks.h"
@@ -51,7 +50,7 @@ Result<Tensor> iota(int64_t length, int64_t start, int64_t step, Dtype dtype, co
 
 // --- Views
 
-// Dimension i of `a` becomes dimension broadcast_dimensions[i]; the others are new.
+// Dimension i of `a` becomes dimension broadcast_dimensions[i]; the other dimensions are new.
 Result<Tensor> broadcast_in_dim(const Tensor& a, const Sizes& shape, const Sizes& dimensions) {
   if (static_cast<int64_t>(dimensions.size()) != a.dim())
     return operator_error("broadcast_dimensions: found " + sizes_text(dimensions) + " for " +
@@ -139,13 +138,13 @@ Result<Tensor> where(const Tensor& pred, const Tensor& a, const Tensor& b) {
 Result<Tensor> power(const Tensor& self, const Tensor& other) {
   return apply(aten<"pow.Tensor_Tensor">, {self, other});
 }
-// Real roots of negative numbers, too.
+// Real roots, of negative numbers too.
 Result<Tensor> cbrt(const Tensor& self) {
   PT2_TRY(const Tensor magnitude, apply(aten<"abs.default">, {self}));
   PT2_TRY(const Tensor root, apply(aten<"pow.Tensor_Scalar">, {magnitude, 1.0 / 3.0}));
   return apply(aten<"copysign.Tensor">, {root, self});
 }
-// Of integers the quotient rounded towards zero.
+// Integer quotients round towards zero.
 Result<Tensor> div(const Tensor& self, const Tensor& other) {
   const bool whole = dtype_category(self.dtype()) == DtypeCategory::integer &&
                      dtype_category(other.dtype()) == DtypeCategory::integer;
@@ -176,7 +175,8 @@ Result<Tensor> amin(const Tensor& inp, const OptionalSizes& dims, OptionalDtype 
 Result<Tensor> sum(const Tensor& inp, const OptionalSizes& dims, OptionalDtype dtype) {
   return apply(aten<"sum.dim_IntList">, {inp, dims_of(inp, dims), false, box(dtype)});
 }
-// aten knows the product along one dimension only; from the last, so that the others stay in place.
+// aten reduces the product along one dimension only. Reducing from the last dim keeps the positions
+// of the others.
 Result<Tensor> prod(const Tensor& inp, const OptionalSizes& dims, OptionalDtype dtype) {
   PT2_TRY(Sizes order, wrap_optional_dims(dims, inp.dim()));
   std::ranges::sort(order, std::greater());
@@ -195,7 +195,7 @@ Result<Tensor> var(const Tensor& inp, const OptionalSizes& dims, std::optional<d
 
 // --- Transforms
 
-// No scaling in either direction, unlike torch.fft.
+// Unscaled in both directions, unlike torch.fft.
 constexpr int64_t kNoScaling = 0;
 Result<Tensor> fft_c2c(const Tensor& self, const Sizes& dim, bool forward) {
   return apply(aten<"_fft_c2c.default">, {self, list_of(dim), kNoScaling, forward});

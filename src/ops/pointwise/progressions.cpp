@@ -1,4 +1,4 @@
-// Numbers in even steps, or of which the logarithms are; ends may be given as 0-dim tensors.
+// Arithmetic and geometric progressions; the ends may be given as 0-dim tensors.
 #include <cmath>
 
 #include "ops/compose.h"
@@ -28,8 +28,8 @@ Result<Tensor> linspace_between(const Start& start, const End& end, int64_t step
                {box(first), box(last), steps, box(dtype), box(layout), box(device), box(pin)});
 }
 
-// base to the power of evenly spaced exponents, from both ends; integers are computed from the
-// start alone (ATen/native/RangeFactories.cpp logspace_out).
+// base to the power of evenly spaced exponents. Floats are computed from both ends, integers from
+// the start only (ATen/native/RangeFactories.cpp logspace_out).
 template <class C>
 void fill_powers(Tensor& out, double base, C start, C end) {
   const int64_t steps = out.numel();
@@ -64,7 +64,7 @@ Result<Tensor> logspace_between(const Start& start, const End& end, int64_t step
   return out;
 }
 
-// The end belongs to the range (ATen/native/RangeFactories.cpp range_out).
+// The range includes its end (ATen/native/RangeFactories.cpp range_out).
 Result<Tensor> range_by(const Scalar& start, const Scalar& end, const Scalar& step,
                         OptionalDtype dtype, const OptionalLayout& layout, const OptionalDevice&,
                         PinMemory) {

@@ -1,5 +1,5 @@
-// Quantisation as programs write it down: quantized_decomposed.* of torch.ao and the fake
-// quantisation of training. Each is the composition that PyTorch uses
+// Explicit quantisation in programs: quantized_decomposed.* of torch.ao, and the fake quantisation
+// of training. Each operator is the composition that PyTorch uses
 // (torch/ao/quantization/fx/_decomposed.py), so that every rounding agrees.
 #include <array>
 #include <cmath>
@@ -17,7 +17,7 @@ namespace {
 
 using TensorPair = std::tuple<Tensor, Tensor>;
 
-// The numbers that a quantised dtype can hold; nothing for other dtypes.
+// The range of a quantised dtype; nothing for other dtypes.
 Result<void> check_bounds(int64_t quant_min, int64_t quant_max, Dtype dtype) {
   struct Bounds {
     Dtype dtype;
@@ -119,7 +119,8 @@ Result<Tensor> dequantize_tensor2(const Tensor& input, const Tensor& scale,
   return dequantize_tensor(input, scale, zero_point, low, high, dtype, out_dtype);
 }
 
-// --- A scale per channel. The axis goes first while computing, and the result keeps that layout.
+// --- A scale per channel. The axis is moved first for the computation; the result keeps that
+// layout.
 
 Result<Tensor> axis_first(const Tensor& tensor, int64_t axis) {
   if (axis < 0 || axis >= tensor.dim())
@@ -277,7 +278,7 @@ struct Range {
   float low = 0;
   float high = 0;
 };
-// The smallest and largest element, widened to hold 0.
+// The smallest and largest element, extended to include 0.
 Result<Range> range_with_zero(const Tensor& input) {
   PT2_TRY(const Tensor real, as_float32(input));
   if (real.numel() == 0) return operator_error("found no elements to choose a range from");
@@ -285,11 +286,11 @@ Result<Range> range_with_zero(const Tensor& input) {
   PT2_TRY(const Tensor high, apply(aten<"amax.default">, {real}));
   return Range{std::min(*low.data<float>(), 0.0f), std::max(*high.data<float>(), 0.0f)};
 }
-// As numbers, so that the difference of any two integers is one.
+// Computed in double: the difference of two int64 may overflow.
 float step_count(int64_t quant_min, int64_t quant_max) {
   return static_cast<float>(static_cast<double>(quant_max) - static_cast<double>(quant_min));
 }
-// What an operator on half floats would store; others hold the number as it is.
+// The value after a store to a half dtype; other dtypes keep it.
 float rounded_as(Dtype dtype, float value) {
   if (dtype != Dtype::float16 && dtype != Dtype::bfloat16) return value;
   std::array<std::byte, 2> half;
@@ -380,7 +381,7 @@ Result<void> check_fake_range(const Tensor& self, int64_t quant_min, int64_t qua
 // ATen/native/quantized/cpu/kernels/QuantizedOpKernels.cpp fake_quantize_tensor_cachemask_kernel
 void fake_quantize(Tensor& out, Tensor& mask, const Tensor& self, const Tensor& scale,
                    const Tensor& zero_point, int64_t quant_min, int64_t quant_max, bool wraps) {
-  // Where levels are int64 in PyTorch, what does not fit becomes the smallest.
+  // PyTorch converts levels to int64 in this case: those out of range become the smallest int64.
   auto level = [=](float x, float s, float z) {
     const float rounded = std::nearbyint(z + std::nearbyint(x * (1.0f / s)));
     return wraps && !(std::fabs(rounded) < 0x1p63f) ? -0x1p63f : rounded;
@@ -420,7 +421,7 @@ void fake_tensor(Tensor& out, Tensor& mask, const Tensor& self, double scale, in
   fake_quantize(out, mask, self, scalar_tensor(scale, Dtype::float32),
                 scalar_tensor(zero_point, Dtype::int64), quant_min, quant_max, false);
 }
-// One number per position of `axis`, in a view that broadcasts with self.
+// One number per position of `axis`, as a view that broadcasts with self.
 Result<Tensor> along_axis(const Tensor& values, const Tensor& self, int64_t axis) {
   PT2_TRY_VOID(check_rank(values, 1, "the values per channel"));
   if (axis < 0 || axis >= self.dim() || values.numel() != self.size(axis))
@@ -462,7 +463,7 @@ Result<Tensor> fake_channel_output(const Tensor& self, const Tensor& scale,
                                                   quant_max);
 }
 
-// The sizes of the input, in the integers' dtype or that of the numbers.
+// The sizes of the input, with the dtype of the integers or of the numbers.
 Result<std::vector<Meta>> quantized_meta(std::span<const Value> arguments) {
   Meta meta = Meta::like(*arguments[0].get_if<Tensor>());
   for (const Value& argument : arguments.subspan(1))

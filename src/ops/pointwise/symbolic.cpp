@@ -1,4 +1,4 @@
-// Numbers of Python: what one-element tensors hold, arithmetic as Python does it, and assertions.
+// Python numbers: the items of one-element tensors, Python's arithmetic, and assertions.
 #include <cmath>
 
 #include "ops/loops.h"
@@ -34,7 +34,7 @@ Result<Scalar> item(const Tensor& self) {
   return Scalar(0);
 }
 
-// --- Python arithmetic. Python's ints have no bound; here one that leaves 64 bits is an error.
+// --- Python arithmetic. Python's ints are unbounded; here an int that exceeds 64 bits is an error.
 
 Error overflow() { return operator_error("an integer exceeds 64 bits"); }
 Error zero_division() { return operator_error("division by zero"); }
@@ -63,7 +63,7 @@ Result<Scalar> truediv(const Scalar& a, const Scalar& b) {
   if (b.to_double() == 0) return zero_division();
   return Scalar(a.to_double() / b.to_double());
 }
-// The remainder has the divisor's sign, the quotient is rounded down.
+// The remainder has the sign of the divisor; the quotient rounds down.
 Result<Scalar> mod(const Scalar& a, const Scalar& b) {
   if (b.to_double() == 0) return zero_division();
   if (both_integral(a, b)) {
@@ -106,7 +106,7 @@ Result<Scalar> neg(const Scalar& a) {
 Result<Scalar> pos(const Scalar& a) { return add(a, 0); }
 Result<Scalar> absolute(const Scalar& a) { return a.to_double() < 0 ? neg(a) : pos(a); }
 
-// -1, 0 or 1; 2 when one of them is NaN. Integers are compared exactly.
+// -1, 0 or 1; 2 when an operand is NaN. Integers are compared exactly.
 int compare(const Scalar& a, const Scalar& b) {
   if (both_integral(a, b)) return (a.to_int() > b.to_int()) - (a.to_int() < b.to_int());
   const double x = a.to_double();
@@ -121,7 +121,7 @@ bool le(const Scalar& a, const Scalar& b) { return compare(a, b) <= 0; }
 bool gt(const Scalar& a, const Scalar& b) { return compare(a, b) == 1; }
 bool ge(const Scalar& a, const Scalar& b) { return compare(a, b) == 0 || compare(a, b) == 1; }
 
-// bool & bool stays bool, as in Python.
+// As in Python, bool & bool stays bool.
 template <class F>
 Result<Scalar> bits(const Scalar& a, const Scalar& b, F&& function) {
   if (!both_integral(a, b)) return operator_error("found a float, expected integers");
@@ -174,7 +174,7 @@ Result<Scalar> round(const Scalar& a) {
 }
 double sym_float(const Scalar& a) { return a.to_double(); }
 
-// A float among the operands makes the answer a float.
+// With a float operand the result is a float.
 Result<Scalar> either(const Scalar& chosen, const Scalar& a, const Scalar& b) {
   return both_integral(a, b) ? chosen : Scalar(chosen.to_double());
 }
@@ -238,7 +238,7 @@ Result<void> constrain_range(const Scalar& size, OptionalInt min, OptionalInt ma
                           std::to_string(low) + " and " + std::to_string(high));
   return {};
 }
-// A size is 0 or more; a max of 2 or less would be a specialisation, which PyTorch refuses.
+// A size is at least 0. A max of 2 or less would be a specialisation, which PyTorch refuses.
 Result<void> constrain_range_for_size(const Scalar& size, OptionalInt min, OptionalInt max) {
   if (max && *max <= 2)
     return operator_error("found max " + std::to_string(*max) + ", expected more than 2");
@@ -255,7 +255,7 @@ Result<Tensor> functional_constrain_range_for_size(const Scalar& size, OptionalI
   return dep_token;
 }
 
-// The device is not compared: what was exported elsewhere runs on the CPU here.
+// Does not compare the device: programs exported on other devices run on the CPU here.
 Result<void> assert_tensor_metadata(const Tensor& a, const std::optional<Sizes>& size,
                                     const std::optional<Sizes>& stride, std::optional<Dtype> dtype,
                                     const std::optional<Device>&, std::optional<Layout> layout) {

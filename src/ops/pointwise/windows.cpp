@@ -1,5 +1,5 @@
-// Windows of signals, step by step as PyTorch computes them
-// (ATen/native/TensorFactories.cpp), so that every rounding is its.
+// Signal windows, computed step by step as PyTorch does (ATen/native/TensorFactories.cpp), so that
+// every rounding agrees.
 #include <cmath>
 #include <numbers>
 
@@ -10,7 +10,7 @@
 namespace pt2::ops {
 namespace {
 
-// A window over `points` places of which the last is left out when it is periodic.
+// A window over `points` places; a periodic window omits the last place.
 struct Window {
   int64_t length = 0;
   int64_t points = 0;
@@ -48,13 +48,13 @@ Result<Meta> alpha_beta_meta(int64_t length, bool, double, double, OptionalDtype
   return window_meta(length, dtype, layout, device, pin);
 }
 
-// PyTorch rounds the numbers of in-place steps to the dtype first.
+// PyTorch's in-place steps round their numbers to the dtype first.
 double rounded(const Window& window, double number) {
   round_elements<double>(window.dtype, 1, &number);
   return number;
 }
 
-// shape(0, 1, ..., points - 1) without the places beyond the length; of one point it is 1.
+// shape(0, 1, ..., points - 1), cut to the window's length. A window of one place is 1.
 template <class Shape>
 Result<Tensor> shaped(const Window& window, Shape&& shape) {
   if (window.length <= 1) {
@@ -129,7 +129,7 @@ Result<void> fill(Tensor& out, Result<Tensor> values) {
 using Layouts = const OptionalLayout&;
 using Devices = const OptionalDevice&;
 
-// A kernel for each set of arguments; the constants are PyTorch's defaults.
+// One kernel per set of arguments; the constants are PyTorch's defaults.
 template <Result<Tensor> (*Make)(const Window&)>
 Result<void> by_length(Tensor& out, int64_t length, OptionalDtype, Layouts, Devices, PinMemory) {
   return fill(out, Make(window_of(out, length, true)));

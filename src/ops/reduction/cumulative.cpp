@@ -1,4 +1,4 @@
-// Running sums, products and extremes along one dimension.
+// Cumulative sums, products and extremes along one dimension.
 #include <cmath>
 
 #include "ops/op_def.h"
@@ -91,7 +91,7 @@ Result<std::array<Meta, 2>> cummax_meta(const Tensor& self, int64_t dim) {
   return std::array{Meta(self.dtype(), self.sizes()), Meta(Dtype::int64, self.sizes())};
 }
 
-// Among equal ones the last counts; after a NaN all are NaN, the index being that of the last NaN.
+// The last of equal elements wins. After a NaN every result is NaN, with the index of the last NaN.
 template <bool Largest>
 void cummax(Tensor& values, Tensor& indices, const Tensor& self, int64_t dim) {
   const int64_t wrapped = *wrap_dim(dim, self.dim());

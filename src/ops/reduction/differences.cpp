@@ -1,4 +1,4 @@
-// Slopes between neighbours: torch.gradient (ATen/native/ReduceOps.cpp gradient_helper,
+// Numerical derivatives: torch.gradient (ATen/native/ReduceOps.cpp gradient_helper,
 // gradient_helper_float).
 #include "ops/checks.h"
 #include "ops/compose.h"
@@ -13,7 +13,7 @@ using OptionalInt = std::optional<int64_t>;
 using Number = Scalar;
 using Numbers = std::vector<Scalar>;
 
-// Tensors times numbers, added up; a number may stand for each position of a dim.
+// A linear combination of tensors; a weight is one number, or one per position of a dim.
 struct Term {
   Value factor;
   Tensor values;
@@ -50,7 +50,7 @@ Result<Tensor> joined(const Tensor& first, const Tensor& middle, const Tensor& l
   return apply(aten<"cat.default">, {Value::List{first, middle, last}, dim});
 }
 
-// Neighbours lie `width` apart.
+// The neighbours are `width` apart.
 Result<Tensor> even_slope(const Tensor& self, int64_t dim, double width, int64_t edge_order) {
   PT2_TRY_VOID(check_length(self, dim, edge_order));
   auto at = [&](int64_t start, OptionalInt end) { return part(self, dim, start, end); };
@@ -77,7 +77,7 @@ Result<Tensor> even_slope(const Tensor& self, int64_t dim, double width, int64_t
   return joined(before, middle, after, dim);
 }
 
-// The weights of three neighbours, from the distances between them.
+// The weights of three neighbours, from their distances.
 struct Weights {
   double a;
   double b;
@@ -146,7 +146,7 @@ Result<Tensor> slope(const Tensor& self, int64_t dim, const Scalar& width, int64
 Result<Tensor> slope(const Tensor& self, int64_t dim, const Tensor& places, int64_t edge_order) {
   return uneven_slope(self, dim, places, edge_order);
 }
-// One result for each of `dims`, with a spacing of its own, or one for all.
+// One result for each of `dims`, with one spacing per dim or one for all.
 template <class Spacing>
 Result<Tensors> slopes(const Tensor& self, const std::vector<Spacing>& spacing, const Sizes& dim,
                        int64_t edge_order) {

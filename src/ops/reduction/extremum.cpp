@@ -1,5 +1,5 @@
-// The smallest and largest elements, and where they are. NaN is more extreme than any number; among
-// equal ones the first counts.
+// Minima and maxima with their indices. NaN is more extreme than any number; the first of equal
+// elements wins.
 #include <cmath>
 #include <limits>
 
@@ -62,7 +62,7 @@ Result<std::array<Meta, 2>> aminmax_meta(const Tensor& self, const std::optional
   PT2_TRY_VOID(check_not_complex(self, "self"));
   PT2_TRY(const Sizes dims, one_dim(dim, self.dim()));
   PT2_TRY_VOID(check_not_empty(self, dims));
-  // Without a dim, keepdim keeps them all.
+  // Without a dim, keepdim keeps every dim.
   const Meta meta(self.dtype(), reduced_sizes(self, dims, keepdim));
   return std::array{meta, meta};
 }

@@ -1,5 +1,5 @@
-// How many points lie in each box of a grid (ATen/native/Histogram.cpp,
-// ATen/native/cpu/HistogramKernel.cpp).
+// Histograms in several dimensions: how many points lie in each bin of a grid
+// (ATen/native/Histogram.cpp, ATen/native/cpu/HistogramKernel.cpp).
 #include <algorithm>
 #include <cmath>
 
@@ -21,7 +21,7 @@ Result<void> check_points(const Tensor& self) {
   return operator_error("self: found " + self.type_text() + ", expected float32 or float64");
 }
 
-// Points as rows.
+// The points, one per row.
 Result<Tensor> rows_of(const Tensor& self) {
   PT2_TRY_VOID(check_points(self));
   PT2_TRY_VOID(check_rank_at_least(self, 2, "self"));
@@ -33,8 +33,8 @@ struct Span {
   double low = 0;
   double high = 1;
 };
-// As given, or from the smallest to the largest coordinate; a single place is widened by half on
-// both sides.
+// The range as given, or from the smallest to the largest coordinate; an empty range is widened by
+// half on both sides.
 Result<Span> span_of(const Tensor& rows, int64_t column, const OptionalRange& range) {
   Span span;
   if (range) {
@@ -92,7 +92,7 @@ Result<void> check_edges(const Tensor& rows, const Tensors& edges) {
   return {};
 }
 
-// The box that a coordinate lies in; the last one has its upper edge as well. -1 outside.
+// The bin of a coordinate; the last bin includes its upper edge. -1 outside.
 int64_t box_of(const Input<double>& edges, double x) {
   const double* begin = edges.data();
   const double* end = begin + edges.size();

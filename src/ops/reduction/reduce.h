@@ -1,4 +1,4 @@
-// What reductions share: the sizes of their results and the walk over the rows they reduce.
+// Shared by reductions: the sizes of their results, and the walk over the rows that they reduce.
 #ifndef PT2_OPS_REDUCTION_REDUCE_H
 #define PT2_OPS_REDUCTION_REDUCE_H
 
@@ -12,13 +12,13 @@ namespace pt2::ops {
 
 // The sizes without `dims` (wrapped), or with 1 in their place.
 Sizes reduced_sizes(const Tensor& self, const Sizes& dims, bool keepdim);
-// A reduction's dims as a list: one of them, or every one.
+// The dims of a reduction as a list: the given dim, or all.
 Result<Sizes> one_dim(const std::optional<int64_t>& dim, int64_t rank);
-// Error where the reduction of nothing has no value, as that of maximum.
+// Error for an empty reduction without an identity, such as a maximum.
 Result<void> check_not_empty(const Tensor& self, const Sizes& dims);
 
-// out[row] = function(values, count) for every row that `dims` span; the elements are C, after a
-// cast to `dtype`, the results R.
+// out[row] = function(values, count) for every row along `dims`. The elements, cast to `dtype`, are
+// C; the results are R.
 template <class C, class R, class F>
 void reduce_rows(Tensor& out, const Tensor& self, const Sizes& dims, Dtype dtype, F&& function) {
   int64_t length = 1;
@@ -29,7 +29,7 @@ void reduce_rows(Tensor& out, const Tensor& self, const Sizes& dims, Dtype dtype
     results[row] = static_cast<R>(function(rows.data() + row * length, length));
 }
 
-// torch.sum over `dims` (none: all of them), in the dtype that it has there.
+// torch.sum over `dims` (all if none), in the dtype that torch.sum gives it.
 Result<Tensor> sum_over(const Tensor& self, const Sizes& dims, bool keepdim);
 // torch.mean of every element of a floating tensor.
 Result<Tensor> mean_of_all(const Tensor& self);

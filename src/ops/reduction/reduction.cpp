@@ -11,7 +11,7 @@ namespace {
 
 using OptionalDims = std::optional<Sizes>;
 
-// Sums of bools and ints are int64.
+// Bools and ints are summed as int64.
 Dtype sum_dtype(const Tensor& self, const OptionalDtype& dtype) {
   if (dtype) return *dtype;
   return dtype_category(self.dtype()) < DtypeCategory::floating ? Dtype::int64 : self.dtype();
@@ -75,12 +75,12 @@ void mean_dim(Tensor& out, const Tensor& self, const OptionalDims& dims, bool,
               const OptionalDtype&) {
   const Dtype dtype = out.dtype();
   with_compute_type(dtype, [&]<class C>() {
-    // Unlike that of sum, the dtype asked for is that of the result alone.
+    // Unlike sum's, this dtype applies to the result only.
     const bool fraction = dtype_category(self.dtype()) >= DtypeCategory::floating;
     reduce_rows<C, C>(out, self, *wrap_optional_dims(dims, self.dim()),
                       fraction ? self.dtype() : dtype, [dtype](const C* values, int64_t count) {
                         Accumulator<C> sum = sum_row(values, count);
-                        // The sum of half floats is one itself before it is divided.
+                        // The sum of half floats is rounded to half before the division.
                         if (dtype_size(dtype) == 2) sum = rounded(static_cast<C>(sum), dtype);
                         return sum / static_cast<Accumulator<C>>(count);
                       });
@@ -121,7 +121,7 @@ void prod_dim(Tensor& out, const Tensor& self, int64_t dim, bool, const Optional
   prod_over(out, self, *one_dim(dim, self.dim()));
 }
 
-// uint8 keeps its dtype: it stood for bool once.
+// uint8 keeps its dtype: PyTorch once used it as bool.
 Dtype truth_dtype(const Tensor& self) {
   return self.dtype() == Dtype::uint8 ? Dtype::uint8 : Dtype::bool_;
 }
@@ -144,7 +144,7 @@ Result<Meta> truth_dim_meta(const Tensor& self, int64_t dim, bool keepdim) {
   return Meta(truth_dtype(self), reduced_sizes(self, dims, keepdim));
 }
 
-// Unlike sum's, an empty list of dims reduces nothing.
+// Unlike for sum, an empty list of dims reduces nothing.
 Result<Sizes> truth_dims(const OptionalDims& dims, int64_t rank) {
   if (dims && dims->empty()) return Sizes{};
   return wrap_optional_dims(dims, rank);

@@ -1,4 +1,4 @@
-// Finding values: in sorted boundaries, in sets, in bins.
+// Searching values: in sorted boundaries, in sets, in bins.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -12,7 +12,7 @@
 namespace pt2::ops {
 namespace {
 
-// NaN is larger than all numbers.
+// NaN compares above all numbers.
 template <class C>
 bool less(C a, C b) {
   return (a == a && b != b) || a < b;
@@ -25,7 +25,7 @@ int64_t insertion_point(const C* sorted, const int64_t* order, int64_t count, C 
   while (low < high) {
     const int64_t middle = low + (high - low) / 2;
     const C at = sorted[order != nullptr ? order[middle] : middle];
-    // A NaN is inserted at the end.
+    // NaN is inserted at the end.
     const bool after = right ? !less(value, at) : less(at, value);
     if (after)
       low = middle + 1;
@@ -48,7 +48,7 @@ Result<Search> parse_search(bool out_int32, bool right, const std::optional<std:
   return Search{out_int32, *side == "right"};
 }
 
-// Each row of `sorted`, or its only one, is searched for the same row of `values`.
+// Each row of `values` is searched in the same row of `sorted`, or in its only row.
 Result<Tensor> search_sorted(const Tensor& sorted, const Tensor& values,
                              const OptionalTensor& sorter, const Search& search) {
   PT2_TRY_VOID(check_rank_at_least(sorted, 1, "sorted_sequence"));
@@ -204,7 +204,7 @@ Result<Tensor> histc(const Tensor& self, int64_t bins, const Scalar& min, const 
                           std::to_string(high));
   PT2_TRY(Tensor out, allocate(Meta(self.dtype(), {bins})));
   Output<double> counts(out);
-  // In the precision of self, whose rounding decides at the borders of bins.
+  // Computed in self's precision, whose rounding decides at the edges of bins.
   auto bin_in = [&]<class T>(T value) {
     const T left = static_cast<T>(low);
     return static_cast<int64_t>((value - left) * static_cast<T>(bins) /
@@ -220,10 +220,11 @@ Result<Tensor> histc(const Tensor& self, int64_t bins, const Scalar& min, const 
   return out;
 }
 
-// Distinct slices along a dimension. `rows` of `length` elements each are compared as a whole.
+// The distinct slices along a dimension. `rows` slices of `length` elements are compared as a
+// whole.
 struct Distinct {
-  std::vector<int64_t> first;    // a representative of each, in the order of the result
-  std::vector<int64_t> inverse;  // which of them every row is
+  std::vector<int64_t> first;    // a representative of each distinct slice, in result order
+  std::vector<int64_t> inverse;  // the distinct slice that each row equals
   std::vector<int64_t> counts;
 };
 
@@ -264,7 +265,7 @@ Tensor integers(const std::vector<int64_t>& values, const Sizes& sizes) {
   return Tensor::from(Dtype::int64, sizes, std::span<const int64_t>(values));
 }
 
-// `rows` has the compared slices in its first dimension.
+// `rows` must have the compared slices along its first dimension.
 Result<UniqueResult> unique_rows(const Tensor& rows, const UniqueOptions& options,
                                  const Sizes& inverse_sizes) {
   PT2_TRY_VOID(check_not_complex(rows, "self"));
@@ -293,12 +294,12 @@ Tensor flattened(const Tensor& self) {
   return dense.with_view({dense.numel()}, {1}, dense.storage_offset());
 }
 
-// Sorted whether asked or not: PyTorch's own order without is that of a hash table.
+// Always sorted: PyTorch's unsorted order is that of a hash table.
 Result<UniqueResult> unique2(const Tensor& self, bool, bool return_inverse, bool return_counts) {
   return unique_rows(flattened(self), {true, return_inverse, return_counts}, self.sizes());
 }
 
-// All three results are there whether asked for or not (ATen/native/Unique.cpp
+// All three results are computed, whether requested or not (ATen/native/Unique.cpp
 // _unique_dim_cpu_template).
 Result<UniqueResult> unique_along(const Tensor& self, int64_t dim, bool sorted) {
   const UniqueOptions options{sorted, true, true};
@@ -313,7 +314,7 @@ Result<UniqueResult> unique_along(const Tensor& self, int64_t dim, bool sorted) 
   for (int64_t i = 0; i < self.dim(); ++i)
     if (i != wrapped) others.push_back(i);
   PT2_TRY(UniqueResult result, unique_rows(dims_last(self, others), options, {self.size(wrapped)}));
-  // The chosen dimension goes back to its place.
+  // Moves the chosen dimension back to its place.
   const Tensor& rows = std::get<0>(result);
   Sizes sizes = rows.sizes();
   Sizes strides = rows.strides();

@@ -1,4 +1,4 @@
-// Reductions over runs of a dimension: torch.segment_reduce.
+// Reductions over segments of a dimension: torch.segment_reduce.
 #include <algorithm>
 #include <cmath>
 
@@ -19,7 +19,7 @@ Result<Reduction> reduction_of(const std::string& name) {
   return static_cast<Reduction>(found - kNames);
 }
 
-// What an empty run gives, and what the others begin with.
+// The start of each reduction, and the result of an empty segment.
 double start_of(Reduction reduction, const std::optional<Scalar>& initial) {
   if (initial) return initial->to_double();
   switch (reduction) {
@@ -34,18 +34,19 @@ double start_of(Reduction reduction, const std::optional<Scalar>& initial) {
   }
 }
 
-// The dims before the reduced one, its length, and the dims behind it as one.
+// The product of the dims before the reduced one, its length, and the product of the dims after it.
 struct Segments {
   int64_t outer = 1;
   int64_t length = 0;
   int64_t inner = 1;
   int64_t count = 0;
-  // begin[outer * count + segment], and one end behind each.
+  // The start of each segment at begin[outer * count + segment], and its end at the same place in
+  // `end`.
   std::vector<int64_t> begin;
   std::vector<int64_t> end;
 };
 
-// Lengths need not cover all; where they must, the caller has asked for it.
+// `whole` requires the lengths to cover the dimension; otherwise they may leave a rest.
 Result<void> add_runs(Segments& segments, const int64_t* numbers, bool are_lengths, bool whole) {
   int64_t position = 0;
   for (int64_t i = 0; i < segments.count; ++i) {
@@ -141,7 +142,7 @@ Result<Tensor> segment_reduce(const Tensor& data, const std::string& reduce,
   return out;
 }
 
-// Extremes pass their gradient to every element that equals them, in equal parts.
+// Extremes split their gradient equally among all elements that equal them.
 void share_gradient(double grad, double extreme, const Input<double>& x, int64_t base,
                     int64_t stride, int64_t length, Output<double>& result) {
   int64_t equal = 0;

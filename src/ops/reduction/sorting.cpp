@@ -1,4 +1,4 @@
-// Orderings along one dimension. NaN is the largest of all numbers.
+// Sorting along one dimension. NaN is the largest of all numbers.
 #include <algorithm>
 #include <numeric>
 
@@ -29,12 +29,12 @@ struct Descending {
 template <class C>
 using Pair = std::pair<C, int64_t>;
 
-// Calls order(pairs) for every row and writes the first `kept` of them to values and indices.
+// Calls order(pairs) for every row and writes its first `kept` pairs to values and indices.
 template <class F>
 void order_rows(Tensor& values, Tensor& indices, const Tensor& self, int64_t dim, int64_t kept,
                 F&& order) {
   const int64_t length = length_of(self, dim);
-  if (self.numel() == 0) return;  // a row may be of any length then
+  if (self.numel() == 0) return;  // a row may have any length then
   with_real_compute_type(self.dtype(), [&]<class C>() {
     const Input<C> rows(dim_last(self, dim));
     Tensor value_view = dim_last(values, dim);
@@ -54,7 +54,7 @@ void order_rows(Tensor& values, Tensor& indices, const Tensor& self, int64_t dim
   });
 }
 
-// Calls function(less) with the order as a comparison of pairs.
+// Calls function(less), where less compares pairs in the requested order.
 template <class F>
 void with_order(bool descending, F&& function) {
   if (descending)
@@ -118,7 +118,7 @@ Result<SortMetas> topk_meta(const Tensor& self, int64_t k, int64_t dim, bool, bo
   return std::array{Meta(self.dtype(), sizes), Meta(Dtype::int64, sizes)};
 }
 
-// Which of equal elements come first is what libstdc++'s algorithms make of it, as in PyTorch
+// The order of equal elements is that of libstdc++'s algorithms, as in PyTorch
 // (ATen/native/TopKImpl.h topk_impl_loop).
 void topk(Tensor& values, Tensor& indices, const Tensor& self, int64_t k, int64_t dim, bool largest,
           bool sorted) {
@@ -137,7 +137,7 @@ void topk(Tensor& values, Tensor& indices, const Tensor& self, int64_t k, int64_
   });
 }
 
-// One element of the ordered row, and where it was.
+// One element of the sorted row, and its index.
 template <class F>
 void pick_from_rows(Tensor& values, Tensor& indices, const Tensor& self, int64_t dim, F&& pick) {
   const Sizes dims = *one_dim(dim, self.dim());
@@ -195,7 +195,7 @@ void kthvalue(Tensor& values, Tensor& indices, const Tensor& self, int64_t k, in
                  [k](auto& pairs) { return ordered_element(pairs, k - 1); });
 }
 
-// The lower of the two middle elements. A NaN is the median, or with Skip does not count.
+// The lower of the two middle elements. NaN is the median, unless Skip ignores NaNs.
 template <bool Skip, class C>
 Pair<C> median_of(Scratch<Pair<C>>& pairs) {
   const auto nan =
@@ -219,7 +219,7 @@ Result<Meta> median_meta(const Tensor& self) {
   return Meta(self.dtype(), {});
 }
 
-// Of nothing: NaN, or the smallest integer, which is what NaN becomes.
+// The median of no elements: NaN, or the smallest integer, to which NaN converts.
 template <bool Skip>
 void median(Tensor& out, const Tensor& self) {
   if (self.numel() == 0) {
@@ -232,7 +232,7 @@ void median(Tensor& out, const Tensor& self) {
                    false);
 }
 
-// The most frequent element, the smallest of several, and its last place.
+// The most frequent element, the smallest on a tie, and its last index.
 template <class C>
 Pair<C> mode_of(Scratch<Pair<C>>& pairs) {
   std::ranges::stable_sort(

@@ -1,4 +1,4 @@
-// Quantiles, covariances, integrals and other statistics made of simpler operators.
+// Quantiles, covariances, integrals and other statistics composed of simpler operators.
 #include <algorithm>
 #include <cmath>
 
@@ -25,7 +25,7 @@ Result<Interpolation> parse_interpolation(const std::string& name) {
   return static_cast<Interpolation>(found - std::begin(kNames));
 }
 
-// The value at `rank`, which lies between two elements of a sorted row; in the precision C.
+// The value at `rank`, interpolated between two elements of a sorted row in the precision C.
 template <class C>
 C value_at(const C* row, C rank, Interpolation interpolation) {
   if (interpolation == Interpolation::lower) rank = std::floor(rank);
@@ -37,7 +37,7 @@ C value_at(const C* row, C rank, Interpolation interpolation) {
   const C weight = interpolation == Interpolation::midpoint ? C(0.5) : rank - below;
   if (interpolation != Interpolation::linear && interpolation != Interpolation::midpoint)
     return low;
-  // torch.lerp, which is exact at both ends.
+  // torch.lerp is exact at both ends.
   return weight < C(0.5) ? low + weight * (high - low) : high - (high - low) * (C(1) - weight);
 }
 
@@ -64,7 +64,7 @@ void fill_quantiles(Tensor& out, const Tensor& rows, const Tensor& q, Interpolat
   }
 }
 
-// Results of all q's come first, in a dimension of their own unless q is a number.
+// The results for all q come first, in a dimension of their own unless q is a number.
 template <bool IgnoreNan>
 Result<Tensor> quantile(const Tensor& self, const Tensor& q, const std::optional<int64_t>& dim,
                         bool keepdim, const std::string& name) {
@@ -81,7 +81,7 @@ Result<Tensor> quantile(const Tensor& self, const Tensor& q, const std::optional
       return operator_error("q: found " + std::to_string(fractions[i]) + ", expected 0 to 1");
   PT2_TRY(const Sizes dims, one_dim(dim, self.dim()));
   Sizes sizes = reduced_sizes(self, dims, keepdim);
-  // The results of one row lie side by side.
+  // The results of one row are contiguous.
   Sizes strides;
   if (q.dim() == 1) {
     strides = contiguous_strides(sizes);
@@ -195,13 +195,13 @@ Result<Tensor> corrcoef(const Tensor& self) {
 
 // --- Integrals by the trapezoid rule
 
-// Sums of neighbours along dim.
+// The sums of neighbours along dim.
 Result<Tensor> neighbour_sums(const Tensor& y, int64_t dim) {
   PT2_TRY(const Tensor left, slice(y, dim, std::nullopt, -1, 1));
   PT2_TRY(const Tensor right, slice(y, dim, 1, std::nullopt, 1));
   return apply(aten<"add.Tensor">, {left, right});
 }
-// Distances between neighbours, shaped to multiply what lies along `dim` of y.
+// The distances between neighbours, shaped to broadcast along `dim` of y.
 Result<Tensor> distances_for(const Tensor& y, const Tensor& x, int64_t dim) {
   PT2_TRY(const int64_t at, wrap_dim(dim, y.dim()));
   Tensor shaped = x;
@@ -274,8 +274,8 @@ Result<Tensor> cumulative_x(const Tensor& y, const Tensor& x, int64_t dim) {
 
 // --- Others
 
-// Slices along dim whose norm exceeds maxnorm are scaled down to it (ATen/native/Normalization.cpp
-// renorm).
+// Scales slices along dim down to the norm maxnorm where they exceed it
+// (ATen/native/Normalization.cpp renorm).
 Result<Tensor> renorm(const Tensor& self, const Scalar& p, int64_t dim, const Scalar& maxnorm) {
   PT2_TRY_VOID(check_rank_at_least(self, 2, "self"));
   PT2_TRY_VOID(check_floating_or_complex(self, "self"));

@@ -1,5 +1,6 @@
-// Sums of rows. float32 is summed in double; every sum keeps eight partial ones over short blocks,
-// so that long rows lose no more than PyTorch's cascade (ATen/native/cpu/SumKernel.cpp) does.
+// Sums of rows. float32 is summed in double. Every sum keeps eight partial sums over short blocks,
+// so that long rows lose no more accuracy than in PyTorch's cascade
+// (ATen/native/cpu/SumKernel.cpp).
 #ifndef PT2_OPS_REDUCTION_SUMS_H
 #define PT2_OPS_REDUCTION_SUMS_H
 
@@ -19,7 +20,7 @@ template <>
 struct AccumulatorOf<float> {
   using type = double;
 };
-// Unsigned, so that overflow wraps as it does in PyTorch.
+// Unsigned: overflow wraps, as in PyTorch.
 template <>
 struct AccumulatorOf<int64_t> {
   using type = uint64_t;
@@ -52,7 +53,7 @@ Accumulator<C> sum_row(const C* values, int64_t count) {
   return sum_terms(values, count, [](C x) { return static_cast<Accumulator<C>>(x); });
 }
 
-// Mean, and sum of squared distances from it, in two passes.
+// The mean, and the sum of squared deviations from it, in two passes.
 struct Moments {
   double mean = 0;
   double squares = 0;

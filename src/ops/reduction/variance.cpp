@@ -16,7 +16,7 @@ using OptionalDims = std::optional<Sizes>;
 double squared_distance(double x, double mean) { return (x - mean) * (x - mean); }
 double squared_distance(const Complex& x, const Complex& mean) { return std::norm(x - mean); }
 
-// Squares divided by count - correction, but never by less than 0.
+// The sum of squares divided by count - correction, where a negative divisor counts as 0.
 template <class C>
 double row_variance(const C* values, int64_t count, double correction) {
   const auto mean = sum_row(values, count) / static_cast<Accumulator<C>>(count);
@@ -69,7 +69,7 @@ void variance_mean(Tensor& out, Tensor& mean, const Tensor& self, const Optional
   });
 }
 
-// The older forms say whether to subtract 1, not how much.
+// The older overloads only say whether to subtract 1, not how much to subtract.
 std::optional<Scalar> correction_from(bool unbiased) { return Scalar(int64_t{unbiased}); }
 
 Result<Meta> unbiased_dim_meta(const Tensor& self, const OptionalDims& dims, bool, bool keepdim) {
@@ -124,7 +124,7 @@ Result<Meta> vector_norm_meta(const Tensor& self, const Scalar& order, const Opt
     return operator_error("dtype: found " + std::string(dtype_name(*dtype)) + ", expected what " +
                           std::string(dtype_name(self.dtype())) + " fits");
   PT2_TRY(const Sizes wrapped, wrap_optional_dims(dims, self.dim()));
-  // The largest or smallest of nothing does not exist.
+  // Extremes of no elements do not exist.
   if (std::isinf(order.to_double()) || order.to_double() < 0)
     PT2_TRY_VOID(check_not_empty(self, wrapped));
   return Meta(real_dtype(dtype.value_or(self.dtype())), reduced_sizes(self, wrapped, keepdim));

@@ -1,4 +1,4 @@
-// Tensors assembled from others, taken apart and viewed in the ways that few programs need.
+// Assembling, splitting and viewing tensors in less common ways.
 #include <algorithm>
 #include <numeric>
 
@@ -15,7 +15,7 @@
 namespace pt2::ops {
 namespace {
 
-// Sequences [L, ...] of different lengths, filled up at their ends or beginnings.
+// Sequences [L, ...] of different lengths, padded at their ends or beginnings.
 Result<Tensor> pad_sequence(const Tensors& sequences, bool batch_first, double padding_value,
                             const std::string& padding_side) {
   if (sequences.empty()) return operator_error("sequences: found none, expected at least one");
@@ -92,17 +92,17 @@ Result<Tensor> cartesian_prod(const Tensors& tensors) {
   return apply(aten<"stack.default">, {std::move(columns), int64_t{1}});
 }
 
-// How often r of n elements can be chosen, or something beyond `most`.
+// The number of ways to choose r of n elements, or some number above `most`.
 int64_t choices(int64_t n, int64_t r, int64_t most) {
   __extension__ using Wide = __int128;
   Wide count = 1;
-  // Grows with every factor, since at most half of the elements are chosen or left.
+  // The count grows with every factor, since the loop takes the smaller of r and n - r.
   for (int64_t i = 1; i <= std::min(r, n - r) && count <= most; ++i)
     count = count * (n - std::min(r, n - r) + i) / i;
   return static_cast<int64_t>(std::min<Wide>(count, Wide(most) + 1));
 }
 
-// Every choice of r elements, in lexicographic order of their positions.
+// Every choice of r elements, in lexicographic order of positions.
 Result<Tensor> combinations(const Tensor& self, int64_t r, bool with_replacement) {
   PT2_TRY_VOID(check_rank(self, 1, "self"));
   if (r < 0) return operator_error("r: found " + std::to_string(r));
@@ -150,7 +150,8 @@ Result<Tensor> diagflat(const Tensor& self, int64_t offset) {
   return apply(aten<"diag.default">, {flat, offset});
 }
 
-// The main diagonal of a matrix, or of a cube; a tall matrix may begin anew below a gap of one row.
+// The main diagonal of a matrix or a cube. With `wrap` the diagonal of a tall matrix starts again
+// after a gap of one row.
 Result<Tensor> fill_diagonal(Tensor self, const Scalar& fill_value, bool wrap) {
   PT2_TRY_VOID(check_rank_at_least(self, 2, "self"));
   int64_t least = self.size(0);
@@ -173,7 +174,7 @@ Result<Tensor> fill_diagonal(Tensor self, const Scalar& fill_value, bool wrap) {
   return self;
 }
 
-// Summed over what broadcasting from `size` would repeat.
+// Sums over the dims that broadcasting from `size` would repeat.
 Result<Tensor> sum_to_size(const Tensor& self, const Sizes& size) {
   if (size.empty()) return apply(aten<"sum.default">, {self});
   const std::array both{self.sizes(), size};
@@ -233,7 +234,7 @@ Result<Tensors> unsafe_chunk(const Tensor& self, int64_t chunks, int64_t dim) {
   }
   return unsafe_split(self, length / chunks + (length % chunks != 0), at);
 }
-// Borders between the parts, clamped as Python slices are.
+// The borders between the parts, clamped like Python slices.
 Result<Tensors> split_at(const Tensor& self, const Sizes& indices, int64_t dim) {
   PT2_TRY(const int64_t at, wrap_dim(dim, self.dim()));
   PT2_TRY_VOID(check_rank_at_least(self, 1, "self"));
@@ -326,7 +327,7 @@ Result<Tensor> empty_permuted(const Sizes& size, const Sizes& physical_layout,
   return allocate(Meta(dtype.value_or(Dtype::float32), size, strides));
 }
 
-// Without forward-mode gradients a dual number is its primal.
+// Without forward-mode gradients a dual number equals its primal.
 Result<Tensor> make_dual(const Tensor& primal, const Tensor& tangent, int64_t) {
   PT2_TRY_VOID(check_sizes(tangent, primal.sizes(), "tangent"));
   return primal;
@@ -354,8 +355,8 @@ Result<Tensor> trace_backward(const Tensor& grad, const Sizes& sizes) {
   return out;
 }
 
-// Each tensor cut along `dim` into equal chunks, the last one filled up with zeros, and chunk k of
-// all of them side by side in row k (ATen/native/TensorShape.cpp _chunk_cat).
+// Cuts each tensor into equal chunks along `dim`, the last one padded with zeros; row k joins chunk
+// k of every tensor (ATen/native/TensorShape.cpp _chunk_cat).
 Result<Tensor> chunk_cat(const Tensors& tensors, int64_t dim, int64_t num_chunks) {
   if (tensors.empty()) return operator_error("tensors: found none");
   if (num_chunks < 1) return operator_error("num_chunks: found " + std::to_string(num_chunks));
@@ -380,7 +381,8 @@ Result<Tensor> chunk_cat(const Tensors& tensors, int64_t dim, int64_t num_chunks
   return apply(aten<"cat.default">, {std::move(chunks), at + 1});
 }
 
-// What masked_scatter took, in its order, and zeros for what it left.
+// The gradient's elements that masked_scatter took, in its order, then zeros for the elements that
+// it left.
 Result<Tensor> masked_scatter_backward(const Tensor& grad_output, const Tensor& mask,
                                        const Sizes& sizes) {
   const std::optional<int64_t> count = checked_numel(sizes);

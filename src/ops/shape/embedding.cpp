@@ -39,7 +39,7 @@ Result<void> embedding(Tensor& out, const Tensor& weight, const Tensor& indices,
   return {};
 }
 
-// Each row that is looked up and longer than `max_norm` is shortened to it
+// Scales each looked-up row whose norm exceeds `max_norm` down to it
 // (aten/src/ATen/native/Embedding.cpp, embedding_renorm_cpu_).
 Result<Tensor> embedding_renorm(const Tensor& self, const Tensor& indices, double max_norm,
                                 double norm_type) {
@@ -65,8 +65,8 @@ Result<Tensor> embedding_renorm(const Tensor& self, const Tensor& indices, doubl
   return out;
 }
 
-// Gradients of all look-ups of a row are summed; the padding row gets none. `scale_grad_by_freq`
-// divides by how often the row was looked up.
+// Sums the gradients of all look-ups of a row; the padding row gets none. `scale_grad_by_freq`
+// divides by the number of the row's look-ups.
 Result<Tensor> embedding_dense_backward(const Tensor& grad_output, const Tensor& indices,
                                         int64_t num_weights, int64_t padding_idx,
                                         bool scale_grad_by_freq) {
@@ -100,7 +100,7 @@ Result<Tensor> embedding_dense_backward(const Tensor& grad_output, const Tensor&
 
 enum BagMode : int64_t { kSum = 0, kMean = 1, kMax = 2 };
 
-// Where each bag begins and ends among the indices.
+// The range of indices of each bag.
 struct Bags {
   std::vector<int64_t> begin;
   std::vector<int64_t> end;
@@ -130,8 +130,8 @@ struct BagCall {
   int64_t padding_idx;
 };
 
-// One bag: out[width] becomes its sum, mean or maximum, `largest` the row that each maximum came
-// from. Returns how many rows counted; those of [end, counted_end) do so without being added.
+// Computes one bag: out[width] becomes its sum, mean or maximum, and `largest` the row of each
+// maximum. Returns how many rows counted; rows in [end, counted_end) count without being added.
 template <class C>
 int64_t fill_bag(const C* table, const Input<int64_t>& rows, const std::optional<Input<C>>& weights,
                  const BagCall& call, int64_t begin, int64_t end, int64_t counted_end,
@@ -186,9 +186,9 @@ Result<void> check_bag_arguments(const Tensor& weight, const Tensor& indices, co
   return {};
 }
 
-// The results beyond the first serve the backward pass: which bag each index is in, how large the
-// bags are, which rows are the largest. Plain sums need none of it and leave zeros
-// (ATen/native/EmbeddingBag.cpp _embedding_bag_cpu_impl_out).
+// The other results serve the backward pass: the bag of each index, the size of each bag, the row
+// of each maximum. Plain sums need none of them and leave zeros (ATen/native/EmbeddingBag.cpp
+// _embedding_bag_cpu_impl_out).
 template <bool ForwardOnly>
 Result<BagResult> embedding_bag(const Tensor& weight, const Tensor& indices, const Tensor& offsets,
                                 bool, int64_t mode, bool, const OptionalTensor& per_sample_weights,
@@ -201,8 +201,8 @@ Result<BagResult> embedding_bag(const Tensor& weight, const Tensor& indices, con
   const bool plain = mode == kSum;
   const bool fast =
       plain && padding_idx < 0 && weight.dtype() != Dtype::float64 && weight.stride(1) == 1;
-  // The last bag ends at the last index, whatever the last offset says; but what FBGEMM adds up
-  // ends at the offset, and is divided by all.
+  // The last bag ends at the last index, whatever the last offset says. FBGEMM, however, adds only
+  // up to the offset but divides by the count of all.
   const int64_t last = count > 0 ? bags.end.back() : 0;
   if (include_last_offset && count > 0) bags.end.back() = indices.numel();
   const bool cut =
@@ -267,7 +267,7 @@ Result<BagResult> embedding_bag_padding(const Tensor& weight, const Tensor& indi
 
 // --- Gradients of bags
 
-// The bag of each index, from where the bags begin when the forward pass left it out.
+// The bag of each index, recomputed from the offsets when the forward pass omitted it.
 Result<std::vector<int64_t>> bag_numbers(const Tensor& offset2bag, const Tensor& offsets,
                                          int64_t indices, int64_t bags) {
   std::vector<int64_t> out(static_cast<size_t>(indices));
@@ -323,7 +323,7 @@ Result<void> check_bag_gradient(const BagGradient& bag) {
   return {};
 }
 
-// Each maximum passes its gradient to the row that it came from, empty bags to none.
+// Each maximum passes its gradient to the row it came from; empty bags pass none.
 Result<void> add_maxima(const BagGradient& bag, Output<double>& sums) {
   const Input<double> grads(bag.grad);
   const Input<int64_t> rows(bag.maximum_indices);
@@ -405,7 +405,7 @@ Result<Tensor> embedding_bag_backward(const Tensor& grad, const Tensor& indices,
                       offsets, offset2bag);
 }
 
-// The gradient of an index's weight is the product of its row and its bag's gradient.
+// The gradient of an index's weight is the dot product of its row and the gradient of its bag.
 Result<Tensor> per_sample_weights_backward(const Tensor& grad, const Tensor& weight,
                                            const Tensor& indices, const Tensor& offsets,
                                            const Tensor& offset2bag, int64_t mode,

@@ -1,4 +1,4 @@
-// Reading and writing where index tensors point.
+// Reads and writes at the positions of index tensors.
 #include <algorithm>
 #include <cstring>
 
@@ -12,7 +12,7 @@
 namespace pt2::ops {
 namespace {
 
-// out, dense, gets the elements that the plan names.
+// Copies the elements that the plan selects into out, which is dense.
 void gather_elements(Tensor& out, const Tensor& self, const IndexPlan& plan) {
   const int64_t element = dtype_size(self.dtype());
   const std::byte* source = self.raw_data();
@@ -22,7 +22,8 @@ void gather_elements(Tensor& out, const Tensor& self, const IndexPlan& plan) {
   });
 }
 
-// out's elements that the plan names get those of `values`, dense and of out's dtype.
+// Overwrites the elements of out that the plan selects with those of `values`, which is dense and
+// has out's dtype.
 void scatter_elements(Tensor& out, const Tensor& values, const IndexPlan& plan) {
   const int64_t element = dtype_size(out.dtype());
   const std::byte* source = values.raw_data();
@@ -41,7 +42,7 @@ C scaled_sum(C a, C b, C scale) {
     return a + b * scale;
 }
 
-// The same, adding scale * value. Halves are summed in float and rounded once.
+// The same, adding scale * value. Half floats are summed in float and rounded once.
 void add_elements(Tensor& out, const Tensor& values, const IndexPlan& plan, const Scalar& alpha) {
   with_compute_type(out.dtype(), [&]<class C>() {
     C scale{};
@@ -96,7 +97,7 @@ Result<Tensor> index_put_impl(Tensor self, const OptionalTensors& indices, const
   return self;
 }
 
-// Masks are not for it: their positions would have to be counted.
+// Refuses masks: their positions would have to be counted.
 Result<Tensor> unsafe_index(const Tensor& self, const OptionalTensors& indices) {
   for (const OptionalTensor& each : indices)
     if (each) PT2_TRY_VOID(check_index_dtype(*each, "indices"));
@@ -110,7 +111,7 @@ Result<Tensor> index_select(const Tensor& self, int64_t dim, const Tensor& index
   return out;
 }
 
-// `source` with the sizes that index says; a 0-dim one stands for one slice.
+// `source`, checked against the indexed sizes; a 0-dim source stands for one slice.
 Result<Tensor> checked_source(const Tensor& self, const Tensor& source, const IndexPlan& plan) {
   PT2_TRY_VOID(check_same_dtype(source, self, "source"));
   if (source.dim() == 0 && checked_numel(plan.sizes) == 1) return source;
@@ -186,7 +187,7 @@ Result<Tensor> put(const Tensor& self, const Tensor& index, const Tensor& source
   return out.with_view(self.sizes(), contiguous_strides(self.sizes()), 0);
 }
 
-// Every index where it has one, so that what the mask hides may be anything.
+// Clamps every index into its dimension: elements that the mask hides may have any index.
 Result<Value> clamped_indices(const Tensor& self, const OptionalTensors& indices) {
   Value::List out;
   for (size_t dim = 0; dim < indices.size(); ++dim) {

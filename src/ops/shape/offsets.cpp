@@ -15,7 +15,7 @@ bool is_mask(const Tensor& index) {
   return index.dtype() == Dtype::bool_ || index.dtype() == Dtype::uint8;
 }
 
-// Masks replaced by positions; one entry per dimension of self.
+// Replaces masks by positions; one entry per dimension of self.
 Result<OptionalTensors> expand_masks(const Tensor& self, const OptionalTensors& indices) {
   OptionalTensors out;
   for (const std::optional<Tensor>& index : indices) {
@@ -46,7 +46,7 @@ Result<Sizes> index_sizes(const OptionalTensors& indices) {
   return broadcast_sizes(all);
 }
 
-// The sum over the indexed dims of index times stride, for every position of the indices.
+// For every position of the indices, the sum of index times stride over the indexed dims.
 Result<std::vector<int64_t>> index_offsets(const Tensor& self, const OptionalTensors& indices,
                                            const Sizes& sizes, bool wrap) {
   const auto count = checked_numel(sizes);
@@ -79,7 +79,7 @@ std::vector<int64_t> all_offsets(const Sizes& sizes, const Sizes& strides) {
 
 namespace {
 
-// The dims of self that no index takes: those in front of the result's indices, and those behind.
+// The dims of self without an index: those before the index dims of the result, and those after.
 struct FreeDims {
   Sizes before;
   Sizes after;
@@ -96,7 +96,7 @@ FreeDims free_dims(const Tensor& self, const OptionalTensors& indices) {
   FreeDims dims;
   for (int64_t dim = 0; dim < self.dim(); ++dim) {
     if (indexed(dim)) continue;
-    // Separated indices put their dimensions in front.
+    // When the indices are not adjacent, their dims come first in the result.
     (adjacent && dim < first ? dims.before : dims.after).push_back(dim);
   }
   return dims;
@@ -125,7 +125,7 @@ Result<Sizes> indexed_sizes(const Tensor& self, const OptionalTensors& indices) 
   for (const std::optional<Tensor>& index : indices)
     if (index && (index->dtype() == Dtype::bool_ || index->dtype() == Dtype::uint8))
       return Error{ErrorCode::unsupported, "the size depends on the elements of a mask", ""};
-  // Without masks no index is expanded.
+  // Masks were refused above, so this expands nothing.
   PT2_TRY(const OptionalTensors expanded, expand_masks(self, indices));
   PT2_TRY(const Sizes sizes, index_sizes(expanded));
   const FreeDims dims = free_dims(self, expanded);

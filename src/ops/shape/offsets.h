@@ -1,4 +1,4 @@
-// Walks over strided positions that follow indices rather than each other.
+// Walks over strided positions that come from indices.
 #ifndef PT2_OPS_SHAPE_OFFSETS_H
 #define PT2_OPS_SHAPE_OFFSETS_H
 
@@ -6,8 +6,8 @@
 
 namespace pt2::ops {
 
-// Calls visit(i, offset) for every position of `sizes` in row-major order, i counting them and
-// offset being the position times `strides`, in elements.
+// Calls visit(i, offset) for every position of `sizes` in row-major order; i counts the positions,
+// and offset is the position times `strides`, in elements.
 template <class F>
 void for_each_offset(const Sizes& sizes, const Sizes& strides, F&& visit) {
   for (int64_t size : sizes)
@@ -27,8 +27,8 @@ void for_each_offset(const Sizes& sizes, const Sizes& strides, F&& visit) {
   }
 }
 
-// Where advanced indexing (self[i, :, j]) takes its elements from: element (b, i, a) of the result,
-// row-major, lies before[b] + index[i] + after[a] elements from self's first one.
+// The elements that advanced indexing (self[i, :, j]) selects: element (b, i, a) of the result, in
+// row-major order, is before[b] + index[i] + after[a] elements from self's first element.
 struct IndexPlan {
   Sizes sizes;
   std::vector<int64_t> before;
@@ -44,12 +44,13 @@ struct IndexPlan {
   }
 };
 
-// Indices are int64, int32, or masks of bool or uint8, which stand for the positions where they are
-// true (ATen/native/TensorAdvancedIndexing.cpp make_info). Negative indices count from the end if
-// `wrap`; the others must lie inside.
+// Indices are int64, int32, or masks of bool or uint8, which stand for the positions of their true
+// elements (ATen/native/TensorAdvancedIndexing.cpp make_info). With `wrap`, negative indices count
+// from the end; all others must be in range.
 Result<IndexPlan> plan_index(const Tensor& self, const std::vector<std::optional<Tensor>>& indices,
                              bool wrap = true);
-// The sizes alone, of integer indices; error `unsupported` for masks, whose positions are data.
+// The sizes of the result for integer indices; error `unsupported` for masks, whose sizes depend on
+// data.
 Result<Sizes> indexed_sizes(const Tensor& self, const std::vector<std::optional<Tensor>>& indices);
 // The plan for one dimension and an index of at most one dimension.
 Result<IndexPlan> plan_index_dim(const Tensor& self, int64_t dim, const Tensor& index, bool wrap);

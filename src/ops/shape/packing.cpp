@@ -1,4 +1,4 @@
-// Sequences of different lengths packed behind each other, step by step, and unpacked again
+// Packs sequences of different lengths step by step, and unpacks them
 // (ATen/native/PackedSequence.cpp).
 #include <algorithm>
 
@@ -27,8 +27,8 @@ Tensor tensor_of(std::span<const int64_t> numbers) {
   return Tensor::from<int64_t>(Dtype::int64, {static_cast<int64_t>(numbers.size())}, numbers);
 }
 
-// The first `count` sequences of `tensor`, [batch, ...], written to or read from the rows of
-// `packed` that begin at `row`.
+// Copies the first `count` sequences of `tensor`, [batch, ...], to or from the rows of `packed`
+// that begin at `row`.
 Tensor packed_rows(const Tensor& packed, int64_t row, int64_t count) {
   Sizes sizes = packed.sizes();
   sizes[0] = count;

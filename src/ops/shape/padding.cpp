@@ -1,4 +1,4 @@
-// Padding: constants, reflections, edges and wrapped borders around a tensor.
+// Padding: constant, reflected, replicated and circular.
 #include <algorithm>
 
 #include "ops/checks.h"
@@ -14,13 +14,14 @@
 namespace pt2::ops {
 namespace {
 
-// What one dimension gets before and after it; a negative number cuts off.
+// The padding before and after one dimension; negative numbers crop.
 struct Margin {
   int64_t before = 0;
   int64_t after = 0;
 };
 
-// Where a position of the padded dimension, counted from the first unpadded one, takes its element.
+// Maps a position of the padded dimension, counted from the first unpadded one, to the position of
+// its element.
 using Border = int64_t (*)(int64_t position, int64_t size);
 
 int64_t constant_border(int64_t position, int64_t size) {
@@ -36,7 +37,7 @@ int64_t repeated_border(int64_t position, int64_t size) {
 int64_t wrapped_border(int64_t position, int64_t size) {
   return position < 0 ? position + size : (position >= size ? position - size : position);
 }
-// Negative margins cut off before anything is wrapped.
+// Negative margins crop before anything wraps around.
 Margin cut_of(const Margin& margin) {
   return {std::min<int64_t>(margin.before, 0), std::min<int64_t>(margin.after, 0)};
 }
@@ -72,7 +73,7 @@ Result<Meta> padded_meta(const Tensor& self, const std::vector<Margin>& margins)
 
 void fill_padded(Tensor& out, const Tensor& self, const std::vector<Margin>& margins,
                  Border border) {
-  if (out.numel() == 0) return;  // its other dims may be of any size
+  if (out.numel() == 0) return;  // its other dims may have any size
   std::vector<Positions> positions;
   for (size_t i = 0; i < margins.size(); ++i) {
     Positions& line = positions.emplace_back(static_cast<size_t>(out.sizes()[i]));
@@ -93,7 +94,7 @@ Result<void> constant(Tensor& out, const Tensor& self, const Sizes& pad, const S
   return {};
 }
 
-// The dims to pad are the last `Dims` ones, behind a channel and perhaps a batch.
+// The last `Dims` dims are padded; a channel dim and possibly a batch dim precede them.
 template <size_t Dims>
 Result<void> check_spatial(const Tensor& self, const Sizes& padding) {
   constexpr int64_t kRank = static_cast<int64_t>(Dims) + 1;
@@ -109,7 +110,7 @@ Result<void> check_spatial(const Tensor& self, const Sizes& padding) {
                             ", expected no 0 but that of the batch");
   return {};
 }
-// A border can only take what the dimension has: at most `size` elements, or one less.
+// A dimension can supply at most `size` elements to a border, with reflection one less.
 Result<void> check_margins(const Tensor& self, const std::vector<Margin>& margins, bool reflects) {
   for (size_t i = 0; i < margins.size(); ++i) {
     const int64_t most = self.sizes()[i] - (reflects ? 1 : 0);
@@ -202,7 +203,7 @@ Result<Tensor> pad_by_mode(const Tensor& self, const Sizes& pad, const std::stri
                         "', expected 'constant', 'reflect', 'replicate' or 'circular'");
 }
 
-// What was taken several times collects all its gradients.
+// An element that was copied several times collects all its gradients.
 template <size_t Dims, Border border>
 Result<Tensor> padding_backward(const Tensor& grad, const Tensor& self, const Sizes& padding) {
   PT2_TRY(const Meta meta, border == reflected_border ? reflection_meta<Dims>(self, padding)
@@ -266,7 +267,8 @@ Result<Tensor> pad_formula(Emitter& e, const Tensor& self, const Sizes& pad,
   return e((mode == "reflect" ? kReflection : kReplication)[dims - 1], {self, pad});
 }
 
-// What is added before comes from the end, and the other way round; less is taken away.
+// The elements before are copied from the end and those after from the start; negative margins
+// crop.
 Result<Tensor> pad_circular_formula(Emitter& e, const Tensor& self, const Sizes& pad) {
   PT2_TRY_VOID(circular_meta(self, pad));
   Tensor out = self;

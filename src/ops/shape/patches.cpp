@@ -1,4 +1,4 @@
-// Windows of images as columns of a matrix, and their sum back into an image: unfold and fold of
+// Image windows as columns of a matrix, and their sum back into an image: unfold and fold of
 // torch.nn.functional.
 #include <array>
 
@@ -18,7 +18,7 @@ struct Patches {
   Pair padding;
   Pair stride;
   Pair image;    // height and width
-  Pair columns;  // how many windows along each
+  Pair columns;  // the number of windows along each
 };
 
 Result<Pair> pair_of(const Sizes& values, int64_t least, std::string_view what) {
@@ -49,7 +49,7 @@ Result<Patches> make_patches(const Pair& image, const Sizes& kernel, const Sizes
 }
 
 // Calls visit(place in the matrix [planes * kernel, windows], place in the images) for every window
-// element inside its image.
+// element that is inside its image.
 template <class F>
 void for_each_element(const Patches& p, int64_t planes, F&& visit) {
   const int64_t windows = p.columns[0] * p.columns[1];

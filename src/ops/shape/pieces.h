@@ -1,4 +1,4 @@
-// How many parts a tensor may be taken into.
+// Bounds the number of parts into which a tensor is split.
 #ifndef PT2_OPS_SHAPE_PIECES_H
 #define PT2_OPS_SHAPE_PIECES_H
 
@@ -6,7 +6,7 @@
 
 namespace pt2::ops {
 
-// Views cost no elements, but memory of their own; no graph has so many values.
+// Views need no elements but memory of their own. No real graph has this many values.
 inline Result<void> check_pieces(int64_t count) {
   constexpr int64_t kMaxPieces = 1'000'000;
   if (count <= kMaxPieces) return {};

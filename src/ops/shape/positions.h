@@ -1,4 +1,4 @@
-// Results whose elements are those of another tensor at other positions, dimension by dimension:
+// Results whose elements are those of another tensor at other positions, computed per dimension:
 // flips, rolls, repetitions, padding.
 #ifndef PT2_OPS_SHAPE_POSITIONS_H
 #define PT2_OPS_SHAPE_POSITIONS_H
@@ -8,13 +8,13 @@
 
 namespace pt2::ops {
 
-// Which position of a dimension of the source each position of the result takes; -1 takes none.
+// For each position in a dimension of the result, the position in the source; -1 for none.
 using Positions = Scratch<int64_t>;
 
 // The positions 0, 1, … of each dimension.
 std::vector<Positions> identity_positions(const Sizes& sizes);
-// out[i, j, …] = self[positions[0][i], positions[1][j], …], bytes as they are; elements with a
-// position of -1 keep what they are. Both have the same rank and dtype.
+// out[i, j, …] = self[positions[0][i], positions[1][j], …], copied bytewise; elements with a
+// position of -1 stay unchanged. Both must have the same rank and dtype.
 void take_positions(Tensor& out, const Tensor& self, const std::vector<Positions>& positions);
 
 }  // namespace pt2::ops

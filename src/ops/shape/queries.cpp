@@ -1,4 +1,4 @@
-// What can be asked of a tensor besides its elements.
+// Queries of a tensor's properties other than its elements.
 #include <algorithm>
 
 #include "ops/checks.h"
@@ -52,7 +52,7 @@ bool has_signs(const Tensor& self) {
                                  Dtype::uint64};
   return std::ranges::find(kUnsigned, self.dtype()) == std::end(kUnsigned);
 }
-// Conjugation and negation are computed at once here.
+// Always false: conjugation and negation are computed at once here.
 bool never(const Tensor&) { return false; }
 
 Result<Tensor> sizes_tensor(const Tensor& self) {
@@ -82,7 +82,7 @@ Result<Tensor> cast(const Tensor& self, bool) {
 Result<Tensor> float_power_of_number(const Scalar& self, const Tensor& exponent) {
   return apply(aten<"float_power.Tensor_Tensor">, {number_tensor(self), exponent});
 }
-// Summed over the dims that were broadcast; absent sizes leave it alone.
+// Sums over broadcast dims; without sizes, self is returned unchanged.
 Result<Tensor> sum_to_size(const Tensor& self, const std::optional<Sizes>& size) {
   return size ? apply(aten<"sum_to_size.default">, {self, box(*size)}) : Result<Tensor>(self);
 }

@@ -1,5 +1,5 @@
-// gather, and the writes that mirror it: an index tensor names, for each of its positions, a place
-// along one dimension.
+// gather, and the writes that mirror it: each position of an index tensor names a place along one
+// dimension.
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -16,12 +16,12 @@
 namespace pt2::ops {
 namespace {
 
-// A 0-dim tensor takes part as one of one element.
+// A 0-dim tensor is treated as one with a single element.
 Tensor at_least_1d(const Tensor& tensor) {
   return tensor.dim() > 0 ? tensor : tensor.with_view({1}, {1}, tensor.storage_offset());
 }
 
-// Index must fit into `self` in every dim but `dim`, and into `src` in every dim.
+// Index must fit into `self` in every dim except `dim`, and into `src` in every dim.
 Result<void> check_index(const Tensor& self, int64_t dim, const Tensor& index) {
   PT2_TRY_VOID(wrap_dim(dim, self.dim()));
   if (index.numel() == 0) return {};
@@ -83,7 +83,7 @@ Result<void> gather(Tensor& out, const Tensor& self, int64_t dim, const Tensor& 
   });
 }
 
-// The part of src that index covers, dense.
+// The part of src that index covers, as a dense tensor.
 Tensor covered(const Tensor& src, const Tensor& index) {
   if (index.numel() == 0) return index;
   const Tensor source = at_least_1d(src);
@@ -105,7 +105,7 @@ Result<Tensor> scatter_src(const Tensor& self, int64_t dim, const Tensor& index,
   return out;
 }
 
-// A view of `value`, converted, that repeats it over index's sizes.
+// `value`, converted, as a view that repeats it over index's sizes.
 Tensor repeated(const Scalar& value, Dtype dtype, const Tensor& index) {
   return broadcast_to(scalar_tensor(value, dtype), index.sizes());
 }
@@ -151,7 +151,7 @@ C combine(Reduction reduction, C a, C b) {
   return a;
 }
 
-// Integers are divided rounding down, as torch does.
+// Integer division rounds down, as in torch.
 template <class C>
 C divided(C sum, int64_t count) {
   if constexpr (std::is_same_v<C, int64_t>) {
@@ -215,7 +215,7 @@ Result<Tensor> scatter_value_reduce(const Tensor& self, int64_t dim, const Tenso
   return scatter_reduce(self, dim, index, repeated(value, self.dtype(), index), reduce);
 }
 
-// Negative indices count from the end, unlike gather's.
+// Unlike in gather, negative indices count from the end.
 Tensor wrapped_indices(const Tensor& indices, int64_t size) {
   Tensor out = Tensor::zeros(Dtype::int64, indices.sizes());
   elementwise<int64_t>(
@@ -237,7 +237,7 @@ Result<Tensor> take_along_dim(const Tensor& self, const Tensor& indices,
   PT2_TRY_VOID(check_index_dtype(indices, "indices"));
   PT2_TRY(const int64_t wrapped, wrap_dim(*dim, self.dim()));
   if (self.dim() == 0) return compute<gather_meta, gather>(self, *dim, indices, false);
-  // Both broadcast to each other in the dims other than `dim`.
+  // Self and indices broadcast to each other in every dim except `dim`.
   Sizes self_sizes = self.sizes();
   Sizes index_sizes = indices.sizes();
   self_sizes[static_cast<size_t>(wrapped)] = 1;
@@ -251,7 +251,7 @@ Result<Tensor> take_along_dim(const Tensor& self, const Tensor& indices,
   return compute<gather_meta, gather>(values, wrapped, broadcast_to(places, sizes), false);
 }
 
-// Negative ones count from the end.
+// Negative indices count from the end.
 Result<Tensor> from_the_start(Emitter& e, const Tensor& indices, int64_t size) {
   const auto moved = e(aten<"add.Scalar">, {indices, size});
   return e(aten<"where.self">, {e(aten<"lt.Scalar">, {indices, 0}), moved, indices});

@@ -1,4 +1,4 @@
-// Tensors put together, repeated, turned and padded.
+// Concatenating, repeating, permuting and padding tensors.
 #include <algorithm>
 #include <cstring>
 #include <numeric>
@@ -18,7 +18,7 @@ namespace {
 
 // --- cat and stack
 
-// A 1-D tensor without elements counts for nothing, whatever the others' rank.
+// A 1-D tensor without elements is skipped, whatever the rank of the others.
 bool is_skipped(const Tensor& tensor) { return tensor.dim() == 1 && tensor.size(0) == 0; }
 
 Result<Meta> cat_meta(const Tensors& tensors, int64_t dim) {
@@ -87,12 +87,12 @@ Result<void> stack(Tensor& out, const Tensors& tensors, int64_t dim) {
   return {};
 }
 
-// Each tensor with ones in front until it has `rank` dimensions.
+// Prepends dims of size 1 until each tensor has `rank` dims.
 Result<Tensors> with_rank(const Tensors& tensors, int64_t rank) {
   Tensors out = tensors;
   for (Tensor& tensor : out)
     while (tensor.dim() < rank) {
-      // atleast_3d puts the last one behind.
+      // atleast_3d appends the last of them instead.
       PT2_TRY(tensor, unsqueeze(tensor, tensor.dim() == 2 ? 2 : 0));
     }
   return out;
@@ -110,7 +110,7 @@ Result<Tensor> dstack(const Tensors& tensors) {
   PT2_TRY(const Tensors parts, with_rank(tensors, 3));
   return cat_tensors(parts, 2);
 }
-// Columns: a vector is one column.
+// The columns: a vector is one column.
 Result<Tensor> column_stack(const Tensors& tensors) {
   Tensors parts = tensors;
   for (Tensor& part : parts) {
@@ -208,9 +208,9 @@ Result<Meta> repeat_meta(const Tensor& self, const Sizes& repeats) {
   }
   return Meta(self.dtype(), std::move(sizes));
 }
-// The result seen as (repeat, size) pairs of dimensions, into which self broadcasts.
+// Views the result as pairs of dimensions (repeat, size), into which self broadcasts.
 void repeat(Tensor& out, const Tensor& self, const Sizes& repeats) {
-  if (out.numel() == 0) return;  // what is bounded below is not then
+  if (out.numel() == 0) return;  // without elements, nothing bounds the sizes below
   Sizes pairs;
   Sizes source_sizes;
   Sizes source_strides;
@@ -227,7 +227,7 @@ void repeat(Tensor& out, const Tensor& self, const Sizes& repeats) {
 }
 using OptionalInt = std::optional<int64_t>;
 
-// Each element of `dim` repeated; without a dim, each element of the flattened tensor.
+// Repeats each element along `dim`; without a dim, each element of the flattened tensor.
 Result<Tensor> repeat_positions(const Tensor& self, const Positions& repeated, OptionalInt dim,
                                 OptionalInt output_size) {
   const auto length = static_cast<int64_t>(repeated.size());
@@ -248,7 +248,8 @@ Result<Tensor> repeat_positions(const Tensor& self, const Positions& repeated, O
   take_positions(out, source, positions);
   return out;
 }
-// The positions 0, 0, 1, 1, 1, … for repeats 2, 3, …; an error when memory could not hold them.
+// The positions 0, 0, 1, 1, 1, … for repeats 2, 3, …; error when they would exceed the memory
+// limit.
 Result<Positions> repeated_positions(std::span<const int64_t> repeats, int64_t element_size) {
   int64_t total = 0;
   for (int64_t count : repeats)
@@ -311,8 +312,8 @@ Result<Tensor> repeat_interleave_positions(const Tensor& repeats, OptionalInt ou
 
 // --- Scatters: self with a view of it replaced
 
-// A copy that lies as self does, with its offset and what is between its elements, so that
-// as_strided sees the same (ATen/native/TensorShape.cpp clone_preserve_strides).
+// A copy with self's strides and offset that includes the elements in the gaps, so that as_strided
+// sees the same elements (ATen/native/TensorShape.cpp clone_preserve_strides).
 Result<Tensor> clone_with_gaps(const Tensor& self) {
   if (has_internal_overlap(self)) return copy_as(self, self.dtype(), std::nullopt);
   const auto places = static_cast<int64_t>(self.storage()->size()) / dtype_size(self.dtype());
@@ -402,7 +403,7 @@ Result<std::vector<Tensor>> meshgrid(const Tensors& tensors) {
   return meshgrid_indexing(tensors, "ij");
 }
 
-// The last three dims of a picture; those in front are the batch.
+// The last three dims are an image; the dims before them are the batch.
 Result<Tensor> pixel_shuffle(const Tensor& self, int64_t factor) {
   PT2_TRY_VOID(check_rank_at_least(self, 3, "self"));
   if (factor <= 0)
@@ -495,7 +496,7 @@ Result<Tensor> diff(const Tensor& self, int64_t n, int64_t dim, const OptionalTe
 }
 // --- Memory
 
-// Keeps what fits; new memory is zero.
+// Keeps the elements that fit; new memory is zero.
 Result<Tensor> resize(const Tensor& self, const Sizes& size, std::optional<MemoryFormat> format) {
   for (int64_t dim : size)
     if (dim < 0) return operator_error("found a negative size in " + sizes_text(size));

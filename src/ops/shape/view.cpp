@@ -12,8 +12,8 @@ namespace pt2::ops {
 std::optional<Sizes> view_strides(const Tensor& tensor, const Sizes& sizes) {
   if (tensor.numel() == 0)
     return tensor.sizes() == sizes ? tensor.strides() : contiguous_strides(sizes);
-  // From the innermost dimension outwards, runs of old dimensions that lie evenly are cut into new
-  // dimensions.
+  // From the innermost dimension outwards, runs of old dimensions with even strides are split into
+  // new dimensions.
   Sizes strides(sizes.size(), 1);
   int64_t next = static_cast<int64_t>(sizes.size()) - 1;
   int64_t base = tensor.dim() > 0 ? tensor.strides().back() : 1;
@@ -114,13 +114,13 @@ Result<Tensor> expand(const Tensor& self, const Sizes& size, bool) {
       return operator_error("found size " + std::to_string(size[i]) + " for dim " +
                             std::to_string(i) + ", expected " + std::to_string(own));
   }
-  // Strides of 0 bound no memory, so the count itself has to be checked.
+  // Strides of 0 bound no memory, so the element count itself must be checked.
   if (!checked_numel(sizes))
     return operator_error("sizes " + sizes_text(sizes) + " exceed 64 bits");
   Sizes strides(sizes.size(), 0);
   for (size_t i = lead; i < sizes.size(); ++i)
     strides[i] = sizes[i] == self.sizes()[i - lead] ? self.strides()[i - lead] : 0;
-  // A new dimension has the stride that a contiguous tensor would give it when its size is 1.
+  // A new dimension of size 1 gets the stride that a contiguous tensor would give it.
   for (size_t i = lead; i-- > 0;)
     strides[i] = sizes[i] == 1 && i + 1 < sizes.size() ? sizes[i + 1] * strides[i + 1] : 0;
   return self.with_view(std::move(sizes), std::move(strides), self.storage_offset());
@@ -168,7 +168,7 @@ Result<int64_t> wrap_existing_dim(int64_t dim, const Tensor& self) {
   return wrap_dim(dim, self.dim());
 }
 
-// Dimensions for which `drop` holds are left out; their size is 1.
+// Removes the dimensions for which `drop` holds; their size must be 1.
 template <class F>
 Tensor squeeze_where(const Tensor& self, F&& drop) {
   Sizes sizes;
@@ -214,7 +214,7 @@ Result<Tensor> slice(const Tensor& self, int64_t dim, std::optional<int64_t> sta
   const int64_t span = last - first;
   sizes[static_cast<size_t>(at)] = span / step + (span % step != 0 ? 1 : 0);
   const int64_t stride = self.stride(at);
-  // A step past the end leaves one element, whose stride means nothing but must not overflow.
+  // A step beyond the end leaves one element. Its stride has no meaning but must not overflow.
   strides[static_cast<size_t>(at)] = stride * std::min(step, std::max<int64_t>(size, 1));
   return self.with_view(std::move(sizes), std::move(strides),
                         self.storage_offset() + first * stride);
@@ -253,7 +253,7 @@ Result<Tensor> diagonal(const Tensor& self, int64_t offset, int64_t dim1, int64_
     strides.push_back(self.stride(i));
   }
   sizes.push_back(size);
-  // Strides beyond all memory belong to a diagonal of at most one element.
+  // Strides that overflow belong to a diagonal of at most one element, so any stride will do.
   int64_t step = 0;
   if (__builtin_add_overflow(self.stride(a), self.stride(b), &step)) step = 1;
   strides.push_back(step);
@@ -450,7 +450,7 @@ Result<std::vector<Tensor>> chunk(const Tensor& self, int64_t chunks, int64_t di
   return split(self, size / chunks + (size % chunks != 0 ? 1 : 0), at);
 }
 
-// The first size % sections pieces have one element more.
+// The first size % sections pieces get one element more.
 Result<std::vector<Tensor>> tensor_split(const Tensor& self, int64_t sections, int64_t dim) {
   PT2_TRY(const int64_t at, wrap_existing_dim(dim, self));
   if (sections <= 0)
@@ -585,7 +585,7 @@ Result<Tensor> matrix_t_formula(Emitter& e, const Tensor& self) {
 }
 Result<Tensor> movedim_formula(Emitter& e, const Tensor& self, const std::vector<int64_t>& source,
                                const std::vector<int64_t>& destination) {
-  // Strides that tell the dims apart.
+  // Distinct strides identify the dims after the move.
   Sizes numbers(self.sizes().size());
   std::iota(numbers.begin(), numbers.end(), 0);
   PT2_TRY(
@@ -607,7 +607,7 @@ Result<Tensor> narrow_formula(Emitter& e, const Tensor& self, int64_t dim, int64
   const int64_t first = start < 0 ? start + self.size(at) : start;
   return e(aten<"slice.Tensor">, {self, at, first, first + length});
 }
-// The pieces that `split` gives, by their sizes.
+// The sizes of the pieces that `split` gives.
 Result<Tensors> pieces_like(Emitter& e, const Tensor& self, const Result<Tensors>& split,
                             int64_t dim) {
   PT2_TRY(const Tensors pieces, split);
@@ -655,7 +655,7 @@ Result<Tensor> atleast_formula(Emitter& e, const Tensor& self) {
   return e(aten<"view.default">, {self, sizes});
 }
 
-// A view if there is one, else one of a copy.
+// A view of self if there is one, else a view of a copy.
 Result<Tensor> reshape_formula(Emitter& e, const Tensor& self, const Sizes& shape) {
   PT2_TRY(const Sizes sizes, infer_sizes(shape, self.numel()));
   if (view_strides(self, sizes)) return e(aten<"view.default">, {self, shape});
@@ -663,9 +663,8 @@ Result<Tensor> reshape_formula(Emitter& e, const Tensor& self, const Sizes& shap
            {e(aten<"clone.default">, {self, MemoryFormat::contiguous}), shape});
 }
 
-// Operators such as squeeze_ change self's sizes and strides. Here they give the view back, and the
-// executor lets it take self's place.
-// clang-format off
+// Operators such as squeeze_ change self's sizes and strides. Here they return the view, and the
+// executor lets it replace self.
 constexpr OpDef kOps[] = {
     op<"aten::view(Tensor(a) self, SymInt[] size) -> Tensor(a)", view>.with({.inverse = Inverse::reshape, .slope = Slope::linear}),
     op<"aten::_unsafe_view(Tensor self, SymInt[] size) -> Tensor", unsafe_view>.with({.sharing = Sharing::always, .inverse = Inverse::reshape, .slope = Slope::linear}),

@@ -8,10 +8,10 @@
 
 namespace pt2::ops {
 
-// Strides that show `tensor` with `sizes` without a copy; nothing when there are none
-// (ATen/TensorUtils.cpp computeStride). The sizes must have the tensor's number of elements.
+// Strides with which `tensor` can be viewed with `sizes` without a copy; nothing when there are
+// none (ATen/TensorUtils.cpp computeStride). The sizes must have the tensor's number of elements.
 std::optional<Sizes> view_strides(const Tensor& tensor, const Sizes& sizes);
-// `sizes` with a -1 replaced by what `numel` elements leave for it (ATen/InferSize.h).
+// Replaces a -1 in `sizes` by the number that `numel` elements require (ATen/InferSize.h).
 Result<Sizes> infer_sizes(const Sizes& sizes, int64_t numel);
 
 Result<Tensor> view(const Tensor& self, const Sizes& size);

@@ -20,7 +20,7 @@ C box_area(const C* box) {
   return (box[2] - box[0]) * (box[3] - box[1]);
 }
 
-// In the precision of the boxes, whose rounding decides at the threshold.
+// Computed in the precision of the boxes, whose rounding decides at the threshold.
 template <class C>
 C overlap(const C* a, const C* b) {
   const C width = std::max(std::min(a[2], b[2]) - std::max(a[0], b[0]), C(0));
@@ -46,7 +46,7 @@ std::vector<int64_t> keep_best(const Input<C>& boxes, std::span<const int64_t> o
   return kept;
 }
 
-// The boxes to keep, best score first: each one drops those that overlap it too much.
+// The boxes to keep, best score first: each kept box removes those that overlap it too much.
 Result<Tensor> nms(const Tensor& dets, const Tensor& scores, double iou_threshold) {
   PT2_TRY_VOID(check_floating(dets, "dets"));
   PT2_TRY_VOID(check_rank(dets, 2, "dets"));
@@ -90,7 +90,7 @@ Result<Images> check_regions(const Tensor& input, const Tensor& rois, int64_t po
   return Images{input.size(0), input.size(1), input.size(2), input.size(3)};
 }
 
-// The value between four elements; 0 more than one element outside.
+// Bilinear interpolation; 0 more than one element outside of the image.
 double bilinear(const double* plane, int64_t height, int64_t width, double y, double x) {
   if (!(y >= -1 && y <= static_cast<double>(height) && x >= -1 && x <= static_cast<double>(width)))
     return 0;
@@ -114,12 +114,12 @@ double bilinear(const double* plane, int64_t height, int64_t width, double y, do
          ly * ((1 - lx) * plane[y_high * width + x_low] + lx * plane[y_high * width + x_high]);
 }
 
-// How a region is cut into bins and each bin into samples.
+// The division of a region into bins, and of each bin into samples.
 struct Grid {
   double x, y, bin_width, bin_height;
   int64_t samples_x, samples_y;
 };
-// What is sampled per bin has no other bound than the region's size.
+// Nothing but the region's size bounds the samples per bin.
 constexpr double kMaxSamples = 1 << 20;
 
 Result<Grid> region_grid(const double* region, double scale, int64_t pooled_height,
@@ -203,7 +203,7 @@ int64_t border(double at, int64_t limit) {
   return at > 0 ? static_cast<int64_t>(std::min(at, static_cast<double>(limit))) : 0;
 }
 
-// Rounded borders; the largest element of every bin and where it is.
+// RoI max pooling with rounded borders: the largest element of every bin and its place.
 Result<Pooled> roi_pool(const Tensor& input, const Tensor& rois, double spatial_scale,
                         int64_t pooled_height, int64_t pooled_width) {
   PT2_TRY(const Images images, check_regions(input, rois, pooled_height, pooled_width));
@@ -248,8 +248,8 @@ Result<Pooled> roi_pool(const Tensor& input, const Tensor& rois, double spatial_
   return Pooled{out, places};
 }
 
-// From `start` on, the rows or columns of bin `index` of a region, within the image; its last row
-// and column are left out (torchvision ps_roi_pool_kernel.cpp).
+// The rows or columns of bin `index` of a region that begins at `start`, within the image. The
+// image's last row and column are excluded (torchvision ps_roi_pool_kernel.cpp).
 std::pair<int64_t, int64_t> bin_borders(double start, double end, int64_t bins, int64_t index,
                                         int64_t limit) {
   const double size = std::max(end - start, 1.0) / static_cast<double>(bins);
@@ -257,7 +257,8 @@ std::pair<int64_t, int64_t> bin_borders(double start, double end, int64_t bins, 
           border(std::ceil(static_cast<double>(index + 1) * size) + start, limit - 1)};
 }
 
-// Every bin has channels of its own: `bin(plane, images, region, row, column)` is its value.
+// Position-sensitive pooling: every bin has channels of its own, and `bin(plane, images, region,
+// row, column)` computes its value.
 template <class F>
 Result<Pooled> pool_position_sensitive(const Tensor& input, const Tensor& rois,
                                        int64_t pooled_height, int64_t pooled_width, F&& bin) {
@@ -284,7 +285,7 @@ Result<Pooled> pool_position_sensitive(const Tensor& input, const Tensor& rois,
   return Pooled{out, mapping};
 }
 
-// Rounded borders; the mean of every bin.
+// The mean of every bin with rounded borders.
 Result<Pooled> ps_roi_pool(const Tensor& input, const Tensor& rois, double spatial_scale,
                            int64_t pooled_height, int64_t pooled_width) {
   const auto mean = [&](const double* plane, const Images& images, const double* region,
@@ -361,7 +362,8 @@ Result<Meta> deform_meta(const Tensor& input, const Tensor& weight, const Tensor
   return Meta(input.dtype(), {input.size(0), weight.size(0), height, width});
 }
 
-// 0 outside, unlike the regions above, and half a pixel of fading at the border.
+// Interpolates towards 0 over the pixel around the image and gives 0 beyond it, unlike the regions
+// above.
 double deform_sample(const double* plane, int64_t height, int64_t width, double y, double x) {
   if (!(y > -1 && y < static_cast<double>(height) && x > -1 && x < static_cast<double>(width)))
     return 0;

@@ -9,21 +9,21 @@
 namespace pt2::ops {
 namespace {
 
-// Numbers transformed side by side: as many lines, so that every loop over them is one of vectors.
+// Numbers transformed side by side: one per line, so that the loops over them vectorise.
 constexpr int64_t kLanes = 8;
-// Prime factors above this one cost more than a convolution.
+// A prime factor above this makes Bluestein's convolution cheaper.
 constexpr int64_t kLargestFactor = 31;
 // Single lines from this length on are transformed as a matrix, whose columns fill the lanes.
 constexpr int64_t kShortestSplit = 64;
-// Lines up to this length stay in the cache while all passes run.
+// Lines up to this length stay in the cache during all passes.
 constexpr int64_t kLongestWhole = 4096;
 
 Complex product(Complex a, Complex b) {
   return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
 }
 
-// exp(-2 pi i k / n) for 0 <= k < n. The angle given to sin and cos is at most an eighth of a turn,
-// where its rounding matters least.
+// exp(-2 pi i k / n) for 0 <= k < n. sin and cos get angles of at most an eighth of a turn, where
+// rounding matters least.
 Complex root_of_unity(int64_t k, int64_t n) {
   const int64_t eighth = 8 * k / n;
   const int64_t turn = (eighth + 1) / 2;  // the nearest quarter turn
@@ -48,7 +48,7 @@ std::vector<Complex> roots_of_unity(int64_t count, int64_t n) {
   return out;
 }
 
-// Radices of the passes; empty when a prime is too large.
+// The radices of the passes; empty when a prime factor is too large.
 std::vector<int64_t> factors_of(int64_t n) {
   std::vector<int64_t> out;
   for (; n % 4 == 0; n /= 4) out.push_back(4);
@@ -63,8 +63,8 @@ struct Lane {
   double im[kLanes];
 };
 
-// y[k * y_stride] = the sum over j of x[j] w[j] times root j k of order `radix`. Radix 0 is any odd
-// one.
+// y[k * y_stride] = the sum over j of x[j] w[j] times root j k of order `radix`. Radix 0 stands for
+// any odd radix.
 template <int64_t Radix>
 void butterfly(const Lane* const* x, const Complex* w, const Complex* roots, int64_t radix, Lane* y,
                int64_t y_stride);
@@ -120,7 +120,7 @@ void butterfly<4>(const Lane* const* x, const Complex* w, const Complex*, int64_
   }
 }
 
-// Odd ones: numbers j and radix - j have conjugate roots, so that their sum and difference do.
+// Odd radices: numbers j and radix - j have conjugate roots, so their sum and difference suffice.
 template <>
 void butterfly<0>(const Lane* const* x, const Complex* w, const Complex* roots, int64_t radix,
                   Lane* y, int64_t y_stride) {
@@ -172,8 +172,8 @@ void butterfly<0>(const Lane* const* x, const Complex* w, const Complex* roots, 
   y[0] = total;
 }
 
-// One pass of Stockham's: n / done transforms of length `done` become fewer of length
-// done * radix. Number k of transform b lies at k * (how many there are) + b, before and after.
+// One Stockham pass: n / done transforms of length `done` become n / (done * radix) of length done
+// * radix. Number k of transform b is at k * (number of transforms) + b, before and after.
 template <int64_t Radix>
 void run_pass(const Lane* in, Lane* out, int64_t n, int64_t done, int64_t radix,
               const std::vector<Complex>& roots) {
@@ -252,7 +252,7 @@ DiscreteFourier::DiscreteFourier(int64_t n, bool forward)
     return;
   }
   if (n >= kShortestSplit) {
-    // As near to a square as the factors allow.
+    // As square as the factors allow.
     int64_t rows = 1;
     for (int64_t divisor = 1; divisor * divisor <= n; ++divisor)
       if (n % divisor == 0) rows = divisor;
@@ -282,7 +282,7 @@ void DiscreteFourier::transform_block(Lines from, Lines to, int64_t lanes, doubl
   const auto work = std::make_unique_for_overwrite<Lane[]>(static_cast<size_t>(2 * n_));
   Lane* in = work.get();
   Lane* out = in + n_;
-  // With the parts exchanged before and after, the transform is the other one.
+  // Swapping real and imaginary parts before and after turns the transform into its inverse.
   for (int64_t j = 0; j < n_; ++j)
     for (int64_t l = 0; l < lanes; ++l) {
       const Complex x = from.data[j * from.stride + l * from.distance];
@@ -308,8 +308,8 @@ void DiscreteFourier::transform_block(Lines from, Lines to, int64_t lanes, doubl
     }
 }
 
-// With j = row * columns + column and k = row' + rows * column', the sum over j is one over the
-// rows of each column, a factor, and one over the columns of each row.
+// With j = row * columns + column and k = row' + rows * column', the sum over j splits: transforms
+// of the columns, a twiddle factor, transforms of the rows.
 void DiscreteFourier::transform_split(Lines line, double scale) const {
   const auto& [rows, columns, by_column, by_row, coarse, fine] = *split_;
   std::vector<Complex> work(static_cast<size_t>(n_));
@@ -347,9 +347,9 @@ RealFourier::RealFourier(int64_t n, bool forward) : n_(n), inner_(n % 2 == 0 ? n
   if (n % 2 == 0) roots_ = roots_of_unity(n / 4 + 1, n);
 }
 
-// Even n: numbers 2j and 2j + 1 are the parts of a complex number. Of the transform Z of those, the
-// sum and the difference of Z[k] and the conjugate of Z[n / 2 - k] are the transforms of the even
-// and of the odd numbers.
+// Even n: numbers 2j and 2j + 1 form one complex number. From the transform Z of these, the sum and
+// the difference of Z[k] and the conjugate of Z[n / 2 - k] give the transforms of the even and of
+// the odd numbers.
 void RealFourier::to_spectra(const double* lines, int64_t count, Complex* spectra, int64_t length,
                              double scale) const {
   if (n_ % 2 != 0) {

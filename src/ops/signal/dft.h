@@ -10,7 +10,8 @@
 
 namespace pt2::ops {
 
-// Complex numbers that lie `stride` apart, in lines whose first ones lie `distance` apart.
+// Lines of complex numbers: consecutive numbers are `stride` apart, the first numbers of
+// consecutive lines `distance` apart.
 struct Lines {
   Complex* data;
   int64_t stride;
@@ -18,8 +19,8 @@ struct Lines {
 };
 
 // The sums of x[j] * exp(-2 pi i j k / n), or with + when not forward, times `scale`. Lengths with
-// small prime factors by Stockham's passes over several lines at once, long ones as a matrix of
-// short ones, others as a convolution of such a length (Bluestein). O(n log n).
+// small prime factors use Stockham's passes over several lines at once, long lines a matrix of
+// short ones, and other lengths a convolution with such a length (Bluestein). O(n log n).
 class DiscreteFourier {
  public:
   DiscreteFourier(int64_t n, bool forward);
@@ -43,16 +44,16 @@ class DiscreteFourier {
   std::unique_ptr<Convolution> convolution_;
 };
 
-// Transforms of lines of n real numbers to and from their spectra, of which one half mirrors the
-// other, at half the cost of complex ones when n is even.
+// Transforms lines of n real numbers to and from their spectra. Half of such a spectrum mirrors the
+// other half; for even n this halves the cost of a complex transform.
 class RealFourier {
  public:
   RealFourier(int64_t n, bool forward);
-  // The first `length` numbers of each spectrum: n, or n / 2 + 1.
+  // Writes the first `length` numbers of each spectrum: n, or n / 2 + 1.
   void to_spectra(const double* lines, int64_t count, Complex* spectra, int64_t length,
                   double scale) const;
-  // From the first n / 2 + 1 numbers. What has no imaginary part in the spectrum of real numbers is
-  // read without one.
+  // Reads the first n / 2 + 1 numbers. Where the spectrum of a real signal is real, imaginary parts
+  // are ignored.
   void from_spectra(const Complex* spectra, int64_t count, double* lines, double scale) const;
 
  private:

@@ -1,5 +1,5 @@
-// Fourier transforms of tensors: the primitives that programs are reduced to, and torch.fft, stft
-// and istft composed of them.
+// Fourier transforms of tensors: the primitives to which programs are decomposed, and torch.fft,
+// stft and istft composed of them.
 #include <algorithm>
 #include <cmath>
 
@@ -66,11 +66,11 @@ Result<void> check_points(const Tensor& self, const std::vector<int64_t>& dims) 
 }
 
 void transform_dims_of(Tensor& work, const std::vector<int64_t>& dims, double scale, bool forward) {
-  // Of no lines the length may be anything.
+  // Without lines, the length may be anything.
   for (size_t i = 0; work.numel() > 0 && i < dims.size(); ++i)
     transform_lines(work, dims[i], forward, i == 0 ? scale : 1);
 }
-// The tensor wide and row-major, transformed along `dims`.
+// The tensor as row-major complex128, transformed along `dims`.
 Result<Tensor> transformed(const Tensor& self, const std::vector<int64_t>& dims, double scale,
                            bool forward) {
   PT2_TRY_VOID(check_points(self, dims));
@@ -79,10 +79,10 @@ Result<Tensor> transformed(const Tensor& self, const std::vector<int64_t>& dims,
   return work;
 }
 
-// Lines of real numbers that are transformed together.
+// How many lines of real numbers are transformed together.
 constexpr int64_t kRealLines = 8;
 
-// Dims of a tensor whose dim `last` was moved to the end, all but that one.
+// All dims but `last`, after that dim has been moved to the end of the tensor.
 std::vector<int64_t> dims_before(std::vector<int64_t> dims, int64_t last) {
   dims.pop_back();
   for (int64_t& dim : dims) dim -= dim > last ? 1 : 0;
@@ -95,7 +95,7 @@ Result<std::vector<int64_t>> transform_dims(const Tensor& self, const std::vecto
   return wrap_distinct_dims(dim, self.dim());
 }
 
-// Strides as MKL leaves them: the transformed dims innermost in the order given, the others in the
+// The strides that MKL leaves: the transformed dims innermost in the given order, the others in the
 // order of their strides (ATen/native/mkl/SpectralOps.cpp _exec_fft).
 Sizes spectrum_strides(const Sizes& input, const Sizes& sizes, const std::vector<int64_t>& dims) {
   std::vector<int64_t> order;
@@ -116,7 +116,7 @@ Sizes spectrum_strides(const Sizes& input, const Sizes& sizes, const std::vector
   }
   return strides;
 }
-// The order in which MKL transforms: by strides, the outermost first.
+// MKL's order of transforms: by strides, outermost first.
 std::vector<int64_t> by_strides(const Tensor& tensor, std::vector<int64_t> dims, size_t count) {
   auto farther = [&](int64_t a, int64_t b) { return tensor.stride(a) > tensor.stride(b); };
   std::stable_sort(dims.begin(), dims.begin() + static_cast<int64_t>(count), farther);
@@ -201,7 +201,7 @@ Result<Tensor> c2r(const Tensor& self, const std::vector<int64_t>& dim, int64_t 
   }
   PT2_TRY(const Tensor whole, movedim(lines, {-1}, {last}));
   dims.pop_back();
-  // The other dims are transformed first, by themselves.
+  // The other dims are transformed separately, before the last one.
   const Sizes before = dims.empty() ? self.strides()
                                     : spectrum_strides(self.strides(), self.sizes(),
                                                        by_strides(self, dims, dims.size()));
@@ -222,7 +222,7 @@ Result<Tensor> promoted_input(const Tensor& self, bool complex) {
   if (complex) dtype = promote_types(dtype, Dtype::complex64);
   return apply(aten<"to.dtype">, {self, dtype});
 }
-// Zeros at the end, or a part, so that the dims have these sizes; -1 keeps one.
+// Pads with zeros or crops to these sizes; -1 keeps a size.
 Result<Tensor> resized(const Tensor& self, const std::vector<int64_t>& dims, const Sizes& sizes) {
   Tensor out = self;
   for (size_t i = 0; i < dims.size(); ++i) {
@@ -255,7 +255,7 @@ Result<Tensor> r2c_along(const Tensor& self, const std::vector<int64_t>& dims, c
   PT2_TRY(const Tensor whole, resized(input, dims, sizes));
   return r2c(whole, dims, normalization, true);
 }
-// How many points half a spectrum stands for: `points`, or with -1 an even number.
+// The length of the signal for half a spectrum: `points`, or for -1 an even number.
 Result<int64_t> hermitian_length(const Tensor& half, int64_t dim, int64_t points) {
   const int64_t length = points == -1 ? 2 * (half.size(dim) - 1) : points;
   if (length < 1)
@@ -292,7 +292,7 @@ struct Region {
   std::vector<int64_t> dims;
   Sizes sizes;
 };
-// Without dims, the last ones that `s` has sizes for, or all.
+// Without dims, as many last dims as `s` has sizes, or all.
 Result<Region> region_of(const Tensor& self, const OptionalSizes& s, const OptionalSizes& dim) {
   Region region;
   if (dim) {
@@ -340,8 +340,9 @@ Result<Tensor> irfft_plane(const Tensor& self, const OptionalSizes& s, const Siz
   return irfft_region(self, s, dim, norm);
 }
 
-// Transforms of Hermitian signals: along the last dim the inverse real ones of the conjugate,
-// normalised as forward ones (ATen/native/SpectralOps.cpp fft_hfftn_impl, fft_ihfftn_impl).
+// Transforms of Hermitian signals. Along the last dim these are inverse real transforms of the
+// conjugate with the normalisation of forward ones (ATen/native/SpectralOps.cpp fft_hfftn_impl,
+// fft_ihfftn_impl).
 Result<Tensor> conjugated(const Tensor& tensor) {
   return apply(aten<"conj_physical.default">, {tensor});
 }
@@ -432,7 +433,7 @@ Result<Frames> frames_of(int64_t n_fft, OptionalInt hop_length, OptionalInt win_
                           ", expected [" + std::to_string(frames.window_length) + "]");
   return frames;
 }
-// The window in the middle of n_fft points; ones without a window.
+// The window centred in n_fft points; ones without a window.
 Result<Tensor> padded_window(const OptionalTensor& window, const Frames& frames, int64_t n_fft,
                              Dtype dtype) {
   Tensor out;
@@ -488,7 +489,7 @@ Result<Tensor> stft_center(const Tensor& self, int64_t n_fft, OptionalInt hop_le
   if (center) {
     if (self.dim() != 1 && self.dim() != 2)
       return operator_error("found rank " + std::to_string(self.dim()) + ", expected 1 or 2");
-    // Padding wants a batch and a channel in front.
+    // Padding requires a batch and a channel dim.
     Sizes sizes{1, 1, 1};
     for (int64_t i = 0; i < self.dim(); ++i)
       sizes[static_cast<size_t>(3 - self.dim() + i)] = self.size(i);
@@ -503,12 +504,12 @@ Result<Tensor> stft_center(const Tensor& self, int64_t n_fft, OptionalInt hop_le
               align);
 }
 
-// Overlapping pieces added up: the gradient of unfold.
+// Adds up overlapping pieces: the gradient of unfold.
 Result<Tensor> overlapped(const Tensor& pieces, int64_t length, int64_t n_fft, int64_t hop) {
   return apply(aten<"unfold_backward.default">,
                {pieces, Value::List{pieces.size(0), length}, int64_t{1}, n_fft, hop});
 }
-// The signals of spectra that lie in the last dim: real ones unless the result may be complex.
+// The signals of spectra along the last dim: real unless the result may be complex.
 Result<Tensor> signals_of(const Tensor& spectra, int64_t n_fft, bool normalized, bool half,
                           bool return_complex) {
   const int64_t expected = half ? n_fft / 2 + 1 : n_fft;
@@ -520,7 +521,7 @@ Result<Tensor> signals_of(const Tensor& spectra, int64_t n_fft, bool normalized,
   PT2_TRY(const Tensor first_half, slice(spectra, 2, 0, n_fft / 2 + 1, 1));
   return c2r(first_half, {2}, normalization, n_fft);
 }
-// How much of the squared windows lies over each sample; an error where that is nothing.
+// The sum of the squared windows over each sample; error where it is zero.
 Result<Tensor> window_weights(const Tensor& shape, int64_t frame_count, int64_t length,
                               int64_t n_fft, int64_t hop, int64_t start, int64_t end) {
   PT2_TRY(const Tensor squares, apply(aten<"mul.Tensor">, {shape, shape}));

@@ -1,4 +1,4 @@
-// Images read at arbitrary positions: grid_sample and the grids of affine maps.
+// Image sampling at arbitrary positions: grid_sample and affine grids.
 #include <algorithm>
 #include <cmath>
 
@@ -29,14 +29,14 @@ struct Sampler {
     return value;
   }
 
-  // From [-1, 1] to indices.
+  // Maps [-1, 1] to indices.
   T unnormalize(T coordinate, int64_t size) const {
     if (align_corners)
       return rounded(rounded(rounded(coordinate + 1) / 2) * static_cast<T>(size - 1));
     return rounded(rounded(rounded(coordinate + 1) * static_cast<T>(size)) - 1) / 2;
   }
 
-  // How fast an index moves with its coordinate.
+  // The derivative of an index by its coordinate.
   double unnormalize_slope(int64_t size) const {
     return static_cast<double>(align_corners ? size - 1 : size) / 2;
   }
@@ -45,7 +45,7 @@ struct Sampler {
     return std::min(static_cast<T>(size - 1), std::max(coordinate, T(0)));
   }
 
-  // Mirrored at the borders, whose positions are given times two.
+  // Reflects at the borders, which are given times two.
   static T reflect(T coordinate, int64_t twice_low, int64_t twice_high) {
     if (twice_low == twice_high) return T(0);
     const T low = static_cast<T>(twice_low) / 2;
@@ -66,7 +66,7 @@ struct Sampler {
     return coordinate;
   }
 
-  // How fast a padded index moves with the index: 1, -1 where it is mirrored, 0 where it is
+  // The derivative of a padded index by the index: 1, -1 where it is reflected, 0 where it is
   // clipped.
   double pad_slope(T coordinate, int64_t size) const {
     if (padding == kZeros) return 1;
@@ -85,13 +85,13 @@ struct Sampler {
     return inside <= 0 || inside >= static_cast<T>(size - 1) ? 0 : slope;
   }
 
-  // An index that no image has for what is not finite or far outside.
+  // A non-finite or far index becomes one outside of every image.
   static int64_t index(T position) {
     return std::fabs(position) < T(1e9) ? static_cast<int64_t>(position) : -1;
   }
 };
 
-// One tap per dimension: where, how much, and how that changes with the coordinate.
+// One tap of a dimension: its index, its weight, and the weight's derivative by the coordinate.
 struct Tap {
   int64_t index;
   double weight;
@@ -136,7 +136,7 @@ std::vector<Tap> taps_along(const Sampler<T>& sampler, T coordinate, int64_t siz
   return taps;
 }
 
-// The weighted sum over the taps of every dimension, elements outside counting as zero.
+// The weighted sum over the taps of all dimensions; elements outside count as zero.
 template <class C>
 double sample(const C* plane, const std::vector<std::vector<Tap>>& taps, const Sizes& sizes,
               size_t dim, int64_t offset) {

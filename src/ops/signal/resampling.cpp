@@ -1,4 +1,4 @@
-// Resizing of images. Every mode is, along each dimension, a weighted sum of a few input elements;
+// Image resizing. In every mode each dimension is a weighted sum of a few input elements; the
 // dimensions are resized one after another.
 #include <algorithm>
 #include <cmath>
@@ -15,8 +15,8 @@ namespace {
 
 using OptionalScale = std::optional<double>;
 
-// nearest_small is nearest as the kernel for small results has it: the same and the double size
-// take no scale (ATen/native/UpSample.h nearest_idx).
+// nearest_small is nearest as PyTorch's kernel for small results computes it: equal and doubled
+// sizes use no scale (ATen/native/UpSample.h nearest_idx).
 enum class Mode {
   nearest,
   nearest_small,
@@ -27,14 +27,14 @@ enum class Mode {
   cubic_antialias
 };
 
-// The input elements that make up one output element: `first` and the ones after it. An index may
-// leave the input at its ends (cubic), where the border element is meant.
+// The taps of one output element: weights for the input elements from `first` on. Cubic taps may
+// lie outside of the input, where they mean the border element.
 struct Taps {
   int64_t first = 0;
   std::vector<double> weights;
 };
 
-// Keys' cubic convolution; `a` is -0.75, with antialiasing -0.5 (ATen/native/UpSample.h).
+// Keys' cubic convolution; `a` is -0.75, or -0.5 with antialiasing (ATen/native/UpSample.h).
 double cubic_weight(double distance, double a) {
   const double x = std::fabs(distance);
   if (x < 1) return ((a + 2) * x - (a + 3)) * x * x + 1;
@@ -44,8 +44,8 @@ double cubic_weight(double distance, double a) {
 
 double triangle_weight(double distance) { return std::max(0.0, 1 - std::fabs(distance)); }
 
-// Index arithmetic in T, which is float for all but double tensors, as in PyTorch: where it rounds
-// decides which element is nearest.
+// Index arithmetic in T, as in PyTorch: float for all but double tensors. Its rounding decides
+// which element is nearest.
 template <class T>
 class Axis {
  public:
@@ -109,7 +109,7 @@ class Axis {
              cubic_weight(1 - fraction, kA), cubic_weight(2 - fraction, kA)}};
   }
 
-  // Shrinking widens the filter, so that every input element counts.
+  // Shrinking widens the filter so that every input element counts.
   template <class F>
   Taps antialias(int64_t index, int width, F&& filter) const {
     const T support =
@@ -145,7 +145,7 @@ struct Resize {
   std::vector<OptionalScale> scales;
 };
 
-// x[before, in, after] becomes y[before, out, after].
+// Resizes x[before, in, after] to y[before, out, after].
 std::vector<double> resize_axis(const std::vector<double>& x, int64_t before, int64_t in,
                                 int64_t after, const std::vector<Taps>& taps) {
   const auto out = static_cast<int64_t>(taps.size());
@@ -155,7 +155,7 @@ std::vector<double> resize_axis(const std::vector<double>& x, int64_t before, in
       double* target = y.data() + (b * out + o) * after;
       const Taps& tap = taps[static_cast<size_t>(o)];
       for (size_t k = 0; k < tap.weights.size(); ++k) {
-        // A weight of 0 must not spread infinities and NaNs of elements that do not count.
+        // A weight of 0 must not propagate infinities and NaNs of excluded elements.
         if (tap.weights[k] == 0) continue;
         const int64_t index = std::clamp<int64_t>(tap.first + static_cast<int64_t>(k), 0, in - 1);
         const double* source = x.data() + (b * in + index) * after;
@@ -203,13 +203,13 @@ Result<Meta> resize_meta(const Tensor& self, const Resize& resize) {
   return Meta(self.dtype(), std::move(sizes), std::move(strides));
 }
 
-// The taps of uint8 images as PyTorch rounds them: integers of 16 bits that stand for weights times
-// 2^precision, the largest precision that holds the largest weight (ATen/native/cpu/
-// UpSampleKernel.cpp _compute_index_ranges_int16_weights). Returns the precision.
+// The integer taps of uint8 images in PyTorch: 16-bit weights times 2^precision, with the largest
+// precision that holds the largest weight (ATen/native/cpu/UpSampleKernel.cpp
+// _compute_index_ranges_int16_weights). Returns the precision.
 int quantize_weights(std::vector<Taps>& taps, int64_t in) {
   double largest = 0;
   for (Taps& tap : taps) {
-    // Elements beyond the border are the border's, so their weights add up there.
+    // Taps beyond the border use the border element, so their weights add up there.
     const auto count = static_cast<int64_t>(tap.weights.size());
     const int64_t first = std::clamp<int64_t>(tap.first, 0, in - 1);
     const int64_t last = std::clamp<int64_t>(tap.first + count - 1, 0, in - 1);
@@ -246,9 +246,9 @@ std::vector<double> resize_dim(const std::vector<double>& values, const Sizes& s
   return out;
 }
 
-// In a result of width 1 every row of PyTorch's is the first one, unless the channels lie
-// innermost: the loop over rows steps by the stride of a dimension that was merged away
-// (ATen/native/cpu/UpSampleKernel.cpp separable_upsample_generic_Nd_kernel_impl).
+// Reproduces a fault of PyTorch: in a result of width 1 every row repeats the first one, unless the
+// channels lie innermost. The loop over rows steps by the stride of a dimension that was merged
+// away (ATen/native/cpu/UpSampleKernel.cpp separable_upsample_generic_Nd_kernel_impl).
 bool rows_repeat(const Tensor& self, const Resize& resize, bool bytes) {
   return !bytes && is_antialiased(resize.mode) && resize.output.back() == 1 &&
          suggest_memory_format(self) == MemoryFormat::contiguous;
@@ -266,7 +266,7 @@ void resize_into(Tensor& out, const Tensor& self, const Resize& resize) {
   for (size_t i = resize.output.size(); i-- > 0;) {
     const size_t dim = 2 + i;
     const int64_t length = resize.output[i];
-    // Where the kernel works dim by dim, a dim that keeps its size is left alone.
+    // A kernel that works dim by dim skips a dim whose size stays.
     if ((bytes || is_antialiased(resize.mode)) && sizes[dim] == length) continue;
     const Axis<T> axis(resize.mode, sizes[dim], length, resize.align_corners, resize.scales[i]);
     values = resize_dim(values, sizes, dim, length, axis, bytes);
@@ -332,7 +332,7 @@ Result<Resize> resize_from_vec(const Tensor& input, Mode mode, int64_t spatial,
   return resize;
 }
 
-// What a call is asked for: resize_meta, or run_resize.
+// The result of `Use`, which is resize_meta or run_resize.
 template <auto Use>
 using Answer = std::invoke_result_t<decltype(Use), const Tensor&, const Resize&>;
 
@@ -353,7 +353,7 @@ Answer<Use> smooth_vec(const Tensor& input, const std::optional<Sizes>& output_s
   return Use(input, resize);
 }
 
-// Calls with one optional scale per dimension.
+// Operators with one optional scale per dimension.
 template <auto Use, Mode M, class... S>
 Answer<Use> nearest(const Tensor& self, const Sizes& output_size, const S&... scales) {
   PT2_TRY(const Sizes output, exact_count(output_size, sizeof...(S)));
@@ -367,7 +367,7 @@ Answer<Use> smooth(const Tensor& self, const Sizes& output_size, bool align_corn
   return Use(self, {M, align_corners, output, {scales...}});
 }
 
-// The gradient of every output element goes back along its taps.
+// The gradient of every output element is distributed over its taps.
 std::vector<double> resize_axis_backward(const std::vector<double>& gradient, int64_t before,
                                          int64_t in, int64_t after, const std::vector<Taps>& taps) {
   const auto out = static_cast<int64_t>(taps.size());
@@ -444,7 +444,7 @@ Result<Tensor> smooth_backward(const Tensor& grad_output, const Sizes& output_si
 
 using S = OptionalScale;
 
-// What is asked for by factors, asked for by sizes.
+// Replaces factors by the sizes that they give.
 template <Handle Resizes, class... AlignCorners>
 Result<Tensor> vec_formula(Emitter& e, const Tensor& input, const std::optional<Sizes>& output_size,
                            const AlignCorners&... align_corners,

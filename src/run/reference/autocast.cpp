@@ -15,7 +15,7 @@ bool is_eligible(const Value& value) {
          tensor->dtype() != Dtype::float64;
 }
 
-// Calls visit(Value&) for every tensor that may be cast, lists included.
+// Calls visit(Value&) for every tensor that autocast may cast, in lists too.
 template <class Visit>
 Result<void> for_each_eligible(std::vector<Value>& arguments, Visit&& visit) {
   for (Value& argument : arguments) {
@@ -52,14 +52,13 @@ Result<Dtype> widest(std::vector<Value>& arguments, Dtype lower) {
   return out;
 }
 
-// (device, dtype, enabled, cache_enabled, ...), the arguments of torch.autocast in a region of
-// `around`.
+// The region that torch.autocast(device, dtype, enabled, cache_enabled, ...) opens within `around`.
 Result<Autocast> autocast_of(const std::vector<Value>& arguments, const Autocast& around) {
   const auto* device = arguments.size() < 3 ? nullptr : arguments[0].get_if<std::string>();
   const auto* enabled = device == nullptr ? nullptr : arguments[2].get_if<bool>();
   if (enabled == nullptr)
     return ops::operator_error("autocast takes a device, a dtype and whether it is enabled");
-  // What another device casts says nothing of tensors on this one.
+  // Autocast for another device leaves the CPU's region as it is.
   if (*device != "cpu") return around;
   const auto* dtype = arguments[1].get_if<Dtype>();
   if (dtype == nullptr) return Autocast{*enabled};

@@ -11,10 +11,10 @@ namespace pt2::run {
 
 struct Autocast {
   bool enabled = false;
-  Dtype dtype = Dtype::bfloat16;  // of operators that are exact enough in it
+  Dtype dtype = Dtype::bfloat16;  // for operators that are exact enough in it
 };
 
-// Casts what the operator's list says; operators on no list get their arguments as they are.
+// Casts by the operator's list; operators on no list get their arguments unchanged.
 Result<void> apply_autocast(const Autocast& autocast, const ops::Operator& op,
                             std::vector<Value>& arguments);
 

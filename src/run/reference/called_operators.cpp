@@ -12,7 +12,7 @@
 namespace pt2::run {
 namespace {
 
-// Arguments of a call as they are gathered: by name, or by position where the name is empty.
+// The gathered arguments of a call: by name, or by position where the name is empty.
 using CallArguments = std::vector<std::pair<std::string, Value>>;
 
 CallArguments arguments_from(const BoundNode& node, std::vector<Value> arguments, size_t first) {
@@ -22,7 +22,7 @@ CallArguments arguments_from(const BoundNode& node, std::vector<Value> arguments
   return out;
 }
 
-// Takes the argument called `name` out; nothing when there is none.
+// Removes and returns the argument `name`; nothing when there is none.
 std::optional<Value> take(CallArguments& arguments, const std::string& name) {
   const auto found = std::ranges::find(arguments, name, &CallArguments::value_type::first);
   if (found == arguments.end()) return std::nullopt;
@@ -31,7 +31,7 @@ std::optional<Value> take(CallArguments& arguments, const std::string& name) {
   return value;
 }
 
-// In the order of the signature, with defaults.
+// Binds the arguments to the signature and fills in defaults.
 Result<std::vector<Value>> bind_call(const ops::Signature& signature, CallArguments arguments) {
   std::vector<std::optional<Value>> given(signature.parameter_count);
   size_t position = 0;
@@ -66,7 +66,7 @@ Result<Tensor> clone_with_layout(const Tensor& tensor) {
   return copy.with_view(tensor.sizes(), tensor.strides(), tensor.storage_offset());
 }
 
-// A copy of a tensor, of every tensor of a list, or of none.
+// Copies a tensor, or every tensor of a list; None stays None.
 Result<Value> clone_value(const Value& value) {
   if (const auto* tensor = value.get_if<Tensor>()) {
     PT2_TRY(Tensor copy, clone_with_layout(*tensor));
@@ -82,7 +82,7 @@ Result<Value> clone_value(const Value& value) {
   return Value(std::move(out));
 }
 
-// The results of `op`, none for an operator without, and then `more`.
+// The results of `op` (none for an operator without results), followed by `more`.
 Result<std::vector<Value>> call_and_append(Executor& executor, const ops::Operator& op,
                                            CallArguments arguments, std::vector<Value> more) {
   PT2_TRY(std::vector<Value> bound, bind_call(op.signature(), std::move(arguments)));
@@ -92,8 +92,8 @@ Result<std::vector<Value>> call_and_append(Executor& executor, const ops::Operat
   return results;
 }
 
-// Reads the views of the new bases that an auto_functionalized_v2 node describes instead of the
-// arguments that are written to (read_view_information_from_args).
+// Rebuilds mutable arguments of an auto_functionalized_v2 node: the node describes them as views of
+// the new bases (read_view_information_from_args).
 class ViewReader {
  public:
   ViewReader(CallArguments& arguments, const Value::List& bases)

@@ -33,7 +33,7 @@ Value::List list_at(const std::vector<Value>& arguments, size_t position) {
   return list == nullptr ? Value::List() : *list;
 }
 
-// What a loop goes over: element i of each tensor along `dim`.
+// The elements that a loop iterates over: slice i of each tensor along `dim`.
 class Elements {
  public:
   static Result<Elements> of(const Value::List& xs, int64_t dim) {
@@ -76,13 +76,13 @@ class Elements {
   int64_t dim_ = 0;
 };
 
-// What is gathered for each of many rounds, as values whose storages count by themselves.
+// The memory charged for each value kept per round; storages are charged separately.
 constexpr uint64_t kValueBytes = 256;
 
-// Gathers the results of rounds, each a list of values, into one stacked tensor per place.
+// Collects the results of all rounds and stacks them, one tensor per place in a round's list.
 class Rounds {
  public:
-  // Error when the round has another number of results than those before.
+  // Error when the round has a different number of results than earlier rounds.
   Result<void> add(std::vector<Value> results) {
     if (columns_.empty()) columns_.resize(results.size());
     if (results.size() != columns_.size())
@@ -93,7 +93,7 @@ class Rounds {
     for (size_t i = 0; i < results.size(); ++i) columns_[i].push_back(std::move(results[i]));
     return {};
   }
-  // A result that is none stays so.
+  // Results that are None stay None.
   Result<std::vector<Value>> stack(int64_t dim = 0) {
     std::vector<Value> out;
     for (Value::List& column : columns_) {
@@ -118,8 +118,8 @@ Value copy_of(const Value& value) {
   return tensor == nullptr ? value : Value(tensor->clone());
 }
 
-// while_loop(condition, body, carried, additional), and (condition, body, carried) up to 2.3. With
-// `rounds`, what every round carried is gathered there.
+// while_loop(condition, body, carried, additional); up to 2.3 (condition, body, carried). `rounds`,
+// unless null, collects the carried values of every round.
 Result<std::vector<Value>> loop(Executor& executor, const BoundNode& node,
                                 const std::vector<Value>& arguments, Rounds* rounds) {
   std::vector<Value> carried = list_at(arguments, 2);
@@ -154,7 +154,7 @@ class Combine {
     return run_subgraph(executor_, node_, 0, joined(joined(std::move(left), right), additional_));
   }
 
-  // In the order in which generic_associative_scan combines, so that sums round the same.
+  // Combines in the order of generic_associative_scan, so that sums round identically.
   Result<std::vector<std::vector<Value>>> scan(std::vector<std::vector<Value>> elements) const {
     const size_t count = elements.size();
     if (count < 2) return elements;
@@ -271,7 +271,7 @@ Result<std::vector<Value>> associative_scan(Executor& executor, const BoundNode&
   const int64_t along = dim == nullptr ? 0 : *dim;
   PT2_TRY(const Elements elements, Elements::of(list_at(arguments, 1), along));
   PT2_TRY_VOID(executor.count_iterations(elements.count()));
-  // Each half of the tree of pairs is held at once.
+  // Both halves of the tree of pairs are held at once.
   MemoryCharge held;
   held.add(2 * kValueBytes * elements.tensor_count() * static_cast<uint64_t>(elements.count()));
   std::vector<std::vector<Value>> rounds;

@@ -12,7 +12,7 @@
 namespace pt2::run {
 namespace {
 
-// Puts a result where the node's output says: a value, or the values of a list.
+// Stores a result in the node's output: a value, or each value of a list.
 Result<void> store(const Argument& output, Value result, std::vector<Value>& values) {
   if (const auto* id = output.get_if<ValueId>()) {
     values[static_cast<size_t>(*id)] = std::move(result);
@@ -29,10 +29,10 @@ Result<void> store(const Argument& output, Value result, std::vector<Value>& val
   return {};
 }
 
-// Dtype and rank, and the sizes that are numbers.
+// Compares dtype, rank, and the sizes recorded as numbers.
 bool fits_record(const Tensor& found, const TensorMeta& record) {
   const auto dtype = record.dtype.dtype();
-  if (!dtype) return true;  // of a newer release
+  if (!dtype) return true;  // a dtype of a newer release
   if (*dtype != found.dtype()) return false;
   if (record.sizes.size() != found.sizes().size()) return false;
   for (size_t dim = 0; dim < record.sizes.size(); ++dim)
@@ -59,7 +59,7 @@ uint64_t elements_of(std::span<const Value> values) {
   return count;
 }
 
-// What returns a view of its arguments looks at no element.
+// An operator that only returns views reads no elements.
 bool is_view(const ops::Operator& op) {
   const ops::Signature& signature = op.signature();
   return op.form == ops::Operator::Form::as_written && signature.may_alias() &&
@@ -221,7 +221,7 @@ Result<void> Executor::check_records(const Graph& graph, const BoundNode& node,
 
 Result<void> Executor::run_node(const Graph& graph, const BoundNode& node,
                                 std::vector<Value>& values) {
-  // What finding operands and making results costs, in elements.
+  // The fixed cost of a node (finding operands, making results), in elements.
   constexpr uint64_t kNode = 512;
   PT2_TRY_VOID(count_work(kNode));
   Frame callers{&graph};
@@ -229,7 +229,7 @@ Result<void> Executor::run_node(const Graph& graph, const BoundNode& node,
   PT2_TRY(std::vector<Value> results,
           node.batched.empty() ? compute(node, values) : compute_batched(*this, node, values));
   const std::vector<Argument>& outputs = node.node->outputs;
-  // A nested graph gives its results one by one; the file may call them one list.
+  // A nested graph returns its results one by one, while the file may record them as one list.
   if (node.higher_order && outputs.size() == 1 && outputs[0].is<ArgumentList>() &&
       !(results.size() == 1 && results[0].is<Value::List>()))
     results = {Value(Value::List(std::move(results)))};

@@ -1,5 +1,5 @@
 // The reference executor: runs a bound graph node by node, as written, with real aliasing and
-// mutation. It is the oracle that faster executors are compared with.
+// mutation. Faster executors are compared with it.
 #ifndef PT2_RUN_REFERENCE_EXECUTOR_H
 #define PT2_RUN_REFERENCE_EXECUTOR_H
 
@@ -18,7 +18,7 @@ namespace pt2::run {
 // The value of an argument, among those of its graph.
 Result<Value> evaluate_argument(const Argument& argument, const std::vector<Value>& values);
 
-// One running call.
+// One call while it runs.
 class Executor {
  public:
   explicit Executor(ops::Context& context, const Limits& limits = {},
@@ -28,36 +28,38 @@ class Executor {
         max_iterations_(static_cast<int64_t>(limits.max_loop_rounds)),
         max_work_(limits.max_work) {}
 
-  // Is told every value of every graph; must outlive the executor.
+  // `observer` is told every value of every graph; it must outlive the executor.
   void observe(const Observer* observer) { observer_ = observer; }
 
-  // Inputs in the order of the graph's inputs; the results in the order of its outputs. Errors
-  // carry the node; error `cancelled` before any node, round of a loop or element of a batch.
+  // Takes the graph's inputs in order and returns its outputs in order. Errors name the node. Error
+  // `cancelled` before any node, loop round or batch element.
   Result<std::vector<Value>> run(const BoundGraph& graph, std::vector<Value> inputs);
 
   // The same for a nested graph of the node that is running.
   Result<std::vector<Value>> run_nested(const BoundNode& node, const BoundGraph& graph,
                                         std::vector<Value> inputs);
 
-  // The results of one node, its arguments taken from the graph's values.
+  // Computes one node's results, taking its arguments from the graph's values.
   Result<std::vector<Value>> compute(const BoundNode& node, const std::vector<Value>& values);
-  // Runs an operator on arguments bound to its signature, under the present autocast.
+  // Runs an operator under the current autocast region; the arguments must be bound to its
+  // signature.
   Result<std::vector<Value>> call(const ops::Operator& op, std::vector<Value> arguments);
-  // A node as it stands in the graph: its arguments are taken from the values and its results put
-  // there.
+  // Runs a node: reads its arguments from `values` and stores its results there.
   Result<void> run_node(const Graph& graph, const BoundNode& node, std::vector<Value>& values);
   Result<void> check_cancellation() const { return cancellation_.check(); }
-  // To be called before rounds of a loop. Error `limit` when all loops together make too many.
+  // Must be called before loop rounds run. Error `limit` when all loops together run too many.
   Result<void> count_iterations(int64_t count);
-  // Before a node runs, and of its tensors. Error `limit` beyond Limits::max_work.
+  // Must be called before a node runs, and for each of its tensors. Error `limit` beyond
+  // Limits::max_work.
   Result<void> count_work(uint64_t elements);
 
-  // Of the regions that are entered; the last one holds. A graph leaves them as it found them.
+  // The open regions; the innermost, the last one, applies. A graph must leave them as it found
+  // them.
   std::vector<Autocast>& autocasts() { return autocasts_; }
 
  private:
   Result<void> run_nodes(const BoundGraph& graph, std::vector<Value>& values);
-  // A custom kernel's results against what the program records of the node.
+  // Compares a custom kernel's results with what the program records of the node.
   Result<void> check_records(const Graph& graph, const BoundNode& node,
                              const std::vector<Value>& results) const;
 
@@ -67,7 +69,7 @@ class Executor {
   ops::Context& context_;
   Cancellation cancellation_;
   const Observer* observer_ = nullptr;
-  std::string path_;  // what goes before the names of the graph that runs
+  std::string path_;  // prefixes the names of the graph that runs
   // The graph of the node that runs, and how often each of its nested graphs has run.
   struct Frame {
     const Graph* graph = nullptr;

@@ -6,7 +6,7 @@
 #include "run/reference/executor.h"
 
 namespace pt2::run {
-// Switches without a meaning here: gradients do not exist, and vmap is resolved when binding.
+// For switches without effect here: gradients do not exist, and vmap is resolved when binding.
 Result<std::vector<Value>> no_effect(Executor&, const BoundNode&, std::vector<Value>) {
   return std::vector<Value>{Value()};
 }
@@ -22,7 +22,7 @@ Result<std::vector<Value>> run_body(Executor& executor, const BoundNode& node,
                       operands_from(node, std::move(arguments), row.first_operand));
 }
 
-// What the pass forward_derivatives takes out of graphs.
+// The pass forward_derivatives removes these nodes inside torch.func.jvp.
 Result<std::vector<Value>> outside_of_jvp(Executor&, const BoundNode&, std::vector<Value>) {
   return ops::operator_error("a dual number outside of torch.func.jvp");
 }
@@ -71,7 +71,8 @@ std::vector<Value> operands_from(const BoundNode& node, std::vector<Value> argum
   std::vector<Value> out;
   for (size_t i = first; i < arguments.size(); ++i) {
     if (!node.node->inputs[i].name.empty()) continue;
-    // hints_wrapper(graph, operands, {}, hints=…): keyword operands that nobody gave.
+    // hints_wrapper(graph, operands, {}, hints=…): the empty dictionary stands for omitted keyword
+    // operands.
     const auto* map = node.node->inputs[i].arg.get_if<ArgumentMap>();
     if (map != nullptr && map->items.empty()) continue;
     if (auto* list = arguments[i].get_if<Value::List>())

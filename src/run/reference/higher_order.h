@@ -1,5 +1,5 @@
 // How higher-order operators run: those that run nested graphs or call another operator, and the
-// switches of autocast and vmap regions. One row each, in ir/higher_order.def.
+// switches of autocast and vmap regions. Each has one row in ir/higher_order.def.
 #ifndef PT2_RUN_REFERENCE_HIGHER_ORDER_H
 #define PT2_RUN_REFERENCE_HIGHER_ORDER_H
 
@@ -15,8 +15,8 @@ namespace pt2::run {
 struct BoundNode;
 class Executor;
 
-// `arguments` are those of the node, in order; nested graphs and what cannot be computed with are
-// none there. A result for every output of the node, or all of them in a list.
+// `arguments` are those of the node, in order. Nested graphs, and arguments that are no values to
+// compute with, are None there. Returns a result for every output of the node, or one list of them.
 using HigherOrderFunction = Result<std::vector<Value>> (*)(Executor& executor,
                                                            const BoundNode& node,
                                                            std::vector<Value> arguments);
@@ -24,15 +24,15 @@ using HigherOrderFunction = Result<std::vector<Value>> (*)(Executor& executor,
 struct HigherOrder : HigherOrderRow {
   HigherOrderFunction function = nullptr;
 };
-// Null when the target is none that runs here.
+// Null when the target is no higher-order operator that runs here.
 const HigherOrder* find_higher_order(std::string_view target);
 std::vector<std::string> higher_order_targets();
 
 // Runs the nested graph at `position` of the node's arguments.
 Result<std::vector<Value>> run_subgraph(Executor& executor, const BoundNode& node, size_t position,
                                         std::vector<Value> inputs);
-// The positional arguments from `first` on, with a list spread out: older releases pass operands as
-// one list. Keyword arguments are hints for compilers.
+// The positional arguments from `first` on. A list is spread out: older releases pass all operands
+// as one list. Keyword arguments are hints for compilers and are dropped.
 std::vector<Value> operands_from(const BoundNode& node, std::vector<Value> arguments, size_t first);
 
 // control_flow.cpp
@@ -54,7 +54,7 @@ Result<std::vector<Value>> wrap_with_autocast(Executor&, const BoundNode&, std::
 Result<std::vector<Value>> enter_autocast(Executor&, const BoundNode&, std::vector<Value>);
 Result<std::vector<Value>> exit_autocast(Executor&, const BoundNode&, std::vector<Value>);
 
-// higher_order.cpp: what changes nothing that is computed.
+// higher_order.cpp: operators without effect on the results.
 Result<std::vector<Value>> no_effect(Executor&, const BoundNode&, std::vector<Value>);
 
 // vmap.cpp

@@ -44,7 +44,7 @@ class ReferenceEngine final : public Engine {
 
  private:
   EngineSource source_;
-  std::optional<Graph> lowered_;  // the program's graph without dual numbers, if it has some
+  std::optional<Graph> lowered_;  // the graph without dual numbers, if the program's has some
   std::unique_ptr<BoundGraph> bound_;
 };
 

@@ -51,7 +51,7 @@ class LevelFinder {
   }
 
  private:
-  // The levels of the node's results.
+  // Returns the levels of the node's results.
   Result<Levels> visit(BoundNode& node) {
     std::vector<BatchedValue> batched;
     for (const NamedArgument& input : node.node->inputs)
@@ -111,7 +111,8 @@ class LevelFinder {
   }
 
   // An operator runs once for each element if its operands have a batch dimension, and once
-  // otherwise: that draws what randomness asks for, or it does not.
+  // An operator with batched operands runs once per element, any other operator once. Checks that
+  // the numbers drawn that way are those that `randomness` asks for.
   Result<void> check_draws(const BoundNode& node) const {
     const std::string_view wrong = node.batched.empty() ? "different" : "same";
     if (std::ranges::find(randomness_, wrong) == randomness_.end() || !node.op ||
@@ -132,7 +133,7 @@ class LevelFinder {
 
   BoundGraph& graph_;
   std::vector<Levels> levels_;
-  std::vector<std::string> randomness_;  // of the open regions
+  std::vector<std::string> randomness_;  // of the open regions, innermost last
 };
 
 // One position in each of several dimensions, counted like an odometer.
@@ -156,7 +157,7 @@ Sizes from(const Sizes& sizes, size_t first) {
   return {sizes.begin() + static_cast<ptrdiff_t>(first), sizes.end()};
 }
 
-// What is left of a batched tensor at one position of the batch.
+// The slice of a batched tensor at one position of the batch.
 Tensor slice(const Tensor& tensor, const Levels& own, const Levels& all, const Position& position) {
   int64_t offset = tensor.storage_offset();
   for (size_t i = 0; i < own.size(); ++i) {
@@ -167,7 +168,7 @@ Tensor slice(const Tensor& tensor, const Levels& own, const Levels& all, const P
                           offset);
 }
 
-// The strides of batch dimensions over which the slices lie evenly in one storage, as those of a
+// The strides of the batch dimensions when all slices lie evenly in one storage, as the slices of a
 // view or of an in-place result do.
 std::optional<Sizes> common_strides(const std::vector<Tensor>& slices, const Sizes& batch) {
   const Tensor& first = slices.front();
@@ -215,7 +216,7 @@ Result<Value> stack_tensors(const std::vector<Tensor>& slices, const Sizes& batc
   return Value(std::move(out));
 }
 
-// One result of every element of the batch as one value.
+// Stacks one result of all elements of the batch into one value.
 Result<Value> stack_values(const std::vector<Value>& slices, const Sizes& batch) {
   if (slices.front().is<Tensor>()) {
     std::vector<Tensor> tensors;
@@ -241,7 +242,7 @@ Result<Value> stack_values(const std::vector<Value>& slices, const Sizes& batch)
     }
     return Value(std::move(out));
   }
-  // A size or a flag, which does not depend on the element.
+  // A size or a flag is the same for every element.
   return slices.front();
 }
 
@@ -265,7 +266,7 @@ Result<Sizes> batch_sizes(const BoundNode& node, const std::vector<Value>& value
   return batch;
 }
 
-// A tensor's levels come first; add and remove keep their order.
+// The batch dimensions of a tensor come first; adding and removing one keeps their order.
 Result<const Tensor*> batch_tensor(const BoundNode& node, const std::vector<Value>& arguments,
                                    size_t count, size_t levels) {
   const auto* tensor = arguments.size() < count ? nullptr : arguments[0].get_if<Tensor>();
@@ -291,7 +292,7 @@ Result<void> find_batched_values(BoundGraph& graph) { return LevelFinder(graph).
 
 Result<std::vector<Value>> compute_batched(Executor& executor, const BoundNode& node,
                                            std::vector<Value>& values) {
-  constexpr uint64_t kValueBytes = 256;  // of a gathered value; its storage counts by itself
+  constexpr uint64_t kValueBytes = 256;  // per gathered value; storages are charged separately
   PT2_TRY(const Sizes batch, batch_sizes(node, values));
   const auto total = checked_numel(batch);
   if (!total) return ops::operator_error("a batch is too large");
@@ -302,7 +303,7 @@ Result<std::vector<Value>> compute_batched(Executor& executor, const BoundNode& 
   MemoryCharge held;
   std::vector<std::vector<Value>> columns;
   Position position(batch);
-  // An empty batch runs once, on zeros, for the sizes of its results.
+  // An empty batch runs once, on zeros, to find the sizes of its results.
   for (int64_t round = 0; round < std::max<int64_t>(*total, 1); ++round, position.advance()) {
     for (size_t i = 0; i < node.batched.size(); ++i) {
       const BatchedValue& input = node.batched[i];

@@ -1,2 +1,2 @@
-// A library with something else in it.
+// A shared library that is no plug-in.
 extern "C" int not_a_plugin() { return 1; }

@@ -1,4 +1,4 @@
-// Built for an interface that this version does not have.
+// A plug-in for an interface version that libpt2 does not have.
 #include "pt2/plugin.h"
 
 extern "C" const pt2::Plugin pt2_plugin;

@@ -1,5 +1,5 @@
-// Factorisations of one dense matrix, as LAPACK makes them, on the library Eigen, which nothing
-// else sees: it takes long to compile. T is double or Complex; matrices have elements, unless said.
+// Factorisations of one dense matrix by Eigen, with LAPACK's conventions. Only these units include
+// Eigen, which takes long to compile. T is double or Complex; matrices are not empty unless stated.
 #ifndef PT2_OPS_LINEAR_DENSE_DENSE_H
 #define PT2_OPS_LINEAR_DENSE_DENSE_H
 
@@ -19,15 +19,15 @@ struct MatrixView {
   T& at(int64_t i, int64_t j) const { return data[j * rows + i]; }
 };
 
-// P A = L U, both in `a` (getrf). `pivots` are the rows exchanged, from 1, as many as the smaller
-// side. Returns the number of the first zero on U's diagonal, 0 when there is none.
+// P A = L U, both in `a` (getrf). `pivots` are the exchanged rows, counted from 1, as many as the
+// smaller side. Returns the position of the first zero on U's diagonal, 0 when there is none.
 template <class T>
 int64_t factor_lu(MatrixView<T> a, int64_t* pivots);
-// B becomes X with A X = B. Infinite where the matrix is singular.
+// Solves A X = B; B becomes X. Infinite where the matrix is singular.
 template <class T>
 void solve_lu(MatrixView<T> lu, const int64_t* pivots, MatrixView<T> b);
-// B becomes X with A X = B for a triangular A; only its triangle is read, and no diagonal when
-// `unit`. B may be empty.
+// Solves A X = B for a triangular A; B becomes X. Reads only A's triangle, without the diagonal
+// when `unit`. B may be empty.
 template <class T>
 void solve_triangular(MatrixView<T> a, MatrixView<T> b, bool upper, bool unit);
 // out = A B.
@@ -39,24 +39,24 @@ void multiply(MatrixView<T> a, MatrixView<T> b, MatrixView<T> out);
 template <class T>
 int64_t factor_cholesky(MatrixView<T> a);
 
-// A = Q R, with Q as the product of reflections 1 - tau v v^H: v stands below the diagonal of `a`,
-// behind a 1 that is left out, and R on the diagonal and above (geqrf). May be empty.
+// A = Q R, with Q as a product of reflections 1 - tau v v^H: v is stored below the diagonal of `a`,
+// without its leading 1, and R on and above the diagonal (geqrf). May be empty.
 template <class T>
 void factor_reflections(MatrixView<T> a, T* tau);
-// C becomes Q C or, from the right, C Q, for the first `count` reflections of `a`; with the adjoint
-// of Q when asked for (unmqr). C has as many rows, or columns, as `a` has rows.
+// C becomes Q C, or C Q from the right, for the first `count` reflections of `a`; optionally with
+// the adjoint of Q (unmqr). C has as many rows, or columns, as `a` has rows.
 template <class T>
 void apply_reflections(MatrixView<T> a, const T* tau, int64_t count, MatrixView<T> c, bool left,
                        bool adjoint);
 
-// A = U diag(values) V^H, values from the largest to the smallest. U and V^H are whole when they
-// are square; without data they are not computed. NaN where A is not finite.
+// A = U diag(values) V^H, values in descending order. Square U and V^H are computed in full; those
+// without data are not computed. NaN where A is not finite.
 void factor_svd(MatrixView<double> a, double* values, MatrixView<double> u, MatrixView<double> vh);
 void factor_svd(MatrixView<Complex> a, double* values, MatrixView<Complex> u,
                 MatrixView<Complex> vh);
 
-// A = V diag(values) V^H of a Hermitian matrix, values ascending. Only the lower triangle of `a` is
-// read, or the upper one; `a` becomes V when asked for. NaN where A is not finite.
+// A = V diag(values) V^H of a Hermitian matrix, values in ascending order. Reads only one triangle
+// of `a`, the lower or the upper; `a` becomes V when asked for. NaN where A is not finite.
 template <class T>
 void factor_hermitian(MatrixView<T> a, double* values, bool upper, bool vectors);
 

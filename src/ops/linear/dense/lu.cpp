@@ -7,7 +7,7 @@
 namespace pt2::ops {
 namespace {
 
-// LAPACK's izamax: the largest by the sum of the parts, the first of equal ones.
+// LAPACK's izamax: the largest by the sum of the absolute parts; the first of equal ones.
 double weight(double x) { return std::fabs(x); }
 double weight(Complex x) { return std::fabs(x.real()) + std::fabs(x.imag()); }
 
@@ -38,8 +38,8 @@ void exchange_rows(Part<T> a, const int64_t* pivots, int64_t count) {
     for (int64_t k = 0; k < count; ++k) std::swap(a(k, j), a(pivots[k] - 1, j));
 }
 
-// The left half of the columns, what that makes of the right ones, and then those: nearly all of
-// the work is products.
+// Recursive LU: factors the left half of the columns, updates the right half, factors that. Nearly
+// all work is then matrix products.
 template <class T>
 int64_t factor_columns(Part<T> a, int64_t* pivots) {
   constexpr int64_t kPanel = 16;
@@ -116,7 +116,7 @@ int64_t factor_cholesky(MatrixView<T> a) {
       column /= std::sqrt(diagonal);
       column(0) = std::sqrt(diagonal);
     }
-    // The product above also wrote over the diagonal.
+    // The product above has overwritten the diagonal.
     panel.topRows(width).template triangularView<Eigen::StrictlyUpper>().setZero();
   }
   return 0;

@@ -9,7 +9,7 @@ namespace pt2::ops {
 
 namespace {
 
-// Numbers of one size, and signs without a pattern.
+// A probe vector of equal magnitudes and signs without a pattern.
 Column<double> probe(Eigen::Index count) {
   Column<double> out(count);
   for (Eigen::Index i = 0; i < count; ++i) out(i) = std::fmod(0.618 * double(i), 1) < 0.5 ? 1 : -1;
@@ -19,8 +19,8 @@ double disorder(const Dense<double>& basis) {
   const Column<double> z = probe(basis.cols());
   return (basis.transpose() * (basis * z) - z).norm() / z.norm();
 }
-// Whether the columns are orthonormal and A V = U S, tried on one vector. Eigen 3.4 loses the first
-// for some matrices of low rank.
+// Tests on one vector that the columns are orthonormal and A V = U S. Eigen 3.4 loses the
+// orthonormality for some matrices of low rank.
 template <class Svd>
 bool holds(const Dense<double>& a, const Svd& svd) {
   const auto& s = svd.singularValues();
@@ -49,7 +49,7 @@ void factor_svd(MatrixView<double> a, double* values, MatrixView<double> u, Matr
   if (u.data != nullptr)
     parts = (u.rows == u.columns ? Eigen::ComputeFullU : Eigen::ComputeThinU) |
             (vh.rows == vh.columns ? Eigen::ComputeFullV : Eigen::ComputeThinV);
-  // Squares of the largest and the smallest numbers would not be numbers.
+  // Scales first: squares of the largest and smallest numbers would overflow or underflow.
   const double largest = matrix.cwiseAbs().maxCoeff();
   const double scale = largest > 0 ? largest : 1;
   const Dense<double> scaled = matrix / scale;
