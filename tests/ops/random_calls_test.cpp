@@ -1,8 +1,7 @@
 // Random calls of every operator, under the sanitizers of the build that runs them.
-// PT2_RANDOM_CALLS and PT2_RANDOM_SEED choose how many and which, PT2_RANDOM_BYTES how large a tensor
-// may be; PT2_RANDOM_TRACE=1 prints each
-// call before it is made, so that the last line is the one that crashed, or that does not end:
-// CTest stops a test that runs for too long.
+// PT2_RANDOM_CALLS and PT2_RANDOM_SEED choose how many and which, PT2_RANDOM_BYTES how large a
+// tensor may be; PT2_RANDOM_TRACE=1 prints each call before it is made, so that the last line is
+// the one that crashed, or that does not end: CTest stops a test that runs for too long.
 #include "ops/random_calls.h"
 
 #include <gtest/gtest.h>
