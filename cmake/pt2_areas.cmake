@@ -7,6 +7,10 @@ target_compile_options(pt2_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   target_compile_options(pt2_options INTERFACE -Wno-restrict)  # GCC 12 finds overlaps in "text" + std::string (PR105651)
 endif()
+if(NOT CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64" AND NOT MSVC)
+  # The processors with multiply-add in their base set: each operation is rounded as it is written, everywhere.
+  add_compile_options(-ffp-contract=off)
+endif()
 if(PT2_WARNINGS_AS_ERRORS)
   target_compile_options(pt2_options INTERFACE -Werror)
 endif()

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <random>
 #include <span>
 #include <string>
 #include <string_view>
@@ -195,6 +196,15 @@ inline std::vector<Bytes> document_seeds(const std::filesystem::path& data) {
   return seeds;
 }
 
+// Decisions for tests/convert/program_edits.h.
+inline std::vector<Bytes> program_seeds(const std::filesystem::path&) {
+  std::mt19937_64 random(20240229);
+  std::vector<Bytes> seeds(256, Bytes(64));
+  for (Bytes& seed : seeds)
+    for (std::byte& byte : seed) byte = static_cast<std::byte>(random());
+  return seeds;
+}
+
 struct SeedSet {
   std::string_view target;
   std::vector<Bytes> (*make)(const std::filesystem::path& data);
@@ -209,6 +219,7 @@ inline constexpr SeedSet kSeedSets[] = {
     {"tensor_files", tensor_file_seeds},
     {"expression", expression_seeds},
     {"text", text_seeds},
+    {"program", program_seeds},
 };
 
 inline std::vector<Bytes> make_seeds(std::string_view target, const std::filesystem::path& data) {

@@ -34,6 +34,14 @@ std::vector<Guard> parse_guards(const Program& program);
 // The number that a symbol has in a call.
 using SymbolValues = std::vector<std::pair<std::string, int64_t>>;
 
+// A layout in which a program can take an input whose own strides its guards refuse:
+// the one that the file records, or the contiguous one. Nobody who comes with the elements alone
+// can know it.
+struct InputLayout {
+  size_t input = 0;
+  Sizes strides{};
+};
+
 // What a program asks of its inputs, found once for any number of calls. The program must outlive
 // it and not change.
 class InputConditions {
@@ -48,8 +56,10 @@ class InputConditions {
   // as the _guards_fn of torch/export/_unlift.py does. `inputs` has one entry per user input. The
   // symbols, in the order in which inputs gave them. Error `argument` naming input, dimension, what
   // was found and what is allowed, and which other input says so; or that there are not as many
-  // inputs as the program takes.
-  Result<SymbolValues> check(std::span<const InputShape> inputs) const;
+  // inputs as the program takes. Guards on strides are no error where copies of inputs in other
+  // layouts meet them: whoever runs the program asks for `layouts` and makes these copies.
+  Result<SymbolValues> check(std::span<const InputShape> inputs,
+                             std::vector<InputLayout>* layouts = nullptr) const;
 
  private:
   struct Condition {
@@ -62,6 +72,8 @@ class InputConditions {
     std::vector<std::optional<size_t>> inputs;
   };
   Result<void> check_guards(std::span<const InputShape> inputs) const;
+  std::vector<InputLayout> find_layouts(std::span<const InputShape> inputs,
+                                        const SymbolBindings* symbols) const;
 
   const Program* program_;
   std::vector<std::string> names_;

@@ -1,6 +1,7 @@
 #include "pt2/tensor.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -11,6 +12,9 @@
 
 namespace pt2 {
 namespace {
+
+static_assert(std::endian::native == std::endian::little,
+              "elements are used as they lie in files, which is little-endian");
 
 constexpr size_t kAlignment = 64;
 // What a storage takes besides its bytes: small ones are mostly that.

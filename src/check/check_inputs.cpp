@@ -1,6 +1,7 @@
 #include "pt2/check_inputs.h"
 
 #include <algorithm>
+#include <set>
 
 #include "pt2/type_text.h"
 
@@ -85,6 +86,8 @@ class InputCheck {
     }
     return {};
   }
+
+  const SymbolBindings& bindings() const { return bindings_; }
 
   SymbolValues symbols() const {
     SymbolValues out;
@@ -240,6 +243,28 @@ std::optional<Number> property_of(const GuardSource& source, const InputShape& i
   return dim < dims.size() ? std::optional<Number>(dims[dim]) : std::nullopt;
 }
 
+// The strides of this call, where a copy can have them: every element has a place of its own.
+std::optional<Sizes> own_places(const Sizes& sizes, const std::vector<SymInt>& recorded,
+                                const SymbolBindings& symbols) {
+  if (recorded.size() != sizes.size()) return std::nullopt;
+  Sizes strides;
+  std::vector<std::pair<int64_t, int64_t>> steps;  // stride and size
+  for (size_t dim = 0; dim < sizes.size(); ++dim) {
+    const Result<int64_t> stride = evaluate(recorded[dim], symbols);
+    if (!stride || *stride < 0 || sizes[dim] < 0) return std::nullopt;
+    strides.push_back(*stride);
+    if (sizes[dim] == 0) return strides;
+    if (sizes[dim] > 1) steps.emplace_back(*stride, sizes[dim]);
+  }
+  std::ranges::sort(steps);
+  int64_t reach = 1;
+  for (const auto& [stride, size] : steps) {
+    if (stride < reach || size > INT64_MAX / 16 / stride) return std::nullopt;
+    reach += (size - 1) * stride;
+  }
+  return strides;
+}
+
 }  // namespace
 
 std::vector<Guard> parse_guards(const Program& program) {
@@ -286,7 +311,33 @@ Result<void> InputConditions::check_guards(std::span<const InputShape> inputs) c
   return {};
 }
 
-Result<SymbolValues> InputConditions::check(std::span<const InputShape> inputs) const {
+// Of the inputs whose layout guards speak of; without symbols the contiguous layout.
+std::vector<InputLayout> InputConditions::find_layouts(std::span<const InputShape> inputs,
+                                                       const SymbolBindings* symbols) const {
+  using Property = GuardSource::Property;
+  std::set<size_t> wanted;
+  for (const InputGuard& guard : guards_)
+    for (size_t i = 0; i < guard.inputs.size(); ++i) {
+      const Property property = guard.guard.sources[i].property;
+      if (guard.inputs[i] && (property == Property::stride || property == Property::storage_offset))
+        wanted.insert(*guard.inputs[i]);
+    }
+  std::vector<InputLayout> layouts;
+  for (const size_t input : wanted) {
+    const auto* shape = std::get_if<TensorShape>(&inputs[input]);
+    const GraphValue* record = conditions_[input].record;
+    const TensorMeta* meta = record ? record->tensor() : nullptr;
+    if (shape == nullptr || meta == nullptr) continue;
+    const Sizes sizes(shape->sizes.begin(), shape->sizes.end());
+    const std::optional<Sizes> strides =
+        symbols ? own_places(sizes, meta->strides, *symbols) : contiguous_strides(sizes);
+    if (strides) layouts.push_back({input, *strides});
+  }
+  return layouts;
+}
+
+Result<SymbolValues> InputConditions::check(std::span<const InputShape> inputs,
+                                            std::vector<InputLayout>* layouts) const {
   if (inputs.size() != conditions_.size())
     return Error{ErrorCode::argument,
                  "found " + std::to_string(inputs.size()) + " inputs, expected " +
@@ -296,8 +347,22 @@ Result<SymbolValues> InputConditions::check(std::span<const InputShape> inputs) 
   for (size_t i = 0; i < inputs.size(); ++i)
     PT2_TRY_VOID(check.check(i, *conditions_[i].spec, conditions_[i].record, inputs[i]));
   PT2_TRY_VOID(check.finish());
-  PT2_TRY_VOID(check_guards(inputs));
-  return check.symbols();
+  const Result<void> guards = check_guards(inputs);
+  if (guards) return check.symbols();
+  const SymbolBindings* recorded = &check.bindings();
+  for (const SymbolBindings* symbols : {recorded, static_cast<const SymbolBindings*>(nullptr)}) {
+    std::vector<InputLayout> found = find_layouts(inputs, symbols);
+    std::vector<InputShape> shapes(inputs.begin(), inputs.end());
+    for (const InputLayout& layout : found) {
+      auto& shape = std::get<TensorShape>(shapes[layout.input]);
+      shape.strides = layout.strides;
+      shape.storage_offset = 0;
+    }
+    if (found.empty() || !check_guards(shapes)) continue;
+    if (layouts != nullptr) *layouts = std::move(found);
+    return check.symbols();
+  }
+  return guards.error();
 }
 
 }  // namespace pt2

@@ -13,8 +13,9 @@ bool has_channels_last_strides(const Tensor& tensor) {
     if (tensor.size(dim) == 0 || tensor.stride(dim) < smallest) return false;
     // When every size but the first is 1, strides say nothing; row-major is the default.
     if (dim == 0 && smallest == tensor.stride(1)) return false;
-    smallest = tensor.stride(dim) * std::max<int64_t>(tensor.size(dim), 1);
-    return true;
+    // A file may record strides that no memory has.
+    return !__builtin_mul_overflow(tensor.stride(dim), std::max<int64_t>(tensor.size(dim), 1),
+                                   &smallest);
   };
   if (!grows(1)) return false;
   for (int64_t dim = rank - 1; dim >= 2; --dim)

@@ -45,14 +45,39 @@ std::vector<Value> fresh_state(const Model::Shared& shared) {
   return with_own_storages(shared.weights, shared.written_storages());
 }
 
-Result<void> check_call(const Model::Shared& shared, std::span<const Value> inputs) {
+// The layouts that inputs must be copied into.
+Result<std::vector<InputLayout>> check_call(const Model::Shared& shared,
+                                            std::span<const Value> inputs) {
   const run::CallingConvention& convention = shared.convention;
   if (inputs.size() != convention.inputs.size())
     return run::wrong_input_count(convention, inputs.size());
   std::vector<InputShape> shapes;
   for (const Value& input : inputs) shapes.push_back(input_shape(input));
-  PT2_TRY([[maybe_unused]] const SymbolValues symbols, convention.conditions.check(shapes));
-  return {};
+  std::vector<InputLayout> layouts;
+  PT2_TRY([[maybe_unused]] const SymbolValues symbols,
+          convention.conditions.check(shapes, &layouts));
+  return layouts;
+}
+
+void lay_out(const Model::Shared& shared, std::span<const InputLayout> layouts,
+             std::vector<Value>& sources) {
+  for (const InputLayout& layout : layouts) {
+    auto& tensor = *sources[shared.convention.input_positions[layout.input]].get_if<Tensor>();
+    Tensor copy = Tensor::zeros_strided(tensor.dtype(), tensor.sizes(), layout.strides);
+    ops::copy_elements(copy, tensor);
+    tensor = std::move(copy);
+  }
+}
+
+// What the program wrote to such copies becomes what it wrote to the inputs.
+void copy_written(const Model::Shared& shared, std::span<const InputLayout> layouts,
+                  const std::vector<Value>& sources, std::span<Value> inputs) {
+  for (const InputLayout& layout : layouts) {
+    const size_t position = shared.convention.input_positions[layout.input];
+    if (shared.written[position])
+      ops::copy_elements(*inputs[layout.input].get_if<Tensor>(),
+                         *sources[position].get_if<Tensor>());
+  }
 }
 
 // State and inputs in the order of the graph's inputs. A tensor of the caller's that has sizes but
@@ -177,12 +202,13 @@ Result<std::vector<Value>> Session::run_into(std::span<Value> inputs,
 
 Result<std::vector<Value>> Session::run_with(std::span<Value> inputs, const CallOptions& options,
                                              const OutputAllocator* allocate) {
-  PT2_TRY_VOID(check_call(*shared_, inputs));
+  PT2_TRY(const std::vector<InputLayout> layouts, check_call(*shared_, inputs));
   const uint64_t bytes = shared_->file_bytes + run::bytes_of(inputs);
   const MemoryAccount::Scope scope(run::open_account(shared_->limits, bytes));
   return within_memory([&]() -> Result<std::vector<Value>> {
     const run::CallingConvention& convention = shared_->convention;
-    PT2_TRY(const std::vector<Value> sources, graph_inputs(*shared_, state_, inputs));
+    PT2_TRY(std::vector<Value> sources, graph_inputs(*shared_, state_, inputs));
+    lay_out(*shared_, layouts, sources);
     std::optional<run::OutputMemory> memory;
     if (allocate != nullptr) memory.emplace(*allocate, convention.outputs);
     PT2_TRY(std::vector<Value> results,
@@ -200,6 +226,7 @@ Result<std::vector<Value>> Session::run_with(std::span<Value> inputs, const Call
       else if (output.target)
         PT2_TRY_VOID(write_back(output, sources[*output.target], results[i]));
     }
+    copy_written(*shared_, layouts, sources, inputs);
     PT2_TRY_VOID(check_outputs(outputs));
     if (memory) PT2_TRY_VOID(memory->fill(outputs));
     return outputs;

@@ -102,5 +102,46 @@ TEST_F(CheckInputs, GuardsComeLast) {
   EXPECT_NE(check({{3}, {4}}).find("size 0 of x must equal size 0 of y"), std::string::npos);
 }
 
+// x of the sizes 3 and 4, recorded with these strides and called with those.
+class CheckLayouts : public CheckInputs {
+ protected:
+  std::string layouts(std::vector<SymInt> recorded, const Sizes& strides) {
+    add_input("x", {size("s0"), SymInt(4)});
+    TensorMeta meta = *program_.graph.value(*program_.graph.find_value("x")).tensor();
+    meta.strides = std::move(recorded);
+    program_.graph.set_value_meta(*program_.graph.find_value("x"), meta);
+    const Sizes sizes = {3, 4};
+    const std::vector<InputShape> shapes = {
+        TensorShape{.dtype = Dtype::float32, .sizes = sizes, .strides = strides}};
+    std::vector<InputLayout> found;
+    const auto checked = InputConditions(program_).check(shapes, &found);
+    if (!checked) return checked.error().text();
+    std::string out;
+    for (const InputLayout& layout : found)
+      for (const int64_t stride : layout.strides) out += std::to_string(stride) + " ";
+    return out;
+  }
+};
+
+TEST_F(CheckLayouts, GuardsOnStridesAskForTheRecordedLayout) {
+  program_.guards_code = {"L['x'].stride()[1] == L['x'].size()[0]"};
+  EXPECT_EQ(layouts({SymInt(1), size("s0")}, {4, 1}), "1 3 ");
+}
+
+TEST_F(CheckLayouts, AreNoneWhereTheInputsOwnWillDo) {
+  program_.guards_code = {"L['x'].stride()[1] == L['x'].size()[0]"};
+  EXPECT_EQ(layouts({SymInt(4), SymInt(1)}, {1, 3}), "");
+}
+
+TEST_F(CheckLayouts, AreContiguousWhereTheRecordedOneDoesNotHelp) {
+  program_.guards_code = {"L['x'].stride()[1] == 1", "L['x'].storage_offset() == 0"};
+  EXPECT_EQ(layouts({SymInt(0), SymInt(0)}, {1, 3}), "4 1 ");
+}
+
+TEST_F(CheckLayouts, CannotMeetEveryGuard) {
+  program_.guards_code = {"L['x'].stride()[1] == 7"};
+  EXPECT_NE(layouts({SymInt(4), SymInt(1)}, {4, 1}).find("stride 1 of x"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace pt2

@@ -6,6 +6,7 @@
 
 #include "package/broken_programs.h"
 #include "package/corpus.h"
+#include "pt2/builder.h"
 #include "pt2/verify.h"
 
 namespace pt2 {
@@ -81,6 +82,35 @@ TEST(BrokenPrograms, EachRuleOfSignatureGraphAndOperatorsIsBroken) {
   for (const RuleInfo& info : rules()) {
     if (info.rule < Rule::signature_input_count) continue;
     EXPECT_TRUE(broken.contains(rule_code(info.rule))) << rule_code(info.rule);
+  }
+}
+
+// A joint graph as torch.export takes it apart: its gradients are wrong in PyTorch, too.
+TEST(VerifyOperators, FindsWeightsWhereAttentionWantsTheirSums) {
+  for (const bool gives_weights : {false, true}) {
+    ProgramBuilder builder;
+    const auto input = [&](const char* name, std::vector<SymInt> sizes) {
+      return builder.input(name, builder.tensor(Dtype::float32, std::move(sizes)));
+    };
+    std::vector<NamedArgument> inputs;
+    for (const char* name : {"grad_out", "query", "key", "value", "out"})
+      inputs.push_back(arg(name, input(name, {1, 2, 4, 8})));
+    std::vector<SymInt> sums = {1, 2, 4};
+    if (gives_weights) sums.push_back(4);
+    inputs.push_back(arg("logsumexp", input("logsumexp", std::move(sums))));
+    inputs.push_back(arg("dropout_p", 0.0));
+    inputs.push_back(arg("is_causal", false));
+    const TensorMeta gradient = builder.tensor(Dtype::float32, {1, 2, 4, 8});
+    const std::vector<ValueId> results = builder.call_many(
+        "torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward.default",
+        std::move(inputs), {gradient, gradient, gradient});
+    for (const ValueId result : results) builder.output(result);
+    const Program program = std::move(builder).finish().value();
+    const Diagnostics findings = pt2::verify_program(program, "program", Level::full, kOptions);
+    EXPECT_EQ(lines(findings).find("it is given the weights of the attention") != std::string::npos,
+              gives_weights)
+        << lines(findings);
+    EXPECT_EQ(findings.empty(), !gives_weights) << lines(findings);
   }
 }
 

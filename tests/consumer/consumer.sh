@@ -56,6 +56,19 @@ done
   -DCMAKE_CXX_FLAGS="-Wall -Wextra -Werror"
 "$cmake" --build "$scratch/app/build"
 
+mkdir "$scratch/unknown"
+cat >"$scratch/unknown/CMakeLists.txt" <<END
+cmake_minimum_required(VERSION 3.22)
+project(unknown CXX)
+find_package(pt2 REQUIRED COMPONENTS core runtime)
+END
+if "$cmake" -S "$scratch/unknown" -B "$scratch/unknown/build" -G Ninja -DCMAKE_PREFIX_PATH="$scratch/prefix" \
+  2>"$scratch/message"; then
+  echo "an unknown component is found"
+  exit 1
+fi
+grep -q "pt2 has no component 'runtime'; it has core, ops and run" "$scratch/message"
+
 cd "$root/examples"
 fenced text >"$scratch/expected"
 prints "$scratch/app/build/app" "$scratch/expected"

@@ -1,6 +1,11 @@
 // Calling programs as Python does: containers in, containers out.
 #include <gtest/gtest.h>
 
+#include <numeric>
+
+#include "ops/loops.h"
+#include "package/broken_programs.h"
+#include "pt2/compare.h"
 #include "pt2/model.h"
 
 namespace pt2 {
@@ -129,6 +134,57 @@ TEST(ModelCall, CopiesOfSessionsGoApart) {
   const auto assigned = copy.call({{name, x}});
   ASSERT_TRUE(fourth && assigned);
   EXPECT_EQ(elements(TreeView(*assigned)), elements(TreeView(*fourth)));
+}
+
+// The program with a guard that it lacks.
+Model guarded(const std::string& base, const std::string& guard) {
+  const std::string edit = R"(["set", "/guards_code", [")" + guard + R"("]])";
+  const auto file = std::make_shared<std::string>(
+      test::broken_file({.base = base, .edits = {parse_json(edit).value()}}));
+  const Package package =
+      Package::open_bytes(std::as_bytes(std::span(*file)), file, "guarded.pt2").value();
+  return Model::from_package(std::make_shared<const Package>(package)).value();
+}
+
+// 0, 1, 2, … in the order of the elements, contiguous or with every other place unused and the
+// first dimension innermost.
+Tensor filled(const ModelValue& input, bool contiguous) {
+  Sizes sizes, strides;
+  int64_t stride = 2;
+  for (const SymInt& size : input.tensor->sizes) {
+    sizes.push_back(size.is_symbolic() ? 5 : size.literal());
+    strides.push_back(stride);
+    stride *= sizes.back();
+  }
+  Tensor values = Tensor::zeros(Dtype::float32, sizes);
+  std::iota(values.data<float>(), values.data<float>() + values.numel(), 0.0f);
+  if (contiguous) return values;
+  Tensor out = Tensor::zeros_strided(Dtype::float32, sizes, strides);
+  ops::copy_elements(out, values);
+  return out;
+}
+
+TEST(ModelCall, CopiesInputsIntoTheLayoutThatGuardsAskFor) {
+  const std::pair<const char*, const char*> kPrograms[] = {
+      {"dynamic_batch", "L['x'].stride()[1] == 1"},
+      {"input_mutation", "L['x'].stride()[0] == 1"},
+      {"input_mutation_functional", "L['x'].stride()[0] == 1"}};
+  for (const auto& [base, guard] : kPrograms) {
+    const Model model = guarded(base, guard);
+    std::vector<Value> own, other;
+    for (const ModelValue& input : model.inputs()) {
+      own.push_back(filled(input, true));
+      other.push_back(filled(input, false));
+    }
+    Session session(model), second(model);
+    const auto expected = session.run(own), found = second.run(other);
+    ASSERT_TRUE(expected && found) << base << (found ? "" : found.error().text());
+    ASSERT_EQ(expected->size(), found->size());
+    for (size_t i = 0; i < found->size(); ++i)
+      EXPECT_TRUE(compare((*found)[i], (*expected)[i]).equal()) << base;
+    // What the program changes is changed in the caller's tensor, not in a copy.
+    for (size_t i = 0; i < own.size(); ++i) EXPECT_TRUE(compare(other[i], own[i]).equal()) << base;
+  }
 }
 
 }  // namespace

@@ -23,6 +23,10 @@ class Case {
   ValueId call(const std::string& target, std::vector<NamedArgument> arguments) {
     return maker_.call("torch.ops.aten." + target, std::move(arguments));
   }
+  // What the node that makes `id` says it makes.
+  void set_results(ValueId id, std::vector<Argument> results) {
+    maker_.graph.set_node_outputs(maker_.graph.value(id).definition.node, std::move(results));
+  }
   void output(ValueId id) { outputs_.push_back(Argument(id)); }
 
   // The names of the plan's steps; fails where planned and plain results differ.
@@ -130,6 +134,17 @@ TEST(Plan, AResultThatOthersNeedIsNotJoined) {
   graph.output(a);
   graph.output(graph.call("relu.default", {self(a)}));
   EXPECT_EQ(graph.check(), (Names{"convolution", "pointwise"}));
+}
+
+TEST(Plan, NodesWithoutAResultOfTheirOwnAreTheReferenceExecutors) {
+  Case graph;
+  const ValueId x = graph.input({2, 3});
+  const ValueId none = graph.call("relu.default", {self(x)});
+  graph.set_results(none, {});
+  const ValueId more = graph.call("relu.default", {self(x)});
+  graph.set_results(more, {Argument(None{})});
+  graph.output(graph.call("relu.default", {self(x)}));
+  EXPECT_EQ(graph.check(), (Names{"reference", "reference", "pointwise"}));
 }
 
 TEST(Plan, ViewsOfImagesSeeThemInTheirOrder) {

@@ -113,12 +113,14 @@ class Search {
     const SymRange range = ranges_.find(symbol);
     const int64_t low = std::clamp<int64_t>(range.min.value_or(2), 2, kFar);
     const Number* hint = hints_.find(symbol);
-    const auto* example = hint == nullptr ? nullptr : std::get_if<int64_t>(hint);
+    const auto* recorded = hint == nullptr ? nullptr : std::get_if<int64_t>(hint);
+    // A file may record anything.
+    const int64_t example = recorded == nullptr ? -kFar : std::clamp(*recorded, -kFar, kFar);
     const int64_t high = std::max(low, range.max.value_or(kFar));
     int64_t value = low + below(std::min<int64_t>(high - low, 29) + 1);
     if (style == 1) value = (low + 23) / 24 * 24 + 24 * below(8);
-    if (style == 2 && example != nullptr && *example < kFar) value = *example * (1 + below(6));
-    if (style == 3 && example != nullptr && *example < kFar) value = *example + below(8);
+    if (style == 2 && std::abs(example) < kFar) value = example * (1 + below(6));
+    if (style == 3 && std::abs(example) < kFar) value = example + below(8);
     value = std::min(value, range.max.value_or(kFar));
     bindings_.bind(symbol, std::max(value, range.min.value_or(0)));
   }

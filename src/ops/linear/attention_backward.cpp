@@ -1,4 +1,5 @@
 // The gradients of attention, from the output and the logarithms of the sums that it saved.
+#include <array>
 #include <cmath>
 
 #include "ops/checks.h"
@@ -32,7 +33,20 @@ Result<void> check_operands(const Tensor& grad_out, const Tensor& query, const T
   PT2_TRY_VOID(check_sizes(value, {batch, heads, key.size(2), value.size(3)}, "value"));
   PT2_TRY_VOID(check_sizes(out, {batch, heads, query.size(2), value.size(3)}, "out"));
   PT2_TRY_VOID(check_sizes(grad_out, out.sizes(), "grad_out"));
-  return check_sizes(logsumexp, {batch, heads, query.size(2)}, "logsumexp");
+  Result<void> checked = check_sizes(logsumexp, {batch, heads, query.size(2)}, "logsumexp");
+  // torch.export's own decomposition of a joint graph does so, and computes wrong gradients.
+  if (!checked && logsumexp.dim() == 4)
+    return operator_error(checked.error().message + "; it is given the weights of the attention");
+  return checked;
+}
+
+Result<std::array<Meta, 3>> flash_backward_meta(const Tensor& grad_out, const Tensor& query,
+                                                const Tensor& key, const Tensor& value,
+                                                const Tensor& out, const Tensor& logsumexp, double,
+                                                bool, const OptionalTensor&,
+                                                const std::optional<double>&) {
+  PT2_TRY_VOID(check_operands(grad_out, query, key, value, out, logsumexp));
+  return std::array{Meta::like(query), Meta::like(key), Meta::like(value)};
 }
 
 Result<Tensor> masked_scores(const Forward& forward, bool is_causal, const OptionalTensor& mask) {
@@ -103,8 +117,8 @@ Result<Gradients> flash_backward(const Tensor& grad_out, const Tensor& query, co
 
 // clang-format off
 constexpr OpDef kOps[] = {
-    op<"aten::_scaled_dot_product_flash_attention_for_cpu_backward(Tensor grad_out, Tensor query, Tensor key, Tensor value, Tensor out, Tensor logsumexp, float dropout_p, bool is_causal, *, Tensor? attn_mask=None, float? scale=None) -> (Tensor grad_query, Tensor grad_key, Tensor grad_value)",
-       flash_backward>,
+    composed<"aten::_scaled_dot_product_flash_attention_for_cpu_backward(Tensor grad_out, Tensor query, Tensor key, Tensor value, Tensor out, Tensor logsumexp, float dropout_p, bool is_causal, *, Tensor? attn_mask=None, float? scale=None) -> (Tensor grad_query, Tensor grad_key, Tensor grad_value)",
+       flash_backward_meta, flash_backward>,
 };
 // clang-format on
 

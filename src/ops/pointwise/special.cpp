@@ -111,6 +111,7 @@ double entropy_of(double x) {
   if (x > 0) return -x * std::log(x);
   return x == 0 ? 0 : -HUGE_VAL;
 }
+double spherical_j0(double x) { return std::isinf(x) ? 0 : x == 0 ? 1 : std::sin(x) / x; }
 double sinc_of(double x) {
   const double angle = std::numbers::pi * x;
   return x == 0 ? 1 : std::sin(angle) / angle;
@@ -375,6 +376,7 @@ constexpr OpDef kOps[] = {
     op<"aten::special_bessel_j1(Tensor self) -> Tensor", real_fraction_of_self, float_unary<kJ1>>,
     op<"aten::special_bessel_y0(Tensor self) -> Tensor", real_fraction_of_self, float_unary<kY0>>,
     op<"aten::special_bessel_y1(Tensor self) -> Tensor", real_fraction_of_self, float_unary<kY1>>,
+    op<"aten::special_spherical_bessel_j0(Tensor x) -> Tensor", real_fraction_of_self, float_unary<kOf<spherical_j0>>>,
     op<"aten::special_erfcx(Tensor self) -> Tensor", real_fraction_of_self, float_unary<kOf<erfcx_of>>>,
     op<"aten::special_ndtr(Tensor self) -> Tensor", real_fraction_of_self, float_unary<kOf<ndtr_of>>>.with({.composite = true}),
     op<"aten::special_ndtri(Tensor self) -> Tensor", real_fraction_of_self, float_unary<kOf<ndtri_of>>>,

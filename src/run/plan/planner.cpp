@@ -184,7 +184,20 @@ Planner::Planner(const BoundGraph& graph, const std::vector<Value>& constants,
     nodes_.emplace(static_cast<uint32_t>(id), &graph.nodes[position++]);
 }
 
+namespace {
+
+// A file may have a node without results, with a list for its first one, or with more than its
+// operator gives: the reference executor says what that means.
+bool has_own_result(const BoundNode& node) {
+  const std::vector<Argument>& outputs = node.node->outputs;
+  return node.op && !outputs.empty() && outputs[0].is<ValueId>() &&
+         outputs.size() <= node.op.signature().return_count;
+}
+
+}  // namespace
+
 StepPointer Planner::make_step(const BoundNode& node) {
+  if (!has_own_result(node)) return nullptr;
   auto make = make_pointwise;
   for (const auto& maker : kMakers)
     if (is_operator(node, maker.name, maker.overload)) make = maker.make;
@@ -194,6 +207,7 @@ StepPointer Planner::make_step(const BoundNode& node) {
 }
 
 StepPointer Planner::recompose(const BoundNode& node) {
+  if (!has_own_result(node)) return nullptr;
   StepPointer step = recompose_attention(*this, node);
   if (step != nullptr) taken_.insert(step->nodes().begin(), step->nodes().end());
   return step;
@@ -275,9 +289,8 @@ bool Planner::has_lasting_operands(const BoundNode& node) const {
 }
 
 bool Planner::joins(const BoundNode& node) const {
-  return !is_taken(node) && node.batched.empty() && node.higher_order == nullptr && node.op &&
-         !node.node->outputs.empty() && node.node->outputs[0].is<ValueId>() &&
-         only_first_result_used(node) && has_lasting_operands(node);
+  return !is_taken(node) && node.batched.empty() && node.higher_order == nullptr &&
+         has_own_result(node) && only_first_result_used(node) && has_lasting_operands(node);
 }
 
 std::vector<const BoundNode*> Planner::users(const BoundNode& node) const {

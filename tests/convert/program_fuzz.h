@@ -1,0 +1,247 @@
+// One input of the program fuzzer: everything that is done with a stranger's program once its file
+// is decoded. It is verified, run by both engines, converted and decomposed, all under limits;
+// nothing may crash or hang, and what two ways compute or what is written must fit.
+#ifndef PT2_TESTS_CONVERT_PROGRAM_FUZZ_H
+#define PT2_TESTS_CONVERT_PROGRAM_FUZZ_H
+
+#include <fmt/format.h>
+
+#include "convert/program_edits.h"
+#include "ir/constant_value.h"
+#include "ops/loops.h"
+#include "pt2/canonicalize.h"
+#include "pt2/compare.h"
+#include "pt2/conversion.h"
+#include "pt2/decompose.h"
+#include "pt2/model.h"
+#include "pt2/program_text.h"
+#include "pt2/save.h"
+#include "pt2/verify.h"
+#include "pt2/verify_operators.h"
+
+namespace pt2::test {
+
+inline Limits program_limits() {
+  Limits limits;
+  limits.max_inflated_bytes = 1 << 20;
+  limits.max_json_bytes = 4 << 20;
+  limits.max_fake_bytes = 16 << 20;
+  limits.max_tensor_bytes = 64 << 20;
+  limits.max_work = 3'000'000;
+  limits.max_loop_rounds = 2000;
+  limits.max_new_nodes = 1000;
+  return limits;
+}
+
+class ProgramFuzz {
+ public:
+  explicit ProgramFuzz(const std::filesystem::path& data) : edits_(data) {}
+
+  // The fault found, if any.
+  std::string run(std::span<const std::byte> bytes) {
+    Choices choices(bytes);
+    file_ = edits_.make(choices);
+    return exercise(choices.below(256));
+  }
+  // What the last input made.
+  const std::string& file() const { return file_; }
+  size_t loaded() const { return loaded_; }
+  size_t computed() const { return computed_; }
+
+ private:
+  struct Outcome {
+    bool loaded = false;
+    Result<std::vector<Value>> results = Error{};
+  };
+
+  static std::span<const std::byte> bytes_of(const std::string& text) {
+    return std::as_bytes(std::span(text));
+  }
+  static Result<Package> open(const std::string& bytes) {
+    auto kept = std::make_shared<std::string>(bytes);
+    return Package::open_bytes(bytes_of(*kept), kept, "fuzz.pt2", program_limits());
+  }
+  static Diagnostics verified(const std::string& file) {
+    return verify_bytes(bytes_of(file), nullptr, "fuzz.pt2", Level::full,
+                        {.limits = program_limits(), .operators = check_operators});
+  }
+
+  std::string exercise(size_t what) {
+    const Diagnostics findings = verified(file_);
+    // What stands in a region of torch.vmap or autocast is checked only where it is written out.
+    has_regions_ =
+        file_.find("predispatch._") != file_.npos || file_.find("_enter_autocast") != file_.npos;
+    const auto package = open(file_);
+    if (!package) return "";
+    ++loaded_;
+    const auto shared = std::make_shared<const Package>(*package);
+    const Outcome reference = outcome(shared, EngineKind::reference);
+    const Outcome planned = outcome(shared, EngineKind::planned);
+    if (reference.results) ++computed_;
+    std::string fault = compared(planned, reference, "planned and reference engine");
+    if (!fault.empty()) return fault;
+    switch (what % 4) {
+      case 0:
+        return decomposed(*package, findings, reference);
+      case 1:
+        return as_text(*package);
+      default:
+        return converted(*package, findings, what / 4);
+    }
+  }
+
+  static Outcome outcome(const std::shared_ptr<const Package>& package, EngineKind engine) {
+    const auto model = Model::from_package(package, {.limits = program_limits(), .engine = engine});
+    if (!model) return {false, model.error()};
+    Session session(*model, {.threads = 1});
+    Result<std::vector<Value>> results = Error{};
+    // What a first call leaves behind, a second one finds.
+    for (int call = 0; call < 2; ++call) {
+      std::vector<Value> inputs = inputs_of(*model);
+      results = session.run(std::span(inputs));
+      if (!results) break;
+    }
+    return {true, std::move(results)};
+  }
+
+  static std::vector<Value> inputs_of(const Model& model) {
+    std::vector<Value> values;
+    const Program& program = model.program();
+    for (const InputSpec& spec : program.signature.input_specs)
+      if (spec.kind == InputKind::user_input) values.push_back(input_of(program, spec.arg));
+    return values;
+  }
+
+  static Value input_of(const Program& program, const ArgumentSpec& spec) {
+    if (spec.is_constant()) {
+      auto value = constant_value(spec.value);
+      return value ? std::move(*value) : Value();
+    }
+    const auto id = program.graph.find_value(spec.name);
+    if (!id) return {};
+    const GraphValue& record = program.graph.value(*id);
+    if (const TensorMeta* meta = record.tensor()) return tensor_of(*meta);
+    if (const auto* number = std::get_if<SymInt>(&record.meta)) return number->hint().value_or(2);
+    if (const auto* number = std::get_if<SymFloat>(&record.meta))
+      return number->hint().value_or(0.5);
+    if (const auto* flag = std::get_if<SymBool>(&record.meta)) return flag->hint().value_or(true);
+    return {};
+  }
+
+  static Value tensor_of(const TensorMeta& meta) {
+    Sizes sizes;
+    int64_t elements = 1;
+    for (const SymInt& size : meta.sizes) {
+      sizes.push_back(std::clamp<int64_t>(size.hint().value_or(3), 0, 64));
+      elements *= std::max<int64_t>(sizes.back(), 1);
+      if (elements > 100'000) return {};
+    }
+    Tensor numbers = Tensor::zeros(Dtype::float64, sizes);
+    for (int64_t i = 0; i < numbers.numel(); ++i)
+      numbers.data<double>()[i] = static_cast<double>(i % 3);
+    Tensor out = Tensor::zeros(meta.dtype.dtype().value_or(Dtype::float32), sizes);
+    ops::copy_elements(out, numbers);
+    return out;
+  }
+
+  static bool is_bound(const Error& error) {
+    return error.code == ErrorCode::limit || error.code == ErrorCode::cancelled;
+  }
+
+  static std::string compared(const Outcome& found, const Outcome& expected, const char* what) {
+    if (found.loaded != expected.loaded) return fmt::format("{}: one of them loads", what);
+    if (found.results.has_value() != expected.results.has_value()) {
+      const Error& error = (found.results ? expected : found).results.error();
+      return is_bound(error) ? "" : fmt::format("{}: one fails: {}", what, error.text());
+    }
+    if (!found.results) return "";
+    if (found.results->size() != expected.results->size())
+      return fmt::format("{}: other counts of results", what);
+    for (size_t i = 0; i < found.results->size(); ++i) {
+      const Comparison difference = compare((*found.results)[i], (*expected.results)[i],
+                                            {.relative = 1e-2, .absolute = 1e-2});
+      if (!difference.equal())
+        return fmt::format("{}: result {}: {}", what, i, difference.difference);
+    }
+    return "";
+  }
+
+  // What a right program becomes must open and be right.
+  std::string written(const PackageContents& contents, const Diagnostics& before,
+                      std::string& file) const {
+    StringSink sink;
+    if (!save_package(contents, sink)) return "";
+    file = sink.take();
+    const auto again = open(file);
+    if (before.has_errors() || has_regions_) return "";
+    if (!again) return is_bound(again.error()) ? "" : "does not open: " + again.error().text();
+    const Diagnostics after = verified(file);
+    for (const Diagnostic& finding : after.all())
+      if (rule_info(finding.rule).severity == Severity::error)
+        return fmt::format("breaks a rule: {} {}", finding.where, finding.text);
+    return "";
+  }
+
+  std::string converted(const Package& package, const Diagnostics& findings, size_t what) const {
+    ConvertOptions options{.limits = program_limits()};
+    const bool oldest = what % 8 == 0;
+    if (!oldest) options.target.release = &releases()[what % releases().size()];
+    const auto conversion = oldest ? convert_for_oldest(package, options)
+                                   : (options.target.schema = options.target.release->schema,
+                                      convert(package, options));
+    if (!conversion || !conversion->blockers.empty()) return "";
+    std::string file;
+    const std::string fault = written(conversion->contents, findings, file);
+    return fault.empty() ? ""
+                         : fmt::format("converted for {}: {}",
+                                       release_name(*conversion->target.release), fault);
+  }
+
+  std::string decomposed(const Package& package, const Diagnostics& findings,
+                         const Outcome& before) const {
+    for (const std::string& model : package.models()) {
+      const auto program = package.program(model);
+      if (!program) continue;
+      const auto done = decompose(**program, {.limits = program_limits()});
+      auto contents = package_contents(package);
+      if (!done || !done->changed || !contents || contents->programs.size() != 1) continue;
+      contents->programs[0].json = program_json(done->program);
+      std::string file;
+      std::string fault = written(*contents, findings, file);
+      if (fault.empty() && !findings.has_errors() && before.results) {
+        const auto again = open(file);
+        if (!again) continue;
+        const Outcome after =
+            outcome(std::make_shared<const Package>(*again), EngineKind::reference);
+        fault = compared(after, before, "decomposed and original");
+      }
+      if (!fault.empty()) return "decomposed: " + fault;
+    }
+    return "";
+  }
+
+  static std::string as_text(const Package& package) {
+    for (const std::string& model : package.models()) {
+      const auto program = package.program(model);
+      if (!program) continue;
+      (void)user_input_names(**program);
+      (void)user_output_names(**program);
+      (void)canonicalize(**program, TieBreak::content).has_value();
+      const std::string text = print_program(**program);
+      std::vector<Error> errors;
+      const auto read = parse_program(text, "text", errors, program_limits());
+      if (read && print_program(*read) != text) return "its text is read as another program";
+    }
+    (void)load_obstacles(package).has_value();
+    return "";
+  }
+
+  ProgramEdits edits_;
+  std::string file_;
+  bool has_regions_ = false;
+  size_t loaded_ = 0, computed_ = 0;
+};
+
+}  // namespace pt2::test
+
+#endif  // PT2_TESTS_CONVERT_PROGRAM_FUZZ_H

@@ -1,0 +1,50 @@
+// Edited programs, under the sanitizers of the build that runs them. PT2_FUZZ_RUNS and
+// PT2_FUZZ_SEED choose how many and which; PT2_FUZZ_ONLY=N makes the Nth alone and keeps its file
+// in program_fuzz.pt2. Which is in work stands in program_fuzz_number.txt of the working folder,
+// because a sanitizer ends the process.
+#include "convert/program_fuzz.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <random>
+
+namespace pt2::test {
+namespace {
+
+uint64_t number_from(const char* variable, uint64_t otherwise) {
+  const char* text = std::getenv(variable);
+  return text != nullptr ? std::strtoull(text, nullptr, 10) : otherwise;
+}
+
+Bytes choices_of(uint64_t seed, uint64_t number) {
+  std::mt19937_64 random(seed * 1'000'003 + number);
+  Bytes bytes(64);
+  for (std::byte& byte : bytes) byte = static_cast<std::byte>(random());
+  return bytes;
+}
+
+void keep(const std::string& name, const std::string& file) {
+  std::ofstream(name, std::ios::binary) << file;
+}
+
+TEST(ProgramFuzz, EditedProgramsAreRefusedOrComputed) {
+  ProgramFuzz fuzz(PT2_TEST_DATA);
+  const uint64_t seed = number_from("PT2_FUZZ_SEED", 1), runs = number_from("PT2_FUZZ_RUNS", 1500);
+  const char* only = std::getenv("PT2_FUZZ_ONLY");
+  const uint64_t first = only != nullptr ? number_from("PT2_FUZZ_ONLY", 0) : 0;
+  for (uint64_t i = first; i < (only != nullptr ? first + 1 : runs); ++i) {
+    keep("program_fuzz_number.txt", std::to_string(seed) + " " + std::to_string(i));
+    const std::string fault = fuzz.run(choices_of(seed, i));
+    if (only != nullptr) keep("program_fuzz.pt2", fuzz.file());
+    EXPECT_EQ(fault, "") << "PT2_FUZZ_SEED=" << seed << " PT2_FUZZ_ONLY=" << i;
+  }
+  std::filesystem::remove("program_fuzz_number.txt");
+  std::printf("%zu loaded, %zu computed\n", fuzz.loaded(), fuzz.computed());
+  if (only == nullptr) {
+    EXPECT_GT(fuzz.computed(), runs / 20);
+  }
+}
+
+}  // namespace
+}  // namespace pt2::test
