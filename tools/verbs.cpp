@@ -158,6 +158,15 @@ constexpr Verb kVerbs[] = {
      "pt2 trace model.pt2 -i x=image.npy -o trace.safetensors\n"
      "pt2 trace model.pt2 --nodes 'linear*' -o linear.npz   # the file's own sample inputs",
      setup_trace},
+    {"graph", "a picture of the program: modules as boxes, to open and fold",
+     "pt2 graph model.pt2 -o model.html      # one page, for any browser, without network\n"
+     "pt2 graph model.pt2 -o model.svg --depth 2\n"
+     "pt2 graph model.pt2 -o model.dot       # for Graphviz\n"
+     "pt2 bench model.pt2 -i x=image.npy --profile --json > times.json\n"
+     "pt2 graph model.pt2 -o model.html --profile times.json   # where the time goes\n"
+     "pt2 trace model.pt2 -i x=image.npy -o trace.npz\n"
+     "pt2 graph model.pt2 -o model.html --trace trace.npz      # where NaN comes from",
+     setup_graph},
     {"completion", "completes verbs and options, for a shell to read",
      "pt2 completion bash > /etc/bash_completion.d/pt2\n"
      "pt2 completion zsh > ~/.zfunc/_pt2\n"

@@ -35,6 +35,7 @@ Action setup_run(CLI::App& app);
 Action setup_test(CLI::App& app);
 Action setup_bench(CLI::App& app);
 Action setup_trace(CLI::App& app);
+Action setup_graph(CLI::App& app);
 
 }  // namespace pt2::tools
 

@@ -59,6 +59,9 @@ struct ModuleHierarchy {
 // stand in (torch/export/unflatten.py, _ModuleFrame.run_from), in 2.1 to the root. Until 2.5 files
 // do not number calls: each uninterrupted run of nodes is one. Linear in the program.
 ModuleHierarchy module_hierarchy(const Program& program);
+// Of the nodes of one graph of the program: of one nested in it, the modules that these nodes name
+// and no others.
+ModuleHierarchy module_hierarchy(const Program& program, const Graph& graph);
 
 }  // namespace pt2
 

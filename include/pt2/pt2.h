@@ -18,6 +18,7 @@
 #include "pt2/diff.h"
 #include "pt2/draft.h"
 #include "pt2/draft_types.h"
+#include "pt2/drawing.h"
 #include "pt2/dtype.h"
 #include "pt2/edit.h"
 #include "pt2/edit_program.h"

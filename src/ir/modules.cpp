@@ -55,19 +55,23 @@ const std::string* stack_text(const Node& node) {
 
 class Builder {
  public:
-  explicit Builder(const Program& program)
-      : program_(program), numbers_calls_(program.schema_version.major >= 8) {
+  Builder(const Program& program, const Graph& graph)
+      : program_(program), graph_(graph), numbers_calls_(program.schema_version.major >= 8) {
     hierarchy_.modules.emplace_back();
     call_of(0, 0);
   }
 
   ModuleHierarchy build() {
-    for (const ModuleCallEntry& entry : program_.module_call_graph)
-      module_of(split_call_name(entry.fqn).fqn);
+    const bool is_top = &graph_ == &program_.graph;
+    if (is_top)
+      for (const ModuleCallEntry& entry : program_.module_call_graph)
+        module_of(split_call_name(entry.fqn).fqn);
     size_t position = 0;
-    for (NodeId id : program_.graph.nodes()) visit(id, position++);
-    add_inputs();
-    add_signatures();
+    for (NodeId id : graph_.nodes()) visit(id, position++);
+    if (is_top) {
+      add_inputs();
+      add_signatures();
+    }
     return std::move(hierarchy_);
   }
 
@@ -146,7 +150,7 @@ class Builder {
   }
 
   void visit(NodeId id, size_t position) {
-    const Node& node = program_.graph.node(id);
+    const Node& node = graph_.node(id);
     const std::string* text = stack_text(node);
     const bool is_told = text != nullptr || program_.schema_version.major <= 1;
     const bool is_same = text != nullptr && last_stack_ != nullptr && *text == *last_stack_;
@@ -172,7 +176,7 @@ class Builder {
   void count(const Node& node, const std::vector<Frame>& frames) {
     ++module(0).nodes;
     for (const Frame& frame : frames) ++module(frame.module).nodes;
-    count_nested(program_.graph, node, frames);
+    count_nested(graph_, node, frames);
   }
 
   void count_nested(const Graph& graph, const Node& node, const std::vector<Frame>& frames) {
@@ -216,6 +220,7 @@ class Builder {
   }
 
   const Program& program_;
+  const Graph& graph_;
   const bool numbers_calls_;  // from 2.6 on, keys of repeated calls end in "@1", "@2", ...
   ModuleHierarchy hierarchy_;
   std::map<std::pair<size_t, std::string>, size_t> index_;
@@ -253,6 +258,12 @@ std::optional<size_t> ModuleHierarchy::find(std::string_view fqn) const {
   return at;
 }
 
-ModuleHierarchy module_hierarchy(const Program& program) { return Builder(program).build(); }
+ModuleHierarchy module_hierarchy(const Program& program) {
+  return module_hierarchy(program, program.graph);
+}
+
+ModuleHierarchy module_hierarchy(const Program& program, const Graph& graph) {
+  return Builder(program, graph).build();
+}
 
 }  // namespace pt2

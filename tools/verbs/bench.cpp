@@ -108,13 +108,40 @@ class Profile {
     return "\n" + kernels.text() + "\n" + nodes.text();
   }
 
+  // The member "profile": each step by the name of its last node, slowest first.
+  void write(JsonWriter& json, const Program& program, size_t calls) const {
+    // The plan is of a program that passes have changed; a node keeps its metadata on the way.
+    std::map<std::string, std::string> names;
+    for (const PlacedGraph& placed : placed_graphs(program))
+      for (const NodeId id : placed.graph->nodes()) {
+        const Node& node = placed.graph->node(id);
+        names[metadata_text(node)] = node_name(*placed.graph, node);
+      }
+    write_objects(json, "profile", sorted(nodes_), [&](const auto& step) {
+      const auto& [node, entry] = step;
+      write_text(json, "node", names[metadata_text(*node)]);
+      write_text(json, "target", node->target);
+      write_text(json, "kernel", entry.kernel);
+      write_integer(json, "nodes", entry.node_count);
+      json.key("us");
+      json.number(entry.time / static_cast<double>(calls));
+    });
+  }
+
  private:
+  static std::string metadata_text(const Node& node) {
+    std::string text;
+    for (const auto& [key, value] : node.metadata) text += key + "\n" + value + "\n";
+    return text;
+  }
+
   double total_ = 0;
   std::map<std::string, Entry> kernels_;
   std::map<const Node*, Entry> nodes_;
 };
 
-std::string times_json(const Options& options, const Times& times) {
+std::string times_json(const Options& options, const Times& times, const Profile& profile,
+                       const Program& program) {
   return json_object([&](JsonWriter& json) {
     write_text(json, "file", options.execution.source.file);
     const auto write_number = [&](std::string_view key, double value) {
@@ -127,6 +154,7 @@ std::string times_json(const Options& options, const Times& times) {
     json.begin_array();
     for (const double time : times.calls) json.number(time);
     json.end_array();
+    if (options.profile) profile.write(json, program, times.calls.size());
   });
 }
 
@@ -179,7 +207,8 @@ Result<int> bench(const Options& options, Environment& environment) {
     PT2_TRY(const double time, run(watched));
     times.calls.push_back(time);
   }
-  print(environment.out, options.json ? times_json(options, times) : times_text(times));
+  print(environment.out, options.json ? times_json(options, times, profile, call.model.program())
+                                      : times_text(times));
   if (options.profile && !options.json) print(environment.out, profile.text(times.calls.size()));
   return kOk;
 }

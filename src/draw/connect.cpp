@@ -1,0 +1,299 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tuple>
+
+#include "draw/texts.h"
+#include "draw/wires.h"
+
+namespace pt2::picture {
+namespace {
+
+// More inputs than these that go the same way are drawn as one.
+constexpr size_t kFewValues = 4;
+constexpr size_t kMostWeights = 4;
+
+// A value goes from a box to a box of the same level; kNoBox is the border of the level.
+struct Flow {
+  uint32_t level = 0;
+  uint32_t from = kNoBox;
+  uint32_t value = 0;
+  uint32_t to = kNoBox;
+};
+
+class Connector {
+ public:
+  Connector(Drawing& drawing, const std::vector<Placed>& placed)
+      : drawing_(drawing), placed_(placed) {}
+
+  void connect() {
+    find_names();
+    for (const Placed& graph : placed_) add_flows(graph);
+    number_children();
+    std::ranges::sort(flows_, {}, [&](const Flow& flow) { return key_of(flow); });
+    const auto same =
+        std::ranges::unique(flows_, {}, [&](const Flow& flow) { return key_of(flow); });
+    flows_.erase(same.begin(), same.end());
+    for (size_t begin = 0, end = 0; begin < flows_.size(); begin = end) {
+      while (end < flows_.size() && flows_[end].level == flows_[begin].level) ++end;
+      make_level(std::span(flows_).subspan(begin, end - begin));
+    }
+    find_ports();
+  }
+
+ private:
+  Box& box(uint32_t id) { return drawing_.boxes[id]; }
+  const Box& box(uint32_t id) const { return drawing_.boxes[id]; }
+
+  std::tuple<uint32_t, uint32_t, uint32_t, uint32_t> key_of(const Flow& flow) const {
+    const auto ordinal = [&](uint32_t id) { return id == kNoBox ? 0 : ordinals_[id]; };
+    return {flow.level, ordinal(flow.from), flow.value, ordinal(flow.to)};
+  }
+
+  void number_children() {
+    ordinals_.assign(drawing_.boxes.size(), 0);
+    for (const Box& parent : drawing_.boxes)
+      for (size_t i = 0; i < parent.children.size(); ++i)
+        ordinals_[parent.children[i]] = static_cast<uint32_t>(i + 1);
+  }
+
+  // The names by which callers know inputs and outputs.
+  void find_names() {
+    const Program& program = *drawing_.program;
+    const std::vector<std::string> inputs = user_input_names(program);
+    size_t next = 0;
+    for (const InputSpec& spec : program.signature.input_specs)
+      if (spec.kind == InputKind::user_input && next < inputs.size())
+        input_names_[spec.arg.name] = inputs[next++];
+    const std::vector<std::string> outputs = user_output_names(program);
+    next = 0;
+    for (const OutputSpec& spec : program.signature.output_specs) {
+      const bool is_user =
+          spec.kind == OutputKind::user_output || spec.kind == OutputKind::loss_output;
+      if (!is_user || next >= outputs.size()) continue;
+      std::string& name = output_names_[spec.arg.name];
+      name += (name.empty() ? "" : ", ") + outputs[next++];
+    }
+  }
+
+  void add_flows(const Placed& graph) {
+    for (const ValueId id : graph.graph->values()) {
+      const uint32_t value = graph.first_value + static_cast<uint32_t>(id);
+      const Definition& definition = graph.graph->value(id).definition;
+      if (definition.by == Definition::By::nothing) continue;
+      const bool is_node = definition.by == Definition::By::node;
+      const uint32_t from =
+          is_node ? graph.node_boxes[static_cast<size_t>(definition.node)] : kNoBox;
+      bool is_used = false;
+      for (const Use use : graph.graph->uses(id)) {
+        const uint32_t to = use.node ? graph.node_boxes[static_cast<size_t>(*use.node)] : kNoBox;
+        if (!drawing_.values[value].held.empty() && to != kNoBox)
+          add_weight(to, value);
+        else if (to != kNoBox || is_result(graph, use.index, from))
+          add_flow(graph.box, value, from, to);
+        is_used = true;
+      }
+      // Inputs that nothing reads are inputs all the same.
+      if (!is_used && !is_node && drawing_.values[value].held.empty())
+        flows_.push_back({graph.box, kNoBox, value, kNoBox});
+      if (!is_used && !is_node) unread_.push_back(value);
+    }
+  }
+
+  // What the program writes back is said where it is computed.
+  bool is_result(const Placed& graph, size_t index, uint32_t from) {
+    const std::vector<OutputSpec>& specs = drawing_.program->signature.output_specs;
+    if (&graph != placed_.data() || index >= specs.size()) return true;
+    const OutputSpec& spec = specs[index];
+    if (spec.kind == OutputKind::user_output || spec.kind == OutputKind::loss_output) return true;
+    const bool is_gradient = spec.kind == OutputKind::gradient_to_parameter ||
+                             spec.kind == OutputKind::gradient_to_user_input;
+    if (from != kNoBox && spec.target)
+      box(from).lines.push_back(
+          {BoxLine::Kind::written,
+           (is_gradient ? "gradient of " : "writes ") + shortened(*spec.target, 28)});
+    return false;
+  }
+
+  void add_weight(uint32_t to, uint32_t value) {
+    const DrawnValue& held = drawing_.values[value];
+    const std::string name = held.held.substr(held.held.rfind('.') + 1);
+    const auto same = [&](const BoxLine& line) { return line.value == value; };
+    std::vector<BoxLine>& lines = box(to).lines;
+    const auto weights =
+        static_cast<size_t>(std::ranges::count(lines, BoxLine::Kind::weight, &BoxLine::kind));
+    if (weights < kMostWeights && std::ranges::none_of(lines, same))
+      lines.push_back({BoxLine::Kind::weight, shortened(name, 18) + " " + held.type, value});
+    else if (weights == kMostWeights && lines.back().kind != BoxLine::Kind::more)
+      lines.push_back({BoxLine::Kind::more, "…"});
+  }
+
+  // Out of the boxes around where it is computed, and into those around where it is read.
+  void add_flow(uint32_t level, uint32_t value, uint32_t from, uint32_t to) {
+    const auto depth = [&](uint32_t id) { return id == kNoBox ? 0 : box(id).depth; };
+    const auto parent = [&](uint32_t id) { return id == kNoBox ? level : box(id).parent; };
+    const uint32_t bottom = box(level).depth + 1;
+    while (parent(from) != parent(to)) {
+      if (from != kNoBox && (to == kNoBox || depth(from) > depth(to) ||
+                             (depth(from) == depth(to) && depth(from) > bottom))) {
+        flows_.push_back({box(from).parent, from, value, kNoBox});
+        from = box(from).parent;
+      } else {
+        flows_.push_back({box(to).parent, kNoBox, value, to});
+        to = box(to).parent;
+      }
+    }
+    if (from != to || from == kNoBox) flows_.push_back({parent(from), from, value, to});
+  }
+
+  // All flows of one level, sorted.
+  void make_level(std::span<Flow> flows) {
+    const uint32_t level = flows[0].level;
+    struct Bundle {
+      uint32_t from = kNoBox;
+      std::vector<uint32_t> to{};
+      std::vector<uint32_t> values{};
+    };
+    std::vector<Bundle> bundles;
+    std::map<std::pair<uint32_t, std::vector<uint32_t>>, size_t> known;
+    for (size_t begin = 0, end = 0; begin < flows.size(); begin = end) {
+      Bundle bundle{.from = flows[begin].from, .values = {flows[begin].value}};
+      while (end < flows.size() && flows[end].from == bundle.from &&
+             flows[end].value == bundle.values[0])
+        bundle.to.push_back(flows[end++].to);
+      const auto [found, is_new] = known.try_emplace({bundle.from, bundle.to}, bundles.size());
+      if (is_new)
+        bundles.push_back(std::move(bundle));
+      else
+        bundles[found->second].values.push_back(bundle.values[0]);
+    }
+    known.clear();
+    std::vector<uint32_t> inputs, outputs;
+    std::vector<Wire> wires;
+    for (Bundle& bundle : bundles) {
+      const bool leaves = bundle.to[0] == kNoBox;
+      const bool is_bundled = bundle.values.size() > kFewValues;
+      const bool is_unread = leaves && bundle.to.size() == 1 && bundle.from == kNoBox &&
+                             std::ranges::binary_search(unread_, bundle.values[0]);
+      // One by one where the border names them.
+      const bool is_whole = is_bundled || (bundle.from != kNoBox && !leaves);
+      const size_t step = is_whole ? bundle.values.size() : 1;
+      for (size_t i = 0; i < bundle.values.size(); i += step) {
+        Wire wire{.values = {bundle.values.begin() + static_cast<ptrdiff_t>(i),
+                             bundle.values.begin() + static_cast<ptrdiff_t>(i + step)},
+                  .from = bundle.from,
+                  .to = bundle.to};
+        if (wire.from == kNoBox) {
+          wire.from = add_border(level, BoxKind::input, wire.values);
+          inputs.push_back(wire.from);
+        } else {
+          wire.label = label_of(wire.values);
+        }
+        if (is_unread) continue;
+        if (leaves) {
+          wire.to[0] = add_border(level, BoxKind::output, wire.values);
+          outputs.push_back(wire.to[0]);
+          std::rotate(wire.to.begin(), wire.to.begin() + 1, wire.to.end());
+        }
+        wires.push_back(std::move(wire));
+      }
+    }
+    std::vector<uint32_t>& children = box(level).children;
+    children.insert(children.begin(), inputs.begin(), inputs.end());
+    children.insert(children.end(), outputs.begin(), outputs.end());
+    label_once(wires);
+    box(level).wires = std::move(wires);
+  }
+
+  // One label below a box, whatever leaves it.
+  static void label_once(std::vector<Wire>& wires) {
+    std::unordered_map<uint32_t, std::pair<Wire*, size_t>> first;
+    for (Wire& wire : wires) {
+      if (wire.label.empty()) continue;
+      const auto [found, is_new] = first.try_emplace(wire.from, &wire, 0);
+      if (is_new) continue;
+      ++found->second.second;
+      wire.label.clear();
+    }
+    for (auto& [from, labelled] : first)
+      if (labelled.second > 0) labelled.first->label += fmt::format(" +{}", labelled.second);
+  }
+
+  std::string label_of(const std::vector<uint32_t>& values) const {
+    const std::string& type = drawing_.values[values[0]].type;
+    return values.size() == 1 ? type : fmt::format("{} values", values.size());
+  }
+
+  uint32_t add_border(uint32_t level, BoxKind kind, const std::vector<uint32_t>& values) {
+    const auto id = static_cast<uint32_t>(drawing_.boxes.size());
+    const DrawnValue& first = drawing_.values[values[0]];
+    Box made{.kind = kind, .parent = level, .depth = box(level).depth + 1, .values = values};
+    made.path = box(level).path;
+    if (values.size() == 1) {
+      made.title = shortened(name_of(level, kind, first));
+      made.detail = first.type;
+    } else {
+      const DrawnValue& last = drawing_.values[values.back()];
+      made.title =
+          fmt::format("{} {}", values.size(), kind == BoxKind::input ? "inputs" : "outputs");
+      made.detail = fmt::format("{} … {}", shortened(name_of(level, kind, first), 16),
+                                shortened(name_of(level, kind, last), 16));
+    }
+    drawing_.boxes.push_back(std::move(made));
+    for (const uint32_t value : values) {
+      if (kind == BoxKind::input && drawing_.values[value].box == kNoBox)
+        drawing_.values[value].box = id;
+      borders_[key(level, kind, value)] = id;
+    }
+    return id;
+  }
+
+  std::string name_of(uint32_t level, BoxKind kind, const DrawnValue& value) const {
+    if (!value.held.empty()) return value.held;
+    const std::string& name = value.value->name;
+    if (level != 0) return name;
+    const auto& names = kind == BoxKind::input ? input_names_ : output_names_;
+    const auto found = names.find(name);
+    return found == names.end() ? name : found->second;
+  }
+
+  static uint64_t key(uint32_t level, BoxKind kind, uint32_t value) {
+    return (uint64_t{level} << 33) | (uint64_t{value} << 1) | (kind == BoxKind::output ? 1 : 0);
+  }
+
+  // Lines end at a box that calls graphs, and go on inside every other.
+  void find_ports() {
+    for (Box& level : drawing_.boxes)
+      for (Wire& wire : level.wires) {
+        wire.from_port = find_port(wire.from, BoxKind::output, wire.values[0]);
+        for (const uint32_t to : wire.to)
+          wire.to_ports.push_back(find_port(to, BoxKind::input, wire.values[0]));
+      }
+  }
+
+  uint32_t find_port(uint32_t inside, BoxKind kind, uint32_t value) const {
+    const auto found = borders_.find(key(inside, kind, value));
+    return found == borders_.end() ? kNoBox : found->second;
+  }
+
+  Drawing& drawing_;
+  const std::vector<Placed>& placed_;
+  std::vector<Flow> flows_;
+  std::vector<uint32_t> ordinals_;
+  std::vector<uint32_t> unread_;  // inputs, by rising number
+  std::unordered_map<std::string, std::string> input_names_, output_names_;
+  std::unordered_map<uint64_t, uint32_t> borders_;
+};
+
+}  // namespace
+
+bool is_number(const DrawnValue& value) {
+  return value.value->kind() == ValueKind::sym_int || value.value->kind() == ValueKind::sym_float ||
+         value.value->kind() == ValueKind::sym_bool;
+}
+
+void connect(Drawing& drawing, const std::vector<Placed>& placed) {
+  Connector(drawing, placed).connect();
+}
+
+}  // namespace pt2::picture

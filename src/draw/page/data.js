@@ -1,0 +1,84 @@
+// What the page holds, as objects. Names are those of include/pt2/drawing.h; the short keys are
+// those of src/draw/page.cpp. Every text of the file is data: it is only ever drawn or made a text
+// node, never markup.
+const KINDS = ["program", "module", "repeat", "rest", "part", "call", "graph", "node", "input", "output"];
+const LINES = ["weight", "port", "written", "more"];
+
+function readBox(raw, id, strings) {
+  const wires = (raw.w || []).map((w) => {
+    const wire = { from: w[0], fromPort: w[1], label: strings[w[2]], values: w[3], to: [], toPorts: [] };
+    for (let i = 4; i < w.length; i += 2) {
+      wire.to.push(w[i]);
+      wire.toPorts.push(w[i + 1]);
+    }
+    return wire;
+  });
+  return {
+    id, wires,
+    kind: KINDS[raw.k], parent: raw.p, operatorClass: raw.c || 0, isOpen: raw.o === 1,
+    foldedWidth: raw.s[0], foldedHeight: raw.s[1],
+    title: strings[raw.t], detail: raw.d === undefined ? "" : strings[raw.d],
+    path: raw.m === undefined ? "" : strings[raw.m],
+    nodes: raw.n || 1, values: raw.v || [], children: raw.i || [], rows: raw.r || [],
+    lines: (raw.l || []).map(([kind, text, value]) => ({ kind: LINES[kind], text: strings[text], value })),
+    isNode: raw.op !== undefined, name: raw.f || "", target: raw.op === undefined ? "" : strings[raw.op],
+    stack: raw.st === undefined ? "" : strings[raw.st], args: raw.a || [], time: raw.us,
+    x: 0, y: 0, width: 0, height: 0, paths: [],
+  };
+}
+
+function readRange(raw) {
+  const [, min, max, mean, count, nans, infinities] = raw;
+  return { min, max, mean, count, nans, infinities };
+}
+
+function readProgram(raw) {
+  const strings = raw.strings;
+  const program = {
+    name: raw.name, strings,
+    boxes: raw.boxes.map((box, id) => readBox(box, id, strings)),
+    values: raw.values.map(([name, type, box, held]) => ({ name, type: strings[type], box, held, users: null })),
+    hasTimes: false, hasRanges: raw.ranges.length > 0,
+  };
+  for (const range of raw.weights) program.values[range[0]].weights = readRange(range);
+  for (const range of raw.ranges) program.values[range[0]].range = readRange(range);
+  program.hasTimes = program.boxes.some((box) => box.time !== undefined);
+  return program;
+}
+
+// The boxes that read each value, found when somebody asks.
+function usersOf(program, value) {
+  if (!program.hasUsers) {
+    program.hasUsers = true;
+    for (const box of program.boxes)
+      for (const arg of box.args)
+        for (const piece of arg.slice(1)) {
+          if (piece < 0 || !program.values[piece]) continue;
+          const users = (program.values[piece].users ||= []);
+          if (users[users.length - 1] !== box.id) users.push(box.id);
+        }
+  }
+  return program.values[value].users || [];
+}
+
+// Sums over what is inside, inner boxes first.
+function sumTimes(program) {
+  const order = [0];
+  for (let i = 0; i < order.length; ++i) order.push(...program.boxes[order[i]].children);
+  for (let i = order.length; i-- > 0;) {
+    const box = program.boxes[order[i]];
+    box.totalTime = (box.time || 0) + box.children.reduce((sum, id) => sum + program.boxes[id].totalTime, 0);
+  }
+}
+
+// The greatest size of a number that a box gives; NaN where one is not a number.
+function magnitudeOf(program, box) {
+  let most = 0;
+  for (const id of box.values) {
+    const range = program.values[id].range;
+    if (!range) continue;
+    if (range.nans > 0 || range.infinities > 0) return NaN;
+    most = Math.max(most, Math.abs(range.min), Math.abs(range.max));
+  }
+  return most;
+}

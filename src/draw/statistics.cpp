@@ -1,0 +1,63 @@
+#include <algorithm>
+#include <cmath>
+#include <complex>
+
+#include "ops/convert.h"
+#include "pt2/drawing.h"
+
+namespace pt2 {
+namespace {
+
+// Elements are converted so many at a time.
+constexpr int64_t kChunk = 1024;
+
+class Gatherer {
+ public:
+  void add(double value) {
+    if (std::isnan(value)) {
+      ++range_.nans;
+      return;
+    }
+    if (std::isinf(value)) ++range_.infinities;
+    is_first_ = numbers_++ == 0;
+    range_.min = is_first_ ? value : std::min(range_.min, value);
+    range_.max = is_first_ ? value : std::max(range_.max, value);
+    sum_ += value;
+  }
+  TensorRange finish(int64_t count) {
+    range_.count = count;
+    range_.mean = numbers_ == 0 ? 0 : sum_ / static_cast<double>(numbers_);
+    return range_;
+  }
+
+ private:
+  TensorRange range_;
+  double sum_ = 0;
+  int64_t numbers_ = 0;
+  bool is_first_ = true;
+};
+
+}  // namespace
+
+TensorRange tensor_range(const Tensor& tensor) {
+  const Tensor dense = tensor.contiguous();
+  Gatherer gatherer;
+  const int64_t size = dtype_size(dense.dtype());
+  const bool is_complex = dtype_category(dense.dtype()) == DtypeCategory::complex;
+  for (int64_t begin = 0; begin < dense.numel(); begin += kChunk) {
+    const int64_t count = std::min(kChunk, dense.numel() - begin);
+    const std::byte* from = dense.raw_data() + begin * size;
+    if (is_complex) {
+      std::complex<double> values[kChunk];
+      ops::load_elements(from, 1, dense.dtype(), count, values);
+      for (int64_t i = 0; i < count; ++i) gatherer.add(std::abs(values[i]));
+    } else {
+      double values[kChunk];
+      ops::load_elements(from, 1, dense.dtype(), count, values);
+      for (int64_t i = 0; i < count; ++i) gatherer.add(values[i]);
+    }
+  }
+  return gatherer.finish(dense.numel());
+}
+
+}  // namespace pt2

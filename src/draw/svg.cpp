@@ -1,0 +1,257 @@
+#include <fmt/format.h>
+
+#include "draw/texts.h"
+#include "draw/wires.h"
+#include "pt2/drawing.h"
+
+namespace pt2 {
+namespace {
+
+using picture::kHeader;
+using picture::kLineHeight;
+using picture::kTitleHeight;
+
+// Colours of the kinds of operators: stripe in light and in dark; page/theme.js has the same.
+struct ClassColours {
+  std::string_view light, dark;
+};
+constexpr ClassColours kColours[] = {
+    {"#64748b", "#94a3b8"},  // other
+    {"#2563eb", "#60a5fa"},  // product
+    {"#7c3aed", "#a78bfa"},  // attention
+    {"#0d9488", "#2dd4bf"},  // normalisation
+    {"#dc2626", "#f87171"},  // activation
+    {"#475569", "#a8b3c4"},  // pointwise
+    {"#15803d", "#4ade80"},  // reduction
+    {"#a3a3a3", "#737373"},  // shape
+    {"#b45309", "#fbbf24"},  // lookup
+    {"#a16207", "#ca8a04"},  // constant
+    {"#be185d", "#f472b6"},  // quantization
+    {"#0369a1", "#38bdf8"},  // control
+};
+
+std::string escaped(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    switch (c) {
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      case '\'':
+        out += "&#39;";
+        break;
+      default:
+        out += c;
+    }
+  }
+  return out;
+}
+
+constexpr std::string_view kStyle = R"(
+text { font: 10.5px ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace; fill: #475569 }
+.t { font-size: 12px; font-weight: 600; fill: #0f172a }
+.bg { fill: #f8fafc }
+.box { fill: #fff; stroke: #cbd5e1 }
+.group { fill: #0f172a09; stroke: #94a3b8 }
+.io { fill: #ecfdf5; stroke: #6ee7b7 }
+.wire { fill: none; stroke: #94a3b8; stroke-width: 1.2 }
+.port { fill: #b45309 }
+.written { fill: #be185d }
+.weight { fill: #2563eb }
+.arrow { fill: #94a3b8 }
+@media (prefers-color-scheme: dark) {
+text { fill: #94a3b8 } .t { fill: #f1f5f9 } .bg { fill: #0b1120 }
+.box { fill: #1e293b; stroke: #334155 } .group { fill: #ffffff0b; stroke: #475569 }
+.io { fill: #052e26; stroke: #0f766e } .wire { stroke: #64748b } .arrow { fill: #64748b }
+.port { fill: #fbbf24 } .written { fill: #f472b6 } .weight { fill: #60a5fa }
+)";
+
+class SvgPrinter {
+ public:
+  explicit SvgPrinter(const Drawing& drawing) : drawing_(drawing) {}
+
+  std::string print(std::string_view title) {
+    out_ = fmt::format(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{1:.0f}\" "
+        "viewBox=\"0 0 {0:.0f} {1:.0f}\">\n<title>{2}</title>\n<style>\n",
+        drawing_.width, drawing_.height, escaped(picture::kept(title)));
+    // The style ends inside its part for the dark.
+    for (size_t i = 0; i < std::size(kColours); ++i)
+      out_ += fmt::format(".c{} {{ fill: {} }} ", i, kColours[i].light);
+    out_ += kStyle;
+    for (size_t i = 0; i < std::size(kColours); ++i)
+      out_ += fmt::format(".c{} {{ fill: {} }} ", i, kColours[i].dark);
+    out_ += "}\n</style>\n<rect class=\"bg\" width=\"100%\" height=\"100%\"/>\n";
+    const std::vector<uint32_t> visible = visible_boxes(drawing_);
+    for (const uint32_t id : visible)
+      if (drawing_.boxes[id].is_open) group(drawing_.boxes[id], id);
+    for (const DrawnPath& drawn : drawing_.paths) path(drawn);
+    for (const uint32_t id : visible)
+      if (!drawing_.boxes[id].is_open) box(drawing_.boxes[id]);
+    for (const uint32_t id : visible)
+      if (drawing_.boxes[id].is_open) labels(drawing_.boxes[id]);
+    return std::move(out_) + "</svg>\n";
+  }
+
+ private:
+  void text(std::string_view css, double x, double y, std::string_view content) {
+    if (content.empty()) return;
+    out_ += fmt::format("<text class=\"{}\" x=\"{:g}\" y=\"{:g}\">{}</text>\n", css, x, y,
+                        escaped(content));
+  }
+
+  void rect(const Box& box, std::string_view css, double radius) {
+    out_ += fmt::format(
+        "<rect class=\"{}\" x=\"{:g}\" y=\"{:g}\" width=\"{:g}\" height=\"{:g}\" rx=\"{:g}\"/>\n",
+        css, box.x, box.y, box.width, box.height, radius);
+  }
+
+  void group(const Box& box, uint32_t id) {
+    if (id == 0) return;
+    rect(box, "group", 8);
+    text("t", box.x + 10, box.y + 16, box.title);
+    text("", box.x + 18 + picture::title_width(box.title), box.y + 16, box.detail);
+  }
+
+  void box(const Box& box) {
+    const bool is_border = box.kind == BoxKind::input || box.kind == BoxKind::output;
+    if (!box.children.empty()) {  // a card behind it: there is more inside
+      Box behind = box;
+      behind.x += 3;
+      behind.y += 3;
+      rect(behind, "box", 4);
+    }
+    rect(box, is_border ? "io" : "box", is_border ? 10 : 4);
+    if (!is_border)
+      out_ += fmt::format(
+          "<rect class=\"c{}\" x=\"{:g}\" y=\"{:g}\" width=\"4\" height=\"{:g}\" rx=\"2\"/>\n",
+          static_cast<int>(box.operator_class), box.x, box.y, box.height);
+    double y = box.y + picture::kBoxPadding + 12;
+    text("t", box.x + picture::kBoxPadding + 3, y, box.title);
+    y += kTitleHeight - 2;
+    const auto line = [&](std::string_view css, std::string_view content) {
+      text(css, box.x + picture::kBoxPadding + 3, y, content);
+      y += kLineHeight;
+    };
+    if (!box.detail.empty()) line("", box.detail);
+    for (const BoxLine& inner : box.lines) {
+      switch (inner.kind) {
+        case BoxLine::Kind::weight:
+          line("weight", inner.text);
+          break;
+        case BoxLine::Kind::port:
+          line("port", "↳ " + inner.text);
+          break;
+        case BoxLine::Kind::written:
+          line("written", inner.text);
+          break;
+        case BoxLine::Kind::more:
+          line("", inner.text);
+          break;
+      }
+    }
+  }
+
+  void path(const DrawnPath& drawn) {
+    std::string d = fmt::format("M{:g} {:g}", drawn.points[0], drawn.points[1]);
+    for (size_t i = 2; i < drawn.points.size(); i += 2) {
+      const double x0 = drawn.points[i - 2], y0 = drawn.points[i - 1];
+      const double x = drawn.points[i], y = drawn.points[i + 1];
+      const double middle = (y0 + y) / 2;
+      if (x == x0)
+        d += fmt::format("V{:g}", y);
+      else
+        d += fmt::format("C{:g} {:g} {:g} {:g} {:g} {:g}", x0, middle, x, middle, x, y);
+    }
+    out_ += fmt::format("<path class=\"wire\" d=\"{}\"/>\n", d);
+    if (drawn.target == kNoBox) return;
+    const double x = drawn.points[drawn.points.size() - 2], y = drawn.points.back();
+    out_ += fmt::format("<path class=\"arrow\" d=\"M{:g} {:g}l-3 -5h6z\"/>\n", x, y);
+  }
+
+  void labels(const Box& level) {
+    for (const Wire& wire : level.wires) {
+      const Box& from = drawing_.boxes[wire.from];
+      if (from.is_open && wire.from_port != kNoBox) continue;  // said there
+      text("", from.x + std::floor(from.width / 2) + picture::kLabelOffset,
+           from.y + from.height + 11, wire.label);
+    }
+  }
+
+  const Drawing& drawing_;
+  std::string out_;
+};
+
+std::string quoted(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    if (c == '\n')
+      out += "\\n";
+    else
+      out += c;
+  }
+  return out + '"';
+}
+
+void print_dot_level(const Drawing& drawing, uint32_t id, size_t indent, std::string& out) {
+  const std::string blanks(indent, ' ');
+  for (const uint32_t child_id : drawing.boxes[id].children) {
+    const Box& child = drawing.boxes[child_id];
+    std::string label = child.title;
+    if (!child.detail.empty()) label += "\n" + child.detail;
+    if (child.is_open) {
+      out += fmt::format("{}subgraph cluster_{} {{\n{}  label={}\n", blanks, child_id, blanks,
+                         quoted(label));
+      print_dot_level(drawing, child_id, indent + 2, out);
+      out += blanks + "}\n";
+      continue;
+    }
+    for (const BoxLine& line : child.lines) label += "\n" + line.text;
+    const bool is_border = child.kind == BoxKind::input || child.kind == BoxKind::output;
+    out += fmt::format("{}b{} [label={}{}]\n", blanks, child_id, quoted(label),
+                       is_border ? " style=rounded" : "");
+  }
+}
+
+// A box that stands for an open one, which in Graphviz is no node.
+uint32_t end_of(const Drawing& drawing, uint32_t id, uint32_t port) {
+  while (drawing.boxes[id].is_open) {
+    if (port == kNoBox || !drawing.boxes[id].is_open) port = drawing.boxes[id].children[0];
+    id = port;
+    port = kNoBox;
+  }
+  return id;
+}
+
+}  // namespace
+
+std::string print_svg(const Drawing& drawing, std::string_view title) {
+  return SvgPrinter(drawing).print(title);
+}
+
+std::string print_dot(const Drawing& drawing, std::string_view title) {
+  std::string out = fmt::format("digraph {} {{\n  node [shape=box fontname=monospace]\n",
+                                quoted(picture::kept(title)));
+  print_dot_level(drawing, 0, 2, out);
+  for (const uint32_t id : visible_boxes(drawing)) {
+    const Box& level = drawing.boxes[id];
+    if (!level.is_open) continue;
+    for (const Wire& wire : level.wires)
+      for (size_t i = 0; i < wire.to.size(); ++i)
+        out += fmt::format("  b{} -> b{} [label={}]\n", end_of(drawing, wire.from, wire.from_port),
+                           end_of(drawing, wire.to[i], wire.to_ports[i]), quoted(wire.label));
+  }
+  return out + "}\n";
+}
+
+}  // namespace pt2

@@ -1,0 +1,178 @@
+// What a hostile file can do to a page, a picture or Graphviz: nothing.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "base/json.h"
+#include "draw/page_files.h"
+#include "draw/texts.h"
+#include "drawn_programs.h"
+#include "pt2/drawing.h"
+
+namespace pt2 {
+namespace {
+
+constexpr const char* kHostile[] = {
+    "</script><script>alert(1)</script>",
+    "<!--<script>",
+    "]]></svg><img src=x onerror=alert(1)>",
+    "\"'`${alert(1)}\\",
+    "\" onload=\"alert(1)",
+    "a\xe2\x80\xa8"
+    "b\xe2\x80\xa9"
+    "c",  // U+2028, U+2029
+    "\xe2\x80\xae"
+    "desrever\xe2\x80\xac",  // turned around
+    "null\x01\x1b[31m\x7f",
+    "\xff\xfe broken \xc0\xaf",
+    "__proto__",
+    "<%= x %>{{x}}",
+    "-->\r\n\t",
+};
+
+size_t count(std::string_view text, std::string_view part) {
+  size_t found = 0;
+  for (size_t at = text.find(part); at != text.npos; at = text.find(part, at + 1)) ++found;
+  return found;
+}
+
+// Every text that a file has, hostile.
+Program make_hostile() {
+  ProgramBuilder builder;
+  const ValueId weight = builder.parameter(kHostile[0], builder.tensor(Dtype::float32, {2}));
+  std::vector<ValueId> values{builder.input("x", builder.tensor(Dtype::float32, {2}))};
+  for (const char* text : kHostile)
+    values.push_back(builder.call(
+        std::string("torch.ops.") + text + ".f.default",
+        {arg(text, values.back()), arg("w", weight), kwarg("text", Argument(std::string(text)))},
+        builder.tensor(Dtype::float32, {2})));
+  builder.output(values.back());
+  Program program = std::move(builder).finish().value();
+  size_t i = 0;
+  for (const NodeId id : program.graph.nodes()) {
+    const std::string text = kHostile[i];
+    program.graph.set_node_metadata(
+        id, {{"stack_trace", "File \"" + text + "\", line 1, in " + text + "\n    " + text},
+             {"nn_module_stack", "L__self__,,M;a," + text + "," + text}});
+    program.graph.set_node_name(id, text + std::to_string(i));
+    ++i;
+    program.graph.rename_value(values[i], text + std::to_string(i)).value();
+  }
+  return program;
+}
+
+std::string page_of(const Program& program, std::string_view title) {
+  const Drawing drawing = draw(program, {.depth = 1000});
+  const PageProgram page{.name = std::string(title), .drawing = &drawing};
+  return print_page(std::span(&page, 1), title);
+}
+
+// The document between the tags of the data.
+std::string data_of(const std::string& page) {
+  constexpr std::string_view kBegin = "<script type=\"application/json\" id=\"data\">";
+  const size_t begin = page.find(kBegin) + kBegin.size();
+  return page.substr(begin, page.find("</script>", begin) - begin);
+}
+
+TEST(Page, HostileTextIsData) {
+  const Program program = make_hostile();
+  for (const char* title : kHostile) {
+    const std::string page = page_of(program, title);
+    EXPECT_EQ(count(page, "</script>"), 2u) << title;
+    EXPECT_EQ(count(page, "<script"), 2u) << title;
+    EXPECT_EQ(count(page, "<img"), 0u) << title;
+    EXPECT_EQ(count(page, "</title>"), 1u) << title;
+    const std::string data = data_of(page);
+    EXPECT_EQ(data.find('<'), data.npos);
+    EXPECT_TRUE(std::ranges::all_of(data, [](char c) { return c >= 0x20 && c < 0x7f; }));
+    const auto json = parse_json(data);
+    ASSERT_TRUE(json) << json.error().message;
+    EXPECT_EQ(json->find("programs")->items.size(), 1u);
+  }
+}
+
+TEST(Page, HostileTextIsDataInPictures) {
+  const Program program = make_hostile();
+  const Drawing drawing = draw(program, {.depth = 1000});
+  const std::string svg = print_svg(drawing, kHostile[2]);
+  for (const char* part : {"<script", "<img", "onload=\"", "<!--", "\x1b", "\xff", "\xe2\x80\xae"})
+    EXPECT_EQ(count(svg, part), 0u) << part;
+  EXPECT_EQ(count(svg, "</svg>"), 1u);
+  const std::string dot = print_dot(drawing, kHostile[4]);
+  // Outside quotes there is nothing but our own words.
+  bool is_quoted = false;
+  std::string outside;
+  for (size_t i = 0; i < dot.size(); ++i) {
+    if (is_quoted && dot[i] == '\\')
+      ++i;
+    else if (dot[i] == '"')
+      is_quoted = !is_quoted;
+    else if (!is_quoted)
+      outside += dot[i];
+  }
+  EXPECT_FALSE(is_quoted);
+  EXPECT_EQ(count(outside, "alert"), 0u);
+  EXPECT_EQ(count(outside, "onerror"), 0u);
+}
+
+TEST(Page, LongTextIsCut) {
+  ProgramBuilder builder;
+  const std::string huge(1'000'000, 'n');
+  const ValueId x = builder.input("x", builder.tensor(Dtype::float32, {2}));
+  std::vector<int64_t> numbers(200'000, 7);
+  builder.output(builder.call("torch.ops.aten." + huge + ".default",
+                              {arg("x", x), arg("sizes", ints(numbers)),
+                               arg("text", Argument(huge)), arg(huge, Argument(huge))},
+                              builder.tensor(Dtype::float32, {2})));
+  const Program program = std::move(builder).finish().value();
+  EXPECT_LT(page_of(program, huge).size(), 200'000u);
+  const Drawing drawing = draw(program);
+  EXPECT_LT(drawing.width, 2000);
+  EXPECT_LT(print_svg(drawing, huge).size(), 20'000u);
+  EXPECT_LT(print_dot(drawing, huge).size(), 20'000u);
+}
+
+// Nothing of the page makes markup or code out of text, or asks for anything from elsewhere.
+TEST(Page, ScriptIsSmallAndMakesNoMarkup) {
+  EXPECT_LT(picture::kPageScript.size() + picture::kPageStyle.size(), 150'000u);
+  for (const char* word :
+       {"innerHTML",    "outerHTML",     "insertAdjacent", "document.write", "eval(",
+        "Function(",    "setTimeout(\"", "http:",          "https:",         "fetch(",
+        "XMLHttp",      "import(",       "import ",        "srcdoc",         "javascript:",
+        "localStorage", "cookie",        "postMessage",    "DOMParser",      "</script"}) {
+    EXPECT_EQ(count(picture::kPageScript, word), 0u) << word;
+    EXPECT_EQ(count(picture::kPageBody, word), 0u) << word;
+    EXPECT_EQ(count(picture::kPageStyle, word), 0u) << word;
+  }
+  EXPECT_EQ(count(picture::kPageStyle, "url("), 0u);
+}
+
+TEST(Page, SameProgramSameBytes) {
+  const Program program = test::make_decoder(3);
+  EXPECT_EQ(page_of(program, "a"), page_of(program, "a"));
+}
+
+TEST(Page, NumbersOfWeightsAreThere) {
+  const float values[] = {1, -2, 0.5, std::numeric_limits<float>::quiet_NaN(),
+                          std::numeric_limits<float>::infinity()};
+  const TensorRange range =
+      tensor_range(Tensor::from<float>(Dtype::float32, {5}, std::span<const float>(values)));
+  EXPECT_EQ(range.count, 5);
+  EXPECT_EQ(range.nans, 1);
+  EXPECT_EQ(range.infinities, 1);
+  EXPECT_EQ(range.min, -2);
+  EXPECT_EQ(range.max, std::numeric_limits<double>::infinity());
+}
+
+TEST(Page, TextsAreShortenedByColumns) {
+  EXPECT_EQ(picture::shortened("abcdef", 6), "abcdef");
+  EXPECT_EQ(picture::shortened("abcdefg", 6), "abcde…");
+  EXPECT_EQ(picture::columns("日本"), 4u);
+  EXPECT_EQ(picture::columns("é…"), 2u);
+  EXPECT_EQ(picture::shortened("日本語", 5), "日本…");
+  EXPECT_EQ(picture::shortened("a\xff\n", 5), "a??");
+}
+
+}  // namespace
+}  // namespace pt2

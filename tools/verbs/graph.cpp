@@ -1,0 +1,155 @@
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <map>
+#include <optional>
+
+#include "base/json.h"
+#include "base/mapped_file.h"
+#include "pt2/drawing.h"
+#include "pt2/tensor_file.h"
+#include "tools/source.h"
+#include "tools/verbs.h"
+
+namespace pt2::tools {
+namespace {
+
+struct Options {
+  Source source;
+  std::string output;
+  std::string profile;
+  std::string trace;
+  std::optional<size_t> depth;
+  bool no_statistics = false;
+  bool json = false;
+};
+
+enum class Format : uint8_t { page, svg, dot };
+
+Result<Format> format_of(const std::string& path) {
+  const std::string ending = std::filesystem::path(path).extension().string();
+  if (ending == ".html" || ending == ".htm") return Format::page;
+  if (ending == ".svg") return Format::svg;
+  if (ending == ".dot" || ending == ".gv") return Format::dot;
+  return Error{ErrorCode::argument, fmt::format("'{}' ends in none of .html, .svg and .dot", path),
+               ""};
+}
+
+// The member "profile" of what `pt2 bench --profile --json` prints.
+Result<std::map<std::string, double>> read_profile(const std::string& path) {
+  std::map<std::string, double> times;
+  if (path.empty()) return times;
+  PT2_TRY(const auto file, MappedFile::open(path));
+  Result<JsonValue> json =
+      parse_json({reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size()});
+  if (!json) return in_file(std::move(json).error(), path);
+  const JsonValue* steps = json->find("profile");
+  if (steps == nullptr || !steps->is_array())
+    return Error{ErrorCode::malformed,
+                 "found no array 'profile', expected what 'pt2 bench --profile --json' prints",
+                 path};
+  for (const JsonValue& step : steps->items) {
+    const JsonValue* node = step.find("node");
+    const JsonValue* time = step.find("us");
+    if (node == nullptr || time == nullptr || !node->is_string()) continue;
+    PT2_TRY(const double us, time->get_float());
+    times[node->text] += us;
+  }
+  return times;
+}
+
+// Of the tensors that `pt2 trace -o` wrote.
+Result<std::map<std::string, TensorRange>> read_ranges(const std::string& path,
+                                                       const Limits& limits) {
+  std::map<std::string, TensorRange> ranges;
+  if (path.empty()) return ranges;
+  PT2_TRY(const NamedTensors tensors, read_tensor_file(path, limits));
+  for (const auto& [name, tensor] : tensors) ranges[name] = tensor_range(tensor);
+  return ranges;
+}
+
+// One drawing for each program that is asked for.
+struct Pictures {
+  std::vector<Drawing> drawings;
+  std::vector<std::shared_ptr<const Payloads>> payloads;
+  std::vector<PageProgram> programs;
+};
+
+Result<Pictures> draw_programs(const Options& options, const Package& package, bool all,
+                               Environment& environment) {
+  std::vector<std::string> names(package.models().begin(), package.models().end());
+  if (!all || !options.source.model.empty()) {
+    PT2_TRY(const std::string name, chosen_model(options.source, package));
+    names = {name};
+  }
+  PT2_TRY(const auto times, read_profile(options.profile));
+  PT2_TRY(const auto ranges, read_ranges(options.trace, options.source.limits));
+  Pictures pictures;
+  for (const std::string& name : names) {
+    PT2_TRY(const Program* program, package.program(name));
+    pictures.drawings.push_back(draw(*program, {.depth = options.depth}));
+    pictures.payloads.emplace_back();
+    if (options.no_statistics) continue;
+    // A picture does not need the weights.
+    const auto payloads = package.payloads(name);
+    if (payloads)
+      pictures.payloads.back() = *payloads;
+    else
+      print_error(environment, payloads.error());
+  }
+  for (size_t i = 0; i < names.size(); ++i)
+    pictures.programs.push_back({.name = names[i],
+                                 .drawing = &pictures.drawings[i],
+                                 .payloads = pictures.payloads[i].get(),
+                                 .times = times,
+                                 .ranges = ranges});
+  return pictures;
+}
+
+Result<int> graph(const Options& options, Environment& environment) {
+  Format format = Format::page;
+  if (!options.output.empty()) {
+    PT2_TRY(format, format_of(options.output));
+  } else if (!options.json) {
+    return Error{ErrorCode::argument, "say where to: -o FILE.html, .svg or .dot, or --json", ""};
+  }
+  PT2_TRY(const Package package, open_package(options.source, environment));
+  const bool all = options.json || format == Format::page;
+  PT2_TRY(const Pictures pictures, draw_programs(options, package, all, environment));
+  const std::string title = std::filesystem::path(options.source.file).filename().string();
+  if (options.json) print(environment.out, print_drawing_json(pictures.programs));
+  if (options.output.empty()) return kOk;
+  const std::string text = format == Format::page  ? print_page(pictures.programs, title)
+                           : format == Format::svg ? print_svg(pictures.drawings[0], title)
+                                                   : print_dot(pictures.drawings[0], title);
+  PT2_TRY_VOID(write_file(options.output, std::as_bytes(std::span(text))));
+  return kOk;
+}
+
+}  // namespace
+
+Action setup_graph(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  add_source(app, options->source);
+  app.add_option("-o,--output", options->output,
+                 "the picture: a page to look around in (.html), a picture\n"
+                 "for documents (.svg) or text for Graphviz (.dot)")
+      ->type_name("FILE");
+  app.add_option("--depth", options->depth,
+                 "open the boxes of so many levels; as many as are good\n"
+                 "to look at if nothing is said")
+      ->type_name("N");
+  app.add_option("--profile", options->profile,
+                 "colour the page by time: what 'pt2 bench --profile --json'\nprinted")
+      ->type_name("JSON");
+  app.add_option("--trace", options->trace,
+                 "show the range of each value: what 'pt2 trace -o' wrote")
+      ->type_name("TENSORS");
+  app.add_flag("--no-statistics", options->no_statistics,
+               "do not read the weights for their ranges");
+  add_model_option(app, options->source);
+  add_json_option(app, options->json);
+  return [options](Environment& environment) { return graph(*options, environment); };
+}
+
+}  // namespace pt2::tools
