@@ -74,12 +74,13 @@ class ConvolutionStep final : public Step {
       images.row_stride = shape.in_width * shape.in_channels;
       images.pixel_stride = shape.in_channels;
     }
-    kernels::convolve(shape, images, packed, out.data<float>(), shape.out_channels,
-                      {.bias = kernels_.bias.empty() ? nullptr : kernels_.bias.data(),
-                       .addend = addend_ == nullptr ? nullptr : addend.data<float>(),
-                       .addend_stride = shape.out_channels,
-                       .activation = activation_},
-                      frame.threads());
+    const kernels::Epilogue epilogue{.bias = kernels_.bias.empty() ? nullptr : kernels_.bias.data(),
+                                     .addend = addend_ == nullptr ? nullptr : addend.data<float>(),
+                                     .addend_stride = shape.out_channels,
+                                     .activation = activation_};
+    frame.launch([=, to = out.data<float>(), threads = frame.threads()] {
+      kernels::convolve(shape, images, packed, to, shape.out_channels, epilogue, threads);
+    });
     frame.set(result(), std::move(out), true);
     return true;
   }
