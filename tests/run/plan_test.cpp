@@ -192,8 +192,19 @@ TEST(Plan, RowsArePickedByNumbers) {
   EXPECT_TRUE(graph.was_recorded());
 }
 
-// What depends on elements and is computed by no kernel cannot be done again.
+// What depends on sizes alone is computed once for a recording; what depends on elements and is
+// computed by no kernel cannot be done again.
 TEST(Plan, CallsAreRecordedWhereKernelsComputeThem) {
+  Case sizes;
+  const ValueId x = sizes.input({3, 4});
+  const ValueId ones = sizes.call("ones_like.default", {self(sizes.weight({12}))});
+  const ValueId view = sizes.call("view.default", {self(x), named("size", ints({4, 3}))});
+  const ValueId turned = sizes.call("permute.default", {self(view), named("dims", ints({1, 0}))});
+  const ValueId copy = sizes.call("reshape.default", {self(turned), named("shape", ints({12}))});
+  sizes.output(sizes.call("add.Tensor", {self(copy), other(ones)}));
+  sizes.check();
+  EXPECT_TRUE(sizes.was_recorded());
+
   Case elements;
   elements.output(elements.call("cumsum.default",
                                 {self(elements.input({3})), named("dim", Argument(int64_t{0}))}));

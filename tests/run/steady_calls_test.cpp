@@ -37,7 +37,7 @@ std::vector<float> expected(const Model& model, float start) {
 
 TEST(SteadyCalls, AllocateNothing) {
   for (const std::string name :
-       {"mlp", "mlp_decomposed", "conv_bn_decomposed", "transformer"})
+       {"mlp", "mlp_decomposed", "conv_bn_relu", "conv_bn_decomposed", "transformer"})
     for (const unsigned threads : {1u, 2u}) {
       const testing::ScopedTrace trace(__FILE__, __LINE__, name);
       const Model model = corpus_model(name);

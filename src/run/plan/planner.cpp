@@ -21,6 +21,8 @@ constexpr struct {
     {"aten::bmm", "", make_batch_product},
     {"aten::conv1d", "", make_convolution},
     {"aten::conv2d", "", make_convolution},
+    {"aten::conv1d", "padding", make_convolution},
+    {"aten::conv2d", "padding", make_convolution},
     {"aten::convolution", "", make_convolution},
     {"aten::batch_norm", "", make_batch_norm},
     {"aten::_native_batch_norm_legit_no_training", "", make_batch_norm},

@@ -26,8 +26,10 @@ bool looks_at_sizes(const BoundNode& node) {
 
 // The same elements in the same order.
 bool copies_elements(const BoundNode& node) {
+  const ops::OpDef* row = own_row(node);
   return is_reshape(node) || is_operator(node, "aten::clone") ||
-         is_operator(node, "aten::contiguous");
+         is_operator(node, "aten::contiguous") ||
+         (row != nullptr && row->facts.sharing == ops::Sharing::where_strides_allow);
 }
 
 bool is_recordable(const Value& value) {
