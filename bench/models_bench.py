@@ -1,39 +1,176 @@
 #!/usr/bin/env python3
-"""Whole models beside torch: `PYTHON bench/models_bench.py build/release/tools/pt2 [FOLDER]`.
+"""Whole models beside their peers: `PYTHON bench/models_bench.py build/release/tools/pt2 [FOLDER] [--models NAME…]`.
 
-Exports a few models of torchvision and a small encoder with random weights into FOLDER (if they are not there), then lets
-`pt2 bench` and torch's eager mode take turns. Prints the fastest call of each and the ratio of both, for one thread and two.
+Exports models with random weights into FOLDER (if they are not there), then lets `pt2 bench` and those peers that are
+installed take turns: torch's eager mode, ONNX Runtime, OpenVINO. Prints the fastest call of each and its ratio to ours,
+for one thread and two, and ours after `pt2 decompose`. Each peer has a process of its own, which sleeps when it is not
+its turn.
 """
 import argparse
+import functools
+import importlib.util
 import json
 import pathlib
 import subprocess
+import sys
 import tempfile
 import time
 
 import numpy
-import torch
 
 
-def models():
-    import torchvision.models as vision
+def mlp_tiny():
+    import torch
 
-    image = torch.randn(1, 3, 224, 224)
-    for name in ("resnet18", "resnet50", "mobilenet_v3_large"):
-        yield name, getattr(vision, name)(weights=None), (image,)
+    layers = [torch.nn.Linear(16, 64)]
+    for outputs in (64, 64, 4):
+        layers += [torch.nn.ReLU(), torch.nn.Linear(64, outputs)]
+    return torch.nn.Sequential(*layers), torch.randn(1, 16)
+
+
+def recurrent(kind):
+    import torch
+
+    class Recurrent(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.cells = getattr(torch.nn, kind)(40, 128, 2, batch_first=True)
+            self.out = torch.nn.Linear(128, 20)
+
+        def forward(self, x):
+            return self.out(self.cells(x)[0])
+
+    return Recurrent(), torch.randn(1, 50, 40)
+
+
+def vision(name):
+    import torch
+    import torchvision
+
+    return getattr(torchvision.models, name)(weights=None), torch.randn(1, 3, 224, 224)
+
+
+def encoder():
+    import torch
+
     layer = torch.nn.TransformerEncoderLayer(768, 12, 3072, activation="gelu", batch_first=True)
-    yield "encoder", torch.nn.TransformerEncoder(layer, 4, enable_nested_tensor=False), (torch.randn(1, 128, 768),)
+    return torch.nn.TransformerEncoder(layer, 4, enable_nested_tensor=False), torch.randn(1, 128, 768)
 
 
-def export(folder):
-    out = []
-    for name, module, inputs in models():
-        file = folder / f"{name}.pt2"
-        if not file.exists():
-            torch.export.save(torch.export.export(module.eval(), inputs), file)
-            numpy.save(folder / f"{name}.npy", inputs[0].numpy())
-        out.append((name, file, folder / f"{name}.npy"))
-    return out
+def language(name):
+    import torch
+    import transformers
+
+    class Logits(torch.nn.Module):
+        def __init__(self, model, pick):
+            super().__init__()
+            self.model, self.pick = model, pick
+
+        def forward(self, tokens):
+            return self.pick(self.model(tokens, **options))
+
+    if name == "bert_base":
+        options = {}
+        model = Logits(transformers.BertModel(transformers.BertConfig()), lambda out: out.last_hidden_state)
+    else:
+        options = {"use_cache": False}
+        model = Logits(transformers.GPT2LMHeadModel(transformers.GPT2Config()), lambda out: out.logits)
+    return model, torch.randint(0, 20000, (1, 128))
+
+
+MODELS = {
+    "mlp_tiny": mlp_tiny,
+    "lstm_small": lambda: recurrent("LSTM"),
+    "gru_small": lambda: recurrent("GRU"),
+    "mobilenet_v3_large": lambda: vision("mobilenet_v3_large"),
+    "resnet18": lambda: vision("resnet18"),
+    "resnet50": lambda: vision("resnet50"),
+    "vit_b_16": lambda: vision("vit_b_16"),
+    "encoder": encoder,
+    "bert_base": lambda: language("bert_base"),
+    "gpt2": lambda: language("gpt2"),
+}
+PEERS = {"eager": "torch", "onnxruntime": "onnxruntime", "openvino": "openvino"}
+
+
+def export(folder, name, command):
+    """FOLDER/NAME.pt2, .core.pt2, .npy and, where the exporter has it, .onnx."""
+    file = folder / f"{name}.pt2"
+    if not file.exists():
+        import torch
+
+        torch.manual_seed(1)
+        module, inputs = MODELS[name]()
+        numpy.save(folder / f"{name}.npy", inputs.numpy())
+        with torch.no_grad():
+            program = torch.export.export(module.eval(), (inputs,))
+            torch.export.save(program, file)
+            if importlib.util.find_spec("onnxscript") is not None:
+                try:
+                    torch.onnx.export(program, dynamo=True).save(folder / f"{name}.onnx")
+                except Exception as error:  # a model that ONNX cannot have stays without
+                    print(f"{name}: no ONNX file: {str(error).splitlines()[0]}", file=sys.stderr)
+    core = folder / f"{name}.core.pt2"
+    if not core.exists():
+        subprocess.run([command, "decompose", file, "-o", core], stdout=subprocess.DEVNULL)
+
+
+def make_call(peer, folder, name, threads):
+    inputs = numpy.load(folder / f"{name}.npy")
+    if peer == "eager":
+        import torch
+
+        torch.set_num_threads(threads)
+        torch.set_grad_enabled(False)
+        module = torch.export.load(folder / f"{name}.pt2").module()
+        tensor = torch.from_numpy(inputs)
+        return lambda: module(tensor)
+    if peer == "onnxruntime":
+        import onnxruntime
+
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = threads
+        session = onnxruntime.InferenceSession(folder / f"{name}.onnx", options, ["CPUExecutionProvider"])
+        feed = {session.get_inputs()[0].name: inputs}
+        return lambda: session.run(None, feed)
+    import openvino
+
+    core = openvino.Core()
+    settings = {"INFERENCE_PRECISION_HINT": "f32", "PERFORMANCE_HINT": "LATENCY", "INFERENCE_NUM_THREADS": threads}
+    request = core.compile_model(core.read_model(folder / f"{name}.onnx"), "CPU", settings).create_infer_request()
+    feed = {0: inputs}
+    return lambda: request.infer(feed, share_inputs=True)
+
+
+def serve(peer, folder, name, threads):
+    """For each number of seconds on a line of stdin, the fastest call in microseconds on one of stdout."""
+    call = make_call(peer, folder, name, threads)
+    call()
+    print("ready", flush=True)
+    for line in sys.stdin:
+        fastest, end = float("inf"), time.perf_counter() + float(line)
+        while time.perf_counter() < end:
+            start = time.perf_counter()
+            call()
+            fastest = min(fastest, time.perf_counter() - start)
+        print(fastest * 1e6, flush=True)
+
+
+class Peer:
+    def __init__(self, peer, folder, name, threads):
+        self.process = subprocess.Popen([sys.executable, __file__, "--serve", peer, str(folder), name, str(threads)],
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                                        text=True)
+        self.ready = self.process.stdout.readline().strip() == "ready"
+
+    def run(self, seconds):
+        self.process.stdin.write(f"{seconds}\n")
+        self.process.stdin.flush()
+        return float(self.process.stdout.readline())
+
+    def end(self):
+        self.process.stdin.close()
+        self.process.wait()
 
 
 def ours(command, file, inputs, threads, seconds):
@@ -42,37 +179,47 @@ def ours(command, file, inputs, threads, seconds):
     return min(json.loads(answer.stdout.splitlines()[-1])["latencies_us"])
 
 
-def eager(module, inputs, seconds):
-    fastest = float("inf")
-    end = time.perf_counter() + seconds
-    with torch.inference_mode():
-        while time.perf_counter() < end:
-            start = time.perf_counter()
-            module(inputs)
-            fastest = min(fastest, time.perf_counter() - start)
-    return fastest * 1e6
+def compare(arguments, folder, name, threads):
+    inputs = folder / f"{name}.npy"
+    contenders = {}
+    for label, suffix in (("pt2", ".pt2"), ("core", ".core.pt2")):
+        file = folder / (name + suffix)
+        if file.exists():
+            contenders[label] = functools.partial(ours, arguments.command, file, inputs, threads)
+    peers = {peer: Peer(peer, folder, name, threads) for peer, package in PEERS.items()
+             if importlib.util.find_spec(package) is not None}
+    contenders |= {peer: process.run for peer, process in peers.items() if process.ready}
+    best = dict.fromkeys(contenders, float("inf"))
+    for _ in range(arguments.rounds):
+        for contender, run in contenders.items():
+            best[contender] = min(best[contender], run(arguments.seconds))
+    for process in peers.values():
+        process.end()
+    cells = [f"{best['pt2'] / 1000:.3f}", f"{best['core'] / best['pt2']:.2f}" if "core" in best else "-"]
+    for peer in PEERS:
+        cells.append(f"{best[peer] / 1000:.3f} ({best['pt2'] / best[peer]:.2f})" if peer in best else "-")
+    print(f"| {name} | {threads} | " + " | ".join(cells) + " |", flush=True)
 
 
 def main():
+    if sys.argv[1:2] == ["--serve"]:
+        return serve(sys.argv[2], pathlib.Path(sys.argv[3]), sys.argv[4], int(sys.argv[5]))
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("command")
     parser.add_argument("folder", nargs="?", type=pathlib.Path)
+    parser.add_argument("--models", nargs="+", choices=MODELS, default=list(MODELS))
+    parser.add_argument("--threads", nargs="+", type=int, default=[1, 2])
     parser.add_argument("--rounds", type=int, default=6)
-    parser.add_argument("--seconds", type=float, default=0.5, help="of each contender in a round")
+    parser.add_argument("--seconds", type=float, default=0.4, help="of each contender in a round")
     arguments = parser.parse_args()
     folder = arguments.folder or pathlib.Path(tempfile.mkdtemp())
     folder.mkdir(parents=True, exist_ok=True)
-    print(f"{'model':<20} {'threads':>7} {'pt2 ms':>9} {'eager ms':>9} {'ratio':>6}")
-    for name, file, inputs in export(folder):
-        module = torch.export.load(file).module()
-        tensor = torch.from_numpy(numpy.load(inputs))
-        for threads in (1, 2):
-            torch.set_num_threads(threads)
-            best = [float("inf")] * 2
-            for _ in range(arguments.rounds):
-                best[0] = min(best[0], ours(arguments.command, file, inputs, threads, arguments.seconds))
-                best[1] = min(best[1], eager(module, tensor, arguments.seconds))
-            print(f"{name:<20} {threads:>7} {best[0] / 1000:>9.2f} {best[1] / 1000:>9.2f} {best[0] / best[1]:>6.2f}")
+    print("| model | threads | pt2 ms | decomposed | eager ms (ratio) | ONNX Runtime | OpenVINO |")
+    print("|---|---|---|---|---|---|---|")
+    for name in arguments.models:
+        export(folder, name, arguments.command)
+        for threads in arguments.threads:
+            compare(arguments, folder, name, threads)
 
 
 if __name__ == "__main__":

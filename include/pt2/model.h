@@ -166,6 +166,7 @@ class Session {
   std::shared_ptr<const Model::Shared> shared_;
   SessionOptions options_;
   std::vector<Value> state_;  // one per graph input; none for user inputs
+  bool has_other_weights_ = false;  // than the model
   uint64_t seed_ = 0;
   Observer observer_;
   std::unique_ptr<run::EngineSession> engine_;

@@ -13,6 +13,7 @@
 #include "corpus_operators.h"
 #include "pt2/model.h"
 #include "pt2/replay.h"
+#include "run/model_shared.h"
 
 namespace pt2 {
 namespace {
@@ -54,7 +55,13 @@ TEST_P(Corpus, RecordedCallsGivePyTorchsResults) {
     auto calls = read_recorded_calls(*safetensors);
     ASSERT_TRUE(calls) << place << calls.error().text();
     Session session(*model);
-    for (size_t i = 0; i < calls->calls.size(); ++i) {
+    // Where no call changes the state, the planned engine makes the second one of some sizes in
+    // another way than the first, and the third in yet another.
+    const bool is_stateful =
+        std::ranges::find(session.shared().written, true) != session.shared().written.end();
+    const size_t rounds = GetParam() == EngineKind::planned && !is_stateful ? 3 : 1;
+    for (size_t round = 0; round < rounds * calls->calls.size(); ++round) {
+      const size_t i = round / rounds;
       const CallReport report = replay(session, calls->calls[i]);
       if (report.passed()) ++passed;
       for (const std::string& difference : report.differences)

@@ -21,9 +21,19 @@ class GraphMaker {
     return id;
   }
   ValueId call(const std::string& target, std::vector<NamedArgument> inputs) {
-    const ValueId id = tensor("v" + std::to_string(next_++));
-    graph.add_node({.target = target, .inputs = std::move(inputs), .outputs = {Argument(id)}});
-    return id;
+    return calls(target, std::move(inputs), 1)[0];
+  }
+  // A node with so many results.
+  std::vector<ValueId> calls(const std::string& target, std::vector<NamedArgument> inputs,
+                             size_t results) {
+    std::vector<ValueId> ids;
+    std::vector<Argument> outputs;
+    for (size_t i = 0; i < results; ++i) {
+      ids.push_back(tensor("v" + std::to_string(next_++)));
+      outputs.emplace_back(ids.back());
+    }
+    graph.add_node({.target = target, .inputs = std::move(inputs), .outputs = std::move(outputs)});
+    return ids;
   }
   Graph graph;
 

@@ -1,97 +1,8 @@
 // Plans: which nodes become one step, and that they compute what the nodes do one by one.
-#include "run/plan/plan.h"
-
-#include <gtest/gtest.h>
-
-#include <cmath>
-#include <random>
-
-#include "run/graph_maker.h"
-#include "run/plan/workspace.h"
+#include "run/plan_case.h"
 
 namespace pt2::run {
 namespace {
-
-// Steps in their order.
-using Names = std::vector<std::string>;
-
-// A graph, and what its inputs are: weights are known when the plan is made.
-class Case {
- public:
-  ValueId input(const Sizes& sizes) { return add(sizes, false); }
-  ValueId weight(const Sizes& sizes, float least = -1) { return add(sizes, true, least); }
-  ValueId call(const std::string& target, std::vector<NamedArgument> arguments) {
-    return maker_.call("torch.ops.aten." + target, std::move(arguments));
-  }
-  // What the node that makes `id` says it makes.
-  void set_results(ValueId id, std::vector<Argument> results) {
-    maker_.graph.set_node_outputs(maker_.graph.value(id).definition.node, std::move(results));
-  }
-  void output(ValueId id) { outputs_.push_back(Argument(id)); }
-
-  // The names of the plan's steps; fails where planned and plain results differ.
-  Names check() {
-    maker_.graph.set_outputs(outputs_);
-    const auto bound = bind_graph(maker_.graph).value();
-    const auto plan = make_plan(*bound, constants_, std::vector<bool>(constants_.size(), true));
-    const std::vector<Value> expected = execute(maker_.graph, copies()).value();
-    Workspace workspace(2);
-    // Memory is used again the second time.
-    for (int round = 0; round < 2; ++round) {
-      ops::Context context;
-      Executor executor(context);
-      const auto found = plan->run(copies(), {}, executor, workspace);
-      EXPECT_TRUE(found) << found.error().text();
-      if (!found) return {};
-      for (size_t i = 0; i < expected.size(); ++i) compare((*found)[i], expected[i]);
-    }
-    Names names;
-    for (const StepPointer& step : plan->steps) names.emplace_back(step->name());
-    return names;
-  }
-
-  void fill(ValueId id, Tensor tensor) {
-    values_[static_cast<size_t>(id)] = Value(std::move(tensor));
-  }
-
- private:
-  ValueId add(const Sizes& sizes, bool known, float least = -1) {
-    const ValueId id = maker_.input("i" + std::to_string(values_.size()));
-    std::vector<float> numbers(static_cast<size_t>(checked_numel(sizes).value()));
-    std::uniform_real_distribution<float> uniform(least, 1.0f);
-    for (float& number : numbers) number = uniform(random_);
-    values_.emplace_back(floats(sizes, std::move(numbers)));
-    constants_.push_back(known ? values_.back() : Value());
-    return id;
-  }
-  // What a program writes to is no weight here, so that each run begins alike.
-  std::vector<Value> copies() const {
-    std::vector<Value> out;
-    for (size_t i = 0; i < values_.size(); ++i)
-      out.push_back(constants_[i].is_none() ? Value(values_[i].get_if<Tensor>()->clone())
-                                            : values_[i]);
-    return out;
-  }
-  static void compare(const Value& found, const Value& expected) {
-    const Tensor &a = *found.get_if<Tensor>(), &b = *expected.get_if<Tensor>();
-    ASSERT_EQ(a.sizes(), b.sizes());
-    const std::vector<float> x = elements(found), y = elements(expected);
-    for (size_t i = 0; i < x.size(); ++i)
-      EXPECT_NEAR(x[i], y[i], 1e-5 * (1 + std::abs(y[i]))) << "element " << i;
-  }
-
-  GraphMaker maker_;
-  std::vector<Value> values_;
-  std::vector<Value> constants_;
-  std::vector<Argument> outputs_;
-  std::mt19937 random_{7};
-};
-
-Argument ints(const Sizes& numbers) {
-  ArgumentList list{.kind = ListKind::ints, .items = {}};
-  for (const int64_t number : numbers) list.items.emplace_back(number);
-  return Argument(std::move(list));
-}
 
 std::vector<NamedArgument> convolution(ValueId input, ValueId weight, ValueId bias,
                                        int64_t padding = 1) {
@@ -99,9 +10,6 @@ std::vector<NamedArgument> convolution(ValueId input, ValueId weight, ValueId bi
           named("bias", Argument(bias)), named("stride", ints({1, 1})),
           named("padding", ints({padding, padding}))};
 }
-NamedArgument self(ValueId id) { return named("self", Argument(id)); }
-NamedArgument other(ValueId id) { return named("other", Argument(id)); }
-
 ValueId batch_norm(Case& graph, ValueId input, int64_t channels) {
   return graph.call(
       "batch_norm.default",
@@ -204,7 +112,7 @@ TEST(Plan, ScalesOfChannelsReachRearrangedImages) {
       graph.call("adaptive_avg_pool2d.default", {self(a), named("output_size", ints({1, 1}))});
   const ValueId gate = graph.call("sigmoid.default", {self(pooled)});
   graph.output(graph.call("mul.Tensor", {self(a), other(gate)}));
-  EXPECT_EQ(graph.check(), (Names{"convolution", "pooling", "pointwise", "pointwise"}));
+  EXPECT_EQ(graph.check(), (Names{"convolution", "pooling", "pointwise_chain"}));
 }
 
 TEST(Plan, AttentionWithAMaskOfBools) {
@@ -283,6 +191,42 @@ TEST(Plan, AnAddendThatBroadcastsTheProductIsAddedBehindViewsToo) {
   const ValueId c = graph.call("view.default", {self(b), named("size", ints({3, 2, 2}))});
   graph.output(graph.call("relu.default", {self(c)}));
   EXPECT_EQ(graph.check(), Names{"product"});
+}
+
+TEST(Plan, RowsArePickedByNumbers) {
+  Case graph;
+  const ValueId tokens = graph.input({2, 3});
+  graph.fill(tokens, Tensor::of<int64_t>({2, 3}, {1, 0, 4, 4, 2, 3}));
+  graph.output(graph.call("embedding.default", {named("weight", Argument(graph.weight({5, 7}))),
+                                                named("indices", Argument(tokens))}));
+  EXPECT_EQ(graph.check(), Names{"gather"});
+  EXPECT_TRUE(graph.was_recorded());
+}
+
+// What depends on sizes alone is computed once for a recording; what depends on elements and is
+// computed by no kernel cannot be done again.
+TEST(Plan, CallsAreRecordedWhereKernelsComputeThem) {
+  Case sizes;
+  const ValueId x = sizes.input({3, 4});
+  const ValueId ones = sizes.call("ones_like.default", {self(sizes.weight({12}))});
+  const ValueId view = sizes.call("view.default", {self(x), named("size", ints({4, 3}))});
+  const ValueId turned = sizes.call("permute.default", {self(view), named("dims", ints({1, 0}))});
+  const ValueId copy = sizes.call("reshape.default", {self(turned), named("shape", ints({12}))});
+  sizes.output(sizes.call("add.Tensor", {self(copy), other(ones)}));
+  sizes.check();
+  EXPECT_TRUE(sizes.was_recorded());
+
+  Case elements;
+  elements.output(elements.call("cumsum.default",
+                                {self(elements.input({3})), named("dim", Argument(int64_t{0}))}));
+  EXPECT_EQ(elements.check(), Names{"reference"});
+  EXPECT_FALSE(elements.was_recorded());
+
+  Case random;
+  const ValueId noise = random.call("rand_like.default", {self(random.weight({3}))});
+  random.output(random.call("mul.Tensor", {self(noise), named("other", Argument(0.0))}));
+  random.check();
+  EXPECT_FALSE(random.was_recorded());
 }
 
 }  // namespace

@@ -70,7 +70,9 @@ class AttentionStep final : public Step {
     shape.out_row_stride = strides[static_cast<size_t>(rank - 2)];
     Tensor scratch = frame.make(
         {kernels::attention_scratch_size(shape, kernels::thread_count(frame.threads()))});
-    kernels::attend(shape, scratch.data<float>(), frame.threads());
+    frame.launch([shape, memory = scratch.data<float>(), threads = frame.threads()] {
+      kernels::attend(shape, memory, threads);
+    });
     frame.set(result(), std::move(out), true);
     return true;
   }
@@ -91,11 +93,12 @@ class AttentionStep final : public Step {
     if (!mask.defined() || mask.numel() == 0 || mask.dim() < 2 || mask.dim() > 4) return {};
     if (mask.dtype() == Dtype::float32) return with_rows(frame, mask);
     if (mask.dtype() != Dtype::bool_) return {};
-    const Tensor rows = mask.contiguous();
+    const Tensor rows = to_row_major(frame, mask);
     Tensor out = frame.make(mask.sizes());
-    const auto* keep = rows.data<uint8_t>();
-    for (int64_t i = 0; i < rows.numel(); ++i)
-      out.data<float>()[i] = keep[i] != 0 ? 0.0f : -std::numeric_limits<float>::infinity();
+    frame.launch([keep = rows.data<uint8_t>(), to = out.data<float>(), count = rows.numel()] {
+      for (int64_t i = 0; i < count; ++i)
+        to[i] = keep[i] != 0 ? 0.0f : -std::numeric_limits<float>::infinity();
+    });
     return out;
   }
 

@@ -38,9 +38,8 @@ class BatchNormStep final : public Step {
     const int64_t pixels = input->numel() / channels;
     if (input->dim() == 2 ? input->is_contiguous() : is_channels_last(*input)) {
       Tensor out = frame.make(input->sizes(), input->strides());
-      kernels::scale_shift({pixels, channels}, {input->data<float>(), channels}, {scale_.data(), 0},
-                           {shift_.data(), 0}, activation_, {out.data<float>(), channels},
-                           frame.threads());
+      launch(frame, {pixels, channels}, {input->data<float>(), channels}, {scale_.data(), 0},
+             {shift_.data(), 0}, {out.data<float>(), channels});
       frame.set(result(), std::move(out), true);
       return true;
     }
@@ -48,14 +47,22 @@ class BatchNormStep final : public Step {
     Tensor out = frame.make(input->sizes());
     const int64_t area = pixels / input->size(0);
     for (int64_t image = 0; image < input->size(0); ++image)
-      kernels::scale_shift({channels, area}, {input->data<float>() + image * channels * area, area},
-                           {scale_.data(), 1, 0}, {shift_.data(), 1, 0}, activation_,
-                           {out.data<float>() + image * channels * area, area}, frame.threads());
+      launch(frame, {channels, area}, {input->data<float>() + image * channels * area, area},
+             {scale_.data(), 1, 0}, {shift_.data(), 1, 0},
+             {out.data<float>() + image * channels * area, area});
     frame.set(result(), std::move(out), false);
     return true;
   }
 
  private:
+  void launch(Frame& frame, const kernels::Extent& extent, const kernels::Rows& in,
+              const kernels::Rows& scale, const kernels::Rows& shift,
+              const kernels::RowsOut& out) const {
+    frame.launch([=, activation = activation_, threads = frame.threads()] {
+      kernels::scale_shift(extent, in, scale, shift, activation, out, threads);
+    });
+  }
+
   const BoundArgument& input_;
   std::vector<float> scale_;
   std::vector<float> shift_;

@@ -10,27 +10,65 @@ namespace {
 // A tensor as matrices: one for each index of its leading dimensions.
 struct Matrices {
   Sizes batch;
+  Sizes strides;  // of these
   int64_t rows = 0;
   int64_t columns = 0;
   int64_t row_stride = 0;
   int64_t column_stride = 0;
-  const Tensor* tensor = nullptr;
+  const float* data = nullptr;
 
   explicit Matrices(const Tensor& of)
       : batch(of.sizes().begin(), of.sizes().end() - 2),
+        strides(of.strides().begin(), of.strides().end() - 2),
         rows(of.size(of.dim() - 2)),
         columns(of.size(of.dim() - 1)),
         row_stride(of.stride(of.dim() - 2)),
         column_stride(of.stride(of.dim() - 1)),
-        tensor(&of) {}
+        data(of.data<float>()) {}
 
   const float* matrix(int64_t index) const {
     int64_t offset = 0;
     for (size_t dim = batch.size(); dim-- > 0;) {
-      offset += index % batch[dim] * tensor->stride(static_cast<int64_t>(dim));
+      offset += index % batch[dim] * strides[dim];
       index /= batch[dim];
     }
-    return tensor->data<float>() + offset;
+    return data + offset;
+  }
+};
+
+struct BatchProduct {
+  Matrices left;
+  Matrices right;
+  int64_t count;  // of matrices
+  float* packed;  // a panel for each thread
+  int64_t panel;  // floats of one
+  float* out;
+
+  void run(kernels::ThreadPool* threads) const {
+    if (count == 1) return multiply(0, 0, threads);
+    kernels::run_tasks(threads, count,
+                       [&](int64_t index, int thread) { multiply(index, thread, nullptr); });
+  }
+
+ private:
+  void multiply(int64_t index, int64_t thread, kernels::ThreadPool* threads) const {
+    float* memory = packed + thread * panel;
+    kernels::pack_right(right.matrix(index),
+                        {.depth = left.columns,
+                         .columns = right.columns,
+                         .depth_stride = right.row_stride,
+                         .column_stride = right.column_stride},
+                        memory, threads);
+    kernels::Product product;
+    product.rows = left.rows;
+    product.columns = right.columns;
+    product.depth = left.columns;
+    product.left = left.matrix(index);
+    product.left_stride = left.row_stride;
+    product.packed = memory;
+    product.out = out + index * left.rows * right.columns;
+    product.out_stride = right.columns;
+    kernels::multiply_packed(product, threads);
   }
 };
 
@@ -46,7 +84,7 @@ class BatchProductStep final : public Step {
     if (!is_float(left) || !is_float(right) || left->dim() < 2 || left->dim() != right->dim())
       return false;
     const Matrices b(*right);
-    Tensor rows = left->strides().back() == 1 ? *left : to_row_major(frame, *left);
+    const Tensor rows = left->strides().back() == 1 ? *left : to_row_major(frame, *left);
     const Matrices a(rows);
     if (a.batch != b.batch || a.columns != b.rows) return false;
     Sizes sizes = left->sizes();
@@ -59,31 +97,9 @@ class BatchProductStep final : public Step {
     if (!bound || *bound > INT64_MAX / 64) return false;
     const int64_t panel = kernels::packed_size(a.columns, b.columns);
     Tensor packed = frame.make({panel * panels});
-    const int64_t count = out.numel() / (a.rows * b.columns);
-    const auto multiply = [&](int64_t index, int64_t thread, kernels::ThreadPool* threads) {
-      float* memory = packed.data<float>() + thread * panel;
-      kernels::pack_right(b.matrix(index),
-                          {.depth = a.columns,
-                           .columns = b.columns,
-                           .depth_stride = b.row_stride,
-                           .column_stride = b.column_stride},
-                          memory, threads);
-      kernels::Product product;
-      product.rows = a.rows;
-      product.columns = b.columns;
-      product.depth = a.columns;
-      product.left = a.matrix(index);
-      product.left_stride = a.row_stride;
-      product.packed = memory;
-      product.out = out.data<float>() + index * a.rows * b.columns;
-      product.out_stride = b.columns;
-      kernels::multiply_packed(product, threads);
-    };
-    if (count == 1)
-      multiply(0, 0, frame.threads());
-    else
-      kernels::run_tasks(frame.threads(), count,
-                         [&](int64_t index, int thread) { multiply(index, thread, nullptr); });
+    const BatchProduct product{
+        a, b, out.numel() / (a.rows * b.columns), packed.data<float>(), panel, out.data<float>()};
+    frame.launch([product, threads = frame.threads()] { product.run(threads); });
     frame.set(result(), std::move(out), false);
     return true;
   }

@@ -47,10 +47,10 @@ class ConcatenationStep final : public Step {
     int64_t before = 0;
     for (const Tensor* part : parts) {
       const int64_t block = part->numel() / around;
-      const auto* from = part->data<float>();
-      float* to = out.data<float>() + before;
-      for (int64_t i = 0; i < around; ++i)
-        std::memcpy(to + i * row, from + i * block, static_cast<size_t>(block) * sizeof(float));
+      frame.launch([=, from = part->data<float>(), to = out.data<float>() + before] {
+        for (int64_t i = 0; i < around; ++i)
+          std::memcpy(to + i * row, from + i * block, static_cast<size_t>(block) * sizeof(float));
+      });
       before += block;
     }
     frame.set(result(), std::move(out), rearranged);

@@ -74,12 +74,13 @@ class ConvolutionStep final : public Step {
       images.row_stride = shape.in_width * shape.in_channels;
       images.pixel_stride = shape.in_channels;
     }
-    kernels::convolve(shape, images, packed, out.data<float>(), shape.out_channels,
-                      {.bias = kernels_.bias.empty() ? nullptr : kernels_.bias.data(),
-                       .addend = addend_ == nullptr ? nullptr : addend.data<float>(),
-                       .addend_stride = shape.out_channels,
-                       .activation = activation_},
-                      frame.threads());
+    const kernels::Epilogue epilogue{.bias = kernels_.bias.empty() ? nullptr : kernels_.bias.data(),
+                                     .addend = addend_ == nullptr ? nullptr : addend.data<float>(),
+                                     .addend_stride = shape.out_channels,
+                                     .activation = activation_};
+    frame.launch([=, to = out.data<float>(), threads = frame.threads()] {
+      kernels::convolve(shape, images, packed, to, shape.out_channels, epilogue, threads);
+    });
     frame.set(result(), std::move(out), true);
     return true;
   }
@@ -108,18 +109,39 @@ bool is_sane(const Sizes& numbers, int64_t least) {
   return std::ranges::all_of(numbers, [&](int64_t n) { return n >= least && n <= 1 << 20; });
 }
 
+// On each side of a dimension; "same" where it is as much on both sides.
+std::optional<Sizes> padding_of(const Planner& planner, const BoundNode& node, const Tensor& weight,
+                                const std::optional<Sizes>& dilation) {
+  const Value* given = planner.constant(node, "padding");
+  const auto* word = given == nullptr ? nullptr : given->get_if<std::string>();
+  const size_t spatial = weight.sizes().size() - 2;
+  if (word == nullptr) return planner.integers(node, "padding", spatial);
+  Sizes out(spatial, 0);
+  if (*word == "valid") return out;
+  // With other strides, "same" is an error.
+  if (*word != "same" || !dilation ||
+      planner.integers(node, "stride", spatial) != Sizes(spatial, 1))
+    return std::nullopt;
+  for (size_t i = 0; i < spatial; ++i) {
+    const auto around = checked_numel({{(*dilation)[i], weight.sizes()[i + 2] - 1}});
+    if (!around || *around % 2 != 0) return std::nullopt;
+    out[i] = *around / 2;
+  }
+  return out;
+}
+
 std::optional<Kernels> find_kernels(const Planner& planner, const BoundNode& node) {
   const Tensor* weight = planner.floats(node, "weight");
   if (weight == nullptr || (weight->dim() != 3 && weight->dim() != 4)) return std::nullopt;
   const auto spatial = static_cast<size_t>(weight->dim() - 2);
-  if (is_operator(node, "aten::conv1d") != (spatial == 1) &&
-      !is_operator(node, "aten::convolution"))
-    return std::nullopt;
+  const bool is_1d =
+      is_operator(node, "aten::conv1d") || is_operator(node, "aten::conv1d", "padding");
+  if (is_1d != (spatial == 1) && !is_operator(node, "aten::convolution")) return std::nullopt;
   if (is_operator(node, "aten::convolution") && planner.flag(node, "transposed") != false)
     return std::nullopt;
   const auto stride = planner.integers(node, "stride", spatial);
-  const auto padding = planner.integers(node, "padding", spatial);
   const auto dilation = planner.integers(node, "dilation", spatial);
+  const auto padding = padding_of(planner, node, *weight, dilation);
   const auto groups = planner.integer(node, "groups");
   if (!stride || !padding || !dilation || !groups || !is_sane(*stride, 1) ||
       !is_sane(*padding, 0) || !is_sane(*dilation, 1) || !is_sane(weight->sizes(), 1) ||

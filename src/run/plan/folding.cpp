@@ -12,15 +12,15 @@ constexpr int64_t kMostBytes = 16 << 20;
 constexpr uint64_t kMostMemory = 256 << 20;  // of kernels, while they run
 constexpr uint64_t kMostWork = 1 << 28;
 
-bool computes_alone(const BoundNode& node) {
-  return node.op && node.higher_order == nullptr && node.op.custom == nullptr &&
-         node.batched.empty() && !node.op.may_draw() && !node.op.mutates() &&
-         node.op.def->facts.updates_statistics_if.empty() && !node.node->outputs.empty();
-}
-
 bool is_tensor(const Argument& output) { return output.is<ValueId>(); }
 
 }  // namespace
+
+bool computes_alone(const BoundNode& node) {
+  return node.op && node.higher_order == nullptr && node.op.custom == nullptr &&
+         node.batched.empty() && !node.op.may_draw() && !node.op.mutates() &&
+         node.op.def->facts.updates_statistics_if.empty();
+}
 
 std::unordered_set<const BoundNode*> fold_constants(Plan& plan, std::vector<Value>& constants) {
   std::unordered_set<const BoundNode*> folded;
@@ -34,7 +34,9 @@ std::unordered_set<const BoundNode*> fold_constants(Plan& plan, std::vector<Valu
   int64_t bytes = 0;
   const Graph& graph = *plan.graph->graph;
   for (const BoundNode& node : plan.graph->nodes) {
-    if (!computes_alone(node) || !std::ranges::all_of(node.node->outputs, is_tensor)) continue;
+    if (!computes_alone(node) || node.node->outputs.empty() ||
+        !std::ranges::all_of(node.node->outputs, is_tensor))
+      continue;
     bool known = true;
     const auto check = [&](ValueId id) {
       known = known && !constants[static_cast<size_t>(id)].is_none();

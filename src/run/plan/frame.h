@@ -2,6 +2,7 @@
 #ifndef PT2_RUN_PLAN_FRAME_H
 #define PT2_RUN_PLAN_FRAME_H
 
+#include <type_traits>
 #include <vector>
 
 #include "run/plan/workspace.h"
@@ -14,14 +15,16 @@ namespace pt2::run {
 // asks for them as_written() first.
 class Frame {
  public:
-  // `written` says of each value whether something may write to its storage.
+  // `written` says of each value whether something may write to its storage. What is launched is
+  // added to the recording, if there is one.
   Frame(const Graph& graph, const std::vector<bool>& written, Executor& executor,
-        Workspace& workspace)
+        Workspace& workspace, Recording* recording)
       : values(graph.value_count()),
         graph_(graph),
         written_(written),
         executor_(executor),
         workspace_(workspace),
+        recording_(recording),
         rearranged_(graph.value_count(), false) {}
 
   std::vector<Value> values;
@@ -29,10 +32,29 @@ class Frame {
   const Graph& graph() const { return graph_; }
   Executor& executor() { return executor_; }
   kernels::ThreadPool* threads() { return &workspace_.threads; }
+  Recording* recording() { return recording_; }
 
-  // Row-major if `strides` is empty; float32; the elements are unspecified.
-  Tensor make(Sizes sizes, Sizes strides = {}) {
-    return workspace_.memory.tensor(Dtype::float32, std::move(sizes), std::move(strides));
+  // Row-major if `strides` is empty; the elements are unspecified.
+  Tensor make(Sizes sizes, Sizes strides = {}, Dtype dtype = Dtype::float32) {
+    MemoryPool& memory = recording_ == nullptr ? workspace_.memory : recording_->memory();
+    return memory.tensor(dtype, std::move(sizes), std::move(strides));
+  }
+
+  // Whatever reads or writes elements, now and, if the call is recorded, when it is done again. It
+  // holds copies of all it needs, pointers to memory of this call among them. What returns false
+  // has met elements that it is not made for; this is then returned, too.
+  template <class Function>
+  bool launch(const Function& function) {
+    if constexpr (std::is_void_v<decltype(function())>) {
+      return launch([function] {
+        function();
+        return true;
+      });
+    } else {
+      if (!function()) return false;
+      if (recording_ != nullptr) recording_->add(function);
+      return true;
+    }
   }
 
   // The operand of a step; null if it is none or no tensor.
@@ -52,6 +74,7 @@ class Frame {
   const std::vector<bool>& written_;
   Executor& executor_;
   Workspace& workspace_;
+  Recording* recording_;
   std::vector<bool> rearranged_;
 };
 

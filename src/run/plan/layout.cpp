@@ -1,5 +1,6 @@
 #include "run/plan/layout.h"
 
+#include <algorithm>
 #include <new>
 
 #include "kernels/layouts.h"
@@ -14,14 +15,40 @@ void turn_images(Frame& frame, const Tensor& from, Tensor& to, bool to_channels_
                 area = from.numel() / (images * channels);
   const int64_t rows = to_channels_last ? channels : area,
                 columns = to_channels_last ? area : channels;
-  kernels::turn({.count = images,
-                 .rows = rows,
-                 .columns = columns,
-                 .from_stride = columns,
-                 .to_stride = rows,
-                 .from_matrix_stride = channels * area,
-                 .to_matrix_stride = channels * area},
-                from.data<float>(), to.data<float>(), frame.threads());
+  const kernels::Turning turning{.count = images,
+                                 .rows = rows,
+                                 .columns = columns,
+                                 .from_stride = columns,
+                                 .to_stride = rows,
+                                 .from_matrix_stride = channels * area,
+                                 .to_matrix_stride = channels * area};
+  frame.launch([turning, in = from.data<float>(), out = to.data<float>(),
+                threads = frame.threads()] { kernels::turn(turning, in, out, threads); });
+}
+
+// A matrix whose columns lie side by side, or several that lie at one distance; false for others.
+bool copy_columns(Frame& frame, const Tensor& tensor, Tensor& out) {
+  const int64_t rank = tensor.dim();
+  if (rank < 2 || rank > 3 || tensor.stride(rank - 2) != 1) return false;
+  const int64_t rows = tensor.size(rank - 2), columns = tensor.size(rank - 1);
+  const kernels::Turning turning{.count = rank == 3 ? tensor.size(0) : 1,
+                                 .rows = columns,
+                                 .columns = rows,
+                                 .from_stride = tensor.stride(rank - 1),
+                                 .to_stride = columns,
+                                 .from_matrix_stride = rank == 3 ? tensor.stride(0) : 0,
+                                 .to_matrix_stride = rows * columns};
+  frame.launch([turning, from = tensor.data<float>(), to = out.data<float>(),
+                threads = frame.threads()] { kernels::turn(turning, from, to, threads); });
+  return true;
+}
+
+// A tensor whose innermost elements lie side by side; false for others.
+bool copy_rows(Frame& frame, const Tensor& tensor, Tensor& out) {
+  const auto loops = tile_loops(out.sizes(), out.strides(), std::span(&tensor, 1));
+  if (!loops || loops->operands[0].strides.back() > 1) return false;
+  launch_tiles(frame, *loops, {{.function = kernels::Activation::none, .a = {}, .b = {}}}, out);
+  return true;
 }
 
 }  // namespace
@@ -80,12 +107,13 @@ bool is_channels_last(const Tensor& tensor) {
 
 Tensor to_row_major(Frame& frame, const Tensor& tensor) {
   if (tensor.is_contiguous()) return tensor;
-  if (tensor.dtype() != Dtype::float32 || tensor.numel() == 0) return tensor.contiguous();
-  Tensor out = frame.make(tensor.sizes());
-  if (is_channels_last(tensor))
+  if (tensor.numel() == 0) return tensor.contiguous();
+  Tensor out = frame.make(tensor.sizes(), {}, tensor.dtype());
+  const bool is_float = tensor.dtype() == Dtype::float32;
+  if (is_float && is_channels_last(tensor))
     turn_images(frame, tensor, out, false);
-  else
-    copy_to_contiguous(tensor, out.raw_data());
+  else if (!is_float || (!copy_columns(frame, tensor, out) && !copy_rows(frame, tensor, out)))
+    frame.launch([tensor, to = out.raw_data()] { copy_to_contiguous(tensor, to); });
   return out;
 }
 
@@ -97,6 +125,46 @@ Tensor channels_last_value(Frame& frame, const BoundArgument& argument) {
   if (const auto id = Frame::value_id(argument); id && frame.may_rearrange(*id))
     frame.set(*id, out, true);
   return out;
+}
+
+int64_t stride_along(const Tensor& tensor, size_t dim, size_t rank) {
+  const size_t missing = rank - tensor.sizes().size();
+  if (dim < missing || tensor.sizes()[dim - missing] == 1) return 0;
+  return tensor.strides()[dim - missing];
+}
+
+std::optional<TileLoops> tile_loops(const Sizes& sizes, const Sizes& strides,
+                                    std::span<const Tensor> tensors) {
+  TileLoops out;
+  std::vector<size_t> order;
+  for (size_t dim = 0; dim < sizes.size(); ++dim)
+    if (sizes[dim] != 1) order.push_back(dim);
+  std::ranges::stable_sort(order, [&](size_t a, size_t b) { return strides[a] > strides[b]; });
+  for (const Tensor& tensor : tensors) out.operands.push_back({.data = tensor.data<float>()});
+  size_t place = kernels::kTileDims;
+  for (; !order.empty(); order.pop_back()) {
+    const size_t dim = order.back();
+    bool joins = place < kernels::kTileDims;
+    for (size_t i = 0; joins && i < tensors.size(); ++i)
+      joins = stride_along(tensors[i], dim, sizes.size()) ==
+              out.sizes[place] * out.operands[i].strides[place];
+    if (joins) {
+      out.sizes[place] *= sizes[dim];
+      continue;
+    }
+    if (place == 0) return std::nullopt;
+    out.sizes[--place] = sizes[dim];
+    for (size_t i = 0; i < tensors.size(); ++i)
+      out.operands[i].strides[place] = stride_along(tensors[i], dim, sizes.size());
+  }
+  return out;
+}
+
+void launch_tiles(Frame& frame, const TileLoops& loops,
+                  const std::vector<kernels::TileInstruction>& instructions, Tensor& out) {
+  frame.launch([loops, instructions, to = out.data<float>(), threads = frame.threads()] {
+    kernels::run_tiles({instructions, loops.sizes, loops.operands, to}, threads);
+  });
 }
 
 int64_t window_count(int64_t in, int64_t kernel, int64_t stride, int64_t dilation, int64_t padding,

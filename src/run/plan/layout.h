@@ -3,8 +3,11 @@
 #define PT2_RUN_PLAN_LAYOUT_H
 
 #include <optional>
+#include <span>
+#include <vector>
 
 #include "kernels/convolution.h"
+#include "kernels/tiles.h"
 #include "run/plan/frame.h"
 
 namespace pt2::run {
@@ -38,6 +41,21 @@ struct RowsOf {
   int64_t stride = 0;
 };
 std::optional<RowsOf> rows_of(const Tensor& tensor);
+
+// How tiles walk through a result that lies densely, and through tensors that broadcast to its
+// sizes: dimensions in the order of its strides, those that lie behind one another joined. Nothing
+// where these are too many.
+struct TileLoops {
+  kernels::TileSizes sizes{1, 1, 1, 1, 1};
+  std::vector<kernels::TileOperand> operands;
+};
+std::optional<TileLoops> tile_loops(const Sizes& sizes, const Sizes& strides,
+                                    std::span<const Tensor> tensors);
+void launch_tiles(Frame& frame, const TileLoops& loops,
+                  const std::vector<kernels::TileInstruction>& instructions, Tensor& out);
+// The tensor's stride along a dimension of the `rank` that it broadcasts to; 0 where it has one
+// element there.
+int64_t stride_along(const Tensor& tensor, size_t dim, size_t rank);
 
 // Whether the tensor exists, has elements and is of float32.
 inline bool is_float(const Tensor* tensor) {

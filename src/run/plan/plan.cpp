@@ -42,6 +42,7 @@ Result<void> run_node(Frame& frame, const BoundNode& node) {
         frame.as_written(id);
     });
   PT2_TRY_VOID(frame.executor().run_node(frame.graph(), node, frame.values));
+  if (frame.recording() != nullptr) frame.recording()->note_node(node, frame.values);
   if (!rearranged) return {};
   for (const Argument& output : node.node->outputs)
     for_each_value(output, [&](ValueId id) {
@@ -94,16 +95,26 @@ Value own(Value value, const std::vector<const Storage*>& shared) {
 }  // namespace
 
 Result<std::vector<Value>> Plan::run(std::vector<Value> inputs, const EngineCall& call,
-                                     Executor& executor, Workspace& workspace) const {
+                                     Executor& executor, Workspace& workspace,
+                                     Recording* recording) const {
   const Graph& program = *graph->graph;
   if (inputs.size() != program.inputs().size())
     return ops::operator_error("the graph takes " + std::to_string(program.inputs().size()) +
                                " inputs, found " + std::to_string(inputs.size()));
-  Frame frame(program, written, executor, workspace);
-  for (const auto& [id, value] : constants) frame.values[static_cast<size_t>(id)] = value;
-  for (size_t i = 0; i < inputs.size(); ++i)
-    if (const auto* id = program.inputs()[i].get_if<ValueId>())
-      frame.values[static_cast<size_t>(*id)] = std::move(inputs[i]);
+  Frame frame(program, written, executor, workspace, recording);
+  for (const auto& [id, value] : constants) {
+    frame.values[static_cast<size_t>(id)] = value;
+    if (recording != nullptr) recording->fix(id);
+  }
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const auto* id = program.inputs()[i].get_if<ValueId>();
+    if (id == nullptr) continue;
+    if (recording != nullptr && given[i])
+      inputs[i] = Value(recording->add_input(*inputs[i].get_if<Tensor>()));
+    else if (recording != nullptr)
+      recording->fix(*id);
+    frame.values[static_cast<size_t>(*id)] = std::move(inputs[i]);
+  }
   for (const StepPointer& step : steps) {
     PT2_TRY_VOID(call.on_step == nullptr ? run_step(frame, *step)
                                          : timed_step(frame, *step, *call.on_step));
@@ -113,6 +124,7 @@ Result<std::vector<Value>> Plan::run(std::vector<Value> inputs, const EngineCall
   for (const Argument& output : program.outputs()) {
     for_each_value(output, [&](ValueId id) { frame.as_written(id); });
     PT2_TRY(Value value, evaluate_argument(output, frame.values));
+    if (recording != nullptr) recording->add_output(value);
     outputs.push_back(own(std::move(value), computed));
   }
   return outputs;

@@ -19,10 +19,14 @@ struct Plan {
   std::vector<const Storage*> computed;
   // For each value: something may write to its storage.
   std::vector<bool> written;
+  // For each input: calls bring it; others are weights.
+  std::vector<bool> given;
 
-  // Inputs and results as EngineSession::run has them.
+  // Inputs and results as EngineSession::run has them. The results of a call that is recorded
+  // (`recording` not null) are the recording's.
   Result<std::vector<Value>> run(std::vector<Value> inputs, const EngineCall& call,
-                                 Executor& executor, Workspace& workspace) const;
+                                 Executor& executor, Workspace& workspace,
+                                 Recording* recording = nullptr) const;
 };
 
 // `weights` has an entry for each input of the graph, none for those that are none; `known` says of

@@ -54,6 +54,7 @@ class PlannedEngine final : public Engine {
     PT2_TRY(bound_,
             bind_graph(lowered_ ? lowered_->graph : source_.program.graph, source_.operators));
     PT2_TRY(plan_, plan_for(std::vector<bool>(source_.weights.size(), false)));
+    may_record_ = std::ranges::find(written_, true) == written_.end();
     return {};
   }
 
@@ -63,6 +64,8 @@ class PlannedEngine final : public Engine {
   const Engine& reference() const { return *reference_; }
   int available_threads() const { return available_threads_; }
   const std::shared_ptr<const Plan>& plan() const { return plan_; }
+  // Whether calls differ in nothing but the inputs that they bring.
+  bool may_record() const { return may_record_; }
 
   // A plan that takes nothing of the weights that are `replaced` for granted. Error `limit` where
   // the copies that steps make of weights need too much memory.
@@ -136,6 +139,7 @@ class PlannedEngine final : public Engine {
   std::optional<Program> lowered_;  // the program as plans need it, if that differs
   std::unique_ptr<BoundGraph> bound_;
   std::shared_ptr<const Plan> plan_;
+  bool may_record_ = false;
   mutable std::mutex mutex_;
   mutable std::vector<std::unique_ptr<Workspace>> workspaces_;
 };
@@ -159,23 +163,97 @@ class PlannedSession final : public EngineSession {
         PT2_TRY(plan_, engine_.plan_for(replaced_));
       }
     }
-    ops::Context context;
-    context.seed = call.seed;
-    context.max_tensor_bytes = call.limits.max_tensor_bytes;
-    Executor executor(context, call.limits, call.cancellation);
     std::unique_ptr<Workspace> workspace = engine_.take_workspace(threads_);
-    Result<std::vector<Value>> results = plan_->run(std::move(inputs), call, executor, *workspace);
+    Result<std::vector<Value>> results = run_in(*workspace, std::move(inputs), call);
     workspace->memory.finish_run();
     engine_.give_back(std::move(workspace));
     return results;
   }
 
+  Result<bool> run_again(std::span<const Value> inputs, std::span<Value> outputs,
+                         const Cancellation& cancellation) override {
+    if (!engine_.may_record()) return false;
+    std::unique_ptr<Workspace> workspace = engine_.take_workspace(threads_);
+    given_.clear();
+    for (const Value& input : inputs) given_.push_back(&input);
+    Result<bool> done = run_recorded(*workspace, outputs, cancellation);
+    engine_.give_back(std::move(workspace));
+    return done;
+  }
+
  private:
+  // With the inputs in given_.
+  Result<bool> run_recorded(Workspace& workspace, std::span<Value> outputs,
+                            const Cancellation& cancellation) const {
+    const Recording* recording = workspace.recordings.recording_for(given_);
+    if (recording == nullptr || outputs.size() != recording->outputs().size()) return false;
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      const auto* memory = outputs[i].get_if<Tensor>();
+      const Tensor& result = recording->outputs()[i];
+      if (memory == nullptr || !memory->defined() || memory->dtype() != result.dtype() ||
+          memory->sizes() != result.sizes() || !memory->is_contiguous() ||
+          memory->storage()->is_read_only())
+        return false;
+      // An error, which the call in full describes.
+      for (size_t j = 0; j < i; ++j)
+        if (outputs[j].get_if<Tensor>()->storage() == memory->storage()) return false;
+    }
+    PT2_TRY(const bool ran, recording->run(given_, cancellation));
+    if (!ran) return false;
+    for (size_t i = 0; i < outputs.size(); ++i)
+      copy_to_contiguous(recording->outputs()[i], outputs[i].get_if<Tensor>()->raw_data());
+    return true;
+  }
+
+  // Computes, or does again what was recorded; the second call with inputs of some sizes is.
+  Result<std::vector<Value>> run_in(Workspace& workspace, std::vector<Value> inputs,
+                                    const EngineCall& call) {
+    RecordedCalls* calls = nullptr;
+    if (engine_.may_record() && plan_ == engine_.plan() && call.on_step == nullptr) {
+      given_.clear();
+      for (size_t i = 0; i < inputs.size(); ++i)
+        if (plan_->given[i]) given_.push_back(&inputs[i]);
+      calls = workspace.recordings.find(given_);
+    }
+    if (calls != nullptr && calls->recording != nullptr) {
+      PT2_TRY(const bool ran, calls->recording->run(given_, call.cancellation));
+      if (ran) return copies(workspace, calls->recording->outputs());
+      calls = nullptr;
+    }
+    ops::Context context;
+    context.seed = call.seed;
+    context.max_tensor_bytes = call.limits.max_tensor_bytes;
+    Executor executor(context, call.limits, call.cancellation);
+    if (calls == nullptr || calls->refused || calls->calls < 2)
+      return plan_->run(std::move(inputs), call, executor, workspace);
+    auto recording = std::make_unique<Recording>(*plan_->graph->graph);
+    workspace.memory = MemoryPool();  // the recording has its own, and later calls need no other
+    PT2_TRY(std::vector<Value> results,
+            plan_->run(std::move(inputs), call, executor, workspace, recording.get()));
+    calls->refused = !recording->is_usable();
+    if (calls->refused) return results;
+    results = copies(workspace, recording->outputs());
+    calls->recording = std::move(recording);
+    workspace.recordings.limit_memory();
+    return results;
+  }
+
+  static std::vector<Value> copies(Workspace& workspace, std::span<const Tensor> results) {
+    std::vector<Value> out;
+    for (const Tensor& result : results) {
+      Tensor copy = workspace.memory.tensor(result.dtype(), result.sizes());
+      copy_to_contiguous(result, copy.raw_data());
+      out.emplace_back(std::move(copy));
+    }
+    return out;
+  }
+
   const PlannedEngine& engine_;
   SessionOptions options_;
   int threads_;
   std::shared_ptr<const Plan> plan_;
-  std::vector<bool> replaced_;  // of plan_; empty: none
+  std::vector<bool> replaced_;       // of plan_; empty: none
+  std::vector<const Value*> given_;  // of a call, in memory that is used again
 };
 
 std::unique_ptr<EngineSession> PlannedEngine::start_session(const SessionOptions& options) const {

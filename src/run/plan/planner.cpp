@@ -1,6 +1,7 @@
 #include "run/plan/planner.h"
 
 #include <algorithm>
+#include <ranges>
 #include <unordered_set>
 
 #include "ops/loops.h"
@@ -20,15 +21,11 @@ constexpr struct {
     {"aten::bmm", "", make_batch_product},
     {"aten::conv1d", "", make_convolution},
     {"aten::conv2d", "", make_convolution},
+    {"aten::conv1d", "padding", make_convolution},
+    {"aten::conv2d", "padding", make_convolution},
     {"aten::convolution", "", make_convolution},
     {"aten::batch_norm", "", make_batch_norm},
     {"aten::_native_batch_norm_legit_no_training", "", make_batch_norm},
-    {"aten::add", "Tensor", make_binary},
-    {"aten::sub", "Tensor", make_binary},
-    {"aten::mul", "Tensor", make_binary},
-    {"aten::div", "Tensor", make_binary},
-    {"aten::maximum", "", make_binary},
-    {"aten::minimum", "", make_binary},
     {"aten::softmax", "int", make_softmax},
     {"aten::_softmax", "", make_softmax},
     {"aten::log_softmax", "int", make_softmax},
@@ -45,6 +42,12 @@ constexpr struct {
     {"aten::_adaptive_avg_pool2d", "", make_pooling},
     {"aten::mean", "dim", make_pooling},
     {"aten::cat", "", make_concatenation},
+    {"aten::embedding", "", make_gather},
+    {"aten::index_select", "", make_gather},
+    {"aten::lstm", "input", make_recurrent},
+    {"aten::gru", "input", make_recurrent},
+    {"aten::rnn_tanh", "input", make_recurrent},
+    {"aten::rnn_relu", "input", make_recurrent},
 };
 
 // The reference kernel of one node.
@@ -140,6 +143,17 @@ void find_releases(const Graph& graph, std::vector<StepPointer>& steps) {
     if (last[id] != nullptr) last[id]->released.push_back(ValueId{static_cast<uint32_t>(id)});
 }
 
+// The elements of a weight, where a value is one that kernels can read.
+const Tensor* floats_of(const Value* value) {
+  const auto* tensor = value == nullptr ? nullptr : value->get_if<Tensor>();
+  if (tensor == nullptr || !tensor->defined() || tensor->dtype() != Dtype::float32 ||
+      tensor->numel() == 0)
+    return nullptr;
+  // A few elements can stand for any number of them; copies are to be no larger than the file.
+  if (static_cast<uint64_t>(tensor->nbytes()) > tensor->storage()->size()) return nullptr;
+  return tensor;
+}
+
 }  // namespace
 
 bool opens_region(const BoundNode& node) {
@@ -196,21 +210,25 @@ bool has_own_result(const BoundNode& node) {
 
 }  // namespace
 
-StepPointer Planner::make_step(const BoundNode& node) {
-  if (!has_own_result(node)) return nullptr;
-  auto make = make_pointwise;
-  for (const auto& maker : kMakers)
-    if (is_operator(node, maker.name, maker.overload)) make = maker.make;
-  StepPointer step = make(*this, node);
+StepPointer Planner::taken(StepPointer step) {
   if (step != nullptr) taken_.insert(step->nodes().begin(), step->nodes().end());
   return step;
 }
 
 StepPointer Planner::recompose(const BoundNode& node) {
-  if (!has_own_result(node)) return nullptr;
-  StepPointer step = recompose_attention(*this, node);
-  if (step != nullptr) taken_.insert(step->nodes().begin(), step->nodes().end());
-  return step;
+  return taken(recompose_attention(*this, node));
+}
+
+StepPointer Planner::make_step(const BoundNode& node) {
+  for (const auto& maker : kMakers)
+    if (is_operator(node, maker.name, maker.overload)) return taken(maker.make(*this, node));
+  return nullptr;
+}
+
+StepPointer Planner::make_chain(const BoundNode& node) { return taken(make_tiles(*this, node)); }
+
+StepPointer Planner::make_single(const BoundNode& node) {
+  return taken(make_pointwise(*this, node));
 }
 
 const BoundArgument* Planner::argument(const BoundNode& node, std::string_view name) {
@@ -234,14 +252,11 @@ bool Planner::is_none(const BoundNode& node, std::string_view name) const {
 }
 
 const Tensor* Planner::floats(const BoundNode& node, std::string_view name) const {
-  const Value* value = constant(node, name);
-  const auto* tensor = value == nullptr ? nullptr : value->get_if<Tensor>();
-  if (tensor == nullptr || !tensor->defined() || tensor->dtype() != Dtype::float32 ||
-      tensor->numel() == 0)
-    return nullptr;
-  // A few elements can stand for any number of them; copies are to be no larger than the file.
-  if (static_cast<uint64_t>(tensor->nbytes()) > tensor->storage()->size()) return nullptr;
-  return tensor;
+  return floats_of(constant(node, name));
+}
+
+const Tensor* Planner::floats(ValueId value) const {
+  return floats_of(&constants_[static_cast<size_t>(value)]);
 }
 
 std::optional<Tensor> Planner::row_major(const Tensor& weight) const {
@@ -355,6 +370,8 @@ std::unique_ptr<const Plan> make_plan(const BoundGraph& graph, std::span<const V
   auto plan = std::make_unique<Plan>();
   plan->graph = &graph;
   plan->written = written_values(graph, weights);
+  for (size_t i = 0; i < weights.size(); ++i)
+    plan->given.push_back(weights[i].is_none() && graph.graph->inputs()[i].is<ValueId>());
   const bool keeps_strides = std::ranges::any_of(graph.nodes, looks_at_strides);
   const bool is_plain = std::ranges::none_of(graph.nodes, opens_region);
 
@@ -372,15 +389,21 @@ std::unique_ptr<const Plan> make_plan(const BoundGraph& graph, std::span<const V
     const BoundNode* last = step->nodes().back();
     steps.emplace(last, std::move(step));
   };
-  const bool joins = is_plain && !keeps_strides;
-  for (const BoundNode& node : graph.nodes)
-    if (joins && !folded.contains(&node))
-      if (StepPointer step = planner.recompose(node)) add(std::move(step));
-  for (const BoundNode& node : graph.nodes) {
-    if (folded.contains(&node) || planner.is_taken(node)) continue;
-    StepPointer step = joins ? planner.make_step(node) : nullptr;
-    add(step != nullptr ? std::move(step) : std::make_unique<ReferenceStep>(Step::Nodes{&node}));
+  const auto make_all = [&](const auto& nodes, StepPointer (Planner::*make)(const BoundNode&)) {
+    for (const BoundNode& node : nodes)
+      if (!folded.contains(&node) && !planner.is_taken(node) && has_own_result(node))
+        if (StepPointer step = (planner.*make)(node)) add(std::move(step));
+  };
+  if (is_plain && !keeps_strides) {
+    make_all(graph.nodes, &Planner::recompose);
+    make_all(graph.nodes, &Planner::make_step);
+    // Chains are found from their ends.
+    make_all(std::views::reverse(graph.nodes), &Planner::make_chain);
+    make_all(graph.nodes, &Planner::make_single);
   }
+  for (const BoundNode& node : graph.nodes)
+    if (!folded.contains(&node) && !planner.is_taken(node))
+      add(std::make_unique<ReferenceStep>(Step::Nodes{&node}));
   for (const BoundNode& node : graph.nodes)
     if (const auto found = steps.find(&node); found != steps.end())
       plan->steps.push_back(std::move(found->second));

@@ -20,11 +20,14 @@ class Planner {
   Planner(const BoundGraph& graph, const std::vector<Value>& constants,
           const std::vector<bool>& written, std::shared_ptr<CopyBudget> copies);
 
-  // A step for the node and perhaps some that follow it, which no other step is made for then; null
-  // where the reference kernel has to do.
-  StepPointer make_step(const BoundNode& node);
-  // The same for what is found from its middle; to be asked for all nodes first.
+  // A step for the node and perhaps others, which no other step is made for then; null where there
+  // is none. To be asked in this order, for all nodes each: for what is found from its middle; for
+  // the node and some that follow it; for functions element by element that end at the node; for
+  // one of these alone.
   StepPointer recompose(const BoundNode& node);
+  StepPointer make_step(const BoundNode& node);
+  StepPointer make_chain(const BoundNode& node);
+  StepPointer make_single(const BoundNode& node);
   bool is_taken(const BoundNode& node) const { return taken_.contains(&node); }
 
   // The argument of that name; null if the operator has none.
@@ -39,6 +42,7 @@ class Planner {
   // none; tensors have each element for itself.
   bool is_none(const BoundNode& node, std::string_view name) const;
   const Tensor* floats(const BoundNode& node, std::string_view name) const;
+  const Tensor* floats(ValueId value) const;
   // The weight with its elements in order; nothing where there is no memory for a copy.
   std::optional<Tensor> row_major(const Tensor& weight) const;
   const std::shared_ptr<CopyBudget>& copies() const { return copies_; }
@@ -65,6 +69,7 @@ class Planner {
   static bool takes(const BoundArgument& argument, const BoundNode& producer);
 
  private:
+  StepPointer taken(StepPointer step);
   // Whether a node may be computed later than it stands, with others: nothing that it takes may be
   // written to in between, and no other step has it.
   bool joins(const BoundNode& node) const;
@@ -89,6 +94,9 @@ bool is_reshape(const BoundNode& node);
 // The number that a value is, or that it stands for as a tensor; nothing for others.
 std::optional<double> number_of(const Value& value);
 
+// Whether the node computes its results of its arguments and of nothing else, and changes nothing.
+bool computes_alone(const BoundNode& node);
+
 // Whether the node changes what others compute that stand behind it: regions of autocast, of vmap.
 bool opens_region(const BoundNode& node);
 
@@ -111,6 +119,9 @@ std::optional<ActivationNodes> match_activation(const Planner& planner, const Bo
 // The activation that a node computes; nothing for others.
 std::optional<kernels::Activation> activation_of(const Planner& planner, const BoundNode& node);
 
+// Whether two sizes are the same in every call, as far as one can see.
+bool is_same(const SymInt& a, const SymInt& b);
+
 // Attention around a softmax; null where there is none.
 StepPointer recompose_attention(const Planner& planner, const BoundNode& node);
 
@@ -124,12 +135,14 @@ StepPointer make_batch_product(const Planner& planner, const BoundNode& node);
 StepPointer make_convolution(const Planner& planner, const BoundNode& node);
 StepPointer make_batch_norm(const Planner& planner, const BoundNode& node);
 StepPointer make_pointwise(const Planner& planner, const BoundNode& node);
-StepPointer make_binary(const Planner& planner, const BoundNode& node);
+StepPointer make_tiles(const Planner& planner, const BoundNode& node);
 StepPointer make_softmax(const Planner& planner, const BoundNode& node);
 StepPointer make_norm(const Planner& planner, const BoundNode& node);
 StepPointer make_attention(const Planner& planner, const BoundNode& node);
 StepPointer make_pooling(const Planner& planner, const BoundNode& node);
 StepPointer make_concatenation(const Planner& planner, const BoundNode& node);
+StepPointer make_gather(const Planner& planner, const BoundNode& node);
+StepPointer make_recurrent(const Planner& planner, const BoundNode& node);
 
 }  // namespace pt2::run
 

@@ -5,6 +5,7 @@
 #include "kernels/pointwise.h"
 #include "run/plan/layout.h"
 #include "run/plan/planner.h"
+#include "run/plan/pointwise.h"
 
 namespace pt2::run {
 namespace {
@@ -26,6 +27,23 @@ constexpr struct {
     {"aten::erf", Unary::error_function},
 };
 
+constexpr struct {
+  double exponent;
+  Unary function;
+} kPowers[] = {{2, Unary::square},
+               {0.5, Unary::square_root},
+               {-0.5, Unary::reciprocal_square_root},
+               {-1, Unary::reciprocal}};
+
+constexpr struct {
+  std::string_view name;
+  Binary function;
+} kBinaries[] = {
+    {"aten::add", Binary::add},         {"aten::sub", Binary::subtract},
+    {"aten::mul", Binary::multiply},    {"aten::div", Binary::divide},
+    {"aten::maximum", Binary::maximum}, {"aten::minimum", Binary::minimum},
+};
+
 // A dense tensor's elements lie in one block, in some order that its strides say.
 bool is_block(const Tensor& tensor) { return tensor.is_contiguous() || is_channels_last(tensor); }
 
@@ -41,12 +59,13 @@ class UnaryStep final : public Step {
     const Tensor* from = frame.tensor(input);
     if (!is_float(from) || !is_block(*from)) return false;
     Tensor out = frame.make(from->sizes(), from->strides());
-    if (activation_)
-      kernels::apply(*activation_, from->data<float>(), out.data<float>(), from->numel(),
-                     frame.threads());
-    else
-      kernels::apply(function_, from->data<float>(), out.data<float>(), from->numel(),
-                     frame.threads());
+    frame.launch([activation = activation_, function = function_, in = from->data<float>(),
+                  to = out.data<float>(), count = from->numel(), threads = frame.threads()] {
+      if (activation)
+        kernels::apply(*activation, in, to, count, threads);
+      else
+        kernels::apply(function, in, to, count, threads);
+    });
     const auto id = Frame::value_id(input);
     frame.set(result(), std::move(out), id && frame.is_rearranged(*id));
     return true;
@@ -95,8 +114,8 @@ Loop make_loop(const Tensor& out, const Tensor& a, const Tensor& b) {
 
 class BinaryStep final : public Step {
  public:
-  BinaryStep(const BoundNode& node, Binary function, double alpha)
-      : Step({&node}), function_(function), alpha_(static_cast<float>(alpha)) {}
+  BinaryStep(const BoundNode& node, const BinaryNode& binary)
+      : Step({&node}), function_(binary.function), alpha_(binary.scale) {}
 
   std::string_view name() const override { return "pointwise"; }
 
@@ -106,10 +125,11 @@ class BinaryStep final : public Step {
     const Tensor* b = frame.tensor(other);
     Tensor number;
     if (b == nullptr || b->is_wrapped_number()) {
-      const auto found = number_of(frame, other);
+      const auto found = number_in(frame, other);
       if (!found || a == nullptr) return false;
       number = frame.make({});
-      *number.data<float>() = static_cast<float>(*found);
+      frame.launch(
+          [to = number.data<float>(), value = static_cast<float>(*found)] { *to = value; });
       b = &number;
     }
     if (!is_float(a) || !is_float(b)) return false;
@@ -128,12 +148,6 @@ class BinaryStep final : public Step {
   }
 
  private:
-  static std::optional<double> number_of(const Frame& frame, const BoundArgument& argument) {
-    if (argument.dynamic == nullptr) return run::number_of(argument.constant);
-    const auto id = Frame::value_id(argument);
-    return id ? run::number_of(frame.values[static_cast<size_t>(*id)]) : std::nullopt;
-  }
-
   bool compute(Frame& frame, const Tensor& a, const Tensor& b, Tensor& out) const {
     Loop loop = make_loop(out, a, b);
     std::vector<Loop::Dim>& dims = loop.dims;
@@ -150,10 +164,13 @@ class BinaryStep final : public Step {
     walk(dims, 0, a.data<float>(), b.data<float>(), out.data<float>(),
          [&](const float* left, const float* right, float* to) {
            const kernels::Rows x{left, rows.a, inner.a}, y{right, rows.b, inner.b};
-           if (alpha_ != 1)
-             kernels::add_scaled(extent, x, y, alpha_, {to, rows.out}, frame.threads());
-           else
-             kernels::combine(function_, extent, x, y, {to, rows.out}, frame.threads());
+           const kernels::RowsOut z{to, rows.out};
+           frame.launch([=, alpha = alpha_, function = function_, threads = frame.threads()] {
+             if (alpha != 1)
+               kernels::add_scaled(extent, x, y, alpha, z, threads);
+             else
+               kernels::combine(function, extent, x, y, z, threads);
+           });
          });
     return true;
   }
@@ -172,32 +189,68 @@ class BinaryStep final : public Step {
 
 }  // namespace
 
+std::optional<Unary> unary_of(const Planner& planner, const BoundNode& node) {
+  for (const auto& row : kUnaries)
+    if (is_operator(node, row.name)) return row.function;
+  if (is_operator(node, "aten::pow", "Tensor_Scalar"))
+    for (const auto& row : kPowers)
+      if (planner.number(node, "exponent") == row.exponent) return row.function;
+  return std::nullopt;
+}
+
+std::optional<BinaryNode> binary_of(const Planner& planner, const BoundNode& node) {
+  const auto is = [&](std::string_view name) {
+    return is_operator(node, name, "Tensor") || is_operator(node, name, "Scalar");
+  };
+  if (is("aten::rsub"))
+    return planner.number(node, "alpha") == 1.0
+               ? std::optional(BinaryNode{.function = Binary::subtract, .swaps = true})
+               : std::nullopt;
+  for (const auto& row : kBinaries) {
+    if (!is(row.name) && !is_operator(node, row.name)) continue;
+    const bool scales = row.function == Binary::add || row.function == Binary::subtract;
+    const auto scale = scales ? planner.number(node, "alpha") : std::optional(1.0);
+    if (!scale || (row.function == Binary::subtract && *scale != 1)) return std::nullopt;
+    return BinaryNode{.function = row.function, .scale = static_cast<float>(*scale)};
+  }
+  return std::nullopt;
+}
+
+std::optional<Bounds> bounds_of(const Planner& planner, const BoundNode& node) {
+  constexpr struct {
+    std::string_view name, low, high;
+  } kNames[] = {{"aten::clamp", "min", "max"},
+                {"aten::clamp_min", "min", ""},
+                {"aten::clamp_max", "", "max"},
+                {"aten::hardtanh", "min_val", "max_val"}};
+  for (const auto& row : kNames) {
+    if (!is_operator(node, row.name)) continue;
+    Bounds bounds;
+    for (const auto& [name, bound] :
+         {std::pair(row.low, &bounds.low), std::pair(row.high, &bounds.high)}) {
+      if (name.empty() || planner.is_none(node, name)) continue;
+      *bound = planner.number(node, name);
+      if (!*bound) return std::nullopt;
+    }
+    return bounds;
+  }
+  return std::nullopt;
+}
+
+std::optional<double> number_in(const Frame& frame, const BoundArgument& argument) {
+  if (argument.dynamic == nullptr) return number_of(argument.constant);
+  const auto id = Frame::value_id(argument);
+  return id ? number_of(frame.values[static_cast<size_t>(*id)]) : std::nullopt;
+}
+
 StepPointer make_pointwise(const Planner& planner, const BoundNode& node) {
   if (const auto activation = activation_of(planner, node))
     return std::make_unique<UnaryStep>(node, activation, Unary::negate);
-  for (const auto& row : kUnaries)
-    if (is_operator(node, row.name))
-      return std::make_unique<UnaryStep>(node, std::nullopt, row.function);
+  if (const auto unary = unary_of(planner, node))
+    return std::make_unique<UnaryStep>(node, std::nullopt, *unary);
+  if (const auto binary = binary_of(planner, node); binary && !binary->swaps)
+    return std::make_unique<BinaryStep>(node, *binary);
   return nullptr;
-}
-
-StepPointer make_binary(const Planner& planner, const BoundNode& node) {
-  const std::string_view name = node.op.def->signature->name;
-  const auto is = [&](std::string_view operation) { return name == operation; };
-  double alpha = 1;
-  if (is("aten::add") || is("aten::sub")) {
-    const auto given = planner.number(node, "alpha");
-    if (!given || (is("aten::sub") && *given != 1)) return nullptr;
-    alpha = *given;
-  }
-  return std::make_unique<BinaryStep>(node,
-                                      is("aten::add")       ? Binary::add
-                                      : is("aten::sub")     ? Binary::subtract
-                                      : is("aten::mul")     ? Binary::multiply
-                                      : is("aten::div")     ? Binary::divide
-                                      : is("aten::maximum") ? Binary::maximum
-                                                            : Binary::minimum,
-                                      alpha);
 }
 
 }  // namespace pt2::run

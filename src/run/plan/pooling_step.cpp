@@ -11,6 +11,19 @@ namespace {
 
 using kernels::Pooling;
 
+// Both lie channels last.
+void launch_pooling(Frame& frame, const Pooling& shape, const Tensor& images, Tensor& out) {
+  frame.launch(
+      [shape, from = images.data<float>(), to = out.data<float>(), threads = frame.threads()] {
+        kernels::pool_images(shape,
+                             {.data = from,
+                              .image_stride = shape.in_height * shape.in_width * shape.channels,
+                              .row_stride = shape.in_width * shape.channels,
+                              .pixel_stride = shape.channels},
+                             to, shape.channels, threads);
+      });
+}
+
 class PoolingStep final : public Step {
  public:
   PoolingStep(const BoundNode& node, const Pooling& pooling, bool rounds_up)
@@ -37,12 +50,7 @@ class PoolingStep final : public Step {
     const Tensor images = channels_last_value(frame, argument);
     const Sizes sizes{shape.batch, shape.channels, shape.out_height, shape.out_width};
     Tensor out = make_images(frame, sizes);
-    kernels::pool_images(shape,
-                         {.data = images.data<float>(),
-                          .image_stride = shape.in_height * shape.in_width * shape.channels,
-                          .row_stride = shape.in_width * shape.channels,
-                          .pixel_stride = shape.channels},
-                         out.data<float>(), shape.channels, frame.threads());
+    launch_pooling(frame, shape, images, out);
     frame.set(result(), std::move(out), true);
     return true;
   }
@@ -71,21 +79,20 @@ class MeanStep final : public Step {
     Tensor out = frame.make(std::move(sizes));
     if (input->is_contiguous()) {
       const int64_t columns = input->numel() / rows;
-      kernels::reduce_rows(kernels::Reduction::mean, {rows, columns, columns, 1},
-                           input->data<float>(), out.data<float>(), frame.threads());
+      frame.launch(
+          [=, from = input->data<float>(), to = out.data<float>(), threads = frame.threads()] {
+            kernels::reduce_rows(kernels::Reduction::mean, {rows, columns, columns, 1}, from, to,
+                                 threads);
+          });
     } else if (*kept == 2 && input->dim() == 4 && is_channels_last(*input)) {
-      const int64_t channels = input->size(1), width = input->size(3);
-      kernels::pool_images({.kind = Pooling::Kind::average,
-                            .batch = input->size(0),
-                            .channels = channels,
-                            .in_height = input->size(2),
-                            .in_width = width,
-                            .adaptive = true},
-                           {.data = input->data<float>(),
-                            .image_stride = channels * input->size(2) * width,
-                            .row_stride = channels * width,
-                            .pixel_stride = channels},
-                           out.data<float>(), channels, frame.threads());
+      launch_pooling(frame,
+                     {.kind = Pooling::Kind::average,
+                      .batch = input->size(0),
+                      .channels = input->size(1),
+                      .in_height = input->size(2),
+                      .in_width = input->size(3),
+                      .adaptive = true},
+                     *input, out);
     } else {
       return false;
     }

@@ -1,6 +1,7 @@
 // Products with weights that are the same in every call.
 #include <mutex>
 
+#include "kernels/layouts.h"
 #include "kernels/product.h"
 #include "kernels/row_products.h"
 #include "run/plan/layout.h"
@@ -26,13 +27,14 @@ struct Weights {
 class ProductStep final : public Step {
  public:
   ProductStep(Nodes nodes, const BoundArgument& input, Weights weights, const Tail& tail,
-              std::shared_ptr<CopyBudget> copies)
+              const std::shared_ptr<CopyBudget>& copies)
       : Step(std::move(nodes)),
         input_(input),
         weights_(std::move(weights)),
         addend_(tail.addend),
         activation_(tail.activation),
-        packed_(std::move(copies)) {}
+        packed_(copies),
+        turned_(copies) {}
 
   std::string_view name() const override { return "product"; }
 
@@ -97,24 +99,43 @@ class ProductStep final : public Step {
     });
   }
 
+  // Small weights with their columns side by side, which spares each of them a sum across lanes;
+  // null for those that lie so, and large ones, for which memory is slower than sums.
+  const float* turn(Frame& frame) const {
+    constexpr int64_t kSmall = 1 << 16;
+    if (weights_.column_stride == 1 || weights_.depth * weights_.columns > kSmall) return nullptr;
+    return turned_.get(weights_.depth * weights_.columns, [&](float* memory) {
+      kernels::turn({.rows = weights_.columns,
+                     .columns = weights_.depth,
+                     .from_stride = weights_.column_stride,
+                     .to_stride = weights_.columns},
+                    weights_.tensor.data<float>(), memory, frame.threads());
+    });
+  }
+
   // With the weights as they lie if they are not packed.
   void multiply(Frame& frame, const Tensor& input, const RowsOf& rows, const float* packed,
                 const kernels::Epilogue& epilogue, Tensor& out) const {
     if (packed == nullptr) {
-      const bool turned = weights_.depth_stride == 1;
-      return kernels::multiply_rows(
-          {.rows = rows.rows,
-           .columns = weights_.columns,
-           .depth = weights_.depth,
-           .left = input.data<float>(),
-           .left_stride = rows.stride,
-           .right = weights_.tensor.data<float>(),
-           .right_stride = turned ? weights_.column_stride : weights_.depth_stride,
-           .turned = turned,
-           .out = out.data<float>(),
-           .out_stride = weights_.columns,
-           .epilogue = epilogue},
-          frame.threads());
+      const float* small = turn(frame);
+      const bool turned = weights_.depth_stride == 1 && small == nullptr;
+      const kernels::RowProduct product{
+          .rows = rows.rows,
+          .columns = weights_.columns,
+          .depth = weights_.depth,
+          .left = input.data<float>(),
+          .left_stride = rows.stride,
+          .right = small != nullptr ? small : weights_.tensor.data<float>(),
+          .right_stride = small != nullptr ? weights_.columns
+                          : turned         ? weights_.column_stride
+                                           : weights_.depth_stride,
+          .turned = turned,
+          .out = out.data<float>(),
+          .out_stride = weights_.columns,
+          .epilogue = epilogue};
+      frame.launch(
+          [product, threads = frame.threads()] { kernels::multiply_rows(product, threads); });
+      return;
     }
     kernels::Product product;
     product.rows = rows.rows;
@@ -126,7 +147,8 @@ class ProductStep final : public Step {
     product.out = out.data<float>();
     product.out_stride = weights_.columns;
     product.epilogue = epilogue;
-    kernels::multiply_packed(product, frame.threads());
+    frame.launch(
+        [product, threads = frame.threads()] { kernels::multiply_packed(product, threads); });
   }
 
   const BoundArgument& input_;
@@ -134,6 +156,7 @@ class ProductStep final : public Step {
   const BoundArgument* addend_;
   kernels::Activation activation_;
   PackedMemory packed_;
+  PackedMemory turned_;
 };
 
 // The weights of a node; nothing where they are not known, or lie in an unusual way.

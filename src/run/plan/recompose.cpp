@@ -94,12 +94,6 @@ std::optional<ActivationNodes> match_activation(const Planner& planner, const Bo
 
 namespace {
 
-bool is_same(const SymInt& a, const SymInt& b) {
-  if (a.is_symbolic() || b.is_symbolic())
-    return a.is_symbolic() && b.is_symbolic() && a.expr() == b.expr();
-  return a.literal() == b.literal();
-}
-
 // What goes back from a softmax to query and key, and on to the result of attention.
 class AttentionMatch {
  public:
@@ -166,7 +160,9 @@ class AttentionMatch {
            std::equal(from->sizes.end() - 2, from->sizes.end(), to->sizes.end() - 2, is_same);
   }
   bool is_view(const BoundNode& node) const {
-    if (is_operator(node, "aten::expand")) return has_sizes_of(node, node.arguments[0]);
+    // A copy is as good as what it copies.
+    if (is_operator(node, "aten::expand") || is_operator(node, "aten::clone"))
+      return has_sizes_of(node, node.arguments[0]);
     return (is_operator(node, "aten::view") || is_operator(node, "aten::reshape")) &&
            keeps_matrices(node);
   }
@@ -307,6 +303,12 @@ class AttentionMatch {
 };
 
 }  // namespace
+
+bool is_same(const SymInt& a, const SymInt& b) {
+  if (a.is_symbolic() || b.is_symbolic())
+    return a.is_symbolic() && b.is_symbolic() && a.expr() == b.expr();
+  return a.literal() == b.literal();
+}
 
 StepPointer recompose_attention(const Planner& planner, const BoundNode& node) {
   const bool is_softmax =

@@ -21,10 +21,10 @@ class SoftmaxStep final : public Step {
     Tensor out = frame.make(input->sizes());
     const int64_t columns = input->sizes().back();
     const kernels::RowShape shape{rows.numel() / columns, columns, columns, columns};
-    if (logarithm_)
-      kernels::log_softmax_rows(shape, rows.data<float>(), out.data<float>(), frame.threads());
-    else
-      kernels::softmax_rows(shape, rows.data<float>(), out.data<float>(), frame.threads());
+    const auto function = logarithm_ ? kernels::log_softmax_rows : kernels::softmax_rows;
+    frame.launch([=, from = rows.data<float>(), to = out.data<float>(), threads = frame.threads()] {
+      function(shape, from, to, threads);
+    });
     frame.set(result(), std::move(out), false);
     return true;
   }
@@ -59,13 +59,14 @@ class NormStep final : public Step {
     for (const int64_t size : normalized_) columns *= size;
     const kernels::RowShape shape{rows.numel() / columns, columns, columns, columns};
     const float* weight = weight_.defined() ? weight_.data<float>() : nullptr;
-    if (subtracts_mean_)
-      kernels::layer_norm_rows(shape, rows.data<float>(), weight,
-                               bias_.defined() ? bias_.data<float>() : nullptr, epsilon_,
-                               out.data<float>(), frame.threads());
-    else
-      kernels::rms_norm_rows(shape, rows.data<float>(), weight, epsilon_, out.data<float>(),
-                             frame.threads());
+    const float* bias = bias_.defined() ? bias_.data<float>() : nullptr;
+    frame.launch([=, from = rows.data<float>(), to = out.data<float>(), epsilon = epsilon_,
+                  subtracts_mean = subtracts_mean_, threads = frame.threads()] {
+      if (subtracts_mean)
+        kernels::layer_norm_rows(shape, from, weight, bias, epsilon, to, threads);
+      else
+        kernels::rms_norm_rows(shape, from, weight, epsilon, to, threads);
+    });
     frame.set(result(), std::move(out), false);
     return true;
   }

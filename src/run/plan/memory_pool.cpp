@@ -1,4 +1,4 @@
-#include "run/plan/workspace.h"
+#include "run/plan/memory_pool.h"
 
 #include <algorithm>
 #include <cstring>
@@ -43,6 +43,9 @@ struct MemoryPool::Blocks {
   std::multimap<size_t, Free> free;  // by size
   uint64_t free_bytes = 0;
   uint64_t runs = 0;
+  bool keeps_addresses = false;
+
+  bool reuses() const { return kReuses || keeps_addresses; }
 
   ~Blocks() {
     for (const auto& [size, block] : free) free_block(block.data);
@@ -51,7 +54,7 @@ struct MemoryPool::Blocks {
   // The smallest free block that holds `bytes` without wasting more than it uses; or a new one,
   // where blocks that nobody uses and those in use stay below the limit together.
   std::pair<std::byte*, size_t> take(size_t bytes, const MemoryAccount* account) {
-    if (!kReuses) return {allocate_block(bytes), bytes};
+    if (!reuses()) return {allocate_block(bytes), bytes};
     {
       const std::lock_guard lock(mutex);
       const auto found = free.lower_bound(bytes);
@@ -61,13 +64,15 @@ struct MemoryPool::Blocks {
         free.erase(found);
         return out;
       }
-      while (account != nullptr && !free.empty() && free_bytes > account->left()) drop_largest();
+      while (account != nullptr && !keeps_addresses && !free.empty() &&
+             free_bytes > account->left())
+        drop_largest();
     }
     return {allocate_block(bytes), bytes};
   }
 
   void give_back(std::byte* data, size_t size) {
-    if (!kReuses) return free_block(data);
+    if (!reuses()) return free_block(data);
     const std::lock_guard lock(mutex);
     free.emplace(size, Free{data, runs});
     free_bytes += size;
@@ -81,7 +86,14 @@ struct MemoryPool::Blocks {
   }
 };
 
-MemoryPool::MemoryPool() : blocks_(std::make_shared<Blocks>()) {}
+MemoryPool::MemoryPool(bool keeps_addresses) : blocks_(std::make_shared<Blocks>()) {
+  blocks_->keeps_addresses = keeps_addresses;
+}
+
+uint64_t MemoryPool::free_bytes() const {
+  const std::lock_guard lock(blocks_->mutex);
+  return blocks_->free_bytes;
+}
 
 std::shared_ptr<Storage> MemoryPool::storage(size_t bytes) {
   const std::shared_ptr<MemoryAccount> account = MemoryAccount::current();

@@ -1,0 +1,268 @@
+#include "kernels/recurrent.h"
+
+#include <algorithm>
+#include <cstring>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/recurrent.cpp"
+#include <hwy/foreach_target.h>
+// After foreach_target.h.
+#include "kernels/vectors-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace pt2::kernels {
+namespace HWY_NAMESPACE {
+
+// Rows of a batch that share what is read of the weights: as many as registers hold sums for.
+#if HWY_TARGET == HWY_AVX3 || HWY_ARCH_ARM
+constexpr int kMostRows = 3;
+#else
+constexpr int kMostRows = 1;
+#endif
+constexpr int64_t kDepthBlock = 256;
+constexpr int64_t kParallelWork = int64_t{1} << 16;
+
+// A panel has so many vectors of units, with all of their gates: eight sums for each row hide the
+// latency of additions.
+template <Cell kCell>
+constexpr int kPanelVectors = kCell == Cell::lstm || kCell == Cell::gru ? 2 : 4;
+template <Cell kCell>
+constexpr int kGates = static_cast<int>(gate_count(kCell));
+
+template <Cell kCell>
+constexpr int64_t panel_units() {
+  return kPanelVectors<kCell> * kLanes;
+}
+
+template <Cell kCell>
+int64_t packed_size_of(int64_t hidden) {
+  const int64_t panels = (hidden + panel_units<kCell>() - 1) / panel_units<kCell>();
+  return panels * panel_units<kCell>() * kGates<kCell> * hidden;
+}
+
+// Element (gate, unit) of row k of a panel lies at (k * gates + gate) * units + unit.
+template <Cell kCell>
+void pack_panels(int64_t hidden, const float* weights, float* packed) {
+  constexpr int64_t kUnits = panel_units<kCell>();
+  for (int64_t first = 0; first < hidden; first += kUnits) {
+    float* panel = packed + first * kGates<kCell> * hidden;
+    for (int64_t gate = 0; gate < kGates<kCell>; ++gate)
+      for (int64_t u = 0; u < kUnits; ++u) {
+        const bool exists = first + u < hidden;
+        const float* from = weights + (gate * hidden + first + u) * hidden;
+        for (int64_t k = 0; k < hidden; ++k)
+          panel[(k * kGates<kCell> + gate) * kUnits + u] = exists ? from[k] : 0.0f;
+      }
+  }
+}
+
+// What a step reads and writes of one row of the batch.
+struct Row {
+  const float* sums;
+  const float* state;
+  float* cell;
+  float* out;
+};
+
+// The new state of `count` units from `unit` on; `gates` is what the old state adds to each gate.
+template <Cell kCell>
+HWY_INLINE void finish(const Recurrence& task, const Row& row, int64_t unit, int64_t count,
+                       const V (&gates)[kGates<kCell>]) {
+  const auto input = [&](int64_t gate) HWY_ATTR {
+    return load_first(row.sums + gate * task.hidden + unit, count);
+  };
+  V state;
+  if constexpr (kCell == Cell::lstm) {
+    const V in = sigmoid(hn::Add(input(0), gates[0]));
+    const V forget = sigmoid(hn::Add(input(1), gates[1]));
+    const V candidate = tanh(hn::Add(input(2), gates[2]));
+    const V out = sigmoid(hn::Add(input(3), gates[3]));
+    const V cell = hn::MulAdd(forget, load_first(row.cell + unit, count), hn::Mul(in, candidate));
+    store_first(cell, row.cell + unit, count);
+    state = hn::Mul(out, tanh(cell));
+  } else if constexpr (kCell == Cell::gru) {
+    const V reset = sigmoid(hn::Add(input(0), gates[0]));
+    const V update = sigmoid(hn::Add(input(1), gates[1]));
+    V old = gates[2];
+    if (task.candidate_bias != nullptr)
+      old = hn::Add(old, load_first(task.candidate_bias + unit, count));
+    const V candidate = tanh(hn::MulAdd(reset, old, input(2)));
+    state = hn::MulAdd(update, hn::Sub(load_first(row.state + unit, count), candidate), candidate);
+  } else {
+    const V sum = hn::Add(input(0), gates[0]);
+    state = kCell == Cell::tanh ? tanh(sum) : relu(sum);
+  }
+  store_first(state, row.out + unit, count);
+}
+
+// One time step of kRows rows for the units of one panel.
+template <Cell kCell, int kRows>
+void step_panel(const Recurrence& task, const Row* rows, int64_t unit) {
+  constexpr int kVectors = kPanelVectors<kCell>;
+  constexpr int kSums = kGates<kCell> * kVectors;
+  const float* HWY_RESTRICT panel = task.packed + unit * kGates<kCell> * task.hidden;
+  V totals[kRows][kSums];
+#pragma GCC unroll 16
+  for (int r = 0; r < kRows; ++r)
+#pragma GCC unroll 16
+    for (int i = 0; i < kSums; ++i) totals[r][i] = hn::Zero(Floats());
+  for (int64_t begin = 0; begin < task.hidden; begin += kDepthBlock) {
+    const int64_t end = std::min(task.hidden, begin + kDepthBlock);
+    V sums[kRows][kSums];
+#pragma GCC unroll 16
+    for (int r = 0; r < kRows; ++r)
+#pragma GCC unroll 16
+      for (int i = 0; i < kSums; ++i) sums[r][i] = hn::Zero(Floats());
+    for (int64_t k = begin; k < end; ++k, panel += kSums * kLanes) {
+      V state[kRows];
+#pragma GCC unroll 16
+      for (int r = 0; r < kRows; ++r) state[r] = set(rows[r].state[k]);
+#pragma GCC unroll 16
+      for (int i = 0; i < kSums; ++i) {
+        const V weight = load(panel + i * kLanes);
+#pragma GCC unroll 16
+        for (int r = 0; r < kRows; ++r) sums[r][i] = hn::MulAdd(state[r], weight, sums[r][i]);
+      }
+    }
+#pragma GCC unroll 16
+    for (int r = 0; r < kRows; ++r)
+#pragma GCC unroll 16
+      for (int i = 0; i < kSums; ++i) totals[r][i] = hn::Add(totals[r][i], sums[r][i]);
+  }
+#pragma GCC unroll 16
+  for (int r = 0; r < kRows; ++r)
+#pragma GCC unroll 16
+    for (int v = 0; v < kVectors; ++v) {
+      const int64_t first = unit + v * kLanes;
+      if (first >= task.hidden) break;
+      V gates[kGates<kCell>];
+#pragma GCC unroll 16
+      for (int gate = 0; gate < kGates<kCell>; ++gate) gates[gate] = totals[r][gate * kVectors + v];
+      finish<kCell>(task, rows[r], first, std::min(kLanes, task.hidden - first), gates);
+    }
+}
+
+template <Cell kCell>
+void step_rows(const Recurrence& task, const Row* rows, int64_t count, int64_t unit) {
+  switch (count) {
+    case 1:
+      return step_panel<kCell, 1>(task, rows, unit);
+    case 2:
+      return step_panel<kCell, std::min(2, kMostRows)>(task, rows, unit);
+    default:
+      return step_panel<kCell, kMostRows>(task, rows, unit);
+  }
+}
+
+// All steps of the rows begin .. end - 1 of the batch.
+template <Cell kCell>
+void run_rows(const Recurrence& task, int64_t begin, int64_t end) {
+  const auto bytes = static_cast<size_t>((end - begin) * task.hidden) * sizeof(float);
+  if constexpr (kCell == Cell::lstm)
+    std::memcpy(task.last_cell + begin * task.hidden, task.first_cell + begin * task.hidden, bytes);
+  const float* state = task.first_state;
+  int64_t state_row = task.hidden;
+  for (int64_t i = 0; i < task.steps; ++i) {
+    const int64_t time = task.reverse ? task.steps - 1 - i : i;
+    float* out = task.out + time * task.out_step;
+    for (int64_t unit = 0; unit < task.hidden; unit += panel_units<kCell>())
+      for (int64_t first = begin; first < end; first += kMostRows) {
+        const int64_t count = std::min<int64_t>(kMostRows, end - first);
+        Row rows[kMostRows];
+        for (int64_t r = 0; r < count; ++r)
+          rows[r] = {
+              .sums = task.sums + time * task.sums_step + (first + r) * task.sums_row,
+              .state = state + (first + r) * state_row,
+              .cell = kCell == Cell::lstm ? task.last_cell + (first + r) * task.hidden : nullptr,
+              .out = out + (first + r) * task.out_row};
+        step_rows<kCell>(task, rows, count, unit);
+      }
+    state = out;
+    state_row = task.out_row;
+  }
+  for (int64_t row = begin; row < end; ++row)
+    std::memcpy(task.last_state + row * task.hidden, state + row * state_row,
+                static_cast<size_t>(task.hidden) * sizeof(float));
+}
+
+int64_t packed_size_for(Cell cell, int64_t hidden) {
+  switch (cell) {
+    case Cell::tanh:
+      return packed_size_of<Cell::tanh>(hidden);
+    case Cell::relu:
+      return packed_size_of<Cell::relu>(hidden);
+    case Cell::lstm:
+      return packed_size_of<Cell::lstm>(hidden);
+    case Cell::gru:
+      return packed_size_of<Cell::gru>(hidden);
+  }
+  return 0;
+}
+
+void pack_for(Cell cell, int64_t hidden, const float* weights, float* packed) {
+  switch (cell) {
+    case Cell::tanh:
+      return pack_panels<Cell::tanh>(hidden, weights, packed);
+    case Cell::relu:
+      return pack_panels<Cell::relu>(hidden, weights, packed);
+    case Cell::lstm:
+      return pack_panels<Cell::lstm>(hidden, weights, packed);
+    case Cell::gru:
+      return pack_panels<Cell::gru>(hidden, weights, packed);
+  }
+}
+
+void run_part(const Recurrence& task, int64_t begin, int64_t end) {
+  switch (task.cell) {
+    case Cell::tanh:
+      return run_rows<Cell::tanh>(task, begin, end);
+    case Cell::relu:
+      return run_rows<Cell::relu>(task, begin, end);
+    case Cell::lstm:
+      return run_rows<Cell::lstm>(task, begin, end);
+    case Cell::gru:
+      return run_rows<Cell::gru>(task, begin, end);
+  }
+}
+
+void run_all(std::span<const Recurrence> recurrences, ThreadPool* pool) {
+  const Recurrence& first = recurrences.front();
+  const auto count = static_cast<int64_t>(recurrences.size());
+  // Time steps wait for one another; rows and directions do not.
+  const bool parallel = first.steps * first.batch * first.hidden * first.hidden >= kParallelWork;
+  const int64_t tiles = (first.batch + kMostRows - 1) / kMostRows;
+  const int64_t parts =
+      parallel ? std::clamp<int64_t>(2 * thread_count(pool) / count, 1, tiles) : 1;
+  run_tasks(parallel ? pool : nullptr, parts * count, [&](int64_t task, int) {
+    const int64_t part = task / count;
+    run_part(recurrences[static_cast<size_t>(task % count)],
+             part_begin(tiles, parts, part) * kMostRows,
+             std::min(first.batch, part_begin(tiles, parts, part + 1) * kMostRows));
+  });
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace pt2::kernels
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace pt2::kernels {
+HWY_EXPORT(packed_size_for);
+HWY_EXPORT(pack_for);
+HWY_EXPORT(run_all);
+
+int64_t packed_state_size(Cell cell, int64_t hidden) {
+  return HWY_DYNAMIC_DISPATCH(packed_size_for)(cell, hidden);
+}
+
+void pack_state_weights(Cell cell, int64_t hidden, const float* weights, float* packed) {
+  HWY_DYNAMIC_DISPATCH(pack_for)(cell, hidden, weights, packed);
+}
+
+void run_recurrences(std::span<const Recurrence> recurrences, ThreadPool* pool) {
+  if (recurrences.empty() || recurrences.front().batch <= 0) return;
+  HWY_DYNAMIC_DISPATCH(run_all)(recurrences, pool);
+}
+
+}  // namespace pt2::kernels
+#endif

@@ -1,0 +1,179 @@
+#include "kernels/tiles.h"
+
+#include <algorithm>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/tiles.cpp"
+#include <hwy/foreach_target.h>
+// After foreach_target.h.
+#include "kernels/pointwise-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace pt2::kernels {
+namespace HWY_NAMESPACE {
+
+constexpr int64_t kTileFloats = 512;
+
+// An operand for the elements of one tile: all of them side by side, or one number.
+struct Seen {
+  const float* data;
+  bool is_number;
+};
+
+void apply_to(const std::variant<Activation, Unary, Binary>& function, const float* from, float* to,
+              int64_t count) {
+  if (const auto* activation = std::get_if<Activation>(&function))
+    activate_span(*activation, from, to, count);
+  else
+    apply_unary(*std::get_if<Unary>(&function), from, to, count);
+}
+
+void run_instruction(const TileInstruction& instruction, const Seen& a, const Seen& b, float* to,
+                     int64_t count) {
+  if (const auto* function = std::get_if<Binary>(&instruction.function)) {
+    const Rows left{a.data, 0, a.is_number ? 0 : 1}, right{b.data, 0, b.is_number ? 0 : 1};
+    if (instruction.scale != 1)
+      add_scaled_rows(instruction.scale, 0, 0, count, left, right, {to, 0});
+    else
+      combine_rows(*function, 0, 0, count, left, right, {to, 0});
+    return;
+  }
+  if (!a.is_number) return apply_to(instruction.function, a.data, to, count);
+  float value = 0;
+  apply_to(instruction.function, a.data, &value, 1);
+  std::fill(to, to + count, value);
+}
+
+// All instructions on `count` elements.
+void run_tile(std::span<const TileInstruction> instructions, const Seen* operands,
+              float (*tiles)[kTileFloats], float* out, int64_t count) {
+  const auto see = [&](const TileSource& source) -> Seen {
+    switch (source.from) {
+      case TileSource::From::operand:
+        return operands[source.index];
+      case TileSource::From::tile:
+        return {tiles[source.index], false};
+      case TileSource::From::number:
+        break;
+    }
+    return {&source.number, true};
+  };
+  for (const TileInstruction& instruction : instructions) {
+    const bool is_last = &instruction == &instructions.back();
+    run_instruction(instruction, see(instruction.a), see(instruction.b),
+                    is_last ? out : tiles[instruction.to], count);
+  }
+}
+
+// How an operand is read.
+enum class Access : uint8_t {
+  flat,    // as the result lies
+  number,  // one element for all
+  rows,    // otherwise
+};
+
+Access access_of(const TileProgram& program, const TileOperand& operand) {
+  bool is_flat = true, is_number = true;
+  int64_t stride = 1;
+  for (int dim = kTileDims; dim-- > 0;) {
+    const auto d = static_cast<size_t>(dim);
+    if (program.sizes[d] == 1) continue;
+    is_flat = is_flat && operand.strides[d] == stride;
+    is_number = is_number && operand.strides[d] == 0;
+    stride *= program.sizes[d];
+  }
+  return is_number ? Access::number : is_flat ? Access::flat : Access::rows;
+}
+
+// The first element of a row, all dimensions but the last one counted as one.
+const float* row_of(const TileProgram& program, const TileOperand& operand, int64_t row) {
+  const float* data = operand.data;
+  for (size_t dim = kTileDims - 1; dim-- > 0 && row > 0;) {
+    data += row % program.sizes[dim] * operand.strides[dim];
+    row /= program.sizes[dim];
+  }
+  return data;
+}
+
+class Pass {
+ public:
+  explicit Pass(const TileProgram& program) : program_(program) {
+    for (size_t i = 0; i < program.operands.size(); ++i)
+      access_[i] = access_of(program, program.operands[i]);
+  }
+
+  // Columns begin .. end - 1 of some rows; all columns if there is more than one row.
+  void run(int64_t first_row, int64_t rows, int64_t begin, int64_t end) {
+    const int64_t columns = program_.sizes.back();
+    Seen seen[kMostTileOperands];
+    for (size_t i = 0; i < program_.operands.size(); ++i)
+      seen[i] = see(i, first_row, rows, begin, end - begin);
+    run_tile(program_.instructions, seen, tiles_, program_.out + first_row * columns + begin,
+             rows * (end - begin));
+  }
+
+ private:
+  Seen see(size_t index, int64_t first_row, int64_t rows, int64_t begin, int64_t count) {
+    const TileOperand& operand = program_.operands[index];
+    if (access_[index] == Access::number) return {operand.data, true};
+    if (access_[index] == Access::flat)
+      return {operand.data + first_row * program_.sizes.back() + begin, false};
+    const bool is_wide = operand.strides.back() == 1 && program_.sizes.back() > 1;
+    if (rows == 1) {
+      const float* row = row_of(program_, operand, first_row);
+      return {row + (is_wide ? begin : 0), !is_wide};
+    }
+    float* to = gathered_[index];
+    for (int64_t r = 0; r < rows; ++r, to += count) {
+      const float* row = row_of(program_, operand, first_row + r);
+      if (is_wide)
+        std::copy(row, row + count, to);
+      else
+        std::fill(to, to + count, *row);
+    }
+    return {gathered_[index], false};
+  }
+
+  const TileProgram& program_;
+  Access access_[kMostTileOperands] = {};
+  HWY_ALIGN float tiles_[kMostTiles][kTileFloats];
+  HWY_ALIGN float gathered_[kMostTileOperands][kTileFloats];
+};
+
+void run_all_tiles(const TileProgram& program, ThreadPool* pool) {
+  const int64_t columns = program.sizes.back();
+  int64_t rows = 1;
+  for (size_t dim = 0; dim + 1 < kTileDims; ++dim) rows *= program.sizes[dim];
+  if (rows <= 0 || columns <= 0) return;
+  // A task is some tiles, a tile some rows or a part of one.
+  constexpr int64_t kTaskFloats = int64_t{1} << 13;
+  constexpr int64_t kParallelFloats = int64_t{1} << 15;
+  const int64_t rows_at_once = std::max<int64_t>(1, kTileFloats / columns);
+  const int64_t parts = (columns + kTileFloats - 1) / kTileFloats;
+  const int64_t tiles = (rows + rows_at_once - 1) / rows_at_once * parts;
+  const int64_t tasks = std::clamp<int64_t>(rows * columns / kTaskFloats, 1, tiles);
+  run_tasks(rows * columns >= kParallelFloats ? pool : nullptr, tasks, [&](int64_t task, int) {
+    Pass pass(program);
+    const int64_t last = part_begin(tiles, tasks, task + 1);
+    for (int64_t tile = part_begin(tiles, tasks, task); tile < last; ++tile) {
+      const int64_t row = tile / parts * rows_at_once, begin = tile % parts * kTileFloats;
+      pass.run(row, std::min(rows_at_once, rows - row), begin,
+               std::min(columns, begin + kTileFloats));
+    }
+  });
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace pt2::kernels
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace pt2::kernels {
+HWY_EXPORT(run_all_tiles);
+
+void run_tiles(const TileProgram& program, ThreadPool* pool) {
+  HWY_DYNAMIC_DISPATCH(run_all_tiles)(program, pool);
+}
+
+}  // namespace pt2::kernels
+#endif

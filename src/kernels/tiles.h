@@ -1,0 +1,55 @@
+// Functions of float32 tensors element by element that several steps make, computed in one pass
+// over memory: what one step gives to the next lies in a tile of a few hundred floats.
+#ifndef PT2_KERNELS_TILES_H
+#define PT2_KERNELS_TILES_H
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <variant>
+
+#include "kernels/activation.h"
+#include "kernels/pointwise.h"
+#include "kernels/threads.h"
+
+namespace pt2::kernels {
+
+struct TileSource {
+  enum class From : uint8_t { operand, tile, number } from = From::operand;
+  uint8_t index = 0;  // of the operand or tile
+  float number = 0;
+};
+
+inline constexpr int kMostTiles = 8;
+
+struct TileInstruction {
+  std::variant<Activation, Unary, Binary> function;
+  TileSource a;
+  TileSource b;     // of Binary
+  float scale = 1;  // of b, in sums alone: a + scale * b, rounded once
+  uint8_t to = 0;   // a tile, which may be that of an operand; the last one goes to the result
+};
+
+// Dimensions from the outermost to the innermost, along which the result's elements lie side by
+// side; the first ones have size 1 where there are fewer.
+inline constexpr int kTileDims = 5;
+using TileSizes = std::array<int64_t, kTileDims>;
+
+struct TileOperand {
+  const float* data = nullptr;
+  TileSizes strides{};  // in elements, 0 where it is broadcast; the last one is 0 or 1
+};
+
+struct TileProgram {
+  std::span<const TileInstruction> instructions;  // at least one
+  TileSizes sizes{1, 1, 1, 1, 1};
+  std::span<const TileOperand> operands;
+  float* out = nullptr;  // dense; may be an operand that is dense, too
+};
+void run_tiles(const TileProgram& program, ThreadPool* pool = nullptr);
+
+inline constexpr int kMostTileOperands = 8;
+
+}  // namespace pt2::kernels
+
+#endif  // PT2_KERNELS_TILES_H

@@ -1,0 +1,34 @@
+// Memory that goes from one value to the next and from one call to the next.
+#ifndef PT2_RUN_PLAN_MEMORY_POOL_H
+#define PT2_RUN_PLAN_MEMORY_POOL_H
+
+#include <memory>
+
+#include "pt2/tensor.h"
+
+namespace pt2::run {
+
+// Blocks of memory that are used again once nobody holds a storage in them. Storages may outlive
+// the pool and end on any thread.
+class MemoryPool {
+ public:
+  // `keeps_addresses`: no block is freed before the pool is.
+  explicit MemoryPool(bool keeps_addresses = false);
+  // Row-major if `strides` is empty; strides must be dense. The elements are unspecified. Throws
+  // std::bad_alloc beyond the current MemoryAccount.
+  Tensor tensor(Dtype dtype, Sizes sizes, Sizes strides = {});
+  std::shared_ptr<Storage> storage(size_t bytes);
+  // To be called after each run: frees what no run has needed for a while.
+  void finish_run();
+  // Of all blocks that nobody uses.
+  uint64_t free_bytes() const;
+
+  struct Blocks;
+
+ private:
+  std::shared_ptr<Blocks> blocks_;
+};
+
+}  // namespace pt2::run
+
+#endif  // PT2_RUN_PLAN_MEMORY_POOL_H

@@ -1,0 +1,35 @@
+// Which functions element by element nodes compute.
+#ifndef PT2_RUN_PLAN_POINTWISE_H
+#define PT2_RUN_PLAN_POINTWISE_H
+
+#include <optional>
+
+#include "kernels/pointwise.h"
+#include "run/plan/planner.h"
+
+namespace pt2::run {
+
+// Of argument 0.
+std::optional<kernels::Unary> unary_of(const Planner& planner, const BoundNode& node);
+
+// Of arguments 0 and 1, which may be numbers.
+struct BinaryNode {
+  kernels::Binary function;
+  float scale = 1;  // of the second operand of a sum
+  bool swaps = false;
+};
+std::optional<BinaryNode> binary_of(const Planner& planner, const BoundNode& node);
+
+// Argument 0 between bounds.
+struct Bounds {
+  std::optional<double> low;
+  std::optional<double> high;
+};
+std::optional<Bounds> bounds_of(const Planner& planner, const BoundNode& node);
+
+// The number that the argument is in this call; nothing for others.
+std::optional<double> number_in(const Frame& frame, const BoundArgument& argument);
+
+}  // namespace pt2::run
+
+#endif  // PT2_RUN_PLAN_POINTWISE_H

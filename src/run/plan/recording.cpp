@@ -1,0 +1,173 @@
+#include "run/plan/recording.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/check.h"
+#include "run/plan/planner.h"
+
+namespace pt2::run {
+namespace {
+
+// What recordings may hold in a workspace before the older ones go.
+constexpr uint64_t kMostBytes = uint64_t{256} << 20;
+
+bool is_plain(const BoundNode& node) {
+  return node.op && node.higher_order == nullptr && node.op.custom == nullptr &&
+         node.batched.empty() && !node.op.mutates();
+}
+
+// Asks for sizes alone, whatever the elements are.
+bool looks_at_sizes(const BoundNode& node) {
+  constexpr std::string_view kNames[] = {"aten::sym_size", "aten::sym_numel",
+                                         "aten::_assert_tensor_metadata"};
+  return std::ranges::find(kNames, node.op.signature().name) != std::end(kNames);
+}
+
+// The same elements in the same order.
+bool copies_elements(const BoundNode& node) {
+  const ops::OpDef* row = own_row(node);
+  return is_reshape(node) || is_operator(node, "aten::clone") ||
+         is_operator(node, "aten::contiguous") ||
+         (row != nullptr && row->facts.sharing == ops::Sharing::where_strides_allow);
+}
+
+bool is_recordable(const Value& value) {
+  const auto* tensor = value.get_if<Tensor>();
+  return tensor != nullptr && tensor->defined() && tensor->is_contiguous() &&
+         !tensor->is_wrapped_number();
+}
+
+bool is_like(const Value& value, const Tensor& recorded) {
+  const auto* tensor = value.get_if<Tensor>();
+  return is_recordable(value) && tensor->dtype() == recorded.dtype() &&
+         tensor->sizes() == recorded.sizes();
+}
+
+}  // namespace
+
+void Recording::note_node(const BoundNode& node, const std::vector<Value>& values) {
+  const auto value_of = [&](ValueId id) -> const Value& { return values[static_cast<size_t>(id)]; };
+  const auto for_each_output = [&](const auto& function) {
+    for (const Argument& output : node.node->outputs) for_each_value(output, function);
+  };
+  if (!is_plain(node)) return give_up();
+  std::vector<const Storage*> storages;
+  bool fixed = true;
+  for (const NamedArgument& input : node.node->inputs)
+    for_each_value(input.arg, [&](ValueId id) {
+      fixed = fixed && is_fixed(id);
+      if (const auto* tensor = value_of(id).get_if<Tensor>())
+        storages.push_back(tensor->storage().get());
+    });
+  if (computes_alone(node) && (fixed || looks_at_sizes(node))) {
+    for_each_output([&](ValueId id) {
+      fix(id);
+      kept_.push_back(value_of(id));
+    });
+    return;
+  }
+  bool views = !node.node->outputs.empty();
+  for_each_output([&](ValueId id) {
+    const auto* tensor = value_of(id).get_if<Tensor>();
+    views = views && tensor != nullptr && tensor->defined() &&
+            std::ranges::find(storages, tensor->storage().get()) != storages.end();
+  });
+  if (!views) note_copy(node, values);
+}
+
+void Recording::note_copy(const BoundNode& node, const std::vector<Value>& values) {
+  const auto* from_id =
+      node.node->inputs.empty() ? nullptr : node.node->inputs[0].arg.get_if<ValueId>();
+  const auto* to_id =
+      node.node->outputs.empty() ? nullptr : node.node->outputs[0].get_if<ValueId>();
+  if (!copies_elements(node) || from_id == nullptr || to_id == nullptr) return give_up();
+  const auto* from = values[static_cast<size_t>(*from_id)].get_if<Tensor>();
+  const auto* to = values[static_cast<size_t>(*to_id)].get_if<Tensor>();
+  if (from == nullptr || to == nullptr || !to->is_contiguous() || from->numel() != to->numel() ||
+      from->dtype() != to->dtype())
+    return give_up();
+  add([source = *from, copy = *to]() mutable {
+    copy_to_contiguous(source, copy.raw_data());
+    return true;
+  });
+}
+
+Tensor Recording::add_input(const Tensor& tensor) {
+  Tensor copy = memory_.tensor(tensor.dtype(), tensor.sizes());
+  copy_to_contiguous(tensor, copy.raw_data());
+  places_.push_back(copy.raw_data());
+  return inputs_.emplace_back(std::move(copy));
+}
+
+void Recording::add_output(const Value& value) {
+  const auto* tensor = value.get_if<Tensor>();
+  if (tensor == nullptr || !is_recordable(value)) return give_up();
+  // The caller would get its own tensor.
+  for (const Tensor& input : inputs_)
+    if (input.storage() == tensor->storage()) return give_up();
+  outputs_.push_back(*tensor);
+}
+
+Result<bool> Recording::run(std::span<const Value* const> inputs,
+                            const Cancellation& cancellation) const {
+  PT2_TRY_VOID(cancellation.check());
+  for (size_t i = 0; i < inputs_.size(); ++i) {
+    const auto bytes = static_cast<size_t>(inputs_[i].nbytes());
+    if (bytes > 0) std::memcpy(places_[i], inputs[i]->get_if<Tensor>()->raw_data(), bytes);
+  }
+  for (const std::function<bool()>& launch : launches_) {
+    PT2_TRY_VOID(cancellation.check());
+    if (!launch()) return false;
+  }
+  return true;
+}
+
+RecordedCalls* Recordings::known(std::span<const Value* const> inputs) {
+  const auto matches = [&](const RecordedCalls& calls) {
+    return std::ranges::equal(inputs, calls.inputs, [](const Value* input, const Value& like) {
+      return is_like(*input, *like.get_if<Tensor>());
+    });
+  };
+  const auto found = std::ranges::find_if(calls_, matches);
+  if (found == calls_.end()) return nullptr;
+  found->last_call = ++count_;
+  return &*found;
+}
+
+const Recording* Recordings::recording_for(std::span<const Value* const> inputs) {
+  const RecordedCalls* calls = known(inputs);
+  return calls == nullptr ? nullptr : calls->recording.get();
+}
+
+RecordedCalls* Recordings::find(std::span<const Value* const> inputs) {
+  RecordedCalls* found = known(inputs);
+  if (found == nullptr) {
+    if (!std::ranges::all_of(inputs, [](const Value* input) { return is_recordable(*input); }))
+      return nullptr;
+    RecordedCalls calls;
+    for (const Value* input : inputs) {
+      const auto* tensor = input->get_if<Tensor>();
+      calls.inputs.emplace_back(Tensor::without_elements(tensor->dtype(), tensor->sizes()));
+    }
+    if (calls_.size() == kMost)
+      calls_.erase(std::ranges::min_element(calls_, {}, &RecordedCalls::last_call));
+    calls.last_call = ++count_;
+    found = &calls_.emplace_back(std::move(calls));
+  }
+  ++found->calls;
+  return found;
+}
+
+void Recordings::limit_memory() {
+  const auto bytes = [&] {
+    uint64_t sum = 0;
+    for (const RecordedCalls& calls : calls_)
+      if (calls.recording != nullptr) sum += calls.recording->bytes();
+    return sum;
+  };
+  while (calls_.size() > 1 && bytes() > kMostBytes)
+    calls_.erase(std::ranges::min_element(calls_, {}, &RecordedCalls::last_call));
+}
+
+}  // namespace pt2::run

@@ -1,0 +1,96 @@
+// What a call with inputs of some sizes did, to be done again: the kernels in their order with
+// their operands, which lie where they lay. Nothing is looked up, checked or allocated for that.
+//
+// A call can be recorded where all that it computes of its inputs is computed by kernels; nodes
+// run by the reference executor may make views, and what sizes and weights alone decide.
+#ifndef PT2_RUN_PLAN_RECORDING_H
+#define PT2_RUN_PLAN_RECORDING_H
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "pt2/value.h"
+#include "run/bound_graph.h"
+#include "run/cancellation.h"
+#include "run/plan/memory_pool.h"
+
+namespace pt2::run {
+
+class Recording {
+ public:
+  explicit Recording(const Graph& graph) : fixed_(graph.value_count(), false) {}
+
+  // The memory of all values of the call, which nobody else takes.
+  MemoryPool& memory() { return memory_; }
+
+  void add(std::function<bool()> launch) { launches_.push_back(std::move(launch)); }
+  // It cannot be done again.
+  void give_up() { usable_ = false; }
+  bool is_usable() const { return usable_; }
+
+  // A value that is the same in each call with inputs of these sizes.
+  void fix(ValueId id) { fixed_[static_cast<size_t>(id)] = true; }
+  bool is_fixed(ValueId id) const { return fixed_[static_cast<size_t>(id)]; }
+  // The reference executor has run the node.
+  void note_node(const BoundNode& node, const std::vector<Value>& values);
+
+  // A copy of the caller's tensor, which is row-major, at a place of its own.
+  Tensor add_input(const Tensor& tensor);
+  // In their order.
+  void add_output(const Value& value);
+
+  // Computes with the elements of other inputs of the same sizes. False where these are not what
+  // the kernels take: the call has to be made in full. Error `cancelled`.
+  Result<bool> run(std::span<const Value* const> inputs, const Cancellation& cancellation) const;
+
+  // Row-major results; valid until the next run.
+  std::span<const Tensor> outputs() const { return outputs_; }
+  uint64_t bytes() const { return memory_.free_bytes(); }
+
+ private:
+  void note_copy(const BoundNode& node, const std::vector<Value>& values);
+
+  MemoryPool memory_{true};
+  bool usable_ = true;
+  std::vector<bool> fixed_;  // by value
+  std::vector<Value> kept_;  // what launches read besides
+  std::vector<Tensor> inputs_;
+  std::vector<std::byte*> places_;  // of these
+  std::vector<Tensor> outputs_;
+  std::vector<std::function<bool()>> launches_;
+};
+
+// Of calls with inputs of the same sizes: how often there were some, and the recording of one.
+struct RecordedCalls {
+  std::vector<Value> inputs;  // tensors without elements
+  uint64_t calls = 0;
+  uint64_t last_call = 0;
+  bool refused = false;
+  std::unique_ptr<const Recording> recording;
+};
+
+// The last few kinds of calls of a workspace.
+class Recordings {
+ public:
+  // The entry for inputs of these sizes; a new one if there is none, in the place of the one that
+  // was not needed for longest. Null for inputs that no recording takes.
+  RecordedCalls* find(std::span<const Value* const> inputs);
+  // The recording for such inputs; null if there is none.
+  const Recording* recording_for(std::span<const Value* const> inputs);
+  // To be called when an entry has got its recording.
+  void limit_memory();
+
+ private:
+  RecordedCalls* known(std::span<const Value* const> inputs);
+
+  static constexpr size_t kMost = 4;
+  std::vector<RecordedCalls> calls_;
+  uint64_t count_ = 0;
+};
+
+}  // namespace pt2::run
+
+#endif  // PT2_RUN_PLAN_RECORDING_H

@@ -1,0 +1,237 @@
+// Several functions element by element in one pass over memory.
+#include <algorithm>
+#include <array>
+
+#include "kernels/tiles.h"
+#include "run/plan/layout.h"
+#include "run/plan/planner.h"
+#include "run/plan/pointwise.h"
+
+namespace pt2::run {
+namespace {
+
+using kernels::Binary;
+using kernels::TileInstruction;
+using kernels::TileSource;
+using kernels::Unary;
+
+constexpr size_t kMostNodes = 24;
+
+// What nodes compute, as instructions that each have a tile of their own.
+class Builder {
+ public:
+  explicit Builder(const Planner& planner) : planner_(planner) {}
+
+  // False where the node is none for tiles, or there are too many operands. Nodes go in the order
+  // of the program.
+  bool add(const BoundNode& node) {
+    if (const auto activation = activation_of(planner_, node))
+      return finish(node, emit(*activation, source(node.arguments[0])));
+    if (const auto unary = unary_of(planner_, node))
+      return finish(node, emit(*unary, source(node.arguments[0])));
+    if (const auto binary = binary_of(planner_, node)) {
+      const TileSource a = source(node.arguments[0]), b = source(node.arguments[1]);
+      return finish(node, binary->swaps ? emit(binary->function, b, a, binary->scale)
+                                        : emit(binary->function, a, b, binary->scale));
+    }
+    if (const auto bounds = bounds_of(planner_, node)) {
+      TileSource value = source(node.arguments[0]);
+      if (bounds->low) value = emit(Binary::maximum, value, number(*bounds->low));
+      if (bounds->high) value = emit(Binary::minimum, value, number(*bounds->high));
+      return finish(node, value);
+    }
+    if (is_operator(node, "aten::pow", "Tensor_Scalar")) {
+      const TileSource value = source(node.arguments[0]);
+      if (planner_.number(node, "exponent") != 3.0) return false;
+      return finish(node, emit(Binary::multiply, emit(Unary::square, value), value));
+    }
+    return false;
+  }
+
+  const std::vector<const BoundArgument*>& operands() const { return operands_; }
+
+  // The instructions with as few tiles as there are values at a time; nothing where these are too
+  // many.
+  std::optional<std::vector<TileInstruction>> instructions() const {
+    std::vector<size_t> last_use(instructions_.size(), 0);
+    for (size_t i = 0; i < instructions_.size(); ++i)
+      for (const TileSource* source : {&instructions_[i].a, &instructions_[i].b})
+        if (source->from == TileSource::From::tile) last_use[source->index] = i;
+    std::vector<TileInstruction> out(instructions_);
+    std::vector<uint8_t> tile(instructions_.size(), 0);
+    std::array<bool, kernels::kMostTiles> taken{};
+    for (size_t i = 0; i < out.size(); ++i) {
+      for (TileSource* source : {&out[i].a, &out[i].b}) {
+        if (source->from != TileSource::From::tile) continue;
+        const size_t made = source->index;
+        source->index = tile[made];
+        if (last_use[made] == i) taken[tile[made]] = false;
+      }
+      const auto free = std::ranges::find(taken, false);
+      if (free == taken.end()) return std::nullopt;
+      *free = true;
+      out[i].to = tile[i] = static_cast<uint8_t>(free - taken.begin());
+    }
+    return out;
+  }
+
+ private:
+  static TileSource number(double value) {
+    return {TileSource::From::number, 0, static_cast<float>(value)};
+  }
+
+  TileSource emit(std::variant<kernels::Activation, Unary, Binary> function, const TileSource& a,
+                  const TileSource& b = number(0), float scale = 1) {
+    instructions_.push_back({.function = function, .a = a, .b = b, .scale = scale});
+    return {TileSource::From::tile, static_cast<uint8_t>(instructions_.size() - 1), 0};
+  }
+
+  bool finish(const BoundNode& node, const TileSource& value) {
+    if (value.from != TileSource::From::tile) return false;
+    made_.emplace_back(&node, value);
+    return operands_.size() <= kernels::kMostTileOperands;
+  }
+
+  // A result of a node before, a number, or an operand of the step.
+  TileSource source(const BoundArgument& argument) {
+    for (const auto& [node, value] : made_)
+      if (Planner::takes(argument, *node)) return value;
+    if (const Value* constant = planner_.constant(&argument))
+      if (const auto found = number_of(*constant)) return number(*found);
+    const auto takes_it = [&](const BoundArgument* other) {
+      const auto a = Frame::value_id(*other), b = Frame::value_id(argument);
+      return a && b && *a == *b;
+    };
+    const auto known = std::ranges::find_if(operands_, takes_it);
+    const auto index = static_cast<uint8_t>(known - operands_.begin());
+    if (known == operands_.end()) operands_.push_back(&argument);
+    return {TileSource::From::operand, index, 0};
+  }
+
+  const Planner& planner_;
+  std::vector<TileInstruction> instructions_;
+  std::vector<std::pair<const BoundNode*, TileSource>> made_;
+  std::vector<const BoundArgument*> operands_;
+};
+
+class TileStep final : public Step {
+ public:
+  TileStep(Nodes nodes, std::vector<TileInstruction> instructions,
+           std::vector<const BoundArgument*> operands)
+      : Step(std::move(nodes)),
+        instructions_(std::move(instructions)),
+        operands_(std::move(operands)) {}
+
+  std::string_view name() const override { return "pointwise_chain"; }
+
+  Result<bool> run(Frame& frame) const override {
+    std::vector<Tensor> tensors;
+    Sizes sizes;
+    const auto is_tensor = [&](const BoundArgument* operand) {
+      const Tensor* tensor = frame.tensor(*operand);
+      return tensor != nullptr && !tensor->is_wrapped_number();
+    };
+    if (std::ranges::none_of(operands_, is_tensor)) return false;
+    for (const BoundArgument* operand : operands_) {
+      auto tensor = floats_or_number(frame, *operand);
+      if (!tensor) return false;
+      const auto all = ops::broadcast_sizes(std::array{sizes, tensor->sizes()});
+      if (!all) return false;
+      sizes = *all;
+      tensors.push_back(*std::move(tensor));
+    }
+    // The result lies as the first operand that has its sizes.
+    bool rearranged = false;
+    for (size_t i = 0; i < tensors.size(); ++i)
+      if (tensors[i].sizes() == sizes) {
+        const auto id = Frame::value_id(*operands_[i]);
+        rearranged = id && frame.is_rearranged(*id) && is_channels_last(tensors[i]);
+        break;
+      }
+    const Sizes strides = rearranged ? channels_last_strides(sizes) : contiguous_strides(sizes);
+    for (size_t i = 0; i < tensors.size(); ++i)
+      if (lies_across(tensors[i], sizes, strides)) {
+        if (rearranged && tensors[i].sizes() != sizes) return false;
+        tensors[i] = rearranged ? channels_last_value(frame, *operands_[i])
+                                : to_row_major(frame, tensors[i]);
+      }
+    Tensor out = frame.make(sizes, strides);
+    const auto loops = tile_loops(sizes, strides, tensors);
+    if (!loops) return false;
+    launch_tiles(frame, *loops, instructions_, out);
+    frame.set(result(), std::move(out), rearranged);
+    return true;
+  }
+
+ private:
+  // A number of this call as a tensor; nothing for what is neither.
+  static std::optional<Tensor> floats_or_number(Frame& frame, const BoundArgument& argument) {
+    const Tensor* tensor = frame.tensor(argument);
+    if (tensor != nullptr && !tensor->is_wrapped_number())
+      return is_float(tensor) ? std::optional(*tensor) : std::nullopt;
+    const auto found = number_in(frame, argument);
+    if (!found) return std::nullopt;
+    Tensor number = frame.make({});
+    frame.launch([to = number.data<float>(), value = static_cast<float>(*found)] { *to = value; });
+    return number;
+  }
+
+  // The dimension along which the result's elements lie side by side; the rank if there is none.
+  static size_t innermost(const Sizes& sizes, const Sizes& strides) {
+    for (size_t dim = 0; dim < sizes.size(); ++dim)
+      if (sizes[dim] != 1 && strides[dim] == 1) return dim;
+    return sizes.size();
+  }
+
+  // Whether neighbours in the result are none in the operand.
+  static bool lies_across(const Tensor& tensor, const Sizes& sizes, const Sizes& strides) {
+    const size_t inner = innermost(sizes, strides);
+    return inner < sizes.size() && stride_along(tensor, inner, sizes.size()) > 1;
+  }
+
+  std::vector<TileInstruction> instructions_;
+  std::vector<const BoundArgument*> operands_;
+};
+
+// The sizes and dtypes that the program records are the same, as far as one can see.
+bool are_alike(const TensorMeta* a, const TensorMeta* b) {
+  return a != nullptr && b != nullptr && a->dtype == b->dtype &&
+         std::ranges::equal(a->sizes, b->sizes, is_same);
+}
+
+}  // namespace
+
+StepPointer make_tiles(const Planner& planner, const BoundNode& node) {
+  if (Builder builder(planner); !builder.add(node)) return nullptr;
+  // Backwards: whatever only nodes of the step take.
+  Step::Nodes nodes{&node};
+  for (size_t i = 0; i < nodes.size() && nodes.size() < kMostNodes; ++i)
+    for (const BoundArgument& argument : nodes[i]->arguments) {
+      const BoundNode* maker =
+          planner.constant(&argument) != nullptr ? nullptr : planner.maker(argument);
+      if (maker == nullptr || planner.is_taken(*maker) ||
+          std::ranges::find(nodes, maker) != nodes.end() ||
+          !are_alike(planner.record(*maker), planner.record(node)))
+        continue;
+      const std::vector<const BoundNode*> users = planner.users(*maker);
+      const auto is_inside = [&](const BoundNode* user) {
+        return std::ranges::find(nodes, user) != nodes.end();
+      };
+      if (users.empty() || !std::ranges::all_of(users, is_inside)) continue;
+      Step::Nodes more = nodes;
+      more.push_back(maker);
+      std::ranges::sort(more);  // bound nodes lie in the order of the program
+      Builder builder(planner);
+      if (std::ranges::all_of(more, [&](const BoundNode* each) { return builder.add(*each); }) &&
+          builder.instructions())
+        nodes.push_back(maker);
+    }
+  // One node alone has a step that costs less to run, as a rule.
+  if (nodes.size() < 2 && make_pointwise(planner, node) != nullptr) return nullptr;
+  std::ranges::sort(nodes);
+  Builder builder(planner);
+  for (const BoundNode* each : nodes) builder.add(*each);
+  return std::make_unique<TileStep>(std::move(nodes), *builder.instructions(), builder.operands());
+}
+
+}  // namespace pt2::run

@@ -1,0 +1,153 @@
+#include "kernels/tiles.h"
+
+#include <algorithm>
+
+#include "kernels/kernel_test.h"
+
+namespace pt2::kernels {
+namespace {
+
+using test::Random;
+
+// An operand with some dimensions broadcast and some room between rows.
+struct Operand {
+  std::vector<float> data;
+  TileOperand seen;
+
+  Operand(Random& random, const TileSizes& sizes) {
+    int64_t stride = 1;
+    const bool is_flat = random.whole(0, 2) == 0;
+    for (int dim = kTileDims; dim-- > 0;) {
+      const auto d = static_cast<size_t>(dim);
+      const bool is_broadcast = !is_flat && random.whole(0, 2) == 0;
+      seen.strides[d] = is_broadcast ? 0 : stride;
+      if (!is_broadcast) stride = stride * sizes[d] + (is_flat ? 0 : random.whole(0, 2));
+    }
+    data = random.numbers(stride);
+    if (random.whole(0, 4) == 0) data[0] = NAN;
+    seen.data = data.data();
+  }
+
+  // All elements that the result sees, in its order.
+  std::vector<float> spread(const TileSizes& sizes, int64_t count) const {
+    std::vector<float> out;
+    for (int64_t i = 0; i < count; ++i) {
+      int64_t rest = i, place = 0;
+      for (size_t dim = kTileDims; dim-- > 0; rest /= sizes[dim])
+        place += rest % sizes[dim] * seen.strides[dim];
+      out.push_back(data[static_cast<size_t>(place)]);
+    }
+    return out;
+  }
+};
+
+TileSource random_source(Random& random, size_t operands, const std::vector<uint8_t>& tiles) {
+  const int64_t kind = random.whole(0, tiles.empty() ? 3 : 7);
+  if (kind == 0) return {TileSource::From::number, 0, random.number(-1, 1)};
+  if (kind <= 3)
+    return {TileSource::From::operand,
+            static_cast<uint8_t>(random.whole(0, static_cast<int64_t>(operands) - 1)), 0};
+  return {TileSource::From::tile,
+          tiles[static_cast<size_t>(random.whole(0, static_cast<int64_t>(tiles.size()) - 1))], 0};
+}
+
+std::vector<TileInstruction> random_instructions(Random& random, size_t operands) {
+  std::vector<TileInstruction> out;
+  std::vector<uint8_t> written;
+  for (int64_t i = random.whole(1, 9); i > 0; --i) {
+    TileInstruction next{.function = Activation::sigmoid,
+                         .a = random_source(random, operands, written),
+                         .b = random_source(random, operands, written)};
+    switch (random.whole(0, 3)) {
+      case 0:
+        next.function = random.whole(0, 1) == 0 ? Activation::tanh : Activation::hardswish;
+        break;
+      case 1:
+        next.function = random.whole(0, 1) == 0 ? Unary::square : Unary::exponential;
+        break;
+      case 2:
+        next.function = static_cast<Binary>(random.whole(0, 5));
+        break;
+      case 3:
+        next.function = Binary::add;
+        next.scale = random.number(-2, 2);
+        break;
+    }
+    next.to = static_cast<uint8_t>(random.whole(0, kMostTiles - 1));
+    if (std::ranges::find(written, next.to) == written.end()) written.push_back(next.to);
+    out.push_back(next);
+  }
+  return out;
+}
+
+// Instruction by instruction on whole arrays, by the kernels for one function.
+std::vector<float> one_by_one(const TileProgram& program,
+                              const std::vector<std::vector<float>>& operands, int64_t count) {
+  std::vector<std::vector<float>> tiles(kMostTiles);
+  std::vector<float> result;
+  for (const TileInstruction& instruction : program.instructions) {
+    const auto elements = [&](const TileSource& source) {
+      switch (source.from) {
+        case TileSource::From::operand:
+          return operands[source.index];
+        case TileSource::From::tile:
+          return tiles[source.index];
+        case TileSource::From::number:
+          break;
+      }
+      return std::vector<float>(static_cast<size_t>(count), source.number);
+    };
+    const std::vector<float> a = elements(instruction.a), b = elements(instruction.b);
+    result.assign(static_cast<size_t>(count), 0);
+    if (const auto* activation = std::get_if<Activation>(&instruction.function))
+      apply(*activation, a.data(), result.data(), count);
+    else if (const auto* unary = std::get_if<Unary>(&instruction.function))
+      apply(*unary, a.data(), result.data(), count);
+    else if (instruction.scale != 1)
+      add_scaled({1, count}, {a.data()}, {b.data()}, instruction.scale, {result.data()});
+    else
+      combine(std::get<Binary>(instruction.function), {1, count}, {a.data()}, {b.data()},
+              {result.data()});
+    tiles[instruction.to] = result;
+  }
+  return result;
+}
+
+TEST(TilesTest, EqualOneFunctionAfterTheOtherToTheBit) {
+  ThreadPool pool(3);
+  test::on_every_target([&] {
+    Random random(5);
+    for (int i = 0; i < 150; ++i) {
+      TileSizes sizes{1, 1, 1, 1, 1};
+      for (size_t dim = static_cast<size_t>(random.whole(0, kTileDims - 1)); dim < kTileDims; ++dim)
+        sizes[dim] = random.whole(1, 4);
+      sizes.back() = random.whole(1, i % 4 == 0 ? 1500 : 60);
+      if (i == 0) sizes = {1, 1, 1, 30, 2000};
+      int64_t count = 1;
+      for (const int64_t size : sizes) count *= size;
+      std::vector<Operand> operands;
+      std::vector<TileOperand> seen;
+      std::vector<std::vector<float>> spread;
+      for (int64_t k = random.whole(1, kMostTileOperands); k > 0; --k) {
+        operands.emplace_back(random, sizes);
+        seen.push_back(operands.back().seen);
+        spread.push_back(operands.back().spread(sizes, count));
+      }
+      for (size_t k = 0; k < operands.size(); ++k) seen[k].data = operands[k].data.data();
+      const std::vector<TileInstruction> instructions =
+          random_instructions(random, operands.size());
+      std::vector<float> out(static_cast<size_t>(count) + 1, 7);
+      const TileProgram program{instructions, sizes, seen, out.data()};
+      run_tiles(program, &pool);
+      ASSERT_EQ(out.back(), 7);
+      out.pop_back();
+      const std::vector<float> expected = one_by_one(program, spread, count);
+      for (size_t k = 0; k < out.size(); ++k)
+        ASSERT_TRUE(out[k] == expected[k] || (std::isnan(out[k]) && std::isnan(expected[k])))
+            << "element " << k << ": " << out[k] << ", expected " << expected[k];
+    }
+  });
+}
+
+}  // namespace
+}  // namespace pt2::kernels

@@ -1,0 +1,128 @@
+// Graphs for tests of plans: each is computed by its plan and by the reference executor, and the
+// results are compared.
+#ifndef PT2_TESTS_RUN_PLAN_CASE_H
+#define PT2_TESTS_RUN_PLAN_CASE_H
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "run/graph_maker.h"
+#include "run/plan/plan.h"
+#include "run/plan/workspace.h"
+
+namespace pt2::run {
+
+// Steps in their order.
+using Names = std::vector<std::string>;
+
+// A graph, and what its inputs are: weights are known when the plan is made.
+class Case {
+ public:
+  ValueId input(const Sizes& sizes) { return add(sizes, false); }
+  ValueId weight(const Sizes& sizes, float least = -1) { return add(sizes, true, least); }
+  ValueId call(const std::string& target, std::vector<NamedArgument> arguments) {
+    return maker_.call("torch.ops.aten." + target, std::move(arguments));
+  }
+  std::vector<ValueId> calls(const std::string& target, std::vector<NamedArgument> arguments,
+                             size_t results) {
+    return maker_.calls("torch.ops.aten." + target, std::move(arguments), results);
+  }
+  // What the node that makes `id` says it makes.
+  void set_results(ValueId id, std::vector<Argument> results) {
+    maker_.graph.set_node_outputs(maker_.graph.value(id).definition.node, std::move(results));
+  }
+  void output(ValueId id) { outputs_.push_back(Argument(id)); }
+
+  // The names of the plan's steps; fails where planned and plain results differ.
+  Names check() {
+    maker_.graph.set_outputs(outputs_);
+    const auto bound = bind_graph(maker_.graph).value();
+    const auto plan = make_plan(*bound, constants_, std::vector<bool>(constants_.size(), true));
+    const std::vector<Value> expected = execute(maker_.graph, copies()).value();
+    Workspace workspace(2);
+    // Memory is used again the second time.
+    for (int round = 0; round < 2; ++round) {
+      ops::Context context;
+      Executor executor(context);
+      const auto found = plan->run(copies(), {}, executor, workspace);
+      EXPECT_TRUE(found) << found.error().text();
+      if (!found) return {};
+      for (size_t i = 0; i < expected.size(); ++i) compare((*found)[i], expected[i]);
+    }
+    check_recording(*plan, workspace, expected);
+    Names names;
+    for (const StepPointer& step : plan->steps) names.emplace_back(step->name());
+    return names;
+  }
+  // Whether a call could be done again.
+  bool was_recorded() const { return was_recorded_; }
+
+  void fill(ValueId id, Tensor tensor) {
+    values_[static_cast<size_t>(id)] = Value(std::move(tensor));
+  }
+
+ private:
+  // A call that is recorded, and done again with the same elements in other memory.
+  void check_recording(const Plan& plan, Workspace& workspace, const std::vector<Value>& expected) {
+    std::vector<Value> inputs = copies();
+    std::vector<const Value*> given;
+    for (size_t i = 0; i < inputs.size(); ++i)
+      if (constants_[i].is_none()) given.push_back(&inputs[i]);
+    ops::Context context;
+    Executor executor(context);
+    Recording recording(maker_.graph);
+    ASSERT_TRUE(plan.run(copies(), {}, executor, workspace, &recording));
+    was_recorded_ = recording.is_usable();
+    for (int round = 0; was_recorded_ && round < 2; ++round) {
+      ASSERT_TRUE(recording.run(given, {}).value());
+      for (size_t i = 0; i < expected.size(); ++i)
+        compare(Value(recording.outputs()[i]), expected[i]);
+    }
+  }
+  ValueId add(const Sizes& sizes, bool known, float least = -1) {
+    const ValueId id = maker_.input("i" + std::to_string(values_.size()));
+    std::vector<float> numbers(static_cast<size_t>(checked_numel(sizes).value()));
+    std::uniform_real_distribution<float> uniform(least, 1.0f);
+    for (float& number : numbers) number = uniform(random_);
+    values_.emplace_back(floats(sizes, std::move(numbers)));
+    constants_.push_back(known ? values_.back() : Value());
+    return id;
+  }
+  // What a program writes to is no weight here, so that each run begins alike.
+  std::vector<Value> copies() const {
+    std::vector<Value> out;
+    for (size_t i = 0; i < values_.size(); ++i)
+      out.push_back(constants_[i].is_none() ? Value(values_[i].get_if<Tensor>()->clone())
+                                            : values_[i]);
+    return out;
+  }
+  static void compare(const Value& found, const Value& expected) {
+    const Tensor &a = *found.get_if<Tensor>(), &b = *expected.get_if<Tensor>();
+    ASSERT_EQ(a.sizes(), b.sizes());
+    const std::vector<float> x = elements(found), y = elements(expected);
+    for (size_t i = 0; i < x.size(); ++i)
+      EXPECT_NEAR(x[i], y[i], 1e-5 * (1 + std::abs(y[i]))) << "element " << i;
+  }
+
+  GraphMaker maker_;
+  std::vector<Value> values_;
+  std::vector<Value> constants_;
+  std::vector<Argument> outputs_;
+  std::mt19937 random_{7};
+  bool was_recorded_ = false;
+};
+
+inline Argument ints(const Sizes& numbers) {
+  ArgumentList list{.kind = ListKind::ints, .items = {}};
+  for (const int64_t number : numbers) list.items.emplace_back(number);
+  return Argument(std::move(list));
+}
+
+inline NamedArgument self(ValueId id) { return named("self", Argument(id)); }
+inline NamedArgument other(ValueId id) { return named("other", Argument(id)); }
+
+}  // namespace pt2::run
+
+#endif  // PT2_TESTS_RUN_PLAN_CASE_H

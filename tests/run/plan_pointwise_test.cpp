@@ -1,0 +1,94 @@
+// Plans of functions element by element: which become one step, and that they compute the same.
+#include "run/plan_case.h"
+
+namespace pt2::run {
+namespace {
+
+NamedArgument other_number(double number) { return named("other", Argument(number)); }
+
+TEST(PlanPointwise, AChainIsOneStep) {
+  // GELU as GPT-2 writes it.
+  Case graph;
+  const ValueId x = graph.input({3, 5, 40});
+  const ValueId cube = graph.call("pow.Tensor_Scalar", {self(x), named("exponent", Argument(3.0))});
+  const ValueId scaled = graph.call("mul.Tensor", {self(cube), other_number(0.044715)});
+  const ValueId sum = graph.call("add.Tensor", {self(x), other(scaled)});
+  const ValueId inner = graph.call("mul.Tensor", {self(sum), other_number(0.7978845608)});
+  const ValueId tanh = graph.call("tanh.default", {self(inner)});
+  const ValueId shifted = graph.call("add.Tensor", {self(tanh), other_number(1.0)});
+  const ValueId half = graph.call("mul.Tensor", {self(x), other_number(0.5)});
+  graph.output(graph.call("mul.Tensor", {self(half), other(shifted)}));
+  EXPECT_EQ(graph.check(), Names{"pointwise_chain"});
+}
+
+TEST(PlanPointwise, OperandsAreBroadcast) {
+  // Rotary embedding: x cos + y sin, with heads before positions.
+  Case graph;
+  const ValueId x = graph.input({2, 5, 3, 8}), y = graph.input({2, 3, 5, 8});
+  const ValueId turned =
+      graph.call("permute.default", {self(x), named("dims", ints({0, 2, 1, 3}))});
+  const ValueId cosine = graph.input({5, 8}), sine = graph.input({2, 1, 5, 8});
+  const ValueId a = graph.call("mul.Tensor", {self(turned), other(cosine)});
+  const ValueId b = graph.call("mul.Tensor", {self(y), other(sine)});
+  const ValueId c = graph.call("add.Tensor", {self(a), other(b)});
+  graph.output(graph.call("div.Tensor", {self(c), other(graph.input({2, 1, 1, 1}))}));
+  EXPECT_EQ(graph.check(), (Names{"reference", "pointwise_chain"}));
+}
+
+TEST(PlanPointwise, OperandsThatLieAcrossAreTurned) {
+  Case graph;
+  const ValueId x = graph.input({7, 6});
+  const ValueId turned = graph.call("permute.default", {self(x), named("dims", ints({1, 0}))});
+  const ValueId a = graph.call("exp.default", {self(turned)});
+  graph.output(graph.call("sub.Tensor", {self(graph.input({6, 7})), other(a)}));
+  EXPECT_EQ(graph.check(), (Names{"reference", "pointwise_chain"}));
+}
+
+TEST(PlanPointwise, ResultsThatOthersNeedAreKept) {
+  Case graph;
+  const ValueId x = graph.input({4, 9});
+  const ValueId a = graph.call("exp.default", {self(x)});
+  const ValueId b = graph.call("neg.default", {self(a)});
+  graph.output(a);
+  graph.output(graph.call("relu.default", {self(b)}));
+  EXPECT_EQ(graph.check(), (Names{"pointwise", "pointwise_chain"}));
+}
+
+TEST(PlanPointwise, NumbersAndBounds) {
+  Case graph;
+  const ValueId x = graph.input({3, 11});
+  const ValueId a = graph.call("rsub.Scalar", {self(x), other_number(2.5)});
+  graph.output(a);
+  graph.output(graph.call("clamp.default",
+                          {self(a), named("min", Argument(1.75)), named("max", Argument(3.0))}));
+  graph.output(graph.call("pow.Tensor_Scalar", {self(a), named("exponent", Argument(int64_t{2}))}));
+  graph.output(graph.call("add.Scalar", {self(a), other_number(4), named("alpha", Argument(0.5))}));
+  EXPECT_EQ(graph.check(), (Names{"pointwise_chain", "pointwise_chain", "pointwise", "pointwise"}));
+}
+
+TEST(PlanPointwise, ImagesStayAsTheyLie) {
+  Case graph;
+  const ValueId x = graph.input({2, 3, 6, 5});
+  const ValueId a = graph.call(
+      "conv2d.default",
+      {named("input", Argument(x)), named("weight", Argument(graph.weight({4, 3, 1, 1})))});
+  const ValueId b = graph.call("exp.default", {self(graph.input({2, 4, 6, 5}))});
+  const ValueId c = graph.call("mul.Tensor", {self(a), other(b)});
+  const ValueId d = graph.call("mul.Tensor", {self(c), other(graph.weight({4, 1, 1}))});
+  graph.output(graph.call("sigmoid.default", {self(d)}));
+  EXPECT_EQ(graph.check(), (Names{"convolution", "pointwise_chain"}));
+}
+
+TEST(PlanPointwise, WholeNumbersAreComputedByTheReference) {
+  Case graph;
+  const ValueId x = graph.input({6});
+  Tensor whole = Tensor::of<int64_t>({6}, {1, 2, 3, -4, 5, 6});
+  graph.fill(x, whole);
+  const ValueId a = graph.call("mul.Tensor", {self(x), named("other", Argument(int64_t{3}))});
+  const ValueId b = graph.call("add.Tensor", {self(a), named("other", Argument(int64_t{1}))});
+  graph.output(graph.call("mul.Tensor", {self(b), other_number(0.5)}));
+  graph.check();
+}
+
+}  // namespace
+}  // namespace pt2::run

@@ -1,0 +1,137 @@
+// Calls like the ones before them: they allocate nothing, give the same results, and are found
+// where they may be done again.
+#include <gtest/gtest.h>
+
+#include "pt2/model.h"
+#include "run/allocations.h"
+#include "run/graph_maker.h"
+
+namespace pt2::run {
+namespace {
+
+Model corpus_model(const std::string& name) {
+  return Model::load(std::string(PT2_TEST_DATA) + "/corpus/2.15.0/" + name + ".pt2").value();
+}
+
+// Numbers that differ, and that call to call add `start`.
+Value numbers(const ModelValue& input, float start) {
+  Sizes sizes;
+  for (const SymInt& size : input.tensor->sizes)
+    sizes.push_back(size.is_symbolic() ? 4 : size.literal());
+  std::vector<float> values(static_cast<size_t>(checked_numel(sizes).value()));
+  for (size_t i = 0; i < values.size(); ++i) values[i] = start + 0.01f * static_cast<float>(i % 97);
+  return Value(floats(sizes, values));
+}
+
+std::vector<Value> inputs_of(const Model& model, float start) {
+  std::vector<Value> inputs;
+  for (const ModelValue& input : model.inputs()) inputs.push_back(numbers(input, start));
+  return inputs;
+}
+
+// What a session that has made no call before computes.
+std::vector<float> expected(const Model& model, float start) {
+  std::vector<Value> inputs = inputs_of(model, start);
+  return elements(Session(model).run(inputs).value()[0]);
+}
+
+TEST(SteadyCalls, AllocateNothing) {
+  for (const std::string name :
+       {"mlp", "mlp_decomposed", "conv_bn_relu", "conv_bn_decomposed", "transformer"})
+    for (const unsigned threads : {1u, 2u}) {
+      const testing::ScopedTrace trace(__FILE__, __LINE__, name);
+      const Model model = corpus_model(name);
+      Session session(model, {.threads = threads});
+      std::vector<Value> outputs;
+      for (int call = 0; call < 5; ++call) {
+        const auto start = static_cast<float>(call);
+        std::vector<Value> inputs = inputs_of(model, start);
+        if (call == 0) {
+          outputs = session.run(inputs).value();
+          for (Value& output : outputs) {
+            const Tensor& result = *output.get_if<Tensor>();
+            output = Value(Tensor::zeros(result.dtype(), result.sizes()));
+          }
+          continue;
+        }
+        const size_t before = test::allocations();
+        const Result<void> done = session.run_into(inputs, outputs);
+        const size_t count = test::allocations() - before;
+        ASSERT_TRUE(done);
+        // The second call is the one that is done again.
+        EXPECT_TRUE(call < 2 || count == 0) << "call " << call << ": " << count << " allocations";
+        EXPECT_EQ(elements(outputs[0]), expected(model, start));
+      }
+    }
+}
+
+TEST(SteadyCalls, SizesMayChangeBetweenThem) {
+  const Model model = corpus_model("dynamic_batch");
+  Session session(model);
+  for (const int64_t rows : {2, 3, 2, 3, 5, 6, 7, 2, 8, 3, 2, 2, 8, 8, 8}) {
+    const Tensor first = *numbers(model.inputs()[0], 1).get_if<Tensor>();
+    Sizes sizes = first.sizes();
+    sizes[0] = rows;
+    std::vector<float> values(static_cast<size_t>(checked_numel(sizes).value()));
+    for (size_t i = 0; i < values.size(); ++i) values[i] = 0.1f * static_cast<float>(i % 13);
+    std::vector<Value> inputs{Value(floats(sizes, values))};
+    const auto found = session.run(inputs);
+    ASSERT_TRUE(found) << found.error().text();
+    EXPECT_EQ(elements((*found)[0]), elements(Session(model).run(inputs).value()[0])) << rows;
+  }
+}
+
+TEST(SteadyCalls, ResultsAreTheCallersOwn) {
+  const Model model = corpus_model("mlp");
+  Session session(model);
+  std::vector<Value> inputs = inputs_of(model, 1);
+  const std::vector<float> first = elements(session.run(inputs).value()[0]);
+  std::vector<Value> kept;
+  for (int call = 0; call < 4; ++call) {
+    kept.push_back(session.run(inputs).value()[0]);
+    for (const Value& result : kept) EXPECT_EQ(elements(result), first);
+    kept.back().get_if<Tensor>()->data<float>()[0] += 1;
+    kept.pop_back();
+  }
+}
+
+TEST(SteadyCalls, OtherWeightsAreSeen) {
+  const Model model = corpus_model("mlp");
+  Session session(model);
+  std::vector<Value> inputs = inputs_of(model, 1);
+  std::vector<Value> outputs = session.run(inputs).value();
+  for (int call = 0; call < 3; ++call) ASSERT_TRUE(session.run_into(inputs, outputs));
+  const std::vector<float> before = elements(outputs[0]);
+  std::string weight;
+  for (const InputSpec& spec : model.program().signature.input_specs)
+    if (spec.kind == InputKind::parameter) weight = *spec.target;
+  session.mutable_state(weight).value().data<float>()[0] += 1;
+  Session copy = session.fork();
+  for (Session* each : {&session, &copy})
+    for (int call = 0; call < 3; ++call) {
+      ASSERT_TRUE(each->run_into(inputs, outputs));
+      EXPECT_NE(elements(outputs[0]), before);
+    }
+  // Others of the model have its weights.
+  Session other(model);
+  for (int call = 0; call < 3; ++call) {
+    ASSERT_TRUE(other.run_into(inputs, outputs));
+    EXPECT_EQ(elements(outputs[0]), before);
+  }
+}
+
+TEST(SteadyCalls, AreGivenUpLikeOthers) {
+  const Model model = corpus_model("mlp");
+  Session session(model);
+  std::vector<Value> inputs = inputs_of(model, 1);
+  std::vector<Value> outputs = session.run(inputs).value();
+  for (int call = 0; call < 3; ++call) ASSERT_TRUE(session.run_into(inputs, outputs));
+  CallOptions late;
+  late.deadline = std::chrono::steady_clock::now() - std::chrono::seconds(1);
+  const Result<void> done = session.run_into(inputs, outputs, late);
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().code, ErrorCode::cancelled);
+}
+
+}  // namespace
+}  // namespace pt2::run
