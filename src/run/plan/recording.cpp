@@ -11,6 +11,9 @@ namespace {
 
 // What recordings may hold in a workspace before the older ones go.
 constexpr uint64_t kMostBytes = uint64_t{256} << 20;
+// A call that is done again copies its inputs and its results. Where these are larger (caches of a
+// decoder, logits of a vocabulary) copying costs more than making the call in full.
+constexpr int64_t kMostCopied = int64_t{4} << 20;
 
 bool is_plain(const BoundNode& node) {
   return node.op && node.higher_order == nullptr && node.op.custom == nullptr &&
@@ -107,6 +110,9 @@ void Recording::add_output(const Value& value) {
   for (const Tensor& input : inputs_)
     if (input.storage() == tensor->storage()) return give_up();
   outputs_.push_back(*tensor);
+  int64_t bytes = 0;
+  for (const Tensor& output : outputs_) bytes += output.nbytes();
+  if (bytes > kMostCopied) give_up();
 }
 
 Result<bool> Recording::run(std::span<const Value* const> inputs,
@@ -146,10 +152,13 @@ RecordedCalls* Recordings::find(std::span<const Value* const> inputs) {
     if (!std::ranges::all_of(inputs, [](const Value* input) { return is_recordable(*input); }))
       return nullptr;
     RecordedCalls calls;
+    int64_t bytes = 0;
     for (const Value* input : inputs) {
       const auto* tensor = input->get_if<Tensor>();
+      bytes += tensor->nbytes();
       calls.inputs.emplace_back(Tensor::without_elements(tensor->dtype(), tensor->sizes()));
     }
+    if (bytes > kMostCopied) return nullptr;
     if (calls_.size() == kMost)
       calls_.erase(std::ranges::min_element(calls_, {}, &RecordedCalls::last_call));
     calls.last_call = ++count_;
