@@ -250,7 +250,9 @@ Result<ChangeLines> share_weights(PackageContents& contents) {
       candidates.push_back(&each);
     });
   }
-  if (!lines.empty()) contents.programs = std::move(programs);
+  if (lines.empty()) return lines;
+  contents.programs = std::move(programs);
+  contents.shares_storages = contents.era == Era::raw_payloads;
   return lines;
 }
 

@@ -109,7 +109,8 @@ class Scanner {
 
   // What is told of one entry is a trick; what is told of the whole file makes it no archive.
   void add_refusal(const Diagnostic& finding) {
-    const bool is_entry = finding.where.find('!') != std::string::npos;
+    const bool is_entry = finding.where.find('!') != std::string::npos &&
+                          finding.where.find("!byte ") == std::string::npos;
     if (finding.code == ErrorCode::limit) {
       add(Hazard::resource_limit, finding.where, finding.text);
     } else if (is_entry && finding.code == ErrorCode::malformed) {

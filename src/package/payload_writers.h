@@ -25,8 +25,8 @@ struct WrittenStorage {
 struct PackageWriter {
   ZipWriter zip;
   std::string prefix{};  // "model/", or "" in a flat archive
-  // Records of programs before, by what they hold: programs may share weights. PyTorch reads such
-  // files, and writes none.
+  // Records of programs before, by what they hold, where PackageContents::shares_storages.
+  bool shares_storages = false;
   std::map<WrittenStorage, std::string> storages{};
 
   Result<void> add(std::string_view record, std::string_view text) {

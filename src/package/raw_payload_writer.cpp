@@ -141,7 +141,7 @@ class RawPayloadWriter {
       for (const SavedTensor* saved : group)
         PT2_TRY_VOID(add(saved->name, file, saved->is_parameter, false, meta_of(*saved)));
     }
-    writer_.storages.merge(own);
+    if (writer_.shares_storages) writer_.storages.merge(own);
     return {};
   }
 

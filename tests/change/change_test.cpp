@@ -141,7 +141,7 @@ TEST_F(Change, PackedProgramsShareEqualWeights) {
       });
   EXPECT_EQ(count, 4);
   // The file is written again as it is, and its parts are what they were.
-  const std::string copy = folder_.file("copy.pt2");
+  const std::string copy = folder_.file("another.pt2");
   save_package(package_contents(packed).value(), copy).value();
   EXPECT_EQ(std::filesystem::file_size(copy), std::filesystem::file_size(written_));
   save_package(unpack(packed, "b").value(), copy).value();
