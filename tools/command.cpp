@@ -6,14 +6,15 @@
 #include <CLI/Formatter.hpp>
 #include <algorithm>
 #include <cerrno>
-#include <numeric>
 #include <system_error>
 #include <vector>
 
+#include "base/json.h"
 #include "base/memory_account.h"
 #include "base/printable.h"
 #include "pt2/schema_json.h"
 #include "pt2/zip.h"
+#include "tools/names.h"
 
 namespace pt2::tools {
 namespace {
@@ -34,7 +35,7 @@ std::string overview() {
   std::string out =
       "pt2: open, check and run PyTorch's exported programs (.pt2)\n\n"
       "Usage: pt2 VERB FILE... [OPTIONS]\n\n";
-  for (const Verb& verb : verbs()) out += fmt::format("  {:<9} {}\n", verb.name, verb.summary);
+  for (const Verb& verb : verbs()) out += fmt::format("  {:<10} {}\n", verb.name, verb.summary);
   return out +
          "\n'pt2 VERB --help' shows options and examples; 'pt2 --version' the version.\n"
          "Exit codes: 0 ok, 1 difference, 2 usage, 3 broken file, 4 unsupported, 5 limit hit.\n";
@@ -45,28 +46,12 @@ std::string version() {
                      schema::kNewestVersion / 100, schema::kNewestVersion % 100);
 }
 
-// Levenshtein's distance: how many letters to add, drop or change.
-size_t distance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), size_t{0});
-  for (size_t i = 0; i < a.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i + 1;
-    for (size_t j = 0; j < b.size(); ++j) {
-      const size_t changed = diagonal + (a[i] == b[j] ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({changed, row[j] + 1, row[j + 1] + 1});
-    }
-  }
-  return row.back();
-}
-
 int unknown_verb(std::string_view name, Environment& environment) {
-  const auto nearest = std::ranges::min_element(
-      verbs(), {}, [&](const Verb& verb) { return distance(name, verb.name); });
+  std::string meant(verb_that_means(name));
+  if (meant.empty())
+    meant = nearest_name(name, verbs(), [](const Verb& verb) { return verb.name; });
   std::string text = fmt::format("pt2: there is no verb '{}'", printable(name, 40));
-  if (distance(name, nearest->name) <= std::max<size_t>(2, name.size() / 3))
-    text += fmt::format("; did you mean '{}'?", nearest->name);
+  if (!meant.empty()) text += fmt::format("; did you mean '{}'?", meant);
   print(environment.err, text + "\nSee 'pt2 --help'.\n");
   return kUsage;
 }
@@ -79,6 +64,27 @@ int usage_error(const Verb& verb, std::string_view text, Environment& environmen
 
 // Colour codes of ECMA-48 (ISO 6429).
 constexpr std::string_view kColours[] = {"31", "32", "33", "1"};
+
+// With --json the failure is the answer.
+void print_json_error(const Error& error, Environment& environment) {
+  JsonWriter json;
+  json.begin_object();
+  json.key("error");
+  json.begin_object();
+  const auto member = [&](std::string_view key, std::string_view text) {
+    json.key(key);
+    json.string(text);
+  };
+  member("kind", error_code_name(error.code));
+  member("text", error.message);
+  member("where", error.where);
+  member("means", error_code_meaning(error.code));
+  json.key("exit");
+  json.integer(exit_code(error.code));
+  json.end_object();
+  json.end_object();
+  print(environment.out, json.text() + "\n");
+}
 
 int report(const Verb& verb, const Error& error, Environment& environment) {
   if (error.code == ErrorCode::argument && error.where.empty())
@@ -95,6 +101,7 @@ int run_verb(const Verb& verb, std::vector<std::string> arguments, Environment& 
     app.get_formatter()->label(label, "");
   app.footer("Examples:\n" + indented(verb.examples));
   const Action action = verb.setup(app);
+  const bool as_json = std::ranges::find(arguments, "--json") != arguments.end();
   std::ranges::reverse(arguments);  // CLI11 takes them from the end
   try {
     app.parse(std::move(arguments));
@@ -107,6 +114,7 @@ int run_verb(const Verb& verb, std::vector<std::string> arguments, Environment& 
     return usage_error(verb, error.what(), environment);
   }
   const Result<int> code = within_memory([&] { return action(environment); });
+  if (!code && as_json) print_json_error(code.error(), environment);
   return code ? *code : report(verb, code.error(), environment);
 }
 
@@ -168,7 +176,7 @@ void print_warnings(Environment& environment, const Diagnostics& warnings) {
 }
 
 std::string coloured(const Environment& environment, Colour colour, std::string_view text) {
-  if (!environment.out_is_terminal) return std::string(text);
+  if (!environment.out_is_terminal || environment.plain) return std::string(text);
   return fmt::format("\x1b[{}m{}\x1b[0m", kColours[static_cast<size_t>(colour)], text);
 }
 

@@ -21,6 +21,7 @@ struct Environment {
   std::FILE* err = nullptr;
   bool out_is_terminal = false;
   bool err_is_terminal = false;
+  bool plain = false;  // no colours, also on a terminal
 };
 
 enum ExitCode : int { kOk = 0, kDifference = 1, kUsage = 2 };

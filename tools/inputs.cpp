@@ -12,6 +12,7 @@
 #include "ir/constant_value.h"
 #include "ops/convert.h"
 #include "pt2/tensor_file.h"
+#include "tools/literals.h"
 #include "tools/source.h"
 
 namespace pt2::tools {
@@ -180,7 +181,9 @@ class InputReader {
       return usage(
           fmt::format("input '{}': found '{}', expected {}{}", printable(inputs_[index].name),
                       printable(text), printable(inputs_[index].type),
-                      spec.kind == Kind::tensor ? " in a .npy, .npz or .safetensors file" : ""));
+                      spec.kind == Kind::tensor
+                          ? " in a .npy, .npz or .safetensors file, as [[1, 2], [3, 4]], or random"
+                          : ""));
     return set(index, *std::move(value));
   }
 
@@ -189,7 +192,10 @@ class InputReader {
     switch (spec.kind) {
       case Kind::tensor: {
         const TensorMeta* meta = inputs_[index].tensor;
-        if (meta == nullptr || !meta->sizes.empty() || !meta->dtype.dtype()) return std::nullopt;
+        if (meta == nullptr || !meta->dtype.dtype()) return std::nullopt;
+        if (text == "random") return random_value(inputs_[index], index);
+        if (text.starts_with('[')) return as_value(parse_tensor(*meta->dtype.dtype(), text));
+        if (!meta->sizes.empty()) return std::nullopt;
         return as_value(parse_scalar_tensor(*meta->dtype.dtype(), text));
       }
       case Kind::sym_int:
@@ -262,7 +268,8 @@ Result<Value> sample_value(const SampleInput& leaf) {
 
 void add_input_option(CLI::App& app, std::vector<std::string>& inputs) {
   app.add_option("-i,--input", inputs,
-                 "NAME=FILE, POSITION=FILE, NAME=NUMBER, or a FILE of inputs by name;\n"
+                 "NAME=FILE, POSITION=FILE, NAME=NUMBER, NAME=[[1,2],[3,4]], NAME=random,\n"
+                 "or a FILE of inputs by name;\n"
                  "a FILE ends in .npy, .npz or .safetensors, or is - for standard input;\n"
                  "without any, the program's own sample inputs are taken")
       ->type_name("INPUT")

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <complex>
 #include <limits>
+#include <numeric>
 
 #include "base/printable.h"
 #include "base/text.h"
@@ -174,6 +175,32 @@ std::string value_text(const std::string& name, const Value& value,
       coloured(environment, Colour::bold, printable(name)) + ": " + printable(value.type_text());
   if (const auto* tensor = value.get_if<Tensor>()) return tensor_text(title, *tensor);
   return title + "\n";
+}
+
+std::string top_text(const std::string& name, const Tensor& value, size_t count,
+                     std::span<const std::string> labels) {
+  const Tensor tensor = value.contiguous();
+  if (dtype_category(tensor.dtype()) != DtypeCategory::floating || tensor.dim() == 0 ||
+      tensor.numel() == 0)
+    return "";
+  const int64_t columns = tensor.sizes().back(), rows = tensor.numel() / columns;
+  std::vector<int64_t> order(static_cast<size_t>(columns));
+  const auto shown = static_cast<ptrdiff_t>(std::min(count, order.size()));
+  TextTable table({{""}, {"", Align::right}, {"", Align::right}, {""}}, "  ");
+  for (int64_t row = 0; row < std::min(rows, kMaxRows); ++row) {
+    std::iota(order.begin(), order.end(), row * columns);
+    std::partial_sort(order.begin(), order.begin() + shown, order.end(), [&](int64_t a, int64_t b) {
+      return element<double>(tensor, a) > element<double>(tensor, b);
+    });
+    for (ptrdiff_t i = 0; i < shown; ++i) {
+      const int64_t place = order[static_cast<size_t>(i)];
+      const auto column = static_cast<size_t>(place - row * columns);
+      table.add({i == 0 && rows > 1 ? fmt::format("[{}]", row) : "", std::to_string(column),
+                 element_text(tensor, place),
+                 column < labels.size() ? printable(labels[column]) : ""});
+    }
+  }
+  return printable(name) + "\n" + table.text();
 }
 
 void write_value(JsonWriter& json, const Value& value) {

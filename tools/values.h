@@ -3,6 +3,7 @@
 #define PT2_TOOLS_VALUES_H
 
 #include <optional>
+#include <span>
 #include <string>
 
 #include "base/json.h"
@@ -14,6 +15,11 @@ namespace pt2::tools {
 // "logits: f32[2, 10]" and the elements where there are few, else their range and the first ones.
 // Ends in a line break.
 std::string value_text(const std::string& name, const Value& value, const Environment& environment);
+
+// Of each row along the last dim the `count` largest, with their place and label: "logits" and a
+// line each. Empty for tensors without floating elements.
+std::string top_text(const std::string& name, const Tensor& tensor, size_t count,
+                     std::span<const std::string> labels);
 
 // Members "type" and, for tensors, "dtype", "sizes" and "values" (row by row), else "value". What
 // is not finite is text, as JSON has no word for it.

@@ -59,17 +59,71 @@ constexpr Verb kVerbs[] = {
      "pt2 draft model.pt2 -o model.draft.json --external   # tensors in model.draft.bin\n"
      "pt2 draft model.draft.json -o model.pt2              # schema 8.20",
      setup_draft},
+    {"weights", "weights listed, taken out, put in, cast, shared",
+     "pt2 weights ls model.pt2               # types, ranges, NaN, shared memory, unused bytes\n"
+     "pt2 weights export model.pt2 -o w.safetensors\n"
+     "pt2 weights set model.pt2 finetuned.safetensors -o new.pt2\n"
+     "pt2 weights cast model.pt2 --to bfloat16 -o small.pt2 --check\n"
+     "pt2 weights share model.pt2 -o small.pt2",
+     setup_weights},
+    {"strip", "what nobody needs left out: unused weights, traces, example inputs",
+     "pt2 strip model.pt2 -o small.pt2       # weights that no node uses\n"
+     "pt2 strip model.pt2 -o public.pt2 --metadata --example-inputs",
+     setup_strip},
+    {"edit", "other sizes, names, results or arguments; a part of a program",
+     "pt2 edit model.pt2 -o fixed.pt2 --dim x.0=1\n"
+     "pt2 edit model.pt2 -o batched.pt2 --dim x.0=batch:1..64\n"
+     "pt2 edit model.pt2 -o head.pt2 --from image --to relu_3\n"
+     "pt2 edit model.pt2 -o more.pt2 --expose relu_3 --rename-input x=image\n"
+     "pt2 edit model.pt2 -o other.pt2 --set dropout.p=0.1 --check",
+     setup_edit},
+    {"pack", "several programs in one file, equal weights once",
+     "pt2 pack prefill=a.pt2 decode=b.pt2 -o both.pt2", setup_pack},
+    {"unpack", "the programs of a file, a file each",
+     "pt2 unpack both.pt2 -o folder\n"
+     "pt2 unpack both.pt2 --model decode -o folder",
+     setup_unpack},
+    {"meta", "records of your own in a file: labels, a licence",
+     "pt2 meta get model.pt2                 # which there are\n"
+     "pt2 meta get model.pt2 labels.json\n"
+     "pt2 meta set model.pt2 licence=MIT labels.json@labels.json -o model.pt2",
+     setup_meta},
     {"verify", "is it intact? every finding with the number of its rule",
      "pt2 verify model.pt2\n"
-     "pt2 verify *.pt2 --json\n"
+     "pt2 verify models/ -q                  # a folder; files with errors alone\n"
      "pt2 verify model.pt2 --level container # records and checksums only\n"
      "pt2 explain V103                       # what a finding means",
      setup_verify},
-    {"explain", "what a rule of 'pt2 verify' means",
+    {"explain", "what a rule, a blocker, a kind of error, a limit or an operator is",
      "pt2 explain V103\n"
-     "pt2 explain entry_checksum\n"
+     "pt2 explain S004\n"
+     "pt2 explain tree_class                 # a blocker of 'pt2 convert'\n"
+     "pt2 explain corrupt                    # a kind of error\n"
+     "pt2 explain aten.add                   # signatures of an operator\n"
      "pt2 explain                            # all rules",
      setup_explain},
+    {"scan", "could it harm who opens it? code in pickles, expressions and libraries; zip tricks",
+     "pt2 scan model.pt2                     # exit 1 when opening it could run code\n"
+     "pt2 scan --strict --sarif scan.sarif models/\n"
+     "pt2 explain S004                       # what a finding means, and what to do",
+     setup_scan},
+    {"diff", "what differs between two files: nodes, sizes, guards, weights",
+     "pt2 diff old.pt2 new.pt2               # exit 1 when they differ\n"
+     "pt2 diff old.pt2 new.pt2 --semantic    # not names, sources and releases\n"
+     "pt2 diff old.pt2 new.pt2 --html page.html\n"
+     "git config diff.pt2.command 'pt2 diff --git'   # with '*.pt2 diff=pt2' in .gitattributes\n"
+     "git config diff.pt2.textconv 'pt2 dis'         # or lines of text",
+     setup_diff},
+    {"hash", "what a file, its program and its weights are, as numbers that stay the same",
+     "pt2 hash model.pt2                     # three SHA-256\n"
+     "pt2 hash --program models/ | sort      # which files are one program\n"
+     "pt2 hash --weights a.pt2 b.pt2",
+     setup_hash},
+    {"stats", "parameters, bytes, multiply-adds, memory: of one file, or a table of many",
+     "pt2 stats model.pt2\n"
+     "pt2 stats model.pt2 --modules          # and of each module\n"
+     "pt2 stats models/                      # a line for each file",
+     setup_stats},
     {"ops", "the operators of a program, and whether they can run here",
      "pt2 ops model.pt2                      # each operator and how often it is called\n"
      "pt2 ops *.pt2 --missing                # exit 4 if any has no kernel; where it is called\n"
@@ -104,6 +158,11 @@ constexpr Verb kVerbs[] = {
      "pt2 trace model.pt2 -i x=image.npy -o trace.safetensors\n"
      "pt2 trace model.pt2 --nodes 'linear*' -o linear.npz   # the file's own sample inputs",
      setup_trace},
+    {"completion", "completes verbs and options, for a shell to read",
+     "pt2 completion bash > /etc/bash_completion.d/pt2\n"
+     "pt2 completion zsh > ~/.zfunc/_pt2\n"
+     "pt2 completion fish > ~/.config/fish/completions/pt2.fish",
+     setup_completion},
 };
 
 }  // namespace

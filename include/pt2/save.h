@@ -84,6 +84,9 @@ struct PackageContents {
   std::vector<SavedFile> extra_files{};
   // Everything else, by its name below the root folder: compiled code, records nobody knows.
   std::vector<SavedFile> other_records{};
+  // Programs that hold one storage get one record for it. PyTorch reads such files, and writes a
+  // copy for each program.
+  bool shares_storages = false;
   // The archive that most of this lies in, if any: what is written as it was there is compared with
   // the checksum that the archive states, and copied by the kernel (origin.h).
   std::shared_ptr<const Origin> origin{};

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <map>
 #include <set>
 
 #include "package/payload_readers.h"
@@ -21,6 +22,7 @@ class ContentsReader {
     if (archive_.era() == Era::document) return read_document();
     for (const std::string& model : archive_.models()) PT2_TRY_VOID(read_program(model));
     for (const Entry& entry : archive_.zip().entries()) PT2_TRY_VOID(read_other(entry));
+    contents_.shares_storages = has_shared_storages();
     return std::move(contents_);
   }
 
@@ -41,6 +43,21 @@ class ContentsReader {
     PT2_TRY(program.sample_inputs, take_if_present(Role::sample_inputs, model));
     contents_.programs.push_back(std::move(program));
     return {};
+  }
+
+  // Whether two programs have their tensors in one record.
+  bool has_shared_storages() const {
+    std::map<const std::byte*, const SavedProgram*> owners;
+    for (const SavedProgram& program : contents_.programs)
+      for (const SavedTensors* saved : {&program.state_dict, &program.constants})
+        if (const auto* tensors = std::get_if<std::vector<SavedTensor>>(saved))
+          for (const SavedTensor& each : *tensors) {
+            if (!each.tensor.defined() || each.is_fake || each.tensor.storage()->size() == 0)
+              continue;
+            const std::byte* data = each.tensor.storage()->data();
+            if (owners.emplace(data, &program).first->second != &program) return true;
+          }
+    return false;
   }
 
   // An early draft becomes a program of the newest schema, in the newest layout.

@@ -2,6 +2,7 @@
 #ifndef PT2_PACKAGE_PAYLOAD_WRITERS_H
 #define PT2_PACKAGE_PAYLOAD_WRITERS_H
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,10 +12,22 @@
 
 namespace pt2 {
 
+// The bytes of a storage, and the folder that they were written to.
+struct WrittenStorage {
+  const std::byte* data;
+  size_t size;
+  Dtype dtype;
+  std::string folder;
+  auto operator<=>(const WrittenStorage&) const = default;
+};
+
 // The writer of one package, and the folder that its records lie in.
 struct PackageWriter {
   ZipWriter zip;
   std::string prefix{};  // "model/", or "" in a flat archive
+  // Records of programs before, by what they hold, where PackageContents::shares_storages.
+  bool shares_storages = false;
+  std::map<WrittenStorage, std::string> storages{};
 
   Result<void> add(std::string_view record, std::string_view text) {
     return zip.add(prefix + std::string(record), text);

@@ -122,15 +122,26 @@ class RawPayloadWriter {
       if (is_new) groups.emplace_back();
       groups[place->second].push_back(&saved);
     }
+    // Of this program PyTorch writes each group, whatever another one holds.
+    std::map<WrittenStorage, std::string> own;
     for (const auto& group : groups) {
-      const std::string file = fmt::format("{}{}", prefix, index++);
       const Storage& storage = *group.front()->tensor.storage();
       Record content{std::span(storage.data(), storage.size()), nullptr};
       if (group.front()->is_fake) content = {};
-      PT2_TRY_VOID(writer_.add(folder_ + file, content));
+      const WrittenStorage key{content.bytes.data(), content.bytes.size(),
+                               group.front()->tensor.dtype(), folder_};
+      const auto known =
+          content.bytes.empty() ? writer_.storages.end() : writer_.storages.find(key);
+      const bool is_new = known == writer_.storages.end();
+      const std::string file = is_new ? fmt::format("{}{}", prefix, index++) : known->second;
+      if (is_new) {
+        PT2_TRY_VOID(writer_.add(folder_ + file, content));
+        own.emplace(key, file);
+      }
       for (const SavedTensor* saved : group)
         PT2_TRY_VOID(add(saved->name, file, saved->is_parameter, false, meta_of(*saved)));
     }
+    if (writer_.shares_storages) writer_.storages.merge(own);
     return {};
   }
 

@@ -163,7 +163,8 @@ Result<void> save_package(const PackageContents& contents, Sink& sink, std::stri
     return write_flat(writer, contents);
   }
   PackageWriter writer{.zip = ZipWriter(sink, ZipStyle::torch, origin),
-                       .prefix = std::string(root) + "/"};
+                       .prefix = std::string(root) + "/",
+                       .shares_storages = contents.shares_storages};
   return write_package(writer, contents);
 }
 

@@ -175,6 +175,48 @@ TEST(Command, PrintsWhatTheCasesShow) {
   }
 }
 
+// The blocks ```text of docs/command.md show commands and what they print, each ending at an empty
+// line that a command or the block's end follows.
+TEST(Command, PrintsWhatItsPageShows) {
+  const std::string page = read_text(PT2_COMMAND_PAGE);
+  const test::TemporaryFolder out_folder;
+  std::string actual, command, shown;
+  bool in_block = false;
+  std::istringstream lines(page);
+  const auto finish = [&] {
+    if (command.empty()) return;
+    std::string text = run_case(command, out_folder.path());
+    text.resize(text.rfind("[exit "));
+    while (shown.ends_with("\n\n")) shown.pop_back();
+    EXPECT_TRUE(std::getenv("PT2_REBASE") != nullptr || is_alike(text, shown))
+        << "$ " << command << "\nfound:\n"
+        << text << "shown:\n"
+        << shown;
+    actual += "$ " + command + "\n" + text;
+    command.clear();
+    shown.clear();
+  };
+  for (std::string line; std::getline(lines, line);) {
+    if (in_block && line.starts_with("$ pt2 ")) {
+      const bool first = command.empty();
+      finish();
+      if (!first) actual += "\n";
+      command = line.substr(2);
+    } else if (in_block && line == "```") {
+      finish();
+      in_block = false;
+      actual += line + "\n";
+    } else if (in_block) {
+      shown += line + "\n";
+    } else {
+      in_block = line == "```text";
+      actual += line + "\n";
+    }
+  }
+  if (std::getenv("PT2_REBASE") != nullptr)
+    std::ofstream(PT2_COMMAND_PAGE, std::ios::binary) << actual;
+}
+
 // Every verb and every option is shown by some case.
 TEST(Command, CasesUseEveryOptionOfEveryVerb) {
   std::map<std::string, std::set<std::string>> used;

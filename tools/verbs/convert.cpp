@@ -1,19 +1,14 @@
 #include <fmt/format.h>
-#include <sys/stat.h>
 
 #include <cstdio>
-#include <set>
 #include <utility>
 
 #include "base/printable.h"
 #include "pt2/conversion.h"
-#include "pt2/schema_json.h"
-#include "pt2/verify.h"
-#include "pt2/verify_operators.h"
-#include "serde/from_schema.h"
 #include "tools/json_members.h"
 #include "tools/source.h"
 #include "tools/verbs.h"
+#include "tools/writing.h"
 
 namespace pt2::tools {
 namespace {
@@ -77,40 +72,6 @@ std::string report_text(const Options& options, const Conversion& conversion) {
   return fmt::format("{}: for PyTorch {}, schema {}{}\n", printable(options.output),
                      release_name(*conversion.target.release),
                      version_text(conversion.target.schema), rewritten);
-}
-
-// /dev/stdout, for example: then the report would end up in the archive.
-bool is_written_to(const std::string& path, std::FILE* stream) {
-  struct stat named {
-  }, opened{};
-  return stat(path.c_str(), &named) == 0 && fstat(fileno(stream), &opened) == 0 &&
-         named.st_dev == opened.st_dev && named.st_ino == opened.st_ino;
-}
-
-// What `written` breaks that `package` does not: a fault of the conversion's own, which no release
-// shall be handed. Findings that were there before are the user's to know.
-Result<Diagnostics> new_findings(const Package& package, const SavedProgram& written,
-                                 const Limits& limits) {
-  const VerifyOptions options{
-      .limits = limits, .threads = 1, .progress = {}, .operators = check_operators};
-  std::set<Rule> known;
-  const auto remember = [&](const Diagnostics& findings) {
-    for (const Diagnostic& finding : findings.all()) known.insert(finding.rule);
-  };
-  PT2_TRY(const Program* before, package.program(written.name));
-  remember(package.warnings());
-  remember(verify_program(*before, "", Level::full, options));
-  Diagnostics warnings, faults;
-  PT2_TRY(schema::ExportedProgram decoded, schema::decode_program(written.json, limits, warnings));
-  PT2_TRY(const Program after, from_schema(std::move(decoded), faults));
-  Diagnostics found;
-  for (Diagnostics* findings : {&warnings, &faults}) found.append(std::move(*findings));
-  found.append(verify_program(after, "", Level::full, options));
-  Diagnostics out;
-  for (const Diagnostic& finding : found.all())
-    if (finding.severity() == Severity::error && !known.contains(finding.rule))
-      out.add(finding.rule, Error{finding.code, finding.text, finding.where});
-  return out;
 }
 
 // True when nothing is wrong with what would be written.

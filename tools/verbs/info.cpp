@@ -1,8 +1,11 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/printable.h"
 #include "pt2/conversion.h"
 #include "pt2/operators.h"
+#include "pt2/stats.h"
 #include "pt2/type_text.h"
 #include "run/calling_convention.h"
 #include "tools/json_members.h"
@@ -206,12 +209,15 @@ std::string operators_text(const Summary& summary) {
 }
 
 void add_contents(const Summary& summary, TextTable& table) {
+  const bool runs = std::ranges::all_of(summary.operators, &OperatorUse::has_kernel);
+  table.add({"runs here", runs ? "yes" : "no: 'pt2 ops --missing' says why"});
   table.add({"nodes", std::to_string(summary.nodes)});
   table.add({"operators", operators_text(summary)});
   for (const Held& held : summary.held)
     if (held.count > 0)
-      table.add({std::string(held.label), fmt::format("{} ({} elements, {})", held.count,
-                                                      held.elements, bytes_text(held.bytes))});
+      table.add({std::string(held.label),
+                 fmt::format("{} ({} elements, {})", held.count, count_text(held.elements),
+                             bytes_text(held.bytes))});
   if (summary.custom_objects > 0)
     table.add({"custom objects", std::to_string(summary.custom_objects)});
   if (!summary.mutated.empty()) table.add({"changes", list_text(summary.mutated, kShownOperators)});
@@ -240,9 +246,10 @@ std::string summary_text(const Summary& summary, const Environment& environment)
   for (const Archive::ExtraFile& extra : archive.extra_files())
     about.add({"extra file",
                fmt::format("{} ({})", printable(extra.name), bytes_text(extra.entry->size))});
-  return about.text() + named_types_text(environment, "inputs", summary.inputs) +
+  return named_types_text(environment, "inputs", summary.inputs) +
          named_types_text(environment, "outputs", summary.outputs) +
-         guards_text(environment, program);
+         guards_text(environment, program) + coloured(environment, Colour::bold, "about") + "\n" +
+         about.text();
 }
 
 void write_types(JsonWriter& json, std::string_view key, const std::vector<ModelValue>& types) {

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 #include <set>
 
@@ -7,6 +8,7 @@
 #include "pt2/model.h"
 #include "pt2/run_trace.h"
 #include "pt2/tensor_file.h"
+#include "pt2/zip.h"
 #include "tools/execution.h"
 #include "tools/inputs.h"
 #include "tools/json_members.h"
@@ -20,6 +22,8 @@ struct Options {
   Execution execution;
   std::string output;
   std::optional<double> timeout;  // in seconds
+  size_t top = 0;
+  std::string labels;
   bool json = false;
 };
 
@@ -68,6 +72,28 @@ std::string outputs_json(const std::string& file, const Model& model,
   });
 }
 
+Result<std::vector<std::string>> read_labels(const std::string& path) {
+  std::vector<std::string> labels;
+  if (path.empty()) return labels;
+  PT2_TRY(const Record record, map_file(path));
+  std::string_view text = record.text();
+  while (!text.empty()) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    labels.emplace_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return labels;
+}
+
+Result<void> print_top(const Options& options, const Model& model,
+                       const std::vector<Value>& outputs, Environment& environment) {
+  PT2_TRY(const std::vector<std::string> labels, read_labels(options.labels));
+  for (size_t i = 0; i < outputs.size(); ++i)
+    if (const auto* tensor = outputs[i].get_if<Tensor>())
+      print(environment.out, top_text(model.outputs()[i].name, *tensor, options.top, labels));
+  return {};
+}
+
 Result<int> run(const Options& options, Environment& environment) {
   if (!options.output.empty()) {
     PT2_TRY([[maybe_unused]] const TensorFormat format, tensor_format_of(options.output));
@@ -80,9 +106,11 @@ Result<int> run(const Options& options, Environment& environment) {
   if (!outputs) return std::move(outputs).error();
   if (!options.output.empty())
     PT2_TRY_VOID(write_outputs(options.output, model, *outputs, environment));
+  if (options.top > 0 && !options.json)
+    PT2_TRY_VOID(print_top(options, model, *outputs, environment));
   if (options.json) {
     print(environment.out, outputs_json(options.execution.source.file, model, *outputs));
-  } else if (options.output.empty()) {
+  } else if (options.output.empty() && options.top == 0) {
     for (size_t i = 0; i < outputs->size(); ++i)
       print(environment.out, value_text(model.outputs()[i].name, (*outputs)[i], environment));
   }
@@ -105,6 +133,10 @@ Action setup_run(CLI::App& app) {
                  "give up, with exit 5, when the program has not ended by then")
       ->type_name("SECONDS")
       ->check(CLI::Range(0.0, kLongestTimeout).description(""));
+  app.add_option("--top", options->top, "of each row of scores the N largest, not the numbers")
+      ->type_name("N");
+  app.add_option("--labels", options->labels, "for --top: a text file, the name of a class a line")
+      ->type_name("FILE");
   add_json_option(app, options->json);
   return [options](Environment& environment) { return run(*options, environment); };
 }

@@ -6,9 +6,9 @@
 #include <thread>
 
 #include "pt2/verify_operators.h"
+#include "tools/files.h"
 #include "tools/json_members.h"
 #include "tools/source.h"
-#include "tools/table.h"
 #include "tools/verbs.h"
 
 namespace pt2::tools {
@@ -19,6 +19,8 @@ constexpr unsigned kMaxThreads = 4;  // more do not read faster from memory
 
 struct Options {
   std::vector<std::string> files;
+  bool quiet = false;
+  bool strict = false;
   std::string level = std::string(level_name(Level::full));
   Limits limits;
   bool json = false;
@@ -39,13 +41,14 @@ bool may_run_code(const Diagnostic& finding) {
 // 1 where rules are broken by a file that can be read. Of several codes the largest says most: 3
 // damaged or malformed, 4 unsupported, 5 limit; but nobody shall take for a newer file one that
 // runs code.
-int findings_code(const Diagnostics& findings) {
+int findings_code(const Options& options, const Diagnostics& findings) {
   if (std::ranges::any_of(findings.all(), may_run_code)) return exit_code(ErrorCode::malformed);
   int code = kOk;
   for (const Diagnostic& finding : findings.all())
     if (finding.severity() == Severity::error)
       code = std::max(code,
                       finding.code == ErrorCode::invalid ? kDifference : exit_code(finding.code));
+  if (options.strict && !findings.empty()) code = std::max<int>(code, kDifference);
   return code;
 }
 
@@ -78,8 +81,9 @@ void write_report(JsonWriter& json, const std::string& file, const Diagnostics& 
   json.end_object();
 }
 
-void print_findings(const std::string& file, const Diagnostics& findings,
+void print_findings(const Options& options, const std::string& file, const Diagnostics& findings,
                     Environment& environment) {
+  if (options.quiet && findings_code(options, findings) == kOk) return;
   for (const Diagnostic& finding : findings.all()) print(environment.out, finding.line() + "\n");
   const Colour colour = findings.has_errors() ? Colour::red : Colour::green;
   print(environment.out,
@@ -87,77 +91,47 @@ void print_findings(const std::string& file, const Diagnostics& findings,
 }
 
 Result<int> verify_files(const Options& options, Environment& environment) {
+  PT2_TRY(const std::vector<std::string> files, list_files(options.files, kProgramEndings));
+  // Either the files are done side by side, or the checksums of one.
+  const unsigned threads =
+      files.size() > 1 ? 1 : std::clamp(std::thread::hardware_concurrency(), 1u, kMaxThreads);
+  std::vector<Diagnostics> all(files.size());
+  for_each_file(files.size(), environment, [&](size_t i) {
+    const VerifyOptions settings{
+        .limits = options.limits, .threads = threads, .progress = {}, .operators = check_operators};
+    all[i] = verify(input_path(files[i]), chosen_level(options), settings);
+  });
   int code = kOk;
+  size_t bad = 0;
   JsonWriter json;
   json.begin_object();
   json.key("files");
   json.begin_array();
-  for (const std::string& file : options.files) {
-    const VerifyOptions settings{
-        .limits = options.limits,
-        .threads = std::clamp(std::thread::hardware_concurrency(), 1u, kMaxThreads),
-        .progress = {},
-        .operators = check_operators};
-    const Diagnostics findings = verify(input_path(file), chosen_level(options), settings);
-    code = std::max(code, findings_code(findings));
+  for (size_t i = 0; i < files.size(); ++i) {
+    const int own = findings_code(options, all[i]);
+    code = std::max(code, own);
+    bad += own != kOk;
     if (options.json)
-      write_report(json, file, findings);
+      write_report(json, files[i], all[i]);
     else
-      print_findings(file, findings, environment);
+      print_findings(options, files[i], all[i], environment);
   }
   json.end_array();
   json.end_object();
-  if (options.json) print(environment.out, json.text() + "\n");
+  if (options.json)
+    print(environment.out, json.text() + "\n");
+  else if (files.size() > 1)
+    print(environment.out, fmt::format("{} files, {} with errors\n", files.size(), bad));
   return code;
-}
-
-std::string rules_json(std::span<const RuleInfo> some) {
-  return json_object([&](JsonWriter& json) {
-    write_objects(json, "rules", some, [&](const RuleInfo& rule) {
-      write_text(json, "rule", rule_code(rule.rule));
-      write_text(json, "name", rule.name);
-      write_text(json, "severity", severity_name(rule.severity));
-      write_text(json, "level", level_name(rule.level));
-      write_text(json, "title", rule.title);
-      write_text(json, "why", rule.why);
-      write_text(json, "source", rule.source);
-      write_text(json, "example", rule.example);
-    });
-  });
-}
-
-std::string rule_text(const RuleInfo& rule) {
-  return fmt::format(
-      "{} {} ({}, level {})\n\nwhat must hold: {}\nwhy: {}\nin PyTorch: {}\nexample: {}\n",
-      rule_code(rule.rule), rule.name, severity_name(rule.severity), level_name(rule.level),
-      rule.title, rule.why, rule.source, rule.example);
-}
-
-std::string all_rules_text() {
-  TextTable table({{"RULE"}, {"SEVERITY"}, {"LEVEL"}, {"WHAT MUST HOLD"}});
-  for (const RuleInfo& rule : rules())
-    table.add({rule_code(rule.rule), std::string(severity_name(rule.severity)),
-               std::string(level_name(rule.level)), std::string(rule.title)});
-  return table.text();
-}
-
-Result<int> explain(const std::string& code, bool as_json, Environment& environment) {
-  const RuleInfo* rule = find_rule(code);
-  if (!code.empty() && rule == nullptr)
-    return Error{ErrorCode::argument,
-                 fmt::format("there is no rule '{}'; 'pt2 explain' lists them", code), ""};
-  if (as_json)
-    print(environment.out, rules_json(rule == nullptr ? rules() : std::span(rule, 1)));
-  else
-    print(environment.out, rule != nullptr ? rule_text(*rule) : all_rules_text());
-  return kOk;
 }
 
 }  // namespace
 
 Action setup_verify(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  app.add_option("FILE", options->files, "the .pt2 files; - is standard input")->required();
+  app.add_option("FILE", options->files, "files and folders; - is standard input")->required();
+  app.add_flag("-q,--quiet", options->quiet, "print files with errors alone");
+  app.add_flag("--strict", options->strict, "warnings count, too");
   std::vector<std::string> names;
   for (Level level : kLevels) names.emplace_back(level_name(level));
   app.add_option("--level", options->level,
@@ -167,14 +141,6 @@ Action setup_verify(CLI::App& app) {
   add_limit_option(app, options->limits);
   add_json_option(app, options->json);
   return [options](Environment& environment) { return verify_files(*options, environment); };
-}
-
-Action setup_explain(CLI::App& app) {
-  auto code = std::make_shared<std::string>();
-  auto json = std::make_shared<bool>(false);
-  app.add_option("RULE", *code, "V103 or entry_checksum; without it, all rules are listed");
-  add_json_option(app, *json);
-  return [code, json](Environment& environment) { return explain(*code, *json, environment); };
 }
 
 }  // namespace pt2::tools

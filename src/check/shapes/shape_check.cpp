@@ -137,9 +137,7 @@ ShapeVerdict ShapeCheck::judge(const SymbolBindings& bindings) {
     return verdict;
   };
   if (op_.form == ops::Operator::Form::with_outs) return unknown("results lie where `out` says");
-  if (!op_.def->has_rule() &&
-      (op_.form == ops::Operator::Form::in_place || !op_.def->looks_at_sizes_alone()))
-    return unknown("the operator has no shape rule");
+  if (!has_rule()) return unknown("the operator has no shape rule");
   if (!bind(bindings)) return unknown("an operand is not known");
   auto computed = results();
   if (!computed) {
@@ -151,6 +149,21 @@ ShapeVerdict ShapeCheck::judge(const SymbolBindings& bindings) {
   for (size_t i = 0; i < std::min(count, computed->size()) && i < node_.outputs.size(); ++i)
     if (!verdict.fault) compare_output(i, (*computed)[i], bindings, verdict);
   return verdict;
+}
+
+Result<std::vector<Value>> ShapeCheck::infer(const SymbolBindings& bindings) {
+  const auto unknown = [](std::string text) {
+    return Error{ErrorCode::unsupported, std::move(text), ""};
+  };
+  if (op_.form == ops::Operator::Form::with_outs) return unknown("results lie where `out` says");
+  if (!has_rule()) return unknown("the operator has no shape rule");
+  if (!bind(bindings)) return unknown("an operand is not known");
+  return results();
+}
+
+bool ShapeCheck::has_rule() const {
+  return op_.def->has_rule() ||
+         (op_.form != ops::Operator::Form::in_place && op_.def->looks_at_sizes_alone());
 }
 
 bool ShapeCheck::bind(const SymbolBindings& bindings) {

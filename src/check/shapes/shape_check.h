@@ -39,6 +39,9 @@ class ShapeCheck {
 
   // Linear in the sizes of the values; no tensor is allocated.
   ShapeVerdict judge(const SymbolBindings& bindings);
+  // What the operator gives for the operands' sizes, whatever is recorded of its results: tensors
+  // without elements. Error `unsupported` where that is not known; else the operator's own.
+  Result<std::vector<Value>> infer(const SymbolBindings& bindings);
   // Those that its operands are made of.
   std::vector<SymbolId> symbols() const;
   // How much there is to evaluate in a judgement: a small number unless its values' sizes are long
@@ -53,6 +56,7 @@ class ShapeCheck {
   const std::string& target() const { return node_.target; }
 
  private:
+  bool has_rule() const;
   bool bind(const SymbolBindings& bindings);
   Result<std::vector<Value>> results() const;
   Result<std::vector<Value>> compute() const;

@@ -1,0 +1,78 @@
+#include "change/contents.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "ir/target.h"
+#include "package/payload_writers.h"
+#include "pt2/schema_json.h"
+#include "serde/from_schema.h"
+
+namespace pt2 {
+namespace {
+
+Result<void> list(SavedTensors& tensors, std::vector<SavedObject>& objects) {
+  const auto* record = std::get_if<Record>(&tensors);
+  if (record == nullptr) return {};
+  PT2_TRY(UnpackedPayloads unpacked, unpack_torch_save(*record));
+  if (!unpacked.refused.empty()) return unpacked.refused.front();
+  tensors = std::move(unpacked.tensors);
+  std::ranges::move(unpacked.objects, std::back_inserter(objects));
+  return {};
+}
+
+}  // namespace
+
+Result<size_t> find_saved(const PackageContents& contents, std::string_view model) {
+  if (model.empty() && contents.programs.size() == 1) return size_t{0};
+  const auto found = std::ranges::find(contents.programs, model, &SavedProgram::name);
+  if (found != contents.programs.end())
+    return static_cast<size_t>(found - contents.programs.begin());
+  return Error{ErrorCode::argument,
+               fmt::format("the file has no program of its own called '{}'", model), ""};
+}
+
+Result<Program> decode_saved(const SavedProgram& saved) {
+  Diagnostics warnings;
+  PT2_TRY(schema::ExportedProgram decoded, schema::decode_program(saved.json, {}, warnings));
+  return from_schema(std::move(decoded));
+}
+
+Result<void> list_tensors(SavedProgram& saved) {
+  if (saved.names_its_payloads)
+    return Error{ErrorCode::unsupported,
+                 "the program says itself where its tensors lie; pt2 convert makes it one that "
+                 "does not",
+                 saved.name};
+  PT2_TRY_VOID(list(saved.state_dict, saved.objects));
+  return list(saved.constants, saved.objects);
+}
+
+std::vector<SavedTensor>& state_of(SavedProgram& saved) {
+  return std::get<std::vector<SavedTensor>>(saved.state_dict);
+}
+std::vector<SavedTensor>& constants_of(SavedProgram& saved) {
+  return std::get<std::vector<SavedTensor>>(saved.constants);
+}
+
+std::set<std::string> written_targets(const Program& program) {
+  std::set<std::string> written;
+  for (const OutputSpec& spec : program.signature.output_specs)
+    if (spec.kind == OutputKind::buffer_mutation || spec.kind == OutputKind::parameter_mutation)
+      written.insert(spec.target.value_or(""));
+  // In place, in programs that were not made functional: whatever a writing operator is given.
+  for (const InputSpec& spec : program.signature.input_specs) {
+    const auto id = program.graph.find_value(spec.arg.name);
+    if (!id || !spec.target) continue;
+    for (const Use use : program.graph.uses(*id))
+      if (use.node &&
+          (name_says_mutable(program.graph.node(*use.node).target) ||
+           target_form(program.graph.node(*use.node).target) == TargetForm::higher_order))
+        written.insert(*spec.target);
+  }
+  return written;
+}
+
+}  // namespace pt2

@@ -1,0 +1,368 @@
+#include "pt2/edit_program.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/text.h"
+#include "change/sizes.h"
+#include "pt2/edit.h"
+
+namespace pt2 {
+namespace {
+
+Result<void> check_name(const Program& program, std::string_view name) {
+  constexpr std::string_view kLetters =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+  if (name.empty() || (name[0] >= '0' && name[0] <= '9') ||
+      name.find_first_not_of(kLetters) != name.npos)
+    return Error{ErrorCode::argument, fmt::format("'{}' is no Python name", name), ""};
+  if (program.graph.find_value(name))
+    return Error{ErrorCode::argument, fmt::format("the program has a value '{}'", name), ""};
+  return {};
+}
+
+ModuleCallSignature* root_signature(Program& program) {
+  for (ModuleCallEntry& entry : program.module_call_graph)
+    if (entry.fqn.empty() && entry.signature) return &*entry.signature;
+  return nullptr;
+}
+
+bool is_result(OutputKind kind) {
+  return kind == OutputKind::user_output || kind == OutputKind::loss_output;
+}
+
+ArgumentSpec spec_of(const Graph& graph, ValueId id) {
+  const GraphValue& value = graph.value(id);
+  ArgumentSpec spec{.name = value.name};
+  switch (value.kind()) {
+    case ValueKind::tensor:
+      spec.kind = ArgumentSpec::Kind::tensor;
+      break;
+    case ValueKind::sym_int:
+      spec.kind = ArgumentSpec::Kind::sym_int;
+      break;
+    case ValueKind::sym_float:
+      spec.kind = ArgumentSpec::Kind::sym_float;
+      break;
+    case ValueKind::sym_bool:
+      spec.kind = ArgumentSpec::Kind::sym_bool;
+      break;
+    case ValueKind::custom_obj:
+      spec.kind = ArgumentSpec::Kind::custom_obj;
+      spec.class_fqn = std::get<CustomObjectType>(value.meta).class_fqn;
+      break;
+  }
+  return spec;
+}
+
+// The argument that a graph's output is: numbers are wrapped.
+Argument output_of(const Graph& graph, ValueId id) {
+  const bool is_number = graph.value(id).kind() != ValueKind::tensor &&
+                         graph.value(id).kind() != ValueKind::custom_obj;
+  return Argument(id, is_number ? Argument::Wrapper::symbolic : Argument::Wrapper::plain);
+}
+
+class Extractor {
+ public:
+  explicit Extractor(Program& program) : program_(program), graph_(program.graph) {}
+
+  Result<void> run(std::span<const std::string> from, std::span<const std::string> to) {
+    std::vector<ValueId> starts, ends;
+    for (const std::string& name : from) {
+      auto value = find_input_value(program_, name);
+      if (!value) value = find_named_value(program_, name);
+      if (!value) return std::move(value).error();
+      starts.push_back(*value);
+    }
+    for (const std::string& name : to) {
+      PT2_TRY(const ValueId value, find_named_value(program_, name));
+      ends.push_back(value);
+    }
+    if (ends.empty()) return Error{ErrorCode::argument, "no value is named to compute", ""};
+    PT2_TRY_VOID(find_needed(starts, ends));
+    rebuild(starts, ends);
+    return {};
+  }
+
+ private:
+  Result<void> find_needed(const std::vector<ValueId>& starts, const std::vector<ValueId>& ends) {
+    std::set<ValueId> given(starts.begin(), starts.end());
+    std::vector<ValueId> open(ends);
+    while (!open.empty()) {
+      const ValueId value = open.back();
+      open.pop_back();
+      if (!reached_.insert(value).second || given.contains(value)) continue;
+      const Definition& definition = graph_.value(value).definition;
+      if (definition.by != Definition::By::node) continue;
+      if (!nodes_.insert(definition.node).second) continue;
+      const Node& node = graph_.node(definition.node);
+      for (const NamedArgument& input : node.inputs)
+        for_each_value(input.arg, [&](ValueId used) { open.push_back(used); });
+    }
+    for (const ValueId start : starts) {
+      const Definition& definition = graph_.value(start).definition;
+      if (definition.by == Definition::By::node && nodes_.contains(definition.node))
+        return Error{ErrorCode::argument,
+                     fmt::format("the node of '{}' is needed for another of its results",
+                                 graph_.value(start).name),
+                     ""};
+      if (reached_.contains(start)) continue;
+      return Error{
+          ErrorCode::argument,
+          fmt::format("'{}' is not needed to compute the values named", graph_.value(start).name),
+          ""};
+    }
+    return {};
+  }
+
+  void rebuild(const std::vector<ValueId>& starts, const std::vector<ValueId>& ends) {
+    std::vector<Argument> inputs;
+    std::vector<InputSpec> specs;
+    std::vector<std::string> names;
+    const auto& old_specs = program_.signature.input_specs;
+    const std::set<ValueId> given(starts.begin(), starts.end());
+    for (size_t i = 0; i < graph_.inputs().size() && i < old_specs.size(); ++i) {
+      const auto* id = graph_.inputs()[i].get_if<ValueId>();
+      const bool is_user = old_specs[i].kind == InputKind::user_input;
+      if (id == nullptr || !reached_.contains(*id) || given.contains(*id)) continue;
+      if (is_user) continue;
+      inputs.push_back(graph_.inputs()[i]);
+      specs.push_back(old_specs[i]);
+    }
+    const auto add_user = [&](ValueId id) {
+      const bool tensor = graph_.value(id).kind() == ValueKind::tensor;
+      inputs.push_back(tensor ? Argument(id) : output_of(graph_, id));
+      specs.push_back({.kind = InputKind::user_input, .arg = spec_of(graph_, id)});
+      names.push_back(graph_.value(id).name);
+    };
+    for (const ValueId start : starts) add_user(start);
+    for (size_t i = 0; i < graph_.inputs().size() && i < old_specs.size(); ++i) {
+      const auto* id = graph_.inputs()[i].get_if<ValueId>();
+      if (id != nullptr && old_specs[i].kind == InputKind::user_input && reached_.contains(*id) &&
+          !given.contains(*id))
+        add_user(*id);
+    }
+    replace_outputs(ends);
+    erase_the_rest(given);
+    graph_.set_inputs(std::move(inputs));
+    program_.signature.input_specs = std::move(specs);
+    erase_unused_values();
+    make_root_call(names, ends.size());
+    program_.guards_code.clear();  // of inputs that may be gone
+  }
+
+  void replace_outputs(const std::vector<ValueId>& ends) {
+    std::vector<Argument> outputs;
+    program_.signature.output_specs.clear();
+    for (const ValueId end : ends) {
+      outputs.push_back(output_of(graph_, end));
+      program_.signature.output_specs.push_back(
+          {.kind = OutputKind::user_output, .arg = spec_of(graph_, end)});
+    }
+    graph_.set_outputs(std::move(outputs));
+    graph_.is_single_tensor_return = false;
+  }
+
+  // From the last to the first, so that nothing that is erased is still used. The node of a value
+  // that is given from now on goes too.
+  void erase_the_rest(const std::set<ValueId>& given) {
+    std::vector<NodeId> order(graph_.nodes().begin(), graph_.nodes().end());
+    std::ranges::reverse(order);
+    for (const NodeId id : order) {
+      if (nodes_.contains(id)) continue;
+      std::vector<Argument> kept;
+      for (const Argument& output : graph_.node(id).outputs) {
+        const auto* value = output.get_if<ValueId>();
+        if (value != nullptr && given.contains(*value)) continue;
+        kept.push_back(output);
+      }
+      if (kept.size() != graph_.node(id).outputs.size())
+        graph_.set_node_outputs(id, std::move(kept));
+      graph_.erase_node(id).value();
+    }
+  }
+
+  void erase_unused_values() {
+    std::vector<ValueId> unused;
+    for (const ValueId id : graph_.values())
+      if (graph_.value(id).definition.by == Definition::By::nothing && graph_.uses(id).empty())
+        unused.push_back(id);
+    for (const ValueId id : unused) graph_.erase_value(id).value();
+  }
+
+  void make_root_call(const std::vector<std::string>& names, size_t results) {
+    const TreeSpec in = make_tuple_spec(
+        {make_tuple_spec(std::vector<TreeSpec>(names.size())), make_dict_spec({}, {})});
+    const bool had_names = root_signature(program_) != nullptr &&
+                           root_signature(program_)->forward_arg_names.has_value();
+    ModuleCallSignature call{
+        .in_spec = print_tree_spec(in),
+        .out_spec = print_tree_spec(make_tuple_spec(std::vector<TreeSpec>(results)))};
+    if (had_names) call.forward_arg_names = names;
+    program_.module_call_graph = {{.fqn = "", .signature = std::move(call)}};
+  }
+
+  Program& program_;
+  Graph& graph_;
+  std::set<ValueId> reached_;
+  std::set<NodeId> nodes_;
+};
+
+// A new argument of the kind of the old one; nothing where the text is none.
+std::optional<Argument> parse_argument(const Argument& old, std::string_view text) {
+  if (text == "none") return Argument(None{});
+  if (old.is<bool>() || text == "true" || text == "false") {
+    if (text != "true" && text != "false") return std::nullopt;
+    return Argument(text == "true");
+  }
+  if (old.is<ScalarType>()) {
+    const auto dtype = find_dtype(text);
+    if (!dtype) return std::nullopt;
+    return Argument(ScalarType{static_cast<int64_t>(dtype_info(*dtype).schema_number)});
+  }
+  if (old.is<std::string>()) return Argument(std::string(text));
+  if (const auto* list = old.get_if<ArgumentList>()) {
+    if (!text.starts_with('[') || !text.ends_with(']')) return std::nullopt;
+    ArgumentList made{.kind = list->kind, .items = {}};
+    text = text.substr(1, text.size() - 2);
+    while (!text.empty()) {
+      const size_t comma = std::min(text.find(','), text.size());
+      std::string_view item = text.substr(0, comma);
+      while (item.starts_with(' ')) item.remove_prefix(1);
+      const Argument number = list->kind == ListKind::floats ? Argument(0.0) : Argument(int64_t{0});
+      const auto parsed = parse_argument(number, item);
+      if (!parsed) return std::nullopt;
+      made.items.push_back(*parsed);
+      text.remove_prefix(std::min(comma + 1, text.size()));
+    }
+    return Argument(std::move(made));
+  }
+  const auto whole = parse_int(text);
+  if (old.is<double>() || !whole) {
+    const auto number = parse_float(text);
+    if (!number || old.is<ValueId>()) return std::nullopt;
+    return Argument(*number);
+  }
+  if (old.is<ValueId>()) return std::nullopt;
+  return Argument(*whole);
+}
+
+}  // namespace
+
+Result<void> rename_input(Program& program, std::string_view input, std::string_view name) {
+  PT2_TRY(const ValueId id, find_input_value(program, input));
+  PT2_TRY_VOID(check_name(program, name));
+  const std::vector<CallArgument> arguments = call_arguments(program);
+  ModuleCallSignature* root = root_signature(program);
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const bool is_it =
+        arguments[i].name == input || arguments[i].name == program.graph.value(id).name;
+    if (!is_it || !arguments[i].spec.is_leaf()) continue;
+    if (arguments[i].is_keyword)
+      return Error{ErrorCode::unsupported, "a keyword argument cannot be renamed here",
+                   std::string(input)};
+    if (root != nullptr && root->forward_arg_names && i < root->forward_arg_names->size())
+      (*root->forward_arg_names)[i] = name;
+  }
+  return rename_value(program, id, std::string(name));
+}
+
+Result<void> rename_output(Program& program, std::string_view output, std::string_view name) {
+  PT2_TRY_VOID(check_name(program, name));
+  const std::vector<std::string> names = user_output_names(program);
+  const std::vector<ArgumentSpec> specs = program.signature.user_outputs();
+  for (size_t i = 0; i < std::min(names.size(), specs.size()); ++i) {
+    if (names[i] != output && specs[i].name != output && std::to_string(i) != output) continue;
+    PT2_TRY(const ValueId id, find_named_value(program, specs[i].name));
+    return rename_value(program, id, std::string(name));
+  }
+  return Error{
+      ErrorCode::argument,
+      fmt::format("there is no output '{}'; the program gives: {}", output, fmt::join(names, ", ")),
+      ""};
+}
+
+Result<void> extract(Program& program, std::span<const std::string> from,
+                     std::span<const std::string> to) {
+  Program changed = program;
+  PT2_TRY_VOID(Extractor(changed).run(from, to));
+  program = std::move(changed);
+  return {};
+}
+
+Result<void> add_output(Program& program, std::string_view value) {
+  PT2_TRY(const ValueId id, find_named_value(program, value));
+  TreeSpec spec = result_spec(program);
+  if (spec.is_leaf()) spec = make_tuple_spec({spec});
+  if (spec.type != make_tuple_spec({}).type && spec.type != make_list_spec({}).type)
+    return Error{
+        ErrorCode::unsupported,
+        fmt::format("the result is a {}; only a tensor, a tuple or a list can get more", spec.type),
+        ""};
+  spec.children.emplace_back();
+  auto& specs = program.signature.output_specs;
+  const auto last = std::ranges::find_if(
+      specs.rbegin(), specs.rend(), [](const OutputSpec& each) { return is_result(each.kind); });
+  const auto place = static_cast<size_t>(specs.rend() - last);
+  std::vector<Argument> outputs(program.graph.outputs().begin(), program.graph.outputs().end());
+  if (place > outputs.size())
+    return Error{ErrorCode::argument, "the signature does not fit the graph", ""};
+  outputs.insert(outputs.begin() + static_cast<ptrdiff_t>(place), output_of(program.graph, id));
+  specs.insert(specs.begin() + static_cast<ptrdiff_t>(place),
+               {.kind = OutputKind::user_output, .arg = spec_of(program.graph, id)});
+  program.graph.set_outputs(std::move(outputs));
+  program.graph.is_single_tensor_return = false;
+  if (ModuleCallSignature* root = root_signature(program)) {
+    root->out_spec = print_tree_spec(spec);
+    root->outputs.clear();
+    root->inputs.clear();
+  }
+  return {};
+}
+
+Result<void> set_argument(Program& program, std::string_view place, std::string_view text) {
+  const size_t dot = place.rfind('.');
+  if (dot == place.npos)
+    return Error{ErrorCode::argument, "expected VALUE.ARGUMENT, as add.other", std::string(place)};
+  PT2_TRY(const ValueId id, find_named_value(program, place.substr(0, dot)));
+  const Definition& definition = program.graph.value(id).definition;
+  if (definition.by != Definition::By::node)
+    return Error{ErrorCode::argument, "no node gives this value", std::string(place)};
+  const Node& node = program.graph.node(definition.node);
+  const auto found = std::ranges::find(node.inputs, place.substr(dot + 1), &NamedArgument::name);
+  if (found == node.inputs.end()) {
+    std::vector<std::string> names;
+    for (const NamedArgument& input : node.inputs) names.push_back(input.name);
+    return Error{ErrorCode::argument,
+                 fmt::format("the node has no such argument; it has: {}", fmt::join(names, ", ")),
+                 std::string(place)};
+  }
+  auto argument = parse_argument(found->arg, text);
+  if (!argument)
+    return Error{ErrorCode::argument, fmt::format("'{}' is nothing that it can be", text),
+                 std::string(place)};
+  program.graph.set_node_input(definition.node, static_cast<size_t>(found - node.inputs.begin()),
+                               *std::move(argument));
+  return {};
+}
+
+Result<void> set_device(Program& program, const Device& device) {
+  for_each_nested_graph(program.graph, [&](Graph& graph) {
+    for (const ValueId id : graph.values()) {
+      const TensorMeta* meta = graph.value(id).tensor();
+      if (meta == nullptr || meta->device == device) continue;
+      TensorMeta moved = *meta;
+      moved.device = device;
+      graph.set_value_meta(id, std::move(moved));
+    }
+    for (const NodeId id : graph.nodes())
+      for (size_t i = 0; i < graph.node(id).inputs.size(); ++i)
+        if (graph.node(id).inputs[i].arg.is<Device>())
+          graph.set_node_input(id, i, Argument(device));
+  });
+  return {};
+}
+
+}  // namespace pt2

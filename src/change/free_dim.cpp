@@ -1,0 +1,275 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "change/sizes.h"
+#include "check/shapes/shape_check.h"
+#include "check/shapes/symbol_samples.h"
+#include "ir/graph_place.h"
+#include "ops/table.h"
+#include "pt2/edit_program.h"
+#include "pt2/expr_rewrite.h"
+
+namespace pt2 {
+namespace {
+
+// Sizes under which the operators are asked: two decide a*n + b, a third must agree.
+constexpr size_t kTrials = 3;
+
+class DimFreer {
+ public:
+  DimFreer(Program& program, Expr symbol, int64_t old_size, const SymRange& range)
+      : program_(program),
+        graph_(program.graph),
+        symbol_(symbol),
+        old_size_(old_size),
+        others_(check::hint_bindings(placed_graphs(program))) {
+    const int64_t low = std::max<int64_t>(range.min.value_or(2), 2);
+    const int64_t high = range.max.value_or(INT64_MAX);
+    for (int64_t candidate : {old_size, low, low + 1, low + 3, high, old_size + 5})
+      if (candidate >= range.min.value_or(0) && candidate <= high && trials_.size() < kTrials &&
+          std::ranges::find(trials_, candidate) == trials_.end())
+        trials_.push_back(candidate);
+  }
+
+  Result<void> run(ValueId input, size_t dim) {
+    if (trials_.size() < kTrials)
+      return Error{ErrorCode::argument, "a range of at least three sizes is needed", ""};
+    TensorMeta meta = *graph_.value(input).tensor();
+    const std::vector<SymInt> old = meta.sizes;
+    PT2_TRY(meta.sizes[dim], spelled_size(program_, symbol_, old_size_));
+    PT2_TRY_VOID(follow_strides(meta, old));
+    graph_.set_value_meta(input, meta);
+    depends_.assign(graph_.value_count(), false);
+    depends_[static_cast<size_t>(input)] = true;
+    for (const NodeId id : graph_.nodes()) PT2_TRY_VOID(follow(id));
+    return {};
+  }
+
+ private:
+  SymbolBindings binding(int64_t size) const {
+    SymbolBindings bindings = others_;
+    bindings.bind(symbol_->symbol, size);
+    return bindings;
+  }
+
+  Error refused(const Node& node, std::string text) const {
+    std::string name;
+    for (const Argument& output : node.outputs)
+      for_each_value(output, [&](ValueId id) {
+        if (name.empty()) name = "%" + graph_.value(id).name;
+      });
+    const std::string line = source_line(node);
+    return {ErrorCode::unsupported, std::move(text),
+            fmt::format("{} ({}){}", name, node.target, line.empty() ? "" : " at " + line)};
+  }
+
+  bool depends(const Node& node) const {
+    bool found = false;
+    for (const NamedArgument& input : node.inputs)
+      for_each_value(input.arg, [&](ValueId id) { found |= depends_[static_cast<size_t>(id)]; });
+    return found;
+  }
+
+  Result<void> follow(NodeId id) {
+    if (!depends(graph_.node(id))) return {};
+    bool nested = false;
+    for (const NamedArgument& input : graph_.node(id).inputs)
+      for_each_subgraph(input.arg, [&](SubgraphId) { nested = true; });
+    if (nested) return refused(graph_.node(id), "sizes are not followed into nested graphs");
+    auto results = results_of(id);
+    if (!results && results.error().code != ErrorCode::unsupported) {
+      results = with_free_argument(id);
+    }
+    if (!results)
+      return refused(graph_.node(id), fmt::format("{}; pt2 edit --set can change an argument first",
+                                                  results.error().message));
+    return record(id, *results);
+  }
+
+  using Trials = std::vector<std::vector<Value>>;
+
+  Result<Trials> results_of(NodeId id) {
+    const Node& node = graph_.node(id);
+    const ops::Operator op = ops::find_operator(node.target);
+    if (!op) return Error{ErrorCode::unsupported, "the operator is not known", ""};
+    check::ShapeCheck shape(graph_, node, op);
+    Trials trials;
+    for (const int64_t size : trials_) {
+      PT2_TRY(std::vector<Value> values, shape.infer(binding(size)));
+      trials.push_back(std::move(values));
+    }
+    return trials;
+  }
+
+  // view(x, [4, 10]) holds the old size; [-1, 10] means the same and fits every size.
+  Result<Trials> with_free_argument(NodeId id) {
+    const Error first = results_of(id).error();
+    const std::vector<NamedArgument> inputs = graph_.node(id).inputs;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const auto* list = inputs[i].arg.get_if<ArgumentList>();
+      if (list == nullptr || list->kind != ListKind::ints) continue;
+      for (size_t k = 0; k < list->items.size(); ++k) {
+        const auto* number = list->items[k].get_if<int64_t>();
+        if (number == nullptr || *number <= 0 || *number % old_size_ != 0) continue;
+        Argument changed = inputs[i].arg;
+        changed.get_if<ArgumentList>()->items[k] = Argument(int64_t{-1});
+        graph_.set_node_input(id, i, changed);
+        if (auto results = results_of(id)) return results;
+        graph_.set_node_input(id, i, inputs[i].arg);
+      }
+    }
+    return first;
+  }
+
+  Result<void> record(NodeId id, const Trials& trials) {
+    const std::vector<Argument> outputs = graph_.node(id).outputs;
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      std::vector<const Value*> values;
+      for (const auto& trial : trials) {
+        if (i >= trial.size()) return refused(graph_.node(id), "it gives fewer results");
+        values.push_back(&trial[i]);
+      }
+      PT2_TRY_VOID(record_output(id, outputs[i], values));
+    }
+    return {};
+  }
+
+  Result<void> record_output(NodeId id, const Argument& output,
+                             const std::vector<const Value*>& trials) {
+    if (const auto* value = output.get_if<ValueId>()) return record_value(id, *value, trials);
+    const auto* list = output.get_if<ArgumentList>();
+    if (list == nullptr) return {};
+    for (size_t k = 0; k < list->items.size(); ++k) {
+      std::vector<const Value*> items;
+      for (const Value* trial : trials) {
+        const auto* all = trial->get_if<Value::List>();
+        if (all == nullptr || all->size() != list->items.size())
+          return refused(graph_.node(id), "the number of its results depends on the size");
+        items.push_back(&(*all)[k]);
+      }
+      PT2_TRY_VOID(record_output(id, list->items[k], items));
+    }
+    return {};
+  }
+
+  Result<void> record_value(NodeId id, ValueId value, const std::vector<const Value*>& trials) {
+    const GraphValue& known = graph_.value(value);
+    if (const TensorMeta* old = known.tensor()) {
+      TensorMeta meta = *old;
+      bool changed = false;
+      for (size_t dim = 0; dim < meta.sizes.size(); ++dim) {
+        std::vector<int64_t> sizes;
+        for (const Value* trial : trials) {
+          const auto* tensor = trial->get_if<Tensor>();
+          if (tensor == nullptr || tensor->sizes().size() != meta.sizes.size())
+            return refused(graph_.node(id), "the number of its dims depends on the size");
+          sizes.push_back(tensor->sizes()[dim]);
+        }
+        if (std::ranges::count(sizes, sizes[0]) == static_cast<ptrdiff_t>(sizes.size())) continue;
+        PT2_TRY(meta.sizes[dim], fitted(id, sizes));
+        changed = true;
+      }
+      if (!changed) return {};
+      PT2_TRY_VOID(follow_strides(meta, old->sizes));
+      graph_.set_value_meta(value, std::move(meta));
+      depends_[static_cast<size_t>(value)] = true;
+      return {};
+    }
+    std::vector<int64_t> numbers;
+    for (const Value* trial : trials)
+      if (const auto* number = trial->get_if<int64_t>()) numbers.push_back(*number);
+    if (numbers.size() != trials.size())
+      return refused(graph_.node(id), "a result depends on the size, and is no whole number");
+    if (std::ranges::count(numbers, numbers[0]) == static_cast<ptrdiff_t>(numbers.size()))
+      return {};
+    PT2_TRY(SymInt number, fitted(id, numbers));
+    graph_.set_value_meta(value, number);
+    depends_[static_cast<size_t>(value)] = true;
+    return {};
+  }
+
+  // a*n + b.
+  Result<SymInt> fitted(NodeId id, const std::vector<int64_t>& sizes) {
+    const int64_t run = trials_[1] - trials_[0], rise = sizes[1] - sizes[0];
+    const int64_t a = rise / run, b = sizes[0] - a * trials_[0];
+    if (rise % run != 0 || a * trials_[2] + b != sizes[2])
+      return refused(graph_.node(id),
+                     fmt::format("a size is {}, {} and {} where the input's is {}", sizes[0],
+                                 sizes[1], sizes[2], fmt::join(trials_, ", ")));
+    PT2_TRY(const SpelledExpr* expr,
+            program_.expressions->parse(fmt::format("{}*{} + {}", a, symbol_->name, b)));
+    PT2_TRY(const Expr simple, simplify(*program_.expressions, expr->expr));
+    return spelled_size(program_, simple, a * old_size_ + b);
+  }
+
+  // Dense tensors stay dense, in their order of dims; others keep their strides.
+  Result<void> follow_strides(TensorMeta& meta, const std::vector<SymInt>& old_sizes) {
+    std::vector<size_t> order(meta.strides.size());
+    std::iota(order.begin(), order.end(), size_t{0});
+    const auto hint = [](const SymInt& size) {
+      return size.is_symbolic() ? size.hint().value_or(1) : size.literal();
+    };
+    std::ranges::stable_sort(order, std::greater(),
+                             [&](size_t dim) { return hint(meta.strides[dim]); });
+    int64_t expected = 1;
+    for (size_t i = order.size(); i-- > 0;) {
+      const size_t dim = order[i];
+      if (hint(old_sizes[dim]) != 1 && hint(meta.strides[dim]) != expected) return {};
+      expected *= std::max<int64_t>(hint(old_sizes[dim]), 1);
+    }
+    Expr product = program_.expressions->integer(1);
+    int64_t value = 1;
+    for (size_t i = order.size(); i-- > 0;) {
+      const size_t dim = order[i];
+      PT2_TRY(meta.strides[dim], spelled_size(program_, product, value));
+      const SymInt& size = meta.sizes[dim];
+      PT2_TRY(const SpelledExpr* next, program_.expressions->parse(fmt::format(
+                                           "({})*({})", print_expr(product), print(size))));
+      PT2_TRY(product, simplify(*program_.expressions, next->expr));
+      value *= std::max<int64_t>(hint(size), 1);
+    }
+    return {};
+  }
+
+  Program& program_;
+  Graph& graph_;
+  const Expr symbol_;
+  const int64_t old_size_;
+  const SymbolBindings others_;  // as they were while exporting
+  std::vector<int64_t> trials_;
+  std::vector<bool> depends_;  // by value id: a size of it is the symbol's
+};
+
+bool is_identifier(std::string_view text) {
+  return !text.empty() && !(text[0] >= '0' && text[0] <= '9') &&
+         text.find_first_not_of(
+             "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == text.npos;
+}
+
+}  // namespace
+
+Result<void> free_dim(Program& program, std::string_view input, size_t dim, std::string_view symbol,
+                      SymRange range) {
+  PT2_TRY(const ValueId id, find_input_value(program, input));
+  PT2_TRY(const SymInt size, input_size(program, id, dim));
+  if (size.is_symbolic()) return set_range(program, input, dim, range);
+  if (!is_identifier(symbol) || program.expressions->find_symbol(symbol))
+    return Error{ErrorCode::argument, fmt::format("'{}' is no name for a new symbol", symbol), ""};
+  if (!range.contains(size.literal()))
+    return Error{ErrorCode::argument,
+                 fmt::format("{} does not contain {}, which the program was exported with",
+                             print(range), size.literal()),
+                 ""};
+  Program changed = program;
+  // As PyTorch calls sizes, those that may be 0 too.
+  const Expr made = changed.expressions->symbol(symbol, "positive=True, integer=True");
+  PT2_TRY_VOID(DimFreer(changed, made, size.literal(), range).run(id, dim));
+  PT2_TRY(const SpelledExpr* key, changed.expressions->parse(symbol));
+  changed.range_constraints.push_back({.key = key, .range = range});
+  program = std::move(changed);
+  return {};
+}
+
+}  // namespace pt2

@@ -1,0 +1,177 @@
+#include "change/sizes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "pt2/edit_program.h"
+#include "pt2/expr_rewrite.h"
+
+namespace pt2 {
+namespace {
+
+// Since then expressions are sympy's srepr.
+constexpr int64_t kFirstSrepr = 8;
+
+Error no_input(const Program& program, std::string_view input) {
+  return {ErrorCode::argument,
+          fmt::format("there is no input '{}'; the program takes: {}", input,
+                      fmt::join(user_input_names(program), ", ")),
+          ""};
+}
+
+class DimFixer {
+ public:
+  DimFixer(Program& program, SymbolId symbol, int64_t size)
+      : program_(program), replacements_{{symbol, program.expressions->integer(size)}} {}
+
+  Result<void> run() {
+    PT2_TRY_VOID(fix_graph(program_.graph));
+    std::vector<RangeConstraint> kept;
+    for (RangeConstraint& constraint : program_.range_constraints) {
+      if (constraint.key == nullptr) continue;
+      PT2_TRY(const Expr expr, fixed(constraint.key->expr));
+      if (expr == constraint.key->expr) {
+        kept.push_back(constraint);
+      } else if (expr->op != ExprOp::integer) {
+        PT2_TRY(constraint.key, program_.expressions->parse(print_expr(expr)));
+        kept.push_back(constraint);
+      }
+    }
+    program_.range_constraints = std::move(kept);
+    return {};
+  }
+
+ private:
+  Result<Expr> fixed(Expr expr) {
+    PT2_TRY(const Expr replaced, substitute(*program_.expressions, expr, replacements_));
+    if (replaced == expr) return expr;
+    return simplify(*program_.expressions, replaced);
+  }
+
+  Result<SymInt> fixed(const SymInt& size) {
+    if (!size.is_symbolic()) return size;
+    PT2_TRY(const Expr expr, fixed(size.expr()));
+    if (expr == size.expr()) return size;
+    SymbolBindings none;
+    std::optional<int64_t> hint;
+    if (const auto value = evaluate_integer(expr, none)) hint = *value;
+    return spelled_size(program_, expr, hint ? hint : size.hint());
+  }
+
+  Result<void> fix_graph(Graph& graph) {
+    for (const ValueId id : graph.values()) {
+      auto meta = graph.value(id).meta;
+      if (auto* tensor = std::get_if<TensorMeta>(&meta)) {
+        for (std::vector<SymInt>* sizes : {&tensor->sizes, &tensor->strides})
+          for (SymInt& size : *sizes) {
+            PT2_TRY(size, fixed(size));
+          }
+        PT2_TRY(tensor->storage_offset, fixed(tensor->storage_offset));
+      } else if (auto* number = std::get_if<SymInt>(&meta)) {
+        PT2_TRY(*number, fixed(*number));
+      } else {
+        continue;
+      }
+      graph.set_value_meta(id, std::move(meta));
+    }
+    for (size_t i = 0; i < graph.subgraphs().size(); ++i)
+      PT2_TRY_VOID(fix_graph(graph.subgraph(SubgraphId{static_cast<uint32_t>(i)})));
+    return {};
+  }
+
+  Program& program_;
+  const std::pair<SymbolId, Expr> replacements_[1];
+};
+
+// The constraint of a symbol; null when there is none.
+RangeConstraint* find_range(Program& program, Expr symbol) {
+  for (RangeConstraint& constraint : program.range_constraints)
+    if (constraint.key != nullptr && constraint.key->expr == symbol) return &constraint;
+  return nullptr;
+}
+
+Result<Expr> symbol_of(const Program& program, std::string_view input, size_t dim) {
+  PT2_TRY(const ValueId id, find_input_value(program, input));
+  PT2_TRY(const SymInt size, input_size(program, id, dim));
+  if (size.is_symbolic() && size.expr().is_symbol()) return size.expr();
+  return Error{
+      ErrorCode::argument,
+      fmt::format("size {} of {} is {}, expected a symbol of its own", dim, input, print(size)),
+      ""};
+}
+
+}  // namespace
+
+Result<SymInt> spelled_size(Program& program, Expr expr, std::optional<int64_t> hint) {
+  if (expr->op == ExprOp::integer) return SymInt(std::get<int64_t>(expr->number));
+  const ExprSpelling spelling =
+      program.schema_version.major >= kFirstSrepr ? ExprSpelling::srepr : ExprSpelling::str;
+  PT2_TRY(const SpelledExpr* spelled, program.expressions->parse(print_expr(expr, spelling)));
+  return SymInt(spelled, hint);
+}
+
+Result<ValueId> find_input_value(const Program& program, std::string_view input) {
+  const std::vector<std::string> names = user_input_names(program);
+  const std::vector<ArgumentSpec> specs = program.signature.user_inputs();
+  for (size_t i = 0; i < std::min(names.size(), specs.size()); ++i)
+    if (!specs[i].is_constant() && (names[i] == input || specs[i].name == input))
+      if (const auto id = program.graph.find_value(specs[i].name)) return *id;
+  return no_input(program, input);
+}
+
+Result<ValueId> find_named_value(const Program& program, std::string_view name) {
+  if (name.starts_with('%')) name.remove_prefix(1);
+  if (const auto id = program.graph.find_value(name)) return *id;
+  return Error{ErrorCode::argument, fmt::format("there is no value '{}'; pt2 dis shows them", name),
+               ""};
+}
+
+Result<SymInt> input_size(const Program& program, ValueId input, size_t dim) {
+  const GraphValue& value = program.graph.value(input);
+  const TensorMeta* meta = value.tensor();
+  if (meta != nullptr && dim < meta->sizes.size()) return meta->sizes[dim];
+  return Error{ErrorCode::argument, fmt::format("input '{}' has no dim {}", value.name, dim), ""};
+}
+
+Result<void> fix_dim(Program& program, std::string_view input, size_t dim, int64_t size) {
+  PT2_TRY(const ValueId id, find_input_value(program, input));
+  PT2_TRY(const SymInt now, input_size(program, id, dim));
+  if (!now.is_symbolic() && now.literal() == size) return {};
+  PT2_TRY(const Expr symbol, symbol_of(program, input, dim));
+  const RangeConstraint* constraint = find_range(program, symbol);
+  if (size < 0 || (constraint != nullptr && !constraint->range.contains(size)))
+    return Error{
+        ErrorCode::argument,
+        fmt::format("size {} of {} cannot be {}: {} is within {}", dim, input, size, symbol->name,
+                    constraint == nullptr ? "[0, oo]" : print(constraint->range)),
+        ""};
+  Program changed = program;
+  PT2_TRY_VOID(DimFixer(changed, symbol->symbol, size).run());
+  program = std::move(changed);
+  return {};
+}
+
+Result<void> set_range(Program& program, std::string_view input, size_t dim, SymRange range) {
+  PT2_TRY(const Expr symbol, symbol_of(program, input, dim));
+  if (range.min && range.max && *range.min > *range.max)
+    return Error{ErrorCode::argument, "no number lies within " + print(range), ""};
+  RangeConstraint* constraint = find_range(program, symbol);
+  // Nobody has looked at what the program does beyond.
+  if (constraint != nullptr &&
+      ((constraint->range.min && (!range.min || *range.min < *constraint->range.min)) ||
+       (constraint->range.max && (!range.max || *range.max > *constraint->range.max))))
+    return Error{ErrorCode::argument,
+                 fmt::format("{} is not within {}, which the program was exported for",
+                             print(range), print(constraint->range)),
+                 ""};
+  if (constraint == nullptr) {
+    PT2_TRY(const SpelledExpr* key, program.expressions->parse(symbol->name));
+    program.range_constraints.push_back({.key = key});
+    constraint = &program.range_constraints.back();
+  }
+  constraint->range = range;
+  return {};
+}
+
+}  // namespace pt2

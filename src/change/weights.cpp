@@ -1,0 +1,259 @@
+#include "pt2/weights.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+
+#include "change/contents.h"
+#include "ops/convert.h"
+#include "pt2/edit.h"
+
+namespace pt2 {
+namespace {
+
+Error refused(std::string text, const std::string& name) {
+  return {ErrorCode::argument, std::move(text), name};
+}
+
+// What a loader makes of it depends on more than its elements.
+bool is_plain(const SavedTensor& saved) {
+  return saved.tensor.defined() && saved.pickled.empty() && !saved.is_fake;
+}
+
+class WeightSetter {
+ public:
+  WeightSetter(SavedProgram& saved, const NamedTensors& tensors)
+      : saved_(saved), tensors_(tensors) {}
+
+  Result<ChangeLines> run(bool partial) {
+    std::map<std::string, SavedTensor*> known;
+    for_each_tensor(saved_, [&](SavedTensor& each) { known.emplace(each.name, &each); });
+    for (const auto& [name, tensor] : tensors_) {
+      const auto found = known.find(name);
+      if (found == known.end()) return refused("the program has no weight of this name", name);
+      PT2_TRY_VOID(check(*found->second, tensor));
+    }
+    for (const auto& [name, saved] : known)
+      if (!partial &&
+          std::ranges::find(tensors_, name, &NamedTensors::value_type::first) == tensors_.end())
+        return refused("no tensor is given for this weight; --partial leaves such as they are",
+                       name);
+    return replace(known);
+  }
+
+ private:
+  static Result<void> check(const SavedTensor& saved, const Tensor& tensor) {
+    if (!is_plain(saved))
+      return Error{ErrorCode::unsupported, "a tensor without plain elements cannot be replaced",
+                   saved.name};
+    if (saved.tensor.dtype() == tensor.dtype() && saved.tensor.sizes() == tensor.sizes()) return {};
+    return refused(
+        fmt::format("found {}, expected {}", tensor.type_text(), saved.tensor.type_text()),
+        saved.name);
+  }
+
+  // Views of one storage go on being views of one: each writes its elements into a copy of it.
+  ChangeLines replace(const std::map<std::string, SavedTensor*>& known) {
+    ChangeLines lines;
+    std::map<const Storage*, std::shared_ptr<Storage>> copies;
+    for (const auto& [name, tensor] : tensors_) {
+      SavedTensor& saved = *known.at(name);
+      if (same_elements(saved.tensor, tensor)) continue;
+      const Storage* old = saved.tensor.storage().get();
+      auto& copy = copies[old];
+      if (!copy) {
+        copy = Storage::allocate(old->size());
+        std::memcpy(copy->data(), old->data(), old->size());
+        for_each_tensor(saved_, [&](SavedTensor& each) {
+          if (is_plain(each) && each.tensor.storage().get() == old)
+            each.tensor = Tensor::view_of(copy, each.tensor.dtype(), each.tensor.sizes(),
+                                          each.tensor.strides(), each.tensor.storage_offset())
+                              .value();
+        });
+      }
+      copy_elements(tensor.contiguous(), saved.tensor);
+      lines.push_back(fmt::format("{}: other elements, {}", name, tensor.type_text()));
+    }
+    return lines;
+  }
+
+  static bool same_elements(const Tensor& a, const Tensor& b) {
+    const Tensor left = a.contiguous(), right = b.contiguous();
+    return std::memcmp(left.raw_data(), right.raw_data(), static_cast<size_t>(left.nbytes())) == 0;
+  }
+
+  static void copy_elements(const Tensor& from, Tensor& to) {
+    const auto size = static_cast<size_t>(dtype_size(from.dtype()));
+    for (int64_t i = 0; i < from.numel(); ++i) {
+      int64_t rest = i, place = 0;
+      for (size_t dim = to.sizes().size(); dim-- > 0;) {
+        place += rest % to.sizes()[dim] * to.strides()[dim];
+        rest /= to.sizes()[dim];
+      }
+      std::memcpy(to.raw_data() + static_cast<size_t>(place) * size,
+                  from.raw_data() + static_cast<size_t>(i) * size, size);
+    }
+  }
+
+  SavedProgram& saved_;
+  const NamedTensors& tensors_;
+};
+
+Tensor cast(const Tensor& tensor, Dtype dtype) {
+  const Tensor elements = tensor.contiguous();
+  Tensor out = Tensor::zeros(dtype, elements.sizes());
+  constexpr int64_t kChunk = 1024;
+  double buffer[kChunk];
+  const int64_t from = dtype_size(elements.dtype()), to = dtype_size(dtype);
+  for (int64_t start = 0; start < elements.numel(); start += kChunk) {
+    const int64_t count = std::min(kChunk, elements.numel() - start);
+    ops::load_elements(elements.raw_data() + start * from, 1, elements.dtype(), count, buffer);
+    ops::store_elements(buffer, count, dtype, 1, out.raw_data() + start * to);
+  }
+  return out;
+}
+
+// The graph's record of the weight in its new dtype, and a node that casts it back for all users.
+void cast_back(Program& program, const InputSpec& spec, Dtype stored, ScalarType computed) {
+  Graph& graph = program.graph;
+  const ValueId weight = *graph.find_value(spec.arg.name);
+  TensorMeta meta = *graph.value(weight).tensor();
+  GraphValue wide{.name = graph.unused_name(spec.arg.name + "_" + "wide"), .meta = meta};
+  meta.dtype = {static_cast<int64_t>(dtype_info(stored).schema_number)};
+  graph.set_value_meta(weight, meta);
+  const ValueId result = graph.add_value(std::move(wide)).value();
+  replace_all_uses(program, weight, result);
+  Node node{.target = "torch.ops.aten.to.dtype",
+            .inputs = {{.name = "self", .arg = Argument(weight)},
+                       {.name = "dtype", .arg = Argument(computed)}},
+            .outputs = {Argument(result)}};
+  if (program.schema_version.major > 8 ||
+      (program.schema_version.major == 8 && program.schema_version.minor >= 4))
+    for (NamedArgument& input : node.inputs) input.kind = ArgumentKind::positional;
+  if (program.schema_version.major > 8 ||
+      (program.schema_version.major == 8 && program.schema_version.minor >= 16))
+    node.name = graph.value(result).name;
+  if (graph.nodes().empty())
+    graph.add_node(std::move(node));
+  else
+    graph.insert_node(std::move(node), graph.nodes().front());
+}
+
+// Operators may write to buffers without saying so (batch_norm of a program in training), so that
+// these are neither cast nor made one.
+bool is_buffer(const Program& program, const std::string& name) {
+  const auto& specs = program.signature.input_specs;
+  const auto spec = std::ranges::find(specs, std::optional(name), &InputSpec::target);
+  return spec == specs.end() || spec->kind == InputKind::buffer;
+}
+
+bool is_floating(Dtype dtype) {
+  return dtype_category(dtype) == DtypeCategory::floating && dtype_size(dtype) >= 2;
+}
+
+// Equal dtype, sizes and bytes.
+std::string content_key(const SavedTensor& saved) {
+  const Tensor& tensor = saved.tensor;
+  const Storage& storage = *tensor.storage();
+  return fmt::format("{} {} {} {} {}", tensor.type_text(), fmt::join(tensor.strides(), ","),
+                     tensor.storage_offset(), storage.size(), saved.device);
+}
+
+bool same_storage_bytes(const SavedTensor& a, const SavedTensor& b) {
+  const Storage &left = *a.tensor.storage(), &right = *b.tensor.storage();
+  return left.size() == right.size() && std::memcmp(left.data(), right.data(), left.size()) == 0;
+}
+
+}  // namespace
+
+Result<NamedTensors> weights_of(const PackageContents& contents, std::string_view model) {
+  PT2_TRY(const size_t index, find_saved(contents, model));
+  SavedProgram saved = contents.programs[index];
+  PT2_TRY_VOID(list_tensors(saved));
+  NamedTensors out;
+  for_each_tensor(saved, [&](const SavedTensor& each) {
+    if (is_plain(each)) out.emplace_back(each.name, each.tensor);
+  });
+  return out;
+}
+
+Result<ChangeLines> set_weights(PackageContents& contents, std::string_view model,
+                                const NamedTensors& tensors, bool partial) {
+  PT2_TRY(const size_t index, find_saved(contents, model));
+  SavedProgram changed = contents.programs[index];
+  PT2_TRY_VOID(list_tensors(changed));
+  PT2_TRY(ChangeLines lines, WeightSetter(changed, tensors).run(partial));
+  if (!lines.empty()) contents.programs[index] = std::move(changed);
+  return lines;
+}
+
+Result<ChangeLines> cast_weights(PackageContents& contents, std::string_view model,
+                                 const CastOptions& options) {
+  if (!is_floating(options.from) || !is_floating(options.to))
+    return Error{ErrorCode::argument,
+                 fmt::format("expected two floating dtypes, found {} and {}",
+                             dtype_name(options.from), dtype_name(options.to)),
+                 ""};
+  PT2_TRY(const size_t index, find_saved(contents, model));
+  SavedProgram changed = contents.programs[index];
+  PT2_TRY_VOID(list_tensors(changed));
+  PT2_TRY(Program program, decode_saved(changed));
+  const std::set<std::string> written = written_targets(program);
+  ChangeLines lines;
+  std::map<const Storage*, std::map<std::string, Tensor>> done;  // views of one stay one
+  const std::vector<InputSpec> specs = program.signature.input_specs;
+  for_each_tensor(changed, [&](SavedTensor& saved) {
+    if (!is_plain(saved) || saved.tensor.dtype() != options.from || written.contains(saved.name) ||
+        is_buffer(program, saved.name))
+      return;
+    const auto spec = std::ranges::find(specs, std::optional(saved.name), &InputSpec::target);
+    const auto id = spec == specs.end() ? std::nullopt : program.graph.find_value(spec->arg.name);
+    if (!id || program.graph.value(*id).tensor() == nullptr) return;
+    const ScalarType computed = program.graph.value(*id).tensor()->dtype;
+    auto& views = done[saved.tensor.storage().get()];
+    const auto [view, is_new] = views.try_emplace(content_key(saved));
+    if (is_new) view->second = cast(saved.tensor, options.to);
+    lines.push_back(
+        fmt::format("{}: {} -> {}", saved.name, dtype_name(options.from), dtype_name(options.to)));
+    saved.tensor = view->second;
+    cast_back(program, *spec, options.to, computed);
+  });
+  if (lines.empty()) return lines;
+  changed.json = program_json(program);
+  contents.programs[index] = std::move(changed);
+  return lines;
+}
+
+Result<ChangeLines> share_weights(PackageContents& contents) {
+  ChangeLines lines;
+  std::vector<SavedProgram> programs = contents.programs;
+  std::map<std::string, std::vector<const SavedTensor*>> known;
+  for (SavedProgram& saved : programs) {
+    PT2_TRY_VOID(list_tensors(saved));
+    PT2_TRY(const Program program, decode_saved(saved));
+    const std::set<std::string> written = written_targets(program);
+    for_each_tensor(saved, [&](SavedTensor& each) {
+      if (!is_plain(each) || each.tensor.numel() == 0 || written.contains(each.name)) return;
+      // Programs do not run on one another's buffers: there the name decides.
+      std::string key = content_key(each);
+      if (is_buffer(program, each.name)) key += " " + each.name;
+      auto& candidates = known[key];
+      for (const SavedTensor* other : candidates) {
+        if (other->tensor.storage() == each.tensor.storage()) return;
+        if (!same_storage_bytes(*other, each)) continue;
+        lines.push_back(fmt::format("{}: shared with {}", each.name, other->name));
+        each.tensor = other->tensor;
+        return;
+      }
+      candidates.push_back(&each);
+    });
+  }
+  if (lines.empty()) return lines;
+  contents.programs = std::move(programs);
+  contents.shares_storages = contents.era == Era::raw_payloads;
+  return lines;
+}
+
+}  // namespace pt2

@@ -1,0 +1,384 @@
+#include "inspect/graph_diff.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <unordered_map>
+
+#include "inspect/align.h"
+#include "inspect/content.h"
+
+namespace pt2 {
+namespace {
+
+constexpr size_t kNone = SIZE_MAX;
+constexpr size_t kMaxText = 300;
+
+uint64_t hash_text(std::string_view text) { return std::hash<std::string_view>()(text); }
+
+std::string result_name(const Graph& graph, const Node& node) {
+  std::string name;
+  for (const Argument& output : node.outputs)
+    for_each_value(output, [&](ValueId id) {
+      if (name.empty()) name = "%" + graph.value(id).name;
+    });
+  return name.empty() ? node.name.value_or(std::string(plain_target(node.target))) : name;
+}
+
+// Everything about the nodes of one graph that is asked for again and again.
+class Side {
+ public:
+  explicit Side(const GraphSide& side)
+      : graph(side.graph), symbols(side.symbols), roles(side.graph.value_count()) {
+    for (size_t i = 0; i < graph.inputs().size(); ++i)
+      for_each_value(graph.inputs()[i],
+                     [&](ValueId id) { roles[static_cast<size_t>(id)] = side.inputs[i]; });
+    order.assign(graph.nodes().begin(), graph.nodes().end());
+    const GraphContent content = graph_content(graph, side.inputs);
+    const ArgumentNames names{[&](ValueId id) {
+                                const std::string& role = roles[static_cast<size_t>(id)];
+                                return role.empty() ? "%" : role;
+                              },
+                              [](SubgraphId) { return std::string("graph"); }};
+    for (const NodeId id : order) {
+      const Node& node = graph.node(id);
+      modules.push_back(hash_text(module_path(node)));
+      targets.push_back(hash_text(node.target));
+      contents.push_back(content.nodes[static_cast<size_t>(id)]);
+      std::string text = node.target;
+      for (const NamedArgument& input : node.inputs) {
+        text += "\n" + input.name + "=";
+        append_argument(text, input.arg, names);
+      }
+      locals.push_back(hash_text(text));
+      results.push_back(hash_text(result_text(node)));
+    }
+  }
+
+  std::string result_text(const Node& node) const {
+    std::string text;
+    for (const Argument& output : node.outputs)
+      for_each_value(output,
+                     [&](ValueId id) { text += plain_type(graph.value(id), symbols) + ";"; });
+    return text;
+  }
+
+  const Node& node(size_t place) const { return graph.node(order[place]); }
+  bool has_modules() const {
+    return std::ranges::any_of(modules, [](uint64_t each) { return each != hash_text(""); });
+  }
+
+  const Graph& graph;
+  SymbolNames& symbols;
+  std::vector<std::string> roles;  // by value id; empty for results of nodes
+  std::vector<NodeId> order;
+  // By place in `order`.
+  std::vector<uint64_t> modules, targets, contents, locals, results;
+};
+
+class GraphDiff {
+ public:
+  GraphDiff(const GraphSide& before, const GraphSide& after, std::vector<Change>& changes)
+      : before_(before),
+        after_(after),
+        changes_(changes),
+        with_modules_(before_.has_modules() && after_.has_modules()),
+        to_after_(before_.order.size(), kNone),
+        to_before_(after_.order.size(), kNone) {}
+
+  void run(std::vector<NodePair>& pairs) {
+    // From the surest to the least sure: the same call in the same module; the same content
+    // elsewhere; other arguments; another operator.
+    match_in_order([&](const Side& side, size_t i) { return mixed(side, i, side.locals[i]); });
+    match_moved();
+    match_in_order([&](const Side& side, size_t i) { return mixed(side, i, side.targets[i]); });
+    match_in_order([](const Side& side, size_t i) { return side.targets[i]; });
+    match_in_order([&](const Side& side, size_t i) { return mixed(side, i, side.results[i]); });
+    map_values();
+    report(pairs);
+  }
+
+ private:
+  uint64_t mixed(const Side& side, size_t i, uint64_t key) const {
+    return with_modules_ ? key ^ side.modules[i] * 0x9e3779b97f4a7c15u : key;
+  }
+
+  void match(size_t before, size_t after) {
+    to_after_[before] = after;
+    to_before_[after] = before;
+  }
+
+  // Of what is left between pairs that are known.
+  template <class Key>
+  void match_in_order(Key&& key) {
+    size_t begin = 0, after_begin = 0;
+    std::vector<size_t> left;
+    const auto close = [&](size_t after_end) {
+      std::vector<size_t> right;
+      for (size_t i = after_begin; i < after_end; ++i)
+        if (to_before_[i] == kNone) right.push_back(i);
+      match_gap(left, right, key);
+      left.clear();
+    };
+    for (; begin < to_after_.size(); ++begin) {
+      const size_t partner = to_after_[begin];
+      if (partner == kNone) {
+        left.push_back(begin);
+      } else if (partner >= after_begin) {
+        close(partner);
+        after_begin = partner + 1;
+      }  // else it has moved, and parts nothing
+    }
+    close(to_before_.size());
+  }
+
+  template <class Key>
+  void match_gap(const std::vector<size_t>& left, const std::vector<size_t>& right, Key&& key) {
+    if (left.empty() || right.empty()) return;
+    std::vector<uint64_t> before, after;
+    for (const size_t i : left) before.push_back(key(before_, i));
+    for (const size_t i : right) after.push_back(key(after_, i));
+    for (const auto& [a, b] : align(before, after)) match(left[a], right[b]);
+  }
+
+  void match_moved() {
+    std::unordered_map<uint64_t, std::vector<size_t>> places;
+    for (size_t i = after_.order.size(); i-- > 0;)
+      if (to_before_[i] == kNone) places[after_.contents[i]].push_back(i);
+    for (size_t i = 0; i < before_.order.size(); ++i) {
+      if (to_after_[i] != kNone) continue;
+      const auto found = places.find(before_.contents[i]);
+      if (found == places.end() || found->second.empty()) continue;
+      match(i, found->second.back());
+      found->second.pop_back();
+    }
+  }
+
+  void map_values() {
+    names_.assign(after_.graph.value_count(), {});
+    std::unordered_map<std::string_view, ValueId> inputs;
+    const auto each_input = [](const Side& side, auto&& visit) {
+      for (const Argument& input : side.graph.inputs()) for_each_value(input, visit);
+    };
+    each_input(before_,
+               [&](ValueId id) { inputs.emplace(before_.roles[static_cast<size_t>(id)], id); });
+    each_input(after_, [&](ValueId id) {
+      const auto found = inputs.find(after_.roles[static_cast<size_t>(id)]);
+      if (found != inputs.end()) name_as(id, found->second);
+    });
+    for (size_t i = 0; i < to_after_.size(); ++i) {
+      if (to_after_[i] == kNone) continue;
+      const auto before = results_of(before_, i), after = results_of(after_, to_after_[i]);
+      for (size_t k = 0; k < std::min(before.size(), after.size()); ++k)
+        name_as(after[k], before[k]);
+    }
+    // What has no counterpart must not have the name of something else.
+    for (const ValueId id : after_.graph.values()) {
+      std::string& name = names_[static_cast<size_t>(id)];
+      if (!name.empty()) continue;
+      name = "%" + after_.graph.value(id).name;
+      if (before_.graph.find_value(after_.graph.value(id).name)) name += " (new)";
+    }
+  }
+
+  void name_as(ValueId after, ValueId before) {
+    names_[static_cast<size_t>(after)] = "%" + before_.graph.value(before).name;
+  }
+
+  static std::vector<ValueId> results_of(const Side& side, size_t place) {
+    std::vector<ValueId> out;
+    for (const Argument& output : side.node(place).outputs)
+      for_each_value(output, [&](ValueId id) { out.push_back(id); });
+    return out;
+  }
+
+  void report(std::vector<NodePair>& pairs) {
+    size_t next = 0;
+    const auto add_until = [&](size_t end) {
+      for (; next < end; ++next)
+        if (to_before_[next] == kNone) {
+          report_one(after_, next, ChangeKind::added);
+          pairs.push_back({std::nullopt, after_.order[next], true});
+        }
+    };
+    for (size_t i = 0; i < to_after_.size(); ++i) {
+      const size_t partner = to_after_[i];
+      if (partner == kNone) {
+        report_one(before_, i, ChangeKind::removed);
+        pairs.push_back({before_.order[i], std::nullopt, true});
+        continue;
+      }
+      if (partner >= next) add_until(partner + 1);
+      const size_t known = changes_.size();
+      compare(i, partner);
+      pairs.push_back({before_.order[i], after_.order[partner], changes_.size() != known});
+    }
+    add_until(to_before_.size());
+  }
+
+  Change change_at(const Side& side, size_t place, ChangeKind kind) const {
+    const Node& node = side.node(place);
+    return {
+        .section = ChangeSection::node,
+        .kind = kind,
+        .program = {},
+        .what = fmt::format("{} ({})", result_name(side.graph, node), plain_target(node.target)),
+        .before = {},
+        .after = {},
+        .module_path = module_path(node),
+        .source_line = source_line(node)};
+  }
+
+  ArgumentNames names_of(const Side& side) const {
+    const bool is_after = &side == &after_;
+    return {[this, &side, is_after](ValueId id) {
+              return is_after ? names_[static_cast<size_t>(id)] : "%" + side.graph.value(id).name;
+            },
+            // Compared by themselves.
+            [](SubgraphId) { return std::string("graph"); }};
+  }
+
+  std::string argument_text(const Side& side, const NamedArgument& input) const {
+    std::string out;
+    append_argument(out, input.arg, names_of(side));
+    return out;
+  }
+
+  void report_one(const Side& side, size_t place, ChangeKind kind) {
+    Change change = change_at(side, place, kind);
+    std::string& text = kind == ChangeKind::added ? change.after : change.before;
+    for (const NamedArgument& input : side.node(place).inputs) {
+      if (text.size() > kMaxText) {
+        text += ", …";
+        break;
+      }
+      text += fmt::format("{}{}{}", text.empty() ? "" : ", ",
+                          input.name.empty() ? "" : input.name + "=", argument_text(side, input));
+    }
+    changes_.push_back(std::move(change));
+  }
+
+  void compare(size_t before, size_t after) {
+    const Node& a = before_.node(before);
+    const Node& b = after_.node(after);
+    const size_t known = changes_.size();
+    if (a.target != b.target) {
+      Change change = change_at(before_, before, ChangeKind::changed);
+      change.what = result_name(before_.graph, a);
+      change.before = plain_target(a.target);
+      change.after = plain_target(b.target);
+      changes_.push_back(std::move(change));
+    }
+    compare_arguments(before, after, a.target == b.target);
+    compare_subgraphs(a, b);
+    if (changes_.size() == known) compare_results(before, after);
+  }
+
+  void compare_arguments(size_t before, size_t after, bool same_operator) {
+    const Node& a = before_.node(before);
+    const Node& b = after_.node(after);
+    const size_t count = std::max(a.inputs.size(), b.inputs.size());
+    for (size_t i = 0; i < count; ++i) {
+      // In order for operators whose arguments have no names, by name otherwise.
+      const NamedArgument* left = i < a.inputs.size() ? &a.inputs[i] : nullptr;
+      if (left != nullptr) compare_argument(before, *left, partner_of(*left, i, b), same_operator);
+    }
+    if (!same_operator) return;
+    for (size_t i = 0; i < b.inputs.size(); ++i)
+      if (partner_of(b.inputs[i], i, a) == nullptr) {
+        Change change = change_at(before_, before, ChangeKind::changed);
+        change.after = b.inputs[i].name + "=" + argument_text(after_, b.inputs[i]);
+        changes_.push_back(std::move(change));
+      }
+  }
+
+  static const NamedArgument* partner_of(const NamedArgument& input, size_t place,
+                                         const Node& other) {
+    if (input.name.empty()) return place < other.inputs.size() ? &other.inputs[place] : nullptr;
+    const auto found = std::ranges::find(other.inputs, input.name, &NamedArgument::name);
+    return found == other.inputs.end() ? nullptr : &*found;
+  }
+
+  // Arguments of two operators have names of their own; only those of one name are compared.
+  void compare_argument(size_t before, const NamedArgument& left, const NamedArgument* right,
+                        bool same_operator) {
+    if (right == nullptr && !same_operator) return;
+    const std::string old_text = argument_text(before_, left);
+    const std::string new_text = right == nullptr ? "" : argument_text(after_, *right);
+    if (old_text == new_text) return;
+    const std::string prefix = left.name.empty() ? "" : left.name + "=";
+    Change change = change_at(before_, before, ChangeKind::changed);
+    change.before = prefix + old_text;
+    change.after = right == nullptr ? "" : prefix + new_text;
+    changes_.push_back(std::move(change));
+  }
+
+  void compare_subgraphs(const Node& a, const Node& b) {
+    const auto nested = [](const Graph& graph, const Node& node) {
+      std::vector<const Graph*> out;
+      for (const NamedArgument& input : node.inputs)
+        for_each_subgraph(input.arg, [&](SubgraphId id) { out.push_back(&graph.subgraph(id)); });
+      return out;
+    };
+    const auto left = nested(before_.graph, a), right = nested(after_.graph, b);
+    for (size_t i = 0; i < std::min(left.size(), right.size()); ++i) {
+      std::vector<NodePair> unused;
+      diff_graphs({*left[i], places(*left[i]), before_.symbols},
+                  {*right[i], places(*right[i]), after_.symbols}, changes_, unused);
+    }
+  }
+
+  static std::vector<std::string> places(const Graph& graph) {
+    std::vector<std::string> out;
+    for (size_t i = 0; i < graph.inputs().size(); ++i) out.push_back(fmt::format("input {}", i));
+    return out;
+  }
+
+  // A size that nothing before it explains.
+  void compare_results(size_t before, size_t after) {
+    if (before_.results[before] == after_.results[after]) return;
+    const auto left = results_of(before_, before), right = results_of(after_, after);
+    const auto type = [](const Side& side, ValueId id) {
+      return plain_type(side.graph.value(id), side.symbols);
+    };
+    for (size_t i = 0; i < std::min(left.size(), right.size()); ++i) {
+      const std::string old_type = type(before_, left[i]), new_type = type(after_, right[i]);
+      if (old_type == new_type || has_changed_input(before_.node(before), after_.node(after)))
+        continue;
+      Change change = change_at(before_, before, ChangeKind::changed);
+      change.section = ChangeSection::size;
+      change.before = old_type;
+      change.after = new_type;
+      changes_.push_back(std::move(change));
+    }
+  }
+
+  bool has_changed_input(const Node& a, const Node& b) const {
+    std::vector<std::string> left, right;
+    for (const NamedArgument& input : a.inputs)
+      for_each_value(input.arg, [&](ValueId id) {
+        left.push_back(plain_type(before_.graph.value(id), before_.symbols));
+      });
+    for (const NamedArgument& input : b.inputs)
+      for_each_value(input.arg, [&](ValueId id) {
+        right.push_back(plain_type(after_.graph.value(id), after_.symbols));
+      });
+    return left != right;
+  }
+
+  Side before_, after_;
+  std::vector<Change>& changes_;
+  bool with_modules_;
+  std::vector<size_t> to_after_, to_before_;
+  std::vector<std::string> names_;  // of the values of after_: those of their counterparts
+};
+
+}  // namespace
+
+void diff_graphs(const GraphSide& before, const GraphSide& after, std::vector<Change>& changes,
+                 std::vector<NodePair>& pairs) {
+  GraphDiff(before, after, changes).run(pairs);
+}
+
+}  // namespace pt2

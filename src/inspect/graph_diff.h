@@ -1,0 +1,27 @@
+// The nodes of two graphs side by side.
+#ifndef PT2_INSPECT_GRAPH_DIFF_H
+#define PT2_INSPECT_GRAPH_DIFF_H
+
+#include <string>
+#include <vector>
+
+#include "inspect/plain_text.h"
+#include "pt2/diff.h"
+#include "pt2/graph.h"
+
+namespace pt2 {
+
+// One graph of the two, with what it takes to compare it.
+struct GraphSide {
+  const Graph& graph;
+  std::vector<std::string> inputs;  // roles, as graph_content takes them
+  SymbolNames& symbols;
+};
+
+// Adds changes of nodes and sizes, in nested graphs too; `pairs` of this graph.
+void diff_graphs(const GraphSide& before, const GraphSide& after, std::vector<Change>& changes,
+                 std::vector<NodePair>& pairs);
+
+}  // namespace pt2
+
+#endif  // PT2_INSPECT_GRAPH_DIFF_H

@@ -1,0 +1,238 @@
+#include "pt2/scan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <filesystem>
+#include <functional>
+#include <utility>
+
+#include "archive/pickle/pickle_code.h"
+#include "package/pickle_checks.h"
+#include "pt2/archive.h"
+#include "pt2/verify.h"
+
+namespace pt2 {
+namespace {
+
+constexpr HazardInfo kHazards[] = {
+#define PT2_HAZARD_RULE(rule, level, remedy) \
+  {Rule::rule, 0, HazardLevel::level, remedy, {}, {}, {}},
+#define PT2_HAZARD(number, name, level, title, why, remedy) \
+  {std::nullopt, number, HazardLevel::level, remedy, #name, title, why},
+#include "pt2/hazards.def"
+};
+
+enum class Hazard : uint16_t {
+#define PT2_HAZARD(number, name, level, title, why, remedy) name = number,
+#include "pt2/hazards.def"
+};
+
+const HazardInfo& hazard_info(Hazard hazard) {
+  return *std::ranges::find(kHazards, static_cast<uint16_t>(hazard), &HazardInfo::number);
+}
+
+// Null for rules whose breach harms nobody.
+const HazardInfo* hazard_of(Rule rule) {
+  const auto found = std::ranges::find(kHazards, std::optional(rule), &HazardInfo::rule);
+  return found == std::end(kHazards) ? nullptr : found;
+}
+
+bool is_native(std::string_view name, std::span<const std::byte> head) {
+  constexpr std::string_view kEndings[] = {".so", ".dll", ".dylib", ".pyd", ".exe", ".cubin"};
+  if (std::ranges::any_of(kEndings, [&](std::string_view end) { return name.ends_with(end); }))
+    return true;
+  constexpr std::array<std::array<unsigned char, 4>, 4> kMagics = {{{0x7f, 'E', 'L', 'F'},
+                                                                    {0xcf, 0xfa, 0xed, 0xfe},
+                                                                    {0xce, 0xfa, 0xed, 0xfe},
+                                                                    {0xca, 0xfe, 0xba, 0xbe}}};
+  return head.size() >= 4 && std::ranges::any_of(kMagics, [&](const auto& magic) {
+           return std::memcmp(magic.data(), head.data(), magic.size()) == 0;
+         });
+}
+
+bool is_python(std::string_view name) { return name.ends_with(".py") || name.ends_with(".pyc"); }
+
+class Scanner {
+ public:
+  Scanner(const std::string& path, const ScanOptions& options) : options_(options) {
+    report_.file = path;
+  }
+
+  ScanReport run() {
+    const VerifyOptions settings{.limits = options_.limits, .threads = options_.threads};
+    std::error_code unknown;
+    // A pipe can be read once; the data beside a draft is found by the path of a file.
+    if (std::filesystem::is_regular_file(report_.file, unknown)) {
+      add_rules(verify(report_.file, Level::full, settings));
+      look_into(Archive::open_container(report_.file, options_.limits));
+    } else if (const auto bytes = map_file(report_.file); !bytes) {
+      refusal_ = Diagnostic{Rule::container_opens, bytes.error().where, bytes.error().message,
+                            bytes.error().code};
+    } else {
+      add_rules(verify_bytes(bytes->bytes, bytes->owner, report_.file, Level::full, settings));
+      look_into(
+          Archive::open_container_bytes(bytes->bytes, bytes->owner, report_.file, options_.limits));
+    }
+    std::ranges::stable_sort(report_.findings, std::greater(),
+                             [](const ScanFinding& each) { return each.hazard->level; });
+    return std::move(report_);
+  }
+
+ private:
+  void add(Hazard hazard, std::string where, std::string text) {
+    report_.findings.push_back({&hazard_info(hazard), std::move(where), std::move(text), {}});
+  }
+
+  void add_rules(const Diagnostics& findings) {
+    for (const Diagnostic& finding : findings.all()) {
+      if (finding.rule == Rule::container_opens) {
+        refused_ = true;
+        add_refusal(finding);
+      } else if (const HazardInfo* hazard = hazard_of(finding.rule)) {
+        report_.findings.push_back({hazard, finding.where, finding.text, finding.node});
+      } else if (finding.code == ErrorCode::limit) {
+        add(Hazard::resource_limit, finding.where, finding.text);
+      } else if (stops_reading(finding)) {
+        leave_unread(finding);
+      }
+    }
+  }
+
+  // Behind these nothing, or nothing of the program, was looked at.
+  static bool stops_reading(const Diagnostic& finding) {
+    return finding.rule == Rule::program_decodes || finding.rule == Rule::program_reads ||
+           finding.rule == Rule::program_name || finding.rule == Rule::payload_reads;
+  }
+
+  // What is told of one entry is a trick; what is told of the whole file makes it no archive.
+  void add_refusal(const Diagnostic& finding) {
+    const bool is_entry = finding.where.find('!') != std::string::npos &&
+                          finding.where.find("!byte ") == std::string::npos;
+    if (finding.code == ErrorCode::limit) {
+      add(Hazard::resource_limit, finding.where, finding.text);
+    } else if (is_entry && finding.code == ErrorCode::malformed) {
+      add(Hazard::entry_name, finding.where, finding.text);
+    } else if (is_entry && finding.code == ErrorCode::corrupt) {
+      add(Hazard::entry_place, finding.where, finding.text);
+    } else {
+      refusal_ = finding;
+    }
+  }
+
+  void leave_unread(const Diagnostic& finding) {
+    add(Hazard::not_scanned, finding.where, finding.text);
+    if (!report_.unread) report_.unread = Error{finding.code, finding.text, finding.where};
+  }
+
+  void look_into(const Result<Archive>& opened) {
+    if (!opened) return;
+    const Archive& archive = *opened;
+    known_zip_ = true;
+    bool scripted = false;
+    for (const Entry& entry : archive.zip().entries()) {
+      const std::string place = fmt::format("{}!{}", archive.name(), entry.name);
+      const std::span<const std::byte> head = archive.zip().bytes().subspan(
+          entry.data_offset, entry.deflated ? 0 : std::min<uint64_t>(entry.size, 4));
+      if (is_native(entry.name, head))
+        add(Hazard::native_code, place, fmt::format("{} bytes of machine code", entry.size));
+      const bool is_script = entry.name.find("code/__torch__") != std::string::npos;
+      if (is_script && !std::exchange(scripted, true))
+        add(Hazard::torchscript_code, place, "code of TorchScript");
+      else if (!is_script && is_python(entry.name))
+        add(Hazard::python_code, place, fmt::format("{} bytes of Python", entry.size));
+      const Role role = archive.role(entry).role;
+      if (role == Role::custom_object)
+        add(Hazard::custom_object, place, "an object of a C++ class");
+      // verify has followed the pickles of programs.
+      if (refused_ && entry.name.ends_with(".pkl")) look_into_pickle(archive, entry, place);
+    }
+    find_gaps(archive);
+  }
+
+  void look_into_pickle(const Archive& archive, const Entry& entry, const std::string& place) {
+    const auto record = archive.zip().read(entry);
+    if (!record) return leave_unread({Rule::payload_reads, place, record.error().message});
+    Diagnostics findings;
+    report_pickle_calls(find_pickle_code(record->bytes, options_.limits).calls, place, findings);
+    add_rules(findings);
+  }
+
+  // Padding of PyTorch's own writer lies inside local headers; between entries there are data
+  // descriptors of at most 24 bytes.
+  void find_gaps(const Archive& archive) {
+    constexpr uint64_t kDescriptor = 24;
+    std::vector<const Entry*> order;
+    for (const Entry& entry : archive.zip().entries()) order.push_back(&entry);
+    std::ranges::sort(order, {}, &Entry::header_offset);
+    uint64_t end = 0;
+    for (const Entry* entry : order) {
+      if (entry->header_offset > end + kDescriptor)
+        add(Hazard::hidden_bytes, fmt::format("{}!byte {}", archive.name(), end),
+            fmt::format("{} bytes that belong to no entry", entry->header_offset - end));
+      end = std::max(end, entry->data_offset + entry->compressed_size);
+    }
+  }
+
+ public:
+  // Files of other kinds that could be looked into, as packages of compiled code, are no failure.
+  static ScanReport scan(const std::string& path, const ScanOptions& options) {
+    Scanner scanner(path, options);
+    ScanReport report = scanner.run();
+    if (!scanner.refusal_) return report;
+    const Diagnostic& refusal = *scanner.refusal_;
+    report.findings.push_back({&hazard_info(Hazard::not_scanned), refusal.where, refusal.text, {}});
+    if (!scanner.known_zip_ || refusal.code == ErrorCode::io)
+      report.unread = Error{refusal.code, refusal.text, refusal.where};
+    return report;
+  }
+
+ private:
+  const ScanOptions& options_;
+  ScanReport report_;
+  bool refused_ = false;
+  bool known_zip_ = false;
+  std::optional<Diagnostic> refusal_;
+};
+
+}  // namespace
+
+std::string_view hazard_level_name(HazardLevel level) {
+  switch (level) {
+    case HazardLevel::note:
+      return "note";
+    case HazardLevel::warning:
+      return "warning";
+    case HazardLevel::alarm:
+      return "alarm";
+  }
+  return "";
+}
+
+std::span<const HazardInfo> hazards() { return kHazards; }
+
+std::string HazardInfo::code() const {
+  return rule ? rule_code(*rule) : fmt::format("S{:03}", number);
+}
+
+const HazardInfo* find_hazard(std::string_view code_or_name) {
+  const auto found = std::ranges::find_if(kHazards, [&](const HazardInfo& each) {
+    return each.code() == code_or_name || each.name() == code_or_name;
+  });
+  return found == std::end(kHazards) ? nullptr : found;
+}
+
+std::optional<HazardLevel> ScanReport::worst() const {
+  std::optional<HazardLevel> worst;
+  for (const ScanFinding& finding : findings)
+    if (!worst || finding.hazard->level > *worst) worst = finding.hazard->level;
+  return worst;
+}
+
+ScanReport scan(const std::string& path, const ScanOptions& options) {
+  return Scanner::scan(path, options);
+}
+
+}  // namespace pt2

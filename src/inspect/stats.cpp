@@ -1,0 +1,272 @@
+#include "pt2/stats.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <set>
+#include <unordered_map>
+
+#include "inspect/plain_text.h"
+#include "pt2/modules.h"
+#include "pt2/type_text.h"
+
+namespace pt2 {
+namespace {
+
+// How many multiply-adds make one element of the first result.
+enum class Product : uint8_t {
+  matrix,       // the last size of the operand
+  convolution,  // a filter's elements
+  attention,    // both products
+  recurrent,    // all matrices of the layer for each row of the input
+};
+struct ProductRow {
+  std::string_view name;  // without overload
+  Product product;
+  std::string_view operand;  // argument that decides
+};
+constexpr ProductRow kProducts[] = {
+    {"aten.mm", Product::matrix, "self"},
+    {"aten.addmm", Product::matrix, "mat1"},
+    {"aten.bmm", Product::matrix, "self"},
+    {"aten.baddbmm", Product::matrix, "batch1"},
+    {"aten.matmul", Product::matrix, "self"},
+    {"aten.linear", Product::matrix, "input"},
+    {"aten.mv", Product::matrix, "self"},
+    {"aten.addmv", Product::matrix, "mat"},
+    {"aten.dot", Product::matrix, "self"},
+    {"aten._int_mm", Product::matrix, "self"},
+    {"aten.convolution", Product::convolution, "weight"},
+    {"aten.conv1d", Product::convolution, "weight"},
+    {"aten.conv2d", Product::convolution, "weight"},
+    {"aten.conv3d", Product::convolution, "weight"},
+    {"aten.conv_transpose1d", Product::convolution, "weight"},
+    {"aten.conv_transpose2d", Product::convolution, "weight"},
+    {"aten.conv_transpose3d", Product::convolution, "weight"},
+    {"aten.scaled_dot_product_attention", Product::attention, "key"},
+    {"aten._scaled_dot_product_flash_attention_for_cpu", Product::attention, "key"},
+    {"aten._scaled_dot_product_flash_attention", Product::attention, "key"},
+    {"aten._scaled_dot_product_efficient_attention", Product::attention, "key"},
+    {"aten.lstm", Product::recurrent, "params"},
+    {"aten.gru", Product::recurrent, "params"},
+    {"aten.rnn_tanh", Product::recurrent, "params"},
+    {"aten.rnn_relu", Product::recurrent, "params"},
+};
+
+const ProductRow* find_product(std::string_view target) {
+  const std::string_view name = target.substr(0, target.rfind('.'));
+  const auto* row = std::ranges::find(kProducts, name, &ProductRow::name);
+  return row == std::end(kProducts) ? nullptr : row;
+}
+
+class StatsReader {
+ public:
+  StatsReader(const Program& program, const Payloads* payloads)
+      : program_(program), payloads_(payloads) {}
+
+  ProgramStats read() {
+    read_weights();
+    const ModuleHierarchy hierarchy = module_hierarchy(program_);
+    read_graph(program_.graph);
+    out_.peak_bytes = peak(program_.graph);
+    for (auto& [target, each] : operators_) out_.operators.push_back(std::move(each));
+    std::ranges::stable_sort(out_.operators, [](const OperatorStats& a, const OperatorStats& b) {
+      return std::pair(a.multiply_adds, a.calls) > std::pair(b.multiply_adds, b.calls);
+    });
+    read_modules(hierarchy);
+    return std::move(out_);
+  }
+
+ private:
+  uint64_t number(const SymInt& size) {
+    if (!size.is_symbolic()) return static_cast<uint64_t>(std::max<int64_t>(size.literal(), 0));
+    out_.assumed_sizes = true;
+    return static_cast<uint64_t>(std::max<int64_t>(size.hint().value_or(1), 0));
+  }
+  uint64_t elements(const TensorMeta* meta) {
+    if (meta == nullptr) return 0;
+    uint64_t count = 1;
+    for (const SymInt& size : meta->sizes) count *= number(size);
+    return count;
+  }
+  uint64_t bytes(const TensorMeta* meta) {
+    if (meta == nullptr) return 0;
+    const auto dtype = meta->dtype.dtype();
+    return elements(meta) * (dtype ? static_cast<uint64_t>(dtype_size(*dtype)) : 1);
+  }
+
+  void read_weights() {
+    std::set<size_t> storages;
+    for (const InputSpec& spec : program_.signature.input_specs) {
+      const bool is_parameter = spec.kind == InputKind::parameter;
+      if (!is_parameter && spec.kind != InputKind::buffer &&
+          spec.kind != InputKind::constant_tensor)
+        continue;
+      const auto id = program_.graph.find_value(spec.arg.name);
+      const TensorMeta* meta = id ? program_.graph.value(*id).tensor() : nullptr;
+      if (meta == nullptr) continue;
+      const PayloadTensor* payload = payloads_ == nullptr ? nullptr : payloads_->bound_to(spec);
+      const bool is_new = payload == nullptr || !payload->missing.empty() ||
+                          storages.insert(payload->storage_group).second;
+      if (!is_new) continue;
+      (is_parameter ? out_.parameters : out_.buffers) += elements(meta);
+      (is_parameter ? out_.parameter_bytes : out_.buffer_bytes) += bytes(meta);
+      own_parameters_[spec.target.value_or("")] = is_parameter ? elements(meta) : 0;
+      DtypeStats& dtype = out_.dtypes[dtype_text(meta->dtype)];
+      dtype.tensors += 1;
+      dtype.elements += elements(meta);
+      dtype.bytes += bytes(meta);
+    }
+  }
+
+  void read_graph(const Graph& graph) {
+    for (const NodeId id : graph.nodes()) {
+      const Node& node = graph.node(id);
+      ++out_.nodes;
+      const std::string target(plain_target(node.target));
+      OperatorStats& sums = operators_[target];
+      sums.target = target;
+      ++sums.calls;
+      const uint64_t products = multiply_adds(graph, node, target);
+      sums.multiply_adds += products;
+      out_.multiply_adds += products;
+      by_module_[module_path(node)] += products;
+      for (const Argument& output : node.outputs)
+        for_each_value(output, [&](ValueId value) {
+          sums.result_bytes += bytes(graph.value(value).tensor());
+        });
+    }
+    for (const Graph& nested : graph.subgraphs()) read_graph(nested);
+  }
+
+  const TensorMeta* operand(const Graph& graph, const Node& node, std::string_view name) {
+    const Argument* argument = node.find_input(name);
+    const auto* id = argument == nullptr ? nullptr : argument->get_if<ValueId>();
+    return id == nullptr ? nullptr : graph.value(*id).tensor();
+  }
+
+  uint64_t multiply_adds(const Graph& graph, const Node& node, std::string_view target) {
+    const ProductRow* row = find_product(target);
+    const auto* result =
+        row == nullptr || node.outputs.empty() ? nullptr : node.outputs[0].get_if<ValueId>();
+    if (result == nullptr) return 0;
+    const TensorMeta* made = graph.value(*result).tensor();
+    if (row->product == Product::recurrent) return recurrent(graph, node, row->operand);
+    const TensorMeta* meta = operand(graph, node, row->operand);
+    if (meta == nullptr || meta->sizes.empty()) return 0;
+    switch (row->product) {
+      case Product::matrix:
+        return elements(made) * number(meta->sizes.back());
+      case Product::convolution:
+        return convolution(graph, node, target, made, meta);
+      case Product::attention:
+        return attention(graph, node, made, meta);
+      case Product::recurrent:
+        break;
+    }
+    return 0;
+  }
+
+  // A transposed one spreads each element of its input over a filter instead.
+  uint64_t convolution(const Graph& graph, const Node& node, std::string_view target,
+                       const TensorMeta* made, const TensorMeta* weight) {
+    const Argument* flag = node.find_input("transposed");
+    const bool* given = flag == nullptr ? nullptr : flag->get_if<bool>();
+    const bool transposed =
+        (given != nullptr && *given) || target.find("conv_transpose") != target.npos;
+    const uint64_t filter = elements(weight) / std::max<uint64_t>(number(weight->sizes[0]), 1);
+    return filter * elements(transposed ? operand(graph, node, "input") : made);
+  }
+
+  uint64_t attention(const Graph& graph, const Node& node, const TensorMeta* made,
+                     const TensorMeta* key) {
+    if (key->sizes.size() < 2) return 0;
+    const uint64_t keys = number(key->sizes[key->sizes.size() - 2]);
+    return keys * (elements(operand(graph, node, "query")) + elements(made));
+  }
+
+  uint64_t recurrent(const Graph& graph, const Node& node, std::string_view name) {
+    const TensorMeta* input = operand(graph, node, "input");
+    const Argument* parameters = node.find_input(name);
+    if (input == nullptr || parameters == nullptr || input->sizes.empty()) return 0;
+    uint64_t matrices = 0;
+    for_each_value(*parameters, [&](ValueId id) {
+      const TensorMeta* meta = graph.value(id).tensor();
+      if (meta != nullptr && meta->sizes.size() == 2) matrices += elements(meta);
+    });
+    return matrices * (elements(input) / std::max<uint64_t>(number(input->sizes.back()), 1));
+  }
+
+  // Each result lives from its node to its last use.
+  uint64_t peak(const Graph& graph) {
+    std::vector<size_t> last(graph.value_count(), 0);
+    size_t place = 0;
+    for (const NodeId id : graph.nodes()) {
+      ++place;
+      for (const NamedArgument& input : graph.node(id).inputs)
+        for_each_value(input.arg, [&](ValueId value) { last[static_cast<size_t>(value)] = place; });
+    }
+    for (const Argument& output : graph.outputs())
+      for_each_value(output, [&](ValueId value) { last[static_cast<size_t>(value)] = SIZE_MAX; });
+    std::unordered_map<size_t, uint64_t> ending;
+    uint64_t alive = 0, most = 0;
+    place = 0;
+    for (const NodeId id : graph.nodes()) {
+      ++place;
+      for (const Argument& output : graph.node(id).outputs)
+        for_each_value(output, [&](ValueId value) {
+          const uint64_t size = bytes(graph.value(value).tensor());
+          alive += size;
+          ending[std::max(last[static_cast<size_t>(value)], place)] += size;
+        });
+      most = std::max(most, alive);
+      if (const auto found = ending.find(place); found != ending.end()) alive -= found->second;
+    }
+    return most;
+  }
+
+  void read_modules(const ModuleHierarchy& hierarchy) {
+    const auto& modules = hierarchy.modules;
+    std::vector<ModuleStats> sums(modules.size());
+    for (size_t i = 0; i < modules.size(); ++i) {
+      sums[i].path = hierarchy.fqn(i);
+      sums[i].type = modules[i].type;
+      const auto own = by_module_.find(sums[i].path);
+      if (own != by_module_.end()) sums[i].multiply_adds = own->second;
+      for (const size_t input : modules[i].inputs) {
+        const auto& target = program_.signature.input_specs[input].target;
+        const auto found = own_parameters_.find(target.value_or(""));
+        if (found != own_parameters_.end()) sums[i].parameters += found->second;
+      }
+    }
+    for (size_t i = modules.size(); i-- > 1;) {
+      sums[modules[i].parent].parameters += sums[i].parameters;
+      sums[modules[i].parent].multiply_adds += sums[i].multiply_adds;
+    }
+    out_.modules = std::move(sums);
+  }
+
+  const Program& program_;
+  const Payloads* payloads_;
+  ProgramStats out_;
+  std::map<std::string, OperatorStats> operators_;
+  std::map<std::string, uint64_t> by_module_, own_parameters_;
+};
+
+}  // namespace
+
+ProgramStats stats(const Program& program, const Payloads* payloads) {
+  return StatsReader(program, payloads).read();
+}
+
+std::string count_text(uint64_t count) {
+  if (count < 1000) return std::to_string(count);
+  constexpr std::string_view kUnits[] = {"k", "M", "G", "T", "P"};
+  double amount = static_cast<double>(count) / 1000;
+  size_t unit = 0;
+  for (; amount >= 999.95 && unit + 1 < std::size(kUnits); ++unit) amount /= 1000;
+  return fmt::format("{:.1f} {}", amount, kUnits[unit]);
+}
+
+}  // namespace pt2

@@ -1,0 +1,245 @@
+// Files changed and run again.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "pt2/compare.h"
+#include "pt2/edit_program.h"
+#include "pt2/hash.h"
+#include "pt2/model.h"
+#include "pt2/save.h"
+#include "pt2/verify.h"
+#include "pt2/verify_operators.h"
+#include "pt2/weights.h"
+#include "temporary_folder.h"
+
+namespace pt2 {
+namespace {
+
+std::string corpus(std::string_view name) {
+  return std::string(PT2_TEST_DATA) + "/corpus/" + std::string(name);
+}
+
+Package open(const std::string& path) {
+  auto package = Package::open(path);
+  EXPECT_TRUE(package.has_value()) << path;
+  return *std::move(package);
+}
+
+std::vector<Value> samples_of(const Package& package) {
+  Diagnostics warnings;
+  const SampleInputs samples = package.sample_inputs(warnings).value();
+  std::vector<Value> values;
+  for (const SampleInput& leaf : samples.leaves) values.emplace_back(leaf.value.tensor().tensor);
+  return values;
+}
+
+std::vector<Value> run(const std::string& path, std::vector<Value> inputs) {
+  auto model = Model::load(path);
+  EXPECT_TRUE(model.has_value()) << path << ": " << model.error().text();
+  auto outputs = model->run(std::move(inputs));
+  EXPECT_TRUE(outputs.has_value()) << path << ": " << outputs.error().text();
+  return *std::move(outputs);
+}
+
+void expect_sound(const std::string& path) {
+  const Diagnostics findings = verify(path, Level::full, {.operators = check_operators});
+  for (const Diagnostic& finding : findings.all())
+    EXPECT_EQ(finding.severity(), Severity::warning) << finding.line();
+}
+
+class Change : public testing::Test {
+ protected:
+  test::TemporaryFolder folder_;
+  const std::string source_ = corpus("2.15.0/mlp.pt2");
+  const std::string written_ = folder_.file("written.pt2");
+};
+
+TEST_F(Change, WeightsComeBackThroughAFile) {
+  for (const char* release : {"2.1.2", "2.5.1", "2.8.0", "2.9.1", "2.15.0"}) {
+    const std::string source = corpus(std::string(release) + "/mlp.pt2");
+    PackageContents contents = package_contents(open(source)).value();
+    const NamedTensors weights = weights_of(contents, "").value();
+    EXPECT_EQ(weights.size(), 4u);
+    EXPECT_TRUE(set_weights(contents, "", weights)->empty());
+
+    NamedTensors other = weights;
+    other[0].second = Tensor::zeros(Dtype::float32, other[0].second.sizes());
+    EXPECT_EQ(set_weights(contents, "", other)->size(), 1u);
+    save_package(contents, written_).value();
+    expect_sound(written_);
+    const NamedTensors again = weights_of(package_contents(open(written_)).value(), "").value();
+    for (size_t i = 0; i < other.size(); ++i)
+      EXPECT_TRUE(compare(Value(again[i].second), Value(other[i].second)).equal())
+          << other[i].first;
+  }
+}
+
+TEST_F(Change, WeightsThatDoNotFitAreRefused) {
+  PackageContents contents = package_contents(open(source_)).value();
+  NamedTensors weights = weights_of(contents, "").value();
+  EXPECT_EQ(set_weights(contents, "", {weights[0]}).error().code, ErrorCode::argument);
+  EXPECT_TRUE(set_weights(contents, "", {weights[0]}, true).has_value());
+  weights[0].second = Tensor::zeros(Dtype::float32, {1});
+  EXPECT_EQ(set_weights(contents, "", weights).error().where, weights[0].first);
+  weights[0].first = "ghost";
+  EXPECT_EQ(set_weights(contents, "", weights).error().where, "ghost");
+}
+
+TEST_F(Change, CastWeightsComputeNearlyTheSame) {
+  for (const char* release : {"2.2.2", "2.6.0", "2.8.0", "2.15.0"}) {
+    const std::string source = corpus(std::string(release) + "/mlp.pt2");
+    const Package package = open(source);
+    PackageContents contents = package_contents(package).value();
+    EXPECT_EQ(cast_weights(contents, "", {.to = Dtype::bfloat16})->size(), 4u);
+    save_package(contents, written_).value();
+    expect_sound(written_);
+    const std::vector<Value> inputs{Value(Tensor::zeros(Dtype::float32, {2, 8}))};
+    const auto before = run(source, inputs), after = run(written_, inputs);
+    EXPECT_TRUE(compare(after[0], before[0], {.relative = 0.02, .absolute = 0.02}).equal());
+  }
+}
+
+TEST_F(Change, SharingAndStrippingChangeNoResult) {
+  for (const char* name : {"tied_weights", "shared_storage", "conv_bn_relu", "buffer_mutation"}) {
+    const std::string source = corpus("2.15.0/" + std::string(name) + ".pt2");
+    const Package package = open(source);
+    PackageContents contents = package_contents(package).value();
+    ASSERT_TRUE(share_weights(contents).has_value());
+    ASSERT_TRUE(
+        strip(contents, {.unused = true, .metadata = true, .example_inputs = true}).has_value());
+    save_package(contents, written_).value();
+    expect_sound(written_);
+    const Package again = open(written_);
+    EXPECT_EQ(hash_program(*again.program().value()), hash_program(*package.program().value()));
+    const auto before = run(source, samples_of(package)),
+               after = run(written_, samples_of(package));
+    for (size_t i = 0; i < before.size(); ++i)
+      EXPECT_TRUE(compare(after[i], before[i]).equal()) << name;
+  }
+}
+
+TEST_F(Change, UnusedWeightsGo) {
+  const std::string source = std::string(PT2_TEST_DATA) + "/negative/weight_extra.pt2";
+  PackageContents contents = package_contents(open(source)).value();
+  EXPECT_EQ(strip(contents, {.unused = true})->size(), 1u);
+  EXPECT_EQ(strip(contents, {.unused = true})->size(), 0u);
+}
+
+TEST_F(Change, PackedProgramsShareEqualWeights) {
+  const Package one = open(source_), other = open(corpus("2.9.1/mlp.pt2"));
+  const std::vector<PackedProgram> programs{{"a", &one}, {"b", &one}, {"c", &other}};
+  const PackageContents contents = pack(programs).value();
+  save_package(contents, written_).value();
+  expect_sound(written_);
+  const Package packed = open(written_);
+  EXPECT_EQ(packed.models().size(), 3u);
+  const auto count =
+      std::ranges::count_if(packed.archive().zip().entries(), [](const Entry& entry) {
+        return entry.name.find("data/weights/weight_") != entry.name.npos;
+      });
+  EXPECT_EQ(count, 4);
+  // The file is written again as it is, and its parts are what they were.
+  const std::string copy = folder_.file("another.pt2");
+  save_package(package_contents(packed).value(), copy).value();
+  EXPECT_EQ(std::filesystem::file_size(copy), std::filesystem::file_size(written_));
+  save_package(unpack(packed, "b").value(), copy).value();
+  const Package part = open(copy);
+  const auto hash = [](const Package& package) {
+    return hash_weights(*package.program().value(), **package.payloads()).value() +
+           hash_program(*package.program().value());
+  };
+  EXPECT_EQ(hash(part), hash(one));
+  const std::vector<PackedProgram> twice{{"a", &one}, {"a", &one}};
+  EXPECT_EQ(pack(twice).error().code, ErrorCode::argument);
+}
+
+Program program_of(const std::string& path) { return *open(path).program().value(); }
+
+void expect_sound(const Program& program) {
+  const Diagnostics findings =
+      verify_program(program, "edited", Level::full, {.operators = check_operators});
+  for (const Diagnostic& finding : findings.all())
+    EXPECT_EQ(finding.severity(), Severity::warning) << finding.line();
+}
+
+std::string type_of(const Program& program, std::string_view value) {
+  const GraphValue& found = program.graph.value(*program.graph.find_value(value));
+  std::string out;
+  for (const SymInt& size : found.tensor()->sizes) out += print(size) + " ";
+  return out;
+}
+
+TEST(EditProgram, FixesAndFreesSizes) {
+  Program program = program_of(corpus("2.15.0/dynamic_batch.pt2"));
+  ASSERT_TRUE(fix_dim(program, "x", 0, 4).has_value());
+  EXPECT_EQ(type_of(program, "linear_1"), "4 4 ");
+  EXPECT_TRUE(program.range_constraints.empty());
+  expect_sound(program);
+  EXPECT_EQ(fix_dim(program, "x", 0, 5).error().code, ErrorCode::argument);
+  ASSERT_TRUE(free_dim(program, "x", 0, "batch", {1, 64}).has_value());
+  EXPECT_EQ(type_of(program, "linear_1"), "batch 4 ");
+  expect_sound(program);
+  // The features are what the weights have.
+  EXPECT_EQ(free_dim(program, "x", 1, "features", {1, 64}).error().code, ErrorCode::unsupported);
+  EXPECT_EQ(type_of(program, "linear_1"), "batch 4 ");
+  EXPECT_EQ(set_range(program, "x", 0, {0, 64}).error().code, ErrorCode::argument);
+  EXPECT_TRUE(set_range(program, "x", 0, {2, 32}).has_value());
+}
+
+TEST(EditProgram, RenamesInputsAndOutputs) {
+  Program program = program_of(corpus("2.15.0/mlp.pt2"));
+  ASSERT_TRUE(rename_input(program, "x", "image").has_value());
+  ASSERT_TRUE(rename_output(program, "0", "scores").has_value());
+  EXPECT_EQ(user_input_names(program), std::vector<std::string>{"image"});
+  EXPECT_TRUE(program.graph.find_value("scores").has_value());
+  expect_sound(program);
+  EXPECT_EQ(rename_input(program, "image", "a b").error().code, ErrorCode::argument);
+  EXPECT_EQ(rename_input(program, "image", "scores").error().code, ErrorCode::argument);
+  EXPECT_EQ(rename_input(program, "x", "y").error().code, ErrorCode::argument);
+}
+
+TEST(EditProgram, TakesAPartOut) {
+  const Program whole = program_of(corpus("2.15.0/mlp.pt2"));
+  Program head = whole;
+  const std::vector<std::string> from{"x"}, middle{"relu"}, to{"linear_1"};
+  ASSERT_TRUE(extract(head, from, middle).has_value());
+  EXPECT_EQ(head.graph.nodes().size(), 2u);
+  expect_sound(head);
+  Program tail = whole;
+  ASSERT_TRUE(extract(tail, middle, to).has_value());
+  EXPECT_EQ(tail.graph.nodes().size(), 1u);
+  EXPECT_EQ(user_input_names(tail), std::vector<std::string>{"relu"});
+  expect_sound(tail);
+  EXPECT_EQ(extract(tail, from, to).error().code, ErrorCode::argument);
+}
+
+TEST(EditProgram, ExposesValuesAndSetsArguments) {
+  Program program = program_of(corpus("2.15.0/mlp.pt2"));
+  ASSERT_TRUE(add_output(program, "%relu").has_value());
+  EXPECT_EQ(program.signature.user_outputs().size(), 2u);
+  expect_sound(program);
+  EXPECT_EQ(add_output(program, "ghost").error().code, ErrorCode::argument);
+  EXPECT_EQ(set_argument(program, "relu.self", "3").error().code, ErrorCode::argument);
+  EXPECT_EQ(set_argument(program, "relu.ghost", "3").error().code, ErrorCode::argument);
+  EXPECT_EQ(set_argument(program, "x.self", "3").error().code, ErrorCode::argument);
+  Program dropout = program_of(corpus("2.15.0/dropout_train.pt2"));
+  NodeId with_p{};
+  for (const NodeId id : dropout.graph.nodes())
+    if (dropout.graph.node(id).find_input("p") != nullptr) with_p = id;
+  const Node& found = dropout.graph.node(with_p);
+  const std::string name =
+      dropout.graph.value(*found.outputs[0].get_if<ValueId>()).name + std::string(".p");
+  ASSERT_TRUE(set_argument(dropout, name, "0.25").has_value());
+  EXPECT_EQ(*dropout.graph.node(with_p).find_input("p")->get_if<double>(), 0.25);
+}
+
+TEST(EditProgram, MovesToAnotherDevice) {
+  Program program = program_of(corpus("2.15.0/mlp.pt2"));
+  ASSERT_TRUE(set_device(program, {"cuda", 0}).has_value());
+  EXPECT_EQ(program.graph.value(*program.graph.find_value("relu")).tensor()->device.type, "cuda");
+}
+
+}  // namespace
+}  // namespace pt2

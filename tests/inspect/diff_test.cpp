@@ -1,0 +1,159 @@
+#include "pt2/diff.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <map>
+
+#include "pt2/hash.h"
+#include "pt2/package.h"
+#include "pt2/program_text.h"
+#include "pt2/stats.h"
+
+namespace pt2 {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kProgram = R"(program schema 8.20 {
+  torch "2.15.0"
+  dialect "TRAINING"
+  opset aten 10
+
+  graph(
+      %p_w: f32[3, 8] requires_grad = parameter "fc.weight",
+      %x: f32[2, 8]
+  ) {
+    %linear: f32[2, 3] = aten.linear.default(input=%x, weight=%p_w)
+    %add: f32[2, 3] = aten.add.Tensor(self=%linear, other=1)
+    %relu: f32[2, 3] = aten.relu.default(self=%add)
+    %mul: f32[2, 3] = aten.mul.Tensor(self=%relu, other=%linear)
+    return %mul
+  }
+
+  call "" {
+    in_spec '[1, {"type": "builtins.tuple", "context": "null", "children_spec": [{"type": "builtins.tuple", "context": "null", "children_spec": [{"type": null, "context": null, "children_spec": []}]}, {"type": "builtins.dict", "context": "[]", "children_spec": []}]}]'
+    out_spec '[1, {"type": null, "context": null, "children_spec": []}]'
+    forward_arg_names ["x"]
+  }
+}
+)";
+
+Program parse(std::string text) {
+  std::vector<Error> errors;
+  auto program = parse_program(text, "test", errors);
+  EXPECT_TRUE(program.has_value()) << (errors.empty() ? "" : errors[0].text());
+  return *std::move(program);
+}
+
+// With each `from` become `to`.
+Program edited(std::initializer_list<std::pair<std::string_view, std::string_view>> edits) {
+  std::string text(kProgram);
+  for (const auto& [from, to] : edits)
+    for (size_t at = text.find(from); at != text.npos; at = text.find(from, at + to.size()))
+      text.replace(at, from.size(), to);
+  return parse(text);
+}
+
+std::vector<std::string> lines(const Program& after, bool semantic = false) {
+  std::vector<std::string> out;
+  for (const Change& change :
+       diff_programs(parse(std::string(kProgram)), after, {.semantic = semantic}).changes)
+    out.push_back(change.line());
+  return out;
+}
+
+using Lines = std::vector<std::string>;
+
+TEST(Diff, EqualProgramsHaveNoChanges) { EXPECT_EQ(lines(edited({})), Lines{}); }
+
+TEST(Diff, OneConstantIsOneLine) {
+  EXPECT_EQ(lines(edited({{"other=1)", "other=2)"}})),
+            Lines{"~ %add (aten.add.Tensor): other=1 -> other=2"});
+}
+
+TEST(Diff, OneOperatorIsOneLine) {
+  EXPECT_EQ(lines(edited({{"aten.relu.default", "aten.sigmoid.default"}})),
+            Lines{"~ %relu: aten.relu.default -> aten.sigmoid.default"});
+}
+
+TEST(Diff, AnInsertedNodeIsALineAndItsUse) {
+  EXPECT_EQ(
+      lines(edited({{"    %relu:", "    %neg: f32[2, 3] = aten.neg.default(self=%add)\n    %relu:"},
+                    {"relu.default(self=%add)", "relu.default(self=%neg)"}})),
+      (Lines{"+ %neg (aten.neg.default): self=%add",
+             "~ %relu (aten.relu.default): self=%add -> self=%neg"}));
+}
+
+TEST(Diff, NamesAreNoSemantics) {
+  const Program renamed = edited({{"%linear", "%a"}, {"%add", "%b"}, {"2.15.0", "2.9.0"}});
+  EXPECT_EQ(lines(renamed, true), Lines{});
+  EXPECT_EQ(lines(renamed), (Lines{"~ PyTorch: 2.15.0 -> 2.9.0", "~ 2 nodes with another name"}));
+}
+
+TEST(Diff, SizesAreToldWhereTheyBegin) {
+  EXPECT_EQ(lines(edited({{"f32[2,", "f32[5,"}}), true),
+            (Lines{"~ input x: f32[2, 8] -> f32[5, 8]",
+                   "~ output 0: user_output f32[2, 3] -> user_output f32[5, 3]"}));
+}
+
+TEST(Diff, TheOrderOfIndependentNodesIsNoMatter) {
+  const std::string text = std::string(kProgram);
+  const Program a =
+      edited({{"    %add:", "    %neg: f32[2, 8] = aten.neg.default(self=%x)\n    %add:"}});
+  const Program b =
+      edited({{"    %mul:", "    %neg: f32[2, 8] = aten.neg.default(self=%x)\n    %mul:"}});
+  EXPECT_EQ(hash_program(a), hash_program(b));
+  EXPECT_TRUE(diff_programs(a, b).empty());
+}
+
+TEST(Hash, DependsOnWhatIsComputedAlone) {
+  const std::string hash = hash_program(edited({}));
+  EXPECT_EQ(hash_program(edited({{"%relu", "%r"}, {"2.15.0", "2.12.1"}})), hash);
+  EXPECT_NE(hash_program(edited({{"other=1)", "other=1.0)"}})), hash);
+  EXPECT_NE(hash_program(edited({{"self=%relu, other=%linear", "self=%linear, other=%relu"}})),
+            hash);
+  EXPECT_NE(hash_program(edited({{"fc.weight", "fd.weight"}})), hash);
+  EXPECT_NE(hash_program(edited({{"return %mul", "return %relu"}})), hash);
+}
+
+// Files that several releases wrote of one module: most of them trace the same operators.
+TEST(Hash, IsTheSameForEveryRelease) {
+  std::map<std::string, std::map<std::string, size_t>> cases;
+  for (const auto& each : fs::recursive_directory_iterator(fs::path(PT2_TEST_DATA) / "corpus")) {
+    if (each.path().extension() != ".pt2") continue;
+    auto package = Package::open(each.path().string());
+    ASSERT_TRUE(package.has_value());
+    if (package->models().size() != 1) continue;
+    ++cases[each.path().stem().string()][hash_program(*package->program().value())];
+  }
+  size_t several = 0, files = 0, alike = 0;
+  for (const auto& [name, hashes] : cases) {
+    size_t count = 0, most = 0;
+    for (const auto& [hash, number] : hashes) {
+      count += number;
+      most = std::max(most, number);
+    }
+    if (count < 2) continue;
+    ++several;
+    files += count;
+    alike += most;
+  }
+  EXPECT_GT(several, 20u);
+  EXPECT_GT(alike * 10, files * 7) << alike << " of " << files << " files";
+}
+
+TEST(Stats, CountsProducts) {
+  const ProgramStats found = stats(edited({}));
+  EXPECT_EQ(found.parameters, 24u);
+  EXPECT_EQ(found.parameter_bytes, 96u);
+  EXPECT_EQ(found.multiply_adds, 48u);  // 2 rows, 3 columns, 8 each
+  EXPECT_EQ(found.nodes, 4u);
+  EXPECT_EQ(found.peak_bytes, 72u);  // linear, and two others at a time
+  EXPECT_EQ(found.operators.front().target, "aten.linear.default");
+  EXPECT_FALSE(found.assumed_sizes);
+}
+
+}  // namespace
+}  // namespace pt2

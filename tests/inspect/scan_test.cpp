@@ -1,0 +1,108 @@
+#include "pt2/scan.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include "pt2/zip.h"
+#include "temporary_folder.h"
+
+namespace pt2 {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<fs::path> files_below(const fs::path& folder) {
+  std::vector<fs::path> files;
+  for (const auto& each : fs::recursive_directory_iterator(folder))
+    if (each.path().extension() == ".pt2") files.push_back(each.path());
+  std::ranges::sort(files);
+  return files;
+}
+
+bool has_finding(const ScanReport& report, std::string_view code) {
+  return std::ranges::any_of(report.findings, [&](const ScanFinding& finding) {
+    return finding.hazard->code() == code || finding.hazard->name() == code;
+  });
+}
+
+TEST(Scan, RealFilesAreNoAlarm) {
+  for (const fs::path& file : files_below(fs::path(PT2_TEST_DATA) / "corpus")) {
+    const ScanReport report = scan(file.string());
+    EXPECT_FALSE(report.unread) << file;
+    EXPECT_TRUE(!report.worst() || *report.worst() < HazardLevel::warning)
+        << file << ": " << report.findings.front().text;
+  }
+}
+
+TEST(Scan, FilesThatRunCodeAre) {
+  size_t count = 0;
+  for (const fs::path& file : files_below(fs::path(PT2_TEST_DATA) / "negative")) {
+    const std::string name = file.filename().string();
+    const bool hostile = name.starts_with("code_") || name.starts_with("pickle_") ||
+                         name.starts_with("zip_path_") || name == "zip_bomb.pt2" ||
+                         name == "legacy_pickle.pt2" || name == "graph_expression_code.pt2" ||
+                         name == "graph_target_python.pt2" || name == "zip_crc_weight.pt2" ||
+                         name == "zip_duplicate_entry.pt2" || name == "zip_lying_size.pt2";
+    if (!hostile) continue;
+    ++count;
+    EXPECT_EQ(scan(file.string()).worst(), HazardLevel::alarm) << name;
+  }
+  EXPECT_GE(count, 40u);
+}
+
+// A zip of these entries, each with a little content.
+std::string write_zip(const test::TemporaryFolder& folder,
+                      std::initializer_list<std::pair<const char*, std::string_view>> entries) {
+  const std::string path = folder.path() + "/file.pt2";
+  auto sink = FileSink::create(path).value();
+  ZipWriter writer(*sink, ZipStyle::torch);
+  for (const auto& [name, content] : entries) writer.add(name, content).value();
+  writer.finish().value();
+  return path;
+}
+
+TEST(Scan, LooksIntoOtherArchives) {
+  const test::TemporaryFolder folder;
+  EXPECT_TRUE(has_finding(scan(write_zip(folder, {{"m/data/aotinductor/model/a.wrapper.so", "x"}})),
+                          "native_code"));
+  EXPECT_TRUE(has_finding(scan(write_zip(folder, {{"m/weights",
+                                                   "\x7f"
+                                                   "ELF and more"}})),
+                          "native_code"));
+  EXPECT_TRUE(has_finding(scan(write_zip(folder, {{"m/code/__torch__.py", "def f(): pass"}})),
+                          "torchscript_code"));
+  EXPECT_TRUE(has_finding(scan(write_zip(folder, {{"m/mine.py", "import os"}})), "python_code"));
+  EXPECT_TRUE(has_finding(scan(write_zip(folder, {{"m/data.pkl", "cos\nsystem\n(S'true'\ntR."}})),
+                          "code_in_pickle"));
+}
+
+TEST(Scan, SaysWhatItCouldNotRead) {
+  const test::TemporaryFolder folder;
+  const std::string path = folder.path() + "/file.pt2";
+  std::ofstream(path) << "no archive";
+  const ScanReport report = scan(path);
+  ASSERT_TRUE(report.unread);
+  EXPECT_EQ(exit_code(report.unread->code), 3);
+  EXPECT_TRUE(has_finding(report, "not_scanned"));
+}
+
+TEST(Scan, HazardsHaveOneNumberEach) {
+  for (const HazardInfo& hazard : hazards()) {
+    EXPECT_EQ(find_hazard(hazard.code()), &hazard);
+    EXPECT_EQ(find_hazard(hazard.name()), &hazard);
+    EXPECT_FALSE(hazard.title().empty() || hazard.why().empty() || hazard.remedy.empty());
+  }
+}
+
+TEST(Scan, ReportsAreSarif) {
+  const std::string text = scan_sarif(
+      std::vector{scan((fs::path(PT2_TEST_DATA) / "negative/code_samples_eval.pt2").string())});
+  EXPECT_NE(text.find("\"version\": \"2.1.0\""), text.npos);
+  EXPECT_NE(text.find("\"ruleId\": \"V108\""), text.npos);
+}
+
+}  // namespace
+}  // namespace pt2

@@ -1,0 +1,99 @@
+#include "tools/files.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <filesystem>
+#include <mutex>
+#include <system_error>
+#include <thread>
+
+namespace pt2::tools {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr unsigned kMaxThreads = 16;
+
+bool has_ending(const fs::path& path, std::span<const std::string_view> endings) {
+  const std::string name = path.filename().string();
+  return std::ranges::any_of(endings, [&](std::string_view end) { return name.ends_with(end); });
+}
+
+Result<void> list_folder(const std::string& folder, std::span<const std::string_view> endings,
+                         std::vector<std::string>& files) {
+  const size_t before = files.size();
+  std::error_code failed;
+  constexpr auto kOptions = fs::directory_options::skip_permission_denied;
+  for (fs::recursive_directory_iterator each(folder, kOptions, failed), end; !failed && each != end;
+       each.increment(failed))
+    if (each->is_regular_file(failed) && has_ending(each->path(), endings))
+      files.push_back(each->path().string());
+  if (failed) return Error{ErrorCode::io, failed.message(), folder};
+  if (files.size() == before)
+    return Error{ErrorCode::argument,
+                 fmt::format("the folder {} has no file that ends in {}", folder,
+                             fmt::join(endings, " or ")),
+                 ""};
+  std::sort(files.begin() + static_cast<std::ptrdiff_t>(before), files.end());
+  return {};
+}
+
+class ProgressLine {
+ public:
+  ProgressLine(size_t count, Environment& environment)
+      : count_(count),
+        file_(environment.err_is_terminal && count > 1 ? environment.err : nullptr) {}
+  ~ProgressLine() {
+    if (file_ != nullptr) print(file_, "\r\x1b[K");
+  }
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+
+  void step() {
+    if (file_ == nullptr) return;
+    const std::lock_guard lock(mutex_);
+    print(file_, fmt::format("\r{} of {} files", ++done_, count_));
+    std::fflush(file_);
+  }
+
+ private:
+  size_t count_;
+  std::FILE* file_;
+  std::mutex mutex_;
+  size_t done_ = 0;
+};
+
+}  // namespace
+
+Result<std::vector<std::string>> list_files(std::span<const std::string> names,
+                                            std::span<const std::string_view> endings) {
+  std::vector<std::string> files;
+  for (const std::string& name : names) {
+    std::error_code unknown;
+    if (fs::is_directory(name, unknown))
+      PT2_TRY_VOID(list_folder(name, endings, files));
+    else
+      files.push_back(name);
+  }
+  return files;
+}
+
+void for_each_file(size_t count, Environment& environment,
+                   const std::function<void(size_t)>& work) {
+  ProgressLine progress(count, environment);
+  std::atomic<size_t> next = 0;
+  const auto take = [&] {
+    for (size_t i = next++; i < count; i = next++) {
+      work(i);
+      progress.step();
+    }
+  };
+  const size_t wanted = std::clamp(std::thread::hardware_concurrency(), 1u, kMaxThreads);
+  std::vector<std::jthread> threads;
+  for (size_t i = 1; i < std::min(wanted, count); ++i) threads.emplace_back(take);
+  take();
+}
+
+}  // namespace pt2::tools

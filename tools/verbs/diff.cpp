@@ -1,0 +1,136 @@
+#include "pt2/diff.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <future>
+#include <map>
+
+#include "base/printable.h"
+#include "tools/json_members.h"
+#include "tools/source.h"
+#include "tools/verbs.h"
+
+namespace pt2::tools {
+namespace {
+
+struct Options {
+  std::vector<std::string> files;
+  DiffOptions diff;
+  std::string html;
+  bool git = false;
+  bool stat = false;
+  bool no_weights = false;
+  bool json = false;
+  Limits limits;
+};
+
+// What git gives to an external program: path, old file, its hash and mode, new file, hash, mode.
+constexpr size_t kGitArguments = 7;
+constexpr std::string_view kNoFile = "/dev/null";
+
+void write_change(JsonWriter& json, const Change& change) {
+  write_text(json, "section", change_section_name(change.section));
+  write_text(json, "kind", change_kind_name(change.kind));
+  write_text(json, "program", change.program);
+  write_text(json, "what", change.what);
+  write_text(json, "before", change.before);
+  write_text(json, "after", change.after);
+  write_text(json, "module_path", change.module_path);
+  write_text(json, "source_line", change.source_line);
+}
+
+void print_changes(const Difference& difference, Environment& environment) {
+  constexpr Colour kColours[] = {Colour::green, Colour::red, Colour::yellow};
+  for (const Change& change : difference.changes)
+    print(environment.out,
+          coloured(environment, kColours[static_cast<size_t>(change.kind)], change.line()) + "\n");
+}
+
+void print_counts(const Difference& difference, Environment& environment) {
+  std::map<std::pair<ChangeSection, ChangeKind>, size_t> counts;
+  for (const Change& change : difference.changes) ++counts[{change.section, change.kind}];
+  for (const auto& [key, count] : counts)
+    print(environment.out, fmt::format("{}: {} {}\n", change_section_name(key.first), count,
+                                       change_kind_name(key.second)));
+}
+
+Result<void> write_html(const Options& options, const Package& before, const Package& after,
+                        const Difference& difference) {
+  PT2_TRY(const Program* left, before.program(options.diff.model));
+  PT2_TRY(const Program* right, after.program(options.diff.model));
+  const std::string page = diff_html(*left, *right, difference);
+  return write_file(options.html, std::as_bytes(std::span(page)));
+}
+
+Result<int> diff_two(const Options& options, const std::string& old_file,
+                     const std::string& new_file, Environment& environment) {
+  auto opening = std::async(std::launch::async,
+                            [&] { return Package::open(input_path(old_file), options.limits); });
+  auto opened = Package::open(input_path(new_file), options.limits);
+  PT2_TRY(const Package before, opening.get());
+  PT2_TRY(const Package after, std::move(opened));
+  DiffOptions wanted = options.diff;
+  wanted.weights = !options.no_weights;
+  PT2_TRY(const Difference difference, diff(before, after, wanted));
+  if (!options.html.empty()) PT2_TRY_VOID(write_html(options, before, after, difference));
+  if (options.json)
+    print(environment.out, json_object([&](JsonWriter& json) {
+            write_text(json, "before", old_file);
+            write_text(json, "after", new_file);
+            write_flag(json, "equal", difference.empty());
+            write_objects(json, "changes", difference.changes,
+                          [&](const Change& change) { write_change(json, change); });
+          }));
+  else if (options.stat)
+    print_counts(difference, environment);
+  else
+    print_changes(difference, environment);
+  return difference.empty() ? kOk : kDifference;
+}
+
+// git takes any exit code but 0 for a crash of its driver.
+Result<int> diff_for_git(const Options& options, Environment& environment) {
+  const std::string &path = options.files[0], &old_file = options.files[1],
+                    &new_file = options.files[4];
+  print(environment.out,
+        coloured(environment, Colour::bold, fmt::format("pt2 diff {}", printable(path))) + "\n");
+  if (old_file == kNoFile || new_file == kNoFile) {
+    print(environment.out, old_file == kNoFile ? "+ the file\n" : "- the file\n");
+    return kOk;
+  }
+  PT2_TRY_VOID(diff_two(options, old_file, new_file, environment));
+  return kOk;
+}
+
+Result<int> diff_files(const Options& options, Environment& environment) {
+  if (options.git) {
+    if (options.files.size() == kGitArguments) return diff_for_git(options, environment);
+    return Error{ErrorCode::argument, "--git takes the seven arguments that git gives", ""};
+  }
+  if (options.files.size() != 2)
+    return Error{ErrorCode::argument,
+                 fmt::format("expected two files, found {}", options.files.size()), ""};
+  return diff_two(options, options.files[0], options.files[1], environment);
+}
+
+}  // namespace
+
+Action setup_diff(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  app.add_option("FILE", options->files, "the two files; one may be -, standard input")->required();
+  app.add_flag("--semantic", options->diff.semantic,
+               "what is computed, and with which weights: no names,\nsources, releases");
+  app.add_flag("--no-weights", options->no_weights, "do not compare the elements of weights");
+  app.add_flag("--stat", options->stat, "how much of what, not each");
+  app.add_option("--html", options->html, "also write this page: nodes side by side")
+      ->type_name("FILE");
+  app.add_flag("--git", options->git, "take the arguments that git gives, and exit 0");
+  app.add_option("--model", options->diff.model, "which program of packages with several")
+      ->type_name("NAME");
+  add_limit_option(app, options->limits);
+  add_json_option(app, options->json);
+  return [options](Environment& environment) { return diff_files(*options, environment); };
+}
+
+}  // namespace pt2::tools

@@ -1,0 +1,163 @@
+#include <fmt/format.h>
+
+#include <optional>
+
+#include "base/printable.h"
+#include "base/text.h"
+#include "change/contents.h"
+#include "pt2/edit_program.h"
+#include "pt2/weights.h"
+#include "tools/verbs.h"
+#include "tools/writing.h"
+
+namespace pt2::tools {
+namespace {
+
+struct Options {
+  Writing writing;
+  std::vector<std::string> dims, inputs, outputs, arguments, exposed, from, to;
+  std::string device;
+};
+
+Error wrong(std::string_view option, const std::string& found, std::string_view expected) {
+  return {ErrorCode::argument,
+          fmt::format("{}: found '{}', expected {}", option, printable(found), expected), ""};
+}
+
+// "1..64", "2..", "7".
+std::optional<SymRange> parse_range(std::string_view text) {
+  const size_t dots = text.find("..");
+  if (dots == text.npos) return std::nullopt;
+  SymRange range;
+  const std::string_view low = text.substr(0, dots), high = text.substr(dots + 2);
+  if (!low.empty() && !(range.min = parse_int(low))) return std::nullopt;
+  if (!high.empty() && !(range.max = parse_int(high))) return std::nullopt;
+  return range;
+}
+
+// "x.0=4", "x.0=batch:1..64", "x.0=1..64".
+Result<std::string> edit_dim(Program& program, const std::string& text) {
+  const Error fault = wrong("--dim", text, "INPUT.DIM=SIZE or INPUT.DIM=NAME:LOW..HIGH");
+  const size_t sign = text.find('='), dot = text.rfind('.', sign);
+  if (sign == text.npos || dot == text.npos) return fault;
+  const std::string input = text.substr(0, dot);
+  const auto dim = parse_int(std::string_view(text).substr(dot + 1, sign - dot - 1));
+  const std::string value = text.substr(sign + 1);
+  if (!dim || *dim < 0) return fault;
+  const auto place = static_cast<size_t>(*dim);
+  if (const auto size = parse_int(value)) {
+    PT2_TRY_VOID(fix_dim(program, input, place, *size));
+    return fmt::format("size {} of {} is {}", place, input, *size);
+  }
+  const size_t colon = value.find(':');
+  const std::string symbol = colon == value.npos ? "" : value.substr(0, colon);
+  const auto range = parse_range(colon == value.npos ? value : value.substr(colon + 1));
+  if (!range) return fault;
+  PT2_TRY_VOID(symbol.empty() ? set_range(program, input, place, *range)
+                              : free_dim(program, input, place, symbol, *range));
+  return fmt::format("size {} of {} is {} within {}", place, input,
+                     symbol.empty() ? "a symbol" : symbol, pt2::print(*range));
+}
+
+using Rename = Result<void> (*)(Program&, std::string_view, std::string_view);
+
+Result<std::string> edit_pair(Program& program, std::string_view option, const std::string& text,
+                              Rename edit) {
+  const size_t sign = text.find('=');
+  if (sign == text.npos) return wrong(option, text, "OLD=NEW");
+  const std::string old_name = text.substr(0, sign), new_name = text.substr(sign + 1);
+  PT2_TRY_VOID(edit(program, old_name, new_name));
+  return fmt::format("{} is now {}", old_name, new_name);
+}
+
+Result<Device> parse_device(const std::string& text) {
+  const size_t colon = text.find(':');
+  Device device{.type = text.substr(0, colon), .index = std::nullopt};
+  if (colon != text.npos && !(device.index = parse_int(std::string_view(text).substr(colon + 1))))
+    return wrong("--device", text, "cpu or cuda:0");
+  return device;
+}
+
+Result<std::vector<std::string>> edit_all(const Options& options, Program& program) {
+  std::vector<std::string> lines;
+  const auto add = [&](Result<std::string> line) -> Result<void> {
+    if (!line) return std::move(line).error();
+    lines.push_back(*std::move(line));
+    return {};
+  };
+  for (const std::string& text : options.arguments)
+    PT2_TRY_VOID(add(edit_pair(program, "--set", text, set_argument)));
+  for (const std::string& text : options.dims) PT2_TRY_VOID(add(edit_dim(program, text)));
+  if (!options.from.empty() || !options.to.empty()) {
+    PT2_TRY_VOID(extract(program, options.from, options.to));
+    lines.push_back(
+        fmt::format("from {} to {}", fmt::join(options.from, ", "), fmt::join(options.to, ", ")));
+  }
+  for (const std::string& name : options.exposed) {
+    PT2_TRY_VOID(add_output(program, name));
+    lines.push_back(name + " is a result, too");
+  }
+  for (const std::string& text : options.inputs)
+    PT2_TRY_VOID(add(edit_pair(program, "--rename-input", text, rename_input)));
+  for (const std::string& text : options.outputs)
+    PT2_TRY_VOID(add(edit_pair(program, "--rename-output", text, rename_output)));
+  if (!options.device.empty()) {
+    PT2_TRY(const Device device, parse_device(options.device));
+    PT2_TRY_VOID(set_device(program, device));
+    lines.push_back("everything is on " + options.device);
+  }
+  return lines;
+}
+
+Result<int> edit(const Options& options, Environment& environment) {
+  const Writing& writing = options.writing;
+  PT2_TRY(const Package package, open_package(writing.source, environment));
+  print_foreign_code(environment, package);
+  PT2_TRY(const std::string model, chosen_model(writing.source, package));
+  PT2_TRY(PackageContents contents, package_contents(package));
+  PT2_TRY(const size_t index, find_saved(contents, model));
+  SavedProgram& saved = contents.programs[index];
+  PT2_TRY(const Program* original, package.program(model));
+  Program program = *original;
+  PT2_TRY(std::vector<std::string> lines, edit_all(options, program));
+  if (lines.empty()) return Error{ErrorCode::argument, "nothing to edit: see the options", ""};
+  saved.json = program_json(program);
+  if (!options.device.empty()) {
+    PT2_TRY_VOID(list_tensors(saved));
+    for_each_tensor(saved, [&](SavedTensor& each) { each.device = options.device; });
+  }
+  if (!options.from.empty() || !options.to.empty()) {
+    // They were those of the whole.
+    saved.sample_inputs = {};
+    PT2_TRY([[maybe_unused]] const ChangeLines unused, strip(contents, {.unused = true}));
+  }
+  return write_changed(writing, package, contents, lines, environment);
+}
+
+}  // namespace
+
+Action setup_edit(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  add_source(app, options->writing.source);
+  const auto add = [&](const char* name, std::vector<std::string>& values, const char* text,
+                       const char* type) {
+    app.add_option(name, values, text)->type_name(type)->allow_extra_args(false);
+  };
+  add("--dim", options->dims,
+      "x.0=4 fixes a size; x.0=batch:1..64 makes a symbol of it;\nx.0=1..64 narrows the range of "
+      "one",
+      "EDIT");
+  add("--set", options->arguments, "add.other=3: an argument of the node that gives add", "EDIT");
+  add("--rename-input", options->inputs, "OLD=NEW", "EDIT");
+  add("--rename-output", options->outputs, "OLD=NEW; OLD may be a position", "EDIT");
+  add("--expose", options->exposed, "make this value a result, behind the others", "VALUE");
+  add("--from", options->from, "keep what is computed from these values (or inputs) …", "VALUE");
+  add("--to", options->to, "… to these, which become the results", "VALUE");
+  app.add_option("--device", options->device, "say that everything is there: cpu, cuda:0")
+      ->type_name("DEVICE");
+  add_model_option(app, options->writing.source);
+  add_writing_options(app, options->writing);
+  return [options](Environment& environment) { return edit(*options, environment); };
+}
+
+}  // namespace pt2::tools

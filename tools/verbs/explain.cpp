@@ -1,0 +1,217 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "base/printable.h"
+#include "pt2/conversion.h"
+#include "pt2/limits.h"
+#include "pt2/operators.h"
+#include "pt2/scan.h"
+#include "tools/json_members.h"
+#include "tools/names.h"
+#include "tools/source.h"
+#include "tools/table.h"
+#include "tools/verbs.h"
+
+namespace pt2::tools {
+namespace {
+
+// Something that a message may name, in lines of "label: text".
+struct Explanation {
+  std::string title;
+  std::vector<std::pair<std::string, std::string>> lines;
+};
+
+std::string_view severity_name(Severity severity) {
+  return severity == Severity::error ? "error" : "warning";
+}
+
+void add_hazard(Explanation& out, const HazardInfo& hazard) {
+  out.lines.emplace_back("pt2 scan", std::string(hazard_level_name(hazard.level)));
+  out.lines.emplace_back("what to do", std::string(hazard.remedy));
+}
+
+Explanation of_rule(const RuleInfo& rule) {
+  Explanation out{fmt::format("{} {} ({}, level {})", rule_code(rule.rule), rule.name,
+                              severity_name(rule.severity), level_name(rule.level)),
+                  {{"what must hold", std::string(rule.title)},
+                   {"why", std::string(rule.why)},
+                   {"in PyTorch", std::string(rule.source)},
+                   {"example", std::string(rule.example)}}};
+  if (const HazardInfo* hazard = find_hazard(rule.name)) add_hazard(out, *hazard);
+  return out;
+}
+
+Explanation of_hazard(const HazardInfo& hazard) {
+  Explanation out{
+      fmt::format("{} {}", hazard.code(), hazard.name()),
+      {{"what should hold", std::string(hazard.title())}, {"why", std::string(hazard.why())}}};
+  add_hazard(out, hazard);
+  return out;
+}
+
+Explanation of_blocker(const BlockerInfo& blocker) {
+  Explanation out{
+      fmt::format("{} (what keeps a release from taking a program)", blocker.name),
+      {{"what", std::string(blocker.what)}, {"in PyTorch", std::string(blocker.source)}}};
+  out.lines.emplace_back("what to do",
+                         blocker.loss.empty()
+                             ? "choose a newer release: no program of this one means the same"
+                             : fmt::format("pt2 convert --lossy {} does without", blocker.loss));
+  return out;
+}
+
+std::optional<Explanation> of_error(std::string_view name) {
+  struct Row {
+    std::string_view name;
+    int code;
+    std::string_view meaning;
+  };
+  constexpr Row kErrors[] = {
+#define PT2_ERROR(name, exit_code, meaning) {#name, exit_code, meaning},
+#include "pt2/error.def"
+  };
+  const auto* row = std::ranges::find(kErrors, name, &Row::name);
+  if (row == std::end(kErrors)) return std::nullopt;
+  return Explanation{
+      fmt::format("{} (a kind of failure)", row->name),
+      {{"meaning", std::string(row->meaning)}, {"exit code", std::to_string(row->code)}}};
+}
+
+std::optional<Explanation> of_limit(std::string_view name) {
+  struct Row {
+    std::string_view name;
+    uint64_t value;
+    std::string_view text;
+  };
+  constexpr Row kLimits[] = {
+#define PT2_LIMIT(name, type, value, text) {#name, value, text},
+#include "pt2/limits.def"
+  };
+  const auto* row = std::ranges::find(kLimits, name, &Row::name);
+  if (row == std::end(kLimits)) return std::nullopt;
+  return Explanation{
+      fmt::format("{} (a safety limit)", row->name),
+      {{"bounds", std::string(row->text)},
+       {"value", std::to_string(row->value)},
+       {"what to do", fmt::format("--limit {}=N, for a file that you trust", row->name)}}};
+}
+
+// "add", "aten.add", "aten.add.Tensor" or the whole target: every overload that fits.
+std::vector<Explanation> of_operator(const std::string& name) {
+  std::vector<Explanation> out;
+  constexpr std::string_view kOps = "torch.ops.";
+  for (const OperatorInfo& each : available_operators()) {
+    std::string_view target = each.target;
+    if (target.starts_with(kOps)) target.remove_prefix(kOps.size());
+    const std::string_view base = target.substr(0, target.rfind('.'));
+    const std::string_view last = base.substr(std::min(base.rfind('.') + 1, base.size()));
+    if (each.target != name && target != name && base != name && last != name) continue;
+    Explanation one{fmt::format("{} (an operator)", each.target), {}};
+    if (!each.signature.empty()) one.lines.emplace_back("signature", each.signature);
+    one.lines.emplace_back("runs here", "yes");
+    one.lines.emplace_back("shape rule",
+                           each.has_rule ? "yes" : "none: sizes follow from running it");
+    out.push_back(std::move(one));
+  }
+  return out;
+}
+
+std::vector<Explanation> explanations_of(const std::string& topic) {
+  if (const RuleInfo* rule = find_rule(topic)) return {of_rule(*rule)};
+  if (const HazardInfo* hazard = find_hazard(topic)) return {of_hazard(*hazard)};
+  const auto blockers = blocker_kinds();
+  const auto blocker = std::ranges::find(blockers, topic, &BlockerInfo::name);
+  if (blocker != blockers.end()) return {of_blocker(*blocker)};
+  if (auto error = of_error(topic)) return {*std::move(error)};
+  if (auto limit = of_limit(topic)) return {*std::move(limit)};
+  return of_operator(topic);
+}
+
+std::string text_of(const Explanation& each) {
+  std::string out = each.title + "\n\n";
+  for (const auto& [label, text] : each.lines) out += fmt::format("{}: {}\n", label, text);
+  return out;
+}
+
+std::string json_of(const std::vector<Explanation>& all) {
+  return json_object([&](JsonWriter& json) {
+    write_objects(json, "explanations", all, [&](const Explanation& each) {
+      write_text(json, "title", each.title);
+      for (const auto& [label, text] : each.lines) write_text(json, label, text);
+    });
+  });
+}
+
+std::string rules_json(std::span<const RuleInfo> some) {
+  return json_object([&](JsonWriter& json) {
+    write_objects(json, "rules", some, [&](const RuleInfo& rule) {
+      write_text(json, "rule", rule_code(rule.rule));
+      write_text(json, "name", rule.name);
+      write_text(json, "severity", severity_name(rule.severity));
+      write_text(json, "level", level_name(rule.level));
+      write_text(json, "title", rule.title);
+      write_text(json, "why", rule.why);
+      write_text(json, "source", rule.source);
+      write_text(json, "example", rule.example);
+    });
+  });
+}
+
+std::string everything_text() {
+  TextTable table({{"RULE"}, {"SEVERITY"}, {"LEVEL"}, {"WHAT MUST HOLD"}});
+  for (const RuleInfo& rule : rules())
+    table.add({rule_code(rule.rule), std::string(severity_name(rule.severity)),
+               std::string(level_name(rule.level)), std::string(rule.title)});
+  for (const HazardInfo& hazard : hazards())
+    if (!hazard.rule)
+      table.add({hazard.code(), std::string(hazard_level_name(hazard.level)), "scan",
+                 std::string(hazard.title())});
+  return table.text();
+}
+
+Error unknown(const std::string& topic) {
+  std::string text =
+      fmt::format("there is no rule, blocker, error, limit or operator '{}'", printable(topic));
+  std::string near = nearest_name(topic, rules(), [](const RuleInfo& rule) { return rule.name; });
+  if (near.empty())
+    near = nearest_name(topic, blocker_kinds(),
+                        [](const BlockerInfo& blocker) { return blocker.name; });
+  if (!near.empty()) text += fmt::format("; did you mean '{}'?", near);
+  return {ErrorCode::argument, text + " 'pt2 explain' lists the rules", ""};
+}
+
+Result<int> explain(const std::string& topic, bool as_json, Environment& environment) {
+  if (topic.empty()) {
+    print(environment.out, as_json ? rules_json(rules()) : everything_text());
+    return kOk;
+  }
+  if (const RuleInfo* rule = find_rule(topic); rule != nullptr && as_json) {
+    print(environment.out, rules_json(std::span(rule, 1)));
+    return kOk;
+  }
+  const std::vector<Explanation> all = explanations_of(topic);
+  if (all.empty()) return unknown(topic);
+  if (as_json) {
+    print(environment.out, json_of(all));
+    return kOk;
+  }
+  for (size_t i = 0; i < all.size(); ++i)
+    print(environment.out, (i > 0 ? "\n" : "") + text_of(all[i]));
+  return kOk;
+}
+
+}  // namespace
+
+Action setup_explain(CLI::App& app) {
+  auto topic = std::make_shared<std::string>();
+  auto json = std::make_shared<bool>(false);
+  app.add_option("TOPIC", *topic,
+                 "V103 or entry_checksum, S004, a blocker, a kind of error, a limit,\n"
+                 "an operator (aten.add); without it, all rules are listed");
+  add_json_option(app, *json);
+  return [topic, json](Environment& environment) { return explain(*topic, *json, environment); };
+}
+
+}  // namespace pt2::tools

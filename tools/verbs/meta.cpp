@@ -1,0 +1,98 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/printable.h"
+#include "tools/json_members.h"
+#include "tools/verbs.h"
+#include "tools/writing.h"
+
+namespace pt2::tools {
+namespace {
+
+struct Options {
+  std::string action;
+  Writing writing;
+  std::vector<std::string> names;
+};
+
+std::string text_of(const Record& record) { return std::string(record.text()); }
+
+Result<int> get(const Options& options, const PackageContents& contents, Environment& environment) {
+  if (options.names.empty()) {
+    if (options.writing.json)
+      print(environment.out, json_object([&](JsonWriter& json) {
+              for (const SavedFile& file : contents.extra_files)
+                write_text(json, file.name, text_of(file.content));
+            }));
+    else
+      for (const SavedFile& file : contents.extra_files)
+        print(environment.out,
+              fmt::format("{} ({} bytes)\n", printable(file.name), file.content.bytes.size()));
+    return kOk;
+  }
+  for (const std::string& name : options.names) {
+    const auto found = std::ranges::find(contents.extra_files, name, &SavedFile::name);
+    if (found == contents.extra_files.end())
+      return Error{ErrorCode::argument, fmt::format("the file has no record '{}'", printable(name)),
+                   ""};
+    print(environment.out, found->content.text());
+  }
+  return kOk;
+}
+
+// NAME=TEXT, NAME@FILE, or NAME alone, which removes.
+Result<std::string> set_one(PackageContents& contents, const std::string& argument) {
+  const size_t sign = argument.find_first_of("=@");
+  const std::string name = argument.substr(0, sign);
+  const auto found = std::ranges::find(contents.extra_files, name, &SavedFile::name);
+  const bool is_known = found != contents.extra_files.end();
+  if (sign == argument.npos) {
+    if (!is_known)
+      return Error{ErrorCode::argument, fmt::format("the file has no record '{}'", printable(name)),
+                   ""};
+    contents.extra_files.erase(found);
+    return name + ": removed";
+  }
+  Record content;
+  if (argument[sign] == '@') {
+    PT2_TRY(content, map_file(argument.substr(sign + 1)));
+  } else {
+    content = make_record(argument.substr(sign + 1));
+  }
+  std::string line = fmt::format("{}: {} bytes", name, content.bytes.size());
+  if (is_known)
+    found->content = std::move(content);
+  else
+    contents.extra_files.push_back({name, std::move(content)});
+  return line;
+}
+
+Result<int> meta(const Options& options, Environment& environment) {
+  PT2_TRY(const Package package, open_package(options.writing.source, environment));
+  PT2_TRY(PackageContents contents, package_contents(package));
+  if (options.action == "get") return get(options, contents, environment);
+  std::vector<std::string> lines;
+  for (const std::string& argument : options.names) {
+    PT2_TRY(std::string line, set_one(contents, argument));
+    lines.push_back(std::move(line));
+  }
+  return write_changed(options.writing, package, contents, lines, environment);
+}
+
+}  // namespace
+
+Action setup_meta(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  app.add_option("ACTION", options->action, "get or set")
+      ->required()
+      ->check(CLI::IsMember({"get", "set"}).description(""));
+  add_source(app, options->writing.source);
+  app.add_option("NAME", options->names,
+                 "get: which to print, else they are listed;\n"
+                 "set: NAME=TEXT, NAME@FILE, or NAME alone to remove it");
+  add_writing_options(app, options->writing);
+  return [options](Environment& environment) { return meta(*options, environment); };
+}
+
+}  // namespace pt2::tools

@@ -1,0 +1,101 @@
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "base/printable.h"
+#include "pt2/weights.h"
+#include "tools/source.h"
+#include "tools/table.h"
+#include "tools/verbs.h"
+
+namespace pt2::tools {
+namespace {
+
+struct PackOptions {
+  std::vector<std::string> files;
+  std::string output;
+  Limits limits;
+};
+
+struct UnpackOptions {
+  Source source;
+  std::string folder;
+};
+
+// "decode=dec.pt2", or "dec.pt2", whose program is called "dec".
+std::pair<std::string, std::string> split_argument(const std::string& text) {
+  const size_t sign = text.find('=');
+  if (sign != text.npos && !std::filesystem::exists(text))
+    return {text.substr(0, sign), text.substr(sign + 1)};
+  return {std::filesystem::path(text).stem().string(), text};
+}
+
+Result<int> pack_files(const PackOptions& options, Environment& environment) {
+  std::vector<Package> packages;
+  std::vector<std::string> names;
+  uint64_t before = 0;
+  for (const std::string& argument : options.files) {
+    const auto [name, file] = split_argument(argument);
+    PT2_TRY(Package package,
+            open_package({.file = file, .model = "", .limits = options.limits}, environment));
+    before += package.archive().zip().bytes().size();
+    names.push_back(name);
+    packages.push_back(std::move(package));
+  }
+  std::vector<PackedProgram> programs;
+  for (size_t i = 0; i < packages.size(); ++i) programs.push_back({names[i], &packages[i]});
+  PT2_TRY(const PackageContents contents, pack(programs));
+  PT2_TRY_VOID(save_package(contents, options.output));
+  const uint64_t after = std::filesystem::file_size(options.output);
+  print(environment.out,
+        fmt::format(
+            "{}: {} programs, {} (before {}, {:.1f} %)\n", printable(options.output),
+            programs.size(), bytes_text(after), bytes_text(before),
+            before == 0 ? 0.0 : 100.0 * static_cast<double>(after) / static_cast<double>(before)));
+  return kOk;
+}
+
+Result<int> unpack_file(const UnpackOptions& options, Environment& environment) {
+  PT2_TRY(const Package package, open_package(options.source, environment));
+  std::vector<std::string> models(package.models().begin(), package.models().end());
+  if (!options.source.model.empty()) {
+    PT2_TRY(std::string model, package.model_name(options.source.model));
+    models = {std::move(model)};
+  }
+  std::error_code failed;
+  std::filesystem::create_directories(options.folder, failed);
+  if (failed) return Error{ErrorCode::io, failed.message(), options.folder};
+  for (const std::string& model : models) {
+    PT2_TRY(const PackageContents contents, unpack(package, model));
+    const std::string path = (std::filesystem::path(options.folder) / (model + ".pt2")).string();
+    PT2_TRY_VOID(save_package(contents, path));
+    print(environment.out,
+          fmt::format("{}: {}\n", printable(path), bytes_text(std::filesystem::file_size(path))));
+  }
+  return kOk;
+}
+
+}  // namespace
+
+Action setup_pack(CLI::App& app) {
+  auto options = std::make_shared<PackOptions>();
+  app.add_option("FILE", options->files, "NAME=FILE, or FILE, whose program is called after it")
+      ->required();
+  app.add_option("-o,--output", options->output, "write this .pt2 file")
+      ->type_name("FILE")
+      ->required();
+  add_limit_option(app, options->limits);
+  return [options](Environment& environment) { return pack_files(*options, environment); };
+}
+
+Action setup_unpack(CLI::App& app) {
+  auto options = std::make_shared<UnpackOptions>();
+  add_source(app, options->source);
+  app.add_option("-o,--output", options->folder, "write NAME.pt2 into this folder")
+      ->type_name("FOLDER")
+      ->required();
+  add_model_option(app, options->source);
+  return [options](Environment& environment) { return unpack_file(*options, environment); };
+}
+
+}  // namespace pt2::tools

@@ -1,0 +1,37 @@
+#include "pt2/weights.h"
+#include "tools/verbs.h"
+#include "tools/writing.h"
+
+namespace pt2::tools {
+namespace {
+
+struct Options {
+  Writing writing;
+  StripOptions strip;
+};
+
+Result<int> strip_file(const Options& options, Environment& environment) {
+  StripOptions wanted = options.strip;
+  if (!wanted.unused && !wanted.metadata && !wanted.example_inputs) wanted.unused = true;
+  PT2_TRY(const Package package, open_package(options.writing.source, environment));
+  PT2_TRY(PackageContents contents, package_contents(package));
+  PT2_TRY(const ChangeLines lines, strip(contents, wanted));
+  return write_changed(options.writing, package, contents, lines, environment);
+}
+
+}  // namespace
+
+Action setup_strip(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  add_source(app, options->writing.source);
+  app.add_flag("--unused", options->strip.unused,
+               "weights that no node uses, as quantized exports keep them;\n"
+               "what is meant where nothing is said");
+  app.add_flag("--metadata", options->strip.metadata,
+               "stack traces, paths and origins of nodes; names of modules stay");
+  app.add_flag("--example-inputs", options->strip.example_inputs, "the file's example inputs");
+  add_writing_options(app, options->writing);
+  return [options](Environment& environment) { return strip_file(*options, environment); };
+}
+
+}  // namespace pt2::tools

@@ -1,0 +1,240 @@
+#include "pt2/weights.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <map>
+
+#include "base/printable.h"
+#include "inspect/elements.h"
+#include "pt2/hash.h"
+#include "tools/json_members.h"
+#include "tools/table.h"
+#include "tools/tensors.h"
+#include "tools/verbs.h"
+#include "tools/writing.h"
+
+namespace pt2::tools {
+namespace {
+
+struct Options {
+  std::string action;
+  Writing writing;
+  std::string tensors;  // the file that set reads
+  std::string from = "float32";
+  std::string to = "bfloat16";
+  bool partial = false;
+};
+
+struct Row {
+  const PayloadTensor* payload = nullptr;
+  std::string use;  // "parameter", "buffer", "constant", "unused"
+  std::string alias;
+  uint64_t wasted = 0;  // bytes of its storage that no tensor shows; told once a storage
+  double min = 0, max = 0;
+  int64_t nans = 0;
+  bool has_range = false;
+};
+
+std::string_view use_name(InputKind kind) {
+  switch (kind) {
+    case InputKind::parameter:
+      return "parameter";
+    case InputKind::buffer:
+      return "buffer";
+    case InputKind::constant_tensor:
+      return "constant";
+    case InputKind::user_input:
+    case InputKind::custom_obj:
+    case InputKind::token:
+      return "";
+  }
+  return "";
+}
+
+void measure(Row& row) {
+  const Tensor tensor = row.payload->tensor.contiguous();
+  bool first = true;
+  row.has_range = tensor.numel() > 0 && for_each_element(tensor, [&](int64_t, double value) {
+                    if (std::isnan(value)) {
+                      ++row.nans;
+                      return;
+                    }
+                    row.min = first ? value : std::min(row.min, value);
+                    row.max = first ? value : std::max(row.max, value);
+                    first = false;
+                  });
+  row.has_range = row.has_range && !first;
+}
+
+std::vector<Row> list_rows(const Program& program, const Payloads& payloads) {
+  std::map<const PayloadTensor*, std::string_view> uses;
+  for (const InputSpec& spec : program.signature.input_specs)
+    if (const PayloadTensor* payload = payloads.bound_to(spec))
+      uses.emplace(payload, use_name(spec.kind));
+  std::map<size_t, const PayloadTensor*> owners;
+  std::map<size_t, uint64_t> shown;
+  std::vector<Row> rows;
+  for (const PayloadTensor& payload : payloads.tensors()) {
+    Row row{.payload = &payload};
+    const auto use = uses.find(&payload);
+    row.use = use == uses.end() ? "unused" : use->second;
+    if (payload.missing.empty()) {
+      const auto [owner, is_new] = owners.emplace(payload.storage_group, &payload);
+      if (!is_new) row.alias = owner->second->name;
+      shown[payload.storage_group] += static_cast<uint64_t>(payload.tensor.nbytes());
+      measure(row);
+    }
+    rows.push_back(std::move(row));
+  }
+  for (Row& row : rows) {
+    if (!row.payload->missing.empty() || !row.alias.empty()) continue;
+    const uint64_t size = row.payload->tensor.storage()->size();
+    const uint64_t visible = shown[row.payload->storage_group];
+    row.wasted = row.use == "unused" ? size : size > visible ? size - visible : 0;
+  }
+  return rows;
+}
+
+std::string rows_text(const std::vector<Row>& rows) {
+  TextTable table({{"NAME"},
+                   {"TYPE"},
+                   {"USE"},
+                   {"BYTES", Align::right},
+                   {"MIN", Align::right},
+                   {"MAX", Align::right},
+                   {"NOTES"}});
+  uint64_t total = 0, wasted = 0;
+  for (const Row& row : rows) {
+    const PayloadTensor& payload = *row.payload;
+    if (!payload.missing.empty()) {
+      table.add({printable(payload.name), printable(payload.dtype), row.use, "", "", "",
+                 printable(payload.missing)});
+      continue;
+    }
+    std::string notes;
+    if (!row.alias.empty()) notes = "shares memory with " + printable(row.alias);
+    if (row.nans > 0) notes += fmt::format("{}{} NaN", notes.empty() ? "" : "; ", row.nans);
+    if (row.wasted > 0)
+      notes += fmt::format("{}{} unused bytes", notes.empty() ? "" : "; ", row.wasted);
+    if (row.alias.empty()) total += payload.tensor.storage()->size();
+    wasted += row.wasted;
+    table.add({printable(payload.name), payload.tensor.type_text(), row.use,
+               std::to_string(payload.tensor.nbytes()),
+               row.has_range ? fmt::format("{:.4g}", row.min) : "",
+               row.has_range ? fmt::format("{:.4g}", row.max) : "", notes});
+  }
+  return table.text() + fmt::format("{} tensors, {} ({} unused)\n", rows.size(), bytes_text(total),
+                                    bytes_text(wasted));
+}
+
+std::string rows_json(const std::string& file, const std::vector<Row>& rows) {
+  return json_object([&](JsonWriter& json) {
+    write_text(json, "file", file);
+    write_objects(json, "weights", rows, [&](const Row& row) {
+      const PayloadTensor& payload = *row.payload;
+      write_text(json, "name", payload.name);
+      write_text(json, "use", row.use);
+      write_text(json, "missing", payload.missing);
+      if (!payload.missing.empty()) return;
+      write_text(json, "dtype", dtype_name(payload.tensor.dtype()));
+      write_integers(json, "sizes", payload.tensor.sizes());
+      write_integer(json, "bytes", static_cast<uint64_t>(payload.tensor.nbytes()));
+      write_text(json, "shares_memory_with", row.alias);
+      write_integer(json, "unused_bytes", row.wasted);
+      write_integer(json, "nans", static_cast<uint64_t>(row.nans));
+      if (!row.has_range) return;
+      json.key("min");
+      json.number(row.min);
+      json.key("max");
+      json.number(row.max);
+    });
+  });
+}
+
+Result<int> list(const Options& options, const Package& package, Environment& environment) {
+  PT2_TRY(const Program* program, package.program(options.writing.source.model));
+  PT2_TRY(const auto payloads, package.payloads(options.writing.source.model));
+  const std::vector<Row> rows = list_rows(*program, *payloads);
+  print(environment.out,
+        options.writing.json ? rows_json(options.writing.source.file, rows) : rows_text(rows));
+  return kOk;
+}
+
+Result<int> export_weights(const Options& options, const PackageContents& contents,
+                           const std::string& model, Environment& environment) {
+  if (options.writing.output.empty())
+    return Error{ErrorCode::argument, "-o FILE says where to write: .safetensors, .npz or .npy",
+                 ""};
+  PT2_TRY(const NamedTensors tensors, weights_of(contents, model));
+  PT2_TRY_VOID(write_tensor_file(options.writing.output, tensors));
+  uint64_t bytes = 0;
+  for (const auto& [name, tensor] : tensors) bytes += static_cast<uint64_t>(tensor.nbytes());
+  print(environment.out, fmt::format("{}: {} tensors, {}\n", printable(options.writing.output),
+                                     tensors.size(), bytes_text(bytes)));
+  return kOk;
+}
+
+Result<CastOptions> cast_options(const Options& options) {
+  CastOptions cast;
+  for (const auto& [text, dtype] :
+       {std::pair(&options.from, &cast.from), {&options.to, &cast.to}}) {
+    const auto found = find_dtype(*text);
+    if (!found)
+      return Error{ErrorCode::argument, fmt::format("there is no dtype '{}'", printable(*text)),
+                   ""};
+    *dtype = *found;
+  }
+  return cast;
+}
+
+Result<ChangeLines> apply(const Options& options, PackageContents& contents,
+                          const std::string& model) {
+  if (options.action == "share") return share_weights(contents);
+  if (options.action == "cast") {
+    PT2_TRY(const CastOptions cast, cast_options(options));
+    return cast_weights(contents, model, cast);
+  }
+  if (options.tensors.empty())
+    return Error{ErrorCode::argument, "set takes a file of tensors: pt2 weights set FILE TENSORS",
+                 ""};
+  PT2_TRY(const NamedTensors tensors,
+          read_tensor_file(input_path(options.tensors), options.writing.source.limits));
+  return set_weights(contents, model, tensors, options.partial);
+}
+
+Result<int> weights(const Options& options, Environment& environment) {
+  const Writing& writing = options.writing;
+  PT2_TRY(const Package package, open_package(writing.source, environment));
+  if (options.action == "ls") return list(options, package, environment);
+  print_foreign_code(environment, package);
+  PT2_TRY(const std::string model, chosen_model(writing.source, package));
+  PT2_TRY(PackageContents contents, package_contents(package));
+  if (options.action == "export") return export_weights(options, contents, model, environment);
+  PT2_TRY(const ChangeLines lines, apply(options, contents, model));
+  return write_changed(writing, package, contents, lines, environment);
+}
+
+}  // namespace
+
+Action setup_weights(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  app.add_option("ACTION", options->action,
+                 "ls: names, types, ranges; export: to .safetensors, .npz, .npy;\n"
+                 "set: take them from such a file; cast: store them in another\n"
+                 "dtype; share: equal ones once")
+      ->required()
+      ->check(CLI::IsMember({"ls", "export", "set", "cast", "share"}).description(""));
+  add_source(app, options->writing.source);
+  app.add_option("TENSORS", options->tensors, "for set: a .safetensors, .npz or .npy file");
+  app.add_flag("--partial", options->partial, "for set: weights without a tensor stay as they are");
+  app.add_option("--from", options->from, "for cast: which weights; float32 if not given")
+      ->type_name("DTYPE");
+  app.add_option("--to", options->to, "for cast: the dtype to store; bfloat16 if not given")
+      ->type_name("DTYPE");
+  add_model_option(app, options->writing.source);
+  add_writing_options(app, options->writing);
+  return [options](Environment& environment) { return weights(*options, environment); };
+}
+
+}  // namespace pt2::tools

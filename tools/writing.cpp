@@ -1,0 +1,186 @@
+#include "tools/writing.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <set>
+
+#include "base/printable.h"
+#include "pt2/compare.h"
+#include "pt2/model.h"
+#include "pt2/schema_json.h"
+#include "pt2/verify.h"
+#include "pt2/verify_operators.h"
+#include "serde/from_schema.h"
+#include "tools/inputs.h"
+#include "tools/json_members.h"
+#include "tools/literals.h"
+#include "tools/table.h"
+
+namespace pt2::tools {
+namespace {
+
+constexpr size_t kShownLines = 20;
+
+// True when nothing is wrong with what would be written.
+Result<bool> is_sound(const Package& package, const PackageContents& contents, const Limits& limits,
+                      Environment& environment) {
+  bool sound = true;
+  for (const SavedProgram& program : contents.programs) {
+    PT2_TRY(const Diagnostics findings, new_findings(package, program, limits));
+    for (const Diagnostic& finding : findings.all()) {
+      if (std::exchange(sound, false))
+        print(environment.err,
+              "pt2: the program would break rules that the file keeps; nothing was written\n");
+      print(environment.err, fmt::format("pt2: {}\n", printable(finding.line(), 2000)));
+    }
+  }
+  return sound;
+}
+
+// The file that --check runs, gone afterwards.
+struct TrialFile {
+  explicit TrialFile(const std::string& output) : path(output + ".trial.pt2") {}
+  ~TrialFile() {
+    std::error_code ignored;
+    std::filesystem::remove(path, ignored);
+  }
+  TrialFile(const TrialFile&) = delete;
+  TrialFile& operator=(const TrialFile&) = delete;
+  std::string path;
+};
+
+// Inputs and outputs are matched by their place: an edit may have renamed them.
+Result<bool> runs_alike(const Writing& writing, const Package& package,
+                        const PackageContents& contents, const std::string& name,
+                        Environment& environment) {
+  const TrialFile trial(writing.output);
+  PT2_TRY_VOID(save_package(contents, trial.path));
+  const LoadOptions options{.limits = writing.source.limits, .model = name};
+  PT2_TRY(const Model before,
+          Model::from_package(std::make_shared<const Package>(package), options));
+  PT2_TRY(const Model after, Model::load(trial.path, options));
+  Result<std::vector<Value>> samples = read_sample_inputs(before, name, environment);
+  if (!samples) samples = random_inputs(before, 0);
+  if (!samples) return std::move(samples).error();
+  PT2_TRY(const std::vector<Value> expected, before.run(*samples));
+  PT2_TRY(const std::vector<Value> found, after.run(*samples));
+  bool alike = true;
+  for (size_t i = 0; i < std::min(expected.size(), found.size()); ++i) {
+    const Comparison comparison = compare(found[i], expected[i]);
+    if (comparison.equal()) continue;
+    alike = false;
+    print(environment.err,
+          fmt::format("pt2: {}: {}\n", printable(before.outputs()[i].name), comparison.difference));
+  }
+  return alike;
+}
+
+Result<bool> all_run_alike(const Writing& writing, const Package& package,
+                           const PackageContents& contents, Environment& environment) {
+  bool alike = true;
+  for (const SavedProgram& program : contents.programs) {
+    PT2_TRY(const bool own, runs_alike(writing, package, contents, program.name, environment));
+    alike &= own;
+  }
+  return alike;
+}
+
+uint64_t size_of(const std::string& path) {
+  std::error_code unknown;
+  const uint64_t size = std::filesystem::file_size(path, unknown);
+  return unknown ? 0 : size;
+}
+
+std::string report_text(const Writing& writing, uint64_t before, uint64_t after,
+                        const std::vector<std::string>& lines) {
+  std::string out;
+  for (size_t i = 0; i < std::min(lines.size(), kShownLines); ++i)
+    out += printable(lines[i], 400) + "\n";
+  if (lines.size() > kShownLines)
+    out += fmt::format("and {} more changes\n", lines.size() - kShownLines);
+  const int64_t change = static_cast<int64_t>(after) - static_cast<int64_t>(before);
+  const uint64_t by = static_cast<uint64_t>(change < 0 ? -change : change);
+  const std::string share =
+      before == 0 ? ""
+                  : fmt::format(", {}{:.1f} %", change < 0 ? "-" : "+",
+                                100.0 * static_cast<double>(by) / static_cast<double>(before));
+  return out + fmt::format("{}: {} change{}, {} (before {}{})\n", printable(writing.output),
+                           lines.size(), lines.size() == 1 ? "" : "s", bytes_text(after),
+                           bytes_text(before), share);
+}
+
+}  // namespace
+
+void add_writing_options(CLI::App& app, Writing& writing) {
+  app.add_option("-o,--output", writing.output, "write this .pt2 file; may be the one that is read")
+      ->type_name("FILE");
+  app.add_flag("--check", writing.check, "run both first; write nothing if results differ");
+  add_json_option(app, writing.json);
+}
+
+bool is_written_to(const std::string& path, std::FILE* stream) {
+  struct stat named {
+  }, opened{};
+  return stat(path.c_str(), &named) == 0 && fstat(fileno(stream), &opened) == 0 &&
+         named.st_dev == opened.st_dev && named.st_ino == opened.st_ino;
+}
+
+Result<Diagnostics> new_findings(const Package& package, const SavedProgram& written,
+                                 const Limits& limits) {
+  const VerifyOptions options{
+      .limits = limits, .threads = 1, .progress = {}, .operators = check_operators};
+  std::set<Rule> known;
+  const auto remember = [&](const Diagnostics& findings) {
+    for (const Diagnostic& finding : findings.all()) known.insert(finding.rule);
+  };
+  PT2_TRY(const Program* before, package.program(written.name));
+  remember(package.warnings());
+  remember(verify_program(*before, "", Level::full, options));
+  Diagnostics warnings, faults;
+  PT2_TRY(schema::ExportedProgram decoded, schema::decode_program(written.json, limits, warnings));
+  PT2_TRY(const Program after, from_schema(std::move(decoded), faults));
+  Diagnostics found;
+  for (Diagnostics* findings : {&warnings, &faults}) found.append(std::move(*findings));
+  found.append(verify_program(after, "", Level::full, options));
+  Diagnostics out;
+  for (const Diagnostic& finding : found.all())
+    if (finding.severity() == Severity::error && !known.contains(finding.rule))
+      out.add(finding.rule, Error{finding.code, finding.text, finding.where});
+  return out;
+}
+
+Result<int> write_changed(const Writing& writing, const Package& package,
+                          const PackageContents& contents, const std::vector<std::string>& lines,
+                          Environment& environment) {
+  if (writing.output.empty()) return Error{ErrorCode::argument, "-o FILE says where to write", ""};
+  PT2_TRY(const bool sound, is_sound(package, contents, writing.source.limits, environment));
+  if (!sound) return exit_code(ErrorCode::invalid);
+  if (writing.check) {
+    PT2_TRY(const bool alike, all_run_alike(writing, package, contents, environment));
+    if (!alike) {
+      print(environment.err, "pt2: it would give other results; nothing was written\n");
+      return kDifference;
+    }
+  }
+  const uint64_t before = package.archive().zip().bytes().size();
+  PT2_TRY_VOID(save_package(contents, writing.output));
+  const uint64_t after = size_of(writing.output);
+  std::FILE* report =
+      is_written_to(writing.output, environment.out) ? environment.err : environment.out;
+  if (!writing.json) {
+    print(report, report_text(writing, before, after, lines));
+    return kOk;
+  }
+  print(report, json_object([&](JsonWriter& json) {
+          write_text(json, "file", writing.output);
+          write_integer(json, "bytes_before", before);
+          write_integer(json, "bytes", after);
+          write_flag(json, "checked", writing.check);
+          write_texts(json, "changes", lines);
+        }));
+  return kOk;
+}
+
+}  // namespace pt2::tools

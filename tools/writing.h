@@ -1,0 +1,42 @@
+// Verbs that write a changed file: what they check first, and what they say afterwards.
+#ifndef PT2_TOOLS_WRITING_H
+#define PT2_TOOLS_WRITING_H
+
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "pt2/package.h"
+#include "pt2/save.h"
+#include "tools/command.h"
+#include "tools/source.h"
+
+namespace pt2::tools {
+
+struct Writing {
+  Source source;
+  std::string output;
+  bool check = false;
+  bool json = false;
+};
+// The options -o, --check and --json.
+void add_writing_options(CLI::App& app, Writing& writing);
+
+// /dev/stdout, for example: then a report would end up in the archive.
+bool is_written_to(const std::string& path, std::FILE* stream);
+
+// What `written` breaks that `package` does not: a fault of ours, which nobody shall be handed.
+// Findings that were there before are the user's to know.
+Result<Diagnostics> new_findings(const Package& package, const SavedProgram& written,
+                                 const Limits& limits);
+
+// Writes the contents, made of `package` by the changes of `lines`, and says so. Nothing is written
+// where a program breaks a rule that it did not break before (exit 3), or, with --check, gives
+// other results than before for its sample inputs, or for random ones (exit 1).
+Result<int> write_changed(const Writing& writing, const Package& package,
+                          const PackageContents& contents, const std::vector<std::string>& lines,
+                          Environment& environment);
+
+}  // namespace pt2::tools
+
+#endif  // PT2_TOOLS_WRITING_H
