@@ -14,10 +14,10 @@
 #include <vector>
 
 #include "kernels/attention.h"
-#include "kernels/convolution.h"
+#include "kernels/images/convolution.h"
+#include "kernels/images/pooling.h"
 #include "kernels/layouts.h"
 #include "kernels/pointwise.h"
-#include "kernels/pooling.h"
 #include "kernels/product.h"
 #include "kernels/row_products.h"
 #include "kernels/rows.h"

@@ -3,8 +3,8 @@
 #include <CLI/Validators.hpp>
 #include <memory>
 
-#include "tools/inputs.h"
 #include "tools/plugins.h"
+#include "tools/values/inputs.h"
 
 namespace pt2::tools {
 

@@ -13,10 +13,10 @@
 #include "pt2/verify.h"
 #include "pt2/verify_operators.h"
 #include "serde/from_schema.h"
-#include "tools/inputs.h"
 #include "tools/json_members.h"
-#include "tools/literals.h"
 #include "tools/table.h"
+#include "tools/values/inputs.h"
+#include "tools/values/literals.h"
 
 namespace pt2::tools {
 namespace {

@@ -1,4 +1,4 @@
-#include "kernels/convolution.h"
+#include "kernels/images/convolution.h"
 
 #include "kernels/kernel_test.h"
 

@@ -1,4 +1,4 @@
-#include "kernels/pooling.h"
+#include "kernels/images/pooling.h"
 
 #include <limits>
 

@@ -9,9 +9,9 @@
 #include "ir/graph_place.h"
 #include "pt2/model.h"
 #include "tools/execution.h"
-#include "tools/inputs.h"
 #include "tools/json_members.h"
 #include "tools/table.h"
+#include "tools/values/inputs.h"
 #include "tools/verbs.h"
 
 namespace pt2::tools {

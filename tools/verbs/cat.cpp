@@ -8,7 +8,7 @@
 #include "pt2/npy.h"
 #include "pt2/tensor_file.h"
 #include "tools/source.h"
-#include "tools/tensors.h"
+#include "tools/values/tensors.h"
 #include "tools/verbs.h"
 
 namespace pt2::tools {

@@ -10,9 +10,9 @@
 #include "pt2/check_inputs.h"
 #include "pt2/type_text.h"
 #include "tools/json_members.h"
-#include "tools/shapes.h"
 #include "tools/source.h"
 #include "tools/table.h"
+#include "tools/values/shapes.h"
 #include "tools/verbs.h"
 
 namespace pt2::tools {

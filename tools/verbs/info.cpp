@@ -10,9 +10,9 @@
 #include "run/calling_convention.h"
 #include "tools/json_members.h"
 #include "tools/modules.h"
-#include "tools/shapes.h"
 #include "tools/source.h"
 #include "tools/table.h"
+#include "tools/values/shapes.h"
 #include "tools/verbs.h"
 
 namespace pt2::tools {

@@ -7,7 +7,7 @@
 #include "tools/json_members.h"
 #include "tools/source.h"
 #include "tools/table.h"
-#include "tools/tensors.h"
+#include "tools/values/tensors.h"
 #include "tools/verbs.h"
 
 namespace pt2::tools {

@@ -10,9 +10,9 @@
 #include "pt2/tensor_file.h"
 #include "pt2/zip.h"
 #include "tools/execution.h"
-#include "tools/inputs.h"
 #include "tools/json_members.h"
-#include "tools/values.h"
+#include "tools/values/inputs.h"
+#include "tools/values/values.h"
 #include "tools/verbs.h"
 
 namespace pt2::tools {

@@ -6,8 +6,8 @@
 #include "pt2/model.h"
 #include "pt2/run_trace.h"
 #include "tools/execution.h"
-#include "tools/inputs.h"
 #include "tools/json_members.h"
+#include "tools/values/inputs.h"
 #include "tools/verbs.h"
 
 namespace pt2::tools {

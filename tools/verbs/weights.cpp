@@ -10,7 +10,7 @@
 #include "pt2/hash.h"
 #include "tools/json_members.h"
 #include "tools/table.h"
-#include "tools/tensors.h"
+#include "tools/values/tensors.h"
 #include "tools/verbs.h"
 #include "tools/writing.h"
 

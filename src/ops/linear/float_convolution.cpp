@@ -1,7 +1,7 @@
 #include "ops/linear/float_convolution.h"
 
 #include "base/memory_account.h"
-#include "kernels/convolution.h"
+#include "kernels/images/convolution.h"
 #include "kernels/layouts.h"
 #include "ops/dense.h"
 #include "ops/linear/window_operand.h"

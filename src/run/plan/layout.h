@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "kernels/convolution.h"
+#include "kernels/images/convolution.h"
 #include "kernels/tiles.h"
 #include "run/plan/frame.h"
 

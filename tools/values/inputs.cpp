@@ -1,4 +1,4 @@
-#include "tools/inputs.h"
+#include "tools/values/inputs.h"
 
 #include <fmt/format.h>
 
@@ -12,8 +12,8 @@
 #include "ir/constant_value.h"
 #include "ops/convert.h"
 #include "pt2/tensor_file.h"
-#include "tools/literals.h"
 #include "tools/source.h"
+#include "tools/values/literals.h"
 
 namespace pt2::tools {
 namespace {

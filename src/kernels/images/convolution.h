@@ -6,8 +6,8 @@
 // Kernels are packed before. A 1x1 convolution is a product whose left operand is the image; others
 // gather windows into the product's tiles, a few rows at a time; depthwise ones (one input and one
 // output channel in each group) have a loop of their own.
-#ifndef PT2_KERNELS_CONVOLUTION_H
-#define PT2_KERNELS_CONVOLUTION_H
+#ifndef PT2_KERNELS_IMAGES_CONVOLUTION_H
+#define PT2_KERNELS_IMAGES_CONVOLUTION_H
 
 #include <cstdint>
 
@@ -54,4 +54,4 @@ void convolve(const Convolution& convolution, const Images& images, const float*
 
 }  // namespace pt2::kernels
 
-#endif  // PT2_KERNELS_CONVOLUTION_H
+#endif  // PT2_KERNELS_IMAGES_CONVOLUTION_H

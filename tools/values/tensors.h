@@ -1,6 +1,6 @@
 // The tensors that a file holds: weights, constants and sample inputs.
-#ifndef PT2_TOOLS_TENSORS_H
-#define PT2_TOOLS_TENSORS_H
+#ifndef PT2_TOOLS_VALUES_TENSORS_H
+#define PT2_TOOLS_VALUES_TENSORS_H
 
 #include <string>
 #include <string_view>
@@ -41,4 +41,4 @@ uint32_t content_crc32(const Tensor& tensor);
 
 }  // namespace pt2::tools
 
-#endif  // PT2_TOOLS_TENSORS_H
+#endif  // PT2_TOOLS_VALUES_TENSORS_H

@@ -1,4 +1,4 @@
-#include "tools/values.h"
+#include "tools/values/values.h"
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 // Inputs without a file: numbers in brackets, and numbers drawn at random.
-#ifndef PT2_TOOLS_LITERALS_H
-#define PT2_TOOLS_LITERALS_H
+#ifndef PT2_TOOLS_VALUES_LITERALS_H
+#define PT2_TOOLS_VALUES_LITERALS_H
 
 #include <optional>
 #include <string_view>
@@ -23,4 +23,4 @@ Result<std::vector<Value>> random_inputs(const Model& model, uint64_t seed);
 
 }  // namespace pt2::tools
 
-#endif  // PT2_TOOLS_LITERALS_H
+#endif  // PT2_TOOLS_VALUES_LITERALS_H

@@ -1,9 +1,9 @@
-#include "kernels/depthwise.h"
+#include "kernels/images/depthwise.h"
 
 #include <algorithm>
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/depthwise.cpp"
+#define HWY_TARGET_INCLUDE "kernels/images/depthwise.cpp"
 #include <hwy/foreach_target.h>
 // After foreach_target.h.
 #include "kernels/vectors-inl.h"

@@ -1,4 +1,4 @@
-#include "tools/literals.h"
+#include "tools/values/literals.h"
 
 #include <fmt/format.h>
 

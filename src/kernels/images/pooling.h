@@ -1,10 +1,10 @@
 // Pooling of float32 images, channels last on both sides.
-#ifndef PT2_KERNELS_POOLING_H
-#define PT2_KERNELS_POOLING_H
+#ifndef PT2_KERNELS_IMAGES_POOLING_H
+#define PT2_KERNELS_IMAGES_POOLING_H
 
 #include <cstdint>
 
-#include "kernels/convolution.h"
+#include "kernels/images/convolution.h"
 #include "kernels/threads.h"
 
 namespace pt2::kernels {
@@ -36,4 +36,4 @@ void pool_images(const Pooling& pooling, const Images& images, float* out, int64
 
 }  // namespace pt2::kernels
 
-#endif  // PT2_KERNELS_POOLING_H
+#endif  // PT2_KERNELS_IMAGES_POOLING_H

@@ -1,6 +1,6 @@
 // A program's conditions on its inputs in words, for `pt2 check` and `pt2 info`.
-#ifndef PT2_TOOLS_SHAPES_H
-#define PT2_TOOLS_SHAPES_H
+#ifndef PT2_TOOLS_VALUES_SHAPES_H
+#define PT2_TOOLS_VALUES_SHAPES_H
 
 #include <string>
 #include <vector>
@@ -20,4 +20,4 @@ std::vector<std::string> guard_texts(const Program& program);
 
 }  // namespace pt2::tools
 
-#endif  // PT2_TOOLS_SHAPES_H
+#endif  // PT2_TOOLS_VALUES_SHAPES_H

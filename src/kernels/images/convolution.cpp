@@ -1,11 +1,11 @@
-#include "kernels/convolution.h"
+#include "kernels/images/convolution.h"
 
 #include <algorithm>
 
-#include "kernels/depthwise.h"
+#include "kernels/images/depthwise.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/convolution.cpp"
+#define HWY_TARGET_INCLUDE "kernels/images/convolution.cpp"
 #include <hwy/foreach_target.h>
 // After foreach_target.h.
 #include "kernels/vectors-inl.h"

@@ -1,4 +1,4 @@
-#include "tools/tensors.h"
+#include "tools/values/tensors.h"
 
 #include <unordered_map>
 

@@ -1,9 +1,9 @@
 // Convolutions with one input and one output channel in each group, channels last: what convolve()
 // calls for them.
-#ifndef PT2_KERNELS_DEPTHWISE_H
-#define PT2_KERNELS_DEPTHWISE_H
+#ifndef PT2_KERNELS_IMAGES_DEPTHWISE_H
+#define PT2_KERNELS_IMAGES_DEPTHWISE_H
 
-#include "kernels/convolution.h"
+#include "kernels/images/convolution.h"
 
 namespace pt2::kernels {
 
@@ -18,4 +18,4 @@ void convolve_depthwise(const Convolution& convolution, const Images& images, co
 
 }  // namespace pt2::kernels
 
-#endif  // PT2_KERNELS_DEPTHWISE_H
+#endif  // PT2_KERNELS_IMAGES_DEPTHWISE_H

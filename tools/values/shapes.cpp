@@ -1,4 +1,4 @@
-#include "tools/shapes.h"
+#include "tools/values/shapes.h"
 
 #include <fmt/format.h>
 

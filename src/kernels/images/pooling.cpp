@@ -1,10 +1,10 @@
-#include "kernels/pooling.h"
+#include "kernels/images/pooling.h"
 
 #include <algorithm>
 #include <limits>
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/pooling.cpp"
+#define HWY_TARGET_INCLUDE "kernels/images/pooling.cpp"
 #include <hwy/foreach_target.h>
 // After foreach_target.h.
 #include "kernels/vectors-inl.h"

@@ -1,6 +1,6 @@
 // Results of a run: for people, as JSON, as tensors for a file.
-#ifndef PT2_TOOLS_VALUES_H
-#define PT2_TOOLS_VALUES_H
+#ifndef PT2_TOOLS_VALUES_VALUES_H
+#define PT2_TOOLS_VALUES_VALUES_H
 
 #include <optional>
 #include <span>
@@ -27,4 +27,4 @@ void write_value(JsonWriter& json, const Value& value);
 
 }  // namespace pt2::tools
 
-#endif  // PT2_TOOLS_VALUES_H
+#endif  // PT2_TOOLS_VALUES_VALUES_H

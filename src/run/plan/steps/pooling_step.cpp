@@ -1,7 +1,7 @@
 // Pooling of images, and means over trailing dimensions.
 #include <algorithm>
 
-#include "kernels/pooling.h"
+#include "kernels/images/pooling.h"
 #include "kernels/rows.h"
 #include "run/plan/layout.h"
 #include "run/plan/planner.h"

@@ -1,6 +1,6 @@
 // Convolutions of images and signals with kernels that are the same in every call, with the batch
 // normalization behind them folded into the kernels.
-#include "kernels/convolution.h"
+#include "kernels/images/convolution.h"
 #include "run/plan/batch_norm.h"
 #include "run/plan/layout.h"
 #include "run/plan/packed_memory.h"

@@ -1,6 +1,6 @@
 // The inputs of a run: from the command line, or the file's own samples.
-#ifndef PT2_TOOLS_INPUTS_H
-#define PT2_TOOLS_INPUTS_H
+#ifndef PT2_TOOLS_VALUES_INPUTS_H
+#define PT2_TOOLS_VALUES_INPUTS_H
 
 #include <span>
 #include <string>
@@ -29,4 +29,4 @@ Result<std::vector<Value>> read_sample_inputs(const Model& model, const std::str
 
 }  // namespace pt2::tools
 
-#endif  // PT2_TOOLS_INPUTS_H
+#endif  // PT2_TOOLS_VALUES_INPUTS_H
