@@ -35,9 +35,10 @@ bool copies_elements(const BoundNode& node) {
          (row != nullptr && row->facts.sharing == ops::Sharing::where_strides_allow);
 }
 
+// Tensors without elements may have sizes that no row-major copy has.
 bool is_recordable(const Value& value) {
   const auto* tensor = value.get_if<Tensor>();
-  return tensor != nullptr && tensor->defined() && tensor->is_contiguous() &&
+  return tensor != nullptr && tensor->defined() && tensor->numel() > 0 && tensor->is_contiguous() &&
          !tensor->is_wrapped_number();
 }
 
