@@ -564,7 +564,11 @@ Result<Tensor> attention_formula(Emitter& e, const Tensor& query, const Tensor& 
   PT2_TRY(const Meta meta,
           scaled_dot_product_attention_meta(query, key, value, attn_mask, dropout_p, is_causal,
                                             scale, enable_gqa));
-  if (meta.strides.empty() || !has_rows(query, key, value, attn_mask)) return out;
+  // While it exports, PyTorch takes the fused kernel for a bool mask of any strides, and what it
+  // records of later views follows from that.
+  const bool is_bool = attn_mask && attn_mask->dtype() == Dtype::bool_;
+  if (meta.strides.empty() || !has_rows(query, key, value, is_bool ? std::nullopt : attn_mask))
+    return out;
   // The fused kernel gives its result the query's order in memory.
   Sizes in_memory{0, 1, 2, 3}, back(4);
   std::ranges::stable_sort(in_memory, std::greater(),
