@@ -1,11 +1,11 @@
 #include "tools/command.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <system_error>
 #include <vector>
 
@@ -18,8 +18,6 @@
 
 namespace pt2::tools {
 namespace {
-
-constexpr size_t kHelpColumn = 26;
 
 std::string indented(std::string_view lines) {
   std::string out;
@@ -35,15 +33,22 @@ std::string overview() {
   std::string out =
       "pt2: open, check and run PyTorch's exported programs (.pt2)\n\n"
       "Usage: pt2 VERB FILE... [OPTIONS]\n\n";
-  for (const Verb& verb : verbs()) out += fmt::format("  {:<10} {}\n", verb.name, verb.summary);
-  return out +
-         "\n'pt2 VERB --help' shows options and examples; 'pt2 --version' the version.\n"
-         "Exit codes: 0 ok, 1 difference, 2 usage, 3 broken file, 4 unsupported, 5 limit hit.\n";
+  const Verb* before = nullptr;
+  for (const Verb& verb : verbs()) {
+    if (before == nullptr || before->job != verb.job)
+      out += fmt::format("{}{}:\n", before == nullptr ? "" : "\n", job_name(verb.job));
+    out += fmt::format("  {:<10} {}\n", verb.name, verb.summary);
+    before = &verb;
+  }
+  return out + fmt::format(
+                   "\n'pt2 VERB --help' shows options and examples; 'pt2 --version' the version.\n"
+                   "Exit codes: {}.\n",
+                   kExitCodes);
 }
 
 std::string version() {
-  return fmt::format("pt2 {} (export schema up to {}.{})\n", PT2_VERSION,
-                     schema::kNewestVersion / 100, schema::kNewestVersion % 100);
+  return fmt::format("pt2 {} (export schema up to {}.{})\n", kVersion, schema::kNewestVersion / 100,
+                     schema::kNewestVersion % 100);
 }
 
 int unknown_verb(std::string_view name, Environment& environment) {
@@ -94,24 +99,15 @@ int report(const Verb& verb, const Error& error, Environment& environment) {
 }
 
 int run_verb(const Verb& verb, std::vector<std::string> arguments, Environment& environment) {
-  CLI::App app(std::string(verb.summary), "pt2 " + std::string(verb.name));
-  app.get_formatter()->column_width(kHelpColumn);
-  app.set_help_flag("-h,--help", "this text");
-  for (const char* label : {"REQUIRED", "TEXT", "FLOAT", "UINT", "INT"})
-    app.get_formatter()->label(label, "");
-  app.footer("Examples:\n" + indented(verb.examples));
-  const Action action = verb.setup(app);
+  CommandLine line("pt2 " + std::string(verb.name), verb.summary,
+                   "Examples:\n" + indented(verb.examples));
+  const Action action = verb.setup(line);
   const bool as_json = std::ranges::find(arguments, "--json") != arguments.end();
-  std::ranges::reverse(arguments);  // CLI11 takes them from the end
-  try {
-    app.parse(std::move(arguments));
-  } catch (const CLI::CallForHelp&) {
-    std::string text = app.help();
-    text.resize(text.find_last_not_of('\n') + 1);
-    print(environment.out, text + "\n");
+  const auto parsed = line.parse(std::move(arguments));
+  if (!parsed) return usage_error(verb, parsed.error().message, environment);
+  if (*parsed == CommandLine::Parsed::help) {
+    print(environment.out, line.help());
     return kOk;
-  } catch (const CLI::ParseError& error) {
-    return usage_error(verb, error.what(), environment);
   }
   const Result<int> code = within_memory([&] { return action(environment); });
   if (!code && as_json) print_json_error(code.error(), environment);
@@ -141,6 +137,19 @@ int dispatch(std::span<const std::string> arguments, Environment& environment) {
 }
 
 }  // namespace
+
+const std::string_view kVersion = PT2_VERSION;
+
+Environment standard_environment() {
+  // https://no-color.org, and terminals that know no colours.
+  const char *no_colour = std::getenv("NO_COLOR"), *terminal = std::getenv("TERM");
+  return {.out = stdout,
+          .err = stderr,
+          .out_is_terminal = isatty(STDOUT_FILENO) == 1,
+          .err_is_terminal = isatty(STDERR_FILENO) == 1,
+          .plain = (no_colour != nullptr && *no_colour != 0) ||
+                   (terminal != nullptr && std::string_view(terminal) == "dumb")};
+}
 
 int run_command(std::span<const std::string> arguments, Environment& environment) {
   const int code = dispatch(arguments, environment);

@@ -3,7 +3,6 @@
 #ifndef PT2_TOOLS_COMMAND_H
 #define PT2_TOOLS_COMMAND_H
 
-#include <CLI/App.hpp>
 #include <cstdio>
 #include <functional>
 #include <span>
@@ -12,6 +11,7 @@
 
 #include "pt2/diagnostics.h"
 #include "pt2/result.h"
+#include "tools/command_line.h"
 
 namespace pt2::tools {
 
@@ -24,21 +24,33 @@ struct Environment {
   bool plain = false;  // no colours, also on a terminal
 };
 
+// The standard streams of this process.
+Environment standard_environment();
+
+extern const std::string_view kVersion;
+inline constexpr std::string_view kExitCodes =
+    "0 ok, 1 difference, 2 usage, 3 broken file, 4 unsupported, 5 limit hit";
+
 enum ExitCode : int { kOk = 0, kDifference = 1, kUsage = 2 };
 
 // What a verb does once its arguments are parsed: its exit code, or the error that ended it.
 using Action = std::function<Result<int>(Environment&)>;
 
+// What somebody wants of a file; the help lists verbs by it.
+enum class Job : uint8_t { look, check, run, change, convert, shell };
+
 struct Verb {
   std::string_view name;
+  Job job;
   std::string_view summary;   // one line
   std::string_view examples;  // lines "pt2 … # …"
   // Declares arguments and options; the action keeps what they are parsed into.
-  Action (*setup)(CLI::App& app);
+  Action (*setup)(CommandLine& line);
 };
 
-// In the order of the help.
+// In the order of the help: by job.
 std::span<const Verb> verbs();
+std::string_view job_name(Job job);  // a heading
 
 // Runs "pt2 ARGUMENTS..."; the exit code.
 int run_command(std::span<const std::string> arguments, Environment& environment);

@@ -1,6 +1,5 @@
 #include "tools/execution.h"
 
-#include <CLI/Validators.hpp>
 #include <memory>
 
 #include "tools/plugins.h"
@@ -8,25 +7,26 @@
 
 namespace pt2::tools {
 
-void add_engine_options(CLI::App& app, EngineKind& engine, unsigned& threads) {
-  app.add_option_function<std::string>(
-         "--engine",
-         [&engine](const std::string& name) {
-           engine = name == "reference" ? EngineKind::reference : EngineKind::planned;
-         },
-         "planned (kernels over several nodes, the default) or reference\n"
-         "(node by node, as the program is written)")
-      ->type_name("NAME")
-      ->check(CLI::IsMember({"planned", "reference"}).description(""));
-  app.add_option("--threads", threads, "at most so many; 0, the default: one for each processor")
-      ->type_name("N");
+void add_engine_options(CommandLine& line, EngineKind& engine, unsigned& threads) {
+  line.add_option(
+          "--engine",
+          [&engine](const std::string& name) -> Result<void> {
+            engine = name == "reference" ? EngineKind::reference : EngineKind::planned;
+            return {};
+          },
+          "planned (kernels over several nodes, the default) or reference\n"
+          "(node by node, as the program is written)")
+      .type_name("NAME")
+      .one_of({"planned", "reference"});
+  line.add_option("--threads", threads, "at most so many; 0, the default: one for each processor")
+      .type_name("N");
 }
 
-void add_execution_options(CLI::App& app, Execution& execution) {
-  app.add_option("--seed", execution.seed, "of the random operators, as torch.manual_seed")
-      ->type_name("N");
-  add_ops_option(app, execution.libraries);
-  add_model_option(app, execution.source);
+void add_execution_options(CommandLine& line, Execution& execution) {
+  line.add_option("--seed", execution.seed, "of the random operators, as torch.manual_seed")
+      .type_name("N");
+  add_ops_option(line, execution.libraries);
+  add_model_option(line, execution.source);
 }
 
 Result<Model> load_model(Package package, const Source& source, CustomOperators operators,

@@ -23,9 +23,9 @@ struct Execution {
 };
 
 // The options --engine and --threads.
-void add_engine_options(CLI::App& app, EngineKind& engine, unsigned& threads);
+void add_engine_options(CommandLine& line, EngineKind& engine, unsigned& threads);
 // The options --seed, --ops and --model.
-void add_execution_options(CLI::App& app, Execution& execution);
+void add_execution_options(CommandLine& line, Execution& execution);
 
 struct PreparedCall {
   Model model;

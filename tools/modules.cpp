@@ -14,8 +14,8 @@ namespace {
 
 class Picture {
  public:
-  explicit Picture(const Program& program)
-      : program_(program), hierarchy_(module_hierarchy(program)), elements_(sums()) {}
+  Picture(const Program& program, const ProgramStats& stats)
+      : hierarchy_(module_hierarchy(program)), stats_(stats) {}
 
   std::string text() {
     add(0, "", "");
@@ -23,21 +23,6 @@ class Picture {
   }
 
  private:
-  // Parents come before their children, so one pass from the end adds up the sums.
-  std::vector<uint64_t> sums() const {
-    std::vector<uint64_t> out(hierarchy_.modules.size());
-    for (size_t i = out.size(); i-- > 0;) {
-      const Module& module = hierarchy_.modules[i];
-      for (size_t input : module.inputs) {
-        const InputSpec& spec = program_.signature.input_specs[input];
-        if (spec.kind == InputKind::parameter)
-          out[i] += element_count(find_meta(program_, spec.arg));
-      }
-      if (i > 0) out[module.parent] += out[i];
-    }
-    return out;
-  }
-
   void add(size_t index, const std::string& branch, const std::string& indent) {
     const Module& module = hierarchy_.modules[index];
     const auto is_called = [](const ModuleCall& call) { return !call.runs.empty(); };
@@ -48,16 +33,16 @@ class Picture {
     if (index > 0 && std::ranges::any_of(module.calls, has_signature))
       calls += calls.empty() ? "signature" : ", signature";
     table_.add({branch + (index == 0 ? "(root)" : printable(module.name)), printable(module.type),
-                calls, std::to_string(module.nodes), std::to_string(elements_[index])});
+                calls, std::to_string(module.nodes),
+                std::to_string(stats_.modules[index].parameters)});
     for (size_t child : module.children) {
       const bool is_last = child == module.children.back();
       add(child, indent + (is_last ? "└─ " : "├─ "), indent + (is_last ? "   " : "│  "));
     }
   }
 
-  const Program& program_;
   ModuleHierarchy hierarchy_;
-  std::vector<uint64_t> elements_;
+  const ProgramStats& stats_;
   TextTable table_{
       {{"module"}, {"class"}, {"calls"}, {"nodes", Align::right}, {"parameters", Align::right}}};
 };
@@ -89,7 +74,9 @@ void write_call(JsonWriter& json, const Program& program, const std::string& nam
 
 }  // namespace
 
-std::string modules_text(const Program& program) { return Picture(program).text(); }
+std::string modules_text(const Program& program, const ProgramStats& stats) {
+  return Picture(program, stats).text();
+}
 
 void write_modules(JsonWriter& json, const Program& program) {
   const ModuleHierarchy hierarchy = module_hierarchy(program);
@@ -110,18 +97,22 @@ void write_modules(JsonWriter& json, const Program& program) {
   });
 }
 
-uint64_t element_count(const TensorMeta* meta) {
-  if (meta == nullptr) return 0;
-  uint64_t elements = 1;
-  for (const SymInt& size : meta->sizes)
-    elements *=
-        size.is_symbolic() ? 0 : static_cast<uint64_t>(std::max<int64_t>(size.literal(), 0));
-  return elements;
+std::array<std::pair<std::string_view, const HeldStats*>, 3> held_by_name(
+    const ProgramStats& stats) {
+  return {{{"parameters", &stats.parameters},
+           {"buffers", &stats.buffers},
+           {"constants", &stats.constants}}};
 }
 
-const TensorMeta* find_meta(const Program& program, const ArgumentSpec& spec) {
-  const auto id = program.graph.find_value(spec.name);
-  return id ? program.graph.value(*id).tensor() : nullptr;
+void write_held(JsonWriter& json, const ProgramStats& stats) {
+  for (const auto& [name, held] : held_by_name(stats)) {
+    json.key(name);
+    json.begin_object();
+    write_integer(json, "count", held->tensors);
+    write_integer(json, "elements", held->elements);
+    write_integer(json, "bytes", held->bytes);
+    json.end_object();
+  }
 }
 
 }  // namespace pt2::tools

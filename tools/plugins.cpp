@@ -4,12 +4,12 @@
 
 namespace pt2::tools {
 
-void add_ops_option(CLI::App& app, std::vector<std::string>& libraries) {
-  app.add_option("--ops", libraries,
-                 "a library of custom operators (docs/custom-operators.md); its code\n"
-                 "runs here, so load none that you do not trust")
-      ->type_name("LIBRARY")
-      ->allow_extra_args(false);
+void add_ops_option(CommandLine& line, std::vector<std::string>& libraries) {
+  line.add_option("--ops", libraries,
+                  "a library of custom operators (docs/custom-operators.md); its code\n"
+                  "runs here, so load none that you do not trust")
+      .type_name("LIBRARY")
+      .one_at_a_time();
 }
 
 Result<CustomOperators> load_operators(std::span<const std::string> libraries) {

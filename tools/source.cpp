@@ -8,66 +8,25 @@
 #include "pt2/verify.h"
 
 namespace pt2::tools {
-namespace {
-
-struct LimitField {
-  std::string_view name;
-  void (*set)(Limits& limits, uint64_t value);
-};
-constexpr LimitField kLimits[] = {
-#define PT2_LIMIT(name, type, value, text) \
-  {#name, [](Limits& limits, uint64_t number) { limits.name = static_cast<type>(number); }},
-#include "pt2/limits.def"
-};
-
-std::string limit_names() {
-  std::string out;
-  for (const LimitField& field : kLimits)
-    out += (out.empty() ? "" : ", ") + std::string(field.name);
-  return out;
+void add_source(CommandLine& line, Source& source) {
+  line.add_option("FILE", source.file, "the .pt2 file; - is standard input").required();
+  add_limit_option(line, source.limits);
 }
 
-void set_limit(Limits& limits, const std::string& text) {
-  const size_t sign = text.find('=');
-  const std::string_view name = std::string_view(text).substr(0, sign);
-  for (const LimitField& field : kLimits) {
-    if (field.name != name || sign == text.npos) continue;
-    uint64_t value = 0;
-    const char* end = text.data() + text.size();
-    const auto parsed = std::from_chars(text.data() + sign + 1, end, value);
-    if (parsed.ec != std::errc() || parsed.ptr != end) break;
-    return field.set(limits, value);
-  }
-  throw CLI::ValidationError(
-      "--limit",
-      "found '" + text + "', expected NAME=NUMBER, where NAME is one of " + limit_names());
+void add_model_option(CommandLine& line, Source& source) {
+  line.add_option("--model", source.model, "which program of a package with several")
+      .type_name("NAME");
 }
 
-}  // namespace
-
-void add_source(CLI::App& app, Source& source) {
-  app.add_option("FILE", source.file, "the .pt2 file; - is standard input")->required();
-  add_limit_option(app, source.limits);
+void add_limit_option(CommandLine& line, Limits& limits) {
+  line.add_repeatable(
+          "--limit", [&limits](const std::string& text) { return set_limit(limits, text); },
+          "raise a safety limit for a file that you trust")
+      .type_name("NAME=N");
 }
 
-void add_model_option(CLI::App& app, Source& source) {
-  app.add_option("--model", source.model, "which program of a package with several")
-      ->type_name("NAME");
-}
-
-void add_limit_option(CLI::App& app, Limits& limits) {
-  app.add_option_function<std::vector<std::string>>(
-         "--limit",
-         [&limits](const std::vector<std::string>& texts) {
-           for (const std::string& text : texts) set_limit(limits, text);
-         },
-         "raise a safety limit for a file that you trust")
-      ->type_name("NAME=N")
-      ->allow_extra_args(false);
-}
-
-void add_json_option(CLI::App& app, bool& json) {
-  app.add_flag("--json", json, "print JSON, for programs");
+void add_json_option(CommandLine& line, bool& json) {
+  line.add_flag("--json", json, "print JSON, for programs");
 }
 
 std::string input_path(const std::string& file) { return file == "-" ? "/dev/stdin" : file; }

@@ -17,11 +17,11 @@ struct Source {
 };
 
 // The argument FILE and the option --limit.
-void add_source(CLI::App& app, Source& source);
+void add_source(CommandLine& line, Source& source);
 // The option --model.
-void add_model_option(CLI::App& app, Source& source);
-void add_limit_option(CLI::App& app, Limits& limits);
-void add_json_option(CLI::App& app, bool& json);
+void add_model_option(CommandLine& line, Source& source);
+void add_limit_option(CommandLine& line, Limits& limits);
+void add_json_option(CommandLine& line, bool& json);
 
 // The path to open; "-" stands for standard input.
 std::string input_path(const std::string& file);

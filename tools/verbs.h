@@ -6,36 +6,37 @@
 
 namespace pt2::tools {
 
-Action setup_info(CLI::App& app);
-Action setup_ls(CLI::App& app);
-Action setup_canon(CLI::App& app);
-Action setup_cat(CLI::App& app);
-Action setup_convert(CLI::App& app);
-Action setup_decompose(CLI::App& app);
-Action setup_json(CLI::App& app);
-Action setup_dis(CLI::App& app);
-Action setup_as(CLI::App& app);
-Action setup_draft(CLI::App& app);
-Action setup_verify(CLI::App& app);
-Action setup_explain(CLI::App& app);
-Action setup_scan(CLI::App& app);
-Action setup_hash(CLI::App& app);
-Action setup_completion(CLI::App& app);
-Action setup_edit(CLI::App& app);
-Action setup_weights(CLI::App& app);
-Action setup_strip(CLI::App& app);
-Action setup_pack(CLI::App& app);
-Action setup_unpack(CLI::App& app);
-Action setup_meta(CLI::App& app);
-Action setup_stats(CLI::App& app);
-Action setup_diff(CLI::App& app);
-Action setup_ops(CLI::App& app);
-Action setup_check(CLI::App& app);
-Action setup_run(CLI::App& app);
-Action setup_test(CLI::App& app);
-Action setup_bench(CLI::App& app);
-Action setup_trace(CLI::App& app);
-Action setup_graph(CLI::App& app);
+Action setup_info(CommandLine& line);
+Action setup_ls(CommandLine& line);
+Action setup_canon(CommandLine& line);
+Action setup_cat(CommandLine& line);
+Action setup_convert(CommandLine& line);
+Action setup_decompose(CommandLine& line);
+Action setup_json(CommandLine& line);
+Action setup_dis(CommandLine& line);
+Action setup_as(CommandLine& line);
+Action setup_draft(CommandLine& line);
+Action setup_verify(CommandLine& line);
+Action setup_explain(CommandLine& line);
+Action setup_scan(CommandLine& line);
+Action setup_hash(CommandLine& line);
+Action setup_completion(CommandLine& line);
+Action setup_man(CommandLine& line);
+Action setup_edit(CommandLine& line);
+Action setup_weights(CommandLine& line);
+Action setup_strip(CommandLine& line);
+Action setup_pack(CommandLine& line);
+Action setup_unpack(CommandLine& line);
+Action setup_meta(CommandLine& line);
+Action setup_stats(CommandLine& line);
+Action setup_diff(CommandLine& line);
+Action setup_ops(CommandLine& line);
+Action setup_check(CommandLine& line);
+Action setup_run(CommandLine& line);
+Action setup_test(CommandLine& line);
+Action setup_bench(CommandLine& line);
+Action setup_trace(CommandLine& line);
+Action setup_graph(CommandLine& line);
 
 }  // namespace pt2::tools
 

@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
+#include <memory>
 #include <set>
 
 #include "base/printable.h"
@@ -39,58 +41,62 @@ Result<bool> is_sound(const Package& package, const PackageContents& contents, c
   return sound;
 }
 
-// The file that --check runs, gone afterwards.
-struct TrialFile {
-  explicit TrialFile(const std::string& output) : path(output + ".trial.pt2") {}
-  ~TrialFile() {
-    std::error_code ignored;
-    std::filesystem::remove(path, ignored);
-  }
-  TrialFile(const TrialFile&) = delete;
-  TrialFile& operator=(const TrialFile&) = delete;
-  std::string path;
-};
+// The contents as a file would have them. The file has lost its name before anybody reads it, so
+// that nothing stays behind.
+Result<std::shared_ptr<const Package>> trial_package(const Writing& writing,
+                                                     const PackageContents& contents) {
+  namespace fs = std::filesystem;
+  const fs::path output(writing.output);
+  std::error_code ignored;
+  const bool is_beside = !fs::exists(output, ignored) || fs::is_regular_file(output, ignored);
+  const fs::path folder = is_beside ? output.parent_path() : fs::temp_directory_path(ignored);
+  const std::string path = (folder / fmt::format(".pt2-check-{}.tmp", getpid())).string();
+  const Result<void> saved = save_package(contents, path);
+  Result<Package> trial = Package::open(path, writing.source.limits);
+  fs::remove(path, ignored);
+  if (!saved) return saved.error();
+  if (!trial) return std::move(trial).error();
+  return std::make_shared<const Package>(*std::move(trial));
+}
 
 // Inputs and outputs are matched by their place: an edit may have renamed them.
-Result<bool> runs_alike(const Writing& writing, const Package& package,
-                        const PackageContents& contents, const std::string& name,
+Result<bool> runs_alike(const Writing& writing, const std::shared_ptr<const Package>& package,
+                        const std::shared_ptr<const Package>& trial, const std::string& name,
                         Environment& environment) {
-  const TrialFile trial(writing.output);
-  PT2_TRY_VOID(save_package(contents, trial.path));
   const LoadOptions options{.limits = writing.source.limits, .model = name};
-  PT2_TRY(const Model before,
-          Model::from_package(std::make_shared<const Package>(package), options));
-  PT2_TRY(const Model after, Model::load(trial.path, options));
+  PT2_TRY(const Model before, Model::from_package(package, options));
+  PT2_TRY(const Model after, Model::from_package(trial, options));
   Result<std::vector<Value>> samples = read_sample_inputs(before, name, environment);
   if (!samples) samples = random_inputs(before, 0);
   if (!samples) return std::move(samples).error();
   PT2_TRY(const std::vector<Value> expected, before.run(*samples));
   PT2_TRY(const std::vector<Value> found, after.run(*samples));
   bool alike = true;
-  for (size_t i = 0; i < std::min(expected.size(), found.size()); ++i) {
-    const Comparison comparison = compare(found[i], expected[i]);
-    if (comparison.equal()) continue;
+  const auto differs = [&](size_t i, std::string_view how) {
     alike = false;
-    print(environment.err,
-          fmt::format("pt2: {}: {}\n", printable(before.outputs()[i].name), comparison.difference));
+    print(environment.err, fmt::format("pt2: {}: {}\n", printable(before.outputs()[i].name), how));
+  };
+  for (size_t i = 0; i < expected.size(); ++i) {
+    if (i >= found.size()) {
+      differs(i, "is no result any more");
+      continue;
+    }
+    const Comparison comparison = compare(found[i], expected[i]);
+    if (!comparison.equal()) differs(i, comparison.difference);
   }
   return alike;
 }
 
 Result<bool> all_run_alike(const Writing& writing, const Package& package,
                            const PackageContents& contents, Environment& environment) {
+  const auto before = std::make_shared<const Package>(package);
+  PT2_TRY(const auto trial, trial_package(writing, contents));
   bool alike = true;
   for (const SavedProgram& program : contents.programs) {
-    PT2_TRY(const bool own, runs_alike(writing, package, contents, program.name, environment));
+    PT2_TRY(const bool own, runs_alike(writing, before, trial, program.name, environment));
     alike &= own;
   }
   return alike;
-}
-
-uint64_t size_of(const std::string& path) {
-  std::error_code unknown;
-  const uint64_t size = std::filesystem::file_size(path, unknown);
-  return unknown ? 0 : size;
 }
 
 std::string report_text(const Writing& writing, uint64_t before, uint64_t after,
@@ -113,11 +119,18 @@ std::string report_text(const Writing& writing, uint64_t before, uint64_t after,
 
 }  // namespace
 
-void add_writing_options(CLI::App& app, Writing& writing) {
-  app.add_option("-o,--output", writing.output, "write this .pt2 file; may be the one that is read")
-      ->type_name("FILE");
-  app.add_flag("--check", writing.check, "run both first; write nothing if results differ");
-  add_json_option(app, writing.json);
+void add_writing_options(CommandLine& line, Writing& writing) {
+  line.add_option("-o,--output", writing.output,
+                  "write this .pt2 file; may be the one that is read")
+      .type_name("FILE");
+  line.add_flag("--check", writing.check, "run both first; write nothing if results differ");
+  add_json_option(line, writing.json);
+}
+
+uint64_t size_of(const std::string& path) {
+  std::error_code unknown;
+  const uint64_t size = std::filesystem::file_size(path, unknown);
+  return unknown ? 0 : size;
 }
 
 bool is_written_to(const std::string& path, std::FILE* stream) {

@@ -20,13 +20,15 @@ struct Writing {
   bool json = false;
 };
 // The options -o, --check and --json.
-void add_writing_options(CLI::App& app, Writing& writing);
+void add_writing_options(CommandLine& line, Writing& writing);
 
+// 0 for what has none, as a pipe.
+uint64_t size_of(const std::string& path);
 // /dev/stdout, for example: then a report would end up in the archive.
 bool is_written_to(const std::string& path, std::FILE* stream);
 
-// What `written` breaks that `package` does not: a fault of ours, which nobody shall be handed.
-// Findings that were there before are the user's to know.
+// What `written` breaks that `package` does not: a fault of this library, so that nothing is
+// written. Findings that were there before are the user's to know.
 Result<Diagnostics> new_findings(const Package& package, const SavedProgram& written,
                                  const Limits& limits);
 

@@ -17,13 +17,13 @@
 
 #include "pt2/package.h"
 #include "pt2/program.h"
+#include "pt2/stats.h"
 
 namespace pt2 {
 
 struct DrawOptions {
-  // Boxes within so many levels are open; nothing: the outer ones, until `visible` boxes show.
+  // Boxes within so many levels are open; nothing: the outer ones, until a page is full.
   std::optional<size_t> depth{};
-  size_t visible = 120;
 };
 
 enum class BoxKind : uint8_t {
@@ -55,7 +55,6 @@ enum class OperatorClass : uint8_t {
   quantization,
   control,
 };
-std::string_view operator_class_name(OperatorClass operator_class);
 OperatorClass operator_class_of(std::string_view target);
 
 inline constexpr uint32_t kNoBox = UINT32_MAX;
@@ -77,8 +76,7 @@ struct Wire {
   // there is none.
   uint32_t from_port = kNoBox;
   std::vector<uint32_t> to_ports{};
-  bool has_port = false;  // others take the values through ports
-  std::string label{};    // type of the values; empty where the box has said it
+  std::string label{};  // type of the values; empty where the box has said it
 };
 
 struct Box {
@@ -138,13 +136,6 @@ Drawing draw(const Program& program, const DrawOptions& options = {});
 void place(Drawing& drawing);
 // The boxes that show: each open box before those inside it.
 std::vector<uint32_t> visible_boxes(const Drawing& drawing);
-
-// Numbers of a tensor's elements, without those that are not numbers; of complex ones the size.
-struct TensorRange {
-  double min = 0, max = 0, mean = 0;
-  int64_t count = 0, nans = 0, infinities = 0;
-};
-TensorRange tensor_range(const Tensor& tensor);
 
 // What a page shows of one program.
 struct PageProgram {

@@ -47,12 +47,12 @@ Result<void> extract(Program& program, std::span<const std::string> from,
 // One more result, behind the others.
 Result<void> add_output(Program& program, std::string_view value);
 
-// "add.other" of the node that gives the value add: a number, true, none, a dtype, text in quotes,
-// a list of numbers; of the kind that the argument has now.
+// "add.other" of the node that gives the value add, to a constant as parse_constant reads it; where
+// the argument is text now, quotes may be left out.
 Result<void> set_argument(Program& program, std::string_view place, std::string_view text);
 
 // Every record and argument that names a device names this one.
-Result<void> set_device(Program& program, const Device& device);
+void set_device(Program& program, const Device& device);
 
 }  // namespace pt2
 

@@ -4,6 +4,7 @@
 #define PT2_ERROR_H
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -27,6 +28,7 @@ struct Error {
 
 std::string_view error_code_name(ErrorCode code);
 std::string_view error_code_meaning(ErrorCode code);
+std::optional<ErrorCode> find_error_code(std::string_view name);
 // The exit code of the `pt2` command for this kind of failure (docs/design.md, section 5).
 int exit_code(ErrorCode code);
 

@@ -306,6 +306,14 @@ class Graph {
   std::unordered_map<std::string, size_t> last_number_;  // by name without its number
 };
 
+// Applies `visit(Graph&)` to the graph and all nested in it, callers first.
+template <class Visit>
+void for_each_graph(Graph& graph, Visit&& visit) {
+  visit(graph);
+  for (size_t i = 0; i < graph.subgraphs().size(); ++i)
+    for_each_graph(graph.subgraph(SubgraphId{static_cast<uint32_t>(i)}), visit);
+}
+
 }  // namespace pt2
 
 #endif  // PT2_GRAPH_H

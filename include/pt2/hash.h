@@ -17,7 +17,7 @@ namespace pt2 {
 std::string hash_file(const Package& package);
 // Of what the program computes: operators, constants, connections, dtypes and sizes of its inputs,
 // ranges of its symbols, the roles of inputs and outputs. Not of names of values and symbols, the
-// order of independent nodes, metadata, guards (which are of 2.10 on), nor of how a release spells
+// order of independent nodes (nodes that share memory which one of them writes to are not), metadata, guards (which are of 2.10 on), nor of how a release spells
 // it: the same module exported by two releases has one hash where they trace the same operators.
 // Linear in the program.
 std::string hash_program(const Program& program);

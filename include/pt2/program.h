@@ -23,7 +23,7 @@ namespace pt2 {
 struct SchemaVersion {
   int64_t major = 0;
   int64_t minor = 0;
-  bool operator==(const SchemaVersion&) const = default;
+  auto operator<=>(const SchemaVersion&) const = default;
 };
 
 // Keys are symbols, or expressions of derived dimensions ("2*s77").
@@ -100,6 +100,9 @@ std::vector<CallArgument> call_arguments(const Program& program);
 // The structure of the result, whose leaves are the user outputs. Where the program's own spec does
 // not fit, a tuple of the user outputs.
 TreeSpec result_spec(const Program& program);
+
+// The constraint of a size's expression; null when there is none. Linear in the constraints.
+const RangeConstraint* find_range(const Program& program, Expr size);
 
 // The names by which people know a program's inputs and outputs, one for each user input or output
 // in order: "x", "args[0]", "x.a[1]", "mask". They are the paths of the leaves of call_arguments

@@ -35,6 +35,10 @@ std::string print_program(const Program& program, const TextOptions& options = {
 Result<Program> parse_program(std::string_view text, std::string_view name,
                               std::vector<Error>& errors, const Limits& limits = {});
 
+// One constant as an argument of a node is written in that text: 3, true, none, "text", [1, 2], f32,
+// device "cpu". Error `malformed`.
+Result<Argument> parse_constant(std::string_view text, SchemaVersion version);
+
 }  // namespace pt2
 
 #endif  // PT2_PROGRAM_TEXT_H

@@ -24,6 +24,10 @@ struct SessionOptions {
   unsigned threads = 0;
 };
 
+// The metadata of nodes that passes made, by which they can be found in the program of the file:
+// the name of the node, or of its first result.
+inline constexpr std::string_view kSourceNode = "pt2_source_node";
+
 // What one step of a planned call took.
 struct StepTime {
   std::string_view kernel;  // "convolution"; "reference" where there is no faster one

@@ -1,4 +1,4 @@
-// What could harm who opens this file, with PyTorch or with anything else? Nothing of the file is
+// What could harm whoever opens this file, with PyTorch or with anything else? Nothing of the file is
 // run. Most of it are rules of `verify` seen from this side (hazards.def); the rest is what breaks
 // no rule of the format, as machine code in the archive.
 //

@@ -25,7 +25,9 @@ struct ModuleStats {
   uint64_t parameters = 0;
   uint64_t multiply_adds = 0;
 };
-struct DtypeStats {
+// Tensors that the program takes from the file. Of those that share their memory only the first has
+// elements and bytes.
+struct HeldStats {
   uint64_t tensors = 0;
   uint64_t elements = 0;
   uint64_t bytes = 0;
@@ -33,19 +35,26 @@ struct DtypeStats {
 
 struct ProgramStats {
   uint64_t nodes = 0;  // nested graphs included, each once
-  uint64_t parameters = 0, parameter_bytes = 0;
-  uint64_t buffers = 0, buffer_bytes = 0;  // elements; constants included
+  HeldStats parameters{}, buffers{}, constants{};
   uint64_t multiply_adds = 0;
   uint64_t peak_bytes = 0;     // results alive at a time, views counted as tensors
   bool assumed_sizes = false;  // sizes that are symbols were taken as they were while exporting
   std::vector<OperatorStats> operators{};      // by multiply-adds, then by calls
   std::vector<ModuleStats> modules{};          // in the order of the hierarchy
-  std::map<std::string, DtypeStats> dtypes{};  // of parameters, buffers and constants
+  std::map<std::string, HeldStats> dtypes{};  // of parameters, buffers and constants
 };
 
-// Products count (matrix products, convolutions, attention, recurrent layers); pointwise work does
+// Numbers stop at 2^64 - 1. Products count (matrix products, convolutions, attention, recurrent layers); pointwise work does
 // not. Parameters that share their memory count once where `payloads` is given. Linear.
 ProgramStats stats(const Program& program, const Payloads* payloads = nullptr);
+
+// Of a tensor's elements; of complex ones their absolute values.
+struct TensorRange {
+  double min = 0, max = 0, mean = 0;  // without NaNs; 0 where there is nothing else
+  int64_t count = 0, nans = 0, infinities = 0;
+  bool has_numbers() const { return count > nans; }
+};
+TensorRange tensor_range(const Tensor& tensor);
 
 // "4.1 G": powers of 1000.
 std::string count_text(uint64_t count);

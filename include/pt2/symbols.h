@@ -205,6 +205,8 @@ struct SymRange {
   std::optional<int64_t> min{};
   std::optional<int64_t> max{};
   bool contains(int64_t value) const { return (!min || value >= *min) && (!max || value <= *max); }
+  // Releases up to 2.4 write the largest size instead of infinity.
+  bool is_unbounded() const { return !max || *max >= INT64_MAX - 1; }
   bool operator==(const SymRange&) const = default;
 };
 // "[2, oo]".

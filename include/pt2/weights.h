@@ -37,8 +37,7 @@ struct CastOptions {
 };
 // Stores floating parameters and constants in another dtype. The program computes as before, on
 // what is left of them: a node casts each back where it is used. Buffers, and what else a program
-// may write to, stay. Errors: as above;
-// `argument` for dtypes that are not floating.
+// may write to, stay. Errors: as above; `argument` for dtypes that are not floating.
 Result<ChangeLines> cast_weights(PackageContents& contents, std::string_view model,
                                  const CastOptions& options);
 

@@ -75,9 +75,12 @@ class ZipReader {
   // Reads the content and compares its CRC-32. Error `corrupt`.
   Result<void> check_crc(const Entry& entry) const;
   std::span<const std::byte> bytes() const { return bytes_; }
+  // Where the central directory begins, behind all entries.
+  uint64_t directory_offset() const { return directory_offset_; }
 
  private:
   std::span<const std::byte> bytes_;
+  uint64_t directory_offset_ = 0;
   std::shared_ptr<const void> owner_;
   std::vector<Entry> entries_;
   std::vector<uint32_t> by_name_;

@@ -2,14 +2,15 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
-#include <unistd.h>
+
+#include <fmt/format.h>
 
 #include "c/border.h"
 #include "models.h"
 #include "pt2/conversion.h"
 #include "pt2/operators.h"
 #include "pt2/program_text.h"
-#include "pt2/schema_json.h"
+#include "pt2/stored_json.h"
 #include "pt2/verify.h"
 #include "pt2/verify_operators.h"
 #include "tools/command.h"
@@ -75,8 +76,8 @@ nb::tuple convert_file(const std::string& path, const std::string& output,
 
 std::string program_json(const std::string& path, const std::string& program, bool pretty,
                          nb::handle limits) {
-  const schema::ExportedProgram decoded = unwrap(open(path, limits).schema(program));
-  return pretty ? schema::encode_program_pretty(decoded) : schema::encode_program(decoded);
+  return unwrap(stored_json(open(path, limits), program,
+                            pretty ? schema::Print::pretty : schema::Print::as_read));
 }
 
 std::string program_text(const std::string& path, const std::string& program, bool metadata,
@@ -95,10 +96,7 @@ nb::list operators_of(const std::string& path, const std::string& program, nb::h
 }
 
 int run_command(const std::vector<std::string>& arguments) {
-  tools::Environment environment{.out = stdout,
-                                 .err = stderr,
-                                 .out_is_terminal = isatty(STDOUT_FILENO) == 1,
-                                 .err_is_terminal = isatty(STDERR_FILENO) == 1};
+  tools::Environment environment = tools::standard_environment();
   const int code = tools::run_command(arguments, environment);
   std::fflush(nullptr);
   return code;
@@ -110,7 +108,7 @@ Limits limits_from(nb::handle limits) {
   Limits out;
   if (limits.is_none()) return out;
   for (const auto& [key, value] : nb::borrow<nb::dict>(limits))
-    unwrap(c::set_limit(out, nb::cast<std::string>(key), nb::cast<uint64_t>(value)));
+    unwrap(set_limit(out, fmt::format("{}={}", nb::cast<std::string>(key), nb::cast<uint64_t>(value))));
   return out;
 }
 

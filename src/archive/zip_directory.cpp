@@ -303,8 +303,8 @@ Result<Entry> make_entry(Bytes bytes, const Directory& directory, DirectoryRecor
 
 }  // namespace
 
-Result<std::vector<Entry>> read_directory(Bytes bytes, const Limits& limits,
-                                          Diagnostics& diagnostics) {
+Result<CentralDirectory> read_directory(Bytes bytes, const Limits& limits,
+                                        Diagnostics& diagnostics) {
   PT2_TRY(const Directory directory, locate_directory(bytes, limits, diagnostics));
   ByteCursor cursor(bytes.first(directory.end), directory.offset);
   std::vector<Entry> entries;
@@ -322,7 +322,7 @@ Result<std::vector<Entry>> read_directory(Bytes bytes, const Limits& limits,
         ErrorCode::corrupt,
         fmt::format("found {} bytes behind the directory's last entry", cursor.remaining()),
         cursor.position());
-  return entries;
+  return CentralDirectory{directory.offset, std::move(entries)};
 }
 
 }  // namespace pt2::zip

@@ -119,7 +119,9 @@ Result<ZipReader> ZipReader::open(std::span<const std::byte> bytes,
   ZipReader reader;
   reader.bytes_ = bytes;
   reader.owner_ = std::move(owner);
-  PT2_TRY(reader.entries_, zip::read_directory(bytes, limits, diagnostics));
+  PT2_TRY(zip::CentralDirectory directory, zip::read_directory(bytes, limits, diagnostics));
+  reader.directory_offset_ = directory.offset;
+  reader.entries_ = std::move(directory.entries);
   for (const Entry& entry : reader.entries_) PT2_TRY_VOID(check_limits(entry, limits));
   PT2_TRY_VOID(check_sum(reader.entries_, limits));
   PT2_TRY_VOID(check_overlap(reader.entries_));
@@ -135,6 +137,7 @@ ZipReader ZipReader::of_single(std::span<const std::byte> bytes, std::shared_ptr
                                std::string name) {
   ZipReader reader;
   reader.bytes_ = bytes;
+  reader.directory_offset_ = bytes.size();
   reader.owner_ = std::move(owner);
   reader.entries_.push_back({.name = std::move(name),
                              .size = bytes.size(),

@@ -1,7 +1,9 @@
 #include "pt2/error.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <iterator>
 
 #include "base/check.h"
 
@@ -24,6 +26,11 @@ constexpr CodeInfo kCodes[] = {
 std::string_view error_code_name(ErrorCode code) { return kCodes[static_cast<size_t>(code)].name; }
 std::string_view error_code_meaning(ErrorCode code) {
   return kCodes[static_cast<size_t>(code)].meaning;
+}
+std::optional<ErrorCode> find_error_code(std::string_view name) {
+  const auto found = std::ranges::find(kCodes, name, &CodeInfo::name);
+  if (found == std::end(kCodes)) return std::nullopt;
+  return static_cast<ErrorCode>(found - kCodes);
 }
 int exit_code(ErrorCode code) { return kCodes[static_cast<size_t>(code)].exit_code; }
 

@@ -68,7 +68,7 @@ void Sha256::add(uint64_t number) {
   add(bytes);
 }
 
-std::array<std::byte, 32> Sha256::digest() {
+Sha256Digest Sha256::digest() {
   const uint64_t bits = total_ * 8;
   constexpr std::array<std::byte, 64> kEnd{std::byte{0x80}};
   const size_t zeros = (rest_size_ < 56 ? 56 : 120) - rest_size_;
@@ -76,16 +76,16 @@ std::array<std::byte, 32> Sha256::digest() {
   for (size_t i = 0; i < 8; ++i) length[i] = static_cast<std::byte>(bits >> (56 - 8 * i));
   add(std::span(kEnd).first(zeros));
   add(length);
-  std::array<std::byte, 32> out;
+  Sha256Digest out;
   for (size_t i = 0; i < out.size(); ++i)
     out[i] = static_cast<std::byte>(state_[i / 4] >> (24 - 8 * (i % 4)));
   return out;
 }
 
-std::string Sha256::hex() {
+std::string Sha256::hex(const Sha256Digest& digest) {
   constexpr char kDigits[] = "0123456789abcdef";
   std::string out;
-  for (const std::byte byte : digest()) {
+  for (const std::byte byte : digest) {
     out += kDigits[std::to_integer<size_t>(byte >> 4)];
     out += kDigits[std::to_integer<size_t>(byte & std::byte{15})];
   }

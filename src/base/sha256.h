@@ -11,15 +11,23 @@
 
 namespace pt2 {
 
+using Sha256Digest = std::array<std::byte, 32>;
+
 class Sha256 {
  public:
   void add(std::span<const std::byte> bytes);
   void add(std::string_view text) { add(std::as_bytes(std::span(text))); }
   // Eight bytes, little-endian.
   void add(uint64_t number);
+  // With its length, so that texts that follow one another cannot be taken for others.
+  void add_text(std::string_view text) {
+    add(text.size());
+    add(text);
+  }
   // Nothing may be added after either.
-  std::array<std::byte, 32> digest();
-  std::string hex();  // sixty-four digits
+  Sha256Digest digest();
+  std::string hex() { return hex(digest()); }
+  static std::string hex(const Sha256Digest& digest);  // sixty-four digits
 
  private:
   void take_block(const std::byte* block);

@@ -3,6 +3,7 @@
 #include <simdjson.h>
 
 #include <algorithm>
+#include <iterator>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -327,6 +328,56 @@ size_t valid_utf8_prefix(std::string_view text) {
     at += next.size;
   }
   return at;
+}
+
+bool is_identifier(std::string_view text) {
+  // clang-format off
+  constexpr std::string_view kKeywords[] = {
+      "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue", "def", "del",
+      "elif", "else", "except", "finally", "for", "from", "global", "if", "import", "in", "is", "lambda", "nonlocal",
+      "not", "or", "pass", "raise", "return", "try", "while", "with", "yield"};
+  // clang-format on
+  const auto is_letter = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+  };
+  const auto is_part = [&](char c) { return is_letter(c) || (c >= '0' && c <= '9'); };
+  return !text.empty() && is_letter(text[0]) && std::ranges::all_of(text, is_part) &&
+         std::ranges::find(kKeywords, text) == std::end(kKeywords);
+}
+
+std::string escape_markup(std::string_view text) {
+  std::string out;
+  for (size_t at = 0; at < text.size();) {
+    const auto byte = static_cast<uint8_t>(text[at]);
+    if (byte >= 0x80) {
+      const CodePoint next = next_code_point(text.substr(at));
+      const bool is_whole = next.size > 1 && !is_surrogate(next.value);
+      out += is_whole ? text.substr(at, next.size) : std::string_view("?");
+      at += next.size;
+      continue;
+    }
+    ++at;
+    switch (byte) {
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      case '\'':
+        out += "&#39;";
+        break;
+      default:
+        out += byte >= 0x20 || byte == '\n' || byte == '\t' ? static_cast<char>(byte) : '?';
+    }
+  }
+  return out;
 }
 
 }  // namespace pt2

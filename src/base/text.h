@@ -45,6 +45,13 @@ struct Unescaped {
 // outside escapes are copied unchecked.
 std::optional<Unescaped> unescape_json(std::string_view between_quotes);
 
+// A name in Python that is no keyword: ASCII letters, digits and '_', no digit first.
+bool is_identifier(std::string_view text);
+
+// `text` between the tags of HTML or SVG, or in an attribute's double quotes: no character of it is
+// markup, and those that XML forbids are '?'.
+std::string escape_markup(std::string_view text);
+
 // Strict UTF-8: shortest forms, no surrogates, nothing above U+10FFFF.
 bool is_utf8(std::string_view text);
 // How many bytes from the start are whole, valid characters; for messages.

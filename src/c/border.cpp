@@ -1,7 +1,6 @@
 #include "c/border.h"
 
 #include <algorithm>
-#include <charconv>
 
 namespace pt2::c {
 namespace {
@@ -20,26 +19,6 @@ static_assert(PT2_ARGUMENT == 1 + static_cast<int>(ErrorCode::argument));
 
 // More is no struct of options, but memory that was never set.
 constexpr size_t kMaxStruct = 4096;
-
-struct LimitField {
-  std::string_view name;
-  void (*set)(Limits& limits, uint64_t value);
-};
-constexpr LimitField kLimits[] = {
-#define PT2_LIMIT(name, type, value, text) \
-  {#name, [](Limits& limits, uint64_t number) { limits.name = static_cast<type>(number); }},
-#include "pt2/limits.def"
-};
-
-Result<void> read_limit(Limits& limits, std::string_view text) {
-  const size_t sign = std::min(text.find('='), text.size());
-  uint64_t value = 0;
-  const char* end = text.data() + text.size();
-  const auto parsed = std::from_chars(std::min(text.data() + sign + 1, end), end, value);
-  if (parsed.ec != std::errc() || parsed.ptr != end)
-    return argument_error("found the limit '" + std::string(text) + "', expected NAME=NUMBER");
-  return set_limit(limits, text.substr(0, sign), value);
-}
 
 }  // namespace
 
@@ -101,21 +80,12 @@ Result<void> read_struct(const void* given, void* out, size_t known) {
   return {};
 }
 
-Result<void> set_limit(Limits& limits, std::string_view name, uint64_t value) {
-  for (const LimitField& field : kLimits) {
-    if (field.name != name) continue;
-    field.set(limits, value);
-    return {};
-  }
-  return argument_error("there is no limit '" + std::string(name) + "'");
-}
-
 Result<Limits> read_limits(const char* text, size_t length) {
   PT2_TRY(std::string_view rest, read_text(text, length, "limits"));
   Limits limits;
   while (!rest.empty()) {
     const size_t comma = std::min(rest.find(','), rest.size());
-    PT2_TRY_VOID(read_limit(limits, rest.substr(0, comma)));
+    PT2_TRY_VOID(set_limit(limits, rest.substr(0, comma)));
     rest.remove_prefix(std::min(comma + 1, rest.size()));
   }
   return limits;

@@ -87,8 +87,6 @@ Result<void> answer(T filled, T* out) {
   return {};
 }
 
-// Error `argument` when there is no limit of that name.
-Result<void> set_limit(Limits& limits, std::string_view name, uint64_t value);
 // "max_work=1000,max_json_depth=64".
 Result<Limits> read_limits(const char* text, size_t length);
 

@@ -8,15 +8,6 @@
 namespace pt2::c {
 namespace {
 
-// Releases up to 2.4 write the largest size instead of infinity.
-constexpr int64_t kUnbounded = INT64_MAX - 1;
-
-SymRange range_of(const Program& program, const SymInt& size) {
-  for (const RangeConstraint& constraint : program.range_constraints)
-    if (constraint.key != nullptr && constraint.key->expr == size.expr()) return constraint.range;
-  return {};
-}
-
 pt2_place place_of(const ModelValue& value, const PlaceSizes& sizes, bool is_optional) {
   const bool is_tensor = value.tensor != nullptr;
   const std::optional<Dtype> dtype = is_tensor ? value.tensor->dtype.dtype() : std::nullopt;
@@ -38,11 +29,14 @@ PlaceSizes place_sizes(const Program& program, const ModelValue& value) {
   PlaceSizes out;
   if (value.tensor == nullptr) return out;
   for (const SymInt& size : value.tensor->sizes) {
-    const SymRange range =
-        size.is_symbolic() ? range_of(program, size) : SymRange{size.literal(), size.literal()};
+    SymRange range;
+    if (!size.is_symbolic())
+      range = {size.literal(), size.literal()};
+    else if (const RangeConstraint* constraint = find_range(program, size.expr()))
+      range = constraint->range;
     out.sizes.push_back(size.is_symbolic() ? -1 : size.literal());
     out.minimum.push_back(range.min.value_or(0));
-    out.maximum.push_back(range.max && *range.max < kUnbounded ? *range.max : INT64_MAX);
+    out.maximum.push_back(range.is_unbounded() ? INT64_MAX : *range.max);
   }
   return out;
 }
@@ -57,12 +51,14 @@ std::vector<std::string> state_names(const Program& program) {
 }
 
 Result<void> set_state(Session& session, std::string_view name, const Tensor& source) {
-  PT2_TRY(Tensor target, session.mutable_state(name));
-  if (source.dtype() != target.dtype() || source.sizes() != target.sizes())
+  // Compared first: a state that is asked for to be written gets memory of its own.
+  const Tensor* target = session.state(name);
+  if (target != nullptr && (source.dtype() != target->dtype() || source.sizes() != target->sizes()))
     return Error{ErrorCode::argument,
-                 "found " + source.type_text() + ", expected " + target.type_text(),
+                 "found " + source.type_text() + ", expected " + target->type_text(),
                  "state '" + std::string(name) + "'"};
-  ops::copy_elements(target, source);
+  PT2_TRY(Tensor written, session.mutable_state(name));
+  ops::copy_elements(written, source);
   return {};
 }
 

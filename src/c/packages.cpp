@@ -1,10 +1,9 @@
 #include "c/packages.h"
 
 #include "c/operators.h"
-#include "pt2/draft.h"
 #include "pt2/operators.h"
 #include "pt2/program_text.h"
-#include "pt2/schema_json.h"
+#include "pt2/stored_json.h"
 
 namespace pt2::c {
 namespace {
@@ -15,14 +14,6 @@ void log_warnings(const Package& package, const pt2_load_options& options) {
     const std::string line = warning.line();
     options.log(line.data(), line.size(), options.user);
   }
-}
-
-Result<std::string> program_json(const Package& package, const std::string& name, bool pretty) {
-  const schema::Print style = pretty ? schema::Print::pretty : schema::Print::as_read;
-  if (const draft::GraphModule* module = package.draft(name))
-    return schema::encode_value(schema::type_of<draft::GraphModule>(), module, style);
-  PT2_TRY(const schema::ExportedProgram program, package.schema(name));
-  return schema::encode_value(schema::type_of<schema::ExportedProgram>(), &program, style);
 }
 
 // For functions that make a text of one program: make(package, name of the program).
@@ -139,7 +130,8 @@ const char* pt2_package_program_name(const pt2_package* package, size_t index, s
 pt2_error* pt2_package_json(const pt2_package* package, const char* program, size_t program_length,
                             int32_t pretty, pt2_text** out) {
   const auto make = [&](const Package& from, const std::string& name) {
-    return program_json(from, name, pretty != 0);
+    using pt2::schema::Print;
+    return pt2::stored_json(from, name, pretty != 0 ? Print::pretty : Print::as_read);
   };
   return give_text(package, program, program_length, out, make);
 }

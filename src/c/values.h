@@ -38,7 +38,7 @@ Managed* to_dlpack(Tensor tensor);
 // An owned handle; throws std::bad_alloc alone.
 pt2_value* make_value(Value value);
 
-// Handles that are freed unless `release` hands them over.
+// Handles that are freed with it; whoever takes one leaves NULL in its place.
 class OwnedValues {
  public:
   explicit OwnedValues(size_t count) : values_(count) {}

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "ir/target.h"
+#include "lower/written_memory.h"
 #include "package/payload_writers.h"
 #include "pt2/schema_json.h"
 #include "serde/from_schema.h"
@@ -62,15 +62,10 @@ std::set<std::string> written_targets(const Program& program) {
   for (const OutputSpec& spec : program.signature.output_specs)
     if (spec.kind == OutputKind::buffer_mutation || spec.kind == OutputKind::parameter_mutation)
       written.insert(spec.target.value_or(""));
-  // In place, in programs that were not made functional: whatever a writing operator is given.
+  const WrittenMemory memory(program.graph, false);
   for (const InputSpec& spec : program.signature.input_specs) {
     const auto id = program.graph.find_value(spec.arg.name);
-    if (!id || !spec.target) continue;
-    for (const Use use : program.graph.uses(*id))
-      if (use.node &&
-          (name_says_mutable(program.graph.node(*use.node).target) ||
-           target_form(program.graph.node(*use.node).target) == TargetForm::higher_order))
-        written.insert(*spec.target);
+    if (id && spec.target && memory.may_hold(*id)) written.insert(*spec.target);
   }
   return written;
 }

@@ -3,21 +3,22 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "base/text.h"
 #include "change/sizes.h"
+#include "ir/graph_place.h"
+#include "lower/written_memory.h"
 #include "pt2/edit.h"
+#include "pt2/program_text.h"
 
 namespace pt2 {
 namespace {
 
 Result<void> check_name(const Program& program, std::string_view name) {
-  constexpr std::string_view kLetters =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
-  if (name.empty() || (name[0] >= '0' && name[0] <= '9') ||
-      name.find_first_not_of(kLetters) != name.npos)
-    return Error{ErrorCode::argument, fmt::format("'{}' is no Python name", name), ""};
+  if (!is_identifier(name))
+    return Error{ErrorCode::argument, fmt::format("'{}' is not a valid Python name", name), ""};
   if (program.graph.find_value(name))
     return Error{ErrorCode::argument, fmt::format("the program has a value '{}'", name), ""};
   return {};
@@ -82,8 +83,8 @@ class Extractor {
     }
     if (ends.empty()) return Error{ErrorCode::argument, "no value is named to compute", ""};
     PT2_TRY_VOID(find_needed(starts, ends));
-    rebuild(starts, ends);
-    return {};
+    PT2_TRY_VOID(check_writes(starts));
+    return rebuild(starts, ends);
   }
 
  private:
@@ -105,7 +106,7 @@ class Extractor {
       const Definition& definition = graph_.value(start).definition;
       if (definition.by == Definition::By::node && nodes_.contains(definition.node))
         return Error{ErrorCode::argument,
-                     fmt::format("the node of '{}' is needed for another of its results",
+                     fmt::format("another result of the node that computes '{}' is needed",
                                  graph_.value(start).name),
                      ""};
       if (reached_.contains(start)) continue;
@@ -117,7 +118,45 @@ class Extractor {
     return {};
   }
 
-  void rebuild(const std::vector<ValueId>& starts, const std::vector<ValueId>& ends) {
+  // A node that is left out must not be one that changes what a kept node reads.
+  Result<void> check_writes(const std::vector<ValueId>& starts) const {
+    if (!writes(graph_)) return {};
+    constexpr size_t kNever = SIZE_MAX;
+    const std::vector<uint32_t> classes = memory_classes(graph_);
+    const auto class_of = [&](ValueId id) { return classes[static_cast<size_t>(id)]; };
+    // By class: when the part gets hold of the memory, and when it last looks at it.
+    std::vector<size_t> held_from(classes.size(), kNever), used_until(classes.size(), 0);
+    std::map<NodeId, size_t> places;
+    for (const NodeId id : graph_.nodes()) places.emplace(id, places.size() + 1);
+    const auto hold = [&](ValueId id) {
+      const Definition& definition = graph_.value(id).definition;
+      const size_t place = definition.by == Definition::By::node ? places.at(definition.node) : 0;
+      held_from[class_of(id)] = std::min(held_from[class_of(id)], place);
+    };
+    for (const ValueId start : starts) hold(start);
+    for (const ValueId id : reached_) {
+      const Definition& definition = graph_.value(id).definition;
+      if (definition.by != Definition::By::node || nodes_.contains(definition.node)) hold(id);
+    }
+    for (const NodeId id : nodes_)
+      for (const NamedArgument& input : graph_.node(id).inputs)
+        for_each_value(input.arg, [&](ValueId used) {
+          used_until[class_of(used)] = std::max(used_until[class_of(used)], places.at(id));
+        });
+    for (const auto& [id, place] : places) {
+      if (nodes_.contains(id)) continue;
+      for (const ValueId written : written_values(graph_, graph_.node(id)))
+        if (held_from[class_of(written)] < place && place < used_until[class_of(written)])
+          return at_node({ErrorCode::unsupported,
+                          "the node writes to memory that the part reads, and would be left out; "
+                          "pt2 decompose makes a program without writes",
+                          ""},
+                         graph_, graph_.node(id));
+    }
+    return {};
+  }
+
+  Result<void> rebuild(const std::vector<ValueId>& starts, const std::vector<ValueId>& ends) {
     std::vector<Argument> inputs;
     std::vector<InputSpec> specs;
     std::vector<std::string> names;
@@ -145,12 +184,13 @@ class Extractor {
         add_user(*id);
     }
     replace_outputs(ends);
-    erase_the_rest(given);
+    PT2_TRY_VOID(erase_the_rest(given));
     graph_.set_inputs(std::move(inputs));
     program_.signature.input_specs = std::move(specs);
     erase_unused_values();
     make_root_call(names, ends.size());
     program_.guards_code.clear();  // of inputs that may be gone
+    return {};
   }
 
   void replace_outputs(const std::vector<ValueId>& ends) {
@@ -167,21 +207,22 @@ class Extractor {
 
   // From the last to the first, so that nothing that is erased is still used. The node of a value
   // that is given from now on goes too.
-  void erase_the_rest(const std::set<ValueId>& given) {
+  Result<void> erase_the_rest(const std::set<ValueId>& given) {
     std::vector<NodeId> order(graph_.nodes().begin(), graph_.nodes().end());
     std::ranges::reverse(order);
     for (const NodeId id : order) {
       if (nodes_.contains(id)) continue;
-      std::vector<Argument> kept;
-      for (const Argument& output : graph_.node(id).outputs) {
-        const auto* value = output.get_if<ValueId>();
-        if (value != nullptr && given.contains(*value)) continue;
-        kept.push_back(output);
-      }
-      if (kept.size() != graph_.node(id).outputs.size())
-        graph_.set_node_outputs(id, std::move(kept));
-      graph_.erase_node(id).value();
+      bool gives = false;
+      std::vector<Argument> others;
+      for (const Argument& output : graph_.node(id).outputs)
+        for_each_value(output, [&](ValueId value) {
+          gives = gives || given.contains(value);
+          if (!given.contains(value)) others.emplace_back(value);
+        });
+      if (gives) graph_.set_node_outputs(id, std::move(others));
+      PT2_TRY_VOID(graph_.erase_node(id));
     }
+    return {};
   }
 
   void erase_unused_values() {
@@ -210,43 +251,37 @@ class Extractor {
   std::set<NodeId> nodes_;
 };
 
-// A new argument of the kind of the old one; nothing where the text is none.
-std::optional<Argument> parse_argument(const Argument& old, std::string_view text) {
-  if (text == "none") return Argument(None{});
-  if (old.is<bool>() || text == "true" || text == "false") {
-    if (text != "true" && text != "false") return std::nullopt;
-    return Argument(text == "true");
+// A whole number where the old argument has floats is one.
+void take_floats(Argument& argument, const Argument& old) {
+  const auto* whole = argument.get_if<int64_t>();
+  if (whole != nullptr && old.is<double>()) argument = Argument(static_cast<double>(*whole));
+  auto* list = argument.get_if<ArgumentList>();
+  const auto* old_list = old.get_if<ArgumentList>();
+  if (list == nullptr || old_list == nullptr) return;
+  if (list->items.empty()) list->kind = old_list->kind;
+  if (old_list->kind != ListKind::floats || list->kind != ListKind::ints) return;
+  list->kind = ListKind::floats;
+  for (Argument& item : list->items) take_floats(item, Argument(0.0));
+}
+
+// Text may stand without quotes where the argument is text now.
+Result<Argument> read_argument(const Program& program, const Argument& old, std::string_view text) {
+  if (old.is<std::string>() && text != "none" && !text.starts_with('"'))
+    return Argument(std::string(text));
+  PT2_TRY(Argument argument, parse_constant(text, program.schema_version));
+  take_floats(argument, old);
+  return argument;
+}
+
+// Guards name inputs as the caller does, L['x'].
+void rename_in_guards(Program& program, std::string_view old_name, std::string_view name) {
+  for (const char quote : {'\'', '"'}) {
+    const std::string from = fmt::format("L[{0}{1}{0}]", quote, old_name);
+    const std::string to = fmt::format("L[{0}{1}{0}]", quote, name);
+    for (std::string& guard : program.guards_code)
+      for (size_t at = guard.find(from); at != guard.npos; at = guard.find(from, at + to.size()))
+        guard.replace(at, from.size(), to);
   }
-  if (old.is<ScalarType>()) {
-    const auto dtype = find_dtype(text);
-    if (!dtype) return std::nullopt;
-    return Argument(ScalarType{static_cast<int64_t>(dtype_info(*dtype).schema_number)});
-  }
-  if (old.is<std::string>()) return Argument(std::string(text));
-  if (const auto* list = old.get_if<ArgumentList>()) {
-    if (!text.starts_with('[') || !text.ends_with(']')) return std::nullopt;
-    ArgumentList made{.kind = list->kind, .items = {}};
-    text = text.substr(1, text.size() - 2);
-    while (!text.empty()) {
-      const size_t comma = std::min(text.find(','), text.size());
-      std::string_view item = text.substr(0, comma);
-      while (item.starts_with(' ')) item.remove_prefix(1);
-      const Argument number = list->kind == ListKind::floats ? Argument(0.0) : Argument(int64_t{0});
-      const auto parsed = parse_argument(number, item);
-      if (!parsed) return std::nullopt;
-      made.items.push_back(*parsed);
-      text.remove_prefix(std::min(comma + 1, text.size()));
-    }
-    return Argument(std::move(made));
-  }
-  const auto whole = parse_int(text);
-  if (old.is<double>() || !whole) {
-    const auto number = parse_float(text);
-    if (!number || old.is<ValueId>()) return std::nullopt;
-    return Argument(*number);
-  }
-  if (old.is<ValueId>()) return std::nullopt;
-  return Argument(*whole);
 }
 
 }  // namespace
@@ -265,6 +300,7 @@ Result<void> rename_input(Program& program, std::string_view input, std::string_
                    std::string(input)};
     if (root != nullptr && root->forward_arg_names && i < root->forward_arg_names->size())
       (*root->forward_arg_names)[i] = name;
+    rename_in_guards(program, arguments[i].name, name);
   }
   return rename_value(program, id, std::string(name));
 }
@@ -339,17 +375,22 @@ Result<void> set_argument(Program& program, std::string_view place, std::string_
                  fmt::format("the node has no such argument; it has: {}", fmt::join(names, ", ")),
                  std::string(place)};
   }
-  auto argument = parse_argument(found->arg, text);
+  Result<Argument> argument = read_argument(program, found->arg, text);
+  const auto* value = found->arg.get_if<ValueId>();
+  const bool is_tensor = value != nullptr && program.graph.value(*value).tensor() != nullptr;
+  if (argument && is_tensor && !argument->is<None>())
+    return Error{ErrorCode::argument, "the argument is a tensor; it can be left out (none) only",
+                 std::string(place)};
   if (!argument)
-    return Error{ErrorCode::argument, fmt::format("'{}' is nothing that it can be", text),
+    return Error{ErrorCode::argument, fmt::format("'{}': {}", text, argument.error().message),
                  std::string(place)};
   program.graph.set_node_input(definition.node, static_cast<size_t>(found - node.inputs.begin()),
                                *std::move(argument));
   return {};
 }
 
-Result<void> set_device(Program& program, const Device& device) {
-  for_each_nested_graph(program.graph, [&](Graph& graph) {
+void set_device(Program& program, const Device& device) {
+  for_each_graph(program.graph, [&](Graph& graph) {
     for (const ValueId id : graph.values()) {
       const TensorMeta* meta = graph.value(id).tensor();
       if (meta == nullptr || meta->device == device) continue;
@@ -362,7 +403,6 @@ Result<void> set_device(Program& program, const Device& device) {
         if (graph.node(id).inputs[i].arg.is<Device>())
           graph.set_node_input(id, i, Argument(device));
   });
-  return {};
 }
 
 }  // namespace pt2

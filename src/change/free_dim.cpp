@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/text.h"
 #include "change/sizes.h"
 #include "check/shapes/shape_check.h"
 #include "check/shapes/symbol_samples.h"
@@ -27,7 +28,11 @@ class DimFreer {
         others_(check::hint_bindings(placed_graphs(program))) {
     const int64_t low = std::max<int64_t>(range.min.value_or(2), 2);
     const int64_t high = range.max.value_or(INT64_MAX);
-    for (int64_t candidate : {old_size, low, low + 1, low + 3, high, old_size + 5})
+    const auto above = [](int64_t size, int64_t by) {
+      return size > INT64_MAX - by ? INT64_MAX : size + by;
+    };
+    for (int64_t candidate :
+         {old_size, low, above(low, 1), above(low, 3), high, above(old_size, 5)})
       if (candidate >= range.min.value_or(0) && candidate <= high && trials_.size() < kTrials &&
           std::ranges::find(trials_, candidate) == trials_.end())
         trials_.push_back(candidate);
@@ -55,14 +60,7 @@ class DimFreer {
   }
 
   Error refused(const Node& node, std::string text) const {
-    std::string name;
-    for (const Argument& output : node.outputs)
-      for_each_value(output, [&](ValueId id) {
-        if (name.empty()) name = "%" + graph_.value(id).name;
-      });
-    const std::string line = source_line(node);
-    return {ErrorCode::unsupported, std::move(text),
-            fmt::format("{} ({}){}", name, node.target, line.empty() ? "" : " at " + line)};
+    return {ErrorCode::unsupported, std::move(text), node_place(graph_, node)};
   }
 
   bool depends(const Node& node) const {
@@ -79,9 +77,8 @@ class DimFreer {
       for_each_subgraph(input.arg, [&](SubgraphId) { nested = true; });
     if (nested) return refused(graph_.node(id), "sizes are not followed into nested graphs");
     auto results = results_of(id);
-    if (!results && results.error().code != ErrorCode::unsupported) {
-      results = with_free_argument(id);
-    }
+    if (!results && results.error().code != ErrorCode::unsupported)
+      results = with_free_argument(id, std::move(results).error());
     if (!results)
       return refused(graph_.node(id), fmt::format("{}; pt2 edit --set can change an argument first",
                                                   results.error().message));
@@ -104,8 +101,7 @@ class DimFreer {
   }
 
   // view(x, [4, 10]) holds the old size; [-1, 10] means the same and fits every size.
-  Result<Trials> with_free_argument(NodeId id) {
-    const Error first = results_of(id).error();
+  Result<Trials> with_free_argument(NodeId id, Error first) {
     const std::vector<NamedArgument> inputs = graph_.node(id).inputs;
     for (size_t i = 0; i < inputs.size(); ++i) {
       const auto* list = inputs[i].arg.get_if<ArgumentList>();
@@ -192,9 +188,15 @@ class DimFreer {
 
   // a*n + b.
   Result<SymInt> fitted(NodeId id, const std::vector<int64_t>& sizes) {
-    const int64_t run = trials_[1] - trials_[0], rise = sizes[1] - sizes[0];
-    const int64_t a = rise / run, b = sizes[0] - a * trials_[0];
-    if (rise % run != 0 || a * trials_[2] + b != sizes[2])
+    const int64_t run = trials_[1] - trials_[0];
+    int64_t rise = 0, start = 0, b = 0, third = 0;
+    bool fits = !__builtin_sub_overflow(sizes[1], sizes[0], &rise) && rise % run == 0;
+    const int64_t a = fits ? rise / run : 0;
+    fits = fits && !__builtin_mul_overflow(a, trials_[0], &start) &&
+           !__builtin_sub_overflow(sizes[0], start, &b) &&
+           !__builtin_mul_overflow(a, trials_[2], &third) &&
+           !__builtin_add_overflow(third, b, &third) && third == sizes[2];
+    if (!fits)
       return refused(graph_.node(id),
                      fmt::format("a size is {}, {} and {} where the input's is {}", sizes[0],
                                  sizes[1], sizes[2], fmt::join(trials_, ", ")));
@@ -204,8 +206,10 @@ class DimFreer {
     return spelled_size(program_, simple, a * old_size_ + b);
   }
 
-  // Dense tensors stay dense, in their order of dims; others keep their strides.
+  // Dense tensors stay dense, in their order of dims; others keep their strides, also those that a
+  // file gives another number of.
   Result<void> follow_strides(TensorMeta& meta, const std::vector<SymInt>& old_sizes) {
+    if (meta.strides.size() != old_sizes.size()) return {};
     std::vector<size_t> order(meta.strides.size());
     std::iota(order.begin(), order.end(), size_t{0});
     const auto hint = [](const SymInt& size) {
@@ -217,7 +221,8 @@ class DimFreer {
     for (size_t i = order.size(); i-- > 0;) {
       const size_t dim = order[i];
       if (hint(old_sizes[dim]) != 1 && hint(meta.strides[dim]) != expected) return {};
-      expected *= std::max<int64_t>(hint(old_sizes[dim]), 1);
+      if (__builtin_mul_overflow(expected, std::max<int64_t>(hint(old_sizes[dim]), 1), &expected))
+        return {};
     }
     Expr product = program_.expressions->integer(1);
     int64_t value = 1;
@@ -228,7 +233,8 @@ class DimFreer {
       PT2_TRY(const SpelledExpr* next, program_.expressions->parse(fmt::format(
                                            "({})*({})", print_expr(product), print(size))));
       PT2_TRY(product, simplify(*program_.expressions, next->expr));
-      value *= std::max<int64_t>(hint(size), 1);
+      if (__builtin_mul_overflow(value, std::max<int64_t>(hint(size), 1), &value))
+        return Error{ErrorCode::invalid, "a tensor has more than 2^63 elements", ""};
     }
     return {};
   }
@@ -242,12 +248,6 @@ class DimFreer {
   std::vector<bool> depends_;  // by value id: a size of it is the symbol's
 };
 
-bool is_identifier(std::string_view text) {
-  return !text.empty() && !(text[0] >= '0' && text[0] <= '9') &&
-         text.find_first_not_of(
-             "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == text.npos;
-}
-
 }  // namespace
 
 Result<void> free_dim(Program& program, std::string_view input, size_t dim, std::string_view symbol,
@@ -256,7 +256,8 @@ Result<void> free_dim(Program& program, std::string_view input, size_t dim, std:
   PT2_TRY(const SymInt size, input_size(program, id, dim));
   if (size.is_symbolic()) return set_range(program, input, dim, range);
   if (!is_identifier(symbol) || program.expressions->find_symbol(symbol))
-    return Error{ErrorCode::argument, fmt::format("'{}' is no name for a new symbol", symbol), ""};
+    return Error{ErrorCode::argument,
+                 fmt::format("'{}' cannot be the name of a new symbol", symbol), ""};
   if (!range.contains(size.literal()))
     return Error{ErrorCode::argument,
                  fmt::format("{} does not contain {}, which the program was exported with",

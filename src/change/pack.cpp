@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
+#include <map>
 #include <memory>
 
 #include "change/contents.h"
@@ -14,13 +16,35 @@ bool is_name(std::string_view name) {
   return !name.empty() && name.find_first_of("/\\") == name.npos && name != "." && name != "..";
 }
 
+// Records of several files side by side; those of one name must be the same.
+Result<void> add_records(std::vector<SavedFile>& records, std::vector<SavedFile> added) {
+  std::map<std::string_view, const SavedFile*> known;
+  for (const SavedFile& record : records) known.emplace(record.name, &record);
+  std::vector<SavedFile> missing;
+  for (SavedFile& record : added) {
+    const auto found = known.find(record.name);
+    if (found == known.end()) {
+      missing.push_back(std::move(record));
+    } else if (!std::ranges::equal(found->second->content.bytes, record.content.bytes)) {
+      return Error{ErrorCode::argument,
+                   "two files have a record of this name, and its contents differ; pt2 meta set "
+                   "gives one of them another",
+                   record.name};
+    }
+  }
+  std::ranges::move(missing, std::back_inserter(records));
+  return {};
+}
+
 }  // namespace
 
 Result<PackageContents> pack(std::span<const PackedProgram> programs) {
   PackageContents out{.era = Era::raw_payloads};
   for (const PackedProgram& each : programs) {
     if (!is_name(each.name))
-      return Error{ErrorCode::argument, "this is no name of a program", each.name};
+      return Error{ErrorCode::argument,
+                   "this cannot be the name of a program: it becomes a part of file names",
+                   each.name};
     if (std::ranges::find(out.programs, each.name, &SavedProgram::name) != out.programs.end())
       return Error{ErrorCode::argument, "two programs have this name", each.name};
     PT2_TRY(PackageContents contents, package_contents(*each.package));
@@ -30,9 +54,8 @@ Result<PackageContents> pack(std::span<const PackedProgram> programs) {
     PT2_TRY_VOID(list_tensors(saved));
     saved.name = each.name;
     out.programs.push_back(std::move(saved));
-    for (SavedFile& file : contents.extra_files)
-      if (std::ranges::find(out.extra_files, file.name, &SavedFile::name) == out.extra_files.end())
-        out.extra_files.push_back(std::move(file));
+    PT2_TRY_VOID(add_records(out.extra_files, std::move(contents.extra_files)));
+    PT2_TRY_VOID(add_records(out.other_records, std::move(contents.other_records)));
   }
   PT2_TRY([[maybe_unused]] const ChangeLines shared, share_weights(out));
   return out;
@@ -46,6 +69,7 @@ Result<PackageContents> unpack(const Package& package, std::string_view model) {
   out.programs.push_back(std::move(contents.programs[index]));
   out.programs.front().name = "model";
   out.extra_files = std::move(contents.extra_files);
+  out.other_records = std::move(contents.other_records);
   return out;
 }
 

@@ -4,14 +4,15 @@
 
 #include <algorithm>
 
+#include "check/shapes/symbol_samples.h"
+#include "ir/graph_place.h"
+#include "ir/number.h"
+#include "ir/version_facts.h"
 #include "pt2/edit_program.h"
 #include "pt2/expr_rewrite.h"
 
 namespace pt2 {
 namespace {
-
-// Since then expressions are sympy's srepr.
-constexpr int64_t kFirstSrepr = 8;
 
 Error no_input(const Program& program, std::string_view input) {
   return {ErrorCode::argument,
@@ -23,7 +24,9 @@ Error no_input(const Program& program, std::string_view input) {
 class DimFixer {
  public:
   DimFixer(Program& program, SymbolId symbol, int64_t size)
-      : program_(program), replacements_{{symbol, program.expressions->integer(size)}} {}
+      : program_(program),
+        replacements_{{symbol, program.expressions->integer(size)}},
+        hints_(check::hint_bindings(placed_graphs(program))) {}
 
   Result<void> run() {
     PT2_TRY_VOID(fix_graph(program_.graph));
@@ -53,10 +56,26 @@ class DimFixer {
     if (!size.is_symbolic()) return size;
     PT2_TRY(const Expr expr, fixed(size.expr()));
     if (expr == size.expr()) return size;
-    SymbolBindings none;
-    std::optional<int64_t> hint;
-    if (const auto value = evaluate_integer(expr, none)) hint = *value;
-    return spelled_size(program_, expr, hint ? hint : size.hint());
+    const auto hint = evaluate_integer(expr, hints_);
+    return spelled_size(program_, expr, hint ? std::optional(*hint) : size.hint());
+  }
+
+  static double value_of(const Number& number, double) { return to_double(number); }
+  static bool value_of(const Number& number, bool) { return to_double(number) != 0; }
+
+  // Of a computed float or bool.
+  template <class T>
+  Result<Symbolic<T>> fixed(const Symbolic<T>& value) {
+    if (!value.is_symbolic()) return value;
+    PT2_TRY(const Expr expr, fixed(value.expr()));
+    if (expr == value.expr()) return value;
+    if (const auto number = evaluate(expr, {})) return Symbolic<T>(value_of(*number, T{}));
+    PT2_TRY(const SpelledExpr* spelled, program_.expressions->parse(print_expr(expr, spelling())));
+    const auto hint = evaluate(expr, hints_);
+    return Symbolic<T>(spelled, hint ? std::optional(value_of(*hint, T{})) : value.hint());
+  }
+  ExprSpelling spelling() const {
+    return expression_spelling(version_number(program_.schema_version));
   }
 
   Result<void> fix_graph(Graph& graph) {
@@ -70,6 +89,10 @@ class DimFixer {
         PT2_TRY(tensor->storage_offset, fixed(tensor->storage_offset));
       } else if (auto* number = std::get_if<SymInt>(&meta)) {
         PT2_TRY(*number, fixed(*number));
+      } else if (auto* real = std::get_if<SymFloat>(&meta)) {
+        PT2_TRY(*real, fixed(*real));
+      } else if (auto* flag = std::get_if<SymBool>(&meta)) {
+        PT2_TRY(*flag, fixed(*flag));
       } else {
         continue;
       }
@@ -82,14 +105,8 @@ class DimFixer {
 
   Program& program_;
   const std::pair<SymbolId, Expr> replacements_[1];
+  const SymbolBindings hints_;  // of the symbols that stay
 };
-
-// The constraint of a symbol; null when there is none.
-RangeConstraint* find_range(Program& program, Expr symbol) {
-  for (RangeConstraint& constraint : program.range_constraints)
-    if (constraint.key != nullptr && constraint.key->expr == symbol) return &constraint;
-  return nullptr;
-}
 
 Result<Expr> symbol_of(const Program& program, std::string_view input, size_t dim) {
   PT2_TRY(const ValueId id, find_input_value(program, input));
@@ -105,8 +122,7 @@ Result<Expr> symbol_of(const Program& program, std::string_view input, size_t di
 
 Result<SymInt> spelled_size(Program& program, Expr expr, std::optional<int64_t> hint) {
   if (expr->op == ExprOp::integer) return SymInt(std::get<int64_t>(expr->number));
-  const ExprSpelling spelling =
-      program.schema_version.major >= kFirstSrepr ? ExprSpelling::srepr : ExprSpelling::str;
+  const ExprSpelling spelling = expression_spelling(version_number(program.schema_version));
   PT2_TRY(const SpelledExpr* spelled, program.expressions->parse(print_expr(expr, spelling)));
   return SymInt(spelled, hint);
 }
@@ -156,7 +172,7 @@ Result<void> set_range(Program& program, std::string_view input, size_t dim, Sym
   PT2_TRY(const Expr symbol, symbol_of(program, input, dim));
   if (range.min && range.max && *range.min > *range.max)
     return Error{ErrorCode::argument, "no number lies within " + print(range), ""};
-  RangeConstraint* constraint = find_range(program, symbol);
+  const RangeConstraint* constraint = find_range(program, symbol);
   // Nobody has looked at what the program does beyond.
   if (constraint != nullptr &&
       ((constraint->range.min && (!range.min || *range.min < *constraint->range.min)) ||
@@ -167,10 +183,11 @@ Result<void> set_range(Program& program, std::string_view input, size_t dim, Sym
                  ""};
   if (constraint == nullptr) {
     PT2_TRY(const SpelledExpr* key, program.expressions->parse(symbol->name));
-    program.range_constraints.push_back({.key = key});
-    constraint = &program.range_constraints.back();
+    program.range_constraints.push_back({.key = key, .range = range});
+  } else {
+    program.range_constraints[static_cast<size_t>(constraint - program.range_constraints.data())]
+        .range = range;
   }
-  constraint->range = range;
   return {};
 }
 

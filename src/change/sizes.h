@@ -19,13 +19,6 @@ Result<ValueId> find_named_value(const Program& program, std::string_view name);
 // A size of a tensor input. Error `argument`.
 Result<SymInt> input_size(const Program& program, ValueId input, size_t dim);
 
-template <class Visit>
-void for_each_nested_graph(Graph& graph, Visit&& visit) {
-  visit(graph);
-  for (size_t i = 0; i < graph.subgraphs().size(); ++i)
-    for_each_nested_graph(graph.subgraph(SubgraphId{static_cast<uint32_t>(i)}), visit);
-}
-
 }  // namespace pt2
 
 #endif  // PT2_CHANGE_SIZES_H

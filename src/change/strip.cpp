@@ -13,6 +13,7 @@ namespace {
 // stay, because people find their way by them.
 constexpr std::string_view kTraces[] = {"stack_trace", "from_node", "source_fn_stack", "custom"};
 
+// Of one graph, without those nested in it; the bytes that went.
 size_t strip_traces(Graph& graph) {
   size_t bytes = 0;
   for (const NodeId id : graph.nodes()) {
@@ -26,8 +27,6 @@ size_t strip_traces(Graph& graph) {
     if (kept.size() != graph.node(id).metadata.size()) graph.set_node_metadata(id, std::move(kept));
   }
   graph.stack_traces.reset();
-  for (size_t i = 0; i < graph.subgraphs().size(); ++i)
-    bytes += strip_traces(graph.subgraph(SubgraphId{static_cast<uint32_t>(i)}));
   return bytes;
 }
 
@@ -65,7 +64,7 @@ class Stripper {
   Stripper(SavedProgram& saved, const StripOptions& options) : saved_(saved), options_(options) {}
 
   Result<ChangeLines> run() {
-    if (options_.example_inputs) PT2_TRY_VOID(strip_example_inputs());
+    if (options_.example_inputs) strip_example_inputs();
     if (!options_.unused && !options_.metadata) return std::move(lines_);
     PT2_TRY(Program program, decode_saved(saved_));
     bool changed = false;
@@ -82,7 +81,8 @@ class Stripper {
 
  private:
   bool strip_metadata(Program& program) {
-    const size_t bytes = strip_traces(program.graph);
+    size_t bytes = 0;
+    for_each_graph(program.graph, [&](Graph& graph) { bytes += strip_traces(graph); });
     if (bytes == 0) return false;
     lines_.push_back(fmt::format("{}: {} bytes of stack traces and origins", saved_.name, bytes));
     return true;
@@ -123,12 +123,11 @@ class Stripper {
   }
 
   // Releases from 2.8 on refuse a file without the record; an empty one is none.
-  Result<void> strip_example_inputs() {
-    if (saved_.sample_inputs.bytes.empty()) return {};
+  void strip_example_inputs() {
+    if (saved_.sample_inputs.bytes.empty()) return;
     lines_.push_back(fmt::format("{}: {} bytes of example inputs", saved_.name,
                                  saved_.sample_inputs.bytes.size()));
     saved_.sample_inputs = {};
-    return {};
   }
 
   SavedProgram& saved_;

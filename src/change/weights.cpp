@@ -7,7 +7,9 @@
 #include <map>
 
 #include "change/contents.h"
+#include "ir/version_facts.h"
 #include "ops/convert.h"
+#include "ops/loops.h"
 #include "pt2/edit.h"
 
 namespace pt2 {
@@ -30,14 +32,15 @@ class WeightSetter {
   Result<ChangeLines> run(bool partial) {
     std::map<std::string, SavedTensor*> known;
     for_each_tensor(saved_, [&](SavedTensor& each) { known.emplace(each.name, &each); });
+    std::set<std::string_view> given;
     for (const auto& [name, tensor] : tensors_) {
       const auto found = known.find(name);
       if (found == known.end()) return refused("the program has no weight of this name", name);
       PT2_TRY_VOID(check(*found->second, tensor));
+      given.insert(name);
     }
     for (const auto& [name, saved] : known)
-      if (!partial &&
-          std::ranges::find(tensors_, name, &NamedTensors::value_type::first) == tensors_.end())
+      if (!partial && !given.contains(name))
         return refused("no tensor is given for this weight; --partial leaves such as they are",
                        name);
     return replace(known);
@@ -57,6 +60,10 @@ class WeightSetter {
   // Views of one storage go on being views of one: each writes its elements into a copy of it.
   ChangeLines replace(const std::map<std::string, SavedTensor*>& known) {
     ChangeLines lines;
+    std::map<const Storage*, std::vector<SavedTensor*>> views;
+    for_each_tensor(saved_, [&](SavedTensor& each) {
+      if (is_plain(each)) views[each.tensor.storage().get()].push_back(&each);
+    });
     std::map<const Storage*, std::shared_ptr<Storage>> copies;
     for (const auto& [name, tensor] : tensors_) {
       SavedTensor& saved = *known.at(name);
@@ -66,14 +73,12 @@ class WeightSetter {
       if (!copy) {
         copy = Storage::allocate(old->size());
         std::memcpy(copy->data(), old->data(), old->size());
-        for_each_tensor(saved_, [&](SavedTensor& each) {
-          if (is_plain(each) && each.tensor.storage().get() == old)
-            each.tensor = Tensor::view_of(copy, each.tensor.dtype(), each.tensor.sizes(),
-                                          each.tensor.strides(), each.tensor.storage_offset())
-                              .value();
-        });
+        for (SavedTensor* view : views[old])
+          view->tensor = Tensor::view_of(copy, view->tensor.dtype(), view->tensor.sizes(),
+                                         view->tensor.strides(), view->tensor.storage_offset())
+                             .value();
       }
-      copy_elements(tensor.contiguous(), saved.tensor);
+      ops::copy_elements(saved.tensor, tensor);
       lines.push_back(fmt::format("{}: other elements, {}", name, tensor.type_text()));
     }
     return lines;
@@ -82,19 +87,6 @@ class WeightSetter {
   static bool same_elements(const Tensor& a, const Tensor& b) {
     const Tensor left = a.contiguous(), right = b.contiguous();
     return std::memcmp(left.raw_data(), right.raw_data(), static_cast<size_t>(left.nbytes())) == 0;
-  }
-
-  static void copy_elements(const Tensor& from, Tensor& to) {
-    const auto size = static_cast<size_t>(dtype_size(from.dtype()));
-    for (int64_t i = 0; i < from.numel(); ++i) {
-      int64_t rest = i, place = 0;
-      for (size_t dim = to.sizes().size(); dim-- > 0;) {
-        place += rest % to.sizes()[dim] * to.strides()[dim];
-        rest /= to.sizes()[dim];
-      }
-      std::memcpy(to.raw_data() + static_cast<size_t>(place) * size,
-                  from.raw_data() + static_cast<size_t>(i) * size, size);
-    }
   }
 
   SavedProgram& saved_;
@@ -129,31 +121,36 @@ void cast_back(Program& program, const InputSpec& spec, Dtype stored, ScalarType
             .inputs = {{.name = "self", .arg = Argument(weight)},
                        {.name = "dtype", .arg = Argument(computed)}},
             .outputs = {Argument(result)}};
-  if (program.schema_version.major > 8 ||
-      (program.schema_version.major == 8 && program.schema_version.minor >= 4))
-    for (NamedArgument& input : node.inputs) input.kind = ArgumentKind::positional;
-  if (program.schema_version.major > 8 ||
-      (program.schema_version.major == 8 && program.schema_version.minor >= 16))
-    node.name = graph.value(result).name;
+  const int version = version_number(program.schema_version);
+  for (NamedArgument& input : node.inputs) input.kind = usual_argument_kind(version);
+  if (has_node_names(version)) node.name = graph.value(result).name;
   if (graph.nodes().empty())
     graph.add_node(std::move(node));
   else
     graph.insert_node(std::move(node), graph.nodes().front());
 }
 
+using SpecsByTarget = std::map<std::string_view, const InputSpec*>;
+
+SpecsByTarget specs_by_target(const std::vector<InputSpec>& specs) {
+  SpecsByTarget out;
+  for (const InputSpec& spec : specs)
+    if (spec.target) out.emplace(*spec.target, &spec);
+  return out;
+}
+
 // Operators may write to buffers without saying so (batch_norm of a program in training), so that
 // these are neither cast nor made one.
-bool is_buffer(const Program& program, const std::string& name) {
-  const auto& specs = program.signature.input_specs;
-  const auto spec = std::ranges::find(specs, std::optional(name), &InputSpec::target);
-  return spec == specs.end() || spec->kind == InputKind::buffer;
+bool is_buffer(const SpecsByTarget& specs, const std::string& name) {
+  const auto spec = specs.find(name);
+  return spec == specs.end() || spec->second->kind == InputKind::buffer;
 }
 
 bool is_floating(Dtype dtype) {
   return dtype_category(dtype) == DtypeCategory::floating && dtype_size(dtype) >= 2;
 }
 
-// Equal dtype, sizes and bytes.
+// Equal for tensors that show the same bytes where their storages hold the same.
 std::string content_key(const SavedTensor& saved) {
   const Tensor& tensor = saved.tensor;
   const Storage& storage = *tensor.storage();
@@ -203,13 +200,14 @@ Result<ChangeLines> cast_weights(PackageContents& contents, std::string_view mod
   const std::set<std::string> written = written_targets(program);
   ChangeLines lines;
   std::map<const Storage*, std::map<std::string, Tensor>> done;  // views of one stay one
-  const std::vector<InputSpec> specs = program.signature.input_specs;
+  const std::vector<InputSpec> all_specs = program.signature.input_specs;
+  const SpecsByTarget specs = specs_by_target(all_specs);
   for_each_tensor(changed, [&](SavedTensor& saved) {
     if (!is_plain(saved) || saved.tensor.dtype() != options.from || written.contains(saved.name) ||
-        is_buffer(program, saved.name))
+        is_buffer(specs, saved.name))
       return;
-    const auto spec = std::ranges::find(specs, std::optional(saved.name), &InputSpec::target);
-    const auto id = spec == specs.end() ? std::nullopt : program.graph.find_value(spec->arg.name);
+    const InputSpec& spec = *specs.at(saved.name);
+    const auto id = program.graph.find_value(spec.arg.name);
     if (!id || program.graph.value(*id).tensor() == nullptr) return;
     const ScalarType computed = program.graph.value(*id).tensor()->dtype;
     auto& views = done[saved.tensor.storage().get()];
@@ -218,7 +216,7 @@ Result<ChangeLines> cast_weights(PackageContents& contents, std::string_view mod
     lines.push_back(
         fmt::format("{}: {} -> {}", saved.name, dtype_name(options.from), dtype_name(options.to)));
     saved.tensor = view->second;
-    cast_back(program, *spec, options.to, computed);
+    cast_back(program, spec, options.to, computed);
   });
   if (lines.empty()) return lines;
   changed.json = program_json(program);
@@ -234,11 +232,12 @@ Result<ChangeLines> share_weights(PackageContents& contents) {
     PT2_TRY_VOID(list_tensors(saved));
     PT2_TRY(const Program program, decode_saved(saved));
     const std::set<std::string> written = written_targets(program);
+    const SpecsByTarget specs = specs_by_target(program.signature.input_specs);
     for_each_tensor(saved, [&](SavedTensor& each) {
       if (!is_plain(each) || each.tensor.numel() == 0 || written.contains(each.name)) return;
       // Programs do not run on one another's buffers: there the name decides.
       std::string key = content_key(each);
-      if (is_buffer(program, each.name)) key += " " + each.name;
+      if (is_buffer(specs, each.name)) key += " " + each.name;
       auto& candidates = known[key];
       for (const SavedTensor* other : candidates) {
         if (other->tensor.storage() == each.tensor.storage()) return;

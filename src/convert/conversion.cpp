@@ -11,6 +11,7 @@
 #include "convert/operator_blockers.h"
 #include "convert/payloads.h"
 #include "convert/schema_blockers.h"
+#include "ir/version_facts.h"
 #include "package/read_package.h"
 #include "pt2/schema_json.h"
 #include "serde/to_schema.h"
@@ -69,10 +70,7 @@ Result<void> check_losses(const ConvertOptions& options) {
   return {};
 }
 
-int version_of(const Program& program) {
-  return schema::version_number(
-      {.major = program.schema_version.major, .minor = program.schema_version.minor});
-}
+int version_of(const Program& program) { return version_number(program.schema_version); }
 
 // Programs that share a document cannot be converted separately.
 Result<void> check_source(const Archive& archive) {

@@ -1,5 +1,6 @@
 #include "convert/converter.h"
 
+#include "ir/version_facts.h"
 #include "pt2/schema_json.h"
 
 namespace pt2 {
@@ -16,8 +17,7 @@ Converter::Converter(Program converted, ConversionTarget wanted, const ConvertOp
                      LoadPayloads load)
     : program(std::move(converted)),
       source(release_of(program)),
-      from(schema::version_number(
-          {.major = program.schema_version.major, .minor = program.schema_version.minor})),
+      from(version_number(program.schema_version)),
       target(wanted),
       to(wanted.schema),
       pipeline{.budget = NodeBudget(options.limits.max_new_nodes), .spelling = spelling_of(to)},

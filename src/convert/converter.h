@@ -51,14 +51,6 @@ class Converter {
   LoadPayloads load_payloads_;
 };
 
-// Applies `visit(Graph&)` to the program's graph and all nested ones, callers first.
-template <class Visit>
-void for_each_graph(Graph& graph, Visit&& visit) {
-  visit(graph);
-  for (size_t i = 0; i < graph.subgraphs().size(); ++i)
-    for_each_graph(graph.subgraph(SubgraphId{static_cast<uint32_t>(i)}), visit);
-}
-
 // The rewritings, one for each row of rewrites.def.
 #define PT2_REWRITE(name, what, source) Result<void> rewrite_##name(Converter& converter);
 #include "convert/rewrites.def"

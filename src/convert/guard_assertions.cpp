@@ -4,6 +4,7 @@
 #include <map>
 
 #include "convert/operator_history.h"
+#include "ir/version_facts.h"
 #include "pt2/expr_rewrite.h"
 
 namespace pt2 {
@@ -185,10 +186,9 @@ class GuardAsserter {
   }
 
   NamedArgument input(std::string name, Argument argument) const {
-    constexpr int kFirstWithKinds = 804;
-    NamedArgument made{.name = std::move(name), .arg = std::move(argument)};
-    if (converter_.to >= kFirstWithKinds) made.kind = ArgumentKind::positional;
-    return made;
+    return {.name = std::move(name),
+            .arg = std::move(argument),
+            .kind = usual_argument_kind(converter_.to)};
   }
 
   void insert(Node node) {

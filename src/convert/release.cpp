@@ -4,6 +4,7 @@
 
 #include <charconv>
 
+#include "ir/version_facts.h"
 #include "pt2/schema_json.h"
 
 namespace pt2 {
@@ -53,8 +54,7 @@ const Release& release_of(const Program& program) {
   const int number = release_number(program.torch_version);
   if (const Release* release = release_numbered(number)) return *release;
   if (number > newest_release().number) return newest_release();
-  const int schema = schema::version_number(
-      {.major = program.schema_version.major, .minor = program.schema_version.minor});
+  const int schema = version_number(program.schema_version);
   const Release* found = kReleases;
   for (const Release& release : kReleases)
     if (release.schema <= schema) found = &release;

@@ -147,6 +147,7 @@ class Arranger {
     for (Wire& wire : level_.wires) {
       const size_t from = row_of_[ordinal_of(wire.from)];
       const bool is_shared = wire.to.size() > kMostTargets || !is_drawn(wire);
+      bool has_port = false;
       size_t drawn = 0;
       for (size_t i = 0; i < wire.to.size(); ++i) {
         const uint32_t to = ordinal_of(wire.to[i]);
@@ -154,13 +155,13 @@ class Arranger {
           wire.to[drawn] = wire.to[i];
           wire.to_ports[drawn++] = wire.to_ports[i];
         } else {
-          wire.has_port = true;
+          has_port = true;
           add_port(box(to), wire);
         }
       }
       wire.to.resize(drawn);
       wire.to_ports.resize(drawn);
-      if (wire.has_port && !wire.label.empty()) wire.label = "◦ " + wire.label;
+      if (has_port && !wire.label.empty()) wire.label = "◦ " + wire.label;
     }
   }
 

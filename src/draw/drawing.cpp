@@ -62,6 +62,9 @@ void add_node_count(Box& box) {
                             box.nodes == 1 ? "" : "s");
 }
 
+// Boxes that are open where nobody asks for a depth.
+constexpr size_t kVisible = 120;
+
 // The outer boxes first, until enough is visible; the rest of a repeat stays folded.
 void open_boxes(Drawing& drawing, const DrawOptions& options) {
   std::vector<uint32_t> queue{0};
@@ -69,7 +72,7 @@ void open_boxes(Drawing& drawing, const DrawOptions& options) {
   for (size_t next = 0; next < queue.size(); ++next) {
     Box& box = drawing.boxes[queue[next]];
     if (box.children.empty()) continue;
-    const bool fits = visible + box.children.size() <= options.visible;
+    const bool fits = visible + box.children.size() <= kVisible;
     const bool wanted =
         options.depth ? box.depth < *options.depth : fits && box.kind != BoxKind::rest;
     box.is_open = box.depth == 0 || wanted;
@@ -87,23 +90,11 @@ std::string_view box_kind_name(BoxKind kind) {
   return kNames[static_cast<size_t>(kind)];
 }
 
-std::string_view operator_class_name(OperatorClass operator_class) {
-  constexpr std::string_view kNames[] = {"other",      "product",   "attention",    "normalisation",
-                                         "activation", "pointwise", "reduction",    "shape",
-                                         "lookup",     "constant",  "quantization", "control"};
-  return kNames[static_cast<size_t>(operator_class)];
-}
-
 OperatorClass operator_class_of(std::string_view target) {
   const TargetForm form = target_form(target);
   if (form == TargetForm::higher_order) return OperatorClass::control;
   if (form == TargetForm::function) return OperatorClass::shape;
-  std::string_view name = target;
-  if (form == TargetForm::overload) {
-    constexpr std::string_view kPrefix = "torch.ops.";
-    name.remove_prefix(kPrefix.size() + target_namespace(target).size() + 1);
-    name = name.substr(0, name.find('.'));
-  }
+  const std::string_view name = form == TargetForm::overload ? operator_name(target) : target;
   const std::string_view plain = name.starts_with('_') ? name.substr(1) : name;
   for (const ClassRow& row : kClasses)
     if (matches(name, row.text) || matches(plain, row.text)) return row.operator_class;

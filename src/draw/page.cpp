@@ -4,10 +4,12 @@
 
 #include "base/base64.h"
 #include "base/json.h"
+#include "base/text.h"
 #include "draw/page_files.h"
 #include "draw/texts.h"
 #include "draw/wires.h"
 #include "ir/graph_place.h"
+#include "package/read_budget.h"
 #include "pt2/drawing.h"
 
 namespace pt2 {
@@ -227,18 +229,6 @@ class DataWriter {
     json_.end_array();
   }
 
-  // A file may name the same few bytes often, and let a stride of 0 make many of them; honest
-  // ones read each byte about once.
-  static uint64_t bytes_to_read(const Payloads& payloads) {
-    std::map<size_t, uint64_t> storages;
-    for (const PayloadTensor& tensor : payloads.tensors())
-      if (tensor.tensor.defined() && !tensor.is_fake)
-        storages[tensor.storage_group] = tensor.tensor.storage()->size();
-    uint64_t bytes = 0;
-    for (const auto& [group, size] : storages) bytes += 2 * size;
-    return bytes;
-  }
-
   void write_weights() {
     key("weights");
     json_.begin_array();
@@ -246,16 +236,13 @@ class DataWriter {
       std::map<std::string_view, uint32_t> numbers;
       for (uint32_t i = 0; i < drawing_.values.size(); ++i)
         if (!drawing_.values[i].held.empty()) numbers[drawing_.values[i].value->name] = i;
-      uint64_t budget = bytes_to_read(*source_.payloads);
+      ReadBudget budget(*source_.payloads);
       for (const InputSpec& spec : drawing_.program->signature.input_specs) {
         const PayloadTensor* held = source_.payloads->bound_to(spec);
         const auto found = numbers.find(spec.arg.name);
         if (held == nullptr || !held->tensor.defined() || held->is_fake || found == numbers.end())
           continue;
-        const auto bytes = static_cast<uint64_t>(held->tensor.nbytes());
-        if (bytes > budget) continue;
-        budget -= bytes;
-        write_range(found->second, tensor_range(held->tensor));
+        if (budget.take(held->tensor)) write_range(found->second, tensor_range(held->tensor));
       }
     }
     json_.end_array();
@@ -296,19 +283,6 @@ std::string for_markup(const std::string& json) {
   return out;
 }
 
-std::string escaped_title(std::string_view title) {
-  std::string out;
-  for (const char c : picture::kept(title)) {
-    if (c == '&')
-      out += "&amp;";
-    else if (c == '<')
-      out += "&lt;";
-    else
-      out += c;
-  }
-  return out;
-}
-
 // What a browser compares scripts and styles with: others do not run.
 std::string source_hash(std::string_view hexadecimal) {
   const auto digit = [](char c) { return c <= '9' ? c - '0' : c - 'a' + 10; };
@@ -339,8 +313,8 @@ std::string print_page(std::span<const PageProgram> programs, std::string_view t
       "<script type=\"application/json\" id=\"data\">{}</script>\n<script>{}</script>\n"
       "</body>\n</html>\n",
       source_hash(picture::kPageScriptHash), source_hash(picture::kPageStyleHash),
-      escaped_title(title), picture::kPageStyle, picture::kPageBody, for_markup(json.take()),
-      picture::kPageScript);
+      escape_markup(picture::kept(title)), picture::kPageStyle, picture::kPageBody,
+      for_markup(json.take()), picture::kPageScript);
 }
 
 }  // namespace pt2

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "draw/texts.h"
 #include "draw/wires.h"
 #include "pt2/drawing.h"
@@ -30,32 +31,6 @@ constexpr ClassColours kColours[] = {
     {"#0369a1", "#38bdf8"},  // control
 };
 
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      case '\'':
-        out += "&#39;";
-        break;
-      default:
-        out += c;
-    }
-  }
-  return out;
-}
-
 constexpr std::string_view kStyle = R"(
 text { font: 10.5px ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace; fill: #475569 }
 .t { font-size: 12px; font-weight: 600; fill: #0f172a }
@@ -83,7 +58,7 @@ class SvgPrinter {
     out_ = fmt::format(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{1:.0f}\" "
         "viewBox=\"0 0 {0:.0f} {1:.0f}\">\n<title>{2}</title>\n<style>\n",
-        drawing_.width, drawing_.height, escaped(picture::kept(title)));
+        drawing_.width, drawing_.height, escape_markup(picture::kept(title)));
     // The style ends inside its part for the dark.
     for (size_t i = 0; i < std::size(kColours); ++i)
       out_ += fmt::format(".c{} {{ fill: {} }} ", i, kColours[i].light);
@@ -106,7 +81,7 @@ class SvgPrinter {
   void text(std::string_view css, double x, double y, std::string_view content) {
     if (content.empty()) return;
     out_ += fmt::format("<text class=\"{}\" x=\"{:g}\" y=\"{:g}\">{}</text>\n", css, x, y,
-                        escaped(content));
+                        escape_markup(content));
   }
 
   void rect(const Box& box, std::string_view css, double radius) {

@@ -168,9 +168,7 @@ std::string kept(std::string_view text, size_t max_bytes) {
 std::string operator_title(std::string_view target) {
   const std::string_view space = target_namespace(target);
   if (space.empty()) return std::string(last_part(target));
-  constexpr std::string_view kPrefix = "torch.ops.";
-  std::string_view name = target.substr(kPrefix.size() + space.size() + 1);
-  name = name.substr(0, name.find('.'));
+  const std::string_view name = operator_name(target);
   return space == "aten" ? std::string(name) : fmt::format("{}::{}", space, name);
 }
 

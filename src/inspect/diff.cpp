@@ -10,14 +10,13 @@
 #include "inspect/content.h"
 #include "inspect/graph_diff.h"
 #include "inspect/weight_diff.h"
+#include "ir/graph_place.h"
+#include "ir/version_facts.h"
 #include "pt2/hash.h"
 #include "pt2/schema_json.h"
 
 namespace pt2 {
 namespace {
-
-// Guards are in files since this version.
-constexpr int64_t kFirstGuards = 11;
 
 class ProgramDiff {
  public:
@@ -109,29 +108,37 @@ class ProgramDiff {
     return out;
   }
 
+  // "input x" where the role says "input 0".
+  static std::vector<std::string> shown_inputs(const Program& program,
+                                               std::vector<std::string> roles) {
+    const std::vector<std::string> names = user_input_names(program);
+    const auto& specs = program.signature.input_specs;
+    size_t user = 0;
+    for (size_t i = 0; i < std::min(roles.size(), specs.size()) && user < names.size(); ++i)
+      if (specs[i].kind == InputKind::user_input) roles[i] = "input " + names[user++];
+    return roles;
+  }
+
   void compare_inputs() {
     std::map<std::string, size_t> right;
     for (size_t i = 0; i < after_roles_.size(); ++i) right.emplace(after_roles_[i], i);
-    const auto names = user_input_names(before_), new_names = user_input_names(after_);
-    const auto shown = [](const std::string& role, const std::vector<std::string>& user_names) {
-      constexpr std::string_view kInput = "input ";
-      if (!role.starts_with(kInput)) return role;
-      const size_t place = std::stoul(role.substr(kInput.size()));
-      return place < user_names.size() ? "input " + user_names[place] : role;
-    };
+    const auto shown = shown_inputs(before_, before_roles_);
+    const auto new_shown = shown_inputs(after_, after_roles_);
     for (size_t i = 0; i < before_roles_.size(); ++i) {
-      const std::string& role = before_roles_[i];
-      const auto found = right.find(role);
+      const auto found = right.find(before_roles_[i]);
       const std::string text = input_text(before_, i, before_symbols_);
-      add(ChangeSection::signature, shown(role, names), text,
-          found == right.end() ? "" : input_text(after_, found->second, after_symbols_));
-      if (found != right.end()) right.erase(found);
-      if (!options_.semantic && found != right.end())
-        add(ChangeSection::signature, role, shown(role, names), shown(role, new_names));
+      if (found == right.end()) {
+        add(ChangeSection::signature, shown[i], text, "");
+        continue;
+      }
+      const size_t place = found->second;
+      right.erase(found);
+      add(ChangeSection::signature, shown[i], text, input_text(after_, place, after_symbols_));
+      if (!options_.semantic)
+        add(ChangeSection::signature, before_roles_[i], shown[i], new_shown[place]);
     }
     for (const auto& [role, i] : right)
-      add(ChangeSection::signature, shown(role, new_names), "",
-          input_text(after_, i, after_symbols_));
+      add(ChangeSection::signature, new_shown[i], "", input_text(after_, i, after_symbols_));
   }
 
   static std::map<std::string, std::string> range_texts(const Program& program,
@@ -154,13 +161,11 @@ class ProgramDiff {
       if (!left.contains(symbol)) add(ChangeSection::range, symbol, "", range);
   }
 
-  static bool has_guards(const Program& program) {
-    return program.schema_version.major > 8 ||
-           (program.schema_version.major == 8 && program.schema_version.minor >= kFirstGuards);
-  }
-
   void compare_guards() {
-    if (options_.semantic && (!has_guards(before_) || !has_guards(after_))) return;
+    const auto may_have = [](const Program& program) {
+      return has_guards(version_number(program.schema_version));
+    };
+    if (options_.semantic && (!may_have(before_) || !may_have(after_))) return;
     const std::set<std::string> left(before_.guards_code.begin(), before_.guards_code.end());
     const std::set<std::string> right(after_.guards_code.begin(), after_.guards_code.end());
     for (const std::string& guard : left)
@@ -192,7 +197,7 @@ class ProgramDiff {
     for (const NodePair& pair : out_.nodes) {
       if (!pair.before || !pair.after) continue;
       const Node &a = before_.graph.node(*pair.before), &b = after_.graph.node(*pair.after);
-      named += first_name(before_.graph, a) != first_name(after_.graph, b);
+      named += node_name(before_.graph, a) != node_name(after_.graph, b);
       traced += source_line(a) != source_line(b);
     }
     const auto count = [&](size_t number, std::string_view what) {
@@ -203,15 +208,6 @@ class ProgramDiff {
     };
     count(named, "nodes with another name");
     count(traced, "nodes from another source line");
-  }
-
-  static std::string first_name(const Graph& graph, const Node& node) {
-    std::string name;
-    for (const Argument& output : node.outputs)
-      for_each_value(output, [&](ValueId id) {
-        if (name.empty()) name = graph.value(id).name;
-      });
-    return name;
   }
 
   const Program &before_, &after_;

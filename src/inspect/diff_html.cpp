@@ -2,7 +2,9 @@
 
 #include <set>
 
+#include "base/text.h"
 #include "inspect/plain_text.h"
+#include "ir/target.h"
 #include "pt2/diff.h"
 
 namespace pt2 {
@@ -13,6 +15,7 @@ constexpr size_t kContext = 4;
 
 constexpr std::string_view kHead = R"(<!doctype html>
 <html lang="en"><meta charset="utf-8"><title>pt2 diff</title>
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
 <style>
 :root{color-scheme:light dark;--line:#8884;--old:#f853;--new:#3b75;--other:#db43}
 body{font:14px/1.5 system-ui,sans-serif;margin:1.5em}
@@ -24,26 +27,6 @@ tr.other td{background:var(--other)}tr.fold td{text-align:center;opacity:.6}
 li{font:12px/1.6 ui-monospace,monospace;overflow-wrap:anywhere}
 </style>
 )";
-
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      default:
-        out += c;
-    }
-  }
-  return out;
-}
 
 std::string node_text(const Program& program, const std::optional<NodeId>& id) {
   if (!id) return "";
@@ -57,13 +40,13 @@ std::string node_text(const Program& program, const std::optional<NodeId>& id) {
     if (!out.empty()) out += ", ";
     append_argument(out, output, names);
   }
-  out += fmt::format(" = {}(", plain_target(node.target));
+  out += fmt::format(" = {}(", short_target(node.target));
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     if (i != 0) out += ", ";
     if (!node.inputs[i].name.empty()) out += node.inputs[i].name + "=";
     append_argument(out, node.inputs[i].arg, names);
   }
-  return escaped(out + ")");
+  return escape_markup(out + ")");
 }
 
 }  // namespace
@@ -73,7 +56,7 @@ std::string diff_html(const Program& before, const Program& after, const Differe
   out += fmt::format("<h1>{} differences</h1>\n<ul>\n", difference.changes.size());
   for (const Change& change : difference.changes)
     out += fmt::format("<li>{}: {}</li>\n", change_section_name(change.section),
-                       escaped(change.line()));
+                       escape_markup(change.line()));
   out += "</ul>\n<table>\n";
   std::vector<bool> shown(difference.nodes.size());
   for (size_t i = 0; i < shown.size(); ++i)

@@ -8,6 +8,7 @@
 
 #include "inspect/align.h"
 #include "inspect/content.h"
+#include "ir/target.h"
 
 namespace pt2 {
 namespace {
@@ -23,7 +24,7 @@ std::string result_name(const Graph& graph, const Node& node) {
     for_each_value(output, [&](ValueId id) {
       if (name.empty()) name = "%" + graph.value(id).name;
     });
-  return name.empty() ? node.name.value_or(std::string(plain_target(node.target))) : name;
+  return name.empty() ? node.name.value_or(std::string(short_target(node.target))) : name;
 }
 
 // Everything about the nodes of one graph that is asked for again and again.
@@ -223,7 +224,7 @@ class GraphDiff {
         .section = ChangeSection::node,
         .kind = kind,
         .program = {},
-        .what = fmt::format("{} ({})", result_name(side.graph, node), plain_target(node.target)),
+        .what = fmt::format("{} ({})", result_name(side.graph, node), short_target(node.target)),
         .before = {},
         .after = {},
         .module_path = module_path(node),
@@ -266,8 +267,8 @@ class GraphDiff {
     if (a.target != b.target) {
       Change change = change_at(before_, before, ChangeKind::changed);
       change.what = result_name(before_.graph, a);
-      change.before = plain_target(a.target);
-      change.after = plain_target(b.target);
+      change.before = short_target(a.target);
+      change.after = short_target(b.target);
       changes_.push_back(std::move(change));
     }
     compare_arguments(before, after, a.target == b.target);

@@ -9,31 +9,40 @@
 #include <set>
 
 #include "base/sha256.h"
+#include "base/text.h"
 #include "inspect/content.h"
 #include "inspect/plain_text.h"
+#include "lower/written_memory.h"
+#include "package/read_budget.h"
 
 namespace pt2 {
 namespace {
 
 class GraphHasher {
  public:
-  explicit GraphHasher(const Graph& graph) : graph_(graph), values_(graph.value_count()) {}
+  GraphHasher(const Graph& graph, bool is_nested)
+      : graph_(graph), values_(graph.value_count()), memory_(graph, is_nested && writes(graph)) {}
 
   GraphContent run(const std::vector<std::string>& inputs) {
     for (size_t i = 0; i < graph_.inputs().size(); ++i)
-      for_each_value(graph_.inputs()[i],
-                     [&](ValueId id) { values_[static_cast<size_t>(id)] = inputs[i]; });
+      for_each_value(graph_.inputs()[i], [&](ValueId id) {
+        append_json_string(values_[static_cast<size_t>(id)], inputs[i]);
+      });
     content_.nodes.resize(graph_.node_count());
-    std::vector<uint64_t> all;
+    // Nodes that give nothing, as assertions, count as well. Only the order of those that touch
+    // memory which something writes to decides what they compute.
+    std::vector<Sha256Digest> all, in_order;
     for (const NodeId id : graph_.nodes()) {
-      hash_node(id);
-      all.push_back(content_.nodes[static_cast<size_t>(id)]);
+      const Sha256Digest digest = hash_node(id);
+      (touches_written_memory(graph_.node(id)) ? in_order : all).push_back(digest);
     }
-    // Nodes that give nothing, as assertions, count as well; their order does not.
     std::ranges::sort(all);
     Sha256 sum;
-    for (const uint64_t each : all) sum.add(each);
-    for (const Argument& output : graph_.outputs()) sum.add(text(output) + "\n");
+    for (const auto* digests : {&all, &in_order}) {
+      sum.add(digests->size());
+      for (const Sha256Digest& each : *digests) sum.add(each);
+    }
+    for (const Argument& output : graph_.outputs()) sum.add_text(text(output));
     content_.digest = sum.hex();
     return std::move(content_);
   }
@@ -45,24 +54,31 @@ class GraphHasher {
   }
 
  private:
-  void hash_node(NodeId id) {
+  Sha256Digest hash_node(NodeId id) {
     const Node& node = graph_.node(id);
     Sha256 sum;
-    sum.add(node.target);
+    sum.add_text(node.target);
     for (const NamedArgument& input : node.inputs) {
-      sum.add(input.name.empty() ? "\n" : "\n" + input.name + "=");
-      sum.add(text(input.arg));
+      sum.add_text(input.name);
+      sum.add_text(text(input.arg));
     }
-    const auto digest = sum.digest();
-    uint64_t& hash = content_.nodes[static_cast<size_t>(id)];
-    std::memcpy(&hash, digest.data(), sizeof hash);
-    uint64_t second = 0;
-    std::memcpy(&second, digest.data() + sizeof hash, sizeof second);
+    const Sha256Digest digest = sum.digest();
+    std::memcpy(&content_.nodes[static_cast<size_t>(id)], digest.data(), sizeof(uint64_t));
+    const std::string name = Sha256::hex(digest);
     size_t index = 0;
     for (const Argument& output : node.outputs)
       for_each_value(output, [&](ValueId value) {
-        values_[static_cast<size_t>(value)] = fmt::format("{:x}{:x}.{}", hash, second, index++);
+        values_[static_cast<size_t>(value)] = fmt::format("{}.{}", name, index++);
       });
+    return digest;
+  }
+
+  bool touches_written_memory(const Node& node) const {
+    bool found = false;
+    const auto look = [&](ValueId id) { found = found || memory_.may_hold(id); };
+    for (const NamedArgument& input : node.inputs) for_each_value(input.arg, look);
+    for (const Argument& output : node.outputs) for_each_value(output, look);
+    return found;
   }
 
   std::string subgraph_text(SubgraphId id) const {
@@ -70,11 +86,12 @@ class GraphHasher {
     std::vector<std::string> inputs;
     for (size_t i = 0; i < nested.inputs().size(); ++i)
       inputs.push_back(fmt::format("input {}", i));
-    return graph_content(nested, inputs).digest;
+    return GraphHasher(nested, true).run(inputs).digest;
   }
 
   const Graph& graph_;
   std::vector<std::string> values_;  // what each is made of
+  const WrittenMemory memory_;
   ArgumentNames names_{[this](ValueId id) { return values_[static_cast<size_t>(id)]; },
                        [this](SubgraphId id) { return subgraph_text(id); }};
   GraphContent content_;
@@ -109,9 +126,10 @@ void add_inputs(Sha256& sum, const Program& program, const std::vector<std::stri
       [](SubgraphId) { return std::string("graph"); }};
   for (const size_t i : inputs_in_order(program, roles)) {
     if (!is_user(program, i) && !is_used(program, i)) continue;
-    std::string text = "\n" + roles[i] + ": ";
+    std::string text;
     append_argument(text, program.graph.inputs()[i], names);
-    sum.add(text);
+    sum.add_text(roles[i]);
+    sum.add_text(text);
   }
 }
 
@@ -123,7 +141,8 @@ void add_outputs(Sha256& sum, const Program& program, const std::vector<std::str
       if (spec.kind != OutputKind::user_output && inputs[i].kind == InputKind::user_input &&
           inputs[i].arg.name == target)
         target = roles[i];
-    sum.add(fmt::format("\n{} {}", output_kind_name(spec.kind), target));
+    sum.add_text(output_kind_name(spec.kind));
+    sum.add_text(target);
   }
 }
 
@@ -136,30 +155,35 @@ void add_ranges(Sha256& sum, const Program& program, SymbolNames& symbols) {
     const int64_t min = std::max<int64_t>(constraint.range.min.value_or(0), 2);
     const int64_t max = std::min<int64_t>(constraint.range.max.value_or(INT64_MAX), INT64_MAX - 1);
     const std::string name(symbols.name(constraint.key->expr->name));
-    if (min > 2 || max < INT64_MAX - 1) lines.insert(fmt::format("\n{} {} {}", name, min, max));
+    if (min > 2 || max < INT64_MAX - 1) lines.insert(fmt::format("{} {} {}", name, min, max));
   }
-  for (const std::string& line : lines) sum.add(line);
+  sum.add(lines.size());
+  for (const std::string& line : lines) sum.add_text(line);
 }
 
-Result<void> add_tensor(Sha256& sum, const std::string& name, const PayloadTensor& payload) {
+Result<void> add_tensor(Sha256& sum, const std::string& name, const PayloadTensor& payload,
+                        ReadBudget& budget) {
   if (!payload.missing.empty() && payload.parts.empty())
     return Error{ErrorCode::unsupported, payload.missing, name};
-  const auto add = [&](const Tensor& tensor) {
+  const std::span<const Tensor> tensors =
+      payload.missing.empty() ? std::span(&payload.tensor, 1) : std::span(payload.parts);
+  for (const Tensor& tensor : tensors) {
+    if (!budget.take(tensor))
+      return Error{ErrorCode::limit,
+                   fmt::format("found {}, of more bytes than the file holds", tensor.type_text()),
+                   name};
     const Tensor elements = tensor.contiguous();
-    sum.add(fmt::format("\n{} {}", name, elements.type_text()));
+    sum.add_text(name);
+    sum.add_text(elements.type_text());  // says how many bytes follow
     sum.add({elements.raw_data(), static_cast<size_t>(elements.nbytes())});
-  };
-  if (payload.missing.empty())
-    add(payload.tensor);
-  else
-    std::ranges::for_each(payload.parts, add);
+  }
   return {};
 }
 
 }  // namespace
 
 GraphContent graph_content(const Graph& graph, const std::vector<std::string>& inputs) {
-  return GraphHasher(graph).run(inputs);
+  return GraphHasher(graph, false).run(inputs);
 }
 
 std::vector<std::string> input_roles(const Program& program) {
@@ -201,7 +225,8 @@ Result<std::string> hash_weights(const Program& program, const Payloads& payload
     if (const PayloadTensor* payload = payloads.bound_to(specs[i]); payload && is_used(program, i))
       used.emplace(specs[i].target.value_or(""), payload);
   Sha256 sum;
-  for (const auto& [name, payload] : used) PT2_TRY_VOID(add_tensor(sum, name, *payload));
+  ReadBudget budget(payloads);
+  for (const auto& [name, payload] : used) PT2_TRY_VOID(add_tensor(sum, name, *payload, budget));
   return sum.hex();
 }
 

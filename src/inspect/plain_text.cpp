@@ -2,15 +2,18 @@
 
 #include <fmt/format.h>
 
-#include <cctype>
+#include <algorithm>
 
 #include "base/text.h"
+#include "ir/target.h"
 #include "pt2/type_text.h"
 
 namespace pt2 {
 namespace {
 
-bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+bool is_word(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
 
 class ArgumentText {
  public:
@@ -33,12 +36,16 @@ class ArgumentText {
   }
   void operator()(Layout value) const { out_ += fmt::format("layout {}", static_cast<int>(value)); }
   void operator()(const Device& value) const {
-    out_ += "device " + value.type;
+    out_ += "device ";
+    append_word(value.type);
     if (value.index) out_ += fmt::format(":{}", *value.index);
   }
-  void operator()(const OperatorName& value) const { out_ += plain_target(value.target); }
+  void operator()(const OperatorName& value) const { append_word(short_target(value.target)); }
   void operator()(SubgraphId id) const { out_ += names_.subgraph(id); }
-  void operator()(const CustomObject& value) const { out_ += "object " + value.class_fqn; }
+  void operator()(const CustomObject& value) const {
+    out_ += "object ";
+    append_word(value.class_fqn);
+  }
   void operator()(const ArgumentList& list) {
     out_ += '[';
     for (size_t i = 0; i < list.items.size(); ++i) {
@@ -57,9 +64,22 @@ class ArgumentText {
     }
     out_ += '}';
   }
-  void operator()(const UnknownArgument& value) const { out_ += value.tag + " " + value.json; }
+  void operator()(const UnknownArgument& value) const {
+    append_word(value.tag);
+    out_ += ' ';
+    append_json_string(out_, value.json);
+  }
 
  private:
+  // In quotes where it could be taken for more than one word: it is what the file says.
+  void append_word(std::string_view word) const {
+    const auto is_plain = [](char c) { return is_word(c) || c == '.' || c == ':'; };
+    if (!word.empty() && std::ranges::all_of(word, is_plain))
+      out_ += word;
+    else
+      append_json_string(out_, word);
+  }
+
   std::string& out_;
   const ArgumentNames& names_;
 };
@@ -109,11 +129,6 @@ std::string plain_type(const GraphValue& value, SymbolNames& symbols) {
   for (size_t i = 0; i < meta->sizes.size(); ++i)
     out += (i == 0 ? "" : ", ") + symbols.text(meta->sizes[i]);
   return out + "]";
-}
-
-std::string_view plain_target(std::string_view target) {
-  constexpr std::string_view kOps = "torch.ops.";
-  return target.starts_with(kOps) ? target.substr(kOps.size()) : target;
 }
 
 }  // namespace pt2

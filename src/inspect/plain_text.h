@@ -43,9 +43,6 @@ void append_argument(std::string& out, const Argument& argument, const ArgumentN
 
 // "f32[s0, 8]": dtype and sizes alone. Of other values: "int s0", the class of an object.
 std::string plain_type(const GraphValue& value, SymbolNames& symbols);
-// "aten.add.Tensor": without "torch.ops.".
-std::string_view plain_target(std::string_view target);
-
 }  // namespace pt2
 
 #endif  // PT2_INSPECT_PLAIN_TEXT_H

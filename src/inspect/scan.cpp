@@ -34,7 +34,7 @@ const HazardInfo& hazard_info(Hazard hazard) {
   return *std::ranges::find(kHazards, static_cast<uint16_t>(hazard), &HazardInfo::number);
 }
 
-// Null for rules whose breach harms nobody.
+// Null for rules that describe no hazard.
 const HazardInfo* hazard_of(Rule rule) {
   const auto found = std::ranges::find(kHazards, std::optional(rule), &HazardInfo::rule);
   return found == std::end(kHazards) ? nullptr : found;
@@ -44,14 +44,26 @@ bool is_native(std::string_view name, std::span<const std::byte> head) {
   constexpr std::string_view kEndings[] = {".so", ".dll", ".dylib", ".pyd", ".exe", ".cubin"};
   if (std::ranges::any_of(kEndings, [&](std::string_view end) { return name.ends_with(end); }))
     return true;
-  constexpr std::array<std::array<unsigned char, 4>, 4> kMagics = {{{0x7f, 'E', 'L', 'F'},
-                                                                    {0xcf, 0xfa, 0xed, 0xfe},
-                                                                    {0xce, 0xfa, 0xed, 0xfe},
-                                                                    {0xca, 0xfe, 0xba, 0xbe}}};
-  return head.size() >= 4 && std::ranges::any_of(kMagics, [&](const auto& magic) {
-           return std::memcmp(magic.data(), head.data(), magic.size()) == 0;
-         });
+  const auto has_at = [&](size_t place, std::string_view magic) {
+    return head.size() >= magic.size() && place <= head.size() - magic.size() &&
+           std::memcmp(head.data() + place, magic.data(), magic.size()) == 0;
+  };
+  constexpr std::string_view kMagics[] = {
+      "\x7f"
+      "ELF",
+      "\xcf\xfa\xed\xfe", "\xce\xfa\xed\xfe", "\xca\xfe\xba\xbe"};
+  if (std::ranges::any_of(kMagics, [&](std::string_view magic) { return has_at(0, magic); }))
+    return true;
+  // Windows: two letters are too few to tell code from weights, the header they point at is not.
+  constexpr size_t kPointer = 0x3c;
+  if (!has_at(0, "MZ") || head.size() < kPointer + sizeof(uint32_t)) return false;
+  uint32_t place = 0;
+  std::memcpy(&place, head.data() + kPointer, sizeof place);
+  return has_at(place, std::string_view("PE\0\0", 4));
 }
+
+// As much of an entry as is_native looks at.
+constexpr uint64_t kHeadBytes = 4096;
 
 bool is_python(std::string_view name) { return name.ends_with(".py") || name.ends_with(".pyc"); }
 
@@ -134,9 +146,7 @@ class Scanner {
     bool scripted = false;
     for (const Entry& entry : archive.zip().entries()) {
       const std::string place = fmt::format("{}!{}", archive.name(), entry.name);
-      const std::span<const std::byte> head = archive.zip().bytes().subspan(
-          entry.data_offset, entry.deflated ? 0 : std::min<uint64_t>(entry.size, 4));
-      if (is_native(entry.name, head))
+      if (is_native(entry.name, head_of(archive.zip(), entry).bytes))
         add(Hazard::native_code, place, fmt::format("{} bytes of machine code", entry.size));
       const bool is_script = entry.name.find("code/__torch__") != std::string::npos;
       if (is_script && !std::exchange(scripted, true))
@@ -150,6 +160,15 @@ class Scanner {
       if (refused_ && entry.name.ends_with(".pkl")) look_into_pickle(archive, entry, place);
     }
     find_gaps(archive);
+  }
+
+  // Empty where the entry is damaged, which verify has told.
+  static Record head_of(const ZipReader& zip, const Entry& entry) {
+    if (entry.deflated) {
+      auto record = zip.read(entry, false);
+      return record ? *std::move(record) : Record{};
+    }
+    return {zip.bytes().subspan(entry.data_offset, std::min(entry.size, kHeadBytes)), nullptr};
   }
 
   void look_into_pickle(const Archive& archive, const Entry& entry, const std::string& place) {
@@ -168,12 +187,16 @@ class Scanner {
     for (const Entry& entry : archive.zip().entries()) order.push_back(&entry);
     std::ranges::sort(order, {}, &Entry::header_offset);
     uint64_t end = 0;
-    for (const Entry* entry : order) {
-      if (entry->header_offset > end + kDescriptor)
+    const auto expect_at = [&](uint64_t place) {
+      if (place > end + kDescriptor)
         add(Hazard::hidden_bytes, fmt::format("{}!byte {}", archive.name(), end),
-            fmt::format("{} bytes that belong to no entry", entry->header_offset - end));
+            fmt::format("{} bytes that belong to no entry", place - end));
+    };
+    for (const Entry* entry : order) {
+      expect_at(entry->header_offset);
       end = std::max(end, entry->data_offset + entry->compressed_size);
     }
+    expect_at(archive.zip().directory_offset());
   }
 
  public:

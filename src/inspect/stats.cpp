@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "inspect/plain_text.h"
+#include "ir/target.h"
 #include "pt2/modules.h"
 #include "pt2/type_text.h"
 
@@ -60,6 +61,16 @@ const ProductRow* find_product(std::string_view target) {
   return row == std::end(kProducts) ? nullptr : row;
 }
 
+// What a file says may be anything.
+uint64_t sum(uint64_t a, uint64_t b) {
+  uint64_t out = 0;
+  return __builtin_add_overflow(a, b, &out) ? UINT64_MAX : out;
+}
+uint64_t product(uint64_t a, uint64_t b) {
+  uint64_t out = 0;
+  return __builtin_mul_overflow(a, b, &out) ? UINT64_MAX : out;
+}
+
 class StatsReader {
  public:
   StatsReader(const Program& program, const Payloads* payloads)
@@ -87,36 +98,51 @@ class StatsReader {
   uint64_t elements(const TensorMeta* meta) {
     if (meta == nullptr) return 0;
     uint64_t count = 1;
-    for (const SymInt& size : meta->sizes) count *= number(size);
+    for (const SymInt& size : meta->sizes) count = product(count, number(size));
     return count;
   }
   uint64_t bytes(const TensorMeta* meta) {
     if (meta == nullptr) return 0;
     const auto dtype = meta->dtype.dtype();
-    return elements(meta) * (dtype ? static_cast<uint64_t>(dtype_size(*dtype)) : 1);
+    return product(elements(meta), dtype ? static_cast<uint64_t>(dtype_size(*dtype)) : 1);
+  }
+
+  HeldStats* held_as(InputKind kind) {
+    switch (kind) {
+      case InputKind::parameter:
+        return &out_.parameters;
+      case InputKind::buffer:
+        return &out_.buffers;
+      case InputKind::constant_tensor:
+        return &out_.constants;
+      case InputKind::user_input:
+      case InputKind::custom_obj:
+      case InputKind::token:
+        return nullptr;
+    }
+    return nullptr;
   }
 
   void read_weights() {
     std::set<size_t> storages;
     for (const InputSpec& spec : program_.signature.input_specs) {
-      const bool is_parameter = spec.kind == InputKind::parameter;
-      if (!is_parameter && spec.kind != InputKind::buffer &&
-          spec.kind != InputKind::constant_tensor)
-        continue;
+      HeldStats* held = held_as(spec.kind);
+      if (held == nullptr) continue;
+      ++held->tensors;
       const auto id = program_.graph.find_value(spec.arg.name);
       const TensorMeta* meta = id ? program_.graph.value(*id).tensor() : nullptr;
-      if (meta == nullptr) continue;
       const PayloadTensor* payload = payloads_ == nullptr ? nullptr : payloads_->bound_to(spec);
       const bool is_new = payload == nullptr || !payload->missing.empty() ||
                           storages.insert(payload->storage_group).second;
-      if (!is_new) continue;
-      (is_parameter ? out_.parameters : out_.buffers) += elements(meta);
-      (is_parameter ? out_.parameter_bytes : out_.buffer_bytes) += bytes(meta);
-      own_parameters_[spec.target.value_or("")] = is_parameter ? elements(meta) : 0;
-      DtypeStats& dtype = out_.dtypes[dtype_text(meta->dtype)];
-      dtype.tensors += 1;
-      dtype.elements += elements(meta);
-      dtype.bytes += bytes(meta);
+      if (!is_new || meta == nullptr) continue;
+      HeldStats& dtype = out_.dtypes[dtype_text(meta->dtype)];
+      ++dtype.tensors;
+      for (HeldStats* each : {held, &dtype}) {
+        each->elements = sum(each->elements, elements(meta));
+        each->bytes = sum(each->bytes, bytes(meta));
+      }
+      if (spec.kind == InputKind::parameter)
+        own_parameters_[spec.target.value_or("")] = elements(meta);
     }
   }
 
@@ -124,17 +150,18 @@ class StatsReader {
     for (const NodeId id : graph.nodes()) {
       const Node& node = graph.node(id);
       ++out_.nodes;
-      const std::string target(plain_target(node.target));
+      const std::string target(short_target(node.target));
       OperatorStats& sums = operators_[target];
       sums.target = target;
       ++sums.calls;
       const uint64_t products = multiply_adds(graph, node, target);
-      sums.multiply_adds += products;
-      out_.multiply_adds += products;
-      by_module_[module_path(node)] += products;
+      sums.multiply_adds = sum(sums.multiply_adds, products);
+      out_.multiply_adds = sum(out_.multiply_adds, products);
+      uint64_t& module = by_module_[module_path(node)];
+      module = sum(module, products);
       for (const Argument& output : node.outputs)
         for_each_value(output, [&](ValueId value) {
-          sums.result_bytes += bytes(graph.value(value).tensor());
+          sums.result_bytes = sum(sums.result_bytes, bytes(graph.value(value).tensor()));
         });
     }
     for (const Graph& nested : graph.subgraphs()) read_graph(nested);
@@ -157,7 +184,7 @@ class StatsReader {
     if (meta == nullptr || meta->sizes.empty()) return 0;
     switch (row->product) {
       case Product::matrix:
-        return elements(made) * number(meta->sizes.back());
+        return product(elements(made), number(meta->sizes.back()));
       case Product::convolution:
         return convolution(graph, node, target, made, meta);
       case Product::attention:
@@ -176,14 +203,14 @@ class StatsReader {
     const bool transposed =
         (given != nullptr && *given) || target.find("conv_transpose") != target.npos;
     const uint64_t filter = elements(weight) / std::max<uint64_t>(number(weight->sizes[0]), 1);
-    return filter * elements(transposed ? operand(graph, node, "input") : made);
+    return product(filter, elements(transposed ? operand(graph, node, "input") : made));
   }
 
   uint64_t attention(const Graph& graph, const Node& node, const TensorMeta* made,
                      const TensorMeta* key) {
     if (key->sizes.size() < 2) return 0;
     const uint64_t keys = number(key->sizes[key->sizes.size() - 2]);
-    return keys * (elements(operand(graph, node, "query")) + elements(made));
+    return product(keys, sum(elements(operand(graph, node, "query")), elements(made)));
   }
 
   uint64_t recurrent(const Graph& graph, const Node& node, std::string_view name) {
@@ -193,9 +220,9 @@ class StatsReader {
     uint64_t matrices = 0;
     for_each_value(*parameters, [&](ValueId id) {
       const TensorMeta* meta = graph.value(id).tensor();
-      if (meta != nullptr && meta->sizes.size() == 2) matrices += elements(meta);
+      if (meta != nullptr && meta->sizes.size() == 2) matrices = sum(matrices, elements(meta));
     });
-    return matrices * (elements(input) / std::max<uint64_t>(number(input->sizes.back()), 1));
+    return product(matrices, elements(input) / std::max<uint64_t>(number(input->sizes.back()), 1));
   }
 
   // Each result lives from its node to its last use.
@@ -217,11 +244,13 @@ class StatsReader {
       for (const Argument& output : graph.node(id).outputs)
         for_each_value(output, [&](ValueId value) {
           const uint64_t size = bytes(graph.value(value).tensor());
-          alive += size;
-          ending[std::max(last[static_cast<size_t>(value)], place)] += size;
+          alive = sum(alive, size);
+          uint64_t& end = ending[std::max(last[static_cast<size_t>(value)], place)];
+          end = sum(end, size);
         });
       most = std::max(most, alive);
-      if (const auto found = ending.find(place); found != ending.end()) alive -= found->second;
+      if (const auto found = ending.find(place); found != ending.end())
+        alive -= std::min(alive, found->second);
     }
     return most;
   }
@@ -237,12 +266,14 @@ class StatsReader {
       for (const size_t input : modules[i].inputs) {
         const auto& target = program_.signature.input_specs[input].target;
         const auto found = own_parameters_.find(target.value_or(""));
-        if (found != own_parameters_.end()) sums[i].parameters += found->second;
+        if (found != own_parameters_.end())
+          sums[i].parameters = sum(sums[i].parameters, found->second);
       }
     }
     for (size_t i = modules.size(); i-- > 1;) {
-      sums[modules[i].parent].parameters += sums[i].parameters;
-      sums[modules[i].parent].multiply_adds += sums[i].multiply_adds;
+      ModuleStats& parent = sums[modules[i].parent];
+      parent.parameters = sum(parent.parameters, sums[i].parameters);
+      parent.multiply_adds = sum(parent.multiply_adds, sums[i].multiply_adds);
     }
     out_.modules = std::move(sums);
   }

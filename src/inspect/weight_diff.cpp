@@ -2,11 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <complex>
 #include <cstring>
 #include <map>
 
-#include "inspect/elements.h"
+#include "ops/convert.h"
+#include "package/read_budget.h"
 #include "pt2/type_text.h"
 
 namespace pt2 {
@@ -31,37 +34,69 @@ bool same_bytes(const Tensor& a, const Tensor& b) {
   return std::memcmp(a.raw_data(), b.raw_data(), static_cast<size_t>(a.nbytes())) == 0;
 }
 
+// Also of unsigned integers that wrapped.
+double step_between(int64_t a, int64_t b) {
+  const uint64_t step = static_cast<uint64_t>(a) - static_cast<uint64_t>(b);
+  return static_cast<double>(std::min(step, -step));
+}
+double step_between(ops::Complex a, ops::Complex b) {
+  const double step = std::abs(b - a);
+  return std::isnan(step) ? HUGE_VAL : step;
+}
+
+bool is_nan(int64_t) { return false; }
+bool is_nan(ops::Complex value) { return std::isnan(value.real()) || std::isnan(value.imag()); }
+
+// Of contiguous tensors of one type; C is what their elements are compared as. Empty where all are
+// equal.
+template <class C>
+std::string difference_as(const Tensor& before, const Tensor& after) {
+  constexpr int64_t kChunk = 1024;
+  C old_values[kChunk], new_values[kChunk];
+  const Dtype dtype = before.dtype();
+  int64_t different = 0;
+  double largest = 0, scale = 0;
+  for (int64_t begin = 0; begin < before.numel(); begin += kChunk) {
+    const int64_t count = std::min(kChunk, before.numel() - begin),
+                  place = begin * dtype_size(dtype);
+    ops::load_elements(before.raw_data() + place, 1, dtype, count, old_values);
+    ops::load_elements(after.raw_data() + place, 1, dtype, count, new_values);
+    for (int64_t i = 0; i < count; ++i) {
+      const C old = old_values[i], made = new_values[i];
+      if (old == made || (is_nan(old) && is_nan(made))) continue;
+      ++different;
+      scale = std::max(scale, step_between(old, C{}));
+      largest = std::max(largest, step_between(old, made));
+    }
+  }
+  if (different == 0) return "";  // zeros of either sign
+  return fmt::format("{} of {} elements, by up to {:.3g} of {:.3g}", different, before.numel(),
+                     largest, scale);
+}
+
 // Empty where they are equal.
 std::string element_difference(const Tensor& before, const Tensor& after) {
   const Tensor a = before.contiguous(), b = after.contiguous();
   if (a.numel() == 0 || same_bytes(a, b)) return "";
-  std::vector<double> old_values(static_cast<size_t>(a.numel()));
-  int64_t different = 0;
-  double largest = 0, scale = 0;
-  const bool numbers = for_each_element(
-      a, [&](int64_t i, double value) { old_values[static_cast<size_t>(i)] = value; });
-  if (!numbers) return "other elements";
-  for_each_element(b, [&](int64_t i, double value) {
-    const double old = old_values[static_cast<size_t>(i)];
-    if (old == value || (std::isnan(old) && std::isnan(value))) return;
-    ++different;
-    scale = std::max(scale, std::abs(old));
-    const double step = std::abs(value - old);
-    largest = std::isnan(step) ? HUGE_VAL : std::max(largest, step);
-  });
-  if (different == 0) return "";  // zeros of either sign
-  return fmt::format("{} of {} elements, by up to {:.3g} of {:.3g}", different, a.numel(), largest,
-                     scale);
+  const DtypeCategory category = dtype_category(a.dtype());
+  const bool is_whole = category == DtypeCategory::integer || category == DtypeCategory::boolean;
+  return is_whole ? difference_as<int64_t>(a, b) : difference_as<ops::Complex>(a, b);
 }
 
-std::string difference_of(const PayloadTensor& before, const PayloadTensor& after) {
+std::string difference_of(const PayloadTensor& before, const PayloadTensor& after,
+                          ReadBudget& budget) {
   const std::string old_type = type_of(before), new_type = type_of(after);
   if (old_type != new_type) return old_type + " -> " + new_type;
-  if (before.missing.empty()) return element_difference(before.tensor, after.tensor);
+  // Their types are equal, and so are the bytes that both show.
+  const auto compare = [&](const Tensor& a, const Tensor& b) {
+    return budget.take(a) ? element_difference(a, b)
+                          : std::string("not compared, of more bytes than the file holds");
+  };
+  if (before.missing.empty()) return compare(before.tensor, after.tensor);
   if (before.parts.size() != after.parts.size()) return "other parts";
   for (size_t i = 0; i < before.parts.size(); ++i) {
     if (before.parts[i].type_text() != after.parts[i].type_text()) return "other parts";
-    std::string text = element_difference(before.parts[i], after.parts[i]);
+    std::string text = compare(before.parts[i], after.parts[i]);
     if (!text.empty()) return text;
   }
   return "";
@@ -83,6 +118,7 @@ void diff_weights(const Program& before, const Payloads& old_payloads, const Pro
     (kind == ChangeKind::added ? change.after : change.before) = type_of(payload);
     changes.push_back(std::move(change));
   };
+  ReadBudget budget(old_payloads);
   std::map<std::string, std::string> modules;  // one line each
   for (const auto& [name, payload] : left) {
     const auto found = right.find(name);
@@ -90,7 +126,7 @@ void diff_weights(const Program& before, const Payloads& old_payloads, const Pro
       add_one(ChangeKind::removed, name, *payload);
       continue;
     }
-    const std::string text = difference_of(*payload, *found->second);
+    const std::string text = difference_of(*payload, *found->second, budget);
     if (text.empty()) continue;
     const auto [module, leaf] = split_name(name);
     std::string& line = modules[module];

@@ -133,4 +133,10 @@ std::vector<std::string> user_output_names(const Program& program) {
   return names;
 }
 
+const RangeConstraint* find_range(const Program& program, Expr size) {
+  for (const RangeConstraint& constraint : program.range_constraints)
+    if (constraint.key != nullptr && constraint.key->expr == size) return &constraint;
+  return nullptr;
+}
+
 }  // namespace pt2

@@ -81,6 +81,17 @@ std::string_view target_namespace(std::string_view target) {
   return target.substr(0, target.find('.'));
 }
 
+std::string_view short_target(std::string_view target) {
+  return target.starts_with(kOps) ? target.substr(kOps.size()) : target;
+}
+
+std::string_view operator_name(std::string_view target) {
+  const std::string_view space = target_namespace(target);
+  if (space.empty()) return {};
+  const std::string_view name = target.substr(kOps.size() + space.size() + 1);
+  return name.substr(0, name.find('.'));
+}
+
 std::string_view last_part(std::string_view target) {
   const size_t dot = target.rfind('.');
   return dot == std::string_view::npos ? target : target.substr(dot + 1);

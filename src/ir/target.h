@@ -20,6 +20,11 @@ TargetForm target_form(std::string_view target);
 
 // "aten" of torch.ops.aten.add.Tensor; empty for other forms.
 std::string_view target_namespace(std::string_view target);
+// What people call an operator: "aten.add.Tensor" of torch.ops.aten.add.Tensor; other forms as they
+// are.
+std::string_view short_target(std::string_view target);
+// "add" of torch.ops.aten.add.Tensor; empty for other forms.
+std::string_view operator_name(std::string_view target);
 // The last part of the path: "cond" of torch.ops.higher_order.cond.
 std::string_view last_part(std::string_view target);
 

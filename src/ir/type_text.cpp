@@ -8,20 +8,15 @@ namespace {
 // " 1..1024", " >= 2"; empty when the constraint says nothing beyond "a size".
 std::string range_text(const SymRange& range) {
   const int64_t low = range.min.value_or(0);
-  // Releases up to 2.4 write the largest size instead of infinity.
-  constexpr int64_t kUnbounded = INT64_MAX - 1;
-  if (range.max && *range.max < kUnbounded)
-    return " " + std::to_string(low) + ".." + std::to_string(*range.max);
+  if (!range.is_unbounded()) return " " + std::to_string(low) + ".." + std::to_string(*range.max);
   return low > 0 ? " >= " + std::to_string(low) : "";
 }
 
 std::string dim_text(const Program& program, const SymInt& size) {
   std::string text = print(size);
   if (!size.is_symbolic()) return text;
-  for (const RangeConstraint& constraint : program.range_constraints)
-    if (constraint.key != nullptr && constraint.key->expr == size.expr())
-      return text + range_text(constraint.range);
-  return text;
+  const RangeConstraint* constraint = find_range(program, size.expr());
+  return constraint == nullptr ? text : text + range_text(constraint->range);
 }
 
 struct ConstantText {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <iterator>
+#include <numeric>
+#include <optional>
 
 #include "ops/table.h"
 
@@ -39,6 +41,37 @@ bool writes(const Graph& graph) {
   };
   return std::ranges::any_of(graph.nodes(), mutates) ||
          std::ranges::any_of(graph.subgraphs(), writes);
+}
+
+std::vector<ValueId> written_values(const Graph& graph, const Node& node) {
+  std::vector<ValueId> values;
+  for_each_written(graph, node, [&](const Argument& argument) {
+    for_each_value(argument, [&](ValueId id) { values.push_back(id); });
+  });
+  return values;
+}
+
+std::vector<uint32_t> memory_classes(const Graph& graph) {
+  std::vector<uint32_t> classes(graph.value_count());
+  std::iota(classes.begin(), classes.end(), 0u);
+  const auto root = [&](uint32_t value) {
+    while (classes[value] != value) value = classes[value] = classes[classes[value]];
+    return value;
+  };
+  for (const NodeId id : graph.nodes()) {
+    const Node& node = graph.node(id);
+    if (!may_share_memory(node)) continue;
+    std::optional<uint32_t> first;
+    const auto join = [&](ValueId value) {
+      const uint32_t each = root(static_cast<uint32_t>(value));
+      if (!first) first = each;
+      classes[each] = root(*first);
+    };
+    for (const NamedArgument& input : node.inputs) for_each_value(input.arg, join);
+    for (const Argument& output : node.outputs) for_each_value(output, join);
+  }
+  for (uint32_t value = 0; value < classes.size(); ++value) classes[value] = root(value);
+  return classes;
 }
 
 bool may_share_memory(const Node& node) {

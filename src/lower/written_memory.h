@@ -25,6 +25,10 @@ class WrittenMemory {
 
 // Whether a node of the graph, or of one nested in it, writes to a tensor.
 bool writes(const Graph& graph);
+// The values whose memory the node may write to itself.
+std::vector<ValueId> written_values(const Graph& graph, const Node& node);
+// A number for each value, by its id: values of different numbers share no memory. Linear.
+std::vector<uint32_t> memory_classes(const Graph& graph);
 // Whether a result of the node may share memory with an argument.
 bool may_share_memory(const Node& node);
 

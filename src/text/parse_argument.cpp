@@ -2,6 +2,8 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "ir/version_facts.h"
+#include "pt2/program_text.h"
 #include "text/parser.h"
 #include "text/vocabulary.h"
 
@@ -270,6 +272,16 @@ class ArgumentParser {
 
 Result<Argument> parse_argument(Parsing& parsing, ValueScope* scope, Access access) {
   return ArgumentParser(parsing, scope, access).parse();
+}
+
+Result<Argument> parse_constant(std::string_view text, SchemaVersion version) {
+  std::vector<Error> errors;
+  Parsing parsing(text, "", errors);
+  parsing.version = version_number(version);
+  PT2_TRY(Argument argument, parse_argument(parsing, nullptr, Access::use));
+  if (!parsing.reader.at_end()) return parsing.reader.unexpected("the end");
+  if (!errors.empty()) return std::move(errors.front());
+  return argument;
 }
 
 Result<void> parse_constant_name(Parsing& parsing, ArgumentSpec& spec) {

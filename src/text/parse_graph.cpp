@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "ir/version_facts.h"
 #include "text/parser.h"
 #include "text/vocabulary.h"
 

@@ -3,6 +3,7 @@
 #include "base/base64.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "ir/version_facts.h"
 #include "pt2/program_text.h"
 #include "pt2/schema_json.h"
 #include "schema/trace_text.h"
@@ -62,7 +63,7 @@ class ProgramParser {
     }
     reader_.advance();
     program_.schema_version = *version;
-    parsing_.version = schema::version_number({.major = major, .minor = minor});
+    parsing_.version = version_number(*version);
     parsing_.expressions.emplace(*program_.expressions, expression_spelling(parsing_.version));
     return {};
   }

@@ -2,6 +2,7 @@
 #include <array>
 
 #include "base/text.h"
+#include "ir/version_facts.h"
 #include "text/printer.h"
 #include "text/vocabulary.h"
 

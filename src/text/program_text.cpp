@@ -2,6 +2,7 @@
 
 #include "base/base64.h"
 #include "base/text.h"
+#include "ir/version_facts.h"
 #include "pt2/schema_json.h"
 #include "text/printer.h"
 #include "text/vocabulary.h"
@@ -9,10 +10,7 @@
 namespace pt2 {
 namespace {
 
-int version_of(const Program& program) {
-  return schema::version_number(
-      {.major = program.schema_version.major, .minor = program.schema_version.minor});
-}
+int version_of(const Program& program) { return version_number(program.schema_version); }
 
 class ProgramPrinter {
  public:

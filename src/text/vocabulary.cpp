@@ -219,14 +219,6 @@ bool has_target(OutputKind kind) {
          kind != OutputKind::token;
 }
 
-ExprSpelling expression_spelling(int version) {
-  return version < 800 ? ExprSpelling::str : ExprSpelling::srepr;
-}
-std::optional<ArgumentKind> usual_argument_kind(int version) {
-  return version < 804 ? std::nullopt : std::optional(ArgumentKind::positional);
-}
-bool has_node_names(int version) { return version >= 816; }
-
 std::optional<std::vector<int64_t>> contiguous_strides(const std::vector<SymInt>& sizes) {
   std::vector<int64_t> strides(sizes.size());
   int64_t stride = 1;

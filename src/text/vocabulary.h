@@ -58,13 +58,6 @@ std::optional<OutputKind> find_output_kind(std::string_view word);
 bool has_target(InputKind kind);
 bool has_target(OutputKind kind);
 
-// The spelling of expressions in the files of a schema version.
-ExprSpelling expression_spelling(int version);
-// The kind of arguments without a marker: positional since 8.4, no kind before.
-std::optional<ArgumentKind> usual_argument_kind(int version);
-// Nodes have FX names since 8.16; a node is usually named like its first result.
-bool has_node_names(int version);
-
 // The strides of a contiguous tensor whose sizes except the first are all numbers (a size of 0
 // counts as 1); nothing for other tensors, and beyond 64 bits.
 std::optional<std::vector<int64_t>> contiguous_strides(const std::vector<SymInt>& sizes);

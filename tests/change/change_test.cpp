@@ -237,7 +237,7 @@ TEST(EditProgram, ExposesValuesAndSetsArguments) {
 
 TEST(EditProgram, MovesToAnotherDevice) {
   Program program = program_of(corpus("2.15.0/mlp.pt2"));
-  ASSERT_TRUE(set_device(program, {"cuda", 0}).has_value());
+  set_device(program, {"cuda", 0});
   EXPECT_EQ(program.graph.value(*program.graph.find_value("relu")).tensor()->device.type, "cuda");
 }
 

@@ -153,18 +153,6 @@ TEST(Page, SameProgramSameBytes) {
   EXPECT_EQ(page_of(program, "a"), page_of(program, "a"));
 }
 
-TEST(Page, NumbersOfWeightsAreThere) {
-  const float values[] = {1, -2, 0.5, std::numeric_limits<float>::quiet_NaN(),
-                          std::numeric_limits<float>::infinity()};
-  const TensorRange range =
-      tensor_range(Tensor::from<float>(Dtype::float32, {5}, std::span<const float>(values)));
-  EXPECT_EQ(range.count, 5);
-  EXPECT_EQ(range.nans, 1);
-  EXPECT_EQ(range.infinities, 1);
-  EXPECT_EQ(range.min, -2);
-  EXPECT_EQ(range.max, std::numeric_limits<double>::infinity());
-}
-
 TEST(Page, TextsAreShortenedByColumns) {
   EXPECT_EQ(picture::shortened("abcdef", 6), "abcdef");
   EXPECT_EQ(picture::shortened("abcdefg", 6), "abcde…");

@@ -146,8 +146,8 @@ TEST(Hash, IsTheSameForEveryRelease) {
 
 TEST(Stats, CountsProducts) {
   const ProgramStats found = stats(edited({}));
-  EXPECT_EQ(found.parameters, 24u);
-  EXPECT_EQ(found.parameter_bytes, 96u);
+  EXPECT_EQ(found.parameters.elements, 24u);
+  EXPECT_EQ(found.parameters.bytes, 96u);
   EXPECT_EQ(found.multiply_adds, 48u);  // 2 rows, 3 columns, 8 each
   EXPECT_EQ(found.nodes, 4u);
   EXPECT_EQ(found.peak_bytes, 72u);  // linear, and two others at a time

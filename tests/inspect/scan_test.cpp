@@ -72,6 +72,10 @@ TEST(Scan, LooksIntoOtherArchives) {
                                                    "\x7f"
                                                    "ELF and more"}})),
                           "native_code"));
+  std::string windows("MZ" + std::string(62, '\0') + std::string("PE\0\0", 4));
+  EXPECT_FALSE(has_finding(scan(write_zip(folder, {{"m/weights", windows}})), "native_code"));
+  windows[0x3c] = 64;
+  EXPECT_TRUE(has_finding(scan(write_zip(folder, {{"m/weights", windows}})), "native_code"));
   EXPECT_TRUE(has_finding(scan(write_zip(folder, {{"m/code/__torch__.py", "def f(): pass"}})),
                           "torchscript_code"));
   EXPECT_TRUE(has_finding(scan(write_zip(folder, {{"m/mine.py", "import os"}})), "python_code"));

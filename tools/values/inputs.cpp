@@ -266,14 +266,14 @@ Result<Value> sample_value(const SampleInput& leaf) {
 
 }  // namespace
 
-void add_input_option(CLI::App& app, std::vector<std::string>& inputs) {
-  app.add_option("-i,--input", inputs,
-                 "NAME=FILE, POSITION=FILE, NAME=NUMBER, NAME=[[1,2],[3,4]], NAME=random,\n"
-                 "or a FILE of inputs by name;\n"
-                 "a FILE ends in .npy, .npz or .safetensors, or is - for standard input;\n"
-                 "without any, the program's own sample inputs are taken")
-      ->type_name("INPUT")
-      ->allow_extra_args(false);
+void add_input_option(CommandLine& line, std::vector<std::string>& inputs) {
+  line.add_option("-i,--input", inputs,
+                  "NAME=FILE, POSITION=FILE, NAME=NUMBER, NAME=[[1,2],[3,4]], NAME=random,\n"
+                  "or a FILE of inputs by name;\n"
+                  "a FILE ends in .npy, .npz or .safetensors, or is - for standard input;\n"
+                  "without any, the program's own sample inputs are taken")
+      .type_name("INPUT")
+      .one_at_a_time();
 }
 
 Result<std::vector<Value>> read_inputs(const Model& model, std::span<const std::string> arguments,

@@ -14,7 +14,7 @@
 namespace pt2::tools {
 
 // The option --input, as read_inputs takes it.
-void add_input_option(CLI::App& app, std::vector<std::string>& inputs);
+void add_input_option(CommandLine& line, std::vector<std::string>& inputs);
 
 // Returns the inputs in the order of model.inputs(). Each argument is NAME=VALUE, POSITION=VALUE,
 // or just a file of tensors. A value is a file or, for numbers, booleans and text, a literal.

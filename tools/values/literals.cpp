@@ -11,6 +11,9 @@
 namespace pt2::tools {
 namespace {
 
+// What is made up for an input whose size a file alone decides.
+constexpr int64_t kMaxRandomBytes = 1ll << 30;
+
 class LiteralReader {
  public:
   bool read(const JsonValue& value, size_t depth) {
@@ -23,11 +26,13 @@ class LiteralReader {
     return true;
   }
 
-  Tensor finish(Dtype dtype) const {
-    Tensor tensor = Tensor::zeros(dtype, sizes_);
-    const auto count = static_cast<int64_t>(floats_.size());
+  // Nothing where the dtype is of whole numbers and one of them is not.
+  std::optional<Tensor> finish(Dtype dtype) const {
     const DtypeCategory category = dtype_category(dtype);
     const bool whole = category == DtypeCategory::boolean || category == DtypeCategory::integer;
+    if (whole && !all_whole_) return std::nullopt;
+    Tensor tensor = Tensor::zeros(dtype, sizes_);
+    const auto count = static_cast<int64_t>(floats_.size());
     if (whole)
       ops::store_elements(integers_.data(), count, dtype, 1, tensor.raw_data());
     else
@@ -49,12 +54,14 @@ class LiteralReader {
     if (!number) return false;
     const auto whole = value.get_int();
     floats_.push_back(*number);
-    integers_.push_back(whole ? *whole : static_cast<int64_t>(*number));
+    integers_.push_back(whole ? *whole : 0);
+    all_whole_ = all_whole_ && whole.has_value();
     return true;
   }
 
   Sizes sizes_;
   bool closed_ = false;
+  bool all_whole_ = true;
   std::vector<double> floats_;
   std::vector<int64_t> integers_;
 };
@@ -76,17 +83,16 @@ std::optional<Value> random_value(const ModelValue& input, uint64_t seed) {
     sizes.push_back(size.is_symbolic() ? size.hint().value_or(2) : size.literal());
   const Dtype dtype = *meta->dtype.dtype();
   const auto count = checked_numel(sizes);
-  if (!count) return std::nullopt;
+  if (!count || *count > kMaxRandomBytes / dtype_size(dtype)) return std::nullopt;
   Tensor tensor = Tensor::zeros(dtype, sizes);
   std::mt19937_64 random(seed);
   const DtypeCategory category = dtype_category(dtype);
   const bool whole = category == DtypeCategory::boolean || category == DtypeCategory::integer;
-  std::vector<double> values(static_cast<size_t>(*count));
-  for (double& value : values) {
+  for (int64_t i = 0; i < *count; ++i) {
     const double unit = static_cast<double>(random() >> 11) * 0x1p-53;
-    value = whole ? (unit < 0.5 ? 0 : 1) : 2 * unit - 1;
+    const double value = whole ? (unit < 0.5 ? 0 : 1) : 2 * unit - 1;
+    ops::store_elements(&value, 1, dtype, 1, tensor.raw_data() + i * dtype_size(dtype));
   }
-  ops::store_elements(values.data(), *count, dtype, 1, tensor.raw_data());
   return Value(std::move(tensor));
 }
 
@@ -103,7 +109,9 @@ Result<std::vector<Value>> random_inputs(const Model& model, uint64_t seed) {
     std::optional<Value> value = random_value(input, seed + i);
     if (!value)
       return Error{ErrorCode::argument,
-                   fmt::format("input '{}' ({}) cannot be made up", input.name, input.type), ""};
+                   fmt::format("input '{}' ({}) cannot be generated; give it a file", input.name,
+                               input.type),
+                   ""};
     values.push_back(*std::move(value));
   }
   return values;

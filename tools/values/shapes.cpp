@@ -8,18 +8,14 @@
 #include "pt2/guards.h"
 #include "pt2/type_text.h"
 #include "tools/json_members.h"
-#include "tools/modules.h"
 #include "tools/table.h"
 
 namespace pt2::tools {
 namespace {
 
 std::string range_words(const SymRange& range) {
-  // Releases up to 2.4 write the largest size instead of infinity.
-  constexpr int64_t kUnbounded = INT64_MAX - 1;
-  const bool is_open = !range.max || *range.max >= kUnbounded;
   const int64_t low = range.min.value_or(0);
-  if (is_open) return low > 0 ? fmt::format("at least {}", low) : "any size";
+  if (range.is_unbounded()) return low > 0 ? fmt::format("at least {}", low) : "any size";
   return fmt::format("{} to {}", low, *range.max);
 }
 
@@ -42,8 +38,10 @@ class Describer {
     const std::vector<std::string> names = user_input_names(program_);
     std::vector<const TensorMeta*> metas;
     for (size_t i = 0; i < specs.size(); ++i) {
-      const bool is_tensor = specs[i].kind == ArgumentSpec::Kind::tensor;
-      metas.push_back(is_tensor ? find_meta(program_, specs[i]) : nullptr);
+      const auto id = specs[i].kind == ArgumentSpec::Kind::tensor
+                          ? program_.graph.find_value(specs[i].name)
+                          : std::nullopt;
+      metas.push_back(id ? program_.graph.value(*id).tensor() : nullptr);
       note_symbols(specs[i], metas.back(), names[i]);
     }
     std::vector<InputText> out;
@@ -85,9 +83,8 @@ class Describer {
       out += (out.empty() ? "" : ", ") +
              fmt::format("{} is {}", program_.expressions->symbol_name(symbol), found->second);
     }
-    for (const RangeConstraint& constraint : program_.range_constraints)
-      if (constraint.key != nullptr && constraint.key->expr == size.expr())
-        return range_words(constraint.range) + (out.empty() ? "" : "; " + out);
+    if (const RangeConstraint* constraint = find_range(program_, size.expr()))
+      return range_words(constraint->range) + (out.empty() ? "" : "; " + out);
     return out.empty() ? "any size" : out;
   }
 

@@ -83,18 +83,16 @@ Result<void> save_alone(const Program& program, std::string json, const Options&
   }
   // The layouts of the releases that write these schema versions.
   constexpr SchemaVersion kFirstFolder{8, 8}, kFirstRaw{8, 9};
-  const auto is_before = [&](const SchemaVersion& version) {
-    return std::pair(program.schema_version.major, program.schema_version.minor) <
-           std::pair(version.major, version.minor);
-  };
   PackageContents contents;
-  if (is_before(kFirstRaw)) contents.era = Era::pickled_payloads;
-  if (is_before(kFirstFolder)) contents.era = Era::flat;
+  if (program.schema_version < kFirstRaw) contents.era = Era::pickled_payloads;
+  if (program.schema_version < kFirstFolder) contents.era = Era::flat;
   contents.programs.push_back({.json = std::move(json)});
   return save_package(contents, options.output);
 }
 
 Result<int> assemble(const Options& options, Environment& environment) {
+  if (options.output.empty() != options.json)
+    return Error{ErrorCode::argument, "expected either -o FILE or --json", ""};
   PT2_TRY(const auto file,
           MappedFile::open(input_path(options.text), options.weights.limits.max_stream_bytes));
   const std::string name = options.text == "-" ? "<stdin>" : options.text;
@@ -118,23 +116,19 @@ Result<int> assemble(const Options& options, Environment& environment) {
 
 }  // namespace
 
-Action setup_as(CLI::App& app) {
+Action setup_as(CommandLine& line) {
   auto options = std::make_shared<Options>();
-  app.add_option("TEXT", options->text, "what 'pt2 dis' printed; - is standard input")->required();
-  auto* output =
-      app.add_option("-o,--output", options->output, "write this .pt2 file")->type_name("FILE");
-  app.add_option("--weights", options->weights.file,
-                 "the .pt2 file that has its parameters, buffers and constants;\n"
-                 "everything else of that file is kept as well")
-      ->type_name("FILE")
-      ->needs(output);
-  auto* json = app.add_flag("--json", options->json, "print the program's JSON instead");
-  add_model_option(app, options->weights);
-  add_limit_option(app, options->weights.limits);
-  app.callback([output, json] {
-    if (output->empty() == json->empty())
-      throw CLI::ValidationError("expected either -o FILE or --json");
-  });
+  line.add_option("TEXT", options->text, "what 'pt2 dis' printed; - is standard input").required();
+  const Option output =
+      line.add_option("-o,--output", options->output, "write this .pt2 file").type_name("FILE");
+  line.add_option("--weights", options->weights.file,
+                  "the .pt2 file that has its parameters, buffers and constants;\n"
+                  "everything else of that file is kept as well")
+      .type_name("FILE")
+      .needs(output);
+  line.add_flag("--json", options->json, "print the program's JSON instead");
+  add_model_option(line, options->weights);
+  add_limit_option(line, options->weights.limits);
   return [options](Environment& environment) { return assemble(*options, environment); };
 }
 

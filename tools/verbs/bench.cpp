@@ -110,16 +110,23 @@ class Profile {
 
   // The member "profile": each step by the name of its last node, slowest first.
   void write(JsonWriter& json, const Program& program, size_t calls) const {
-    // The plan is of a program that passes have changed; a node keeps its metadata on the way.
-    std::map<std::string, std::string> names;
+    std::map<const Node*, std::string> names;
     for (const PlacedGraph& placed : placed_graphs(program))
       for (const NodeId id : placed.graph->nodes()) {
         const Node& node = placed.graph->node(id);
-        names[metadata_text(node)] = node_name(*placed.graph, node);
+        names.emplace(&node, node_name(*placed.graph, node));
       }
+    // The plan may be of a program that passes have changed.
+    const auto name_of = [&](const Node& node) -> std::string {
+      const auto source =
+          std::ranges::find(node.metadata, kSourceNode, &Metadata::value_type::first);
+      if (source != node.metadata.end()) return source->second;
+      const auto found = names.find(&node);
+      return found == names.end() ? "" : found->second;
+    };
     write_objects(json, "profile", sorted(nodes_), [&](const auto& step) {
       const auto& [node, entry] = step;
-      write_text(json, "node", names[metadata_text(*node)]);
+      write_text(json, "node", name_of(*node));
       write_text(json, "target", node->target);
       write_text(json, "kernel", entry.kernel);
       write_integer(json, "nodes", entry.node_count);
@@ -129,12 +136,6 @@ class Profile {
   }
 
  private:
-  static std::string metadata_text(const Node& node) {
-    std::string text;
-    for (const auto& [key, value] : node.metadata) text += key + "\n" + value + "\n";
-    return text;
-  }
-
   double total_ = 0;
   std::map<std::string, Entry> kernels_;
   std::map<const Node*, Entry> nodes_;
@@ -235,19 +236,19 @@ Result<int> bench(const Options& options, Environment& environment) {
 
 }  // namespace
 
-Action setup_bench(CLI::App& app) {
+Action setup_bench(CommandLine& line) {
   auto options = std::make_shared<Options>();
-  add_source(app, options->execution.source);
-  add_input_option(app, options->execution.inputs);
-  app.add_option("--seconds", options->seconds, "how long to go on; 2 if nothing is said")
-      ->type_name("S")
-      ->check(CLI::Range(0.0, 86400.0).description(""));
-  app.add_option("--calls", options->calls, "so many calls, however long they take")
-      ->type_name("N");
-  app.add_flag("--profile", options->profile, "what the steps of the plan take, slowest first");
-  add_engine_options(app, options->execution.engine, options->execution.threads);
-  add_execution_options(app, options->execution);
-  add_json_option(app, options->json);
+  add_source(line, options->execution.source);
+  add_input_option(line, options->execution.inputs);
+  line.add_option("--seconds", options->seconds, "how long to go on; 2 if not given")
+      .type_name("S")
+      .range(0.0, 86400.0);
+  line.add_option("--calls", options->calls, "so many calls, however long they take")
+      .type_name("N");
+  line.add_flag("--profile", options->profile, "what the steps of the plan take, slowest first");
+  add_engine_options(line, options->execution.engine, options->execution.threads);
+  add_execution_options(line, options->execution);
+  add_json_option(line, options->json);
   return [options](Environment& environment) { return bench(*options, environment); };
 }
 

@@ -37,16 +37,16 @@ Result<int> print_canonical(const Options& options, Environment& environment) {
 
 }  // namespace
 
-Action setup_canon(CLI::App& app) {
+Action setup_canon(CommandLine& line) {
   auto options = std::make_shared<Options>();
-  add_source(app, options->source);
-  app.add_flag("--content", options->content,
-               "nodes that PyTorch leaves in the file's order are told\n"
-               "apart by constants and users, and lose their names");
-  app.add_flag("--pretty", options->pretty, "with line breaks and indentation");
-  app.add_option("-o,--output", options->output, "write this file instead of printing")
-      ->type_name("FILE");
-  add_model_option(app, options->source);
+  add_source(line, options->source);
+  line.add_flag("--content", options->content,
+                "nodes that PyTorch leaves in the file's order are told\n"
+                "apart by constants and users, and lose their names");
+  line.add_flag("--pretty", options->pretty, "with line breaks and indentation");
+  line.add_option("-o,--output", options->output, "write this file instead of printing")
+      .type_name("FILE");
+  add_model_option(line, options->source);
   return [options](Environment& environment) { return print_canonical(*options, environment); };
 }
 

@@ -78,22 +78,19 @@ Result<int> cat_tensor(const Options& options, Environment& environment) {
 
 }  // namespace
 
-Action setup_cat(CLI::App& app) {
+Action setup_cat(CommandLine& line) {
   auto options = std::make_shared<Options>();
-  add_source(app, options->source);
-  auto* record = app.add_option("RECORD", options->record, "a record, as 'pt2 ls' names it");
-  auto* tensor = app.add_option("--tensor", options->tensor, "a tensor instead of a record")
-                     ->type_name("NAME");
-  app.add_option("-o,--output", options->output,
-                 "write this file; a tensor as .npy, .npz or .safetensors\n"
-                 "by its ending")
-      ->type_name("FILE");
-  add_model_option(app, options->source);
-  app.callback([record, tensor] {
-    if (record->empty() == tensor->empty())
-      throw CLI::ValidationError("expected either RECORD or --tensor NAME");
-  });
-  return [options](Environment& environment) {
+  add_source(line, options->source);
+  line.add_option("RECORD", options->record, "a record, as 'pt2 ls' names it");
+  line.add_option("--tensor", options->tensor, "a tensor instead of a record").type_name("NAME");
+  line.add_option("-o,--output", options->output,
+                  "write this file; a tensor as .npy, .npz or .safetensors\n"
+                  "by its ending")
+      .type_name("FILE");
+  add_model_option(line, options->source);
+  return [options](Environment& environment) -> Result<int> {
+    if (options->record.empty() == options->tensor.empty())
+      return Error{ErrorCode::argument, "expected either RECORD or --tensor NAME", ""};
     return options->tensor.empty() ? cat_record(*options, environment)
                                    : cat_tensor(*options, environment);
   };

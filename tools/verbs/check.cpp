@@ -212,16 +212,16 @@ Result<int> check(const Options& options, Environment& environment) {
 
 }  // namespace
 
-Action setup_check(CLI::App& app) {
+Action setup_check(CommandLine& line) {
   auto options = std::make_shared<Options>();
-  add_source(app, options->source);
-  app.add_option("-i,--input", options->inputs,
-                 "NAME=DTYPE:DxD, such as x=f32:2x3, or NAME=NUMBER; positions are names, too;\n"
-                 "without any, what each dimension may be is printed")
-      ->type_name("INPUT")
-      ->allow_extra_args(false);
-  add_model_option(app, options->source);
-  add_json_option(app, options->json);
+  add_source(line, options->source);
+  line.add_option("-i,--input", options->inputs,
+                  "NAME=DTYPE:DxD, such as x=f32:2x3, or NAME=NUMBER; positions are names, too;\n"
+                  "without any, what each dimension may be is printed")
+      .type_name("INPUT")
+      .one_at_a_time();
+  add_model_option(line, options->source);
+  add_json_option(line, options->json);
   return [options](Environment& environment) { return check(*options, environment); };
 }
 

@@ -14,16 +14,12 @@ struct OptionRow {
 
 // What the verb's own help shows.
 std::vector<OptionRow> options_of(const Verb& verb) {
-  CLI::App app;
-  const Action action = verb.setup(app);
+  CommandLine line(verb.name, verb.summary, "");
+  const Action action = verb.setup(line);
   std::vector<OptionRow> out;
-  for (const CLI::Option* option : app.get_options()) {
-    const std::string text = option->get_description();
-    for (const std::string& name : option->get_lnames())
-      out.push_back({"--" + name, text.substr(0, text.find('\n'))});
-    for (const std::string& name : option->get_snames())
-      out.push_back({"-" + name, text.substr(0, text.find('\n'))});
-  }
+  for (const OptionText& option : line.options())
+    for (const std::string& name : option.names)
+      out.push_back({name, option.text.substr(0, option.text.find('\n'))});
   return out;
 }
 
@@ -118,11 +114,9 @@ std::string fish_script() {
 
 }  // namespace
 
-Action setup_completion(CLI::App& app) {
+Action setup_completion(CommandLine& line) {
   auto shell = std::make_shared<std::string>();
-  app.add_option("SHELL", *shell, "bash, zsh or fish")
-      ->required()
-      ->check(CLI::IsMember({"bash", "zsh", "fish"}).description(""));
+  line.add_option("SHELL", *shell, "bash, zsh or fish").required().one_of({"bash", "zsh", "fish"});
   return [shell](Environment& environment) -> Result<int> {
     print(environment.out, *shell == "bash"  ? bash_script()
                            : *shell == "zsh" ? zsh_script()

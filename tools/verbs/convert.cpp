@@ -123,26 +123,27 @@ Result<int> convert_file(const Options& options, Environment& environment) {
 
 }  // namespace
 
-Action setup_convert(CLI::App& app) {
+Action setup_convert(CommandLine& line) {
   auto options = std::make_shared<Options>();
-  add_source(app, options->source);
-  app.add_option("-o,--output", options->output,
-                 "write this .pt2 file; may be the one that is read")
-      ->type_name("FILE")
-      ->required();
-  auto* release = app.add_option("--for", options->release,
-                                 "torch-2.1 to torch-2.15, newest, or oldest: the first release\n"
-                                 "that can have it; without it, the file's own")
-                      ->type_name("RELEASE");
-  app.add_option("--schema", options->schema, "a schema version instead, such as 8.14")
-      ->type_name("VERSION")
-      ->excludes(release);
-  app.add_option("--lossy", options->losses,
-                 "what may be left out, by the names that a refusal gives:\n"
-                 "guards, metadata, program-name, records, small-sizes,\nunknown-fields")
-      ->type_name("WHAT")
-      ->delimiter(',');
-  add_json_option(app, options->json);
+  add_source(line, options->source);
+  line.add_option("-o,--output", options->output,
+                  "write this .pt2 file; may be the one that is read")
+      .type_name("FILE")
+      .required();
+  const Option release =
+      line.add_option("--for", options->release,
+                      "torch-2.1 to torch-2.15, newest, or oldest: the first release\n"
+                      "that can have it; without it, the file's own")
+          .type_name("RELEASE");
+  line.add_option("--schema", options->schema, "a schema version instead, such as 8.14")
+      .type_name("VERSION")
+      .excludes(release);
+  line.add_option("--lossy", options->losses,
+                  "what may be left out, by the names that a refusal gives:\n"
+                  "guards, metadata, program-name, records, small-sizes,\nunknown-fields")
+      .type_name("WHAT")
+      .separated_by(',');
+  add_json_option(line, options->json);
   return [options](Environment& environment) { return convert_file(*options, environment); };
 }
 

@@ -75,21 +75,21 @@ Result<int> decompose_file(const Options& options, Environment& environment) {
 
 }  // namespace
 
-Action setup_decompose(CLI::App& app) {
+Action setup_decompose(CommandLine& line) {
   auto options = std::make_shared<Options>();
   options->to = {"core"};
-  add_source(app, options->source);
-  app.add_option("-o,--output", options->output,
-                 "write this .pt2 file; may be the one that is read")
-      ->type_name("FILE")
-      ->required();
-  app.add_option("--to", options->to,
-                 "what may be left, with commas between: core (all that\n"
-                 "PyTorch does not make of others; the default) and operators\n"
-                 "such as aten.linear")
-      ->type_name("NAMES")
-      ->delimiter(',');
-  add_json_option(app, options->json);
+  add_source(line, options->source);
+  line.add_option("-o,--output", options->output,
+                  "write this .pt2 file; may be the one that is read")
+      .type_name("FILE")
+      .required();
+  line.add_option("--to", options->to,
+                  "what may be left, with commas between: core (all that\n"
+                  "PyTorch does not make of others; the default) and operators\n"
+                  "such as aten.linear")
+      .type_name("NAMES")
+      .separated_by(',');
+  add_json_option(line, options->json);
   return [options](Environment& environment) { return decompose_file(*options, environment); };
 }
 

@@ -116,20 +116,20 @@ Result<int> diff_files(const Options& options, Environment& environment) {
 
 }  // namespace
 
-Action setup_diff(CLI::App& app) {
+Action setup_diff(CommandLine& line) {
   auto options = std::make_shared<Options>();
-  app.add_option("FILE", options->files, "the two files; one may be -, standard input")->required();
-  app.add_flag("--semantic", options->diff.semantic,
-               "what is computed, and with which weights: no names,\nsources, releases");
-  app.add_flag("--no-weights", options->no_weights, "do not compare the elements of weights");
-  app.add_flag("--stat", options->stat, "how much of what, not each");
-  app.add_option("--html", options->html, "also write this page: nodes side by side")
-      ->type_name("FILE");
-  app.add_flag("--git", options->git, "take the arguments that git gives, and exit 0");
-  app.add_option("--model", options->diff.model, "which program of packages with several")
-      ->type_name("NAME");
-  add_limit_option(app, options->limits);
-  add_json_option(app, options->json);
+  line.add_option("FILE", options->files, "the two files; one may be -, standard input").required();
+  line.add_flag("--semantic", options->diff.semantic,
+                "what is computed, and with which weights: no names,\nsources, releases");
+  line.add_flag("--no-weights", options->no_weights, "do not compare the elements of weights");
+  line.add_flag("--stat", options->stat, "how much of what, not each");
+  line.add_option("--html", options->html, "also write this page: nodes side by side")
+      .type_name("FILE");
+  line.add_flag("--git", options->git, "take the arguments that git gives, and exit 0");
+  line.add_option("--model", options->diff.model, "which program of packages with several")
+      .type_name("NAME");
+  add_limit_option(line, options->limits);
+  add_json_option(line, options->json);
   return [options](Environment& environment) { return diff_files(*options, environment); };
 }
 

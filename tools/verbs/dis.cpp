@@ -19,12 +19,12 @@ Result<int> disassemble(const Options& options, Environment& environment) {
 
 }  // namespace
 
-Action setup_dis(CLI::App& app) {
+Action setup_dis(CommandLine& line) {
   auto options = std::make_shared<Options>();
-  add_source(app, options->source);
-  app.add_flag("--metadata", options->text.metadata,
-               "with stack traces, module stacks and the like: everything that the file says");
-  add_model_option(app, options->source);
+  add_source(line, options->source);
+  line.add_flag("--metadata", options->text.metadata,
+                "with stack traces, module stacks and the like: everything that the file says");
+  add_model_option(line, options->source);
   return [options](Environment& environment) { return disassemble(*options, environment); };
 }
 

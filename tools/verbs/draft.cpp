@@ -62,13 +62,13 @@ Result<int> convert(const Options& options, Environment& environment) {
 
 }  // namespace
 
-Action setup_draft(CLI::App& app) {
+Action setup_draft(CommandLine& line) {
   auto options = std::make_shared<Options>();
-  add_source(app, options->source);
-  app.add_option("-o,--output", options->out, "the file to write")->required()->type_name("FILE");
-  app.add_flag("--external", options->external,
-               "tensors in a .bin file beside the draft, with checksums");
-  add_model_option(app, options->source);
+  add_source(line, options->source);
+  line.add_option("-o,--output", options->out, "the file to write").required().type_name("FILE");
+  line.add_flag("--external", options->external,
+                "tensors in a .bin file beside the draft, with checksums");
+  add_model_option(line, options->source);
   return [options](Environment& environment) { return convert(*options, environment); };
 }
 

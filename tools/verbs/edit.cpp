@@ -103,7 +103,7 @@ Result<std::vector<std::string>> edit_all(const Options& options, Program& progr
     PT2_TRY_VOID(add(edit_pair(program, "--rename-output", text, rename_output)));
   if (!options.device.empty()) {
     PT2_TRY(const Device device, parse_device(options.device));
-    PT2_TRY_VOID(set_device(program, device));
+    set_device(program, device);
     lines.push_back("everything is on " + options.device);
   }
   return lines;
@@ -136,12 +136,12 @@ Result<int> edit(const Options& options, Environment& environment) {
 
 }  // namespace
 
-Action setup_edit(CLI::App& app) {
+Action setup_edit(CommandLine& line) {
   auto options = std::make_shared<Options>();
-  add_source(app, options->writing.source);
+  add_source(line, options->writing.source);
   const auto add = [&](const char* name, std::vector<std::string>& values, const char* text,
                        const char* type) {
-    app.add_option(name, values, text)->type_name(type)->allow_extra_args(false);
+    line.add_option(name, values, text).type_name(type).one_at_a_time();
   };
   add("--dim", options->dims,
       "x.0=4 fixes a size; x.0=batch:1..64 makes a symbol of it;\nx.0=1..64 narrows the range of "
@@ -153,10 +153,10 @@ Action setup_edit(CLI::App& app) {
   add("--expose", options->exposed, "make this value a result, behind the others", "VALUE");
   add("--from", options->from, "keep what is computed from these values (or inputs) …", "VALUE");
   add("--to", options->to, "… to these, which become the results", "VALUE");
-  app.add_option("--device", options->device, "say that everything is there: cpu, cuda:0")
-      ->type_name("DEVICE");
-  add_model_option(app, options->writing.source);
-  add_writing_options(app, options->writing);
+  line.add_option("--device", options->device, "say that everything is there: cpu, cuda:0")
+      .type_name("DEVICE");
+  add_model_option(line, options->writing.source);
+  add_writing_options(line, options->writing);
   return [options](Environment& environment) { return edit(*options, environment); };
 }
 

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "base/printable.h"
+#include "ir/target.h"
 #include "pt2/conversion.h"
 #include "pt2/limits.h"
 #include "pt2/operators.h"
@@ -63,34 +64,16 @@ Explanation of_blocker(const BlockerInfo& blocker) {
 }
 
 std::optional<Explanation> of_error(std::string_view name) {
-  struct Row {
-    std::string_view name;
-    int code;
-    std::string_view meaning;
-  };
-  constexpr Row kErrors[] = {
-#define PT2_ERROR(name, exit_code, meaning) {#name, exit_code, meaning},
-#include "pt2/error.def"
-  };
-  const auto* row = std::ranges::find(kErrors, name, &Row::name);
-  if (row == std::end(kErrors)) return std::nullopt;
-  return Explanation{
-      fmt::format("{} (a kind of failure)", row->name),
-      {{"meaning", std::string(row->meaning)}, {"exit code", std::to_string(row->code)}}};
+  const auto code = find_error_code(name);
+  if (!code) return std::nullopt;
+  return Explanation{fmt::format("{} (a kind of failure)", name),
+                     {{"meaning", std::string(error_code_meaning(*code))},
+                      {"exit code", std::to_string(exit_code(*code))}}};
 }
 
 std::optional<Explanation> of_limit(std::string_view name) {
-  struct Row {
-    std::string_view name;
-    uint64_t value;
-    std::string_view text;
-  };
-  constexpr Row kLimits[] = {
-#define PT2_LIMIT(name, type, value, text) {#name, value, text},
-#include "pt2/limits.def"
-  };
-  const auto* row = std::ranges::find(kLimits, name, &Row::name);
-  if (row == std::end(kLimits)) return std::nullopt;
+  const LimitInfo* row = find_limit(name);
+  if (row == nullptr) return std::nullopt;
   return Explanation{
       fmt::format("{} (a safety limit)", row->name),
       {{"bounds", std::string(row->text)},
@@ -101,10 +84,8 @@ std::optional<Explanation> of_limit(std::string_view name) {
 // "add", "aten.add", "aten.add.Tensor" or the whole target: every overload that fits.
 std::vector<Explanation> of_operator(const std::string& name) {
   std::vector<Explanation> out;
-  constexpr std::string_view kOps = "torch.ops.";
   for (const OperatorInfo& each : available_operators()) {
-    std::string_view target = each.target;
-    if (target.starts_with(kOps)) target.remove_prefix(kOps.size());
+    const std::string_view target = short_target(each.target);
     const std::string_view base = target.substr(0, target.rfind('.'));
     const std::string_view last = base.substr(std::min(base.rfind('.') + 1, base.size()));
     if (each.target != name && target != name && base != name && last != name) continue;
@@ -204,13 +185,13 @@ Result<int> explain(const std::string& topic, bool as_json, Environment& environ
 
 }  // namespace
 
-Action setup_explain(CLI::App& app) {
+Action setup_explain(CommandLine& line) {
   auto topic = std::make_shared<std::string>();
   auto json = std::make_shared<bool>(false);
-  app.add_option("TOPIC", *topic,
-                 "V103 or entry_checksum, S004, a blocker, a kind of error, a limit,\n"
-                 "an operator (aten.add); without it, all rules are listed");
-  add_json_option(app, *json);
+  line.add_option("TOPIC", *topic,
+                  "V103 or entry_checksum, S004, a blocker, a kind of error, a limit,\n"
+                  "an operator (aten.add); without it, all rules are listed");
+  add_json_option(line, *json);
   return [topic, json](Environment& environment) { return explain(*topic, *json, environment); };
 }
 

@@ -128,27 +128,27 @@ Result<int> graph(const Options& options, Environment& environment) {
 
 }  // namespace
 
-Action setup_graph(CLI::App& app) {
+Action setup_graph(CommandLine& line) {
   auto options = std::make_shared<Options>();
-  add_source(app, options->source);
-  app.add_option("-o,--output", options->output,
-                 "the picture: a page to look around in (.html), a picture\n"
-                 "for documents (.svg) or text for Graphviz (.dot)")
-      ->type_name("FILE");
-  app.add_option("--depth", options->depth,
-                 "open the boxes of so many levels; as many as are good\n"
-                 "to look at if nothing is said")
-      ->type_name("N");
-  app.add_option("--profile", options->profile,
-                 "colour the page by time: what 'pt2 bench --profile --json'\nprinted")
-      ->type_name("JSON");
-  app.add_option("--trace", options->trace,
-                 "show the range of each value: what 'pt2 trace -o' wrote")
-      ->type_name("TENSORS");
-  app.add_flag("--no-statistics", options->no_statistics,
-               "do not read the weights for their ranges");
-  add_model_option(app, options->source);
-  add_json_option(app, options->json);
+  add_source(line, options->source);
+  line.add_option("-o,--output", options->output,
+                  "the picture: a page to look around in (.html), a picture\n"
+                  "for documents (.svg) or text for Graphviz (.dot)")
+      .type_name("FILE");
+  line.add_option("--depth", options->depth,
+                  "open the boxes of so many levels; as many as are good\n"
+                  "to look at if not given")
+      .type_name("N");
+  line.add_option("--profile", options->profile,
+                  "colour the page by time: what 'pt2 bench --profile --json'\nprinted")
+      .type_name("JSON");
+  line.add_option("--trace", options->trace,
+                  "show the range of each value: what 'pt2 trace -o' wrote")
+      .type_name("TENSORS");
+  line.add_flag("--no-statistics", options->no_statistics,
+                "do not read the weights for their ranges");
+  add_model_option(line, options->source);
+  add_json_option(line, options->json);
   return [options](Environment& environment) { return graph(*options, environment); };
 }
 

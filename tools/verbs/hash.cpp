@@ -102,15 +102,15 @@ Result<int> hash_files(const Options& options, Environment& environment) {
 
 }  // namespace
 
-Action setup_hash(CLI::App& app) {
+Action setup_hash(CommandLine& line) {
   auto options = std::make_shared<Options>();
-  app.add_option("FILE", options->files, "files and folders; - is standard input")->required();
-  app.add_flag("--file", options->file, "of the file's bytes");
-  app.add_flag("--program", options->program, "of what it computes, without names and sources");
-  app.add_flag("--weights", options->weights, "of names and elements of the weights it uses");
-  add_model_option(app, options->source);
-  add_limit_option(app, options->source.limits);
-  add_json_option(app, options->json);
+  line.add_option("FILE", options->files, "files and folders; - is standard input").required();
+  line.add_flag("--file", options->file, "of the file's bytes");
+  line.add_flag("--program", options->program, "of what it computes, without names and sources");
+  line.add_flag("--weights", options->weights, "of names and elements of the weights it uses");
+  add_model_option(line, options->source);
+  add_limit_option(line, options->source.limits);
+  add_json_option(line, options->json);
   return [options](Environment& environment) { return hash_files(*options, environment); };
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/printable.h"
+#include "ir/target.h"
 #include "pt2/conversion.h"
 #include "pt2/operators.h"
 #include "pt2/stats.h"
@@ -27,15 +28,6 @@ struct Options {
   bool json = false;
 };
 
-// Tensors that the program takes from the file, as its graph records them: nothing of the payload
-// itself is read.
-struct Held {
-  std::string_view label;
-  size_t count = 0;
-  uint64_t elements = 0;
-  uint64_t bytes = 0;
-};
-
 struct Summary {
   std::vector<LoadObstacles> readers;
   const Archive* archive = nullptr;
@@ -48,7 +40,7 @@ struct Summary {
   std::vector<ModelValue> outputs;
   std::vector<OperatorUse> operators;
   size_t nodes = 0;
-  Held held[3] = {{"parameters"}, {"buffers"}, {"constants"}};
+  ProgramStats stats;
   size_t custom_objects = 0;
   std::vector<std::string> mutated;
 };
@@ -71,39 +63,12 @@ EraText era_text(Era era) {
   return {};
 }
 
-void add_held(Held& held, const TensorMeta* meta) {
-  ++held.count;
-  const uint64_t elements = element_count(meta);
-  held.elements += elements;
-  const auto dtype = meta ? meta->dtype.dtype() : std::nullopt;
-  if (dtype) held.bytes += elements * static_cast<uint64_t>(dtype_size(*dtype));
-}
-
-void summarise_held(const Program& program, Summary& out) {
-  for (const InputSpec& spec : program.signature.input_specs) {
-    const TensorMeta* meta = find_meta(program, spec.arg);
-    switch (spec.kind) {
-      case InputKind::parameter:
-        add_held(out.held[0], meta);
-        break;
-      case InputKind::buffer:
-        add_held(out.held[1], meta);
-        break;
-      case InputKind::constant_tensor:
-        add_held(out.held[2], meta);
-        break;
-      case InputKind::custom_obj:
-        ++out.custom_objects;
-        break;
-      case InputKind::user_input:
-      case InputKind::token:
-        break;
-    }
-  }
-  for (const NameMap& map :
-       {program.signature.buffers_to_mutate(), program.signature.parameters_to_mutate(),
-        program.signature.user_inputs_to_mutate()})
-    for (const auto& [value, target] : map) out.mutated.push_back(target);
+std::vector<std::string> written_names(const GraphSignature& signature) {
+  std::vector<std::string> out;
+  for (const NameMap& map : {signature.buffers_to_mutate(), signature.parameters_to_mutate(),
+                             signature.user_inputs_to_mutate()})
+    for (const auto& [value, target] : map) out.push_back(target);
+  return out;
 }
 
 Result<Summary> summarise(const Source& source, const Package& package) {
@@ -120,7 +85,11 @@ Result<Summary> summarise(const Source& source, const Package& package) {
   out.outputs = std::move(convention.outputs);
   out.operators = operators_used(program);
   for (const OperatorUse& use : out.operators) out.nodes += use.calls.size();
-  summarise_held(program, out);
+  const auto payloads = package.payloads(source.model);
+  out.stats = stats(program, payloads ? payloads->get() : nullptr);
+  out.custom_objects = static_cast<size_t>(
+      std::ranges::count(program.signature.input_specs, InputKind::custom_obj, &InputSpec::kind));
+  out.mutated = written_names(program.signature);
   if (out.is_member || out.is_draft) return out;  // no release loads these
   PT2_TRY(out.readers, load_obstacles(package));
   return out;
@@ -187,12 +156,6 @@ std::string list_text(const std::vector<std::string>& names, size_t shown) {
   return out;
 }
 
-// "torch.ops.aten.add.Tensor" is known to people as "aten.add.Tensor".
-std::string_view short_target(std::string_view target) {
-  constexpr std::string_view kPrefix = "torch.ops.";
-  return target.starts_with(kPrefix) ? target.substr(kPrefix.size()) : target;
-}
-
 std::string operators_text(const Summary& summary) {
   std::vector<std::string> shown;
   size_t missing = 0;
@@ -213,11 +176,11 @@ void add_contents(const Summary& summary, TextTable& table) {
   table.add({"runs here", runs ? "yes" : "no: 'pt2 ops --missing' says why"});
   table.add({"nodes", std::to_string(summary.nodes)});
   table.add({"operators", operators_text(summary)});
-  for (const Held& held : summary.held)
-    if (held.count > 0)
-      table.add({std::string(held.label),
-                 fmt::format("{} ({} elements, {})", held.count, count_text(held.elements),
-                             bytes_text(held.bytes))});
+  for (const auto& [name, held] : held_by_name(summary.stats))
+    if (held->tensors > 0)
+      table.add(
+          {std::string(name), fmt::format("{} ({} elements, {})", held->tensors,
+                                          count_text(held->elements), bytes_text(held->bytes))});
   if (summary.custom_objects > 0)
     table.add({"custom objects", std::to_string(summary.custom_objects)});
   if (!summary.mutated.empty()) table.add({"changes", list_text(summary.mutated, kShownOperators)});
@@ -298,14 +261,7 @@ void write_contents(JsonWriter& json, const Summary& summary) {
     write_integer(json, "calls", use.calls.size());
     write_flag(json, "has_kernel", use.has_kernel);
   });
-  for (const Held& held : summary.held) {
-    json.key(held.label);
-    json.begin_object();
-    write_integer(json, "count", held.count);
-    write_integer(json, "elements", held.elements);
-    write_integer(json, "bytes", held.bytes);
-    json.end_object();
-  }
+  write_held(json, summary.stats);
   write_integer(json, "custom_objects", summary.custom_objects);
   write_texts(json, "changes", summary.mutated);
 }
@@ -348,7 +304,8 @@ Result<int> show_modules(const Options& options, const Package& package, Environ
     write_text(json, "model", model);
     write_modules(json, *program);
   };
-  print(environment.out, options.json ? json_object(write) : modules_text(*program));
+  print(environment.out,
+        options.json ? json_object(write) : modules_text(*program, stats(*program)));
   return kOk;
 }
 
@@ -367,15 +324,15 @@ Result<int> show(const Options& options, Environment& environment) {
 
 }  // namespace
 
-Action setup_info(CLI::App& app) {
+Action setup_info(CommandLine& line) {
   auto options = std::make_shared<Options>();
-  add_source(app, options->source);
-  app.add_flag("--modules", options->modules,
-               "the modules it was made of: class, calls, nodes, parameters");
-  app.add_flag("--releases", options->releases,
-               "which releases of PyTorch can load it, and why the others cannot");
-  add_model_option(app, options->source);
-  add_json_option(app, options->json);
+  add_source(line, options->source);
+  line.add_flag("--modules", options->modules,
+                "the modules it was made of: class, calls, nodes, parameters");
+  line.add_flag("--releases", options->releases,
+                "which releases of PyTorch can load it, and why the others cannot");
+  add_model_option(line, options->source);
+  add_json_option(line, options->json);
   return [options](Environment& environment) { return show(*options, environment); };
 }
 

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
-#include "pt2/draft.h"
-#include "pt2/schema_json.h"
+#include "pt2/stored_json.h"
 #include "tools/source.h"
 #include "tools/verbs.h"
 
@@ -13,20 +12,6 @@ struct Options {
   std::string payload;
   bool pretty = false;
 };
-
-Result<std::string> program_json(const Options& options, const Package& package) {
-  const schema::Print style = options.pretty ? schema::Print::pretty : schema::Print::as_read;
-  if (const draft::GraphModule* module = package.draft(options.source.model))
-    return schema::encode_value(schema::type_of<draft::GraphModule>(), module, style);
-  // A container is one document; to get one of its programs, name it.
-  if (options.source.model.empty()) {
-    PT2_TRY(const auto container, package.container());
-    if (container)
-      return schema::encode_value(schema::type_of<schema::Model>(), &*container, style);
-  }
-  PT2_TRY(const schema::ExportedProgram program, package.schema(options.source.model));
-  return options.pretty ? schema::encode_program_pretty(program) : schema::encode_program(program);
-}
 
 Result<std::string> payload_json(const Options& options, const Package& package) {
   const Role role = options.payload == "weights" ? Role::weights_config : Role::constants_config;
@@ -49,8 +34,10 @@ Result<std::string> payload_json(const Options& options, const Package& package)
 
 Result<int> print_program(const Options& options, Environment& environment) {
   PT2_TRY(const Package package, open_package(options.source, environment));
-  PT2_TRY(std::string text, options.payload.empty() ? program_json(options, package)
-                                                    : payload_json(options, package));
+  const schema::Print style = options.pretty ? schema::Print::pretty : schema::Print::as_read;
+  PT2_TRY(std::string text, options.payload.empty()
+                                ? stored_json(package, options.source.model, style)
+                                : payload_json(options, package));
   // Programs get the exact bytes, people whole lines.
   if (options.pretty || environment.out_is_terminal) text += '\n';
   print(environment.out, text);
@@ -59,14 +46,15 @@ Result<int> print_program(const Options& options, Environment& environment) {
 
 }  // namespace
 
-Action setup_json(CLI::App& app) {
+Action setup_json(CommandLine& line) {
   auto options = std::make_shared<Options>();
-  add_source(app, options->source);
-  app.add_flag("--pretty", options->pretty, "with line breaks and indentation");
-  app.add_option("--payload", options->payload, "the list of its tensors instead of the program")
-      ->type_name("KIND")
-      ->check(CLI::IsMember({"weights", "constants"}));
-  add_model_option(app, options->source);
+  add_source(line, options->source);
+  line.add_flag("--pretty", options->pretty, "with line breaks and indentation");
+  line.add_option("--payload", options->payload,
+                  "the list of its weights or constants instead of the program")
+      .type_name("KIND")
+      .one_of({"weights", "constants"});
+  add_model_option(line, options->source);
   return [options](Environment& environment) { return print_program(*options, environment); };
 }
 

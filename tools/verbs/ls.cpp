@@ -120,12 +120,12 @@ Result<int> list_tensors(const Options& options, Environment& environment) {
 
 }  // namespace
 
-Action setup_ls(CLI::App& app) {
+Action setup_ls(CommandLine& line) {
   auto options = std::make_shared<Options>();
-  add_source(app, options->source);
-  app.add_flag("--tensors", options->tensors, "every tensor of every payload, not the records");
-  add_model_option(app, options->source);
-  add_json_option(app, options->json);
+  add_source(line, options->source);
+  line.add_flag("--tensors", options->tensors, "every tensor of every payload, not the records");
+  add_model_option(line, options->source);
+  add_json_option(line, options->json);
   return [options](Environment& environment) {
     return options->tensors ? list_tensors(*options, environment)
                             : list_records(*options, environment);

@@ -82,16 +82,14 @@ Result<int> meta(const Options& options, Environment& environment) {
 
 }  // namespace
 
-Action setup_meta(CLI::App& app) {
+Action setup_meta(CommandLine& line) {
   auto options = std::make_shared<Options>();
-  app.add_option("ACTION", options->action, "get or set")
-      ->required()
-      ->check(CLI::IsMember({"get", "set"}).description(""));
-  add_source(app, options->writing.source);
-  app.add_option("NAME", options->names,
-                 "get: which to print, else they are listed;\n"
-                 "set: NAME=TEXT, NAME@FILE, or NAME alone to remove it");
-  add_writing_options(app, options->writing);
+  line.add_option("ACTION", options->action, "get or set").required().one_of({"get", "set"});
+  add_source(line, options->writing.source);
+  line.add_option("NAME", options->names,
+                  "get: which to print, else they are listed;\n"
+                  "set: NAME=TEXT, NAME@FILE, or NAME alone to remove it");
+  add_writing_options(line, options->writing);
   return [options](Environment& environment) { return meta(*options, environment); };
 }
 

@@ -140,18 +140,18 @@ Result<int> list_operators(const Options& options, Environment& environment) {
 
 }  // namespace
 
-Action setup_ops(CLI::App& app) {
+Action setup_ops(CommandLine& line) {
   auto options = std::make_shared<Options>();
-  app.add_option("FILE", options->files,
-                 "the .pt2 files; - is standard input; without any, the\n"
-                 "operators of this build are listed");
-  app.add_flag("--missing", options->missing,
-               "only calls of operators without a kernel; exit 4 if there are any");
-  add_ops_option(app, options->libraries);
-  app.add_option("--model", options->model, "which program of a package with several")
-      ->type_name("NAME");
-  add_limit_option(app, options->limits);
-  add_json_option(app, options->json);
+  line.add_option("FILE", options->files,
+                  "the .pt2 files; - is standard input; without any, the\n"
+                  "operators of this build are listed");
+  line.add_flag("--missing", options->missing,
+                "only calls of operators without a kernel; exit 4 if there are any");
+  add_ops_option(line, options->libraries);
+  line.add_option("--model", options->model, "which program of a package with several")
+      .type_name("NAME");
+  add_limit_option(line, options->limits);
+  add_json_option(line, options->json);
   return [options](Environment& environment) { return list_operators(*options, environment); };
 }
 

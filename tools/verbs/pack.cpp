@@ -7,6 +7,7 @@
 #include "tools/source.h"
 #include "tools/table.h"
 #include "tools/verbs.h"
+#include "tools/writing.h"
 
 namespace pt2::tools {
 namespace {
@@ -46,8 +47,8 @@ Result<int> pack_files(const PackOptions& options, Environment& environment) {
   for (size_t i = 0; i < packages.size(); ++i) programs.push_back({names[i], &packages[i]});
   PT2_TRY(const PackageContents contents, pack(programs));
   PT2_TRY_VOID(save_package(contents, options.output));
-  const uint64_t after = std::filesystem::file_size(options.output);
-  print(environment.out,
+  const uint64_t after = size_of(options.output);
+  print(is_written_to(options.output, environment.out) ? environment.err : environment.out,
         fmt::format(
             "{}: {} programs, {} (before {}, {:.1f} %)\n", printable(options.output),
             programs.size(), bytes_text(after), bytes_text(before),
@@ -69,32 +70,31 @@ Result<int> unpack_file(const UnpackOptions& options, Environment& environment) 
     PT2_TRY(const PackageContents contents, unpack(package, model));
     const std::string path = (std::filesystem::path(options.folder) / (model + ".pt2")).string();
     PT2_TRY_VOID(save_package(contents, path));
-    print(environment.out,
-          fmt::format("{}: {}\n", printable(path), bytes_text(std::filesystem::file_size(path))));
+    print(environment.out, fmt::format("{}: {}\n", printable(path), bytes_text(size_of(path))));
   }
   return kOk;
 }
 
 }  // namespace
 
-Action setup_pack(CLI::App& app) {
+Action setup_pack(CommandLine& line) {
   auto options = std::make_shared<PackOptions>();
-  app.add_option("FILE", options->files, "NAME=FILE, or FILE, whose program is called after it")
-      ->required();
-  app.add_option("-o,--output", options->output, "write this .pt2 file")
-      ->type_name("FILE")
-      ->required();
-  add_limit_option(app, options->limits);
+  line.add_option("FILE", options->files, "NAME=FILE, or FILE, whose program is called after it")
+      .required();
+  line.add_option("-o,--output", options->output, "write this .pt2 file")
+      .type_name("FILE")
+      .required();
+  add_limit_option(line, options->limits);
   return [options](Environment& environment) { return pack_files(*options, environment); };
 }
 
-Action setup_unpack(CLI::App& app) {
+Action setup_unpack(CommandLine& line) {
   auto options = std::make_shared<UnpackOptions>();
-  add_source(app, options->source);
-  app.add_option("-o,--output", options->folder, "write NAME.pt2 into this folder")
-      ->type_name("FOLDER")
-      ->required();
-  add_model_option(app, options->source);
+  add_source(line, options->source);
+  line.add_option("-o,--output", options->folder, "write NAME.pt2 into this folder")
+      .type_name("FOLDER")
+      .required();
+  add_model_option(line, options->source);
   return [options](Environment& environment) { return unpack_file(*options, environment); };
 }
 

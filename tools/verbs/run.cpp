@@ -119,25 +119,25 @@ Result<int> run(const Options& options, Environment& environment) {
 
 }  // namespace
 
-Action setup_run(CLI::App& app) {
+Action setup_run(CommandLine& line) {
   auto options = std::make_shared<Options>();
-  add_source(app, options->execution.source);
-  add_input_option(app, options->execution.inputs);
-  app.add_option("-o,--output", options->output,
-                 "write the outputs to this .npz or .safetensors file\n"
-                 "(.npy for a single one)")
-      ->type_name("FILE");
-  add_engine_options(app, options->execution.engine, options->execution.threads);
-  add_execution_options(app, options->execution);
-  app.add_option("--timeout", options->timeout,
-                 "give up, with exit 5, when the program has not ended by then")
-      ->type_name("SECONDS")
-      ->check(CLI::Range(0.0, kLongestTimeout).description(""));
-  app.add_option("--top", options->top, "of each row of scores the N largest, not the numbers")
-      ->type_name("N");
-  app.add_option("--labels", options->labels, "for --top: a text file, the name of a class a line")
-      ->type_name("FILE");
-  add_json_option(app, options->json);
+  add_source(line, options->execution.source);
+  add_input_option(line, options->execution.inputs);
+  line.add_option("-o,--output", options->output,
+                  "write the outputs to this .npz or .safetensors file\n"
+                  "(.npy for a single one)")
+      .type_name("FILE");
+  add_engine_options(line, options->execution.engine, options->execution.threads);
+  add_execution_options(line, options->execution);
+  line.add_option("--timeout", options->timeout,
+                  "give up, with exit 5, when the program has not ended by then")
+      .type_name("SECONDS")
+      .range(0.0, kLongestTimeout);
+  line.add_option("--top", options->top, "of each row of scores the N largest, not the numbers")
+      .type_name("N");
+  line.add_option("--labels", options->labels, "for --top: a text file, the name of a class a line")
+      .type_name("FILE");
+  add_json_option(line, options->json);
   return [options](Environment& environment) { return run(*options, environment); };
 }
 

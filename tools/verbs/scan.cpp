@@ -137,17 +137,18 @@ Result<int> scan_files(const Options& options, Environment& environment) {
 
 }  // namespace
 
-Action setup_scan(CLI::App& app) {
+Action setup_scan(CommandLine& line) {
   auto options = std::make_shared<Options>();
-  app.add_option("FILE", options->files,
-                 "files and folders; of a folder all .pt2, .pt and .pth files")
-      ->required();
-  app.add_flag("--strict", options->strict, "warnings count, too");
-  app.add_option("--sarif", options->sarif, "also write this file, for code scanning (SARIF 2.1.0)")
-      ->type_name("FILE");
-  app.add_flag("-q,--quiet", options->quiet, "print alarms and refused files alone");
-  add_limit_option(app, options->limits);
-  add_json_option(app, options->json);
+  line.add_option("FILE", options->files,
+                  "files and folders; of a folder all .pt2, .pt and .pth files")
+      .required();
+  line.add_flag("--strict", options->strict, "warnings count, too");
+  line.add_option("--sarif", options->sarif,
+                  "also write this file, for code scanning (SARIF 2.1.0)")
+      .type_name("FILE");
+  line.add_flag("-q,--quiet", options->quiet, "print alarms and refused files alone");
+  add_limit_option(line, options->limits);
+  add_json_option(line, options->json);
   return [options](Environment& environment) { return scan_files(*options, environment); };
 }
 

@@ -8,6 +8,7 @@
 #include "base/printable.h"
 #include "tools/files.h"
 #include "tools/json_members.h"
+#include "tools/modules.h"
 #include "tools/source.h"
 #include "tools/table.h"
 #include "tools/verbs.h"
@@ -55,10 +56,9 @@ std::string one_text(const Options& options, const FileStats& each) {
   const ProgramStats& stats = each.stats;
   TextTable about({{""}, {""}}, "  ");
   about.add({"nodes", std::to_string(stats.nodes)});
-  about.add({"parameters", fmt::format("{} ({})", count_text(stats.parameters),
-                                       bytes_text(stats.parameter_bytes))});
-  about.add({"buffers",
-             fmt::format("{} ({})", count_text(stats.buffers), bytes_text(stats.buffer_bytes))});
+  for (const auto& [name, held] : held_by_name(stats))
+    about.add({std::string(name),
+               fmt::format("{} ({})", count_text(held->elements), bytes_text(held->bytes))});
   for (const auto& [dtype, sums] : stats.dtypes)
     about.add({dtype, fmt::format("{} tensors, {}", sums.tensors, bytes_text(sums.bytes))});
   about.add({"products", count_text(stats.multiply_adds) + " multiply-adds"});
@@ -84,6 +84,12 @@ std::string one_text(const Options& options, const FileStats& each) {
   return out + modules.text();
 }
 
+uint64_t held_bytes(const ProgramStats& stats) {
+  uint64_t bytes = 0;
+  for (const auto& [name, held] : held_by_name(stats)) bytes += held->bytes;
+  return bytes;
+}
+
 std::string table_text(const std::vector<FileStats>& all) {
   TextTable table({{"FILE"},
                    {"NODES", Align::right},
@@ -92,8 +98,8 @@ std::string table_text(const std::vector<FileStats>& all) {
                    {"MULTIPLY-ADDS", Align::right},
                    {"ACTIVATIONS", Align::right}});
   for (const FileStats& each : all)
-    table.add({title(each), std::to_string(each.stats.nodes), count_text(each.stats.parameters),
-               bytes_text(each.stats.parameter_bytes + each.stats.buffer_bytes),
+    table.add({title(each), std::to_string(each.stats.nodes),
+               count_text(each.stats.parameters.elements), bytes_text(held_bytes(each.stats)),
                count_text(each.stats.multiply_adds), bytes_text(each.stats.peak_bytes)});
   return table.text();
 }
@@ -103,10 +109,7 @@ void write_stats(JsonWriter& json, const FileStats& each) {
   write_text(json, "file", each.file);
   write_text(json, "model", each.model);
   write_integer(json, "nodes", stats.nodes);
-  write_integer(json, "parameters", stats.parameters);
-  write_integer(json, "parameter_bytes", stats.parameter_bytes);
-  write_integer(json, "buffers", stats.buffers);
-  write_integer(json, "buffer_bytes", stats.buffer_bytes);
+  write_held(json, stats);
   write_integer(json, "multiply_adds", stats.multiply_adds);
   write_integer(json, "peak_bytes", stats.peak_bytes);
   write_flag(json, "assumed_sizes", stats.assumed_sizes);
@@ -159,15 +162,15 @@ Result<int> stats_of_files(const Options& options, Environment& environment) {
 
 }  // namespace
 
-Action setup_stats(CLI::App& app) {
+Action setup_stats(CommandLine& line) {
   auto options = std::make_shared<Options>();
-  app.add_option("FILE", options->files,
-                 "files and folders; several make a table; - is standard input")
-      ->required();
-  app.add_flag("--modules", options->modules, "also a line for each module");
-  add_model_option(app, options->source);
-  add_limit_option(app, options->source.limits);
-  add_json_option(app, options->json);
+  line.add_option("FILE", options->files,
+                  "files and folders; several make a table; - is standard input")
+      .required();
+  line.add_flag("--modules", options->modules, "also a line for each module");
+  add_model_option(line, options->source);
+  add_limit_option(line, options->source.limits);
+  add_json_option(line, options->json);
   return [options](Environment& environment) { return stats_of_files(*options, environment); };
 }
 

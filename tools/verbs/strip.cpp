@@ -21,16 +21,16 @@ Result<int> strip_file(const Options& options, Environment& environment) {
 
 }  // namespace
 
-Action setup_strip(CLI::App& app) {
+Action setup_strip(CommandLine& line) {
   auto options = std::make_shared<Options>();
-  add_source(app, options->writing.source);
-  app.add_flag("--unused", options->strip.unused,
-               "weights that no node uses, as quantized exports keep them;\n"
-               "what is meant where nothing is said");
-  app.add_flag("--metadata", options->strip.metadata,
-               "stack traces, paths and origins of nodes; names of modules stay");
-  app.add_flag("--example-inputs", options->strip.example_inputs, "the file's example inputs");
-  add_writing_options(app, options->writing);
+  add_source(line, options->writing.source);
+  line.add_flag("--unused", options->strip.unused,
+                "weights that no node uses, as quantized exports keep them;\n"
+                "the default");
+  line.add_flag("--metadata", options->strip.metadata,
+                "stack traces, paths and origins of nodes; names of modules stay");
+  line.add_flag("--example-inputs", options->strip.example_inputs, "the file's example inputs");
+  add_writing_options(line, options->writing);
   return [options](Environment& environment) { return strip_file(*options, environment); };
 }
 

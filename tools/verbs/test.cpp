@@ -247,28 +247,28 @@ Result<int> test_files(Options& options, Environment& environment) {
 
 }  // namespace
 
-Action setup_test(CLI::App& app) {
+Action setup_test(CommandLine& line) {
   auto options = std::make_shared<Options>();
-  app.add_option("FILE", options->files,
-                 "programs, each followed by its recorded calls where\n"
-                 "these do not lie beside it as .safetensors")
-      ->required();
-  app.add_option("--rtol", options->relative,
-                 "relative tolerance instead of torch.testing's for the dtype")
-      ->type_name("X");
-  app.add_option("--atol", options->absolute, "absolute tolerance, likewise")->type_name("X");
-  app.add_option("--first-divergence", options->trace,
-                 "instead of recorded calls: run on the inputs of this trace\n"
-                 "(docs/traces.md) and name the first node whose value differs")
-      ->type_name("TRACE");
-  app.add_option("--seed", options->seed, "of the random operators, for --first-divergence")
-      ->type_name("N");
-  add_engine_options(app, options->engine, options->threads);
-  add_ops_option(app, options->libraries);
-  app.add_option("--model", options->model, "which program of a package with several")
-      ->type_name("NAME");
-  add_limit_option(app, options->limits);
-  add_json_option(app, options->json);
+  line.add_option("FILE", options->files,
+                  "programs, each followed by its recorded calls where\n"
+                  "these do not lie beside it as .safetensors")
+      .required();
+  line.add_option("--rtol", options->relative,
+                  "relative tolerance instead of torch.testing's for the dtype")
+      .type_name("X");
+  line.add_option("--atol", options->absolute, "absolute tolerance, likewise").type_name("X");
+  line.add_option("--first-divergence", options->trace,
+                  "instead of recorded calls: run on the inputs of this trace\n"
+                  "(docs/traces.md) and name the first node whose value differs")
+      .type_name("TRACE");
+  line.add_option("--seed", options->seed, "of the random operators, for --first-divergence")
+      .type_name("N");
+  add_engine_options(line, options->engine, options->threads);
+  add_ops_option(line, options->libraries);
+  line.add_option("--model", options->model, "which program of a package with several")
+      .type_name("NAME");
+  add_limit_option(line, options->limits);
+  add_json_option(line, options->json);
   return [options](Environment& environment) { return test_files(*options, environment); };
 }
 

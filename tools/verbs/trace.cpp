@@ -108,19 +108,19 @@ Result<int> trace(const Options& options, Environment& environment) {
 
 }  // namespace
 
-Action setup_trace(CLI::App& app) {
+Action setup_trace(CommandLine& line) {
   auto options = std::make_shared<Options>();
-  add_source(app, options->execution.source);
-  add_input_option(app, options->execution.inputs);
-  app.add_option("-o,--output", options->output,
-                 "write the values, and the inputs, to this .npz or .safetensors\n"
-                 "file instead of listing them")
-      ->type_name("FILE");
-  app.add_option("--nodes", options->nodes,
-                 "only values whose names match: * is any text, ? any character")
-      ->type_name("PATTERN");
-  add_execution_options(app, options->execution);
-  add_json_option(app, options->json);
+  add_source(line, options->execution.source);
+  add_input_option(line, options->execution.inputs);
+  line.add_option("-o,--output", options->output,
+                  "write the values, and the inputs, to this .npz or .safetensors\n"
+                  "file instead of listing them")
+      .type_name("FILE");
+  line.add_option("--nodes", options->nodes,
+                  "only values whose names match: * is any text, ? any character")
+      .type_name("PATTERN");
+  add_execution_options(line, options->execution);
+  add_json_option(line, options->json);
   return [options](Environment& environment) { return trace(*options, environment); };
 }
 

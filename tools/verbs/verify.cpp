@@ -127,19 +127,20 @@ Result<int> verify_files(const Options& options, Environment& environment) {
 
 }  // namespace
 
-Action setup_verify(CLI::App& app) {
+Action setup_verify(CommandLine& line) {
   auto options = std::make_shared<Options>();
-  app.add_option("FILE", options->files, "files and folders; - is standard input")->required();
-  app.add_flag("-q,--quiet", options->quiet, "print files with errors alone");
-  app.add_flag("--strict", options->strict, "warnings count, too");
+  line.add_option("FILE", options->files, "files and folders; - is standard input").required();
+  line.add_flag("-q,--quiet", options->quiet, "print files with errors alone");
+  line.add_flag("--strict", options->strict, "warnings count, too");
   std::vector<std::string> names;
   for (Level level : kLevels) names.emplace_back(level_name(level));
-  app.add_option("--level", options->level,
-                 "how deep, each level with those before it;\nfull if not given")
-      ->type_name("LEVEL")
-      ->check(CLI::IsMember(names));
-  add_limit_option(app, options->limits);
-  add_json_option(app, options->json);
+  line.add_option("--level", options->level,
+                  fmt::format("how deep: {},\neach with those before it; full if not given",
+                              fmt::join(names, ", ")))
+      .type_name("LEVEL")
+      .one_of(names);
+  add_limit_option(line, options->limits);
+  add_json_option(line, options->json);
   return [options](Environment& environment) { return verify_files(*options, environment); };
 }
 

@@ -2,12 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
 #include <map>
 
 #include "base/printable.h"
-#include "inspect/elements.h"
-#include "pt2/hash.h"
+#include "package/read_budget.h"
+#include "pt2/stats.h"
 #include "tools/json_members.h"
 #include "tools/table.h"
 #include "tools/values/tensors.h"
@@ -31,9 +30,7 @@ struct Row {
   std::string use;  // "parameter", "buffer", "constant", "unused"
   std::string alias;
   uint64_t wasted = 0;  // bytes of its storage that no tensor shows; told once a storage
-  double min = 0, max = 0;
-  int64_t nans = 0;
-  bool has_range = false;
+  TensorRange range;
 };
 
 std::string_view use_name(InputKind kind) {
@@ -52,21 +49,6 @@ std::string_view use_name(InputKind kind) {
   return "";
 }
 
-void measure(Row& row) {
-  const Tensor tensor = row.payload->tensor.contiguous();
-  bool first = true;
-  row.has_range = tensor.numel() > 0 && for_each_element(tensor, [&](int64_t, double value) {
-                    if (std::isnan(value)) {
-                      ++row.nans;
-                      return;
-                    }
-                    row.min = first ? value : std::min(row.min, value);
-                    row.max = first ? value : std::max(row.max, value);
-                    first = false;
-                  });
-  row.has_range = row.has_range && !first;
-}
-
 std::vector<Row> list_rows(const Program& program, const Payloads& payloads) {
   std::map<const PayloadTensor*, std::string_view> uses;
   for (const InputSpec& spec : program.signature.input_specs)
@@ -74,6 +56,7 @@ std::vector<Row> list_rows(const Program& program, const Payloads& payloads) {
       uses.emplace(payload, use_name(spec.kind));
   std::map<size_t, const PayloadTensor*> owners;
   std::map<size_t, uint64_t> shown;
+  ReadBudget budget(payloads);
   std::vector<Row> rows;
   for (const PayloadTensor& payload : payloads.tensors()) {
     Row row{.payload = &payload};
@@ -83,7 +66,7 @@ std::vector<Row> list_rows(const Program& program, const Payloads& payloads) {
       const auto [owner, is_new] = owners.emplace(payload.storage_group, &payload);
       if (!is_new) row.alias = owner->second->name;
       shown[payload.storage_group] += static_cast<uint64_t>(payload.tensor.nbytes());
-      measure(row);
+      if (budget.take(payload.tensor)) row.range = tensor_range(payload.tensor);
     }
     rows.push_back(std::move(row));
   }
@@ -114,15 +97,16 @@ std::string rows_text(const std::vector<Row>& rows) {
     }
     std::string notes;
     if (!row.alias.empty()) notes = "shares memory with " + printable(row.alias);
-    if (row.nans > 0) notes += fmt::format("{}{} NaN", notes.empty() ? "" : "; ", row.nans);
+    if (row.range.nans > 0)
+      notes += fmt::format("{}{} NaN", notes.empty() ? "" : "; ", row.range.nans);
     if (row.wasted > 0)
       notes += fmt::format("{}{} unused bytes", notes.empty() ? "" : "; ", row.wasted);
     if (row.alias.empty()) total += payload.tensor.storage()->size();
     wasted += row.wasted;
     table.add({printable(payload.name), payload.tensor.type_text(), row.use,
                std::to_string(payload.tensor.nbytes()),
-               row.has_range ? fmt::format("{:.4g}", row.min) : "",
-               row.has_range ? fmt::format("{:.4g}", row.max) : "", notes});
+               row.range.has_numbers() ? fmt::format("{:.4g}", row.range.min) : "",
+               row.range.has_numbers() ? fmt::format("{:.4g}", row.range.max) : "", notes});
   }
   return table.text() + fmt::format("{} tensors, {} ({} unused)\n", rows.size(), bytes_text(total),
                                     bytes_text(wasted));
@@ -142,12 +126,12 @@ std::string rows_json(const std::string& file, const std::vector<Row>& rows) {
       write_integer(json, "bytes", static_cast<uint64_t>(payload.tensor.nbytes()));
       write_text(json, "shares_memory_with", row.alias);
       write_integer(json, "unused_bytes", row.wasted);
-      write_integer(json, "nans", static_cast<uint64_t>(row.nans));
-      if (!row.has_range) return;
+      write_integer(json, "nans", static_cast<uint64_t>(row.range.nans));
+      if (!row.range.has_numbers()) return;
       json.key("min");
-      json.number(row.min);
+      json.number(row.range.min);
       json.key("max");
-      json.number(row.max);
+      json.number(row.range.max);
     });
   });
 }
@@ -217,23 +201,24 @@ Result<int> weights(const Options& options, Environment& environment) {
 
 }  // namespace
 
-Action setup_weights(CLI::App& app) {
+Action setup_weights(CommandLine& line) {
   auto options = std::make_shared<Options>();
-  app.add_option("ACTION", options->action,
-                 "ls: names, types, ranges; export: to .safetensors, .npz, .npy;\n"
-                 "set: take them from such a file; cast: store them in another\n"
-                 "dtype; share: equal ones once")
-      ->required()
-      ->check(CLI::IsMember({"ls", "export", "set", "cast", "share"}).description(""));
-  add_source(app, options->writing.source);
-  app.add_option("TENSORS", options->tensors, "for set: a .safetensors, .npz or .npy file");
-  app.add_flag("--partial", options->partial, "for set: weights without a tensor stay as they are");
-  app.add_option("--from", options->from, "for cast: which weights; float32 if not given")
-      ->type_name("DTYPE");
-  app.add_option("--to", options->to, "for cast: the dtype to store; bfloat16 if not given")
-      ->type_name("DTYPE");
-  add_model_option(app, options->writing.source);
-  add_writing_options(app, options->writing);
+  line.add_option("ACTION", options->action,
+                  "ls: names, types, ranges; export: to .safetensors, .npz, .npy;\n"
+                  "set: take them from such a file; cast: store them in another\n"
+                  "dtype; share: equal ones once")
+      .required()
+      .one_of({"ls", "export", "set", "cast", "share"});
+  add_source(line, options->writing.source);
+  line.add_option("TENSORS", options->tensors, "for set: a .safetensors, .npz or .npy file");
+  line.add_flag("--partial", options->partial,
+                "for set: weights without a tensor stay as they are");
+  line.add_option("--from", options->from, "for cast: which weights; float32 if not given")
+      .type_name("DTYPE");
+  line.add_option("--to", options->to, "for cast: the dtype to store; bfloat16 if not given")
+      .type_name("DTYPE");
+  add_model_option(line, options->writing.source);
+  add_writing_options(line, options->writing);
   return [options](Environment& environment) { return weights(*options, environment); };
 }
 

@@ -120,6 +120,14 @@ impl<'a> Output<'a> {
     }
 }
 
+/// The pointer is null where there are no dims, which a slice must not have.
+unsafe fn extents<'a>(numbers: *const i64, dims: i32) -> &'a [i64] {
+    match dims {
+        0 => &[],
+        _ => std::slice::from_raw_parts(numbers, dims as usize),
+    }
+}
+
 /// A result, in memory of its own.
 #[derive(Debug)]
 pub struct Tensor {
@@ -143,7 +151,7 @@ impl Tensor {
     }
     pub fn sizes(&self) -> Result<&[i64]> {
         let view = self.view()?;
-        Ok(unsafe { std::slice::from_raw_parts(view.sizes, view.dims as usize) })
+        Ok(unsafe { extents(view.sizes, view.dims) })
     }
     /// The elements of a row-major tensor of this type.
     pub fn as_slice<T: Element>(&self) -> Result<&[T]> {
@@ -151,8 +159,8 @@ impl Tensor {
         if (view.dtype.code, view.dtype.bits) != T::DTYPE {
             return Err(mismatch("the tensor has elements of another type"));
         }
-        let sizes = self.sizes()?;
-        let strides = unsafe { std::slice::from_raw_parts(view.strides, sizes.len()) };
+        let (sizes, strides) =
+            unsafe { (extents(view.sizes, view.dims), extents(view.strides, view.dims)) };
         let mut count = 1i64;
         for (&size, &stride) in sizes.iter().zip(strides).rev() {
             if size != 1 && stride != count {

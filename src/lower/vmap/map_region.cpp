@@ -233,9 +233,8 @@ class RegionMapper {
   // where there may be none, and its result taken off again.
   bool may_be_empty() const {
     if (!size_.is_symbolic()) return false;
-    for (const RangeConstraint& each : program_.range_constraints)
-      if (each.key->expr == size_.expr()) return each.range.min.value_or(0) < 1;
-    return true;
+    const RangeConstraint* constraint = find_range(program_, size_.expr());
+    return constraint == nullptr || constraint->range.min.value_or(0) < 1;
   }
 
   ValueId add_whole(NewNodes& before, ValueId element, bool pads, const SymInt& count) {

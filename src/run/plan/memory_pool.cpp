@@ -41,6 +41,7 @@ struct MemoryPool::Blocks {
   std::mutex mutex;
   std::multimap<size_t, Free> free;  // by size
   uint64_t free_bytes = 0;
+  uint64_t bytes = 0;  // those in use as well
   uint64_t runs = 0;
   bool keeps_addresses = false;
 
@@ -52,12 +53,11 @@ struct MemoryPool::Blocks {
 
   // The smallest free block that holds `bytes` without wasting more than it uses; or a new one,
   // where blocks that nobody uses and those in use stay below the limit together.
-  std::pair<std::byte*, size_t> take(size_t bytes, const MemoryAccount* account) {
-    if (!reuses()) return {allocate_block(bytes), bytes};
+  std::pair<std::byte*, size_t> take(size_t size, const MemoryAccount* account) {
     {
       const std::lock_guard lock(mutex);
-      const auto found = free.lower_bound(bytes);
-      if (found != free.end() && found->first <= 2 * bytes) {
+      const auto found = reuses() ? free.lower_bound(size) : free.end();
+      if (found != free.end() && found->first <= 2 * size) {
         const std::pair<std::byte*, size_t> out{found->second.data, found->first};
         free_bytes -= found->first;
         free.erase(found);
@@ -65,23 +65,27 @@ struct MemoryPool::Blocks {
       }
       while (account != nullptr && !keeps_addresses && !free.empty() &&
              free_bytes > account->left())
-        drop_largest();
+        drop(std::prev(free.end()));
     }
-    return {allocate_block(bytes), bytes};
+    std::byte* data = allocate_block(size);
+    const std::lock_guard lock(mutex);
+    bytes += size;
+    return {data, size};
   }
 
   void give_back(std::byte* data, size_t size) {
-    if (!reuses()) return free_block(data);
     const std::lock_guard lock(mutex);
-    free.emplace(size, Free{data, runs});
+    const auto block = free.emplace(size, Free{data, runs});
     free_bytes += size;
+    if (!reuses()) drop(block);
   }
 
-  void drop_largest() {
-    const auto largest = std::prev(free.end());
-    free_bytes -= largest->first;
-    free_block(largest->second.data);
-    free.erase(largest);
+  using Place = std::multimap<size_t, Free>::iterator;
+  Place drop(Place block) {
+    free_bytes -= block->first;
+    bytes -= block->first;
+    free_block(block->second.data);
+    return free.erase(block);
   }
 };
 
@@ -89,9 +93,9 @@ MemoryPool::MemoryPool(bool keeps_addresses) : blocks_(std::make_shared<Blocks>(
   blocks_->keeps_addresses = keeps_addresses;
 }
 
-uint64_t MemoryPool::free_bytes() const {
+uint64_t MemoryPool::bytes() const {
   const std::lock_guard lock(blocks_->mutex);
-  return blocks_->free_bytes;
+  return blocks_->bytes;
 }
 
 std::shared_ptr<Storage> MemoryPool::storage(size_t bytes) {
@@ -131,14 +135,9 @@ Tensor MemoryPool::tensor(Dtype dtype, Sizes sizes, Sizes strides) {
 void MemoryPool::finish_run() {
   const std::lock_guard lock(blocks_->mutex);
   ++blocks_->runs;
-  std::erase_if(blocks_->free, [&](const auto& block) {
-    const bool stale = block.second.last_run + kRunsKept < blocks_->runs;
-    if (stale) {
-      free_block(block.second.data);
-      blocks_->free_bytes -= block.first;
-    }
-    return stale;
-  });
+  for (auto block = blocks_->free.begin(); block != blocks_->free.end();)
+    block = block->second.last_run + kRunsKept < blocks_->runs ? blocks_->drop(block)
+                                                               : std::next(block);
 }
 
 }  // namespace pt2::run

@@ -20,8 +20,8 @@ class MemoryPool {
   std::shared_ptr<Storage> storage(size_t bytes);
   // To be called after each run: frees what no run has needed for a while.
   void finish_run();
-  // Of all blocks that nobody uses.
-  uint64_t free_bytes() const;
+  // Of all blocks, whether somebody uses them or not.
+  uint64_t bytes() const;
 
   struct Blocks;
 

@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "base/memory_account.h"
+#include "ir/graph_place.h"
 #include "lower/pass.h"
 #include "run/plan/plan.h"
 #include "run/reference/reference_engine.h"
@@ -13,6 +14,17 @@ namespace pt2::run {
 namespace {
 
 constexpr unsigned kMostThreads = 1024;
+
+// Passes hand a node's metadata on to the nodes that they make of it.
+void note_sources(Program& program) {
+  for_each_graph(program.graph, [](Graph& graph) {
+    for (const NodeId id : graph.nodes()) {
+      Metadata metadata = graph.node(id).metadata;
+      metadata.emplace_back(kSourceNode, node_name(graph, graph.node(id)));
+      graph.set_node_metadata(id, std::move(metadata));
+    }
+  });
+}
 
 // The program in the form that plans are best made of; nothing where it has that already. What a
 // pass cannot do stays as it is.
@@ -26,6 +38,7 @@ std::optional<Program> prepared(const Program& program, bool writes_inputs, cons
     if (!has_form(now.graph, pass_info(pass).needs) || has_form(now.graph, pass_info(pass).gives))
       continue;
     Program changed = now;
+    if (!out) note_sources(changed);
     Pipeline pipeline{.budget = budget};
     const PassResult result = run_pass(pass, changed, pipeline);
     if (result.failures.empty() &&
@@ -49,12 +62,11 @@ class PlannedEngine final : public Engine {
     PT2_TRY(reference_, prepare_reference_engine(source_));
     written_ = reference_->written_inputs();
     find_state();
-    lowered_ = prepared(source_.program, std::ranges::find(written_, true) != written_.end(),
-                        source_.limits);
+    may_record_ = std::ranges::find(written_, true) == written_.end();
+    lowered_ = prepared(source_.program, !may_record_, source_.limits);
     PT2_TRY(bound_,
             bind_graph(lowered_ ? lowered_->graph : source_.program.graph, source_.operators));
     PT2_TRY(plan_, plan_for(std::vector<bool>(source_.weights.size(), false)));
-    may_record_ = std::ranges::find(written_, true) == written_.end();
     return {};
   }
 

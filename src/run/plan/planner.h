@@ -37,9 +37,8 @@ class Planner {
   const Value* constant(const BoundNode& node, std::string_view name) const {
     return constant(argument(node, name));
   }
-  // The same for arguments of one type. Numbers of either kind, and tensors that stand for
-  // one, are numbers; an absent argument is
-  // none; tensors have each element for itself.
+  // The same for arguments of one type. Numbers of either kind, and tensors that stand for one, are
+  // numbers; an absent argument is none; tensors have each element for itself.
   bool is_none(const BoundNode& node, std::string_view name) const;
   const Tensor* floats(const BoundNode& node, std::string_view name) const;
   const Tensor* floats(ValueId value) const;

@@ -68,6 +68,9 @@ void Recording::note_node(const BoundNode& node, const std::vector<Value>& value
     for_each_output([&](ValueId id) {
       fix(id);
       kept_.push_back(value_of(id));
+      if (const auto* tensor = kept_.back().get_if<Tensor>();
+          tensor != nullptr && tensor->defined())
+        kept_bytes_ += tensor->storage()->size();
     });
     return;
   }
@@ -111,9 +114,8 @@ void Recording::add_output(const Value& value) {
   for (const Tensor& input : inputs_)
     if (input.storage() == tensor->storage()) return give_up();
   outputs_.push_back(*tensor);
-  int64_t bytes = 0;
-  for (const Tensor& output : outputs_) bytes += output.nbytes();
-  if (bytes > kMostCopied) give_up();
+  output_bytes_ += tensor->nbytes();
+  if (output_bytes_ > kMostCopied) give_up();
 }
 
 Result<bool> Recording::run(std::span<const Value* const> inputs,

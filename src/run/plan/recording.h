@@ -48,7 +48,8 @@ class Recording {
 
   // Row-major results; valid until the next run.
   std::span<const Tensor> outputs() const { return outputs_; }
-  uint64_t bytes() const { return memory_.free_bytes(); }
+  // What it holds.
+  uint64_t bytes() const { return memory_.bytes() + kept_bytes_; }
 
  private:
   void note_copy(const BoundNode& node, const std::vector<Value>& values);
@@ -57,6 +58,8 @@ class Recording {
   bool usable_ = true;
   std::vector<bool> fixed_;  // by value
   std::vector<Value> kept_;  // what launches read besides
+  uint64_t kept_bytes_ = 0;
+  int64_t output_bytes_ = 0;
   std::vector<Tensor> inputs_;
   std::vector<std::byte*> places_;  // of these
   std::vector<Tensor> outputs_;

@@ -1,0 +1,88 @@
+// Weights whose elements a file repeats, or that differ where doubles do not.
+#include <gtest/gtest.h>
+
+#include "inspect/weight_diff.h"
+#include "pt2/hash.h"
+#include "pt2/program_text.h"
+#include "pt2/stats.h"
+
+namespace pt2 {
+namespace {
+
+constexpr std::string_view kProgram = R"(program schema 8.20 {
+  torch "2.15.0"
+  dialect "TRAINING"
+  opset aten 10
+
+  graph(
+      %c_table: i64[2] = buffer "table"
+  ) {
+    %add: i64[2] = aten.add.Tensor(self=%c_table, other=1)
+    return %add
+  }
+
+  call "" {
+    in_spec '[1, {"type": "builtins.tuple", "context": "null", "children_spec": [{"type": "builtins.tuple", "context": "null", "children_spec": []}, {"type": "builtins.dict", "context": "[]", "children_spec": []}]}]'
+    out_spec '[1, {"type": null, "context": null, "children_spec": []}]'
+    forward_arg_names []
+  }
+}
+)";
+
+Program program() {
+  std::vector<Error> errors;
+  auto parsed = parse_program(kProgram, "test", errors);
+  EXPECT_TRUE(parsed.has_value()) << (errors.empty() ? "" : errors[0].text());
+  return *std::move(parsed);
+}
+
+Payloads payloads(Tensor tensor) {
+  Payloads out;
+  out.add({.kind = PayloadKind::weight, .name = "table", .tensor = std::move(tensor)});
+  return out;
+}
+
+Payloads integers(int64_t a, int64_t b) {
+  const int64_t values[] = {a, b};
+  return payloads(Tensor::from<int64_t>(Dtype::int64, {2}, std::span<const int64_t>(values)));
+}
+
+// Two to the power of 40 elements, all of them the same eight bytes.
+Payloads repeated() {
+  return payloads(Tensor::view_of(Storage::allocate(8), Dtype::int64, {1ll << 40}, {0}, 0).value());
+}
+
+TEST(Weights, IntegersThatAreOneDoubleDiffer) {
+  std::vector<Change> changes;
+  const int64_t large = (1ll << 53) + 1;
+  diff_weights(program(), integers(1, large), program(), integers(1, large - 1), changes);
+  ASSERT_EQ(changes.size(), 1u);
+  EXPECT_EQ(changes[0].after, "table: 1 of 2 elements, by up to 1 of 9.01e+15");
+}
+
+TEST(Weights, OfMoreBytesThanTheFileAreNotRead) {
+  const auto hash = hash_weights(program(), repeated());
+  ASSERT_FALSE(hash.has_value());
+  EXPECT_EQ(hash.error().code, ErrorCode::limit);
+  EXPECT_EQ(hash.error().where, "table");
+
+  std::vector<Change> changes;
+  diff_weights(program(), repeated(), program(), repeated(), changes);
+  ASSERT_EQ(changes.size(), 1u);
+  EXPECT_EQ(changes[0].after, "table: not compared, of more bytes than the file holds");
+}
+
+TEST(Weights, RangesLeaveOutWhatIsNoNumber) {
+  const float values[] = {1, -2, 0.5, std::numeric_limits<float>::quiet_NaN(),
+                          std::numeric_limits<float>::infinity()};
+  const TensorRange range =
+      tensor_range(Tensor::from<float>(Dtype::float32, {5}, std::span<const float>(values)));
+  EXPECT_EQ(range.count, 5);
+  EXPECT_EQ(range.nans, 1);
+  EXPECT_EQ(range.infinities, 1);
+  EXPECT_EQ(range.min, -2);
+  EXPECT_EQ(range.max, std::numeric_limits<double>::infinity());
+}
+
+}  // namespace
+}  // namespace pt2

@@ -1,0 +1,149 @@
+#include "tools/command_line.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <utility>
+
+namespace pt2::tools {
+namespace {
+
+constexpr size_t kHelpColumn = 26;
+// CLI11's names of types, which the help leaves out.
+constexpr std::string_view kUnsaid[] = {"TEXT", "FLOAT", "UINT", "INT"};
+
+void require(const std::string& name, const Result<void>& taken) {
+  if (!taken) throw CLI::ValidationError(name, taken.error().message);
+}
+
+}  // namespace
+
+Option& Option::type_name(const std::string& name) {
+  option_->type_name(name);
+  return *this;
+}
+
+Option& Option::required() {
+  option_->required();
+  return *this;
+}
+
+Option& Option::one_of(const std::vector<std::string>& values) {
+  option_->check(CLI::IsMember(values).description(""));
+  return *this;
+}
+
+Option& Option::range(double least, double most) {
+  option_->check(CLI::Range(least, most).description(""));
+  return *this;
+}
+
+Option& Option::separated_by(char delimiter) {
+  option_->delimiter(delimiter);
+  return *this;
+}
+
+Option& Option::one_at_a_time() {
+  option_->allow_extra_args(false);
+  return *this;
+}
+
+Option& Option::needs(const Option& other) {
+  option_->needs(other.option_);
+  return *this;
+}
+
+Option& Option::excludes(const Option& other) {
+  option_->excludes(other.option_);
+  return *this;
+}
+
+CommandLine::CommandLine(std::string_view name, std::string_view summary, std::string_view footer)
+    : app_(std::make_unique<CLI::App>(std::string(summary), std::string(name))) {
+  app_->get_formatter()->column_width(kHelpColumn);
+  app_->set_help_flag("-h,--help", "this text");
+  app_->get_formatter()->label("REQUIRED", "");
+  for (const std::string_view type : kUnsaid) app_->get_formatter()->label(std::string(type), "");
+  app_->footer(std::string(footer));
+}
+
+CommandLine::~CommandLine() = default;
+
+Option CommandLine::add_option(const std::string& names, std::string& value,
+                               const std::string& text) {
+  return Option(*app_->add_option(names, value, text));
+}
+Option CommandLine::add_option(const std::string& names, std::vector<std::string>& values,
+                               const std::string& text) {
+  return Option(*app_->add_option(names, values, text));
+}
+Option CommandLine::add_option(const std::string& names, uint64_t& value, const std::string& text) {
+  return Option(*app_->add_option(names, value, text));
+}
+Option CommandLine::add_option(const std::string& names, std::optional<uint64_t>& value,
+                               const std::string& text) {
+  return Option(*app_->add_option(names, value, text));
+}
+Option CommandLine::add_option(const std::string& names, unsigned& value, const std::string& text) {
+  return Option(*app_->add_option(names, value, text));
+}
+Option CommandLine::add_option(const std::string& names, double& value, const std::string& text) {
+  return Option(*app_->add_option(names, value, text));
+}
+Option CommandLine::add_option(const std::string& names, std::optional<double>& value,
+                               const std::string& text) {
+  return Option(*app_->add_option(names, value, text));
+}
+
+Option CommandLine::add_option(const std::string& names, Take take, const std::string& text) {
+  return Option(*app_->add_option_function<std::string>(
+      names,
+      [name = names, take = std::move(take)](const std::string& value) {
+        require(name, take(value));
+      },
+      text));
+}
+
+Option CommandLine::add_repeatable(const std::string& names, Take take, const std::string& text) {
+  const auto take_all = [name = names, take = std::move(take)](const auto& values) {
+    for (const std::string& value : values) require(name, take(value));
+  };
+  return Option(*app_->add_option_function<std::vector<std::string>>(names, take_all, text)
+                     ->allow_extra_args(false));
+}
+
+Option CommandLine::add_flag(const std::string& names, bool& value, const std::string& text) {
+  return Option(*app_->add_flag(names, value, text));
+}
+
+std::vector<OptionText> CommandLine::options() const {
+  std::vector<OptionText> out;
+  for (const CLI::Option* option : std::as_const(*app_).get_options()) {
+    OptionText row{.text = option->get_description()};
+    for (const std::string& name : option->get_snames()) row.names.push_back("-" + name);
+    for (const std::string& name : option->get_lnames()) row.names.push_back("--" + name);
+    row.value = row.names.empty() ? option->get_single_name() : option->get_type_name();
+    if (std::ranges::find(kUnsaid, row.value) != std::end(kUnsaid)) row.value.clear();
+    out.push_back(std::move(row));
+  }
+  return out;
+}
+
+std::string CommandLine::help() const {
+  std::string text = app_->help();
+  text.resize(text.find_last_not_of('\n') + 1);
+  return text + "\n";
+}
+
+Result<CommandLine::Parsed> CommandLine::parse(std::vector<std::string> arguments) {
+  std::ranges::reverse(arguments);  // CLI11 takes them from the end
+  try {
+    app_->parse(std::move(arguments));
+  } catch (const CLI::CallForHelp&) {
+    return Parsed::help;
+  } catch (const CLI::ParseError& error) {
+    return Error{ErrorCode::argument, error.what(), ""};
+  }
+  return Parsed::arguments;
+}
+
+}  // namespace pt2::tools
