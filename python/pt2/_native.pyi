@@ -5,12 +5,16 @@ from ._info import Blocker, Finding, OperatorUse, Place
 version: str
 
 class Tensor:
+    """A tensor of the library. It shares its memory through DLPack: numpy.from_dlpack(t),
+    torch.from_dlpack(t)."""
+
     @property
     def dtype(self) -> str: ...
     @property
     def shape(self) -> tuple[int, ...]: ...
     @property
-    def strides(self) -> tuple[int, ...]: ...
+    def strides(self) -> tuple[int, ...]:
+        """In elements."""
     @property
     def nbytes(self) -> int: ...
     def __dlpack__(
@@ -23,25 +27,44 @@ class Tensor:
     ) -> Any: ...
     def __dlpack_device__(self) -> tuple[int, int]: ...
     def __array__(self, dtype: Any = None, copy: Optional[bool] = None) -> Any: ...
-    def numpy(self) -> Any: ...
-    def bits(self) -> Tensor: ...
+    def numpy(self) -> Any:
+        """As a NumPy array over the same memory; bfloat16 as a float32 copy. Raises ArgumentError
+        for the other dtypes that NumPy lacks."""
+    def bits(self) -> Tensor:
+        """The same bytes as a tensor of unsigned integers."""
 
 class Operators:
+    """Kernels for operators of a program's authors."""
+
     def __init__(self) -> None: ...
-    def add(self, schema: str, kernel: Callable[..., Any]) -> None: ...
+    def add(self, schema: str, kernel: Callable[..., Any]) -> None:
+        """`schema` is what torch.library.define takes, 'mylib::scale(Tensor x, float f) -> Tensor'.
+        The kernel gets its arguments in order, tensors as pt2.Tensor, and returns anything with
+        __dlpack__, a tuple of such, or None."""
 
 class Session:
+    """Calls that keep what the program changes (buffers). For one thread at a time; fork() gives
+    another thread its own."""
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
     def run(
         self, inputs: Union[dict[str, Any], Sequence[Any]], *, timeout: Optional[float] = None
-    ) -> dict[str, Any]: ...
-    def fork(self) -> Session: ...
+    ) -> dict[str, Any]:
+        """As Model.run."""
+    def fork(self) -> Session:
+        """Another session, whose state is now as this one's."""
     def seed(self, seed: int) -> None: ...
-    def observe(self, function: Optional[Callable[[str, str, Any], None]]) -> None: ...
-    def __getitem__(self, name: str) -> Tensor: ...
-    def __setitem__(self, name: str, value: Any) -> None: ...
+    def observe(self, function: Optional[Callable[[str, str, Any], None]]) -> None:
+        """function(name, target, value) is told every value of later calls; None ends that."""
+    def __getitem__(self, name: str) -> Tensor:
+        """A copy of a parameter, buffer or constant, as it is now."""
+    def __setitem__(self, name: str, value: Any) -> None:
+        """Copies elements into it; later calls of this session see them."""
 
 class Model:
+    """A program ready to run. Immutable: threads may share it. Calling it takes and gives what the
+    Python model did, on fresh state each time."""
+
     @property
     def inputs(self) -> list[Place]: ...
     @property
@@ -53,8 +76,11 @@ class Model:
     def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
     def run(
         self, inputs: Union[dict[str, Any], Sequence[Any]], *, timeout: Optional[float] = None
-    ) -> dict[str, Any]: ...
-    def session(self, threads: int = 0) -> Session: ...
+    ) -> dict[str, Any]:
+        """Inputs as a dict by name, or a list in the order of `inputs`; results as a dict by name.
+        Raises CancelledError after `timeout` seconds."""
+    def session(self, threads: int = 0) -> Session:
+        """A session, which keeps what the program changes."""
 
 def load_path(path: Any, options: dict[str, Any]) -> Model: ...
 def load_bytes(bytes: bytes, options: dict[str, Any]) -> Model: ...

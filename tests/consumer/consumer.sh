@@ -1,100 +1,22 @@
 #!/usr/bin/env bash
-# consumer.sh CMAKE BUILD_FOLDER: somebody else's project uses the installed library. Installs to an empty prefix, takes
-# program and CMakeLists.txt word for word from the README, builds them there, and runs the program on the example, a check
-# of the example that links pt2::ops alone, and a program without exceptions that names components; then the programs of
-# examples/, which print what examples/README.md says, that in C found by pkg-config; then custom.pt2 by the command, with a
-# plug-in; then a project that has this one as a folder of its own gets the libraries, and neither command nor install rules.
+# consumer.sh CMAKE BUILD_FOLDER: installs to an empty prefix and uses what lies there (project.sh); then a project that has
+# this one as a folder of its own gets the libraries, and neither command nor install rules.
 set -euo pipefail
 cmake=$1 build=$2
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+root=$(cd "$here/../.." && pwd)
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
-# fenced INFO [FILE]: the first block of FILE, README.md if not given, that opens with ```INFO.
-fenced() {
-  awk -v fence="\`\`\`$1" '$0 == "```" && inside { exit } inside { print } $0 == fence { inside = 1 }' \
-    "$root/${2:-README.md}"
-}
-# prints PROGRAM EXPECTED: what it prints on standard output is the file EXPECTED.
-prints() {
-  "$1" | tee "$scratch/printed"
-  diff "$2" "$scratch/printed"
-}
-
 "$cmake" --install "$build" --prefix "$scratch/prefix" >/dev/null
-mkdir "$scratch/app"
-fenced cpp >"$scratch/app/main.cpp"
-fenced cmake >"$scratch/app/CMakeLists.txt"
-cat >"$scratch/app/verify.cpp" <<'END'
-#include <pt2/verify.h>
-#include <pt2/verify_operators.h>
-int main(int, char** arguments) {
-  const pt2::Diagnostics findings =
-      pt2::verify(arguments[1], pt2::Level::full, {.operators = pt2::check_operators});
-  return static_cast<int>(findings.all().size());
-}
-END
-printf 'add_executable(verify verify.cpp)\ntarget_link_libraries(verify PRIVATE pt2::ops)\n' \
-  >>"$scratch/app/CMakeLists.txt"
-cat >>"$scratch/app/CMakeLists.txt" <<END
-find_package(pt2 REQUIRED COMPONENTS core ops run)
-add_executable(no_exceptions "$root/tests/consumer/no_exceptions.cpp")
-target_compile_options(no_exceptions PRIVATE -fno-exceptions)
-target_link_libraries(no_exceptions PRIVATE pt2::run)
-END
-for example in "$root"/examples/*.cpp; do
-  name=$(basename "$example" .cpp)
-  printf 'add_executable(%s "%s")\ntarget_link_libraries(%s PRIVATE pt2::run)\n' "$name" "$example" "$name" \
-    >>"$scratch/app/CMakeLists.txt"
-done
-for plugin in "$root"/examples/plugins/*.cpp; do
-  name=$(basename "$plugin" .cpp)
-  printf 'add_library(%s MODULE "%s")\ntarget_link_libraries(%s PRIVATE pt2::run)\n' "$name" "$plugin" "$name" \
-    >>"$scratch/app/CMakeLists.txt"
-done
-"$cmake" -S "$scratch/app" -B "$scratch/app/build" -G Ninja -DCMAKE_PREFIX_PATH="$scratch/prefix" \
-  -DCMAKE_CXX_FLAGS="-Wall -Wextra -Werror"
-"$cmake" --build "$scratch/app/build"
-
-mkdir "$scratch/unknown"
-cat >"$scratch/unknown/CMakeLists.txt" <<END
-cmake_minimum_required(VERSION 3.22)
-project(unknown CXX)
-find_package(pt2 REQUIRED COMPONENTS core runtime)
-END
-if "$cmake" -S "$scratch/unknown" -B "$scratch/unknown/build" -G Ninja -DCMAKE_PREFIX_PATH="$scratch/prefix" \
-  2>"$scratch/message"; then
-  echo "an unknown component is found"
-  exit 1
-fi
-grep -q "pt2 has no component 'runtime'; it has core, ops and run" "$scratch/message"
-
-cd "$root/examples"
-fenced text >"$scratch/expected"
-prints "$scratch/app/build/app" "$scratch/expected"
-"$scratch/app/build/verify" digits.pt2
-"$scratch/app/build/no_exceptions" digits.pt2
-for example in *.cpp; do
-  fenced "text $example" examples/README.md >"$scratch/expected"
-  prints "$scratch/app/build/${example%.cpp}" "$scratch/expected"
-done
-libraries=$(dirname "$(find "$scratch/prefix" -name libpt2.so)")
-export PKG_CONFIG_PATH=$libraries/pkgconfig LD_LIBRARY_PATH=$libraries
-cc -std=c99 -Wall -Wextra -pedantic -Werror "$root/examples/c/digits.c" -o "$scratch/app/digits" \
-  $(pkg-config --cflags --libs libpt2)
-fenced "text c/digits.c" examples/README.md >"$scratch/expected"
-"$scratch/app/digits" digits.pt2 digit_5.npy digits_8.npy | tee "$scratch/printed"
-diff "$scratch/expected" "$scratch/printed"
-fenced "text plugins/mylib.cpp" examples/README.md >"$scratch/expected"
-"$scratch/prefix/bin/pt2" run custom.pt2 --ops "$scratch/app/build/libmylib.so" >"$scratch/printed"
-diff "$scratch/expected" "$scratch/printed"
+bash "$here/project.sh" "$cmake" "$scratch/prefix"
 
 mkdir "$scratch/outer"
 cat >"$scratch/outer/CMakeLists.txt" <<END
 cmake_minimum_required(VERSION 3.22)
 project(outer CXX)
 add_subdirectory("$root" pt2)
-add_executable(outer "$root/tests/consumer/no_exceptions.cpp")
+add_executable(outer "$here/no_exceptions.cpp")
 target_link_libraries(outer PRIVATE pt2::run)
 END
 "$cmake" -S "$scratch/outer" -B "$scratch/outer/build" -G Ninja -DCMAKE_BUILD_TYPE=Release

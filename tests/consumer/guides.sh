@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+# guides.sh CMAKE PREFIX: compiles and runs what the guides show in C++, C, CMake and for the shell, against the library in
+# PREFIX, and compares what it prints. Fortran is run by bindings/run, Python by python/tests/test_guides.py. A page with a
+# CMakeLists.txt is a project; the other pages' programs link pt2::run. All run in a copy of examples/.
+set -euo pipefail
+cmake=$1 prefix=$2
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+root=$(cd "$here/../.." && pwd)
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+cp -r "$root/examples" "$scratch/examples"
+mkdir "$scratch/common"
+{
+  printf 'cmake_minimum_required(VERSION 3.22)\nproject(guides CXX)\nfind_package(pt2 REQUIRED)\n'
+  printf 'link_libraries(pt2::run)\n'
+} >"$scratch/common/CMakeLists.txt"
+
+build() {
+  "$cmake" -S "$1" -B "$1/build" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_CXX_FLAGS="-Wall -Wextra -Werror -I$root/examples" \
+    >"$scratch/log" && "$cmake" --build "$1/build" >"$scratch/log" || { cat "$scratch/log"; return 1; }
+}
+
+for page in "$root"/docs/guides/*.md "$root"/docs/{custom-operators,python}.md; do
+  folder=$scratch/$(basename "$page" .md)
+  bash "$here/blocks.sh" "$page" "$folder"
+  for source in "$folder"/*; do
+    case $(basename "$source") in
+      "output of "* | *.py | *.f90 | *.sh | CMakeLists.txt) ;;
+      *.c) cc -std=c99 -Wall -Wextra -pedantic -Werror "$source" -o "${source%.c}" $(pkg-config --cflags --libs libpt2) ;;
+      *.cpp) [ -f "$folder/CMakeLists.txt" ] ||
+        printf 'add_executable(%s "%s")\n' "$(basename "$source" .cpp)" "$source" >>"$scratch/common/CMakeLists.txt" ;;
+      *) echo "$page: nothing runs $(basename "$source")" && exit 1 ;;
+    esac
+  done
+  [ ! -f "$folder/CMakeLists.txt" ] || build "$folder"
+done
+build "$scratch/common"
+
+cd "$scratch/examples"
+failed=0
+for source in "$scratch"/*/*.{c,cpp,sh}; do
+  [ -f "$source" ] || continue
+  folder=$(dirname "$source")
+  name=$(basename "$source")
+  [[ $folder != "$scratch/examples" && $name != "output of "* ]] || continue
+  case $name in
+    *.c) command=("${source%.c}") ;;
+    *.sh) cp "$folder"/build/*.so . 2>/dev/null || true; command=(bash -e "$source") ;;
+    *.cpp) command=("$scratch/common/build/${name%.cpp}")
+      [ ! -f "$folder/CMakeLists.txt" ] || command=("$folder/build/${name%.cpp}")
+      [ -x "${command[0]}" ] || continue ;;  # a plug-in, which a shell script of the page loads
+  esac
+  echo "$(basename "$folder"): $name"
+  "${command[@]}" >"$scratch/printed" || { echo "exit code $?"; failed=1; }
+  [ ! -f "$folder/output of $name" ] || diff "$folder/output of $name" "$scratch/printed" || failed=1
+done
+exit $failed
