@@ -43,6 +43,7 @@ std::optional<Dtype> cast_dtype(const ops::Operator& op, std::optional<Dtype> re
 std::string written_target(const ops::Operator& op) {
   std::string target = target_of(*op.def->signature);
   if (op.form == ops::Operator::Form::in_place) target.insert(target.rfind('.'), "_");
+  if (op.form == ops::Operator::Form::copy) target.insert(target.rfind('.'), "_copy");
   return target;
 }
 

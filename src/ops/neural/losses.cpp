@@ -223,18 +223,6 @@ Result<NllResult> nll_loss2d_forward(const Tensor& self, const Tensor& target,
   return nll_loss_of(self, target, weight, reduction, ignore_index);
 }
 
-Result<Tensor> nll_loss2d(const Tensor& self, const Tensor& target, const OptionalTensor& weight,
-                          int64_t reduction, int64_t ignore_index) {
-  PT2_TRY_VOID(check_rank(self, 4, "self"));
-  return nll_loss_nd(self, target, weight, reduction, ignore_index);
-}
-
-Result<Tensor> nll_loss(const Tensor& self, const Tensor& target, const OptionalTensor& weight,
-                        int64_t reduction, int64_t ignore_index) {
-  PT2_TRY_VOID(check_planar(self));
-  return nll_loss_nd(self, target, weight, reduction, ignore_index);
-}
-
 // Targets are probabilities of every class.
 Result<Tensor> cross_entropy_with_probabilities(const Tensor& self, const Tensor& target,
                                                 const OptionalTensor& weight, int64_t reduction,
@@ -389,16 +377,9 @@ Result<Meta> cross_entropy_loss_meta(const Tensor& self, const Tensor& target,
   return Meta(self.dtype(), reduction == kNoReduction ? std::move(sizes) : Sizes{});
 }
 
-Result<Tensor> reduced(Emitter& e, const Result<Tensor>& loss, int64_t reduction) {
-  if (reduction == kNoReduction) return loss;
-  if (reduction != kMeanLoss && reduction != kSumLoss)
-    return operator_error("reduction: found " + std::to_string(reduction) + ", expected 0 to 2");
-  return reduction == kMeanLoss ? e(aten<"mean.default">, {loss}) : e(aten<"sum.default">, {loss});
-}
-
 Result<Tensor> l1_loss_formula(Emitter& e, const Tensor& self, const Tensor& target,
                                int64_t reduction) {
-  return reduced(e, e(aten<"abs.default">, {e(aten<"sub.Tensor">, {self, target})}), reduction);
+  return reduce_loss(e, e(aten<"abs.default">, {e(aten<"sub.Tensor">, {self, target})}), reduction);
 }
 
 Result<Tensor> kl_div_formula(Emitter& e, const Tensor& self, const Tensor& target,
@@ -408,7 +389,7 @@ Result<Tensor> kl_div_formula(Emitter& e, const Tensor& self, const Tensor& targ
       log_target ? e(aten<"mul.Tensor">,
                      {e(aten<"exp.default">, {target}), e(aten<"sub.Tensor">, {target, self})})
                  : e(aten<"sub.Tensor">, {e(aten<"xlogy.Tensor">, {target, target}), product});
-  return reduced(e, loss, reduction);
+  return reduce_loss(e, loss, reduction);
 }
 
 // Flattens more than two position dimensions to one.
@@ -428,6 +409,15 @@ Result<Tensor> nll_loss_formula(Emitter& e, const Tensor& self, const Tensor& ta
   const auto loss =
       e(aten<"nll_loss2d_forward.default">, {values, labels, weight, reduction, ignore_index});
   return reduction == kNoReduction ? e(aten<"view.default">, {loss, target.sizes()}) : loss;
+}
+
+Result<Tensor> nll_loss(Emitter& e, const Tensor& self, const Tensor& target,
+                        const OptionalTensor& weight, int64_t reduction, int64_t ignore_index) {
+  return e(aten<"nll_loss_forward.default">, {self, target, weight, reduction, ignore_index});
+}
+Result<Tensor> nll_loss2d(Emitter& e, const Tensor& self, const Tensor& target,
+                          const OptionalTensor& weight, int64_t reduction, int64_t ignore_index) {
+  return e(aten<"nll_loss2d_forward.default">, {self, target, weight, reduction, ignore_index});
 }
 
 // Log probabilities, each times the weight of its class.
@@ -451,7 +441,7 @@ Result<Tensor> smooth_loss(Emitter& e, const Result<Tensor>& logs, const Tensor&
   PT2_TRY(const Tensor known, all);
   const auto zero = [&](Dtype dtype) { return e(aten<"full.default">, {Sizes{}, 0, dtype}); };
   const auto loss = e(aten<"where.self">, {ignored, zero(known.dtype()), known});
-  if (reduction != kMeanLoss) return reduced(e, loss, reduction);
+  if (reduction != kMeanLoss) return reduce_loss(e, loss, reduction);
   auto counts = e(aten<"logical_not.default">, {ignored});
   if (weight) {
     const auto labels = e(aten<"where.self">, {ignored, zero(target.dtype()), target});
@@ -490,7 +480,7 @@ Result<Tensor> cross_entropy_formula(Emitter& e, const Tensor& self, const Tenso
   }
   const auto loss =
       e(aten<"neg.default">, {e(aten<"sum.dim_IntList">, {products, Sizes{class_dim}})});
-  return reduced(e, loss, reduction);
+  return reduce_loss(e, loss, reduction);
 }
 
 // clang-format off
@@ -511,10 +501,10 @@ constexpr OpDef kOps[] = {
     composed<"aten::kl_div(Tensor self, Tensor target, int reduction=1, *, bool log_target=False) -> Tensor", elementwise_loss_meta, kl_div, kl_div_formula>.with({.autocast = AutocastRule::float32}),
     composed<"aten::nll_loss_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor output, Tensor total_weight)",
        nll_loss_forward_meta, nll_loss_forward>,
-    op<"aten::nll_loss2d_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor output, Tensor total_weight)",
-       nll_loss2d_forward>,
-    op<"aten::nll_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100) -> Tensor", nll_loss>.with({.autocast = AutocastRule::float32, .composite = true}),
-    op<"aten::nll_loss2d(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100) -> Tensor", nll_loss2d>.with({.autocast = AutocastRule::float32, .composite = true}),
+    composed<"aten::nll_loss2d_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor output, Tensor total_weight)",
+       nll_loss_forward_meta, nll_loss2d_forward>,
+    op<"aten::nll_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100) -> Tensor", nll_loss>.with({.autocast = AutocastRule::float32}),
+    op<"aten::nll_loss2d(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100) -> Tensor", nll_loss2d>.with({.autocast = AutocastRule::float32}),
     composed<"aten::nll_loss_nd(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100) -> Tensor", nll_loss_meta, nll_loss_nd, nll_loss_formula>,
     composed<"aten::cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100, float label_smoothing=0.) -> Tensor",
        cross_entropy_loss_meta, cross_entropy_loss, cross_entropy_formula>.with({.autocast = AutocastRule::float32}),
@@ -534,6 +524,13 @@ Result<Tensor> reduce_loss(const Tensor& loss, int64_t reduction) {
     default:
       return operator_error("reduction: found " + std::to_string(reduction) + ", expected 0 to 2");
   }
+}
+
+Result<Tensor> reduce_loss(Emitter& e, const Result<Tensor>& loss, int64_t reduction) {
+  if (reduction == kNoReduction) return loss;
+  if (reduction != kMeanLoss && reduction != kSumLoss)
+    return operator_error("reduction: found " + std::to_string(reduction) + ", expected 0 to 2");
+  return reduction == kMeanLoss ? e(aten<"mean.default">, {loss}) : e(aten<"sum.default">, {loss});
 }
 
 std::span<const OpDef> losses_ops() { return kOps; }

@@ -161,12 +161,12 @@ Result<Tensor> unsqueeze(const Tensor& self, int64_t dim) {
   return self.with_view(std::move(sizes), std::move(strides), self.storage_offset());
 }
 
-namespace {
-
 Result<int64_t> wrap_existing_dim(int64_t dim, const Tensor& self) {
   if (self.dim() == 0) return operator_error("found a 0-dim tensor, expected one with dims");
   return wrap_dim(dim, self.dim());
 }
+
+namespace {
 
 // Removes the dimensions for which `drop` holds; their size must be 1.
 template <class F>
@@ -715,7 +715,7 @@ constexpr OpDef kOps[] = {
     op<"aten::squeeze_.dims(Tensor(a!) self, int[] dim) -> Tensor(a!)", squeeze_dims>,
     op<"aten::t_(Tensor(a!) self) -> Tensor(a!)", t>,
     op<"aten::transpose_(Tensor(a!) self, int dim0, int dim1) -> Tensor(a!)", transpose>,
-    op<"aten::swapaxes_(Tensor(a!) self, int axis0, int axis1) -> Tensor(a!)", transpose>.with({.composite = true}),
+    op<"aten::swapaxes_(Tensor(a!) self, int axis0, int axis1) -> Tensor(a!)", transpose>.with({.same_as = "transpose_.default"}),
     op<"aten::unsqueeze_(Tensor(a!) self, int dim) -> Tensor(a!)", unsqueeze>,
     op<"aten::atleast_1d(Tensor self) -> Tensor", atleast_1d, atleast_formula<1>>.with({.sharing = Sharing::possibly}),
     op<"aten::atleast_2d(Tensor self) -> Tensor", atleast_2d, atleast_formula<2>>.with({.sharing = Sharing::possibly}),
