@@ -587,8 +587,8 @@ Result<Tensor> attention_formula(Emitter& e, const Tensor& query, const Tensor& 
                                  const Tensor& value, const OptionalTensor& attn_mask,
                                  double dropout_p, bool is_causal,
                                  const std::optional<double>& scale, bool enable_gqa) {
-  PT2_TRY(const auto both, attend(e, query, key, value, attn_mask, dropout_p, is_causal, scale,
-                                  enable_gqa));
+  PT2_TRY(const auto both,
+          attend(e, query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa));
   const Tensor& out = std::get<0>(both);
   PT2_TRY(const Meta meta,
           scaled_dot_product_attention_meta(query, key, value, attn_mask, dropout_p, is_causal,

@@ -44,28 +44,6 @@ Result<ConvolutionShape> make_shape(int64_t spatial, const Numbers& numbers, boo
   return shape;
 }
 
-Result<Tensor> run(const Tensor& input, const Tensor& weight, const OptionalTensor& bias,
-                   const ConvolutionShape& shape) {
-  PT2_TRY(const Meta meta, convolution_meta(input, weight, bias, shape));
-  PT2_TRY(Tensor out, allocate(meta));
-  convolve(out, input, weight, bias, shape);
-  return out;
-}
-
-// An image without a batch dimension is a batch of one.
-Result<Tensor> run_batched(const Tensor& input, const Tensor& weight, const OptionalTensor& bias,
-                           const ConvolutionShape& shape) {
-  if (input.dim() != shape.spatial + 1) return run(input, weight, bias, shape);
-  Sizes sizes = input.sizes();
-  Sizes strides = input.strides();
-  sizes.insert(sizes.begin(), 1);
-  strides.insert(strides.begin(), input.size(0) * input.stride(0));
-  PT2_TRY(const Tensor out,
-          run(input.with_view(sizes, strides, input.storage_offset()), weight, bias, shape));
-  return out.with_view({out.sizes().begin() + 1, out.sizes().end()},
-                       {out.strides().begin() + 1, out.strides().end()}, 0);
-}
-
 Result<ConvolutionShape> general_shape(const Tensor& input, const Numbers& numbers, bool transposed,
                                        int64_t groups) {
   return convolution_shape(input, numbers.stride, numbers.padding, numbers.dilation, transposed,
@@ -182,8 +160,8 @@ Result<Tensor> convolution_deprecated(Emitter& e, const Tensor& input, const Ten
                                       const Sizes& padding, const Sizes& dilation, bool transposed,
                                       const Sizes& output_padding, int64_t groups, bool, bool,
                                       bool) {
-  return e(aten<"convolution.default">, {input, weight, bias, stride, padding, dilation,
-                                         transposed, output_padding, groups});
+  return e(aten<"convolution.default">,
+           {input, weight, bias, stride, padding, dilation, transposed, output_padding, groups});
 }
 Result<Tensor> convolution_mode(Emitter& e, const Tensor& input, const Tensor& weight,
                                 const OptionalTensor& bias, const Sizes& stride,

@@ -409,8 +409,8 @@ Result<TensorQuadruple> lstsq(const Tensor& self, const Tensor& b,
     PT2_TRY(solution, select(solution, -1, 0));
   }
   const bool has_values = method == "gelsd" || method == "gelss";
-  PT2_TRY(Tensor values,
-          has_values ? apply(aten<"linalg_svdvals.default">, {self}) : empty_of(real_dtype(self.dtype())));
+  PT2_TRY(Tensor values, has_values ? apply(aten<"linalg_svdvals.default">, {self})
+                                    : empty_of(real_dtype(self.dtype())));
   if (method == "gels") {
     PT2_TRY(ranks, empty_of(Dtype::int64));
   }
@@ -471,8 +471,8 @@ Result<TensorTriple> linalg_svd(Emitter& e, const Tensor& a, bool full_matrices,
                                            {a, full_matrices, true, driver});
 }
 Result<Tensor> svdvals(Emitter& e, const Tensor& a, const OptionalString& driver) {
-  PT2_TRY(auto parts, e.several<Tensor, Tensor>(aten<"_linalg_svd.default">,
-                                                {a, false, false, driver}));
+  PT2_TRY(auto parts,
+          e.several<Tensor, Tensor>(aten<"_linalg_svd.default">, {a, false, false, driver}));
   return std::move(std::get<1>(parts));
 }
 // torch.svd returns V instead of its adjoint, and zeros where it computes no vectors.
@@ -573,8 +573,7 @@ Result<Tensor> rank_tensors(Emitter& e, const Tensor& input, const OptionalTenso
     if (*each) PT2_TRY_VOID(check_not_complex(**each, "a tolerance"));
   auto relative = rtol ? Result<Tensor>(*rtol) : tolerance(e, tolerances_of(input, 0, {}).relative);
   if (!rtol && atol)
-    relative =
-        e(aten<"where.self">, {e(aten<"gt.Scalar">, {*atol, 0}), tolerance(e, 0), relative});
+    relative = e(aten<"where.self">, {e(aten<"gt.Scalar">, {*atol, 0}), tolerance(e, 0), relative});
   return rank_above(e, input, atol ? Result<Tensor>(*atol) : tolerance(e, 0), relative, hermitian);
 }
 Result<Tensor> rank(Emitter& e, const Tensor& self, double tol, bool hermitian) {

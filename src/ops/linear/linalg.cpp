@@ -64,13 +64,11 @@ Result<TensorPair> inverse_ex(const Tensor& a, bool check_errors) {
     return TensorPair(std::move(inverse), std::move(info));
   });
 }
-// Of operators that give one matrix and an info for each matrix of A.
-Result<std::array<Meta, 2>> factor_meta(const Tensor& a, bool row_major) {
+Result<std::array<Meta, 2>> inverse_ex_meta(const Tensor& a, bool) {
   PT2_TRY_VOID(check_square(a, "A"));
-  return std::array{meta_of(a.dtype(), batch_of(a), rows_of(a), columns_of(a), row_major),
+  return std::array{meta_of(a.dtype(), batch_of(a), rows_of(a), columns_of(a)),
                     Meta(Dtype::int32, batch_of(a))};
 }
-Result<std::array<Meta, 2>> inverse_ex_meta(const Tensor& a, bool) { return factor_meta(a, false); }
 
 // B may be one vector per matrix instead of a matrix.
 bool is_vectors(const Tensor& a, const Tensor& b) {
@@ -124,8 +122,7 @@ Result<std::array<Meta, 4>> solve_meta(const Tensor& a, const Tensor& b, bool le
   if (vectors && !left) return operator_error("found vectors on the left, expected matrices");
   PT2_TRY(const auto pair, same_batch(a, columns));
   const Tensor& whole = std::get<1>(pair);
-  Meta result =
-      meta_of(a.dtype(), batch_of(whole), rows_of(whole), columns_of(whole), !left);
+  Meta result = meta_of(a.dtype(), batch_of(whole), rows_of(whole), columns_of(whole), !left);
   if (vectors) {
     result.sizes.pop_back();
     result.strides.pop_back();
@@ -173,8 +170,8 @@ Result<TensorPair> cholesky_ex(const Tensor& self, bool upper, bool check_errors
     return TensorPair(std::move(factor), std::move(info));
   });
 }
-Result<std::array<Meta, 2>> cholesky_ex_meta(const Tensor& self, bool upper, bool) {
-  return factor_meta(self, upper);
+Result<std::array<Meta, 2>> cholesky_ex_meta(const Tensor& self, bool, bool) {
+  return inverse_ex_meta(self, false);
 }
 
 Result<TensorPair> qr(const Tensor& a, const std::string& mode) {
@@ -253,7 +250,6 @@ Result<Tensor> solve(Emitter& e, const Tensor& a, const Tensor& b, bool left) {
 Result<Tensor> cholesky(Emitter& e, const Tensor& self, bool upper) {
   return e(aten<"linalg_cholesky_ex.default">, {self, upper, true});
 }
-
 
 // clang-format off
 constexpr OpDef kOps[] = {

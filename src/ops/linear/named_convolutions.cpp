@@ -38,9 +38,8 @@ Result<Tensor> convolve_as(const Tensor& self, const Tensor& weight, const Sizes
                 or_default(geometry.output_padding, 0), groups});
 }
 
-Result<Tensor> plain(Emitter& e, const Tensor& self, const Tensor& weight,
-                     const Sizes& kernel_size, const OptionalTensor& bias, const Sizes& stride,
-                     const Sizes& padding) {
+Result<Tensor> plain(Emitter& e, const Tensor& self, const Tensor& weight, const Sizes& kernel_size,
+                     const OptionalTensor& bias, const Sizes& stride, const Sizes& padding) {
   PT2_TRY_VOID(check_kernel(weight, kernel_size));
   return e(aten<"convolution.default">,
            {self, weight, bias, stride, padding, Sizes(kernel_size.size(), 1), false,

@@ -1,6 +1,7 @@
 // Products, powers and norms of vectors and matrices, composed of other operators.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "ops/checks.h"
 #include "ops/compose.h"
@@ -195,8 +196,8 @@ Result<Tensor> matrix_power(Emitter& e, const Tensor& self, int64_t n) {
   };
   if (n == 0) {
     const auto identity = e(aten<"eye.default">, {self.sizes().back(), self.dtype()});
-    return e(aten<"clone.default">, {e(aten<"expand.default">, {identity, self.sizes()}),
-                                     MemoryFormat::contiguous});
+    return e(aten<"clone.default">,
+             {e(aten<"expand.default">, {identity, self.sizes()}), MemoryFormat::contiguous});
   }
   Tensor base = self;
   // Unsigned: the smallest int64 has no negative.
@@ -254,8 +255,8 @@ Result<Tensor> multiply_chain(Emitter& e, const Tensors& matrices, const Splits&
 Result<Tensor> multi_dot(Emitter& e, const Tensors& tensors) {
   constexpr size_t kMost = 1000;
   if (tensors.size() < 2 || tensors.size() > kMost)
-    return operator_error("tensors: found " + std::to_string(tensors.size()) +
-                          ", expected 2 to " + std::to_string(kMost));
+    return operator_error("tensors: found " + std::to_string(tensors.size()) + ", expected 2 to " +
+                          std::to_string(kMost));
   Tensors matrices = tensors;
   Sizes sizes;
   for (size_t i = 0; i < matrices.size(); ++i) {
@@ -283,8 +284,7 @@ Result<Tensor> chain_matmul(Emitter& e, const Tensors& matrices) {
 Result<Tensor> vander_powers(Emitter& e, const Tensor& x, int64_t count) {
   Sizes sizes = x.sizes();
   sizes.push_back(count - 1);
-  const auto columns =
-      e(aten<"expand.default">, {e(aten<"unsqueeze.default">, {x, -1}), sizes});
+  const auto columns = e(aten<"expand.default">, {e(aten<"unsqueeze.default">, {x, -1}), sizes});
   PT2_TRY(const Tensor powers, e(aten<"cumprod.default">, {columns, -1}));
   sizes.back() = 1;
   PT2_TRY(const Tensor ones, e(aten<"new_ones.default">, {powers, sizes}));
@@ -304,9 +304,8 @@ Result<Tensor> vander(Emitter& e, const Tensor& x, const std::optional<int64_t>&
   const int64_t columns = count.value_or(x.size(0));
   if (columns < 0) return operator_error("N: found " + std::to_string(columns));
   const Dtype dtype = promote_types(x.dtype(), Dtype::int64);
-  const auto powers = columns < 2
-                          ? e(aten<"ones.default">, {Sizes{x.size(0), columns}, dtype})
-                          : vander_powers(e, x, columns);
+  const auto powers = columns < 2 ? e(aten<"ones.default">, {Sizes{x.size(0), columns}, dtype})
+                                  : vander_powers(e, x, columns);
   return increasing ? powers : e(aten<"flip.default">, {powers, Sizes{1}});
 }
 
@@ -344,8 +343,6 @@ Result<Tensor> tensorsolve(Emitter& e, const Tensor& self, const Tensor& other,
 }
 
 // --- Norms
-
-using OptionalDtype = std::optional<Dtype>;
 
 Result<std::vector<int64_t>> matrix_dims(const Tensor& self, const Sizes& dim) {
   if (dim.size() != 2) return operator_error("dim: found " + sizes_text(dim) + ", expected 2 dims");
@@ -394,7 +391,8 @@ Result<Tensor> matrix_norm(Emitter& e, const Tensor& self, const Scalar& ord, co
     });
   if (std::isinf(magnitude)) std::swap(dims[0], dims[1]);
   const bool is_empty = order > 0 && self.size(dims[1]) == 0;
-  const auto sums = e(aten<"linalg_vector_norm.default">, {self, 1.0, Sizes{dims[0]}, keepdim, dtype});
+  const auto sums =
+      e(aten<"linalg_vector_norm.default">, {self, 1.0, Sizes{dims[0]}, keepdim, dtype});
   return choose(sums, dims[1] - (!keepdim && dims[0] < dims[1] ? 1 : 0), is_empty);
 }
 Result<Tensor> matrix_norm_named(Emitter& e, const Tensor& self, const std::string& ord,
@@ -444,10 +442,9 @@ Result<Tensor> cond_by(Emitter& e, const Tensor& self, const Norm& norm_of) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   PT2_TRY(const auto parts, (e.several<Tensor, Tensor>(aten<"linalg_inv_ex.default">, {self})));
   const auto& [found, info] = parts;
-  const auto infos =
-      e(aten<"unsqueeze.default">, {e(aten<"unsqueeze.default">, {info, -1}), -1});
-  PT2_TRY(const Tensor inverse, e(aten<"masked_fill.Scalar">,
-                                  {found, e(aten<"gt.Scalar">, {infos, 0}), kInfinity}));
+  const auto infos = e(aten<"unsqueeze.default">, {e(aten<"unsqueeze.default">, {info, -1}), -1});
+  PT2_TRY(const Tensor inverse,
+          e(aten<"masked_fill.Scalar">, {found, e(aten<"gt.Scalar">, {infos, 0}), kInfinity}));
   const auto own = norm_of(self);
   const auto product = e(aten<"mul.Tensor">, {own, norm_of(inverse)});
   return e(aten<"nan_to_num.default">, {product, kInfinity, kInfinity, -kInfinity});
@@ -486,8 +483,7 @@ Result<Tensor> norm_except_dim(Emitter& e, const Tensor& v, int64_t pow, int64_t
   sizes[static_cast<size_t>(kept)] = v.size(kept);
   const Sizes rows = kept == 0 ? Sizes{v.size(0), -1} : Sizes{-1, v.size(last)};
   const auto flat = e(aten<"view.default">, {e(aten<"contiguous.default">, {v}), rows});
-  const auto norms =
-      e(aten<"norm.ScalarOpt_dim">, {flat, pow, Sizes{kept == 0 ? 1 : 0}});
+  const auto norms = e(aten<"norm.ScalarOpt_dim">, {flat, pow, Sizes{kept == 0 ? 1 : 0}});
   return e(aten<"view.default">, {norms, sizes});
 }
 Result<Tensor> weight_norm(Emitter& e, const Tensor& v, const Tensor& g, int64_t dim) {

@@ -56,8 +56,7 @@ Result<Tensor> cosine_embedding(Emitter& e, const Tensor& input1, const Tensor& 
   const auto cosine = e(aten<"div.Tensor">, {product, length});
   const auto apart = e(aten<"rsub.Scalar">, {cosine, 1});
   const auto beyond = e(aten<"clamp_min.default">, {e(aten<"sub.Scalar">, {cosine, margin}), 0});
-  const auto positive =
-      e(aten<"where.ScalarOther">, {e(aten<"eq.Scalar">, {target, 1}), apart, 0});
+  const auto positive = e(aten<"where.ScalarOther">, {e(aten<"eq.Scalar">, {target, 1}), apart, 0});
   const auto negative =
       e(aten<"where.ScalarOther">, {e(aten<"eq.Scalar">, {target, -1}), beyond, 0});
   return reduce_loss(e, e(aten<"add.Tensor">, {positive, negative}), reduction);

@@ -208,20 +208,6 @@ Result<void> max_pool_kernel(Tensor& values, Tensor& indices, const Tensor& self
 }
 
 template <int64_t Spatial>
-Result<Tensor> max_pool(const Tensor& self, const Sizes& kernel, const Sizes& stride,
-                        const Sizes& padding, const Sizes& dilation, bool ceil_mode) {
-  return compute<max_pool_meta<Spatial>, max_pool_kernel<Spatial>>(self, kernel, stride, padding,
-                                                                   dilation, ceil_mode);
-}
-
-template <int64_t Spatial>
-Result<Meta> max_pool_values_meta(const Tensor& self, const Sizes& kernel, const Sizes& stride,
-                                  const Sizes& padding, const Sizes& dilation, bool ceil_mode) {
-  PT2_TRY(auto metas, max_pool_meta<Spatial>(self, kernel, stride, padding, dilation, ceil_mode));
-  return std::move(metas[0]);
-}
-
-template <int64_t Spatial>
 Result<Meta> avg_pool_meta(const Tensor& self, const Sizes& kernel, const Sizes& stride,
                            const Sizes& padding, bool ceil_mode, bool,
                            const std::optional<int64_t>& divisor) {
@@ -461,9 +447,8 @@ Result<Tensor> adaptive_avg_backward(const Tensor& grad_output, const Tensor& se
 }
 
 template <int64_t Spatial>
-Result<Tensor> max_pool_formula(Emitter& e, const Tensor& self, const Sizes& kernel,
-                                const Sizes& stride, const Sizes& padding, const Sizes& dilation,
-                                bool ceil_mode) {
+Result<Tensor> max_pool(Emitter& e, const Tensor& self, const Sizes& kernel, const Sizes& stride,
+                        const Sizes& padding, const Sizes& dilation, bool ceil_mode) {
   if (Spatial > 1) {
     const Handle handle = Spatial == 2 ? Handle(aten<"max_pool2d_with_indices.default">)
                                        : aten<"max_pool3d_with_indices.default">;
@@ -497,22 +482,21 @@ Result<TensorPair> squeezed(Emitter& e, Result<TensorPair> both) {
 Result<TensorPair> max_pool1d_with_indices(Emitter& e, const Tensor& self, const Sizes& kernel,
                                            const Sizes& stride, const Sizes& padding,
                                            const Sizes& dilation, bool ceil_mode) {
-  PT2_TRY_VOID(max_pool_values_meta<1>(self, kernel, stride, padding, dilation, ceil_mode));
+  PT2_TRY_VOID(max_pool_meta<1>(self, kernel, stride, padding, dilation, ceil_mode));
   const auto with = [](int64_t number, const Sizes& sizes) {
     return sizes.empty() ? Sizes{} : Sizes{number, sizes[0]};
   };
-  return squeezed(
-      e, e.several<Tensor, Tensor>(aten<"max_pool2d_with_indices.default">,
-                                   {e(aten<"unsqueeze.default">, {self, -2}), with(1, kernel),
-                                    with(1, stride), with(0, padding), with(1, dilation),
-                                    ceil_mode}));
+  return squeezed(e, e.several<Tensor, Tensor>(
+                         aten<"max_pool2d_with_indices.default">,
+                         {e(aten<"unsqueeze.default">, {self, -2}), with(1, kernel),
+                          with(1, stride), with(0, padding), with(1, dilation), ceil_mode}));
 }
 Result<TensorPair> adaptive_max_pool1d(Emitter& e, const Tensor& self, const Sizes& output_size) {
   if (output_size.size() != 1)
     return operator_error("output_size: found " + sizes_text(output_size) + ", expected one size");
-  return squeezed(e, e.several<Tensor, Tensor>(aten<"adaptive_max_pool2d.default">,
-                                               {e(aten<"unsqueeze.default">, {self, -2}),
-                                                Sizes{1, output_size[0]}}));
+  return squeezed(e, e.several<Tensor, Tensor>(
+                         aten<"adaptive_max_pool2d.default">,
+                         {e(aten<"unsqueeze.default">, {self, -2}), Sizes{1, output_size[0]}}));
 }
 
 // clang-format off
@@ -527,9 +511,9 @@ constexpr OpDef kOps[] = {
        avg_pool_backward<3>>,
     op<"aten::_adaptive_avg_pool2d_backward(Tensor grad_output, Tensor self) -> Tensor", adaptive_avg_backward<2>>,
     op<"aten::_adaptive_avg_pool3d_backward(Tensor grad_output, Tensor self) -> Tensor", adaptive_avg_backward<3>>,
-    composed<"aten::max_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=[0], int[1] dilation=[1], bool ceil_mode=False) -> Tensor", max_pool_values_meta<1>, max_pool<1>, max_pool_formula<1>>,
-    composed<"aten::max_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1, bool ceil_mode=False) -> Tensor", max_pool_values_meta<2>, max_pool<2>, max_pool_formula<2>>,
-    composed<"aten::max_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, int[3] dilation=1, bool ceil_mode=False) -> Tensor", max_pool_values_meta<3>, max_pool<3>, max_pool_formula<3>>.with({.autocast = AutocastRule::float32}),
+    op<"aten::max_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=[0], int[1] dilation=[1], bool ceil_mode=False) -> Tensor", max_pool<1>>,
+    op<"aten::max_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1, bool ceil_mode=False) -> Tensor", max_pool<2>>,
+    op<"aten::max_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, int[3] dilation=1, bool ceil_mode=False) -> Tensor", max_pool<3>>.with({.autocast = AutocastRule::float32}),
     op<"aten::max_pool1d_with_indices(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=[0], int[1] dilation=[1], bool ceil_mode=False) -> (Tensor, Tensor)",
        max_pool1d_with_indices>,
     op<"aten::max_pool2d_with_indices(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)",

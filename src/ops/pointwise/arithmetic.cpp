@@ -314,8 +314,8 @@ Scalar double_number(const Scalar& number, Dtype dtype) {
 }
 Result<Tensor> float_power(Emitter& e, const Tensor& self, const Tensor& exponent) {
   const Dtype dtype = double_dtype(is_complex(self) || is_complex(exponent));
-  return e(aten<"pow.Tensor_Tensor">, {e(aten<"to.dtype">, {self, dtype}),
-                                       e(aten<"to.dtype">, {exponent, dtype})});
+  return e(aten<"pow.Tensor_Tensor">,
+           {e(aten<"to.dtype">, {self, dtype}), e(aten<"to.dtype">, {exponent, dtype})});
 }
 Result<Tensor> float_power_number(Emitter& e, const Tensor& self, const Scalar& exponent) {
   const Dtype dtype =

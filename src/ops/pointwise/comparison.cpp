@@ -225,9 +225,8 @@ Result<Tensor> isclose(Emitter& e, const Tensor& self, const Tensor& other, doub
   const bool is_integer = dtype_category(self.dtype()) < DtypeCategory::floating;
   auto close = e(aten<"eq.Tensor">, {self, other});
   if (equal_nan && !is_integer) {
-    const auto both_nan =
-        e(aten<"bitwise_and.Tensor">,
-          {e(aten<"isnan.default">, {self}), e(aten<"isnan.default">, {other})});
+    const auto both_nan = e(aten<"bitwise_and.Tensor">,
+                            {e(aten<"isnan.default">, {self}), e(aten<"isnan.default">, {other})});
     close = e(aten<"bitwise_or.Tensor">, {close, both_nan});
   }
   if (rtol == 0 && atol == 0) return close;

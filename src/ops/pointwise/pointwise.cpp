@@ -1,6 +1,7 @@
 // Pointwise mathematics of one operand.
 #include "ops/pointwise/pointwise.h"
 
+#include <limits>
 #include <numbers>
 
 #include "ops/compose.h"
@@ -305,9 +306,8 @@ Result<Tensor> isfinite_formula(Emitter& e, const Tensor& self) {
     return e(aten<"bitwise_and.Tensor">,
              {e(aten<"isfinite.default">, {e(aten<"real.default">, {self})}),
               e(aten<"isfinite.default">, {e(aten<"imag.default">, {self})})});
-  const auto is_small =
-      e(aten<"ne.Scalar">,
-        {e(aten<"abs.default">, {self}), std::numeric_limits<double>::infinity()});
+  const auto is_small = e(
+      aten<"ne.Scalar">, {e(aten<"abs.default">, {self}), std::numeric_limits<double>::infinity()});
   return e(aten<"mul.Tensor">, {e(aten<"eq.Tensor">, {self, self}), is_small});
 }
 

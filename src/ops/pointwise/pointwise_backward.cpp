@@ -313,8 +313,7 @@ Result<Tensor> value_selecting_reduction_backward(Emitter& e, const Tensor& grad
   };
   const auto values = like_self(grad);
   const auto places = like_self(indices);
-  return e(aten<"scatter.src">,
-           {e(aten<"new_zeros.default">, {grad, sizes}), dim, places, values});
+  return e(aten<"scatter.src">, {e(aten<"new_zeros.default">, {grad, sizes}), dim, places, values});
 }
 
 // ATen/native/Activation.cpp math_silu_backward, math_mish_backward.

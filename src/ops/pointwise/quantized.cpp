@@ -452,8 +452,8 @@ Result<void> fake_channel(Tensor& out, Tensor& mask, const Tensor& self, const T
   fake_quantize(out, mask, self, scales, zeros, quant_min, quant_max, true);
   return {};
 }
-Result<Tensor> fake_tensor_output(Emitter& e, const Tensor& self, double scale,
-                                  int64_t zero_point, int64_t quant_min, int64_t quant_max) {
+Result<Tensor> fake_tensor_output(Emitter& e, const Tensor& self, double scale, int64_t zero_point,
+                                  int64_t quant_min, int64_t quant_max) {
   return e(aten<"fake_quantize_per_tensor_affine_cachemask.default">,
            {self, scale, zero_point, quant_min, quant_max});
 }

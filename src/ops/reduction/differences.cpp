@@ -2,7 +2,6 @@
 // gradient_helper_float).
 #include "ops/checks.h"
 #include "ops/compose.h"
-#include "ops/dense.h"
 #include "ops/op_def.h"
 #include "ops/shape/view.h"
 
@@ -136,11 +135,12 @@ Result<Tensors> by_number(Emitter& e, const Tensor& self, const std::optional<Nu
   const Sizes dims = dims_of(self, dim);
   return slopes(e, self, Numbers(dims.size(), spacing.value_or(Scalar(1))), dims, edge_order);
 }
-Result<Tensors> by_number_along(Emitter& e, const Tensor& self, const Number& spacing, const Sizes& dim,
-                                int64_t edge_order) {
+Result<Tensors> by_number_along(Emitter& e, const Tensor& self, const Number& spacing,
+                                const Sizes& dim, int64_t edge_order) {
   return slopes(e, self, Numbers(dim.size(), spacing), dim, edge_order);
 }
-Result<Tensors> by_ones_along(Emitter& e, const Tensor& self, const Sizes& dim, int64_t edge_order) {
+Result<Tensors> by_ones_along(Emitter& e, const Tensor& self, const Sizes& dim,
+                              int64_t edge_order) {
   return by_number_along(e, self, Scalar(1), dim, edge_order);
 }
 template <class Spacing>

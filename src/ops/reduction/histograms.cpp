@@ -185,8 +185,8 @@ Result<Meta> hist_of_edges_meta(const Tensor& self, const Tensors& bins, const O
 }
 Result<HistogramOfMany> of_edges(Emitter& e, const Tensor& self, const Tensors& bins,
                                  const OptionalRange&, const OptionalTensor& weight, bool density) {
-  PT2_TRY(Tensor hist, e(aten<"_histogramdd_from_bin_tensors.default">,
-                         {self, bins, weight, density}));
+  PT2_TRY(Tensor hist,
+          e(aten<"_histogramdd_from_bin_tensors.default">, {self, bins, weight, density}));
   return HistogramOfMany(std::move(hist), bins);
 }
 

@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "base/memory_account.h"
+#include "ops/compose.h"
 #include "ops/op_def.h"
 #include "ops/reduction/reduce.h"
 

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/memory_account.h"
 #include "ops/compose.h"
 #include "ops/op_def.h"
 #include "ops/pointwise/pointwise.h"
@@ -51,8 +50,8 @@ Result<Tensor> quantile(Emitter& e, const Tensor& self, const Tensor& q,
   const auto nan = e(aten<"isnan.default">, {values});
   Result<Tensor> ranks = values;
   if (IgnoreNan) {
-    const auto count = e(aten<"sum.dim_IntList">, {e(aten<"logical_not.default">, {nan}),
-                                                   Sizes{-1}, true});
+    const auto count =
+        e(aten<"sum.dim_IntList">, {e(aten<"logical_not.default">, {nan}), Sizes{-1}, true});
     ranks = e(aten<"mul.Tensor">, {fractions, e(aten<"sub.Scalar">, {count, 1})});
     ranks = e(aten<"masked_fill.Scalar">, {ranks, e(aten<"lt.Scalar">, {ranks, 0}), 0});
   } else {
@@ -70,15 +69,13 @@ Result<Tensor> quantile(Emitter& e, const Tensor& self, const Tensor& q,
   const auto sorted = e(aten<"sort.default">, {values});
   auto out = e(aten<"gather.default">, {sorted, -1, below});
   if (mode == "linear" || mode == "midpoint") {
-    const auto share = mode == "midpoint"
-                           ? e(aten<"full_like.default">, {ranks, 0.5})
-                           : e(aten<"sub.Tensor">, {ranks, below});
+    const auto share = mode == "midpoint" ? e(aten<"full_like.default">, {ranks, 0.5})
+                                          : e(aten<"sub.Tensor">, {ranks, below});
     const auto above = e(aten<"to.dtype">, {e(aten<"ceil.default">, {ranks}), Dtype::int64});
     out = e(aten<"lerp.Tensor">, {out, e(aten<"gather.default">, {sorted, -1, above}),
                                   e(aten<"to.dtype">, {share, self.dtype()})});
   }
-  if (q.dim() > 0)
-    out = e(aten<"transpose.int">, {e(aten<"unsqueeze.default">, {out, 0}), 0, -1});
+  if (q.dim() > 0) out = e(aten<"transpose.int">, {e(aten<"unsqueeze.default">, {out, 0}), 0, -1});
   return e(aten<"squeeze.dim">, {out, -1});
 }
 template <bool IgnoreNan>
@@ -128,8 +125,8 @@ Result<Tensor> cov(Emitter& e, const Tensor& self, int64_t correction,
             weights ? e(aten<"mul.Tensor">, {*weights, **given}) : Result<Tensor>(**given));
   }
   const auto sum_of = [&](const Result<Tensor>& x) { return e(aten<"sum.default">, {x}); };
-  const auto sum = weights ? sum_of(*weights)
-                           : e(aten<"scalar_tensor.default">, {observations, Dtype::int64});
+  const auto sum =
+      weights ? sum_of(*weights) : e(aten<"scalar_tensor.default">, {observations, Dtype::int64});
   const auto weighted = weights ? e(aten<"mul.Tensor">, {in, *weights}) : Result<Tensor>(in);
   const auto total = e(aten<"sum.dim_IntList">, {weighted, Sizes{1}, true});
   const auto average = e(aten<"div.Tensor">, {total, sum});
@@ -154,8 +151,8 @@ Result<Tensor> corrcoef(Emitter& e, const Tensor& self) {
   if (c.dim() == 0) return e(aten<"div.Tensor">, {c, c});
   const bool is_complex = dtype_category(c.dtype()) == DtypeCategory::complex;
   const auto variances = e(aten<"diagonal.default">, {c});
-  const auto deviations = e(
-      aten<"sqrt.default">, {is_complex ? e(aten<"real.default">, {variances}) : variances});
+  const auto deviations =
+      e(aten<"sqrt.default">, {is_complex ? e(aten<"real.default">, {variances}) : variances});
   const auto by_row =
       e(aten<"div.Tensor">, {c, e(aten<"view.default">, {deviations, Sizes{-1, 1}})});
   const auto out =

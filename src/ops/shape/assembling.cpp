@@ -241,8 +241,7 @@ Result<Tensor> cartesian_prod(Emitter& e, const Tensors& tensors) {
   for (const Tensor& tensor : tensors) PT2_TRY_VOID(check_rank(tensor, 1, "tensors"));
   if (tensors.empty()) return operator_error("tensors: found none, expected at least one");
   if (tensors.size() == 1) return tensors[0];
-  PT2_TRY(Tensors columns,
-          e.pieces(aten<"meshgrid.indexing">, {tensors, std::string("ij")}));
+  PT2_TRY(Tensors columns, e.pieces(aten<"meshgrid.indexing">, {tensors, std::string("ij")}));
   if (!checked_numel(columns[0].sizes()))
     return operator_error("tensors: found too many combinations");
   for (Tensor& column : columns) {
@@ -260,8 +259,9 @@ Result<Tensor> combinations(Emitter& e, const Tensor& self, int64_t r, bool with
   constexpr int64_t kMaxDims = 64;
   const auto most = std::min<int64_t>(
       int64_t{1} << 27, static_cast<int64_t>(AllocationLimit::current() / sizeof(int64_t)));
-  const int64_t count =
-      r > n && (!with_replacement || n == 0) ? 0 : choices(with_replacement ? n + r - 1 : n, r, most);
+  const int64_t count = r > n && (!with_replacement || n == 0)
+                            ? 0
+                            : choices(with_replacement ? n + r - 1 : n, r, most);
   if (r > kMaxDims || count > most / r)
     return Error{ErrorCode::limit,
                  "found more than " + std::to_string(most / r) + " combinations of " +
@@ -388,8 +388,7 @@ Result<Tensor> trace_backward(Emitter& e, const Tensor& grad, const Sizes& sizes
   PT2_TRY_VOID(check_rank(grad, 0, "grad"));
   PT2_TRY(const int64_t count, multiply_add(sizes[0], sizes[1]));
   PT2_TRY(const int64_t step, multiply_add(sizes[1], 1, 1));
-  PT2_TRY(const Tensor indices,
-          e(aten<"arange.start_step">, {0, count, step, Dtype::int64}));
+  PT2_TRY(const Tensor indices, e(aten<"arange.start_step">, {0, count, step, Dtype::int64}));
   PT2_TRY(const Tensor flat, e(aten<"new_zeros.default">, {grad, Sizes{count}}));
   return e(aten<"view.default">,
            {e(aten<"index_fill.int_Tensor">, {flat, 0, indices, grad}), sizes});

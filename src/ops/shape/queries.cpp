@@ -55,7 +55,6 @@ bool has_signs(const Tensor& self) {
 // Always false: conjugation and negation are computed at once here.
 bool never(const Tensor&) { return false; }
 
-
 // --- Formulas
 
 Result<Tensor> sizes_tensor(Emitter& e, const Tensor& self) {
@@ -73,8 +72,7 @@ Result<Tensor> dim_range(Emitter& e, const Tensor& like, int64_t dim) {
 }
 // ATen/native/TensorCompare.cpp isreal.
 Result<Tensor> isreal(Emitter& e, const Tensor& self) {
-  if (has_complex(self))
-    return e(aten<"eq.Scalar">, {e(aten<"imag.default">, {self}), 0});
+  if (has_complex(self)) return e(aten<"eq.Scalar">, {e(aten<"imag.default">, {self}), 0});
   return e(aten<"ones_like.default">, {self, Dtype::bool_});
 }
 Result<Tensor> same(Emitter&, const Tensor& self) { return self; }

@@ -62,9 +62,6 @@ Result<void> cat(Tensor& out, const Tensors& tensors, int64_t dim) {
   }
   return {};
 }
-Result<Tensor> cat_tensors(const Tensors& tensors, int64_t dim) {
-  return compute<cat_meta, cat>(tensors, dim);
-}
 
 Result<Meta> stack_meta(const Tensors& tensors, int64_t dim) {
   if (tensors.empty()) return operator_error("found no tensors, expected one or more");
@@ -87,40 +84,6 @@ Result<void> stack(Tensor& out, const Tensors& tensors, int64_t dim) {
   return {};
 }
 
-// Prepends dims of size 1 until each tensor has `rank` dims.
-Result<Tensors> with_rank(const Tensors& tensors, int64_t rank) {
-  Tensors out = tensors;
-  for (Tensor& tensor : out)
-    while (tensor.dim() < rank) {
-      // atleast_3d appends the last of them instead.
-      PT2_TRY(tensor, unsqueeze(tensor, tensor.dim() == 2 ? 2 : 0));
-    }
-  return out;
-}
-Result<Tensor> hstack(const Tensors& tensors) {
-  if (tensors.empty()) return operator_error("found no tensors, expected one or more");
-  PT2_TRY(const Tensors parts, with_rank(tensors, 1));
-  return cat_tensors(parts, parts[0].dim() == 1 ? 0 : 1);
-}
-Result<Tensor> vstack(const Tensors& tensors) {
-  PT2_TRY(const Tensors parts, with_rank(tensors, 2));
-  return cat_tensors(parts, 0);
-}
-Result<Tensor> dstack(const Tensors& tensors) {
-  PT2_TRY(const Tensors parts, with_rank(tensors, 3));
-  return cat_tensors(parts, 2);
-}
-// The columns: a vector is one column.
-Result<Tensor> column_stack(const Tensors& tensors) {
-  Tensors parts = tensors;
-  for (Tensor& part : parts) {
-    if (part.dim() < 2) {
-      PT2_TRY(part, reshape(part, {part.numel(), 1}));
-    }
-  }
-  return hstack(parts);
-}
-
 // --- Elements taken from other positions
 
 Result<Meta> flip_meta(const Tensor& self, const std::vector<int64_t>& dims) {
@@ -135,15 +98,6 @@ Result<void> flip(Tensor& out, const Tensor& self, const std::vector<int64_t>& d
   take_positions(out, self, positions);
   return {};
 }
-Result<Tensor> fliplr(const Tensor& self) {
-  PT2_TRY_VOID(check_rank_at_least(self, 2, "self"));
-  return compute<flip_meta, flip>(self, std::vector<int64_t>{1});
-}
-Result<Tensor> flipud(const Tensor& self) {
-  PT2_TRY_VOID(check_rank_at_least(self, 1, "self"));
-  return compute<flip_meta, flip>(self, std::vector<int64_t>{0});
-}
-
 Result<Meta> roll_meta(const Tensor& self, const std::vector<int64_t>& shifts,
                        const std::vector<int64_t>& dims) {
   const bool flat = dims.empty() && shifts.size() == 1;
@@ -431,7 +385,7 @@ Result<Meta> pixel_shuffle_meta(const Tensor& self, int64_t factor) {
 // --- Formulas
 
 template <int64_t Rank>
-Result<Tensor> stack_formula(Emitter& e, const Tensors& tensors) {
+Result<Tensor> stack_along(Emitter& e, const Tensors& tensors) {
   if (tensors.empty()) return operator_error("found no tensors, expected one or more");
   constexpr Handle kGrow[] = {aten<"atleast_1d.default">, aten<"atleast_2d.default">,
                               aten<"atleast_3d.default">};
@@ -444,25 +398,26 @@ Result<Tensor> stack_formula(Emitter& e, const Tensors& tensors) {
   const int64_t dim = Rank == 1 && parts[0].dim() == 1 ? 0 : kDims[Rank - 1];
   return e(aten<"cat.default">, {parts, dim});
 }
-Result<Tensor> column_stack_formula(Emitter& e, const Tensors& tensors) {
+// The columns: a vector is one column.
+Result<Tensor> column_stack(Emitter& e, const Tensors& tensors) {
   Tensors parts = tensors;
   for (Tensor& part : parts)
     if (part.dim() < 2) {
       PT2_TRY(part, e(aten<"reshape.default">, {part, Sizes{part.numel(), 1}}));
     }
-  return e(aten<"cat.default">, {parts, 1});
+  return e(aten<"hstack.default">, {parts});
 }
 Result<Tensor> tile_formula(Emitter& e, const Tensor& self, const Sizes& dims) {
   Sizes repeats = dims;
   while (repeats.size() < self.sizes().size()) repeats.insert(repeats.begin(), 1);
   return e(aten<"repeat.default">, {self, repeats});
 }
-Result<Tensor> fliplr_formula(Emitter& e, const Tensor& self) {
+Result<Tensor> fliplr(Emitter& e, const Tensor& self) {
   if (self.dim() < 2)
     return operator_error("found rank " + std::to_string(self.dim()) + ", expected at least 2");
   return e(aten<"flip.default">, {self, Sizes{1}});
 }
-Result<Tensor> flipud_formula(Emitter& e, const Tensor& self) {
+Result<Tensor> flipud(Emitter& e, const Tensor& self) {
   if (self.dim() < 1) return operator_error("found a 0-dim tensor, expected at least rank 1");
   return e(aten<"flip.default">, {self, Sizes{0}});
 }
@@ -529,8 +484,8 @@ Result<Tensor> repeat_interleave_tensor(Emitter& e, const Tensor& self, const Te
   PT2_TRY_VOID(check_index_dtype(repeats, "repeats"));
   Tensor counts = repeats;
   if (repeats.dim() == 0 || (repeats.dim() == 1 && repeats.size(0) == 1)) {
-    PT2_TRY(counts, e(aten<"expand.default">, {e(aten<"reshape.default">, {repeats, Sizes{1}}),
-                                               Sizes{input.size(at)}}));
+    PT2_TRY(counts, e(aten<"expand.default">,
+                      {e(aten<"reshape.default">, {repeats, Sizes{1}}), Sizes{input.size(at)}}));
   } else {
     PT2_TRY_VOID(check_sizes(repeats, {input.size(at)}, "repeats"));
   }
@@ -548,7 +503,8 @@ Result<Tensor> diff(Emitter& e, const Tensor& self, int64_t n, int64_t dim,
   Tensors parts{self};
   if (prepend) parts.insert(parts.begin(), *prepend);
   if (append) parts.push_back(*append);
-  PT2_TRY(Tensor out, parts.size() == 1 ? Result<Tensor>(self) : e(aten<"cat.default">, {parts, at}));
+  PT2_TRY(Tensor out,
+          parts.size() == 1 ? Result<Tensor>(self) : e(aten<"cat.default">, {parts, at}));
   const int64_t steps = std::min(n, out.size(at));
   if (out.numel() == 0 || steps == 0)
     return e(aten<"clone.default">,
@@ -572,14 +528,14 @@ constexpr OpDef kOps[] = {
     op<"aten::concat(Tensor[] tensors, int dim=0) -> Tensor", cat_meta, cat>.with({.same_as = "cat.default"}),
     op<"aten::concatenate(Tensor[] tensors, int dim=0) -> Tensor", cat_meta, cat>.with({.same_as = "cat.default"}),
     op<"aten::stack(Tensor[] tensors, int dim=0) -> Tensor", stack_meta, stack>.with({.autocast = AutocastRule::widest, .slope = Slope::linear, .linear_in = "tensors"}),
-    op<"aten::hstack(Tensor[] tensors) -> Tensor", hstack, stack_formula<1>>,
-    op<"aten::vstack(Tensor[] tensors) -> Tensor", vstack, stack_formula<2>>,
-    op<"aten::row_stack(Tensor[] tensors) -> Tensor", vstack, stack_formula<2>>,
-    op<"aten::dstack(Tensor[] tensors) -> Tensor", dstack, stack_formula<3>>,
-    op<"aten::column_stack(Tensor[] tensors) -> Tensor", column_stack, column_stack_formula>,
+    op<"aten::hstack(Tensor[] tensors) -> Tensor", stack_along<1>>,
+    op<"aten::vstack(Tensor[] tensors) -> Tensor", stack_along<2>>,
+    op<"aten::row_stack(Tensor[] tensors) -> Tensor", stack_along<2>>,
+    op<"aten::dstack(Tensor[] tensors) -> Tensor", stack_along<3>>,
+    op<"aten::column_stack(Tensor[] tensors) -> Tensor", column_stack>,
     op<"aten::flip(Tensor self, int[] dims) -> Tensor", flip_meta, flip>.with({.slope = Slope::linear}),
-    op<"aten::fliplr(Tensor self) -> Tensor", fliplr, fliplr_formula>,
-    op<"aten::flipud(Tensor self) -> Tensor", flipud, flipud_formula>,
+    op<"aten::fliplr(Tensor self) -> Tensor", fliplr>,
+    op<"aten::flipud(Tensor self) -> Tensor", flipud>,
     op<"aten::roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor", roll_meta, roll>.with({.slope = Slope::linear}),
     op<"aten::rot90(Tensor self, int k=1, int[] dims=[0, 1]) -> Tensor", rot90>,
     op<"aten::repeat(Tensor self, SymInt[] repeats) -> Tensor", repeat_meta, repeat>.with({.slope = Slope::linear}),

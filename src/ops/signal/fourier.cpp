@@ -312,12 +312,10 @@ Result<Tensor> ihfft_along(Emitter& e, const Tensor& self, std::vector<int64_t> 
   PT2_TRY(const int64_t normalization, normalization_of(norm, false));
   if (dims.empty()) return operator_error("found no dims to transform");
   const auto whole = resized(e, promoted_input(e, self, false), dims, sizes);
-  auto half =
-      e(aten<"_fft_r2c.default">, {whole, Sizes{dims.back()}, normalization, true});
+  auto half = e(aten<"_fft_r2c.default">, {whole, Sizes{dims.back()}, normalization, true});
   half = e(aten<"conj_physical.default">, {half});
   dims.pop_back();
-  return dims.empty() ? half
-                      : e(aten<"_fft_c2c.default">, {half, dims, normalization, false});
+  return dims.empty() ? half : e(aten<"_fft_c2c.default">, {half, dims, normalization, false});
 }
 
 // A line of real numbers is transformed as such.
@@ -426,8 +424,8 @@ Result<Frames> frames_of(int64_t n_fft, OptionalInt hop_length, OptionalInt win_
   return frames;
 }
 // The window centred in n_fft points; ones without a window, and none where all are ones.
-Result<OptionalTensor> padded_window(Emitter& e, const OptionalTensor& window,
-                                     const Frames& frames, int64_t n_fft, Dtype dtype) {
+Result<OptionalTensor> padded_window(Emitter& e, const OptionalTensor& window, const Frames& frames,
+                                     int64_t n_fft, Dtype dtype) {
   const int64_t width = frames.window_length;
   if (!window && width == n_fft) return OptionalTensor();
   PT2_TRY(Tensor out,
@@ -461,9 +459,9 @@ Result<Tensor> stft(Emitter& e, const Tensor& self, int64_t n_fft, OptionalInt h
   PT2_TRY(const OptionalTensor shape, padded_window(e, window, frames, n_fft, self.dtype()));
   if (shape) pieces = e(aten<"mul.Tensor">, {pieces, *shape});
   const int64_t normalization = normalized ? kByRootN : kNone;
-  const auto spectra =
-      complex_input ? e(aten<"_fft_c2c.default">, {pieces, Sizes{2}, normalization, true})
-                    : e(aten<"_fft_r2c.default">, {pieces, Sizes{2}, normalization, half});
+  const auto spectra = complex_input
+                           ? e(aten<"_fft_c2c.default">, {pieces, Sizes{2}, normalization, true})
+                           : e(aten<"_fft_r2c.default">, {pieces, Sizes{2}, normalization, half});
   auto out = e(aten<"transpose.int">, {spectra, 1, 2});
   if (!batched) out = e(aten<"squeeze.dim">, {out, 0});
   return return_complex.value_or(true) ? out : e(aten<"view_as_real.default">, {out});
@@ -482,13 +480,14 @@ Result<Tensor> stft_center(Emitter& e, const Tensor& self, int64_t n_fft, Option
     Sizes sizes(static_cast<size_t>(3 - self.dim()), 1);
     sizes.insert(sizes.end(), self.sizes().begin(), self.sizes().end());
     const auto line = e(aten<"view.default">, {self, sizes});
-    PT2_TRY(const Tensor padded, e(aten<"pad.default">, {line, Sizes{n_fft / 2, n_fft / 2}, pad_mode}));
+    PT2_TRY(const Tensor padded,
+            e(aten<"pad.default">, {line, Sizes{n_fft / 2, n_fft / 2}, pad_mode}));
     sizes = self.sizes();
     sizes.back() = padded.sizes().back();
     PT2_TRY(input, e(aten<"view.default">, {padded, sizes}));
   }
-  return stft(e, input, n_fft, hop_length, win_length, window, normalized, onesided,
-              return_complex, align);
+  return stft(e, input, n_fft, hop_length, win_length, window, normalized, onesided, return_complex,
+              align);
 }
 
 // Error where the sum of the squared windows over a sample is zero.
@@ -519,8 +518,7 @@ Result<Tensor> istft(Emitter& e, const Tensor& self, int64_t n_fft, OptionalInt 
                           std::to_string(n_fft));
   auto spectra = e(aten<"transpose.int">, {batch, 1, 2});
   const int64_t normalization = normalized ? kByRootN : kByN;
-  if (!return_complex && !half)
-    spectra = e(aten<"slice.Tensor">, {spectra, -1, 0, n_fft / 2 + 1});
+  if (!return_complex && !half) spectra = e(aten<"slice.Tensor">, {spectra, -1, 0, n_fft / 2 + 1});
   PT2_TRY(const Tensor pieces,
           return_complex ? e(aten<"_fft_c2c.default">, {spectra, Sizes{2}, normalization, false})
                          : e(aten<"_fft_c2r.default">, {spectra, Sizes{2}, normalization, n_fft}));
