@@ -131,7 +131,9 @@ std::optional<int64_t> NodeRewriter::data_size(const SymbolBindings& choice) con
         is_known = depends;
       }
     });
-  return size ? evaluate(*size, choice) : std::nullopt;
+  if (!size) return std::nullopt;
+  const auto number = evaluate(*size, choice);
+  return number ? std::optional(*number) : std::nullopt;
 }
 
 Result<void> NodeRewriter::follow(std::span<const SymbolBindings> choices,

@@ -212,6 +212,7 @@ Result<Tensor> pad_by_mode(Emitter& e, const Tensor& self, const Sizes& pad,
 Result<Tensor> pad_circular(Emitter& e, const Tensor& self, const Sizes& pad) {
   PT2_TRY_VOID(circular_meta(self, pad));
   Tensor out = self;
+  bool is_copy = false;
   for (size_t i = 0; i < pad.size() / 2; ++i) {
     const int64_t dim = self.dim() - 1 - static_cast<int64_t>(i);
     const int64_t before = pad[2 * i], after = pad[2 * i + 1], size = self.size(dim);
@@ -231,9 +232,10 @@ Result<Tensor> pad_circular(Emitter& e, const Tensor& self, const Sizes& pad) {
     }
     if (parts.size() > 1) {
       PT2_TRY(out, e(aten<"cat.default">, {parts, dim}));
+      is_copy = true;
     }
   }
-  return out;
+  return is_copy ? Result<Tensor>(out) : e(aten<"clone.default">, {out});
 }
 
 // clang-format off
