@@ -63,9 +63,15 @@ Result<std::vector<Value>> Inferrer::call(const Operator& op, std::span<const Va
     }
     return out;
   }
-  if (op.form == Operator::Form::as_written && def.looks_at_sizes_alone()) {
+  const bool is_copy = op.form == Operator::Form::copy;
+  if ((op.form == Operator::Form::as_written || is_copy) && def.looks_at_sizes_alone()) {
     Context context;
-    return def.compute(context, bound);
+    PT2_TRY(std::vector<Value> out, def.compute(context, bound));
+    if (is_copy)
+      for (Value& value : out)
+        if (const auto* tensor = value.get_if<Tensor>())
+          value = Value(Tensor::without_elements(tensor->dtype(), tensor->sizes()));
+    return out;
   }
   return Error{ErrorCode::unsupported,
                "the operator " + std::string(def.signature->name) + " has no shape rule", ""};

@@ -13,6 +13,8 @@
 #include <initializer_list>
 #include <optional>
 #include <span>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "pt2/boxing.h"
@@ -55,6 +57,15 @@ class Emitter {
   Result<std::vector<Value>> all(Handle handle, std::initializer_list<Operand> arguments);
   // Returns the first result, a tensor.
   Result<Tensor> operator()(Handle handle, std::initializer_list<Operand> arguments);
+  // Returns the first results of an operator that has several.
+  template <class... T>
+  Result<std::tuple<T...>> several(Handle handle, std::initializer_list<Operand> arguments) {
+    PT2_TRY(const std::vector<Value> results, all(handle, arguments));
+    return [&]<size_t... I>(std::index_sequence<I...>) {
+      return std::tuple<T...>{unbox<T>(results[I])...};
+    }
+    (std::index_sequence_for<T...>{});
+  }
   // Returns the tensors of an operator whose result is a list of tensors.
   Result<std::vector<Tensor>> pieces(Handle handle, std::initializer_list<Operand> arguments);
 };

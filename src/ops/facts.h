@@ -54,6 +54,15 @@ enum class Slope : uint8_t {
   linear,    // in all parameters of Facts::linear_in together
 };
 
+// Why an operator that PyTorch decomposes (CompositeImplicitAutograd, not in core ATen) has no
+// formula here.
+enum class Undecomposed : uint8_t {
+  no,              // it has a formula or is another name, or PyTorch does not decompose it
+  gives_numbers,   // it gives numbers, which torch.export computes while it traces
+  reads_elements,  // which operators it is made of depends on elements
+  lacks_steps,     // it is made of operators that are not in the table, or of none
+};
+
 struct Facts {
   AutocastRule autocast = AutocastRule::as_given;
   Sharing sharing = Sharing::as_signed;
@@ -77,9 +86,7 @@ struct Facts {
   std::string_view functional_form{};
   // The aten overload of which this one is an alias ("cat.default"), with the same parameters.
   std::string_view same_as{};
-  // PyTorch decomposes the operator (CompositeImplicitAutograd), and core ATen lacks it. Rows with
-  // a formula need not say so.
-  bool composite = false;
+  Undecomposed undecomposed = Undecomposed::no;
   // Whether one call for a whole batch draws the numbers that calls for its elements in sequence
   // would draw: one number per element of a tensor of the given sizes, or of the given tensor
   // (aten/src/ATen/functorch/BatchRulesRandomness.cpp).

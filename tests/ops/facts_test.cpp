@@ -247,7 +247,7 @@ TEST_F(Facts, AutocastTreatsWhatPyTorchsDoes) {
     }
 }
 
-// What a row may leave out: a formula says it, and another name is one of an operator.
+// Each has a formula, is another name, or says why not.
 TEST_F(Facts, CompositesAreThoseOfPyTorch) {
   std::ifstream file(std::string(PT2_TEST_DATA) + "/ops/composites.txt");
   std::set<std::string> composites;
@@ -257,12 +257,19 @@ TEST_F(Facts, CompositesAreThoseOfPyTorch) {
   for (const Family& family : families())
     for (const OpDef& def : family.rows) {
       const std::string target = target_of(*def.signature);
-      const bool said = def.facts.composite || def.formula != nullptr || !def.facts.same_as.empty();
+      const Undecomposed reason = def.facts.undecomposed;
+      const bool is_written = def.formula != nullptr || !def.facts.same_as.empty();
       if (composites.contains(target)) {
-        EXPECT_TRUE(said) << target << " is a composite";
+        EXPECT_NE(is_written, reason != Undecomposed::no)
+            << target << " is a composite: it has a formula, or its row says why not";
       } else {
-        EXPECT_FALSE(def.facts.composite) << target << " is no composite";
+        EXPECT_EQ(reason, Undecomposed::no) << target << " is no composite";
       }
+      const Signature& signature = *def.signature;
+      const bool gives_tensors =
+          std::any_of(signature.return_array, signature.return_array + signature.return_count,
+                      [](const ArgumentType& type) { return type.base == BaseType::tensor; });
+      EXPECT_TRUE(reason != Undecomposed::gives_numbers || !gives_tensors) << target;
       if (!def.facts.same_as.empty()) {
         EXPECT_TRUE(find_operator("torch.ops.aten." + std::string(def.facts.same_as))) << target;
       }

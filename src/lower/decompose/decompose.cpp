@@ -37,8 +37,9 @@ std::string other_name(const Operator& op, std::string_view target) {
 }
 
 bool is_composite(const Operator& op, std::string_view target) {
-  return op &&
-         (op.def->facts.composite || op.def->formula != nullptr || !other_name(op, target).empty());
+  return op && op.form != Operator::Form::copy &&
+         (op.def->facts.undecomposed != ops::Undecomposed::no || op.def->formula != nullptr ||
+          !other_name(op, target).empty());
 }
 
 // The dtypes of the torch.autocast regions around a node, innermost last.

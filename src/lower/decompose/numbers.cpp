@@ -97,6 +97,11 @@ std::optional<NumberForm> KnownNumbers::find(const Samples& samples) const {
   return std::nullopt;
 }
 
+bool NumberWriter::depends_on_elements(const SymInt& number) const {
+  return number.is_symbolic() && number.expr().is_symbol() &&
+         pool_.symbol_name(number.expr()->symbol).starts_with('u');
+}
+
 Result<SymInt> NumberWriter::binary(ExprOp op, const SymInt& a, const SymInt& b) const {
   const auto expr_of = [&](const SymInt& number) {
     return number.is_symbolic() ? number.expr() : pool_.integer(number.literal());

@@ -48,6 +48,9 @@ class KnownNumbers {
 class NumberWriter {
  public:
   NumberWriter(ExprPool& pool, ExprSpelling spelling) : pool_(pool), spelling_(spelling) {}
+
+  // Whether the number is a symbol that only elements determine, "u0".
+  bool depends_on_elements(const SymInt& number) const;
   // Error `limit`: the expression is too large.
   Result<SymInt> write(const KnownNumbers& known, const NumberForm& form) const;
   Result<SymInt> binary(ExprOp op, const SymInt& a, const SymInt& b) const;

@@ -43,6 +43,7 @@ std::optional<Dtype> cast_dtype(const ops::Operator& op, std::optional<Dtype> re
 std::string written_target(const ops::Operator& op) {
   std::string target = target_of(*op.def->signature);
   if (op.form == ops::Operator::Form::in_place) target.insert(target.rfind('.'), "_");
+  if (op.form == ops::Operator::Form::copy) target.insert(target.rfind('.'), "_copy");
   return target;
 }
 
@@ -95,10 +96,15 @@ Result<std::vector<Value>> Recorder::call(const ops::Operator& op,
 
 Result<std::vector<Value>> Recorder::infer(const ops::Operator& op,
                                            const std::vector<Value>& bound) {
-  if (data_size_ && op.def->signature->name == "aten::nonzero")
-    if (const auto* tensor = bound[0].get_if<Tensor>())
-      return std::vector<Value>{
-          Value(Tensor::without_elements(Dtype::int64, {*data_size_, tensor->dim()}))};
+  const std::string_view name = op.def->signature->name;
+  const auto* tensor = bound[0].get_if<Tensor>();
+  const auto of_sizes = [&](Dtype dtype, Sizes sizes) {
+    return std::vector<Value>{Value(Tensor::without_elements(dtype, std::move(sizes)))};
+  };
+  if (data_size_ && tensor != nullptr && name == "aten::nonzero")
+    return of_sizes(Dtype::int64, {*data_size_, tensor->dim()});
+  if (data_size_ && tensor != nullptr && name == "aten::repeat_interleave" && bound[1].is_none())
+    return of_sizes(tensor->dtype(), {*data_size_});
   return ops::Inferrer::call(op, bound);
 }
 

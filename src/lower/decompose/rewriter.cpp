@@ -116,17 +116,24 @@ Result<NodeRewriter::Trace> NodeRewriter::follow(const SymbolBindings& choice,
   return trace;
 }
 
-// The first size of the first result, which is the data-dependent one of operators like nonzero.
+// The size that depends on elements: the first that says so, or the first size of the first result.
 std::optional<int64_t> NodeRewriter::data_size(const SymbolBindings& choice) const {
-  std::optional<int64_t> size;
-  bool is_first = true;
+  std::optional<SymInt> size;
+  bool is_known = false;
   for (const Argument& output : node_.outputs)
     for_each_value(output, [&](ValueId id) {
       const TensorMeta* meta = graph_.value(id).tensor();
-      if (std::exchange(is_first, false) && meta != nullptr && !meta->sizes.empty())
-        if (const auto number = evaluate(meta->sizes[0], choice)) size = *number;
+      if (meta == nullptr) return;
+      for (const SymInt& each : meta->sizes) {
+        const bool depends = writer_.depends_on_elements(each);
+        if (is_known || (size && !depends)) continue;
+        size = each;
+        is_known = depends;
+      }
     });
-  return size;
+  if (!size) return std::nullopt;
+  const auto number = evaluate(*size, choice);
+  return number ? std::optional(*number) : std::nullopt;
 }
 
 Result<void> NodeRewriter::follow(std::span<const SymbolBindings> choices,

@@ -524,11 +524,11 @@ Result<Tensor> attention_weights(Emitter& e, const Tensor& scores, const Optiona
   return e(aten<"where.self">, {filled, weights, zero});
 }
 
-// Half floats are computed in float32.
-Result<Tensor> attention_formula(Emitter& e, const Tensor& query, const Tensor& key,
-                                 const Tensor& value, const OptionalTensor& attn_mask,
-                                 double dropout_p, bool is_causal,
-                                 const std::optional<double>& scale, bool enable_gqa) {
+// The result and the weights. Half floats are computed in float32.
+using Attended = std::tuple<Tensor, Tensor>;
+Result<Attended> attend(Emitter& e, const Tensor& query, const Tensor& key, const Tensor& value,
+                        const OptionalTensor& attn_mask, double dropout_p, bool is_causal,
+                        const std::optional<double>& scale, bool enable_gqa) {
   PT2_TRY_VOID(check_attention(query, key, value, attn_mask, dropout_p, is_causal));
   const bool is_half = query.dtype() == Dtype::float16 || query.dtype() == Dtype::bfloat16;
   const auto wide = [&](const Tensor& tensor) {
@@ -557,10 +557,39 @@ Result<Tensor> attention_formula(Emitter& e, const Tensor& query, const Tensor& 
   PT2_TRY(const Tensor scores,
           e(aten<"matmul.default">,
             {e(aten<"mul.Scalar">, {queries, factor}), e(aten<"mul.Scalar">, {turned, factor})}));
-  auto weights = attention_weights(e, scores, mask, is_causal);
-  if (dropout_p > 0) weights = e(aten<"native_dropout.default">, {weights, dropout_p, true});
-  auto out = e(aten<"matmul.default">, {weights, values});
-  if (is_half) out = e(aten<"_to_copy.default">, {out, query.dtype()});
+  PT2_TRY(Tensor weights, attention_weights(e, scores, mask, is_causal));
+  if (dropout_p > 0) {
+    PT2_TRY(weights, e(aten<"native_dropout.default">, {weights, dropout_p, true}));
+  }
+  PT2_TRY(Tensor out, e(aten<"matmul.default">, {weights, values}));
+  if (is_half) {
+    PT2_TRY(out, e(aten<"_to_copy.default">, {out, query.dtype()}));
+    PT2_TRY(weights, e(aten<"_to_copy.default">, {weights, query.dtype()}));
+  }
+  return Attended(std::move(out), std::move(weights));
+}
+
+// A direct call adds bool masks too, as zeros and ones.
+Result<Attended> attention_math_formula(Emitter& e, const Tensor& query, const Tensor& key,
+                                        const Tensor& value, const OptionalTensor& attn_mask,
+                                        double dropout_p, bool is_causal,
+                                        const OptionalTensor& dropout_mask,
+                                        const std::optional<double>& scale, bool enable_gqa) {
+  if (dropout_mask) return Error{ErrorCode::unsupported, "attention with a dropout_mask", ""};
+  OptionalTensor mask = attn_mask;
+  if (mask && mask->dtype() == Dtype::bool_) {
+    PT2_TRY(mask, e(aten<"to.dtype">, {*mask, query.dtype()}));
+  }
+  return attend(e, query, key, value, mask, dropout_p, is_causal, scale, enable_gqa);
+}
+
+Result<Tensor> attention_formula(Emitter& e, const Tensor& query, const Tensor& key,
+                                 const Tensor& value, const OptionalTensor& attn_mask,
+                                 double dropout_p, bool is_causal,
+                                 const std::optional<double>& scale, bool enable_gqa) {
+  PT2_TRY(const auto both,
+          attend(e, query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa));
+  const Tensor& out = std::get<0>(both);
   PT2_TRY(const Meta meta,
           scaled_dot_product_attention_meta(query, key, value, attn_mask, dropout_p, is_causal,
                                             scale, enable_gqa));
@@ -582,7 +611,7 @@ Result<Tensor> attention_formula(Emitter& e, const Tensor& query, const Tensor& 
 // clang-format off
 constexpr OpDef kOps[] = {
     op<"aten::_scaled_dot_product_attention_math(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0., bool is_causal=False, Tensor? dropout_mask=None, *, float? scale=None, bool enable_gqa=False) -> (Tensor, Tensor)",
-       attention_math>.with({.composite = true}),
+       attention_math, attention_math_formula>,
     composed<"aten::scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0., bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor",
        scaled_dot_product_attention_meta, scaled_dot_product_attention, attention_formula>.with({.autocast = AutocastRule::lower_precision}),
     composed<"aten::_scaled_dot_product_flash_attention_for_cpu(Tensor query, Tensor key, Tensor value, float dropout_p=0., bool is_causal=False, *, Tensor? attn_mask=None, float? scale=None) -> (Tensor output, Tensor logsumexp)",

@@ -44,28 +44,6 @@ Result<ConvolutionShape> make_shape(int64_t spatial, const Numbers& numbers, boo
   return shape;
 }
 
-Result<Tensor> run(const Tensor& input, const Tensor& weight, const OptionalTensor& bias,
-                   const ConvolutionShape& shape) {
-  PT2_TRY(const Meta meta, convolution_meta(input, weight, bias, shape));
-  PT2_TRY(Tensor out, allocate(meta));
-  convolve(out, input, weight, bias, shape);
-  return out;
-}
-
-// An image without a batch dimension is a batch of one.
-Result<Tensor> run_batched(const Tensor& input, const Tensor& weight, const OptionalTensor& bias,
-                           const ConvolutionShape& shape) {
-  if (input.dim() != shape.spatial + 1) return run(input, weight, bias, shape);
-  Sizes sizes = input.sizes();
-  Sizes strides = input.strides();
-  sizes.insert(sizes.begin(), 1);
-  strides.insert(strides.begin(), input.size(0) * input.stride(0));
-  PT2_TRY(const Tensor out,
-          run(input.with_view(sizes, strides, input.storage_offset()), weight, bias, shape));
-  return out.with_view({out.sizes().begin() + 1, out.sizes().end()},
-                       {out.strides().begin() + 1, out.strides().end()}, 0);
-}
-
 Result<ConvolutionShape> general_shape(const Tensor& input, const Numbers& numbers, bool transposed,
                                        int64_t groups) {
   return convolution_shape(input, numbers.stride, numbers.padding, numbers.dilation, transposed,
@@ -99,15 +77,6 @@ Result<Tensor> convolution_flags(const Tensor& input, const Tensor& weight,
       input, weight, bias, stride, padding, dilation, transposed, output_padding, groups);
 }
 
-Result<Tensor> convolution_deprecated(const Tensor& input, const Tensor& weight,
-                                      const OptionalTensor& bias, const Sizes& stride,
-                                      const Sizes& padding, const Sizes& dilation, bool transposed,
-                                      const Sizes& output_padding, int64_t groups, bool, bool,
-                                      bool) {
-  return compute<convolution_rule, convolution_kernel>(
-      input, weight, bias, stride, padding, dilation, transposed, output_padding, groups);
-}
-
 // "same" keeps the size. Odd padding puts its larger half at the end (ATen/native/Convolution.cpp
 // convolution_same).
 Result<ConvolutionShape> named_shape(int64_t spatial, const Tensor& weight, const Sizes& stride,
@@ -128,17 +97,6 @@ Result<ConvolutionShape> named_shape(int64_t spatial, const Tensor& weight, cons
     shape.padding_end[dim] = total - total / 2;
   }
   return shape;
-}
-
-Result<Tensor> convolution_mode(const Tensor& input, const Tensor& weight,
-                                const OptionalTensor& bias, const Sizes& stride,
-                                const std::string& padding, const Sizes& dilation, int64_t groups) {
-  PT2_TRY_VOID(check_rank_at_least(input, 3, "input"));
-  if (input.dim() > 5)
-    return operator_error("input: found " + input.type_text() + ", expected 3 to 5 dims");
-  PT2_TRY(const ConvolutionShape shape,
-          named_shape(input.dim() - 2, weight, stride, padding, dilation, groups));
-  return run_batched(input, weight, bias, shape);
 }
 
 // A single image becomes a batch of one.
@@ -196,6 +154,30 @@ Result<Tensor> conv_padding(Emitter& e, const Tensor& input, const Tensor& weigh
   return conv<Spatial>(e, whole, weight, bias, stride, before, dilation, groups);
 }
 
+// The flags choose among implementations.
+Result<Tensor> convolution_deprecated(Emitter& e, const Tensor& input, const Tensor& weight,
+                                      const OptionalTensor& bias, const Sizes& stride,
+                                      const Sizes& padding, const Sizes& dilation, bool transposed,
+                                      const Sizes& output_padding, int64_t groups, bool, bool,
+                                      bool) {
+  return e(aten<"convolution.default">,
+           {input, weight, bias, stride, padding, dilation, transposed, output_padding, groups});
+}
+Result<Tensor> convolution_mode(Emitter& e, const Tensor& input, const Tensor& weight,
+                                const OptionalTensor& bias, const Sizes& stride,
+                                const std::string& padding, const Sizes& dilation, int64_t groups) {
+  switch (input.dim()) {
+    case 3:
+      return conv_padding<1>(e, input, weight, bias, stride, padding, dilation, groups);
+    case 4:
+      return conv_padding<2>(e, input, weight, bias, stride, padding, dilation, groups);
+    case 5:
+      return conv_padding<3>(e, input, weight, bias, stride, padding, dilation, groups);
+    default:
+      return operator_error("input: found " + input.type_text() + ", expected 3 to 5 dims");
+  }
+}
+
 // clang-format off
 constexpr OpDef kOps[] = {
     op<"aten::convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups) -> Tensor",
@@ -203,9 +185,9 @@ constexpr OpDef kOps[] = {
     op<"aten::_convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups, bool benchmark, bool deterministic, bool cudnn_enabled, bool allow_tf32) -> Tensor",
        convolution_flags>,
     op<"aten::_convolution.deprecated(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, int[] output_padding, SymInt groups, bool benchmark, bool deterministic, bool cudnn_enabled) -> Tensor",
-       convolution_deprecated>.with({.autocast = AutocastRule::lower_precision, .composite = true}),
+       convolution_deprecated>.with({.autocast = AutocastRule::lower_precision}),
     op<"aten::_convolution_mode(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, str padding, SymInt[] dilation, SymInt groups) -> Tensor",
-       convolution_mode>.with({.composite = true}),
+       convolution_mode>,
     op<"aten::conv1d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], SymInt[1] padding=[0], SymInt[1] dilation=[1], SymInt groups=1) -> Tensor", conv<1>>.with({.autocast = AutocastRule::lower_precision}),
     op<"aten::conv1d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], str padding=\"valid\", SymInt[1] dilation=[1], SymInt groups=1) -> Tensor", conv_padding<1>>.with({.autocast = AutocastRule::lower_precision}),
     op<"aten::conv2d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=[1, 1], SymInt[2] padding=[0, 0], SymInt[2] dilation=[1, 1], SymInt groups=1) -> Tensor", conv<2>>.with({.autocast = AutocastRule::lower_precision}),

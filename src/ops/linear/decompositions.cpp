@@ -68,25 +68,15 @@ Result<TensorTriple> inner_svd(const Tensor& a, bool full_matrices, bool compute
                                const OptionalString&) {
   return svd_parts(a, full_matrices, compute_uv);
 }
-Result<TensorTriple> linalg_svd(const Tensor& a, bool full_matrices, const OptionalString&) {
-  return svd_parts(a, full_matrices, true);
-}
-Result<Tensor> svdvals(const Tensor& a, const OptionalString&) {
-  PT2_TRY(auto parts, svd_parts(a, false, false));
-  return std::move(std::get<1>(parts));
-}
-// torch.svd returns V instead of its adjoint, and zeros where it computes no vectors.
-Result<TensorTriple> old_svd(const Tensor& self, bool some, bool compute_uv) {
-  PT2_TRY(auto parts, svd_parts(self, !some && compute_uv, compute_uv));
-  auto& [u, s, vh] = parts;
-  if (compute_uv) {
-    PT2_TRY(vh, apply(aten<"mH.default">, {vh}));
-    return parts;
-  }
-  auto zeros = [&](int64_t size) { return allocate({self.dtype(), batch_of(self, {size, size})}); };
-  PT2_TRY(u, zeros(rows_of(self)));
-  PT2_TRY(vh, zeros(columns_of(self)));
-  return parts;
+Result<std::array<Meta, 3>> inner_svd_meta(const Tensor& a, bool full_matrices, bool compute_uv,
+                                           const OptionalString&) {
+  PT2_TRY_VOID(check_matrices(a, "A"));
+  const int64_t rows = rows_of(a), columns = columns_of(a), rank = std::min(rows, columns);
+  Meta s(real_dtype(a.dtype()), batch_of(a, {rank}));
+  if (!compute_uv) return std::array{Meta(a.dtype(), {0}), std::move(s), Meta(a.dtype(), {0})};
+  return std::array{meta_of(a.dtype(), batch_of(a), rows, full_matrices ? rows : rank),
+                    std::move(s),
+                    meta_of(a.dtype(), batch_of(a), full_matrices ? columns : rank, columns)};
 }
 
 // --- Eigenvalues of Hermitian matrices
@@ -107,12 +97,11 @@ Result<TensorPair> eigh_parts(const Tensor& a, const std::string& uplo, bool com
     return TensorPair(std::move(l), std::move(v));
   });
 }
-Result<TensorPair> eigh(const Tensor& self, const std::string& uplo) {
-  return eigh_parts(self, uplo, true);
-}
-Result<Tensor> eigvalsh(const Tensor& self, const std::string& uplo) {
-  PT2_TRY(auto parts, eigh_parts(self, uplo, false));
-  return std::move(std::get<0>(parts));
+Result<std::array<Meta, 2>> eigh_meta(const Tensor& a, const std::string&, bool compute_v) {
+  PT2_TRY_VOID(check_square(a, "A"));
+  const int64_t n = columns_of(a);
+  return std::array{Meta(real_dtype(a.dtype()), batch_of(a, {n})),
+                    compute_v ? meta_of(a.dtype(), batch_of(a), n, n) : Meta(a.dtype(), {0})};
 }
 
 // --- LU
@@ -144,9 +133,12 @@ Result<TensorTriple> lu_factor_ex(const Tensor& a, bool pivot, bool check_errors
     return TensorTriple(std::move(out.lu), std::move(out.pivots), std::move(out.info));
   });
 }
-Result<TensorPair> lu_factor(const Tensor& a, bool pivot) {
-  PT2_TRY(auto parts, lu_factor_ex(a, pivot, true));
-  return TensorPair(std::move(std::get<0>(parts)), std::move(std::get<1>(parts)));
+Result<std::array<Meta, 3>> lu_factor_ex_meta(const Tensor& a, bool pivot, bool) {
+  PT2_TRY_VOID(check_pivot(pivot));
+  PT2_TRY_VOID(check_matrices(a, "A"));
+  const int64_t inner = std::min(rows_of(a), columns_of(a));
+  return std::array{meta_of(a.dtype(), batch_of(a), rows_of(a), columns_of(a)),
+                    Meta(Dtype::int32, batch_of(a, {inner})), Meta(Dtype::int32, batch_of(a))};
 }
 
 // Writes the row exchanges as a matrix P with A = P L U.
@@ -220,8 +212,12 @@ Result<Tensor> lu_solve(const Tensor& lu, const Tensor& pivots, const Tensor& b,
   }
   return apply(aten<"linalg_solve.default">, {a, b, left});
 }
-Result<Tensor> old_lu_solve(const Tensor& self, const Tensor& lu, const Tensor& pivots) {
-  return lu_solve(lu, pivots, self, true, false);
+Result<Meta> lu_solve_meta(const Tensor& lu, const Tensor&, const Tensor& b, bool left, bool) {
+  PT2_TRY_VOID(check_square(lu, "LU"));
+  PT2_TRY_VOID(check_matrices(b, "B"));
+  PT2_TRY(const auto pair, same_batch(lu, b));
+  const Tensor& whole = std::get<1>(pair);
+  return meta_of(b.dtype(), batch_of(whole), rows_of(whole), columns_of(whole), !left);
 }
 
 // --- Determinants
@@ -261,24 +257,11 @@ Result<TensorQuadruple> slogdet_parts(const Tensor& a) {
                            std::move(parts.pivots));
   });
 }
-Result<TensorPair> slogdet(const Tensor& a) {
-  PT2_TRY(auto parts, slogdet_parts(a));
-  return TensorPair(std::move(std::get<0>(parts)), std::move(std::get<1>(parts)));
-}
-Result<Tensor> logdet(const Tensor& self) {
-  PT2_TRY(const auto parts, slogdet_parts(self));
-  const auto& [sign, log, lu, pivots] = parts;
-  PT2_TRY(const Tensor of_sign, apply(aten<"log.default">, {sign}));
-  return apply(aten<"add.Tensor">, {of_sign, log});
-}
-
-Result<TensorQuadruple> inner_solve_ex(const Tensor& a, const Tensor& b, bool left,
-                                       bool check_errors) {
+Result<std::array<Meta, 4>> slogdet_meta(const Tensor& a) {
   PT2_TRY_VOID(check_square(a, "A"));
-  PT2_TRY(Tensor result, apply(aten<"linalg_solve_ex.default">, {a, b, left, false}));
-  PT2_TRY(auto parts, lu_factor_ex(a, true, check_errors));
-  auto& [lu, pivots, info] = parts;
-  return TensorQuadruple(std::move(result), std::move(lu), std::move(pivots), std::move(info));
+  const int64_t n = columns_of(a);
+  return std::array{Meta(a.dtype(), batch_of(a)), Meta(real_dtype(a.dtype()), batch_of(a)),
+                    meta_of(a.dtype(), batch_of(a), n, n), Meta(Dtype::int32, batch_of(a, {n}))};
 }
 
 // --- Rank, pseudoinverse, least squares
@@ -354,21 +337,14 @@ Result<Tensor> pinv_with(const Tensor& self, const AllTolerances& tolerances) {
   PT2_TRY(const Tensor inverse, apply(aten<"matmul.default">, {scaled, uh}));
   return result_of(inverse, self.dtype(), true);
 }
-Result<Tensor> pinv_floats(const Tensor& self, const std::optional<double>& atol,
-                           const std::optional<double>& rtol, bool) {
-  PT2_TRY(const AllTolerances tolerances, same_tolerances(self, atol, rtol));
-  return pinv_with(self, tolerances);
-}
 Result<Tensor> pinv_tensors(const Tensor& self, const OptionalTensor& atol,
                             const OptionalTensor& rtol, bool) {
   PT2_TRY(const AllTolerances tolerances, read_tolerances(self, atol, rtol));
   return pinv_with(self, tolerances);
 }
-Result<Tensor> pinv(const Tensor& self, double rcond, bool hermitian) {
-  return pinv_floats(self, 0.0, rcond, hermitian);
-}
-Result<Tensor> pinverse(const Tensor& self, double rcond) {
-  return pinv_floats(self, 0.0, rcond, false);
+Result<Meta> pinv_meta(const Tensor& self, const OptionalTensor&, const OptionalTensor&, bool) {
+  PT2_TRY_VOID(check_matrices(self, "self"));
+  return meta_of(self.dtype(), batch_of(self), columns_of(self), rows_of(self), true);
 }
 
 Result<Tensor> rank_with(const Tensor& self, const AllTolerances& tolerances) {
@@ -381,24 +357,6 @@ Result<Tensor> rank_with(const Tensor& self, const AllTolerances& tolerances) {
         std::ranges::count_if(values, [least](double value) { return value > least; });
   }
   return out;
-}
-Result<Tensor> rank_floats(const Tensor& self, const std::optional<double>& atol,
-                           const std::optional<double>& rtol, bool) {
-  PT2_TRY(const AllTolerances tolerances, same_tolerances(self, atol, rtol));
-  return rank_with(self, tolerances);
-}
-Result<Tensor> rank_tensors(const Tensor& input, const OptionalTensor& atol,
-                            const OptionalTensor& rtol, bool) {
-  PT2_TRY(const AllTolerances tolerances, read_tolerances(input, atol, rtol));
-  return rank_with(input, tolerances);
-}
-Result<Tensor> rank(const Tensor& self, double tol, bool hermitian) {
-  return rank_floats(self, tol, 0.0, hermitian);
-}
-Result<Tensor> rank_tolerance(const Tensor& input, const Tensor& tol, bool) {
-  const Tensor none = Tensor::zeros(Dtype::float64, {});
-  PT2_TRY(const AllTolerances tolerances, read_tolerances(input, tol, none));
-  return rank_with(input, tolerances);
 }
 
 // Column-major; the columns are as long as those of the right-hand side, which LAPACK overwrites.
@@ -431,9 +389,10 @@ Result<TensorQuadruple> lstsq(const Tensor& self, const Tensor& b,
   if (rows_of(columns) != rows_of(self))
     return operator_error("b: found " + b.type_text() + ", expected the rows of " +
                           self.type_text());
-  PT2_TRY(const Tensor inverse, pinv_floats(self, 0.0, rcond, false));
+  PT2_TRY(const AllTolerances tolerances, same_tolerances(self, 0.0, rcond));
+  PT2_TRY(const Tensor inverse, pinv_with(self, tolerances));
   PT2_TRY(Tensor solution, apply(aten<"matmul.default">, {inverse, columns}));
-  PT2_TRY(Tensor ranks, rank_floats(self, 0.0, rcond, false));
+  PT2_TRY(Tensor ranks, rank_with(self, tolerances));
   PT2_TRY(Tensor residuals, empty_of(real_dtype(self.dtype())));
   const Input<int64_t> found(ranks);
   const bool full = std::all_of(found.data(), found.data() + found.size(),
@@ -450,8 +409,8 @@ Result<TensorQuadruple> lstsq(const Tensor& self, const Tensor& b,
     PT2_TRY(solution, select(solution, -1, 0));
   }
   const bool has_values = method == "gelsd" || method == "gelss";
-  PT2_TRY(Tensor values,
-          has_values ? svdvals(self, std::nullopt) : empty_of(real_dtype(self.dtype())));
+  PT2_TRY(Tensor values, has_values ? apply(aten<"linalg_svdvals.default">, {self})
+                                    : empty_of(real_dtype(self.dtype())));
   if (method == "gels") {
     PT2_TRY(ranks, empty_of(Dtype::int64));
   }
@@ -494,10 +453,6 @@ Result<Tensor> cholesky_inverse(const Tensor& self, bool upper) {
   return cholesky_solve(identity, self, upper);
 }
 
-Result<Tensor> pinv_rcond(const Tensor& self, const Tensor& rcond, bool hermitian) {
-  return pinv_tensors(self, std::nullopt, rcond, hermitian);
-}
-
 // Error for the first matrix that an `_ex` operator failed to factorise.
 Result<void> check_errors(const Tensor& info, const std::string& api_name, bool) {
   const Input<int64_t> numbers(info);
@@ -508,37 +463,157 @@ Result<void> check_errors(const Tensor& info, const std::string& api_name, bool)
   return {};
 }
 
+// --- Formulas (ATen/native/BatchLinearAlgebra.cpp, LinearAlgebra.cpp)
+
+Result<TensorTriple> linalg_svd(Emitter& e, const Tensor& a, bool full_matrices,
+                                const OptionalString& driver) {
+  return e.several<Tensor, Tensor, Tensor>(aten<"_linalg_svd.default">,
+                                           {a, full_matrices, true, driver});
+}
+Result<Tensor> svdvals(Emitter& e, const Tensor& a, const OptionalString& driver) {
+  PT2_TRY(auto parts,
+          e.several<Tensor, Tensor>(aten<"_linalg_svd.default">, {a, false, false, driver}));
+  return std::move(std::get<1>(parts));
+}
+// torch.svd returns V instead of its adjoint, and zeros where it computes no vectors.
+Result<TensorTriple> old_svd(Emitter& e, const Tensor& self, bool some, bool compute_uv) {
+  PT2_TRY_VOID(check_matrices(self, "self"));
+  if (compute_uv) {
+    PT2_TRY(auto parts, linalg_svd(e, self, !some, std::nullopt));
+    PT2_TRY(std::get<2>(parts), e(aten<"mH.default">, {std::get<2>(parts)}));
+    return parts;
+  }
+  PT2_TRY(Tensor s, svdvals(e, self, std::nullopt));
+  const auto zeros = [&](int64_t size) {
+    return e(aten<"zeros.default">, {batch_of(self, {size, size}), self.dtype()});
+  };
+  PT2_TRY(Tensor u, zeros(rows_of(self)));
+  PT2_TRY(Tensor v, zeros(columns_of(self)));
+  return TensorTriple(std::move(u), std::move(s), std::move(v));
+}
+
+Result<TensorPair> eigh(Emitter& e, const Tensor& self, const std::string& uplo) {
+  return e.several<Tensor, Tensor>(aten<"_linalg_eigh.default">, {self, uplo, true});
+}
+Result<Tensor> eigvalsh(Emitter& e, const Tensor& self, const std::string& uplo) {
+  return e(aten<"_linalg_eigh.default">, {self, uplo, false});
+}
+
+Result<TensorTriple> lu_with_info(Emitter& e, const Tensor& self, bool pivot, bool check_errors) {
+  return e.several<Tensor, Tensor, Tensor>(aten<"linalg_lu_factor_ex.default">,
+                                           {self, pivot, check_errors});
+}
+Result<TensorPair> lu_factor(Emitter& e, const Tensor& a, bool pivot) {
+  return e.several<Tensor, Tensor>(aten<"linalg_lu_factor_ex.default">, {a, pivot, true});
+}
+Result<Tensor> old_lu_solve(Emitter& e, const Tensor& self, const Tensor& lu,
+                            const Tensor& pivots) {
+  return e(aten<"linalg_lu_solve.default">, {lu, pivots, self});
+}
+
+Result<TensorPair> slogdet(Emitter& e, const Tensor& a) {
+  return e.several<Tensor, Tensor>(aten<"_linalg_slogdet.default">, {a});
+}
+Result<Tensor> logdet(Emitter& e, const Tensor& self) {
+  PT2_TRY(const auto parts, slogdet(e, self));
+  const auto& [sign, log] = parts;
+  if (dtype_category(self.dtype()) == DtypeCategory::complex)
+    return e(aten<"add.Tensor">, {e(aten<"log.default">, {sign}), log});
+  return e(aten<"where.ScalarSelf">,
+           {e(aten<"eq.Scalar">, {sign, -1.0}), std::numeric_limits<double>::quiet_NaN(), log});
+}
+
+// A tolerance, as a tensor; without one the default of get_atol_rtol.
+Result<Tensor> tolerance(Emitter& e, double number) {
+  return e(aten<"full.default">, {Sizes{}, number, Dtype::float64});
+}
+Result<Tensor> pinv_floats(Emitter& e, const Tensor& self, const std::optional<double>& atol,
+                           const std::optional<double>& rtol, bool hermitian) {
+  PT2_TRY_VOID(check_matrices(self, "self"));
+  const Tolerances used = tolerances_of(self, atol, rtol);
+  return e(aten<"linalg_pinv.atol_rtol_tensor">,
+           {self, tolerance(e, used.absolute), tolerance(e, used.relative), hermitian});
+}
+Result<Tensor> pinv(Emitter& e, const Tensor& self, double rcond, bool hermitian) {
+  return pinv_floats(e, self, 0.0, rcond, hermitian);
+}
+Result<Tensor> pinverse(Emitter& e, const Tensor& self, double rcond) {
+  return pinv_floats(e, self, 0.0, rcond, false);
+}
+Result<Tensor> pinv_rcond(Emitter& e, const Tensor& self, const Tensor& rcond, bool hermitian) {
+  return e(aten<"linalg_pinv.atol_rtol_tensor">, {self, tolerance(e, 0), rcond, hermitian});
+}
+
+// How many singular values, or absolute eigenvalues, are above both tolerances.
+Result<Tensor> rank_above(Emitter& e, const Tensor& self, const Result<Tensor>& atol,
+                          const Result<Tensor>& rtol, bool hermitian) {
+  PT2_TRY_VOID(check_matrices(self, "self"));
+  if (self.numel() == 0) return e(aten<"zeros.default">, {batch_of(self), Dtype::int64});
+  const auto values = hermitian
+                          ? e(aten<"abs.default">, {e(aten<"linalg_eigvalsh.default">, {self})})
+                          : e(aten<"linalg_svdvals.default">, {self});
+  const auto largest = hermitian ? e(aten<"amax.default">, {values, Sizes{-1}, true})
+                                 : e(aten<"narrow.default">, {values, -1, 0, 1});
+  const auto relative = e(aten<"mul.Tensor">, {e(aten<"unsqueeze.default">, {rtol, -1}), largest});
+  const auto least =
+      e(aten<"maximum.default">, {e(aten<"unsqueeze.default">, {atol, -1}), relative});
+  return e(aten<"sum.dim_IntList">, {e(aten<"gt.Tensor">, {values, least}), Sizes{-1}});
+}
+Result<Tensor> rank_floats(Emitter& e, const Tensor& self, const std::optional<double>& atol,
+                           const std::optional<double>& rtol, bool hermitian) {
+  PT2_TRY_VOID(check_matrices(self, "self"));
+  const Tolerances used = tolerances_of(self, atol, rtol);
+  const auto absolute = tolerance(e, used.absolute);
+  return rank_above(e, self, absolute, tolerance(e, used.relative), hermitian);
+}
+Result<Tensor> rank_tensors(Emitter& e, const Tensor& input, const OptionalTensor& atol,
+                            const OptionalTensor& rtol, bool hermitian) {
+  PT2_TRY_VOID(check_matrices(input, "input"));
+  for (const OptionalTensor* each : {&atol, &rtol})
+    if (*each) PT2_TRY_VOID(check_not_complex(**each, "a tolerance"));
+  auto relative = rtol ? Result<Tensor>(*rtol) : tolerance(e, tolerances_of(input, 0, {}).relative);
+  if (!rtol && atol)
+    relative = e(aten<"where.self">, {e(aten<"gt.Scalar">, {*atol, 0}), tolerance(e, 0), relative});
+  return rank_above(e, input, atol ? Result<Tensor>(*atol) : tolerance(e, 0), relative, hermitian);
+}
+Result<Tensor> rank(Emitter& e, const Tensor& self, double tol, bool hermitian) {
+  return rank_floats(e, self, tol, 0.0, hermitian);
+}
+Result<Tensor> rank_tolerance(Emitter& e, const Tensor& input, const Tensor& tol, bool hermitian) {
+  PT2_TRY_VOID(check_not_complex(tol, "a tolerance"));
+  return rank_above(e, input, tol, tolerance(e, 0), hermitian);
+}
+
 // clang-format off
 constexpr OpDef kOps[] = {
     op<"aten::_linalg_check_errors(Tensor info, str api_name, *, bool is_matrix) -> ()", check_errors>,
-    op<"aten::linalg_svd(Tensor A, bool full_matrices=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)", linalg_svd>.with({.autocast = AutocastRule::float32, .composite = true}),
-    op<"aten::_linalg_svd(Tensor A, bool full_matrices=False, bool compute_uv=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)", inner_svd>,
-    op<"aten::svd(Tensor self, bool some=True, bool compute_uv=True) -> (Tensor U, Tensor S, Tensor V)", old_svd>.with({.autocast = AutocastRule::float32, .composite = true}),
-    op<"aten::linalg_svdvals(Tensor A, *, str? driver=None) -> Tensor", svdvals>.with({.autocast = AutocastRule::float32, .composite = true}),
-    op<"aten::linalg_eigh(Tensor self, str UPLO=\"L\") -> (Tensor eigenvalues, Tensor eigenvectors)", eigh>.with({.autocast = AutocastRule::float32, .composite = true}),
-    op<"aten::_linalg_eigh(Tensor A, str UPLO=\"L\", bool compute_v=True) -> (Tensor eigenvalues, Tensor eigenvectors)", eigh_parts>,
-    op<"aten::linalg_eigvalsh(Tensor self, str UPLO=\"L\") -> Tensor", eigvalsh>.with({.autocast = AutocastRule::float32, .composite = true}),
-    op<"aten::linalg_lu_factor_ex(Tensor A, *, bool pivot=True, bool check_errors=False) -> (Tensor LU, Tensor pivots, Tensor info)", lu_factor_ex>,
-    op<"aten::_lu_with_info(Tensor self, bool pivot=True, bool check_errors=True) -> (Tensor LU, Tensor pivots, Tensor info)", lu_factor_ex>.with({.autocast = AutocastRule::float32, .composite = true}),
-    op<"aten::linalg_lu_factor(Tensor A, *, bool pivot=True) -> (Tensor LU, Tensor pivots)", lu_factor>.with({.composite = true}),
+    op<"aten::linalg_svd(Tensor A, bool full_matrices=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)", linalg_svd>.with({.autocast = AutocastRule::float32}),
+    composed<"aten::_linalg_svd(Tensor A, bool full_matrices=False, bool compute_uv=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)", inner_svd_meta, inner_svd>,
+    op<"aten::svd(Tensor self, bool some=True, bool compute_uv=True) -> (Tensor U, Tensor S, Tensor V)", old_svd>.with({.autocast = AutocastRule::float32}),
+    op<"aten::linalg_svdvals(Tensor A, *, str? driver=None) -> Tensor", svdvals>.with({.autocast = AutocastRule::float32}),
+    op<"aten::linalg_eigh(Tensor self, str UPLO=\"L\") -> (Tensor eigenvalues, Tensor eigenvectors)", eigh>.with({.autocast = AutocastRule::float32}),
+    composed<"aten::_linalg_eigh(Tensor A, str UPLO=\"L\", bool compute_v=True) -> (Tensor eigenvalues, Tensor eigenvectors)", eigh_meta, eigh_parts>,
+    op<"aten::linalg_eigvalsh(Tensor self, str UPLO=\"L\") -> Tensor", eigvalsh>.with({.autocast = AutocastRule::float32}),
+    composed<"aten::linalg_lu_factor_ex(Tensor A, *, bool pivot=True, bool check_errors=False) -> (Tensor LU, Tensor pivots, Tensor info)", lu_factor_ex_meta, lu_factor_ex>,
+    op<"aten::_lu_with_info(Tensor self, bool pivot=True, bool check_errors=True) -> (Tensor LU, Tensor pivots, Tensor info)", lu_with_info>.with({.autocast = AutocastRule::float32}),
+    op<"aten::linalg_lu_factor(Tensor A, *, bool pivot=True) -> (Tensor LU, Tensor pivots)", lu_factor>,
     op<"aten::linalg_lu(Tensor A, *, bool pivot=True) -> (Tensor P, Tensor L, Tensor U)", linalg_lu>,
     op<"aten::lu_unpack(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True) -> (Tensor P, Tensor L, Tensor U)", lu_unpack>,
-    op<"aten::linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor", lu_solve>,
-    op<"aten::lu_solve(Tensor self, Tensor LU_data, Tensor LU_pivots) -> Tensor", old_lu_solve>.with({.autocast = AutocastRule::float32, .composite = true}),
-    op<"aten::_linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet, Tensor LU, Tensor pivots)", slogdet_parts>,
-    op<"aten::linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet)", slogdet>.with({.composite = true}),
-    op<"aten::slogdet(Tensor self) -> (Tensor sign, Tensor logabsdet)", slogdet>.with({.composite = true}),
-    op<"aten::logdet(Tensor self) -> Tensor", logdet>.with({.composite = true}),
-    op<"aten::_linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor LU, Tensor pivots, Tensor info)", inner_solve_ex>,
-    op<"aten::linalg_pinv(Tensor self, float rcond, bool hermitian=False) -> Tensor", pinv>.with({.composite = true}),
-    op<"aten::linalg_pinv.atol_rtol_float(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor", pinv_floats>.with({.composite = true}),
-    op<"aten::linalg_pinv.atol_rtol_tensor(Tensor self, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor", pinv_tensors>,
-    op<"aten::linalg_pinv.rcond_tensor(Tensor self, Tensor rcond, bool hermitian=False) -> Tensor", pinv_rcond>.with({.composite = true}),
-    op<"aten::pinverse(Tensor self, float rcond=1.0000000000000001e-15) -> Tensor", pinverse>.with({.autocast = AutocastRule::float32, .composite = true}),
-    op<"aten::linalg_matrix_rank(Tensor self, float tol, bool hermitian=False) -> Tensor", rank>.with({.autocast = AutocastRule::float32, .composite = true}),
-    op<"aten::linalg_matrix_rank.tol_tensor(Tensor input, Tensor tol, bool hermitian=False) -> Tensor", rank_tolerance>.with({.autocast = AutocastRule::float32, .composite = true}),
-    op<"aten::linalg_matrix_rank.atol_rtol_float(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor", rank_floats>.with({.autocast = AutocastRule::float32, .composite = true}),
-    op<"aten::linalg_matrix_rank.atol_rtol_tensor(Tensor input, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor", rank_tensors>.with({.autocast = AutocastRule::float32, .composite = true}),
+    composed<"aten::linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor", lu_solve_meta, lu_solve>,
+    op<"aten::lu_solve(Tensor self, Tensor LU_data, Tensor LU_pivots) -> Tensor", old_lu_solve>.with({.autocast = AutocastRule::float32}),
+    composed<"aten::_linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet, Tensor LU, Tensor pivots)", slogdet_meta, slogdet_parts>,
+    op<"aten::linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet)", slogdet>,
+    op<"aten::slogdet(Tensor self) -> (Tensor sign, Tensor logabsdet)", slogdet>.with({.same_as = "linalg_slogdet.default"}),
+    op<"aten::logdet(Tensor self) -> Tensor", logdet>,
+    op<"aten::linalg_pinv(Tensor self, float rcond, bool hermitian=False) -> Tensor", pinv>,
+    op<"aten::linalg_pinv.atol_rtol_float(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor", pinv_floats>,
+    composed<"aten::linalg_pinv.atol_rtol_tensor(Tensor self, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor", pinv_meta, pinv_tensors>,
+    op<"aten::linalg_pinv.rcond_tensor(Tensor self, Tensor rcond, bool hermitian=False) -> Tensor", pinv_rcond>,
+    op<"aten::pinverse(Tensor self, float rcond=1.0000000000000001e-15) -> Tensor", pinverse>.with({.autocast = AutocastRule::float32}),
+    op<"aten::linalg_matrix_rank(Tensor self, float tol, bool hermitian=False) -> Tensor", rank>.with({.autocast = AutocastRule::float32}),
+    op<"aten::linalg_matrix_rank.tol_tensor(Tensor input, Tensor tol, bool hermitian=False) -> Tensor", rank_tolerance>.with({.autocast = AutocastRule::float32}),
+    op<"aten::linalg_matrix_rank.atol_rtol_float(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor", rank_floats>.with({.autocast = AutocastRule::float32}),
+    op<"aten::linalg_matrix_rank.atol_rtol_tensor(Tensor input, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor", rank_tensors>.with({.autocast = AutocastRule::float32}),
     op<"aten::linalg_lstsq(Tensor self, Tensor b, float? rcond=None, *, str? driver=None) -> (Tensor solution, Tensor residuals, Tensor rank, Tensor singular_values)", lstsq>.with({.autocast = AutocastRule::float32}),
     op<"aten::linalg_solve_triangular(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) -> Tensor", solve_triangular_matrices>,
     op<"aten::cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor", cholesky_solve>.with({.autocast = AutocastRule::float32}),

@@ -178,58 +178,47 @@ void pdist_backward(Tensor& out, const Tensor& grad_output, const Tensor& self, 
       }
 }
 
-// Both operands broadcast to each other, with the compared dimension last.
-struct Pairs {
-  Tensor x1;
-  Tensor x2;
-  Dtype dtype;
-  Sizes sizes;
-  int64_t length;
-};
+// --- Formulas (ATen/native/Distance.cpp)
 
-Result<Pairs> make_pairs(const Tensor& x1, const Tensor& x2, int64_t dim) {
-  const std::array both{x1.sizes(), x2.sizes()};
-  PT2_TRY(Sizes sizes, broadcast_sizes(both));
-  PT2_TRY(const int64_t wrapped, wrap_dim(dim, static_cast<int64_t>(sizes.size())));
-  const Dtype dtype = promote_types(x1.dtype(), x2.dtype());
+Result<Tensor> cdist_formula(Emitter& e, const Tensor& x1, const Tensor& x2, double p,
+                             const std::optional<int64_t>& compute_mode) {
+  return e(aten<"_cdist_forward.default">, {x1, x2, p, compute_mode});
+}
+Result<Tensor> pdist_formula(Emitter& e, const Tensor& self, double p) {
+  PT2_TRY_VOID(check_rank(self, 2, "self"));
+  return e(aten<"_pdist_forward.default">, {e(aten<"contiguous.default">, {self}), p});
+}
+
+// The product of both, each divided by its norm or by eps.
+Result<Tensor> cosine_similarity(Emitter& e, const Tensor& x1, const Tensor& x2, int64_t dim,
+                                 double eps) {
+  const Dtype dtype = Promotion().add(x1).add(x2).result();
   if (dtype_category(dtype) != DtypeCategory::floating)
     return operator_error("x1: found " + std::string(dtype_name(dtype)) +
                           ", expected a floating dtype");
-  Pairs pairs{dim_last(broadcast_to(x1, sizes), wrapped),
-              dim_last(broadcast_to(x2, sizes), wrapped), dtype, sizes,
-              sizes.empty() ? 1 : sizes[static_cast<size_t>(wrapped)]};
-  if (!sizes.empty()) pairs.sizes.erase(pairs.sizes.begin() + wrapped);
-  return pairs;
+  const std::array both{x1.sizes(), x2.sizes()};
+  PT2_TRY(const Sizes sizes, broadcast_sizes(both));
+  const auto expanded = [&](const Tensor& x) {
+    const bool is_integer = dtype_category(x.dtype()) < DtypeCategory::floating;
+    const auto cast = is_integer ? e(aten<"to.dtype">, {x, dtype}) : Result<Tensor>(x);
+    return x.sizes() == sizes ? cast : e(aten<"expand.default">, {cast, sizes});
+  };
+  const auto a = expanded(x1);
+  const auto b = expanded(x2);
+  const auto divided = [&](const Result<Tensor>& x) {
+    const auto norm = e(aten<"linalg_vector_norm.default">, {x, 2.0, Sizes{dim}, true});
+    return e(aten<"div.Tensor">, {x, e(aten<"clamp_min.default">, {norm, eps})});
+  };
+  const auto product = e(aten<"mul.Tensor">, {divided(a), divided(b)});
+  return e(aten<"sum.dim_IntList">, {product, Sizes{dim}});
 }
 
-// The dot product divided by both norms, each at least eps.
-Result<Tensor> cosine_similarity(const Tensor& x1, const Tensor& x2, int64_t dim, double eps) {
-  PT2_TRY(const Pairs pairs, make_pairs(x1, x2, dim));
-  PT2_TRY(Tensor out, allocate(Meta(pairs.dtype, pairs.sizes)));
-  const Input<double> a(pairs.x1);
-  const Input<double> b(pairs.x2);
-  Output<double> result(out);
-  for (int64_t row = 0; row < out.numel(); ++row) {
-    double product = 0;
-    double square_a = 0;
-    double square_b = 0;
-    for (int64_t i = row * pairs.length; i < (row + 1) * pairs.length; ++i) {
-      product += a[i] * b[i];
-      square_a += a[i] * a[i];
-      square_b += b[i] * b[i];
-    }
-    result[row] =
-        product / (std::max(std::sqrt(square_a), eps) * std::max(std::sqrt(square_b), eps));
-  }
-  return out;
-}
-
-Result<Tensor> pairwise_distance(const Tensor& x1, const Tensor& x2, double p, double eps,
-                                 bool keepdim) {
+Result<Tensor> pairwise_distance(Emitter& e, const Tensor& x1, const Tensor& x2, double p,
+                                 double eps, bool keepdim) {
   const int64_t last = std::max(x1.dim(), x2.dim()) - 1;
-  PT2_TRY(const Tensor difference, apply(aten<"sub.Tensor">, {x1, x2}));
-  PT2_TRY(const Tensor moved, apply(aten<"add.Scalar">, {difference, eps}));
-  return apply(aten<"norm.ScalarOpt_dim">, {moved, p, Value::List{last}, keepdim});
+  const auto difference = e(aten<"sub.Tensor">, {x1, x2});
+  return e(aten<"norm.ScalarOpt_dim">,
+           {e(aten<"add.Scalar">, {difference, eps}), p, Sizes{last}, keepdim});
 }
 
 Result<Tensor> euclidean_dist(const Tensor& x1, const Tensor& x2) {
@@ -238,15 +227,15 @@ Result<Tensor> euclidean_dist(const Tensor& x1, const Tensor& x2) {
 
 // clang-format off
 constexpr OpDef kOps[] = {
-    op<"aten::cdist(Tensor x1, Tensor x2, float p=2., int? compute_mode=None) -> Tensor", cdist_meta, cdist>.with({.autocast = AutocastRule::float32, .composite = true}),
+    op<"aten::cdist(Tensor x1, Tensor x2, float p=2., int? compute_mode=None) -> Tensor", cdist_formula>.with({.autocast = AutocastRule::float32}),
     op<"aten::_cdist_forward(Tensor x1, Tensor x2, float p, int? compute_mode) -> Tensor", cdist_meta, cdist>,
     op<"aten::_euclidean_dist(Tensor x1, Tensor x2) -> Tensor", euclidean_dist>,
-    op<"aten::pdist(Tensor self, float p=2.) -> Tensor", pdist_meta, pdist>.with({.composite = true}),
+    op<"aten::pdist(Tensor self, float p=2.) -> Tensor", pdist_formula>,
     op<"aten::_pdist_forward(Tensor self, float p=2.) -> Tensor", pdist_meta, pdist>,
     op<"aten::_cdist_backward(Tensor grad_output, Tensor x1, Tensor x2, float p, Tensor cdist) -> Tensor", cdist_backward_meta, cdist_backward>,
     op<"aten::_pdist_backward(Tensor grad_output, Tensor self, float p, Tensor pdist) -> Tensor", pdist_backward_meta, pdist_backward>,
-    op<"aten::cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor", cosine_similarity>.with({.composite = true}),
-    op<"aten::pairwise_distance(Tensor x1, Tensor x2, float p=2., float eps=9.9999999999999995e-07, bool keepdim=False) -> Tensor", pairwise_distance>.with({.composite = true}),
+    op<"aten::cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor", cosine_similarity>,
+    op<"aten::pairwise_distance(Tensor x1, Tensor x2, float p=2., float eps=9.9999999999999995e-07, bool keepdim=False) -> Tensor", pairwise_distance>,
 };
 // clang-format on
 

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "ops/checks.h"
+#include "ops/compose.h"
 #include "ops/linear/matrices.h"
 #include "ops/op_def.h"
 #include "ops/pointwise/copying.h"
@@ -240,10 +241,20 @@ Result<Tensor> eigvals(const Tensor& self) {
   return std::move(std::get<0>(parts));
 }
 
+Result<std::array<Meta, 2>> eig_meta(const Tensor& self) {
+  PT2_TRY_VOID(check_square(self, "A"));
+  const Dtype dtype = complex_dtype(self.dtype());
+  const int64_t n = columns_of(self);
+  return std::array{Meta(dtype, batch_of(self, {n})), meta_of(dtype, batch_of(self), n, n)};
+}
+Result<Tensor> eigvals_formula(Emitter& e, const Tensor& self) {
+  return e(aten<"linalg_eig.default">, {self});
+}
+
 // clang-format off
 constexpr OpDef kOps[] = {
-    op<"aten::linalg_eig(Tensor self) -> (Tensor eigenvalues, Tensor eigenvectors)", eig>.with({.autocast = AutocastRule::float32}),
-    op<"aten::linalg_eigvals(Tensor self) -> Tensor", eigvals>.with({.autocast = AutocastRule::float32, .composite = true}),
+    composed<"aten::linalg_eig(Tensor self) -> (Tensor eigenvalues, Tensor eigenvectors)", eig_meta, eig>.with({.autocast = AutocastRule::float32}),
+    op<"aten::linalg_eigvals(Tensor self) -> Tensor", eigvals_formula>.with({.autocast = AutocastRule::float32}),
     op<"aten::_linalg_eigvals(Tensor self) -> Tensor", eigvals>,
 };
 // clang-format on

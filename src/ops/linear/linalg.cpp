@@ -42,18 +42,16 @@ Result<std::tuple<Tensor, Tensor, Tensor>> lu_determinant(const Tensor& a) {
     return std::tuple(std::move(result), std::move(lu), std::move(places));
   });
 }
-Result<Tensor> determinant(const Tensor& a) {
-  PT2_TRY(auto parts, lu_determinant(a));
-  return std::move(std::get<0>(parts));
+Result<std::array<Meta, 3>> lu_determinant_meta(const Tensor& a) {
+  PT2_TRY_VOID(check_square(a, "A"));
+  const int64_t n = columns_of(a);
+  return std::array{Meta(a.dtype(), batch_of(a)), meta_of(a.dtype(), batch_of(a), n, n),
+                    Meta(Dtype::int32, batch_of(a, {n}))};
 }
 
-struct Inverses {
-  Tensor inverse;
-  std::vector<int64_t> infos;
-};
-Result<Inverses> inverses_of(const Tensor& a, bool check_errors) {
+Result<TensorPair> inverse_ex(const Tensor& a, bool check_errors) {
   PT2_TRY_VOID(check_square(a, "A"));
-  return with_field(a, [&]<class T>() -> Result<Inverses> {
+  return with_field(a, [&]<class T>() -> Result<TensorPair> {
     PT2_TRY(LuBatch<T> batch, factor_lu_batch<T>(a));
     PT2_TRY_VOID(check_info(batch.infos, check_errors, kSingular));
     PT2_TRY(Matrices<T> inverses, Matrices<T>::zeros(batch_of(a), rows_of(a), columns_of(a)));
@@ -62,17 +60,14 @@ Result<Inverses> inverses_of(const Tensor& a, bool check_errors) {
       solve_lu(batch.factors[i], batch.pivots_of(i), inverses[i]);
     }
     PT2_TRY(Tensor inverse, result_of(inverses.tensor(), a.dtype()));
-    return Inverses{std::move(inverse), std::move(batch.infos)};
+    PT2_TRY(Tensor info, integers_of(batch.infos, batch_of(a)));
+    return TensorPair(std::move(inverse), std::move(info));
   });
 }
-Result<TensorPair> inverse_ex(const Tensor& a, bool check_errors) {
-  PT2_TRY(Inverses inverses, inverses_of(a, check_errors));
-  PT2_TRY(Tensor info, integers_of(inverses.infos, batch_of(a)));
-  return TensorPair(std::move(inverses.inverse), std::move(info));
-}
-Result<Tensor> inverse(const Tensor& a) {
-  PT2_TRY(Inverses inverses, inverses_of(a, true));
-  return std::move(inverses.inverse);
+Result<std::array<Meta, 2>> inverse_ex_meta(const Tensor& a, bool) {
+  PT2_TRY_VOID(check_square(a, "A"));
+  return std::array{meta_of(a.dtype(), batch_of(a), rows_of(a), columns_of(a)),
+                    Meta(Dtype::int32, batch_of(a))};
 }
 
 // B may be one vector per matrix instead of a matrix.
@@ -109,9 +104,32 @@ Result<TensorPair> solve_ex(const Tensor& a, const Tensor& b, bool left, bool ch
     return TensorPair(std::move(result), std::move(info));
   });
 }
-Result<Tensor> solve(const Tensor& a, const Tensor& b, bool left) {
-  PT2_TRY(auto parts, solve_ex(a, b, left, true));
-  return std::move(std::get<0>(parts));
+using TensorQuadruple = std::tuple<Tensor, Tensor, Tensor, Tensor>;
+Result<TensorQuadruple> solve_with_factors(const Tensor& a, const Tensor& b, bool left,
+                                           bool check_errors) {
+  PT2_TRY(auto both, solve_ex(a, b, left, false));
+  PT2_TRY(const auto factors,
+          apply_all(aten<"linalg_lu_factor_ex.default">, {a, true, check_errors}));
+  return TensorQuadruple(std::move(std::get<0>(both)), unbox<Tensor>(factors[0]),
+                         unbox<Tensor>(factors[1]), unbox<Tensor>(factors[2]));
+}
+Result<std::array<Meta, 4>> solve_meta(const Tensor& a, const Tensor& b, bool left, bool) {
+  PT2_TRY_VOID(check_square(a, "A"));
+  PT2_TRY_VOID(check_same_dtype(b, a, "B"));
+  const bool vectors = is_vectors(a, b);
+  PT2_TRY(const Tensor columns, vectors ? unsqueeze(b, -1) : Result<Tensor>(b));
+  PT2_TRY_VOID(check_matrices(columns, "B"));
+  if (vectors && !left) return operator_error("found vectors on the left, expected matrices");
+  PT2_TRY(const auto pair, same_batch(a, columns));
+  const Tensor& whole = std::get<1>(pair);
+  Meta result = meta_of(a.dtype(), batch_of(whole), rows_of(whole), columns_of(whole), !left);
+  if (vectors) {
+    result.sizes.pop_back();
+    result.strides.pop_back();
+  }
+  const int64_t n = columns_of(a);
+  return std::array{std::move(result), meta_of(a.dtype(), batch_of(a), n, n),
+                    Meta(Dtype::int32, batch_of(a, {n})), Meta(Dtype::int32, batch_of(a))};
 }
 
 Result<TensorPair> triangular_solve(const Tensor& self, const Tensor& a, bool upper, bool transpose,
@@ -152,9 +170,8 @@ Result<TensorPair> cholesky_ex(const Tensor& self, bool upper, bool check_errors
     return TensorPair(std::move(factor), std::move(info));
   });
 }
-Result<Tensor> cholesky(const Tensor& self, bool upper) {
-  PT2_TRY(auto parts, cholesky_ex(self, upper, true));
-  return std::move(std::get<0>(parts));
+Result<std::array<Meta, 2>> cholesky_ex_meta(const Tensor& self, bool, bool) {
+  return inverse_ex_meta(self, false);
 }
 
 Result<TensorPair> qr(const Tensor& a, const std::string& mode) {
@@ -213,80 +230,43 @@ Result<void> cross(Tensor& out, const Tensor& self, const Tensor& other, int64_t
   return {};
 }
 
-using OptionalScalar = std::optional<Scalar>;
-using OptionalSizes = std::optional<Sizes>;
+// --- Formulas (ATen/native/LinearAlgebra.cpp, BatchLinearAlgebra.cpp)
 
-Value dims_value(const OptionalSizes& dims) { return dims ? box(*dims) : Value(); }
-
-// The largest or smallest singular value, 0 when there is none: ord 2 and -2.
-Result<Tensor> spectral_norm(const Tensor& self, bool largest, const Sizes& axes, bool keepdim,
-                             Dtype dtype) {
-  PT2_TRY(const Tensor last, movedim(self, axes, {-2, -1}));
-  PT2_TRY(const Tensor values, singular_values(last));
-  PT2_TRY(Tensor wide, columns_of(last) == 0 || rows_of(last) == 0
-                           ? allocate({Dtype::float64, batch_of(last)})
-                           : select(values, -1, largest ? 0 : -1));
-  for (int64_t axis : {std::min(axes[0], axes[1]), std::max(axes[0], axes[1])}) {
-    if (!keepdim) break;
-    PT2_TRY(wide, unsqueeze(wide, axis));
-  }
-  return copy_as(wide, dtype, std::nullopt);
+Result<Tensor> determinant(Emitter& e, const Tensor& a) {
+  return e(aten<"_linalg_det.default">, {a});
 }
-// The largest or smallest of the sums along one dimension: ord 1, -1, inf, -inf.
-Result<Tensor> matrix_norm(const Tensor& self, double ord, const Sizes& dims, bool keepdim,
-                           Value dtype) {
-  PT2_TRY(const auto axes, wrap_distinct_dims(dims, self.dim()));
-  const double magnitude = std::fabs(ord);
-  if (magnitude == 2) {
-    PT2_TRY_VOID(check_floating_or_complex(self, "self"));
-    const auto* given = dtype.get_if<Dtype>();
-    return spectral_norm(self, ord > 0, axes, keepdim, given ? *given : real_dtype(self.dtype()));
-  }
-  if (magnitude != 1 && !std::isinf(magnitude))
-    return operator_error("found ord " + std::to_string(ord) +
-                          ", expected 1, 2 or inf, or their negatives");
-  const int64_t summed = axes[magnitude == 1 ? 0 : 1];
-  const int64_t chosen = axes[magnitude == 1 ? 1 : 0];
-  PT2_TRY(const Tensor sums, apply(aten<"linalg_vector_norm.default">,
-                                   {self, 1.0, Value::List{summed}, true, std::move(dtype)}));
-  // The maximum of no norms is 0, the minimum an error.
-  const Handle choose = ord < 0                  ? Handle(aten<"amin.default">)
-                        : self.size(chosen) == 0 ? Handle(aten<"sum.dim_IntList">)
-                                                 : aten<"amax.default">;
-  PT2_TRY(const Tensor norm, apply(choose, {sums, Value::List{chosen}, true}));
-  return keepdim ? Result<Tensor>(norm) : apply(aten<"squeeze.dims">, {norm, box(axes)});
+Result<Tensor> inverse(Emitter& e, const Tensor& a) {
+  return e(aten<"linalg_inv_ex.default">, {a, true});
 }
-Result<Tensor> norm(const Tensor& self, const OptionalScalar& ord, const OptionalSizes& dim,
-                    bool keepdim, std::optional<Dtype> dtype) {
-  const Value result_dtype = dtype ? Value(*dtype) : Value();
-  if (dim && dim->size() != 1 && dim->size() != 2)
-    return operator_error("found " + std::to_string(dim->size()) + " dims, expected 1 or 2");
-  if (!dim && ord && self.dim() != 1 && self.dim() != 2)
-    return operator_error("found rank " + std::to_string(self.dim()) +
-                          " without dims, expected 1 or 2");
-  const size_t dims = dim ? dim->size() : (ord ? self.sizes().size() : 1);
-  if (ord && dims == 2)
-    return matrix_norm(self, ord->to_double(), dim.value_or(Sizes{0, 1}), keepdim, result_dtype);
-  return apply(aten<"linalg_vector_norm.default">,
-               {self, ord ? ord->to_double() : 2.0, dims_value(dim), keepdim, result_dtype});
+Result<TensorPair> solve_of_factors(Emitter& e, const Tensor& a, const Tensor& b, bool left,
+                                    bool check_errors) {
+  PT2_TRY(auto parts, e.several<Tensor, Tensor, Tensor, Tensor>(aten<"_linalg_solve_ex.default">,
+                                                                {a, b, left, check_errors}));
+  return TensorPair(std::move(std::get<0>(parts)), std::move(std::get<3>(parts)));
+}
+Result<Tensor> solve(Emitter& e, const Tensor& a, const Tensor& b, bool left) {
+  return e(aten<"_linalg_solve_ex.default">, {a, b, left, true});
+}
+Result<Tensor> cholesky(Emitter& e, const Tensor& self, bool upper) {
+  return e(aten<"linalg_cholesky_ex.default">, {self, upper, true});
 }
 
 // clang-format off
 constexpr OpDef kOps[] = {
-    op<"aten::_linalg_det(Tensor A) -> (Tensor result, Tensor LU, Tensor pivots)", lu_determinant>,
-    op<"aten::linalg_det(Tensor A) -> Tensor", determinant>.with({.composite = true}),
-    op<"aten::det(Tensor self) -> Tensor", determinant>.with({.composite = true}),
-    op<"aten::linalg_inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)", inverse_ex>.with({.autocast = AutocastRule::float32}),
-    op<"aten::linalg_inv(Tensor A) -> Tensor", inverse>.with({.autocast = AutocastRule::float32, .composite = true}),
-    op<"aten::inverse(Tensor self) -> Tensor", inverse>.with({.autocast = AutocastRule::float32, .composite = true}),
-    op<"aten::linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor info)", solve_ex>.with({.composite = true}),
-    op<"aten::linalg_solve(Tensor A, Tensor B, *, bool left=True) -> Tensor", solve>.with({.autocast = AutocastRule::float32, .composite = true}),
+    composed<"aten::_linalg_det(Tensor A) -> (Tensor result, Tensor LU, Tensor pivots)", lu_determinant_meta, lu_determinant>,
+    op<"aten::linalg_det(Tensor A) -> Tensor", determinant>,
+    op<"aten::det(Tensor self) -> Tensor", determinant>.with({.same_as = "linalg_det.default"}),
+    composed<"aten::linalg_inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)", inverse_ex_meta, inverse_ex>.with({.autocast = AutocastRule::float32}),
+    op<"aten::linalg_inv(Tensor A) -> Tensor", inverse>.with({.autocast = AutocastRule::float32}),
+    op<"aten::inverse(Tensor self) -> Tensor", inverse>.with({.autocast = AutocastRule::float32, .same_as = "linalg_inv.default"}),
+    op<"aten::linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor info)", solve_of_factors>,
+    op<"aten::linalg_solve(Tensor A, Tensor B, *, bool left=True) -> Tensor", solve>.with({.autocast = AutocastRule::float32}),
     op<"aten::triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False) -> (Tensor solution, Tensor cloned_coefficient)", triangular_solve>.with({.autocast = AutocastRule::float32}),
-    op<"aten::linalg_cholesky_ex(Tensor self, *, bool upper=False, bool check_errors=False) -> (Tensor L, Tensor info)", cholesky_ex>.with({.autocast = AutocastRule::float32}),
-    op<"aten::linalg_cholesky(Tensor self, *, bool upper=False) -> Tensor", cholesky>.with({.autocast = AutocastRule::float32, .composite = true}),
+    composed<"aten::linalg_cholesky_ex(Tensor self, *, bool upper=False, bool check_errors=False) -> (Tensor L, Tensor info)", cholesky_ex_meta, cholesky_ex>.with({.autocast = AutocastRule::float32}),
+    op<"aten::linalg_cholesky(Tensor self, *, bool upper=False) -> Tensor", cholesky>.with({.autocast = AutocastRule::float32}),
     op<"aten::linalg_qr(Tensor A, str mode=\"reduced\") -> (Tensor Q, Tensor R)", qr>.with({.autocast = AutocastRule::float32}),
     op<"aten::linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor", cross_meta, cross>,
-    op<"aten::linalg_norm(Tensor self, Scalar? ord=None, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", norm>.with({.composite = true}),
+    composed<"aten::_linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor LU, Tensor pivots, Tensor info)", solve_meta, solve_with_factors>,
 };
 // clang-format on
 

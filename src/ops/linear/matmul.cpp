@@ -433,6 +433,20 @@ Result<Tensor> outer_formula(Emitter& e, const Tensor& self, const Tensor& vec2)
   return e(aten<"mul.Tensor">, {e(aten<"unsqueeze.default">, {self, 1}), vec2});
 }
 
+// ATen/native/Linear.cpp bilinear.
+Result<Tensor> bilinear_formula(Emitter& e, const Tensor& input1, const Tensor& input2,
+                                const Tensor& weight, const OptionalTensor& bias) {
+  PT2_TRY(const Meta meta, bilinear_meta(input1, input2, weight, bias));
+  const auto rows = [&](const Tensor& x) {
+    return e(aten<"reshape.default">, {x, Sizes{-1, x.sizes().back()}});
+  };
+  const auto left = rows(input1);
+  const auto product = e(aten<"_trilinear.default">, {left, weight, rows(input2), Sizes{1, 3},
+                                                      Sizes{0}, Sizes{1, 2}, Sizes{2, 3}});
+  const auto out = e(aten<"reshape.default">, {product, meta.sizes});
+  return bias ? e(aten<"add.Tensor">, {out, *bias}) : out;
+}
+
 // clang-format off
 constexpr OpDef kOps[] = {
     op<"aten::mm(Tensor self, Tensor mat2) -> Tensor", mm_meta, batched_product>.with({.autocast = AutocastRule::lower_precision}),
@@ -454,7 +468,7 @@ constexpr OpDef kOps[] = {
     composed<"aten::matmul(Tensor self, Tensor other) -> Tensor", matmul_meta, matmul, matmul_formula>.with({.autocast = AutocastRule::lower_precision}),
     op<"aten::linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", linear_meta, linear_kernel, linear_formula>.with({.autocast = AutocastRule::lower_precision}),
     op<"aten::bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor",
-       bilinear_meta, bilinear>.with({.autocast = AutocastRule::lower_precision, .composite = true}),
+       bilinear_meta, bilinear, bilinear_formula>.with({.autocast = AutocastRule::lower_precision}),
 };
 // clang-format on
 

@@ -36,14 +36,19 @@ void Matrices<T>::copy_from(const Tensor& turned) {
 template class Matrices<double>;
 template class Matrices<Complex>;
 
-Result<Tensor> result_of(const Tensor& matrices, Dtype dtype, bool row_major) {
-  const int64_t rows = rows_of(matrices);
-  const int64_t columns = columns_of(matrices);
-  Sizes strides = contiguous_strides(
-      batch_of(matrices, {row_major ? rows : columns, row_major ? columns : rows}));
+Meta meta_of(Dtype dtype, Sizes batch, int64_t rows, int64_t columns, bool row_major) {
+  Sizes stored = batch;
+  stored.insert(stored.end(), {row_major ? rows : columns, row_major ? columns : rows});
+  Sizes strides = contiguous_strides(stored);
   if (!row_major) std::swap(strides[strides.size() - 1], strides[strides.size() - 2]);
-  if (matrices.dtype() == dtype && matrices.strides() == strides) return matrices;
-  PT2_TRY(Tensor out, allocate({dtype, matrices.sizes(), std::move(strides)}));
+  batch.insert(batch.end(), {rows, columns});
+  return Meta(dtype, std::move(batch), std::move(strides));
+}
+Result<Tensor> result_of(const Tensor& matrices, Dtype dtype, bool row_major) {
+  Meta meta =
+      meta_of(dtype, batch_of(matrices), rows_of(matrices), columns_of(matrices), row_major);
+  if (matrices.dtype() == dtype && matrices.strides() == meta.strides) return matrices;
+  PT2_TRY(Tensor out, allocate(meta));
   copy_elements(out, matrices);
   return out;
 }

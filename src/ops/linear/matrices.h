@@ -69,6 +69,8 @@ auto with_field(const Tensor& a, F f) {
 
 // The matrices in another dtype, column-major as LAPACK leaves them unless `row_major`.
 Result<Tensor> result_of(const Tensor& matrices, Dtype dtype, bool row_major = false);
+// The Meta of what result_of gives.
+Meta meta_of(Dtype dtype, Sizes batch, int64_t rows, int64_t columns, bool row_major = false);
 // The float64 singular values of each matrix in descending order.
 Result<Tensor> singular_values(const Tensor& a);
 Result<Tensor> integers_of(std::span<const int64_t> numbers, Sizes sizes);

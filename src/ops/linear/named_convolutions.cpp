@@ -38,9 +38,12 @@ Result<Tensor> convolve_as(const Tensor& self, const Tensor& weight, const Sizes
                 or_default(geometry.output_padding, 0), groups});
 }
 
-Result<Tensor> plain(const Tensor& self, const Tensor& weight, const Sizes& kernel_size,
+Result<Tensor> plain(Emitter& e, const Tensor& self, const Tensor& weight, const Sizes& kernel_size,
                      const OptionalTensor& bias, const Sizes& stride, const Sizes& padding) {
-  return convolve_as(self, weight, kernel_size, bias, {stride, padding, {}, {}}, false, 1);
+  PT2_TRY_VOID(check_kernel(weight, kernel_size));
+  return e(aten<"convolution.default">,
+           {self, weight, bias, stride, padding, Sizes(kernel_size.size(), 1), false,
+            Sizes(kernel_size.size(), 0), 1});
 }
 Result<Tensor> dilated(const Tensor& self, const Tensor& weight, const Sizes& kernel_size,
                        const OptionalTensor& bias, const Sizes& stride, const Sizes& padding,
@@ -74,8 +77,8 @@ Result<Tensor> conv_tbc(const Tensor& self, const Tensor& weight, const Tensor& 
 
 // clang-format off
 constexpr OpDef kOps[] = {
-    op<"aten::thnn_conv2d(Tensor self, Tensor weight, SymInt[2] kernel_size, Tensor? bias=None, SymInt[2] stride=[1, 1], SymInt[2] padding=[0, 0]) -> Tensor", plain>.with({.composite = true}),
-    op<"aten::slow_conv3d(Tensor self, Tensor weight, SymInt[3] kernel_size, Tensor? bias=None, SymInt[3] stride=[1, 1, 1], SymInt[3] padding=[0, 0, 0]) -> Tensor", plain>.with({.composite = true}),
+    op<"aten::thnn_conv2d(Tensor self, Tensor weight, SymInt[2] kernel_size, Tensor? bias=None, SymInt[2] stride=[1, 1], SymInt[2] padding=[0, 0]) -> Tensor", plain>,
+    op<"aten::slow_conv3d(Tensor self, Tensor weight, SymInt[3] kernel_size, Tensor? bias=None, SymInt[3] stride=[1, 1, 1], SymInt[3] padding=[0, 0, 0]) -> Tensor", plain>,
     op<"aten::slow_conv_dilated2d(Tensor self, Tensor weight, SymInt[2] kernel_size, Tensor? bias=None, SymInt[2] stride=[1, 1], SymInt[2] padding=[0, 0], SymInt[2] dilation=[1, 1]) -> Tensor", dilated>,
     op<"aten::slow_conv_dilated3d(Tensor self, Tensor weight, SymInt[3] kernel_size, Tensor? bias=None, SymInt[3] stride=[1, 1, 1], SymInt[3] padding=[0, 0, 0], SymInt[3] dilation=[1, 1, 1]) -> Tensor", dilated>,
     op<"aten::_conv_depthwise2d(Tensor self, Tensor weight, SymInt[2] kernel_size, Tensor? bias, SymInt[2] stride, SymInt[2] padding, SymInt[2] dilation) -> Tensor", depthwise>,

@@ -111,10 +111,8 @@ void int4pack_mm(Tensor& out, const Tensor& self, const Tensor& mat2, int64_t gr
     }
 }
 
-using NormResult = std::tuple<Tensor, Tensor>;
-
 // w = v * g / |v|; the norm is over all dims but `dim`, which is the first or the last.
-Result<NormResult> weight_norm(const Tensor& v, const Tensor& g, int64_t dim) {
+Result<std::array<Meta, 2>> weight_norm_meta(const Tensor& v, const Tensor& g, int64_t dim) {
   PT2_TRY_VOID(check_floating(v, "v"));
   PT2_TRY_VOID(check_same_dtype(g, v, "g"));
   PT2_TRY_VOID(check_rank_at_least(v, 1, "v"));
@@ -124,8 +122,9 @@ Result<NormResult> weight_norm(const Tensor& v, const Tensor& g, int64_t dim) {
   sizes[static_cast<size_t>(dim)] = v.size(dim);
   PT2_TRY_VOID(check_sizes(g, sizes, "g"));
   const Dtype norm_dtype = dtype_size(v.dtype()) == 2 ? Dtype::float32 : v.dtype();
-  PT2_TRY(Tensor out, allocate(Meta(v.dtype(), v.sizes())));
-  PT2_TRY(Tensor norms, allocate(Meta(norm_dtype, sizes)));
+  return std::array{Meta(v.dtype(), v.sizes()), Meta(norm_dtype, sizes)};
+}
+void weight_norm(Tensor& out, Tensor& norms, const Tensor& v, const Tensor& g, int64_t dim) {
   const Input<double> x(v);
   const Input<double> scale(g);
   Output<double> w(out);
@@ -138,7 +137,6 @@ Result<NormResult> weight_norm(const Tensor& v, const Tensor& g, int64_t dim) {
     const int64_t at = i / stride % count;
     w[i] = x[i] * scale[at] / norm[at];
   }
-  return NormResult{out, norms};
 }
 
 // clang-format off
@@ -147,7 +145,7 @@ constexpr OpDef kOps[] = {
     op<"aten::_weight_int8pack_mm(Tensor self, Tensor mat2, Tensor scales) -> Tensor", int8pack_meta, int8pack_mm>,
     op<"aten::_weight_int4pack_mm_for_cpu(Tensor self, Tensor mat2, int qGroupSize, Tensor qScaleAndZeros) -> Tensor",
        int4pack_meta, int4pack_mm>,
-    op<"aten::_weight_norm_interface(Tensor v, Tensor g, int dim=0) -> (Tensor, Tensor)", weight_norm>,
+    op<"aten::_weight_norm_interface(Tensor v, Tensor g, int dim=0) -> (Tensor, Tensor)", weight_norm_meta, weight_norm>,
 };
 // clang-format on
 

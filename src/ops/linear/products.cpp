@@ -1,6 +1,7 @@
 // Products, powers and norms of vectors and matrices, composed of other operators.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "ops/checks.h"
 #include "ops/compose.h"
@@ -17,134 +18,18 @@ namespace {
 bool is_complex(const Tensor& tensor) {
   return dtype_category(tensor.dtype()) == DtypeCategory::complex;
 }
-Result<Tensor> conjugate(const Tensor& tensor) {
-  if (!is_complex(tensor)) return tensor;
-  return apply(aten<"_conj_physical.default">, {tensor});
-}
 
-Result<Tensor> adjoint(const Tensor& self) {
-  if (self.dim() == 0) return conjugate(self);
-  PT2_TRY_VOID(check_rank_at_least(self, 2, "self"));
-  PT2_TRY(const Tensor turned, transpose(self, -2, -1));
-  return conjugate(turned);
+Result<Meta> vdot_meta(const Tensor& self, const Tensor& other) {
+  PT2_TRY_VOID(check_rank(self, 1, "self"));
+  PT2_TRY_VOID(check_sizes(other, self.sizes(), "other"));
+  return Meta(self.dtype(), {});
 }
-Result<Tensor> matrix_h(const Tensor& self) {
-  if (self.dim() != 0) PT2_TRY_VOID(check_rank(self, 2, "self"));
-  return adjoint(self);
-}
-
-// --- Vectors
-
 Result<Tensor> vdot(const Tensor& self, const Tensor& other) {
-  PT2_TRY(const Tensor left, conjugate(self));
-  return apply(aten<"dot.default">, {left, other});
-}
-Result<Tensor> vecdot(const Tensor& x, const Tensor& y, int64_t dim) {
-  PT2_TRY(const Tensor left, conjugate(x));
-  PT2_TRY(const Tensor product, apply(aten<"mul.Tensor">, {left, y}));
-  return apply(aten<"sum.dim_IntList">, {product, Value::List{dim}});
-}
-Result<Tensor> inner(const Tensor& self, const Tensor& other) {
-  if (self.dim() == 0 || other.dim() == 0) return apply(aten<"mul.Tensor">, {self, other});
-  if (self.size(self.dim() - 1) != other.size(other.dim() - 1))
-    return operator_error("other: found " + other.type_text() + ", expected the last size of " +
-                          self.type_text());
-  return apply(aten<"tensordot.default">,
-               {self, other, Value::List{int64_t{-1}}, Value::List{int64_t{-1}}});
-}
-// Every element of self times the whole of other.
-Result<Tensor> kron(const Tensor& self, const Tensor& other) {
-  const int64_t rank = std::max(self.dim(), other.dim());
-  Sizes left;
-  Sizes right;
-  Sizes out;
-  for (int64_t dim = 0; dim < rank; ++dim) {
-    auto size = [&](const Tensor& tensor) {
-      const int64_t lead = rank - tensor.dim();
-      return dim < lead ? 1 : tensor.size(dim - lead);
-    };
-    left.insert(left.end(), {size(self), 1});
-    right.insert(right.end(), {1, size(other)});
-    PT2_TRY(const int64_t product, multiply_add(size(self), size(other)));
-    out.push_back(product);
-  }
-  PT2_TRY(const Tensor a, reshape(self, left));
-  PT2_TRY(const Tensor b, reshape(other, right));
-  PT2_TRY(const Tensor products, apply(aten<"mul.Tensor">, {a, b}));
-  return reshape(products, out);
+  return apply(aten<"dot.default">, {apply(aten<"conj.default">, {self}), other});
 }
 Result<Tensor> dist(const Tensor& self, const Tensor& other, const Scalar& p) {
   PT2_TRY(const Tensor difference, apply(aten<"sub.Tensor">, {self, other}));
   return apply(aten<"norm.Scalar">, {difference, box(p)});
-}
-
-// dim -1 stands for the first dim of size 3.
-Result<Tensor> cross(const Tensor& self, const Tensor& other, const std::optional<int64_t>& dim) {
-  if (dim) return apply(aten<"linalg_cross.default">, {self, other, *dim});
-  for (int64_t i = 0; i < self.dim(); ++i)
-    if (self.size(i) == 3) return apply(aten<"linalg_cross.default">, {self, other, i});
-  return operator_error("self: found " + self.type_text() + ", expected a dim of size 3");
-}
-
-// --- Matrices
-
-Result<Tensor> matrix_power(const Tensor& self, int64_t n) {
-  PT2_TRY_VOID(check_square(self, "self"));
-  Tensor base = self;
-  // Unsigned: the smallest int64 has no negative.
-  uint64_t exponent = static_cast<uint64_t>(n);
-  if (n < 0) {
-    PT2_TRY(base, apply(aten<"linalg_inv.default">, {self}));
-    exponent = ~exponent + 1;
-  }
-  if (n == 0) {
-    PT2_TRY(Tensor out, allocate(Meta(self.dtype(), self.sizes())));
-    Tensor diagonals = out.with_view(
-        [&] {
-          Sizes sizes = batch_of(out);
-          sizes.push_back(out.size(out.dim() - 1));
-          return sizes;
-        }(),
-        [&] {
-          Sizes strides(out.strides().begin(), out.strides().end() - 2);
-          strides.push_back(out.stride(out.dim() - 1) + out.stride(out.dim() - 2));
-          return strides;
-        }(),
-        0);
-    fill_elements(diagonals, Scalar(1));
-    return out;
-  }
-  std::optional<Tensor> result;
-  for (;; exponent >>= 1) {
-    if (exponent & 1) {
-      PT2_TRY(Tensor product, result ? matmul(*result, base) : Result<Tensor>(base));
-      result = std::move(product);
-    }
-    if (exponent == 1) return *std::move(result);
-    PT2_TRY(base, matmul(base, base));
-  }
-}
-
-// Multiplies in the given order: the fastest order would give the same product.
-Result<Tensor> multi_dot(const Tensors& tensors) {
-  if (tensors.size() < 2)
-    return operator_error("tensors: found " + std::to_string(tensors.size()) +
-                          ", expected at least 2");
-  for (size_t i = 0; i < tensors.size(); ++i) {
-    const bool end = i == 0 || i + 1 == tensors.size();
-    const int64_t rank = tensors[i].dim();
-    if (rank != 2 && !(end && rank == 1))
-      return operator_error("tensors: found " + tensors[i].type_text() + ", expected a matrix");
-  }
-  Tensor product = tensors[0];
-  for (size_t i = 1; i < tensors.size(); ++i) {
-    PT2_TRY(product, matmul(product, tensors[i]));
-  }
-  return product;
-}
-Result<Tensor> chain_matmul(const Tensors& matrices) {
-  for (const Tensor& matrix : matrices) PT2_TRY_VOID(check_rank(matrix, 2, "matrices"));
-  return matrices.size() == 1 ? Result<Tensor>(matrices[0]) : multi_dot(matrices);
 }
 
 // Taylor's series of A / 2^s, whose norm is below 1/2, squared s times.
@@ -193,78 +78,36 @@ Result<Tensor> matrix_exp(const Tensor& self) {
   });
 }
 
-// The powers 0, 1, ... of every element, along one more dimension; integers give int64.
-Result<Tensor> vander_powers(const Tensor& x, int64_t count) {
-  const Dtype dtype =
-      dtype_category(x.dtype()) < DtypeCategory::floating ? Dtype::int64 : x.dtype();
-  PT2_TRY(const Tensor column, unsqueeze(x, -1));
-  PT2_TRY(const Tensor base, apply(aten<"to.dtype">, {column, dtype}));
-  PT2_TRY(const Tensor exponents, apply(aten<"arange.default">, {count, Dtype::int64}));
-  PT2_TRY(const Tensor powers, apply(aten<"pow.Tensor_Tensor">, {base, exponents}));
-  return apply(aten<"to.dtype">, {powers, dtype});
-}
-Result<Tensor> linalg_vander(const Tensor& x, const std::optional<int64_t>& count) {
-  PT2_TRY(const Tensor row, x.dim() == 0 ? unsqueeze(x, 0) : Result<Tensor>(x));
-  const int64_t columns = count.value_or(row.size(row.dim() - 1));
-  if (columns < 2)
-    return operator_error("N: found " + std::to_string(columns) + ", expected at least 2");
-  return vander_powers(row, columns);
-}
-Result<Tensor> vander(const Tensor& x, const std::optional<int64_t>& count, bool increasing) {
-  PT2_TRY_VOID(check_rank(x, 1, "x"));
-  const int64_t columns = count.value_or(x.size(0));
-  if (columns < 0) return operator_error("N: found " + std::to_string(columns));
-  PT2_TRY(const Tensor powers, vander_powers(x, columns));
-  return increasing ? Result<Tensor>(powers)
-                    : apply(aten<"flip.default">, {powers, Value::List{int64_t{1}}});
-}
-
-Result<Tensor> linalg_diagonal(const Tensor& a, int64_t offset, int64_t dim1, int64_t dim2) {
-  return diagonal(a, offset, dim1, dim2);
-}
-
-Result<Tensor> tensorinv(const Tensor& self, int64_t ind) {
-  if (ind < 1 || ind > self.dim())
-    return operator_error("ind: found " + std::to_string(ind) + ", expected 1 to " +
-                          std::to_string(self.dim()));
-  Sizes end(self.sizes().begin() + ind, self.sizes().end());
-  int64_t rows = 1;
-  int64_t columns = 1;
-  for (int64_t dim = 0; dim < self.dim(); ++dim) (dim < ind ? rows : columns) *= self.size(dim);
-  if (rows != columns)
-    return operator_error("self: found " + self.type_text() + ", expected equal products of sizes");
-  PT2_TRY(const Tensor flat, reshape(self, {rows, columns}));
-  PT2_TRY(const Tensor inverse, apply(aten<"linalg_inv.default">, {flat}));
-  end.insert(end.end(), self.sizes().begin(), self.sizes().begin() + ind);
-  return reshape(inverse, end);
-}
-Result<Tensor> tensorsolve(const Tensor& self, const Tensor& other,
-                           const std::optional<Sizes>& dims) {
-  Tensor moved = self;
-  if (dims) {
-    Sizes ends;
-    for (size_t i = 0; i < dims->size(); ++i)
-      ends.push_back(static_cast<int64_t>(i) - static_cast<int64_t>(dims->size()));
-    PT2_TRY(moved, movedim(self, *dims, ends));
-  }
-  if (other.dim() > moved.dim())
-    return operator_error("other: found " + other.type_text() + " for " + self.type_text());
-  const Sizes sizes(moved.sizes().begin() + other.dim(), moved.sizes().end());
-  const auto columns = checked_numel(sizes);
-  if (!columns || *columns != other.numel())
-    return operator_error("other: found " + other.type_text() + " for " + self.type_text());
-  PT2_TRY(const Tensor matrix, reshape(moved, {other.numel(), *columns}));
-  PT2_TRY(const Tensor side, reshape(other, {other.numel()}));
-  PT2_TRY(const Tensor solution, apply(aten<"linalg_solve.default">, {matrix, side}));
-  return reshape(solution, sizes);
-}
-
 Result<Tensor> addmm_activation(const Tensor& self, const Tensor& mat1, const Tensor& mat2,
                                 const Scalar& beta, const Scalar& alpha, bool use_gelu) {
   PT2_TRY(const Tensor sum,
           apply(aten<"addmm.default">, {self, mat1, mat2, box(beta), box(alpha)}));
   return use_gelu ? apply(aten<"gelu.default">, {sum, std::string("tanh")})
                   : apply(aten<"relu.default">, {sum});
+}
+
+Result<Meta> trilinear_meta(const Tensor& i1, const Tensor& i2, const Tensor& i3,
+                            const Sizes& expand1, const Sizes& expand2, const Sizes& expand3,
+                            const Sizes& sumdim, int64_t) {
+  const auto expanded = [](const Tensor& tensor, Sizes dims) -> Result<Sizes> {
+    Sizes sizes = tensor.sizes();
+    std::ranges::sort(dims);
+    for (const int64_t dim : dims) {
+      PT2_TRY(const int64_t at, wrap_dim(dim, static_cast<int64_t>(sizes.size()) + 1));
+      sizes.insert(sizes.begin() + at, 1);
+    }
+    return sizes;
+  };
+  PT2_TRY(const Sizes a, expanded(i1, expand1));
+  PT2_TRY(const Sizes b, expanded(i2, expand2));
+  PT2_TRY(const Sizes c, expanded(i3, expand3));
+  const std::array all{a, b, c};
+  PT2_TRY(const Sizes sizes, broadcast_sizes(all));
+  PT2_TRY(const Sizes summed, wrap_dims(sumdim, static_cast<int64_t>(sizes.size())));
+  Sizes kept;
+  for (size_t i = 0; i < sizes.size(); ++i)
+    if (std::ranges::count(summed, static_cast<int64_t>(i)) == 0) kept.push_back(sizes[i]);
+  return Meta(Promotion().add(i1).add(i2).add(i3).result(), std::move(kept));
 }
 
 // sum(i1 * i2 * i3) over sumdim, after inserting dimensions of size 1 at each operand's `expand`
@@ -288,124 +131,405 @@ Result<Tensor> trilinear(const Tensor& i1, const Tensor& i2, const Tensor& i3, c
   return apply(aten<"to.dtype">, {sum, abc.dtype()});
 }
 
+// --- Formulas (ATen/native/LinearAlgebra.cpp)
+
+Result<Tensor> adjoint(Emitter& e, const Tensor& self) {
+  if (self.dim() == 0) return e(aten<"conj.default">, {self});
+  PT2_TRY_VOID(check_rank_at_least(self, 2, "self"));
+  const auto turned = e(aten<"transpose.int">, {self, -2, -1});
+  return is_complex(self) ? e(aten<"conj.default">, {turned}) : turned;
+}
+Result<Tensor> matrix_h(Emitter& e, const Tensor& self) {
+  if (self.dim() != 0) PT2_TRY_VOID(check_rank(self, 2, "self"));
+  return adjoint(e, self);
+}
+Result<Tensor> linalg_diagonal(Emitter& e, const Tensor& a, int64_t offset, int64_t dim1,
+                               int64_t dim2) {
+  return e(aten<"diagonal.default">, {a, offset, dim1, dim2});
+}
+
+Result<Tensor> vecdot(Emitter& e, const Tensor& x, const Tensor& y, int64_t dim) {
+  if (x.dim() == 1 && y.dim() == 1 && x.dtype() == y.dtype())
+    return e(aten<"vdot.default">, {x, y});
+  const auto product = e(aten<"mul.Tensor">, {e(aten<"conj.default">, {x}), y});
+  return e(aten<"sum.dim_IntList">, {product, Sizes{dim}});
+}
+Result<Tensor> inner(Emitter& e, const Tensor& self, const Tensor& other) {
+  if (self.dim() == 0 || other.dim() == 0) return e(aten<"mul.Tensor">, {self, other});
+  if (self.sizes().back() != other.sizes().back())
+    return operator_error("other: found " + other.type_text() + ", expected the last size of " +
+                          self.type_text());
+  return e(aten<"tensordot.default">, {self, other, Sizes{-1}, Sizes{-1}});
+}
+// Every element of self times the whole of other.
+Result<Tensor> kron(Emitter& e, const Tensor& self, const Tensor& other) {
+  const int64_t rank = std::max(self.dim(), other.dim());
+  Sizes left, right, out;
+  for (int64_t dim = 0; dim < rank; ++dim) {
+    const auto size = [&](const Tensor& tensor) {
+      const int64_t lead = rank - tensor.dim();
+      return dim < lead ? 1 : tensor.size(dim - lead);
+    };
+    left.insert(left.end(), {size(self), 1});
+    right.insert(right.end(), {1, size(other)});
+    PT2_TRY(const int64_t product, multiply_add(size(self), size(other)));
+    out.push_back(product);
+  }
+  const auto a = e(aten<"reshape.default">, {self, left});
+  const auto b = e(aten<"reshape.default">, {other, right});
+  return e(aten<"view.default">, {e(aten<"mul.Tensor">, {a, b}), out});
+}
+// Without a dim, along the first one of size 3.
+Result<Tensor> cross(Emitter& e, const Tensor& self, const Tensor& other,
+                     const std::optional<int64_t>& dim) {
+  if (dim) return e(aten<"linalg_cross.default">, {self, other, *dim});
+  for (int64_t i = 0; i < self.dim(); ++i)
+    if (self.size(i) == 3) return e(aten<"linalg_cross.default">, {self, other, i});
+  return operator_error("self: found " + self.type_text() + ", expected a dim of size 3");
+}
+
+// By repeated squaring.
+Result<Tensor> matrix_power(Emitter& e, const Tensor& self, int64_t n) {
+  PT2_TRY_VOID(check_square(self, "self"));
+  const auto times = [&](const Tensor& a, const Tensor& b) {
+    return e(aten<"matmul.default">, {a, b});
+  };
+  if (n == 0) {
+    const auto identity = e(aten<"eye.default">, {self.sizes().back(), self.dtype()});
+    return e(aten<"clone.default">,
+             {e(aten<"expand.default">, {identity, self.sizes()}), MemoryFormat::contiguous});
+  }
+  Tensor base = self;
+  // Unsigned: the smallest int64 has no negative.
+  uint64_t exponent = static_cast<uint64_t>(n);
+  if (n < 0) {
+    PT2_TRY(base, e(aten<"linalg_inv.default">, {self}));
+    exponent = ~exponent + 1;
+  } else if (n == 1) {
+    return e(aten<"clone.default">, {self});
+  }
+  if (exponent == 3) {
+    PT2_TRY(const Tensor square, times(base, base));
+    return times(square, base);
+  }
+  std::optional<Tensor> result;
+  for (;; exponent >>= 1) {
+    if (exponent & 1) {
+      PT2_TRY(result, result ? times(*result, base) : Result<Tensor>(base));
+    }
+    if (exponent == 1) return *std::move(result);
+    PT2_TRY(base, times(base, base));
+  }
+}
+
+// Where the cheapest product of the matrices i to j is split (matrix_chain_order).
+using Splits = std::vector<std::vector<size_t>>;
+Splits cheapest_splits(const Tensors& matrices) {
+  const size_t count = matrices.size();
+  std::vector<double> widths{static_cast<double>(matrices[0].size(0))};
+  for (const Tensor& matrix : matrices) widths.push_back(static_cast<double>(matrix.size(1)));
+  std::vector<std::vector<double>> costs(count, std::vector<double>(count, 0));
+  Splits splits(count, std::vector<size_t>(count, 0));
+  for (size_t length = 1; length < count; ++length)
+    for (size_t i = 0; i + length < count; ++i) {
+      const size_t j = i + length;
+      costs[i][j] = std::numeric_limits<double>::infinity();
+      for (size_t k = i; k < j; ++k) {
+        const double cost =
+            costs[i][k] + costs[k + 1][j] + widths[i] * widths[k + 1] * widths[j + 1];
+        // Of three matrices, the first two are multiplied first if that costs the same.
+        if (cost > costs[i][j] || (cost == costs[i][j] && count > 3)) continue;
+        costs[i][j] = cost;
+        splits[i][j] = k;
+      }
+    }
+  return splits;
+}
+Result<Tensor> multiply_chain(Emitter& e, const Tensors& matrices, const Splits& splits, size_t i,
+                              size_t j) {
+  if (i == j) return matrices[i];
+  const auto left = multiply_chain(e, matrices, splits, i, splits[i][j]);
+  const auto right = multiply_chain(e, matrices, splits, splits[i][j] + 1, j);
+  return e(aten<"mm.default">, {left, right});
+}
+Result<Tensor> multi_dot(Emitter& e, const Tensors& tensors) {
+  constexpr size_t kMost = 1000;
+  if (tensors.size() < 2 || tensors.size() > kMost)
+    return operator_error("tensors: found " + std::to_string(tensors.size()) + ", expected 2 to " +
+                          std::to_string(kMost));
+  Tensors matrices = tensors;
+  Sizes sizes;
+  for (size_t i = 0; i < matrices.size(); ++i) {
+    Tensor& matrix = matrices[i];
+    const bool is_first = i == 0, is_last = i + 1 == matrices.size();
+    if (matrix.dim() == 1 && (is_first || is_last)) {
+      PT2_TRY(matrix, e(aten<"unsqueeze.default">, {matrix, is_first ? 0 : -1}));
+    } else if (is_first || is_last) {
+      PT2_TRY_VOID(check_rank(matrix, 2, "tensors"));
+      sizes.push_back(matrix.size(is_first ? 0 : 1));
+    }
+    PT2_TRY_VOID(check_rank(matrix, 2, "tensors"));
+  }
+  const auto product =
+      multiply_chain(e, matrices, cheapest_splits(matrices), 0, matrices.size() - 1);
+  return e(aten<"view.default">, {product, sizes});
+}
+Result<Tensor> chain_matmul(Emitter& e, const Tensors& matrices) {
+  for (const Tensor& matrix : matrices) PT2_TRY_VOID(check_rank(matrix, 2, "matrices"));
+  return matrices.size() == 1 ? Result<Tensor>(matrices[0])
+                              : e(aten<"linalg_multi_dot.default">, {matrices});
+}
+
+// The powers 0, 1, ... of every element, along one more dimension; integers give int64.
+Result<Tensor> vander_powers(Emitter& e, const Tensor& x, int64_t count) {
+  Sizes sizes = x.sizes();
+  sizes.push_back(count - 1);
+  const auto columns = e(aten<"expand.default">, {e(aten<"unsqueeze.default">, {x, -1}), sizes});
+  PT2_TRY(const Tensor powers, e(aten<"cumprod.default">, {columns, -1}));
+  sizes.back() = 1;
+  PT2_TRY(const Tensor ones, e(aten<"new_ones.default">, {powers, sizes}));
+  return e(aten<"cat.default">, {Tensors{ones, powers}, -1});
+}
+Result<Tensor> linalg_vander(Emitter& e, const Tensor& x, const std::optional<int64_t>& count) {
+  PT2_TRY(const Tensor row,
+          x.dim() == 0 ? e(aten<"unsqueeze.default">, {x, -1}) : Result<Tensor>(x));
+  const int64_t columns = count.value_or(row.sizes().back());
+  if (columns < 2)
+    return operator_error("N: found " + std::to_string(columns) + ", expected at least 2");
+  return vander_powers(e, row, columns);
+}
+Result<Tensor> vander(Emitter& e, const Tensor& x, const std::optional<int64_t>& count,
+                      bool increasing) {
+  PT2_TRY_VOID(check_rank(x, 1, "x"));
+  const int64_t columns = count.value_or(x.size(0));
+  if (columns < 0) return operator_error("N: found " + std::to_string(columns));
+  const Dtype dtype = promote_types(x.dtype(), Dtype::int64);
+  const auto powers = columns < 2 ? e(aten<"ones.default">, {Sizes{x.size(0), columns}, dtype})
+                                  : vander_powers(e, x, columns);
+  return increasing ? powers : e(aten<"flip.default">, {powers, Sizes{1}});
+}
+
+Result<Tensor> tensorinv(Emitter& e, const Tensor& self, int64_t ind) {
+  if (ind < 1 || ind > self.dim())
+    return operator_error("ind: found " + std::to_string(ind) + ", expected 1 to " +
+                          std::to_string(self.dim()));
+  int64_t rows = 1, columns = 1;
+  for (int64_t dim = 0; dim < self.dim(); ++dim) (dim < ind ? rows : columns) *= self.size(dim);
+  if (rows != columns)
+    return operator_error("self: found " + self.type_text() + ", expected equal products of sizes");
+  Sizes sizes(self.sizes().begin() + ind, self.sizes().end());
+  sizes.insert(sizes.end(), self.sizes().begin(), self.sizes().begin() + ind);
+  const auto flat = e(aten<"reshape.default">, {self, Sizes{rows, columns}});
+  return e(aten<"reshape.default">, {e(aten<"linalg_inv.default">, {flat}), sizes});
+}
+Result<Tensor> tensorsolve(Emitter& e, const Tensor& self, const Tensor& other,
+                           const std::optional<Sizes>& dims) {
+  Tensor moved = self;
+  if (dims) {
+    Sizes ends;
+    for (size_t i = 0; i < dims->size(); ++i)
+      ends.push_back(static_cast<int64_t>(i) - static_cast<int64_t>(dims->size()));
+    PT2_TRY(moved, e(aten<"movedim.intlist">, {self, *dims, ends}));
+  }
+  if (other.dim() > moved.dim())
+    return operator_error("other: found " + other.type_text() + " for " + self.type_text());
+  const Sizes sizes(moved.sizes().begin() + other.dim(), moved.sizes().end());
+  const auto columns = checked_numel(sizes);
+  if (!columns || *columns != other.numel())
+    return operator_error("other: found " + other.type_text() + " for " + self.type_text());
+  const auto matrix = e(aten<"reshape.default">, {moved, Sizes{*columns, *columns}});
+  const auto side = e(aten<"flatten.using_ints">, {other});
+  return e(aten<"reshape.default">, {e(aten<"linalg_solve.default">, {matrix, side}), sizes});
+}
+
 // --- Norms
 
-Result<Tensor> matrix_norm(const Tensor& self, const Scalar& ord, const Sizes& dim, bool keepdim,
-                           const std::optional<Dtype>& dtype) {
-  if (dim.size() != 2) return operator_error("dim: found " + sizes_text(dim) + ", expected 2 dims");
-  return apply(aten<"linalg_norm.default">, {self, box(ord), box(dim), keepdim, box(dtype)});
-}
-// The sum of singular values.
-Result<Tensor> nuclear(const Tensor& self, const Sizes& dim, bool keepdim) {
-  PT2_TRY(const std::vector<int64_t> dims, wrap_distinct_dims(dim, self.dim()));
-  PT2_TRY(const Tensor last, movedim(self, dims, {-2, -1}));
-  PT2_TRY(const Tensor values, apply(aten<"linalg_svdvals.default">, {last}));
-  PT2_TRY(Tensor sum, apply(aten<"sum.dim_IntList">, {values, Value::List{int64_t{-1}}}));
-  if (!keepdim) return sum;
-  for (int64_t at : {std::min(dims[0], dims[1]), std::max(dims[0], dims[1])}) {
-    PT2_TRY(sum, unsqueeze(sum, at));
-  }
-  return sum;
-}
-Result<Tensor> matrix_norm_named(const Tensor& self, const std::string& ord, const Sizes& dim,
-                                 bool keepdim, const std::optional<Dtype>& dtype) {
+Result<std::vector<int64_t>> matrix_dims(const Tensor& self, const Sizes& dim) {
   if (dim.size() != 2) return operator_error("dim: found " + sizes_text(dim) + ", expected 2 dims");
   PT2_TRY_VOID(check_rank_at_least(self, 2, "self"));
-  if (ord == "fro")
-    return apply(aten<"linalg_vector_norm.default">, {self, 2.0, box(dim), keepdim, box(dtype)});
-  if (ord != "nuc") return operator_error("ord: found '" + ord + "', expected 'fro' or 'nuc'");
-  PT2_TRY(const Tensor cast,
-          dtype ? apply(aten<"to.dtype">, {self, *dtype}) : Result<Tensor>(self));
-  return nuclear(cast, dim, keepdim);
+  return wrap_distinct_dims(dim, self.dim());
 }
-Result<Tensor> norm_named(const Tensor& self, const std::string& ord,
-                          const std::optional<Sizes>& dim, bool keepdim,
-                          const std::optional<Dtype>& dtype) {
-  if (!dim) PT2_TRY_VOID(check_rank(self, 2, "self"));
-  return matrix_norm_named(self, ord, dim.value_or(Sizes{0, 1}), keepdim, dtype);
-}
-Result<Tensor> nuclear_norm(const Tensor& self, bool keepdim) {
-  PT2_TRY_VOID(check_rank(self, 2, "self"));
-  return nuclear(self, {0, 1}, keepdim);
-}
-Result<Tensor> nuclear_norm_dim(const Tensor& self, const Sizes& dim, bool keepdim) {
-  if (dim.size() != 2) return operator_error("dim: found " + sizes_text(dim) + ", expected 2 dims");
-  return nuclear(self, dim, keepdim);
+// Of the singular values along `dims`.
+template <class Combine>
+Result<Tensor> of_singular_values(Emitter& e, const Tensor& self, const std::vector<int64_t>& dims,
+                                  bool keepdim, const OptionalDtype& dtype,
+                                  const Combine& combine) {
+  Sizes order;
+  for (int64_t dim = 0; dim < self.dim(); ++dim)
+    if (dim != dims[0] && dim != dims[1]) order.push_back(dim);
+  order.insert(order.end(), dims.begin(), dims.end());
+  const auto cast = dtype ? e(aten<"to.dtype">, {self, *dtype}) : Result<Tensor>(self);
+  const auto last = e(aten<"permute.default">, {cast, order});
+  const auto out = combine(e(aten<"linalg_svdvals.default">, {last}));
+  if (!keepdim) return out;
+  Sizes back(order.size());
+  for (size_t i = 0; i < order.size(); ++i)
+    back[static_cast<size_t>(order[i])] = static_cast<int64_t>(i);
+  return e(aten<"permute.default">, {e(aten<"unsqueeze.default">, {out, -1}), back});
 }
 
-// The largest singular value divided by the smallest, or the norm times that of the inverse.
-Result<Tensor> cond_named(const Tensor& self, const std::string& p) {
-  PT2_TRY_VOID(check_square(self, "self"));
-  PT2_TRY(const Tensor inverse, apply(aten<"linalg_inv.default">, {self}));
-  PT2_TRY(const Tensor a, matrix_norm_named(self, p, {-2, -1}, false, std::nullopt));
-  PT2_TRY(const Tensor b, matrix_norm_named(inverse, p, {-2, -1}, false, std::nullopt));
-  return apply(aten<"mul.Tensor">, {a, b});
+Result<Tensor> matrix_norm(Emitter& e, const Tensor& self, const Scalar& ord, const Sizes& dim,
+                           bool keepdim, const OptionalDtype& dtype) {
+  const double order = ord.to_double();
+  const double magnitude = std::fabs(order);
+  if (magnitude != 1 && magnitude != 2 && !std::isinf(magnitude))
+    return operator_error("found ord " + std::to_string(order) +
+                          ", expected 1, 2 or inf, or their negatives");
+  PT2_TRY(auto dims, matrix_dims(self, dim));
+  PT2_TRY_VOID(check_floating_or_complex(self, "self"));
+  // The largest of no norms is 0, the smallest an error.
+  const auto choose = [&](const Result<Tensor>& norms, int64_t along, bool is_empty) {
+    const Handle of_none = aten<"sum.dim_IntList">;
+    const Handle handle = is_empty    ? of_none
+                          : order > 0 ? Handle(aten<"amax.default">)
+                                      : aten<"amin.default">;
+    return e(handle, {norms, Sizes{along}, keepdim});
+  };
+  if (magnitude == 2)
+    return of_singular_values(e, self, dims, keepdim, dtype, [&](const Result<Tensor>& values) {
+      return choose(values, -1, self.size(dims[0]) == 0 || self.size(dims[1]) == 0);
+    });
+  if (std::isinf(magnitude)) std::swap(dims[0], dims[1]);
+  const bool is_empty = order > 0 && self.size(dims[1]) == 0;
+  const auto sums =
+      e(aten<"linalg_vector_norm.default">, {self, 1.0, Sizes{dims[0]}, keepdim, dtype});
+  return choose(sums, dims[1] - (!keepdim && dims[0] < dims[1] ? 1 : 0), is_empty);
 }
-Result<Tensor> cond(const Tensor& self, const std::optional<Scalar>& p) {
+Result<Tensor> matrix_norm_named(Emitter& e, const Tensor& self, const std::string& ord,
+                                 const Sizes& dim, bool keepdim, const OptionalDtype& dtype) {
+  if (ord != "fro" && ord != "nuc")
+    return operator_error("ord: found '" + ord + "', expected 'fro' or 'nuc'");
+  PT2_TRY(const auto dims, matrix_dims(self, dim));
+  if (ord == "fro") return e(aten<"linalg_vector_norm.default">, {self, 2.0, dims, keepdim, dtype});
+  return of_singular_values(e, self, dims, keepdim, dtype, [&](const Result<Tensor>& values) {
+    return e(aten<"sum.dim_IntList">, {values, Sizes{-1}, keepdim});
+  });
+}
+Result<Tensor> norm(Emitter& e, const Tensor& self, const std::optional<Scalar>& ord,
+                    const std::optional<Sizes>& dim, bool keepdim, const OptionalDtype& dtype) {
+  if (dim && dim->size() != 1 && dim->size() != 2)
+    return operator_error("found " + std::to_string(dim->size()) + " dims, expected 1 or 2");
+  if (!dim && ord && self.dim() != 1 && self.dim() != 2)
+    return operator_error("found rank " + std::to_string(self.dim()) +
+                          " without dims, expected 1 or 2");
+  if (ord && (dim ? dim->size() == 2 : self.dim() == 2))
+    return e(aten<"linalg_matrix_norm.default">,
+             {self, *ord, dim.value_or(Sizes{0, 1}), keepdim, dtype});
+  return e(aten<"linalg_vector_norm.default">,
+           {self, ord.value_or(Scalar(2.0)), dim, keepdim, dtype});
+}
+Result<Tensor> norm_named(Emitter& e, const Tensor& self, const std::string& ord,
+                          const std::optional<Sizes>& dim, bool keepdim,
+                          const OptionalDtype& dtype) {
+  if (!dim) PT2_TRY_VOID(check_rank(self, 2, "self"));
+  return e(aten<"linalg_matrix_norm.str_ord">,
+           {self, ord, dim.value_or(Sizes{0, 1}), keepdim, dtype});
+}
+Result<Tensor> nuclear_norm_dim(Emitter& e, const Tensor& self, const Sizes& dim, bool keepdim) {
+  return e(aten<"linalg_matrix_norm.str_ord">, {self, std::string("nuc"), dim, keepdim});
+}
+Result<Tensor> nuclear_norm(Emitter& e, const Tensor& self, bool keepdim) {
+  PT2_TRY_VOID(check_rank(self, 2, "self"));
+  return nuclear_norm_dim(e, self, {0, 1}, keepdim);
+}
+
+// The norm times that of the inverse; infinite for singular matrices (_linalg_cond_helper).
+template <class Norm>
+Result<Tensor> cond_by(Emitter& e, const Tensor& self, const Norm& norm_of) {
+  PT2_TRY_VOID(check_square(self, "self"));
+  if (self.numel() == 0)
+    return e(aten<"zeros.default">, {batch_of(self), real_dtype(self.dtype())});
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  PT2_TRY(const auto parts, (e.several<Tensor, Tensor>(aten<"linalg_inv_ex.default">, {self})));
+  const auto& [found, info] = parts;
+  const auto infos = e(aten<"unsqueeze.default">, {e(aten<"unsqueeze.default">, {info, -1}), -1});
+  PT2_TRY(const Tensor inverse,
+          e(aten<"masked_fill.Scalar">, {found, e(aten<"gt.Scalar">, {infos, 0}), kInfinity}));
+  const auto own = norm_of(self);
+  const auto product = e(aten<"mul.Tensor">, {own, norm_of(inverse)});
+  return e(aten<"nan_to_num.default">, {product, kInfinity, kInfinity, -kInfinity});
+}
+Result<Tensor> cond_named(Emitter& e, const Tensor& self, const std::string& p) {
+  return cond_by(e, self, [&](const Tensor& a) {
+    return e(aten<"linalg_matrix_norm.str_ord">, {a, p});
+  });
+}
+// By default the largest singular value divided by the smallest.
+Result<Tensor> cond(Emitter& e, const Tensor& self, const std::optional<Scalar>& p) {
   PT2_TRY_VOID(check_matrices(self, "self"));
   const double order = p ? p->to_double() : 2;
-  if (std::fabs(order) == 2) {
-    PT2_TRY(const Tensor values, apply(aten<"linalg_svdvals.default">, {self}));
-    PT2_TRY(const Tensor first, select(values, -1, 0));
-    PT2_TRY(const Tensor last, select(values, -1, -1));
-    return order > 0 ? apply(aten<"div.Tensor">, {first, last})
-                     : apply(aten<"div.Tensor">, {last, first});
-  }
-  PT2_TRY_VOID(check_square(self, "self"));
-  PT2_TRY(const Tensor inverse, apply(aten<"linalg_inv.default">, {self}));
-  PT2_TRY(const Tensor a, matrix_norm(self, order, {-2, -1}, false, std::nullopt));
-  PT2_TRY(const Tensor b, matrix_norm(inverse, order, {-2, -1}, false, std::nullopt));
-  return apply(aten<"mul.Tensor">, {a, b});
+  if (std::fabs(order) != 2)
+    return cond_by(e, self, [&](const Tensor& a) {
+      return e(aten<"linalg_matrix_norm.default">, {a, Scalar(order)});
+    });
+  const auto values = e(aten<"linalg_svdvals.default">, {self});
+  const auto largest = e(aten<"narrow.default">, {values, -1, 0, 1});
+  const auto smallest = e(aten<"narrow.default">, {values, -1, -1, 1});
+  const auto quotient = order > 0 ? e(aten<"div.Tensor">, {largest, smallest})
+                                  : e(aten<"div.Tensor">, {smallest, largest});
+  return e(aten<"squeeze.dim">, {quotient, -1});
 }
 
-Result<Tensor> norm_except_dim(const Tensor& v, int64_t pow, int64_t dim) {
-  if (dim == -1) return apply(aten<"norm.Scalar">, {v, pow});
-  PT2_TRY(const int64_t kept, wrap_dim(dim, v.dim()));
-  Value::List others;
-  for (int64_t i = 0; i < v.dim(); ++i)
-    if (i != kept) others.emplace_back(i);
-  if (others.empty()) return apply(aten<"abs.default">, {v});
-  return apply(aten<"norm.ScalarOpt_dim">, {v, pow, std::move(others), true});
+// ATen/native/WeightNorm.cpp norm_except_dim.
+Result<Tensor> norm_except_dim(Emitter& e, const Tensor& v, int64_t pow, int64_t dim) {
+  if (dim == -1) return e(aten<"norm.Scalar">, {v, pow});
+  PT2_TRY(const int64_t kept, wrap_existing_dim(dim, v));
+  const int64_t last = v.dim() - 1;
+  if (kept != 0 && kept != last) {
+    PT2_TRY(const Tensor first, e(aten<"transpose.int">, {v, 0, kept}));
+    return e(aten<"transpose.int">, {norm_except_dim(e, first, pow, 0), 0, kept});
+  }
+  Sizes sizes(v.sizes().size(), 1);
+  sizes[static_cast<size_t>(kept)] = v.size(kept);
+  const Sizes rows = kept == 0 ? Sizes{v.size(0), -1} : Sizes{-1, v.size(last)};
+  const auto flat = e(aten<"view.default">, {e(aten<"contiguous.default">, {v}), rows});
+  const auto norms = e(aten<"norm.ScalarOpt_dim">, {flat, pow, Sizes{kept == 0 ? 1 : 0}});
+  return e(aten<"view.default">, {norms, sizes});
 }
-Result<Tensor> weight_norm(const Tensor& v, const Tensor& g, int64_t dim) {
-  PT2_TRY(const Tensor norm, norm_except_dim(v, 2, dim));
-  PT2_TRY(const Tensor scale, apply(aten<"div.Tensor">, {g, norm}));
-  return apply(aten<"mul.Tensor">, {v, scale});
+Result<Tensor> weight_norm(Emitter& e, const Tensor& v, const Tensor& g, int64_t dim) {
+  PT2_TRY(const Tensor dense, e(aten<"contiguous.default">, {v}));
+  PT2_TRY(const Tensor lengths, e(aten<"contiguous.default">, {g}));
+  const bool is_half = dtype_size(v.dtype()) == 2 || dtype_size(g.dtype()) == 2;
+  if (!is_half && (dim == 0 || dim == v.dim() - 1))
+    return e(aten<"_weight_norm_interface.default">, {dense, lengths, dim});
+  const auto norm = e(aten<"norm_except_dim.default">, {dense, 2, dim});
+  return e(aten<"mul.Tensor">, {dense, e(aten<"div.Tensor">, {lengths, norm})});
 }
 
 // clang-format off
 constexpr OpDef kOps[] = {
-    op<"aten::mH(Tensor(a) self) -> Tensor(a)", adjoint>.with({.sharing = Sharing::unless_complex, .inverse = Inverse::repeat, .composite = true}),
-    op<"aten::adjoint(Tensor(a) self) -> Tensor(a)", adjoint>.with({.sharing = Sharing::unless_complex, .inverse = Inverse::repeat, .composite = true}),
-    op<"aten::matrix_H(Tensor(a) self) -> Tensor(a)", matrix_h>.with({.sharing = Sharing::unless_complex, .inverse = Inverse::repeat, .composite = true}),
-    op<"aten::vdot(Tensor self, Tensor other) -> Tensor", vdot>,
-    op<"aten::linalg_vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor", vecdot>.with({.autocast = AutocastRule::lower_precision, .composite = true}),
-    op<"aten::inner(Tensor self, Tensor other) -> Tensor", inner>.with({.composite = true}),
-    op<"aten::kron(Tensor self, Tensor other) -> Tensor", kron>.with({.composite = true}),
+    op<"aten::mH(Tensor(a) self) -> Tensor(a)", adjoint>.with({.sharing = Sharing::unless_complex, .inverse = Inverse::repeat}),
+    op<"aten::adjoint(Tensor(a) self) -> Tensor(a)", adjoint>.with({.sharing = Sharing::unless_complex, .inverse = Inverse::repeat}),
+    op<"aten::matrix_H(Tensor(a) self) -> Tensor(a)", matrix_h>.with({.sharing = Sharing::unless_complex, .inverse = Inverse::repeat}),
+    composed<"aten::vdot(Tensor self, Tensor other) -> Tensor", vdot_meta, vdot>,
+    op<"aten::linalg_vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor", vecdot>.with({.autocast = AutocastRule::lower_precision}),
+    op<"aten::inner(Tensor self, Tensor other) -> Tensor", inner>,
+    op<"aten::kron(Tensor self, Tensor other) -> Tensor", kron>,
     op<"aten::dist(Tensor self, Tensor other, Scalar p=2) -> Tensor", dist>,
-    op<"aten::cross(Tensor self, Tensor other, int? dim=None) -> Tensor", cross>.with({.composite = true}),
-    op<"aten::matrix_power(Tensor self, int n) -> Tensor", matrix_power>.with({.composite = true}),
-    op<"aten::linalg_matrix_power(Tensor self, int n) -> Tensor", matrix_power>.with({.sharing = Sharing::possibly, .composite = true}),
-    op<"aten::linalg_multi_dot(Tensor[] tensors) -> Tensor", multi_dot>.with({.autocast = AutocastRule::lower_precision, .composite = true}),
-    op<"aten::chain_matmul(Tensor[] matrices) -> Tensor", chain_matmul>.with({.autocast = AutocastRule::lower_precision, .sharing = Sharing::possibly, .composite = true}),
-    op<"aten::matrix_exp(Tensor self) -> Tensor", matrix_exp>.with({.composite = true}),
-    op<"aten::linalg_matrix_exp(Tensor self) -> Tensor", matrix_exp>,
-    op<"aten::linalg_vander(Tensor x, *, SymInt? N=None) -> Tensor", linalg_vander>.with({.composite = true}),
-    op<"aten::vander(Tensor x, SymInt? N=None, bool increasing=False) -> Tensor", vander>.with({.composite = true}),
-    op<"aten::linalg_diagonal(Tensor(a) A, *, int offset=0, int dim1=-2, int dim2=-1) -> Tensor(a)", linalg_diagonal>.with({.slope = Slope::linear, .linear_in = "A", .composite = true}),
-    op<"aten::linalg_tensorinv(Tensor self, int ind=2) -> Tensor", tensorinv>.with({.autocast = AutocastRule::float32, .composite = true}),
-    op<"aten::linalg_tensorsolve(Tensor self, Tensor other, int[]? dims=None) -> Tensor", tensorsolve>.with({.autocast = AutocastRule::float32, .composite = true}),
+    op<"aten::cross(Tensor self, Tensor other, int? dim=None) -> Tensor", cross>,
+    op<"aten::matrix_power(Tensor self, int n) -> Tensor", matrix_power>.with({.same_as = "linalg_matrix_power.default"}),
+    op<"aten::linalg_matrix_power(Tensor self, int n) -> Tensor", matrix_power>,
+    op<"aten::linalg_multi_dot(Tensor[] tensors) -> Tensor", multi_dot>.with({.autocast = AutocastRule::lower_precision}),
+    op<"aten::chain_matmul(Tensor[] matrices) -> Tensor", chain_matmul>.with({.autocast = AutocastRule::lower_precision, .sharing = Sharing::possibly}),
+    op<"aten::matrix_exp(Tensor self) -> Tensor", matrix_exp>.with({.same_as = "linalg_matrix_exp.default"}),
+    composed<"aten::linalg_matrix_exp(Tensor self) -> Tensor", like_first, matrix_exp>,
+    op<"aten::linalg_vander(Tensor x, *, SymInt? N=None) -> Tensor", linalg_vander>,
+    op<"aten::vander(Tensor x, SymInt? N=None, bool increasing=False) -> Tensor", vander>,
+    op<"aten::linalg_diagonal(Tensor(a) A, *, int offset=0, int dim1=-2, int dim2=-1) -> Tensor(a)", linalg_diagonal>.with({.slope = Slope::linear, .linear_in = "A"}),
+    op<"aten::linalg_tensorinv(Tensor self, int ind=2) -> Tensor", tensorinv>.with({.autocast = AutocastRule::float32}),
+    op<"aten::linalg_tensorsolve(Tensor self, Tensor other, int[]? dims=None) -> Tensor", tensorsolve>.with({.autocast = AutocastRule::float32}),
     op<"aten::_addmm_activation(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1, bool use_gelu=False) -> Tensor", addmm_activation>.with({.autocast = AutocastRule::lower_precision}),
-    op<"aten::_trilinear(Tensor i1, Tensor i2, Tensor i3, int[] expand1, int[] expand2, int[] expand3, int[] sumdim, int unroll_dim=1) -> Tensor", trilinear>,
-    op<"aten::linalg_matrix_norm(Tensor self, Scalar ord, int[] dim=[-2, -1], bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", matrix_norm>.with({.composite = true}),
-    op<"aten::linalg_matrix_norm.str_ord(Tensor self, str ord=\"fro\", int[] dim=[-2, -1], bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", matrix_norm_named>.with({.composite = true}),
-    op<"aten::linalg_norm.ord_str(Tensor self, str ord, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", norm_named>.with({.composite = true}),
-    op<"aten::nuclear_norm(Tensor self, bool keepdim=False) -> Tensor", nuclear_norm>.with({.composite = true}),
-    op<"aten::nuclear_norm.dim(Tensor self, int[2] dim, bool keepdim=False) -> Tensor", nuclear_norm_dim>.with({.composite = true}),
-    op<"aten::linalg_cond(Tensor self, Scalar? p=None) -> Tensor", cond>.with({.autocast = AutocastRule::float32, .composite = true}),
-    op<"aten::linalg_cond.p_str(Tensor self, str p) -> Tensor", cond_named>.with({.autocast = AutocastRule::float32, .composite = true}),
-    op<"aten::norm_except_dim(Tensor v, int pow=2, int dim=0) -> Tensor", norm_except_dim>.with({.composite = true}),
-    composed<"aten::_weight_norm(Tensor v, Tensor g, int dim=0) -> Tensor", like_first, weight_norm>.with({.composite = true}),
+    composed<"aten::_trilinear(Tensor i1, Tensor i2, Tensor i3, int[] expand1, int[] expand2, int[] expand3, int[] sumdim, int unroll_dim=1) -> Tensor", trilinear_meta, trilinear>,
+    op<"aten::linalg_matrix_norm(Tensor self, Scalar ord, int[] dim=[-2, -1], bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", matrix_norm>,
+    op<"aten::linalg_matrix_norm.str_ord(Tensor self, str ord=\"fro\", int[] dim=[-2, -1], bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", matrix_norm_named>,
+    op<"aten::linalg_norm(Tensor self, Scalar? ord=None, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", norm>,
+    op<"aten::linalg_norm.ord_str(Tensor self, str ord, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", norm_named>,
+    op<"aten::nuclear_norm(Tensor self, bool keepdim=False) -> Tensor", nuclear_norm>,
+    op<"aten::nuclear_norm.dim(Tensor self, int[2] dim, bool keepdim=False) -> Tensor", nuclear_norm_dim>,
+    op<"aten::linalg_cond(Tensor self, Scalar? p=None) -> Tensor", cond>.with({.autocast = AutocastRule::float32}),
+    op<"aten::linalg_cond.p_str(Tensor self, str p) -> Tensor", cond_named>.with({.autocast = AutocastRule::float32}),
+    op<"aten::norm_except_dim(Tensor v, int pow=2, int dim=0) -> Tensor", norm_except_dim>,
+    op<"aten::_weight_norm(Tensor v, Tensor g, int dim=0) -> Tensor", weight_norm>,
 };
 // clang-format on
 

@@ -78,7 +78,7 @@ Result<Tensor> ormqr(const Tensor& self, const Tensor& input2, const Tensor& inp
 constexpr OpDef kOps[] = {
     op<"aten::geqrf(Tensor self) -> (Tensor a, Tensor tau)", geqrf>.with({.autocast = AutocastRule::float32}),
     op<"aten::linalg_householder_product(Tensor input, Tensor tau) -> Tensor", householder_product>.with({.autocast = AutocastRule::float32}),
-    op<"aten::orgqr(Tensor self, Tensor input2) -> Tensor", householder_product>.with({.autocast = AutocastRule::float32, .composite = true}),
+    op<"aten::orgqr(Tensor self, Tensor input2) -> Tensor", householder_product>.with({.autocast = AutocastRule::float32, .same_as = "linalg_householder_product.default"}),
     op<"aten::ormqr(Tensor self, Tensor input2, Tensor input3, bool left=True, bool transpose=False) -> Tensor", ormqr>.with({.autocast = AutocastRule::float32}),
 };
 // clang-format on

@@ -156,9 +156,14 @@ Result<TensorTriple> ldl_factor_ex(const Tensor& a, bool hermitian, bool check_e
     return TensorTriple(std::move(ld), std::move(numbers), std::move(info));
   });
 }
-Result<TensorPair> ldl_factor(const Tensor& self, bool hermitian) {
-  PT2_TRY(auto parts, ldl_factor_ex(self, hermitian, true));
-  return TensorPair(std::move(std::get<0>(parts)), std::move(std::get<1>(parts)));
+Result<std::array<Meta, 3>> ldl_factor_ex_meta(const Tensor& a, bool, bool) {
+  PT2_TRY_VOID(check_square(a, "A"));
+  const int64_t n = columns_of(a);
+  return std::array{meta_of(a.dtype(), batch_of(a), n, n), Meta(Dtype::int32, batch_of(a, {n})),
+                    Meta(Dtype::int32, batch_of(a))};
+}
+Result<TensorPair> ldl_factor(Emitter& e, const Tensor& self, bool hermitian) {
+  return e.several<Tensor, Tensor>(aten<"linalg_ldl_factor_ex.default">, {self, hermitian, true});
 }
 
 template <class T>
@@ -271,8 +276,8 @@ Result<Tensor> matrix_sqrth(const Tensor& self) {
 
 // clang-format off
 constexpr OpDef kOps[] = {
-    op<"aten::linalg_ldl_factor_ex(Tensor self, *, bool hermitian=False, bool check_errors=False) -> (Tensor LD, Tensor pivots, Tensor info)", ldl_factor_ex>,
-    op<"aten::linalg_ldl_factor(Tensor self, *, bool hermitian=False) -> (Tensor LD, Tensor pivots)", ldl_factor>.with({.composite = true}),
+    composed<"aten::linalg_ldl_factor_ex(Tensor self, *, bool hermitian=False, bool check_errors=False) -> (Tensor LD, Tensor pivots, Tensor info)", ldl_factor_ex_meta, ldl_factor_ex>,
+    op<"aten::linalg_ldl_factor(Tensor self, *, bool hermitian=False) -> (Tensor LD, Tensor pivots)", ldl_factor>,
     op<"aten::linalg_ldl_solve(Tensor LD, Tensor pivots, Tensor B, *, bool hermitian=False) -> Tensor", ldl_solve>,
     op<"aten::linalg_matrix_sqrth(Tensor self) -> Tensor", matrix_sqrth>.with({.autocast = AutocastRule::float32}),
 };

@@ -78,8 +78,8 @@ Result<Gradients> backward_update(const Tensor& grad_out, const Tensor& input, c
   return backward(grad_out, input, weight, running_mean, running_var, save_mean, save_var, update,
                   eps, output_mask);
 }
-Result<Gradients> impl_index_backward(int64_t index, const Tensor& input, const Tensor& grad_output,
-                                      const OptionalTensor& weight,
+Result<Gradients> impl_index_backward(Emitter& e, int64_t index, const Tensor& input,
+                                      const Tensor& grad_output, const OptionalTensor& weight,
                                       const OptionalTensor& running_mean,
                                       const OptionalTensor& running_var,
                                       const OptionalTensor& save_mean,
@@ -88,18 +88,20 @@ Result<Gradients> impl_index_backward(int64_t index, const Tensor& input, const 
   if (index != 0)
     return Error{ErrorCode::unsupported,
                  "batch normalisation of implementation " + std::to_string(index), ""};
-  return backward(grad_output, input, weight, running_mean, running_var, save_mean, save_var, train,
-                  eps, output_mask);
+  return e.several<OptionalTensor, OptionalTensor, OptionalTensor>(
+      aten<"native_batch_norm_backward.default">,
+      {grad_output, input, weight, running_mean, running_var, save_mean, save_var, train, eps,
+       output_mask});
 }
 
 // clang-format off
 constexpr OpDef kOps[] = {
-    op<"aten::_batch_norm_impl_index(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps, bool cudnn_enabled) -> (Tensor, Tensor, Tensor, Tensor, int)", impl_index>.with({.updates_statistics_if = "training", .composite = true}),
+    op<"aten::_batch_norm_impl_index(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps, bool cudnn_enabled) -> (Tensor, Tensor, Tensor, Tensor, int)", impl_index>.with({.updates_statistics_if = "training", .undecomposed = Undecomposed::gives_numbers}),
     op<"aten::_batch_norm_with_update(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, Tensor(b!) running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor)", with_reserve<true, Tensor>>,
     op<"aten::_batch_norm_with_update_functional(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor, Tensor running_mean_out, Tensor running_var_out)", with_update_functional>,
     op<"aten::_batch_norm_no_update(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor)", with_reserve<false, OptionalTensor>>,
     op<"aten::batch_norm_backward(Tensor grad_out, Tensor input, Tensor weight, Tensor? running_mean, Tensor? running_var, Tensor? save_mean, Tensor? save_var, bool update, float eps, bool[3] output_mask, Tensor reserve) -> (Tensor, Tensor, Tensor)", backward_update>,
-    op<"aten::_batch_norm_impl_index_backward(int impl_index, Tensor input, Tensor grad_output, Tensor? weight, Tensor? running_mean, Tensor? running_var, Tensor? save_mean, Tensor? save_var_transform, bool train, float eps, bool[3] output_mask, Tensor reservedSpace) -> (Tensor, Tensor, Tensor)", impl_index_backward>.with({.composite = true}),
+    op<"aten::_batch_norm_impl_index_backward(int impl_index, Tensor input, Tensor grad_output, Tensor? weight, Tensor? running_mean, Tensor? running_var, Tensor? save_mean, Tensor? save_var_transform, bool train, float eps, bool[3] output_mask, Tensor reservedSpace) -> (Tensor, Tensor, Tensor)", impl_index_backward>,
 };
 // clang-format on
 

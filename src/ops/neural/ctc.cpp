@@ -134,6 +134,15 @@ Result<Sizes> lengths_of(const Tensor& lengths) {
   return Sizes(numbers.data(), numbers.data() + numbers.size());
 }
 
+Result<std::array<Meta, 2>> inner_ctc_meta(const Tensor& log_probs, const Tensor& targets,
+                                           const Sizes& input_lengths, const Sizes& target_lengths,
+                                           int64_t blank, bool) {
+  const Ctc ctc{log_probs, targets, input_lengths, target_lengths, blank};
+  PT2_TRY_VOID(check_ctc(ctc));
+  PT2_TRY(const int64_t width, multiply_add(2, ctc.longest(), 1));
+  return std::array{Meta(log_probs.dtype(), {ctc.batch()}),
+                    Meta(log_probs.dtype(), {ctc.batch(), log_probs.size(0), width})};
+}
 Result<CtcResult> inner_ctc(const Tensor& log_probs, const Tensor& targets,
                             const Sizes& input_lengths, const Sizes& target_lengths, int64_t blank,
                             bool) {
@@ -147,44 +156,45 @@ Result<CtcResult> inner_ctc_tensors(const Tensor& log_probs, const Tensor& targe
   return inner_ctc(log_probs, targets, inputs, outputs, blank, zero_infinity);
 }
 
-// The mean over the batch, after dividing each loss by its target's length.
-Result<Tensor> ctc_loss(const Tensor& log_probs, const Tensor& targets, const Sizes& input_lengths,
-                        const Sizes& target_lengths, int64_t blank, int64_t reduction,
-                        bool zero_infinity) {
+// The mean over the batch, after dividing each loss by its target's length
+// (ATen/native/LossCTC.cpp).
+Result<Tensor> ctc_loss(Emitter& e, const Tensor& log_probs, const Tensor& targets,
+                        const Sizes& input_lengths, const Sizes& target_lengths, int64_t blank,
+                        int64_t reduction, bool zero_infinity) {
   const bool batched = log_probs.dim() == 3;
-  PT2_TRY(const Tensor whole, batched ? Result<Tensor>(log_probs)
-                                      : apply(aten<"unsqueeze.default">, {log_probs, int64_t{1}}));
-  PT2_TRY(auto parts, run_ctc({whole, targets, input_lengths, target_lengths, blank}));
-  Tensor loss = std::get<0>(parts);
-  if (zero_infinity) {
-    PT2_TRY(const Tensor infinite, apply(aten<"isinf.default">, {loss}));
-    PT2_TRY(loss, apply(aten<"masked_fill.Scalar">, {loss, infinite, int64_t{0}}));
-  }
+  const auto whole =
+      batched ? Result<Tensor>(log_probs) : e(aten<"unsqueeze.default">, {log_probs, 1});
+  auto loss = e(aten<"_ctc_loss.default">,
+                {whole, targets, input_lengths, target_lengths, blank, zero_infinity});
+  if (zero_infinity)
+    loss = e(aten<"masked_fill.Scalar">, {loss, e(aten<"isinf.default">, {loss}), 0});
   if (reduction == kMeanLoss) {
-    PT2_TRY(const Tensor lengths,
-            allocate(Meta(Dtype::int64, {static_cast<int64_t>(target_lengths.size())})));
-    Tensor filled = lengths;
-    for (size_t i = 0; i < target_lengths.size(); ++i)
-      filled.data<int64_t>()[i] = std::max<int64_t>(target_lengths[i], 1);
-    PT2_TRY(loss, apply(aten<"div.Tensor">, {loss, lengths}));
+    Tensors lengths;
+    for (const int64_t length : target_lengths) {
+      PT2_TRY(Tensor number,
+              e(aten<"full.default">, {Sizes{1}, std::max<int64_t>(length, 1), Dtype::int64}));
+      lengths.push_back(std::move(number));
+    }
+    loss = e(aten<"div.Tensor">, {loss, e(aten<"cat.default">, {lengths})});
   }
-  if (!batched && reduction == kNoReduction) return apply(aten<"squeeze.dim">, {loss, int64_t{0}});
-  return reduce_loss(loss, reduction);
+  if (!batched && reduction == kNoReduction) return e(aten<"squeeze.dim">, {loss, 0});
+  return reduce_loss(e, loss, reduction);
 }
 Result<Tensor> ctc_loss_tensors(const Tensor& log_probs, const Tensor& targets,
                                 const Tensor& input_lengths, const Tensor& target_lengths,
                                 int64_t blank, int64_t reduction, bool zero_infinity) {
   PT2_TRY(const Sizes inputs, lengths_of(input_lengths));
   PT2_TRY(const Sizes outputs, lengths_of(target_lengths));
-  return ctc_loss(log_probs, targets, inputs, outputs, blank, reduction, zero_infinity);
+  return apply(aten<"ctc_loss.IntList">,
+               {log_probs, targets, inputs, outputs, blank, reduction, zero_infinity});
 }
 
 // clang-format off
 constexpr OpDef kOps[] = {
-    op<"aten::_ctc_loss(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank=0, bool zero_infinity=False) -> (Tensor, Tensor)", inner_ctc>,
+    composed<"aten::_ctc_loss(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank=0, bool zero_infinity=False) -> (Tensor, Tensor)", inner_ctc_meta, inner_ctc>,
     op<"aten::_ctc_loss.Tensor(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank=0, bool zero_infinity=False) -> (Tensor, Tensor)", inner_ctc_tensors>,
-    op<"aten::ctc_loss.IntList(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank=0, int reduction=1, bool zero_infinity=False) -> Tensor", ctc_loss>.with({.autocast = AutocastRule::float32, .composite = true}),
-    op<"aten::ctc_loss.Tensor(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank=0, int reduction=1, bool zero_infinity=False) -> Tensor", ctc_loss_tensors>.with({.autocast = AutocastRule::float32, .composite = true}),
+    op<"aten::ctc_loss.IntList(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank=0, int reduction=1, bool zero_infinity=False) -> Tensor", ctc_loss>.with({.autocast = AutocastRule::float32}),
+    op<"aten::ctc_loss.Tensor(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank=0, int reduction=1, bool zero_infinity=False) -> Tensor", ctc_loss_tensors>.with({.autocast = AutocastRule::float32, .undecomposed = Undecomposed::reads_elements}),
 };
 // clang-format on
 

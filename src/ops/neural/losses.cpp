@@ -46,12 +46,6 @@ Result<Tensor> mse_loss(const Tensor& self, const Tensor& target, int64_t reduct
       reduction, [](double x, double y) { return (x - y) * (x - y); }, self, target);
 }
 
-Result<Tensor> l1_loss(const Tensor& self, const Tensor& target, int64_t reduction) {
-  PT2_TRY(const Tensor difference, apply(aten<"sub.Tensor">, {self, target}));
-  PT2_TRY(const Tensor magnitude, apply(aten<"abs.default">, {difference}));
-  return reduce_loss(magnitude, reduction);
-}
-
 Result<Tensor> smooth_l1_loss(const Tensor& self, const Tensor& target, int64_t reduction,
                               double beta) {
   if (beta < 0) return operator_error("beta: found a negative number");
@@ -108,17 +102,6 @@ Result<Tensor> binary_cross_entropy_with_logits(const Tensor& self, const Tensor
         return w * ((1 - y) * x - ((p - 1) * y + 1) * log_sigmoid);
       },
       self, target, weight.value_or(one_like(self)), pos_weight.value_or(one_like(self)));
-}
-
-Result<Tensor> kl_div(const Tensor& self, const Tensor& target, int64_t reduction,
-                      bool log_target) {
-  return elementwise_loss(
-      reduction,
-      [log_target](double x, double y) {
-        if (log_target) return std::exp(y) * (y - x);
-        return y == 0 ? 0 - y * x : y * (std::log(y) - x);
-      },
-      self, target);
 }
 
 Result<Tensor> soft_margin_loss(const Tensor& self, const Tensor& target, int64_t reduction) {
@@ -197,12 +180,6 @@ Result<NllResult> nll_loss_of(const Tensor& self, const Tensor& target,
                    std::move(total_weight)};
 }
 
-Result<Tensor> nll_loss_nd(const Tensor& self, const Tensor& target, const OptionalTensor& weight,
-                           int64_t reduction, int64_t ignore_index) {
-  PT2_TRY(NllResult both, nll_loss_of(self, target, weight, reduction, ignore_index));
-  return std::get<0>(both);
-}
-
 Result<void> check_planar(const Tensor& self) {
   if (self.dim() > 2)
     return operator_error("self: found " + self.type_text() + ", expected 1 or 2 dims");
@@ -221,99 +198,6 @@ Result<NllResult> nll_loss2d_forward(const Tensor& self, const Tensor& target,
                                      int64_t ignore_index) {
   PT2_TRY_VOID(check_rank(self, 4, "self"));
   return nll_loss_of(self, target, weight, reduction, ignore_index);
-}
-
-Result<Tensor> nll_loss2d(const Tensor& self, const Tensor& target, const OptionalTensor& weight,
-                          int64_t reduction, int64_t ignore_index) {
-  PT2_TRY_VOID(check_rank(self, 4, "self"));
-  return nll_loss_nd(self, target, weight, reduction, ignore_index);
-}
-
-Result<Tensor> nll_loss(const Tensor& self, const Tensor& target, const OptionalTensor& weight,
-                        int64_t reduction, int64_t ignore_index) {
-  PT2_TRY_VOID(check_planar(self));
-  return nll_loss_nd(self, target, weight, reduction, ignore_index);
-}
-
-// Targets are probabilities of every class.
-Result<Tensor> cross_entropy_with_probabilities(const Tensor& self, const Tensor& target,
-                                                const OptionalTensor& weight, int64_t reduction,
-                                                double label_smoothing) {
-  PT2_TRY_VOID(check_floating(target, "target"));
-  const int64_t class_dim = self.dim() == 1 ? 0 : 1;
-  const int64_t classes = self.size(class_dim);
-  PT2_TRY(const Tensor logs, log_softmax(self, class_dim));
-  Tensor weights = one_like(self);
-  if (weight) {
-    PT2_TRY_VOID(check_sizes(*weight, {classes}, "weight"));
-    Sizes sizes(self.sizes().size(), 1);
-    Sizes strides(self.sizes().size(), 0);
-    sizes[static_cast<size_t>(class_dim)] = classes;
-    strides[static_cast<size_t>(class_dim)] = weight->stride(0);
-    weights = weight->with_view(sizes, strides, weight->storage_offset());
-  }
-  PT2_TRY(const Tensor losses,
-          elementwise_loss(
-              kNoReduction,
-              [=](double x, double y, double w) {
-                return -x * w *
-                       (y * (1 - label_smoothing) + label_smoothing / static_cast<double>(classes));
-              },
-              logs, target, weights));
-  PT2_TRY(const Tensor summed, sum_over(losses, {class_dim}, false));
-  if (reduction != kMeanLoss) return reduce_loss(summed, reduction);
-  PT2_TRY(const Tensor sum, sum_over(summed, {}, false));
-  const double count = static_cast<double>(self.numel()) / static_cast<double>(classes);
-  return elementwise_loss(
-      kNoReduction, [count](double x, double) { return x / count; }, sum, sum);
-}
-
-// The part of the loss that label smoothing spreads evenly over all classes.
-Result<Tensor> smoothed_loss(const Tensor& logs, const Tensor& target, const OptionalTensor& weight,
-                             int64_t reduction, int64_t ignore_index) {
-  PT2_TRY(const Classes layout, class_layout(logs, target, weight));
-  const Input<double> values(logs);
-  const Input<int64_t> labels(target);
-  const Input<double> weights(weight.value_or(Tensor::zeros(Dtype::float64, {0})));
-  std::vector<double> losses(static_cast<size_t>(labels.size()), 0.0);
-  double total = 0;
-  double sum = 0;
-  for (int64_t i = 0; i < labels.size(); ++i) {
-    if (labels[i] == ignore_index) continue;
-    double loss = 0;
-    for (int64_t c = 0; c < layout.classes; ++c)
-      loss -= (weight ? weights[c] : 1.0) *
-              values[(i / layout.area * layout.classes + c) * layout.area + i % layout.area];
-    losses[static_cast<size_t>(i)] = loss;
-    sum += loss;
-    total += weight ? weights[labels[i]] : 1.0;
-  }
-  if (reduction != kNoReduction)
-    return scalar_tensor(Scalar(reduction == kMeanLoss ? sum / total : sum), logs.dtype());
-  PT2_TRY(Tensor out, allocate(Meta(logs.dtype(), target.sizes())));
-  store_elements<double>(losses.data(), out.numel(), out.dtype(), 1, out.raw_data());
-  return out;
-}
-
-Result<Tensor> cross_entropy_loss(const Tensor& self, const Tensor& target,
-                                  const OptionalTensor& weight, int64_t reduction,
-                                  int64_t ignore_index, double label_smoothing) {
-  PT2_TRY_VOID(check_rank_at_least(self, 1, "self"));
-  PT2_TRY_VOID(check_floating(self, "self"));
-  if (!(label_smoothing >= 0 && label_smoothing <= 1))
-    return operator_error("label_smoothing: found " + std::to_string(label_smoothing) +
-                          ", expected 0 to 1");
-  if (self.sizes() == target.sizes())
-    return cross_entropy_with_probabilities(self, target, weight, reduction, label_smoothing);
-  PT2_TRY(const Tensor logs, log_softmax(self, self.dim() == 1 ? 0 : 1));
-  PT2_TRY(const Tensor nll, nll_loss_nd(logs, target, weight, reduction, ignore_index));
-  if (label_smoothing == 0) return nll;
-  PT2_TRY(const Tensor smooth, smoothed_loss(logs, target, weight, reduction, ignore_index));
-  const double classes = static_cast<double>(self.size(self.dim() == 1 ? 0 : 1));
-  return elementwise_loss(
-      kNoReduction,
-      [=](double n, double s) { return (1 - label_smoothing) * n + s * label_smoothing / classes; },
-      nll, smooth);
 }
 
 Result<Tensor> mse_loss_backward(const Tensor& grad_output, const Tensor& self,
@@ -389,32 +273,23 @@ Result<Meta> cross_entropy_loss_meta(const Tensor& self, const Tensor& target,
   return Meta(self.dtype(), reduction == kNoReduction ? std::move(sizes) : Sizes{});
 }
 
-Result<Tensor> reduced(Emitter& e, const Result<Tensor>& loss, int64_t reduction) {
-  if (reduction == kNoReduction) return loss;
-  if (reduction != kMeanLoss && reduction != kSumLoss)
-    return operator_error("reduction: found " + std::to_string(reduction) + ", expected 0 to 2");
-  return reduction == kMeanLoss ? e(aten<"mean.default">, {loss}) : e(aten<"sum.default">, {loss});
+Result<Tensor> l1_loss(Emitter& e, const Tensor& self, const Tensor& target, int64_t reduction) {
+  return reduce_loss(e, e(aten<"abs.default">, {e(aten<"sub.Tensor">, {self, target})}), reduction);
 }
 
-Result<Tensor> l1_loss_formula(Emitter& e, const Tensor& self, const Tensor& target,
-                               int64_t reduction) {
-  return reduced(e, e(aten<"abs.default">, {e(aten<"sub.Tensor">, {self, target})}), reduction);
-}
-
-Result<Tensor> kl_div_formula(Emitter& e, const Tensor& self, const Tensor& target,
-                              int64_t reduction, bool log_target) {
+Result<Tensor> kl_div(Emitter& e, const Tensor& self, const Tensor& target, int64_t reduction,
+                      bool log_target) {
   const auto product = e(aten<"mul.Tensor">, {target, self});
   const auto loss =
       log_target ? e(aten<"mul.Tensor">,
                      {e(aten<"exp.default">, {target}), e(aten<"sub.Tensor">, {target, self})})
                  : e(aten<"sub.Tensor">, {e(aten<"xlogy.Tensor">, {target, target}), product});
-  return reduced(e, loss, reduction);
+  return reduce_loss(e, loss, reduction);
 }
 
 // Flattens more than two position dimensions to one.
-Result<Tensor> nll_loss_formula(Emitter& e, const Tensor& self, const Tensor& target,
-                                const OptionalTensor& weight, int64_t reduction,
-                                int64_t ignore_index) {
+Result<Tensor> nll_loss_nd(Emitter& e, const Tensor& self, const Tensor& target,
+                           const OptionalTensor& weight, int64_t reduction, int64_t ignore_index) {
   PT2_TRY_VOID(class_layout(self, target, weight));
   if (self.dim() <= 2)
     return e(aten<"nll_loss_forward.default">, {self, target, weight, reduction, ignore_index});
@@ -428,6 +303,15 @@ Result<Tensor> nll_loss_formula(Emitter& e, const Tensor& self, const Tensor& ta
   const auto loss =
       e(aten<"nll_loss2d_forward.default">, {values, labels, weight, reduction, ignore_index});
   return reduction == kNoReduction ? e(aten<"view.default">, {loss, target.sizes()}) : loss;
+}
+
+Result<Tensor> nll_loss(Emitter& e, const Tensor& self, const Tensor& target,
+                        const OptionalTensor& weight, int64_t reduction, int64_t ignore_index) {
+  return e(aten<"nll_loss_forward.default">, {self, target, weight, reduction, ignore_index});
+}
+Result<Tensor> nll_loss2d(Emitter& e, const Tensor& self, const Tensor& target,
+                          const OptionalTensor& weight, int64_t reduction, int64_t ignore_index) {
+  return e(aten<"nll_loss2d_forward.default">, {self, target, weight, reduction, ignore_index});
 }
 
 // Log probabilities, each times the weight of its class.
@@ -451,7 +335,7 @@ Result<Tensor> smooth_loss(Emitter& e, const Result<Tensor>& logs, const Tensor&
   PT2_TRY(const Tensor known, all);
   const auto zero = [&](Dtype dtype) { return e(aten<"full.default">, {Sizes{}, 0, dtype}); };
   const auto loss = e(aten<"where.self">, {ignored, zero(known.dtype()), known});
-  if (reduction != kMeanLoss) return reduced(e, loss, reduction);
+  if (reduction != kMeanLoss) return reduce_loss(e, loss, reduction);
   auto counts = e(aten<"logical_not.default">, {ignored});
   if (weight) {
     const auto labels = e(aten<"where.self">, {ignored, zero(target.dtype()), target});
@@ -463,9 +347,9 @@ Result<Tensor> smooth_loss(Emitter& e, const Result<Tensor>& logs, const Tensor&
   return e(aten<"div.Tensor">, {e(aten<"sum.default">, {loss}), e(aten<"sum.default">, {counts})});
 }
 
-Result<Tensor> cross_entropy_formula(Emitter& e, const Tensor& self, const Tensor& target,
-                                     const OptionalTensor& weight, int64_t reduction,
-                                     int64_t ignore_index, double label_smoothing) {
+Result<Tensor> cross_entropy_loss(Emitter& e, const Tensor& self, const Tensor& target,
+                                  const OptionalTensor& weight, int64_t reduction,
+                                  int64_t ignore_index, double label_smoothing) {
   PT2_TRY_VOID(cross_entropy_loss_meta(self, target, weight, reduction, ignore_index, 0));
   const int64_t class_dim = self.dim() == 1 ? 0 : 1;
   const auto classes = static_cast<double>(std::max<int64_t>(self.size(class_dim), 1));
@@ -490,7 +374,7 @@ Result<Tensor> cross_entropy_formula(Emitter& e, const Tensor& self, const Tenso
   }
   const auto loss =
       e(aten<"neg.default">, {e(aten<"sum.dim_IntList">, {products, Sizes{class_dim}})});
-  return reduced(e, loss, reduction);
+  return reduce_loss(e, loss, reduction);
 }
 
 // clang-format off
@@ -501,23 +385,23 @@ constexpr OpDef kOps[] = {
     op<"aten::nll_loss2d_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index, Tensor total_weight) -> Tensor",
        nll_loss_backward>,
     composed<"aten::mse_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", elementwise_loss_meta, mse_loss>.with({.autocast = AutocastRule::float32}),
-    op<"aten::l1_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", l1_loss, l1_loss_formula>.with({.autocast = AutocastRule::float32}),
+    op<"aten::l1_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", l1_loss>.with({.autocast = AutocastRule::float32}),
     composed<"aten::smooth_l1_loss(Tensor self, Tensor target, int reduction=1, float beta=1.) -> Tensor", elementwise_loss_meta, smooth_l1_loss>.with({.autocast = AutocastRule::float32}),
     composed<"aten::huber_loss(Tensor self, Tensor target, int reduction=1, float delta=1.) -> Tensor", elementwise_loss_meta, huber_loss>.with({.autocast = AutocastRule::float32}),
     op<"aten::soft_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", soft_margin_loss>.with({.autocast = AutocastRule::float32}),
     composed<"aten::binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=1) -> Tensor", elementwise_loss_meta, binary_cross_entropy>.with({.autocast = AutocastRule::float32}),
     composed<"aten::binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int reduction=1) -> Tensor",
        elementwise_loss_meta, binary_cross_entropy_with_logits>.with({.autocast = AutocastRule::float32}),
-    composed<"aten::kl_div(Tensor self, Tensor target, int reduction=1, *, bool log_target=False) -> Tensor", elementwise_loss_meta, kl_div, kl_div_formula>.with({.autocast = AutocastRule::float32}),
+    op<"aten::kl_div(Tensor self, Tensor target, int reduction=1, *, bool log_target=False) -> Tensor", kl_div>.with({.autocast = AutocastRule::float32}),
     composed<"aten::nll_loss_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor output, Tensor total_weight)",
        nll_loss_forward_meta, nll_loss_forward>,
-    op<"aten::nll_loss2d_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor output, Tensor total_weight)",
-       nll_loss2d_forward>,
-    op<"aten::nll_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100) -> Tensor", nll_loss>.with({.autocast = AutocastRule::float32, .composite = true}),
-    op<"aten::nll_loss2d(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100) -> Tensor", nll_loss2d>.with({.autocast = AutocastRule::float32, .composite = true}),
-    composed<"aten::nll_loss_nd(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100) -> Tensor", nll_loss_meta, nll_loss_nd, nll_loss_formula>,
-    composed<"aten::cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100, float label_smoothing=0.) -> Tensor",
-       cross_entropy_loss_meta, cross_entropy_loss, cross_entropy_formula>.with({.autocast = AutocastRule::float32}),
+    composed<"aten::nll_loss2d_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor output, Tensor total_weight)",
+       nll_loss_forward_meta, nll_loss2d_forward>,
+    op<"aten::nll_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100) -> Tensor", nll_loss>.with({.autocast = AutocastRule::float32}),
+    op<"aten::nll_loss2d(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100) -> Tensor", nll_loss2d>.with({.autocast = AutocastRule::float32}),
+    op<"aten::nll_loss_nd(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100) -> Tensor", nll_loss_nd>,
+    op<"aten::cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100, float label_smoothing=0.) -> Tensor",
+       cross_entropy_loss>.with({.autocast = AutocastRule::float32}),
 };
 // clang-format on
 
@@ -534,6 +418,13 @@ Result<Tensor> reduce_loss(const Tensor& loss, int64_t reduction) {
     default:
       return operator_error("reduction: found " + std::to_string(reduction) + ", expected 0 to 2");
   }
+}
+
+Result<Tensor> reduce_loss(Emitter& e, const Result<Tensor>& loss, int64_t reduction) {
+  if (reduction == kNoReduction) return loss;
+  if (reduction != kMeanLoss && reduction != kSumLoss)
+    return operator_error("reduction: found " + std::to_string(reduction) + ", expected 0 to 2");
+  return reduction == kMeanLoss ? e(aten<"mean.default">, {loss}) : e(aten<"sum.default">, {loss});
 }
 
 std::span<const OpDef> losses_ops() { return kOps; }

@@ -13,115 +13,95 @@
 namespace pt2::ops {
 namespace {
 
-Result<Tensor> clamp_below(const Tensor& tensor) {
-  return apply(aten<"clamp_min.default">, {tensor, int64_t{0}});
-}
+// --- Formulas (ATen/native/Loss.cpp)
 
 // max(0, -y (x1 - x2) + margin)
-Result<Tensor> margin_ranking(const Tensor& input1, const Tensor& input2, const Tensor& target,
-                              double margin, int64_t reduction) {
+Result<Tensor> margin_ranking(Emitter& e, const Tensor& input1, const Tensor& input2,
+                              const Tensor& target, double margin, int64_t reduction) {
   if (input1.dim() != input2.dim() || input1.dim() != target.dim())
     return operator_error("found " + input1.type_text() + ", " + input2.type_text() + " and " +
                           target.type_text() + ", expected equal ranks");
-  PT2_TRY(const Tensor negative, apply(aten<"neg.default">, {target}));
-  PT2_TRY(const Tensor difference, apply(aten<"sub.Tensor">, {input1, input2}));
-  PT2_TRY(const Tensor product, apply(aten<"mul.Tensor">, {negative, difference}));
-  PT2_TRY(const Tensor shifted, apply(aten<"add.Scalar">, {product, margin}));
-  PT2_TRY(const Tensor loss, clamp_below(shifted));
-  return reduce_loss(loss, reduction);
+  const auto difference = e(aten<"sub.Tensor">, {input1, input2});
+  const auto product = e(aten<"mul.Tensor">, {e(aten<"neg.default">, {target}), difference});
+  const auto shifted = e(aten<"add.Scalar">, {product, margin});
+  return reduce_loss(e, e(aten<"clamp_min.default">, {shifted, 0}), reduction);
 }
 
-// x where y is 1, max(0, margin - x) where it is -1.
-Result<Tensor> hinge_embedding(const Tensor& self, const Tensor& target, double margin,
+// x where y is 1, max(0, margin - x) where it is -1; both for other y.
+Result<Tensor> hinge_embedding(Emitter& e, const Tensor& self, const Tensor& target, double margin,
                                int64_t reduction) {
-  PT2_TRY(const Tensor distance, apply(aten<"rsub.Scalar">, {self, margin}));
-  PT2_TRY(const Tensor beyond, clamp_below(distance));
-  PT2_TRY(const Tensor not_one, apply(aten<"ne.Scalar">, {target, int64_t{1}}));
-  PT2_TRY(const Tensor not_minus_one, apply(aten<"ne.Scalar">, {target, int64_t{-1}}));
-  // A target that is neither 1 nor -1 gets both terms.
-  PT2_TRY(const Tensor apart, apply(aten<"where.ScalarOther">, {not_minus_one, self, int64_t{0}}));
-  PT2_TRY(const Tensor together, apply(aten<"where.ScalarOther">, {not_one, beyond, int64_t{0}}));
-  PT2_TRY(const Tensor swapped, apply(aten<"add.Tensor">, {apart, together}));
-  return reduce_loss(swapped, reduction);
+  const auto beyond = e(aten<"clamp_min.default">, {e(aten<"rsub.Scalar">, {self, margin}), 0});
+  const auto together =
+      e(aten<"where.ScalarOther">, {e(aten<"ne.Scalar">, {target, 1}), beyond, 0});
+  const auto apart = e(aten<"where.ScalarOther">, {e(aten<"ne.Scalar">, {target, -1}), self, 0});
+  return reduce_loss(e, e(aten<"add.Tensor">, {together, apart}), reduction);
 }
 
-// 1 - cos where y is 1, max(0, cos - margin) where it is -1 (ATen/native/Loss.cpp).
-Result<Tensor> cosine_embedding(const Tensor& input1, const Tensor& input2, const Tensor& target,
-                                double margin, int64_t reduction) {
+// 1 - cos where y is 1, max(0, cos - margin) where it is -1.
+Result<Tensor> cosine_embedding(Emitter& e, const Tensor& input1, const Tensor& input2,
+                                const Tensor& target, double margin, int64_t reduction) {
   if ((target.dim() != 0 && target.dim() != 1) || input1.dim() != target.dim() + 1 ||
       input2.dim() != target.dim() + 1)
     return operator_error("found " + input1.type_text() + ", " + input2.type_text() + " and " +
                           target.type_text() + ", expected a target with one dim less, at most 1");
-  const Value::List last{target.dim()};
-  auto sum_of = [&](const Tensor& a, const Tensor& b) -> Result<Tensor> {
-    PT2_TRY(const Tensor product, apply(aten<"mul.Tensor">, {a, b}));
-    return apply(aten<"sum.dim_IntList">, {product, last});
+  const Sizes last{target.dim()};
+  const auto sum_of = [&](const Tensor& a, const Tensor& b) {
+    return e(aten<"sum.dim_IntList">, {e(aten<"mul.Tensor">, {a, b}), last});
   };
   constexpr double kEpsilon = 1e-12;
-  PT2_TRY(const Tensor product, sum_of(input1, input2));
-  PT2_TRY(const Tensor square1, sum_of(input1, input1));
-  PT2_TRY(const Tensor square2, sum_of(input2, input2));
-  PT2_TRY(const Tensor norm1, apply(aten<"add.Scalar">, {square1, kEpsilon}));
-  PT2_TRY(const Tensor norm2, apply(aten<"add.Scalar">, {square2, kEpsilon}));
-  PT2_TRY(const Tensor norms, apply(aten<"mul.Tensor">, {norm1, norm2}));
-  PT2_TRY(const Tensor length, apply(aten<"sqrt.default">, {norms}));
-  PT2_TRY(const Tensor cosine, apply(aten<"div.Tensor">, {product, length}));
-  PT2_TRY(const Tensor apart, apply(aten<"rsub.Scalar">, {cosine, int64_t{1}}));
-  PT2_TRY(const Tensor shifted, apply(aten<"sub.Scalar">, {cosine, margin}));
-  PT2_TRY(const Tensor beyond, clamp_below(shifted));
-  PT2_TRY(const Tensor is_one, apply(aten<"eq.Scalar">, {target, int64_t{1}}));
-  PT2_TRY(const Tensor is_minus_one, apply(aten<"eq.Scalar">, {target, int64_t{-1}}));
-  PT2_TRY(const Tensor positive, apply(aten<"where.ScalarOther">, {is_one, apart, int64_t{0}}));
-  PT2_TRY(const Tensor negative,
-          apply(aten<"where.ScalarOther">, {is_minus_one, beyond, int64_t{0}}));
-  PT2_TRY(const Tensor loss, apply(aten<"add.Tensor">, {positive, negative}));
-  return reduce_loss(loss, reduction);
+  const auto product = sum_of(input1, input2);
+  const auto square1 = e(aten<"add.Scalar">, {sum_of(input1, input1), kEpsilon});
+  const auto square2 = e(aten<"add.Scalar">, {sum_of(input2, input2), kEpsilon});
+  const auto length = e(aten<"sqrt.default">, {e(aten<"mul.Tensor">, {square1, square2})});
+  const auto cosine = e(aten<"div.Tensor">, {product, length});
+  const auto apart = e(aten<"rsub.Scalar">, {cosine, 1});
+  const auto beyond = e(aten<"clamp_min.default">, {e(aten<"sub.Scalar">, {cosine, margin}), 0});
+  const auto positive = e(aten<"where.ScalarOther">, {e(aten<"eq.Scalar">, {target, 1}), apart, 0});
+  const auto negative =
+      e(aten<"where.ScalarOther">, {e(aten<"eq.Scalar">, {target, -1}), beyond, 0});
+  return reduce_loss(e, e(aten<"add.Tensor">, {positive, negative}), reduction);
 }
 
-Result<Tensor> poisson_nll(const Tensor& input, const Tensor& target, bool log_input, bool full,
-                           double eps, int64_t reduction) {
-  Tensor loss;
-  if (log_input) {
-    PT2_TRY(const Tensor rate, apply(aten<"exp.default">, {input}));
-    PT2_TRY(const Tensor product, apply(aten<"mul.Tensor">, {target, input}));
-    PT2_TRY(loss, apply(aten<"sub.Tensor">, {rate, product}));
-  } else {
-    PT2_TRY(const Tensor shifted, apply(aten<"add.Scalar">, {input, eps}));
-    PT2_TRY(const Tensor log, apply(aten<"log.default">, {shifted}));
-    PT2_TRY(const Tensor product, apply(aten<"mul.Tensor">, {target, log}));
-    PT2_TRY(loss, apply(aten<"sub.Tensor">, {input, product}));
+Result<Tensor> poisson_nll(Emitter& e, const Tensor& input, const Tensor& target, bool log_input,
+                           bool full, double eps, int64_t reduction) {
+  const auto log = log_input ? Result<Tensor>(input)
+                             : e(aten<"log.default">, {e(aten<"add.Scalar">, {input, eps})});
+  const auto product = e(aten<"mul.Tensor">, {target, log});
+  const auto rate = log_input ? e(aten<"exp.default">, {input}) : Result<Tensor>(input);
+  auto loss = e(aten<"sub.Tensor">, {rate, product});
+  if (full) {
+    // Stirling's approximation of log(target!), for targets above 1.
+    const auto circle = e(aten<"mul.Scalar">, {target, 2 * std::numbers::pi});
+    const auto half_log = e(aten<"mul.Scalar">, {e(aten<"log.default">, {circle}), 0.5});
+    const auto entropy = e(aten<"mul.Tensor">, {target, e(aten<"log.default">, {target})});
+    const auto stirling =
+        e(aten<"add.Tensor">, {e(aten<"sub.Tensor">, {entropy, target}), half_log});
+    const auto small = e(aten<"le.Scalar">, {target, 1});
+    loss = e(aten<"add.Tensor">, {loss, e(aten<"masked_fill.Scalar">, {stirling, small, 0})});
   }
-  if (!full) return reduce_loss(loss, reduction);
-  // Stirling's approximation of log(target!), for targets above 1.
-  PT2_TRY(const Tensor log, apply(aten<"log.default">, {target}));
-  PT2_TRY(const Tensor product, apply(aten<"mul.Tensor">, {target, log}));
-  PT2_TRY(const Tensor less, apply(aten<"sub.Tensor">, {product, target}));
-  PT2_TRY(const Tensor circle, apply(aten<"mul.Scalar">, {target, 2 * std::numbers::pi}));
-  PT2_TRY(const Tensor log_circle, apply(aten<"log.default">, {circle}));
-  PT2_TRY(const Tensor stirling, apply(aten<"add.Tensor">, {less, log_circle, 0.5}));
-  PT2_TRY(const Tensor small, apply(aten<"le.Scalar">, {target, int64_t{1}}));
-  PT2_TRY(const Tensor term, apply(aten<"masked_fill.Scalar">, {stirling, small, int64_t{0}}));
-  PT2_TRY(loss, apply(aten<"add.Tensor">, {loss, term}));
-  return reduce_loss(loss, reduction);
+  return reduce_loss(e, loss, reduction);
 }
 
-Result<Tensor> triplet_margin(const Tensor& anchor, const Tensor& positive, const Tensor& negative,
-                              double margin, double p, double eps, bool swap, int64_t reduction) {
+Result<Tensor> triplet_margin(Emitter& e, const Tensor& anchor, const Tensor& positive,
+                              const Tensor& negative, double margin, double p, double eps,
+                              bool swap, int64_t reduction) {
   if (anchor.dim() != positive.dim() || anchor.dim() != negative.dim())
     return operator_error("found " + anchor.type_text() + ", " + positive.type_text() + " and " +
                           negative.type_text() + ", expected equal ranks");
   if (!(margin > 0)) return operator_error("margin: expected a number above 0");
-  PT2_TRY(const Tensor near, apply(aten<"pairwise_distance.default">, {anchor, positive, p, eps}));
-  PT2_TRY(Tensor far, apply(aten<"pairwise_distance.default">, {anchor, negative, p, eps}));
-  if (swap) {
-    PT2_TRY(const Tensor other,
-            apply(aten<"pairwise_distance.default">, {positive, negative, p, eps}));
-    PT2_TRY(far, apply(aten<"minimum.default">, {far, other}));
-  }
-  PT2_TRY(const Tensor shifted, apply(aten<"add.Scalar">, {near, margin}));
-  PT2_TRY(const Tensor difference, apply(aten<"sub.Tensor">, {shifted, far}));
-  PT2_TRY(const Tensor loss, clamp_below(difference));
-  return reduce_loss(loss, reduction);
+  const auto distance = [&](const Tensor& a, const Tensor& b) {
+    return e(aten<"pairwise_distance.default">, {a, b, p, eps});
+  };
+  const auto near = distance(anchor, positive);
+  auto far = distance(anchor, negative);
+  if (swap) far = e(aten<"minimum.default">, {far, distance(positive, negative)});
+  const auto shifted = e(aten<"sub.Tensor">, {e(aten<"add.Scalar">, {near, margin}), far});
+  return reduce_loss(e, e(aten<"clamp_min.default">, {shifted, 0}), reduction);
+}
+
+Result<Tensor> multilabel_margin(Emitter& e, const Tensor& self, const Tensor& target,
+                                 int64_t reduction) {
+  return e(aten<"multilabel_margin_loss_forward.default">, {self, target, reduction});
 }
 
 // --- Margins between classes: [C] or [N, C]
@@ -185,6 +165,15 @@ Result<Tensor> multi_margin(const Tensor& self, const Tensor& target, const Scal
 
 using MultilabelResult = std::tuple<Tensor, Tensor>;
 
+Result<std::array<Meta, 2>> multilabel_margin_meta(const Tensor& self, const Tensor& target,
+                                                   int64_t reduction) {
+  PT2_TRY(const ClassRows layout, class_rows(self));
+  PT2_TRY_VOID(check_sizes(target, self.sizes(), "target"));
+  const bool has_rows = reduction == kNoReduction && self.dim() == 2;
+  return std::array{Meta(self.dtype(), has_rows ? Sizes{layout.rows} : Sizes{}),
+                    Meta(self.dtype(), target.sizes())};
+}
+
 // The target classes of a row end at its first negative number.
 Result<MultilabelResult> multilabel_margin_forward(const Tensor& self, const Tensor& target,
                                                    int64_t reduction) {
@@ -217,11 +206,6 @@ Result<MultilabelResult> multilabel_margin_forward(const Tensor& self, const Ten
   PT2_TRY(Tensor loss, reduce_rows_loss(losses, self, reduction));
   return MultilabelResult{std::move(loss), std::move(is_target)};
 }
-Result<Tensor> multilabel_margin(const Tensor& self, const Tensor& target, int64_t reduction) {
-  PT2_TRY(auto parts, multilabel_margin_forward(self, target, reduction));
-  return std::move(std::get<0>(parts));
-}
-
 // --- Gradients: slope(self, target) times the incoming gradient, divided by the count for a mean
 
 template <class F>
@@ -339,14 +323,14 @@ Result<Tensor> multilabel_margin_backward(const Tensor& grad_output, const Tenso
 
 // clang-format off
 constexpr OpDef kOps[] = {
-    op<"aten::margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0., int reduction=1) -> Tensor", margin_ranking>.with({.autocast = AutocastRule::float32, .composite = true}),
-    op<"aten::hinge_embedding_loss(Tensor self, Tensor target, float margin=1., int reduction=1) -> Tensor", hinge_embedding>.with({.autocast = AutocastRule::float32, .composite = true}),
-    op<"aten::cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin=0., int reduction=1) -> Tensor", cosine_embedding>.with({.autocast = AutocastRule::float32, .composite = true}),
-    op<"aten::poisson_nll_loss(Tensor input, Tensor target, bool log_input, bool full, float eps, int reduction) -> Tensor", poisson_nll>.with({.autocast = AutocastRule::float32, .composite = true}),
-    op<"aten::triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1., float p=2., float eps=9.9999999999999995e-07, bool swap=False, int reduction=1) -> Tensor", triplet_margin>.with({.autocast = AutocastRule::float32, .composite = true}),
+    op<"aten::margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0., int reduction=1) -> Tensor", margin_ranking>.with({.autocast = AutocastRule::float32}),
+    op<"aten::hinge_embedding_loss(Tensor self, Tensor target, float margin=1., int reduction=1) -> Tensor", hinge_embedding>.with({.autocast = AutocastRule::float32}),
+    op<"aten::cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin=0., int reduction=1) -> Tensor", cosine_embedding>.with({.autocast = AutocastRule::float32}),
+    op<"aten::poisson_nll_loss(Tensor input, Tensor target, bool log_input, bool full, float eps, int reduction) -> Tensor", poisson_nll>.with({.autocast = AutocastRule::float32}),
+    op<"aten::triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1., float p=2., float eps=9.9999999999999995e-07, bool swap=False, int reduction=1) -> Tensor", triplet_margin>.with({.autocast = AutocastRule::float32}),
     op<"aten::multi_margin_loss(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, int reduction=1) -> Tensor", multi_margin>.with({.autocast = AutocastRule::float32}),
-    op<"aten::multilabel_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", multilabel_margin>.with({.autocast = AutocastRule::float32, .composite = true}),
-    op<"aten::multilabel_margin_loss_forward(Tensor self, Tensor target, int reduction) -> (Tensor output, Tensor is_target)", multilabel_margin_forward>.with({.autocast = AutocastRule::float32}),
+    op<"aten::multilabel_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", multilabel_margin>.with({.autocast = AutocastRule::float32}),
+    composed<"aten::multilabel_margin_loss_forward(Tensor self, Tensor target, int reduction) -> (Tensor output, Tensor is_target)", multilabel_margin_meta, multilabel_margin_forward>.with({.autocast = AutocastRule::float32}),
     op<"aten::multi_margin_loss_backward(Tensor grad_output, Tensor self, Tensor target, Scalar p, Scalar margin, Tensor? weight=None, int reduction=1) -> Tensor", multi_margin_backward>,
     op<"aten::multilabel_margin_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction, Tensor is_target) -> Tensor", multilabel_margin_backward>,
     op<"aten::smooth_l1_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction, float beta) -> Tensor", smooth_l1_backward>,

@@ -253,9 +253,11 @@ Result<Tensor> layer_norm_formula(Emitter& e, const Tensor& input, const Sizes& 
   return e(aten<"native_layer_norm.default">, {input, normalized_shape, weight, bias, eps});
 }
 
-Result<Tensor> rms_norm_formula(Emitter& e, const Tensor& input, const Sizes& normalized_shape,
-                                const OptionalTensor& weight, const std::optional<double>& eps) {
-  PT2_TRY_VOID(rms_norm_meta(input, normalized_shape, weight, eps));
+// ATen/native/layer_norm.cpp rms_norm_composite.
+Result<std::tuple<Tensor, Tensor>> fused_rms_norm_formula(Emitter& e, const Tensor& input,
+                                                          const Sizes& normalized_shape,
+                                                          const OptionalTensor& weight,
+                                                          const std::optional<double>& eps) {
   const bool is_half = input.dtype() == Dtype::float16 || input.dtype() == Dtype::bfloat16;
   const auto wide =
       is_half ? e(aten<"_to_copy.default">, {input, Dtype::float32}) : Result<Tensor>(input);
@@ -264,11 +266,21 @@ Result<Tensor> rms_norm_formula(Emitter& e, const Tensor& input, const Sizes& no
   const auto squares = e(aten<"pow.Tensor_Scalar">, {wide, 2});
   const auto mean = e(aten<"mean.dim">, {squares, dims, true});
   const auto above = e(aten<"add.Scalar">, {mean, rms_epsilon(input.dtype(), eps)});
-  auto out = e(aten<"mul.Tensor">, {wide, e(aten<"rsqrt.default">, {above})});
-  if (weight) out = e(aten<"mul.Tensor">, {out, *weight});
-  PT2_TRY(const Tensor result, out);
-  return result.dtype() == input.dtype() ? out
-                                         : e(aten<"_to_copy.default">, {result, input.dtype()});
+  PT2_TRY(Tensor rstd, e(aten<"rsqrt.default">, {above}));
+  PT2_TRY(Tensor out, e(aten<"mul.Tensor">, {wide, rstd}));
+  if (weight) {
+    PT2_TRY(out, e(aten<"mul.Tensor">, {out, *weight}));
+  }
+  if (out.dtype() != input.dtype()) {
+    PT2_TRY(out, e(aten<"_to_copy.default">, {out, input.dtype()}));
+  }
+  return std::tuple(std::move(out), std::move(rstd));
+}
+Result<Tensor> rms_norm_formula(Emitter& e, const Tensor& input, const Sizes& normalized_shape,
+                                const OptionalTensor& weight, const std::optional<double>& eps) {
+  PT2_TRY_VOID(rms_norm_meta(input, normalized_shape, weight, eps));
+  PT2_TRY(auto both, fused_rms_norm_formula(e, input, normalized_shape, weight, eps));
+  return std::move(std::get<0>(both));
 }
 
 // clang-format off
@@ -281,7 +293,7 @@ constexpr OpDef kOps[] = {
        native_group_norm_meta, native_group_norm>,
     op<"aten::group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1.0000000000000001e-05, bool cudnn_enabled=True) -> Tensor", group_norm>,
     op<"aten::_fused_rms_norm(Tensor input, int[] normalized_shape, Tensor? weight, float? eps) -> (Tensor, Tensor)",
-       fused_rms_norm_meta, fused_rms_norm>.with({.composite = true}),
+       fused_rms_norm_meta, fused_rms_norm, fused_rms_norm_formula>,
     composed<"aten::rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor",
        rms_norm_meta, rms_norm, rms_norm_formula>,
 };

@@ -214,30 +214,38 @@ Value dims_but(const Tensor& tensor, int64_t dim) {
 
 // w = g v / |v|, with one norm per position of `dim`, which is the first or the last dim
 // (ATen/native/WeightNorm.cpp _weight_norm_differentiable_backward).
-Result<TensorPair> weight_norm_backward(const Tensor& grad_w, const Tensor& v, const Tensor& g,
-                                        const Tensor& norms, int64_t dim) {
+Result<TensorPair> weight_norm_backward(Emitter& e, const Tensor& grad_w, const Tensor& v,
+                                        const Tensor& g, const Tensor& norms, int64_t dim) {
   PT2_TRY_VOID(check_floating(v, "saved_v"));
   PT2_TRY_VOID(check_sizes(grad_w, v.sizes(), "grad_w"));
   if (dim != 0 && dim != v.dim() - 1)
     return operator_error("dim: found " + std::to_string(dim) + ", expected the first or last of " +
                           v.type_text());
-  PT2_TRY(const Tensor product, apply(aten<"mul.Tensor">, {grad_w, v}));
-  PT2_TRY(const Tensor along, apply(aten<"sum.dim_IntList">, {product, dims_but(v, dim), true}));
-  PT2_TRY(const Tensor lengths, apply(aten<"view.default">, {norms, box(along.sizes())}));
-  PT2_TRY(const Tensor grad_g, apply(aten<"div.Tensor">, {along, lengths}));
-  PT2_TRY(const Tensor square, apply(aten<"mul.Tensor">, {lengths, lengths}));
-  PT2_TRY(const Tensor share, apply(aten<"div.Tensor">, {along, square}));
-  PT2_TRY(const Tensor part, apply(aten<"mul.Tensor">, {v, share}));
-  PT2_TRY(const Tensor across, apply(aten<"sub.Tensor">, {grad_w, part}));
-  PT2_TRY(const Tensor factor, apply(aten<"div.Tensor">, {g, lengths}));
-  PT2_TRY(Tensor grad_v, apply(aten<"mul.Tensor">, {across, factor}));
+  PT2_TRY(const Tensor product, e(aten<"mul.Tensor">, {grad_w, v}));
+  PT2_TRY(const Tensor along, e(aten<"sum.dim_IntList">, {product, dims_but(v, dim), true}));
+  PT2_TRY(const Tensor lengths, e(aten<"view.default">, {norms, box(along.sizes())}));
+  PT2_TRY(const Tensor grad_g, e(aten<"div.Tensor">, {along, lengths}));
+  PT2_TRY(const Tensor square, e(aten<"mul.Tensor">, {lengths, lengths}));
+  PT2_TRY(const Tensor share, e(aten<"div.Tensor">, {along, square}));
+  PT2_TRY(const Tensor part, e(aten<"mul.Tensor">, {v, share}));
+  PT2_TRY(const Tensor across, e(aten<"sub.Tensor">, {grad_w, part}));
+  PT2_TRY(const Tensor factor, e(aten<"div.Tensor">, {g, lengths}));
+  PT2_TRY(Tensor grad_v, e(aten<"mul.Tensor">, {across, factor}));
   return TensorPair(std::move(grad_v), grad_g);
+}
+
+Result<TensorPair> weight_norm_interface_backward(const Tensor& grad_w, const Tensor& v,
+                                                  const Tensor& g, const Tensor& norms,
+                                                  int64_t dim) {
+  Context context;
+  Runner runner(context);
+  return weight_norm_backward(runner, grad_w, v, g, norms, dim);
 }
 
 // clang-format off
 constexpr OpDef kOps[] = {
-    op<"aten::_weight_norm_interface_backward(Tensor grad_w, Tensor saved_v, Tensor saved_g, Tensor saved_norms, int dim) -> (Tensor, Tensor)", weight_norm_backward>,
-    op<"aten::_weight_norm_differentiable_backward(Tensor grad_w, Tensor saved_v, Tensor saved_g, Tensor saved_norms, int dim) -> (Tensor, Tensor)", weight_norm_backward>.with({.composite = true}),
+    op<"aten::_weight_norm_interface_backward(Tensor grad_w, Tensor saved_v, Tensor saved_g, Tensor saved_norms, int dim) -> (Tensor, Tensor)", weight_norm_interface_backward>,
+    op<"aten::_weight_norm_differentiable_backward(Tensor grad_w, Tensor saved_v, Tensor saved_g, Tensor saved_norms, int dim) -> (Tensor, Tensor)", weight_norm_backward>,
     op<"aten::native_layer_norm_backward(Tensor grad_out, Tensor input, SymInt[] normalized_shape, Tensor mean, Tensor rstd, Tensor? weight, Tensor? bias, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
        native_layer_norm_backward>,
     op<"aten::native_group_norm_backward(Tensor grad_out, Tensor input, Tensor mean, Tensor rstd, Tensor? weight, SymInt N, SymInt C, SymInt HxW, int group, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",

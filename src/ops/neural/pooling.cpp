@@ -208,20 +208,6 @@ Result<void> max_pool_kernel(Tensor& values, Tensor& indices, const Tensor& self
 }
 
 template <int64_t Spatial>
-Result<Tensor> max_pool(const Tensor& self, const Sizes& kernel, const Sizes& stride,
-                        const Sizes& padding, const Sizes& dilation, bool ceil_mode) {
-  return compute<max_pool_meta<Spatial>, max_pool_kernel<Spatial>>(self, kernel, stride, padding,
-                                                                   dilation, ceil_mode);
-}
-
-template <int64_t Spatial>
-Result<Meta> max_pool_values_meta(const Tensor& self, const Sizes& kernel, const Sizes& stride,
-                                  const Sizes& padding, const Sizes& dilation, bool ceil_mode) {
-  PT2_TRY(auto metas, max_pool_meta<Spatial>(self, kernel, stride, padding, dilation, ceil_mode));
-  return std::move(metas[0]);
-}
-
-template <int64_t Spatial>
 Result<Meta> avg_pool_meta(const Tensor& self, const Sizes& kernel, const Sizes& stride,
                            const Sizes& padding, bool ceil_mode, bool,
                            const std::optional<int64_t>& divisor) {
@@ -461,24 +447,15 @@ Result<Tensor> adaptive_avg_backward(const Tensor& grad_output, const Tensor& se
 }
 
 template <int64_t Spatial>
-Result<Tensor> max_pool_formula(Emitter& e, const Tensor& self, const Sizes& kernel,
-                                const Sizes& stride, const Sizes& padding, const Sizes& dilation,
-                                bool ceil_mode) {
+Result<Tensor> max_pool(Emitter& e, const Tensor& self, const Sizes& kernel, const Sizes& stride,
+                        const Sizes& padding, const Sizes& dilation, bool ceil_mode) {
   if (Spatial > 1) {
     const Handle handle = Spatial == 2 ? Handle(aten<"max_pool2d_with_indices.default">)
                                        : aten<"max_pool3d_with_indices.default">;
     return e(handle, {self, kernel, stride, padding, dilation, ceil_mode});
   }
-  // A row is treated as an image of height 1.
-  PT2_TRY_VOID(max_pool_values_meta<1>(self, kernel, stride, padding, dilation, ceil_mode));
-  const auto with = [](int64_t number, const Sizes& sizes) {
-    return sizes.empty() ? Sizes{} : Sizes{number, sizes[0]};
-  };
-  const auto lines = e(aten<"unsqueeze.default">, {self, int64_t{-2}});
-  const auto out =
-      e(aten<"max_pool2d_with_indices.default">,
-        {lines, with(1, kernel), with(1, stride), with(0, padding), with(1, dilation), ceil_mode});
-  return e(aten<"squeeze.dims">, {out, Sizes{-2}});
+  return e(aten<"max_pool1d_with_indices.default">,
+           {self, kernel, stride, padding, dilation, ceil_mode});
 }
 template <int64_t Spatial>
 Result<Tensor> adaptive_avg_formula(Emitter& e, const Tensor& self, const Sizes& output_size) {
@@ -493,6 +470,35 @@ Result<Tensor> adaptive_avg_formula(Emitter& e, const Tensor& self, const Sizes&
            {self, output_size});
 }
 
+using TensorPair = std::tuple<Tensor, Tensor>;
+// A row is treated as an image of height 1.
+Result<TensorPair> squeezed(Emitter& e, Result<TensorPair> both) {
+  PT2_TRY(auto parts, std::move(both));
+  auto& [values, indices] = parts;
+  PT2_TRY(values, e(aten<"squeeze.dim">, {values, -2}));
+  PT2_TRY(indices, e(aten<"squeeze.dim">, {indices, -2}));
+  return parts;
+}
+Result<TensorPair> max_pool1d_with_indices(Emitter& e, const Tensor& self, const Sizes& kernel,
+                                           const Sizes& stride, const Sizes& padding,
+                                           const Sizes& dilation, bool ceil_mode) {
+  PT2_TRY_VOID(max_pool_meta<1>(self, kernel, stride, padding, dilation, ceil_mode));
+  const auto with = [](int64_t number, const Sizes& sizes) {
+    return sizes.empty() ? Sizes{} : Sizes{number, sizes[0]};
+  };
+  return squeezed(e, e.several<Tensor, Tensor>(
+                         aten<"max_pool2d_with_indices.default">,
+                         {e(aten<"unsqueeze.default">, {self, -2}), with(1, kernel),
+                          with(1, stride), with(0, padding), with(1, dilation), ceil_mode}));
+}
+Result<TensorPair> adaptive_max_pool1d(Emitter& e, const Tensor& self, const Sizes& output_size) {
+  if (output_size.size() != 1)
+    return operator_error("output_size: found " + sizes_text(output_size) + ", expected one size");
+  return squeezed(e, e.several<Tensor, Tensor>(
+                         aten<"adaptive_max_pool2d.default">,
+                         {e(aten<"unsqueeze.default">, {self, -2}), Sizes{1, output_size[0]}}));
+}
+
 // clang-format off
 constexpr OpDef kOps[] = {
     op<"aten::max_pool2d_with_indices_backward(Tensor grad_output, Tensor self, int[2] kernel_size, int[2] stride, int[2] padding, int[2] dilation, bool ceil_mode, Tensor indices) -> Tensor",
@@ -505,11 +511,11 @@ constexpr OpDef kOps[] = {
        avg_pool_backward<3>>,
     op<"aten::_adaptive_avg_pool2d_backward(Tensor grad_output, Tensor self) -> Tensor", adaptive_avg_backward<2>>,
     op<"aten::_adaptive_avg_pool3d_backward(Tensor grad_output, Tensor self) -> Tensor", adaptive_avg_backward<3>>,
-    composed<"aten::max_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=[0], int[1] dilation=[1], bool ceil_mode=False) -> Tensor", max_pool_values_meta<1>, max_pool<1>, max_pool_formula<1>>,
-    composed<"aten::max_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1, bool ceil_mode=False) -> Tensor", max_pool_values_meta<2>, max_pool<2>, max_pool_formula<2>>,
-    composed<"aten::max_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, int[3] dilation=1, bool ceil_mode=False) -> Tensor", max_pool_values_meta<3>, max_pool<3>, max_pool_formula<3>>.with({.autocast = AutocastRule::float32}),
+    op<"aten::max_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=[0], int[1] dilation=[1], bool ceil_mode=False) -> Tensor", max_pool<1>>,
+    op<"aten::max_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1, bool ceil_mode=False) -> Tensor", max_pool<2>>,
+    op<"aten::max_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, int[3] dilation=1, bool ceil_mode=False) -> Tensor", max_pool<3>>.with({.autocast = AutocastRule::float32}),
     op<"aten::max_pool1d_with_indices(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=[0], int[1] dilation=[1], bool ceil_mode=False) -> (Tensor, Tensor)",
-       max_pool_meta<1>, max_pool_kernel<1>>.with({.composite = true}),
+       max_pool1d_with_indices>,
     op<"aten::max_pool2d_with_indices(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)",
        max_pool_meta<2>, max_pool_kernel<2>>,
     op<"aten::max_pool3d_with_indices(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, int[3] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)",
@@ -525,7 +531,7 @@ constexpr OpDef kOps[] = {
     op<"aten::adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor", adaptive_avg_meta<3>, adaptive_avg<3>, adaptive_avg_formula<3>>.with({.autocast = AutocastRule::float32}),
     op<"aten::_adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor", adaptive_avg_meta<2>, adaptive_avg<2>>,
     op<"aten::_adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor", adaptive_avg_meta<3>, adaptive_avg<3>>,
-    op<"aten::adaptive_max_pool1d(Tensor self, int[1] output_size) -> (Tensor, Tensor)", adaptive_max_meta<1>, adaptive_max<1>>.with({.composite = true}),
+    op<"aten::adaptive_max_pool1d(Tensor self, int[1] output_size) -> (Tensor, Tensor)", adaptive_max_pool1d>,
     op<"aten::adaptive_max_pool2d(Tensor self, int[2] output_size) -> (Tensor, Tensor)", adaptive_max_meta<2>, adaptive_max<2>>,
     op<"aten::adaptive_max_pool3d(Tensor self, int[3] output_size) -> (Tensor, Tensor)", adaptive_max_meta<3>, adaptive_max<3>>.with({.autocast = AutocastRule::float32}),
 };

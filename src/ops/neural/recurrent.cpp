@@ -448,53 +448,6 @@ Result<std::tuple<Tensor, Tensor, Tensor, Tensor>> mkldnn_rnn_layer(
   return std::tuple{out, hidden, cell, Tensor::zeros(Dtype::uint8, {0})};
 }
 
-Result<State> run_cell(Cell kind, const Tensor& input, const Tensor& hidden, const Tensor& cell,
-                       const Tensor& w_ih, const Tensor& w_hh, const OptionalTensor& b_ih,
-                       const OptionalTensor& b_hh) {
-  PT2_TRY_VOID(check_floating(input, "input"));
-  PT2_TRY_VOID(check_rank(input, 2, "input"));
-  PT2_TRY_VOID(check_rank(hidden, 2, "hx"));
-  if (hidden.size(0) != input.size(0))
-    return operator_error("hx: found " + hidden.type_text() + ", expected the batch of " +
-                          input.type_text());
-  Network network{kind, b_ih.has_value() && b_hh.has_value(), 1, 0, false, false, false};
-  if (b_ih.has_value() != b_hh.has_value()) return operator_error("expected both biases or none");
-  Tensors params{w_ih, w_hh};
-  if (b_ih) params.insert(params.end(), {*b_ih, *b_hh});
-  PT2_TRY(const std::vector<Weights> weights, parse_weights(network, params, input));
-  PT2_TRY_VOID(check_same_dtype(hidden, input, "hx"));
-  State state{widened(hidden), {}};
-  if (kind == Cell::lstm) {
-    PT2_TRY_VOID(check_same_dtype(cell, input, "hx"));
-    state.cell = widened(cell).clone();
-  }
-  PT2_TRY_VOID(check_direction(kind, weights[0], input.size(1), state));
-  PT2_TRY(const Tensor gates, linear(widened(input), weights[0].input, weights[0].input_bias));
-  PT2_TRY_VOID(step(kind, gates, weights[0], state));
-  for (Tensor* tensor : {&state.hidden, &state.cell}) {
-    Tensor narrow = Tensor::zeros(input.dtype(), tensor->sizes());
-    if (tensor->defined()) copy_elements(narrow, *tensor);
-    *tensor = narrow;
-  }
-  return state;
-}
-
-Result<RnnResult> lstm_cell(const Tensor& input, const Tensors& hx, const Tensor& w_ih,
-                            const Tensor& w_hh, const OptionalTensor& b_ih,
-                            const OptionalTensor& b_hh) {
-  if (hx.size() != 2)
-    return operator_error("hx: found " + std::to_string(hx.size()) + " tensors, expected 2");
-  PT2_TRY(State state, run_cell(Cell::lstm, input, hx[0], hx[1], w_ih, w_hh, b_ih, b_hh));
-  return RnnResult{state.hidden, state.cell};
-}
-
-template <Cell Kind>
-Result<Tensor> cell_of(const Tensor& input, const Tensor& hx, const Tensor& w_ih,
-                       const Tensor& w_hh, const OptionalTensor& b_ih, const OptionalTensor& b_hh) {
-  PT2_TRY(State state, run_cell(Kind, input, hx, Tensor(), w_ih, w_hh, b_ih, b_hh));
-  return state.hidden;
-}
-
 // The output and the final states, with sizes that the parameters determine.
 Result<Meta> sequence_meta(const Tensor& input, const Tensor& hx, bool bidirectional) {
   PT2_TRY_VOID(check_rank(input, 3, "input"));
@@ -513,11 +466,6 @@ Result<std::array<Meta, 2>> rnn_meta(const Tensor& input, const Tensor& hx, cons
   PT2_TRY(Meta output, sequence_meta(input, hx, bidirectional));
   return std::array{std::move(output), Meta::like(hx)};
 }
-Result<Meta> cell_meta(const Tensor&, const Tensor& hx, const Tensor&, const Tensor&,
-                       const OptionalTensor&, const OptionalTensor&) {
-  return Meta::like(hx);
-}
-
 Result<std::vector<Meta>> mkldnn_rnn_layer_meta(std::span<const Value> arguments) {
   const Tensor& input = *arguments[0].get_if<Tensor>();
   const Tensor& hx = *arguments[5].get_if<Tensor>();
@@ -530,10 +478,10 @@ Result<std::vector<Meta>> mkldnn_rnn_layer_meta(std::span<const Value> arguments
 
 // clang-format off
 constexpr OpDef kOps[] = {
-    op<"aten::lstm.data(Tensor data, Tensor batch_sizes, Tensor[] hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional) -> (Tensor, Tensor, Tensor)", packed_lstm>.with({.composite = true}),
-    op<"aten::gru.data(Tensor data, Tensor batch_sizes, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional) -> (Tensor, Tensor)", packed_rnn<Cell::gru>>.with({.composite = true}),
-    op<"aten::rnn_tanh.data(Tensor data, Tensor batch_sizes, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional) -> (Tensor, Tensor)", packed_rnn<Cell::tanh>>.with({.composite = true}),
-    op<"aten::rnn_relu.data(Tensor data, Tensor batch_sizes, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional) -> (Tensor, Tensor)", packed_rnn<Cell::relu>>.with({.composite = true}),
+    op<"aten::lstm.data(Tensor data, Tensor batch_sizes, Tensor[] hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional) -> (Tensor, Tensor, Tensor)", packed_lstm>.with({.undecomposed = Undecomposed::reads_elements}),
+    op<"aten::gru.data(Tensor data, Tensor batch_sizes, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional) -> (Tensor, Tensor)", packed_rnn<Cell::gru>>.with({.undecomposed = Undecomposed::reads_elements}),
+    op<"aten::rnn_tanh.data(Tensor data, Tensor batch_sizes, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional) -> (Tensor, Tensor)", packed_rnn<Cell::tanh>>.with({.undecomposed = Undecomposed::reads_elements}),
+    op<"aten::rnn_relu.data(Tensor data, Tensor batch_sizes, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional) -> (Tensor, Tensor)", packed_rnn<Cell::relu>>.with({.undecomposed = Undecomposed::reads_elements}),
     composed<"aten::lstm.input(Tensor input, Tensor[] hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor, Tensor)",
        lstm_meta, lstm, lstm_formula>,
     composed<"aten::gru.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)",
@@ -544,10 +492,10 @@ constexpr OpDef kOps[] = {
        rnn_meta, rnn<Cell::relu>, rnn_relu_formula>,
     composed<"aten::mkldnn_rnn_layer(Tensor input, Tensor weight0, Tensor weight1, Tensor weight2, Tensor weight3, Tensor hx_, Tensor cx_, bool reverse, int[] batch_sizes, int mode, int hidden_size, int num_layers, bool has_biases, bool bidirectional, bool batch_first, bool train) -> (Tensor, Tensor, Tensor, Tensor)",
        mkldnn_rnn_layer_meta, mkldnn_rnn_layer>.with({.autocast = AutocastRule::lower_precision}),
-    op<"aten::lstm_cell(Tensor input, Tensor[] hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> (Tensor, Tensor)", lstm_cell>.with({.composite = true}),
-    composed<"aten::gru_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> Tensor", cell_meta, cell_of<Cell::gru>>.with({.composite = true}),
-    op<"aten::rnn_tanh_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> Tensor", cell_of<Cell::tanh>>.with({.composite = true}),
-    op<"aten::rnn_relu_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> Tensor", cell_of<Cell::relu>>.with({.composite = true}),
+    op<"aten::lstm_cell(Tensor input, Tensor[] hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> (Tensor, Tensor)", lstm_cell_formula>,
+    op<"aten::gru_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> Tensor", gru_cell_formula>,
+    op<"aten::rnn_tanh_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> Tensor", rnn_tanh_cell_formula>,
+    op<"aten::rnn_relu_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> Tensor", rnn_relu_cell_formula>,
 };
 // clang-format on
 

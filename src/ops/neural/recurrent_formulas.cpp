@@ -26,7 +26,7 @@ Result<State> lstm_step(Emitter& e, const Tensor& gates, const Weights& weights,
   const auto of_hidden =
       e(aten<"linear.default">, {state.hidden, weights.hidden, weights.hidden_bias});
   PT2_TRY(const Tensor sum, e(aten<"add.Tensor">, {gates, of_hidden}));
-  PT2_TRY(const Tensors parts, e.pieces(aten<"chunk.default">, {sum, 4, 1}));
+  PT2_TRY(const Tensors parts, e.pieces(aten<"unsafe_chunk.default">, {sum, 4, 1}));
   if (parts.size() != 4) return operator_error("found no four gates");
   const auto sigmoid = [&](const Tensor& part) { return e(aten<"sigmoid.default">, {part}); };
   const auto kept = e(aten<"mul.Tensor">, {sigmoid(parts[1]), state.cell});
@@ -44,8 +44,8 @@ Result<State> lstm_step(Emitter& e, const Tensor& gates, const Weights& weights,
 Result<State> gru_step(Emitter& e, const Tensor& gates, const Weights& weights, State state) {
   PT2_TRY(const Tensor of_hidden,
           e(aten<"linear.default">, {state.hidden, weights.hidden, weights.hidden_bias}));
-  PT2_TRY(const Tensors in, e.pieces(aten<"chunk.default">, {gates, 3, 1}));
-  PT2_TRY(const Tensors own, e.pieces(aten<"chunk.default">, {of_hidden, 3, 1}));
+  PT2_TRY(const Tensors in, e.pieces(aten<"unsafe_chunk.default">, {gates, 3, 1}));
+  PT2_TRY(const Tensors own, e.pieces(aten<"unsafe_chunk.default">, {of_hidden, 3, 1}));
   if (in.size() != 3 || own.size() != 3) return operator_error("found no three gates");
   const auto gate = [&](size_t i) {
     return e(aten<"sigmoid.default">, {e(aten<"add.Tensor">, {in[i], own[i]})});
@@ -185,6 +185,24 @@ RnnPair run_plain(Emitter& e, const Tensor& input, const Tensor& hx, const Tenso
   return std::tuple(std::move(outcome.output), std::move(outcome.hidden));
 }
 
+Result<State> run_cell(Emitter& e, Step step, const Tensor& input, const Weights& weights,
+                       State state) {
+  PT2_TRY_VOID(check_rank(input, 2, "input"));
+  PT2_TRY_VOID(check_rank(state.hidden, 2, "hx"));
+  if (state.hidden.size(0) != input.size(0))
+    return operator_error("hx: found " + state.hidden.type_text() + ", expected the batch of " +
+                          input.type_text());
+  PT2_TRY(const Tensor gates,
+          e(aten<"linear.default">, {input, weights.input, weights.input_bias}));
+  return step(e, gates, weights, std::move(state));
+}
+template <Step S>
+Result<Tensor> run_plain_cell(Emitter& e, const Tensor& input, const Tensor& hx,
+                              const Weights& weights) {
+  PT2_TRY(State state, run_cell(e, S, input, weights, {hx, {}}));
+  return std::move(state.hidden);
+}
+
 }  // namespace
 
 Result<std::tuple<Tensor, Tensor, Tensor>> lstm_formula(Emitter& e, const Tensor& input,
@@ -217,6 +235,30 @@ RnnPair rnn_relu_formula(Emitter& e, const Tensor& input, const Tensor& hx, cons
                          bool bidirectional, bool batch_first) {
   return run_plain<plain_step<aten<"relu.default">>>(e, input, hx, params, has_biases, num_layers,
                                                      dropout, train, bidirectional, batch_first);
+}
+
+RnnPair lstm_cell_formula(Emitter& e, const Tensor& input, const Tensors& hx, const Tensor& w_ih,
+                          const Tensor& w_hh, const OptionalTensor& b_ih,
+                          const OptionalTensor& b_hh) {
+  if (hx.size() != 2)
+    return operator_error("hx: found " + std::to_string(hx.size()) + " tensors, expected 2");
+  PT2_TRY(State state, run_cell(e, lstm_step, input, {w_ih, w_hh, b_ih, b_hh}, {hx[0], hx[1]}));
+  return std::tuple(std::move(state.hidden), std::move(state.cell));
+}
+Result<Tensor> gru_cell_formula(Emitter& e, const Tensor& input, const Tensor& hx,
+                                const Tensor& w_ih, const Tensor& w_hh, const OptionalTensor& b_ih,
+                                const OptionalTensor& b_hh) {
+  return run_plain_cell<gru_step>(e, input, hx, {w_ih, w_hh, b_ih, b_hh});
+}
+Result<Tensor> rnn_tanh_cell_formula(Emitter& e, const Tensor& input, const Tensor& hx,
+                                     const Tensor& w_ih, const Tensor& w_hh,
+                                     const OptionalTensor& b_ih, const OptionalTensor& b_hh) {
+  return run_plain_cell<plain_step<aten<"tanh.default">>>(e, input, hx, {w_ih, w_hh, b_ih, b_hh});
+}
+Result<Tensor> rnn_relu_cell_formula(Emitter& e, const Tensor& input, const Tensor& hx,
+                                     const Tensor& w_ih, const Tensor& w_hh,
+                                     const OptionalTensor& b_ih, const OptionalTensor& b_hh) {
+  return run_plain_cell<plain_step<aten<"relu.default">>>(e, input, hx, {w_ih, w_hh, b_ih, b_hh});
 }
 
 }  // namespace pt2::ops

@@ -25,6 +25,20 @@ RnnPair rnn_relu_formula(Emitter& e, const Tensor& input, const Tensor& hx, cons
                          bool has_biases, int64_t num_layers, double dropout, bool train,
                          bool bidirectional, bool batch_first);
 
+// One step of one layer.
+RnnPair lstm_cell_formula(Emitter& e, const Tensor& input, const Tensors& hx, const Tensor& w_ih,
+                          const Tensor& w_hh, const OptionalTensor& b_ih,
+                          const OptionalTensor& b_hh);
+Result<Tensor> gru_cell_formula(Emitter& e, const Tensor& input, const Tensor& hx,
+                                const Tensor& w_ih, const Tensor& w_hh, const OptionalTensor& b_ih,
+                                const OptionalTensor& b_hh);
+Result<Tensor> rnn_tanh_cell_formula(Emitter& e, const Tensor& input, const Tensor& hx,
+                                     const Tensor& w_ih, const Tensor& w_hh,
+                                     const OptionalTensor& b_ih, const OptionalTensor& b_hh);
+Result<Tensor> rnn_relu_cell_formula(Emitter& e, const Tensor& input, const Tensor& hx,
+                                     const Tensor& w_ih, const Tensor& w_hh,
+                                     const OptionalTensor& b_ih, const OptionalTensor& b_hh);
+
 }  // namespace pt2::ops
 
 #endif  // PT2_OPS_NEURAL_RECURRENT_FORMULAS_H

@@ -44,15 +44,14 @@ Result<Tensor> leaky(const Tensor& self, const Scalar& lower, const Scalar& uppe
   return apply(aten<"leaky_relu.default">, {self, mean_slope(lower, upper)});
 }
 
-Result<Tensor> rrelu(Context& context, const Tensor& self, const Scalar& lower, const Scalar& upper,
-                     bool training, OptionalGenerator) {
-  PT2_TRY_VOID(check_bounds(lower, upper));
-  if (!training) return leaky(self, lower, upper);
-  PT2_TRY(auto parts, train(context, self, lower.to_double(), upper.to_double()));
-  return std::move(std::get<0>(parts));
+// ATen/native/Activation.cpp rrelu.
+Result<Tensor> rrelu_formula(Emitter& e, const Tensor& self, const Scalar& lower,
+                             const Scalar& upper, bool training, OptionalGenerator) {
+  return e(aten<"rrelu_with_noise_functional.default">,
+           {self, e(aten<"empty_like.default">, {self}), lower, upper, training, Value()});
 }
 
-// Writes the slopes into noise, in training only.
+// Writes the slopes into noise// Writes the slopes into noise, in training only.
 Result<Tensor> rrelu_with_noise(Context& context, const Tensor& self, Tensor noise,
                                 const Scalar& lower, const Scalar& upper, bool training,
                                 OptionalGenerator) {
@@ -63,6 +62,11 @@ Result<Tensor> rrelu_with_noise(Context& context, const Tensor& self, Tensor noi
   copy_elements(noise, std::get<1>(parts));
   return std::move(std::get<0>(parts));
 }
+Result<Tensor> rrelu(Context& context, const Tensor& self, const Scalar& lower, const Scalar& upper,
+                     bool training, OptionalGenerator generator) {
+  PT2_TRY(Tensor noise, allocate(Meta::like(self)));
+  return rrelu_with_noise(context, self, std::move(noise), lower, upper, training, generator);
+}
 Result<Tensor> rrelu_with_noise_in_place(Context& context, Tensor self, const Tensor& noise,
                                          const Scalar& lower, const Scalar& upper, bool training,
                                          OptionalGenerator generator) {
@@ -70,6 +74,10 @@ Result<Tensor> rrelu_with_noise_in_place(Context& context, Tensor self, const Te
           rrelu_with_noise(context, self, noise, lower, upper, training, generator));
   copy_elements(self, out);
   return self;
+}
+Result<std::array<Meta, 2>> functional_meta(const Tensor& self, const Tensor& noise, const Scalar&,
+                                            const Scalar&, bool, OptionalGenerator) {
+  return std::array{Meta::like(self), Meta::like(noise)};
 }
 Result<TensorPair> rrelu_with_noise_functional(Context& context, const Tensor& self,
                                                const Tensor& noise, const Scalar& lower,
@@ -92,10 +100,10 @@ Result<Tensor> rrelu_backward(const Tensor& grad_output, const Tensor& self, con
 
 // clang-format off
 constexpr OpDef kOps[] = {
-    op<"aten::rrelu(Tensor self, Scalar lower=0.125, Scalar upper=0.33333333333333331, bool training=False, Generator? generator=None) -> Tensor", rrelu>.with({.composite = true}),
+    op<"aten::rrelu(Tensor self, Scalar lower=0.125, Scalar upper=0.33333333333333331, bool training=False, Generator? generator=None) -> Tensor", rrelu, rrelu_formula>,
     op<"aten::rrelu_with_noise(Tensor self, Tensor(b!) noise, Scalar lower=0.125, Scalar upper=0.33333333333333331, bool training=False, Generator? generator=None) -> Tensor", rrelu_with_noise>,
     op<"aten::rrelu_with_noise_(Tensor(a!) self, Tensor(b!) noise, Scalar lower=0.125, Scalar upper=0.33333333333333331, bool training=False, Generator? generator=None) -> Tensor(a!)", rrelu_with_noise_in_place>,
-    op<"aten::rrelu_with_noise_functional(Tensor self, Tensor noise, Scalar lower=0.125, Scalar upper=0.33333333333333331, bool training=False, Generator? generator=None) -> (Tensor, Tensor noise_out)", rrelu_with_noise_functional>,
+    composed<"aten::rrelu_with_noise_functional(Tensor self, Tensor noise, Scalar lower=0.125, Scalar upper=0.33333333333333331, bool training=False, Generator? generator=None) -> (Tensor, Tensor noise_out)", functional_meta, rrelu_with_noise_functional>,
     op<"aten::rrelu_with_noise_backward(Tensor grad_output, Tensor self, Tensor noise, Scalar lower, Scalar upper, bool training, bool self_is_result) -> Tensor", rrelu_backward>,
 };
 // clang-format on

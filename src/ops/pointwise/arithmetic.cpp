@@ -304,16 +304,32 @@ void number_pow(Tensor& out, const Scalar& self, const Tensor& exponent) {
   if (self.to_complex() == Complex(1)) return fill_elements(out, 1);
   pow(out, number_tensor(self), exponent);
 }
-// float_power computes in float64 or complex128, whatever its operands.
-Meta in_doubles(Meta meta) {
-  meta.dtype =
-      dtype_category(meta.dtype) == DtypeCategory::complex ? Dtype::complex128 : Dtype::float64;
-  return meta;
+// float_power computes in float64 or complex128, whatever its operands (ATen/native/Pow.cpp).
+Dtype double_dtype(bool is_complex) { return is_complex ? Dtype::complex128 : Dtype::float64; }
+bool is_complex(const Tensor& tensor) {
+  return dtype_category(tensor.dtype()) == DtypeCategory::complex;
 }
-Result<Meta> float_power_meta(const Tensor& self, const Tensor& exponent) {
-  PT2_TRY(Meta meta, promoted(self, exponent));
-  return in_doubles(std::move(meta));
+Scalar double_number(const Scalar& number, Dtype dtype) {
+  return dtype == Dtype::complex128 ? Scalar(number.to_complex()) : Scalar(number.to_double());
 }
+Result<Tensor> float_power(Emitter& e, const Tensor& self, const Tensor& exponent) {
+  const Dtype dtype = double_dtype(is_complex(self) || is_complex(exponent));
+  return e(aten<"pow.Tensor_Tensor">,
+           {e(aten<"to.dtype">, {self, dtype}), e(aten<"to.dtype">, {exponent, dtype})});
+}
+Result<Tensor> float_power_number(Emitter& e, const Tensor& self, const Scalar& exponent) {
+  const Dtype dtype =
+      double_dtype(is_complex(self) || exponent.category() == DtypeCategory::complex);
+  return e(aten<"pow.Tensor_Scalar">,
+           {e(aten<"to.dtype">, {self, dtype}), double_number(exponent, dtype)});
+}
+Result<Tensor> number_float_power(Emitter& e, const Scalar& self, const Tensor& exponent) {
+  const Dtype dtype =
+      double_dtype(is_complex(exponent) || self.category() == DtypeCategory::complex);
+  return e(aten<"pow.Scalar">,
+           {double_number(self, dtype), e(aten<"to.dtype">, {exponent, dtype})});
+}
+
 // --- Extremes
 
 Result<Meta> extreme_meta(const Tensor& a, const Tensor& b) {
@@ -516,8 +532,9 @@ constexpr OpDef kOps[] = {
     op<"aten::pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor", pow_meta, pow>,
     op<"aten::pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor", pow_number_meta, pow_number>,
     op<"aten::pow.Scalar(Scalar self, Tensor exponent) -> Tensor", number_pow_meta, number_pow>,
-    op<"aten::float_power.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor", float_power_meta, pow>.with({.composite = true}),
-    op<"aten::float_power.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor", rule_with_number<float_power_meta>, with_number<pow>>.with({.composite = true}),
+    op<"aten::float_power.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor", float_power>,
+    op<"aten::float_power.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor", float_power_number>,
+    op<"aten::float_power.Scalar(Scalar self, Tensor exponent) -> Tensor", number_float_power>,
     op<"aten::maximum(Tensor self, Tensor other) -> Tensor", extreme_meta, extreme<kMaximum>>,
     op<"aten::minimum(Tensor self, Tensor other) -> Tensor", extreme_meta, extreme<kMinimum>>,
     op<"aten::max.other(Tensor self, Tensor other) -> Tensor", extreme_meta, extreme<kMaximum>>.with({.same_as = "maximum.default"}),

@@ -37,33 +37,6 @@ void order(Tensor& out, const Tensor& a, const Tensor& b) {
   with_real_compute_type(common, [&]<class C>() { elementwise<C>(out, common, F, a, b); });
 }
 
-Result<Meta> isclose_meta(const Tensor& self, const Tensor& other, double rtol, double atol, bool) {
-  if (self.dtype() != other.dtype())
-    return operator_error("found dtypes " + std::string(dtype_name(self.dtype())) + " and " +
-                          std::string(dtype_name(other.dtype())) + ", expected equal ones");
-  if (!(rtol >= 0 && atol >= 0)) return operator_error("found a negative tolerance");
-  return equality_meta(self, other);
-}
-// The magnitude of the smallest integer does not fit its type.
-template <class C>
-double size_of(C x) {
-  if constexpr (kIsComplex<C>)
-    return std::abs(x);
-  else
-    return std::fabs(static_cast<double>(x));
-}
-void isclose(Tensor& out, const Tensor& self, const Tensor& other, double rtol, double atol,
-             bool equal_nan) {
-  with_compute_type(self.dtype(), [&]<class C>() {
-    auto function = [=](C a, C b) {
-      if (a == b || (equal_nan && is_nan(a) && is_nan(b))) return C(1);
-      const double distance = size_of(minus(a, b));
-      return C(std::isfinite(distance) && distance <= atol + rtol * size_of(b) ? 1 : 0);
-    };
-    elementwise<C>(out, self.dtype(), function, self, other);
-  });
-}
-
 bool equal(const Tensor& self, const Tensor& other) {
   if (self.sizes() != other.sizes()) return false;
   Tensor same = Tensor::zeros(Dtype::bool_, self.sizes());
@@ -242,6 +215,31 @@ Result<Tensor> where_numbers_formula(Emitter& e, const Tensor& condition, const 
                                 number_operand(e, other, Promotion().add(self))});
 }
 
+// ATen/native/TensorCompare.cpp isclose.
+Result<Tensor> isclose(Emitter& e, const Tensor& self, const Tensor& other, double rtol,
+                       double atol, bool equal_nan) {
+  if (self.dtype() != other.dtype())
+    return operator_error("found dtypes " + std::string(dtype_name(self.dtype())) + " and " +
+                          std::string(dtype_name(other.dtype())) + ", expected equal ones");
+  if (!(rtol >= 0 && atol >= 0)) return operator_error("found a negative tolerance");
+  const bool is_integer = dtype_category(self.dtype()) < DtypeCategory::floating;
+  auto close = e(aten<"eq.Tensor">, {self, other});
+  if (equal_nan && !is_integer) {
+    const auto both_nan = e(aten<"bitwise_and.Tensor">,
+                            {e(aten<"isnan.default">, {self}), e(aten<"isnan.default">, {other})});
+    close = e(aten<"bitwise_or.Tensor">, {close, both_nan});
+  }
+  if (rtol == 0 && atol == 0) return close;
+  const auto cast =
+      is_integer ? e(aten<"to.dtype">, {other, Dtype::float32}) : Result<Tensor>(other);
+  const auto size = e(aten<"abs.default">, {e(aten<"mul.Scalar">, {cast, rtol})});
+  const auto allowed = e(aten<"add.Scalar">, {size, atol});
+  const auto actual = e(aten<"abs.default">, {e(aten<"sub.Tensor">, {self, cast})});
+  const auto near = e(aten<"bitwise_and.Tensor">, {e(aten<"isfinite.default">, {actual}),
+                                                   e(aten<"le.Tensor">, {actual, allowed})});
+  return e(aten<"bitwise_or.Tensor">, {close, near});
+}
+
 // clang-format off
 constexpr OpDef kOps[] = {
     op<"aten::eq.Tensor(Tensor self, Tensor other) -> Tensor", equality_meta, equality<kEq>>.with({.slope = Slope::constant}),
@@ -259,7 +257,7 @@ constexpr OpDef kOps[] = {
     op<"aten::logical_and(Tensor self, Tensor other) -> Tensor", equality_meta, equality<kLogicalAnd>>,
     op<"aten::logical_or(Tensor self, Tensor other) -> Tensor", equality_meta, equality<kLogicalOr>>,
     op<"aten::logical_xor(Tensor self, Tensor other) -> Tensor", equality_meta, equality<kLogicalXor>>,
-    op<"aten::isclose(Tensor self, Tensor other, float rtol=1.0000000000000001e-05, float atol=1e-08, bool equal_nan=False) -> Tensor", isclose_meta, isclose>.with({.composite = true}),
+    op<"aten::isclose(Tensor self, Tensor other, float rtol=1.0000000000000001e-05, float atol=1e-08, bool equal_nan=False) -> Tensor", isclose>,
     op<"aten::equal(Tensor self, Tensor other) -> bool", equal>,
     op<"aten::where.self(Tensor condition, Tensor self, Tensor other) -> Tensor", where_meta, where>.with({.slope = Slope::linear, .linear_in = "self other"}),
     op<"aten::where.ScalarOther(Tensor condition, Tensor self, Scalar other) -> Tensor", where_other_formula>,

@@ -405,7 +405,7 @@ constexpr OpDef kOps[] = {
     op<"aten::conj(Tensor(a) self) -> Tensor(a)", conj, conj_formula>.with({.sharing = Sharing::unless_complex, .inverse = Inverse::same}),
     composed<"aten::_conj(Tensor(a) self) -> Tensor(a)", like_first, lazy_conj>.with({.sharing = Sharing::unless_complex, .inverse = Inverse::same}),
     op<"aten::_conj_physical(Tensor self) -> Tensor", as_self, conjugate_elements>,
-    op<"aten::conj_physical(Tensor self) -> Tensor", conj>.with({.sharing = Sharing::possibly, .composite = true}),
+    op<"aten::conj_physical(Tensor self) -> Tensor", conj_formula>.with({.sharing = Sharing::possibly}),
     op<"aten::_neg_view(Tensor(a) self) -> Tensor(a)", negate>.with({.sharing = Sharing::possibly}),
     composed<"aten::view_as_real(Tensor(a) self) -> Tensor(a)", view_as_real_meta, view_as_real>,
     composed<"aten::view_as_complex(Tensor(a) self) -> Tensor(a)", view_as_complex_meta, view_as_complex>.with({.autocast = AutocastRule::float32}),

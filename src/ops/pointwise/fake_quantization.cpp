@@ -49,21 +49,30 @@ Result<TensorPair> fake_tensor_qparams(const Tensor& self, const Tensor& scale,
   return pair_of(aten<"fake_quantize_per_tensor_affine_cachemask.default">,
                  {self, factor, Scalar(zero).to_int(), quant_min, quant_max});
 }
-Result<Tensor> fake_tensor_qparams_output(const Tensor& self, const Tensor& scale,
+Result<std::array<Meta, 2>> masked_meta(const Tensor& self) {
+  PT2_TRY_VOID(check_floating(self, "self"));
+  Meta mask = Meta::like(self);
+  mask.dtype = Dtype::bool_;
+  return std::array{Meta::like(self), std::move(mask)};
+}
+Result<std::array<Meta, 2>> fake_tensor_qparams_meta(const Tensor& self, const Tensor&,
+                                                     const Tensor&, const Tensor&, int64_t,
+                                                     int64_t) {
+  return masked_meta(self);
+}
+Result<Tensor> fake_tensor_qparams_output(Emitter& e, const Tensor& self, const Tensor& scale,
                                           const Tensor& zero_point, int64_t quant_min,
                                           int64_t quant_max) {
-  PT2_TRY(auto parts,
-          fake_tensor_qparams(self, scale, zero_point,
-                              Tensor::from<int64_t>(Dtype::int64, {1}, std::array<int64_t, 1>{1}),
-                              quant_min, quant_max));
-  return std::move(std::get<0>(parts));
+  const auto enabled = e(aten<"ones.default">, {Sizes{1}, Dtype::int64});
+  return e(aten<"_fake_quantize_per_tensor_affine_cachemask_tensor_qparams.default">,
+           {self, scale, zero_point, enabled, quant_min, quant_max});
 }
 
-Result<Tensor> masked_gradient(const Tensor& grad, const Tensor& mask) {
+Result<Tensor> masked_gradient(Emitter& e, const Tensor& grad, const Tensor& mask) {
   if (mask.dtype() != Dtype::bool_)
     return operator_error("mask: found " + mask.type_text() + ", expected bool");
   PT2_TRY_VOID(check_sizes(mask, grad.sizes(), "mask"));
-  return apply(aten<"mul.Tensor">, {grad, mask});
+  return e(aten<"mul.Tensor">, {grad, mask});
 }
 
 // --- Learnt scales
@@ -248,16 +257,20 @@ Result<TensorPair> follow_in_place(const Tensor& self, const Tensor& observer_on
   return follow(self, observer_on, fake_quant_on, observer, averaging_const,
                 {quant_min, quant_max});
 }
-Result<Tensor> follow_output(const Tensor& self, const Tensor& observer_on,
+Result<std::array<Meta, 2>> follow_meta(const Tensor& self, const Tensor&, const Tensor&,
+                                        const Tensor&, const Tensor&, const Tensor&, const Tensor&,
+                                        double, int64_t, int64_t, int64_t, bool, bool) {
+  return masked_meta(self);
+}
+Result<Tensor> follow_output(Emitter& e, const Tensor& self, const Tensor& observer_on,
                              const Tensor& fake_quant_on, const Tensor& running_min,
                              const Tensor& running_max, const Tensor& scale,
                              const Tensor& zero_point, double averaging_const, int64_t quant_min,
                              int64_t quant_max, int64_t ch_axis, bool per_row, bool symmetric) {
   if (self.numel() == 0) return self;
-  PT2_TRY(auto parts, follow_in_place(self, observer_on, fake_quant_on, running_min, running_max,
-                                      scale, zero_point, averaging_const, quant_min, quant_max,
-                                      ch_axis, per_row, symmetric));
-  return std::move(std::get<0>(parts));
+  return e(aten<"_fused_moving_avg_obs_fq_helper.default">,
+           {self, observer_on, fake_quant_on, running_min, running_max, scale, zero_point,
+            averaging_const, quant_min, quant_max, ch_axis, per_row, symmetric});
 }
 
 using Followed = std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor, Tensor>;
@@ -282,14 +295,14 @@ Result<Followed> follow_functional(const Tensor& self, const Tensor& observer_on
 
 // clang-format off
 constexpr OpDef kOps[] = {
-    op<"aten::fake_quantize_per_tensor_affine.tensor_qparams(Tensor self, Tensor scale, Tensor zero_point, int quant_min, int quant_max) -> Tensor", fake_tensor_qparams_output>.with({.composite = true}),
-    op<"aten::_fake_quantize_per_tensor_affine_cachemask_tensor_qparams(Tensor self, Tensor scale, Tensor zero_point, Tensor fake_quant_enabled, int quant_min, int quant_max) -> (Tensor output, Tensor mask)", fake_tensor_qparams>,
-    op<"aten::fake_quantize_per_tensor_affine_cachemask_backward(Tensor grad, Tensor mask) -> Tensor", masked_gradient>.with({.composite = true}),
-    op<"aten::fake_quantize_per_channel_affine_cachemask_backward(Tensor grad, Tensor mask) -> Tensor", masked_gradient>.with({.composite = true}),
+    op<"aten::fake_quantize_per_tensor_affine.tensor_qparams(Tensor self, Tensor scale, Tensor zero_point, int quant_min, int quant_max) -> Tensor", fake_tensor_qparams_output>,
+    composed<"aten::_fake_quantize_per_tensor_affine_cachemask_tensor_qparams(Tensor self, Tensor scale, Tensor zero_point, Tensor fake_quant_enabled, int quant_min, int quant_max) -> (Tensor output, Tensor mask)", fake_tensor_qparams_meta, fake_tensor_qparams>,
+    op<"aten::fake_quantize_per_tensor_affine_cachemask_backward(Tensor grad, Tensor mask) -> Tensor", masked_gradient>,
+    op<"aten::fake_quantize_per_channel_affine_cachemask_backward(Tensor grad, Tensor mask) -> Tensor", masked_gradient>,
     op<"aten::_fake_quantize_learnable_per_tensor_affine(Tensor self, Tensor scale, Tensor zero_point, int quant_min, int quant_max, float grad_factor=1.) -> Tensor", learnable_tensor>,
     op<"aten::_fake_quantize_learnable_per_channel_affine(Tensor self, Tensor scale, Tensor zero_point, int axis, int quant_min, int quant_max, float grad_factor=1.) -> Tensor", learnable_channel>,
-    op<"aten::fused_moving_avg_obs_fake_quant(Tensor self, Tensor observer_on, Tensor fake_quant_on, Tensor(a!) running_min, Tensor(b!) running_max, Tensor(c!) scale, Tensor(d!) zero_point, float averaging_const, int quant_min, int quant_max, int ch_axis, bool per_row_fake_quant=False, bool symmetric_quant=False) -> Tensor", follow_output>.with({.composite = true}),
-    op<"aten::_fused_moving_avg_obs_fq_helper(Tensor self, Tensor observer_on, Tensor fake_quant_on, Tensor(a!) running_min, Tensor(b!) running_max, Tensor(c!) scale, Tensor(d!) zero_point, float averaging_const, int quant_min, int quant_max, int ch_axis, bool per_row_fake_quant=False, bool symmetric_quant=False) -> (Tensor output, Tensor mask)", follow_in_place>,
+    op<"aten::fused_moving_avg_obs_fake_quant(Tensor self, Tensor observer_on, Tensor fake_quant_on, Tensor(a!) running_min, Tensor(b!) running_max, Tensor(c!) scale, Tensor(d!) zero_point, float averaging_const, int quant_min, int quant_max, int ch_axis, bool per_row_fake_quant=False, bool symmetric_quant=False) -> Tensor", follow_output>,
+    composed<"aten::_fused_moving_avg_obs_fq_helper(Tensor self, Tensor observer_on, Tensor fake_quant_on, Tensor(a!) running_min, Tensor(b!) running_max, Tensor(c!) scale, Tensor(d!) zero_point, float averaging_const, int quant_min, int quant_max, int ch_axis, bool per_row_fake_quant=False, bool symmetric_quant=False) -> (Tensor output, Tensor mask)", follow_meta, follow_in_place>,
     op<"aten::_fused_moving_avg_obs_fq_helper_functional(Tensor self, Tensor observer_on, Tensor fake_quant_on, Tensor running_min, Tensor running_max, Tensor scale, Tensor zero_point, float averaging_const, int quant_min, int quant_max, int ch_axis, bool per_row_fake_quant=False, bool symmetric_quant=False) -> (Tensor output, Tensor mask, Tensor running_min_out, Tensor running_max_out, Tensor scale_out, Tensor zero_point_out)", follow_functional>,
 };
 // clang-format on

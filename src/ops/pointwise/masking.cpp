@@ -33,16 +33,18 @@ Result<Tensors> nonzero_numpy(const Tensor& self) {
   return true_positions(self.with_view({1}, {1}, self.storage_offset()));
 }
 
-Result<Tensor> nonzero_static(const Tensor& self, int64_t size, int64_t fill_value) {
+Result<Meta> nonzero_static_meta(const Tensor& self, int64_t size, int64_t) {
   if (size < 0)
     return operator_error("size: found " + std::to_string(size) + ", expected no negative number");
+  return Meta(Dtype::int64, {size, self.dim()});
+}
+Result<void> nonzero_static(Tensor& out, const Tensor& self, int64_t size, int64_t fill_value) {
   PT2_TRY(const Tensor found, nonzero(self));
-  PT2_TRY(Tensor out, allocate(Meta(Dtype::int64, {size, self.dim()})));
   fill_elements(out, Scalar(fill_value));
   const int64_t rows = std::min(size, found.size(0));
   Tensor head = out.with_view({rows, self.dim()}, out.strides(), 0);
   copy_elements(head, found.with_view({rows, self.dim()}, found.strides(), 0));
-  return out;
+  return {};
 }
 
 Result<void> check_mask(const Tensor& mask) {
@@ -114,7 +116,7 @@ constexpr OpDef kOps[] = {
     op<"aten::argwhere(Tensor self) -> Tensor", nonzero>.with({.same_as = "nonzero.default"}),
     op<"aten::nonzero_numpy(Tensor self) -> Tensor[]", nonzero_numpy, where_formula>,
     composed<"aten::where(Tensor condition) -> Tensor[]", depends_on_data, nonzero_numpy, where_formula>,
-    op<"aten::nonzero_static(Tensor self, *, SymInt size, int fill_value=-1) -> Tensor", nonzero_static>,
+    op<"aten::nonzero_static(Tensor self, *, SymInt size, int fill_value=-1) -> Tensor", nonzero_static_meta, nonzero_static>,
     composed<"aten::masked_select(Tensor self, Tensor mask) -> Tensor", depends_on_data, masked_select>.with({.slope = Slope::linear}),
     op<"aten::masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor", masked_scatter>,
 };

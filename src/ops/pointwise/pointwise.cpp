@@ -1,6 +1,7 @@
 // Pointwise mathematics of one operand.
 #include "ops/pointwise/pointwise.h"
 
+#include <limits>
 #include <numbers>
 
 #include "ops/compose.h"
@@ -297,6 +298,19 @@ Result<Tensor> square_formula(Emitter& e, const Tensor& self) {
 }
 Result<Tensor> positive_formula(Emitter&, const Tensor& self) { return self; }
 
+// ATen/native/TensorCompare.cpp isfinite.
+Result<Tensor> isfinite_formula(Emitter& e, const Tensor& self) {
+  if (dtype_category(self.dtype()) < DtypeCategory::floating)
+    return e(aten<"ones_like.default">, {self, Dtype::bool_});
+  if (dtype_category(self.dtype()) == DtypeCategory::complex)
+    return e(aten<"bitwise_and.Tensor">,
+             {e(aten<"isfinite.default">, {e(aten<"real.default">, {self})}),
+              e(aten<"isfinite.default">, {e(aten<"imag.default">, {self})})});
+  const auto is_small = e(
+      aten<"ne.Scalar">, {e(aten<"abs.default">, {self}), std::numeric_limits<double>::infinity()});
+  return e(aten<"mul.Tensor">, {e(aten<"eq.Tensor">, {self, self}), is_small});
+}
+
 // clang-format off
 constexpr OpDef kOps[] = {
     op<"aten::abs(Tensor self) -> Tensor", magnitude_of_self, part_of_self<kMagnitude>>,
@@ -321,7 +335,7 @@ constexpr OpDef kOps[] = {
     op<"aten::expm1(Tensor self) -> Tensor", fraction_of_self, fraction_unary<kExpm1>>,
     op<"aten::floor(Tensor self) -> Tensor", rounded_as_self, rounding<kFloor>>.with({.slope = Slope::constant}),
     op<"aten::frac(Tensor self) -> Tensor", strict_float_as_self, float_unary<kFrac>>,
-    op<"aten::isfinite(Tensor self) -> Tensor", bool_like_self, predicate<kIsFinite>>.with({.composite = true}),
+    op<"aten::isfinite(Tensor self) -> Tensor", bool_like_self, predicate<kIsFinite>, isfinite_formula>,
     op<"aten::isinf(Tensor self) -> Tensor", bool_like_self, predicate<kIsInf>>,
     op<"aten::isnan(Tensor self) -> Tensor", bool_like_self, predicate<kIsNan>>.with({.slope = Slope::constant}),
     op<"aten::isneginf(Tensor self) -> Tensor", real_bool_like_self, real_predicate<kNegativeInfinity>>,

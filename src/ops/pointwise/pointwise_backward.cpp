@@ -283,6 +283,10 @@ void add_elements(Tensor& out, const Tensor& a, const Tensor& b) {
   with_compute_type(out.dtype(),
                     [&]<class C>() { elementwise<C>(out, out.dtype(), plus<C>, a, b); });
 }
+Result<Meta> unfold_backward_meta(const Tensor& grad, const Sizes& input_sizes, int64_t, int64_t,
+                                  int64_t) {
+  return Meta(grad.dtype(), input_sizes);
+}
 // Overlapping windows add up their gradients.
 Result<Tensor> unfold_backward(const Tensor& grad, const Sizes& input_sizes, int64_t dim,
                                int64_t size, int64_t step) {
@@ -300,25 +304,39 @@ Result<Tensor> unfold_backward(const Tensor& grad, const Sizes& input_sizes, int
 }
 
 // For max, median and similar reductions: the gradient goes to the element that was selected.
-Result<Tensor> value_selecting_reduction_backward(const Tensor& grad, int64_t dim,
+Result<Tensor> value_selecting_reduction_backward(Emitter& e, const Tensor& grad, int64_t dim,
                                                   const Tensor& indices, const Sizes& sizes,
                                                   bool keepdim) {
-  Tensor values = grad;
-  Tensor places = indices;
-  if (!keepdim && !sizes.empty()) {
-    PT2_TRY(values, unsqueeze(values, dim));
-    PT2_TRY(places, unsqueeze(places, dim));
-  }
-  PT2_TRY(const Tensor zeros, allocate({grad.dtype(), sizes}));
-  return apply(aten<"scatter.src">, {zeros, dim, places, values});
+  const bool grows = !keepdim && !sizes.empty();
+  const auto like_self = [&](const Tensor& tensor) {
+    return grows ? e(aten<"unsqueeze.default">, {tensor, dim}) : Result<Tensor>(tensor);
+  };
+  const auto values = like_self(grad);
+  const auto places = like_self(indices);
+  return e(aten<"scatter.src">, {e(aten<"new_zeros.default">, {grad, sizes}), dim, places, values});
+}
+
+// ATen/native/Activation.cpp math_silu_backward, math_mish_backward.
+Result<Tensor> silu_backward_formula(Emitter& e, const Tensor& grad_output, const Tensor& self) {
+  const auto sigmoid = e(aten<"sigmoid.default">, {self});
+  const auto rest = e(aten<"rsub.Scalar">, {sigmoid, 1});
+  const auto slope = e(aten<"add.Scalar">, {e(aten<"mul.Tensor">, {self, rest}), 1});
+  return e(aten<"mul.Tensor">, {grad_output, e(aten<"mul.Tensor">, {sigmoid, slope})});
+}
+Result<Tensor> mish_backward_formula(Emitter& e, const Tensor& grad_output, const Tensor& self) {
+  const auto tanh = e(aten<"tanh.default">, {e(aten<"softplus.default">, {self})});
+  const auto sigmoid = e(aten<"sigmoid.default">, {self});
+  const auto rest = e(aten<"rsub.Scalar">, {e(aten<"mul.Tensor">, {tanh, tanh}), 1});
+  const auto slope = e(aten<"mul.Tensor">, {e(aten<"mul.Tensor">, {self, sigmoid}), rest});
+  return e(aten<"mul.Tensor">, {grad_output, e(aten<"add.Tensor">, {tanh, slope})});
 }
 
 // clang-format off
 constexpr OpDef kOps[] = {
     op<"aten::sigmoid_backward(Tensor grad_output, Tensor output) -> Tensor", gradient_meta, fraction_gradient<kSigmoidGradient>>,
     op<"aten::tanh_backward(Tensor grad_output, Tensor output) -> Tensor", gradient_meta, fraction_gradient<kTanhGradient>>,
-    op<"aten::silu_backward(Tensor grad_output, Tensor self) -> Tensor", gradient_meta, fraction_gradient<kSiluGradient>>.with({.composite = true}),
-    op<"aten::mish_backward(Tensor grad_output, Tensor self) -> Tensor", real_gradient_meta, float_gradient<kMishGradient>>.with({.composite = true}),
+    op<"aten::silu_backward(Tensor grad_output, Tensor self) -> Tensor", gradient_meta, fraction_gradient<kSiluGradient>, silu_backward_formula>,
+    op<"aten::mish_backward(Tensor grad_output, Tensor self) -> Tensor", real_gradient_meta, float_gradient<kMishGradient>, mish_backward_formula>,
     op<"aten::hardsigmoid_backward(Tensor grad_output, Tensor self) -> Tensor", real_gradient_meta, float_gradient<kHardsigmoidGradient>>,
     op<"aten::hardswish_backward(Tensor grad_output, Tensor self) -> Tensor", real_gradient_meta, hardswish_backward>,
     op<"aten::gelu_backward(Tensor grad_output, Tensor self, *, str approximate=\"none\") -> Tensor", gelu_backward_meta, gelu_backward>,
@@ -336,8 +354,8 @@ constexpr OpDef kOps[] = {
     op<"aten::select_backward(Tensor grad_output, SymInt[] input_sizes, int dim, SymInt index) -> Tensor", select_backward>,
     op<"aten::slice_backward(Tensor grad_output, SymInt[] input_sizes, int dim, SymInt start, SymInt end, SymInt step) -> Tensor", slice_backward>,
     op<"aten::diagonal_backward(Tensor grad_output, SymInt[] input_sizes, int offset, int dim1, int dim2) -> Tensor", diagonal_backward>,
-    op<"aten::value_selecting_reduction_backward(Tensor grad, int dim, Tensor indices, SymInt[] sizes, bool keepdim) -> Tensor", value_selecting_reduction_backward>.with({.composite = true}),
-    op<"aten::unfold_backward(Tensor grad_in, SymInt[] input_sizes, int dim, int size, int step) -> Tensor", unfold_backward>,
+    op<"aten::value_selecting_reduction_backward(Tensor grad, int dim, Tensor indices, SymInt[] sizes, bool keepdim) -> Tensor", value_selecting_reduction_backward>,
+    composed<"aten::unfold_backward(Tensor grad_in, SymInt[] input_sizes, int dim, int size, int step) -> Tensor", unfold_backward_meta, unfold_backward>,
 };
 // clang-format on
 

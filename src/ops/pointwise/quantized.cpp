@@ -452,15 +452,16 @@ Result<void> fake_channel(Tensor& out, Tensor& mask, const Tensor& self, const T
   fake_quantize(out, mask, self, scales, zeros, quant_min, quant_max, true);
   return {};
 }
-Result<Tensor> fake_tensor_output(const Tensor& self, double scale, int64_t zero_point,
+Result<Tensor> fake_tensor_output(Emitter& e, const Tensor& self, double scale, int64_t zero_point,
                                   int64_t quant_min, int64_t quant_max) {
-  return compute<fake_tensor_meta, fake_tensor>(self, scale, zero_point, quant_min, quant_max);
+  return e(aten<"fake_quantize_per_tensor_affine_cachemask.default">,
+           {self, scale, zero_point, quant_min, quant_max});
 }
-Result<Tensor> fake_channel_output(const Tensor& self, const Tensor& scale,
+Result<Tensor> fake_channel_output(Emitter& e, const Tensor& self, const Tensor& scale,
                                    const Tensor& zero_point, int64_t axis, int64_t quant_min,
                                    int64_t quant_max) {
-  return compute<fake_channel_meta, fake_channel>(self, scale, zero_point, axis, quant_min,
-                                                  quant_max);
+  return e(aten<"fake_quantize_per_channel_affine_cachemask.default">,
+           {self, scale, zero_point, axis, quant_min, quant_max});
 }
 
 // The sizes of the input, with the dtype of the integers or of the numbers.
@@ -496,8 +497,8 @@ constexpr OpDef kOps[] = {
     op<"quantized_decomposed::choose_qparams_per_token(Tensor input, ScalarType dtype) -> (Tensor, Tensor)", choose_qparams_per_token>,
     op<"quantized_decomposed::choose_qparams_per_token_asymmetric(Tensor input, ScalarType dtype) -> (Tensor, Tensor)", choose_qparams_per_token_asymmetric>,
     op<"quantized_decomposed::convert_element_type.no_fuse(Tensor input, ScalarType dtype) -> Tensor", convert_element_type>,
-    op<"aten::fake_quantize_per_tensor_affine(Tensor self, float scale, int zero_point, int quant_min, int quant_max) -> Tensor", fake_tensor_output>.with({.autocast = AutocastRule::float32, .composite = true}),
-    op<"aten::fake_quantize_per_channel_affine(Tensor self, Tensor scale, Tensor zero_point, int axis, int quant_min, int quant_max) -> Tensor", fake_channel_output>.with({.composite = true}),
+    op<"aten::fake_quantize_per_tensor_affine(Tensor self, float scale, int zero_point, int quant_min, int quant_max) -> Tensor", fake_tensor_output>.with({.autocast = AutocastRule::float32}),
+    op<"aten::fake_quantize_per_channel_affine(Tensor self, Tensor scale, Tensor zero_point, int axis, int quant_min, int quant_max) -> Tensor", fake_channel_output>,
     op<"aten::fake_quantize_per_tensor_affine_cachemask(Tensor self, float scale, int zero_point, int quant_min, int quant_max) -> (Tensor output, Tensor mask)", fake_tensor_meta, fake_tensor>,
     op<"aten::fake_quantize_per_channel_affine_cachemask(Tensor self, Tensor scale, Tensor zero_point, int axis, int quant_min, int quant_max) -> (Tensor output, Tensor mask)", fake_channel_meta, fake_channel>,
 };

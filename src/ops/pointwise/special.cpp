@@ -81,7 +81,6 @@ double erfcx_of(double x) {
   return std::numbers::inv_sqrtpi / x *
          (1 - inverse / 2 * (1 - 3 * inverse / 2 * (1 - 5 * inverse / 2)));
 }
-double ndtr_of(double x) { return 0.5 * std::erfc(-x * std::numbers::sqrt2 / 2); }
 double log_ndtr_of(double x) {
   if (x < -1) return std::log(erfcx_of(-x * std::numbers::sqrt2 / 2) / 2) - x * x / 2;
   return std::log1p(-std::erfc(x * std::numbers::sqrt2 / 2) / 2);
@@ -360,6 +359,13 @@ void frexp_of(Tensor& mantissa, Tensor& exponent, const Tensor& self) {
       self);
 }
 
+// ATen/native/UnaryOps.cpp special_ndtr.
+Result<Tensor> ndtr(Emitter& e, const Tensor& self) {
+  const auto scaled = e(aten<"mul.Scalar">, {self, std::numbers::sqrt2 / 2});
+  const auto shifted = e(aten<"add.Scalar">, {e(aten<"erf.default">, {scaled}), 1});
+  return e(aten<"mul.Scalar">, {shifted, 0.5});
+}
+
 // clang-format off
 constexpr OpDef kOps[] = {
     op<"aten::special_i0e(Tensor self) -> Tensor", real_fraction_of_self, float_unary<kOfOrder<scaled_bessel_i, 0>>>,
@@ -378,7 +384,7 @@ constexpr OpDef kOps[] = {
     op<"aten::special_bessel_y1(Tensor self) -> Tensor", real_fraction_of_self, float_unary<kY1>>,
     op<"aten::special_spherical_bessel_j0(Tensor x) -> Tensor", real_fraction_of_self, float_unary<kOf<spherical_j0>>>,
     op<"aten::special_erfcx(Tensor self) -> Tensor", real_fraction_of_self, float_unary<kOf<erfcx_of>>>,
-    op<"aten::special_ndtr(Tensor self) -> Tensor", real_fraction_of_self, float_unary<kOf<ndtr_of>>>.with({.composite = true}),
+    op<"aten::special_ndtr(Tensor self) -> Tensor", ndtr>,
     op<"aten::special_ndtri(Tensor self) -> Tensor", real_fraction_of_self, float_unary<kOf<ndtri_of>>>,
     op<"aten::special_log_ndtr(Tensor self) -> Tensor", real_fraction_of_self, float_unary<kOf<log_ndtr_of>>>,
     op<"aten::special_entr(Tensor self) -> Tensor", real_fraction_of_self, float_unary<kOf<entropy_of>>>,

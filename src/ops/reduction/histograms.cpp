@@ -177,9 +177,16 @@ Result<Tensor> hist_of_edges(const Tensor& self, const Tensors& bins, const Opti
   PT2_TRY_VOID(check_edges(rows, bins));
   return counted(rows, bins, weight, density);
 }
-Result<HistogramOfMany> of_edges(const Tensor& self, const Tensors& bins, const OptionalRange&,
-                                 const OptionalTensor& weight, bool density) {
-  PT2_TRY(Tensor hist, hist_of_edges(self, bins, weight, density));
+Result<Meta> hist_of_edges_meta(const Tensor& self, const Tensors& bins, const OptionalTensor&,
+                                bool) {
+  Sizes sizes;
+  for (const Tensor& line : bins) sizes.push_back(std::max<int64_t>(line.numel() - 1, 0));
+  return Meta(self.dtype(), std::move(sizes));
+}
+Result<HistogramOfMany> of_edges(Emitter& e, const Tensor& self, const Tensors& bins,
+                                 const OptionalRange&, const OptionalTensor& weight, bool density) {
+  PT2_TRY(Tensor hist,
+          e(aten<"_histogramdd_from_bin_tensors.default">, {self, bins, weight, density}));
   return HistogramOfMany(std::move(hist), bins);
 }
 
@@ -201,12 +208,12 @@ Result<Histogram> line_of_edges(const Tensor& self, const Tensor& bins,
 constexpr OpDef kOps[] = {
     op<"aten::histogram.bin_ct(Tensor self, int bins=100, *, float[]? range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)", line_of_count>,
     op<"aten::histogram.bins_tensor(Tensor self, Tensor bins, *, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)", line_of_edges>.with({.sharing = Sharing::possibly}),
-    op<"aten::histogramdd(Tensor self, int[] bins, float[]? range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor[] bin_edges)", of_counts>.with({.composite = true}),
-    op<"aten::histogramdd.int_bins(Tensor self, int bins, float[]? range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor[] bin_edges)", of_one_count>.with({.composite = true}),
-    op<"aten::histogramdd.TensorList_bins(Tensor self, Tensor[] bins, float[]? range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor[] bin_edges)", of_edges>.with({.sharing = Sharing::possibly, .composite = true}),
+    op<"aten::histogramdd(Tensor self, int[] bins, float[]? range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor[] bin_edges)", of_counts>.with({.undecomposed = Undecomposed::lacks_steps}),
+    op<"aten::histogramdd.int_bins(Tensor self, int bins, float[]? range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor[] bin_edges)", of_one_count>.with({.undecomposed = Undecomposed::lacks_steps}),
+    op<"aten::histogramdd.TensorList_bins(Tensor self, Tensor[] bins, float[]? range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor[] bin_edges)", of_edges>.with({.sharing = Sharing::possibly}),
     op<"aten::_histogramdd_bin_edges(Tensor self, int[] bins, *, float[]? range=None, Tensor? weight=None, bool density=False) -> Tensor[]", edges_of_counts>,
     op<"aten::_histogramdd_from_bin_cts(Tensor self, int[] bins, *, float[]? range=None, Tensor? weight=None, bool density=False) -> Tensor", hist_of_counts>,
-    op<"aten::_histogramdd_from_bin_tensors(Tensor self, Tensor[] bins, *, Tensor? weight=None, bool density=False) -> Tensor", hist_of_edges>,
+    composed<"aten::_histogramdd_from_bin_tensors(Tensor self, Tensor[] bins, *, Tensor? weight=None, bool density=False) -> Tensor", hist_of_edges_meta, hist_of_edges>,
 };
 // clang-format on
 

@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "base/memory_account.h"
+#include "ops/compose.h"
 #include "ops/op_def.h"
 #include "ops/reduction/reduce.h"
 
@@ -92,18 +93,18 @@ void sort(Tensor& values, Tensor& indices, const Tensor& self, int64_t dim, bool
   sort_stable(values, indices, self, std::nullopt, dim, descending);
 }
 
-Result<Tensor> argsort(const Tensor& self, int64_t dim, bool descending) {
-  Context context;
-  PT2_TRY(auto pair, compute_all(sort_meta, sort, context, self, dim, descending));
-  return std::move(pair[1]);
+Result<Tensor> argsort(Emitter& e, const Tensor& self, int64_t dim, bool descending) {
+  PT2_TRY(auto both, e.several<Tensor, Tensor>(aten<"sort.default">, {self, dim, descending}));
+  return std::move(std::get<1>(both));
 }
-
-Result<Tensor> argsort_stable(const Tensor& self, bool, int64_t dim, bool descending) {
-  return argsort(self, dim, descending);
+Result<Tensor> argsort_stable(Emitter& e, const Tensor& self, bool stable, int64_t dim,
+                              bool descending) {
+  PT2_TRY(auto both,
+          e.several<Tensor, Tensor>(aten<"sort.stable">, {self, stable, dim, descending}));
+  return std::move(std::get<1>(both));
 }
-
-Result<Tensor> msort(const Tensor& self) {
-  return compute<sort_meta, sort>(self, int64_t{0}, false);
+Result<Tensor> msort(Emitter& e, const Tensor& self) {
+  return e(aten<"sort.default">, {self, 0, false});
 }
 
 Result<SortMetas> topk_meta(const Tensor& self, int64_t k, int64_t dim, bool, bool) {
@@ -259,9 +260,9 @@ constexpr OpDef kOps[] = {
     op<"aten::sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)", sort_meta, sort>,
     op<"aten::sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)",
        sort_stable_meta, sort_stable>,
-    op<"aten::argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor", argsort>.with({.composite = true}),
-    op<"aten::argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor", argsort_stable>.with({.composite = true}),
-    op<"aten::msort(Tensor self) -> Tensor", msort>.with({.composite = true}),
+    op<"aten::argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor", argsort>,
+    op<"aten::argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor", argsort_stable>,
+    op<"aten::msort(Tensor self) -> Tensor", msort>,
     op<"aten::topk(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)",
        topk_meta, topk>,
     op<"aten::kthvalue(Tensor self, SymInt k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)",

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/memory_account.h"
 #include "ops/compose.h"
 #include "ops/op_def.h"
 #include "ops/pointwise/pointwise.h"
@@ -14,126 +13,102 @@ namespace {
 
 // --- Quantiles
 
-enum class Interpolation { linear, lower, higher, midpoint, nearest };
-
-Result<Interpolation> parse_interpolation(const std::string& name) {
-  constexpr std::string_view kNames[] = {"linear", "lower", "higher", "midpoint", "nearest"};
-  const auto* found = std::ranges::find(kNames, name);
-  if (found == std::end(kNames))
-    return operator_error("interpolation: found '" + name +
-                          "', expected linear, lower, higher, midpoint or nearest");
-  return static_cast<Interpolation>(found - std::begin(kNames));
-}
-
-// The value at `rank`, interpolated between two elements of a sorted row in the precision C.
-template <class C>
-C value_at(const C* row, C rank, Interpolation interpolation) {
-  if (interpolation == Interpolation::lower) rank = std::floor(rank);
-  if (interpolation == Interpolation::higher) rank = std::ceil(rank);
-  if (interpolation == Interpolation::nearest) rank = std::nearbyint(rank);
-  const C below = std::floor(rank);
-  const C low = row[static_cast<int64_t>(below)];
-  const C high = row[static_cast<int64_t>(std::ceil(rank))];
-  const C weight = interpolation == Interpolation::midpoint ? C(0.5) : rank - below;
-  if (interpolation != Interpolation::linear && interpolation != Interpolation::midpoint)
-    return low;
-  // torch.lerp is exact at both ends.
-  return weight < C(0.5) ? low + weight * (high - low) : high - (high - low) * (C(1) - weight);
-}
-
-template <class C>
-void fill_quantiles(Tensor& out, const Tensor& rows, const Tensor& q, Interpolation interpolation,
-                    bool ignore_nan) {
-  const Input<C> values(rows);
-  const Input<C> fractions(q);
-  Output<C> result(out);
-  const int64_t length = rows.size(rows.dim() - 1);
-  const int64_t count = row_count(rows.numel(), length);
-  Scratch<C> row(static_cast<size_t>(length));
-  for (int64_t r = 0; r < count; ++r) {
-    std::copy_n(values.data() + r * length, length, row.begin());
-    const auto end = std::partition(row.begin(), row.end(), [](C x) { return x == x; });
-    const auto numbers = static_cast<int64_t>(end - row.begin());
-    std::sort(row.begin(), end);
-    const bool undefined = numbers == 0 || (!ignore_nan && numbers < length);
-    for (int64_t k = 0; k < fractions.size(); ++k)
-      result[k * count + r] =
-          undefined
-              ? std::numeric_limits<C>::quiet_NaN()
-              : value_at(row.data(), fractions[k] * static_cast<C>(numbers - 1), interpolation);
-  }
-}
-
-// The results for all q come first, in a dimension of their own unless q is a number.
+// ATen/native/Sorting.cpp quantile_compute. The results for all q come first, in a dimension of
+// their own unless q is a number.
 template <bool IgnoreNan>
-Result<Tensor> quantile(const Tensor& self, const Tensor& q, const std::optional<int64_t>& dim,
-                        bool keepdim, const std::string& name) {
-  PT2_TRY(const Interpolation interpolation, parse_interpolation(name));
+Result<Tensor> quantile(Emitter& e, const Tensor& self, const Tensor& q,
+                        const std::optional<int64_t>& dim, bool keepdim, const std::string& mode) {
+  constexpr std::string_view kModes[] = {"linear", "lower", "higher", "midpoint", "nearest"};
+  if (std::ranges::find(kModes, mode) == std::end(kModes))
+    return operator_error("interpolation: found '" + mode +
+                          "', expected linear, lower, higher, midpoint or nearest");
   if (self.dtype() != Dtype::float32 && self.dtype() != Dtype::float64)
     return operator_error("self: found " + std::string(dtype_name(self.dtype())) +
                           ", expected float32 or float64");
   PT2_TRY_VOID(check_same_dtype(q, self, "q"));
   if (q.dim() > 1) return operator_error("q: found " + q.type_text() + ", expected at most 1 dim");
   if (self.numel() == 0) return operator_error("self: found no elements, expected some");
-  const Input<double> fractions(q);
-  for (int64_t i = 0; i < fractions.size(); ++i)
-    if (!(fractions[i] >= 0 && fractions[i] <= 1))
-      return operator_error("q: found " + std::to_string(fractions[i]) + ", expected 0 to 1");
+  if (q.defined()) {
+    const Input<double> fractions(q);
+    for (int64_t i = 0; i < fractions.size(); ++i)
+      if (!(fractions[i] >= 0 && fractions[i] <= 1))
+        return operator_error("q: found " + std::to_string(fractions[i]) + ", expected 0 to 1");
+  }
   PT2_TRY(const Sizes dims, one_dim(dim, self.dim()));
+  Result<Tensor> rows = self;
+  if (!dim)
+    rows = e(aten<"flatten.using_ints">, {self});
+  else if (self.dim() > 0 && dims[0] != self.dim() - 1)
+    rows = e(aten<"transpose.int">, {e(aten<"unsqueeze.default">, {self, -1}), dims[0], -1});
+  PT2_TRY(const Tensor lines, rows);
+  const int64_t length = length_of(lines, lines.dim() - 1);
   Sizes sizes = reduced_sizes(self, dims, keepdim);
-  // The results of one row are contiguous.
-  Sizes strides;
-  if (q.dim() == 1) {
-    strides = contiguous_strides(sizes);
-    for (int64_t& stride : strides) {
-      PT2_TRY(stride, multiply_add(stride, std::max<int64_t>(q.size(0), 1)));
-    }
-    strides.insert(strides.begin(), 1);
-    sizes.insert(sizes.begin(), q.size(0));
+  sizes.push_back(length);
+  PT2_TRY(const Tensor values, e(aten<"reshape.default">, {lines, sizes}));
+
+  const auto fractions = e(aten<"to.dtype">, {q, Dtype::float64});
+  const auto nan = e(aten<"isnan.default">, {values});
+  Result<Tensor> ranks = values;
+  if (IgnoreNan) {
+    const auto count =
+        e(aten<"sum.dim_IntList">, {e(aten<"logical_not.default">, {nan}), Sizes{-1}, true});
+    ranks = e(aten<"mul.Tensor">, {fractions, e(aten<"sub.Scalar">, {count, 1})});
+    ranks = e(aten<"masked_fill.Scalar">, {ranks, e(aten<"lt.Scalar">, {ranks, 0}), 0});
+  } else {
+    // A row with a NaN gets its last rank, where sorting has put the NaN.
+    PT2_TRY(const Tensor scaled, e(aten<"mul.Scalar">, {fractions, length - 1}));
+    PT2_TRY(const Tensor any, e(aten<"any.dim">, {nan, -1, true}));
+    PT2_TRY(const Tensors both,
+            e.pieces(aten<"broadcast_tensors.default">, {Tensors{scaled, any}}));
+    ranks = e(aten<"masked_fill.Scalar">, {both[0], both[1], length - 1});
   }
-  PT2_TRY(Tensor out, allocate(Meta(self.dtype(), std::move(sizes), std::move(strides))));
-  Tensor rows = dims_last(self, dims);
-  if (!dim || self.dim() == 0) {
-    PT2_TRY(rows, reshape(self, {1, -1}));
+  if (mode == "lower") ranks = e(aten<"floor.default">, {ranks});
+  if (mode == "higher") ranks = e(aten<"ceil.default">, {ranks});
+  if (mode == "nearest") ranks = e(aten<"round.default">, {ranks});
+  const auto below = e(aten<"to.dtype">, {ranks, Dtype::int64});
+  const auto sorted = e(aten<"sort.default">, {values});
+  auto out = e(aten<"gather.default">, {sorted, -1, below});
+  if (mode == "linear" || mode == "midpoint") {
+    const auto share = mode == "midpoint" ? e(aten<"full_like.default">, {ranks, 0.5})
+                                          : e(aten<"sub.Tensor">, {ranks, below});
+    const auto above = e(aten<"to.dtype">, {e(aten<"ceil.default">, {ranks}), Dtype::int64});
+    out = e(aten<"lerp.Tensor">, {out, e(aten<"gather.default">, {sorted, -1, above}),
+                                  e(aten<"to.dtype">, {share, self.dtype()})});
   }
-  if (self.dtype() == Dtype::float64)
-    fill_quantiles<double>(out, rows, q, interpolation, IgnoreNan);
-  else
-    fill_quantiles<float>(out, rows, q, interpolation, IgnoreNan);
-  return out;
+  if (q.dim() > 0) out = e(aten<"transpose.int">, {e(aten<"unsqueeze.default">, {out, 0}), 0, -1});
+  return e(aten<"squeeze.dim">, {out, -1});
 }
 template <bool IgnoreNan>
-Result<Tensor> quantile_number(const Tensor& self, double q, const std::optional<int64_t>& dim,
-                               bool keepdim, const std::string& interpolation) {
-  if (dtype_category(self.dtype()) != DtypeCategory::floating)
-    return operator_error("self: found " + std::string(dtype_name(self.dtype())) +
-                          ", expected float32 or float64");
-  return quantile<IgnoreNan>(self, scalar_tensor(Scalar(q), self.dtype()), dim, keepdim,
-                             interpolation);
+Result<Tensor> quantile_number(Emitter& e, const Tensor& self, double q,
+                               const std::optional<int64_t>& dim, bool keepdim,
+                               const std::string& interpolation) {
+  if (!(q >= 0 && q <= 1))
+    return operator_error("q: found " + std::to_string(q) + ", expected 0 to 1");
+  PT2_TRY(const Tensor number, e(aten<"scalar_tensor.default">, {q, self.dtype()}));
+  return quantile<IgnoreNan>(e, self, number, dim, keepdim, interpolation);
 }
 
 // --- Means and covariances
 
-Result<Tensor> nanmean(const Tensor& self, const std::optional<Sizes>& dim, bool keepdim,
-                       const std::optional<Dtype>& dtype) {
+// ATen/native/ReduceOps.cpp nanmean.
+Result<Tensor> nanmean(Emitter& e, const Tensor& self, const std::optional<Sizes>& dim,
+                       bool keepdim, const std::optional<Dtype>& dtype) {
   PT2_TRY_VOID(check_floating_or_complex(self, "self"));
-  const Value dims = dim ? box(*dim) : Value();
-  PT2_TRY(const Tensor nan, apply(aten<"isnan.default">, {self}));
-  PT2_TRY(const Tensor number, apply(aten<"logical_not.default">, {nan}));
-  PT2_TRY(const Tensor count, apply(aten<"sum.dim_IntList">, {number, dims, keepdim}));
-  PT2_TRY(const Tensor sum, apply(aten<"nansum.default">, {self, dims, keepdim, box(dtype)}));
-  return apply(aten<"div.Tensor">, {sum, count});
+  const auto number = e(aten<"logical_not.default">, {e(aten<"isnan.default">, {self})});
+  const auto count = e(aten<"sum.dim_IntList">, {number, dim, keepdim});
+  return e(aten<"div.Tensor">, {e(aten<"nansum.default">, {self, dim, keepdim, dtype}), count});
 }
 
 // Rows are variables, columns observations (ATen/native/Correlation.cpp cov).
-Result<Tensor> cov(const Tensor& self, int64_t correction, const OptionalTensor& fweights,
-                   const OptionalTensor& aweights) {
+Result<Tensor> cov(Emitter& e, const Tensor& self, int64_t correction,
+                   const OptionalTensor& fweights, const OptionalTensor& aweights) {
   if (self.dim() > 2 || self.dtype() == Dtype::bool_)
     return operator_error("self: found " + self.type_text() +
                           ", expected numbers in at most 2 dims");
-  PT2_TRY(const Tensor in, self.dim() < 2 ? reshape(self, {1, -1}) : Result<Tensor>(self));
+  PT2_TRY(const Tensor in,
+          self.dim() < 2 ? e(aten<"view.default">, {self, Sizes{1, -1}}) : Result<Tensor>(self));
   const int64_t observations = in.size(1);
-  std::optional<Tensor> weights;
+  OptionalTensor weights;
   for (const OptionalTensor* given : {&fweights, &aweights}) {
     if (!*given) continue;
     PT2_TRY_VOID(check_sizes(**given, {observations}, "weights"));
@@ -141,135 +116,119 @@ Result<Tensor> cov(const Tensor& self, int64_t correction, const OptionalTensor&
     if (integers != (given == &fweights))
       return operator_error("found " + (*given)->type_text() +
                             ", expected integers for fweights and floats for aweights");
-    const Input<double> values(**given);
-    for (int64_t i = 0; i < values.size(); ++i)
-      if (values[i] < 0) return operator_error("weights: found a negative one");
+    if ((*given)->defined()) {
+      const Input<double> values(**given);
+      for (int64_t i = 0; i < values.size(); ++i)
+        if (values[i] < 0) return operator_error("weights: found a negative one");
+    }
     PT2_TRY(weights,
-            weights ? apply(aten<"mul.Tensor">, {*weights, **given}) : Result<Tensor>(**given));
+            weights ? e(aten<"mul.Tensor">, {*weights, **given}) : Result<Tensor>(**given));
   }
-  Tensor sum = scalar_tensor(observations, Dtype::int64);
-  Tensor average;
-  const Value::List along{int64_t{1}};
-  if (weights) {
-    PT2_TRY(sum, apply(aten<"sum.default">, {*weights}));
-    PT2_TRY(const Tensor weighted, apply(aten<"mul.Tensor">, {in, *weights}));
-    PT2_TRY(const Tensor total, apply(aten<"sum.dim_IntList">, {weighted, along, true}));
-    PT2_TRY(average, apply(aten<"div.Tensor">, {total, sum}));
-  } else {
-    PT2_TRY(const Tensor total, apply(aten<"sum.dim_IntList">, {in, along, true}));
-    PT2_TRY(average, apply(aten<"div.Tensor">, {total, observations}));
-  }
-  double norm = Input<double>(sum)[0] - static_cast<double>(correction);
+  const auto sum_of = [&](const Result<Tensor>& x) { return e(aten<"sum.default">, {x}); };
+  const auto sum =
+      weights ? sum_of(*weights) : e(aten<"scalar_tensor.default">, {observations, Dtype::int64});
+  const auto weighted = weights ? e(aten<"mul.Tensor">, {in, *weights}) : Result<Tensor>(in);
+  const auto total = e(aten<"sum.dim_IntList">, {weighted, Sizes{1}, true});
+  const auto average = e(aten<"div.Tensor">, {total, sum});
+  auto norm = sum;
   if (weights && aweights && correction != 0) {
-    PT2_TRY(const Tensor squares, apply(aten<"mul.Tensor">, {*weights, *aweights}));
-    PT2_TRY(const Tensor total, apply(aten<"sum.default">, {squares}));
-    const double whole = Input<double>(sum)[0];
-    norm = whole - static_cast<double>(correction) * Input<double>(total)[0] / whole;
+    const auto squares = sum_of(e(aten<"mul.Tensor">, {*weights, *aweights}));
+    const auto less = e(aten<"div.Tensor">, {e(aten<"mul.Scalar">, {squares, correction}), sum});
+    norm = e(aten<"sub.Tensor">, {sum, less});
+  } else {
+    norm = e(aten<"sub.Scalar">, {sum, correction});
   }
-  PT2_TRY(const Tensor centered, apply(aten<"sub.Tensor">, {in, average}));
-  Tensor right = centered;
-  if (weights) {
-    PT2_TRY(right, apply(aten<"mul.Tensor">, {centered, *weights}));
-  }
-  PT2_TRY(const Tensor turned, apply(aten<"mH.default">, {right}));
-  PT2_TRY(const Tensor product, apply(aten<"mm.default">, {centered, turned}));
-  PT2_TRY(const Tensor out, apply(aten<"div.Tensor">, {product, norm > 0 ? norm : 0.0}));
-  return apply(aten<"squeeze.default">, {out});
+  const auto centered = e(aten<"sub.Tensor">, {in, average});
+  const auto right = weights ? e(aten<"mul.Tensor">, {centered, *weights}) : centered;
+  const auto product = e(aten<"mm.default">, {centered, e(aten<"mH.default">, {right})});
+  const auto out = e(aten<"div.Tensor">, {product, e(aten<"clamp_min.default">, {norm, 0})});
+  return e(aten<"squeeze.default">, {out});
 }
 
-Result<Tensor> corrcoef(const Tensor& self) {
-  PT2_TRY(const Tensor c, cov(self, 1, std::nullopt, std::nullopt));
-  if (c.dim() == 0) return apply(aten<"div.Tensor">, {c, c});
-  PT2_TRY(const Tensor variances, diagonal(c, 0, 0, 1));
-  PT2_TRY(const Tensor real, dtype_category(c.dtype()) == DtypeCategory::complex
-                                 ? apply(aten<"real.default">, {variances})
-                                 : Result<Tensor>(variances));
-  PT2_TRY(const Tensor deviations, apply(aten<"sqrt.default">, {real}));
-  PT2_TRY(const Tensor column, unsqueeze(deviations, 1));
-  PT2_TRY(const Tensor by_row, apply(aten<"div.Tensor">, {c, column}));
-  PT2_TRY(const Tensor row, unsqueeze(deviations, 0));
-  PT2_TRY(const Tensor out, apply(aten<"div.Tensor">, {by_row, row}));
-  if (dtype_category(c.dtype()) == DtypeCategory::complex) return out;
-  return apply(aten<"clamp.default">, {out, int64_t{-1}, int64_t{1}});
+// ATen/native/Correlation.cpp corrcoef.
+Result<Tensor> corrcoef(Emitter& e, const Tensor& self) {
+  PT2_TRY(const Tensor c, cov(e, self, 1, std::nullopt, std::nullopt));
+  if (c.dim() == 0) return e(aten<"div.Tensor">, {c, c});
+  const bool is_complex = dtype_category(c.dtype()) == DtypeCategory::complex;
+  const auto variances = e(aten<"diagonal.default">, {c});
+  const auto deviations =
+      e(aten<"sqrt.default">, {is_complex ? e(aten<"real.default">, {variances}) : variances});
+  const auto by_row =
+      e(aten<"div.Tensor">, {c, e(aten<"view.default">, {deviations, Sizes{-1, 1}})});
+  const auto out =
+      e(aten<"div.Tensor">, {by_row, e(aten<"view.default">, {deviations, Sizes{1, -1}})});
+  return is_complex ? out : e(aten<"clamp.default">, {out, -1, 1});
 }
 
-// --- Integrals by the trapezoid rule
+// --- Integrals by the trapezoid rule (ATen/native/Integration.cpp)
 
 // The sums of neighbours along dim.
-Result<Tensor> neighbour_sums(const Tensor& y, int64_t dim) {
-  PT2_TRY(const Tensor left, slice(y, dim, std::nullopt, -1, 1));
-  PT2_TRY(const Tensor right, slice(y, dim, 1, std::nullopt, 1));
-  return apply(aten<"add.Tensor">, {left, right});
+Result<Tensor> neighbour_sums(Emitter& e, const Tensor& y, int64_t dim) {
+  const auto left = e(aten<"slice.Tensor">, {y, dim, 0, -1});
+  return e(aten<"add.Tensor">, {left, e(aten<"slice.Tensor">, {y, dim, 1})});
 }
 // The distances between neighbours, shaped to broadcast along `dim` of y.
-Result<Tensor> distances_for(const Tensor& y, const Tensor& x, int64_t dim) {
-  PT2_TRY(const int64_t at, wrap_dim(dim, y.dim()));
+Result<Tensor> distances_for(Emitter& e, const Tensor& y, const Tensor& x, int64_t dim) {
   Tensor shaped = x;
   if (x.dim() == 1) {
-    if (x.size(0) != y.size(at))
+    if (x.size(0) != y.size(dim))
       return operator_error("x: found " + x.type_text() + ", expected " +
-                            std::to_string(y.size(at)) + " elements");
+                            std::to_string(y.size(dim)) + " elements");
     Sizes sizes(y.sizes().size(), 1);
-    sizes[static_cast<size_t>(at)] = x.size(0);
-    PT2_TRY(shaped, reshape(x, sizes));
-  } else {
-    while (shaped.dim() < y.dim()) {
-      PT2_TRY(shaped, unsqueeze(shaped, 0));
-    }
+    sizes[static_cast<size_t>(dim)] = x.size(0);
+    PT2_TRY(shaped, e(aten<"view.default">, {x, sizes}));
+  } else if (x.dim() < y.dim()) {
+    Sizes sizes(static_cast<size_t>(y.dim() - x.dim()), 1);
+    sizes.insert(sizes.end(), x.sizes().begin(), x.sizes().end());
+    PT2_TRY(shaped, e(aten<"view.default">, {x, sizes}));
   }
   if (shaped.dim() != y.dim())
     return operator_error("x: found " + x.type_text() + " for y " + y.type_text());
-  PT2_TRY(const Tensor left, slice(shaped, at, std::nullopt, -1, 1));
-  PT2_TRY(const Tensor right, slice(shaped, at, 1, std::nullopt, 1));
-  return apply(aten<"sub.Tensor">, {right, left});
+  const auto left = e(aten<"slice.Tensor">, {shaped, dim, 0, -1});
+  return e(aten<"sub.Tensor">, {e(aten<"slice.Tensor">, {shaped, dim, 1}), left});
 }
-Result<Tensor> halved(const Tensor& tensor) { return apply(aten<"div.Scalar">, {tensor, 2.0}); }
 
-Result<Tensor> zero_integral(const Tensor& y, int64_t dim) {
-  PT2_TRY(const int64_t at, wrap_dim(dim, y.dim()));
-  return apply(aten<"zeros.default">, {box(reduced_sizes(y, {at}, false)), y.dtype()});
-}
-Result<Tensor> trapezoid_dx(const Tensor& y, const Scalar& dx, int64_t dim) {
+Result<int64_t> check_integrand(const Tensor& y, int64_t dim) {
   PT2_TRY_VOID(check_rank_at_least(y, 1, "y"));
-  PT2_TRY(const int64_t at, wrap_dim(dim, y.dim()));
   PT2_TRY_VOID(expect_not_bool(y.dtype()));
-  if (y.size(at) == 0) return zero_integral(y, dim);
-  PT2_TRY(const Tensor sums, neighbour_sums(y, at));
-  PT2_TRY(const Tensor total, apply(aten<"sum.dim_IntList">, {sums, Value::List{at}}));
-  PT2_TRY(const Tensor scaled, apply(aten<"mul.Scalar">, {total, box(dx)}));
-  return halved(scaled);
+  return wrap_dim(dim, y.dim());
 }
-Result<Tensor> trapezoid_x(const Tensor& y, const Tensor& x, int64_t dim) {
-  PT2_TRY_VOID(check_rank_at_least(y, 1, "y"));
-  PT2_TRY(const int64_t at, wrap_dim(dim, y.dim()));
-  PT2_TRY_VOID(expect_not_bool(y.dtype()));
+Result<Tensor> zero_integral(Emitter& e, const Tensor& y, int64_t dim) {
+  return e(aten<"zeros.default">, {reduced_sizes(y, {dim}, false), y.dtype()});
+}
+// The sum of all, less half of both ends.
+Result<Tensor> trapezoid_dx(Emitter& e, const Tensor& y, const Scalar& dx, int64_t dim) {
+  PT2_TRY(const int64_t at, check_integrand(y, dim));
+  if (y.size(at) == 0) return zero_integral(e, y, at);
+  const auto last = e(aten<"select.int">, {y, at, -1});
+  const auto ends = e(aten<"add.Tensor">, {e(aten<"select.int">, {y, at, 0}), last});
+  const auto half = e(aten<"mul.Scalar">, {ends, 0.5});
+  const auto total = e(aten<"sum.dim_IntList">, {y, Sizes{at}});
+  return e(aten<"mul.Scalar">, {e(aten<"sub.Tensor">, {total, half}), dx});
+}
+Result<Tensor> trapezoid_x(Emitter& e, const Tensor& y, const Tensor& x, int64_t dim) {
+  PT2_TRY(const int64_t at, check_integrand(y, dim));
   PT2_TRY_VOID(expect_not_bool(x.dtype()));
-  if (y.size(at) == 0) return zero_integral(y, dim);
-  PT2_TRY(const Tensor steps, distances_for(y, x, at));
-  PT2_TRY(const Tensor sums, neighbour_sums(y, at));
-  PT2_TRY(const Tensor areas, apply(aten<"mul.Tensor">, {steps, sums}));
-  PT2_TRY(const Tensor total, apply(aten<"sum.dim_IntList">, {areas, Value::List{at}}));
-  return halved(total);
+  if (y.size(at) == 0) return zero_integral(e, y, at);
+  const auto steps = distances_for(e, y, x, at);
+  const auto areas = e(aten<"mul.Tensor">, {steps, neighbour_sums(e, y, at)});
+  const auto total = e(aten<"sum.dim_IntList">, {areas, Sizes{at}});
+  return e(aten<"div.Scalar">, {total, 2.0});
 }
-Result<Tensor> trapz_dx(const Tensor& y, double dx, int64_t dim) {
-  return trapezoid_dx(y, Scalar(dx), dim);
+Result<Tensor> trapz_dx(Emitter& e, const Tensor& y, double dx, int64_t dim) {
+  return trapezoid_dx(e, y, Scalar(dx), dim);
 }
-Result<Tensor> cumulative_dx(const Tensor& y, const Scalar& dx, int64_t dim) {
-  PT2_TRY_VOID(check_rank_at_least(y, 1, "y"));
-  PT2_TRY_VOID(expect_not_bool(y.dtype()));
-  PT2_TRY(const Tensor sums, neighbour_sums(y, dim));
-  PT2_TRY(const Tensor total, apply(aten<"cumsum.default">, {sums, dim}));
-  return apply(aten<"mul.Tensor">, {total, dx.to_double() / 2});
+Result<Tensor> cumulative_dx(Emitter& e, const Tensor& y, const Scalar& dx, int64_t dim) {
+  PT2_TRY(const int64_t at, check_integrand(y, dim));
+  const auto areas = e(aten<"mul.Scalar">, {neighbour_sums(e, y, at), dx.to_double() / 2});
+  return e(aten<"cumsum.default">, {areas, dim});
 }
-Result<Tensor> cumulative_x(const Tensor& y, const Tensor& x, int64_t dim) {
-  PT2_TRY_VOID(check_rank_at_least(y, 1, "y"));
-  PT2_TRY_VOID(expect_not_bool(y.dtype()));
+Result<Tensor> cumulative_x(Emitter& e, const Tensor& y, const Tensor& x, int64_t dim) {
+  PT2_TRY(const int64_t at, check_integrand(y, dim));
   PT2_TRY_VOID(expect_not_bool(x.dtype()));
-  PT2_TRY(const Tensor steps, distances_for(y, x, dim));
-  PT2_TRY(const Tensor sums, neighbour_sums(y, dim));
-  PT2_TRY(const Tensor areas, apply(aten<"mul.Tensor">, {steps, sums}));
-  PT2_TRY(const Tensor total, apply(aten<"cumsum.default">, {areas, dim}));
-  return halved(total);
+  const auto steps = distances_for(e, y, x, at);
+  const auto areas = e(aten<"mul.Tensor">, {steps, neighbour_sums(e, y, at)});
+  return e(aten<"div.Scalar">, {e(aten<"cumsum.default">, {areas, at}), 2.0});
 }
 
 // --- Others
@@ -340,19 +299,19 @@ Result<bool> allclose(const Tensor& self, const Tensor& other, double rtol, doub
 
 // clang-format off
 constexpr OpDef kOps[] = {
-    op<"aten::quantile(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation=\"linear\") -> Tensor", quantile<false>>.with({.autocast = AutocastRule::float32, .composite = true}),
-    op<"aten::quantile.scalar(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation=\"linear\") -> Tensor", quantile_number<false>>.with({.autocast = AutocastRule::float32, .composite = true}),
-    op<"aten::nanquantile(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation=\"linear\") -> Tensor", quantile<true>>.with({.autocast = AutocastRule::float32, .composite = true}),
-    op<"aten::nanquantile.scalar(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation=\"linear\") -> Tensor", quantile_number<true>>.with({.autocast = AutocastRule::float32, .composite = true}),
-    op<"aten::nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", nanmean>.with({.composite = true}),
-    op<"aten::cov(Tensor self, *, int correction=1, Tensor? fweights=None, Tensor? aweights=None) -> Tensor", cov>.with({.composite = true}),
-    op<"aten::corrcoef(Tensor self) -> Tensor", corrcoef>.with({.composite = true}),
-    op<"aten::trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor", trapezoid_dx>.with({.composite = true}),
-    op<"aten::trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor", trapezoid_x>.with({.composite = true}),
-    op<"aten::trapz.dx(Tensor y, *, float dx=1., int dim=-1) -> Tensor", trapz_dx>.with({.composite = true}),
-    op<"aten::trapz.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor", trapezoid_x>.with({.composite = true}),
-    op<"aten::cumulative_trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor", cumulative_dx>.with({.composite = true}),
-    op<"aten::cumulative_trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor", cumulative_x>.with({.composite = true}),
+    op<"aten::quantile(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation=\"linear\") -> Tensor", quantile<false>>.with({.autocast = AutocastRule::float32}),
+    op<"aten::quantile.scalar(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation=\"linear\") -> Tensor", quantile_number<false>>.with({.autocast = AutocastRule::float32}),
+    op<"aten::nanquantile(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation=\"linear\") -> Tensor", quantile<true>>.with({.autocast = AutocastRule::float32}),
+    op<"aten::nanquantile.scalar(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation=\"linear\") -> Tensor", quantile_number<true>>.with({.autocast = AutocastRule::float32}),
+    op<"aten::nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", nanmean>,
+    op<"aten::cov(Tensor self, *, int correction=1, Tensor? fweights=None, Tensor? aweights=None) -> Tensor", cov>,
+    op<"aten::corrcoef(Tensor self) -> Tensor", corrcoef>,
+    op<"aten::trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor", trapezoid_dx>,
+    op<"aten::trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor", trapezoid_x>,
+    op<"aten::trapz.dx(Tensor y, *, float dx=1., int dim=-1) -> Tensor", trapz_dx>,
+    op<"aten::trapz.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor", trapezoid_x>,
+    op<"aten::cumulative_trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor", cumulative_dx>,
+    op<"aten::cumulative_trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor", cumulative_x>,
     op<"aten::renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor", renorm>,
     op<"aten::index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) -> Tensor", index_reduce>,
     op<"aten::_aminmax(Tensor self) -> (Tensor, Tensor)", aminmax>,

@@ -161,8 +161,8 @@ Result<Tensor> norm_dim_dtype(const Tensor& self, const std::optional<Scalar>& p
 Result<Tensor> norm_dtype(const Tensor& self, const std::optional<Scalar>& p, Dtype dtype) {
   return norm_of(self, p, std::nullopt, false, dtype);
 }
-Result<Tensor> frobenius_norm(const Tensor& self, const Sizes& dims, bool keepdim) {
-  return norm_of(self, Scalar(2), dims, keepdim, std::nullopt);
+Result<Tensor> frobenius_norm(Emitter& e, const Tensor& self, const Sizes& dims, bool keepdim) {
+  return e(aten<"norm.ScalarOpt_dim">, {self, 2.0, dims, keepdim});
 }
 
 template <bool Root>
@@ -217,7 +217,7 @@ constexpr OpDef kOps[] = {
     op<"aten::norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor", norm_dim>,
     op<"aten::norm.ScalarOpt_dim_dtype(Tensor self, Scalar? p, int[1] dim, bool keepdim, *, ScalarType dtype) -> Tensor", norm_dim_dtype>,
     op<"aten::norm.ScalarOpt_dtype(Tensor self, Scalar? p, *, ScalarType dtype) -> Tensor", norm_dtype>,
-    op<"aten::frobenius_norm.dim(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", frobenius_norm>.with({.composite = true}),
+    op<"aten::frobenius_norm.dim(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", frobenius_norm>,
 };
 // clang-format on
 

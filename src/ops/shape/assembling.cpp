@@ -15,33 +15,6 @@
 namespace pt2::ops {
 namespace {
 
-// Sequences [L, ...] of different lengths, padded at their ends or beginnings.
-Result<Tensor> pad_sequence(const Tensors& sequences, bool batch_first, double padding_value,
-                            const std::string& padding_side) {
-  if (sequences.empty()) return operator_error("sequences: found none, expected at least one");
-  if (padding_side != "left" && padding_side != "right")
-    return operator_error("padding_side: found '" + padding_side + "', expected left or right");
-  int64_t length = 0;
-  for (const Tensor& sequence : sequences) {
-    PT2_TRY_VOID(check_rank_at_least(sequence, 1, "sequences"));
-    length = std::max(length, sequence.size(0));
-  }
-  const auto count = static_cast<int64_t>(sequences.size());
-  Sizes sizes{batch_first ? count : length, batch_first ? length : count};
-  sizes.insert(sizes.end(), sequences[0].sizes().begin() + 1, sequences[0].sizes().end());
-  PT2_TRY(Tensor out, allocate(Meta(sequences[0].dtype(), sizes)));
-  fill_elements(out, Scalar(padding_value));
-  for (int64_t i = 0; i < count; ++i) {
-    const Tensor& sequence = sequences[static_cast<size_t>(i)];
-    const int64_t own = sequence.size(0);
-    PT2_TRY(const Tensor row, select(out, batch_first ? 0 : 1, i));
-    PT2_TRY(Tensor target, narrow(row, 0, padding_side == "left" ? length - own : 0, own));
-    PT2_TRY_VOID(check_sizes(sequence, target.sizes(), "sequences"));
-    copy_elements(target, sequence);
-  }
-  return out;
-}
-
 Result<Tensor> block_diag(const Tensors& tensors) {
   if (tensors.empty()) return apply(aten<"zeros.default">, {Value::List{int64_t{1}, int64_t{0}}});
   Promotion promotion;
@@ -72,26 +45,6 @@ Result<Tensor> block_diag(const Tensors& tensors) {
   return out;
 }
 
-Result<Tensor> cartesian_prod(const Tensors& tensors) {
-  for (const Tensor& tensor : tensors) PT2_TRY_VOID(check_rank(tensor, 1, "tensors"));
-  if (tensors.empty()) return operator_error("tensors: found none, expected at least one");
-  if (tensors.size() == 1) return tensors[0];
-  Sizes sizes;
-  for (const Tensor& tensor : tensors) sizes.push_back(tensor.size(0));
-  const auto numel = checked_numel(sizes);
-  if (!numel) return operator_error("tensors: found too many combinations");
-  Value::List columns;
-  for (size_t i = 0; i < tensors.size(); ++i) {
-    Sizes shape(sizes.size(), 1);
-    shape[i] = sizes[i];
-    PT2_TRY(const Tensor shaped, reshape(tensors[i], shape));
-    PT2_TRY(const Tensor whole, expand(shaped, sizes));
-    PT2_TRY(Tensor flat, reshape(whole, {*numel}));
-    columns.emplace_back(std::move(flat));
-  }
-  return apply(aten<"stack.default">, {std::move(columns), int64_t{1}});
-}
-
 // The number of ways to choose r of n elements, or some number above `most`.
 int64_t choices(int64_t n, int64_t r, int64_t most) {
   __extension__ using Wide = __int128;
@@ -100,96 +53,6 @@ int64_t choices(int64_t n, int64_t r, int64_t most) {
   for (int64_t i = 1; i <= std::min(r, n - r) && count <= most; ++i)
     count = count * (n - std::min(r, n - r) + i) / i;
   return static_cast<int64_t>(std::min<Wide>(count, Wide(most) + 1));
-}
-
-// Every choice of r elements, in lexicographic order of positions.
-Result<Tensor> combinations(const Tensor& self, int64_t r, bool with_replacement) {
-  PT2_TRY_VOID(check_rank(self, 1, "self"));
-  if (r < 0) return operator_error("r: found " + std::to_string(r));
-  if (r == 0) return allocate(Meta(self.dtype(), {0}));
-  const auto most = std::min<int64_t>(
-      int64_t{1} << 27, static_cast<int64_t>(AllocationLimit::current() / sizeof(int64_t)));
-  if (r > most)
-    return Error{ErrorCode::limit, "r: found " + std::to_string(r) + ", beyond any memory", ""};
-  const int64_t step = with_replacement ? 0 : 1;
-  if (r > self.numel() && (!with_replacement || self.numel() == 0))
-    return allocate(Meta(self.dtype(), {0, r}));
-  const int64_t count = with_replacement ? choices(self.numel() + r - 1, r, most / r)
-                                         : choices(self.numel(), r, most / r);
-  if (count > most / r)
-    return Error{ErrorCode::limit,
-                 "found more than " + std::to_string(most / r) + " combinations of " +
-                     std::to_string(r) + " of " + std::to_string(self.numel()) + " elements",
-                 ""};
-  Scratch<int64_t> positions;
-  positions.reserve(static_cast<size_t>(count * r));
-  Scratch<int64_t> chosen(static_cast<size_t>(r));
-  for (int64_t i = 0; i < r; ++i) chosen[static_cast<size_t>(i)] = i * step;
-  for (;;) {
-    positions.insert(positions.end(), chosen.begin(), chosen.end());
-    int64_t at = r - 1;
-    while (at >= 0 && chosen[static_cast<size_t>(at)] >= self.numel() - 1 - (r - 1 - at) * step)
-      --at;
-    if (at < 0) break;
-    ++chosen[static_cast<size_t>(at)];
-    for (int64_t i = at + 1; i < r; ++i)
-      chosen[static_cast<size_t>(i)] = chosen[static_cast<size_t>(i - 1)] + step;
-  }
-  const Tensor index = Tensor::from(Dtype::int64, {static_cast<int64_t>(positions.size())},
-                                    std::span<const int64_t>(positions));
-  PT2_TRY(const Tensor flat, apply(aten<"index_select.default">, {self, int64_t{0}, index}));
-  return reshape(flat, {-1, r});
-}
-
-Result<Tensor> ravel(const Tensor& self) {
-  PT2_TRY(const Tensor dense, contiguous_tensor(self));
-  return reshape(dense, {-1});
-}
-Result<Tensor> diagflat(const Tensor& self, int64_t offset) {
-  PT2_TRY(const Tensor flat, ravel(self));
-  return apply(aten<"diag.default">, {flat, offset});
-}
-
-// The main diagonal of a matrix or a cube. With `wrap` the diagonal of a tall matrix starts again
-// after a gap of one row.
-Result<Tensor> fill_diagonal(Tensor self, const Scalar& fill_value, bool wrap) {
-  PT2_TRY_VOID(check_rank_at_least(self, 2, "self"));
-  int64_t least = self.size(0);
-  int64_t step = 0;
-  for (int64_t dim = 0; dim < self.dim(); ++dim) {
-    if (self.dim() > 2 && self.size(dim) != self.size(0))
-      return operator_error("self: found " + self.type_text() + ", expected equal sizes");
-    least = std::min(least, self.size(dim));
-    step += self.stride(dim);
-  }
-  PT2_TRY_VOID(apply(aten<"fill_.Scalar">,
-                     {self.with_view({least}, {step}, self.storage_offset()), box(fill_value)}));
-  const int64_t columns = self.size(1);
-  if (!wrap || self.dim() != 2 || self.size(0) <= columns + 1) return self;
-  for (int64_t row = columns + 1; row < self.size(0); row += columns + 1) {
-    const int64_t count = std::min(columns, self.size(0) - row);
-    Tensor part = self.with_view({count}, {step}, self.storage_offset() + row * self.stride(0));
-    PT2_TRY_VOID(apply(aten<"fill_.Scalar">, {part, box(fill_value)}));
-  }
-  return self;
-}
-
-// Sums over the dims that broadcasting from `size` would repeat.
-Result<Tensor> sum_to_size(const Tensor& self, const Sizes& size) {
-  if (size.empty()) return apply(aten<"sum.default">, {self});
-  const std::array both{self.sizes(), size};
-  PT2_TRY(const Sizes sizes, broadcast_sizes(both));
-  if (sizes != self.sizes())
-    return operator_error("size: found " + sizes_text(size) + ", expected what broadcasts to " +
-                          sizes_text(self.sizes()));
-  const int64_t lead = self.dim() - static_cast<int64_t>(size.size());
-  Value::List dims;
-  for (int64_t dim = 0; dim < self.dim(); ++dim)
-    if (dim < lead || (size[static_cast<size_t>(dim - lead)] == 1 && self.size(dim) != 1))
-      dims.emplace_back(dim);
-  if (dims.empty()) return self;
-  PT2_TRY(const Tensor sum, apply(aten<"sum.dim_IntList">, {self, std::move(dims), true}));
-  return reshape(sum, size);
 }
 
 // --- Splits
@@ -222,18 +85,6 @@ Result<Tensors> unsafe_split(const Tensor& self, int64_t split_size, int64_t dim
   if (sizes.empty()) sizes.push_back(0);
   return split_sizes(self, sizes, at);
 }
-Result<Tensors> unsafe_chunk(const Tensor& self, int64_t chunks, int64_t dim) {
-  PT2_TRY(const int64_t at, wrap_dim(dim, self.dim()));
-  PT2_TRY_VOID(check_rank_at_least(self, 1, "self"));
-  if (chunks < 1) return operator_error("chunks: found " + std::to_string(chunks));
-  const int64_t length = self.size(at);
-  if (length == 0) {
-    if (chunks > 4096)
-      return Error{ErrorCode::limit, "chunks: found " + std::to_string(chunks), ""};
-    return split_sizes(self, Sizes(static_cast<size_t>(chunks), 0), at);
-  }
-  return unsafe_split(self, length / chunks + (length % chunks != 0), at);
-}
 // The borders between the parts, clamped like Python slices.
 Result<Tensors> split_at(const Tensor& self, const Sizes& indices, int64_t dim) {
   PT2_TRY(const int64_t at, wrap_dim(dim, self.dim()));
@@ -247,15 +98,6 @@ Result<Tensors> split_at(const Tensor& self, const Sizes& indices, int64_t dim) 
     start = end;
   }
   return out;
-}
-Result<Tensors> hsplit_array(const Tensor& self, const Sizes& indices) {
-  PT2_TRY_VOID(check_rank_at_least(self, 1, "self"));
-  return split_at(self, indices, self.dim() == 1 ? 0 : 1);
-}
-template <int64_t Dim>
-Result<Tensors> split_array(const Tensor& self, const Sizes& indices) {
-  PT2_TRY_VOID(check_rank_at_least(self, Dim == 0 ? 2 : 3, "self"));
-  return split_at(self, indices, Dim);
 }
 Result<Tensors> equal_sections(const Tensor& self, int64_t sections, int64_t dim) {
   PT2_TRY(const int64_t at, wrap_dim(dim, self.dim()));
@@ -275,18 +117,6 @@ Result<Tensors> tensor_split_by_tensor(const Tensor& self, const Tensor& where, 
   const Input<int64_t> numbers(where);
   if (where.dim() == 0) return equal_sections(self, numbers[0], dim);
   return split_at(self, Sizes(numbers.data(), numbers.data() + numbers.size()), dim);
-}
-
-template <int64_t Rank>
-Result<Tensors> atleast_all(const Tensors& tensors) {
-  constexpr Handle kHandles[] = {aten<"atleast_1d.default">, aten<"atleast_2d.default">,
-                                 aten<"atleast_3d.default">};
-  Tensors out;
-  for (const Tensor& tensor : tensors) {
-    PT2_TRY(Tensor grown, apply(kHandles[Rank - 1], {tensor}));
-    out.push_back(std::move(grown));
-  }
-  return out;
 }
 
 // --- Views and copies
@@ -335,25 +165,7 @@ Result<Tensor> make_dual(const Tensor& primal, const Tensor& tangent, int64_t) {
 using Dual = std::tuple<Tensor, OptionalTensor>;
 Dual unpack_dual(const Tensor& dual, int64_t) { return {dual, std::nullopt}; }
 
-Result<Tensor> native_channel_shuffle(const Tensor& self, int64_t groups) {
-  return apply(aten<"channel_shuffle.default">, {self, groups});
-}
-
 // --- Gradients
-
-Result<Tensor> index_select_backward(const Tensor& grad, const Sizes& self_sizes, int64_t dim,
-                                     const Tensor& index) {
-  PT2_TRY(const Tensor zeros, allocate(Meta(grad.dtype(), self_sizes)));
-  return apply(aten<"index_add.default">, {zeros, dim, index, grad});
-}
-Result<Tensor> trace_backward(const Tensor& grad, const Sizes& sizes) {
-  if (sizes.size() != 2) return operator_error("sizes: found " + sizes_text(sizes));
-  PT2_TRY_VOID(check_rank(grad, 0, "grad"));
-  PT2_TRY(Tensor out, allocate(Meta(grad.dtype(), sizes)));
-  PT2_TRY(Tensor target, diagonal(out, 0, 0, 1));
-  copy_elements(target, grad);
-  return out;
-}
 
 // Cuts each tensor into equal chunks along `dim`, the last one padded with zeros; row k joins chunk
 // k of every tensor (ATen/native/TensorShape.cpp _chunk_cat).
@@ -401,38 +213,219 @@ Result<std::array<Meta, 2>> unpack_dual_meta(const Tensor& dual, int64_t) {
   return std::array{Meta::like(dual), Meta::like(dual)};
 }
 
+// --- Formulas
+
+// Sequences [L, ...] of different lengths, padded at their ends or beginnings
+// (ATen/native/PackedSequence.cpp pad_sequence, TensorShape.cpp).
+Result<Tensor> pad_sequence(Emitter& e, const Tensors& sequences, bool batch_first,
+                            double padding_value, const std::string& padding_side) {
+  if (sequences.empty()) return operator_error("sequences: found none, expected at least one");
+  if (padding_side != "left" && padding_side != "right")
+    return operator_error("padding_side: found '" + padding_side + "', expected left or right");
+  int64_t length = 0;
+  for (const Tensor& sequence : sequences) {
+    PT2_TRY_VOID(check_rank_at_least(sequence, 1, "sequences"));
+    length = std::max(length, sequence.size(0));
+  }
+  Tensors padded = sequences;
+  for (Tensor& sequence : padded) {
+    Sizes pad(2 * sequence.sizes().size(), 0);
+    pad[pad.size() - (padding_side == "left" ? 2 : 1)] = length - sequence.size(0);
+    PT2_TRY(sequence, e(aten<"constant_pad_nd.default">, {sequence, pad, padding_value}));
+  }
+  return e(aten<"stack.default">, {padded, batch_first ? 0 : 1});
+}
+
+// ATen/native/Itertools.cpp cartesian_prod.
+Result<Tensor> cartesian_prod(Emitter& e, const Tensors& tensors) {
+  for (const Tensor& tensor : tensors) PT2_TRY_VOID(check_rank(tensor, 1, "tensors"));
+  if (tensors.empty()) return operator_error("tensors: found none, expected at least one");
+  if (tensors.size() == 1) return tensors[0];
+  PT2_TRY(Tensors columns, e.pieces(aten<"meshgrid.indexing">, {tensors, std::string("ij")}));
+  if (!checked_numel(columns[0].sizes()))
+    return operator_error("tensors: found too many combinations");
+  for (Tensor& column : columns) {
+    PT2_TRY(column, e(aten<"flatten.using_ints">, {column}));
+  }
+  return e(aten<"stack.default">, {columns, 1});
+}
+
+// Every choice of r elements, in lexicographic order of positions (ATen/native/Itertools.cpp).
+Result<Tensor> combinations(Emitter& e, const Tensor& self, int64_t r, bool with_replacement) {
+  PT2_TRY_VOID(check_rank(self, 1, "self"));
+  if (r < 0) return operator_error("r: found " + std::to_string(r));
+  if (r == 0) return e(aten<"empty.memory_format">, {Sizes{0}, self.dtype()});
+  const int64_t n = self.numel();
+  constexpr int64_t kMaxDims = 64;
+  const auto most = std::min<int64_t>(
+      int64_t{1} << 27, static_cast<int64_t>(AllocationLimit::current() / sizeof(int64_t)));
+  const int64_t count = r > n && (!with_replacement || n == 0)
+                            ? 0
+                            : choices(with_replacement ? n + r - 1 : n, r, most);
+  if (r > kMaxDims || count > most / r)
+    return Error{ErrorCode::limit,
+                 "found more than " + std::to_string(most / r) + " combinations of " +
+                     std::to_string(r) + " of " + std::to_string(n) + " elements",
+                 ""};
+  PT2_TRY(const Tensor range, e(aten<"arange.default">, {n, Dtype::int64}));
+  PT2_TRY(const Tensors places,
+          e.pieces(aten<"meshgrid.default">, {Tensors(static_cast<size_t>(r), range)}));
+  const Handle in_order = with_replacement ? Handle(aten<"le.Tensor">) : aten<"lt.Tensor">;
+  PT2_TRY(Tensor mask, e(aten<"full.default">, {places[0].sizes(), true, Dtype::bool_}));
+  for (size_t i = 0; i + 1 < places.size(); ++i) {
+    PT2_TRY(mask, e(aten<"mul.Tensor">, {mask, e(in_order, {places[i], places[i + 1]})}));
+  }
+  PT2_TRY(const Tensor chosen, e(aten<"nonzero_static.default">, {mask, count}));
+  return e(aten<"index.Tensor">, {self, OptionalTensors{chosen}});
+}
+
+Result<Tensor> ravel(Emitter& e, const Tensor& self) {
+  return e(aten<"view.default">, {e(aten<"contiguous.default">, {self}), Sizes{-1}});
+}
+Result<Tensor> diagflat(Emitter& e, const Tensor& self, int64_t offset) {
+  return e(aten<"diag.default">,
+           {e(aten<"view.default">, {e(aten<"contiguous.default">, {self}), Sizes{-1}}), offset});
+}
+
+// The main diagonal of a matrix or a cube. With `wrap` the diagonal of a tall matrix starts again
+// after a gap of one row (ATen/native/Fill.cpp).
+Result<Tensor> fill_diagonal(Emitter& e, const Tensor& self, const Scalar& fill_value, bool wrap) {
+  PT2_TRY_VOID(check_rank_at_least(self, 2, "self"));
+  const int64_t rows = self.size(0), columns = self.size(1);
+  int64_t least = rows;
+  int64_t step = 0;
+  for (int64_t dim = 0; dim < self.dim(); ++dim) {
+    if (self.dim() > 2 && self.size(dim) != rows)
+      return operator_error("self: found " + self.type_text() + ", expected equal sizes");
+    least = std::min(least, self.size(dim));
+    step += self.stride(dim);
+  }
+  const auto fill = [&](const Result<Tensor>& from, int64_t count) {
+    return e(aten<"fill_.Scalar">,
+             {e(aten<"as_strided.default">, {from, Sizes{count}, Sizes{step}}), fill_value});
+  };
+  PT2_TRY_VOID(fill(self, least));
+  if (!wrap || self.dim() != 2 || rows <= columns + 1) return self;
+  const int64_t rest = row_count(self.numel() + columns, columns + 1) - least;
+  PT2_TRY_VOID(fill(e(aten<"slice.Tensor">, {self, 0, columns + 1}), rest));
+  return self;
+}
+
+// Sums over the dims that broadcasting from `size` would repeat (ATen/ExpandUtils.h sum_to).
+Result<Tensor> sum_to_size(Emitter& e, const Tensor& self, const Sizes& size) {
+  if (size.empty()) return e(aten<"sum.default">, {self});
+  const std::array both{self.sizes(), size};
+  PT2_TRY(const Sizes sizes, broadcast_sizes(both));
+  if (sizes != self.sizes())
+    return operator_error("size: found " + sizes_text(size) + ", expected what broadcasts to " +
+                          sizes_text(self.sizes()));
+  const int64_t lead = self.dim() - static_cast<int64_t>(size.size());
+  Sizes dims;
+  for (int64_t dim = 0; dim < self.dim(); ++dim)
+    if (dim < lead || (size[static_cast<size_t>(dim - lead)] == 1 && self.size(dim) != 1))
+      dims.push_back(dim);
+  if (dims.empty()) return self;
+  PT2_TRY(const Tensor sum, e(aten<"sum.dim_IntList">, {self, dims, true}));
+  return lead > 0 ? e(aten<"view.default">, {sum, size}) : Result<Tensor>(sum);
+}
+
+// ATen/native/TensorShape.cpp unsafe_chunk.
+Result<Tensors> unsafe_chunk(Emitter& e, const Tensor& self, int64_t chunks, int64_t dim) {
+  PT2_TRY(const int64_t at, wrap_existing_dim(dim, self));
+  if (chunks < 1) return operator_error("chunks: found " + std::to_string(chunks));
+  const int64_t length = self.size(at);
+  if (length == 0) {
+    if (chunks > 4096)
+      return Error{ErrorCode::limit, "chunks: found " + std::to_string(chunks), ""};
+    return e.pieces(aten<"unsafe_split_with_sizes.default">,
+                    {self, Sizes(static_cast<size_t>(chunks), 0), at});
+  }
+  return e.pieces(aten<"unsafe_split.Tensor">,
+                  {self, length / chunks + (length % chunks != 0), at});
+}
+Result<Tensors> hsplit_array(Emitter& e, const Tensor& self, const std::vector<int64_t>& indices) {
+  PT2_TRY_VOID(check_rank_at_least(self, 1, "self"));
+  return e.pieces(aten<"tensor_split.indices">, {self, indices, self.dim() == 1 ? 0 : 1});
+}
+template <int64_t Dim>
+Result<Tensors> split_array(Emitter& e, const Tensor& self, const std::vector<int64_t>& indices) {
+  PT2_TRY_VOID(check_rank_at_least(self, Dim == 0 ? 2 : 3, "self"));
+  return e.pieces(aten<"tensor_split.indices">, {self, indices, Dim});
+}
+
+template <int64_t Rank>
+Result<Tensors> atleast_all(Emitter& e, const Tensors& tensors) {
+  constexpr Handle kHandles[] = {aten<"atleast_1d.default">, aten<"atleast_2d.default">,
+                                 aten<"atleast_3d.default">};
+  Tensors out = tensors;
+  for (Tensor& tensor : out) {
+    PT2_TRY(tensor, e(kHandles[Rank - 1], {tensor}));
+  }
+  return out;
+}
+
+// ATen/native/ChannelShuffle.cpp math_channel_shuffle.
+Result<Tensor> native_channel_shuffle(Emitter& e, const Tensor& self, int64_t groups) {
+  PT2_TRY_VOID(check_rank_at_least(self, 3, "self"));
+  const int64_t channels = self.size(1);
+  if (groups <= 0 || channels % groups != 0)
+    return operator_error("found " + std::to_string(groups) + " groups, expected a divisor of " +
+                          std::to_string(channels));
+  PT2_TRY(const Tensor split,
+          e(aten<"view.default">, {self, Sizes{self.size(0), groups, channels / groups, -1}}));
+  return e(aten<"reshape.default">,
+           {e(aten<"permute.default">, {split, Sizes{0, 2, 1, 3}}), self.sizes()});
+}
+
+Result<Tensor> index_select_backward(Emitter& e, const Tensor& grad, const Sizes& self_sizes,
+                                     int64_t dim, const Tensor& index) {
+  return e(aten<"index_add.default">,
+           {e(aten<"new_zeros.default">, {grad, self_sizes}), dim, index, grad});
+}
+// ATen/native/ReduceOps.cpp trace_backward.
+Result<Tensor> trace_backward(Emitter& e, const Tensor& grad, const Sizes& sizes) {
+  if (sizes.size() != 2) return operator_error("sizes: found " + sizes_text(sizes));
+  PT2_TRY_VOID(check_rank(grad, 0, "grad"));
+  PT2_TRY(const int64_t count, multiply_add(sizes[0], sizes[1]));
+  PT2_TRY(const int64_t step, multiply_add(sizes[1], 1, 1));
+  PT2_TRY(const Tensor indices, e(aten<"arange.start_step">, {0, count, step, Dtype::int64}));
+  PT2_TRY(const Tensor flat, e(aten<"new_zeros.default">, {grad, Sizes{count}}));
+  return e(aten<"view.default">,
+           {e(aten<"index_fill.int_Tensor">, {flat, 0, indices, grad}), sizes});
+}
+
 // clang-format off
 constexpr OpDef kOps[] = {
     op<"aten::_chunk_cat(Tensor[] tensors, int dim, int num_chunks) -> Tensor", chunk_cat>,
     op<"aten::masked_scatter_backward(Tensor grad_output, Tensor mask, SymInt[] sizes) -> Tensor", masked_scatter_backward>,
-    op<"aten::pad_sequence(Tensor[] sequences, bool batch_first=False, float padding_value=0., str padding_side=\"right\") -> Tensor", pad_sequence>.with({.composite = true}),
+    op<"aten::pad_sequence(Tensor[] sequences, bool batch_first=False, float padding_value=0., str padding_side=\"right\") -> Tensor", pad_sequence>,
     op<"aten::block_diag(Tensor[] tensors) -> Tensor", block_diag>,
-    op<"aten::cartesian_prod(Tensor[] tensors) -> Tensor", cartesian_prod>.with({.sharing = Sharing::possibly, .composite = true}),
-    op<"aten::combinations(Tensor self, int r=2, bool with_replacement=False) -> Tensor", combinations>.with({.composite = true}),
-    op<"aten::ravel(Tensor(a) self) -> Tensor(a)", ravel>.with({.sharing = Sharing::where_strides_allow, .slope = Slope::linear, .composite = true}),
-    op<"aten::diagflat(Tensor self, int offset=0) -> Tensor", diagflat>.with({.composite = true}),
-    op<"aten::fill_diagonal_(Tensor(a!) self, Scalar fill_value, bool wrap=False) -> Tensor(a!)", fill_diagonal>.with({.composite = true}),
-    op<"aten::sum_to_size(Tensor self, SymInt[] size) -> Tensor", sum_to_size>.with({.sharing = Sharing::possibly, .composite = true}),
-    op<"aten::unsafe_split.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]", unsafe_split>.with({.sharing = Sharing::possibly}),
-    op<"aten::unsafe_split_with_sizes(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]", split_sizes>.with({.sharing = Sharing::possibly}),
-    op<"aten::unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]", unsafe_chunk>.with({.sharing = Sharing::possibly, .composite = true}),
-    op<"aten::hsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]", hsplit_array>.with({.composite = true}),
-    op<"aten::vsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]", split_array<0>>.with({.composite = true}),
-    op<"aten::dsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]", split_array<2>>.with({.composite = true}),
-    op<"aten::tensor_split.tensor_indices_or_sections(Tensor(a -> *) self, Tensor tensor_indices_or_sections, int dim=0) -> Tensor(a)[]", tensor_split_by_tensor>.with({.composite = true}),
-    op<"aten::atleast_1d.Sequence(Tensor[] tensors) -> Tensor[]", atleast_all<1>>.with({.sharing = Sharing::possibly, .composite = true}),
-    op<"aten::atleast_2d.Sequence(Tensor[] tensors) -> Tensor[]", atleast_all<2>>.with({.sharing = Sharing::possibly, .composite = true}),
-    op<"aten::atleast_3d.Sequence(Tensor[] tensors) -> Tensor[]", atleast_all<3>>.with({.sharing = Sharing::possibly, .composite = true}),
-    op<"aten::narrow.Tensor(Tensor(a) self, int dim, Tensor start, SymInt length) -> Tensor(a)", narrow_at>.with({.composite = true}),
+    op<"aten::cartesian_prod(Tensor[] tensors) -> Tensor", cartesian_prod>.with({.sharing = Sharing::possibly}),
+    op<"aten::combinations(Tensor self, int r=2, bool with_replacement=False) -> Tensor", combinations>,
+    op<"aten::ravel(Tensor(a) self) -> Tensor(a)", ravel>.with({.sharing = Sharing::where_strides_allow, .slope = Slope::linear}),
+    op<"aten::diagflat(Tensor self, int offset=0) -> Tensor", diagflat>,
+    op<"aten::fill_diagonal_(Tensor(a!) self, Scalar fill_value, bool wrap=False) -> Tensor(a!)", fill_diagonal>,
+    op<"aten::sum_to_size(Tensor self, SymInt[] size) -> Tensor", sum_to_size>.with({.sharing = Sharing::possibly}),
+    op<"aten::unsafe_split.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]", unsafe_split>.with({.sharing = Sharing::possibly, .looks_at_sizes_alone = true}),
+    op<"aten::unsafe_split_with_sizes(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]", split_sizes>.with({.sharing = Sharing::possibly, .looks_at_sizes_alone = true}),
+    op<"aten::unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]", unsafe_chunk>.with({.sharing = Sharing::possibly}),
+    op<"aten::hsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]", hsplit_array>,
+    op<"aten::vsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]", split_array<0>>,
+    op<"aten::dsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]", split_array<2>>,
+    op<"aten::tensor_split.tensor_indices_or_sections(Tensor(a -> *) self, Tensor tensor_indices_or_sections, int dim=0) -> Tensor(a)[]", tensor_split_by_tensor>.with({.undecomposed = Undecomposed::reads_elements}),
+    op<"aten::atleast_1d.Sequence(Tensor[] tensors) -> Tensor[]", atleast_all<1>>.with({.sharing = Sharing::possibly}),
+    op<"aten::atleast_2d.Sequence(Tensor[] tensors) -> Tensor[]", atleast_all<2>>.with({.sharing = Sharing::possibly}),
+    op<"aten::atleast_3d.Sequence(Tensor[] tensors) -> Tensor[]", atleast_all<3>>.with({.sharing = Sharing::possibly}),
+    op<"aten::narrow.Tensor(Tensor(a) self, int dim, Tensor start, SymInt length) -> Tensor(a)", narrow_at>.with({.undecomposed = Undecomposed::reads_elements}),
     op<"aten::view_copy(Tensor self, SymInt[] size) -> Tensor", reshape_copy>,
     op<"aten::_reshape_copy(Tensor self, SymInt[] size) -> Tensor", reshape_copy>,
     op<"aten::_stack(Tensor[] tensors, int dim=0) -> Tensor", stack>,
     op<"aten::empty_permuted(SymInt[] size, int[] physical_layout, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", empty_permuted>,
     composed<"aten::_make_dual(Tensor(a) primal, Tensor tangent, int level) -> Tensor(a)", like_first, make_dual>.with({.sharing = Sharing::possibly}),
-    composed<"aten::_unpack_dual(Tensor(a) dual, int level) -> (Tensor(a) primal, Tensor tangent)", unpack_dual_meta, unpack_dual>.with({.sharing = Sharing::possibly, .composite = true}),
-    op<"aten::native_channel_shuffle(Tensor self, SymInt groups) -> Tensor", native_channel_shuffle>.with({.sharing = Sharing::possibly, .composite = true}),
-    op<"aten::index_select_backward(Tensor grad, SymInt[] self_sizes, int dim, Tensor index) -> Tensor", index_select_backward>.with({.composite = true}),
-    op<"aten::trace_backward(Tensor grad, SymInt[] sizes) -> Tensor", trace_backward>.with({.composite = true}),
+    composed<"aten::_unpack_dual(Tensor(a) dual, int level) -> (Tensor(a) primal, Tensor tangent)", unpack_dual_meta, unpack_dual>.with({.sharing = Sharing::possibly, .undecomposed = Undecomposed::lacks_steps}),
+    op<"aten::native_channel_shuffle(Tensor self, SymInt groups) -> Tensor", native_channel_shuffle>.with({.sharing = Sharing::possibly}),
+    op<"aten::index_select_backward(Tensor grad, SymInt[] self_sizes, int dim, Tensor index) -> Tensor", index_select_backward>,
+    op<"aten::trace_backward(Tensor grad, SymInt[] sizes) -> Tensor", trace_backward>,
 };
 // clang-format on
 

@@ -26,6 +26,11 @@ Result<void> check_row(int64_t row, int64_t rows) {
                           std::to_string(rows - 1));
   return {};
 }
+Result<void> check_rows(const Tensor& indices, int64_t rows) {
+  const Input<int64_t> numbers(indices);
+  for (int64_t i = 0; i < numbers.size(); ++i) PT2_TRY_VOID(check_row(numbers[i], rows));
+  return {};
+}
 
 Result<void> embedding(Tensor& out, const Tensor& weight, const Tensor& indices, int64_t, bool,
                        bool) {
@@ -181,8 +186,6 @@ Result<void> check_bag_arguments(const Tensor& weight, const Tensor& indices, co
     PT2_TRY_VOID(check_same_dtype(*call.per_sample_weights, weight, "per_sample_weights"));
     PT2_TRY_VOID(check_sizes(*call.per_sample_weights, indices.sizes(), "per_sample_weights"));
   }
-  const Input<int64_t> rows(indices);
-  for (int64_t i = 0; i < rows.size(); ++i) PT2_TRY_VOID(check_row(rows[i], weight.size(0)));
   return {};
 }
 
@@ -190,28 +193,46 @@ Result<void> check_bag_arguments(const Tensor& weight, const Tensor& indices, co
 // of each maximum. Plain sums need none of them and leave zeros (ATen/native/EmbeddingBag.cpp
 // _embedding_bag_cpu_impl_out).
 template <bool ForwardOnly>
+Result<std::array<Meta, 4>> embedding_bag_meta(const Tensor& weight, const Tensor& indices,
+                                               const Tensor& offsets, bool, int64_t mode, bool,
+                                               const OptionalTensor& per_sample_weights,
+                                               bool include_last_offset, int64_t padding_idx) {
+  PT2_TRY_VOID(
+      check_bag_arguments(weight, indices, offsets, {mode, per_sample_weights, padding_idx}));
+  const int64_t count = std::max<int64_t>(offsets.numel() - (include_last_offset ? 1 : 0), 0);
+  const bool plain = mode == kSum;
+  const bool fast =
+      plain && padding_idx < 0 && weight.dtype() != Dtype::float64 && weight.stride(1) == 1;
+  const Dtype numbers = promote_types(indices.dtype(), offsets.dtype());
+  const Sizes bag_sizes{plain && ForwardOnly ? offsets.numel() : count};
+  return std::array{Meta(weight.dtype(), {count, weight.size(1)}),
+                    Meta(numbers, {fast ? 0 : indices.numel()}), Meta(numbers, bag_sizes),
+                    Meta(numbers, mode == kMax ? Sizes{count, weight.size(1)} : bag_sizes)};
+}
+template <bool ForwardOnly>
 Result<BagResult> embedding_bag(const Tensor& weight, const Tensor& indices, const Tensor& offsets,
-                                bool, int64_t mode, bool, const OptionalTensor& per_sample_weights,
-                                bool include_last_offset, int64_t padding_idx) {
+                                bool scale_grad_by_freq, int64_t mode, bool sparse,
+                                const OptionalTensor& per_sample_weights, bool include_last_offset,
+                                int64_t padding_idx) {
+  PT2_TRY(const auto metas, embedding_bag_meta<ForwardOnly>(
+                                weight, indices, offsets, scale_grad_by_freq, mode, sparse,
+                                per_sample_weights, include_last_offset, padding_idx));
   const BagCall call{mode, per_sample_weights, padding_idx};
-  PT2_TRY_VOID(check_bag_arguments(weight, indices, offsets, call));
   PT2_TRY(Bags bags, make_bags(offsets, indices.numel(), include_last_offset));
   const auto count = static_cast<int64_t>(bags.begin.size());
   const int64_t width = weight.size(1);
   const bool plain = mode == kSum;
-  const bool fast =
-      plain && padding_idx < 0 && weight.dtype() != Dtype::float64 && weight.stride(1) == 1;
   // The last bag ends at the last index, whatever the last offset says. FBGEMM, however, adds only
   // up to the offset but divides by the count of all.
   const int64_t last = count > 0 ? bags.end.back() : 0;
   if (include_last_offset && count > 0) bags.end.back() = indices.numel();
   const bool cut =
       mode != kMax && padding_idx < 0 && weight.dtype() != Dtype::float64 && weight.stride(1) == 1;
-  PT2_TRY(Tensor out, allocate(Meta(weight.dtype(), {count, width})));
-  Tensor offset2bag = Tensor::zeros(Dtype::int64, {fast ? 0 : indices.numel()});
-  Tensor bag_size = Tensor::zeros(Dtype::int64, {plain && ForwardOnly ? offsets.numel() : count});
-  Tensor largest =
-      Tensor::zeros(Dtype::int64, mode == kMax ? Sizes{count, width} : bag_size.sizes());
+  PT2_TRY(Tensor out, allocate(metas[0]));
+  Tensor offset2bag = Tensor::zeros(Dtype::int64, metas[1].sizes);
+  Tensor bag_size = Tensor::zeros(Dtype::int64, metas[2].sizes);
+  Tensor largest = Tensor::zeros(Dtype::int64, metas[3].sizes);
+  PT2_TRY_VOID(check_rows(indices, weight.size(0)));
   const Input<int64_t> rows(indices);
   with_float_compute_type(weight.dtype(), [&]<class C>() {
     const Input<C> table(weight);
@@ -232,22 +253,13 @@ Result<BagResult> embedding_bag(const Tensor& weight, const Tensor& indices, con
       if (mode == kMean) largest.data<int64_t>()[bag] = counted;
     }
   });
-  const Dtype numbers = promote_types(indices.dtype(), offsets.dtype());
   for (Tensor* tensor : {&offset2bag, &bag_size, &largest})
-    *tensor = to_dense(*tensor, Dtype::int64, numbers);
+    *tensor = to_dense(*tensor, Dtype::int64, metas[1].dtype);
   return BagResult{out, offset2bag, bag_size, largest};
 }
 
-Result<BagResult> embedding_bag_default(const Tensor& weight, const Tensor& indices,
-                                        const Tensor& offsets, bool scale_grad_by_freq,
-                                        int64_t mode, bool sparse,
-                                        const OptionalTensor& per_sample_weights,
-                                        bool include_last_offset) {
-  return embedding_bag<true>(weight, indices, offsets, scale_grad_by_freq, mode, sparse,
-                             per_sample_weights, include_last_offset, -1);
-}
-
-Result<BagResult> embedding_bag_padding(const Tensor& weight, const Tensor& indices,
+// ATen/native/EmbeddingBag.cpp embedding_bag.
+Result<BagResult> embedding_bag_padding(Emitter& e, const Tensor& weight, const Tensor& indices,
                                         const Tensor& offsets, bool scale_grad_by_freq,
                                         int64_t mode, bool sparse,
                                         const OptionalTensor& per_sample_weights,
@@ -261,8 +273,18 @@ Result<BagResult> embedding_bag_padding(const Tensor& weight, const Tensor& indi
                             ", expected a row of " + std::to_string(rows));
     padding = *padding_idx < 0 ? *padding_idx + rows : *padding_idx;
   }
-  return embedding_bag<true>(weight, indices, offsets, scale_grad_by_freq, mode, sparse,
-                             per_sample_weights, include_last_offset, padding);
+  return e.several<Tensor, Tensor, Tensor, Tensor>(
+      aten<"_embedding_bag_forward_only.default">,
+      {weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights,
+       include_last_offset, padding});
+}
+Result<BagResult> embedding_bag_default(Emitter& e, const Tensor& weight, const Tensor& indices,
+                                        const Tensor& offsets, bool scale_grad_by_freq,
+                                        int64_t mode, bool sparse,
+                                        const OptionalTensor& per_sample_weights,
+                                        bool include_last_offset) {
+  return embedding_bag_padding(e, weight, indices, offsets, scale_grad_by_freq, mode, sparse,
+                               per_sample_weights, include_last_offset, std::nullopt);
 }
 
 // --- Gradients of bags
@@ -412,6 +434,7 @@ Result<Tensor> per_sample_weights_backward(const Tensor& grad, const Tensor& wei
                                            int64_t padding_idx) {
   const OptionalTensor none;
   PT2_TRY_VOID(check_bag_arguments(weight, indices, offsets, {mode, none, padding_idx}));
+  PT2_TRY_VOID(check_rows(indices, weight.size(0)));
   if (mode != kSum)
     return operator_error("mode: found " + std::to_string(mode) + ", expected sums, 0");
   PT2_TRY_VOID(check_rank(grad, 2, "grad"));
@@ -441,14 +464,14 @@ constexpr OpDef kOps[] = {
     op<"aten::embedding_renorm(Tensor self, Tensor indices, float max_norm, float norm_type) -> Tensor", embedding_renorm>,
     op<"aten::embedding_dense_backward(Tensor grad_output, Tensor indices, SymInt num_weights, SymInt padding_idx, bool scale_grad_by_freq) -> Tensor",
        embedding_dense_backward>,
-    op<"aten::_embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, int padding_idx=-1) -> (Tensor, Tensor, Tensor, Tensor)",
-       embedding_bag<false>>,
-    op<"aten::_embedding_bag_forward_only(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, int padding_idx=-1) -> (Tensor, Tensor, Tensor, Tensor)",
-       embedding_bag<true>>,
+    composed<"aten::_embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, int padding_idx=-1) -> (Tensor, Tensor, Tensor, Tensor)",
+       embedding_bag_meta<false>, embedding_bag<false>>,
+    composed<"aten::_embedding_bag_forward_only(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, int padding_idx=-1) -> (Tensor, Tensor, Tensor, Tensor)",
+       embedding_bag_meta<true>, embedding_bag<true>>,
     op<"aten::embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False) -> (Tensor, Tensor, Tensor, Tensor)",
-       embedding_bag_default>.with({.composite = true}),
+       embedding_bag_default>,
     op<"aten::embedding_bag.padding_idx(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq, int mode, bool sparse, Tensor? per_sample_weights, bool include_last_offset, int? padding_idx) -> (Tensor, Tensor, Tensor, Tensor)",
-       embedding_bag_padding>.with({.composite = true}),
+       embedding_bag_padding>,
     op<"aten::_embedding_bag_dense_backward(Tensor grad, Tensor indices, Tensor offset2bag, Tensor bag_size, Tensor maximum_indices, SymInt num_weights, bool scale_grad_by_freq, int mode, Tensor? per_sample_weights, int padding_idx=-1) -> Tensor",
        embedding_bag_dense_backward>,
     op<"aten::_embedding_bag_backward(Tensor grad, Tensor indices, Tensor offsets, Tensor offset2bag, Tensor bag_size, Tensor maximum_indices, SymInt num_weights, bool scale_grad_by_freq, int mode, bool sparse, Tensor? per_sample_weights, int padding_idx=-1) -> Tensor",

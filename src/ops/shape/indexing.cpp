@@ -246,8 +246,8 @@ constexpr OpDef kOps[] = {
     composed<"aten::index_select(Tensor self, int dim, Tensor index) -> Tensor", index_select_meta, index_select>.with({.slope = Slope::linear}),
     composed<"aten::index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor", like_first, index_add>,
     composed<"aten::index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor", like_first, index_copy>.with({.autocast = AutocastRule::widest}),
-    op<"aten::index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", index_fill>.with({.overwrites = true}),
-    op<"aten::index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor", index_fill_tensor>.with({.overwrites = true}),
+    composed<"aten::index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", like_first, index_fill>.with({.overwrites = true}),
+    composed<"aten::index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor", like_first, index_fill_tensor>.with({.overwrites = true}),
     op<"aten::take(Tensor self, Tensor index) -> Tensor", take>,
     op<"aten::put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor", put>,
 };

@@ -136,8 +136,8 @@ Result<Tensor> pack_backward(const Tensor& grad, const Sizes& input_size, const 
 // clang-format off
 constexpr OpDef kOps[] = {
     op<"aten::_pack_padded_sequence(Tensor input, Tensor lengths, bool batch_first) -> (Tensor, Tensor)", pack>,
-    op<"aten::_pack_padded_sequence_backward(Tensor grad, SymInt[] input_size, Tensor batch_sizes, bool batch_first) -> Tensor", pack_backward>.with({.composite = true}),
-    op<"aten::_pad_packed_sequence(Tensor data, Tensor batch_sizes, bool batch_first, Scalar padding_value, int total_length) -> (Tensor, Tensor)", pad>.with({.composite = true}),
+    op<"aten::_pack_padded_sequence_backward(Tensor grad, SymInt[] input_size, Tensor batch_sizes, bool batch_first) -> Tensor", pack_backward>.with({.undecomposed = Undecomposed::reads_elements}),
+    op<"aten::_pad_packed_sequence(Tensor data, Tensor batch_sizes, bool batch_first, Scalar padding_value, int total_length) -> (Tensor, Tensor)", pad>.with({.undecomposed = Undecomposed::reads_elements}),
 };
 // clang-format on
 

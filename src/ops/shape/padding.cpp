@@ -34,9 +34,6 @@ int64_t reflected_border(int64_t position, int64_t size) {
 int64_t repeated_border(int64_t position, int64_t size) {
   return std::clamp<int64_t>(position, 0, size - 1);
 }
-int64_t wrapped_border(int64_t position, int64_t size) {
-  return position < 0 ? position + size : (position >= size ? position - size : position);
-}
 // Negative margins crop before anything wraps around.
 Margin cut_of(const Margin& margin) {
   return {std::min<int64_t>(margin.before, 0), std::min<int64_t>(margin.after, 0)};
@@ -149,18 +146,6 @@ Result<void> pad_with(Tensor& out, const Tensor& self, const Sizes& padding) {
   fill_padded(out, self, margins, border);
   return {};
 }
-Result<void> pad_circular(Tensor& out, const Tensor& self, const Sizes& pad) {
-  PT2_TRY(auto margins, margins_of(self, pad));
-  Tensor rest = self;
-  for (size_t i = 0; i < margins.size(); ++i) {
-    const Margin cut = cut_of(margins[i]);
-    PT2_TRY(rest,
-            slice(rest, static_cast<int64_t>(i), -cut.before, self.sizes()[i] + cut.after, 1));
-    margins[i] = {margins[i].before - cut.before, margins[i].after - cut.after};
-  }
-  fill_padded(out, rest, margins, wrapped_border);
-  return {};
-}
 Result<Meta> circular_meta(const Tensor& self, const Sizes& pad) {
   PT2_TRY(const auto margins, margins_of(self, pad));
   PT2_TRY_VOID(check_margins(self, margins, false));
@@ -174,33 +159,6 @@ Result<Meta> circular_meta(const Tensor& self, const Sizes& pad) {
                             std::to_string(left));
   }
   return not_empty(meta, pad.size() / 2);
-}
-
-Result<Tensor> pad_spatial(const Tensor& self, const Sizes& pad, bool reflects) {
-  switch (pad.size()) {
-    case 2:
-      return reflects ? compute<reflection_meta<1>, pad_with<reflected_border>>(self, pad)
-                      : compute<replication_meta<1>, pad_with<repeated_border>>(self, pad);
-    case 4:
-      return reflects ? compute<reflection_meta<2>, pad_with<reflected_border>>(self, pad)
-                      : compute<replication_meta<2>, pad_with<repeated_border>>(self, pad);
-    case 6:
-      return reflects ? compute<reflection_meta<3>, pad_with<reflected_border>>(self, pad)
-                      : compute<replication_meta<3>, pad_with<repeated_border>>(self, pad);
-    default:
-      return operator_error("found " + std::to_string(pad.size()) +
-                            " padding numbers, expected 2, 4 or 6");
-  }
-}
-Result<Tensor> pad_by_mode(const Tensor& self, const Sizes& pad, const std::string& mode,
-                           std::optional<double> value) {
-  if (mode == "constant")
-    return compute<constant_meta, constant>(self, pad, Scalar(value.value_or(0)));
-  if (value && *value != 0) return operator_error("found a value for mode '" + mode + "'");
-  if (mode == "circular") return compute<circular_meta, pad_circular>(self, pad);
-  if (mode == "reflect" || mode == "replicate") return pad_spatial(self, pad, mode == "reflect");
-  return operator_error("found mode '" + mode +
-                        "', expected 'constant', 'reflect', 'replicate' or 'circular'");
 }
 
 // An element that was copied several times collects all its gradients.
@@ -230,25 +188,7 @@ Result<Tensor> padding_backward(const Tensor& grad, const Tensor& self, const Si
   return out;
 }
 
-Result<Meta> pad_by_mode_meta(const Tensor& self, const Sizes& pad, const std::string& mode,
-                              std::optional<double> value) {
-  if (mode == "constant") return constant_meta(self, pad, Scalar(value.value_or(0)));
-  if (mode == "circular") return circular_meta(self, pad);
-  const bool reflects = mode == "reflect";
-  switch (pad.size()) {
-    case 2:
-      return reflects ? reflection_meta<1>(self, pad) : replication_meta<1>(self, pad);
-    case 4:
-      return reflects ? reflection_meta<2>(self, pad) : replication_meta<2>(self, pad);
-    case 6:
-      return reflects ? reflection_meta<3>(self, pad) : replication_meta<3>(self, pad);
-    default:
-      return operator_error("found " + std::to_string(pad.size()) +
-                            " padding numbers, expected 2, 4 or 6");
-  }
-}
-
-Result<Tensor> pad_formula(Emitter& e, const Tensor& self, const Sizes& pad,
+Result<Tensor> pad_by_mode(Emitter& e, const Tensor& self, const Sizes& pad,
                            const std::string& mode, std::optional<double> value) {
   if (mode == "constant") return e(aten<"constant_pad_nd.default">, {self, pad, value.value_or(0)});
   if (value && *value != 0) return operator_error("found a value for mode '" + mode + "'");
@@ -269,9 +209,10 @@ Result<Tensor> pad_formula(Emitter& e, const Tensor& self, const Sizes& pad,
 
 // The elements before are copied from the end and those after from the start; negative margins
 // crop.
-Result<Tensor> pad_circular_formula(Emitter& e, const Tensor& self, const Sizes& pad) {
+Result<Tensor> pad_circular(Emitter& e, const Tensor& self, const Sizes& pad) {
   PT2_TRY_VOID(circular_meta(self, pad));
   Tensor out = self;
+  bool is_copy = false;
   for (size_t i = 0; i < pad.size() / 2; ++i) {
     const int64_t dim = self.dim() - 1 - static_cast<int64_t>(i);
     const int64_t before = pad[2 * i], after = pad[2 * i + 1], size = self.size(dim);
@@ -291,16 +232,17 @@ Result<Tensor> pad_circular_formula(Emitter& e, const Tensor& self, const Sizes&
     }
     if (parts.size() > 1) {
       PT2_TRY(out, e(aten<"cat.default">, {parts, dim}));
+      is_copy = true;
     }
   }
-  return out;
+  return is_copy ? Result<Tensor>(out) : e(aten<"clone.default">, {out});
 }
 
 // clang-format off
 constexpr OpDef kOps[] = {
     op<"aten::constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor", constant_meta, constant>.with({.slope = Slope::linear}),
-    composed<"aten::pad(Tensor self, SymInt[] pad, str mode=\"constant\", float? value=None) -> Tensor", pad_by_mode_meta, pad_by_mode, pad_formula>.with({.slope = Slope::linear}),
-    op<"aten::_pad_circular(Tensor self, SymInt[] pad) -> Tensor", circular_meta, pad_circular, pad_circular_formula>,
+    op<"aten::pad(Tensor self, SymInt[] pad, str mode=\"constant\", float? value=None) -> Tensor", pad_by_mode>.with({.slope = Slope::linear}),
+    op<"aten::_pad_circular(Tensor self, SymInt[] pad) -> Tensor", pad_circular>,
     op<"aten::reflection_pad1d(Tensor self, SymInt[2] padding) -> Tensor", reflection_meta<1>, pad_with<reflected_border>>.with({.autocast = AutocastRule::float32}),
     op<"aten::reflection_pad2d(Tensor self, SymInt[4] padding) -> Tensor", reflection_meta<2>, pad_with<reflected_border>>.with({.autocast = AutocastRule::float32}),
     op<"aten::reflection_pad3d(Tensor self, SymInt[6] padding) -> Tensor", reflection_meta<3>, pad_with<reflected_border>>,

@@ -55,33 +55,33 @@ bool has_signs(const Tensor& self) {
 // Always false: conjugation and negation are computed at once here.
 bool never(const Tensor&) { return false; }
 
-Result<Tensor> sizes_tensor(const Tensor& self) {
-  PT2_TRY(Tensor out, allocate({Dtype::int64, {self.dim()}}));
-  std::ranges::copy(self.sizes(), out.data<int64_t>());
-  return out;
-}
-Result<Tensor> dim_range(const Tensor& like, int64_t dim) {
-  PT2_TRY(const int64_t size, size_at(like, dim));
-  return apply(aten<"arange.default">, {size, Dtype::int64});
-}
-Result<Tensor> isreal(const Tensor& self) {
-  if (has_complex(self)) {
-    PT2_TRY(const Tensor imaginary, apply(aten<"imag.default">, {self}));
-    return apply(aten<"eq.Scalar">, {imaginary, int64_t{0}});
+// --- Formulas
+
+Result<Tensor> sizes_tensor(Emitter& e, const Tensor& self) {
+  Tensors parts;
+  for (const int64_t size : self.sizes()) {
+    PT2_TRY(Tensor part, e(aten<"full.default">, {Sizes{1}, size, Dtype::int64}));
+    parts.push_back(std::move(part));
   }
-  PT2_TRY(Tensor out, allocate({Dtype::bool_, self.sizes()}));
-  fill_elements(out, true);
-  return out;
+  if (parts.empty()) return e(aten<"full.default">, {Sizes{0}, 0, Dtype::int64});
+  return e(aten<"cat.default">, {parts});
 }
-Tensor same(const Tensor& self) { return self; }
-Tensors same_list(const Tensors& tensors) { return tensors; }
+Result<Tensor> dim_range(Emitter& e, const Tensor& like, int64_t dim) {
+  PT2_TRY(const int64_t size, size_at(like, dim));
+  return e(aten<"arange.default">, {size, Dtype::int64});
+}
+// ATen/native/TensorCompare.cpp isreal.
+Result<Tensor> isreal(Emitter& e, const Tensor& self) {
+  if (has_complex(self)) return e(aten<"eq.Scalar">, {e(aten<"imag.default">, {self}), 0});
+  return e(aten<"ones_like.default">, {self, Dtype::bool_});
+}
+Result<Tensor> same(Emitter&, const Tensor& self) { return self; }
+Result<Tensors> same_list(Emitter&, const Tensors& tensors) { return tensors; }
 template <Dtype To>
-Result<Tensor> cast(const Tensor& self, bool) {
-  return apply(aten<"to.dtype">, {self, To});
+Result<Tensor> cast(Emitter& e, const Tensor& self, bool non_blocking) {
+  return e(aten<"to.dtype">, {self, To, non_blocking});
 }
-Result<Tensor> float_power_of_number(const Scalar& self, const Tensor& exponent) {
-  return apply(aten<"float_power.Tensor_Tensor">, {number_tensor(self), exponent});
-}
+
 // Sums over broadcast dims; without sizes, self is returned unchanged.
 Result<Tensor> sum_to_size(const Tensor& self, const std::optional<Sizes>& size) {
   return size ? apply(aten<"sum_to_size.default">, {self, box(*size)}) : Result<Tensor>(self);
@@ -89,12 +89,12 @@ Result<Tensor> sum_to_size(const Tensor& self, const std::optional<Sizes>& size)
 
 // clang-format off
 constexpr OpDef kOps[] = {
-    op<"aten::dim(Tensor self) -> int", dim_of>.with({.composite = true}),
-    op<"aten::numel(Tensor self) -> int", numel_of>.with({.composite = true}),
+    op<"aten::dim(Tensor self) -> int", dim_of>.with({.undecomposed = Undecomposed::gives_numbers}),
+    op<"aten::numel(Tensor self) -> int", numel_of>.with({.undecomposed = Undecomposed::gives_numbers}),
     op<"aten::size(Tensor self) -> int[]", sizes_of>,
-    op<"aten::size.int(Tensor self, int dim) -> int", size_at>.with({.composite = true}),
+    op<"aten::size.int(Tensor self, int dim) -> int", size_at>.with({.undecomposed = Undecomposed::gives_numbers}),
     op<"aten::stride(Tensor self) -> int[]", strides_of>,
-    op<"aten::stride.int(Tensor self, int dim) -> int", stride_at>.with({.composite = true}),
+    op<"aten::stride.int(Tensor self, int dim) -> int", stride_at>.with({.undecomposed = Undecomposed::gives_numbers}),
     op<"aten::sym_size(Tensor self) -> SymInt[]", sizes_of>.with({.looks_at_sizes_alone = true}),
     op<"aten::sym_stride(Tensor self) -> SymInt[]", strides_of>,
     op<"aten::sym_size.int(Tensor self, int dim) -> SymInt", size_at>.with({.slope = Slope::constant, .looks_at_sizes_alone = true}),
@@ -102,31 +102,30 @@ constexpr OpDef kOps[] = {
     op<"aten::sym_numel(Tensor self) -> SymInt", numel_of>.with({.slope = Slope::constant, .looks_at_sizes_alone = true}),
     op<"aten::sym_storage_offset(Tensor self) -> SymInt", offset_of>,
     op<"aten::sym_is_contiguous(Tensor self, MemoryFormat memory_format=0) -> SymBool", contiguous_in>,
-    op<"aten::storage_offset(Tensor self) -> int", offset_of>.with({.composite = true}),
+    op<"aten::storage_offset(Tensor self) -> int", offset_of>.with({.undecomposed = Undecomposed::gives_numbers}),
     op<"aten::element_size(Tensor self) -> int", element_size>,
-    op<"aten::is_contiguous(Tensor self) -> bool", contiguous_now>.with({.composite = true}),
+    op<"aten::is_contiguous(Tensor self) -> bool", contiguous_now>.with({.undecomposed = Undecomposed::gives_numbers}),
     op<"aten::is_same_size(Tensor self, Tensor other) -> bool", has_same_size>,
-    op<"aten::is_nonzero(Tensor self) -> bool", is_nonzero>.with({.composite = true}),
-    op<"aten::is_floating_point(Tensor self) -> bool", has_floats>.with({.composite = true}),
-    op<"aten::is_complex(Tensor self) -> bool", has_complex>.with({.composite = true}),
-    op<"aten::is_signed(Tensor self) -> bool", has_signs>.with({.composite = true}),
-    op<"aten::is_conj(Tensor self) -> bool", never>.with({.composite = true}),
-    op<"aten::is_neg(Tensor self) -> bool", never>.with({.composite = true}),
-    op<"aten::isreal(Tensor self) -> Tensor", isreal>.with({.composite = true}),
-    op<"aten::_shape_as_tensor(Tensor self) -> Tensor", sizes_tensor>.with({.composite = true}),
-    op<"aten::_dim_arange(Tensor like, int dim) -> Tensor", dim_range>.with({.composite = true}),
-    op<"aten::data(Tensor self) -> Tensor", same>.with({.composite = true}),
-    op<"aten::_to_cpu(Tensor[] tensors) -> Tensor[]", same_list>.with({.composite = true}),
+    op<"aten::is_nonzero(Tensor self) -> bool", is_nonzero>.with({.undecomposed = Undecomposed::gives_numbers}),
+    op<"aten::is_floating_point(Tensor self) -> bool", has_floats>.with({.undecomposed = Undecomposed::gives_numbers}),
+    op<"aten::is_complex(Tensor self) -> bool", has_complex>.with({.undecomposed = Undecomposed::gives_numbers}),
+    op<"aten::is_signed(Tensor self) -> bool", has_signs>.with({.undecomposed = Undecomposed::gives_numbers}),
+    op<"aten::is_conj(Tensor self) -> bool", never>.with({.undecomposed = Undecomposed::gives_numbers}),
+    op<"aten::is_neg(Tensor self) -> bool", never>.with({.undecomposed = Undecomposed::gives_numbers}),
+    op<"aten::isreal(Tensor self) -> Tensor", isreal>,
+    op<"aten::_shape_as_tensor(Tensor self) -> Tensor", sizes_tensor>,
+    op<"aten::_dim_arange(Tensor like, int dim) -> Tensor", dim_range>,
+    op<"aten::data(Tensor self) -> Tensor", same>,
+    op<"aten::_to_cpu(Tensor[] tensors) -> Tensor[]", same_list>,
     op<"aten::_grad_sum_to_size(Tensor(a) self, int[]? size) -> Tensor(a)", sum_to_size>.with({.sharing = Sharing::possibly}),
-    op<"aten::_cast_Byte(Tensor self, bool non_blocking=False) -> Tensor", cast<Dtype::uint8>>.with({.composite = true}),
-    op<"aten::_cast_Char(Tensor self, bool non_blocking=False) -> Tensor", cast<Dtype::int8>>.with({.composite = true}),
-    op<"aten::_cast_Short(Tensor self, bool non_blocking=False) -> Tensor", cast<Dtype::int16>>.with({.composite = true}),
-    op<"aten::_cast_Int(Tensor self, bool non_blocking=False) -> Tensor", cast<Dtype::int32>>.with({.composite = true}),
-    op<"aten::_cast_Long(Tensor self, bool non_blocking=False) -> Tensor", cast<Dtype::int64>>.with({.composite = true}),
-    op<"aten::_cast_Half(Tensor self, bool non_blocking=False) -> Tensor", cast<Dtype::float16>>.with({.composite = true}),
-    op<"aten::_cast_Float(Tensor self, bool non_blocking=False) -> Tensor", cast<Dtype::float32>>.with({.sharing = Sharing::unless_cast, .composite = true}),
-    op<"aten::_cast_Double(Tensor self, bool non_blocking=False) -> Tensor", cast<Dtype::float64>>.with({.composite = true}),
-    op<"aten::float_power.Scalar(Scalar self, Tensor exponent) -> Tensor", float_power_of_number>.with({.composite = true}),
+    op<"aten::_cast_Byte(Tensor self, bool non_blocking=False) -> Tensor", cast<Dtype::uint8>>,
+    op<"aten::_cast_Char(Tensor self, bool non_blocking=False) -> Tensor", cast<Dtype::int8>>,
+    op<"aten::_cast_Short(Tensor self, bool non_blocking=False) -> Tensor", cast<Dtype::int16>>,
+    op<"aten::_cast_Int(Tensor self, bool non_blocking=False) -> Tensor", cast<Dtype::int32>>,
+    op<"aten::_cast_Long(Tensor self, bool non_blocking=False) -> Tensor", cast<Dtype::int64>>,
+    op<"aten::_cast_Half(Tensor self, bool non_blocking=False) -> Tensor", cast<Dtype::float16>>,
+    op<"aten::_cast_Float(Tensor self, bool non_blocking=False) -> Tensor", cast<Dtype::float32>>.with({.sharing = Sharing::unless_cast}),
+    op<"aten::_cast_Double(Tensor self, bool non_blocking=False) -> Tensor", cast<Dtype::float64>>,
 };
 // clang-format on
 

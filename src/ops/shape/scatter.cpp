@@ -215,50 +215,14 @@ Result<Tensor> scatter_value_reduce(const Tensor& self, int64_t dim, const Tenso
   return scatter_reduce(self, dim, index, repeated(value, self.dtype(), index), reduce);
 }
 
-// Unlike in gather, negative indices count from the end.
-Tensor wrapped_indices(const Tensor& indices, int64_t size) {
-  Tensor out = Tensor::zeros(Dtype::int64, indices.sizes());
-  elementwise<int64_t>(
-      out, Dtype::int64, [size](int64_t i) { return i < 0 ? i + size : i; }, indices);
-  return out;
-}
-
-Result<Tensor> take_along_dim(const Tensor& self, const Tensor& indices,
-                              const std::optional<int64_t>& dim) {
-  if (!dim) {
-    PT2_TRY_VOID(check_index_dtype(indices, "indices"));
-    const Tensor values = self.contiguous();
-    const Tensor places = wrapped_indices(indices, self.numel());
-    return compute<gather_meta, gather>(
-        values.with_view({values.numel()}, {1}, values.storage_offset()), 0,
-        places.with_view({places.numel()}, {1}, places.storage_offset()), false);
-  }
-  PT2_TRY_VOID(check_rank(indices, self.dim(), "indices"));
-  PT2_TRY_VOID(check_index_dtype(indices, "indices"));
-  PT2_TRY(const int64_t wrapped, wrap_dim(*dim, self.dim()));
-  if (self.dim() == 0) return compute<gather_meta, gather>(self, *dim, indices, false);
-  // Self and indices broadcast to each other in every dim except `dim`.
-  Sizes self_sizes = self.sizes();
-  Sizes index_sizes = indices.sizes();
-  self_sizes[static_cast<size_t>(wrapped)] = 1;
-  index_sizes[static_cast<size_t>(wrapped)] = 1;
-  const std::array both{self_sizes, index_sizes};
-  PT2_TRY(Sizes sizes, broadcast_sizes(both));
-  sizes[static_cast<size_t>(wrapped)] = self.size(wrapped);
-  const Tensor values = broadcast_to(self, sizes);
-  sizes[static_cast<size_t>(wrapped)] = indices.size(wrapped);
-  const Tensor places = wrapped_indices(indices, self.size(wrapped));
-  return compute<gather_meta, gather>(values, wrapped, broadcast_to(places, sizes), false);
-}
-
 // Negative indices count from the end.
 Result<Tensor> from_the_start(Emitter& e, const Tensor& indices, int64_t size) {
   const auto moved = e(aten<"add.Scalar">, {indices, size});
   return e(aten<"where.self">, {e(aten<"lt.Scalar">, {indices, 0}), moved, indices});
 }
 
-Result<Tensor> take_along_dim_formula(Emitter& e, const Tensor& self, const Tensor& indices,
-                                      const std::optional<int64_t>& dim) {
+Result<Tensor> take_along_dim(Emitter& e, const Tensor& self, const Tensor& indices,
+                              const std::optional<int64_t>& dim) {
   if (!dim)
     return e(aten<"gather.default">,
              {e(aten<"reshape.default">, {self, Sizes{-1}}), 0,
@@ -291,7 +255,7 @@ constexpr OpDef kOps[] = {
     composed<"aten::scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", like_first, scatter_add>,
     composed<"aten::scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) -> Tensor",
        like_first, scatter_reduce_two>,
-    op<"aten::take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor", take_along_dim, take_along_dim_formula>,
+    op<"aten::take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor", take_along_dim>,
 };
 // clang-format on
 

@@ -62,9 +62,6 @@ Result<void> cat(Tensor& out, const Tensors& tensors, int64_t dim) {
   }
   return {};
 }
-Result<Tensor> cat_tensors(const Tensors& tensors, int64_t dim) {
-  return compute<cat_meta, cat>(tensors, dim);
-}
 
 Result<Meta> stack_meta(const Tensors& tensors, int64_t dim) {
   if (tensors.empty()) return operator_error("found no tensors, expected one or more");
@@ -87,40 +84,6 @@ Result<void> stack(Tensor& out, const Tensors& tensors, int64_t dim) {
   return {};
 }
 
-// Prepends dims of size 1 until each tensor has `rank` dims.
-Result<Tensors> with_rank(const Tensors& tensors, int64_t rank) {
-  Tensors out = tensors;
-  for (Tensor& tensor : out)
-    while (tensor.dim() < rank) {
-      // atleast_3d appends the last of them instead.
-      PT2_TRY(tensor, unsqueeze(tensor, tensor.dim() == 2 ? 2 : 0));
-    }
-  return out;
-}
-Result<Tensor> hstack(const Tensors& tensors) {
-  if (tensors.empty()) return operator_error("found no tensors, expected one or more");
-  PT2_TRY(const Tensors parts, with_rank(tensors, 1));
-  return cat_tensors(parts, parts[0].dim() == 1 ? 0 : 1);
-}
-Result<Tensor> vstack(const Tensors& tensors) {
-  PT2_TRY(const Tensors parts, with_rank(tensors, 2));
-  return cat_tensors(parts, 0);
-}
-Result<Tensor> dstack(const Tensors& tensors) {
-  PT2_TRY(const Tensors parts, with_rank(tensors, 3));
-  return cat_tensors(parts, 2);
-}
-// The columns: a vector is one column.
-Result<Tensor> column_stack(const Tensors& tensors) {
-  Tensors parts = tensors;
-  for (Tensor& part : parts) {
-    if (part.dim() < 2) {
-      PT2_TRY(part, reshape(part, {part.numel(), 1}));
-    }
-  }
-  return hstack(parts);
-}
-
 // --- Elements taken from other positions
 
 Result<Meta> flip_meta(const Tensor& self, const std::vector<int64_t>& dims) {
@@ -135,15 +98,6 @@ Result<void> flip(Tensor& out, const Tensor& self, const std::vector<int64_t>& d
   take_positions(out, self, positions);
   return {};
 }
-Result<Tensor> fliplr(const Tensor& self) {
-  PT2_TRY_VOID(check_rank_at_least(self, 2, "self"));
-  return compute<flip_meta, flip>(self, std::vector<int64_t>{1});
-}
-Result<Tensor> flipud(const Tensor& self) {
-  PT2_TRY_VOID(check_rank_at_least(self, 1, "self"));
-  return compute<flip_meta, flip>(self, std::vector<int64_t>{0});
-}
-
 Result<Meta> roll_meta(const Tensor& self, const std::vector<int64_t>& shifts,
                        const std::vector<int64_t>& dims) {
   const bool flat = dims.empty() && shifts.size() == 1;
@@ -227,55 +181,19 @@ void repeat(Tensor& out, const Tensor& self, const Sizes& repeats) {
 }
 using OptionalInt = std::optional<int64_t>;
 
-// Repeats each element along `dim`; without a dim, each element of the flattened tensor.
-Result<Tensor> repeat_positions(const Tensor& self, const Positions& repeated, OptionalInt dim,
-                                OptionalInt output_size) {
-  const auto length = static_cast<int64_t>(repeated.size());
-  if (output_size && *output_size != length)
-    return operator_error("found output_size " + std::to_string(*output_size) + ", expected " +
-                          std::to_string(length));
-  Tensor source = self;
-  if (!dim) {
-    PT2_TRY(source, reshape(self, {-1}));
-  }
-  if (source.dim() == 0) source = source.with_view({1}, {1}, source.storage_offset());
-  PT2_TRY(const int64_t at, wrap_dim(dim.value_or(0), source.dim()));
-  Sizes sizes = source.sizes();
-  sizes[static_cast<size_t>(at)] = length;
-  PT2_TRY(Tensor out, allocate({self.dtype(), sizes}));
-  auto positions = identity_positions(source.sizes());
-  positions[static_cast<size_t>(at)] = repeated;
-  take_positions(out, source, positions);
-  return out;
-}
 // The positions 0, 0, 1, 1, 1, … for repeats 2, 3, …; error when they would exceed the memory
 // limit.
-Result<Positions> repeated_positions(std::span<const int64_t> repeats, int64_t element_size) {
+Result<Positions> repeated_positions(std::span<const int64_t> repeats) {
   int64_t total = 0;
   for (int64_t count : repeats)
     if (count < 0 || __builtin_add_overflow(total, count, &total))
       return operator_error("found repeat " + std::to_string(count) + ", expected 0 or more");
-  PT2_TRY_VOID(multiply_add(total, element_size));
   PT2_TRY(Tensor block, allocate({Dtype::int64, {total}}));
   Positions out;
   out.reserve(static_cast<size_t>(total));
   for (size_t i = 0; i < repeats.size(); ++i)
     out.insert(out.end(), static_cast<size_t>(repeats[i]), static_cast<int64_t>(i));
   return out;
-}
-Result<int64_t> repeated_length(const Tensor& self, OptionalInt dim) {
-  if (!dim) return self.numel();
-  PT2_TRY(const int64_t at, wrap_dim(*dim, self.dim()));
-  return self.dim() == 0 ? 1 : self.size(at);
-}
-Result<Tensor> repeat_interleave_int(const Tensor& self, int64_t repeats, OptionalInt dim,
-                                     OptionalInt output_size) {
-  PT2_TRY(const int64_t length, repeated_length(self, dim));
-  if (repeats < 0)
-    return operator_error("found repeat " + std::to_string(repeats) + ", expected 0 or more");
-  const Scratch<int64_t> counts(static_cast<size_t>(length), repeats);
-  PT2_TRY(const Positions positions, repeated_positions(counts, dtype_size(self.dtype())));
-  return repeat_positions(self, positions, dim, output_size);
 }
 Result<Tensor> int64_values(const Tensor& repeats) {
   PT2_TRY_VOID(check_index_dtype(repeats, "repeats"));
@@ -284,30 +202,22 @@ Result<Tensor> int64_values(const Tensor& repeats) {
                           ", expected 0 or 1");
   return copy_as(repeats, Dtype::int64, MemoryFormat::contiguous);
 }
-Result<Tensor> repeat_interleave_tensor(const Tensor& self, const Tensor& repeats, OptionalInt dim,
-                                        OptionalInt output_size) {
-  PT2_TRY(const int64_t length, repeated_length(self, dim));
-  PT2_TRY(const Tensor values, int64_values(repeats));
-  Scratch<int64_t> counts(values.as<int64_t>().begin(), values.as<int64_t>().end());
-  if (counts.size() == 1) counts.assign(static_cast<size_t>(length), counts[0]);
-  if (static_cast<int64_t>(counts.size()) != length)
-    return operator_error("found " + std::to_string(counts.size()) + " repeats, expected " +
-                          std::to_string(length));
-  PT2_TRY(const Positions positions, repeated_positions(counts, dtype_size(self.dtype())));
-  return repeat_positions(self, positions, dim, output_size);
-}
 Result<Tensor> repeat_interleave_positions(const Tensor& repeats, OptionalInt output_size) {
   if (repeats.dim() != 1)
     return operator_error("found repeats of rank " + std::to_string(repeats.dim()) +
                           ", expected 1");
   PT2_TRY(const Tensor values, int64_values(repeats));
-  PT2_TRY(const Positions positions, repeated_positions(values.as<int64_t>(), 8));
+  PT2_TRY(const Positions positions, repeated_positions(values.as<int64_t>()));
   if (output_size && *output_size != static_cast<int64_t>(positions.size()))
     return operator_error("found output_size " + std::to_string(*output_size) + ", expected " +
                           std::to_string(positions.size()));
   const Tensor out =
       Tensor::from<int64_t>(Dtype::int64, {static_cast<int64_t>(positions.size())}, positions);
   return copy_as(out, repeats.dtype(), std::nullopt);
+}
+Result<Meta> repeat_interleave_meta(const Tensor& repeats, OptionalInt output_size) {
+  if (!output_size) return Error{ErrorCode::unsupported, "the result depends on elements", ""};
+  return Meta(repeats.dtype(), {*output_size});
 }
 
 // --- Scatters: self with a view of it replaced
@@ -353,7 +263,7 @@ Result<Tensor> as_strided_scatter(const Tensor& self, const Tensor& src, const S
 
 // --- Diagonals, grids, channels
 
-Result<Tensor> diag_embed(const Tensor& self, int64_t offset, int64_t dim1, int64_t dim2) {
+Result<Meta> diag_embed_meta(const Tensor& self, int64_t offset, int64_t dim1, int64_t dim2) {
   if (self.dim() == 0) return operator_error("found a 0-dim tensor, expected rank 1 or more");
   PT2_TRY(const auto plane, wrap_distinct_dims({dim1, dim2}, self.dim() + 1));
   int64_t size = 0;
@@ -362,47 +272,14 @@ Result<Tensor> diag_embed(const Tensor& self, int64_t offset, int64_t dim1, int6
   Sizes sizes(self.sizes().begin(), self.sizes().end() - 1);
   sizes.insert(sizes.begin() + std::min(plane[0], plane[1]), size);
   sizes.insert(sizes.begin() + std::max(plane[0], plane[1]), size);
-  PT2_TRY(Tensor out, allocate({self.dtype(), std::move(sizes)}));
-  PT2_TRY(Tensor target, diagonal(out, offset, plane[0], plane[1]));
+  return Meta(self.dtype(), std::move(sizes));
+}
+Result<void> diag_embed(Tensor& out, const Tensor& self, int64_t offset, int64_t dim1,
+                        int64_t dim2) {
+  PT2_TRY(Tensor target, diagonal(out, offset, dim1, dim2));
   copy_elements(target, self);
-  return out;
+  return {};
 }
-Result<Tensor> diag(const Tensor& self, int64_t offset) {
-  if (self.dim() == 1) return diag_embed(self, offset, 0, 1);
-  PT2_TRY_VOID(check_rank(self, 2, "self"));
-  PT2_TRY(const Tensor view, diagonal(self, offset, 0, 1));
-  return copy_as(view, view.dtype(), std::nullopt);
-}
-
-Result<std::vector<Tensor>> meshgrid_indexing(const Tensors& tensors, const std::string& indexing) {
-  if (indexing != "ij" && indexing != "xy")
-    return operator_error("found indexing '" + indexing + "', expected 'ij' or 'xy'");
-  if (tensors.empty()) return operator_error("found no tensors, expected one or more");
-  Sizes sizes;
-  for (const Tensor& tensor : tensors) {
-    if (tensor.dim() > 1)
-      return operator_error("found rank " + std::to_string(tensor.dim()) + ", expected 0 or 1");
-    if (tensor.dtype() != tensors[0].dtype())
-      return operator_error("found tensors of different dtypes");
-    sizes.push_back(tensor.numel());
-  }
-  std::vector<Tensor> grids;
-  for (size_t i = 0; i < tensors.size(); ++i) {
-    Sizes own(tensors.size(), 1);
-    own[i] = sizes[i];
-    PT2_TRY(const Tensor line, view(tensors[i], own));
-    PT2_TRY(Tensor grid, expand(line, sizes));
-    if (indexing == "xy" && tensors.size() > 1) {
-      PT2_TRY(grid, transpose(grid, 0, 1));
-    }
-    grids.push_back(std::move(grid));
-  }
-  return grids;
-}
-Result<std::vector<Tensor>> meshgrid(const Tensors& tensors) {
-  return meshgrid_indexing(tensors, "ij");
-}
-
 // The last three dims are an image; the dims before them are the batch.
 Result<Tensor> pixel_shuffle(const Tensor& self, int64_t factor) {
   PT2_TRY_VOID(check_rank_at_least(self, 3, "self"));
@@ -464,36 +341,6 @@ Result<Tensor> channel_shuffle(const Tensor& self, int64_t groups) {
   return view(shuffled, self.sizes());
 }
 
-// --- Differences
-
-Result<Tensor> diff(const Tensor& self, int64_t n, int64_t dim, const OptionalTensor& prepend,
-                    const OptionalTensor& append) {
-  if (self.dim() == 0) return operator_error("found a 0-dim tensor, expected rank 1 or more");
-  if (n < 0) return operator_error("found order " + std::to_string(n) + ", expected 0 or more");
-  PT2_TRY(const int64_t at, wrap_dim(dim, self.dim()));
-  if (n == 0) return self.clone();
-  Tensors parts;
-  if (prepend) parts.push_back(*prepend);
-  parts.push_back(self);
-  if (append) parts.push_back(*append);
-  PT2_TRY(Tensor out, cat_tensors(parts, at));
-  if (out.numel() == 0) {
-    Sizes sizes = out.sizes();
-    sizes[static_cast<size_t>(at)] -= std::min(n, out.size(at));
-    return allocate(Meta(out.dtype(), std::move(sizes)));
-  }
-  constexpr int64_t kMaxSubtractions = 4'000'000'000;
-  if (std::min(n, out.size(at)) > kMaxSubtractions / out.numel())
-    return Error{ErrorCode::limit, "n: found " + std::to_string(n) + ", too many subtractions", ""};
-  for (int64_t step = std::min(n, out.size(at)); step > 0; --step) {
-    PT2_TRY(const Tensor later, slice(out, at, 1, std::nullopt, 1));
-    PT2_TRY(const Tensor earlier, slice(out, at, 0, -1, 1));
-    const Handle differ =
-        out.dtype() == Dtype::bool_ ? Handle(aten<"logical_xor.default">) : aten<"sub.Tensor">;
-    PT2_TRY(out, apply(differ, {later, earlier}));
-  }
-  return out;
-}
 // --- Memory
 
 // Keeps the elements that fit; new memory is zero.
@@ -538,7 +385,7 @@ Result<Meta> pixel_shuffle_meta(const Tensor& self, int64_t factor) {
 // --- Formulas
 
 template <int64_t Rank>
-Result<Tensor> stack_formula(Emitter& e, const Tensors& tensors) {
+Result<Tensor> stack_along(Emitter& e, const Tensors& tensors) {
   if (tensors.empty()) return operator_error("found no tensors, expected one or more");
   constexpr Handle kGrow[] = {aten<"atleast_1d.default">, aten<"atleast_2d.default">,
                               aten<"atleast_3d.default">};
@@ -551,27 +398,128 @@ Result<Tensor> stack_formula(Emitter& e, const Tensors& tensors) {
   const int64_t dim = Rank == 1 && parts[0].dim() == 1 ? 0 : kDims[Rank - 1];
   return e(aten<"cat.default">, {parts, dim});
 }
-Result<Tensor> column_stack_formula(Emitter& e, const Tensors& tensors) {
+// The columns: a vector is one column.
+Result<Tensor> column_stack(Emitter& e, const Tensors& tensors) {
   Tensors parts = tensors;
   for (Tensor& part : parts)
     if (part.dim() < 2) {
       PT2_TRY(part, e(aten<"reshape.default">, {part, Sizes{part.numel(), 1}}));
     }
-  return e(aten<"cat.default">, {parts, 1});
+  return e(aten<"hstack.default">, {parts});
 }
 Result<Tensor> tile_formula(Emitter& e, const Tensor& self, const Sizes& dims) {
   Sizes repeats = dims;
   while (repeats.size() < self.sizes().size()) repeats.insert(repeats.begin(), 1);
   return e(aten<"repeat.default">, {self, repeats});
 }
-Result<Tensor> fliplr_formula(Emitter& e, const Tensor& self) {
+Result<Tensor> fliplr(Emitter& e, const Tensor& self) {
   if (self.dim() < 2)
     return operator_error("found rank " + std::to_string(self.dim()) + ", expected at least 2");
   return e(aten<"flip.default">, {self, Sizes{1}});
 }
-Result<Tensor> flipud_formula(Emitter& e, const Tensor& self) {
+Result<Tensor> flipud(Emitter& e, const Tensor& self) {
   if (self.dim() < 1) return operator_error("found a 0-dim tensor, expected at least rank 1");
   return e(aten<"flip.default">, {self, Sizes{0}});
+}
+
+// ATen/native/TensorShape.cpp diag.
+Result<Tensor> diag(Emitter& e, const Tensor& self, int64_t diagonal) {
+  if (self.dim() == 1) return e(aten<"diag_embed.default">, {self, diagonal});
+  PT2_TRY_VOID(check_rank(self, 2, "self"));
+  return e(aten<"diagonal_copy.default">, {self, diagonal});
+}
+
+// ATen/native/TensorShape.cpp meshgrid.
+Result<Tensors> meshgrid_indexing(Emitter& e, const Tensors& tensors, const std::string& indexing) {
+  if (indexing != "ij" && indexing != "xy")
+    return operator_error("found indexing '" + indexing + "', expected 'ij' or 'xy'");
+  if (tensors.empty()) return operator_error("found no tensors, expected one or more");
+  Tensors lines = tensors;
+  const bool swaps = indexing == "xy" && lines.size() > 1;
+  if (swaps) std::swap(lines[0], lines[1]);
+  Sizes sizes;
+  for (const Tensor& line : lines) {
+    if (line.dim() > 1)
+      return operator_error("found rank " + std::to_string(line.dim()) + ", expected 0 or 1");
+    if (line.dtype() != lines[0].dtype())
+      return operator_error("found tensors of different dtypes");
+    sizes.push_back(line.numel());
+  }
+  for (size_t i = 0; i < lines.size(); ++i) {
+    Sizes own(lines.size(), 1);
+    own[i] = -1;
+    PT2_TRY(lines[i], e(aten<"expand.default">, {e(aten<"view.default">, {lines[i], own}), sizes}));
+    if (swaps) {
+      PT2_TRY(lines[i], e(aten<"transpose.int">, {lines[i], 0, 1}));
+    }
+  }
+  if (swaps) std::swap(lines[0], lines[1]);
+  return lines;
+}
+Result<Tensors> meshgrid(Emitter& e, const Tensors& tensors) {
+  return meshgrid_indexing(e, tensors, "ij");
+}
+
+// ATen/native/Repeat.cpp repeat_interleave.
+Result<Tensor> repeat_interleave_int(Emitter& e, const Tensor& self, int64_t repeats,
+                                     OptionalInt dim, OptionalInt output_size) {
+  PT2_TRY(Tensor input, dim ? Result<Tensor>(self) : e(aten<"flatten.using_ints">, {self}));
+  PT2_TRY(const int64_t at, wrap_existing_dim(dim.value_or(0), input));
+  if (repeats < 0)
+    return operator_error("found repeat " + std::to_string(repeats) + ", expected 0 or more");
+  PT2_TRY(const int64_t length, multiply_add(repeats, input.size(at)));
+  if (output_size && *output_size != length)
+    return operator_error("found output_size " + std::to_string(*output_size) + ", expected " +
+                          std::to_string(length));
+  Sizes sizes = input.sizes();
+  sizes.insert(sizes.begin() + at + 1, repeats);
+  PT2_TRY(input, e(aten<"expand.default">, {e(aten<"unsqueeze.default">, {input, at + 1}), sizes}));
+  PT2_TRY(input, e(aten<"clone.default">, {input, MemoryFormat::contiguous}));
+  return e(aten<"flatten.using_ints">, {input, at, at + 1});
+}
+Result<Tensor> repeat_interleave_tensor(Emitter& e, const Tensor& self, const Tensor& repeats,
+                                        OptionalInt dim, OptionalInt output_size) {
+  PT2_TRY(const Tensor input, dim ? Result<Tensor>(self) : e(aten<"flatten.using_ints">, {self}));
+  PT2_TRY(const int64_t at, wrap_existing_dim(dim.value_or(0), input));
+  PT2_TRY_VOID(check_index_dtype(repeats, "repeats"));
+  Tensor counts = repeats;
+  if (repeats.dim() == 0 || (repeats.dim() == 1 && repeats.size(0) == 1)) {
+    PT2_TRY(counts, e(aten<"expand.default">,
+                      {e(aten<"reshape.default">, {repeats, Sizes{1}}), Sizes{input.size(at)}}));
+  } else {
+    PT2_TRY_VOID(check_sizes(repeats, {input.size(at)}, "repeats"));
+  }
+  return e(aten<"index_select.default">,
+           {input, at, e(aten<"repeat_interleave.Tensor">, {counts, output_size})});
+}
+
+// ATen/native/ReduceOps.cpp diff.
+Result<Tensor> diff(Emitter& e, const Tensor& self, int64_t n, int64_t dim,
+                    const OptionalTensor& prepend, const OptionalTensor& append) {
+  if (self.dim() == 0) return operator_error("found a 0-dim tensor, expected rank 1 or more");
+  if (n < 0) return operator_error("found order " + std::to_string(n) + ", expected 0 or more");
+  PT2_TRY(const int64_t at, wrap_dim(dim, self.dim()));
+  if (n == 0) return e(aten<"clone.default">, {self});
+  Tensors parts{self};
+  if (prepend) parts.insert(parts.begin(), *prepend);
+  if (append) parts.push_back(*append);
+  PT2_TRY(Tensor out,
+          parts.size() == 1 ? Result<Tensor>(self) : e(aten<"cat.default">, {parts, at}));
+  const int64_t steps = std::min(n, out.size(at));
+  if (out.numel() == 0 || steps == 0)
+    return e(aten<"clone.default">,
+             {e(aten<"narrow.default">, {out, at, 0, out.size(at) - steps})});
+  constexpr int64_t kMaxSubtractions = 4'000'000'000;
+  if (steps > kMaxSubtractions / out.numel())
+    return Error{ErrorCode::limit, "n: found " + std::to_string(n) + ", too many subtractions", ""};
+  for (int64_t step = 0; step < steps; ++step) {
+    const int64_t length = out.size(at) - 1;
+    const Handle differ =
+        out.dtype() == Dtype::bool_ ? Handle(aten<"logical_xor.default">) : aten<"sub.Tensor">;
+    PT2_TRY(out, e(differ, {e(aten<"narrow.default">, {out, at, 1, length}),
+                            e(aten<"narrow.default">, {out, at, 0, length})}));
+  }
+  return out;
 }
 
 // clang-format off
@@ -580,33 +528,33 @@ constexpr OpDef kOps[] = {
     op<"aten::concat(Tensor[] tensors, int dim=0) -> Tensor", cat_meta, cat>.with({.same_as = "cat.default"}),
     op<"aten::concatenate(Tensor[] tensors, int dim=0) -> Tensor", cat_meta, cat>.with({.same_as = "cat.default"}),
     op<"aten::stack(Tensor[] tensors, int dim=0) -> Tensor", stack_meta, stack>.with({.autocast = AutocastRule::widest, .slope = Slope::linear, .linear_in = "tensors"}),
-    op<"aten::hstack(Tensor[] tensors) -> Tensor", hstack, stack_formula<1>>,
-    op<"aten::vstack(Tensor[] tensors) -> Tensor", vstack, stack_formula<2>>,
-    op<"aten::row_stack(Tensor[] tensors) -> Tensor", vstack, stack_formula<2>>,
-    op<"aten::dstack(Tensor[] tensors) -> Tensor", dstack, stack_formula<3>>,
-    op<"aten::column_stack(Tensor[] tensors) -> Tensor", column_stack, column_stack_formula>,
+    op<"aten::hstack(Tensor[] tensors) -> Tensor", stack_along<1>>,
+    op<"aten::vstack(Tensor[] tensors) -> Tensor", stack_along<2>>,
+    op<"aten::row_stack(Tensor[] tensors) -> Tensor", stack_along<2>>,
+    op<"aten::dstack(Tensor[] tensors) -> Tensor", stack_along<3>>,
+    op<"aten::column_stack(Tensor[] tensors) -> Tensor", column_stack>,
     op<"aten::flip(Tensor self, int[] dims) -> Tensor", flip_meta, flip>.with({.slope = Slope::linear}),
-    op<"aten::fliplr(Tensor self) -> Tensor", fliplr, fliplr_formula>,
-    op<"aten::flipud(Tensor self) -> Tensor", flipud, flipud_formula>,
+    op<"aten::fliplr(Tensor self) -> Tensor", fliplr>,
+    op<"aten::flipud(Tensor self) -> Tensor", flipud>,
     op<"aten::roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor", roll_meta, roll>.with({.slope = Slope::linear}),
     op<"aten::rot90(Tensor self, int k=1, int[] dims=[0, 1]) -> Tensor", rot90>,
     op<"aten::repeat(Tensor self, SymInt[] repeats) -> Tensor", repeat_meta, repeat>.with({.slope = Slope::linear}),
     op<"aten::tile(Tensor self, SymInt[] dims) -> Tensor", tile_formula>,
-    op<"aten::repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size=None) -> Tensor", repeat_interleave_positions>,
-    op<"aten::repeat_interleave.self_Tensor(Tensor self, Tensor repeats, int? dim=None, *, SymInt? output_size=None) -> Tensor", repeat_interleave_tensor>.with({.composite = true}),
-    op<"aten::repeat_interleave.self_int(Tensor self, SymInt repeats, int? dim=None, *, SymInt? output_size=None) -> Tensor", repeat_interleave_int>.with({.composite = true}),
+    composed<"aten::repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size=None) -> Tensor", repeat_interleave_meta, repeat_interleave_positions>,
+    op<"aten::repeat_interleave.self_Tensor(Tensor self, Tensor repeats, int? dim=None, *, SymInt? output_size=None) -> Tensor", repeat_interleave_tensor>,
+    op<"aten::repeat_interleave.self_int(Tensor self, SymInt repeats, int? dim=None, *, SymInt? output_size=None) -> Tensor", repeat_interleave_int>,
     composed<"aten::select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> Tensor", like_first, select_scatter>,
     composed<"aten::slice_scatter(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor", like_first, slice_scatter>,
     op<"aten::diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor", diagonal_scatter>,
     op<"aten::as_strided_scatter(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor", as_strided_scatter>,
-    op<"aten::diag(Tensor self, int diagonal=0) -> Tensor", diag>.with({.composite = true}),
-    op<"aten::diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor", diag_embed>,
-    op<"aten::meshgrid(Tensor[] tensors) -> Tensor[]", meshgrid>.with({.sharing = Sharing::possibly, .looks_at_sizes_alone = true, .composite = true}),
-    op<"aten::meshgrid.indexing(Tensor[] tensors, *, str indexing) -> Tensor[]", meshgrid_indexing>.with({.sharing = Sharing::possibly, .looks_at_sizes_alone = true, .composite = true}),
+    op<"aten::diag(Tensor self, int diagonal=0) -> Tensor", diag>,
+    op<"aten::diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor", diag_embed_meta, diag_embed>,
+    op<"aten::meshgrid(Tensor[] tensors) -> Tensor[]", meshgrid>.with({.sharing = Sharing::possibly, .looks_at_sizes_alone = true}),
+    op<"aten::meshgrid.indexing(Tensor[] tensors, *, str indexing) -> Tensor[]", meshgrid_indexing>.with({.sharing = Sharing::possibly, .looks_at_sizes_alone = true}),
     composed<"aten::pixel_shuffle(Tensor self, int upscale_factor) -> Tensor", pixel_shuffle_meta, pixel_shuffle>,
     op<"aten::pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor", pixel_unshuffle>,
     op<"aten::channel_shuffle(Tensor self, SymInt groups) -> Tensor", channel_shuffle>,
-    op<"aten::diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor", diff>.with({.composite = true}),
+    op<"aten::diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor", diff>,
     op<"aten::resize_(Tensor(a!) self, SymInt[] size, *, MemoryFormat? memory_format=None) -> Tensor(a!)", resize>,
 };
 // clang-format on

@@ -161,12 +161,12 @@ Result<Tensor> unsqueeze(const Tensor& self, int64_t dim) {
   return self.with_view(std::move(sizes), std::move(strides), self.storage_offset());
 }
 
-namespace {
-
 Result<int64_t> wrap_existing_dim(int64_t dim, const Tensor& self) {
   if (self.dim() == 0) return operator_error("found a 0-dim tensor, expected one with dims");
   return wrap_dim(dim, self.dim());
 }
+
+namespace {
 
 // Removes the dimensions for which `drop` holds; their size must be 1.
 template <class F>
@@ -330,31 +330,6 @@ namespace {
 // --- Operators that are these functions under another signature
 
 Result<Tensor> unsafe_view(const Tensor& self, const Sizes& size) { return view(self, size); }
-Result<Tensor> view_as(const Tensor& self, const Tensor& other) {
-  return view(self, other.sizes());
-}
-Result<Tensor> reshape_as(const Tensor& self, const Tensor& other) {
-  return reshape(self, other.sizes());
-}
-Result<Tensor> expand_as(const Tensor& self, const Tensor& other) {
-  return expand(self, other.sizes());
-}
-Result<Tensor> broadcast_to_sizes(const Tensor& self, const Sizes& size) {
-  return expand(self, size);
-}
-
-Result<std::vector<Tensor>> broadcast_tensors(const Tensors& tensors) {
-  std::vector<Sizes> sizes;
-  for (const Tensor& tensor : tensors) sizes.push_back(tensor.sizes());
-  PT2_TRY(const Sizes common, broadcast_sizes(sizes));
-  std::vector<Tensor> out;
-  for (const Tensor& tensor : tensors) {
-    PT2_TRY(Tensor view, expand(tensor, common));
-    out.push_back(std::move(view));
-  }
-  return out;
-}
-
 Result<Tensor> reshape_alias(const Tensor& self, const Sizes& size, const Sizes& stride) {
   return as_strided(self, size, stride, std::nullopt);
 }
@@ -364,16 +339,6 @@ Result<Tensor> t(const Tensor& self) {
     return operator_error("found rank " + std::to_string(self.dim()) + ", expected at most 2");
   return self.dim() < 2 ? Result<Tensor>(self) : transpose(self, 0, 1);
 }
-Result<Tensor> numpy_t(const Tensor& self) {
-  std::vector<int64_t> order(self.sizes().size());
-  std::iota(order.rbegin(), order.rend(), 0);
-  return permute(self, order);
-}
-Result<Tensor> matrix_t(const Tensor& self) {
-  if (self.dim() == 1) return operator_error("found rank 1, expected 0 or at least 2");
-  return self.dim() == 0 ? Result<Tensor>(self) : transpose(self, -2, -1);
-}
-
 Tensor squeeze(const Tensor& self) {
   return squeeze_where(self, [](int64_t) { return true; });
 }
@@ -384,20 +349,6 @@ Result<Tensor> squeeze_dim(const Tensor& self, int64_t dim) {
 Result<Tensor> squeeze_dims(const Tensor& self, const std::vector<int64_t>& dims) {
   PT2_TRY(const auto at, wrap_distinct_dims(dims, self.dim()));
   return squeeze_where(self, [&](int64_t i) { return std::ranges::count(at, i) > 0; });
-}
-
-Result<Tensor> movedim_int(const Tensor& self, int64_t source, int64_t destination) {
-  return movedim(self, std::vector{source}, std::vector{destination});
-}
-
-Result<Tensor> unflatten(const Tensor& self, int64_t dim, const Sizes& sizes) {
-  PT2_TRY(const int64_t at, wrap_existing_dim(dim, self));
-  if (sizes.empty()) return operator_error("found no sizes to unflatten into");
-  PT2_TRY(const Sizes inner, infer_sizes(sizes, self.size(at)));
-  Sizes out = self.sizes();
-  out.erase(out.begin() + at);
-  out.insert(out.begin() + at, inner.begin(), inner.end());
-  return view(self, out);
 }
 
 // --- Views in pieces
@@ -438,70 +389,6 @@ Result<std::vector<Tensor>> split(const Tensor& self, int64_t split_size, int64_
   return out;
 }
 
-Result<std::vector<Tensor>> chunk(const Tensor& self, int64_t chunks, int64_t dim) {
-  if (chunks <= 0)
-    return operator_error("found " + std::to_string(chunks) + " chunks, expected 1 or more");
-  PT2_TRY(const int64_t at, wrap_existing_dim(dim, self));
-  const int64_t size = self.size(at);
-  if (size == 0) {
-    PT2_TRY_VOID(check_pieces(chunks));
-    return std::vector<Tensor>(static_cast<size_t>(chunks), self);
-  }
-  return split(self, size / chunks + (size % chunks != 0 ? 1 : 0), at);
-}
-
-// The first size % sections pieces get one element more.
-Result<std::vector<Tensor>> tensor_split(const Tensor& self, int64_t sections, int64_t dim) {
-  PT2_TRY(const int64_t at, wrap_existing_dim(dim, self));
-  if (sections <= 0)
-    return operator_error("found " + std::to_string(sections) + " sections, expected 1 or more");
-  PT2_TRY_VOID(check_pieces(sections));
-  std::vector<Tensor> out;
-  int64_t start = 0;
-  for (int64_t i = 0; i < sections; ++i) {
-    const int64_t length = self.size(at) / sections + (i < self.size(at) % sections ? 1 : 0);
-    PT2_TRY(Tensor piece, slice(self, at, start, start + length, 1));
-    out.push_back(std::move(piece));
-    start += length;
-  }
-  return out;
-}
-Result<std::vector<Tensor>> tensor_split_indices(const Tensor& self,
-                                                 const std::vector<int64_t>& indices, int64_t dim) {
-  PT2_TRY(const int64_t at, wrap_existing_dim(dim, self));
-  std::vector<Tensor> out;
-  int64_t start = 0;
-  for (size_t i = 0; i <= indices.size(); ++i) {
-    const int64_t end = i < indices.size() ? indices[i] : self.size(at);
-    PT2_TRY(Tensor piece, slice(self, at, start, end, 1));
-    out.push_back(std::move(piece));
-    start = end;
-  }
-  return out;
-}
-
-Result<std::vector<Tensor>> split_evenly(const Tensor& self, int64_t sections, int64_t dim) {
-  if (sections <= 0 || self.size(dim) % sections != 0)
-    return operator_error("found " + std::to_string(sections) +
-                          " sections, expected a divisor of size " +
-                          std::to_string(self.size(dim)));
-  return tensor_split(self, sections, dim);
-}
-Result<std::vector<Tensor>> hsplit(const Tensor& self, int64_t sections) {
-  if (self.dim() < 1) return operator_error("found a 0-dim tensor, expected rank 1 or more");
-  return split_evenly(self, sections, self.dim() == 1 ? 0 : 1);
-}
-Result<std::vector<Tensor>> vsplit(const Tensor& self, int64_t sections) {
-  if (self.dim() < 2)
-    return operator_error("found rank " + std::to_string(self.dim()) + ", expected 2 or more");
-  return split_evenly(self, sections, 0);
-}
-Result<std::vector<Tensor>> dsplit(const Tensor& self, int64_t sections) {
-  if (self.dim() < 3)
-    return operator_error("found rank " + std::to_string(self.dim()) + ", expected 3 or more");
-  return split_evenly(self, sections, 2);
-}
-
 Result<std::vector<Tensor>> unbind(const Tensor& self, int64_t dim) {
   PT2_TRY(const int64_t at, wrap_existing_dim(dim, self));
   PT2_TRY_VOID(check_pieces(self.size(at)));
@@ -511,18 +398,6 @@ Result<std::vector<Tensor>> unbind(const Tensor& self, int64_t dim) {
     out.push_back(std::move(piece));
   }
   return out;
-}
-
-Tensor atleast_1d(const Tensor& self) {
-  return self.dim() > 0 ? self : self.with_view({1}, {1}, self.storage_offset());
-}
-Result<Tensor> atleast_2d(const Tensor& self) {
-  return self.dim() >= 2 ? Result<Tensor>(self) : unsqueeze(atleast_1d(self), 0);
-}
-Result<Tensor> atleast_3d(const Tensor& self) {
-  if (self.dim() >= 3) return self;
-  PT2_TRY(const Tensor matrix, atleast_2d(self));
-  return unsqueeze(matrix, -1);
 }
 
 Result<Meta> as_strided_meta(const Tensor& self, const Sizes& size, const Sizes&,
@@ -538,23 +413,28 @@ Result<Tensor> flatten_formula(Emitter& e, const Tensor& self, int64_t start_dim
   return self.dim() == 0 ? e(aten<"view.default">, {self, sizes})
                          : e(aten<"reshape.default">, {self, sizes});
 }
-Result<Tensor> unflatten_formula(Emitter& e, const Tensor& self, int64_t dim, const Sizes& sizes) {
-  PT2_TRY(const Tensor whole, unflatten(self, dim, sizes));
-  return e(aten<"view.default">, {self, whole.sizes()});
+Result<Tensor> unflatten(Emitter& e, const Tensor& self, int64_t dim, const Sizes& sizes) {
+  PT2_TRY(const int64_t at, wrap_existing_dim(dim, self));
+  if (sizes.empty()) return operator_error("found no sizes to unflatten into");
+  PT2_TRY(const Sizes inner, infer_sizes(sizes, self.size(at)));
+  Sizes out = self.sizes();
+  out.erase(out.begin() + at);
+  out.insert(out.begin() + at, inner.begin(), inner.end());
+  return e(aten<"view.default">, {self, out});
 }
-Result<Tensor> view_as_formula(Emitter& e, const Tensor& self, const Tensor& other) {
+Result<Tensor> view_as(Emitter& e, const Tensor& self, const Tensor& other) {
   return e(aten<"view.default">, {self, other.sizes()});
 }
-Result<Tensor> reshape_as_formula(Emitter& e, const Tensor& self, const Tensor& other) {
+Result<Tensor> reshape_as(Emitter& e, const Tensor& self, const Tensor& other) {
   return e(aten<"reshape.default">, {self, other.sizes()});
 }
-Result<Tensor> expand_as_formula(Emitter& e, const Tensor& self, const Tensor& other) {
+Result<Tensor> expand_as(Emitter& e, const Tensor& self, const Tensor& other) {
   return e(aten<"expand.default">, {self, other.sizes()});
 }
-Result<Tensor> broadcast_to_formula(Emitter& e, const Tensor& self, const Sizes& size) {
+Result<Tensor> broadcast_to_size(Emitter& e, const Tensor& self, const Sizes& size) {
   return e(aten<"expand.default">, {self, size});
 }
-Result<std::vector<Tensor>> broadcast_tensors_formula(Emitter& e, const Tensors& tensors) {
+Result<Tensors> broadcast_tensors(Emitter& e, const Tensors& tensors) {
   std::vector<Sizes> sizes;
   for (const Tensor& tensor : tensors) sizes.push_back(tensor.sizes());
   PT2_TRY(const Sizes common, broadcast_sizes(sizes));
@@ -574,12 +454,12 @@ Result<Tensor> swap_formula(Emitter& e, const Tensor& self, int64_t dim0, int64_
   std::swap(order[static_cast<size_t>(a)], order[static_cast<size_t>(b)]);
   return e(aten<"permute.default">, {self, order});
 }
-Result<Tensor> numpy_t_formula(Emitter& e, const Tensor& self) {
+Result<Tensor> numpy_t(Emitter& e, const Tensor& self) {
   Sizes order(self.sizes().size());
   std::iota(order.rbegin(), order.rend(), 0);
   return e(aten<"permute.default">, {self, order});
 }
-Result<Tensor> matrix_t_formula(Emitter& e, const Tensor& self) {
+Result<Tensor> matrix_t(Emitter& e, const Tensor& self) {
   if (self.dim() == 1) return operator_error("found rank 1, expected 0 or at least 2");
   return self.dim() == 0 ? Result<Tensor>(self) : swap_formula(e, self, -2, -1);
 }
@@ -596,8 +476,7 @@ Result<Tensor> movedim_formula(Emitter& e, const Tensor& self, const std::vector
   return self.dim() == 0 ? Result<Tensor>(self)
                          : e(aten<"permute.default">, {self, moved.strides()});
 }
-Result<Tensor> movedim_int_formula(Emitter& e, const Tensor& self, int64_t source,
-                                   int64_t destination) {
+Result<Tensor> movedim_int(Emitter& e, const Tensor& self, int64_t source, int64_t destination) {
   return movedim_formula(e, self, std::vector{source}, std::vector{destination});
 }
 Result<Tensor> narrow_formula(Emitter& e, const Tensor& self, int64_t dim, int64_t start,
@@ -607,24 +486,32 @@ Result<Tensor> narrow_formula(Emitter& e, const Tensor& self, int64_t dim, int64
   const int64_t first = start < 0 ? start + self.size(at) : start;
   return e(aten<"slice.Tensor">, {self, at, first, first + length});
 }
-// The sizes of the pieces that `split` gives.
-Result<Tensors> pieces_like(Emitter& e, const Tensor& self, const Result<Tensors>& split,
-                            int64_t dim) {
-  PT2_TRY(const Tensors pieces, split);
+Result<Tensors> chunk(Emitter& e, const Tensor& self, int64_t chunks, int64_t dim) {
+  if (chunks <= 0)
+    return operator_error("found " + std::to_string(chunks) + " chunks, expected 1 or more");
   PT2_TRY(const int64_t at, wrap_existing_dim(dim, self));
-  Sizes sizes;
-  for (const Tensor& piece : pieces) sizes.push_back(piece.size(at));
+  const int64_t size = self.size(at);
+  if (size == 0) PT2_TRY_VOID(check_pieces(chunks));
+  Sizes sizes(static_cast<size_t>(size == 0 ? chunks : 0), 0);
+  const int64_t length = size / chunks + (size % chunks != 0 ? 1 : 0);
+  if (size > 0) PT2_TRY_VOID(check_pieces(size / length));
+  for (int64_t rest = size; rest > 0; rest -= length) sizes.push_back(std::min(rest, length));
   return e.pieces(aten<"split_with_sizes.default">, {self, sizes, at});
 }
-Result<Tensors> chunk_formula(Emitter& e, const Tensor& self, int64_t chunks, int64_t dim) {
-  return pieces_like(e, self, chunk(self, chunks, dim), dim);
+// The first size % sections pieces get one element more.
+Result<Tensors> tensor_split(Emitter& e, const Tensor& self, int64_t sections, int64_t dim) {
+  PT2_TRY(const int64_t at, wrap_existing_dim(dim, self));
+  if (sections <= 0)
+    return operator_error("found " + std::to_string(sections) + " sections, expected 1 or more");
+  PT2_TRY_VOID(check_pieces(sections));
+  const int64_t size = self.size(at);
+  Sizes sizes;
+  for (int64_t i = 0; i < sections; ++i)
+    sizes.push_back(size / sections + (i < size % sections ? 1 : 0));
+  return e.pieces(aten<"split_with_sizes.default">, {self, sizes, at});
 }
-Result<Tensors> tensor_split_formula(Emitter& e, const Tensor& self, int64_t sections,
-                                     int64_t dim) {
-  return pieces_like(e, self, tensor_split(self, sections, dim), dim);
-}
-Result<Tensors> split_indices_formula(Emitter& e, const Tensor& self,
-                                      const std::vector<int64_t>& indices, int64_t dim) {
+Result<Tensors> tensor_split_indices(Emitter& e, const Tensor& self,
+                                     const std::vector<int64_t>& indices, int64_t dim) {
   PT2_TRY(const int64_t at, wrap_existing_dim(dim, self));
   Tensors out;
   int64_t start = 0;
@@ -636,23 +523,26 @@ Result<Tensors> split_indices_formula(Emitter& e, const Tensor& self,
   }
   return out;
 }
-Result<Tensors> hsplit_formula(Emitter& e, const Tensor& self, int64_t sections) {
-  return pieces_like(e, self, hsplit(self, sections), self.dim() == 1 ? 0 : 1);
-}
-Result<Tensors> vsplit_formula(Emitter& e, const Tensor& self, int64_t sections) {
-  return pieces_like(e, self, vsplit(self, sections), 0);
-}
-Result<Tensors> dsplit_formula(Emitter& e, const Tensor& self, int64_t sections) {
-  return pieces_like(e, self, dsplit(self, sections), 2);
+// Along the dim at which hsplit, vsplit and dsplit cut tensors of at least `Rank` dims.
+template <int64_t Rank>
+Result<Tensors> split_evenly(Emitter& e, const Tensor& self, int64_t sections) {
+  if (self.dim() < Rank)
+    return operator_error("found rank " + std::to_string(self.dim()) + ", expected " +
+                          std::to_string(Rank) + " or more");
+  const int64_t dim = Rank == 2 || self.dim() == 1 ? 0 : Rank == 1 ? 1 : 2;
+  if (sections <= 0 || self.size(dim) % sections != 0)
+    return operator_error("found " + std::to_string(sections) +
+                          " sections, expected a divisor of size " +
+                          std::to_string(self.size(dim)));
+  return tensor_split(e, self, sections, dim);
 }
 template <int64_t Rank>
-Result<Tensor> atleast_formula(Emitter& e, const Tensor& self) {
-  if (self.dim() >= Rank) return self;
-  Sizes sizes = self.sizes();
-  if (self.dim() == 0) sizes.push_back(1);
-  if (Rank >= 2 && self.dim() < 2) sizes.insert(sizes.begin(), 1);
-  if (Rank == 3) sizes.push_back(1);
-  return e(aten<"view.default">, {self, sizes});
+Result<Tensor> atleast(Emitter& e, const Tensor& self) {
+  if (self.dim() == 0) return e(aten<"reshape.default">, {self, Sizes(Rank, 1)});
+  Result<Tensor> out = self;
+  if (Rank >= 2 && self.dim() == 1) out = e(aten<"unsqueeze.default">, {out, 0});
+  if (Rank == 3 && self.dim() <= 2) out = e(aten<"unsqueeze.default">, {out, -1});
+  return out;
 }
 
 // A view of self if there is one, else a view of a copy.
@@ -670,22 +560,22 @@ constexpr OpDef kOps[] = {
     op<"aten::_unsafe_view(Tensor self, SymInt[] size) -> Tensor", unsafe_view>.with({.sharing = Sharing::always, .inverse = Inverse::reshape, .slope = Slope::linear}),
     op<"aten::_reshape_alias(Tensor(a) self, SymInt[] size, SymInt[] stride) -> Tensor(a)", reshape_alias>.with({.inverse = Inverse::reshape, .slope = Slope::linear}),
     op<"aten::reshape(Tensor(a) self, SymInt[] shape) -> Tensor(a)", reshape, reshape_formula>.with({.sharing = Sharing::where_strides_allow, .slope = Slope::linear}),
-    op<"aten::view_as(Tensor(a) self, Tensor other) -> Tensor(a)", view_as, view_as_formula>.with({.inverse = Inverse::reshape, .slope = Slope::linear, .looks_at_sizes_alone = true}),
-    op<"aten::reshape_as(Tensor(a) self, Tensor other) -> Tensor(a)", reshape_as, reshape_as_formula>.with({.sharing = Sharing::where_strides_allow, .slope = Slope::linear, .looks_at_sizes_alone = true}),
+    op<"aten::view_as(Tensor(a) self, Tensor other) -> Tensor(a)", view_as>.with({.inverse = Inverse::reshape, .slope = Slope::linear, .looks_at_sizes_alone = true}),
+    op<"aten::reshape_as(Tensor(a) self, Tensor other) -> Tensor(a)", reshape_as>.with({.sharing = Sharing::where_strides_allow, .slope = Slope::linear, .looks_at_sizes_alone = true}),
     op<"aten::expand(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)", expand>.with({.slope = Slope::linear}),
-    op<"aten::expand_as(Tensor(a) self, Tensor other) -> Tensor(a)", expand_as, expand_as_formula>.with({.slope = Slope::linear, .looks_at_sizes_alone = true}),
-    op<"aten::broadcast_to(Tensor(a) self, SymInt[] size) -> Tensor(a)", broadcast_to_sizes, broadcast_to_formula>.with({.slope = Slope::linear}),
-    op<"aten::broadcast_tensors(Tensor[] tensors) -> Tensor[]", broadcast_tensors, broadcast_tensors_formula>.with({.sharing = Sharing::possibly, .looks_at_sizes_alone = true}),
+    op<"aten::expand_as(Tensor(a) self, Tensor other) -> Tensor(a)", expand_as>.with({.slope = Slope::linear, .looks_at_sizes_alone = true}),
+    op<"aten::broadcast_to(Tensor(a) self, SymInt[] size) -> Tensor(a)", broadcast_to_size>.with({.slope = Slope::linear}),
+    op<"aten::broadcast_tensors(Tensor[] tensors) -> Tensor[]", broadcast_tensors>.with({.sharing = Sharing::possibly, .looks_at_sizes_alone = true}),
     op<"aten::permute(Tensor(a) self, int[] dims) -> Tensor(a)", permute>.with({.inverse = Inverse::permute, .slope = Slope::linear}),
     op<"aten::transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)", transpose>.with({.inverse = Inverse::repeat, .slope = Slope::linear}),
     op<"aten::swapaxes(Tensor(a) self, int axis0, int axis1) -> Tensor(a)", transpose, swap_formula>.with({.inverse = Inverse::repeat, .slope = Slope::linear}),
     op<"aten::swapdims(Tensor(a) self, int dim0, int dim1) -> Tensor(a)", transpose, swap_formula>.with({.inverse = Inverse::repeat, .slope = Slope::linear}),
     op<"aten::t(Tensor(a) self) -> Tensor(a)", t>.with({.inverse = Inverse::repeat, .slope = Slope::linear}),
-    op<"aten::numpy_T(Tensor(a) self) -> Tensor(a)", numpy_t, numpy_t_formula>.with({.inverse = Inverse::repeat, .slope = Slope::linear}),
-    op<"aten::mT(Tensor(a) self) -> Tensor(a)", matrix_t, matrix_t_formula>.with({.inverse = Inverse::repeat, .slope = Slope::linear}),
-    op<"aten::movedim.int(Tensor(a) self, int source, int destination) -> Tensor(a)", movedim_int, movedim_int_formula>.with({.inverse = Inverse::move, .slope = Slope::linear}),
+    op<"aten::numpy_T(Tensor(a) self) -> Tensor(a)", numpy_t>.with({.inverse = Inverse::repeat, .slope = Slope::linear}),
+    op<"aten::mT(Tensor(a) self) -> Tensor(a)", matrix_t>.with({.inverse = Inverse::repeat, .slope = Slope::linear}),
+    op<"aten::movedim.int(Tensor(a) self, int source, int destination) -> Tensor(a)", movedim_int>.with({.inverse = Inverse::move, .slope = Slope::linear}),
     op<"aten::movedim.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)", movedim, movedim_formula>.with({.inverse = Inverse::move, .slope = Slope::linear}),
-    op<"aten::moveaxis.int(Tensor(a) self, int source, int destination) -> Tensor(a)", movedim_int, movedim_int_formula>.with({.inverse = Inverse::move, .slope = Slope::linear}),
+    op<"aten::moveaxis.int(Tensor(a) self, int source, int destination) -> Tensor(a)", movedim_int>.with({.inverse = Inverse::move, .slope = Slope::linear}),
     op<"aten::moveaxis.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)", movedim, movedim_formula>.with({.inverse = Inverse::move, .slope = Slope::linear}),
     op<"aten::squeeze(Tensor(a) self) -> Tensor(a)", squeeze>.with({.inverse = Inverse::reshape, .slope = Slope::linear}),
     op<"aten::squeeze.dim(Tensor(a) self, int dim) -> Tensor(a)", squeeze_dim>.with({.inverse = Inverse::reshape, .slope = Slope::linear}),
@@ -697,17 +587,17 @@ constexpr OpDef kOps[] = {
     op<"aten::diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)", diagonal>.with({.inverse = Inverse::scatter, .scatter = "diagonal_scatter", .slope = Slope::linear}),
     composed<"aten::as_strided(Tensor(a) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a)", as_strided_meta, as_strided>.with({.sharing = Sharing::possibly}),
     op<"aten::flatten.using_ints(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)", flatten, flatten_formula>.with({.sharing = Sharing::where_strides_allow, .slope = Slope::linear}),
-    op<"aten::unflatten.int(Tensor(a) self, int dim, SymInt[] sizes) -> Tensor(a)", unflatten, unflatten_formula>.with({.inverse = Inverse::reshape, .slope = Slope::linear}),
+    op<"aten::unflatten.int(Tensor(a) self, int dim, SymInt[] sizes) -> Tensor(a)", unflatten>.with({.inverse = Inverse::reshape, .slope = Slope::linear}),
     op<"aten::unfold(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)", unfold>.with({.slope = Slope::linear}),
     op<"aten::split.Tensor(Tensor(a -> *) self, SymInt split_size, int dim=0) -> Tensor(a)[]", split>.with({.inverse = Inverse::pieces}),
     op<"aten::split.sizes(Tensor(a -> *) self, SymInt[] split_size, int dim=0) -> Tensor(a)[]", split_with_sizes>.with({.inverse = Inverse::pieces, .same_as = "split_with_sizes.default"}),
     op<"aten::split_with_sizes(Tensor(a -> *) self, SymInt[] split_sizes, int dim=0) -> Tensor(a)[]", split_with_sizes>.with({.inverse = Inverse::pieces}),
-    op<"aten::chunk(Tensor(a -> *) self, int chunks, int dim=0) -> Tensor(a)[]", chunk, chunk_formula>.with({.inverse = Inverse::pieces}),
-    op<"aten::tensor_split.sections(Tensor(a -> *) self, SymInt sections, int dim=0) -> Tensor(a)[]", tensor_split, tensor_split_formula>.with({.inverse = Inverse::pieces}),
-    op<"aten::tensor_split.indices(Tensor(a -> *) self, SymInt[] indices, int dim=0) -> Tensor(a)[]", tensor_split_indices, split_indices_formula>.with({.inverse = Inverse::pieces}),
-    op<"aten::hsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]", hsplit, hsplit_formula>,
-    op<"aten::vsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]", vsplit, vsplit_formula>,
-    op<"aten::dsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]", dsplit, dsplit_formula>,
+    op<"aten::chunk(Tensor(a -> *) self, int chunks, int dim=0) -> Tensor(a)[]", chunk>.with({.inverse = Inverse::pieces}),
+    op<"aten::tensor_split.sections(Tensor(a -> *) self, SymInt sections, int dim=0) -> Tensor(a)[]", tensor_split>.with({.inverse = Inverse::pieces}),
+    op<"aten::tensor_split.indices(Tensor(a -> *) self, SymInt[] indices, int dim=0) -> Tensor(a)[]", tensor_split_indices>.with({.inverse = Inverse::pieces}),
+    op<"aten::hsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]", split_evenly<1>>,
+    op<"aten::vsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]", split_evenly<2>>,
+    op<"aten::dsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]", split_evenly<3>>,
     op<"aten::unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]", unbind>.with({.inverse = Inverse::unbind}),
     op<"aten::as_strided_(Tensor(a!) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a!)", as_strided>,
     op<"aten::squeeze_(Tensor(a!) self) -> Tensor(a!)", squeeze>,
@@ -715,11 +605,11 @@ constexpr OpDef kOps[] = {
     op<"aten::squeeze_.dims(Tensor(a!) self, int[] dim) -> Tensor(a!)", squeeze_dims>,
     op<"aten::t_(Tensor(a!) self) -> Tensor(a!)", t>,
     op<"aten::transpose_(Tensor(a!) self, int dim0, int dim1) -> Tensor(a!)", transpose>,
-    op<"aten::swapaxes_(Tensor(a!) self, int axis0, int axis1) -> Tensor(a!)", transpose>.with({.composite = true}),
+    op<"aten::swapaxes_(Tensor(a!) self, int axis0, int axis1) -> Tensor(a!)", transpose>.with({.same_as = "transpose_.default"}),
     op<"aten::unsqueeze_(Tensor(a!) self, int dim) -> Tensor(a!)", unsqueeze>,
-    op<"aten::atleast_1d(Tensor self) -> Tensor", atleast_1d, atleast_formula<1>>.with({.sharing = Sharing::possibly}),
-    op<"aten::atleast_2d(Tensor self) -> Tensor", atleast_2d, atleast_formula<2>>.with({.sharing = Sharing::possibly}),
-    op<"aten::atleast_3d(Tensor self) -> Tensor", atleast_3d, atleast_formula<3>>.with({.sharing = Sharing::possibly}),
+    op<"aten::atleast_1d(Tensor self) -> Tensor", atleast<1>>.with({.sharing = Sharing::possibly}),
+    op<"aten::atleast_2d(Tensor self) -> Tensor", atleast<2>>.with({.sharing = Sharing::possibly}),
+    op<"aten::atleast_3d(Tensor self) -> Tensor", atleast<3>>.with({.sharing = Sharing::possibly}),
 };
 // clang-format on
 

@@ -32,6 +32,8 @@ Result<Tensor> flatten(const Tensor& self, int64_t start_dim, int64_t end_dim);
 Result<Tensor> movedim(const Tensor& self, const std::vector<int64_t>& source,
                        const std::vector<int64_t>& destination);
 
+// The dim wrapped; an error for a tensor that has none.
+Result<int64_t> wrap_existing_dim(int64_t dim, const Tensor& self);
 // Each of `dims` wrapped; an error when one appears twice.
 Result<std::vector<int64_t>> wrap_distinct_dims(const std::vector<int64_t>& dims, int64_t rank);
 

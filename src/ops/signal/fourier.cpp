@@ -122,35 +122,48 @@ std::vector<int64_t> by_strides(const Tensor& tensor, std::vector<int64_t> dims,
   std::stable_sort(dims.begin(), dims.begin() + static_cast<int64_t>(count), farther);
   return dims;
 }
-Result<Tensor> narrowed(const Tensor& work, Dtype dtype, Sizes strides) {
-  PT2_TRY(Tensor out, allocate({dtype, work.sizes(), std::move(strides)}));
-  copy_elements(out, work);
-  return out;
-}
-
-Result<Tensor> c2c(const Tensor& self, const std::vector<int64_t>& dim, int64_t normalization,
-                   bool forward) {
+Result<Meta> c2c_meta(const Tensor& self, const std::vector<int64_t>& dim, int64_t normalization,
+                      bool) {
   if (dtype_category(self.dtype()) != DtypeCategory::complex)
     return operator_error("found a real tensor, expected a complex one");
   PT2_TRY(const Dtype dtype, complex_dtype(self));
   PT2_TRY(const auto dims, transform_dims(self, dim));
+  PT2_TRY_VOID(scale_of(normalization, self.sizes(), dims));
+  PT2_TRY_VOID(check_points(self, dims));
+  if (dims.empty()) return Meta::like(self);
+  const auto order = by_strides(self, dims, dims.size());
+  return Meta(dtype, self.sizes(), spectrum_strides(self.strides(), self.sizes(), order));
+}
+Result<void> c2c(Tensor& out, const Tensor& self, const std::vector<int64_t>& dim,
+                 int64_t normalization, bool forward) {
+  PT2_TRY(const auto dims, transform_dims(self, dim));
   PT2_TRY(const double scale, scale_of(normalization, self.sizes(), dims));
   PT2_TRY(const Tensor work, transformed(self, dims, scale, forward));
-  if (dims.empty()) return copy_as(work, dtype, std::nullopt);
-  const auto order = by_strides(self, dims, dims.size());
-  return narrowed(work, dtype, spectrum_strides(self.strides(), work.sizes(), order));
+  copy_elements(out, work);
+  return {};
 }
 
-Result<Tensor> r2c(const Tensor& self, const std::vector<int64_t>& dim, int64_t normalization,
-                   bool onesided) {
+Result<Meta> r2c_meta(const Tensor& self, const std::vector<int64_t>& dim, int64_t normalization,
+                      bool onesided) {
   if (dtype_category(self.dtype()) != DtypeCategory::floating)
     return operator_error("found dtype " + std::string(dtype_name(self.dtype())) +
                           ", expected a float one");
   PT2_TRY(const Dtype dtype, complex_dtype(self));
   PT2_TRY(const auto dims, transform_dims(self, dim));
   if (dims.empty()) return operator_error("found no dims to transform");
-  PT2_TRY(const double scale, scale_of(normalization, self.sizes(), dims));
+  PT2_TRY_VOID(scale_of(normalization, self.sizes(), dims));
   PT2_TRY_VOID(check_points(self, dims));
+  Sizes sizes = self.sizes();
+  int64_t& last = sizes[static_cast<size_t>(dims.back())];
+  if (onesided) last = last / 2 + 1;
+  const auto order = by_strides(self, dims, dims.size() - 1);
+  Sizes strides = spectrum_strides(self.strides(), sizes, order);
+  return Meta(dtype, std::move(sizes), std::move(strides));
+}
+Result<void> r2c(Tensor& out, const Tensor& self, const std::vector<int64_t>& dim,
+                 int64_t normalization, bool onesided) {
+  PT2_TRY(const auto dims, transform_dims(self, dim));
+  PT2_TRY(const double scale, scale_of(normalization, self.sizes(), dims));
   const int64_t last = dims.back();
   const int64_t n = self.size(last);
   const int64_t length = onesided ? n / 2 + 1 : n;
@@ -168,12 +181,12 @@ Result<Tensor> r2c(const Tensor& self, const std::vector<int64_t>& dim, int64_t 
   }
   transform_dims_of(work, dims_before(dims, last), 1, true);
   PT2_TRY(work, movedim(work, {-1}, {last}));
-  const auto order = by_strides(self, dims, dims.size() - 1);
-  return narrowed(work, dtype, spectrum_strides(self.strides(), work.sizes(), order));
+  copy_elements(out, work);
+  return {};
 }
 
-Result<Tensor> c2r(const Tensor& self, const std::vector<int64_t>& dim, int64_t normalization,
-                   int64_t last_dim_size) {
+Result<Meta> c2r_meta(const Tensor& self, const std::vector<int64_t>& dim, int64_t normalization,
+                      int64_t last_dim_size) {
   if (dtype_category(self.dtype()) != DtypeCategory::complex)
     return operator_error("found a real tensor, expected a complex one");
   PT2_TRY(const Dtype dtype, complex_dtype(self));
@@ -185,7 +198,22 @@ Result<Tensor> c2r(const Tensor& self, const std::vector<int64_t>& dim, int64_t 
                           ", expected at least half of " + std::to_string(last_dim_size));
   Sizes sizes = self.sizes();
   sizes[static_cast<size_t>(last)] = last_dim_size;
-  PT2_TRY(const double scale, scale_of(normalization, sizes, dims));
+  PT2_TRY_VOID(scale_of(normalization, sizes, dims));
+  dims.pop_back();
+  PT2_TRY_VOID(check_points(self, dims));
+  // The other dims are transformed separately, before the last one.
+  const Sizes before = dims.empty() ? self.strides()
+                                    : spectrum_strides(self.strides(), self.sizes(),
+                                                       by_strides(self, dims, dims.size()));
+  Sizes strides = spectrum_strides(before, sizes, {last});
+  return Meta(dtype == Dtype::complex128 ? Dtype::float64 : Dtype::float32, std::move(sizes),
+              std::move(strides));
+}
+Result<void> c2r(Tensor& out, const Tensor& self, const std::vector<int64_t>& dim,
+                 int64_t normalization, int64_t last_dim_size) {
+  PT2_TRY(const auto dims, transform_dims(self, dim));
+  const int64_t last = dims.back();
+  PT2_TRY(const double scale, scale_of(normalization, out.sizes(), dims));
   const int64_t length = last_dim_size / 2 + 1;
   PT2_TRY(const Tensor read, slice(self, last, 0, length, 1));
   PT2_TRY(const Tensor half, transformed(dim_last(read, last), dims_before(dims, last), 1, false));
@@ -200,13 +228,8 @@ Result<Tensor> c2r(const Tensor& self, const std::vector<int64_t>& dim, int64_t 
                            lines.data<double>() + i * last_dim_size, scale);
   }
   PT2_TRY(const Tensor whole, movedim(lines, {-1}, {last}));
-  dims.pop_back();
-  // The other dims are transformed separately, before the last one.
-  const Sizes before = dims.empty() ? self.strides()
-                                    : spectrum_strides(self.strides(), self.sizes(),
-                                                       by_strides(self, dims, dims.size()));
-  return narrowed(whole, dtype == Dtype::complex128 ? Dtype::float64 : Dtype::float32,
-                  spectrum_strides(before, whole.sizes(), {last}));
+  copy_elements(out, whole);
+  return {};
 }
 
 // --- torch.fft
@@ -217,43 +240,46 @@ Result<int64_t> normalization_of(const OptionalText& norm, bool forward) {
   if (*norm == "ortho") return kByRootN;
   return operator_error("found norm '" + *norm + "', expected 'forward', 'backward' or 'ortho'");
 }
-Result<Tensor> promoted_input(const Tensor& self, bool complex) {
+Result<Tensor> promoted_input(Emitter& e, const Tensor& self, bool complex) {
   Dtype dtype = float_or_default(self.dtype());
   if (complex) dtype = promote_types(dtype, Dtype::complex64);
-  return apply(aten<"to.dtype">, {self, dtype});
+  return e(aten<"to.dtype">, {self, dtype});
 }
-// Pads with zeros or crops to these sizes; -1 keeps a size.
-Result<Tensor> resized(const Tensor& self, const std::vector<int64_t>& dims, const Sizes& sizes) {
-  Tensor out = self;
+Result<void> check_real(const Tensor& self) {
+  if (dtype_category(self.dtype()) != DtypeCategory::complex) return {};
+  return operator_error("found a complex tensor, expected a real one");
+}
+// Crops or pads with zeros to these sizes; -1 keeps a size (resize_fft_input).
+Result<Tensor> resized(Emitter& e, const Result<Tensor>& self, const std::vector<int64_t>& dims,
+                       const Sizes& sizes) {
+  PT2_TRY(Tensor out, self);
+  Sizes pad(2 * out.sizes().size(), 0);
   for (size_t i = 0; i < dims.size(); ++i) {
     const int64_t size = out.size(dims[i]);
     const int64_t wanted = sizes[i] == -1 ? size : sizes[i];
     if (wanted < 1)
       return operator_error("found " + std::to_string(wanted) + " points, expected 1 or more");
-    if (wanted < size) {
-      PT2_TRY(out, slice(out, dims[i], 0, wanted, 1));
-    } else if (wanted > size) {
-      Value::List pad(static_cast<size_t>(2 * (out.dim() - dims[i])), Value(int64_t{0}));
-      pad.back() = Value(wanted - size);
-      PT2_TRY(out, apply(aten<"constant_pad_nd.default">, {out, std::move(pad)}));
-    }
+    if (wanted > size) pad[pad.size() - 2 * static_cast<size_t>(dims[i]) - 1] = wanted - size;
+    if (wanted >= size) continue;
+    PT2_TRY(out, e(aten<"slice.Tensor">, {out, dims[i], 0, wanted}));
   }
-  return out;
+  const bool pads = std::ranges::any_of(pad, [](int64_t count) { return count > 0; });
+  return pads ? e(aten<"constant_pad_nd.default">, {out, pad}) : Result<Tensor>(out);
 }
 
-Result<Tensor> c2c_along(const Tensor& self, const std::vector<int64_t>& dims, const Sizes& sizes,
-                         const OptionalText& norm, bool forward) {
+Result<Tensor> c2c_along(Emitter& e, const Tensor& self, const std::vector<int64_t>& dims,
+                         const Sizes& sizes, const OptionalText& norm, bool forward) {
   PT2_TRY(const int64_t normalization, normalization_of(norm, forward));
-  PT2_TRY(const Tensor input, promoted_input(self, true));
-  PT2_TRY(const Tensor whole, resized(input, dims, sizes));
-  return c2c(whole, dims, normalization, forward);
+  const auto whole = resized(e, promoted_input(e, self, true), dims, sizes);
+  return e(aten<"_fft_c2c.default">, {whole, dims, normalization, forward});
 }
-Result<Tensor> r2c_along(const Tensor& self, const std::vector<int64_t>& dims, const Sizes& sizes,
-                         const OptionalText& norm) {
-  PT2_TRY(const int64_t normalization, normalization_of(norm, true));
-  PT2_TRY(const Tensor input, promoted_input(self, false));
-  PT2_TRY(const Tensor whole, resized(input, dims, sizes));
-  return r2c(whole, dims, normalization, true);
+Result<Tensor> r2c_along(Emitter& e, const Tensor& self, const std::vector<int64_t>& dims,
+                         const Sizes& sizes, const OptionalText& norm, bool forward,
+                         bool onesided) {
+  PT2_TRY_VOID(check_real(self));
+  PT2_TRY(const int64_t normalization, normalization_of(norm, forward));
+  const auto whole = resized(e, promoted_input(e, self, false), dims, sizes);
+  return e(aten<"_fft_r2c.default">, {whole, dims, normalization, onesided});
 }
 // The length of the signal for half a spectrum: `points`, or for -1 an even number.
 Result<int64_t> hermitian_length(const Tensor& half, int64_t dim, int64_t points) {
@@ -262,30 +288,61 @@ Result<int64_t> hermitian_length(const Tensor& half, int64_t dim, int64_t points
     return operator_error("found " + std::to_string(length) + " points, expected 1 or more");
   return length;
 }
-Result<Tensor> c2r_along(const Tensor& self, const std::vector<int64_t>& dims, Sizes sizes,
-                         const OptionalText& norm) {
+// Forward transforms of Hermitian signals are inverse real transforms of the conjugate; dims but
+// the last are transformed forwards (ATen/native/SpectralOps.cpp fft_hfftn_impl).
+Result<Tensor> c2r_along(Emitter& e, const Tensor& self, std::vector<int64_t> dims, Sizes sizes,
+                         const OptionalText& norm, bool forward) {
+  PT2_TRY(const int64_t normalization, normalization_of(norm, forward));
+  if (dims.empty()) return operator_error("found no dims to transform");
+  PT2_TRY(const int64_t length, hermitian_length(self, dims.back(), sizes.back()));
+  if (sizes.back() != -1) sizes.back() = length / 2 + 1;
+  auto half = resized(e, promoted_input(e, self, true), dims, sizes);
+  if (forward) {
+    const int64_t last = dims.back();
+    dims.pop_back();
+    if (!dims.empty()) half = e(aten<"_fft_c2c.default">, {half, dims, normalization, true});
+    half = e(aten<"conj.default">, {half});
+    dims = {last};
+  }
+  return e(aten<"_fft_c2r.default">, {half, dims, normalization, length});
+}
+Result<Tensor> ihfft_along(Emitter& e, const Tensor& self, std::vector<int64_t> dims,
+                           const Sizes& sizes, const OptionalText& norm) {
+  PT2_TRY_VOID(check_real(self));
   PT2_TRY(const int64_t normalization, normalization_of(norm, false));
   if (dims.empty()) return operator_error("found no dims to transform");
-  PT2_TRY(const Tensor input, promoted_input(self, true));
-  PT2_TRY(const int64_t last, hermitian_length(input, dims.back(), sizes.back()));
-  sizes.back() = last / 2 + 1;
-  PT2_TRY(const Tensor half, resized(input, dims, sizes));
-  return c2r(half, dims, normalization, last);
+  const auto whole = resized(e, promoted_input(e, self, false), dims, sizes);
+  auto half = e(aten<"_fft_r2c.default">, {whole, Sizes{dims.back()}, normalization, true});
+  half = e(aten<"conj_physical.default">, {half});
+  dims.pop_back();
+  return dims.empty() ? half : e(aten<"_fft_c2c.default">, {half, dims, normalization, false});
 }
 
+// A line of real numbers is transformed as such.
 template <bool Forward>
-Result<Tensor> fft_line(const Tensor& self, OptionalInt n, int64_t dim, const OptionalText& norm) {
+Result<Tensor> fft_line(Emitter& e, const Tensor& self, OptionalInt n, int64_t dim,
+                        const OptionalText& norm) {
   PT2_TRY(const auto dims, transform_dims(self, {dim}));
-  return c2c_along(self, dims, {n.value_or(-1)}, norm, Forward);
+  if (dtype_category(self.dtype()) == DtypeCategory::complex)
+    return c2c_along(e, self, dims, {n.value_or(-1)}, norm, Forward);
+  const auto out = r2c_along(e, self, dims, {n.value_or(-1)}, norm, Forward, false);
+  return Forward ? out : e(aten<"conj.default">, {out});
 }
-Result<Tensor> rfft_line(const Tensor& self, OptionalInt n, int64_t dim, const OptionalText& norm) {
+Result<Tensor> rfft_line(Emitter& e, const Tensor& self, OptionalInt n, int64_t dim,
+                         const OptionalText& norm) {
   PT2_TRY(const auto dims, transform_dims(self, {dim}));
-  return r2c_along(self, dims, {n.value_or(-1)}, norm);
+  return r2c_along(e, self, dims, {n.value_or(-1)}, norm, true, true);
 }
-Result<Tensor> irfft_line(const Tensor& self, OptionalInt n, int64_t dim,
+template <bool Forward>
+Result<Tensor> irfft_line(Emitter& e, const Tensor& self, OptionalInt n, int64_t dim,
                           const OptionalText& norm) {
   PT2_TRY(const auto dims, transform_dims(self, {dim}));
-  return c2r_along(self, dims, {n.value_or(-1)}, norm);
+  return c2r_along(e, self, dims, {n.value_or(-1)}, norm, Forward);
+}
+Result<Tensor> ihfft_line(Emitter& e, const Tensor& self, OptionalInt n, int64_t dim,
+                          const OptionalText& norm) {
+  PT2_TRY(const auto dims, transform_dims(self, {dim}));
+  return ihfft_along(e, self, dims, {n.value_or(-1)}, norm);
 }
 
 struct Region {
@@ -311,108 +368,41 @@ Result<Region> region_of(const Tensor& self, const OptionalSizes& s, const Optio
   return region;
 }
 template <bool Forward>
-Result<Tensor> fft_region(const Tensor& self, const OptionalSizes& s, const OptionalSizes& dim,
-                          const OptionalText& norm) {
+Result<Tensor> fft_region(Emitter& e, const Tensor& self, const OptionalSizes& s,
+                          const OptionalSizes& dim, const OptionalText& norm) {
   PT2_TRY(const Region region, region_of(self, s, dim));
-  return c2c_along(self, region.dims, region.sizes, norm, Forward);
+  return c2c_along(e, self, region.dims, region.sizes, norm, Forward);
 }
-Result<Tensor> rfft_region(const Tensor& self, const OptionalSizes& s, const OptionalSizes& dim,
-                           const OptionalText& norm) {
+Result<Tensor> rfft_region(Emitter& e, const Tensor& self, const OptionalSizes& s,
+                           const OptionalSizes& dim, const OptionalText& norm) {
   PT2_TRY(const Region region, region_of(self, s, dim));
-  return r2c_along(self, region.dims, region.sizes, norm);
-}
-Result<Tensor> irfft_region(const Tensor& self, const OptionalSizes& s, const OptionalSizes& dim,
-                            const OptionalText& norm) {
-  PT2_TRY(const Region region, region_of(self, s, dim));
-  return c2r_along(self, region.dims, region.sizes, norm);
+  return r2c_along(e, self, region.dims, region.sizes, norm, true, true);
 }
 template <bool Forward>
-Result<Tensor> fft_plane(const Tensor& self, const OptionalSizes& s, const Sizes& dim,
-                         const OptionalText& norm) {
-  return fft_region<Forward>(self, s, dim, norm);
-}
-Result<Tensor> rfft_plane(const Tensor& self, const OptionalSizes& s, const Sizes& dim,
-                          const OptionalText& norm) {
-  return rfft_region(self, s, dim, norm);
-}
-Result<Tensor> irfft_plane(const Tensor& self, const OptionalSizes& s, const Sizes& dim,
-                           const OptionalText& norm) {
-  return irfft_region(self, s, dim, norm);
-}
-
-// Transforms of Hermitian signals. Along the last dim these are inverse real transforms of the
-// conjugate with the normalisation of forward ones (ATen/native/SpectralOps.cpp fft_hfftn_impl,
-// fft_ihfftn_impl).
-Result<Tensor> conjugated(const Tensor& tensor) {
-  return apply(aten<"conj_physical.default">, {tensor});
-}
-
-Result<Tensor> hfft_along(const Tensor& self, std::vector<int64_t> dims, Sizes sizes,
-                          const OptionalText& norm) {
-  PT2_TRY(const int64_t normalization, normalization_of(norm, true));
-  if (dims.empty()) return operator_error("found no dims to transform");
-  PT2_TRY(const Tensor input, promoted_input(self, true));
-  const int64_t last = dims.back();
-  PT2_TRY(const int64_t length, hermitian_length(input, last, sizes.back()));
-  sizes.back() = length / 2 + 1;
-  PT2_TRY(Tensor half, resized(input, dims, sizes));
-  dims.pop_back();
-  if (!dims.empty()) {
-    PT2_TRY(half, c2c(half, dims, normalization, true));
-  }
-  PT2_TRY(half, conjugated(half));
-  return c2r(half, {last}, normalization, length);
-}
-Result<Tensor> ihfft_along(const Tensor& self, std::vector<int64_t> dims, const Sizes& sizes,
-                           const OptionalText& norm) {
-  PT2_TRY(const int64_t normalization, normalization_of(norm, false));
-  if (dims.empty()) return operator_error("found no dims to transform");
-  PT2_TRY(const Tensor input, promoted_input(self, false));
-  PT2_TRY(const Tensor whole, resized(input, dims, sizes));
-  PT2_TRY(Tensor half, r2c(whole, {dims.back()}, normalization, true));
-  PT2_TRY(half, conjugated(half));
-  dims.pop_back();
-  return dims.empty() ? Result<Tensor>(half) : c2c(half, dims, normalization, false);
-}
-
-Result<Tensor> hfft_region(const Tensor& self, const OptionalSizes& s, const OptionalSizes& dim,
-                           const OptionalText& norm) {
+Result<Tensor> irfft_region(Emitter& e, const Tensor& self, const OptionalSizes& s,
+                            const OptionalSizes& dim, const OptionalText& norm) {
   PT2_TRY(const Region region, region_of(self, s, dim));
-  return hfft_along(self, region.dims, region.sizes, norm);
+  return c2r_along(e, self, region.dims, region.sizes, norm, Forward);
 }
-Result<Tensor> ihfft_region(const Tensor& self, const OptionalSizes& s, const OptionalSizes& dim,
-                            const OptionalText& norm) {
+Result<Tensor> ihfft_region(Emitter& e, const Tensor& self, const OptionalSizes& s,
+                            const OptionalSizes& dim, const OptionalText& norm) {
   PT2_TRY(const Region region, region_of(self, s, dim));
-  return ihfft_along(self, region.dims, region.sizes, norm);
+  return ihfft_along(e, self, region.dims, region.sizes, norm);
 }
-Result<Tensor> hfft_plane(const Tensor& self, const OptionalSizes& s, const Sizes& dim,
-                          const OptionalText& norm) {
-  return hfft_region(self, s, dim, norm);
-}
-Result<Tensor> ihfft_plane(const Tensor& self, const OptionalSizes& s, const Sizes& dim,
-                           const OptionalText& norm) {
-  return ihfft_region(self, s, dim, norm);
-}
-Result<Tensor> hfft_line(const Tensor& self, OptionalInt n, int64_t dim, const OptionalText& norm) {
-  PT2_TRY(const auto dims, transform_dims(self, {dim}));
-  return hfft_along(self, dims, {n.value_or(-1)}, norm);
-}
-Result<Tensor> ihfft_line(const Tensor& self, OptionalInt n, int64_t dim,
-                          const OptionalText& norm) {
-  PT2_TRY(const auto dims, transform_dims(self, {dim}));
-  return ihfft_along(self, dims, {n.value_or(-1)}, norm);
+// The same with dims that are never absent.
+template <auto Transform>
+Result<Tensor> plane(Emitter& e, const Tensor& self, const OptionalSizes& s, const Sizes& dim,
+                     const OptionalText& norm) {
+  return Transform(e, self, s, dim, norm);
 }
 
 template <bool Inverse>
-Result<Tensor> shift_halves(const Tensor& self, const OptionalSizes& dim) {
+Result<Tensor> shift_halves(Emitter& e, const Tensor& self, const OptionalSizes& dim) {
   PT2_TRY(const Region region, region_of(self, std::nullopt, dim));
-  Value::List shifts;
-  Value::List dims;
-  for (int64_t d : region.dims) {
-    shifts.emplace_back(Inverse ? (self.size(d) + 1) / 2 : self.size(d) / 2);
-    dims.emplace_back(d);
-  }
-  return apply(aten<"roll.default">, {self, std::move(shifts), std::move(dims)});
+  Sizes shifts;
+  for (const int64_t d : region.dims)
+    shifts.push_back(Inverse ? (self.size(d) + 1) / 2 : self.size(d) / 2);
+  return e(aten<"roll.default">, {self, shifts, region.dims});
 }
 
 // --- Short-time transforms
@@ -433,22 +423,20 @@ Result<Frames> frames_of(int64_t n_fft, OptionalInt hop_length, OptionalInt win_
                           ", expected [" + std::to_string(frames.window_length) + "]");
   return frames;
 }
-// The window centred in n_fft points; ones without a window.
-Result<Tensor> padded_window(const OptionalTensor& window, const Frames& frames, int64_t n_fft,
-                             Dtype dtype) {
-  Tensor out;
-  if (window) {
-    out = *window;
-  } else {
-    PT2_TRY(out, allocate({dtype, {frames.window_length}}));
-    fill_elements(out, 1);
-  }
-  const int64_t left = (n_fft - frames.window_length) / 2;
-  return apply(aten<"constant_pad_nd.default">,
-               {out, Value::List{left, n_fft - frames.window_length - left}});
+// The window centred in n_fft points; ones without a window, and none where all are ones.
+Result<OptionalTensor> padded_window(Emitter& e, const OptionalTensor& window, const Frames& frames,
+                                     int64_t n_fft, Dtype dtype) {
+  const int64_t width = frames.window_length;
+  if (!window && width == n_fft) return OptionalTensor();
+  PT2_TRY(Tensor out,
+          window ? Result<Tensor>(*window) : e(aten<"ones.default">, {Sizes{width}, dtype}));
+  if (width == n_fft) return OptionalTensor(out);
+  const int64_t left = (n_fft - width) / 2;
+  PT2_TRY(out, e(aten<"constant_pad_nd.default">, {out, Sizes{left, n_fft - width - left}}));
+  return OptionalTensor(out);
 }
 
-Result<Tensor> stft(const Tensor& self, int64_t n_fft, OptionalInt hop_length,
+Result<Tensor> stft(Emitter& e, const Tensor& self, int64_t n_fft, OptionalInt hop_length,
                     OptionalInt win_length, const OptionalTensor& window, bool normalized,
                     std::optional<bool> onesided, std::optional<bool> return_complex,
                     std::optional<bool>) {
@@ -465,22 +453,21 @@ Result<Tensor> stft(const Tensor& self, int64_t n_fft, OptionalInt hop_length,
   if (self.sizes().back() < n_fft)
     return operator_error("found " + std::to_string(self.sizes().back()) +
                           " samples, expected at least n_fft " + std::to_string(n_fft));
-  PT2_TRY(const Tensor batch, self.dim() == 1 ? unsqueeze(self, 0) : Result<Tensor>(self));
-  PT2_TRY(const Tensor pieces, unfold(batch, 1, n_fft, frames.hop));
-  PT2_TRY(const Tensor shape, padded_window(window, frames, n_fft, self.dtype()));
-  PT2_TRY(const Tensor windowed, apply(aten<"mul.Tensor">, {pieces, shape}));
+  const bool batched = self.dim() == 2;
+  const auto batch = batched ? Result<Tensor>(self) : e(aten<"unsqueeze.default">, {self, 0});
+  auto pieces = e(aten<"unfold.default">, {batch, -1, n_fft, frames.hop});
+  PT2_TRY(const OptionalTensor shape, padded_window(e, window, frames, n_fft, self.dtype()));
+  if (shape) pieces = e(aten<"mul.Tensor">, {pieces, *shape});
   const int64_t normalization = normalized ? kByRootN : kNone;
-  PT2_TRY(const Tensor spectra, complex_input ? c2c(windowed, {2}, normalization, true)
-                                              : r2c(windowed, {2}, normalization, half));
-  PT2_TRY(Tensor out, transpose(spectra, 1, 2));
-  if (self.dim() == 1) {
-    PT2_TRY(out, select(out, 0, 0));
-  }
-  return return_complex.value_or(true) ? Result<Tensor>(out)
-                                       : apply(aten<"view_as_real.default">, {out});
+  const auto spectra = complex_input
+                           ? e(aten<"_fft_c2c.default">, {pieces, Sizes{2}, normalization, true})
+                           : e(aten<"_fft_r2c.default">, {pieces, Sizes{2}, normalization, half});
+  auto out = e(aten<"transpose.int">, {spectra, 1, 2});
+  if (!batched) out = e(aten<"squeeze.dim">, {out, 0});
+  return return_complex.value_or(true) ? out : e(aten<"view_as_real.default">, {out});
 }
 
-Result<Tensor> stft_center(const Tensor& self, int64_t n_fft, OptionalInt hop_length,
+Result<Tensor> stft_center(Emitter& e, const Tensor& self, int64_t n_fft, OptionalInt hop_length,
                            OptionalInt win_length, const OptionalTensor& window, bool center,
                            const std::string& pad_mode, bool normalized,
                            std::optional<bool> onesided, std::optional<bool> return_complex,
@@ -490,52 +477,29 @@ Result<Tensor> stft_center(const Tensor& self, int64_t n_fft, OptionalInt hop_le
     if (self.dim() != 1 && self.dim() != 2)
       return operator_error("found rank " + std::to_string(self.dim()) + ", expected 1 or 2");
     // Padding requires a batch and a channel dim.
-    Sizes sizes{1, 1, 1};
-    for (int64_t i = 0; i < self.dim(); ++i)
-      sizes[static_cast<size_t>(3 - self.dim() + i)] = self.size(i);
-    PT2_TRY(const Tensor line, view(self, sizes));
+    Sizes sizes(static_cast<size_t>(3 - self.dim()), 1);
+    sizes.insert(sizes.end(), self.sizes().begin(), self.sizes().end());
+    const auto line = e(aten<"view.default">, {self, sizes});
     PT2_TRY(const Tensor padded,
-            apply(aten<"pad.default">, {line, Value::List{n_fft / 2, n_fft / 2}, pad_mode}));
+            e(aten<"pad.default">, {line, Sizes{n_fft / 2, n_fft / 2}, pad_mode}));
     sizes = self.sizes();
     sizes.back() = padded.sizes().back();
-    PT2_TRY(input, view(padded, sizes));
+    PT2_TRY(input, e(aten<"view.default">, {padded, sizes}));
   }
-  return stft(input, n_fft, hop_length, win_length, window, normalized, onesided, return_complex,
+  return stft(e, input, n_fft, hop_length, win_length, window, normalized, onesided, return_complex,
               align);
 }
 
-// Adds up overlapping pieces: the gradient of unfold.
-Result<Tensor> overlapped(const Tensor& pieces, int64_t length, int64_t n_fft, int64_t hop) {
-  return apply(aten<"unfold_backward.default">,
-               {pieces, Value::List{pieces.size(0), length}, int64_t{1}, n_fft, hop});
-}
-// The signals of spectra along the last dim: real unless the result may be complex.
-Result<Tensor> signals_of(const Tensor& spectra, int64_t n_fft, bool normalized, bool half,
-                          bool return_complex) {
-  const int64_t expected = half ? n_fft / 2 + 1 : n_fft;
-  if (spectra.size(2) != expected || (half && return_complex))
-    return operator_error("found " + std::to_string(spectra.size(2)) + " frequencies for n_fft " +
-                          std::to_string(n_fft) + ", expected " + std::to_string(expected));
-  const int64_t normalization = normalized ? kByRootN : kByN;
-  if (return_complex) return c2c(spectra, {2}, normalization, false);
-  PT2_TRY(const Tensor first_half, slice(spectra, 2, 0, n_fft / 2 + 1, 1));
-  return c2r(first_half, {2}, normalization, n_fft);
-}
-// The sum of the squared windows over each sample; error where it is zero.
-Result<Tensor> window_weights(const Tensor& shape, int64_t frame_count, int64_t length,
-                              int64_t n_fft, int64_t hop, int64_t start, int64_t end) {
-  PT2_TRY(const Tensor squares, apply(aten<"mul.Tensor">, {shape, shape}));
-  PT2_TRY(const Tensor repeated, expand(squares, {1, frame_count, n_fft}));
-  PT2_TRY(const Tensor envelope, overlapped(repeated, length, n_fft, hop));
-  PT2_TRY(const Tensor weights, slice(envelope, 1, start, end, 1));
-  PT2_TRY(const Tensor magnitudes, apply(aten<"abs.default">, {weights}));
-  PT2_TRY(const Tensor wide, copy_as(magnitudes, Dtype::float64, MemoryFormat::contiguous));
-  for (double weight : wide.as<double>())
-    if (!(weight > 1e-11)) return operator_error("the window leaves samples without weight");
-  return weights;
+// Error where the sum of the squared windows over a sample is zero.
+Result<void> check_weights(const Tensor& weights) {
+  PT2_TRY(const Tensor wide, copy_as(weights, Dtype::float64, MemoryFormat::contiguous));
+  for (const double weight : wide.as<double>())
+    if (!(std::fabs(weight) > 1e-11))
+      return operator_error("the window leaves samples without weight");
+  return {};
 }
 
-Result<Tensor> istft(const Tensor& self, int64_t n_fft, OptionalInt hop_length,
+Result<Tensor> istft(Emitter& e, const Tensor& self, int64_t n_fft, OptionalInt hop_length,
                      OptionalInt win_length, const OptionalTensor& window, bool center,
                      bool normalized, std::optional<bool> onesided, OptionalInt length,
                      bool return_complex) {
@@ -544,57 +508,78 @@ Result<Tensor> istft(const Tensor& self, int64_t n_fft, OptionalInt hop_length,
   if ((self.dim() != 2 && self.dim() != 3) || self.numel() == 0)
     return operator_error("found sizes " + sizes_text(self.sizes()) + ", expected 2 or 3");
   PT2_TRY(const Frames frames, frames_of(n_fft, hop_length, win_length, window));
-  PT2_TRY(const Tensor batch, self.dim() == 2 ? unsqueeze(self, 0) : Result<Tensor>(self));
-  PT2_TRY(const Tensor spectra, transpose(batch, 1, 2));
-  const bool half = onesided.value_or(batch.size(1) != n_fft);
-  PT2_TRY(const Tensor pieces, signals_of(spectra, n_fft, normalized, half, return_complex));
-  PT2_TRY(const Tensor shape,
-          padded_window(window, frames, n_fft, return_complex ? Dtype::float32 : pieces.dtype()));
-  PT2_TRY(const Tensor windowed, apply(aten<"mul.Tensor">, {pieces, shape}));
+  const bool batched = self.dim() == 3;
+  PT2_TRY(const Tensor batch,
+          batched ? Result<Tensor>(self) : e(aten<"unsqueeze.default">, {self, 0}));
   const int64_t frame_count = batch.size(2);
+  const bool half = onesided.value_or(batch.size(1) != n_fft);
+  if (batch.size(1) != (half ? n_fft / 2 + 1 : n_fft) || (half && return_complex))
+    return operator_error("found " + std::to_string(batch.size(1)) + " frequencies for n_fft " +
+                          std::to_string(n_fft));
+  auto spectra = e(aten<"transpose.int">, {batch, 1, 2});
+  const int64_t normalization = normalized ? kByRootN : kByN;
+  if (!return_complex && !half) spectra = e(aten<"slice.Tensor">, {spectra, -1, 0, n_fft / 2 + 1});
+  PT2_TRY(const Tensor pieces,
+          return_complex ? e(aten<"_fft_c2c.default">, {spectra, Sizes{2}, normalization, false})
+                         : e(aten<"_fft_c2r.default">, {spectra, Sizes{2}, normalization, n_fft}));
+  const Dtype dtype = return_complex ? Dtype::float32 : pieces.dtype();
+  PT2_TRY(OptionalTensor shape, padded_window(e, window, frames, n_fft, dtype));
+  if (!shape) {
+    PT2_TRY(shape, e(aten<"ones.default">, {Sizes{n_fft}, dtype}));
+  }
   PT2_TRY(const int64_t whole, multiply_add(frames.hop, frame_count - 1, n_fft));
+  // Adds up overlapping pieces: the gradient of unfold.
+  const auto overlapped = [&](const Result<Tensor>& each, int64_t count) {
+    return e(aten<"unfold_backward.default">, {each, Sizes{count, whole}, 1, n_fft, frames.hop});
+  };
+  const auto windowed =
+      e(aten<"mul.Tensor">, {pieces, e(aten<"view.default">, {*shape, Sizes{1, 1, n_fft}})});
+  const auto sum = overlapped(windowed, batch.size(0));
+  const auto squares = e(aten<"pow.Tensor_Scalar">, {*shape, 2});
+  const auto envelope =
+      overlapped(e(aten<"expand.default">, {squares, Sizes{1, frame_count, n_fft}}), 1);
   const int64_t start = center ? n_fft / 2 : 0;
   const int64_t end = length ? start + std::clamp<int64_t>(*length, 0, whole) : whole - start;
-  PT2_TRY(const Tensor sum, overlapped(windowed, whole, n_fft, frames.hop));
-  PT2_TRY(const Tensor signal, slice(sum, 1, start, end, 1));
-  PT2_TRY(const Tensor weights,
-          window_weights(shape, frame_count, whole, n_fft, frames.hop, start, end));
-  PT2_TRY(Tensor out, apply(aten<"div.Tensor">, {signal, weights}));
-  if (length && *length > out.size(1)) {
-    PT2_TRY(out, apply(aten<"constant_pad_nd.default">,
-                       {out, Value::List{int64_t{0}, *length - out.size(1)}}));
+  const auto signal = e(aten<"slice.Tensor">, {sum, 1, start, end});
+  PT2_TRY(const Tensor weights, e(aten<"slice.Tensor">, {envelope, 1, start, end}));
+  if (weights.defined()) PT2_TRY_VOID(check_weights(weights));
+  PT2_TRY(Tensor out, e(aten<"div.Tensor">, {signal, weights}));
+  if (!batched) {
+    PT2_TRY(out, e(aten<"squeeze.dim">, {out, 0}));
   }
-  return self.dim() == 2 ? select(out, 0, 0) : Result<Tensor>(out);
+  if (length && *length > out.sizes().back())
+    return e(aten<"constant_pad_nd.default">, {out, Sizes{0, *length - out.sizes().back()}});
+  return out;
 }
 
 // clang-format off
 constexpr OpDef kOps[] = {
-    op<"aten::_fft_c2c(Tensor self, SymInt[] dim, int normalization, bool forward) -> Tensor", c2c>,
-    op<"aten::_fft_r2c(Tensor self, int[] dim, int normalization, bool onesided) -> Tensor", r2c>,
-    op<"aten::_fft_c2r(Tensor self, int[] dim, int normalization, SymInt last_dim_size) -> Tensor", c2r>,
-    op<"aten::fft_fft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor", fft_line<true>>.with({.autocast = AutocastRule::float32, .composite = true}),
-    op<"aten::fft_ifft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor", fft_line<false>>.with({.autocast = AutocastRule::float32, .composite = true}),
-    op<"aten::fft_rfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor", rfft_line>.with({.autocast = AutocastRule::float32, .composite = true}),
-    op<"aten::fft_irfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor", irfft_line>.with({.autocast = AutocastRule::float32, .composite = true}),
-    op<"aten::fft_fft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor", fft_plane<true>>.with({.autocast = AutocastRule::float32, .composite = true}),
-    op<"aten::fft_ifft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor", fft_plane<false>>.with({.autocast = AutocastRule::float32, .composite = true}),
-    op<"aten::fft_rfft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor", rfft_plane>.with({.autocast = AutocastRule::float32, .composite = true}),
-    op<"aten::fft_irfft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor", irfft_plane>.with({.autocast = AutocastRule::float32, .composite = true}),
-    op<"aten::fft_fftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor", fft_region<true>>.with({.autocast = AutocastRule::float32, .composite = true}),
-    op<"aten::fft_ifftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor", fft_region<false>>.with({.autocast = AutocastRule::float32, .composite = true}),
-    op<"aten::fft_rfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor", rfft_region>.with({.autocast = AutocastRule::float32, .composite = true}),
-    op<"aten::fft_irfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor", irfft_region>.with({.autocast = AutocastRule::float32, .composite = true}),
-    op<"aten::fft_hfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor", hfft_line>.with({.autocast = AutocastRule::float32, .composite = true}),
-    op<"aten::fft_ihfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor", ihfft_line>.with({.autocast = AutocastRule::float32, .composite = true}),
-    op<"aten::fft_hfft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor", hfft_plane>.with({.composite = true}),
-    op<"aten::fft_ihfft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor", ihfft_plane>.with({.composite = true}),
-    op<"aten::fft_hfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor", hfft_region>.with({.composite = true}),
-    op<"aten::fft_ihfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor", ihfft_region>.with({.composite = true}),
-    op<"aten::fft_fftshift(Tensor self, int[1]? dim=None) -> Tensor", shift_halves<false>>.with({.composite = true}),
-    op<"aten::fft_ifftshift(Tensor self, int[1]? dim=None) -> Tensor", shift_halves<true>>.with({.composite = true}),
-    op<"aten::stft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool normalized=False, bool? onesided=None, bool? return_complex=None, bool? align_to_window=None) -> Tensor", stft>.with({.autocast = AutocastRule::float32, .composite = true}),
-    op<"aten::stft.center(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool center=True, str pad_mode=\"reflect\", bool normalized=False, bool? onesided=None, bool? return_complex=None, bool? align_to_window=None) -> Tensor", stft_center>.with({.autocast = AutocastRule::float32, .composite = true}),
-    op<"aten::istft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool center=True, bool normalized=False, bool? onesided=None, int? length=None, bool return_complex=False) -> Tensor", istft>.with({.composite = true}),
+    op<"aten::_fft_c2c(Tensor self, SymInt[] dim, int normalization, bool forward) -> Tensor", c2c_meta, c2c>,
+    op<"aten::_fft_r2c(Tensor self, int[] dim, int normalization, bool onesided) -> Tensor", r2c_meta, r2c>,
+    op<"aten::_fft_c2r(Tensor self, int[] dim, int normalization, SymInt last_dim_size) -> Tensor", c2r_meta, c2r>,
+    op<"aten::fft_fft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor", fft_line<true>>.with({.autocast = AutocastRule::float32}),
+    op<"aten::fft_ifft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor", fft_line<false>>.with({.autocast = AutocastRule::float32}),
+    op<"aten::fft_rfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor", rfft_line>.with({.autocast = AutocastRule::float32}),
+    op<"aten::fft_irfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor", irfft_line<false>>.with({.autocast = AutocastRule::float32}),
+    op<"aten::fft_fft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor", plane<fft_region<true>>>.with({.autocast = AutocastRule::float32}),
+    op<"aten::fft_ifft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor", plane<fft_region<false>>>.with({.autocast = AutocastRule::float32}),
+    op<"aten::fft_rfft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor", plane<rfft_region>>.with({.autocast = AutocastRule::float32}),
+    op<"aten::fft_irfft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor", plane<irfft_region<false>>>.with({.autocast = AutocastRule::float32}),
+    op<"aten::fft_fftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor", fft_region<true>>.with({.autocast = AutocastRule::float32}),
+    op<"aten::fft_ifftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor", fft_region<false>>.with({.autocast = AutocastRule::float32}),
+    op<"aten::fft_rfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor", rfft_region>.with({.autocast = AutocastRule::float32}),
+    op<"aten::fft_irfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor", irfft_region<false>>.with({.autocast = AutocastRule::float32}),
+    op<"aten::fft_hfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor", irfft_line<true>>.with({.autocast = AutocastRule::float32}),
+    op<"aten::fft_ihfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor", ihfft_line>.with({.autocast = AutocastRule::float32}),
+    op<"aten::fft_hfft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor", plane<irfft_region<true>>>,
+    op<"aten::fft_ihfft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor", plane<ihfft_region>>,
+    op<"aten::fft_hfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor", irfft_region<true>>,
+    op<"aten::fft_ihfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor", ihfft_region>,
+    op<"aten::fft_fftshift(Tensor self, int[1]? dim=None) -> Tensor", shift_halves<false>>,
+    op<"aten::fft_ifftshift(Tensor self, int[1]? dim=None) -> Tensor", shift_halves<true>>,
+    op<"aten::stft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool normalized=False, bool? onesided=None, bool? return_complex=None, bool? align_to_window=None) -> Tensor", stft>.with({.autocast = AutocastRule::float32}),
+    op<"aten::stft.center(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool center=True, str pad_mode=\"reflect\", bool normalized=False, bool? onesided=None, bool? return_complex=None, bool? align_to_window=None) -> Tensor", stft_center>.with({.autocast = AutocastRule::float32}),
+    op<"aten::istft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool center=True, bool normalized=False, bool? onesided=None, int? length=None, bool return_complex=False) -> Tensor", istft>,
 };
 // clang-format on
 

@@ -208,15 +208,6 @@ void grid_sampler(Tensor& out, const Tensor& input, const Tensor& grid, int64_t 
   });
 }
 
-Result<Tensor> grid_sampler_any(const Tensor& input, const Tensor& grid, int64_t interpolation_mode,
-                                int64_t padding_mode, bool align_corners) {
-  if (input.dim() == 5)
-    return compute<grid_sampler_meta<3>, grid_sampler<3>>(input, grid, interpolation_mode,
-                                                          padding_mode, align_corners);
-  return compute<grid_sampler_meta<2>, grid_sampler<2>>(input, grid, interpolation_mode,
-                                                        padding_mode, align_corners);
-}
-
 // Calls visit(offset in the plane, weight, slope of the weight along each dimension) for every
 // combination of taps inside the image.
 template <class F>
@@ -340,17 +331,9 @@ void affine_grid(Tensor& out, const Tensor& theta, const Sizes& size, bool align
     }
 }
 
-Result<Meta> grid_sampler_any_meta(const Tensor& input, const Tensor& grid,
-                                   int64_t interpolation_mode, int64_t padding_mode,
-                                   bool align_corners) {
-  return input.dim() == 5
-             ? grid_sampler_meta<3>(input, grid, interpolation_mode, padding_mode, align_corners)
-             : grid_sampler_meta<2>(input, grid, interpolation_mode, padding_mode, align_corners);
-}
-
-Result<Tensor> grid_sampler_formula(Emitter& e, const Tensor& input, const Tensor& grid,
-                                    int64_t interpolation_mode, int64_t padding_mode,
-                                    bool align_corners) {
+Result<Tensor> grid_sampler_any(Emitter& e, const Tensor& input, const Tensor& grid,
+                                int64_t interpolation_mode, int64_t padding_mode,
+                                bool align_corners) {
   return e(
       input.dim() == 4 ? Handle(aten<"grid_sampler_2d.default">) : aten<"grid_sampler_3d.default">,
       {input, grid, interpolation_mode, padding_mode, align_corners});
@@ -362,7 +345,7 @@ constexpr OpDef kOps[] = {
        grid_sampler_meta<2>, grid_sampler<2>>.with({.autocast = AutocastRule::float32}),
     op<"aten::grid_sampler_3d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor",
        grid_sampler_meta<3>, grid_sampler<3>>.with({.autocast = AutocastRule::float32}),
-    composed<"aten::grid_sampler(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor", grid_sampler_any_meta, grid_sampler_any, grid_sampler_formula>.with({.autocast = AutocastRule::float32}),
+    op<"aten::grid_sampler(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor", grid_sampler_any>.with({.autocast = AutocastRule::float32}),
     op<"aten::grid_sampler_2d_backward(Tensor grad_output, Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners, bool[2] output_mask) -> (Tensor, Tensor)",
        grid_sampler_backward<2>>,
     op<"aten::grid_sampler_3d_backward(Tensor grad_output, Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners, bool[2] output_mask) -> (Tensor, Tensor)",
