@@ -32,6 +32,7 @@ Action setup_diff(CLI::App& app);
 Action setup_ops(CLI::App& app);
 Action setup_check(CLI::App& app);
 Action setup_run(CLI::App& app);
+Action setup_generate(CLI::App& app);
 Action setup_test(CLI::App& app);
 Action setup_bench(CLI::App& app);
 Action setup_trace(CLI::App& app);
