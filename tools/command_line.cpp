@@ -68,33 +68,27 @@ CommandLine::CommandLine(std::string_view name, std::string_view summary, std::s
 
 CommandLine::~CommandLine() = default;
 
-Option CommandLine::add_option(const std::string& names, std::string& value,
-                               const std::string& text) {
+template <class T>
+Option CommandLine::add_option(const std::string& names, T& value, const std::string& text) {
   return Option(*app_->add_option(names, value, text));
 }
-Option CommandLine::add_option(const std::string& names, std::vector<std::string>& values,
-                               const std::string& text) {
-  return Option(*app_->add_option(names, values, text));
-}
-Option CommandLine::add_option(const std::string& names, uint64_t& value, const std::string& text) {
-  return Option(*app_->add_option(names, value, text));
-}
-Option CommandLine::add_option(const std::string& names, std::optional<uint64_t>& value,
-                               const std::string& text) {
-  return Option(*app_->add_option(names, value, text));
-}
-Option CommandLine::add_option(const std::string& names, unsigned& value, const std::string& text) {
-  return Option(*app_->add_option(names, value, text));
-}
-Option CommandLine::add_option(const std::string& names, double& value, const std::string& text) {
-  return Option(*app_->add_option(names, value, text));
-}
-Option CommandLine::add_option(const std::string& names, std::optional<double>& value,
-                               const std::string& text) {
-  return Option(*app_->add_option(names, value, text));
-}
+template Option CommandLine::add_option(const std::string&, std::string&, const std::string&);
+template Option CommandLine::add_option(const std::string&, std::vector<std::string>&,
+                                        const std::string&);
+template Option CommandLine::add_option(const std::string&, std::optional<std::string>&,
+                                        const std::string&);
+template Option CommandLine::add_option(const std::string&, int64_t&, const std::string&);
+template Option CommandLine::add_option(const std::string&, uint64_t&, const std::string&);
+template Option CommandLine::add_option(const std::string&, unsigned&, const std::string&);
+template Option CommandLine::add_option(const std::string&, double&, const std::string&);
+template Option CommandLine::add_option(const std::string&, std::optional<int64_t>&,
+                                        const std::string&);
+template Option CommandLine::add_option(const std::string&, std::optional<uint64_t>&,
+                                        const std::string&);
+template Option CommandLine::add_option(const std::string&, std::optional<double>&,
+                                        const std::string&);
 
-Option CommandLine::add_option(const std::string& names, Take take, const std::string& text) {
+Option CommandLine::add_checked(const std::string& names, Take take, const std::string& text) {
   return Option(*app_->add_option_function<std::string>(
       names,
       [name = names, take = std::move(take)](const std::string& value) {

@@ -57,20 +57,13 @@ class CommandLine {
   ~CommandLine();
 
   // `names` is "-o,--output", or "FILE" for an argument by its position. What is parsed goes to
-  // `value`, which must live until then.
-  Option add_option(const std::string& names, std::string& value, const std::string& text);
-  Option add_option(const std::string& names, std::vector<std::string>& values,
-                    const std::string& text);
-  Option add_option(const std::string& names, uint64_t& value, const std::string& text);
-  Option add_option(const std::string& names, std::optional<uint64_t>& value,
-                    const std::string& text);
-  Option add_option(const std::string& names, unsigned& value, const std::string& text);
-  Option add_option(const std::string& names, double& value, const std::string& text);
-  Option add_option(const std::string& names, std::optional<double>& value,
-                    const std::string& text);
+  // `value`, which must live until then: a text, a number, a list of texts, or one of the first two
+  // as std::optional. Instantiated in the source file.
+  template <class T>
+  Option add_option(const std::string& names, T& value, const std::string& text);
   // Calls `take` with the value given; its error is a wrong use of the option.
   using Take = std::function<Result<void>(const std::string&)>;
-  Option add_option(const std::string& names, Take take, const std::string& text);
+  Option add_checked(const std::string& names, Take take, const std::string& text);
   // The same with each value of an option that may be given several times.
   Option add_repeatable(const std::string& names, Take take, const std::string& text);
   Option add_flag(const std::string& names, bool& value, const std::string& text);

@@ -8,7 +8,7 @@
 namespace pt2::tools {
 
 void add_engine_options(CommandLine& line, EngineKind& engine, unsigned& threads) {
-  line.add_option(
+  line.add_checked(
           "--engine",
           [&engine](const std::string& name) -> Result<void> {
             engine = name == "reference" ? EngineKind::reference : EngineKind::planned;

@@ -10,6 +10,7 @@ constexpr Verb kVerbs[] = {
      "pt2 info model.pt2 --modules           # the tree of modules\n"
      "pt2 info model.pt2 --releases          # who can load it, and why not the others\n"
      "pt2 info package.pt2 --model decoder   # one of several programs\n"
+     "pt2 info llama/                        # a folder of Transformers' exporter\n"
      "pt2 info - < model.pt2                 # from standard input",
      setup_info},
     {"ls", Job::look, "the records of a file, or its tensors",
@@ -98,6 +99,11 @@ constexpr Verb kVerbs[] = {
      "pt2 run model.pt2 -i all.npz -o out.npz\n"
      "pt2 run model.pt2                      # the file's own sample inputs",
      setup_run},
+    {"generate", Job::run, "tokens of a language model, one after another, with its caches",
+     "pt2 generate llama/ --ids 1,2,3 --max-new 32      # a folder of Transformers' exporter\n"
+     "pt2 generate llama/ --ids 1,2,3 --temperature 0.8 --top-p 0.9 --seed 7\n"
+     "pt2 generate llama/ --ids 1,2,3 --greedy --stop 2 --json",
+     setup_generate},
     {"test", Job::run, "does it give the recorded numbers?",
      "pt2 test model.pt2                     # calls recorded in model.safetensors\n"
      "pt2 test model.pt2 cases.safetensors --rtol 1e-4 --atol 1e-6\n"

@@ -33,6 +33,7 @@ Action setup_diff(CommandLine& line);
 Action setup_ops(CommandLine& line);
 Action setup_check(CommandLine& line);
 Action setup_run(CommandLine& line);
+Action setup_generate(CommandLine& line);
 Action setup_test(CommandLine& line);
 Action setup_bench(CommandLine& line);
 Action setup_trace(CommandLine& line);

@@ -13,6 +13,7 @@
 #include "pt2/container.h"
 #include "pt2/conversion.h"
 #include "pt2/custom_operators.h"
+#include "pt2/decoder.h"
 #include "pt2/decompose.h"
 #include "pt2/diagnostics.h"
 #include "pt2/diff.h"

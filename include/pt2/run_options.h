@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <stop_token>
 
 #include "pt2/node.h"
@@ -36,14 +37,27 @@ struct StepTime {
   std::chrono::nanoseconds time;
 };
 
-// When to give a call up, and who watches it. Stop and deadline are looked at between nodes and
-// between rounds of loops, so that a call ends soon after, with error `cancelled`. What it had
-// written by then (state, inputs that the program changes) stays written.
+// An input that is the beginning of a larger tensor along one dimension: the keys and values that a
+// language model has computed so far, with room for those to come. What the program concatenates
+// onto it along that dimension is written into the room, where an engine can do that, and the
+// result is then a view of `room`: nothing that was there before is copied. Elements of the input
+// itself do not change.
+struct GrowingInput {
+  size_t input = 0;  // among Model::inputs()
+  size_t dim = 0;
+  Tensor room{};  // the input's storage, offset, strides and sizes, but for a larger `dim`
+};
+
+// When to give a call up, who watches it, and what it may write to. Stop and deadline are looked at
+// between nodes and between rounds of loops, so that a call ends soon after, with error
+// `cancelled`. What it had written by then (state, inputs that the program changes) stays written.
 struct CallOptions {
   std::stop_token stop{};
   std::optional<std::chrono::steady_clock::time_point> deadline{};
   // Told after each step of the planned engine, if there is one to tell.
   std::function<void(const StepTime&)> on_step{};
+  // No two of them share elements. Error `argument` where one does not fit its input.
+  std::span<const GrowingInput> growing{};
 };
 
 // Gives the memory for output `index` of a call, of this dtype and these sizes, in any strides; an

@@ -29,6 +29,8 @@ struct EngineCall {
   // Where the caller wants results; null when it does not say. An engine may compute into it, and
   // then returns the tensor that it was given; any other result is copied by the session.
   OutputMemory* outputs = nullptr;
+  // With positions among the inputs of the graph. An engine may do without.
+  std::span<const GrowingInput> growing{};
 };
 
 class EngineSession {

@@ -28,7 +28,8 @@ Result<Object> find_object(const Payloads& payloads, const InputSpec& spec) {
 
 // What a graph input stands for; an undefined tensor for user inputs, tokens and objects.
 Result<Tensor> find_payload(const Payloads& payloads, const InputSpec& spec, const Graph& graph,
-                            const Limits& limits, const std::shared_ptr<MemoryAccount>& account) {
+                            const Limits& limits, const std::shared_ptr<MemoryAccount>& account,
+                            const run::WeightSource& source) {
   switch (spec.kind) {
     case InputKind::user_input:
     case InputKind::token:
@@ -56,17 +57,20 @@ Result<Tensor> find_payload(const Payloads& payloads, const InputSpec& spec, con
   if (!payload->missing.empty())
     return Error{ErrorCode::unsupported,
                  "the tensor '" + payload->name + "' has no elements: " + payload->missing, ""};
+  if (Tensor other = source ? source(*payload) : Tensor(); other.defined()) return other;
   return payload->tensor;
 }
 
 // Finds what the graph's inputs stand for, user inputs excepted.
-Result<void> find_weights(Model::Shared& shared, const LoadOptions& options) {
+Result<void> find_weights(Model::Shared& shared, const LoadOptions& options,
+                          const run::WeightSource& source) {
   PT2_TRY(const std::shared_ptr<const Payloads> payloads, shared.package->payloads(options.model));
   shared.file_bytes = run::file_bytes(*shared.package, options.model, *payloads);
   const auto account = run::open_account(options.limits, shared.file_bytes);
   const Program& program = *shared.program;
   for (const InputSpec& spec : program.signature.input_specs) {
-    PT2_TRY(Tensor payload, find_payload(*payloads, spec, program.graph, options.limits, account));
+    PT2_TRY(Tensor payload,
+            find_payload(*payloads, spec, program.graph, options.limits, account, source));
     PT2_TRY(Object object, find_object(*payloads, spec));
     shared.weights.push_back(payload.defined()   ? Value(std::move(payload))
                              : object != nullptr ? Value(std::move(object))
@@ -103,14 +107,14 @@ std::unordered_set<const Storage*> Model::Shared::written_storages() const {
 }
 
 Result<Model> run::make_model(std::shared_ptr<const Package> package, const LoadOptions& options,
-                              EngineFactory prepare_engine) {
+                              EngineFactory prepare_engine, const WeightSource& source) {
   PT2_TRY(const Program* program, package->program(options.model));
   const GraphSignature& signature = program->signature;
   if (signature.input_specs.size() != program->graph.inputs().size() ||
       signature.output_specs.size() != program->graph.outputs().size())
     return Error{ErrorCode::invalid, "the signature does not fit the graph; see 'pt2 verify'", ""};
   auto shared = std::make_shared<Model::Shared>(std::move(package), *program, options);
-  PT2_TRY_VOID(find_weights(*shared, options));
+  PT2_TRY_VOID(find_weights(*shared, options, source));
   PT2_TRY(shared->engine, prepare_engine({*program, shared->weights, shared->operators,
                                           shared->limits, shared->convention.graph_outputs}));
   shared->written = shared->engine->written_inputs();

@@ -2,6 +2,7 @@
 #ifndef PT2_RUN_MODEL_SHARED_H
 #define PT2_RUN_MODEL_SHARED_H
 
+#include <functional>
 #include <memory>
 #include <unordered_set>
 #include <vector>
@@ -38,9 +39,14 @@ struct Model::Shared {
 
 namespace run {
 
-// A model that runs on the given engine instead of the one that the options pick.
+// Another tensor with the same elements, to be taken for a weight of the file; an undefined one
+// where there is none.
+using WeightSource = std::function<Tensor(const PayloadTensor& weight)>;
+
+// A model that runs on the given engine instead of the one that the options pick, with weights from
+// elsewhere if `source` has them.
 Result<Model> make_model(std::shared_ptr<const Package> package, const LoadOptions& options,
-                         EngineFactory prepare_engine);
+                         EngineFactory prepare_engine, const WeightSource& source = {});
 
 }  // namespace run
 }  // namespace pt2

@@ -101,6 +101,33 @@ Result<std::vector<Value>> graph_inputs(const Model::Shared& shared,
   return out;
 }
 
+// The inputs that may grow, by their positions in the graph.
+Result<std::vector<GrowingInput>> growing_inputs(const Model::Shared& shared,
+                                                 std::span<const GrowingInput> growing,
+                                                 std::span<const Value> inputs) {
+  std::vector<GrowingInput> out;
+  for (const GrowingInput& each : growing) {
+    const auto* tensor = each.input < inputs.size() ? inputs[each.input].get_if<Tensor>() : nullptr;
+    const Tensor& room = each.room;
+    if (tensor == nullptr || !tensor->defined() || room.storage() != tensor->storage() ||
+        room.dtype() != tensor->dtype() || room.strides() != tensor->strides() ||
+        room.storage_offset() != tensor->storage_offset() || room.storage()->is_read_only() ||
+        each.dim >= room.sizes().size())
+      return Error{ErrorCode::argument, "the room to grow in is not that of the input",
+                   "input " + std::to_string(each.input)};
+    Sizes sizes = room.sizes();
+    sizes[each.dim] = tensor->sizes()[each.dim];
+    if (sizes != tensor->sizes() || sizes[each.dim] > room.sizes()[each.dim])
+      return Error{
+          ErrorCode::argument,
+          "the room to grow in is " + room.type_text() + ", the input " + tensor->type_text(),
+          "input " + std::to_string(each.input)};
+    out.push_back(each);
+    out.back().input = shared.convention.input_positions[each.input];
+  }
+  return out;
+}
+
 // A few stored elements can stand for any number of them, which no reader of results could hold.
 Result<void> check_outputs(std::span<const Value> outputs) {
   const std::shared_ptr<MemoryAccount> account = MemoryAccount::current();
@@ -219,6 +246,8 @@ Result<std::vector<Value>> Session::run_with(std::span<Value> inputs, const Call
   return within_memory([&]() -> Result<std::vector<Value>> {
     const run::CallingConvention& convention = shared_->convention;
     PT2_TRY(std::vector<Value> sources, graph_inputs(*shared_, state_, inputs));
+    PT2_TRY(const std::vector<GrowingInput> growing,
+            growing_inputs(*shared_, options.growing, inputs));
     lay_out(*shared_, layouts, sources);
     std::optional<run::OutputMemory> memory;
     if (allocate != nullptr) memory.emplace(*allocate, convention.outputs);
@@ -228,7 +257,8 @@ Result<std::vector<Value>> Session::run_with(std::span<Value> inputs, const Call
                                    .limits = run::scaled_limits(shared_->limits, bytes),
                                    .cancellation = run::Cancellation(options),
                                    .on_step = options.on_step ? &options.on_step : nullptr,
-                                   .outputs = memory ? &*memory : nullptr}));
+                                   .outputs = memory ? &*memory : nullptr,
+                                   .growing = growing}));
     std::vector<Value> outputs;
     for (size_t i = 0; i < results.size(); ++i) {
       const GraphOutput& output = convention.graph_outputs[i];

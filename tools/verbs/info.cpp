@@ -3,12 +3,14 @@
 #include <algorithm>
 
 #include "base/printable.h"
+#include "decode/exported_folder.h"
 #include "ir/target.h"
 #include "pt2/conversion.h"
 #include "pt2/operators.h"
 #include "pt2/stats.h"
 #include "pt2/type_text.h"
 #include "run/calling_convention.h"
+#include "tools/folder.h"
 #include "tools/json_members.h"
 #include "tools/modules.h"
 #include "tools/source.h"
@@ -310,6 +312,14 @@ Result<int> show_modules(const Options& options, const Package& package, Environ
 }
 
 Result<int> show(const Options& options, Environment& environment) {
+  if (decode::is_folder(options.source.file)) {
+    const bool whole = options.source.model.empty() && !options.modules && !options.releases;
+    if (whole) return show_folder(options.source, options.json, environment);
+    Options program = options;
+    PT2_TRY(program.source.file, program_in_folder(options.source));
+    program.source.model.clear();
+    return show(program, environment);
+  }
   PT2_TRY(const Package package, open_package(options.source, environment));
   print_foreign_code(environment, package);
   if (options.modules) return show_modules(options, package, environment);

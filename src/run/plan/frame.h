@@ -3,8 +3,10 @@
 #define PT2_RUN_PLAN_FRAME_H
 
 #include <type_traits>
+#include <utility>
 #include <vector>
 
+#include "pt2/run_options.h"
 #include "run/plan/workspace.h"
 #include "run/reference/executor.h"
 
@@ -69,6 +71,17 @@ class Frame {
   // Gives a rearranged value the strides that it has in the program.
   void as_written(ValueId id);
 
+  // The inputs that may grow, with the room for it; what it is given must outlive the frame.
+  void let_grow(ValueId input, const GrowingInput& growing) {
+    growing_.emplace_back(input, &growing);
+  }
+  // Null where the value is none of them.
+  const GrowingInput* growing(ValueId id) const;
+  // The value is `tensor`, the beginning of a room: as a result of the call it stays there.
+  void set_grown(ValueId id, Tensor tensor);
+  // Null where the value is none of these.
+  const Tensor* grown(ValueId id) const;
+
  private:
   const Graph& graph_;
   const std::vector<bool>& written_;
@@ -76,6 +89,8 @@ class Frame {
   Workspace& workspace_;
   Recording* recording_;
   std::vector<bool> rearranged_;
+  std::vector<std::pair<ValueId, const GrowingInput*>> growing_;
+  std::vector<std::pair<ValueId, Tensor>> grown_;
 };
 
 }  // namespace pt2::run

@@ -80,6 +80,21 @@ void Frame::as_written(ValueId id) {
   set(id, to_row_major(*this, *tensor), false);
 }
 
+const GrowingInput* Frame::growing(ValueId id) const {
+  const auto found = std::ranges::find(growing_, id, &decltype(growing_)::value_type::first);
+  return found == growing_.end() ? nullptr : found->second;
+}
+
+void Frame::set_grown(ValueId id, Tensor tensor) {
+  grown_.emplace_back(id, tensor);
+  set(id, std::move(tensor), true);
+}
+
+const Tensor* Frame::grown(ValueId id) const {
+  const auto found = std::ranges::find(grown_, id, &decltype(grown_)::value_type::first);
+  return found == grown_.end() ? nullptr : &found->second;
+}
+
 Sizes channels_last_strides(const Sizes& sizes) {
   Sizes strides(sizes.size(), 1);
   int64_t stride = sizes[1];

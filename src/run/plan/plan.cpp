@@ -115,6 +115,9 @@ Result<std::vector<Value>> Plan::run(std::vector<Value> inputs, const EngineCall
       recording->fix(*id);
     frame.values[static_cast<size_t>(*id)] = std::move(inputs[i]);
   }
+  for (const GrowingInput& growing : call.growing)
+    if (const auto* id = program.inputs()[growing.input].get_if<ValueId>())
+      frame.let_grow(*id, growing);
   for (const StepPointer& step : steps) {
     PT2_TRY_VOID(call.on_step == nullptr ? run_step(frame, *step)
                                          : timed_step(frame, *step, *call.on_step));
@@ -122,6 +125,11 @@ Result<std::vector<Value>> Plan::run(std::vector<Value> inputs, const EngineCall
   }
   std::vector<Value> outputs;
   for (const Argument& output : program.outputs()) {
+    const auto* single = output.get_if<ValueId>();
+    if (const Tensor* grown = single == nullptr ? nullptr : frame.grown(*single)) {
+      outputs.emplace_back(*grown);
+      continue;
+    }
     for_each_value(output, [&](ValueId id) { frame.as_written(id); });
     PT2_TRY(Value value, evaluate_argument(output, frame.values));
     if (recording != nullptr) recording->add_output(value);

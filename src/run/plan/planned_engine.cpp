@@ -221,7 +221,8 @@ class PlannedSession final : public EngineSession {
   Result<std::vector<Value>> run_in(Workspace& workspace, std::vector<Value> inputs,
                                     const EngineCall& call) {
     RecordedCalls* calls = nullptr;
-    if (engine_.may_record() && plan_ == engine_.plan() && call.on_step == nullptr) {
+    if (engine_.may_record() && plan_ == engine_.plan() && call.on_step == nullptr &&
+        call.growing.empty()) {
       given_.clear();
       for (size_t i = 0; i < inputs.size(); ++i)
         if (plan_->given[i]) given_.push_back(&inputs[i]);

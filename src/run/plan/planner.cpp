@@ -349,6 +349,18 @@ const TensorMeta* Planner::record(const BoundNode& node) const {
   return id == nullptr ? nullptr : graph_.graph->value(*id).tensor();
 }
 
+bool Planner::may_grow(ValueId value, const BoundNode& concatenation) const {
+  const ValueId result = *concatenation.node->outputs[0].get_if<ValueId>();
+  if (graph_.graph->value(value).definition.by != Definition::By::graph_input || !may_join(value) ||
+      !may_join(result))
+    return false;
+  size_t concatenations = 0;
+  for (const Use& use : graph_.graph->uses(value))
+    if (use.node && is_operator(*nodes_.at(static_cast<uint32_t>(*use.node)), "aten::cat"))
+      ++concatenations;
+  return concatenations == 1;
+}
+
 bool Planner::only_first_result_used(const BoundNode& node) const {
   bool unused = true;
   for (size_t i = 1; i < node.node->outputs.size(); ++i)

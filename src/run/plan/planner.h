@@ -62,6 +62,9 @@ class Planner {
   // What the program records of a tensor; null for others.
   const TensorMeta* record(const BoundArgument& argument) const;
   const TensorMeta* record(const BoundNode& node) const;
+  // Whether the concatenation alone adds to the value, an input of the graph, and nothing writes to
+  // it or to the result.
+  bool may_grow(ValueId value, const BoundNode& concatenation) const;
   // Whether nobody takes results behind the first one.
   bool only_first_result_used(const BoundNode& node) const;
   // Whether the node's argument is the first result of another.

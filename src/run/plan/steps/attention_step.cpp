@@ -1,4 +1,5 @@
 // Scaled dot-product attention without ever holding all scores.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -38,8 +39,7 @@ class AttentionStep final : public Step {
     };
     if (key->size(0) != shape.batch || value->size(0) != shape.batch ||
         heads_of(*value) != shape.key_heads || value->size(rank - 2) != shape.keys ||
-        key->size(rank - 1) != shape.depth ||
-        (arguments_.grouped ? shape.heads % shape.key_heads != 0 : shape.heads != shape.key_heads))
+        key->size(rank - 1) != shape.depth || !fits_heads(shape.heads, shape.key_heads))
       return false;
     const Tensor q = with_rows(frame, *query), k = with_rows(frame, *key),
                  v = with_rows(frame, *value);
@@ -78,6 +78,12 @@ class AttentionStep final : public Step {
   }
 
  private:
+  bool fits_heads(int64_t heads, int64_t key_heads) const {
+    if (!arguments_.grouped) return heads == key_heads;
+    return arguments_.repeats > 0 ? heads == key_heads * arguments_.repeats
+                                  : key_heads > 0 && heads % key_heads == 0;
+  }
+
   static Tensor with_rows(Frame& frame, const Tensor& tensor) {
     return tensor.strides().back() == 1 ? tensor : to_row_major(frame, tensor);
   }
@@ -147,7 +153,21 @@ StepPointer make_attention(const Planner& planner, const BoundNode& node) {
   if (!arguments.scale && !planner.is_none(node, "scale")) return nullptr;
   // An error, which the reference kernel finds.
   if (*causal && !planner.is_none(node, "attn_mask")) return nullptr;
-  return make_attention_step({&node}, arguments);
+  Step::Nodes nodes{&node};
+  if (!arguments.grouped && is_public) {
+    const auto key = match_repeated_heads(planner, *arguments.key),
+               value = match_repeated_heads(planner, *arguments.value);
+    if (key && value && key->repeats == value->repeats) {
+      arguments.key = key->heads;
+      arguments.value = value->heads;
+      arguments.grouped = true;
+      arguments.repeats = key->repeats;
+      nodes.insert(nodes.end(), key->nodes.begin(), key->nodes.end());
+      nodes.insert(nodes.end(), value->nodes.begin(), value->nodes.end());
+      std::ranges::sort(nodes);  // bound nodes lie in the order of the program
+    }
+  }
+  return make_attention_step(std::move(nodes), arguments);
 }
 
 }  // namespace pt2::run

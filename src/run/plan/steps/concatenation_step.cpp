@@ -1,6 +1,7 @@
 // Concatenation of images along their channels, and of others along any dimension.
 #include <cstring>
 
+#include "ops/loops.h"
 #include "run/plan/layout.h"
 #include "run/plan/planner.h"
 
@@ -9,12 +10,14 @@ namespace {
 
 class ConcatenationStep final : public Step {
  public:
-  ConcatenationStep(const BoundNode& node, std::vector<ValueId> parts, int64_t dim)
-      : Step({&node}), parts_(std::move(parts)), dim_(dim) {}
+  ConcatenationStep(const BoundNode& node, std::vector<ValueId> parts, int64_t dim, bool may_grow)
+      : Step({&node}), parts_(std::move(parts)), dim_(dim), may_grow_(may_grow) {}
 
   std::string_view name() const override { return "concatenation"; }
 
   Result<bool> run(Frame& frame) const override {
+    if (const GrowingInput* growing = may_grow_ ? frame.growing(parts_[0]) : nullptr)
+      if (grow(frame, *growing)) return true;
     std::vector<const Tensor*> parts;
     bool rearranged = false;
     for (const ValueId id : parts_) {
@@ -58,8 +61,46 @@ class ConcatenationStep final : public Step {
   }
 
  private:
+  // Writes the parts behind the first one into its room.
+  bool grow(Frame& frame, const GrowingInput& growing) const {
+    const Tensor& room = growing.room;
+    const auto tensor_of = [&](ValueId id) {
+      return frame.values[static_cast<size_t>(id)].get_if<Tensor>();
+    };
+    const auto in_room = [&](int64_t begin, int64_t size) {
+      Sizes sizes = room.sizes();
+      sizes[growing.dim] = size;
+      return Tensor::view_of(room.storage(), room.dtype(), std::move(sizes), room.strides(),
+                             room.storage_offset() + begin * room.strides()[growing.dim]);
+    };
+    if ((dim_ < 0 ? dim_ + room.dim() : dim_) != static_cast<int64_t>(growing.dim)) return false;
+    const int64_t before = tensor_of(parts_[0])->sizes()[growing.dim];
+    int64_t after = before;
+    for (size_t i = 1; i < parts_.size(); ++i) {
+      const Tensor* part = tensor_of(parts_[i]);
+      if (part == nullptr || part->dtype() != room.dtype() || part->dim() != room.dim())
+        return false;
+      Sizes sizes = room.sizes();
+      sizes[growing.dim] = part->sizes()[growing.dim];
+      if (part->sizes() != sizes || sizes[growing.dim] > room.sizes()[growing.dim] - after)
+        return false;
+      after += sizes[growing.dim];
+    }
+    int64_t begin = before;
+    for (size_t i = 1; i < parts_.size(); ++i) {
+      const Tensor* part = tensor_of(parts_[i]);
+      const int64_t size = part->sizes()[growing.dim];
+      Tensor to = *in_room(begin, size);
+      ops::copy_elements(to, *part);
+      begin += size;
+    }
+    frame.set_grown(result(), *in_room(0, after));
+    return true;
+  }
+
   std::vector<ValueId> parts_;
   int64_t dim_;
+  bool may_grow_;  // the first part, where a call lets it
 };
 
 }  // namespace
@@ -76,8 +117,9 @@ StepPointer make_concatenation(const Planner& planner, const BoundNode& node) {
     if (id == nullptr) return nullptr;
     parts.push_back(*id);
   }
-  return parts.empty() ? nullptr
-                       : std::make_unique<ConcatenationStep>(node, std::move(parts), *dim);
+  if (parts.empty()) return nullptr;
+  const bool may_grow = planner.may_grow(parts[0], node);
+  return std::make_unique<ConcatenationStep>(node, std::move(parts), *dim, may_grow);
 }
 
 }  // namespace pt2::run

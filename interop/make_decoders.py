@@ -1,0 +1,131 @@
+#!/usr/bin/env python3
+"""Language models with random weights, in the folders that the exporter of Transformers writes.
+
+    make_decoders.py OUT [ARCHITECTURE...] [--cache dynamic]... [--new-tokens 256]
+
+OUT/NAME-CACHE/ has prefill.pt2, decode.pt2 (or model.pt2), export.json, config.json, generation_config.json, and
+tokens.json: the prompt, and the tokens that model.generate gives greedily. check_decoders.py compares pt2 with it.
+"""
+
+import argparse
+import json
+import pathlib
+import sys
+import time
+import traceback
+
+# One that was built for another CUDA fails when it is imported; no text model needs them.
+sys.modules["torchaudio"] = None
+sys.modules["torchao"] = None
+
+import torch
+from transformers import AutoConfig, AutoModelForCausalLM, GenerationConfig
+from transformers.exporters import DynamoConfig, DynamoExporter
+
+SIZES = dict(vocab_size=128, hidden_size=64, num_hidden_layers=2, num_attention_heads=4)
+GROUPED = dict(SIZES, intermediate_size=128, num_key_value_heads=2)
+# model_type, and what differs from its defaults.
+ARCHITECTURES = {
+    "llama": ("llama", GROUPED),
+    "qwen2": ("qwen2", GROUPED),
+    "qwen3": ("qwen3", dict(GROUPED, head_dim=16)),
+    "qwen3_moe": ("qwen3_moe", dict(GROUPED, head_dim=16, num_experts=4, num_experts_per_tok=2,
+                                    moe_intermediate_size=32)),
+    "mixtral": ("mixtral", dict(GROUPED, num_local_experts=4, num_experts_per_tok=2, sliding_window=None)),
+    "gemma": ("gemma", dict(GROUPED, head_dim=16, tie_word_embeddings=False)),
+    "gemma2": ("gemma2", dict(GROUPED, head_dim=16, sliding_window=4096, tie_word_embeddings=False)),
+    "gemma3": ("gemma3_text", dict(GROUPED, head_dim=16, sliding_window=4096, tie_word_embeddings=False)),
+    "gemma3_window": ("gemma3_text", dict(GROUPED, head_dim=16, sliding_window=16, tie_word_embeddings=False)),
+    "mistral": ("mistral", dict(GROUPED, sliding_window=None)),
+    "mistral_window": ("mistral", dict(GROUPED, sliding_window=16)),
+    "phi": ("phi", dict(SIZES, intermediate_size=128)),
+    "phi3": ("phi3", dict(GROUPED, pad_token_id=0)),
+    "gpt2": ("gpt2", dict(vocab_size=128, n_embd=64, n_layer=2, n_head=4, n_positions=512)),
+    "gpt_neox": ("gpt_neox", dict(SIZES, intermediate_size=128)),
+    "gptj": ("gptj", dict(vocab_size=128, n_embd=64, n_layer=2, n_head=4, n_positions=512, rotary_dim=8)),
+    "opt": ("opt", dict(SIZES, ffn_dim=128, word_embed_proj_dim=64, max_position_embeddings=512)),
+    "falcon": ("falcon", dict(SIZES, new_decoder_architecture=False, multi_query=True)),
+    "bloom": ("bloom", dict(vocab_size=128, hidden_size=64, n_layer=2, n_head=4, tie_word_embeddings=False)),
+    "olmo": ("olmo", GROUPED),
+    "olmo2": ("olmo2", GROUPED),
+    "stablelm": ("stablelm", GROUPED),
+    "granite": ("granite", GROUPED),
+    "smollm3": ("smollm3", dict(GROUPED, pad_token_id=0)),
+    "mamba": ("mamba", dict(vocab_size=128, hidden_size=64, num_hidden_layers=2, state_size=8)),
+}
+# For tests/data: as small as they can be.
+TINY = dict(vocab_size=32, hidden_size=16, intermediate_size=24, num_hidden_layers=1, num_attention_heads=4,
+            num_key_value_heads=2, head_dim=4)
+ARCHITECTURES["tiny"] = ("llama", TINY)
+ARCHITECTURES["tiny_window"] = ("mistral", dict(TINY, sliding_window=6))
+CACHES = ("dynamic", "static", "multi", "whole")
+PROMPT = [5, 17, 99, 3, 42, 7, 64, 11]
+
+
+def make_model(architecture):
+    model_type, sizes = ARCHITECTURES[architecture]
+    torch.manual_seed(0)
+    config = AutoConfig.for_model(model_type, **sizes)
+    config.eos_token_id = None
+    config.bos_token_id = None
+    model = AutoModelForCausalLM.from_config(config).eval()
+    # With the small weights that models are born with, all scores are alike.
+    with torch.no_grad():
+        for parameter in model.parameters():
+            if parameter.dim() > 1:
+                parameter.mul_(8)
+    model.generation_config.eos_token_id = None
+    return model
+
+
+def export(model, cache, ids, new_tokens):
+    inputs = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
+    generation = GenerationConfig(max_new_tokens=new_tokens, do_sample=False)
+    exporter = DynamoExporter()
+    config = DynamoConfig(dynamic=True)
+    if cache == "whole":
+        out = exporter.export(model, dict(inputs, use_cache=False), config)
+        out.generation_config = generation
+        return out
+    if cache == "static":
+        generation.cache_implementation = "static"
+        generation.max_cache_len = ids.shape[1] + new_tokens
+    return exporter.export_for_generation(model, inputs, config, generation_config=generation,
+                                          multi_token_decode=cache == "multi")
+
+
+def reference(model, ids, new_tokens):
+    with torch.no_grad():
+        tokens = model.generate(ids, attention_mask=torch.ones_like(ids), max_new_tokens=new_tokens, do_sample=False)
+    return tokens[0, ids.shape[1]:].tolist()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("out", type=pathlib.Path)
+    parser.add_argument("architectures", nargs="*", metavar="ARCHITECTURE", help=f"of {', '.join(ARCHITECTURES)}")
+    parser.add_argument("--cache", action="append", choices=CACHES)
+    parser.add_argument("--new-tokens", type=int, default=256)
+    options = parser.parse_args()
+    failed = 0
+    chosen = options.architectures or [name for name in ARCHITECTURES if not name.startswith("tiny")]
+    for architecture in chosen:
+        for cache in options.cache or CACHES[:2]:
+            start = time.time()
+            folder = options.out / f"{architecture}-{cache}"
+            try:
+                model = make_model(architecture)
+                ids = torch.tensor([PROMPT]) % model.config.vocab_size
+                tokens = reference(model, ids, options.new_tokens)
+                export(model, cache, ids, options.new_tokens).save_pretrained(folder)
+                (folder / "tokens.json").write_text(json.dumps({"prompt": ids[0].tolist(), "tokens": tokens}) + "\n")
+                print(f"{folder.name}: {len(set(tokens))} different tokens, {time.time() - start:.0f} s", flush=True)
+            except Exception as error:
+                failed += 1
+                print(f"{folder.name}: {type(error).__name__}: {str(error)[:300]}", flush=True)
+                traceback.print_exc(file=sys.stderr)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

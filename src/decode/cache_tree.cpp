@@ -1,0 +1,91 @@
+#include "decode/cache_tree.h"
+
+#include "base/json.h"
+
+namespace pt2::decode {
+namespace {
+
+class ContextWalk {
+ public:
+  explicit ContextWalk(std::vector<CacheLeaf>& leaves) : leaves_(leaves) {}
+
+  // `value` is the flattened form of what is at `path`; its depth is bounded by parse_json.
+  void visit(const JsonValue& value, const std::string& path) {
+    if (value.is_array()) return visit_items(value.items, path);
+    if (!value.is_object()) return;
+    const JsonValue* tag = value.find("_t");
+    const Result<std::string_view> kind = tag == nullptr ? std::string_view() : tag->get_string();
+    if (!kind) return;
+    if (kind->empty()) return visit_members(value.members, path);
+    if (*kind == "tensor" || *kind == "sym") return visit_leaf(value, path);
+    if (const JsonValue* state = value.find("s"); *kind == "obj" && state != nullptr)
+      return visit_object(*state, path);
+    const JsonValue* held = value.find("v");
+    if (held == nullptr) return;
+    if (*kind == "items" && held->is_array()) return visit_pairs(held->items, path);
+    if (*kind == "map") return visit_members(held->members, path);
+    if (*kind == "seq") return visit_items(held->items, path);
+  }
+
+ private:
+  void visit_leaf(const JsonValue& value, const std::string& path) {
+    const JsonValue* index = value.find("i");
+    const Result<int64_t> place = index == nullptr ? Result<int64_t>(-1) : index->get_int();
+    if (!place || *place < 0 || static_cast<size_t>(*place) >= leaves_.size()) return;
+    leaves_[static_cast<size_t>(*place)].path = path;
+  }
+  void visit_items(const std::vector<JsonValue>& items, const std::string& path) {
+    for (size_t i = 0; i < items.size(); ++i) visit(items[i], path + "[" + std::to_string(i) + "]");
+  }
+  void visit_members(const JsonValue::Members& members, const std::string& path) {
+    for (const JsonMember& member : members)
+      visit(member.value, path.empty() ? member.key : path + "." + member.key);
+  }
+  // Pairs of key and value, of a dict whose keys are no texts.
+  void visit_pairs(const std::vector<JsonValue>& pairs, const std::string& path) {
+    for (const JsonValue& pair : pairs)
+      if (pair.is_array() && pair.items.size() == 2)
+        visit(pair.items[1], path + "[" + pair.items[0].text + "]");
+  }
+  void visit_object(const JsonValue& state, const std::string& path) {
+    visit_members(state.members, path);
+    // DynamicSlidingWindowLayer keeps its window's size as a tensor, too.
+    const JsonValue *window = state.find("sliding_window"),
+                    *tensor = state.find("_sliding_window_tensor");
+    if (window == nullptr || tensor == nullptr) return;
+    const Result<int64_t> size = window->get_int();
+    const std::string name = path + "._sliding_window_tensor";
+    for (CacheLeaf& leaf : leaves_)
+      if (size && leaf.path == name) leaf.initial = *size;
+  }
+
+  std::vector<CacheLeaf>& leaves_;
+};
+
+void append_leaves(const TreeSpec& spec, std::vector<CacheLeaf>& out) {
+  if (spec.is_leaf()) {
+    out.emplace_back();
+    return;
+  }
+  std::vector<CacheLeaf> leaves;
+  for (const TreeSpec& child : spec.children) append_leaves(child, leaves);
+  const bool is_flat = leaves.size() == spec.children.size();
+  if (spec.kind == TreeKind::registered && is_flat) {
+    Result<JsonValue> context = parse_json(spec.context, {.allow_non_finite = true});
+    // The context is JSON, or a text that is.
+    if (context && context->is_string())
+      context = parse_json(context->text, {.allow_non_finite = true});
+    if (context) ContextWalk(leaves).visit(*context, "");
+  }
+  out.insert(out.end(), leaves.begin(), leaves.end());
+}
+
+}  // namespace
+
+std::vector<CacheLeaf> cache_leaves(const TreeSpec& spec) {
+  std::vector<CacheLeaf> out;
+  append_leaves(spec, out);
+  return out;
+}
+
+}  // namespace pt2::decode

@@ -1,0 +1,24 @@
+// What the leaves of a cache are called. Transformers flattens the objects of its caches to lists
+// of tensors; the JSON of their tree says what each was (exporter_dynamo.py, _flatten_to_context).
+#ifndef PT2_DECODE_CACHE_TREE_H
+#define PT2_DECODE_CACHE_TREE_H
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "pt2/pytree.h"
+
+namespace pt2::decode {
+
+struct CacheLeaf {
+  std::string path{};                // "layers[0].keys"
+  std::optional<int64_t> initial{};  // what it is before the first token, where that is not zero
+};
+
+// One for each leaf of `spec`; those whose place the tree does not tell have an empty path.
+std::vector<CacheLeaf> cache_leaves(const TreeSpec& spec);
+
+}  // namespace pt2::decode
+
+#endif  // PT2_DECODE_CACHE_TREE_H

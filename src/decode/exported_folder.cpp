@@ -1,0 +1,197 @@
+#include "decode/exported_folder.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/json.h"
+#include "base/mapped_file.h"
+
+namespace pt2::decode {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Of a manifest and of settings: a large one is somebody's mistake.
+constexpr size_t kMostJsonBytes = 16 << 20;
+
+// The JSON of a file in the folder; nothing when there is no such file.
+Result<std::optional<JsonValue>> read_json(const fs::path& path) {
+  std::error_code error;
+  if (!fs::exists(path, error)) return std::optional<JsonValue>();
+  PT2_TRY(const auto file, MappedFile::open(path.string()));
+  const std::span<const std::byte> bytes = file->bytes();
+  if (bytes.size() > kMostJsonBytes)
+    return Error{ErrorCode::limit,
+                 "found " + std::to_string(bytes.size()) + " bytes of JSON, expected at most " +
+                     std::to_string(kMostJsonBytes),
+                 path.string()};
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  Result<JsonValue> json = parse_json(text, {.allow_non_finite = true});
+  if (!json) return at(std::move(json).error(), path.string());
+  if (!json->is_object())
+    return Error{ErrorCode::malformed,
+                 "found " + std::string(json_kind_name(json->kind)) + ", expected an object",
+                 path.string()};
+  return std::optional(*std::move(json));
+}
+
+// A member that may be absent or null.
+template <class T>
+Result<std::optional<T>> optional_member(const JsonValue& json, std::string_view key,
+                                         Result<T> (JsonValue::*get)() const) {
+  const JsonValue* member = json.find(key);
+  if (member == nullptr || member->is_null()) return std::optional<T>();
+  Result<T> value = (member->*get)();
+  if (!value) return at(std::move(value).error(), "." + std::string(key));
+  return std::optional<T>(*value);
+}
+
+Result<std::string> text_member(const JsonValue& json, std::string_view key) {
+  PT2_TRY(const auto text, optional_member(json, key, &JsonValue::get_string));
+  return std::string(text.value_or(""));
+}
+
+// A name that leads nowhere else than to a file of the folder itself.
+bool is_file_name(std::string_view name) {
+  return !name.empty() && name != "." && name != ".." &&
+         name.find_first_of(std::string_view("/\\:\0", 4)) == name.npos;
+}
+
+Result<void> read_manifest(const JsonValue& manifest, const fs::path& folder, ExportedFolder& out) {
+  PT2_TRY(out.format, text_member(manifest, "export_format"));
+  if (out.format != "dynamo")
+    return Error{ErrorCode::unsupported,
+                 "found programs of the format '" + out.format +
+                     "', expected 'dynamo': export with DynamoExporter",
+                 ".export_format"};
+  const JsonValue* components = manifest.find("components");
+  if (components == nullptr || !components->is_object())
+    return Error{ErrorCode::malformed, "there is no object 'components'", ""};
+  for (const auto& [name, component] : components->members) {
+    const std::string where = ".components." + name;
+    const Result<std::string> file = text_member(component, "file");
+    if (!file) return at(file.error(), where);
+    if (!is_file_name(*file))
+      return Error{ErrorCode::invalid, "found '" + *file + "', expected a file of the folder",
+                   where + ".file"};
+    FolderProgram program{.name = name, .path = (folder / *file).string()};
+    if (const JsonValue* metadata = component.find("metadata")) {
+      Result<std::string> architecture = text_member(*metadata, "architecture");
+      if (!architecture) return at(std::move(architecture).error(), where + ".metadata");
+      program.architecture = *std::move(architecture);
+    }
+    out.programs.push_back(std::move(program));
+  }
+  return {};
+}
+
+Result<void> list_programs(const fs::path& folder, ExportedFolder& out) {
+  std::error_code error;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error))
+    if (it->path().extension() == ".pt2")
+      out.programs.push_back({.name = it->path().stem().string(), .path = it->path().string()});
+  if (error) return Error{ErrorCode::io, error.message(), folder.string()};
+  std::ranges::sort(out.programs, {}, &FolderProgram::name);
+  return {};
+}
+
+// Settings that change tokens, and the values with which they change none.
+struct Unfollowed {
+  std::string_view name;
+  double neutral;
+};
+constexpr Unfollowed kUnfollowed[] = {
+    {"num_beams", 1},
+    {"num_beam_groups", 1},
+    {"repetition_penalty", 1},
+    {"length_penalty", 1},
+    {"no_repeat_ngram_size", 0},
+    {"min_length", 0},
+    {"min_new_tokens", 0},
+    {"min_p", 0},
+    {"typical_p", 1},
+    {"epsilon_cutoff", 0},
+    {"eta_cutoff", 0},
+    {"encoder_repetition_penalty", 1},
+    {"guidance_scale", 1},
+    {"penalty_alpha", 0},
+};
+constexpr std::string_view kUnfollowedLists[] = {
+    "bad_words_ids",       "suppress_tokens", "begin_suppress_tokens", "forced_bos_token_id",
+    "forced_eos_token_id", "sequence_bias",   "stop_strings"};
+
+void find_ignored(const JsonValue& json, GenerationSettings& out) {
+  for (const Unfollowed& each : kUnfollowed)
+    if (const JsonValue* member = json.find(each.name); member != nullptr && member->is_number())
+      if (const Result<double> value = member->get_float(); value && *value != each.neutral)
+        out.ignored.emplace_back(each.name);
+  for (const std::string_view name : kUnfollowedLists)
+    if (const JsonValue* member = json.find(name); member != nullptr && !member->is_null())
+      out.ignored.emplace_back(name);
+}
+
+// transformers.GenerationConfig: what is absent or null has its default.
+Result<void> read_settings(const JsonValue& json, GenerationSettings& out) {
+  PT2_TRY(const auto samples, optional_member(json, "do_sample", &JsonValue::get_bool));
+  if (samples == true) {
+    PT2_TRY(const auto temperature, optional_member(json, "temperature", &JsonValue::get_float));
+    PT2_TRY(const auto top_k, optional_member(json, "top_k", &JsonValue::get_int));
+    PT2_TRY(const auto top_p, optional_member(json, "top_p", &JsonValue::get_float));
+    out.sampling.temperature = temperature.value_or(1);
+    out.sampling.top_k = top_k.value_or(50);
+    out.sampling.top_p = top_p.value_or(1);
+  }
+  PT2_TRY(out.max_new_tokens, optional_member(json, "max_new_tokens", &JsonValue::get_int));
+  if (const JsonValue* stop = json.find("eos_token_id"); stop != nullptr && !stop->is_null()) {
+    for (const JsonValue& item : stop->is_array() ? stop->items : std::vector<JsonValue>{*stop}) {
+      const Result<int64_t> id = item.get_int();
+      if (!id) return at(id.error(), ".eos_token_id");
+      out.stop_ids.push_back(*id);
+    }
+  }
+  find_ignored(json, out);
+  return {};
+}
+
+// Reads what a file of the folder holds, if it is there.
+template <class Read>
+Result<bool> read_part(const fs::path& path, const Read& read) {
+  PT2_TRY(const std::optional<JsonValue> json, read_json(path));
+  if (!json) return false;
+  Result<void> done = read(*json);
+  if (!done) return at(std::move(done).error(), path.string());
+  return true;
+}
+
+}  // namespace
+
+bool is_folder(const std::string& path) {
+  std::error_code error;
+  return fs::is_directory(path, error);
+}
+
+Result<ExportedFolder> read_exported_folder(const std::string& path) {
+  const fs::path folder(path);
+  ExportedFolder out;
+  PT2_TRY(const bool has_manifest, read_part(folder / "export.json", [&](const JsonValue& json) {
+            return read_manifest(json, folder, out);
+          }));
+  if (!has_manifest) PT2_TRY_VOID(list_programs(folder, out));
+  if (out.programs.empty())
+    return Error{ErrorCode::argument, "the folder has no program: no export.json, no .pt2 file",
+                 path};
+  PT2_TRY([[maybe_unused]] const bool has_settings,
+          read_part(folder / "generation_config.json",
+                    [&](const JsonValue& json) { return read_settings(json, out.settings); }));
+  PT2_TRY([[maybe_unused]] const bool has_config,
+          read_part(folder / "config.json", [&](const JsonValue& json) -> Result<void> {
+            PT2_TRY(const auto type, optional_member(json, "model_type", &JsonValue::get_string));
+            if (type) out.model_type = std::string(*type);
+            PT2_TRY(out.sliding_window,
+                    optional_member(json, "sliding_window", &JsonValue::get_int));
+            return {};
+          }));
+  return out;
+}
+
+}  // namespace pt2::decode

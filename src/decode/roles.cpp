@@ -1,0 +1,202 @@
+#include "decode/roles.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "decode/cache_tree.h"
+
+namespace pt2::decode {
+namespace {
+
+struct KnownName {
+  std::string_view name;
+  Role role;
+};
+// Arguments of forward in Transformers, ExecuTorch's recipes and torchtune.
+constexpr KnownName kInputs[] = {
+    {"input_ids", Role::ids},
+    {"tokens", Role::ids},
+    {"token_ids", Role::ids},
+    {"position_ids", Role::positions},
+    {"cache_position", Role::positions},
+    {"input_pos", Role::positions},
+    {"attention_mask", Role::mask},
+    {"past_key_values", Role::cache},
+    {"past_key_value", Role::cache},
+    {"cache_params", Role::cache},
+    {"layer_past", Role::cache},
+    {"cache", Role::cache},
+};
+constexpr KnownName kOutputs[] = {
+    {"logits", Role::logits},
+    {"past_key_values", Role::cache},
+    {"cache_params", Role::cache},
+    {"present_key_values", Role::cache},
+};
+
+// "past_key_values" of "past_key_values[3]"; of "args[0]", which has no name, nothing.
+std::string_view root_of(std::string_view name) {
+  if (!name.empty() && name.front() == '.') name.remove_prefix(1);
+  return name.substr(0, name.find_first_of(".["));
+}
+std::optional<Role> known(std::span<const KnownName> names, std::string_view name) {
+  const auto found = std::ranges::find(names, root_of(name), &KnownName::name);
+  return found == names.end() ? std::nullopt : std::optional(found->role);
+}
+
+bool is_floating(const ModelValue& value) {
+  const auto dtype = value.tensor == nullptr ? std::nullopt : value.tensor->dtype.dtype();
+  return dtype && dtype_category(*dtype) == DtypeCategory::floating;
+}
+
+bool is_integer(const ModelValue& value) {
+  const auto dtype = value.tensor == nullptr ? std::nullopt : value.tensor->dtype.dtype();
+  return dtype && dtype_category(*dtype) == DtypeCategory::integer;
+}
+
+bool is_same(const SymInt& a, const SymInt& b) {
+  if (a.is_symbolic() || b.is_symbolic())
+    return a.is_symbolic() && b.is_symbolic() && a.expr() == b.expr();
+  return a.literal() == b.literal();
+}
+
+// The one dimension whose size a step changes.
+std::optional<size_t> growing_dim(const ModelValue& before, const ModelValue& after) {
+  if (before.tensor == nullptr || after.tensor == nullptr ||
+      before.tensor->sizes.size() != after.tensor->sizes.size())
+    return std::nullopt;
+  std::optional<size_t> out;
+  for (size_t dim = 0; dim < before.tensor->sizes.size(); ++dim) {
+    if (is_same(before.tensor->sizes[dim], after.tensor->sizes[dim])) continue;
+    if (out) return std::nullopt;
+    out = dim;
+  }
+  return out;
+}
+
+// A step's own outputs are the next values of its inputs.
+void bind_cache(std::span<const ModelValue> inputs, std::span<const ModelValue> outputs,
+                ProgramRoles& out) {
+  const Result<std::vector<size_t>> sources = match_caches(out.cache_outputs, out.cache);
+  if (!sources) return;
+  for (size_t i = 0; i < out.cache.size(); ++i) {
+    CacheEntry& entry = out.cache[i];
+    entry.output = (*sources)[i];
+    entry.growing = growing_dim(inputs[entry.input], outputs[*entry.output]);
+  }
+}
+
+// Of the tensors that are a cache: names, and what they begin as.
+std::vector<CacheLeaf> input_leaves(const run::CallingConvention& convention) {
+  std::vector<CacheLeaf> out;
+  for (const CallArgument& argument : convention.arguments)
+    std::ranges::move(cache_leaves(argument.spec), std::back_inserter(out));
+  out.resize(convention.inputs.size());
+  return out;
+}
+
+// One for each of the caller's outputs; gradients are no leaves of the result.
+std::vector<CacheLeaf> output_leaves(const run::CallingConvention& convention) {
+  std::vector<CacheLeaf> out = cache_leaves(convention.result);
+  out.resize(convention.outputs.size());
+  return out;
+}
+
+}  // namespace
+
+std::string_view role_name(Role role) {
+  switch (role) {
+    case Role::ids:
+      return "token ids";
+    case Role::positions:
+      return "positions";
+    case Role::mask:
+      return "mask";
+    case Role::cache:
+      return "cache";
+    case Role::logits:
+      return "logits";
+    case Role::constant:
+      return "constant";
+    case Role::other:
+      return "";
+  }
+  return "";
+}
+
+Result<std::vector<size_t>> match_caches(std::span<const CacheOutput> outputs,
+                                         std::span<const CacheEntry> entries) {
+  const auto is_named = [](const auto& each) { return !each.name.empty(); };
+  const bool by_name =
+      std::ranges::all_of(outputs, is_named) && std::ranges::all_of(entries, is_named);
+  std::vector<size_t> out;
+  for (size_t i = 0; i < entries.size(); ++i) {
+    const auto found = by_name ? std::ranges::find(outputs, entries[i].name, &CacheOutput::name)
+                       : outputs.size() == entries.size()
+                           ? outputs.begin() + static_cast<ptrdiff_t>(i)
+                           : outputs.end();
+    if (found == outputs.end())
+      return Error{ErrorCode::unsupported,
+                   "found " + std::to_string(outputs.size()) +
+                       " tensors of a cache, expected the " + std::to_string(entries.size()) +
+                       " that the next step takes" +
+                       (by_name ? "; there is no '" + entries[i].name + "'" : ""),
+                   ""};
+    out.push_back(found->output);
+  }
+  return out;
+}
+
+Result<ProgramRoles> find_roles(const run::CallingConvention& convention) {
+  const std::vector<ModelValue>&inputs = convention.inputs, &outputs = convention.outputs;
+  ProgramRoles out;
+  std::optional<size_t> ids, logits;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const ModelValue& input = inputs[i];
+    std::optional<Role> role = known(kInputs, input.name);
+    if (input.tensor == nullptr) role = Role::constant;
+    // A program of one argument, whatever its name, which takes tokens and gives scores.
+    if (!role && inputs.size() == 1 && is_integer(input)) role = Role::ids;
+    if (!role)
+      return Error{ErrorCode::unsupported,
+                   "generation does not know what the input is for (" + input.type + ")",
+                   "input '" + input.name + "'"};
+    if (*role == Role::ids) {
+      if (ids || !is_integer(input)) role = std::nullopt;
+      ids = ids.value_or(i);
+    }
+    if (!role)
+      return Error{ErrorCode::unsupported, "these are no token ids: " + input.type,
+                   "input '" + input.name + "'"};
+    out.inputs.push_back(*role);
+  }
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const Role role = known(kOutputs, outputs[i].name).value_or(Role::other);
+    out.outputs.push_back(outputs[i].tensor == nullptr ? Role::other : role);
+    if (out.outputs.back() == Role::logits && !logits) logits = i;
+  }
+  // Of a program that returns a tuple, scores come first and caches behind them.
+  if (!logits && !outputs.empty() && is_floating(outputs[0])) {
+    logits = 0;
+    out.outputs[0] = Role::logits;
+    const auto caches = std::ranges::count(out.inputs, Role::cache);
+    if (static_cast<size_t>(caches) + 1 == outputs.size())
+      std::fill(out.outputs.begin() + 1, out.outputs.end(), Role::cache);
+  }
+  if (!ids) return Error{ErrorCode::unsupported, "no input has token ids ('input_ids')", ""};
+  if (!logits || !is_floating(outputs[*logits]))
+    return Error{ErrorCode::unsupported, "no output has scores of tokens ('logits')", ""};
+  out.ids = *ids;
+  out.logits = *logits;
+  std::vector<CacheLeaf> taken = input_leaves(convention), given = output_leaves(convention);
+  for (size_t i = 0; i < inputs.size(); ++i)
+    if (out.inputs[i] == Role::cache)
+      out.cache.push_back(
+          {.input = i, .name = std::move(taken[i].path), .initial = taken[i].initial});
+  for (size_t i = 0; i < outputs.size(); ++i)
+    if (out.outputs[i] == Role::cache) out.cache_outputs.push_back({i, std::move(given[i].path)});
+  bind_cache(inputs, outputs, out);
+  return out;
+}
+
+}  // namespace pt2::decode

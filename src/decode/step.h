@@ -1,0 +1,66 @@
+// One program of a language model, and how to call it with the next tokens.
+#ifndef PT2_DECODE_STEP_H
+#define PT2_DECODE_STEP_H
+
+#include <optional>
+#include <span>
+#include <string>
+
+#include "decode/cache.h"
+#include "decode/roles.h"
+#include "pt2/decoder.h"
+#include "pt2/model.h"
+
+namespace pt2::decode {
+
+struct StepSettings {
+  unsigned threads = 0;
+  int64_t cache_length = 0;                 // of caches whose size the program leaves open
+  std::optional<int64_t> sliding_window{};  // of masks that are called "sliding"
+};
+
+class ProgramStep {
+ public:
+  // Errors: those of find_roles, at `name`.
+  static Result<ProgramStep> make(Model model, const std::string& name,
+                                  const StepSettings& settings);
+
+  const Model& model() const { return model_; }
+  const ProgramRoles& roles() const { return roles_; }
+  // Whether each call has to have all tokens again: nothing stays behind.
+  bool is_stateless() const { return stateless_; }
+  // How many new tokens a call takes; nothing where that is open.
+  std::optional<int64_t> tokens_at_once() const;
+  // How many tokens its masks have room for, given the cache; nothing where there is no bound.
+  std::optional<int64_t> capacity(const Cache& cache) const;
+
+  // The results of a call with tokens that follow `position` others, whose cache it takes; entries
+  // of an empty cache begin as zeros. Errors: those of Session::run; where memory is short,
+  // std::bad_alloc.
+  Result<std::vector<Value>> run(std::span<const int64_t> ids, int64_t position, Cache& cache,
+                                 const CallOptions& options);
+  // The scores behind the last token.
+  Result<Tensor> logits(const std::vector<Value>& results) const;
+  // What the program keeps in buffers is as at first.
+  void reset();
+
+ private:
+  ProgramStep(Model model, ProgramRoles roles, const StepSettings& settings);
+  Result<void> start_cache(Cache& cache) const;
+  // The symbols that inputs of known sizes give.
+  SymbolBindings bind_sizes(int64_t count, const Cache& cache) const;
+  Result<Tensor> make_input(size_t input, std::span<const int64_t> ids, int64_t position,
+                            const SymbolBindings& symbols) const;
+  Result<Tensor> make_mask(const ModelValue& input, int64_t count, int64_t position,
+                           const SymbolBindings& symbols) const;
+
+  Model model_;
+  ProgramRoles roles_;
+  StepSettings settings_;
+  Session session_;
+  bool stateless_ = false;
+};
+
+}  // namespace pt2::decode
+
+#endif  // PT2_DECODE_STEP_H

@@ -1,0 +1,74 @@
+// Keys and values that several heads of queries share. Transformers repeats them before it attends
+// (repeat_kv): reshape(expand(unsqueeze(x, 2))). Attention reads each head as often as it is needed
+// instead.
+#include <algorithm>
+
+#include "run/plan/attention.h"
+
+namespace pt2::run {
+namespace {
+
+bool has_sizes_of(const Planner& planner, const BoundNode& node, const BoundArgument& argument) {
+  const TensorMeta *own = planner.record(node), *other = planner.record(argument);
+  return own != nullptr && other != nullptr &&
+         std::ranges::equal(own->sizes, other->sizes, is_same);
+}
+
+// The node that makes an argument, if nobody else takes its result and no step has it.
+const BoundNode* only_maker(const Planner& planner, const BoundArgument& argument) {
+  const BoundNode* made = planner.maker(argument);
+  return made == nullptr || planner.is_taken(*made) || planner.users(*made).size() != 1 ? nullptr
+                                                                                        : made;
+}
+
+}  // namespace
+
+std::optional<RepeatedHeads> match_repeated_heads(const Planner& planner,
+                                                  const BoundArgument& argument) {
+  RepeatedHeads out;
+  const BoundArgument* at = &argument;
+  // What leaves the tensor as it is may lie between: slices of all of it, copies.
+  const auto step_back = [&](auto&& is_wanted) -> const BoundNode* {
+    while (const BoundNode* made = only_maker(planner, *at)) {
+      const bool wanted = is_wanted(*made);
+      const bool is_idle =
+          (is_operator(*made, "aten::slice", "Tensor") || is_operator(*made, "aten::clone")) &&
+          has_sizes_of(planner, *made, made->arguments[0]);
+      if (!wanted && !is_idle) return nullptr;
+      out.nodes.push_back(made);
+      at = &made->arguments[0];
+      if (wanted) return made;
+    }
+    return nullptr;
+  };
+  const BoundNode* joining = step_back([](const BoundNode& node) { return is_reshape(node); });
+  if (joining == nullptr) return std::nullopt;
+  const BoundNode* repeating =
+      step_back([](const BoundNode& node) { return is_operator(node, "aten::expand"); });
+  if (repeating == nullptr) return std::nullopt;
+  const BoundNode* inserting = step_back([&](const BoundNode& node) {
+    return is_operator(node, "aten::unsqueeze") && planner.integer(node, "dim") == 2;
+  });
+  if (inserting == nullptr) return std::nullopt;
+  const TensorMeta *heads = planner.record(*at), *repeated = planner.record(*repeating),
+                   *joined = planner.record(*joining);
+  if (heads == nullptr || repeated == nullptr || joined == nullptr || heads->sizes.size() != 4 ||
+      repeated->sizes.size() != 5 || joined->sizes.size() != 4)
+    return std::nullopt;
+  // [batch, heads, repeats, rows, elements] of [batch, heads, rows, elements], joined.
+  const SymInt& repeats = repeated->sizes[2];
+  if (repeats.is_symbolic() || heads->sizes[1].is_symbolic() || joined->sizes[1].is_symbolic() ||
+      heads->sizes[1].literal() * repeats.literal() != joined->sizes[1].literal())
+    return std::nullopt;
+  for (const size_t dim : {0u, 1u, 2u, 3u}) {
+    const SymInt& size = heads->sizes[dim];
+    if (!is_same(size, repeated->sizes[dim < 2 ? dim : dim + 1]) ||
+        (dim != 1 && !is_same(size, joined->sizes[dim])))
+      return std::nullopt;
+  }
+  out.heads = at;
+  out.repeats = repeats.literal();
+  return out;
+}
+
+}  // namespace pt2::run

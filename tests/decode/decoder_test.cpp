@@ -1,0 +1,168 @@
+// Folders that Transformers exported: the tokens that it gives, with caches that are bound from
+// step to step and weights that are in memory once.
+#include "pt2/decoder.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "base/json.h"
+#include "temporary_folder.h"
+
+namespace pt2 {
+namespace {
+
+std::string folder(const std::string& name) {
+  return std::string(PT2_TEST_DATA) + "/decoders/" + name;
+}
+
+// Of tokens.json: what model.generate gave.
+struct Expected {
+  std::vector<int64_t> prompt, tokens;
+};
+Expected expected(const std::string& name) {
+  std::stringstream text;
+  text << std::ifstream(folder(name) + "/tokens.json").rdbuf();
+  const JsonValue json = parse_json(text.str()).value();
+  Expected out;
+  for (const JsonValue& each : json.find("prompt")->items) out.prompt.push_back(*each.get_int());
+  for (const JsonValue& each : json.find("tokens")->items) out.tokens.push_back(*each.get_int());
+  return out;
+}
+
+std::vector<int64_t> tokens_of(Decoder& decoder, const Expected& wanted,
+                               GenerateOptions options = {}) {
+  options.stop_ids.emplace();
+  if (!options.max_new_tokens) options.max_new_tokens = static_cast<int64_t>(wanted.tokens.size());
+  const Result<Generated> found = decoder.generate(wanted.prompt, options);
+  EXPECT_TRUE(found) << found.error().text();
+  return found ? found->tokens : std::vector<int64_t>();
+}
+
+class Folders : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(Folders, GiveTheTokensOfTransformers) {
+  const Expected wanted = expected(GetParam());
+  for (const EngineKind engine : {EngineKind::planned, EngineKind::reference}) {
+    Decoder decoder = Decoder::open(folder(GetParam()), {.engine = engine}).value();
+    EXPECT_EQ(tokens_of(decoder, wanted), wanted.tokens);
+    // Nothing of the first text is left.
+    EXPECT_EQ(tokens_of(decoder, wanted), wanted.tokens);
+  }
+}
+
+TEST_P(Folders, GoOnWhereTheyWere) {
+  const Expected wanted = expected(GetParam());
+  Decoder decoder = Decoder::open(folder(GetParam())).value();
+  ASSERT_TRUE(decoder.feed(wanted.prompt));
+  // The first tokens of the answer at once: its next one follows.
+  const auto logits = decoder.feed(std::span(wanted.tokens).first(5));
+  ASSERT_TRUE(logits) << logits.error().text();
+  EXPECT_EQ(Sampler(Sampling{}).draw(logits->as<float>()), wanted.tokens[5]);
+  EXPECT_EQ(decoder.position(), static_cast<int64_t>(wanted.prompt.size()) + 5);
+}
+
+INSTANTIATE_TEST_SUITE_P(Decoder, Folders, ::testing::Values("dynamic", "static"));
+
+TEST(Decoder, AddsToCachesInPlace) {
+  const Expected wanted = expected("dynamic");
+  Decoder decoder = Decoder::open(folder("dynamic")).value();
+  ASSERT_TRUE(decoder.feed(wanted.prompt));
+  const uint64_t first = decoder.copied_bytes();  // from the results of prefill into rooms
+  EXPECT_GT(first, 0u);
+  for (const int64_t token : wanted.tokens) {
+    ASSERT_TRUE(decoder.feed(std::span(&token, 1)));
+    EXPECT_EQ(decoder.copied_bytes(), first) << "after " << decoder.position();
+  }
+}
+
+TEST(Decoder, HasEqualWeightsOnce) {
+  const Decoder decoder = Decoder::open(folder("dynamic")).value();
+  // All that prefill.pt2 has, each of which decode.pt2 has as well.
+  const Package prefill = Package::open(folder("dynamic") + "/prefill.pt2").value();
+  uint64_t bytes = 0;
+  for (const PayloadTensor& each : prefill.payloads().value()->tensors())
+    bytes += static_cast<uint64_t>(each.tensor.nbytes());
+  EXPECT_EQ(decoder.shared_bytes(), bytes);
+}
+
+TEST(Decoder, StopsWhereItIsTold) {
+  const Expected wanted = expected("dynamic");
+  Decoder decoder = Decoder::open(folder("dynamic")).value();
+  const int64_t stop = wanted.tokens[6];
+  const auto first = std::ranges::find(wanted.tokens, stop) - wanted.tokens.begin();
+  const Generated stopped =
+      decoder.generate(wanted.prompt, {.max_new_tokens = 30, .stop_ids = {{stop}}}).value();
+  EXPECT_EQ(stopped.reason, StopReason::stop_id);
+  EXPECT_EQ(stopped.tokens.size(), static_cast<size_t>(first) + 1);
+  EXPECT_EQ(stopped.tokens.back(), stop);
+
+  std::vector<int64_t> told;
+  const Generated interrupted = decoder
+                                    .generate(wanted.prompt, {.stop_ids = {{}},
+                                                              .on_token =
+                                                                  [&](int64_t token) {
+                                                                    told.push_back(token);
+                                                                    return told.size() < 3;
+                                                                  }})
+                                    .value();
+  EXPECT_EQ(interrupted.reason, StopReason::callback);
+  EXPECT_EQ(told, interrupted.tokens);
+  EXPECT_EQ(told.size(), 3u);
+  EXPECT_EQ(tokens_of(decoder, wanted, {.max_new_tokens = 0}).size(), 0u);
+}
+
+TEST(Decoder, FillsAFixedCacheAndNoMore) {
+  const Expected wanted = expected("static");
+  Decoder decoder = Decoder::open(folder("static")).value();
+  const Generated found =
+      decoder.generate(wanted.prompt, {.max_new_tokens = 1000, .stop_ids = {{}}}).value();
+  EXPECT_EQ(found.reason, StopReason::cache_full);
+  ASSERT_TRUE(decoder.capacity());
+  EXPECT_EQ(decoder.position(), *decoder.capacity());
+  EXPECT_EQ(static_cast<int64_t>(found.tokens.size() + wanted.prompt.size()),
+            *decoder.capacity() + 1);
+  const auto more = decoder.feed(std::vector<int64_t>{1});
+  ASSERT_FALSE(more);
+  EXPECT_EQ(more.error().code, ErrorCode::limit);
+}
+
+TEST(Decoder, DrawsTheSameWithTheSameSeed) {
+  const Expected wanted = expected("dynamic");
+  Decoder decoder = Decoder::open(folder("dynamic")).value();
+  const auto draw = [&](uint64_t seed) {
+    return tokens_of(decoder, wanted, {.sampling = Sampling{.temperature = 5, .seed = seed}});
+  };
+  EXPECT_EQ(draw(1), draw(1));
+  EXPECT_NE(draw(1), draw(2));
+}
+
+TEST(Decoder, RefusesWhatItCannotUse) {
+  Decoder decoder = Decoder::open(folder("dynamic")).value();
+  EXPECT_EQ(decoder.feed({}).error().code, ErrorCode::argument);
+  const std::vector<int64_t> unknown = {3, 1000000};
+  EXPECT_FALSE(decoder.feed(unknown));
+  const std::vector<int64_t> prompt = {3, 4};
+  EXPECT_EQ(decoder.generate(prompt, {.sampling = Sampling{.top_p = 0}}).error().code,
+            ErrorCode::argument);
+  EXPECT_EQ(decoder.generate(prompt, {.max_new_tokens = -1}).error().code, ErrorCode::argument);
+
+  const auto digits = Decoder::open(std::string(PT2_TEST_DATA) + "/corpus/2.15.0/conv_bn_relu.pt2");
+  ASSERT_FALSE(digits);
+  EXPECT_EQ(digits.error().code, ErrorCode::unsupported) << digits.error().text();
+  EXPECT_FALSE(Decoder::open("/nowhere"));
+}
+
+TEST(Decoder, TakesAFolderOfOneProgram) {
+  test::TemporaryFolder copy;
+  std::filesystem::copy(folder("dynamic") + "/decode.pt2", copy.path());
+  Decoder decoder = Decoder::open(copy.path()).value();
+  // It was exported with a cache of at least two tokens, and begins with none.
+  EXPECT_FALSE(decoder.feed(std::vector<int64_t>{1}));
+  EXPECT_EQ(decoder.position(), 0);
+}
+
+}  // namespace
+}  // namespace pt2
