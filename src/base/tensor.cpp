@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "base/memory_account.h"
+#include "base/strided_copy.h"
 
 namespace pt2 {
 namespace {
@@ -46,25 +47,6 @@ bool has_sane_strides(std::span<const int64_t> sizes, std::span<const int64_t> s
       return false;
   }
   return sum <= INT64_MAX / 64;
-}
-
-// Copies dimension `dim` and the ones inside it; the innermost contiguous run is one memcpy.
-std::byte* copy_dimension(const std::byte* source, const Sizes& sizes, const Sizes& strides,
-                          size_t dim, size_t element, std::byte* out) {
-  if (dim == sizes.size()) {
-    std::memcpy(out, source, element);
-    return out + element;
-  }
-  const auto count = static_cast<size_t>(sizes[dim]);
-  if (dim + 1 == sizes.size() && strides[dim] == 1) {
-    std::memcpy(out, source, count * element);
-    return out + count * element;
-  }
-  for (size_t i = 0; i < count; ++i)
-    out = copy_dimension(
-        source + static_cast<int64_t>(i) * strides[dim] * static_cast<int64_t>(element), sizes,
-        strides, dim + 1, element, out);
-  return out;
 }
 
 // True when the elements fill a block without gaps or overlap, in some order of the dimensions.
@@ -276,8 +258,11 @@ void copy_to_contiguous(const Tensor& source, std::byte* out) {
     std::memcpy(out, source.raw_data(), static_cast<size_t>(source.nbytes()));
     return;
   }
-  copy_dimension(source.raw_data(), source.sizes(), source.strides(), 0,
-                 static_cast<size_t>(dtype_size(source.dtype())), out);
+  Sizes strides(source.sizes().size());
+  int64_t stride = 1;
+  for (size_t i = strides.size(); i-- > 0; stride *= source.sizes()[i]) strides[i] = stride;
+  copy_strided(source.sizes(), static_cast<size_t>(dtype_size(source.dtype())), source.raw_data(),
+               source.strides(), out, strides);
 }
 
 Tensor Tensor::contiguous() const {

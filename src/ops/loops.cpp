@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "base/strided_copy.h"
 
 namespace pt2::ops {
 
@@ -161,6 +162,9 @@ void copy_elements(Tensor& out, const Tensor& source) {
       std::memmove(out.raw_data(), source.raw_data(), static_cast<size_t>(out.nbytes()));
     return;
   }
+  if (dtype == out.dtype() && source.sizes() == out.sizes() && source.storage() != out.storage())
+    return copy_strided(out.sizes(), static_cast<size_t>(dtype_size(dtype)), source.raw_data(),
+                        source.strides(), out.raw_data(), out.strides());
   if (dtype == out.dtype() && dtype_size(dtype) == 8 &&
       dtype_category(dtype) == DtypeCategory::integer)
     return elementwise<int64_t>(

@@ -1,0 +1,19 @@
+// Elements of one layout in memory to another.
+#ifndef PT2_BASE_STRIDED_COPY_H
+#define PT2_BASE_STRIDED_COPY_H
+
+#include <cstddef>
+
+#include "pt2/tensor.h"
+
+namespace pt2 {
+
+// Copies the elements of `sizes`, each of `element_size` bytes (1, 2, 4, 8 or 16), from one memory
+// to another; strides count elements. The two must not overlap. Transposed layouts are copied in
+// blocks that fit into the cache. Linear.
+void copy_strided(const Sizes& sizes, size_t element_size, const std::byte* from,
+                  const Sizes& from_strides, std::byte* to, const Sizes& to_strides);
+
+}  // namespace pt2
+
+#endif  // PT2_BASE_STRIDED_COPY_H
