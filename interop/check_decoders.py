@@ -3,8 +3,8 @@
 
     check_decoders.py PT2 FOLDER...
 
-Each FOLDER is one that make_decoders.py made (tokens.json has the prompt and the tokens). Prints a line a folder, and a
-table in Markdown; exit 1 where tokens differ. Needs no PyTorch.
+Each FOLDER is one that make_decoders.py made (tokens.json has prompts and tokens). Prints a
+table in Markdown: how many tokens are equal until the first that differs; exit 1 where one does. Needs no PyTorch.
 """
 
 import json
@@ -14,22 +14,20 @@ import sys
 import time
 
 
-def check(pt2, folder):
-    wanted = json.loads((folder / "tokens.json").read_text())
-    command = [pt2, "generate", str(folder), "--greedy", "--json", "--ids", ",".join(map(str, wanted["prompt"])),
-               "--max-new", str(len(wanted["tokens"])), "--stop", ""]
-    start = time.time()
+def check_call(pt2, folder, call):
+    """How many tokens are equal until the first that differs, and what pt2 says."""
+    command = [pt2, "generate", str(folder), "--greedy", "--json", "--ids", ",".join(map(str, call["prompt"])),
+               "--max-new", str(len(call["tokens"])), "--stop", ""]
     done = subprocess.run(command, capture_output=True, text=True)
-    seconds = time.time() - start
     if done.returncode:
-        return 0, len(wanted["tokens"]), seconds, done.stderr.strip().splitlines()[-1][:200]
+        return 0, done.stderr.strip().splitlines()[-1][:160]
     answer = json.loads(done.stdout)
     equal = 0
-    for ours, theirs in zip(answer["tokens"], wanted["tokens"]):
+    for ours, theirs in zip(answer["tokens"], call["tokens"]):
         if ours != theirs:
             break
         equal += 1
-    return equal, len(wanted["tokens"]), seconds, f"shared weights {answer['shared_weight_bytes'] / 1e3:.0f} kB"
+    return equal, "" if answer["stopped_by"] == "max_new_tokens" else answer["stopped_by"]
 
 
 def main():
@@ -37,11 +35,16 @@ def main():
         sys.exit(__doc__)
     rows, failed = [], 0
     for folder in map(pathlib.Path, sys.argv[2:]):
-        equal, count, seconds, note = check(sys.argv[1], folder)
-        failed += equal != count
-        rows.append(f"| {folder.name} | {equal} of {count} | {seconds:.1f} | {note} |")
-        print(f"{'ok  ' if equal == count else 'FAIL'} {folder.name}: {equal} of {count}, {note}", flush=True)
-    print("\n| folder | equal tokens | seconds | |\n|---|---|---|---|\n" + "\n".join(rows))
+        calls = json.loads((folder / "tokens.json").read_text())["calls"]
+        start = time.time()
+        found = [check_call(sys.argv[1], folder, call) for call in calls]
+        seconds = time.time() - start
+        failed += any(equal != len(call["tokens"]) for (equal, _), call in zip(found, calls))
+        texts = [f"{equal}/{len(call['tokens'])}{' ' + note if note else ''}" for (equal, note), call in zip(found, calls)]
+        rows.append(f"| {folder.name} | {' | '.join(texts)} | {seconds:.1f} |")
+        print(rows[-1], flush=True)
+    prompts = " | ".join(f"prompt of {len(call['prompt'])}" for call in calls)
+    print(f"\n| folder | {prompts} | seconds |\n|---|{'---|' * len(calls)}---|\n" + "\n".join(rows))
     sys.exit(1 if failed else 0)
 
 

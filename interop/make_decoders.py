@@ -4,7 +4,7 @@
     make_decoders.py OUT [ARCHITECTURE...] [--cache dynamic]... [--new-tokens 256]
 
 OUT/NAME-CACHE/ has prefill.pt2, decode.pt2 (or model.pt2), export.json, config.json, generation_config.json, and
-tokens.json: the prompt, and the tokens that model.generate gives greedily. check_decoders.py compares pt2 with it.
+tokens.json: prompts, and the tokens that model.generate gives greedily. check_decoders.py compares pt2 with it.
 """
 
 import argparse
@@ -19,8 +19,9 @@ sys.modules["torchaudio"] = None
 sys.modules["torchao"] = None
 
 import torch
-from transformers import AutoConfig, AutoModelForCausalLM, GenerationConfig
+from transformers import AutoConfig, AutoModelForCausalLM, DynamicCache, GenerationConfig
 from transformers.exporters import DynamoConfig, DynamoExporter
+from transformers.integrations.executorch import convert_and_export_with_cache
 
 SIZES = dict(vocab_size=128, hidden_size=64, num_hidden_layers=2, num_attention_heads=4)
 GROUPED = dict(SIZES, intermediate_size=128, num_key_value_heads=2)
@@ -58,8 +59,16 @@ TINY = dict(vocab_size=32, hidden_size=16, intermediate_size=24, num_hidden_laye
             num_key_value_heads=2, head_dim=4)
 ARCHITECTURES["tiny"] = ("llama", TINY)
 ARCHITECTURES["tiny_window"] = ("mistral", dict(TINY, sliding_window=6))
-CACHES = ("dynamic", "static", "multi", "whole")
-PROMPT = [5, 17, 99, 3, 42, 7, 64, 11]
+CACHES = {
+    "dynamic": "DynamicCache, which grows",
+    "static": "StaticCache",
+    "multi": "DynamicCache, several tokens at once in decode.pt2, too",
+    "whole": "no cache: model.pt2",
+    "buffers": "StaticCache in the module's buffers, one token at a time: model.pt2 without a manifest",
+    "past": "torch.export of the model itself with past_key_values: model.pt2 without a manifest",
+}
+# The first one is what programs are exported with; they must take the others as well.
+PROMPTS = [[5, 17, 99, 3, 42, 7, 64, 11], [9], list(range(3, 24))]
 
 
 def make_model(architecture):
@@ -73,12 +82,54 @@ def make_model(architecture):
     with torch.no_grad():
         for parameter in model.parameters():
             if parameter.dim() > 1:
-                parameter.mul_(8)
+                parameter.mul_(40 if architecture.startswith("tiny") else 8)
     model.generation_config.eos_token_id = None
     return model
 
 
-def export(model, cache, ids, new_tokens):
+def export_buffers(model, length, folder):
+    """As convert_and_export_with_cache of transformers.integrations.executorch, the recipe for ExecuTorch."""
+    model.generation_config = GenerationConfig(use_cache=True, cache_implementation="static", max_length=length,
+                                               cache_config={"batch_size": 1, "max_cache_len": length, "device": "cpu"})
+    torch.export.save(convert_and_export_with_cache(model, strict=False), folder / "model.pt2")
+
+
+class WithPast(torch.nn.Module):
+    """Keys and values as a flat tuple in and out, as exporters without a tree of Transformers have them."""
+
+    def __init__(self, model):
+        super().__init__()
+        self.model = model
+
+    def forward(self, input_ids, attention_mask, past_key_values):
+        pairs = [past_key_values[i:i + 2] for i in range(0, len(past_key_values), 2)]
+        out = self.model(input_ids=input_ids, attention_mask=attention_mask, past_key_values=DynamicCache(pairs))
+        return out.logits, tuple(each for layer in out.past_key_values.layers for each in (layer.keys, layer.values))
+
+
+def export_past(model, folder):
+    config = model.config
+    heads = getattr(config, "num_key_value_heads", config.num_attention_heads)
+    size = config.hidden_size // config.num_attention_heads
+    past = tuple(torch.zeros(1, heads, 5, size) for _ in range(2 * config.num_hidden_layers))
+    auto = torch.export.Dim.AUTO
+    shapes = {"input_ids": {1: auto}, "attention_mask": {1: auto}, "past_key_values": tuple({2: auto} for _ in past)}
+    inputs = {"input_ids": torch.tensor([[1, 2, 3]]), "attention_mask": torch.ones(1, 8, dtype=torch.int64),
+              "past_key_values": past}
+    torch.export.save(torch.export.export(WithPast(model), (), inputs, dynamic_shapes=shapes), folder / "model.pt2")
+
+
+def export(model, cache, ids, new_tokens, folder):
+    if cache in ("buffers", "past"):
+        folder.mkdir(parents=True, exist_ok=True)
+        if cache == "past":
+            return export_past(model, folder)
+        return export_buffers(model, max(map(len, PROMPTS)) + new_tokens, folder)
+    exported = export_folder(model, cache, ids, new_tokens)
+    exported.save_pretrained(folder)
+
+
+def export_folder(model, cache, ids, new_tokens):
     inputs = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
     generation = GenerationConfig(max_new_tokens=new_tokens, do_sample=False)
     exporter = DynamoExporter()
@@ -89,7 +140,7 @@ def export(model, cache, ids, new_tokens):
         return out
     if cache == "static":
         generation.cache_implementation = "static"
-        generation.max_cache_len = ids.shape[1] + new_tokens
+        generation.max_cache_len = max(map(len, PROMPTS)) + new_tokens
     return exporter.export_for_generation(model, inputs, config, generation_config=generation,
                                           multi_token_decode=cache == "multi")
 
@@ -104,22 +155,27 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out", type=pathlib.Path)
     parser.add_argument("architectures", nargs="*", metavar="ARCHITECTURE", help=f"of {', '.join(ARCHITECTURES)}")
-    parser.add_argument("--cache", action="append", choices=CACHES)
+    parser.add_argument("--cache", action="append", choices=CACHES,
+                        help="; ".join(f"{name}: {text}" for name, text in CACHES.items()))
     parser.add_argument("--new-tokens", type=int, default=256)
+    parser.add_argument("--tokens-only", action="store_true", help="the programs are there already")
     options = parser.parse_args()
     failed = 0
     chosen = options.architectures or [name for name in ARCHITECTURES if not name.startswith("tiny")]
     for architecture in chosen:
-        for cache in options.cache or CACHES[:2]:
+        for cache in options.cache or ["dynamic", "static"]:
             start = time.time()
             folder = options.out / f"{architecture}-{cache}"
             try:
                 model = make_model(architecture)
-                ids = torch.tensor([PROMPT]) % model.config.vocab_size
-                tokens = reference(model, ids, options.new_tokens)
-                export(model, cache, ids, options.new_tokens).save_pretrained(folder)
-                (folder / "tokens.json").write_text(json.dumps({"prompt": ids[0].tolist(), "tokens": tokens}) + "\n")
-                print(f"{folder.name}: {len(set(tokens))} different tokens, {time.time() - start:.0f} s", flush=True)
+                prompts = [torch.tensor([prompt]) % model.config.vocab_size for prompt in PROMPTS]
+                calls = [{"prompt": ids[0].tolist(), "tokens": reference(model, ids, options.new_tokens)}
+                         for ids in prompts]
+                if not options.tokens_only:
+                    export(model, cache, prompts[0], options.new_tokens, folder)
+                (folder / "tokens.json").write_text(json.dumps({"calls": calls}) + "\n")
+                kinds = [len(set(call["tokens"])) for call in calls]
+                print(f"{folder.name}: {kinds} different tokens, {time.time() - start:.0f} s", flush=True)
             except Exception as error:
                 failed += 1
                 print(f"{folder.name}: {type(error).__name__}: {str(error)[:300]}", flush=True)

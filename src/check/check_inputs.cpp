@@ -36,6 +36,14 @@ struct PendingSize {
   size_t dim;
 };
 
+// Tracing takes every size for 2 or more, so PyTorch lets calls have sizes 0 and 1 where the bound
+// is no higher (torch/_export/utils.py, _check_symint).
+bool is_allowed(const SymRange& range, int64_t value) {
+  constexpr int64_t kLeast = 2;
+  const bool is_excused = range.min && *range.min <= kLeast && value >= 0 && value < *range.min;
+  return range.contains(is_excused ? *range.min : value);
+}
+
 // Made of sums and products alone.
 bool is_polynomial(Expr expr) {
   const bool is_inner = expr->op == ExprOp::add || expr->op == ExprOp::multiply;
@@ -78,7 +86,7 @@ class InputCheck {
       if (constraint.key == nullptr) continue;
       const Expr expr = constraint.key->expr;
       const Result<int64_t> value = evaluate_integer(expr, bindings_);
-      if (!value || constraint.range.contains(*value)) continue;
+      if (!value || is_allowed(constraint.range, *value)) continue;
       return Error{ErrorCode::argument,
                    print_expr(expr) + " is " + std::to_string(*value) + ", allowed is " +
                        print(constraint.range) + where_bound(expr),

@@ -61,6 +61,17 @@ TEST_F(CheckInputs, NamesInputDimFoundExpectedAndWhoBoundTheSymbol) {
       << check({{4}, {5, 7}});
 }
 
+// torch 2.15: a module exported with Dim.AUTO, range [2, int_oo], runs with 0, 1 and 2 rows.
+TEST_F(CheckInputs, LetsSizesBeZeroAndOneWhereTracingAloneExcludedThem) {
+  add_input("x", {size("s0"), size("s1")});
+  add_range("s0", {2, 10});
+  add_range("s1", {3, 10});
+  EXPECT_EQ(check({{0, 3}}), "s0 = 0, s1 = 3");
+  EXPECT_EQ(check({{1, 3}}), "s0 = 1, s1 = 3");
+  EXPECT_NE(check({{2, 2}}).find("s1 is 2, allowed is [3, 10]"), std::string::npos);
+  EXPECT_NE(check({{2, 0}}).find("s1 is 0, allowed is [3, 10]"), std::string::npos);
+}
+
 TEST_F(CheckInputs, ABoundLaterHoldsForWhatCameBefore) {
   add_input("x", {size("2*s0")});
   add_input("y", {size("s0")});

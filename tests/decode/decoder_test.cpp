@@ -22,15 +22,21 @@ std::string folder(const std::string& name) {
 struct Expected {
   std::vector<int64_t> prompt, tokens;
 };
-Expected expected(const std::string& name) {
+std::vector<Expected> expected_calls(const std::string& name) {
   std::stringstream text;
   text << std::ifstream(folder(name) + "/tokens.json").rdbuf();
   const JsonValue json = parse_json(text.str()).value();
-  Expected out;
-  for (const JsonValue& each : json.find("prompt")->items) out.prompt.push_back(*each.get_int());
-  for (const JsonValue& each : json.find("tokens")->items) out.tokens.push_back(*each.get_int());
+  const auto numbers = [](const JsonValue& list) {
+    std::vector<int64_t> out;
+    for (const JsonValue& each : list.items) out.push_back(*each.get_int());
+    return out;
+  };
+  std::vector<Expected> out;
+  for (const JsonValue& call : json.find("calls")->items)
+    out.push_back({numbers(*call.find("prompt")), numbers(*call.find("tokens"))});
   return out;
 }
+Expected expected(const std::string& name) { return expected_calls(name).at(0); }
 
 std::vector<int64_t> tokens_of(Decoder& decoder, const Expected& wanted,
                                GenerateOptions options = {}) {
@@ -44,12 +50,13 @@ std::vector<int64_t> tokens_of(Decoder& decoder, const Expected& wanted,
 class Folders : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(Folders, GiveTheTokensOfTransformers) {
-  const Expected wanted = expected(GetParam());
+  const std::vector<Expected> calls = expected_calls(GetParam());
+  ASSERT_EQ(calls.size(), 3u);
   for (const EngineKind engine : {EngineKind::planned, EngineKind::reference}) {
     Decoder decoder = Decoder::open(folder(GetParam()), {.engine = engine}).value();
-    EXPECT_EQ(tokens_of(decoder, wanted), wanted.tokens);
-    // Nothing of the first text is left.
-    EXPECT_EQ(tokens_of(decoder, wanted), wanted.tokens);
+    // Nothing of one text is left for the next.
+    for (const Expected& wanted : calls) EXPECT_EQ(tokens_of(decoder, wanted), wanted.tokens);
+    EXPECT_EQ(tokens_of(decoder, calls[0]), calls[0].tokens);
   }
 }
 
@@ -158,10 +165,21 @@ TEST(Decoder, RefusesWhatItCannotUse) {
 TEST(Decoder, TakesAFolderOfOneProgram) {
   test::TemporaryFolder copy;
   std::filesystem::copy(folder("dynamic") + "/decode.pt2", copy.path());
+  // One token at a time from the first on, with a cache that begins with none.
   Decoder decoder = Decoder::open(copy.path()).value();
-  // It was exported with a cache of at least two tokens, and begins with none.
-  EXPECT_FALSE(decoder.feed(std::vector<int64_t>{1}));
-  EXPECT_EQ(decoder.position(), 0);
+  const Expected wanted = expected("dynamic");
+  EXPECT_EQ(tokens_of(decoder, wanted), wanted.tokens);
+}
+
+TEST(Decoder, TakesPromptsOfOneToken) {
+  Decoder decoder = Decoder::open(folder("dynamic")).value();
+  const std::vector<int64_t> prompt = {5, 17};
+  const Tensor both = decoder.feed(prompt).value();
+  decoder.reset();
+  ASSERT_TRUE(decoder.feed(std::span(prompt).first(1)));
+  const Tensor second = decoder.feed(std::span(prompt).last(1)).value();
+  for (int64_t i = 0; i < both.numel(); ++i)
+    EXPECT_NEAR(both.data<float>()[i], second.data<float>()[i], 1e-4);
 }
 
 }  // namespace
