@@ -1,7 +1,11 @@
 #include "tools/command_line.h"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
+#include <type_traits>
 #include <utility>
 
 namespace pt2::tools {
@@ -10,6 +14,28 @@ namespace {
 constexpr size_t kHelpColumn = 26;
 // CLI11's names of types, which the help leaves out.
 constexpr std::string_view kUnsaid[] = {"TEXT", "FLOAT", "UINT", "INT"};
+
+template <class T>
+struct ValueOf {
+  using Type = T;
+};
+template <class T>
+struct ValueOf<std::optional<T>> {
+  using Type = T;
+};
+template <class T>
+constexpr bool is_whole = std::is_integral_v<typename ValueOf<T>::Type>;
+
+// CLI11 lets -1 and 99999999999999999999 wrap.
+template <class T>
+std::string check_whole(const std::string& text) {
+  typename ValueOf<T>::Type value{};
+  const char* end = text.data() + text.size();
+  const auto parsed = std::from_chars(text.data(), end, value);
+  if (parsed.ec == std::errc() && parsed.ptr == end) return "";
+  return fmt::format("found '{}', expected a whole number{}", text,
+                     std::is_signed_v<decltype(value)> ? "" : " from 0 on");
+}
 
 void require(const std::string& name, const Result<void>& taken) {
   if (!taken) throw CLI::ValidationError(name, taken.error().message);
@@ -33,7 +59,13 @@ Option& Option::one_of(const std::vector<std::string>& values) {
 }
 
 Option& Option::range(double least, double most) {
-  option_->check(CLI::Range(least, most).description(""));
+  const auto check = [least, most](const std::string& text) -> std::string {
+    double value = 0;
+    const bool is_number = CLI::detail::lexical_cast(text, value);
+    if (is_number && value >= least && value <= most) return "";  // NaN is neither
+    return fmt::format("found '{}', expected a number from {} to {}", text, least, most);
+  };
+  option_->check(CLI::Validator(check, ""));
   return *this;
 }
 
@@ -70,7 +102,9 @@ CommandLine::~CommandLine() = default;
 
 template <class T>
 Option CommandLine::add_option(const std::string& names, T& value, const std::string& text) {
-  return Option(*app_->add_option(names, value, text));
+  CLI::Option* option = app_->add_option(names, value, text);
+  if constexpr (is_whole<T>) option->check(CLI::Validator(check_whole<T>, ""));
+  return Option(*option);
 }
 template Option CommandLine::add_option(const std::string&, std::string&, const std::string&);
 template Option CommandLine::add_option(const std::string&, std::vector<std::string>&,

@@ -150,7 +150,7 @@ class InputCheck {
                                                  " for some integer " +
                                                  program_.expressions->symbol_name(symbols[0]));
     bind(program_.expressions->symbol(program_.expressions->symbol_name(symbols[0])), solution,
-         "by " + dim_place(pending.input, pending.dim));
+         dim_place(pending.input, pending.dim));
     return {};
   }
 

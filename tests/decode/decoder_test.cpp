@@ -4,11 +4,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 
 #include "base/json.h"
+#include "pt2/package.h"
 #include "temporary_folder.h"
 
 namespace pt2 {

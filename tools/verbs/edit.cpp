@@ -109,6 +109,24 @@ Result<std::vector<std::string>> edit_all(const Options& options, Program& progr
   return lines;
 }
 
+// Whether the example inputs have the sizes that the program fixes.
+bool samples_fit(const Package& package, const Program& program, const std::string& model) {
+  Diagnostics ignored;
+  const auto samples = package.sample_inputs(ignored, model);
+  if (!samples) return true;
+  const std::vector<ArgumentSpec> specs = program.signature.user_inputs();
+  for (size_t i = 0; i < std::min(samples->leaves.size(), specs.size()); ++i) {
+    const auto id = program.graph.find_value(specs[i].name);
+    const TensorMeta* meta = id ? program.graph.value(*id).tensor() : nullptr;
+    const PickleValue& leaf = samples->leaves[i].value;
+    if (meta == nullptr || !leaf.is(PickleKind::tensor)) continue;
+    const Sizes& sizes = leaf.tensor().tensor.sizes();
+    for (size_t dim = 0; dim < std::min(sizes.size(), meta->sizes.size()); ++dim)
+      if (!meta->sizes[dim].is_symbolic() && meta->sizes[dim].literal() != sizes[dim]) return false;
+  }
+  return true;
+}
+
 Result<int> edit(const Options& options, Environment& environment) {
   const Writing& writing = options.writing;
   PT2_TRY(const Package package, open_package(writing.source, environment));
@@ -130,6 +148,9 @@ Result<int> edit(const Options& options, Environment& environment) {
     // They were those of the whole.
     saved.sample_inputs = {};
     PT2_TRY([[maybe_unused]] const ChangeLines unused, strip(contents, {.unused = true}));
+  } else if (!saved.sample_inputs.bytes.empty() && !samples_fit(package, program, model)) {
+    saved.sample_inputs = {};
+    lines.emplace_back("the example inputs are left out: they have other sizes");
   }
   return write_changed(writing, package, contents, lines, environment);
 }

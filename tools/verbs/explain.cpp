@@ -159,7 +159,7 @@ Error unknown(const std::string& topic) {
   if (near.empty())
     near = nearest_name(topic, blocker_kinds(),
                         [](const BlockerInfo& blocker) { return blocker.name; });
-  if (!near.empty()) text += fmt::format("; did you mean '{}'?", near);
+  text += near.empty() ? ";" : fmt::format("; did you mean '{}'?", near);
   return {ErrorCode::argument, text + " 'pt2 explain' lists the rules", ""};
 }
 

@@ -50,8 +50,8 @@ Result<int> pack_files(const PackOptions& options, Environment& environment) {
   const uint64_t after = size_of(options.output);
   print(is_written_to(options.output, environment.out) ? environment.err : environment.out,
         fmt::format(
-            "{}: {} programs, {} (before {}, {:.1f} %)\n", printable(options.output),
-            programs.size(), bytes_text(after), bytes_text(before),
+            "{}: {} program{}, {} (before {}, {:.1f} %)\n", printable(options.output),
+            programs.size(), programs.size() == 1 ? "" : "s", bytes_text(after), bytes_text(before),
             before == 0 ? 0.0 : 100.0 * static_cast<double>(after) / static_cast<double>(before)));
   return kOk;
 }

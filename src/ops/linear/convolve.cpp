@@ -20,9 +20,10 @@ void add_bias(C* out, const C* bias, int64_t channels, int64_t area) {
     for (int64_t i = 0; i < area; ++i) out[channel * area + i] += bias[channel];
 }
 
+// `y` is the dense result, whose sizes are those of `out`.
 template <class C>
-void convolve_as(Tensor& out, const Tensor& input, const Tensor& weight,
-                 const std::optional<Tensor>& bias, const ConvolutionShape& shape) {
+void convolve_windows(C* y, const Tensor& out, const Tensor& input, const Tensor& weight,
+                      const ConvolutionShape& shape) {
   const Window in = spatial_sizes(input, shape.spatial);
   const Window sizes = spatial_sizes(out, shape.spatial);
   const Window kernel = spatial_sizes(weight, shape.spatial);
@@ -33,30 +34,103 @@ void convolve_as(Tensor& out, const Tensor& input, const Tensor& weight,
   const int64_t depth = in_channels * area;
   const Input<C> x(input);
   const Input<C> w(weight);
-  Output<C> y(out);
-  // Row o of the left matrix is the kernel of output channel o. Transposed weights have the
-  // channels swapped: w[c, o, k] instead of w[o, c, k].
-  std::vector<C> left(static_cast<size_t>(out_channels * depth));
+  // Row o of the left matrix is the kernel of output channel o.
   for (int64_t group = 0; group < groups; ++group) {
-    for (int64_t o = 0; o < out_channels; ++o)
-      for (int64_t c = 0; c < in_channels; ++c) {
-        const int64_t from = shape.transposed ? (group * in_channels + c) * out_channels + o
-                                              : (group * out_channels + o) * in_channels + c;
-        std::copy_n(w.data() + from * area, area, left.data() + (o * in_channels + c) * area);
-      }
-    const MatrixOperand<C> rows(reinterpret_cast<const std::byte*>(left.data()), kDtypeOf<C>, depth,
-                                1);
+    const C* left = w.data() + group * out_channels * depth;
+    const MatrixOperand<C> rows(reinterpret_cast<const std::byte*>(left), kDtypeOf<C>, depth, 1);
     for (int64_t n = 0; n < input.size(0); ++n) {
       const C* image = x.data() + (n * groups + group) * in_channels * product(in);
-      C* target = y.data() + (n * groups + group) * out_channels * product(sizes);
+      C* target = y + (n * groups + group) * out_channels * product(sizes);
       gemm<C>(out_channels, product(sizes), depth, rows,
               WindowOperand<C>(image, in, sizes, kernel, shape), target, product(sizes), 1);
     }
   }
+}
+
+// The indices i of an input dim for which i * stride + offset is an index of the output.
+struct IndexRange {
+  int64_t begin, end;
+};
+IndexRange range_within(int64_t in, int64_t out, int64_t stride, int64_t offset) {
+  const int64_t begin = offset >= 0 ? 0 : (-offset + stride - 1) / stride;
+  const int64_t end = offset >= out ? 0 : (out - offset - 1) / stride + 1;
+  return {begin, std::min(in, end)};
+}
+
+// Adds what each input position gives to one place of the kernel, `k`, where it goes in the output.
+template <class C>
+void scatter(const C* from, const Window& in, const Window& k, const ConvolutionShape& shape, C* to,
+             const Window& out) {
+  Window offset;
+  std::array<IndexRange, 3> ranges;
+  for (size_t dim = 0; dim < 3; ++dim) {
+    offset[dim] = k[dim] * shape.dilation[dim] - shape.padding[dim];
+    ranges[dim] = range_within(in[dim], out[dim], shape.stride[dim], offset[dim]);
+  }
+  for (int64_t d = ranges[0].begin; d < ranges[0].end; ++d)
+    for (int64_t h = ranges[1].begin; h < ranges[1].end; ++h) {
+      const C* row = from + (d * in[1] + h) * in[2];
+      C* target =
+          to +
+          ((d * shape.stride[0] + offset[0]) * out[1] + h * shape.stride[1] + offset[1]) * out[2] +
+          offset[2];
+      for (int64_t w = ranges[2].begin; w < ranges[2].end; ++w)
+        target[w * shape.stride[2]] += row[w];
+    }
+}
+
+// A product of the kernels with the input gives what each position adds to its window of the output
+// (at::native::slow_conv_transpose2d, with its col2im).
+template <class C>
+void convolve_transposed(C* y, const Tensor& out, const Tensor& input, const Tensor& weight,
+                         const ConvolutionShape& shape) {
+  constexpr int64_t kMostElements = 1 << 20;
+  const Window in = spatial_sizes(input, shape.spatial), sizes = spatial_sizes(out, shape.spatial);
+  const Window kernel = spatial_sizes(weight, shape.spatial);
+  const int64_t groups = shape.groups, area = product(kernel), positions = product(in);
+  const int64_t in_channels = input.size(1) / groups, out_channels = out.size(1) / groups;
+  const int64_t lines = out_channels * area;
+  const Input<C> x(input);
+  const Input<C> w(weight);
+  std::fill_n(y, out.numel(), C{});
+  const int64_t together =
+      std::clamp<int64_t>(kMostElements / std::max<int64_t>(positions * area, 1), 1, out_channels);
+  Scratch<C> made(static_cast<size_t>(together * area * positions));
+  const auto operand = [](const C* data, int64_t depth_stride) {
+    return MatrixOperand<C>(reinterpret_cast<const std::byte*>(data), kDtypeOf<C>, 1, depth_stride);
+  };
+  for (int64_t n = 0; n < input.size(0); ++n)
+    for (int64_t group = 0; group < groups; ++group) {
+      const C* image = x.data() + (n * groups + group) * in_channels * positions;
+      C* target = y + (n * groups + group) * out_channels * product(sizes);
+      for (int64_t o = 0; o < out_channels; o += together) {
+        const int64_t channels = std::min(together, out_channels - o);
+        gemm<C>(channels * area, positions, in_channels,
+                operand(w.data() + group * in_channels * lines + o * area, lines),
+                operand(image, positions), made.data(), positions, 1);
+        const C* next = made.data();
+        for (int64_t channel = o; channel < o + channels; ++channel)
+          for (int64_t k = 0; k < area; ++k, next += positions)
+            scatter(next, in,
+                    {k / (kernel[1] * kernel[2]), k / kernel[2] % kernel[1], k % kernel[2]}, shape,
+                    target + channel * product(sizes), sizes);
+      }
+    }
+}
+
+template <class C>
+void convolve_as(Tensor& out, const Tensor& input, const Tensor& weight,
+                 const std::optional<Tensor>& bias, const ConvolutionShape& shape) {
+  Output<C> y(out);
+  if (shape.transposed)
+    convolve_transposed(y.data(), out, input, weight, shape);
+  else
+    convolve_windows(y.data(), out, input, weight, shape);
   if (!bias) return;
   const Input<C> b(*bias);
-  for (int64_t n = 0; n < input.size(0); ++n)
-    add_bias(y.data() + n * out.size(1) * product(sizes), b.data(), out.size(1), product(sizes));
+  const int64_t image = out.numel() / out.size(0);
+  for (int64_t n = 0; n < out.size(0); ++n)
+    add_bias(y.data() + n * image, b.data(), out.size(1), image / out.size(1));
 }
 
 Result<int64_t> output_size(const ConvolutionShape& shape, size_t dim, int64_t in, int64_t kernel) {

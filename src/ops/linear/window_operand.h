@@ -50,15 +50,8 @@ class WindowOperand : public GemmOperand<C> {
  private:
   // The input index along one dimension; -1 in the padding.
   int64_t source(size_t dim, int64_t out_index, int64_t tap) const {
-    const int64_t step = tap * shape_.dilation[dim];
-    int64_t index = 0;
-    if (shape_.transposed) {
-      const int64_t scaled = out_index + shape_.padding[dim] - step;
-      if (scaled < 0 || scaled % shape_.stride[dim] != 0) return -1;
-      index = scaled / shape_.stride[dim];
-    } else {
-      index = out_index * shape_.stride[dim] - shape_.padding[dim] + step;
-    }
+    const int64_t index =
+        out_index * shape_.stride[dim] - shape_.padding[dim] + tap * shape_.dilation[dim];
     return index >= 0 && index < in_[dim] ? index : -1;
   }
 

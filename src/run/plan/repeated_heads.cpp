@@ -41,7 +41,12 @@ std::optional<RepeatedHeads> match_repeated_heads(const Planner& planner,
     }
     return nullptr;
   };
-  const BoundNode* joining = step_back([](const BoundNode& node) { return is_reshape(node); });
+  // A view where strides allow it, as they do where nothing is repeated.
+  const BoundNode* joining = step_back([](const BoundNode& node) {
+    const ops::OpDef* row = own_row(node);
+    return is_reshape(node) ||
+           (row != nullptr && row->facts.sharing == ops::Sharing::where_strides_allow);
+  });
   if (joining == nullptr) return std::nullopt;
   const BoundNode* repeating =
       step_back([](const BoundNode& node) { return is_operator(node, "aten::expand"); });
