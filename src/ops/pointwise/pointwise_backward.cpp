@@ -318,12 +318,14 @@ Result<Tensor> value_selecting_reduction_backward(Emitter& e, const Tensor& grad
 
 // ATen/native/Activation.cpp math_silu_backward, math_mish_backward.
 Result<Tensor> silu_backward_formula(Emitter& e, const Tensor& grad_output, const Tensor& self) {
+  PT2_TRY_VOID(gradient_meta(grad_output, self));
   const auto sigmoid = e(aten<"sigmoid.default">, {self});
   const auto rest = e(aten<"rsub.Scalar">, {sigmoid, 1});
   const auto slope = e(aten<"add.Scalar">, {e(aten<"mul.Tensor">, {self, rest}), 1});
   return e(aten<"mul.Tensor">, {grad_output, e(aten<"mul.Tensor">, {sigmoid, slope})});
 }
 Result<Tensor> mish_backward_formula(Emitter& e, const Tensor& grad_output, const Tensor& self) {
+  PT2_TRY_VOID(real_gradient_meta(grad_output, self));
   const auto tanh = e(aten<"tanh.default">, {e(aten<"softplus.default">, {self})});
   const auto sigmoid = e(aten<"sigmoid.default">, {self});
   const auto rest = e(aten<"rsub.Scalar">, {e(aten<"mul.Tensor">, {tanh, tanh}), 1});
