@@ -58,7 +58,7 @@ enum class Slope : uint8_t {
 // formula here.
 enum class Undecomposed : uint8_t {
   no,              // it has a formula or is another name, or PyTorch does not decompose it
-  gives_numbers,   // it gives numbers, which torch.export computes while it traces
+  gives_numbers,   // a result is a number, which torch.export computes while it traces
   reads_elements,  // which operators it is made of depends on elements
   lacks_steps,     // it is made of operators that are not in the table, or of none
 };

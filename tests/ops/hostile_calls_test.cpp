@@ -56,6 +56,8 @@ TEST(HostileCalls, WorkingMemoryIsCounted) {
   const Result<Tensor> results[] = {
       apply_within(kBudget, aten<"flip.default">, {empty, Value(Value::List{Value(last)})}),
       apply_within(kBudget, aten<"rot90.default">, {empty}),
+      apply_within(kBudget, aten<"repeat_interleave.Tensor">,
+                   {Tensor::from<int64_t>(Dtype::int64, {1}, std::array{kHuge})}),
       apply_within(kBudget, aten<"median.default">,
                    {Tensor::zeros(Dtype::float32, {1}).with_view({kHuge}, {0}, 0)}),
       apply_within(kBudget, aten<"embedding_dense_backward.default">,

@@ -42,6 +42,19 @@ bool is_composite(const Operator& op, std::string_view target) {
           !other_name(op, target).empty());
 }
 
+std::string_view why_undecomposed(ops::Undecomposed reason) {
+  switch (reason) {
+    case ops::Undecomposed::gives_numbers:
+      return "it gives a number, which no step gives";
+    case ops::Undecomposed::reads_elements:
+      return "which operators it is made of depends on elements";
+    case ops::Undecomposed::no:
+    case ops::Undecomposed::lacks_steps:
+      break;
+  }
+  return "there is no formula of it here";
+}
+
 // The dtypes of the torch.autocast regions around a node, innermost last.
 using Regions = std::vector<std::optional<Dtype>>;
 
@@ -148,7 +161,7 @@ class Decomposer {
     }
     if (op.def->formula == nullptr ||
         (op.form != Operator::Form::as_written && op.form != Operator::Form::in_place))
-      return refuse("there is no formula of it here");
+      return refuse(std::string(why_undecomposed(op.def->facts.undecomposed)));
     const auto autocast = regions.empty() ? std::nullopt : regions.back();
     return NodeRewriter(graph, id, op, pipeline_.budget, writer_, state, autocast)
         .run(choices_, expands_);

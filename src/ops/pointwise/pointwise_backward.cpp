@@ -325,7 +325,7 @@ Result<Tensor> silu_backward_formula(Emitter& e, const Tensor& grad_output, cons
   return e(aten<"mul.Tensor">, {grad_output, e(aten<"mul.Tensor">, {sigmoid, slope})});
 }
 Result<Tensor> mish_backward_formula(Emitter& e, const Tensor& grad_output, const Tensor& self) {
-  PT2_TRY_VOID(gradient_meta(grad_output, self));
+  PT2_TRY_VOID(real_gradient_meta(grad_output, self));
   const auto tanh = e(aten<"tanh.default">, {e(aten<"softplus.default">, {self})});
   const auto sigmoid = e(aten<"sigmoid.default">, {self});
   const auto rest = e(aten<"rsub.Scalar">, {e(aten<"mul.Tensor">, {tanh, tanh}), 1});
