@@ -449,9 +449,6 @@ Result<Tensors> meshgrid_indexing(Emitter& e, const Tensors& tensors, const std:
     Sizes own(lines.size(), 1);
     own[i] = -1;
     PT2_TRY(lines[i], e(aten<"expand.default">, {e(aten<"view.default">, {lines[i], own}), sizes}));
-    if (swaps) {
-      PT2_TRY(lines[i], e(aten<"transpose.int">, {lines[i], 0, 1}));
-    }
   }
   if (swaps) std::swap(lines[0], lines[1]);
   return lines;
