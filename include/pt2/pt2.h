@@ -59,6 +59,7 @@
 #include "pt2/signature.h"
 #include "pt2/stack_traces.h"
 #include "pt2/stats.h"
+#include "pt2/stored_json.h"
 #include "pt2/symbols.h"
 #include "pt2/tensor.h"
 #include "pt2/tensor_file.h"
