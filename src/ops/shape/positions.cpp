@@ -14,24 +14,59 @@ std::vector<Positions> identity_positions(const Sizes& sizes) {
   return out;
 }
 
+namespace {
+
+// Elements of N bytes along one dim; the strides are in bytes.
+template <size_t N>
+void take_line(const Positions& positions, const std::byte* source, int64_t source_stride,
+               std::byte* target, int64_t target_stride) {
+  for (const int64_t position : positions) {
+    if (position >= 0) std::memcpy(target, source + position * source_stride, N);
+    target += target_stride;
+  }
+}
+
+using TakeLine = void (*)(const Positions&, const std::byte*, int64_t, std::byte*, int64_t);
+TakeLine take_line_for(int64_t bytes) {
+  switch (bytes) {
+    case 1:
+      return take_line<1>;
+    case 2:
+      return take_line<2>;
+    case 4:
+      return take_line<4>;
+    case 8:
+      return take_line<8>;
+    default:
+      return take_line<16>;
+  }
+}
+
+}  // namespace
+
 void take_positions(Tensor& out, const Tensor& self, const std::vector<Positions>& positions) {
   if (out.numel() == 0) return;
-  const auto element = static_cast<size_t>(dtype_size(out.dtype()));
-  const auto bytes = static_cast<int64_t>(element);
-  const size_t rank = positions.size();
-  Sizes index(rank, 0);
+  const int64_t bytes = dtype_size(out.dtype());
+  if (positions.empty())
+    return static_cast<void>(
+        std::memcpy(out.raw_data(), self.raw_data(), static_cast<size_t>(bytes)));
+  const TakeLine take = take_line_for(bytes);
+  const size_t last = positions.size() - 1;
+  Sizes index(last, 0);
   for (;;) {
     const std::byte* source = self.raw_data();
     std::byte* target = out.raw_data();
     bool missing = false;
-    for (size_t i = 0; i < rank; ++i) {
+    for (size_t i = 0; i < last; ++i) {
       const int64_t from = positions[i][static_cast<size_t>(index[i])];
       missing |= from < 0;
       source += from < 0 ? 0 : from * self.strides()[i] * bytes;
       target += index[i] * out.strides()[i] * bytes;
     }
-    if (!missing) std::memcpy(target, source, element);
-    size_t dim = rank;
+    if (!missing)
+      take(positions[last], source, self.strides()[last] * bytes, target,
+           out.strides()[last] * bytes);
+    size_t dim = last;
     while (dim > 0 && ++index[dim - 1] == out.sizes()[dim - 1]) index[--dim] = 0;
     if (dim == 0) return;
   }
