@@ -102,10 +102,10 @@ std::string cache_text(const ProgramSummary& program) {
   const auto grows = [](const decode::CacheEntry& each) { return each.growing.has_value(); };
   const auto growing = std::ranges::count_if(cache, grows);
   if (growing == 0)
-    return fmt::format("{} tensors of fixed sizes, from each step to the next", cache.size());
+    return fmt::format("{} of fixed sizes, from each step to the next", cache.size());
   const size_t dim = *std::ranges::find_if(cache, grows)->growing;
-  return fmt::format("{} tensors, of which {} grow with each token (dimension {})", cache.size(),
-                     growing, dim);
+  return fmt::format("{}, of which {} grow with each token (dimension {})", cache.size(), growing,
+                     dim);
 }
 
 std::string sampling_text(const Sampling& sampling) {

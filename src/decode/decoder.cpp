@@ -126,7 +126,7 @@ Result<Decoder> Decoder::open(const std::string& path, const DecoderOptions& opt
     Result<Model> model =
         run::make_model(named.package, load_options, run::engine_factory(options.engine),
                         [&](const PayloadTensor& weight) { return weights.find(weight); });
-    if (!model) return at(std::move(model).error(), named.name);
+    if (!model) return decode::at_program(std::move(model).error(), named.name);
     weights.add(std::move(payloads));
     return ProgramStep::make(*std::move(model), named.name, settings);
   };

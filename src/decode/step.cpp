@@ -43,6 +43,11 @@ int64_t size_of(const SymInt& size, const SymbolBindings& symbols, int64_t other
 
 }  // namespace
 
+Error at_program(Error error, const std::string& name) {
+  const std::string step = "program '" + name + (error.where.empty() ? "'" : "', ");
+  return at(std::move(error), step);
+}
+
 ProgramStep::ProgramStep(Model model, ProgramRoles roles, const StepSettings& settings)
     : model_(std::move(model)),
       roles_(std::move(roles)),
@@ -55,7 +60,7 @@ ProgramStep::ProgramStep(Model model, ProgramRoles roles, const StepSettings& se
 Result<ProgramStep> ProgramStep::make(Model model, const std::string& name,
                                       const StepSettings& settings) {
   Result<ProgramRoles> roles = find_roles(model.shared()->convention);
-  if (!roles) return at(std::move(roles).error(), name);
+  if (!roles) return at_program(std::move(roles).error(), name);
   return ProgramStep(std::move(model), *std::move(roles), settings);
 }
 

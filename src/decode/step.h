@@ -13,6 +13,9 @@
 
 namespace pt2::decode {
 
+// The error at its place in the program of that name.
+Error at_program(Error error, const std::string& name);
+
 struct StepSettings {
   unsigned threads = 0;
   int64_t cache_length = 0;                 // of caches whose size the program leaves open
