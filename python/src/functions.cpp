@@ -1,9 +1,10 @@
+#include <fmt/format.h>
 #include <nanobind/stl/function.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <fmt/format.h>
+#include <algorithm>
 
 #include "c/border.h"
 #include "models.h"
@@ -108,7 +109,8 @@ Limits limits_from(nb::handle limits) {
   Limits out;
   if (limits.is_none()) return out;
   for (const auto& [key, value] : nb::borrow<nb::dict>(limits))
-    unwrap(set_limit(out, fmt::format("{}={}", nb::cast<std::string>(key), nb::cast<uint64_t>(value))));
+    unwrap(set_limit(out,
+                     fmt::format("{}={}", nb::cast<std::string>(key), nb::cast<uint64_t>(value))));
   return out;
 }
 
