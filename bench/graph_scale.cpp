@@ -11,12 +11,12 @@
 #include <functional>
 #include <string>
 
-#include "pt2/builder.h"
-#include "pt2/canonicalize.h"
-#include "pt2/program_text.h"
-#include "pt2/schema_json.h"
+#include "pt2/format/schema_json.h"
+#include "pt2/ir/builder.h"
+#include "pt2/ir/canonicalize.h"
+#include "pt2/ir/program_text.h"
+#include "pt2/ops/verify_operators.h"
 #include "pt2/verify.h"
-#include "pt2/verify_operators.h"
 #include "serde/from_schema.h"
 #include "serde/to_schema.h"
 

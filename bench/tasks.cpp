@@ -6,8 +6,8 @@
 #include <thread>
 #include <vector>
 
-#include "pt2/archive.h"
-#include "pt2/schema_json.h"
+#include "pt2/format/archive.h"
+#include "pt2/format/schema_json.h"
 
 namespace pt2::bench {
 namespace {

@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <iostream>
 
-#include "pt2/builder.h"
+#include "pt2/ir/builder.h"
 #include "pt2/model.h"
 #include "pt2/save.h"
 

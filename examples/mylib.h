@@ -4,7 +4,7 @@
 
 #include <tuple>
 
-#include "pt2/custom_operators.h"
+#include "pt2/ops/custom_operators.h"
 
 namespace mylib {
 

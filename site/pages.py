@@ -53,15 +53,17 @@ def cpp_pages() -> dict[str, str]:
             "programs, `pt2::core`, `pt2::ops` and `pt2::run` are the libraries ([CMake](cmake.md)).", "",
             "| header | |", "|---|---|"]  # fmt: skip
     pages: dict[str, str] = {}
-    for path in sorted((ROOT / "include/pt2").glob("*.h")):
-        if path.name in MACHINERY:
+    include = ROOT / "include/pt2"
+    for path in sorted(include.rglob("*.h"), key=lambda path: (path.parent != include, path)):
+        if path.name in MACHINERY or path.parent.name == "c":
             continue
+        name = path.relative_to(include).with_suffix("").as_posix()
         header = declarations.read(path.read_text(encoding="utf-8"))
         if not header.parts:
             continue
-        pages[f"reference/cpp/{path.stem}.md"] = f"# pt2/{path.name}\n\n" + declarations.markdown(header, 2, "cpp")
+        pages[f"reference/cpp/{name}.md"] = f"# pt2/{name}.h\n\n" + declarations.markdown(header, 2, "cpp")
         first = declarations.escape(re.split(r"(?<=\.) |(?<=[.:])$", " ".join(header.about).strip())[0])
-        rows.append(f"| [{path.name}](cpp/{path.stem}.md) | {first} |")
+        rows.append(f"| [{name}.h](cpp/{name}.md) | {first} |")
     pages["reference/cpp.md"] = "\n".join(rows) + "\n"
     return pages
 

@@ -10,7 +10,7 @@
 #include <tuple>
 #include <vector>
 
-#include "pt2/custom_operators.h"
+#include "pt2/ops/custom_operators.h"
 
 namespace pt2::test {
 

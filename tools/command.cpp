@@ -12,8 +12,8 @@
 #include "base/json.h"
 #include "base/memory_account.h"
 #include "base/printable.h"
-#include "pt2/schema_json.h"
-#include "pt2/zip.h"
+#include "pt2/format/schema_json.h"
+#include "pt2/format/zip.h"
 #include "tools/names.h"
 
 namespace pt2::tools {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "pt2/custom_operators.h"
 #include "pt2/model.h"
+#include "pt2/ops/custom_operators.h"
 #include "tools/command.h"
 #include "tools/source.h"
 

@@ -8,7 +8,7 @@
 #include "decode/exported_folder.h"
 #include "decode/roles.h"
 #include "decode/shared_weights.h"
-#include "pt2/stats.h"
+#include "pt2/tools/stats.h"
 #include "run/calling_convention.h"
 #include "tools/json_members.h"
 #include "tools/table.h"

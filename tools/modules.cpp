@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/printable.h"
-#include "pt2/modules.h"
+#include "pt2/ir/modules.h"
 #include "tools/json_members.h"
 #include "tools/table.h"
 

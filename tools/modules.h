@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "base/json.h"
-#include "pt2/program.h"
-#include "pt2/stats.h"
+#include "pt2/ir/program.h"
+#include "pt2/tools/stats.h"
 
 namespace pt2::tools {
 

@@ -1,6 +1,6 @@
 #include "tools/plugins.h"
 
-#include "pt2/plugin.h"
+#include "pt2/ops/plugin.h"
 
 namespace pt2::tools {
 

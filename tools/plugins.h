@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "pt2/custom_operators.h"
+#include "pt2/ops/custom_operators.h"
 #include "tools/command.h"
 
 namespace pt2::tools {

@@ -9,11 +9,11 @@
 #include <set>
 
 #include "base/printable.h"
-#include "pt2/compare.h"
+#include "pt2/format/schema_json.h"
 #include "pt2/model.h"
-#include "pt2/schema_json.h"
+#include "pt2/ops/verify_operators.h"
+#include "pt2/tools/compare.h"
 #include "pt2/verify.h"
-#include "pt2/verify_operators.h"
 #include "serde/from_schema.h"
 #include "tools/json_members.h"
 #include "tools/table.h"

@@ -10,8 +10,8 @@
 #include <variant>
 #include <vector>
 
-#include "pt2/guards.h"
-#include "pt2/program.h"
+#include "pt2/ir/guards.h"
+#include "pt2/ir/program.h"
 #include "pt2/value.h"
 
 namespace pt2 {

@@ -22,8 +22,8 @@
 #include <string_view>
 #include <vector>
 
-#include "pt2/custom_operators.h"
 #include "pt2/limits.h"
+#include "pt2/ops/custom_operators.h"
 #include "pt2/run_options.h"
 #include "pt2/tensor.h"
 

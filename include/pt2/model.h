@@ -26,14 +26,14 @@
 #include <utility>
 #include <vector>
 
-#include "pt2/custom_operators.h"
+#include "pt2/ir/program.h"
+#include "pt2/ir/pytree.h"
 #include "pt2/limits.h"
-#include "pt2/observer.h"
-#include "pt2/operators.h"
+#include "pt2/ops/custom_operators.h"
+#include "pt2/ops/operators.h"
 #include "pt2/package.h"
-#include "pt2/program.h"
-#include "pt2/pytree.h"
 #include "pt2/run_options.h"
+#include "pt2/tools/observer.h"
 #include "pt2/value.h"
 
 namespace pt2 {
@@ -165,7 +165,7 @@ class Session {
 
   std::shared_ptr<const Model::Shared> shared_;
   SessionOptions options_;
-  std::vector<Value> state_;  // one per graph input; none for user inputs
+  std::vector<Value> state_;        // one per graph input; none for user inputs
   bool has_other_weights_ = false;  // than the model
   uint64_t seed_ = 0;
   Observer observer_;

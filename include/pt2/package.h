@@ -16,11 +16,11 @@
 #include <string_view>
 #include <vector>
 
-#include "pt2/archive.h"
 #include "pt2/diagnostics.h"
+#include "pt2/format/archive.h"
+#include "pt2/format/pickle.h"
+#include "pt2/ir/program.h"
 #include "pt2/limits.h"
-#include "pt2/pickle.h"
-#include "pt2/program.h"
 #include "pt2/result.h"
 #include "pt2/tensor.h"
 #include "pt2/value.h"

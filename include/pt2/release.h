@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
-#include "pt2/archive.h"
-#include "pt2/program.h"
+#include "pt2/format/archive.h"
+#include "pt2/ir/program.h"
 #include "pt2/result.h"
 
 namespace pt2 {

@@ -9,7 +9,7 @@
 #include <span>
 #include <stop_token>
 
-#include "pt2/node.h"
+#include "pt2/ir/node.h"
 #include "pt2/tensor.h"
 
 namespace pt2 {

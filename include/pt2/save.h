@@ -14,13 +14,13 @@
 #include <variant>
 #include <vector>
 
-#include "pt2/archive.h"
-#include "pt2/draft.h"
-#include "pt2/origin.h"
+#include "pt2/format/archive.h"
+#include "pt2/format/draft.h"
+#include "pt2/format/origin.h"
+#include "pt2/format/zip.h"
 #include "pt2/package.h"
 #include "pt2/result.h"
 #include "pt2/tensor.h"
-#include "pt2/zip.h"
 
 namespace pt2 {
 

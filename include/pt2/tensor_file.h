@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
+#include "pt2/format/zip.h"
 #include "pt2/limits.h"
 #include "pt2/result.h"
 #include "pt2/tensor.h"
-#include "pt2/zip.h"
 
 namespace pt2 {
 

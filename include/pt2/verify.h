@@ -10,9 +10,9 @@
 #include <string_view>
 
 #include "pt2/diagnostics.h"
+#include "pt2/format/zip.h"
+#include "pt2/ir/program.h"
 #include "pt2/limits.h"
-#include "pt2/program.h"
-#include "pt2/zip.h"
 
 namespace pt2 {
 

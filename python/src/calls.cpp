@@ -2,7 +2,7 @@
 
 #include <nanobind/stl/string.h>
 
-#include "pt2/operators.h"
+#include "pt2/ops/operators.h"
 #include "run/model_shared.h"
 
 namespace pt2::python {

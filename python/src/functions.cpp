@@ -9,11 +9,11 @@
 #include "c/border.h"
 #include "models.h"
 #include "pt2/conversion.h"
-#include "pt2/operators.h"
-#include "pt2/program_text.h"
-#include "pt2/stored_json.h"
+#include "pt2/format/stored_json.h"
+#include "pt2/ir/program_text.h"
+#include "pt2/ops/operators.h"
+#include "pt2/ops/verify_operators.h"
 #include "pt2/verify.h"
-#include "pt2/verify_operators.h"
 #include "tools/command.h"
 
 namespace pt2::python {

@@ -8,7 +8,7 @@
 
 #include "c/models.h"
 #include "calls.h"
-#include "pt2/run_trace.h"
+#include "pt2/tools/run_trace.h"
 
 namespace pt2::python {
 namespace {

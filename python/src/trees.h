@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "leaves.h"
-#include "pt2/pytree.h"
+#include "pt2/ir/pytree.h"
 
 namespace pt2::python {
 

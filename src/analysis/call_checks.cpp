@@ -6,7 +6,7 @@
 #include <set>
 
 #include "analysis/program_checks.h"
-#include "pt2/pytree.h"
+#include "pt2/ir/pytree.h"
 
 namespace pt2 {
 namespace {

@@ -3,7 +3,7 @@
 #include "analysis/program_checks.h"
 #include "ir/guard_names.h"
 #include "ir/symbols/symbols_internal.h"
-#include "pt2/guards.h"
+#include "pt2/ir/guards.h"
 
 namespace pt2 {
 namespace {

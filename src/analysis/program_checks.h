@@ -7,7 +7,7 @@
 
 #include "package/payload_readers.h"
 #include "pt2/diagnostics.h"
-#include "pt2/program.h"
+#include "pt2/ir/program.h"
 
 namespace pt2 {
 

@@ -1,4 +1,4 @@
-#include "pt2/archive.h"
+#include "pt2/format/archive.h"
 
 #include <fmt/format.h>
 

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "archive/unfinished_file.h"
-#include "pt2/origin.h"
-#include "pt2/zip.h"
+#include "pt2/format/origin.h"
+#include "pt2/format/zip.h"
 
 namespace pt2 {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "pt2/archive.h"
+#include "pt2/format/archive.h"
 
 namespace pt2 {
 

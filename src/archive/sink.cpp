@@ -1,7 +1,7 @@
 #include <utility>
 
 #include "base/mapped_file.h"
-#include "pt2/zip.h"
+#include "pt2/format/zip.h"
 
 namespace pt2 {
 

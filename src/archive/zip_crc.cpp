@@ -10,7 +10,7 @@
 #include "archive/crc32.h"
 #include "archive/zip_directory.h"
 #include "base/printable.h"
-#include "pt2/zip.h"
+#include "pt2/format/zip.h"
 
 namespace pt2 {
 namespace {

@@ -2,7 +2,7 @@
 #ifndef PT2_ARCHIVE_ZIP_DIRECTORY_H
 #define PT2_ARCHIVE_ZIP_DIRECTORY_H
 
-#include "pt2/zip.h"
+#include "pt2/format/zip.h"
 
 namespace pt2::zip {
 

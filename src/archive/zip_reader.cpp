@@ -8,7 +8,7 @@
 #include "archive/zip_directory.h"
 #include "archive/zip_format.h"
 #include "base/printable.h"
-#include "pt2/zip.h"
+#include "pt2/format/zip.h"
 
 namespace pt2 {
 namespace {

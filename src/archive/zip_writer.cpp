@@ -9,8 +9,8 @@
 #include "archive/zip_format.h"
 #include "base/mapped_file.h"
 #include "base/printable.h"
-#include "pt2/origin.h"
-#include "pt2/zip.h"
+#include "pt2/format/origin.h"
+#include "pt2/format/zip.h"
 
 namespace pt2 {
 namespace {

@@ -3,7 +3,7 @@
 #define PT2_C_OPERATORS_H
 
 #include "c/border.h"
-#include "pt2/custom_operators.h"
+#include "pt2/ops/custom_operators.h"
 
 struct pt2_operators {
   pt2::CustomOperators operators;

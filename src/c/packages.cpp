@@ -1,9 +1,9 @@
 #include "c/packages.h"
 
 #include "c/operators.h"
-#include "pt2/operators.h"
-#include "pt2/program_text.h"
-#include "pt2/stored_json.h"
+#include "pt2/format/stored_json.h"
+#include "pt2/ir/program_text.h"
+#include "pt2/ops/operators.h"
 
 namespace pt2::c {
 namespace {

@@ -2,7 +2,7 @@
 
 #include "c/models.h"
 #include "c/values.h"
-#include "pt2/run_trace.h"
+#include "pt2/tools/run_trace.h"
 #include "run/model_shared.h"
 
 struct pt2_stop {

@@ -1,7 +1,7 @@
 #include "pt2/verify.h"
 
 #include "c/packages.h"
-#include "pt2/verify_operators.h"
+#include "pt2/ops/verify_operators.h"
 
 struct pt2_findings {
   pt2::Diagnostics diagnostics;

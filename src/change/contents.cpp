@@ -7,7 +7,7 @@
 
 #include "lower/written_memory.h"
 #include "package/payload_writers.h"
-#include "pt2/schema_json.h"
+#include "pt2/format/schema_json.h"
 #include "serde/from_schema.h"
 
 namespace pt2 {

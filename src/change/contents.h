@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "pt2/program.h"
+#include "pt2/ir/program.h"
 #include "pt2/result.h"
 #include "pt2/save.h"
 

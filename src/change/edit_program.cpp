@@ -1,4 +1,4 @@
-#include "pt2/edit_program.h"
+#include "pt2/ir/edit_program.h"
 
 #include <fmt/format.h>
 
@@ -10,8 +10,8 @@
 #include "change/sizes.h"
 #include "ir/graph_place.h"
 #include "lower/written_memory.h"
-#include "pt2/edit.h"
-#include "pt2/program_text.h"
+#include "pt2/ir/edit.h"
+#include "pt2/ir/program_text.h"
 
 namespace pt2 {
 namespace {

@@ -9,8 +9,8 @@
 #include "check/shapes/symbol_samples.h"
 #include "ir/graph_place.h"
 #include "ops/table.h"
-#include "pt2/edit_program.h"
-#include "pt2/expr_rewrite.h"
+#include "pt2/ir/edit_program.h"
+#include "pt2/ir/expr_rewrite.h"
 
 namespace pt2 {
 namespace {

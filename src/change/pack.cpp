@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "change/contents.h"
-#include "pt2/weights.h"
+#include "pt2/tools/weights.h"
 
 namespace pt2 {
 namespace {

@@ -8,8 +8,8 @@
 #include "ir/graph_place.h"
 #include "ir/number.h"
 #include "ir/version_facts.h"
-#include "pt2/edit_program.h"
-#include "pt2/expr_rewrite.h"
+#include "pt2/ir/edit_program.h"
+#include "pt2/ir/expr_rewrite.h"
 
 namespace pt2 {
 namespace {

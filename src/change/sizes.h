@@ -5,7 +5,7 @@
 #include <optional>
 #include <string_view>
 
-#include "pt2/program.h"
+#include "pt2/ir/program.h"
 #include "pt2/result.h"
 
 namespace pt2 {

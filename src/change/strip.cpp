@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "change/contents.h"
-#include "pt2/pickle_write.h"
-#include "pt2/weights.h"
+#include "pt2/format/pickle_write.h"
+#include "pt2/tools/weights.h"
 
 namespace pt2 {
 namespace {

@@ -1,4 +1,4 @@
-#include "pt2/weights.h"
+#include "pt2/tools/weights.h"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 #include "ir/version_facts.h"
 #include "ops/convert.h"
 #include "ops/loops.h"
-#include "pt2/edit.h"
+#include "pt2/ir/edit.h"
 
 namespace pt2 {
 namespace {

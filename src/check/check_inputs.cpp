@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "pt2/type_text.h"
+#include "pt2/ir/type_text.h"
 
 namespace pt2 {
 namespace {

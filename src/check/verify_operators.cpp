@@ -1,4 +1,4 @@
-#include "pt2/verify_operators.h"
+#include "pt2/ops/verify_operators.h"
 
 #include <algorithm>
 #include <iterator>

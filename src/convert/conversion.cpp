@@ -13,7 +13,7 @@
 #include "convert/schema_blockers.h"
 #include "ir/version_facts.h"
 #include "package/read_package.h"
-#include "pt2/schema_json.h"
+#include "pt2/format/schema_json.h"
 #include "serde/to_schema.h"
 
 namespace pt2 {

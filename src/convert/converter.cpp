@@ -1,7 +1,7 @@
 #include "convert/converter.h"
 
 #include "ir/version_facts.h"
-#include "pt2/schema_json.h"
+#include "pt2/format/schema_json.h"
 
 namespace pt2 {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "lower/pass.h"
 #include "pt2/conversion.h"
-#include "pt2/program.h"
+#include "pt2/ir/program.h"
 
 namespace pt2 {
 

@@ -5,7 +5,7 @@
 
 #include "convert/operator_history.h"
 #include "ir/version_facts.h"
-#include "pt2/expr_rewrite.h"
+#include "pt2/ir/expr_rewrite.h"
 
 namespace pt2 {
 namespace {

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "convert/converter.h"
-#include "pt2/guards.h"
+#include "pt2/ir/guards.h"
 
 namespace pt2 {
 

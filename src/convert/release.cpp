@@ -5,7 +5,7 @@
 #include <charconv>
 
 #include "ir/version_facts.h"
-#include "pt2/schema_json.h"
+#include "pt2/format/schema_json.h"
 
 namespace pt2 {
 namespace {

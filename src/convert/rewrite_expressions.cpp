@@ -3,8 +3,8 @@
 #include <unordered_map>
 
 #include "convert/converter.h"
-#include "pt2/expr_rewrite.h"
-#include "pt2/guards.h"
+#include "pt2/ir/expr_rewrite.h"
+#include "pt2/ir/guards.h"
 
 namespace pt2 {
 namespace {

@@ -2,9 +2,9 @@
 #include "convert/converter.h"
 #include "convert/guard_assertions.h"
 #include "ir/guard_names.h"
-#include "pt2/expr_bounds.h"
-#include "pt2/expr_rewrite.h"
-#include "pt2/guards.h"
+#include "pt2/ir/expr_bounds.h"
+#include "pt2/ir/expr_rewrite.h"
+#include "pt2/ir/guards.h"
 
 namespace pt2 {
 namespace {

@@ -7,8 +7,8 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "convert/converter.h"
-#include "pt2/pickle_write.h"
-#include "pt2/pytree.h"
+#include "pt2/format/pickle_write.h"
+#include "pt2/ir/pytree.h"
 
 namespace pt2 {
 namespace {

@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "base/printable.h"
-#include "pt2/schema_json.h"
+#include "pt2/format/schema_json.h"
 #include "schema/encode.h"
 #include "schema/path.h"
 #include "schema/trace.h"

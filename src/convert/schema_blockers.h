@@ -3,7 +3,7 @@
 #define PT2_CONVERT_SCHEMA_BLOCKERS_H
 
 #include "convert/converter.h"
-#include "pt2/schema.h"
+#include "pt2/format/schema.h"
 
 namespace pt2 {
 

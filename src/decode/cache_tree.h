@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "pt2/pytree.h"
+#include "pt2/ir/pytree.h"
 
 namespace pt2::decode {
 

@@ -1,6 +1,6 @@
-#include "pt2/draft.h"
+#include "pt2/format/draft.h"
 
-#include "pt2/schema_json.h"
+#include "pt2/format/schema_json.h"
 
 namespace pt2 {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "pt2/draft.h"
+#include "pt2/format/draft.h"
 
 namespace pt2 {
 

@@ -10,7 +10,7 @@
 #include "base/printable.h"
 #include "base/text.h"
 #include "base/try_at.h"
-#include "pt2/zip.h"
+#include "pt2/format/zip.h"
 
 namespace pt2 {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "pt2/draft.h"
+#include "pt2/format/draft.h"
 
 namespace pt2 {
 

@@ -1,7 +1,7 @@
 #include "base/json.h"
 #include "draw/texts.h"
 #include "ir/graph_place.h"
-#include "pt2/drawing.h"
+#include "pt2/tools/drawing.h"
 
 namespace pt2 {
 namespace {

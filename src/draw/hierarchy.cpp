@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "draw/texts.h"
-#include "pt2/modules.h"
+#include "pt2/ir/modules.h"
 
 namespace pt2::picture {
 namespace {

@@ -5,7 +5,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "pt2/drawing.h"
+#include "pt2/tools/drawing.h"
 
 namespace pt2::picture {
 

@@ -10,7 +10,7 @@
 #include "draw/wires.h"
 #include "ir/graph_place.h"
 #include "package/read_budget.h"
-#include "pt2/drawing.h"
+#include "pt2/tools/drawing.h"
 
 namespace pt2 {
 namespace {

@@ -3,7 +3,7 @@
 #include "base/text.h"
 #include "draw/texts.h"
 #include "draw/wires.h"
-#include "pt2/drawing.h"
+#include "pt2/tools/drawing.h"
 
 namespace pt2 {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 #include "ir/target.h"
-#include "pt2/type_text.h"
+#include "pt2/ir/type_text.h"
 #include "text/vocabulary.h"
 
 namespace pt2::picture {

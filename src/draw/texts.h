@@ -8,7 +8,7 @@
 #include <variant>
 #include <vector>
 
-#include "pt2/graph.h"
+#include "pt2/ir/graph.h"
 
 namespace pt2::picture {
 

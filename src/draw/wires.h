@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "draw/hierarchy.h"
-#include "pt2/drawing.h"
+#include "pt2/tools/drawing.h"
 
 namespace pt2::picture {
 

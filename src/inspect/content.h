@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "pt2/program.h"
+#include "pt2/ir/program.h"
 
 namespace pt2 {
 

@@ -1,4 +1,4 @@
-#include "pt2/diff.h"
+#include "pt2/tools/diff.h"
 
 #include <fmt/format.h>
 
@@ -12,8 +12,8 @@
 #include "inspect/weight_diff.h"
 #include "ir/graph_place.h"
 #include "ir/version_facts.h"
-#include "pt2/hash.h"
-#include "pt2/schema_json.h"
+#include "pt2/format/schema_json.h"
+#include "pt2/tools/hash.h"
 
 namespace pt2 {
 namespace {

@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "inspect/plain_text.h"
 #include "ir/target.h"
-#include "pt2/diff.h"
+#include "pt2/tools/diff.h"
 
 namespace pt2 {
 namespace {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "inspect/plain_text.h"
-#include "pt2/diff.h"
-#include "pt2/graph.h"
+#include "pt2/ir/graph.h"
+#include "pt2/tools/diff.h"
 
 namespace pt2 {
 

@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 #include "ir/target.h"
-#include "pt2/type_text.h"
+#include "pt2/ir/type_text.h"
 
 namespace pt2 {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "pt2/program.h"
+#include "pt2/ir/program.h"
 
 namespace pt2 {
 

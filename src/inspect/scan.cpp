@@ -1,4 +1,4 @@
-#include "pt2/scan.h"
+#include "pt2/tools/scan.h"
 
 #include <fmt/format.h>
 
@@ -11,7 +11,7 @@
 
 #include "archive/pickle/pickle_code.h"
 #include "package/pickle_checks.h"
-#include "pt2/archive.h"
+#include "pt2/format/archive.h"
 #include "pt2/verify.h"
 
 namespace pt2 {
@@ -22,12 +22,12 @@ constexpr HazardInfo kHazards[] = {
   {Rule::rule, 0, HazardLevel::level, remedy, {}, {}, {}},
 #define PT2_HAZARD(number, name, level, title, why, remedy) \
   {std::nullopt, number, HazardLevel::level, remedy, #name, title, why},
-#include "pt2/hazards.def"
+#include "pt2/tools/hazards.def"
 };
 
 enum class Hazard : uint16_t {
 #define PT2_HAZARD(number, name, level, title, why, remedy) name = number,
-#include "pt2/hazards.def"
+#include "pt2/tools/hazards.def"
 };
 
 const HazardInfo& hazard_info(Hazard hazard) {

@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
 #include "base/json.h"
-#include "pt2/scan.h"
+#include "pt2/tools/scan.h"
 
 namespace pt2 {
 namespace {

@@ -1,4 +1,4 @@
-#include "pt2/stats.h"
+#include "pt2/tools/stats.h"
 
 #include <fmt/format.h>
 
@@ -9,8 +9,8 @@
 
 #include "inspect/plain_text.h"
 #include "ir/target.h"
-#include "pt2/modules.h"
-#include "pt2/type_text.h"
+#include "pt2/ir/modules.h"
+#include "pt2/ir/type_text.h"
 
 namespace pt2 {
 namespace {

@@ -3,7 +3,7 @@
 #include <complex>
 
 #include "ops/convert.h"
-#include "pt2/stats.h"
+#include "pt2/tools/stats.h"
 
 namespace pt2 {
 namespace {

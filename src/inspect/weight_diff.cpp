@@ -10,7 +10,7 @@
 
 #include "ops/convert.h"
 #include "package/read_budget.h"
-#include "pt2/type_text.h"
+#include "pt2/ir/type_text.h"
 
 namespace pt2 {
 namespace {

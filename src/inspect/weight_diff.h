@@ -4,8 +4,8 @@
 
 #include <vector>
 
-#include "pt2/diff.h"
 #include "pt2/package.h"
+#include "pt2/tools/diff.h"
 
 namespace pt2 {
 

@@ -1,4 +1,4 @@
-#include "pt2/builder.h"
+#include "pt2/ir/builder.h"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 #ifndef PT2_IR_CONSTANT_VALUE_H
 #define PT2_IR_CONSTANT_VALUE_H
 
-#include "pt2/graph.h"
+#include "pt2/ir/graph.h"
 #include "pt2/value.h"
 
 namespace pt2 {

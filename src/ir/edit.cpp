@@ -1,4 +1,4 @@
-#include "pt2/edit.h"
+#include "pt2/ir/edit.h"
 
 #include <fmt/format.h>
 

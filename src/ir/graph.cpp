@@ -1,4 +1,4 @@
-#include "pt2/graph.h"
+#include "pt2/ir/graph.h"
 
 #include <fmt/format.h>
 

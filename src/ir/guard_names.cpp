@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "pt2/pytree.h"
+#include "pt2/ir/pytree.h"
 
 namespace pt2 {
 namespace {

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "pt2/program.h"
+#include "pt2/ir/program.h"
 
 namespace pt2 {
 

@@ -1,4 +1,4 @@
-#include "pt2/guards.h"
+#include "pt2/ir/guards.h"
 
 #include <fmt/format.h>
 

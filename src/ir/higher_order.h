@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "pt2/graph.h"
+#include "pt2/ir/graph.h"
 
 namespace pt2 {
 

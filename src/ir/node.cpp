@@ -1,4 +1,4 @@
-#include "pt2/node.h"
+#include "pt2/ir/node.h"
 
 #include <fmt/format.h>
 

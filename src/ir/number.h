@@ -6,7 +6,7 @@
 
 #include <compare>
 
-#include "pt2/symbols.h"
+#include "pt2/ir/symbols.h"
 
 namespace pt2 {
 

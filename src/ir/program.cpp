@@ -1,4 +1,4 @@
-#include "pt2/program.h"
+#include "pt2/ir/program.h"
 
 #include <fmt/format.h>
 

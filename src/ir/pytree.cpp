@@ -1,4 +1,4 @@
-#include "pt2/pytree.h"
+#include "pt2/ir/pytree.h"
 
 #include <fmt/format.h>
 

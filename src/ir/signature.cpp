@@ -1,4 +1,4 @@
-#include "pt2/signature.h"
+#include "pt2/ir/signature.h"
 
 #include <fmt/format.h>
 

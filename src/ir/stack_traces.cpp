@@ -1,10 +1,10 @@
-#include "pt2/stack_traces.h"
+#include "pt2/ir/stack_traces.h"
 
 #include <fmt/format.h>
 
 #include <charconv>
 
-#include "pt2/graph.h"
+#include "pt2/ir/graph.h"
 
 namespace pt2 {
 namespace {

@@ -3,7 +3,7 @@
 #define PT2_IR_STRUCTURE_H
 
 #include "pt2/diagnostics.h"
-#include "pt2/program.h"
+#include "pt2/ir/program.h"
 
 namespace pt2 {
 

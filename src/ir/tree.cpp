@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/printable.h"
-#include "pt2/pytree.h"
+#include "pt2/ir/pytree.h"
 
 namespace pt2 {
 

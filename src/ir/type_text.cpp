@@ -1,4 +1,4 @@
-#include "pt2/type_text.h"
+#include "pt2/ir/type_text.h"
 
 #include "base/text.h"
 

@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "pt2/program.h"
+#include "pt2/ir/program.h"
 
 namespace pt2 {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "pt2/graph.h"
+#include "pt2/ir/graph.h"
 
 namespace pt2 {
 

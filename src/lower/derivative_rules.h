@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "pt2/graph.h"
+#include "pt2/ir/graph.h"
 #include "pt2/result.h"
 
 namespace pt2 {

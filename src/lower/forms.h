@@ -3,7 +3,7 @@
 #ifndef PT2_LOWER_FORMS_H
 #define PT2_LOWER_FORMS_H
 
-#include "pt2/graph.h"
+#include "pt2/ir/graph.h"
 
 namespace pt2 {
 

@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "lower/node_budget.h"
-#include "pt2/graph.h"
+#include "pt2/ir/graph.h"
 #include "pt2/result.h"
 
 namespace pt2 {

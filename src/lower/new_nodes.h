@@ -8,7 +8,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "pt2/graph.h"
+#include "pt2/ir/graph.h"
 
 namespace pt2 {
 

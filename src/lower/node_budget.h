@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "pt2/graph.h"
+#include "pt2/ir/graph.h"
 #include "pt2/limits.h"
 
 namespace pt2 {

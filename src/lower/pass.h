@@ -15,7 +15,7 @@
 
 #include "lower/node_budget.h"
 #include "pt2/diagnostics.h"
-#include "pt2/program.h"
+#include "pt2/ir/program.h"
 
 namespace pt2 {
 

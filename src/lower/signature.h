@@ -2,7 +2,7 @@
 #ifndef PT2_LOWER_SIGNATURE_H
 #define PT2_LOWER_SIGNATURE_H
 
-#include "pt2/program.h"
+#include "pt2/ir/program.h"
 
 namespace pt2 {
 

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "pt2/graph.h"
+#include "pt2/ir/graph.h"
 
 namespace pt2 {
 

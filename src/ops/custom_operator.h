@@ -4,7 +4,7 @@
 
 #include "ops/forms/owned_signature.h"
 #include "ops/table.h"
-#include "pt2/custom_operators.h"
+#include "pt2/ops/custom_operators.h"
 
 namespace pt2::ops {
 

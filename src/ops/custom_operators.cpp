@@ -1,4 +1,4 @@
-#include "pt2/custom_operators.h"
+#include "pt2/ops/custom_operators.h"
 
 #include "base/printable.h"
 #include "ops/bind.h"

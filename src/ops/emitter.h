@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include "pt2/boxing.h"
+#include "pt2/ops/boxing.h"
 #include "pt2/value.h"
 
 namespace pt2::ops {

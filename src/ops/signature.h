@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-#include "pt2/boxing.h"
+#include "pt2/ops/boxing.h"
 
 namespace pt2::ops {
 

@@ -2,8 +2,8 @@
 
 #include "base/mapped_file.h"
 #include "package/payload_readers.h"
-#include "pt2/schema.h"
-#include "pt2/schema_json.h"
+#include "pt2/format/schema.h"
+#include "pt2/format/schema_json.h"
 #include "serde/from_schema.h"
 
 namespace pt2 {

@@ -2,7 +2,7 @@
 
 #include "base/printable.h"
 #include "package/payload_readers.h"
-#include "pt2/draft.h"
+#include "pt2/format/draft.h"
 
 namespace pt2 {
 namespace {

@@ -10,7 +10,7 @@
 #include "base/try_at.h"
 #include "package/pickle_checks.h"
 #include "package/read_package.h"
-#include "pt2/schema_json.h"
+#include "pt2/format/schema_json.h"
 
 namespace pt2 {
 

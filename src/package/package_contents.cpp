@@ -5,8 +5,8 @@
 
 #include "package/payload_readers.h"
 #include "package/read_package.h"
+#include "pt2/format/schema.h"
 #include "pt2/save.h"
-#include "pt2/schema.h"
 
 namespace pt2 {
 namespace {

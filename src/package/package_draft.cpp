@@ -1,4 +1,4 @@
-#include "pt2/draft.h"
+#include "pt2/format/draft.h"
 #include "pt2/save.h"
 
 namespace pt2 {

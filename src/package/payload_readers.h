@@ -8,9 +8,9 @@
 #include <string>
 #include <string_view>
 
-#include "pt2/draft_types.h"
+#include "pt2/format/draft_types.h"
+#include "pt2/format/schema.h"
 #include "pt2/package.h"
-#include "pt2/schema.h"
 
 namespace pt2 {
 

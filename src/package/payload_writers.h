@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "pt2/pickle_write.h"
+#include "pt2/format/pickle_write.h"
 #include "pt2/save.h"
 
 namespace pt2 {

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "package/payload_readers.h"
-#include "pt2/program.h"
+#include "pt2/ir/program.h"
 
 namespace pt2 {
 namespace {

@@ -7,8 +7,8 @@
 #include "base/json_keys.h"
 #include "draft/draft_schema.h"
 #include "package/read_package.h"
-#include "pt2/container.h"
-#include "pt2/schema_json.h"
+#include "pt2/format/container.h"
+#include "pt2/format/schema_json.h"
 #include "serde/from_schema.h"
 
 namespace pt2 {

@@ -8,8 +8,8 @@
 
 #include "base/check.h"
 #include "package/payload_writers.h"
-#include "pt2/schema.h"
-#include "pt2/schema_json.h"
+#include "pt2/format/schema.h"
+#include "pt2/format/schema_json.h"
 
 namespace pt2 {
 namespace {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "package/payload_readers.h"
+#include "pt2/format/schema.h"
 #include "pt2/package.h"
-#include "pt2/schema.h"
 
 namespace pt2 {
 

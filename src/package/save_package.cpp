@@ -6,7 +6,7 @@
 #include "archive/layout.h"
 #include "archive/zip_format.h"
 #include "package/payload_writers.h"
-#include "pt2/schema_json.h"
+#include "pt2/format/schema_json.h"
 #include "schema/version.h"
 #include "serde/to_schema.h"
 

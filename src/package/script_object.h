@@ -2,8 +2,8 @@
 #ifndef PT2_PACKAGE_SCRIPT_OBJECT_H
 #define PT2_PACKAGE_SCRIPT_OBJECT_H
 
-#include "pt2/pickle.h"
-#include "pt2/pickle_write.h"
+#include "pt2/format/pickle.h"
+#include "pt2/format/pickle_write.h"
 #include "pt2/value.h"
 
 namespace pt2 {

@@ -1,6 +1,6 @@
-#include "pt2/stored_json.h"
+#include "pt2/format/stored_json.h"
 
-#include "pt2/draft.h"
+#include "pt2/format/draft.h"
 
 namespace pt2 {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "ops/custom_operator.h"
-#include "pt2/graph.h"
+#include "pt2/ir/graph.h"
 #include "run/reference/higher_order.h"
 
 namespace pt2::run {

@@ -4,7 +4,7 @@
 #include <unordered_set>
 
 #include "ir/constant_value.h"
-#include "pt2/type_text.h"
+#include "pt2/ir/type_text.h"
 #include "run/bound_graph.h"
 
 namespace pt2::run {

@@ -1,4 +1,4 @@
-#include "pt2/compare.h"
+#include "pt2/tools/compare.h"
 
 #include <fmt/format.h>
 

@@ -8,11 +8,11 @@
 #include <span>
 #include <vector>
 
-#include "pt2/custom_operators.h"
+#include "pt2/ir/program.h"
 #include "pt2/limits.h"
-#include "pt2/observer.h"
-#include "pt2/program.h"
+#include "pt2/ops/custom_operators.h"
 #include "pt2/run_options.h"
+#include "pt2/tools/observer.h"
 #include "pt2/value.h"
 #include "run/calling_convention.h"
 #include "run/cancellation.h"

@@ -1,4 +1,4 @@
-#include "pt2/operators.h"
+#include "pt2/ops/operators.h"
 
 #include <algorithm>
 #include <map>

@@ -1,4 +1,4 @@
-#include "pt2/plugin.h"
+#include "pt2/ops/plugin.h"
 
 #include <dlfcn.h>
 #include <unistd.h>

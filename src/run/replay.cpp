@@ -1,4 +1,4 @@
-#include "pt2/replay.h"
+#include "pt2/tools/replay.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "pt2/run_trace.h"
+#include "pt2/tools/run_trace.h"
 
 #include <algorithm>
 #include <cstring>

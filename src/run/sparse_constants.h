@@ -3,7 +3,7 @@
 #ifndef PT2_RUN_SPARSE_CONSTANTS_H
 #define PT2_RUN_SPARSE_CONSTANTS_H
 
-#include "pt2/graph.h"
+#include "pt2/ir/graph.h"
 #include "pt2/limits.h"
 #include "pt2/package.h"
 

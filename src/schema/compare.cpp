@@ -3,7 +3,7 @@
 #include <unordered_map>
 
 #include "base/json.h"
-#include "pt2/schema_json.h"
+#include "pt2/format/schema_json.h"
 #include "schema/encode.h"
 #include "schema/path.h"
 #include "schema/type.h"

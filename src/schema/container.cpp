@@ -1,4 +1,4 @@
-#include "pt2/container.h"
+#include "pt2/format/container.h"
 
 #include "schema/path.h"
 

@@ -8,7 +8,7 @@
 #include "base/json.h"
 #include "base/json_reader.h"
 #include "base/text.h"
-#include "pt2/schema_json.h"
+#include "pt2/format/schema_json.h"
 #include "schema/encode.h"
 #include "schema/path.h"
 #include "schema/profile.h"

@@ -59,7 +59,8 @@ std::string document_enumeration(const Type& type) {
 
 std::string document_types() {
   std::string text =
-      "# The export schema\n\nEvery type of every version, from `include/pt2/schema.def`. Made by "
+      "# The export schema\n\nEvery type of every version, from `include/pt2/format/schema.def`. "
+      "Made by "
       "`document_types()`; "
       "do not edit.\n";
   for (const Type* type : enumerations())

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <unordered_map>
 
-#include "pt2/schema_json.h"
+#include "pt2/format/schema_json.h"
 #include "schema/path.h"
 #include "schema/trace.h"
 

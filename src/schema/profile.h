@@ -5,7 +5,7 @@
 
 #include <string_view>
 
-#include "pt2/schema.h"
+#include "pt2/format/schema.h"
 
 namespace pt2::schema {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "pt2/schema.h"
+#include "pt2/format/schema.h"
 
 namespace pt2::schema {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "pt2/file_spelling.h"
+#include "pt2/format/file_spelling.h"
 #include "pt2/result.h"
 #include "schema/type.h"
 

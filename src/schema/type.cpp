@@ -3,7 +3,7 @@
 
 #include <array>
 
-#include "pt2/draft_types.h"
+#include "pt2/format/draft_types.h"
 #include "schema/trace.h"
 
 namespace pt2::schema {
@@ -31,13 +31,13 @@ consteval std::array<Member, count> with_key_ends(std::array<Member, count> memb
   return members;
 }
 
-#define PT2_TABLE "pt2/schema.def"
+#define PT2_TABLE "pt2/format/schema.def"
 #define PT2_IN pt2::schema
 #define PT2_NAMES schema_names
 #define PT2_FIRST_ORDINAL 0
 #include "schema/type_table.def"
 
-#define PT2_TABLE "pt2/draft.def"
+#define PT2_TABLE "pt2/format/draft.def"
 #define PT2_IN draft
 #define PT2_NAMES draft_names
 #define PT2_FIRST_ORDINAL schema_names::end_ordinal
@@ -177,15 +177,15 @@ constinit const Type TypeOf<T>::value = describe<T>();
 constinit const Type* const kTypes[] = {
 #define PT2_STRUCT(Name) &TypeOf<Name>::value,
 #define PT2_UNION(Name) &TypeOf<Name>::value,
-#include "pt2/schema.def"
+#include "pt2/format/schema.def"
 #define PT2_STRUCT(Name) &TypeOf<draft::Name>::value,
 #define PT2_UNION(Name) &TypeOf<draft::Name>::value,
-#include "pt2/draft.def"
+#include "pt2/format/draft.def"
 };
 
 constinit const Type* const kEnumerations[] = {
 #define PT2_ENUM(Name) &TypeOf<Name>::value,
-#include "pt2/schema.def"
+#include "pt2/format/schema.def"
 };
 
 }  // namespace
@@ -212,10 +212,10 @@ std::string type_text(const Type& type) {
 // clang-format off
 #define PT2_STRUCT(Name) template <> const Type& type_of<Name>() { return TypeOf<Name>::value; }
 #define PT2_UNION(Name) template <> const Type& type_of<Name>() { return TypeOf<Name>::value; }
-#include "pt2/schema.def"
+#include "pt2/format/schema.def"
 #define PT2_STRUCT(Name) template <> const Type& type_of<draft::Name>() { return TypeOf<draft::Name>::value; }
 #define PT2_UNION(Name) template <> const Type& type_of<draft::Name>() { return TypeOf<draft::Name>::value; }
-#include "pt2/draft.def"
+#include "pt2/format/draft.def"
 // clang-format on
 
 }  // namespace pt2::schema

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/json.h"
-#include "pt2/schema_json.h"
+#include "pt2/format/schema_json.h"
 
 namespace pt2::schema {
 namespace {

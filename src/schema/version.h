@@ -5,8 +5,8 @@
 
 #include <string_view>
 
+#include "pt2/format/schema.h"
 #include "pt2/result.h"
-#include "pt2/schema.h"
 
 namespace pt2::schema {
 

@@ -3,7 +3,7 @@
 #ifndef PT2_SERDE_STACK_TRACE_TABLE_H
 #define PT2_SERDE_STACK_TRACE_TABLE_H
 
-#include "pt2/stack_traces.h"
+#include "pt2/ir/stack_traces.h"
 #include "serde/from_schema_internal.h"
 
 namespace pt2 {

@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "base/base64.h"
+#include "pt2/format/schema_json.h"
 #include "serde/to_schema_internal.h"
-#include "pt2/schema_json.h"
 
 namespace pt2 {
 namespace {

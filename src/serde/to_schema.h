@@ -2,8 +2,8 @@
 #ifndef PT2_SERDE_TO_SCHEMA_H
 #define PT2_SERDE_TO_SCHEMA_H
 
-#include "pt2/program.h"
-#include "pt2/schema.h"
+#include "pt2/format/schema.h"
+#include "pt2/ir/program.h"
 
 namespace pt2 {
 

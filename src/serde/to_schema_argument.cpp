@@ -1,6 +1,6 @@
 #include "base/check.h"
 #include "base/text.h"
-#include "pt2/schema_json.h"
+#include "pt2/format/schema_json.h"
 #include "serde/to_schema_internal.h"
 
 namespace pt2 {

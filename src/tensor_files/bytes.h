@@ -8,9 +8,9 @@
 #include <string>
 
 #include "pt2/dtype.h"
+#include "pt2/format/zip.h"
 #include "pt2/result.h"
 #include "pt2/tensor.h"
-#include "pt2/zip.h"
 
 namespace pt2::tensor_files {
 

@@ -1,4 +1,4 @@
-#include "pt2/recorded_calls.h"
+#include "pt2/tools/recorded_calls.h"
 
 #include <algorithm>
 #include <charconv>

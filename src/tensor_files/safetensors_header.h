@@ -1,7 +1,7 @@
 #ifndef PT2_TENSOR_FILES_SAFETENSORS_HEADER_H
 #define PT2_TENSOR_FILES_SAFETENSORS_HEADER_H
 
-#include "pt2/safetensors.h"
+#include "pt2/format/safetensors.h"
 
 namespace pt2::tensor_files {
 

@@ -2,8 +2,8 @@
 
 #include <memory>
 
-#include "pt2/npy.h"
-#include "pt2/safetensors.h"
+#include "pt2/format/npy.h"
+#include "pt2/format/safetensors.h"
 
 namespace pt2 {
 namespace {

@@ -5,8 +5,8 @@
 #include <system_error>
 
 #include "base/printable.h"
-#include "pt2/npy.h"
-#include "pt2/safetensors.h"
+#include "pt2/format/npy.h"
+#include "pt2/format/safetensors.h"
 #include "pt2/tensor_file.h"
 #include "tensor_files/safetensors_header.h"
 

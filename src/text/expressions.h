@@ -11,8 +11,8 @@
 #include <unordered_set>
 #include <vector>
 
+#include "pt2/ir/symbols.h"
 #include "pt2/result.h"
-#include "pt2/symbols.h"
 
 namespace pt2 {
 

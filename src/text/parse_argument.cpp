@@ -3,7 +3,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "ir/version_facts.h"
-#include "pt2/program_text.h"
+#include "pt2/ir/program_text.h"
 #include "text/parser.h"
 #include "text/vocabulary.h"
 

@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "pt2/format/schema.h"
+#include "pt2/ir/program.h"
 #include "pt2/limits.h"
-#include "pt2/program.h"
-#include "pt2/schema.h"
 #include "text/expressions.h"
 #include "text/reader.h"
 

@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "pt2/program.h"
-#include "pt2/program_text.h"
-#include "pt2/schema.h"
-#include "pt2/stack_traces.h"
+#include "pt2/format/schema.h"
+#include "pt2/ir/program.h"
+#include "pt2/ir/program_text.h"
+#include "pt2/ir/stack_traces.h"
 #include "text/expressions.h"
 
 namespace pt2 {

@@ -1,9 +1,9 @@
-#include "pt2/program_text.h"
+#include "pt2/ir/program_text.h"
 
 #include "base/base64.h"
 #include "base/text.h"
 #include "ir/version_facts.h"
-#include "pt2/schema_json.h"
+#include "pt2/format/schema_json.h"
 #include "text/printer.h"
 #include "text/vocabulary.h"
 

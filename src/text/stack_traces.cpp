@@ -1,5 +1,5 @@
 // Prints and parses the tables of schema 5.3.
-#include "pt2/stack_traces.h"
+#include "pt2/ir/stack_traces.h"
 
 #include "text/parser.h"
 #include "text/printer.h"

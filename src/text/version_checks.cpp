@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "pt2/schema_json.h"
+#include "pt2/format/schema_json.h"
 #include "schema/type.h"
 #include "schema/version.h"
 #include "text/parser.h"

@@ -6,9 +6,9 @@
 #include <string>
 #include <string_view>
 
-#include "pt2/graph.h"
-#include "pt2/signature.h"
-#include "pt2/symbols.h"
+#include "pt2/ir/graph.h"
+#include "pt2/ir/signature.h"
+#include "pt2/ir/symbols.h"
 
 namespace pt2 {
 

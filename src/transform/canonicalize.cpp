@@ -1,4 +1,4 @@
-#include "pt2/canonicalize.h"
+#include "pt2/ir/canonicalize.h"
 
 #include <fmt/format.h>
 

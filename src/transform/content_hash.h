@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "pt2/graph.h"
+#include "pt2/ir/graph.h"
 
 namespace pt2 {
 

@@ -1,10 +1,10 @@
 // Built programs pass the rules and come back unchanged from their JSON.
-#include "pt2/builder.h"
+#include "pt2/ir/builder.h"
 
 #include <gtest/gtest.h>
 
 #include "analysis/program_checks.h"
-#include "pt2/schema_json.h"
+#include "pt2/format/schema_json.h"
 #include "serde/from_schema.h"
 #include "serde/to_schema.h"
 

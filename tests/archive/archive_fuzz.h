@@ -5,9 +5,9 @@
 #include <cstdlib>
 
 #include "archive/pickle/pickle_code.h"
-#include "pt2/archive.h"
-#include "pt2/pickle.h"
-#include "pt2/pickle_write.h"
+#include "pt2/format/archive.h"
+#include "pt2/format/pickle.h"
+#include "pt2/format/pickle_write.h"
 
 namespace pt2::test {
 

@@ -10,7 +10,7 @@
 #include <set>
 
 #include "archive/unfinished_file.h"
-#include "pt2/zip.h"
+#include "pt2/format/zip.h"
 #include "temporary_folder.h"
 
 namespace pt2 {

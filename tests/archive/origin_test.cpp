@@ -1,4 +1,4 @@
-#include "pt2/origin.h"
+#include "pt2/format/origin.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>

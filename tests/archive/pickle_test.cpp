@@ -1,4 +1,4 @@
-#include "pt2/pickle.h"
+#include "pt2/format/pickle.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "pt2/pickle_write.h"
+#include "pt2/format/pickle_write.h"
 
 #include <fmt/format.h>
 

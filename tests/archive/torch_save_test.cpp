@@ -8,7 +8,7 @@
 #include <map>
 
 #include "archive/test_files.h"
-#include "pt2/pickle.h"
+#include "pt2/format/pickle.h"
 
 namespace pt2 {
 namespace {

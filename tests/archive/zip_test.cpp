@@ -1,4 +1,4 @@
-#include "pt2/zip.h"
+#include "pt2/format/zip.h"
 
 #include <libdeflate.h>
 

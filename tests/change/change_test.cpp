@@ -4,14 +4,14 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "pt2/compare.h"
-#include "pt2/edit_program.h"
-#include "pt2/hash.h"
+#include "pt2/ir/edit_program.h"
 #include "pt2/model.h"
+#include "pt2/ops/verify_operators.h"
 #include "pt2/save.h"
+#include "pt2/tools/compare.h"
+#include "pt2/tools/hash.h"
+#include "pt2/tools/weights.h"
 #include "pt2/verify.h"
-#include "pt2/verify_operators.h"
-#include "pt2/weights.h"
 #include "temporary_folder.h"
 
 namespace pt2 {

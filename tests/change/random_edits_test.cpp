@@ -9,13 +9,13 @@
 
 #include "base/mapped_file.h"
 #include "lower/written_memory.h"
-#include "pt2/compare.h"
-#include "pt2/edit_program.h"
+#include "pt2/ir/edit_program.h"
 #include "pt2/model.h"
-#include "pt2/recorded_calls.h"
+#include "pt2/ops/verify_operators.h"
 #include "pt2/save.h"
+#include "pt2/tools/compare.h"
+#include "pt2/tools/recorded_calls.h"
 #include "pt2/verify.h"
-#include "pt2/verify_operators.h"
 
 namespace pt2 {
 namespace {

@@ -1,4 +1,4 @@
-#include "pt2/verify_operators.h"
+#include "pt2/ops/verify_operators.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 
 #include "package/broken_programs.h"
 #include "package/corpus.h"
-#include "pt2/builder.h"
+#include "pt2/ir/builder.h"
 #include "pt2/verify.h"
 
 namespace pt2 {

@@ -27,7 +27,7 @@ fenced cpp >"$scratch/app/main.cpp"
 fenced cmake >"$scratch/app/CMakeLists.txt"
 cat >"$scratch/app/verify.cpp" <<'END'
 #include <pt2/verify.h>
-#include <pt2/verify_operators.h>
+#include <pt2/ops/verify_operators.h>
 int main(int, char** arguments) {
   const pt2::Diagnostics findings =
       pt2::verify(arguments[1], pt2::Level::full, {.operators = pt2::check_operators});

@@ -7,9 +7,9 @@
 #include <map>
 
 #include "package/corpus.h"
-#include "pt2/canonicalize.h"
-#include "pt2/pickle_write.h"
-#include "pt2/schema_json.h"
+#include "pt2/format/pickle_write.h"
+#include "pt2/format/schema_json.h"
+#include "pt2/ir/canonicalize.h"
 
 namespace pt2 {
 namespace {

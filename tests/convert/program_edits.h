@@ -7,8 +7,8 @@
 #include <map>
 
 #include "base/json.h"
-#include "pt2/operators.h"
-#include "pt2/zip.h"
+#include "pt2/format/zip.h"
+#include "pt2/ops/operators.h"
 #include "seeds.h"
 
 namespace pt2::test {

@@ -9,15 +9,15 @@
 #include "convert/program_edits.h"
 #include "ir/constant_value.h"
 #include "ops/loops.h"
-#include "pt2/canonicalize.h"
-#include "pt2/compare.h"
 #include "pt2/conversion.h"
-#include "pt2/decompose.h"
+#include "pt2/ir/canonicalize.h"
+#include "pt2/ir/decompose.h"
+#include "pt2/ir/program_text.h"
 #include "pt2/model.h"
-#include "pt2/program_text.h"
+#include "pt2/ops/verify_operators.h"
 #include "pt2/save.h"
+#include "pt2/tools/compare.h"
 #include "pt2/verify.h"
-#include "pt2/verify_operators.h"
 
 namespace pt2::test {
 

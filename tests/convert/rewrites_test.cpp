@@ -10,9 +10,9 @@
 #include "corpus_operators.h"
 #include "package/corpus.h"
 #include "pt2/conversion.h"
+#include "pt2/format/schema_json.h"
 #include "pt2/model.h"
-#include "pt2/replay.h"
-#include "pt2/schema_json.h"
+#include "pt2/tools/replay.h"
 
 namespace pt2 {
 namespace {

@@ -6,7 +6,7 @@
 #include <fstream>
 
 #include "draft/storage.h"
-#include "pt2/draft.h"
+#include "pt2/format/draft.h"
 #include "temporary_folder.h"
 
 namespace pt2 {

@@ -2,8 +2,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "pt2/draft.h"
-#include "pt2/schema_json.h"
+#include "pt2/format/draft.h"
+#include "pt2/format/schema_json.h"
 #include "schema/type.h"
 
 namespace pt2 {

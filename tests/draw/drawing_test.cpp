@@ -1,4 +1,4 @@
-#include "pt2/drawing.h"
+#include "pt2/tools/drawing.h"
 
 #include <gtest/gtest.h>
 

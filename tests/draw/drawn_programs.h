@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "pt2/builder.h"
+#include "pt2/ir/builder.h"
 
 namespace pt2::test {
 

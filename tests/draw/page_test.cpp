@@ -8,7 +8,7 @@
 #include "draw/page_files.h"
 #include "draw/texts.h"
 #include "drawn_programs.h"
-#include "pt2/drawing.h"
+#include "pt2/tools/drawing.h"
 
 namespace pt2 {
 namespace {

@@ -1,4 +1,4 @@
-#include "pt2/diff.h"
+#include "pt2/tools/diff.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -6,10 +6,10 @@
 #include <filesystem>
 #include <map>
 
-#include "pt2/hash.h"
+#include "pt2/ir/program_text.h"
 #include "pt2/package.h"
-#include "pt2/program_text.h"
-#include "pt2/stats.h"
+#include "pt2/tools/hash.h"
+#include "pt2/tools/stats.h"
 
 namespace pt2 {
 namespace {

@@ -1,4 +1,4 @@
-#include "pt2/scan.h"
+#include "pt2/tools/scan.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "pt2/zip.h"
+#include "pt2/format/zip.h"
 #include "temporary_folder.h"
 
 namespace pt2 {

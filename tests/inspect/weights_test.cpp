@@ -2,9 +2,9 @@
 #include <gtest/gtest.h>
 
 #include "inspect/weight_diff.h"
-#include "pt2/hash.h"
-#include "pt2/program_text.h"
-#include "pt2/stats.h"
+#include "pt2/ir/program_text.h"
+#include "pt2/tools/hash.h"
+#include "pt2/tools/stats.h"
 
 namespace pt2 {
 namespace {

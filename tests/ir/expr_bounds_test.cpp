@@ -1,4 +1,4 @@
-#include "pt2/expr_bounds.h"
+#include "pt2/ir/expr_bounds.h"
 
 #include <gtest/gtest.h>
 

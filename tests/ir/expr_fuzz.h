@@ -10,9 +10,9 @@
 #include <string_view>
 
 #include "base/check.h"
-#include "pt2/expr_bounds.h"
-#include "pt2/expr_rewrite.h"
-#include "pt2/guards.h"
+#include "pt2/ir/expr_bounds.h"
+#include "pt2/ir/expr_rewrite.h"
+#include "pt2/ir/guards.h"
 
 namespace pt2::test {
 

@@ -1,4 +1,4 @@
-#include "pt2/expr_rewrite.h"
+#include "pt2/ir/expr_rewrite.h"
 
 #include <gtest/gtest.h>
 

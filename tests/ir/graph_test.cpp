@@ -1,8 +1,8 @@
-#include "pt2/graph.h"
+#include "pt2/ir/graph.h"
 
 #include <gtest/gtest.h>
 
-#include "pt2/signature.h"
+#include "pt2/ir/signature.h"
 
 namespace pt2 {
 namespace {

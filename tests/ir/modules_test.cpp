@@ -1,4 +1,4 @@
-#include "pt2/modules.h"
+#include "pt2/ir/modules.h"
 
 #include <gtest/gtest.h>
 

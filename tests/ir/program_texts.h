@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
-#include "pt2/schema_json.h"
-#include "pt2/symbols.h"
+#include "pt2/format/schema_json.h"
+#include "pt2/ir/symbols.h"
 #include "seeds.h"
 
 namespace pt2::test {

@@ -1,11 +1,11 @@
-#include "pt2/pytree.h"
+#include "pt2/ir/pytree.h"
 
 #include <gtest/gtest.h>
 
 #include <set>
 
 #include "mutate.h"
-#include "pt2/program.h"
+#include "pt2/ir/program.h"
 
 namespace pt2 {
 namespace {

@@ -6,7 +6,7 @@
 #include <sstream>
 
 #include "ir/number.h"
-#include "pt2/symbols.h"
+#include "pt2/ir/symbols.h"
 #include "seeds.h"
 
 namespace pt2::test {

@@ -1,4 +1,4 @@
-#include "pt2/symbols.h"
+#include "pt2/ir/symbols.h"
 
 #include <gtest/gtest.h>
 

@@ -64,7 +64,7 @@ TEST(SymbolsValues, EveryFunctionIsRecorded) {
   EXPECT_TRUE(std::ranges::any_of(recording.expressions, [](const Recorded& recorded) { \
     return recorded.srepr.find(name "(") != std::string::npos;                          \
   })) << name;
-#include "pt2/expr.def"
+#include "pt2/ir/expr.def"
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "pt2/pytree.h"
+#include "pt2/ir/pytree.h"
 
 namespace pt2 {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <set>
 
+#include "pt2/ops/verify_operators.h"
 #include "pt2/verify.h"
-#include "pt2/verify_operators.h"
 
 namespace pt2 {
 

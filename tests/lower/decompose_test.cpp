@@ -1,5 +1,5 @@
 // Decomposition preserves results: every recorded call of the real programs, after the pass.
-#include "pt2/decompose.h"
+#include "pt2/ir/decompose.h"
 
 #include <gtest/gtest.h>
 
@@ -15,8 +15,8 @@
 #include "lower/pass.h"
 #include "package/corpus.h"
 #include "pt2/model.h"
-#include "pt2/replay.h"
 #include "pt2/save.h"
+#include "pt2/tools/replay.h"
 
 namespace pt2 {
 namespace {

@@ -7,9 +7,9 @@
 #include <numeric>
 
 #include "pt2/conversion.h"
+#include "pt2/format/schema_json.h"
+#include "pt2/ir/program_text.h"
 #include "pt2/model.h"
-#include "pt2/program_text.h"
-#include "pt2/schema_json.h"
 
 namespace pt2 {
 namespace {

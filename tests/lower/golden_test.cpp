@@ -12,7 +12,7 @@
 
 #include "lower/broken_rules.h"
 #include "lower/pass.h"
-#include "pt2/program_text.h"
+#include "pt2/ir/program_text.h"
 
 namespace pt2 {
 namespace {

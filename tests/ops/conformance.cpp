@@ -12,7 +12,7 @@
 #include "ops/bind.h"
 #include "ops/loops.h"
 #include "ops/table.h"
-#include "pt2/safetensors.h"
+#include "pt2/format/safetensors.h"
 
 namespace pt2::ops {
 namespace {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/json.h"
-#include "pt2/archive.h"
+#include "pt2/format/archive.h"
 
 namespace pt2::test {
 

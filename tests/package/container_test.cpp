@@ -1,5 +1,5 @@
 // Containers of schema 8.6 to 8.11, which tests/scripts/make_containers.py made of real programs.
-#include "pt2/container.h"
+#include "pt2/format/container.h"
 
 #include <gtest/gtest.h>
 
@@ -7,8 +7,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "pt2/format/schema_json.h"
 #include "pt2/package.h"
-#include "pt2/schema_json.h"
 
 namespace pt2 {
 namespace {

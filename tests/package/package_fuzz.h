@@ -5,10 +5,10 @@
 
 #include <cstdlib>
 
-#include "pt2/draft.h"
+#include "pt2/format/draft.h"
+#include "pt2/ir/symbols.h"
 #include "pt2/package.h"
 #include "pt2/save.h"
-#include "pt2/symbols.h"
 #include "pt2/verify.h"
 
 namespace pt2::test {

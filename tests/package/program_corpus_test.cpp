@@ -1,11 +1,11 @@
 // Every program of real files goes to pt2::Program and back to its own bytes.
 #include <gtest/gtest.h>
 
+#include "package/corpus.h"
+#include "pt2/format/archive.h"
+#include "pt2/format/schema_json.h"
 #include "serde/from_schema.h"
 #include "serde/to_schema.h"
-#include "package/corpus.h"
-#include "pt2/archive.h"
-#include "pt2/schema_json.h"
 
 namespace pt2 {
 namespace {

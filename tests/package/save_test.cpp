@@ -6,7 +6,7 @@
 #include <set>
 
 #include "package/corpus.h"
-#include "pt2/pickle_write.h"
+#include "pt2/format/pickle_write.h"
 #include "temporary_folder.h"
 
 namespace pt2 {

@@ -5,8 +5,8 @@
 #include <functional>
 
 #include "package/corpus.h"
-#include "pt2/archive.h"
-#include "pt2/schema_json.h"
+#include "pt2/format/archive.h"
+#include "pt2/format/schema_json.h"
 #include "schema/type.h"
 
 namespace pt2 {

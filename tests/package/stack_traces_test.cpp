@@ -1,13 +1,13 @@
 // Stack traces of real programs of schema 5.3 are compacted into tables and expanded unchanged.
-#include "pt2/stack_traces.h"
+#include "pt2/ir/stack_traces.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
 #include "package/corpus.h"
-#include "pt2/archive.h"
-#include "pt2/schema_json.h"
+#include "pt2/format/archive.h"
+#include "pt2/format/schema_json.h"
 #include "serde/from_schema.h"
 #include "serde/to_schema.h"
 

@@ -12,7 +12,7 @@
 #include "base/mapped_file.h"
 #include "corpus_operators.h"
 #include "pt2/model.h"
-#include "pt2/replay.h"
+#include "pt2/tools/replay.h"
 #include "run/model_shared.h"
 
 namespace pt2 {

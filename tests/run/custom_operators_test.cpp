@@ -1,13 +1,13 @@
 // Operators registered by the caller: which signatures are valid, what is refused and how, and that
 // kernels must return what they declare.
-#include "pt2/custom_operators.h"
+#include "pt2/ops/custom_operators.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <random>
 
-#include "pt2/operators.h"
+#include "pt2/ops/operators.h"
 #include "run/graph_maker.h"
 
 namespace pt2::run {

@@ -1,6 +1,6 @@
 // Real programs are converted to the early draft, through its JSON, and back; whatever the draft
 // cannot express is named.
-#include "pt2/draft.h"
+#include "pt2/format/draft.h"
 
 #include <gtest/gtest.h>
 
@@ -8,14 +8,14 @@
 #include <filesystem>
 
 #include "package/corpus.h"
-#include "pt2/canonicalize.h"
+#include "pt2/format/schema_json.h"
+#include "pt2/ir/canonicalize.h"
 #include "pt2/model.h"
-#include "pt2/operators.h"
+#include "pt2/ops/operators.h"
 #include "pt2/package.h"
-#include "pt2/recorded_calls.h"
-#include "pt2/replay.h"
 #include "pt2/save.h"
-#include "pt2/schema_json.h"
+#include "pt2/tools/recorded_calls.h"
+#include "pt2/tools/replay.h"
 #include "serde/to_schema.h"
 
 namespace pt2 {

@@ -1,6 +1,6 @@
 // Ten thousand random edits on real graphs: the recorded definitions and uses of each value must
 // match a recount, and the verifier must have no findings.
-#include "pt2/edit.h"
+#include "pt2/ir/edit.h"
 
 #include <gtest/gtest.h>
 
@@ -10,10 +10,10 @@
 
 #include "ir/structure.h"
 #include "package/corpus.h"
+#include "pt2/ir/type_text.h"
+#include "pt2/ops/verify_operators.h"
 #include "pt2/package.h"
-#include "pt2/type_text.h"
 #include "pt2/verify.h"
-#include "pt2/verify_operators.h"
 
 namespace pt2 {
 namespace {

@@ -5,8 +5,8 @@
 
 #include "ops/loops.h"
 #include "package/broken_programs.h"
-#include "pt2/compare.h"
 #include "pt2/model.h"
+#include "pt2/tools/compare.h"
 
 namespace pt2 {
 namespace {

@@ -1,5 +1,5 @@
 // Libraries of operators: which ones load, and the errors for those that do not.
-#include "pt2/plugin.h"
+#include "pt2/ops/plugin.h"
 
 #include <gtest/gtest.h>
 

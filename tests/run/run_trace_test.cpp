@@ -1,6 +1,6 @@
 // The values that observers see, and the first value that differs from a trace recorded by PyTorch
 // (examples/record_trace.py).
-#include "pt2/run_trace.h"
+#include "pt2/tools/run_trace.h"
 
 #include <gtest/gtest.h>
 

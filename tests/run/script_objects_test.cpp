@@ -8,8 +8,8 @@
 #include "base/mapped_file.h"
 #include "ops/table.h"
 #include "package/script_object.h"
-#include "pt2/compare.h"
-#include "pt2/safetensors.h"
+#include "pt2/format/safetensors.h"
+#include "pt2/tools/compare.h"
 
 namespace pt2 {
 namespace {

@@ -7,7 +7,7 @@
 #include <random>
 #include <string>
 
-#include "pt2/schema_json.h"
+#include "pt2/format/schema_json.h"
 #include "schema/type.h"
 
 namespace pt2::schema {

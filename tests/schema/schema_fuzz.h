@@ -11,8 +11,8 @@
 #include "base/check.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "pt2/draft_types.h"
-#include "pt2/schema_json.h"
+#include "pt2/format/draft_types.h"
+#include "pt2/format/schema_json.h"
 
 namespace pt2::test {
 

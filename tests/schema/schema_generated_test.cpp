@@ -2,7 +2,7 @@
 // and gives the same bytes.
 #include <gtest/gtest.h>
 
-#include "pt2/schema_json.h"
+#include "pt2/format/schema_json.h"
 #include "schema/generate.h"
 
 namespace pt2::schema {

@@ -1,4 +1,4 @@
-#include "pt2/schema_json.h"
+#include "pt2/format/schema_json.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // Every way in which a program's JSON can be wrong, and its error message.
 #include <gtest/gtest.h>
 
-#include "pt2/schema_json.h"
+#include "pt2/format/schema_json.h"
 #include "schema/small_programs.h"
 
 namespace pt2::schema {

@@ -7,7 +7,7 @@
 #include <set>
 #include <sstream>
 
-#include "pt2/schema_json.h"
+#include "pt2/format/schema_json.h"
 #include "schema/document.h"
 #include "schema/type.h"
 

@@ -2,7 +2,7 @@
 // corpus.
 #include <gtest/gtest.h>
 
-#include "pt2/schema_json.h"
+#include "pt2/format/schema_json.h"
 #include "schema/small_programs.h"
 
 namespace pt2::schema {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "pt2/schema_json.h"
+#include "pt2/format/schema_json.h"
 
 namespace pt2 {
 namespace {

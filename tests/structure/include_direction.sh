@@ -63,11 +63,10 @@ for area in "${areas[@]}"; do
     check_file "$file" "$area"
   done < <(find "src/$area" -name '*.h' -o -name '*.cpp')
 done
-for file in include/pt2/*.h; do
-  [ "$file" != include/pt2/pt2.h ] || continue
+while read -r file; do
   find_area_of_header "${file#include/}"
   check_file "$file" "${area_of_header[${file#include/}]}"
-done
+done < <(find include/pt2 -name '*.h' ! -name pt2.h)
 for folder in src/*/; do
   folder=$(basename "$folder")
   [[ " ${areas[*]} " == *" $folder "* ]] || { echo "src/$folder: not an area of CMakeLists.txt"; faults=$((faults + 1)); }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# pt2.h includes every public header.
+# pt2.h includes every public header of C++.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../../include/pt2"
-diff <(printf '%s\n' *.h | grep -vx pt2.h | LC_ALL=C sort) \
+diff <(find . -name '*.h' -printf '%P\n' | grep -vxF -e pt2.h -e c/pt2.h | LC_ALL=C sort) \
   <(sed -n 's|^#include "pt2/\(.*\)"$|\1|p' pt2.h | LC_ALL=C sort)

@@ -1,4 +1,4 @@
-#include "pt2/npy.h"
+#include "pt2/format/npy.h"
 
 #include <gtest/gtest.h>
 

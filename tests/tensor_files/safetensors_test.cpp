@@ -1,4 +1,4 @@
-#include "pt2/safetensors.h"
+#include "pt2/format/safetensors.h"
 
 #include <gtest/gtest.h>
 

@@ -6,10 +6,10 @@
 #include <span>
 #include <string>
 
-#include "pt2/npy.h"
-#include "pt2/recorded_calls.h"
-#include "pt2/safetensors.h"
+#include "pt2/format/npy.h"
+#include "pt2/format/safetensors.h"
 #include "pt2/tensor_file.h"
+#include "pt2/tools/recorded_calls.h"
 
 namespace pt2::test {
 

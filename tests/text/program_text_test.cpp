@@ -6,7 +6,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "pt2/archive.h"
+#include "pt2/format/archive.h"
 #include "text/round_trip.h"
 
 namespace pt2 {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "base/check.h"
-#include "pt2/program_text.h"
-#include "pt2/schema_json.h"
+#include "pt2/format/schema_json.h"
+#include "pt2/ir/program_text.h"
 #include "serde/from_schema.h"
 #include "serde/to_schema.h"
 

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "package/corpus.h"
-#include "pt2/archive.h"
+#include "pt2/format/archive.h"
 #include "text/round_trip.h"
 
 namespace pt2 {

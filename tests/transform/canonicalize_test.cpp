@@ -1,6 +1,6 @@
 // Compares with PyTorch's own canonical forms (<name>.canon.json beside a program), and checks that
 // the form is the same for every order of the nodes.
-#include "pt2/canonicalize.h"
+#include "pt2/ir/canonicalize.h"
 
 #include <gtest/gtest.h>
 
@@ -10,8 +10,8 @@
 #include <sstream>
 
 #include "package/corpus.h"
+#include "pt2/format/schema_json.h"
 #include "pt2/package.h"
-#include "pt2/schema_json.h"
 #include "serde/to_schema.h"
 
 namespace pt2 {

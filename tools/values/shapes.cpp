@@ -5,8 +5,8 @@
 #include <map>
 
 #include "base/printable.h"
-#include "pt2/guards.h"
-#include "pt2/type_text.h"
+#include "pt2/ir/guards.h"
+#include "pt2/ir/type_text.h"
 #include "tools/json_members.h"
 #include "tools/table.h"
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/json.h"
-#include "pt2/program.h"
+#include "pt2/ir/program.h"
 
 namespace pt2::tools {
 

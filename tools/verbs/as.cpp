@@ -4,9 +4,9 @@
 
 #include "base/mapped_file.h"
 #include "base/printable.h"
-#include "pt2/program_text.h"
+#include "pt2/format/schema_json.h"
+#include "pt2/ir/program_text.h"
 #include "pt2/save.h"
-#include "pt2/schema_json.h"
 #include "serde/from_schema.h"
 #include "tools/source.h"
 #include "tools/verbs.h"

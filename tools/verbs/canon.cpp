@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
-#include "pt2/canonicalize.h"
-#include "pt2/schema_json.h"
+#include "pt2/format/schema_json.h"
+#include "pt2/ir/canonicalize.h"
 #include "serde/to_schema.h"
 #include "tools/source.h"
 #include "tools/verbs.h"

@@ -4,8 +4,8 @@
 
 #include "base/printable.h"
 #include "base/text.h"
-#include "pt2/archive.h"
-#include "pt2/npy.h"
+#include "pt2/format/archive.h"
+#include "pt2/format/npy.h"
 #include "pt2/tensor_file.h"
 #include "tools/source.h"
 #include "tools/values/tensors.h"

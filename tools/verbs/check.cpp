@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "ir/constant_value.h"
 #include "pt2/check_inputs.h"
-#include "pt2/type_text.h"
+#include "pt2/ir/type_text.h"
 #include "tools/json_members.h"
 #include "tools/source.h"
 #include "tools/table.h"

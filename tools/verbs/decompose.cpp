@@ -1,4 +1,4 @@
-#include "pt2/decompose.h"
+#include "pt2/ir/decompose.h"
 
 #include <fmt/format.h>
 

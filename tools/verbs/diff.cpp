@@ -1,4 +1,4 @@
-#include "pt2/diff.h"
+#include "pt2/tools/diff.h"
 
 #include <fmt/format.h>
 

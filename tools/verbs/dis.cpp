@@ -1,4 +1,4 @@
-#include "pt2/program_text.h"
+#include "pt2/ir/program_text.h"
 #include "tools/source.h"
 #include "tools/verbs.h"
 

@@ -1,10 +1,10 @@
-#include "pt2/draft.h"
+#include "pt2/format/draft.h"
 
 #include <fmt/format.h>
 
 #include <filesystem>
 
-#include "pt2/operators.h"
+#include "pt2/ops/operators.h"
 #include "pt2/save.h"
 #include "tools/source.h"
 #include "tools/verbs.h"

@@ -5,8 +5,8 @@
 #include "base/printable.h"
 #include "base/text.h"
 #include "change/contents.h"
-#include "pt2/edit_program.h"
-#include "pt2/weights.h"
+#include "pt2/ir/edit_program.h"
+#include "pt2/tools/weights.h"
 #include "tools/verbs.h"
 #include "tools/writing.h"
 

@@ -6,8 +6,8 @@
 
 #include "base/json.h"
 #include "base/mapped_file.h"
-#include "pt2/drawing.h"
 #include "pt2/tensor_file.h"
+#include "pt2/tools/drawing.h"
 #include "tools/source.h"
 #include "tools/verbs.h"
 

@@ -1,4 +1,4 @@
-#include "pt2/hash.h"
+#include "pt2/tools/hash.h"
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include "pt2/stored_json.h"
+#include "pt2/format/stored_json.h"
 #include "tools/source.h"
 #include "tools/verbs.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/printable.h"
-#include "pt2/archive.h"
+#include "pt2/format/archive.h"
 #include "tools/json_members.h"
 #include "tools/source.h"
 #include "tools/table.h"

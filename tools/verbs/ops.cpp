@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/printable.h"
-#include "pt2/operators.h"
+#include "pt2/ops/operators.h"
 #include "tools/json_members.h"
 #include "tools/plugins.h"
 #include "tools/source.h"

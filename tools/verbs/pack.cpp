@@ -3,7 +3,7 @@
 #include <filesystem>
 
 #include "base/printable.h"
-#include "pt2/weights.h"
+#include "pt2/tools/weights.h"
 #include "tools/source.h"
 #include "tools/table.h"
 #include "tools/verbs.h"

@@ -5,10 +5,10 @@
 #include <set>
 
 #include "base/printable.h"
+#include "pt2/format/zip.h"
 #include "pt2/model.h"
-#include "pt2/run_trace.h"
 #include "pt2/tensor_file.h"
-#include "pt2/zip.h"
+#include "pt2/tools/run_trace.h"
 #include "tools/execution.h"
 #include "tools/json_members.h"
 #include "tools/values/inputs.h"

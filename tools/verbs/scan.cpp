@@ -1,4 +1,4 @@
-#include "pt2/scan.h"
+#include "pt2/tools/scan.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "pt2/stats.h"
+#include "pt2/tools/stats.h"
 
 #include <fmt/format.h>
 

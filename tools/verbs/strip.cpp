@@ -1,4 +1,4 @@
-#include "pt2/weights.h"
+#include "pt2/tools/weights.h"
 #include "tools/verbs.h"
 #include "tools/writing.h"
 

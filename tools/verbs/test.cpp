@@ -4,8 +4,8 @@
 #include <optional>
 
 #include "base/printable.h"
-#include "pt2/replay.h"
-#include "pt2/run_trace.h"
+#include "pt2/tools/replay.h"
+#include "pt2/tools/run_trace.h"
 #include "tools/execution.h"
 #include "tools/json_members.h"
 #include "tools/plugins.h"

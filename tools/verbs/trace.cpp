@@ -4,7 +4,7 @@
 #include "base/printable.h"
 #include "ir/graph_place.h"
 #include "pt2/model.h"
-#include "pt2/run_trace.h"
+#include "pt2/tools/run_trace.h"
 #include "tools/execution.h"
 #include "tools/json_members.h"
 #include "tools/values/inputs.h"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <thread>
 
-#include "pt2/verify_operators.h"
+#include "pt2/ops/verify_operators.h"
 #include "tools/files.h"
 #include "tools/json_members.h"
 #include "tools/source.h"

@@ -1,4 +1,4 @@
-#include "pt2/weights.h"
+#include "pt2/tools/weights.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 
 #include "base/printable.h"
 #include "package/read_budget.h"
-#include "pt2/stats.h"
+#include "pt2/tools/stats.h"
 #include "tools/json_members.h"
 #include "tools/table.h"
 #include "tools/values/tensors.h"

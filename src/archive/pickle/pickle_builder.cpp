@@ -3,7 +3,7 @@
 
 #include "archive/pickle/pickle_graph.h"
 #include "base/check.h"
-#include "pt2/pickle_write.h"
+#include "pt2/format/pickle_write.h"
 
 namespace pt2 {
 namespace {

@@ -1,7 +1,7 @@
 #include "archive/pickle/pickle_code.h"
 
 #include "archive/pickle/unpickler.h"
-#include "pt2/archive.h"
+#include "pt2/format/archive.h"
 
 namespace pt2 {
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "pt2/pickle.h"
-#include "pt2/zip.h"
+#include "pt2/format/pickle.h"
+#include "pt2/format/zip.h"
 
 namespace pt2 {
 

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "pt2/dtype.h"
-#include "pt2/pickle.h"
+#include "pt2/format/pickle.h"
 
 namespace pt2 {
 

@@ -15,7 +15,7 @@
 
 #include "archive/pickle/pickle_code.h"
 #include "archive/pickle/pickle_globals.h"
-#include "pt2/pickle.h"
+#include "pt2/format/pickle.h"
 
 namespace pt2 {
 

@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "archive/pickle/pickle_graph.h"
-#include "pt2/pickle_write.h"
+#include "pt2/format/pickle_write.h"
 
 namespace pt2 {
 

@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
 #include "base/printable.h"
-#include "pt2/pickle.h"
+#include "pt2/format/pickle.h"
 
 namespace pt2 {
 namespace {

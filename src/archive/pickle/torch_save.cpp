@@ -2,8 +2,8 @@
 
 #include "archive/pickle/pickle_code.h"
 #include "base/printable.h"
-#include "pt2/archive.h"
-#include "pt2/pickle.h"
+#include "pt2/format/archive.h"
+#include "pt2/format/pickle.h"
 
 namespace pt2 {
 namespace {

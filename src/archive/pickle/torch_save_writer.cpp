@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "pt2/pickle_write.h"
+#include "pt2/format/pickle_write.h"
 
 namespace pt2 {
 namespace {

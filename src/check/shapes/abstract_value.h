@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "ops/signature.h"
-#include "pt2/graph.h"
+#include "pt2/ir/graph.h"
 #include "pt2/value.h"
 
 namespace pt2::check {

@@ -10,7 +10,7 @@
 
 #include "ops/table.h"
 #include "pt2/diagnostics.h"
-#include "pt2/graph.h"
+#include "pt2/ir/graph.h"
 
 namespace pt2::check {
 

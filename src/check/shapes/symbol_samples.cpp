@@ -4,7 +4,7 @@
 #include <random>
 
 #include "pt2/check_inputs.h"
-#include "pt2/expr_bounds.h"
+#include "pt2/ir/expr_bounds.h"
 
 namespace pt2::check {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "check/shapes/shape_check.h"
 #include "ir/graph_place.h"
-#include "pt2/program.h"
+#include "pt2/ir/program.h"
 
 namespace pt2::check {
 

@@ -1,4 +1,4 @@
-// What the page holds, as objects. Names are those of include/pt2/drawing.h; the short keys are
+// What the page holds, as objects. Names are those of include/pt2/tools/drawing.h; the short keys are
 // those of src/draw/page.cpp. Every text of the file is data: it is only ever drawn or made a text
 // node, never markup.
 const KINDS = ["program", "module", "repeat", "rest", "part", "call", "graph", "node", "input", "output"];

@@ -1,4 +1,4 @@
-#include "pt2/expr_bounds.h"
+#include "pt2/ir/expr_bounds.h"
 
 #include <fmt/format.h>
 
@@ -8,8 +8,8 @@
 
 #include "ir/number.h"
 #include "ir/symbols/expr_kind.h"
-#include "pt2/expr_rewrite.h"
-#include "pt2/program.h"
+#include "pt2/ir/expr_rewrite.h"
+#include "pt2/ir/program.h"
 
 namespace pt2 {
 namespace {

@@ -1,4 +1,4 @@
-#include "pt2/symbols.h"
+#include "pt2/ir/symbols.h"
 
 #include <algorithm>
 #include <functional>
@@ -41,7 +41,7 @@ size_t add_saturating(size_t a, size_t b) {
 constexpr ExprFunction kFunctions[] = {
 #define PT2_EXPR_FUNCTION(op, name, min_arguments, max_arguments) \
   {ExprOp::op, name, min_arguments, max_arguments},
-#include "pt2/expr.def"
+#include "pt2/ir/expr.def"
 };
 
 struct Alias {
@@ -51,7 +51,7 @@ struct Alias {
 constexpr Alias kAliases[] = {
 #define PT2_EXPR_FUNCTION(op, name, min_arguments, max_arguments)
 #define PT2_EXPR_ALIAS(op, name) {name, ExprOp::op},
-#include "pt2/expr.def"
+#include "pt2/ir/expr.def"
 };
 
 void collect_symbols(Expr expr, std::unordered_set<uint32_t>& seen, std::vector<SymbolId>& found) {

@@ -281,7 +281,7 @@ constexpr Evaluator evaluate_logical_or = nullptr;
 
 constexpr Evaluator kEvaluators[] = {
 #define PT2_EXPR_FUNCTION(op, name, min_arguments, max_arguments) evaluate_##op,
-#include "pt2/expr.def"
+#include "pt2/ir/expr.def"
 };
 
 Result<bool> evaluate_condition(Expr expr, const SymbolBindings& bindings) {
@@ -333,7 +333,7 @@ Result<Number> evaluate(Expr expr, const SymbolBindings& bindings) {
     case ExprOp::opaque:
       return Error{ErrorCode::unsupported, fmt::format("cannot compute {}", print_expr(expr)), {}};
 #define PT2_EXPR_FUNCTION(op, name, min_arguments, max_arguments) case ExprOp::op:
-#include "pt2/expr.def"
+#include "pt2/ir/expr.def"
       break;
   }
   const Evaluator evaluator =

@@ -4,7 +4,7 @@
 
 #include <functional>
 
-#include "pt2/symbols.h"
+#include "pt2/ir/symbols.h"
 
 namespace pt2 {
 

@@ -14,7 +14,7 @@
 #include "ir/number.h"
 #include "ir/symbols/expr_lexer.h"
 #include "ir/symbols/symbols_internal.h"
-#include "pt2/guards.h"
+#include "pt2/ir/guards.h"
 
 namespace pt2 {
 namespace {

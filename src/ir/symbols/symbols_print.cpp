@@ -149,7 +149,7 @@ class StrPrinter {
       case ExprOp::opaque:
         return print_call(expr->name, expr->args);
 #define PT2_EXPR_FUNCTION(op, name, min_arguments, max_arguments) case ExprOp::op:
-#include "pt2/expr.def"
+#include "pt2/ir/expr.def"
         return print_function(expr);
     }
   }
@@ -395,7 +395,7 @@ void print_srepr(std::string& out, Expr expr) {
                                   : expr->name,
                               expr->args);
 #define PT2_EXPR_FUNCTION(op, name, min_arguments, max_arguments) case ExprOp::op:
-#include "pt2/expr.def"
+#include "pt2/ir/expr.def"
       if (expr->op == ExprOp::multiply && !expr->args.empty())
         return print_srepr_product(out, expr);
       return print_srepr_call(out, expr_function(expr->op).name, expr->args);

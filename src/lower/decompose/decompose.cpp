@@ -13,7 +13,7 @@
 #include "lower/decompose/rewriter.h"
 #include "lower/forms.h"
 #include "ops/bind.h"
-#include "pt2/decompose.h"
+#include "pt2/ir/decompose.h"
 
 namespace pt2 {
 namespace {

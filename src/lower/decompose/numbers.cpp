@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "pt2/expr_rewrite.h"
+#include "pt2/ir/expr_rewrite.h"
 
 namespace pt2 {
 namespace {

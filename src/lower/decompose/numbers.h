@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "pt2/symbols.h"
+#include "pt2/ir/symbols.h"
 
 namespace pt2 {
 

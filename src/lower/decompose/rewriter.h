@@ -10,7 +10,7 @@
 #include "lower/decompose/numbers.h"
 #include "lower/decompose/recorder.h"
 #include "lower/node_budget.h"
-#include "pt2/graph.h"
+#include "pt2/ir/graph.h"
 
 namespace pt2 {
 

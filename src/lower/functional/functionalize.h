@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "lower/pass.h"
-#include "pt2/graph.h"
+#include "pt2/ir/graph.h"
 
 namespace pt2 {
 

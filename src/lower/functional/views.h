@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "ops/table.h"
-#include "pt2/graph.h"
+#include "pt2/ir/graph.h"
 
 namespace pt2 {
 

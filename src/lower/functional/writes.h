@@ -7,7 +7,7 @@
 #include <string>
 
 #include "ops/table.h"
-#include "pt2/graph.h"
+#include "pt2/ir/graph.h"
 
 namespace pt2 {
 

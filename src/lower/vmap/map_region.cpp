@@ -13,8 +13,8 @@
 #include "lower/vmap/region.h"
 #include "lower/vmap/results.h"
 #include "ops/table.h"
-#include "pt2/edit.h"
-#include "pt2/expr_rewrite.h"
+#include "pt2/ir/edit.h"
+#include "pt2/ir/expr_rewrite.h"
 
 namespace pt2 {
 namespace {

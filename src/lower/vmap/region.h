@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "lower/written_memory.h"
-#include "pt2/program.h"
+#include "pt2/ir/program.h"
 
 namespace pt2 {
 

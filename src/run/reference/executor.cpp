@@ -6,7 +6,7 @@
 #include "ir/constant_value.h"
 #include "ir/graph_place.h"
 #include "ops/bind.h"
-#include "pt2/type_text.h"
+#include "pt2/ir/type_text.h"
 #include "run/reference/vmap.h"
 
 namespace pt2::run {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "pt2/limits.h"
-#include "pt2/observer.h"
+#include "pt2/tools/observer.h"
 #include "run/bound_graph.h"
 #include "run/cancellation.h"
 #include "run/reference/autocast.h"

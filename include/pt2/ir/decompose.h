@@ -1,0 +1,48 @@
+// Replaces the operators that PyTorch defines in terms of others by those others, as
+// ExportedProgram.run_decompositions does: linear becomes permute and addmm, softmax becomes
+// _softmax.
+//
+//   PT2_TRY(pt2::Decomposition done, pt2::decompose(program));
+//   if (done.left.empty()) contents.programs[0].json = pt2::program_json(done.program);
+#ifndef PT2_IR_DECOMPOSE_H
+#define PT2_IR_DECOMPOSE_H
+
+#include <string>
+#include <vector>
+
+#include "pt2/diagnostics.h"
+#include "pt2/ir/program.h"
+#include "pt2/limits.h"
+
+namespace pt2 {
+
+struct DecomposeOptions {
+  // The operators that may remain: "core" is every operator that PyTorch does not decompose; others
+  // go by name, "aten.linear". Operators of other namespaces may always remain.
+  std::vector<std::string> to{"core"};
+  Limits limits{};
+};
+
+// An operator that should have been decomposed but could not be.
+struct LeftOperator {
+  std::string text{};
+  std::string where{};  // in the program's JSON, where there is no node
+  NodePlace node{};
+
+  // "it has no formula here at %lstm (torch.ops.aten.lstm.input)".
+  std::string line() const;
+};
+
+struct Decomposition {
+  // Computes the same as the original, also where operators are left.
+  Program program{};
+  bool changed = false;
+  std::vector<LeftOperator> left{};
+};
+
+// Errors: `argument` for a name that no operator has. Linear in the nodes.
+Result<Decomposition> decompose(const Program& program, const DecomposeOptions& options = {});
+
+}  // namespace pt2
+
+#endif  // PT2_IR_DECOMPOSE_H

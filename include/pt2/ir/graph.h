@@ -1,0 +1,319 @@
+// The graph of a program as it is computed with: values and nodes in tables, named by strong ids.
+// The JSON's own shape is pt2::schema; this one has names resolved, arguments in one recursive
+// type, and nested graphs owned by the graph whose nodes call them. It keeps everything the file
+// says, so that it can be written back.
+//
+// A Graph is a value: copies are independent. Every edit keeps definitions and use lists right and
+// costs time in proportion to what it touches, never to the graph.
+//
+//   for (NodeId id : graph.nodes())                       // in order; edits meanwhile are fine
+//     if (graph.node(id).target == "torch.ops.aten.dropout.default") {
+//       const ValueId out = *graph.node(id).outputs[0].get_if<ValueId>();
+//       graph.replace_all_uses(out, *graph.node(id).inputs[0].arg.get_if<ValueId>());
+//       graph.erase_node(id).value();
+//     }
+#ifndef PT2_IR_GRAPH_H
+#define PT2_IR_GRAPH_H
+
+#include <cstdint>
+#include <iterator>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <variant>
+#include <vector>
+
+#include "pt2/ir/argument.h"
+#include "pt2/ir/node.h"
+#include "pt2/ir/stack_traces.h"
+#include "pt2/result.h"
+
+namespace pt2 {
+
+// The order is that of GraphValue::meta.
+enum class ValueKind : uint8_t { tensor, sym_int, sym_float, sym_bool, custom_obj };
+std::string_view value_kind_name(ValueKind kind);
+
+// Where a value comes from. Values of a file's tables that nothing defines have `nothing`.
+struct Definition {
+  enum class By : uint8_t { nothing, graph_input, node };
+  By by = By::nothing;
+  NodeId node{};  // by == node
+  // The index of the graph's input or of the node's output; every element of a list counts as one.
+  uint32_t index = 0;
+  bool operator==(const Definition&) const = default;
+};
+
+struct GraphValue {
+  std::string name{};
+  std::variant<TensorMeta, SymInt, SymFloat, SymBool, CustomObjectType> meta{};
+  Definition definition{};
+
+  ValueKind kind() const { return static_cast<ValueKind>(meta.index()); }
+  // Null for other kinds.
+  const TensorMeta* tensor() const { return std::get_if<TensorMeta>(&meta); }
+};
+
+// One place where a value is read.
+struct Use {
+  std::optional<NodeId> node;  // nothing: an output of the graph
+  uint32_t index = 0;          // which input of the node, or which output of the graph
+  bool operator==(const Use&) const = default;
+};
+
+class Graph {
+  static constexpr uint32_t kNone = UINT32_MAX;
+  struct NodeLinks {
+    uint32_t previous = kNone, next = kNone;
+    uint32_t first_use = kNone;  // of its inputs
+    bool erased = false;
+  };
+  // Each use is in two linked lists: the uses of its value, and the uses made by its user.
+  struct UseSlot {
+    ValueId value{};
+    uint32_t user = kNone;  // a node; kNone: the graph's outputs
+    uint32_t index = 0;
+    uint32_t previous = kNone, next = kNone;  // of the value
+    uint32_t next_of_user = kNone;
+  };
+  struct ValueUses {
+    uint32_t first = kNone, last = kNone, count = 0;
+    bool erased = false;
+  };
+
+ public:
+  // Node ids in execution order. An iterator stays good while the graph is edited: from an erased
+  // node it goes on to what followed it, and it meets nodes inserted ahead of it.
+  class NodeRange {
+   public:
+    class Iterator {
+     public:
+      using value_type = NodeId;
+      using reference = NodeId;
+      using pointer = void;
+      using difference_type = std::ptrdiff_t;
+      using iterator_category = std::forward_iterator_tag;
+      Iterator() = default;
+      Iterator(const Graph* graph, uint32_t at) : graph_(graph), at_(at) {}
+      NodeId operator*() const { return NodeId{at_}; }
+      Iterator& operator++() {
+        do at_ = graph_->links_[at_].next;
+        while (at_ != kNone && graph_->links_[at_].erased);
+        return *this;
+      }
+      Iterator operator++(int) {
+        Iterator before = *this;
+        ++*this;
+        return before;
+      }
+      bool operator==(const Iterator& other) const { return at_ == other.at_; }
+
+     private:
+      const Graph* graph_ = nullptr;
+      uint32_t at_ = kNone;
+    };
+    explicit NodeRange(const Graph* graph) : graph_(graph) {}
+    Iterator begin() const { return {graph_, graph_->first_node_}; }
+    Iterator end() const { return {graph_, kNone}; }
+    size_t size() const { return graph_->live_nodes_; }
+    bool empty() const { return size() == 0; }
+    NodeId front() const { return NodeId{graph_->first_node_}; }
+    NodeId back() const { return NodeId{graph_->last_node_}; }
+
+   private:
+    const Graph* graph_;
+  };
+
+  // Value ids, by rising number: the order of the file's tables, then that of addition.
+  class ValueRange {
+   public:
+    class Iterator {
+     public:
+      using value_type = ValueId;
+      using reference = ValueId;
+      using pointer = void;
+      using difference_type = std::ptrdiff_t;
+      using iterator_category = std::forward_iterator_tag;
+      Iterator() = default;
+      Iterator(const Graph* graph, uint32_t at) : graph_(graph), at_(at) { skip(); }
+      ValueId operator*() const { return ValueId{at_}; }
+      Iterator& operator++() {
+        ++at_;
+        skip();
+        return *this;
+      }
+      Iterator operator++(int) {
+        Iterator before = *this;
+        ++*this;
+        return before;
+      }
+      bool operator==(const Iterator& other) const { return at_ == other.at_; }
+
+     private:
+      void skip() {
+        while (at_ < graph_->value_uses_.size() && graph_->value_uses_[at_].erased) ++at_;
+      }
+      const Graph* graph_ = nullptr;
+      uint32_t at_ = 0;
+    };
+    explicit ValueRange(const Graph* graph) : graph_(graph) {}
+    Iterator begin() const { return {graph_, 0}; }
+    Iterator end() const { return {graph_, static_cast<uint32_t>(graph_->values_.size())}; }
+
+   private:
+    const Graph* graph_;
+  };
+
+  // The uses of one value, in the order in which they were made.
+  class UseRange {
+   public:
+    class Iterator {
+     public:
+      using value_type = Use;
+      using reference = Use;
+      using pointer = void;
+      using difference_type = std::ptrdiff_t;
+      using iterator_category = std::input_iterator_tag;
+      Iterator() = default;
+      Iterator(const Graph* graph, uint32_t at) : graph_(graph), at_(at) {}
+      Use operator*() const {
+        const UseSlot& slot = graph_->use_slots_[at_];
+        return {slot.user == kNone ? std::nullopt : std::optional(NodeId{slot.user}), slot.index};
+      }
+      Iterator& operator++() {
+        at_ = graph_->use_slots_[at_].next;
+        return *this;
+      }
+      void operator++(int) { ++*this; }
+      bool operator==(const Iterator& other) const { return at_ == other.at_; }
+
+     private:
+      const Graph* graph_ = nullptr;
+      uint32_t at_ = kNone;
+    };
+    UseRange(const Graph* graph, ValueUses uses) : graph_(graph), uses_(uses) {}
+    Iterator begin() const { return {graph_, uses_.first}; }
+    Iterator end() const { return {graph_, kNone}; }
+    size_t size() const { return uses_.count; }
+    bool empty() const { return uses_.count == 0; }
+
+   private:
+    const Graph* graph_;
+    ValueUses uses_;
+  };
+
+  // Reading.
+
+  NodeRange nodes() const { return NodeRange(this); }
+  ValueRange values() const { return ValueRange(this); }
+  std::span<const Graph> subgraphs() const { return subgraphs_; }
+  // What callers pass and get, in the signature's order. Constants stand by value.
+  std::span<const Argument> inputs() const { return inputs_; }
+  std::span<const Argument> outputs() const { return outputs_; }
+  const GraphValue& value(ValueId id) const { return values_[static_cast<size_t>(id)]; }
+  const Node& node(NodeId id) const { return nodes_[static_cast<size_t>(id)]; }
+  const Graph& subgraph(SubgraphId id) const { return subgraphs_[static_cast<size_t>(id)]; }
+  Graph& subgraph(SubgraphId id) { return subgraphs_[static_cast<size_t>(id)]; }
+  // Every id is below these counts, and no id is reused: tables over values and nodes have these
+  // sizes.
+  size_t value_count() const { return values_.size(); }
+  size_t node_count() const { return nodes_.size(); }
+  // False for ids that were erased, or never given.
+  bool contains(ValueId id) const;
+  bool contains(NodeId id) const;
+  // O(1).
+  std::optional<ValueId> find_value(std::string_view value_name) const;
+  UseRange uses(ValueId id) const { return {this, value_uses_[static_cast<size_t>(id)]}; }
+
+  // Editing. Ids must be contained. Nothing is checked against operators, dtypes or the order of
+  // definition and use: that is verify's work, once the edit is whole.
+
+  // Error `invalid` when the name is taken.
+  Result<ValueId> add_value(GraphValue value);
+  // `name`, or a free one of name_1, name_2, ... Numbers once given are not given again, so that
+  // many calls for one name cost constant time each (torch/fx/graph.py, _Namespace).
+  std::string unused_name(std::string_view value_name);
+  // Also renames the node that defines the value when both have the same name, as in FX. Error
+  // `invalid` when the name is taken by another value. See also rename_value of program.h, which
+  // renames in the signature too.
+  Result<void> rename_value(ValueId id, std::string name);
+  void set_value_meta(ValueId id, decltype(GraphValue::meta) meta);
+  // Error `invalid` when something defines or uses it.
+  Result<void> erase_value(ValueId id);
+
+  // Adds a node at the end, or before another; it becomes the definition of its outputs' values.
+  NodeId add_node(Node node);
+  NodeId insert_node(Node node, NodeId before);
+  // Moves a node to the end, or before another.
+  void move_node(NodeId id, std::optional<NodeId> before);
+  // Erases the node and the values that it defines. Error `invalid` when one of them is still used.
+  Result<void> erase_node(NodeId id);
+  void set_node_inputs(NodeId id, std::vector<NamedArgument> inputs);
+  void set_node_input(NodeId id, size_t index, Argument argument);
+  void set_node_outputs(NodeId id, std::vector<Argument> outputs);
+  void set_node_target(NodeId id, std::string target);
+  void set_node_name(NodeId id, std::optional<std::string> name);
+  void set_node_metadata(NodeId id, Metadata metadata);
+  // Node::is_hop_single_tensor_return.
+  void set_node_single_return(NodeId id, std::optional<bool> is_single);
+  // Every use of `value` in nodes and outputs becomes one of `replacement`, inside lists too.
+  void replace_all_uses(ValueId value, ValueId replacement);
+
+  // Appends an input and makes it the definition of its value.
+  void add_input(Argument argument);
+  void set_inputs(std::vector<Argument> inputs);
+  void add_output(Argument argument);
+  void set_outputs(std::vector<Argument> outputs);
+  SubgraphId add_subgraph(Graph graph);
+
+  bool is_single_tensor_return = false;
+  // The attribute name of a nested graph; empty at the top.
+  std::string name;
+  // Schema 5.3 alone: the file's table of stack traces, with which the graph is written back.
+  std::optional<StackTraceTable> stack_traces;
+  schema::TraceHolder spelling;
+
+ private:
+  void link(uint32_t node, uint32_t before);
+  void unlink(uint32_t node);
+  void define_outputs(NodeId id);
+  void undefine(const Argument& argument, Definition::By by, NodeId node);
+  void add_uses(const Argument& argument, uint32_t user, uint32_t index, uint32_t& first_of_user);
+  void drop_uses(uint32_t& first_of_user);
+  void add_node_uses(NodeId id);
+  void unlink_use(uint32_t slot);
+  void append_use(uint32_t slot, ValueId value);
+  void forget_value(ValueId id);
+
+  std::vector<GraphValue> values_;
+  std::vector<ValueUses> value_uses_;
+  std::vector<Node> nodes_;
+  std::vector<NodeLinks> links_;
+  uint32_t first_node_ = kNone, last_node_ = kNone;
+  size_t live_nodes_ = 0;
+  std::vector<UseSlot> use_slots_;
+  uint32_t free_use_ = kNone;
+  uint32_t first_output_use_ = kNone;
+  std::vector<Argument> inputs_;
+  std::vector<Argument> outputs_;
+  std::vector<Graph> subgraphs_;
+  struct NameHash : std::hash<std::string_view> {
+    using is_transparent = void;
+  };
+  std::unordered_map<std::string, ValueId, NameHash, std::equal_to<>> value_index_;
+  std::unordered_map<std::string, size_t> last_number_;  // by name without its number
+};
+
+// Applies `visit(Graph&)` to the graph and all nested in it, callers first.
+template <class Visit>
+void for_each_graph(Graph& graph, Visit&& visit) {
+  visit(graph);
+  for (size_t i = 0; i < graph.subgraphs().size(); ++i)
+    for_each_graph(graph.subgraph(SubgraphId{static_cast<uint32_t>(i)}), visit);
+}
+
+}  // namespace pt2
+
+#endif  // PT2_IR_GRAPH_H

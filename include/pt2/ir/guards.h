@@ -1,0 +1,63 @@
+// Guards: conditions on the inputs of a program that torch.export assumed while tracing, such as
+// "L['x'].size()[1] == L['y'].size()[0]" (ExportedProgram.guards_code, schema 8.11 on). A file
+// holds them as Python. Here they are parsed into ordinary expressions, over symbols that stand for
+// properties of inputs; no Python is run. PyTorch checks guards in the modules that it makes of a
+// program ("Guard failed: ...", torch/export/_unlift.py), pt2::Model before every run.
+#ifndef PT2_IR_GUARDS_H
+#define PT2_IR_GUARDS_H
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "pt2/ir/symbols.h"
+
+namespace pt2 {
+
+// A property of an input that a guard refers to.
+struct GuardSource {
+  enum class Property : uint8_t { value, size, stride, storage_offset };
+  Expr symbol{};        // stands for it in the guard's expression
+  std::string input{};  // as user_input_names says it: "x", "xs[0]", "table.bias"
+  Property property = Property::value;
+  int64_t dim = 0;  // of size and stride
+};
+
+// The index in user_input_names(program) of the input that `source` refers to: by name, by flat
+// position (L['flat_args'][2]), or below *args and **kwargs. Nothing when it is none of them.
+// O(names).
+std::optional<size_t> find_input(std::span<const std::string> names, const GuardSource& source);
+
+struct Guard {
+  std::string text{};
+  Expr expr{};  // true where the guard holds
+  std::vector<GuardSource> sources{};
+};
+
+// One entry of guards_code, as ShapeGuardPythonPrinter (torch/fx/experimental/symbolic_shapes.py)
+// writes it: L['name'] with keys, indices and attributes, size()[i], stride()[i], storage_offset();
+// Python's operators, "a if c else b", functions of math and torch.sym_*. Errors: malformed,
+// unsupported (another method of an input), limit (nested too deeply).
+Result<Guard> parse_guard(ExprPool& pool, std::string_view text);
+
+// The value of a source in one call; nothing where the call has no such input or property.
+using GuardLookup = std::function<std::optional<Number>(const GuardSource&)>;
+// Whether the guard holds. Errors: those of evaluating its expression; `invalid` for a source that
+// the call does not have.
+Result<bool> evaluate(const Guard& guard, const GuardLookup& lookup);
+// The same as a check. Error argument where the guard does not hold: "guard failed: size 1 of x
+// must equal size 0 of y, but size 1 of x is 3, size 0 of y is 4".
+Result<void> check_guard(const Guard& guard, const GuardLookup& lookup);
+
+// "size 0 of x".
+std::string print(const GuardSource& source);
+// "size 1 of x must equal size 0 of y", "2*(size 0 of x) must be at least 3".
+std::string print(const Guard& guard);
+
+}  // namespace pt2
+
+#endif  // PT2_IR_GUARDS_H

@@ -1,0 +1,270 @@
+// C++ functions as kernels of operators: which type of a signature each C++ type stands for, and
+// the conversion of Values from and to them. `Tensor[]` is std::vector<Tensor>, `float?` is
+// std::optional<double>, several results are a std::tuple.
+#ifndef PT2_OPS_BOXING_H
+#define PT2_OPS_BOXING_H
+
+#include <array>
+#include <complex>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "pt2/result.h"
+#include "pt2/value.h"
+
+namespace pt2::ops {
+
+enum class BaseType : uint8_t {
+  tensor,
+  integer,
+  number,
+  boolean,
+  scalar,
+  dtype,
+  layout,
+  device,
+  memory_format,
+  string,
+  generator,
+  object
+};
+
+struct ArgumentType {
+  BaseType base = BaseType::tensor;
+  bool optional = false;
+  bool list = false;
+  bool optional_element = false;  // Tensor?[]
+  uint8_t list_size = 0;          // int[2]: one int stands for two equal ones
+  constexpr bool same_shape(const ArgumentType& other) const {
+    return base == other.base && optional == other.optional && list == other.list &&
+           optional_element == other.optional_element;
+  }
+};
+
+// The Generator? parameter. Its state is the executor's.
+struct Generator {};
+
+template <BaseType Base>
+struct BaseTypeOf {
+  static constexpr ArgumentType kType{Base};
+};
+
+template <class T>
+struct TypeOf;
+template <>
+struct TypeOf<Tensor> : BaseTypeOf<BaseType::tensor> {};
+template <>
+struct TypeOf<int64_t> : BaseTypeOf<BaseType::integer> {};
+template <>
+struct TypeOf<double> : BaseTypeOf<BaseType::number> {};
+template <>
+struct TypeOf<bool> : BaseTypeOf<BaseType::boolean> {};
+template <>
+struct TypeOf<Scalar> : BaseTypeOf<BaseType::scalar> {};
+template <>
+struct TypeOf<Dtype> : BaseTypeOf<BaseType::dtype> {};
+template <>
+struct TypeOf<Layout> : BaseTypeOf<BaseType::layout> {};
+template <>
+struct TypeOf<Device> : BaseTypeOf<BaseType::device> {};
+template <>
+struct TypeOf<MemoryFormat> : BaseTypeOf<BaseType::memory_format> {};
+template <>
+struct TypeOf<std::string> : BaseTypeOf<BaseType::string> {};
+template <>
+struct TypeOf<Generator> : BaseTypeOf<BaseType::generator> {};
+template <>
+struct TypeOf<Object> : BaseTypeOf<BaseType::object> {};
+template <class T>
+struct TypeOf<std::optional<T>> {
+  static constexpr ArgumentType kType{TypeOf<T>::kType.base, true, TypeOf<T>::kType.list};
+};
+template <class T>
+struct TypeOf<std::vector<T>> {
+  static constexpr ArgumentType kType{TypeOf<T>::kType.base, false, true,
+                                      TypeOf<T>::kType.optional};
+};
+
+template <class T>
+inline constexpr bool kIsOptional = false;
+template <class T>
+inline constexpr bool kIsOptional<std::optional<T>> = true;
+template <class T>
+inline constexpr bool kIsVector = false;
+template <class T>
+inline constexpr bool kIsVector<std::vector<T>> = true;
+
+// Values were checked against the signature when they were bound, so each is of the kind that T
+// needs.
+template <class T>
+T unbox(const Value& value) {
+  if constexpr (kIsOptional<T>) {
+    if (value.is_none()) return std::nullopt;
+    return unbox<typename T::value_type>(value);
+  } else if constexpr (kIsVector<T>) {
+    T out;
+    const Value::List& list = *value.get_if<Value::List>();
+    out.reserve(list.size());
+    for (const Value& item : list) out.push_back(unbox<typename T::value_type>(item));
+    return out;
+  } else if constexpr (std::is_same_v<T, Generator>) {
+    return {};
+  } else if constexpr (std::is_same_v<T, double>) {
+    if (const auto* integer = value.get_if<int64_t>()) return static_cast<double>(*integer);
+    return *value.get_if<double>();
+  } else if constexpr (std::is_same_v<T, Scalar>) {
+    if (const auto* integer = value.get_if<int64_t>()) return *integer;
+    if (const auto* number = value.get_if<double>()) return *number;
+    if (const auto* boolean = value.get_if<bool>()) return *boolean;
+    return *value.get_if<std::complex<double>>();
+  } else {
+    return *value.get_if<T>();
+  }
+}
+
+template <class T>
+Value box(T value) {
+  if constexpr (kIsVector<T>) {
+    Value::List list;
+    list.reserve(value.size());
+    for (auto&& item : value) list.push_back(box(std::move(item)));
+    return Value(std::move(list));
+  } else if constexpr (kIsOptional<T>) {
+    return value ? box(*std::move(value)) : Value();
+  } else if constexpr (std::is_same_v<T, Scalar>) {
+    switch (value.category()) {
+      case DtypeCategory::boolean:
+        return Value(value.to_bool());
+      case DtypeCategory::integer:
+        return Value(value.to_int());
+      case DtypeCategory::floating:
+        return Value(value.to_double());
+      case DtypeCategory::complex:
+        return Value(value.to_complex());
+    }
+    return Value();
+  } else {
+    return Value(std::move(value));
+  }
+}
+
+// The arguments of a callable that the signature lists, without any in front of them.
+template <class... A>
+struct Pack {
+  static constexpr std::array<ArgumentType, sizeof...(A)> types() {
+    return {TypeOf<std::remove_cvref_t<A>>::kType...};
+  }
+  template <const auto& S>
+  static constexpr bool matches() {
+    if (S.parameter_count != sizeof...(A)) return false;
+    return [&]<size_t... I>(std::index_sequence<I...>) {
+      return (TypeOf<std::remove_cvref_t<A>>::kType.same_shape(S.parameter_array[I].type) && ...);
+    }
+    (std::index_sequence_for<A...>{});
+  }
+  static std::tuple<std::remove_cvref_t<A>...> unbox_all(std::span<const Value> arguments) {
+    return [&]<size_t... I>(std::index_sequence<I...>) {
+      return std::tuple<std::remove_cvref_t<A>...>{unbox<std::remove_cvref_t<A>>(arguments[I])...};
+    }
+    (std::index_sequence_for<A...>{});
+  }
+};
+
+template <class T>
+struct Unwrapped {
+  using type = T;
+};
+template <class T>
+struct Unwrapped<Result<T>> {
+  using type = T;
+};
+
+template <class T>
+struct ReturnCount {
+  static constexpr size_t kValue = 1;
+};
+template <>
+struct ReturnCount<void> {
+  static constexpr size_t kValue = 0;
+};
+template <class... T>
+struct ReturnCount<std::tuple<T...>> {
+  static constexpr size_t kValue = sizeof...(T);
+};
+
+template <class T>
+struct ReturnTypes {
+  static constexpr std::array<ArgumentType, 1> kTypes{TypeOf<T>::kType};
+};
+template <>
+struct ReturnTypes<void> {
+  static constexpr std::array<ArgumentType, 0> kTypes{};
+};
+template <class... T>
+struct ReturnTypes<std::tuple<T...>> {
+  static constexpr std::array<ArgumentType, sizeof...(T)> kTypes{TypeOf<T>::kType...};
+};
+
+// The Pack and the results of a function pointer or a function object.
+template <class F>
+struct FunctionTypes : FunctionTypes<decltype(&F::operator())> {};
+template <class R, class... A>
+struct FunctionTypes<R (*)(A...)> {
+  using Return = typename Unwrapped<R>::type;
+  using Arguments = Pack<A...>;
+};
+template <class R, class C, class... A>
+struct FunctionTypes<R (C::*)(A...) const> : FunctionTypes<R (*)(A...)> {};
+
+// The argument and result types of a C++ function, to compare with a signature.
+struct FunctionShape {
+  std::span<const ArgumentType> arguments;
+  std::span<const ArgumentType> returns;
+};
+
+template <class T>
+Result<T> as_result(Result<T> result) {
+  return result;
+}
+template <class T>
+Result<T> as_result(T value) {
+  return Result<T>(std::move(value));
+}
+
+template <class T>
+std::vector<Value> box_results(T value) {
+  std::vector<Value> out;
+  if constexpr (ReturnCount<T>::kValue == 1) {
+    out.push_back(box(std::move(value)));
+  } else {
+    std::apply([&](auto&&... item) { (out.push_back(box(std::move(item))), ...); },
+               std::move(value));
+  }
+  return out;
+}
+
+// Calls `function` with `arguments` unboxed as the Pack describes, and returns the boxed results.
+template <class Arguments, class F>
+Result<std::vector<Value>> call_boxed(F&& function, std::span<const Value> arguments) {
+  auto unboxed = Arguments::unbox_all(arguments);
+  using Return = decltype(std::apply(function, unboxed));
+  if constexpr (std::is_void_v<Return>) {
+    std::apply(function, unboxed);
+    return std::vector<Value>{};
+  } else if constexpr (std::is_void_v<typename Unwrapped<Return>::type>) {
+    PT2_TRY_VOID(std::apply(function, unboxed));
+    return std::vector<Value>{};
+  } else {
+    PT2_TRY(auto result, as_result(std::apply(function, unboxed)));
+    return box_results(std::move(result));
+  }
+}
+
+}  // namespace pt2::ops
+
+#endif  // PT2_OPS_BOXING_H

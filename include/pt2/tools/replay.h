@@ -1,0 +1,36 @@
+// Makes recorded calls again and compares: does this program still give PyTorch's numbers?
+#ifndef PT2_TOOLS_REPLAY_H
+#define PT2_TOOLS_REPLAY_H
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "pt2/model.h"
+#include "pt2/tools/compare.h"
+#include "pt2/tools/recorded_calls.h"
+
+namespace pt2 {
+
+struct CallReport {
+  std::vector<std::string> differences;  // empty: passed
+  std::string remark;                    // of a call that is refused as recorded
+  size_t compared = 0;
+  double largest_error = 0;
+  std::optional<double> our_error;  // against float64, of the value where it is largest
+  std::optional<double> torch_error;
+  // Of the outputs: does the largest element of each row lie where PyTorch has it (Comparison)?
+  int64_t rows = 0;
+  int64_t argmax_differs = 0;
+
+  bool passed() const { return differences.empty(); }
+};
+
+// Runs `call` on the session, seeded with 0, and compares outputs, changed state and changed inputs
+// with the record. A call that PyTorch refused must fail here too, for another reason than
+// `unsupported`. Recorded inputs stay as they are.
+CallReport replay(Session& session, const RecordedCall& call, const CompareOptions& options = {});
+
+}  // namespace pt2
+
+#endif  // PT2_TOOLS_REPLAY_H
