@@ -22,12 +22,12 @@ from ._errors import (
     MalformedError,
     UnsupportedError,
 )
-from ._info import Blocker, Conversion, Finding, OperatorUse, Place
-from ._native import Model, Operators, Session, Tensor
+from ._info import Blocker, Conversion, Finding, Generated, OperatorUse, Place
+from ._native import Decoder, Model, Operators, Session, Tensor
 
 __all__ = [
-    "ArgumentError", "Blocker", "CancelledError", "Conversion", "CorruptError", "Error",
-    "FileError", "Finding", "InvalidError", "LimitError", "MalformedError", "Model", "OperatorUse",
+    "ArgumentError", "Blocker", "CancelledError", "Conversion", "CorruptError", "Decoder", "Error",
+    "FileError", "Finding", "Generated", "InvalidError", "LimitError", "MalformedError", "Model", "OperatorUse",
     "Operators", "Place", "Session", "Tensor", "UnsupportedError", "convert", "dis", "json", "load",
     "operators", "verify",
 ]  # fmt: skip

@@ -47,6 +47,14 @@ class Conversion(NamedTuple):
     lost: list[Blocker]
 
 
+class Generated(NamedTuple):
+    """New tokens, a stop id among them, and why there are no more: "max_new_tokens", "stop_id",
+    "cache_full", "callback"."""
+
+    tokens: list[int]
+    reason: str
+
+
 class OperatorUse(NamedTuple):
     target: str
     calls: int

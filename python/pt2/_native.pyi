@@ -1,6 +1,6 @@
-from typing import Any, Callable, Optional, Sequence, Union
+from typing import Any, Callable, Iterable, Mapping, Optional, Sequence, Union
 
-from ._info import Blocker, Finding, OperatorUse, Place
+from ._info import Blocker, Finding, Generated, OperatorUse, Place
 
 version: str
 
@@ -81,6 +81,48 @@ class Model:
         Raises CancelledError after `timeout` seconds."""
     def session(self, threads: int = 0) -> Session:
         """A session, which keeps what the program changes."""
+
+class Decoder:
+    """A language model, token by token: a folder of Transformers' exporter, or a file with one
+    program that takes token ids and gives logits. For one thread at a time."""
+
+    def __init__(
+        self,
+        path: Any,
+        *,
+        cache_length: int = 2048,
+        threads: int = 0,
+        engine: str = "planned",
+        limits: Optional[Mapping[str, int]] = None,
+        operators: Optional[Operators] = None,
+    ) -> None: ...
+    def feed(self, ids: Iterable[int], *, timeout: Optional[float] = None) -> Tensor:
+        """Continues with these tokens after those of earlier calls. The logits of the last of them,
+        float32, one for each token of the vocabulary."""
+    def generate(
+        self,
+        prompt: Iterable[int],
+        *,
+        max_new_tokens: Optional[int] = None,
+        temperature: Optional[float] = None,
+        top_k: int = 0,
+        top_p: float = 1.0,
+        seed: int = 0,
+        stop_ids: Optional[Iterable[int]] = None,
+        on_token: Optional[Callable[[int], Optional[bool]]] = None,
+        timeout: Optional[float] = None,
+    ) -> Generated:
+        """Forgets all tokens, feeds the prompt and then each new token. What is not given is that
+        of generation_config.json; `temperature` brings the three behind it along, and 0 takes the
+        most likely token. `on_token` is told each token; False ends."""
+    def reset(self) -> None:
+        """Forgets all tokens."""
+    @property
+    def position(self) -> int:
+        """Tokens that were fed."""
+    @property
+    def capacity(self) -> Optional[int]:
+        """How many fit; None: the program sets no bound."""
 
 def load_path(path: Any, options: dict[str, Any]) -> Model: ...
 def load_bytes(bytes: bytes, options: dict[str, Any]) -> Model: ...

@@ -13,31 +13,6 @@ constexpr size_t kLongProgram = 64;
 constexpr auto kBetweenSignals = std::chrono::milliseconds(50);
 constexpr size_t kMaxIdle = 64;
 
-// Looks for Ctrl-C now and then, which Python hands out on its main thread alone.
-class Interrupts {
- public:
-  explicit Interrupts(CallOptions& options) {
-    options.stop = source_.get_token();
-    options.on_step = [this](const StepTime&) { look(); };
-  }
-  bool raised() const { return raised_; }
-
- private:
-  void look() {
-    const auto now = std::chrono::steady_clock::now();
-    if (raised_ || now - last_ < kBetweenSignals) return;
-    last_ = now;
-    const nb::gil_scoped_acquire lock;
-    if (PyErr_CheckSignals() == 0) return;
-    raised_ = true;
-    source_.request_stop();
-  }
-
-  std::stop_source source_;
-  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
-  bool raised_ = false;
-};
-
 bool on_main_thread() {
   static const auto main = nb::cast<unsigned long>(
       nb::module_::import_("threading").attr("main_thread")().attr("ident"));
@@ -47,6 +22,28 @@ bool on_main_thread() {
 nb::object python_text(const std::string& text) { return nb::str(text.c_str(), text.size()); }
 
 }  // namespace
+
+EarlyEnd::EarlyEnd(bool may_be_long, std::optional<double> timeout) {
+  if (may_be_long && on_main_thread()) {
+    options_.stop = source_.get_token();
+    options_.on_step = [this](const StepTime&) { look(); };
+  }
+  if (timeout) {
+    const std::chrono::duration<double> seconds(std::clamp(*timeout, 0.0, 1e9));
+    options_.deadline = std::chrono::steady_clock::now() +
+                        std::chrono::duration_cast<std::chrono::nanoseconds>(seconds);
+  }
+}
+
+void EarlyEnd::look() {
+  const auto now = std::chrono::steady_clock::now();
+  if (interrupted_ || now - last_ < kBetweenSignals) return;
+  last_ = now;
+  const nb::gil_scoped_acquire lock;
+  if (PyErr_CheckSignals() == 0) return;
+  interrupted_ = true;
+  source_.request_stop();
+}
 
 Callable::Callable(Model model)
     : model_(std::move(model)), result_(model_.shared()->convention.result, "") {
@@ -103,20 +100,13 @@ std::vector<Value> Callable::inputs_of(const nb::args& args, const nb::kwargs& k
 
 std::vector<Value> Callable::run_released(Session& session, std::vector<Value>& inputs,
                                           std::optional<double> timeout) const {
-  CallOptions options;
-  std::optional<Interrupts> interrupts;
-  if (is_long_ && on_main_thread()) interrupts.emplace(options);
-  if (timeout) {
-    const std::chrono::duration<double> seconds(std::clamp(*timeout, 0.0, 1e9));
-    options.deadline = std::chrono::steady_clock::now() +
-                       std::chrono::duration_cast<std::chrono::nanoseconds>(seconds);
-  }
+  EarlyEnd end(is_long_, timeout);
   std::optional<Result<std::vector<Value>>> results;
   {
     const nb::gil_scoped_release release;
-    results.emplace(session.run(inputs, options));
+    results.emplace(session.run(inputs, end.options()));
   }
-  if (interrupts && interrupts->raised()) nb::raise_python_error();
+  end.raise_interrupt();
   return unwrap(*std::move(results));
 }
 

@@ -3,15 +3,39 @@
 #ifndef PT2_PYTHON_CALLS_H
 #define PT2_PYTHON_CALLS_H
 
+#include <chrono>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <stop_token>
 #include <vector>
 
 #include "pt2/model.h"
 #include "trees.h"
 
 namespace pt2::python {
+
+// What ends a call before it is done: a deadline, and Ctrl-C, for which long calls look now and
+// then. Python hands it out on its main thread alone.
+class EarlyEnd {
+ public:
+  EarlyEnd(bool may_be_long, std::optional<double> timeout);  // in seconds
+  EarlyEnd(const EarlyEnd&) = delete;
+  EarlyEnd& operator=(const EarlyEnd&) = delete;
+  const CallOptions& options() const { return options_; }
+  // After the call: raises KeyboardInterrupt, or what a handler of signals raised.
+  void raise_interrupt() const {
+    if (interrupted_) nb::raise_python_error();
+  }
+
+ private:
+  void look();
+
+  CallOptions options_;
+  std::stop_source source_;
+  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+  bool interrupted_ = false;
+};
 
 class Callable {
  public:

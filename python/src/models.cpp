@@ -87,14 +87,8 @@ LoadOptions load_options(const nb::dict& options) {
     const auto name = nb::cast<std::string>(key);
     if (name == "program") out.model = nb::cast<std::string>(value);
     if (name == "limits") out.limits = limits_from(value);
-    if (name == "operators" && !value.is_none())
-      out.operators = nb::cast<PyOperators&>(value).operators;
-    if (name == "engine") {
-      const auto engine = nb::cast<std::string>(value);
-      if (engine == "reference") out.engine = EngineKind::reference;
-      if (engine != "reference" && engine != "planned")
-        raise({ErrorCode::argument, "there is no engine '" + engine + "'", ""});
-    }
+    if (name == "operators") out.operators = operators_from(value);
+    if (name == "engine") out.engine = engine_from(nb::cast<std::string>(value));
   }
   return out;
 }
@@ -290,6 +284,16 @@ void add_operators(nb::module_& module) {
 }
 
 }  // namespace
+
+EngineKind engine_from(const std::string& name) {
+  if (name == "planned") return EngineKind::planned;
+  if (name == "reference") return EngineKind::reference;
+  raise({ErrorCode::argument, "there is no engine '" + name + "'", ""});
+}
+
+CustomOperators operators_from(nb::handle operators) {
+  return operators.is_none() ? CustomOperators() : nb::cast<PyOperators&>(operators).operators;
+}
 
 void add_model_classes(nb::module_& module) {
   add_operators(module);

@@ -98,8 +98,8 @@ using pt2::c::give;
 const char* pt2_version(void) { return PT2_VERSION; }
 
 int32_t pt2_has(const char* feature, size_t length) {
-  constexpr std::string_view kFeatures[] = {"run",    "verify",           "convert",
-                                            "dlpack", "custom-operators", "trace"};
+  constexpr std::string_view kFeatures[] = {
+      "run", "verify", "convert", "dlpack", "custom-operators", "trace", "decoder"};
   if (feature == nullptr) return 0;
   for (const std::string_view each : kFeatures)
     if (each == std::string_view(feature, length)) return 1;

@@ -51,15 +51,19 @@ Result<Source> memory_source(const void* bytes, size_t byte_count, const char* n
   return out;
 }
 
+Result<EngineKind> read_engine(int32_t engine) {
+  if (engine == PT2_ENGINE_PLANNED) return EngineKind::planned;
+  if (engine == PT2_ENGINE_REFERENCE) return EngineKind::reference;
+  return argument_error("there is no engine " + std::to_string(engine));
+}
+
 Result<LoadOptions> load_options(const pt2_load_options& options) {
   LoadOptions out;
   PT2_TRY(const std::string_view program,
           read_text(options.program, options.program_length, "program"));
   out.model = program;
   PT2_TRY(out.limits, read_limits(options.limits, options.limits_length));
-  if (options.engine != PT2_ENGINE_PLANNED && options.engine != PT2_ENGINE_REFERENCE)
-    return argument_error("there is no engine " + std::to_string(options.engine));
-  if (options.engine == PT2_ENGINE_REFERENCE) out.engine = EngineKind::reference;
+  PT2_TRY(out.engine, read_engine(options.engine));
   if (options.operators != nullptr) out.operators = options.operators->operators;
   return out;
 }

@@ -26,6 +26,7 @@ Result<Source> memory_source(const void* bytes, size_t byte_count, const char* n
 
 Result<std::shared_ptr<const Package>> open_source(const Source& source,
                                                    const pt2_load_options& options);
+Result<EngineKind> read_engine(int32_t engine);
 Result<LoadOptions> load_options(const pt2_load_options& options);
 
 }  // namespace pt2::c

@@ -1,13 +1,8 @@
-#include <atomic>
-
+#include "c/calls.h"
 #include "c/models.h"
 #include "c/values.h"
 #include "pt2/tools/run_trace.h"
 #include "run/model_shared.h"
-
-struct pt2_stop {
-  std::stop_source source;
-};
 
 struct pt2_session {
   explicit pt2_session(pt2::Session started) : session(std::move(started)) {}
@@ -21,59 +16,9 @@ struct pt2_session {
 namespace pt2::c {
 namespace {
 
-constexpr uint32_t kMaxThreads = 1024;
-
-// Runs `body` unless another call uses the session.
 Result<void> with_session(pt2_session* session, auto&& body) {
-  PT2_TRY_VOID(expect(session, "session"));
-  if (session->busy.test_and_set(std::memory_order_acquire))
-    return argument_error("the session is used by another call");
-  struct EndOfUse {
-    std::atomic_flag& busy;
-    ~EndOfUse() { busy.clear(std::memory_order_release); }
-  } const end{session->busy};
-  return body(session->session);
+  return with_handle(session, "session", [&] { return body(session->session); });
 }
-
-// A call's options, and what gives it up.
-class Call {
- public:
-  static Result<void> read(const pt2_call_options* given, Call& out) {
-    if (given == nullptr) return {};
-    PT2_TRY(const pt2_call_options options, read_options(given));
-    if (options.timeout_ns < 0) return argument_error("found a timeout below zero");
-    if (options.stop != nullptr) out.options_.stop = options.stop->source.get_token();
-    if (options.timeout_ns > 0) out.set_deadline(std::chrono::nanoseconds(options.timeout_ns));
-    if (options.step != nullptr) out.ask_at_steps(options);
-    return {};
-  }
-  const CallOptions& options() const { return options_; }
-
- private:
-  void set_deadline(std::chrono::nanoseconds timeout) {
-    using Clock = std::chrono::steady_clock;
-    const Clock::time_point now = Clock::now();
-    options_.deadline =
-        timeout < Clock::time_point::max() - now ? now + timeout : Clock::time_point::max();
-  }
-  void ask_at_steps(const pt2_call_options& options) {
-    // One stop for both who may ask for it.
-    auto source = std::make_shared<std::stop_source>();
-    if (options.stop != nullptr)
-      forward_.emplace(options.stop->source.get_token(), Forward{source});
-    options_.stop = source->get_token();
-    options_.on_step = [source, options, done = uint64_t{0}](const StepTime&) mutable {
-      if (options.step(++done, options.user) != 0) source->request_stop();
-    };
-  }
-
-  struct Forward {
-    std::shared_ptr<std::stop_source> source;
-    void operator()() const { source->request_stop(); }
-  };
-  CallOptions options_;
-  std::optional<std::stop_callback<Forward>> forward_;
-};
 
 Result<std::vector<Value>> read_inputs(const Session& session, const pt2_value* const* inputs,
                                        size_t count) {
@@ -189,9 +134,7 @@ pt2_error* pt2_session_create(const pt2_model* model, const pt2_session_options*
     PT2_TRY_VOID(expect(model, "model"));
     PT2_TRY_VOID(expect(out, "out"));
     PT2_TRY(const pt2_session_options options, read_options(given));
-    if (options.threads > kMaxThreads)
-      return argument_error("found " + std::to_string(options.threads) + " threads, at most " +
-                            std::to_string(kMaxThreads));
+    PT2_TRY_VOID(check_threads(options.threads));
     *out = new pt2_session(Session(model->model, {.threads = options.threads}));
     return {};
   });

@@ -405,15 +405,64 @@ static const char* check_operators(const char* custom) {
   return NULL;
 }
 
+static int32_t stop_at_third(int64_t token, void* user) {
+  return token >= 0 && ++*(int*)user == 3;
+}
+
+static const char* check_decoders(const char* folder) {
+  static const int64_t kPrompt[] = {5, 7, 11};
+  pt2_decoder* decoder = NULL;
+  pt2_value *tokens = NULL, *logits = NULL;
+  pt2_tensor_view all, vocabulary;
+  int32_t reason = -1;
+  int told = 0;
+  pt2_decoder_options options = PT2_INIT(pt2_decoder_options);
+  pt2_generate_options generate = PT2_INIT(pt2_generate_options);
+  CHECK(pt2_has("decoder", 7) == 1);
+  FAILS(pt2_decoder_open("nowhere", 7, NULL, &decoder), PT2_IO);
+  options.engine = 7;
+  FAILS(pt2_decoder_open(folder, strlen(folder), &options, &decoder), PT2_ARGUMENT);
+  options.engine = PT2_ENGINE_REFERENCE;
+  options.threads = 1;
+  SUCCEEDS(pt2_decoder_open(folder, strlen(folder), &options, &decoder));
+  FAILS(pt2_decoder_generate(decoder, NULL, 3, NULL, NULL, &tokens, &reason), PT2_ARGUMENT);
+  FAILS(pt2_decoder_generate(decoder, kPrompt, 0, NULL, NULL, &tokens, &reason), PT2_ARGUMENT);
+  generate.max_new_tokens = 6;
+  generate.stop_ids = kPrompt; /* none: a list of no ids */
+  SUCCEEDS(pt2_decoder_generate(decoder, kPrompt, 3, &generate, NULL, &tokens, &reason));
+  SUCCEEDS(pt2_value_get_tensor(tokens, &all));
+  CHECK(reason == PT2_STOP_MAX_NEW_TOKENS && all.dims == 1 && all.sizes[0] == 6);
+  CHECK(pt2_decoder_position(decoder) == 8 && pt2_decoder_capacity(decoder) >= 8);
+  SUCCEEDS(pt2_decoder_reset(decoder));
+  CHECK(pt2_decoder_position(decoder) == 0);
+  SUCCEEDS(pt2_decoder_feed(decoder, kPrompt, 3, NULL, &logits));
+  SUCCEEDS(pt2_value_get_tensor(logits, &vocabulary));
+  /* Greedy: the first token is the most likely one. */
+  for (int64_t i = 0; i < vocabulary.sizes[0]; ++i)
+    CHECK(((const float*)vocabulary.data)[i] <=
+          ((const float*)vocabulary.data)[((const int64_t*)all.data)[0]]);
+  pt2_value_free(logits);
+  pt2_value_free(tokens);
+  generate.token = stop_at_third;
+  generate.user = &told;
+  SUCCEEDS(pt2_decoder_generate(decoder, kPrompt, 3, &generate, NULL, &tokens, &reason));
+  SUCCEEDS(pt2_value_get_tensor(tokens, &all));
+  CHECK(reason == PT2_STOP_CALLBACK && all.sizes[0] == 3 && told == 3);
+  pt2_value_free(tokens);
+  pt2_decoder_free(decoder);
+  return NULL;
+}
+
 const char* pt2_call_every_function(const char* examples, const char* data, const char* scratch) {
   static char bytes[1 << 20];
-  char digits[600], several[600], custom[600];
+  char digits[600], several[600], custom[600], decoder[600];
   size_t byte_count = 0;
   pt2_model* model = NULL;
   FILE* file = NULL;
   sprintf(digits, "%.500sdigits.pt2", examples);
   sprintf(several, "%.500scorpus/2.15.0/package_two.pt2", data);
   sprintf(custom, "%.500scustom.pt2", examples);
+  sprintf(decoder, "%.500sdecoders/dynamic", data);
   file = fopen(digits, "rb");
   CHECK(file != NULL);
   byte_count = fread(bytes, 1, sizeof bytes, file);
@@ -425,6 +474,7 @@ const char* pt2_call_every_function(const char* examples, const char* data, cons
   PART(check_verification(digits, bytes, byte_count));
   PART(check_conversion(digits, several, scratch));
   PART(check_operators(custom));
+  PART(check_decoders(decoder));
   SUCCEEDS(pt2_model_load(digits, strlen(digits), NULL, &model));
   PART(check_places(model));
   PART(check_sessions(model, scratch));

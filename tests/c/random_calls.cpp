@@ -172,7 +172,7 @@ class Caller {
   }
 
   void step() {
-    switch (number() % 8) {
+    switch (number() % 9) {
       case 0:
         return open_something();
       case 1:
@@ -186,6 +186,8 @@ class Caller {
         return use_session();
       case 6:
         return run();
+      case 7:
+        return use_decoder();
       default:
         return chance(4) ? drop_something() : look_at_package();
     }
@@ -417,6 +419,56 @@ class Caller {
                                 options(call)));
   }
 
+  // A few are opened, from folders and from models that are none.
+  void use_decoder() {
+    const std::array<int64_t, 4> ids = {static_cast<int64_t>(number() % 64), 1,
+                                        static_cast<int64_t>(chance(20) ? number() : 3), 4};
+    pt2_decoder* decoder = decoders_.pick(number());
+    pt2_decoder* opened = nullptr;
+    pt2_value* made = nullptr;
+    int32_t reason = 0;
+    const pt2_call_options call{.timeout_ns = static_cast<int64_t>(chance(9) ? number() : 0)};
+    pt2_decoder_position(decoder);
+    pt2_decoder_capacity(decoder);
+    switch (number() % (chance(100) ? 4 : 3)) {
+      case 0:
+        count(pt2_decoder_feed(decoder, chance(30) ? nullptr : ids.data(), number() % 5,
+                               options(call), out(made)));
+        break;
+      case 1:
+        count(pt2_decoder_generate(
+            decoder, chance(30) ? nullptr : ids.data(), number() % 5,
+            options(pt2_generate_options{
+                .max_new_tokens = static_cast<int64_t>(number() % 6) - 1,
+                .has_sampling = chance(2),
+                .temperature = chance(9) ? -1.0 : 0.5,
+                .top_k = static_cast<int64_t>(chance(9) ? number() : number() % 9),
+                .top_p = chance(9) ? 7.0 : 0.5,
+                .stop_ids = chance(2) ? nullptr : ids.data(),
+                .stop_count = number() % 3,
+                .token = [](int64_t token, void*) { return token % 5 == 0 ? 1 : 0; }}),
+            chance(2) ? nullptr : &call, out(made), chance(2) ? nullptr : &reason));
+        break;
+      case 2:
+        count(pt2_decoder_reset(decoder));
+        break;
+      default: {
+        const std::string from =
+            chance(4) ? path() : models_ + "../../decoders/" + (chance(2) ? "dynamic" : "static");
+        count(pt2_decoder_open(
+            from.data(), from.size(),
+            options(pt2_decoder_options{
+                .operators = operators_.pick(number()),
+                .engine = static_cast<int32_t>(number() % 3),
+                .threads = static_cast<uint32_t>(chance(9) ? number() : number() % 3),
+                .cache_length = static_cast<int64_t>(chance(9) ? number() : number() % 99)}),
+            out(opened)));
+      }
+    }
+    decoders_.add(opened);
+    values_.add(made);
+  }
+
   void look_at_package() {
     const pt2_package* package = packages_.pick(number());
     const std::string name = chance(2) ? "" : text();
@@ -462,7 +514,7 @@ class Caller {
 
   void drop_something() {
     pt2_operators* operators = nullptr;
-    switch (number() % 5) {
+    switch (number() % 6) {
       case 0:
         return values_.drop(number() % kMaxHandles);
       case 1:
@@ -471,6 +523,8 @@ class Caller {
         return chance(20) ? models_made_.drop(number() % kMaxHandles) : void();
       case 3:
         return chance(20) ? packages_.drop(number() % kMaxHandles) : void();
+      case 4:
+        return chance(20) ? decoders_.drop(number() % kMaxHandles) : void();
       default:
         count(pt2_operators_create(out(operators)));
         operators_.add(operators);
@@ -489,6 +543,7 @@ class Caller {
   Pool<pt2_session> sessions_{pt2_session_free};
   Pool<pt2_value> values_{pt2_value_free};
   Pool<pt2_operators> operators_{pt2_operators_free};
+  Pool<pt2_decoder> decoders_{pt2_decoder_free};
 };
 
 }  // namespace

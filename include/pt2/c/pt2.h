@@ -60,7 +60,7 @@ extern "C" {
 /* "0.1.0"; static. */
 PT2_API const char* pt2_version(void);
 /* 1 when this build has the feature, 0 otherwise: "run", "verify", "convert", "dlpack",
- * "custom-operators", "trace". Later versions know more names. */
+ * "custom-operators", "trace", "decoder". Later versions know more names. */
 PT2_API int32_t pt2_has(const char* feature, size_t length);
 
 /* --- errors: immutable --- */
@@ -467,6 +467,70 @@ PT2_API pt2_error* pt2_session_observe(pt2_session* session, pt2_observer observ
  * (docs/traces.md). */
 PT2_API pt2_error* pt2_session_trace(pt2_session* session, const pt2_value* const* inputs,
                                      size_t input_count, const char* path, size_t path_length);
+
+/* --- text generation: one at a time --- */
+
+/* Runs a language model token by token and keeps what earlier tokens left behind: a folder of
+ * Transformers' exporter, or one program that takes token ids and gives logits (docs/generate.md).
+ * Tokens are numbers; texts are a tokenizer's business. One sequence at a time. */
+typedef struct pt2_decoder pt2_decoder;
+
+typedef struct pt2_decoder_options {
+  size_t size;
+  const char* limits; /* as in pt2_load_options */
+  size_t limits_length;
+  const pt2_operators* operators; /* NULL: those of the build alone */
+  int32_t engine;
+  uint32_t threads;     /* as in pt2_session_options */
+  int64_t cache_length; /* tokens in caches of a fixed size, where the program leaves it open; 0:
+                           2048 */
+} pt2_decoder_options;
+
+typedef struct pt2_generate_options {
+  size_t size;
+  int64_t max_new_tokens; /* 0: those of generation_config.json, else 64 */
+  int32_t has_sampling;   /* 1: the next four count; 0: generation_config.json, else greedy */
+  double temperature;     /* logits are divided by it; 0: always the most likely token */
+  int64_t top_k;          /* of the most likely tokens alone; 0: of all */
+  double top_p;           /* of the fewest that are at least so likely together; 0: of all */
+  uint64_t seed;
+  const int64_t* stop_ids; /* NULL: those of generation_config.json */
+  size_t stop_count;
+  /* Told each token as soon as it is known; anything but 0 ends. */
+  int32_t (*token)(int64_t token, void* user);
+  void* user;
+} pt2_generate_options;
+
+/* Why generation ended. */
+enum {
+  PT2_STOP_MAX_NEW_TOKENS = 0,
+  PT2_STOP_ID = 1,         /* the last token is one of the stop ids */
+  PT2_STOP_CACHE_FULL = 2, /* the program has no room for another token */
+  PT2_STOP_CALLBACK = 3
+};
+
+/* `path` is a folder or a file. Errors: those of loading a model; PT2_UNSUPPORTED for programs that
+ * are no language model. */
+PT2_API pt2_error* pt2_decoder_open(const char* path, size_t path_length,
+                                    const pt2_decoder_options* options, pt2_decoder** out);
+PT2_API void pt2_decoder_free(pt2_decoder* decoder);
+/* Continues with one token or more after those of earlier calls. *out is the logits of the last:
+ * float32, one for each token of the vocabulary. PT2_ARGUMENT for ids that the program refuses,
+ * PT2_LIMIT where its cache is full. */
+PT2_API pt2_error* pt2_decoder_feed(pt2_decoder* decoder, const int64_t* ids, size_t count,
+                                    const pt2_call_options* options, pt2_value** out);
+/* Forgets all tokens, feeds the prompt and then each new token. *tokens is a vector of int64: the
+ * new ones, a stop id among them. `reason` may be NULL. */
+PT2_API pt2_error* pt2_decoder_generate(pt2_decoder* decoder, const int64_t* prompt, size_t count,
+                                        const pt2_generate_options* generate,
+                                        const pt2_call_options* options, pt2_value** tokens,
+                                        int32_t* reason);
+/* Forgets all tokens. */
+PT2_API pt2_error* pt2_decoder_reset(pt2_decoder* decoder);
+/* Tokens that were fed, and how many fit; INT64_MAX: the program sets no bound. Not while another
+ * call uses the decoder. */
+PT2_API int64_t pt2_decoder_position(const pt2_decoder* decoder);
+PT2_API int64_t pt2_decoder_capacity(const pt2_decoder* decoder);
 
 #ifdef __cplusplus
 }

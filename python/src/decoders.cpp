@@ -1,0 +1,169 @@
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <atomic>
+#include <exception>
+
+#include "calls.h"
+#include "models.h"
+#include "pt2/decoder.h"
+
+namespace pt2::python {
+namespace {
+
+struct PyDecoder {
+  explicit PyDecoder(Decoder opened) : decoder(std::move(opened)) {}
+
+  Decoder decoder;
+  std::atomic_flag busy{};
+};
+
+// While it lives, no other thread uses the decoder.
+class Use {
+ public:
+  explicit Use(PyDecoder& decoder) : decoder_(decoder) {
+    if (decoder.busy.test_and_set())
+      raise({ErrorCode::argument, "the decoder is used by another call", ""});
+  }
+  ~Use() { decoder_.busy.clear(); }
+  Use(const Use&) = delete;
+  Use& operator=(const Use&) = delete;
+  Decoder* operator->() { return &decoder_.decoder; }
+
+ private:
+  PyDecoder& decoder_;
+};
+
+std::vector<int64_t> ids_of(nb::handle given) {
+  std::vector<int64_t> out;
+  for (nb::handle item : given) {
+    // Whatever is an integer, NumPy's and torch's among them.
+    PyObject* number = PyNumber_Index(item.ptr());
+    if (number == nullptr) nb::raise_python_error();
+    out.push_back(nb::cast<int64_t>(nb::steal(number)));
+  }
+  return out;
+}
+
+nb::object feed(PyDecoder& self, nb::handle ids, std::optional<double> timeout) {
+  const std::vector<int64_t> tokens = ids_of(ids);
+  EarlyEnd end(true, timeout);
+  std::optional<Result<Tensor>> logits;
+  Use decoder(self);
+  {
+    const nb::gil_scoped_release release;
+    logits.emplace(decoder->feed(tokens, end.options()));
+  }
+  end.raise_interrupt();
+  return to_python(unwrap(*std::move(logits)), Flavour::own);
+}
+
+// What generate() takes beside the prompt, as Python has it.
+struct Wishes {
+  std::optional<int64_t> max_new_tokens;
+  std::optional<double> temperature;
+  int64_t top_k;
+  double top_p;
+  uint64_t seed;
+  nb::object stop_ids;
+  nb::object on_token;
+};
+
+GenerateOptions generate_options(const Wishes& wishes, std::exception_ptr& raised) {
+  GenerateOptions out{.max_new_tokens = wishes.max_new_tokens};
+  if (wishes.temperature)
+    out.sampling = Sampling{.temperature = *wishes.temperature,
+                            .top_k = wishes.top_k,
+                            .top_p = wishes.top_p,
+                            .seed = wishes.seed};
+  if (!wishes.stop_ids.is_none()) out.stop_ids = ids_of(wishes.stop_ids);
+  if (!wishes.on_token.is_none())
+    out.on_token = [&](int64_t token) {
+      const nb::gil_scoped_acquire lock;
+      try {
+        return !wishes.on_token(token).is(nb::handle(Py_False));
+      } catch (nb::python_error&) {
+        raised = std::current_exception();
+        return false;
+      }
+    };
+  return out;
+}
+
+nb::object generate(PyDecoder& self, nb::handle prompt, const Wishes& wishes,
+                    std::optional<double> timeout) {
+  const std::vector<int64_t> ids = ids_of(prompt);
+  EarlyEnd end(true, timeout);
+  std::exception_ptr raised;
+  GenerateOptions options = generate_options(wishes, raised);
+  options.call = end.options();
+  std::optional<Result<Generated>> generated;
+  Use decoder(self);
+  {
+    const nb::gil_scoped_release release;
+    generated.emplace(decoder->generate(ids, options));
+  }
+  if (raised) std::rethrow_exception(raised);
+  end.raise_interrupt();
+  const Generated out = unwrap(*std::move(generated));
+  return nb::module_::import_("pt2._info")
+      .attr("Generated")(out.tokens, std::string(stop_reason_name(out.reason)));
+}
+
+void open(PyDecoder* self, const nb::object& path, int64_t cache_length, unsigned threads,
+          const std::string& engine, nb::handle limits, nb::handle operators) {
+  const auto text = nb::cast<std::string>(nb::str(nb::module_::import_("os").attr("fspath")(path)));
+  const DecoderOptions options{.limits = limits_from(limits),
+                               .operators = operators_from(operators),
+                               .engine = engine_from(engine),
+                               .threads = threads,
+                               .cache_length = cache_length};
+  std::optional<Result<Decoder>> opened;
+  {
+    const nb::gil_scoped_release release;
+    opened.emplace(Decoder::open(text, options));
+  }
+  new (self) PyDecoder(unwrap(*std::move(opened)));
+}
+
+}  // namespace
+
+void add_decoder_class(nb::module_& module) {
+  nb::class_<PyDecoder>(module, "Decoder",
+                        "A language model, token by token: a folder of Transformers' exporter, or "
+                        "a file with one program that takes token ids and gives logits. For one "
+                        "thread at a time.")
+      .def("__init__", &open, nb::arg("path"), nb::kw_only(), nb::arg("cache_length") = 2048,
+           nb::arg("threads") = 0, nb::arg("engine") = "planned",
+           nb::arg("limits").none() = nb::none(), nb::arg("operators").none() = nb::none())
+      .def("feed", &feed, nb::arg("ids"), nb::kw_only(), nb::arg("timeout").none() = nb::none(),
+           "Continues with these tokens after those of earlier calls. The logits of the last of "
+           "them, float32, one for each token of the vocabulary.")
+      .def(
+          "generate",
+          [](PyDecoder& self, nb::handle prompt, std::optional<int64_t> max_new_tokens,
+             std::optional<double> temperature, int64_t top_k, double top_p, uint64_t seed,
+             nb::object stop_ids, nb::object on_token, std::optional<double> timeout) {
+            const Wishes wishes{max_new_tokens,      temperature,        top_k, top_p, seed,
+                                std::move(stop_ids), std::move(on_token)};
+            return generate(self, prompt, wishes, timeout);
+          },
+          nb::arg("prompt"), nb::kw_only(), nb::arg("max_new_tokens").none() = nb::none(),
+          nb::arg("temperature").none() = nb::none(), nb::arg("top_k") = 0, nb::arg("top_p") = 1.0,
+          nb::arg("seed") = 0, nb::arg("stop_ids").none() = nb::none(),
+          nb::arg("on_token").none() = nb::none(), nb::arg("timeout").none() = nb::none(),
+          "Forgets all tokens, feeds the prompt and then each new token. What is not given is "
+          "that of generation_config.json; `temperature` brings the three behind it along, and 0 "
+          "takes the most likely token. `on_token` is told each token; False ends.")
+      .def(
+          "reset", [](PyDecoder& self) { Use(self)->reset(); }, "Forgets all tokens.")
+      .def_prop_ro(
+          "position", [](PyDecoder& self) { return Use(self)->position(); },
+          "Tokens that were fed.")
+      .def_prop_ro(
+          "capacity", [](PyDecoder& self) { return Use(self)->capacity(); },
+          "How many fit; None: the program sets no bound.");
+}
+
+}  // namespace pt2::python

@@ -1,0 +1,139 @@
+#include "c/calls.h"
+#include "c/operators.h"
+#include "c/packages.h"
+#include "c/values.h"
+#include "pt2/decoder.h"
+
+struct pt2_decoder {
+  explicit pt2_decoder(pt2::Decoder opened) : decoder(std::move(opened)) {}
+
+  pt2::Decoder decoder;
+  std::atomic_flag busy{};
+};
+
+namespace pt2::c {
+namespace {
+
+static_assert(PT2_STOP_CALLBACK == static_cast<int>(StopReason::callback));
+
+Result<DecoderOptions> decoder_options(const pt2_decoder_options& options) {
+  DecoderOptions out;
+  PT2_TRY(out.limits, read_limits(options.limits, options.limits_length));
+  PT2_TRY(out.engine, read_engine(options.engine));
+  PT2_TRY_VOID(check_threads(options.threads));
+  if (options.operators != nullptr) out.operators = options.operators->operators;
+  out.threads = options.threads;
+  if (options.cache_length < 0) return argument_error("found a cache_length below zero");
+  if (options.cache_length > 0) out.cache_length = options.cache_length;
+  return out;
+}
+
+Result<std::span<const int64_t>> read_ids(const int64_t* ids, size_t count, const char* name) {
+  if (count > 0) PT2_TRY_VOID(expect(ids, name));
+  return std::span(ids, count);
+}
+
+Result<GenerateOptions> generate_options(const pt2_generate_options& options) {
+  GenerateOptions out;
+  if (options.max_new_tokens < 0) return argument_error("found max_new_tokens below zero");
+  if (options.max_new_tokens > 0) out.max_new_tokens = options.max_new_tokens;
+  if (options.has_sampling != 0)
+    out.sampling = Sampling{.temperature = options.temperature,
+                            .top_k = options.top_k,
+                            .top_p = options.top_p == 0 ? 1 : options.top_p,
+                            .seed = options.seed};
+  if (options.stop_ids != nullptr)
+    out.stop_ids.emplace(options.stop_ids, options.stop_ids + options.stop_count);
+  else if (options.stop_count > 0)
+    return argument_error("'stop_ids' is NULL");
+  if (options.token != nullptr)
+    out.on_token = [token = options.token, user = options.user](int64_t id) {
+      return token(id, user) == 0;
+    };
+  return out;
+}
+
+Result<Tensor> tensor_of(std::span<const int64_t> ids) {
+  Tensor out = Tensor::zeros(Dtype::int64, {static_cast<int64_t>(ids.size())});
+  std::memcpy(out.raw_data(), ids.data(), ids.size_bytes());
+  return out;
+}
+
+Result<void> with_decoder(pt2_decoder* decoder, auto&& body) {
+  return with_handle(decoder, "decoder", [&] { return body(decoder->decoder); });
+}
+
+}  // namespace
+}  // namespace pt2::c
+
+using namespace pt2::c;
+using pt2::Decoder;
+using pt2::Result;
+
+pt2_error* pt2_decoder_open(const char* path, size_t path_length, const pt2_decoder_options* given,
+                            pt2_decoder** out) {
+  return guarded([&]() -> Result<void> {
+    PT2_TRY_VOID(expect(out, "out"));
+    PT2_TRY(const std::string_view place, read_text(path, path_length, "path"));
+    PT2_TRY(const pt2_decoder_options options, read_options(given));
+    PT2_TRY(const pt2::DecoderOptions settings, decoder_options(options));
+    PT2_TRY(Decoder decoder, Decoder::open(std::string(place), settings));
+    *out = new pt2_decoder(std::move(decoder));
+    return {};
+  });
+}
+
+void pt2_decoder_free(pt2_decoder* decoder) { delete decoder; }
+
+pt2_error* pt2_decoder_feed(pt2_decoder* decoder, const int64_t* ids, size_t count,
+                            const pt2_call_options* options, pt2_value** out) {
+  return guarded([&]() -> Result<void> {
+    PT2_TRY_VOID(expect(out, "out"));
+    PT2_TRY(const std::span<const int64_t> tokens, read_ids(ids, count, "ids"));
+    return with_decoder(decoder, [&](Decoder& runs) -> Result<void> {
+      Call call;
+      PT2_TRY_VOID(Call::read(options, call));
+      PT2_TRY(pt2::Tensor logits, runs.feed(tokens, call.options()));
+      *out = make_value(std::move(logits));
+      return {};
+    });
+  });
+}
+
+pt2_error* pt2_decoder_generate(pt2_decoder* decoder, const int64_t* prompt, size_t count,
+                                const pt2_generate_options* given, const pt2_call_options* options,
+                                pt2_value** tokens, int32_t* reason) {
+  return guarded([&]() -> Result<void> {
+    PT2_TRY_VOID(expect(tokens, "tokens"));
+    PT2_TRY(const std::span<const int64_t> ids, read_ids(prompt, count, "prompt"));
+    PT2_TRY(const pt2_generate_options wanted, read_options(given));
+    PT2_TRY(pt2::GenerateOptions settings, generate_options(wanted));
+    return with_decoder(decoder, [&](Decoder& runs) -> Result<void> {
+      Call call;
+      PT2_TRY_VOID(Call::read(options, call));
+      settings.call = call.options();
+      PT2_TRY(const pt2::Generated generated, runs.generate(ids, settings));
+      PT2_TRY(pt2::Tensor out, tensor_of(generated.tokens));
+      *tokens = make_value(std::move(out));
+      if (reason != nullptr) *reason = static_cast<int32_t>(generated.reason);
+      return {};
+    });
+  });
+}
+
+pt2_error* pt2_decoder_reset(pt2_decoder* decoder) {
+  return guarded([&] {
+    return with_decoder(decoder, [](Decoder& runs) -> Result<void> {
+      runs.reset();
+      return {};
+    });
+  });
+}
+
+int64_t pt2_decoder_position(const pt2_decoder* decoder) {
+  return decoder == nullptr ? 0 : decoder->decoder.position();
+}
+
+int64_t pt2_decoder_capacity(const pt2_decoder* decoder) {
+  return decoder == nullptr ? 0 : decoder->decoder.capacity().value_or(INT64_MAX);
+}
