@@ -76,7 +76,11 @@ bool is_vectors(const Tensor& a, const Tensor& b) {
   return b.dim() == a.dim() - 1 &&
          std::equal(b.sizes().begin(), b.sizes().end(), a.sizes().begin());
 }
-Result<TensorPair> solve_ex(const Tensor& a, const Tensor& b, bool left, bool check_errors) {
+struct SolveOperands {
+  Tensor a, b;           // of one batch; vectors as matrices of one column
+  bool vectors = false;  // what B was
+};
+Result<SolveOperands> solve_operands(const Tensor& a, const Tensor& b, bool left) {
   PT2_TRY_VOID(check_square(a, "A"));
   PT2_TRY_VOID(check_same_dtype(b, a, "B"));
   const bool vectors = is_vectors(a, b);
@@ -86,21 +90,24 @@ Result<TensorPair> solve_ex(const Tensor& a, const Tensor& b, bool left, bool ch
   if (columns.size(columns.dim() - (left ? 2 : 1)) != a.size(a.dim() - 1))
     return operator_error("found B of sizes " + sizes_text(b.sizes()) + " for A of sizes " +
                           sizes_text(a.sizes()));
-  PT2_TRY(const auto pair, same_batch(a, columns));
-  const auto& [whole_a, whole_b] = pair;
+  PT2_TRY(auto pair, same_batch(a, columns));
+  return SolveOperands{std::move(std::get<0>(pair)), std::move(std::get<1>(pair)), vectors};
+}
+Result<TensorPair> solve_ex(const Tensor& a, const Tensor& b, bool left, bool check_errors) {
+  PT2_TRY(const SolveOperands operands, solve_operands(a, b, left));
   return with_field(a, [&]<class T>() -> Result<TensorPair> {
     // X A = B is A^T X^T = B^T.
     const auto turned = [left](const Tensor& x) { return left ? x : *transpose(x, -2, -1); };
-    PT2_TRY(LuBatch<T> batch, factor_lu_batch<T>(turned(whole_a)));
+    PT2_TRY(LuBatch<T> batch, factor_lu_batch<T>(turned(operands.a)));
     PT2_TRY_VOID(check_info(batch.infos, check_errors, kSingular));
-    PT2_TRY(Matrices<T> sides, Matrices<T>::copy_of(turned(whole_b)));
+    PT2_TRY(Matrices<T> sides, Matrices<T>::copy_of(turned(operands.b)));
     for (int64_t i = 0; i < sides.count(); ++i)
       solve_lu(batch.factors[i], batch.pivots_of(i), sides[i]);
     PT2_TRY(Tensor result, result_of(turned(sides.tensor()), a.dtype(), !left));
-    if (vectors) {
+    if (operands.vectors) {
       PT2_TRY(result, select(result, -1, 0));
     }
-    PT2_TRY(Tensor info, integers_of(batch.infos, batch_of(whole_a)));
+    PT2_TRY(Tensor info, integers_of(batch.infos, batch_of(operands.a)));
     return TensorPair(std::move(result), std::move(info));
   });
 }
@@ -114,16 +121,10 @@ Result<TensorQuadruple> solve_with_factors(const Tensor& a, const Tensor& b, boo
                          unbox<Tensor>(factors[1]), unbox<Tensor>(factors[2]));
 }
 Result<std::array<Meta, 4>> solve_meta(const Tensor& a, const Tensor& b, bool left, bool) {
-  PT2_TRY_VOID(check_square(a, "A"));
-  PT2_TRY_VOID(check_same_dtype(b, a, "B"));
-  const bool vectors = is_vectors(a, b);
-  PT2_TRY(const Tensor columns, vectors ? unsqueeze(b, -1) : Result<Tensor>(b));
-  PT2_TRY_VOID(check_matrices(columns, "B"));
-  if (vectors && !left) return operator_error("found vectors on the left, expected matrices");
-  PT2_TRY(const auto pair, same_batch(a, columns));
-  const Tensor& whole = std::get<1>(pair);
-  Meta result = meta_of(a.dtype(), batch_of(whole), rows_of(whole), columns_of(whole), !left);
-  if (vectors) {
+  PT2_TRY(const SolveOperands operands, solve_operands(a, b, left));
+  Meta result =
+      meta_of(a.dtype(), batch_of(operands.b), rows_of(operands.b), columns_of(operands.b), !left);
+  if (operands.vectors) {
     result.sizes.pop_back();
     result.strides.pop_back();
   }
