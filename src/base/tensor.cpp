@@ -258,11 +258,8 @@ void copy_to_contiguous(const Tensor& source, std::byte* out) {
     std::memcpy(out, source.raw_data(), static_cast<size_t>(source.nbytes()));
     return;
   }
-  Sizes strides(source.sizes().size());
-  int64_t stride = 1;
-  for (size_t i = strides.size(); i-- > 0; stride *= source.sizes()[i]) strides[i] = stride;
   copy_strided(source.sizes(), static_cast<size_t>(dtype_size(source.dtype())), source.raw_data(),
-               source.strides(), out, strides);
+               source.strides(), out, contiguous_strides(source.sizes()));
 }
 
 Tensor Tensor::contiguous() const {

@@ -3,10 +3,10 @@
 #include <simdjson.h>
 
 #include <algorithm>
-#include <iterator>
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <iterator>
 #include <limits>
 
 namespace pt2 {
@@ -330,6 +330,14 @@ size_t valid_utf8_prefix(std::string_view text) {
   return at;
 }
 
+bool is_word(std::string_view text) {
+  const auto is_letter = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+  };
+  const auto is_part = [&](char c) { return is_letter(c) || (c >= '0' && c <= '9'); };
+  return !text.empty() && is_letter(text[0]) && std::ranges::all_of(text, is_part);
+}
+
 bool is_identifier(std::string_view text) {
   // clang-format off
   constexpr std::string_view kKeywords[] = {
@@ -337,12 +345,12 @@ bool is_identifier(std::string_view text) {
       "elif", "else", "except", "finally", "for", "from", "global", "if", "import", "in", "is", "lambda", "nonlocal",
       "not", "or", "pass", "raise", "return", "try", "while", "with", "yield"};
   // clang-format on
-  const auto is_letter = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-  };
-  const auto is_part = [&](char c) { return is_letter(c) || (c >= '0' && c <= '9'); };
-  return !text.empty() && is_letter(text[0]) && std::ranges::all_of(text, is_part) &&
-         std::ranges::find(kKeywords, text) == std::end(kKeywords);
+  return is_word(text) && std::ranges::find(kKeywords, text) == std::end(kKeywords);
+}
+
+bool is_file_name(std::string_view name) {
+  return !name.empty() && name != "." && name != ".." &&
+         name.find_first_of(std::string_view("/\\:\0", 4)) == name.npos;
 }
 
 std::string escape_markup(std::string_view text) {

@@ -45,8 +45,12 @@ struct Unescaped {
 // outside escapes are copied unchecked.
 std::optional<Unescaped> unescape_json(std::string_view between_quotes);
 
-// A name in Python that is no keyword: ASCII letters, digits and '_', no digit first.
+// ASCII letters, digits and '_', no digit first.
+bool is_word(std::string_view text);
+// A name in Python: a word that is no keyword.
 bool is_identifier(std::string_view text);
+// A name that leads nowhere else than to a file of the folder itself, on any system.
+bool is_file_name(std::string_view name);
 
 // `text` between the tags of HTML or SVG, or in an attribute's double quotes: no character of it is
 // markup, and those that XML forbids are '?'.

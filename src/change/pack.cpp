@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 
+#include "base/text.h"
 #include "change/contents.h"
 #include "pt2/tools/weights.h"
 
@@ -12,10 +13,6 @@ namespace pt2 {
 namespace {
 
 // It becomes a part of file names.
-bool is_name(std::string_view name) {
-  return !name.empty() && name.find_first_of("/\\") == name.npos && name != "." && name != "..";
-}
-
 // Records of several files side by side; those of one name must be the same.
 Result<void> add_records(std::vector<SavedFile>& records, std::vector<SavedFile> added) {
   std::map<std::string_view, const SavedFile*> known;
@@ -41,7 +38,7 @@ Result<void> add_records(std::vector<SavedFile>& records, std::vector<SavedFile>
 Result<PackageContents> pack(std::span<const PackedProgram> programs) {
   PackageContents out{.era = Era::raw_payloads};
   for (const PackedProgram& each : programs) {
-    if (!is_name(each.name))
+    if (!is_file_name(each.name))
       return Error{ErrorCode::argument,
                    "this cannot be the name of a program: it becomes a part of file names",
                    each.name};

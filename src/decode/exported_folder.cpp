@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "base/mapped_file.h"
+#include "base/text.h"
 
 namespace pt2::decode {
 namespace {
@@ -49,12 +50,6 @@ Result<std::optional<T>> optional_member(const JsonValue& json, std::string_view
 Result<std::string> text_member(const JsonValue& json, std::string_view key) {
   PT2_TRY(const auto text, optional_member(json, key, &JsonValue::get_string));
   return std::string(text.value_or(""));
-}
-
-// A name that leads nowhere else than to a file of the folder itself.
-bool is_file_name(std::string_view name) {
-  return !name.empty() && name != "." && name != ".." &&
-         name.find_first_of(std::string_view("/\\:\0", 4)) == name.npos;
 }
 
 Result<void> read_manifest(const JsonValue& manifest, const fs::path& folder, ExportedFolder& out) {

@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "base/printable.h"
+#include "base/text.h"
 
 namespace pt2 {
 namespace {
@@ -48,15 +49,6 @@ const KindRow* find_kind(std::string_view type) {
 std::string_view type_of(TreeKind kind) {
   const auto row = std::ranges::find(kKinds, kind, &KindRow::kind);
   return row == std::end(kKinds) ? std::string_view() : row->type;
-}
-
-bool is_name(std::string_view text) {
-  const auto is_letter = [](char c) {
-    return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-  };
-  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
-  return !text.empty() && !is_digit(text[0]) &&
-         std::all_of(text.begin(), text.end(), [&](char c) { return is_letter(c) || is_digit(c); });
 }
 
 Error malformed(std::string_view what) {
@@ -301,7 +293,7 @@ std::string child_path(const TreeSpec& spec, size_t child) {
   if (spec.keys.empty()) return fmt::format("[{}]", child);
   const TreeKey& key = spec.keys[child];
   if (!key.is_text) return fmt::format("[{}]", key.text);
-  return is_name(key.text) ? "." + key.text : fmt::format("[{}]", print_json_string(key.text));
+  return is_word(key.text) ? "." + key.text : fmt::format("[{}]", print_json_string(key.text));
 }
 
 std::vector<std::string> leaf_paths(const TreeSpec& spec, std::string_view root) {

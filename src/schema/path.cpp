@@ -1,18 +1,9 @@
 #include "schema/path.h"
 
-#include <algorithm>
-#include <cctype>
-
 #include "base/text.h"
 
 namespace pt2::schema {
 namespace {
-
-bool is_identifier(std::string_view text) {
-  auto is_word = [](unsigned char c) { return c < 0x80 && (std::isalnum(c) != 0 || c == '_'); };
-  return !text.empty() && !std::isdigit(static_cast<unsigned char>(text[0])) &&
-         std::all_of(text.begin(), text.end(), is_word);
-}
 
 void append_steps(std::string& path, const Step& step, const Step* base) {
   if (!step.parent || &step == base) return;
@@ -27,7 +18,7 @@ void append_steps(std::string& path, const Step& step, const Step* base) {
 }  // namespace
 
 void append_key_step(std::string& path, std::string_view key) {
-  if (is_identifier(key)) {
+  if (is_word(key)) {
     path += '.';
     path += key;
     return;

@@ -82,7 +82,7 @@ std::string assumptions_text(std::string_view assumptions) {
   for (size_t at = 0; at < assumptions.size();) {
     const size_t end = assumptions.find('=', at);
     const std::string_view word = assumptions.substr(at, end - at);
-    if (!is_word(word)) return print_json_string(assumptions);
+    if (!is_dotted_word(word)) return print_json_string(assumptions);
     words += fmt::format("{}{}", words.empty() ? "" : ", ", word);
     rebuilt += fmt::format("{}{}=True", rebuilt.empty() ? "" : ", ", word);
     at = rebuilt.size() + 2;
@@ -139,7 +139,7 @@ void ExpressionPrinter::note(const Symbolic<T>& value) {
 void ExpressionPrinter::append_symbols(std::string& out) {
   for (const std::string& name : symbols_) {
     const Expr symbol = pool_.symbol(name);
-    out += fmt::format("  symbol {}", is_word(name) ? name : print_json_string(name));
+    out += fmt::format("  symbol {}", is_dotted_word(name) ? name : print_json_string(name));
     if (const Number* hint = hints_.find(symbol->symbol)) out += " = " + number_text(*hint);
     if (const std::string_view text = symbol->assumptions->text(); !text.empty())
       out += fmt::format(" ({})", assumptions_text(text));

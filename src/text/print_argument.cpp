@@ -131,7 +131,7 @@ void Printer::string(std::string_view text) {
 }
 
 void Printer::word_or_string(std::string_view text) {
-  if (is_word(text)) {
+  if (is_dotted_word(text)) {
     out += text;
   } else {
     string(text);

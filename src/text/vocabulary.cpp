@@ -111,7 +111,7 @@ bool fits_item(ListKind kind, const Argument& item, const Graph* graph) {
 
 bool is_word_start(char c) { return is_letter(c); }
 bool is_word_part(char c) { return is_letter(c) || is_digit(c) || c == '.'; }
-bool is_word(std::string_view text) {
+bool is_dotted_word(std::string_view text) {
   return !text.empty() && is_word_start(text[0]) && std::ranges::all_of(text, is_word_part);
 }
 bool is_bare_value_name(std::string_view text) {
@@ -126,7 +126,7 @@ bool reads_better_raw(std::string_view text) {
 }
 
 std::optional<std::string> full_target(std::string_view word) {
-  if (!is_word(word) || word.find('.') == std::string_view::npos) return std::nullopt;
+  if (!is_dotted_word(word) || word.find('.') == std::string_view::npos) return std::nullopt;
   return is_python_module(word) ? std::string(word) : std::string(kOperators) + std::string(word);
 }
 
@@ -219,17 +219,14 @@ bool has_target(OutputKind kind) {
          kind != OutputKind::token;
 }
 
-std::optional<std::vector<int64_t>> contiguous_strides(const std::vector<SymInt>& sizes) {
-  std::vector<int64_t> strides(sizes.size());
-  int64_t stride = 1;
-  for (size_t i = sizes.size(); i-- > 0;) {
-    strides[i] = stride;
-    if (i == 0) break;
+std::optional<Sizes> contiguous_strides(const std::vector<SymInt>& sizes) {
+  Sizes known(sizes.size(), 1);  // no stride depends on the first size
+  for (size_t i = 1; i < sizes.size(); ++i) {
     if (sizes[i].is_symbolic()) return std::nullopt;
-    const int64_t size = std::max<int64_t>(sizes[i].literal(), 1);
-    if (__builtin_mul_overflow(stride, size, &stride)) return std::nullopt;
+    known[i] = sizes[i].literal();
   }
-  return strides;
+  if (!checked_numel(known)) return std::nullopt;
+  return pt2::contiguous_strides(known);
 }
 
 }  // namespace pt2

@@ -9,13 +9,14 @@
 #include "pt2/ir/graph.h"
 #include "pt2/ir/signature.h"
 #include "pt2/ir/symbols.h"
+#include "pt2/tensor.h"
 
 namespace pt2 {
 
 // A word: a letter or '_', then letters, digits, '_' and '.'.
 bool is_word_start(char c);
 bool is_word_part(char c);
-bool is_word(std::string_view text);
+bool is_dotted_word(std::string_view text);
 // Whether the name may follow '%' without quotes.
 bool is_bare_value_name(std::string_view text);
 
@@ -60,7 +61,7 @@ bool has_target(OutputKind kind);
 
 // The strides of a contiguous tensor whose sizes except the first are all numbers (a size of 0
 // counts as 1); nothing for other tensors, and beyond 64 bits.
-std::optional<std::vector<int64_t>> contiguous_strides(const std::vector<SymInt>& sizes);
+std::optional<Sizes> contiguous_strides(const std::vector<SymInt>& sizes);
 
 }  // namespace pt2
 

@@ -34,18 +34,6 @@ struct GivenInput {
   std::optional<Value> value{};
 };
 
-// Row-major. Nothing for sizes whose product overflows: no such tensor exists, so there are no
-// strides to compare.
-Sizes contiguous_strides(const Sizes& sizes) {
-  Sizes strides(sizes.size());
-  int64_t stride = 1;
-  for (size_t i = sizes.size(); i-- > 0;) {
-    strides[i] = stride;
-    if (__builtin_mul_overflow(stride, std::max<int64_t>(sizes[i], 1), &stride)) return {};
-  }
-  return strides;
-}
-
 // "f32:2x3", "float32:2x3", "i64:" for a 0-dim tensor; nothing when the text is none of these.
 std::optional<GivenInput> parse_shape(std::string_view text) {
   const size_t colon = text.find(':');
@@ -60,7 +48,8 @@ std::optional<GivenInput> parse_shape(std::string_view text) {
     out.sizes.push_back(*size);
     text.remove_prefix(std::min(sign + 1, text.size()));
   }
-  out.strides = contiguous_strides(out.sizes);
+  // Of sizes whose product overflows there is no tensor, so there are no strides to compare.
+  if (checked_numel(out.sizes)) out.strides = contiguous_strides(out.sizes);
   return out;
 }
 

@@ -11,6 +11,7 @@
 
 #include "base/json.h"
 #include "base/printable.h"
+#include "base/text.h"
 #include "ir/number.h"
 #include "ir/symbols/expr_lexer.h"
 #include "ir/symbols/symbols_internal.h"
@@ -527,7 +528,7 @@ class Parser {
   Result<void> subscript(std::string& input, std::string& text) {
     PT2_TRY_VOID(advance());
     if (current_.kind == TokenKind::string) {
-      input += is_name(current_.text) ? fmt::format(".{}", current_.text)
+      input += is_word(current_.text) ? fmt::format(".{}", current_.text)
                                       : fmt::format("[{}]", print_json_string(current_.text));
       text += fmt::format("['{}']", current_.text);
     } else {
@@ -614,11 +615,6 @@ class Parser {
       return make_checked(*known, std::move(args));
     }
     return call(name);
-  }
-
-  static bool is_name(std::string_view text) {
-    return !text.empty() && is_name_start(text[0]) &&
-           std::ranges::all_of(text, [](char c) { return is_name_start(c) || is_digit(c); });
   }
 
   // A name is repeated wherever its source is shown, so it is bounded.
