@@ -283,6 +283,15 @@ Result<std::vector<Value>> read_inputs(const Model& model, std::span<const std::
   return reader.finish();
 }
 
+Result<std::vector<Value>> sample_values(const SampleInputs& samples) {
+  std::vector<Value> values;
+  for (const SampleInput& leaf : samples.leaves) {
+    PT2_TRY(Value value, sample_value(leaf));
+    values.push_back(std::move(value));
+  }
+  return values;
+}
+
 Result<std::vector<Value>> read_sample_inputs(const Model& model, const std::string& model_name,
                                               Environment& environment) {
   Diagnostics warnings;
@@ -290,12 +299,7 @@ Result<std::vector<Value>> read_sample_inputs(const Model& model, const std::str
   print_warnings(environment, warnings);
   // Old files, and programs whose inputs are all constants, have none.
   if (samples.leaves.size() != model.inputs().size()) return read_inputs(model, {}, Limits{});
-  std::vector<Value> values;
-  for (const SampleInput& leaf : samples.leaves) {
-    PT2_TRY(Value value, sample_value(leaf));
-    values.push_back(std::move(value));
-  }
-  return values;
+  return sample_values(samples);
 }
 
 }  // namespace pt2::tools

@@ -23,6 +23,8 @@ void add_input_option(CommandLine& line, std::vector<std::string>& inputs);
 Result<std::vector<Value>> read_inputs(const Model& model, std::span<const std::string> arguments,
                                        const Limits& limits);
 
+// Example inputs as values, one for each leaf. Error `unsupported` naming the leaf that is none.
+Result<std::vector<Value>> sample_values(const SampleInputs& samples);
 // The example inputs that the file holds. Error `argument` when it has none.
 Result<std::vector<Value>> read_sample_inputs(const Model& model, const std::string& model_name,
                                               Environment& environment);

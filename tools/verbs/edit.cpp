@@ -1,12 +1,16 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
 #include <optional>
 
 #include "base/printable.h"
 #include "base/text.h"
 #include "change/contents.h"
+#include "pt2/check_inputs.h"
 #include "pt2/ir/edit_program.h"
 #include "pt2/tools/weights.h"
+#include "tools/values/inputs.h"
 #include "tools/verbs.h"
 #include "tools/writing.h"
 
@@ -113,18 +117,13 @@ Result<std::vector<std::string>> edit_all(const Options& options, Program& progr
 bool samples_fit(const Package& package, const Program& program, const std::string& model) {
   Diagnostics ignored;
   const auto samples = package.sample_inputs(ignored, model);
-  if (!samples) return true;
-  const std::vector<ArgumentSpec> specs = program.signature.user_inputs();
-  for (size_t i = 0; i < std::min(samples->leaves.size(), specs.size()); ++i) {
-    const auto id = program.graph.find_value(specs[i].name);
-    const TensorMeta* meta = id ? program.graph.value(*id).tensor() : nullptr;
-    const PickleValue& leaf = samples->leaves[i].value;
-    if (meta == nullptr || !leaf.is(PickleKind::tensor)) continue;
-    const Sizes& sizes = leaf.tensor().tensor.sizes();
-    for (size_t dim = 0; dim < std::min(sizes.size(), meta->sizes.size()); ++dim)
-      if (!meta->sizes[dim].is_symbolic() && meta->sizes[dim].literal() != sizes[dim]) return false;
-  }
-  return true;
+  const InputConditions conditions(program);
+  if (!samples || samples->leaves.size() != conditions.names().size()) return true;
+  const Result<std::vector<Value>> values = sample_values(*samples);
+  if (!values) return true;
+  std::vector<InputShape> shapes;
+  std::ranges::transform(*values, std::back_inserter(shapes), input_shape);
+  return conditions.check(shapes).has_value();
 }
 
 Result<int> edit(const Options& options, Environment& environment) {
