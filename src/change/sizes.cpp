@@ -153,7 +153,7 @@ Result<SymInt> input_size(const Program& program, ValueId input, size_t dim) {
 Result<void> fix_dim(Program& program, std::string_view input, size_t dim, int64_t size) {
   PT2_TRY(const ValueId id, find_input_value(program, input));
   PT2_TRY(const SymInt now, input_size(program, id, dim));
-  if (!now.is_symbolic() && now.literal() == size) return {};
+  if (now == size) return {};
   PT2_TRY(const Expr symbol, symbol_of(program, input, dim));
   const RangeConstraint* constraint = find_range(program, symbol);
   if (size < 0 || (constraint != nullptr && !constraint->range.contains(size)))

@@ -403,9 +403,7 @@ Result<void> rewrite_storage_offsets(Converter& converter) {
   for_each_graph(converter.program.graph, [&](Graph& graph) {
     for (ValueId id : graph.values()) {
       const TensorMeta* meta = graph.value(id).tensor();
-      if (meta == nullptr ||
-          (!meta->storage_offset.is_symbolic() && meta->storage_offset.literal() == 0))
-        continue;
+      if (meta == nullptr || meta->storage_offset == 0) continue;
       TensorMeta changed = *meta;
       changed.storage_offset = SymInt(0);
       graph.set_value_meta(id, std::move(changed));

@@ -44,20 +44,9 @@ std::optional<Role> known(std::span<const KnownName> names, std::string_view nam
   return found == names.end() ? std::nullopt : std::optional(found->role);
 }
 
-bool is_floating(const ModelValue& value) {
+bool is_of(DtypeCategory category, const ModelValue& value) {
   const auto dtype = value.tensor == nullptr ? std::nullopt : value.tensor->dtype.dtype();
-  return dtype && dtype_category(*dtype) == DtypeCategory::floating;
-}
-
-bool is_integer(const ModelValue& value) {
-  const auto dtype = value.tensor == nullptr ? std::nullopt : value.tensor->dtype.dtype();
-  return dtype && dtype_category(*dtype) == DtypeCategory::integer;
-}
-
-bool is_same(const SymInt& a, const SymInt& b) {
-  if (a.is_symbolic() || b.is_symbolic())
-    return a.is_symbolic() && b.is_symbolic() && a.expr() == b.expr();
-  return a.literal() == b.literal();
+  return dtype && dtype_category(*dtype) == category;
 }
 
 // The one dimension whose size a step changes.
@@ -67,7 +56,7 @@ std::optional<size_t> growing_dim(const ModelValue& before, const ModelValue& af
     return std::nullopt;
   std::optional<size_t> out;
   for (size_t dim = 0; dim < before.tensor->sizes.size(); ++dim) {
-    if (is_same(before.tensor->sizes[dim], after.tensor->sizes[dim])) continue;
+    if (before.tensor->sizes[dim] == after.tensor->sizes[dim]) continue;
     if (out) return std::nullopt;
     out = dim;
   }
@@ -156,13 +145,13 @@ Result<ProgramRoles> find_roles(const run::CallingConvention& convention) {
     std::optional<Role> role = known(kInputs, input.name);
     if (input.tensor == nullptr) role = Role::constant;
     // A program of one argument, whatever its name, which takes tokens and gives scores.
-    if (!role && inputs.size() == 1 && is_integer(input)) role = Role::ids;
+    if (!role && inputs.size() == 1 && is_of(DtypeCategory::integer, input)) role = Role::ids;
     if (!role)
       return Error{ErrorCode::unsupported,
                    "generation does not know what the input is for (" + input.type + ")",
                    "input '" + input.name + "'"};
     if (*role == Role::ids) {
-      if (ids || !is_integer(input)) role = std::nullopt;
+      if (ids || !is_of(DtypeCategory::integer, input)) role = std::nullopt;
       ids = ids.value_or(i);
     }
     if (!role)
@@ -176,7 +165,7 @@ Result<ProgramRoles> find_roles(const run::CallingConvention& convention) {
     if (out.outputs.back() == Role::logits && !logits) logits = i;
   }
   // Of a program that returns a tuple, scores come first and caches behind them.
-  if (!logits && !outputs.empty() && is_floating(outputs[0])) {
+  if (!logits && !outputs.empty() && is_of(DtypeCategory::floating, outputs[0])) {
     logits = 0;
     out.outputs[0] = Role::logits;
     const auto caches = std::ranges::count(out.inputs, Role::cache);
@@ -184,7 +173,7 @@ Result<ProgramRoles> find_roles(const run::CallingConvention& convention) {
       std::fill(out.outputs.begin() + 1, out.outputs.end(), Role::cache);
   }
   if (!ids) return Error{ErrorCode::unsupported, "no input has token ids ('input_ids')", ""};
-  if (!logits || !is_floating(outputs[*logits]))
+  if (!logits || !is_of(DtypeCategory::floating, outputs[*logits]))
     return Error{ErrorCode::unsupported, "no output has scores of tokens ('logits')", ""};
   out.ids = *ids;
   out.logits = *logits;

@@ -23,8 +23,7 @@ Result<Tensor> make_row(const ModelValue& input, std::span<const int64_t> values
   Sizes sizes(meta.sizes.size(), 1);
   // Positions of images and texts, [3, 1, tokens], are the same for texts.
   if (sizes.size() == 3 && !meta.sizes[0].is_symbolic()) sizes[0] = meta.sizes[0].literal();
-  if (sizes.empty() || (!meta.sizes.back().is_symbolic() && meta.sizes.back().literal() == 1))
-    values = values.first(1);
+  if (sizes.empty() || meta.sizes.back() == 1) values = values.first(1);
   if (!sizes.empty()) sizes.back() = static_cast<int64_t>(values.size());
   if (const auto count = checked_numel(sizes); !count || *count > (int64_t{1} << 32))
     return at_input("found " + input.type + ", expected integers [1, tokens]", input);

@@ -96,7 +96,7 @@ TensorMeta GraphBuilder::tensor(Dtype dtype, std::vector<SymInt> sizes) {
       product = INT64_MAX;
     if (!size.is_symbolic() && !stride.is_symbolic()) {
       stride = SymInt(product);
-    } else if (!stride.is_symbolic() && stride.literal() == 1) {
+    } else if (stride == 1) {
       stride = size;
     } else {
       // The product of two sizes that were parsed is itself an expression that parses.

@@ -185,6 +185,12 @@ class Symbolic {
   Expr expr() const { return expression_ ? expression_->expr : Expr(); }
   const SpelledExpr* spelled() const { return expression_; }
   std::optional<T> hint() const { return has_hint_ ? std::optional<T>(value_) : std::nullopt; }
+  // Whether both are the same in every call, as far as one can see: the same number, or the same
+  // expression of one program. Hints do not count.
+  bool operator==(const Symbolic& other) const {
+    return is_symbolic() == other.is_symbolic() &&
+           (is_symbolic() ? expr() == other.expr() : value_ == other.value_);
+  }
 
  private:
   const SpelledExpr* expression_ = nullptr;

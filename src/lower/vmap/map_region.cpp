@@ -320,8 +320,8 @@ class RegionMapper {
     int64_t product = 0;
     const bool is_known = left && right && !__builtin_mul_overflow(*left, *right, &product);
     if (!a.is_symbolic() && !b.is_symbolic()) return SymInt(product);
-    if (!a.is_symbolic() && a.literal() == 1) return b;
-    if (!b.is_symbolic() && b.literal() == 1) return a;
+    if (a == 1) return b;
+    if (b == 1) return a;
     return spelled({.op = ExprOp::multiply, .args = {expr_of(a), expr_of(b)}},
                    is_known ? std::optional(product) : std::nullopt);
   }

@@ -281,7 +281,7 @@ constexpr OpDef kOps[] = {
     op<"aten::_assert_async.msg(Tensor self, str assert_msg) -> ()", assert_async_msg>,
     op<"aten::_functional_assert_async.msg(Tensor self, str assert_msg, Tensor dep_token) -> Tensor", functional_assert_async>,
     op<"aten::_functional_assert_scalar(Scalar self, str assert_msg, Tensor dep_token) -> Tensor", functional_assert_scalar>,
-    op<"aten::_assert_tensor_metadata(Tensor a, SymInt[]? size=None, SymInt[]? stride=None, ScalarType? dtype=None, *, Device? device=None, Layout? layout=None) -> ()", assert_tensor_metadata>,
+    op<"aten::_assert_tensor_metadata(Tensor a, SymInt[]? size=None, SymInt[]? stride=None, ScalarType? dtype=None, *, Device? device=None, Layout? layout=None) -> ()", assert_tensor_metadata>.with({.looks_at_sizes_alone = true}),
     op<"aten::sym_constrain_range(Scalar size, *, int? min=None, int? max=None) -> ()", constrain_range>,
     op<"aten::sym_constrain_range_for_size(Scalar size, *, int? min=None, int? max=None) -> ()", constrain_range_for_size>,
     op<"aten::_functional_sym_constrain_range(Scalar size, int? min, int? max, Tensor dep_token) -> Tensor", functional_constrain_range>,

@@ -339,6 +339,11 @@ const BoundNode* Planner::maker(const BoundArgument& argument) const {
   return nodes_.at(static_cast<uint32_t>(definition.node));
 }
 
+const BoundNode* Planner::only_maker(const BoundArgument& argument, size_t uses) const {
+  const BoundNode* made = maker(argument);
+  return made == nullptr || is_taken(*made) || users(*made).size() != uses ? nullptr : made;
+}
+
 const TensorMeta* Planner::record(const BoundArgument& argument) const {
   const auto id = Frame::value_id(argument);
   return id ? graph_.graph->value(*id).tensor() : nullptr;
@@ -347,6 +352,11 @@ const TensorMeta* Planner::record(const BoundArgument& argument) const {
 const TensorMeta* Planner::record(const BoundNode& node) const {
   const auto* id = node.node->outputs.empty() ? nullptr : node.node->outputs[0].get_if<ValueId>();
   return id == nullptr ? nullptr : graph_.graph->value(*id).tensor();
+}
+
+bool Planner::has_sizes_of(const BoundNode& node, const BoundArgument& argument) const {
+  const TensorMeta *own = record(node), *other = record(argument);
+  return own != nullptr && other != nullptr && own->sizes == other->sizes;
 }
 
 bool Planner::may_grow(ValueId value, const BoundNode& concatenation) const {

@@ -59,9 +59,13 @@ class Planner {
   std::vector<const BoundNode*> users(const BoundNode& node) const;
   // The node whose first result the argument is; null if there is none.
   const BoundNode* maker(const BoundArgument& argument) const;
+  // The same, where it may become part of a step with its `uses` users: no other step has it.
+  const BoundNode* only_maker(const BoundArgument& argument, size_t uses = 1) const;
   // What the program records of a tensor; null for others.
   const TensorMeta* record(const BoundArgument& argument) const;
   const TensorMeta* record(const BoundNode& node) const;
+  // Whether the program records the same sizes of the first result and of an argument.
+  bool has_sizes_of(const BoundNode& node, const BoundArgument& argument) const;
   // Whether the concatenation alone adds to the value, an input of the graph, and nothing writes to
   // it or to the result.
   bool may_grow(ValueId value, const BoundNode& concatenation) const;
@@ -120,9 +124,6 @@ struct ActivationNodes {
 std::optional<ActivationNodes> match_activation(const Planner& planner, const BoundNode& node);
 // The activation that a node computes; nothing for others.
 std::optional<kernels::Activation> activation_of(const Planner& planner, const BoundNode& node);
-
-// Whether two sizes are the same in every call, as far as one can see.
-bool is_same(const SymInt& a, const SymInt& b);
 
 // Attention around a softmax; null where there is none.
 StepPointer recompose_attention(const Planner& planner, const BoundNode& node);

@@ -132,21 +132,13 @@ class AttentionMatch {
       return false;
     const TensorMeta* result = planner_.record(**std::ranges::max_element(nodes_));
     if (result == nullptr || result->sizes.size() != query->sizes.size() ||
-        !std::equal(result->sizes.begin(), result->sizes.end() - 1, query->sizes.begin(), is_same))
+        !std::equal(result->sizes.begin(), result->sizes.end() - 1, query->sizes.begin()))
       return false;
     for (const TensorMeta* other : {key, value})
       if (other->sizes.size() != query->sizes.size() ||
-          !std::equal(query->sizes.begin(), query->sizes.end() - 2, other->sizes.begin(), is_same))
+          !std::equal(query->sizes.begin(), query->sizes.end() - 2, other->sizes.begin()))
         return false;
     return true;
-  }
-
-  // The node that makes an argument, if nobody else takes its result (or `uses` do).
-  const BoundNode* maker(const BoundArgument& argument, size_t uses = 1) {
-    const BoundNode* made = planner_.maker(argument);
-    if (made == nullptr || planner_.is_taken(*made) || planner_.users(*made).size() != uses)
-      return nullptr;
-    return made;
   }
 
   // Whether a view leaves the matrices in it as they are, by what the program records of both.
@@ -157,25 +149,20 @@ class AttentionMatch {
       return record != nullptr && (record->sizes.size() == 3 || record->sizes.size() == 4);
     };
     return has_matrices(from) && has_matrices(to) &&
-           std::equal(from->sizes.end() - 2, from->sizes.end(), to->sizes.end() - 2, is_same);
+           std::equal(from->sizes.end() - 2, from->sizes.end(), to->sizes.end() - 2);
   }
   bool is_view(const BoundNode& node) const {
     // A copy is as good as what it copies.
     if (is_operator(node, "aten::expand") || is_operator(node, "aten::clone"))
-      return has_sizes_of(node, node.arguments[0]);
+      return planner_.has_sizes_of(node, node.arguments[0]);
     return (is_operator(node, "aten::view") || is_operator(node, "aten::reshape")) &&
            keeps_matrices(node);
-  }
-  bool has_sizes_of(const BoundNode& node, const BoundArgument& argument) const {
-    const TensorMeta *own = planner_.record(node), *other = planner_.record(argument);
-    return own != nullptr && other != nullptr &&
-           std::ranges::equal(own->sizes, other->sizes, is_same);
   }
 
   // Behind views that only join and repeat leading dimensions: what they are views of.
   const BoundArgument& behind_views(const BoundArgument& argument) {
     const BoundArgument* at = &argument;
-    while (const BoundNode* made = maker(*at)) {
+    while (const BoundNode* made = planner_.only_maker(*at)) {
       if (!is_view(*made)) break;
       nodes_.push_back(made);
       at = &made->arguments[0];
@@ -185,7 +172,7 @@ class AttentionMatch {
 
   // Behind a multiplication with a number, which goes into the scale.
   const BoundArgument& behind_scale(const BoundArgument& argument) {
-    const BoundNode* made = maker(argument);
+    const BoundNode* made = planner_.only_maker(argument);
     if (made == nullptr) return argument;
     const bool multiplies =
         is_operator(*made, "aten::mul", "Scalar") || is_operator(*made, "aten::mul", "Tensor");
@@ -205,8 +192,8 @@ class AttentionMatch {
   bool match_scores(const BoundNode& softmax) {
     const BoundArgument* scores = &softmax.arguments[0];
     // The scores are also looked at by what keeps rows that are all -inf from being NaN.
-    const BoundNode* added = maker(*scores);
-    if (added == nullptr) added = maker(*scores, 2);
+    const BoundNode* added = planner_.only_maker(*scores);
+    if (added == nullptr) added = planner_.only_maker(*scores, 2);
     if (added == nullptr) return false;
     if (is_operator(*added, "aten::add", "Tensor") && planner_.number(*added, "alpha") == 1.0 &&
         !planner_.number(*added, "other")) {
@@ -217,13 +204,14 @@ class AttentionMatch {
       nodes_.push_back(added);
       scores = &added->arguments[0];
     }
-    const BoundNode* product = maker(behind_scale(behind_views(behind_scale(*scores))));
+    const BoundNode* product =
+        planner_.only_maker(behind_scale(behind_views(behind_scale(*scores))));
     if (product == nullptr && added != nullptr && is_product(*added)) product = added;
     if (product == nullptr || !is_product(*product)) return false;
     nodes_.push_back(product);
     arguments.query = &behind_scale(behind_views(product->arguments[0]));
     const BoundArgument& turned = behind_scale(behind_views(product->arguments[1]));
-    const BoundNode* turning = maker(turned);
+    const BoundNode* turning = planner_.only_maker(turned);
     if (turning == nullptr || !turns(*turning)) return false;
     nodes_.push_back(turning);
     arguments.key = &behind_scale(turning->arguments[0]);
@@ -277,16 +265,16 @@ class AttentionMatch {
         !Planner::takes(where->arguments[1], *zeros) ||
         !Planner::takes(where->arguments[2], softmax))
       return nullptr;
-    const BoundNode* none = maker(where->arguments[0]);
+    const BoundNode* none = planner_.only_maker(where->arguments[0]);
     if (none == nullptr || !is_operator(*none, "aten::logical_not")) return nullptr;
-    const BoundNode* any = maker(none->arguments[0]);
+    const BoundNode* any = planner_.only_maker(none->arguments[0]);
     if (any == nullptr || !is_operator(*any, "aten::any", "dim") ||
         planner_.integer(*any, "dim") != planner_.integer(softmax, "dim") ||
         planner_.flag(*any, "keepdim") != true)
       return nullptr;
-    const BoundNode* finite = maker(any->arguments[0]);
+    const BoundNode* finite = planner_.only_maker(any->arguments[0]);
     if (finite == nullptr || !is_operator(*finite, "aten::logical_not")) return nullptr;
-    const BoundNode* infinite = maker(finite->arguments[0]);
+    const BoundNode* infinite = planner_.only_maker(finite->arguments[0]);
     if (infinite == nullptr || !is_operator(*infinite, "aten::eq", "Scalar") ||
         !is_number(planner_, *infinite, "other", -kInfinity) ||
         Frame::value_id(infinite->arguments[0]) != Frame::value_id(softmax.arguments[0]))
@@ -303,12 +291,6 @@ class AttentionMatch {
 };
 
 }  // namespace
-
-bool is_same(const SymInt& a, const SymInt& b) {
-  if (a.is_symbolic() || b.is_symbolic())
-    return a.is_symbolic() && b.is_symbolic() && a.expr() == b.expr();
-  return a.literal() == b.literal();
-}
 
 StepPointer recompose_attention(const Planner& planner, const BoundNode& node) {
   const bool is_softmax =

@@ -20,11 +20,13 @@ bool is_plain(const BoundNode& node) {
          node.batched.empty() && !node.op.mutates();
 }
 
-// Asks for sizes alone, whatever the elements are.
+// Asks for sizes alone, whatever the elements are, and gives no tensor.
 bool looks_at_sizes(const BoundNode& node) {
-  constexpr std::string_view kNames[] = {"aten::sym_size", "aten::sym_numel",
-                                         "aten::_assert_tensor_metadata"};
-  return std::ranges::find(kNames, node.op.signature().name) != std::end(kNames);
+  const ops::OpDef* row = own_row(node);
+  if (row == nullptr || !row->facts.looks_at_sizes_alone) return false;
+  const std::span results(row->signature->return_array, row->signature->return_count);
+  return std::ranges::none_of(
+      results, [](const ops::ArgumentType& type) { return type.base == ops::BaseType::tensor; });
 }
 
 // The same elements in the same order.

@@ -1,27 +1,9 @@
 // Keys and values that several heads of queries share. Transformers repeats them before it attends
 // (repeat_kv): reshape(expand(unsqueeze(x, 2))). Attention reads each head as often as it is needed
 // instead.
-#include <algorithm>
-
 #include "run/plan/attention.h"
 
 namespace pt2::run {
-namespace {
-
-bool has_sizes_of(const Planner& planner, const BoundNode& node, const BoundArgument& argument) {
-  const TensorMeta *own = planner.record(node), *other = planner.record(argument);
-  return own != nullptr && other != nullptr &&
-         std::ranges::equal(own->sizes, other->sizes, is_same);
-}
-
-// The node that makes an argument, if nobody else takes its result and no step has it.
-const BoundNode* only_maker(const Planner& planner, const BoundArgument& argument) {
-  const BoundNode* made = planner.maker(argument);
-  return made == nullptr || planner.is_taken(*made) || planner.users(*made).size() != 1 ? nullptr
-                                                                                        : made;
-}
-
-}  // namespace
 
 std::optional<RepeatedHeads> match_repeated_heads(const Planner& planner,
                                                   const BoundArgument& argument) {
@@ -29,11 +11,11 @@ std::optional<RepeatedHeads> match_repeated_heads(const Planner& planner,
   const BoundArgument* at = &argument;
   // What leaves the tensor as it is may lie between: slices of all of it, copies.
   const auto step_back = [&](auto&& is_wanted) -> const BoundNode* {
-    while (const BoundNode* made = only_maker(planner, *at)) {
+    while (const BoundNode* made = planner.only_maker(*at)) {
       const bool wanted = is_wanted(*made);
       const bool is_idle =
           (is_operator(*made, "aten::slice", "Tensor") || is_operator(*made, "aten::clone")) &&
-          has_sizes_of(planner, *made, made->arguments[0]);
+          planner.has_sizes_of(*made, made->arguments[0]);
       if (!wanted && !is_idle) return nullptr;
       out.nodes.push_back(made);
       at = &made->arguments[0];
@@ -67,8 +49,8 @@ std::optional<RepeatedHeads> match_repeated_heads(const Planner& planner,
     return std::nullopt;
   for (const size_t dim : {0u, 1u, 2u, 3u}) {
     const SymInt& size = heads->sizes[dim];
-    if (!is_same(size, repeated->sizes[dim < 2 ? dim : dim + 1]) ||
-        (dim != 1 && !is_same(size, joined->sizes[dim])))
+    if (size != repeated->sizes[dim < 2 ? dim : dim + 1] ||
+        (dim != 1 && size != joined->sizes[dim]))
       return std::nullopt;
   }
   out.heads = at;

@@ -195,8 +195,7 @@ class TileStep final : public Step {
 
 // The sizes and dtypes that the program records are the same, as far as one can see.
 bool are_alike(const TensorMeta* a, const TensorMeta* b) {
-  return a != nullptr && b != nullptr && a->dtype == b->dtype &&
-         std::ranges::equal(a->sizes, b->sizes, is_same);
+  return a != nullptr && b != nullptr && a->dtype == b->dtype && a->sizes == b->sizes;
 }
 
 }  // namespace
