@@ -104,6 +104,11 @@ class Model {
   // What `outputs`, as run() gives them, are in Python.
   Result<Tree> structure_outputs(std::vector<Value> outputs) const;
 
+  // What the planned engine makes of the program, in the order in which calls compute it; what
+  // depends on weights alone is computed before. Empty for the reference engine, which follows the
+  // graph. Linear in the program.
+  std::vector<PlannedStep> plan() const;
+
   // Implementation; shared by sessions.
   struct Shared;
   const std::shared_ptr<const Shared>& shared() const { return shared_; }

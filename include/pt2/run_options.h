@@ -8,6 +8,8 @@
 #include <optional>
 #include <span>
 #include <stop_token>
+#include <string>
+#include <vector>
 
 #include "pt2/ir/node.h"
 #include "pt2/tensor.h"
@@ -35,6 +37,14 @@ struct StepTime {
   const Node& node;         // the last of the nodes that the step computes
   size_t node_count;
   std::chrono::nanoseconds time;
+};
+
+// One step of a plan: what a call computes in one go, and what it gives back behind it.
+struct PlannedStep {
+  std::string_view kernel;               // as in StepTime
+  std::string result;                    // the value that it makes, or else its last node
+  std::vector<std::string> operators{};  // that it computes, in order: "aten.conv2d.default"
+  std::vector<std::string> released{};   // values whose memory is used again from here on
 };
 
 // An input that is the beginning of a larger tensor along one dimension: the keys and values that a

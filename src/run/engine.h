@@ -59,6 +59,8 @@ class Engine {
   virtual ~Engine() = default;
   // For each input of the graph: may a call write to its storage?
   virtual std::vector<bool> written_inputs() const = 0;
+  // The steps of a call, where there is a plan.
+  virtual std::vector<PlannedStep> steps() const { return {}; }
   // The engine must outlive the session.
   virtual std::unique_ptr<EngineSession> start_session(const SessionOptions& options) const = 0;
 };

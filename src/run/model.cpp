@@ -145,6 +145,7 @@ const Program& Model::program() const { return *shared_->program; }
 const Package& Model::package() const { return *shared_->package; }
 std::span<const ModelValue> Model::inputs() const { return shared_->convention.inputs; }
 std::span<const ModelValue> Model::outputs() const { return shared_->convention.outputs; }
+std::vector<PlannedStep> Model::plan() const { return shared_->engine->steps(); }
 
 Result<std::vector<Value>> Model::run(std::vector<Value> inputs, const CallOptions& options) const {
   Session session(*this);

@@ -1,5 +1,11 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include "pt2/ir/program_text.h"
+#include "tools/execution.h"
+#include "tools/plugins.h"
 #include "tools/source.h"
+#include "tools/table.h"
 #include "tools/verbs.h"
 
 namespace pt2::tools {
@@ -8,10 +14,29 @@ namespace {
 struct Options {
   Source source;
   TextOptions text;
+  bool plan = false;
+  std::vector<std::string> libraries;
 };
 
+std::string plan_text(const std::vector<PlannedStep>& plan) {
+  TextTable table({{"step", Align::right}, {"kernel"}, {"makes"}, {"computes"}, {"last use of"}});
+  size_t number = 0;
+  for (const PlannedStep& step : plan)
+    table.add({std::to_string(++number), std::string(step.kernel), "%" + step.result,
+               fmt::format("{}", fmt::join(step.operators, ", ")),
+               step.released.empty() ? "" : fmt::format("%{}", fmt::join(step.released, " %"))});
+  return table.text();
+}
+
 Result<int> disassemble(const Options& options, Environment& environment) {
-  PT2_TRY(const Package package, open_package(options.source, environment));
+  PT2_TRY(Package package, open_package(options.source, environment));
+  if (options.plan) {
+    PT2_TRY(CustomOperators operators, load_operators(options.libraries));
+    PT2_TRY(const Model model, load_model(std::move(package), options.source, std::move(operators),
+                                          EngineKind::planned));
+    print(environment.out, plan_text(model.plan()));
+    return kOk;
+  }
   PT2_TRY(const Program* program, package.program(options.source.model));
   print(environment.out, print_program(*program, options.text));
   return kOk;
@@ -24,6 +49,9 @@ Action setup_dis(CommandLine& line) {
   add_source(line, options->source);
   line.add_flag("--metadata", options->text.metadata,
                 "with stack traces, module stacks and the like: everything that the file says");
+  line.add_flag("--plan", options->plan,
+                "the steps in which a call computes the program, each with its kernel");
+  add_ops_option(line, options->libraries);
   add_model_option(line, options->source);
   return [options](Environment& environment) { return disassemble(*options, environment); };
 }

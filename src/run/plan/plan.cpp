@@ -1,6 +1,10 @@
 #include "run/plan/plan.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "ir/graph_place.h"
+#include "ir/target.h"
 #include "run/plan/planner.h"
 
 namespace pt2::run {
@@ -93,6 +97,30 @@ Value own(Value value, const std::vector<const Storage*>& shared) {
 }
 
 }  // namespace
+
+std::vector<PlannedStep> Plan::describe() const {
+  std::vector<PlannedStep> out;
+  for (const StepPointer& step : steps) {
+    const auto is_inside = [&](const Definition& definition) {
+      return definition.by == Definition::By::node &&
+             std::ranges::any_of(step->nodes(), [&](const BoundNode* node) {
+               return node->node == &graph->graph->node(definition.node);
+             });
+    };
+    PlannedStep each{.kernel = step->name(),
+                     .result = node_name(*graph->graph, *step->nodes().back()->node)};
+    for (const BoundNode* node : step->nodes())
+      each.operators.emplace_back(short_target(node->node->target));
+    for (const ValueId id : step->released) {
+      const GraphValue& value = graph->graph->value(id);
+      const bool is_weight =
+          value.definition.by == Definition::By::graph_input && !given[value.definition.index];
+      if (!is_weight && !is_inside(value.definition)) each.released.push_back(value.name);
+    }
+    out.push_back(std::move(each));
+  }
+  return out;
+}
 
 Result<std::vector<Value>> Plan::run(std::vector<Value> inputs, const EngineCall& call,
                                      Executor& executor, Workspace& workspace,

@@ -22,6 +22,8 @@ struct Plan {
   // For each input: calls bring it; others are weights.
   std::vector<bool> given;
 
+  std::vector<PlannedStep> describe() const;
+
   // Inputs and results as EngineSession::run has them. The results of a call that is recorded
   // (`recording` not null) are the recording's.
   Result<std::vector<Value>> run(std::vector<Value> inputs, const EngineCall& call,

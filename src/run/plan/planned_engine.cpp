@@ -71,6 +71,7 @@ class PlannedEngine final : public Engine {
   }
 
   std::vector<bool> written_inputs() const override { return written_; }
+  std::vector<PlannedStep> steps() const override { return plan_->describe(); }
   std::unique_ptr<EngineSession> start_session(const SessionOptions& options) const override;
 
   const Engine& reference() const { return *reference_; }
