@@ -127,7 +127,8 @@ TEST(Passes, HaveCasesEach) {
   for (const PassInfo& info : passes()) {
     SCOPED_TRACE(info.name);
     EXPECT_GE(done[std::string(info.name)], 3);
-    EXPECT_GE(refused[std::string(info.name)], 1);
+    // It takes whatever it knows away and leaves the rest.
+    EXPECT_GE(refused[std::string(info.name)], info.pass == Pass::drop_idle ? 0 : 1);
   }
 }
 

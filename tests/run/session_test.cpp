@@ -1,6 +1,7 @@
 // Sessions: their own state, the caller's memory for results, and cancelled calls.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <numeric>
 #include <type_traits>
 
@@ -352,6 +353,20 @@ TEST(Engine, StandsBesideTheReference) {
   ASSERT_TRUE(fork.run_into(inputs, outputs));
   EXPECT_EQ(elements(Value(memory)), std::vector<float>(10, 23));
   EXPECT_FALSE(session.run(std::span<Value>()));
+}
+
+// Each node is in one step, but for dropout, which does nothing outside of training.
+TEST(Plan, IsToldByTheModel) {
+  const std::string path = std::string(PT2_TEST_DATA) + "/../../examples/digits.pt2";
+  const Model model = Model::load(path).value();
+  size_t nodes = 0;
+  for (const PlannedStep& step : model.plan()) {
+    nodes += step.operators.size();
+    EXPECT_FALSE(step.kernel.empty() || step.result.empty());
+    EXPECT_EQ(std::ranges::find(step.operators, "aten.dropout.default"), step.operators.end());
+  }
+  EXPECT_EQ(nodes, model.program().graph.nodes().size() - 1);
+  EXPECT_TRUE(Model::load(path, {.engine = EngineKind::reference}).value().plan().empty());
 }
 
 }  // namespace

@@ -31,7 +31,8 @@ void note_sources(Program& program) {
 std::optional<Program> prepared(const Program& program, bool writes_inputs, const Limits& limits) {
   std::optional<Program> out;
   const NodeBudget budget(limits.max_new_nodes);
-  for (const Pass pass : {Pass::forward_derivatives, Pass::inline_regions, Pass::functionalize}) {
+  for (const Pass pass :
+       {Pass::forward_derivatives, Pass::inline_regions, Pass::functionalize, Pass::drop_idle}) {
     // What is written to inputs would be copied there in the end, however large.
     if (pass == Pass::functionalize && writes_inputs) continue;
     const Program& now = out ? *out : program;
