@@ -1,6 +1,7 @@
 #include "lower/functional/views.h"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <limits>
 
@@ -36,9 +37,42 @@ bool are_moderate(const Sizes& numbers) {
 // quadratic.
 constexpr size_t kMostPieces = 1024;
 
+// Sums and products of integers and symbols: two that are equal at the numbers of `numbers_at` are
+// equal everywhere, unless somebody made them to differ elsewhere.
+bool is_polynomial(Expr expr) {
+  return expr->op == ExprOp::integer || expr->op == ExprOp::symbol ||
+         ((expr->op == ExprOp::add || expr->op == ExprOp::multiply) &&
+          std::ranges::all_of(expr->args, is_polynomial));
+}
+
+// Longer expressions, whose trees share branches, are not looked into.
+constexpr size_t kMostTerms = 1024;
+
+// The numbers where each symbol is a prime of its own; another one in each round. Nothing for other
+// expressions than polynomials.
+constexpr size_t kRounds = 2;
+std::optional<Sizes> numbers_at(size_t round, const std::vector<SymInt>& numbers) {
+  constexpr std::array<int64_t, 10> kPrimes = {101, 103, 107, 109, 113, 127, 131, 137, 139, 149};
+  Sizes out;
+  for (const SymInt& number : numbers) {
+    SymbolBindings bindings;
+    if (number.is_symbolic()) {
+      if (number.expr()->size > kMostTerms || !is_polynomial(number.expr())) return std::nullopt;
+      for (const SymbolId symbol : free_symbols(number.expr())) {
+        const size_t at = static_cast<size_t>(symbol) * kRounds + round;
+        bindings.bind(symbol, kPrimes[at % kPrimes.size()]);
+      }
+    }
+    const Result<int64_t> value = evaluate(number, bindings);
+    if (!value) return std::nullopt;
+    out.push_back(*value);
+  }
+  return out;
+}
+
 // A tensor with the recorded sizes and strides, without elements.
-std::optional<Tensor> example(const TensorMeta& meta) {
-  const auto sizes = literals(meta.sizes), strides = literals(meta.strides);
+std::optional<Tensor> example(const TensorMeta& meta, size_t round) {
+  const auto sizes = numbers_at(round, meta.sizes), strides = numbers_at(round, meta.strides);
   if (!sizes || !strides || sizes->size() != strides->size() || !are_moderate(*sizes) ||
       !are_moderate(*strides) || !checked_numel(*sizes) || !meta.dtype.dtype())
     return std::nullopt;
@@ -51,13 +85,33 @@ Aliasing view_of(size_t input, Inverse inverse) {
   return {.view = View{.input = input, .inverse = inverse}};
 }
 
+bool is_literal(const TensorMeta& meta) {
+  return literals(meta.sizes).has_value() && literals(meta.strides).has_value();
+}
+
+// What `is_view` says of tensors with the sizes and strides of `from`. Where symbols decide, a view
+// is one for all sizes (sizes of 1 only make more tensors views), and what is none may be one for
+// some.
+Aliasing view_if(const TensorMeta& from, View view, auto&& is_view) {
+  for (size_t round = 0; round < kRounds; ++round) {
+    const std::optional<Tensor> tensor = example(from, round);
+    const std::optional<bool> shows = tensor ? is_view(*tensor, round) : std::nullopt;
+    if (!shows) return unclear();
+    if (!*shows) return is_literal(from) ? its_own() : unclear();
+  }
+  return {.view = view};
+}
+
 Aliasing reshaped(const Graph& graph, const Node& node, size_t input) {
   const TensorMeta* from = tensor_meta(graph, node.inputs[input].arg);
   const TensorMeta* to = result_of(graph, node);
-  const auto tensor = from != nullptr ? example(*from) : std::nullopt;
-  const auto sizes = to != nullptr ? literals(to->sizes) : std::nullopt;
-  if (!tensor || !sizes || checked_numel(*sizes) != tensor->numel()) return unclear();
-  return ops::view_strides(*tensor, *sizes) ? view_of(input, Inverse::reshape) : its_own();
+  if (from == nullptr || to == nullptr) return unclear();
+  const auto is_view = [&](const Tensor& tensor, size_t round) -> std::optional<bool> {
+    const auto sizes = numbers_at(round, to->sizes);
+    if (!sizes || checked_numel(*sizes) != tensor.numel()) return std::nullopt;
+    return ops::view_strides(tensor, *sizes).has_value();
+  };
+  return view_if(*from, {.input = input, .inverse = Inverse::reshape}, is_view);
 }
 
 // Whether the argument is omitted, is None, or equals `value`.
@@ -88,9 +142,11 @@ Aliasing cast(const Graph& graph, const Node& node, size_t input) {
 
 Aliasing made_contiguous(const Graph& graph, const Node& node, size_t input) {
   const TensorMeta* from = tensor_meta(graph, node.inputs[input].arg);
-  const auto tensor = from != nullptr ? example(*from) : std::nullopt;
-  if (!tensor || !is_absent_or(node, "memory_format", MemoryFormat::contiguous)) return unclear();
-  return tensor->is_contiguous() ? view_of(input, Inverse::same) : its_own();
+  if (from == nullptr || !is_absent_or(node, "memory_format", MemoryFormat::contiguous))
+    return unclear();
+  return view_if(
+      *from, {.input = input, .inverse = Inverse::same},
+      [](const Tensor& tensor, size_t) -> std::optional<bool> { return tensor.is_contiguous(); });
 }
 
 Aliasing of_complex(const Graph& graph, const Node& node, size_t input, Inverse inverse) {
