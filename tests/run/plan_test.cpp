@@ -141,6 +141,50 @@ TEST(Plan, NormsAndSoftmax) {
   EXPECT_EQ(graph.check(), (Names{"layer_norm", "softmax", "mean"}));
 }
 
+TEST(Plan, SoftmaxOverAnyDimension) {
+  Case graph;
+  const ValueId x = graph.input({2, 4, 5, 6});
+  const ValueId image =
+      graph.call("conv2d.default", convolution(x, graph.weight({7, 4, 3, 3}), graph.weight({7})));
+  for (const int64_t dim : {0, 1, -2, 3}) {
+    graph.output(graph.call("softmax.int", {self(x), named("dim", Argument(dim))}));
+    graph.output(graph.call("log_softmax.int", {self(image), named("dim", Argument(dim))}));
+  }
+  EXPECT_EQ(graph.check(), (Names{"convolution", "softmax", "softmax", "softmax", "softmax",
+                                  "softmax", "softmax", "softmax", "softmax"}));
+}
+
+TEST(Plan, ZerosAroundAnImageAreTheConvolutions) {
+  Case graph;
+  const ValueId x = graph.input({1, 3, 8, 9});
+  const auto padded = [&](const std::string& target, const Sizes& pads, NamedArgument value) {
+    return graph.call(target, {self(x), named("pad", ints(pads)), std::move(value)});
+  };
+  const auto convolve = [&](ValueId input) {
+    graph.output(graph.call("conv2d.default",
+                            convolution(input, graph.weight({4, 3, 3, 3}), graph.weight({4}))));
+  };
+  convolve(padded("constant_pad_nd.default", {1, 2, 0, 3}, named("value", Argument(0.0))));
+  convolve(padded("pad.default", {0, 1}, named("mode", Argument(std::string("constant")))));
+  // These are not zeros around it.
+  convolve(padded("constant_pad_nd.default", {1, 1}, named("value", Argument(1.0))));
+  convolve(padded("constant_pad_nd.default", {1, -1}, named("value", Argument(0.0))));
+  convolve(padded("pad.default", {1, 1, 1, 1}, named("mode", Argument(std::string("reflect")))));
+  EXPECT_EQ(graph.check(), (Names{"convolution", "convolution", "reference", "convolution",
+                                  "reference", "convolution", "reference", "convolution"}));
+}
+
+TEST(Plan, SameAddsTheOddZeroBehind) {
+  Case graph;
+  const ValueId x = graph.input({2, 3, 11});
+  graph.output(
+      graph.call("conv1d.padding",
+                 {named("input", Argument(x)), named("weight", Argument(graph.weight({5, 3, 4}))),
+                  named("bias", Argument(graph.weight({5}))), named("stride", ints({1})),
+                  named("padding", Argument(std::string("same")))}));
+  EXPECT_EQ(graph.check(), Names{"convolution"});
+}
+
 TEST(Plan, WhatWeightsAloneDecideIsComputedOnce) {
   Case graph;
   const ValueId w = graph.weight({3, 4});

@@ -1,5 +1,6 @@
-// Convolutions of images and signals with kernels that are the same in every call, with the batch
-// normalization behind them folded into the kernels.
+// Convolutions of images and signals with kernels that are the same in every call, with the zeros
+// that are put around their input before, and with the batch normalization behind them folded into
+// the kernels.
 #include "kernels/images/convolution.h"
 #include "run/plan/batch_norm.h"
 #include "run/plan/layout.h"
@@ -11,11 +12,18 @@ namespace {
 // Turning so few channels takes longer than reading them where they lie.
 constexpr int64_t kFewChannels = 4;
 
+// Zeros around an image, one number for each spatial dimension.
+struct Padding {
+  Sizes before;
+  Sizes after;
+};
+
 struct Kernels {
   Tensor weight;               // row-major [out, in / groups, spatial...]
   std::vector<double> scale;   // of the results, one for each channel; empty if there is none
   std::vector<float> bias;     // likewise
   kernels::Convolution shape;  // without what calls decide
+  int64_t pad_bottom = 0, pad_right = 0;
 };
 
 class ConvolutionStep final : public Step {
@@ -42,10 +50,11 @@ class ConvolutionStep final : public Step {
     shape.batch = input->size(0);
     shape.in_height = rank == 4 ? input->size(2) : 1;
     shape.in_width = input->size(rank - 1);
-    shape.out_height = window_count(shape.in_height, shape.kernel_height, shape.stride_y,
-                                    shape.dilation_y, shape.pad_top, false);
-    shape.out_width = window_count(shape.in_width, shape.kernel_width, shape.stride_x,
-                                   shape.dilation_x, shape.pad_left, false);
+    shape.out_height =
+        window_count(shape.in_height + shape.pad_top + kernels_.pad_bottom, shape.kernel_height,
+                     shape.stride_y, shape.dilation_y, 0, false);
+    shape.out_width = window_count(shape.in_width + shape.pad_left + kernels_.pad_right,
+                                   shape.kernel_width, shape.stride_x, shape.dilation_x, 0, false);
     if (shape.out_height < 1 || shape.out_width < 1) return false;
     Sizes sizes = input->sizes();
     sizes[1] = shape.out_channels;
@@ -109,25 +118,60 @@ bool is_sane(const Sizes& numbers, int64_t least) {
   return std::ranges::all_of(numbers, [&](int64_t n) { return n >= least && n <= 1 << 20; });
 }
 
-// On each side of a dimension; "same" where it is as much on both sides.
-std::optional<Sizes> padding_of(const Planner& planner, const BoundNode& node, const Tensor& weight,
-                                const std::optional<Sizes>& dilation) {
+// "same": the odd zero goes behind (ATen/native/Convolution.cpp convolution_same).
+std::optional<Padding> padding_of(const Planner& planner, const BoundNode& node,
+                                  const Tensor& weight, const Sizes& dilation) {
   const Value* given = planner.constant(node, "padding");
   const auto* word = given == nullptr ? nullptr : given->get_if<std::string>();
   const size_t spatial = weight.sizes().size() - 2;
-  if (word == nullptr) return planner.integers(node, "padding", spatial);
-  Sizes out(spatial, 0);
+  if (word == nullptr) {
+    const auto around = planner.integers(node, "padding", spatial);
+    return around ? std::optional(Padding{*around, *around}) : std::nullopt;
+  }
+  Padding out{Sizes(spatial, 0), Sizes(spatial, 0)};
   if (*word == "valid") return out;
   // With other strides, "same" is an error.
-  if (*word != "same" || !dilation ||
-      planner.integers(node, "stride", spatial) != Sizes(spatial, 1))
+  if (*word != "same" || planner.integers(node, "stride", spatial) != Sizes(spatial, 1))
     return std::nullopt;
   for (size_t i = 0; i < spatial; ++i) {
-    const auto around = checked_numel({{(*dilation)[i], weight.sizes()[i + 2] - 1}});
-    if (!around || *around % 2 != 0) return std::nullopt;
-    out[i] = *around / 2;
+    const auto around = checked_numel({{dilation[i], weight.sizes()[i + 2] - 1}});
+    if (!around) return std::nullopt;
+    out.before[i] = *around / 2;
+    out.after[i] = *around - out.before[i];
   }
   return out;
+}
+
+// The zeros that a node puts around an image; nothing where it does something else.
+std::optional<Padding> zeros_of(const Planner& planner, const BoundNode& node, size_t spatial) {
+  const bool is_pad = is_operator(node, "aten::pad");
+  if (!is_pad && !is_operator(node, "aten::constant_pad_nd")) return std::nullopt;
+  if (is_pad) {
+    const Value* mode = planner.constant(node, "mode");
+    const auto* word = mode == nullptr ? nullptr : mode->get_if<std::string>();
+    if (word == nullptr || *word != "constant") return std::nullopt;
+  }
+  if (!planner.is_none(node, "value") && planner.number(node, "value") != 0) return std::nullopt;
+  const Value* given = planner.constant(node, "pad");
+  const auto* list = given == nullptr ? nullptr : given->get_if<Value::List>();
+  if (list == nullptr || list->size() % 2 != 0 || list->size() > 2 * spatial) return std::nullopt;
+  const auto pads = planner.integers(node, "pad", list->size());
+  if (!pads) return std::nullopt;
+  Padding out{Sizes(spatial, 0), Sizes(spatial, 0)};
+  // The last dimension comes first.
+  for (size_t i = 0; i < pads->size() / 2; ++i) {
+    out.before[spatial - 1 - i] = (*pads)[2 * i];
+    out.after[spatial - 1 - i] = (*pads)[2 * i + 1];
+  }
+  return is_sane(out.before, 0) && is_sane(out.after, 0) ? std::optional(out) : std::nullopt;
+}
+
+void add_padding(const Padding& padding, Kernels& kernels) {
+  kernels.shape.pad_left += padding.before.back();
+  kernels.pad_right += padding.after.back();
+  if (padding.before.size() != 2) return;
+  kernels.shape.pad_top += padding.before[0];
+  kernels.pad_bottom += padding.after[0];
 }
 
 std::optional<Kernels> find_kernels(const Planner& planner, const BoundNode& node) {
@@ -141,10 +185,10 @@ std::optional<Kernels> find_kernels(const Planner& planner, const BoundNode& nod
     return std::nullopt;
   const auto stride = planner.integers(node, "stride", spatial);
   const auto dilation = planner.integers(node, "dilation", spatial);
-  const auto padding = padding_of(planner, node, *weight, dilation);
+  const auto padding = dilation ? padding_of(planner, node, *weight, *dilation) : std::nullopt;
   const auto groups = planner.integer(node, "groups");
-  if (!stride || !padding || !dilation || !groups || !is_sane(*stride, 1) ||
-      !is_sane(*padding, 0) || !is_sane(*dilation, 1) || !is_sane(weight->sizes(), 1) ||
+  if (!stride || !padding || !groups || !is_sane(*stride, 1) || !is_sane(padding->before, 0) ||
+      !is_sane(padding->after, 0) || !is_sane(*dilation, 1) || !is_sane(weight->sizes(), 1) ||
       *groups < 1 || weight->size(0) % *groups != 0)
     return std::nullopt;
   std::optional<Tensor> dense = planner.row_major(*weight);
@@ -157,12 +201,11 @@ std::optional<Kernels> find_kernels(const Planner& planner, const BoundNode& nod
   shape.kernel_width = weight->sizes().back();
   shape.stride_x = stride->back();
   shape.dilation_x = dilation->back();
-  shape.pad_left = padding->back();
+  add_padding(*padding, out);
   if (spatial == 2) {
     shape.kernel_height = weight->size(2);
     shape.stride_y = (*stride)[0];
     shape.dilation_y = (*dilation)[0];
-    shape.pad_top = (*padding)[0];
   }
   if (!planner.is_none(node, "bias")) {
     const Tensor* bias = planner.floats(node, "bias");
@@ -189,7 +232,15 @@ void fold(ScaleShift norm, Kernels& kernels) {
 StepPointer make_convolution(const Planner& planner, const BoundNode& node) {
   std::optional<Kernels> kernels = find_kernels(planner, node);
   if (!kernels) return nullptr;
-  Step::Nodes nodes{&node};
+  Step::Nodes nodes;
+  const BoundArgument* input = Planner::argument(node, "input");
+  if (const BoundNode* around = planner.only_maker(*input))
+    if (const auto zeros = zeros_of(planner, *around, kernels->weight.sizes().size() - 2)) {
+      add_padding(*zeros, *kernels);
+      nodes.push_back(around);
+      input = Planner::argument(*around, "self");
+    }
+  nodes.push_back(&node);
   if (const BoundNode* next = planner.only_user(node); next != nullptr)
     if (auto norm = scale_and_shift(planner, *next);
         norm && Planner::takes(*Planner::argument(*next, "input"), node) &&
@@ -199,8 +250,7 @@ StepPointer make_convolution(const Planner& planner, const BoundNode& node) {
     }
   const Tail tail = match_tail(planner, *nodes.back(), false);
   nodes.insert(nodes.end(), tail.nodes.begin(), tail.nodes.end());
-  const BoundArgument& input = *Planner::argument(node, "input");
-  return std::make_unique<ConvolutionStep>(std::move(nodes), input, *std::move(kernels), tail,
+  return std::make_unique<ConvolutionStep>(std::move(nodes), *input, *std::move(kernels), tail,
                                            planner.copies());
 }
 

@@ -1,4 +1,5 @@
-// Softmax and normalization over the last dimensions.
+// Softmax, and normalization over the last dimensions.
+#include "kernels/columns.h"
 #include "kernels/rows.h"
 #include "run/plan/layout.h"
 #include "run/plan/planner.h"
@@ -15,21 +16,41 @@ class SoftmaxStep final : public Step {
 
   Result<bool> run(Frame& frame) const override {
     const Tensor* input = frame.tensor(first().arguments[0]);
-    if (!is_float(input) || (dim_ != -1 && dim_ != input->dim() - 1) || input->dim() == 0)
-      return false;
-    const Tensor rows = to_row_major(frame, *input);
-    Tensor out = frame.make(input->sizes());
-    const int64_t columns = input->sizes().back();
-    const kernels::RowShape shape{rows.numel() / columns, columns, columns, columns};
-    const auto function = logarithm_ ? kernels::log_softmax_rows : kernels::softmax_rows;
-    frame.launch([=, from = rows.data<float>(), to = out.data<float>(), threads = frame.threads()] {
-      function(shape, from, to, threads);
-    });
-    frame.set(result(), std::move(out), false);
+    const int64_t rank = input == nullptr || !input->defined() ? 0 : input->dim();
+    const int64_t dim = dim_ < 0 ? dim_ + rank : dim_;
+    if (!is_float(input) || dim < 0 || dim >= rank) return false;
+    // The channels of rearranged images lie side by side.
+    const bool is_image =
+        dim == 1 && rank > 2 && !input->is_contiguous() && is_channels_last(*input);
+    Tensor out = is_image ? make_images(frame, input->sizes()) : frame.make(input->sizes());
+    if (is_image || dim == rank - 1)
+      over_rows(frame, is_image ? *input : to_row_major(frame, *input), input->size(dim), out);
+    else
+      over_columns(frame, to_row_major(frame, *input), dim, out);
+    frame.set(result(), std::move(out), is_image);
     return true;
   }
 
  private:
+  void over_rows(Frame& frame, const Tensor& in, int64_t columns, Tensor& out) const {
+    const kernels::RowShape shape{in.numel() / columns, columns, columns, columns};
+    const auto function = logarithm_ ? kernels::log_softmax_rows : kernels::softmax_rows;
+    launch(frame, function, shape, in, out);
+  }
+  void over_columns(Frame& frame, const Tensor& in, int64_t dim, Tensor& out) const {
+    kernels::ColumnShape shape{.rows = in.size(dim), .columns = 1};
+    for (int64_t behind = dim + 1; behind < in.dim(); ++behind) shape.columns *= in.size(behind);
+    shape.matrices = in.numel() / (shape.rows * shape.columns);
+    const auto function = logarithm_ ? kernels::log_softmax_columns : kernels::softmax_columns;
+    launch(frame, function, shape, in, out);
+  }
+  static void launch(Frame& frame, auto function, const auto& shape, const Tensor& in,
+                     Tensor& out) {
+    frame.launch([=, from = in.data<float>(), to = out.data<float>(), threads = frame.threads()] {
+      function(shape, from, to, threads);
+    });
+  }
+
   int64_t dim_;
   bool logarithm_;
 };

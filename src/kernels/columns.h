@@ -1,0 +1,29 @@
+// Softmax of float32 over a dimension whose elements lie apart: the channels of images in PyTorch's
+// order. What belongs together is a column; as many columns as fill a few vectors are computed at
+// once.
+#ifndef PT2_KERNELS_COLUMNS_H
+#define PT2_KERNELS_COLUMNS_H
+
+#include <cstdint>
+
+#include "kernels/threads.h"
+
+namespace pt2::kernels {
+
+// Matrices [rows, columns] behind one another, without gaps.
+struct ColumnShape {
+  int64_t matrices = 1;
+  int64_t rows = 0;
+  int64_t columns = 0;
+};
+
+// exp(x) / sum of exp(x) over each column, or its logarithm; as softmax_rows in what it gives.
+// `out` may be `in`.
+void softmax_columns(const ColumnShape& shape, const float* in, float* out,
+                     ThreadPool* pool = nullptr);
+void log_softmax_columns(const ColumnShape& shape, const float* in, float* out,
+                         ThreadPool* pool = nullptr);
+
+}  // namespace pt2::kernels
+
+#endif  // PT2_KERNELS_COLUMNS_H
