@@ -31,6 +31,14 @@ inline void apply_unary(Unary function, const float* from, float* to, int64_t co
       return map_span(from, to, count, [](V x) HWY_ATTR { return hn::Div(set(1.0f), x); });
     case Unary::exponential:
       return map_span(from, to, count, [](V x) HWY_ATTR { return exp(x); });
+    case Unary::exponential_minus_1:
+      return map_span(from, to, count, [](V x) HWY_ATTR { return expm1(x); });
+    case Unary::logarithm:
+      return map_span(from, to, count, [](V x) HWY_ATTR { return log(x); });
+    case Unary::logarithm_of_1_plus:
+      return map_span(from, to, count, [](V x) HWY_ATTR { return log1p(x); });
+    case Unary::softplus:
+      return map_span(from, to, count, [](V x) HWY_ATTR { return softplus(x); });
     case Unary::error_function:
       return map_span(from, to, count, [](V x) HWY_ATTR { return erf(x); });
   }

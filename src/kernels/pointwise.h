@@ -19,6 +19,10 @@ enum class Unary : uint8_t {
   reciprocal_square_root,
   reciprocal,
   exponential,
+  exponential_minus_1,
+  logarithm,
+  logarithm_of_1_plus,
+  softplus,  // log(1 + exp(x))
   error_function,
 };
 

@@ -113,6 +113,57 @@ HWY_INLINE V exp(V x) {
   return hn::Mul(hn::Mul(p, power_of_two(half)), power_of_two(hn::Sub(n, half)));
 }
 
+// 2^n (exp(r) - 1) + 2^n - 1, exact near 0 where exp(x) - 1 would not be.
+HWY_INLINE V expm1(V x) {
+  hn::Vec<Ints> n;
+  const V p = reduced_expm1(at_most(at_least(x, set(-20.0f)), set(20.0f)), n);
+  const V scale = power_of_two(n);
+  const V near = hn::MulAdd(scale, p, hn::Sub(scale, set(1.0f)));
+  return hn::IfThenElse(hn::Gt(x, set(20.0f)), exp(x), near);
+}
+
+// x = m 2^e with m between the roots of 1/2 and of 2; log(x) = log(m) + e log(2).
+HWY_INLINE V log(V x) {
+  const Floats d;
+  const Ints i;
+  const auto is_small = hn::Lt(x, set(1.17549435e-38f));  // denormal, 0, negative
+  const V scaled = hn::IfThenElse(is_small, hn::Mul(x, set(8388608.0f)), x);
+  const auto bits = hn::BitCast(i, scaled);
+  // The bits of the root of 1/2 are where the exponent changes.
+  const auto e = hn::ShiftRight<23>(hn::Sub(bits, hn::Set(i, 0x3f3504f3)));
+  const V m = hn::BitCast(d, hn::Sub(bits, hn::ShiftLeft<23>(e)));
+  const V power = hn::Sub(hn::ConvertTo(d, e), hn::IfThenElse(is_small, set(23.0f), hn::Zero(d)));
+  const V z = hn::Sub(m, set(1.0f));
+  const V square = hn::Mul(z, z);
+  const V p = horner(z, set(7.0376836292e-2f), -1.1514610310e-1f, 1.1676998740e-1f,
+                     -1.2420140846e-1f, 1.4249322787e-1f, -1.6668057665e-1f, 2.0000714765e-1f,
+                     -2.4999993993e-1f, 3.3333331174e-1f);
+  V y = hn::Mul(hn::Mul(p, square), z);
+  y = hn::MulAdd(power, set(-2.12194440e-4f), y);
+  y = hn::NegMulAdd(set(0.5f), square, y);
+  const V result = hn::MulAdd(power, set(0.693359375f), hn::Add(z, y));
+  const V infinity = hn::Inf(d);
+  const V special = hn::IfThenElse(hn::Eq(x, hn::Zero(d)), hn::Neg(infinity), hn::NaN(d));
+  const V positive = hn::IfThenElse(hn::Eq(x, infinity), infinity, result);
+  return hn::IfThenElse(hn::Gt(x, hn::Zero(d)), positive, special);
+}
+
+// log(1 + x), and what 1 + x lost of x.
+HWY_INLINE V log1p(V x) {
+  const V one = set(1.0f);
+  const V sum = hn::Add(one, x);
+  const V lost = hn::Sub(x, hn::Sub(sum, one));
+  const auto is_end = hn::Or(hn::Eq(sum, hn::Zero(Floats())), hn::Eq(sum, hn::Inf(Floats())));
+  const V logarithm = log(sum);
+  return hn::IfThenElse(is_end, logarithm, hn::Add(logarithm, hn::Div(lost, sum)));
+}
+
+HWY_INLINE V softplus(V x) {
+  const V positive = hn::IfThenElse(hn::Gt(x, hn::Zero(Floats())), x, hn::Zero(Floats()));
+  const V rest = log1p(exp(hn::Neg(hn::Abs(x))));
+  return hn::IfThenElse(hn::IsNaN(x), x, hn::Add(positive, rest));
+}
+
 HWY_INLINE V sigmoid(V x) { return hn::Div(set(1.0f), hn::Add(set(1.0f), exp(hn::Neg(x)))); }
 HWY_INLINE V silu(V x) { return hn::Div(x, hn::Add(set(1.0f), exp(hn::Neg(x)))); }
 

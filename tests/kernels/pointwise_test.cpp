@@ -56,6 +56,11 @@ double relu6(double x) { return std::isnan(x) ? x : std::min(std::max(x, 0.0), 6
 
 TEST(PointwiseTest, FunctionsAreAccurate) {
   check(Unary::exponential, 1.0, 0, [](double x) { return std::exp(x); });
+  check(Unary::exponential_minus_1, 1.5, 0, [](double x) { return std::expm1(x); });
+  check(Unary::logarithm, 1.0, 0, [](double x) { return std::log(x); });
+  check(Unary::logarithm_of_1_plus, 1.5, 0, [](double x) { return std::log1p(x); });
+  check(Unary::softplus, 1.5, 0,
+        [](double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x))); });
   check(Unary::error_function, 1.5, 0, [](double x) { return std::erf(x); });
   check(Unary::square_root, 0.51, 0, [](double x) { return std::sqrt(x); });
   check(Unary::reciprocal_square_root, 1.5, 0, [](double x) { return 1 / std::sqrt(x); });

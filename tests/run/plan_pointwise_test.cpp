@@ -66,6 +66,35 @@ TEST(PlanPointwise, NumbersAndBounds) {
   EXPECT_EQ(graph.check(), (Names{"pointwise_chain", "pointwise_chain", "pointwise", "pointwise"}));
 }
 
+TEST(PlanPointwise, ActivationsOfSeveralFunctions) {
+  Case graph;
+  const ValueId x = graph.input({5, 33});
+  const auto apply = [&](const std::string& target, std::vector<NamedArgument> rest = {}) {
+    rest.insert(rest.begin(), self(x));
+    graph.output(graph.call(target, std::move(rest)));
+  };
+  apply("leaky_relu.default");
+  apply("leaky_relu.default", {named("negative_slope", Argument(0.2))});
+  apply("elu.default");
+  apply("elu.default", {named("alpha", Argument(1.67)), named("scale", Argument(1.05))});
+  apply("mish.default");
+  apply("log_sigmoid.default");
+  EXPECT_EQ(graph.check(), Names(6, "pointwise_chain"));
+}
+
+TEST(PlanPointwise, FunctionsThatStandAlone) {
+  Case graph;
+  const ValueId x = graph.input({5, 33});
+  for (const char* target : {"softplus.default", "expm1.default", "log1p.default"})
+    graph.output(graph.call(target, {self(x)}));
+  graph.output(graph.call("log.default", {self(graph.call("exp.default", {self(x)}))}));
+  // With another threshold it is another function.
+  graph.output(graph.call("softplus.default", {self(x), named("threshold", Argument(1.0))}));
+  graph.output(graph.call("leaky_relu.default", {self(x), named("negative_slope", Argument(0.0))}));
+  EXPECT_EQ(graph.check(), (Names{"pointwise", "pointwise", "pointwise", "pointwise_chain",
+                                  "reference", "reference"}));
+}
+
 TEST(PlanPointwise, ImagesStayAsTheyLie) {
   Case graph;
   const ValueId x = graph.input({2, 3, 6, 5});

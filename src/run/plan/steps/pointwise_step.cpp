@@ -24,6 +24,9 @@ constexpr struct {
     {"aten::rsqrt", Unary::reciprocal_square_root},
     {"aten::reciprocal", Unary::reciprocal},
     {"aten::exp", Unary::exponential},
+    {"aten::expm1", Unary::exponential_minus_1},
+    {"aten::log", Unary::logarithm},
+    {"aten::log1p", Unary::logarithm_of_1_plus},
     {"aten::erf", Unary::error_function},
 };
 
@@ -192,6 +195,11 @@ class BinaryStep final : public Step {
 std::optional<Unary> unary_of(const Planner& planner, const BoundNode& node) {
   for (const auto& row : kUnaries)
     if (is_operator(node, row.name)) return row.function;
+  // Beyond PyTorch's threshold it is x, to the last bit of a float here too.
+  if (is_operator(node, "aten::softplus"))
+    return planner.number(node, "beta") == 1.0 && planner.number(node, "threshold") == 20.0
+               ? std::optional(Unary::softplus)
+               : std::nullopt;
   if (is_operator(node, "aten::pow", "Tensor_Scalar"))
     for (const auto& row : kPowers)
       if (planner.number(node, "exponent") == row.exponent) return row.function;

@@ -40,6 +40,17 @@ class Builder {
       if (bounds->high) value = emit(Binary::minimum, value, number(*bounds->high));
       return finish(node, value);
     }
+    if (is_operator(node, "aten::leaky_relu")) return add_leaky_relu(node);
+    if (is_operator(node, "aten::elu")) return add_elu(node);
+    if (is_operator(node, "aten::mish")) {
+      const TileSource value = source(node.arguments[0]);
+      const TileSource bent = emit(kernels::Activation::tanh, emit(Unary::softplus, value));
+      return finish(node, emit(Binary::multiply, value, bent));
+    }
+    if (is_operator(node, "aten::log_sigmoid")) {
+      const TileSource negated = emit(Unary::negate, source(node.arguments[0]));
+      return finish(node, emit(Unary::negate, emit(Unary::softplus, negated)));
+    }
     if (is_operator(node, "aten::pow", "Tensor_Scalar")) {
       const TileSource value = source(node.arguments[0]);
       if (planner_.number(node, "exponent") != 3.0) return false;
@@ -76,6 +87,29 @@ class Builder {
   }
 
  private:
+  // With such slopes the larger of both.
+  bool add_leaky_relu(const BoundNode& node) {
+    const auto slope = planner_.number(node, "negative_slope");
+    if (!slope || *slope <= 0 || *slope > 1) return false;
+    const TileSource value = source(node.arguments[0]);
+    const TileSource scaled = emit(Binary::multiply, value, number(*slope));
+    return finish(node, emit(Binary::maximum, value, scaled));
+  }
+
+  // max(x, 0) * scale + (exp(min(x, 0) * input_scale) - 1) * alpha * scale.
+  bool add_elu(const BoundNode& node) {
+    const auto alpha = planner_.number(node, "alpha"), scale = planner_.number(node, "scale"),
+               input_scale = planner_.number(node, "input_scale");
+    if (!alpha || !scale || !input_scale) return false;
+    const TileSource value = source(node.arguments[0]);
+    const TileSource below = emit(Binary::minimum, value, number(0));
+    const TileSource inner = emit(Binary::multiply, below, number(*input_scale));
+    const TileSource bent =
+        emit(Binary::multiply, emit(Unary::exponential_minus_1, inner), number(*alpha * *scale));
+    const TileSource above = emit(Binary::maximum, value, number(0));
+    return finish(node, emit(Binary::add, bent, emit(Binary::multiply, above, number(*scale))));
+  }
+
   static TileSource number(double value) {
     return {TileSource::From::number, 0, static_cast<float>(value)};
   }
