@@ -114,5 +114,26 @@ TEST(VerifyOperators, FindsWeightsWhereAttentionWantsTheirSums) {
   }
 }
 
+// torchaudio 2.11 gives back the tensor that it writes, 2.10 and before give nothing.
+TEST(VerifyOperators, PackagesMayGiveBackWhatTheyWrite) {
+  for (const size_t results : {size_t{0}, size_t{1}, size_t{2}}) {
+    ProgramBuilder builder;
+    const auto input = [&](const char* name, std::vector<SymInt> sizes) {
+      return builder.input(name, builder.tensor(Dtype::float32, std::move(sizes)));
+    };
+    std::vector<NamedArgument> inputs{arg("input_signal_windows", input("windows", {1, 2, 3})),
+                                      arg("a_coeff_flipped", input("coefficients", {2, 2})),
+                                      arg("padded_output_waveform", input("waveform", {1, 2, 4}))};
+    const TensorMeta written = builder.tensor(Dtype::float32, {1, 2, 4});
+    builder.call_many("torch.ops.torchaudio._lfilter_core_loop.default", std::move(inputs),
+                      std::vector(results, written));
+    builder.output(builder.call("torch.ops.aten.clone.default", {arg("self", input("x", {1}))},
+                                builder.tensor(Dtype::float32, {1})));
+    const Program program = std::move(builder).finish().value();
+    const Diagnostics findings = pt2::verify_program(program, "program", Level::full, kOptions);
+    EXPECT_EQ(findings.empty(), results < 2) << lines(findings);
+  }
+}
+
 }  // namespace
 }  // namespace pt2

@@ -88,6 +88,7 @@ TEST(Torchaudio, FiltersEachChannel) {
   ASSERT_TRUE(done) << done.error().text();
   // 1, 2 - 0.5 * 1, 3 - 0.5 * 1.5; and sums.
   EXPECT_EQ(elements<float>(Value(waveform)), (Floats{0, 1, 1.5, 2.25, 0, 1, 2, 3}));
+  EXPECT_EQ(elements<float>(done->at(0)), elements<float>(Value(waveform)));
   EXPECT_FALSE(run(target, {windows, coefficients, Tensor::zeros(Dtype::float32, {1, 2, 3})}));
 }
 

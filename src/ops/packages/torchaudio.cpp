@@ -28,8 +28,8 @@ void filter(const Tensor& windows, const Tensor& coefficients, Tensor& waveform)
 }
 
 // [batch, channels, samples], [channels, order], and the results after order - 1 zeros.
-Result<void> lfilter_core_loop(const Tensor& input_signal_windows, const Tensor& a_coeff_flipped,
-                               Tensor padded_output_waveform) {
+Result<Tensor> lfilter_core_loop(const Tensor& input_signal_windows, const Tensor& a_coeff_flipped,
+                                 Tensor padded_output_waveform) {
   const Tensor& windows = input_signal_windows;
   PT2_TRY_VOID(check_rank(windows, 3, "input_signal_windows"));
   PT2_TRY_VOID(check_rank(a_coeff_flipped, 2, "a_coeff_flipped"));
@@ -54,12 +54,18 @@ Result<void> lfilter_core_loop(const Tensor& input_signal_windows, const Tensor&
   else
     return operator_error("found dtype " + std::string(dtype_name(windows.dtype())) +
                           ", expected float32 or float64");
-  return {};
+  return padded_output_waveform;
+}
+
+Meta like_output(const Tensor&, const Tensor&, const Tensor& padded_output_waveform) {
+  return {padded_output_waveform.dtype(), padded_output_waveform.sizes()};
 }
 
 // clang-format off
 constexpr OpDef kOps[] = {
-    op<"torchaudio::_lfilter_core_loop(Tensor input_signal_windows, Tensor a_coeff_flipped, Tensor(a!) padded_output_waveform) -> ()", lfilter_core_loop>,
+    // Up to torchaudio 2.10 it gives nothing.
+    composed<"torchaudio::_lfilter_core_loop(Tensor input_signal_windows, Tensor a_coeff_flipped, Tensor(a!) padded_output_waveform) -> Tensor(a!)",
+       like_output, lfilter_core_loop>,
 };
 // clang-format on
 
