@@ -113,6 +113,15 @@ TEST(Compare, AReferenceAllowsTwiceTheErrorOfPytorch) {
   // An error of one rounding of the largest value passes even where PyTorch's error is 0.
   EXPECT_TRUE(compare(floats({1000.00006f, 0.5f}), floats({1000, 0.5f}), {}, &reference).equal());
   EXPECT_FALSE(compare(floats({kNan, 0.5f}), torch, {}, &reference).equal());
+  // Where PyTorch happens to be exact, noise within the tolerance is no difference.
+  const Tensor exact = doubles({1, 0.5}), right = floats({1, 0.5f});
+  EXPECT_TRUE(compare(floats({1.000001f, 0.5f}), right, {}, &exact).equal());
+  EXPECT_FALSE(
+      compare(floats({1.000001f, 0.5f}), right, {.relative = 0, .absolute = 0}, &exact).equal());
+  EXPECT_FALSE(compare(floats({1.0001f, 0.5f}), right, {}, &exact).equal());
+  // An element beyond the tolerance counts with its own error, not with that of another.
+  const Tensor mixed = doubles({1000, 0});
+  EXPECT_TRUE(compare(floats({1000.001f, 2e-5f}), floats({1000, 0}), {}, &mixed).equal());
   const Tensor other = doubles({1});
   EXPECT_EQ(compare(torch, torch, {}, &other).difference, "the reference is f64[1]");
 }

@@ -43,9 +43,9 @@ struct Comparison {
 
 // Kinds, dtypes and sizes must be the same; strides may differ. Integers, bools and text are
 // compared exactly; NaN equals NaN at the same place. A `reference` (the tensor's sizes, in float64
-// or complex128) decides instead of the tolerance: against it, the largest error of `found` must
-// not exceed twice that of `expected` plus one rounding of the largest reference value. Linear in
-// the elements.
+// or complex128) has the last word on elements beyond the tolerance: they differ only where their
+// error against it exceeds twice the largest error of `expected` plus one rounding of the largest
+// reference value. Linear in the elements.
 Comparison compare(const Value& found, const Value& expected, const CompareOptions& options = {},
                    const Tensor* reference = nullptr);
 
