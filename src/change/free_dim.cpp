@@ -18,6 +18,20 @@ namespace {
 // Sizes under which the operators are asked: two decide a*n + b, a third must agree.
 constexpr size_t kTrials = 3;
 
+// Sizes of the range under which each operator is asked again: all of a short range. Of a longer
+// one the smallest and the largest, because what an operator refuses is mostly refused there: sizes
+// that divide nothing or are too small.
+constexpr int64_t kSmallest = 128;
+
+std::vector<int64_t> sizes_to_ask(const SymRange& range) {
+  std::vector<int64_t> sizes;
+  const int64_t low = std::max<int64_t>(range.min.value_or(0), 0);
+  const int64_t high = range.max.value_or(INT64_MAX);
+  for (int64_t i = 0; i < kSmallest && i <= high - low; ++i) sizes.push_back(low + i);
+  if (range.max && high - low >= kSmallest) sizes.push_back(high);
+  return sizes;
+}
+
 class DimFreer {
  public:
   DimFreer(Program& program, Expr symbol, int64_t old_size, const SymRange& range)
@@ -25,6 +39,7 @@ class DimFreer {
         graph_(program.graph),
         symbol_(symbol),
         old_size_(old_size),
+        asked_(sizes_to_ask(range)),
         others_(check::hint_bindings(placed_graphs(program))) {
     const int64_t low = std::max<int64_t>(range.min.value_or(2), 2);
     const int64_t high = range.max.value_or(INT64_MAX);
@@ -82,7 +97,19 @@ class DimFreer {
     if (!results)
       return refused(graph_.node(id), fmt::format("{}; pt2 edit --set can change an argument first",
                                                   results.error().message));
-    return record(id, *results);
+    PT2_TRY_VOID(record(id, *results));
+    return ask_again(id);
+  }
+
+  // Whether what was recorded is right, and nothing refused, also at the sizes between the trials.
+  Result<void> ask_again(NodeId id) {
+    const Node& node = graph_.node(id);
+    const ops::Operator op = ops::find_operator(node.target);
+    check::ShapeCheck shape(graph_, node, op);
+    for (const int64_t size : asked_)
+      if (const auto fault = shape.judge(binding(size)).fault)
+        return refused(node, fmt::format("with {} = {}: {}", symbol_->name, size, fault->text));
+    return {};
   }
 
   using Trials = std::vector<std::vector<Value>>;
@@ -243,6 +270,7 @@ class DimFreer {
   Graph& graph_;
   const Expr symbol_;
   const int64_t old_size_;
+  const std::vector<int64_t> asked_;
   const SymbolBindings others_;  // as they were while exporting
   std::vector<int64_t> trials_;
   std::vector<bool> depends_;  // by value id: a size of it is the symbol's

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "pt2/ir/builder.h"
 #include "pt2/ir/edit_program.h"
 #include "pt2/model.h"
 #include "pt2/ops/verify_operators.h"
@@ -186,6 +187,29 @@ TEST(EditProgram, FixesAndFreesSizes) {
   EXPECT_EQ(type_of(program, "linear_1"), "batch 4 ");
   EXPECT_EQ(set_range(program, "x", 0, {0, 64}).error().code, ErrorCode::argument);
   EXPECT_TRUE(set_range(program, "x", 0, {2, 32}).has_value());
+}
+
+// Trials at 4, 2 and 3 heads of keys divide the 12 of the query; 5 do not.
+TEST(EditProgram, FreesOnlyWhatOperatorsTakeInTheWholeRange) {
+  ProgramBuilder builder;
+  const auto input = [&](const char* name, int64_t heads) {
+    return builder.input(name, builder.tensor(Dtype::float32, {1, heads, 6, 8}));
+  };
+  const ValueId query = input("query", 12), key = input("key", 4);
+  builder.output(builder.call(
+      "torch.ops.aten.scaled_dot_product_attention.default",
+      {arg("query", query), arg("key", key), arg("value", key), kwarg("enable_gqa", true)},
+      builder.tensor(Dtype::float32, {1, 12, 6, 8})));
+  const Program program = std::move(builder).finish().value();
+  Program freed = program;
+  const auto refused = free_dim(freed, "key", 1, "h", {1, 64});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::unsupported);
+  EXPECT_NE(refused.error().message.find("with h = 5: "), std::string::npos)
+      << refused.error().message;
+  const auto done = free_dim(freed, "key", 1, "heads", {1, 4});
+  ASSERT_TRUE(done) << done.error().text();
+  expect_sound(freed);
 }
 
 TEST(EditProgram, RenamesInputsAndOutputs) {

@@ -218,6 +218,11 @@ Result<int64_t> head_repeat(const Tensor& query, const Tensor& key, const Tensor
   return heads / key_heads;
 }
 
+Result<void> check_heads(const Tensor& query, const Tensor& key, const Tensor& value) {
+  PT2_TRY([[maybe_unused]] const int64_t repeat, head_repeat(query, key, value));
+  return {};
+}
+
 Result<void> check_attention(const Tensor& query, const Tensor& key, const Tensor& value,
                              const OptionalTensor& mask, double dropout_p, bool causal) {
   PT2_TRY_VOID(check_floating(query, "query"));
@@ -463,6 +468,7 @@ Result<Meta> scaled_dot_product_attention_meta(const Tensor& query, const Tensor
                                                double dropout_p, bool is_causal,
                                                const std::optional<double>&, bool enable_gqa) {
   PT2_TRY_VOID(check_attention(query, key, value, attn_mask, dropout_p, is_causal));
+  if (enable_gqa) PT2_TRY_VOID(check_heads(query, key, value));
   const std::array leading{leading_sizes(query), leading_sizes(enable_gqa ? query : key)};
   PT2_TRY(const Sizes batch, broadcast_sizes(leading));
   return attention_meta(query, value, batch, true);
@@ -530,6 +536,7 @@ Result<Attended> attend(Emitter& e, const Tensor& query, const Tensor& key, cons
                         const OptionalTensor& attn_mask, double dropout_p, bool is_causal,
                         const std::optional<double>& scale, bool enable_gqa) {
   PT2_TRY_VOID(check_attention(query, key, value, attn_mask, dropout_p, is_causal));
+  if (enable_gqa) PT2_TRY_VOID(check_heads(query, key, value));
   const bool is_half = query.dtype() == Dtype::float16 || query.dtype() == Dtype::bfloat16;
   const auto wide = [&](const Tensor& tensor) {
     return is_half && dtype_category(tensor.dtype()) == DtypeCategory::floating
