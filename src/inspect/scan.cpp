@@ -67,6 +67,19 @@ constexpr uint64_t kHeadBytes = 4096;
 
 bool is_python(std::string_view name) { return name.ends_with(".py") || name.ends_with(".pyc"); }
 
+// AOTInductor's package loader compiles and links where the library is missing
+// (torch/csrc/inductor/aoti_package/model_package_loader.cpp).
+bool is_compiled_at_load(std::string_view name) {
+  constexpr std::string_view kEndings[] = {".cpp", ".o", "_compile_flags.json",
+                                           "_linker_flags.json"};
+  return name.find("data/aotinductor/") != name.npos &&
+         std::ranges::any_of(kEndings, [&](std::string_view end) { return name.ends_with(end); });
+}
+
+// Operators through which TorchScript reaches files, as its code spells them.
+constexpr std::string_view kFileOperators[] = {"torch.save(", "torch.from_file(", "ops.aten.save(",
+                                               "ops.aten.from_file(", "ops.image."};
+
 class Scanner {
  public:
   Scanner(const std::string& path, const ScanOptions& options) : options_(options) {
@@ -148,7 +161,10 @@ class Scanner {
       const std::string place = fmt::format("{}!{}", archive.name(), entry.name);
       if (is_native(entry.name, head_of(archive.zip(), entry).bytes))
         add(Hazard::native_code, place, fmt::format("{} bytes of machine code", entry.size));
+      if (is_compiled_at_load(entry.name))
+        add(Hazard::compiled_at_load, place, "AOTInductor's source, compiled when it is loaded");
       const bool is_script = entry.name.find("code/__torch__") != std::string::npos;
+      if (is_script && entry.name.ends_with(".py")) look_into_script(archive, entry, place);
       if (is_script && !std::exchange(scripted, true))
         add(Hazard::torchscript_code, place, "code of TorchScript");
       else if (!is_script && is_python(entry.name))
@@ -169,6 +185,14 @@ class Scanner {
       return record ? *std::move(record) : Record{};
     }
     return {zip.bytes().subspan(entry.data_offset, std::min(entry.size, kHeadBytes)), nullptr};
+  }
+
+  void look_into_script(const Archive& archive, const Entry& entry, const std::string& place) {
+    const auto record = archive.zip().read(entry);
+    if (!record) return leave_unread({Rule::payload_reads, place, record.error().message});
+    for (const std::string_view name : kFileOperators)
+      if (record->text().find(name) != std::string_view::npos)
+        add(Hazard::script_files, place, fmt::format("its code calls {}...)", name));
   }
 
   void look_into_pickle(const Archive& archive, const Entry& entry, const std::string& place) {

@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "ir/symbols/symbols_internal.h"
 #include "package/payload_readers.h"
 #include "pt2/ir/program.h"
 
@@ -67,6 +68,12 @@ class PickleChecks {
  public:
   static void report_pickle_code(PickleCode code, const std::string& place, Diagnostics& findings) {
     report_pickle_calls(code.calls, place, findings);
+    ExprPool expressions;
+    for (const ForeignCall& each : code.expressions)
+      if (const auto parsed = expressions.parse(each.text); !parsed)
+        findings.add(Rule::expression,
+                     Error{parsed.error().code, parsed.error().message + evaluated_text(each.text),
+                           fmt::format("{}!byte {}", place, each.offset)});
     if (!code.stopped) return;
     const Error& error = *code.stopped;
     findings.add(Rule::unread_pickle,

@@ -42,6 +42,19 @@ TEST(PickleCode, IsNotAnObjectOfAClass) {
   EXPECT_EQ(calls_of("\x80\x02"
                      "ctransformers.utils\nrunOutput\nN\x85R."sv),
             "transformers.utils.runOutput(<none>);");
+  // Members of enumerations of torchao; other calls in that package may do anything.
+  EXPECT_EQ(calls_of("\x80\x02"
+                     "ctorchao.quantization.quant_primitives\nMappingType\nK\x01\x85R."sv),
+            "");
+  EXPECT_EQ(calls_of("\x80\x02"
+                     "ctorchao.utils\nrun\nK\x01\x85R."sv),
+            "torchao.utils.run(1);");
+  EXPECT_EQ(calls_of("\x80\x02"
+                     "ctorchao.x\nMappingType\ncos\nsystem\n\x85R."sv),
+            "torchao.x.MappingType(os.system);");
+  EXPECT_EQ(calls_of("\x80\x02"
+                     "cmine\nMappingType\nK\x01\x85R."sv),
+            "mine.MappingType(1);");
   EXPECT_EQ(calls_of("\x80\x02"
                      "ccollections\nOrderedDict\n)R."sv),
             "");

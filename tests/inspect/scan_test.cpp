@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/json.h"
 #include "pt2/format/zip.h"
 #include "temporary_folder.h"
 
@@ -51,6 +52,29 @@ TEST(Scan, FilesThatRunCodeAre) {
     EXPECT_EQ(scan(file.string()).worst(), HazardLevel::alarm) << name;
   }
   EXPECT_GE(count, 40u);
+}
+
+// Each has run code in PyTorch 2.15 (tests/scripts/proven_code.py).
+TEST(Scan, FilesThatRanCodeInPyTorchAreAlarmsByTheirRule) {
+  const fs::path folder = fs::path(PT2_TEST_DATA) / "proven";
+  const Record text = map_file((folder / "index.json").string()).value();
+  const JsonValue index = parse_json(text.text()).value();
+  size_t count = 0;
+  for (const JsonValue& item : index.find("cases")->items) {
+    const std::string file = (folder / item.find("file")->text).string();
+    const ScanReport report = scan(file);
+    const std::string& rule = item.find("rule")->text;
+    const std::string& says = item.find("says")->text;
+    EXPECT_EQ(report.worst(), HazardLevel::alarm) << file;
+    EXPECT_TRUE(std::ranges::any_of(report.findings,
+                                    [&](const ScanFinding& finding) {
+                                      return finding.hazard->code() == rule &&
+                                             finding.text.find(says) != std::string::npos;
+                                    }))
+        << file << ": no " << rule << " that says " << says;
+    ++count;
+  }
+  EXPECT_GE(count, 20u);
 }
 
 // A zip of these entries, each with a little content.

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "archive/pickle/unpickler.h"
+#include "base/json.h"
 #include "base/printable.h"
 
 namespace pt2 {
@@ -46,6 +47,43 @@ bool is_model_output(std::string_view name) {
   const std::string_view last = name.substr(name.rfind('.') + 1);
   return std::ranges::any_of(kModules, [&](auto module) { return name.starts_with(module); }) &&
          !last.empty() && last[0] >= 'A' && last[0] <= 'Z' && last.ends_with("Output");
+}
+
+// Calling the class of an enumeration with the value of a member gives that member (Lib/enum.py,
+// Enum.__reduce_ex__). Releases of these packages move the classes between modules.
+bool is_enumeration(std::string_view name) {
+  constexpr std::string_view kPackages[] = {"torchao.", "torch.ao.quantization."};
+  constexpr std::string_view kClasses[] = {"CompareOp",
+                                           "Float8LinearRecipeName",
+                                           "Float8PackingFormat",
+                                           "GemmInputRole",
+                                           "Int4ChooseQParamsAlgorithm",
+                                           "Int4PackingFormat",
+                                           "IntxPackingFormat",
+                                           "IntxChooseQParamsAlgorithm",
+                                           "IntxUnpackedToInt8TensorActivationQuantization",
+                                           "KernelPreference",
+                                           "MappingType",
+                                           "ObservationType",
+                                           "PackingFormat",
+                                           "QATStep",
+                                           "QuantType",
+                                           "QuantizationStep",
+                                           "ScalingGranularity",
+                                           "ScalingType",
+                                           "TorchAODType",
+                                           "UIntxChooseQParamsAlgorithm",
+                                           "ZeroPointDomain"};
+  return std::ranges::any_of(kPackages, [&](auto package) { return name.starts_with(package); }) &&
+         std::ranges::find(kClasses, name.substr(name.rfind('.') + 1)) != std::end(kClasses);
+}
+
+// What whoever exported can do about a class that is refused; empty where nothing is known.
+std::string_view remedy(std::string_view name) {
+  return name.starts_with("torchao.")
+             ? "; export after torchao.utils.unwrap_tensor_subclass(model), which leaves plain "
+               "tensors"
+             : "";
 }
 
 // The approximate memory of one map entry.
@@ -99,8 +137,8 @@ Result<PickleId> Unpickler::add_global(std::string name) {
   if (mode_ != PickleMode::listing)
     return error(
         ErrorCode::unsupported,
-        fmt::format("refused the global {}: only tensors, numbers and plain containers are read",
-                    printable(name)));
+        fmt::format("refused the global {}: only tensors, numbers and plain containers are read{}",
+                    printable(name), remedy(name)));
   const auto [place, is_new] =
       refused_.try_emplace(name, static_cast<uint32_t>(graph_->refused.size()));
   if (is_new) {
@@ -142,7 +180,7 @@ Result<PickleId> Unpickler::call(PickleId function, PickleId arguments, bool cre
   if (args == nullptr || node(arguments).kind != PickleKind::tuple)
     return malformed("the arguments are no tuple");
   if (const auto* refused = std::get_if<uint32_t>(&node(function).payload)) {
-    creates = creates || is_model_output(name_of(function));
+    creates = creates || is_model_output(name_of(function)) || is_member(function, *args);
     if (!creates) {
       graph_->refused[*refused].called = true;
       note_call(std::string(name_of(function)), *args);
@@ -166,6 +204,11 @@ Result<PickleId> Unpickler::call(PickleId function, PickleId arguments, bool cre
   return made;
 }
 
+bool Unpickler::is_member(PickleId function, Args args) const {
+  return args.size() == 1 && (find_int(args[0]) != nullptr || find_text(args[0]) != nullptr) &&
+         is_enumeration(name_of(function));
+}
+
 std::string Unpickler::describe(PickleId id) const {
   constexpr size_t kMaxBytes = 100;
   if (const std::string* text = find_text(id))
@@ -185,6 +228,26 @@ void Unpickler::note_call(std::string function, Args args) {
     text += (i > 0 ? ", " : "") + describe(args[i]);
   text += args.size() > kMaxArguments ? ", ...)" : ")";
   graph_->calls.push_back({std::move(text), opcode_offset_});
+}
+
+// A fake tensor is made of metadata as the program's JSON has it, whose expressions PyTorch
+// evaluates (torch/_export/serde/serialize.py, _reconstruct_fake_tensor).
+void Unpickler::note_expressions(PickleId metadata) {
+  constexpr size_t kMaxExpressions = 10;
+  const auto* bytes = std::get_if<std::string>(&node(metadata).payload);
+  const auto json = parse_json(bytes == nullptr ? "" : *bytes);
+  if (!json) return;
+  std::vector<const JsonValue*> left{&*json};
+  while (!left.empty() && graph_->expressions.size() < kMaxExpressions) {
+    const JsonValue& value = *left.back();
+    left.pop_back();
+    for (const JsonValue& item : value.items) left.push_back(&item);
+    for (const auto& [key, member] : value.members) {
+      left.push_back(&member);
+      if (key == "expr_str" && member.is_string())
+        graph_->expressions.push_back({member.text, opcode_offset_});
+    }
+  }
 }
 
 // Records how a value was made, when the value itself does not say how to write it again.
@@ -528,6 +591,7 @@ Result<PickleId> Unpickler::rebuild_quantized(const KnownGlobal& known, Args arg
 }
 
 Result<PickleId> Unpickler::tensor_without_data(const KnownGlobal& known, Args args) {
+  if (known.name == kFakeTensor && !args.empty()) note_expressions(args[0]);
   PickleTensor made;
   made.missing = known.missing;
   const auto arg = [&](int8_t column) {

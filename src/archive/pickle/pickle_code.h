@@ -21,6 +21,8 @@ struct ForeignCall {
 
 struct PickleCode {
   std::vector<ForeignCall> calls;  // the first few
+  // Texts that PyTorch evaluates as Python to make a value: sizes of tensors without elements.
+  std::vector<ForeignCall> expressions;
   // The reason and place where following the pickle stopped; the calls behind it are unknown.
   std::optional<Error> stopped;
 };
@@ -32,7 +34,7 @@ Result<Record> read_saved_pickle(const Record& record, const Limits& limits);
 // The calls of one pickle stream. Its storages are not looked for.
 PickleCode find_pickle_code(std::span<const std::byte> bytes, const Limits& limits);
 // The calls of any file that torch.load reads: a torch.save file, or an older one, which is several
-// pickles in a row. An empty record has none.
+// pickles in a row before the data. An empty record has none.
 PickleCode find_saved_code(const Record& record, const Limits& limits);
 
 }  // namespace pt2

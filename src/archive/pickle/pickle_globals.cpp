@@ -84,7 +84,7 @@ constexpr KnownGlobal kKnownGlobals[] = {
     missing_row("torch._utils._rebuild_nested_tensor",             -1, -1, "nested tensor"),
     missing_row("torch._utils._rebuild_wrapper_subclass",           1,  2, "tensor subclass without data of its own"),
     missing_row("torch._utils._rebuild_meta_tensor_no_storage",     0,  1, "meta tensor: only its metadata was saved"),
-    missing_row("torch._export.serde.serialize._reconstruct_fake_tensor", -1, -1, "fake tensor: only its metadata was saved"),
+    missing_row(kFakeTensor,                                       -1, -1, "fake tensor: only its metadata was saved"),
 
     {.name = "torch.Tensor"},
     {.name = "torch.nn.parameter.Parameter"},

@@ -38,6 +38,8 @@ enum class PickleCall : uint8_t {
 };
 
 inline constexpr std::string_view kScriptObject = "torch.ScriptObject";
+inline constexpr std::string_view kFakeTensor =
+    "torch._export.serde.serialize._reconstruct_fake_tensor";
 
 struct KnownGlobal {
   std::string_view name;

@@ -72,7 +72,8 @@ struct PickleExtras {
 
 struct PickleGraph {
   std::vector<PickleNode> nodes;
-  std::vector<ForeignCall> calls;  // listing mode; the first few
+  std::vector<ForeignCall> calls;        // listing mode; the first few
+  std::vector<ForeignCall> expressions;  // the same
   PickleExtras extras;
   std::vector<RefusedGlobal> refused;
   PickleId root = 0;

@@ -24,6 +24,7 @@ class Unpickler {
   Result<void> follow();
   // The calls found so far, also after a failure.
   std::span<const ForeignCall> calls() const { return graph_->calls; }
+  std::span<const ForeignCall> expressions() const { return graph_->expressions; }
   size_t position() const { return cursor_.position(); }
 
  private:
@@ -120,6 +121,9 @@ class Unpickler {
   // Calls (pickle_calls.cpp).
   Result<PickleId> call(PickleId function, PickleId arguments, bool creates);
   void note_call(std::string function, Args args);
+  void note_expressions(PickleId metadata);
+  // Whether the call gives a member of an enumeration that is known.
+  bool is_member(PickleId function, Args args) const;
   std::string describe(PickleId id) const;
   Result<PickleId> call_known(const KnownGlobal& known, Args args);
   Result<void> keep_making(PickleId made, const KnownGlobal& function, PickleId arguments);
