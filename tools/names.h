@@ -10,7 +10,8 @@ namespace pt2::tools {
 // Levenshtein's distance: how many letters to add, drop or change.
 size_t distance(std::string_view a, std::string_view b);
 
-// The nearest of `names` (each projected to text), or "" when none is near.
+// The nearest of `names` (each projected to text), or "" when none is near; of those equally near,
+// one that begins as typed.
 template <class Names, class Text>
 std::string nearest_name(std::string_view typed, const Names& names, Text&& text) {
   std::string best;
@@ -18,7 +19,9 @@ std::string nearest_name(std::string_view typed, const Names& names, Text&& text
   for (const auto& each : names) {
     const std::string_view name = text(each);
     const size_t steps = distance(typed, name);
-    if (steps >= least) continue;
+    const bool is_better_start =
+        steps == least && !best.empty() && name.starts_with(typed) && !best.starts_with(typed);
+    if (steps >= least && !is_better_start) continue;
     least = steps;
     best = name;
   }

@@ -37,6 +37,10 @@ constexpr Magic kMagics[] = {
     {0, "\x80\x04"sv,                "a plain pickle"},
     {0, "\x80\x05"sv,                "a plain pickle"},
     {0, "\x08"sv,                    "probably an ONNX model or another protocol buffer"},
+    {0, "\xef\xbb\xbf"sv,            "text with a byte order mark; save it as UTF-8 without one"},
+    {0, "\xff\xfe"sv,                "text in UTF-16; save it as UTF-8"},
+    {0, "\xfe\xff"sv,                "text in UTF-16; save it as UTF-8"},
+    {0, "{\0"sv,                     "text in UTF-16; save it as UTF-8"},
     {0, "{"sv,                       "JSON text"},
 };
 // clang-format on

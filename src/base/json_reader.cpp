@@ -13,9 +13,21 @@ constexpr size_t kExcerptBytes = 40;
 // For this many keys a set is faster than comparing each key with all others.
 constexpr size_t kManyKeys = 16;
 
+// What Windows programs make of JSON; JSON has no byte order mark and is UTF-8 (RFC 8259, 8.1).
+std::string_view foreign_encoding(std::string_view text) {
+  using namespace std::string_view_literals;
+  if (text.starts_with("\xef\xbb\xbf"sv)) return "the JSON text begins with a byte order mark";
+  for (const std::string_view mark :
+       {"\xff\xfe"sv, "\xfe\xff"sv, "{\0"sv, "[\0"sv, "\0{"sv, "\0["sv})
+    if (text.starts_with(mark)) return "the JSON text is UTF-16";
+  return "";
+}
+
 }  // namespace
 
 Result<void> JsonText::open(std::string_view text) {
+  if (const std::string_view found = foreign_encoding(text); !found.empty())
+    return malformed(fmt::format("{}, expected UTF-8 without a mark", found));
   // simdjson counts in 32 bits.
   if (text.size() >= simdjson::SIMDJSON_MAXSIZE_BYTES) {
     return Error{ErrorCode::limit,

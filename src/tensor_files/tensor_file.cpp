@@ -38,6 +38,7 @@ Result<TensorFormat> tensor_format_of(const std::string& path) {
 
 Result<NamedTensors> read_tensors(const Record& record, const Limits& limits) {
   const std::string_view text = record.text();
+  if (text.empty()) return Error{ErrorCode::malformed, "the file is empty", ""};
   if (text.starts_with("\x93NUMPY")) {
     PT2_TRY(Tensor tensor, read_npy(record));
     NamedTensors tensors;

@@ -105,6 +105,10 @@ TEST(Archive, SaysWhatOtherFilesAre) {
        "x.pt2: not a .pt2: the file is a Git LFS pointer: the file itself was not downloaded"},
       {"\x08\x07\x12\x07pytorch",
        "x.pt2: not a .pt2: the file is probably an ONNX model or another protocol buffer"},
+      {"\xef\xbb\xbf{\"schema_version\"",
+       "x.pt2: not a .pt2: the file is text with a byte order mark; save it as UTF-8 without one"},
+      {std::string("{\0\"\0", 4),
+       "x.pt2: not a .pt2: the file is text in UTF-16; save it as UTF-8"},
       {"something else", "x.pt2!byte 0: found no zip end record: not a zip file"},
   };
   for (const Foreign& foreign : kForeign) {

@@ -51,6 +51,9 @@ TEST(JsonTest, WrongTextIsRefusedWithItsPlace) {
       {R"({"a": 1} {})", "found an object after the end of the JSON text, at byte 9"},
       {"nul", "found nul, expected a JSON value"},
       {"\"\xc3\x28\"", "the JSON text is not valid UTF-8 at byte 1"},
+      {"\xef\xbb\xbf{}",
+       "the JSON text begins with a byte order mark, expected UTF-8 without a mark"},
+      {"\xff\xfe{", "the JSON text is UTF-16, expected UTF-8 without a mark"},
       {"\"abc", "the JSON text ends inside a string"},
       {"[1, 2", "the JSON text does not end where its object or list ends"},
   };

@@ -180,6 +180,7 @@ TEST(TensorFile, RecognisesFormatsByTheirBytes) {
   EXPECT_EQ(read_tensor_file(data_file("two.safetensors")).value().size(), 2u);
   EXPECT_EQ(read_tensor_file(data_file("absent.npy")).error().code, ErrorCode::io);
   EXPECT_EQ(read_tensor_file(data_file("object.npy")).error().where, data_file("object.npy"));
+  EXPECT_EQ(read_tensors(make_record("")).error().message, "the file is empty");
 }
 
 TEST(TensorFile, WritesTheFormatOfTheName) {

@@ -74,11 +74,21 @@ Result<std::string> edit_pair(Program& program, std::string_view option, const s
   return fmt::format("{} is now {}", old_name, new_name);
 }
 
+// torch.device refuses every other name (c10/core/Device.cpp, parse_type).
+constexpr std::string_view kDeviceTypes[] = {
+    "cpu", "cuda", "meta",   "mps", "xpu",    "hpu",    "mtia",   "xla",   "ipu",  "lazy",
+    "hip", "maia", "vulkan", "ve",  "mkldnn", "opengl", "opencl", "ideep", "fpga", "privateuseone"};
+
 Result<Device> parse_device(const std::string& text) {
   const size_t colon = text.find(':');
   Device device{.type = text.substr(0, colon), .index = std::nullopt};
-  if (colon != text.npos && !(device.index = parse_int(std::string_view(text).substr(colon + 1))))
-    return wrong("--device", text, "cpu or cuda:0");
+  const bool has_index = colon != text.npos;
+  if (has_index) device.index = parse_int(std::string_view(text).substr(colon + 1));
+  if (std::ranges::find(kDeviceTypes, device.type) == std::end(kDeviceTypes) ||
+      (has_index && (!device.index || *device.index < 0)))
+    return wrong("--device", text,
+                 fmt::format("one of {}, with an index where there are several: cuda:0",
+                             fmt::join(kDeviceTypes, ", ")));
   return device;
 }
 

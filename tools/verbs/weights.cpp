@@ -16,6 +16,8 @@
 namespace pt2::tools {
 namespace {
 
+constexpr std::string_view kActions[] = {"ls", "export", "set", "cast", "share"};
+
 struct Options {
   std::string action;
   Writing writing;
@@ -187,7 +189,23 @@ Result<ChangeLines> apply(const Options& options, PackageContents& contents,
   return set_weights(contents, model, tensors, options.partial);
 }
 
+Result<void> check_action(const Options& options) {
+  const auto is_action = [](const std::string& word) {
+    return std::ranges::find(kActions, word) != std::end(kActions);
+  };
+  if (is_action(options.action)) return {};
+  const std::string& second = options.writing.source.file;
+  return Error{ErrorCode::argument,
+               is_action(second)
+                   ? fmt::format("the action comes first: pt2 weights {} {}", second,
+                                 printable(options.action))
+                   : fmt::format("there is no action '{}'; actions are {}",
+                                 printable(options.action), fmt::join(kActions, ", ")),
+               ""};
+}
+
 Result<int> weights(const Options& options, Environment& environment) {
+  PT2_TRY_VOID(check_action(options));
   const Writing& writing = options.writing;
   PT2_TRY(const Package package, open_package(writing.source, environment));
   if (options.action == "ls") return list(options, package, environment);
@@ -207,8 +225,7 @@ Action setup_weights(CommandLine& line) {
                   "ls: names, types, ranges; export: to .safetensors, .npz, .npy;\n"
                   "set: take them from such a file; cast: store them in another\n"
                   "dtype; share: equal ones once")
-      .required()
-      .one_of({"ls", "export", "set", "cast", "share"});
+      .required();
   add_source(line, options->writing.source);
   line.add_option("TENSORS", options->tensors, "for set: a .safetensors, .npz or .npy file");
   line.add_flag("--partial", options->partial,
