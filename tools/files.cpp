@@ -9,6 +9,8 @@
 #include <system_error>
 #include <thread>
 
+#include "base/printable.h"
+
 namespace pt2::tools {
 namespace {
 
@@ -21,16 +23,45 @@ bool has_ending(const fs::path& path, std::span<const std::string_view> endings)
   return std::ranges::any_of(endings, [&](std::string_view end) { return name.ends_with(end); });
 }
 
-Result<void> list_folder(const std::string& folder, std::span<const std::string_view> endings,
-                         std::vector<std::string>& files) {
-  const size_t before = files.size();
-  std::error_code failed;
-  constexpr auto kOptions = fs::directory_options::skip_permission_denied;
-  for (fs::recursive_directory_iterator each(folder, kOptions, failed), end; !failed && each != end;
-       each.increment(failed))
-    if (each->is_regular_file(failed) && has_ending(each->path(), endings))
+// What the kernel shows as files has no end, and reading it may block.
+bool is_made_by_kernel(const fs::path& folder) {
+  constexpr std::string_view kFolders[] = {"/dev", "/proc", "/sys"};
+  std::error_code unknown;
+  const fs::path real = fs::canonical(folder, unknown);
+  return std::ranges::find(kFolders, real.native()) != std::end(kFolders);
+}
+
+// The files of one folder and the folders in it. Links to folders are not followed: they may lead
+// in a circle. False where the folder cannot be read to its end.
+bool list_one(const fs::path& folder, std::span<const std::string_view> endings,
+              std::vector<std::string>& files, std::vector<fs::path>& folders) {
+  std::error_code failed, gone;
+  for (fs::directory_iterator each(folder, failed), end; !failed && each != end;
+       each.increment(failed)) {
+    if (!each->is_symlink(gone) && each->is_directory(gone))
+      folders.push_back(each->path());
+    else if (has_ending(each->path(), endings) && each->is_regular_file(gone))
       files.push_back(each->path().string());
-  if (failed) return Error{ErrorCode::io, failed.message(), folder};
+  }
+  return !failed;
+}
+
+Result<void> list_folder(const std::string& folder, std::span<const std::string_view> endings,
+                         std::vector<std::string>& files, Environment& environment) {
+  const size_t before = files.size();
+  std::vector<fs::path> folders{folder}, closed;
+  while (!folders.empty()) {
+    const fs::path next = std::move(folders.back());
+    folders.pop_back();
+    if (next != folder && is_made_by_kernel(next)) continue;
+    if (!list_one(next, endings, files, folders)) closed.push_back(next);
+  }
+  if (!closed.empty() && closed.front() == folder)
+    return Error{ErrorCode::io, "the folder cannot be read", folder};
+  if (!closed.empty())
+    print_warning(environment, fmt::format("{} folder{} in {} cannot be read, as {}", closed.size(),
+                                           closed.size() == 1 ? "" : "s", printable(folder),
+                                           printable(closed.front().string())));
   if (files.size() == before)
     return Error{ErrorCode::argument,
                  fmt::format("the folder {} has no file that ends in {}", folder,
@@ -68,12 +99,13 @@ class ProgressLine {
 }  // namespace
 
 Result<std::vector<std::string>> list_files(std::span<const std::string> names,
-                                            std::span<const std::string_view> endings) {
+                                            std::span<const std::string_view> endings,
+                                            Environment& environment) {
   std::vector<std::string> files;
   for (const std::string& name : names) {
     std::error_code unknown;
     if (fs::is_directory(name, unknown))
-      PT2_TRY_VOID(list_folder(name, endings, files));
+      PT2_TRY_VOID(list_folder(name, endings, files, environment));
     else
       files.push_back(name);
   }

@@ -14,10 +14,12 @@
 namespace pt2::tools {
 
 // The files named, and for each folder the files below it that have one of the endings, in the
-// order of their names. Error `argument` when a folder has none; what does not exist is kept, so
-// that whoever opens it says so.
+// order of their names. Links to folders, and what the kernel shows as files (/proc), are left out;
+// folders that cannot be read are a warning. Error `argument` when a folder has none; what does not
+// exist is kept, so that whoever opens it says so.
 Result<std::vector<std::string>> list_files(std::span<const std::string> names,
-                                            std::span<const std::string_view> endings);
+                                            std::span<const std::string_view> endings,
+                                            Environment& environment);
 // Files of exported programs.
 inline constexpr std::string_view kProgramEndings[] = {".pt2"};
 

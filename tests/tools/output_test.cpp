@@ -1,6 +1,9 @@
 // pt2 convert to an output that is no regular file: a pipe, which also receives the report.
+#include <sys/stat.h>
+
 #include "command_runner.h"
 #include "pt2/package.h"
+#include "temporary_folder.h"
 
 namespace pt2::test {
 namespace {
@@ -33,6 +36,24 @@ TEST(ConvertOutput, IntoThePipeOfItsReportIsTheArchiveAlone) {
   EXPECT_TRUE(package->warnings().empty());
   EXPECT_EQ(package->program().value()->torch_version, "2.9.1");
   EXPECT_TRUE(stream_text(environment.err).starts_with(path + ": for PyTorch 2.9"));
+}
+
+// A link in a circle, one that leads nowhere, and a pipe, whose reading would never end.
+TEST(Folders, HoldMoreThanFiles) {
+  const TemporaryFolder folder;
+  namespace fs = std::filesystem;
+  const fs::path root = folder.path();
+  fs::copy_file(fs::path(PT2_TEST_DATA) / "corpus/2.15.0/mlp.pt2", root / "a.pt2");
+  fs::create_directory(root / "below");
+  fs::create_directory_symlink(root, root / "below/circle");
+  fs::create_symlink(root / "nothing", root / "b.pt2");
+  ASSERT_EQ(mkfifo((root / "below/c.pt2").c_str(), 0600), 0);
+  const CommandResult result = run_pt2({"scan", root.string()});
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_EQ(result.out, root.string() + "/a.pt2: nothing found\n");
+  EXPECT_EQ(result.err, "");
+  const CommandResult kernel = run_pt2({"scan", "/proc/self/fdinfo"});
+  EXPECT_EQ(kernel.exit_code, 2);
 }
 
 }  // namespace

@@ -65,7 +65,8 @@ void print_hashes(const std::string& file, const Hashes& hashes, Environment& en
 }
 
 Result<int> hash_files(const Options& options, Environment& environment) {
-  PT2_TRY(const std::vector<std::string> files, list_files(options.files, kProgramEndings));
+  PT2_TRY(const std::vector<std::string> files,
+          list_files(options.files, kProgramEndings, environment));
   std::vector<std::optional<Result<std::vector<Hashes>>>> results(files.size());
   for_each_file(files.size(), environment,
                 [&](size_t i) { results[i] = hash_one(options, files[i]); });

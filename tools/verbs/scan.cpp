@@ -115,7 +115,7 @@ void print_reports(const Options& options, std::span<const ScanReport> reports,
 }
 
 Result<int> scan_files(const Options& options, Environment& environment) {
-  PT2_TRY(const std::vector<std::string> files, list_files(options.files, kEndings));
+  PT2_TRY(const std::vector<std::string> files, list_files(options.files, kEndings, environment));
   std::vector<ScanReport> reports(files.size());
   for_each_file(files.size(), environment, [&](size_t i) {
     reports[i] = scan(input_path(files[i]), {.limits = options.limits, .threads = 1});

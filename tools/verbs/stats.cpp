@@ -134,7 +134,8 @@ void write_stats(JsonWriter& json, const FileStats& each) {
 }
 
 Result<int> stats_of_files(const Options& options, Environment& environment) {
-  PT2_TRY(const std::vector<std::string> files, list_files(options.files, kProgramEndings));
+  PT2_TRY(const std::vector<std::string> files,
+          list_files(options.files, kProgramEndings, environment));
   std::vector<std::optional<Result<std::vector<FileStats>>>> results(files.size());
   for_each_file(files.size(), environment,
                 [&](size_t i) { results[i] = read_file(options, files[i]); });

@@ -91,7 +91,8 @@ void print_findings(const Options& options, const std::string& file, const Diagn
 }
 
 Result<int> verify_files(const Options& options, Environment& environment) {
-  PT2_TRY(const std::vector<std::string> files, list_files(options.files, kProgramEndings));
+  PT2_TRY(const std::vector<std::string> files,
+          list_files(options.files, kProgramEndings, environment));
   // Either the files are done side by side, or the checksums of one.
   const unsigned threads =
       files.size() > 1 ? 1 : std::clamp(std::thread::hardware_concurrency(), 1u, kMaxThreads);
