@@ -124,6 +124,7 @@ CallingConvention::CallingConvention(const Program& program)
     std::string name = spec.arg.name;
     if (output.role == Role::gradient && spec.target) name = "grad." + *spec.target;
     if (output.role == Role::result && named < names.size()) name = names[named++];
+    if (spec.kind == OutputKind::loss_output) name = "loss";
     outputs.push_back(describe(program, spec.arg, name));
   }
 }

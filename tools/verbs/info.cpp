@@ -1,10 +1,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "base/printable.h"
 #include "decode/exported_folder.h"
 #include "ir/target.h"
+#include "lower/written_memory.h"
 #include "pt2/conversion.h"
 #include "pt2/ir/type_text.h"
 #include "pt2/ops/operators.h"
@@ -16,6 +18,7 @@
 #include "tools/source.h"
 #include "tools/table.h"
 #include "tools/values/shapes.h"
+#include "tools/values/solved_guards.h"
 #include "tools/verbs.h"
 
 namespace pt2::tools {
@@ -45,6 +48,7 @@ struct Summary {
   ProgramStats stats;
   size_t custom_objects = 0;
   std::vector<std::string> mutated;
+  HeldStats unused;  // weights
 };
 
 struct EraText {
@@ -65,11 +69,57 @@ EraText era_text(Era era) {
   return {};
 }
 
-std::vector<std::string> written_names(const GraphSignature& signature) {
+// By the signature, and by nodes that write: programs of the dialect TRAINING have no mutations in
+// their signature.
+std::vector<std::string> written_names(const Program& program) {
+  const GraphSignature& signature = program.signature;
   std::vector<std::string> out;
   for (const NameMap& map : {signature.buffers_to_mutate(), signature.parameters_to_mutate(),
                              signature.user_inputs_to_mutate()})
     for (const auto& [value, target] : map) out.push_back(target);
+  const WrittenMemory memory(program.graph, false);
+  const std::vector<std::string> names = user_input_names(program);
+  const std::span<const Argument> inputs = program.graph.inputs();
+  size_t user = 0;
+  for (size_t i = 0; i < std::min(inputs.size(), signature.input_specs.size()); ++i) {
+    const InputSpec& spec = signature.input_specs[i];
+    const bool is_user = spec.kind == InputKind::user_input;
+    const size_t place = user;
+    user += is_user;
+    const auto* id = inputs[i].get_if<ValueId>();
+    if (id == nullptr || !memory.may_hold(*id)) continue;
+    std::string name = is_user && place < names.size() ? names[place] : spec.target.value_or("");
+    if (!name.empty() && std::ranges::find(out, name) == out.end()) out.push_back(std::move(name));
+  }
+  return out;
+}
+
+// Beside the processor.
+std::vector<std::string> other_devices(const Program& program) {
+  std::set<std::string> out;
+  for (const ValueId id : program.graph.values())
+    if (const TensorMeta* meta = program.graph.value(id).tensor();
+        meta && meta->device.type != "cpu")
+      out.insert(meta->device.type +
+                 (meta->device.index ? fmt::format(":{}", *meta->device.index) : ""));
+  return {out.begin(), out.end()};
+}
+
+// Payloads that no input of the graph is bound to, or that nothing reads.
+HeldStats unused_weights(const Program& program, const Payloads& payloads) {
+  std::set<const PayloadTensor*> used;
+  const auto& specs = program.signature.input_specs;
+  const std::span<const Argument> inputs = program.graph.inputs();
+  for (size_t i = 0; i < std::min(inputs.size(), specs.size()); ++i) {
+    const auto* id = inputs[i].get_if<ValueId>();
+    if (id != nullptr && !program.graph.uses(*id).empty()) used.insert(payloads.bound_to(specs[i]));
+  }
+  HeldStats out;
+  for (const PayloadTensor& each : payloads.tensors()) {
+    if (used.contains(&each)) continue;
+    ++out.tensors;
+    if (each.tensor.defined()) out.bytes += static_cast<uint64_t>(each.tensor.nbytes());
+  }
   return out;
 }
 
@@ -91,7 +141,8 @@ Result<Summary> summarise(const Source& source, const Package& package) {
   out.stats = stats(program, payloads ? payloads->get() : nullptr);
   out.custom_objects = static_cast<size_t>(
       std::ranges::count(program.signature.input_specs, InputKind::custom_obj, &InputSpec::kind));
-  out.mutated = written_names(program.signature);
+  out.mutated = written_names(program);
+  if (payloads) out.unused = unused_weights(program, **payloads);
   if (out.is_member || out.is_draft) return out;  // no release loads these
   PT2_TRY(out.readers, load_obstacles(package));
   return out;
@@ -144,7 +195,7 @@ std::string named_types_text(const Environment& environment, std::string_view ti
 
 // What the types do not say about the inputs; nothing where there are none.
 std::string guards_text(const Environment& environment, const Program& program) {
-  const std::vector<std::string> guards = guard_texts(program);
+  const std::vector<std::string> guards = solved_guards(program);
   std::string out = guards.empty() ? "" : coloured(environment, Colour::bold, "guards") + "\n";
   for (const std::string& guard : guards) out += fmt::format("  {}\n", printable(guard));
   return out;
@@ -183,6 +234,11 @@ void add_contents(const Summary& summary, TextTable& table) {
       table.add(
           {std::string(name), fmt::format("{} ({} elements, {})", held->tensors,
                                           count_text(held->elements), bytes_text(held->bytes))});
+  if (summary.unused.tensors > 0)
+    table.add({"unused", fmt::format("{} weights ({}): 'pt2 strip' leaves them out",
+                                     summary.unused.tensors, bytes_text(summary.unused.bytes))});
+  if (const auto devices = other_devices(*summary.program); !devices.empty())
+    table.add({"devices", "made for " + list_text(devices, kShownOperators)});
   if (summary.custom_objects > 0)
     table.add({"custom objects", std::to_string(summary.custom_objects)});
   if (!summary.mutated.empty()) table.add({"changes", list_text(summary.mutated, kShownOperators)});
@@ -265,6 +321,8 @@ void write_contents(JsonWriter& json, const Summary& summary) {
   });
   write_held(json, summary.stats);
   write_integer(json, "custom_objects", summary.custom_objects);
+  write_integer(json, "unused_weights", summary.unused.tensors);
+  write_texts(json, "devices", other_devices(*summary.program));
   write_texts(json, "changes", summary.mutated);
 }
 

@@ -21,6 +21,7 @@ namespace {
 struct Options {
   Execution execution;
   std::string output;
+  std::string state;
   std::optional<double> timeout;  // in seconds
   size_t top = 0;
   std::string labels;
@@ -60,14 +61,52 @@ Result<void> write_outputs(const std::string& path, const Model& model,
   return write_tensor_file(path, tensors);
 }
 
+// A parameter, buffer or constant that a call has changed.
+struct ChangedState {
+  InputKind kind;
+  std::string name;
+  Tensor tensor;
+};
+
+// What the program writes gets memory of its own, so that nothing else is compared.
+std::vector<ChangedState> changed_state(const Model& model, const Session& session) {
+  const Session fresh(model);
+  std::vector<ChangedState> out;
+  for (const InputSpec& spec : model.program().signature.input_specs) {
+    if (!spec.target) continue;
+    const Tensor *before = fresh.state(*spec.target), *after = session.state(*spec.target);
+    if (before == nullptr || after == nullptr || !before->defined() || !after->defined() ||
+        before->raw_data() == after->raw_data())
+      continue;
+    const Tensor a = before->contiguous(), b = after->contiguous();
+    const auto bytes = [](const Tensor& tensor) {
+      return std::span(tensor.raw_data(), static_cast<size_t>(tensor.nbytes()));
+    };
+    if (!std::ranges::equal(bytes(a), bytes(b))) out.push_back({spec.kind, *spec.target, *after});
+  }
+  return out;
+}
+
+Result<void> write_state(const std::string& path, const std::vector<ChangedState>& state) {
+  NamedTensors tensors;
+  for (const ChangedState& each : state) tensors.emplace_back(each.name, each.tensor);
+  return write_tensor_file(path, tensors);
+}
+
 std::string outputs_json(const std::string& file, const Model& model,
-                         const std::vector<Value>& outputs) {
+                         const std::vector<Value>& outputs,
+                         const std::vector<ChangedState>& state) {
   return json_object([&](JsonWriter& json) {
     write_text(json, "file", file);
     size_t index = 0;
     write_objects(json, "outputs", outputs, [&](const Value& output) {
       write_text(json, "name", model.outputs()[index++].name);
       write_value(json, output);
+    });
+    write_objects(json, "changes", state, [&](const ChangedState& each) {
+      write_text(json, "name", each.name);
+      write_text(json, "kind", input_kind_name(each.kind));
+      write_value(json, Value(each.tensor));
     });
   });
 }
@@ -95,9 +134,10 @@ Result<void> print_top(const Options& options, const Model& model,
 }
 
 Result<int> run(const Options& options, Environment& environment) {
-  if (!options.output.empty()) {
-    PT2_TRY([[maybe_unused]] const TensorFormat format, tensor_format_of(options.output));
-  }
+  for (const std::string* path : {&options.output, &options.state})
+    if (!path->empty()) {
+      PT2_TRY([[maybe_unused]] const TensorFormat format, tensor_format_of(*path));
+    }
   PT2_TRY(PreparedCall call, prepare_call(options.execution, environment));
   const Model& model = call.model;
   Session session(model, {.threads = options.execution.threads});
@@ -106,13 +146,18 @@ Result<int> run(const Options& options, Environment& environment) {
   if (!outputs) return std::move(outputs).error();
   if (!options.output.empty())
     PT2_TRY_VOID(write_outputs(options.output, model, *outputs, environment));
+  const std::vector<ChangedState> state = changed_state(model, session);
+  if (!options.state.empty()) PT2_TRY_VOID(write_state(options.state, state));
   if (options.top > 0 && !options.json)
     PT2_TRY_VOID(print_top(options, model, *outputs, environment));
   if (options.json) {
-    print(environment.out, outputs_json(options.execution.source.file, model, *outputs));
+    print(environment.out, outputs_json(options.execution.source.file, model, *outputs, state));
   } else if (options.output.empty() && options.top == 0) {
     for (size_t i = 0; i < outputs->size(); ++i)
       print(environment.out, value_text(model.outputs()[i].name, (*outputs)[i], environment));
+    for (const ChangedState& each : state)
+      print(environment.out, value_text(fmt::format("{} {}", input_kind_name(each.kind), each.name),
+                                        Value(each.tensor), environment));
   }
   return kOk;
 }
@@ -126,6 +171,10 @@ Action setup_run(CommandLine& line) {
   line.add_option("-o,--output", options->output,
                   "write the outputs to this .npz or .safetensors file\n"
                   "(.npy for a single one)")
+      .type_name("FILE");
+  line.add_option("--state", options->state,
+                  "write the buffers and parameters that the call changed to this\n"
+                  ".npz or .safetensors file")
       .type_name("FILE");
   add_engine_options(line, options->execution.engine, options->execution.threads);
   add_execution_options(line, options->execution);

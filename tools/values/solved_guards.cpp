@@ -1,0 +1,183 @@
+#include "tools/values/solved_guards.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "pt2/ir/guards.h"
+#include "tools/values/shapes.h"
+
+namespace pt2::tools {
+namespace {
+
+// Sizes that are tried one by one; beyond them only some.
+constexpr int64_t kTried = 4096;
+// A list of so many sizes needs no dots.
+constexpr size_t kShownSizes = 6;
+
+class Solver {
+ public:
+  explicit Solver(const Program& program)
+      : program_(program), names_(user_input_names(program)), texts_(guard_texts(program)) {
+    for (const ArgumentSpec& spec : program.signature.user_inputs()) {
+      const auto id = spec.is_constant() ? std::nullopt : program.graph.find_value(spec.name);
+      inputs_.push_back(id ? &program.graph.value(*id) : nullptr);
+    }
+    for (const std::string& text : program.guards_code)
+      guards_.push_back(parse_guard(*program.expressions, text));
+  }
+
+  std::vector<std::string> run() {
+    std::map<SymbolId, std::vector<size_t>> by_symbol;
+    std::vector<bool> said(guards_.size(), false);
+    for (size_t i = 0; i < guards_.size(); ++i)
+      if (const auto symbol = only_symbol(i)) by_symbol[*symbol].push_back(i);
+    std::vector<std::string> out;
+    for (const auto& [symbol, places] : by_symbol) {
+      const auto sizes = allowed_sizes(symbol, places);
+      if (!sizes) continue;
+      if (!sizes->empty()) out.push_back(fmt::format("{}: {}", place_of(symbol), *sizes));
+      for (const size_t i : places) said[i] = true;
+    }
+    for (size_t i = 0; i < texts_.size(); ++i)
+      if (!said[i]) out.push_back(texts_[i]);
+    return out;
+  }
+
+ private:
+  // What a source is in the symbols of the types; null where that is not recorded.
+  const SymInt* recorded(const GuardSource& source) const {
+    const auto index = find_input(names_, source);
+    if (!index || *index >= inputs_.size() || inputs_[*index] == nullptr) return nullptr;
+    if (source.property == GuardSource::Property::value)
+      return std::get_if<SymInt>(&inputs_[*index]->meta);
+    const TensorMeta* meta = inputs_[*index]->tensor();
+    if (meta == nullptr) return nullptr;
+    if (source.property == GuardSource::Property::storage_offset) return &meta->storage_offset;
+    const auto& list = source.property == GuardSource::Property::size ? meta->sizes : meta->strides;
+    const auto dim = static_cast<size_t>(source.dim);
+    return dim < list.size() ? &list[dim] : nullptr;
+  }
+
+  // The one symbol that decides whether the guard holds.
+  std::optional<SymbolId> only_symbol(size_t i) const {
+    if (!guards_[i]) return std::nullopt;
+    std::optional<SymbolId> found;
+    for (const GuardSource& source : guards_[i]->sources) {
+      const SymInt* size = recorded(source);
+      if (size == nullptr) return std::nullopt;
+      if (!size->is_symbolic()) continue;
+      for (const SymbolId symbol : free_symbols(size->expr())) {
+        if (found && *found != symbol) return std::nullopt;
+        found = symbol;
+      }
+    }
+    return found;
+  }
+
+  std::optional<bool> holds(size_t i, SymbolId symbol, int64_t value) const {
+    SymbolBindings bindings;
+    bindings.bind(symbol, value);
+    const auto held =
+        evaluate(*guards_[i], [&](const GuardSource& source) -> std::optional<Number> {
+          const SymInt* size = recorded(source);
+          if (size == nullptr) return std::nullopt;
+          if (!size->is_symbolic()) return Number(size->literal());
+          const auto number = evaluate_integer(size->expr(), bindings);
+          return number ? std::optional(Number(*number)) : std::nullopt;
+        });
+    return held ? std::optional(*held) : std::nullopt;
+  }
+
+  SymRange range_of(SymbolId symbol) const {
+    for (const RangeConstraint& constraint : program_.range_constraints)
+      if (constraint.key != nullptr && constraint.key->expr.is_symbol() &&
+          constraint.key->expr->symbol == symbol)
+        return constraint.range;
+    return {};
+  }
+
+  // Empty where all sizes of the range are allowed; nothing where there is no short way to say it.
+  std::optional<std::string> allowed_sizes(SymbolId symbol, const std::vector<size_t>& places) {
+    const SymRange range = range_of(symbol);
+    const int64_t low = std::max<int64_t>(range.min.value_or(0), 0);
+    const int64_t high = range.max.value_or(INT64_MAX);
+    const int64_t end = high - low < kTried ? high : low + kTried - 1;
+    std::vector<int64_t> sizes;
+    const auto allowed = [&](int64_t size) -> std::optional<bool> {
+      for (const size_t i : places) {
+        const auto held = holds(i, symbol, size);
+        if (!held || !*held) return held;
+      }
+      return true;
+    };
+    for (int64_t size = low; size <= end; ++size) {
+      const auto answer = allowed(size);
+      if (!answer) return std::nullopt;
+      if (*answer) sizes.push_back(size);
+    }
+    const bool is_whole = end == high;
+    const bool all = static_cast<int64_t>(sizes.size()) == end - low + 1;
+    if (is_whole) return all ? "" : listed(sizes, true);
+    const int64_t step = step_of(sizes);
+    // Beyond what was tried the sizes must go on as they were.
+    for (int64_t far = sizes.empty() ? high : end; step > 0 && far < high / 4; far *= 4)
+      for (int64_t size = far; size <= far + step; ++size)
+        if (const auto answer = allowed(size);
+            !answer || *answer != ((size - sizes.front()) % step == 0))
+          return std::nullopt;
+    if (all) return "";
+    return step > 0 ? std::optional(listed(sizes, false)) : std::nullopt;
+  }
+
+  // The distance of sizes that are all equally far from each other; 0 of others.
+  static int64_t step_of(const std::vector<int64_t>& sizes) {
+    if (sizes.size() < 2) return 0;
+    const int64_t step = sizes[1] - sizes[0];
+    for (size_t i = 1; i < sizes.size(); ++i)
+      if (sizes[i] - sizes[i - 1] != step) return 0;
+    return step;
+  }
+
+  static std::optional<std::string> listed(const std::vector<int64_t>& sizes, bool is_whole) {
+    if (sizes.empty()) return "no size at all";
+    const int64_t step = step_of(sizes);
+    if (is_whole && sizes.size() <= kShownSizes) return fmt::format("{}", fmt::join(sizes, ", "));
+    if (step == 0) return std::nullopt;
+    if (step == 1)
+      return is_whole ? fmt::format("{} to {}", sizes.front(), sizes.back())
+                      : fmt::format("at least {}", sizes.front());
+    if (is_whole) return fmt::format("{}, {}, … {}", sizes[0], sizes[1], sizes.back());
+    return fmt::format("{}, {}, {}, …", sizes[0], sizes[1], sizes[1] + step);
+  }
+
+  // The dim, or the number, that is the symbol.
+  std::string place_of(SymbolId symbol) const {
+    const auto is_symbol = [&](const SymInt& size) {
+      return size.is_symbolic() && size.expr().is_symbol() && size.expr()->symbol == symbol;
+    };
+    for (size_t i = 0; i < inputs_.size(); ++i) {
+      if (inputs_[i] == nullptr) continue;
+      if (const auto* number = std::get_if<SymInt>(&inputs_[i]->meta);
+          number != nullptr && is_symbol(*number))
+        return names_[i];
+      const TensorMeta* meta = inputs_[i]->tensor();
+      for (size_t dim = 0; meta != nullptr && dim < meta->sizes.size(); ++dim)
+        if (is_symbol(meta->sizes[dim])) return fmt::format("{} dim {}", names_[i], dim);
+    }
+    return program_.expressions->symbol_name(symbol);
+  }
+
+  const Program& program_;
+  const std::vector<std::string> names_, texts_;
+  std::vector<const GraphValue*> inputs_;
+  std::vector<Result<Guard>> guards_;
+};
+
+}  // namespace
+
+std::vector<std::string> solved_guards(const Program& program) { return Solver(program).run(); }
+
+}  // namespace pt2::tools
