@@ -7,7 +7,6 @@
 #include <unordered_map>
 
 #include "inspect/align.h"
-#include "inspect/content.h"
 #include "ir/target.h"
 
 namespace pt2 {
@@ -36,7 +35,6 @@ class Side {
       for_each_value(graph.inputs()[i],
                      [&](ValueId id) { roles[static_cast<size_t>(id)] = side.inputs[i]; });
     order.assign(graph.nodes().begin(), graph.nodes().end());
-    const GraphContent content = graph_content(graph, side.inputs);
     const ArgumentNames names{[&](ValueId id) {
                                 const std::string& role = roles[static_cast<size_t>(id)];
                                 return role.empty() ? "%" : role;
@@ -46,7 +44,6 @@ class Side {
       const Node& node = graph.node(id);
       modules.push_back(hash_text(module_path(node)));
       targets.push_back(hash_text(node.target));
-      contents.push_back(content.nodes[static_cast<size_t>(id)]);
       std::string text = node.target;
       for (const NamedArgument& input : node.inputs) {
         text += "\n" + input.name + "=";
@@ -55,6 +52,30 @@ class Side {
       locals.push_back(hash_text(text));
       results.push_back(hash_text(result_text(node)));
     }
+  }
+
+  // By place: what the node is made of, down to the graph's inputs. Equal numbers suggest a pair
+  // and decide nothing more, so that no digest is needed.
+  std::vector<uint64_t> contents() const {
+    std::vector<uint64_t> values(graph.value_count()), out(order.size());
+    const auto mix = [](uint64_t all, uint64_t next) {
+      return (all ^ next) * 0x9e3779b97f4a7c15u + (all >> 29);
+    };
+    for (size_t i = 0; i < roles.size(); ++i) values[i] = hash_text(roles[i]);
+    for (size_t i = 0; i < order.size(); ++i) {
+      uint64_t content = locals[i];
+      const Node& node = graph.node(order[i]);
+      for (const NamedArgument& input : node.inputs)
+        for_each_value(input.arg, [&](ValueId id) {
+          content = mix(content, values[static_cast<size_t>(id)]);
+        });
+      uint64_t index = 0;
+      for (const Argument& output : node.outputs)
+        for_each_value(
+            output, [&](ValueId id) { values[static_cast<size_t>(id)] = mix(content, ++index); });
+      out[i] = content;
+    }
+    return out;
   }
 
   std::string result_text(const Node& node) const {
@@ -75,7 +96,7 @@ class Side {
   std::vector<std::string> roles;  // by value id; empty for results of nodes
   std::vector<NodeId> order;
   // By place in `order`.
-  std::vector<uint64_t> modules, targets, contents, locals, results;
+  std::vector<uint64_t> modules, targets, locals, results;
 };
 
 class GraphDiff {
@@ -144,12 +165,17 @@ class GraphDiff {
   }
 
   void match_moved() {
+    const auto has_left = [](const std::vector<size_t>& partners) {
+      return std::ranges::find(partners, kNone) != partners.end();
+    };
+    if (!has_left(to_before_) || !has_left(to_after_)) return;
+    const std::vector<uint64_t> before = before_.contents(), after = after_.contents();
     std::unordered_map<uint64_t, std::vector<size_t>> places;
     for (size_t i = after_.order.size(); i-- > 0;)
-      if (to_before_[i] == kNone) places[after_.contents[i]].push_back(i);
+      if (to_before_[i] == kNone) places[after[i]].push_back(i);
     for (size_t i = 0; i < before_.order.size(); ++i) {
       if (to_after_[i] != kNone) continue;
-      const auto found = places.find(before_.contents[i]);
+      const auto found = places.find(before[i]);
       if (found == places.end() || found->second.empty()) continue;
       match(i, found->second.back());
       found->second.pop_back();
@@ -157,7 +183,7 @@ class GraphDiff {
   }
 
   void map_values() {
-    names_.assign(after_.graph.value_count(), {});
+    counterparts_.assign(after_.graph.value_count(), std::nullopt);
     std::unordered_map<std::string_view, ValueId> inputs;
     const auto each_input = [](const Side& side, auto&& visit) {
       for (const Argument& input : side.graph.inputs()) for_each_value(input, visit);
@@ -174,17 +200,19 @@ class GraphDiff {
       for (size_t k = 0; k < std::min(before.size(), after.size()); ++k)
         name_as(after[k], before[k]);
     }
-    // What has no counterpart must not have the name of something else.
-    for (const ValueId id : after_.graph.values()) {
-      std::string& name = names_[static_cast<size_t>(id)];
-      if (!name.empty()) continue;
-      name = "%" + after_.graph.value(id).name;
-      if (before_.graph.find_value(after_.graph.value(id).name)) name += " (new)";
-    }
   }
 
   void name_as(ValueId after, ValueId before) {
-    names_[static_cast<size_t>(after)] = "%" + before_.graph.value(before).name;
+    counterparts_[static_cast<size_t>(after)] = before;
+  }
+
+  // Values of after_ have the names of their counterparts. What has none must not have the name of
+  // something else.
+  std::string name_after(ValueId id) const {
+    if (const auto counterpart = counterparts_[static_cast<size_t>(id)])
+      return "%" + before_.graph.value(*counterpart).name;
+    const std::string& name = after_.graph.value(id).name;
+    return "%" + name + (before_.graph.find_value(name) ? " (new)" : "");
   }
 
   static std::vector<ValueId> results_of(const Side& side, size_t place) {
@@ -234,7 +262,7 @@ class GraphDiff {
   ArgumentNames names_of(const Side& side) const {
     const bool is_after = &side == &after_;
     return {[this, &side, is_after](ValueId id) {
-              return is_after ? names_[static_cast<size_t>(id)] : "%" + side.graph.value(id).name;
+              return is_after ? name_after(id) : "%" + side.graph.value(id).name;
             },
             // Compared by themselves.
             [](SubgraphId) { return std::string("graph"); }};
@@ -301,10 +329,33 @@ class GraphDiff {
     return found == other.inputs.end() ? nullptr : &*found;
   }
 
+  // Whether both say the same, where that shows without their texts.
+  bool is_same(const Argument& before, const Argument& after) const {
+    if (const auto* id = before.get_if<ValueId>()) {
+      const auto* other = after.get_if<ValueId>();
+      return other != nullptr && counterparts_[static_cast<size_t>(*other)] == *id;
+    }
+    const auto is_equal = [&]<class T>(const T* value) {
+      const T* other = after.get_if<T>();
+      return value != nullptr && other != nullptr && *value == *other;
+    };
+    if (const auto* list = before.get_if<ArgumentList>()) {
+      const auto* other = after.get_if<ArgumentList>();
+      return other != nullptr && std::ranges::equal(list->items, other->items,
+                                                    [&](const Argument& a, const Argument& b) {
+                                                      return is_same(a, b);
+                                                    });
+    }
+    return (before.is<None>() && after.is<None>()) || is_equal(before.get_if<bool>()) ||
+           is_equal(before.get_if<int64_t>()) || is_equal(before.get_if<double>()) ||
+           is_equal(before.get_if<std::string>()) || is_equal(before.get_if<ScalarType>());
+  }
+
   // Arguments of two operators have names of their own; only those of one name are compared.
   void compare_argument(size_t before, const NamedArgument& left, const NamedArgument* right,
                         bool same_operator) {
     if (right == nullptr && !same_operator) return;
+    if (right != nullptr && is_same(left.arg, right->arg)) return;
     const std::string old_text = argument_text(before_, left);
     const std::string new_text = right == nullptr ? "" : argument_text(after_, *right);
     if (old_text == new_text) return;
@@ -372,7 +423,7 @@ class GraphDiff {
   std::vector<Change>& changes_;
   bool with_modules_;
   std::vector<size_t> to_after_, to_before_;
-  std::vector<std::string> names_;  // of the values of after_: those of their counterparts
+  std::vector<std::optional<ValueId>> counterparts_;  // in before_, by value id of after_
 };
 
 }  // namespace
