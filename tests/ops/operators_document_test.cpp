@@ -33,14 +33,61 @@ std::string short_name(const std::string& target) {
   return target.starts_with(kPrefix) ? target.substr(kPrefix.size()) : target;
 }
 
+// What the row says besides its functions (ops/facts.h), as "autocast float32, linear in self". The
+// other tests measure that a fact is true; here none is lost unseen.
+std::string facts_text(const OpDef& def) {
+  constexpr std::string_view kAutocast[] = {"", "lower_precision", "float32", "widest"};
+  constexpr std::string_view kSharing[] = {"",
+                                           "always",
+                                           "possibly",
+                                           "where_strides_allow",
+                                           "unless_cast",
+                                           "unless_complex",
+                                           "unless_contiguous",
+                                           "unless_dropping"};
+  constexpr std::string_view kInverse[] = {"",     "same",    "reshape", "repeat", "permute",
+                                           "move", "scatter", "narrow",  "pieces", "unbind"};
+  constexpr std::string_view kUndecomposed[] = {"", "gives_numbers", "reads_elements",
+                                                "lacks_steps"};
+  constexpr std::string_view kDraws[] = {"", "by_sizes", "by_elements"};
+  const Facts& facts = def.facts;
+  std::string out;
+  const auto add = [&](std::string_view name, std::string_view what) {
+    if (what.empty()) return;
+    if (!out.empty()) out += ", ";
+    out += std::string(name) + " " + std::string(what);
+  };
+  const auto add_flag = [&](bool flag, std::string_view name) {
+    if (flag) out += (out.empty() ? "" : ", ") + std::string(name);
+  };
+  const auto add_named = [&](std::string_view name, std::span<const std::string_view> names,
+                             auto value) { add(name, names[static_cast<size_t>(value)]); };
+  add_named("autocast", kAutocast, facts.autocast);
+  add_named("shares memory", kSharing, facts.sharing);
+  add_named("inverse", kInverse, facts.inverse);
+  add("with", facts.scatter);
+  add_flag(facts.slope == Slope::constant, "constant");
+  if (facts.slope == Slope::linear) add("linear in", facts.linear_in);
+  add_flag(facts.overwrites, "overwrites");
+  add_flag(facts.looks_at_sizes_alone, "looks at sizes alone");
+  add_flag(facts.takes_dtype_of_out, "takes dtype of out");
+  add("updates statistics if", facts.updates_statistics_if);
+  add("computes as", facts.functional_form);
+  add("same as", facts.same_as);
+  add_named("undecomposed:", kUndecomposed, facts.undecomposed);
+  add_named("draws", kDraws, facts.draws);
+  return out;
+}
+
 std::string document_family(std::string_view name, std::span<const OpDef> family,
                             const std::map<std::string, Counts>& counts) {
   std::string out = "\n## " + std::string(name) +
-                    "\n\n| operator | shape rule | recorded calls |\n|---|---|---|\n";
+                    "\n\n| operator | shape rule | facts | recorded calls |\n|---|---|---|---|\n";
   for (const OpDef& def : family) {
     const std::string overload = short_name(target_of(*def.signature));
     const auto found = counts.find(overload);
-    out += "| `" + overload + "` | " + (def.has_rule() ? "yes" : "") + " | ";
+    out +=
+        "| `" + overload + "` | " + (def.has_rule() ? "yes" : "") + " | " + facts_text(def) + " | ";
     if (found != counts.end())
       out += std::to_string(found->second.passed) + " of " + std::to_string(found->second.recorded);
     out += " |\n";
@@ -69,6 +116,7 @@ std::string document_operators() {
          "shape "
          "rule the sizes and dtypes of results are known, and verified, before anything runs; "
          "other results tell by themselves.\n"
+         "Facts are what a row says of the operator besides, in the words of `src/ops/facts.h`.\n"
       << "\"Recorded calls\" are calls of torch 2.15 on a CPU: " << passed << " of " << recorded
       << " give its values, dtype, sizes and strides (or fail as it does).\n"
       << "What differs on purpose, and why, is in `tests/data/ops/known_differences.txt`.\n";
