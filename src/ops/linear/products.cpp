@@ -27,9 +27,8 @@ Result<Meta> vdot_meta(const Tensor& self, const Tensor& other) {
 Result<Tensor> vdot(const Tensor& self, const Tensor& other) {
   return apply(aten<"dot.default">, {apply(aten<"conj.default">, {self}), other});
 }
-Result<Tensor> dist(const Tensor& self, const Tensor& other, const Scalar& p) {
-  PT2_TRY(const Tensor difference, apply(aten<"sub.Tensor">, {self, other}));
-  return apply(aten<"norm.Scalar">, {difference, box(p)});
+Result<Tensor> dist(Emitter& e, const Tensor& self, const Tensor& other, const Scalar& p) {
+  return e(aten<"norm.Scalar">, {e(aten<"sub.Tensor">, {self, other}), p});
 }
 
 // Taylor's series of A / 2^s, whose norm is below 1/2, squared s times.

@@ -141,25 +141,25 @@ void vector_norm(Tensor& out, const Tensor& self, const Scalar& order, const Opt
   });
 }
 
-Result<Tensor> norm_of(const Tensor& self, const std::optional<Scalar>& order,
+Result<Tensor> norm_of(Emitter& e, const Tensor& self, const std::optional<Scalar>& order,
                        const OptionalDims& dims, bool keepdim, const OptionalDtype& dtype) {
-  return compute<vector_norm_meta, vector_norm>(self, order.value_or(Scalar(2)), dims, keepdim,
-                                                dtype);
+  return e(aten<"linalg_vector_norm.default">,
+           {self, order.value_or(Scalar(2)), dims, keepdim, dtype});
 }
-
-Result<Tensor> norm(const Tensor& self, const Scalar& p) {
-  return norm_of(self, p, std::nullopt, false, std::nullopt);
+Result<Tensor> norm(Emitter& e, const Tensor& self, const Scalar& p) {
+  return norm_of(e, self, p, std::nullopt, false, std::nullopt);
 }
-Result<Tensor> norm_dim(const Tensor& self, const std::optional<Scalar>& p, const Sizes& dims,
-                        bool keepdim) {
-  return norm_of(self, p, dims, keepdim, std::nullopt);
+Result<Tensor> norm_dim(Emitter& e, const Tensor& self, const std::optional<Scalar>& p,
+                        const Sizes& dims, bool keepdim) {
+  return norm_of(e, self, p, dims, keepdim, std::nullopt);
 }
-Result<Tensor> norm_dim_dtype(const Tensor& self, const std::optional<Scalar>& p, const Sizes& dims,
-                              bool keepdim, Dtype dtype) {
-  return norm_of(self, p, dims, keepdim, dtype);
+Result<Tensor> norm_dim_dtype(Emitter& e, const Tensor& self, const std::optional<Scalar>& p,
+                              const Sizes& dims, bool keepdim, Dtype dtype) {
+  return norm_of(e, self, p, dims, keepdim, dtype);
 }
-Result<Tensor> norm_dtype(const Tensor& self, const std::optional<Scalar>& p, Dtype dtype) {
-  return norm_of(self, p, std::nullopt, false, dtype);
+Result<Tensor> norm_dtype(Emitter& e, const Tensor& self, const std::optional<Scalar>& p,
+                          Dtype dtype) {
+  return norm_of(e, self, p, std::nullopt, false, dtype);
 }
 Result<Tensor> frobenius_norm(Emitter& e, const Tensor& self, const Sizes& dims, bool keepdim) {
   return e(aten<"norm.ScalarOpt_dim">, {self, 2.0, dims, keepdim});
