@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include "check/shapes/abstract_value.h"
@@ -339,16 +340,18 @@ Result<Argument> NodeRewriter::argument_of(const ops::ArgumentType& type, const 
       return Argument(static_cast<double>(samples[0]));
     return number_of(samples);
   }
-  const auto differs = [&]<class T>(const T& number) {
-    return std::ranges::any_of(values,
-                               [&](const Value* value) { return *value->get_if<T>() != number; });
+  const auto differ = [&](auto constant_of) {
+    return std::ranges::any_of(
+        values, [&](const Value* value) { return constant_of(*value) != constant_of(first); });
   };
   if (const auto* number = first.get_if<double>()) {
-    if (differs(*number)) return unsupported("a step takes a fraction that changes with sizes");
+    // NaN equals itself here.
+    if (differ([](const Value& value) { return std::bit_cast<uint64_t>(*value.get_if<double>()); }))
+      return unsupported("a step takes a fraction that changes with sizes");
     return Argument(*number);
   }
   if (const auto* flag = first.get_if<bool>()) {
-    if (differs(*flag)) return depends_on_sizes();
+    if (differ([](const Value& value) { return *value.get_if<bool>(); })) return depends_on_sizes();
     return Argument(*flag);
   }
   if (const auto* text = first.get_if<std::string>()) return Argument(*text);
