@@ -31,10 +31,11 @@ std::optional<int64_t> hint_of(const SymInt& number) {
 
 }  // namespace
 
-void KnownNumbers::add(const SymInt& number, Samples samples) {
+bool KnownNumbers::add(const SymInt& number, Samples samples, bool is_computable) {
   const bool is_known = std::ranges::any_of(
       known_, [&](const Known& each) { return each.number.expr() == number.expr(); });
-  if (number.is_symbolic() && !is_known) known_.push_back({number, std::move(samples)});
+  if (!is_known) known_.push_back({number, std::move(samples), is_computable});
+  return !is_known;
 }
 
 // A multiple, a quotient, or a sum with a constant. A form with two unknowns is only believed if it
@@ -74,25 +75,29 @@ std::optional<NumberForm> KnownNumbers::of_product(const Samples& whole,
   return count >= 3 || has_one_unknown ? std::optional(form) : std::nullopt;
 }
 
-std::optional<NumberForm> KnownNumbers::find(const Samples& samples) const {
+std::optional<NumberForm> KnownNumbers::find(const Samples& samples, Among among) const {
   if (all_equal(samples)) return NumberForm{.plus = samples[0]};
-  for (size_t a = 0; a < known_.size(); ++a)
-    if (known_[a].samples == samples) return NumberForm{.factors = {a}};
-  for (size_t a = 0; a < known_.size(); ++a)
-    if (auto form = of_product(known_[a].samples, {a}, samples)) return form;
-  for (size_t a = 0; a < known_.size(); ++a)
+  std::vector<size_t> usable;
+  for (size_t i = 0; i < known_.size(); ++i)
+    if (among == Among::all || known_[i].is_computable) usable.push_back(i);
+  const auto samples_of = [&](size_t i) -> const Samples& { return known_[usable[i]].samples; };
+  for (size_t a = 0; a < usable.size(); ++a)
+    if (samples_of(a) == samples) return NumberForm{.factors = {usable[a]}};
+  for (size_t a = 0; a < usable.size(); ++a)
+    if (auto form = of_product(samples_of(a), {usable[a]}, samples)) return form;
+  for (size_t a = 0; a < usable.size(); ++a)
     for (size_t b = 0; b <= a; ++b) {
-      const auto two = product(known_[a].samples, known_[b].samples);
+      const auto two = product(samples_of(a), samples_of(b));
       if (!two) continue;
-      if (auto form = of_product(*two, {b, a}, samples)) return form;
+      if (auto form = of_product(*two, {usable[b], usable[a]}, samples)) return form;
     }
-  for (size_t a = 0; a < known_.size(); ++a)
+  for (size_t a = 0; a < usable.size(); ++a)
     for (size_t b = 0; b <= a; ++b)
       for (size_t c = 0; c <= b; ++c) {
-        const auto two = product(known_[a].samples, known_[b].samples);
-        const auto three = two ? product(*two, known_[c].samples) : std::nullopt;
+        const auto two = product(samples_of(a), samples_of(b));
+        const auto three = two ? product(*two, samples_of(c)) : std::nullopt;
         if (!three) continue;
-        if (auto form = of_product(*three, {c, b, a}, samples)) return form;
+        if (auto form = of_product(*three, {usable[c], usable[b], usable[a]}, samples)) return form;
       }
   return std::nullopt;
 }

@@ -25,19 +25,22 @@ struct NumberForm {
 
 class KnownNumbers {
  public:
-  // Adds a symbolic number, unless its expression is known already.
-  void add(const SymInt& number, Samples samples);
+  // Which known numbers a form may be made of: a graph can compute some of them only.
+  enum class Among : bool { all, computable };
+
+  // Adds a symbolic number; false when its expression is known already.
+  bool add(const SymInt& number, Samples samples, bool is_computable);
   const SymInt& number(size_t index) const { return known_[index].number; }
-  size_t size() const { return known_.size(); }
 
   // A form that gives the samples and needs the fewest known numbers; nothing when there is none.
   // Cubic in the known numbers.
-  std::optional<NumberForm> find(const Samples& samples) const;
+  std::optional<NumberForm> find(const Samples& samples, Among among) const;
 
  private:
   struct Known {
     SymInt number;
     Samples samples;
+    bool is_computable;
   };
   std::optional<NumberForm> of_product(const Samples& product, std::vector<size_t> factors,
                                        const Samples& samples) const;

@@ -6,6 +6,7 @@
 #include <bit>
 #include <utility>
 
+#include "base/check.h"
 #include "check/shapes/abstract_value.h"
 #include "lower/arguments.h"
 #include "ops/bind.h"
@@ -190,8 +191,8 @@ void NodeRewriter::learn_number(const SymInt& number, std::optional<Source> sour
     if (!value) return;
     samples.push_back(*value);
   }
-  known_.add(number, std::move(samples));
-  if (sources_.size() < known_.size()) sources_.push_back(source);
+  const bool is_computable = source || state_.numbers.contains(number.expr().operator->());
+  if (known_.add(number, std::move(samples), is_computable)) sources_.push_back(source);
 }
 
 // Marks the calls on which some result depends; the others are not emitted.
@@ -316,7 +317,7 @@ Result<TensorMeta> NodeRewriter::meta_of(const Parallel& values) const {
 }
 
 Result<SymInt> NodeRewriter::size_of(const Samples& samples) const {
-  const auto form = known_.find(samples);
+  const auto form = known_.find(samples, KnownNumbers::Among::all);
   if (!form) return unsupported("the sizes of a step are no simple expression of its operands'");
   return writer_.write(known_, *form);
 }
@@ -398,7 +399,7 @@ Result<Argument> NodeRewriter::list_of(const ops::ArgumentType& type, const Para
 
 // A literal, or a value of the graph. Inserts nodes when the value must be computed.
 Result<Argument> NodeRewriter::number_of(const Samples& samples) {
-  const auto form = known_.find(samples);
+  const auto form = known_.find(samples, KnownNumbers::Among::computable);
   if (!form) return unsupported("a number of a step is no simple expression of its operands'");
   if (form->is_literal()) return Argument(form->plus);
   PT2_TRY(ValueId value, known_value(form->factors[0]));
@@ -425,7 +426,7 @@ Result<ValueId> NodeRewriter::known_value(size_t index) {
   if (const auto found = state_.numbers.find(key); found != state_.numbers.end())
     return found->second;
   const auto& source = sources_[index];
-  if (!source) return unsupported("a number of a step is known of its results alone");
+  PT2_CHECK(source);
   if (!source->dim) return source->value;
   PT2_TRY(const ValueId id,
           graph_.add_value({.name = graph_.unused_name("sym_size_int"), .meta = number}));
