@@ -53,6 +53,9 @@ class Emitter {
   virtual ~Emitter() = default;
   // `arguments` are in the order of the signature; omitted trailing ones take their defaults.
   virtual Result<std::vector<Value>> call(const Operator& op, std::span<const Value> arguments) = 0;
+  // Whether gradients flow to the tensor, by which PyTorch chooses among operators; only a graph
+  // says so.
+  virtual bool requires_grad(const Tensor&) const { return false; }
 
   Result<std::vector<Value>> all(Handle handle, std::initializer_list<Operand> arguments);
   // Returns the first result, a tensor.

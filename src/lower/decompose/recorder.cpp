@@ -60,12 +60,17 @@ Result<std::vector<Value>> Recorder::expand(const ops::Operator& op, std::vector
   return results;
 }
 
-void Recorder::number(Value& value) {
+bool Recorder::requires_grad(const Tensor& tensor) const {
+  return with_gradients_.contains(term_of(tensor));
+}
+
+void Recorder::number(Value& value, bool requires_grad) {
   if (auto* list = value.get_if<Value::List>())
-    for (Value& item : *list) number(item);
+    for (Value& item : *list) number(item, requires_grad);
   auto* tensor = value.get_if<Tensor>();
-  if (tensor != nullptr && !tensor->defined())
-    *tensor = tensor->with_view(tensor->sizes(), tensor->strides(), ++last_);
+  if (tensor == nullptr || tensor->defined()) return;
+  *tensor = tensor->with_view(tensor->sizes(), tensor->strides(), ++last_);
+  if (requires_grad) with_gradients_.insert(last_);
 }
 
 Result<std::vector<Value>> Recorder::call(const ops::Operator& op,
@@ -88,7 +93,12 @@ Result<std::vector<Value>> Recorder::call(const ops::Operator& op,
       return {};
     }));
   PT2_TRY(std::vector<Value> results, infer(op, seen));
-  for (Value& result : results) number(result);
+  bool has_gradients = false;
+  for (const Value& argument : bound)
+    for_each_tensor(argument, [&](const Tensor& each) {
+      has_gradients = has_gradients || requires_grad(each);
+    });
+  for (Value& result : results) number(result, has_gradients);
   bound.resize(arguments.size());
   calls_.push_back({&op, std::move(bound), results});
   return results;

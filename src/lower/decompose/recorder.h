@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -39,8 +40,9 @@ class Recorder : public ops::Inferrer {
 
   Result<std::vector<Value>> call(const ops::Operator& op,
                                   std::span<const Value> arguments) override;
+  bool requires_grad(const Tensor& tensor) const override;
   // Numbers every tensor without elements in `value`, in order.
-  void number(Value& value);
+  void number(Value& value, bool requires_grad);
 
   const std::vector<FormulaCall>& calls() const { return calls_; }
 
@@ -52,6 +54,7 @@ class Recorder : public ops::Inferrer {
   const std::optional<Dtype> autocast_;
   bool is_cast_ = false;  // autocast has treated the operator being expanded
   TermNumber last_ = 0;
+  std::set<TermNumber> with_gradients_;
   std::vector<FormulaCall> calls_;
 };
 
@@ -60,6 +63,13 @@ std::string written_target(const ops::Operator& op);
 
 inline TermNumber term_of(const Tensor& tensor) {
   return tensor.defined() ? 0 : tensor.storage_offset();
+}
+
+template <class Visit>
+void for_each_tensor(const Value& value, const Visit& visit) {
+  if (const auto* tensor = value.get_if<Tensor>()) visit(*tensor);
+  if (const auto* list = value.get_if<Value::List>())
+    for (const Value& item : *list) for_each_tensor(item, visit);
 }
 
 }  // namespace pt2

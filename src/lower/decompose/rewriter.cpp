@@ -40,13 +40,6 @@ void for_each_pair(A& argument, V& value, const Visit& visit) {
   }
 }
 
-template <class Visit>
-void for_each_tensor(const Value& value, const Visit& visit) {
-  if (const auto* tensor = value.get_if<Tensor>()) visit(*tensor);
-  if (const auto* list = value.get_if<Value::List>())
-    for (const Value& item : *list) for_each_tensor(item, visit);
-}
-
 // Sets the strides that the file records: they decide which views are possible.
 void set_strides(Tensor& tensor, const TensorMeta& meta, const SymbolBindings& choice) {
   if (meta.strides.size() != tensor.sizes().size()) return;
@@ -99,15 +92,14 @@ Result<NodeRewriter::Trace> NodeRewriter::follow(const SymbolBindings& choice,
   Trace trace{&choice, *std::move(arguments), {}, {}};
   const auto given = given_arguments(node_, signature);
   Recorder recorder(expands, data_size(choice), autocast_);
-  for (size_t i = 0; i < given.size(); ++i) {
+  for (size_t i = 0; i < given.size(); ++i)
     if (given[i] != nullptr)
       for_each_pair(*given[i], trace.arguments[i], [&](const Argument& argument, Value& value) {
         auto* tensor = value.get_if<Tensor>();
         const TensorMeta* meta = tensor_meta(graph_, argument);
         if (tensor != nullptr && meta != nullptr) set_strides(*tensor, *meta, choice);
+        recorder.number(value, meta != nullptr && meta->requires_grad);
       });
-    recorder.number(trace.arguments[i]);
-  }
   PT2_TRY(trace.results, recorder.expand(op_, trace.arguments));
   if (op_.form == ops::Operator::Form::in_place) {
     PT2_TRY(Tensor written,

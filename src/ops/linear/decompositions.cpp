@@ -471,8 +471,8 @@ Result<TensorTriple> linalg_svd(Emitter& e, const Tensor& a, bool full_matrices,
                                            {a, full_matrices, true, driver});
 }
 Result<Tensor> svdvals(Emitter& e, const Tensor& a, const OptionalString& driver) {
-  PT2_TRY(auto parts,
-          e.several<Tensor, Tensor>(aten<"_linalg_svd.default">, {a, false, false, driver}));
+  PT2_TRY(auto parts, e.several<Tensor, Tensor>(aten<"_linalg_svd.default">,
+                                                {a, false, e.requires_grad(a), driver}));
   return std::move(std::get<1>(parts));
 }
 // torch.svd returns V instead of its adjoint, and zeros where it computes no vectors.
@@ -496,7 +496,7 @@ Result<TensorPair> eigh(Emitter& e, const Tensor& self, const std::string& uplo)
   return e.several<Tensor, Tensor>(aten<"_linalg_eigh.default">, {self, uplo, true});
 }
 Result<Tensor> eigvalsh(Emitter& e, const Tensor& self, const std::string& uplo) {
-  return e(aten<"_linalg_eigh.default">, {self, uplo, false});
+  return e(aten<"_linalg_eigh.default">, {self, uplo, e.requires_grad(self)});
 }
 
 Result<TensorTriple> lu_with_info(Emitter& e, const Tensor& self, bool pivot, bool check_errors) {

@@ -273,10 +273,11 @@ Result<BagResult> embedding_bag_padding(Emitter& e, const Tensor& weight, const 
                             ", expected a row of " + std::to_string(rows));
     padding = *padding_idx < 0 ? *padding_idx + rows : *padding_idx;
   }
+  const Handle bag = e.requires_grad(weight) ? &aten<"_embedding_bag.default">
+                                             : &aten<"_embedding_bag_forward_only.default">;
   return e.several<Tensor, Tensor, Tensor, Tensor>(
-      aten<"_embedding_bag_forward_only.default">,
-      {weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights,
-       include_last_offset, padding});
+      bag, {weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights,
+            include_last_offset, padding});
 }
 Result<BagResult> embedding_bag_default(Emitter& e, const Tensor& weight, const Tensor& indices,
                                         const Tensor& offsets, bool scale_grad_by_freq,
