@@ -3,22 +3,29 @@
     python interop/decompose.py PT2 [FOLDER ...]
 
 PT2 is the command, each FOLDER a collection of programs with recorded calls (tests/data/corpus/<this release> without
-one). Every file is converted for the release of the PyTorch that runs this, and decomposed; what pt2 refuses is counted with its reasons. The others must load in the PyTorch that runs
-this, hold no operator outside of core ATen that has a CompositeImplicitAutograd kernel, and give the recorded results
-(run_recorded.py). Prints a line for each file that fails and the counts; the exit status is 1 if anything failed.
+one). Every file is converted for the release of the PyTorch that runs this, and decomposed. What pt2 takes must load in
+that PyTorch, hold no operator outside of core ATen that has a CompositeImplicitAutograd kernel, and give the recorded
+results (run_recorded.py). Prints a line for each file that fails or is refused, the reasons of the refusals and the
+counts; the exit status is 1 if anything failed.
 """
 
 import collections
 import json
+import logging
+import re
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import run_recorded
 import torch
 
 HERE = Path(__file__).resolve().parent
 COMPOSITE = "CompositeImplicitAutograd"
+# "pt2: TEXT at %NAME (TARGET): LINE"
+REASON = re.compile(r"^pt2: (.*? at )%\S* (\(.*?\))", re.MULTILINE)
 
 
 def composites(program):
@@ -41,48 +48,64 @@ def recorded(pairs):
     return {each["file"]: each for each in map(json.loads, done.stdout.splitlines())}
 
 
+def decomposed(pt2, path, folder, release):
+    """(the program as this release has it, the same decomposed, nothing or why pt2 does not take it)"""
+    original = folder / f"{path.parent.name}-{path.name}"
+    out = folder / f"{path.parent.name}-core-{path.name}"
+    steps = (
+        ("not for this release", [pt2, "convert", path, "-o", original, "--for", f"torch-{release}"]),
+        ("refused", [pt2, "decompose", original, "-o", out]),
+    )
+    for failure, command in steps:
+        done = subprocess.run(command, text=True, capture_output=True)
+        if done.returncode:
+            return original, out, (failure, done.stderr)
+    return original, out, None
+
+
 def main():
     pt2 = sys.argv[1]
-    release = ".".join(torch.__version__.split("+")[0].split("."))
-    folders = list(map(Path, sys.argv[2:])) or [HERE.parent / "tests" / "data" / "corpus" / release]
-    counts, refused, pairs, failed = collections.Counter(), collections.Counter(), [], False
-    with tempfile.TemporaryDirectory() as temporary:
-        for path in sorted(path for folder in folders for path in folder.glob("*.pt2")):
-            original = Path(temporary) / f"{path.parent.name}-{path.name}"
-            out = Path(temporary) / f"{path.parent.name}-core-{path.name}"
-            target = "torch-" + ".".join(release.split(".")[:2])
-            if subprocess.run([pt2, "convert", path, "-o", original, "--for", target], capture_output=True).returncode:
-                counts["not for this release"] += 1
-                continue
-            done = subprocess.run([pt2, "decompose", original, "-o", out], text=True, capture_output=True)
-            if done.returncode != 0:
-                counts["refused" if done.returncode == 4 else "unreadable"] += 1
-                refused.update(line.partition(" at %")[2].partition(")")[0] for line in done.stderr.splitlines()[1:])
+    version = torch.__version__.split("+")[0]
+    release = ".".join(version.split(".")[:2])
+    folders = list(map(Path, sys.argv[2:])) or [HERE.parent / "tests" / "data" / "corpus" / version]
+    paths = sorted(path for folder in folders for path in folder.glob("*.pt2"))
+    logging.disable(logging.ERROR)
+    run_recorded.register_classes()
+    libraries = run_recorded.register_operators()
+    counts, refused, pairs, failed = collections.Counter(files=len(paths)), collections.Counter(), [], False
+    with tempfile.TemporaryDirectory() as temporary, ThreadPoolExecutor() as pool:
+        made = pool.map(lambda path: decomposed(pt2, path, Path(temporary), release), paths)
+        for path, (original, out, failure) in zip(paths, made):
+            if failure:
+                counts[failure[0]] += 1
+                if failure[0] == "refused":
+                    print(f"{original.name}: {failure[1].strip()}"[:400])
+                    refused.update(map("".join, REASON.findall(failure[1])))
                 continue
             try:
-                left = composites(torch.export.load(out))
-            except Exception as error:  # what stays out of the counts is loaded below, with its reason
+                left = composites(run_recorded.load(out))
+            except Exception:  # it is loaded again below, with its reason
                 left = set()
-                if not isinstance(error, (RuntimeError, ValueError, KeyError, AttributeError)):
-                    print(f"{path.name}: {error!r}"[:300])
             if left:
                 failed = True
                 print(f"{original.name}: composites left: {', '.join(sorted(left))}")
             pairs.append((original, out, path.with_suffix(".safetensors")))
-        before = recorded([(original, calls) for original, out, calls in pairs])
-        after = recorded([(out, calls) for original, out, calls in pairs])
-        for path, out, _ in pairs:
+        after = recorded([(out, calls) for _, out, calls in pairs])
+        differing = [each for each in pairs if not after[str(each[1])]["ok"]]
+        counts["run alike"] = len(pairs) - len(differing)
+        before = recorded([(original, calls) for original, _, calls in differing])
+        for path, out, _ in differing:
             original, verdict = before[str(path)], after[str(out)]
-            if verdict["ok"]:
-                counts["run alike"] += 1
-            elif not original["ok"]:
-                counts["PyTorch cannot run the original"] += 1
-            else:
+            if original["ok"]:
                 failed = True
                 print(f"{out.name}: {verdict['stage']}: {verdict['error']}"[:400])
+            else:
+                counts["PyTorch runs the original otherwise than recorded"] += 1
+                print(f"{path.name}: {original['stage']}: {original['error']}"[:400])
     for what, count in refused.most_common():
-        print(f"{count:4} refused for {what}")
+        print(f"{count:4} refused: {what}")
     print(", ".join(f"{count} {what}" for what, count in counts.items()))
+    del libraries
     return failed
 
 
