@@ -132,8 +132,9 @@ Action setup_convert(CommandLine& line) {
       .required();
   const Option release =
       line.add_option("--for", options->release,
-                      "torch-2.1 to torch-2.15, newest, or oldest: the first release\n"
-                      "that can have it; without it, the file's own")
+                      fmt::format("torch-{} to torch-{}, newest, or oldest: the first release\n"
+                                  "that can have it; without it, the file's own",
+                                  release_name(releases().front()), release_name(newest_release())))
           .type_name("RELEASE");
   line.add_option("--schema", options->schema, "a schema version instead, such as 8.14")
       .type_name("VERSION")
