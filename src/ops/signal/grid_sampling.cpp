@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/memory_account.h"
+#include "kernels/lines.h"
 #include "ops/checks.h"
 #include "ops/compose.h"
 #include "ops/dense.h"
@@ -149,6 +151,165 @@ double sample(const C* plane, const std::vector<std::vector<Tap>>& taps, const S
   return sum;
 }
 
+// Points that are computed at once.
+constexpr int64_t kPoints = 128;
+// Below this, whole numbers and the halves between them are floats.
+constexpr int64_t kLargestSize = int64_t{1} << 22;
+
+// The taps of some points along one dimension, as taps_along has them; an index outside of the
+// image is negative.
+struct PointTaps {
+  int32_t index[4][kPoints];
+  float weight[4][kPoints];
+};
+
+// The whole part of a position, towards minus infinity, and a place outside of the image for every
+// position that is far from it or no number.
+int32_t whole_part(float position, int64_t size, float& inside) {
+  const auto high = static_cast<float>(size + 1);
+  inside = position > -2.0f ? position : -2.0f;
+  inside = inside < high ? inside : high;
+  const auto whole = static_cast<int32_t>(inside);
+  return whole - (static_cast<float>(whole) > inside ? 1 : 0);
+}
+
+int32_t index_inside(int32_t index, int64_t size) {
+  return index < static_cast<int32_t>(size) ? index : -1;
+}
+
+void fill_linear(const float* padded, int64_t count, int64_t size, PointTaps& taps) {
+  for (int64_t p = 0; p < count; ++p) {
+    float inside;
+    const int32_t floor = whole_part(padded[p], size, inside);
+    const float fraction = inside - static_cast<float>(floor);
+    taps.index[0][p] = index_inside(floor, size);
+    taps.index[1][p] = index_inside(floor + 1, size);
+    taps.weight[0][p] = 1 - fraction;
+    taps.weight[1][p] = fraction;
+  }
+}
+
+void fill_nearest(const float* padded, int64_t count, int64_t size, PointTaps& taps) {
+  // Sums with this have no room for fractions: they round half to even.
+  constexpr float kRounder = 0x1.8p23f;
+  for (int64_t p = 0; p < count; ++p) {
+    float inside;
+    whole_part(padded[p], size, inside);
+    taps.index[0][p] = index_inside(static_cast<int32_t>((inside + kRounder) - kRounder), size);
+    taps.weight[0][p] = 1;
+  }
+}
+
+void fill_cubic(const Sampler<float>& sampler, const float* positions, int64_t count, int64_t size,
+                PointTaps& taps) {
+  for (int64_t p = 0; p < count; ++p) {
+    const float floor = std::floor(positions[p]);
+    const auto fraction = static_cast<double>(positions[p] - floor);
+    for (int i = 0; i < 4; ++i) {
+      float inside;
+      const float place = sampler.pad(floor + static_cast<float>(i - 1), size);
+      taps.index[i][p] = index_inside(whole_part(place, size, inside), size);
+      taps.weight[i][p] = static_cast<float>(cubic_weight(fraction - (i - 1)));
+    }
+  }
+}
+
+int64_t taps_of(int64_t interpolation) {
+  return interpolation == kNearest ? 1 : interpolation == kLinear ? 2 : 4;
+}
+
+// The taps of `count` points, whose coordinates lie `step` apart.
+void fill_taps(const Sampler<float>& sampler, const float* coordinates, int64_t step, int64_t count,
+               int64_t size, PointTaps& taps) {
+  float positions[kPoints];
+  const auto extent = static_cast<float>(size);
+  if (sampler.dtype != Dtype::float32)
+    for (int64_t p = 0; p < count; ++p)
+      positions[p] = sampler.unnormalize(coordinates[p * step], size);
+  else if (sampler.align_corners)
+    for (int64_t p = 0; p < count; ++p)
+      positions[p] = (coordinates[p * step] + 1) / 2 * (extent - 1);
+  else
+    for (int64_t p = 0; p < count; ++p)
+      positions[p] = ((coordinates[p * step] + 1) * extent - 1) / 2;
+  if (sampler.interpolation == kCubic) return fill_cubic(sampler, positions, count, size, taps);
+  if (sampler.padding != kZeros)
+    for (int64_t p = 0; p < count; ++p) positions[p] = sampler.pad(positions[p], size);
+  if (sampler.interpolation == kNearest) return fill_nearest(positions, count, size, taps);
+  fill_linear(positions, count, size, taps);
+}
+
+// The places in a plane and the weights that `Spatial` dimensions have together, one after another.
+struct Combinations {
+  int64_t count = 1;
+  Scratch<int32_t> offsets;
+  Scratch<float> weights;
+
+  Combinations(int64_t taps, int64_t spatial) {
+    for (int64_t dim = 0; dim < spatial; ++dim) count *= taps;
+    offsets.resize(static_cast<size_t>(count * kPoints));
+    weights.resize(static_cast<size_t>(count * kPoints));
+  }
+
+  void fill(std::span<const PointTaps> dims, const Sizes& sizes, int64_t taps, int64_t points) {
+    for (int64_t k = 0; k < count; ++k) {
+      int32_t* offset = offsets.data() + k * kPoints;
+      float* weight = weights.data() + k * kPoints;
+      int64_t choices = count;
+      for (size_t dim = 0; dim < dims.size(); ++dim) {
+        choices /= taps;
+        const auto chosen = static_cast<size_t>(k / choices % taps);
+        const int32_t* index = dims[dim].index[chosen];
+        const float* factor = dims[dim].weight[chosen];
+        const auto size = static_cast<int32_t>(sizes[dim]);
+        for (int64_t p = 0; dim == 0 && p < points; ++p) {
+          offset[p] = index[p];
+          weight[p] = factor[p];
+        }
+        for (int64_t p = 0; dim > 0 && p < points; ++p) {
+          offset[p] = (offset[p] | index[p]) < 0 ? -1 : offset[p] * size + index[p];
+          weight[p] *= factor[p];
+        }
+      }
+    }
+  }
+};
+
+// Float images whose planes have offsets of 32 bits.
+template <int64_t Spatial>
+void sample_planes(const Sampler<float>& sampler, const Sizes& sizes, const Tensor& input,
+                   const Tensor& grid, Tensor& out) {
+  const Input<float> x(input);
+  const Input<float> positions(grid);
+  Output<float> y(out);
+  const int64_t channels = input.size(1);
+  const int64_t plane_size = input.numel() / (input.size(0) * channels);
+  const int64_t points = out.numel() / (out.size(0) * channels);
+  const int64_t taps = taps_of(sampler.interpolation);
+  Combinations combinations(taps, Spatial);
+  Scratch<PointTaps> dims(Spatial);
+  for (int64_t n = 0; n < out.size(0); ++n)
+    for (int64_t first = 0; first < points; first += kPoints) {
+      const int64_t count = std::min(kPoints, points - first);
+      // Coordinates come in the order x, y, z.
+      const float* coordinates = positions.data() + (n * points + first) * Spatial;
+      for (size_t dim = 0; dim < Spatial; ++dim)
+        fill_taps(sampler, coordinates + (Spatial - 1 - dim), Spatial, count, sizes[dim],
+                  dims[dim]);
+      combinations.fill(dims, sizes, taps, count);
+      for (int64_t c = n * channels; c < (n + 1) * channels; ++c)
+        kernels::sum_taps(
+            {combinations.offsets.data(), combinations.weights.data(), combinations.count, kPoints},
+            x.data() + c * plane_size, count, y.data() + c * points + first);
+    }
+}
+
+bool has_short_offsets(const Sizes& sizes) {
+  const auto plane = checked_numel(sizes);
+  return plane && *plane <= INT32_MAX &&
+         std::ranges::all_of(sizes, [](int64_t size) { return size < kLargestSize; });
+}
+
 Result<void> check_grid(const Tensor& input, const Tensor& grid, int64_t interpolation,
                         int64_t padding, int64_t spatial) {
   PT2_TRY_VOID(check_floating(input, "input"));
@@ -183,12 +344,15 @@ template <int64_t Spatial>
 void grid_sampler(Tensor& out, const Tensor& input, const Tensor& grid, int64_t interpolation_mode,
                   int64_t padding_mode, bool align_corners) {
   if (out.numel() == 0) return;
+  const Sizes sizes(input.sizes().begin() + 2, input.sizes().end());
+  if (input.dtype() != Dtype::float64 && has_short_offsets(sizes))
+    return sample_planes<Spatial>({input.dtype(), interpolation_mode, padding_mode, align_corners},
+                                  sizes, input, grid, out);
   with_float_compute_type(input.dtype(), [&]<class C>() {
     const Input<C> x(input);
     const Input<C> positions(grid);
     Output<C> y(out);
     const Sampler<C> sampler{input.dtype(), interpolation_mode, padding_mode, align_corners};
-    const Sizes sizes(input.sizes().begin() + 2, input.sizes().end());
     int64_t plane_size = 1;
     for (int64_t size : sizes) plane_size *= size;
     const int64_t channels = input.size(1);

@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/memory_account.h"
+#include "kernels/lines.h"
 #include "ops/checks.h"
 #include "ops/compose.h"
 #include "ops/dense.h"
 #include "ops/loops.h"
 #include "ops/memory_format.h"
 #include "ops/op_def.h"
+#include "ops/shape/positions.h"
 
 namespace pt2::ops {
 namespace {
@@ -59,16 +62,19 @@ class Axis {
       scale_ = static_cast<T>(in) / static_cast<T>(out);
   }
 
+  int64_t nearest_index(int64_t index) const {
+    if (mode_ == Mode::nearest_exact) return nearest((static_cast<T>(index) + T(0.5)) * scale_);
+    if (mode_ == Mode::nearest_small && out_ == in_) return index;
+    if (mode_ == Mode::nearest_small && out_ == 2 * in_) return index / 2;
+    return nearest(static_cast<T>(index) * scale_);
+  }
+
   Taps taps(int64_t index) const {
     switch (mode_) {
       case Mode::nearest:
-        return {nearest(static_cast<T>(index) * scale_), {1.0}};
       case Mode::nearest_small:
-        if (out_ == in_) return {index, {1.0}};
-        if (out_ == 2 * in_) return {index / 2, {1.0}};
-        return {nearest(static_cast<T>(index) * scale_), {1.0}};
       case Mode::nearest_exact:
-        return {nearest((static_cast<T>(index) + T(0.5)) * scale_), {1.0}};
+        return {nearest_index(index), {1.0}};
       case Mode::linear:
         return linear(index);
       case Mode::cubic:
@@ -229,9 +235,8 @@ int quantize_weights(std::vector<Taps>& taps, int64_t in) {
   return precision;
 }
 
-template <class T>
 std::vector<double> resize_dim(const std::vector<double>& values, const Sizes& sizes, size_t dim,
-                               int64_t length, const Axis<T>& axis, bool bytes) {
+                               int64_t length, const Axis<double>& axis, bool bytes) {
   std::vector<Taps> taps;
   for (int64_t o = 0; o < length; ++o) taps.push_back(axis.taps(o));
   const int precision = bytes ? quantize_weights(taps, sizes[dim]) : 0;
@@ -257,18 +262,123 @@ void repeat_first_row(std::vector<double>& values, int64_t rows) {
   for (size_t i = 0; i < values.size(); ++i) values[i] = values[i - i % static_cast<size_t>(rows)];
 }
 
+// Taps of floats along one dimension, tap by tap; those without weight have a negative index.
+struct FloatTaps {
+  int64_t taps = 1;
+  int64_t length;
+  Scratch<int32_t> index;
+  Scratch<float> weight;
+
+  FloatTaps(const Axis<float>& axis, int64_t in, int64_t out) : length(out) {
+    Scratch<Taps> all(static_cast<size_t>(out));
+    for (int64_t o = 0; o < out; ++o) {
+      all[static_cast<size_t>(o)] = axis.taps(o);
+      taps = std::max(taps, static_cast<int64_t>(all[static_cast<size_t>(o)].weights.size()));
+    }
+    index.assign(static_cast<size_t>(taps * out), -1);
+    weight.assign(static_cast<size_t>(taps * out), 0.0f);
+    for (int64_t o = 0; o < out; ++o) {
+      const Taps& tap = all[static_cast<size_t>(o)];
+      for (size_t k = 0; k < tap.weights.size(); ++k) {
+        // A weight of 0 must not propagate infinities and NaNs of excluded elements.
+        if (tap.weights[k] == 0) continue;
+        const size_t place = k * static_cast<size_t>(out) + static_cast<size_t>(o);
+        index[place] = static_cast<int32_t>(
+            std::clamp<int64_t>(tap.first + static_cast<int64_t>(k), 0, in - 1));
+        weight[place] = static_cast<float>(tap.weights[k]);
+      }
+    }
+  }
+};
+
+// Resizes x[before, in, after] to y[before, out, after].
+void resize_floats(const float* x, int64_t before, int64_t in, int64_t after, const FloatTaps& taps,
+                   float* y) {
+  if (after == 1) {
+    for (int64_t b = 0; b < before; ++b)
+      kernels::sum_taps({taps.index.data(), taps.weight.data(), taps.taps, taps.length}, x + b * in,
+                        taps.length, y + b * taps.length);
+    return;
+  }
+  Scratch<const float*> lines(static_cast<size_t>(taps.taps));
+  Scratch<float> weights(static_cast<size_t>(taps.taps));
+  for (int64_t b = 0; b < before; ++b)
+    for (int64_t o = 0; o < taps.length; ++o) {
+      size_t count = 0;
+      for (int64_t k = 0; k < taps.taps; ++k) {
+        const auto place = static_cast<size_t>(k * taps.length + o);
+        if (taps.index[place] < 0) continue;
+        lines[count] = x + (b * in + taps.index[place]) * after;
+        weights[count++] = taps.weight[place];
+      }
+      kernels::sum_lines({lines.data(), weights.data(), static_cast<int64_t>(count), after},
+                         y + (b * taps.length + o) * after);
+    }
+}
+
+// Plane by plane, so that what is between two dimensions stays in the cache.
+void resize_planes(Tensor& out, const Tensor& self, const Resize& resize) {
+  const Input<float> input(self);
+  Output<float> output(out);
+  const size_t spatial = resize.output.size();
+  std::vector<std::optional<FloatTaps>> taps(spatial);
+  const Sizes from(self.sizes().begin() + 2, self.sizes().end());
+  for (size_t i = 0; i < spatial; ++i) {
+    // A kernel that works dim by dim skips a dim whose size stays.
+    if (is_antialiased(resize.mode) && from[i] == resize.output[i]) continue;
+    const Axis<float> axis(resize.mode, from[i], resize.output[i], resize.align_corners,
+                           resize.scales[i]);
+    taps[i].emplace(axis, from[i], resize.output[i]);
+  }
+  const int64_t planes = out.size(0) * out.size(1);
+  const int64_t plane_in = input.size() / planes, plane_out = out.numel() / planes;
+  std::array<Scratch<float>, 2> between;
+  for (int64_t plane = 0; plane < planes; ++plane) {
+    const float* values = input.data() + plane * plane_in;
+    float* result = output.data() + plane * plane_out;
+    int64_t before = plane_in, after = 1;
+    for (size_t i = spatial; i-- > 0;) {
+      before /= from[i];
+      if (taps[i]) {
+        const bool last = std::none_of(taps.begin(), taps.begin() + static_cast<int64_t>(i),
+                                       [](const auto& each) { return each.has_value(); });
+        Scratch<float>& work = between[i % 2];
+        if (!last) work.resize(static_cast<size_t>(before * resize.output[i] * after));
+        resize_floats(values, before, from[i], after, *taps[i], last ? result : work.data());
+        values = last ? result : work.data();
+      }
+      after *= resize.output[i];
+    }
+    if (values != result) std::copy_n(values, plane_out, result);
+    if (taps[0] && rows_repeat(self, resize, false)) std::fill_n(result, plane_out, result[0]);
+  }
+}
+
 template <class T>
+void resize_nearest(Tensor& out, const Tensor& self, const Resize& resize) {
+  std::vector<Positions> positions = identity_positions(self.sizes());
+  for (size_t i = 0; i < resize.output.size(); ++i) {
+    const size_t dim = 2 + i;
+    const Axis<T> axis(resize.mode, self.sizes()[dim], resize.output[i], false, resize.scales[i]);
+    positions[dim].clear();
+    for (int64_t o = 0; o < resize.output[i]; ++o) positions[dim].push_back(axis.nearest_index(o));
+  }
+  take_positions(out, self, positions);
+}
+
+// In double; bytes in whole numbers.
 void resize_into(Tensor& out, const Tensor& self, const Resize& resize) {
   const Input<double> input(self);
   std::vector<double> values(input.data(), input.data() + input.size());
-  const bool bytes = self.dtype() == Dtype::uint8 && !is_nearest(resize.mode);
+  const bool bytes = self.dtype() == Dtype::uint8;
   Sizes sizes = self.sizes();
   for (size_t i = resize.output.size(); i-- > 0;) {
     const size_t dim = 2 + i;
     const int64_t length = resize.output[i];
     // A kernel that works dim by dim skips a dim whose size stays.
     if ((bytes || is_antialiased(resize.mode)) && sizes[dim] == length) continue;
-    const Axis<T> axis(resize.mode, sizes[dim], length, resize.align_corners, resize.scales[i]);
+    const Axis<double> axis(resize.mode, sizes[dim], length, resize.align_corners,
+                            resize.scales[i]);
     values = resize_dim(values, sizes, dim, length, axis, bytes);
     sizes[dim] = length;
     if (dim == 2 && rows_repeat(self, resize, bytes)) repeat_first_row(values, length);
@@ -291,11 +401,15 @@ Result<Tensor> run_resize(const Tensor& self, Resize resize) {
   if (out.numel() == 0) return out;
   const bool small = is_nearest(resize.mode) && is_small(self, resize.output);
   if (small && resize.mode == Mode::nearest) resize.mode = Mode::nearest_small;
-  const bool bytes = self.dtype() == Dtype::uint8 && !is_nearest(resize.mode);
-  if ((self.dtype() == Dtype::float64 && !small) || bytes)
-    resize_into<double>(out, self, resize);
+  const bool wide = self.dtype() == Dtype::float64 && !small;
+  const bool has_long_dims =
+      std::ranges::any_of(self.sizes(), [](int64_t size) { return size > INT32_MAX; });
+  if (is_nearest(resize.mode))
+    wide ? resize_nearest<double>(out, self, resize) : resize_nearest<float>(out, self, resize);
+  else if (wide || has_long_dims || self.dtype() == Dtype::uint8)
+    resize_into(out, self, resize);
   else
-    resize_into<float>(out, self, resize);
+    resize_planes(out, self, resize);
   return out;
 }
 

@@ -1,0 +1,161 @@
+#include "kernels/lines.h"
+
+#include <algorithm>
+#include <limits>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/lines.cpp"
+#include <hwy/foreach_target.h>
+// After foreach_target.h.
+#include "kernels/vectors-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace pt2::kernels {
+namespace HWY_NAMESPACE {
+
+// Vectors of results that stay in registers while all lines pass by.
+constexpr int kBlockVectors = 8;
+constexpr int64_t kBlock = kBlockVectors * kLanes;
+
+template <bool kWeighted>
+void add_up(const Lines& sum, float* out) {
+  int64_t i = 0;
+  for (; i + kBlock <= sum.length; i += kBlock) {
+    V sums[kBlockVectors];
+#pragma GCC unroll 8
+    for (int v = 0; v < kBlockVectors; ++v) sums[v] = hn::Zero(Floats());
+    for (int64_t k = 0; k < sum.lines_count; ++k) {
+      const float* line = sum.lines[k] + i;
+      const V weight = set(kWeighted ? sum.weights[k] : 1.0f);
+#pragma GCC unroll 8
+      for (int v = 0; v < kBlockVectors; ++v) {
+        const V value = load(line + v * kLanes);
+        sums[v] = kWeighted ? hn::MulAdd(weight, value, sums[v]) : hn::Add(sums[v], value);
+      }
+    }
+#pragma GCC unroll 8
+    for (int v = 0; v < kBlockVectors; ++v) store(sums[v], out + i + v * kLanes);
+  }
+  for (; i < sum.length; i += kLanes) {
+    const int64_t lanes = std::min(kLanes, sum.length - i);
+    V total = hn::Zero(Floats());
+    for (int64_t k = 0; k < sum.lines_count; ++k) {
+      const V value = load_first(sum.lines[k] + i, lanes);
+      total = kWeighted ? hn::MulAdd(set(sum.weights[k]), value, total) : hn::Add(total, value);
+    }
+    store_first(total, out + i, lanes);
+  }
+}
+
+void add_lines(const Lines& sum, float* out) {
+  sum.weights == nullptr ? add_up<false>(sum, out) : add_up<true>(sum, out);
+}
+
+// Elements of integer vectors, as load_first loads floats; lanes beyond are negative.
+HWY_INLINE hn::Vec<Ints> load_offsets(const int32_t* from, int64_t count) {
+  const Ints d;
+  if (count >= kLanes) return hn::LoadU(d, from);
+  HWY_ALIGN int32_t lanes[kLanes];
+  for (int64_t i = 0; i < kLanes; ++i) lanes[i] = i < count ? from[i] : -1;
+  return hn::Load(d, lanes);
+}
+
+void add_taps(const Taps& taps, const float* plane, int64_t count, float* out) {
+  const Ints ints;
+  for (int64_t i = 0; i < count; i += kLanes) {
+    const int64_t lanes = std::min(kLanes, count - i);
+    V sum = hn::Zero(Floats());
+    for (int64_t k = 0; k < taps.taps; ++k) {
+      const int64_t place = k * taps.pitch + i;
+      const auto offset = load_offsets(taps.offsets + place, lanes);
+      const V value = hn::GatherIndex(Floats(), plane, hn::Max(offset, hn::Zero(ints)));
+      const V more = hn::MulAdd(load_first(taps.weights + place, lanes), value, sum);
+      const auto outside = hn::RebindMask(Floats(), hn::Lt(offset, hn::Zero(ints)));
+      sum = hn::IfThenElse(outside, sum, more);
+    }
+    store_first(sum, out + i, lanes);
+  }
+}
+
+// The columns that `lanes` lanes of kVectors vectors hold.
+template <int kVectors>
+void sum_columns(const RowShape& shape, const float* in, int64_t lanes, double scale, float* out) {
+  constexpr int64_t kRows = 32;
+  HWY_ALIGN float part[kVectors * kLanes];
+  double totals[kVectors * kLanes] = {};
+  const int64_t count = (kVectors - 1) * kLanes + lanes;
+  for (int64_t first = 0; first < shape.rows; first += kRows) {
+    V sums[kVectors];
+#pragma GCC unroll 8
+    for (int v = 0; v < kVectors; ++v) sums[v] = hn::Zero(Floats());
+    for (int64_t r = first; r < std::min(shape.rows, first + kRows); ++r) {
+      const float* row = in + r * shape.in_stride;
+#pragma GCC unroll 8
+      for (int v = 0; v + 1 < kVectors; ++v) sums[v] = hn::Add(sums[v], load(row + v * kLanes));
+      sums[kVectors - 1] =
+          hn::Add(sums[kVectors - 1], load_first(row + (kVectors - 1) * kLanes, lanes));
+    }
+#pragma GCC unroll 8
+    for (int v = 0; v < kVectors; ++v) store(sums[v], part + v * kLanes);
+    for (int64_t i = 0; i < count; ++i) totals[i] += static_cast<double>(part[i]);
+  }
+  for (int64_t i = 0; i < count; ++i)
+    out[i * shape.out_stride] = static_cast<float>(totals[i] * scale);
+}
+
+// The smallest is the largest of the negated. NaN where an element is.
+template <bool kNegated>
+void extreme_columns(const RowShape& shape, const float* in, int64_t lanes, float* out) {
+  const V sign = set(kNegated ? -1.0f : 1.0f);
+  V largest = set(-std::numeric_limits<float>::infinity());
+  for (int64_t r = 0; r < shape.rows; ++r) {
+    const V value = hn::Mul(load_first(in + r * shape.in_stride, lanes), sign);
+    // A comparison with NaN is false, so that one that is there stays.
+    const auto keeps = hn::Or(hn::Ge(largest, value), hn::IsNaN(largest));
+    largest = hn::IfThenElse(keeps, largest, value);
+  }
+  HWY_ALIGN float results[kLanes];
+  store(hn::Mul(largest, sign), results);
+  for (int64_t i = 0; i < lanes; ++i) out[i * shape.out_stride] = results[i];
+}
+
+void reduce_all_columns(Reduction reduction, const RowShape& shape, const float* in, float* out) {
+  const double scale = reduction == Reduction::mean ? 1 / static_cast<double>(shape.rows) : 1;
+  for (int64_t i = 0; i < shape.columns;) {
+    const int64_t lanes = std::min(kLanes, shape.columns - i);
+    float* result = out + i * shape.out_stride;
+    if (reduction == Reduction::maximum) {
+      extreme_columns<false>(shape, in + i, lanes, result);
+    } else if (reduction == Reduction::minimum) {
+      extreme_columns<true>(shape, in + i, lanes, result);
+    } else if (i + kBlock <= shape.columns) {
+      sum_columns<kBlockVectors>(shape, in + i, kLanes, scale, result);
+      i += kBlock;
+      continue;
+    } else {
+      sum_columns<1>(shape, in + i, lanes, scale, result);
+    }
+    i += lanes;
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace pt2::kernels
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace pt2::kernels {
+HWY_EXPORT(add_lines);
+HWY_EXPORT(add_taps);
+HWY_EXPORT(reduce_all_columns);
+
+void sum_lines(const Lines& sum, float* out) { HWY_DYNAMIC_DISPATCH(add_lines)(sum, out); }
+void sum_taps(const Taps& taps, const float* plane, int64_t count, float* out) {
+  HWY_DYNAMIC_DISPATCH(add_taps)(taps, plane, count, out);
+}
+void reduce_columns(Reduction reduction, const RowShape& shape, const float* in, float* out) {
+  HWY_DYNAMIC_DISPATCH(reduce_all_columns)(reduction, shape, in, out);
+}
+
+}  // namespace pt2::kernels
+#endif
