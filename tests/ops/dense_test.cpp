@@ -97,42 +97,60 @@ Complex frequency(int64_t n, int64_t k, bool forward, bool real) {
 constexpr int64_t kLengths[] = {1,  2,  3,  4,   5,   6,   7,   12,  16,   31,   37,
                                 64, 77, 96, 121, 243, 500, 529, 720, 1009, 4096, 8192};
 
+// Lines side by side, or one behind another.
+template <class T>
+void compare_with_definition(int64_t n, bool forward, int64_t count, bool side_by_side,
+                             double tolerance) {
+  std::vector<std::complex<T>> x(static_cast<size_t>(n * count));
+  const int64_t stride = side_by_side ? count : 1, distance = side_by_side ? 1 : n;
+  for (int64_t j = 0; j < n; ++j)
+    for (int64_t l = 0; l < count; ++l)
+      x[static_cast<size_t>(j * stride + l * distance)] = std::complex<T>(number(j));
+  DiscreteFourier<T>(n, forward).transform({x.data(), stride, distance}, count, 1);
+  for (int64_t k = 0; k < n; k += n / 7 + 1)
+    EXPECT_LT(std::abs(Complex(x[static_cast<size_t>(k * stride + (count - 1) * distance)]) -
+                       frequency(n, k, forward, false)),
+              tolerance * static_cast<double>(n))
+        << n << " at " << k << " of " << count;
+}
+
 TEST(DiscreteFourier, IsItsDefinition) {
   for (int64_t n : kLengths)
     for (bool forward : {true, false})
-      for (int64_t count : {1, 9}) {
-        std::vector<Complex> x(static_cast<size_t>(n * count));
-        // Several lines side by side.
-        for (int64_t i = 0; i < n * count; ++i) x[static_cast<size_t>(i)] = number(i / count);
-        DiscreteFourier(n, forward).transform({x.data(), count, 1}, count, 1);
-        for (int64_t k = 0; k < n; k += n / 7 + 1)
-          EXPECT_LT(std::abs(x[static_cast<size_t>(k * count + count - 1)] -
-                             frequency(n, k, forward, false)),
-                    1e-12 * static_cast<double>(n))
-              << n << " at " << k;
-      }
+      for (int64_t count : {1, 9, 17})
+        for (bool side_by_side : {true, false}) {
+          compare_with_definition<double>(n, forward, count, side_by_side, 1e-12);
+          compare_with_definition<float>(n, forward, count, side_by_side, 3e-7);
+        }
+}
+
+template <class T>
+void go_there_and_back(int64_t n, int64_t count, bool whole, double tolerance) {
+  std::vector<T> lines(static_cast<size_t>(n * count));
+  for (int64_t i = 0; i < n * count; ++i)
+    lines[static_cast<size_t>(i)] = static_cast<T>(number(i % n).real());
+  const int64_t length = whole ? n : n / 2 + 1;
+  std::vector<std::complex<T>> spectra(static_cast<size_t>(length * count));
+  RealFourier<T>(n, true).to_spectra(lines.data(), count, spectra.data(), length, 1);
+  for (int64_t k = 0; k < length; k += length / 5 + 1)
+    EXPECT_LT(std::abs(Complex(spectra[static_cast<size_t>((count - 1) * length + k)]) -
+                       frequency(n, k, true, true)),
+              10 * tolerance * static_cast<double>(n))
+        << n << " at " << k;
+  if (whole) return;
+  std::vector<T> back(lines.size());
+  RealFourier<T>(n, false).from_spectra(spectra.data(), count, back.data(),
+                                        1 / static_cast<double>(n));
+  for (size_t i = 0; i < lines.size(); ++i) EXPECT_NEAR(back[i], lines[i], tolerance) << n;
 }
 
 TEST(RealFourier, GoesThereAndBack) {
   for (int64_t n : kLengths)
-    for (bool whole : {false, true}) {
-      constexpr int64_t kCount = 3;
-      std::vector<double> lines(static_cast<size_t>(n * kCount));
-      for (int64_t i = 0; i < n * kCount; ++i) lines[static_cast<size_t>(i)] = number(i % n).real();
-      const int64_t length = whole ? n : n / 2 + 1;
-      std::vector<Complex> spectra(static_cast<size_t>(length * kCount));
-      RealFourier(n, true).to_spectra(lines.data(), kCount, spectra.data(), length, 1);
-      for (int64_t k = 0; k < length; k += length / 5 + 1)
-        EXPECT_LT(
-            std::abs(spectra[static_cast<size_t>(2 * length + k)] - frequency(n, k, true, true)),
-            1e-12 * static_cast<double>(n))
-            << n << " at " << k;
-      if (whole) continue;
-      std::vector<double> back(lines.size());
-      RealFourier(n, false).from_spectra(spectra.data(), kCount, back.data(),
-                                         1 / static_cast<double>(n));
-      for (size_t i = 0; i < lines.size(); ++i) EXPECT_NEAR(back[i], lines[i], 1e-13) << n;
-    }
+    for (int64_t count : {3, 18})
+      for (bool whole : {false, true}) {
+        go_there_and_back<double>(n, count, whole, 1e-13);
+        go_there_and_back<float>(n, count, whole, 1e-5);
+      }
 }
 
 }  // namespace

@@ -6,19 +6,18 @@
 #include <numbers>
 #include <utility>
 
+#include "ops/convert.h"
+
 namespace pt2::ops {
 namespace {
 
-// Numbers transformed side by side: one per line, so that the loops over them vectorise.
-constexpr int64_t kLanes = 8;
-// A prime factor above this makes Bluestein's convolution cheaper.
-constexpr int64_t kLargestFactor = 31;
 // Single lines from this length on are transformed as a matrix, whose columns fill the lanes.
 constexpr int64_t kShortestSplit = 64;
-// Lines up to this length stay in the cache during all passes.
+// Lines up to this length stay in the second cache during all passes.
 constexpr int64_t kLongestWhole = 4096;
 
-Complex product(Complex a, Complex b) {
+template <class T>
+std::complex<T> product(std::complex<T> a, std::complex<T> b) {
   return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
 }
 
@@ -42,9 +41,11 @@ Complex root_of_unity(int64_t k, int64_t n) {
       return {-s, c};
   }
 }
-std::vector<Complex> roots_of_unity(int64_t count, int64_t n) {
-  std::vector<Complex> out(static_cast<size_t>(count));
-  for (int64_t k = 0; k < count; ++k) out[static_cast<size_t>(k)] = root_of_unity(k, n);
+template <class T>
+Scratch<std::complex<T>> roots_of_unity(int64_t count, int64_t n) {
+  Scratch<std::complex<T>> out(static_cast<size_t>(count));
+  for (int64_t k = 0; k < count; ++k)
+    out[static_cast<size_t>(k)] = std::complex<T>(root_of_unity(k, n));
   return out;
 }
 
@@ -52,160 +53,39 @@ std::vector<Complex> roots_of_unity(int64_t count, int64_t n) {
 std::vector<int64_t> factors_of(int64_t n) {
   std::vector<int64_t> out;
   for (; n % 4 == 0; n /= 4) out.push_back(4);
-  for (int64_t factor = 2; factor <= kLargestFactor; ++factor)
+  for (int64_t factor = 2; factor <= kernels::kLargestFactor; ++factor)
     for (; n % factor == 0; n /= factor) out.push_back(factor);
   return n == 1 ? out : std::vector<int64_t>();
 }
 
-// kLanes complex numbers.
-struct Lane {
-  double re[kLanes];
-  double im[kLanes];
-};
-
-// y[k * y_stride] = the sum over j of x[j] w[j] times root j k of order `radix`. Radix 0 stands for
-// any odd radix.
-template <int64_t Radix>
-void butterfly(const Lane* const* x, const Complex* w, const Complex* roots, int64_t radix, Lane* y,
-               int64_t y_stride);
-
-template <>
-void butterfly<2>(const Lane* const* x, const Complex* w, const Complex*, int64_t, Lane* y,
-                  int64_t y_stride) {
-  Lane& y0 = y[0];
-  Lane& y1 = y[y_stride];
-  const double c = w[1].real();
-  const double s = w[1].imag();
-  for (int64_t l = 0; l < kLanes; ++l) {
-    const double re = x[1]->re[l] * c - x[1]->im[l] * s;
-    const double im = x[1]->re[l] * s + x[1]->im[l] * c;
-    y0.re[l] = x[0]->re[l] + re;
-    y0.im[l] = x[0]->im[l] + im;
-    y1.re[l] = x[0]->re[l] - re;
-    y1.im[l] = x[0]->im[l] - im;
-  }
+// Pairs of numbers, as kernels see complex ones.
+template <class T>
+const T* pairs(const std::complex<T>* numbers) {
+  return reinterpret_cast<const T*>(numbers);
 }
-
-template <>
-void butterfly<4>(const Lane* const* x, const Complex* w, const Complex*, int64_t, Lane* y,
-                  int64_t y_stride) {
-  const Lane& x0 = *x[0];
-  const Lane& x1 = *x[1];
-  const Lane& x2 = *x[2];
-  const Lane& x3 = *x[3];
-  Lane& y0 = y[0];
-  Lane& y1 = y[y_stride];
-  Lane& y2 = y[2 * y_stride];
-  Lane& y3 = y[3 * y_stride];
-  const double c1 = w[1].real(), s1 = w[1].imag();
-  const double c2 = w[2].real(), s2 = w[2].imag();
-  const double c3 = w[3].real(), s3 = w[3].imag();
-#pragma GCC ivdep
-  for (int64_t l = 0; l < kLanes; ++l) {
-    const double re1 = x1.re[l] * c1 - x1.im[l] * s1, im1 = x1.re[l] * s1 + x1.im[l] * c1;
-    const double re2 = x2.re[l] * c2 - x2.im[l] * s2, im2 = x2.re[l] * s2 + x2.im[l] * c2;
-    const double re3 = x3.re[l] * c3 - x3.im[l] * s3, im3 = x3.re[l] * s3 + x3.im[l] * c3;
-    const double even_re = x0.re[l] + re2, even_im = x0.im[l] + im2;
-    const double odd_re = x0.re[l] - re2, odd_im = x0.im[l] - im2;
-    const double sum_re = re1 + re3, sum_im = im1 + im3;
-    const double gap_re = re1 - re3, gap_im = im1 - im3;
-    y0.re[l] = even_re + sum_re;
-    y0.im[l] = even_im + sum_im;
-    y1.re[l] = odd_re + gap_im;
-    y1.im[l] = odd_im - gap_re;
-    y2.re[l] = even_re - sum_re;
-    y2.im[l] = even_im - sum_im;
-    y3.re[l] = odd_re - gap_im;
-    y3.im[l] = odd_im + gap_re;
-  }
-}
-
-// Odd radices: numbers j and radix - j have conjugate roots, so their sum and difference suffice.
-template <>
-void butterfly<0>(const Lane* const* x, const Complex* w, const Complex* roots, int64_t radix,
-                  Lane* y, int64_t y_stride) {
-  Lane sums[kLargestFactor / 2 + 1];
-  Lane gaps[kLargestFactor / 2 + 1];
-  const int64_t half = radix / 2;
-  Lane total = *x[0];
-  for (int64_t j = 1; j <= half; ++j) {
-    const Lane& a = *x[j];
-    const Lane& b = *x[radix - j];
-    const Complex p = w[j];
-    const Complex q = w[radix - j];
-    Lane& sum = sums[j];
-    Lane& gap = gaps[j];
-    for (int64_t l = 0; l < kLanes; ++l) {
-      const double a_re = a.re[l] * p.real() - a.im[l] * p.imag();
-      const double a_im = a.re[l] * p.imag() + a.im[l] * p.real();
-      const double b_re = b.re[l] * q.real() - b.im[l] * q.imag();
-      const double b_im = b.re[l] * q.imag() + b.im[l] * q.real();
-      sum.re[l] = a_re + b_re;
-      sum.im[l] = a_im + b_im;
-      gap.re[l] = a_re - b_re;
-      gap.im[l] = a_im - b_im;
-      total.re[l] += sum.re[l];
-      total.im[l] += sum.im[l];
-    }
-  }
-  for (int64_t k = 1; k <= half; ++k) {
-    Lane even = *x[0];
-    Lane odd{};
-    for (int64_t j = 1; j <= half; ++j) {
-      const Complex root = roots[j * k % radix];
-      for (int64_t l = 0; l < kLanes; ++l) {
-        even.re[l] += sums[j].re[l] * root.real();
-        even.im[l] += sums[j].im[l] * root.real();
-        odd.re[l] -= gaps[j].im[l] * root.imag();
-        odd.im[l] += gaps[j].re[l] * root.imag();
-      }
-    }
-    Lane& low = y[k * y_stride];
-    Lane& high = y[(radix - k) * y_stride];
-    for (int64_t l = 0; l < kLanes; ++l) {
-      low.re[l] = even.re[l] + odd.re[l];
-      low.im[l] = even.im[l] + odd.im[l];
-      high.re[l] = even.re[l] - odd.re[l];
-      high.im[l] = even.im[l] - odd.im[l];
-    }
-  }
-  y[0] = total;
-}
-
-// One Stockham pass: n / done transforms of length `done` become n / (done * radix) of length done
-// * radix. Number k of transform b is at k * (number of transforms) + b, before and after.
-template <int64_t Radix>
-void run_pass(const Lane* in, Lane* out, int64_t n, int64_t done, int64_t radix,
-              const std::vector<Complex>& roots) {
-  const int64_t blocks = n / (done * radix);
-  Complex powers[kLargestFactor + 1];
-  Complex own_roots[kLargestFactor + 1];
-  for (int64_t r = 0; r < radix; ++r) own_roots[r] = roots[static_cast<size_t>(r * (n / radix))];
-  for (int64_t k = 0; k < done; ++k) {
-    // exp(-2 pi i k r / (done * radix)).
-    for (int64_t r = 0; r < radix; ++r) powers[r] = roots[static_cast<size_t>(k * r * blocks)];
-    for (int64_t b = 0; b < blocks; ++b) {
-      const Lane* x[kLargestFactor + 1];
-      for (int64_t r = 0; r < radix; ++r) x[r] = in + (k * radix + r) * blocks + b;
-      butterfly<Radix>(x, powers, own_roots, radix, out + k * blocks + b, done * blocks);
-    }
-  }
+template <class T>
+T* pairs(std::complex<T>* numbers) {
+  return reinterpret_cast<T*>(numbers);
 }
 
 }  // namespace
 
 // A line as rows of `columns` numbers.
-struct DiscreteFourier::Split {
-  Split(int64_t row_count, int64_t column_count, bool forward)
+template <class T>
+struct DiscreteFourier<T>::Split {
+  Split(int64_t row_count, int64_t column_count, bool forward, int64_t lanes)
       : rows(row_count),
         columns(column_count),
         by_column(row_count, forward),
         by_row(column_count, forward),
-        coarse(roots_of_unity(row_count, row_count)),
-        fine() {
+        coarse(roots_of_unity<double>(row_count, row_count)),
+        turns(static_cast<size_t>(row_count * lanes)) {
     const int64_t n = rows * columns;
-    fine.resize(static_cast<size_t>(columns));
-    for (int64_t k = 0; k < columns; ++k) fine[static_cast<size_t>(k)] = root_of_unity(k, n);
+    for (int64_t k = 0; k < columns; ++k) fine.push_back(root_of_unity(k, n));
+    for (int64_t row = 0; row < rows; ++row)
+      for (int64_t lane = 0; lane < lanes; ++lane)
+        turns[static_cast<size_t>(row * lanes + lane)] =
+            std::complex<T>(root(row * std::min(lane, columns - 1)));
   }
   // exp(-2 pi i m / n) for m < n.
   Complex root(int64_t m) const {
@@ -217,25 +97,31 @@ struct DiscreteFourier::Split {
   int64_t columns;
   DiscreteFourier by_column;
   DiscreteFourier by_row;
-  std::vector<Complex> coarse;  // exp(-2 pi i k / rows)
-  std::vector<Complex> fine;    // exp(-2 pi i k / n)
+  Scratch<Complex> coarse;         // exp(-2 pi i k / rows)
+  Scratch<Complex> fine;           // exp(-2 pi i k / n)
+  Scratch<std::complex<T>> turns;  // exp(-2 pi i row lane / n)
 };
 
-struct DiscreteFourier::Convolution {
+template <class T>
+struct DiscreteFourier<T>::Convolution {
   int64_t padded;
-  DiscreteFourier there;
-  DiscreteFourier back;
-  std::vector<Complex> chirp;   // exp(-+ pi i j^2 / n)
-  std::vector<Complex> kernel;  // the transform of the conjugate chirp
+  DiscreteFourier<double> there;
+  DiscreteFourier<double> back;
+  Scratch<Complex> chirp;   // exp(-+ pi i j^2 / n)
+  Scratch<Complex> kernel;  // the transform of the conjugate chirp
 };
 
-DiscreteFourier::DiscreteFourier(int64_t n, bool forward)
-    : n_(n), forward_(forward), factors_(factors_of(n)) {
+template <class T>
+DiscreteFourier<T>::DiscreteFourier(int64_t n, bool forward)
+    : n_(n), forward_(forward), lanes_(kernels::fourier_lanes<T>()), factors_(factors_of(n)) {
   if (n > 1 && factors_.empty()) {
     const auto size = static_cast<uint64_t>(n);
     const auto padded = static_cast<int64_t>(std::bit_ceil(2 * size - 1));
-    convolution_.reset(new Convolution{
-        padded, DiscreteFourier(padded, true), DiscreteFourier(padded, false), {}, {}});
+    convolution_.reset(new Convolution{padded,
+                                       DiscreteFourier<double>(padded, true),
+                                       DiscreteFourier<double>(padded, false),
+                                       {},
+                                       {}});
     auto& [length, there, back, chirp, kernel] = *convolution_;
     kernel.resize(static_cast<size_t>(padded));
     for (int64_t j = 0; j < n; ++j) {
@@ -256,124 +142,168 @@ DiscreteFourier::DiscreteFourier(int64_t n, bool forward)
     int64_t rows = 1;
     for (int64_t divisor = 1; divisor * divisor <= n; ++divisor)
       if (n % divisor == 0) rows = divisor;
-    if (rows >= kLanes && n / rows < n) {
-      split_ = std::make_unique<Split>(rows, n / rows, forward);
+    if (rows >= std::min<int64_t>(lanes_, 8)) {
+      split_ = std::make_unique<Split>(rows, n / rows, forward, lanes_);
       if (n > kLongestWhole) return;
     }
   }
-  roots_ = roots_of_unity(n, n);
+  roots_ = roots_of_unity<T>(n, n);
 }
-DiscreteFourier::~DiscreteFourier() = default;
+template <class T>
+DiscreteFourier<T>::~DiscreteFourier() = default;
 
-void DiscreteFourier::transform(Lines lines, int64_t count, double scale) const {
-  const bool by_line = convolution_ || (split_ && (n_ > kLongestWhole || count < kLanes));
-  for (int64_t i = 0; i < count; i += by_line ? 1 : kLanes) {
-    const Lines rest{lines.data + i * lines.distance, lines.stride, lines.distance};
-    if (convolution_)
-      convolve(rest, scale);
-    else if (by_line)
-      transform_split(rest, scale);
-    else
-      transform_block(rest, rest, std::min(kLanes, count - i), scale);
+template <class T>
+bool DiscreteFourier<T>::is_whole(int64_t count) const {
+  if (convolution_) return false;
+  return !split_ || (n_ <= kLongestWhole && 2 * count >= lanes_);
+}
+
+template <class T>
+kernels::FourierLines<T> DiscreteFourier<T>::kernel_lines(double scale, Scratch<T>& work) const {
+  work.resize(static_cast<size_t>(kernels::fourier_work<T>(n_)));
+  kernels::FourierLines<T> lines;
+  lines.n = n_;
+  lines.factors = factors_;
+  lines.roots = pairs(roots_.data());
+  lines.forward = forward_;
+  lines.scale = static_cast<T>(scale);
+  lines.work = work.data();
+  return lines;
+}
+
+template <class T>
+void DiscreteFourier<T>::transform(Lines<T> lines, int64_t count, double scale) const {
+  if (is_whole(count)) return transform_whole(lines, count, scale);
+  for (int64_t i = 0; i < count; ++i) {
+    const Lines<T> line{lines.data + i * lines.distance, lines.stride, lines.distance};
+    convolution_ ? convolve(line, scale) : transform_split(line, scale);
   }
 }
 
-void DiscreteFourier::transform_block(Lines from, Lines to, int64_t lanes, double scale) const {
-  const auto work = std::make_unique_for_overwrite<Lane[]>(static_cast<size_t>(2 * n_));
-  Lane* in = work.get();
-  Lane* out = in + n_;
-  // Swapping real and imaginary parts before and after turns the transform into its inverse.
-  for (int64_t j = 0; j < n_; ++j)
-    for (int64_t l = 0; l < lanes; ++l) {
-      const Complex x = from.data[j * from.stride + l * from.distance];
-      in[j].re[l] = forward_ ? x.real() : x.imag();
-      in[j].im[l] = forward_ ? x.imag() : x.real();
-    }
-  int64_t done = 1;
-  for (int64_t radix : factors_) {
-    if (radix == 4)
-      run_pass<4>(in, out, n_, done, radix, roots_);
-    else if (radix == 2)
-      run_pass<2>(in, out, n_, done, radix, roots_);
-    else
-      run_pass<0>(in, out, n_, done, radix, roots_);
-    std::swap(in, out);
-    done *= radix;
+template <class T>
+void DiscreteFourier<T>::transform_whole(Lines<T> lines, int64_t count, double scale) const {
+  Scratch<T> work;
+  kernels::FourierLines<T> block = kernel_lines(scale, work);
+  block.from_stride = block.to_stride = lines.stride;
+  block.from_distance = block.to_distance = lines.distance;
+  for (int64_t i = 0; i < count; i += lanes_) {
+    block.lines = std::min(lanes_, count - i);
+    block.to = pairs(lines.data + i * lines.distance);
+    block.from = block.to;
+    kernels::transform_lines(block);
   }
-  for (int64_t j = 0; j < n_; ++j)
-    for (int64_t l = 0; l < lanes; ++l) {
-      const double re = in[j].re[l] * scale;
-      const double im = in[j].im[l] * scale;
-      to.data[j * to.stride + l * to.distance] = forward_ ? Complex(re, im) : Complex(im, re);
-    }
 }
 
 // With j = row * columns + column and k = row' + rows * column', the sum over j splits: transforms
 // of the columns, a twiddle factor, transforms of the rows.
-void DiscreteFourier::transform_split(Lines line, double scale) const {
-  const auto& [rows, columns, by_column, by_row, coarse, fine] = *split_;
-  std::vector<Complex> work(static_cast<size_t>(n_));
-  for (int64_t column = 0; column < columns; column += kLanes) {
-    const int64_t lanes = std::min(kLanes, columns - column);
-    by_column.transform_block(
-        {line.data + column * line.stride, columns * line.stride, line.stride},
-        {work.data() + column, columns, 1}, lanes, 1);
-    for (int64_t row = 1; row < rows; ++row)
-      for (int64_t l = 0; l < lanes; ++l) {
-        const Complex root = split_->root(row * (column + l));
-        Complex& x = work[static_cast<size_t>(row * columns + column + l)];
-        x = product(x, forward_ ? root : std::conj(root));
-      }
+template <class T>
+void DiscreteFourier<T>::transform_split(Lines<T> line, double scale) const {
+  const Split& split = *split_;
+  const int64_t rows = split.rows, columns = split.columns;
+  Scratch<std::complex<T>> between(static_cast<size_t>(n_));
+  Scratch<std::complex<T>> shifts(static_cast<size_t>(rows));
+  Scratch<T> work;
+  kernels::FourierLines<T> block = split.by_column.kernel_lines(1, work);
+  block.from_stride = columns * line.stride;
+  block.from_distance = line.stride;
+  block.to_stride = columns;
+  block.to_distance = 1;
+  block.shifts = pairs(shifts.data());
+  block.turns = pairs(split.turns.data());
+  for (int64_t column = 0; column < columns; column += lanes_) {
+    for (int64_t row = 0; row < rows; ++row)
+      shifts[static_cast<size_t>(row)] = std::complex<T>(split.root(row * column));
+    block.lines = std::min(lanes_, columns - column);
+    block.from = pairs(line.data + column * line.stride);
+    block.to = pairs(between.data() + column);
+    kernels::transform_lines(block);
   }
-  for (int64_t row = 0; row < rows; row += kLanes)
-    by_row.transform_block({work.data() + row * columns, 1, columns},
-                           {line.data + row * line.stride, rows * line.stride, line.stride},
-                           std::min(kLanes, rows - row), scale);
+  block = split.by_row.kernel_lines(scale, work);
+  block.from_stride = 1;
+  block.from_distance = columns;
+  block.to_stride = rows * line.stride;
+  block.to_distance = line.stride;
+  for (int64_t row = 0; row < rows; row += lanes_) {
+    block.lines = std::min(lanes_, rows - row);
+    block.from = pairs(between.data() + row * columns);
+    block.to = pairs(line.data + row * line.stride);
+    kernels::transform_lines(block);
+  }
 }
 
-void DiscreteFourier::convolve(Lines line, double scale) const {
+template <class T>
+void DiscreteFourier<T>::convolve(Lines<T> line, double scale) const {
   const auto& [padded, there, back, chirp, kernel] = *convolution_;
-  std::vector<Complex> work(static_cast<size_t>(padded));
+  Scratch<Complex> work(static_cast<size_t>(padded));
   for (size_t j = 0; j < chirp.size(); ++j)
-    work[j] = product(line.data[static_cast<int64_t>(j) * line.stride], chirp[j]);
+    work[j] = product(Complex(line.data[static_cast<int64_t>(j) * line.stride]), chirp[j]);
   there.transform({work.data(), 1, padded}, 1, 1);
   for (size_t j = 0; j < work.size(); ++j) work[j] = product(work[j], kernel[j]);
   back.transform({work.data(), 1, padded}, 1, scale / static_cast<double>(padded));
   for (size_t j = 0; j < chirp.size(); ++j)
-    line.data[static_cast<int64_t>(j) * line.stride] = product(work[j], chirp[j]);
+    line.data[static_cast<int64_t>(j) * line.stride] = std::complex<T>(product(work[j], chirp[j]));
 }
 
-RealFourier::RealFourier(int64_t n, bool forward) : n_(n), inner_(n % 2 == 0 ? n / 2 : n, forward) {
-  if (n % 2 == 0) roots_ = roots_of_unity(n / 4 + 1, n);
+template <class T>
+RealFourier<T>::RealFourier(int64_t n, bool forward)
+    : n_(n), inner_(n % 2 == 0 ? n / 2 : n, forward) {
+  if (n % 2 == 0) roots_ = roots_of_unity<T>(n / 4 + 1, n);
+}
+
+// Even n, and lines short enough for the kernel to do all of it.
+template <class T>
+void RealFourier<T>::run_whole(kernels::RealLines real, const T* from, int64_t from_distance,
+                               int64_t count, T* to, int64_t to_distance, int64_t length,
+                               double scale) const {
+  Scratch<T> work;
+  kernels::FourierLines<T> block = inner_.kernel_lines(scale, work);
+  block.real = real;
+  block.real_roots = pairs(roots_.data());
+  block.length = length;
+  block.from_stride = block.to_stride = 1;
+  block.from_distance = from_distance;
+  block.to_distance = to_distance;
+  const int64_t lanes = kernels::fourier_lanes<T>();
+  for (int64_t i = 0; i < count; i += lanes) {
+    block.lines = std::min(lanes, count - i);
+    block.from = from + 2 * i * from_distance;
+    block.to = to + 2 * i * to_distance;
+    kernels::transform_lines(block);
+  }
 }
 
 // Even n: numbers 2j and 2j + 1 form one complex number. From the transform Z of these, the sum and
 // the difference of Z[k] and the conjugate of Z[n / 2 - k] give the transforms of the even and of
 // the odd numbers.
-void RealFourier::to_spectra(const double* lines, int64_t count, Complex* spectra, int64_t length,
-                             double scale) const {
+template <class T>
+void RealFourier<T>::to_spectra(const T* lines, int64_t count, std::complex<T>* spectra,
+                                int64_t length, double scale) const {
+  using Number = std::complex<T>;
+  const int64_t half = n_ / 2;
   if (n_ % 2 != 0) {
-    std::vector<Complex> work(static_cast<size_t>(count * n_));
+    Scratch<Number> work(static_cast<size_t>(count * n_));
     std::copy_n(lines, count * n_, work.data());
     inner_.transform({work.data(), 1, n_}, count, scale);
     for (int64_t i = 0; i < count; ++i)
       std::copy_n(work.data() + i * n_, length, spectra + i * length);
     return;
   }
-  const int64_t half = n_ / 2;
+  if (inner_.is_whole(count))
+    return run_whole(kernels::RealLines::to_spectra, lines, half, count, pairs(spectra), length,
+                     length, scale / 2);
   for (int64_t i = 0; i < count; ++i)
     for (int64_t j = 0; j < half; ++j)
       spectra[i * length + j] = {lines[i * n_ + 2 * j], lines[i * n_ + 2 * j + 1]};
   inner_.transform({spectra, 1, length}, count, scale / 2);
-  for (Complex* z = spectra; z < spectra + count * length; z += length) {
-    const Complex first = z[0];
+  for (Number* z = spectra; z < spectra + count * length; z += length) {
+    const Number first = z[0];
     z[0] = 2 * (first.real() + first.imag());
     z[half] = 2 * (first.real() - first.imag());
     for (int64_t k = 1; 2 * k <= half; ++k) {
-      const Complex a = z[k];
-      const Complex b = std::conj(z[half - k]);
-      const Complex odd = product(a - b, roots_[static_cast<size_t>(k)]);
-      const Complex turned(odd.imag(), -odd.real());
+      const Number a = z[k];
+      const Number b = std::conj(z[half - k]);
+      const Number odd = product(a - b, roots_[static_cast<size_t>(k)]);
+      const Number turned(odd.imag(), -odd.real());
       z[half - k] = std::conj(a + b - turned);
       z[k] = a + b + turned;
     }
@@ -381,14 +311,19 @@ void RealFourier::to_spectra(const double* lines, int64_t count, Complex* spectr
   }
 }
 
-void RealFourier::from_spectra(const Complex* spectra, int64_t count, double* lines,
-                               double scale) const {
+template <class T>
+void RealFourier<T>::from_spectra(const std::complex<T>* spectra, int64_t count, T* lines,
+                                  double scale) const {
+  using Number = std::complex<T>;
   const int64_t half = n_ / 2;
+  if (n_ % 2 == 0 && inner_.is_whole(count))
+    return run_whole(kernels::RealLines::from_spectra, pairs(spectra), half + 1, count, lines, half,
+                     half, scale);
   const int64_t length = n_ % 2 == 0 ? half : n_;
-  std::vector<Complex> work(static_cast<size_t>(count * length));
+  Scratch<Number> work(static_cast<size_t>(count * length));
   for (int64_t i = 0; i < count; ++i) {
-    const Complex* from = spectra + i * (half + 1);
-    Complex* z = work.data() + i * length;
+    const Number* from = spectra + i * (half + 1);
+    Number* z = work.data() + i * length;
     if (n_ % 2 != 0) {
       z[0] = from[0].real();
       for (int64_t k = 1; k <= half; ++k) {
@@ -399,10 +334,10 @@ void RealFourier::from_spectra(const Complex* spectra, int64_t count, double* li
     }
     z[0] = {from[0].real() + from[half].real(), from[0].real() - from[half].real()};
     for (int64_t k = 1; 2 * k <= half; ++k) {
-      const Complex a = from[k];
-      const Complex b = std::conj(from[half - k]);
-      const Complex odd = product(a - b, std::conj(roots_[static_cast<size_t>(k)]));
-      const Complex turned(-odd.imag(), odd.real());
+      const Number a = from[k];
+      const Number b = std::conj(from[half - k]);
+      const Number odd = product(a - b, std::conj(roots_[static_cast<size_t>(k)]));
+      const Number turned(-odd.imag(), odd.real());
       z[half - k] = std::conj(a + b - turned);
       z[k] = a + b + turned;
     }
@@ -417,5 +352,10 @@ void RealFourier::from_spectra(const Complex* spectra, int64_t count, double* li
     for (int64_t j = 0; j < count * n_; ++j) lines[j] = work[static_cast<size_t>(j)].real();
   }
 }
+
+template class DiscreteFourier<double>;
+template class DiscreteFourier<float>;
+template class RealFourier<double>;
+template class RealFourier<float>;
 
 }  // namespace pt2::ops

@@ -2,64 +2,79 @@
 #ifndef PT2_OPS_SIGNAL_DFT_H
 #define PT2_OPS_SIGNAL_DFT_H
 
+#include <complex>
 #include <cstdint>
 #include <memory>
 #include <vector>
 
-#include "ops/convert.h"
+#include "base/memory_account.h"
+#include "kernels/fourier.h"
 
 namespace pt2::ops {
 
 // Lines of complex numbers: consecutive numbers are `stride` apart, the first numbers of
 // consecutive lines `distance` apart.
+template <class T>
 struct Lines {
-  Complex* data;
+  std::complex<T>* data;
   int64_t stride;
   int64_t distance;
 };
 
-// The sums of x[j] * exp(-2 pi i j k / n), or with + when not forward, times `scale`. Lengths with
-// small prime factors use Stockham's passes over several lines at once, long lines a matrix of
-// short ones, and other lengths a convolution with such a length (Bluestein). O(n log n).
+// The sums of x[j] * exp(-2 pi i j k / n), or with + when not forward, times `scale`; T is float or
+// double. Lengths with small prime factors use the kernel's passes over several lines at once, long
+// lines a matrix of short ones, and other lengths a convolution with such a length in double
+// (Bluestein). O(n log n).
+template <class T>
 class DiscreteFourier {
  public:
   DiscreteFourier(int64_t n, bool forward);
   ~DiscreteFourier();
   // In place.
-  void transform(Lines lines, int64_t count, double scale) const;
+  void transform(Lines<T> lines, int64_t count, double scale) const;
+
+  // Whether `count` lines are transformed by one call of the kernel for each of `lanes` lines,
+  // which this prepares.
+  bool is_whole(int64_t count) const;
+  kernels::FourierLines<T> kernel_lines(double scale, Scratch<T>& work) const;
 
  private:
   struct Convolution;
   struct Split;
 
-  void transform_block(Lines from, Lines to, int64_t lanes, double scale) const;
-  void transform_split(Lines line, double scale) const;
-  void convolve(Lines line, double scale) const;
+  void transform_whole(Lines<T> lines, int64_t count, double scale) const;
+  void transform_split(Lines<T> line, double scale) const;
+  void convolve(Lines<T> line, double scale) const;
 
   int64_t n_;
   bool forward_;
+  int64_t lanes_;
   std::vector<int64_t> factors_;
-  std::vector<Complex> roots_;  // exp(-2 pi i k / n)
+  Scratch<std::complex<T>> roots_;  // exp(-2 pi i k / n)
   std::unique_ptr<Split> split_;
   std::unique_ptr<Convolution> convolution_;
 };
 
 // Transforms lines of n real numbers to and from their spectra. Half of such a spectrum mirrors the
 // other half; for even n this halves the cost of a complex transform.
+template <class T>
 class RealFourier {
  public:
   RealFourier(int64_t n, bool forward);
   // Writes the first `length` numbers of each spectrum: n, or n / 2 + 1.
-  void to_spectra(const double* lines, int64_t count, Complex* spectra, int64_t length,
+  void to_spectra(const T* lines, int64_t count, std::complex<T>* spectra, int64_t length,
                   double scale) const;
   // Reads the first n / 2 + 1 numbers. Where the spectrum of a real signal is real, imaginary parts
   // are ignored.
-  void from_spectra(const Complex* spectra, int64_t count, double* lines, double scale) const;
+  void from_spectra(const std::complex<T>* spectra, int64_t count, T* lines, double scale) const;
 
  private:
+  void run_whole(kernels::RealLines real, const T* from, int64_t from_distance, int64_t count,
+                 T* to, int64_t to_distance, int64_t length, double scale) const;
+
   int64_t n_;
-  DiscreteFourier inner_;
-  std::vector<Complex> roots_;  // exp(-2 pi i k / n), up to a quarter of a turn
+  DiscreteFourier<T> inner_;
+  Scratch<std::complex<T>> roots_;  // exp(-2 pi i k / n), up to a quarter of a turn
 };
 
 }  // namespace pt2::ops

@@ -47,15 +47,28 @@ Result<Dtype> complex_dtype(const Tensor& tensor) {
   }
 }
 
-// Transforms every line of the row-major complex128 tensor `work` along `dim`.
+// Calls function.template operator()<T>() with the type of a complex tensor's parts.
+template <class F>
+auto with_part_type(Dtype dtype, F&& function) {
+  return dtype == Dtype::complex128 || dtype == Dtype::float64
+             ? function.template operator()<double>()
+             : function.template operator()<float>();
+}
+Dtype part_dtype(Dtype dtype) {
+  return dtype == Dtype::complex128 ? Dtype::float64 : Dtype::float32;
+}
+
+// Transforms every line of a row-major complex tensor along `dim`.
 void transform_lines(Tensor& work, int64_t dim, bool forward, double scale) {
   const int64_t n = work.size(dim);
-  const DiscreteFourier fourier(n, forward);
   const int64_t stride = work.stride(dim);
-  auto* data = work.data<Complex>();
-  if (stride == 1) return fourier.transform({data, 1, n}, work.numel() / n, scale);
-  for (int64_t begin = 0; begin < work.numel(); begin += n * stride)
-    fourier.transform({data + begin, stride, 1}, stride, scale);
+  with_part_type(work.dtype(), [&]<class T>() {
+    const DiscreteFourier<T> fourier(n, forward);
+    auto* data = work.data<std::complex<T>>();
+    if (stride == 1) return fourier.transform({data, 1, n}, work.numel() / n, scale);
+    for (int64_t begin = 0; begin < work.numel(); begin += n * stride)
+      fourier.transform({data + begin, stride, 1}, stride, scale);
+  });
 }
 
 Result<void> check_points(const Tensor& self, const std::vector<int64_t>& dims) {
@@ -70,17 +83,14 @@ void transform_dims_of(Tensor& work, const std::vector<int64_t>& dims, double sc
   for (size_t i = 0; work.numel() > 0 && i < dims.size(); ++i)
     transform_lines(work, dims[i], forward, i == 0 ? scale : 1);
 }
-// The tensor as row-major complex128, transformed along `dims`.
-Result<Tensor> transformed(const Tensor& self, const std::vector<int64_t>& dims, double scale,
-                           bool forward) {
-  PT2_TRY_VOID(check_points(self, dims));
-  PT2_TRY(Tensor work, copy_as(self, Dtype::complex128, MemoryFormat::contiguous));
-  transform_dims_of(work, dims, scale, forward);
-  return work;
+// A row-major tensor to compute in: `out` itself if it is one.
+Tensor row_major_result(const Tensor& out) {
+  return out.is_contiguous() ? out : Tensor::zeros(out.dtype(), out.sizes());
 }
 
-// How many lines of real numbers are transformed together.
-constexpr int64_t kRealLines = 8;
+// How many lines of real numbers are transformed together: some vectors of them, so that what is
+// held besides operand and result stays small.
+constexpr int64_t kRealLines = 64;
 
 // All dims but `last`, after that dim has been moved to the end of the tensor.
 std::vector<int64_t> dims_before(std::vector<int64_t> dims, int64_t last) {
@@ -138,8 +148,11 @@ Result<void> c2c(Tensor& out, const Tensor& self, const std::vector<int64_t>& di
                  int64_t normalization, bool forward) {
   PT2_TRY(const auto dims, transform_dims(self, dim));
   PT2_TRY(const double scale, scale_of(normalization, self.sizes(), dims));
-  PT2_TRY(const Tensor work, transformed(self, dims, scale, forward));
-  copy_elements(out, work);
+  PT2_TRY_VOID(check_points(self, dims));
+  Tensor work = row_major_result(out);
+  copy_elements(work, self);
+  transform_dims_of(work, dims, scale, forward);
+  finish_dense(out, work);
   return {};
 }
 
@@ -167,21 +180,19 @@ Result<void> r2c(Tensor& out, const Tensor& self, const std::vector<int64_t>& di
   const int64_t last = dims.back();
   const int64_t n = self.size(last);
   const int64_t length = onesided ? n / 2 + 1 : n;
-  PT2_TRY(const Tensor lines,
-          copy_as(dim_last(self, last), Dtype::float64, MemoryFormat::contiguous));
-  Sizes sizes = lines.sizes();
-  sizes.back() = length;
-  PT2_TRY(Tensor work, allocate({Dtype::complex128, std::move(sizes)}));
-  if (work.numel() > 0) {
-    const RealFourier fourier(n, true);
-    const int64_t count = lines.numel() / n;
-    for (int64_t i = 0; i < count; i += kRealLines)
-      fourier.to_spectra(lines.data<double>() + i * n, std::min(kRealLines, count - i),
-                         work.data<Complex>() + i * length, length, scale);
-  }
+  const Tensor lines = to_dense(dim_last(self, last), self.dtype(), part_dtype(out.dtype()));
+  Tensor target = dim_last(out, last);
+  Tensor work = row_major_result(target);
+  if (work.numel() > 0)
+    with_part_type(out.dtype(), [&]<class T>() {
+      const RealFourier<T> fourier(n, true);
+      const int64_t count = lines.numel() / n;
+      for (int64_t i = 0; i < count; i += kRealLines)
+        fourier.to_spectra(lines.data<T>() + i * n, std::min(kRealLines, count - i),
+                           work.data<std::complex<T>>() + i * length, length, scale);
+    });
   transform_dims_of(work, dims_before(dims, last), 1, true);
-  PT2_TRY(work, movedim(work, {-1}, {last}));
-  copy_elements(out, work);
+  finish_dense(target, work);
   return {};
 }
 
@@ -216,19 +227,24 @@ Result<void> c2r(Tensor& out, const Tensor& self, const std::vector<int64_t>& di
   PT2_TRY(const double scale, scale_of(normalization, out.sizes(), dims));
   const int64_t length = last_dim_size / 2 + 1;
   PT2_TRY(const Tensor read, slice(self, last, 0, length, 1));
-  PT2_TRY(const Tensor half, transformed(dim_last(read, last), dims_before(dims, last), 1, false));
-  Sizes line_sizes = half.sizes();
-  line_sizes.back() = last_dim_size;
-  PT2_TRY(Tensor lines, allocate({Dtype::float64, std::move(line_sizes)}));
-  if (lines.numel() > 0) {
-    const RealFourier fourier(last_dim_size, false);
-    const int64_t count = lines.numel() / last_dim_size;
-    for (int64_t i = 0; i < count; i += kRealLines)
-      fourier.from_spectra(half.data<Complex>() + i * length, std::min(kRealLines, count - i),
-                           lines.data<double>() + i * last_dim_size, scale);
-  }
-  PT2_TRY(const Tensor whole, movedim(lines, {-1}, {last}));
-  copy_elements(out, whole);
+  const Tensor spectra = dim_last(read, last);
+  const std::vector<int64_t> others = dims_before(dims, last);
+  PT2_TRY_VOID(check_points(spectra, others));
+  Tensor half = Tensor::zeros(self.dtype(), spectra.sizes());
+  copy_elements(half, spectra);
+  transform_dims_of(half, others, 1, false);
+  Tensor target = dim_last(out, last);
+  Tensor lines = row_major_result(target);
+  if (lines.numel() > 0)
+    with_part_type(out.dtype(), [&]<class T>() {
+      const RealFourier<T> fourier(last_dim_size, false);
+      const int64_t count = lines.numel() / last_dim_size;
+      for (int64_t i = 0; i < count; i += kRealLines)
+        fourier.from_spectra(half.data<std::complex<T>>() + i * length,
+                             std::min(kRealLines, count - i), lines.data<T>() + i * last_dim_size,
+                             scale);
+    });
+  finish_dense(target, lines);
   return {};
 }
 

@@ -1,0 +1,372 @@
+#include "kernels/fourier.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/fourier.cpp"
+#include <hwy/foreach_target.h>
+// After foreach_target.h.
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace pt2::kernels {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+template <class T>
+using Tag = hn::ScalableTag<T>;
+template <class T>
+constexpr int64_t kWidth = static_cast<int64_t>(hn::MaxLanes(Tag<T>()));
+// How many numbers one complex number of every line takes: the real parts, then the imaginary ones.
+template <class T>
+constexpr int64_t kPitch = 2 * kWidth<T>;
+
+// One complex number of every line.
+template <class T>
+struct Numbers {
+  using V = hn::Vec<Tag<T>>;
+  V re, im;
+
+  static HWY_INLINE Numbers load(const T* from) {
+    return {hn::LoadU(Tag<T>(), from), hn::LoadU(Tag<T>(), from + kWidth<T>)};
+  }
+  HWY_INLINE void store(T* to) const {
+    hn::StoreU(re, Tag<T>(), to);
+    hn::StoreU(im, Tag<T>(), to + kWidth<T>);
+  }
+  HWY_INLINE Numbers operator+(const Numbers& other) const {
+    return {hn::Add(re, other.re), hn::Add(im, other.im)};
+  }
+  HWY_INLINE Numbers operator-(const Numbers& other) const {
+    return {hn::Sub(re, other.re), hn::Sub(im, other.im)};
+  }
+  HWY_INLINE Numbers times(V c, V s) const {
+    return {hn::NegMulAdd(im, s, hn::Mul(re, c)), hn::MulAdd(re, s, hn::Mul(im, c))};
+  }
+  // By the complex number at `root`.
+  HWY_INLINE Numbers times(const T* root) const {
+    return times(hn::Set(Tag<T>(), root[0]), hn::Set(Tag<T>(), root[1]));
+  }
+  HWY_INLINE Numbers scaled(T factor) const {
+    const V f = hn::Set(Tag<T>(), factor);
+    return {hn::Mul(re, f), hn::Mul(im, f)};
+  }
+  HWY_INLINE Numbers conjugate() const { return {re, hn::Neg(im)}; }
+  // By -i.
+  HWY_INLINE Numbers turned() const { return {im, hn::Neg(re)}; }
+};
+
+// One pass: n / done transforms of length `done` become n / (done * radix) of length done * radix.
+// Number k of transform b is at k * (number of transforms) + b, before and after.
+template <class T>
+struct Pass {
+  const T* in;
+  T* out;
+  int64_t n;
+  int64_t done;
+  int64_t radix;
+  const T* roots;
+
+  HWY_INLINE int64_t blocks() const { return n / (done * radix); }
+};
+
+// x[r] times exp(-2 pi i k r / (done * radix)).
+template <class T, int kRadix>
+HWY_INLINE void load_turned(const Pass<T>& pass, int64_t k, int64_t b, Numbers<T> (&x)[kRadix]) {
+  const int64_t blocks = pass.blocks();
+  const T* first = pass.in + (k * kRadix * blocks + b) * kPitch<T>;
+#pragma GCC unroll 8
+  for (int r = 0; r < kRadix; ++r) x[r] = Numbers<T>::load(first + r * blocks * kPitch<T>);
+  if (k == 0) return;
+#pragma GCC unroll 8
+  for (int r = 1; r < kRadix; ++r) x[r] = x[r].times(pass.roots + 2 * k * r * blocks);
+}
+
+template <class T>
+HWY_INLINE void butterfly(const Pass<T>&, const Numbers<T> (&x)[2], Numbers<T> (&y)[2]) {
+  y[0] = x[0] + x[1];
+  y[1] = x[0] - x[1];
+}
+
+template <class T>
+HWY_INLINE void butterfly(const Pass<T>&, const Numbers<T> (&x)[3], Numbers<T> (&y)[3]) {
+  const T kSine = static_cast<T>(0.86602540378443864676);
+  const Numbers<T> sum = x[1] + x[2];
+  const Numbers<T> gap = (x[1] - x[2]).scaled(kSine).turned();
+  const Numbers<T> rest = x[0] - sum.scaled(static_cast<T>(0.5));
+  y[0] = x[0] + sum;
+  y[1] = rest + gap;
+  y[2] = rest - gap;
+}
+
+template <class T>
+HWY_INLINE void butterfly(const Pass<T>&, const Numbers<T> (&x)[4], Numbers<T> (&y)[4]) {
+  const Numbers<T> even = x[0] + x[2], odd = x[0] - x[2];
+  const Numbers<T> sum = x[1] + x[3], gap = (x[1] - x[3]).turned();
+  y[0] = even + sum;
+  y[1] = odd + gap;
+  y[2] = even - sum;
+  y[3] = odd - gap;
+}
+
+template <class T>
+HWY_INLINE void butterfly(const Pass<T>&, const Numbers<T> (&x)[5], Numbers<T> (&y)[5]) {
+  const T c1 = static_cast<T>(0.30901699437494742410), c2 = static_cast<T>(-0.80901699437494742410);
+  const T s1 = static_cast<T>(0.95105651629515357212), s2 = static_cast<T>(0.58778525229247312917);
+  const Numbers<T> sum1 = x[1] + x[4], sum2 = x[2] + x[3];
+  const Numbers<T> gap1 = (x[1] - x[4]).turned(), gap2 = (x[2] - x[3]).turned();
+  const Numbers<T> even1 = x[0] + (sum1.scaled(c1) + sum2.scaled(c2));
+  const Numbers<T> even2 = x[0] + (sum1.scaled(c2) + sum2.scaled(c1));
+  const Numbers<T> odd1 = gap1.scaled(s1) + gap2.scaled(s2);
+  const Numbers<T> odd2 = gap1.scaled(s2) - gap2.scaled(s1);
+  y[0] = x[0] + (sum1 + sum2);
+  y[1] = even1 + odd1;
+  y[2] = even2 + odd2;
+  y[3] = even2 - odd2;
+  y[4] = even1 - odd1;
+}
+
+template <class T, int kRadix>
+void run_pass(const Pass<T>& pass) {
+  const int64_t blocks = pass.blocks();
+  for (int64_t k = 0; k < pass.done; ++k)
+    for (int64_t b = 0; b < blocks; ++b) {
+      Numbers<T> x[kRadix], y[kRadix];
+      load_turned<T, kRadix>(pass, k, b, x);
+      butterfly(pass, x, y);
+      T* first = pass.out + (k * blocks + b) * kPitch<T>;
+#pragma GCC unroll 8
+      for (int r = 0; r < kRadix; ++r) y[r].store(first + r * pass.done * blocks * kPitch<T>);
+    }
+}
+
+// Odd radices: numbers j and radix - j have conjugate roots, so their sum and difference suffice.
+template <class T>
+void run_odd_pass(const Pass<T>& pass) {
+  constexpr int64_t kHalf = kLargestFactor / 2 + 1;
+  HWY_ALIGN T sums[kHalf * kPitch<T>];
+  HWY_ALIGN T gaps[kHalf * kPitch<T>];
+  const int64_t blocks = pass.blocks(), half = pass.radix / 2;
+  for (int64_t k = 0; k < pass.done; ++k)
+    for (int64_t b = 0; b < blocks; ++b) {
+      const auto number = [&](int64_t r) HWY_ATTR {
+        return Numbers<T>::load(pass.in + ((k * pass.radix + r) * blocks + b) * kPitch<T>)
+            .times(pass.roots + 2 * k * r * blocks);
+      };
+      const auto place = [&](int64_t r) HWY_ATTR {
+        return pass.out + ((r * pass.done + k) * blocks + b) * kPitch<T>;
+      };
+      const Numbers<T> first = number(0);
+      Numbers<T> total = first;
+      for (int64_t j = 1; j <= half; ++j) {
+        const Numbers<T> low = number(j), high = number(pass.radix - j);
+        const Numbers<T> sum = low + high;
+        sum.store(sums + j * kPitch<T>);
+        (low - high).store(gaps + j * kPitch<T>);
+        total = total + sum;
+      }
+      total.store(place(0));
+      for (int64_t r = 1; r <= half; ++r) {
+        Numbers<T> even = first;
+        Numbers<T> odd = {hn::Zero(Tag<T>()), hn::Zero(Tag<T>())};
+        for (int64_t j = 1; j <= half; ++j) {
+          const T* root = pass.roots + 2 * (j * r % pass.radix) * (pass.n / pass.radix);
+          even = even + Numbers<T>::load(sums + j * kPitch<T>).scaled(root[0]);
+          odd = odd + Numbers<T>::load(gaps + j * kPitch<T>).turned().scaled(-root[1]);
+        }
+        (even + odd).store(place(r));
+        (even - odd).store(place(pass.radix - r));
+      }
+    }
+}
+
+// Numbers of lines that are turned into vectors at once: they stay in the first cache.
+constexpr int64_t kTile = 16;
+
+// buffer[(j - first) * kPitch] = numbers j of all lines; lines that are none are 0.
+template <class T>
+void gather_tile(const FourierLines<T>& lines, int64_t first, int64_t count, T* buffer) {
+  constexpr size_t kPair = 2 * sizeof(T);
+  if (lines.lines < kWidth<T>) std::fill(buffer, buffer + count * kPitch<T>, T(0));
+  for (int64_t l = 0; l < lines.lines; ++l) {
+    const T* from = lines.from + 2 * (l * lines.from_distance + first * lines.from_stride);
+    for (int64_t j = 0; j < count; ++j)
+      std::memcpy(buffer + j * kPitch<T> + 2 * l, from + 2 * j * lines.from_stride, kPair);
+  }
+}
+
+template <class T>
+void load_lines(const FourierLines<T>& lines, int64_t count, bool swapped, T* to) {
+  HWY_ALIGN T buffer[kTile * kPitch<T>];
+  const bool side_by_side = lines.from_distance == 1 && lines.lines == kWidth<T>;
+  for (int64_t first = 0; first < count; first += kTile) {
+    const int64_t here = std::min(kTile, count - first);
+    if (!side_by_side) gather_tile(lines, first, here, buffer);
+    for (int64_t j = 0; j < here; ++j) {
+      const T* pairs =
+          side_by_side ? lines.from + 2 * (first + j) * lines.from_stride : buffer + j * kPitch<T>;
+      Numbers<T> x;
+      hn::LoadInterleaved2(Tag<T>(), pairs, x.re, x.im);
+      if (swapped) std::swap(x.re, x.im);
+      x.store(to + (first + j) * kPitch<T>);
+    }
+  }
+}
+
+// Number j of all lines is what number(j) returns.
+template <class T, class F>
+void store_lines(const FourierLines<T>& lines, int64_t count, const F& number) {
+  constexpr size_t kPair = 2 * sizeof(T);
+  HWY_ALIGN T buffer[kTile * kPitch<T>];
+  const bool side_by_side = lines.to_distance == 1 && lines.lines == kWidth<T>;
+  for (int64_t first = 0; first < count; first += kTile) {
+    const int64_t here = std::min(kTile, count - first);
+    for (int64_t j = 0; j < here; ++j) {
+      const Numbers<T> x = number(first + j);
+      hn::StoreInterleaved2(
+          x.re, x.im, Tag<T>(),
+          side_by_side ? lines.to + 2 * (first + j) * lines.to_stride : buffer + j * kPitch<T>);
+    }
+    for (int64_t l = 0; !side_by_side && l < lines.lines; ++l) {
+      T* to = lines.to + 2 * (l * lines.to_distance + first * lines.to_stride);
+      for (int64_t j = 0; j < here; ++j)
+        std::memcpy(to + 2 * j * lines.to_stride, buffer + j * kPitch<T> + 2 * l, kPair);
+    }
+  }
+}
+
+// Numbers 2j and 2j + 1 form one complex number. From the transform Z of these, the sum and the
+// difference of Z[k] and the conjugate of Z[n - k] give the transforms of the even and of the odd
+// numbers. Leaves n + 1 numbers, all of them doubled.
+template <class T>
+void join_halves(const FourierLines<T>& lines, T* z) {
+  const int64_t n = lines.n;
+  const auto at = [z](int64_t k) { return z + k * kPitch<T>; };
+  const Numbers<T> first = Numbers<T>::load(at(0));
+  const auto zero = hn::Zero(Tag<T>());
+  const auto twice = hn::Set(Tag<T>(), T(2));
+  Numbers<T>{hn::Mul(twice, hn::Add(first.re, first.im)), zero}.store(at(0));
+  Numbers<T>{hn::Mul(twice, hn::Sub(first.re, first.im)), zero}.store(at(n));
+  for (int64_t k = 1; 2 * k <= n; ++k) {
+    const Numbers<T> a = Numbers<T>::load(at(k));
+    const Numbers<T> b = Numbers<T>::load(at(n - k)).conjugate();
+    const Numbers<T> turned = (a - b).times(lines.real_roots + 2 * k).turned();
+    (a + b - turned).conjugate().store(at(n - k));
+    (a + b + turned).store(at(k));
+  }
+}
+
+// The way back, with real and imaginary parts swapped. Where the spectrum of a real signal is real,
+// imaginary parts are ignored.
+template <class T>
+void split_halves(const FourierLines<T>& lines, T* z) {
+  const int64_t n = lines.n;
+  const auto at = [z](int64_t k) { return z + k * kPitch<T>; };
+  const auto first = Numbers<T>::load(at(0)).re, last = Numbers<T>::load(at(n)).re;
+  Numbers<T>{hn::Sub(first, last), hn::Add(first, last)}.store(at(0));
+  for (int64_t k = 1; 2 * k <= n; ++k) {
+    const Numbers<T> a = Numbers<T>::load(at(k));
+    const Numbers<T> b = Numbers<T>::load(at(n - k)).conjugate();
+    const T* root = lines.real_roots + 2 * k;
+    const T conjugate[2] = {root[0], -root[1]};
+    const Numbers<T> turned = (b - a).times(conjugate).turned();
+    const Numbers<T> low = a + b + turned, high = (a + b - turned).conjugate();
+    Numbers<T>{high.im, high.re}.store(at(n - k));
+    Numbers<T>{low.im, low.re}.store(at(k));
+  }
+}
+
+template <class T>
+T* run_passes(const FourierLines<T>& lines, T* in, T* out) {
+  Pass<T> pass{in, out, lines.n, 1, 1, lines.roots};
+  for (const int64_t radix : lines.factors) {
+    pass.radix = radix;
+    if (radix == 4)
+      run_pass<T, 4>(pass);
+    else if (radix == 2)
+      run_pass<T, 2>(pass);
+    else if (radix == 3)
+      run_pass<T, 3>(pass);
+    else if (radix == 5)
+      run_pass<T, 5>(pass);
+    else
+      run_odd_pass<T>(pass);
+    std::swap(in, out);
+    pass.in = in;
+    pass.out = out;
+    pass.done *= radix;
+  }
+  return in;
+}
+
+template <class T>
+void transform(const FourierLines<T>& lines) {
+  const int64_t n = lines.n;
+  T* other = lines.work + (n + 1) * kPitch<T>;
+  // Swapping real and imaginary parts before and after turns the transform into its inverse.
+  const bool from_spectra = lines.real == RealLines::from_spectra;
+  load_lines(lines, from_spectra ? n + 1 : n, !lines.forward && !from_spectra, lines.work);
+  if (from_spectra) split_halves(lines, lines.work);
+  T* z = run_passes(lines, lines.work, other);
+  const auto scale = hn::Set(Tag<T>(), lines.scale);
+  const auto scaled = [&](Numbers<T> x) HWY_ATTR {
+    return Numbers<T>{hn::Mul(x.re, scale), hn::Mul(x.im, scale)};
+  };
+  if (lines.real == RealLines::to_spectra) {
+    join_halves(lines, z);
+    return store_lines(lines, lines.length, [&](int64_t k) HWY_ATTR {
+      if (k <= n) return scaled(Numbers<T>::load(z + k * kPitch<T>));
+      return scaled(Numbers<T>::load(z + (2 * n - k) * kPitch<T>).conjugate());
+    });
+  }
+  store_lines(lines, n, [&](int64_t k) HWY_ATTR {
+    Numbers<T> x = scaled(Numbers<T>::load(z + k * kPitch<T>));
+    if (lines.shifts != nullptr) {
+      Numbers<T> turn;
+      hn::LoadInterleaved2(Tag<T>(), lines.turns + k * kPitch<T>, turn.re, turn.im);
+      turn = turn.times(lines.shifts + 2 * k);
+      x = x.times(turn.re, turn.im);
+    }
+    if (!lines.forward) std::swap(x.re, x.im);
+    return x;
+  });
+}
+
+void transform_floats(const FourierLines<float>& lines) { transform(lines); }
+void transform_doubles(const FourierLines<double>& lines) { transform(lines); }
+int64_t float_lanes() { return kWidth<float>; }
+int64_t double_lanes() { return kWidth<double>; }
+
+}  // namespace HWY_NAMESPACE
+}  // namespace pt2::kernels
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace pt2::kernels {
+HWY_EXPORT(transform_floats);
+HWY_EXPORT(transform_doubles);
+HWY_EXPORT(float_lanes);
+HWY_EXPORT(double_lanes);
+
+template <>
+int64_t fourier_lanes<float>() {
+  return HWY_DYNAMIC_DISPATCH(float_lanes)();
+}
+template <>
+int64_t fourier_lanes<double>() {
+  return HWY_DYNAMIC_DISPATCH(double_lanes)();
+}
+
+template <>
+void transform_lines<float>(const FourierLines<float>& lines) {
+  HWY_DYNAMIC_DISPATCH(transform_floats)(lines);
+}
+template <>
+void transform_lines<double>(const FourierLines<double>& lines) {
+  HWY_DYNAMIC_DISPATCH(transform_doubles)(lines);
+}
+
+}  // namespace pt2::kernels
+#endif
