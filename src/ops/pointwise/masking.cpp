@@ -5,6 +5,7 @@
 #include "ops/checks.h"
 #include "ops/compose.h"
 #include "ops/dense.h"
+#include "ops/element_size.h"
 #include "ops/loops.h"
 #include "ops/op_def.h"
 #include "ops/shape/offsets.h"
@@ -15,16 +16,11 @@ namespace {
 // The positions of nonzero elements, one per row, stored column by column like those of PyTorch's
 // CPU kernel.
 Result<Tensor> nonzero(const Tensor& self) {
-  const std::vector<Tensor> columns = true_positions(self);
-  int64_t count = columns.empty() ? 0 : columns[0].numel();
-  if (self.dim() == 0)
-    with_compute_type(self.dtype(), [&]<class C>() { count = Input<C>(self)[0] != C(0) ? 1 : 0; });
+  const Scratch<uint8_t> flags = true_flags(self);
+  const int64_t count = count_of(flags);
   PT2_TRY(Tensor out,
           allocate(Meta(Dtype::int64, {count, self.dim()}, {1, std::max<int64_t>(count, 1)})));
-  for (int64_t dim = 0; dim < self.dim(); ++dim) {
-    Tensor column = out.with_view({count}, {1}, dim * count);
-    copy_elements(column, columns[static_cast<size_t>(dim)]);
-  }
+  write_positions(self.sizes(), flags, count, out.data<int64_t>());
   return out;
 }
 
@@ -59,17 +55,19 @@ Result<Tensor> masked_select(const Tensor& self, const Tensor& mask) {
   const std::array both{self.sizes(), mask.sizes()};
   PT2_TRY(const Sizes sizes, broadcast_sizes(both));
   const Tensor values = broadcast_to(self, sizes).contiguous();
-  const Input<int64_t> chosen(broadcast_to(mask, sizes));
-  const auto count =
-      std::count_if(chosen.data(), chosen.data() + chosen.size(), [](int64_t x) { return x != 0; });
+  const Scratch<uint8_t> flags = true_flags(broadcast_to(mask, sizes));
+  const int64_t count = count_of(flags);
   PT2_TRY(Tensor out, allocate(Meta(self.dtype(), {count})));
-  const int64_t element = dtype_size(self.dtype());
-  std::byte* target = out.raw_data();
-  for (int64_t i = 0; i < chosen.size(); ++i) {
-    if (chosen[i] == 0) continue;
-    std::memcpy(target, values.raw_data() + i * element, static_cast<size_t>(element));
-    target += element;
-  }
+  with_element_size(dtype_size(self.dtype()), [&]<size_t N>() {
+    const std::byte* source = values.raw_data();
+    std::byte* target = out.raw_data();
+    const std::byte* const end = target + static_cast<size_t>(count) * N;
+    // Copied before it is known whether it counts: what is guessed wrong takes longer.
+    for (size_t i = 0; target < end; ++i, source += N) {
+      std::memcpy(target, source, N);
+      target += flags[i] * N;
+    }
+  });
   return out;
 }
 

@@ -5,6 +5,7 @@
 #include "ops/checks.h"
 #include "ops/compose.h"
 #include "ops/dense.h"
+#include "ops/element_size.h"
 #include "ops/loops.h"
 #include "ops/op_def.h"
 #include "ops/shape/offsets.h"
@@ -12,13 +13,27 @@
 namespace pt2::ops {
 namespace {
 
+// Lines of N bytes or, for N = 0, of any number.
+template <size_t N>
+void copy_bytes(std::byte* to, const std::byte* from, size_t bytes) {
+  std::memcpy(to, from, N == 0 ? bytes : N);
+}
+template <class F>
+void with_line_size(int64_t bytes, F&& function) {
+  if (bytes > 16 || (bytes & (bytes - 1)) != 0) return function.template operator()<size_t{0}>();
+  with_element_size(bytes, function);
+}
+
 // Copies the elements that the plan selects into out, which is dense.
 void gather_elements(Tensor& out, const Tensor& self, const IndexPlan& plan) {
   const int64_t element = dtype_size(self.dtype());
   const std::byte* source = self.raw_data();
   std::byte* target = out.raw_data();
-  plan.for_each([&](int64_t i, int64_t offset) {
-    std::memcpy(target + i * element, source + offset * element, static_cast<size_t>(element));
+  const auto bytes = static_cast<size_t>(plan.line * element);
+  with_line_size(plan.line * element, [&]<size_t N>() {
+    plan.for_each([&](int64_t i, int64_t offset) {
+      copy_bytes<N>(target + i * element, source + offset * element, bytes);
+    });
   });
 }
 
@@ -28,8 +43,11 @@ void scatter_elements(Tensor& out, const Tensor& values, const IndexPlan& plan) 
   const int64_t element = dtype_size(out.dtype());
   const std::byte* source = values.raw_data();
   std::byte* target = out.raw_data();
-  plan.for_each([&](int64_t i, int64_t offset) {
-    std::memcpy(target + offset * element, source + i * element, static_cast<size_t>(element));
+  const auto bytes = static_cast<size_t>(plan.line * element);
+  with_line_size(plan.line * element, [&]<size_t N>() {
+    plan.for_each([&](int64_t i, int64_t offset) {
+      copy_bytes<N>(target + offset * element, source + i * element, bytes);
+    });
   });
 }
 
@@ -53,14 +71,18 @@ void add_elements(Tensor& out, const Tensor& values, const IndexPlan& plan, cons
     else
       scale = static_cast<C>(alpha.to_double());
     const Input<C> added(values);
-    Tensor sums = Tensor::zeros(kDtypeOf<C>, out.sizes());
-    sums = sums.with_view(out.sizes(), out.strides(), 0);
-    copy_elements(sums, out);
+    Tensor sums = out;
+    if (out.dtype() != kDtypeOf<C>) {
+      sums = Tensor::zeros_strided(kDtypeOf<C>, out.sizes(), out.strides());
+      copy_elements(sums, out);
+    }
     C* target = sums.data<C>();
+    const C* source = added.data();
     plan.for_each([&](int64_t i, int64_t offset) {
-      target[offset] = scaled_sum(target[offset], added[i], scale);
+      for (int64_t j = 0; j < plan.line; ++j)
+        target[offset + j] = scaled_sum(target[offset + j], source[i + j], scale);
     });
-    copy_elements(out, sums);
+    if (out.dtype() != kDtypeOf<C>) copy_elements(out, sums);
   });
 }
 

@@ -47,30 +47,30 @@ Result<Sizes> index_sizes(const OptionalTensors& indices) {
 }
 
 // For every position of the indices, the sum of index times stride over the indexed dims.
-Result<std::vector<int64_t>> index_offsets(const Tensor& self, const OptionalTensors& indices,
-                                           const Sizes& sizes, bool wrap) {
+Result<Scratch<int64_t>> index_offsets(const Tensor& self, const OptionalTensors& indices,
+                                       const Sizes& sizes, bool wrap) {
   const auto count = checked_numel(sizes);
-  if (!count || *count > static_cast<int64_t>(std::vector<int64_t>().max_size()))
+  if (!count || *count > static_cast<int64_t>(Scratch<int64_t>().max_size()))
     return operator_error("the indices of sizes " + sizes_text(sizes) + " are too many");
-  std::vector<int64_t> offsets(static_cast<size_t>(*count), 0);
+  Scratch<int64_t> offsets(static_cast<size_t>(*count), 0);
   for (int64_t dim = 0; dim < self.dim(); ++dim) {
     const std::optional<Tensor>& index = indices[static_cast<size_t>(dim)];
     if (!index) continue;
     const Input<int64_t> values(broadcast_to(*index, sizes));
-    const int64_t size = self.size(dim);
+    const int64_t size = self.size(dim), stride = self.stride(dim);
     for (int64_t i = 0; i < *count; ++i) {
       const int64_t value = values[i];
       if (value >= size || value < (wrap ? -size : 0))
         return operator_error("index " + std::to_string(value) + " is out of range for dim " +
                               std::to_string(dim) + " of size " + std::to_string(size));
-      offsets[static_cast<size_t>(i)] += (value < 0 ? value + size : value) * self.stride(dim);
+      offsets[static_cast<size_t>(i)] += (value < 0 ? value + size : value) * stride;
     }
   }
   return offsets;
 }
 
-std::vector<int64_t> all_offsets(const Sizes& sizes, const Sizes& strides) {
-  std::vector<int64_t> out;
+Scratch<int64_t> all_offsets(const Sizes& sizes, const Sizes& strides) {
+  Scratch<int64_t> out;
   for_each_offset(sizes, strides, [&](int64_t, int64_t offset) { out.push_back(offset); });
   return out;
 }
@@ -137,7 +137,7 @@ Result<IndexPlan> plan_index(const Tensor& self, const OptionalTensors& indices,
   PT2_TRY(const Sizes sizes, index_sizes(expanded));
   const FreeDims dims = free_dims(self, expanded);
   const Sizes before_sizes = sizes_of(self, dims.before);
-  const Sizes after_sizes = sizes_of(self, dims.after);
+  Sizes after_sizes = sizes_of(self, dims.after);
 
   IndexPlan plan;
   plan.sizes = joined(before_sizes, sizes, after_sizes);
@@ -150,7 +150,13 @@ Result<IndexPlan> plan_index(const Tensor& self, const OptionalTensors& indices,
     return plan;
   }
   plan.before = all_offsets(before_sizes, strides_of(self, dims.before));
-  plan.after = all_offsets(after_sizes, strides_of(self, dims.after));
+  Sizes after_strides = strides_of(self, dims.after);
+  while (!after_sizes.empty() && (after_sizes.back() == 1 || after_strides.back() == plan.line)) {
+    plan.line *= after_sizes.back();
+    after_sizes.pop_back();
+    after_strides.pop_back();
+  }
+  plan.after = all_offsets(after_sizes, after_strides);
   return plan;
 }
 
@@ -173,25 +179,60 @@ Result<IndexPlan> plan_index_dim(const Tensor& self, int64_t dim, const Tensor& 
   return plan_index(self, indices, wrap);
 }
 
-std::vector<Tensor> true_positions(const Tensor& mask) {
-  const int64_t rank = mask.dim();
-  std::vector<std::vector<int64_t>> positions(static_cast<size_t>(rank));
-  int64_t count = 0;
+Scratch<uint8_t> true_flags(const Tensor& mask) {
+  Scratch<uint8_t> flags(static_cast<size_t>(mask.numel()));
+  if (dtype_size(mask.dtype()) == 1) {
+    // Any non-zero byte is true, of bool as well.
+    const Tensor dense = mask.contiguous();
+    const auto* bytes = dense.data<uint8_t>();
+    if (is_mask(mask) || mask.dtype() == Dtype::int8) {
+      for (size_t i = 0; i < flags.size(); ++i) flags[i] = bytes[i] != 0;
+      return flags;
+    }
+  }
   with_compute_type(mask.dtype(), [&]<class C>() {
     const Input<C> values(mask);
-    for (int64_t i = 0; i < values.size(); ++i) {
-      if (values[i] == C(0)) continue;
-      ++count;
-      int64_t rest = i;
-      for (int64_t dim = rank - 1; dim >= 0; --dim) {
-        positions[static_cast<size_t>(dim)].push_back(rest % mask.size(dim));
-        rest /= mask.size(dim);
-      }
-    }
+    for (size_t i = 0; i < flags.size(); ++i) flags[i] = values[static_cast<int64_t>(i)] != C(0);
   });
+  return flags;
+}
+
+int64_t count_of(const Scratch<uint8_t>& flags) {
+  int64_t count = 0;
+  for (const uint8_t flag : flags) count += flag;
+  return count;
+}
+
+void write_positions(const Sizes& sizes, const Scratch<uint8_t>& flags, int64_t count,
+                     int64_t* columns) {
+  if (count == 0 || sizes.empty()) return;
+  const size_t last = sizes.size() - 1;
+  const int64_t length = sizes[last];
+  Sizes row(last, 0);
+  int64_t next = 0;
+  for (const uint8_t* flag = flags.data(); next < count; flag += length) {
+    const int64_t begin = next;
+    int64_t* column = columns + static_cast<int64_t>(last) * count;
+    // Written before it is known whether it counts: what is guessed wrong takes longer.
+    for (int64_t i = 0; i < length && next < count; ++i) {
+      column[next] = i;
+      next += flag[i];
+    }
+    for (size_t dim = 0; dim < last; ++dim)
+      std::fill(columns + static_cast<int64_t>(dim) * count + begin,
+                columns + static_cast<int64_t>(dim) * count + next, row[dim]);
+    for (size_t dim = last; dim > 0 && ++row[dim - 1] == sizes[dim - 1]; --dim) row[dim - 1] = 0;
+  }
+}
+
+std::vector<Tensor> true_positions(const Tensor& mask) {
+  const Scratch<uint8_t> flags = true_flags(mask);
+  const int64_t count = count_of(flags);
+  Tensor columns = Tensor::zeros(Dtype::int64, {mask.dim(), count});
   std::vector<Tensor> out;
-  for (const std::vector<int64_t>& column : positions)
-    out.push_back(Tensor::from(Dtype::int64, {count}, std::span<const int64_t>(column)));
+  write_positions(mask.sizes(), flags, count, columns.data<int64_t>());
+  for (int64_t dim = 0; dim < mask.dim(); ++dim)
+    out.push_back(columns.with_view({count}, {1}, dim * count));
   return out;
 }
 

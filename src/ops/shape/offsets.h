@@ -2,6 +2,7 @@
 #ifndef PT2_OPS_SHAPE_OFFSETS_H
 #define PT2_OPS_SHAPE_OFFSETS_H
 
+#include "base/memory_account.h"
 #include "ops/meta.h"
 
 namespace pt2::ops {
@@ -27,20 +28,38 @@ void for_each_offset(const Sizes& sizes, const Sizes& strides, F&& visit) {
   }
 }
 
-// The elements that advanced indexing (self[i, :, j]) selects: element (b, i, a) of the result, in
-// row-major order, is before[b] + index[i] + after[a] elements from self's first element.
+// The same a line at a time, along the last dim: calls visit(i, offset, count, stride) for the
+// `count` positions from number i on, whose offsets lie `stride` apart.
+template <class F>
+void for_each_line(const Sizes& sizes, const Sizes& strides, F&& visit) {
+  if (sizes.empty()) return visit(int64_t{0}, int64_t{0}, int64_t{1}, int64_t{0});
+  const int64_t count = sizes.back();
+  if (count == 0) return;
+  for_each_offset(
+      Sizes(sizes.begin(), sizes.end() - 1), Sizes(strides.begin(), strides.end() - 1),
+      [&](int64_t i, int64_t offset) { visit(i * count, offset, count, strides.back()); });
+}
+
+// The elements that advanced indexing (self[i, :, j]) selects: line (b, i, a) of the result, in
+// row-major order, begins before[b] + index[i] + after[a] elements from self's first element, and
+// its `line` elements lie side by side.
 struct IndexPlan {
   Sizes sizes;
-  std::vector<int64_t> before;
-  std::vector<int64_t> index;
-  std::vector<int64_t> after;
+  Scratch<int64_t> before;
+  Scratch<int64_t> index;
+  Scratch<int64_t> after;
+  int64_t line = 1;
 
+  // Calls visit(place in the result, place in self) for each line.
   template <class F>
   void for_each(F&& visit) const {
     int64_t i = 0;
     for (int64_t b : before)
       for (int64_t p : index)
-        for (int64_t a : after) visit(i++, b + p + a);
+        for (int64_t a : after) {
+          visit(i, b + p + a);
+          i += line;
+        }
   }
 };
 
@@ -55,6 +74,12 @@ Result<Sizes> indexed_sizes(const Tensor& self, const std::vector<std::optional<
 // The plan for one dimension and an index of at most one dimension.
 Result<IndexPlan> plan_index_dim(const Tensor& self, int64_t dim, const Tensor& index, bool wrap);
 
+// One byte for each element, row-major: 1 where it is true, else 0.
+Scratch<uint8_t> true_flags(const Tensor& mask);
+int64_t count_of(const Scratch<uint8_t>& flags);
+// The positions of the true elements: a column for each dimension of `mask`, one behind another.
+void write_positions(const Sizes& sizes, const Scratch<uint8_t>& flags, int64_t count,
+                     int64_t* columns);
 // One tensor of positions per dimension of `mask`.
 std::vector<Tensor> true_positions(const Tensor& mask);
 

@@ -3,6 +3,8 @@
 #include <cstring>
 #include <numeric>
 
+#include "ops/element_size.h"
+
 namespace pt2::ops {
 
 std::vector<Positions> identity_positions(const Sizes& sizes) {
@@ -27,20 +29,6 @@ void take_line(const Positions& positions, const std::byte* source, int64_t sour
 }
 
 using TakeLine = void (*)(const Positions&, const std::byte*, int64_t, std::byte*, int64_t);
-TakeLine take_line_for(int64_t bytes) {
-  switch (bytes) {
-    case 1:
-      return take_line<1>;
-    case 2:
-      return take_line<2>;
-    case 4:
-      return take_line<4>;
-    case 8:
-      return take_line<8>;
-    default:
-      return take_line<16>;
-  }
-}
 
 }  // namespace
 
@@ -50,7 +38,8 @@ void take_positions(Tensor& out, const Tensor& self, const std::vector<Positions
   if (positions.empty())
     return static_cast<void>(
         std::memcpy(out.raw_data(), self.raw_data(), static_cast<size_t>(bytes)));
-  const TakeLine take = take_line_for(bytes);
+  const TakeLine take =
+      with_element_size(bytes, []<size_t N>() -> TakeLine { return take_line<N>; });
   const size_t last = positions.size() - 1;
   Sizes index(last, 0);
   for (;;) {

@@ -8,6 +8,7 @@
 #include "ops/checks.h"
 #include "ops/compose.h"
 #include "ops/dense.h"
+#include "ops/element_size.h"
 #include "ops/loops.h"
 #include "ops/op_def.h"
 #include "ops/pointwise/copying.h"
@@ -65,8 +66,12 @@ Result<void> for_each_target(const Tensor& self, int64_t dim, const Tensor& inde
   Sizes strides = target.strides();
   const int64_t step = strides[wrapped];
   strides[wrapped] = 0;
-  for_each_offset(at_least_1d(index).sizes(), strides,
-                  [&](int64_t i, int64_t offset) { visit(i, offset + places[i] * step); });
+  const int64_t* place = places.data();
+  for_each_line(at_least_1d(index).sizes(), strides,
+                [&](int64_t i, int64_t offset, int64_t count, int64_t stride) {
+                  for (int64_t j = 0; j < count; ++j)
+                    visit(i + j, offset + j * stride + place[i + j] * step);
+                });
   return {};
 }
 
@@ -76,10 +81,13 @@ Result<Meta> gather_meta(const Tensor& self, int64_t dim, const Tensor& index, b
 }
 
 Result<void> gather(Tensor& out, const Tensor& self, int64_t dim, const Tensor& index, bool) {
-  const int64_t element = dtype_size(self.dtype());
-  return for_each_target(self, dim, index, [&](int64_t i, int64_t offset) {
-    std::memcpy(out.raw_data() + i * element, self.raw_data() + offset * element,
-                static_cast<size_t>(element));
+  const std::byte* source = self.raw_data();
+  std::byte* target = out.raw_data();
+  return with_element_size(dtype_size(self.dtype()), [&]<size_t N>() {
+    constexpr auto kBytes = static_cast<int64_t>(N);
+    return for_each_target(self, dim, index, [&](int64_t i, int64_t offset) {
+      std::memcpy(target + i * kBytes, source + offset * kBytes, N);
+    });
   });
 }
 
@@ -97,10 +105,13 @@ Result<Tensor> scatter_src(const Tensor& self, int64_t dim, const Tensor& index,
   PT2_TRY_VOID(check_source(self, index, src));
   PT2_TRY(Tensor out, copy_as(self, self.dtype(), MemoryFormat::contiguous));
   const Tensor source = covered(src, index);
-  const int64_t element = dtype_size(self.dtype());
-  PT2_TRY_VOID(for_each_target(out, dim, index, [&](int64_t i, int64_t offset) {
-    std::memcpy(out.raw_data() + offset * element, source.raw_data() + i * element,
-                static_cast<size_t>(element));
+  const std::byte* values = source.raw_data();
+  std::byte* target = out.raw_data();
+  PT2_TRY_VOID(with_element_size(dtype_size(self.dtype()), [&]<size_t N>() {
+    constexpr auto kBytes = static_cast<int64_t>(N);
+    return for_each_target(out, dim, index, [&](int64_t i, int64_t offset) {
+      std::memcpy(target + offset * kBytes, values + i * kBytes, N);
+    });
   }));
   return out;
 }
@@ -173,19 +184,27 @@ Result<Tensor> reduce_into(const Tensor& self, int64_t dim, const Tensor& index,
   PT2_TRY(Tensor out, copy_as(self, self.dtype(), MemoryFormat::contiguous));
   const auto reduced = with_compute_type(self.dtype(), [&]<class C>() -> Result<void> {
     const Input<C> values(covered(src, index));
-    Tensor totals = Tensor::zeros(kDtypeOf<C>, self.sizes());
-    copy_elements(totals, self);
+    const bool in_place = self.dtype() == kDtypeOf<C>;
+    Tensor totals = in_place ? out : Tensor::zeros(kDtypeOf<C>, self.sizes());
+    if (!in_place) copy_elements(totals, self);
     C* total = totals.data<C>();
-    Scratch<int64_t> counts(static_cast<size_t>(totals.numel()), include_self ? 1 : 0);
-    PT2_TRY_VOID(for_each_target(totals, dim, index, [&](int64_t i, int64_t offset) {
-      int64_t& count = counts[static_cast<size_t>(offset)];
-      total[offset] = count == 0 ? values[i] : combine(reduction, total[offset], values[i]);
-      ++count;
-    }));
-    if (reduction == Reduction::mean)
-      for (int64_t i = 0; i < totals.numel(); ++i)
-        total[i] = divided(total[i], std::max<int64_t>(counts[static_cast<size_t>(i)], 1));
-    copy_elements(out, totals);
+    if (reduction == Reduction::sum && include_self) {
+      const C* value = values.data();
+      PT2_TRY_VOID(for_each_target(totals, dim, index, [&](int64_t i, int64_t offset) {
+        total[offset] = combine(Reduction::sum, total[offset], value[i]);
+      }));
+    } else {
+      Scratch<int64_t> counts(static_cast<size_t>(totals.numel()), include_self ? 1 : 0);
+      PT2_TRY_VOID(for_each_target(totals, dim, index, [&](int64_t i, int64_t offset) {
+        int64_t& count = counts[static_cast<size_t>(offset)];
+        total[offset] = count == 0 ? values[i] : combine(reduction, total[offset], values[i]);
+        ++count;
+      }));
+      if (reduction == Reduction::mean)
+        for (int64_t i = 0; i < totals.numel(); ++i)
+          total[i] = divided(total[i], std::max<int64_t>(counts[static_cast<size_t>(i)], 1));
+    }
+    if (!in_place) copy_elements(out, totals);
     return {};
   });
   if (!reduced) return reduced.error();
