@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/memory_account.h"
+#include "kernels/lines.h"
 #include "ops/checks.h"
 #include "ops/compose.h"
 #include "ops/dense.h"
@@ -137,11 +138,13 @@ struct BagCall {
 
 // Computes one bag: out[width] becomes its sum, mean or maximum, and `largest` the row of each
 // maximum. Returns how many rows counted; rows in [end, counted_end) count without being added.
+// `total` has `width` elements to compute in.
 template <class C>
 int64_t fill_bag(const C* table, const Input<int64_t>& rows, const std::optional<Input<C>>& weights,
                  const BagCall& call, int64_t begin, int64_t end, int64_t counted_end,
-                 int64_t width, C* out, int64_t* largest) {
-  Scratch<double> total(static_cast<size_t>(width), 0.0);
+                 Scratch<double>& total, C* out, int64_t* largest) {
+  const auto width = static_cast<int64_t>(total.size());
+  std::ranges::fill(total, 0.0);
   int64_t counted = 0;
   for (int64_t i = begin; i < end; ++i) {
     if (rows[i] == call.padding_idx) continue;
@@ -165,6 +168,32 @@ int64_t fill_bag(const C* table, const Input<int64_t>& rows, const std::optional
     out[j] = static_cast<C>(call.mode == kMean && counted > 0 ? value / static_cast<double>(counted)
                                                               : value);
   }
+  return counted;
+}
+
+// What a bag of floats adds up.
+struct BagLines {
+  Scratch<const float*> lines;
+  Scratch<float> scales;
+};
+
+// The same for sums and means of floats, by the kernel for weighted sums of lines.
+int64_t sum_bag(const float* table, const Input<int64_t>& rows,
+                const std::optional<Input<float>>& weights, const BagCall& call, int64_t begin,
+                int64_t end, int64_t counted_end, BagLines& bag, int64_t width, float* out) {
+  auto& [lines, scales] = bag;
+  lines.clear();
+  scales.clear();
+  for (int64_t i = begin; i < end; ++i) {
+    if (rows[i] == call.padding_idx) continue;
+    lines.push_back(table + rows[i] * width);
+    if (weights) scales.push_back((*weights)[i]);
+  }
+  const auto added = static_cast<int64_t>(lines.size());
+  kernels::sum_lines({lines.data(), weights ? scales.data() : nullptr, added, width}, out);
+  const int64_t counted = added + counted_end - end;
+  if (call.mode == kMean && counted > 0)
+    for (int64_t j = 0; j < width; ++j) out[j] /= static_cast<float>(counted);
   return counted;
 }
 
@@ -239,13 +268,21 @@ Result<BagResult> embedding_bag(const Tensor& weight, const Tensor& indices, con
     std::optional<Input<C>> weights;
     if (per_sample_weights) weights.emplace(*per_sample_weights);
     Output<C> result(out);
+    Scratch<double> total(static_cast<size_t>(width));
+    BagLines lines;
     for (int64_t bag = 0; bag < count; ++bag) {
       const auto b = static_cast<size_t>(bag);
-      const int64_t counted =
-          fill_bag<C>(table.data(), rows, weights, call, bags.begin[b],
-                      cut && bag + 1 == count ? last : bags.end[b], bags.end[b], width,
-                      result.data() + bag * width,
-                      mode == kMax ? largest.data<int64_t>() + bag * width : nullptr);
+      const int64_t end = cut && bag + 1 == count ? last : bags.end[b];
+      C* sums = result.data() + bag * width;
+      const int64_t counted = [&] {
+        if constexpr (std::is_same_v<C, float>)
+          if (mode != kMax)
+            return sum_bag(table.data(), rows, weights, call, bags.begin[b], end, bags.end[b],
+                           lines, width, sums);
+        return fill_bag<C>(table.data(), rows, weights, call, bags.begin[b], end, bags.end[b],
+                           total, sums,
+                           mode == kMax ? largest.data<int64_t>() + bag * width : nullptr);
+      }();
       if (offset2bag.numel() > 0)
         std::fill(offset2bag.data<int64_t>() + bags.begin[b],
                   offset2bag.data<int64_t>() + bags.end[b], bag);
