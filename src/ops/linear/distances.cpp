@@ -5,31 +5,47 @@
 #include "ops/checks.h"
 #include "ops/compose.h"
 #include "ops/dense.h"
+#include "ops/linear/gemm.h"
 #include "ops/loops.h"
 #include "ops/op_def.h"
+#include "ops/reduction/sums.h"
 
 namespace pt2::ops {
 namespace {
 
+// The sum of term(a[i] - b[i]): many partial sums over short blocks, the blocks in double.
+template <class C, class F>
+double sum_differences(const C* a, const C* b, int64_t count, F&& term) {
+  constexpr int64_t kLanes = 16;
+  constexpr int64_t kBlock = 1024;
+  double total = 0;
+  int64_t i = 0;
+  while (count - i >= kLanes) {
+    C lanes[kLanes] = {};
+    const int64_t end = i + std::min(kBlock, (count - i) / kLanes * kLanes);
+    for (; i < end; i += kLanes)
+      for (int64_t lane = 0; lane < kLanes; ++lane) lanes[lane] += term(a[i + lane] - b[i + lane]);
+    for (const C lane : lanes) total += static_cast<double>(lane);
+  }
+  for (; i < count; ++i) total += static_cast<double>(term(a[i] - b[i]));
+  return total;
+}
+
 // The p-norm of a - b; p = 0 counts differing coordinates, infinity takes the maximum.
 template <class C>
 double distance(const C* a, const C* b, int64_t count, double p) {
+  if (p == 0) return sum_differences(a, b, count, [](C x) { return x == 0 ? C(0) : C(1); });
+  if (p == 1) return sum_differences(a, b, count, [](C x) { return std::fabs(x); });
+  if (p == 2) return std::sqrt(sum_differences(a, b, count, [](C x) { return x * x; }));
   double sum = 0;
   for (int64_t i = 0; i < count; ++i) {
     const double difference = std::fabs(static_cast<double>(a[i]) - static_cast<double>(b[i]));
     if (std::isinf(p))
       sum = std::isnan(difference) ? difference : std::max(sum, difference);
-    else if (p == 0)
-      sum += difference == 0 ? 0 : 1;
-    else if (p == 1)
-      sum += difference;
-    else if (p == 2)
-      sum += difference * difference;
     else
       sum += std::pow(difference, p);
   }
-  if (p == 2) return std::sqrt(sum);
-  return std::isinf(p) || p == 0 || p == 1 ? sum : std::pow(sum, 1 / p);
+  return std::isinf(p) ? sum : std::pow(sum, 1 / p);
 }
 
 Result<void> check_order(double p) {
@@ -65,20 +81,66 @@ Tensor with_leading(const Tensor& tensor, const Sizes& result) {
   return broadcast_to(tensor, sizes);
 }
 
+// Numbers of `compute_mode` (ATen/native/Distance.cpp cdist_impl). By itself, PyTorch takes
+// products where either side has more vectors than these.
+enum ComputeMode : int64_t { kAutomatic = 0, kProducts = 1 };
+constexpr int64_t kFewVectors = 25;
+
+template <class C>
+Scratch<double> squared_norms(const C* vectors, int64_t count, int64_t width) {
+  Scratch<double> norms;
+  for (int64_t i = 0; i < count; ++i)
+    norms.push_back(sum_terms(vectors + i * width, width,
+                              [](C x) { return static_cast<double>(x) * static_cast<double>(x); }));
+  return norms;
+}
+
+// Euclidean distances by |a|^2 + |b|^2 - 2 a b.
+template <class C>
+void distances_by_products(const C* a, int64_t rows, const C* b, int64_t columns, int64_t width,
+                           C* out) {
+  const MatrixOperand<C> left(reinterpret_cast<const std::byte*>(a), kDtypeOf<C>, width, 1);
+  const MatrixOperand<C> right(reinterpret_cast<const std::byte*>(b), kDtypeOf<C>, width, 1);
+  gemm<C>(rows, columns, width, left, right, out, columns, 1);
+  const Scratch<double> of_rows = squared_norms(a, rows, width);
+  const Scratch<double> of_columns = squared_norms(b, columns, width);
+  for (int64_t i = 0; i < rows; ++i) {
+    C* line = out + i * columns;
+    const double own = of_rows[static_cast<size_t>(i)];
+    for (int64_t j = 0; j < columns; ++j) {
+      const double square =
+          own + of_columns[static_cast<size_t>(j)] - 2 * static_cast<double>(line[j]);
+      line[j] = static_cast<C>(std::sqrt(square < 0 ? 0 : square));
+    }
+  }
+}
+
 void cdist(Tensor& out, const Tensor& x1, const Tensor& x2, double p,
-           const std::optional<int64_t>&) {
+           const std::optional<int64_t>& compute_mode) {
+  if (out.numel() == 0) return;
+  const int64_t width = x1.size(x1.dim() - 1);
+  const int64_t rows = out.size(out.dim() - 2);
+  const int64_t columns = out.size(out.dim() - 1);
+  const int64_t mode = compute_mode.value_or(kAutomatic);
+  const bool by_products =
+      p == 2 &&
+      (mode == kProducts || (mode == kAutomatic && (rows > kFewVectors || columns > kFewVectors)));
   with_float_compute_type(out.dtype(), [&]<class C>() {
     const Input<C> a(with_leading(x1, out.sizes()));
     const Input<C> b(with_leading(x2, out.sizes()));
     Output<C> result(out);
-    const int64_t width = x1.size(x1.dim() - 1);
-    const int64_t rows = out.size(out.dim() - 2);
-    const int64_t columns = out.size(out.dim() - 1);
-    for (int64_t i = 0; i < out.numel(); ++i) {
-      const int64_t row = i / columns;
-      const int64_t column = row / rows * columns + i % columns;
-      result[i] =
-          static_cast<C>(distance(a.data() + row * width, b.data() + column * width, width, p));
+    for (int64_t batch = 0; batch < out.numel() / (rows * columns); ++batch) {
+      const C* left = a.data() + batch * rows * width;
+      const C* right = b.data() + batch * columns * width;
+      C* line = result.data() + batch * rows * columns;
+      if (by_products) {
+        distances_by_products(left, rows, right, columns, width, line);
+        continue;
+      }
+      for (int64_t i = 0; i < rows; ++i)
+        for (int64_t j = 0; j < columns; ++j)
+          line[i * columns + j] =
+              static_cast<C>(distance(left + i * width, right + j * width, width, p));
     }
   });
 }
@@ -222,7 +284,7 @@ Result<Tensor> pairwise_distance(Emitter& e, const Tensor& x1, const Tensor& x2,
 }
 
 Result<Tensor> euclidean_dist(const Tensor& x1, const Tensor& x2) {
-  return compute<cdist_meta, cdist>(x1, x2, 2.0, std::optional<int64_t>());
+  return compute<cdist_meta, cdist>(x1, x2, 2.0, std::optional<int64_t>(kProducts));
 }
 
 // clang-format off

@@ -23,6 +23,7 @@ void fill_rows(const void* source, int64_t first_row, int64_t rows, int64_t firs
                int64_t depth, float* tile) {
   constexpr int64_t kRowsAtOnce = 16;
   const auto& operand = *static_cast<const FloatOperand*>(source);
+  if (operand.load_rows(first_row, rows, first_depth, depth, kernels::kTilePitch, tile)) return;
   float panel[kRowsAtOnce * kLoadDepth];
   for (int64_t row = 0; row < rows; row += kRowsAtOnce) {
     const int64_t height = std::min(kRowsAtOnce, rows - row);
@@ -50,12 +51,13 @@ void pack(const FloatOperand& right, int64_t first, int64_t columns, int64_t dep
   Scratch<float> panel(static_cast<size_t>(columns * std::min(depth, kLoadDepth)));
   for (int64_t k = 0; k < depth; k += kLoadDepth) {
     const int64_t count = std::min(kLoadDepth, depth - k);
-    right.load(first, columns, k, count, columns, panel.data());
+    const bool in_rows = right.load_rows(first, columns, k, count, count, panel.data());
+    if (!in_rows) right.load(first, columns, k, count, columns, panel.data());
     kernels::pack_right(panel.data(),
                         {.depth = depth,
                          .columns = columns,
-                         .depth_stride = columns,
-                         .column_stride = 1,
+                         .depth_stride = in_rows ? 1 : columns,
+                         .column_stride = in_rows ? count : 1,
                          .first_depth = k,
                          .count = count},
                         packed);

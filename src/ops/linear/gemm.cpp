@@ -2,44 +2,82 @@
 
 #include <algorithm>
 #include <type_traits>
-#include <vector>
+
+#include "kernels/double_tile.h"
 
 namespace pt2::ops {
 namespace {
 
-constexpr int64_t kRows = 4;
-constexpr int64_t kColumns = 8;
 constexpr int64_t kDepth = 128;
 // Columns of the right operand that stay packed while all rows of the left operand pass by.
 constexpr int64_t kColumnBlock = 1024;
 
-// One tile of kRows x kColumns; the accumulators live in registers.
+// How a product of C is computed: one tile of kRows x kColumns at a time, from panels of Part.
 template <class C>
-void multiply_tile(int64_t depth, const C* left, const C* right, C* tile) {
-  C sum[kRows][kColumns] = {};
-  for (int64_t k = 0; k < depth; ++k) {
-#pragma GCC unroll 4
-    for (int64_t i = 0; i < kRows; ++i) {
-      const C a = left[k * kRows + i];
-#pragma GCC unroll 8
-      for (int64_t j = 0; j < kColumns; ++j) sum[i][j] += a * right[k * kColumns + j];
-    }
+struct Tiling {};
+
+template <>
+struct Tiling<double> {
+  using Part = double;
+  static constexpr int64_t kRows = kernels::kDoubleTileRows;
+  static constexpr int64_t kColumns = kernels::kDoubleTileColumns;
+  static constexpr int64_t kParts = 1;
+  static void multiply(int64_t depth, const double* left, const double* right, double* tile) {
+    kernels::multiply_double_tile(depth, left, right, tile);
   }
-  for (int64_t i = 0; i < kRows; ++i)
-    for (int64_t j = 0; j < kColumns; ++j) tile[i * kColumns + j] = sum[i][j];
-}
+};
 
 // Integers wrap, as in PyTorch; C++ defines that for unsigned types only.
 template <>
-void multiply_tile<int64_t>(int64_t depth, const int64_t* left, const int64_t* right,
-                            int64_t* tile) {
-  uint64_t sum[kRows * kColumns] = {};
-  for (int64_t k = 0; k < depth; ++k)
-    for (int64_t i = 0; i < kRows; ++i)
-      for (int64_t j = 0; j < kColumns; ++j)
-        sum[i * kColumns + j] += static_cast<uint64_t>(left[k * kRows + i]) *
-                                 static_cast<uint64_t>(right[k * kColumns + j]);
-  for (int64_t i = 0; i < kRows * kColumns; ++i) tile[i] = static_cast<int64_t>(sum[i]);
+struct Tiling<int64_t> {
+  using Part = int64_t;
+  static constexpr int64_t kRows = 4;
+  static constexpr int64_t kColumns = 8;
+  static constexpr int64_t kParts = 1;
+  static void multiply(int64_t depth, const int64_t* left, const int64_t* right, int64_t* tile) {
+    uint64_t sum[kRows * kColumns] = {};
+    for (int64_t k = 0; k < depth; ++k)
+      for (int64_t i = 0; i < kRows; ++i)
+        for (int64_t j = 0; j < kColumns; ++j)
+          sum[i * kColumns + j] += static_cast<uint64_t>(left[k * kRows + i]) *
+                                   static_cast<uint64_t>(right[k * kColumns + j]);
+    for (int64_t i = 0; i < kRows * kColumns; ++i) tile[i] = static_cast<int64_t>(sum[i]);
+  }
+};
+
+// Complex panels are the real parts, then the imaginary ones: a tile is four of doubles.
+template <>
+struct Tiling<Complex> {
+  using Part = double;
+  static constexpr int64_t kRows = kernels::kDoubleTileRows;
+  static constexpr int64_t kColumns = kernels::kDoubleTileColumns;
+  static constexpr int64_t kParts = 2;
+  static void multiply(int64_t depth, const double* left, const double* right, Complex* tile) {
+    constexpr int64_t kSize = kRows * kColumns;
+    double products[4][kSize];
+    for (size_t i = 0; i < 4; ++i)
+      kernels::multiply_double_tile(depth, left + (i / 2 == 0 ? 0 : depth * kRows),
+                                    right + (i % 2 == 0 ? 0 : depth * kColumns), products[i]);
+    for (int64_t i = 0; i < kSize; ++i)
+      tile[i] = {products[0][i] - products[3][i], products[1][i] + products[2][i]};
+  }
+};
+
+// Loads a panel as the tiles of C read it.
+template <class C>
+void load_panel(const GemmOperand<C>& operand, int64_t first_line, int64_t lines, int64_t first_k,
+                int64_t depth, int64_t width, typename Tiling<C>::Part* panel) {
+  if constexpr (std::is_same_v<C, Complex>) {
+    Complex numbers[kDepth * kernels::kDoubleTileColumns];
+    operand.load(first_line, lines, first_k, depth, width, numbers);
+    for (int64_t k = 0; k < depth; ++k)
+      for (int64_t line = 0; line < lines; ++line) {
+        panel[k * width + line] = numbers[k * width + line].real();
+        panel[(depth + k) * width + line] = numbers[k * width + line].imag();
+      }
+  } else {
+    operand.load(first_line, lines, first_k, depth, width, panel);
+  }
 }
 
 template <class C>
@@ -53,6 +91,7 @@ int64_t add<int64_t>(int64_t a, int64_t b) {
 
 template <class C>
 struct Target {
+  static constexpr int64_t kColumns = Tiling<C>::kColumns;
   C* data;
   int64_t row_stride;
   int64_t column_stride;
@@ -90,6 +129,17 @@ void MatrixOperand<C>::load(int64_t first_line, int64_t lines, int64_t first_k, 
 }
 
 template <class C>
+bool MatrixOperand<C>::load_rows(int64_t first_line, int64_t lines, int64_t first_k, int64_t depth,
+                                 int64_t pitch, C* rows) const {
+  if (depth_stride_ != 1) return false;
+  const int64_t element = dtype_size(dtype_);
+  const std::byte* base = data_ + (first_line * line_stride_ + first_k) * element;
+  for (int64_t line = 0; line < lines; ++line)
+    load_elements<C>(base + line * line_stride_ * element, 1, dtype_, depth, rows + line * pitch);
+  return true;
+}
+
+template <class C>
 std::optional<typename GemmOperand<C>::InPlace> MatrixOperand<C>::in_place() const {
   // Only float products read in place. A file may place a tensor at an address that is misaligned
   // for float.
@@ -103,6 +153,8 @@ std::optional<typename GemmOperand<C>::InPlace> MatrixOperand<C>::in_place() con
 template <class C>
 void gemm(int64_t rows, int64_t columns, int64_t depth, const GemmOperand<C>& left,
           const GemmOperand<C>& right, C* out, int64_t row_stride, int64_t column_stride) {
+  using Tiles = Tiling<C>;
+  constexpr int64_t kRows = Tiles::kRows, kColumns = Tiles::kColumns;
   const Target<C> target{out, row_stride, column_stride};
   C tile[kRows * kColumns] = {};
   if (depth == 0) {
@@ -111,20 +163,22 @@ void gemm(int64_t rows, int64_t columns, int64_t depth, const GemmOperand<C>& le
     return;
   }
   const int64_t widest = std::min(columns, kColumnBlock) + kColumns;
-  std::vector<C> right_panels(static_cast<size_t>(widest * std::min(depth, kDepth)));
-  std::vector<C> left_panel(static_cast<size_t>(kRows * kDepth));
+  const int64_t deepest = Tiles::kParts * std::min(depth, kDepth);
+  Scratch<typename Tiles::Part> right_panels(static_cast<size_t>(widest * deepest));
+  Scratch<typename Tiles::Part> left_panel(static_cast<size_t>(kRows * deepest));
   for (int64_t column = 0; column < columns; column += kColumnBlock) {
     const int64_t block = std::min(kColumnBlock, columns - column);
     for (int64_t k = 0; k < depth; k += kDepth) {
       const int64_t count = std::min(kDepth, depth - k);
+      const int64_t pitch = Tiles::kParts * count;
       for (int64_t j = 0; j < block; j += kColumns)
-        right.load(column + j, std::min(kColumns, block - j), k, count, kColumns,
-                   right_panels.data() + j * count);
+        load_panel<C>(right, column + j, std::min(kColumns, block - j), k, count, kColumns,
+                      right_panels.data() + j * pitch);
       for (int64_t row = 0; row < rows; row += kRows) {
         const int64_t height = std::min(kRows, rows - row);
-        left.load(row, height, k, count, kRows, left_panel.data());
+        load_panel<C>(left, row, height, k, count, kRows, left_panel.data());
         for (int64_t j = 0; j < block; j += kColumns) {
-          multiply_tile<C>(count, left_panel.data(), right_panels.data() + j * count, tile);
+          Tiles::multiply(count, left_panel.data(), right_panels.data() + j * pitch, tile);
           target.store(row, height, column + j, std::min(kColumns, block - j), tile, k == 0);
         }
       }

@@ -23,6 +23,9 @@ class GemmOperand {
   // and k < depth. Entries with line >= lines are left alone.
   virtual void load(int64_t first_line, int64_t lines, int64_t first_k, int64_t depth,
                     int64_t width, C* panel) const = 0;
+  // rows[line * pitch + k] = the same elements, for any depth; false where that is no faster than
+  // a panel.
+  virtual bool load_rows(int64_t, int64_t, int64_t, int64_t, int64_t, C*) const { return false; }
 
   // The operand in memory, if it can be read in place: element k of line i is at data[i *
   // line_stride + k * depth_stride].
@@ -42,6 +45,8 @@ class MatrixOperand : public GemmOperand<C> {
       : data_(data), dtype_(dtype), line_stride_(line_stride), depth_stride_(depth_stride) {}
   void load(int64_t first_line, int64_t lines, int64_t first_k, int64_t depth, int64_t width,
             C* panel) const override;
+  bool load_rows(int64_t first_line, int64_t lines, int64_t first_k, int64_t depth, int64_t pitch,
+                 C* rows) const override;
   std::optional<typename GemmOperand<C>::InPlace> in_place() const override;
 
  private:
@@ -59,6 +64,10 @@ class LinesFrom : public GemmOperand<C> {
   void load(int64_t first_line, int64_t lines, int64_t first_k, int64_t depth, int64_t width,
             C* panel) const override {
     operand_.load(begin_ + first_line, lines, first_k, depth, width, panel);
+  }
+  bool load_rows(int64_t first_line, int64_t lines, int64_t first_k, int64_t depth, int64_t pitch,
+                 C* rows) const override {
+    return operand_.load_rows(begin_ + first_line, lines, first_k, depth, pitch, rows);
   }
   std::optional<typename GemmOperand<C>::InPlace> in_place() const override {
     auto all = operand_.in_place();

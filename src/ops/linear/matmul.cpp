@@ -37,6 +37,54 @@ int64_t batch_offset(const Tensor& batch, int64_t index) {
   return offset;
 }
 
+// A matrix of complex64 as the real parts of its lines and, behind them, the imaginary ones.
+class PartsOperand : public GemmOperand<float> {
+ public:
+  PartsOperand(const MatrixOperand<Complex>& matrix, int64_t lines, int64_t depth)
+      : depth_(depth), parts_(static_cast<size_t>(2 * lines * depth)) {
+    constexpr int64_t kAtOnce = 128;
+    Complex numbers[kAtOnce];
+    for (int64_t line = 0; line < lines; ++line)
+      for (int64_t k = 0; k < depth; k += kAtOnce) {
+        const int64_t count = std::min(kAtOnce, depth - k);
+        matrix.load(line, 1, k, count, 1, numbers);
+        for (int64_t i = 0; i < count; ++i) {
+          part(line)[k + i] = static_cast<float>(numbers[i].real());
+          part(lines + line)[k + i] = static_cast<float>(numbers[i].imag());
+        }
+      }
+  }
+  void load(int64_t first_line, int64_t lines, int64_t first_k, int64_t depth, int64_t width,
+            float* panel) const override {
+    for (int64_t line = 0; line < lines; ++line)
+      for (int64_t k = 0; k < depth; ++k)
+        panel[k * width + line] =
+            parts_[static_cast<size_t>((first_line + line) * depth_ + first_k + k)];
+  }
+  std::optional<InPlace> in_place() const override { return InPlace{parts_.data(), depth_, 1}; }
+
+ private:
+  float* part(int64_t line) { return parts_.data() + line * depth_; }
+
+  int64_t depth_;
+  Scratch<float> parts_;
+};
+
+// One product of floats has all that a product of complex64 adds up.
+void multiply_complex64(int64_t rows, int64_t columns, int64_t depth,
+                        const MatrixOperand<Complex>& left, const MatrixOperand<Complex>& right,
+                        Complex* out) {
+  Scratch<float> parts(static_cast<size_t>(4 * rows * columns));
+  gemm<float>(2 * rows, 2 * columns, depth, PartsOperand(left, rows, depth),
+              PartsOperand(right, columns, depth), parts.data(), 2 * columns, 1);
+  for (int64_t i = 0; i < rows; ++i) {
+    const float* real = parts.data() + i * 2 * columns;
+    const float* imaginary = parts.data() + (rows + i) * 2 * columns;
+    for (int64_t j = 0; j < columns; ++j)
+      out[i * columns + j] = {real[j] - imaginary[columns + j], real[columns + j] + imaginary[j]};
+  }
+}
+
 template <class C>
 void products(C* out, const Tensor& left, const Tensor& right) {
   const int64_t rank = left.dim();
@@ -46,10 +94,17 @@ void products(C* out, const Tensor& left, const Tensor& right) {
   if (rows == 0 || columns == 0) return;
   int64_t batches = 1;
   for (int64_t dim = 0; dim + 2 < rank; ++dim) batches *= left.size(dim);
-  for (int64_t batch = 0; batch < batches; ++batch)
-    gemm<C>(rows, columns, depth, rows_of<C>(left, batch_offset(left, batch)),
-            columns_of<C>(right, batch_offset(right, batch)), out + batch * rows * columns, columns,
-            1);
+  for (int64_t batch = 0; batch < batches; ++batch) {
+    const auto a = rows_of<C>(left, batch_offset(left, batch));
+    const auto b = columns_of<C>(right, batch_offset(right, batch));
+    C* product = out + batch * rows * columns;
+    if constexpr (std::is_same_v<C, Complex>)
+      if (left.dtype() == Dtype::complex64) {
+        multiply_complex64(rows, columns, depth, a, b, product);
+        continue;
+      }
+    gemm<C>(rows, columns, depth, a, b, product, columns, 1);
+  }
 }
 
 Tensor matrix_view(const Tensor& tensor, Sizes sizes) {
