@@ -6,6 +6,8 @@
 #include <limits>
 #include <type_traits>
 
+#include "kernels/halves.h"
+
 namespace pt2::ops {
 namespace {
 
@@ -285,28 +287,70 @@ uint16_t float_to_bfloat16(float value) {
   return static_cast<uint16_t>((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
 }
 
+namespace {
+
+// Arrays of halves have kernels.
+bool load_halves(const std::byte* source, Dtype dtype, int64_t count, float* out) {
+  if (reinterpret_cast<uintptr_t>(source) % alignof(uint16_t) != 0) return false;
+  const auto* halves = reinterpret_cast<const uint16_t*>(source);
+  if (dtype == Dtype::float16)
+    kernels::half_to_float(halves, count, out);
+  else if (dtype == Dtype::bfloat16)
+    kernels::bfloat16_to_float(halves, count, out);
+  else
+    return false;
+  return true;
+}
+bool store_halves(const float* source, int64_t count, Dtype dtype, std::byte* out) {
+  if (reinterpret_cast<uintptr_t>(out) % alignof(uint16_t) != 0) return false;
+  auto* halves = reinterpret_cast<uint16_t*>(out);
+  if (dtype == Dtype::float16)
+    kernels::float_to_half(source, count, halves);
+  else if (dtype == Dtype::bfloat16)
+    kernels::float_to_bfloat16(source, count, halves);
+  else
+    return false;
+  return true;
+}
+
+// Loops whose step the compiler knows, where elements lie side by side.
+template <class Format, class C>
+void load_stepping(const std::byte* source, int64_t step, int64_t count, C* out) {
+  for (int64_t i = 0; i < count; ++i) {
+    typename Format::Stored stored;
+    std::memcpy(&stored, source + i * step, sizeof stored);
+    out[i] = convert<C>(Format::load(stored));
+  }
+}
+template <class Format, class C>
+void store_stepping(const C* source, int64_t step, int64_t count, std::byte* out) {
+  for (int64_t i = 0; i < count; ++i) {
+    const typename Format::Stored stored = Format::store(source[i]);
+    std::memcpy(out + i * step, &stored, sizeof stored);
+  }
+}
+
+}  // namespace
+
 template <class C>
 void load_elements(const std::byte* source, int64_t stride, Dtype dtype, int64_t count, C* out) {
+  if constexpr (std::is_same_v<C, float>)
+    if (stride == 1 && load_halves(source, dtype, count, out)) return;
   with_format(dtype, [&]<class Format>(Format) {
-    using Stored = typename Format::Stored;
-    const int64_t step = stride * static_cast<int64_t>(sizeof(Stored));
-    for (int64_t i = 0; i < count; ++i) {
-      Stored stored;
-      std::memcpy(&stored, source + i * step, sizeof stored);
-      out[i] = convert<C>(Format::load(stored));
-    }
+    constexpr auto kSize = static_cast<int64_t>(sizeof(typename Format::Stored));
+    stride == 1 ? load_stepping<Format>(source, kSize, count, out)
+                : load_stepping<Format>(source, stride * kSize, count, out);
   });
 }
 
 template <class C>
 void store_elements(const C* source, int64_t count, Dtype dtype, int64_t stride, std::byte* out) {
+  if constexpr (std::is_same_v<C, float>)
+    if (stride == 1 && store_halves(source, count, dtype, out)) return;
   with_format(dtype, [&]<class Format>(Format) {
-    using Stored = typename Format::Stored;
-    const int64_t step = stride * static_cast<int64_t>(sizeof(Stored));
-    for (int64_t i = 0; i < count; ++i) {
-      const Stored stored = Format::store(source[i]);
-      std::memcpy(out + i * step, &stored, sizeof stored);
-    }
+    constexpr auto kSize = static_cast<int64_t>(sizeof(typename Format::Stored));
+    stride == 1 ? store_stepping<Format>(source, kSize, count, out)
+                : store_stepping<Format>(source, stride * kSize, count, out);
   });
 }
 

@@ -1,0 +1,80 @@
+// Plain loops without branches, which the compiler turns into vectors of each target.
+#include "kernels/halves.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/halves.cpp"
+#include <hwy/foreach_target.h>
+// After foreach_target.h.
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace pt2::kernels {
+namespace HWY_NAMESPACE {
+
+HWY_INLINE float as_float(uint32_t bits) { return __builtin_bit_cast(float, bits); }
+HWY_INLINE uint32_t as_bits(float value) { return __builtin_bit_cast(uint32_t, value); }
+
+// As c10/util/Half.h: exponents are moved by arithmetic that keeps infinities and NaNs, and what is
+// too small for that is made by a subtraction.
+void widen_halves(const uint16_t* HWY_RESTRICT from, int64_t count, float* HWY_RESTRICT to) {
+  for (int64_t i = 0; i < count; ++i) {
+    const uint32_t w = static_cast<uint32_t>(from[i]) << 16;
+    const uint32_t doubled = w + w;
+    const uint32_t normal = as_bits(as_float((doubled >> 4) + (0xE0u << 23)) * 0x1p-112f);
+    const uint32_t tiny = as_bits(as_float((doubled >> 17) | (126u << 23)) - 0.5f);
+    to[i] = as_float((w & 0x80000000u) | (doubled < (1u << 27) ? tiny : normal));
+  }
+}
+
+void narrow_to_halves(const float* HWY_RESTRICT from, int64_t count, uint16_t* HWY_RESTRICT to) {
+  for (int64_t i = 0; i < count; ++i) {
+    const uint32_t w = as_bits(from[i]);
+    const uint32_t doubled = w + w;
+    const uint32_t exponent = doubled & 0xFF000000u;
+    const uint32_t bias = exponent < 0x71000000u ? 0x71000000u : exponent;
+    // Beyond the largest half this is infinity; the sum rounds.
+    const float base = as_float(w & 0x7FFFFFFFu) * 0x1p112f * 0x1p-110f;
+    const uint32_t bits = as_bits(as_float((bias >> 1) + 0x07800000u) + base);
+    const uint32_t number = ((bits >> 13) & 0x7C00u) + (bits & 0x0FFFu);
+    to[i] = static_cast<uint16_t>((w >> 16 & 0x8000u) | (doubled > 0xFF000000u ? 0x7E00u : number));
+  }
+}
+
+void widen_bfloats(const uint16_t* HWY_RESTRICT from, int64_t count, float* HWY_RESTRICT to) {
+  for (int64_t i = 0; i < count; ++i) to[i] = as_float(static_cast<uint32_t>(from[i]) << 16);
+}
+
+void narrow_to_bfloats(const float* HWY_RESTRICT from, int64_t count, uint16_t* HWY_RESTRICT to) {
+  for (int64_t i = 0; i < count; ++i) {
+    const uint32_t w = as_bits(from[i]);
+    const uint32_t rounded = (w + 0x7FFFu + ((w >> 16) & 1)) >> 16;
+    to[i] = static_cast<uint16_t>((w & 0x7FFFFFFFu) > 0x7F800000u ? 0x7FC0u : rounded);
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace pt2::kernels
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace pt2::kernels {
+HWY_EXPORT(widen_halves);
+HWY_EXPORT(narrow_to_halves);
+HWY_EXPORT(widen_bfloats);
+HWY_EXPORT(narrow_to_bfloats);
+
+void half_to_float(const uint16_t* from, int64_t count, float* to) {
+  HWY_DYNAMIC_DISPATCH(widen_halves)(from, count, to);
+}
+void bfloat16_to_float(const uint16_t* from, int64_t count, float* to) {
+  HWY_DYNAMIC_DISPATCH(widen_bfloats)(from, count, to);
+}
+void float_to_half(const float* from, int64_t count, uint16_t* to) {
+  HWY_DYNAMIC_DISPATCH(narrow_to_halves)(from, count, to);
+}
+void float_to_bfloat16(const float* from, int64_t count, uint16_t* to) {
+  HWY_DYNAMIC_DISPATCH(narrow_to_bfloats)(from, count, to);
+}
+
+}  // namespace pt2::kernels
+#endif
