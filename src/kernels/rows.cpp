@@ -74,8 +74,8 @@ void softmax_row(const float* from, int64_t count, bool logarithm, float* to) {
 }
 
 // (x - center) * factor * weight + bias.
-HWY_INLINE void normalize_row(const float* from, int64_t count, float center, float factor,
-                              const float* weight, const float* bias, float* to) {
+HWY_INLINE void normalize_span(const float* from, int64_t count, float center, float factor,
+                               const float* weight, const float* bias, float* to) {
   const V middle = set(center);
   const V scale = set(factor);
   for (int64_t i = 0; i < count; i += kLanes) {
@@ -87,17 +87,31 @@ HWY_INLINE void normalize_row(const float* from, int64_t count, float center, fl
   }
 }
 
-void layer_norm_row(const float* from, int64_t count, const float* weight, const float* bias,
-                    double epsilon, float* to) {
-  const double size = static_cast<double>(count);
-  const float mean = static_cast<float>(sum_of(from, count) / size);
+RowMoments moments_of(const float* from, int64_t count) {
+  const float mean = static_cast<float>(sum_of(from, count) / static_cast<double>(count));
   const V middle = set(mean);
   const double squares = sum_span(count, [&](int64_t i, int64_t lanes) HWY_ATTR {
     const V difference = hn::Sub(load_first(from + i, lanes), middle);
     return hn::Mul(difference, difference);
   });
-  const auto factor = static_cast<float>(1 / std::sqrt(squares / size + epsilon));
-  normalize_row(from, count, mean, factor, weight, bias, to);
+  return {static_cast<double>(mean), squares};
+}
+
+void layer_norm_row(const float* from, int64_t count, const float* weight, const float* bias,
+                    double epsilon, float* to) {
+  const RowMoments moments = moments_of(from, count);
+  const auto factor =
+      static_cast<float>(1 / std::sqrt(moments.squares / static_cast<double>(count) + epsilon));
+  normalize_span(from, count, static_cast<float>(moments.mean), factor, weight, bias, to);
+}
+
+void normalize(const float* from, int64_t count, float center, float factor, const float* weight,
+               const float* bias, float* to) {
+  normalize_span(from, count, center, factor, weight, bias, to);
+}
+
+void scale(const float* from, int64_t count, float factor, float shift, float* to) {
+  map_span(from, to, count, [=](V x) HWY_ATTR { return hn::MulAdd(x, set(factor), set(shift)); });
 }
 
 void rms_norm_row(const float* from, int64_t count, const float* weight, double epsilon,
@@ -108,7 +122,7 @@ void rms_norm_row(const float* from, int64_t count, const float* weight, double 
   });
   const auto factor =
       static_cast<float>(1 / std::sqrt(squares / static_cast<double>(count) + epsilon));
-  normalize_row(from, count, 0, factor, weight, nullptr, to);
+  normalize_span(from, count, 0, factor, weight, nullptr, to);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -121,6 +135,9 @@ HWY_EXPORT(reduce_row);
 HWY_EXPORT(softmax_row);
 HWY_EXPORT(layer_norm_row);
 HWY_EXPORT(rms_norm_row);
+HWY_EXPORT(moments_of);
+HWY_EXPORT(normalize);
+HWY_EXPORT(scale);
 
 namespace {
 
@@ -174,6 +191,19 @@ void rms_norm_rows(const RowShape& shape, const float* in, const float* weight, 
     HWY_DYNAMIC_DISPATCH(rms_norm_row)
     (in + row * shape.in_stride, shape.columns, weight, epsilon, out + row * shape.out_stride);
   });
+}
+
+RowMoments row_moments(const float* row, int64_t columns) {
+  return HWY_DYNAMIC_DISPATCH(moments_of)(row, columns);
+}
+
+void normalize_row(const float* in, int64_t columns, float center, float factor,
+                   const float* weight, const float* bias, float* out) {
+  HWY_DYNAMIC_DISPATCH(normalize)(in, columns, center, factor, weight, bias, out);
+}
+
+void scale_row(const float* in, int64_t columns, float factor, float shift, float* out) {
+  HWY_DYNAMIC_DISPATCH(scale)(in, columns, factor, shift, out);
 }
 
 }  // namespace pt2::kernels

@@ -38,6 +38,19 @@ void layer_norm_rows(const RowShape& shape, const float* in, const float* weight
 void rms_norm_rows(const RowShape& shape, const float* in, const float* weight, double epsilon,
                    float* out, ThreadPool* pool = nullptr);
 
+// The parts of a normalization whose statistics or parameters are wanted otherwise. The mean of one
+// row and the sum of squared deviations from it:
+struct RowMoments {
+  double mean = 0;
+  double squares = 0;
+};
+RowMoments row_moments(const float* row, int64_t columns);
+// (x - center) * factor * weight + bias; weight and bias may be null.
+void normalize_row(const float* in, int64_t columns, float center, float factor,
+                   const float* weight, const float* bias, float* out);
+// x * factor + shift.
+void scale_row(const float* in, int64_t columns, float factor, float shift, float* out);
+
 }  // namespace pt2::kernels
 
 #endif  // PT2_KERNELS_ROWS_H

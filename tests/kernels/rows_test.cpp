@@ -75,6 +75,36 @@ TEST(RowsTest, SoftmaxEqualsAPlainLoop) {
   });
 }
 
+TEST(RowsTest, PartsOfNormalizationsEqualPlainLoops) {
+  test::on_every_target([] {
+    Random random(7);
+    for (int i = 0; i < 40; ++i) {
+      Case plain(random, i % 8 == 0);
+      const std::vector<double> row = plain.row(0);
+      const double mean = sum(row) / static_cast<double>(row.size());
+      double squares = 0;
+      for (const double value : row) squares += (value - mean) * (value - mean);
+      const RowMoments moments = row_moments(plain.in.data(), plain.shape.columns);
+      EXPECT_NEAR(moments.mean, mean, 1e-6);
+      EXPECT_NEAR(moments.squares, squares, 1e-5 * (1 + squares));
+      plain.shape.rows = 1;
+      normalize_row(plain.in.data(), plain.shape.columns, 0.5f, 2, plain.weight.data(),
+                    plain.bias.data(), plain.out.data());
+      plain.check(1e-6, [&](std::vector<double> values) {
+        for (size_t j = 0; j < values.size(); ++j)
+          values[j] = (values[j] - 0.5) * 2 * static_cast<double>(plain.weight[j]) +
+                      static_cast<double>(plain.bias[j]);
+        return values;
+      });
+      scale_row(plain.in.data(), plain.shape.columns, 3, -1, plain.out.data());
+      plain.check(1e-6, [](std::vector<double> values) {
+        for (double& value : values) value = value * 3 - 1;
+        return values;
+      });
+    }
+  });
+}
+
 TEST(RowsTest, SoftmaxWithInfinities) {
   test::on_every_target([] {
     for (const int64_t columns : {2, 5, 40}) {

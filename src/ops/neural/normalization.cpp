@@ -2,9 +2,11 @@
 #include <cmath>
 #include <limits>
 
+#include "kernels/rows.h"
 #include "ops/checks.h"
 #include "ops/compose.h"
 #include "ops/dense.h"
+#include "ops/dense_rows.h"
 #include "ops/loops.h"
 #include "ops/memory_format.h"
 #include "ops/op_def.h"
@@ -73,6 +75,33 @@ void normalize_row(const C* x, int64_t count, double mean, double scale, const C
   }
 }
 
+// Floats have kernels.
+template <>
+void normalize_row<float>(const float* x, int64_t count, double mean, double scale,
+                          const float* weight, const float* bias, float* y) {
+  kernels::normalize_row(x, count, static_cast<float>(mean), static_cast<float>(scale), weight,
+                         bias, y);
+}
+
+template <class C>
+Moments moments_of(const C* values, int64_t count) {
+  if constexpr (std::is_same_v<C, float>) {
+    const kernels::RowMoments moments = kernels::row_moments(values, count);
+    return {moments.mean, moments.squares};
+  } else {
+    return row_moments(values, count);
+  }
+}
+
+// y = x * scale + shift.
+template <class C>
+void scale_row(const C* x, int64_t count, double scale, double shift, C* y) {
+  if constexpr (std::is_same_v<C, float>)
+    kernels::scale_row(x, count, static_cast<float>(scale), static_cast<float>(shift), y);
+  else
+    for (int64_t i = 0; i < count; ++i) y[i] = x[i] * scale + shift;
+}
+
 template <class C>
 struct Parameters {
   std::optional<Input<C>> weight;
@@ -89,20 +118,19 @@ void native_layer_norm(Tensor& out, Tensor& mean, Tensor& rstd, const Tensor& in
                        const Sizes& normalized_shape, const OptionalTensor& weight,
                        const OptionalTensor& bias, double eps) {
   with_float_compute_type(input.dtype(), [&]<class C>() {
-    const Input<C> x(input);
+    const int64_t length = product_of(normalized_shape);
+    InputRows<C> x(input, length);
     const Parameters<C> parameters(weight, bias);
-    Output<C> y(out);
     Output<double> means(mean);
     Output<double> rstds(rstd);
-    const int64_t length = product_of(normalized_shape);
-    for (int64_t row = 0; row < mean.numel(); ++row) {
-      const C* values = x.data() + row * length;
-      const Moments moments = row_moments(values, length);
+    fill_rows<C>(out, mean.numel(), length, [&](int64_t row, C* y) {
+      const C* values = x.row(row);
+      const Moments moments = moments_of(values, length);
       means[row] = moments.mean;
       rstds[row] = 1 / std::sqrt(moments.squares / static_cast<double>(length) + eps);
       normalize_row(values, length, means[row], rstds[row], parameters.weight_data(),
-                    parameters.bias_data(), y.data() + row * length);
-    }
+                    parameters.bias_data(), y);
+    });
   });
 }
 
@@ -142,7 +170,7 @@ void native_group_norm(Tensor& out, Tensor& mean, Tensor& rstd, const Tensor& in
     const int64_t group_channels = channels / groups;
     const int64_t length = group_channels * area;
     for (int64_t group = 0; group < batch * groups; ++group) {
-      const Moments moments = row_moments(x.data() + group * length, length);
+      const Moments moments = moments_of(x.data() + group * length, length);
       means[group] = moments.mean;
       rstds[group] = 1 / std::sqrt(moments.squares / static_cast<double>(length) + eps);
       for (int64_t c = 0; c < group_channels; ++c) {
@@ -155,8 +183,7 @@ void native_group_norm(Tensor& out, Tensor& mean, Tensor& rstd, const Tensor& in
         }
         if (bias) shift += static_cast<double>((*parameters.bias)[channel]);
         const int64_t begin = group * length + c * area;
-        for (int64_t i = begin; i < begin + area; ++i)
-          y[i] = static_cast<C>(static_cast<double>(x[i]) * scale + shift);
+        scale_row(x.data() + begin, area, scale, shift, y.data() + begin);
       }
     }
   });

@@ -4,9 +4,11 @@
 #include <cmath>
 #include <limits>
 
+#include "kernels/rows.h"
 #include "ops/checks.h"
 #include "ops/compose.h"
 #include "ops/dense.h"
+#include "ops/dense_rows.h"
 #include "ops/loops.h"
 #include "ops/op_def.h"
 #include "ops/reduction/sums.h"
@@ -46,13 +48,17 @@ template <template <class> class Row>
 void along_dim(Tensor& out, const Tensor& self, int64_t dim) {
   const int64_t wrapped = *wrap_dim(dim, self.dim());
   const int64_t length = length_of(self, wrapped);
+  const int64_t rows = row_count(self.numel(), length);
   with_float_compute_type(out.dtype(), [&]<class C>() {
-    const Input<C> x(dim_last(self, wrapped),
-                     out.dtype() == self.dtype() ? self.dtype() : out.dtype());
     Tensor view = dim_last(out, wrapped);
-    Output<C> y(view);
-    for (int64_t row = 0; row < row_count(self.numel(), length); ++row)
-      Row<C>()(x.data() + row * length, length, y.data() + row * length);
+    if (out.dtype() != self.dtype()) {
+      const Input<C> x(dim_last(self, wrapped), out.dtype());
+      fill_rows<C>(view, rows, length,
+                   [&](int64_t row, C* y) { Row<C>()(x.data() + row * length, length, y); });
+      return;
+    }
+    InputRows<C> x(dim_last(self, wrapped), length);
+    fill_rows<C>(view, rows, length, [&](int64_t row, C* y) { Row<C>()(x.row(row), length, y); });
   });
 }
 
@@ -63,6 +69,19 @@ struct Softmax {
 template <class C>
 struct LogSoftmax {
   void operator()(const C* x, int64_t count, C* y) const { log_softmax_row(x, count, y); }
+};
+// Floats have kernels.
+template <>
+struct Softmax<float> {
+  void operator()(const float* x, int64_t count, float* y) const {
+    kernels::softmax_rows({1, count, count, count}, x, y);
+  }
+};
+template <>
+struct LogSoftmax<float> {
+  void operator()(const float* x, int64_t count, float* y) const {
+    kernels::log_softmax_rows({1, count, count, count}, x, y);
+  }
 };
 template <class C>
 struct SafeSoftmax {
