@@ -30,6 +30,8 @@ int64_t best_index(const C* values, int64_t count) {
 
 template <bool Largest>
 void extreme_over(Tensor& out, const Tensor& self, const Sizes& dims) {
+  using enum kernels::Reduction;
+  if (reduce_floats(Largest ? maximum : minimum, out, self, dims)) return;
   with_real_compute_type(self.dtype(), [&]<class C>() {
     reduce_rows<C, C>(out, self, dims, self.dtype(), [](const C* values, int64_t count) {
       return values[best_index<Largest>(values, count)];

@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "kernels/rows.h"
 #include "ops/checks.h"
 #include "ops/dense.h"
 #include "ops/loops.h"
@@ -28,6 +29,11 @@ void reduce_rows(Tensor& out, const Tensor& self, const Sizes& dims, Dtype dtype
   for (int64_t row = 0; row < out.numel(); ++row)
     results[row] = static_cast<R>(function(rows.data() + row * length, length));
 }
+
+// Reduces a row-major float32 tensor by kernels, where `dims` lie side by side; false where they do
+// not, or with another dtype.
+bool reduce_floats(kernels::Reduction reduction, Tensor& out, const Tensor& self,
+                   const Sizes& dims);
 
 // torch.sum over `dims` (all if none), in the dtype that torch.sum gives it.
 Result<Tensor> sum_over(const Tensor& self, const Sizes& dims, bool keepdim);

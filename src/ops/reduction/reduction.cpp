@@ -26,8 +26,10 @@ Result<Meta> sum_dim_meta(const Tensor& self, const OptionalDims& dims, bool kee
 
 void sum_dim(Tensor& out, const Tensor& self, const OptionalDims& dims, bool,
              const OptionalDtype&) {
+  const Sizes wrapped = *wrap_optional_dims(dims, self.dim());
+  if (reduce_floats(kernels::Reduction::sum, out, self, wrapped)) return;
   with_compute_type(out.dtype(), [&]<class C>() {
-    reduce_rows<C, C>(out, self, *wrap_optional_dims(dims, self.dim()), out.dtype(), sum_row<C>);
+    reduce_rows<C, C>(out, self, wrapped, out.dtype(), sum_row<C>);
   });
 }
 
@@ -74,11 +76,13 @@ Result<Meta> mean_dim_meta(const Tensor& self, const OptionalDims& dims, bool ke
 void mean_dim(Tensor& out, const Tensor& self, const OptionalDims& dims, bool,
               const OptionalDtype&) {
   const Dtype dtype = out.dtype();
+  const Sizes wrapped = *wrap_optional_dims(dims, self.dim());
+  if (reduce_floats(kernels::Reduction::mean, out, self, wrapped)) return;
   with_compute_type(dtype, [&]<class C>() {
     // Unlike sum's, this dtype applies to the result only.
     const bool fraction = dtype_category(self.dtype()) >= DtypeCategory::floating;
-    reduce_rows<C, C>(out, self, *wrap_optional_dims(dims, self.dim()),
-                      fraction ? self.dtype() : dtype, [dtype](const C* values, int64_t count) {
+    reduce_rows<C, C>(out, self, wrapped, fraction ? self.dtype() : dtype,
+                      [dtype](const C* values, int64_t count) {
                         Accumulator<C> sum = sum_row(values, count);
                         // The sum of half floats is rounded to half before the division.
                         if (dtype_size(dtype) == 2) sum = rounded(static_cast<C>(sum), dtype);
