@@ -1,9 +1,12 @@
 // Image windows as columns of a matrix, and their sum back into an image: unfold and fold of
 // torch.nn.functional.
+#include <algorithm>
 #include <array>
+#include <cstring>
 
 #include "ops/checks.h"
 #include "ops/dense.h"
+#include "ops/element_size.h"
 #include "ops/loops.h"
 #include "ops/op_def.h"
 
@@ -48,22 +51,39 @@ Result<Patches> make_patches(const Pair& image, const Sizes& kernel, const Sizes
   return patches;
 }
 
-// Calls visit(place in the matrix [planes * kernel, windows], place in the images) for every window
-// element that is inside its image.
+// The windows along one dimension whose element at `tap` is inside of the image.
+struct Inside {
+  int64_t begin;
+  int64_t end;
+  int64_t place;  // in the image, of the first of them
+};
+Inside inside(const Patches& p, size_t dim, int64_t tap) {
+  const int64_t shift = tap * p.dilation[dim] - p.padding[dim];
+  const int64_t stride = p.stride[dim];
+  const int64_t begin = shift < 0 ? (-shift + stride - 1) / stride : 0;
+  const int64_t reach = p.image[dim] - shift;
+  const int64_t end = std::min(p.columns[dim], reach <= 0 ? 0 : (reach + stride - 1) / stride);
+  return {begin, std::max(begin, end), begin * stride + shift};
+}
+
+// Calls visit(place in the matrix [planes * kernel, windows], place in the images, count) for the
+// window elements that are inside of their image: `count` side by side in the matrix, stride[1]
+// apart in the image.
 template <class F>
-void for_each_element(const Patches& p, int64_t planes, F&& visit) {
+void for_each_run(const Patches& p, int64_t planes, F&& visit) {
   const int64_t windows = p.columns[0] * p.columns[1];
   for (int64_t plane = 0; plane < planes; ++plane)
-    for (int64_t tap = 0; tap < p.kernel[0] * p.kernel[1]; ++tap)
-      for (int64_t window = 0; window < windows; ++window) {
-        const int64_t y =
-            window / p.columns[1] * p.stride[0] - p.padding[0] + tap / p.kernel[1] * p.dilation[0];
-        const int64_t x =
-            window % p.columns[1] * p.stride[1] - p.padding[1] + tap % p.kernel[1] * p.dilation[1];
-        if (y < 0 || y >= p.image[0] || x < 0 || x >= p.image[1]) continue;
-        visit((plane * p.kernel[0] * p.kernel[1] + tap) * windows + window,
-              (plane * p.image[0] + y) * p.image[1] + x);
+    for (int64_t tap = 0; tap < p.kernel[0] * p.kernel[1]; ++tap) {
+      const Inside rows = inside(p, 0, tap / p.kernel[1]);
+      const Inside columns = inside(p, 1, tap % p.kernel[1]);
+      if (columns.begin == columns.end) continue;
+      const int64_t matrix = (plane * p.kernel[0] * p.kernel[1] + tap) * windows + columns.begin;
+      for (int64_t row = rows.begin; row < rows.end; ++row) {
+        const int64_t y = rows.place + (row - rows.begin) * p.stride[0];
+        visit(matrix + row * p.columns[1], (plane * p.image[0] + y) * p.image[1] + columns.place,
+              columns.end - columns.begin);
       }
+    }
 }
 
 Result<Tensor> im2col(const Tensor& self, const Sizes& kernel_size, const Sizes& dilation,
@@ -83,11 +103,20 @@ Result<Tensor> im2col(const Tensor& self, const Sizes& kernel_size, const Sizes&
   sizes.push_back(windows);
   PT2_TRY(Tensor out, allocate(Meta(self.dtype(), sizes)));
   const int64_t planes = row_count(self.numel(), patches.image[0] * patches.image[1]);
-  with_compute_type(self.dtype(), [&]<class C>() {
-    const Input<C> image(self);
-    Output<C> matrix(out);
-    for_each_element(patches, planes,
-                     [&](int64_t place, int64_t source) { matrix[place] = image[source]; });
+  const Tensor dense = self.contiguous();
+  with_element_size(dtype_size(self.dtype()), [&]<size_t N>() {
+    const std::byte* image = dense.raw_data();
+    std::byte* matrix = out.raw_data();
+    const auto step = static_cast<size_t>(patches.stride[1]) * N;
+    for_each_run(patches, planes, [&](int64_t place, int64_t source, int64_t count) {
+      std::byte* to = matrix + static_cast<size_t>(place) * N;
+      const std::byte* from = image + static_cast<size_t>(source) * N;
+      if (step == N) {
+        std::memcpy(to, from, static_cast<size_t>(count) * N);
+        return;
+      }
+      for (int64_t i = 0; i < count; ++i, to += N, from += step) std::memcpy(to, from, N);
+    });
   });
   return out;
 }
@@ -115,8 +144,15 @@ Result<Tensor> col2im(const Tensor& self, const Sizes& output_size, const Sizes&
   with_compute_type(self.dtype(), [&]<class C>() {
     const Input<C> matrix(self);
     Output<C> result(out);
-    for_each_element(patches, planes,
-                     [&](int64_t place, int64_t target) { result[target] += matrix[place]; });
+    const int64_t step = patches.stride[1];
+    for_each_run(patches, planes, [&](int64_t place, int64_t target, int64_t count) {
+      const C* from = matrix.data() + place;
+      C* to = result.data() + target;
+      if (step == 1)
+        for (int64_t i = 0; i < count; ++i) to[i] += from[i];
+      else
+        for (int64_t i = 0; i < count; ++i) to[i * step] += from[i];
+    });
   });
   return out;
 }
