@@ -6,7 +6,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "kernels/halves.h"
+#include "kernels/dtypes/halves.h"
 
 namespace pt2::ops {
 namespace {

@@ -1,4 +1,4 @@
-#include "kernels/double_tile.h"
+#include "kernels/dtypes/double_tile.h"
 
 #include "kernels/kernel_test.h"
 

@@ -1,4 +1,4 @@
-#include "kernels/fourier.h"
+#include "kernels/dtypes/fourier.h"
 
 #include <complex>
 #include <numbers>

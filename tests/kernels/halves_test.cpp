@@ -1,4 +1,4 @@
-#include "kernels/halves.h"
+#include "kernels/dtypes/halves.h"
 
 #include <cstring>
 #include <limits>

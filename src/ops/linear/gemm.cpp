@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <type_traits>
 
-#include "kernels/double_tile.h"
+#include "kernels/dtypes/double_tile.h"
 
 namespace pt2::ops {
 namespace {

@@ -6,9 +6,9 @@
 #include "ops/checks.h"
 #include "ops/compose.h"
 #include "ops/dense.h"
-#include "ops/dense_rows.h"
 #include "ops/loops.h"
 #include "ops/memory_format.h"
+#include "ops/neural/dense_rows.h"
 #include "ops/op_def.h"
 #include "ops/reduction/sums.h"
 

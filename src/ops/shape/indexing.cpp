@@ -5,9 +5,9 @@
 #include "ops/checks.h"
 #include "ops/compose.h"
 #include "ops/dense.h"
-#include "ops/element_size.h"
 #include "ops/loops.h"
 #include "ops/op_def.h"
+#include "ops/shape/element_size.h"
 #include "ops/shape/offsets.h"
 
 namespace pt2::ops {

@@ -6,9 +6,9 @@
 
 #include "ops/checks.h"
 #include "ops/dense.h"
-#include "ops/element_size.h"
 #include "ops/loops.h"
 #include "ops/op_def.h"
+#include "ops/shape/element_size.h"
 
 namespace pt2::ops {
 namespace {

@@ -3,7 +3,7 @@
 #include <cstring>
 #include <numeric>
 
-#include "ops/element_size.h"
+#include "ops/shape/element_size.h"
 
 namespace pt2::ops {
 

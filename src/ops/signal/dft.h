@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/memory_account.h"
-#include "kernels/fourier.h"
+#include "kernels/dtypes/fourier.h"
 
 namespace pt2::ops {
 

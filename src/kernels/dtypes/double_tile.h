@@ -1,6 +1,6 @@
 // The innermost part of products of doubles: one tile of results in registers.
-#ifndef PT2_KERNELS_DOUBLE_TILE_H
-#define PT2_KERNELS_DOUBLE_TILE_H
+#ifndef PT2_KERNELS_DTYPES_DOUBLE_TILE_H
+#define PT2_KERNELS_DTYPES_DOUBLE_TILE_H
 
 #include <cstdint>
 
@@ -15,4 +15,4 @@ void multiply_double_tile(int64_t depth, const double* left, const double* right
 
 }  // namespace pt2::kernels
 
-#endif  // PT2_KERNELS_DOUBLE_TILE_H
+#endif  // PT2_KERNELS_DTYPES_DOUBLE_TILE_H

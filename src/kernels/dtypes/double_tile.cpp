@@ -1,9 +1,9 @@
-#include "kernels/double_tile.h"
+#include "kernels/dtypes/double_tile.h"
 
 #include <algorithm>
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/double_tile.cpp"
+#define HWY_TARGET_INCLUDE "kernels/dtypes/double_tile.cpp"
 #include <hwy/foreach_target.h>
 // After foreach_target.h.
 #include <hwy/highway.h>

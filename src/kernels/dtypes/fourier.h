@@ -1,6 +1,6 @@
 // Fourier transforms of as many lines side by side as a vector has lanes, in Stockham's passes.
-#ifndef PT2_KERNELS_FOURIER_H
-#define PT2_KERNELS_FOURIER_H
+#ifndef PT2_KERNELS_DTYPES_FOURIER_H
+#define PT2_KERNELS_DTYPES_FOURIER_H
 
 #include <cstdint>
 #include <span>
@@ -60,4 +60,4 @@ void transform_lines<double>(const FourierLines<double>& lines);
 
 }  // namespace pt2::kernels
 
-#endif  // PT2_KERNELS_FOURIER_H
+#endif  // PT2_KERNELS_DTYPES_FOURIER_H

@@ -1,11 +1,11 @@
-#include "kernels/fourier.h"
+#include "kernels/dtypes/fourier.h"
 
 #include <algorithm>
 #include <cstring>
 #include <utility>
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/fourier.cpp"
+#define HWY_TARGET_INCLUDE "kernels/dtypes/fourier.cpp"
 #include <hwy/foreach_target.h>
 // After foreach_target.h.
 #include <hwy/highway.h>

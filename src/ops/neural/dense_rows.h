@@ -1,7 +1,7 @@
 // Rows of a tensor as elements of a compute type, one at a time: what converts a whole tensor first
 // waits for memory, with elements of half the size more than it computes.
-#ifndef PT2_OPS_DENSE_ROWS_H
-#define PT2_OPS_DENSE_ROWS_H
+#ifndef PT2_OPS_NEURAL_DENSE_ROWS_H
+#define PT2_OPS_NEURAL_DENSE_ROWS_H
 
 #include "base/memory_account.h"
 #include "ops/dense.h"
@@ -48,4 +48,4 @@ void fill_rows(Tensor& out, int64_t rows, int64_t length, F&& fill) {
 
 }  // namespace pt2::ops
 
-#endif  // PT2_OPS_DENSE_ROWS_H
+#endif  // PT2_OPS_NEURAL_DENSE_ROWS_H

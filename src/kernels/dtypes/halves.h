@@ -1,6 +1,6 @@
 // Arrays of float16 and bfloat16 to and from float32, rounded to nearest even.
-#ifndef PT2_KERNELS_HALVES_H
-#define PT2_KERNELS_HALVES_H
+#ifndef PT2_KERNELS_DTYPES_HALVES_H
+#define PT2_KERNELS_DTYPES_HALVES_H
 
 #include <cstdint>
 
@@ -14,4 +14,4 @@ void float_to_bfloat16(const float* from, int64_t count, uint16_t* to);
 
 }  // namespace pt2::kernels
 
-#endif  // PT2_KERNELS_HALVES_H
+#endif  // PT2_KERNELS_DTYPES_HALVES_H

@@ -1,6 +1,6 @@
 // Copies of elements whose size is known where they are copied.
-#ifndef PT2_OPS_ELEMENT_SIZE_H
-#define PT2_OPS_ELEMENT_SIZE_H
+#ifndef PT2_OPS_SHAPE_ELEMENT_SIZE_H
+#define PT2_OPS_SHAPE_ELEMENT_SIZE_H
 
 #include <cstddef>
 #include <cstdint>
@@ -26,4 +26,4 @@ auto with_element_size(int64_t bytes, F&& function) {
 
 }  // namespace pt2::ops
 
-#endif  // PT2_OPS_ELEMENT_SIZE_H
+#endif  // PT2_OPS_SHAPE_ELEMENT_SIZE_H

@@ -1,8 +1,8 @@
 // Plain loops without branches, which the compiler turns into vectors of each target.
-#include "kernels/halves.h"
+#include "kernels/dtypes/halves.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/halves.cpp"
+#define HWY_TARGET_INCLUDE "kernels/dtypes/halves.cpp"
 #include <hwy/foreach_target.h>
 // After foreach_target.h.
 #include <hwy/highway.h>
