@@ -234,7 +234,9 @@ Result<Tensor> isclose(Emitter& e, const Tensor& self, const Tensor& other, doub
       is_integer ? e(aten<"to.dtype">, {other, Dtype::float32}) : Result<Tensor>(other);
   const auto size = e(aten<"abs.default">, {e(aten<"mul.Scalar">, {cast, rtol})});
   const auto allowed = e(aten<"add.Scalar">, {size, atol});
-  const auto actual = e(aten<"abs.default">, {e(aten<"sub.Tensor">, {self, cast})});
+  const bool is_bool = self.dtype() == Dtype::bool_;
+  const auto number = is_bool ? e(aten<"to.dtype">, {self, Dtype::float32}) : Result<Tensor>(self);
+  const auto actual = e(aten<"abs.default">, {e(aten<"sub.Tensor">, {number, cast})});
   const auto near = e(aten<"bitwise_and.Tensor">, {e(aten<"isfinite.default">, {actual}),
                                                    e(aten<"le.Tensor">, {actual, allowed})});
   return e(aten<"bitwise_or.Tensor">, {close, near});
