@@ -207,21 +207,22 @@ Result<Tensor> pad_by_mode(Emitter& e, const Tensor& self, const Sizes& pad,
   return e((mode == "reflect" ? kReflection : kReplication)[dims - 1], {self, pad});
 }
 
-// The elements before are copied from the end and those after from the start; negative margins
-// crop.
+// Negative margins crop. The elements before are then copied from the end of what is left and those
+// after from its start.
 Result<Tensor> pad_circular(Emitter& e, const Tensor& self, const Sizes& pad) {
   PT2_TRY_VOID(circular_meta(self, pad));
   Tensor out = self;
   bool is_copy = false;
   for (size_t i = 0; i < pad.size() / 2; ++i) {
     const int64_t dim = self.dim() - 1 - static_cast<int64_t>(i);
-    const int64_t before = pad[2 * i], after = pad[2 * i + 1], size = self.size(dim);
-    const Tensor whole = out;
+    const int64_t before = pad[2 * i], after = pad[2 * i + 1];
+    const int64_t start = std::max<int64_t>(-before, 0);
+    const int64_t size = self.size(dim) - start - std::max<int64_t>(-after, 0);
     if (before < 0 || after < 0) {
-      PT2_TRY(out, e(aten<"slice.Tensor">, {whole, dim, std::max<int64_t>(-before, 0),
-                                            size - std::max<int64_t>(-after, 0)}));
+      PT2_TRY(out, e(aten<"slice.Tensor">, {out, dim, start, start + size}));
     }
-    std::vector<Tensor> parts{out};
+    const Tensor whole = out;
+    std::vector<Tensor> parts{whole};
     if (before > 0) {
       PT2_TRY(Tensor end, e(aten<"slice.Tensor">, {whole, dim, size - before, size}));
       parts.insert(parts.begin(), std::move(end));
