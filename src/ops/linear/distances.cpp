@@ -168,7 +168,8 @@ void pdist(Tensor& out, const Tensor& self, double p) {
 }
 
 // The derivative of the distance of two points by one coordinate of the first, times `grad`
-// (ATen/native/cpu/DistanceOpsKernel.cpp).
+// (ATen/native/cpu/DistanceOpsKernel.cpp). The difference is one of the points' own type: the
+// largest of a pair is recognised by its equality with the distance.
 double distance_slope(double difference, double grad, double distance, double p) {
   const double sign = difference > 0 ? 1 : difference < 0 ? -1 : 0;
   if (p == 0) return 0;
@@ -197,21 +198,23 @@ Result<Meta> cdist_backward_meta(const Tensor& grad_output, const Tensor& x1, co
 
 void cdist_backward(Tensor& out, const Tensor& grad_output, const Tensor& x1, const Tensor& x2,
                     double p, const Tensor& cdist) {
-  const Input<double> a(with_leading(x1, cdist.sizes()));
-  const Input<double> b(with_leading(x2, cdist.sizes()));
   const Input<double> grads(grad_output);
   const Input<double> distances(cdist);
   Output<double> result(out);
   const int64_t width = x1.size(x1.dim() - 1);
   const int64_t rows = cdist.size(cdist.dim() - 2);
   const int64_t columns = cdist.size(cdist.dim() - 1);
-  for (int64_t i = 0; i < cdist.numel(); ++i) {
-    const int64_t row = i / columns;
-    const int64_t column = row / rows * columns + i % columns;
-    for (int64_t k = 0; k < width; ++k)
-      result[row * width + k] +=
-          distance_slope(a[row * width + k] - b[column * width + k], grads[i], distances[i], p);
-  }
+  with_float_compute_type(x1.dtype(), [&]<class C>() {
+    const Input<C> a(with_leading(x1, cdist.sizes()));
+    const Input<C> b(with_leading(x2, cdist.sizes()));
+    for (int64_t i = 0; i < cdist.numel(); ++i) {
+      const int64_t row = i / columns;
+      const int64_t column = row / rows * columns + i % columns;
+      for (int64_t k = 0; k < width; ++k)
+        result[row * width + k] +=
+            distance_slope(a[row * width + k] - b[column * width + k], grads[i], distances[i], p);
+    }
+  });
 }
 
 Result<Meta> pdist_backward_meta(const Tensor& grad_output, const Tensor& self, double p,
@@ -224,20 +227,22 @@ Result<Meta> pdist_backward_meta(const Tensor& grad_output, const Tensor& self, 
 
 void pdist_backward(Tensor& out, const Tensor& grad_output, const Tensor& self, double p,
                     const Tensor& pdist) {
-  const Input<double> x(self);
   const Input<double> grads(grad_output);
   const Input<double> distances(pdist);
   Output<double> result(out);
   const int64_t width = self.size(1);
-  int64_t pair = 0;
-  for (int64_t i = 0; i < self.size(0); ++i)
-    for (int64_t j = i + 1; j < self.size(0); ++j, ++pair)
-      for (int64_t k = 0; k < width; ++k) {
-        const double slope =
-            distance_slope(x[i * width + k] - x[j * width + k], grads[pair], distances[pair], p);
-        result[i * width + k] += slope;
-        result[j * width + k] -= slope;
-      }
+  with_float_compute_type(self.dtype(), [&]<class C>() {
+    const Input<C> x(self);
+    int64_t pair = 0;
+    for (int64_t i = 0; i < self.size(0); ++i)
+      for (int64_t j = i + 1; j < self.size(0); ++j, ++pair)
+        for (int64_t k = 0; k < width; ++k) {
+          const double slope =
+              distance_slope(x[i * width + k] - x[j * width + k], grads[pair], distances[pair], p);
+          result[i * width + k] += slope;
+          result[j * width + k] -= slope;
+        }
+  });
 }
 
 // --- Formulas (ATen/native/Distance.cpp)
