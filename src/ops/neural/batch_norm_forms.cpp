@@ -24,6 +24,7 @@ Result<Triple> normalize(const Tensor& input, const OptionalTensor& weight,
   return Triple(tensor_at(parts, 0), tensor_at(parts, 1), tensor_at(parts, 2));
 }
 
+// Without elements PyTorch makes the statistics itself, in the dtype in which it accumulates.
 Result<std::tuple<Tensor, Tensor, Tensor, Tensor, int64_t>> impl_index(
     const Tensor& input, const OptionalTensor& weight, const OptionalTensor& bias,
     const OptionalTensor& running_mean, const OptionalTensor& running_var, bool training,
@@ -31,6 +32,11 @@ Result<std::tuple<Tensor, Tensor, Tensor, Tensor, int64_t>> impl_index(
   PT2_TRY(auto parts,
           normalize(input, weight, bias, running_mean, running_var, training, momentum, eps));
   auto& [out, mean, deviation] = parts;
+  if (input.numel() == 0) {
+    const Dtype wide = dtype_size(input.dtype()) == 2 ? Dtype::float32 : Dtype::float64;
+    PT2_TRY(mean, apply(aten<"to.dtype">, {mean, wide}));
+    PT2_TRY(deviation, apply(aten<"to.dtype">, {deviation, wide}));
+  }
   return std::tuple(out, mean, deviation, no_reserve(), int64_t{0});
 }
 
