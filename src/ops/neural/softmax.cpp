@@ -25,12 +25,15 @@ C row_maximum(const C* x, int64_t count) {
   return maximum;
 }
 
+// The sum and its logarithm are rounded to `sums`.
 template <class C>
-void log_softmax_row(const C* x, int64_t count, C* y) {
+void log_softmax_row(const C* x, int64_t count, C* y, Dtype sums) {
   const C maximum = row_maximum(x, count);
-  const double sum =
+  double shift =
       sum_terms(x, count, [maximum](C v) { return static_cast<double>(std::exp(v - maximum)); });
-  const double shift = std::log(sum);
+  round_elements(sums, 1, &shift);
+  shift = std::log(shift);
+  round_elements(sums, 1, &shift);
   for (int64_t i = 0; i < count; ++i)
     y[i] = static_cast<C>(static_cast<double>(x[i]) - static_cast<double>(maximum) - shift);
 }
@@ -44,9 +47,12 @@ void safe_softmax_row(const C* x, int64_t count, C* y) {
     softmax_row(x, count, y);
 }
 
+// PyTorch keeps the sums of rows in the dtype of the result where they lie one after the other
+// (vec_log_softmax_lastdim_kernel in ATen/native/cpu/SoftMaxKernel.cpp), and wider otherwise.
 template <template <class> class Row>
 void along_dim(Tensor& out, const Tensor& self, int64_t dim) {
   const int64_t wrapped = *wrap_dim(dim, self.dim());
+  const Dtype sums = wrapped == self.dim() - 1 ? out.dtype() : Dtype::float64;
   const int64_t length = length_of(self, wrapped);
   const int64_t rows = row_count(self.numel(), length);
   with_float_compute_type(out.dtype(), [&]<class C>() {
@@ -54,38 +60,42 @@ void along_dim(Tensor& out, const Tensor& self, int64_t dim) {
     if (out.dtype() != self.dtype()) {
       const Input<C> x(dim_last(self, wrapped), out.dtype());
       fill_rows<C>(view, rows, length,
-                   [&](int64_t row, C* y) { Row<C>()(x.data() + row * length, length, y); });
+                   [&](int64_t row, C* y) { Row<C>()(x.data() + row * length, length, y, sums); });
       return;
     }
     InputRows<C> x(dim_last(self, wrapped), length);
-    fill_rows<C>(view, rows, length, [&](int64_t row, C* y) { Row<C>()(x.row(row), length, y); });
+    fill_rows<C>(view, rows, length,
+                 [&](int64_t row, C* y) { Row<C>()(x.row(row), length, y, sums); });
   });
 }
 
 template <class C>
 struct Softmax {
-  void operator()(const C* x, int64_t count, C* y) const { softmax_row(x, count, y); }
+  void operator()(const C* x, int64_t count, C* y, Dtype) const { softmax_row(x, count, y); }
 };
 template <class C>
 struct LogSoftmax {
-  void operator()(const C* x, int64_t count, C* y) const { log_softmax_row(x, count, y); }
+  void operator()(const C* x, int64_t count, C* y, Dtype sums) const {
+    log_softmax_row(x, count, y, sums);
+  }
 };
 // Floats have kernels.
 template <>
 struct Softmax<float> {
-  void operator()(const float* x, int64_t count, float* y) const {
+  void operator()(const float* x, int64_t count, float* y, Dtype) const {
     kernels::softmax_rows({1, count, count, count}, x, y);
   }
 };
 template <>
 struct LogSoftmax<float> {
-  void operator()(const float* x, int64_t count, float* y) const {
+  void operator()(const float* x, int64_t count, float* y, Dtype sums) const {
+    if (dtype_size(sums) < dtype_size(Dtype::float32)) return log_softmax_row(x, count, y, sums);
     kernels::log_softmax_rows({1, count, count, count}, x, y);
   }
 };
 template <class C>
 struct SafeSoftmax {
-  void operator()(const C* x, int64_t count, C* y) const { safe_softmax_row(x, count, y); }
+  void operator()(const C* x, int64_t count, C* y, Dtype) const { safe_softmax_row(x, count, y); }
 };
 
 // Empty tensors may have an integer result.

@@ -50,6 +50,8 @@ struct MultiHead {
   std::optional<int64_t> mask_type;
 };
 
+// Each step is rounded as the kernels of PyTorch round theirs, which shows in half floats
+// (ATen/native/transformers/attention.cpp native_multi_head_attention_cpu).
 Result<Attended> self_attention(const Tensor& input, const MultiHead& block, bool need_weights,
                                 bool average) {
   PT2_TRY_VOID(check_rank(input, 3, "query"));
@@ -60,7 +62,8 @@ Result<Attended> self_attention(const Tensor& input, const MultiHead& block, boo
                           std::to_string(block.embed_dim) + " features in " +
                           std::to_string(block.heads) + " heads");
   PT2_TRY_VOID(check_sizes(block.qkv_weight, {3 * block.embed_dim, block.embed_dim}, "qkv_weight"));
-  PT2_TRY(const Tensor packed, linear(input, block.qkv_weight, block.qkv_bias));
+  PT2_TRY(const Tensor projected, linear(input, block.qkv_weight, std::nullopt));
+  PT2_TRY(const Tensor packed, apply(aten<"add.Tensor">, {projected, block.qkv_bias}));
   PT2_TRY(const Tensor query, heads_of(packed, 0, block.heads));
   PT2_TRY(const Tensor key, heads_of(packed, 1, block.heads));
   PT2_TRY(const Tensor value, heads_of(packed, 2, block.heads));
@@ -80,7 +83,8 @@ Result<Attended> self_attention(const Tensor& input, const MultiHead& block, boo
   PT2_TRY(Tensor out, linear(flat, block.proj_weight, block.proj_bias));
   if (!need_weights) return Attended{out, std::nullopt};
   if (!average) return Attended{out, weights};
-  PT2_TRY(Tensor mean, apply(aten<"mean.dim">, {weights, Value::List{int64_t{1}}}));
+  PT2_TRY(const Tensor sum, apply(aten<"sum.dim_IntList">, {weights, Value::List{int64_t{1}}}));
+  PT2_TRY(Tensor mean, apply(aten<"div.Scalar">, {sum, block.heads}));
   return Attended{out, mean};
 }
 
