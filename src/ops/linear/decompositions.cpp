@@ -475,6 +475,20 @@ Result<Tensor> svdvals(Emitter& e, const Tensor& a, const OptionalString& driver
                                                 {a, false, e.requires_grad(a), driver}));
   return std::move(std::get<1>(parts));
 }
+// A = U H, from the singular vectors: U's columns are orthonormal, H is Hermitian.
+Result<std::tuple<Tensor, Tensor>> polar(Emitter& e, const Tensor& a) {
+  PT2_TRY_VOID(check_matrices(a, "A"));
+  if (rows_of(a) < columns_of(a))
+    return operator_error("A: found " + a.type_text() + ", expected no more columns than rows");
+  PT2_TRY(const auto parts, linalg_svd(e, a, false, std::nullopt));
+  const auto& [u, s, vh] = parts;
+  PT2_TRY(Tensor basis, e(aten<"matmul.default">, {u, vh}));
+  const auto scaled = e(aten<"mul.Tensor">, {e(aten<"unsqueeze.default">, {s, -1}), vh});
+  const auto product = e(aten<"matmul.default">, {e(aten<"mH.default">, {vh}), scaled});
+  const auto twice = e(aten<"add.Tensor">, {product, e(aten<"mH.default">, {product})});
+  PT2_TRY(Tensor hermitian, e(aten<"mul.Scalar">, {twice, 0.5}));
+  return std::tuple(std::move(basis), std::move(hermitian));
+}
 // torch.svd returns V instead of its adjoint, and zeros where it computes no vectors.
 Result<TensorTriple> old_svd(Emitter& e, const Tensor& self, bool some, bool compute_uv) {
   PT2_TRY_VOID(check_matrices(self, "self"));
@@ -591,6 +605,7 @@ constexpr OpDef kOps[] = {
     composed<"aten::_linalg_svd(Tensor A, bool full_matrices=False, bool compute_uv=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)", inner_svd_meta, inner_svd>,
     op<"aten::svd(Tensor self, bool some=True, bool compute_uv=True) -> (Tensor U, Tensor S, Tensor V)", old_svd>.with({.autocast = AutocastRule::float32}),
     op<"aten::linalg_svdvals(Tensor A, *, str? driver=None) -> Tensor", svdvals>.with({.autocast = AutocastRule::float32}),
+    op<"aten::linalg_polar(Tensor A) -> (Tensor U, Tensor H)", polar>,
     op<"aten::linalg_eigh(Tensor self, str UPLO=\"L\") -> (Tensor eigenvalues, Tensor eigenvectors)", eigh>.with({.autocast = AutocastRule::float32}),
     composed<"aten::_linalg_eigh(Tensor A, str UPLO=\"L\", bool compute_v=True) -> (Tensor eigenvalues, Tensor eigenvectors)", eigh_meta, eigh_parts>,
     op<"aten::linalg_eigvalsh(Tensor self, str UPLO=\"L\") -> Tensor", eigvalsh>.with({.autocast = AutocastRule::float32}),

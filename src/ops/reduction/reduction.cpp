@@ -211,6 +211,33 @@ void count_nonzero_dims(Tensor& out, const Tensor& self, const Sizes& dims) {
   count_over(out, self, *wrap_dims(dims, self.dim()));
 }
 
+Result<Meta> hash_meta(const Tensor& self, const Sizes& dims, bool keepdim, int64_t mode) {
+  PT2_TRY_VOID(check_not_complex(self, "self"));
+  if (self.dtype() == Dtype::uint64)
+    return operator_error("self: found uint64, which torch.hash_tensor does not take");
+  if (mode != 0) return operator_error("mode: found " + std::to_string(mode) + ", expected 0");
+  PT2_TRY_VOID(check_max_rank(self));
+  PT2_TRY(const Sizes wrapped, wrap_dims(dims, self.dim()));
+  PT2_TRY_VOID(check_not_empty(self, wrapped));
+  return Meta(Dtype::uint64, reduced_sizes(self, wrapped, keepdim));
+}
+
+// The exclusive or of the elements' bits as float64 or int64.
+template <class C>
+int64_t exclusive_or(const C* values, int64_t count) {
+  int64_t bits = 0;
+  for (int64_t i = 0; i < count; ++i) bits ^= __builtin_bit_cast(int64_t, values[i]);
+  return bits;
+}
+
+void hash_tensor(Tensor& out, const Tensor& self, const Sizes& dims, bool, int64_t) {
+  const Sizes wrapped = *wrap_dims(dims, self.dim());
+  if (dtype_category(self.dtype()) == DtypeCategory::floating)
+    reduce_rows<double, int64_t>(out, self, wrapped, self.dtype(), exclusive_or<double>);
+  else
+    reduce_rows<int64_t, int64_t>(out, self, wrapped, self.dtype(), exclusive_or<int64_t>);
+}
+
 // clang-format off
 constexpr OpDef kOps[] = {
     op<"aten::sum(Tensor self, *, ScalarType? dtype=None) -> Tensor", sum_meta, sum>.with({.slope = Slope::linear, .takes_dtype_of_out = true}),
@@ -224,6 +251,7 @@ constexpr OpDef kOps[] = {
     op<"aten::prod(Tensor self, *, ScalarType? dtype=None) -> Tensor", sum_meta, prod>.with({.autocast = AutocastRule::float32, .takes_dtype_of_out = true}),
     op<"aten::prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
        prod_dim_meta, prod_dim>.with({.autocast = AutocastRule::float32, .takes_dtype_of_out = true}),
+    op<"aten::hash_tensor(Tensor self, int[1] dim=[], *, bool keepdim=False, int mode=0) -> Tensor", hash_meta, hash_tensor>,
     op<"aten::any(Tensor self) -> Tensor", truth_meta, truth<false>>,
     op<"aten::any.dim(Tensor self, int dim, bool keepdim=False) -> Tensor", truth_dim_meta, truth_dim<false>>,
     op<"aten::any.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor", truth_dims_meta, truth_dims_kernel<false>>,
