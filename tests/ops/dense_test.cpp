@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -79,6 +80,54 @@ TEST(SingularValues, OfWhatIsNotFiniteAreNan) {
 }
 
 Complex number(int64_t i) { return {std::sin(static_cast<double>(3 * i)), std::cos(i * 0.7)}; }
+
+// Element (i, j) of a Hermitian matrix: of numbers without order, of rank one, of the form that
+// swaps the first and the last, or zero.
+enum class Kind : uint8_t { dense, rank_one, exchange, zero };
+Complex hermitian(Kind kind, int64_t n, int64_t i, int64_t j) {
+  if (kind == Kind::zero) return 0;
+  if (kind == Kind::exchange) return i + j == n - 1 ? 1 : 0;
+  if (kind == Kind::rank_one) return number(i) * std::conj(number(j));
+  if (i == j) return number(i).real();
+  return i > j ? number(i * n + j) : std::conj(number(j * n + i));
+}
+
+// The largest element of A V - V diag(values), and of V^H V - 1.
+double residual(Kind kind, double scale, int64_t n, MatrixView<Complex> v, const double* values) {
+  double worst = 0;
+  for (int64_t p = 0; p < n; ++p)
+    for (int64_t q = 0; q < n; ++q) {
+      Complex difference = -values[q] / scale * v.at(p, q);
+      Complex product = p == q ? -1 : 0;
+      for (int64_t i = 0; i < n; ++i) {
+        difference += hermitian(kind, n, p, i) * v.at(i, q);
+        product += std::conj(v.at(i, p)) * v.at(i, q);
+      }
+      worst = std::max({worst, std::abs(difference), std::abs(product)});
+    }
+  return worst;
+}
+
+// Around the size from which on another algorithm computes, and with numbers whose squares are too
+// large or too small for it.
+TEST(HermitianMatrices, HaveTheirEigenvectorsAtEverySize) {
+  for (const Kind kind : {Kind::dense, Kind::rank_one, Kind::exchange, Kind::zero})
+    for (const int64_t n : {1, 2, 3, 4, 7, 25, 26})
+      for (const double scale : {1.0, 1e200, 1e-200})
+        for (const bool upper : {false, true}) {
+          std::vector<Complex> a(static_cast<size_t>(n * n), std::nan(""));
+          std::vector<double> values(static_cast<size_t>(n));
+          const MatrixView<Complex> view{a.data(), n, n};
+          for (int64_t i = 0; i < n; ++i)
+            for (int64_t j = 0; j <= i; ++j)
+              (upper ? view.at(j, i) : view.at(i, j)) =
+                  scale * (upper ? hermitian(kind, n, j, i) : hermitian(kind, n, i, j));
+          factor_hermitian(view, values.data(), upper, true, Precision::of<double>());
+          EXPECT_LT(residual(kind, scale, n, view, values.data()), 1e-12)
+              << n << " rows, kind " << static_cast<int>(kind) << ", scale " << scale;
+          EXPECT_TRUE(std::ranges::is_sorted(values));
+        }
+}
 
 // Number k of the transform by its definition.
 Complex frequency(int64_t n, int64_t k, bool forward, bool real) {

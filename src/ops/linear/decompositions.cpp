@@ -87,11 +87,13 @@ Result<TensorPair> eigh_parts(const Tensor& a, const std::string& uplo, bool com
   if (!upper && uplo != "L" && uplo != "l")
     return operator_error("UPLO: found '" + uplo + "', expected 'L' or 'U'");
   const int64_t n = columns_of(a);
+  const Precision precision = real_dtype(a.dtype()) == Dtype::float32 ? Precision::of<float>()
+                                                                      : Precision::of<double>();
   return with_field(a, [&]<class T>() -> Result<TensorPair> {
     PT2_TRY(Matrices<T> matrices, Matrices<T>::copy_of(a));
     PT2_TRY(Tensor values, allocate({Dtype::float64, batch_of(a, {n})}));
     for (int64_t i = 0; i < matrices.count(); ++i)
-      factor_hermitian(matrices[i], values.data<double>() + i * n, upper, compute_v);
+      factor_hermitian(matrices[i], values.data<double>() + i * n, upper, compute_v, precision);
     PT2_TRY(Tensor l, copy_as(values, real_dtype(a.dtype()), MemoryFormat::contiguous));
     PT2_TRY(Tensor v, compute_v ? result_of(matrices.tensor(), a.dtype()) : empty_of(a.dtype()));
     return TensorPair(std::move(l), std::move(v));

@@ -1,9 +1,11 @@
-// Factorisations of one dense matrix by Eigen, with LAPACK's conventions. Only these units include
-// Eigen, which takes long to compile. T is double or Complex; matrices are not empty unless stated.
+// Factorisations of one dense matrix, most by Eigen, with LAPACK's conventions. Only these units
+// include Eigen, which takes long to compile. T is double or Complex; matrices are not empty unless
+// stated.
 #ifndef PT2_OPS_LINEAR_DENSE_DENSE_H
 #define PT2_OPS_LINEAR_DENSE_DENSE_H
 
 #include <cstdint>
+#include <limits>
 
 #include "ops/convert.h"
 
@@ -55,10 +57,28 @@ void factor_svd(MatrixView<double> a, double* values, MatrixView<double> u, Matr
 void factor_svd(MatrixView<Complex> a, double* values, MatrixView<Complex> u,
                 MatrixView<Complex> vh);
 
+// What LAPACK takes for zero: for float32 as for float64 it decides when an iteration ends, and
+// with it the signs of vectors.
+struct Precision {
+  double epsilon = 0;
+  double least = 0;
+
+  template <class F>
+  static constexpr Precision of() {
+    return {std::numeric_limits<F>::epsilon() / 2, std::numeric_limits<F>::min()};
+  }
+};
+
 // A = V diag(values) V^H of a Hermitian matrix, values in ascending order. Reads only one triangle
 // of `a`, the lower or the upper; `a` becomes V when asked for. NaN where A is not finite.
 template <class T>
-void factor_hermitian(MatrixView<T> a, double* values, bool upper, bool vectors);
+void factor_hermitian(MatrixView<T> a, double* values, bool upper, bool vectors,
+                      const Precision& precision);
+// The same for a finite matrix without huge or tiny numbers, with LAPACK's signs where that does
+// not divide and conquer: up to 25 rows. False where the iteration does not end.
+template <class T>
+bool factor_small_hermitian(MatrixView<T> a, double* values, bool upper,
+                            const Precision& precision);
 
 }  // namespace pt2::ops
 

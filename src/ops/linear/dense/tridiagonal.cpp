@@ -1,0 +1,281 @@
+// Eigenvalues and eigenvectors of a small Hermitian matrix, whose signs are LAPACK's: reflections
+// make it tridiagonal (sytd2, hetd2), rotations of neighbouring columns make that diagonal by QL or
+// QR steps with implicit shifts (steqr).
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "ops/linear/dense/dense.h"
+
+namespace pt2::ops {
+namespace {
+
+double conj_of(double x) { return x; }
+Complex conj_of(const Complex& x) { return std::conj(x); }
+
+// 1 - tau v v^H on the rows from `first`.
+template <class T>
+struct Reflection {
+  int64_t first = 0;
+  std::vector<T> v;
+  T tau{};
+};
+
+struct Tridiagonal {
+  std::vector<double> diagonal;
+  std::vector<double> beside;
+
+  double& beside_of(int64_t i, int64_t j) { return beside[static_cast<size_t>(std::min(i, j))]; }
+  double& at(int64_t i) { return diagonal[static_cast<size_t>(i)]; }
+};
+
+// Makes the reflection that leaves of v nothing but a real number, at `leading` (larfg). v becomes
+// that of the reflection.
+template <class T>
+T reflect(std::vector<T>& v, size_t leading, double& left) {
+  const T alpha = v[leading];
+  double rest = 0;
+  for (size_t i = 0; i < v.size(); ++i)
+    if (i != leading) rest += std::norm(v[i]);
+  v[leading] = 1;
+  left = std::real(alpha);
+  if (rest == 0 && std::imag(alpha) == 0) return T(0);
+  left = -std::copysign(std::sqrt(std::norm(alpha) + rest), left);
+  for (size_t i = 0; i < v.size(); ++i)
+    if (i != leading) v[i] /= alpha - left;
+  return (left - alpha) / left;
+}
+
+// a = H a H^H for the rows and columns of the reflection H.
+template <class T>
+void apply_on_both_sides(MatrixView<T> a, const Reflection<T>& h) {
+  const auto count = static_cast<int64_t>(h.v.size());
+  const T* v = h.v.data();
+  std::vector<T> w(h.v.size());
+  T product = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    T sum = 0;
+    for (int64_t j = 0; j < count; ++j) sum += a.at(h.first + i, h.first + j) * v[j];
+    w[static_cast<size_t>(i)] = h.tau * sum;
+    product += conj_of(h.tau * sum) * v[i];
+  }
+  for (int64_t i = 0; i < count; ++i) w[static_cast<size_t>(i)] -= h.tau * product / 2.0 * v[i];
+  for (int64_t j = 0; j < count; ++j)
+    for (int64_t i = 0; i < count; ++i)
+      a.at(h.first + i, h.first + j) -=
+          v[i] * conj_of(w[static_cast<size_t>(j)]) + w[static_cast<size_t>(i)] * conj_of(v[j]);
+}
+
+// From the last column on for the upper triangle, from the first one for the lower.
+template <class T>
+std::vector<Reflection<T>> make_tridiagonal(MatrixView<T> a, bool upper, Tridiagonal& out) {
+  const int64_t n = a.rows;
+  std::vector<Reflection<T>> reflections;
+  for (int64_t step = 0; step + 1 < n; ++step) {
+    const int64_t column = upper ? n - 1 - step : step;
+    const int64_t first = upper ? 0 : step + 1;
+    const T* begin = &a.at(first, column);
+    Reflection<T> h{first, std::vector<T>(begin, begin + n - 1 - step), T(0)};
+    h.tau = reflect(h.v, upper ? h.v.size() - 1 : 0,
+                    out.beside_of(column, upper ? column - 1 : column + 1));
+    apply_on_both_sides(a, h);
+    reflections.push_back(std::move(h));
+  }
+  for (int64_t i = 0; i < n; ++i) out.at(i) = std::real(a.at(i, i));
+  return reflections;
+}
+
+struct Rotation {
+  double c = 1;
+  double s = 0;
+  double length = 0;
+};
+// Takes (f, g) to (length, 0) (lartg, in the form that it had before LAPACK 3.10 and has in MKL).
+Rotation rotation_of(double f, double g) {
+  if (g == 0) return {1, 0, f};
+  if (f == 0) return {0, 1, g};
+  const double length = std::hypot(f, g);
+  const double sign = std::abs(f) > std::abs(g) && f < 0 ? -1 : 1;
+  return {sign * f / length, sign * g / length, sign * length};
+}
+
+// Diagonalizes [[a, b], [b, c]] (laev2): the larger value by modulus, the other, and the former's
+// eigenvector.
+struct Pair {
+  double first = 0;
+  double second = 0;
+  double c = 1;
+  double s = 0;
+};
+Pair diagonalize(double a, double b, double c) {
+  const double sum = a + c, difference = a - c;
+  const double root = std::hypot(difference, 2 * b);
+  const double larger = std::abs(a) > std::abs(c) ? a : c;
+  const double smaller = std::abs(a) > std::abs(c) ? c : a;
+  Pair out;
+  out.first = sum < 0 ? (sum - root) / 2 : sum > 0 ? (sum + root) / 2 : root / 2;
+  out.second = sum == 0 ? -root / 2 : larger / out.first * smaller - b / out.first * b;
+  const double along = difference >= 0 ? difference + root : difference - root;
+  if (std::abs(along) > std::abs(2 * b)) {
+    const double ratio = -2 * b / along;
+    out.s = 1 / std::hypot(1.0, ratio);
+    out.c = ratio * out.s;
+  } else if (b != 0) {
+    const double ratio = -along / (2 * b);
+    out.c = 1 / std::hypot(1.0, ratio);
+    out.s = ratio * out.c;
+  }
+  if ((sum < 0) == (difference < 0)) out = {out.first, out.second, -out.s, out.c};
+  return out;
+}
+
+template <class T>
+class Diagonalisation {
+ public:
+  Diagonalisation(Tridiagonal& t, MatrixView<T> vectors, const Precision& precision)
+      : t_(t), z_(vectors), precision_(precision), steps_left_(30 * z_.rows) {}
+
+  // False where steps_left_ do not suffice.
+  bool run() {
+    const int64_t n = z_.rows;
+    for (int64_t begin = 0; begin < n;) {
+      int64_t end = begin;
+      while (end + 1 < n && !separates(end)) ++end;
+      if (end + 1 < n) t_.beside_of(end, end + 1) = 0;
+      // From the smaller end, so that small values are found before larger ones disturb them.
+      const bool backwards = std::abs(t_.at(end)) < std::abs(t_.at(begin));
+      if (!diagonalize_block(backwards ? end : begin, backwards ? begin : end)) return false;
+      begin = end + 1;
+    }
+    sort();
+    return true;
+  }
+
+ private:
+  bool separates(int64_t i) {
+    return std::abs(t_.beside_of(i, i + 1)) <=
+           std::sqrt(std::abs(t_.at(i))) * std::sqrt(std::abs(t_.at(i + 1))) * precision_.epsilon;
+  }
+
+  // QL from the block's first row down where that is `from`, else QR from its last row up.
+  bool diagonalize_block(int64_t from, int64_t last) {
+    const int64_t way = last > from ? 1 : -1;
+    for (int64_t left = std::abs(last - from) + 1; left > 0;) {
+      int64_t m = from;
+      while (m != last && !is_negligible(m, m + way)) m += way;
+      if (m != last) t_.beside_of(m, m + way) = 0;
+      const int64_t size = std::abs(m - from) + 1;
+      if (size > 2) {
+        if (steps_left_-- == 0) return false;
+        step(from, m, way);
+        continue;
+      }
+      if (size == 2) solve_pair(std::min(from, m));
+      from += way * size;
+      left -= size;
+    }
+    return true;
+  }
+  bool is_negligible(int64_t i, int64_t j) {
+    const double square = t_.beside_of(i, j) * t_.beside_of(i, j);
+    return square <=
+           precision_.epsilon * precision_.epsilon * std::abs(t_.at(i)) * std::abs(t_.at(j)) +
+               precision_.least;
+  }
+
+  void solve_pair(int64_t i) {
+    const Pair pair = diagonalize(t_.at(i), t_.beside_of(i, i + 1), t_.at(i + 1));
+    rotate(i, pair.c, pair.s);
+    t_.at(i) = pair.first;
+    t_.at(i + 1) = pair.second;
+    t_.beside_of(i, i + 1) = 0;
+  }
+
+  // One step with the shift of the block of two at `from`; its rotations run from m there.
+  void step(int64_t from, int64_t m, int64_t way) {
+    const double beside = t_.beside_of(from, from + way);
+    const double half = (t_.at(from + way) - t_.at(from)) / (2 * beside);
+    const double shift = beside / (half + std::copysign(std::hypot(half, 1.0), half));
+    double g = t_.at(m) - t_.at(from) + shift;
+    double p = 0;
+    Rotation last{1, 1, 0};
+    for (int64_t i = m; i != from; i -= way) {
+      const int64_t next = i - way;
+      const double f = last.s * t_.beside_of(i, next), b = last.c * t_.beside_of(i, next);
+      last = rotation_of(g, f);
+      if (i != m) t_.beside_of(i + way, i) = last.length;
+      g = t_.at(i) - p;
+      const double r = (t_.at(next) - g) * last.s + 2 * last.c * b;
+      p = last.s * r;
+      t_.at(i) = g + p;
+      g = last.c * r - b;
+      rotate(std::min(i, next), last.c, way > 0 ? -last.s : last.s);
+    }
+    t_.at(from) -= p;
+    t_.beside_of(from, from + way) = g;
+  }
+
+  void rotate(int64_t column, double c, double s) {
+    for (int64_t i = 0; i < z_.rows; ++i) {
+      const T kept = z_.at(i, column + 1);
+      z_.at(i, column + 1) = c * kept - s * z_.at(i, column);
+      z_.at(i, column) = s * kept + c * z_.at(i, column);
+    }
+  }
+
+  // Ascending, by exchanges: eigenvectors of equal values keep LAPACK's order.
+  void sort() {
+    for (int64_t i = 0; i + 1 < z_.rows; ++i) {
+      int64_t least = i;
+      for (int64_t j = i + 1; j < z_.rows; ++j)
+        if (t_.at(j) < t_.at(least)) least = j;
+      if (least == i) continue;
+      std::swap(t_.at(i), t_.at(least));
+      std::swap_ranges(&z_.at(0, i), &z_.at(0, i) + z_.rows, &z_.at(0, least));
+    }
+  }
+
+  Tridiagonal& t_;
+  MatrixView<T> z_;
+  Precision precision_;
+  int64_t steps_left_;
+};
+
+}  // namespace
+
+template <class T>
+bool factor_small_hermitian(MatrixView<T> a, double* values, bool upper,
+                            const Precision& precision) {
+  const int64_t n = a.rows;
+  for (int64_t j = 0; j < n; ++j) {
+    a.at(j, j) = std::real(a.at(j, j));
+    for (int64_t i = j + 1; i < n; ++i) {
+      T& below = a.at(i, j);
+      T& above = a.at(j, i);
+      (upper ? below : above) = conj_of(upper ? above : below);
+    }
+  }
+  Tridiagonal t{std::vector<double>(static_cast<size_t>(n)),
+                std::vector<double>(static_cast<size_t>(n))};
+  const auto reflections = make_tridiagonal(a, upper, t);
+  std::fill(a.data, a.data + n * n, T(0));
+  for (int64_t i = 0; i < n; ++i) a.at(i, i) = 1;
+  const bool solved = Diagonalisation<T>(t, a, precision).run();
+  for (size_t k = reflections.size(); k-- > 0;) {
+    const Reflection<T>& h = reflections[k];
+    const auto count = static_cast<int64_t>(h.v.size());
+    for (int64_t j = 0; j < n; ++j) {
+      T* column = &a.at(h.first, j);
+      T sum = 0;
+      for (int64_t i = 0; i < count; ++i) sum += conj_of(h.v[static_cast<size_t>(i)]) * column[i];
+      for (int64_t i = 0; i < count; ++i) column[i] -= h.tau * sum * h.v[static_cast<size_t>(i)];
+    }
+  }
+  std::ranges::copy(t.diagonal, values);
+  return solved;
+}
+
+template bool factor_small_hermitian(MatrixView<double>, double*, bool, const Precision&);
+template bool factor_small_hermitian(MatrixView<Complex>, double*, bool, const Precision&);
+
+}  // namespace pt2::ops
