@@ -74,7 +74,7 @@ def test_errors_have_a_place(digits: pt2.Model) -> None:
     assert isinstance(missing.value, OSError) and "no/such/file.pt2" in str(missing.value)
     with pytest.raises(pt2.MalformedError):
         pt2.load(b"no zip")
-    with pytest.raises(pt2.ArgumentError, match="no limit"):
+    with pytest.raises(pt2.ArgumentError, match="max_nothing"):
         pt2.load(b"", limits={"max_nothing": 1})
 
 
