@@ -174,6 +174,28 @@ TEST(Plan, ZerosAroundAnImageAreTheConvolutions) {
                                   "reference", "convolution", "reference", "convolution"}));
 }
 
+TEST(Plan, ABatchNormalizationThatWasTakenApartIsTheConvolutions) {
+  Case graph;
+  const ValueId x = graph.input({2, 3, 6, 5});
+  const auto convolved = [&] {
+    return graph.call("conv2d.default",
+                      convolution(x, graph.weight({4, 3, 3, 3}), graph.weight({4})));
+  };
+  const auto scaled = [&](ValueId value, const Sizes& sizes) {
+    return graph.call("mul.Tensor", {self(value), other(graph.weight(sizes))});
+  };
+  // FrozenBatchNorm2d.
+  const ValueId a = graph.call(
+      "add.Tensor", {self(graph.weight({4, 1, 1})), other(scaled(convolved(), {1, 4, 1, 1}))});
+  graph.output(graph.call("relu.default", {self(a)}));
+  // Scales of rows and of images are no channels'.
+  graph.output(scaled(convolved(), {5}));
+  graph.output(scaled(convolved(), {6, 1}));
+  graph.output(scaled(convolved(), {2, 1, 1, 1}));
+  EXPECT_EQ(graph.check(), (Names{"convolution", "convolution", "pointwise", "convolution",
+                                  "pointwise", "convolution", "pointwise"}));
+}
+
 TEST(Plan, SameAddsTheOddZeroBehind) {
   Case graph;
   const ValueId x = graph.input({2, 3, 11});

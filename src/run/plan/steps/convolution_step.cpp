@@ -217,14 +217,53 @@ std::optional<Kernels> find_kernels(const Planner& planner, const BoundNode& nod
   return out;
 }
 
-// What makes the normalized results at once.
-void fold(ScaleShift norm, Kernels& kernels) {
+// The number for each channel that a weight broadcasts to images; nothing for other sizes.
+std::optional<std::vector<double>> channel_numbers(const Tensor& weight, size_t spatial,
+                                                   int64_t channels) {
+  Sizes sizes = weight.sizes();
+  if (sizes.size() <= spatial || sizes.size() > spatial + 2) return std::nullopt;
+  int64_t& size = sizes[sizes.size() - 1 - spatial];
+  if (size != channels) return std::nullopt;
+  size = 1;
+  if (std::ranges::count(sizes, 1) != std::ssize(sizes)) return std::nullopt;
+  const Tensor row = weight.contiguous();
+  return std::vector<double>(row.data<float>(), row.data<float>() + channels);
+}
+
+// What a node does to each channel of the results of `before`: batch normalization, or a step of
+// one that was taken apart (FrozenBatchNorm2d of detection models). Nothing for others.
+std::optional<ScaleShift> channel_change(const Planner& planner, const BoundNode& node,
+                                         const BoundNode& before, const Kernels& kernels) {
+  const int64_t channels = kernels.shape.out_channels;
+  if (auto norm = scale_and_shift(planner, node)) {
+    const bool fits = Planner::takes(*Planner::argument(node, "input"), before) &&
+                      std::ssize(norm->scale) == channels;
+    return fits ? std::move(norm) : std::nullopt;
+  }
+  const bool scales = is_operator(node, "aten::mul", "Tensor");
+  if (!scales &&
+      (!is_operator(node, "aten::add", "Tensor") || planner.number(node, "alpha") != 1.0))
+    return std::nullopt;
+  const bool is_first = Planner::takes(*Planner::argument(node, "self"), before);
+  const Tensor* weight = planner.floats(node, is_first ? "other" : "self");
+  if (weight == nullptr) return std::nullopt;
+  auto numbers = channel_numbers(*weight, kernels.weight.sizes().size() - 2, channels);
+  if (!numbers) return std::nullopt;
+  const auto count = static_cast<size_t>(channels);
+  return scales ? ScaleShift{*std::move(numbers), std::vector<double>(count, 0)}
+                : ScaleShift{std::vector<double>(count, 1), *std::move(numbers)};
+}
+
+// What makes the changed results at once.
+void fold(const ScaleShift& change, Kernels& kernels) {
   const auto channels = static_cast<size_t>(kernels.shape.out_channels);
   kernels.bias.resize(channels, 0.0f);
-  for (size_t channel = 0; channel < channels; ++channel)
+  kernels.scale.resize(channels, 1.0);
+  for (size_t channel = 0; channel < channels; ++channel) {
     kernels.bias[channel] =
-        static_cast<float>(kernels.bias[channel] * norm.scale[channel] + norm.shift[channel]);
-  kernels.scale = std::move(norm.scale);
+        static_cast<float>(kernels.bias[channel] * change.scale[channel] + change.shift[channel]);
+    kernels.scale[channel] *= change.scale[channel];
+  }
 }
 
 }  // namespace
@@ -241,13 +280,12 @@ StepPointer make_convolution(const Planner& planner, const BoundNode& node) {
       input = Planner::argument(*around, "self");
     }
   nodes.push_back(&node);
-  if (const BoundNode* next = planner.only_user(node); next != nullptr)
-    if (auto norm = scale_and_shift(planner, *next);
-        norm && Planner::takes(*Planner::argument(*next, "input"), node) &&
-        norm->scale.size() == static_cast<size_t>(kernels->shape.out_channels)) {
-      fold(*std::move(norm), *kernels);
-      nodes.push_back(next);
-    }
+  while (const BoundNode* next = planner.only_user(*nodes.back())) {
+    const auto change = channel_change(planner, *next, *nodes.back(), *kernels);
+    if (!change) break;
+    fold(*change, *kernels);
+    nodes.push_back(next);
+  }
   const Tail tail = match_tail(planner, *nodes.back(), false);
   nodes.insert(nodes.end(), tail.nodes.begin(), tail.nodes.end());
   return std::make_unique<ConvolutionStep>(std::move(nodes), *input, *std::move(kernels), tail,
