@@ -48,11 +48,22 @@ bool is_polynomial(Expr expr) {
 // Longer expressions, whose trees share branches, are not looked into.
 constexpr size_t kMostTerms = 1024;
 
-// The numbers where each symbol is a prime of its own; another one in each round. Nothing for other
-// expressions than polynomials.
 constexpr size_t kRounds = 2;
+constexpr auto kPrimes = [] {
+  std::array<int64_t, 64 * kRounds> out{};
+  size_t count = 0;
+  for (int64_t number = 101; count < out.size(); number += 2) {
+    int64_t divisor = 3;
+    while (number % divisor != 0) divisor += 2;
+    if (divisor == number) out[count++] = number;
+  }
+  return out;
+}();
+
+// The numbers where each symbol is a prime of its own; another one in each round. Nothing for other
+// expressions than polynomials, and where primes run out: two symbols of one prime would look
+// equal.
 std::optional<Sizes> numbers_at(size_t round, const std::vector<SymInt>& numbers) {
-  constexpr std::array<int64_t, 10> kPrimes = {101, 103, 107, 109, 113, 127, 131, 137, 139, 149};
   Sizes out;
   for (const SymInt& number : numbers) {
     SymbolBindings bindings;
@@ -60,7 +71,8 @@ std::optional<Sizes> numbers_at(size_t round, const std::vector<SymInt>& numbers
       if (number.expr()->size > kMostTerms || !is_polynomial(number.expr())) return std::nullopt;
       for (const SymbolId symbol : free_symbols(number.expr())) {
         const size_t at = static_cast<size_t>(symbol) * kRounds + round;
-        bindings.bind(symbol, kPrimes[at % kPrimes.size()]);
+        if (at >= kPrimes.size()) return std::nullopt;
+        bindings.bind(symbol, kPrimes[at]);
       }
     }
     const Result<int64_t> value = evaluate(number, bindings);
