@@ -1,7 +1,6 @@
 #include "kernels/columns.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
 #undef HWY_TARGET_INCLUDE
@@ -36,13 +35,6 @@ HWY_INLINE void for_each_vector(const Group& group, int64_t begin, int64_t end,
       function(i, row * group.stride + i * kLanes, std::min(kLanes, group.lanes - i * kLanes));
 }
 
-HWY_INLINE V logarithm_of(V x) {
-  HWY_ALIGN float lanes[kLanes];
-  hn::Store(x, Floats(), lanes);
-  for (float& lane : lanes) lane = std::log(lane);
-  return hn::Load(Floats(), lanes);
-}
-
 void softmax_group(const Group& group, bool logarithm) {
   V largest[kVectors], sum[kVectors], part[kVectors];
   for (int64_t i = 0; i < kVectors; ++i) {
@@ -63,7 +55,7 @@ void softmax_group(const Group& group, bool logarithm) {
                     });
     for (int64_t i = 0; i < kVectors; ++i) sum[i] = hn::Add(sum[i], part[i]);
   }
-  for (V& each : sum) each = logarithm ? logarithm_of(each) : hn::Div(set(1), each);
+  for (V& each : sum) each = logarithm ? log(each) : hn::Div(set(1), each);
   for_each_vector(group, 0, group.rows, [&](int64_t i, int64_t place, int64_t lanes) HWY_ATTR {
     const V value =
         logarithm ? hn::Sub(hn::Sub(load_first(group.from + place, lanes), largest[i]), sum[i])
