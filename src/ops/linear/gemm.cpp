@@ -47,17 +47,14 @@ struct Tiling<int64_t> {
 
 // Complex panels are the real parts, then the imaginary ones: a tile is four of doubles.
 template <>
-struct Tiling<Complex> {
-  using Part = double;
-  static constexpr int64_t kRows = kernels::kDoubleTileRows;
-  static constexpr int64_t kColumns = kernels::kDoubleTileColumns;
+struct Tiling<Complex> : Tiling<double> {
   static constexpr int64_t kParts = 2;
   static void multiply(int64_t depth, const double* left, const double* right, Complex* tile) {
     constexpr int64_t kSize = kRows * kColumns;
     double products[4][kSize];
     for (size_t i = 0; i < 4; ++i)
-      kernels::multiply_double_tile(depth, left + (i / 2 == 0 ? 0 : depth * kRows),
-                                    right + (i % 2 == 0 ? 0 : depth * kColumns), products[i]);
+      Tiling<double>::multiply(depth, left + (i / 2 == 0 ? 0 : depth * kRows),
+                               right + (i % 2 == 0 ? 0 : depth * kColumns), products[i]);
     for (int64_t i = 0; i < kSize; ++i)
       tile[i] = {products[0][i] - products[3][i], products[1][i] + products[2][i]};
   }
