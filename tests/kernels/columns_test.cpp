@@ -1,8 +1,8 @@
 #include "kernels/columns.h"
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "kernels/kernel_test.h"
 
@@ -17,12 +17,7 @@ std::vector<double> softmax_of(const std::vector<float>& in, int64_t at, const C
   std::vector<double> out;
   for (int64_t row = 0; row < shape.rows; ++row)
     out.push_back(in[static_cast<size_t>(at + row * shape.columns)]);
-  const double largest = *std::max_element(out.begin(), out.end());
-  double sum = 0;
-  for (const double value : out) sum += std::exp(value - largest);
-  for (double& value : out)
-    value = logarithm ? value - largest - std::log(sum) : std::exp(value - largest) / sum;
-  return out;
+  return test::softmax(std::move(out), logarithm);
 }
 
 TEST(Columns, SoftmaxIsThatOfEachColumn) {

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -55,6 +56,16 @@ inline bool close_to(double found, double expected, double tolerance) {
   if (std::isnan(expected)) return std::isnan(found);
   if (std::isinf(expected)) return found == expected;
   return std::abs(found - expected) <= tolerance;
+}
+
+// Of one row or column, in double.
+inline std::vector<double> softmax(std::vector<double> row, bool logarithm) {
+  const double largest = *std::max_element(row.begin(), row.end());
+  double total = 0;
+  for (const double value : row) total += std::exp(value - largest);
+  for (double& value : row)
+    value = logarithm ? value - largest - std::log(total) : std::exp(value - largest) / total;
+  return row;
 }
 
 }  // namespace pt2::kernels::test

@@ -52,15 +52,6 @@ double sum(const std::vector<double>& row) {
   return total;
 }
 
-std::vector<double> softmax(std::vector<double> row, bool logarithm) {
-  const double largest = *std::max_element(row.begin(), row.end());
-  double total = 0;
-  for (const double value : row) total += std::exp(value - largest);
-  for (double& value : row)
-    value = logarithm ? value - largest - std::log(total) : std::exp(value - largest) / total;
-  return row;
-}
-
 TEST(RowsTest, SoftmaxEqualsAPlainLoop) {
   ThreadPool pool(3);
   test::on_every_target([&] {
@@ -68,9 +59,9 @@ TEST(RowsTest, SoftmaxEqualsAPlainLoop) {
     for (int i = 0; i < 40; ++i) {
       Case plain(random, i % 8 == 0);
       softmax_rows(plain.shape, plain.in.data(), plain.out.data(), &pool);
-      plain.check(5e-7, [](const std::vector<double>& row) { return softmax(row, false); });
+      plain.check(5e-7, [](const std::vector<double>& row) { return test::softmax(row, false); });
       log_softmax_rows(plain.shape, plain.in.data(), plain.out.data(), &pool);
-      plain.check(5e-7, [](const std::vector<double>& row) { return softmax(row, true); });
+      plain.check(5e-7, [](const std::vector<double>& row) { return test::softmax(row, true); });
     }
   });
 }
