@@ -137,4 +137,5 @@ def main():
     (negative / "index.json").write_text(json.dumps(index, indent=1) + "\n")
 
 
-main()
+if __name__ == "__main__":
+    main()

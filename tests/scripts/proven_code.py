@@ -19,28 +19,17 @@ import tempfile
 import time
 import zipfile
 
+from code_cases import saved, text
+
 MARK = "pt2_ran_code"
 SHELL = f"touch {MARK}"
 PYTHON = f"__import__('os').system('{SHELL}')"
 EVALUATED = "PyTorch evaluates it as Python"
 
-
-def text(value):
-    return b"X" + struct.pack("<I", len(value)) + value.encode()
-
-
 CALL = b"cposix\nsystem\n" + text(SHELL) + b"\x85R"
 CALLED = f"posix.system('{SHELL}')"
 IN_ARGS = b"\x80\x02(" + CALL + b"t}\x86."
 BARE = b"\x80\x02" + CALL + b"."
-
-
-def saved(pickle):
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w") as z:
-        for name, data in (("data.pkl", pickle), ("byteorder", b"little"), ("version", b"3\n")):
-            z.writestr(zipfile.ZipInfo("archive/" + name), data)
-    return out.getvalue()
 
 
 def legacy(pickle):
