@@ -69,6 +69,21 @@ TEST(Plan, ViewsOfImagesSeeThemInTheirOrder) {
   EXPECT_EQ(graph.check(), (Names{"convolution", "reference", "product", "reference"}));
 }
 
+// PyTorch's results of elementwise operators lie as their operands, and so have the view.
+TEST(Plan, ViewsThatExistOnlyOfTheProgramsOwnStrides) {
+  Case graph;
+  const ValueId x = graph.input({2, 6, 5, 8});
+  const auto turned = [&](ValueId value) {
+    return graph.call("transpose.int", {self(value), named("dim0", Argument(int64_t{1})),
+                                        named("dim1", Argument(int64_t{2}))});
+  };
+  const ValueId sum =
+      graph.call("add.Tensor", {self(turned(x)), named("other", Argument(turned(x)))});
+  graph.output(graph.call("view.default", {self(turned(sum)), named("size", ints({2, -1}))}));
+  EXPECT_EQ(graph.check(),
+            (Names{"reference", "reference", "pointwise", "reference", "reference"}));
+}
+
 TEST(Plan, WhatIsWrittenToIsNotJoined) {
   Case graph;
   const ValueId x = graph.input({1, 4, 5, 5});

@@ -5,6 +5,7 @@
 
 #include "ir/graph_place.h"
 #include "ir/target.h"
+#include "run/plan/layout.h"
 #include "run/plan/planner.h"
 
 namespace pt2::run {
@@ -34,6 +35,21 @@ bool takes_any_strides(const BoundNode& node) {
   return false;
 }
 
+// Kernels give results row by row where the program's own may lie otherwise: elementwise ones lie
+// as their operands. A view of that, of other sizes, may then not exist. Gives the viewed value the
+// layout of which every view exists; false where it has that, or may not change.
+bool straighten_viewed(Frame& frame, const BoundNode& node) {
+  const ops::OpDef* row = own_row(node);
+  if (row == nullptr || row->facts.inverse != ops::Inverse::reshape || !node.batched.empty())
+    return false;
+  const auto id = Frame::value_id(node.arguments[0]);
+  const Tensor* viewed = frame.tensor(node.arguments[0]);
+  if (!id || viewed == nullptr || viewed->is_contiguous() || !frame.may_rearrange(*id))
+    return false;
+  frame.set(*id, to_row_major(frame, *viewed), false);
+  return true;
+}
+
 Result<void> run_node(Frame& frame, const BoundNode& node) {
   bool rearranged = false;
   const bool any_strides = takes_any_strides(node);
@@ -45,7 +61,10 @@ Result<void> run_node(Frame& frame, const BoundNode& node) {
       else
         frame.as_written(id);
     });
-  PT2_TRY_VOID(frame.executor().run_node(frame.graph(), node, frame.values));
+  Result<void> ran = frame.executor().run_node(frame.graph(), node, frame.values);
+  if (!ran && straighten_viewed(frame, node))
+    ran = frame.executor().run_node(frame.graph(), node, frame.values);
+  PT2_TRY_VOID(std::move(ran));
   if (frame.recording() != nullptr) frame.recording()->note_node(node, frame.values);
   if (!rearranged) return {};
   for (const Argument& output : node.node->outputs)
