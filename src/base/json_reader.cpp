@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <unordered_set>
 
 #include "base/text.h"
@@ -25,7 +26,7 @@ std::string_view foreign_encoding(std::string_view text) {
 
 }  // namespace
 
-Result<void> JsonText::open(std::string_view text) {
+Result<void> JsonText::open(std::string_view text, std::string_view brackets) {
   if (const std::string_view found = foreign_encoding(text); !found.empty())
     return malformed(fmt::format("{}, expected UTF-8 without a mark", found));
   // simdjson counts in 32 bits.
@@ -34,7 +35,10 @@ Result<void> JsonText::open(std::string_view text) {
                  fmt::format("the JSON text has {} bytes, more than can be indexed", text.size()),
                  ""};
   }
-  text_ = simdjson::padded_string(text);
+  text_ = simdjson::padded_string(text.size() + brackets.size());
+  const std::string_view opening = brackets.substr(0, brackets.size() / 2);
+  char* const end = std::ranges::copy(text, std::ranges::copy(opening, text_.data()).out).out;
+  std::ranges::copy(brackets.substr(opening.size()), end);
   const auto error = parser_.iterate(text_).get(document_);
   if (error == simdjson::UTF8_ERROR) {
     return malformed(

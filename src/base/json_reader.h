@@ -23,9 +23,9 @@ class JsonText {
   JsonText(const JsonText&) = delete;
   JsonText& operator=(const JsonText&) = delete;
 
-  // Copies the text with the padding that simdjson reads beyond its end; finds invalid UTF-8 and
-  // open strings.
-  Result<void> open(std::string_view text);
+  // Copies the text, between `brackets` if there are two, with the padding that simdjson reads
+  // beyond its end; finds invalid UTF-8 and open strings.
+  Result<void> open(std::string_view text, std::string_view brackets = "");
   // To be called after the root has been read to its end: fails when text follows.
   Result<void> check_end();
 

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <functional>
 #include <system_error>
 
 namespace pt2 {
@@ -29,6 +30,14 @@ class Descriptor {
  private:
   int number_;
 };
+
+// For the pages that lie in `bytes` whole.
+void advise(std::span<const std::byte> bytes, int advice) {
+  const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+  const auto begin = (reinterpret_cast<uintptr_t>(bytes.data()) + page - 1) / page * page;
+  const auto end = reinterpret_cast<uintptr_t>(bytes.data() + bytes.size()) / page * page;
+  if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, advice);
+}
 
 }  // namespace
 
@@ -83,13 +92,17 @@ int MappedFile::reopen() const {
   return -1;
 }
 
+void MappedFile::release(std::span<const std::byte> part) const {
+  const std::less_equal<const std::byte*> precedes;
+  if (mapped_ && precedes(bytes_.data(), part.data()) &&
+      precedes(part.data() + part.size(), bytes_.data() + bytes_.size()))
+    advise(part, MADV_DONTNEED);
+}
+
 void release_pages(std::span<const std::byte> bytes) {
 #ifdef MADV_PAGEOUT
   // Unlike MADV_DONTNEED this loses no data, whatever kind of memory it is.
-  const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
-  const auto begin = (reinterpret_cast<uintptr_t>(bytes.data()) + page - 1) / page * page;
-  const auto end = reinterpret_cast<uintptr_t>(bytes.data() + bytes.size()) / page * page;
-  if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_PAGEOUT);
+  advise(bytes, MADV_PAGEOUT);
 #else
   (void)bytes;
 #endif

@@ -34,6 +34,9 @@ class MappedFile {
   // another file, or the bytes were read. Descriptors are not kept, because thousands of packages
   // may be open at once.
   int reopen() const;
+  // Takes the pages of `part` from this process; they come back, from the system's cache as a rule,
+  // when touched. Does nothing where `part` lies elsewhere, or was read.
+  void release(std::span<const std::byte> part) const;
 
  private:
   // The properties that stay equal while a file is neither replaced nor changed.

@@ -165,7 +165,7 @@ Result<schema::ExportedProgram> Package::schema(std::string_view model) const {
   const ProgramSource& wanted = state_->sources[index];
   Diagnostics already_reported;
   PT2_TRY(std::vector<ProgramSource> sources,
-          read_sources(state_->archive, wanted.model, already_reported));
+          read_sources(state_->archive, wanted.model, already_reported, SourceForm::schema));
   return std::move(std::ranges::find(sources, wanted.path, &ProgramSource::path)->program);
 }
 

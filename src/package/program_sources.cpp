@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/json_keys.h"
+#include "base/mapped_file.h"
 #include "draft/draft_schema.h"
 #include "package/read_package.h"
 #include "pt2/format/container.h"
@@ -28,13 +29,15 @@ void check_dialect(const Archive& archive, const ProgramSource& source, const Pr
 class SourceReader {
  public:
   SourceReader(const Archive& archive, std::string_view model, std::string_view json,
-               Diagnostics& warnings)
-      : limits_(archive.limits()),
+               SourceForm form, Diagnostics& warnings)
+      : file_(archive.file().get()),
+        limits_(archive.limits()),
         record_(archive.program_record(model)),
         model_(model),
         is_alone_(archive.models().size() == 1),
         is_document_(archive.era() == Era::document),
         json_(json),
+        form_(form),
         warnings_(warnings) {}
 
   Result<std::vector<ProgramSource>> read() {
@@ -57,22 +60,33 @@ class SourceReader {
     return {.name = std::move(name), .model = std::string(model_), .path = std::move(path)};
   }
 
-  PayloadPaths make_paths(std::string_view path, const schema::Dict<std::string>& paths) const {
+  PayloadPaths make_paths(std::string_view path, const NameMap& paths) const {
     return {fmt::format("{}:{}", record_, path),
             std::make_shared<const std::map<std::string, std::string>>(paths.begin(), paths.end())};
   }
   // An ExportedProgram of 8.11 has paths of its own.
-  void add_own_paths(ProgramSource& source) const {
-    source.payload_paths = {
-        make_paths(source.path + ".tensor_paths", source.program.tensor_paths),
-        make_paths(source.path + ".constant_paths", source.program.constant_paths)};
+  template <class AnyProgram>
+  void add_own_paths(const AnyProgram& program, ProgramSource& source) const {
+    source.payload_paths = {make_paths(source.path + ".tensor_paths", program.tensor_paths),
+                            make_paths(source.path + ".constant_paths", program.constant_paths)};
   }
 
   Result<std::vector<ProgramSource>> read_whole() {
     std::vector<ProgramSource> sources{make_source(std::string(model_), "")};
+    if (form_ == SourceForm::any) sources[0].read = read_long();
+    if (sources[0].read) {
+      add_own_paths(*sources[0].read, sources[0]);
+      return sources;
+    }
     PT2_TRY(sources[0].program, schema::decode_program(json_, limits_, warnings_));
-    add_own_paths(sources[0]);
+    add_own_paths(sources[0].program, sources[0]);
     return sources;
+  }
+
+  std::optional<Program> read_long() {
+    return read_in_pieces(json_, limits_, warnings_, [&](std::string_view done) {
+      if (file_ != nullptr) file_->release(std::as_bytes(std::span(done)));
+    });
   }
 
   // A backend's name precedes the name of each of its methods, so a long one would be repeated
@@ -103,7 +117,7 @@ class SourceReader {
         source.name = fmt::format("{}/{}", model_, source.name);
       source.is_main = member.is_main;
       source.program = std::move(*member.program);
-      add_own_paths(source);
+      add_own_paths(source.program, source);
       source.payload_paths.insert(source.payload_paths.end(), std::begin(shared), std::end(shared));
       sources.push_back(std::move(source));
     }
@@ -118,12 +132,14 @@ class SourceReader {
     return sources;
   }
 
+  const MappedFile* file_;
   const Limits& limits_;
   std::string record_;
   std::string_view model_;
   bool is_alone_;
   bool is_document_;
   std::string_view json_;
+  SourceForm form_;
   Diagnostics& warnings_;
 };
 
@@ -134,12 +150,12 @@ std::string program_place(const Archive& archive, const ProgramSource& source) {
 }
 
 Result<std::vector<ProgramSource>> read_sources(const Archive& archive, std::string_view model,
-                                                Diagnostics& warnings) {
+                                                Diagnostics& warnings, SourceForm form) {
   const std::string record_name = archive.program_record(model);
   PT2_TRY(Record record, archive.read(record_name));
   const std::string place = fmt::format("{}!{}:", archive.name(), record_name);
   Diagnostics found;
-  auto sources = SourceReader(archive, model, record.text(), found).read();
+  auto sources = SourceReader(archive, model, record.text(), form, found).read();
   for (const Diagnostic& diagnostic : found.all())
     warnings.add(diagnostic.rule, place + diagnostic.where, diagnostic.text);
   if (!sources) return at(std::move(sources).error(), place);
@@ -158,7 +174,8 @@ void check_names(const Archive& archive, std::span<const ProgramSource> sources,
 Result<Program> read_program(const Archive& archive, ProgramSource& source, Diagnostics& warnings,
                              Diagnostics& faults) {
   Diagnostics found;
-  auto program = from_schema(std::move(source.program), found);
+  auto program = source.read ? Result<Program>(*std::exchange(source.read, std::nullopt))
+                             : from_schema(std::move(source.program), found);
   const std::string place = program_place(archive, source);
   for (const Diagnostic& fault : found.all())
     faults.add(fault.rule, Error{fault.code, fault.text, place + fault.where});

@@ -20,6 +20,7 @@ struct ProgramSource {
   std::string path{};   // its place in that record's JSON; empty: the whole record
   bool is_main = true;  // of a container: used when the caller names no program
   schema::ExportedProgram program{};
+  std::optional<Program> read{};                      // a long one, for which `program` is empty
   std::vector<PayloadPaths> payload_paths{};          // containers, and schema 8.11
   std::shared_ptr<const draft::GraphModule> draft{};  // what an early draft says
 };
@@ -28,14 +29,17 @@ struct ProgramSource {
 std::string program_place(const Archive& archive, const ProgramSource& source);
 
 // Reads every program of one record: a single one, or those of a container. `where` of errors and
-// warnings is "file!record:.path".
+// warnings is "file!record:.path". Long programs may come as `read`, unless `form` says that the
+// schema's types are wanted.
+enum class SourceForm : uint8_t { any, schema };
 Result<std::vector<ProgramSource>> read_sources(const Archive& archive, std::string_view model,
-                                                Diagnostics& warnings);
+                                                Diagnostics& warnings,
+                                                SourceForm form = SourceForm::any);
 // Adds V211 for each program whose name an earlier one has.
 void check_names(const Archive& archive, std::span<const ProgramSource> sources,
                  Diagnostics& findings);
-// Converts source.program, which is moved from, to a Program. Warns of unknown dialects (V207).
-// Broken rules of the graph are added to `faults`, with their place.
+// Takes source.read, or converts source.program, which are moved from, to a Program. Warns of
+// unknown dialects (V207). Broken rules of the graph are added to `faults`, with their place.
 Result<Program> read_program(const Archive& archive, ProgramSource& source, Diagnostics& warnings,
                              Diagnostics& faults);
 // The first issue of severity error; there must be one.

@@ -11,6 +11,7 @@
 #include "pt2/format/schema_json.h"
 #include "schema/encode.h"
 #include "schema/path.h"
+#include "schema/pieces.h"
 #include "schema/profile.h"
 #include "schema/scalar.h"
 #include "schema/trace.h"
@@ -52,8 +53,11 @@ struct Value {
 // Walks the text once. Functions return false after they have set error_.
 class Decoder {
  public:
-  Decoder(const Profile& profile, bool newer_minor, const Limits& limits, Diagnostics& warnings)
-      : profile_(profile), newer_minor_(newer_minor), limits_(limits), warnings_(warnings) {
+  Decoder(const Profile& profile, const Limits& limits, Diagnostics& warnings)
+      : profile_(profile),
+        newer_minor_(profile.version > kNewestVersion),
+        limits_(limits),
+        warnings_(warnings) {
     for (const Type* type : all_types()) expectations_.push_back(expect(*type));
   }
 
@@ -70,6 +74,22 @@ class Decoder {
     if (const auto error = text_.document().get_object().get(object)) return json_error(error);
     Step root{.depth = 1};
     if (!read_fields(object, type, out, root)) return std::move(error_);
+    return text_.check_end();
+  }
+
+  // Elements of a list or a dictionary at `depth`, without its brackets. What the record around it
+  // would keep of their spelling is an error here.
+  Result<void> decode_elements(const Type& type, void* out, std::string_view json, uint32_t depth) {
+    PT2_TRY_VOID(text_.open(json, type.kind == Kind::list ? "[]" : "{}"));
+    spelling_budget_ += kSpellingBytesPerByte * json.size();
+    has_special_bytes_ = profile_.raw_utf8 || json.find('\x7f') != std::string_view::npos;
+    ondemand::value root;
+    if (const auto error = text_.document().get_value().get(root)) return json_error(error);
+    TraceHolder around;
+    Step step{.trace = &around, .depth = depth};
+    Value value(root);
+    if (!read(value, type, out, step)) return std::move(error_);
+    if (around.get() != nullptr || type.size(out) == 0) return malformed("an unusual spelling");
     return text_.check_end();
   }
 
@@ -590,14 +610,9 @@ void observe(std::string_view json, Profile& profile) {
   profile.raw_utf8 = bits >= 0x80;
 }
 
-}  // namespace
-
-Result<void> decode_into(const Type& type, void* out, std::string_view json, const Limits& limits,
-                         Diagnostics& warnings) {
-  // The record around a value keeps its unusual spelling, so only records can be decoded alone.
-  if (type.kind != Kind::record)
-    return Error{ErrorCode::argument,
-                 fmt::format("found the type {}, expected one with fields", type_text(type)), ""};
+// How `json` is written, by its version and as observed.
+Result<Profile> find_profile(const Type& type, std::string_view json, const Limits& limits,
+                             Diagnostics& warnings) {
   if (json.size() > limits.max_json_bytes) {
     return Error{ErrorCode::limit,
                  fmt::format("{} bytes of JSON, expected at most {} (max_json_bytes)", json.size(),
@@ -611,18 +626,36 @@ Result<void> decode_into(const Type& type, void* out, std::string_view json, con
   if (has_version) PT2_TRY_VOID(check_major(version));
   Profile profile = profile_of(has_version ? version_number(version) : kNewestVersion);
   observe(json, profile);
-  const bool newer_minor = profile.version > kNewestVersion;
-  if (newer_minor) {
+  if (profile.version > kNewestVersion) {
     warnings.add(Rule::newer_minor, ".schema_version",
                  fmt::format("found version {}.{}, expected at most {}", version.major,
                              version.minor, version_text(kNewestVersion)));
   }
-  PT2_TRY_VOID(Decoder(profile, newer_minor, limits, warnings).decode(type, out, json));
-  if (profile.compact || profile.raw_utf8) {
-    Trace& trace = type.trace(out)->make();
-    trace.compact = profile.compact;
-    trace.raw_utf8 = profile.raw_utf8;
-  }
+  return profile;
+}
+
+void note_observed(const Profile& profile, TraceHolder& spelling) {
+  if (!profile.compact && !profile.raw_utf8) return;
+  Trace& trace = spelling.make();
+  trace.compact = profile.compact;
+  trace.raw_utf8 = profile.raw_utf8;
+}
+
+const Member& find_member(const Type& type, std::string_view name) {
+  return *std::ranges::find(type.members, name, &Member::name);
+}
+
+}  // namespace
+
+Result<void> decode_into(const Type& type, void* out, std::string_view json, const Limits& limits,
+                         Diagnostics& warnings) {
+  // The record around a value keeps its unusual spelling, so only records can be decoded alone.
+  if (type.kind != Kind::record)
+    return Error{ErrorCode::argument,
+                 fmt::format("found the type {}, expected one with fields", type_text(type)), ""};
+  PT2_TRY(const Profile profile, find_profile(type, json, limits, warnings));
+  PT2_TRY_VOID(Decoder(profile, limits, warnings).decode(type, out, json));
+  note_observed(profile, *type.trace(out));
   return {};
 }
 
@@ -630,5 +663,71 @@ Result<ExportedProgram> decode_program(std::string_view json, const Limits& limi
                                        Diagnostics& warnings) {
   return decode<ExportedProgram>(json, limits, warnings);
 }
+
+struct PieceReader::State {
+  State(Pieces split, const Profile& profile, const Limits& limits, Release released)
+      : pieces(std::move(split)),
+        decoder(profile, limits, warnings),
+        release(std::move(released)) {}
+
+  template <class Table>
+  Result<Table> next(std::vector<std::string_view>& from, size_t& place, std::string_view member) {
+    Table table;
+    if (place == from.size()) return table;
+    const std::string_view text = from[place++];
+    const size_t known = warnings.all().size();
+    // The tables lie in .graph_module.graph.
+    constexpr uint32_t kTableDepth = 4;
+    PT2_TRY_VOID(decoder.decode_elements(*find_member(type_of<Graph>(), member).type, &table, text,
+                                         kTableDepth));
+    // Its place would count from the piece's beginning.
+    if (warnings.all().size() != known) return malformed("a finding");
+    if (release) release(text);
+    return table;
+  }
+
+  Pieces pieces;
+  Diagnostics warnings;
+  Decoder decoder;
+  Release release;
+  ExportedProgram outline;
+  size_t next_values = 0;
+  size_t next_nodes = 0;
+};
+
+PieceReader::PieceReader(std::unique_ptr<State> state) : state_(std::move(state)) {}
+PieceReader::~PieceReader() = default;
+
+std::unique_ptr<PieceReader> PieceReader::open(std::string_view json, const Limits& limits,
+                                               size_t piece_bytes, Release release) {
+  if (json.size() <= piece_bytes) return nullptr;
+  const Type& type = type_of<ExportedProgram>();
+  Diagnostics warnings;
+  const auto profile = find_profile(type, json, limits, warnings);
+  if (!profile || profile->version < 200) return nullptr;
+  auto pieces = split_program(json, piece_bytes);
+  if (!pieces) return nullptr;
+  auto state = std::make_unique<State>(*std::move(pieces), *profile, limits, std::move(release));
+  state->warnings = std::move(warnings);
+  const std::string outline = std::move(state->pieces.outline);
+  if (!state->decoder.decode(type, &state->outline, outline)) return nullptr;
+  // A graph's table of stack traces is taken apart with all nodes before it.
+  if (!state->outline.graph_module.graph.co_fileinfo_ordered_list.empty()) return nullptr;
+  note_observed(*profile, state->outline.trace);
+  return std::unique_ptr<PieceReader>(new PieceReader(std::move(state)));
+}
+
+ExportedProgram PieceReader::take_outline() { return std::move(state_->outline); }
+
+Result<Dict<TensorMeta>> PieceReader::next_values() {
+  return state_->next<Dict<TensorMeta>>(state_->pieces.tensor_values, state_->next_values,
+                                        "tensor_values");
+}
+
+Result<List<Node>> PieceReader::next_nodes() {
+  return state_->next<List<Node>>(state_->pieces.nodes, state_->next_nodes, "nodes");
+}
+
+const Diagnostics& PieceReader::warnings() const { return state_->warnings; }
 
 }  // namespace pt2::schema

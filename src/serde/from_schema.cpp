@@ -136,6 +136,35 @@ std::optional<Error> first_error(const Diagnostics& faults) {
   return std::nullopt;
 }
 
+Result<Program> convert(schema::ExportedProgram source, schema::PieceReader* pieces,
+                        Diagnostics& faults) {
+  Program program;
+  program.schema_version = {source.schema_version.major, source.schema_version.minor};
+  ReadContext context(program.schema_version.major, *program.expressions, faults);
+  context.pieces = pieces;
+  PT2_TRY_VOID(read_graph_module(source.graph_module, context, program));
+  const auto ranges = context.field("range_constraints");
+  for (const auto& [key, range] : source.range_constraints) {
+    const auto step = context.key(key);
+    PT2_TRY(auto constraint, read_range(key, range, context));
+    if (constraint) program.range_constraints.push_back(*std::move(constraint));
+  }
+  program.guards_code = std::move(source.guards_code);
+  program.torch_version = std::move(source.torch_version);
+  program.verifiers = std::move(source.verifiers);
+  if (program.verifiers.empty() && !source.dialect.empty())
+    program.verifiers.push_back(std::move(source.dialect));
+  program.opset_version = std::move(source.opset_version);
+  program.tensor_paths = std::move(source.tensor_paths);
+  program.constant_paths = std::move(source.constant_paths);
+  for (schema::Json& constraint : source.equality_constraints)
+    program.equality_constraints.push_back(std::move(constraint.text));
+  if (source.example_inputs) program.example_inputs = std::move(source.example_inputs->text);
+  program.spelling = std::move(source.trace);
+  check_structure(program, faults);
+  return program;
+}
+
 }  // namespace
 
 std::string key_step(std::string_view key) {
@@ -190,30 +219,7 @@ Result<TensorMeta> read_tensor_meta(const schema::TensorMeta& source, int64_t ma
 }
 
 Result<Program> from_schema(schema::ExportedProgram source, Diagnostics& faults) {
-  Program program;
-  program.schema_version = {source.schema_version.major, source.schema_version.minor};
-  ReadContext context(program.schema_version.major, *program.expressions, faults);
-  PT2_TRY_VOID(read_graph_module(source.graph_module, context, program));
-  const auto ranges = context.field("range_constraints");
-  for (const auto& [key, range] : source.range_constraints) {
-    const auto step = context.key(key);
-    PT2_TRY(auto constraint, read_range(key, range, context));
-    if (constraint) program.range_constraints.push_back(*std::move(constraint));
-  }
-  program.guards_code = std::move(source.guards_code);
-  program.torch_version = std::move(source.torch_version);
-  program.verifiers = std::move(source.verifiers);
-  if (program.verifiers.empty() && !source.dialect.empty())
-    program.verifiers.push_back(std::move(source.dialect));
-  program.opset_version = std::move(source.opset_version);
-  program.tensor_paths = std::move(source.tensor_paths);
-  program.constant_paths = std::move(source.constant_paths);
-  for (schema::Json& constraint : source.equality_constraints)
-    program.equality_constraints.push_back(std::move(constraint.text));
-  if (source.example_inputs) program.example_inputs = std::move(source.example_inputs->text);
-  program.spelling = std::move(source.trace);
-  check_structure(program, faults);
-  return program;
+  return convert(std::move(source), nullptr, faults);
 }
 
 Result<Program> from_schema(schema::ExportedProgram source) {
@@ -221,6 +227,19 @@ Result<Program> from_schema(schema::ExportedProgram source) {
   PT2_TRY(Program program, from_schema(std::move(source), faults));
   if (auto fault = first_error(faults)) return *std::move(fault);
   return program;
+}
+
+std::optional<Program> read_in_pieces(std::string_view json, const Limits& limits,
+                                      Diagnostics& warnings, schema::PieceReader::Release release,
+                                      size_t piece_bytes) {
+  const auto pieces = schema::PieceReader::open(json, limits, piece_bytes, std::move(release));
+  if (pieces == nullptr) return std::nullopt;
+  Diagnostics faults;
+  auto program = convert(pieces->take_outline(), pieces.get(), faults);
+  if (!program || !faults.empty()) return std::nullopt;
+  Diagnostics found = pieces->warnings();
+  warnings.append(std::move(found));
+  return *std::move(program);
 }
 
 }  // namespace pt2

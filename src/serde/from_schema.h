@@ -5,6 +5,7 @@
 
 #include "pt2/format/schema.h"
 #include "pt2/ir/program.h"
+#include "schema/pieces.h"
 
 namespace pt2 {
 
@@ -17,6 +18,15 @@ Result<Program> from_schema(schema::ExportedProgram source);
 // The same, but goes on where a rule of the graph is broken: each breach is added to `faults`
 // (V5xx). The program is made of the rest, and is good only for inspection.
 Result<Program> from_schema(schema::ExportedProgram source, Diagnostics& faults);
+
+// The program that `json` decodes to, without faults, in a fraction of the memory that the schema's
+// types of a long one take. Nothing where the text is no longer than a piece, or where anything
+// about it calls for decode_program and from_schema: a fault, a finding at a node, spellings to be
+// kept. `warnings` are those of decode_program.
+std::optional<Program> read_in_pieces(std::string_view json, const Limits& limits,
+                                      Diagnostics& warnings,
+                                      schema::PieceReader::Release release = {},
+                                      size_t piece_bytes = schema::kPieceBytes);
 
 // Symbolic sizes are parsed into `pool`. `major` is the file's schema version, which decides
 // between old and new fields.

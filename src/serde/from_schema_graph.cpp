@@ -31,16 +31,17 @@ std::variant<TensorMeta, SymInt, SymFloat, SymBool, CustomObjectType> empty_meta
 class GraphReader {
  public:
   GraphReader(schema::Graph& source, ReadContext& context, int depth, const Constants& constants)
-      : source_(source), context_(context), constants_(constants), scope_(graph_, context, depth) {}
+      : source_(source),
+        context_(context),
+        pieces_(depth == 1 ? context.pieces : nullptr),
+        constants_(constants),
+        scope_(graph_, context, depth) {}
 
   Result<Graph> read() {
     PT2_TRY_VOID(add_values());
     PT2_TRY_VOID(add_inputs());
     graph_.stack_traces = take_stack_traces(source_, context_);
-    for (size_t i = 0; i < source_.nodes.size(); ++i) {
-      const auto step = context_.item("nodes", i);
-      PT2_TRY_VOID(add_node(source_.nodes[i]));
-    }
+    PT2_TRY_VOID(add_nodes());
     for (size_t i = 0; i < source_.outputs.size(); ++i) {
       const auto step = context_.item("outputs", i);
       PT2_TRY(Argument output, read_argument(source_.outputs[i], context_, &scope_, Access::use));
@@ -77,6 +78,11 @@ class GraphReader {
         add_table("tensor_values", source_.tensor_values_v1,
                   [&](const schema::TensorValue& entry) { return tensor_meta(entry.meta); }));
     PT2_TRY_VOID(add_table("tensor_values", source_.tensor_values, tensor_meta));
+    for (bool more = pieces_ != nullptr; more;) {
+      PT2_TRY(const schema::Dict<schema::TensorMeta> values, pieces_->next_values());
+      PT2_TRY_VOID(add_table("tensor_values", values, tensor_meta));
+      more = !values.empty();
+    }
     PT2_TRY_VOID(add_table("sym_int_values", source_.sym_int_values, sym));
     PT2_TRY_VOID(add_table("sym_bool_values", source_.sym_bool_values, sym));
     PT2_TRY_VOID(add_table("custom_obj_values", source_.custom_obj_values,
@@ -100,6 +106,24 @@ class GraphReader {
         PT2_TRY_VOID(graph_.add_value(std::move(value)));
       }
       graph_.add_input(Argument(scope_.resolve(name, ValueKind::tensor, Access::define)));
+    }
+    return {};
+  }
+
+  Result<void> add_nodes() {
+    size_t count = 0;
+    const auto add_all = [&](schema::List<schema::Node>& nodes) -> Result<void> {
+      for (schema::Node& node : nodes) {
+        const auto step = context_.item("nodes", count++);
+        PT2_TRY_VOID(add_node(node));
+      }
+      return {};
+    };
+    PT2_TRY_VOID(add_all(source_.nodes));
+    for (bool more = pieces_ != nullptr; more;) {
+      PT2_TRY(schema::List<schema::Node> nodes, pieces_->next_nodes());
+      PT2_TRY_VOID(add_all(nodes));
+      more = !nodes.empty();
     }
     return {};
   }
@@ -135,6 +159,7 @@ class GraphReader {
 
   schema::Graph& source_;
   ReadContext& context_;
+  schema::PieceReader* pieces_;
   const Constants& constants_;
   Graph graph_;
   ValueScope scope_;

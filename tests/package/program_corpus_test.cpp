@@ -24,8 +24,19 @@ void expect_same_program(std::string_view json) {
   EXPECT_TRUE(schema::encode_program(after) == json);
 }
 
+// Every element a piece of its own.
+void expect_same_in_pieces(std::string_view json, size_t& count) {
+  Diagnostics warnings, pieces_warnings;
+  const auto source = schema::decode_program(json, Limits{}, warnings);
+  const auto program = read_in_pieces(json, Limits{}, pieces_warnings, {}, 1);
+  if (!program) return;
+  ++count;
+  EXPECT_EQ(pieces_warnings.all().size(), warnings.all().size());
+  EXPECT_TRUE(schema::encode_program(to_schema(*program)) == json);
+}
+
 TEST(ProgramCorpus, ProgramsComeBackByteForByte) {
-  size_t count = 0;
+  size_t count = 0, in_pieces = 0;
   for (const corpus::File& file : corpus::files()) {
     const auto archive = Archive::open(file.path);
     ASSERT_TRUE(archive) << archive.error().text();
@@ -34,11 +45,13 @@ TEST(ProgramCorpus, ProgramsComeBackByteForByte) {
       const auto record = archive->read(archive->program_record(model));
       ASSERT_TRUE(record) << record.error().text();
       expect_same_program(record->text());
+      expect_same_in_pieces(record->text(), in_pieces);
       ++count;
     }
   }
-  std::printf("%zu programs\n", count);
+  std::printf("%zu programs, %zu in pieces\n", count, in_pieces);
   EXPECT_GT(count, 100u);
+  EXPECT_GT(in_pieces, count * 3 / 4);
 }
 
 }  // namespace
