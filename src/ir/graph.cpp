@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <utility>
 
 #include "base/check.h"
 
@@ -42,13 +44,50 @@ bool Graph::contains(NodeId id) const {
 }
 
 std::optional<ValueId> Graph::find_value(std::string_view value_name) const {
-  const auto found = value_index_.find(value_name);
-  return found == value_index_.end() ? std::nullopt : std::optional(found->second);
+  if (slots_.empty()) return std::nullopt;
+  const uint32_t found = slots_[find_slot(value_name)];
+  return found == kNone ? std::nullopt : std::optional(ValueId{found});
+}
+
+// Where the name is, or the free slot where it would be.
+size_t Graph::find_slot(std::string_view value_name) const {
+  const size_t mask = slots_.size() - 1;
+  size_t slot = std::hash<std::string_view>()(value_name) & mask;
+  while (slots_[slot] != kNone && values_[slots_[slot]].name != value_name)
+    slot = (slot + 1) & mask;
+  return slot;
+}
+
+// False when the name is taken. Slots are at most half full.
+bool Graph::index_value(std::string_view value_name, ValueId id) {
+  if (2 * (indexed_ + 1) > slots_.size()) {
+    const std::vector<uint32_t> known = std::exchange(
+        slots_, std::vector<uint32_t>(std::max<size_t>(16, 2 * slots_.size()), kNone));
+    for (const uint32_t each : known)
+      if (each != kNone) slots_[find_slot(values_[each].name)] = each;
+  }
+  uint32_t& slot = slots_[find_slot(value_name)];
+  if (slot != kNone) return false;
+  slot = static_cast<uint32_t>(id);
+  ++indexed_;
+  return true;
+}
+
+void Graph::unindex_value(std::string_view value_name) {
+  const size_t mask = slots_.size() - 1;
+  size_t slot = find_slot(value_name);
+  slots_[slot] = kNone;
+  --indexed_;
+  // What follows without a gap may have been kept from this slot.
+  for (slot = (slot + 1) & mask; slots_[slot] != kNone; slot = (slot + 1) & mask) {
+    const uint32_t moved = std::exchange(slots_[slot], kNone);
+    slots_[find_slot(values_[moved].name)] = moved;
+  }
 }
 
 Result<ValueId> Graph::add_value(GraphValue value) {
   const auto id = static_cast<ValueId>(values_.size());
-  if (!value_index_.emplace(value.name, id).second) return name_taken(value.name);
+  if (!index_value(value.name, id)) return name_taken(value.name);
   value.definition = {};
   values_.push_back(std::move(value));
   value_uses_.emplace_back();
@@ -57,10 +96,10 @@ Result<ValueId> Graph::add_value(GraphValue value) {
 
 std::string Graph::unused_name(std::string_view value_name) {
   std::string free(value_name);
-  if (!value_index_.contains(free)) return free;
+  if (!find_value(free)) return free;
   size_t& number = last_number_[free];
   do free = fmt::format("{}_{}", value_name, ++number);
-  while (value_index_.contains(free));
+  while (find_value(free));
   return free;
 }
 
@@ -68,14 +107,15 @@ Result<void> Graph::rename_value(ValueId id, std::string new_name) {
   PT2_CHECK(contains(id));
   GraphValue& renamed = values_[static_cast<size_t>(id)];
   if (renamed.name == new_name) return {};
-  if (!value_index_.emplace(new_name, id).second) return name_taken(new_name);
-  value_index_.erase(renamed.name);
+  if (find_value(new_name)) return name_taken(new_name);
   // In FX a value and the node that defines it share one name.
   if (renamed.definition.by == Definition::By::node) {
     Node& node = nodes_[static_cast<size_t>(renamed.definition.node)];
     if (node.name == renamed.name) node.name = new_name;
   }
+  unindex_value(renamed.name);
   renamed.name = std::move(new_name);
+  index_value(renamed.name, id);
   return {};
 }
 
@@ -98,7 +138,7 @@ Result<void> Graph::erase_value(ValueId id) {
 
 void Graph::forget_value(ValueId id) {
   GraphValue& erased = values_[static_cast<size_t>(id)];
-  value_index_.erase(erased.name);
+  unindex_value(erased.name);
   erased = {};
   value_uses_[static_cast<size_t>(id)] = {.erased = true};
 }

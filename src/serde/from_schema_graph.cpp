@@ -150,6 +150,7 @@ class GraphReader {
     }
     node.target = std::move(source.target);
     node.metadata = std::move(source.metadata);
+    node.metadata.shrink_to_fit();
     node.is_hop_single_tensor_return = source.is_hop_single_tensor_return;
     node.name = std::move(source.name);
     node.spelling = std::move(source.trace);

@@ -286,6 +286,9 @@ class Graph {
   void unlink_use(uint32_t slot);
   void append_use(uint32_t slot, ValueId value);
   void forget_value(ValueId id);
+  size_t find_slot(std::string_view value_name) const;
+  bool index_value(std::string_view value_name, ValueId id);
+  void unindex_value(std::string_view value_name);
 
   std::vector<GraphValue> values_;
   std::vector<ValueUses> value_uses_;
@@ -299,10 +302,9 @@ class Graph {
   std::vector<Argument> inputs_;
   std::vector<Argument> outputs_;
   std::vector<Graph> subgraphs_;
-  struct NameHash : std::hash<std::string_view> {
-    using is_transparent = void;
-  };
-  std::unordered_map<std::string, ValueId, NameHash, std::equal_to<>> value_index_;
+  // Values by name, open addressing with linear probing: ids, because the names are in values_.
+  std::vector<uint32_t> slots_;  // their count is a power of two, or 0
+  size_t indexed_ = 0;
   std::unordered_map<std::string, size_t> last_number_;  // by name without its number
 };
 

@@ -177,14 +177,19 @@ class Symbolic {
   Symbolic() = default;
   Symbolic(T literal) : value_(literal) {}
   Symbolic(const SpelledExpr* expression, std::optional<T> hint)
-      : expression_(expression), has_hint_(hint.has_value()), value_(hint.value_or(T{})) {}
+      : expression_(reinterpret_cast<uintptr_t>(expression) | uintptr_t{hint.has_value()}),
+        value_(hint.value_or(T{})) {}
 
-  bool is_symbolic() const { return expression_ != nullptr; }
+  bool is_symbolic() const { return spelled() != nullptr; }
   // The number; meaningful when not symbolic.
   T literal() const { return value_; }
-  Expr expr() const { return expression_ ? expression_->expr : Expr(); }
-  const SpelledExpr* spelled() const { return expression_; }
-  std::optional<T> hint() const { return has_hint_ ? std::optional<T>(value_) : std::nullopt; }
+  Expr expr() const { return is_symbolic() ? spelled()->expr : Expr(); }
+  const SpelledExpr* spelled() const {
+    return reinterpret_cast<const SpelledExpr*>(expression_ & ~uintptr_t{1});
+  }
+  std::optional<T> hint() const {
+    return (expression_ & 1) != 0 ? std::optional<T>(value_) : std::nullopt;
+  }
   // Whether both are the same in every call, as far as one can see: the same number, or the same
   // expression of one program. Hints do not count.
   bool operator==(const Symbolic& other) const {
@@ -193,8 +198,8 @@ class Symbolic {
   }
 
  private:
-  const SpelledExpr* expression_ = nullptr;
-  bool has_hint_ = false;
+  // A program has millions of these: the pointer's lowest bit says whether there is a hint.
+  uintptr_t expression_ = 0;
   T value_{};
 };
 using SymInt = Symbolic<int64_t>;
