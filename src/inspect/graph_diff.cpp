@@ -29,15 +29,13 @@ std::string result_name(const Graph& graph, const Node& node) {
 // Everything about the nodes of one graph that is asked for again and again.
 class Side {
  public:
-  explicit Side(const GraphSide& side)
-      : graph(side.graph), symbols(side.symbols), roles(side.graph.value_count()) {
+  explicit Side(const GraphSide& side) : graph(side.graph), symbols(side.symbols) {
     for (size_t i = 0; i < graph.inputs().size(); ++i)
-      for_each_value(graph.inputs()[i],
-                     [&](ValueId id) { roles[static_cast<size_t>(id)] = side.inputs[i]; });
+      for_each_value(graph.inputs()[i], [&](ValueId id) { roles[id] = side.inputs[i]; });
     order.assign(graph.nodes().begin(), graph.nodes().end());
     const ArgumentNames names{[&](ValueId id) {
-                                const std::string& role = roles[static_cast<size_t>(id)];
-                                return role.empty() ? "%" : role;
+                                const auto role = roles.find(id);
+                                return role == roles.end() ? "%" : role->second;
                               },
                               [](SubgraphId) { return std::string("graph"); }};
     for (const NodeId id : order) {
@@ -61,7 +59,7 @@ class Side {
     const auto mix = [](uint64_t all, uint64_t next) {
       return (all ^ next) * 0x9e3779b97f4a7c15u + (all >> 29);
     };
-    for (size_t i = 0; i < roles.size(); ++i) values[i] = hash_text(roles[i]);
+    for (const auto& [id, role] : roles) values[static_cast<size_t>(id)] = hash_text(role);
     for (size_t i = 0; i < order.size(); ++i) {
       uint64_t content = locals[i];
       const Node& node = graph.node(order[i]);
@@ -93,7 +91,7 @@ class Side {
 
   const Graph& graph;
   SymbolNames& symbols;
-  std::vector<std::string> roles;  // by value id; empty for results of nodes
+  std::unordered_map<ValueId, std::string> roles;  // of the graph's inputs
   std::vector<NodeId> order;
   // By place in `order`.
   std::vector<uint64_t> modules, targets, locals, results;
@@ -188,10 +186,9 @@ class GraphDiff {
     const auto each_input = [](const Side& side, auto&& visit) {
       for (const Argument& input : side.graph.inputs()) for_each_value(input, visit);
     };
-    each_input(before_,
-               [&](ValueId id) { inputs.emplace(before_.roles[static_cast<size_t>(id)], id); });
+    each_input(before_, [&](ValueId id) { inputs.emplace(before_.roles.at(id), id); });
     each_input(after_, [&](ValueId id) {
-      const auto found = inputs.find(after_.roles[static_cast<size_t>(id)]);
+      const auto found = inputs.find(after_.roles.at(id));
       if (found != inputs.end()) name_as(id, found->second);
     });
     for (size_t i = 0; i < to_after_.size(); ++i) {
