@@ -66,6 +66,7 @@ constexpr Verb kVerbs[] = {
      "pt2 verify model.pt2\n"
      "pt2 verify models/ -q                  # a folder; files with errors alone\n"
      "pt2 verify model.pt2 --level container # records and checksums only\n"
+     "pt2 verify model.pt2 --sha256 SUMS     # is it the file that sha256sum saw?\n"
      "pt2 explain V103                       # what a finding means",
      setup_verify},
     {"scan", Job::check,

@@ -3,8 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
+#include <map>
+#include <optional>
 #include <thread>
 
+#include "base/sha256.h"
+#include "pt2/format/zip.h"
 #include "pt2/ops/verify_operators.h"
 #include "tools/files.h"
 #include "tools/json_members.h"
@@ -22,8 +27,74 @@ struct Options {
   bool quiet = false;
   bool strict = false;
   std::string level = std::string(level_name(Level::full));
+  std::string sha256;
   Limits limits;
   bool json = false;
+};
+
+// What one file turned out to be.
+struct Verdict {
+  std::string digest;    // with --sha256
+  std::string expected;  // with --sha256; empty: SUMS does not name the file
+  Diagnostics findings;  // none where the digest differs: such a file is not looked into
+  bool has_other_digest() const { return !digest.empty() && digest != expected; }
+};
+
+constexpr size_t kDigits = 64;
+
+std::string as_digest(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  const bool is_digest =
+      out.size() == kDigits && out.find_first_not_of("0123456789abcdef") == std::string::npos;
+  return is_digest ? out : std::string();
+}
+
+// Digests by the names of files, without their folders; one digest alone is every file's.
+class Sums {
+ public:
+  // A digest, or the name of a file of lines as sha256sum writes them: "DIGEST  NAME".
+  static Result<Sums> read(const std::string& text) {
+    Sums sums;
+    sums.only_ = as_digest(text);
+    if (!sums.only_.empty()) return sums;
+    const Result<Record> record = map_file(text);
+    if (!record)
+      return Error{ErrorCode::argument, "--sha256 takes 64 digits, or a file that sha256sum wrote",
+                   record.error().text()};
+    std::string_view rest = record->text();
+    for (size_t number = 1; !rest.empty(); ++number) {
+      const size_t end = std::min(rest.find('\n'), rest.size());
+      std::string_view line = rest.substr(0, end);
+      rest.remove_prefix(std::min(end + 1, rest.size()));
+      if (line.ends_with('\r')) line.remove_suffix(1);
+      if (line.empty()) continue;
+      const std::string digest = as_digest(line.substr(0, kDigits));
+      if (digest.empty())
+        return Error{ErrorCode::malformed, "expected a SHA-256 of 64 digits and the name of a file",
+                     fmt::format("{}:{}", text, number)};
+      line.remove_prefix(kDigits);
+      line.remove_prefix(std::min(line.find_first_not_of(" *"), line.size()));
+      if (line.empty())
+        sums.only_ = digest;
+      else
+        sums.by_name_[base_name(line)] = digest;
+    }
+    return sums;
+  }
+
+  std::string of(const std::string& file) const {
+    const auto found = by_name_.find(base_name(file));
+    return found == by_name_.end() ? only_ : found->second;
+  }
+
+ private:
+  static std::string base_name(std::string_view path) {
+    return std::string(path.substr(path.rfind('/') + 1));
+  }
+
+  std::string only_;
+  std::map<std::string, std::string> by_name_;
 };
 
 std::string_view severity_name(Severity severity) {
@@ -52,6 +123,16 @@ int findings_code(const Options& options, const Diagnostics& findings) {
   return code;
 }
 
+int verdict_code(const Options& options, const Verdict& verdict) {
+  if (verdict.has_other_digest()) return kDifference;
+  return findings_code(options, verdict.findings);
+}
+
+std::string digest_text(const Verdict& verdict) {
+  if (verdict.expected.empty()) return "its SHA-256 is not among those given";
+  return fmt::format("SHA-256 {}, expected {}; not looked into", verdict.digest, verdict.expected);
+}
+
 std::string summary(const Diagnostics& findings) {
   const auto count = [&](Severity severity) {
     const size_t number = findings.count(severity);
@@ -62,11 +143,13 @@ std::string summary(const Diagnostics& findings) {
   return count(Severity::error) + ", " + count(Severity::warning);
 }
 
-void write_report(JsonWriter& json, const std::string& file, const Diagnostics& findings) {
+void write_report(JsonWriter& json, const std::string& file, const Verdict& verdict) {
   json.begin_object();
   write_text(json, "file", file);
-  write_flag(json, "ok", !findings.has_errors());
-  write_objects(json, "findings", findings.all(), [&](const Diagnostic& finding) {
+  write_flag(json, "ok", !verdict.has_other_digest() && !verdict.findings.has_errors());
+  if (!verdict.digest.empty()) write_text(json, "sha256", verdict.digest);
+  if (verdict.has_other_digest()) write_text(json, "expected_sha256", verdict.expected);
+  write_objects(json, "findings", verdict.findings.all(), [&](const Diagnostic& finding) {
     write_text(json, "rule", rule_code(finding.rule));
     write_text(json, "name", rule_info(finding.rule).name);
     write_text(json, "severity", severity_name(finding.severity()));
@@ -81,26 +164,55 @@ void write_report(JsonWriter& json, const std::string& file, const Diagnostics& 
   json.end_object();
 }
 
-void print_findings(const Options& options, const std::string& file, const Diagnostics& findings,
-                    Environment& environment) {
-  if (options.quiet && findings_code(options, findings) == kOk) return;
+void print_verdict(const Options& options, const std::string& file, const Verdict& verdict,
+                   Environment& environment) {
+  if (options.quiet && verdict_code(options, verdict) == kOk) return;
+  const Diagnostics& findings = verdict.findings;
   for (const Diagnostic& finding : findings.all()) print(environment.out, finding.line() + "\n");
-  const Colour colour = findings.has_errors() ? Colour::red : Colour::green;
+  const bool is_bad = verdict.has_other_digest() || findings.has_errors();
+  const std::string text = verdict.has_other_digest() ? digest_text(verdict) : summary(findings);
   print(environment.out,
-        fmt::format("{}: {}\n", file, coloured(environment, colour, summary(findings))));
+        fmt::format("{}: {}\n", file,
+                    coloured(environment, is_bad ? Colour::red : Colour::green, text)));
+}
+
+Verdict look_at(const Options& options, const Sums* sums, const std::string& file,
+                unsigned threads) {
+  Verdict verdict;
+  if (sums != nullptr) {
+    const auto record = map_file(file);
+    if (record) {
+      Sha256 hash;
+      hash.add(record->bytes);
+      verdict.digest = hash.hex();
+    }
+    verdict.expected = sums->of(file);
+    if (verdict.has_other_digest()) return verdict;
+  }
+  const VerifyOptions settings{
+      .limits = options.limits, .threads = threads, .progress = {}, .operators = check_operators};
+  verdict.findings = verify(input_path(file), chosen_level(options), settings);
+  return verdict;
+}
+
+Result<std::optional<Sums>> read_sums(const Options& options) {
+  if (options.sha256.empty()) return std::optional<Sums>();
+  if (std::ranges::find(options.files, "-") != options.files.end())
+    return Error{ErrorCode::argument, "--sha256 takes files, not standard input", ""};
+  PT2_TRY(Sums sums, Sums::read(options.sha256));
+  return std::optional(std::move(sums));
 }
 
 Result<int> verify_files(const Options& options, Environment& environment) {
   PT2_TRY(const std::vector<std::string> files,
           list_files(options.files, kProgramEndings, environment));
+  PT2_TRY(const std::optional<Sums> sums, read_sums(options));
   // Either the files are done side by side, or the checksums of one.
   const unsigned threads =
       files.size() > 1 ? 1 : std::clamp(std::thread::hardware_concurrency(), 1u, kMaxThreads);
-  std::vector<Diagnostics> all(files.size());
+  std::vector<Verdict> all(files.size());
   for_each_file(files.size(), environment, [&](size_t i) {
-    const VerifyOptions settings{
-        .limits = options.limits, .threads = threads, .progress = {}, .operators = check_operators};
-    all[i] = verify(input_path(files[i]), chosen_level(options), settings);
+    all[i] = look_at(options, sums ? &*sums : nullptr, files[i], threads);
   });
   int code = kOk;
   size_t bad = 0;
@@ -109,13 +221,13 @@ Result<int> verify_files(const Options& options, Environment& environment) {
   json.key("files");
   json.begin_array();
   for (size_t i = 0; i < files.size(); ++i) {
-    const int own = findings_code(options, all[i]);
+    const int own = verdict_code(options, all[i]);
     code = std::max(code, own);
     bad += own != kOk;
     if (options.json)
       write_report(json, files[i], all[i]);
     else
-      print_findings(options, files[i], all[i], environment);
+      print_verdict(options, files[i], all[i], environment);
   }
   json.end_array();
   json.end_object();
@@ -140,6 +252,10 @@ Action setup_verify(CommandLine& line) {
                               fmt::join(names, ", ")))
       .type_name("LEVEL")
       .one_of(names);
+  line.add_option("--sha256", options->sha256,
+                  "the digest that the file must have, or a file of lines as\n"
+                  "sha256sum writes them; a file with another is not looked into")
+      .type_name("SUM|FILE");
   add_limit_option(line, options->limits);
   add_json_option(line, options->json);
   return [options](Environment& environment) { return verify_files(*options, environment); };
