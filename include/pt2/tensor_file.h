@@ -31,6 +31,7 @@ Result<NamedTensors> read_tensors(const Record& record, const Limits& limits = {
 // Writes the format that the path's ending names, whole or not at all. Errors: `argument` (unknown
 // ending, several tensors in a .npy), `unsupported` (a dtype that the format lacks), `io`.
 Result<void> write_tensor_file(const std::string& path, const NamedTensors& tensors);
+Result<void> write_tensors(TensorFormat format, const NamedTensors& tensors, Sink& sink);
 
 // Writes tensors as they come, so that only one of them need be in memory. Without finish() there
 // is no file.

@@ -6,28 +6,6 @@
 #include "pt2/format/safetensors.h"
 
 namespace pt2 {
-namespace {
-
-Result<void> write_tensors(TensorFormat format, const NamedTensors& tensors, Sink& sink) {
-  switch (format) {
-    case TensorFormat::npy:
-      if (tensors.size() != 1)
-        return Error{ErrorCode::argument,
-                     "a .npy file holds one tensor, found " + std::to_string(tensors.size()) +
-                         "; write a .npz or .safetensors file",
-                     ""};
-      PT2_TRY_VOID(write_npy(tensors[0].second, sink));
-      return sink.finish();
-    case TensorFormat::npz:
-      return write_npz(tensors, sink);
-    case TensorFormat::safetensors:
-      return write_safetensors({.tensors = tensors, .metadata = {}}, sink);
-  }
-  return {};
-}
-
-}  // namespace
-
 Result<TensorFormat> tensor_format_of(const std::string& path) {
   if (path.ends_with(".npy")) return TensorFormat::npy;
   if (path.ends_with(".npz")) return TensorFormat::npz;
@@ -55,6 +33,24 @@ Result<NamedTensors> read_tensor_file(const std::string& path, const Limits& lim
   Result<NamedTensors> tensors = read_tensors(record, limits);
   if (!tensors) return in_file(std::move(tensors).error(), path);
   return tensors;
+}
+
+Result<void> write_tensors(TensorFormat format, const NamedTensors& tensors, Sink& sink) {
+  switch (format) {
+    case TensorFormat::npy:
+      if (tensors.size() != 1)
+        return Error{ErrorCode::argument,
+                     "a .npy file holds one tensor, found " + std::to_string(tensors.size()) +
+                         "; write a .npz or .safetensors file",
+                     ""};
+      PT2_TRY_VOID(write_npy(tensors[0].second, sink));
+      return sink.finish();
+    case TensorFormat::npz:
+      return write_npz(tensors, sink);
+    case TensorFormat::safetensors:
+      return write_safetensors({.tensors = tensors, .metadata = {}}, sink);
+  }
+  return {};
 }
 
 Result<void> write_tensor_file(const std::string& path, const NamedTensors& tensors) {

@@ -1,8 +1,10 @@
-// pt2 convert to an output that is no regular file: a pipe, which also receives the report.
+// Outputs and inputs that are no regular files: a pipe, which also receives the report; standard
+// output; links.
 #include <sys/stat.h>
 
 #include "command_runner.h"
 #include "pt2/package.h"
+#include "pt2/tensor_file.h"
 #include "temporary_folder.h"
 
 namespace pt2::test {
@@ -36,6 +38,21 @@ TEST(ConvertOutput, IntoThePipeOfItsReportIsTheArchiveAlone) {
   EXPECT_TRUE(package->warnings().empty());
   EXPECT_EQ(package->program().value()->torch_version, "2.9.1");
   EXPECT_TRUE(stream_text(environment.err).starts_with(path + ": for PyTorch 2.9"));
+}
+
+TEST(RunOutput, OfResultsIsAFileOfTensorsAndNothingElse) {
+  for (const std::string format : {"npz", "safetensors"}) {
+    const CommandResult result =
+        run_pt2({"run", "../../examples/digits.pt2", "-i", "image=../../examples/digit_5.npy", "-o",
+                 "-", "--format", format});
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_EQ(result.out.starts_with("PK"), format == "npz");
+    const auto tensors = read_tensors(make_record(result.out));
+    ASSERT_TRUE(tensors) << tensors.error().text();
+    ASSERT_EQ(tensors->size(), 1u);
+    EXPECT_EQ(tensors->front().first, "logits");
+    EXPECT_EQ(tensors->front().second.sizes()[1], 10);
+  }
 }
 
 // A link in a circle, one that leads nowhere, and a pipe, whose reading would never end.

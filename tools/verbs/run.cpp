@@ -21,6 +21,7 @@ namespace {
 struct Options {
   Execution execution;
   std::string output;
+  std::string format;  // of standard output
   std::string state;
   std::optional<double> timeout;  // in seconds
   size_t top = 0;
@@ -46,7 +47,26 @@ std::string unused_name(const std::string& name, std::set<std::string>& used) {
   return candidate;
 }
 
-Result<void> write_outputs(const std::string& path, const Model& model,
+constexpr std::string_view kStandardOutput = "-";
+constexpr std::string_view kUsualFormat = "npz";
+
+Result<TensorFormat> output_format(const Options& options) {
+  if (options.output != kStandardOutput) {
+    if (!options.format.empty())
+      return Error{ErrorCode::argument, "--format is for -o -; the name of a file says its format",
+                   options.output};
+    return tensor_format_of(options.output);
+  }
+  if (options.json || options.top > 0)
+    return Error{
+        ErrorCode::argument,
+        fmt::format("-o - and {} both write to standard output", options.json ? "--json" : "--top"),
+        ""};
+  return tensor_format_of(
+      fmt::format(".{}", options.format.empty() ? kUsualFormat : options.format));
+}
+
+Result<void> write_outputs(const Options& options, const Model& model,
                            const std::vector<Value>& outputs, Environment& environment) {
   NamedTensors tensors;
   std::set<std::string> used;
@@ -58,7 +78,12 @@ Result<void> write_outputs(const std::string& path, const Model& model,
       print_warning(environment,
                     fmt::format("{} is not written: {}", printable(name), outputs[i].type_text()));
   }
-  return write_tensor_file(path, tensors);
+  if (options.output != kStandardOutput) return write_tensor_file(options.output, tensors);
+  PT2_TRY(const TensorFormat format, output_format(options));
+  StringSink written;
+  PT2_TRY_VOID(write_tensors(format, tensors, written));
+  print(environment.out, written.bytes());
+  return {};
 }
 
 // A parameter, buffer or constant that a call has changed.
@@ -134,18 +159,19 @@ Result<void> print_top(const Options& options, const Model& model,
 }
 
 Result<int> run(const Options& options, Environment& environment) {
-  for (const std::string* path : {&options.output, &options.state})
-    if (!path->empty()) {
-      PT2_TRY([[maybe_unused]] const TensorFormat format, tensor_format_of(*path));
-    }
+  if (!options.output.empty() || !options.format.empty()) {
+    PT2_TRY([[maybe_unused]] const TensorFormat format, output_format(options));
+  }
+  if (!options.state.empty()) {
+    PT2_TRY([[maybe_unused]] const TensorFormat format, tensor_format_of(options.state));
+  }
   PT2_TRY(PreparedCall call, prepare_call(options.execution, environment));
   const Model& model = call.model;
   Session session(model, {.threads = options.execution.threads});
   session.seed(options.execution.seed);
   Result<std::vector<Value>> outputs = session.run(call.inputs, call_options(options));
   if (!outputs) return std::move(outputs).error();
-  if (!options.output.empty())
-    PT2_TRY_VOID(write_outputs(options.output, model, *outputs, environment));
+  if (!options.output.empty()) PT2_TRY_VOID(write_outputs(options, model, *outputs, environment));
   const std::vector<ChangedState> state = changed_state(model, session);
   if (!options.state.empty()) PT2_TRY_VOID(write_state(options.state, state));
   if (options.top > 0 && !options.json)
@@ -170,8 +196,11 @@ Action setup_run(CommandLine& line) {
   add_input_option(line, options->execution.inputs);
   line.add_option("-o,--output", options->output,
                   "write the outputs to this .npz or .safetensors file\n"
-                  "(.npy for a single one)")
+                  "(.npy for a single one); - is standard output")
       .type_name("FILE");
+  line.add_option("--format", options->format, "of -o -: npz, the default, safetensors, or npy")
+      .type_name("NAME")
+      .one_of({"npz", "safetensors", "npy"});
   line.add_option("--state", options->state,
                   "write the buffers and parameters that the call changed to this\n"
                   ".npz or .safetensors file")
