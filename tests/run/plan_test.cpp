@@ -285,8 +285,8 @@ TEST(Plan, RowsArePickedByNumbers) {
 }
 
 // What depends on sizes alone is computed once for a recording; what depends on elements and is
-// computed by no kernel cannot be done again.
-TEST(Plan, CallsAreRecordedWhereKernelsComputeThem) {
+// computed by no kernel is computed again. Random numbers would be others.
+TEST(Plan, CallsAreRecordedUnlessTheyDraw) {
   Case sizes;
   const ValueId x = sizes.input({3, 4});
   const ValueId ones = sizes.call("ones_like.default", {self(sizes.weight({12}))});
@@ -301,13 +301,30 @@ TEST(Plan, CallsAreRecordedWhereKernelsComputeThem) {
   elements.output(elements.call("cumsum.default",
                                 {self(elements.input({3})), named("dim", Argument(int64_t{0}))}));
   EXPECT_EQ(elements.check(), Names{"reference"});
-  EXPECT_FALSE(elements.was_recorded());
+  EXPECT_TRUE(elements.was_recorded() && elements.took_others());
 
   Case random;
   const ValueId noise = random.call("rand_like.default", {self(random.weight({3}))});
   random.output(random.call("mul.Tensor", {self(noise), named("other", Argument(0.0))}));
   random.check();
   EXPECT_FALSE(random.was_recorded());
+}
+
+// What follows was made for the sizes and numbers that there were.
+TEST(Plan, RecordingsRefuseElementsThatChangeSizesOrNumbers) {
+  const auto at_least = [](float least) {
+    Case graph;
+    const ValueId x = graph.input({6});
+    graph.fill(x, Tensor::of({0.1f, 0.9f, 0.2f, 0.8f, 0.3f, 0.7f}));
+    const ValueId large =
+        graph.call("gt.Scalar", {self(x), named("other", Argument(static_cast<double>(least)))});
+    graph.output(graph.call("masked_select.default", {self(x), named("mask", Argument(large))}));
+    graph.check();
+    EXPECT_TRUE(graph.was_recorded());
+    return graph.took_others();
+  };
+  EXPECT_TRUE(at_least(0.01f));
+  EXPECT_FALSE(at_least(0.5f));
 }
 
 }  // namespace

@@ -65,7 +65,8 @@ Result<void> run_node(Frame& frame, const BoundNode& node) {
   if (!ran && straighten_viewed(frame, node))
     ran = frame.executor().run_node(frame.graph(), node, frame.values);
   PT2_TRY_VOID(std::move(ran));
-  if (frame.recording() != nullptr) frame.recording()->note_node(node, frame.values);
+  if (frame.recording() != nullptr)
+    frame.recording()->note_node(node, frame.values, frame.executor());
   if (!rearranged) return {};
   for (const Argument& output : node.node->outputs)
     for_each_value(output, [&](ValueId id) {

@@ -233,6 +233,7 @@ class PlannedSession final : public EngineSession {
     if (calls != nullptr && calls->recording != nullptr) {
       PT2_TRY(const bool ran, calls->recording->run(given_, call.cancellation));
       if (ran) return copies(workspace, calls->recording->outputs());
+      note_refusal(*calls);
       calls = nullptr;
     }
     ops::Context context;
@@ -251,6 +252,13 @@ class PlannedSession final : public EngineSession {
     calls->recording = std::move(recording);
     workspace.recordings.limit_memory();
     return results;
+  }
+
+  // A recording that refuses often costs more than it saves.
+  static void note_refusal(RecordedCalls& calls) {
+    constexpr uint64_t kAlways = 4, kOneOf = 8;
+    calls.refused = ++calls.refusals > kAlways + calls.calls / kOneOf;
+    if (calls.refused) calls.recording.reset();
   }
 
   static std::vector<Value> copies(Workspace& workspace, std::span<const Tensor> results) {

@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/check.h"
+#include "base/memory_account.h"
 #include "run/plan/planner.h"
+#include "run/plan/repeated_node.h"
 
 namespace pt2::run {
 namespace {
@@ -14,11 +15,8 @@ constexpr uint64_t kMostBytes = uint64_t{256} << 20;
 // A call that is done again copies its inputs and its results. Where these are larger (caches of a
 // decoder, logits of a vocabulary) copying costs more than making the call in full.
 constexpr int64_t kMostCopied = int64_t{4} << 20;
-
-bool is_plain(const BoundNode& node) {
-  return node.op && node.higher_order == nullptr && node.op.custom == nullptr &&
-         node.batched.empty() && !node.op.mutates();
-}
+// What the results of nodes that are repeated may take: none of it serves two of them.
+constexpr uint64_t kMostKept = uint64_t{64} << 20;
 
 // Asks for sizes alone, whatever the elements are, and gives no tensor.
 bool looks_at_sizes(const BoundNode& node) {
@@ -52,12 +50,13 @@ bool is_like(const Value& value, const Tensor& recorded) {
 
 }  // namespace
 
-void Recording::note_node(const BoundNode& node, const std::vector<Value>& values) {
+void Recording::note_node(const BoundNode& node, const std::vector<Value>& values,
+                          const Executor& executor) {
   const auto value_of = [&](ValueId id) -> const Value& { return values[static_cast<size_t>(id)]; };
   const auto for_each_output = [&](const auto& function) {
     for (const Argument& output : node.node->outputs) for_each_value(output, function);
   };
-  if (!is_plain(node)) return give_up();
+  if (!may_repeat(node)) return give_up();
   std::vector<const Storage*> storages;
   bool fixed = true;
   for (const NamedArgument& input : node.node->inputs)
@@ -66,7 +65,7 @@ void Recording::note_node(const BoundNode& node, const std::vector<Value>& value
       if (const auto* tensor = value_of(id).get_if<Tensor>())
         storages.push_back(tensor->storage().get());
     });
-  if (computes_alone(node) && (fixed || looks_at_sizes(node))) {
+  if (fixed || looks_at_sizes(node)) {
     for_each_output([&](ValueId id) {
       fix(id);
       kept_.push_back(value_of(id));
@@ -76,29 +75,44 @@ void Recording::note_node(const BoundNode& node, const std::vector<Value>& value
     });
     return;
   }
-  bool views = !node.node->outputs.empty();
+  bool views = node.higher_order == nullptr && !node.node->outputs.empty();
   for_each_output([&](ValueId id) {
     const auto* tensor = value_of(id).get_if<Tensor>();
     views = views && tensor != nullptr && tensor->defined() &&
             std::ranges::find(storages, tensor->storage().get()) != storages.end();
   });
-  if (!views) note_copy(node, values);
+  if (!views && !note_copy(node, values)) repeat(node, values, executor);
 }
 
-void Recording::note_copy(const BoundNode& node, const std::vector<Value>& values) {
+bool Recording::note_copy(const BoundNode& node, const std::vector<Value>& values) {
   const auto* from_id =
       node.node->inputs.empty() ? nullptr : node.node->inputs[0].arg.get_if<ValueId>();
   const auto* to_id =
       node.node->outputs.empty() ? nullptr : node.node->outputs[0].get_if<ValueId>();
-  if (!copies_elements(node) || from_id == nullptr || to_id == nullptr) return give_up();
+  if (!copies_elements(node) || from_id == nullptr || to_id == nullptr) return false;
   const auto* from = values[static_cast<size_t>(*from_id)].get_if<Tensor>();
   const auto* to = values[static_cast<size_t>(*to_id)].get_if<Tensor>();
   if (from == nullptr || to == nullptr || !to->is_contiguous() || from->numel() != to->numel() ||
       from->dtype() != to->dtype())
-    return give_up();
+    return false;
   add([source = *from, copy = *to]() mutable {
     copy_to_contiguous(source, copy.raw_data());
     return true;
+  });
+  return true;
+}
+
+void Recording::repeat(const BoundNode& node, const std::vector<Value>& values,
+                       const Executor& executor) {
+  std::optional<RepeatedNode> repeated = RepeatedNode::of(node, values, executor);
+  if (!repeated) return give_up();
+  kept_bytes_ += repeated->bytes();
+  if (kept_bytes_ > kMostKept) return give_up();
+  repeats_nodes_ = true;
+  account_limit_ =
+      MemoryAccount::current() == nullptr ? account_limit_ : MemoryAccount::current()->limit();
+  add([node = *std::move(repeated), cancellation = cancellation_] {
+    return node.run(*cancellation);
   });
 }
 
@@ -123,6 +137,12 @@ void Recording::add_output(const Value& value) {
 Result<bool> Recording::run(std::span<const Value* const> inputs,
                             const Cancellation& cancellation) const {
   PT2_TRY_VOID(cancellation.check());
+  std::optional<MemoryAccount::Scope> account;
+  if (repeats_nodes_) {
+    *cancellation_ = cancellation;
+    if (MemoryAccount::current() == nullptr)
+      account.emplace(std::make_shared<MemoryAccount>(account_limit_));
+  }
   for (size_t i = 0; i < inputs_.size(); ++i) {
     const auto bytes = static_cast<size_t>(inputs_[i].nbytes());
     if (bytes > 0) std::memcpy(places_[i], inputs[i]->get_if<Tensor>()->raw_data(), bytes);

@@ -1,8 +1,9 @@
 // What a call with inputs of some sizes did, to be done again: the kernels in their order with
 // their operands, which lie where they lay. Nothing is looked up, checked or allocated for that.
 //
-// A call can be recorded where all that it computes of its inputs is computed by kernels; nodes
-// run by the reference executor may make views, and what sizes and weights alone decide.
+// A node that the reference executor runs is left out where it makes a view or what sizes and
+// weights alone decide, and is run again otherwise (repeated_node.h). A call cannot be recorded
+// where a node changes something or draws random numbers.
 #ifndef PT2_RUN_PLAN_RECORDING_H
 #define PT2_RUN_PLAN_RECORDING_H
 
@@ -16,6 +17,7 @@
 #include "run/bound_graph.h"
 #include "run/cancellation.h"
 #include "run/plan/memory_pool.h"
+#include "run/reference/executor.h"
 
 namespace pt2::run {
 
@@ -35,7 +37,7 @@ class Recording {
   void fix(ValueId id) { fixed_[static_cast<size_t>(id)] = true; }
   bool is_fixed(ValueId id) const { return fixed_[static_cast<size_t>(id)]; }
   // The reference executor has run the node.
-  void note_node(const BoundNode& node, const std::vector<Value>& values);
+  void note_node(const BoundNode& node, const std::vector<Value>& values, const Executor& executor);
 
   // A copy of the caller's tensor, which is row-major, at a place of its own.
   Tensor add_input(const Tensor& tensor);
@@ -52,7 +54,9 @@ class Recording {
   uint64_t bytes() const { return memory_.bytes() + kept_bytes_; }
 
  private:
-  void note_copy(const BoundNode& node, const std::vector<Value>& values);
+  // False where the node does not copy its argument.
+  bool note_copy(const BoundNode& node, const std::vector<Value>& values);
+  void repeat(const BoundNode& node, const std::vector<Value>& values, const Executor& executor);
 
   MemoryPool memory_{true};
   bool usable_ = true;
@@ -64,6 +68,10 @@ class Recording {
   std::vector<std::byte*> places_;  // of these
   std::vector<Tensor> outputs_;
   std::vector<std::function<bool()>> launches_;
+  bool repeats_nodes_ = false;
+  uint64_t account_limit_ = Limits{}.max_tensor_bytes;
+  // Of the call that runs.
+  std::shared_ptr<Cancellation> cancellation_ = std::make_shared<Cancellation>();
 };
 
 // Of calls with inputs of the same sizes: how often there were some, and the recording of one.
@@ -71,6 +79,7 @@ struct RecordedCalls {
   std::vector<Value> inputs;  // tensors without elements
   uint64_t calls = 0;
   uint64_t last_call = 0;
+  uint64_t refusals = 0;  // of the recording
   bool refused = false;
   std::unique_ptr<const Recording> recording;
 };

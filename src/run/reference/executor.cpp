@@ -161,6 +161,25 @@ Result<void> Executor::run_nodes(const BoundGraph& bound, std::vector<Value>& va
 Result<std::vector<Value>> Executor::compute(const BoundNode& node,
                                              const std::vector<Value>& values) {
   PT2_TRY_VOID(cancellation_.check());
+  PT2_TRY(std::vector<Value> arguments, arguments_of(node, values));
+  return compute_with(node, std::move(arguments));
+}
+
+Result<std::vector<Value>> Executor::compute_with(const BoundNode& node,
+                                                  std::vector<Value> arguments) {
+  if (node.higher_order == nullptr) return call(node.op, std::move(arguments));
+  PT2_TRY(std::vector<Value> results,
+          node.higher_order->function(*this, node, std::move(arguments)));
+  // A nested graph returns its results one by one, while the file may record them as one list.
+  const std::vector<Argument>& outputs = node.node->outputs;
+  if (outputs.size() == 1 && outputs[0].is<ArgumentList>() &&
+      !(results.size() == 1 && results[0].is<Value::List>()))
+    results = {Value(Value::List(std::move(results)))};
+  return results;
+}
+
+Result<std::vector<Value>> Executor::arguments_of(const BoundNode& node,
+                                                  const std::vector<Value>& values) {
   std::vector<Value> arguments;
   arguments.reserve(node.arguments.size());
   for (size_t i = 0; i < node.arguments.size(); ++i) {
@@ -175,8 +194,7 @@ Result<std::vector<Value>> Executor::compute(const BoundNode& node,
     }
     arguments.push_back(std::move(value));
   }
-  return node.higher_order ? node.higher_order->function(*this, node, std::move(arguments))
-                           : call(node.op, std::move(arguments));
+  return arguments;
 }
 
 Result<std::vector<Value>> Executor::call(const ops::Operator& op, std::vector<Value> arguments) {
@@ -189,21 +207,21 @@ Result<std::vector<Value>> Executor::call(const ops::Operator& op, std::vector<V
 }
 
 Result<void> Executor::count_work(uint64_t elements) {
-  if (elements > max_work_ - work_)
+  if (elements > limits_.max_work - work_)
     return Error{ErrorCode::limit,
-                 "the program computes more than max_work allows (" + std::to_string(max_work_) +
-                     " elements)",
+                 "the program computes more than max_work allows (" +
+                     std::to_string(limits_.max_work) + " elements)",
                  ""};
   work_ += elements;
   return {};
 }
 
 Result<void> Executor::count_iterations(int64_t count) {
-  if (count > max_iterations_ - iterations_)
-    return Error{
-        ErrorCode::limit,
-        "loops run for more than " + std::to_string(max_iterations_) + " rounds (max_loop_rounds)",
-        ""};
+  const auto most = static_cast<int64_t>(limits_.max_loop_rounds);
+  if (count > most - iterations_)
+    return Error{ErrorCode::limit,
+                 "loops run for more than " + std::to_string(most) + " rounds (max_loop_rounds)",
+                 ""};
   iterations_ += count;
   return {};
 }
@@ -229,10 +247,6 @@ Result<void> Executor::run_node(const Graph& graph, const BoundNode& node,
   PT2_TRY(std::vector<Value> results,
           node.batched.empty() ? compute(node, values) : compute_batched(*this, node, values));
   const std::vector<Argument>& outputs = node.node->outputs;
-  // A nested graph returns its results one by one, while the file may record them as one list.
-  if (node.higher_order && outputs.size() == 1 && outputs[0].is<ArgumentList>() &&
-      !(results.size() == 1 && results[0].is<Value::List>()))
-    results = {Value(Value::List(std::move(results)))};
   if (results.size() < outputs.size())
     return ops::operator_error("found " + std::to_string(results.size()) + " results, expected " +
                                std::to_string(outputs.size()));

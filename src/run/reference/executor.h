@@ -23,10 +23,9 @@ class Executor {
  public:
   explicit Executor(ops::Context& context, const Limits& limits = {},
                     const Cancellation& cancellation = {})
-      : context_(context),
-        cancellation_(cancellation),
-        max_iterations_(static_cast<int64_t>(limits.max_loop_rounds)),
-        max_work_(limits.max_work) {}
+      : context_(context), limits_(limits), cancellation_(cancellation) {}
+
+  const Limits& limits() const { return limits_; }
 
   // `observer` is told every value of every graph; it must outlive the executor.
   void observe(const Observer* observer) { observer_ = observer; }
@@ -41,6 +40,10 @@ class Executor {
 
   // Computes one node's results, taking its arguments from the graph's values.
   Result<std::vector<Value>> compute(const BoundNode& node, const std::vector<Value>& values);
+  // The two halves of that: a node's arguments, and its results, one for each output, of these.
+  static Result<std::vector<Value>> arguments_of(const BoundNode& node,
+                                                 const std::vector<Value>& values);
+  Result<std::vector<Value>> compute_with(const BoundNode& node, std::vector<Value> arguments);
   // Runs an operator under the current autocast region; the arguments must be bound to its
   // signature.
   Result<std::vector<Value>> call(const ops::Operator& op, std::vector<Value> arguments);
@@ -67,6 +70,7 @@ class Executor {
                     const std::vector<Value>& values) const;
 
   ops::Context& context_;
+  Limits limits_;
   Cancellation cancellation_;
   const Observer* observer_ = nullptr;
   std::string path_;  // prefixes the names of the graph that runs
@@ -76,9 +80,7 @@ class Executor {
     std::map<const BoundGraph*, size_t> runs{};
   };
   Frame frame_;
-  int64_t max_iterations_;
   int64_t iterations_ = 0;
-  uint64_t max_work_;
   uint64_t work_ = 0;
   std::vector<Autocast> autocasts_;
 };

@@ -1,0 +1,150 @@
+#include "run/plan/repeated_node.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "run/plan/planner.h"
+
+namespace pt2::run {
+namespace {
+
+void add_storages(const Value& value, std::vector<const Storage*>& storages) {
+  if (const auto* list = value.get_if<Value::List>())
+    for (const Value& item : *list) add_storages(item, storages);
+  else if (const auto* tensor = value.get_if<Tensor>(); tensor != nullptr && tensor->defined())
+    storages.push_back(tensor->storage().get());
+}
+
+// Whether each result has a storage of its own.
+bool are_apart(const std::vector<Value>& arguments, const std::vector<Value>& results) {
+  std::vector<const Storage*> taken, made;
+  for (const Value& argument : arguments) add_storages(argument, taken);
+  for (const Value& result : results) add_storages(result, made);
+  std::ranges::sort(made);
+  return std::ranges::adjacent_find(made) == made.end() &&
+         std::ranges::find_first_of(made, taken) == made.end();
+}
+
+}  // namespace
+
+bool may_repeat(const BoundNode& node) {
+  if (!node.batched.empty()) return false;
+  if (node.higher_order == nullptr) return computes_alone(node);
+  if (node.op || node.subgraphs.empty() || may_write_to_arguments(node)) return false;
+  return std::ranges::all_of(node.subgraphs, [](const auto& subgraph) {
+    return std::ranges::all_of(subgraph.second->nodes, [](const BoundNode& inner) {
+      return inner.higher_order != nullptr && inner.higher_order->function == no_effect
+                 ? true
+                 : may_repeat(inner);
+    });
+  });
+}
+
+namespace {
+
+// Whether its elements fill one block of memory, in whatever order.
+bool is_block(const Tensor& tensor) {
+  if (tensor.is_contiguous()) return true;
+  std::vector<size_t> order(tensor.sizes().size());
+  for (size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::ranges::sort(order, {}, [&](size_t dim) { return tensor.strides()[dim]; });
+  int64_t stride = 1;
+  for (const size_t dim : order) {
+    if (tensor.sizes()[dim] == 1) continue;
+    if (tensor.strides()[dim] != stride) return false;
+    stride *= tensor.sizes()[dim];
+  }
+  return true;
+}
+
+bool keeps(const Value& result) {
+  if (const auto* list = result.get_if<Value::List>()) return std::ranges::all_of(*list, keeps);
+  const auto* tensor = result.get_if<Tensor>();
+  if (tensor == nullptr) return !result.is<Object>();
+  return tensor->defined() && is_block(*tensor);
+}
+
+uint64_t bytes_in(const Value& result) {
+  uint64_t bytes = 0;
+  if (const auto* list = result.get_if<Value::List>())
+    for (const Value& item : *list) bytes += bytes_in(item);
+  else if (const auto* tensor = result.get_if<Tensor>())
+    bytes += tensor->storage()->size();
+  return bytes;
+}
+
+bool put(const Tensor& from, const Tensor& to) {
+  if (!from.defined() || from.dtype() != to.dtype() || from.sizes() != to.sizes() ||
+      from.is_wrapped_number() != to.is_wrapped_number())
+    return false;
+  const auto bytes = static_cast<size_t>(to.nbytes());
+  if (bytes == 0 || (from.raw_data() == to.raw_data() && from.strides() == to.strides()))
+    return true;
+  // Numbers may have become part of what follows.
+  if (to.is_wrapped_number()) return std::memcmp(from.raw_data(), to.raw_data(), bytes) == 0;
+  Tensor place = to;
+  if (from.strides() == to.strides())
+    std::memcpy(place.raw_data(), from.raw_data(), bytes);
+  else if (to.is_contiguous())
+    copy_to_contiguous(from, place.raw_data());
+  else
+    return false;
+  return true;
+}
+
+bool put(const Value& from, const Value& to) {
+  if (from.data.index() != to.data.index()) return false;
+  if (const auto* tensor = to.get_if<Tensor>()) return put(*from.get_if<Tensor>(), *tensor);
+  if (const auto* list = to.get_if<Value::List>())
+    return std::ranges::equal(*from.get_if<Value::List>(), *list,
+                              [](const Value& a, const Value& b) { return put(a, b); });
+  return std::visit(
+      [&](const auto& known) {
+        using T = std::decay_t<decltype(known)>;
+        if constexpr (std::equality_comparable<T> && !std::same_as<T, Value::List>)
+          return *from.get_if<T>() == known;
+        else
+          return false;
+      },
+      to.data);
+}
+
+}  // namespace
+
+std::optional<RepeatedNode> RepeatedNode::of(const BoundNode& node,
+                                             const std::vector<Value>& values,
+                                             const Executor& executor) {
+  if (!may_repeat(node)) return std::nullopt;
+  RepeatedNode out;
+  out.node_ = &node;
+  out.limits_ = executor.limits();
+  auto arguments = Executor::arguments_of(node, values);
+  if (!arguments) return std::nullopt;
+  out.arguments_ = *std::move(arguments);
+  for (const Argument& output : node.node->outputs) {
+    auto result = evaluate_argument(output, values);
+    if (!result || !keeps(*result)) return std::nullopt;
+    out.results_.push_back(*std::move(result));
+  }
+  if (!are_apart(out.arguments_, out.results_)) return std::nullopt;
+  return out;
+}
+
+bool RepeatedNode::run(const Cancellation& cancellation) const {
+  ops::Context context;
+  context.max_tensor_bytes = limits_.max_tensor_bytes;
+  Executor executor(context, limits_, cancellation);
+  const auto results = executor.compute_with(*node_, arguments_);
+  if (!results || results->size() < results_.size()) return false;
+  for (size_t i = 0; i < results_.size(); ++i)
+    if (!put((*results)[i], results_[i])) return false;
+  return true;
+}
+
+uint64_t RepeatedNode::bytes() const {
+  uint64_t bytes = 0;
+  for (const Value& result : results_) bytes += bytes_in(result);
+  return bytes;
+}
+
+}  // namespace pt2::run
