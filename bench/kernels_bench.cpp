@@ -15,6 +15,7 @@
 
 #include "kernels/attention.h"
 #include "kernels/images/convolution.h"
+#include "kernels/images/group_norm.h"
 #include "kernels/images/pooling.h"
 #include "kernels/layouts.h"
 #include "kernels/pointwise.h"
@@ -382,6 +383,21 @@ void bench_pooling(const Bench& bench) {
                [&] { kernels::pool_images(mean, last, out.get(), 2048, bench.pool()); });
 }
 
+void bench_group_norm(const Bench& bench) {
+  const kernels::GroupNorm norm{
+      .images = 1, .channels = 64, .groups = 8, .area = 56 * 56, .epsilon = 1e-5};
+  const int64_t count = norm.channels * norm.area;
+  const Floats in = make_floats(count), out = make_floats(count);
+  const Floats scratch = make_floats(kernels::group_norm_scratch(norm));
+  bench.report("group_norm channels last, 64 of 56", 0, bytes_of(2 * count), [&] {
+    kernels::group_norm_channels_last(norm, in.get(), nullptr, nullptr, scratch.get(), out.get(),
+                                      bench.pool());
+  });
+  bench.report("group_norm planes, 64 of 56", 0, bytes_of(2 * count), [&] {
+    kernels::group_norm_planes(norm, in.get(), nullptr, nullptr, out.get(), bench.pool());
+  });
+}
+
 }  // namespace
 }  // namespace pt2::bench
 
@@ -403,5 +419,6 @@ int main(int argc, char** argv) {
   pt2::bench::bench_rows(bench);
   pt2::bench::bench_pointwise(bench);
   pt2::bench::bench_pooling(bench);
+  pt2::bench::bench_group_norm(bench);
 }
 #endif

@@ -153,6 +153,9 @@ bool may_write(const BoundNode& node, size_t index) {
   const std::string_view condition = op.def->facts.updates_statistics_if;
   if (condition.empty() || (parameter.name != "running_mean" && parameter.name != "running_var"))
     return false;
+  const BoundArgument& statistic = node.arguments[index];
+  if (node.higher_order == nullptr && statistic.dynamic == nullptr && statistic.constant.is_none())
+    return false;
   const ops::Parameter* flag = op.signature().find(condition);
   if (flag == nullptr || node.higher_order != nullptr) return true;
   const BoundArgument& given =

@@ -327,5 +327,28 @@ TEST(Plan, RecordingsRefuseElementsThatChangeSizesOrNumbers) {
   EXPECT_FALSE(at_least(0.5f));
 }
 
+// Normalization of images in groups of channels, in either layout, and the activation behind it.
+TEST(Plan, GroupsOfChannelsAreNormalizedByAKernel) {
+  Case graph;
+  const ValueId x = graph.input({2, 4, 5, 5});
+  const ValueId planes = graph.call(
+      "group_norm.default",
+      {named("input", Argument(x)), named("num_groups", Argument(int64_t{2})),
+       named("weight", Argument(graph.weight({4}))), named("bias", Argument(graph.weight({4})))});
+  const ValueId convolved = graph.call(
+      "conv2d.default",
+      {named("input", Argument(planes)), named("weight", Argument(graph.weight({6, 4, 1, 1})))});
+  const ValueId pixels =
+      graph.call("instance_norm.default",
+                 {named("input", Argument(convolved)), named("weight", Argument(graph.weight({6}))),
+                  named("bias", Argument(graph.weight({6}))), named("running_mean", Argument()),
+                  named("running_var", Argument()), named("use_input_stats", Argument(true)),
+                  named("momentum", Argument(0.1)), named("eps", Argument(1e-5)),
+                  named("cudnn_enabled", Argument(true))});
+  graph.output(graph.call("relu.default", {self(pixels)}));
+  EXPECT_EQ(graph.check(), (Names{"group_norm", "convolution", "group_norm"}));
+  EXPECT_TRUE(graph.took_others());
+}
+
 }  // namespace
 }  // namespace pt2::run

@@ -18,8 +18,7 @@ bool is_tensor(const Argument& output) { return output.is<ValueId>(); }
 
 bool computes_alone(const BoundNode& node) {
   return node.op && node.higher_order == nullptr && node.op.custom == nullptr &&
-         node.batched.empty() && !node.op.may_draw() && !node.op.mutates() &&
-         node.op.def->facts.updates_statistics_if.empty();
+         node.batched.empty() && !node.op.may_draw() && !may_write_to_arguments(node);
 }
 
 std::unordered_set<const BoundNode*> fold_constants(Plan& plan, std::vector<Value>& constants) {
