@@ -243,6 +243,7 @@ TEST(HostileArguments, AreErrors) {
       {"torch.ops.aten.arange.start_step", {Value(0.0), Value(1.0), Value(0.0)}},
       {"torch.ops.aten.eye.default", {Value(kMax)}},
       {"torch.ops.aten.repeat.default", {matrix, ints({kMax, kMax})}},
+      {"torch.ops.aten.combinations.default", {zeros, Value(kMax), Value(true)}},
       {"torch.ops.aten.repeat_interleave.self_int", {matrix, Value(kMax)}},
       {"torch.ops.aten.constant_pad_nd.default", {matrix, ints({kMin, kMax})}},
       {"torch.ops.aten.diag_embed.default", {matrix, Value(kMin)}},
@@ -274,6 +275,21 @@ TEST(HostileArguments, RegionsOfNoNumbersStayInsideTheImage) {
        {"torch.ops.torchvision.roi_pool.default", "torch.ops.torchvision.ps_roi_pool.default"})
     EXPECT_TRUE(run(target, {image, regions, Value(1.0), Value(int64_t{2}), Value(int64_t{2})}))
         << target;
+}
+
+// The batch of value alone is wider, or that of key where heads are shared.
+TEST(HostileArguments, AttentionStaysInsideItsResult) {
+  const auto attend = [](Sizes query, Sizes key, Sizes value, bool shares_heads) {
+    return run("torch.ops.aten.scaled_dot_product_attention.default",
+               {Value(Tensor::zeros(Dtype::float32, std::move(query))),
+                Value(Tensor::zeros(Dtype::float32, std::move(key))),
+                Value(Tensor::zeros(Dtype::float32, std::move(value))), Value(), Value(0.0),
+                Value(false), Value(), Value(shares_heads)});
+  };
+  const auto wide = attend({1, 1, 2, 4}, {1, 1, 3, 4}, {5, 1, 3, 4}, false);
+  ASSERT_TRUE(wide) << wide.error().text();
+  EXPECT_EQ((*wide)[0].get_if<Tensor>()->sizes(), (Sizes{5, 1, 2, 4}));
+  EXPECT_FALSE(attend({1, 4, 2, 4}, {5, 2, 3, 4}, {5, 2, 3, 4}, true));
 }
 
 TEST(HostileArguments, OverflowIsDefined) {

@@ -299,19 +299,23 @@ OptionalTensor grouped_mask(const OptionalTensor& mask, int64_t repeat) {
 Result<Tensor> run_attention(Context& context, const Tensor& query, const Tensor& key,
                              const Tensor& value, const OptionalTensor& mask,
                              const Attention& attention, Tensor* logsumexp) {
-  const std::array leading{leading_sizes(query),
-                           attention.repeat > 1 ? leading_sizes(query) : leading_sizes(key)};
+  const bool grouped = attention.repeat > 1;
+  const std::array leading{leading_sizes(query), leading_sizes(grouped ? query : key),
+                           leading_sizes(grouped ? query : value)};
   PT2_TRY(const Sizes batch, broadcast_sizes(leading));
   if (mask && attention.repeat > 1 && mask->dim() >= 3 && mask->size(mask->dim() - 3) != 1 &&
       mask->size(mask->dim() - 3) != query.size(query.dim() - 3))
     return operator_error("attn_mask: found " + mask->type_text() + ", expected the heads of " +
                           query.type_text());
-  const bool grouped = attention.repeat > 1;
   PT2_TRY(
       Operands operands,
       broadcast_operands(grouped ? split_heads(query, attention.repeat) : query,
                          grouped ? single_group(key) : key, grouped ? single_group(value) : value,
                          grouped ? grouped_mask(mask, attention.repeat) : mask));
+  // Heads that are shared do not broadcast further.
+  if (batch_count(operands.query) != checked_numel(batch))
+    return operator_error("key: found " + key.type_text() + ", expected the batch of " +
+                          query.type_text());
   operands.causal = attention.causal;
   operands.scale =
       attention.scale.value_or(1 / std::sqrt(static_cast<double>(query.size(query.dim() - 1))));
@@ -469,7 +473,8 @@ Result<Meta> scaled_dot_product_attention_meta(const Tensor& query, const Tensor
                                                const std::optional<double>&, bool enable_gqa) {
   PT2_TRY_VOID(check_attention(query, key, value, attn_mask, dropout_p, is_causal));
   if (enable_gqa) PT2_TRY_VOID(check_heads(query, key, value));
-  const std::array leading{leading_sizes(query), leading_sizes(enable_gqa ? query : key)};
+  const std::array leading{leading_sizes(query), leading_sizes(enable_gqa ? query : key),
+                           leading_sizes(enable_gqa ? query : value)};
   PT2_TRY(const Sizes batch, broadcast_sizes(leading));
   return attention_meta(query, value, batch, true);
 }

@@ -259,14 +259,17 @@ Result<Tensor> combinations(Emitter& e, const Tensor& self, int64_t r, bool with
   constexpr int64_t kMaxDims = 64;
   const auto most = std::min<int64_t>(
       int64_t{1} << 27, static_cast<int64_t>(AllocationLimit::current() / sizeof(int64_t)));
-  const int64_t count = r > n && (!with_replacement || n == 0)
-                            ? 0
-                            : choices(with_replacement ? n + r - 1 : n, r, most);
-  if (r > kMaxDims || count > most / r)
+  const auto too_many = [&] {
     return Error{ErrorCode::limit,
                  "found more than " + std::to_string(most / r) + " combinations of " +
                      std::to_string(r) + " of " + std::to_string(n) + " elements",
                  ""};
+  };
+  if (r > kMaxDims) return too_many();
+  const int64_t count = r > n && (!with_replacement || n == 0)
+                            ? 0
+                            : choices(with_replacement ? n + r - 1 : n, r, most);
+  if (count > most / r) return too_many();
   PT2_TRY(const Tensor range, e(aten<"arange.default">, {n, Dtype::int64}));
   PT2_TRY(const Tensors places,
           e.pieces(aten<"meshgrid.default">, {Tensors(static_cast<size_t>(r), range)}));
