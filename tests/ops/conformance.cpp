@@ -456,7 +456,9 @@ Result<std::vector<RecordedCall>> read_recorded_calls(const std::string& path) {
   for (const JsonValue& sample : list.items) {
     samples.begin_sample();
     auto arguments = bind_arguments(member(sample, "args"), op.signature(), samples);
-    if (arguments) out.push_back({target, *std::move(arguments)});
+    const auto is_view = [](const JsonValue& result) { return result.find("aliases") != nullptr; };
+    const bool shares = std::ranges::any_of(member(sample, "results").items, is_view);
+    if (arguments) out.push_back({target, *std::move(arguments), shares});
   }
   return out;
 }

@@ -28,6 +28,7 @@ struct ConformanceReport {
 struct RecordedCall {
   std::string target;  // "torch.ops.aten.add.Tensor"
   std::vector<Value> arguments;
+  bool shares_memory = false;  // a result of PyTorch's call is a view of an argument
 };
 // The calls of a file, bound to their signature; empty when the table lacks the operator.
 Result<std::vector<RecordedCall>> read_recorded_calls(const std::string& path);

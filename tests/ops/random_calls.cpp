@@ -76,6 +76,17 @@ RandomCalls::RandomCalls(uint64_t seed, std::vector<RecordedCall> seeds)
     : random_(seed), seeds_(std::move(seeds)), targets_(every_target()) {}
 
 RecordedCall RandomCalls::next() {
+  choose_common();
+  if (!seeds_.empty() && chance(50)) return changed();
+  return made_up(targets_[static_cast<size_t>(below(static_cast<int64_t>(targets_.size())))]);
+}
+
+RecordedCall RandomCalls::next_of(const std::string& target) {
+  choose_common();
+  return made_up(target);
+}
+
+void RandomCalls::choose_common() {
   const int64_t rank = chance(10) ? below(8) : below(5);
   common_sizes_.clear();
   for (int64_t i = 0; i < rank; ++i) common_sizes_.push_back(chance(8) ? 0 : 1 + below(5));
@@ -84,12 +95,10 @@ RecordedCall RandomCalls::next() {
       chance(70)
           ? kUsual[static_cast<size_t>(below(kUsual.size()))]
           : dtypes()[static_cast<size_t>(below(static_cast<int64_t>(dtypes().size())))].dtype;
-  return !seeds_.empty() && chance(50) ? changed() : made_up();
 }
 
-RecordedCall RandomCalls::made_up() {
-  RecordedCall call{targets_[static_cast<size_t>(below(static_cast<int64_t>(targets_.size())))],
-                    {}};
+RecordedCall RandomCalls::made_up(const std::string& target) {
+  RecordedCall call{target, {}};
   const Operator op = find_operator(call.target);
   for (const Parameter& parameter : op.signature()) {
     if (parameter.has_default && chance(30)) {

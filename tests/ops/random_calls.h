@@ -19,13 +19,16 @@ class RandomCalls {
 
   // The next call of the sequence, which the seed determines.
   RecordedCall next();
+  // A call of one operator.
+  RecordedCall next_of(const std::string& target);
 
  private:
   bool chance(int percent) { return static_cast<int>(random_() % 100) < percent; }
   int64_t below(int64_t count) {
     return static_cast<int64_t>(random_() % static_cast<uint64_t>(count));
   }
-  RecordedCall made_up();
+  void choose_common();
+  RecordedCall made_up(const std::string& target);
   RecordedCall changed();
   Value argument(const struct Parameter& parameter);
   Value element(const struct Parameter& parameter);

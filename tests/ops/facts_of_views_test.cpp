@@ -1,0 +1,211 @@
+// What rows say of views (ops/facts.h), measured: how the base is recomputed after a view of it has
+// changed.
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "ops/bind.h"
+#include "ops/facts.h"
+#include "ops/loops.h"
+#include "ops/row_calls.h"
+
+namespace pt2::ops {
+namespace {
+
+std::optional<Tensor> run(const std::string& target, std::vector<Value> arguments) {
+  const Operator op = find_operator(target);
+  if (!op) return std::nullopt;
+  while (arguments.size() < op.signature().parameter_count) {
+    auto value = default_value(op.signature().parameter_array[arguments.size()]);
+    if (!value) return std::nullopt;
+    arguments.push_back(*std::move(value));
+  }
+  Context context;
+  auto results = call(op, context, arguments);
+  if (!results || results->size() != 1 || !(*results)[0].is<Tensor>()) return std::nullopt;
+  return *(*results)[0].get_if<Tensor>();
+}
+
+Value ints(const Sizes& numbers) {
+  Value::List list;
+  for (const int64_t number : numbers) list.emplace_back(number);
+  return Value(std::move(list));
+}
+
+std::vector<Tensor> parts_of(const std::vector<Value>& results) {
+  std::vector<Tensor> out;
+  for (const Value& result : results)
+    for_each_tensor(result, [&](const Tensor& part) { out.push_back(part); });
+  return out;
+}
+
+// A call of a view, whose base has changed through the view.
+struct ChangedView {
+  const Row& row;
+  const Arguments& call;      // before
+  std::vector<Tensor> parts;  // after, in memory of their own
+  Tensor whole;               // the base before
+
+  const Value& argument(std::string_view name) const {
+    const Signature& signature = *row.def->signature;
+    const Parameter* found = signature.find(name);
+    static const Value kNone;
+    return found == nullptr ? kNone : call[static_cast<size_t>(found - signature.parameter_array)];
+  }
+  int64_t dim() const {
+    const auto* given = argument("dim").get_if<int64_t>();
+    return given == nullptr ? 0 : *given;
+  }
+  // The view of another tensor.
+  std::optional<Tensor> again(const Tensor& self) const {
+    Arguments arguments = call;
+    arguments[0] = Value(self);
+    return run(row.target, arguments);
+  }
+};
+
+std::optional<Tensor> permuted_back(const ChangedView& view) {
+  const auto* dims = view.argument("dims").get_if<Value::List>();
+  if (dims == nullptr) return std::nullopt;
+  const auto rank = static_cast<int64_t>(dims->size());
+  Sizes inverse(dims->size());
+  for (int64_t i = 0; i < rank; ++i) {
+    const int64_t dim = *(*dims)[static_cast<size_t>(i)].get_if<int64_t>();
+    inverse[static_cast<size_t>(dim < 0 ? dim + rank : dim)] = i;
+  }
+  return run("torch.ops.aten.permute.default", {Value(view.parts[0]), ints(inverse)});
+}
+
+std::optional<Tensor> moved_back(const ChangedView& view) {
+  if (view.argument("source").is_none()) return std::nullopt;
+  return run(view.row.target,
+             {Value(view.parts[0]), view.argument("destination"), view.argument("source")});
+}
+
+std::optional<Tensor> scattered_into(const ChangedView& view, std::string_view scatter) {
+  std::vector<Value> arguments{Value(view.whole), Value(view.parts[0])};
+  arguments.insert(arguments.end(), view.call.begin() + 1, view.call.end());
+  return run("torch.ops.aten." + std::string(scatter) + ".default", std::move(arguments));
+}
+
+std::optional<Tensor> narrowed_into(const ChangedView& view) {
+  const auto *start = view.argument("start").get_if<int64_t>(),
+             *length = view.argument("length").get_if<int64_t>();
+  if (start == nullptr || length == nullptr) return std::nullopt;
+  const int64_t begin = *start < 0 ? *start + view.whole.size(view.dim()) : *start;
+  return run("torch.ops.aten.slice_scatter.default",
+             {Value(view.whole), Value(view.parts[0]), Value(view.dim()), Value(begin),
+              Value(begin + *length), Value(int64_t{1})});
+}
+
+// All parts are written back in their order.
+std::optional<Tensor> pieced_together(const ChangedView& view, bool by_slices) {
+  Tensor whole = view.whole;
+  const int64_t rank = whole.dim(), dim = view.dim() < 0 ? view.dim() + rank : view.dim();
+  if (dim < 0 || dim >= rank) return std::nullopt;
+  int64_t start = 0;
+  for (const Tensor& part : view.parts) {
+    if (part.dim() != (by_slices ? rank : rank - 1)) return std::nullopt;
+    const int64_t length = by_slices ? part.size(dim) : 1;
+    auto next = by_slices ? run("torch.ops.aten.slice_scatter.default",
+                                {Value(whole), Value(part), Value(dim), Value(start),
+                                 Value(start + length), Value(int64_t{1})})
+                          : run("torch.ops.aten.select_scatter.default",
+                                {Value(whole), Value(part), Value(dim), Value(start)});
+    if (!next) return std::nullopt;
+    whole = *std::move(next);
+    start += length;
+  }
+  return whole;
+}
+
+std::optional<Tensor> recomputed(Inverse inverse, const ChangedView& view) {
+  switch (inverse) {
+    case Inverse::none:
+      return std::nullopt;
+    case Inverse::same:
+      return view.parts[0];
+    case Inverse::reshape:
+      return run("torch.ops.aten.reshape.default",
+                 {Value(view.parts[0]), ints(view.whole.sizes())});
+    case Inverse::repeat:
+      return view.again(view.parts[0]);
+    case Inverse::permute:
+      return permuted_back(view);
+    case Inverse::move:
+      return moved_back(view);
+    case Inverse::scatter:
+      return scattered_into(view, view.row.def->facts.scatter);
+    case Inverse::narrow:
+      return narrowed_into(view);
+    case Inverse::pieces:
+      return pieced_together(view, true);
+    case Inverse::unbind:
+      return pieced_together(view, false);
+  }
+  return std::nullopt;
+}
+
+// Whether the base can be recomputed so after each call; nothing where no call is a view.
+std::optional<bool> inverts(const Row& row, Inverse inverse) {
+  std::optional<bool> out;
+  for (const Arguments& call : row.calls) {
+    const auto* self = call.empty() ? nullptr : call[0].get_if<Tensor>();
+    const auto seen =
+        self == nullptr || self->numel() == 0 ? std::nullopt : observe(*row.def, call);
+    if (!seen || !shares_memory(seen->results[0], seen->arguments[0])) continue;
+    const auto& base = *seen->arguments[0].get_if<Tensor>();
+    std::vector<Tensor> shown = parts_of(seen->results), parts;
+    uint64_t seed = 0;
+    for (Tensor& part : shown) {
+      copy_elements(part, with_other_elements(part, ++seed));
+    }
+    for (const Tensor& part : shown) parts.push_back(part.clone());
+    const ChangedView view{row, call, parts, *self};
+    const auto found = recomputed(inverse, view);
+    const bool holds =
+        found && found->dtype() == base.dtype() && are_equal(Value(*found), Value(base));
+    out = out.value_or(true) && holds;
+  }
+  return out;
+}
+
+// Rows whose calls here do not tell.
+const std::set<std::string> kNotMeasured = {
+    "torch.ops.aten.expand.default",          // few calls make it wider
+    "torch.ops.aten._reshape_alias.default",  // made-up strides are no reshape's
+    "torch.ops.aten.tensor_split.indices",    // indices out of order give parts that overlap
+    "torch.ops.aten.tensor_split.tensor_indices_or_sections",  // calls of one part alone
+    "torch.ops.aten.vsplit.int",                               // pieces along dim 0, by omission
+};
+
+// Rows whose conditional sharing is what functionalize goes by have no inverse of their own.
+bool may_have_inverse(const OpDef& def) {
+  const Sharing sharing = def.facts.sharing;
+  // Other operators' views are not followed by functionalize.
+  const bool is_aten = def.signature->name.starts_with("aten::");
+  return is_aten && !kNotMeasured.contains(target_of(*def.signature)) && def.is_view() &&
+         (sharing == Sharing::as_signed || sharing == Sharing::always ||
+          sharing == Sharing::unless_complex);
+}
+
+TEST(FactsOfViews, InversesRecomputeTheBase) {
+  constexpr Inverse kAll[] = {Inverse::same,    Inverse::reshape, Inverse::repeat,
+                              Inverse::permute, Inverse::move,    Inverse::scatter,
+                              Inverse::narrow,  Inverse::pieces,  Inverse::unbind};
+  for (const Row& row : rows_where(may_have_inverse)) {
+    const Inverse inverse = row.def->facts.inverse;
+    if (inverse != Inverse::none) {
+      EXPECT_TRUE(inverts(row, inverse).value_or(false) || row.shares_in_pytorch)
+          << row.target << " is not inverted as its row says";
+      continue;
+    }
+    for (const Inverse each : kAll)
+      EXPECT_FALSE(inverts(row, each).value_or(false))
+          << row.target << " has an inverse, number " << static_cast<int>(each)
+          << ", which its row does not say";
+  }
+}
+
+}  // namespace
+}  // namespace pt2::ops
