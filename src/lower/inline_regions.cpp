@@ -1,4 +1,5 @@
-// Inlines regions that only change the gradient mode.
+// Inlines regions whose nodes compute the same outside of them: those of another gradient mode, and
+// those of an autocast that casts nothing.
 #include <algorithm>
 #include <unordered_map>
 
@@ -13,9 +14,26 @@
 namespace pt2 {
 namespace {
 
-bool sets_gradient_mode(const Node& node) {
+bool calls(const Node& node, std::string_view operator_name) {
   const HigherOrderRow* row = find_higher_order_operator(node.target);
-  return row != nullptr && row->name == "wrap_with_set_grad_enabled";
+  return row != nullptr && row->name == operator_name;
+}
+bool sets_gradient_mode(const Node& node) { return calls(node, "wrap_with_set_grad_enabled"); }
+
+// wrap_with_autocast(device, dtype, enabled, cache_enabled, region, *operands): whether an operator
+// in the region has its arguments cast, if none around it has. Transformers' rotary embeddings turn
+// autocast off.
+bool turns_autocast_on(const Node& node) {
+  if (!calls(node, "wrap_with_autocast") || node.inputs.size() < 3) return false;
+  const auto* device = node.inputs[0].arg.get_if<std::string>();
+  const auto* enabled = node.inputs[2].arg.get_if<bool>();
+  return device == nullptr || enabled == nullptr || (*enabled && *device == "cpu");
+}
+bool leaves_autocast_off(const Node& node) {
+  return calls(node, "wrap_with_autocast") && node.inputs.size() >= 3 && !turns_autocast_on(node);
+}
+bool enters_autocast(const Node& node) {
+  return node.target == "torch.amp.autocast_mode._enter_autocast";
 }
 
 bool calls_what_writes(const Graph& graph, const Node& node) {
@@ -26,26 +44,31 @@ bool calls_what_writes(const Graph& graph, const Node& node) {
   return found;
 }
 
-// The call of a region: (enabled, region, *operands).
 struct RegionCall {
-  bool enabled = false;
+  bool detaches = false;  // its results are without gradients
   SubgraphId region{};
+  size_t first_operand = 0;
   std::vector<ValueId> results{};
 };
 
 std::optional<RegionCall> region_call(const Graph& graph, const Node& node) {
-  if (!sets_gradient_mode(node) || node.inputs.size() < 2) return std::nullopt;
-  const auto* enabled = node.inputs[0].arg.get_if<bool>();
-  const auto* region = node.inputs[1].arg.get_if<SubgraphId>();
-  if (enabled == nullptr || region == nullptr) return std::nullopt;
-  RegionCall call{.enabled = *enabled, .region = *region};
+  const HigherOrderRow& row = *find_higher_order_operator(node.target);
+  if (node.inputs.size() < row.first_operand) return std::nullopt;
+  const auto* region = node.inputs[row.first_graph].arg.get_if<SubgraphId>();
+  if (region == nullptr) return std::nullopt;
+  RegionCall call{.region = *region, .first_operand = row.first_operand};
+  if (sets_gradient_mode(node)) {
+    const auto* enabled = node.inputs[0].arg.get_if<bool>();
+    if (enabled == nullptr) return std::nullopt;
+    call.detaches = !*enabled;
+  }
   for (const Argument& output : node.outputs)
     for_each_value(output, [&](ValueId id) { call.results.push_back(id); });
   const Graph& inner = graph.subgraph(call.region);
   const auto is_tensor = [&](const Argument& output) {
     return tensor_meta(inner, output) != nullptr;
   };
-  if (inner.inputs().size() != node.inputs.size() - 2 ||
+  if (inner.inputs().size() != node.inputs.size() - call.first_operand ||
       inner.outputs().size() != call.results.size() ||
       !std::ranges::all_of(inner.outputs(), is_tensor))
     return std::nullopt;
@@ -66,13 +89,13 @@ class Inliner {
     const std::vector<NamedArgument> passed = graph_.node(call_).inputs;
     for (size_t i = 0; i < inner_.inputs().size(); ++i)
       if (const auto* id = inner_.inputs()[i].get_if<ValueId>())
-        outer_.emplace(*id, passed[i + 2].arg);
+        outer_.emplace(*id, passed[i + region_.first_operand].arg);
     for (const NodeId id : inner_.nodes()) copy(inner_.node(id));
     const Metadata metadata = graph_.node(call_).metadata;
     graph_.set_node_outputs(call_, {});
     for (size_t i = 0; i < region_.results.size(); ++i)
-      graph_.insert_node({.target = region_.enabled ? "torch.ops.aten.alias.default"
-                                                    : "torch.ops.aten.detach.default",
+      graph_.insert_node({.target = region_.detaches ? "torch.ops.aten.detach.default"
+                                                     : "torch.ops.aten.alias.default",
                           .inputs = {{.name = "self", .arg = translated(inner_.outputs()[i])}},
                           .outputs = {Argument(region_.results[i])},
                           .metadata = metadata},
@@ -118,14 +141,31 @@ class Inliner {
   std::unordered_map<ValueId, Argument> outer_;
 };
 
-void inline_calls(Graph& graph, bool writing_alone, PassResult& result) {
-  for (size_t i = 0; i < graph.subgraphs().size(); ++i)
-    inline_calls(graph.subgraph(SubgraphId{static_cast<uint32_t>(i)}), writing_alone, result);
+enum class Regions : uint8_t { all, writing };
+
+bool is_inlined(const Graph& graph, const Node& node, Regions regions, bool autocast_around) {
+  if (sets_gradient_mode(node)) return regions == Regions::all || calls_what_writes(graph, node);
+  return regions == Regions::all && !autocast_around && leaves_autocast_off(node);
+}
+
+void inline_calls(Graph& graph, Regions regions, bool autocast_around, PassResult& result) {
   const std::vector<NodeId> nodes(graph.nodes().begin(), graph.nodes().end());
+  // Entered and left by nodes of their own, a region may reach to any of the others.
+  autocast_around = autocast_around || std::ranges::any_of(nodes, [&](NodeId id) {
+                      return enters_autocast(graph.node(id));
+                    });
+  std::vector<bool> casts(graph.subgraphs().size(), autocast_around);
+  for (const NodeId id : nodes)
+    if (turns_autocast_on(graph.node(id)))
+      for (const NamedArgument& input : graph.node(id).inputs)
+        for_each_subgraph(input.arg,
+                          [&](SubgraphId region) { casts[static_cast<size_t>(region)] = true; });
+  for (size_t i = 0; i < casts.size(); ++i)
+    inline_calls(graph.subgraph(SubgraphId{static_cast<uint32_t>(i)}), regions, casts[i], result);
   GraphNames names(graph);
   for (const NodeId id : nodes) {
     const Node& node = graph.node(id);
-    if (!sets_gradient_mode(node) || (writing_alone && !calls_what_writes(graph, node))) continue;
+    if (!is_inlined(graph, node, regions, autocast_around)) continue;
     if (const auto call = region_call(graph, node)) {
       Inliner(graph, names, id, *call).run();
       result.changed = true;
@@ -142,13 +182,13 @@ void inline_calls(Graph& graph, bool writing_alone, PassResult& result) {
 // A region that stays is a failure, but the program still computes the same.
 PassResult inline_regions(Program& program, Pipeline&) {
   PassResult result;
-  inline_calls(program.graph, false, result);
+  inline_calls(program.graph, Regions::all, false, result);
   return result;
 }
 
 PassResult inline_writing_regions(Program& program, Pipeline&) {
   PassResult result;
-  inline_calls(program.graph, true, result);
+  inline_calls(program.graph, Regions::writing, false, result);
   return result;
 }
 
