@@ -22,7 +22,7 @@ std::optional<Samples> product(const Samples& a, const Samples& b) {
 int64_t floor_divide(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
 
 int64_t value_of(const NumberForm& form, int64_t product) {
-  return floor_divide(product * form.times, form.divisor) + form.plus;
+  return floor_divide(product * form.times + form.ahead(), form.divisor) + form.plus;
 }
 
 std::optional<int64_t> hint_of(const SymInt& number) {
@@ -58,9 +58,13 @@ std::optional<NumberForm> KnownNumbers::of_product(const Samples& whole,
   for (const int64_t about : {int64_t{0}, int64_t{1}}) {
     if (samples[0] <= 0) break;
     form.divisor = whole[0] / samples[0] + about;
-    if (form.divisor > 1 && fits()) return form;
+    for (const bool rounds_up : {false, true}) {
+      form.rounds_up = rounds_up;
+      if (form.divisor > 1 && fits()) return form;
+    }
   }
   form.divisor = 1;
+  form.rounds_up = false;
   const size_t other = static_cast<size_t>(
       std::ranges::find_if(whole, [&](int64_t each) { return each != whole[0]; }) - whole.begin());
   const int64_t rise = samples[other] - samples[0], run = whole[other] - whole[0];
@@ -133,6 +137,9 @@ Result<SymInt> NumberWriter::write(const KnownNumbers& known, const NumberForm& 
   }
   if (form.times != 1) {
     PT2_TRY(out, binary(ExprOp::multiply, out, SymInt(form.times)));
+  }
+  if (form.rounds_up) {
+    PT2_TRY(out, binary(ExprOp::add, out, SymInt(form.ahead())));
   }
   if (form.divisor != 1) {
     PT2_TRY(out, binary(ExprOp::floor_div, out, SymInt(form.divisor)));

@@ -13,14 +13,18 @@ namespace pt2 {
 // The values of one number, one for each assignment of the symbols.
 using Samples = std::vector<int64_t>;
 
-// How a number follows from known ones: (the product of `factors`) * times / divisor + plus.
+// How a number follows from known ones: (the product of `factors`) * times / divisor + plus, with
+// the quotient rounded down, or up.
 struct NumberForm {
   std::vector<size_t> factors{};  // empty: the literal `plus`
   int64_t times = 1;
   int64_t divisor = 1;
+  bool rounds_up = false;
   int64_t plus = 0;
 
   bool is_literal() const { return factors.empty(); }
+  // What is added to the dividend.
+  int64_t ahead() const { return rounds_up ? divisor - 1 : 0; }
 };
 
 class KnownNumbers {

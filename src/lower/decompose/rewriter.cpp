@@ -403,6 +403,9 @@ Result<Argument> NodeRewriter::number_of(const Samples& samples) {
   if (form->times != 1) {
     PT2_TRY(value, arithmetic("mul", ExprOp::multiply, value, Argument(form->times)));
   }
+  if (form->rounds_up) {
+    PT2_TRY(value, arithmetic("add", ExprOp::add, value, Argument(form->ahead())));
+  }
   if (form->divisor != 1) {
     PT2_TRY(value, arithmetic("floordiv", ExprOp::floor_div, value, Argument(form->divisor)));
   }
