@@ -170,6 +170,13 @@ Result<void> write_file(const std::string& path, std::span<const std::byte> byte
   return sink->finish();
 }
 
+Result<void> write_text(Environment& environment, const std::string& output, std::string text) {
+  if (!output.empty()) return write_file(output, std::as_bytes(std::span(text)));
+  if (environment.out_is_terminal && !text.ends_with('\n')) text += '\n';
+  print(environment.out, text);
+  return {};
+}
+
 void print_warning(Environment& environment, std::string_view text) {
   print(environment.err, fmt::format("pt2: warning: {}\n", text));
 }

@@ -58,6 +58,9 @@ int run_command(std::span<const std::string> arguments, Environment& environment
 void print(std::FILE* file, std::string_view text);
 // Writes the file whole, or leaves what was there.
 Result<void> write_file(const std::string& path, std::span<const std::byte> bytes);
+// Writes the text to that file, or prints it if `output` is empty. Programs get the exact bytes,
+// people whole lines.
+Result<void> write_text(Environment& environment, const std::string& output, std::string text);
 // Each on its own line of `err`, "pt2: warning: V201 …".
 void print_warnings(Environment& environment, const Diagnostics& warnings);
 void print_warning(Environment& environment, std::string_view text);

@@ -25,6 +25,10 @@ void add_limit_option(CommandLine& line, Limits& limits) {
       .type_name("NAME=N");
 }
 
+void add_output_option(CommandLine& line, std::string& output) {
+  line.add_option("-o,--output", output, "write this file instead of printing").type_name("FILE");
+}
+
 void add_json_option(CommandLine& line, bool& json) {
   line.add_flag("--json", json, "print JSON, for programs");
 }

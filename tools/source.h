@@ -22,6 +22,8 @@ void add_source(CommandLine& line, Source& source);
 void add_model_option(CommandLine& line, Source& source);
 void add_limit_option(CommandLine& line, Limits& limits);
 void add_json_option(CommandLine& line, bool& json);
+// The option -o of a verb that prints one text (write_text).
+void add_output_option(CommandLine& line, std::string& output);
 
 // The path to open; "-" stands for standard input.
 std::string input_path(const std::string& file);

@@ -30,7 +30,7 @@ constexpr Verb kVerbs[] = {
      setup_json},
     {"dis", Job::look, "a program as text, a line a node",
      "pt2 dis model.pt2\n"
-     "pt2 dis model.pt2 --metadata > model.txt   # everything that the file says\n"
+     "pt2 dis model.pt2 --metadata -o model.txt  # everything that the file says\n"
      "pt2 dis model.pt2 --plan                   # in which steps it is computed\n"
      "diff <(pt2 dis old.pt2) <(pt2 dis new.pt2)",
      setup_dis},

@@ -24,14 +24,8 @@ Result<int> print_canonical(const Options& options, Environment& environment) {
   const schema::ExportedProgram out = to_schema(*canonical);
   std::string text =
       options.pretty ? schema::encode_program_pretty(out) : schema::encode_program(out);
-  // Programs get the exact bytes, people whole lines.
-  const bool is_printed = options.output.empty();
-  if (options.pretty || (is_printed && environment.out_is_terminal)) text += '\n';
-  if (is_printed) {
-    print(environment.out, text);
-  } else {
-    PT2_TRY_VOID(write_file(options.output, std::as_bytes(std::span(text))));
-  }
+  if (options.pretty) text += '\n';
+  PT2_TRY_VOID(write_text(environment, options.output, std::move(text)));
   return kOk;
 }
 
@@ -44,8 +38,7 @@ Action setup_canon(CommandLine& line) {
                 "nodes that PyTorch leaves in the file's order are told\n"
                 "apart by constants and users, and lose their names");
   line.add_flag("--pretty", options->pretty, "with line breaks and indentation");
-  line.add_option("-o,--output", options->output, "write this file instead of printing")
-      .type_name("FILE");
+  add_output_option(line, options->output);
   add_model_option(line, options->source);
   return [options](Environment& environment) { return print_canonical(*options, environment); };
 }

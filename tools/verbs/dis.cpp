@@ -15,6 +15,7 @@ struct Options {
   Source source;
   TextOptions text;
   bool plan = false;
+  std::string output;
   std::vector<std::string> libraries;
 };
 
@@ -34,11 +35,11 @@ Result<int> disassemble(const Options& options, Environment& environment) {
     PT2_TRY(CustomOperators operators, load_operators(options.libraries));
     PT2_TRY(const Model model, load_model(std::move(package), options.source, std::move(operators),
                                           EngineKind::planned));
-    print(environment.out, plan_text(model.plan()));
+    PT2_TRY_VOID(write_text(environment, options.output, plan_text(model.plan())));
     return kOk;
   }
   PT2_TRY(const Program* program, package.program(options.source.model));
-  print(environment.out, print_program(*program, options.text));
+  PT2_TRY_VOID(write_text(environment, options.output, print_program(*program, options.text)));
   return kOk;
 }
 
@@ -51,6 +52,7 @@ Action setup_dis(CommandLine& line) {
                 "with stack traces, module stacks and the like: everything that the file says");
   line.add_flag("--plan", options->plan,
                 "the steps in which a call computes the program, each with its kernel");
+  add_output_option(line, options->output);
   add_ops_option(line, options->libraries);
   add_model_option(line, options->source);
   return [options](Environment& environment) { return disassemble(*options, environment); };

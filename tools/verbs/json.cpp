@@ -11,6 +11,7 @@ struct Options {
   Source source;
   std::string payload;
   bool pretty = false;
+  std::string output;
 };
 
 Result<std::string> payload_json(const Options& options, const Package& package) {
@@ -38,9 +39,8 @@ Result<int> print_program(const Options& options, Environment& environment) {
   PT2_TRY(std::string text, options.payload.empty()
                                 ? stored_json(package, options.source.model, style)
                                 : payload_json(options, package));
-  // Programs get the exact bytes, people whole lines.
-  if (options.pretty || environment.out_is_terminal) text += '\n';
-  print(environment.out, text);
+  if (options.pretty) text += '\n';
+  PT2_TRY_VOID(write_text(environment, options.output, std::move(text)));
   return kOk;
 }
 
@@ -54,6 +54,7 @@ Action setup_json(CommandLine& line) {
                   "the list of its weights or constants instead of the program")
       .type_name("KIND")
       .one_of({"weights", "constants"});
+  add_output_option(line, options->output);
   add_model_option(line, options->source);
   return [options](Environment& environment) { return print_program(*options, environment); };
 }
