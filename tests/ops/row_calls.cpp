@@ -7,6 +7,7 @@
 
 #include "ops/bind.h"
 #include "ops/conformance.h"
+#include "ops/listed_calls.h"
 #include "ops/loops.h"
 #include "ops/random_calls.h"
 
@@ -104,6 +105,16 @@ std::optional<Arguments> bound(const Signature& signature, Arguments arguments) 
   return arguments;
 }
 
+void add_listed(Row& row, const std::string& name) {
+  const Signature& signature = *row.def->signature;
+  for (Arguments call : listed_calls(name)) {
+    for (size_t i = call.size(); i < signature.parameter_count; ++i)
+      call.push_back(default_value(signature.parameter_array[i]).value());
+    row.calls.push_back(bound(signature, std::move(call)).value());
+    observe(*row.def, row.calls.back()).value();
+  }
+}
+
 bool is_small(const Arguments& arguments) {
   bool small = true;
   for (const Value& argument : arguments)
@@ -162,6 +173,7 @@ Row row_of(const OpDef& def) {
     for (Arguments& each : near)
       if (observe(def, each)) row.calls.push_back(std::move(each));
   }
+  add_listed(row, name);
   add_made_up(row);
   return row;
 }

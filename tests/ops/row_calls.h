@@ -1,5 +1,5 @@
-// Calls of every row of the operator table that succeed: recorded ones, some near them, and made-up
-// ones; and what can be seen of a call.
+// Calls of every row of the operator table that succeed: recorded ones, some near them, listed
+// ones, and made-up ones; and what can be seen of a call.
 #ifndef PT2_TESTS_OPS_ROW_CALLS_H
 #define PT2_TESTS_OPS_ROW_CALLS_H
 

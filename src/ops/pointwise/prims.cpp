@@ -180,7 +180,7 @@ Result<Tensor> sum(const Tensor& inp, const OptionalSizes& dims, OptionalDtype d
 Result<Tensor> prod(const Tensor& inp, const OptionalSizes& dims, OptionalDtype dtype) {
   PT2_TRY(Sizes order, wrap_optional_dims(dims, inp.dim()));
   std::ranges::sort(order, std::greater());
-  Tensor out = inp;
+  Tensor out = order.empty() ? inp.clone() : inp;
   for (int64_t dim : order) {
     PT2_TRY(out, apply(aten<"prod.dim_int">, {out, dim, false, box(dtype)}));
   }
@@ -220,7 +220,7 @@ constexpr OpDef kOps[] = {
     op<"prims::collapse_view(Tensor(a) a, int start, int end) -> Tensor(a)", collapse_view>,
     op<"prims::collapse(Tensor a, int start, int end) -> Tensor", collapse>,
     op<"prims::split_dim(Tensor(a) a, int dim, SymInt outer_length) -> Tensor(a)", split_dim>,
-    op<"prims::conj(Tensor(a) a) -> Tensor(a)", conj>,
+    op<"prims::conj(Tensor(a) a) -> Tensor(a)", conj>.with({.sharing = Sharing::unless_complex}),
     op<"prims::view_of(Tensor(a) a) -> Tensor(a)", view_of>,
     op<"prims::convert_element_type(Tensor a, ScalarType dtype) -> Tensor", convert_element_type>,
     op<"prims::copy_strided(Tensor a, SymInt[] stride) -> Tensor", copy_strided>,

@@ -216,12 +216,12 @@ Result<void> assert_async(const Tensor& self) {
 Result<Tensor> functional_assert_async(const Tensor& self, const std::string& assert_msg,
                                        const Tensor& dep_token) {
   PT2_TRY_VOID(assert_async_msg(self, assert_msg));
-  return dep_token;
+  return dep_token.clone();
 }
 Result<Tensor> functional_assert_scalar(const Scalar& self, const std::string& assert_msg,
                                         const Tensor& dep_token) {
   PT2_TRY_VOID(assert_scalar(self, assert_msg));
-  return dep_token;
+  return dep_token.clone();
 }
 
 using OptionalInt = std::optional<int64_t>;
@@ -247,12 +247,12 @@ Result<void> constrain_range_for_size(const Scalar& size, OptionalInt min, Optio
 Result<Tensor> functional_constrain_range(const Scalar& size, OptionalInt min, OptionalInt max,
                                           const Tensor& dep_token) {
   PT2_TRY_VOID(constrain_range(size, min, max));
-  return dep_token;
+  return dep_token.clone();
 }
 Result<Tensor> functional_constrain_range_for_size(const Scalar& size, OptionalInt min,
                                                    OptionalInt max, const Tensor& dep_token) {
   PT2_TRY_VOID(constrain_range_for_size(size, min, max));
-  return dep_token;
+  return dep_token.clone();
 }
 
 // Does not compare the device: programs exported on other devices run on the CPU here.
