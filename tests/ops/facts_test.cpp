@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <fstream>
 #include <map>
@@ -17,6 +18,10 @@
 
 namespace pt2::ops {
 namespace {
+
+bool is_statistic(const Parameter& parameter) {
+  return parameter.name == "running_mean" || parameter.name == "running_var";
+}
 
 // Whether the results of a call share memory with its arguments, as the row says; nothing where it
 // does not say.
@@ -82,10 +87,6 @@ class RowJudge {
   }
 
  private:
-  static bool is_statistic(const Parameter& parameter) {
-    return parameter.name == "running_mean" || parameter.name == "running_var";
-  }
-
   // squeeze_ and resize_ write no elements, but give their argument other sizes.
   static bool changes_sizes(const Observed& seen, size_t i) {
     const auto* before = seen.arguments[i].get_if<Tensor>();
@@ -178,6 +179,103 @@ TEST(Facts, AreWhatCallsDo) {
       EXPECT_FALSE(row.calls.empty()) << "nothing exercises " << row.target;
       RowJudge(row).judge();
     }
+}
+
+// Where the elements of two tensors of the same sizes differ, they are those of two others.
+bool differ_only_as(const std::array<Tensor, 2>& results, const std::array<Tensor, 2>& given) {
+  const auto numbers = [](const Tensor& tensor) {
+    return copy_as(tensor, Dtype::complex128, MemoryFormat::contiguous).value();
+  };
+  const Tensor first = numbers(results[0]), second = numbers(results[1]);
+  const Tensor first_given = numbers(given[0]), second_given = numbers(given[1]);
+  const auto equal = [](const Tensor& a, const Tensor& b, int64_t i) {
+    const double x = a.data<double>()[i], y = b.data<double>()[i];
+    return x == y || (std::isnan(x) && std::isnan(y));
+  };
+  for (int64_t i = 0; i < 2 * first.numel(); ++i)
+    if (!equal(first, second, i) &&
+        !(equal(first, first_given, i) && equal(second, second_given, i)))
+      return false;
+  return true;
+}
+
+// Nothing where self is no tensor with elements, or the call does not succeed with others.
+std::optional<bool> overwrites(const OpDef& def, const Arguments& call) {
+  const auto* self = call.empty() ? nullptr : call[0].get_if<Tensor>();
+  if (self == nullptr || self->numel() == 0) return std::nullopt;
+  std::array<Tensor, 2> given, results;
+  for (size_t i = 0; i < 2; ++i) {
+    Arguments other = call;
+    given[i] = with_other_elements(*self, i + 1);
+    other[0] = Value(given[i]);
+    const auto seen = observe(def, other);
+    if (!seen || !seen->results[0].is<Tensor>()) return std::nullopt;
+    results[i] = *seen->results[0].get_if<Tensor>();
+    if (results[i].sizes() != self->sizes()) return std::nullopt;
+  }
+  return differ_only_as(results, given);
+}
+
+TEST(Facts, OperatorsThatOverwriteDoNotLookAtSelf) {
+  for (const Row& row : rows_where([](const OpDef& def) { return def.facts.overwrites; })) {
+    const Parameter* accumulate = row.def->signature->find("accumulate");
+    int judged = 0;
+    for (const Arguments& call : row.calls) {
+      if (accumulate != nullptr &&
+          *call[static_cast<size_t>(accumulate - row.def->signature->parameter_array)]
+               .get_if<bool>())
+        continue;
+      const auto holds = overwrites(*row.def, call);
+      EXPECT_TRUE(holds.value_or(true)) << row.target << " writes what depends on self";
+      judged += holds.has_value() ? 1 : 0;
+    }
+    EXPECT_GT(judged, 0) << row.target;
+  }
+}
+
+// Whether the operator that only computes gives what the writing one gives and writes; nothing
+// where one of them refuses the call.
+std::optional<bool> gives_what_is_written(const OpDef& writing, const OpDef& functional,
+                                          const Arguments& call) {
+  const Arguments same(call.begin(), call.begin() + functional.signature->parameter_count);
+  const auto written = observe(writing, call), computed = observe(functional, same);
+  if (!written || !computed || !has_elements(written->results[0])) return std::nullopt;
+  const auto& expected = *written->results[0].get_if<Tensor>();
+  const Tensor found =
+      copy_as(*computed->results[0].get_if<Tensor>(), expected.dtype(), MemoryFormat::contiguous)
+          .value();
+  if (!are_close(Value(expected), Value(found))) return false;
+  // The last results are the updated statistics.
+  size_t next = computed->results.size();
+  for (size_t i = same.size(); i-- > 0 && next > 1;) {
+    if (!is_statistic(writing.signature->parameter_array[i])) continue;
+    if (!are_close(written->arguments[i], computed->results[--next])) return false;
+  }
+  return true;
+}
+
+TEST(Facts, FunctionalFormsComputeWhatIsWritten) {
+  for (const Row& row : rows_where([](const OpDef& def) { return def.signature->is_mutable(); })) {
+    const size_t dot = row.target.rfind('.');
+    const bool is_in_place = row.target[dot - 1] == '_';
+    const std::string by_name =
+        row.target.substr(0, dot - (is_in_place ? 1 : 0)) + row.target.substr(dot);
+    const Operator same = find_operator(by_name);
+    const std::string_view form = row.def->facts.functional_form;
+    if (is_in_place && same && !same.def->is_view() && !same.mutates()) {
+      EXPECT_EQ(by_name, "torch.ops.aten." + std::string(form)) << row.target;
+    }
+    if (form.empty()) continue;
+    const Operator functional = find_operator("torch.ops.aten." + std::string(form));
+    ASSERT_TRUE(functional) << row.target;
+    int judged = 0;
+    for (const Arguments& call : row.calls) {
+      const auto holds = gives_what_is_written(*row.def, *functional.def, call);
+      EXPECT_TRUE(holds.value_or(true)) << row.target << " writes other values than " << form;
+      judged += holds.has_value() ? 1 : 0;
+    }
+    EXPECT_GT(judged, 0) << row.target;
+  }
 }
 
 // f(2x) = 2 f(x): elements are doubled exactly.
