@@ -4,8 +4,9 @@
 
 namespace pt2::tools {
 
-void add_ops_option(CommandLine& line, std::vector<std::string>& libraries) {
-  line.add_option("--ops", libraries,
+Option add_ops_option(CommandLine& line, std::vector<std::string>& libraries) {
+  return line
+      .add_option("--ops", libraries,
                   "a library of custom operators (docs/custom-operators.md); its code\n"
                   "runs here, so load none that you do not trust")
       .type_name("LIBRARY")

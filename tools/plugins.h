@@ -12,7 +12,7 @@
 namespace pt2::tools {
 
 // The option --ops.
-void add_ops_option(CommandLine& line, std::vector<std::string>& libraries);
+Option add_ops_option(CommandLine& line, std::vector<std::string>& libraries);
 // Errors: those of load_plugin.
 Result<CustomOperators> load_operators(std::span<const std::string> libraries);
 

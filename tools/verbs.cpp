@@ -50,6 +50,7 @@ constexpr Verb kVerbs[] = {
      "pt2 diff old.pt2 new.pt2               # exit 1 when they differ\n"
      "pt2 diff old.pt2 new.pt2 --semantic    # not names, sources and releases\n"
      "pt2 diff old.pt2 new.pt2 --html page.html\n"
+     "pt2 diff old.pt2 new.pt2 --run -i x=image.npy   # which node's value differs first?\n"
      "git config diff.pt2.command 'pt2 diff --git'   # with '*.pt2 diff=pt2' in .gitattributes\n"
      "git config diff.pt2.textconv 'pt2 dis'         # or lines of text",
      setup_diff},

@@ -18,7 +18,6 @@
 #include "tools/json_members.h"
 #include "tools/table.h"
 #include "tools/values/inputs.h"
-#include "tools/values/literals.h"
 
 namespace pt2::tools {
 namespace {
@@ -66,11 +65,9 @@ Result<bool> runs_alike(const Writing& writing, const std::shared_ptr<const Pack
   const LoadOptions options{.limits = writing.source.limits, .model = name};
   PT2_TRY(const Model before, Model::from_package(package, options));
   PT2_TRY(const Model after, Model::from_package(trial, options));
-  Result<std::vector<Value>> samples = read_sample_inputs(before, name, environment);
-  if (!samples) samples = random_inputs(before, 0);
-  if (!samples) return std::move(samples).error();
-  PT2_TRY(const std::vector<Value> expected, before.run(*samples));
-  PT2_TRY(const std::vector<Value> found, after.run(*samples));
+  PT2_TRY(const std::vector<Value> samples, sample_or_random_inputs(before, name, 0, environment));
+  PT2_TRY(const std::vector<Value> expected, before.run(samples));
+  PT2_TRY(const std::vector<Value> found, after.run(samples));
   bool alike = true;
   const auto differs = [&](size_t i, std::string_view how) {
     alike = false;

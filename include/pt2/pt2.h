@@ -63,6 +63,7 @@
 #include "pt2/tools/observer.h"
 #include "pt2/tools/recorded_calls.h"
 #include "pt2/tools/replay.h"
+#include "pt2/tools/run_diff.h"
 #include "pt2/tools/run_trace.h"
 #include "pt2/tools/scan.h"
 #include "pt2/tools/stats.h"

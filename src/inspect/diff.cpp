@@ -307,6 +307,25 @@ Difference diff_programs(const Program& before, const Program& after, const Diff
   return out;
 }
 
+std::vector<std::pair<std::string, std::string>> paired_values(const Program& before,
+                                                               const Program& after) {
+  const auto results = [](const Graph& graph, NodeId node) {
+    std::vector<std::string> names;
+    for (const Argument& output : graph.node(node).outputs)
+      for_each_value(output, [&](ValueId id) { names.push_back(graph.value(id).name); });
+    return names;
+  };
+  std::vector<std::pair<std::string, std::string>> pairs;
+  for (const NodePair& pair : diff_programs(before, after).nodes) {
+    if (!pair.before || !pair.after) continue;
+    std::vector<std::string> left = results(before.graph, *pair.before),
+                             right = results(after.graph, *pair.after);
+    for (size_t i = 0; i < std::min(left.size(), right.size()); ++i)
+      pairs.emplace_back(std::move(left[i]), std::move(right[i]));
+  }
+  return pairs;
+}
+
 Result<Difference> diff(const Package& before, const Package& after, const DiffOptions& options) {
   Difference out;
   std::vector<std::pair<std::string, std::string>> pairs;

@@ -81,6 +81,11 @@ void load(const Tensor& tensor, int64_t start, int64_t count, T* out) {
                      count, out);
 }
 
+void add_error(double error, double size, Comparison& out) {
+  out.largest_error = std::max(out.largest_error, error);
+  if (size > 0) out.largest_relative_error = std::max(out.largest_relative_error, error / size);
+}
+
 // Counts the elements that differ and keeps the worst one.
 template <class T>
 class Differences {
@@ -124,7 +129,7 @@ void compare_close(const Tensor& found, const Tensor& expected, const Tolerance&
     for (int64_t i = 0; i < count; ++i) {
       const T a = ours[static_cast<size_t>(i)], b = theirs[static_cast<size_t>(i)];
       const double error = same(a, b) ? 0 : std::abs(a - b);
-      if (std::isfinite(error)) out.largest_error = std::max(out.largest_error, error);
+      if (std::isfinite(error)) add_error(error, std::abs(b), out);
       if (!is_close(a, b, tolerance)) differences.add(start + i, a, b, error);
     }
   }
@@ -150,7 +155,7 @@ void compare_with_reference(const Tensor& found, const Tensor& expected, const T
         if (!same(a, b)) differences.add(start + i, a, b, std::abs(a - b));
         continue;
       }
-      out.largest_error = std::max(out.largest_error, std::abs(a - b));
+      add_error(std::abs(a - b), std::abs(b), out);
       if (!is_finite(c)) continue;
       const double error = std::abs(a - c);
       our_error = std::max(our_error, error);
@@ -177,7 +182,7 @@ void compare_exact(const Tensor& found, const Tensor& expected, Comparison& out)
     load(found, i, 1, &a);
     load(expected, i, 1, &b);
     const double error = std::abs(static_cast<double>(a) - static_cast<double>(b));
-    out.largest_error = std::max(out.largest_error, error);
+    add_error(error, std::abs(static_cast<double>(b)), out);
     differences.add(i, a, b, error);
   }
   out.difference = differences.text(found.sizes(), found.numel());

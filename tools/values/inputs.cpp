@@ -266,8 +266,9 @@ Result<Value> sample_value(const SampleInput& leaf) {
 
 }  // namespace
 
-void add_input_option(CommandLine& line, std::vector<std::string>& inputs) {
-  line.add_option("-i,--input", inputs,
+Option add_input_option(CommandLine& line, std::vector<std::string>& inputs) {
+  return line
+      .add_option("-i,--input", inputs,
                   "NAME=FILE, POSITION=FILE, NAME=NUMBER, NAME=[[1,2],[3,4]], NAME=random,\n"
                   "or a FILE of inputs by name;\n"
                   "a FILE ends in .npy, .npz or .safetensors, or is - for standard input;\n"
@@ -300,6 +301,13 @@ Result<std::vector<Value>> read_sample_inputs(const Model& model, const std::str
   // Old files, and programs whose inputs are all constants, have none.
   if (samples.leaves.size() != model.inputs().size()) return read_inputs(model, {}, Limits{});
   return sample_values(samples);
+}
+
+Result<std::vector<Value>> sample_or_random_inputs(const Model& model,
+                                                   const std::string& model_name, uint64_t seed,
+                                                   Environment& environment) {
+  Result<std::vector<Value>> samples = read_sample_inputs(model, model_name, environment);
+  return samples ? std::move(samples) : random_inputs(model, seed);
 }
 
 }  // namespace pt2::tools

@@ -14,7 +14,7 @@
 namespace pt2::tools {
 
 // The option --input, as read_inputs takes it.
-void add_input_option(CommandLine& line, std::vector<std::string>& inputs);
+Option add_input_option(CommandLine& line, std::vector<std::string>& inputs);
 
 // Returns the inputs in the order of model.inputs(). Each argument is NAME=VALUE, POSITION=VALUE,
 // or just a file of tensors. A value is a file or, for numbers, booleans and text, a literal.
@@ -28,6 +28,10 @@ Result<std::vector<Value>> sample_values(const SampleInputs& samples);
 // The example inputs that the file holds. Error `argument` when it has none.
 Result<std::vector<Value>> read_sample_inputs(const Model& model, const std::string& model_name,
                                               Environment& environment);
+// The same, or random ones where there are none that can be used. Errors: those of random_inputs.
+Result<std::vector<Value>> sample_or_random_inputs(const Model& model,
+                                                   const std::string& model_name, uint64_t seed,
+                                                   Environment& environment);
 
 }  // namespace pt2::tools
 

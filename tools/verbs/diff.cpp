@@ -8,6 +8,7 @@
 
 #include "base/printable.h"
 #include "tools/json_members.h"
+#include "tools/run_diff.h"
 #include "tools/source.h"
 #include "tools/verbs.h"
 
@@ -22,6 +23,7 @@ struct Options {
   bool stat = false;
   bool no_weights = false;
   bool json = false;
+  RunDiffOptions run;
   Limits limits;
 };
 
@@ -104,6 +106,13 @@ Result<int> diff_for_git(const Options& options, Environment& environment) {
 }
 
 Result<int> diff_files(const Options& options, Environment& environment) {
+  const bool of_files = options.diff.semantic || options.no_weights || options.stat ||
+                        !options.html.empty() || options.git;
+  if (options.run.run && of_files)
+    return Error{ErrorCode::argument,
+                 "--run compares results; --semantic, --no-weights, --stat, --html and --git are "
+                 "about what the files say",
+                 ""};
   if (options.git) {
     if (options.files.size() == kGitArguments) return diff_for_git(options, environment);
     return Error{ErrorCode::argument, "--git takes the seven arguments that git gives", ""};
@@ -111,6 +120,13 @@ Result<int> diff_files(const Options& options, Environment& environment) {
   if (options.files.size() != 2)
     return Error{ErrorCode::argument,
                  fmt::format("expected two files, found {}", options.files.size()), ""};
+  if (options.run.run) {
+    const auto source = [&](const std::string& file) {
+      return Source{.file = file, .model = options.diff.model, .limits = options.limits};
+    };
+    return diff_runs_of(source(options.files[0]), source(options.files[1]), options.run,
+                        options.json, environment);
+  }
   return diff_two(options, options.files[0], options.files[1], environment);
 }
 
@@ -126,6 +142,7 @@ Action setup_diff(CommandLine& line) {
   line.add_option("--html", options->html, "also write this page: nodes side by side")
       .type_name("FILE");
   line.add_flag("--git", options->git, "take the arguments that git gives, and exit 0");
+  add_run_diff_options(line, options->run);
   line.add_option("--model", options->diff.model, "which program of packages with several")
       .type_name("NAME");
   add_limit_option(line, options->limits);

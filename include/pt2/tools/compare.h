@@ -29,6 +29,8 @@ struct CompareOptions {
 struct Comparison {
   std::string difference;    // empty when equal
   double largest_error = 0;  // of finite elements: |found - expected|
+  // The same as a share of |expected|, of elements that are not expected to be zero.
+  double largest_relative_error = 0;
   // With a reference: the largest errors of `found` and of `expected` against it.
   std::optional<double> found_error;
   std::optional<double> expected_error;

@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "pt2/ir/program.h"
@@ -73,6 +74,10 @@ Difference diff_programs(const Program& before, const Program& after,
 // Errors: those of Package::payloads and Package::program.
 Result<Difference> diff(const Package& before, const Package& after,
                         const DiffOptions& options = {});
+// Names of values of the top graphs, before and after: the results of nodes that stand side by
+// side.
+std::vector<std::pair<std::string, std::string>> paired_values(const Program& before,
+                                                               const Program& after);
 // One page with the nodes side by side.
 std::string diff_html(const Program& before, const Program& after, const Difference& difference);
 

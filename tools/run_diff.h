@@ -1,0 +1,29 @@
+// pt2 diff --run: where the results of two programs part.
+#ifndef PT2_COMMAND_RUN_DIFF_H
+#define PT2_COMMAND_RUN_DIFF_H
+
+#include <string>
+#include <vector>
+
+#include "tools/command.h"
+#include "tools/source.h"
+
+namespace pt2::tools {
+
+struct RunDiffOptions {
+  bool run = false;
+  std::vector<std::string> inputs;
+  std::vector<std::string> libraries;
+  uint64_t seed = 0;
+};
+// The options --run, --input, --seed and --ops.
+void add_run_diff_options(CommandLine& line, RunDiffOptions& options);
+
+// Runs both on the inputs given by the names of the first, else on its sample inputs, else on
+// random ones, and prints what differs. The programs take them by position.
+Result<int> diff_runs_of(const Source& before, const Source& after, const RunDiffOptions& options,
+                         bool as_json, Environment& environment);
+
+}  // namespace pt2::tools
+
+#endif  // PT2_COMMAND_RUN_DIFF_H
