@@ -5,6 +5,8 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
+#include <climits>
+#include <cstdint>
 #include <type_traits>
 #include <utility>
 
@@ -114,6 +116,11 @@ template Option CommandLine::add_option(const std::string&, std::optional<std::s
 template Option CommandLine::add_option(const std::string&, int64_t&, const std::string&);
 template Option CommandLine::add_option(const std::string&, uint64_t&, const std::string&);
 template Option CommandLine::add_option(const std::string&, unsigned&, const std::string&);
+#if SIZE_MAX < UINT64_MAX && ULONG_MAX == SIZE_MAX  // size_t is none of the others
+template Option CommandLine::add_option(const std::string&, unsigned long&, const std::string&);
+template Option CommandLine::add_option(const std::string&, std::optional<unsigned long>&,
+                                        const std::string&);
+#endif
 template Option CommandLine::add_option(const std::string&, double&, const std::string&);
 template Option CommandLine::add_option(const std::string&, std::optional<int64_t>&,
                                         const std::string&);

@@ -52,6 +52,7 @@ uint64_t Origin::offset_of(std::span<const std::byte> bytes) const {
 }
 
 Origin::Extent Origin::first_extent(std::span<const std::byte> bytes) const {
+#ifdef SEEK_HOLE
   const auto start = static_cast<off_t>(offset_of(bytes));
   const auto size_to = [&](off_t end) {
     return std::min(bytes.size(), static_cast<size_t>(end - start));
@@ -63,6 +64,9 @@ Origin::Extent Origin::first_extent(std::span<const std::byte> bytes) const {
   if (data > start) return {size_to(data), true};
   const off_t hole = lseek(descriptor_, start, SEEK_HOLE);
   return {hole > start ? size_to(hole) : bytes.size(), false};
+#else
+  return {bytes.size(), false};
+#endif
 }
 
 Result<std::span<const std::byte>> Origin::read(std::span<const std::byte> bytes,

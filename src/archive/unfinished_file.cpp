@@ -2,9 +2,12 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#ifndef __wasi__
+#include <sys/file.h>
+#endif
 
 #include <cerrno>
 #include <filesystem>
@@ -19,6 +22,15 @@ constexpr int kMaxNames = 1000;
 // A path to the open file that linkat accepts without privileges.
 std::string descriptor_path(int descriptor) { return fmt::format("/proc/self/fd/{}", descriptor); }
 
+// False with errno EWOULDBLOCK where another process holds the lock.
+bool lock(int descriptor) {
+#ifdef __wasi__  // where no other process is
+  return descriptor >= 0;
+#else
+  return flock(descriptor, LOCK_EX | LOCK_NB) == 0;
+#endif
+}
+
 bool leads_to(const std::string& name, int descriptor) {
   struct stat named {
   }, opened{};
@@ -31,7 +43,7 @@ bool leads_to(const std::string& name, int descriptor) {
 void remove_if_abandoned(const std::string& name) {
   const int descriptor = open(name.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   if (descriptor < 0) return;
-  if (flock(descriptor, LOCK_EX | LOCK_NB) == 0 && leads_to(name, descriptor)) unlink(name.c_str());
+  if (lock(descriptor) && leads_to(name, descriptor)) unlink(name.c_str());
   close(descriptor);
 }
 
@@ -66,7 +78,7 @@ bool UnfinishedFile::open_without_name() {
   if (descriptor_ < 0) return false;
   // Without /proc the file could not be given a name.
   if (access(descriptor_path(descriptor_).c_str(), F_OK) == 0) {
-    flock(descriptor_, LOCK_EX | LOCK_NB);
+    lock(descriptor_);
     return true;
   }
   close(descriptor_);
@@ -80,7 +92,7 @@ Result<void> UnfinishedFile::open_with_name() {
     const int descriptor = open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (descriptor < 0) return false;
     // Until it was locked, another process could take the file for abandoned and lock or remove it.
-    const bool is_locked = flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
+    const bool is_locked = lock(descriptor) || errno != EWOULDBLOCK;
     if (is_locked && leads_to(name, descriptor)) {
       descriptor_ = descriptor;
       return true;
@@ -114,9 +126,11 @@ void UnfinishedFile::take_permissions() {
   struct stat old {};
   replaces_ = stat(path_.c_str(), &old) == 0;
   if (!replaces_) return;
+#ifndef __wasi__  // where files have neither owners nor modes
   // Only the superuser may give files away; otherwise the process that replaces the file owns it.
   [[maybe_unused]] const int ignored = fchown(descriptor_, old.st_uid, old.st_gid);
   fchmod(descriptor_, old.st_mode & 0777);
+#endif
 }
 
 Result<void> UnfinishedFile::publish() {

@@ -100,7 +100,7 @@ void MappedFile::release(std::span<const std::byte> part) const {
 }
 
 void release_pages(std::span<const std::byte> bytes) {
-#ifdef MADV_PAGEOUT
+#if defined(MADV_PAGEOUT) && !defined(__wasi__)
   // Unlike MADV_DONTNEED this loses no data, whatever kind of memory it is.
   advise(bytes, MADV_PAGEOUT);
 #else

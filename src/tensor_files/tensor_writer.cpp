@@ -1,3 +1,4 @@
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -87,8 +88,13 @@ class SafetensorsWriter : public TensorWriter {
 
 // Opens the nameless file in the same folder, where there is room for the elements. Error `io`.
 Result<int> open_nameless(const std::string& path) {
+#ifdef __wasi__  // where no other process is
+  const std::string name = path + ".tmp";
+  const int descriptor = open(name.c_str(), O_RDWR | O_CREAT | O_EXCL, 0600);
+#else
   std::string name = path + ".XXXXXX";
   const int descriptor = mkstemp(name.data());
+#endif
   if (descriptor < 0) return Error{ErrorCode::io, std::generic_category().message(errno), path};
   unlink(name.c_str());
   return descriptor;

@@ -412,7 +412,8 @@ Result<Tensor> multinomial(Context& context, const Tensor& self, int64_t num_sam
       std::partial_sum(key.begin(), key.end(), key.begin());
       for (int64_t i = 0; i < num_samples; ++i) {
         const double at = random.uniform() * key.back();
-        drawn[i] = std::min(std::ranges::upper_bound(key, at) - key.begin(), categories - 1);
+        drawn[i] =
+            std::min<int64_t>(std::ranges::upper_bound(key, at) - key.begin(), categories - 1);
       }
       continue;
     }

@@ -18,7 +18,7 @@ using Part = Eigen::Ref<Dense<T>, 0, Eigen::OuterStride<>>;
 
 template <class T>
 Eigen::Map<Dense<T>> map(MatrixView<T> a) {
-  return {a.data, a.rows, a.columns};
+  return {a.data, static_cast<Eigen::Index>(a.rows), static_cast<Eigen::Index>(a.columns)};
 }
 
 }  // namespace pt2::ops
