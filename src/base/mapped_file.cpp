@@ -13,8 +13,17 @@
 namespace pt2 {
 namespace {
 
+#ifdef __wasi__  // where a mapped file is a copy in memory
+constexpr int kNotReserved = 0;
+int advise_system(void*, size_t, int) { return 0; }
+#else
+constexpr int kNotReserved = MAP_NORESERVE;
+constexpr auto advise_system = madvise;
+#endif
+
 Error system_error(int number) {
-  return {ErrorCode::io, std::generic_category().message(number), ""};
+  const ErrorCode code = number == ENOMEM ? ErrorCode::limit : ErrorCode::io;
+  return {code, std::generic_category().message(number), ""};
 }
 
 class Descriptor {
@@ -36,7 +45,7 @@ void advise(std::span<const std::byte> bytes, int advice) {
   const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
   const auto begin = (reinterpret_cast<uintptr_t>(bytes.data()) + page - 1) / page * page;
   const auto end = reinterpret_cast<uintptr_t>(bytes.data() + bytes.size()) / page * page;
-  if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, advice);
+  if (begin < end) advise_system(reinterpret_cast<void*>(begin), end - begin, advice);
 }
 
 }  // namespace
@@ -48,9 +57,9 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& pa
   struct stat status {};
   if (fstat(file.number(), &status) != 0) return at(system_error(errno), path);
   std::shared_ptr<MappedFile> mapped(new MappedFile);
-  const Result<void> filled = S_ISREG(status.st_mode)
-                                  ? mapped->map(file.number(), static_cast<size_t>(status.st_size))
-                                  : mapped->read_all(file.number(), max_stream_bytes);
+  const Result<void> filled =
+      S_ISREG(status.st_mode) ? mapped->map(file.number(), static_cast<uint64_t>(status.st_size))
+                              : mapped->read_all(file.number(), max_stream_bytes);
   if (!filled) return at(filled.error(), path);
   mapped->path_ = path;
   mapped->identity_ = identity_of(file.number());
@@ -61,7 +70,7 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::zeros(size_t bytes) {
   std::shared_ptr<MappedFile> mapped(new MappedFile);
   if (bytes > 0) {
     void* memory =
-        mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | kNotReserved, -1, 0);
     if (memory == MAP_FAILED)
       return Error{ErrorCode::limit, std::generic_category().message(errno), {}};
     mapped->bytes_ = {static_cast<const std::byte*>(memory), bytes};
@@ -100,7 +109,7 @@ void MappedFile::release(std::span<const std::byte> part) const {
 }
 
 void release_pages(std::span<const std::byte> bytes) {
-#if defined(MADV_PAGEOUT) && !defined(__wasi__)
+#ifdef MADV_PAGEOUT
   // Unlike MADV_DONTNEED this loses no data, whatever kind of memory it is.
   advise(bytes, MADV_PAGEOUT);
 #else
@@ -108,11 +117,13 @@ void release_pages(std::span<const std::byte> bytes) {
 #endif
 }
 
-Result<void> MappedFile::map(int descriptor, size_t size) {
+Result<void> MappedFile::map(int descriptor, uint64_t size) {
   if (size == 0) return {};
-  void* memory = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
+  if (size > PTRDIFF_MAX) return system_error(ENOMEM);
+  const auto length = static_cast<size_t>(size);
+  void* memory = mmap(nullptr, length, PROT_READ, MAP_PRIVATE, descriptor, 0);
   if (memory == MAP_FAILED) return system_error(errno);
-  bytes_ = {static_cast<const std::byte*>(memory), size};
+  bytes_ = {static_cast<const std::byte*>(memory), length};
   mapped_ = true;
   return {};
 }

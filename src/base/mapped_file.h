@@ -51,7 +51,7 @@ class MappedFile {
 
   MappedFile() = default;
   static Identity identity_of(int descriptor);
-  Result<void> map(int descriptor, size_t size);
+  Result<void> map(int descriptor, uint64_t size);
   Result<void> read_all(int descriptor, uint64_t max_bytes);
 
   std::span<const std::byte> bytes_;
