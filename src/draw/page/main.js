@@ -355,7 +355,8 @@ byId("program").addEventListener("change", (event) => showProgram(Number(event.t
 byId("search").addEventListener("input", (event) => search(event.target.value));
 byId("search").addEventListener("focus", () => showResults());
 byId("search").addEventListener("blur", () => (byId("results").hidden = true));
-window.addEventListener("resize", () => picture.draw());
+// In a frame the page may start without a size to fit into.
+window.addEventListener("resize", () => (picture.scale > 0 ? picture.draw() : picture.fit()));
 window.addEventListener("hashchange", followLink);
 
 // "#node=NAME&program=NAME": a node, or a module by its path.
