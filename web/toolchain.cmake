@@ -16,6 +16,6 @@ list(APPEND CMAKE_MODULE_PATH "${CMAKE_CURRENT_LIST_DIR}/packages")
 set(CMAKE_CXX_FLAGS_MINSIZEREL "-Oz -DNDEBUG" CACHE STRING "")
 set(CMAKE_C_FLAGS_MINSIZEREL "-Oz -DNDEBUG" CACHE STRING "")
 set(CMAKE_CXX_FLAGS_INIT "-ffunction-sections -fdata-sections -fvisibility=hidden")
-# Memory grows up to 2 GiB, then an allocation fails.
-set(CMAKE_EXE_LINKER_FLAGS_INIT "-s -Wl,--gc-sections -Wl,-z,stack-size=8388608 -Wl,--max-memory=2147483648")
+# Whoever starts the module gives it its memory, and says how much at most (page/wasi.js).
+set(CMAKE_EXE_LINKER_FLAGS_INIT "-s -Wl,--gc-sections -Wl,-z,stack-size=8388608 -Wl,--import-memory")
 set(CMAKE_CXX_STANDARD_LIBRARIES "${tools}/runtime/libcxx.a -lwasi-emulated-mman -lwasi-emulated-getpid" CACHE STRING "")
