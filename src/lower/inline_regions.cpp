@@ -21,16 +21,13 @@ bool calls(const Node& node, std::string_view operator_name) {
 bool sets_gradient_mode(const Node& node) { return calls(node, "wrap_with_set_grad_enabled"); }
 
 // wrap_with_autocast(device, dtype, enabled, cache_enabled, region, *operands): whether an operator
-// in the region has its arguments cast, if none around it has. Transformers' rotary embeddings turn
-// autocast off.
-bool turns_autocast_on(const Node& node) {
-  if (!calls(node, "wrap_with_autocast") || node.inputs.size() < 3) return false;
+// in the region has its arguments cast, if none around it has; nothing of other nodes.
+// Transformers' rotary embeddings turn autocast off.
+std::optional<bool> turns_autocast_on(const Node& node) {
+  if (!calls(node, "wrap_with_autocast") || node.inputs.size() < 3) return std::nullopt;
   const auto* device = node.inputs[0].arg.get_if<std::string>();
   const auto* enabled = node.inputs[2].arg.get_if<bool>();
   return device == nullptr || enabled == nullptr || (*enabled && *device == "cpu");
-}
-bool leaves_autocast_off(const Node& node) {
-  return calls(node, "wrap_with_autocast") && node.inputs.size() >= 3 && !turns_autocast_on(node);
 }
 bool enters_autocast(const Node& node) {
   return node.target == "torch.amp.autocast_mode._enter_autocast";
@@ -145,7 +142,7 @@ enum class Regions : uint8_t { all, writing };
 
 bool is_inlined(const Graph& graph, const Node& node, Regions regions, bool autocast_around) {
   if (sets_gradient_mode(node)) return regions == Regions::all || calls_what_writes(graph, node);
-  return regions == Regions::all && !autocast_around && leaves_autocast_off(node);
+  return regions == Regions::all && !autocast_around && !turns_autocast_on(node).value_or(true);
 }
 
 void inline_calls(Graph& graph, Regions regions, bool autocast_around, PassResult& result) {
@@ -156,7 +153,7 @@ void inline_calls(Graph& graph, Regions regions, bool autocast_around, PassResul
                     });
   std::vector<bool> casts(graph.subgraphs().size(), autocast_around);
   for (const NodeId id : nodes)
-    if (turns_autocast_on(graph.node(id)))
+    if (turns_autocast_on(graph.node(id)).value_or(false))
       for (const NamedArgument& input : graph.node(id).inputs)
         for_each_subgraph(input.arg,
                           [&](SubgraphId region) { casts[static_cast<size_t>(region)] = true; });

@@ -25,23 +25,6 @@ bool are_apart(const std::vector<Value>& arguments, const std::vector<Value>& re
          std::ranges::find_first_of(made, taken) == made.end();
 }
 
-}  // namespace
-
-bool may_repeat(const BoundNode& node) {
-  if (!node.batched.empty()) return false;
-  if (node.higher_order == nullptr) return computes_alone(node);
-  if (node.op || node.subgraphs.empty() || may_write_to_arguments(node)) return false;
-  return std::ranges::all_of(node.subgraphs, [](const auto& subgraph) {
-    return std::ranges::all_of(subgraph.second->nodes, [](const BoundNode& inner) {
-      return inner.higher_order != nullptr && inner.higher_order->function == no_effect
-                 ? true
-                 : may_repeat(inner);
-    });
-  });
-}
-
-namespace {
-
 // Whether its elements fill one block of memory, in whatever order.
 bool is_block(const Tensor& tensor) {
   if (tensor.is_contiguous()) return true;
@@ -111,10 +94,23 @@ bool put(const Value& from, const Value& to) {
 
 }  // namespace
 
+bool may_repeat(const BoundNode& node) {
+  if (!node.batched.empty()) return false;
+  if (node.higher_order == nullptr) return computes_alone(node);
+  if (node.op || node.subgraphs.empty() || may_write_to_arguments(node)) return false;
+  const auto is_harmless = [](const BoundNode& inner) {
+    const bool has_no_effect =
+        inner.higher_order != nullptr && inner.higher_order->function == no_effect;
+    return has_no_effect || may_repeat(inner);
+  };
+  return std::ranges::all_of(node.subgraphs, [&](const auto& subgraph) {
+    return std::ranges::all_of(subgraph.second->nodes, is_harmless);
+  });
+}
+
 std::optional<RepeatedNode> RepeatedNode::of(const BoundNode& node,
                                              const std::vector<Value>& values,
                                              const Executor& executor) {
-  if (!may_repeat(node)) return std::nullopt;
   RepeatedNode out;
   out.node_ = &node;
   out.limits_ = executor.limits();

@@ -17,9 +17,9 @@ bool may_repeat(const BoundNode& node);
 
 class RepeatedNode {
  public:
-  // Nothing where the node may not repeat, and where
-  // `values`, which has arguments and results, holds what cannot be copied to where it lay. What
-  // the executor is limited to holds for the later calls.
+  // Of a node that may_repeat(). Nothing where `values`, which has arguments and results, holds
+  // what cannot be copied to where it lay. What the executor is limited to holds for the later
+  // calls.
   static std::optional<RepeatedNode> of(const BoundNode& node, const std::vector<Value>& values,
                                         const Executor& executor);
 
