@@ -93,7 +93,7 @@ class Formula {
   std::optional<Error> error_;
 };
 
-// Comparisons, sizes and whatever else is the same for all values nearby.
+// Roundings, sizes and whatever else is the same for all values nearby.
 Result<Term> constant(DerivativeBuilder&, const DerivativeRule&, const Differential&) {
   return kNoTerm;
 }
@@ -261,7 +261,10 @@ using Rules = std::unordered_map<std::string, DerivativeRule>;
 // clang-format off
 void add_pointwise(Rules& rules) {
   const auto add = [&](std::string_view op, TangentFunction tangent) { rules[std::string(op)] = {tangent, {"self"}}; };
-  add("abs.default",        pointwise<[](Formula& f, Term x, Term) { return f.unary("sgn.default", x); }>);
+  const auto add_real = [&](std::string_view op, TangentFunction tangent) { rules[std::string(op)] = {tangent, {"self"}, false}; };
+  add_real("abs.default",   pointwise<[](Formula& f, Term x, Term) { return f.unary("sgn.default", x); }>);
+  add_real("angle.default", constant);
+  add_real("sgn.default",   constant);
   add("acos.default",       pointwise<[](Formula& f, Term x, Term) { return f.neg(f.unary("rsqrt.default", f.one_minus(f.square(x)))); }>);
   add("asin.default",       pointwise<[](Formula& f, Term x, Term) { return f.unary("rsqrt.default", f.one_minus(f.square(x))); }>);
   add("asinh.default",      pointwise<[](Formula& f, Term x, Term) { return f.unary("rsqrt.default", f.add(f.square(x), 1.0)); }>);
@@ -277,7 +280,7 @@ void add_pointwise(Rules& rules) {
   add("log1p.default",      pointwise<[](Formula& f, Term x, Term) { return f.unary("reciprocal.default", f.add(x, 1.0)); }>);
   add("log2.default",       pointwise<[](Formula& f, Term x, Term) { return f.unary("reciprocal.default", f.mul(x, std::numbers::ln2)); }>);
   add("reciprocal.default", pointwise<[](Formula& f, Term, Term y) { return f.neg(f.square(y)); }>);
-  add("relu.default",       pointwise<[](Formula& f, Term x, Term) { return f.call("gt.Scalar", {Formula::named("self", x), {.name = "other", .arg = Argument(int64_t{0})}}); }>);
+  add("relu.default",       pointwise<[](Formula& f, Term, Term y) { return f.unary("sign.default", y); }>);
   add("rsqrt.default",      pointwise<[](Formula& f, Term, Term y) { return f.mul(f.mul(y, f.square(y)), -0.5); }>);
   add("sigmoid.default",    pointwise<[](Formula& f, Term, Term y) { return f.mul(y, f.one_minus(y)); }>);
   add("silu.default",       pointwise<[](Formula& f, Term x, Term y) { const Term s = f.unary("sigmoid.default", x); return f.add(s, f.mul(y, f.one_minus(s))); }>);

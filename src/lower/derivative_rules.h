@@ -45,6 +45,8 @@ struct DerivativeRule {
   TangentFunction tangent;
   // The names of the operands that `tangent` reads.
   std::vector<std::string_view> operands{};
+  // Whether `tangent` holds for complex operands as well.
+  bool holds_for_complex = true;
 };
 // Null when the target has no rule.
 const DerivativeRule* find_derivative_rule(std::string_view target);

@@ -78,7 +78,7 @@ class Lowering : public DerivativeBuilder {
                        fmt::format("{} has a dual operand without a name", wanted.target), place()};
       }
     const DerivativeRule* rule = find_derivative_rule(wanted.target);
-    if (rule == nullptr)
+    if (rule == nullptr || (!rule->holds_for_complex && has_complex_operand(wanted)))
       return Error{ErrorCode::unsupported,
                    fmt::format("the forward derivative of {} is not known here", wanted.target),
                    place()};
@@ -105,6 +105,13 @@ class Lowering : public DerivativeBuilder {
     Term primal;
     Term tangent;  // kNoTerm: zero
   };
+
+  // The category of a tensor's dtype; nothing of other values and of dtypes not known here.
+  std::optional<DtypeCategory> category(ValueId id) const {
+    const TensorMeta* meta = out_.value(id).tensor();
+    const auto dtype = meta == nullptr ? std::nullopt : meta->dtype.dtype();
+    return dtype ? std::optional(dtype_category(*dtype)) : std::nullopt;
+  }
 
   Term add_term(TermData data) {
     terms_.push_back(data);
@@ -149,7 +156,7 @@ class Lowering : public DerivativeBuilder {
         dual |= term(term_of(id)).level > 0;
       });
     if (!changed) return {};
-    if (!dual || is_assertion(node)) return replace_inputs(node);
+    if (!dual || !varies(node)) return replace_inputs(node);
     const auto* result = node.outputs.size() == 1 ? node.outputs[0].get_if<ValueId>() : nullptr;
     if (result == nullptr)
       return Error{ErrorCode::unsupported, "an operator with several results has dual operands",
@@ -224,15 +231,31 @@ class Lowering : public DerivativeBuilder {
     return node.outputs.size() == 1 ? node.outputs[0].get_if<ValueId>() : nullptr;
   }
 
-  static bool is_assertion(const Node& node) {
-    size_t results = 0;
-    for (const Argument& output : node.outputs) for_each_value(output, [&](ValueId) { ++results; });
-    return results == 0;
+  // Whether a result can have a tangent. Assertions, comparisons and sizes only read values.
+  bool varies(const Node& node) const {
+    bool found = false;
+    for (const Argument& output : node.outputs)
+      for_each_value(output, [&](ValueId id) {
+        const bool is_tensor = out_.value(id).tensor() != nullptr;
+        found = found || (is_tensor && category(id).value_or(DtypeCategory::floating) >=
+                                           DtypeCategory::floating);
+      });
+    return found;
   }
+
   // The value of a dual number without its tangents, at every level.
   ValueId primal_value(Term id) const {
     while (term(id).level > 0) id = term(id).primal;
     return term(id).value;
+  }
+
+  bool has_complex_operand(const DerivativeCall& wanted) const {
+    bool found = false;
+    for (const NamedArgument& input : wanted.inputs)
+      for_each_value(input.arg, [&](ValueId id) {
+        found = found || category(primal_value(id)) == DtypeCategory::complex;
+      });
+    return found;
   }
 
   // Replaces dual numbers by their primals: in nodes that only read values, and once the dual
