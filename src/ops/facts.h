@@ -50,8 +50,8 @@ enum class Inverse : uint8_t {
 // How the result depends on the arguments, for derivatives.
 enum class Slope : uint8_t {
   by_rule,   // a formula of its own, or unknown
-  constant,  // locally constant: comparisons, sizes, roundings
-  linear,    // in all parameters of Facts::linear_in together
+  constant,  // locally constant: roundings, tensors of given elements. Integers are anyway
+  linear,    // in all parameters of Facts::linear_in together, tensors and numbers
 };
 
 // Why an operator that PyTorch decomposes (CompositeImplicitAutograd, not in core ATen) has no

@@ -279,65 +279,53 @@ TEST(Facts, FunctionalFormsComputeWhatIsWritten) {
   }
 }
 
-// f(2x) = 2 f(x): elements are doubled exactly.
-TEST(Facts, LinearOperatorsAreLinear) {
-  std::set<std::string> judged;
-  for (const RecordedCall& call : read_recorded_folder(std::string(PT2_TEST_DATA) + "/ops")) {
-    const Operator op = find_operator(call.target);
-    if (op.form != Operator::Form::as_written || op.def->facts.slope != Slope::linear) continue;
-    std::vector<Value> doubled = call.arguments;
-    bool is_float = true;
-    const auto twice = [&](Value& value) {
-      auto* tensor = value.get_if<Tensor>();
-      if (tensor == nullptr) {
-        is_float = is_float && value.is_none();
-        return;
-      }
-      is_float = is_float && tensor->dtype() == Dtype::float32;
-      if (!is_float) return;
-      Tensor copy = copy_as(*tensor, Dtype::float32, MemoryFormat::contiguous).value();
-      for (int64_t i = 0; i < copy.numel(); ++i) copy.data<float>()[i] *= 2;
-      value = Value(std::move(copy));
-    };
-    for (size_t i = 0; i < doubled.size(); ++i) {
-      const std::string name(op.signature().parameter_array[i].name);
-      if ((" " + std::string(op.def->facts.linear_in) + " ").find(" " + name + " ") ==
-          std::string::npos)
-        continue;
-      if (auto* list = doubled[i].get_if<Value::List>()) {
-        Value::List items = *list;
-        for (Value& item : items) twice(item);
-        doubled[i] = Value(std::move(items));
-      } else {
-        twice(doubled[i]);
-      }
-    }
-    if (!is_float) continue;
-    Context context;
-    const auto once = pt2::ops::call(op, context, call.arguments);
-    const auto both = pt2::ops::call(op, context, doubled);
-    if (!once || !both) continue;
-    const auto* a = (*once)[0].get_if<Tensor>();
-    const auto* b = (*both)[0].get_if<Tensor>();
-    if (a == nullptr || b == nullptr || a->dtype() != Dtype::float32 || a->numel() == 0) continue;
-    judged.insert(call.target);
-    const Tensor left = copy_as(*a, Dtype::float64, MemoryFormat::contiguous).value();
-    const Tensor right = copy_as(*b, Dtype::float64, MemoryFormat::contiguous).value();
-    for (int64_t i = 0; i < left.numel(); ++i) {
-      const double expected = 2 * left.data<double>()[i], found = right.data<double>()[i];
-      if (std::isnan(expected) && std::isnan(found)) continue;
-      ASSERT_NEAR(found, expected, 1e-5 * (1 + std::abs(expected))) << call.target;
-    }
+std::set<std::string, std::less<>> lines_of(const std::string& file_name) {
+  std::ifstream file(std::string(PT2_TEST_DATA) + "/ops/" + file_name);
+  std::set<std::string, std::less<>> lines;
+  for (std::string line; std::getline(file, line);) lines.insert(line);
+  return lines;
+}
+// "aten::sum.dim_IntList"
+std::string schema_name(const Signature& signature) {
+  std::string name(signature.name);
+  if (!signature.overload.empty()) name += "." + std::string(signature.overload);
+  return name;
+}
+
+// PyTorch writes to overlapping elements of exactly these, of those that do not look at self
+// (tests/scripts/overwriting_operators.py).
+TEST(Facts, OperatorsOverwriteWhatPyTorchsDo) {
+  const auto listed = lines_of("overwriting.txt");
+  EXPECT_GT(listed.size(), 5u);
+  const auto is_listed = [&](const OpDef& def) {
+    const std::string overload(def.signature->overload.empty() ? "default"
+                                                               : def.signature->overload);
+    return listed.contains(std::string(def.signature->name) + "_." + overload);
+  };
+  for (const Row& row : rows_where(is_listed)) {
+    if (row.def->is_view() || row.def->facts.overwrites) continue;
+    if (row.def->signature->find("beta") != nullptr) continue;  // 0 in the recorded calls
+    int dependent = 0;
+    for (const Arguments& call : row.calls)
+      dependent += overwrites(*row.def, call).value_or(true) ? 0 : 1;
+    EXPECT_GT(dependent, 0) << row.target << " writes the same whatever self holds";
   }
-  EXPECT_GE(judged.size(), 24u);
+}
+
+// tests/scripts/operators_with_dtype_of_out.py.
+TEST(Facts, OperatorsTakeTheDtypeOfOutAsPyTorchsDo) {
+  const auto listed = lines_of("dtype_of_out.txt");
+  EXPECT_GT(listed.size(), 5u);
+  for (const Family& family : families())
+    for (const OpDef& def : family.rows)
+      EXPECT_EQ(def.facts.takes_dtype_of_out, listed.contains(schema_name(*def.signature)))
+          << target_of(*def.signature);
 }
 
 // The overloads that AutocastCPU of torch 2.15 has kernels for
 // (tests/scripts/autocast_operators.py).
 TEST(Facts, AutocastTreatsWhatPyTorchsDoes) {
-  std::ifstream file(std::string(PT2_TEST_DATA) + "/ops/autocast_cpu.txt");
-  std::set<std::string, std::less<>> listed;
-  for (std::string line; std::getline(file, line);) listed.insert(line);
+  const auto listed = lines_of("autocast_cpu.txt");
   // Made of listed ones alone, and on no list.
   const std::set<std::string, std::less<>> composites = {"aten::bilinear", "aten::chain_matmul",
                                                          "aten::einsum", "aten::linalg_multi_dot",
@@ -345,9 +333,7 @@ TEST(Facts, AutocastTreatsWhatPyTorchsDoes) {
   EXPECT_GT(listed.size(), 100u);
   for (const auto& family : families())
     for (const OpDef& def : family.rows) {
-      const Signature& signature = *def.signature;
-      std::string name(signature.name);
-      if (!signature.overload.empty()) name += "." + std::string(signature.overload);
+      const std::string name = schema_name(*def.signature);
       const bool treats = def.facts.autocast != AutocastRule::as_given;
       EXPECT_EQ(treats, composites.contains(name) || listed.contains(name)) << name;
     }

@@ -78,6 +78,15 @@ void add_gradients(Listed& out) {
               {rows, experts, ends, counted({3, 4})}});
 }
 
+void add_indexing(Listed& out) {
+  out.insert({"aten.gather.default", {counted({3}), 0, indices({2, 0})}});
+  out.insert({"aten.take.default", {counted({3}), indices({2, 0})}});
+  out.insert({"aten.scatter.value", {counted({3}), 0, indices({1}), 7.0}});
+  out.insert({"aten.masked_fill.Scalar", {counted({3}), zeros({3}, Dtype::bool_), 7.0}});
+  out.insert({"aten.index_fill.int_Scalar", {counted({3}), 0, indices({1}), 7.0}});
+  out.insert({"aten.where.ScalarOther", {counted({3}, Dtype::bool_), counted({3}), 7.0}});
+}
+
 void add_quantized(Listed& out) {
   const Value x = counted({2, 3}), plain = packed_linear(counted({4, 3}));
   const Value integers =
@@ -126,6 +135,7 @@ Listed make_listed() {
   add_convolutions(out);
   add_losses(out);
   add_gradients(out);
+  add_indexing(out);
   add_quantized(out);
   add_writing(out);
   add_casts(out);

@@ -497,9 +497,9 @@ Result<Tensor> weight_norm(Emitter& e, const Tensor& v, const Tensor& g, int64_t
 
 // clang-format off
 constexpr OpDef kOps[] = {
-    op<"aten::mH(Tensor(a) self) -> Tensor(a)", adjoint>.with({.sharing = Sharing::unless_complex, .inverse = Inverse::repeat}),
-    op<"aten::adjoint(Tensor(a) self) -> Tensor(a)", adjoint>.with({.sharing = Sharing::unless_complex, .inverse = Inverse::repeat}),
-    op<"aten::matrix_H(Tensor(a) self) -> Tensor(a)", matrix_h>.with({.sharing = Sharing::unless_complex, .inverse = Inverse::repeat}),
+    op<"aten::mH(Tensor(a) self) -> Tensor(a)", adjoint>.with({.sharing = Sharing::unless_complex, .inverse = Inverse::repeat, .slope = Slope::linear}),
+    op<"aten::adjoint(Tensor(a) self) -> Tensor(a)", adjoint>.with({.sharing = Sharing::unless_complex, .inverse = Inverse::repeat, .slope = Slope::linear}),
+    op<"aten::matrix_H(Tensor(a) self) -> Tensor(a)", matrix_h>.with({.sharing = Sharing::unless_complex, .inverse = Inverse::repeat, .slope = Slope::linear}),
     composed<"aten::vdot(Tensor self, Tensor other) -> Tensor", vdot_meta, vdot>,
     op<"aten::linalg_vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor", vecdot>.with({.autocast = AutocastRule::lower_precision}),
     op<"aten::inner(Tensor self, Tensor other) -> Tensor", inner>,

@@ -168,7 +168,7 @@ constexpr OpDef kOps[] = {
     composed<"aten::dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)", like_first, in_place<dropout>, dropout_in_place_formula>.with({.functional_form = "dropout.default"}),
     op<"aten::feature_dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)", in_place<feature_dropout>, no_dropout>.with({.functional_form = "feature_dropout.default"}),
     composed<"aten::native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)", native_dropout_meta, native_dropout>,
-    op<"aten::native_dropout_backward(Tensor grad_output, Tensor mask, float scale) -> Tensor", native_dropout_backward>,
+    op<"aten::native_dropout_backward(Tensor grad_output, Tensor mask, float scale) -> Tensor", native_dropout_backward>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
 };
 // clang-format on
 

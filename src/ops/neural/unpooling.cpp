@@ -237,12 +237,12 @@ Result<Tensor> fractional_max_backward(const Tensor& grad_output, const Tensor& 
 
 // clang-format off
 constexpr OpDef kOps[] = {
-    op<"aten::max_unpool2d(Tensor self, Tensor indices, SymInt[2] output_size) -> Tensor", max_unpool2d>.with({.autocast = AutocastRule::float32}),
-    op<"aten::max_unpool3d(Tensor self, Tensor indices, SymInt[3] output_size, int[3] stride, int[3] padding) -> Tensor", max_unpool3d>.with({.autocast = AutocastRule::float32}),
-    op<"aten::adaptive_max_pool2d_backward(Tensor grad_output, Tensor self, Tensor indices) -> Tensor", adaptive_max_backward<2>>,
-    op<"aten::adaptive_max_pool3d_backward(Tensor grad_output, Tensor self, Tensor indices) -> Tensor", adaptive_max_backward<3>>,
-    op<"aten::fractional_max_pool2d_backward(Tensor grad_output, Tensor self, int[2] kernel_size, int[2] output_size, Tensor indices) -> Tensor", fractional_max_backward<2>>,
-    op<"aten::fractional_max_pool3d_backward(Tensor grad_output, Tensor self, int[3] kernel_size, int[3] output_size, Tensor indices) -> Tensor", fractional_max_backward<3>>,
+    op<"aten::max_unpool2d(Tensor self, Tensor indices, SymInt[2] output_size) -> Tensor", max_unpool2d>.with({.autocast = AutocastRule::float32, .slope = Slope::linear}),
+    op<"aten::max_unpool3d(Tensor self, Tensor indices, SymInt[3] output_size, int[3] stride, int[3] padding) -> Tensor", max_unpool3d>.with({.autocast = AutocastRule::float32, .slope = Slope::linear}),
+    op<"aten::adaptive_max_pool2d_backward(Tensor grad_output, Tensor self, Tensor indices) -> Tensor", adaptive_max_backward<2>>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
+    op<"aten::adaptive_max_pool3d_backward(Tensor grad_output, Tensor self, Tensor indices) -> Tensor", adaptive_max_backward<3>>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
+    op<"aten::fractional_max_pool2d_backward(Tensor grad_output, Tensor self, int[2] kernel_size, int[2] output_size, Tensor indices) -> Tensor", fractional_max_backward<2>>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
+    op<"aten::fractional_max_pool3d_backward(Tensor grad_output, Tensor self, int[3] kernel_size, int[3] output_size, Tensor indices) -> Tensor", fractional_max_backward<3>>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
     op<"aten::fractional_max_pool2d(Tensor self, int[2] kernel_size, int[2] output_size, Tensor random_samples) -> (Tensor, Tensor)", fractional_max_pool<2>>.with({.autocast = AutocastRule::float32}),
     op<"aten::fractional_max_pool3d(Tensor self, int[3] kernel_size, int[3] output_size, Tensor random_samples) -> (Tensor, Tensor)", fractional_max_pool<3>>.with({.autocast = AutocastRule::float32}),
 };

@@ -116,7 +116,7 @@ constexpr OpDef kOps[] = {
     composed<"aten::where(Tensor condition) -> Tensor[]", depends_on_data, nonzero_numpy, where_formula>,
     op<"aten::nonzero_static(Tensor self, *, SymInt size, int fill_value=-1) -> Tensor", nonzero_static_meta, nonzero_static>,
     composed<"aten::masked_select(Tensor self, Tensor mask) -> Tensor", depends_on_data, masked_select>.with({.slope = Slope::linear}),
-    op<"aten::masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor", masked_scatter>,
+    op<"aten::masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor", masked_scatter>.with({.slope = Slope::linear, .linear_in = "self source"}),
 };
 // clang-format on
 

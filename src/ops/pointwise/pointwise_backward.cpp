@@ -353,11 +353,11 @@ constexpr OpDef kOps[] = {
     op<"aten::_prelu_kernel_backward(Tensor grad_output, Tensor self, Tensor weight) -> (Tensor, Tensor)", prelu_backward>,
     op<"aten::glu_backward(Tensor grad_output, Tensor self, int dim) -> Tensor", glu_backward>,
     op<"aten::log_sigmoid_backward(Tensor grad_output, Tensor self, Tensor buffer) -> Tensor", log_sigmoid_backward_meta, log_sigmoid_backward>,
-    op<"aten::select_backward(Tensor grad_output, SymInt[] input_sizes, int dim, SymInt index) -> Tensor", select_backward>,
-    op<"aten::slice_backward(Tensor grad_output, SymInt[] input_sizes, int dim, SymInt start, SymInt end, SymInt step) -> Tensor", slice_backward>,
-    op<"aten::diagonal_backward(Tensor grad_output, SymInt[] input_sizes, int offset, int dim1, int dim2) -> Tensor", diagonal_backward>,
-    op<"aten::value_selecting_reduction_backward(Tensor grad, int dim, Tensor indices, SymInt[] sizes, bool keepdim) -> Tensor", value_selecting_reduction_backward>,
-    composed<"aten::unfold_backward(Tensor grad_in, SymInt[] input_sizes, int dim, int size, int step) -> Tensor", unfold_backward_meta, unfold_backward>,
+    op<"aten::select_backward(Tensor grad_output, SymInt[] input_sizes, int dim, SymInt index) -> Tensor", select_backward>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
+    op<"aten::slice_backward(Tensor grad_output, SymInt[] input_sizes, int dim, SymInt start, SymInt end, SymInt step) -> Tensor", slice_backward>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
+    op<"aten::diagonal_backward(Tensor grad_output, SymInt[] input_sizes, int offset, int dim1, int dim2) -> Tensor", diagonal_backward>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
+    op<"aten::value_selecting_reduction_backward(Tensor grad, int dim, Tensor indices, SymInt[] sizes, bool keepdim) -> Tensor", value_selecting_reduction_backward>.with({.slope = Slope::linear, .linear_in = "grad"}),
+    composed<"aten::unfold_backward(Tensor grad_in, SymInt[] input_sizes, int dim, int size, int step) -> Tensor", unfold_backward_meta, unfold_backward>.with({.slope = Slope::linear, .linear_in = "grad_in"}),
 };
 // clang-format on
 

@@ -107,7 +107,7 @@ Result<Tensor> frequencies(int64_t n, double d, OptionalDtype dtype, const Optio
 
 // clang-format off
 constexpr OpDef kOps[] = {
-    op<"aten::linspace.Tensor_Tensor(Tensor start, Tensor end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", linspace_between<Tensor, Tensor>>,
+    op<"aten::linspace.Tensor_Tensor(Tensor start, Tensor end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", linspace_between<Tensor, Tensor>>.with({.slope = Slope::linear, .linear_in = "start end"}),
     op<"aten::linspace.Tensor_Scalar(Tensor start, Scalar end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", linspace_between<Tensor, Scalar>>,
     op<"aten::linspace.Scalar_Tensor(Scalar start, Tensor end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", linspace_between<Scalar, Tensor>>,
     op<"aten::logspace(Scalar start, Scalar end, int steps, float base=10., *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", logspace_between<Scalar, Scalar>>,

@@ -156,7 +156,7 @@ Result<Tensors> by_list_along(Emitter& e, const Tensor& self, const std::vector<
 
 // clang-format off
 constexpr OpDef kOps[] = {
-    op<"aten::gradient.scalarint(Tensor self, *, Scalar? spacing=None, int? dim=None, int edge_order=1) -> Tensor[]", by_number>,
+    op<"aten::gradient.scalarint(Tensor self, *, Scalar? spacing=None, int? dim=None, int edge_order=1) -> Tensor[]", by_number>.with({.slope = Slope::linear}),
     op<"aten::gradient.scalararray(Tensor self, *, Scalar spacing, int[] dim, int edge_order=1) -> Tensor[]", by_number_along>,
     op<"aten::gradient.array(Tensor self, *, int[] dim, int edge_order=1) -> Tensor[]", by_ones_along>,
     op<"aten::gradient.scalarrayint(Tensor self, *, Scalar[] spacing, int? dim=None, int edge_order=1) -> Tensor[]", by_list<Scalar>>,

@@ -118,8 +118,8 @@ constexpr OpDef kOps[] = {
     op<"aten::min(Tensor self) -> Tensor", max_meta, max_all<false>>,
     op<"aten::max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", max_dim_meta, max_dim<true>>,
     op<"aten::min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", max_dim_meta, max_dim<false>>,
-    op<"aten::argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", argmax_meta, argmax<true>>.with({.slope = Slope::constant}),
-    op<"aten::argmin(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", argmax_meta, argmax<false>>.with({.slope = Slope::constant}),
+    op<"aten::argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", argmax_meta, argmax<true>>,
+    op<"aten::argmin(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", argmax_meta, argmax<false>>,
 };
 // clang-format on
 

@@ -240,7 +240,7 @@ void hash_tensor(Tensor& out, const Tensor& self, const Sizes& dims, bool, int64
 
 // clang-format off
 constexpr OpDef kOps[] = {
-    op<"aten::sum(Tensor self, *, ScalarType? dtype=None) -> Tensor", sum_meta, sum>.with({.slope = Slope::linear, .takes_dtype_of_out = true}),
+    op<"aten::sum(Tensor self, *, ScalarType? dtype=None) -> Tensor", sum_meta, sum>.with({.slope = Slope::linear}),
     op<"aten::sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
        sum_dim_meta, sum_dim>.with({.slope = Slope::linear, .takes_dtype_of_out = true}),
     op<"aten::nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
@@ -248,7 +248,7 @@ constexpr OpDef kOps[] = {
     op<"aten::mean(Tensor self, *, ScalarType? dtype=None) -> Tensor", mean_meta, mean>.with({.slope = Slope::linear, .takes_dtype_of_out = true}),
     op<"aten::mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
        mean_dim_meta, mean_dim>.with({.slope = Slope::linear, .takes_dtype_of_out = true}),
-    op<"aten::prod(Tensor self, *, ScalarType? dtype=None) -> Tensor", sum_meta, prod>.with({.autocast = AutocastRule::float32, .takes_dtype_of_out = true}),
+    op<"aten::prod(Tensor self, *, ScalarType? dtype=None) -> Tensor", sum_meta, prod>.with({.autocast = AutocastRule::float32}),
     op<"aten::prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
        prod_dim_meta, prod_dim>.with({.autocast = AutocastRule::float32, .takes_dtype_of_out = true}),
     op<"aten::hash_tensor(Tensor self, int[1] dim=[], *, bool keepdim=False, int mode=0) -> Tensor", hash_meta, hash_tensor>,

@@ -355,7 +355,7 @@ constexpr OpDef kOps[] = {
     op<"aten::isin.Tensor_Scalar(Tensor elements, Scalar test_element, *, bool assume_unique=False, bool invert=False) -> Tensor", isin_tensor_scalar>,
     op<"aten::isin.Scalar_Tensor(Scalar element, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor", isin_scalar_tensor>,
     op<"aten::bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor", bincount>,
-    composed<"aten::histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor", histc_meta, histc>,
+    composed<"aten::histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor", histc_meta, histc>.with({.slope = Slope::constant}),
     composed<"aten::_unique2(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)", depends_on_data, unique2>,
     op<"aten::unique_dim(Tensor self, int dim, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)",
        unique_dim>,

@@ -241,21 +241,21 @@ Result<Tensor> pad_circular(Emitter& e, const Tensor& self, const Sizes& pad) {
 
 // clang-format off
 constexpr OpDef kOps[] = {
-    op<"aten::constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor", constant_meta, constant>.with({.slope = Slope::linear}),
-    op<"aten::pad(Tensor self, SymInt[] pad, str mode=\"constant\", float? value=None) -> Tensor", pad_by_mode>.with({.slope = Slope::linear}),
-    op<"aten::_pad_circular(Tensor self, SymInt[] pad) -> Tensor", pad_circular>,
-    op<"aten::reflection_pad1d(Tensor self, SymInt[2] padding) -> Tensor", reflection_meta<1>, pad_with<reflected_border>>.with({.autocast = AutocastRule::float32}),
-    op<"aten::reflection_pad2d(Tensor self, SymInt[4] padding) -> Tensor", reflection_meta<2>, pad_with<reflected_border>>.with({.autocast = AutocastRule::float32}),
-    op<"aten::reflection_pad3d(Tensor self, SymInt[6] padding) -> Tensor", reflection_meta<3>, pad_with<reflected_border>>,
-    op<"aten::reflection_pad1d_backward(Tensor grad_output, Tensor self, SymInt[2] padding) -> Tensor", padding_backward<1, reflected_border>>,
-    op<"aten::reflection_pad2d_backward(Tensor grad_output, Tensor self, SymInt[4] padding) -> Tensor", padding_backward<2, reflected_border>>,
-    op<"aten::reflection_pad3d_backward(Tensor grad_output, Tensor self, SymInt[6] padding) -> Tensor", padding_backward<3, reflected_border>>,
-    op<"aten::replication_pad1d_backward(Tensor grad_output, Tensor self, SymInt[2] padding) -> Tensor", padding_backward<1, repeated_border>>,
-    op<"aten::replication_pad2d_backward(Tensor grad_output, Tensor self, SymInt[4] padding) -> Tensor", padding_backward<2, repeated_border>>,
-    op<"aten::replication_pad3d_backward(Tensor grad_output, Tensor self, SymInt[6] padding) -> Tensor", padding_backward<3, repeated_border>>,
-    op<"aten::replication_pad1d(Tensor self, SymInt[2] padding) -> Tensor", replication_meta<1>, pad_with<repeated_border>>.with({.autocast = AutocastRule::float32}),
-    op<"aten::replication_pad2d(Tensor self, SymInt[4] padding) -> Tensor", replication_meta<2>, pad_with<repeated_border>>.with({.autocast = AutocastRule::float32}),
-    op<"aten::replication_pad3d(Tensor self, SymInt[6] padding) -> Tensor", replication_meta<3>, pad_with<repeated_border>>.with({.autocast = AutocastRule::float32}),
+    op<"aten::constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor", constant_meta, constant>.with({.slope = Slope::linear, .linear_in = "self value"}),
+    op<"aten::pad(Tensor self, SymInt[] pad, str mode=\"constant\", float? value=None) -> Tensor", pad_by_mode>.with({.slope = Slope::linear, .linear_in = "self value"}),
+    op<"aten::_pad_circular(Tensor self, SymInt[] pad) -> Tensor", pad_circular>.with({.slope = Slope::linear}),
+    op<"aten::reflection_pad1d(Tensor self, SymInt[2] padding) -> Tensor", reflection_meta<1>, pad_with<reflected_border>>.with({.autocast = AutocastRule::float32, .slope = Slope::linear}),
+    op<"aten::reflection_pad2d(Tensor self, SymInt[4] padding) -> Tensor", reflection_meta<2>, pad_with<reflected_border>>.with({.autocast = AutocastRule::float32, .slope = Slope::linear}),
+    op<"aten::reflection_pad3d(Tensor self, SymInt[6] padding) -> Tensor", reflection_meta<3>, pad_with<reflected_border>>.with({.slope = Slope::linear}),
+    op<"aten::reflection_pad1d_backward(Tensor grad_output, Tensor self, SymInt[2] padding) -> Tensor", padding_backward<1, reflected_border>>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
+    op<"aten::reflection_pad2d_backward(Tensor grad_output, Tensor self, SymInt[4] padding) -> Tensor", padding_backward<2, reflected_border>>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
+    op<"aten::reflection_pad3d_backward(Tensor grad_output, Tensor self, SymInt[6] padding) -> Tensor", padding_backward<3, reflected_border>>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
+    op<"aten::replication_pad1d_backward(Tensor grad_output, Tensor self, SymInt[2] padding) -> Tensor", padding_backward<1, repeated_border>>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
+    op<"aten::replication_pad2d_backward(Tensor grad_output, Tensor self, SymInt[4] padding) -> Tensor", padding_backward<2, repeated_border>>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
+    op<"aten::replication_pad3d_backward(Tensor grad_output, Tensor self, SymInt[6] padding) -> Tensor", padding_backward<3, repeated_border>>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
+    op<"aten::replication_pad1d(Tensor self, SymInt[2] padding) -> Tensor", replication_meta<1>, pad_with<repeated_border>>.with({.autocast = AutocastRule::float32, .slope = Slope::linear}),
+    op<"aten::replication_pad2d(Tensor self, SymInt[4] padding) -> Tensor", replication_meta<2>, pad_with<repeated_border>>.with({.autocast = AutocastRule::float32, .slope = Slope::linear}),
+    op<"aten::replication_pad3d(Tensor self, SymInt[6] padding) -> Tensor", replication_meta<3>, pad_with<repeated_border>>.with({.autocast = AutocastRule::float32, .slope = Slope::linear}),
 };
 // clang-format on
 

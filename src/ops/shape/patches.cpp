@@ -159,8 +159,8 @@ Result<Tensor> col2im(const Tensor& self, const Sizes& output_size, const Sizes&
 
 // clang-format off
 constexpr OpDef kOps[] = {
-    op<"aten::im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor", im2col>,
-    op<"aten::col2im(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor", col2im>,
+    op<"aten::im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor", im2col>.with({.slope = Slope::linear}),
+    op<"aten::col2im(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor", col2im>.with({.slope = Slope::linear}),
 };
 // clang-format on
 

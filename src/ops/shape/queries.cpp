@@ -97,9 +97,9 @@ constexpr OpDef kOps[] = {
     op<"aten::stride.int(Tensor self, int dim) -> int", stride_at>.with({.undecomposed = Undecomposed::gives_numbers}),
     op<"aten::sym_size(Tensor self) -> SymInt[]", sizes_of>.with({.looks_at_sizes_alone = true}),
     op<"aten::sym_stride(Tensor self) -> SymInt[]", strides_of>,
-    op<"aten::sym_size.int(Tensor self, int dim) -> SymInt", size_at>.with({.slope = Slope::constant, .looks_at_sizes_alone = true}),
+    op<"aten::sym_size.int(Tensor self, int dim) -> SymInt", size_at>.with({.looks_at_sizes_alone = true}),
     op<"aten::sym_stride.int(Tensor self, int dim) -> SymInt", stride_at>,
-    op<"aten::sym_numel(Tensor self) -> SymInt", numel_of>.with({.slope = Slope::constant, .looks_at_sizes_alone = true}),
+    op<"aten::sym_numel(Tensor self) -> SymInt", numel_of>.with({.looks_at_sizes_alone = true}),
     op<"aten::sym_storage_offset(Tensor self) -> SymInt", offset_of>,
     op<"aten::sym_is_contiguous(Tensor self, MemoryFormat memory_format=0) -> SymBool", contiguous_in>,
     op<"aten::storage_offset(Tensor self) -> int", offset_of>.with({.undecomposed = Undecomposed::gives_numbers}),
@@ -116,8 +116,8 @@ constexpr OpDef kOps[] = {
     op<"aten::_shape_as_tensor(Tensor self) -> Tensor", sizes_tensor>,
     op<"aten::_dim_arange(Tensor like, int dim) -> Tensor", dim_range>,
     op<"aten::data(Tensor self) -> Tensor", same>.with({.sharing = Sharing::always, .inverse = Inverse::same}),
-    op<"aten::_to_cpu(Tensor[] tensors) -> Tensor[]", same_list>.with({.sharing = Sharing::possibly}),
-    op<"aten::_grad_sum_to_size(Tensor(a) self, int[]? size) -> Tensor(a)", sum_to_size>.with({.sharing = Sharing::possibly}),
+    op<"aten::_to_cpu(Tensor[] tensors) -> Tensor[]", same_list>.with({.sharing = Sharing::possibly, .slope = Slope::linear, .linear_in = "tensors"}),
+    op<"aten::_grad_sum_to_size(Tensor(a) self, int[]? size) -> Tensor(a)", sum_to_size>.with({.sharing = Sharing::possibly, .slope = Slope::linear}),
     op<"aten::_cast_Byte(Tensor self, bool non_blocking=False) -> Tensor", cast<Dtype::uint8>>.with({.sharing = Sharing::unless_cast}),
     op<"aten::_cast_Char(Tensor self, bool non_blocking=False) -> Tensor", cast<Dtype::int8>>.with({.sharing = Sharing::unless_cast}),
     op<"aten::_cast_Short(Tensor self, bool non_blocking=False) -> Tensor", cast<Dtype::int16>>.with({.sharing = Sharing::unless_cast}),
@@ -125,7 +125,7 @@ constexpr OpDef kOps[] = {
     op<"aten::_cast_Long(Tensor self, bool non_blocking=False) -> Tensor", cast<Dtype::int64>>.with({.sharing = Sharing::unless_cast}),
     op<"aten::_cast_Half(Tensor self, bool non_blocking=False) -> Tensor", cast<Dtype::float16>>.with({.sharing = Sharing::unless_cast}),
     op<"aten::_cast_Float(Tensor self, bool non_blocking=False) -> Tensor", cast<Dtype::float32>>.with({.sharing = Sharing::unless_cast}),
-    op<"aten::_cast_Double(Tensor self, bool non_blocking=False) -> Tensor", cast<Dtype::float64>>.with({.sharing = Sharing::unless_cast}),
+    op<"aten::_cast_Double(Tensor self, bool non_blocking=False) -> Tensor", cast<Dtype::float64>>.with({.sharing = Sharing::unless_cast, .slope = Slope::linear}),
 };
 // clang-format on
 

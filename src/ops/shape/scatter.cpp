@@ -267,14 +267,14 @@ Result<Tensor> take_along_dim(Emitter& e, const Tensor& self, const Tensor& indi
 // clang-format off
 constexpr OpDef kOps[] = {
     op<"aten::gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor", gather_meta, gather>.with({.slope = Slope::linear}),
-    composed<"aten::scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", like_first, scatter_src>,
-    composed<"aten::scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", like_first, scatter_value>,
+    composed<"aten::scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", like_first, scatter_src>.with({.slope = Slope::linear, .linear_in = "self src"}),
+    composed<"aten::scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", like_first, scatter_value>.with({.slope = Slope::linear, .linear_in = "self value"}),
     op<"aten::scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor", scatter_reduce>,
     op<"aten::scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor", scatter_value_reduce>,
-    composed<"aten::scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", like_first, scatter_add>,
+    composed<"aten::scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", like_first, scatter_add>.with({.slope = Slope::linear, .linear_in = "self src"}),
     composed<"aten::scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) -> Tensor",
        like_first, scatter_reduce_two>,
-    op<"aten::take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor", take_along_dim>,
+    op<"aten::take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor", take_along_dim>.with({.slope = Slope::linear}),
 };
 // clang-format on
 

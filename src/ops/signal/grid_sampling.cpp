@@ -514,7 +514,7 @@ constexpr OpDef kOps[] = {
        grid_sampler_backward<2>>,
     op<"aten::grid_sampler_3d_backward(Tensor grad_output, Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners, bool[2] output_mask) -> (Tensor, Tensor)",
        grid_sampler_backward<3>>,
-    op<"aten::affine_grid_generator(Tensor theta, SymInt[] size, bool align_corners) -> Tensor", affine_grid_meta, affine_grid>,
+    op<"aten::affine_grid_generator(Tensor theta, SymInt[] size, bool align_corners) -> Tensor", affine_grid_meta, affine_grid>.with({.slope = Slope::linear, .linear_in = "theta"}),
 };
 // clang-format on
 
