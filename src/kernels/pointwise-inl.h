@@ -39,6 +39,20 @@ inline void apply_unary(Unary function, const float* from, float* to, int64_t co
       return map_span(from, to, count, [](V x) HWY_ATTR { return log1p(x); });
     case Unary::softplus:
       return map_span(from, to, count, [](V x) HWY_ATTR { return softplus(x); });
+    case Unary::logarithm_2:
+      return map_span(from, to, count, [](V x) HWY_ATTR { return log2(x); });
+    case Unary::logarithm_10:
+      return map_span(from, to, count, [](V x) HWY_ATTR { return log10(x); });
+    case Unary::sine:
+      return map_span(from, to, count, [](V x) HWY_ATTR { return sin(x); });
+    case Unary::cosine:
+      return map_span(from, to, count, [](V x) HWY_ATTR { return cos(x); });
+    case Unary::floor:
+      return map_span(from, to, count, [](V x) HWY_ATTR { return hn::Floor(x); });
+    case Unary::ceiling:
+      return map_span(from, to, count, [](V x) HWY_ATTR { return hn::Ceil(x); });
+    case Unary::round:
+      return map_span(from, to, count, [](V x) HWY_ATTR { return hn::Round(x); });
     case Unary::error_function:
       return map_span(from, to, count, [](V x) HWY_ATTR { return erf(x); });
   }

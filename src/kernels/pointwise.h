@@ -24,6 +24,13 @@ enum class Unary : uint8_t {
   logarithm_of_1_plus,
   softplus,  // log(1 + exp(x))
   error_function,
+  logarithm_2,
+  logarithm_10,
+  sine,
+  cosine,
+  floor,
+  ceiling,
+  round,  // halves to even numbers
 };
 
 enum class Binary : uint8_t { add, subtract, multiply, divide, maximum, minimum };

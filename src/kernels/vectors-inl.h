@@ -10,6 +10,7 @@
 
 #include <hwy/highway.h>
 
+#include <cmath>
 #include <cstdint>
 
 #include "kernels/activation.h"
@@ -122,8 +123,11 @@ HWY_INLINE V expm1(V x) {
   return hn::IfThenElse(hn::Gt(x, set(20.0f)), exp(x), near);
 }
 
-// x = m 2^e with m between the roots of 1/2 and of 2; log(x) = log(m) + e log(2).
-HWY_INLINE V log(V x) {
+// x = m 2^power with m between the roots of 1/2 and of 2; log(m) is z + rest - square / 2.
+struct Logarithm {
+  V power, z, square, rest;
+};
+HWY_INLINE Logarithm logarithm_parts(V x) {
   const Floats d;
   const Ints i;
   const auto is_small = hn::Lt(x, set(1.17549435e-38f));  // denormal, 0, negative
@@ -138,14 +142,89 @@ HWY_INLINE V log(V x) {
   const V p = horner(z, set(7.0376836292e-2f), -1.1514610310e-1f, 1.1676998740e-1f,
                      -1.2420140846e-1f, 1.4249322787e-1f, -1.6668057665e-1f, 2.0000714765e-1f,
                      -2.4999993993e-1f, 3.3333331174e-1f);
-  V y = hn::Mul(hn::Mul(p, square), z);
-  y = hn::MulAdd(power, set(-2.12194440e-4f), y);
-  y = hn::NegMulAdd(set(0.5f), square, y);
-  const V result = hn::MulAdd(power, set(0.693359375f), hn::Add(z, y));
+  return {power, z, square, hn::Mul(hn::Mul(p, square), z)};
+}
+
+// `result` where x has a logarithm.
+HWY_INLINE V logarithm_or_special(V x, V result) {
+  const Floats d;
   const V infinity = hn::Inf(d);
   const V special = hn::IfThenElse(hn::Eq(x, hn::Zero(d)), hn::Neg(infinity), hn::NaN(d));
   const V positive = hn::IfThenElse(hn::Eq(x, infinity), infinity, result);
   return hn::IfThenElse(hn::Gt(x, hn::Zero(d)), positive, special);
+}
+
+HWY_INLINE V log(V x) {
+  const Logarithm part = logarithm_parts(x);
+  V y = hn::MulAdd(part.power, set(-2.12194440e-4f), part.rest);
+  y = hn::NegMulAdd(set(0.5f), part.square, y);
+  return logarithm_or_special(x, hn::MulAdd(part.power, set(0.693359375f), hn::Add(part.z, y)));
+}
+
+// Exact for powers of 2.
+HWY_INLINE V log2(V x) {
+  const Logarithm part = logarithm_parts(x);
+  const V y = hn::NegMulAdd(set(0.5f), part.square, part.rest);
+  // 1 / log(2) in two parts, 1 and the rest.
+  const V low = hn::MulAdd(part.z, set(0.44269504f), hn::MulAdd(y, set(0.44269504f), y));
+  return logarithm_or_special(x, hn::Add(part.power, hn::Add(part.z, low)));
+}
+
+HWY_INLINE V log10(V x) {
+  const Logarithm part = logarithm_parts(x);
+  const V y = hn::NegMulAdd(set(0.5f), part.square, part.rest);
+  // log10(e) and log10(2) in two parts each, the first of few bits.
+  V low = hn::MulAdd(part.power, set(2.48745664e-4f), hn::Mul(y, set(0.43429448f)));
+  low = hn::MulAdd(part.z, set(7.00731903e-4f), low);
+  const V result =
+      hn::MulAdd(part.power, set(0.30078125f), hn::MulAdd(part.z, set(0.43359375f), low));
+  return logarithm_or_special(x, result);
+}
+
+// x = n pi / 2 + r with |r| at most pi / 4, for |x| up to kLargestAngle; the products with the
+// first parts of pi / 2 are exact. `turns` quarters are added to n, 1 for the cosine.
+constexpr float kLargestAngle = 8192.0f;
+HWY_INLINE V sine_of_reduced(V x, int32_t turns) {
+  const Ints i;
+  const V whole = hn::Round(hn::Mul(x, set(0.63661977f)));
+  const auto n = hn::Add(hn::ConvertTo(i, whole), hn::Set(i, turns));
+  V r = hn::NegMulAdd(whole, set(1.5703125f), x);
+  r = hn::NegMulAdd(whole, set(4.837512969970703125e-4f), r);
+  r = hn::NegMulAdd(whole, set(7.54978995489188e-8f), r);
+  const V z = hn::Mul(r, r);
+  const V sine = hn::MulAdd(
+      hn::Mul(horner(z, set(-1.9515295891e-4f), 8.3321608736e-3f, -1.6666654611e-1f), z), r, r);
+  const V curve =
+      horner(z, set(2.443315711809948e-5f), -1.388731625493765e-3f, 4.166664568298827e-2f);
+  const V cosine = hn::MulAdd(hn::Mul(curve, z), z, hn::NegMulAdd(set(0.5f), z, set(1.0f)));
+  const auto one = hn::Set(i, 1), two = hn::Set(i, 2);
+  const auto is_cosine = hn::RebindMask(Floats(), hn::Eq(hn::And(n, one), one));
+  const auto is_negative = hn::RebindMask(Floats(), hn::Eq(hn::And(n, two), two));
+  const V value = hn::IfThenElse(is_cosine, cosine, sine);
+  return hn::IfThenElse(is_negative, hn::Neg(value), value);
+}
+// Larger angles are reduced one by one, in double.
+template <class Function>
+HWY_INLINE V sine_or_cosine(V x, int32_t turns, const Function& exact) {
+  const Floats d;
+  const auto is_small = hn::Le(hn::Abs(x), set(kLargestAngle));
+  const V small = sine_of_reduced(hn::IfThenElseZero(is_small, x), turns);
+  if (HWY_LIKELY(hn::AllTrue(d, is_small))) return small;
+  HWY_ALIGN float angles[kLanes], values[kLanes];
+  hn::Store(x, d, angles);
+  hn::Store(small, d, values);
+  for (int64_t lane = 0; lane < static_cast<int64_t>(hn::Lanes(d)); ++lane)
+    if (!(std::abs(angles[lane]) <= kLargestAngle))
+      values[lane] = static_cast<float>(exact(static_cast<double>(angles[lane])));
+  return hn::Load(d, values);
+}
+HWY_INLINE V sin(V x) {
+  // The sign of a zero is its own.
+  const V value = sine_or_cosine(x, 0, [](double angle) { return std::sin(angle); });
+  return hn::IfThenElse(hn::Eq(x, hn::Zero(Floats())), x, value);
+}
+HWY_INLINE V cos(V x) {
+  return sine_or_cosine(x, 1, [](double angle) { return std::cos(angle); });
 }
 
 // log(1 + x), and what 1 + x lost of x.

@@ -70,6 +70,35 @@ TEST(PointwiseTest, FunctionsAreAccurate) {
   check(Unary::absolute, 0, 0, [](double x) { return std::abs(x); });
 }
 
+TEST(PointwiseTest, LogarithmsOfOtherBasesAreAccurate) {
+  check(Unary::logarithm_2, 2, 0, [](double x) { return std::log2(x); });
+  check(Unary::logarithm_10, 2, 0, [](double x) { return std::log10(x); });
+  // Whole powers of 2 have whole logarithms.
+  std::vector<float> powers, out;
+  for (int exponent = -126; exponent <= 127; ++exponent)
+    powers.push_back(std::ldexp(1.0f, exponent));
+  out.resize(powers.size());
+  apply(Unary::logarithm_2, powers.data(), out.data(), static_cast<int64_t>(powers.size()));
+  for (size_t i = 0; i < out.size(); ++i) EXPECT_EQ(out[i], static_cast<float>(i) - 126);
+}
+
+// Units are those of 1, as angles are reduced in single precision, and beyond 8192 in double.
+TEST(PointwiseTest, SinesAreAccurate) {
+  check(Unary::sine, 2, 1, [](double x) { return std::isinf(x) ? NAN : std::sin(x); });
+  check(Unary::cosine, 2, 1, [](double x) { return std::isinf(x) ? NAN : std::cos(x); });
+  const float in[] = {-0.0f, 1e-30f, 1e-5f};
+  float out[3];
+  apply(Unary::sine, in, out, 3);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(out[i], in[i]);
+  EXPECT_TRUE(std::signbit(out[0]));
+}
+
+TEST(PointwiseTest, NumbersAreRoundedToWholeOnes) {
+  check(Unary::floor, 0, 0, [](double x) { return std::floor(x); });
+  check(Unary::ceiling, 0, 0, [](double x) { return std::ceil(x); });
+  check(Unary::round, 0, 0, [](double x) { return std::nearbyint(x); });
+}
+
 TEST(PointwiseTest, ActivationsAreAccurate) {
   check(Activation::none, 0, 0, [](double x) { return x; });
   check(Activation::relu, 0, 0, [](double x) { return std::isnan(x) ? x : std::max(x, 0.0); });
