@@ -293,10 +293,13 @@ Result<Tensor> unfold_backward(const Tensor& grad, const Sizes& input_sizes, int
   PT2_TRY(Tensor out, allocate({grad.dtype(), input_sizes}));
   PT2_TRY(const Tensor windows, unfold(out, dim, size, step));
   PT2_TRY(const Tensor whole, expand(grad, windows.sizes()));
-  for (int64_t i = 0; i < size; ++i) {
-    PT2_TRY(Tensor target, select(windows, -1, i));
-    PT2_TRY(const Tensor part, select(whole, -1, i));
-    // Elements with the same number in all windows lie a step apart, so no place is written twice.
+  // Window by window where these are fewer than their elements, of which each set with the same
+  // number in all windows lies a step apart: no place is written twice at once.
+  PT2_TRY(const int64_t along, wrap_dim(dim, out.dim()));
+  const bool by_window = out.dim() > 0 && windows.size(along) < size;
+  for (int64_t i = 0; i < (by_window ? windows.size(along) : size); ++i) {
+    PT2_TRY(Tensor target, select(windows, by_window ? along : -1, i));
+    PT2_TRY(const Tensor part, select(whole, by_window ? along : -1, i));
     PT2_TRY(const Tensor sum, (compute<promoted, add_elements>(target, part)));
     copy_elements(target, sum);
   }

@@ -105,7 +105,16 @@ void max_dim(Tensor& values, Tensor& indices, const Tensor& self, int64_t dim, b
   const Sizes dims = *one_dim(dim, self.dim());
   extreme_over<Largest>(values, self, dims);
   with_real_compute_type(self.dtype(), [&]<class C>() {
-    reduce_rows<C, int64_t>(indices, self, dims, self.dtype(), best_index<Largest, C>);
+    // The first one that is the extreme value, or no number as that is none.
+    const Input<C> best(values);
+    int64_t row = 0;
+    reduce_rows<C, int64_t>(
+        indices, self, dims, self.dtype(), [&](const C* row_values, int64_t count) {
+          const C wanted = best[row++];
+          for (int64_t i = 0; i < count; ++i)
+            if (row_values[i] == wanted || (is_nan(wanted) && is_nan(row_values[i]))) return i;
+          return best_index<Largest>(row_values, count);
+        });
   });
 }
 

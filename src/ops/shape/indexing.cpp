@@ -1,4 +1,6 @@
 // Reads and writes at the positions of index tensors.
+#include "ops/shape/indexing.h"
+
 #include <algorithm>
 #include <cstring>
 
@@ -6,6 +8,7 @@
 #include "ops/compose.h"
 #include "ops/dense.h"
 #include "ops/loops.h"
+#include "ops/memory_format.h"
 #include "ops/op_def.h"
 #include "ops/shape/element_size.h"
 #include "ops/shape/offsets.h"
@@ -93,10 +96,9 @@ Result<Tensor> index(const Tensor& self, const OptionalTensors& indices) {
   return out;
 }
 
-Result<Tensor> index_put(const Tensor& self, const OptionalTensors& indices, const Tensor& values,
-                         bool accumulate) {
-  PT2_TRY_VOID(check_same_dtype(values, self, "values"));
-  Tensor out = self.clone();
+Result<void> put_into(Tensor& out, const OptionalTensors& indices, const Tensor& values,
+                      bool accumulate) {
+  PT2_TRY_VOID(check_same_dtype(values, out, "values"));
   PT2_TRY(const IndexPlan plan, plan_index(out, indices));
   const std::array both{plan.sizes, values.sizes()};
   PT2_TRY(const Sizes sizes, broadcast_sizes(both));
@@ -108,6 +110,13 @@ Result<Tensor> index_put(const Tensor& self, const OptionalTensors& indices, con
     add_elements(out, dense, plan, Scalar(1));
   else
     scatter_elements(out, dense, plan);
+  return {};
+}
+
+Result<Tensor> index_put(const Tensor& self, const OptionalTensors& indices, const Tensor& values,
+                         bool accumulate) {
+  Tensor out = self.clone();
+  PT2_TRY_VOID(put_into(out, indices, values, accumulate));
   return out;
 }
 
@@ -141,24 +150,35 @@ Result<Tensor> checked_source(const Tensor& self, const Tensor& source, const In
   return source.contiguous();
 }
 
+Result<void> add_into(Tensor& out, int64_t dim, const Tensor& index, const Tensor& source,
+                      const Scalar& alpha) {
+  PT2_TRY(const IndexPlan plan, plan_index_dim(out, dim, index, false));
+  PT2_TRY(const Tensor dense, checked_source(out, source, plan));
+  add_elements(out, dense, plan, alpha);
+  return {};
+}
+
 Result<Tensor> index_add(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source,
                          const Scalar& alpha) {
   Tensor out = self.clone();
-  PT2_TRY(const IndexPlan plan, plan_index_dim(out, dim, index, false));
-  PT2_TRY(const Tensor dense, checked_source(self, source, plan));
-  add_elements(out, dense, plan, alpha);
+  PT2_TRY_VOID(add_into(out, dim, index, source, alpha));
   return out;
+}
+
+Result<void> copy_into(Tensor& out, int64_t dim, const Tensor& index, const Tensor& source) {
+  if (index.dtype() != Dtype::int64)
+    return operator_error("index: found " + std::string(dtype_name(index.dtype())) +
+                          ", expected int64");
+  PT2_TRY(const IndexPlan plan, plan_index_dim(out, dim, index, false));
+  PT2_TRY(const Tensor dense, checked_source(out, source, plan));
+  scatter_elements(out, dense, plan);
+  return {};
 }
 
 Result<Tensor> index_copy(const Tensor& self, int64_t dim, const Tensor& index,
                           const Tensor& source) {
   Tensor out = self.clone();
-  if (index.dtype() != Dtype::int64)
-    return operator_error("index: found " + std::string(dtype_name(index.dtype())) +
-                          ", expected int64");
-  PT2_TRY(const IndexPlan plan, plan_index_dim(out, dim, index, false));
-  PT2_TRY(const Tensor dense, checked_source(self, source, plan));
-  scatter_elements(out, dense, plan);
+  PT2_TRY_VOID(copy_into(out, dim, index, source));
   return out;
 }
 
@@ -278,5 +298,42 @@ constexpr OpDef kOps[] = {
 }  // namespace
 
 std::span<const OpDef> indexing_ops() { return kOps; }
+
+namespace {
+
+bool shares_storage(const Value& value, const Tensor& tensor) {
+  if (const auto* list = value.get_if<Value::List>())
+    return std::ranges::any_of(*list,
+                               [&](const Value& item) { return shares_storage(item, tensor); });
+  const auto* other = value.get_if<Tensor>();
+  return other != nullptr && other->storage() == tensor.storage();
+}
+
+// Calls a function that takes what is written to before the other arguments.
+template <class... A>
+Result<void> write(Result<void> (*function)(Tensor&, A...), Tensor& out,
+                   std::span<const Value> arguments) {
+  const auto unboxed = Pack<A...>::unbox_all(arguments);
+  return std::apply([&](const auto&... argument) { return function(out, argument...); }, unboxed);
+}
+
+}  // namespace
+
+Result<bool> write_at_indices(const Signature& signature, std::span<const Value> arguments) {
+  const bool puts = signature.name == "aten::index_put",
+             copies = signature.name == "aten::index_copy",
+             adds = signature.name == "aten::index_add";
+  if (!puts && !copies && !adds) return false;
+  Tensor out = *arguments[0].get_if<Tensor>();
+  const std::span rest = arguments.subspan(1);
+  const bool is_shared =
+      std::ranges::any_of(rest, [&](const Value& value) { return shares_storage(value, out); });
+  if (is_shared || !out.defined() || out.storage()->is_read_only() || may_overlap(out))
+    return false;
+  if (puts) PT2_TRY_VOID(write(put_into, out, rest));
+  if (copies) PT2_TRY_VOID(write(copy_into, out, rest));
+  if (adds) PT2_TRY_VOID(write(add_into, out, rest));
+  return true;
+}
 
 }  // namespace pt2::ops

@@ -28,6 +28,25 @@ void take_line(const Positions& positions, const std::byte* source, int64_t sour
   }
 }
 
+// Neighbours in the source that are neighbours in the result.
+struct Run {
+  int64_t to;
+  int64_t from;
+  int64_t count;
+};
+
+std::vector<Run> runs_of(const Positions& positions) {
+  std::vector<Run> out;
+  for (size_t i = 0; i < positions.size(); ++i) {
+    if (positions[i] < 0) continue;
+    if (i > 0 && !out.empty() && positions[i - 1] >= 0 && positions[i] == positions[i - 1] + 1)
+      ++out.back().count;
+    else
+      out.push_back({static_cast<int64_t>(i), positions[i], 1});
+  }
+  return out;
+}
+
 using TakeLine = void (*)(const Positions&, const std::byte*, int64_t, std::byte*, int64_t);
 
 }  // namespace
@@ -41,6 +60,11 @@ void take_positions(Tensor& out, const Tensor& self, const std::vector<Positions
   const TakeLine take =
       with_element_size(bytes, []<size_t N>() -> TakeLine { return take_line<N>; });
   const size_t last = positions.size() - 1;
+  // Long ones are copied as a whole.
+  constexpr size_t kLong = 8;
+  std::vector<Run> runs;
+  if (self.strides()[last] == 1 && out.strides()[last] == 1) runs = runs_of(positions[last]);
+  const bool copies_runs = !runs.empty() && runs.size() <= positions[last].size() / kLong;
   Sizes index(last, 0);
   for (;;) {
     const std::byte* source = self.raw_data();
@@ -52,7 +76,11 @@ void take_positions(Tensor& out, const Tensor& self, const std::vector<Positions
       source += from < 0 ? 0 : from * self.strides()[i] * bytes;
       target += index[i] * out.strides()[i] * bytes;
     }
-    if (!missing)
+    if (!missing && copies_runs)
+      for (const Run& run : runs)
+        std::memcpy(target + run.to * bytes, source + run.from * bytes,
+                    static_cast<size_t>(run.count * bytes));
+    else if (!missing)
       take(positions[last], source, self.strides()[last] * bytes, target,
            out.strides()[last] * bytes);
     size_t dim = last;

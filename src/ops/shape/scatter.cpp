@@ -51,12 +51,33 @@ Result<void> check_source(const Tensor& self, const Tensor& index, const Tensor&
   return {};
 }
 
-// Calls visit(i, offset) with the place in `self` that the i-th index names.
+// How many elements that lie side by side in `target` each index names: those of all dimensions
+// behind `dim`, where the index was expanded along them; else 1.
+int64_t run_length(const Tensor& target, size_t dim, const Tensor& index) {
+  int64_t length = 1;
+  for (size_t i = index.sizes().size(); i-- > dim + 1;) {
+    if (index.sizes()[i] == 1) continue;
+    if (index.strides()[i] != 0 || target.strides()[i] != length) return 1;
+    length *= index.sizes()[i];
+  }
+  return length;
+}
+
+// Calls visit(i, offset, count) with the place in `self` that the i-th index names; the `count - 1`
+// behind it name those that follow there.
 template <class F>
-Result<void> for_each_target(const Tensor& self, int64_t dim, const Tensor& index, F&& visit) {
-  if (index.numel() == 0) return {};
+Result<void> for_each_target(const Tensor& self, int64_t dim, const Tensor& whole_index,
+                             F&& visit) {
+  if (whole_index.numel() == 0) return {};
   const Tensor target = at_least_1d(self);
   const auto wrapped = static_cast<size_t>(*wrap_dim(dim, self.dim()));
+  Tensor index = at_least_1d(whole_index);
+  const int64_t length = run_length(target, wrapped, index);
+  if (length > 1) {
+    Sizes sizes = index.sizes();
+    std::fill(sizes.begin() + static_cast<int64_t>(wrapped) + 1, sizes.end(), 1);
+    index = index.with_view(std::move(sizes), index.strides(), index.storage_offset());
+  }
   const Input<int64_t> places(index);
   const int64_t size = target.sizes()[wrapped];
   for (int64_t i = 0; i < places.size(); ++i)
@@ -67,10 +88,10 @@ Result<void> for_each_target(const Tensor& self, int64_t dim, const Tensor& inde
   const int64_t step = strides[wrapped];
   strides[wrapped] = 0;
   const int64_t* place = places.data();
-  for_each_line(at_least_1d(index).sizes(), strides,
+  for_each_line(index.sizes(), strides,
                 [&](int64_t i, int64_t offset, int64_t count, int64_t stride) {
                   for (int64_t j = 0; j < count; ++j)
-                    visit(i + j, offset + j * stride + place[i + j] * step);
+                    visit((i + j) * length, offset + j * stride + place[i + j] * step, length);
                 });
   return {};
 }
@@ -85,8 +106,11 @@ Result<void> gather(Tensor& out, const Tensor& self, int64_t dim, const Tensor& 
   std::byte* target = out.raw_data();
   return with_element_size(dtype_size(self.dtype()), [&]<size_t N>() {
     constexpr auto kBytes = static_cast<int64_t>(N);
-    return for_each_target(self, dim, index, [&](int64_t i, int64_t offset) {
-      std::memcpy(target + i * kBytes, source + offset * kBytes, N);
+    return for_each_target(self, dim, index, [&](int64_t i, int64_t offset, int64_t count) {
+      if (count == 1)
+        std::memcpy(target + i * kBytes, source + offset * kBytes, N);
+      else
+        std::memcpy(target + i * kBytes, source + offset * kBytes, N * static_cast<size_t>(count));
     });
   });
 }
@@ -109,8 +133,11 @@ Result<Tensor> scatter_src(const Tensor& self, int64_t dim, const Tensor& index,
   std::byte* target = out.raw_data();
   PT2_TRY_VOID(with_element_size(dtype_size(self.dtype()), [&]<size_t N>() {
     constexpr auto kBytes = static_cast<int64_t>(N);
-    return for_each_target(out, dim, index, [&](int64_t i, int64_t offset) {
-      std::memcpy(target + offset * kBytes, values + i * kBytes, N);
+    return for_each_target(out, dim, index, [&](int64_t i, int64_t offset, int64_t count) {
+      if (count == 1)
+        std::memcpy(target + offset * kBytes, values + i * kBytes, N);
+      else
+        std::memcpy(target + offset * kBytes, values + i * kBytes, N * static_cast<size_t>(count));
     });
   }));
   return out;
@@ -190,16 +217,22 @@ Result<Tensor> reduce_into(const Tensor& self, int64_t dim, const Tensor& index,
     C* total = totals.data<C>();
     if (reduction == Reduction::sum && include_self) {
       const C* value = values.data();
-      PT2_TRY_VOID(for_each_target(totals, dim, index, [&](int64_t i, int64_t offset) {
-        total[offset] = combine(Reduction::sum, total[offset], value[i]);
-      }));
+      PT2_TRY_VOID(
+          for_each_target(totals, dim, index, [&](int64_t i, int64_t offset, int64_t count) {
+            for (int64_t j = 0; j < count; ++j)
+              total[offset + j] = combine(Reduction::sum, total[offset + j], value[i + j]);
+          }));
     } else {
       Scratch<int64_t> counts(static_cast<size_t>(totals.numel()), include_self ? 1 : 0);
-      PT2_TRY_VOID(for_each_target(totals, dim, index, [&](int64_t i, int64_t offset) {
-        int64_t& count = counts[static_cast<size_t>(offset)];
-        total[offset] = count == 0 ? values[i] : combine(reduction, total[offset], values[i]);
-        ++count;
-      }));
+      PT2_TRY_VOID(
+          for_each_target(totals, dim, index, [&](int64_t i, int64_t offset, int64_t length) {
+            for (int64_t j = 0; j < length; ++j) {
+              int64_t& count = counts[static_cast<size_t>(offset + j)];
+              C& place = total[offset + j];
+              place = count == 0 ? values[i + j] : combine(reduction, place, values[i + j]);
+              ++count;
+            }
+          }));
       if (reduction == Reduction::mean)
         for (int64_t i = 0; i < totals.numel(); ++i)
           total[i] = divided(total[i], std::max<int64_t>(counts[static_cast<size_t>(i)], 1));

@@ -1,0 +1,154 @@
+// Reads and writes at positions: indices that were expanded, tensors that are written to where they
+// lie, elements that are copied in runs.
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <random>
+
+#include "ops/compose.h"
+#include "ops/loops.h"
+#include "ops/table.h"
+
+namespace pt2::ops {
+namespace {
+
+Tensor counted(const Sizes& sizes, Dtype dtype = Dtype::float32) {
+  std::vector<float> values(static_cast<size_t>(*checked_numel(sizes)));
+  std::iota(values.begin(), values.end(), 1.0f);
+  Tensor out = Tensor::zeros(dtype, sizes);
+  copy_elements(out, Tensor::from<float>(Dtype::float32, sizes, std::span<const float>(values)));
+  return out;
+}
+
+void expect_equal(const Tensor& found, const Tensor& expected) {
+  ASSERT_EQ(found.sizes(), expected.sizes());
+  Tensor a = Tensor::zeros(Dtype::float32, found.sizes()), b = a.clone();
+  copy_elements(a, found);
+  copy_elements(b, expected);
+  const auto x = a.as<float>(), y = b.as<float>();
+  EXPECT_TRUE(std::equal(x.begin(), x.end(), y.begin(), y.end()));
+}
+
+// Whoever sees that an index repeats along a dimension gives what others give.
+TEST(Indexing, ExpandedIndicesAreLikeOthers) {
+  std::mt19937 random(3);
+  const auto whole = [&](int64_t least, int64_t most) {
+    return std::uniform_int_distribution<int64_t>(least, most)(random);
+  };
+  for (int round = 0; round < 200; ++round) {
+    const int64_t dim = whole(0, 2);
+    Sizes sizes{whole(1, 4), whole(1, 5), whole(1, 6)};
+    Sizes index_sizes = sizes, narrow = sizes;
+    index_sizes[static_cast<size_t>(dim)] = whole(1, 7);
+    narrow = index_sizes;
+    for (size_t i = 0; i < 3; ++i)
+      if (static_cast<int64_t>(i) != dim) {
+        index_sizes[i] = whole(1, sizes[i]);
+        narrow[i] = whole(0, 2) == 0 ? index_sizes[i] : 1;
+      }
+    std::vector<int64_t> places(static_cast<size_t>(*checked_numel(narrow)));
+    for (int64_t& place : places) place = whole(0, sizes[static_cast<size_t>(dim)] - 1);
+    const Tensor expanded = broadcast_to(
+        Tensor::from<int64_t>(Dtype::int64, narrow, std::span<const int64_t>(places)), index_sizes);
+    const Tensor dense = expanded.contiguous();
+    Tensor self = counted(sizes, round % 3 == 0 ? Dtype::bfloat16 : Dtype::float32);
+    if (round % 4 == 0) {
+      // Dimensions in another order.
+      const Tensor turned = counted({sizes[2], sizes[0], sizes[1]}, self.dtype());
+      self = turned.with_view(sizes, {turned.stride(1), turned.stride(2), turned.stride(0)}, 0);
+    }
+    const Tensor source = counted(index_sizes, self.dtype());
+    const auto both = [&](auto call) { expect_equal(*call(expanded), *call(dense)); };
+    both([&](const Tensor& index) { return apply(aten<"gather.default">, {self, dim, index}); });
+    both([&](const Tensor& index) {
+      return apply(aten<"scatter_add.default">, {self, dim, index, source});
+    });
+    both([&](const Tensor& index) {
+      return apply(aten<"scatter.src">, {self, dim, index, source});
+    });
+    for (const char* reduce : {"amax", "mean", "prod"})
+      both([&](const Tensor& index) {
+        return apply(aten<"scatter_reduce.two">,
+                     {self, dim, index, source, std::string(reduce), round % 2 == 0});
+      });
+  }
+}
+
+std::vector<Value> put_arguments(const Tensor& self, const Tensor& values) {
+  return {self, Value(Value::List{Value(), Value(Tensor::of<int64_t>({2}, {3, 1}))}), values,
+          false};
+}
+
+// A large cache is not copied for the few rows that are written to.
+TEST(Indexing, PositionsAreWrittenWhereTheTensorLies) {
+  const Tensor index = Tensor::of<int64_t>({2}, {3, 1});
+  const Tensor source = counted({2, 2});
+  struct Call {
+    std::string name;
+    std::vector<Value> arguments;
+  };
+  const std::vector<Call> calls = {
+      {"index_put", {Value(Value::List{Value(), Value(index)}), source, false}},
+      {"index_put", {Value(Value::List{Value(), Value(index)}), source, true}},
+      {"index_copy", {int64_t{1}, index, source}},
+      {"index_add", {int64_t{1}, index, source, int64_t{2}}}};
+  for (const Call& call : calls)
+    for (const bool is_turned : {false, true}) {
+      Tensor self = counted({2, 4});
+      if (is_turned) self = counted({4, 2}).with_view({2, 4}, {1, 2}, 0);
+      std::vector<Value> arguments = call.arguments;
+      arguments.insert(arguments.begin(), Value(self));
+      Context context;
+      const auto expected =
+          ops::call(find_operator("torch.ops.aten." + call.name + ".default"), context, arguments);
+      ASSERT_TRUE(expected) << expected.error().text();
+      const auto found =
+          ops::call(find_operator("torch.ops.aten." + call.name + "_.default"), context, arguments);
+      ASSERT_TRUE(found) << found.error().text();
+      EXPECT_EQ((*found)[0].get_if<Tensor>()->raw_data(), self.raw_data());
+      expect_equal(self, *(*expected)[0].get_if<Tensor>());
+    }
+}
+
+TEST(Indexing, WhatIsReadIsNotWrittenTo) {
+  const Operator put = find_operator("torch.ops.aten.index_put_.default");
+  Context context;
+  // The values are rows of the tensor itself.
+  Tensor self = counted({2, 4});
+  const Tensor values = self.with_view({2, 2}, {4, 1}, 0);
+  const Tensor copy = self.clone();
+  const auto expected = ops::call(find_operator("torch.ops.aten.index_put.default"), context,
+                                  put_arguments(copy, values.contiguous()));
+  ASSERT_TRUE(ops::call(put, context, put_arguments(self, values)));
+  expect_equal(self, *(*expected)[0].get_if<Tensor>());
+  // An index beyond the end changes nothing.
+  const Tensor before = self.clone();
+  std::vector<Value> arguments = put_arguments(self, counted({2, 2}));
+  arguments[1] = Value(Value::List{Value(), Value(Tensor::of<int64_t>({2}, {0, 4}))});
+  EXPECT_FALSE(ops::call(put, context, arguments));
+  expect_equal(self, before);
+}
+
+// Of all widths, with and without neighbours.
+TEST(Indexing, RunsOfElementsAreCopiedAsAWhole) {
+  for (const int64_t width : {1, 7, 8, 40})
+    for (const Sizes& pad : {Sizes{3, 2}, Sizes{-1, 4}, Sizes{0, 0, 1, 2}, Sizes{2, -1, -1, 1}}) {
+      const Tensor self = counted({3, width});
+      const auto padded = apply(aten<"constant_pad_nd.default">, {self, pad, 9.0});
+      if (width + pad[0] + pad[1] <= 0) continue;
+      ASSERT_TRUE(padded) << padded.error().text();
+      const auto all = padded->elements<float>();
+      const std::vector<float> found(all.begin(), all.end());
+      const int64_t top = pad.size() > 2 ? pad[2] : 0;
+      for (int64_t row = 0; row < padded->size(0); ++row)
+        for (int64_t column = 0; column < padded->size(1); ++column) {
+          const int64_t y = row - top, x = column - pad[0];
+          const bool is_inside = y >= 0 && y < 3 && x >= 0 && x < width;
+          EXPECT_EQ(found[static_cast<size_t>(row * padded->size(1) + column)],
+                    is_inside ? static_cast<float>(y * width + x + 1) : 9.0f);
+        }
+    }
+}
+
+}  // namespace
+}  // namespace pt2::ops
