@@ -67,6 +67,46 @@ TEST(PlanRecurrent, EveryKindOfNetwork) {
       }
 }
 
+// What the plan makes of `steps` cells behind one another.
+Names check_cells(const std::string& name, bool has_biases, int64_t batch) {
+  Case graph;
+  constexpr int64_t kFeatures = 6, kHidden = 9;
+  const bool is_lstm = name == "lstm_cell";
+  const int64_t gates = (is_lstm ? 4 : name == "gru_cell" ? 3 : 1) * kHidden;
+  std::vector<NamedArgument> weights{named("w_ih", Argument(graph.weight({gates, kFeatures}))),
+                                     named("w_hh", Argument(graph.weight({gates, kHidden})))};
+  if (has_biases)
+    for (const char* bias : {"b_ih", "b_hh"})
+      weights.push_back(named(bias, Argument(graph.weight({gates}))));
+  const ValueId x = graph.input({batch, kFeatures});
+  ValueId state = graph.input({batch, kHidden}), cell = graph.input({batch, kHidden});
+  for (int step = 0; step < 2; ++step) {
+    std::vector<NamedArgument> arguments{
+        named("input", Argument(x)),
+        named("hx", is_lstm ? Argument(ArgumentList{.kind = ListKind::tensors,
+                                                    .items = {Argument(state), Argument(cell)}})
+                            : Argument(state))};
+    arguments.insert(arguments.end(), weights.begin(), weights.end());
+    const auto results = graph.calls(name + ".default", arguments, is_lstm ? 2 : 1);
+    state = results[0];
+    if (is_lstm) cell = results[1];
+  }
+  graph.output(state);
+  if (is_lstm) graph.output(cell);
+  const Names names = graph.check();
+  EXPECT_TRUE(graph.was_recorded() && graph.took_others());
+  return names;
+}
+
+TEST(PlanRecurrent, SingleSteps) {
+  for (const std::string name : {"lstm_cell", "gru_cell", "rnn_tanh_cell", "rnn_relu_cell"})
+    for (const bool has_biases : {false, true})
+      for (const int64_t batch : {1, 7}) {
+        const testing::ScopedTrace trace(__FILE__, __LINE__, name);
+        EXPECT_EQ(check_cells(name, has_biases, batch), (Names{"recurrent", "recurrent"}));
+      }
+}
+
 TEST(PlanRecurrent, ProjectionsAreComputedByTheReference) {
   EXPECT_EQ(check({.name = "lstm", .projects = true}), Names{"reference"});
 }

@@ -51,6 +51,10 @@ constexpr struct {
     {"aten::gru", "input", make_recurrent},
     {"aten::rnn_tanh", "input", make_recurrent},
     {"aten::rnn_relu", "input", make_recurrent},
+    {"aten::lstm_cell", "", make_cell},
+    {"aten::gru_cell", "", make_cell},
+    {"aten::rnn_tanh_cell", "", make_cell},
+    {"aten::rnn_relu_cell", "", make_cell},
 };
 
 // The reference kernel of one node.

@@ -147,6 +147,7 @@ StepPointer make_pooling(const Planner& planner, const BoundNode& node);
 StepPointer make_concatenation(const Planner& planner, const BoundNode& node);
 StepPointer make_gather(const Planner& planner, const BoundNode& node);
 StepPointer make_recurrent(const Planner& planner, const BoundNode& node);
+StepPointer make_cell(const Planner& planner, const BoundNode& node);
 
 }  // namespace pt2::run
 

@@ -1,9 +1,6 @@
 // Recurrent networks: for each layer one product of the input for all time steps, then the steps.
-#include "kernels/product.h"
-#include "kernels/recurrent.h"
 #include "run/plan/layout.h"
-#include "run/plan/packed_memory.h"
-#include "run/plan/planner.h"
+#include "run/plan/recurrent_weights.h"
 
 namespace pt2::run {
 namespace {
@@ -18,17 +15,6 @@ constexpr struct {
               {"aten::rnn_tanh", Cell::tanh},
               {"aten::rnn_relu", Cell::relu}};
 
-// One direction of one layer; all row-major.
-struct Direction {
-  explicit Direction(const std::shared_ptr<CopyBudget>& copies)
-      : packed_input(copies), packed_hidden(copies) {}
-  Tensor input;   // [gates * hidden, features]
-  Tensor hidden;  // [gates * hidden, hidden]
-  Tensor bias;    // of both, but for the state's at GRU's last gate; undefined if there are none
-  Tensor candidate_bias;  // that one
-  PackedMemory packed_input;
-  PackedMemory packed_hidden;
-};
 using Directions = std::vector<std::unique_ptr<Direction>>;
 
 struct Network {
@@ -67,7 +53,8 @@ class RecurrentStep final : public Step {
       if (!is_float(state) || state->sizes() != state_sizes) return false;
       first_states[i] = to_row_major(frame, *state);
     }
-    if (!pack(frame)) return false;
+    for (const std::unique_ptr<Direction>& each : weights_)
+      if (!pack(frame, network_.cell, *each)) return false;
     Tensor last_states[2];
     for (size_t i = 0; i < states_.size(); ++i) last_states[i] = frame.make(state_sizes);
     Tensor sequence = to_row_major(frame, *input);
@@ -86,26 +73,6 @@ class RecurrentStep final : public Step {
       frame.set(*id, std::move(tensor), false);
   }
 
-  bool pack(Frame& frame) const {
-    for (const std::unique_ptr<Direction>& each : weights_) {
-      const int64_t rows = each->input.size(0), features = each->input.size(1),
-                    hidden = each->hidden.size(1);
-      const float* input =
-          each->packed_input.get(kernels::packed_size(features, rows), [&](float* memory) {
-            kernels::pack_right(
-                each->input.data<float>(),
-                {.depth = features, .columns = rows, .depth_stride = 1, .column_stride = features},
-                memory, frame.threads());
-          });
-      const float* state = each->packed_hidden.get(
-          kernels::packed_state_size(network_.cell, hidden), [&](float* memory) {
-            kernels::pack_state_weights(network_.cell, hidden, each->hidden.data<float>(), memory);
-          });
-      if (input == nullptr || state == nullptr) return false;
-    }
-    return true;
-  }
-
   // The states of all time steps, [time, batch, directions * hidden] or batch first.
   Tensor run_layer(Frame& frame, const Shape& shape, int64_t layer, const Tensor& sequence,
                    const Tensor (&first_states)[2], Tensor (&last_states)[2]) const {
@@ -118,18 +85,8 @@ class RecurrentStep final : public Step {
     for (int64_t i = 0; i < network_.directions; ++i) {
       const int64_t index = layer * network_.directions + i;
       const Direction& weights = *weights_[static_cast<size_t>(index)];
-      kernels::Product product;
-      product.rows = rows;
-      product.columns = gates;
-      product.depth = sequence.size(2);
-      product.left = sequence.data<float>();
-      product.left_stride = product.depth;
-      product.packed = weights.packed_input.get(0, [](float*) {});
-      product.out = sums.data<float>() + i * rows * gates;
-      product.out_stride = gates;
-      product.epilogue.bias = weights.bias.defined() ? weights.bias.data<float>() : nullptr;
-      frame.launch(
-          [product, threads = frame.threads()] { kernels::multiply_packed(product, threads); });
+      float* const gate_sums = sums.data<float>() + i * rows * gates;
+      launch_input(frame, weights, sequence.data<float>(), rows, gate_sums);
       const int64_t place = index * shape.batch * shape.hidden;
       const bool is_lstm = network_.cell == Cell::lstm;
       const int64_t time = network_.batch_first ? 1 : shape.batch;
@@ -141,7 +98,7 @@ class RecurrentStep final : public Step {
            .hidden = shape.hidden,
            .reverse = i == 1,
            .packed = weights.packed_hidden.get(0, [](float*) {}),
-           .sums = product.out,
+           .sums = gate_sums,
            .sums_step = time * gates,
            .sums_row = row * gates,
            .candidate_bias =
@@ -164,59 +121,6 @@ class RecurrentStep final : public Step {
   Directions weights_;  // of layer 0, both directions; of layer 1; and so on
   std::vector<ValueId> states_;
 };
-
-std::vector<ValueId> items_of(const BoundArgument& argument) {
-  std::vector<ValueId> out;
-  if (const auto id = Frame::value_id(argument)) return {*id};
-  const auto* list =
-      argument.dynamic == nullptr ? nullptr : argument.dynamic->get_if<ArgumentList>();
-  if (list == nullptr) return out;
-  for (const Argument& item : list->items) {
-    const auto* id = item.get_if<ValueId>();
-    if (id == nullptr) return {};
-    out.push_back(*id);
-  }
-  return out;
-}
-
-// The biases of input and state as a step adds them; both are there, with a number for each gate
-// of each unit.
-void set_biases(Direction& weights, Cell cell, const Tensor& input, const Tensor& state) {
-  const int64_t count = input.numel(), hidden = weights.hidden.size(1);
-  weights.bias = Tensor::zeros(Dtype::float32, {count});
-  const int64_t added = cell == Cell::gru ? count - hidden : count;
-  for (int64_t i = 0; i < count; ++i)
-    weights.bias.data<float>()[i] =
-        input.data<float>()[i] + (i < added ? state.data<float>()[i] : 0.0f);
-  if (added < count)
-    weights.candidate_bias = state.with_view({hidden}, {1}, state.storage_offset() + added);
-}
-
-// One direction of the `features` numbers of an input; null where its weights are not known, or
-// have other sizes.
-std::unique_ptr<Direction> read_direction(const Planner& planner, Cell cell,
-                                          std::span<const ValueId> params, int64_t hidden,
-                                          std::optional<int64_t> features) {
-  std::vector<Tensor> tensors;
-  for (const ValueId id : params) {
-    const Tensor* weight = planner.floats(id);
-    auto lying = weight == nullptr ? std::nullopt : planner.row_major(*weight);
-    if (!lying) return nullptr;
-    tensors.push_back(*std::move(lying));
-  }
-  const int64_t rows = kernels::gate_count(cell) * hidden;
-  if (tensors[0].dim() != 2 || tensors[0].size(0) != rows ||
-      (features && tensors[0].size(1) != *features) || tensors[1].sizes() != Sizes{rows, hidden})
-    return nullptr;
-  auto out = std::make_unique<Direction>(planner.copies());
-  out->input = tensors[0];
-  out->hidden = tensors[1];
-  if (tensors.size() == 4) {
-    if (tensors[2].sizes() != Sizes{rows} || tensors[3].sizes() != Sizes{rows}) return nullptr;
-    set_biases(*out, cell, tensors[2], tensors[3]);
-  }
-  return out;
-}
 
 }  // namespace
 

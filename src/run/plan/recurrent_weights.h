@@ -1,0 +1,42 @@
+// The weights of recurrent networks as kernels read them.
+#ifndef PT2_RUN_PLAN_RECURRENT_WEIGHTS_H
+#define PT2_RUN_PLAN_RECURRENT_WEIGHTS_H
+
+#include "kernels/recurrent.h"
+#include "run/plan/packed_memory.h"
+#include "run/plan/planner.h"
+
+namespace pt2::run {
+
+// One direction of one layer; all row-major.
+struct Direction {
+  explicit Direction(const std::shared_ptr<CopyBudget>& copies)
+      : packed_input(copies), packed_hidden(copies) {}
+  Tensor input;   // [gates * hidden, features]
+  Tensor hidden;  // [gates * hidden, hidden]
+  Tensor bias;    // of both, but for the state's at GRU's last gate; undefined if there are none
+  Tensor candidate_bias;  // that one
+  PackedMemory packed_input;
+  PackedMemory packed_hidden;
+};
+
+// The `params` of a direction with so many hidden units that takes `features` numbers: weights of
+// input and state and, where there are four, their biases. Null where they are not known, or have
+// other sizes.
+std::unique_ptr<Direction> read_direction(const Planner& planner, kernels::Cell cell,
+                                          std::span<const ValueId> params, int64_t hidden,
+                                          std::optional<int64_t> features);
+
+// False where there is no memory for the packed weights.
+bool pack(Frame& frame, kernels::Cell cell, const Direction& direction);
+
+// The gates' sums of `rows` rows of input, which are computed into `sums`.
+void launch_input(Frame& frame, const Direction& direction, const float* input, int64_t rows,
+                  float* sums);
+
+// The values that the argument lists, or the one that it is; nothing for others.
+std::vector<ValueId> items_of(const BoundArgument& argument);
+
+}  // namespace pt2::run
+
+#endif  // PT2_RUN_PLAN_RECURRENT_WEIGHTS_H
