@@ -145,25 +145,6 @@ class Binder {
   std::map<std::string, std::vector<std::string>> missing_;
 };
 
-// Whether a node that calls an operator may write to the argument at `index`.
-bool may_write(const BoundNode& node, size_t index) {
-  const ops::Operator& op = node.op;
-  const ops::Parameter& parameter = op.signature().parameter_array[index];
-  if (parameter.mutated || (op.form == ops::Operator::Form::in_place && index == 0)) return true;
-  const std::string_view condition = op.def->facts.updates_statistics_if;
-  if (condition.empty() || (parameter.name != "running_mean" && parameter.name != "running_var"))
-    return false;
-  const BoundArgument& statistic = node.arguments[index];
-  if (node.higher_order == nullptr && statistic.dynamic == nullptr && statistic.constant.is_none())
-    return false;
-  const ops::Parameter* flag = op.signature().find(condition);
-  if (flag == nullptr || node.higher_order != nullptr) return true;
-  const BoundArgument& given =
-      node.arguments[static_cast<size_t>(flag - op.signature().parameter_array)];
-  const auto* constant = given.dynamic == nullptr ? given.constant.get_if<bool>() : nullptr;
-  return constant == nullptr || *constant;
-}
-
 // Whether a higher-order operator may write to one of its arguments.
 bool may_write(const BoundNode& node) {
   if (node.op && node.op.mutates() && !node.higher_order->has(HigherOrderRow::kCopiesArguments))
@@ -184,10 +165,28 @@ Result<std::unique_ptr<BoundGraph>> bind_graph(const Graph& graph,
   return bound;
 }
 
+bool may_write_to_argument(const BoundNode& node, size_t index) {
+  const ops::Operator& op = node.op;
+  const ops::Parameter& parameter = op.signature().parameter_array[index];
+  if (parameter.mutated || (op.form == ops::Operator::Form::in_place && index == 0)) return true;
+  const std::string_view condition = op.def->facts.updates_statistics_if;
+  if (condition.empty() || (parameter.name != "running_mean" && parameter.name != "running_var"))
+    return false;
+  const BoundArgument& statistic = node.arguments[index];
+  if (node.higher_order == nullptr && statistic.dynamic == nullptr && statistic.constant.is_none())
+    return false;
+  const ops::Parameter* flag = op.signature().find(condition);
+  if (flag == nullptr || node.higher_order != nullptr) return true;
+  const BoundArgument& given =
+      node.arguments[static_cast<size_t>(flag - op.signature().parameter_array)];
+  const auto* constant = given.dynamic == nullptr ? given.constant.get_if<bool>() : nullptr;
+  return constant == nullptr || *constant;
+}
+
 bool may_write_to_arguments(const BoundNode& node) {
   if (node.higher_order != nullptr) return may_write(node);
   for (size_t i = 0; node.op && i < node.op.signature().parameter_count; ++i)
-    if (may_write(node, i)) return true;
+    if (may_write_to_argument(node, i)) return true;
   return false;
 }
 
@@ -217,7 +216,7 @@ std::vector<bool> inputs_possibly_written(const BoundGraph& bound) {
       bool mutated = region_writes;
       if (node.op && node.higher_order == nullptr) {
         const auto index = ops::parameter_index(node.op.signature(), input.name, i);
-        mutated = index && may_write(node, *index);
+        mutated = index && may_write_to_argument(node, *index);
       }
       for_each_value(input.arg, [&](ValueId id) {
         for (uint32_t root : roots[static_cast<size_t>(id)]) {

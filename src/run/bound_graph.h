@@ -53,6 +53,8 @@ struct BoundGraph {
 Result<std::unique_ptr<BoundGraph>> bind_graph(const Graph& graph,
                                                const CustomOperators& operators = {});
 
+// Whether a node that calls an operator may write to the argument at `index` of its signature.
+bool may_write_to_argument(const BoundNode& node, size_t index);
 // Whether a node may write to the storage of some argument, and whether a result may share one.
 bool may_write_to_arguments(const BoundNode& node);
 bool may_return_arguments(const BoundNode& node);

@@ -74,6 +74,36 @@ TEST(GroupNorm, BothLayoutsAreNormalizedGroupByGroup) {
   });
 }
 
+TEST(GroupNorm, MomentsAreGivenToWhoAsks) {
+  Random random(5);
+  for (int round = 0; round < 20; ++round) {
+    GroupNorm norm{.images = random.whole(1, 3), .groups = random.whole(1, 5), .epsilon = 1e-5};
+    norm.channels = norm.groups * random.whole(1, 8);
+    norm.area = random.whole(1, 600);
+    const int64_t length = norm.channels / norm.groups * norm.area;
+    const std::vector<float> in = random.numbers(norm.images * norm.channels * norm.area, -1, 5);
+    std::vector<RowMoments> found(static_cast<size_t>(norm.images * norm.groups));
+    norm.moments = found.data();
+    const auto expect_moments = [&] {
+      for (size_t group = 0; group < found.size(); ++group) {
+        const float* x = in.data() + static_cast<int64_t>(group) * length;
+        double mean = 0, squares = 0;
+        for (int64_t i = 0; i < length; ++i) mean += double{x[i]} / static_cast<double>(length);
+        for (int64_t i = 0; i < length; ++i) squares += (x[i] - mean) * (x[i] - mean);
+        ASSERT_NEAR(found[group].mean, mean, 1e-5);
+        ASSERT_NEAR(found[group].squares, squares, 1e-4 * (1 + squares));
+      }
+      found.assign(found.size(), RowMoments());
+    };
+    std::vector<float> out(in.size()), scratch(static_cast<size_t>(group_norm_scratch(norm)));
+    group_norm_planes(norm, in.data(), nullptr, nullptr, out.data());
+    expect_moments();
+    const std::vector<float> pixels = turned(in, norm.images, norm.channels, norm.area);
+    group_norm_channels_last(norm, pixels.data(), nullptr, nullptr, scratch.data(), out.data());
+    expect_moments();
+  }
+}
+
 TEST(GroupNorm, ThreadsChangeNoBit) {
   Random random(4);
   const GroupNorm norm{.images = 2, .channels = 24, .groups = 4, .area = 4000, .epsilon = 1e-5};

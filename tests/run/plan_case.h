@@ -33,6 +33,12 @@ class Case {
   void set_results(ValueId id, std::vector<Argument> results) {
     maker_.graph.set_node_outputs(maker_.graph.value(id).definition.node, std::move(results));
   }
+  // The sizes that the program says a value has.
+  void record(ValueId id, const Sizes& sizes) {
+    TensorMeta meta;
+    for (const int64_t size : sizes) meta.sizes.emplace_back(size);
+    maker_.graph.set_value_meta(id, std::move(meta));
+  }
   void output(ValueId id) { outputs_.push_back(Argument(id)); }
 
   // The names of the plan's steps; fails where planned and plain results differ.
@@ -62,7 +68,9 @@ class Case {
   bool took_others() const { return took_others_; }
 
   void fill(ValueId id, Tensor tensor) {
-    values_[static_cast<size_t>(id)] = Value(std::move(tensor));
+    const auto at = static_cast<size_t>(id);
+    values_[at] = Value(std::move(tensor));
+    if (!constants_[at].is_none()) constants_[at] = values_[at];
   }
 
  private:

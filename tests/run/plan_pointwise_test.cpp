@@ -95,6 +95,29 @@ TEST(PlanPointwise, FunctionsThatStandAlone) {
                                   "reference", "reference"}));
 }
 
+// Slices, broadcast operands and those that lie across.
+TEST(PlanPointwise, OperandsMayHaveAnyStrides) {
+  Case graph;
+  const ValueId x = graph.input({4, 6, 10});
+  const ValueId slice = graph.call(
+      "slice.Tensor", {self(x), named("dim", Argument(int64_t{2})),
+                       named("start", Argument(int64_t{1})), named("end", Argument(int64_t{7}))});
+  const ValueId every = graph.call("slice.Tensor", {self(x), named("dim", Argument(int64_t{2})),
+                                                    named("step", Argument(int64_t{2}))});
+  const ValueId across = graph.call("permute.default", {self(x), named("dims", ints({2, 0, 1}))});
+  for (const ValueId view : {slice, every, across}) {
+    graph.output(graph.call("neg.default", {self(view)}));
+    graph.output(graph.call("sin.default", {self(view)}));
+  }
+  graph.output(graph.call("mul.Tensor", {self(slice), other(graph.input({6, 6}))}));
+  graph.output(graph.call("add.Tensor", {self(graph.input({10, 4, 6})), other(across)}));
+  graph.output(graph.call("sub.Tensor", {self(across), other(graph.input({4, 6}))}));
+  Names expected(3, "reference");
+  expected.insert(expected.end(), 9, "pointwise");
+  EXPECT_EQ(graph.check(), expected);
+  EXPECT_TRUE(graph.was_recorded() && graph.took_others());
+}
+
 TEST(PlanPointwise, ImagesStayAsTheyLie) {
   Case graph;
   const ValueId x = graph.input({2, 3, 6, 5});

@@ -1,4 +1,5 @@
 // Plans: which nodes become one step, and that they compute what the nodes do one by one.
+#include "ops/loops.h"
 #include "run/plan_case.h"
 
 namespace pt2::run {
@@ -274,6 +275,37 @@ TEST(Plan, AnAddendThatBroadcastsTheProductIsAddedBehindViewsToo) {
   EXPECT_EQ(graph.check(), Names{"product"});
 }
 
+// Small whole numbers, whose sums are exact: results are rounded alike then.
+TEST(Plan, HalvesAreMultipliedAsFloats) {
+  for (const Dtype dtype : {Dtype::bfloat16, Dtype::float16})
+    for (const int64_t rows : {1, 5, 300}) {
+      Case graph;
+      const auto whole = [&](ValueId id, const Sizes& sizes, int64_t step) {
+        std::vector<float> numbers;
+        for (int64_t i = 0; i < *checked_numel(sizes); ++i)
+          numbers.push_back(static_cast<float>((i * step) % 7 - 3));
+        Tensor halves = Tensor::zeros(dtype, sizes);
+        ops::copy_elements(halves, floats(sizes, numbers));
+        graph.fill(id, std::move(halves));
+      };
+      const ValueId x = graph.input({2, rows, 140}), weight = graph.weight({33, 140}),
+                    bias = graph.weight({33});
+      whole(x, {2, rows, 140}, 3);
+      whole(weight, {33, 140}, 5);
+      whole(bias, {33}, 2);
+      std::vector<NamedArgument> arguments{named("input", Argument(x)),
+                                           named("weight", Argument(weight))};
+      if (rows != 5) arguments.push_back(named("bias", Argument(bias)));
+      const ValueId product = graph.call("linear.default", std::move(arguments));
+      graph.output(graph.call(
+          "_to_copy.default",
+          {self(product),
+           named("dtype", Argument(ScalarType{dtype_info(Dtype::float32).schema_number}))}));
+      EXPECT_EQ(graph.check(), (Names{"product", "reference"}));
+      EXPECT_TRUE(graph.was_recorded());
+    }
+}
+
 TEST(Plan, RowsArePickedByNumbers) {
   Case graph;
   const ValueId tokens = graph.input({2, 3});
@@ -308,6 +340,29 @@ TEST(Plan, CallsAreRecordedUnlessTheyDraw) {
   random.output(random.call("mul.Tensor", {self(noise), named("other", Argument(0.0))}));
   random.check();
   EXPECT_FALSE(random.was_recorded());
+}
+
+// Time embeddings of images: a number for each channel of each image is no addend of a kernel.
+TEST(Plan, NumbersOfChannelsAreAddedToImages) {
+  Case graph;
+  const ValueId x = graph.input({2, 3, 5, 6});
+  const ValueId image = graph.call(
+      "conv2d.default",
+      {named("input", Argument(x)), named("weight", Argument(graph.weight({4, 3, 3, 3})))});
+  const ValueId time =
+      graph.call("linear.default", {named("input", Argument(graph.input({2, 7}))),
+                                    named("weight", Argument(graph.weight({4, 7})))});
+  const ValueId row =
+      graph.call("unsqueeze.default", {self(time), named("dim", Argument(int64_t{2}))});
+  const ValueId plane =
+      graph.call("unsqueeze.default", {self(row), named("dim", Argument(int64_t{3}))});
+  graph.record(image, {2, 4, 3, 4});
+  graph.record(plane, {2, 4, 1, 1});
+  const ValueId sum = graph.call("add.Tensor", {self(image), other(plane)});
+  graph.record(sum, {2, 4, 3, 4});
+  graph.output(sum);
+  EXPECT_EQ(graph.check(),
+            (Names{"convolution", "product", "reference", "reference", "pointwise"}));
 }
 
 // What follows was made for the sizes and numbers that there were.

@@ -5,7 +5,6 @@
 
 #include "kernels/lines.h"
 #include "kernels/pointwise.h"
-#include "kernels/rows.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/images/group_norm.cpp"
@@ -144,6 +143,7 @@ void group_norm_channels_last(const GroupNorm& norm, const float* in, const floa
     float* const shift = scale + channels;
     for (int64_t begin = 0; begin < channels; begin += width) {
       const RowMoments moments = statistics.moments(begin, begin + width);
+      if (norm.moments != nullptr) norm.moments[image * norm.groups + begin / width] = moments;
       for (int64_t c = begin; c < begin + width; ++c) {
         const auto found = scale_and_shift(moments, static_cast<double>(width * norm.area),
                                            norm.epsilon, weight, bias, c);
@@ -163,6 +163,7 @@ void group_norm_planes(const GroupNorm& norm, const float* in, const float* weig
     const float* from = in + task * length;
     float* to = out + task * length;
     const RowMoments moments = row_moments(from, length);
+    if (norm.moments != nullptr) norm.moments[task] = moments;
     for (int64_t c = 0; c < width; ++c) {
       const auto found = scale_and_shift(moments, static_cast<double>(length), norm.epsilon, weight,
                                          bias, task % norm.groups * width + c);

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "kernels/activation.h"
+#include "kernels/rows.h"
 #include "kernels/threads.h"
 
 namespace pt2::kernels {
@@ -16,6 +17,8 @@ struct GroupNorm {
   int64_t area = 0;    // pixels of an image
   double epsilon = 0;
   Activation activation = Activation::none;  // of the results
+  // Of each group of each image; null if nobody asks.
+  RowMoments* moments = nullptr;
 };
 
 // How many floats of memory it computes in.

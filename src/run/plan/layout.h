@@ -17,7 +17,11 @@ Sizes channels_last_strides(const Sizes& sizes);
 // Whether a tensor [N, C, spatial...] lies so without gaps.
 bool is_channels_last(const Tensor& tensor);
 
-// A new tensor that lies so. Throws std::bad_alloc for sizes that no memory holds.
+// Whether the elements fill one block of memory, in whatever order.
+bool fills_block(const Tensor& tensor);
+
+// A new tensor [N, C, spatial...] that lies channels last. Throws std::bad_alloc for sizes that no
+// memory holds.
 Tensor make_images(Frame& frame, const Sizes& sizes);
 
 // A tensor in row-major order, itself if it is; the copy is fast for images of float32 that lie

@@ -6,6 +6,7 @@
 #include "ir/graph_place.h"
 #include "ir/target.h"
 #include "run/plan/layout.h"
+#include "run/plan/nested_plans.h"
 #include "run/plan/planner.h"
 
 namespace pt2::run {
@@ -149,6 +150,7 @@ Result<std::vector<Value>> Plan::run(std::vector<Value> inputs, const EngineCall
   if (inputs.size() != program.inputs().size())
     return ops::operator_error("the graph takes " + std::to_string(program.inputs().size()) +
                                " inputs, found " + std::to_string(inputs.size()));
+  if (!nested.empty()) executor.run_nested_by(std::make_shared<NestedPlans>(*this, workspace));
   Frame frame(program, written, executor, workspace, recording);
   for (const auto& [id, value] : constants) {
     frame.values[static_cast<size_t>(id)] = value;
@@ -157,8 +159,8 @@ Result<std::vector<Value>> Plan::run(std::vector<Value> inputs, const EngineCall
   for (size_t i = 0; i < inputs.size(); ++i) {
     const auto* id = program.inputs()[i].get_if<ValueId>();
     if (id == nullptr) continue;
-    if (recording != nullptr && given[i])
-      inputs[i] = Value(recording->add_input(*inputs[i].get_if<Tensor>()));
+    if (recording != nullptr && changing[i])
+      inputs[i] = Value(recording->add_input(*inputs[i].get_if<Tensor>(), !given[i]));
     else if (recording != nullptr)
       recording->fix(*id);
     frame.values[static_cast<size_t>(*id)] = std::move(inputs[i]);
@@ -180,7 +182,12 @@ Result<std::vector<Value>> Plan::run(std::vector<Value> inputs, const EngineCall
     }
     for_each_value(output, [&](ValueId id) { frame.as_written(id); });
     PT2_TRY(Value value, evaluate_argument(output, frame.values));
-    if (recording != nullptr) recording->add_output(value);
+    if (recording != nullptr) {
+      // A recording's results are row-major.
+      if (const auto* tensor = value.get_if<Tensor>(); tensor != nullptr && tensor->numel() > 0)
+        value = Value(to_row_major(frame, *tensor));
+      recording->add_output(value);
+    }
     outputs.push_back(own(std::move(value), computed));
   }
   return outputs;

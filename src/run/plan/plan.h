@@ -13,6 +13,8 @@ namespace pt2::run {
 
 struct Plan {
   const BoundGraph* graph = nullptr;
+  // Whoever keeps it knows the plan again, when this is gone and another lies in its place, too.
+  std::shared_ptr<const void> identity = std::make_shared<const int>(0);
   std::vector<StepPointer> steps;
   // What was computed of weights alone when the plan was made, and its storages.
   std::vector<std::pair<ValueId, Value>> constants;
@@ -21,11 +23,16 @@ struct Plan {
   std::vector<bool> written;
   // For each input: calls bring it; others are weights.
   std::vector<bool> given;
+  // Those, and weights that are other ones in each call: state.
+  std::vector<bool> changing;
+  // Of nested graphs, at any depth; theirs have none themselves.
+  std::vector<std::pair<const BoundGraph*, std::unique_ptr<const Plan>>> nested;
 
   std::vector<PlannedStep> describe() const;
 
   // Inputs and results as EngineSession::run has them. The results of a call that is recorded
-  // (`recording` not null) are the recording's.
+  // (`recording` not null) are the recording's. Nested graphs with plans are run by these; the
+  // workspace and the plan then outlive what holds the executor's NestedGraphs.
   Result<std::vector<Value>> run(std::vector<Value> inputs, const EngineCall& call,
                                  Executor& executor, Workspace& workspace,
                                  Recording* recording = nullptr) const;

@@ -6,7 +6,9 @@
 
 #include "base/memory_account.h"
 #include "ir/graph_place.h"
+#include "lower/functional/functionalize.h"
 #include "lower/pass.h"
+#include "ops/table.h"
 #include "run/plan/plan.h"
 #include "run/reference/reference_engine.h"
 
@@ -26,20 +28,62 @@ void note_sources(Program& program) {
   });
 }
 
+// Computes first, and writes to inputs at the end. Nothing where an operator cannot do without
+// writing.
+std::optional<Program> writing_last(const Program& program, const NodeBudget& budget) {
+  Program out = program;
+  NodeBudget left = budget;
+  const FunctionalGraph functional = functionalize(out.graph, {}, left);
+  if (!functional.failures.empty()) return std::nullopt;
+  for (const FunctionalGraph::Mutation& each : functional.mutations) {
+    const GraphValue& input = out.graph.value(each.input);
+    const auto copy =
+        out.graph.add_value({.name = out.graph.unused_name(input.name), .meta = input.meta});
+    if (!copy) return std::nullopt;
+    out.graph.add_node(
+        {.target = "torch.ops.aten.copy_.default",
+         .inputs = {{.name = "self", .arg = each.input}, {.name = "src", .arg = each.value}},
+         .outputs = {Argument(*copy)}});
+  }
+  return out;
+}
+
+// Batches are normalized and activated in one go where the statistics are written last. Other
+// state is better written where it lies: a few rows of a cache.
+bool updates_statistics(const Graph& graph) {
+  return std::ranges::any_of(graph.nodes(), [&](NodeId id) {
+    const ops::Operator op = ops::find_operator(graph.node(id).target);
+    return op && op.def != nullptr && !op.def->facts.updates_statistics_if.empty();
+  });
+}
+
+// What is written to inputs.
+enum class Writes : uint8_t {
+  none,
+  small,  // state that costs little to copy
+  large,  // or of unknown sizes
+};
+
 // The program in the form that plans are best made of; nothing where it has that already. What a
 // pass cannot do stays as it is.
-std::optional<Program> prepared(const Program& program, bool writes_inputs, const Limits& limits) {
+std::optional<Program> prepared(const Program& program, Writes writes, const Limits& limits) {
   std::optional<Program> out;
   const NodeBudget budget(limits.max_new_nodes);
   for (const Pass pass :
        {Pass::forward_derivatives, Pass::inline_regions, Pass::functionalize, Pass::drop_idle}) {
-    // What is written to inputs would be copied there in the end, however large.
-    if (pass == Pass::functionalize && writes_inputs) continue;
     const Program& now = out ? *out : program;
+    // What is written to inputs would be copied there in the end, however large.
+    if (pass == Pass::functionalize && writes != Writes::none &&
+        (writes == Writes::large || !updates_statistics(now.graph)))
+      continue;
     if (!has_form(now.graph, pass_info(pass).needs) || has_form(now.graph, pass_info(pass).gives))
       continue;
     Program changed = now;
     if (!out) note_sources(changed);
+    if (pass == Pass::functionalize && writes != Writes::none) {
+      if (auto last = writing_last(changed, budget)) out = *std::move(last);
+      continue;
+    }
     Pipeline pipeline{.budget = budget};
     const PassResult result = run_pass(pass, changed, pipeline);
     if (result.failures.empty() &&
@@ -63,8 +107,10 @@ class PlannedEngine final : public Engine {
     PT2_TRY(reference_, prepare_reference_engine(source_));
     written_ = reference_->written_inputs();
     find_state();
-    may_record_ = std::ranges::find(written_, true) == written_.end();
-    lowered_ = prepared(source_.program, !may_record_, source_.limits);
+    const Writes writes = writes_of_program();
+    may_record_ = writes != Writes::large;
+    has_state_ = writes != Writes::none;
+    lowered_ = prepared(source_.program, writes, source_.limits);
     PT2_TRY(bound_,
             bind_graph(lowered_ ? lowered_->graph : source_.program.graph, source_.operators));
     PT2_TRY(plan_, plan_for(std::vector<bool>(source_.weights.size(), false)));
@@ -78,8 +124,9 @@ class PlannedEngine final : public Engine {
   const Engine& reference() const { return *reference_; }
   int available_threads() const { return available_threads_; }
   const std::shared_ptr<const Plan>& plan() const { return plan_; }
-  // Whether calls differ in nothing but the inputs that they bring.
+  // Whether calls differ in nothing but the inputs that they bring, and perhaps in state.
   bool may_record() const { return may_record_; }
+  bool has_state() const { return has_state_; }
 
   // A plan that takes nothing of the weights that are `replaced` for granted. Error `limit` where
   // the copies that steps make of weights need too much memory.
@@ -104,10 +151,11 @@ class PlannedEngine final : public Engine {
   // read the one later than it stands in the program.
   bool may_overlap(std::span<const Value> inputs) const {
     for (size_t i = 0; i < inputs.size(); ++i) {
-      if (!written_[i] || !source_.weights[i].is_none() || storage_of(inputs[i]) == nullptr)
-        continue;
+      if (!written_[i] || storage_of(inputs[i]) == nullptr) continue;
       for (size_t j = 0; j < inputs.size(); ++j)
-        if (i != j && storage_of(inputs[i]) == storage_of(inputs[j])) return true;
+        if (i != j && (source_.weights[i].is_none() || source_.weights[j].is_none()) &&
+            storage_of(inputs[i]) == storage_of(inputs[j]))
+          return true;
     }
     return false;
   }
@@ -146,6 +194,23 @@ class PlannedEngine final : public Engine {
       if (storages.contains(storage_of(source_.weights[i]))) written_[i] = true;
   }
 
+  // State that is small enough to be copied twice in each call, and has memory of its own.
+  Writes writes_of_program() const {
+    constexpr int64_t kMostBytes = int64_t{1} << 18;
+    if (std::ranges::find(written_, true) == written_.end()) return Writes::none;
+    int64_t bytes = 0;
+    std::unordered_set<const Storage*> storages;
+    for (size_t i = 0; i < written_.size(); ++i) {
+      if (!written_[i]) continue;
+      const auto* tensor = source_.weights[i].get_if<Tensor>();
+      if (tensor == nullptr || !tensor->defined() || !tensor->is_contiguous() ||
+          !storages.insert(tensor->storage().get()).second)
+        return Writes::large;
+      bytes += tensor->nbytes();
+    }
+    return bytes <= kMostBytes ? Writes::small : Writes::large;
+  }
+
   EngineSource source_;
   int available_threads_ = kernels::available_threads();  // which reads files
   std::unique_ptr<const Engine> reference_;
@@ -154,6 +219,7 @@ class PlannedEngine final : public Engine {
   std::unique_ptr<BoundGraph> bound_;
   std::shared_ptr<const Plan> plan_;
   bool may_record_ = false;
+  bool has_state_ = false;
   mutable std::mutex mutex_;
   mutable std::vector<std::unique_ptr<Workspace>> workspaces_;
 };
@@ -186,7 +252,7 @@ class PlannedSession final : public EngineSession {
 
   Result<bool> run_again(std::span<const Value> inputs, std::span<Value> outputs,
                          const Cancellation& cancellation) override {
-    if (!engine_.may_record()) return false;
+    if (!engine_.may_record() || engine_.has_state()) return false;
     std::unique_ptr<Workspace> workspace = engine_.take_workspace(threads_);
     given_.clear();
     for (const Value& input : inputs) given_.push_back(&input);
@@ -227,13 +293,13 @@ class PlannedSession final : public EngineSession {
         call.growing.empty()) {
       given_.clear();
       for (size_t i = 0; i < inputs.size(); ++i)
-        if (plan_->given[i]) given_.push_back(&inputs[i]);
+        if (plan_->changing[i]) given_.push_back(&inputs[i]);
       calls = workspace.recordings.find(given_);
     }
     if (calls != nullptr && calls->recording != nullptr) {
       PT2_TRY(const bool ran, calls->recording->run(given_, call.cancellation));
-      if (ran) return copies(workspace, calls->recording->outputs());
-      note_refusal(*calls);
+      if (ran) return copies_of(calls->recording->outputs(), workspace.memory);
+      calls->note_refusal();
       calls = nullptr;
     }
     ops::Context context;
@@ -242,33 +308,20 @@ class PlannedSession final : public EngineSession {
     Executor executor(context, call.limits, call.cancellation);
     if (calls == nullptr || calls->refused || calls->calls < 2)
       return plan_->run(std::move(inputs), call, executor, workspace);
+    std::vector<Tensor> state;
+    for (size_t i = 0; i < inputs.size(); ++i)
+      if (plan_->changing[i] && !plan_->given[i]) state.push_back(*inputs[i].get_if<Tensor>());
     auto recording = std::make_unique<Recording>(*plan_->graph->graph);
     workspace.memory = MemoryPool();  // the recording has its own, and later calls need no other
     PT2_TRY(std::vector<Value> results,
             plan_->run(std::move(inputs), call, executor, workspace, recording.get()));
+    recording->write_back(state);
     calls->refused = !recording->is_usable();
     if (calls->refused) return results;
-    results = copies(workspace, recording->outputs());
+    results = copies_of(recording->outputs(), workspace.memory);
     calls->recording = std::move(recording);
     workspace.recordings.limit_memory();
     return results;
-  }
-
-  // A recording that refuses often costs more than it saves.
-  static void note_refusal(RecordedCalls& calls) {
-    constexpr uint64_t kAlways = 4, kOneOf = 8;
-    calls.refused = ++calls.refusals > kAlways + calls.calls / kOneOf;
-    if (calls.refused) calls.recording.reset();
-  }
-
-  static std::vector<Value> copies(Workspace& workspace, std::span<const Tensor> results) {
-    std::vector<Value> out;
-    for (const Tensor& result : results) {
-      Tensor copy = workspace.memory.tensor(result.dtype(), result.sizes());
-      copy_to_contiguous(result, copy.raw_data());
-      out.emplace_back(std::move(copy));
-    }
-    return out;
   }
 
   const PlannedEngine& engine_;

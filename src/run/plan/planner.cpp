@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "ops/loops.h"
+#include "run/plan/nested_plans.h"
 
 namespace pt2::run {
 namespace {
@@ -26,6 +27,10 @@ constexpr struct {
     {"aten::convolution", "", make_convolution},
     {"aten::batch_norm", "", make_batch_norm},
     {"aten::_native_batch_norm_legit_no_training", "", make_batch_norm},
+    {"aten::native_batch_norm", "", make_batch_norm},
+    {"aten::_native_batch_norm_legit", "", make_batch_norm},
+    {"aten::_native_batch_norm_legit", "no_stats", make_batch_norm},
+    {"aten::_native_batch_norm_legit_functional", "", make_batch_norm},
     {"aten::group_norm", "", make_group_norm},
     {"aten::native_group_norm", "", make_group_norm},
     {"aten::instance_norm", "", make_group_norm},
@@ -74,9 +79,10 @@ bool looks_at_strides(const BoundNode& node) {
   return node.op && std::ranges::find(kLooking, node.op.signature().name) != std::end(kLooking);
 }
 
-// For each value: may it share its storage with something that is written to? Weights may share
-// theirs from the beginning.
-std::vector<bool> written_values(const BoundGraph& bound, std::span<const Value> weights) {
+// For each value the first node that may write to its storage; null where none does. Weights may
+// share theirs from the beginning.
+std::vector<const BoundNode*> first_writes(const BoundGraph& bound,
+                                           std::span<const Value> weights) {
   const Graph& graph = *bound.graph;
   // A set of values for each storage, as far as one can see: who may alias is in one set.
   std::vector<uint32_t> parent(graph.value_count());
@@ -93,11 +99,26 @@ std::vector<bool> written_values(const BoundGraph& bound, std::span<const Value>
     const auto value = static_cast<uint32_t>(*id);
     parent[root(value)] = root(owners.emplace(tensor->storage().get(), value).first->second);
   }
-  std::vector<uint32_t> written;
+  std::vector<std::pair<uint32_t, const BoundNode*>> written;
   for (const BoundNode& node : bound.nodes) {
     const bool writes = may_write_to_arguments(node);
     const bool aliases = may_return_arguments(node);
     if (!writes && !aliases) continue;
+    if (node.higher_order == nullptr && node.op.custom == nullptr &&
+        (!aliases || node.op.form == ops::Operator::Form::in_place)) {
+      // What it writes to is known, and at most its first argument becomes its result.
+      for (size_t i = 0; i < node.arguments.size(); ++i)
+        if (const auto id = Frame::value_id(node.arguments[i]);
+            id && may_write_to_argument(node, i)) {
+          written.emplace_back(static_cast<uint32_t>(*id), &node);
+          if (!aliases) continue;
+          for (const Argument& output : node.node->outputs)
+            for_each_value(output, [&](ValueId made) {
+              parent[root(static_cast<uint32_t>(made))] = root(static_cast<uint32_t>(*id));
+            });
+        }
+      continue;
+    }
     std::optional<uint32_t> first;
     const auto join = [&](ValueId id) {
       const auto value = root(static_cast<uint32_t>(id));
@@ -108,12 +129,13 @@ std::vector<bool> written_values(const BoundGraph& bound, std::span<const Value>
     };
     for (const NamedArgument& input : node.node->inputs) for_each_value(input.arg, join);
     for (const Argument& output : node.node->outputs) for_each_value(output, join);
-    if (writes && first) written.push_back(*first);
+    if (writes && first) written.emplace_back(*first, &node);
   }
-  std::vector<bool> out(parent.size(), false);
-  std::unordered_set<uint32_t> roots;
-  for (const uint32_t value : written) roots.insert(root(value));
-  for (uint32_t i = 0; i < out.size(); ++i) out[i] = roots.contains(root(i));
+  std::unordered_map<uint32_t, const BoundNode*> roots;
+  for (const auto& [value, node] : written) roots.emplace(root(value), node);
+  std::vector<const BoundNode*> out(parent.size(), nullptr);
+  for (uint32_t i = 0; i < out.size(); ++i)
+    if (const auto found = roots.find(root(i)); found != roots.end()) out[i] = found->second;
   return out;
 }
 
@@ -150,15 +172,18 @@ void find_releases(const Graph& graph, std::vector<StepPointer>& steps) {
     if (last[id] != nullptr) last[id]->released.push_back(ValueId{static_cast<uint32_t>(id)});
 }
 
-// The elements of a weight, where a value is one that kernels can read.
-const Tensor* floats_of(const Value* value) {
+// The elements of a weight.
+const Tensor* elements_of(const Value* value) {
   const auto* tensor = value == nullptr ? nullptr : value->get_if<Tensor>();
-  if (tensor == nullptr || !tensor->defined() || tensor->dtype() != Dtype::float32 ||
-      tensor->numel() == 0)
-    return nullptr;
+  if (tensor == nullptr || !tensor->defined() || tensor->numel() == 0) return nullptr;
   // A few elements can stand for any number of them; copies are to be no larger than the file.
   if (static_cast<uint64_t>(tensor->nbytes()) > tensor->storage()->size()) return nullptr;
   return tensor;
+}
+// Where a value is one that kernels can read.
+const Tensor* floats_of(const Value* value) {
+  const Tensor* tensor = elements_of(value);
+  return tensor == nullptr || tensor->dtype() != Dtype::float32 ? nullptr : tensor;
 }
 
 }  // namespace
@@ -198,8 +223,12 @@ std::optional<double> number_of(const Value& value) {
 }
 
 Planner::Planner(const BoundGraph& graph, const std::vector<Value>& constants,
-                 const std::vector<bool>& written, std::shared_ptr<CopyBudget> copies)
-    : graph_(graph), constants_(constants), written_(written), copies_(std::move(copies)) {
+                 const std::vector<const BoundNode*>& first_writes,
+                 std::shared_ptr<CopyBudget> copies)
+    : graph_(graph),
+      constants_(constants),
+      first_writes_(first_writes),
+      copies_(std::move(copies)) {
   size_t position = 0;
   for (const NodeId id : graph.graph->nodes())
     nodes_.emplace(static_cast<uint32_t>(id), &graph.nodes[position++]);
@@ -264,6 +293,10 @@ const Tensor* Planner::floats(const BoundNode& node, std::string_view name) cons
 
 const Tensor* Planner::floats(ValueId value) const {
   return floats_of(&constants_[static_cast<size_t>(value)]);
+}
+
+const Tensor* Planner::elements(const BoundNode& node, std::string_view name) const {
+  return elements_of(constant(node, name));
 }
 
 std::optional<Tensor> Planner::row_major(const Tensor& weight) const {
@@ -338,6 +371,32 @@ const BoundNode* Planner::only_user(const BoundNode& node) const {
   return all.size() == 1 ? all[0] : nullptr;
 }
 
+const BoundNode* Planner::only_user_of_first(const BoundNode& node) const {
+  const std::vector<Argument>& outputs = node.node->outputs;
+  const auto* value = outputs.empty() ? nullptr : outputs[0].get_if<ValueId>();
+  if (value == nullptr || !may_join(*value)) return nullptr;
+  const BoundNode* only = nullptr;
+  for (const Use& use : graph_.graph->uses(*value)) {
+    const BoundNode* user = use.node ? nodes_.at(static_cast<uint32_t>(*use.node)) : nullptr;
+    if (user == nullptr || (only != nullptr && user != only)) return nullptr;
+    only = user;
+  }
+  if (only == nullptr || !joins(*only)) return nullptr;
+  // Bound nodes lie in the order of the program.
+  bool are_behind = true;
+  for (const NamedArgument& input : node.node->inputs)
+    for_each_value(input.arg, [&](ValueId id) {
+      const BoundNode* write = first_writes_[static_cast<size_t>(id)];
+      are_behind &= write == nullptr || write > only;
+    });
+  for (size_t i = 1; i < outputs.size(); ++i)
+    for_each_value(outputs[i], [&](ValueId id) {
+      for (const Use& use : graph_.graph->uses(id))
+        if (use.node) are_behind &= nodes_.at(static_cast<uint32_t>(*use.node)) > only;
+    });
+  return are_behind ? only : nullptr;
+}
+
 const BoundNode* Planner::maker(const BoundArgument& argument) const {
   const auto id = Frame::value_id(argument);
   if (!id) return nullptr;
@@ -364,6 +423,16 @@ const TensorMeta* Planner::record(const BoundNode& node) const {
 bool Planner::has_sizes_of(const BoundNode& node, const BoundArgument& argument) const {
   const TensorMeta *own = record(node), *other = record(argument);
   return own != nullptr && other != nullptr && own->sizes == other->sizes;
+}
+
+bool Planner::is_broadcast(const BoundNode& node, const BoundArgument& argument) const {
+  const TensorMeta *own = record(node), *other = record(argument);
+  if (own == nullptr || other == nullptr) return false;
+  if (own->sizes.size() != other->sizes.size()) return own->sizes.size() > other->sizes.size();
+  const auto is_one = [](const SymInt& size) { return !size.is_symbolic() && size.literal() == 1; };
+  for (size_t dim = 0; dim < own->sizes.size(); ++dim)
+    if (is_one(other->sizes[dim]) && !is_one(own->sizes[dim])) return true;
+  return false;
 }
 
 bool Planner::may_grow(ValueId value, const BoundNode& concatenation) const {
@@ -394,24 +463,27 @@ bool Planner::takes(const BoundArgument& argument, const BoundNode& producer) {
   return id && made != nullptr && *id == *made;
 }
 
-std::unique_ptr<const Plan> make_plan(const BoundGraph& graph, std::span<const Value> weights,
-                                      const std::vector<bool>& known) {
-  auto plan = std::make_unique<Plan>();
-  plan->graph = &graph;
-  plan->written = written_values(graph, weights);
-  for (size_t i = 0; i < weights.size(); ++i)
-    plan->given.push_back(weights[i].is_none() && graph.graph->inputs()[i].is<ValueId>());
+void fill_plan(Plan& plan, const BoundGraph& graph, std::span<const Value> weights,
+               const std::vector<bool>& known) {
+  plan.graph = &graph;
+  const std::vector<const BoundNode*> writes = first_writes(graph, weights);
+  for (const BoundNode* write : writes) plan.written.push_back(write != nullptr);
+  for (size_t i = 0; i < weights.size(); ++i) {
+    const bool is_value = graph.graph->inputs()[i].is<ValueId>();
+    plan.given.push_back(is_value && weights[i].is_none());
+    plan.changing.push_back(is_value && (weights[i].is_none() || !known[i]));
+  }
   const bool keeps_strides = std::ranges::any_of(graph.nodes, looks_at_strides);
   const bool is_plain = std::ranges::none_of(graph.nodes, opens_region);
 
   std::vector<Value> constants(graph.graph->value_count());
   for (size_t i = 0; i < weights.size(); ++i)
     if (const auto* id = graph.graph->inputs()[i].get_if<ValueId>();
-        id != nullptr && known[i] && !plan->written[static_cast<size_t>(*id)])
+        id != nullptr && known[i] && !plan.written[static_cast<size_t>(*id)])
       constants[static_cast<size_t>(*id)] = weights[i];
-  const std::unordered_set<const BoundNode*> folded = fold_constants(*plan, constants);
+  const std::unordered_set<const BoundNode*> folded = fold_constants(plan, constants);
 
-  Planner planner(graph, constants, plan->written, memory_for_copies(weights));
+  Planner planner(graph, constants, writes, memory_for_copies(weights));
   // Each node is computed where the last one of its step stands.
   std::unordered_map<const BoundNode*, StepPointer> steps;
   const auto add = [&](StepPointer step) {
@@ -435,8 +507,16 @@ std::unique_ptr<const Plan> make_plan(const BoundGraph& graph, std::span<const V
       add(std::make_unique<ReferenceStep>(Step::Nodes{&node}));
   for (const BoundNode& node : graph.nodes)
     if (const auto found = steps.find(&node); found != steps.end())
-      plan->steps.push_back(std::move(found->second));
-  find_releases(*graph.graph, plan->steps);
+      plan.steps.push_back(std::move(found->second));
+  find_releases(*graph.graph, plan.steps);
+  for (const BoundNode& node : graph.nodes)
+    if (!folded.contains(&node)) plan_nested_graphs(node, constants, plan);
+}
+
+std::unique_ptr<const Plan> make_plan(const BoundGraph& graph, std::span<const Value> weights,
+                                      const std::vector<bool>& known) {
+  auto plan = std::make_unique<Plan>();
+  fill_plan(*plan, graph, weights, known);
   return plan;
 }
 

@@ -16,9 +16,10 @@ namespace pt2::run {
 
 class Planner {
  public:
-  // `constants` by value, none where calls decide; `written` as in Plan.
+  // By value: `constants`, none where calls decide; `first_writes`, the node that may write to its
+  // storage first, null where none does.
   Planner(const BoundGraph& graph, const std::vector<Value>& constants,
-          const std::vector<bool>& written, std::shared_ptr<CopyBudget> copies);
+          const std::vector<const BoundNode*>& first_writes, std::shared_ptr<CopyBudget> copies);
 
   // A step for the node and perhaps others, which no other step is made for then; null where there
   // is none. To be asked in this order, for all nodes each: for what is found from its middle; for
@@ -42,9 +43,13 @@ class Planner {
   bool is_none(const BoundNode& node, std::string_view name) const;
   const Tensor* floats(const BoundNode& node, std::string_view name) const;
   const Tensor* floats(ValueId value) const;
+  // A weight of any dtype whose elements are no more than the file's.
+  const Tensor* elements(const BoundNode& node, std::string_view name) const;
   // The weight with its elements in order; nothing where there is no memory for a copy.
   std::optional<Tensor> row_major(const Tensor& weight) const;
   const std::shared_ptr<CopyBudget>& copies() const { return copies_; }
+  // For halves as floats, which take twice the memory of a model that may be large.
+  const std::shared_ptr<CopyBudget>& half_copies() const { return half_copies_; }
   std::optional<double> number(const BoundNode& node, std::string_view name) const;
   std::optional<int64_t> integer(const BoundNode& node, std::string_view name) const;
   std::optional<bool> flag(const BoundNode& node, std::string_view name) const;
@@ -54,6 +59,9 @@ class Planner {
   // The node that alone takes the first result, and nothing else of the node; null when the result
   // is a result of the program, may be written to, or has other users.
   const BoundNode* only_user(const BoundNode& node) const;
+  // The node that alone takes the first result, where whoever takes another one stands behind it;
+  // null otherwise.
+  const BoundNode* only_user_of_first(const BoundNode& node) const;
   // Those that take the first result, each once, in the order of the program; empty where
   // only_user() would not look at them.
   std::vector<const BoundNode*> users(const BoundNode& node) const;
@@ -66,6 +74,9 @@ class Planner {
   const TensorMeta* record(const BoundNode& node) const;
   // Whether the program records the same sizes of the first result and of an argument.
   bool has_sizes_of(const BoundNode& node, const BoundArgument& argument) const;
+  // Whether the program records that the argument has fewer dimensions than the first result, or
+  // one element along a dimension where that has more.
+  bool is_broadcast(const BoundNode& node, const BoundArgument& argument) const;
   // Whether the concatenation alone adds to the value, an input of the graph, and nothing writes to
   // it or to the result.
   bool may_grow(ValueId value, const BoundNode& concatenation) const;
@@ -80,12 +91,15 @@ class Planner {
   // written to in between, and no other step has it.
   bool joins(const BoundNode& node) const;
   bool has_lasting_operands(const BoundNode& node) const;
-  bool may_join(ValueId value) const { return !written_[static_cast<size_t>(value)]; }
+  bool may_join(ValueId value) const {
+    return first_writes_[static_cast<size_t>(value)] == nullptr;
+  }
 
   const BoundGraph& graph_;
   const std::vector<Value>& constants_;
-  const std::vector<bool>& written_;
+  const std::vector<const BoundNode*>& first_writes_;
   std::shared_ptr<CopyBudget> copies_;
+  std::shared_ptr<CopyBudget> half_copies_ = std::make_shared<CopyBudget>(int64_t{1} << 30);
   std::unordered_map<uint32_t, const BoundNode*> nodes_;  // by id
   std::unordered_set<const BoundNode*> taken_;
 };
@@ -132,8 +146,13 @@ StepPointer recompose_attention(const Planner& planner, const BoundNode& node);
 // Returns the nodes that need not run any more.
 std::unordered_set<const BoundNode*> fold_constants(Plan& plan, std::vector<Value>& constants);
 
+// make_plan, into a plan that is empty.
+void fill_plan(Plan& plan, const BoundGraph& graph, std::span<const Value> weights,
+               const std::vector<bool>& known);
+
 // The makers, by what their steps compute. Null where the node is not for them.
 StepPointer make_product(const Planner& planner, const BoundNode& node);
+StepPointer make_half_product(const Planner& planner, const BoundNode& node);
 StepPointer make_batch_product(const Planner& planner, const BoundNode& node);
 StepPointer make_convolution(const Planner& planner, const BoundNode& node);
 StepPointer make_batch_norm(const Planner& planner, const BoundNode& node);
@@ -148,6 +167,7 @@ StepPointer make_concatenation(const Planner& planner, const BoundNode& node);
 StepPointer make_gather(const Planner& planner, const BoundNode& node);
 StepPointer make_recurrent(const Planner& planner, const BoundNode& node);
 StepPointer make_cell(const Planner& planner, const BoundNode& node);
+StepPointer make_batch_statistics(const Planner& planner, const BoundNode& node);
 
 }  // namespace pt2::run
 

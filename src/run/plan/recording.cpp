@@ -12,9 +12,6 @@ namespace {
 
 // What recordings may hold in a workspace before the older ones go.
 constexpr uint64_t kMostBytes = uint64_t{256} << 20;
-// A call that is done again copies its inputs and its results. Where these are larger (caches of a
-// decoder, logits of a vocabulary) copying costs more than making the call in full.
-constexpr int64_t kMostCopied = int64_t{4} << 20;
 // What the results of nodes that are repeated may take: none of it serves two of them.
 constexpr uint64_t kMostKept = uint64_t{64} << 20;
 
@@ -48,6 +45,12 @@ bool is_like(const Value& value, const Tensor& recorded) {
          tensor->sizes() == recorded.sizes();
 }
 
+// The tensor is row-major.
+void put(const std::byte* from, Tensor to) {
+  const auto bytes = static_cast<size_t>(to.nbytes());
+  if (bytes > 0) std::memcpy(to.raw_data(), from, bytes);
+}
+
 }  // namespace
 
 void Recording::note_node(const BoundNode& node, const std::vector<Value>& values,
@@ -56,6 +59,7 @@ void Recording::note_node(const BoundNode& node, const std::vector<Value>& value
   const auto for_each_output = [&](const auto& function) {
     for (const Argument& output : node.node->outputs) for_each_value(output, function);
   };
+  if (note_write(node, values, executor)) return;
   if (!may_repeat(node)) return give_up();
   std::vector<const Storage*> storages;
   bool fixed = true;
@@ -82,6 +86,29 @@ void Recording::note_node(const BoundNode& node, const std::vector<Value>& value
             std::ranges::find(storages, tensor->storage().get()) != storages.end();
   });
   if (!views && !note_copy(node, values)) repeat(node, values, executor);
+}
+
+bool Recording::note_write(const BoundNode& node, const std::vector<Value>& values,
+                           const Executor& executor) {
+  if (!may_write_again(node)) return false;
+  const auto id = Frame::value_id(node.arguments[0]);
+  const auto* written = id ? values[static_cast<size_t>(*id)].get_if<Tensor>() : nullptr;
+  if (written == nullptr) return false;
+  // Other memory may have what the call wrote to it when it is made again.
+  if (!is_state(*written)) return false;
+  const auto from_id =
+      node.arguments.size() < 2 ? std::nullopt : Frame::value_id(node.arguments[1]);
+  const auto* from = from_id ? values[static_cast<size_t>(*from_id)].get_if<Tensor>() : nullptr;
+  if (node.op.signature().name == "aten::copy" && from != nullptr && written->is_contiguous() &&
+      from->dtype() == written->dtype() && from->sizes() == written->sizes()) {
+    add([source = *from, place = *written]() mutable {
+      if (source.raw_data() != place.raw_data()) copy_to_contiguous(source, place.raw_data());
+      return true;
+    });
+  } else {
+    repeat(node, values, executor);
+  }
+  return true;
 }
 
 bool Recording::note_copy(const BoundNode& node, const std::vector<Value>& values) {
@@ -116,22 +143,32 @@ void Recording::repeat(const BoundNode& node, const std::vector<Value>& values,
   });
 }
 
-Tensor Recording::add_input(const Tensor& tensor) {
+Tensor Recording::add_input(const Tensor& tensor, bool is_state) {
   Tensor copy = memory_.tensor(tensor.dtype(), tensor.sizes());
   copy_to_contiguous(tensor, copy.raw_data());
   places_.push_back(copy.raw_data());
+  if (is_state) state_.push_back(inputs_.size());
   return inputs_.emplace_back(std::move(copy));
+}
+
+bool Recording::is_state(const Tensor& tensor) const {
+  return std::ranges::any_of(state_,
+                             [&](size_t i) { return inputs_[i].storage() == tensor.storage(); });
+}
+
+void Recording::write_back(std::span<const Tensor> state) const {
+  for (size_t i = 0; i < state.size(); ++i) put(places_[state_[i]], state[i]);
 }
 
 void Recording::add_output(const Value& value) {
   const auto* tensor = value.get_if<Tensor>();
   if (tensor == nullptr || !is_recordable(value)) return give_up();
   // The caller would get its own tensor.
-  for (const Tensor& input : inputs_)
+  for (const Tensor& input : copies_inputs_ ? std::span<const Tensor>() : std::span(inputs_))
     if (input.storage() == tensor->storage()) return give_up();
   outputs_.push_back(*tensor);
   output_bytes_ += tensor->nbytes();
-  if (output_bytes_ > kMostCopied) give_up();
+  if (output_bytes_ > Recordings::kMostCopied) give_up();
 }
 
 Result<bool> Recording::run(std::span<const Value* const> inputs,
@@ -151,7 +188,25 @@ Result<bool> Recording::run(std::span<const Value* const> inputs,
     PT2_TRY_VOID(cancellation.check());
     if (!launch()) return false;
   }
+  for (const size_t i : state_) put(places_[i], *inputs[i]->get_if<Tensor>());
   return true;
+}
+
+void RecordedCalls::note_refusal() {
+  constexpr uint64_t kAlways = 4, kOneOf = 8;
+  refused = ++refusals > kAlways + calls / kOneOf;
+  if (refused) recording.reset();
+}
+
+std::vector<Value> copies_of(std::span<const Tensor> results, MemoryPool& memory) {
+  std::vector<Value> out;
+  out.reserve(results.size());
+  for (const Tensor& result : results) {
+    Tensor copy = memory.tensor(result.dtype(), result.sizes());
+    copy_to_contiguous(result, copy.raw_data());
+    out.emplace_back(std::move(copy));
+  }
+  return out;
 }
 
 RecordedCalls* Recordings::known(std::span<const Value* const> inputs) {
@@ -171,7 +226,7 @@ const Recording* Recordings::recording_for(std::span<const Value* const> inputs)
   return calls == nullptr ? nullptr : calls->recording.get();
 }
 
-RecordedCalls* Recordings::find(std::span<const Value* const> inputs) {
+RecordedCalls* Recordings::find(std::span<const Value* const> inputs, int64_t most_bytes) {
   RecordedCalls* found = known(inputs);
   if (found == nullptr) {
     if (!std::ranges::all_of(inputs, [](const Value* input) { return is_recordable(*input); }))
@@ -183,7 +238,7 @@ RecordedCalls* Recordings::find(std::span<const Value* const> inputs) {
       bytes += tensor->nbytes();
       calls.inputs.emplace_back(Tensor::without_elements(tensor->dtype(), tensor->sizes()));
     }
-    if (bytes > kMostCopied) return nullptr;
+    if (bytes > most_bytes) return nullptr;
     if (calls_.size() == kMost)
       calls_.erase(std::ranges::min_element(calls_, {}, &RecordedCalls::last_call));
     calls.last_call = ++count_;

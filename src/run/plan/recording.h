@@ -3,7 +3,7 @@
 //
 // A node that the reference executor runs is left out where it makes a view or what sizes and
 // weights alone decide, and is run again otherwise (repeated_node.h). A call cannot be recorded
-// where a node changes something or draws random numbers.
+// where a node changes something else than state, or draws random numbers.
 #ifndef PT2_RUN_PLAN_RECORDING_H
 #define PT2_RUN_PLAN_RECORDING_H
 
@@ -23,7 +23,9 @@ namespace pt2::run {
 
 class Recording {
  public:
-  explicit Recording(const Graph& graph) : fixed_(graph.value_count(), false) {}
+  // `copies_inputs`: a result that is an input may be a copy of it.
+  explicit Recording(const Graph& graph, bool copies_inputs = false)
+      : copies_inputs_(copies_inputs), fixed_(graph.value_count(), false) {}
 
   // The memory of all values of the call, which nobody else takes.
   MemoryPool& memory() { return memory_; }
@@ -39,8 +41,12 @@ class Recording {
   // The reference executor has run the node.
   void note_node(const BoundNode& node, const std::vector<Value>& values, const Executor& executor);
 
-  // A copy of the caller's tensor, which is row-major, at a place of its own.
-  Tensor add_input(const Tensor& tensor);
+  // A copy of the tensor, which is row-major, at a place of its own. What is written to a copy of
+  // state becomes the state by write_back.
+  Tensor add_input(const Tensor& tensor, bool is_state = false);
+  bool is_state(const Tensor& tensor) const;
+  // `state` has the tensors of which there are such copies, in their order.
+  void write_back(std::span<const Tensor> state) const;
   // In their order.
   void add_output(const Value& value);
 
@@ -54,11 +60,15 @@ class Recording {
   uint64_t bytes() const { return memory_.bytes() + kept_bytes_; }
 
  private:
+  // False where the node does not write, or to something else than state.
+  bool note_write(const BoundNode& node, const std::vector<Value>& values,
+                  const Executor& executor);
   // False where the node does not copy its argument.
   bool note_copy(const BoundNode& node, const std::vector<Value>& values);
   void repeat(const BoundNode& node, const std::vector<Value>& values, const Executor& executor);
 
   MemoryPool memory_{true};
+  bool copies_inputs_;
   bool usable_ = true;
   std::vector<bool> fixed_;  // by value
   std::vector<Value> kept_;  // what launches read besides
@@ -66,6 +76,7 @@ class Recording {
   int64_t output_bytes_ = 0;
   std::vector<Tensor> inputs_;
   std::vector<std::byte*> places_;  // of these
+  std::vector<size_t> state_;       // positions among these
   std::vector<Tensor> outputs_;
   std::vector<std::function<bool()>> launches_;
   bool repeats_nodes_ = false;
@@ -81,15 +92,26 @@ struct RecordedCalls {
   uint64_t last_call = 0;
   uint64_t refusals = 0;  // of the recording
   bool refused = false;
+  uint64_t work = 0;  // that one such call counted (Limits::max_work)
   std::unique_ptr<const Recording> recording;
+
+  // The recording was not for these elements. One that refuses often costs more than it saves.
+  void note_refusal();
 };
+
+// Results of a recording in memory of their own.
+std::vector<Value> copies_of(std::span<const Tensor> results, MemoryPool& memory);
 
 // The last few kinds of calls of a workspace.
 class Recordings {
  public:
+  // A call that is done again copies its inputs and its results. Where these are larger (caches of
+  // a decoder, logits of a vocabulary) copying costs more than making the call in full.
+  static constexpr int64_t kMostCopied = int64_t{4} << 20;
+
   // The entry for inputs of these sizes; a new one if there is none, in the place of the one that
   // was not needed for longest. Null for inputs that no recording takes.
-  RecordedCalls* find(std::span<const Value* const> inputs);
+  RecordedCalls* find(std::span<const Value* const> inputs, int64_t most_bytes = kMostCopied);
   // The recording for such inputs; null if there is none.
   const Recording* recording_for(std::span<const Value* const> inputs);
   // To be called when an entry has got its recording.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "run/plan/layout.h"
 #include "run/plan/planner.h"
 
 namespace pt2::run {
@@ -25,26 +26,11 @@ bool are_apart(const std::vector<Value>& arguments, const std::vector<Value>& re
          std::ranges::find_first_of(made, taken) == made.end();
 }
 
-// Whether its elements fill one block of memory, in whatever order.
-bool is_block(const Tensor& tensor) {
-  if (tensor.is_contiguous()) return true;
-  std::vector<size_t> order(tensor.sizes().size());
-  for (size_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::ranges::sort(order, {}, [&](size_t dim) { return tensor.strides()[dim]; });
-  int64_t stride = 1;
-  for (const size_t dim : order) {
-    if (tensor.sizes()[dim] == 1) continue;
-    if (tensor.strides()[dim] != stride) return false;
-    stride *= tensor.sizes()[dim];
-  }
-  return true;
-}
-
 bool keeps(const Value& result) {
   if (const auto* list = result.get_if<Value::List>()) return std::ranges::all_of(*list, keeps);
   const auto* tensor = result.get_if<Tensor>();
   if (tensor == nullptr) return !result.is<Object>();
-  return tensor->defined() && is_block(*tensor);
+  return tensor->defined() && fills_block(*tensor);
 }
 
 uint64_t bytes_in(const Value& result) {
@@ -94,6 +80,12 @@ bool put(const Value& from, const Value& to) {
 
 }  // namespace
 
+bool may_write_again(const BoundNode& node) {
+  return node.higher_order == nullptr && node.batched.empty() && node.op &&
+         node.op.custom == nullptr && node.op.form == ops::Operator::Form::in_place &&
+         !node.op.def->may_draw;
+}
+
 bool may_repeat(const BoundNode& node) {
   if (!node.batched.empty()) return false;
   if (node.higher_order == nullptr) return computes_alone(node);
@@ -111,12 +103,15 @@ bool may_repeat(const BoundNode& node) {
 std::optional<RepeatedNode> RepeatedNode::of(const BoundNode& node,
                                              const std::vector<Value>& values,
                                              const Executor& executor) {
+  const bool writes = may_write_again(node);
   RepeatedNode out;
   out.node_ = &node;
   out.limits_ = executor.limits();
+  out.nested_ = executor.nested();
   auto arguments = Executor::arguments_of(node, values);
   if (!arguments) return std::nullopt;
   out.arguments_ = *std::move(arguments);
+  if (writes) return out;
   for (const Argument& output : node.node->outputs) {
     auto result = evaluate_argument(output, values);
     if (!result || !keeps(*result)) return std::nullopt;
@@ -130,6 +125,7 @@ bool RepeatedNode::run(const Cancellation& cancellation) const {
   ops::Context context;
   context.max_tensor_bytes = limits_.max_tensor_bytes;
   Executor executor(context, limits_, cancellation);
+  executor.run_nested_by(nested_);
   const auto results = executor.compute_with(*node_, arguments_);
   if (!results || results->size() < results_.size()) return false;
   for (size_t i = 0; i < results_.size(); ++i)

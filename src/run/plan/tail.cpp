@@ -52,8 +52,9 @@ Tail match_tail(const Planner& planner, const BoundNode& node, bool reshapes) {
     if (adds) {
       const BoundArgument &self = next->arguments[0], &other = next->arguments[1];
       const BoundArgument& addend = Planner::takes(self, *last) ? other : self;
-      // Not a number, and not twice the same.
+      // Not a number, not twice the same, and nothing that is repeated on the way.
       if (!Frame::value_id(addend) || Planner::takes(addend, *last)) break;
+      if (planner.is_broadcast(*next, self) || planner.is_broadcast(*next, other)) break;
       tail.addend = &addend;
     } else if (!reshapes || !is_reshape(*next) || !Planner::takes(next->arguments[0], *last)) {
       break;

@@ -2,11 +2,16 @@
 #ifndef PT2_RUN_PLAN_WORKSPACE_H
 #define PT2_RUN_PLAN_WORKSPACE_H
 
+#include <memory>
+#include <unordered_map>
+
 #include "kernels/threads.h"
 #include "run/plan/memory_pool.h"
 #include "run/plan/recording.h"
 
 namespace pt2::run {
+
+struct Plan;
 
 struct Workspace {
   explicit Workspace(int thread_count) : wanted_threads(thread_count), threads(thread_count) {}
@@ -14,6 +19,17 @@ struct Workspace {
   MemoryPool memory;
   kernels::ThreadPool threads;
   Recordings recordings;
+
+  // Those of the rounds of a nested graph. The ones of another program's plan are dropped.
+  Recordings& nested_recordings(const std::shared_ptr<const void>& program, const Plan& nested) {
+    if (nested_of_ != program) nested_.clear();
+    nested_of_ = program;
+    return nested_[&nested];
+  }
+
+ private:
+  std::shared_ptr<const void> nested_of_;  // Plan::identity
+  std::unordered_map<const Plan*, Recordings> nested_;
 };
 
 }  // namespace pt2::run

@@ -126,6 +126,8 @@ Result<std::vector<Value>> Executor::run(const BoundGraph& bound, std::vector<Va
 
 Result<std::vector<Value>> Executor::run_nested(const BoundNode& node, const BoundGraph& graph,
                                                 std::vector<Value> inputs) {
+  if (observer_ == nullptr && nested_ != nullptr && autocasts_.empty())
+    return nested_->run(graph, std::move(inputs), *this);
   if (observer_ == nullptr) return run(graph, std::move(inputs));
   const size_t length = path_.size();
   path_ += node_name(*frame_.graph, *node.node) + "." + graph.graph->name;

@@ -4,6 +4,7 @@
 #define PT2_RUN_REFERENCE_EXECUTOR_H
 
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,16 @@ namespace pt2::run {
 // The value of an argument, among those of its graph.
 Result<Value> evaluate_argument(const Argument& argument, const std::vector<Value>& values);
 
+class Executor;
+
+// Who runs nested graphs: bodies of loops, branches.
+class NestedGraphs {
+ public:
+  virtual ~NestedGraphs() = default;
+  virtual Result<std::vector<Value>> run(const BoundGraph& graph, std::vector<Value> inputs,
+                                         Executor& executor) const = 0;
+};
+
 // One call while it runs.
 class Executor {
  public:
@@ -29,6 +40,10 @@ class Executor {
 
   // `observer` is told every value of every graph; it must outlive the executor.
   void observe(const Observer* observer) { observer_ = observer; }
+  // Null, as at first: the executor itself. So it is under an observer, and where a region of
+  // autocast is open.
+  void run_nested_by(std::shared_ptr<const NestedGraphs> nested) { nested_ = std::move(nested); }
+  const std::shared_ptr<const NestedGraphs>& nested() const { return nested_; }
 
   // Takes the graph's inputs in order and returns its outputs in order. Errors name the node. Error
   // `cancelled` before any node, loop round or batch element.
@@ -55,6 +70,8 @@ class Executor {
   // Must be called before a node runs, and for each of its tensors. Error `limit` beyond
   // Limits::max_work.
   Result<void> count_work(uint64_t elements);
+  uint64_t work() const { return work_; }
+  const Cancellation& cancellation() const { return cancellation_; }
 
   // The open regions; the innermost, the last one, applies. A graph must leave them as it found
   // them.
@@ -73,6 +90,7 @@ class Executor {
   Limits limits_;
   Cancellation cancellation_;
   const Observer* observer_ = nullptr;
+  std::shared_ptr<const NestedGraphs> nested_;
   std::string path_;  // prefixes the names of the graph that runs
   // The graph of the node that runs, and how often each of its nested graphs has run.
   struct Frame {

@@ -28,6 +28,13 @@ constexpr struct {
     {"aten::log", Unary::logarithm},
     {"aten::log1p", Unary::logarithm_of_1_plus},
     {"aten::erf", Unary::error_function},
+    {"aten::log2", Unary::logarithm_2},
+    {"aten::log10", Unary::logarithm_10},
+    {"aten::sin", Unary::sine},
+    {"aten::cos", Unary::cosine},
+    {"aten::floor", Unary::floor},
+    {"aten::ceil", Unary::ceiling},
+    {"aten::round", Unary::round},
 };
 
 constexpr struct {
@@ -47,9 +54,6 @@ constexpr struct {
     {"aten::maximum", Binary::maximum}, {"aten::minimum", Binary::minimum},
 };
 
-// A dense tensor's elements lie in one block, in some order that its strides say.
-bool is_block(const Tensor& tensor) { return tensor.is_contiguous() || is_channels_last(tensor); }
-
 class UnaryStep final : public Step {
  public:
   UnaryStep(const BoundNode& node, std::optional<kernels::Activation> activation, Unary function)
@@ -60,7 +64,8 @@ class UnaryStep final : public Step {
   Result<bool> run(Frame& frame) const override {
     const BoundArgument& input = first().arguments[0];
     const Tensor* from = frame.tensor(input);
-    if (!is_float(from) || !is_block(*from)) return false;
+    if (!is_float(from)) return false;
+    if (!fills_block(*from)) return run_apart(frame, *from);
     Tensor out = frame.make(from->sizes(), from->strides());
     frame.launch([activation = activation_, function = function_, in = from->data<float>(),
                   to = out.data<float>(), count = from->numel(), threads = frame.threads()] {
@@ -75,6 +80,22 @@ class UnaryStep final : public Step {
   }
 
  private:
+  // Of elements with room between them.
+  bool run_apart(Frame& frame, const Tensor& from) const {
+    Tensor out = frame.make(from.sizes());
+    Tensor seen = from;
+    auto loops = tile_loops(out.sizes(), out.strides(), std::span(&seen, 1));
+    if (!loops || loops->operands[0].strides.back() > 1) {
+      seen = to_row_major(frame, from);
+      loops = tile_loops(out.sizes(), out.strides(), std::span(&seen, 1));
+    }
+    kernels::TileInstruction instruction{.function = function_, .a = {}, .b = {}};
+    if (activation_) instruction.function = *activation_;
+    launch_tiles(frame, *loops, {instruction}, out);
+    frame.set(result(), std::move(out), false);
+    return true;
+  }
+
   std::optional<kernels::Activation> activation_;
   Unary function_;
 };
@@ -139,13 +160,21 @@ class BinaryStep final : public Step {
     const auto sizes = ops::broadcast_sizes(std::array{a->sizes(), b->sizes()});
     if (!sizes) return false;
     // The result lies as the operand that has its sizes.
-    const bool like_b = b->sizes() == *sizes && (a->sizes() != *sizes || !is_block(*a));
+    const bool like_b = b->sizes() == *sizes && (a->sizes() != *sizes || !fills_block(*a));
     const Tensor& model = like_b ? *b : *a;
     const auto id = Frame::value_id(like_b ? other : self);
     const bool rearranged =
         model.sizes() == *sizes && id && frame.is_rearranged(*id) && is_channels_last(model);
     Tensor out = frame.make(*sizes, rearranged ? channels_last_strides(*sizes) : Sizes());
-    if (!compute(frame, *a, *b, out)) return false;
+    if (!compute(frame, *a, *b, out)) {
+      // Neighbours in the result are none in an operand, which is copied then.
+      const auto beside = [&](const Tensor& tensor, const BoundArgument& argument) {
+        return rearranged && tensor.sizes() == *sizes ? channels_last_value(frame, argument)
+                                                      : to_row_major(frame, tensor);
+      };
+      const Tensor left = beside(*a, self), right = beside(*b, other);
+      if (!compute(frame, left, right, out)) return false;
+    }
     frame.set(result(), std::move(out), rearranged);
     return true;
   }

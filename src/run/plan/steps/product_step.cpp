@@ -189,10 +189,9 @@ std::optional<Weights> find_weights(const Planner& planner, const BoundNode& nod
 
 StepPointer make_product(const Planner& planner, const BoundNode& node) {
   std::optional<Weights> weights = find_weights(planner, node);
+  if (!weights && is_operator(node, "aten::linear")) return make_half_product(planner, node);
   if (!weights)
-    return is_operator(node, "aten::linear") || is_operator(node, "aten::addmm")
-               ? nullptr
-               : make_batch_product(planner, node);
+    return is_operator(node, "aten::addmm") ? nullptr : make_batch_product(planner, node);
   const bool is_linear = is_operator(node, "aten::linear");
   const bool is_addmm = is_operator(node, "aten::addmm");
   const Tail tail = match_tail(planner, node, true);

@@ -121,7 +121,7 @@ class Builder {
   }
 
   bool finish(const BoundNode& node, const TileSource& value) {
-    if (value.from != TileSource::From::tile) return false;
+    if (value.from != TileSource::From::tile || !takes_operands_) return false;
     made_.emplace_back(&node, value);
     return operands_.size() <= kernels::kMostTileOperands;
   }
@@ -139,6 +139,9 @@ class Builder {
     const auto known = std::ranges::find_if(operands_, takes_it);
     const auto index = static_cast<uint8_t>(known - operands_.begin());
     if (known == operands_.end()) operands_.push_back(&argument);
+    const TensorMeta* record = planner_.record(argument);
+    takes_operands_ &=
+        record == nullptr || record->dtype.dtype().value_or(Dtype::float32) == Dtype::float32;
     return {TileSource::From::operand, index, 0};
   }
 
@@ -146,6 +149,7 @@ class Builder {
   std::vector<TileInstruction> instructions_;
   std::vector<std::pair<const BoundNode*, TileSource>> made_;
   std::vector<const BoundArgument*> operands_;
+  bool takes_operands_ = true;  // as far as the program records them
 };
 
 class TileStep final : public Step {

@@ -1,0 +1,99 @@
+#include "run/plan/nested_plans.h"
+
+#include <algorithm>
+
+#include "run/plan/planner.h"
+
+namespace pt2::run {
+namespace {
+
+// What a round copies, its inputs and results, is less than what looking up its steps costs.
+constexpr int64_t kMostCopied = int64_t{1} << 17;
+
+bool only_computes(const BoundGraph& graph) {
+  return std::ranges::none_of(graph.nodes, [](const BoundNode& node) {
+    return opens_region(node) || may_write_to_arguments(node);
+  });
+}
+
+// The list of operands that each call of the node's graphs takes last, unchanged; null if there is
+// none.
+const ArgumentList* lasting_operands(const BoundNode& node) {
+  const std::vector<NamedArgument>& inputs = node.node->inputs;
+  const std::string_view name = node.higher_order->name;
+  size_t position = 3;  // of cond, while_loop and scan
+  if (name == "map_impl")
+    position = inputs.size() > 1 && inputs[1].arg.is<ArgumentList>() ? 2 : inputs.size();
+  else if (name == "scan" && inputs.size() > 4)
+    position = 5;
+  else if (name != "cond" && !name.starts_with("while_loop") && name != "scan")
+    return nullptr;
+  return position < inputs.size() ? inputs[position].arg.get_if<ArgumentList>() : nullptr;
+}
+
+// An entry for each input of the nested graph; none where it is not known.
+std::vector<Value> known_inputs(const BoundNode& node, const BoundGraph& graph,
+                                const std::vector<Value>& constants) {
+  std::vector<Value> out(graph.graph->inputs().size());
+  const ArgumentList* operands = lasting_operands(node);
+  if (operands == nullptr || operands->items.size() > out.size()) return out;
+  const size_t first = out.size() - operands->items.size();
+  for (size_t i = 0; i < operands->items.size(); ++i)
+    if (const auto* id = operands->items[i].get_if<ValueId>())
+      if (const Value& value = constants[static_cast<size_t>(*id)]; value.is<Tensor>())
+        out[first + i] = value;
+  return out;
+}
+
+}  // namespace
+
+void plan_nested_graphs(const BoundNode& node, const std::vector<Value>& constants, Plan& plan) {
+  if (node.higher_order == nullptr || !node.batched.empty()) return;
+  for (const auto& [position, graph] : node.subgraphs) {
+    if (!only_computes(*graph)) continue;
+    const std::vector<Value> known = known_inputs(node, *graph, constants);
+    auto made = std::make_unique<Plan>();
+    fill_plan(*made, *graph, known, std::vector<bool>(known.size(), true));
+    for (auto& deeper : made->nested) plan.nested.push_back(std::move(deeper));
+    made->nested.clear();
+    plan.nested.emplace_back(graph, std::move(made));
+  }
+}
+
+Result<std::vector<Value>> NestedPlans::run(const BoundGraph& graph, std::vector<Value> inputs,
+                                            Executor& executor) const {
+  const auto found =
+      std::ranges::find(plan_.nested, &graph, [](const auto& each) { return each.first; });
+  if (found == plan_.nested.end()) return executor.run(graph, std::move(inputs));
+  const Plan& plan = *found->second;
+  // A body may have no step.
+  PT2_TRY_VOID(executor.check_cancellation());
+  if (inputs.size() != plan.given.size()) return executor.run(graph, std::move(inputs));
+  // Where a value is known, the graph is always given this one.
+  std::vector<const Value*> given;
+  for (size_t i = 0; i < inputs.size(); ++i)
+    if (plan.given[i]) given.push_back(&inputs[i]);
+  RecordedCalls* calls =
+      workspace_.nested_recordings(plan_.identity, plan).find(given, kMostCopied);
+  if (calls != nullptr && calls->recording != nullptr) {
+    PT2_TRY_VOID(executor.count_work(calls->work));
+    PT2_TRY(const bool ran, calls->recording->run(given, executor.cancellation()));
+    if (ran) return copies_of(calls->recording->outputs(), workspace_.memory);
+    calls->note_refusal();
+    calls = nullptr;
+  }
+  if (calls == nullptr || calls->refused || calls->calls < 2)
+    return plan.run(std::move(inputs), {}, executor, workspace_);
+  auto recording = std::make_unique<Recording>(*plan.graph->graph, true);
+  const uint64_t work = executor.work();
+  PT2_TRY(std::vector<Value> results,
+          plan.run(std::move(inputs), {}, executor, workspace_, recording.get()));
+  calls->work = executor.work() - work;
+  calls->refused = !recording->is_usable();
+  if (calls->refused) return results;
+  results = copies_of(recording->outputs(), workspace_.memory);
+  calls->recording = std::move(recording);
+  return results;
+}
+
+}  // namespace pt2::run

@@ -1,0 +1,148 @@
+// Bodies of loops and branches, run by plans of their own.
+#include "run/plan_case.h"
+
+namespace pt2::run {
+namespace {
+
+Argument tensors(std::vector<ValueId> ids) {
+  ArgumentList list{.kind = ListKind::tensors, .items = {}};
+  for (const ValueId id : ids) list.items.emplace_back(id);
+  return Argument(std::move(list));
+}
+
+// (count, x, weight, limit) -> count < limit
+Graph is_below() {
+  GraphMaker maker;
+  const ValueId count = maker.input("count");
+  maker.input("x");
+  maker.input("weight");
+  const ValueId limit = maker.input("limit");
+  maker.graph.set_outputs({Argument(
+      maker.call("torch.ops.aten.lt.Tensor", {named("self", count), named("other", limit)}))});
+  return std::move(maker.graph);
+}
+
+// (count, x, weight, limit) -> (count + 1, tanh(x weight^T) + x)
+Graph turned() {
+  GraphMaker maker;
+  const ValueId count = maker.input("count"), x = maker.input("x"), weight = maker.input("weight");
+  maker.input("limit");
+  const ValueId next =
+      maker.call("torch.ops.aten.add.Tensor", {named("self", count), named("other", 1.0)});
+  const ValueId product =
+      maker.call("torch.ops.aten.linear.default", {named("input", x), named("weight", weight)});
+  const ValueId bent = maker.call("torch.ops.aten.tanh.default", {named("self", product)});
+  const ValueId sum =
+      maker.call("torch.ops.aten.add.Tensor", {named("self", bent), named("other", x)});
+  maker.graph.set_outputs({Argument(next), Argument(sum)});
+  return std::move(maker.graph);
+}
+
+struct Loop {
+  GraphMaker maker;
+  std::vector<Value> weights;
+
+  Loop() {
+    const ValueId count = maker.input("count"), x = maker.input("x"),
+                  weight = maker.input("weight"), limit = maker.input("limit");
+    const SubgraphId condition = maker.graph.add_subgraph(is_below());
+    const SubgraphId body = maker.graph.add_subgraph(turned());
+    const auto results =
+        maker.calls("torch.ops.higher_order.while_loop",
+                    {named("", condition), named("", body), named("", tensors({count, x})),
+                     named("", tensors({weight, limit}))},
+                    2);
+    maker.graph.set_outputs({Argument(results[0]), Argument(results[1])});
+    weights = {Value(), Value(), Value(floats({3, 3}, {1, 2, 0, -1, 0.5f, 1, 0, 1, -2})), Value()};
+  }
+  std::vector<Value> inputs(float start, float limit, int64_t rows) const {
+    std::vector<float> x;
+    for (int64_t i = 0; i < rows * 3; ++i) x.push_back(start + 0.1f * static_cast<float>(i));
+    return {Value(floats({}, {0})), Value(floats({rows, 3}, x)), weights[2],
+            Value(floats({}, {limit}))};
+  }
+};
+
+// Rounds are recorded across calls; their numbers and sizes differ from call to call.
+TEST(PlanNested, RoundsOfALoopAreThoseOfTheReference) {
+  const Loop loop;
+  const auto bound = bind_graph(loop.maker.graph).value();
+  const auto plan = make_plan(*bound, loop.weights, {true, true, true, true});
+  ASSERT_EQ(plan->nested.size(), 2U);
+  Names names;
+  for (const StepPointer& step : plan->nested[1].second->steps) names.emplace_back(step->name());
+  EXPECT_EQ(names, (Names{"pointwise", "product", "pointwise"}));
+  Workspace workspace(2);
+  for (const int64_t rows : {2, 5, 2, 1})
+    for (const float limit : {0.0f, 1.0f, 7.0f, 3.0f}) {
+      const std::vector<Value> inputs = loop.inputs(limit + static_cast<float>(rows), limit, rows);
+      const std::vector<Value> expected = execute(loop.maker.graph, inputs).value();
+      ops::Context context;
+      Executor executor(context);
+      const auto found = plan->run(inputs, {}, executor, workspace);
+      ASSERT_TRUE(found) << found.error().text();
+      for (size_t i = 0; i < 2; ++i) {
+        const std::vector<float> x = elements((*found)[i]), y = elements(expected[i]);
+        ASSERT_EQ(x.size(), y.size());
+        for (size_t at = 0; at < x.size(); ++at)
+          EXPECT_NEAR(x[at], y[at], 1e-5 * (1 + std::abs(y[at])));
+      }
+    }
+}
+
+// What rounds compute counts, by whichever way they are made.
+TEST(PlanNested, RoundsAreLimited) {
+  const Loop loop;
+  const auto bound = bind_graph(loop.maker.graph).value();
+  const auto plan = make_plan(*bound, loop.weights, {true, true, true, true});
+  Workspace workspace(1);
+  for (const bool by_work : {false, true}) {
+    Limits limits;
+    if (by_work)
+      limits.max_work = 1 << 17;
+    else
+      limits.max_loop_rounds = 1000;
+    ops::Context context;
+    Executor executor(context, limits);
+    const auto found = plan->run(loop.inputs(1, 1e6f, 2), {}, executor, workspace);
+    ASSERT_FALSE(found);
+    EXPECT_EQ(found.error().code, ErrorCode::limit);
+  }
+}
+
+// A body that gives what it was given, and one that writes to it.
+TEST(PlanNested, BodiesThatOnlyHandOnOrWrite) {
+  for (const bool writes : {false, true}) {
+    GraphMaker body;
+    const ValueId inner = body.input("x");
+    const ValueId made = body.call(
+        "torch.ops.aten.add.Tensor",
+        {named("self",
+               writes ? body.call("torch.ops.aten.clone.default", {named("self", inner)}) : inner),
+         named("other", 1.0)});
+    if (writes) body.call("torch.ops.aten.mul_.Tensor", {named("self", made), named("other", 2.0)});
+    body.graph.set_outputs({Argument(inner), Argument(made)});
+    GraphMaker maker;
+    const ValueId xs = maker.input("xs");
+    const SubgraphId nested = maker.graph.add_subgraph(std::move(body.graph));
+    const auto results =
+        maker.calls("torch.ops.higher_order.map_impl",
+                    {named("", nested), named("", tensors({xs})), named("", tensors({}))}, 2);
+    maker.graph.set_outputs({Argument(results[0]), Argument(results[1])});
+    const auto bound = bind_graph(maker.graph).value();
+    const auto plan = make_plan(*bound, std::vector<Value>(1), {true});
+    EXPECT_EQ(plan->nested.size(), writes ? 0U : 1U);
+    Workspace workspace(1);
+    const std::vector<Value> inputs{Value(floats({4, 2}, {1, 2, 3, 4, 5, 6, 7, 8}))};
+    for (int call = 0; call < 3; ++call) {
+      ops::Context context;
+      Executor executor(context);
+      const auto found = plan->run(inputs, {}, executor, workspace).value();
+      const auto expected = execute(maker.graph, inputs).value();
+      for (size_t i = 0; i < 2; ++i) EXPECT_EQ(elements(found[i]), elements(expected[i]));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace pt2::run

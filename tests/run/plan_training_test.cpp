@@ -1,0 +1,129 @@
+// Plans of what programs do while they train: statistics of a batch, state that they write to.
+#include "pt2/model.h"
+#include "run/plan_case.h"
+
+namespace pt2::run {
+namespace {
+
+struct Norm {
+  std::string target;
+  size_t results = 1;
+  bool has_running = true;
+  bool relu = false;
+};
+
+// What the plan makes of a batch normalization in training, behind a convolution where there are
+// images.
+Names check(const Norm& norm, const Sizes& sizes) {
+  Case graph;
+  ValueId x = graph.input(sizes);
+  if (sizes.size() == 4)
+    x = graph.call("conv2d.default",
+                   {named("input", Argument(x)),
+                    named("weight", Argument(graph.weight({sizes[1], sizes[1], 1, 1})))});
+  std::vector<NamedArgument> arguments{
+      named("input", Argument(x)), named("weight", Argument(graph.weight({sizes[1]}))),
+      named("bias", norm.has_running ? Argument(graph.weight({sizes[1]})) : Argument())};
+  std::vector<ValueId> running;
+  for (const char* name : {"running_mean", "running_var"})
+    if (norm.has_running) {
+      running.push_back(graph.input({sizes[1]}));
+      arguments.push_back(named(name, Argument(running.back())));
+    }
+  arguments.push_back(named("training", Argument(true)));
+  arguments.push_back(named("momentum", Argument(0.2)));
+  arguments.push_back(named("eps", Argument(1e-5)));
+  if (norm.target == "batch_norm.default")
+    arguments.push_back(named("cudnn_enabled", Argument(false)));
+  const auto results = graph.calls(norm.target, std::move(arguments), norm.results);
+  graph.output(norm.relu ? graph.call("relu.default", {self(results[0])}) : results[0]);
+  for (size_t i = 1; i < results.size(); ++i) graph.output(results[i]);
+  // What was written in place.
+  if (norm.results < 5)
+    for (const ValueId id : running)
+      graph.output(graph.call("mul.Tensor", {self(id), named("other", Argument(1.0))}));
+  return graph.check();
+}
+
+TEST(PlanTraining, BatchesAreNormalizedByAKernel) {
+  const Norm functional{.target = "_native_batch_norm_legit_functional.default", .results = 5};
+  EXPECT_EQ(check(functional, {3, 4, 5, 6}), (Names{"convolution", "batch_norm"}));
+  EXPECT_EQ(check(functional, {7, 4}), Names{"batch_norm"});
+  EXPECT_EQ(check(functional, {3, 4, 5}), Names{"batch_norm"});
+  Norm activated = functional;
+  activated.relu = true;
+  EXPECT_EQ(check(activated, {3, 4, 5, 6}), (Names{"convolution", "batch_norm"}));
+  const Names in_place{"convolution", "batch_norm", "pointwise", "pointwise"};
+  EXPECT_EQ(check({.target = "batch_norm.default"}, {3, 4, 5, 6}), in_place);
+  EXPECT_EQ(check({.target = "native_batch_norm.default", .results = 3}, {3, 4, 5, 6}), in_place);
+  EXPECT_EQ(
+      check({.target = "_native_batch_norm_legit.no_stats", .results = 3, .has_running = false},
+            {3, 4, 5, 6}),
+      (Names{"convolution", "batch_norm"}));
+}
+
+// The statistics of one number are the reference kernel's affair.
+TEST(PlanTraining, OneNumberHasNoVariance) {
+  Case graph;
+  const ValueId x = graph.input({1, 3});
+  const auto results = graph.calls("_native_batch_norm_legit.no_stats",
+                                   {named("input", Argument(x)), named("weight", Argument()),
+                                    named("bias", Argument()), named("training", Argument(true)),
+                                    named("momentum", Argument(0.1)), named("eps", Argument(1e-5))},
+                                   3);
+  graph.output(results[0]);
+  EXPECT_EQ(graph.check(), Names{"batch_norm"});
+}
+
+Model corpus_model(const std::string& name, EngineKind engine) {
+  return Model::load(std::string(PT2_TEST_DATA) + "/corpus/2.15.0/" + name + ".pt2",
+                     {.engine = engine})
+      .value();
+}
+
+std::vector<Value> inputs_of(const Model& model, float start) {
+  std::vector<Value> inputs;
+  for (const ModelValue& input : model.inputs()) {
+    Sizes sizes;
+    for (const SymInt& size : input.tensor->sizes)
+      sizes.push_back(size.is_symbolic() ? 4 : size.literal());
+    std::vector<float> values(static_cast<size_t>(checked_numel(sizes).value()));
+    for (size_t i = 0; i < values.size(); ++i) values[i] = start + 0.1f * static_cast<float>(i);
+    inputs.emplace_back(floats(sizes, values));
+  }
+  return inputs;
+}
+
+// Calls that are done again write the same state as those that are made in full, each session's
+// its own.
+TEST(PlanTraining, StateIsWrittenByCallsThatAreDoneAgain) {
+  for (const std::string name :
+       {"buffer_mutation", "buffer_mutation_functional", "inplace_ops", "input_mutation"}) {
+    const testing::ScopedTrace trace(__FILE__, __LINE__, name);
+    const Model planned = corpus_model(name, EngineKind::planned),
+                reference = corpus_model(name, EngineKind::reference);
+    Session fast(planned), other(planned), slow(reference);
+    for (int call = 0; call < 8; ++call) {
+      const auto start = static_cast<float>(call);
+      std::vector<Value> given = inputs_of(planned, start), same = inputs_of(planned, start);
+      const auto found = fast.run(given), expected = slow.run(same);
+      ASSERT_TRUE(found && expected);
+      for (size_t i = 0; i < expected->size(); ++i)
+        EXPECT_EQ(elements((*found)[i]), elements((*expected)[i])) << "call " << call;
+      for (size_t i = 0; i < given.size(); ++i)
+        EXPECT_EQ(elements(given[i]), elements(same[i])) << "input of call " << call;
+      for (const InputSpec& spec : planned.program().signature.input_specs)
+        if (spec.kind == InputKind::buffer && fast.state(*spec.target)->dtype() == Dtype::float32) {
+          EXPECT_EQ(elements(Value(*fast.state(*spec.target))),
+                    elements(Value(*slow.state(*spec.target))));
+        }
+      if (call % 3 == 0) {
+        std::vector<Value> others = inputs_of(planned, 100);
+        ASSERT_TRUE(other.run(others));
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace pt2::run
