@@ -1,4 +1,6 @@
 // Plans: which nodes become one step, and that they compute what the nodes do one by one.
+#include <algorithm>
+
 #include "ops/loops.h"
 #include "run/plan_case.h"
 
@@ -340,6 +342,60 @@ TEST(Plan, CallsAreRecordedUnlessTheyDraw) {
   random.output(random.call("mul.Tensor", {self(noise), named("other", Argument(0.0))}));
   random.check();
   EXPECT_FALSE(random.was_recorded());
+}
+
+TEST(Plan, VolumesAreConvolvedSliceBySlice) {
+  struct Shape {
+    Sizes stride, padding, dilation;
+    int64_t groups = 1;
+    bool has_bias = true;
+  };
+  for (const Shape& shape :
+       {Shape{{1, 1, 1}, {0, 0, 0}, {1, 1, 1}}, Shape{{2, 1, 2}, {1, 1, 2}, {1, 1, 1}, 1, false},
+        Shape{{1, 2, 1}, {3, 0, 1}, {2, 1, 1}},
+        // Slices of zeros alone.
+        Shape{{1, 1, 1}, {6, 1, 1}, {1, 1, 1}, 2}}) {
+    Case graph;
+    const ValueId x = graph.input({2, 4, 5, 6, 7});
+    std::vector<NamedArgument> arguments{
+        named("input", Argument(x)),
+        named("weight", Argument(graph.weight({6, 4 / shape.groups, 3, 2, 3})))};
+    if (shape.has_bias) arguments.push_back(named("bias", Argument(graph.weight({6}))));
+    arguments.push_back(named("stride", ints(shape.stride)));
+    arguments.push_back(named("padding", ints(shape.padding)));
+    arguments.push_back(named("dilation", ints(shape.dilation)));
+    arguments.push_back(named("groups", Argument(shape.groups)));
+    const ValueId volume = graph.call("conv3d.default", std::move(arguments));
+    graph.output(graph.call("relu.default", {self(volume)}));
+    EXPECT_EQ(graph.check(), Names{"convolution"});
+    EXPECT_TRUE(graph.was_recorded() && graph.took_others());
+  }
+}
+
+// Images that lie channels last beside others, and parts of tensors.
+TEST(Plan, WhateverLiesIsConcatenated) {
+  Case graph;
+  const ValueId x = graph.input({2, 3, 5, 6});
+  const ValueId image = graph.call(
+      "conv2d.default",
+      {named("input", Argument(x)), named("weight", Argument(graph.weight({4, 3, 1, 1})))});
+  const auto join = [&](std::vector<ValueId> ids, int64_t dim) {
+    ArgumentList list{.kind = ListKind::tensors, .items = {}};
+    for (const ValueId id : ids) list.items.emplace_back(id);
+    graph.output(graph.call(
+        "cat.default", {named("tensors", Argument(std::move(list))), named("dim", Argument(dim))}));
+  };
+  join({image, x}, 1);
+  const auto half = [&](int64_t start) {
+    return graph.call("slice.Tensor",
+                      {self(x), named("dim", Argument(int64_t{3})), named("start", Argument(start)),
+                       named("end", Argument(start + 3))});
+  };
+  join({half(3), half(0)}, -1);
+  join({half(1), x, half(2)}, 3);
+  const Names names = graph.check();
+  EXPECT_EQ(std::ranges::count(names, "concatenation"), 3);
+  EXPECT_TRUE(graph.was_recorded() && graph.took_others());
 }
 
 // Time embeddings of images: a number for each channel of each image is no addend of a kernel.

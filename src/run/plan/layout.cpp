@@ -146,14 +146,28 @@ Tensor to_row_major(Frame& frame, const Tensor& tensor) {
   return out;
 }
 
-Tensor channels_last_value(Frame& frame, const BoundArgument& argument) {
-  const Tensor& tensor = *frame.tensor(argument);
-  if (is_channels_last(tensor)) return tensor;
+namespace {
+
+Tensor to_channels_last(Frame& frame, const Tensor& tensor) {
   Tensor out = make_images(frame, tensor.sizes());
   turn_images(frame, to_row_major(frame, tensor), out, true);
-  if (const auto id = Frame::value_id(argument); id && frame.may_rearrange(*id))
-    frame.set(*id, out, true);
   return out;
+}
+
+}  // namespace
+
+Tensor channels_last_value(Frame& frame, ValueId id) {
+  const Tensor& tensor = *frame.values[static_cast<size_t>(id)].get_if<Tensor>();
+  if (is_channels_last(tensor)) return tensor;
+  Tensor out = to_channels_last(frame, tensor);
+  if (frame.may_rearrange(id)) frame.set(id, out, true);
+  return out;
+}
+
+Tensor channels_last_value(Frame& frame, const BoundArgument& argument) {
+  if (const auto id = Frame::value_id(argument)) return channels_last_value(frame, *id);
+  const Tensor& tensor = *frame.tensor(argument);
+  return is_channels_last(tensor) ? tensor : to_channels_last(frame, tensor);
 }
 
 int64_t stride_along(const Tensor& tensor, size_t dim, size_t rank) {

@@ -36,6 +36,7 @@ int64_t window_count(int64_t in, int64_t kernel, int64_t stride, int64_t dilatio
 // A value as dense images, channels last; the frame's own value becomes that, too, so that others
 // who need it find it.
 Tensor channels_last_value(Frame& frame, const BoundArgument& argument);
+Tensor channels_last_value(Frame& frame, ValueId id);
 
 // The tensor as `rows` of its last dimension, `stride` apart, each with its elements side by side;
 // nothing where it does not lie so.

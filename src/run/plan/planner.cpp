@@ -22,6 +22,7 @@ constexpr struct {
     {"aten::bmm", "", make_batch_product},
     {"aten::conv1d", "", make_convolution},
     {"aten::conv2d", "", make_convolution},
+    {"aten::conv3d", "", make_volume_convolution},
     {"aten::conv1d", "padding", make_convolution},
     {"aten::conv2d", "padding", make_convolution},
     {"aten::convolution", "", make_convolution},

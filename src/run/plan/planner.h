@@ -155,6 +155,7 @@ StepPointer make_product(const Planner& planner, const BoundNode& node);
 StepPointer make_half_product(const Planner& planner, const BoundNode& node);
 StepPointer make_batch_product(const Planner& planner, const BoundNode& node);
 StepPointer make_convolution(const Planner& planner, const BoundNode& node);
+StepPointer make_volume_convolution(const Planner& planner, const BoundNode& node);
 StepPointer make_batch_norm(const Planner& planner, const BoundNode& node);
 StepPointer make_group_norm(const Planner& planner, const BoundNode& node);
 StepPointer make_pointwise(const Planner& planner, const BoundNode& node);

@@ -1,5 +1,6 @@
 // Concatenation of images along their channels, and of others along any dimension.
 #include <cstring>
+#include <utility>
 
 #include "ops/loops.h"
 #include "run/plan/layout.h"
@@ -18,29 +19,29 @@ class ConcatenationStep final : public Step {
   Result<bool> run(Frame& frame) const override {
     if (const GrowingInput* growing = may_grow_ ? frame.growing(parts_[0]) : nullptr)
       if (grow(frame, *growing)) return true;
-    std::vector<const Tensor*> parts;
+    std::vector<Tensor> parts;
     bool rearranged = false;
     for (const ValueId id : parts_) {
-      parts.push_back(frame.values[static_cast<size_t>(id)].get_if<Tensor>());
-      if (!is_float(parts.back())) return false;
+      const auto* part = frame.values[static_cast<size_t>(id)].get_if<Tensor>();
+      if (!is_float(part)) return false;
+      parts.push_back(*part);
       rearranged = rearranged || frame.is_rearranged(id);
     }
-    const int64_t rank = parts[0]->dim();
+    const int64_t rank = parts[0].dim();
     const int64_t dim = dim_ < 0 ? dim_ + rank : dim_;
     if (dim < 0 || dim >= rank) return false;
-    Sizes sizes = parts[0]->sizes();
+    Sizes sizes = parts[0].sizes();
     sizes[static_cast<size_t>(dim)] = 0;
-    for (const Tensor* part : parts) {
-      if (part->dim() != rank) return false;
+    for (const Tensor& part : parts) {
+      if (part.dim() != rank) return false;
       for (int64_t i = 0; i < rank; ++i)
-        if (i != dim && part->size(i) != parts[0]->size(i)) return false;
-      if (rearranged ? !is_channels_last(*part) : !part->is_contiguous()) return false;
-      sizes[static_cast<size_t>(dim)] += part->size(dim);
+        if (i != dim && part.size(i) != parts[0].size(i)) return false;
+      sizes[static_cast<size_t>(dim)] += part.size(dim);
     }
+    if (rearranged && dim != 1) return false;
     // Blocks of each part lie behind one another, one for each index of what goes around `dim`.
     int64_t around = 1;
     if (rearranged) {
-      if (dim != 1) return false;
       for (int64_t i = 0; i < rank; ++i) around *= i == 1 ? 1 : sizes[static_cast<size_t>(i)];
     } else {
       for (int64_t i = 0; i < dim; ++i) around *= sizes[static_cast<size_t>(i)];
@@ -48,13 +49,15 @@ class ConcatenationStep final : public Step {
     Tensor out = frame.make(sizes, rearranged ? channels_last_strides(sizes) : Sizes());
     const int64_t row = out.numel() / around;
     int64_t before = 0;
-    for (const Tensor* part : parts) {
-      const int64_t block = part->numel() / around;
-      frame.launch([=, from = part->data<float>(), to = out.data<float>() + before] {
+    for (size_t part = 0; part < parts.size(); ++part) {
+      const int64_t block = parts[part].numel() / around;
+      const int64_t begin = std::exchange(before, before + block);
+      const Tensor lying =
+          rearranged ? channels_last_value(frame, parts_[part]) : to_row_major(frame, parts[part]);
+      frame.launch([=, from = lying.data<float>(), to = out.data<float>() + begin] {
         for (int64_t i = 0; i < around; ++i)
           std::memcpy(to + i * row, from + i * block, static_cast<size_t>(block) * sizeof(float));
       });
-      before += block;
     }
     frame.set(result(), std::move(out), rearranged);
     return true;

@@ -270,6 +270,8 @@ void fold(const ScaleShift& change, Kernels& kernels) {
 
 StepPointer make_convolution(const Planner& planner, const BoundNode& node) {
   std::optional<Kernels> kernels = find_kernels(planner, node);
+  if (!kernels && is_operator(node, "aten::convolution"))
+    return make_volume_convolution(planner, node);
   if (!kernels) return nullptr;
   Step::Nodes nodes;
   const BoundArgument* input = Planner::argument(node, "input");

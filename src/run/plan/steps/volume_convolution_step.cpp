@@ -1,0 +1,203 @@
+// Convolutions of volumes: each slice of a result is a sum of convolutions of the slices that the
+// kernel meets, which are images.
+#include <algorithm>
+
+#include "kernels/images/convolution.h"
+#include "kernels/pointwise.h"
+#include "run/plan/layout.h"
+#include "run/plan/packed_memory.h"
+#include "run/plan/planner.h"
+
+namespace pt2::run {
+namespace {
+
+// Along each of depth, height and width.
+struct Windows {
+  Sizes stride, padding, dilation;
+};
+
+// A volume as slices of the input and kernels, behind one another.
+struct Slices {
+  kernels::Convolution shape;  // of one slice
+  int64_t batch = 0;
+  int64_t in = 0, out = 0, kernels = 0;  // along the depth
+  int64_t stride = 1, padding = 0, dilation = 1;
+  const float* packed = nullptr;
+  const float* bias = nullptr;
+  kernels::Activation activation = kernels::Activation::none;
+};
+
+// One slice of the result, at `to`; its input begins at `from`.
+void convolve_slice(const Slices& all, int64_t slice, const float* from, float* to,
+                    kernels::ThreadPool* threads) {
+  const kernels::Convolution& shape = all.shape;
+  const int64_t channels = shape.out_channels;
+  const kernels::Images image{.row_stride = shape.in_width * shape.in_channels,
+                              .pixel_stride = shape.in_channels};
+  const int64_t area = shape.in_height * shape.in_width * shape.in_channels;
+  const int64_t first = slice * all.stride - all.padding;
+  const auto is_inside = [&](int64_t k) {
+    return first + k * all.dilation >= 0 && first + k * all.dilation < all.in;
+  };
+  int64_t begin = 0, end = all.kernels;
+  while (begin < end && !is_inside(begin)) ++begin;
+  while (end > begin && !is_inside(end - 1)) --end;
+  const int64_t pixels = shape.out_height * shape.out_width;
+  if (begin == end) {
+    for (int64_t i = 0; i < pixels * channels; ++i)
+      to[i] = all.bias == nullptr ? 0.0f : all.bias[i % channels];
+    kernels::apply(all.activation, to, to, pixels * channels);
+    return;
+  }
+  for (int64_t k = begin; k < end; ++k) {
+    kernels::Images seen = image;
+    seen.data = from + (first + k * all.dilation) * area;
+    const kernels::Epilogue epilogue{
+        .bias = k == begin ? all.bias : nullptr,
+        .addend = k == begin ? nullptr : to,
+        .addend_stride = channels,
+        .activation = k + 1 == end ? all.activation : kernels::Activation::none};
+    kernels::convolve(shape, seen, all.packed + k * kernels::packed_kernels_size(shape), to,
+                      channels, epilogue, threads);
+  }
+}
+
+class VolumeConvolutionStep final : public Step {
+ public:
+  // Weights [out, in / groups, depth, height, width] and numbers for each channel, undefined if
+  // there are none; both row-major.
+  VolumeConvolutionStep(Nodes nodes, Tensor weight, Tensor bias, Windows windows, int64_t groups,
+                        kernels::Activation activation, const std::shared_ptr<CopyBudget>& copies)
+      : Step(std::move(nodes)),
+        weight_(std::move(weight)),
+        bias_(std::move(bias)),
+        windows_(std::move(windows)),
+        groups_(groups),
+        activation_(activation),
+        packed_(copies) {}
+
+  std::string_view name() const override { return "convolution"; }
+
+  Result<bool> run(Frame& frame) const override {
+    const BoundArgument& argument = first().arguments[0];
+    const Tensor* input = frame.tensor(argument);
+    if (!is_float(input) || input->dim() != 5 || input->size(1) != weight_.size(1) * groups_)
+      return false;
+    Sizes sizes = input->sizes();
+    sizes[1] = weight_.size(0);
+    for (size_t i = 0; i < 3; ++i) {
+      sizes[i + 2] = window_count(input->sizes()[i + 2], weight_.sizes()[i + 2], windows_.stride[i],
+                                  windows_.dilation[i], windows_.padding[i], false);
+      if (sizes[i + 2] < 1) return false;
+    }
+    Slices slices{.shape = shape_of(*input, sizes),
+                  .batch = input->size(0),
+                  .in = input->size(2),
+                  .out = sizes[2],
+                  .kernels = weight_.size(2),
+                  .stride = windows_.stride[0],
+                  .padding = windows_.padding[0],
+                  .dilation = windows_.dilation[0],
+                  .bias = bias_.defined() ? bias_.data<float>() : nullptr,
+                  .activation = activation_};
+    slices.packed = pack(frame, slices.shape);
+    if (slices.packed == nullptr) return false;
+    const Tensor volume = channels_last_value(frame, argument);
+    Tensor out = make_images(frame, sizes);
+    frame.launch([slices, from = volume.data<float>(), to = out.data<float>(),
+                  in_size = volume.numel() / slices.batch,
+                  out_size = out.numel() / (slices.batch * slices.out), threads = frame.threads()] {
+      for (int64_t i = 0; i < slices.batch; ++i)
+        for (int64_t slice = 0; slice < slices.out; ++slice)
+          convolve_slice(slices, slice, from + i * in_size,
+                         to + (i * slices.out + slice) * out_size, threads);
+    });
+    frame.set(result(), std::move(out), true);
+    return true;
+  }
+
+ private:
+  kernels::Convolution shape_of(const Tensor& input, const Sizes& sizes) const {
+    kernels::Convolution shape;
+    shape.in_height = input.size(3);
+    shape.in_width = input.size(4);
+    shape.in_channels = input.size(1);
+    shape.out_height = sizes[3];
+    shape.out_width = sizes[4];
+    shape.out_channels = sizes[1];
+    shape.kernel_height = weight_.size(3);
+    shape.kernel_width = weight_.size(4);
+    shape.stride_y = windows_.stride[1];
+    shape.stride_x = windows_.stride[2];
+    shape.dilation_y = windows_.dilation[1];
+    shape.dilation_x = windows_.dilation[2];
+    shape.pad_top = windows_.padding[1];
+    shape.pad_left = windows_.padding[2];
+    shape.groups = groups_;
+    return shape;
+  }
+
+  // The kernels of each slice for themselves.
+  const float* pack(Frame& frame, const kernels::Convolution& shape) const {
+    const int64_t each = kernels::packed_kernels_size(shape), depth = weight_.size(2);
+    return packed_.get(each * depth, [&](float* memory) {
+      const int64_t area = weight_.size(3) * weight_.size(4),
+                    rows = weight_.size(0) * weight_.size(1);
+      std::vector<float> slice(static_cast<size_t>(rows * area));
+      for (int64_t k = 0; k < depth; ++k) {
+        for (int64_t row = 0; row < rows; ++row)
+          std::copy_n(weight_.data<float>() + (row * depth + k) * area, area,
+                      slice.data() + row * area);
+        kernels::pack_kernels(shape, slice.data(), memory + k * each, frame.threads());
+      }
+    });
+  }
+
+  Tensor weight_;
+  Tensor bias_;
+  Windows windows_;
+  int64_t groups_;
+  kernels::Activation activation_;
+  PackedMemory packed_;
+};
+
+// Beyond these the sizes of a call could overflow; no real program comes near.
+bool is_sane(const Sizes& numbers, int64_t least) {
+  return std::ranges::all_of(numbers, [&](int64_t n) { return n >= least && n <= 1 << 20; });
+}
+
+}  // namespace
+
+StepPointer make_volume_convolution(const Planner& planner, const BoundNode& node) {
+  const Tensor* weight = planner.floats(node, "weight");
+  if (weight == nullptr || weight->dim() != 5) return nullptr;
+  if (is_operator(node, "aten::convolution") && planner.flag(node, "transposed") != false)
+    return nullptr;
+  const auto stride = planner.integers(node, "stride", 3),
+             padding = planner.integers(node, "padding", 3),
+             dilation = planner.integers(node, "dilation", 3);
+  const auto groups = planner.integer(node, "groups");
+  if (!stride || !padding || !dilation || !groups || !is_sane(*stride, 1) ||
+      !is_sane(*padding, 0) || !is_sane(*dilation, 1) || !is_sane(weight->sizes(), 1) ||
+      *groups < 1 || weight->size(0) % *groups != 0)
+    return nullptr;
+  Tensor bias;
+  if (!planner.is_none(node, "bias")) {
+    const Tensor* given = planner.floats(node, "bias");
+    if (given == nullptr || given->sizes() != Sizes{weight->size(0)}) return nullptr;
+    bias = given->contiguous();
+  }
+  const std::optional<Tensor> dense = planner.row_major(*weight);
+  if (!dense) return nullptr;
+  Step::Nodes nodes{&node};
+  auto activation = kernels::Activation::none;
+  if (const auto found = match_activation(planner, node)) {
+    activation = found->activation;
+    nodes.insert(nodes.end(), found->nodes.begin(), found->nodes.end());
+  }
+  return std::make_unique<VolumeConvolutionStep>(std::move(nodes), *dense, std::move(bias),
+                                                 Windows{*stride, *padding, *dilation}, *groups,
+                                                 activation, planner.copies());
+}
+
+}  // namespace pt2::run
