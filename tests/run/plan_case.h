@@ -33,9 +33,10 @@ class Case {
   void set_results(ValueId id, std::vector<Argument> results) {
     maker_.graph.set_node_outputs(maker_.graph.value(id).definition.node, std::move(results));
   }
-  // The sizes that the program says a value has.
-  void record(ValueId id, const Sizes& sizes) {
+  // The sizes that the program says a value has, and perhaps its dtype.
+  void record(ValueId id, const Sizes& sizes, std::optional<Dtype> dtype = std::nullopt) {
     TensorMeta meta;
+    if (dtype) meta.dtype = ScalarType{dtype_info(*dtype).schema_number};
     for (const int64_t size : sizes) meta.sizes.emplace_back(size);
     maker_.graph.set_value_meta(id, std::move(meta));
   }

@@ -131,6 +131,44 @@ TEST(PlanPointwise, ImagesStayAsTheyLie) {
   EXPECT_EQ(graph.check(), (Names{"convolution", "pointwise_chain"}));
 }
 
+// Where the program records dtypes, as programs do.
+TEST(PlanPointwise, ConditionsAndCounters) {
+  Case graph;
+  const ValueId x = graph.input({3, 4}), y = graph.input({4}), count = graph.input({2, 3});
+  graph.fill(count, Tensor::of<int64_t>({2, 3}, {1, 2, 3, -4, 5, 6}));
+  graph.record(x, {3, 4}, Dtype::float32);
+  graph.record(count, {2, 3}, Dtype::int64);
+  const auto make = [&](const std::string& target, std::vector<NamedArgument> arguments,
+                        Dtype dtype, const Sizes& sizes) {
+    const ValueId id = graph.call(target, std::move(arguments));
+    graph.record(id, sizes, dtype);
+    return id;
+  };
+  const ValueId below = make("lt.Tensor", {self(x), other(y)}, Dtype::bool_, {3, 4});
+  const ValueId large = make("gt.Scalar", {self(x), other_number(-0.25)}, Dtype::bool_, {3, 4});
+  const ValueId all =
+      make("logical_and.default", {self(below), other(large)}, Dtype::bool_, {3, 4});
+  const ValueId none = make("bitwise_not.default", {self(all)}, Dtype::bool_, {3, 4});
+  const ValueId next =
+      make("add.Tensor", {self(count), named("other", Argument(int64_t{2}))}, Dtype::int64, {2, 3});
+  const ValueId product = make("mul.Tensor", {self(next), other(count)}, Dtype::int64, {2, 3});
+  const ValueId same = make("eq.Scalar", {self(product), named("other", Argument(int64_t{3}))},
+                            Dtype::bool_, {2, 3});
+  const auto as_floats = [&](ValueId id) {
+    graph.output(graph.call(
+        "_to_copy.default",
+        {self(id),
+         named("dtype", Argument(ScalarType{dtype_info(Dtype::float32).schema_number}))}));
+  };
+  as_floats(none);
+  as_floats(product);
+  as_floats(same);
+  Names expected(7, "pointwise");
+  expected.insert(expected.end(), 3, "reference");
+  EXPECT_EQ(graph.check(), expected);
+  EXPECT_TRUE(graph.was_recorded());
+}
+
 TEST(PlanPointwise, WholeNumbersAreComputedByTheReference) {
   Case graph;
   const ValueId x = graph.input({6});

@@ -159,6 +159,7 @@ StepPointer make_volume_convolution(const Planner& planner, const BoundNode& nod
 StepPointer make_batch_norm(const Planner& planner, const BoundNode& node);
 StepPointer make_group_norm(const Planner& planner, const BoundNode& node);
 StepPointer make_pointwise(const Planner& planner, const BoundNode& node);
+StepPointer make_typed(const Planner& planner, const BoundNode& node);
 StepPointer make_tiles(const Planner& planner, const BoundNode& node);
 StepPointer make_softmax(const Planner& planner, const BoundNode& node);
 StepPointer make_norm(const Planner& planner, const BoundNode& node);

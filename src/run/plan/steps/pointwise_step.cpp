@@ -281,6 +281,7 @@ std::optional<double> number_in(const Frame& frame, const BoundArgument& argumen
 }
 
 StepPointer make_pointwise(const Planner& planner, const BoundNode& node) {
+  if (StepPointer typed = make_typed(planner, node)) return typed;
   if (const auto activation = activation_of(planner, node))
     return std::make_unique<UnaryStep>(node, activation, Unary::negate);
   if (const auto unary = unary_of(planner, node))
