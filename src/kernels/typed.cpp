@@ -83,7 +83,43 @@ bool compute_bools(const TypedLoop& loop) {
   }
 }
 
+template <class Element>
+void choose(const TypedChoice& choice) {
+  const auto& [n0, n1, n2, n3, count] = choice.sizes;
+  const auto *a = static_cast<const Element*>(choice.a.data),
+             *b = static_cast<const Element*>(choice.b.data);
+  const auto* mask = static_cast<const uint8_t*>(choice.mask.data);
+  auto* out = static_cast<Element*>(choice.out);
+  const auto at = [](const TypedOperand& operand, int64_t i, int64_t j, int64_t k, int64_t l) {
+    const auto& s = operand.strides;
+    return i * s[0] + j * s[1] + k * s[2] + l * s[3];
+  };
+  for (int64_t i = 0; i < n0; ++i)
+    for (int64_t j = 0; j < n1; ++j)
+      for (int64_t k = 0; k < n2; ++k)
+        for (int64_t l = 0; l < n3; ++l, out += count) {
+          const Element* x = a + at(choice.a, i, j, k, l);
+          const Element* y = b + at(choice.b, i, j, k, l);
+          const uint8_t* flag = mask + at(choice.mask, i, j, k, l);
+          const int64_t s = choice.a.strides[4], t = choice.b.strides[4],
+                        m = choice.mask.strides[4];
+          if (s == 1 && t == 0 && m == 1)
+            for (int64_t e = 0; e < count; ++e) out[e] = flag[e] != 0 ? x[e] : *y;
+          else if (s == 0 && t == 1 && m == 1)
+            for (int64_t e = 0; e < count; ++e) out[e] = flag[e] != 0 ? *x : y[e];
+          else
+            for (int64_t e = 0; e < count; ++e) out[e] = flag[e * m] != 0 ? x[e * s] : y[e * t];
+        }
+}
+
 }  // namespace
+
+void run_choice(const TypedChoice& choice) {
+  if (choice.bytes == 4)
+    choose<uint32_t>(choice);
+  else
+    choose<uint64_t>(choice);
+}
 
 bool run_typed(const TypedLoop& loop) {
   switch (loop.element) {

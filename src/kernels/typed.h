@@ -48,6 +48,15 @@ struct TypedLoop {
 // False, with nothing written, where the function is none of such elements.
 bool run_typed(const TypedLoop& loop);
 
+// Elements of 4 or 8 bytes: those of `a` where the mask, bools, is true, else those of `b`.
+struct TypedChoice {
+  size_t bytes = 4;
+  std::array<int64_t, kTypedDims> sizes{1, 1, 1, 1, 1};
+  TypedOperand mask, a, b;
+  void* out = nullptr;
+};
+void run_choice(const TypedChoice& choice);
+
 }  // namespace pt2::kernels
 
 #endif  // PT2_KERNELS_TYPED_H

@@ -86,6 +86,49 @@ TEST(Typed, BoolsAreCombined) {
   check<U, bool>(TypedElement::boolean, negated, [](U a, U) { return a == 0; });
 }
 
+template <class Element>
+void check_choices() {
+  Random random(9);
+  for (int round = 0; round < 60; ++round) {
+    TypedChoice choice{.bytes = sizeof(Element)};
+    int64_t count = 1, reach[3] = {1, 1, 1};
+    TypedOperand* const operands[] = {&choice.mask, &choice.a, &choice.b};
+    for (size_t dim = kTypedDims; dim-- > 0;) {
+      choice.sizes[dim] = random.whole(1, dim == kTypedDims - 1 ? 40 : 3);
+      count *= choice.sizes[dim];
+      for (int i = 0; i < 3; ++i) {
+        operands[i]->strides[dim] = random.whole(0, 2) == 0 ? 0 : reach[i] + random.whole(0, 1);
+        reach[i] += (choice.sizes[dim] - 1) * operands[i]->strides[dim];
+      }
+    }
+    std::vector<uint8_t> mask(static_cast<size_t>(reach[0]));
+    for (uint8_t& flag : mask) flag = static_cast<uint8_t>(random.whole(0, 2));
+    std::vector<Element> a(static_cast<size_t>(reach[1])), b(static_cast<size_t>(reach[2]));
+    for (Element& value : a) value = static_cast<Element>(random.whole(0, 99));
+    for (Element& value : b) value = static_cast<Element>(random.whole(100, 199));
+    std::vector<Element> out(static_cast<size_t>(count) + 1, 7);
+    choice.mask.data = mask.data();
+    choice.a.data = a.data();
+    choice.b.data = b.data();
+    choice.out = out.data();
+    run_choice(choice);
+    for (int64_t i = 0; i < count; ++i) {
+      int64_t rest = i;
+      size_t place[3] = {};
+      for (size_t dim = kTypedDims; dim-- > 0; rest /= choice.sizes[dim])
+        for (int k = 0; k < 3; ++k)
+          place[k] += static_cast<size_t>(rest % choice.sizes[dim] * operands[k]->strides[dim]);
+      ASSERT_EQ(out[static_cast<size_t>(i)], mask[place[0]] != 0 ? a[place[1]] : b[place[2]]) << i;
+    }
+    EXPECT_EQ(out.back(), Element(7));
+  }
+}
+
+TEST(Typed, ElementsAreChosenByAMask) {
+  check_choices<uint32_t>();
+  check_choices<uint64_t>();
+}
+
 TEST(Typed, OtherElementsAreRefused) {
   const float number = 1;
   bool out = false;

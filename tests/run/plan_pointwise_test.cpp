@@ -169,6 +169,26 @@ TEST(PlanPointwise, ConditionsAndCounters) {
   EXPECT_TRUE(graph.was_recorded());
 }
 
+TEST(PlanPointwise, ElementsAreChosenByMasks) {
+  Case graph;
+  const ValueId x = graph.input({2, 3, 4}), y = graph.input({3, 1}), mask = graph.input({3, 4});
+  Tensor flags = Tensor::zeros(Dtype::bool_, {3, 4});
+  for (int i = 0; i < 12; ++i) flags.data<bool>()[i] = i % 5 < 2;
+  graph.fill(mask, flags);
+  const ValueId turned = graph.call("permute.default", {self(x), named("dims", ints({0, 1, 2}))});
+  const NamedArgument condition = named("condition", Argument(mask));
+  graph.output(graph.call("where.self", {condition, self(turned), other(y)}));
+  graph.output(graph.call("where.self", {condition, self(y), other(graph.weight({}))}));
+  graph.output(graph.call("where.ScalarOther", {condition, self(x), other_number(0.5)}));
+  graph.output(graph.call("where.ScalarSelf", {condition, named("self", Argument(2.5)), other(x)}));
+  graph.output(graph.call("masked_fill.Scalar", {self(x), named("mask", Argument(mask)),
+                                                 named("value", Argument(-1e30))}));
+  Names expected{"reference"};
+  expected.insert(expected.end(), 5, "pointwise");
+  EXPECT_EQ(graph.check(), expected);
+  EXPECT_TRUE(graph.was_recorded() && graph.took_others());
+}
+
 TEST(PlanPointwise, WholeNumbersAreComputedByTheReference) {
   Case graph;
   const ValueId x = graph.input({6});

@@ -393,8 +393,17 @@ TEST(Plan, WhateverLiesIsConcatenated) {
   };
   join({half(3), half(0)}, -1);
   join({half(1), x, half(2)}, 3);
+  const auto stack = [&](std::vector<ValueId> ids, int64_t dim) {
+    ArgumentList list{.kind = ListKind::tensors, .items = {}};
+    for (const ValueId id : ids) list.items.emplace_back(id);
+    graph.output(graph.call("stack.default", {named("tensors", Argument(std::move(list))),
+                                              named("dim", Argument(dim))}));
+  };
+  stack({image, image}, 0);
+  stack({half(1), half(2), half(0)}, 2);
+  stack({half(0), half(3)}, -1);
   const Names names = graph.check();
-  EXPECT_EQ(std::ranges::count(names, "concatenation"), 3);
+  EXPECT_EQ(std::ranges::count(names, "concatenation"), 6);
   EXPECT_TRUE(graph.was_recorded() && graph.took_others());
 }
 

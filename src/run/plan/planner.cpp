@@ -51,6 +51,7 @@ constexpr struct {
     {"aten::_adaptive_avg_pool2d", "", make_pooling},
     {"aten::mean", "dim", make_pooling},
     {"aten::cat", "", make_concatenation},
+    {"aten::stack", "", make_concatenation},
     {"aten::embedding", "", make_gather},
     {"aten::index_select", "", make_gather},
     {"aten::lstm", "input", make_recurrent},

@@ -11,8 +11,10 @@ namespace {
 
 class ConcatenationStep final : public Step {
  public:
-  ConcatenationStep(const BoundNode& node, std::vector<ValueId> parts, int64_t dim, bool may_grow)
-      : Step({&node}), parts_(std::move(parts)), dim_(dim), may_grow_(may_grow) {}
+  // `stacks`: along a dimension that the parts do not have.
+  ConcatenationStep(const BoundNode& node, std::vector<ValueId> parts, int64_t dim, bool stacks,
+                    bool may_grow)
+      : Step({&node}), parts_(std::move(parts)), dim_(dim), stacks_(stacks), may_grow_(may_grow) {}
 
   std::string_view name() const override { return "concatenation"; }
 
@@ -25,11 +27,19 @@ class ConcatenationStep final : public Step {
       const auto* part = frame.values[static_cast<size_t>(id)].get_if<Tensor>();
       if (!is_float(part)) return false;
       parts.push_back(*part);
-      rearranged = rearranged || frame.is_rearranged(id);
+      rearranged = rearranged || (frame.is_rearranged(id) && !stacks_);
     }
-    const int64_t rank = parts[0].dim();
+    const int64_t rank = parts[0].dim() + (stacks_ ? 1 : 0);
     const int64_t dim = dim_ < 0 ? dim_ + rank : dim_;
     if (dim < 0 || dim >= rank) return false;
+    for (Tensor& part : parts) {
+      if (!stacks_) break;
+      if (part.dim() != rank - 1) return false;
+      Sizes sizes = part.sizes(), strides = part.strides();
+      sizes.insert(sizes.begin() + dim, 1);
+      strides.insert(strides.begin() + dim, 1);
+      part = part.with_view(std::move(sizes), std::move(strides), part.storage_offset());
+    }
     Sizes sizes = parts[0].sizes();
     sizes[static_cast<size_t>(dim)] = 0;
     for (const Tensor& part : parts) {
@@ -103,6 +113,7 @@ class ConcatenationStep final : public Step {
 
   std::vector<ValueId> parts_;
   int64_t dim_;
+  bool stacks_;
   bool may_grow_;  // the first part, where a call lets it
 };
 
@@ -121,8 +132,9 @@ StepPointer make_concatenation(const Planner& planner, const BoundNode& node) {
     parts.push_back(*id);
   }
   if (parts.empty()) return nullptr;
-  const bool may_grow = planner.may_grow(parts[0], node);
-  return std::make_unique<ConcatenationStep>(node, std::move(parts), *dim, may_grow);
+  const bool stacks = is_operator(node, "aten::stack");
+  const bool may_grow = !stacks && planner.may_grow(parts[0], node);
+  return std::make_unique<ConcatenationStep>(node, std::move(parts), *dim, stacks, may_grow);
 }
 
 }  // namespace pt2::run

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <span>
 
 #include "kernels/typed.h"
 #include "run/plan/layout.h"
@@ -56,9 +57,13 @@ bool takes(TypedFunction function, TypedElement element) {
          (element == TypedElement::real && !is_arithmetic(function));
 }
 
+// A file may place a weight at any address.
 bool is_tensor(const Tensor* tensor) {
   return tensor != nullptr && tensor->defined() && tensor->numel() > 0 &&
-         !tensor->is_wrapped_number();
+         !tensor->is_wrapped_number() &&
+         reinterpret_cast<uintptr_t>(tensor->raw_data()) %
+                 static_cast<uintptr_t>(dtype_size(tensor->dtype())) ==
+             0;
 }
 
 // A number of this call as an element; nothing where it is one of another kind.
@@ -82,27 +87,33 @@ std::optional<std::array<std::byte, 8>> number_of_call(const Frame& frame,
   return out;
 }
 
+// An operand of this call, and how a loop sees it; null for a number, which is the same everywhere.
+struct Seen {
+  const Tensor* tensor;
+  kernels::TypedOperand* operand;
+};
+
 // Sizes and strides of the loop over a row-major result; false where there are too many dimensions
 // even when those that lie behind one another are joined.
-bool set_loop(const Sizes& sizes, const Tensor& a, const Tensor* b, TypedLoop& loop) {
+bool set_loop(const Sizes& sizes, std::span<const Seen> operands,
+              std::array<int64_t, kernels::kTypedDims>& loop) {
   int place = kernels::kTypedDims;
   for (size_t dim = sizes.size(); dim-- > 0;) {
     if (sizes[dim] == 1) continue;
-    const int64_t s = stride_along(a, dim, sizes.size()),
-                  t = b == nullptr ? 0 : stride_along(*b, dim, sizes.size());
-    if (place < kernels::kTypedDims) {
-      const auto inner = static_cast<size_t>(place);
-      if (s == loop.sizes[inner] * loop.a.strides[inner] &&
-          t == loop.sizes[inner] * loop.b.strides[inner]) {
-        loop.sizes[inner] *= sizes[dim];
-        continue;
-      }
+    const auto stride = [&](const Seen& each) {
+      return each.tensor == nullptr ? 0 : stride_along(*each.tensor, dim, sizes.size());
+    };
+    const auto inner = static_cast<size_t>(place);
+    if (place < kernels::kTypedDims && std::ranges::all_of(operands, [&](const Seen& each) {
+          return stride(each) == loop[inner] * each.operand->strides[inner];
+        })) {
+      loop[inner] *= sizes[dim];
+      continue;
     }
     if (place == 0) return false;
     const auto outer = static_cast<size_t>(--place);
-    loop.sizes[outer] = sizes[dim];
-    loop.a.strides[outer] = s;
-    loop.b.strides[outer] = t;
+    loop[outer] = sizes[dim];
+    for (const Seen& each : operands) each.operand->strides[outer] = stride(each);
   }
   return true;
 }
@@ -131,7 +142,8 @@ class TypedStep final : public Step {
     const auto sizes = b == nullptr ? Result<Sizes>(a->sizes())
                                     : ops::broadcast_sizes(std::array{a->sizes(), b->sizes()});
     TypedLoop loop{.function = function_, .element = *element};
-    if (!sizes || !set_loop(*sizes, *a, b, loop)) return false;
+    if (!sizes || !set_loop(*sizes, std::array{Seen{a, &loop.a}, Seen{b, &loop.b}}, loop.sizes))
+      return false;
     Tensor out = frame.make(*sizes, {}, is_arithmetic(function_) ? a->dtype() : Dtype::bool_);
     loop.a.data = a->raw_data();
     loop.b.data = b == nullptr ? nullptr : b->raw_data();
@@ -149,9 +161,83 @@ class TypedStep final : public Step {
   TypedFunction function_;
 };
 
+// Elements of one tensor or number where a mask is true, of another elsewhere.
+class ChoiceStep final : public Step {
+ public:
+  ChoiceStep(const BoundNode& node, const BoundArgument& mask, const BoundArgument& chosen,
+             const BoundArgument& otherwise)
+      : Step({&node}), mask_(mask), arguments_{&chosen, &otherwise} {}
+
+  std::string_view name() const override { return "pointwise"; }
+
+  Result<bool> run(Frame& frame) const override {
+    const Tensor* mask = frame.tensor(mask_);
+    if (!is_tensor(mask) || mask->dtype() != Dtype::bool_) return false;
+    const Tensor* tensors[2];
+    std::optional<Dtype> dtype;
+    Sizes sizes = mask->sizes();
+    for (size_t i = 0; i < 2; ++i) {
+      tensors[i] = frame.tensor(*arguments_[i]);
+      if (tensors[i] == nullptr) continue;
+      if (!is_tensor(tensors[i]) || (dtype && *dtype != tensors[i]->dtype())) return false;
+      dtype = tensors[i]->dtype();
+      auto both = ops::broadcast_sizes(std::array{sizes, tensors[i]->sizes()});
+      if (!both) return false;
+      sizes = *std::move(both);
+    }
+    const auto element = dtype ? element_of(*dtype) : std::nullopt;
+    if (!element || *element == TypedElement::boolean) return false;
+    std::array<std::array<std::byte, 8>, 2> numbers{};
+    for (size_t i = 0; i < 2; ++i) {
+      if (tensors[i] != nullptr) continue;
+      const auto found = number_of_call(frame, *arguments_[i], *element);
+      if (!found) return false;
+      numbers[i] = *found;
+    }
+    kernels::TypedChoice choice{.bytes = static_cast<size_t>(dtype_size(*dtype))};
+    if (!set_loop(sizes,
+                  std::array{Seen{mask, &choice.mask}, Seen{tensors[0], &choice.a},
+                             Seen{tensors[1], &choice.b}},
+                  choice.sizes))
+      return false;
+    Tensor out = frame.make(std::move(sizes), {}, *dtype);
+    choice.mask.data = mask->raw_data();
+    choice.a.data = tensors[0] == nullptr ? nullptr : tensors[0]->raw_data();
+    choice.b.data = tensors[1] == nullptr ? nullptr : tensors[1]->raw_data();
+    choice.out = out.raw_data();
+    frame.launch([choice, numbers] {
+      kernels::TypedChoice now = choice;
+      if (now.a.data == nullptr) now.a.data = numbers[0].data();
+      if (now.b.data == nullptr) now.b.data = numbers[1].data();
+      kernels::run_choice(now);
+    });
+    frame.set(result(), std::move(out), false);
+    return true;
+  }
+
+ private:
+  const BoundArgument& mask_;
+  std::array<const BoundArgument*, 2> arguments_;
+};
+
+StepPointer make_choice(const BoundNode& node) {
+  const auto argument = [&](std::string_view name) -> const BoundArgument& {
+    return *Planner::argument(node, name);
+  };
+  for (const std::string_view overload : {"self", "ScalarOther", "ScalarSelf"})
+    if (is_operator(node, "aten::where", overload))
+      return std::make_unique<ChoiceStep>(node, argument("condition"), argument("self"),
+                                          argument("other"));
+  if (is_operator(node, "aten::masked_fill", "Scalar"))
+    return std::make_unique<ChoiceStep>(node, argument("mask"), argument("value"),
+                                        argument("self"));
+  return nullptr;
+}
+
 }  // namespace
 
 StepPointer make_typed(const Planner& planner, const BoundNode& node) {
+  if (StepPointer choice = make_choice(node)) return choice;
   const TensorMeta *made = planner.record(node),
                    *taken = node.arguments.empty() ? nullptr : planner.record(node.arguments[0]);
   if (made == nullptr || taken == nullptr) return nullptr;
