@@ -110,6 +110,21 @@ TEST(PlanNested, RoundsAreLimited) {
   }
 }
 
+// However many bodies a program has.
+TEST(PlanNested, RoundsThatAreKeptHoldLittle) {
+  Workspace workspace(1);
+  const auto program = std::make_shared<const int>(0), other = std::make_shared<const int>(0);
+  const Plan nested;
+  workspace.nested_recordings(program, nested);
+  EXPECT_TRUE(workspace.may_hold_nested(uint64_t{200} << 20));
+  EXPECT_FALSE(workspace.may_hold_nested(uint64_t{100} << 20));
+  EXPECT_TRUE(workspace.may_hold_nested(uint64_t{50} << 20));
+  workspace.nested_recordings(program, nested);
+  EXPECT_FALSE(workspace.may_hold_nested(uint64_t{50} << 20));
+  workspace.nested_recordings(other, nested);
+  EXPECT_TRUE(workspace.may_hold_nested(uint64_t{50} << 20));
+}
+
 // A body that gives what it was given, and one that writes to it.
 TEST(PlanNested, BodiesThatOnlyHandOnOrWrite) {
   for (const bool writes : {false, true}) {

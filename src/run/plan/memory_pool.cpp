@@ -14,6 +14,8 @@ namespace {
 
 constexpr size_t kAlignment = 64;
 constexpr uint64_t kRunsKept = 8;
+// What a storage takes besides its bytes: those of a loop's rounds are mostly that.
+constexpr size_t kOverhead = 512;
 
 #if defined(__SANITIZE_ADDRESS__)
 // Each storage has a block of its own, in which nothing but NaN lies: what reads beyond a storage,
@@ -100,7 +102,8 @@ uint64_t MemoryPool::bytes() const {
 
 std::shared_ptr<Storage> MemoryPool::storage(size_t bytes) {
   const std::shared_ptr<MemoryAccount> account = MemoryAccount::current();
-  if (account != nullptr) account->take(bytes);
+  if (bytes > SIZE_MAX / 2) throw std::bad_alloc();
+  if (account != nullptr) account->take(bytes + kOverhead);
   struct Owner {
     std::shared_ptr<Blocks> blocks;
     std::shared_ptr<MemoryAccount> account;
@@ -109,7 +112,7 @@ std::shared_ptr<Storage> MemoryPool::storage(size_t bytes) {
     size_t bytes = 0;
     ~Owner() {
       if (data != nullptr) blocks->give_back(data, size);
-      if (account != nullptr) account->give_back(bytes);
+      if (account != nullptr) account->give_back(bytes + kOverhead);
     }
   };
   const auto owner = std::make_shared<Owner>();

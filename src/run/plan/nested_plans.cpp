@@ -89,7 +89,7 @@ Result<std::vector<Value>> NestedPlans::run(const BoundGraph& graph, std::vector
   PT2_TRY(std::vector<Value> results,
           plan.run(std::move(inputs), {}, executor, workspace_, recording.get()));
   calls->work = executor.work() - work;
-  calls->refused = !recording->is_usable();
+  calls->refused = !recording->is_usable() || !workspace_.may_hold_nested(recording->bytes());
   if (calls->refused) return results;
   results = copies_of(recording->outputs(), workspace_.memory);
   calls->recording = std::move(recording);
