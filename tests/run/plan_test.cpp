@@ -318,6 +318,26 @@ TEST(Plan, RowsArePickedByNumbers) {
   EXPECT_TRUE(graph.was_recorded());
 }
 
+TEST(Plan, RowsArePickedByAnIndex) {
+  const auto check = [](std::vector<int64_t> numbers, const Sizes& table_sizes, bool has_none) {
+    Case graph;
+    const ValueId rows = graph.input({2, 3});
+    graph.fill(rows,
+               Tensor::from<int64_t>(Dtype::int64, {2, 3}, std::span<const int64_t>(numbers)));
+    ArgumentList list{.kind = ListKind::optional_tensors, .items = {Argument(rows)}};
+    if (has_none) list.items.emplace_back(None{});
+    graph.output(graph.call("index.Tensor", {self(graph.input(table_sizes)),
+                                             named("indices", Argument(std::move(list)))}));
+    EXPECT_EQ(graph.check(), Names{"gather"});
+    return graph.was_recorded() && graph.took_others();
+  };
+  EXPECT_TRUE(check({1, 0, 4, 4, 2, 3}, {5, 7}, false));
+  EXPECT_TRUE(check({1, 0, 4, 4, 2, 3}, {5}, false));
+  EXPECT_TRUE(check({1, 0, 4, 4, 2, 3}, {5, 2, 3}, true));
+  // Those that count from the end are the reference kernel's.
+  EXPECT_TRUE(check({1, -1, 4, 4, -2, 3}, {5, 7}, false));
+}
+
 // What depends on sizes alone is computed once for a recording; what depends on elements and is
 // computed by no kernel is computed again. Random numbers would be others.
 TEST(Plan, CallsAreRecordedUnlessTheyDraw) {

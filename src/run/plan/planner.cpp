@@ -54,6 +54,7 @@ constexpr struct {
     {"aten::stack", "", make_concatenation},
     {"aten::embedding", "", make_gather},
     {"aten::index_select", "", make_gather},
+    {"aten::index", "Tensor", make_gather},
     {"aten::lstm", "input", make_recurrent},
     {"aten::gru", "input", make_recurrent},
     {"aten::rnn_tanh", "input", make_recurrent},

@@ -1,4 +1,4 @@
-// Rows picked by numbers: embedding, index_select.
+// Rows picked by numbers: embedding, index_select, x[numbers].
 #include "kernels/gather.h"
 #include "run/plan/layout.h"
 #include "run/plan/planner.h"
@@ -6,20 +6,27 @@
 namespace pt2::run {
 namespace {
 
+// What tables and indices may be.
+enum class Rule : uint8_t {
+  embedding,  // of a matrix, by any indices
+  select,     // by at most one dimension of indices
+  index,      // by any indices
+};
+
 class GatherStep final : public Step {
  public:
-  GatherStep(const BoundNode& node, const BoundArgument& table, const BoundArgument& indices,
-             bool is_embedding)
-      : Step({&node}), table_(table), indices_(indices), is_embedding_(is_embedding) {}
+  GatherStep(const BoundNode& node, const BoundArgument& table, ValueId indices, Rule rule)
+      : Step({&node}), table_(table), indices_(indices), rule_(rule) {}
 
   std::string_view name() const override { return "gather"; }
 
   Result<bool> run(Frame& frame) const override {
     const Tensor* table = frame.tensor(table_);
-    const Tensor* indices = frame.tensor(indices_);
+    const auto* indices = frame.values[static_cast<size_t>(indices_)].get_if<Tensor>();
     if (table == nullptr || !table->defined() || table->numel() == 0 || indices == nullptr ||
-        !indices->defined() || indices->numel() == 0 || (is_embedding_ && table->dim() != 2) ||
-        (!is_embedding_ && (table->dim() < 1 || indices->dim() > 1)))
+        !indices->defined() || indices->numel() == 0 || table->dim() < 1 ||
+        (rule_ == Rule::embedding && table->dim() != 2) ||
+        (rule_ == Rule::select && indices->dim() > 1))
       return false;
     const bool is_wide = indices->dtype() == Dtype::int64;
     if (!is_wide && indices->dtype() != Dtype::int32) return false;
@@ -28,7 +35,7 @@ class GatherStep final : public Step {
     Sizes row_strides(table->strides().begin() + 1, table->strides().end());
     const Tensor row = table->with_view(row_sizes, std::move(row_strides), table->storage_offset());
     if (!row.is_contiguous()) return false;
-    Sizes sizes = is_embedding_ ? indices->sizes() : Sizes{indices->numel()};
+    Sizes sizes = rule_ == Rule::select ? Sizes{indices->numel()} : indices->sizes();
     sizes.insert(sizes.end(), row_sizes.begin(), row_sizes.end());
     const auto numel = checked_numel(sizes);
     if (!numel) return false;
@@ -56,18 +63,33 @@ class GatherStep final : public Step {
 
  private:
   const BoundArgument& table_;
-  const BoundArgument& indices_;
-  bool is_embedding_;
+  ValueId indices_;
+  Rule rule_;
 };
+
+// The only item of the list that is no None, where it is the first one; nothing for others.
+std::optional<ValueId> first_index(const BoundArgument& argument) {
+  const auto* list =
+      argument.dynamic == nullptr ? nullptr : argument.dynamic->get_if<ArgumentList>();
+  if (list == nullptr || list->items.empty()) return std::nullopt;
+  for (size_t i = 1; i < list->items.size(); ++i)
+    if (!list->items[i].is<None>()) return std::nullopt;
+  const auto* id = list->items[0].get_if<ValueId>();
+  return id == nullptr ? std::nullopt : std::optional(*id);
+}
 
 }  // namespace
 
 StepPointer make_gather(const Planner& planner, const BoundNode& node) {
-  const bool is_embedding = is_operator(node, "aten::embedding");
-  if (!is_embedding && planner.integer(node, "dim") != 0) return nullptr;
+  Rule rule = Rule::index;
+  if (is_operator(node, "aten::embedding")) rule = Rule::embedding;
+  if (is_operator(node, "aten::index_select")) rule = Rule::select;
+  if (rule == Rule::select && planner.integer(node, "dim") != 0) return nullptr;
+  const BoundArgument& given = *Planner::argument(node, rule == Rule::select ? "index" : "indices");
+  const auto indices = rule == Rule::index ? first_index(given) : Frame::value_id(given);
+  if (!indices) return nullptr;
   return std::make_unique<GatherStep>(
-      node, *Planner::argument(node, is_embedding ? "weight" : "self"),
-      *Planner::argument(node, is_embedding ? "indices" : "index"), is_embedding);
+      node, *Planner::argument(node, rule == Rule::embedding ? "weight" : "self"), *indices, rule);
 }
 
 }  // namespace pt2::run
