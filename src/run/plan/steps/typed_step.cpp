@@ -4,7 +4,7 @@
 #include <cstring>
 #include <span>
 
-#include "kernels/typed.h"
+#include "kernels/dtypes/typed.h"
 #include "run/plan/layout.h"
 #include "run/plan/planner.h"
 #include "run/plan/pointwise.h"

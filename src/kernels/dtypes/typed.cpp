@@ -1,4 +1,4 @@
-#include "kernels/typed.h"
+#include "kernels/dtypes/typed.h"
 
 #include <functional>
 

@@ -1,7 +1,7 @@
 // Comparisons, logic and whole numbers, element by element: what conditions, masks and counters are
 // made of.
-#ifndef PT2_KERNELS_TYPED_H
-#define PT2_KERNELS_TYPED_H
+#ifndef PT2_KERNELS_DTYPES_TYPED_H
+#define PT2_KERNELS_DTYPES_TYPED_H
 
 #include <array>
 #include <cstddef>
@@ -59,4 +59,4 @@ void run_choice(const TypedChoice& choice);
 
 }  // namespace pt2::kernels
 
-#endif  // PT2_KERNELS_TYPED_H
+#endif  // PT2_KERNELS_DTYPES_TYPED_H
