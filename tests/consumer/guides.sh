@@ -3,6 +3,7 @@
 # PREFIX, and compares what it prints. Fortran is run by bindings/run, Python by python/tests/test_guides.py. A page with a
 # CMakeLists.txt is a project; the other pages' programs link pt2::run. All run in a copy of examples/.
 set -euo pipefail
+shopt -s nullglob  # a page may show nothing to run
 cmake=$1 prefix=$2
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)
