@@ -113,22 +113,10 @@ Argument tangent_or_zero(Formula& formula, const Argument& primal, const Argumen
   return Argument(formula.unary("zeros_like.default", *primal.get_if<Term>()));
 }
 
-// Operators that are linear in all of `rule.operands` together: the same call with their tangents.
 Result<Term> linear(DerivativeBuilder& builder, const DerivativeRule& rule, const Differential& d) {
-  DerivativeCall call = d.primal;
-  Formula formula(builder, call.like);
-  bool varies = false;
-  for (size_t i = 0; i < call.inputs.size(); ++i) {
-    if (std::ranges::find(rule.operands, call.inputs[i].name) == rule.operands.end()) continue;
-    varies |= has_term(d.tangents[i].arg);
-  }
-  if (!varies) return kNoTerm;
-  for (size_t i = 0; i < call.inputs.size(); ++i) {
-    if (std::ranges::find(rule.operands, call.inputs[i].name) == rule.operands.end()) continue;
-    call.inputs[i].arg = tangent_or_zero(formula, d.primal.inputs[i].arg, d.tangents[i].arg);
-  }
-  PT2_TRY_VOID(formula.result(kNoTerm));
-  return builder.call(std::move(call));
+  PT2_TRY(std::optional<DerivativeCall> call, linear_call(builder, rule, d));
+  if (!call) return kNoTerm;
+  return builder.call(*std::move(call));
 }
 
 // Operators that are linear in each of `rule.operands`: the product rule. What is added to the
@@ -347,6 +335,25 @@ Rules make_rules() {
 // clang-format on
 
 }  // namespace
+
+LinearCall linear_call(DerivativeBuilder& builder, const DerivativeRule& rule,
+                       const Differential& d) {
+  DerivativeCall call = d.primal;
+  Formula formula(builder, call.like);
+  const auto is_operand = [&](size_t i) {
+    return std::ranges::find(rule.operands, call.inputs[i].name) != rule.operands.end();
+  };
+  bool varies = false;
+  for (size_t i = 0; i < call.inputs.size(); ++i)
+    varies |= is_operand(i) && has_term(d.tangents[i].arg);
+  if (!varies) return std::optional<DerivativeCall>();
+  for (size_t i = 0; i < call.inputs.size(); ++i)
+    if (is_operand(i))
+      call.inputs[i].arg = tangent_or_zero(formula, d.primal.inputs[i].arg, d.tangents[i].arg);
+  PT2_TRY_VOID(formula.result(kNoTerm));
+  return std::optional(std::move(call));
+}
+bool is_linear(const DerivativeRule& rule) { return rule.tangent == linear; }
 
 const DerivativeRule* find_derivative_rule(std::string_view target) {
   static const Rules kRules = make_rules();

@@ -3,6 +3,7 @@
 #ifndef PT2_LOWER_DERIVATIVE_RULES_H
 #define PT2_LOWER_DERIVATIVE_RULES_H
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -48,6 +49,13 @@ struct DerivativeRule {
   // Whether `tangent` holds for complex operands as well.
   bool holds_for_complex = true;
 };
+// Of an operator that is linear in all operands of the rule together: the same call with their
+// tangents, for however many results; nothing where no operand has one. Nothing else has a rule for
+// several results.
+using LinearCall = Result<std::optional<DerivativeCall>>;
+LinearCall linear_call(DerivativeBuilder& builder, const DerivativeRule& rule,
+                       const Differential& differential);
+bool is_linear(const DerivativeRule& rule);
 // Null when the target has no rule.
 const DerivativeRule* find_derivative_rule(std::string_view target);
 

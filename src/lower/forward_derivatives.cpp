@@ -60,37 +60,17 @@ class Lowering : public DerivativeBuilder {
 
   // The arguments hold terms.
   Result<Term> call(DerivativeCall wanted) override {
-    if (++calls_ > kMaxCalls + kMaxGrowth * order_)
-      return Error{ErrorCode::limit,
-                   fmt::format("its forward derivatives take more than {} operators",
-                               kMaxCalls + kMaxGrowth * order_),
-                   place()};
-    int level = 0;
-    for (const NamedArgument& input : wanted.inputs)
-      for_each_value(input.arg, [&](ValueId id) { level = std::max(level, term(id).level); });
-    if (level == 0) return emit(std::move(wanted));
-    // Rules find operands by name, and an operand without one would count as constant.
-    for (const NamedArgument& input : wanted.inputs)
-      if (bool dual = false; input.name.empty()) {
-        for_each_value(input.arg, [&](ValueId id) { dual |= term(id).level > 0; });
-        if (dual)
-          return Error{ErrorCode::unsupported,
-                       fmt::format("{} has a dual operand without a name", wanted.target), place()};
-      }
-    const DerivativeRule* rule = find_derivative_rule(wanted.target);
-    if (rule == nullptr || (!rule->holds_for_complex && has_complex_operand(wanted)))
-      return Error{ErrorCode::unsupported,
-                   fmt::format("the forward derivative of {} is not known here", wanted.target),
-                   place()};
-    DerivativeCall primal = wanted;
-    for (NamedArgument& input : primal.inputs)
-      change_values(input.arg, [&](ValueId id) { return Argument(part(id, level).primal); });
-    PT2_TRY(const Term result, call(primal));
-    for (NamedArgument& input : wanted.inputs)
-      change_values(input.arg, [&](ValueId id) { return Argument(part(id, level).tangent); });
-    PT2_TRY(const Term tangent, rule->tangent(*this, *rule, {primal, wanted.inputs, result}));
+    PT2_TRY(std::optional<Dual> dual, open(wanted));
+    if (!dual) {
+      const ValueId like = wanted.like;
+      PT2_TRY(const std::vector<Term> results, emit(std::move(wanted), Argument(like)));
+      return results[0];
+    }
+    PT2_TRY(const Term result, call(dual->primal));
+    PT2_TRY(const Term tangent,
+            dual->rule->tangent(*this, *dual->rule, {dual->primal, dual->tangents, result}));
     if (tangent == kNoTerm) return result;
-    return add_term({.level = level, .primal = result, .tangent = tangent});
+    return add_term({.level = dual->level, .primal = result, .tangent = tangent});
   }
 
  private:
@@ -105,6 +85,63 @@ class Lowering : public DerivativeBuilder {
     Term primal;
     Term tangent;  // kNoTerm: zero
   };
+
+  // A call with dual operands, taken apart at their highest level.
+  struct Dual {
+    int level;
+    const DerivativeRule* rule;
+    DerivativeCall primal;
+    std::vector<NamedArgument> tangents;
+  };
+
+  // Nothing where no operand is dual.
+  Result<std::optional<Dual>> open(const DerivativeCall& wanted) {
+    if (++calls_ > kMaxCalls + kMaxGrowth * order_)
+      return Error{ErrorCode::limit,
+                   fmt::format("its forward derivatives take more than {} operators",
+                               kMaxCalls + kMaxGrowth * order_),
+                   place()};
+    int level = 0;
+    for (const NamedArgument& input : wanted.inputs)
+      for_each_value(input.arg, [&](ValueId id) { level = std::max(level, term(id).level); });
+    if (level == 0) return std::optional<Dual>();
+    // Rules find operands by name, and an operand without one would count as constant.
+    for (const NamedArgument& input : wanted.inputs)
+      if (bool dual = false; input.name.empty()) {
+        for_each_value(input.arg, [&](ValueId id) { dual |= term(id).level > 0; });
+        if (dual)
+          return Error{ErrorCode::unsupported,
+                       fmt::format("{} has a dual operand without a name", wanted.target), place()};
+      }
+    const DerivativeRule* rule = find_derivative_rule(wanted.target);
+    if (rule == nullptr || (!rule->holds_for_complex && has_complex_operand(wanted)))
+      return Error{ErrorCode::unsupported,
+                   fmt::format("the forward derivative of {} is not known here", wanted.target),
+                   place()};
+    Dual out{.level = level, .rule = rule, .primal = wanted, .tangents = wanted.inputs};
+    for (NamedArgument& input : out.primal.inputs)
+      change_values(input.arg, [&](ValueId id) { return Argument(part(id, level).primal); });
+    for (NamedArgument& input : out.tangents)
+      change_values(input.arg, [&](ValueId id) { return Argument(part(id, level).tangent); });
+    return std::optional(std::move(out));
+  }
+
+  // A call whose result is a list like `like`: of an operator that is linear.
+  Result<std::vector<Term>> call_for_list(DerivativeCall wanted, const Argument& like) {
+    PT2_TRY(std::optional<Dual> dual, open(wanted));
+    if (!dual) return emit(std::move(wanted), like);
+    if (!is_linear(*dual->rule))
+      return Error{ErrorCode::unsupported, "an operator with several results has dual operands",
+                   place()};
+    PT2_TRY(std::vector<Term> results, call_for_list(dual->primal, like));
+    PT2_TRY(std::optional<DerivativeCall> of_tangents,
+            linear_call(*this, *dual->rule, {dual->primal, dual->tangents, kNoTerm}));
+    if (!of_tangents) return results;
+    PT2_TRY(const std::vector<Term> tangents, call_for_list(*std::move(of_tangents), like));
+    for (size_t i = 0; i < results.size(); ++i)
+      results[i] = add_term({.level = dual->level, .primal = results[i], .tangent = tangents[i]});
+    return results;
+  }
 
   // The category of a tensor's dtype; nothing of other values and of dtypes not known here.
   std::optional<DtypeCategory> category(ValueId id) const {
@@ -157,17 +194,22 @@ class Lowering : public DerivativeBuilder {
       });
     if (!changed) return {};
     if (!dual || !varies(node)) return replace_inputs(node);
-    const auto* result = node.outputs.size() == 1 ? node.outputs[0].get_if<ValueId>() : nullptr;
-    if (result == nullptr)
+    std::vector<ValueId> results;
+    for (const Argument& output : node.outputs)
+      for_each_value(output, [&](ValueId id) { results.push_back(id); });
+    if (node.outputs.size() != 1 || results.empty())
       return Error{ErrorCode::unsupported, "an operator with several results has dual operands",
                    place()};
-    DerivativeCall wanted{node.target, node.inputs, *result};
+    DerivativeCall wanted{node.target, node.inputs, results[0]};
     for (NamedArgument& input : wanted.inputs)
       change_values(input.arg, [&](ValueId id) { return Argument(term_of(id)); });
-    const ValueId value = *result;
     replaced_.push_back(node_);
-    PT2_TRY(const Term computed, call(std::move(wanted)));
-    of_value_[value] = computed;
+    if (node.outputs[0].is<ValueId>()) {
+      PT2_TRY(of_value_[results[0]], call(std::move(wanted)));
+      return {};
+    }
+    PT2_TRY(const std::vector<Term> computed, call_for_list(std::move(wanted), node.outputs[0]));
+    for (size_t i = 0; i < results.size(); ++i) of_value_[results[i]] = computed[i];
     return {};
   }
 
@@ -281,15 +323,27 @@ class Lowering : public DerivativeBuilder {
     return {};
   }
 
-  Result<Term> emit(DerivativeCall wanted) {
+  // Terms for the values of the result, which is like `like`.
+  Result<std::vector<Term>> emit(DerivativeCall wanted, Argument like) {
     for (NamedArgument& input : wanted.inputs)
       change_values(input.arg, [&](ValueId id) { return Argument(term(id).value); });
-    const GraphValue& like = out_.value(wanted.like);
-    GraphValue result{.name = out_.unused_name(like.name + "_jvp"), .meta = like.meta};
-    PT2_TRY(const ValueId value, out_.add_value(std::move(result)));
+    std::vector<Term> results;
+    std::optional<Error> error;
+    change_values(like, [&](ValueId id) {
+      const GraphValue& old = out_.value(id);
+      GraphValue result{.name = out_.unused_name(old.name + "_jvp"), .meta = old.meta};
+      auto value = out_.add_value(std::move(result));
+      if (!value) {
+        error = std::move(value).error();
+        return Argument(id);
+      }
+      results.push_back(add_term({.value = *value}));
+      return Argument(*value);
+    });
+    if (error) return *std::move(error);
     Node node{.target = std::move(wanted.target),
               .inputs = std::move(wanted.inputs),
-              .outputs = {Argument(value)},
+              .outputs = {std::move(like)},
               .metadata = out_.node(node_).metadata};
     if (!budget_.take(weight_of(out_, node)))
       return Error{ErrorCode::limit,
@@ -297,7 +351,7 @@ class Lowering : public DerivativeBuilder {
                                budget_.most()),
                    place()};
     out_.insert_node(std::move(node), node_);
-    return add_term({.value = value});
+    return results;
   }
 
   Graph out_;
