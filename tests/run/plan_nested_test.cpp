@@ -159,5 +159,44 @@ TEST(PlanNested, BodiesThatOnlyHandOnOrWrite) {
   }
 }
 
+// Two lists where one is expected: a plan takes for known what the reference executor hands on.
+TEST(PlanNested, OperandsAreThoseThatTheExecutorHandsOn) {
+  for (const bool is_scan : {false, true}) {
+    GraphMaker body;
+    const ValueId x = body.input("x");
+    if (is_scan) body.input("element");
+    const ValueId weight = body.input("weight");
+    const ValueId factor = body.call("torch.ops.aten.exp.default", {named("self", weight)});
+    body.graph.set_outputs({Argument(
+        body.call("torch.ops.aten.mul.Tensor", {named("self", x), named("other", factor)}))});
+    GraphMaker maker;
+    const ValueId given = maker.input("given"), first = maker.input("first"),
+                  second = maker.input("second");
+    const SubgraphId nested = maker.graph.add_subgraph(std::move(body.graph));
+    const ValueId result = maker.call(
+        is_scan ? "torch.ops.higher_order.scan" : "torch.ops.higher_order.cond",
+        is_scan ? std::vector{named("", nested), named("", tensors({given})),
+                              named("", tensors({first})), named("", tensors({first})),
+                              named("", false), named("", tensors({second}))}
+                : std::vector{named("", true), named("", nested), named("", nested),
+                              named("", tensors({first})), named("", tensors({second}))});
+    maker.graph.set_outputs({Argument(result)});
+    const std::vector<Value> inputs{Value(floats({2}, {1, 2})), Value(floats({2}, {0.5f, 1})),
+                                    Value(floats({2}, {2, 3}))};
+    std::vector<Value> weights = inputs;
+    weights[0] = Value();
+    const auto bound = bind_graph(maker.graph).value();
+    const auto plan = make_plan(*bound, weights, {true, true, true});
+    Workspace workspace(1);
+    ops::Context context;
+    Executor executor(context);
+    const auto found = plan->run(inputs, {}, executor, workspace);
+    const auto expected = execute(maker.graph, inputs);
+    ASSERT_EQ(bool(found), bool(expected));
+    ASSERT_TRUE(expected) << expected.error().text();
+    EXPECT_EQ(elements((*found)[0]), elements((*expected)[0]));
+  }
+}
+
 }  // namespace
 }  // namespace pt2::run

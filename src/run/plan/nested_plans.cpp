@@ -16,21 +16,6 @@ bool only_computes(const BoundGraph& graph) {
   });
 }
 
-// The list of operands that each call of the node's graphs takes last, unchanged; null if there is
-// none.
-const ArgumentList* lasting_operands(const BoundNode& node) {
-  const std::vector<NamedArgument>& inputs = node.node->inputs;
-  const std::string_view name = node.higher_order->name;
-  size_t position = 3;  // of cond, while_loop and scan
-  if (name == "map_impl")
-    position = inputs.size() > 1 && inputs[1].arg.is<ArgumentList>() ? 2 : inputs.size();
-  else if (name == "scan" && inputs.size() > 4)
-    position = 5;
-  else if (name != "cond" && !name.starts_with("while_loop") && name != "scan")
-    return nullptr;
-  return position < inputs.size() ? inputs[position].arg.get_if<ArgumentList>() : nullptr;
-}
-
 // An entry for each input of the nested graph; none where it is not known.
 std::vector<Value> known_inputs(const BoundNode& node, const BoundGraph& graph,
                                 const std::vector<Value>& constants) {

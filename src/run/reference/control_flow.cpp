@@ -182,6 +182,22 @@ class Combine {
 
 }  // namespace
 
+// Positions as the functions below have them.
+const ArgumentList* lasting_operands(const BoundNode& node) {
+  const std::vector<NamedArgument>& inputs = node.node->inputs;
+  const HigherOrderFunction function = node.higher_order->function;
+  size_t position = inputs.size();
+  if (function == while_loop || function == while_loop_stack_output)
+    position = 3;
+  else if (function == cond && inputs.size() == 4)
+    position = 3;
+  else if (function == map_impl && inputs.size() > 1 && inputs[1].arg.is<ArgumentList>())
+    position = 2;
+  else if (function == scan && inputs.size() > 3)
+    position = inputs[3].arg.is<int64_t>() ? 5 : 3;
+  return position < inputs.size() ? inputs[position].arg.get_if<ArgumentList>() : nullptr;
+}
+
 // cond(predicate, true_graph, false_graph, operands).
 Result<std::vector<Value>> cond(Executor& executor, const BoundNode& node,
                                 std::vector<Value> arguments) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ir/higher_order.h"
+#include "pt2/ir/argument.h"
 #include "pt2/value.h"
 
 namespace pt2::run {
@@ -36,6 +37,9 @@ Result<std::vector<Value>> run_subgraph(Executor& executor, const BoundNode& nod
 std::vector<Value> operands_from(const BoundNode& node, std::vector<Value> arguments, size_t first);
 
 // control_flow.cpp
+// The list of operands that each call of the node's graphs takes last, unchanged; null where there
+// is none, or only the call shows which it is.
+const ArgumentList* lasting_operands(const BoundNode& node);
 Result<std::vector<Value>> cond(Executor&, const BoundNode&, std::vector<Value>);
 Result<std::vector<Value>> while_loop(Executor&, const BoundNode&, std::vector<Value>);
 Result<std::vector<Value>> while_loop_stack_output(Executor&, const BoundNode&, std::vector<Value>);
