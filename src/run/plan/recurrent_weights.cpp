@@ -1,9 +1,20 @@
 #include "run/plan/recurrent_weights.h"
 
+#include <algorithm>
+
 #include "kernels/product.h"
 
 namespace pt2::run {
 namespace {
+
+// What the names of the operators begin with: "aten::gru", "aten::gru_cell".
+constexpr struct {
+  std::string_view name;
+  kernels::Cell cell;
+} kCells[] = {{"aten::lstm", kernels::Cell::lstm},
+              {"aten::gru", kernels::Cell::gru},
+              {"aten::rnn_tanh", kernels::Cell::tanh},
+              {"aten::rnn_relu", kernels::Cell::relu}};
 
 // The biases of input and state as a step adds them; both are there, with a number for each gate
 // of each unit.
@@ -19,6 +30,12 @@ void set_biases(Direction& weights, kernels::Cell cell, const Tensor& input, con
 }
 
 }  // namespace
+
+kernels::Cell cell_of(const BoundNode& node) {
+  const std::string_view name = node.op.signature().name;
+  return std::ranges::find_if(kCells, [&](const auto& row) { return name.starts_with(row.name); })
+      ->cell;
+}
 
 std::unique_ptr<Direction> read_direction(const Planner& planner, kernels::Cell cell,
                                           std::span<const ValueId> params, int64_t hidden,

@@ -34,6 +34,9 @@ bool pack(Frame& frame, kernels::Cell cell, const Direction& direction);
 void launch_input(Frame& frame, const Direction& direction, const float* input, int64_t rows,
                   float* sums);
 
+// Of a node of the planner's table that is a recurrent network, or one step of it.
+kernels::Cell cell_of(const BoundNode& node);
+
 // The values that the argument lists, or the one that it is; nothing for others.
 std::vector<ValueId> items_of(const BoundArgument& argument);
 

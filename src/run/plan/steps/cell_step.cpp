@@ -7,14 +7,6 @@ namespace {
 
 using kernels::Cell;
 
-constexpr struct {
-  std::string_view name;
-  Cell cell;
-} kCells[] = {{"aten::lstm_cell", Cell::lstm},
-              {"aten::gru_cell", Cell::gru},
-              {"aten::rnn_tanh_cell", Cell::tanh},
-              {"aten::rnn_relu_cell", Cell::relu}};
-
 class CellStep final : public Step {
  public:
   CellStep(const BoundNode& node, Cell cell, std::unique_ptr<Direction> weights,
@@ -78,9 +70,7 @@ class CellStep final : public Step {
 }  // namespace
 
 StepPointer make_cell(const Planner& planner, const BoundNode& node) {
-  Cell cell = Cell::lstm;
-  for (const auto& row : kCells)
-    if (is_operator(node, row.name)) cell = row.cell;
+  const Cell cell = cell_of(node);
   std::vector<ValueId> states = items_of(*Planner::argument(node, "hx")), params;
   if (states.size() != (cell == Cell::lstm ? 2 : 1)) return nullptr;
   for (const std::string_view name : {"w_ih", "w_hh", "b_ih", "b_hh"})

@@ -7,14 +7,6 @@ namespace {
 
 using kernels::Cell;
 
-constexpr struct {
-  std::string_view name;
-  Cell cell;
-} kCells[] = {{"aten::lstm", Cell::lstm},
-              {"aten::gru", Cell::gru},
-              {"aten::rnn_tanh", Cell::tanh},
-              {"aten::rnn_relu", Cell::relu}};
-
 using Directions = std::vector<std::unique_ptr<Direction>>;
 
 struct Network {
@@ -126,8 +118,7 @@ class RecurrentStep final : public Step {
 
 StepPointer make_recurrent(const Planner& planner, const BoundNode& node) {
   Network network;
-  for (const auto& row : kCells)
-    if (is_operator(node, row.name, "input")) network.cell = row.cell;
+  network.cell = cell_of(node);
   const auto has_biases = planner.flag(node, "has_biases"), train = planner.flag(node, "train"),
              bidirectional = planner.flag(node, "bidirectional"),
              batch_first = planner.flag(node, "batch_first");
