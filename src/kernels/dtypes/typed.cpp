@@ -5,6 +5,22 @@
 namespace pt2::kernels {
 namespace {
 
+// Visits the rows of the innermost dimension in their order, by their place along the others.
+template <class Visit>
+void for_each_row(const std::array<int64_t, kTypedDims>& sizes, const Visit& visit) {
+  std::array<int64_t, kTypedDims - 1> at{};
+  for (at[0] = 0; at[0] < sizes[0]; ++at[0])
+    for (at[1] = 0; at[1] < sizes[1]; ++at[1])
+      for (at[2] = 0; at[2] < sizes[2]; ++at[2])
+        for (at[3] = 0; at[3] < sizes[3]; ++at[3]) visit(at);
+}
+template <class Element>
+const Element* row_of(const TypedOperand& operand, const std::array<int64_t, kTypedDims - 1>& at) {
+  const auto& s = operand.strides;
+  return static_cast<const Element*>(operand.data) + at[0] * s[0] + at[1] * s[1] + at[2] * s[2] +
+         at[3] * s[3];
+}
+
 // Rows whose elements lie side by side, or are one for all, become vectors.
 template <class In, class Out, class Function>
 void run_row(const In* a, int64_t a_stride, const In* b, int64_t b_stride, Out* out, int64_t count,
@@ -20,16 +36,13 @@ void run_row(const In* a, int64_t a_stride, const In* b, int64_t b_stride, Out* 
 
 template <class In, class Out, class Function>
 bool run(const TypedLoop& loop, const Function& function) {
-  const auto& [n0, n1, n2, n3, count] = loop.sizes;
-  const auto *a = static_cast<const In*>(loop.a.data), *b = static_cast<const In*>(loop.b.data);
+  const int64_t count = loop.sizes.back();
   auto* out = static_cast<Out*>(loop.out);
-  const auto &s = loop.a.strides, &t = loop.b.strides;
-  for (int64_t i = 0; i < n0; ++i)
-    for (int64_t j = 0; j < n1; ++j)
-      for (int64_t k = 0; k < n2; ++k)
-        for (int64_t l = 0; l < n3; ++l, out += count)
-          run_row(a + i * s[0] + j * s[1] + k * s[2] + l * s[3], s[4],
-                  b + i * t[0] + j * t[1] + k * t[2] + l * t[3], t[4], out, count, function);
+  for_each_row(loop.sizes, [&](const auto& at) {
+    run_row(row_of<In>(loop.a, at), loop.a.strides.back(), row_of<In>(loop.b, at),
+            loop.b.strides.back(), out, count, function);
+    out += count;
+  });
   return true;
 }
 
@@ -85,31 +98,20 @@ bool compute_bools(const TypedLoop& loop) {
 
 template <class Element>
 void choose(const TypedChoice& choice) {
-  const auto& [n0, n1, n2, n3, count] = choice.sizes;
-  const auto *a = static_cast<const Element*>(choice.a.data),
-             *b = static_cast<const Element*>(choice.b.data);
-  const auto* mask = static_cast<const uint8_t*>(choice.mask.data);
+  const int64_t count = choice.sizes.back(), s = choice.a.strides.back(),
+                t = choice.b.strides.back(), m = choice.mask.strides.back();
   auto* out = static_cast<Element*>(choice.out);
-  const auto at = [](const TypedOperand& operand, int64_t i, int64_t j, int64_t k, int64_t l) {
-    const auto& s = operand.strides;
-    return i * s[0] + j * s[1] + k * s[2] + l * s[3];
-  };
-  for (int64_t i = 0; i < n0; ++i)
-    for (int64_t j = 0; j < n1; ++j)
-      for (int64_t k = 0; k < n2; ++k)
-        for (int64_t l = 0; l < n3; ++l, out += count) {
-          const Element* x = a + at(choice.a, i, j, k, l);
-          const Element* y = b + at(choice.b, i, j, k, l);
-          const uint8_t* flag = mask + at(choice.mask, i, j, k, l);
-          const int64_t s = choice.a.strides[4], t = choice.b.strides[4],
-                        m = choice.mask.strides[4];
-          if (s == 1 && t == 0 && m == 1)
-            for (int64_t e = 0; e < count; ++e) out[e] = flag[e] != 0 ? x[e] : *y;
-          else if (s == 0 && t == 1 && m == 1)
-            for (int64_t e = 0; e < count; ++e) out[e] = flag[e] != 0 ? *x : y[e];
-          else
-            for (int64_t e = 0; e < count; ++e) out[e] = flag[e * m] != 0 ? x[e * s] : y[e * t];
-        }
+  for_each_row(choice.sizes, [&](const auto& at) {
+    const auto *x = row_of<Element>(choice.a, at), *y = row_of<Element>(choice.b, at);
+    const auto* flag = row_of<uint8_t>(choice.mask, at);
+    if (s == 1 && t == 0 && m == 1)
+      for (int64_t e = 0; e < count; ++e) out[e] = flag[e] != 0 ? x[e] : *y;
+    else if (s == 0 && t == 1 && m == 1)
+      for (int64_t e = 0; e < count; ++e) out[e] = flag[e] != 0 ? *x : y[e];
+    else
+      for (int64_t e = 0; e < count; ++e) out[e] = flag[e * m] != 0 ? x[e * s] : y[e * t];
+    out += count;
+  });
 }
 
 }  // namespace
