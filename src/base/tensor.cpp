@@ -49,7 +49,8 @@ bool has_sane_strides(std::span<const int64_t> sizes, std::span<const int64_t> s
   return sum <= INT64_MAX / 64;
 }
 
-// True when the elements fill a block without gaps or overlap, in some order of the dimensions.
+}  // namespace
+
 bool is_dense(const Sizes& sizes, const Sizes& strides) {
   std::vector<size_t> order(sizes.size());
   std::iota(order.begin(), order.end(), size_t{0});
@@ -62,8 +63,6 @@ bool is_dense(const Sizes& sizes, const Sizes& strides) {
   }
   return true;
 }
-
-}  // namespace
 
 namespace {
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <new>
 
+#include "base/strided_copy.h"
 #include "kernels/layouts.h"
 
 namespace pt2::run {
@@ -121,17 +122,7 @@ bool is_channels_last(const Tensor& tensor) {
 }
 
 bool fills_block(const Tensor& tensor) {
-  if (tensor.is_contiguous()) return true;
-  std::vector<size_t> order(tensor.sizes().size());
-  for (size_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::ranges::sort(order, {}, [&](size_t dim) { return tensor.strides()[dim]; });
-  int64_t stride = 1;
-  for (const size_t dim : order) {
-    if (tensor.sizes()[dim] == 1) continue;
-    if (tensor.strides()[dim] != stride) return false;
-    stride *= tensor.sizes()[dim];
-  }
-  return true;
+  return tensor.is_contiguous() || is_dense(tensor.sizes(), tensor.strides());
 }
 
 Tensor to_row_major(Frame& frame, const Tensor& tensor) {
