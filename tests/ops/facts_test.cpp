@@ -285,13 +285,6 @@ std::set<std::string, std::less<>> lines_of(const std::string& file_name) {
   for (std::string line; std::getline(file, line);) lines.insert(line);
   return lines;
 }
-// "aten::sum.dim_IntList"
-std::string schema_name(const Signature& signature) {
-  std::string name(signature.name);
-  if (!signature.overload.empty()) name += "." + std::string(signature.overload);
-  return name;
-}
-
 // PyTorch writes to overlapping elements of exactly these, of those that do not look at self
 // (tests/scripts/overwriting_operators.py).
 TEST(Facts, OperatorsOverwriteWhatPyTorchsDo) {

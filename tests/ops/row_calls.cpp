@@ -178,6 +178,12 @@ Row row_of(const OpDef& def) {
   return row;
 }
 
+std::string schema_name(const Signature& signature) {
+  std::string name(signature.name);
+  if (!signature.overload.empty()) name += "." + std::string(signature.overload);
+  return name;
+}
+
 std::vector<Row> rows_where(const std::function<bool(const OpDef&)>& condition) {
   std::vector<Row> rows;
   for (const Family& family : families())

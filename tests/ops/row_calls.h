@@ -23,6 +23,8 @@ struct Row {
   bool shares_in_pytorch = false;
 };
 Row row_of(const OpDef& def);
+// "aten::sum.dim_IntList"
+std::string schema_name(const Signature& signature);
 // In the order of the table.
 std::vector<Row> rows_where(const std::function<bool(const OpDef&)>& condition);
 

@@ -16,7 +16,6 @@ namespace {
 bool is_complex(const Tensor& tensor) {
   return dtype_category(tensor.dtype()) == DtypeCategory::complex;
 }
-bool may_vary(const Tensor& tensor) { return is_floating(tensor) || is_complex(tensor); }
 
 // first + factor * second, elements being pairs of numbers where they are complex.
 Tensor sum(const Tensor& first, double factor, const Tensor& second) {
@@ -48,7 +47,7 @@ Points points_of(const OpDef& def, const Arguments& call, uint64_t seed, bool in
       if (is_number && is_operand && says_linear && place == kSecond) return Value(int64_t{0});
       uint64_t next_seed = seed + 10 * i;
       return with_tensors(call[i], [&](const Tensor& tensor) {
-        if (!may_vary(tensor))
+        if (!is_floating(tensor))
           return place == kSecond && integers_vanish && is_operand && tensor.dtype() != Dtype::bool_
                      ? Tensor::zeros(tensor.dtype(), tensor.sizes())
                      : tensor;
@@ -79,7 +78,7 @@ std::optional<std::vector<double>> numbers_of(const OpDef& def, const Arguments&
   bool is_exact = true;
   for (const Value& result : seen->results)
     for_each_tensor(result, [&](const Tensor& tensor) {
-      if (!may_vary(tensor)) return;
+      if (!is_floating(tensor)) return;
       is_exact =
           is_exact && (tensor.dtype() == Dtype::float64 || tensor.dtype() == Dtype::complex128);
       const Tensor numbers = copy_as(tensor, Dtype::complex128, MemoryFormat::contiguous).value();
@@ -111,7 +110,7 @@ Arguments with_floating_numbers(const Arguments& call) {
         argument.is<Dtype>()
             ? Value(Dtype::float64)
             : with_tensors(argument, [&](const Tensor& tensor) {
-                const bool is_index = tensor.dtype() != first || may_vary(tensor);
+                const bool is_index = tensor.dtype() != first || is_floating(tensor);
                 return is_index ? tensor
                                 : copy_as(tensor, Dtype::float64, MemoryFormat::contiguous).value();
               }));
@@ -238,9 +237,7 @@ TEST(Slopes, AreWhatRowsSay) {
       EXPECT_EQ(said, Slope::by_rule) << row.target << " was never seen to give floating numbers";
       continue;
     }
-    std::string name(row.def->signature->name.substr(sizeof("aten::") - 1));
-    if (!row.def->signature->overload.empty())
-      name += "." + std::string(row.def->signature->overload);
+    const std::string name = schema_name(*row.def->signature).substr(sizeof("aten::") - 1);
     if (detaching.contains(name)) continue;
     const Slope found = measured.is_constant ? Slope::constant
                         : measured.is_linear ? Slope::linear
