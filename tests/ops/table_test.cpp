@@ -165,6 +165,41 @@ TEST(OperatorTable, NumbersPromoteAsNumbers) {
   }
 }
 
+// As torch.promote_types, result_type and can_cast answer.
+TEST(OperatorTable, QuestionsOfDtypesAreAnswered) {
+  const Value whole(Tensor::zeros(Dtype::int32, {2})), scalar(Tensor::zeros(Dtype::bool_, {}));
+  const auto answer = [](const char* name, std::vector<Value> arguments) {
+    const auto result = run("torch.ops.aten." + std::string(name), std::move(arguments));
+    return result ? result->front() : Value();
+  };
+  const auto promoted = [&](const char* name, Value first, Value second) {
+    return *answer(name, {std::move(first), std::move(second)}).get_if<Dtype>();
+  };
+  EXPECT_EQ(promoted("promote_types.default", Value(Dtype::int64), Value(Dtype::float16)),
+            Dtype::float16);
+  EXPECT_EQ(promoted("promote_types.default", Value(Dtype::uint8), Value(Dtype::int8)),
+            Dtype::int16);
+  EXPECT_EQ(promoted("result_type.Tensor", whole, scalar), Dtype::int32);
+  EXPECT_EQ(promoted("result_type.Scalar", whole, Value(2.5)), Dtype::float32);
+  EXPECT_EQ(promoted("result_type.Scalar_Tensor", Value(int64_t{2}), scalar), Dtype::int64);
+  EXPECT_EQ(promoted("result_type.Scalar_Scalar", Value(int64_t{1}), Value(2.5)), Dtype::float32);
+  struct Case {
+    Dtype from, to;
+    bool expected;
+  };
+  const Case cases[] = {
+      {Dtype::int32, Dtype::float16, true},     {Dtype::float64, Dtype::bfloat16, true},
+      {Dtype::int64, Dtype::uint8, true},       {Dtype::bool_, Dtype::bool_, true},
+      {Dtype::int32, Dtype::bool_, false},      {Dtype::float32, Dtype::int64, false},
+      {Dtype::float32, Dtype::complex64, true}, {Dtype::complex64, Dtype::float64, false}};
+  for (const Case& each : cases)
+    EXPECT_EQ(*answer("can_cast.default", {Value(each.from), Value(each.to)}).get_if<bool>(),
+              each.expected)
+        << dtype_name(each.from) << " to " << dtype_name(each.to);
+  EXPECT_TRUE(*answer("is_set_to.default", {whole, whole}).get_if<bool>());
+  EXPECT_FALSE(*answer("is_set_to.default", {whole, scalar}).get_if<bool>());
+}
+
 TEST(SymbolicOperators, FollowPython) {
   struct Case {
     const char* target;

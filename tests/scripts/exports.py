@@ -81,6 +81,13 @@ def nested_dataclass(self, p, q):
     return p.pair.a + p.pair.b + p.c + q
 
 
+def dtype_questions(self, x, y):
+    dtype = torch.promote_types(x.dtype, y.dtype)
+    torch.can_cast(x.dtype, y.dtype), torch.result_type(x, 2), torch.result_type(2.5, x), torch.result_type(1, 2.5)
+    x.is_set_to(y), x.is_distributed()
+    return x.to(dtype) + torch.ones(3, dtype=torch.result_type(x, y))
+
+
 D = {0: AUTO}
 mask = {"mask": x(4, 3), "scale": x(4, 3)}
 # Name: (forward, arguments, keyword arguments, dynamic shapes, strict).
@@ -96,6 +103,7 @@ PROGRAMS = {
     "keywords": (keywords, (x(4, 3),), mask, {"x": D, "kw": {"mask": D, "scale": D}}, False),
     "variadic": (variadic, (x(4, 3), x(4, 3), x(4, 3)), {}, ((D, D, D),), False),
     "strict_dataclass": (nested_dataclass, (Nested(Pair(x(4, 3), x(4, 3)), x(4, 3)), x(4, 3)), {}, ([[D, D], D], D), True),
+    "dtype_questions": (dtype_questions, (x(4, 3).int(), x(4, 3)), {}, None, False),
 }
 
 

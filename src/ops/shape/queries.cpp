@@ -55,6 +55,22 @@ bool has_signs(const Tensor& self) {
 // Always false: conjugation and negation are computed at once here.
 bool never(const Tensor&) { return false; }
 
+// ATen/native/TypeProperties.cpp can_cast.
+bool can_cast(Dtype from, Dtype to) {
+  const DtypeCategory given = dtype_category(from), wanted = dtype_category(to);
+  if (given == DtypeCategory::complex) return wanted == DtypeCategory::complex;
+  if (given == DtypeCategory::floating) return wanted >= DtypeCategory::floating;
+  return to != Dtype::bool_ || from == Dtype::bool_;
+}
+template <class First, class Second>
+Dtype result_type(const First& first, const Second& second) {
+  return Promotion().add(first).add(second).result();
+}
+bool is_set_to(const Tensor& self, const Tensor& tensor) {
+  return self.storage() == tensor.storage() && self.storage_offset() == tensor.storage_offset() &&
+         self.sizes() == tensor.sizes() && self.strides() == tensor.strides();
+}
+
 // --- Formulas
 
 Result<Tensor> sizes_tensor(Emitter& e, const Tensor& self) {
@@ -112,6 +128,15 @@ constexpr OpDef kOps[] = {
     op<"aten::is_signed(Tensor self) -> bool", has_signs>.with({.undecomposed = Undecomposed::gives_numbers}),
     op<"aten::is_conj(Tensor self) -> bool", never>.with({.undecomposed = Undecomposed::gives_numbers}),
     op<"aten::is_neg(Tensor self) -> bool", never>.with({.undecomposed = Undecomposed::gives_numbers}),
+    // Without strict, torch.export leaves a node for each question that is asked of dtypes, and uses no answer.
+    op<"aten::promote_types(ScalarType type1, ScalarType type2) -> ScalarType", promote_types>.with({.undecomposed = Undecomposed::gives_numbers}),
+    op<"aten::result_type.Tensor(Tensor tensor, Tensor other) -> ScalarType", result_type<Tensor, Tensor>>.with({.undecomposed = Undecomposed::gives_numbers}),
+    op<"aten::result_type.Scalar(Tensor tensor, Scalar other) -> ScalarType", result_type<Tensor, Scalar>>.with({.undecomposed = Undecomposed::gives_numbers}),
+    op<"aten::result_type.Scalar_Tensor(Scalar scalar, Tensor tensor) -> ScalarType", result_type<Scalar, Tensor>>.with({.undecomposed = Undecomposed::gives_numbers}),
+    op<"aten::result_type.Scalar_Scalar(Scalar scalar1, Scalar scalar2) -> ScalarType", result_type<Scalar, Scalar>>.with({.undecomposed = Undecomposed::gives_numbers}),
+    op<"aten::can_cast(ScalarType from_, ScalarType to) -> bool", can_cast>.with({.undecomposed = Undecomposed::gives_numbers}),
+    op<"aten::is_set_to(Tensor self, Tensor tensor) -> bool", is_set_to>,
+    op<"aten::is_distributed(Tensor self) -> bool", never>.with({.undecomposed = Undecomposed::gives_numbers}),
     op<"aten::isreal(Tensor self) -> Tensor", isreal>,
     op<"aten::_shape_as_tensor(Tensor self) -> Tensor", sizes_tensor>,
     op<"aten::_dim_arange(Tensor like, int dim) -> Tensor", dim_range>,
