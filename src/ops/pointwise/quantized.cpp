@@ -373,6 +373,14 @@ Result<Tensor> convert_element_type(const Tensor& input, Dtype dtype) {
 
 // --- Fake quantisation, with the mask of what was not clamped
 
+// std::nearbyint of the usual rounding, by sums that every vector unit has: beyond 2^23 a float is
+// whole, and sums there round to whole numbers.
+float nearest(float x) {
+  const float magnitude = std::fabs(x);
+  const float rounded = std::copysign((magnitude + 0x1p23f) - 0x1p23f, x);
+  return magnitude < 0x1p23f ? rounded : x;
+}
+
 Result<void> check_fake_range(const Tensor& self, int64_t quant_min, int64_t quant_max) {
   PT2_TRY_VOID(check_floating(self, "self"));
   if (quant_min > quant_max) return operator_error("found quant_min above quant_max");
@@ -383,7 +391,7 @@ void fake_quantize(Tensor& out, Tensor& mask, const Tensor& self, const Tensor& 
                    const Tensor& zero_point, int64_t quant_min, int64_t quant_max, bool wraps) {
   // PyTorch converts levels to int64 in this case: those out of range become the smallest int64.
   auto level = [=](float x, float s, float z) {
-    const float rounded = std::nearbyint(z + std::nearbyint(x * (1.0f / s)));
+    const float rounded = nearest(z + nearest(x * (1.0f / s)));
     return wraps && !(std::fabs(rounded) < 0x1p63f) ? -0x1p63f : rounded;
   };
   const auto low = static_cast<float>(quant_min);
@@ -392,7 +400,8 @@ void fake_quantize(Tensor& out, Tensor& mask, const Tensor& self, const Tensor& 
   elementwise<float>(
       out, common,
       [=](float x, float s, float z) {
-        return (std::fmin(std::fmax(level(x, s, z), low), high) - z) * s;
+        const float q = level(x, s, z), raised = q > low ? q : low;  // low for NaN
+        return ((raised < high ? raised : high) - z) * s;
       },
       self, scale, zero_point);
   elementwise<float>(
