@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/check.h"
+#include "base/random_state.h"
 #include "base/text.h"
 #include "ops/loops.h"
 #include "ops/op_def.h"
@@ -36,8 +37,10 @@ bool fits_base(BaseType base, const Value& value) {
       return value.is<MemoryFormat>();
     case BaseType::string:
       return value.is<std::string>();
-    case BaseType::generator:
-      return value.is_none();
+    case BaseType::generator: {
+      const Object* object = value.get_if<Object>();
+      return object != nullptr && *object != nullptr && (*object)->class_name == kGeneratorClass;
+    }
     case BaseType::object:
       return value.is<Object>();
   }
@@ -221,7 +224,6 @@ Result<Value> coerce(const Parameter& parameter, Value value) {
     return operator_error("argument '" + std::string(parameter.name) + "': found " +
                           value.type_text() + ", expected " + type_name(type));
   };
-  if (type.base == BaseType::generator) return Value();
   if (value.is_none()) {
     if (type.optional) return value;
     return mismatch();

@@ -26,10 +26,10 @@
 #include <tuple>
 #include <utility>
 
+#include "base/random_state.h"
 #include "ops/emitter.h"
 #include "ops/facts.h"
 #include "ops/meta.h"
-#include "ops/random.h"
 #include "ops/signature.h"
 #include "pt2/limits.h"
 #include "pt2/value.h"
@@ -43,7 +43,8 @@ struct Context {
   uint64_t max_tensor_bytes = Limits{}.max_tensor_bytes;
   std::optional<RandomState> random_state;
 
-  // The generator, which is seeded on first use.
+  // The generator, which is seeded on first use. Where the call names a generator of its own, it is
+  // that one: call() in table.h puts it here.
   RandomState& random() { return random_state ? *random_state : random_state.emplace(seed); }
 };
 

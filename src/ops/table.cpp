@@ -252,6 +252,36 @@ Result<std::vector<Value>> dispatch(const Operator& op, Context& context,
 
 }  // namespace
 
+namespace {
+
+// The generator that the call itself names, if it names one.
+const Object* find_generator(const Operator& op, std::span<const Value> arguments) {
+  if (!op.may_draw()) return nullptr;
+  for (size_t i = 0; i < op.signature().parameter_count; ++i)
+    if (op.signature().parameter_array[i].type.base == BaseType::generator)
+      return arguments[i].get_if<Object>();
+  return nullptr;
+}
+
+// Draws from that generator, whose state is as mutable as a tensor.
+Result<std::vector<Value>> dispatch_with(const Object& generator, const Operator& op,
+                                         Context& context, std::span<const Value> arguments) {
+  const auto* state = generator->state.get_if<Tensor>();
+  if (state == nullptr || !state->defined() || state->storage()->is_read_only())
+    return operator_error("the generator has no state that can be written to");
+  Tensor memory = *state;
+  const std::span bytes(memory.raw_data(), static_cast<size_t>(memory.nbytes()));
+  PT2_TRY(RandomState drawn_from, RandomState::read(bytes));
+  std::optional<RandomState> random_state = std::move(drawn_from);
+  std::swap(context.random_state, random_state);
+  Result<std::vector<Value>> results = dispatch(op, context, arguments);
+  std::swap(context.random_state, random_state);
+  random_state->write(bytes);
+  return results;
+}
+
+}  // namespace
+
 Result<std::vector<Value>> call(const Operator& op, Context& context,
                                 std::span<const Value> arguments) {
   // Within a run its account counts; a call on its own has one for itself.
@@ -259,7 +289,11 @@ Result<std::vector<Value>> call(const Operator& op, Context& context,
   if (MemoryAccount::current() == nullptr)
     own.emplace(std::make_shared<MemoryAccount>(context.max_tensor_bytes));
   const AllocationLimit limit(context.max_tensor_bytes);
-  return within_memory([&] { return dispatch(op, context, arguments); });
+  const Object* generator = find_generator(op, arguments);
+  return within_memory([&] {
+    return generator == nullptr ? dispatch(op, context, arguments)
+                                : dispatch_with(*generator, op, context, arguments);
+  });
 }
 
 }  // namespace pt2::ops

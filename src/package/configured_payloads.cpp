@@ -62,7 +62,8 @@ class ConfiguredReader {
   Result<void> add(const std::string& name, const schema::PayloadMeta& meta, Rule& rule) {
     PT2_TRY(std::string record, record_of(meta));
     if (kind_ == PayloadKind::constant && !meta.path_name.starts_with("tensor_")) {
-      add_object_record(reading_, name, record);
+      add_object_record(reading_, name, record,
+                        is_opaque_object(meta) ? ObjectForm::pickle : ObjectForm::torch_save);
       return {};
     }
     if (meta.use_pickle) return add_pickled(name, record);
@@ -88,7 +89,7 @@ class ConfiguredReader {
     if (reading_.archive.find(record) == nullptr)
       return invalid(fmt::format("there is no record '{}'", record));
     if (kind_ == PayloadKind::constant && !path.starts_with("tensor_") &&
-        !path.starts_with("custom_obj_") && !path.starts_with("opaque_obj_")) {
+        !path.starts_with("custom_obj_") && !is_opaque_object(meta)) {
       return Error{
           ErrorCode::unsupported, fmt::format("the constant '{}' is of no known kind", path), {}};
     }

@@ -93,8 +93,7 @@ class ContentsReader {
         const std::string record = payload_record(kind, meta.path_name);
         if (is_object(kind, meta)) {
           PT2_TRY(Record content, take(record));
-          program.objects.push_back(
-              {name, {std::move(content)}, meta.path_name.starts_with("opaque_obj_")});
+          program.objects.push_back({name, {std::move(content)}, is_opaque_object(meta)});
         } else if (meta.use_pickle) {
           PT2_TRY(SavedTensor saved, pickled_tensor(name, meta, record));
           tensors.push_back(std::move(saved));

@@ -53,8 +53,14 @@ void read_draft_payloads(const PayloadReading& reading, const draft::GraphModule
 Result<void> add_pickled_value(const PickleValue& value, PayloadKind kind, std::string name,
                                std::string record, Payloads& payloads);
 
-// 2.8 on: one object in a record of its own, as torch._C._pickle_save wrote it.
-void add_object_record(const PayloadReading& reading, std::string name, std::string record_name);
+// 2.8 on: one object in a record of its own, as torch._C._pickle_save wrote it, or as pickle.dumps
+// did: an opaque object.
+enum class ObjectForm : uint8_t { torch_save, pickle };
+void add_object_record(const PayloadReading& reading, std::string name, std::string record_name,
+                       ObjectForm form = ObjectForm::torch_save);
+inline bool is_opaque_object(const schema::PayloadMeta& meta) {
+  return meta.path_name.starts_with("opaque_obj_");
+}
 
 }  // namespace pt2
 

@@ -37,7 +37,7 @@ class PickleChecks {
     const auto config = read_payload_config(archive_, name);
     if (!config) return;  // V300
     for (const auto& [target, meta] : config->config) {
-      const bool opaque = !weights && meta.path_name.starts_with("opaque_obj_");
+      const bool opaque = !weights && is_opaque_object(meta);
       const bool pickled = weights || meta.path_name.starts_with("tensor_");
       if (opaque || (pickled && meta.use_pickle))
         check(payload_record(kind, meta.path_name), opaque);

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "base/random_state.h"
+
 namespace pt2 {
 namespace {
 
@@ -253,6 +255,30 @@ Result<Object> script_object(const PickleValue& value) {
   PT2_TRY(Value state, Reader().read(state_of(value), 0));
   return std::make_shared<const ScriptObject>(
       ScriptObject{std::string(value.text()), std::move(state)});
+}
+
+// What __reduce__ writes is the device, and (seed, offset, state) for __setstate__; the offset is
+// that of other devices (torch/csrc/Generator.cpp, THPGenerator_reduce).
+Result<Object> generator_object(const PickleValue& value) {
+  const auto invalid = [](std::string text) {
+    return Error{ErrorCode::invalid, std::move(text), ""};
+  };
+  constexpr size_t kState = 2;
+  if (value.size() != 2 || !value[0].is(PickleKind::device) || !value[1].is(PickleKind::tuple) ||
+      value[1].size() != kState + 1)
+    return invalid("a generator has other arguments or another state than torch writes");
+  if (value[0].text() != "cpu")
+    return Error{ErrorCode::unsupported,
+                 fmt::format("found a generator of device {}, expected cpu", value[0].text()), ""};
+  const PickleValue state = value[1][kState];
+  if (!state.is(PickleKind::tensor) || !state.tensor().tensor.defined() ||
+      state.tensor().tensor.dtype() != Dtype::uint8 || state.tensor().tensor.dim() != 1 ||
+      !state.tensor().tensor.is_contiguous())
+    return invalid("the generator's state is no tensor of bytes");
+  const Tensor& bytes = state.tensor().tensor;
+  PT2_TRY_VOID(RandomState::read({bytes.raw_data(), static_cast<size_t>(bytes.numel())}));
+  return std::make_shared<const ScriptObject>(
+      ScriptObject{std::string(kGeneratorClass), Value(bytes)});
 }
 
 Result<PickleValue> typed_state(PickleBuilder& builder, const PickleValue& state) {

@@ -15,6 +15,10 @@ namespace pt2 {
 // too many values).
 Result<Object> script_object(const PickleValue& value);
 
+// Converts a pickled torch.Generator; its object's state is the tensor of get_state(). Errors:
+// invalid (a state that torch refuses too), unsupported (of another device than the processor).
+Result<Object> generator_object(const PickleValue& value);
+
 // The state of an object in the form of TorchScript's own pickles, where lists state their element
 // type (torch.save leaves that to the class). Empty lists and lists of several types state none.
 // Errors: limit. Imitates torch/csrc/jit/serialization/pickler.cpp, pushIValueImpl.

@@ -2,6 +2,7 @@
 // since then.
 #include <fmt/format.h>
 
+#include "base/random_state.h"
 #include "package/payload_readers.h"
 #include "package/script_object.h"
 
@@ -73,15 +74,27 @@ Result<void> add_pickled_value(const PickleValue& value, PayloadKind kind, std::
 }
 
 // Reads in listing mode, which does not refuse the object's class; the record holds nothing else.
-void add_object_record(const PayloadReading& reading, std::string name, std::string record_name) {
+void add_object_record(const PayloadReading& reading, std::string name, std::string record_name,
+                       ObjectForm form) {
   PayloadObject payload{.name = std::move(name), .record = std::move(record_name)};
-  Result<Record> record = reading.archive.read(payload.record);
-  Result<Pickle> pickle =
-      record ? read_torch_save(*record, PickleMode::listing, reading.archive.limits())
-             : Result<Pickle>(record.error());
-  if (pickle && pickle->root().is(PickleKind::object)) {
+  const auto read = [&]() -> Result<Pickle> {
+    PT2_TRY(const Record record, reading.archive.read(payload.record));
+    const Limits& limits = reading.archive.limits();
+    if (form == ObjectForm::torch_save) return read_torch_save(record, PickleMode::listing, limits);
+    const StorageLoader none = [](std::string_view, size_t) {
+      return Result<std::shared_ptr<Storage>>(
+          Error{ErrorCode::malformed, "the pickle has no storages beside it", ""});
+    };
+    return read_pickle(record.bytes, PickleMode::listing, none, limits);
+  };
+  if (const Result<Pickle> pickle = read(); pickle && pickle->root().is(PickleKind::object)) {
     payload.type = pickle->root().text();
-    if (Result<Object> object = script_object(pickle->root())) payload.object = *std::move(object);
+    Result<Object> object = payload.type == kGeneratorClass ? generator_object(pickle->root())
+                                                            : script_object(pickle->root());
+    if (object)
+      payload.object = *std::move(object);
+    else if (object.error().code == ErrorCode::invalid)
+      reading.fail(Rule::payload_reads, std::move(object).error(), payload.record);
   }
   reading.payloads.add(std::move(payload));
 }

@@ -169,6 +169,9 @@ bool may_write_to_argument(const BoundNode& node, size_t index) {
   const ops::Operator& op = node.op;
   const ops::Parameter& parameter = op.signature().parameter_array[index];
   if (parameter.mutated || (op.form == ops::Operator::Form::in_place && index == 0)) return true;
+  // What is drawn from a generator moves it on.
+  if (parameter.type.base == ops::BaseType::generator)
+    return node.higher_order != nullptr || node.arguments[index].dynamic != nullptr;
   const std::string_view condition = op.def->facts.updates_statistics_if;
   if (condition.empty() || (parameter.name != "running_mean" && parameter.name != "running_var"))
     return false;

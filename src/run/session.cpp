@@ -3,6 +3,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "base/random_state.h"
 #include "ops/loops.h"
 #include "pt2/model.h"
 #include "run/call_budget.h"
@@ -25,12 +26,23 @@ Tensor view_over(const std::shared_ptr<Storage>& storage, const Tensor& tensor) 
                           tensor.storage_offset());
 }
 
-// The same values with fresh copies of some storages, so that tensors which share one still do.
+// The same generator with a state of its own.
+Object copy_generator(const Object& generator) {
+  const Tensor& state = *generator->state.get_if<Tensor>();
+  return std::make_shared<const ScriptObject>(
+      ScriptObject{generator->class_name, Value(state.clone())});
+}
+
+// The same values with fresh copies of generators and of some storages, so that tensors which share
+// one still do.
 std::vector<Value> with_own_storages(const std::vector<Value>& values,
                                      const std::unordered_set<const Storage*>& copied) {
   std::unordered_map<const Storage*, std::shared_ptr<Storage>> copies;
   std::vector<Value> out(values);
   for (Value& value : out) {
+    if (auto* object = value.get_if<Object>();
+        object != nullptr && (*object)->class_name == kGeneratorClass)
+      *object = copy_generator(*object);
     auto* tensor = value.get_if<Tensor>();
     if (tensor == nullptr || !copied.contains(tensor->storage().get())) continue;
     std::shared_ptr<Storage>& copy = copies[tensor->storage().get()];
@@ -40,7 +52,7 @@ std::vector<Value> with_own_storages(const std::vector<Value>& values,
   return out;
 }
 
-// The weights, with every storage that a call may write to copied.
+// The weights, with every generator, and every storage that a call may write to, copied.
 std::vector<Value> fresh_state(const Model::Shared& shared) {
   return with_own_storages(shared.weights, shared.written_storages());
 }

@@ -147,9 +147,9 @@ void replace_once(std::string& text, std::string_view from, std::string_view to)
   text.replace(position, from.size(), to);
 }
 
-std::string edited_mlp(const Edit& edit) {
+std::string edited_program(const std::string& name, const Edit& edit) {
   const Archive archive =
-      Archive::open(std::string(PT2_TEST_DATA) + "/corpus/2.15.0/mlp.pt2").value();
+      Archive::open(std::string(PT2_TEST_DATA) + "/corpus/2.15.0/" + name + ".pt2").value();
   StringSink sink;
   ZipWriter writer(sink, ZipStyle::torch);
   for (const Entry& entry : archive.zip().entries()) {
@@ -167,6 +167,8 @@ std::string edited_mlp(const Edit& edit) {
   return sink.take();
 }
 
+std::string edited_mlp(const Edit& edit) { return edited_program("mlp", edit); }
+
 Diagnostics verify_text(const std::string& bytes) {
   return verify_bytes(std::as_bytes(std::span(bytes)), nullptr, "edited.pt2");
 }
@@ -181,6 +183,24 @@ TEST(Verify, EachEditBreaksItsRule) {
     const Diagnostics findings = verify_text(edited_mlp(edit));
     EXPECT_TRUE(has_rule(findings, edit.rule)) << rule_code(edit.rule) << "\n" << lines(findings);
   }
+}
+
+// The bytes of a generator's state are data; whatever else its pickle calls is not.
+TEST(Verify, GeneratorsHaveStates) {
+  constexpr const char* kRecord = "data/constants/opaque_obj_0";
+  const auto findings = [&](const char* from, const char* to) {
+    return verify_text(edited_program("generators", {Rule::payload_reads, kRecord, from, to}));
+  };
+  const Diagnostics unchanged = findings("cpu", "cpu");
+  EXPECT_TRUE(unchanged.all().empty()) << lines(unchanged);
+  const Diagnostics other_size = findings("M\xC0\x13\x85q", "M\xBF\x13\x85q");
+  EXPECT_TRUE(has_rule(other_size, Rule::payload_reads)) << lines(other_size);
+  const Diagnostics other_class = findings("ctorch._C\nGenerator", "ctorch._C\nRuntimeEnv");
+  EXPECT_TRUE(has_rule(other_class, Rule::code_in_pickle)) << lines(other_class);
+  const Diagnostics other_file = findings("protocol_version", "protocol\nversion");
+  EXPECT_TRUE(other_file.all().empty()) << lines(other_file);
+  const Diagnostics other_storage = findings("ByteStorage", "ByteStorige");
+  EXPECT_TRUE(has_rule(other_storage, Rule::code_in_pickle)) << lines(other_storage);
 }
 
 const size_t kOperatorRules = static_cast<size_t>(std::ranges::count_if(

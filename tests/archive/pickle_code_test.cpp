@@ -60,5 +60,50 @@ TEST(PickleCode, IsNotAnObjectOfAClass) {
             "");
 }
 
+// A storage inside a pickle, as pickle.dumps writes that of a generator's state, with `storage` as
+// the pickle that gives it.
+std::string stored(const std::string& storage, const std::string& magic =
+                                                   "l\xfc\x9c"
+                                                   "F\xf9 j\xa8P\x19") {
+  using namespace std::string_literals;
+  const std::string file = "\x80\x02\x8a\x0a" + magic + ".\x80\x02M\xe9\x03.\x80\x02}." + storage +
+                           "\x80\x02]X\x01\0\0\0"s + "0a.\x02\0\0\0\0\0\0\0\x05\x06"s;
+  return "ctorch.storage\n_load_from_bytes\nB" + std::string(1, static_cast<char>(file.size())) +
+         "\0\0\0"s + file + "\x85R";
+}
+
+TEST(PickleCode, IsNotAStorageInsideThePickle) {
+  using namespace std::string_literals;
+  const std::string storage =
+      "\x80\x02(X\x07\0\0\0storagectorch\nByteStorage\nX\x01\0\0\0"s + "0X\x03\0\0\0cpuK\x02NtQ."s;
+  EXPECT_EQ(calls_of("\x80\x02" + stored(storage) + "."), "");
+  const std::string file = "torch.storage._load_from_bytes(<bytes>);";
+  EXPECT_EQ(calls_of("\x80\x02" + stored("\x80\x02N.") + "."), file);
+  EXPECT_EQ(calls_of("\x80\x02" + stored("cos\nsystem\n)R.") + "."), "os.system();" + file);
+  EXPECT_EQ(calls_of("\x80\x02" + stored("cos\nsystem\n)R0" + storage) + "."), "os.system();");
+  EXPECT_EQ(calls_of("\x80\x02" + stored(storage, "another") + "."), file);
+  EXPECT_EQ(calls_of("\x80\x02" + stored(stored("\x80\x02N.") + "0" + storage) + "."), file);
+  EXPECT_EQ(calls_of("\x80\x02" + stored(storage.substr(0, storage.size() - 2)) + "."), file);
+}
+
+TEST(PickleCode, StorageInsideThePickleIsRead) {
+  using namespace std::string_literals;
+  const std::string storage =
+      "\x80\x02(X\x07\0\0\0storagectorch\nByteStorage\nX\x01\0\0\0"s + "0X\x03\0\0\0cpuK\x02NtQ."s;
+  const auto read = [&](const std::string& sizes) {
+    const std::string pickle =
+        "\x80\x02"
+        "ctorch._utils\n_rebuild_tensor_v2\n(" +
+        stored(storage) + "K\0"s + sizes + "K\x01\x85\x89}tR.";
+    return read_pickle(std::as_bytes(std::span(pickle)), PickleMode::strict, {});
+  };
+  const auto pickle = read("K\x02\x85");
+  ASSERT_TRUE(pickle) << pickle.error().message;
+  const Tensor& tensor = pickle->root().tensor().tensor;
+  ASSERT_EQ(tensor.type_text(), "u8[2]");
+  EXPECT_EQ(tensor.data<uint8_t>()[1], 6);
+  EXPECT_FALSE(read("K\x03\x85"));
+}
+
 }  // namespace
 }  // namespace pt2

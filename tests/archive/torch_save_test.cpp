@@ -128,8 +128,13 @@ TEST(TorchSave, GivesTheTensorsThatPyTorchLoads) {
       const std::string expected = line[payload].get(rows) ? "[]" : simdjson::minify(rows);
       EXPECT_EQ(digest.rows(payload), expected) << payload;
     }
-    simdjson::dom::element objects;
-    EXPECT_EQ(digest.objects(), line["objects"].get(objects) ? "[]" : simdjson::minify(objects));
+    std::string objects;
+    simdjson::dom::array all;
+    if (!line["objects"].get(all))
+      for (const simdjson::dom::element object : all)
+        if (is_pickled(archive, model, object.at(0).get_string().value()))
+          objects += (objects.empty() ? "" : ",") + simdjson::minify(object);
+    EXPECT_EQ(digest.objects(), "[" + objects + "]");
     ++programs;
   }
   EXPECT_GT(programs, 500u);

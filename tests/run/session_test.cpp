@@ -68,6 +68,29 @@ TEST(Session, ForksHaveStatesOfTheirOwn) {
   EXPECT_NE(elements(Value(*fork.state("total"))), later);
 }
 
+TEST(Session, GeneratorsMoveOnInTheSessionAlone) {
+  const Model model = corpus_model("generators");
+  std::vector<Value> inputs = counted_inputs(model);
+  const auto drawn = [&](Session& session) {
+    const auto outputs = session.run(inputs);
+    std::vector<float> all;
+    for (const Value& output : outputs.value())
+      if (const Tensor& tensor = *output.get_if<Tensor>();
+          tensor.dtype() == Dtype::float32 && tensor.is_contiguous())
+        std::ranges::copy(elements(output), std::back_inserter(all));
+    return all;
+  };
+  Session session(model);
+  const std::vector<float> first = drawn(session);
+  Session fork = session.fork();
+  const std::vector<float> second = drawn(session);
+  EXPECT_NE(second, first);
+  EXPECT_EQ(drawn(fork), second);
+  Session other(model);
+  other.seed(5);  // is for what names no generator
+  EXPECT_EQ(drawn(other), first);
+}
+
 TEST(Session, ForksKeepWhatSharesAStorage) {
   const Model model = corpus_model("tied_weights");
   std::vector<std::string> names;

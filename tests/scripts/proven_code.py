@@ -199,6 +199,9 @@ def cases(corpus, folder):
     yield "constant", load, "V108", CALLED, edited(new, {"constants/model_constants_config.json": constant, "data/constants/tensor_0": saved(BARE)})
     opaque = constant.replace(b"tensor_0", b"opaque_obj_0")
     yield "opaque_object", load, "V108", CALLED, edited(new, {"constants/model_constants_config.json": opaque, "data/constants/opaque_obj_0": BARE})
+    file = legacy(BARE)
+    stored = b"ctorch.storage\n_load_from_bytes\nB" + len(file).to_bytes(4, "little") + file + b"\x85R"
+    yield "opaque_storage", load, "V108", CALLED, edited(new, {"constants/model_constants_config.json": opaque, "data/constants/opaque_obj_0": b"\x80\x02" + stored + b"."})
     state = b"\x80\x02}" + text("fc1.weight") + CALL + b"s."
     yield "flat_weights", load, "V108", CALLED, edited(flat, {"serialized_state_dict.pt": saved(state)})
     yield "flat_constants", load, "V108", CALLED, edited(flat, {"serialized_constants.pt": saved(state)})

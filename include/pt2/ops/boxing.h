@@ -46,7 +46,7 @@ struct ArgumentType {
   }
 };
 
-// The Generator? parameter. Its state is the executor's.
+// The Generator? parameter. What is drawn from it comes from the context.
 struct Generator {};
 
 template <BaseType Base>

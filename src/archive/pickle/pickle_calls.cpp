@@ -296,6 +296,13 @@ Result<PickleId> Unpickler::call_known(const KnownGlobal& known, Args args) {
     case PickleCall::restore_type_tag:
       if (args.size() != 2) return wrong_arguments(known.name);
       return args[0];
+    case PickleCall::generator:
+      // Protocol 2 could not hold its storage's bytes again as PyTorch writes them.
+      if (args.size() != 1 || node(args[0]).kind != PickleKind::device)
+        return wrong_arguments(known.name);
+      return forget_making(add_object(known.name, args, false));
+    case PickleCall::load_from_bytes:
+      return load_from_bytes(known, args);
   }
   return wrong_arguments(known.name);
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "base/random_state.h"
+
 namespace pt2 {
 namespace {
 
@@ -64,6 +66,10 @@ constexpr KnownGlobal kKnownGlobals[] = {
     {.name = "torch.device",                  .call = device},
     {.name = "torch.serialization._get_layout", .call = layout},
     {.name = kScriptObject,            .call = script_object},
+    // A generator and the tensor of its state, as pickle.dumps writes them: without a file beside
+    // the pickle a storage is a file of its own (torch/storage.py, StorageBase.__reduce__).
+    {.name = kGeneratorClass,          .call = generator},
+    {.name = "torch.storage._load_from_bytes", .call = load_from_bytes},
     // TorchScript's own pickles name the element types of their lists this way.
     container_row("torch.jit._pickle.build_boollist",   PickleKind::list),
     container_row("torch.jit._pickle.build_doublelist", PickleKind::list),

@@ -35,6 +35,8 @@ enum class PickleCall : uint8_t {
   tensor_without_data,
   script_object,
   restore_type_tag,
+  generator,
+  load_from_bytes,
 };
 
 inline constexpr std::string_view kScriptObject = "torch.ScriptObject";

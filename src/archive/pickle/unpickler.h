@@ -144,6 +144,15 @@ class Unpickler {
   Result<PickleId> rebuild_quantized(const KnownGlobal& known, Args args);
   Result<PickleId> tensor_without_data(const KnownGlobal& known, Args args);
   Result<PickleId> load_storage(Args args);
+
+  // A storage inside the pickle (inner_storage.cpp).
+  Result<PickleId> load_from_bytes(const KnownGlobal& known, Args args);
+  Result<PickleId> read_storage_file(std::span<const std::byte> bytes);
+  Result<void> run_inside(Unpickler& inner);
+  Result<size_t> follow_inside(std::span<const std::byte> bytes, size_t part);
+  Result<PickleId> read_inner_storage(std::span<const std::byte> pickle,
+                                      std::span<const std::byte> data);
+
   Result<std::shared_ptr<Storage>> find_storage(const std::string& key, size_t alignment);
   Result<Sizes> read_sizes(PickleId id);
   std::string dtype_text(PickleId id) const;
@@ -157,6 +166,7 @@ class Unpickler {
   ByteCursor cursor_;
   PickleMode mode_;
   bool follows_ = false;
+  bool is_inside_ = false;
   const StorageLoader& storages_;
   Limits limits_;
   std::shared_ptr<PickleGraph> graph_ = std::make_shared<PickleGraph>();

@@ -485,6 +485,27 @@ Result<Tensor> randint_like_tensor(Context& context, const Tensor& self, const T
   return randint_like(context, self, number[0], dtype, layout, device, pin_memory, format);
 }
 
+// The overload of F that takes a generator before the parameters After.
+template <auto F, class Before, class After>
+struct TakesGenerator;
+template <class... A, Result<Tensor> (*F)(Context&, A...), size_t... Before, size_t... After>
+struct TakesGenerator<F, std::index_sequence<Before...>, std::index_sequence<After...>> {
+  template <size_t I>
+  using Parameter = std::tuple_element_t<I, std::tuple<A...>>;
+  static Result<Tensor> call(Context& context, Parameter<Before>... before, OptionalGenerator,
+                             Parameter<sizeof...(Before) + After>... after) {
+    return F(context, before..., after...);
+  }
+};
+template <class... A>
+constexpr size_t parameter_count(Result<Tensor> (*)(Context&, A...)) {
+  return sizeof...(A);
+}
+template <auto F, size_t kAt>
+inline constexpr auto with_generator =
+    &TakesGenerator<F, std::make_index_sequence<kAt>,
+                    std::make_index_sequence<parameter_count(F) - kAt>>::call;
+
 // Takes the sizes and the dtype from the arguments.
 Result<std::vector<Meta>> created_meta(std::span<const Value> arguments) {
   Meta meta(Dtype::float32, {});
@@ -522,6 +543,22 @@ constexpr OpDef kOps[] = {
     op<"aten::randint_like.low_dtype(Tensor self, SymInt low, SymInt high, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
        randint_like_low>.with({.draws = Facts::Draws::by_elements}),
     op<"aten::randperm(SymInt n, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", randperm>,
+    composed<"aten::rand.generator(SymInt[] size, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", created_meta, with_generator<rand, 1>>.with({.draws = Facts::Draws::by_sizes}),
+    composed<"aten::randn.generator(SymInt[] size, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", created_meta, with_generator<randn, 1>>.with({.draws = Facts::Draws::by_sizes}),
+    op<"aten::randint.generator(SymInt high, SymInt[] size, *, Generator? generator, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", with_generator<randint, 2>>.with({.draws = Facts::Draws::by_sizes}),
+    composed<"aten::randint.low_generator(SymInt low, SymInt high, SymInt[] size, *, Generator? generator, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+       created_meta, with_generator<randint_low, 3>>.with({.draws = Facts::Draws::by_sizes}),
+    op<"aten::rand_like.generator(Tensor self, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
+       with_generator<rand_like, 1>>.with({.draws = Facts::Draws::by_elements}),
+    composed<"aten::randn_like.generator(Tensor self, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
+       created_meta, with_generator<randn_like, 1>>.with({.draws = Facts::Draws::by_elements}),
+    op<"aten::randint_like.generator(Tensor self, SymInt high, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
+       with_generator<randint_like, 2>>.with({.draws = Facts::Draws::by_elements}),
+    op<"aten::randint_like.low_generator_dtype(Tensor self, SymInt low, SymInt high, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
+       with_generator<randint_like_low, 3>>.with({.draws = Facts::Draws::by_elements}),
+    op<"aten::randint_like.Tensor_generator(Tensor self, Tensor high, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
+       with_generator<randint_like_tensor, 2>>.with({.draws = Facts::Draws::by_elements}),
+    op<"aten::randperm.generator(SymInt n, *, Generator? generator, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", with_generator<randperm, 1>>,
     op<"aten::uniform(Tensor self, float from=0., float to=1., *, Generator? generator=None) -> Tensor", uniform>,
     op<"aten::normal_functional(Tensor self, float mean=0., float std=1., *, Generator? generator=None) -> Tensor", normal_functional>,
     op<"aten::normal_(Tensor(a!) self, float mean=0., float std=1., *, Generator? generator=None) -> Tensor(a!)", normal_in_place>,
