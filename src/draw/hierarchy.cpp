@@ -6,6 +6,7 @@
 
 #include "draw/texts.h"
 #include "pt2/ir/modules.h"
+#include "transform/node_hash.h"
 
 namespace pt2::picture {
 namespace {
@@ -70,7 +71,7 @@ class Builder {
     adopt(parent, fold_children(drawing_, hashes_, std::move(children)));
     for (const uint32_t child : box(parent).children) {
       box(parent).nodes += box(child).nodes;
-      hashes_[parent] = combine(hashes_[parent], hashes_[child]);
+      hashes_[parent] = mix_hash(hashes_[parent], hashes_[child]);
     }
   }
 
@@ -127,14 +128,8 @@ class Builder {
   uint32_t add_node(size_t place, const Graph& graph, NodeId id, size_t begin,
                     const ModuleHierarchy& modules, const Segment& segment) {
     const Node& node = graph.node(id);
-    uint64_t hash = std::hash<std::string>()(node.target);
-    for (const NamedArgument& input : node.inputs)
-      for (const ArgumentPiece& piece : argument_pieces(input.arg)) {
-        const auto* value = std::get_if<ValueId>(&piece);
-        const uint64_t part = value == nullptr ? std::hash<std::string>()(std::get<0>(piece))
-                                               : distance(place, *value, id, begin);
-        hash = combine(hash, part);
-      }
+    uint64_t hash =
+        hash_node(node, {[&](ValueId value) { return distance(place, value, id, begin); }});
     const uint32_t first_value = placed_[place].first_value;
     Box made{.kind = BoxKind::node,
              .operator_class = operator_class_of(node.target),
@@ -146,7 +141,7 @@ class Builder {
     for (const Argument& output : node.outputs)
       for_each_value(output, [&](ValueId value) {
         made.values.push_back(first_value + static_cast<uint32_t>(value));
-        hash = combine(hash, std::hash<std::string>()(drawing_.values[made.values.back()].type));
+        hash = mix_hash(hash, drawing_.values[made.values.back()].type);
       });
     const uint32_t made_id = add_box(std::move(made), hash);
     placed_[place].node_boxes[static_cast<size_t>(id)] = made_id;
@@ -181,7 +176,7 @@ class Builder {
     box(caller).kind = BoxKind::call;
     for (const uint32_t graph_box : nested) {
       box(caller).nodes += box(graph_box).nodes;
-      hashes_[caller] = combine(hashes_[caller], hashes_[graph_box]);
+      hashes_[caller] = mix_hash(hashes_[caller], hashes_[graph_box]);
     }
     adopt(caller, std::move(nested));
   }
@@ -198,7 +193,7 @@ class Builder {
     }
     const ModuleCall& call = module.calls[open.segment.call];
     const bool is_first = call.runs.empty() || call.runs[0].begin == open.segment.begin;
-    uint64_t hash = std::hash<std::string_view>()(type);
+    uint64_t hash = mix_hash(0, type);
     Box made{.kind = BoxKind::module,
              .title = shortened(module.name),
              .detail = shortened(type),
@@ -206,7 +201,7 @@ class Builder {
     if (!is_first) made.detail += " (continued)";
     for (const uint32_t child : open.children) {
       made.nodes += box(child).nodes;
-      hash = combine(hash, hashes_[child]);
+      hash = mix_hash(hash, hashes_[child]);
     }
     const uint32_t id = add_box(std::move(made), hash);
     adopt(id, fold_children(drawing_, hashes_, std::move(open.children)));

@@ -25,10 +25,6 @@ std::vector<Placed> build_hierarchy(Drawing& drawing);
 std::vector<uint32_t> fold_children(Drawing& drawing, std::vector<uint64_t>& hashes,
                                     std::vector<uint32_t> children);
 
-inline uint64_t combine(uint64_t hash, uint64_t more) {
-  return (hash ^ more) * 0x9e3779b97f4a7c15u + (hash >> 29);
-}
-
 }  // namespace pt2::picture
 
 #endif  // PT2_DRAW_HIERARCHY_H

@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "draw/hierarchy.h"
+#include "transform/node_hash.h"
 
 namespace pt2::picture {
 namespace {
@@ -100,7 +101,7 @@ class Folder {
     for (const uint32_t child : children) {
       drawing_.boxes[child].parent = id;
       made.nodes += drawing_.boxes[child].nodes;
-      hash = combine(hash, hashes_[child]);
+      hash = mix_hash(hash, hashes_[child]);
     }
     made.path = drawing_.boxes[children[0]].path;
     drawing_.boxes.push_back(std::move(made));

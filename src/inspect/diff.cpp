@@ -7,7 +7,7 @@
 #include <set>
 
 #include "base/printable.h"
-#include "inspect/content.h"
+#include "inspect/input_roles.h"
 #include "inspect/graph_diff.h"
 #include "inspect/weight_diff.h"
 #include "ir/graph_place.h"

@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 #include <unordered_map>
 
 #include "inspect/align.h"
 #include "ir/target.h"
+#include "transform/node_hash.h"
 
 namespace pt2 {
 namespace {
@@ -15,7 +15,7 @@ namespace {
 constexpr size_t kNone = SIZE_MAX;
 constexpr size_t kMaxText = 300;
 
-uint64_t hash_text(std::string_view text) { return std::hash<std::string_view>()(text); }
+uint64_t hash_text(std::string_view text) { return mix_hash(0, text); }
 
 std::string result_name(const Graph& graph, const Node& node) {
   std::string name;
@@ -33,45 +33,33 @@ class Side {
     for (size_t i = 0; i < graph.inputs().size(); ++i)
       for_each_value(graph.inputs()[i], [&](ValueId id) { roles[id] = side.inputs[i]; });
     order.assign(graph.nodes().begin(), graph.nodes().end());
-    const ArgumentNames names{[&](ValueId id) {
-                                const auto role = roles.find(id);
-                                return role == roles.end() ? "%" : role->second;
-                              },
-                              [](SubgraphId) { return std::string("graph"); }};
+    const OperandHashes names{[&](ValueId id) {
+      const auto role = roles.find(id);
+      return role == roles.end() ? 0 : hash_text(role->second);
+    }};
     for (const NodeId id : order) {
       const Node& node = graph.node(id);
       modules.push_back(hash_text(module_path(node)));
       targets.push_back(hash_text(node.target));
-      std::string text = node.target;
-      for (const NamedArgument& input : node.inputs) {
-        text += "\n" + input.name + "=";
-        append_argument(text, input.arg, names);
-      }
-      locals.push_back(hash_text(text));
+      locals.push_back(hash_node(node, names));
       results.push_back(hash_text(result_text(node)));
     }
   }
 
-  // By place: what the node is made of, down to the graph's inputs. Equal numbers suggest a pair
-  // and decide nothing more, so that no digest is needed.
+  // By place: what the node is made of, down to the graph's inputs. Nested graphs are compared by
+  // themselves.
   std::vector<uint64_t> contents() const {
     std::vector<uint64_t> values(graph.value_count()), out(order.size());
-    const auto mix = [](uint64_t all, uint64_t next) {
-      return (all ^ next) * 0x9e3779b97f4a7c15u + (all >> 29);
-    };
+    const OperandHashes operands{[&](ValueId id) { return values[static_cast<size_t>(id)]; }};
     for (const auto& [id, role] : roles) values[static_cast<size_t>(id)] = hash_text(role);
     for (size_t i = 0; i < order.size(); ++i) {
-      uint64_t content = locals[i];
       const Node& node = graph.node(order[i]);
-      for (const NamedArgument& input : node.inputs)
-        for_each_value(input.arg, [&](ValueId id) {
-          content = mix(content, values[static_cast<size_t>(id)]);
-        });
+      out[i] = hash_node(node, operands);
       uint64_t index = 0;
       for (const Argument& output : node.outputs)
-        for_each_value(
-            output, [&](ValueId id) { values[static_cast<size_t>(id)] = mix(content, ++index); });
-      out[i] = content;
+        for_each_value(output, [&](ValueId id) {
+          values[static_cast<size_t>(id)] = mix_hash(out[i], ++index);
+        });
     }
     return out;
   }
@@ -121,7 +109,7 @@ class GraphDiff {
 
  private:
   uint64_t mixed(const Side& side, size_t i, uint64_t key) const {
-    return with_modules_ ? key ^ side.modules[i] * 0x9e3779b97f4a7c15u : key;
+    return with_modules_ ? mix_hash(key, side.modules[i]) : key;
   }
 
   void match(size_t before, size_t after) {

@@ -14,7 +14,7 @@ namespace pt2 {
 // One graph of the two, with what it takes to compare it.
 struct GraphSide {
   const Graph& graph;
-  std::vector<std::string> inputs;  // roles, as graph_content takes them
+  std::vector<std::string> inputs;  // roles (input_roles.h)
   SymbolNames& symbols;
 };
 

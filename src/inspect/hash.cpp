@@ -3,14 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <map>
 #include <numeric>
 #include <set>
 
 #include "base/sha256.h"
 #include "base/text.h"
-#include "inspect/content.h"
+#include "inspect/input_roles.h"
 #include "inspect/plain_text.h"
 #include "lower/written_memory.h"
 #include "package/read_budget.h"
@@ -23,12 +22,12 @@ class GraphHasher {
   GraphHasher(const Graph& graph, bool is_nested)
       : graph_(graph), values_(graph.value_count()), memory_(graph, is_nested && writes(graph)) {}
 
-  GraphContent run(const std::vector<std::string>& inputs) {
+  // What the inputs are called decides what they are.
+  std::string run(const std::vector<std::string>& inputs) {
     for (size_t i = 0; i < graph_.inputs().size(); ++i)
       for_each_value(graph_.inputs()[i], [&](ValueId id) {
         append_json_string(values_[static_cast<size_t>(id)], inputs[i]);
       });
-    content_.nodes.resize(graph_.node_count());
     // Nodes that give nothing, as assertions, count as well. Only the order of those that touch
     // memory which something writes to decides what they compute.
     std::vector<Sha256Digest> all, in_order;
@@ -43,8 +42,7 @@ class GraphHasher {
       for (const Sha256Digest& each : *digests) sum.add(each);
     }
     for (const Argument& output : graph_.outputs()) sum.add_text(text(output));
-    content_.digest = sum.hex();
-    return std::move(content_);
+    return sum.hex();
   }
 
   std::string text(const Argument& argument) const {
@@ -63,7 +61,6 @@ class GraphHasher {
       sum.add_text(text(input.arg));
     }
     const Sha256Digest digest = sum.digest();
-    std::memcpy(&content_.nodes[static_cast<size_t>(id)], digest.data(), sizeof(uint64_t));
     const std::string name = Sha256::hex(digest);
     size_t index = 0;
     for (const Argument& output : node.outputs)
@@ -86,7 +83,7 @@ class GraphHasher {
     std::vector<std::string> inputs;
     for (size_t i = 0; i < nested.inputs().size(); ++i)
       inputs.push_back(fmt::format("input {}", i));
-    return GraphHasher(nested, true).run(inputs).digest;
+    return GraphHasher(nested, true).run(inputs);
   }
 
   const Graph& graph_;
@@ -94,7 +91,6 @@ class GraphHasher {
   const WrittenMemory memory_;
   ArgumentNames names_{[this](ValueId id) { return values_[static_cast<size_t>(id)]; },
                        [this](SubgraphId id) { return subgraph_text(id); }};
-  GraphContent content_;
 };
 
 bool is_user(const Program& program, size_t input) {
@@ -182,10 +178,6 @@ Result<void> add_tensor(Sha256& sum, const std::string& name, const PayloadTenso
 
 }  // namespace
 
-GraphContent graph_content(const Graph& graph, const std::vector<std::string>& inputs) {
-  return GraphHasher(graph, false).run(inputs);
-}
-
 std::vector<std::string> input_roles(const Program& program) {
   std::vector<std::string> roles;
   size_t users = 0;
@@ -213,7 +205,7 @@ std::string hash_program(const Program& program) {
   Sha256 sum;
   add_inputs(sum, program, roles, symbols);
   add_ranges(sum, program, symbols);
-  sum.add(graph_content(program.graph, roles).digest);
+  sum.add(GraphHasher(program.graph, false).run(roles));
   add_outputs(sum, program, roles);
   return sum.hex();
 }
