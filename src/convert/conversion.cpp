@@ -70,8 +70,6 @@ Result<void> check_losses(const ConvertOptions& options) {
   return {};
 }
 
-int version_of(const Program& program) { return version_number(program.schema_version); }
-
 // Programs that share a document cannot be converted separately.
 Result<void> check_source(const Archive& archive) {
   const auto unsupported = [&](std::string_view what) {
@@ -110,7 +108,7 @@ class PackageConverter {
     if (out_.contents.era != out_.target.release->era) return false;
     return std::ranges::all_of(out_.contents.programs, [&](const SavedProgram& saved) {
       const auto program = package_.program(saved.name);
-      return program && version_of(**program) == out_.target.schema &&
+      return program && version_number((*program)->schema_version) == out_.target.schema &&
              release_of(**program).number == out_.target.release->number;
     });
   }
@@ -167,46 +165,6 @@ class PackageConverter {
   Conversion& out_;
 };
 
-// Layouts only grow: a release opens its own and those before it.
-bool opens(const Release& release, Era era) { return era <= release.era; }
-
-// The obstacles that the container alone shows.
-std::optional<Blocker> container_obstacle(const Package& package, int schema,
-                                          const Release& release) {
-  Blocker blocker{.kind = BlockerKind::container};
-  // 2.1 and 2.2 compare the whole number, later ones the major version (torch/export/__init__.py).
-  if (schema / 100 != release.schema / 100) {
-    blocker.text =
-        fmt::format("schema version {}, where it reads {}.x", schema / 100, release.schema / 100);
-    return blocker;
-  }
-  const Era era = package.archive().era();
-  if (opens(release, era)) return std::nullopt;
-  if (era == Era::document) {
-    blocker.text = "a document, where it reads archives";
-    return blocker;
-  }
-  blocker.text = "an archive in the layout of a later release";
-  const auto first =
-      std::ranges::find_if(releases(), [&](const Release& each) { return opens(each, era); });
-  blocker.first = &*first;
-  return blocker;
-}
-
-// What makes the release's reader refuse one program of the file, as it is.
-void check_load(const Package& package, const Program& program, schema::ExportedProgram& written,
-                const Release& release, const AddBlocker& add) {
-  const int schema = version_of(program);
-  if (auto blocker = container_obstacle(package, schema, release)) return add(*std::move(blocker));
-  if (release.refuses_unknown_fields && schema > release.schema && schema >= 803)
-    add({.kind = BlockerKind::field,
-         .text = fmt::format("fields of schema 8.{}, where it refuses what is newer than 8.{}",
-                             schema % 100, release.schema % 100),
-         .first = find_release("2.9")});
-  check_operators(program, release, add);
-  check_schema_as_written(written, release, add);
-}
-
 }  // namespace
 
 std::span<const BlockerInfo> blocker_kinds() { return kBlockerKinds; }
@@ -247,20 +205,6 @@ Result<Conversion> convert(const Package& package, const ConvertOptions& options
   }
   PT2_TRY_VOID(PackageConverter(package, options, conversion).run());
   return conversion;
-}
-
-Result<std::vector<LoadObstacles>> load_obstacles(const Package& package) {
-  std::vector<LoadObstacles> out;
-  for (const Release& release : releases()) out.push_back({&release, {}});
-  for (const std::string& model : package.models()) {
-    PT2_TRY(const Program* program, package.program(model));
-    PT2_TRY(schema::ExportedProgram written, package.schema(model));
-    for (LoadObstacles& each : out) {
-      const auto add = [&](Blocker blocker) { each.blockers.push_back(std::move(blocker)); };
-      check_load(package, *program, written, *each.release, add);
-    }
-  }
-  return out;
 }
 
 Result<Conversion> convert_for_oldest(const Package& package, const ConvertOptions& options) {

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
+#include <iterator>
 
 #include "base/printable.h"
 #include "pt2/format/schema_json.h"
@@ -19,6 +21,9 @@ using schema::Kind;
 using schema::Member;
 using schema::Type;
 
+constexpr std::string_view kOutermostGraph = ".graph_module.graph";
+constexpr std::string_view kNodes = "nodes", kValues = "tensor_values";
+
 // ", which came with RELEASE"; empty for members that no known release has.
 std::string since_text(const Release* first) {
   return first == nullptr ? std::string()
@@ -27,8 +32,23 @@ std::string since_text(const Release* first) {
 
 class SchemaWalk {
  public:
-  SchemaWalk(const Release& release, int version, bool as_written, const AddBlocker& add)
-      : release_(release), version_(version), as_written_(as_written), add_(add) {}
+  SchemaWalk(const Release& release, int version, bool as_written, const AddBlocker& add,
+             std::string path = "")
+      : release_(release),
+        version_(version),
+        as_written_(as_written),
+        add_(add),
+        path_(std::move(path)) {}
+
+  // Is told when the walk comes to a table of the outermost graph.
+  std::function<void(std::string_view member)> on_table;
+
+  void walk_item(size_t index, const Type& type, void* value) {
+    const size_t mark = path_.size();
+    schema::append_index_step(path_, index);
+    walk(type, value);
+    path_.resize(mark);
+  }
 
   void walk(const Type& type, void* value) {
     switch (type.kind) {
@@ -74,12 +94,8 @@ class SchemaWalk {
   }
 
   void walk_list(const Type& type, void* value) {
-    for (size_t i = 0, count = type.size(value); i < count; ++i) {
-      const size_t mark = path_.size();
-      schema::append_index_step(path_, i);
-      walk(*type.element, type.at(value, i));
-      path_.resize(mark);
-    }
+    for (size_t i = 0, count = type.size(value); i < count; ++i)
+      walk_item(i, *type.element, type.at(value, i));
   }
 
   void walk_dict(const Type& type, void* value) {
@@ -93,6 +109,7 @@ class SchemaWalk {
     check_trace(type, value);
     for (const Member& member : type.members) {
       void* field = member.get(value);
+      if (on_table && path_ == kOutermostGraph) on_table(member.name);
       if (!member.is_in(version_)) {
         if (schema::is_set(member, value)) check_field(type, member);
         continue;
@@ -181,10 +198,41 @@ void check_schema(schema::ExportedProgram& program, const Release& release, int 
       .walk(schema::type_of<schema::ExportedProgram>(), &program);
 }
 
-void check_schema_as_written(schema::ExportedProgram& program, const Release& release,
-                             const AddBlocker& add) {
-  SchemaWalk(release, release.schema, true, add)
-      .walk(schema::type_of<schema::ExportedProgram>(), &program);
+void WrittenSchemaCheck::check_outline(schema::ExportedProgram& program) {
+  const AddBlocker add = [&](Blocker blocker) { outline_.push_back(std::move(blocker)); };
+  SchemaWalk walk(release_, release_.schema, true, add);
+  walk.on_table = [&](std::string_view member) {
+    if (member == kNodes) nodes_.place = outline_.size();
+    if (member == kValues) values_.place = outline_.size();
+  };
+  walk.walk(schema::type_of<schema::ExportedProgram>(), &program);
+}
+
+void WrittenSchemaCheck::check_nodes(schema::List<schema::Node>& nodes) {
+  const AddBlocker add = [&](Blocker blocker) { nodes_.found.push_back(std::move(blocker)); };
+  SchemaWalk walk(release_, release_.schema, true, add,
+                  fmt::format("{}.{}", kOutermostGraph, kNodes));
+  for (schema::Node& node : nodes)
+    walk.walk_item(node_count_++, schema::type_of<schema::Node>(), &node);
+}
+
+void WrittenSchemaCheck::check_values(schema::Dict<schema::TensorMeta>& values) {
+  const AddBlocker add = [&](Blocker blocker) { values_.found.push_back(std::move(blocker)); };
+  SchemaWalk(release_, release_.schema, true, add, fmt::format("{}.{}", kOutermostGraph, kValues))
+      .walk(*std::ranges::find(schema::type_of<schema::Graph>().members, kValues, &Member::name)
+                 ->type,
+            &values);
+}
+
+std::vector<Blocker> WrittenSchemaCheck::take() {
+  // The later place first, so that the earlier one stays where it is.
+  Table* const tables[] = {&nodes_, &values_};
+  const bool nodes_last = nodes_.place > values_.place;
+  for (Table* table : {tables[nodes_last ? 0 : 1], tables[nodes_last ? 1 : 0]})
+    outline_.insert(outline_.begin() + static_cast<ptrdiff_t>(table->place),
+                    std::make_move_iterator(table->found.begin()),
+                    std::make_move_iterator(table->found.end()));
+  return std::move(outline_);
 }
 
 }  // namespace pt2

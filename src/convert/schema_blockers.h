@@ -12,9 +12,28 @@ namespace pt2 {
 // stay where the release ignores them. Linear.
 void check_schema(schema::ExportedProgram& program, const Release& release, int version,
                   const AddBlocker& add);
-// The same for a file as it is: reports only what makes the release's reader refuse it.
-void check_schema_as_written(schema::ExportedProgram& program, const Release& release,
-                             const AddBlocker& add);
+
+// The same for a file as it is: finds only what makes the release's reader refuse it. The two long
+// tables of the outermost graph may come behind the rest, in parts.
+class WrittenSchemaCheck {
+ public:
+  explicit WrittenSchemaCheck(const Release& release) : release_(release) {}
+  void check_outline(schema::ExportedProgram& program);
+  void check_nodes(schema::List<schema::Node>& nodes);
+  void check_values(schema::Dict<schema::TensorMeta>& values);
+  // In the order of the whole program.
+  std::vector<Blocker> take();
+
+ private:
+  struct Table {
+    size_t place = 0;  // among the blockers of the outline
+    std::vector<Blocker> found{};
+  };
+  const Release& release_;
+  std::vector<Blocker> outline_;
+  Table nodes_, values_;
+  size_t node_count_ = 0;
+};
 
 }  // namespace pt2
 

@@ -26,6 +26,13 @@ void check_dialect(const Archive& archive, const ProgramSource& source, const Pr
                fmt::format("found '{}', expected ATEN, TRAINING or EDGE", dialect));
 }
 
+// Pages of the text that were read once need not stay in memory.
+schema::PieceReader::Release release_of(const MappedFile* file) {
+  return [file](std::string_view done) {
+    if (file != nullptr) file->release(std::as_bytes(std::span(done)));
+  };
+}
+
 class SourceReader {
  public:
   SourceReader(const Archive& archive, std::string_view model, std::string_view json,
@@ -84,9 +91,7 @@ class SourceReader {
   }
 
   std::optional<Program> read_long() {
-    return read_in_pieces(json_, limits_, warnings_, [&](std::string_view done) {
-      if (file_ != nullptr) file_->release(std::as_bytes(std::span(done)));
-    });
+    return read_in_pieces(json_, limits_, warnings_, release_of(file_));
   }
 
   // A backend's name precedes the name of each of its methods, so a long one would be repeated
@@ -160,6 +165,19 @@ Result<std::vector<ProgramSource>> read_sources(const Archive& archive, std::str
     warnings.add(diagnostic.rule, place + diagnostic.where, diagnostic.text);
   if (!sources) return at(std::move(sources).error(), place);
   return sources;
+}
+
+std::optional<ProgramPieces> open_pieces(const Package& package, const std::string& model,
+                                         size_t piece_bytes) {
+  const Archive& archive = package.archive();
+  if (package.is_member(model) || package.draft(model) != nullptr) return std::nullopt;
+  auto record = archive.read(archive.program_record(model));
+  if (!record) return std::nullopt;
+  ProgramPieces out{.record = *std::move(record), .reader = nullptr};
+  out.reader = schema::PieceReader::open(out.record.text(), archive.limits(), piece_bytes,
+                                         release_of(archive.file().get()));
+  if (out.reader == nullptr) return std::nullopt;
+  return out;
 }
 
 void check_names(const Archive& archive, std::span<const ProgramSource> sources,

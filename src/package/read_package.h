@@ -3,6 +3,7 @@
 #define PT2_PACKAGE_READ_PACKAGE_H
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "package/payload_readers.h"
 #include "pt2/format/schema.h"
 #include "pt2/package.h"
+#include "schema/pieces.h"
 
 namespace pt2 {
 
@@ -35,6 +37,15 @@ enum class SourceForm : uint8_t { any, schema };
 Result<std::vector<ProgramSource>> read_sources(const Archive& archive, std::string_view model,
                                                 Diagnostics& warnings,
                                                 SourceForm form = SourceForm::any);
+// A program in pieces, as the file has it.
+struct ProgramPieces {
+  Record record;  // which the reader views
+  std::unique_ptr<schema::PieceReader> reader;
+};
+// Nothing where the program is to be read whole (Package::schema): a short one, the member of a
+// container, an early draft.
+std::optional<ProgramPieces> open_pieces(const Package& package, const std::string& model,
+                                         size_t piece_bytes = schema::kPieceBytes);
 // Adds V211 for each program whose name an earlier one has.
 void check_names(const Archive& archive, std::span<const ProgramSource> sources,
                  Diagnostics& findings);

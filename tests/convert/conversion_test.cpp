@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <map>
 
+#include "convert/load_obstacles.h"
 #include "package/corpus.h"
 #include "pt2/format/pickle_write.h"
 #include "pt2/format/schema_json.h"
@@ -391,6 +392,26 @@ TEST(Convert, RefusesALossThatNobodyKnows) {
       convert(package, {.losses = {"weights"}}).error().text(),
       "there is no loss 'weights'; expected one of metadata, unknown-fields, small-sizes, guards, "
       "program-name, records");
+}
+
+// Long programs are checked in pieces: as few bytes each as make several of any program.
+TEST(LoadObstacles, AreThoseOfTheWholeProgram) {
+  const auto text = [](const Package& package, size_t piece_bytes) {
+    const auto obstacles = load_obstacles(package, piece_bytes);
+    std::string out;
+    for (const LoadObstacles& each : obstacles.value())
+      out += release_name(*each.release) + "\n" + lines(each.blockers);
+    return out;
+  };
+  size_t found = 0;
+  for (const corpus::File& file : corpus::files()) {
+    const auto package = Package::open(file.path);
+    ASSERT_TRUE(package) << package.error().text();
+    const std::string whole = text(*package, SIZE_MAX);
+    EXPECT_EQ(text(*package, 64), whole) << file.path;
+    found += whole.find(" at %") != whole.npos;
+  }
+  EXPECT_GT(found, 50u);
 }
 
 }  // namespace
