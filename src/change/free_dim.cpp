@@ -276,6 +276,45 @@ class DimFreer {
   std::vector<bool> depends_;  // by value id: a size of it is the symbol's
 };
 
+// The pool keeps what no size has any more: symbols of edits that failed.
+bool has_symbol(const Graph& graph, SymbolId symbol) {
+  const auto is_in = [&](const auto& number) {
+    return number.is_symbolic() && std::ranges::count(free_symbols(number.expr()), symbol) > 0;
+  };
+  const auto any_in = [&](const std::vector<SymInt>& sizes) {
+    return std::ranges::any_of(sizes, is_in);
+  };
+  for (const ValueId id : graph.values()) {
+    const bool found = std::visit(
+        [&]<class T>(const T& meta) {
+          if constexpr (std::same_as<T, TensorMeta>)
+            return any_in(meta.sizes) || any_in(meta.strides) || is_in(meta.storage_offset);
+          else if constexpr (std::same_as<T, CustomObjectType>)
+            return false;
+          else
+            return is_in(meta);
+        },
+        graph.value(id).meta);
+    if (found) return true;
+  }
+  bool found = false;
+  for (const NodeId id : graph.nodes())
+    for (const NamedArgument& input : graph.node(id).inputs)
+      for_each_subgraph(input.arg, [&](SubgraphId nested) {
+        found = found || has_symbol(graph.subgraph(nested), symbol);
+      });
+  return found;
+}
+
+bool is_taken(const Program& program, std::string_view name) {
+  const auto symbol = program.expressions->find_symbol(name);
+  const auto has_it = [&](const RangeConstraint& range) {
+    return range.key != nullptr && std::ranges::count(free_symbols(range.key->expr), *symbol) > 0;
+  };
+  return symbol && (has_symbol(program.graph, *symbol) ||
+                    std::ranges::any_of(program.range_constraints, has_it));
+}
+
 }  // namespace
 
 Result<void> free_dim(Program& program, std::string_view input, size_t dim, std::string_view symbol,
@@ -283,7 +322,7 @@ Result<void> free_dim(Program& program, std::string_view input, size_t dim, std:
   PT2_TRY(const ValueId id, find_input_value(program, input));
   PT2_TRY(const SymInt size, input_size(program, id, dim));
   if (size.is_symbolic()) return set_range(program, input, dim, range);
-  if (!is_identifier(symbol) || program.expressions->find_symbol(symbol))
+  if (!is_identifier(symbol) || is_taken(program, symbol))
     return Error{ErrorCode::argument,
                  fmt::format("'{}' cannot be the name of a new symbol", symbol), ""};
   if (!range.contains(size.literal()))
