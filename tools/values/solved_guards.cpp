@@ -92,11 +92,9 @@ class Solver {
   }
 
   SymRange range_of(SymbolId symbol) const {
-    for (const RangeConstraint& constraint : program_.range_constraints)
-      if (constraint.key != nullptr && constraint.key->expr.is_symbol() &&
-          constraint.key->expr->symbol == symbol)
-        return constraint.range;
-    return {};
+    ExprPool& pool = *program_.expressions;
+    const RangeConstraint* found = find_range(program_, pool.symbol(pool.symbol_name(symbol)));
+    return found == nullptr ? SymRange() : found->range;
   }
 
   // Empty where all sizes of the range are allowed; nothing where there is no short way to say it.

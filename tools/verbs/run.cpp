@@ -50,23 +50,28 @@ std::string unused_name(const std::string& name, std::set<std::string>& used) {
 constexpr std::string_view kStandardOutput = "-";
 constexpr std::string_view kUsualFormat = "npz";
 
-Result<TensorFormat> output_format(const Options& options) {
+// Nothing where nothing is to be written.
+Result<std::optional<TensorFormat>> output_format(const Options& options) {
+  if (options.output.empty() && options.format.empty()) return std::optional<TensorFormat>();
   if (options.output != kStandardOutput) {
     if (!options.format.empty())
       return Error{ErrorCode::argument, "--format is for -o -; the name of a file says its format",
                    options.output};
-    return tensor_format_of(options.output);
+    PT2_TRY(const TensorFormat format, tensor_format_of(options.output));
+    return std::optional(format);
   }
   if (options.json || options.top > 0)
     return Error{
         ErrorCode::argument,
         fmt::format("-o - and {} both write to standard output", options.json ? "--json" : "--top"),
         ""};
-  return tensor_format_of(
-      fmt::format(".{}", options.format.empty() ? kUsualFormat : options.format));
+  PT2_TRY(
+      const TensorFormat format,
+      tensor_format_of(fmt::format(".{}", options.format.empty() ? kUsualFormat : options.format)));
+  return std::optional(format);
 }
 
-Result<void> write_outputs(const Options& options, const Model& model,
+Result<void> write_outputs(const std::string& path, TensorFormat format, const Model& model,
                            const std::vector<Value>& outputs, Environment& environment) {
   NamedTensors tensors;
   std::set<std::string> used;
@@ -78,8 +83,7 @@ Result<void> write_outputs(const Options& options, const Model& model,
       print_warning(environment,
                     fmt::format("{} is not written: {}", printable(name), outputs[i].type_text()));
   }
-  if (options.output != kStandardOutput) return write_tensor_file(options.output, tensors);
-  PT2_TRY(const TensorFormat format, output_format(options));
+  if (path != kStandardOutput) return write_tensor_file(path, tensors);
   StringSink written;
   PT2_TRY_VOID(write_tensors(format, tensors, written));
   print(environment.out, written.bytes());
@@ -159,11 +163,10 @@ Result<void> print_top(const Options& options, const Model& model,
 }
 
 Result<int> run(const Options& options, Environment& environment) {
-  if (!options.output.empty() || !options.format.empty()) {
-    PT2_TRY([[maybe_unused]] const TensorFormat format, output_format(options));
-  }
+  // Before anything is computed.
+  PT2_TRY(const std::optional<TensorFormat> format, output_format(options));
   if (!options.state.empty()) {
-    PT2_TRY([[maybe_unused]] const TensorFormat format, tensor_format_of(options.state));
+    PT2_TRY([[maybe_unused]] const TensorFormat state_format, tensor_format_of(options.state));
   }
   PT2_TRY(PreparedCall call, prepare_call(options.execution, environment));
   const Model& model = call.model;
@@ -171,7 +174,7 @@ Result<int> run(const Options& options, Environment& environment) {
   session.seed(options.execution.seed);
   Result<std::vector<Value>> outputs = session.run(call.inputs, call_options(options));
   if (!outputs) return std::move(outputs).error();
-  if (!options.output.empty()) PT2_TRY_VOID(write_outputs(options, model, *outputs, environment));
+  if (format) PT2_TRY_VOID(write_outputs(options.output, *format, model, *outputs, environment));
   const std::vector<ChangedState> state = changed_state(model, session);
   if (!options.state.empty()) PT2_TRY_VOID(write_state(options.state, state));
   if (options.top > 0 && !options.json)
