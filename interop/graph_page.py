@@ -3,6 +3,9 @@
     python interop/graph_page.py build/release/tools/pt2 MODEL.pt2... [--pictures FOLDER]
     python interop/graph_page.py --export FOLDER      models to draw; needs torch and torchvision
 
+The first two files are also drawn as what has changed from one to the other: nodes in the colours of their changes, found
+by search, counted in the legend.
+
 Needs Debian's chromium and the package playwright. Each page is opened from disk without network. Checked: time until it
 is ready, layout in C++, no request, no message on the console, boxes where C++ has them, every node found by search, no
 overlap when boxes are opened, links, light and dark, and that hostile text runs nothing. Exit 1 when one of these fails.
@@ -84,6 +87,52 @@ class Checker:
         self.faults += 1
         print(f"  FAULT {name}: {text}")
 
+    def page_of(self, browser, page_file, name):
+        context = browser.new_context(viewport={"width": 1280, "height": 800}, offline=True, color_scheme="light")
+        page = context.new_page()
+        page.on("console", lambda message: self.fault(name, f"console: {message.text}"))
+        page.on("pageerror", lambda error: self.fault(name, f"error: {error}"))
+        page.on("dialog", lambda dialog: self.fault(name, "dialog"))
+        page.on("request", lambda r: r.url.startswith(page_file.as_uri()) or self.fault(name, f"request {r.url[:80]}"))
+        page.goto(page_file.as_uri())
+        return context, page
+
+    def check_difference(self, browser, old, new, folder):
+        name = f"{pathlib.Path(old).stem} to {pathlib.Path(new).stem}"
+        page_file = folder / "difference.html"
+        subprocess.run([self.pt2, "graph", new, "-o", page_file, "--diff", old], check=True, stderr=subprocess.DEVNULL)
+        diff = subprocess.run([self.pt2, "diff", old, new, "--json"], stderr=subprocess.DEVNULL, stdout=subprocess.PIPE).stdout
+        changes = [c for c in json.loads(diff)["changes"] if c["section"] == "node"]
+        context, page = self.page_of(browser, page_file, name)
+        counts = page.evaluate("program.difference")
+        count = lambda kind: sum(c["kind"] == kind for c in changes)
+        # What is in a nested graph of a new node is new too.
+        if counts["removed"] != count("removed") or counts["added"] < count("added"):
+            self.fault(name, f"{counts}, pt2 diff says {count('added')} added, {count('removed')} removed")
+        legend = page.evaluate("byId('legend').innerText").split("\n")
+        if [line.strip() for line in legend if line.strip()] != [f"{counts[kind]} {kind}" for kind in ("added", "removed", "changed")]:
+            self.fault(name, f"the legend is {legend}")
+        lost = page.evaluate("""() => {
+          search("added");
+          const lost = program.boxes.filter((b) => b.change && b.change.kind === "added" && !picture.found.has(b.id)).length;
+          search("");
+          return lost; }""")
+        if lost:
+            self.fault(name, f"search misses {lost} nodes that were added")
+        wrong = page.evaluate("""() => program.boxes.filter((b) => b.isNode && b.children.length === 0 &&
+          picture.colourOf(b) !== (b.change && b.change.kind ? theme()[b.change.kind] : null)).map((b) => b.name)""")
+        if wrong:
+            self.fault(name, f"other colours than those of the changes: {wrong[:3]}")
+        if page.evaluate("panel.root.hidden") or not page.evaluate("panel.root.innerText.length > 20"):
+            self.fault(name, "the panel does not say what has changed")
+        if self.pictures:
+            page.screenshot(path=self.pictures / "difference.png")
+        page.evaluate("panel.root.querySelector('a') && panel.root.querySelector('a').click()")
+        if page.evaluate("panel.root.querySelector('a') !== null && picture.selected < 0"):
+            self.fault(name, "the panel's link leads nowhere")
+        context.close()
+        print(f"{name:34} {counts['added']} added, {counts['removed']} removed, {counts['changed']} changed")
+
     def check(self, browser, path, folder):
         name = pathlib.Path(path).stem
         page_file = folder / f"{name}.html"
@@ -92,13 +141,7 @@ class Checker:
         seconds = time.monotonic() - start
         layout = json.loads(subprocess.run([self.pt2, "graph", path, "--json"], check=True, stderr=subprocess.DEVNULL,
                                            stdout=subprocess.PIPE).stdout)
-        context = browser.new_context(viewport={"width": 1280, "height": 800}, offline=True, color_scheme="light")
-        page = context.new_page()
-        page.on("console", lambda message: self.fault(name, f"console: {message.text}"))
-        page.on("pageerror", lambda error: self.fault(name, f"error: {error}"))
-        page.on("dialog", lambda dialog: self.fault(name, "dialog"))
-        page.on("request", lambda r: r.url.startswith(page_file.as_uri()) or self.fault(name, f"request {r.url[:80]}"))
-        page.goto(page_file.as_uri())
+        context, page = self.page_of(browser, page_file, name)
         ready = float(page.evaluate("document.documentElement.dataset.ready"))
         if ready > READY_MS:
             self.fault(name, f"ready after {ready:.0f} ms")
@@ -158,6 +201,8 @@ def main():
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         for path in arguments.files:
             checker.check(browser, path, folder)
+        if len(arguments.files) > 1:
+            checker.check_difference(browser, arguments.files[0], arguments.files[1], folder)
         for path in arguments.files[:1]:
             hostile_file(path, folder / "hostile.pt2")
             checker.check(browser, str(folder / "hostile.pt2"), folder)

@@ -60,6 +60,7 @@ constexpr Verb kVerbs[] = {
      "pt2 graph model.pt2 -o model.dot       # for Graphviz\n"
      "pt2 bench model.pt2 -i x=image.npy --profile --json > times.json\n"
      "pt2 graph model.pt2 -o model.html --profile times.json   # where the time goes\n"
+     "pt2 graph new.pt2 -o new.html --diff old.pt2             # what has changed\n"
      "pt2 trace model.pt2 -i x=image.npy -o trace.npz\n"
      "pt2 graph model.pt2 -o model.html --trace trace.npz      # where NaN comes from",
      setup_graph},

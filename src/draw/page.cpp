@@ -38,6 +38,7 @@ class DataWriter {
     json_.end_array();
     write_weights();
     write_ranges();
+    write_difference();
     key("strings");
     json_.begin_array();
     for (const std::string* text : texts_) json_.string(*text);
@@ -167,6 +168,7 @@ class DataWriter {
       key("us");
       json_.number(time->second);
     }
+    write_change(node);
     key("a");
     json_.begin_array();
     const uint32_t first_value = first_value_of(*box.graph);
@@ -182,6 +184,35 @@ class DataWriter {
       }
       json_.end_array();
     }
+    json_.end_array();
+  }
+
+  void write_texts(const std::vector<std::string>& texts) {
+    json_.begin_array();
+    for (const std::string& each : texts) text(picture::kept(each));
+    json_.end_array();
+  }
+
+  void write_change(const Node& node) {
+    if (!source_.difference) return;
+    const auto found = source_.difference->nodes.find(&node);
+    if (found == source_.difference->nodes.end()) return;
+    const DrawnDifference::OfNode& drawn = found->second;
+    key("x");
+    json_.begin_array();
+    json_.integer(drawn.kind ? static_cast<int64_t>(*drawn.kind) : -1);
+    write_texts(drawn.lines);
+    write_texts(drawn.removed);
+    json_.end_array();
+  }
+
+  void write_difference() {
+    if (!source_.difference) return;
+    key("difference");
+    json_.begin_array();
+    for (const size_t count : source_.difference->counts) number(count);
+    write_texts(source_.difference->others);
+    write_texts(source_.difference->removed_at_ends);
     json_.end_array();
   }
 

@@ -7,8 +7,8 @@
 #include <set>
 
 #include "base/printable.h"
-#include "inspect/input_roles.h"
 #include "inspect/graph_diff.h"
+#include "inspect/input_roles.h"
 #include "inspect/weight_diff.h"
 #include "ir/graph_place.h"
 #include "ir/version_facts.h"
@@ -43,7 +43,7 @@ class ProgramDiff {
     compare_ranges();
     compare_guards();
     diff_graphs({before_.graph, before_roles_, before_symbols_},
-                {after_.graph, after_roles_, after_symbols_}, out_.changes, out_.nodes);
+                {after_.graph, after_roles_, after_symbols_}, out_, out_.nodes);
     compare_outputs();
     if (!options_.semantic) compare_names();
   }
@@ -349,6 +349,7 @@ Result<Difference> diff(const Package& before, const Package& after, const DiffO
       for (Change& change : found.changes) change.program = left;
     std::ranges::move(found.changes, std::back_inserter(out.changes));
     out.nodes = std::move(found.nodes);
+    out.nested = std::move(found.nested);
   }
   if (!options.semantic) diff_extra_files(before.archive(), after.archive(), out);
   return out;

@@ -87,10 +87,11 @@ class Side {
 
 class GraphDiff {
  public:
-  GraphDiff(const GraphSide& before, const GraphSide& after, std::vector<Change>& changes)
+  GraphDiff(const GraphSide& before, const GraphSide& after, Difference& out)
       : before_(before),
         after_(after),
-        changes_(changes),
+        out_(out),
+        changes_(out.changes),
         with_modules_(before_.has_modules() && after_.has_modules()),
         to_after_(before_.order.size(), kNone),
         to_before_(after_.order.size(), kNone) {}
@@ -213,20 +214,21 @@ class GraphDiff {
       for (; next < end; ++next)
         if (to_before_[next] == kNone) {
           report_one(after_, next, ChangeKind::added);
-          pairs.push_back({std::nullopt, after_.order[next], true});
+          pairs.push_back({std::nullopt, after_.order[next], true, changes_.size() - 1, 1});
         }
     };
     for (size_t i = 0; i < to_after_.size(); ++i) {
       const size_t partner = to_after_[i];
       if (partner == kNone) {
         report_one(before_, i, ChangeKind::removed);
-        pairs.push_back({before_.order[i], std::nullopt, true});
+        pairs.push_back({before_.order[i], std::nullopt, true, changes_.size() - 1, 1});
         continue;
       }
       if (partner >= next) add_until(partner + 1);
       const size_t known = changes_.size();
       compare(i, partner);
-      pairs.push_back({before_.order[i], after_.order[partner], changes_.size() != known});
+      pairs.push_back({before_.order[i], after_.order[partner], changes_.size() != known, known,
+                       changes_.size() - known});
     }
     add_until(to_before_.size());
   }
@@ -360,9 +362,10 @@ class GraphDiff {
     };
     const auto left = nested(before_.graph, a), right = nested(after_.graph, b);
     for (size_t i = 0; i < std::min(left.size(), right.size()); ++i) {
-      std::vector<NodePair> unused;
+      std::vector<NodePair> pairs;
       diff_graphs({*left[i], places(*left[i]), before_.symbols},
-                  {*right[i], places(*right[i]), after_.symbols}, changes_, unused);
+                  {*right[i], places(*right[i]), after_.symbols}, out_, pairs);
+      out_.nested.push_back({left[i], right[i], std::move(pairs)});
     }
   }
 
@@ -405,6 +408,7 @@ class GraphDiff {
   }
 
   Side before_, after_;
+  Difference& out_;
   std::vector<Change>& changes_;
   bool with_modules_;
   std::vector<size_t> to_after_, to_before_;
@@ -413,9 +417,9 @@ class GraphDiff {
 
 }  // namespace
 
-void diff_graphs(const GraphSide& before, const GraphSide& after, std::vector<Change>& changes,
+void diff_graphs(const GraphSide& before, const GraphSide& after, Difference& out,
                  std::vector<NodePair>& pairs) {
-  GraphDiff(before, after, changes).run(pairs);
+  GraphDiff(before, after, out).run(pairs);
 }
 
 }  // namespace pt2

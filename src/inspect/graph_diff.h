@@ -18,8 +18,9 @@ struct GraphSide {
   SymbolNames& symbols;
 };
 
-// Adds changes of nodes and sizes, in nested graphs too; `pairs` of this graph.
-void diff_graphs(const GraphSide& before, const GraphSide& after, std::vector<Change>& changes,
+// Adds changes of nodes and sizes, in nested graphs too, whose pairs go to out.nested; `pairs` of
+// this graph.
+void diff_graphs(const GraphSide& before, const GraphSide& after, Difference& out,
                  std::vector<NodePair>& pairs);
 
 }  // namespace pt2

@@ -162,5 +162,78 @@ TEST(Page, TextsAreShortenedByColumns) {
   EXPECT_EQ(picture::shortened("a\xff\n", 5), "a??");
 }
 
+// x -> first -> second -> third, without those that are empty; `factor` is the third's argument.
+Program chain(const char* first, const char* second, double factor) {
+  ProgramBuilder builder;
+  ValueId value = builder.input("x", builder.tensor(Dtype::float32, {2}));
+  for (const char* name : {first, second})
+    if (*name != 0)
+      value = builder.call(std::string("torch.ops.aten.") + name + ".default", {arg("self", value)},
+                           builder.tensor(Dtype::float32, {2}));
+  value = builder.call("torch.ops.aten.mul.Tensor",
+                       {arg("self", value), arg("other", Argument(factor))},
+                       builder.tensor(Dtype::float32, {2}));
+  builder.output(value);
+  return std::move(builder).finish().value();
+}
+
+DrawnDifference difference_of(const Program& before, const Program& after) {
+  return drawn_difference(after, diff_programs(before, after));
+}
+
+TEST(DrawnDifference, IsByTheNodesThatAreDrawn) {
+  const Program plain = chain("", "", 2), longer = chain("neg", "", 3);
+  const auto of_first = [](const DrawnDifference& drawn, const Program& after) {
+    return drawn.nodes.at(&after.graph.node(*after.graph.nodes().begin()));
+  };
+  const DrawnDifference added = difference_of(plain, longer);
+  EXPECT_EQ(added.counts, (std::array<size_t, 3>{1, 0, 1}));
+  EXPECT_EQ(added.nodes.size(), 2u);
+  EXPECT_EQ(of_first(added, longer).kind, ChangeKind::added);
+  const DrawnDifference removed = difference_of(longer, plain);
+  EXPECT_EQ(removed.counts, (std::array<size_t, 3>{0, 1, 1}));
+  ASSERT_EQ(removed.nodes.size(), 1u);
+  const DrawnDifference::OfNode& mul = of_first(removed, plain);
+  EXPECT_EQ(mul.kind, ChangeKind::changed);
+  ASSERT_EQ(mul.lines.size(), 2u);
+  EXPECT_NE((mul.lines[0] + mul.lines[1]).find("other=3.0 -> other=2.0"), std::string::npos);
+  ASSERT_EQ(mul.removed.size(), 1u);
+  EXPECT_NE(mul.removed[0].find("aten.neg"), std::string::npos);
+  EXPECT_TRUE(removed.removed_at_ends.empty());
+  EXPECT_TRUE(difference_of(plain, plain).nodes.empty());
+}
+
+TEST(DrawnDifference, KeepsWhatStoodAtTheEnd) {
+  const Program with = chain("sin", "neg", 2);
+  Program without = chain("sin", "neg", 2);
+  NodeId last{};
+  for (const NodeId id : without.graph.nodes()) last = id;
+  without.graph.set_outputs({without.graph.node(last).inputs[0].arg});
+  ASSERT_TRUE(without.graph.erase_node(last));
+  const DrawnDifference drawn = difference_of(with, without);
+  EXPECT_EQ(drawn.counts, (std::array<size_t, 3>{0, 1, 0}));
+  ASSERT_EQ(drawn.removed_at_ends.size(), 1u);
+  EXPECT_NE(drawn.removed_at_ends[0].find("aten.mul.Tensor"), std::string::npos);
+}
+
+TEST(Page, TellsWhatDiffers) {
+  const Program before = chain("sin", "", 2), after = make_hostile();
+  const Drawing drawing = draw(after, {.depth = 1000});
+  PageProgram page{.name = "program", .drawing = &drawing};
+  EXPECT_EQ(print_page(std::span(&page, 1), "").find("\"difference\":"), std::string::npos);
+  page.difference = difference_of(before, after);
+  const std::string data = data_of(print_page(std::span(&page, 1), ""));
+  EXPECT_EQ(data.find('<'), std::string::npos);
+  const Result<JsonValue> json = parse_json(data);
+  ASSERT_TRUE(json);
+  const JsonValue& program = json->find("programs")->items[0];
+  const JsonValue* difference = program.find("difference");
+  ASSERT_NE(difference, nullptr);
+  ASSERT_EQ(difference->items.size(), 5u);
+  size_t changed = 0;
+  for (const JsonValue& box : program.find("boxes")->items) changed += box.find("x") != nullptr;
+  EXPECT_EQ(changed, std::size(kHostile));
+}
+
 }  // namespace
 }  // namespace pt2

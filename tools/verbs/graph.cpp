@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/mapped_file.h"
 #include "pt2/tensor_file.h"
+#include "pt2/tools/diff.h"
 #include "pt2/tools/drawing.h"
 #include "tools/source.h"
 #include "tools/verbs.h"
@@ -19,6 +20,7 @@ struct Options {
   std::string output;
   std::string profile;
   std::string trace;
+  std::string other;
   std::optional<size_t> depth;
   bool no_statistics = false;
   bool json = false;
@@ -68,6 +70,23 @@ Result<std::map<std::string, TensorRange>> read_ranges(const std::string& path,
   return ranges;
 }
 
+// From the program of that name in the other file, or from its only one.
+Result<std::optional<DrawnDifference>> read_difference(const Options& options,
+                                                       const std::optional<Package>& other,
+                                                       const Package& package,
+                                                       const std::string& name) {
+  std::optional<DrawnDifference> out;
+  if (!other) return out;
+  const bool has_one = other->models().size() == 1 && package.models().size() == 1;
+  if (!has_one && !other->model_name(name)) return out;
+  PT2_TRY(const Program* program, package.program(name));
+  PT2_TRY(const Difference difference,
+          diff(*other, package,
+               {.weights = !options.no_statistics, .model = has_one ? std::string() : name}));
+  out = drawn_difference(*program, difference);
+  return out;
+}
+
 // One drawing for each program that is asked for.
 struct Pictures {
   std::vector<Drawing> drawings;
@@ -84,6 +103,11 @@ Result<Pictures> draw_programs(const Options& options, const Package& package, b
   }
   PT2_TRY(const auto times, read_profile(options.profile));
   PT2_TRY(const auto ranges, read_ranges(options.trace, options.source.limits));
+  std::optional<Package> other;
+  if (!options.other.empty()) {
+    Source source{.file = options.other, .limits = options.source.limits};
+    PT2_TRY(other, open_package(source, environment));
+  }
   Pictures pictures;
   for (const std::string& name : names) {
     PT2_TRY(const Program* program, package.program(name));
@@ -97,12 +121,15 @@ Result<Pictures> draw_programs(const Options& options, const Package& package, b
     else
       print_error(environment, payloads.error());
   }
-  for (size_t i = 0; i < names.size(); ++i)
+  for (size_t i = 0; i < names.size(); ++i) {
+    PT2_TRY(auto difference, read_difference(options, other, package, names[i]));
     pictures.programs.push_back({.name = names[i],
                                  .drawing = &pictures.drawings[i],
                                  .payloads = pictures.payloads[i].get(),
                                  .times = times,
-                                 .ranges = ranges});
+                                 .ranges = ranges,
+                                 .difference = std::move(difference)});
+  }
   return pictures;
 }
 
@@ -145,8 +172,12 @@ Action setup_graph(CommandLine& line) {
   line.add_option("--trace", options->trace,
                   "show the range of each value: what 'pt2 trace -o' wrote")
       .type_name("TENSORS");
+  line.add_option(
+          "--diff", options->other,
+          "colour the page by what differs from this older file, as\n'pt2 diff OLD FILE' finds it")
+      .type_name("OLD");
   line.add_flag("--no-statistics", options->no_statistics,
-                "do not read the weights for their ranges");
+                "do not read the weights, for their ranges and for --diff");
   add_model_option(line, options->source);
   add_json_option(line, options->json);
   return [options](Environment& environment) { return graph(*options, environment); };

@@ -50,11 +50,25 @@ struct Change {
 struct NodePair {
   std::optional<NodeId> before, after;
   bool changed = false;
+  // Where its changes begin in Difference::changes, with those of nested graphs; as many follow one
+  // another.
+  size_t first_change = 0;
+  size_t change_count = 0;
 };
 
+// Two graphs that two nodes of one pair call.
+struct NestedPairs {
+  const Graph* before = nullptr;
+  const Graph* after = nullptr;
+  std::vector<NodePair> nodes{};
+};
+
+// Refers to the programs.
 struct Difference {
   std::vector<Change> changes{};
-  std::vector<NodePair> nodes{};  // of the top graphs, in order
+  // Of the top graphs, in order. Of a file with several programs: those of the last.
+  std::vector<NodePair> nodes{};
+  std::vector<NestedPairs> nested{};  // the same
 
   bool empty() const { return changes.empty(); }
 };

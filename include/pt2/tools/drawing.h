@@ -7,6 +7,7 @@
 #ifndef PT2_TOOLS_DRAWING_H
 #define PT2_TOOLS_DRAWING_H
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -17,6 +18,7 @@
 
 #include "pt2/ir/program.h"
 #include "pt2/package.h"
+#include "pt2/tools/diff.h"
 #include "pt2/tools/stats.h"
 
 namespace pt2 {
@@ -137,6 +139,21 @@ void place(Drawing& drawing);
 // The boxes that show: each open box before those inside it.
 std::vector<uint32_t> visible_boxes(const Drawing& drawing);
 
+// What a page says of the drawing's program beside another one.
+struct DrawnDifference {
+  struct OfNode {
+    std::optional<ChangeKind> kind{};    // added or changed; nothing: it only stands beside changes
+    std::vector<std::string> lines{};    // what has changed
+    std::vector<std::string> removed{};  // nodes that stood right before it
+  };
+  std::map<const Node*, OfNode> nodes{};
+  std::vector<std::string> removed_at_ends{};  // nodes behind which none was left in their graph
+  std::vector<std::string> others{};           // what is said of no node
+  std::array<size_t, 3> counts{};              // nodes, by ChangeKind
+};
+// `difference` must be that of another program and `after`, in this order.
+DrawnDifference drawn_difference(const Program& after, const Difference& difference);
+
 // What a page shows of one program.
 struct PageProgram {
   std::string name{};
@@ -144,6 +161,7 @@ struct PageProgram {
   const Payloads* payloads = nullptr;           // null: weights without numbers
   std::map<std::string, double> times{};        // microseconds a call, by name of the node
   std::map<std::string, TensorRange> ranges{};  // of traced values, by name
+  std::optional<DrawnDifference> difference{};  // from another program
 };
 
 // An SVG picture that follows the reader's choice of light or dark.

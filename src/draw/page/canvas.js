@@ -16,6 +16,7 @@ class Picture {
     this.selected = -1;
     this.found = new Set();
     this.colourOf = null;  // a box's own colour, or null
+    this.showsRemoved = false;  // a line above boxes before which nodes were removed
     this.waits = false;
   }
 
@@ -122,6 +123,10 @@ class Picture {
       c.beginPath();
       c.roundRect(box.x, box.y, 4, box.height, [4, 0, 0, 4]);
       c.fill();
+    }
+    if (this.showsRemoved && box.changes && box.changes.removed > 0) {
+      c.fillStyle = colours.removed;
+      c.fillRect(box.x, box.y - 5, box.width, 3);
     }
     if (this.scale < TITLE_SCALE) return;
     const x = box.x + BOX_PADDING + 3, most = box.width - 2 * BOX_PADDING;

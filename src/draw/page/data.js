@@ -2,6 +2,7 @@
 // those of src/draw/page.cpp. Every text of the file is data: it is only ever drawn or made a text
 // node, never markup.
 const KINDS = ["program", "module", "repeat", "rest", "part", "call", "graph", "node", "input", "output"];
+const CHANGES = ["added", "removed", "changed"];
 const LINES = ["weight", "port", "written", "more"];
 
 function readBox(raw, id, strings) {
@@ -23,6 +24,7 @@ function readBox(raw, id, strings) {
     lines: (raw.l || []).map(([kind, text, value]) => ({ kind: LINES[kind], text: strings[text], value })),
     isNode: raw.op !== undefined, name: raw.f || "", target: raw.op === undefined ? "" : strings[raw.op],
     stack: raw.st === undefined ? "" : strings[raw.st], args: raw.a || [], time: raw.us,
+    change: raw.x && { kind: CHANGES[raw.x[0]] || "", lines: raw.x[1].map((i) => strings[i]), removed: raw.x[2].map((i) => strings[i]) },
     x: 0, y: 0, width: 0, height: 0, paths: [],
   };
 }
@@ -42,6 +44,10 @@ function readProgram(raw) {
   };
   for (const range of raw.weights) program.values[range[0]].weights = readRange(range);
   for (const range of raw.ranges) program.values[range[0]].range = readRange(range);
+  if (raw.difference) {
+    const [added, removed, changed, others, ends] = raw.difference;
+    program.difference = { added, removed, changed, others: others.map((i) => strings[i]), ends: ends.map((i) => strings[i]) };
+  }
   program.hasTimes = program.boxes.some((box) => box.time !== undefined);
   return program;
 }
@@ -68,6 +74,19 @@ function sumTimes(program) {
   for (let i = order.length; i-- > 0;) {
     const box = program.boxes[order[i]];
     box.totalTime = (box.time || 0) + box.children.reduce((sum, id) => sum + program.boxes[id].totalTime, 0);
+  }
+}
+
+// How many nodes of each kind of change are in each box, itself included.
+function sumChanges(program) {
+  const order = [0];
+  for (let i = 0; i < order.length; ++i) order.push(...program.boxes[order[i]].children);
+  for (let i = order.length; i-- > 0;) {
+    const box = program.boxes[order[i]], own = box.change;
+    box.changes = { added: 0, removed: own ? own.removed.length : 0, changed: 0 };
+    if (own && own.kind) box.changes[own.kind] = 1;
+    for (const id of box.children)
+      for (const kind of CHANGES) box.changes[kind] += program.boxes[id].changes[kind];
   }
 }
 

@@ -20,6 +20,7 @@ function showProgram(index) {
   programs[index] ||= readProgram(documentData.programs[index]);
   program = programs[index];
   sumTimes(program);
+  if (program.difference) sumChanges(program);
   picture.program = program;
   byId("program").value = String(index);
   offerColours();
@@ -28,6 +29,7 @@ function showProgram(index) {
   search("");
   picture.layout();
   picture.fit();
+  if (program.difference) panel.showDifference(program);
 }
 
 function reveal(id) {
@@ -98,15 +100,18 @@ function matchesOf(text) {
     if (found === undefined) known.set(other, (found = lower(other).includes(wanted)));
     return found;
   };
+  // "removed" finds what stands where nodes were.
+  const isChanged = ({ change }) => change && ((change.kind && has(change.kind)) || change.lines.some(has) ||
+    (change.removed.length > 0 && (has("removed") || change.removed.some(has))));
   for (const box of program.boxes) {
     if (box.parent < 0) continue;
     const isBorder = box.kind === "input" || box.kind === "output";
     if (isBorder && program.boxes[box.parent].kind !== "program") continue;
-    const isFound = box.isNode ? has(box.name) || has(box.target) || has(box.path) || has(box.detail) || has(box.stack) ||
+    const isFound = isChanged(box) || (box.isNode ? has(box.name) || has(box.target) || has(box.path) || has(box.detail) || has(box.stack) ||
         box.lines.some((line) => line.kind === "weight" && program.values[line.value] &&
           has(program.values[line.value].held || "")) || box.values.some((id) => has(program.values[id].type))
       : isBorder ? has(box.title) || box.values.some((id) => has(program.values[id].name))
-        : has(box.path) || has(box.title) || has(box.detail);
+        : has(box.path) || has(box.title) || has(box.detail));
     if (isFound) out.push(box.id);
   }
   // Names that begin with the text first, nodes before what is around them.
@@ -156,6 +161,7 @@ function offerColours() {
   const choices = [["class", "operator"]];
   if (program.hasTimes) choices.unshift(["time", "time"]);
   if (program.hasRanges) choices.unshift(["range", "size of values"]);
+  if (program.difference) choices.unshift(["difference", "difference"]);
   byId("colour").replaceChildren(...choices.map(([value, text]) => {
     const option = element("option", text);
     option.value = value;
@@ -167,12 +173,17 @@ function offerColours() {
 function chooseColour(name) {
   byId("colour").value = name;
   picture.colourOf = null;
+  picture.showsRemoved = name === "difference";
   picture.hottest = 0;
   if (name === "time") {
     picture.hottest = Math.max(...program.boxes.map((box) => box.time || 0), 1e-9);
     const total = program.boxes[0].totalTime || 1;
     picture.colourOf = (box) => (box.children.length > 0 ? heat(box.totalTime / total)
       : box.time === undefined ? null : heat(Math.sqrt(box.time / picture.hottest)));
+  } else if (name === "difference") {
+    // What is new as a whole is new; a box with anything else in it has changed.
+    picture.colourOf = ({ changes, nodes }) => (changes.added + changes.changed === 0 ? null
+      : changes.added === nodes ? theme().added : theme().changed);
   } else if (name === "range") {
     const sizes = program.boxes.map((box) => magnitudeOf(program, box)).filter((x) => x > 0 && isFinite(x));
     const low = Math.log(sizes.reduce((a, b) => Math.min(a, b), 1e30)), high = Math.log(sizes.reduce((a, b) => Math.max(a, b), 1e-30));
@@ -198,6 +209,15 @@ function drawLegend() {
       const mark = element("i"), entry = element("span");
       mark.style.background = theme().classes[c];
       entry.append(mark, CLASSES[c]);
+      legend.append(entry);
+    }
+    return;
+  }
+  if (name === "difference") {
+    for (const kind of CHANGES) {
+      const mark = element("i"), entry = element("span");
+      mark.style.background = theme()[kind];
+      entry.append(mark, `${program.difference[kind]} ${kind}`);
       legend.append(entry);
     }
     return;

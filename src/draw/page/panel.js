@@ -41,6 +41,7 @@ class Panel {
     if (box.path) this.field("module", box.path);
     if (box.time !== undefined) this.field("time", timeText(box.time));
     else if (box.totalTime > 0) this.field("time", `${timeText(box.totalTime)} inside`);
+    if (box.change) this.showChange(box.change);
     if (box.isNode) this.showNode(box);
     else if (box.kind === "input" || box.kind === "output") this.showValues(box.kind, box.values);
     else this.showGroup(box);
@@ -51,6 +52,42 @@ class Panel {
       line.append(link);
       this.root.append(element("h3", "link"), line);
     }
+    this.root.scrollTop = 0;
+  }
+
+  showChange(change) {
+    if (change.kind) this.root.append(element("h3", change.kind));
+    for (const line of change.lines) this.root.append(element("p", line));
+    if (change.removed.length > 0) this.root.append(element("h3", "removed before it"));
+    for (const line of change.removed) this.root.append(element("p", line));
+  }
+
+  // What is said of no node, and where the others are.
+  showDifference(program) {
+    const MOST = 200;
+    this.program = program;
+    this.root.replaceChildren();
+    this.root.hidden = false;
+    const close = element("button", "✕", "close");
+    close.title = "close (Esc)";
+    close.addEventListener("click", () => this.select(-1));
+    this.root.append(close, element("h2", "difference"));
+    const list = (title, lines, make) => {
+      if (lines.length === 0) return;
+      this.root.append(element("h3", title));
+      for (const line of lines.slice(0, MOST)) {
+        const paragraph = element("p");
+        paragraph.append(make(line));
+        this.root.append(paragraph);
+      }
+      if (lines.length > MOST) this.root.append(element("p", `… ${lines.length} in all`));
+    };
+    const linked = (of) => program.boxes.flatMap((box) => (box.change ? of(box.change).map((text) => [text, box.id]) : []));
+    const link = ([text, id]) => this.link(text, id);
+    list("nodes", linked((change) => (change.kind ? change.lines : [])), link);
+    list("removed", [...linked((change) => change.removed), ...program.difference.ends.map((text) => [text, -1])],
+      ([text, id]) => (id < 0 ? element("span", text) : this.link(text, id)));
+    list("others", program.difference.others, (text) => element("span", text));
     this.root.scrollTop = 0;
   }
 
