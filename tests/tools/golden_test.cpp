@@ -19,6 +19,7 @@
 #include <sstream>
 
 #include "command_runner.h"
+#include "json_schema.h"
 #include "temporary_folder.h"
 
 namespace pt2::test {
@@ -129,6 +130,26 @@ bool is_alike(const std::string& found, const std::string& expected) {
   }
 }
 
+// The program itself is what `as` prints, in the file's own format (docs/schema.md).
+bool has_json_schema(const std::string& verb) { return verb != "as"; }
+
+const JsonSchemas& json_schemas() {
+  static const JsonSchemas schemas(PT2_JSON_SCHEMAS);
+  return schemas;
+}
+
+// A document, or a line for each; the exit code tells a caller whether there is one.
+void check_json(const std::string& command, const std::string& verb, const std::string& out) {
+  const auto fault = [&](const std::string& text) {
+    const auto json = parse_json(text);
+    return json ? json_schemas().fault(verb, *json) : json.error().text();
+  };
+  if (out.empty() || fault(out).empty()) return;
+  std::istringstream lines(out);
+  for (std::string line; std::getline(lines, line);)
+    ASSERT_EQ(fault(line), "") << command << "\n" << line.substr(0, 1000);
+}
+
 std::string run_case(const std::string& command, const std::string& out_folder) {
   std::string line = command;
   replace_all(line, "$OUT", out_folder);
@@ -143,6 +164,9 @@ std::string run_case(const std::string& command, const std::string& out_folder) 
     words.resize(words.size() - 2);
   }
   const CommandResult result = run_pt2({words.begin() + 1, words.end()}, input, is_terminal);
+  const std::string verb = words.size() > 1 ? words[1] : "";
+  if (std::ranges::count(words, "--json") > 0 && has_json_schema(verb))
+    check_json(command, verb, result.out);
   const bool has_times = line.starts_with("pt2 bench corpus");
   std::string text = section(has_times ? without_times(result.out) : result.out);
   if (!result.err.empty()) text += "[stderr]\n" + section(result.err);
@@ -236,6 +260,13 @@ TEST(Command, CasesUseEveryOptionOfEveryVerb) {
           option.names.empty() ||
           std::ranges::any_of(option.names, [&](const auto& name) { return words.contains(name); }))
           << "no case uses pt2 " << verb.name << " " << option.names[0];
+    EXPECT_EQ(json_schemas().has(std::string(verb.name)),
+              has_json_schema(std::string(verb.name)) &&
+                  std::ranges::any_of(line.options(),
+                                      [](const tools::OptionText& option) {
+                                        return std::ranges::count(option.names, "--json") > 0;
+                                      }))
+        << verb.name;
   }
 }
 
