@@ -53,6 +53,7 @@ std::string version() {
 
 int unknown_verb(std::string_view name, Environment& environment) {
   std::string meant(verb_that_means(name));
+  if (name.ends_with(".pt2")) meant = fmt::format("pt2 info {}", printable(name, 40));
   if (meant.empty())
     meant = nearest_name(name, verbs(), [](const Verb& verb) { return verb.name; });
   std::string text = fmt::format("pt2: there is no verb '{}'", printable(name, 40));

@@ -10,10 +10,14 @@
 #include <type_traits>
 #include <utility>
 
+#include "base/printable.h"
+#include "tools/names.h"
+
 namespace pt2::tools {
 namespace {
 
 constexpr size_t kHelpColumn = 26;
+constexpr size_t kMostShown = 40;  // of what was typed
 // CLI11's names of types, which the help leaves out.
 constexpr std::string_view kUnsaid[] = {"TEXT", "FLOAT", "UINT", "INT"};
 
@@ -39,6 +43,14 @@ std::string check_whole(const std::string& text) {
                      std::is_signed_v<decltype(value)> ? "" : " from 0 on");
 }
 
+// "a, b or c".
+std::string alternatives(const std::vector<std::string>& words) {
+  std::string out;
+  for (size_t i = 0; i < words.size(); ++i)
+    out += (i == 0 ? "" : i + 1 == words.size() ? " or " : ", ") + words[i];
+  return out;
+}
+
 void require(const std::string& name, const Result<void>& taken) {
   if (!taken) throw CLI::ValidationError(name, taken.error().message);
 }
@@ -56,7 +68,11 @@ Option& Option::required() {
 }
 
 Option& Option::one_of(const std::vector<std::string>& values) {
-  option_->check(CLI::IsMember(values).description(""));
+  const auto check = [values](const std::string& text) -> std::string {
+    if (std::ranges::find(values, text) != values.end()) return "";
+    return fmt::format("found '{}', expected {}", text, alternatives(values));
+  };
+  option_->check(CLI::Validator(check, ""));
   return *this;
 }
 
@@ -169,12 +185,36 @@ std::string CommandLine::help() const {
   return text + "\n";
 }
 
+// The first argument that belongs to nothing.
+Error CommandLine::unexpected() const {
+  const std::vector<std::string> extra = app_->remaining();
+  const auto option = std::ranges::find_if(
+      extra, [](const std::string& text) { return text.size() > 1 && text[0] == '-'; });
+  if (option == extra.end())
+    return {ErrorCode::argument,
+            fmt::format("found one argument too many: '{}'",
+                        printable(extra.empty() ? "" : extra.front(), kMostShown)),
+            ""};
+  const std::string typed = option->substr(0, option->find('='));
+  std::vector<std::string> names;
+  for (const OptionText& each : options())
+    names.insert(names.end(), each.names.begin(), each.names.end());
+  const std::string meant =
+      nearest_name(typed, names, [](const std::string& name) -> std::string_view { return name; });
+  return {ErrorCode::argument,
+          fmt::format("there is no option '{}'{}", printable(typed, kMostShown),
+                      meant.empty() ? "" : fmt::format("; did you mean '{}'?", meant)),
+          ""};
+}
+
 Result<CommandLine::Parsed> CommandLine::parse(std::vector<std::string> arguments) {
   std::ranges::reverse(arguments);  // CLI11 takes them from the end
   try {
     app_->parse(std::move(arguments));
   } catch (const CLI::CallForHelp&) {
     return Parsed::help;
+  } catch (const CLI::ExtrasError&) {
+    return unexpected();
   } catch (const CLI::ParseError& error) {
     return Error{ErrorCode::argument, error.what(), ""};
   }

@@ -76,6 +76,8 @@ class CommandLine {
   Result<Parsed> parse(std::vector<std::string> arguments);
 
  private:
+  Error unexpected() const;
+
   std::unique_ptr<CLI::App> app_;
 };
 

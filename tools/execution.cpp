@@ -18,12 +18,13 @@ void add_engine_options(CommandLine& line, EngineKind& engine, unsigned& threads
           "(node by node, as the program is written)")
       .type_name("NAME")
       .one_of({"planned", "reference"});
-  line.add_option("--threads", threads, "at most so many; 0, the default: one for each processor")
+  line.add_option("--threads", threads, "at most N threads; 0, the default: one for each processor")
       .type_name("N");
 }
 
 void add_execution_options(CommandLine& line, Execution& execution) {
-  line.add_option("--seed", execution.seed, "of the random operators, as torch.manual_seed")
+  line.add_option("--seed", execution.seed,
+                  "seed of the random operators, as for torch.manual_seed")
       .type_name("N");
   add_ops_option(line, execution.libraries);
   add_model_option(line, execution.source);

@@ -121,7 +121,7 @@ void add_run_diff_options(CommandLine& line, RunDiffOptions& options) {
                              "run both on the same inputs, by position: are the outputs equal,\n"
                              "and which node's value differs first?");
   add_input_option(line, options.inputs).needs(run);
-  line.add_option("--seed", options.seed, "of the random operators and the random inputs of --run")
+  line.add_option("--seed", options.seed, "seed of the random operators and inputs of --run")
       .type_name("N")
       .needs(run);
   add_ops_option(line, options.libraries).needs(run);

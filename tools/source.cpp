@@ -14,7 +14,7 @@ void add_source(CommandLine& line, Source& source) {
 }
 
 void add_model_option(CommandLine& line, Source& source) {
-  line.add_option("--model", source.model, "which program of a package with several")
+  line.add_option("--model", source.model, "the program to take, of a package that has several")
       .type_name("NAME");
 }
 
@@ -30,7 +30,7 @@ void add_output_option(CommandLine& line, std::string& output) {
 }
 
 void add_json_option(CommandLine& line, bool& json) {
-  line.add_flag("--json", json, "print JSON, for programs");
+  line.add_flag("--json", json, "print JSON instead of text (schemas: docs/json)");
 }
 
 std::string input_path(const std::string& file) { return file == "-" ? "/dev/stdin" : file; }

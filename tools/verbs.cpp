@@ -40,8 +40,7 @@ constexpr Verb kVerbs[] = {
      "pt2 stats model.pt2 --modules          # and of each module\n"
      "pt2 stats models/                      # a line for each file",
      setup_stats},
-    {"hash", Job::look,
-     "what a file, its program and its weights are, as numbers that stay the same",
+    {"hash", Job::look, "hashes of a file, of what its program computes, and of its weights",
      "pt2 hash model.pt2                     # three SHA-256\n"
      "pt2 hash --program models/ | sort      # which files are one program\n"
      "pt2 hash --weights a.pt2 b.pt2",
@@ -97,7 +96,7 @@ constexpr Verb kVerbs[] = {
      "pt2 explain aten.add                   # signatures of an operator\n"
      "pt2 explain                            # all rules",
      setup_explain},
-    {"run", Job::run, "run a program",
+    {"run", Job::run, "run a program on your inputs, or on its own",
      "pt2 run model.pt2 -i x=image.npy       # inputs by name; 'pt2 info' lists them\n"
      "pt2 run model.pt2 -i 0=a.npy -i n=3    # by position; numbers as they are\n"
      "pt2 run model.pt2 -i all.npz -o out.npz\n"
@@ -109,7 +108,7 @@ constexpr Verb kVerbs[] = {
      "pt2 generate llama/ --ids 1,2,3 --temperature 0.8 --top-p 0.9 --seed 7\n"
      "pt2 generate llama/ --ids 1,2,3 --greedy --stop 2 --json",
      setup_generate},
-    {"test", Job::run, "does it give the recorded numbers?",
+    {"test", Job::run, "does it give the numbers that were recorded?",
      "pt2 test model.pt2                     # calls recorded in model.safetensors\n"
      "pt2 test model.pt2 cases.safetensors --rtol 1e-4 --atol 1e-6\n"
      "pt2 test *.pt2                         # each with the .safetensors beside it\n"
@@ -120,26 +119,27 @@ constexpr Verb kVerbs[] = {
      "pt2 bench model.pt2 --threads 1 --profile   # where the time goes\n"
      "pt2 bench model.pt2 --json --seconds 5",
      setup_bench},
-    {"trace", Job::run, "every value that a run computes, by its name",
+    {"trace", Job::run, "list or save every value that a run computes, by its name",
      "pt2 trace model.pt2 -i x=image.npy     # name, type, operator, source line and module\n"
      "pt2 trace model.pt2 -i x=image.npy -o trace.safetensors\n"
      "pt2 trace model.pt2 --nodes 'linear*' -o linear.npz   # the file's own sample inputs",
      setup_trace},
-    {"edit", Job::change, "other sizes, names, results or arguments; a part of a program",
+    {"edit", Job::change,
+     "give a program other sizes, names, results or arguments, or cut out a part",
      "pt2 edit model.pt2 -o fixed.pt2 --dim x.0=1\n"
      "pt2 edit model.pt2 -o batched.pt2 --dim x.0=batch:1..64\n"
      "pt2 edit model.pt2 -o head.pt2 --from image --to relu_3\n"
      "pt2 edit model.pt2 -o more.pt2 --expose relu_3 --rename-input x=image\n"
      "pt2 edit model.pt2 -o other.pt2 --set dropout.p=0.1 --check",
      setup_edit},
-    {"weights", Job::change, "weights listed, taken out, put in, cast, shared",
+    {"weights", Job::change, "list weights, take them out, put others in, cast or share them",
      "pt2 weights ls model.pt2               # types, ranges, NaN, shared memory, unused bytes\n"
      "pt2 weights export model.pt2 -o w.safetensors\n"
      "pt2 weights set model.pt2 finetuned.safetensors -o new.pt2\n"
      "pt2 weights cast model.pt2 --to bfloat16 -o small.pt2 --check\n"
      "pt2 weights share model.pt2 -o small.pt2",
      setup_weights},
-    {"strip", Job::change, "what nobody needs left out: unused weights, traces, example inputs",
+    {"strip", Job::change, "leave out what nobody needs: unused weights, traces, example inputs",
      "pt2 strip model.pt2 -o small.pt2       # weights that no node uses\n"
      "pt2 strip model.pt2 -o public.pt2 --metadata --example-inputs",
      setup_strip},
@@ -165,14 +165,14 @@ constexpr Verb kVerbs[] = {
      "have it\n"
      "pt2 convert model.pt2 -o small.pt2 --for oldest --lossy guards",
      setup_convert},
-    {"decompose", Job::convert, "operators that PyTorch makes of others, written out: core ATen",
+    {"decompose", Job::convert, "write out operators that PyTorch makes of others: core ATen",
      "pt2 decompose model.pt2 -o core.pt2    # as run_decompositions() of PyTorch; exit 4 and why "
      "if\n"
      "                                       # something cannot be\n"
      "pt2 decompose model.pt2 -o some.pt2 --to core,aten.linear,aten.layer_norm   # these may stay",
      setup_decompose},
     {"canon", Job::convert,
-     "the program in canonical form, as JSON: names, order and sources left out",
+     "the program in canonical form, as JSON: without names, order and sources",
      "pt2 canon a.pt2 | cmp - <(pt2 canon b.pt2)   # the same program, whoever exported it?\n"
      "pt2 canon model.pt2 --content          # whatever order its nodes are in\n"
      "pt2 canon model.pt2 --pretty | less",
@@ -183,7 +183,7 @@ constexpr Verb kVerbs[] = {
      "pt2 draft model.pt2 -o model.draft.json --external   # tensors in model.draft.bin\n"
      "pt2 draft model.draft.json -o model.pt2              # schema 8.20",
      setup_draft},
-    {"completion", Job::shell, "completes verbs and options, for a shell to read",
+    {"completion", Job::shell, "a script for your shell that completes verbs and options",
      "pt2 completion bash > /etc/bash_completion.d/pt2\n"
      "pt2 completion zsh > ~/.zfunc/_pt2\n"
      "pt2 completion fish > ~/.config/fish/completions/pt2.fish",

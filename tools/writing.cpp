@@ -120,7 +120,7 @@ void add_writing_options(CommandLine& line, Writing& writing) {
   line.add_option("-o,--output", writing.output,
                   "write this .pt2 file; may be the one that is read")
       .type_name("FILE");
-  line.add_flag("--check", writing.check, "run both first; write nothing if results differ");
+  line.add_flag("--check", writing.check, "run old and new first; write nothing if results differ");
   add_json_option(line, writing.json);
 }
 

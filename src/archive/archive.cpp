@@ -67,10 +67,12 @@ bool is_checked_when_read(Role role) {
 struct ForeignZip {
   std::string_view suffix;
   std::string_view what;
+  std::string_view remedy = "";
 };
 constexpr ForeignZip kForeignZips[] = {
-    {"/constants.pkl", "a TorchScript file"},
-    {"/data.pkl", "a torch.save checkpoint: objects without a program"},
+    {"/constants.pkl", "a TorchScript file", "; torch.export of its module makes one"},
+    {"/data.pkl", "a torch.save checkpoint: objects without a program",
+     "; torch.export.save writes those"},
     {".npy", "a NumPy archive (.npz)"},
     {"META-INF/MANIFEST.MF", "a Java archive"},
     {"word/document.xml", "a Word document"},
@@ -220,7 +222,8 @@ Error Archive::foreign_zip_error() const {
                  "the records lie at the top level, expected them in one root folder");
   for (const ForeignZip& foreign : kForeignZips)
     if (models_.empty() && has(foreign.suffix))
-      return error(ErrorCode::malformed, fmt::format("this is {}, not a .pt2", foreign.what));
+      return error(ErrorCode::malformed,
+                   fmt::format("this is {}, not a .pt2{}", foreign.what, foreign.remedy));
   if (models_.empty())
     return error(ErrorCode::malformed,
                  "this zip file is not a .pt2: it has no archive_format and no program");

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "pt2/format/archive.h"
 
 namespace pt2 {
@@ -45,6 +47,13 @@ constexpr Magic kMagics[] = {
 };
 // clang-format on
 
+bool is_text(std::string_view text) {
+  constexpr size_t kLooked = 512;
+  return std::ranges::all_of(text.substr(0, kLooked), [](char c) {
+    return (c >= ' ' && c <= '~') || c == '\n' || c == '\r' || c == '\t';
+  });
+}
+
 }  // namespace
 
 std::string_view recognise_foreign_file(std::span<const std::byte> bytes) {
@@ -53,7 +62,7 @@ std::string_view recognise_foreign_file(std::span<const std::byte> bytes) {
   for (const Magic& magic : kMagics)
     if (text.size() > magic.offset && text.substr(magic.offset).starts_with(magic.bytes))
       return magic.what;
-  return "";
+  return is_text(text) ? "text" : "";
 }
 
 }  // namespace pt2

@@ -114,8 +114,7 @@ Result<void> UnfinishedFile::make_name(Make make) {
         return {};
       }
       if (errno != EEXIST)
-        return io_error("cannot create a file beside it: " +
-                        std::generic_category().message(errno));
+        return io_error("cannot write in its folder: " + std::generic_category().message(errno));
       if (is_first) remove_if_abandoned(name);
     }
   }

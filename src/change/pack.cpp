@@ -43,7 +43,8 @@ Result<PackageContents> pack(std::span<const PackedProgram> programs) {
                    "this cannot be the name of a program: it becomes a part of file names",
                    each.name};
     if (std::ranges::find(out.programs, each.name, &SavedProgram::name) != out.programs.end())
-      return Error{ErrorCode::argument, "two programs have this name", each.name};
+      return Error{ErrorCode::argument, "two programs have this name; give them others: NAME=FILE",
+                   each.name};
     PT2_TRY(PackageContents contents, package_contents(*each.package));
     PT2_TRY(const std::string model, each.package->model_name());
     PT2_TRY(const size_t index, find_saved(contents, model));

@@ -112,10 +112,14 @@ Result<Expr> symbol_of(const Program& program, std::string_view input, size_t di
   PT2_TRY(const ValueId id, find_input_value(program, input));
   PT2_TRY(const SymInt size, input_size(program, id, dim));
   if (size.is_symbolic() && size.expr().is_symbol()) return size.expr();
-  return Error{
-      ErrorCode::argument,
-      fmt::format("size {} of {} is {}, expected a symbol of its own", dim, input, print(size)),
-      ""};
+  return Error{ErrorCode::argument,
+               size.is_symbolic()
+                   ? fmt::format("size {} of {} is {}: change the sizes that it is made of", dim,
+                                 input, print(size))
+                   : fmt::format("size {} of {} is always {}: make a symbol of it first, "
+                                 "{}.{}=NAME:LOW..HIGH",
+                                 dim, input, print(size), input, dim),
+               ""};
 }
 
 }  // namespace
@@ -139,8 +143,8 @@ Result<ValueId> find_input_value(const Program& program, std::string_view input)
 Result<ValueId> find_named_value(const Program& program, std::string_view name) {
   if (name.starts_with('%')) name.remove_prefix(1);
   if (const auto id = program.graph.find_value(name)) return *id;
-  return Error{ErrorCode::argument, fmt::format("there is no value '{}'; pt2 dis shows them", name),
-               ""};
+  return Error{ErrorCode::argument,
+               fmt::format("there is no value '{}'; 'pt2 dis' lists them", name), ""};
 }
 
 Result<SymInt> input_size(const Program& program, ValueId input, size_t dim) {

@@ -109,7 +109,8 @@ TEST(Archive, SaysWhatOtherFilesAre) {
        "x.pt2: not a .pt2: the file is text with a byte order mark; save it as UTF-8 without one"},
       {std::string("{\0\"\0", 4),
        "x.pt2: not a .pt2: the file is text in UTF-16; save it as UTF-8"},
-      {"something else", "x.pt2!byte 0: found no zip end record: not a zip file"},
+      {"something else\n", "x.pt2: not a .pt2: the file is text"},
+      {"something\x01", "x.pt2!byte 0: found no zip end record: not a zip file"},
   };
   for (const Foreign& foreign : kForeign) {
     const Result<Archive> archive = open_text(foreign.bytes);
@@ -130,11 +131,13 @@ std::string zip_of(std::initializer_list<std::pair<const char*, const char*>> re
 TEST(Archive, SaysWhatOtherZipsAre) {
   EXPECT_EQ(
       open_text(zip_of({{"archive/data.pkl", "N."}, {"archive/version", "3"}})).error().text(),
-      "x.pt2: this is a torch.save checkpoint: objects without a program, not a .pt2");
+      "x.pt2: this is a torch.save checkpoint: objects without a program, not a .pt2; "
+      "torch.export.save writes those");
   EXPECT_EQ(open_text(zip_of({{"m/data.pkl", "N."}, {"m/constants.pkl", ""}, {"m/code/x.py", ""}}))
                 .error()
                 .text(),
-            "x.pt2: this is a TorchScript file, not a .pt2");
+            "x.pt2: this is a TorchScript file, not a .pt2; torch.export of its module "
+            "makes one");
   EXPECT_EQ(open_text(zip_of({{"readme.txt", "hello"}})).error().text(),
             "x.pt2: this zip file is not a .pt2: it has no archive_format and no program");
   EXPECT_EQ(open_text(zip_of({})).error().code, ErrorCode::malformed);
@@ -199,7 +202,7 @@ TEST_P(ArchiveNegative, IsRefused) {
 
 constexpr NegativeCase kNegativeCases[] = {
     {"zip_empty", ErrorCode::malformed, ": not a .pt2: the file is empty"},
-    {"zip_text", ErrorCode::malformed, "!byte 0: found no zip end record: not a zip file"},
+    {"zip_text", ErrorCode::malformed, ": not a .pt2: the file is text"},
     {"zip_truncated_half", ErrorCode::corrupt,
      "!byte 5584: found no zip end record: the file is cut off"},
     {"zip_truncated_end", ErrorCode::corrupt, "!byte 11147: the zip end record is cut off"},

@@ -240,12 +240,14 @@ Action setup_bench(CommandLine& line) {
   auto options = std::make_shared<Options>();
   add_source(line, options->execution.source);
   add_input_option(line, options->execution.inputs);
-  line.add_option("--seconds", options->seconds, "how long to go on; 2 if not given")
+  line.add_option("--seconds", options->seconds, "measure for so many seconds; 2 if not given")
       .type_name("S")
       .range(0.0, 86400.0);
-  line.add_option("--calls", options->calls, "so many calls, however long they take")
-      .type_name("N");
-  line.add_flag("--profile", options->profile, "what the steps of the plan take, slowest first");
+  line.add_option("--calls", options->calls, "measure N calls, however long they take")
+      .type_name("N")
+      .range(1, 1e9);
+  line.add_flag("--profile", options->profile,
+                "also print what each step of the plan takes, slowest first");
   add_engine_options(line, options->execution.engine, options->execution.threads);
   add_execution_options(line, options->execution);
   add_json_option(line, options->json);

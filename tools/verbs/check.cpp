@@ -204,9 +204,10 @@ Result<int> check(const Options& options, Environment& environment) {
 Action setup_check(CommandLine& line) {
   auto options = std::make_shared<Options>();
   add_source(line, options->source);
-  line.add_option("-i,--input", options->inputs,
-                  "NAME=DTYPE:DxD, such as x=f32:2x3, or NAME=NUMBER; positions are names, too;\n"
-                  "without any, what each dimension may be is printed")
+  line.add_option(
+          "-i,--input", options->inputs,
+          "NAME=DTYPE:DxD, such as x=f32:2x3, or NAME=NUMBER; a position stands for a name, too;\n"
+          "without any, what each dimension may be is printed")
       .type_name("INPUT")
       .one_at_a_time();
   add_model_option(line, options->source);

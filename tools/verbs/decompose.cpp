@@ -84,7 +84,7 @@ Action setup_decompose(CommandLine& line) {
       .type_name("FILE")
       .required();
   line.add_option("--to", options->to,
-                  "what may be left, with commas between: core (all that\n"
+                  "what may stay, with commas between: core (all that\n"
                   "PyTorch does not make of others; the default) and operators\n"
                   "such as aten.linear")
       .type_name("NAMES")

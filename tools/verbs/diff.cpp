@@ -136,14 +136,15 @@ Action setup_diff(CommandLine& line) {
   auto options = std::make_shared<Options>();
   line.add_option("FILE", options->files, "the two files; one may be -, standard input").required();
   line.add_flag("--semantic", options->diff.semantic,
-                "what is computed, and with which weights: no names,\nsources, releases");
+                "compare what is computed, and with which weights: not\nnames, sources, releases");
   line.add_flag("--no-weights", options->no_weights, "do not compare the elements of weights");
-  line.add_flag("--stat", options->stat, "how much of what, not each");
+  line.add_flag("--stat", options->stat, "print how many changes there are of what, not each");
   line.add_option("--html", options->html, "also write this page: nodes side by side")
       .type_name("FILE");
   line.add_flag("--git", options->git, "take the arguments that git gives, and exit 0");
   add_run_diff_options(line, options->run);
-  line.add_option("--model", options->diff.model, "which program of packages with several")
+  line.add_option("--model", options->diff.model,
+                  "the program to take, of packages that have several")
       .type_name("NAME");
   add_limit_option(line, options->limits);
   add_json_option(line, options->json);

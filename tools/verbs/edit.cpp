@@ -180,10 +180,10 @@ Action setup_edit(CommandLine& line) {
   add("--set", options->arguments, "add.other=3: an argument of the node that gives add", "EDIT");
   add("--rename-input", options->inputs, "OLD=NEW", "EDIT");
   add("--rename-output", options->outputs, "OLD=NEW; OLD may be a position", "EDIT");
-  add("--expose", options->exposed, "make this value a result, behind the others", "VALUE");
+  add("--expose", options->exposed, "add this value to the results, behind the others", "VALUE");
   add("--from", options->from, "keep what is computed from these values (or inputs) …", "VALUE");
   add("--to", options->to, "… to these, which become the results", "VALUE");
-  line.add_option("--device", options->device, "say that everything is there: cpu, cuda:0")
+  line.add_option("--device", options->device, "write that everything is on it: cpu, cuda:0")
       .type_name("DEVICE");
   add_model_option(line, options->writing.source);
   add_writing_options(line, options->writing);

@@ -108,21 +108,22 @@ Action setup_generate(CommandLine& line) {
       .type_name("LIST")
       .required();
   line.add_option("--max-new", options->max_new,
-                  "at most so many tokens; else what generation_config.json\nsays, or 64")
+                  "at most N tokens; without it what generation_config.json\nsays, or 64")
       .type_name("N");
   line.add_option("--stop", options->stop,
-                  "end behind one of these tokens; else behind those of\n"
+                  "stop at one of these tokens; without it at those of\n"
                   "generation_config.json")
       .type_name("LIST");
-  line.add_flag("--greedy", options->greedy, "always the most likely token");
+  line.add_flag("--greedy", options->greedy, "take the most likely token each time");
   line.add_option("--temperature", options->temperature,
-                  "draw, from scores divided by it; 0 is --greedy")
+                  "draw tokens, from scores divided by X; 0 is --greedy")
       .type_name("X");
-  line.add_option("--top-k", options->top_k, "of the K most likely tokens alone").type_name("K");
+  line.add_option("--top-k", options->top_k, "draw from the K most likely tokens only")
+      .type_name("K");
   line.add_option("--top-p", options->top_p,
-                  "of the fewest tokens that are at least so likely together")
+                  "draw from the fewest tokens that together are so likely")
       .type_name("P");
-  line.add_option("--seed", options->seed, "of what is drawn").type_name("N");
+  line.add_option("--seed", options->seed, "seed of the draws").type_name("N");
   line.add_option("--cache-length", options->decoder.cache_length,
                   "tokens that caches of fixed sizes hold, where the program\nleaves it open")
       .type_name("N");

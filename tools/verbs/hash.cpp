@@ -106,9 +106,11 @@ Result<int> hash_files(const Options& options, Environment& environment) {
 Action setup_hash(CommandLine& line) {
   auto options = std::make_shared<Options>();
   line.add_option("FILE", options->files, "files and folders; - is standard input").required();
-  line.add_flag("--file", options->file, "of the file's bytes");
-  line.add_flag("--program", options->program, "of what it computes, without names and sources");
-  line.add_flag("--weights", options->weights, "of names and elements of the weights it uses");
+  line.add_flag("--file", options->file, "only the hash of the file's bytes");
+  line.add_flag("--program", options->program,
+                "only that of what it computes, without names and sources");
+  line.add_flag("--weights", options->weights,
+                "only that of names and elements of the weights it uses");
   add_model_option(line, options->source);
   add_limit_option(line, options->source.limits);
   add_json_option(line, options->json);

@@ -148,7 +148,7 @@ Action setup_ops(CommandLine& line) {
   line.add_flag("--missing", options->missing,
                 "only calls of operators without a kernel; exit 4 if there are any");
   add_ops_option(line, options->libraries);
-  line.add_option("--model", options->model, "which program of a package with several")
+  line.add_option("--model", options->model, "the program to take, of a package that has several")
       .type_name("NAME");
   add_limit_option(line, options->limits);
   add_json_option(line, options->json);

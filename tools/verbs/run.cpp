@@ -201,7 +201,8 @@ Action setup_run(CommandLine& line) {
                   "write the outputs to this .npz or .safetensors file\n"
                   "(.npy for a single one); - is standard output")
       .type_name("FILE");
-  line.add_option("--format", options->format, "of -o -: npz, the default, safetensors, or npy")
+  line.add_option("--format", options->format,
+                  "the format of -o -: npz (the default), safetensors or npy")
       .type_name("NAME")
       .one_of({"npz", "safetensors", "npy"});
   line.add_option("--state", options->state,
@@ -214,10 +215,13 @@ Action setup_run(CommandLine& line) {
                   "give up, with exit 5, when the program has not ended by then")
       .type_name("SECONDS")
       .range(0.0, kLongestTimeout);
-  line.add_option("--top", options->top, "of each row of scores the N largest, not the numbers")
-      .type_name("N");
-  line.add_option("--labels", options->labels, "for --top: a text file, the name of a class a line")
-      .type_name("FILE");
+  Option top = line.add_option("--top", options->top,
+                               "print the N largest scores of each row, not all numbers")
+                   .type_name("N");
+  line.add_option("--labels", options->labels,
+                  "for --top: a text file with the name of one class a line")
+      .type_name("FILE")
+      .needs(top);
   add_json_option(line, options->json);
   return [options](Environment& environment) { return run(*options, environment); };
 }

@@ -142,11 +142,11 @@ Action setup_scan(CommandLine& line) {
   line.add_option("FILE", options->files,
                   "files and folders; of a folder all .pt2, .pt and .pth files")
       .required();
-  line.add_flag("--strict", options->strict, "warnings count, too");
+  line.add_flag("--strict", options->strict, "warnings count as errors");
   line.add_option("--sarif", options->sarif,
                   "also write this file, for code scanning (SARIF 2.1.0)")
       .type_name("FILE");
-  line.add_flag("-q,--quiet", options->quiet, "print alarms and refused files alone");
+  line.add_flag("-q,--quiet", options->quiet, "print only alarms and refused files");
   add_limit_option(line, options->limits);
   add_json_option(line, options->json);
   return [options](Environment& environment) { return scan_files(*options, environment); };

@@ -168,7 +168,7 @@ Action setup_stats(CommandLine& line) {
   line.add_option("FILE", options->files,
                   "files and folders; several make a table; - is standard input")
       .required();
-  line.add_flag("--modules", options->modules, "also a line for each module");
+  line.add_flag("--modules", options->modules, "print a line for each module, too");
   add_model_option(line, options->source);
   add_limit_option(line, options->source.limits);
   add_json_option(line, options->json);

@@ -25,11 +25,12 @@ Action setup_strip(CommandLine& line) {
   auto options = std::make_shared<Options>();
   add_source(line, options->writing.source);
   line.add_flag("--unused", options->strip.unused,
-                "weights that no node uses, as quantized exports keep them;\n"
+                "leave out weights that no node uses (quantized exports have\nsome);\n"
                 "the default");
   line.add_flag("--metadata", options->strip.metadata,
-                "stack traces, paths and origins of nodes; names of modules stay");
-  line.add_flag("--example-inputs", options->strip.example_inputs, "the file's example inputs");
+                "leave out stack traces, paths and origins of nodes; names of\nmodules stay");
+  line.add_flag("--example-inputs", options->strip.example_inputs,
+                "leave out the file's example inputs");
   add_writing_options(line, options->writing);
   return [options](Environment& environment) { return strip_file(*options, environment); };
 }

@@ -69,7 +69,15 @@ Result<std::vector<CallReport>> test_calls(const Pair& pair, const Options& opti
                                            Environment& environment) {
   const Source source = source_of(pair.program, options);
   PT2_TRY(Package package, open_package(source, environment));
-  PT2_TRY(const Record record, map_file(input_path(pair.cases)));
+  Result<Record> found = map_file(input_path(pair.cases));
+  if (!found && found.error().code == ErrorCode::io) {
+    Error error = std::move(found).error();
+    error.message +=
+        ": recorded calls (docs/recorded-calls.md) lie beside the program, or are "
+        "named behind it";
+    return error;
+  }
+  PT2_TRY(const Record record, std::move(found));
   Result<Safetensors> file = read_safetensors(record);
   if (!file) return in_file(std::move(file).error(), pair.cases);
   Result<RecordedCalls> recorded = read_recorded_calls(*file);
@@ -261,11 +269,11 @@ Action setup_test(CommandLine& line) {
                   "instead of recorded calls: run on the inputs of this trace\n"
                   "(docs/traces.md) and name the first node whose value differs")
       .type_name("TRACE");
-  line.add_option("--seed", options->seed, "of the random operators, for --first-divergence")
+  line.add_option("--seed", options->seed, "seed of the random operators, for --first-divergence")
       .type_name("N");
   add_engine_options(line, options->engine, options->threads);
   add_ops_option(line, options->libraries);
-  line.add_option("--model", options->model, "which program of a package with several")
+  line.add_option("--model", options->model, "the program to take, of a package that has several")
       .type_name("NAME");
   add_limit_option(line, options->limits);
   add_json_option(line, options->json);

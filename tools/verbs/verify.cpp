@@ -243,8 +243,8 @@ Result<int> verify_files(const Options& options, Environment& environment) {
 Action setup_verify(CommandLine& line) {
   auto options = std::make_shared<Options>();
   line.add_option("FILE", options->files, "files and folders; - is standard input").required();
-  line.add_flag("-q,--quiet", options->quiet, "print files with errors alone");
-  line.add_flag("--strict", options->strict, "warnings count, too");
+  line.add_flag("-q,--quiet", options->quiet, "print only files with errors");
+  line.add_flag("--strict", options->strict, "warnings count as errors");
   std::vector<std::string> names;
   for (Level level : kLevels) names.emplace_back(level_name(level));
   line.add_option("--level", options->level,
@@ -254,7 +254,7 @@ Action setup_verify(CommandLine& line) {
       .one_of(names);
   line.add_option("--sha256", options->sha256,
                   "the digest that the file must have, or a file of lines as\n"
-                  "sha256sum writes them; a file with another is not looked into")
+                  "sha256sum writes them; a file with another is not opened")
       .type_name("SUM|FILE");
   add_limit_option(line, options->limits);
   add_json_option(line, options->json);

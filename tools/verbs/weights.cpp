@@ -230,7 +230,7 @@ Action setup_weights(CommandLine& line) {
   line.add_option("TENSORS", options->tensors, "for set: a .safetensors, .npz or .npy file");
   line.add_flag("--partial", options->partial,
                 "for set: weights without a tensor stay as they are");
-  line.add_option("--from", options->from, "for cast: which weights; float32 if not given")
+  line.add_option("--from", options->from, "for cast: weights of this dtype; float32 if not given")
       .type_name("DTYPE");
   line.add_option("--to", options->to, "for cast: the dtype to store; bfloat16 if not given")
       .type_name("DTYPE");
