@@ -2,10 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "draw/hierarchy.h"
 #include "draw/texts.h"
 #include "draw/wires.h"
 #include "ir/target.h"
+#include "ops/table.h"
 
 namespace pt2 {
 namespace {
@@ -82,6 +85,23 @@ void open_boxes(Drawing& drawing, const DrawOptions& options) {
   }
 }
 
+struct FamilyClass {
+  std::string_view family;
+  OperatorClass purpose;
+};
+constexpr FamilyClass kFamilyClasses[] = {
+#define PT2_OP_FAMILY(name, values, purpose) {#name, OperatorClass::purpose},
+#include "ops/families.def"
+};
+
+// What the operator's family is for; `other` where only the name tells.
+OperatorClass class_of_family(std::string_view target) {
+  const ops::Operator op = ops::find_operator(target);
+  const ops::Family* family = op ? ops::find_family(*op.def) : nullptr;
+  if (family == nullptr) return OperatorClass::other;
+  return std::ranges::find(kFamilyClasses, family->name, &FamilyClass::family)->purpose;
+}
+
 }  // namespace
 
 std::string_view box_kind_name(BoxKind kind) {
@@ -94,6 +114,8 @@ OperatorClass operator_class_of(std::string_view target) {
   const TargetForm form = target_form(target);
   if (form == TargetForm::higher_order) return OperatorClass::control;
   if (form == TargetForm::function) return OperatorClass::shape;
+  if (const OperatorClass purpose = class_of_family(target); purpose != OperatorClass::other)
+    return purpose;
   const std::string_view name = form == TargetForm::overload ? operator_name(target) : target;
   const std::string_view plain = name.starts_with('_') ? name.substr(1) : name;
   for (const ClassRow& row : kClasses)

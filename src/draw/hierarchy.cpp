@@ -125,6 +125,12 @@ class Builder {
     return std::move(open.back().children);
   }
 
+  OperatorClass class_of(const std::string& target) {
+    const auto [found, is_new] = classes_.try_emplace(target);
+    if (is_new) found->second = operator_class_of(target);
+    return found->second;
+  }
+
   uint32_t add_node(size_t place, const Graph& graph, NodeId id, size_t begin,
                     const ModuleHierarchy& modules, const Segment& segment) {
     const Node& node = graph.node(id);
@@ -132,7 +138,7 @@ class Builder {
         hash_node(node, {[&](ValueId value) { return distance(place, value, id, begin); }});
     const uint32_t first_value = placed_[place].first_value;
     Box made{.kind = BoxKind::node,
-             .operator_class = operator_class_of(node.target),
+             .operator_class = class_of(node.target),
              .title = shortened(operator_title(node.target)),
              .path = kept(modules.fqn(segment.module)),
              .graph = &graph,
@@ -209,7 +215,8 @@ class Builder {
   }
 
   Drawing& drawing_;
-  std::vector<uint64_t> hashes_;  // of boxes
+  std::vector<uint64_t> hashes_;                                 // of boxes
+  std::unordered_map<std::string_view, OperatorClass> classes_;  // by target
   std::vector<Placed> placed_;
   std::vector<std::vector<size_t>> positions_;  // of the nodes of each graph
   std::unordered_map<std::string_view, const std::string*> held_;

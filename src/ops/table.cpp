@@ -14,7 +14,7 @@
 
 namespace pt2::ops {
 
-#define PT2_OP_FAMILY(name, values) std::span<const OpDef> name##_ops();
+#define PT2_OP_FAMILY(name, values, purpose) std::span<const OpDef> name##_ops();
 #include "ops/families.def"
 
 namespace {
@@ -121,19 +121,25 @@ Result<std::vector<Value>> call_copy(const OpDef& def, Context& context,
 std::span<const Family> families() {
   enum Values : bool { some, any };
   static const std::array kFamilies = {
-#define PT2_OP_FAMILY(name, values) Family{#name, name##_ops(), Values::values == Values::any},
+#define PT2_OP_FAMILY(name, values, purpose) \
+  Family{#name, name##_ops(), Values::values == Values::any},
 #include "ops/families.def"
   };
   return kFamilies;
 }
 
-bool takes_any_values(const OpDef& def) {
+const Family* find_family(const OpDef& def) {
   const auto has = [&](const Family& family) {
     return !family.rows.empty() && !std::less<>()(&def, family.rows.data()) &&
            std::less<>()(&def, family.rows.data() + family.rows.size());
   };
   const auto found = std::ranges::find_if(families(), has);
-  return found != families().end() && found->takes_any_values;
+  return found == families().end() ? nullptr : &*found;
+}
+
+bool takes_any_values(const OpDef& def) {
+  const Family* family = find_family(def);
+  return family != nullptr && family->takes_any_values;
 }
 
 namespace {

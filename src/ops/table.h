@@ -48,6 +48,8 @@ struct Family {
 };
 // Every row, family by family.
 std::span<const Family> families();
+// Null for a row that is in none.
+const Family* find_family(const OpDef& def);
 // Whether the operator's family does. False for a row that is in none.
 bool takes_any_values(const OpDef& def);
 

@@ -297,5 +297,26 @@ TEST(Drawing, Golden) {
   }
 }
 
+TEST(OperatorClass, IsTheFamilysOrTheNames) {
+  const auto of = [](const char* name) {
+    return operator_class_of(std::string("torch.ops.") + name);
+  };
+  // Families know better than parts of names: these are no normalisations.
+  EXPECT_EQ(of("aten.normal.Tensor_float"), OperatorClass::constant);
+  EXPECT_EQ(of("aten.norm.Scalar"), of("aten.var.correction"));
+  EXPECT_EQ(of("aten.layer_norm.default"), OperatorClass::normalisation);
+  // Other forms of an operator.
+  EXPECT_EQ(of("aten.relu_.default"), OperatorClass::activation);
+  EXPECT_EQ(of("aten.permute_copy.default"), OperatorClass::shape);
+  EXPECT_EQ(of("aten.mm.out"), OperatorClass::product);
+  // Families of several purposes, and operators of no table.
+  EXPECT_EQ(of("aten.sigmoid.default"), OperatorClass::activation);
+  EXPECT_EQ(of("aten.exp.default"), OperatorClass::pointwise);
+  EXPECT_EQ(of("prims.sum.default"), OperatorClass::reduction);
+  EXPECT_EQ(of("mine.scale_shift.default"), OperatorClass::other);
+  EXPECT_EQ(of("mine.my_conv.default"), OperatorClass::product);
+  EXPECT_EQ(of("aten.of_the_future.default"), OperatorClass::pointwise);
+}
+
 }  // namespace
 }  // namespace pt2
