@@ -182,5 +182,41 @@ TEST(ConvolutionTest, EqualToTheBitForAnyNumberOfThreads) {
   });
 }
 
+TEST(ConvolutionTest, TheGradientOfKernelsEqualsAPlainLoop) {
+  test::on_every_target([] {
+    Random random(6);
+    for (int i = 0; i < 20; ++i) {
+      Case plain(random, 1, random.whole(1, i < 4 ? 40 : 4), random.whole(1, 20), true, 4, 24);
+      Convolution& shape = plain.shape;
+      shape.batch = 1;
+      const int64_t area = shape.kernel_height * shape.kernel_width,
+                    depth = shape.in_channels * area, pixels = plain.pixels();
+      const std::vector<float> gradients = random.numbers(shape.out_channels * pixels);
+      std::vector<float> out(static_cast<size_t>(shape.out_channels * depth), 0.5f);
+      std::vector<float> scratch(static_cast<size_t>(kernel_gradient_scratch()));
+      add_kernel_gradient(shape, plain.images, gradients.data(), shape.out_channels, out.data(),
+                          scratch.data());
+      for (int64_t row = 0; row < shape.out_channels; ++row)
+        for (int64_t k = 0; k < depth; ++k) {
+          double sum = 0.5, magnitude = 1;
+          for (int64_t p = 0; p < pixels; ++p) {
+            const int64_t y = p / shape.out_width * shape.stride_y - shape.pad_top +
+                              k % area / shape.kernel_width * shape.dilation_y,
+                          x = p % shape.out_width * shape.stride_x - shape.pad_left +
+                              k % shape.kernel_width * shape.dilation_x;
+            if (y < 0 || y >= shape.in_height || x < 0 || x >= shape.in_width) continue;
+            const double term = double{plain.images.data[k / area * plain.images.channel_stride +
+                                                         y * plain.images.row_stride + x]} *
+                                gradients[static_cast<size_t>(row * pixels + p)];
+            sum += term;
+            magnitude += std::abs(term);
+          }
+          ASSERT_TRUE(
+              test::close_to(out[static_cast<size_t>(row * depth + k)], sum, magnitude * 1e-6));
+        }
+    }
+  });
+}
+
 }  // namespace
 }  // namespace pt2::kernels

@@ -262,5 +262,42 @@ void convolve(const Convolution& convolution, const Images& images, const float*
   }
 }
 
+int64_t kernel_gradient_scratch() {
+  constexpr int64_t kSlack = 16;
+  return kTileDepth * kTilePitch + kSlack + packed_size(kTileDepth, kTileDepth);
+}
+
+void add_kernel_gradient(const Convolution& convolution, const Images& image,
+                         const float* gradients, int64_t rows, float* out, float* scratch) {
+  const Windows windows{convolution, image, convolution.in_channels};
+  const int64_t pixels = convolution.out_height * convolution.out_width;
+  const int64_t depth = group_depth(convolution);
+  float* packed = scratch;
+  float* tile = scratch + packed_size(kTileDepth, kTileDepth);
+  const auto fill = HWY_DYNAMIC_DISPATCH(fill_windows);
+  for (int64_t pixel = 0; pixel < pixels; pixel += kTileDepth)
+    for (int64_t k = 0; k < depth; k += kTileDepth) {
+      Product product;
+      product.rows = rows;
+      product.depth = std::min(kTileDepth, pixels - pixel);
+      product.columns = std::min(kTileDepth, depth - k);
+      fill(&windows, pixel, product.depth, k, product.columns, tile);
+      pack_right(tile,
+                 {.depth = product.depth,
+                  .columns = product.columns,
+                  .depth_stride = kTilePitch,
+                  .column_stride = 1},
+                 packed);
+      product.left = gradients + pixel;
+      product.left_stride = pixels;
+      product.packed = packed;
+      product.out = out + k;
+      product.out_stride = depth;
+      product.epilogue.addend = product.out;
+      product.epilogue.addend_stride = depth;
+      multiply_packed(product);
+    }
+}
+
 }  // namespace pt2::kernels
 #endif

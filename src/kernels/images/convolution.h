@@ -52,6 +52,13 @@ void pack_kernels(const Convolution& convolution, const float* kernels, float* p
 void convolve(const Convolution& convolution, const Images& images, const float* packed, float* out,
               int64_t out_stride, const Epilogue& epilogue, ThreadPool* pool = nullptr);
 
+// The gradient of the kernels of one group and one planar image: out[r, k] += sum over the pixels p
+// of the result of gradients[r, p] times element k of the window of p; row r begins at gradients +
+// r * pixels. Adds in the order of pixels. `scratch` has that many floats.
+int64_t kernel_gradient_scratch();
+void add_kernel_gradient(const Convolution& convolution, const Images& image,
+                         const float* gradients, int64_t rows, float* out, float* scratch);
+
 }  // namespace pt2::kernels
 
 #endif  // PT2_KERNELS_IMAGES_CONVOLUTION_H

@@ -1,0 +1,222 @@
+#include "kernels/images/transposed.h"
+
+#include <algorithm>
+#include <vector>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/images/transposed.cpp"
+#include <hwy/foreach_target.h>
+// After foreach_target.h.
+#include "kernels/vectors-inl.h"
+
+// What rows of the result are gathered from, once for all targets.
+#ifndef PT2_KERNELS_TRANSPOSED_BAND
+#define PT2_KERNELS_TRANSPOSED_BAND
+namespace pt2::kernels {
+namespace {
+
+// The windows of some rows of an image and one group's kernels.
+struct Band {
+  const TransposedConvolution& shape;
+  int64_t first_row, end_row;  // of the image; depth and height counted as one
+  int64_t channels;            // of the result's group
+  int64_t columns;             // floats that a pixel gives
+  const float* windows;
+  float* out;         // of the image, from the group's first channel on
+  const float* bias;  // likewise
+  bool is_first, is_last;
+  Activation activation;
+};
+
+}  // namespace
+}  // namespace pt2::kernels
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace pt2::kernels {
+namespace HWY_NAMESPACE {
+
+HWY_INLINE void add_span(const float* from, float* to, int64_t count) {
+  if (count < 4) {
+    for (int64_t i = 0; i < count; ++i) to[i] += from[i];
+    return;
+  }
+  int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) store(hn::Add(load(to + i), load(from + i)), to + i);
+  if (i < count)
+    store_first(hn::Add(load_first(to + i, count - i), load_first(from + i, count - i)), to + i,
+                count - i);
+}
+
+// Adds what one row of the image gives to a row of the result by one row of the kernels.
+void add_row(const Band& band, const float* windows, float* to) {
+  const TransposedConvolution& shape = band.shape;
+  const int64_t in = shape.in[2], out = shape.out[2], stride = shape.stride[2];
+  for (int64_t k = 0; k < shape.kernel[2]; ++k) {
+    const int64_t offset = k * shape.dilation[2] - shape.pad[2];
+    const int64_t begin = offset >= 0 ? 0 : (-offset + stride - 1) / stride;
+    const int64_t end = offset >= out ? 0 : std::min(in, (out - 1 - offset) / stride + 1);
+    for (int64_t x = begin; x < end; ++x)
+      add_span(windows + x * band.columns + k * band.channels,
+               to + (x * stride + offset) * shape.out_channels, band.channels);
+  }
+}
+
+void gather_row(const Band& band, int64_t row) {
+  const TransposedConvolution& shape = band.shape;
+  const int64_t width = shape.out[2];
+  float* to = band.out + row * width * shape.out_channels;
+  if (band.is_first)
+    for (int64_t x = 0; x < width; ++x)
+      for (int64_t c = 0; c < band.channels; ++c)
+        to[x * shape.out_channels + c] = band.bias == nullptr ? 0.0f : band.bias[c];
+  const int64_t place[2] = {row / shape.out[1], row % shape.out[1]};
+  // The row of the image that tap `k` of the kernel brings here along dimension `dim`; -1: none.
+  const auto source = [&](size_t dim, int64_t k) {
+    const int64_t at = place[dim] + shape.pad[dim] - k * shape.dilation[dim];
+    return at < 0 || at % shape.stride[dim] != 0 || at / shape.stride[dim] >= shape.in[dim]
+               ? -1
+               : at / shape.stride[dim];
+  };
+  for (int64_t kz = 0; kz < shape.kernel[0]; ++kz) {
+    const int64_t z = source(0, kz);
+    if (z < 0) continue;
+    for (int64_t ky = 0; ky < shape.kernel[1]; ++ky) {
+      const int64_t y = source(1, ky), from = z * shape.in[1] + y;
+      if (y < 0 || from < band.first_row || from >= band.end_row) continue;
+      const int64_t tap = (kz * shape.kernel[1] + ky) * shape.kernel[2];
+      add_row(
+          band,
+          band.windows + (from - band.first_row) * shape.in[2] * band.columns + tap * band.channels,
+          to);
+    }
+  }
+  if (!band.is_last || band.activation == Activation::none) return;
+  if (band.channels == shape.out_channels)
+    return activate_span(band.activation, to, to, width * band.channels);
+  for (int64_t x = 0; x < width; ++x)
+    activate_span(band.activation, to + x * shape.out_channels, to + x * shape.out_channels,
+                  band.channels);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace pt2::kernels
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace pt2::kernels {
+HWY_EXPORT(gather_row);
+
+namespace {
+
+int64_t volume(const TransposedConvolution::Extents& extents) {
+  return extents[0] * extents[1] * extents[2];
+}
+int64_t columns_of(const TransposedConvolution& shape) {
+  return volume(shape.kernel) * (shape.out_channels / shape.groups);
+}
+int64_t image_rows(const TransposedConvolution& shape) { return shape.in[0] * shape.in[1]; }
+
+// Windows of so many rows are computed at a time: they should stay in the second cache.
+int64_t rows_at_once(const TransposedConvolution& shape) {
+  constexpr int64_t kMost = int64_t{1} << 17;
+  return std::clamp<int64_t>(kMost / (shape.in[2] * columns_of(shape)), 1, image_rows(shape));
+}
+
+// The rows of the result that meet rows of the image: all, if there are volumes.
+struct RowRange {
+  int64_t first, end;
+};
+RowRange rows_met(const TransposedConvolution& shape, int64_t first, int64_t end) {
+  const int64_t all = shape.out[0] * shape.out[1];
+  if (shape.in[0] != 1 || shape.out[0] != 1) return {0, all};
+  const int64_t reach = (shape.kernel[1] - 1) * shape.dilation[1] + 1;
+  return {std::clamp<int64_t>(first * shape.stride[1] - shape.pad[1], 0, all),
+          std::clamp<int64_t>((end - 1) * shape.stride[1] - shape.pad[1] + reach, 0, all)};
+}
+
+void add_band(const Band& band, ThreadPool* pool) {
+  const TransposedConvolution& shape = band.shape;
+  const RowRange range = band.is_first || band.is_last
+                             ? RowRange{0, shape.out[0] * shape.out[1]}
+                             : rows_met(shape, band.first_row, band.end_row);
+  const auto gather = HWY_DYNAMIC_DISPATCH(gather_row);
+  constexpr int64_t kTaskFloats = int64_t{1} << 13;
+  const int64_t rows = range.end - range.first;
+  const int64_t tasks = std::clamp<int64_t>(rows * shape.out[2] * band.channels / kTaskFloats, 1,
+                                            std::max<int64_t>(rows, 1));
+  run_tasks(pool, tasks, [&](int64_t task, int) {
+    for (int64_t i = part_begin(rows, tasks, task); i < part_begin(rows, tasks, task + 1); ++i)
+      gather(band, range.first + i);
+  });
+}
+
+}  // namespace
+
+int64_t packed_transposed_size(const TransposedConvolution& shape) {
+  return shape.groups * packed_size(shape.in_channels / shape.groups, columns_of(shape));
+}
+
+int64_t transposed_scratch_size(const TransposedConvolution& shape) {
+  return rows_at_once(shape) * shape.in[2] * columns_of(shape);
+}
+
+void pack_transposed(const TransposedConvolution& shape, const float* kernels, float* packed,
+                     ThreadPool* pool) {
+  const int64_t area = volume(shape.kernel), channels = shape.out_channels / shape.groups;
+  Packing packing;
+  packing.depth = shape.in_channels / shape.groups;
+  packing.columns = columns_of(shape);
+  packing.depth_stride = packing.columns;
+  packing.column_stride = 1;
+  // The channels of a pixel of the window lie side by side.
+  std::vector<float> turned(static_cast<size_t>(packing.depth * packing.columns));
+  for (int64_t group = 0; group < shape.groups; ++group) {
+    const float* from = kernels + group * packing.depth * packing.columns;
+    for (int64_t in = 0; in < packing.depth; ++in)
+      for (int64_t c = 0; c < channels; ++c)
+        for (int64_t tap = 0; tap < area; ++tap)
+          turned[static_cast<size_t>((in * area + tap) * channels + c)] =
+              from[(in * channels + c) * area + tap];
+    pack_right(turned.data(), packing, packed + group * packed_size(packing.depth, packing.columns),
+               pool);
+  }
+}
+
+void convolve_transposed(const TransposedConvolution& shape, const float* images,
+                         const float* packed, const float* bias, Activation activation, float* out,
+                         float* scratch, ThreadPool* pool) {
+  const int64_t rows = image_rows(shape), step = rows_at_once(shape), width = shape.in[2];
+  Product product;
+  product.columns = columns_of(shape);
+  product.depth = shape.in_channels / shape.groups;
+  product.left_stride = shape.in_channels;
+  product.out = scratch;
+  product.out_stride = product.columns;
+  const int64_t channels = shape.out_channels / shape.groups;
+  for (int64_t image = 0; image < shape.batch; ++image)
+    for (int64_t group = 0; group < shape.groups; ++group)
+      for (int64_t row = 0; row < rows; row += step) {
+        const int64_t end = std::min(rows, row + step);
+        product.rows = (end - row) * width;
+        product.left =
+            images + (image * rows + row) * width * shape.in_channels + group * product.depth;
+        product.packed = packed + group * packed_size(product.depth, product.columns);
+        multiply_packed(product, pool);
+        add_band({.shape = shape,
+                  .first_row = row,
+                  .end_row = end,
+                  .channels = channels,
+                  .columns = product.columns,
+                  .windows = scratch,
+                  .out = out + image * volume(shape.out) * shape.out_channels + group * channels,
+                  .bias = bias == nullptr ? nullptr : bias + group * channels,
+                  .is_first = row == 0,
+                  .is_last = end == rows,
+                  .activation = activation},
+                 pool);
+      }
+}
+
+}  // namespace pt2::kernels
+#endif
