@@ -112,6 +112,14 @@ inline void combine_rows(Binary function, int64_t row, int64_t begin, int64_t en
       return combine_span(span, a, b, out, [](V x, V y) HWY_ATTR {
         return hn::IfThenElse(hn::Or(hn::Lt(x, y), hn::IsNaN(x)), x, y);
       });
+    case Binary::bend:
+      return combine_span(span, a, b, out, [](V x, V y) HWY_ATTR {
+        return hn::IfThenElse(hn::Gt(x, hn::Zero(Floats())), x, hn::Mul(x, y));
+      });
+    case Binary::gate:
+      return combine_span(span, a, b, out, [](V x, V y) HWY_ATTR {
+        return hn::IfThenZeroElse(hn::Le(y, hn::Zero(Floats())), x);
+      });
   }
 }
 

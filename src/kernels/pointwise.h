@@ -33,7 +33,16 @@ enum class Unary : uint8_t {
   round,  // halves to even numbers
 };
 
-enum class Binary : uint8_t { add, subtract, multiply, divide, maximum, minimum };
+enum class Binary : uint8_t {
+  add,
+  subtract,
+  multiply,
+  divide,
+  maximum,
+  minimum,
+  bend,  // a where it is above 0, a * b elsewhere
+  gate,  // 0 where b is 0 or less, a elsewhere
+};
 
 struct Extent {
   int64_t rows = 1;

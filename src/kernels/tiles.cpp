@@ -85,14 +85,64 @@ Access access_of(const TileProgram& program, const TileOperand& operand) {
   return is_number ? Access::number : is_flat ? Access::flat : Access::rows;
 }
 
-// The first element of a row, all dimensions but the last one counted as one.
-const float* row_of(const TileProgram& program, const TileOperand& operand, int64_t row) {
-  const float* data = operand.data;
-  for (size_t dim = kTileDims - 1; dim-- > 0 && row > 0;) {
-    data += row % program.sizes[dim] * operand.strides[dim];
-    row /= program.sizes[dim];
+// Where a row is, all dimensions but the last one counted as one, and how one goes on.
+class RowPlace {
+ public:
+  RowPlace(const TileProgram& program, const TileOperand& operand, int64_t row)
+      : sizes_(program.sizes), strides_(operand.strides), data_(operand.data) {
+    for (size_t dim = kTileDims - 1; dim-- > 0;) {
+      index_[dim] = row % sizes_[dim];
+      data_ += index_[dim] * strides_[dim];
+      row /= sizes_[dim];
+    }
   }
-  return data;
+  const float* data() const { return data_; }
+  // The rows from here on that lie evenly apart, this one among them.
+  int64_t even_rows() const { return sizes_[kInner] - index_[kInner]; }
+  int64_t distance() const { return strides_[kInner]; }
+  // At most to the end of the even rows.
+  void skip(int64_t rows) {
+    index_[kInner] += rows;
+    data_ += rows * strides_[kInner];
+    for (size_t dim = kInner; dim > 0 && index_[dim] == sizes_[dim]; --dim) {
+      data_ += strides_[dim - 1] - sizes_[dim] * strides_[dim];
+      index_[dim] = 0;
+      ++index_[dim - 1];
+    }
+  }
+
+ private:
+  static constexpr size_t kInner = kTileDims - 2;
+  const TileSizes& sizes_;
+  const TileSizes& strides_;
+  const float* data_;
+  TileSizes index_{};
+};
+
+// `rows` rows of `count` floats, `distance` apart, to rows side by side. A count that is known
+// makes rows of a few floats cheap: points, boxes, heads.
+template <int64_t kCount>
+void gather_rows(const float* from, int64_t distance, int64_t rows, int64_t count, bool is_wide,
+                 float* to) {
+  if constexpr (kCount != 0) count = kCount;
+  for (int64_t r = 0; r < rows; ++r, from += distance, to += count)
+    for (int64_t i = 0; i < count; ++i) to[i] = from[is_wide ? i : 0];
+}
+
+void gather_even_rows(const float* from, int64_t distance, int64_t rows, int64_t count,
+                      bool is_wide, float* to) {
+  switch (count) {
+    case 2:
+      return gather_rows<2>(from, distance, rows, count, is_wide, to);
+    case 3:
+      return gather_rows<3>(from, distance, rows, count, is_wide, to);
+    case 4:
+      return gather_rows<4>(from, distance, rows, count, is_wide, to);
+    case 8:
+      return gather_rows<8>(from, distance, rows, count, is_wide, to);
+    default:
+      return gather_rows<0>(from, distance, rows, count, is_wide, to);
+  }
 }
 
 class Pass {
@@ -119,17 +169,14 @@ class Pass {
     if (access_[index] == Access::flat)
       return {operand.data + first_row * program_.sizes.back() + begin, false};
     const bool is_wide = operand.strides.back() == 1 && program_.sizes.back() > 1;
-    if (rows == 1) {
-      const float* row = row_of(program_, operand, first_row);
-      return {row + (is_wide ? begin : 0), !is_wide};
-    }
-    float* to = gathered_[index];
-    for (int64_t r = 0; r < rows; ++r, to += count) {
-      const float* row = row_of(program_, operand, first_row + r);
-      if (is_wide)
-        std::copy(row, row + count, to);
-      else
-        std::fill(to, to + count, *row);
+    RowPlace place(program_, operand, first_row);
+    if (rows == 1) return {place.data() + (is_wide ? begin : 0), !is_wide};
+    for (int64_t row = 0; row < rows;) {
+      const int64_t even = std::min(place.even_rows(), rows - row);
+      gather_even_rows(place.data(), place.distance(), even, count, is_wide,
+                       gathered_[index] + row * count);
+      place.skip(even);
+      row += even;
     }
     return {gathered_[index], false};
   }

@@ -148,6 +148,10 @@ double combined(Binary function, double a, double b) {
       return std::isnan(a) || std::isnan(b) ? NAN : std::max(a, b);
     case Binary::minimum:
       return std::isnan(a) || std::isnan(b) ? NAN : std::min(a, b);
+    case Binary::bend:
+      return a > 0 ? a : a * b;
+    case Binary::gate:
+      return b <= 0 ? 0 : a;
   }
   return 0;
 }
@@ -189,7 +193,7 @@ TEST(PointwiseTest, OperandsAreBroadcast) {
                                        3e-7 * (1 + std::abs(value))));
           }
       };
-      const auto function = static_cast<Binary>(i % 6);
+      const auto function = static_cast<Binary>(i % 8);
       combine(function, extent, a.rows, b.rows, {out.data(), stride}, &pool);
       expect(
           [&](int64_t row, int64_t k) { return combined(function, a.at(row, k), b.at(row, k)); });
