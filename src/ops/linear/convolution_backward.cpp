@@ -4,6 +4,7 @@
 
 #include "ops/checks.h"
 #include "ops/dense.h"
+#include "ops/linear/float_convolution.h"
 #include "ops/linear/window_operand.h"
 #include "ops/loops.h"
 #include "ops/memory_format.h"
@@ -26,6 +27,9 @@ void weight_gradient(Tensor& gradient, const Tensor& rows, const Tensor& windows
   const Input<C> r(rows);
   const Input<C> x(windows);
   Output<C> g(gradient);
+  if constexpr (std::is_same_v<C, float>)
+    if (shape.spatial <= 2)
+      return add_weight_gradient(g.data(), gradient.sizes(), rows, windows, shape);
   std::vector<C> part(static_cast<size_t>(row_channels * columns));
   for (int64_t n = 0; n < rows.size(0); ++n)
     for (int64_t group = 0; group < shape.groups; ++group) {
@@ -39,6 +43,39 @@ void weight_gradient(Tensor& gradient, const Tensor& rows, const Tensor& windows
       C* target = g.data() + group * row_channels * columns;
       for (size_t i = 0; i < part.size(); ++i) target[i] += part[i];
     }
+}
+
+// The gradient of the input is a convolution with the kernels turned around, where windows lie side
+// by side. Nothing where that would need less than no padding.
+std::optional<ConvolutionShape> turned_around(const ConvolutionShape& shape, const Window& kernel) {
+  if (shape.transposed || shape.spatial > 2) return std::nullopt;
+  ConvolutionShape out = shape;
+  for (size_t dim = 0; dim < 3; ++dim) {
+    out.padding[dim] = shape.dilation[dim] * (kernel[dim] - 1) - shape.padding[dim];
+    out.padding_end[dim] = out.padding[dim];
+    if (shape.stride[dim] != 1 || out.padding[dim] < 0) return std::nullopt;
+  }
+  return out;
+}
+
+// [in, out / groups, ...] of weights [out, in / groups, ...], from the last element of each kernel
+// to the first.
+Result<Tensor> turned_kernels(const Tensor& weight, int64_t groups) {
+  Sizes sizes = weight.sizes();
+  const int64_t rows = sizes[0] / groups, columns = sizes[1];
+  sizes[0] = columns * groups;
+  sizes[1] = rows;
+  PT2_TRY(Tensor out, allocate(Meta(weight.dtype(), sizes)));
+  const int64_t area = weight.numel() / (rows * groups * columns);
+  const Input<float> from(weight);
+  Output<float> to(out);
+  for (int64_t g = 0; g < groups; ++g)
+    for (int64_t r = 0; r < rows; ++r)
+      for (int64_t c = 0; c < columns; ++c)
+        for (int64_t i = 0; i < area; ++i)
+          to[((g * columns + c) * rows + r) * area + i] =
+              from[((g * rows + r) * columns + c) * area + area - 1 - i];
+  return out;
 }
 
 template <class C>
@@ -74,9 +111,15 @@ Result<Gradients> convolution_backward(const Tensor& grad_output, const Tensor& 
   if (output_mask[0]) {
     PT2_TRY(Tensor gradient,
             allocate(Meta(input.dtype(), input.sizes(), format_strides(input.sizes(), format))));
-    ConvolutionShape backward = shape;
-    backward.transposed = !shape.transposed;
-    convolve(gradient, grad_output, weight, std::nullopt, backward);
+    const auto around = turned_around(shape, spatial_sizes(weight, shape.spatial));
+    if (around && compute_type(input.dtype()) == ComputeType::single) {
+      PT2_TRY(const Tensor kernels, turned_kernels(weight, groups));
+      convolve(gradient, grad_output, kernels, std::nullopt, *around);
+    } else {
+      ConvolutionShape backward = shape;
+      backward.transposed = !shape.transposed;
+      convolve(gradient, grad_output, weight, std::nullopt, backward);
+    }
     std::get<0>(out) = gradient;
   }
   if (output_mask[1]) {

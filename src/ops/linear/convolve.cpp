@@ -222,6 +222,8 @@ void convolve(Tensor& out, const Tensor& input, const Tensor& weight,
   with_compute_type(out.dtype(), [&]<class C>() {
     if (std::is_same_v<C, float> && is_of_images(out, input, weight, shape))
       return convolve_images(out, input, weight, bias, shape);
+    if (std::is_same_v<C, float> && shape.transposed && input.numel() > 0)
+      return convolve_transposed_images(out, input, weight, bias, shape);
     convolve_as<C>(out, input, weight, bias, shape);
   });
 }

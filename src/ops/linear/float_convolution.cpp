@@ -1,7 +1,10 @@
 #include "ops/linear/float_convolution.h"
 
+#include <utility>
+
 #include "base/memory_account.h"
 #include "kernels/images/convolution.h"
+#include "kernels/images/transposed.h"
 #include "kernels/layouts.h"
 #include "ops/dense.h"
 #include "ops/linear/window_operand.h"
@@ -72,6 +75,86 @@ void convolve_images(Tensor& out, const Tensor& input, const Tensor& weight,
     kernels::turn({.rows = area, .columns = channels, .from_stride = channels, .to_stride = area},
                   result.data(), y.data() + n * channels * area);
   }
+}
+
+void convolve_transposed_images(Tensor& out, const Tensor& input, const Tensor& weight,
+                                const std::optional<Tensor>& bias, const ConvolutionShape& shape) {
+  kernels::TransposedConvolution convolution{.in_channels = input.size(1),
+                                             .out_channels = out.size(1),
+                                             .groups = shape.groups,
+                                             .in = spatial_sizes(input, shape.spatial),
+                                             .out = spatial_sizes(out, shape.spatial),
+                                             .kernel = spatial_sizes(weight, shape.spatial)};
+  for (size_t dim = 0; dim < 3; ++dim) {
+    convolution.stride[dim] = shape.stride[dim];
+    convolution.dilation[dim] = shape.dilation[dim];
+    convolution.pad[dim] = shape.padding[dim];
+  }
+  // A signal runs along the height.
+  if (shape.spatial == 1)
+    for (auto* extents : {&convolution.in, &convolution.out, &convolution.kernel,
+                          &convolution.stride, &convolution.dilation, &convolution.pad})
+      std::swap((*extents)[1], (*extents)[2]);
+  const int64_t in_channels = input.size(1), channels = out.size(1);
+  const int64_t in_area = product(convolution.in), area = product(convolution.out);
+  const Input<float> x(input), w(weight);
+  Output<float> y(out);
+  std::optional<Input<float>> b;
+  if (bias) b.emplace(*bias);
+  AlignedFloats packed(kernels::packed_transposed_size(convolution));
+  kernels::pack_transposed(convolution, w.data(), packed.data());
+  AlignedFloats scratch(kernels::transposed_scratch_size(convolution));
+  Scratch<float> turned(static_cast<size_t>(in_channels * in_area));
+  Scratch<float> result(static_cast<size_t>(channels * area));
+  for (int64_t n = 0; n < input.size(0); ++n) {
+    kernels::turn(
+        {.rows = in_channels, .columns = in_area, .from_stride = in_area, .to_stride = in_channels},
+        x.data() + n * in_channels * in_area, turned.data());
+    kernels::convolve_transposed(convolution, turned.data(), packed.data(), b ? b->data() : nullptr,
+                                 kernels::Activation::none, result.data(), scratch.data());
+    kernels::turn({.rows = area, .columns = channels, .from_stride = channels, .to_stride = area},
+                  result.data(), y.data() + n * channels * area);
+  }
+}
+
+void add_weight_gradient(float* gradient, const Sizes& sizes, const Tensor& rows,
+                         const Tensor& windows, const ConvolutionShape& shape) {
+  const Window positions = spatial_sizes(rows, shape.spatial);
+  const Window in = spatial_sizes(windows, shape.spatial);
+  const int64_t row_channels = rows.size(1) / shape.groups;
+  const int64_t channels = windows.size(1) / shape.groups;
+  const auto from_end = [&](size_t dim) {
+    return shape.spatial < static_cast<int64_t>(dim) ? 1 : sizes[sizes.size() - dim];
+  };
+  const kernels::Convolution convolution{.in_height = in[1],
+                                         .in_width = in[2],
+                                         .in_channels = channels,
+                                         .out_height = positions[1],
+                                         .out_width = positions[2],
+                                         .out_channels = row_channels,
+                                         .kernel_height = from_end(2),
+                                         .kernel_width = from_end(1),
+                                         .stride_y = shape.stride[1],
+                                         .stride_x = shape.stride[2],
+                                         .dilation_y = shape.dilation[1],
+                                         .dilation_x = shape.dilation[2],
+                                         .pad_top = shape.padding[1],
+                                         .pad_left = shape.padding[2],
+                                         .planar = true};
+  const int64_t depth = channels * convolution.kernel_height * convolution.kernel_width;
+  const Input<float> r(rows), x(windows);
+  AlignedFloats scratch(kernels::kernel_gradient_scratch());
+  for (int64_t n = 0; n < rows.size(0); ++n)
+    for (int64_t group = 0; group < shape.groups; ++group) {
+      const int64_t part = n * shape.groups + group;
+      const kernels::Images image{.data = x.data() + part * channels * product(in),
+                                  .row_stride = in[2],
+                                  .pixel_stride = 1,
+                                  .channel_stride = product(in)};
+      kernels::add_kernel_gradient(
+          convolution, image, r.data() + part * row_channels * product(positions), row_channels,
+          gradient + group * row_channels * depth, scratch.data());
+    }
 }
 
 }  // namespace pt2::ops

@@ -1,9 +1,11 @@
 // Softmax and its logarithm along one dimension.
 #include "ops/neural/softmax.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
+#include "kernels/pointwise.h"
 #include "kernels/rows.h"
 #include "ops/checks.h"
 #include "ops/compose.h"
@@ -167,6 +169,17 @@ C log_sum_exp(const C* values, int64_t count) {
   for (int64_t i = 0; i < count; ++i)
     if (real(values[i]) > maximum || std::isnan(real(values[i]))) maximum = real(values[i]);
   if (std::isinf(maximum)) maximum = 0;
+  if constexpr (std::is_same_v<C, float>) {
+    double sum = 0;
+    float block[kChunk];
+    for (int64_t begin = 0; begin < count; begin += kChunk) {
+      const int64_t size = std::min(kChunk, count - begin);
+      for (int64_t i = 0; i < size; ++i) block[i] = values[begin + i] - maximum;
+      kernels::apply(kernels::Unary::exponential, block, block, size);
+      sum += sum_row(block, size);
+    }
+    return static_cast<float>(std::log(sum) + static_cast<double>(maximum));
+  }
   const auto sum = sum_terms(values, count, [maximum](C v) {
     return std::exp(static_cast<Accumulator<C>>(v) - static_cast<double>(maximum));
   });

@@ -1,4 +1,5 @@
 // Cumulative sums, products and extremes along one dimension.
+#include <algorithm>
 #include <cmath>
 
 #include "ops/op_def.h"
@@ -42,16 +43,43 @@ struct Product {
   }
 };
 
+// Rows whose elements lie `distance` apart, as many as there are: neighbours go on together, which
+// is as fast as memory, where one sum alone waits for itself.
+template <class F, class C>
+void cumulate_lanes(const C* x, C* y, int64_t length, int64_t distance) {
+  if (distance == 1) {
+    Accumulator<C> total(F::kStart);
+    for (int64_t i = 0; i < length; ++i) {
+      total = F()(total, static_cast<Accumulator<C>>(x[i]));
+      y[i] = static_cast<C>(total);
+    }
+    return;
+  }
+  constexpr int64_t kLanes = 64;
+  for (int64_t begin = 0; begin < distance; begin += kLanes) {
+    const int64_t lanes = std::min(kLanes, distance - begin);
+    Accumulator<C> totals[kLanes];
+    std::fill_n(totals, lanes, Accumulator<C>(F::kStart));
+    for (int64_t i = 0; i < length; ++i)
+      for (int64_t lane = 0; lane < lanes; ++lane) {
+        const int64_t at = i * distance + begin + lane;
+        totals[lane] = F()(totals[lane], static_cast<Accumulator<C>>(x[at]));
+        y[at] = static_cast<C>(totals[lane]);
+      }
+  }
+}
+
 template <class F>
 void cumulate(Tensor& out, const Tensor& self, int64_t dim, const OptionalDtype&) {
+  if (out.numel() == 0) return;
+  const int64_t wrapped = *wrap_dim(dim, self.dim()), length = length_of(self, wrapped);
+  int64_t distance = 1;
+  for (int64_t i = wrapped + 1; i < self.dim(); ++i) distance *= self.size(i);
   with_compute_type(out.dtype(), [&]<class C>() {
-    along_rows<C>(out, self, dim, [](const C* x, C* y, int64_t count) {
-      Accumulator<C> total(F::kStart);
-      for (int64_t i = 0; i < count; ++i) {
-        total = F()(total, static_cast<Accumulator<C>>(x[i]));
-        y[i] = static_cast<C>(total);
-      }
-    });
+    const Input<C> x(self, out.dtype());
+    Output<C> y(out);
+    for (int64_t begin = 0; begin < out.numel(); begin += length * distance)
+      cumulate_lanes<F>(x.data() + begin, y.data() + begin, length, distance);
   });
 }
 

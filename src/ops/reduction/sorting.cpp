@@ -119,6 +119,49 @@ Result<SortMetas> topk_meta(const Tensor& self, int64_t k, int64_t dim, bool, bo
   return std::array{Meta(self.dtype(), sizes), Meta(Dtype::int64, sizes)};
 }
 
+// The first `k` numbers of a row in order, and their places, where that is no matter of algorithms:
+// few of them, none NaN, and none equal to another of the row. False elsewhere.
+template <bool Largest>
+bool top_of_row(const float* row, int64_t length, int64_t k, float* values, int64_t* places) {
+  const auto is_before = [](float a, float b) { return Largest ? a > b : a < b; };
+  int64_t count = 0;
+  for (int64_t i = 0; i < length; ++i) {
+    const float number = row[i];
+    if (count == k && !is_before(number, values[k - 1])) {
+      if (is_before(values[k - 1], number)) continue;
+      return false;
+    }
+    if (number != number) return false;
+    int64_t at = count < k ? count++ : k - 1;
+    for (; at > 0 && is_before(number, values[at - 1]); --at) {
+      values[at] = values[at - 1];
+      places[at] = places[at - 1];
+    }
+    if (at > 0 && values[at - 1] == number) return false;
+    values[at] = number;
+    places[at] = i;
+  }
+  return true;
+}
+
+constexpr int64_t kFewOfRow = 16;
+
+// False, with nothing of worth written, where some row needs the algorithms.
+bool few_of_rows(Tensor& values, Tensor& indices, const Tensor& self, int64_t k, int64_t dim,
+                 bool largest) {
+  if (self.dtype() != Dtype::float32 || k > kFewOfRow || self.numel() == 0) return false;
+  const int64_t length = length_of(self, dim);
+  const Input<float> rows(dim_last(self, dim));
+  Tensor value_view = dim_last(values, dim), index_view = dim_last(indices, dim);
+  Output<float> value(value_view);
+  Output<int64_t> index(index_view);
+  const auto top = largest ? top_of_row<true> : top_of_row<false>;
+  for (int64_t row = 0; row < row_count(self.numel(), length); ++row)
+    if (!top(rows.data() + row * length, length, k, value.data() + row * k, index.data() + row * k))
+      return false;
+  return true;
+}
+
 // The order of equal elements is that of libstdc++'s algorithms, as in PyTorch
 // (ATen/native/TopKImpl.h topk_impl_loop).
 void topk(Tensor& values, Tensor& indices, const Tensor& self, int64_t k, int64_t dim, bool largest,
@@ -126,6 +169,7 @@ void topk(Tensor& values, Tensor& indices, const Tensor& self, int64_t k, int64_
   if (k == 0) return;
   const int64_t wrapped = *wrap_dim(dim, self.dim());
   const int64_t length = length_of(self, wrapped);
+  if (sorted && few_of_rows(values, indices, self, k, wrapped, largest)) return;
   with_order(largest, [&](auto less) {
     order_rows(values, indices, self, wrapped, k, [&](auto& pairs) {
       if (k * 64 <= length) {

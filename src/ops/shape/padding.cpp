@@ -7,6 +7,7 @@
 #include "ops/memory_format.h"
 #include "ops/op_def.h"
 #include "ops/pointwise/copying.h"
+#include "ops/shape/borders.h"
 #include "ops/shape/offsets.h"
 #include "ops/shape/positions.h"
 #include "ops/shape/view.h"
@@ -20,20 +21,6 @@ struct Margin {
   int64_t after = 0;
 };
 
-// Maps a position of the padded dimension, counted from the first unpadded one, to the position of
-// its element.
-using Border = int64_t (*)(int64_t position, int64_t size);
-
-int64_t constant_border(int64_t position, int64_t size) {
-  return position < 0 || position >= size ? -1 : position;
-}
-int64_t reflected_border(int64_t position, int64_t size) {
-  if (position < 0) return -position;
-  return position >= size ? 2 * (size - 1) - position : position;
-}
-int64_t repeated_border(int64_t position, int64_t size) {
-  return std::clamp<int64_t>(position, 0, size - 1);
-}
 // Negative margins crop before anything wraps around.
 Margin cut_of(const Margin& margin) {
   return {std::min<int64_t>(margin.before, 0), std::min<int64_t>(margin.after, 0)};

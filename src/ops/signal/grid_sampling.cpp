@@ -1,5 +1,6 @@
 // Image sampling at arbitrary positions: grid_sample and affine grids.
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "base/memory_account.h"
@@ -476,13 +477,14 @@ void affine_grid(Tensor& out, const Tensor& theta, const Sizes& size, bool align
       out.numel() == 0 ? 0 : out.numel() / (size[0] * static_cast<int64_t>(spatial));
   for (int64_t n = 0; n < size[0]; ++n)
     for (int64_t p = 0; p < points; ++p) {
-      std::vector<double> point;  // x, y, z, 1
+      std::array<double, 4> point{};  // x, y, z, 1
       int64_t rest = p;
-      for (size_t dim = spatial; dim-- > 0;) {
-        point.push_back(grid_position(rest % size[2 + dim], size[2 + dim], align_corners));
-        rest /= size[2 + dim];
+      for (size_t i = 0; i < spatial; ++i) {
+        const int64_t steps = size[1 + spatial - i];
+        point[i] = grid_position(rest % steps, steps, align_corners);
+        rest /= steps;
       }
-      point.push_back(1);
+      point[spatial] = 1;
       for (size_t row = 0; row < spatial; ++row) {
         double sum = 0;
         for (size_t k = 0; k <= spatial; ++k)

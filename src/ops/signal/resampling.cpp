@@ -12,6 +12,7 @@
 #include "ops/memory_format.h"
 #include "ops/op_def.h"
 #include "ops/shape/positions.h"
+#include "ops/signal/nearest.h"
 
 namespace pt2::ops {
 namespace {
@@ -56,17 +57,14 @@ class Axis {
       : mode_(mode), in_(in), out_(out), align_corners_(align_corners) {
     if (align_corners)
       scale_ = out > 1 ? static_cast<T>(in - 1) / static_cast<T>(out - 1) : T(0);
-    else if (scale && *scale > 0)
-      scale_ = static_cast<T>(1.0 / *scale);
     else
-      scale_ = static_cast<T>(in) / static_cast<T>(out);
+      scale_ = resize_step<T>(in, out, scale);
   }
 
   int64_t nearest_index(int64_t index) const {
-    if (mode_ == Mode::nearest_exact) return nearest((static_cast<T>(index) + T(0.5)) * scale_);
     if (mode_ == Mode::nearest_small && out_ == in_) return index;
     if (mode_ == Mode::nearest_small && out_ == 2 * in_) return index / 2;
-    return nearest(static_cast<T>(index) * scale_);
+    return nearest_element(index, scale_, in_, mode_ == Mode::nearest_exact);
   }
 
   Taps taps(int64_t index) const {
@@ -91,10 +89,6 @@ class Axis {
   T source(int64_t index) const {
     if (align_corners_) return scale_ * static_cast<T>(index);
     return scale_ * (static_cast<T>(index) + T(0.5)) - T(0.5);
-  }
-
-  int64_t nearest(T position) const {
-    return std::clamp<int64_t>(static_cast<int64_t>(std::floor(position)), 0, in_ - 1);
   }
 
   Taps linear(int64_t index) const {
