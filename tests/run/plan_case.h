@@ -63,6 +63,18 @@ class Case {
     for (const StepPointer& step : plan->steps) names.emplace_back(step->name());
     return names;
   }
+  // Whether the plan fails where the reference executor does, with the same error.
+  bool fails_alike() {
+    maker_.graph.set_outputs(outputs_);
+    const auto bound = bind_graph(maker_.graph).value();
+    const auto plan = make_plan(*bound, constants_, std::vector<bool>(constants_.size(), true));
+    const auto expected = execute(maker_.graph, copies());
+    Workspace workspace(2);
+    ops::Context context;
+    Executor executor(context);
+    const auto found = plan->run(copies(), {}, executor, workspace);
+    return !found && !expected && found.error().text() == expected.error().text();
+  }
   // Whether a call could be done again.
   bool was_recorded() const { return was_recorded_; }
   // Whether the recording served for other elements, too.

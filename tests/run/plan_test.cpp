@@ -188,8 +188,8 @@ TEST(Plan, ZerosAroundAnImageAreTheConvolutions) {
   convolve(padded("constant_pad_nd.default", {1, 1}, named("value", Argument(1.0))));
   convolve(padded("constant_pad_nd.default", {1, -1}, named("value", Argument(0.0))));
   convolve(padded("pad.default", {1, 1, 1, 1}, named("mode", Argument(std::string("reflect")))));
-  EXPECT_EQ(graph.check(), (Names{"convolution", "convolution", "reference", "convolution",
-                                  "reference", "convolution", "reference", "convolution"}));
+  EXPECT_EQ(graph.check(), (Names{"convolution", "convolution", "mapped_copy", "convolution",
+                                  "mapped_copy", "convolution", "mapped_copy", "convolution"}));
 }
 
 TEST(Plan, ABatchNormalizationThatWasTakenApartIsTheConvolutions) {

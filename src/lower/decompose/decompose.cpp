@@ -191,6 +191,7 @@ class Decomposer {
 }  // namespace
 
 bool OperatorSet::has(std::string_view target, const ops::Operator& op) const {
+  if (!all_but.empty()) return !all_but.contains(target);
   if (targets.contains(target)) return true;
   return core ? !is_composite(op, target) : target_namespace(target) != "aten";
 }

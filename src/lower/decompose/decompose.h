@@ -16,6 +16,8 @@ struct OperatorSet {
   bool core = true;
   // Further targets, "torch.ops.aten.linear.default"; with `core` false the only ones.
   std::set<std::string, std::less<>> targets{};
+  // Where this is not empty, all but these.
+  std::set<std::string, std::less<>> all_but{};
 
   bool has(std::string_view target, const ops::Operator& op) const;
 };

@@ -210,6 +210,10 @@ int64_t window_count(int64_t in, int64_t kernel, int64_t stride, int64_t dilatio
   return count;
 }
 
+bool are_window_sizes(const Sizes& numbers, int64_t least) {
+  return std::ranges::all_of(numbers, [&](int64_t n) { return n >= least && n <= 1 << 20; });
+}
+
 std::optional<RowsOf> rows_of(const Tensor& tensor) {
   if (tensor.dim() == 0) return std::nullopt;
   const int64_t last = tensor.dim() - 1;

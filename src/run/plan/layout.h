@@ -33,6 +33,10 @@ Tensor to_row_major(Frame& frame, const Tensor& tensor);
 int64_t window_count(int64_t in, int64_t kernel, int64_t stride, int64_t dilation, int64_t padding,
                      bool rounds_up);
 
+// Whether sizes, strides and the like of windows are so small that sizes computed of them cannot
+// overflow; no real program comes near the bound.
+bool are_window_sizes(const Sizes& numbers, int64_t least);
+
 // A value as dense images, channels last; the frame's own value becomes that, too, so that others
 // who need it find it.
 Tensor channels_last_value(Frame& frame, const BoundArgument& argument);
@@ -62,10 +66,17 @@ void launch_tiles(Frame& frame, const TileLoops& loops,
 // element there.
 int64_t stride_along(const Tensor& tensor, size_t dim, size_t rank);
 
+// Whether kernels can read the elements as numbers: a file may place a weight at any address.
+inline bool is_aligned(const Tensor& tensor) {
+  return reinterpret_cast<uintptr_t>(tensor.raw_data()) %
+             static_cast<uintptr_t>(dtype_size(tensor.dtype())) ==
+         0;
+}
+
 // Whether the tensor exists, has elements and is of float32.
 inline bool is_float(const Tensor* tensor) {
   return tensor != nullptr && tensor->defined() && tensor->dtype() == Dtype::float32 &&
-         tensor->numel() > 0;
+         tensor->numel() > 0 && is_aligned(*tensor);
 }
 
 }  // namespace pt2::run

@@ -6,6 +6,7 @@
 
 #include "base/memory_account.h"
 #include "ir/graph_place.h"
+#include "lower/decompose/decompose.h"
 #include "lower/functional/functionalize.h"
 #include "lower/pass.h"
 #include "ops/table.h"
@@ -64,6 +65,28 @@ enum class Writes : uint8_t {
   large,  // or of unknown sizes
 };
 
+// What has no kernel as a whole, but steps that compute its parts.
+void take_apart(std::optional<Program>& out, const Program& program, const NodeBudget& budget) {
+  const OperatorSet kept{.all_but = {"torch.ops.aten.einsum.default", "torch.ops.aten.stft.default",
+                                     "torch.ops.aten.stft.center",
+                                     "torch.ops.aten.cosine_similarity.default"}};
+  const Program& now = out ? *out : program;
+  const auto is_one = [&](const PlacedGraph& placed) {
+    const auto has_target = [&](NodeId id) {
+      return kept.all_but.contains(placed.graph->node(id).target);
+    };
+    return std::ranges::any_of(placed.graph->nodes(), has_target);
+  };
+  if (std::ranges::none_of(placed_graphs(now), is_one) ||
+      !has_form(now.graph, Form::without_vmap_regions))
+    return;
+  Program changed = now;
+  if (!out) note_sources(changed);
+  Pipeline pipeline{.budget = budget};
+  decompose_to(kept, changed, pipeline);
+  out = std::move(changed);
+}
+
 // The program in the form that plans are best made of; nothing where it has that already. What a
 // pass cannot do stays as it is.
 std::optional<Program> prepared(const Program& program, Writes writes, const Limits& limits) {
@@ -91,6 +114,7 @@ std::optional<Program> prepared(const Program& program, Writes writes, const Lim
         changed.graph.inputs().size() == program.graph.inputs().size())
       out = std::move(changed);
   }
+  take_apart(out, program, budget);
   return out;
 }
 

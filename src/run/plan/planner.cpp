@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "ops/loops.h"
+#include "run/plan/layout.h"
 #include "run/plan/nested_plans.h"
 
 namespace pt2::run {
@@ -20,12 +21,16 @@ constexpr struct {
     {"aten::mm", "", make_product},
     {"aten::matmul", "", make_product},
     {"aten::bmm", "", make_batch_product},
+    {"aten::mv", "", make_batch_product},
     {"aten::conv1d", "", make_convolution},
     {"aten::conv2d", "", make_convolution},
     {"aten::conv3d", "", make_volume_convolution},
     {"aten::conv1d", "padding", make_convolution},
     {"aten::conv2d", "padding", make_convolution},
     {"aten::convolution", "", make_convolution},
+    {"aten::conv_transpose1d", "", make_transposed_convolution},
+    {"aten::conv_transpose2d", "input", make_transposed_convolution},
+    {"aten::conv_transpose3d", "input", make_transposed_convolution},
     {"aten::batch_norm", "", make_batch_norm},
     {"aten::_native_batch_norm_legit_no_training", "", make_batch_norm},
     {"aten::native_batch_norm", "", make_batch_norm},
@@ -44,6 +49,10 @@ constexpr struct {
     {"aten::rms_norm", "", make_norm},
     {"aten::scaled_dot_product_attention", "", make_attention},
     {"aten::_scaled_dot_product_flash_attention_for_cpu", "", make_attention},
+    {"aten::max_pool1d", "", make_pooling},
+    {"aten::max_pool1d_with_indices", "", make_pooling},
+    {"aten::avg_pool1d", "", make_pooling},
+    {"aten::adaptive_avg_pool1d", "", make_pooling},
     {"aten::max_pool2d", "", make_pooling},
     {"aten::max_pool2d_with_indices", "", make_pooling},
     {"aten::avg_pool2d", "", make_pooling},
@@ -181,7 +190,7 @@ const Tensor* elements_of(const Value* value) {
   if (tensor == nullptr || !tensor->defined() || tensor->numel() == 0) return nullptr;
   // A few elements can stand for any number of them; copies are to be no larger than the file.
   if (static_cast<uint64_t>(tensor->nbytes()) > tensor->storage()->size()) return nullptr;
-  return tensor;
+  return is_aligned(*tensor) ? tensor : nullptr;
 }
 // Where a value is one that kernels can read.
 const Tensor* floats_of(const Value* value) {
@@ -267,7 +276,8 @@ StepPointer Planner::make_step(const BoundNode& node) {
 StepPointer Planner::make_chain(const BoundNode& node) { return taken(make_tiles(*this, node)); }
 
 StepPointer Planner::make_single(const BoundNode& node) {
-  return taken(make_pointwise(*this, node));
+  StepPointer step = make_pointwise(*this, node);
+  return taken(step != nullptr ? std::move(step) : make_mapped(*this, node));
 }
 
 const BoundArgument* Planner::argument(const BoundNode& node, std::string_view name) {
@@ -296,6 +306,11 @@ const Tensor* Planner::floats(const BoundNode& node, std::string_view name) cons
 
 const Tensor* Planner::floats(ValueId value) const {
   return floats_of(&constants_[static_cast<size_t>(value)]);
+}
+
+const Tensor* Planner::whole_numbers(ValueId value) const {
+  const Tensor* tensor = elements_of(&constants_[static_cast<size_t>(value)]);
+  return tensor == nullptr || tensor->dtype() != Dtype::int64 ? nullptr : tensor;
 }
 
 const Tensor* Planner::elements(const BoundNode& node, std::string_view name) const {

@@ -45,6 +45,8 @@ class Planner {
   const Tensor* floats(ValueId value) const;
   // A weight of any dtype whose elements are no more than the file's.
   const Tensor* elements(const BoundNode& node, std::string_view name) const;
+  // A constant tensor of int64, likewise.
+  const Tensor* whole_numbers(ValueId value) const;
   // The weight with its elements in order; nothing where there is no memory for a copy.
   std::optional<Tensor> row_major(const Tensor& weight) const;
   const std::shared_ptr<CopyBudget>& copies() const { return copies_; }
@@ -156,10 +158,12 @@ StepPointer make_half_product(const Planner& planner, const BoundNode& node);
 StepPointer make_batch_product(const Planner& planner, const BoundNode& node);
 StepPointer make_convolution(const Planner& planner, const BoundNode& node);
 StepPointer make_volume_convolution(const Planner& planner, const BoundNode& node);
+StepPointer make_transposed_convolution(const Planner& planner, const BoundNode& node);
 StepPointer make_batch_norm(const Planner& planner, const BoundNode& node);
 StepPointer make_group_norm(const Planner& planner, const BoundNode& node);
 StepPointer make_pointwise(const Planner& planner, const BoundNode& node);
 StepPointer make_typed(const Planner& planner, const BoundNode& node);
+StepPointer make_mapped(const Planner& planner, const BoundNode& node);
 StepPointer make_tiles(const Planner& planner, const BoundNode& node);
 StepPointer make_softmax(const Planner& planner, const BoundNode& node);
 StepPointer make_norm(const Planner& planner, const BoundNode& node);

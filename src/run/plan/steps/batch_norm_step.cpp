@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 
 #include "kernels/pointwise.h"
@@ -69,7 +70,68 @@ class BatchNormStep final : public Step {
   kernels::Activation activation_;
 };
 
+// The number for each channel that a weight broadcasts to images; nothing for other sizes.
+std::optional<std::vector<double>> broadcast_numbers(const Tensor& weight, size_t spatial,
+                                                     int64_t channels) {
+  Sizes sizes = weight.sizes();
+  if (sizes.size() <= spatial || sizes.size() > spatial + 2) return std::nullopt;
+  int64_t& size = sizes[sizes.size() - 1 - spatial];
+  if (size != channels) return std::nullopt;
+  size = 1;
+  if (std::ranges::count(sizes, 1) != std::ssize(sizes)) return std::nullopt;
+  const Tensor row = weight.contiguous();
+  return std::vector<double>(row.data<float>(), row.data<float>() + channels);
+}
+
+// What a node does to each channel of the results of `before`; nothing for others.
+std::optional<ScaleShift> channel_change(const Planner& planner, const BoundNode& node,
+                                         const BoundNode& before, size_t spatial,
+                                         int64_t channels) {
+  if (auto norm = scale_and_shift(planner, node)) {
+    const bool fits = Planner::takes(*Planner::argument(node, "input"), before) &&
+                      std::ssize(norm->scale) == channels;
+    return fits ? std::move(norm) : std::nullopt;
+  }
+  const bool scales = is_operator(node, "aten::mul", "Tensor");
+  if (!scales &&
+      (!is_operator(node, "aten::add", "Tensor") || planner.number(node, "alpha") != 1.0))
+    return std::nullopt;
+  const bool is_first = Planner::takes(*Planner::argument(node, "self"), before);
+  const Tensor* weight = planner.floats(node, is_first ? "other" : "self");
+  if (weight == nullptr) return std::nullopt;
+  auto numbers = broadcast_numbers(*weight, spatial, channels);
+  if (!numbers) return std::nullopt;
+  const auto count = static_cast<size_t>(channels);
+  return scales ? ScaleShift{*std::move(numbers), std::vector<double>(count, 0)}
+                : ScaleShift{std::vector<double>(count, 1), *std::move(numbers)};
+}
+
 }  // namespace
+
+bool take_bias(const Planner& planner, const BoundNode& node, int64_t channels,
+               ChannelChanges& changes) {
+  if (planner.is_none(node, "bias")) return true;
+  const Tensor* bias = planner.floats(node, "bias");
+  if (bias == nullptr || bias->dim() != 1 || bias->size(0) != channels) return false;
+  const Tensor row = bias->contiguous();
+  changes.bias.assign(row.data<float>(), row.data<float>() + channels);
+  return true;
+}
+
+void fold_changes(const Planner& planner, size_t spatial, int64_t channels, Step::Nodes& nodes,
+                  ChannelChanges& changes) {
+  while (const BoundNode* next = planner.only_user(*nodes.back())) {
+    const auto change = channel_change(planner, *next, *nodes.back(), spatial, channels);
+    if (!change) return;
+    changes.bias.resize(static_cast<size_t>(channels), 0.0f);
+    changes.scale.resize(static_cast<size_t>(channels), 1.0);
+    for (size_t i = 0; i < changes.scale.size(); ++i) {
+      changes.bias[i] = static_cast<float>(changes.bias[i] * change->scale[i] + change->shift[i]);
+      changes.scale[i] *= change->scale[i];
+    }
+    nodes.push_back(next);
+  }
+}
 
 std::optional<ScaleShift> scale_and_shift(const Planner& planner, const BoundNode& node) {
   const bool may_train = is_operator(node, "aten::batch_norm");

@@ -1,13 +1,17 @@
 // Products of matrices that both change from call to call: each right operand is packed where it is
 // used.
+#include <algorithm>
+
 #include "kernels/product.h"
+#include "kernels/row_products.h"
+#include "ops/loops.h"
 #include "run/plan/layout.h"
 #include "run/plan/planner.h"
 
 namespace pt2::run {
 namespace {
 
-// A tensor as matrices: one for each index of its leading dimensions.
+// A tensor as matrices: one for each index of `batch`, to which its leading dimensions broadcast.
 struct Matrices {
   Sizes batch;
   Sizes strides;  // of these
@@ -17,14 +21,16 @@ struct Matrices {
   int64_t column_stride = 0;
   const float* data = nullptr;
 
-  explicit Matrices(const Tensor& of)
-      : batch(of.sizes().begin(), of.sizes().end() - 2),
-        strides(of.strides().begin(), of.strides().end() - 2),
+  Matrices(const Tensor& of, const Sizes& all)
+      : batch(all),
         rows(of.size(of.dim() - 2)),
         columns(of.size(of.dim() - 1)),
         row_stride(of.stride(of.dim() - 2)),
         column_stride(of.stride(of.dim() - 1)),
-        data(of.data<float>()) {}
+        data(of.data<float>()) {
+    for (size_t dim = 0; dim < batch.size(); ++dim)
+      strides.push_back(stride_along(of, dim, batch.size() + 2));
+  }
 
   const float* matrix(int64_t index) const {
     int64_t offset = 0;
@@ -36,12 +42,21 @@ struct Matrices {
   }
 };
 
+// How matrices are multiplied.
+enum class Way : uint8_t {
+  packed,    // the right one is packed
+  few_rows,  // the right one is read as it lies
+  column,    // rows of the left one with the only column of the right one
+};
+
 struct BatchProduct {
   Matrices left;
   Matrices right;
+  Way way;
   int64_t count;  // of matrices
   float* packed;  // a panel for each thread
   int64_t panel;  // floats of one
+  const float* bias;
   float* out;
 
   void run(kernels::ThreadPool* threads) const {
@@ -52,8 +67,11 @@ struct BatchProduct {
 
  private:
   void multiply(int64_t index, int64_t thread, kernels::ThreadPool* threads) const {
+    const float *from = left.matrix(index), *by = right.matrix(index);
+    float* to = out + index * left.rows * right.columns;
+    if (way != Way::packed) return multiply_few(from, by, to, threads);
     float* memory = packed + thread * panel;
-    kernels::pack_right(right.matrix(index),
+    kernels::pack_right(by,
                         {.depth = left.columns,
                          .columns = right.columns,
                          .depth_stride = right.row_stride,
@@ -63,46 +81,149 @@ struct BatchProduct {
     product.rows = left.rows;
     product.columns = right.columns;
     product.depth = left.columns;
-    product.left = left.matrix(index);
+    product.left = from;
     product.left_stride = left.row_stride;
     product.packed = memory;
-    product.out = out + index * left.rows * right.columns;
+    product.out = to;
     product.out_stride = right.columns;
+    product.epilogue.bias = bias;
     kernels::multiply_packed(product, threads);
+  }
+
+  void multiply_few(const float* from, const float* by, float* to,
+                    kernels::ThreadPool* threads) const {
+    kernels::RowProduct product{.rows = left.rows,
+                                .columns = right.columns,
+                                .depth = left.columns,
+                                .left = from,
+                                .left_stride = left.row_stride,
+                                .right = by,
+                                .out = to,
+                                .out_stride = right.columns,
+                                .epilogue = {.bias = bias}};
+    product.turned = right.column_stride != 1;
+    product.right_stride = product.turned ? right.column_stride : right.row_stride;
+    if (way == Way::column) {
+      product.rows = 1;
+      product.columns = left.rows;
+      product.left = by;
+      product.right = from;
+      product.turned = true;
+      product.right_stride = left.row_stride;
+    }
+    kernels::multiply_rows(product, threads);
   }
 };
 
 class BatchProductStep final : public Step {
  public:
-  explicit BatchProductStep(const BoundNode& node) : Step({&node}) {}
+  explicit BatchProductStep(const BoundNode& node)
+      : Step({&node}), is_linear_(is_operator(node, "aten::linear")) {}
 
   std::string_view name() const override { return "batch_product"; }
 
   Result<bool> run(Frame& frame) const override {
     const Tensor* left = frame.tensor(first().arguments[0]);
     const Tensor* right = frame.tensor(first().arguments[1]);
-    if (!is_float(left) || !is_float(right) || left->dim() < 2 || left->dim() != right->dim())
+    const Tensor* bias = is_linear_ ? frame.tensor(first().arguments[2]) : nullptr;
+    if (!is_float(left) || !is_float(right) || left->dim() < 1 || right->dim() < 1 ||
+        (is_linear_ && right->dim() != 2) || (bias != nullptr && !is_float(bias)))
       return false;
-    const Matrices b(*right);
     const Tensor rows = left->strides().back() == 1 ? *left : to_row_major(frame, *left);
-    const Matrices a(rows);
-    if (a.batch != b.batch || a.columns != b.rows) return false;
-    Sizes sizes = left->sizes();
-    sizes.back() = b.columns;
-    Tensor out = frame.make(std::move(sizes));
+    auto out = multiply(frame, rows, is_linear_ ? turned(*right) : *right, bias);
+    if (!out) return false;
+    frame.set(result(), *std::move(out), false);
+    return true;
+  }
+
+ private:
+  static Tensor turned(const Tensor& matrices) {
+    Sizes sizes = matrices.sizes(), strides = matrices.strides();
+    std::swap(sizes.back(), sizes[sizes.size() - 2]);
+    std::swap(strides.back(), strides[strides.size() - 2]);
+    return matrices.with_view(std::move(sizes), std::move(strides), matrices.storage_offset());
+  }
+  // A vector as the row of a matrix, or as its column.
+  static Tensor as_matrix(const Tensor& tensor, bool is_left) {
+    if (tensor.dim() > 1) return tensor;
+    Sizes sizes{1, tensor.size(0)}, strides{tensor.size(0), tensor.stride(0)};
+    if (!is_left) {
+      std::ranges::reverse(sizes);
+      std::ranges::reverse(strides);
+    }
+    return tensor.with_view(std::move(sizes), std::move(strides), tensor.storage_offset());
+  }
+  // All matrices below each other, where they lie evenly; nothing elsewhere.
+  static std::optional<Tensor> as_one_matrix(const Tensor& tensor) {
+    const auto all = rows_of(tensor);
+    if (!all) return std::nullopt;
+    return tensor.with_view({all->rows, all->columns}, {all->stride, 1}, tensor.storage_offset());
+  }
+
+  // One matrix times narrow ones is narrow rows times the matrix turned, which is one product.
+  std::optional<Tensor> multiply_turned(Frame& frame, const Tensor& left,
+                                        const Tensor& right) const {
+    const auto out = multiply(frame, to_row_major(frame, turned(right)), turned(left), nullptr);
+    return out ? std::optional(to_row_major(frame, turned(*out))) : std::nullopt;
+  }
+
+  std::optional<Tensor> multiply(Frame& frame, const Tensor& left, const Tensor& right,
+                                 const Tensor* bias) const {
+    constexpr int64_t kNarrow = 16;
+    if (left.dim() == 2 && right.dim() > 2 && right.sizes().back() <= kNarrow && bias == nullptr &&
+        left.size(1) == right.size(right.dim() - 2))
+      return multiply_turned(frame, left, right);
+    Tensor a = as_matrix(left, true);
+    const Tensor b = as_matrix(right, false);
+    const auto leading = [](const Tensor& tensor) {
+      return Sizes(tensor.sizes().begin(), tensor.sizes().end() - 2);
+    };
+    auto batch = ops::broadcast_sizes(std::array{leading(a), leading(b)});
+    const int64_t columns = b.sizes().back();
+    if (!batch || a.sizes().back() != b.size(b.dim() - 2)) return std::nullopt;
+    if (bias != nullptr && (bias->sizes() != Sizes{columns} || !bias->is_contiguous()))
+      return std::nullopt;
+    Sizes sizes = *batch;
+    if (left.dim() > 1) sizes.push_back(a.size(a.dim() - 2));
+    if (right.dim() > 1) sizes.push_back(columns);
+    // One right operand for all is used once.
+    if (b.dim() == 2 && a.dim() > 2)
+      if (auto rows = as_one_matrix(a)) {
+        a = *std::move(rows);
+        batch->clear();
+      }
+    const Matrices from(a, *batch), by(b, *batch);
     // Operands of stride 0 have more elements than memory.
     constexpr int64_t kWidestPanel = 64;
     const int64_t panels = kernels::thread_count(frame.threads());
-    const auto bound = checked_numel({{a.columns, b.columns + kWidestPanel, panels}});
-    if (!bound || *bound > INT64_MAX / 64) return false;
-    const int64_t panel = kernels::packed_size(a.columns, b.columns);
-    Tensor packed = frame.make({panel * panels});
-    const BatchProduct product{
-        a, b, out.numel() / (a.rows * b.columns), packed.data<float>(), panel, out.data<float>()};
+    const auto bound = checked_numel({{from.columns, columns + kWidestPanel, panels}});
+    const auto numel = checked_numel(sizes);
+    if (!numel || !bound || *bound > INT64_MAX / 64) return std::nullopt;
+    Tensor out = frame.make(std::move(sizes));
+    const Way way = way_of(from, by);
+    const int64_t panel = way == Way::packed ? kernels::packed_size(from.columns, columns) : 0;
+    Tensor packed = frame.make({std::max<int64_t>(panel * panels, 1)});
+    const BatchProduct product{from,
+                               by,
+                               way,
+                               *numel / (from.rows * columns),
+                               packed.data<float>(),
+                               panel,
+                               bias == nullptr ? nullptr : bias->data<float>(),
+                               out.data<float>()};
     frame.launch([product, threads = frame.threads()] { product.run(threads); });
-    frame.set(result(), std::move(out), false);
-    return true;
+    return out;
   }
+
+  Way way_of(const Matrices& left, const Matrices& right) const {
+    constexpr int64_t kFewRows = 4;
+    if (right.columns == 1 && (right.row_stride == 1 || right.rows == 1) && !is_linear_)
+      return Way::column;
+    const bool lies_well = right.column_stride == 1 || right.row_stride == 1;
+    return left.rows <= kFewRows && lies_well ? Way::few_rows : Way::packed;
+  }
+
+  bool is_linear_;
 };
 
 }  // namespace

@@ -20,8 +20,7 @@ struct Padding {
 
 struct Kernels {
   Tensor weight;               // row-major [out, in / groups, spatial...]
-  std::vector<double> scale;   // of the results, one for each channel; empty if there is none
-  std::vector<float> bias;     // likewise
+  ChannelChanges changes;      // of the results
   kernels::Convolution shape;  // without what calls decide
   int64_t pad_bottom = 0, pad_right = 0;
 };
@@ -83,7 +82,7 @@ class ConvolutionStep final : public Step {
       images.row_stride = shape.in_width * shape.in_channels;
       images.pixel_stride = shape.in_channels;
     }
-    const kernels::Epilogue epilogue{.bias = kernels_.bias.empty() ? nullptr : kernels_.bias.data(),
+    const kernels::Epilogue epilogue{.bias = kernels_.changes.bias_or_null(),
                                      .addend = addend_ == nullptr ? nullptr : addend.data<float>(),
                                      .addend_stride = shape.out_channels,
                                      .activation = activation_};
@@ -97,12 +96,12 @@ class ConvolutionStep final : public Step {
  private:
   void pack(const kernels::Convolution& shape, float* memory, kernels::ThreadPool* threads) const {
     const Tensor& weight = kernels_.weight;
-    if (kernels_.scale.empty())
+    if (kernels_.changes.scale.empty())
       return kernels::pack_kernels(shape, weight.data<float>(), memory, threads);
-    const size_t count = static_cast<size_t>(weight.numel()) / kernels_.scale.size();
+    const size_t count = static_cast<size_t>(weight.numel()) / kernels_.changes.scale.size();
     std::vector<float> scaled(static_cast<size_t>(weight.numel()));
     for (size_t i = 0; i < scaled.size(); ++i)
-      scaled[i] = static_cast<float>(weight.data<float>()[i] * kernels_.scale[i / count]);
+      scaled[i] = static_cast<float>(weight.data<float>()[i] * kernels_.changes.scale[i / count]);
     kernels::pack_kernels(shape, scaled.data(), memory, threads);
   }
 
@@ -112,11 +111,6 @@ class ConvolutionStep final : public Step {
   kernels::Activation activation_;
   PackedMemory packed_[2];  // channels last, planar
 };
-
-// Beyond these the sizes of a call could overflow; no real program comes near.
-bool is_sane(const Sizes& numbers, int64_t least) {
-  return std::ranges::all_of(numbers, [&](int64_t n) { return n >= least && n <= 1 << 20; });
-}
 
 // "same": the odd zero goes behind (ATen/native/Convolution.cpp convolution_same).
 std::optional<Padding> padding_of(const Planner& planner, const BoundNode& node,
@@ -163,7 +157,8 @@ std::optional<Padding> zeros_of(const Planner& planner, const BoundNode& node, s
     out.before[spatial - 1 - i] = (*pads)[2 * i];
     out.after[spatial - 1 - i] = (*pads)[2 * i + 1];
   }
-  return is_sane(out.before, 0) && is_sane(out.after, 0) ? std::optional(out) : std::nullopt;
+  return are_window_sizes(out.before, 0) && are_window_sizes(out.after, 0) ? std::optional(out)
+                                                                           : std::nullopt;
 }
 
 void add_padding(const Padding& padding, Kernels& kernels) {
@@ -187,13 +182,14 @@ std::optional<Kernels> find_kernels(const Planner& planner, const BoundNode& nod
   const auto dilation = planner.integers(node, "dilation", spatial);
   const auto padding = dilation ? padding_of(planner, node, *weight, *dilation) : std::nullopt;
   const auto groups = planner.integer(node, "groups");
-  if (!stride || !padding || !groups || !is_sane(*stride, 1) || !is_sane(padding->before, 0) ||
-      !is_sane(padding->after, 0) || !is_sane(*dilation, 1) || !is_sane(weight->sizes(), 1) ||
-      *groups < 1 || weight->size(0) % *groups != 0)
+  if (!stride || !padding || !groups || !are_window_sizes(*stride, 1) ||
+      !are_window_sizes(padding->before, 0) || !are_window_sizes(padding->after, 0) ||
+      !are_window_sizes(*dilation, 1) || !are_window_sizes(weight->sizes(), 1) || *groups < 1 ||
+      weight->size(0) % *groups != 0)
     return std::nullopt;
   std::optional<Tensor> dense = planner.row_major(*weight);
   if (!dense) return std::nullopt;
-  Kernels out{.weight = *std::move(dense), .scale = {}, .bias = {}, .shape = {}};
+  Kernels out{.weight = *std::move(dense), .changes = {}, .shape = {}};
   kernels::Convolution& shape = out.shape;
   shape.groups = *groups;
   shape.out_channels = weight->size(0);
@@ -207,63 +203,8 @@ std::optional<Kernels> find_kernels(const Planner& planner, const BoundNode& nod
     shape.stride_y = (*stride)[0];
     shape.dilation_y = (*dilation)[0];
   }
-  if (!planner.is_none(node, "bias")) {
-    const Tensor* bias = planner.floats(node, "bias");
-    if (bias == nullptr || bias->dim() != 1 || bias->size(0) != shape.out_channels)
-      return std::nullopt;
-    const Tensor row = bias->contiguous();
-    out.bias.assign(row.data<float>(), row.data<float>() + shape.out_channels);
-  }
+  if (!take_bias(planner, node, shape.out_channels, out.changes)) return std::nullopt;
   return out;
-}
-
-// The number for each channel that a weight broadcasts to images; nothing for other sizes.
-std::optional<std::vector<double>> channel_numbers(const Tensor& weight, size_t spatial,
-                                                   int64_t channels) {
-  Sizes sizes = weight.sizes();
-  if (sizes.size() <= spatial || sizes.size() > spatial + 2) return std::nullopt;
-  int64_t& size = sizes[sizes.size() - 1 - spatial];
-  if (size != channels) return std::nullopt;
-  size = 1;
-  if (std::ranges::count(sizes, 1) != std::ssize(sizes)) return std::nullopt;
-  const Tensor row = weight.contiguous();
-  return std::vector<double>(row.data<float>(), row.data<float>() + channels);
-}
-
-// What a node does to each channel of the results of `before`: batch normalization, or a step of
-// one that was taken apart (FrozenBatchNorm2d of detection models). Nothing for others.
-std::optional<ScaleShift> channel_change(const Planner& planner, const BoundNode& node,
-                                         const BoundNode& before, const Kernels& kernels) {
-  const int64_t channels = kernels.shape.out_channels;
-  if (auto norm = scale_and_shift(planner, node)) {
-    const bool fits = Planner::takes(*Planner::argument(node, "input"), before) &&
-                      std::ssize(norm->scale) == channels;
-    return fits ? std::move(norm) : std::nullopt;
-  }
-  const bool scales = is_operator(node, "aten::mul", "Tensor");
-  if (!scales &&
-      (!is_operator(node, "aten::add", "Tensor") || planner.number(node, "alpha") != 1.0))
-    return std::nullopt;
-  const bool is_first = Planner::takes(*Planner::argument(node, "self"), before);
-  const Tensor* weight = planner.floats(node, is_first ? "other" : "self");
-  if (weight == nullptr) return std::nullopt;
-  auto numbers = channel_numbers(*weight, kernels.weight.sizes().size() - 2, channels);
-  if (!numbers) return std::nullopt;
-  const auto count = static_cast<size_t>(channels);
-  return scales ? ScaleShift{*std::move(numbers), std::vector<double>(count, 0)}
-                : ScaleShift{std::vector<double>(count, 1), *std::move(numbers)};
-}
-
-// What makes the changed results at once.
-void fold(const ScaleShift& change, Kernels& kernels) {
-  const auto channels = static_cast<size_t>(kernels.shape.out_channels);
-  kernels.bias.resize(channels, 0.0f);
-  kernels.scale.resize(channels, 1.0);
-  for (size_t channel = 0; channel < channels; ++channel) {
-    kernels.bias[channel] =
-        static_cast<float>(kernels.bias[channel] * change.scale[channel] + change.shift[channel]);
-    kernels.scale[channel] *= change.scale[channel];
-  }
 }
 
 }  // namespace
@@ -271,7 +212,8 @@ void fold(const ScaleShift& change, Kernels& kernels) {
 StepPointer make_convolution(const Planner& planner, const BoundNode& node) {
   std::optional<Kernels> kernels = find_kernels(planner, node);
   if (!kernels && is_operator(node, "aten::convolution"))
-    return make_volume_convolution(planner, node);
+    return planner.flag(node, "transposed") == false ? make_volume_convolution(planner, node)
+                                                     : make_transposed_convolution(planner, node);
   if (!kernels) return nullptr;
   Step::Nodes nodes;
   const BoundArgument* input = Planner::argument(node, "input");
@@ -282,12 +224,8 @@ StepPointer make_convolution(const Planner& planner, const BoundNode& node) {
       input = Planner::argument(*around, "self");
     }
   nodes.push_back(&node);
-  while (const BoundNode* next = planner.only_user(*nodes.back())) {
-    const auto change = channel_change(planner, *next, *nodes.back(), *kernels);
-    if (!change) break;
-    fold(*change, *kernels);
-    nodes.push_back(next);
-  }
+  fold_changes(planner, kernels->weight.sizes().size() - 2, kernels->shape.out_channels, nodes,
+               kernels->changes);
   const Tail tail = match_tail(planner, *nodes.back(), false);
   nodes.insert(nodes.end(), tail.nodes.begin(), tail.nodes.end());
   return std::make_unique<ConvolutionStep>(std::move(nodes), *input, *std::move(kernels), tail,

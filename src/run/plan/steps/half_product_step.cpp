@@ -45,7 +45,7 @@ class HalfProductStep final : public Step {
     const int64_t columns = weights_.size(0), depth = weights_.size(1);
     const Dtype dtype = weights_.dtype();
     if (input == nullptr || !input->defined() || input->dtype() != dtype || input->numel() == 0 ||
-        input->dim() < 1 || input->size(input->dim() - 1) != depth)
+        !is_aligned(*input) || input->dim() < 1 || input->size(input->dim() - 1) != depth)
       return false;
     const float* packed = pack(frame);
     if (packed == nullptr) return false;

@@ -189,7 +189,8 @@ std::optional<Weights> find_weights(const Planner& planner, const BoundNode& nod
 
 StepPointer make_product(const Planner& planner, const BoundNode& node) {
   std::optional<Weights> weights = find_weights(planner, node);
-  if (!weights && is_operator(node, "aten::linear")) return make_half_product(planner, node);
+  if (!weights && is_operator(node, "aten::linear"))
+    if (StepPointer halves = make_half_product(planner, node)) return halves;
   if (!weights)
     return is_operator(node, "aten::addmm") ? nullptr : make_batch_product(planner, node);
   const bool is_linear = is_operator(node, "aten::linear");

@@ -17,6 +17,12 @@ using kernels::Unary;
 
 constexpr size_t kMostNodes = 24;
 
+// What a step takes. One number for each channel lies along the second dimension of the result.
+struct TileArgument {
+  const BoundArgument* value;
+  bool is_channels = false;
+};
+
 // What nodes compute, as instructions that each have a tile of their own.
 class Builder {
  public:
@@ -42,6 +48,14 @@ class Builder {
     }
     if (is_operator(node, "aten::leaky_relu")) return add_leaky_relu(node);
     if (is_operator(node, "aten::elu")) return add_elu(node);
+    if (is_operator(node, "aten::prelu") || is_operator(node, "aten::_prelu_kernel"))
+      return add_prelu(node);
+    if (is_operator(node, "aten::threshold_backward"))
+      return planner_.number(node, "threshold") == 0.0 &&
+             finish(node, emit(Binary::gate, source(node.arguments[0]), source(node.arguments[1])));
+    if (is_operator(node, "aten::addcmul")) return add_product(node);
+    if (is_operator(node, "aten::sigmoid_backward") || is_operator(node, "aten::tanh_backward"))
+      return add_slope(node);
     if (is_operator(node, "aten::mish")) {
       const TileSource value = source(node.arguments[0]);
       const TileSource bent = emit(kernels::Activation::tanh, emit(Unary::softplus, value));
@@ -59,7 +73,7 @@ class Builder {
     return false;
   }
 
-  const std::vector<const BoundArgument*>& operands() const { return operands_; }
+  const std::vector<TileArgument>& operands() const { return operands_; }
 
   // The instructions with as few tiles as there are values at a time; nothing where these are too
   // many.
@@ -87,13 +101,35 @@ class Builder {
   }
 
  private:
-  // With such slopes the larger of both.
   bool add_leaky_relu(const BoundNode& node) {
     const auto slope = planner_.number(node, "negative_slope");
-    if (!slope || *slope <= 0 || *slope > 1) return false;
-    const TileSource value = source(node.arguments[0]);
-    const TileSource scaled = emit(Binary::multiply, value, number(*slope));
-    return finish(node, emit(Binary::maximum, value, scaled));
+    if (!slope) return false;
+    return finish(node, emit(Binary::bend, source(node.arguments[0]), number(*slope)));
+  }
+
+  bool add_prelu(const BoundNode& node) {
+    const TileSource value = source(node.arguments[0]),
+                     weight = source(node.arguments[1], is_operator(node, "aten::prelu"));
+    return finish(node, emit(Binary::bend, value, weight));
+  }
+
+  // a + value * b * c.
+  bool add_product(const BoundNode& node) {
+    const auto scale = planner_.number(node, "value");
+    if (!scale) return false;
+    const TileSource product =
+        emit(Binary::multiply, source(node.arguments[1]), source(node.arguments[2]));
+    return finish(
+        node, emit(Binary::add, source(node.arguments[0]), product, static_cast<float>(*scale)));
+  }
+
+  // A gradient times the slope where the function was y: y - y * y of sigmoid, 1 - y * y of tanh.
+  bool add_slope(const BoundNode& node) {
+    const TileSource gradient = source(node.arguments[0]), y = source(node.arguments[1]);
+    const bool is_sigmoid = is_operator(node, "aten::sigmoid_backward");
+    const TileSource square = emit(Unary::square, y);
+    const TileSource slope = emit(Binary::subtract, is_sigmoid ? y : number(1), square);
+    return finish(node, emit(Binary::multiply, gradient, slope));
   }
 
   // max(x, 0) * scale + (exp(min(x, 0) * input_scale) - 1) * alpha * scale.
@@ -127,18 +163,18 @@ class Builder {
   }
 
   // A result of a node before, a number, or an operand of the step.
-  TileSource source(const BoundArgument& argument) {
+  TileSource source(const BoundArgument& argument, bool is_channels = false) {
     for (const auto& [node, value] : made_)
       if (Planner::takes(argument, *node)) return value;
     if (const Value* constant = planner_.constant(&argument))
       if (const auto found = number_of(*constant)) return number(*found);
-    const auto takes_it = [&](const BoundArgument* other) {
-      const auto a = Frame::value_id(*other), b = Frame::value_id(argument);
-      return a && b && *a == *b;
+    const auto takes_it = [&](const TileArgument& other) {
+      const auto a = Frame::value_id(*other.value), b = Frame::value_id(argument);
+      return a && b && *a == *b && other.is_channels == is_channels;
     };
     const auto known = std::ranges::find_if(operands_, takes_it);
     const auto index = static_cast<uint8_t>(known - operands_.begin());
-    if (known == operands_.end()) operands_.push_back(&argument);
+    if (known == operands_.end()) operands_.push_back({&argument, is_channels});
     const TensorMeta* record = planner_.record(argument);
     takes_operands_ &=
         record == nullptr || record->dtype.dtype().value_or(Dtype::float32) == Dtype::float32;
@@ -148,14 +184,14 @@ class Builder {
   const Planner& planner_;
   std::vector<TileInstruction> instructions_;
   std::vector<std::pair<const BoundNode*, TileSource>> made_;
-  std::vector<const BoundArgument*> operands_;
+  std::vector<TileArgument> operands_;
   bool takes_operands_ = true;  // as far as the program records them
 };
 
 class TileStep final : public Step {
  public:
   TileStep(Nodes nodes, std::vector<TileInstruction> instructions,
-           std::vector<const BoundArgument*> operands)
+           std::vector<TileArgument> operands)
       : Step(std::move(nodes)),
         instructions_(std::move(instructions)),
         operands_(std::move(operands)) {}
@@ -165,24 +201,27 @@ class TileStep final : public Step {
   Result<bool> run(Frame& frame) const override {
     std::vector<Tensor> tensors;
     Sizes sizes;
-    const auto is_tensor = [&](const BoundArgument* operand) {
-      const Tensor* tensor = frame.tensor(*operand);
+    const auto is_tensor = [&](const TileArgument& operand) {
+      const Tensor* tensor = frame.tensor(*operand.value);
       return tensor != nullptr && !tensor->is_wrapped_number();
     };
     if (std::ranges::none_of(operands_, is_tensor)) return false;
-    for (const BoundArgument* operand : operands_) {
-      auto tensor = floats_or_number(frame, *operand);
+    for (const TileArgument& operand : operands_) {
+      auto tensor = floats_or_number(frame, *operand.value);
       if (!tensor) return false;
-      const auto all = ops::broadcast_sizes(std::array{sizes, tensor->sizes()});
+      tensors.push_back(*std::move(tensor));
+      if (operand.is_channels) continue;
+      const auto all = ops::broadcast_sizes(std::array{sizes, tensors.back().sizes()});
       if (!all) return false;
       sizes = *all;
-      tensors.push_back(*std::move(tensor));
     }
+    for (size_t i = 0; i < tensors.size(); ++i)
+      if (operands_[i].is_channels && !lay_along_channels(tensors[i], sizes)) return false;
     // The result lies as the first operand that has its sizes.
     bool rearranged = false;
     for (size_t i = 0; i < tensors.size(); ++i)
       if (tensors[i].sizes() == sizes) {
-        const auto id = Frame::value_id(*operands_[i]);
+        const auto id = Frame::value_id(*operands_[i].value);
         rearranged = id && frame.is_rearranged(*id) && is_channels_last(tensors[i]);
         break;
       }
@@ -190,7 +229,7 @@ class TileStep final : public Step {
     for (size_t i = 0; i < tensors.size(); ++i)
       if (lies_across(tensors[i], sizes, strides)) {
         if (rearranged && tensors[i].sizes() != sizes) return false;
-        tensors[i] = rearranged ? channels_last_value(frame, *operands_[i])
+        tensors[i] = rearranged ? channels_last_value(frame, *operands_[i].value)
                                 : to_row_major(frame, tensors[i]);
       }
     Tensor out = frame.make(sizes, strides);
@@ -202,6 +241,21 @@ class TileStep final : public Step {
   }
 
  private:
+  // Gives numbers for channels the sizes that broadcast to `sizes`; false for others.
+  static bool lay_along_channels(Tensor& numbers, const Sizes& sizes) {
+    if (numbers.dim() > 1) return false;
+    if (numbers.numel() == 1) {
+      numbers = numbers.with_view({}, {}, numbers.storage_offset());
+      return true;
+    }
+    if (sizes.size() < 2 || numbers.numel() != sizes[1]) return false;
+    Sizes own(sizes.size() - 1, 1), strides(sizes.size() - 1, 1);
+    own[0] = sizes[1];
+    strides[0] = numbers.stride(0);
+    numbers = numbers.with_view(std::move(own), std::move(strides), numbers.storage_offset());
+    return true;
+  }
+
   // A number of this call as a tensor; nothing for what is neither.
   static std::optional<Tensor> floats_or_number(Frame& frame, const BoundArgument& argument) {
     const Tensor* tensor = frame.tensor(argument);
@@ -228,7 +282,7 @@ class TileStep final : public Step {
   }
 
   std::vector<TileInstruction> instructions_;
-  std::vector<const BoundArgument*> operands_;
+  std::vector<TileArgument> operands_;
 };
 
 // The sizes and dtypes that the program records are the same, as far as one can see.

@@ -57,13 +57,9 @@ bool takes(TypedFunction function, TypedElement element) {
          (element == TypedElement::real && !is_arithmetic(function));
 }
 
-// A file may place a weight at any address.
 bool is_tensor(const Tensor* tensor) {
   return tensor != nullptr && tensor->defined() && tensor->numel() > 0 &&
-         !tensor->is_wrapped_number() &&
-         reinterpret_cast<uintptr_t>(tensor->raw_data()) %
-                 static_cast<uintptr_t>(dtype_size(tensor->dtype())) ==
-             0;
+         !tensor->is_wrapped_number() && is_aligned(*tensor);
 }
 
 // A number of this call as an element; nothing where it is one of another kind.

@@ -4,6 +4,7 @@
 
 #include "kernels/images/convolution.h"
 #include "kernels/pointwise.h"
+#include "run/plan/batch_norm.h"
 #include "run/plan/layout.h"
 #include "run/plan/packed_memory.h"
 #include "run/plan/planner.h"
@@ -64,13 +65,13 @@ void convolve_slice(const Slices& all, int64_t slice, const float* from, float* 
 
 class VolumeConvolutionStep final : public Step {
  public:
-  // Weights [out, in / groups, depth, height, width] and numbers for each channel, undefined if
-  // there are none; both row-major.
-  VolumeConvolutionStep(Nodes nodes, Tensor weight, Tensor bias, Windows windows, int64_t groups,
-                        kernels::Activation activation, const std::shared_ptr<CopyBudget>& copies)
+  // Weights are row-major [out, in / groups, depth, height, width].
+  VolumeConvolutionStep(Nodes nodes, Tensor weight, ChannelChanges changes, Windows windows,
+                        int64_t groups, kernels::Activation activation,
+                        const std::shared_ptr<CopyBudget>& copies)
       : Step(std::move(nodes)),
         weight_(std::move(weight)),
-        bias_(std::move(bias)),
+        changes_(std::move(changes)),
         windows_(std::move(windows)),
         groups_(groups),
         activation_(activation),
@@ -98,7 +99,7 @@ class VolumeConvolutionStep final : public Step {
                   .stride = windows_.stride[0],
                   .padding = windows_.padding[0],
                   .dilation = windows_.dilation[0],
-                  .bias = bias_.defined() ? bias_.data<float>() : nullptr,
+                  .bias = changes_.bias_or_null(),
                   .activation = activation_};
     slices.packed = pack(frame, slices.shape);
     if (slices.packed == nullptr) return false;
@@ -145,57 +146,51 @@ class VolumeConvolutionStep final : public Step {
                     rows = weight_.size(0) * weight_.size(1);
       std::vector<float> slice(static_cast<size_t>(rows * area));
       for (int64_t k = 0; k < depth; ++k) {
-        for (int64_t row = 0; row < rows; ++row)
-          std::copy_n(weight_.data<float>() + (row * depth + k) * area, area,
-                      slice.data() + row * area);
+        for (int64_t row = 0; row < rows; ++row) {
+          const auto channel = static_cast<size_t>(row / weight_.size(1));
+          const double scale = changes_.scale.empty() ? 1 : changes_.scale[channel];
+          for (int64_t i = 0; i < area; ++i)
+            slice[static_cast<size_t>(row * area + i)] =
+                static_cast<float>(weight_.data<float>()[(row * depth + k) * area + i] * scale);
+        }
         kernels::pack_kernels(shape, slice.data(), memory + k * each, frame.threads());
       }
     });
   }
 
   Tensor weight_;
-  Tensor bias_;
+  ChannelChanges changes_;
   Windows windows_;
   int64_t groups_;
   kernels::Activation activation_;
   PackedMemory packed_;
 };
 
-// Beyond these the sizes of a call could overflow; no real program comes near.
-bool is_sane(const Sizes& numbers, int64_t least) {
-  return std::ranges::all_of(numbers, [&](int64_t n) { return n >= least && n <= 1 << 20; });
-}
-
 }  // namespace
 
 StepPointer make_volume_convolution(const Planner& planner, const BoundNode& node) {
   const Tensor* weight = planner.floats(node, "weight");
   if (weight == nullptr || weight->dim() != 5) return nullptr;
-  if (is_operator(node, "aten::convolution") && planner.flag(node, "transposed") != false)
-    return nullptr;
   const auto stride = planner.integers(node, "stride", 3),
              padding = planner.integers(node, "padding", 3),
              dilation = planner.integers(node, "dilation", 3);
   const auto groups = planner.integer(node, "groups");
-  if (!stride || !padding || !dilation || !groups || !is_sane(*stride, 1) ||
-      !is_sane(*padding, 0) || !is_sane(*dilation, 1) || !is_sane(weight->sizes(), 1) ||
-      *groups < 1 || weight->size(0) % *groups != 0)
+  if (!stride || !padding || !dilation || !groups || !are_window_sizes(*stride, 1) ||
+      !are_window_sizes(*padding, 0) || !are_window_sizes(*dilation, 1) ||
+      !are_window_sizes(weight->sizes(), 1) || *groups < 1 || weight->size(0) % *groups != 0)
     return nullptr;
-  Tensor bias;
-  if (!planner.is_none(node, "bias")) {
-    const Tensor* given = planner.floats(node, "bias");
-    if (given == nullptr || given->sizes() != Sizes{weight->size(0)}) return nullptr;
-    bias = given->contiguous();
-  }
+  ChannelChanges changes;
+  if (!take_bias(planner, node, weight->size(0), changes)) return nullptr;
   const std::optional<Tensor> dense = planner.row_major(*weight);
   if (!dense) return nullptr;
   Step::Nodes nodes{&node};
+  fold_changes(planner, 3, weight->size(0), nodes, changes);
   auto activation = kernels::Activation::none;
-  if (const auto found = match_activation(planner, node)) {
+  if (const auto found = match_activation(planner, *nodes.back())) {
     activation = found->activation;
     nodes.insert(nodes.end(), found->nodes.begin(), found->nodes.end());
   }
-  return std::make_unique<VolumeConvolutionStep>(std::move(nodes), *dense, std::move(bias),
+  return std::make_unique<VolumeConvolutionStep>(std::move(nodes), *dense, std::move(changes),
                                                  Windows{*stride, *padding, *dilation}, *groups,
                                                  activation, planner.copies());
 }

@@ -1,0 +1,453 @@
+// Elements that change their places and nothing else, by rules for each dimension: padding, rolls,
+// flips, repetitions, shuffled pixels and channels, images enlarged by repeating pixels, and
+// elements picked by constant numbers. Images stay channels last.
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <functional>
+#include <numeric>
+
+#include "kernels/dtypes/mapped_copy.h"
+#include "ops/shape/borders.h"
+#include "ops/signal/nearest.h"
+#include "run/plan/layout.h"
+#include "run/plan/planner.h"
+
+namespace pt2::run {
+namespace {
+
+using kernels::kNowhere;
+using Places = kernels::MappedCopy::Places;  // by dimension of the result
+
+// Sizes and strides of a tensor.
+struct Shape {
+  const Sizes& sizes;
+  const Sizes& strides;
+  int64_t rank() const { return static_cast<int64_t>(sizes.size()); }
+};
+// Nothing where the operator refuses such sizes, or does something else with them.
+using Rule = std::function<std::optional<Places>(const Shape& from)>;
+
+// Where element `position(i)` of a dimension lies; nowhere where that is negative. Empty for
+// dimensions that are too long to be listed.
+template <class Position>
+std::vector<int64_t> line(int64_t count, int64_t stride, const Position& position) {
+  constexpr int64_t kMost = 1 << 22;
+  if (count > kMost) return {};
+  std::vector<int64_t> out(static_cast<size_t>(count));
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t at = position(i);
+    out[static_cast<size_t>(i)] = at < 0 ? kNowhere : at * stride;
+  }
+  return out;
+}
+Places unchanged(const Shape& from) {
+  Places out;
+  for (size_t i = 0; i < from.sizes.size(); ++i)
+    out.push_back(line(from.sizes[i], from.strides[i], [](int64_t k) { return k; }));
+  return out;
+}
+
+std::optional<size_t> wrapped(int64_t dim, const Shape& from) {
+  if (dim < -from.rank() || dim >= from.rank()) return std::nullopt;
+  return static_cast<size_t>(dim < 0 ? dim + from.rank() : dim);
+}
+
+// Beyond these the sizes of a call could overflow; no real program comes near.
+constexpr int64_t kMostPad = 1 << 20;
+
+enum class Edge : uint8_t { constant, reflected, repeated, circular };
+
+// `pads` are pairs from the last dimension backwards.
+std::optional<Places> padded(const Shape& from, const Sizes& pads, Edge edge) {
+  const size_t count = pads.size() / 2;
+  if (pads.size() % 2 != 0 || count > from.sizes.size()) return std::nullopt;
+  const size_t around = from.sizes.size() - count;
+  const bool is_spatial = edge == Edge::reflected || edge == Edge::repeated;
+  if (is_spatial && around != 1 && around != 2) return std::nullopt;
+  Places out = unchanged(from);
+  for (size_t i = 0; i < count; ++i) {
+    const size_t dim = from.sizes.size() - 1 - i;
+    const int64_t before = pads[2 * i], after = pads[2 * i + 1], size = from.sizes[dim];
+    const int64_t most = edge == Edge::reflected  ? size - 1
+                         : edge == Edge::circular ? size
+                                                  : kMostPad;
+    const int64_t least = edge == Edge::circular ? 0 : -size;
+    if (std::min(before, after) < least || std::max(before, after) > most ||
+        before + size + after < 1)
+      return std::nullopt;
+    out[dim] = line(before + size + after, from.strides[dim], [&](int64_t k) {
+      const int64_t position = k - before;
+      switch (edge) {
+        case Edge::constant:
+          return ops::constant_border(position, size);
+        case Edge::reflected:
+          return ops::reflected_border(position, size);
+        case Edge::repeated:
+          return ops::repeated_border(position, size);
+        case Edge::circular:
+          break;
+      }
+      return (position + size) % size;
+    });
+  }
+  return out;
+}
+
+std::optional<Places> rolled(const Shape& from, const Sizes& shifts, const Sizes& dims) {
+  if (shifts.empty() || shifts.size() != dims.size()) return std::nullopt;
+  Sizes total(from.sizes.size(), 0);
+  for (size_t i = 0; i < dims.size(); ++i) {
+    const auto dim = wrapped(dims[i], from);
+    if (!dim || from.sizes[*dim] == 0) return std::nullopt;
+    total[*dim] = (total[*dim] + shifts[i] % from.sizes[*dim]) % from.sizes[*dim];
+  }
+  Places out = unchanged(from);
+  for (size_t i = 0; i < total.size(); ++i)
+    out[i] = line(from.sizes[i], from.strides[i],
+                  [&](int64_t k) { return (k - total[i] + 2 * from.sizes[i]) % from.sizes[i]; });
+  return out;
+}
+
+std::optional<Places> flipped(const Shape& from, const Sizes& dims) {
+  Places out = unchanged(from);
+  for (const int64_t each : dims) {
+    const auto dim = wrapped(each, from);
+    if (!dim || std::ranges::count_if(dims, [&](int64_t d) { return wrapped(d, from) == dim; }) > 1)
+      return std::nullopt;
+    std::ranges::reverse(out[*dim]);
+  }
+  return out;
+}
+
+std::optional<Places> repeated(const Shape& from, const Sizes& times) {
+  if (times.size() < from.sizes.size() ||
+      std::ranges::any_of(times, [](int64_t n) { return n < 1 || n > kMostPad; }))
+    return std::nullopt;
+  const size_t more = times.size() - from.sizes.size();
+  Places out;
+  for (size_t i = 0; i < times.size(); ++i) {
+    const int64_t size = i < more ? 1 : from.sizes[i - more];
+    const int64_t stride = i < more ? 0 : from.strides[i - more];
+    if (size > INT32_MAX) return std::nullopt;
+    out.push_back(line(times[i] * size, stride, [&](int64_t k) { return k % size; }));
+  }
+  return out;
+}
+
+// Images in the last three dimensions: channels become pixels between pixels, or the other way.
+std::optional<Places> shuffled_pixels(const Shape& from, int64_t factor, bool back) {
+  const size_t rank = from.sizes.size(), c = rank - 3, y = rank - 2, x = rank - 1;
+  if (rank < 3 || factor < 1 || factor > kMostPad) return std::nullopt;
+  const int64_t square = factor * factor, channels = from.sizes[c];
+  Places out = unchanged(from);
+  if (back) {
+    if (from.sizes[y] % factor != 0 || from.sizes[x] % factor != 0) return std::nullopt;
+    out[c] = line(channels * square, 1, [&](int64_t k) {
+      return k / square * from.strides[c] + k % square / factor * from.strides[y] +
+             k % factor * from.strides[x];
+    });
+    for (const size_t dim : {y, x})
+      out[dim] =
+          line(from.sizes[dim] / factor, from.strides[dim], [&](int64_t k) { return k * factor; });
+    return out;
+  }
+  if (channels % square != 0) return std::nullopt;
+  out[c] = line(channels / square, from.strides[c], [&](int64_t k) { return k * square; });
+  for (const size_t dim : {y, x}) {
+    const int64_t beside = (dim == y ? factor : 1) * from.strides[c];
+    out[dim] = line(from.sizes[dim] * factor, 1, [&](int64_t k) {
+      return k / factor * from.strides[dim] + k % factor * beside;
+    });
+  }
+  return out;
+}
+
+std::optional<Places> shuffled_channels(const Shape& from, int64_t groups) {
+  if (from.rank() < 3 || groups < 1 || from.sizes[1] % groups != 0) return std::nullopt;
+  Places out = unchanged(from);
+  out[1] = line(from.sizes[1], from.strides[1],
+                [&](int64_t k) { return k % groups * (from.sizes[1] / groups) + k / groups; });
+  return out;
+}
+
+// Pixels repeated or left out: of `sizes`, or of the image's times a scale.
+struct Nearest {
+  size_t spatial = 0;
+  bool exact = false;
+  Sizes sizes;
+  std::vector<std::optional<double>> scales;
+};
+std::optional<Places> nearest(const Shape& from, const Nearest& how) {
+  if (from.sizes.size() != how.spatial + 2) return std::nullopt;
+  Places out = unchanged(from);
+  for (size_t i = 0; i < how.spatial; ++i) {
+    const int64_t in = from.sizes[i + 2];
+    const double wanted = how.sizes.empty() ? static_cast<double>(in) * how.scales[i].value_or(1)
+                                            : static_cast<double>(how.sizes[i]);
+    if (!(wanted >= 1 && wanted < 1 << 24)) return std::nullopt;
+    const auto size = static_cast<int64_t>(wanted);
+    const auto step = ops::resize_step<float>(in, size, how.scales[i]);
+    // PyTorch has two kernels, which differ where sizes and scales do not fit.
+    if (step != ops::resize_step<float>(in, size, std::nullopt)) return std::nullopt;
+    out[i + 2] = line(size, from.strides[i + 2],
+                      [&](int64_t k) { return ops::nearest_element(k, step, in, how.exact); });
+  }
+  return out;
+}
+
+// Numbers for dimensions first, first + 1, … that broadcast with each other.
+struct Picks {
+  size_t first = 0;
+  std::vector<Tensor> numbers;
+};
+std::optional<Places> picked(const Shape& from, const Picks& picks) {
+  if (picks.first + picks.numbers.size() > from.sizes.size()) return std::nullopt;
+  Sizes sizes;
+  for (const Tensor& numbers : picks.numbers) {
+    const auto both = ops::broadcast_sizes(std::array{sizes, numbers.sizes()});
+    if (!both) return std::nullopt;
+    sizes = *both;
+  }
+  Places chosen;
+  for (const int64_t size : sizes) chosen.emplace_back(static_cast<size_t>(size), 0);
+  if (chosen.empty()) chosen.push_back({0});
+  for (size_t i = 0; i < picks.numbers.size(); ++i) {
+    const Tensor& numbers = picks.numbers[i];
+    const int64_t size = from.sizes[picks.first + i], stride = from.strides[picks.first + i];
+    size_t along = 0;
+    for (size_t dim = 0; dim < numbers.sizes().size(); ++dim) {
+      if (numbers.sizes()[dim] == 1) continue;
+      // Its numbers are to depend on one dimension of the result.
+      if (numbers.sizes()[dim] != numbers.numel()) return std::nullopt;
+      along = dim + (sizes.size() - numbers.sizes().size());
+    }
+    std::vector<int64_t>& line = chosen[along];
+    for (size_t k = 0; k < line.size(); ++k) {
+      const auto at = static_cast<size_t>(numbers.numel() == 1 ? 0 : k);
+      const int64_t given = numbers.as<int64_t>()[at], number = given < 0 ? given + size : given;
+      if (number < 0 || number >= size) return std::nullopt;
+      line[k] += number * stride;
+    }
+  }
+  Places out = unchanged(from);
+  const auto begin = out.begin() + static_cast<std::ptrdiff_t>(picks.first);
+  out.erase(begin, begin + std::ssize(picks.numbers));
+  if (!sizes.empty())
+    out.insert(out.begin() + static_cast<std::ptrdiff_t>(picks.first), chosen.begin(),
+               chosen.end());
+  else if (!out.empty())
+    for (int64_t& place : out[0]) place += chosen[0][0];
+  else
+    return std::nullopt;
+  return out;
+}
+
+class MappedStep final : public Step {
+ public:
+  // `filler` is for float32; others are filled with zeros if it is 0.
+  MappedStep(const BoundNode& node, Rule rule, float filler)
+      : Step({&node}), rule_(std::move(rule)), filler_(filler) {}
+
+  std::string_view name() const override { return "mapped_copy"; }
+
+  Result<bool> run(Frame& frame) const override {
+    const BoundArgument& argument = first().arguments[0];
+    const Tensor* from = frame.tensor(argument);
+    if (from == nullptr || !from->defined() || from->numel() == 0 || from->is_wrapped_number() ||
+        (filler_ != 0 && from->dtype() != Dtype::float32))
+      return false;
+    const int64_t bytes = dtype_size(from->dtype());
+    if (bytes > 16 || std::popcount(static_cast<uint64_t>(bytes)) != 1) return false;
+    std::optional<Places> places = rule_({from->sizes(), from->strides()});
+    if (!places || std::ranges::any_of(*places, &std::vector<int64_t>::empty)) return false;
+    Sizes sizes;
+    for (const std::vector<int64_t>& each : *places) sizes.push_back(std::ssize(each));
+    if (!checked_numel(sizes)) return false;
+    const auto id = Frame::value_id(argument);
+    const bool rearranged = id && frame.is_rearranged(*id) && is_channels_last(*from) &&
+                            sizes.size() == from->sizes().size();
+    Tensor out =
+        frame.make(sizes, rearranged ? channels_last_strides(sizes) : Sizes(), from->dtype());
+    // In memory channels are the innermost dimension.
+    if (rearranged) std::rotate(places->begin() + 1, places->begin() + 2, places->end());
+    std::array<std::byte, 16> filler{};
+    std::memcpy(filler.data(), &filler_, sizeof filler_);
+    frame.launch(
+        [copy = std::make_shared<const kernels::MappedCopy>(*std::move(places), bytes, filler),
+         in = from->raw_data(), to = out.raw_data(),
+         threads = frame.threads()] { copy->run(in, to, threads); });
+    frame.set(result(), std::move(out), rearranged);
+    return true;
+  }
+
+ private:
+  Rule rule_;
+  float filler_;
+};
+
+// All integers of a list; nothing where calls decide.
+std::optional<Sizes> list_of(const Planner& planner, const BoundNode& node, std::string_view name) {
+  const Value* value = planner.constant(node, name);
+  const auto* list = value == nullptr ? nullptr : value->get_if<Value::List>();
+  return list == nullptr || list->empty() ? std::nullopt
+                                          : planner.integers(node, name, list->size());
+}
+
+struct Found {
+  Rule rule;
+  float filler = 0;
+};
+
+std::optional<Found> find_padding(const Planner& planner, const BoundNode& node) {
+  constexpr struct {
+    std::string_view name;
+    Edge edge;
+    size_t spatial;  // 0: any
+  } kNames[] = {{"aten::constant_pad_nd", Edge::constant, 0},
+                {"aten::_pad_circular", Edge::circular, 0},
+                {"aten::reflection_pad1d", Edge::reflected, 1},
+                {"aten::reflection_pad2d", Edge::reflected, 2},
+                {"aten::reflection_pad3d", Edge::reflected, 3},
+                {"aten::replication_pad1d", Edge::repeated, 1},
+                {"aten::replication_pad2d", Edge::repeated, 2},
+                {"aten::replication_pad3d", Edge::repeated, 3}};
+  constexpr struct {
+    std::string_view name;
+    Edge edge;
+  } kModes[] = {{"constant", Edge::constant},
+                {"reflect", Edge::reflected},
+                {"replicate", Edge::repeated},
+                {"circular", Edge::circular}};
+  std::optional<Edge> edge;
+  std::optional<Sizes> pads;
+  for (const auto& row : kNames) {
+    if (!is_operator(node, row.name)) continue;
+    edge = row.edge;
+    pads = Planner::argument(node, "padding") == nullptr ? list_of(planner, node, "pad")
+                                                         : list_of(planner, node, "padding");
+    if (row.spatial != 0 && pads && pads->size() != 2 * row.spatial) return std::nullopt;
+  }
+  if (is_operator(node, "aten::pad")) {
+    const Value* mode = planner.constant(node, "mode");
+    const auto* word = mode == nullptr ? nullptr : mode->get_if<std::string>();
+    for (const auto& row : kModes)
+      if (word != nullptr && *word == row.name) edge = row.edge;
+    pads = list_of(planner, node, "pad");
+  }
+  if (!edge || !pads) return std::nullopt;
+  double filler = 0;
+  if (Planner::argument(node, "value") != nullptr && !planner.is_none(node, "value")) {
+    const auto value = planner.number(node, "value");
+    if (!value || (*edge != Edge::constant && *value != 0)) return std::nullopt;
+    filler = *value;
+  }
+  return Found{[pads = *pads, edge = *edge](const Shape& from) { return padded(from, pads, edge); },
+               static_cast<float>(filler)};
+}
+
+std::optional<Found> find_nearest(const Planner& planner, const BoundNode& node) {
+  constexpr struct {
+    std::string_view name;
+    size_t spatial;
+    bool exact;
+  } kNames[] = {
+      {"aten::upsample_nearest1d", 1, false},       {"aten::upsample_nearest2d", 2, false},
+      {"aten::upsample_nearest3d", 3, false},       {"aten::_upsample_nearest_exact1d", 1, true},
+      {"aten::_upsample_nearest_exact2d", 2, true}, {"aten::_upsample_nearest_exact3d", 3, true}};
+  for (const auto& row : kNames) {
+    const bool is_vec = is_operator(node, row.name, "vec");
+    if (!is_vec && !is_operator(node, row.name)) continue;
+    Nearest how{.spatial = row.spatial, .exact = row.exact};
+    how.scales.resize(row.spatial);
+    if (!planner.is_none(node, "output_size")) {
+      const auto sizes = planner.integers(node, "output_size", row.spatial);
+      if (!sizes) return std::nullopt;
+      how.sizes = *sizes;
+    } else {
+      const Value* given = planner.constant(node, "scale_factors");
+      const auto* list = given == nullptr ? nullptr : given->get_if<Value::List>();
+      if (list == nullptr || list->size() != row.spatial) return std::nullopt;
+      for (size_t i = 0; i < row.spatial; ++i) how.scales[i] = number_of((*list)[i]);
+      if (!std::ranges::all_of(how.scales, [](const auto& scale) { return scale.has_value(); }))
+        return std::nullopt;
+    }
+    constexpr std::string_view kScales[][3] = {
+        {"scales"}, {"scales_h", "scales_w"}, {"scales_d", "scales_h", "scales_w"}};
+    for (size_t i = 0; !is_vec && i < row.spatial; ++i) {
+      const std::string_view name = kScales[row.spatial - 1][i];
+      if (planner.is_none(node, name)) continue;
+      how.scales[i] = planner.number(node, name);
+      if (!how.scales[i]) return std::nullopt;
+    }
+    return Found{[how](const Shape& from) { return nearest(from, how); }};
+  }
+  return std::nullopt;
+}
+
+// Constant numbers for dimensions beside each other.
+std::optional<Found> find_picks(const Planner& planner, const BoundNode& node) {
+  if (!is_operator(node, "aten::index", "Tensor") &&
+      !is_operator(node, "aten::_unsafe_index", "Tensor"))
+    return std::nullopt;
+  const BoundArgument* indices = Planner::argument(node, "indices");
+  const auto* list =
+      indices->dynamic == nullptr ? nullptr : indices->dynamic->get_if<ArgumentList>();
+  if (list == nullptr) return std::nullopt;
+  Picks picks;
+  for (size_t i = 0; i < list->items.size(); ++i) {
+    const Argument& item = list->items[i];
+    if (item.is<None>()) continue;
+    const auto* id = item.get_if<ValueId>();
+    const Tensor* numbers = id == nullptr ? nullptr : planner.whole_numbers(*id);
+    if (numbers == nullptr) return std::nullopt;
+    if (picks.numbers.empty()) picks.first = i;
+    if (i != picks.first + picks.numbers.size()) return std::nullopt;
+    picks.numbers.push_back(numbers->contiguous());
+  }
+  if (picks.numbers.empty()) return std::nullopt;
+  return Found{[picks](const Shape& from) { return picked(from, picks); }};
+}
+
+std::optional<Found> find_rule(const Planner& planner, const BoundNode& node) {
+  if (is_operator(node, "aten::roll")) {
+    const auto shifts = list_of(planner, node, "shifts"), dims = list_of(planner, node, "dims");
+    if (!shifts || !dims) return std::nullopt;
+    return Found{[=](const Shape& from) { return rolled(from, *shifts, *dims); }};
+  }
+  if (is_operator(node, "aten::flip")) {
+    const auto dims = list_of(planner, node, "dims");
+    if (!dims) return std::nullopt;
+    return Found{[=](const Shape& from) { return flipped(from, *dims); }};
+  }
+  if (is_operator(node, "aten::repeat")) {
+    const auto times = list_of(planner, node, "repeats");
+    if (!times) return std::nullopt;
+    return Found{[=](const Shape& from) { return repeated(from, *times); }};
+  }
+  const bool back = is_operator(node, "aten::pixel_unshuffle");
+  if (back || is_operator(node, "aten::pixel_shuffle")) {
+    const auto factor = planner.integer(node, back ? "downscale_factor" : "upscale_factor");
+    if (!factor) return std::nullopt;
+    return Found{[=](const Shape& from) { return shuffled_pixels(from, *factor, back); }};
+  }
+  if (is_operator(node, "aten::channel_shuffle") ||
+      is_operator(node, "aten::native_channel_shuffle")) {
+    const auto groups = planner.integer(node, "groups");
+    if (!groups) return std::nullopt;
+    return Found{[=](const Shape& from) { return shuffled_channels(from, *groups); }};
+  }
+  if (auto padding = find_padding(planner, node)) return padding;
+  if (auto resize = find_nearest(planner, node)) return resize;
+  return find_picks(planner, node);
+}
+
+}  // namespace
+
+StepPointer make_mapped(const Planner& planner, const BoundNode& node) {
+  std::optional<Found> found = find_rule(planner, node);
+  if (!found) return nullptr;
+  return std::make_unique<MappedStep>(node, std::move(found->rule), found->filler);
+}
+
+}  // namespace pt2::run

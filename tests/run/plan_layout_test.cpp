@@ -1,0 +1,262 @@
+// Steps that move elements, and transposed convolutions, pooling and products of many sizes and
+// strides.
+#include <random>
+
+#include "run/plan_case.h"
+
+namespace pt2::run {
+namespace {
+
+Argument floats_list(const std::vector<double>& numbers) {
+  ArgumentList list{.kind = ListKind::floats, .items = {}};
+  for (const double number : numbers) list.items.emplace_back(number);
+  return Argument(std::move(list));
+}
+NamedArgument input(ValueId id) { return named("input", Argument(id)); }
+
+// An image that lies channels last in the plan.
+ValueId rearranged(Case& graph, const Sizes& sizes) {
+  const ValueId weight = graph.weight({sizes[1], sizes[1], 1, 1});
+  return graph.call("conv2d.default",
+                    {input(graph.input(sizes)), named("weight", Argument(weight))});
+}
+ValueId turned(Case& graph, ValueId value) {
+  return graph.call("transpose.int", {self(value), named("dim0", Argument(int64_t{2})),
+                                      named("dim1", Argument(int64_t{3}))});
+}
+
+// Nodes that take an image of 8 channels, 6 rows and 4 columns.
+void call_all(Case& graph, ValueId x, int& count) {
+  const auto apply = [&](const std::string& target, std::vector<NamedArgument> rest) {
+    rest.insert(rest.begin(), self(x));
+    graph.output(graph.call(target, std::move(rest)));
+    ++count;
+  };
+  const auto pad = [&](const char* mode, const Sizes& pads) {
+    apply("pad.default", {named("pad", ints(pads)), named("mode", Argument(std::string(mode)))});
+  };
+  pad("constant", {1, 2, 0, 3});
+  pad("constant", {-1, 2, -2, -1, 1, 0});
+  pad("reflect", {1, 2, 3, 0});
+  pad("reflect", {-1, 2, 0, -1});
+  pad("replicate", {1, 7, 3, 0});
+  pad("circular", {2, 1, 0, 3});
+  apply("constant_pad_nd.default", {named("pad", ints({2, 0})), named("value", Argument(1.5))});
+  apply("reflection_pad2d.default", {named("padding", ints({1, 2, 3, 0}))});
+  apply("replication_pad2d.default", {named("padding", ints({1, 0, 3, 2}))});
+  apply("roll.default", {named("shifts", ints({1, -9})), named("dims", ints({-1, 1}))});
+  apply("roll.default", {named("shifts", ints({1, 1})), named("dims", ints({2, 2}))});
+  apply("flip.default", {named("dims", ints({0, -1, 1}))});
+  apply("repeat.default", {named("repeats", ints({1, 2, 1, 3}))});
+  apply("repeat.default", {named("repeats", ints({2, 1, 1, 2, 1}))});
+  apply("pixel_shuffle.default", {named("upscale_factor", Argument(int64_t{2}))});
+  apply("pixel_unshuffle.default", {named("downscale_factor", Argument(int64_t{2}))});
+  apply("channel_shuffle.default", {named("groups", Argument(int64_t{4}))});
+  apply("upsample_nearest2d.default", {named("output_size", ints({12, 8}))});
+  apply("upsample_nearest2d.default", {named("output_size", ints({5, 9}))});
+  apply("_upsample_nearest_exact2d.default", {named("output_size", ints({5, 9}))});
+}
+
+TEST(PlanLayout, ElementsThatMove) {
+  for (const bool lies_otherwise : {false, true}) {
+    Case graph;
+    int count = 0;
+    call_all(graph,
+             lies_otherwise ? turned(graph, graph.input({2, 8, 4, 6})) : graph.input({2, 8, 6, 4}),
+             count);
+    Names names = graph.check();
+    EXPECT_EQ(std::ranges::count(names, "mapped_copy"), count);
+    EXPECT_TRUE(graph.was_recorded());
+    EXPECT_TRUE(graph.took_others());
+  }
+}
+
+TEST(PlanLayout, ImagesThatMoveStayChannelsLast) {
+  Case graph;
+  int count = 0;
+  call_all(graph, rearranged(graph, {2, 8, 6, 4}), count);
+  Names names = graph.check();
+  EXPECT_EQ(std::ranges::count(names, "mapped_copy"), count);
+}
+
+TEST(PlanLayout, ScalesThatFitTheSizes) {
+  Case graph;
+  const ValueId x = graph.input({1, 2, 3, 5});
+  for (const double scale : {2.0, 0.5, 1.7})
+    graph.output(
+        graph.call("upsample_nearest2d.vec", {input(x), named("output_size", Argument(None{})),
+                                              named("scale_factors", floats_list({scale, 2.0}))}));
+  // Sizes of 5 and 3 rows do not lie 1 / 1.7 apart: PyTorch has two kernels then.
+  graph.check();
+  EXPECT_TRUE(graph.was_recorded());
+}
+
+TEST(PlanLayout, WhatIsRefusedIsTheReferenceExecutors) {
+  const auto fails = [](const std::string& target, std::vector<NamedArgument> rest) {
+    Case graph;
+    rest.insert(rest.begin(), self(graph.input({2, 8, 6, 4})));
+    graph.output(graph.call(target, std::move(rest)));
+    EXPECT_TRUE(graph.fails_alike()) << target;
+  };
+  fails("reflection_pad2d.default", {named("padding", ints({4, 0, 0, 0}))});
+  fails("roll.default", {named("shifts", ints({1})), named("dims", ints({4}))});
+  fails("flip.default", {named("dims", ints({1, -3}))});
+  fails("repeat.default", {named("repeats", ints({1, 2}))});
+  fails("pixel_shuffle.default", {named("upscale_factor", Argument(int64_t{3}))});
+  fails("constant_pad_nd.default", {named("pad", ints({-5, 0}))});
+}
+
+ValueId numbers(Case& graph, const Sizes& sizes, const std::vector<int64_t>& values) {
+  const ValueId id = graph.weight(sizes);
+  graph.fill(id, Tensor::from<int64_t>(Dtype::int64, sizes, std::span<const int64_t>(values)));
+  return id;
+}
+
+TEST(PlanLayout, ElementsPickedByConstantNumbers) {
+  const auto pick = [](Case& graph, ValueId x, std::vector<std::optional<ValueId>> indices) {
+    ArgumentList list{.kind = ListKind::optional_tensors, .items = {}};
+    for (const auto& index : indices)
+      list.items.push_back(index ? Argument(*index) : Argument(None{}));
+    graph.output(
+        graph.call("index.Tensor", {self(x), named("indices", Argument(std::move(list)))}));
+  };
+  Case graph;
+  const ValueId x = graph.input({2, 8, 6, 4});
+  const ValueId rows = numbers(graph, {3, 1}, {5, 0, -1}), columns = numbers(graph, {2}, {3, -4}),
+                channels = numbers(graph, {2, 1}, {7, 1}),
+                square = numbers(graph, {2, 2}, {1, 0, 3, 2});
+  pick(graph, x, {std::nullopt, std::nullopt, rows, columns});
+  pick(graph, x, {std::nullopt, columns});
+  pick(graph, x, {std::nullopt, channels, columns});
+  // Together they are no rule for each dimension.
+  pick(graph, x, {std::nullopt, std::nullopt, square, columns});
+  EXPECT_EQ(graph.check(), (Names{"mapped_copy", "mapped_copy", "mapped_copy", "mapped_copy"}));
+}
+
+TEST(PlanLayout, TransposedConvolutions) {
+  std::mt19937 random(1);
+  const auto whole = [&](int64_t least, int64_t most) {
+    return std::uniform_int_distribution<int64_t>(least, most)(random);
+  };
+  for (int i = 0; i < 18; ++i) {
+    Case graph;
+    const auto rank = static_cast<size_t>(1 + i % 3);
+    const int64_t groups = whole(1, 2), in = groups * whole(1, 5), out = whole(1, 5);
+    Sizes sizes{whole(1, 2), in}, kernel{in, out}, stride, padding, behind, dilation;
+    for (size_t dim = 0; dim < rank; ++dim) {
+      sizes.push_back(whole(3, 5));
+      kernel.push_back(whole(1, 3));
+      stride.push_back(whole(1, 3));
+      dilation.push_back(whole(1, 2));
+      padding.push_back(whole(0, 1));
+      behind.push_back(whole(0, std::max(stride.back(), dilation.back()) - 1));
+    }
+    constexpr const char* kTargets[] = {"conv_transpose1d.default", "conv_transpose2d.input",
+                                        "conv_transpose3d.input"};
+    const ValueId x = graph.input(sizes), weight = graph.weight(kernel),
+                  bias = graph.weight({out * groups});
+    const ValueId y = graph.call(
+        kTargets[rank - 1], {input(x), named("weight", Argument(weight)),
+                             named("bias", Argument(bias)), named("stride", ints(stride)),
+                             named("padding", ints(padding)), named("output_padding", ints(behind)),
+                             named("groups", Argument(groups)), named("dilation", ints(dilation))});
+    graph.output(y);
+    const ValueId normal = graph.call(
+        "convolution.default",
+        {input(y), named("weight", Argument(graph.weight([&] {
+                           Sizes all{out * groups, 3};
+                           all.resize(rank + 2, 2);
+                           return all;
+                         }()))),
+         named("bias", Argument(None{})), named("stride", ints(stride)),
+         named("padding", ints(Sizes(rank, 0))), named("dilation", ints(dilation)),
+         named("transposed", Argument(true)), named("output_padding", ints(Sizes(rank, 0))),
+         named("groups", Argument(int64_t{1}))});
+    const ValueId scaled =
+        graph.call("batch_norm.default",
+                   {input(normal), named("weight", Argument(graph.weight({3}))),
+                    named("bias", Argument(graph.weight({3}))),
+                    named("running_mean", Argument(graph.weight({3}))),
+                    named("running_var", Argument(graph.weight({3}, 0.1f))),
+                    named("training", Argument(false)), named("momentum", Argument(0.1)),
+                    named("eps", Argument(1e-5)), named("cudnn_enabled", Argument(false))});
+    graph.output(graph.call("relu.default", {self(scaled)}));
+    EXPECT_EQ(graph.check(), (Names{"transposed_convolution", "transposed_convolution"}));
+  }
+}
+
+TEST(PlanLayout, BatchNormalizationBehindVolumes) {
+  Case graph;
+  const ValueId y =
+      graph.call("conv3d.default", {input(graph.input({1, 3, 4, 5, 6})),
+                                    named("weight", Argument(graph.weight({4, 3, 2, 3, 1})))});
+  graph.output(graph.call("batch_norm.default",
+                          {input(y), named("weight", Argument(graph.weight({4}))),
+                           named("bias", Argument(graph.weight({4}))),
+                           named("running_mean", Argument(graph.weight({4}))),
+                           named("running_var", Argument(graph.weight({4}, 0.1f))),
+                           named("training", Argument(false)), named("momentum", Argument(0.1)),
+                           named("eps", Argument(1e-5)), named("cudnn_enabled", Argument(false))}));
+  EXPECT_EQ(graph.check(), Names{"convolution"});
+}
+
+TEST(PlanLayout, SignalsArePooled) {
+  Case graph;
+  const ValueId x = graph.input({2, 5, 17});
+  graph.output(
+      graph.call("max_pool1d.default", {self(x), named("kernel_size", ints({3})),
+                                        named("stride", ints({2})), named("padding", ints({1}))}));
+  graph.output(graph.call("avg_pool1d.default",
+                          {self(x), named("kernel_size", ints({4})), named("stride", ints({1}))}));
+  graph.output(graph.call("avg_pool1d.default",
+                          {self(x), named("kernel_size", ints({4})), named("padding", ints({2})),
+                           named("count_include_pad", Argument(false))}));
+  graph.output(
+      graph.call("adaptive_avg_pool1d.default", {self(x), named("output_size", ints({4}))}));
+  EXPECT_EQ(graph.check(), Names(4, "pooling"));
+}
+
+TEST(PlanLayout, SlopesForEachChannel) {
+  Case graph;
+  const ValueId image = rearranged(graph, {2, 5, 4, 3}), rows = graph.input({6, 5});
+  const ValueId slopes = graph.weight({5}), slope = graph.weight({1});
+  for (const ValueId x : {image, rows, graph.input({2, 5, 7})})
+    for (const ValueId weight : {slopes, slope})
+      graph.output(graph.call("prelu.default", {self(x), named("weight", Argument(weight))}));
+  const Names names = graph.check();
+  EXPECT_EQ(std::ranges::count(names, "pointwise_chain"), 6);
+}
+
+TEST(PlanLayout, ProductsOfAnyRanks) {
+  const std::pair<Sizes, Sizes> cases[] = {
+      {{4, 7}, {3, 7, 2}},
+      {{4, 7}, {2, 3, 7, 40}},
+      {{3, 1, 4, 7}, {2, 7, 5}},
+      {{5, 9}, {9}},
+      {{9}, {9, 5}},
+      {{9}, {9}},
+      {{2, 3, 9}, {9}},
+      {{9}, {2, 9, 5}},
+      {{2, 30, 8, 16}, {1, 30, 16, 1}},
+      {{2, 3, 20, 6}, {6, 100}},
+      {{6, 1, 3}, {6, 3, 50}},
+      {{2, 2, 2, 2, 2, 2}, {2, 1, 2, 2, 2, 2}},
+  };
+  for (const auto& [left, right] : cases) {
+    Case graph;
+    const ValueId a = graph.input(left), b = graph.input(right);
+    graph.output(graph.call("matmul.default", {self(a), other(b)}));
+    EXPECT_EQ(graph.check(), Names{"batch_product"});
+    EXPECT_TRUE(graph.took_others());
+  }
+  Case graph;
+  const ValueId x = graph.input({2, 3, 6}), weight = graph.input({5, 6}), bias = graph.input({5});
+  graph.output(graph.call("linear.default", {input(x), named("weight", Argument(weight)),
+                                             named("bias", Argument(bias))}));
+  graph.output(graph.call("linear.default", {input(x), named("weight", Argument(weight))}));
+  graph.output(graph.call("mv.default", {self(weight), named("vec", Argument(graph.input({6})))}));
+  EXPECT_EQ(graph.check(), Names(3, "batch_product"));
+}
+
+}  // namespace
+}  // namespace pt2::run
