@@ -52,9 +52,10 @@ void pack_kernels(const Convolution& convolution, const float* kernels, float* p
 void convolve(const Convolution& convolution, const Images& images, const float* packed, float* out,
               int64_t out_stride, const Epilogue& epilogue, ThreadPool* pool = nullptr);
 
-// The gradient of the kernels of one group and one planar image: out[r, k] += sum over the pixels p
-// of the result of gradients[r, p] times element k of the window of p; row r begins at gradients +
-// r * pixels. Adds in the order of pixels. `scratch` has that many floats.
+// The gradient of the kernels of one group and one image: out[r, k] += sum over the pixels p of the
+// result of gradients[r, p] times element k of the window of p; row r begins at gradients + r *
+// pixels. Elements of a window lie [channel, y, x] if the image is planar, else [y, x, channel].
+// Adds in the order of pixels. `scratch` has that many floats.
 int64_t kernel_gradient_scratch();
 void add_kernel_gradient(const Convolution& convolution, const Images& image,
                          const float* gradients, int64_t rows, float* out, float* scratch);

@@ -9,6 +9,7 @@
 #include "ops/loops.h"
 #include "ops/memory_format.h"
 #include "ops/op_def.h"
+#include "ops/reduction/sums.h"
 
 namespace pt2::ops {
 namespace {
@@ -85,8 +86,9 @@ void bias_gradient(Tensor& gradient, const Tensor& grad_output) {
   const int64_t channels = grad_output.size(1);
   const int64_t area = g.size() / std::max<int64_t>(grad_output.size(0) * channels, 1);
   std::vector<double> sums(static_cast<size_t>(channels), 0.0);
-  for (int64_t i = 0; i < g.size(); ++i)
-    sums[static_cast<size_t>(i / area % channels)] += static_cast<double>(g[i]);
+  for (int64_t row = 0; area > 0 && row < g.size() / area; ++row)
+    sums[static_cast<size_t>(row % channels)] +=
+        static_cast<double>(sum_row(g.data() + row * area, area));
   for (int64_t c = 0; c < channels; ++c) out[c] = static_cast<C>(sums[static_cast<size_t>(c)]);
 }
 

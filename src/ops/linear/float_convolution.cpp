@@ -126,35 +126,55 @@ void add_weight_gradient(float* gradient, const Sizes& sizes, const Tensor& rows
   const auto from_end = [&](size_t dim) {
     return shape.spatial < static_cast<int64_t>(dim) ? 1 : sizes[sizes.size() - dim];
   };
-  const kernels::Convolution convolution{.in_height = in[1],
-                                         .in_width = in[2],
-                                         .in_channels = channels,
-                                         .out_height = positions[1],
-                                         .out_width = positions[2],
-                                         .out_channels = row_channels,
-                                         .kernel_height = from_end(2),
-                                         .kernel_width = from_end(1),
-                                         .stride_y = shape.stride[1],
-                                         .stride_x = shape.stride[2],
-                                         .dilation_y = shape.dilation[1],
-                                         .dilation_x = shape.dilation[2],
-                                         .pad_top = shape.padding[1],
-                                         .pad_left = shape.padding[2],
-                                         .planar = true};
-  const int64_t depth = channels * convolution.kernel_height * convolution.kernel_width;
+  kernels::Convolution convolution{.in_height = in[1],
+                                   .in_width = in[2],
+                                   .in_channels = channels,
+                                   .out_height = positions[1],
+                                   .out_width = positions[2],
+                                   .out_channels = row_channels,
+                                   .kernel_height = from_end(2),
+                                   .kernel_width = from_end(1),
+                                   .stride_y = shape.stride[1],
+                                   .stride_x = shape.stride[2],
+                                   .dilation_y = shape.dilation[1],
+                                   .dilation_x = shape.dilation[2],
+                                   .pad_top = shape.padding[1],
+                                   .pad_left = shape.padding[2],
+                                   .planar = channels <= kFewChannels};
+  const int64_t area = convolution.kernel_height * convolution.kernel_width;
+  const int64_t depth = channels * area, pixels = product(in);
   const Input<float> r(rows), x(windows);
   AlignedFloats scratch(kernels::kernel_gradient_scratch());
+  // Windows of many channels are gathered faster from images that lie channels last, as are the
+  // kernels then.
+  const bool turns = !convolution.planar;
+  Scratch<float> turned(static_cast<size_t>(turns ? channels * pixels : 0));
+  Scratch<float> sums(static_cast<size_t>(turns ? rows.size(1) * depth : 0), 0.0f);
   for (int64_t n = 0; n < rows.size(0); ++n)
     for (int64_t group = 0; group < shape.groups; ++group) {
       const int64_t part = n * shape.groups + group;
-      const kernels::Images image{.data = x.data() + part * channels * product(in),
-                                  .row_stride = in[2],
-                                  .pixel_stride = 1,
-                                  .channel_stride = product(in)};
-      kernels::add_kernel_gradient(
-          convolution, image, r.data() + part * row_channels * product(positions), row_channels,
-          gradient + group * row_channels * depth, scratch.data());
+      kernels::Images image{.data = x.data() + part * channels * pixels,
+                            .row_stride = in[2],
+                            .pixel_stride = 1,
+                            .channel_stride = pixels};
+      if (turns) {
+        kernels::turn(
+            {.rows = channels, .columns = pixels, .from_stride = pixels, .to_stride = channels},
+            image.data, turned.data());
+        image = {.data = turned.data(),
+                 .row_stride = in[2] * channels,
+                 .pixel_stride = channels,
+                 .channel_stride = 1};
+      }
+      float* to = turns ? sums.data() : gradient;
+      kernels::add_kernel_gradient(convolution, image,
+                                   r.data() + part * row_channels * product(positions),
+                                   row_channels, to + group * row_channels * depth, scratch.data());
     }
+  for (int64_t row = 0; turns && row < rows.size(1); ++row)
+    for (int64_t k = 0; k < depth; ++k)
+      gradient[row * depth + k % channels * area + k / channels] +=
+          sums[static_cast<size_t>(row * depth + k)];
 }
 
 }  // namespace pt2::ops

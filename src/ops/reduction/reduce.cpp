@@ -1,7 +1,10 @@
 #include "ops/reduction/reduce.h"
 
 #include <algorithm>
+#include <functional>
+#include <optional>
 
+#include "base/memory_account.h"
 #include "kernels/lines.h"
 
 namespace pt2::ops {
@@ -29,25 +32,80 @@ Result<void> check_not_empty(const Tensor& self, const Sizes& dims) {
   return {};
 }
 
-bool reduce_floats(kernels::Reduction reduction, Tensor& out, const Tensor& self,
-                   const Sizes& dims) {
-  if (self.dtype() != Dtype::float32 || out.dtype() != Dtype::float32 || !self.is_contiguous() ||
-      !out.is_contiguous() || self.numel() == 0 || dims.empty())
-    return false;
-  const auto [first, last] = std::ranges::minmax(dims);
-  if (last - first + 1 != static_cast<int64_t>(dims.size())) return false;
-  int64_t before = 1, reduced = 1, after = 1;
+namespace {
+
+// Dimensions that lie beside each other, all of them reduced or none.
+struct Group {
+  int64_t size;
+  bool reduced;
+};
+
+// From the outermost in memory to the innermost. Nothing where there is room between elements, or
+// where the dimensions that are left do not lie in their order.
+std::optional<std::vector<Group>> groups_of(const Tensor& self, const Sizes& dims) {
+  std::vector<int64_t> order;
   for (int64_t dim = 0; dim < self.dim(); ++dim)
-    (dim < first ? before : dim <= last ? reduced : after) *= self.size(dim);
-  const float* in = self.data<float>();
-  float* result = out.data<float>();
-  if (after == 1) {
-    kernels::reduce_rows(reduction, {before, reduced, reduced, 1}, in, result);
-    return true;
+    if (self.size(dim) != 1) order.push_back(dim);
+  std::ranges::stable_sort(order, std::greater(), [&](int64_t dim) { return self.stride(dim); });
+  std::vector<Group> out;
+  int64_t left = self.numel(), last_kept = -1;
+  for (const int64_t dim : order) {
+    left /= self.size(dim);
+    if (self.stride(dim) != left) return std::nullopt;
+    const bool reduced = std::ranges::find(dims, dim) != dims.end();
+    if (!reduced && dim < last_kept) return std::nullopt;
+    if (!reduced) last_kept = dim;
+    if (!out.empty() && out.back().reduced == reduced)
+      out.back().size *= self.size(dim);
+    else
+      out.push_back({self.size(dim), reduced});
   }
+  return out;
+}
+
+void reduce_group(kernels::Reduction reduction, int64_t before, int64_t reduced, int64_t after,
+                  const float* in, float* out) {
+  if (after == 1) return kernels::reduce_rows(reduction, {before, reduced, reduced, 1}, in, out);
   for (int64_t i = 0; i < before; ++i)
     kernels::reduce_columns(reduction, {reduced, after, after, 1}, in + i * reduced * after,
-                            result + i * after);
+                            out + i * after);
+}
+
+}  // namespace
+
+bool reduce_floats(kernels::Reduction reduction, Tensor& out, const Tensor& self,
+                   const Sizes& dims) {
+  if (self.dtype() != Dtype::float32 || out.dtype() != Dtype::float32 || !out.is_contiguous() ||
+      self.numel() == 0 || dims.empty())
+    return false;
+  std::optional<std::vector<Group>> groups = groups_of(self, dims);
+  if (!groups) return false;
+  int64_t left = static_cast<int64_t>(std::ranges::count(*groups, true, &Group::reduced));
+  const float* in = self.data<float>();
+  if (left == 0) {
+    std::copy_n(in, self.numel(), out.data<float>());
+    return true;
+  }
+  // Groups from the last to the first, each of what the one before gave.
+  Scratch<float> sums, more;
+  for (int64_t after = 1; left > 0; groups->pop_back()) {
+    const Group group = groups->back();
+    if (!group.reduced) {
+      after *= group.size;
+      continue;
+    }
+    int64_t before = 1;
+    for (const Group& each : *groups) before *= each.size;
+    before /= group.size;
+    float* to = out.data<float>();
+    if (--left > 0) {
+      more.assign(static_cast<size_t>(before * after), 0.0f);
+      to = more.data();
+    }
+    reduce_group(reduction, before, group.size, after, in, to);
+    sums.swap(more);
+    in = to;
+  }
   return true;
 }
 

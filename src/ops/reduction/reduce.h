@@ -30,8 +30,8 @@ void reduce_rows(Tensor& out, const Tensor& self, const Sizes& dims, Dtype dtype
     results[row] = static_cast<R>(function(rows.data() + row * length, length));
 }
 
-// Reduces a row-major float32 tensor by kernels, where `dims` lie side by side; false where they do
-// not, or with another dtype.
+// Reduces a dense float32 tensor by kernels, where the dimensions that are left lie in their order;
+// false where they do not, or with another dtype.
 bool reduce_floats(kernels::Reduction reduction, Tensor& out, const Tensor& self,
                    const Sizes& dims);
 

@@ -280,7 +280,6 @@ struct Combinations {
 template <int64_t Spatial>
 void sample_planes(const Sampler<float>& sampler, const Sizes& sizes, const Tensor& input,
                    const Tensor& grid, Tensor& out) {
-  const Input<float> x(input);
   const Input<float> positions(grid);
   Output<float> y(out);
   const int64_t channels = input.size(1);
@@ -289,7 +288,14 @@ void sample_planes(const Sampler<float>& sampler, const Sizes& sizes, const Tens
   const int64_t taps = taps_of(sampler.interpolation);
   Combinations combinations(taps, Spatial);
   Scratch<PointTaps> dims(Spatial);
-  for (int64_t n = 0; n < out.size(0); ++n)
+  const Sizes image_sizes(input.sizes().begin() + 1, input.sizes().end()),
+      image_strides(input.strides().begin() + 1, input.strides().end());
+  // One image for all of a batch, as regions are cut out, is no batch of copies.
+  std::optional<Input<float>> x;
+  for (int64_t n = 0; n < out.size(0); ++n) {
+    if (n == 0 || input.stride(0) != 0)
+      x.emplace(input.with_view(image_sizes, image_strides,
+                                input.storage_offset() + n * input.stride(0)));
     for (int64_t first = 0; first < points; first += kPoints) {
       const int64_t count = std::min(kPoints, points - first);
       // Coordinates come in the order x, y, z.
@@ -298,11 +304,12 @@ void sample_planes(const Sampler<float>& sampler, const Sizes& sizes, const Tens
         fill_taps(sampler, coordinates + (Spatial - 1 - dim), Spatial, count, sizes[dim],
                   dims[dim]);
       combinations.fill(dims, sizes, taps, count);
-      for (int64_t c = n * channels; c < (n + 1) * channels; ++c)
+      for (int64_t c = 0; c < channels; ++c)
         kernels::sum_taps(
             {combinations.offsets.data(), combinations.weights.data(), combinations.count, kPoints},
-            x.data() + c * plane_size, count, y.data() + c * points + first);
+            x->data() + c * plane_size, count, y.data() + (n * channels + c) * points + first);
     }
+  }
 }
 
 bool has_short_offsets(const Sizes& sizes) {
