@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "kernels/dtypes/halves.h"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/tiles.cpp"
 #include <hwy/foreach_target.h>
@@ -44,6 +46,17 @@ void run_instruction(const TileInstruction& instruction, const Seen& a, const Se
   std::fill(to, to + count, value);
 }
 
+void round_span(Rounding rounding, float* numbers, int64_t count) {
+  uint16_t halves[kTileFloats];
+  if (rounding == Rounding::half) {
+    float_to_half(numbers, count, halves);
+    half_to_float(halves, count, numbers);
+  } else if (rounding == Rounding::bfloat16) {
+    float_to_bfloat16(numbers, count, halves);
+    bfloat16_to_float(halves, count, numbers);
+  }
+}
+
 // All instructions on `count` elements.
 void run_tile(std::span<const TileInstruction> instructions, const Seen* operands,
               float (*tiles)[kTileFloats], float* out, int64_t count) {
@@ -59,9 +72,9 @@ void run_tile(std::span<const TileInstruction> instructions, const Seen* operand
     return {&source.number, true};
   };
   for (const TileInstruction& instruction : instructions) {
-    const bool is_last = &instruction == &instructions.back();
-    run_instruction(instruction, see(instruction.a), see(instruction.b),
-                    is_last ? out : tiles[instruction.to], count);
+    float* to = &instruction == &instructions.back() ? out : tiles[instruction.to];
+    run_instruction(instruction, see(instruction.a), see(instruction.b), to, count);
+    if (instruction.rounding != Rounding::none) round_span(instruction.rounding, to, count);
   }
 }
 

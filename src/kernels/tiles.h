@@ -22,12 +22,16 @@ struct TileSource {
 
 inline constexpr int kMostTiles = 8;
 
+// What results are rounded to, which stay floats.
+enum class Rounding : uint8_t { none, half, bfloat16 };
+
 struct TileInstruction {
   std::variant<Activation, Unary, Binary> function;
   TileSource a;
   TileSource b;     // of Binary
   float scale = 1;  // of b, in sums alone: a + scale * b, rounded once
   uint8_t to = 0;   // a tile, which may be that of an operand; the last one goes to the result
+  Rounding rounding = Rounding::none;
 };
 
 // Dimensions from the outermost to the innermost, along which the result's elements lie side by

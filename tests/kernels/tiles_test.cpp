@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kernels/dtypes/halves.h"
 #include "kernels/kernel_test.h"
 
 namespace pt2::kernels {
@@ -66,7 +67,7 @@ std::vector<TileInstruction> random_instructions(Random& random, size_t operands
         next.function = random.whole(0, 1) == 0 ? Unary::square : Unary::exponential;
         break;
       case 2:
-        next.function = static_cast<Binary>(random.whole(0, 5));
+        next.function = static_cast<Binary>(random.whole(0, 7));
         break;
       case 3:
         next.function = Binary::add;
@@ -74,6 +75,7 @@ std::vector<TileInstruction> random_instructions(Random& random, size_t operands
         break;
     }
     next.to = static_cast<uint8_t>(random.whole(0, kMostTiles - 1));
+    next.rounding = static_cast<Rounding>(std::max<int64_t>(0, random.whole(-2, 2)));
     if (std::ranges::find(written, next.to) == written.end()) written.push_back(next.to);
     out.push_back(next);
   }
@@ -108,6 +110,14 @@ std::vector<float> one_by_one(const TileProgram& program,
     else
       combine(std::get<Binary>(instruction.function), {1, count}, {a.data()}, {b.data()},
               {result.data()});
+    std::vector<uint16_t> halves(result.size());
+    if (instruction.rounding == Rounding::half) {
+      float_to_half(result.data(), count, halves.data());
+      half_to_float(halves.data(), count, result.data());
+    } else if (instruction.rounding == Rounding::bfloat16) {
+      float_to_bfloat16(result.data(), count, halves.data());
+      bfloat16_to_float(halves.data(), count, result.data());
+    }
     tiles[instruction.to] = result;
   }
   return result;

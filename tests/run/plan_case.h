@@ -8,6 +8,7 @@
 #include <cmath>
 #include <random>
 
+#include "ops/loops.h"
 #include "run/graph_maker.h"
 #include "run/plan/plan.h"
 #include "run/plan/workspace.h"
@@ -80,6 +81,18 @@ class Case {
   // Whether the recording served for other elements, too.
   bool took_others() const { return took_others_; }
 
+  // Of results, relative to them and to 1.
+  double tolerance = 1e-5;
+
+  // Halves where the input had floats, as the program says, too.
+  void make_halves(ValueId id, Dtype dtype) {
+    const Tensor& numbers = *values_[static_cast<size_t>(id)].get_if<Tensor>();
+    Tensor halves = Tensor::zeros(dtype, numbers.sizes());
+    ops::copy_elements(halves, numbers);
+    record(id, numbers.sizes(), dtype);
+    fill(id, std::move(halves));
+  }
+
   void fill(ValueId id, Tensor tensor) {
     const auto at = static_cast<size_t>(id);
     values_[at] = Value(std::move(tensor));
@@ -138,12 +151,12 @@ class Case {
                                             : values_[i]);
     return out;
   }
-  static void compare(const Value& found, const Value& expected) {
+  void compare(const Value& found, const Value& expected) const {
     const Tensor &a = *found.get_if<Tensor>(), &b = *expected.get_if<Tensor>();
     ASSERT_EQ(a.sizes(), b.sizes());
     const std::vector<float> x = elements(found), y = elements(expected);
     for (size_t i = 0; i < x.size(); ++i)
-      EXPECT_NEAR(x[i], y[i], 1e-5 * (1 + std::abs(y[i]))) << "element " << i;
+      EXPECT_NEAR(x[i], y[i], tolerance * (1 + std::abs(y[i]))) << "element " << i;
   }
 
   GraphMaker maker_;

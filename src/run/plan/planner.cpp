@@ -192,11 +192,6 @@ const Tensor* elements_of(const Value* value) {
   if (static_cast<uint64_t>(tensor->nbytes()) > tensor->storage()->size()) return nullptr;
   return is_aligned(*tensor) ? tensor : nullptr;
 }
-// Where a value is one that kernels can read.
-const Tensor* floats_of(const Value* value) {
-  const Tensor* tensor = elements_of(value);
-  return tensor == nullptr || tensor->dtype() != Dtype::float32 ? nullptr : tensor;
-}
 
 }  // namespace
 
@@ -267,9 +262,27 @@ StepPointer Planner::recompose(const BoundNode& node) {
   return taken(recompose_attention(*this, node));
 }
 
+namespace {
+
+// Steps that take halves as they are, or give more than one result.
+bool has_own_halves(const BoundNode& node, StepPointer (*make)(const Planner&, const BoundNode&)) {
+  return is_operator(node, "aten::linear") || make == make_gather || make == make_concatenation ||
+         make == make_recurrent || make == make_cell;
+}
+
+}  // namespace
+
 StepPointer Planner::make_step(const BoundNode& node) {
-  for (const auto& maker : kMakers)
-    if (is_operator(node, maker.name, maker.overload)) return taken(maker.make(*this, node));
+  for (const auto& maker : kMakers) {
+    if (!is_operator(node, maker.name, maker.overload)) continue;
+    if (!has_own_halves(node, maker.make)) {
+      widens_ = true;
+      StepPointer step = make_half(*this, node, [&] { return maker.make(*this, node); });
+      widens_ = false;
+      if (step != nullptr) return taken(std::move(step));
+    }
+    return taken(maker.make(*this, node));
+  }
   return nullptr;
 }
 
@@ -300,12 +313,18 @@ bool Planner::is_none(const BoundNode& node, std::string_view name) const {
   return value != nullptr && value->is_none();
 }
 
+const Tensor* Planner::floats_in(const Value* value) const {
+  const Tensor* tensor = elements_of(value);
+  if (tensor == nullptr || tensor->dtype() == Dtype::float32) return tensor;
+  return widens_ ? widened_.find(*tensor) : nullptr;
+}
+
 const Tensor* Planner::floats(const BoundNode& node, std::string_view name) const {
-  return floats_of(constant(node, name));
+  return floats_in(constant(node, name));
 }
 
 const Tensor* Planner::floats(ValueId value) const {
-  return floats_of(&constants_[static_cast<size_t>(value)]);
+  return floats_in(&constants_[static_cast<size_t>(value)]);
 }
 
 const Tensor* Planner::whole_numbers(ValueId value) const {
@@ -367,6 +386,7 @@ bool Planner::joins(const BoundNode& node) const {
 }
 
 std::vector<const BoundNode*> Planner::users(const BoundNode& node) const {
+  if (widens_) return {};
   const std::vector<Argument>& outputs = node.node->outputs;
   const auto* value = outputs.empty() ? nullptr : outputs[0].get_if<ValueId>();
   if (value == nullptr || !may_join(*value) || !only_first_result_used(node)) return {};
@@ -390,6 +410,7 @@ const BoundNode* Planner::only_user(const BoundNode& node) const {
 }
 
 const BoundNode* Planner::only_user_of_first(const BoundNode& node) const {
+  if (widens_) return nullptr;
   const std::vector<Argument>& outputs = node.node->outputs;
   const auto* value = outputs.empty() ? nullptr : outputs[0].get_if<ValueId>();
   if (value == nullptr || !may_join(*value)) return nullptr;

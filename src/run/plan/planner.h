@@ -2,6 +2,8 @@
 #ifndef PT2_RUN_PLAN_PLANNER_H
 #define PT2_RUN_PLAN_PLANNER_H
 
+#include <functional>
+#include <list>
 #include <optional>
 #include <string_view>
 #include <unordered_map>
@@ -13,6 +15,18 @@
 #include "run/plan/plan.h"
 
 namespace pt2::run {
+
+// Weights of halves as floats, for as long as a plan is made; steps keep what they take.
+class WidenedWeights {
+ public:
+  explicit WidenedWeights(std::shared_ptr<CopyBudget> budget) : budget_(std::move(budget)) {}
+  // Null for other dtypes, and where there is no memory left. Stays valid.
+  const Tensor* find(const Tensor& weight);
+
+ private:
+  std::shared_ptr<CopyBudget> budget_;
+  std::list<std::pair<Tensor, Tensor>> weights_;
+};
 
 class Planner {
  public:
@@ -30,6 +44,9 @@ class Planner {
   StepPointer make_chain(const BoundNode& node);
   StepPointer make_single(const BoundNode& node);
   bool is_taken(const BoundNode& node) const { return taken_.contains(&node); }
+  // Whether a step is being made for a node alone whose halves are widened before it: it finds
+  // weights widened, and nobody to join.
+  bool widens() const { return widens_; }
 
   // The argument of that name; null if the operator has none.
   static const BoundArgument* argument(const BoundNode& node, std::string_view name);
@@ -89,6 +106,7 @@ class Planner {
 
  private:
   StepPointer taken(StepPointer step);
+  const Tensor* floats_in(const Value* value) const;
   // Whether a node may be computed later than it stands, with others: nothing that it takes may be
   // written to in between, and no other step has it.
   bool joins(const BoundNode& node) const;
@@ -102,6 +120,8 @@ class Planner {
   const std::vector<const BoundNode*>& first_writes_;
   std::shared_ptr<CopyBudget> copies_;
   std::shared_ptr<CopyBudget> half_copies_ = std::make_shared<CopyBudget>(int64_t{1} << 30);
+  mutable WidenedWeights widened_{half_copies_};
+  bool widens_ = false;
   std::unordered_map<uint32_t, const BoundNode*> nodes_;  // by id
   std::unordered_set<const BoundNode*> taken_;
 };
@@ -154,6 +174,9 @@ void fill_plan(Plan& plan, const BoundGraph& graph, std::span<const Value> weigh
 
 // The makers, by what their steps compute. Null where the node is not for them.
 StepPointer make_product(const Planner& planner, const BoundNode& node);
+using StepMaker = std::function<StepPointer()>;
+// What `make` gives for a node alone, around float16 or bfloat16.
+StepPointer make_half(const Planner& planner, const BoundNode& node, const StepMaker& make);
 StepPointer make_half_product(const Planner& planner, const BoundNode& node);
 StepPointer make_batch_product(const Planner& planner, const BoundNode& node);
 StepPointer make_convolution(const Planner& planner, const BoundNode& node);

@@ -157,7 +157,8 @@ std::optional<ScaleShift> scale_and_shift(const Planner& planner, const BoundNod
 }
 
 StepPointer make_batch_norm(const Planner& planner, const BoundNode& node) {
-  if (StepPointer step = make_batch_statistics(planner, node)) return step;
+  if (!planner.widens())
+    if (StepPointer step = make_batch_statistics(planner, node)) return step;
   const auto norm = scale_and_shift(planner, node);
   if (!norm) return nullptr;
   Step::Nodes nodes{&node};

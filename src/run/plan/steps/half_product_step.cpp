@@ -2,9 +2,8 @@
 // ready as floats, in which sums are made; results are rounded once.
 #include <algorithm>
 
-#include "kernels/dtypes/halves.h"
 #include "kernels/product.h"
-#include "run/plan/layout.h"
+#include "run/plan/halves.h"
 #include "run/plan/packed_memory.h"
 #include "run/plan/planner.h"
 
@@ -13,23 +12,6 @@ namespace {
 
 // Rows that are widened at a time.
 constexpr int64_t kRowsAtOnce = 256;
-
-bool is_half(Dtype dtype) { return dtype == Dtype::float16 || dtype == Dtype::bfloat16; }
-
-void widen(Dtype dtype, const std::byte* from, int64_t count, float* to) {
-  const auto* halves = reinterpret_cast<const uint16_t*>(from);
-  if (dtype == Dtype::float16)
-    kernels::half_to_float(halves, count, to);
-  else
-    kernels::bfloat16_to_float(halves, count, to);
-}
-void narrow(Dtype dtype, const float* from, int64_t count, std::byte* to) {
-  auto* halves = reinterpret_cast<uint16_t*>(to);
-  if (dtype == Dtype::float16)
-    kernels::float_to_half(from, count, halves);
-  else
-    kernels::float_to_bfloat16(from, count, halves);
-}
 
 class HalfProductStep final : public Step {
  public:

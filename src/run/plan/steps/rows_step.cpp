@@ -128,7 +128,9 @@ StepPointer make_norm(const Planner& planner, const BoundNode& node) {
   if (list == nullptr || list->empty() || !planner.only_first_result_used(node)) return nullptr;
   const auto normalized = planner.integers(node, "normalized_shape", list->size());
   const bool is_rms = is_operator(node, "aten::rms_norm");
-  // Without a number, the smallest float that changes 1 (ATen/native/layer_norm.cpp rms_norm).
+  // Without a number, the smallest float that changes 1 (ATen/native/layer_norm.cpp rms_norm), or
+  // half.
+  if (is_rms && planner.widens() && planner.is_none(node, "eps")) return nullptr;
   const auto epsilon = is_rms && planner.is_none(node, "eps")
                            ? std::optional<double>(std::numeric_limits<float>::epsilon())
                            : planner.number(node, "eps");

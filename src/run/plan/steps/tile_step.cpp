@@ -3,7 +3,7 @@
 #include <array>
 
 #include "kernels/tiles.h"
-#include "run/plan/layout.h"
+#include "run/plan/halves.h"
 #include "run/plan/planner.h"
 #include "run/plan/pointwise.h"
 
@@ -74,6 +74,8 @@ class Builder {
   }
 
   const std::vector<TileArgument>& operands() const { return operands_; }
+  // Of all operands and results.
+  Dtype dtype() const { return dtype_.value_or(Dtype::float32); }
 
   // The instructions with as few tiles as there are values at a time; nothing where these are too
   // many.
@@ -83,6 +85,9 @@ class Builder {
       for (const TileSource* source : {&instructions_[i].a, &instructions_[i].b})
         if (source->from == TileSource::From::tile) last_use[source->index] = i;
     std::vector<TileInstruction> out(instructions_);
+    // As each node would round its result; that of the last one is rounded when it is stored.
+    for (const auto& [node, value] : made_)
+      if (value.index + 1u < out.size()) out[value.index].rounding = rounding_of(dtype());
     std::vector<uint8_t> tile(instructions_.size(), 0);
     std::array<bool, kernels::kMostTiles> taken{};
     for (size_t i = 0; i < out.size(); ++i) {
@@ -176,8 +181,11 @@ class Builder {
     const auto index = static_cast<uint8_t>(known - operands_.begin());
     if (known == operands_.end()) operands_.push_back({&argument, is_channels});
     const TensorMeta* record = planner_.record(argument);
+    const Dtype recorded =
+        record == nullptr ? Dtype::float32 : record->dtype.dtype().value_or(Dtype::float32);
     takes_operands_ &=
-        record == nullptr || record->dtype.dtype().value_or(Dtype::float32) == Dtype::float32;
+        (recorded == Dtype::float32 || is_half(recorded)) && dtype_.value_or(recorded) == recorded;
+    dtype_ = recorded;
     return {TileSource::From::operand, index, 0};
   }
 
@@ -185,16 +193,18 @@ class Builder {
   std::vector<TileInstruction> instructions_;
   std::vector<std::pair<const BoundNode*, TileSource>> made_;
   std::vector<TileArgument> operands_;
+  std::optional<Dtype> dtype_;
   bool takes_operands_ = true;  // as far as the program records them
 };
 
 class TileStep final : public Step {
  public:
   TileStep(Nodes nodes, std::vector<TileInstruction> instructions,
-           std::vector<TileArgument> operands)
+           std::vector<TileArgument> operands, Dtype dtype)
       : Step(std::move(nodes)),
         instructions_(std::move(instructions)),
-        operands_(std::move(operands)) {}
+        operands_(std::move(operands)),
+        dtype_(dtype) {}
 
   std::string_view name() const override { return "pointwise_chain"; }
 
@@ -228,7 +238,7 @@ class TileStep final : public Step {
     const Sizes strides = rearranged ? channels_last_strides(sizes) : contiguous_strides(sizes);
     for (size_t i = 0; i < tensors.size(); ++i)
       if (lies_across(tensors[i], sizes, strides)) {
-        if (rearranged && tensors[i].sizes() != sizes) return false;
+        if (rearranged && (tensors[i].sizes() != sizes || dtype_ != Dtype::float32)) return false;
         tensors[i] = rearranged ? channels_last_value(frame, *operands_[i].value)
                                 : to_row_major(frame, tensors[i]);
       }
@@ -236,6 +246,7 @@ class TileStep final : public Step {
     const auto loops = tile_loops(sizes, strides, tensors);
     if (!loops) return false;
     launch_tiles(frame, *loops, instructions_, out);
+    if (is_half(dtype_)) out = narrowed(frame, out, dtype_);
     frame.set(result(), std::move(out), rearranged);
     return true;
   }
@@ -256,11 +267,14 @@ class TileStep final : public Step {
     return true;
   }
 
-  // A number of this call as a tensor; nothing for what is neither.
-  static std::optional<Tensor> floats_or_number(Frame& frame, const BoundArgument& argument) {
+  // A number of this call as a tensor; nothing for what is neither, or has another dtype.
+  std::optional<Tensor> floats_or_number(Frame& frame, const BoundArgument& argument) const {
     const Tensor* tensor = frame.tensor(argument);
-    if (tensor != nullptr && !tensor->is_wrapped_number())
+    if (tensor != nullptr && !tensor->is_wrapped_number()) {
+      if (!tensor->defined() || tensor->dtype() != dtype_) return std::nullopt;
+      if (is_half(dtype_)) return widened(frame, *tensor);
       return is_float(tensor) ? std::optional(*tensor) : std::nullopt;
+    }
     const auto found = number_in(frame, argument);
     if (!found) return std::nullopt;
     Tensor number = frame.make({});
@@ -283,6 +297,7 @@ class TileStep final : public Step {
 
   std::vector<TileInstruction> instructions_;
   std::vector<TileArgument> operands_;
+  Dtype dtype_;
 };
 
 // The sizes and dtypes that the program records are the same, as far as one can see.
@@ -317,12 +332,15 @@ StepPointer make_tiles(const Planner& planner, const BoundNode& node) {
           builder.instructions())
         nodes.push_back(maker);
     }
-  // One node alone has a step that costs less to run, as a rule.
-  if (nodes.size() < 2 && make_pointwise(planner, node) != nullptr) return nullptr;
   std::ranges::sort(nodes);
   Builder builder(planner);
   for (const BoundNode* each : nodes) builder.add(*each);
-  return std::make_unique<TileStep>(std::move(nodes), *builder.instructions(), builder.operands());
+  // One node alone has a step that costs less to run, as a rule.
+  if (nodes.size() < 2 && builder.dtype() == Dtype::float32 &&
+      make_pointwise(planner, node) != nullptr)
+    return nullptr;
+  return std::make_unique<TileStep>(std::move(nodes), *builder.instructions(), builder.operands(),
+                                    builder.dtype());
 }
 
 }  // namespace pt2::run

@@ -1,0 +1,136 @@
+// Plans of programs in float16 and bfloat16: steps compute with floats and round where each node
+// does.
+#include "run/plan_case.h"
+
+namespace pt2::run {
+namespace {
+
+NamedArgument input(ValueId id) { return named("input", Argument(id)); }
+
+// A graph of halves, whose results are given as floats.
+class HalfCase {
+ public:
+  explicit HalfCase(Dtype dtype) : dtype_(dtype) {
+    // Steps and nodes may round different sums to neighbours.
+    graph.tolerance = dtype == Dtype::float16 ? 2e-3 : 1.6e-2;
+  }
+
+  ValueId value(const Sizes& sizes) { return halves(graph.input(sizes)); }
+  ValueId weight(const Sizes& sizes, float least = -1) {
+    return halves(graph.weight(sizes, least));
+  }
+  ValueId call(const std::string& target, std::vector<NamedArgument> arguments,
+               const Sizes& sizes) {
+    const ValueId id = graph.call(target, std::move(arguments));
+    graph.record(id, sizes, dtype_);
+    return id;
+  }
+  void output(ValueId id) {
+    graph.output(graph.call(
+        "_to_copy.default",
+        {self(id),
+         named("dtype", Argument(ScalarType{dtype_info(Dtype::float32).schema_number}))}));
+  }
+  // The steps but for the casts of results.
+  Names check() {
+    Names names = graph.check();
+    std::erase(names, "reference");
+    return names;
+  }
+
+  Case graph;
+
+ private:
+  ValueId halves(ValueId id) {
+    graph.make_halves(id, dtype_);
+    return id;
+  }
+  Dtype dtype_;
+};
+
+class PlanHalf : public testing::TestWithParam<Dtype> {};
+INSTANTIATE_TEST_SUITE_P(Dtypes, PlanHalf, testing::Values(Dtype::float16, Dtype::bfloat16));
+
+TEST_P(PlanHalf, ImagesAreConvolvedNormalizedAndPooled) {
+  HalfCase halves(GetParam());
+  const Sizes sizes{2, 6, 8, 9};
+  const ValueId x = halves.value({2, 3, 8, 9}), weight = halves.weight({6, 3, 3, 3}),
+                bias = halves.weight({6}), gamma = halves.weight({6}), beta = halves.weight({6}),
+                mean = halves.weight({6}), variance = halves.weight({6}, 0.1f),
+                back = halves.weight({6, 2, 2, 2});
+  const ValueId sum = halves.call("conv2d.default",
+                                  {input(x), named("weight", Argument(weight)),
+                                   named("bias", Argument(bias)), named("padding", ints({1, 1}))},
+                                  sizes);
+  const ValueId normal =
+      halves.call("batch_norm.default",
+                  {input(sum), named("weight", Argument(gamma)), named("bias", Argument(beta)),
+                   named("running_mean", Argument(mean)), named("running_var", Argument(variance)),
+                   named("training", Argument(false)), named("momentum", Argument(0.1)),
+                   named("eps", Argument(1e-5)), named("cudnn_enabled", Argument(false))},
+                  sizes);
+  const ValueId bent = halves.call("relu.default", {self(normal)}, sizes);
+  const ValueId pooled = halves.call(
+      "max_pool2d.default", {self(bent), named("kernel_size", ints({2, 2}))}, {2, 6, 4, 4});
+  halves.output(halves.call("conv_transpose2d.input",
+                            {input(pooled), named("weight", Argument(back)),
+                             named("bias", Argument(None{})), named("stride", ints({2, 2}))},
+                            {2, 2, 8, 8}));
+  halves.output(sum);
+  EXPECT_EQ(halves.check(), (Names{"convolution", "batch_norm", "pointwise_chain", "pooling",
+                                   "transposed_convolution"}));
+}
+
+TEST_P(PlanHalf, RowsAreNormalizedAndAttended) {
+  HalfCase halves(GetParam());
+  const Sizes sizes{2, 3, 5, 8};
+  const ValueId q = halves.value(sizes), k = halves.value(sizes), v = halves.value(sizes),
+                gamma = halves.weight({8}), beta = halves.weight({8});
+  const ValueId attended = halves.call(
+      "scaled_dot_product_attention.default",
+      {named("query", Argument(q)), named("key", Argument(k)), named("value", Argument(v))}, sizes);
+  const ValueId normal =
+      halves.call("layer_norm.default",
+                  {input(attended), named("normalized_shape", ints({8})),
+                   named("weight", Argument(gamma)), named("bias", Argument(beta))},
+                  sizes);
+  halves.output(
+      halves.call("softmax.int", {self(normal), named("dim", Argument(int64_t{-1}))}, sizes));
+  const ValueId across = halves.call(
+      "transpose.int",
+      {self(k), named("dim0", Argument(int64_t{2})), named("dim1", Argument(int64_t{3}))},
+      {2, 3, 8, 5});
+  halves.output(halves.call("matmul.default", {self(q), other(across)}, {2, 3, 5, 5}));
+  EXPECT_EQ(halves.check(), (Names{"attention", "layer_norm", "softmax", "batch_product"}));
+}
+
+TEST_P(PlanHalf, ChainsRoundAsEachNodeDoes) {
+  HalfCase halves(GetParam());
+  halves.graph.tolerance = 1e-5;
+  const Sizes sizes{6, 40};
+  const ValueId x = halves.value(sizes), y = halves.value({40}), slope = halves.weight({40});
+  const ValueId a = halves.call("mul.Tensor", {self(x), other(y)}, sizes);
+  const ValueId b = halves.call("add.Tensor", {self(a), other(x)}, sizes);
+  const ValueId c = halves.call(
+      "clamp.default", {self(b), named("min", Argument(-0.7)), named("max", Argument(0.9))}, sizes);
+  halves.output(halves.call("div.Tensor", {self(c), other(y)}, sizes));
+  halves.output(halves.call("prelu.default", {self(x), named("weight", Argument(slope))}, sizes));
+  halves.output(halves.call("neg.default", {self(x)}, sizes));
+  EXPECT_EQ(halves.check(), (Names{"pointwise_chain", "pointwise_chain", "pointwise_chain"}));
+}
+
+TEST_P(PlanHalf, OtherDtypesThanTheProgramSaysAreTheReferenceExecutors) {
+  HalfCase halves(GetParam());
+  const ValueId x = halves.value({2, 4, 6});
+  const ValueId y = halves.graph.input({2, 4, 6});
+  halves.graph.record(y, {2, 4, 6}, GetParam());
+  for (const ValueId value : {x, y}) {
+    halves.output(
+        halves.call("softmax.int", {self(value), named("dim", Argument(int64_t{1}))}, {2, 4, 6}));
+    halves.output(halves.call("mul.Tensor", {self(value), other(y)}, {2, 4, 6}));
+  }
+  halves.check();
+}
+
+}  // namespace
+}  // namespace pt2::run
