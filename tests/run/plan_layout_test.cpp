@@ -258,5 +258,49 @@ TEST(PlanLayout, ProductsOfAnyRanks) {
   EXPECT_EQ(graph.check(), Names(3, "batch_product"));
 }
 
+// As ShuffleNet writes it, around channels that lie side by side.
+TEST(PlanLayout, ChannelsAreShuffledByViews) {
+  const auto shuffle = [](Case& graph, ValueId x, const Sizes& split, const Sizes& joined) {
+    const ValueId apart = graph.call("view.default", {self(x), named("size", ints(split))});
+    const ValueId turned = graph.call(
+        "transpose.int",
+        {self(apart), named("dim0", Argument(int64_t{1})), named("dim1", Argument(int64_t{2}))});
+    const ValueId lying = graph.call("contiguous.default", {self(turned)});
+    return graph.call("view.default", {self(lying), named("size", ints(joined))});
+  };
+  Case graph;
+  const ValueId x = rearranged(graph, {2, 6, 4, 5});
+  graph.output(shuffle(graph, x, {2, 3, 2, 4, 5}, {2, 6, 4, 5}));
+  EXPECT_EQ(graph.check(), (Names{"convolution", "mapped_copy"}));
+  Case other_sizes;
+  const ValueId y = rearranged(other_sizes, {2, 6, 4, 5});
+  other_sizes.output(shuffle(other_sizes, y, {2, 3, 2, 20, 1}, {2, 6, 20, 1}));
+  EXPECT_EQ(other_sizes.check(), (Names{"convolution", "mapped_copy"}));
+  Case no_shuffle;
+  const ValueId z = rearranged(no_shuffle, {2, 6, 4, 5});
+  no_shuffle.output(shuffle(no_shuffle, z, {2, 3, 2, 4, 5}, {2, 6, 5, 4}));
+  EXPECT_EQ(std::ranges::count(no_shuffle.check(), "mapped_copy"), 0);
+}
+
+TEST(PlanLayout, SomeChannelsAreConvolvedWhereTheyLie) {
+  for (const int64_t groups : {1, 4}) {
+    Case graph;
+    const ValueId x = rearranged(graph, {2, 12, 6, 5});
+    for (const int64_t begin : {0, 3}) {
+      const ValueId some = graph.call(
+          "slice.Tensor", {self(x), named("dim", Argument(int64_t{1})),
+                           named("start", Argument(begin)), named("end", Argument(begin + 8))});
+      for (const int64_t size : {1, 3})
+        graph.output(graph.call(
+            "conv2d.default",
+            {input(some), named("weight", Argument(graph.weight({8, 8 / groups, size, size}))),
+             named("bias", Argument(None{})), named("stride", ints({1, 1})),
+             named("padding", ints({size / 2, size / 2})), named("dilation", ints({1, 1})),
+             named("groups", Argument(groups))}));
+    }
+    graph.check();
+  }
+}
+
 }  // namespace
 }  // namespace pt2::run

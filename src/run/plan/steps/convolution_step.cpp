@@ -69,7 +69,8 @@ class ConvolutionStep final : public Step {
         kernels::packed_kernels_size(shape),
         [&](float* memory) { pack(shape, memory, frame.threads()); });
     if (packed == nullptr) return false;
-    const Tensor image = shape.planar ? *input : channels_last_value(frame, input_);
+    const Tensor image =
+        shape.planar || is_among_channels(*input) ? *input : channels_last_value(frame, input_);
     const Tensor addend = addend_ == nullptr ? Tensor() : channels_last_value(frame, *addend_);
     Tensor out = make_images(frame, sizes);
     kernels::Images images{.data = image.data<float>(),
@@ -79,8 +80,9 @@ class ConvolutionStep final : public Step {
       images.pixel_stride = 1;
       images.channel_stride = shape.in_height * shape.in_width;
     } else {
-      images.row_stride = shape.in_width * shape.in_channels;
-      images.pixel_stride = shape.in_channels;
+      images.pixel_stride = is_among_channels(image) ? image.strides().back() : shape.in_channels;
+      images.row_stride = shape.in_width * images.pixel_stride;
+      images.image_stride = shape.in_height * images.row_stride;
     }
     const kernels::Epilogue epilogue{.bias = kernels_.changes.bias_or_null(),
                                      .addend = addend_ == nullptr ? nullptr : addend.data<float>(),
@@ -94,6 +96,20 @@ class ConvolutionStep final : public Step {
   }
 
  private:
+  // Whether it is some of the channels of images that lie channels last.
+  static bool is_among_channels(const Tensor& tensor) {
+    const Sizes& sizes = tensor.sizes();
+    if (tensor.stride(1) != 1 || is_channels_last(tensor)) return false;
+    int64_t reach = tensor.strides().back();
+    if (reach < sizes[1]) return false;
+    for (size_t dim = sizes.size(); dim-- > 0;) {
+      if (dim == 1) continue;
+      if (sizes[dim] == 1 || tensor.strides()[dim] != reach) return false;
+      reach *= sizes[dim];
+    }
+    return true;
+  }
+
   void pack(const kernels::Convolution& shape, float* memory, kernels::ThreadPool* threads) const {
     const Tensor& weight = kernels_.weight;
     if (kernels_.changes.scale.empty())

@@ -246,8 +246,8 @@ std::optional<Places> picked(const Shape& from, const Picks& picks) {
 class MappedStep final : public Step {
  public:
   // `filler` is for float32; others are filled with zeros if it is 0.
-  MappedStep(const BoundNode& node, Rule rule, float filler)
-      : Step({&node}), rule_(std::move(rule)), filler_(filler) {}
+  MappedStep(Nodes nodes, Rule rule, float filler)
+      : Step(std::move(nodes)), rule_(std::move(rule)), filler_(filler) {}
 
   std::string_view name() const override { return "mapped_copy"; }
 
@@ -297,6 +297,7 @@ std::optional<Sizes> list_of(const Planner& planner, const BoundNode& node, std:
 struct Found {
   Rule rule;
   float filler = 0;
+  Step::Nodes before{};  // that are part of it
 };
 
 std::optional<Found> find_padding(const Planner& planner, const BoundNode& node) {
@@ -409,7 +410,52 @@ std::optional<Found> find_picks(const Planner& planner, const BoundNode& node) {
   return Found{[picks](const Shape& from) { return picked(from, picks); }};
 }
 
+// Whether a node exchanges dimensions 1 and 2 of `rank`.
+bool exchanges_groups(const Planner& planner, const BoundNode& node, size_t rank) {
+  if (is_operator(node, "aten::transpose", "int"))
+    return planner.integer(node, "dim0") == 1 && planner.integer(node, "dim1") == 2;
+  if (!is_operator(node, "aten::permute")) return false;
+  Sizes order(rank);
+  std::iota(order.begin(), order.end(), 0);
+  std::swap(order[1], order[2]);
+  return planner.integers(node, "dims", rank) == order;
+}
+
+// view(transpose(view(x))) of images, as models write channel_shuffle.
+std::optional<Found> find_written_shuffle(const Planner& planner, const BoundNode& node) {
+  const auto sizes_of = [&](const BoundNode& view) {
+    return list_of(planner, view, Planner::argument(view, "size") == nullptr ? "shape" : "size");
+  };
+  if (!is_reshape(node)) return std::nullopt;
+  Found out;
+  const BoundNode* turned = planner.only_maker(node.arguments[0]);
+  if (turned != nullptr &&
+      (is_operator(*turned, "aten::contiguous") || is_operator(*turned, "aten::clone"))) {
+    out.before.push_back(turned);
+    turned = planner.only_maker(turned->arguments[0]);
+  }
+  const BoundNode* split = turned == nullptr || turned->arguments.empty()
+                               ? nullptr
+                               : planner.only_maker(turned->arguments[0]);
+  if (split == nullptr || !is_reshape(*split)) return std::nullopt;
+  const auto apart = sizes_of(*split), joined = sizes_of(node);
+  if (!apart || !joined || joined->size() < 3 || apart->size() != joined->size() + 1 ||
+      std::ranges::min(*apart) < 1 || !exchanges_groups(planner, *turned, apart->size()))
+    return std::nullopt;
+  const int64_t groups = (*apart)[1];
+  if ((*joined)[1] % groups != 0 || (*apart)[2] != (*joined)[1] / groups ||
+      (*apart)[0] != (*joined)[0] ||
+      !std::equal(apart->begin() + 3, apart->end(), joined->begin() + 2))
+    return std::nullopt;
+  out.before.insert(out.before.begin(), {split, turned});
+  out.rule = [groups, sizes = *joined](const Shape& from) {
+    return from.sizes == sizes ? shuffled_channels(from, groups) : std::nullopt;
+  };
+  return out;
+}
+
 std::optional<Found> find_rule(const Planner& planner, const BoundNode& node) {
+  if (auto shuffle = find_written_shuffle(planner, node)) return shuffle;
   if (is_operator(node, "aten::roll")) {
     const auto shifts = list_of(planner, node, "shifts"), dims = list_of(planner, node, "dims");
     if (!shifts || !dims) return std::nullopt;
@@ -447,7 +493,9 @@ std::optional<Found> find_rule(const Planner& planner, const BoundNode& node) {
 StepPointer make_mapped(const Planner& planner, const BoundNode& node) {
   std::optional<Found> found = find_rule(planner, node);
   if (!found) return nullptr;
-  return std::make_unique<MappedStep>(node, std::move(found->rule), found->filler);
+  Step::Nodes nodes = std::move(found->before);
+  nodes.push_back(&node);
+  return std::make_unique<MappedStep>(std::move(nodes), std::move(found->rule), found->filler);
 }
 
 }  // namespace pt2::run
