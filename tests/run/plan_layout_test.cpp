@@ -302,5 +302,31 @@ TEST(PlanLayout, SomeChannelsAreConvolvedWhereTheyLie) {
   }
 }
 
+TEST(PlanLayout, ReductionsOfAnyDimensions) {
+  Case graph;
+  const ValueId image = rearranged(graph, {2, 5, 4, 3}), plain = graph.input({2, 5, 4, 3}),
+                across = turned(graph, plain);
+  int count = 0;
+  for (const ValueId x : {image, plain, across})
+    for (const Sizes& dims : {Sizes{1}, Sizes{-1}, Sizes{2, 3}, Sizes{0, 2, 3}, Sizes{3, 0},
+                              Sizes{0, 1, 2, 3}, Sizes{}})
+      for (const bool keeps : {false, true})
+        for (const char* target :
+             {"sum.dim_IntList", "mean.dim", "amax.default", "amin.default", "logsumexp.default"}) {
+          if (dims.empty() && std::string_view(target) == "logsumexp.default") continue;
+          graph.output(graph.call(
+              target, {self(x), named("dim", ints(dims)), named("keepdim", Argument(keeps))}));
+          ++count;
+        }
+  for (const ValueId x : {image, across})
+    for (const char* target : {"max.dim", "min.dim"}) {
+      graph.output(graph.calls(target, {self(x), named("dim", Argument(int64_t{2}))}, 2)[0]);
+      ++count;
+    }
+  const Names names = graph.check();
+  EXPECT_EQ(std::ranges::count(names, "mean") + std::ranges::count(names, "reduction"), count);
+  EXPECT_TRUE(graph.took_others());
+}
+
 }  // namespace
 }  // namespace pt2::run

@@ -192,6 +192,7 @@ StepPointer make_softmax(const Planner& planner, const BoundNode& node);
 StepPointer make_norm(const Planner& planner, const BoundNode& node);
 StepPointer make_attention(const Planner& planner, const BoundNode& node);
 StepPointer make_pooling(const Planner& planner, const BoundNode& node);
+StepPointer make_reduction(const Planner& planner, const BoundNode& node);
 StepPointer make_concatenation(const Planner& planner, const BoundNode& node);
 StepPointer make_gather(const Planner& planner, const BoundNode& node);
 StepPointer make_recurrent(const Planner& planner, const BoundNode& node);

@@ -1,8 +1,7 @@
-// Pooling of images and signals, and means over trailing dimensions.
+// Pooling of images and signals.
 #include <algorithm>
 
 #include "kernels/images/pooling.h"
-#include "kernels/rows.h"
 #include "run/plan/layout.h"
 #include "run/plan/planner.h"
 
@@ -62,76 +61,10 @@ class PoolingStep final : public Step {
   bool rounds_up_;
 };
 
-class MeanStep final : public Step {
- public:
-  MeanStep(const BoundNode& node, Sizes dims, bool keeps_dims)
-      : Step({&node}), dims_(std::move(dims)), keeps_dims_(keeps_dims) {}
-
-  std::string_view name() const override { return "mean"; }
-
-  Result<bool> run(Frame& frame) const override {
-    const Tensor* input = frame.tensor(first().arguments[0]);
-    if (!is_float(input)) return false;
-    const auto kept = trailing(input->dim());
-    if (!kept) return false;
-    Sizes sizes(input->sizes().begin(), input->sizes().begin() + *kept);
-    int64_t rows = 1;
-    for (const int64_t size : sizes) rows *= size;
-    if (keeps_dims_) sizes.resize(input->sizes().size(), 1);
-    Tensor out = frame.make(std::move(sizes));
-    if (input->is_contiguous()) {
-      const int64_t columns = input->numel() / rows;
-      frame.launch(
-          [=, from = input->data<float>(), to = out.data<float>(), threads = frame.threads()] {
-            kernels::reduce_rows(kernels::Reduction::mean, {rows, columns, columns, 1}, from, to,
-                                 threads);
-          });
-    } else if (*kept == 2 && input->dim() == 4 && is_channels_last(*input)) {
-      launch_pooling(frame,
-                     {.kind = Pooling::Kind::average,
-                      .batch = input->size(0),
-                      .channels = input->size(1),
-                      .in_height = input->size(2),
-                      .in_width = input->size(3),
-                      .adaptive = true},
-                     *input, out);
-    } else {
-      return false;
-    }
-    frame.set(result(), std::move(out), false);
-    return true;
-  }
-
- private:
-  // How many dimensions are left if these are the last ones; nothing if others are among them.
-  std::optional<int64_t> trailing(int64_t rank) const {
-    Sizes dims = dims_;
-    for (int64_t& dim : dims) dim += dim < 0 ? rank : 0;
-    std::ranges::sort(dims);
-    const int64_t kept = rank - static_cast<int64_t>(dims.size());
-    for (size_t i = 0; i < dims.size(); ++i)
-      if (dims[i] != kept + static_cast<int64_t>(i)) return std::nullopt;
-    return kept < 0 ? std::nullopt : std::optional(kept);
-  }
-
-  Sizes dims_;
-  bool keeps_dims_;
-};
-
-StepPointer make_mean(const Planner& planner, const BoundNode& node) {
-  const Value* given = planner.constant(node, "dim");
-  const auto* list = given == nullptr ? nullptr : given->get_if<Value::List>();
-  const auto keeps = planner.flag(node, "keepdim");
-  if (list == nullptr || list->empty() || !keeps || !planner.is_none(node, "dtype")) return nullptr;
-  const auto dims = planner.integers(node, "dim", list->size());
-  return dims ? std::make_unique<MeanStep>(node, *dims, *keeps) : nullptr;
-}
-
 }  // namespace
 
 StepPointer make_pooling(const Planner& planner, const BoundNode& node) {
   const std::string_view name = node.op.def->signature->name;
-  if (name == "aten::mean") return make_mean(planner, node);
   if (!planner.only_first_result_used(node)) return nullptr;
   Pooling pooling{.kind = Pooling::Kind::average};
   const size_t spatial = name.find("1d") == std::string_view::npos ? 2 : 1;

@@ -1,0 +1,186 @@
+// Sums, means and extremes over dimensions, of images as they lie, and logarithms of sums of
+// exponentials.
+#include <algorithm>
+#include <cmath>
+
+#include "ops/reduction/reduce.h"
+#include "run/plan/layout.h"
+#include "run/plan/planner.h"
+
+namespace pt2::run {
+namespace {
+
+using kernels::Reduction;
+
+constexpr struct {
+  std::string_view name;
+  std::string_view overload;
+  std::optional<Reduction> reduction;
+} kReductions[] = {
+    {"aten::sum", "dim_IntList", Reduction::sum}, {"aten::mean", "dim", Reduction::mean},
+    {"aten::amax", "", Reduction::maximum},       {"aten::amin", "", Reduction::minimum},
+    {"aten::logsumexp", "", std::nullopt},        {"aten::max", "dim", Reduction::maximum},
+    {"aten::min", "dim", Reduction::minimum},
+};
+
+void reduce(Frame& frame, Reduction reduction, const Tensor& from, const Sizes& dims,
+            const Tensor& out) {
+  frame.launch([reduction, dims, from, out] {
+    Tensor to = out;
+    return ops::reduce_floats(reduction, to, from, dims);
+  });
+}
+
+// Tensors that broadcast to `out`.
+void launch_chain(Frame& frame, std::span<const Tensor> tensors,
+                  const std::vector<kernels::TileInstruction>& instructions, Tensor& out) {
+  launch_tiles(frame, *tile_loops(out.sizes(), out.strides(), tensors), instructions, out);
+}
+
+// log(sum(exp(x - largest))) + largest, where the largest is no infinity. `from` is row-major.
+void log_sum_exp(Frame& frame, const Tensor& from, const Sizes& dims, Tensor& out) {
+  using kernels::TileSource;
+  constexpr TileSource kFirst{}, kSecond{.index = 1}, kTile{.from = TileSource::From::tile};
+  Sizes sizes = from.sizes();
+  for (const int64_t dim : dims) sizes[static_cast<size_t>(dim)] = 1;
+  Tensor largest = frame.make(sizes), sums = frame.make(sizes);
+  const Tensor seen = frame.make(out.sizes());
+  reduce(frame, Reduction::maximum, from, dims, seen);
+  frame.launch([in = seen.data<float>(), to = largest.data<float>(), count = seen.numel()] {
+    for (int64_t i = 0; i < count; ++i) to[i] = std::isinf(in[i]) ? 0.0f : in[i];
+  });
+  Tensor powers = frame.make(from.sizes());
+  launch_chain(frame, std::array{from, largest},
+               {{.function = kernels::Binary::subtract, .a = kFirst, .b = kSecond},
+                {.function = kernels::Unary::exponential, .a = kTile, .b = {}}},
+               powers);
+  reduce(frame, Reduction::sum, powers, dims, sums);
+  const Tensor both[] = {sums.with_view(out.sizes(), out.strides(), sums.storage_offset()),
+                         largest.with_view(out.sizes(), out.strides(), largest.storage_offset())};
+  launch_chain(frame, both,
+               {{.function = kernels::Unary::logarithm, .a = kFirst, .b = {}},
+                {.function = kernels::Binary::add, .a = kTile, .b = kSecond}},
+               out);
+}
+
+class ReductionStep final : public Step {
+ public:
+  // No dimensions are all; no reduction is log_sum_exp.
+  ReductionStep(const BoundNode& node, std::optional<Reduction> reduction, Sizes dims,
+                bool keeps_dims)
+      : Step({&node}), reduction_(reduction), dims_(std::move(dims)), keeps_dims_(keeps_dims) {}
+
+  std::string_view name() const override {
+    return reduction_ == Reduction::mean ? "mean" : "reduction";
+  }
+
+  Result<bool> run(Frame& frame) const override {
+    const Tensor* input = frame.tensor(first().arguments[0]);
+    if (!is_float(input) || input->dim() == 0) return false;
+    const Tensor lying = fills_block(*input) ? *input : to_row_major(frame, *input);
+    const auto reduced = reduced_dims(lying.dim());
+    if (!reduced) return false;
+    // As the dimensions lie in memory.
+    std::vector<size_t> order(lying.sizes().size());
+    for (size_t i = 0; i < order.size(); ++i) order[i] = i;
+    std::ranges::stable_sort(
+        order, [&](size_t a, size_t b) { return lying.strides()[a] > lying.strides()[b]; });
+    Sizes sizes, strides, dims, out_sizes;
+    for (const size_t dim : order) {
+      if ((*reduced)[dim]) dims.push_back(std::ssize(sizes));
+      if (!(*reduced)[dim]) out_sizes.push_back(lying.sizes()[dim]);
+      sizes.push_back(lying.sizes()[dim]);
+      strides.push_back(lying.strides()[dim]);
+    }
+    const Tensor turned =
+        lying.with_view(std::move(sizes), std::move(strides), lying.storage_offset());
+    Tensor out = frame.make(out_sizes);
+    if (reduction_)
+      reduce(frame, *reduction_, turned, dims, out);
+    else if (turned.dim() <= kernels::kTileDims)
+      log_sum_exp(frame, turned, dims, out);
+    else
+      return false;
+    set_result(frame, out, order, *reduced);
+    return true;
+  }
+
+ private:
+  // Of each dimension; nothing where one is none, or is named twice.
+  std::optional<std::vector<bool>> reduced_dims(int64_t rank) const {
+    std::vector<bool> out(static_cast<size_t>(rank), dims_.empty());
+    for (const int64_t dim : dims_) {
+      if (dim < -rank || dim >= rank) return std::nullopt;
+      const auto at = static_cast<size_t>(dim < 0 ? dim + rank : dim);
+      if (out[at]) return std::nullopt;
+      out[at] = true;
+    }
+    return out;
+  }
+
+  // `out` has the dimensions that are left in the order of memory.
+  void set_result(Frame& frame, const Tensor& out, const std::vector<size_t>& order,
+                  const std::vector<bool>& reduced) const {
+    Sizes sizes, strides;
+    for (size_t dim = 0; dim < reduced.size(); ++dim) {
+      if (reduced[dim]) {
+        if (!keeps_dims_) continue;
+        sizes.push_back(1);
+        strides.push_back(1);
+        continue;
+      }
+      size_t place = 0;
+      for (const size_t other : order) {
+        if (other == dim) break;
+        if (!reduced[other]) ++place;
+      }
+      sizes.push_back(out.sizes()[place]);
+      strides.push_back(out.strides()[place]);
+    }
+    const Tensor seen = out.with_view(std::move(sizes), std::move(strides), out.storage_offset());
+    const bool rearranged = seen.dim() > 2 && is_channels_last(seen) && !seen.is_contiguous();
+    frame.set(result(), rearranged ? seen : to_row_major(frame, seen), rearranged);
+  }
+
+  std::optional<Reduction> reduction_;
+  Sizes dims_;
+  bool keeps_dims_;
+};
+
+bool list_is_empty(const Planner& planner, const BoundNode& node) {
+  const Value* given = planner.constant(node, "dim");
+  const auto* list = given == nullptr ? nullptr : given->get_if<Value::List>();
+  return list == nullptr || list->empty();
+}
+
+}  // namespace
+
+StepPointer make_reduction(const Planner& planner, const BoundNode& node) {
+  const auto keeps = planner.flag(node, "keepdim");
+  if (!keeps || !planner.only_first_result_used(node) ||
+      (Planner::argument(node, "dtype") != nullptr && !planner.is_none(node, "dtype")))
+    return nullptr;
+  for (const auto& row : kReductions) {
+    if (!is_operator(node, row.name, row.overload)) continue;
+    // Of halves, the sum is rounded before it is divided.
+    if (row.reduction == Reduction::mean && planner.widens()) return nullptr;
+    // Without dimensions PyTorch sums all and leaves all.
+    if (!row.reduction && list_is_empty(planner, node)) return nullptr;
+    Sizes dims;
+    const Value* given = planner.constant(node, "dim");
+    if (given == nullptr) return nullptr;
+    if (const auto* list = given->get_if<Value::List>()) {
+      const auto all = planner.integers(node, "dim", list->size());
+      if (!all) return nullptr;
+      dims = *all;
+    } else if (const auto* dim = given->get_if<int64_t>()) {
+      dims = {*dim};
+    } else if (!given->is_none()) {
+      return nullptr;
+    }
+    return std::make_unique<ReductionStep>(node, row.reduction, std::move(dims), *keeps);
+  }
+  return nullptr;
+}
+
+}  // namespace pt2::run
