@@ -14,9 +14,11 @@
 #include <vector>
 
 #include "kernels/attention.h"
+#include "kernels/dtypes/mapped_copy.h"
 #include "kernels/images/convolution.h"
 #include "kernels/images/group_norm.h"
 #include "kernels/images/pooling.h"
+#include "kernels/images/transposed.h"
 #include "kernels/layouts.h"
 #include "kernels/pointwise.h"
 #include "kernels/product.h"
@@ -398,6 +400,59 @@ void bench_group_norm(const Bench& bench) {
   });
 }
 
+// An image of 64 channels, doubled by windows of 4 x 4; the gradient of 3 x 3 kernels; zeros
+// around.
+void bench_images(const Bench& bench) {
+  constexpr int64_t kSize = 32, kChannels = 64;
+  const Floats in = make_floats(kSize * kSize * kChannels);
+  const kernels::TransposedConvolution shape{.in_channels = kChannels,
+                                             .out_channels = kChannels,
+                                             .in = {1, kSize, kSize},
+                                             .out = {1, 2 * kSize, 2 * kSize},
+                                             .kernel = {1, 4, 4},
+                                             .stride = {1, 2, 2},
+                                             .pad = {0, 1, 1}};
+  constexpr int64_t kKernels = kChannels * kChannels * 16, kOut = 4 * kSize * kSize * kChannels;
+  const Floats kernels = make_floats(kKernels), out = make_floats(kOut);
+  const Floats packed = make_floats(kernels::packed_transposed_size(shape));
+  const Floats scratch = make_floats(kernels::transposed_scratch_size(shape));
+  kernels::pack_transposed(shape, kernels.get(), packed.get(), bench.pool());
+  bench.report("images transposed 4x4/2, 64 of 32", 2.0 * kKernels * kSize * kSize,
+               bytes_of(kOut + kKernels), [&] {
+                 kernels::convolve_transposed(shape, in.get(), packed.get(), nullptr,
+                                              kernels::Activation::none, out.get(), scratch.get(),
+                                              bench.pool());
+               });
+  const kernels::Convolution gradient{.in_height = kSize,
+                                      .in_width = kSize,
+                                      .in_channels = kChannels,
+                                      .out_height = kSize,
+                                      .out_width = kSize,
+                                      .out_channels = kChannels,
+                                      .kernel_height = 3,
+                                      .kernel_width = 3,
+                                      .pad_top = 1,
+                                      .pad_left = 1};
+  const Floats room = make_floats(kernels::kernel_gradient_scratch());
+  bench.report("images gradient 3x3, 64 of 32", 2.0 * kChannels * kChannels * 9 * kSize * kSize,
+               bytes_of(2 * kSize * kSize * kChannels), [&] {
+                 kernels::add_kernel_gradient(gradient,
+                                              {in.get(), 0, kSize * kChannels, kChannels, 1},
+                                              in.get(), kChannels, out.get(), room.get());
+               });
+  kernels::MappedCopy::Places places(3);
+  for (int64_t i = -1; i <= kSize; ++i)
+    for (const size_t dim : {0, 1})
+      places[dim].push_back(i < 0 || i == kSize ? kernels::kNowhere
+                                                : i * (dim == 0 ? kSize : 1) * kChannels);
+  for (int64_t c = 0; c < kChannels; ++c) places[2].push_back(c);
+  const kernels::MappedCopy padded(std::move(places), sizeof(float));
+  bench.report("images padded, 64 of 32", 0, bytes_of(2 * kSize * kSize * kChannels), [&] {
+    padded.run(reinterpret_cast<const std::byte*>(in.get()),
+               reinterpret_cast<std::byte*>(out.get()), bench.pool());
+  });
+}
+
 }  // namespace
 }  // namespace pt2::bench
 
@@ -420,5 +475,6 @@ int main(int argc, char** argv) {
   pt2::bench::bench_pointwise(bench);
   pt2::bench::bench_pooling(bench);
   pt2::bench::bench_group_norm(bench);
+  pt2::bench::bench_images(bench);
 }
 #endif
