@@ -132,29 +132,31 @@ class RowPlace {
   TileSizes index_{};
 };
 
-// `rows` rows of `count` floats, `distance` apart, to rows side by side. A count that is known
-// makes rows of a few floats cheap: points, boxes, heads.
+// `rows` rows of kCount floats, `distance` apart, to rows side by side: where there are few, a call
+// for each row would cost more than the row (points, boxes, heads).
 template <int64_t kCount>
-void gather_rows(const float* from, int64_t distance, int64_t rows, int64_t count, bool is_wide,
-                 float* to) {
-  if constexpr (kCount != 0) count = kCount;
-  for (int64_t r = 0; r < rows; ++r, from += distance, to += count)
-    for (int64_t i = 0; i < count; ++i) to[i] = from[is_wide ? i : 0];
+void gather_short_rows(const float* from, int64_t distance, int64_t rows, bool is_wide, float* to) {
+  for (int64_t r = 0; r < rows; ++r, from += distance, to += kCount)
+    for (int64_t i = 0; i < kCount; ++i) to[i] = from[is_wide ? i : 0];
 }
 
 void gather_even_rows(const float* from, int64_t distance, int64_t rows, int64_t count,
                       bool is_wide, float* to) {
   switch (count) {
     case 2:
-      return gather_rows<2>(from, distance, rows, count, is_wide, to);
+      return gather_short_rows<2>(from, distance, rows, is_wide, to);
     case 3:
-      return gather_rows<3>(from, distance, rows, count, is_wide, to);
+      return gather_short_rows<3>(from, distance, rows, is_wide, to);
     case 4:
-      return gather_rows<4>(from, distance, rows, count, is_wide, to);
+      return gather_short_rows<4>(from, distance, rows, is_wide, to);
     case 8:
-      return gather_rows<8>(from, distance, rows, count, is_wide, to);
+      return gather_short_rows<8>(from, distance, rows, is_wide, to);
     default:
-      return gather_rows<0>(from, distance, rows, count, is_wide, to);
+      for (int64_t r = 0; r < rows; ++r, from += distance, to += count)
+        if (is_wide)
+          std::copy(from, from + count, to);
+        else
+          std::fill(to, to + count, *from);
   }
 }
 

@@ -250,12 +250,24 @@ TEST(PlanLayout, ProductsOfAnyRanks) {
     EXPECT_TRUE(graph.took_others());
   }
   Case graph;
-  const ValueId x = graph.input({2, 3, 6}), weight = graph.input({5, 6}), bias = graph.input({5});
+  const ValueId x = graph.input({2, 3, 6}), weight = graph.input({5, 6}), bias = graph.input({5}),
+                matrix = graph.input({6, 5});
   graph.output(graph.call("linear.default", {input(x), named("weight", Argument(weight)),
                                              named("bias", Argument(bias))}));
   graph.output(graph.call("linear.default", {input(x), named("weight", Argument(weight))}));
+  // Rows that lie across, and one matrix for all.
+  const ValueId across = graph.call("transpose.int", {self(x), named("dim0", Argument(int64_t{0})),
+                                                      named("dim1", Argument(int64_t{1}))});
+  graph.output(graph.call("linear.default", {input(across), named("weight", Argument(weight)),
+                                             named("bias", Argument(bias))}));
+  const ValueId same = graph.call(
+      "expand.default",
+      {self(graph.call("unsqueeze.default", {self(matrix), named("dim", Argument(int64_t{0}))})),
+       named("size", ints({3, 6, 5}))});
+  graph.output(graph.call("bmm.default", {self(across), named("mat2", Argument(same))}));
   graph.output(graph.call("mv.default", {self(weight), named("vec", Argument(graph.input({6})))}));
-  EXPECT_EQ(graph.check(), Names(3, "batch_product"));
+  const Names names = graph.check();
+  EXPECT_EQ(std::ranges::count(names, "batch_product"), 5);
 }
 
 // As ShuffleNet writes it, around channels that lie side by side.

@@ -153,6 +153,12 @@ class BatchProductStep final : public Step {
     }
     return tensor.with_view(std::move(sizes), std::move(strides), tensor.storage_offset());
   }
+  // Whether all matrices are the same one.
+  static bool is_one_matrix(const Tensor& tensor) {
+    for (size_t dim = 0; dim + 2 < tensor.sizes().size(); ++dim)
+      if (tensor.sizes()[dim] != 1 && tensor.strides()[dim] != 0) return false;
+    return true;
+  }
   // All matrices below each other, where they lie evenly; nothing elsewhere.
   static std::optional<Tensor> as_one_matrix(const Tensor& tensor) {
     const auto all = rows_of(tensor);
@@ -174,7 +180,7 @@ class BatchProductStep final : public Step {
         left.size(1) == right.size(right.dim() - 2))
       return multiply_turned(frame, left, right);
     Tensor a = as_matrix(left, true);
-    const Tensor b = as_matrix(right, false);
+    Tensor b = as_matrix(right, false);
     const auto leading = [](const Tensor& tensor) {
       return Sizes(tensor.sizes().begin(), tensor.sizes().end() - 2);
     };
@@ -187,11 +193,12 @@ class BatchProductStep final : public Step {
     if (left.dim() > 1) sizes.push_back(a.size(a.dim() - 2));
     if (right.dim() > 1) sizes.push_back(columns);
     // One right operand for all is used once.
-    if (b.dim() == 2 && a.dim() > 2)
-      if (auto rows = as_one_matrix(a)) {
-        a = *std::move(rows);
-        batch->clear();
-      }
+    if (a.dim() > 2 && leading(a) == *batch && is_one_matrix(b)) {
+      a = *as_one_matrix(rows_of(a) ? a : to_row_major(frame, a));
+      b = b.with_view({b.size(b.dim() - 2), columns}, {b.stride(b.dim() - 2), b.strides().back()},
+                      b.storage_offset());
+      batch->clear();
+    }
     const Matrices from(a, *batch), by(b, *batch);
     // Operands of stride 0 have more elements than memory.
     constexpr int64_t kWidestPanel = 64;
