@@ -34,9 +34,12 @@ TEST(EmptyMatrices, BasesTooLargeAreErrors) {
 TEST(EmptyMatrices, ManyTakeNoMemory) {
   const Value many(Tensor::zeros(Dtype::float32, {3'000'000'000, 0, 0}));
   for (const Handle handle :
-       {aten<"linalg_inv.default">, aten<"linalg_svd.default">, aten<"linalg_eigvals.default">,
-        aten<"linalg_eigh.default">, aten<"linalg_qr.default">, aten<"matrix_exp.default">})
+       {aten<"linalg_svd.default">, aten<"linalg_eigvals.default">, aten<"linalg_eigh.default">,
+        aten<"linalg_qr.default">, aten<"matrix_exp.default">, aten<"pinverse.default">})
     EXPECT_TRUE(apply_all(handle, {many})) << handle().def->signature->text;
+  EXPECT_TRUE(
+      apply_all(aten<"scaled_dot_product_attention.default">,
+                {many, many, many, Value(), Value(0.0), Value(false), Value(), Value(false)}));
 }
 
 // The distance of the columns from orthonormality.

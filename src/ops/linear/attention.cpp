@@ -159,6 +159,8 @@ void attend_head(Context& context, const Operands& operands, int64_t batch, C* o
 }
 
 void attend(Context& context, Tensor& out, Tensor* logsumexp, const Operands& operands) {
+  // There may be any number of empty heads.
+  if (out.numel() == 0 && (logsumexp == nullptr || logsumexp->numel() == 0)) return;
   with_float_compute_type(out.dtype(), [&]<class C>() {
     Output<C> y(out);
     Tensor none = Tensor::zeros(kDtypeOf<C>, {0});

@@ -87,8 +87,8 @@ Result<TensorPair> eigh_parts(const Tensor& a, const std::string& uplo, bool com
   if (!upper && uplo != "L" && uplo != "l")
     return operator_error("UPLO: found '" + uplo + "', expected 'L' or 'U'");
   const int64_t n = columns_of(a);
-  const Precision precision = real_dtype(a.dtype()) == Dtype::float32 ? Precision::of<float>()
-                                                                      : Precision::of<double>();
+  const Precision precision =
+      real_dtype(a.dtype()) == Dtype::float32 ? Precision::of<float>() : Precision::of<double>();
   return with_field(a, [&]<class T>() -> Result<TensorPair> {
     PT2_TRY(Matrices<T> matrices, Matrices<T>::copy_of(a));
     PT2_TRY(Tensor values, allocate({Dtype::float64, batch_of(a, {n})}));
@@ -288,11 +288,13 @@ double cutoff(std::span<const double> values, const Tolerances& tolerances) {
   return std::max(tolerances.absolute, tolerances.relative * largest);
 }
 
-// The tolerances of every matrix of self; atol and rtol broadcast with the batch.
+// The tolerances of every matrix of self; atol and rtol broadcast with the batch. None for empty
+// matrices: a batch may hold any number of them.
 using AllTolerances = std::vector<Tolerances>;
 Result<AllTolerances> read_tolerances(const Tensor& self, const OptionalTensor& atol,
                                       const OptionalTensor& rtol) {
   PT2_TRY_VOID(check_matrices(self, "self"));
+  if (self.numel() == 0) return AllTolerances();
   const Sizes batch = batch_of(self);
   const auto numbers_of = [&](const OptionalTensor& tensor) -> Result<std::vector<double>> {
     if (!tensor) return std::vector<double>();
@@ -314,6 +316,7 @@ Result<AllTolerances> read_tolerances(const Tensor& self, const OptionalTensor& 
 Result<AllTolerances> same_tolerances(const Tensor& self, const std::optional<double>& atol,
                                       const std::optional<double>& rtol) {
   PT2_TRY_VOID(check_matrices(self, "self"));
+  if (self.numel() == 0) return AllTolerances();
   return AllTolerances(static_cast<size_t>(*checked_numel(batch_of(self))),
                        tolerances_of(self, atol, rtol));
 }
