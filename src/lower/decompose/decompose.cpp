@@ -159,12 +159,22 @@ class Decomposer {
       return set_.has(graph.node(id).target, renamed) ? Result<void>()
                                                       : rewrite(graph, id, renamed, regions, state);
     }
+    // Nobody asked for the answer: torch.export leaves such questions behind, decompositions do not.
+    if (op.def->facts.undecomposed == ops::Undecomposed::gives_numbers && !gives_values(graph, id))
+      return graph.erase_node(id);
     if (op.def->formula == nullptr ||
         (op.form != Operator::Form::as_written && op.form != Operator::Form::in_place))
       return refuse(std::string(why_undecomposed(op.def->facts.undecomposed)));
     const auto autocast = regions.empty() ? std::nullopt : regions.back();
     return NodeRewriter(graph, id, op, pipeline_.budget, writer_, state, autocast)
         .run(choices_, expands_);
+  }
+
+  static bool gives_values(const Graph& graph, NodeId id) {
+    bool found = false;
+    for (const Argument& output : graph.node(id).outputs)
+      for_each_value(output, [&](ValueId) { found = true; });
+    return found;
   }
 
   void rename(Graph& graph, NodeId id, const Operator& op, std::string target) {
