@@ -8,8 +8,9 @@
 #include "pt2/verify.h"
 
 namespace pt2::tools {
-void add_source(CommandLine& line, Source& source) {
-  line.add_option("FILE", source.file, "the .pt2 file; - is standard input").required();
+void add_source(CommandLine& line, Source& source, bool required) {
+  Option file = line.add_option("FILE", source.file, "the .pt2 file; - is standard input");
+  if (required) file.required();
   add_limit_option(line, source.limits);
 }
 

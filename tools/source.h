@@ -17,7 +17,7 @@ struct Source {
 };
 
 // The argument FILE and the option --limit.
-void add_source(CommandLine& line, Source& source);
+void add_source(CommandLine& line, Source& source, bool required = true);
 // The option --model.
 void add_model_option(CommandLine& line, Source& source);
 void add_limit_option(CommandLine& line, Limits& limits);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <utility>
 
 #include "base/printable.h"
 #include "package/read_budget.h"
@@ -204,8 +205,14 @@ Result<void> check_action(const Options& options) {
                ""};
 }
 
-Result<int> weights(const Options& options, Environment& environment) {
+Result<int> weights(Options options, Environment& environment) {
+  // A file alone is listed.
+  if (options.writing.source.file.empty() && !check_action(options))
+    options.writing.source.file = std::exchange(options.action, "ls");
   PT2_TRY_VOID(check_action(options));
+  if (options.writing.source.file.empty())
+    return Error{ErrorCode::argument,
+                 fmt::format("FILE is missing: pt2 weights {} FILE", options.action), ""};
   const Writing& writing = options.writing;
   PT2_TRY(const Package package, open_package(writing.source, environment));
   if (options.action == "ls") return list(options, package, environment);
@@ -224,9 +231,9 @@ Action setup_weights(CommandLine& line) {
   line.add_option("ACTION", options->action,
                   "ls: names, types, ranges; export: to .safetensors, .npz, .npy;\n"
                   "set: take them from such a file; cast: store them in another\n"
-                  "dtype; share: equal ones once")
+                  "dtype; share: equal ones once; a FILE without one is listed")
       .required();
-  add_source(line, options->writing.source);
+  add_source(line, options->writing.source, false);
   line.add_option("TENSORS", options->tensors, "for set: a .safetensors, .npz or .npy file");
   line.add_flag("--partial", options->partial,
                 "for set: weights without a tensor stay as they are");
