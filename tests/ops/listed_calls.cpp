@@ -47,6 +47,9 @@ void add_convolutions(Listed& out) {
   std::vector<Value> of_12 = of_11;
   of_12.emplace_back(false);
   out.insert({"aten._convolution.default", of_12});
+  out.insert({"aten.convolution.default",
+              {counted({1, 2, 4}), counted({2, 1, 4}), none, ints({INT64_MAX}), ints({3}),
+               ints({2}), false, ints({0}), 2}});
   const Value space = counted({1, 2, 3, 3, 3}), one_3 = ints({1, 1, 1});
   out.insert({"aten.conv3d.default", {space, counted({2, 2, 2, 2, 2})}});
   out.insert(

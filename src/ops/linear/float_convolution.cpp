@@ -12,6 +12,9 @@
 namespace pt2::ops {
 namespace {
 
+// A stride or dilation, which may be any number where there is nothing to step to.
+int64_t step_among(int64_t count, int64_t step) { return count > 1 ? step : 1; }
+
 // With so few channels, transposing costs more than reading them in place.
 constexpr int64_t kFewChannels = 4;
 
@@ -38,10 +41,10 @@ void convolve_images(Tensor& out, const Tensor& input, const Tensor& weight,
       .out_channels = channels,
       .kernel_height = kernel[1],
       .kernel_width = kernel[2],
-      .stride_y = shape.stride[1],
-      .stride_x = shape.stride[2],
-      .dilation_y = shape.dilation[1],
-      .dilation_x = shape.dilation[2],
+      .stride_y = step_among(sizes[1], shape.stride[1]),
+      .stride_x = step_among(sizes[2], shape.stride[2]),
+      .dilation_y = step_among(kernel[1], shape.dilation[1]),
+      .dilation_x = step_among(kernel[2], shape.dilation[2]),
       .pad_top = shape.padding[1],
       .pad_left = shape.padding[2],
       .groups = shape.groups,
@@ -134,10 +137,10 @@ void add_weight_gradient(float* gradient, const Sizes& sizes, const Tensor& rows
                                    .out_channels = row_channels,
                                    .kernel_height = from_end(2),
                                    .kernel_width = from_end(1),
-                                   .stride_y = shape.stride[1],
-                                   .stride_x = shape.stride[2],
-                                   .dilation_y = shape.dilation[1],
-                                   .dilation_x = shape.dilation[2],
+                                   .stride_y = step_among(positions[1], shape.stride[1]),
+                                   .stride_x = step_among(positions[2], shape.stride[2]),
+                                   .dilation_y = step_among(from_end(2), shape.dilation[1]),
+                                   .dilation_x = step_among(from_end(1), shape.dilation[2]),
                                    .pad_top = shape.padding[1],
                                    .pad_left = shape.padding[2],
                                    .planar = channels <= kFewChannels};
