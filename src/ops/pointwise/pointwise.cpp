@@ -26,8 +26,10 @@ double inverse_erf(double y) {
   return std::copysign(x, y);
 }
 
-// std::lgamma writes the global signgam; this form does not.
+}  // namespace
+
 double log_gamma(double x) {
+  // std::lgamma writes the global signgam; this form does not.
   int sign = 0;
   return std::isinf(x) ? HUGE_VAL : ::lgamma_r(x, &sign);
 }
@@ -51,6 +53,8 @@ double digamma_of(double x) {
                        inverse * (1.0 / 240 - inverse * (1.0 / 132 - inverse * 691.0 / 32760)))));
   return sum + std::log(x) - 0.5 / x - series;
 }
+
+namespace {
 
 template <class C>
 C reciprocal_of(C x) {

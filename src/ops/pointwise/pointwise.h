@@ -118,6 +118,9 @@ std::complex<T> complex_quotient(std::complex<T> x, std::complex<T> y) {
 // (ATen/native/cpu/LogAddExp.h).
 Complex log_add_exp(Complex a, Complex b);
 
+double log_gamma(double x);
+double digamma_of(double x);
+
 // F in complex64, for functions where double precision would hide an overflow or a rounding.
 template <const auto& F>
 inline constexpr auto in_singles =
