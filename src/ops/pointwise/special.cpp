@@ -110,6 +110,55 @@ double entropy_of(double x) {
   if (x > 0) return -x * std::log(x);
   return x == 0 ? 0 : -HUGE_VAL;
 }
+// The Airy function Ai (DLMF chapter 9). Its series around 0 cancels far from there.
+double airy_ai_near_zero(double x) {
+  double even = 1;
+  double odd = x;
+  double even_term = 1;
+  double odd_term = x;
+  const double cube = x * x * x;
+  for (int k = 3; k < 150; k += 3) {
+    even_term *= cube / ((k - 1) * k);
+    odd_term *= cube / (k * (k + 1));
+    even += even_term;
+    odd += odd_term;
+  }
+  return 0.355028053887817239 * even - 0.258819403792806798 * odd;
+}
+// sqrt(x / 3) / pi times the Bessel function K of order 1/3, by the trapezoidal rule.
+double airy_ai_of_positive(double x) {
+  const double zeta = 2.0 / 3 * x * std::sqrt(x);
+  const double step = 0.25 / std::sqrt(1 + zeta / 8);
+  double sum = 0.5;
+  for (double t = step;; t += step) {
+    const double half = std::sinh(t / 2);
+    const double decay = 2 * zeta * half * half;
+    if (!(decay < 40)) break;
+    sum += std::exp(-decay) * std::cosh(t / 3);
+  }
+  return std::sqrt(x / 3) / std::numbers::pi * std::exp(-zeta) * step * sum;
+}
+// The asymptotic expansion, an oscillation.
+double airy_ai_of_negative(double x) {
+  const double zeta = -2.0 / 3 * x * std::sqrt(-x);
+  double sums[4] = {1, 0, 0, 0};  // of every fourth term
+  double term = 1;
+  for (int k = 1; k < 24; ++k) {
+    term *= (6.0 * k - 5) * (6 * k - 3) * (6 * k - 1) / (216.0 * k * (2 * k - 1)) / zeta;
+    sums[k % 4] += term;
+  }
+  const double angle = zeta - std::numbers::pi / 4;
+  return std::numbers::inv_sqrtpi / std::sqrt(std::sqrt(-x)) *
+         (std::cos(angle) * (sums[0] - sums[2]) + std::sin(angle) * (sums[1] - sums[3]));
+}
+double airy_ai(double x) {
+  if (!std::isfinite(x)) return kNan;
+  // There the result would be no normal number, and the steps of the rule get ever shorter.
+  if (x > 103.892) return 0;
+  if (x < -7) return airy_ai_of_negative(x);
+  return x < 1 ? airy_ai_near_zero(x) : airy_ai_of_positive(x);
+}
+
 double spherical_j0(double x) { return std::isinf(x) ? 0 : x == 0 ? 1 : std::sin(x) / x; }
 double sinc_of(double x) {
   const double angle = std::numbers::pi * x;
@@ -382,6 +431,7 @@ constexpr OpDef kOps[] = {
     op<"aten::special_bessel_j1(Tensor self) -> Tensor", real_fraction_of_self, float_unary<kJ1>>,
     op<"aten::special_bessel_y0(Tensor self) -> Tensor", real_fraction_of_self, float_unary<kY0>>,
     op<"aten::special_bessel_y1(Tensor self) -> Tensor", real_fraction_of_self, float_unary<kY1>>,
+    op<"aten::special_airy_ai(Tensor x) -> Tensor", real_fraction_of_self, float_unary<kOf<airy_ai>>>,
     op<"aten::special_spherical_bessel_j0(Tensor x) -> Tensor", real_fraction_of_self, float_unary<kOf<spherical_j0>>>,
     op<"aten::special_erfcx(Tensor self) -> Tensor", real_fraction_of_self, float_unary<kOf<erfcx_of>>>,
     op<"aten::special_ndtr(Tensor self) -> Tensor", ndtr>,

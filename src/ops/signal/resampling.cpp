@@ -2,6 +2,7 @@
 // dimensions are resized one after another.
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 #include "base/memory_account.h"
 #include "kernels/lines.h"
@@ -28,7 +29,8 @@ enum class Mode {
   linear,
   cubic,
   linear_antialias,
-  cubic_antialias
+  cubic_antialias,
+  lanczos_antialias
 };
 
 // The taps of one output element: weights for the input elements from `first` on. Cubic taps may
@@ -44,6 +46,14 @@ double cubic_weight(double distance, double a) {
   if (x < 1) return ((a + 2) * x - (a + 3)) * x * x + 1;
   if (x < 2) return (((x - 5) * x + 8) * x - 4) * a;
   return 0;
+}
+
+// A sinc, cut off by a window that is a sinc three times as wide.
+double lanczos_weight(double distance) {
+  const double x = std::numbers::pi * std::fabs(distance);
+  if (x == 0) return 1;
+  if (std::fabs(distance) >= 3) return 0;
+  return std::sin(x) / x * std::sin(x / 3) / (x / 3);
 }
 
 double triangle_weight(double distance) { return std::max(0.0, 1 - std::fabs(distance)); }
@@ -81,6 +91,8 @@ class Axis {
         return antialias(index, 2, triangle_weight);
       case Mode::cubic_antialias:
         return antialias(index, 4, [](double x) { return cubic_weight(x, -0.5); });
+      case Mode::lanczos_antialias:
+        return antialias(index, 6, lanczos_weight);
     }
     return {};
   }
@@ -170,7 +182,8 @@ bool is_nearest(Mode mode) {
 }
 
 bool is_antialiased(Mode mode) {
-  return mode == Mode::linear_antialias || mode == Mode::cubic_antialias;
+  return mode == Mode::linear_antialias || mode == Mode::cubic_antialias ||
+         mode == Mode::lanczos_antialias;
 }
 
 Result<Meta> resize_meta(const Tensor& self, const Resize& resize) {
@@ -599,6 +612,7 @@ constexpr OpDef kOps[] = {
     composed<"aten::upsample_bicubic2d(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor", smooth<resize_meta, Mode::cubic, S, S>, smooth<run_resize, Mode::cubic, S, S>>.with({.slope = Slope::linear}),
     composed<"aten::_upsample_bilinear2d_aa(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor", smooth<resize_meta, Mode::linear_antialias, S, S>, smooth<run_resize, Mode::linear_antialias, S, S>>.with({.slope = Slope::linear}),
     composed<"aten::_upsample_bicubic2d_aa(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor", smooth<resize_meta, Mode::cubic_antialias, S, S>, smooth<run_resize, Mode::cubic_antialias, S, S>>.with({.slope = Slope::linear}),
+    composed<"aten::_upsample_lanczos2d_aa(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor", smooth<resize_meta, Mode::lanczos_antialias, S, S>, smooth<run_resize, Mode::lanczos_antialias, S, S>>.with({.slope = Slope::linear}),
     composed<"aten::upsample_nearest1d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor", nearest_vec<resize_meta, Mode::nearest, 1>, nearest_vec<run_resize, Mode::nearest, 1>, vec_formula<aten<"upsample_nearest1d.default">>>.with({.slope = Slope::linear, .linear_in = "input"}),
     composed<"aten::upsample_nearest2d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor", nearest_vec<resize_meta, Mode::nearest, 2>, nearest_vec<run_resize, Mode::nearest, 2>>.with({.slope = Slope::linear, .linear_in = "input"}),
     composed<"aten::upsample_nearest3d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor", nearest_vec<resize_meta, Mode::nearest, 3>, nearest_vec<run_resize, Mode::nearest, 3>, vec_formula<aten<"upsample_nearest3d.default">>>.with({.slope = Slope::linear, .linear_in = "input"}),
@@ -611,6 +625,7 @@ constexpr OpDef kOps[] = {
     composed<"aten::upsample_bicubic2d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor", smooth_vec<resize_meta, Mode::cubic, 2>, smooth_vec<run_resize, Mode::cubic, 2>, vec_formula<aten<"upsample_bicubic2d.default">, bool>>.with({.slope = Slope::linear, .linear_in = "input"}),
     composed<"aten::_upsample_bilinear2d_aa.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor", smooth_vec<resize_meta, Mode::linear_antialias, 2>, smooth_vec<run_resize, Mode::linear_antialias, 2>, vec_formula<aten<"_upsample_bilinear2d_aa.default">, bool>>.with({.slope = Slope::linear, .linear_in = "input"}),
     composed<"aten::_upsample_bicubic2d_aa.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor", smooth_vec<resize_meta, Mode::cubic_antialias, 2>, smooth_vec<run_resize, Mode::cubic_antialias, 2>, vec_formula<aten<"_upsample_bicubic2d_aa.default">, bool>>.with({.slope = Slope::linear, .linear_in = "input"}),
+    composed<"aten::_upsample_lanczos2d_aa.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor", smooth_vec<resize_meta, Mode::lanczos_antialias, 2>, smooth_vec<run_resize, Mode::lanczos_antialias, 2>, vec_formula<aten<"_upsample_lanczos2d_aa.default">, bool>>.with({.slope = Slope::linear, .linear_in = "input"}),
 };
 // clang-format on
 
