@@ -181,6 +181,7 @@ const std::set<std::string, std::less<>> kByRule = {
     "nextafter",
     "combinations",
     "unique_consecutive",
+    "unique_dim_consecutive",
     "heaviside",
     "multilabel_margin_loss",
     "multilabel_margin_loss_backward",

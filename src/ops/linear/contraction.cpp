@@ -325,9 +325,19 @@ Result<Tensor> tensordot(Emitter& e, const Tensor& self, const Tensor& other,
   return e(aten<"view.default">, {flat, sizes});
 }
 
+// Sums of the parts of `input` along its first dimension, with a row of factors for each sum.
+Result<Tensor> linear_combination(Emitter& e, const Tensor& input, const Tensor& coefficients) {
+  PT2_TRY_VOID(check_rank_at_least(input, 1, "input"));
+  PT2_TRY_VOID(check_rank(coefficients, 2, "coefficients"));
+  PT2_TRY_VOID(check_same_dtype(coefficients, input, "coefficients"));
+  PT2_TRY_VOID(check_sizes(coefficients, {coefficients.size(0), input.size(0)}, "coefficients"));
+  return e(aten<"tensordot.default">, {coefficients, input, Sizes{1}, Sizes{0}});
+}
+
 // clang-format off
 constexpr OpDef kOps[] = {
     op<"aten::einsum(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor", einsum>.with({.autocast = AutocastRule::lower_precision, .sharing = Sharing::possibly}),
+    op<"aten::_compute_linear_combination(Tensor input, Tensor coefficients) -> Tensor", linear_combination>,
     op<"aten::tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor", tensordot>.with({.autocast = AutocastRule::lower_precision}),
 };
 // clang-format on

@@ -253,8 +253,32 @@ Result<Tensor> log_softmax_formula(Emitter& e, const Tensor& self, int64_t dim,
   return e(aten<"_log_softmax.default">, {cast_of(e, self, dtype), dim, false});
 }
 
+// A softmax over the elements whose mask is false. A mask of type 0 is for queries and keys, one of
+// type 1 for batch and keys, one of type 2 for all elements.
+Result<Tensor> masked_softmax(Emitter& e, const Tensor& self, const Tensor& mask,
+                              const std::optional<int64_t>& dim,
+                              const std::optional<int64_t>& mask_type) {
+  PT2_TRY_VOID(check_floating(self, "self"));
+  if (mask.dtype() != Dtype::bool_)
+    return operator_error("mask: found " + mask.type_text() + ", expected bool");
+  Tensor excluded = mask;
+  if (mask.sizes() != self.sizes()) {
+    PT2_TRY_VOID(check_rank(self, 4, "self"));
+    const bool of_keys = mask_type == 1;
+    PT2_TRY_VOID(check_sizes(
+        mask, of_keys ? Sizes{self.size(0), self.size(3)} : Sizes{self.size(2), self.size(3)},
+        "mask"));
+    if (of_keys) {
+      PT2_TRY(excluded, e(aten<"view.default">, {mask, Sizes{self.size(0), 1, 1, self.size(3)}}));
+    }
+  }
+  PT2_TRY(const Tensor kept, e(aten<"masked_fill.Scalar">, {self, excluded, Scalar(-HUGE_VAL)}));
+  return e(aten<"_softmax.default">, {kept, dim.value_or(-1), false});
+}
+
 // clang-format off
 constexpr OpDef kOps[] = {
+    op<"aten::_masked_softmax(Tensor self, Tensor mask, int? dim=None, int? mask_type=None) -> Tensor", masked_softmax>,
     op<"aten::_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor", backward_meta, backward<false>>,
     op<"aten::_log_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor", backward_meta, backward<true>>,
     op<"aten::_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", half_meta, half_kernel<Softmax>>,

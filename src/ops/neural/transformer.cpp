@@ -144,8 +144,31 @@ Result<Tensor> transformer_encoder_layer(
   return normalized(x, norm_weight_2, norm_bias_2, embed_dim, eps);
 }
 
+// Queries, keys and values of each head, the queries divided by the root of their length.
+Result<std::tuple<Tensor, Tensor, Tensor>> transform_qkv(Emitter& e, const Tensor& qkv,
+                                                         const Tensor& bias, int64_t num_heads) {
+  PT2_TRY_VOID(check_rank(qkv, 3, "qkv"));
+  PT2_TRY_VOID(check_floating(qkv, "qkv"));
+  PT2_TRY_VOID(check_same_dtype(bias, qkv, "qkv_bias"));
+  PT2_TRY_VOID(check_sizes(bias, {qkv.size(2)}, "qkv_bias"));
+  if (num_heads < 1 || qkv.size(2) % 3 != 0 || qkv.size(2) / 3 % num_heads != 0)
+    return operator_error("qkv: found " + qkv.type_text() + " for " + std::to_string(num_heads) +
+                          " heads");
+  const int64_t length = qkv.size(2) / 3 / num_heads;
+  PT2_TRY(Tensor parts, e(aten<"add.Tensor">, {qkv, bias}));
+  PT2_TRY(parts,
+          e(aten<"view.default">, {parts, Sizes{qkv.size(0), qkv.size(1), 3, num_heads, length}}));
+  PT2_TRY(parts, e(aten<"permute.default">, {parts, Sizes{2, 0, 3, 1, 4}}));
+  PT2_TRY(parts, e(aten<"contiguous.default">, {parts}));
+  PT2_TRY(const std::vector<Tensor> all, e.pieces(aten<"unbind.int">, {parts}));
+  const double scale = 1 / std::sqrt(static_cast<double>(length));
+  PT2_TRY(Tensor query, e(aten<"mul.Scalar">, {all[0], Scalar(scale)}));
+  return std::tuple(std::move(query), all[1], all[2]);
+}
+
 // clang-format off
 constexpr OpDef kOps[] = {
+    op<"aten::_transform_bias_rescale_qkv(Tensor qkv, Tensor qkv_bias, int num_heads) -> (Tensor, Tensor, Tensor)", transform_qkv>.with({.slope = Slope::linear, .linear_in = "qkv qkv_bias"}),
     op<"aten::_native_multi_head_attention(Tensor query, Tensor key, Tensor value, int embed_dim, int num_head, Tensor qkv_weight, Tensor qkv_bias, Tensor proj_weight, Tensor proj_bias, Tensor? mask=None, bool need_weights=True, bool average_attn_weights=True, int? mask_type=None) -> (Tensor, Tensor)",
        native_multi_head_attention>.with({.autocast = AutocastRule::lower_precision}),
     op<"aten::_transformer_encoder_layer_fwd(Tensor src, int embed_dim, int num_heads, Tensor qkv_weight, Tensor qkv_bias, Tensor proj_weight, Tensor proj_bias, bool use_gelu, bool norm_first, float eps, Tensor norm_weight_1, Tensor norm_bias_1, Tensor norm_weight_2, Tensor norm_bias_2, Tensor ffn_weight_1, Tensor ffn_bias_1, Tensor ffn_weight_2, Tensor ffn_bias_2, Tensor? mask=None, int? mask_type=None) -> Tensor",

@@ -2,6 +2,7 @@
 #include <numbers>
 
 #include "kernels/pointwise.h"
+#include "ops/checks.h"
 #include "ops/compose.h"
 #include "ops/pointwise/pointwise.h"
 
@@ -285,11 +286,52 @@ Result<Tensor> prelu_formula(Emitter& e, const Tensor& self, const Tensor& weigh
            {e(aten<"gt.Scalar">, {self, 0}), self, e(aten<"mul.Tensor">, {slope, self})});
 }
 
+// The change of glu(x), given that result and the change of x.
+Result<Tensor> glu_jvp(Emitter& e, const Tensor& glu, const Tensor& x, const Tensor& dx,
+                       int64_t dim) {
+  PT2_TRY(const int64_t wrapped, wrap_dim(dim, x.dim()));
+  PT2_TRY_VOID(check_sizes(dx, x.sizes(), "dx"));
+  if (x.dim() == 0 || x.size(wrapped) % 2 != 0)
+    return operator_error("x: found " + x.type_text() + ", expected an even size of dim " +
+                          std::to_string(dim));
+  const int64_t half = x.size(wrapped) / 2;
+  PT2_TRY(const Tensor gate,
+          e(aten<"sigmoid.default">, {e(aten<"narrow.default">, {x, wrapped, half, half})}));
+  PT2_TRY(
+      const Tensor by_value,
+      e(aten<"mul.Tensor">, {e(aten<"narrow.default">, {dx, wrapped, int64_t{0}, half}), gate}));
+  PT2_TRY(const Tensor by_gate, e(aten<"narrow.default">, {dx, wrapped, half, half}));
+  PT2_TRY(const Tensor kept,
+          e(aten<"sub.Tensor">, {by_gate, e(aten<"mul.Tensor">, {gate, by_gate})}));
+  return e(aten<"add.Tensor">, {by_value, e(aten<"mul.Tensor">, {glu, kept})});
+}
+
+// Refuses the dtypes that PyTorch refuses.
+Result<void> check_add_relu(const Tensor& self) {
+  PT2_TRY_VOID(check_not_complex(self, "self"));
+  PT2_TRY_VOID(check_not_bool(self, "self"));
+  if (dtype_category(self.dtype()) == DtypeCategory::floating && dtype_size(self.dtype()) < 4)
+    return operator_error("self: found " + self.type_text() + ", expected no half floats");
+  return {};
+}
+Result<Tensor> add_relu(Emitter& e, const Tensor& self, const Tensor& other, const Scalar& alpha) {
+  PT2_TRY_VOID(check_add_relu(self));
+  return e(aten<"relu.default">, {e(aten<"add.Tensor">, {self, other, alpha})});
+}
+Result<Tensor> add_relu_number(Emitter& e, const Tensor& self, const Scalar& other,
+                               const Scalar& alpha) {
+  PT2_TRY_VOID(check_add_relu(self));
+  return e(aten<"relu.default">, {e(aten<"add.Scalar">, {self, other, alpha})});
+}
+
 // clang-format off
 constexpr OpDef kOps[] = {
     op<"aten::celu(Tensor self, Scalar alpha=1.) -> Tensor", celu_meta, celu>,
     op<"aten::elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor", elu_meta, elu>,
     op<"aten::gelu(Tensor self, *, str approximate=\"none\") -> Tensor", gelu_meta, gelu>,
+    op<"aten::glu_jvp(Tensor glu, Tensor x, Tensor dx, int dim) -> Tensor", glu_jvp>.with({.slope = Slope::linear, .linear_in = "dx"}),
+    op<"aten::_add_relu.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", add_relu>,
+    op<"aten::_add_relu.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", add_relu_number>,
     op<"aten::glu(Tensor self, int dim=-1) -> Tensor", glu_meta, glu>,
     op<"aten::hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor", float_with_number, hardshrink>,
     op<"aten::hardsigmoid(Tensor self) -> Tensor", strict_float_as_self, float_unary<kHardsigmoid>>,

@@ -328,6 +328,14 @@ Result<UniqueResult> unique_dim(const Tensor& self, int64_t dim, bool, bool, boo
   return unique_along(self, dim, true);
 }
 
+Result<UniqueResult> unique_dim_consecutive(const Tensor& self, int64_t dim, bool, bool) {
+  return unique_along(self, dim, false);
+}
+Result<std::tuple<Tensor, Tensor>> unique(const Tensor& self, bool sorted, bool return_inverse) {
+  PT2_TRY(const UniqueResult result, unique2(self, sorted, return_inverse, false));
+  return std::tuple(std::get<0>(result), std::get<1>(result));
+}
+
 Result<UniqueResult> unique_consecutive(const Tensor& self, bool return_inverse, bool return_counts,
                                         const std::optional<int64_t>& dim) {
   const UniqueOptions options{false, return_inverse, return_counts};
@@ -359,6 +367,9 @@ constexpr OpDef kOps[] = {
     composed<"aten::_unique2(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)", depends_on_data, unique2>,
     op<"aten::unique_dim(Tensor self, int dim, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)",
        unique_dim>,
+    op<"aten::_unique(Tensor self, bool sorted=True, bool return_inverse=False) -> (Tensor, Tensor)", unique>,
+    op<"aten::unique_dim_consecutive(Tensor self, int dim, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)",
+       unique_dim_consecutive>,
     op<"aten::unique_consecutive(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None) -> (Tensor, Tensor, Tensor)",
        unique_consecutive>,
 };

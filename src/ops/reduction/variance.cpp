@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "ops/checks.h"
 #include "ops/compose.h"
 #include "ops/op_def.h"
 #include "ops/reduction/reduce.h"
@@ -193,6 +194,21 @@ Result<std::tuple<Tensor, Tensor>> unbiased_mean_formula(Emitter& e, const Tenso
   return unbiased_mean_dim_formula<Root>(e, self, std::nullopt, unbiased, false);
 }
 
+// The sum of |x|^ord, rounded once.
+Result<Tensor> powsum(Emitter& e, const Tensor& self, const Scalar& ord,
+                      const std::optional<Sizes>& dim, bool keepdim, OptionalDtype dtype) {
+  PT2_TRY_VOID(check_floating_or_complex(self, "self"));
+  const Dtype given = dtype.value_or(self.dtype());
+  const Tensor like = Tensor::zeros(given, {0});
+  PT2_TRY_VOID(check_floating_or_complex(like, "dtype"));
+  const Dtype wide = dtype_size(given) == 2 ? Dtype::float32 : given;
+  PT2_TRY(Tensor powers, e(aten<"to.dtype">, {self, wide}));
+  PT2_TRY(powers, e(aten<"abs.default">, {powers}));
+  PT2_TRY(powers, e(aten<"pow.Tensor_Scalar">, {powers, ord}));
+  PT2_TRY(Tensor sum, e(aten<"sum.dim_IntList">, {powers, box(dim), keepdim}));
+  return wide == given ? Result<Tensor>(sum) : e(aten<"to.dtype">, {sum, given});
+}
+
 // clang-format off
 constexpr OpDef kOps[] = {
     op<"aten::var.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor",
@@ -211,6 +227,7 @@ constexpr OpDef kOps[] = {
     op<"aten::std_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, Tensor)", unbiased_mean_dim_formula<true>>,
     op<"aten::var_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)", unbiased_mean_formula<false>>,
     op<"aten::std_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)", unbiased_mean_formula<true>>,
+    op<"aten::linalg__powsum(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", powsum>,
     op<"aten::linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
        vector_norm_meta, vector_norm>,
     op<"aten::norm.Scalar(Tensor self, Scalar p=2) -> Tensor", norm>,

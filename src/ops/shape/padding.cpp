@@ -1,5 +1,6 @@
 // Padding: constant, reflected, replicated and circular.
 #include <algorithm>
+#include <array>
 
 #include "ops/checks.h"
 #include "ops/compose.h"
@@ -226,10 +227,20 @@ Result<Tensor> pad_circular(Emitter& e, const Tensor& self, const Sizes& pad) {
   return is_copy ? Result<Tensor>(out) : e(aten<"clone.default">, {out});
 }
 
+Result<Tensor> pad_by_number(Emitter& e, const Tensor& self, const Sizes& pad, int64_t mode,
+                             std::optional<double> value) {
+  // at::native::padding_mode
+  constexpr std::array kModes{"reflect", "replicate", "circular", "constant"};
+  if (mode < 0 || mode >= static_cast<int64_t>(kModes.size()))
+    return operator_error("mode: found " + std::to_string(mode) + ", expected 0 to 3");
+  return pad_by_mode(e, self, pad, kModes[static_cast<size_t>(mode)], value);
+}
+
 // clang-format off
 constexpr OpDef kOps[] = {
     op<"aten::constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor", constant_meta, constant>.with({.slope = Slope::linear, .linear_in = "self value"}),
     op<"aten::pad(Tensor self, SymInt[] pad, str mode=\"constant\", float? value=None) -> Tensor", pad_by_mode>.with({.slope = Slope::linear, .linear_in = "self value"}),
+    op<"aten::_pad_enum(Tensor self, SymInt[] pad, int mode, float? value=None) -> Tensor", pad_by_number>.with({.slope = Slope::linear, .linear_in = "self value"}),
     op<"aten::_pad_circular(Tensor self, SymInt[] pad) -> Tensor", pad_circular>.with({.slope = Slope::linear}),
     op<"aten::reflection_pad1d(Tensor self, SymInt[2] padding) -> Tensor", reflection_meta<1>, pad_with<reflected_border>>.with({.autocast = AutocastRule::float32, .slope = Slope::linear}),
     op<"aten::reflection_pad2d(Tensor self, SymInt[4] padding) -> Tensor", reflection_meta<2>, pad_with<reflected_border>>.with({.autocast = AutocastRule::float32, .slope = Slope::linear}),
