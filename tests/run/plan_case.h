@@ -23,8 +23,10 @@ class Case {
  public:
   ValueId input(const Sizes& sizes) { return add(sizes, false); }
   ValueId weight(const Sizes& sizes, float least = -1) { return add(sizes, true, least); }
+  // The target of an operator of ATen is short: "add.Tensor".
   ValueId call(const std::string& target, std::vector<NamedArgument> arguments) {
-    return maker_.call("torch.ops.aten." + target, std::move(arguments));
+    const bool is_whole = target.starts_with("torch.ops.");
+    return maker_.call(is_whole ? target : "torch.ops.aten." + target, std::move(arguments));
   }
   std::vector<ValueId> calls(const std::string& target, std::vector<NamedArgument> arguments,
                              size_t results) {

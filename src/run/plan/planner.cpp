@@ -295,7 +295,8 @@ StepPointer Planner::make_step(const BoundNode& node) {
 StepPointer Planner::make_chain(const BoundNode& node) { return taken(make_tiles(*this, node)); }
 
 StepPointer Planner::make_single(const BoundNode& node) {
-  StepPointer step = make_pointwise(*this, node);
+  StepPointer step = make_quantization(*this, node);
+  if (step == nullptr) step = make_pointwise(*this, node);
   return taken(step != nullptr ? std::move(step) : make_mapped(*this, node));
 }
 

@@ -1,0 +1,21 @@
+// Numbers rounded to the levels of a quantized type, and back, without storing the levels.
+#ifndef PT2_KERNELS_DTYPES_LEVELS_H
+#define PT2_KERNELS_DTYPES_LEVELS_H
+
+#include <cstdint>
+
+namespace pt2::kernels {
+
+// A level is `zero` more than the number times `inverse`, rounded (halves to even). `low` and
+// `high` bound it before `zero` is added; they and the zeros are whole, below 2^22 in size.
+struct Levels {
+  float inverse, zero, low, high;
+  float scale, back_zero;  // of the way back
+};
+
+// out[i] = (level - back_zero) * scale; NaN has the level 0.
+void round_to_levels(const float* in, int64_t count, const Levels& levels, float* out);
+
+}  // namespace pt2::kernels
+
+#endif  // PT2_KERNELS_DTYPES_LEVELS_H
