@@ -35,7 +35,8 @@ endif()
 # What most files of an area include is compiled once for it: it takes a compiler longer than most files' own code.
 # The fuzz preset compiles without, and so finds an #include that a file lacks.
 
-# PRECOMPILED_BY names an area that is compiled with the same options and shares its own.
+# PRECOMPILED_BY names an area that is compiled with the same options (GCC crashes where only the level of optimisation
+# differs) and shares its own. That may hold more than the area may include: a test looks at each #include.
 
 # pt2_area(NAME [USES area...] [LINK target...] [PRECOMPILE header... | PRECOMPILED_BY area])
 function(pt2_area name)
