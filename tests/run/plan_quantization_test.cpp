@@ -11,11 +11,16 @@ struct Parameters {
   Dtype dtype;
 };
 
-ValueId call(Case& graph, const std::string& name, ValueId operand, const Parameters& p) {
+ScalarType scalar_type(Dtype dtype) { return ScalarType{dtype_info(dtype).schema_number}; }
+
+ValueId call(Case& graph, const std::string& name, ValueId operand, const Parameters& p,
+             std::optional<Dtype> out_dtype = {}) {
+  std::vector<NamedArgument> arguments{
+      named("input", operand),   named("scale", p.scale),    named("zero_point", p.zero),
+      named("quant_min", p.low), named("quant_max", p.high), named("dtype", scalar_type(p.dtype))};
+  if (out_dtype) arguments.push_back(named("out_dtype", scalar_type(*out_dtype)));
   return graph.call("torch.ops.quantized_decomposed." + name + "_per_tensor.default",
-                    {named("input", operand), named("scale", p.scale), named("zero_point", p.zero),
-                     named("quant_min", p.low), named("quant_max", p.high),
-                     named("dtype", ScalarType{dtype_info(p.dtype).schema_number})});
+                    std::move(arguments));
 }
 
 Names steps_of(const Sizes& sizes, const Parameters& there, const Parameters& back,
@@ -64,6 +69,20 @@ TEST(PlanQuantization, WhatDiffersIsLeftToTheOperators) {
   graph.output(call(graph, "dequantize", levels, usual));
   graph.output(call(graph, "dequantize", levels, {0.2, 1, -128, 127, Dtype::int8}));
   EXPECT_EQ(graph.check(), (Names{"reference", "reference", "reference"}));
+}
+
+TEST(PlanQuantization, OtherDtypesOfResultsAreLeftToTheOperators) {
+  const Parameters usual{0.1, 0, -128, 127, Dtype::int8};
+  const auto steps = [&](Dtype out) {
+    Case graph;
+    const ValueId levels = call(graph, "quantize", graph.input({4, 4}), usual);
+    const ValueId numbers = call(graph, "dequantize", levels, usual, out);
+    graph.output(graph.call("to.dtype",
+                            {named("self", numbers), named("dtype", scalar_type(Dtype::float32))}));
+    return graph.check();
+  };
+  EXPECT_EQ(steps(Dtype::float32).front(), "quantization");
+  EXPECT_EQ(steps(Dtype::float64).front(), "reference");
 }
 
 }  // namespace

@@ -23,8 +23,7 @@ class QuantizationStep final : public Step {
     const bool is_rearranged = id && frame.is_rearranged(*id);
     if (!is_rearranged && !a->is_contiguous()) return false;
     Tensor out = frame.make(a->sizes(), a->strides());
-    frame.launch([in = static_cast<const float*>(static_cast<const void*>(a->raw_data())),
-                  to = static_cast<float*>(static_cast<void*>(out.raw_data())), count = a->numel(),
+    frame.launch([in = a->data<float>(), to = out.data<float>(), count = a->numel(),
                   levels = levels_] { kernels::round_to_levels(in, count, levels, to); });
     frame.set(result(), std::move(out), is_rearranged);
     return true;
@@ -34,12 +33,11 @@ class QuantizationStep final : public Step {
   kernels::Levels levels_;
 };
 
-// The dtype that an argument of this name is; nothing where it has none, or none that is known.
-std::optional<Dtype> dtype_of(const BoundNode& node, std::string_view name) {
-  const BoundArgument* argument = Planner::argument(node, name);
-  const auto* dtype = argument == nullptr || argument->dynamic != nullptr
-                          ? nullptr
-                          : argument->constant.get_if<Dtype>();
+// The dtype that an argument of this name is; nothing where it is none, or where calls decide.
+std::optional<Dtype> dtype_of(const Planner& planner, const BoundNode& node,
+                              std::string_view name) {
+  const Value* value = planner.constant(node, name);
+  const auto* dtype = value == nullptr ? nullptr : value->get_if<Dtype>();
   return dtype == nullptr ? std::nullopt : std::optional(*dtype);
 }
 
@@ -50,9 +48,11 @@ StepPointer make_quantization(const Planner& planner, const BoundNode& node) {
   const BoundNode* back = planner.only_user(node);
   if (back == nullptr || !is_operator(*back, "quantized_decomposed::dequantize_per_tensor"))
     return nullptr;
-  const auto dtype = dtype_of(node, "dtype");
-  if ((dtype != Dtype::int8 && dtype != Dtype::uint8) || dtype_of(*back, "dtype") != dtype ||
-      dtype_of(*back, "out_dtype").value_or(Dtype::float32) != Dtype::float32)
+  const auto dtype = dtype_of(planner, node, "dtype");
+  if ((dtype != Dtype::int8 && dtype != Dtype::uint8) || dtype_of(planner, *back, "dtype") != dtype)
+    return nullptr;
+  if (!planner.is_none(*back, "out_dtype") &&
+      dtype_of(planner, *back, "out_dtype") != Dtype::float32)
     return nullptr;
   const auto scale = planner.number(node, "scale"), back_scale = planner.number(*back, "scale");
   const auto zero = planner.integer(node, "zero_point"),
