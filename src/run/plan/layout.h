@@ -17,6 +17,13 @@ Sizes channels_last_strides(const Sizes& sizes);
 // Whether a tensor [N, C, spatial...] lies so without gaps.
 bool is_channels_last(const Tensor& tensor);
 
+// A dimension of `rank`, counted from the end where it is negative; nothing where there is none of
+// that number. PyTorch gives tensors without dimensions one, which steps leave to the operators.
+inline std::optional<size_t> wrapped_dim(int64_t dim, int64_t rank) {
+  if (dim < -rank || dim >= rank) return std::nullopt;
+  return static_cast<size_t>(dim < 0 ? dim + rank : dim);
+}
+
 // Whether the elements fill one block of memory, in whatever order.
 bool fills_block(const Tensor& tensor);
 

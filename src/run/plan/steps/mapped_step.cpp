@@ -48,11 +48,6 @@ Places unchanged(const Shape& from) {
   return out;
 }
 
-std::optional<size_t> wrapped(int64_t dim, const Shape& from) {
-  if (dim < -from.rank() || dim >= from.rank()) return std::nullopt;
-  return static_cast<size_t>(dim < 0 ? dim + from.rank() : dim);
-}
-
 // Beyond these the sizes of a call could overflow; no real program comes near.
 constexpr int64_t kMostPad = 1 << 20;
 
@@ -98,7 +93,7 @@ std::optional<Places> rolled(const Shape& from, const Sizes& shifts, const Sizes
   if (shifts.empty() || shifts.size() != dims.size()) return std::nullopt;
   Sizes total(from.sizes.size(), 0);
   for (size_t i = 0; i < dims.size(); ++i) {
-    const auto dim = wrapped(dims[i], from);
+    const auto dim = wrapped_dim(dims[i], from.rank());
     if (!dim || from.sizes[*dim] == 0) return std::nullopt;
     total[*dim] = (total[*dim] + shifts[i] % from.sizes[*dim]) % from.sizes[*dim];
   }
@@ -112,8 +107,9 @@ std::optional<Places> rolled(const Shape& from, const Sizes& shifts, const Sizes
 std::optional<Places> flipped(const Shape& from, const Sizes& dims) {
   Places out = unchanged(from);
   for (const int64_t each : dims) {
-    const auto dim = wrapped(each, from);
-    if (!dim || std::ranges::count_if(dims, [&](int64_t d) { return wrapped(d, from) == dim; }) > 1)
+    const auto dim = wrapped_dim(each, from.rank());
+    if (!dim || std::ranges::count_if(
+                    dims, [&](int64_t d) { return wrapped_dim(d, from.rank()) == dim; }) > 1)
       return std::nullopt;
     std::ranges::reverse(out[*dim]);
   }

@@ -110,10 +110,9 @@ class ReductionStep final : public Step {
   std::optional<std::vector<bool>> reduced_dims(int64_t rank) const {
     std::vector<bool> out(static_cast<size_t>(rank), dims_.empty());
     for (const int64_t dim : dims_) {
-      if (dim < -rank || dim >= rank) return std::nullopt;
-      const auto at = static_cast<size_t>(dim < 0 ? dim + rank : dim);
-      if (out[at]) return std::nullopt;
-      out[at] = true;
+      const auto at = wrapped_dim(dim, rank);
+      if (!at || out[*at]) return std::nullopt;
+      out[*at] = true;
     }
     return out;
   }
@@ -147,12 +146,6 @@ class ReductionStep final : public Step {
   bool keeps_dims_;
 };
 
-bool list_is_empty(const Planner& planner, const BoundNode& node) {
-  const Value* given = planner.constant(node, "dim");
-  const auto* list = given == nullptr ? nullptr : given->get_if<Value::List>();
-  return list == nullptr || list->empty();
-}
-
 }  // namespace
 
 StepPointer make_reduction(const Planner& planner, const BoundNode& node) {
@@ -164,8 +157,6 @@ StepPointer make_reduction(const Planner& planner, const BoundNode& node) {
     if (!is_operator(node, row.name, row.overload)) continue;
     // Of halves, the sum is rounded before it is divided.
     if (row.reduction == Reduction::mean && planner.widens()) return nullptr;
-    // Without dimensions PyTorch sums all and leaves all.
-    if (!row.reduction && list_is_empty(planner, node)) return nullptr;
     Sizes dims;
     const Value* given = planner.constant(node, "dim");
     if (given == nullptr) return nullptr;
@@ -178,6 +169,8 @@ StepPointer make_reduction(const Planner& planner, const BoundNode& node) {
     } else if (!given->is_none()) {
       return nullptr;
     }
+    // Without dimensions PyTorch sums all and leaves all.
+    if (!row.reduction && dims.empty()) return nullptr;
     return std::make_unique<ReductionStep>(node, row.reduction, std::move(dims), *keeps);
   }
   return nullptr;
