@@ -72,13 +72,10 @@ class DifferenceReader {
         specs, [&](const InputSpec& each) { return each.target && *each.target == other.what; });
     const auto value = spec == specs.end() ? std::nullopt : after_.graph.find_value(spec->arg.name);
     if (!value) return;
-    for (const NodeId id : after_.graph.nodes()) {
-      bool reads = false;
-      const Node& node = after_.graph.node(id);
-      for (const NamedArgument& input : node.inputs)
-        for_each_value(input.arg, [&](ValueId each) { reads |= each == *value; });
-      if (!reads) continue;
-      DrawnDifference::OfNode& drawn = out_.nodes[&node];
+    std::set<NodeId> readers;
+    for (const Use& use : after_.graph.uses(*value)) {
+      if (!use.node || !readers.insert(*use.node).second) continue;
+      DrawnDifference::OfNode& drawn = out_.nodes[&after_.graph.node(*use.node)];
       change(drawn, drawn.kind.value_or(ChangeKind::changed));
       drawn.lines.push_back(other.line());
     }

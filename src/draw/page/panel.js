@@ -27,15 +27,20 @@ class Panel {
     this.root.hidden = true;
   }
 
-  show(program, id) {
-    const box = program.boxes[id];
+  open(program, title) {
     this.program = program;
     this.root.replaceChildren();
     this.root.hidden = false;
     const close = element("button", "✕", "close");
     close.title = "close (Esc)";
     close.addEventListener("click", () => this.select(-1));
-    this.root.append(close, element("h2", box.isNode ? box.name : box.title));
+    this.root.append(close, element("h2", title));
+    this.root.scrollTop = 0;
+  }
+
+  show(program, id) {
+    const box = program.boxes[id];
+    this.open(program, box.isNode ? box.name : box.title);
     if (box.isNode) this.root.append(element("p", box.target, "dim"));
     else if (box.detail) this.root.append(element("p", box.detail, "dim"));
     if (box.path) this.field("module", box.path);
@@ -65,13 +70,7 @@ class Panel {
   // What is said of no node, and where the others are.
   showDifference(program) {
     const MOST = 200;
-    this.program = program;
-    this.root.replaceChildren();
-    this.root.hidden = false;
-    const close = element("button", "✕", "close");
-    close.title = "close (Esc)";
-    close.addEventListener("click", () => this.select(-1));
-    this.root.append(close, element("h2", "difference"));
+    this.open(program, "difference");
     const list = (title, lines, make) => {
       if (lines.length === 0) return;
       this.root.append(element("h3", title));
