@@ -7,17 +7,24 @@
 
 namespace pt2::tools {
 
-void add_engine_options(CommandLine& line, EngineKind& engine, unsigned& threads) {
+void add_engine_options(CommandLine& line, EngineKind& engine, unsigned& threads, bool* both) {
+  std::vector<std::string> names{"planned", "reference"};
+  if (both != nullptr) names.push_back("both");
   line.add_checked(
           "--engine",
-          [&engine](const std::string& name) -> Result<void> {
+          [&engine, both](const std::string& name) -> Result<void> {
             engine = name == "reference" ? EngineKind::reference : EngineKind::planned;
+            if (both != nullptr) *both = name == "both";
             return {};
           },
-          "planned (kernels over several nodes, the default) or reference\n"
-          "(node by node, as the program is written)")
+          both == nullptr ? "planned (kernels over several nodes, the default) or reference\n"
+                            "(node by node, as the program is written)"
+                          : "planned (kernels over several nodes, the default), reference\n"
+                            "(node by node, as the program is written), or both: compared\n"
+                            "with each other as well, and where nothing was recorded on the\n"
+                            "file's sample inputs or random ones")
       .type_name("NAME")
-      .one_of({"planned", "reference"});
+      .one_of(names);
   line.add_option("--threads", threads, "at most N threads; 0, the default: one for each processor")
       .type_name("N");
 }

@@ -22,8 +22,9 @@ struct Execution {
   unsigned threads = 0;
 };
 
-// The options --engine and --threads.
-void add_engine_options(CommandLine& line, EngineKind& engine, unsigned& threads);
+// The options --engine and --threads; `both`, where a verb can compare engines, is --engine both.
+void add_engine_options(CommandLine& line, EngineKind& engine, unsigned& threads,
+                        bool* both = nullptr);
 // The options --seed, --ops and --model.
 void add_execution_options(CommandLine& line, Execution& execution);
 

@@ -112,6 +112,7 @@ constexpr Verb kVerbs[] = {
      "pt2 test model.pt2                     # calls recorded in model.safetensors\n"
      "pt2 test model.pt2 cases.safetensors --rtol 1e-4 --atol 1e-6\n"
      "pt2 test *.pt2                         # each with the .safetensors beside it\n"
+     "pt2 test model.pt2 --engine both       # is what is fast right? no records needed\n"
      "pt2 test model.pt2 --first-divergence trace.safetensors   # which node goes wrong first?",
      setup_test},
     {"bench", Job::run, "how long a call takes",

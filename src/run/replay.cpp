@@ -63,6 +63,22 @@ class CallCheck {
   CallReport& report_;
 };
 
+Value copy_of(const Value& value) {
+  const auto* tensor = value.get_if<Tensor>();
+  return tensor != nullptr && tensor->defined() ? Value(tensor->clone()) : value;
+}
+// A session writes into the memory of inputs that the program changes, where it may.
+std::vector<Value> unshared(const std::vector<Value>& inputs) {
+  std::vector<Value> out;
+  for (const Value& value : inputs) {
+    const auto* tensor = value.get_if<Tensor>();
+    const bool is_safe =
+        tensor == nullptr || !tensor->defined() || tensor->storage()->is_read_only();
+    out.push_back(is_safe ? value : Value(tensor->clone()));
+  }
+  return out;
+}
+
 // Old releases do not check ranges at run time; libpt2 always does. The note of a recorded call
 // says where that matters.
 bool should_have_failed(const RecordedCall& call) {
@@ -73,7 +89,7 @@ bool should_have_failed(const RecordedCall& call) {
 
 CallReport replay(Session& session, const RecordedCall& call, const CompareOptions& options) {
   CallReport report;
-  std::vector<Value> inputs = call.inputs;
+  std::vector<Value> inputs = unshared(call.inputs);
   session.seed(0);
   const Result<std::vector<Value>> outputs = session.run(inputs);
   if (!outputs) {
@@ -94,6 +110,31 @@ CallReport replay(Session& session, const RecordedCall& call, const CompareOptio
   settings.values = settings.values && !call.random;
   CallCheck(settings, report).check_all(call, *outputs, inputs, session);
   return report;
+}
+
+RecordedCall record_answers(Session& session, const RecordedCall& call) {
+  RecordedCall out{.inputs = call.inputs, .keyword_names = call.keyword_names};
+  std::vector<Value> inputs = unshared(call.inputs);
+  session.seed(0);
+  const Result<std::vector<Value>> outputs = session.run(inputs);
+  if (!outputs) {
+    const Error& error = outputs.error();
+    out.error = {std::string(error_code_name(error.code)), error.text()};
+    return out;
+  }
+  for (size_t i = 0; i < outputs->size(); ++i) {
+    RecordedValue& output = out.outputs.emplace_back(copy_of((*outputs)[i]));
+    if (i < call.outputs.size()) output.reference = call.outputs[i].reference;
+  }
+  for (const InputSpec& spec : session.program().signature.input_specs) {
+    if (spec.kind != InputKind::buffer || !spec.target) continue;
+    if (const Tensor* state = session.state(*spec.target))
+      out.buffers.emplace_back(*spec.target, RecordedValue{copy_of(*state), {}});
+  }
+  for (size_t i = 0; i < inputs.size(); ++i)
+    if (!compare(inputs[i], call.inputs[i]).equal())
+      out.mutated_inputs.emplace_back(i, RecordedValue{inputs[i], {}});
+  return out;
 }
 
 }  // namespace pt2

@@ -10,6 +10,7 @@
 #include "tools/json_members.h"
 #include "tools/plugins.h"
 #include "tools/source.h"
+#include "tools/values/inputs.h"
 #include "tools/verbs.h"
 
 namespace pt2::tools {
@@ -27,6 +28,7 @@ struct Options {
   std::string trace;
   uint64_t seed = 0;
   EngineKind engine = EngineKind::planned;
+  bool both_engines = false;
   unsigned threads = 0;
   Limits limits;
   bool json = false;
@@ -36,11 +38,18 @@ struct Options {
 struct Pair {
   std::string program;
   std::string cases;
+  bool is_named = false;
+};
+
+// A call against its record, and the planned engine against the reference engine.
+struct TestedCall {
+  std::optional<CallReport> recorded{};
+  std::optional<CallReport> engines{};
 };
 
 struct FileReport {
   Pair pair;
-  std::vector<CallReport> calls;
+  std::vector<TestedCall> calls;
   std::optional<Error> error;  // why no call could be made
 };
 
@@ -49,8 +58,9 @@ std::vector<Pair> pairs(const std::vector<std::string>& files) {
   for (const std::string& file : files) {
     if (file.ends_with(kCasesEnding) && !out.empty() && out.back().cases.empty()) {
       out.back().cases = file;
+      out.back().is_named = true;
     } else {
-      out.push_back({file, ""});
+      out.push_back({.program = file, .cases = ""});
     }
   }
   for (Pair& pair : out) {
@@ -65,10 +75,7 @@ Source source_of(const std::string& file, const Options& options) {
   return {.file = file, .model = options.model, .limits = options.limits};
 }
 
-Result<std::vector<CallReport>> test_calls(const Pair& pair, const Options& options,
-                                           Environment& environment) {
-  const Source source = source_of(pair.program, options);
-  PT2_TRY(Package package, open_package(source, environment));
+Result<RecordedCalls> read_calls(const Pair& pair) {
   Result<Record> found = map_file(input_path(pair.cases));
   if (!found && found.error().code == ErrorCode::io) {
     Error error = std::move(found).error();
@@ -82,14 +89,50 @@ Result<std::vector<CallReport>> test_calls(const Pair& pair, const Options& opti
   if (!file) return in_file(std::move(file).error(), pair.cases);
   Result<RecordedCalls> recorded = read_recorded_calls(*file);
   if (!recorded) return in_file(std::move(recorded).error(), pair.cases);
+  return recorded;
+}
+
+Result<std::vector<TestedCall>> test_calls(Pair& pair, const Options& options,
+                                           Environment& environment) {
+  const Source source = source_of(pair.program, options);
+  PT2_TRY(Package package, open_package(source, environment));
+  Result<RecordedCalls> recorded = read_calls(pair);
+  const bool is_recorded = recorded.has_value();
+  if (!is_recorded &&
+      (!options.both_engines || pair.is_named || recorded.error().code != ErrorCode::io))
+    return std::move(recorded).error();
   PT2_TRY(const Model model,
           load_model(std::move(package), source, options.operators, options.engine));
+  std::vector<RecordedCall> calls;
+  if (is_recorded) {
+    calls = std::move(recorded->calls);
+  } else {
+    pair.cases.clear();
+    PT2_TRY(std::vector<Value> inputs,
+            sample_or_random_inputs(model, options.model, options.seed, environment));
+    calls.push_back({.inputs = std::move(inputs)});
+  }
+  std::optional<Session> reference;
+  if (options.both_engines) {
+    PT2_TRY(Package again, open_package(source, environment));
+    PT2_TRY(const Model other,
+            load_model(std::move(again), source, options.operators, EngineKind::reference));
+    reference.emplace(other, SessionOptions{.threads = options.threads});
+  }
   Session session(model, {.threads = options.threads});
   const CompareOptions settings{.relative = options.relative, .absolute = options.absolute};
-  std::vector<CallReport> reports;
-  for (const RecordedCall& call : recorded->calls)
-    reports.push_back(replay(session, call, settings));
-  return reports;
+  std::vector<TestedCall> tested;
+  for (const RecordedCall& call : calls) {
+    TestedCall& each = tested.emplace_back();
+    // Of two runs of one session the second would begin with the state of the first.
+    std::optional<Session> twin;
+    if (reference) twin.emplace(session.fork());
+    if (is_recorded) each.recorded = replay(session, call, settings);
+    if (twin)
+      each.engines =
+          replay(is_recorded ? *twin : session, record_answers(*reference, call), settings);
+  }
+  return tested;
 }
 
 std::string remark_text(const CallReport& report) {
@@ -117,15 +160,20 @@ void print_report(const FileReport& report, Environment& environment) {
     print(environment.out, fmt::format("{} {}: {}: {}\n", verdict(environment, false), file,
                                        error_code_name(report.error->code), report.error->text()));
   for (size_t i = 0; i < report.calls.size(); ++i) {
-    const CallReport& call = report.calls[i];
-    print(environment.out, fmt::format("{} {} call {}: {}\n", verdict(environment, call.passed()),
-                                       file, i, remark_text(call)));
-    for (const std::string& difference : call.differences)
-      print(environment.out, "       " + difference + "\n");
+    const auto print_call = [&](const CallReport& call, std::string_view what) {
+      print(environment.out,
+            fmt::format("{} {} call {}{}: {}\n", verdict(environment, call.passed()), file, i, what,
+                        remark_text(call)));
+      for (const std::string& difference : call.differences)
+        print(environment.out, "       " + difference + "\n");
+    };
+    const TestedCall& call = report.calls[i];
+    if (call.recorded) print_call(*call.recorded, "");
+    if (call.engines) print_call(*call.engines, ", planned and reference engine");
   }
 }
 
-void write_call(JsonWriter& json, const CallReport& call) {
+void write_report(JsonWriter& json, const CallReport& call) {
   const auto write_number = [&](std::string_view key, std::optional<double> number) {
     if (!number) return;
     json.key(key);
@@ -143,13 +191,22 @@ void write_call(JsonWriter& json, const CallReport& call) {
   write_texts(json, "differences", call.differences);
 }
 
+void write_call(JsonWriter& json, const TestedCall& call) {
+  if (call.recorded) write_report(json, *call.recorded);
+  if (!call.engines) return;
+  json.key("engines");
+  json.begin_object();
+  write_report(json, *call.engines);
+  json.end_object();
+}
+
 void write_report(JsonWriter& json, const FileReport& report) {
   json.begin_object();
   write_text(json, "file", report.pair.program);
-  write_text(json, "cases", report.pair.cases);
+  if (!report.pair.cases.empty()) write_text(json, "cases", report.pair.cases);
   if (report.error) write_text(json, "error", report.error->text());
   write_objects(json, "calls", report.calls,
-                [&](const CallReport& call) { write_call(json, call); });
+                [&](const TestedCall& call) { write_call(json, call); });
   json.end_object();
 }
 
@@ -159,7 +216,9 @@ struct Tally {
   int code = kOk;
 
   void add(const FileReport& report) {
-    for (const CallReport& call : report.calls) ++(call.passed() ? passed : failed);
+    for (const TestedCall& call : report.calls)
+      for (const auto& each : {call.recorded, call.engines})
+        if (each) ++(each->passed() ? passed : failed);
     if (failed > 0) code = std::max<int>(code, kDifference);
     if (!report.error) return;
     ++failed;
@@ -232,7 +291,7 @@ Result<int> test_files(Options& options, Environment& environment) {
   json.begin_array();
   for (const Pair& pair : pairs(options.files)) {
     FileReport report{.pair = pair, .calls = {}, .error = {}};
-    Result<std::vector<CallReport>> calls = test_calls(pair, options, environment);
+    Result<std::vector<TestedCall>> calls = test_calls(report.pair, options, environment);
     if (calls)
       report.calls = *std::move(calls);
     else
@@ -269,9 +328,11 @@ Action setup_test(CommandLine& line) {
                   "instead of recorded calls: run on the inputs of this trace\n"
                   "(docs/traces.md) and name the first node whose value differs")
       .type_name("TRACE");
-  line.add_option("--seed", options->seed, "seed of the random operators, for --first-divergence")
+  line.add_option("--seed", options->seed,
+                  "seed of the random operators, for --first-divergence, and of\n"
+                  "random inputs")
       .type_name("N");
-  add_engine_options(line, options->engine, options->threads);
+  add_engine_options(line, options->engine, options->threads, &options->both_engines);
   add_ops_option(line, options->libraries);
   line.add_option("--model", options->model, "the program to take, of a package that has several")
       .type_name("NAME");

@@ -31,6 +31,12 @@ struct CallReport {
 // `unsupported`. Recorded inputs stay as they are.
 CallReport replay(Session& session, const RecordedCall& call, const CompareOptions& options = {});
 
+// What the session, seeded with 0, answers to the inputs of `call`, in the form of a record: its
+// outputs, all buffers, the inputs that it changed, or its error. Values computed in float64 that
+// `call` has for outputs are the record's, too. To compare another engine, or another program, with
+// it by replay(). The inputs stay as they are; the memory is that of copies of outputs and buffers.
+RecordedCall record_answers(Session& session, const RecordedCall& call);
+
 }  // namespace pt2
 
 #endif  // PT2_TOOLS_REPLAY_H
