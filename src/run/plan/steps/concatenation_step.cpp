@@ -30,8 +30,9 @@ class ConcatenationStep final : public Step {
       rearranged = rearranged || (frame.is_rearranged(id) && !stacks_);
     }
     const int64_t rank = parts[0].dim() + (stacks_ ? 1 : 0);
-    const int64_t dim = dim_ < 0 ? dim_ + rank : dim_;
-    if (dim < 0 || dim >= rank) return false;
+    const auto wrapped = wrapped_dim(dim_, rank);
+    if (!wrapped) return false;
+    const auto dim = static_cast<int64_t>(*wrapped);
     for (Tensor& part : parts) {
       if (!stacks_) break;
       if (part.dim() != rank - 1) return false;
@@ -86,7 +87,7 @@ class ConcatenationStep final : public Step {
       return Tensor::view_of(room.storage(), room.dtype(), std::move(sizes), room.strides(),
                              room.storage_offset() + begin * room.strides()[growing.dim]);
     };
-    if ((dim_ < 0 ? dim_ + room.dim() : dim_) != static_cast<int64_t>(growing.dim)) return false;
+    if (wrapped_dim(dim_, room.dim()) != growing.dim) return false;
     const int64_t before = tensor_of(parts_[0])->sizes()[growing.dim];
     int64_t after = before;
     for (size_t i = 1; i < parts_.size(); ++i) {

@@ -16,9 +16,11 @@ class SoftmaxStep final : public Step {
 
   Result<bool> run(Frame& frame) const override {
     const Tensor* input = frame.tensor(first().arguments[0]);
-    const int64_t rank = input == nullptr || !input->defined() ? 0 : input->dim();
-    const int64_t dim = dim_ < 0 ? dim_ + rank : dim_;
-    if (!is_float(input) || dim < 0 || dim >= rank) return false;
+    if (!is_float(input)) return false;
+    const int64_t rank = input->dim();
+    const auto wrapped = wrapped_dim(dim_, rank);
+    if (!wrapped) return false;
+    const auto dim = static_cast<int64_t>(*wrapped);
     // The channels of rearranged images lie side by side.
     const bool is_image =
         dim == 1 && rank > 2 && !input->is_contiguous() && is_channels_last(*input);
