@@ -35,7 +35,6 @@ class Panel {
     close.title = "close (Esc)";
     close.addEventListener("click", () => this.select(-1));
     this.root.append(close, element("h2", title));
-    this.root.scrollTop = 0;
   }
 
   show(program, id) {
