@@ -1,7 +1,5 @@
 #include "tools/execution.h"
 
-#include <memory>
-
 #include "tools/plugins.h"
 #include "tools/values/inputs.h"
 
@@ -37,13 +35,18 @@ void add_execution_options(CommandLine& line, Execution& execution) {
   add_model_option(line, execution.source);
 }
 
+Result<Model> load_model(std::shared_ptr<const Package> package, const Source& source,
+                         CustomOperators operators, EngineKind engine) {
+  return Model::from_package(std::move(package), {.limits = source.limits,
+                                                  .model = source.model,
+                                                  .operators = std::move(operators),
+                                                  .engine = engine});
+}
+
 Result<Model> load_model(Package package, const Source& source, CustomOperators operators,
                          EngineKind engine) {
-  return Model::from_package(std::make_shared<const Package>(std::move(package)),
-                             {.limits = source.limits,
-                              .model = source.model,
-                              .operators = std::move(operators),
-                              .engine = engine});
+  return load_model(std::make_shared<const Package>(std::move(package)), source,
+                    std::move(operators), engine);
 }
 
 Result<PreparedCall> prepare_call(const Execution& execution, Environment& environment) {

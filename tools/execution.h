@@ -3,6 +3,7 @@
 #define PT2_TOOLS_EXECUTION_H
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,8 @@ struct PreparedCall {
 // Errors: those of open_package, load_operators, Model::from_package, read_inputs.
 Result<PreparedCall> prepare_call(const Execution& execution, Environment& environment);
 
+Result<Model> load_model(std::shared_ptr<const Package> package, const Source& source,
+                         CustomOperators operators, EngineKind engine);
 Result<Model> load_model(Package package, const Source& source, CustomOperators operators,
                          EngineKind engine);
 

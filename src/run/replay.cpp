@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "run/copy_of.h"
 #include "run/model_shared.h"
 
 namespace pt2 {
@@ -63,18 +64,14 @@ class CallCheck {
   CallReport& report_;
 };
 
-Value copy_of(const Value& value) {
-  const auto* tensor = value.get_if<Tensor>();
-  return tensor != nullptr && tensor->defined() ? Value(tensor->clone()) : value;
-}
 // A session writes into the memory of inputs that the program changes, where it may.
 std::vector<Value> unshared(const std::vector<Value>& inputs) {
   std::vector<Value> out;
   for (const Value& value : inputs) {
     const auto* tensor = value.get_if<Tensor>();
     const bool is_safe =
-        tensor == nullptr || !tensor->defined() || tensor->storage()->is_read_only();
-    out.push_back(is_safe ? value : Value(tensor->clone()));
+        tensor != nullptr && tensor->defined() && tensor->storage()->is_read_only();
+    out.push_back(is_safe ? value : copy_of(value));
   }
   return out;
 }

@@ -6,15 +6,11 @@
 
 #include "ir/graph_place.h"
 #include "pt2/tools/run_trace.h"
+#include "run/copy_of.h"
 #include "run/model_shared.h"
 
 namespace pt2 {
 namespace {
-
-Value copy_of(const Value& value) {
-  const auto* tensor = value.get_if<Tensor>();
-  return tensor == nullptr ? value : Value(tensor->clone());
-}
 
 // Numbers as tensors, so that how far they lie apart is known.
 Comparison compare_values(const Value& found, const Value& expected,

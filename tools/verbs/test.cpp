@@ -92,17 +92,23 @@ Result<RecordedCalls> read_calls(const Pair& pair) {
   return recorded;
 }
 
+// A session for each engine, which go through the same calls.
+struct Engines {
+  Session planned;
+  Session reference;
+};
+
 Result<std::vector<TestedCall>> test_calls(Pair& pair, const Options& options,
                                            Environment& environment) {
   const Source source = source_of(pair.program, options);
-  PT2_TRY(Package package, open_package(source, environment));
+  PT2_TRY(Package opened, open_package(source, environment));
+  const auto package = std::make_shared<const Package>(std::move(opened));
   Result<RecordedCalls> recorded = read_calls(pair);
   const bool is_recorded = recorded.has_value();
   if (!is_recorded &&
       (!options.both_engines || pair.is_named || recorded.error().code != ErrorCode::io))
     return std::move(recorded).error();
-  PT2_TRY(const Model model,
-          load_model(std::move(package), source, options.operators, options.engine));
+  PT2_TRY(const Model model, load_model(package, source, options.operators, options.engine));
   std::vector<RecordedCall> calls;
   if (is_recorded) {
     calls = std::move(recorded->calls);
@@ -112,25 +118,21 @@ Result<std::vector<TestedCall>> test_calls(Pair& pair, const Options& options,
             sample_or_random_inputs(model, options.model, options.seed, environment));
     calls.push_back({.inputs = std::move(inputs)});
   }
-  std::optional<Session> reference;
+  const SessionOptions threads{.threads = options.threads};
+  std::optional<Engines> engines;
   if (options.both_engines) {
-    PT2_TRY(Package again, open_package(source, environment));
-    PT2_TRY(const Model other,
-            load_model(std::move(again), source, options.operators, EngineKind::reference));
-    reference.emplace(other, SessionOptions{.threads = options.threads});
+    PT2_TRY(const Model reference,
+            load_model(package, source, options.operators, EngineKind::reference));
+    engines.emplace(Session(model, threads), Session(reference, threads));
   }
-  Session session(model, {.threads = options.threads});
+  Session session(model, threads);
   const CompareOptions settings{.relative = options.relative, .absolute = options.absolute};
   std::vector<TestedCall> tested;
   for (const RecordedCall& call : calls) {
     TestedCall& each = tested.emplace_back();
-    // Of two runs of one session the second would begin with the state of the first.
-    std::optional<Session> twin;
-    if (reference) twin.emplace(session.fork());
     if (is_recorded) each.recorded = replay(session, call, settings);
-    if (twin)
-      each.engines =
-          replay(is_recorded ? *twin : session, record_answers(*reference, call), settings);
+    if (engines)
+      each.engines = replay(engines->planned, record_answers(engines->reference, call), settings);
   }
   return tested;
 }
@@ -154,22 +156,24 @@ std::string verdict(const Environment& environment, bool passed) {
                 : coloured(environment, Colour::red, "FAIL");
 }
 
+void print_call(const CallReport& call, const std::string& name, Environment& environment) {
+  print(environment.out,
+        fmt::format("{} {}: {}\n", verdict(environment, call.passed()), name, remark_text(call)));
+  for (const std::string& difference : call.differences)
+    print(environment.out, "       " + difference + "\n");
+}
+
 void print_report(const FileReport& report, Environment& environment) {
   const std::string file = printable(report.pair.program);
   if (report.error)
     print(environment.out, fmt::format("{} {}: {}: {}\n", verdict(environment, false), file,
                                        error_code_name(report.error->code), report.error->text()));
   for (size_t i = 0; i < report.calls.size(); ++i) {
-    const auto print_call = [&](const CallReport& call, std::string_view what) {
-      print(environment.out,
-            fmt::format("{} {} call {}{}: {}\n", verdict(environment, call.passed()), file, i, what,
-                        remark_text(call)));
-      for (const std::string& difference : call.differences)
-        print(environment.out, "       " + difference + "\n");
-    };
     const TestedCall& call = report.calls[i];
-    if (call.recorded) print_call(*call.recorded, "");
-    if (call.engines) print_call(*call.engines, ", planned and reference engine");
+    const std::string name = fmt::format("{} call {}", file, i);
+    if (call.recorded) print_call(*call.recorded, name, environment);
+    if (call.engines)
+      print_call(*call.engines, name + ", planned and reference engine", environment);
   }
 }
 
@@ -217,8 +221,8 @@ struct Tally {
 
   void add(const FileReport& report) {
     for (const TestedCall& call : report.calls)
-      for (const auto& each : {call.recorded, call.engines})
-        if (each) ++(each->passed() ? passed : failed);
+      for (const auto* each : {&call.recorded, &call.engines})
+        if (*each) ++((*each)->passed() ? passed : failed);
     if (failed > 0) code = std::max<int>(code, kDifference);
     if (!report.error) return;
     ++failed;
