@@ -19,6 +19,7 @@
 #include "kernels/images/group_norm.h"
 #include "kernels/images/pooling.h"
 #include "kernels/images/transposed.h"
+#include "kernels/images/winograd.h"
 #include "kernels/layouts.h"
 #include "kernels/pointwise.h"
 #include "kernels/product.h"
@@ -245,6 +246,18 @@ void bench_convolution(const Bench& bench, const ImageShape& image) {
                bytes_of(in_size + out_size + kernel_size), [&] {
                  kernels::convolve(shape, images, packed.get(), out.get(), image.out_channels,
                                    epilogue, bench.pool());
+               });
+  if (!kernels::suits_winograd(shape)) return;
+  const Floats transformed = make_floats(kernels::winograd_kernels_size(shape));
+  const Floats scratch =
+      make_floats(kernels::winograd_scratch_size(shape, kernels::thread_count(bench.pool())));
+  kernels::pack_winograd_kernels(shape, kernels.get(), transformed.get(), bench.pool());
+  bench.report(std::string("convolution, Winograd, ") + image.name,
+               2.0 * static_cast<double>(kernel_size * shape.out_height * shape.out_width),
+               bytes_of(in_size + out_size + kernel_size), [&] {
+                 kernels::convolve_winograd(shape, images, transformed.get(), out.get(),
+                                            image.out_channels, epilogue, scratch.get(),
+                                            bench.pool());
                });
 }
 

@@ -2,6 +2,7 @@
 // that are put around their input before, and with the batch normalization behind them folded into
 // the kernels.
 #include "kernels/images/convolution.h"
+#include "kernels/images/winograd.h"
 #include "run/plan/batch_norm.h"
 #include "run/plan/layout.h"
 #include "run/plan/packed_memory.h"
@@ -34,7 +35,9 @@ class ConvolutionStep final : public Step {
         kernels_(std::move(kernels)),
         addend_(tail.addend),
         activation_(tail.activation),
-        packed_{PackedMemory(copies), PackedMemory(copies)} {}
+        channels_last_(copies),
+        planar_(copies),
+        winograd_(copies) {}
 
   std::string_view name() const override { return "convolution"; }
 
@@ -65,10 +68,10 @@ class ConvolutionStep final : public Step {
     }
 
     shape.planar = shape.in_channels <= kFewChannels && shape.groups == 1 && input->is_contiguous();
-    const float* packed = packed_[shape.planar ? 1 : 0].get(
-        kernels::packed_kernels_size(shape),
-        [&](float* memory) { pack(shape, memory, frame.threads()); });
-    if (packed == nullptr) return false;
+    const float* winograd =
+        kernels::suits_winograd(shape) ? winograd_kernels(shape, frame.threads()) : nullptr;
+    const float* packed = winograd == nullptr ? plain_kernels(shape, frame.threads()) : nullptr;
+    if (winograd == nullptr && packed == nullptr) return false;
     const Tensor image =
         shape.planar || is_among_channels(*input) ? *input : channels_last_value(frame, input_);
     const Tensor addend = addend_ == nullptr ? Tensor() : channels_last_value(frame, *addend_);
@@ -88,9 +91,20 @@ class ConvolutionStep final : public Step {
                                      .addend = addend_ == nullptr ? nullptr : addend.data<float>(),
                                      .addend_stride = shape.out_channels,
                                      .activation = activation_};
-    frame.launch([=, to = out.data<float>(), threads = frame.threads()] {
-      kernels::convolve(shape, images, packed, to, shape.out_channels, epilogue, threads);
-    });
+    if (winograd == nullptr) {
+      frame.launch([=, to = out.data<float>(), threads = frame.threads()] {
+        kernels::convolve(shape, images, packed, to, shape.out_channels, epilogue, threads);
+      });
+    } else {
+      Tensor scratch = frame.make(
+          {kernels::winograd_scratch_size(shape, kernels::thread_count(frame.threads()))});
+      frame.launch([=, this, to = out.data<float>(), room = scratch.data<float>(),
+                    threads = frame.threads()] {
+        if (!kernels::convolve_winograd(shape, images, winograd, to, shape.out_channels, epilogue,
+                                        room, threads))
+          convolve_exceptional(shape, images, to, epilogue, threads);
+      });
+    }
     frame.set(result(), std::move(out), true);
     return true;
   }
@@ -110,22 +124,54 @@ class ConvolutionStep final : public Step {
     return true;
   }
 
-  void pack(const kernels::Convolution& shape, float* memory, kernels::ThreadPool* threads) const {
+  const float* plain_kernels(const kernels::Convolution& shape,
+                             kernels::ThreadPool* threads) const {
+    return (shape.planar ? planar_ : channels_last_)
+        .get(kernels::packed_kernels_size(shape), [&](float* memory) {
+          kernels::pack_kernels(shape, changed_kernels().data<float>(), memory, threads);
+        });
+  }
+  const float* winograd_kernels(const kernels::Convolution& shape,
+                                kernels::ThreadPool* threads) const {
+    return winograd_.get(kernels::winograd_kernels_size(shape), [&](float* memory) {
+      kernels::pack_winograd_kernels(shape, changed_kernels().data<float>(), memory, threads);
+    });
+  }
+
+  // Images with infinite or huge numbers, which Winograd's differences do not take. Few programs
+  // meet any, so the kernels are packed when one does.
+  void convolve_exceptional(const kernels::Convolution& shape, const kernels::Images& images,
+                            float* to, const kernels::Epilogue& epilogue,
+                            kernels::ThreadPool* threads) const {
+    const float* packed = plain_kernels(shape, threads);
+    std::vector<float> once;
+    if (packed == nullptr) {
+      once.resize(static_cast<size_t>(kernels::packed_kernels_size(shape)));
+      kernels::pack_kernels(shape, changed_kernels().data<float>(), once.data(), threads);
+      packed = once.data();
+    }
+    kernels::convolve(shape, images, packed, to, shape.out_channels, epilogue, threads);
+  }
+
+  // With what follows on each channel folded in.
+  Tensor changed_kernels() const {
     const Tensor& weight = kernels_.weight;
-    if (kernels_.changes.scale.empty())
-      return kernels::pack_kernels(shape, weight.data<float>(), memory, threads);
-    const size_t count = static_cast<size_t>(weight.numel()) / kernels_.changes.scale.size();
-    std::vector<float> scaled(static_cast<size_t>(weight.numel()));
-    for (size_t i = 0; i < scaled.size(); ++i)
-      scaled[i] = static_cast<float>(weight.data<float>()[i] * kernels_.changes.scale[i / count]);
-    kernels::pack_kernels(shape, scaled.data(), memory, threads);
+    if (kernels_.changes.scale.empty()) return weight;
+    Tensor scaled = Tensor::zeros(Dtype::float32, weight.sizes());
+    const int64_t count = weight.numel() / static_cast<int64_t>(kernels_.changes.scale.size());
+    for (int64_t i = 0; i < weight.numel(); ++i)
+      scaled.data<float>()[i] = static_cast<float>(
+          weight.data<float>()[i] * kernels_.changes.scale[static_cast<size_t>(i / count)]);
+    return scaled;
   }
 
   const BoundArgument& input_;
   Kernels kernels_;
   const BoundArgument* addend_;
   kernels::Activation activation_;
-  PackedMemory packed_[2];  // channels last, planar
+  PackedMemory channels_last_;
+  PackedMemory planar_;
+  PackedMemory winograd_;
 };
 
 // "same": the odd zero goes behind (ATen/native/Convolution.cpp convolution_same).
