@@ -30,6 +30,15 @@ struct Row {
   int64_t kernel_rows_end;
 };
 
+// The part of a kernel's elements that are inside an image, whose element `start` is under the
+// first.
+int64_t first_inside(int64_t start, int64_t dilation, int64_t kernel) {
+  return start >= 0 ? 0 : std::min(kernel, (-start + dilation - 1) / dilation);
+}
+int64_t end_inside(int64_t start, int64_t dilation, int64_t kernel, int64_t size) {
+  return start >= size ? 0 : std::min(kernel, (size - start + dilation - 1) / dilation);
+}
+
 // kPixels neighbours in a row, of which only the kernel's columns from `first` to `end` are inside
 // the image (all of them alike).
 template <int kPixels>
@@ -70,21 +79,84 @@ void sum_pixels(const Depthwise& work, const Row& row, int64_t x, int64_t first,
   }
 }
 
-void sum_row(const Depthwise& work, int64_t index) {
+// The same for kernels of the usual widths and strides: a pixel of the image is read once for all
+// results that it is part of. kInside says that all of them are inside the image; others are left
+// out. kWhole: all lanes are channels.
+template <int kPixels, int kWidth, int kStride, bool kInside, bool kWhole>
+HWY_INLINE void sum_channels(const Depthwise& work, const Row& row, int64_t x, int64_t c) {
   const Convolution& shape = work.shape;
-  const int64_t y = index % shape.out_height;
-  Row row;
-  row.image = work.images.data + index / shape.out_height * work.images.image_stride;
-  row.first_out = index * shape.out_width;
-  row.top = y * shape.stride_y - shape.pad_top;
-  const auto first_inside = [](int64_t start, int64_t dilation, int64_t kernel) {
-    return start >= 0 ? 0 : std::min(kernel, (-start + dilation - 1) / dilation);
-  };
-  const auto end_inside = [](int64_t start, int64_t dilation, int64_t kernel, int64_t size) {
-    return start >= size ? 0 : std::min(kernel, (size - start + dilation - 1) / dilation);
-  };
-  row.first_kernel_row = first_inside(row.top, shape.dilation_y, shape.kernel_height);
-  row.kernel_rows_end = end_inside(row.top, shape.dilation_y, shape.kernel_height, shape.in_height);
+  const int64_t channels = shape.out_channels;
+  const int64_t count = kWhole ? kLanes : channels - c;
+  const auto take = [count](const float* from)
+                        HWY_ATTR { return kWhole ? load(from) : load_first(from, count); };
+  const int64_t left = x * kStride - shape.pad_left;
+  V sums[kPixels];
+  const V start = work.epilogue.bias != nullptr ? take(work.epilogue.bias + c) : hn::Zero(Floats());
+#pragma GCC unroll 4
+  for (int p = 0; p < kPixels; ++p) sums[p] = start;
+  for (int64_t ky = row.first_kernel_row; ky < row.kernel_rows_end; ++ky) {
+    const float* in = row.image + (row.top + ky * shape.dilation_y) * work.images.row_stride +
+                      left * work.images.pixel_stride + c;
+    const float* kernel = work.packed + ky * kWidth * channels + c;
+    V weights[kWidth];
+#pragma GCC unroll 8
+    for (int kx = 0; kx < kWidth; ++kx) weights[kx] = take(kernel + kx * channels);
+    constexpr int kColumns = (kPixels - 1) * kStride + kWidth;
+#pragma GCC unroll 16
+    for (int column = 0; column < kColumns; ++column, in += work.images.pixel_stride) {
+      if (!kInside && (left + column < 0 || left + column >= shape.in_width)) continue;
+      const V pixel = take(in);
+#pragma GCC unroll 4
+      for (int p = 0; p < kPixels; ++p) {
+        const int kx = column - p * kStride;
+        if (kx >= 0 && kx < kWidth) sums[p] = hn::MulAdd(pixel, weights[kx], sums[p]);
+      }
+    }
+  }
+#pragma GCC unroll 4
+  for (int p = 0; p < kPixels; ++p) {
+    const int64_t pixel = row.first_out + x + p;
+    if (work.epilogue.addend != nullptr)
+      sums[p] =
+          hn::Add(sums[p], take(work.epilogue.addend + pixel * work.epilogue.addend_stride + c));
+    float* to = work.out + pixel * work.out_stride + c;
+    if (kWhole)
+      store(sums[p], to);
+    else
+      store_first(sums[p], to, count);
+  }
+}
+
+template <int kPixels, int kWidth, int kStride, bool kInside>
+void sum_some(const Depthwise& work, const Row& row, int64_t x) {
+  int64_t c = 0;
+  for (; c + kLanes <= work.shape.out_channels; c += kLanes)
+    sum_channels<kPixels, kWidth, kStride, kInside, true>(work, row, x, c);
+  if (c < work.shape.out_channels)
+    sum_channels<kPixels, kWidth, kStride, kInside, false>(work, row, x, c);
+}
+
+template <int kWidth, int kStride>
+void sum_usual(const Depthwise& work, const Row& row) {
+  const Convolution& shape = work.shape;
+  for (int64_t x = 0; x < shape.out_width;) {
+    const int64_t left = x * kStride - shape.pad_left;
+    const int64_t rest = shape.out_width - x;
+    const int pixels = rest >= 4 ? 4 : rest >= 2 ? 2 : 1;
+    const bool inside = left >= 0 && left + (pixels - 1) * kStride + kWidth <= shape.in_width;
+    if (pixels == 4)
+      (inside ? sum_some<4, kWidth, kStride, true> : sum_some<4, kWidth, kStride, false>)(work, row,
+                                                                                          x);
+    else if (pixels == 2)
+      sum_some<2, kWidth, kStride, false>(work, row, x);
+    else
+      sum_some<1, kWidth, kStride, false>(work, row, x);
+    x += pixels;
+  }
+}
+
+void sum_any(const Depthwise& work, const Row& row) {
+  const Convolution& shape = work.shape;
   const int64_t reach = (shape.kernel_width - 1) * shape.dilation_x;
   for (int64_t x = 0; x < shape.out_width;) {
     const int64_t left = x * shape.stride_x - shape.pad_left;
@@ -98,6 +170,34 @@ void sum_row(const Depthwise& work, int64_t index) {
                   end_inside(left, shape.dilation_x, shape.kernel_width, shape.in_width));
     ++x;
   }
+}
+
+using RowFunction = void (*)(const Depthwise&, const Row&);
+RowFunction row_function(const Convolution& shape) {
+  if (shape.dilation_x != 1 || shape.stride_x < 1 || shape.stride_x > 2) return sum_any;
+  const bool steps = shape.stride_x == 2;
+  switch (shape.kernel_width) {
+    case 3:
+      return steps ? sum_usual<3, 2> : sum_usual<3, 1>;
+    case 5:
+      return steps ? sum_usual<5, 2> : sum_usual<5, 1>;
+    case 7:
+      return steps ? sum_usual<7, 2> : sum_usual<7, 1>;
+    default:
+      return sum_any;
+  }
+}
+
+void sum_row(const Depthwise& work, RowFunction sum, int64_t index) {
+  const Convolution& shape = work.shape;
+  const int64_t y = index % shape.out_height;
+  Row row;
+  row.image = work.images.data + index / shape.out_height * work.images.image_stride;
+  row.first_out = index * shape.out_width;
+  row.top = y * shape.stride_y - shape.pad_top;
+  row.first_kernel_row = first_inside(row.top, shape.dilation_y, shape.kernel_height);
+  row.kernel_rows_end = end_inside(row.top, shape.dilation_y, shape.kernel_height, shape.in_height);
+  sum(work, row);
   if (work.epilogue.activation == Activation::none) return;
   for (int64_t x = 0; x < shape.out_width; ++x) {
     float* pixel = work.out + (row.first_out + x) * work.out_stride;
@@ -108,6 +208,7 @@ void sum_row(const Depthwise& work, int64_t index) {
 void sum_rows(const Convolution& convolution, const Images& images, const float* packed, float* out,
               int64_t out_stride, const Epilogue& epilogue, ThreadPool* pool) {
   const Depthwise work{convolution, images, packed, out, out_stride, epilogue};
+  const RowFunction sum = row_function(convolution);
   const int64_t rows = convolution.batch * convolution.out_height;
   // Less than this is not worth waking a thread.
   const int64_t row_work = convolution.out_width * convolution.out_channels *
@@ -117,7 +218,7 @@ void sum_rows(const Convolution& convolution, const Images& images, const float*
   run_tasks(pool, parts, [&](int64_t part, int) {
     for (int64_t row = part_begin(rows, parts, part); row < part_begin(rows, parts, part + 1);
          ++row)
-      sum_row(work, row);
+      sum_row(work, sum, row);
   });
 }
 
