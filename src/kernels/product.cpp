@@ -13,14 +13,13 @@
 #define HWY_TARGET_INCLUDE "kernels/product.cpp"
 #include <hwy/foreach_target.h>
 // After foreach_target.h.
-#include "kernels/vectors-inl.h"
+#include "kernels/panels-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace pt2::kernels {
 namespace HWY_NAMESPACE {
 
 // As many sums as registers hold beside one row of a panel and a broadcast element.
-constexpr int kPanelVectors = 2;
 #if HWY_TARGET == HWY_AVX3
 constexpr int kTileRows = 14;
 #elif HWY_ARCH_ARM
@@ -28,7 +27,6 @@ constexpr int kTileRows = 12;
 #else
 constexpr int kTileRows = 6;
 #endif
-constexpr int64_t kPanelWidth = kPanelVectors * kLanes;
 // 256 x 512 floats: half of a second cache of 1 MB.
 constexpr int64_t kColumnBlock = 512;
 // Less work than this is not worth waking a thread.
@@ -38,35 +36,8 @@ struct Tile {
   const float* left;   // in a tile of kTilePitch
   const float* right;  // of a panel
   int64_t depth;
-  int64_t columns;  // of the panel that exist
-  float* out;
-  int64_t out_stride;
-  const float* start;  // added to the sums: null, bias (stride 0), or earlier sums
-  int64_t start_stride;
-  const float* addend;  // null, or added as well
-  int64_t addend_stride;
-  bool relu;
+  Results results;
 };
-
-template <int kRows, int kVectors>
-HWY_INLINE void finish_tile(const Tile& tile, V (&sums)[kRows][kVectors]) {
-#pragma GCC unroll 16
-  for (int v = 0; v < kVectors; ++v) {
-    const int64_t column = v * kLanes;
-    const int64_t count = tile.columns - column;
-    if (count <= 0) break;
-#pragma GCC unroll 16
-    for (int r = 0; r < kRows; ++r) {
-      V sum = sums[r][v];
-      if (tile.start != nullptr)
-        sum = hn::Add(sum, load_first(tile.start + r * tile.start_stride + column, count));
-      if (tile.addend != nullptr)
-        sum = hn::Add(sum, load_first(tile.addend + r * tile.addend_stride + column, count));
-      if (tile.relu) sum = relu(sum);
-      store_first(sum, tile.out + r * tile.out_stride + column, count);
-    }
-  }
-}
 
 template <int kRows, int kVectors>
 void multiply_tile(const Tile& tile) {
@@ -88,7 +59,7 @@ void multiply_tile(const Tile& tile) {
       for (int v = 0; v < kVectors; ++v) sums[r][v] = hn::MulAdd(element, row[v], sums[r][v]);
     }
   }
-  finish_tile<kRows, kVectors>(tile, sums);
+  finish_sums<kRows, kVectors>(tile.results, sums);
 }
 
 using TileFunction = void (*)(const Tile&);
@@ -111,10 +82,6 @@ void fill_tile(const Product& product, int64_t first_row, int64_t rows, int64_t 
              tile + r * kTilePitch, depth, [](V x) HWY_ATTR { return x; });
 }
 
-// Where the panel of `column`, a multiple of kPanelWidth, begins: a last panel that one vector
-// holds is one vector wide.
-int64_t panel_offset(int64_t depth, int64_t column) { return column * depth; }
-
 struct Block {
   int64_t first_row;
   int64_t rows;
@@ -130,23 +97,23 @@ void multiply_rows_of_tile(const Product& product, const Block& block, int64_t f
   const Epilogue& epilogue = product.epilogue;
   const int64_t end = block.first_column + block.columns;
   for (int64_t column = block.first_column; column < end; column += kPanelWidth) {
-    const bool narrow = product.packed_columns - column <= kLanes;
+    const bool narrow = is_narrow_panel(product.packed_columns, column);
     float* out = product.out + block.first_row * product.out_stride + column;
     Tile tile{.left = left,
               .right = product.packed + panel_offset(product.packed_depth, column) +
                        first_depth * (narrow ? kLanes : kPanelWidth),
               .depth = depth,
-              .columns = std::min(kPanelWidth, product.columns - column),
-              .out = out,
-              .out_stride = product.out_stride,
-              .start = first ? nullptr : out,
-              .start_stride = first ? 0 : product.out_stride,
-              .addend = nullptr,
-              .addend_stride = epilogue.addend_stride,
-              .relu = last && epilogue.activation == Activation::relu};
-    if (first && epilogue.bias != nullptr) tile.start = epilogue.bias + column;
+              .results = {.columns = std::min(kPanelWidth, product.columns - column),
+                          .out = out,
+                          .out_stride = product.out_stride,
+                          .start = first ? nullptr : out,
+                          .start_stride = first ? 0 : product.out_stride,
+                          .addend = nullptr,
+                          .addend_stride = epilogue.addend_stride,
+                          .relu = last && epilogue.activation == Activation::relu}};
+    if (first && epilogue.bias != nullptr) tile.results.start = epilogue.bias + column;
     if (first && epilogue.addend != nullptr)
-      tile.addend = epilogue.addend + block.first_row * epilogue.addend_stride + column;
+      tile.results.addend = epilogue.addend + block.first_row * epilogue.addend_stride + column;
     const auto row_index = static_cast<size_t>(block.rows - 1);
     (narrow ? kNarrowTiles[row_index] : kWideTiles[row_index])(tile);
   }

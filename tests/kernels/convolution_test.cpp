@@ -35,8 +35,8 @@ TEST(ConvolutionTest, PlanarEqualsAPlainLoop) {
 TEST(ConvolutionTest, DepthwiseEqualsAPlainLoop) {
   test::on_every_target([] {
     Random random(3);
-    for (int i = 0; i < 60; ++i)
-      run_and_check(Case(random, random.whole(2, 50), 1, 1, false, 5, 20));
+    for (int i = 0; i < 100; ++i)
+      run_and_check(Case(random, random.whole(2, 50), 1, 1, false, 7, 24));
   });
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kernels/images/depthwise.h"
+#include "kernels/images/direct.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/images/convolution.cpp"
@@ -241,6 +242,8 @@ void convolve(const Convolution& convolution, const Images& images, const float*
               int64_t out_stride, const Epilogue& epilogue, ThreadPool* pool) {
   if (is_depthwise(convolution))
     return convolve_depthwise(convolution, images, packed, out, out_stride, epilogue, pool);
+  if (is_direct(convolution))
+    return convolve_direct(convolution, images, packed, out, out_stride, epilogue, pool);
   Windows windows{convolution, images, convolution.in_channels / convolution.groups};
   Product product;
   product.rows = convolution.batch * convolution.out_height * convolution.out_width;

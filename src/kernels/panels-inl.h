@@ -1,0 +1,80 @@
+// The panels of a packed right operand: kPanelVectors vectors wide, but for a last one that a
+// single vector holds. Included once for each target, as vectors-inl.h, which it includes.
+#if defined(PT2_KERNELS_PANELS_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef PT2_KERNELS_PANELS_INL_H
+#undef PT2_KERNELS_PANELS_INL_H
+#else
+#define PT2_KERNELS_PANELS_INL_H
+#endif
+
+#include "kernels/vectors-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace pt2::kernels {
+namespace HWY_NAMESPACE {
+
+constexpr int kPanelVectors = 2;
+constexpr int64_t kPanelWidth = kPanelVectors * kLanes;
+
+// Where the panel of `column`, a multiple of kPanelWidth, begins.
+HWY_INLINE int64_t panel_offset(int64_t depth, int64_t column) { return column * depth; }
+HWY_INLINE bool is_narrow_panel(int64_t columns, int64_t column) {
+  return columns - column <= kLanes;
+}
+
+// What becomes of some rows of sums for one panel.
+struct Results {
+  int64_t columns;  // of the panel that exist
+  float* out;
+  int64_t out_stride;
+  const float* start;  // added to the sums: null, bias (stride 0), or earlier sums
+  int64_t start_stride;
+  const float* addend;  // null, or added as well
+  int64_t addend_stride;
+  bool relu;
+};
+
+// Branches out of the loops: where depth is small, a product's time is here.
+template <int kRows, int kVectors>
+HWY_INLINE void finish_sums(const Results& results, V (&sums)[kRows][kVectors]) {
+  const auto add = [&](const float* from, int64_t stride) HWY_ATTR {
+    const bool is_whole = results.columns >= kVectors * kLanes;
+#pragma GCC unroll 2
+    for (int v = 0; v < kVectors; ++v) {
+      const int64_t column = v * kLanes;
+      if (is_whole) {
+#pragma GCC unroll 16
+        for (int r = 0; r < kRows; ++r)
+          sums[r][v] = hn::Add(sums[r][v], load(from + r * stride + column));
+      } else if (column < results.columns) {
+#pragma GCC unroll 16
+        for (int r = 0; r < kRows; ++r)
+          sums[r][v] = hn::Add(sums[r][v],
+                               load_first(from + r * stride + column, results.columns - column));
+      }
+    }
+  };
+  if (results.start != nullptr) add(results.start, results.start_stride);
+  if (results.addend != nullptr) add(results.addend, results.addend_stride);
+  if (results.relu) {
+#pragma GCC unroll 16
+    for (int r = 0; r < kRows; ++r)
+#pragma GCC unroll 2
+      for (int v = 0; v < kVectors; ++v) sums[r][v] = relu(sums[r][v]);
+  }
+#pragma GCC unroll 2
+  for (int v = 0; v < kVectors; ++v) {
+    const int64_t column = v * kLanes;
+    const int64_t count = results.columns - column;
+    if (count <= 0) break;
+#pragma GCC unroll 16
+    for (int r = 0; r < kRows; ++r)
+      store_first(sums[r][v], results.out + r * results.out_stride + column, count);
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace pt2::kernels
+HWY_AFTER_NAMESPACE();
+
+#endif
