@@ -31,7 +31,7 @@ struct Results {
   int64_t start_stride;
   const float* addend;  // null, or added as well
   int64_t addend_stride;
-  bool relu;
+  Activation activation;
 };
 
 // Branches out of the loops: where depth is small, a product's time is here.
@@ -49,18 +49,23 @@ HWY_INLINE void finish_sums(const Results& results, V (&sums)[kRows][kVectors]) 
       } else if (column < results.columns) {
 #pragma GCC unroll 16
         for (int r = 0; r < kRows; ++r)
-          sums[r][v] = hn::Add(sums[r][v],
-                               load_first(from + r * stride + column, results.columns - column));
+          sums[r][v] =
+              hn::Add(sums[r][v], load_first(from + r * stride + column, results.columns - column));
       }
     }
   };
   if (results.start != nullptr) add(results.start, results.start_stride);
   if (results.addend != nullptr) add(results.addend, results.addend_stride);
-  if (results.relu) {
-#pragma GCC unroll 16
-    for (int r = 0; r < kRows; ++r)
+  if (results.activation != Activation::none) {
 #pragma GCC unroll 2
-      for (int v = 0; v < kVectors; ++v) sums[r][v] = relu(sums[r][v]);
+    for (int v = 0; v < kVectors; ++v) {
+      V column[kRows];
+#pragma GCC unroll 16
+      for (int r = 0; r < kRows; ++r) column[r] = sums[r][v];
+      activate_all(results.activation, column);
+#pragma GCC unroll 16
+      for (int r = 0; r < kRows; ++r) sums[r][v] = column[r];
+    }
   }
 #pragma GCC unroll 2
   for (int v = 0; v < kVectors; ++v) {

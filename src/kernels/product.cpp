@@ -27,8 +27,8 @@ constexpr int kTileRows = 12;
 #else
 constexpr int kTileRows = 6;
 #endif
-// 256 x 512 floats: half of a second cache of 1 MB.
-constexpr int64_t kColumnBlock = 512;
+// 256 x 256 floats: half of a second cache of 512 KB, the other half is for what comes next.
+constexpr int64_t kColumnBlock = 256;
 // Less work than this is not worth waking a thread.
 constexpr int64_t kParallelWork = int64_t{1} << 18;
 
@@ -89,9 +89,33 @@ struct Block {
   int64_t columns;
 };
 
+// Which of the tiles of rows one is that the same panels are multiplied with.
+struct Turn {
+  int64_t index;
+  int64_t count;
+};
+
+// Brings a part of what comes behind the panel of `column` into the second cache: each tile of rows
+// one of turn.count parts, so that reading large weights from memory takes no time of its own.
+HWY_INLINE void read_ahead(const Product& product, const Block& block, int64_t column,
+                           int64_t next_depth, const Turn& turn) {
+  constexpr int64_t kLine = 16;
+  const bool is_last = next_depth == product.depth;
+  const int64_t next_column = is_last ? column + block.columns : column;
+  if (next_column >= product.packed_columns) return;
+  const int64_t width = is_narrow_panel(product.packed_columns, next_column) ? kLanes : kPanelWidth;
+  const int64_t first = is_last ? 0 : next_depth;
+  const int64_t size = std::min(kTileDepth, product.depth - first) * width;
+  const float* panel =
+      product.packed + panel_offset(product.packed_depth, next_column) + first * width;
+  const int64_t end = part_begin(size, turn.count, turn.index + 1);
+  for (int64_t i = part_begin(size, turn.count, turn.index); i < end; i += kLine)
+    __builtin_prefetch(panel + i, 0, 2);
+}
+
 // The columns of a block, for the rows in `left` and one block of depth.
 void multiply_rows_of_tile(const Product& product, const Block& block, int64_t first_depth,
-                           int64_t depth, const float* left) {
+                           int64_t depth, const float* left, const Turn& turn) {
   const bool first = first_depth == 0;
   const bool last = first_depth + depth == product.depth;
   const Epilogue& epilogue = product.epilogue;
@@ -110,19 +134,13 @@ void multiply_rows_of_tile(const Product& product, const Block& block, int64_t f
                           .start_stride = first ? 0 : product.out_stride,
                           .addend = nullptr,
                           .addend_stride = epilogue.addend_stride,
-                          .relu = last && epilogue.activation == Activation::relu}};
+                          .activation = last ? epilogue.activation : Activation::none}};
     if (first && epilogue.bias != nullptr) tile.results.start = epilogue.bias + column;
     if (first && epilogue.addend != nullptr)
       tile.results.addend = epilogue.addend + block.first_row * epilogue.addend_stride + column;
+    read_ahead(product, block, column, first_depth + depth, turn);
     const auto row_index = static_cast<size_t>(block.rows - 1);
     (narrow ? kNarrowTiles[row_index] : kWideTiles[row_index])(tile);
-  }
-  if (!last || epilogue.activation == Activation::none || epilogue.activation == Activation::relu)
-    return;
-  for (int64_t r = 0; r < block.rows; ++r) {
-    float* out = product.out + (block.first_row + r) * product.out_stride + block.first_column;
-    activate_span(epilogue.activation, out, out,
-                  std::min(block.columns, product.columns - block.first_column));
   }
 }
 
@@ -139,7 +157,7 @@ void multiply_block(const Product& product, const Block& block) {
       rows.first_row = block.first_row + part_begin(block.rows, tiles, t);
       rows.rows = block.first_row + part_begin(block.rows, tiles, t + 1) - rows.first_row;
       fill_tile(product, rows.first_row, rows.rows, first_depth, depth, left);
-      multiply_rows_of_tile(product, rows, first_depth, depth, left);
+      multiply_rows_of_tile(product, rows, first_depth, depth, left, {t, tiles});
     }
   }
 }
@@ -152,11 +170,13 @@ void multiply(const Product& product, ThreadPool* pool) {
   const bool parallel =
       thread_count(pool) > 1 && product.rows * product.columns * product.depth >= kParallelWork;
   if (parallel) {
-    // Several tasks for each thread, so that one that is held up holds nobody up; of at least four
-    // tiles of rows, so that what is read of the right operand is used.
+    // Several tasks for each thread, so that one that is held up holds nobody up. Columns are dealt
+    // out first: each row part reads the right operand again. It has at least four tiles of rows,
+    // so that what is read is used.
     const int64_t wanted = 4 * thread_count(pool);
     const int64_t tiles = (product.rows + kTileRows - 1) / kTileRows;
-    row_parts = std::clamp<int64_t>(wanted, 1, std::max<int64_t>(1, tiles / 4));
+    row_parts = std::clamp<int64_t>((wanted + column_parts - 1) / column_parts, 1,
+                                    std::max<int64_t>(1, tiles / 4));
     if (row_parts * column_parts < wanted)
       column_parts = std::min(panels, (wanted + row_parts - 1) / row_parts);
   }

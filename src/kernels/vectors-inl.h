@@ -320,6 +320,24 @@ inline void activate_span(Activation activation, const float* from, float* to, i
   }
 }
 
+// Results that are still in registers. All functions but the most common one go through memory, so
+// that each is compiled once.
+template <int kCount>
+HWY_INLINE void activate_all(Activation activation, V (&values)[kCount]) {
+  if (activation == Activation::none) return;
+  if (activation == Activation::relu) {
+#pragma GCC unroll 16
+    for (int i = 0; i < kCount; ++i) values[i] = relu(values[i]);
+    return;
+  }
+  HWY_ALIGN float memory[kCount * kLanes];
+#pragma GCC unroll 16
+  for (int i = 0; i < kCount; ++i) hn::Store(values[i], Floats(), memory + i * kLanes);
+  activate_span(activation, memory, memory, kCount * kLanes);
+#pragma GCC unroll 16
+  for (int i = 0; i < kCount; ++i) values[i] = hn::Load(Floats(), memory + i * kLanes);
+}
+
 }  // namespace HWY_NAMESPACE
 }  // namespace pt2::kernels
 HWY_AFTER_NAMESPACE();

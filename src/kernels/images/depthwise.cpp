@@ -39,6 +39,29 @@ int64_t end_inside(int64_t start, int64_t dilation, int64_t kernel, int64_t size
   return start >= size ? 0 : std::min(kernel, (size - start + dilation - 1) / dilation);
 }
 
+// What follows the sums of `count` channels of neighbours; all lanes are channels if kWhole.
+template <int kPixels, bool kWhole>
+HWY_INLINE void finish_pixels(const Depthwise& work, int64_t first_pixel, int64_t channel,
+                              int64_t count, V (&sums)[kPixels]) {
+  const Epilogue& epilogue = work.epilogue;
+  if (epilogue.addend != nullptr) {
+#pragma GCC unroll 4
+    for (int p = 0; p < kPixels; ++p) {
+      const float* from = epilogue.addend + (first_pixel + p) * epilogue.addend_stride + channel;
+      sums[p] = hn::Add(sums[p], kWhole ? load(from) : load_first(from, count));
+    }
+  }
+  activate_all(epilogue.activation, sums);
+#pragma GCC unroll 4
+  for (int p = 0; p < kPixels; ++p) {
+    float* to = work.out + (first_pixel + p) * work.out_stride + channel;
+    if (kWhole)
+      store(sums[p], to);
+    else
+      store_first(sums[p], to, count);
+  }
+}
+
 // kPixels neighbours in a row, of which only the kernel's columns from `first` to `end` are inside
 // the image (all of them alike).
 template <int kPixels>
@@ -67,15 +90,7 @@ void sum_pixels(const Depthwise& work, const Row& row, int64_t x, int64_t first,
         kernel += channels;
       }
     }
-#pragma GCC unroll 4
-    for (int p = 0; p < kPixels; ++p) {
-      const int64_t pixel = row.first_out + x + p;
-      if (work.epilogue.addend != nullptr)
-        sums[p] = hn::Add(
-            sums[p],
-            load_first(work.epilogue.addend + pixel * work.epilogue.addend_stride + c, count));
-      store_first(sums[p], work.out + pixel * work.out_stride + c, count);
-    }
+    finish_pixels<kPixels, false>(work, row.first_out + x, c, count, sums);
   }
 }
 
@@ -113,18 +128,7 @@ HWY_INLINE void sum_channels(const Depthwise& work, const Row& row, int64_t x, i
       }
     }
   }
-#pragma GCC unroll 4
-  for (int p = 0; p < kPixels; ++p) {
-    const int64_t pixel = row.first_out + x + p;
-    if (work.epilogue.addend != nullptr)
-      sums[p] =
-          hn::Add(sums[p], take(work.epilogue.addend + pixel * work.epilogue.addend_stride + c));
-    float* to = work.out + pixel * work.out_stride + c;
-    if (kWhole)
-      store(sums[p], to);
-    else
-      store_first(sums[p], to, count);
-  }
+  finish_pixels<kPixels, kWhole>(work, row.first_out + x, c, count, sums);
 }
 
 template <int kPixels, int kWidth, int kStride, bool kInside>
@@ -198,11 +202,6 @@ void sum_row(const Depthwise& work, RowFunction sum, int64_t index) {
   row.first_kernel_row = first_inside(row.top, shape.dilation_y, shape.kernel_height);
   row.kernel_rows_end = end_inside(row.top, shape.dilation_y, shape.kernel_height, shape.in_height);
   sum(work, row);
-  if (work.epilogue.activation == Activation::none) return;
-  for (int64_t x = 0; x < shape.out_width; ++x) {
-    float* pixel = work.out + (row.first_out + x) * work.out_stride;
-    activate_span(work.epilogue.activation, pixel, pixel, shape.out_channels);
-  }
 }
 
 void sum_rows(const Convolution& convolution, const Images& images, const float* packed, float* out,

@@ -232,7 +232,7 @@ void convolve_rectangle(const Work& work, int64_t image, int64_t group, const Sp
                                     .start_stride = 0,
                                     .addend = work.epilogue.addend,
                                     .addend_stride = step * work.epilogue.addend_stride,
-                                    .relu = work.epilogue.activation == Activation::relu}},
+                                    .activation = work.epilogue.activation}},
               .pixels = along_row ? x.end - x.begin : y.end - y.begin};
     Results& results = line.first.results;
     if (results.start != nullptr) results.start += group * columns;
@@ -255,12 +255,6 @@ void convolve_rows(const Work& work, int64_t begin, int64_t end) {
       });
     });
     row += last - first;
-  }
-  const Activation activation = work.epilogue.activation;
-  if (activation == Activation::none || activation == Activation::relu) return;
-  for (int64_t pixel = begin * shape.out_width; pixel < end * shape.out_width; ++pixel) {
-    float* to = work.out + pixel * work.out_stride;
-    activate_span(activation, to, to, shape.out_channels);
   }
 }
 

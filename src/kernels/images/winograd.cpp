@@ -130,6 +130,10 @@ void transform_result(const Work& work, int64_t image, int64_t y, int64_t x, con
   const int64_t height = std::min<int64_t>(2, shape.out_height - y);
   const int64_t width = std::min<int64_t>(2, shape.out_width - x);
   const int64_t first_pixel = (image * shape.out_height + y) * shape.out_width + x;
+  const auto for_each_pixel = [&](const auto& visit) HWY_ATTR {
+    for (int64_t i = 0; i < height; ++i)
+      for (int64_t j = 0; j < width; ++j) visit(2 * i + j, first_pixel + i * shape.out_width + j);
+  };
   for (int64_t c = 0; c < shape.out_channels; c += kLanes) {
     const int64_t count = std::min(kLanes, shape.out_channels - c);
     V sums[2][kWindow];
@@ -145,28 +149,29 @@ void transform_result(const Work& work, int64_t image, int64_t y, int64_t x, con
     }
     const V bias =
         epilogue.bias != nullptr ? load_first(epilogue.bias + c, count) : hn::Zero(Floats());
-    for (int64_t i = 0; i < height; ++i) {
+    V values[4];
+#pragma GCC unroll 2
+    for (int64_t i = 0; i < 2; ++i) {
       const V* row = sums[i];
-      const V pair[2] = {hn::Add(hn::Add(row[0], row[1]), row[2]),
-                         hn::Sub(hn::Sub(row[1], row[2]), row[3])};
-      for (int64_t j = 0; j < width; ++j) {
-        finite = hn::MulAdd(pair[j], hn::Zero(Floats()), finite);
-        const int64_t pixel = first_pixel + i * shape.out_width + j;
-        V value = hn::Add(pair[j], bias);
-        if (epilogue.addend != nullptr)
-          value = hn::Add(value,
-                          load_first(epilogue.addend + pixel * epilogue.addend_stride + c, count));
-        if (epilogue.activation == Activation::relu) value = relu(value);
-        store_first(value, work.out + pixel * work.out_stride + c, count);
-      }
+      values[2 * i] = hn::Add(hn::Add(row[0], row[1]), row[2]);
+      values[2 * i + 1] = hn::Sub(hn::Sub(row[1], row[2]), row[3]);
     }
+    // Of the row and column beyond an odd size, too: they are made of the same numbers.
+#pragma GCC unroll 4
+    for (V& value : values) {
+      finite = hn::MulAdd(value, hn::Zero(Floats()), finite);
+      value = hn::Add(value, bias);
+    }
+    if (epilogue.addend != nullptr)
+      for_each_pixel([&](int64_t index, int64_t pixel) HWY_ATTR {
+        values[index] = hn::Add(
+            values[index], load_first(epilogue.addend + pixel * epilogue.addend_stride + c, count));
+      });
+    activate_all(epilogue.activation, values);
+    for_each_pixel([&](int64_t index, int64_t pixel) HWY_ATTR {
+      store_first(values[index], work.out + pixel * work.out_stride + c, count);
+    });
   }
-  if (epilogue.activation == Activation::none || epilogue.activation == Activation::relu) return;
-  for (int64_t i = 0; i < height; ++i)
-    for (int64_t j = 0; j < width; ++j) {
-      float* pixel = work.out + (first_pixel + i * shape.out_width + j) * work.out_stride;
-      activate_span(epilogue.activation, pixel, pixel, shape.out_channels);
-    }
 }
 
 // `visit` is called with the index in the block, the image and the tile's row and column.
