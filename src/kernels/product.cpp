@@ -173,10 +173,13 @@ void multiply(const Product& product, ThreadPool* pool) {
     // Several tasks for each thread, so that one that is held up holds nobody up. Columns are dealt
     // out first: each row part reads the right operand again. It has at least four tiles of rows,
     // so that what is read is used.
-    const int64_t wanted = 4 * thread_count(pool);
-    const int64_t tiles = (product.rows + kTileRows - 1) / kTileRows;
-    row_parts = std::clamp<int64_t>((wanted + column_parts - 1) / column_parts, 1,
-                                    std::max<int64_t>(1, tiles / 4));
+    const int64_t threads = thread_count(pool), wanted = 4 * threads;
+    const int64_t most_rows = std::max<int64_t>(1, (product.rows + kTileRows - 1) / kTileRows / 4);
+    row_parts = std::clamp<int64_t>((wanted + column_parts - 1) / column_parts, 1, most_rows);
+    // Few tasks that cannot be dealt out evenly leave threads without one at the end.
+    while (row_parts < most_rows && row_parts * column_parts < 4 * wanted &&
+           row_parts * column_parts % threads != 0)
+      ++row_parts;
     if (row_parts * column_parts < wanted)
       column_parts = std::min(panels, (wanted + row_parts - 1) / row_parts);
   }
