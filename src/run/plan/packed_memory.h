@@ -8,6 +8,10 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <span>
+
+#include "base/mapped_file.h"
+#include "pt2/tensor.h"
 
 namespace pt2::run {
 
@@ -27,6 +31,14 @@ class CopyBudget {
  private:
   std::atomic<int64_t> left_;
 };
+
+// A large weight that was packed leaves memory if it lies in a mapped file: whoever reads it again
+// gets it from there.
+inline void leave_file(const Tensor& weight) {
+  constexpr size_t kLarge = size_t{1} << 20;
+  const Storage& file = *weight.storage();
+  if (file.is_read_only() && file.size() >= kLarge) release_pages({file.data(), file.size()});
+}
 
 class PackedMemory {
  public:

@@ -129,12 +129,14 @@ class ConvolutionStep final : public Step {
     return (shape.planar ? planar_ : channels_last_)
         .get(kernels::packed_kernels_size(shape), [&](float* memory) {
           kernels::pack_kernels(shape, changed_kernels().data<float>(), memory, threads);
+          leave_file(kernels_.weight);
         });
   }
   const float* winograd_kernels(const kernels::Convolution& shape,
                                 kernels::ThreadPool* threads) const {
     return winograd_.get(kernels::winograd_kernels_size(shape), [&](float* memory) {
       kernels::pack_winograd_kernels(shape, changed_kernels().data<float>(), memory, threads);
+      leave_file(kernels_.weight);
     });
   }
 

@@ -83,6 +83,7 @@ class HalfProductStep final : public Step {
                              .count = count},
                             memory, frame.threads());
       }
+      leave_file(weights_);
     });
   }
 

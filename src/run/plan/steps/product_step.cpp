@@ -96,6 +96,7 @@ class ProductStep final : public Step {
                            .depth_stride = weights_.depth_stride,
                            .column_stride = weights_.column_stride},
                           memory, frame.threads());
+      leave_file(weights_.tensor);
     });
   }
 
