@@ -1,4 +1,5 @@
-// Plain loops without branches, which the compiler turns into vectors of each target.
+// Plain loops without branches, which the compiler turns into vectors of each target; the
+// processors with instructions for float16 use these.
 #include "kernels/dtypes/halves.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -11,13 +12,48 @@ HWY_BEFORE_NAMESPACE();
 namespace pt2::kernels {
 namespace HWY_NAMESPACE {
 
+namespace hn = hwy::HWY_NAMESPACE;
+
+// How many of the first `count` numbers the processor's own instructions converted.
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2
+using Floats = hn::ScalableTag<float>;
+using Halves = hn::Rebind<hwy::float16_t, Floats>;
+int64_t widen_vectors(const uint16_t* from, int64_t count, float* to) {
+  const auto lanes = static_cast<int64_t>(hn::Lanes(Floats()));
+  int64_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    const auto bits = hn::LoadU(hn::RebindToUnsigned<Halves>(), from + i);
+    hn::StoreU(hn::PromoteTo(Floats(), hn::BitCast(Halves(), bits)), Floats(), to + i);
+  }
+  return i;
+}
+int64_t narrow_vectors(const float* from, int64_t count, uint16_t* to) {
+  const auto lanes = static_cast<int64_t>(hn::Lanes(Floats()));
+  const auto quiet =
+      hn::BitCast(Floats(), hn::Set(hn::RebindToUnsigned<Floats>(), uint32_t{0x7FC00000}));
+  int64_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    const auto value = hn::LoadU(Floats(), from + i);
+    // As the loop below has it: one NaN for all, with the sign of each.
+    const auto number = hn::IfThenElse(hn::IsNaN(value), hn::CopySign(quiet, value), value);
+    const auto halves = hn::DemoteTo(Halves(), number);
+    const hn::RebindToUnsigned<Halves> bits;
+    hn::StoreU(hn::BitCast(bits, halves), bits, to + i);
+  }
+  return i;
+}
+#else
+int64_t widen_vectors(const uint16_t*, int64_t, float*) { return 0; }
+int64_t narrow_vectors(const float*, int64_t, uint16_t*) { return 0; }
+#endif
+
 HWY_INLINE float as_float(uint32_t bits) { return __builtin_bit_cast(float, bits); }
 HWY_INLINE uint32_t as_bits(float value) { return __builtin_bit_cast(uint32_t, value); }
 
 // As c10/util/Half.h: exponents are moved by arithmetic that keeps infinities and NaNs, and what is
 // too small for that is made by a subtraction.
 void widen_halves(const uint16_t* HWY_RESTRICT from, int64_t count, float* HWY_RESTRICT to) {
-  for (int64_t i = 0; i < count; ++i) {
+  for (int64_t i = widen_vectors(from, count, to); i < count; ++i) {
     const uint32_t w = static_cast<uint32_t>(from[i]) << 16;
     const uint32_t doubled = w + w;
     const uint32_t normal = as_bits(as_float((doubled >> 4) + (0xE0u << 23)) * 0x1p-112f);
@@ -27,7 +63,7 @@ void widen_halves(const uint16_t* HWY_RESTRICT from, int64_t count, float* HWY_R
 }
 
 void narrow_to_halves(const float* HWY_RESTRICT from, int64_t count, uint16_t* HWY_RESTRICT to) {
-  for (int64_t i = 0; i < count; ++i) {
+  for (int64_t i = narrow_vectors(from, count, to); i < count; ++i) {
     const uint32_t w = as_bits(from[i]);
     const uint32_t doubled = w + w;
     const uint32_t exponent = doubled & 0xFF000000u;
