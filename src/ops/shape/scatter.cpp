@@ -63,6 +63,17 @@ int64_t run_length(const Tensor& target, size_t dim, const Tensor& index) {
   return length;
 }
 
+// The first of `count` places that is not below `size`, or null. Without a way out of the loop that
+// all are looked at in, it is one of vectors.
+const int64_t* find_outside(const int64_t* places, int64_t count, int64_t size) {
+  int64_t outside = 0;
+  for (int64_t i = 0; i < count; ++i)
+    outside |= static_cast<int64_t>(places[i] < 0) | static_cast<int64_t>(places[i] >= size);
+  if (outside == 0) return nullptr;
+  return std::find_if(places, places + count,
+                      [size](int64_t place) { return place < 0 || place >= size; });
+}
+
 // Calls visit(i, offset, count) with the place in `self` that the i-th index names; the `count - 1`
 // behind it name those that follow there.
 template <class F>
@@ -80,16 +91,20 @@ Result<void> for_each_target(const Tensor& self, int64_t dim, const Tensor& whol
   }
   const Input<int64_t> places(index);
   const int64_t size = target.sizes()[wrapped];
-  for (int64_t i = 0; i < places.size(); ++i)
-    if (places[i] < 0 || places[i] >= size)
-      return operator_error("index " + std::to_string(places[i]) + " is out of range for dim " +
-                            std::to_string(wrapped) + " of size " + std::to_string(size));
+  if (const int64_t* wrong = find_outside(places.data(), places.size(), size))
+    return operator_error("index " + std::to_string(*wrong) + " is out of range for dim " +
+                          std::to_string(wrapped) + " of size " + std::to_string(size));
   Sizes strides = target.strides();
   const int64_t step = strides[wrapped];
   strides[wrapped] = 0;
   const int64_t* place = places.data();
   for_each_line(index.sizes(), strides,
                 [&](int64_t i, int64_t offset, int64_t count, int64_t stride) {
+                  if (length == 1) {  // a constant, for the copies of single elements
+                    for (int64_t j = 0; j < count; ++j)
+                      visit(i + j, offset + j * stride + place[i + j] * step, int64_t{1});
+                    return;
+                  }
                   for (int64_t j = 0; j < count; ++j)
                     visit((i + j) * length, offset + j * stride + place[i + j] * step, length);
                 });
