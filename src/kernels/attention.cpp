@@ -4,8 +4,8 @@
 #include <cmath>
 #include <limits>
 
-#include "kernels/product.h"
-#include "kernels/row_products.h"
+#include "kernels/products/product.h"
+#include "kernels/products/row_products.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/attention.cpp"

@@ -1,4 +1,4 @@
-#include "kernels/product.h"
+#include "kernels/products/product.h"
 
 #include "kernels/kernel_test.h"
 

@@ -1,4 +1,4 @@
-#include "kernels/row_products.h"
+#include "kernels/products/row_products.h"
 
 #include "kernels/kernel_test.h"
 

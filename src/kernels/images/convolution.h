@@ -12,7 +12,7 @@
 
 #include <cstdint>
 
-#include "kernels/product.h"
+#include "kernels/products/product.h"
 #include "kernels/threads.h"
 
 namespace pt2::kernels {

@@ -11,7 +11,7 @@
 #define HWY_TARGET_INCLUDE "kernels/images/direct.cpp"
 #include <hwy/foreach_target.h>
 // After foreach_target.h.
-#include "kernels/panels-inl.h"
+#include "kernels/products/panels-inl.h"
 
 // What is the same for all targets.
 #ifndef PT2_KERNELS_DIRECT_SPANS

@@ -7,7 +7,7 @@
 #include <array>
 #include <cstdint>
 
-#include "kernels/product.h"
+#include "kernels/products/product.h"
 #include "kernels/threads.h"
 
 namespace pt2::kernels {

@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "base/memory_account.h"
-#include "kernels/product.h"
-#include "kernels/row_products.h"
+#include "kernels/products/product.h"
+#include "kernels/products/row_products.h"
 #include "ops/linear/gemm.h"
 
 namespace pt2::ops {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "kernels/product.h"
+#include "kernels/products/product.h"
 
 namespace pt2::run {
 namespace {

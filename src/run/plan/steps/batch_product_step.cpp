@@ -2,8 +2,8 @@
 // used.
 #include <algorithm>
 
-#include "kernels/product.h"
-#include "kernels/row_products.h"
+#include "kernels/products/product.h"
+#include "kernels/products/row_products.h"
 #include "ops/loops.h"
 #include "run/plan/layout.h"
 #include "run/plan/planner.h"

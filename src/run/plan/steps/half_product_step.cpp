@@ -2,7 +2,7 @@
 // ready as floats, in which sums are made; results are rounded once.
 #include <algorithm>
 
-#include "kernels/product.h"
+#include "kernels/products/product.h"
 #include "run/plan/halves.h"
 #include "run/plan/packed_memory.h"
 #include "run/plan/planner.h"

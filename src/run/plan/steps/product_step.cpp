@@ -2,8 +2,8 @@
 #include <mutex>
 
 #include "kernels/layouts.h"
-#include "kernels/product.h"
-#include "kernels/row_products.h"
+#include "kernels/products/product.h"
+#include "kernels/products/row_products.h"
 #include "run/plan/layout.h"
 #include "run/plan/packed_memory.h"
 #include "run/plan/planner.h"

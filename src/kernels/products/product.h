@@ -4,8 +4,8 @@
 //
 // Sums run along `depth` in blocks of at most 256, which are added in order; one result is the same
 // to the bit for any number of threads and however many rows and columns are computed beside it.
-#ifndef PT2_KERNELS_PRODUCT_H
-#define PT2_KERNELS_PRODUCT_H
+#ifndef PT2_KERNELS_PRODUCTS_PRODUCT_H
+#define PT2_KERNELS_PRODUCTS_PRODUCT_H
 
 #include <cstdint>
 
@@ -74,4 +74,4 @@ void multiply_packed(const Product& product, ThreadPool* pool = nullptr);
 
 }  // namespace pt2::kernels
 
-#endif  // PT2_KERNELS_PRODUCT_H
+#endif  // PT2_KERNELS_PRODUCTS_PRODUCT_H

@@ -2,7 +2,7 @@
 // cache), for a block of depth, for a few rows (copied to a tile that stays in the first cache),
 // for each panel: one tile of results in registers. The tile's fixed pitch lets one address
 // register reach all of its rows.
-#include "kernels/product.h"
+#include "kernels/products/product.h"
 
 #include <algorithm>
 #include <array>
@@ -10,10 +10,10 @@
 #include <utility>
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/product.cpp"
+#define HWY_TARGET_INCLUDE "kernels/products/product.cpp"
 #include <hwy/foreach_target.h>
 // After foreach_target.h.
-#include "kernels/panels-inl.h"
+#include "kernels/products/panels-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace pt2::kernels {

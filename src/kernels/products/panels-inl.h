@@ -1,10 +1,10 @@
 // The panels of a packed right operand: kPanelVectors vectors wide, but for a last one that a
 // single vector holds. Included once for each target, as vectors-inl.h, which it includes.
-#if defined(PT2_KERNELS_PANELS_INL_H) == defined(HWY_TARGET_TOGGLE)
-#ifdef PT2_KERNELS_PANELS_INL_H
-#undef PT2_KERNELS_PANELS_INL_H
+#if defined(PT2_KERNELS_PRODUCTS_PANELS_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef PT2_KERNELS_PRODUCTS_PANELS_INL_H
+#undef PT2_KERNELS_PRODUCTS_PANELS_INL_H
 #else
-#define PT2_KERNELS_PANELS_INL_H
+#define PT2_KERNELS_PRODUCTS_PANELS_INL_H
 #endif
 
 #include "kernels/vectors-inl.h"

@@ -1,9 +1,9 @@
-#include "kernels/row_products.h"
+#include "kernels/products/row_products.h"
 
 #include <algorithm>
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/row_products.cpp"
+#define HWY_TARGET_INCLUDE "kernels/products/row_products.cpp"
 #include <hwy/foreach_target.h>
 // After foreach_target.h.
 #include "kernels/reductions-inl.h"

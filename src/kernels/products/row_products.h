@@ -1,11 +1,11 @@
 // Products of few float32 rows with an operand as it lies, read once: what decoding a token does
 // with mapped weights. Worth it up to four rows; more are right, but slower than multiply_packed.
-#ifndef PT2_KERNELS_ROW_PRODUCTS_H
-#define PT2_KERNELS_ROW_PRODUCTS_H
+#ifndef PT2_KERNELS_PRODUCTS_ROW_PRODUCTS_H
+#define PT2_KERNELS_PRODUCTS_ROW_PRODUCTS_H
 
 #include <cstdint>
 
-#include "kernels/product.h"
+#include "kernels/products/product.h"
 #include "kernels/threads.h"
 
 namespace pt2::kernels {
@@ -29,4 +29,4 @@ void multiply_rows(const RowProduct& product, ThreadPool* pool = nullptr);
 
 }  // namespace pt2::kernels
 
-#endif  // PT2_KERNELS_ROW_PRODUCTS_H
+#endif  // PT2_KERNELS_PRODUCTS_ROW_PRODUCTS_H
