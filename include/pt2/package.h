@@ -55,8 +55,10 @@ struct PayloadTensor {
   std::string record{};      // where its bytes lie, relative to the archive's root
   size_t storage_group = 0;  // tensors of equal numbers share one storage
   // Of a pickled tensor without strided data: a sparse one's indices and values, a quantized one's
-  // integers.
+  // integers, a subclass's inner tensors.
   std::vector<Tensor> parts{};
+  std::vector<std::string> part_names{};  // of a subclass: the attributes that hold the parts
+  std::string class_name{};               // of a subclass: "torchao.quantization.Int8Tensor"
 };
 
 // A constant that is no tensor: a custom or opaque object, kept as it is.

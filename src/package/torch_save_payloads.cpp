@@ -29,9 +29,15 @@ PayloadTensor from_pickle(const PickleValue& value, PayloadKind kind, std::strin
   payload.requires_grad = pickled.requires_grad;
   payload.is_parameter = pickled.is_parameter;
   payload.record = std::move(record);
-  for (size_t i = 0; i < value.size(); ++i)
-    if (value[i].is(PickleKind::tensor) && value[i].tensor().tensor.defined())
-      payload.parts.push_back(value[i].tensor().tensor);
+  payload.class_name = pickled.class_name;
+  const bool has_names = !payload.missing.empty() && !payload.class_name.empty();
+  for (size_t i = 0; i < value.size(); ++i) {
+    if (!value[i].is(PickleKind::tensor) || !value[i].tensor().tensor.defined()) continue;
+    if (has_names && i > 0 && value[i - 1].is(PickleKind::string))
+      payload.part_names.emplace_back(value[i - 1].text());
+    payload.parts.push_back(value[i].tensor().tensor);
+  }
+  if (has_names && payload.part_names.size() != payload.parts.size()) payload.part_names.clear();
   return payload;
 }
 

@@ -69,6 +69,13 @@ Result<void> find_weights(Model::Shared& shared, const LoadOptions& options,
   const auto account = run::open_account(options.limits, shared.file_bytes);
   const Program& program = *shared.program;
   for (const InputSpec& spec : program.signature.input_specs) {
+    if (shared.unwrapped && spec.target) {
+      const auto inner = shared.unwrapped->inner.find(*spec.target);
+      if (inner != shared.unwrapped->inner.end()) {
+        shared.weights.emplace_back(inner->second);
+        continue;
+      }
+    }
     PT2_TRY(Tensor payload,
             find_payload(*payloads, spec, program.graph, options.limits, account, source));
     PT2_TRY(Object object, find_object(*payloads, spec));
@@ -113,7 +120,11 @@ Result<Model> run::make_model(std::shared_ptr<const Package> package, const Load
   if (signature.input_specs.size() != program->graph.inputs().size() ||
       signature.output_specs.size() != program->graph.outputs().size())
     return Error{ErrorCode::invalid, "the signature does not fit the graph; see 'pt2 verify'", ""};
+  PT2_TRY(const std::shared_ptr<const Payloads> payloads, package->payloads(options.model));
+  PT2_TRY(const auto unwrapped, unwrap_subclasses(*program, *payloads));
+  if (unwrapped != nullptr) program = &unwrapped->program;
   auto shared = std::make_shared<Model::Shared>(std::move(package), *program, options);
+  shared->unwrapped = unwrapped;
   PT2_TRY_VOID(find_weights(*shared, options, source));
   PT2_TRY(shared->engine, prepare_engine({*program, shared->weights, shared->operators,
                                           shared->limits, shared->convention.graph_outputs}));

@@ -9,6 +9,7 @@
 
 #include "run/calling_convention.h"
 #include "run/engine.h"
+#include "run/subclass_parameters.h"
 
 namespace pt2 {
 
@@ -25,6 +26,8 @@ struct Model::Shared {
 
   std::shared_ptr<const Package> package;
   const Program* program;
+  // Where the file's parameters are tensor subclasses: the program that takes what is in them.
+  std::shared_ptr<const run::UnwrappedProgram> unwrapped;
   Limits limits;
   uint64_t file_bytes = 0;
   CustomOperators operators;

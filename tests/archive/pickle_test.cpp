@@ -168,6 +168,40 @@ TEST(Pickle, StrictModeRefusesEveryUnknownName) {
   }
 }
 
+// A tensor subclass whose attributes are in `state`, as torch.save writes it.
+std::string subclass(const std::string& type, const std::string& state) {
+  return global("torch._tensor", "_rebuild_from_type_v2") + "(" +
+         global("torch._utils", "_rebuild_wrapper_subclass") + type + "(" + type +
+         global("torch", "float32") + "K\x02\x85K\x01\x85K\0NN\x89t"s + state + "tR";
+}
+
+TEST(Pickle, SubclassesAreData) {
+  const std::string type = global("my.tensors", "Pair");
+  const auto strict = [](const std::string& bytes) {
+    return text_of(read(bytes + ".", PickleMode::strict));
+  };
+  const std::string state = "}(" + text("a") + tensor("FloatStorage", 4) + text("scale") + "K\x03" +
+                            text("b") + tensor("CharStorage", 4);
+  EXPECT_EQ(strict(subclass(type, state + "u")),
+            "<tensor subclass without data of its own> my.tensors.Pair('a', f32[2], 'b', i8[2])");
+  EXPECT_EQ(strict(subclass(type, state + text("_is_param") + "\x88u")),
+            "<tensor subclass without data of its own> parameter my.tensors.Pair('a', f32[2], 'b', "
+            "i8[2])");
+  // torchao keeps how to quantize in objects; others are refused, and so is every call.
+  const auto with = [&](const std::string& field) {
+    return strict(subclass(type, state + text("field") + field + "u"));
+  };
+  const std::string box = global("torchao.quantization", "Box") + ")\x81";
+  EXPECT_EQ(with(box), strict(subclass(type, state + "u")));
+  EXPECT_NE(with(global("my.tensors", "Box") + ")\x81").find("refused the global my.tensors.Box"),
+            std::string::npos);
+  EXPECT_NE(with(type + ")R").find("refused the global my.tensors.Pair"), std::string::npos);
+  EXPECT_NE(with(global("os", "system")).find("refused the global os.system"), std::string::npos);
+  EXPECT_NE(strict(box).find("refused the global torchao.quantization.Box"), std::string::npos);
+  EXPECT_NE(strict("}" + text("k") + box + "s").find("refused the global"), std::string::npos);
+  EXPECT_NE(strict(type).find("refused the global my.tensors.Pair"), std::string::npos);
+}
+
 TEST(Pickle, ListsRefusedNamesOnce) {
   const Pickle pickle = read("(" + global("os", "system") + "0" + global("os", "system") + ")R" +
                              global("my", "Class") + ")\x81t.")

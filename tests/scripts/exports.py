@@ -11,6 +11,7 @@ from torch._higher_order_ops.hints_wrap import hints_wrapper
 from torch._higher_order_ops.map import map as map_
 from torch._higher_order_ops.while_loop import while_loop
 from torch.export import Dim
+from torch.testing._internal.two_tensor import TwoTensor
 
 AUTO = Dim.AUTO
 
@@ -88,6 +89,14 @@ def dtype_questions(self, x, y):
     return x.to(dtype) + torch.ones(3, dtype=torch.result_type(x, y))
 
 
+def inner_tensors(self, x):
+    return x * self.w.a + self.w.b
+
+
+def whole_subclass(self, x):
+    return x + self.w
+
+
 D = {0: AUTO}
 mask = {"mask": x(4, 3), "scale": x(4, 3)}
 # Name: (forward, arguments, keyword arguments, dynamic shapes, strict).
@@ -103,6 +112,8 @@ PROGRAMS = {
     "keywords": (keywords, (x(4, 3),), mask, {"x": D, "kw": {"mask": D, "scale": D}}, False),
     "variadic": (variadic, (x(4, 3), x(4, 3), x(4, 3)), {}, ((D, D, D),), False),
     "strict_dataclass": (nested_dataclass, (Nested(Pair(x(4, 3), x(4, 3)), x(4, 3)), x(4, 3)), {}, ([[D, D], D], D), True),
+    "subclass": (inner_tensors, (x(4, 3),), {}, (D,), False),
+    "subclass_whole": (whole_subclass, (x(4, 3),), {}, None, False),
     "dtype_questions": (dtype_questions, (x(4, 3).int(), x(4, 3)), {}, None, False),
 }
 
@@ -129,6 +140,8 @@ def main():
     folder.mkdir(exist_ok=True)
     for name, (forward, args, kwargs, shapes, strict) in PROGRAMS.items():
         module = type("Program", (torch.nn.Module,), {"forward": forward})()
+        if name.startswith("subclass"):
+            module.w = torch.nn.Parameter(TwoTensor(x(3), 10 * x(3)))
         program = torch.export.export(module, args, kwargs, dynamic_shapes=shapes, strict=strict)
         torch.export.save(program, folder / f"{name}.pt2")
         clean(folder / f"{name}.pt2")

@@ -34,6 +34,8 @@ std::optional<std::string> to_latin1(std::string_view text) {
   return out;
 }
 
+// Fields of its tensor subclasses are objects: how to quantize, by what kernel.
+constexpr std::string_view kTorchao = "torchao.";
 constexpr std::string_view kPlainTypes[] = {"torch.Tensor", "torch.nn.parameter.Parameter",
                                             "torch.nn.parameter.Buffer"};
 constexpr std::string_view kParameterType = kPlainTypes[1];
@@ -80,7 +82,7 @@ bool is_enumeration(std::string_view name) {
 
 // What whoever exported can do about a class that is refused; empty where nothing is known.
 std::string_view remedy(std::string_view name) {
-  return name.starts_with("torchao.")
+  return name.starts_with(kTorchao)
              ? "; export after torchao.utils.unwrap_tensor_subclass(model), which leaves plain "
                "tensors"
              : "";
@@ -134,11 +136,7 @@ Result<PickleId> Unpickler::add_global(std::string name) {
   if (const KnownGlobal* known = find_known_global(name)) return add(PickleKind::constant, known);
   if (const auto dtype = find_torch_dtype(name))
     return add(PickleKind::dtype, std::string(dtype_name(*dtype)));
-  if (mode_ != PickleMode::listing)
-    return error(
-        ErrorCode::unsupported,
-        fmt::format("refused the global {}: only tensors, numbers and plain containers are read{}",
-                    printable(name), remedy(name)));
+  // Python holds true names in a pickle; what is bad is their use, which is known later.
   const auto [place, is_new] =
       refused_.try_emplace(name, static_cast<uint32_t>(graph_->refused.size()));
   if (is_new) {
@@ -146,6 +144,33 @@ Result<PickleId> Unpickler::add_global(std::string name) {
     graph_->refused.push_back({.name = std::move(name), .offset = opcode_offset_});
   }
   return add(PickleKind::global, place->second);
+}
+
+Error Unpickler::refusal(const RefusedGlobal& global) const {
+  return {
+      ErrorCode::unsupported,
+      fmt::format("refused the global {}: only tensors, numbers and plain containers are read{}",
+                  printable(global.name), remedy(global.name)),
+      fmt::format("byte {}", global.offset)};
+}
+
+// In the strict modes a class may say what a tensor subclass is, and what its fields are; both are
+// kept as data. Every other use of a name is refused.
+Result<void> Unpickler::check_refused() const {
+  if (mode_ == PickleMode::listing) return {};
+  for (uint32_t i = 0; i < graph_->refused.size(); ++i)
+    if (!data_classes_.contains(i)) return refusal(graph_->refused[i]);
+  const auto check = [&](PickleId id) -> Result<void> {
+    if (node(id).kind != PickleKind::object) return {};
+    for (const RefusedGlobal& global : graph_->refused)
+      if (global.name == find_object(id)->text) return refusal(global);
+    return {};
+  };
+  if (!stopped_) return {};
+  PT2_TRY_VOID(check(graph_->root));
+  if (const PickleItems* items = find_items(graph_->root))
+    for (const PickleId item : *items) PT2_TRY_VOID(check(item));
+  return {};
 }
 
 Result<PickleId> Unpickler::add_object(std::string_view class_name, Args items, bool called) {
@@ -181,6 +206,11 @@ Result<PickleId> Unpickler::call(PickleId function, PickleId arguments, bool cre
     return malformed("the arguments are no tuple");
   if (const auto* refused = std::get_if<uint32_t>(&node(function).payload)) {
     creates = creates || is_model_output(name_of(function)) || is_member(function, *args);
+    if (mode_ != PickleMode::listing) {
+      if (!creates || !name_of(function).starts_with(kTorchao))
+        return refusal(graph_->refused[*refused]);
+      data_classes_.insert(*refused);
+    }
     if (!creates) {
       graph_->refused[*refused].called = true;
       note_call(std::string(name_of(function)), *args);
@@ -535,9 +565,10 @@ Result<PickleId> Unpickler::rebuild_parameter(Args args) {
 Result<PickleId> Unpickler::rebuild_from_type(Args args) {
   constexpr std::string_view kName = "torch._tensor._rebuild_from_type_v2";
   if (args.size() < 3 || name_of(args[1]).empty()) return wrong_arguments(kName);
-  const auto* function = std::get_if<const KnownGlobal*>(&node(args[0]).payload);
-  if (function != nullptr && (*function)->call == PickleCall::rebuild_from_type)
+  const auto* known = std::get_if<const KnownGlobal*>(&node(args[0]).payload);
+  if (known != nullptr && (*known)->call == PickleCall::rebuild_from_type)
     return wrong_arguments(kName);
+  const std::string_view function = known == nullptr ? "" : (*known)->name;
   PT2_TRY(const PickleId made, call(args[0], args[2], false));
   const std::string type(name_of(args[1]));
   if (node(made).kind != PickleKind::tensor) return made;
@@ -547,8 +578,42 @@ Result<PickleId> Unpickler::rebuild_from_type(Args args) {
   if (std::ranges::find(kPlainTypes, type) == std::end(kPlainTypes)) tensor.class_name = type;
   if (type == kParameterType) tensor.is_parameter = true;
   constexpr size_t kState = 3;
+  if (function == kWrapperSubclass && args.size() > kState) {
+    if (const auto* refused = std::get_if<uint32_t>(&node(args[1]).payload))
+      data_classes_.insert(*refused);
+    PT2_TRY_VOID(keep_inner_tensors(made, args[kState]));
+  }
   if (args.size() > kState) PT2_TRY_VOID(keep_state(made, args[kState]));
   return made;
+}
+
+// The parts of a tensor subclass: names and tensors of its attributes in turn, of its state, which
+// is its __dict__, or that and its slots (torch/_utils.py, _get_obj_state). That of a Parameter
+// says that it is one.
+Result<void> Unpickler::keep_inner_tensors(PickleId subclass, PickleId state) {
+  const PickleItems* items = find_items(state);
+  if (items != nullptr && node(state).kind == PickleKind::tuple && items->size() == 2) {
+    state = items->front();
+    items = find_items(state);
+  }
+  if (items == nullptr || !is_dict_kind(node(state).kind)) return {};
+  PickleItems parts;
+  bool is_parameter = false;
+  for (size_t i = 0; i + 1 < items->size(); i += 2) {
+    const PickleId key = (*items)[i], value = (*items)[i + 1];
+    const std::string* name = find_text(key);
+    if (name == nullptr) continue;
+    if (node(value).kind == PickleKind::tensor) parts.insert(parts.end(), {key, value});
+    if (*name == "_is_param") {
+      const bool* given = std::get_if<bool>(&node(value).payload);
+      is_parameter = given != nullptr && *given;
+    }
+  }
+  PT2_TRY_VOID(charge(parts.size() * sizeof(PickleId)));
+  PickleObject& object = *std::get<std::unique_ptr<PickleObject>>(graph_->nodes[subclass].payload);
+  object.items = std::move(parts);
+  object.tensor.is_parameter |= is_parameter;
+  return {};
 }
 
 // (layout, parts): indices and values of any sparse layout, sizes last.

@@ -88,7 +88,7 @@ constexpr KnownGlobal kKnownGlobals[] = {
     {.name = "torch._utils._rebuild_sparse_csr_tensor", .call = rebuild_sparse},
     {.name = "torch._utils._rebuild_qtensor", .call = rebuild_quantized, .sizes = 2, .missing = "quantized tensor"},
     missing_row("torch._utils._rebuild_nested_tensor",             -1, -1, "nested tensor"),
-    missing_row("torch._utils._rebuild_wrapper_subclass",           1,  2, "tensor subclass without data of its own"),
+    missing_row(kWrapperSubclass,                                   1,  2, "tensor subclass without data of its own"),
     missing_row("torch._utils._rebuild_meta_tensor_no_storage",     0,  1, "meta tensor: only its metadata was saved"),
     missing_row(kFakeTensor,                                       -1, -1, "fake tensor: only its metadata was saved"),
 

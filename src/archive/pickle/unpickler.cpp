@@ -164,9 +164,15 @@ Result<void> Unpickler::follow() {
 }
 
 Result<Pickle> Unpickler::run() {
-  PT2_TRY_VOID(execute());
+  const Result<void> executed = execute();
+  // What is wrong about the use of a name says less than the name.
+  if (!executed && (executed.error().code == ErrorCode::malformed ||
+                    executed.error().code == ErrorCode::invalid))
+    PT2_TRY_VOID(check_refused());
+  PT2_TRY_VOID(executed);
   if (!cursor_.at_end())
     return malformed(fmt::format("found {} bytes behind the pickle's end", cursor_.remaining()));
+  PT2_TRY_VOID(check_refused());
   merge_duplicate_keys(*graph_);
   Pickle pickle;
   pickle.graph_ = std::move(graph_);

@@ -7,6 +7,7 @@
 #include <array>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -106,6 +107,8 @@ class Unpickler {
   Result<PickleId> add(PickleKind kind, T payload);
   Result<PickleId> add_none() { return add(PickleKind::none, std::monostate()); }
   Result<PickleId> add_global(std::string name);
+  Error refusal(const RefusedGlobal& global) const;
+  Result<void> check_refused() const;
   Result<PickleId> add_object(std::string_view class_name, Args items, bool called);
   Result<PickleId> forget_making(Result<PickleId> object);
   Result<PickleId> add_tensor(PickleTensor tensor, PickleItems parts = {});
@@ -139,6 +142,7 @@ class Unpickler {
   Result<PickleId> rebuild_tensor(const KnownGlobal& known, Args args);
   Result<PickleId> rebuild_parameter(Args args);
   Result<PickleId> rebuild_from_type(Args args);
+  Result<void> keep_inner_tensors(PickleId subclass, PickleId state);
   Result<PickleId> rebuild_sparse(Args args);
   bool has_lazy_bits(Args metadata) const;
   Result<PickleId> rebuild_quantized(const KnownGlobal& known, Args args);
@@ -176,6 +180,8 @@ class Unpickler {
   uint64_t memo_used_ = 0;
   std::map<std::string, std::shared_ptr<Storage>, std::less<>> loaded_;
   std::map<std::string, uint32_t, std::less<>> refused_;
+  // Of these, the classes of tensor subclasses and of their fields.
+  std::set<uint32_t> data_classes_;
   uint64_t opcode_offset_ = 0;
   uint64_t opcodes_ = 0;
   uint64_t memory_ = 0;
