@@ -6,6 +6,7 @@
 #include "ir/graph_place.h"
 #include "ops/table.h"
 #include "run/bound_graph.h"
+#include "run/inner_tensor.h"
 
 namespace pt2 {
 namespace {
@@ -43,7 +44,7 @@ void name_arguments(Graph& graph, int depth) {
 void name_positional_arguments(Program& program) { name_arguments(program.graph, 0); }
 
 bool has_kernel(std::string_view target, const CustomOperators& operators) {
-  return run::find_higher_order(target) != nullptr ||
+  return target == run::kAccessInnerTensor || run::find_higher_order(target) != nullptr ||
          static_cast<bool>(ops::find_operator(operators, target));
 }
 

@@ -3,11 +3,10 @@
 #include <algorithm>
 
 #include "ir/graph_place.h"
+#include "run/inner_tensor.h"
 
 namespace pt2::run {
 namespace {
-
-constexpr std::string_view kAccess = "torch.ops.export.access_subclass_inner_tensor.default";
 
 bool is_subclass(const PayloadTensor* payload) {
   return payload != nullptr && !payload->missing.empty() && !payload->class_name.empty();
@@ -48,7 +47,8 @@ class Unwrapper {
     for (const Use& use : graph().uses(subclass)) uses.push_back(use);
     for (const auto& [user, index] : uses) {
       const Node* node = user ? &graph().node(*user) : nullptr;
-      if (node == nullptr || node->target != kAccess || node->inputs.size() != 2 || index != 0)
+      if (node == nullptr || node->target != kAccessInnerTensor || node->inputs.size() != 2 ||
+          index != 0)
         return wrong_use(payload, node);
       const auto* attribute = node->inputs[1].arg.get_if<std::string>();
       const auto* result = node->outputs.size() == 1 ? node->outputs[0].get_if<ValueId>() : nullptr;
