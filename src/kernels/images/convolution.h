@@ -10,6 +10,7 @@
 #ifndef PT2_KERNELS_IMAGES_CONVOLUTION_H
 #define PT2_KERNELS_IMAGES_CONVOLUTION_H
 
+#include <algorithm>
 #include <cstdint>
 
 #include "kernels/products/product.h"
@@ -39,6 +40,15 @@ struct Images {
   int64_t pixel_stride = 0;    // 1 if planar
   int64_t channel_stride = 1;  // 1 if not planar
 };
+
+// The elements of a kernel, in one dimension, that are inside an image of `size`, whose element
+// `start` is under the first of them.
+inline int64_t first_inside(int64_t start, int64_t dilation, int64_t kernel) {
+  return start >= 0 ? 0 : std::min(kernel, (-start + dilation - 1) / dilation);
+}
+inline int64_t end_inside(int64_t start, int64_t dilation, int64_t kernel, int64_t size) {
+  return start >= size ? 0 : std::min(kernel, (size - start + dilation - 1) / dilation);
+}
 
 // How many floats the packed kernels take.
 int64_t packed_kernels_size(const Convolution& convolution);

@@ -30,15 +30,6 @@ struct Row {
   int64_t kernel_rows_end;
 };
 
-// The part of a kernel's elements that are inside an image, whose element `start` is under the
-// first.
-int64_t first_inside(int64_t start, int64_t dilation, int64_t kernel) {
-  return start >= 0 ? 0 : std::min(kernel, (-start + dilation - 1) / dilation);
-}
-int64_t end_inside(int64_t start, int64_t dilation, int64_t kernel, int64_t size) {
-  return start >= size ? 0 : std::min(kernel, (size - start + dilation - 1) / dilation);
-}
-
 // What follows the sums of `count` channels of neighbours; all lanes are channels if kWhole.
 template <int kPixels, bool kWhole>
 HWY_INLINE void finish_pixels(const Depthwise& work, int64_t first_pixel, int64_t channel,

@@ -31,10 +31,8 @@ struct Axis {
 
   Span span_of(int64_t pixel) const {
     const int64_t start = pixel * stride - pad;
-    const int64_t before = start >= 0 ? 0 : (-start + dilation - 1) / dilation;
-    const int64_t end = start >= in ? 0 : (in - start + dilation - 1) / dilation;
-    const int64_t first = std::min(kernel, before);
-    return {pixel, pixel + 1, first, std::max(first, std::min(kernel, end))};
+    const int64_t first = first_inside(start, dilation, kernel);
+    return {pixel, pixel + 1, first, std::max(first, end_inside(start, dilation, kernel, in))};
   }
   // `visit` is called with spans from `begin` to `end`, in order.
   template <class Visit>
