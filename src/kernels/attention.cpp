@@ -60,7 +60,7 @@ void weigh_scores(const QueryRow& row, float scale, int64_t value_depth) {
   }
   const V shift = set(largest);
   const double block_sum = sum_span(allowed, [&](int64_t i, int64_t lanes) HWY_ATTR {
-    const V weight = exp(hn::Sub(load_first(scores + i, lanes), shift));
+    const V weight = exp_of_difference(hn::Sub(load_first(scores + i, lanes), shift));
     store_first(weight, scores + i, lanes);
     return weight;
   });

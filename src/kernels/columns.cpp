@@ -48,8 +48,8 @@ void softmax_group(const Group& group, bool logarithm) {
     for (V& each : part) each = set(0);
     for_each_vector(group, begin, std::min(group.rows, begin + kBlock),
                     [&](int64_t i, int64_t place, int64_t lanes) HWY_ATTR {
-                      const V value =
-                          exp(hn::Sub(load_first(group.from + place, lanes), largest[i]));
+                      const V value = exp_of_difference(
+                          hn::Sub(load_first(group.from + place, lanes), largest[i]));
                       if (!logarithm) store_first(value, group.to + place, lanes);
                       part[i] = hn::Add(part[i], value);
                     });

@@ -58,14 +58,14 @@ void softmax_row(const float* from, int64_t count, bool logarithm, float* to) {
   const V shift = set(largest);
   if (logarithm) {
     const double sum = sum_span(count, [&](int64_t i, int64_t lanes) HWY_ATTR {
-      return exp(hn::Sub(load_first(from + i, lanes), shift));
+      return exp_of_difference(hn::Sub(load_first(from + i, lanes), shift));
     });
     const V log_sum = set(static_cast<float>(std::log(sum)));
     return map_span(from, to, count,
                     [&](V x) HWY_ATTR { return hn::Sub(hn::Sub(x, shift), log_sum); });
   }
   const double sum = sum_span(count, [&](int64_t i, int64_t lanes) HWY_ATTR {
-    const V value = exp(hn::Sub(load_first(from + i, lanes), shift));
+    const V value = exp_of_difference(hn::Sub(load_first(from + i, lanes), shift));
     store_first(value, to + i, lanes);
     return value;
   });

@@ -77,9 +77,15 @@ HWY_INLINE void turn_4x4(const float* from, int64_t from_stride, float* to, int6
 #endif
 }
 
-// Bounds that let NaN through on every target.
-HWY_INLINE V at_least(V x, V low) { return hn::IfThenElse(hn::Lt(x, low), low, x); }
-HWY_INLINE V at_most(V x, V high) { return hn::IfThenElse(hn::Gt(x, high), high, x); }
+// Bounds that let NaN through on every target. Of two operands that do not compare, x86's
+// instructions give the second.
+constexpr bool kGivesSecond = HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128;
+HWY_INLINE V at_least(V x, V low) {
+  return kGivesSecond ? hn::Max(low, x) : hn::IfThenElse(hn::Lt(x, low), low, x);
+}
+HWY_INLINE V at_most(V x, V high) {
+  return kGivesSecond ? hn::Min(high, x) : hn::IfThenElse(hn::Gt(x, high), high, x);
+}
 
 HWY_INLINE V horner(V, V sum) { return sum; }
 template <class... Rest>
@@ -87,15 +93,19 @@ HWY_INLINE V horner(V x, V sum, float next, Rest... rest) {
   return horner(x, hn::MulAdd(sum, x, set(next)), rest...);
 }
 
-// 2^n for whole n from -126 to 127.
+// 2^n for whole n from -126 to 127; other bits of n are lost.
 HWY_INLINE V power_of_two(hn::Vec<Ints> n) {
   return hn::BitCast(Floats(), hn::ShiftLeft<23>(hn::Add(n, hn::Set(Ints(), 127))));
 }
 
 // x = n ln 2 + r with |r| at most half of ln 2; returns exp(r) - 1. |x| is at most 104.
+// Beside 1.5 * 2^23 a number has no room for fractions, and n is in its last bits; those above n's
+// sign are the large number's own.
 HWY_INLINE V reduced_expm1(V x, hn::Vec<Ints>& n) {
-  const V whole = hn::Round(hn::Mul(x, set(1.44269504f)));
-  n = hn::ConvertTo(Ints(), whole);
+  const V large = set(12582912.0f);
+  const V sum = hn::MulAdd(x, set(1.44269504f), large);
+  n = hn::BitCast(Ints(), sum);
+  const V whole = hn::Sub(sum, large);
   // ln 2 in two parts; the products with the first are exact.
   V r = hn::NegMulAdd(whole, set(0.693359375f), x);
   r = hn::NegMulAdd(whole, set(-2.12194440e-4f), r);
@@ -112,6 +122,14 @@ HWY_INLINE V exp(V x) {
   // In two steps, for n from -150 to 128.
   const hn::Vec<Ints> half = hn::ShiftRight<1>(n);
   return hn::Mul(hn::Mul(p, power_of_two(half)), power_of_two(hn::Sub(n, half)));
+}
+
+// For x of at most 0, as softmax has them. What would be denormal is 0, as in PyTorch's softmax.
+HWY_INLINE V exp_of_difference(V x) {
+  hn::Vec<Ints> n;
+  const V p = hn::Add(reduced_expm1(x, n), set(1.0f));
+  const V value = hn::Mul(p, power_of_two(n));
+  return hn::IfThenElse(hn::Lt(x, set(-87.0f)), hn::Zero(Floats()), value);
 }
 
 // 2^n (exp(r) - 1) + 2^n - 1, exact near 0 where exp(x) - 1 would not be.
@@ -243,8 +261,16 @@ HWY_INLINE V softplus(V x) {
   return hn::IfThenElse(hn::IsNaN(x), x, hn::Add(positive, rest));
 }
 
-HWY_INLINE V sigmoid(V x) { return hn::Div(set(1.0f), hn::Add(set(1.0f), exp(hn::Neg(x)))); }
-HWY_INLINE V silu(V x) { return hn::Div(x, hn::Add(set(1.0f), exp(hn::Neg(x)))); }
+// 1 + exp(-x). The last doubling makes what is too large infinite.
+HWY_INLINE V one_and_exp_of_negative(V x) {
+  x = at_most(at_least(hn::Neg(x), set(-80.0f)), set(89.0f));
+  hn::Vec<Ints> n;
+  const V p = hn::Add(reduced_expm1(x, n), set(1.0f));
+  const V half = hn::Mul(p, power_of_two(hn::Sub(n, hn::Set(Ints(), 1))));
+  return hn::MulAdd(half, set(2.0f), set(1.0f));
+}
+HWY_INLINE V sigmoid(V x) { return hn::Div(set(1.0f), one_and_exp_of_negative(x)); }
+HWY_INLINE V silu(V x) { return hn::Div(x, one_and_exp_of_negative(x)); }
 
 // t / (t + 2) with t = exp(2 |x|) - 1.
 HWY_INLINE V tanh(V x) {
@@ -320,15 +346,25 @@ inline void activate_span(Activation activation, const float* from, float* to, i
   }
 }
 
-// Results that are still in registers. All functions but the most common one go through memory, so
-// that each is compiled once.
+// Results that are still in registers. Functions of many instructions go through memory, so that
+// each is compiled once.
 template <int kCount>
 HWY_INLINE void activate_all(Activation activation, V (&values)[kCount]) {
-  if (activation == Activation::none) return;
-  if (activation == Activation::relu) {
+  const auto apply = [&values](const auto& function) HWY_ATTR {
 #pragma GCC unroll 16
-    for (int i = 0; i < kCount; ++i) values[i] = relu(values[i]);
-    return;
+    for (int i = 0; i < kCount; ++i) values[i] = function(values[i]);
+  };
+  switch (activation) {
+    case Activation::none:
+      return;
+    case Activation::relu:
+      return apply([](V x) HWY_ATTR { return relu(x); });
+    case Activation::relu6:
+      return apply([](V x) HWY_ATTR { return relu6(x); });
+    case Activation::hardswish:
+      return apply([](V x) HWY_ATTR { return hardswish(x); });
+    default:
+      break;
   }
   HWY_ALIGN float memory[kCount * kLanes];
 #pragma GCC unroll 16
