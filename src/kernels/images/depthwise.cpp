@@ -28,7 +28,23 @@ struct Row {
   int64_t top;        // image row under the first kernel row
   int64_t first_kernel_row;
   int64_t kernel_rows_end;
+  // What the next row of results reads of the image beyond this one's.
+  const float* ahead;
+  int64_t rows_ahead;
 };
+
+// Brings the part of it under some results into the second cache, while those are computed: images
+// of networks are larger than that, and rows of channels too long for the processor to foresee.
+template <int kPixels, int kStride>
+HWY_INLINE void read_ahead(const Depthwise& work, const Row& row, int64_t x, int64_t channel) {
+  constexpr int64_t kLine = 16;
+  if (channel % kLine != 0) return;
+  const int64_t pixel = work.images.pixel_stride;
+  const float* ahead = row.ahead + x * kStride * pixel + channel;
+  for (int64_t y = 0; y < row.rows_ahead; ++y, ahead += work.images.row_stride)
+#pragma GCC unroll 16
+    for (int p = 0; p < kPixels * kStride; ++p) __builtin_prefetch(ahead + p * pixel, 0, 2);
+}
 
 // What follows the sums of `count` channels of neighbours; all lanes are channels if kWhole.
 template <int kPixels, bool kWhole>
@@ -36,14 +52,14 @@ HWY_INLINE void finish_pixels(const Depthwise& work, int64_t first_pixel, int64_
                               int64_t count, V (&sums)[kPixels]) {
   const Epilogue& epilogue = work.epilogue;
   if (epilogue.addend != nullptr) {
-#pragma GCC unroll 4
+#pragma GCC unroll 8
     for (int p = 0; p < kPixels; ++p) {
       const float* from = epilogue.addend + (first_pixel + p) * epilogue.addend_stride + channel;
       sums[p] = hn::Add(sums[p], kWhole ? load(from) : load_first(from, count));
     }
   }
   activate_all(epilogue.activation, sums);
-#pragma GCC unroll 4
+#pragma GCC unroll 8
   for (int p = 0; p < kPixels; ++p) {
     float* to = work.out + (first_pixel + p) * work.out_stride + channel;
     if (kWhole)
@@ -66,7 +82,7 @@ void sum_pixels(const Depthwise& work, const Row& row, int64_t x, int64_t first,
     V sums[kPixels];
     const V start = work.epilogue.bias != nullptr ? load_first(work.epilogue.bias + c, count)
                                                   : hn::Zero(Floats());
-#pragma GCC unroll 4
+#pragma GCC unroll 8
     for (int p = 0; p < kPixels; ++p) sums[p] = start;
     for (int64_t ky = row.first_kernel_row; ky < row.kernel_rows_end; ++ky) {
       const float* in = row.image + (row.top + ky * shape.dilation_y) * work.images.row_stride +
@@ -74,7 +90,7 @@ void sum_pixels(const Depthwise& work, const Row& row, int64_t x, int64_t first,
       const float* kernel = work.packed + (ky * shape.kernel_width + first) * channels + c;
       for (int64_t kx = first; kx < end; ++kx) {
         const V weight = load_first(kernel, count);
-#pragma GCC unroll 4
+#pragma GCC unroll 8
         for (int p = 0; p < kPixels; ++p)
           sums[p] = hn::MulAdd(load_first(in + p * step, count), weight, sums[p]);
         in += shape.dilation_x * work.images.pixel_stride;
@@ -96,9 +112,10 @@ HWY_INLINE void sum_channels(const Depthwise& work, const Row& row, int64_t x, i
   const auto take = [count](const float* from)
                         HWY_ATTR { return kWhole ? load(from) : load_first(from, count); };
   const int64_t left = x * kStride - shape.pad_left;
+  read_ahead<kPixels, kStride>(work, row, x, c);
   V sums[kPixels];
   const V start = work.epilogue.bias != nullptr ? take(work.epilogue.bias + c) : hn::Zero(Floats());
-#pragma GCC unroll 4
+#pragma GCC unroll 8
   for (int p = 0; p < kPixels; ++p) sums[p] = start;
   for (int64_t ky = row.first_kernel_row; ky < row.kernel_rows_end; ++ky) {
     const float* in = row.image + (row.top + ky * shape.dilation_y) * work.images.row_stride +
@@ -108,11 +125,11 @@ HWY_INLINE void sum_channels(const Depthwise& work, const Row& row, int64_t x, i
 #pragma GCC unroll 8
     for (int kx = 0; kx < kWidth; ++kx) weights[kx] = take(kernel + kx * channels);
     constexpr int kColumns = (kPixels - 1) * kStride + kWidth;
-#pragma GCC unroll 16
+#pragma GCC unroll 32
     for (int column = 0; column < kColumns; ++column, in += work.images.pixel_stride) {
       if (!kInside && (left + column < 0 || left + column >= shape.in_width)) continue;
       const V pixel = take(in);
-#pragma GCC unroll 4
+#pragma GCC unroll 8
       for (int p = 0; p < kPixels; ++p) {
         const int kx = column - p * kStride;
         if (kx >= 0 && kx < kWidth) sums[p] = hn::MulAdd(pixel, weights[kx], sums[p]);
@@ -137,9 +154,12 @@ void sum_usual(const Depthwise& work, const Row& row) {
   for (int64_t x = 0; x < shape.out_width;) {
     const int64_t left = x * kStride - shape.pad_left;
     const int64_t rest = shape.out_width - x;
-    const int pixels = rest >= 4 ? 4 : rest >= 2 ? 2 : 1;
+    const int pixels = rest >= 8 ? 8 : rest >= 4 ? 4 : rest >= 2 ? 2 : 1;
     const bool inside = left >= 0 && left + (pixels - 1) * kStride + kWidth <= shape.in_width;
-    if (pixels == 4)
+    if (pixels == 8)
+      (inside ? sum_some<8, kWidth, kStride, true> : sum_some<8, kWidth, kStride, false>)(work, row,
+                                                                                          x);
+    else if (pixels == 4)
       (inside ? sum_some<4, kWidth, kStride, true> : sum_some<4, kWidth, kStride, false>)(work, row,
                                                                                           x);
     else if (pixels == 2)
@@ -192,6 +212,9 @@ void sum_row(const Depthwise& work, RowFunction sum, int64_t index) {
   row.top = y * shape.stride_y - shape.pad_top;
   row.first_kernel_row = first_inside(row.top, shape.dilation_y, shape.kernel_height);
   row.kernel_rows_end = end_inside(row.top, shape.dilation_y, shape.kernel_height, shape.in_height);
+  const int64_t reach = row.top + (shape.kernel_height - 1) * shape.dilation_y + 1;
+  row.ahead = row.image + reach * work.images.row_stride;
+  row.rows_ahead = std::clamp<int64_t>(shape.in_height - reach, 0, shape.stride_y);
   sum(work, row);
 }
 
