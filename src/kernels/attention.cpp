@@ -45,13 +45,13 @@ void weigh_scores(const QueryRow& row, float scale, int64_t value_depth) {
   float* const scores = row.scores;
   const int64_t allowed = row.allowed;
   const V factor = set(scale);
-  for (int64_t i = 0; i < allowed; i += kLanes) {
-    const int64_t lanes = std::min(kLanes, allowed - i);
+  const float block_largest = largest_of_span(allowed, [&](int64_t i, int64_t lanes) HWY_ATTR {
     V score = hn::Mul(load_first(scores + i, lanes), factor);
     if (row.mask != nullptr) score = hn::Add(score, load_first(row.mask + i, lanes));
     store_first(score, scores + i, lanes);
-  }
-  const float largest = std::max(row.maximum, largest_of(scores, allowed));
+    return score;
+  });
+  const float largest = std::max(row.maximum, block_largest);
   std::fill(scores + allowed, scores + row.count, 0.0f);
   if (largest == -std::numeric_limits<float>::infinity()) {
     // Nothing to attend to: no weight, unless a score is not a number.

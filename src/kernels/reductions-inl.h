@@ -46,17 +46,23 @@ HWY_INLINE double sum_span(int64_t count, const Term& term) {
   return total;
 }
 
-// The largest element that is not NaN; -inf if there is none.
-HWY_INLINE float largest_of(const float* from, int64_t count) {
+// The largest lane of term(vector of elements i ..) that is not NaN, -inf if there is none; `term`
+// as in sum_span.
+template <class Term>
+HWY_INLINE float largest_of_span(int64_t count, const Term& term) {
   const V lowest = set(-std::numeric_limits<float>::infinity());
   V largest = lowest;
   int64_t i = 0;
-  for (; i + kLanes <= count; i += kLanes) largest = at_least(largest, load(from + i));
+  for (; i + kLanes <= count; i += kLanes) largest = at_least(largest, term(i, kLanes));
   if (i < count) {
     const auto present = hn::FirstN(Floats(), static_cast<size_t>(count - i));
-    largest = at_least(largest, hn::IfThenElse(present, load_first(from + i, count - i), lowest));
+    largest = at_least(largest, hn::IfThenElse(present, term(i, count - i), lowest));
   }
   return largest_lane(largest);
+}
+HWY_INLINE float largest_of(const float* from, int64_t count) {
+  return largest_of_span(
+      count, [&](int64_t i, int64_t lanes) HWY_ATTR { return load_first(from + i, lanes); });
 }
 
 }  // namespace HWY_NAMESPACE
