@@ -240,25 +240,26 @@ void bench_convolution(const Bench& bench, const ImageShape& image) {
   images.pixel_stride = image.planar ? 1 : image.channels;
   images.row_stride = image.in * images.pixel_stride;
   images.channel_stride = image.planar ? image.in * image.in : 1;
-  const kernels::Epilogue epilogue{.bias = bias.get(), .activation = kernels::Activation::relu};
+  kernels::ConvolutionOperands operands{
+      .images = images,
+      .packed = packed.get(),
+      .out = out.get(),
+      .out_stride = image.out_channels,
+      .epilogue = {.bias = bias.get(), .activation = kernels::Activation::relu}};
   bench.report(std::string("convolution ") + image.name,
                2.0 * static_cast<double>(kernel_size * shape.out_height * shape.out_width),
-               bytes_of(in_size + out_size + kernel_size), [&] {
-                 kernels::convolve(shape, images, packed.get(), out.get(), image.out_channels,
-                                   epilogue, bench.pool());
-               });
+               bytes_of(in_size + out_size + kernel_size),
+               [&] { kernels::convolve(shape, operands, bench.pool()); });
   if (!kernels::suits_winograd(shape)) return;
   const Floats transformed = make_floats(kernels::winograd_kernels_size(shape));
   const Floats scratch =
       make_floats(kernels::winograd_scratch_size(shape, kernels::thread_count(bench.pool())));
   kernels::pack_winograd_kernels(shape, kernels.get(), transformed.get(), bench.pool());
+  operands.packed = transformed.get();
   bench.report(std::string("convolution, Winograd, ") + image.name,
                2.0 * static_cast<double>(kernel_size * shape.out_height * shape.out_width),
-               bytes_of(in_size + out_size + kernel_size), [&] {
-                 kernels::convolve_winograd(shape, images, transformed.get(), out.get(),
-                                            image.out_channels, epilogue, scratch.get(),
-                                            bench.pool());
-               });
+               bytes_of(in_size + out_size + kernel_size),
+               [&] { kernels::convolve_winograd(shape, operands, scratch.get(), bench.pool()); });
 }
 
 void bench_convolutions(const Bench& bench) {

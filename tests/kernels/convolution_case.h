@@ -89,7 +89,10 @@ struct ConvolutionCase {
   void run(ThreadPool* pool = nullptr) {
     packed.assign(static_cast<size_t>(packed_kernels_size(shape)), NAN);
     pack_kernels(shape, kernels.data(), packed.data(), pool);
-    convolve(shape, images, packed.data(), out.data(), out_stride, epilogue, pool);
+    convolve(shape, operands(), pool);
+  }
+  ConvolutionOperands operands() {
+    return {images, packed.data(), out.data(), out_stride, epilogue};
   }
 
   double expected(int64_t pixel, int64_t channel, double& magnitude) const {

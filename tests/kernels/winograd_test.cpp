@@ -30,9 +30,7 @@ bool run(Case& convolution, ThreadPool* pool = nullptr) {
   pack_winograd_kernels(shape, convolution.kernels.data(), convolution.packed.data(), pool);
   std::vector<float> scratch(static_cast<size_t>(winograd_scratch_size(shape, thread_count(pool))),
                              NAN);
-  return convolve_winograd(shape, convolution.images, convolution.packed.data(),
-                           convolution.out.data(), convolution.out_stride, convolution.epilogue,
-                           scratch.data(), pool);
+  return convolve_winograd(shape, convolution.operands(), scratch.data(), pool);
 }
 
 TEST(WinogradTest, EqualsAPlainLoop) {

@@ -238,29 +238,28 @@ void pack_kernels(const Convolution& convolution, const float* kernels, float* p
   }
 }
 
-void convolve(const Convolution& convolution, const Images& images, const float* packed, float* out,
-              int64_t out_stride, const Epilogue& epilogue, ThreadPool* pool) {
-  if (is_depthwise(convolution))
-    return convolve_depthwise(convolution, images, packed, out, out_stride, epilogue, pool);
-  if (is_direct(convolution))
-    return convolve_direct(convolution, images, packed, out, out_stride, epilogue, pool);
+void convolve(const Convolution& convolution, const ConvolutionOperands& operands,
+              ThreadPool* pool) {
+  if (is_depthwise(convolution)) return convolve_depthwise(convolution, operands, pool);
+  if (is_direct(convolution)) return convolve_direct(convolution, operands, pool);
+  const Images& images = operands.images;
   Windows windows{convolution, images, convolution.in_channels / convolution.groups};
   Product product;
   product.rows = convolution.batch * convolution.out_height * convolution.out_width;
   product.columns = convolution.out_channels / convolution.groups;
   product.depth = group_depth(convolution);
-  product.out_stride = out_stride;
+  product.out_stride = operands.out_stride;
   product.left_stride = images.pixel_stride;
   product.left_rows = {HWY_DYNAMIC_DISPATCH(fill_windows), &windows};
   const bool in_place = reads_rows_in_place(convolution, images);
   for (int64_t group = 0; group < convolution.groups; ++group) {
     windows.images.data = images.data + group * windows.channels * images.channel_stride;
     product.left = in_place ? windows.images.data : nullptr;
-    product.packed = packed + group * packed_size(product.depth, product.columns);
-    product.out = out + group * product.columns;
-    product.epilogue = epilogue;
-    if (epilogue.bias != nullptr) product.epilogue.bias += group * product.columns;
-    if (epilogue.addend != nullptr) product.epilogue.addend += group * product.columns;
+    product.packed = operands.packed + group * packed_size(product.depth, product.columns);
+    product.out = operands.out + group * product.columns;
+    product.epilogue = operands.epilogue;
+    if (product.epilogue.bias != nullptr) product.epilogue.bias += group * product.columns;
+    if (product.epilogue.addend != nullptr) product.epilogue.addend += group * product.columns;
     multiply_packed(product, pool);
   }
 }

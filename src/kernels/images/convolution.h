@@ -58,10 +58,16 @@ int64_t packed_kernels_size(const Convolution& convolution);
 void pack_kernels(const Convolution& convolution, const float* kernels, float* packed,
                   ThreadPool* pool = nullptr);
 
-// `out` overlaps nothing but an addend equal to it; bias and addend are those of Epilogue, columns
-// being output channels and rows output pixels.
-void convolve(const Convolution& convolution, const Images& images, const float* packed, float* out,
-              int64_t out_stride, const Epilogue& epilogue, ThreadPool* pool = nullptr);
+struct ConvolutionOperands {
+  Images images;
+  const float* packed = nullptr;  // kernels
+  float* out = nullptr;           // overlaps nothing but an addend equal to it
+  int64_t out_stride = 0;
+  Epilogue epilogue;  // columns are output channels, rows output pixels
+};
+
+void convolve(const Convolution& convolution, const ConvolutionOperands& operands,
+              ThreadPool* pool = nullptr);
 
 // The gradient of the kernels of one group and one image: out[r, k] += sum over the pixels p of the
 // result of gradients[r, p] times element k of the window of p; row r begins at gradients + r *

@@ -12,13 +12,8 @@ HWY_BEFORE_NAMESPACE();
 namespace pt2::kernels {
 namespace HWY_NAMESPACE {
 
-struct Depthwise {
-  const Convolution& shape;
-  const Images& images;
-  const float* packed;
-  float* out;
-  int64_t out_stride;
-  const Epilogue& epilogue;
+struct Depthwise : ConvolutionOperands {
+  Convolution shape;
 };
 
 // One row of results; of the kernel only the rows that meet the image.
@@ -218,9 +213,9 @@ void sum_row(const Depthwise& work, RowFunction sum, int64_t index) {
   sum(work, row);
 }
 
-void sum_rows(const Convolution& convolution, const Images& images, const float* packed, float* out,
-              int64_t out_stride, const Epilogue& epilogue, ThreadPool* pool) {
-  const Depthwise work{convolution, images, packed, out, out_stride, epilogue};
+void sum_rows(const Convolution& convolution, const ConvolutionOperands& operands,
+              ThreadPool* pool) {
+  const Depthwise work{operands, convolution};
   const RowFunction sum = row_function(convolution);
   const int64_t rows = convolution.batch * convolution.out_height;
   // Less than this is not worth waking a thread.
@@ -243,10 +238,9 @@ HWY_AFTER_NAMESPACE();
 namespace pt2::kernels {
 HWY_EXPORT(sum_rows);
 
-void convolve_depthwise(const Convolution& convolution, const Images& images, const float* packed,
-                        float* out, int64_t out_stride, const Epilogue& epilogue,
+void convolve_depthwise(const Convolution& convolution, const ConvolutionOperands& operands,
                         ThreadPool* pool) {
-  HWY_DYNAMIC_DISPATCH(sum_rows)(convolution, images, packed, out, out_stride, epilogue, pool);
+  HWY_DYNAMIC_DISPATCH(sum_rows)(convolution, operands, pool);
 }
 
 }  // namespace pt2::kernels

@@ -13,8 +13,8 @@ inline bool is_depthwise(const Convolution& convolution) {
          convolution.groups == convolution.out_channels && !convolution.planar;
 }
 
-void convolve_depthwise(const Convolution& convolution, const Images& images, const float* packed,
-                        float* out, int64_t out_stride, const Epilogue& epilogue, ThreadPool* pool);
+void convolve_depthwise(const Convolution& convolution, const ConvolutionOperands& operands,
+                        ThreadPool* pool);
 
 }  // namespace pt2::kernels
 

@@ -50,13 +50,8 @@ struct Axis {
   }
 };
 
-struct Work {
+struct Work : ConvolutionOperands {
   Convolution shape;
-  Images images;
-  const float* packed;
-  float* out;
-  int64_t out_stride;
-  Epilogue epilogue;
   Axis y, x;
 };
 
@@ -273,18 +268,14 @@ bool is_direct(const Convolution& shape) {
          shape.out_channels / shape.groups <= kFewColumns;
 }
 
-void convolve_direct(const Convolution& convolution, const Images& images, const float* packed,
-                     float* out, int64_t out_stride, const Epilogue& epilogue, ThreadPool* pool) {
-  const Work work{.shape = convolution,
-                  .images = images,
-                  .packed = packed,
-                  .out = out,
-                  .out_stride = out_stride,
-                  .epilogue = epilogue,
-                  .y = {convolution.in_height, convolution.kernel_height, convolution.stride_y,
-                        convolution.dilation_y, convolution.pad_top},
-                  .x = {convolution.in_width, convolution.kernel_width, convolution.stride_x,
-                        convolution.dilation_x, convolution.pad_left}};
+void convolve_direct(const Convolution& convolution, const ConvolutionOperands& operands,
+                     ThreadPool* pool) {
+  const Work work{operands,
+                  convolution,
+                  {convolution.in_height, convolution.kernel_height, convolution.stride_y,
+                   convolution.dilation_y, convolution.pad_top},
+                  {convolution.in_width, convolution.kernel_width, convolution.stride_x,
+                   convolution.dilation_x, convolution.pad_left}};
   // Less work than this is not worth waking a thread.
   constexpr int64_t kParallelWork = int64_t{1} << 18;
   const int64_t rows = convolution.batch * convolution.out_height;

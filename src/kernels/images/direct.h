@@ -11,8 +11,8 @@ bool is_direct(const Convolution& convolution);
 
 // Kernels are packed, and sums added in the same order, as for a product. The result is its to the
 // bit.
-void convolve_direct(const Convolution& convolution, const Images& images, const float* packed,
-                     float* out, int64_t out_stride, const Epilogue& epilogue, ThreadPool* pool);
+void convolve_direct(const Convolution& convolution, const ConvolutionOperands& operands,
+                     ThreadPool* pool);
 
 }  // namespace pt2::kernels
 

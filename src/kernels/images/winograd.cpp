@@ -65,13 +65,8 @@ struct Scratch {
   int64_t result_step;
 };
 
-struct Work {
-  const Convolution& shape;
-  const Images& images;
-  const float* packed;
-  float* out;
-  int64_t out_stride;
-  const Epilogue& epilogue;
+struct Work : ConvolutionOperands {
+  Convolution shape;
   Tiles tiles;
 };
 
@@ -277,10 +272,9 @@ int64_t winograd_scratch_size(const Convolution& shape, int threads) {
   return (blocks == 1 ? 1 : threads) * Scratch::size(shape, tiles.block_tiles(blocks));
 }
 
-bool convolve_winograd(const Convolution& convolution, const Images& images, const float* packed,
-                       float* out, int64_t out_stride, const Epilogue& epilogue, float* scratch,
-                       ThreadPool* pool) {
-  const Work work{convolution, images, packed, out, out_stride, epilogue, Tiles(convolution)};
+bool convolve_winograd(const Convolution& convolution, const ConvolutionOperands& operands,
+                       float* scratch, ThreadPool* pool) {
+  const Work work{operands, convolution, Tiles(convolution)};
   const Tiles& tiles = work.tiles;
   const int64_t blocks = tiles.blocks(convolution, thread_count(pool));
   const int64_t block_tiles = tiles.block_tiles(blocks);

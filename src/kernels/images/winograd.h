@@ -26,11 +26,9 @@ void pack_winograd_kernels(const Convolution& convolution, const float* kernels,
 // How many floats of scratch convolve_winograd() needs with a pool of `threads`.
 int64_t winograd_scratch_size(const Convolution& convolution, int threads);
 
-// Operands as those of convolve(); `out` does not overlap an addend. False, with `out` unspecified,
-// where a sum is not finite.
-bool convolve_winograd(const Convolution& convolution, const Images& images, const float* packed,
-                       float* out, int64_t out_stride, const Epilogue& epilogue, float* scratch,
-                       ThreadPool* pool = nullptr);
+// `out` does not overlap an addend. False, with `out` unspecified, where a sum is not finite.
+bool convolve_winograd(const Convolution& convolution, const ConvolutionOperands& operands,
+                       float* scratch, ThreadPool* pool = nullptr);
 
 }  // namespace pt2::kernels
 

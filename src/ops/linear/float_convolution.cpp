@@ -73,8 +73,11 @@ void convolve_images(Tensor& out, const Tensor& input, const Tensor& weight,
                 .pixel_stride = in_channels,
                 .channel_stride = 1};
     }
-    kernels::convolve(convolution, images, packed.data(), result.data(), channels,
-                      {.bias = b ? b->data() : nullptr});
+    kernels::convolve(convolution, {.images = images,
+                                    .packed = packed.data(),
+                                    .out = result.data(),
+                                    .out_stride = channels,
+                                    .epilogue = {.bias = b ? b->data() : nullptr}});
     kernels::turn({.rows = area, .columns = channels, .from_stride = channels, .to_stride = area},
                   result.data(), y.data() + n * channels * area);
   }

@@ -87,22 +87,23 @@ class ConvolutionStep final : public Step {
       images.row_stride = shape.in_width * images.pixel_stride;
       images.image_stride = shape.in_height * images.row_stride;
     }
-    const kernels::Epilogue epilogue{.bias = kernels_.changes.bias_or_null(),
-                                     .addend = addend_ == nullptr ? nullptr : addend.data<float>(),
-                                     .addend_stride = shape.out_channels,
-                                     .activation = activation_};
+    const kernels::ConvolutionOperands operands{
+        .images = images,
+        .packed = winograd == nullptr ? packed : winograd,
+        .out = out.data<float>(),
+        .out_stride = shape.out_channels,
+        .epilogue = {.bias = kernels_.changes.bias_or_null(),
+                     .addend = addend_ == nullptr ? nullptr : addend.data<float>(),
+                     .addend_stride = shape.out_channels,
+                     .activation = activation_}};
     if (winograd == nullptr) {
-      frame.launch([=, to = out.data<float>(), threads = frame.threads()] {
-        kernels::convolve(shape, images, packed, to, shape.out_channels, epilogue, threads);
-      });
+      frame.launch([=, threads = frame.threads()] { kernels::convolve(shape, operands, threads); });
     } else {
       Tensor scratch = frame.make(
           {kernels::winograd_scratch_size(shape, kernels::thread_count(frame.threads()))});
-      frame.launch([=, this, to = out.data<float>(), room = scratch.data<float>(),
-                    threads = frame.threads()] {
-        if (!kernels::convolve_winograd(shape, images, winograd, to, shape.out_channels, epilogue,
-                                        room, threads))
-          convolve_exceptional(shape, images, to, epilogue, threads);
+      frame.launch([=, this, room = scratch.data<float>(), threads = frame.threads()] {
+        if (!kernels::convolve_winograd(shape, operands, room, threads))
+          convolve_exceptional(shape, operands, threads);
       });
     }
     frame.set(result(), std::move(out), true);
@@ -142,17 +143,17 @@ class ConvolutionStep final : public Step {
 
   // Images with infinite or huge numbers, which Winograd's differences do not take. Few programs
   // meet any, so the kernels are packed when one does.
-  void convolve_exceptional(const kernels::Convolution& shape, const kernels::Images& images,
-                            float* to, const kernels::Epilogue& epilogue,
+  void convolve_exceptional(const kernels::Convolution& shape,
+                            kernels::ConvolutionOperands operands,
                             kernels::ThreadPool* threads) const {
-    const float* packed = plain_kernels(shape, threads);
+    operands.packed = plain_kernels(shape, threads);
     std::vector<float> once;
-    if (packed == nullptr) {
+    if (operands.packed == nullptr) {
       once.resize(static_cast<size_t>(kernels::packed_kernels_size(shape)));
       kernels::pack_kernels(shape, changed_kernels().data<float>(), once.data(), threads);
-      packed = once.data();
+      operands.packed = once.data();
     }
-    kernels::convolve(shape, images, packed, to, shape.out_channels, epilogue, threads);
+    kernels::convolve(shape, operands, threads);
   }
 
   // With what follows on each channel folded in.

@@ -51,15 +51,17 @@ void convolve_slice(const Slices& all, int64_t slice, const float* from, float* 
     return;
   }
   for (int64_t k = begin; k < end; ++k) {
-    kernels::Images seen = image;
-    seen.data = from + (first + k * all.dilation) * area;
-    const kernels::Epilogue epilogue{
-        .bias = k == begin ? all.bias : nullptr,
-        .addend = k == begin ? nullptr : to,
-        .addend_stride = channels,
-        .activation = k + 1 == end ? all.activation : kernels::Activation::none};
-    kernels::convolve(shape, seen, all.packed + k * kernels::packed_kernels_size(shape), to,
-                      channels, epilogue, threads);
+    kernels::ConvolutionOperands operands{
+        .images = image,
+        .packed = all.packed + k * kernels::packed_kernels_size(shape),
+        .out = to,
+        .out_stride = channels,
+        .epilogue = {.bias = k == begin ? all.bias : nullptr,
+                     .addend = k == begin ? nullptr : to,
+                     .addend_stride = channels,
+                     .activation = k + 1 == end ? all.activation : kernels::Activation::none}};
+    operands.images.data = from + (first + k * all.dilation) * area;
+    kernels::convolve(shape, operands, threads);
   }
 }
 
