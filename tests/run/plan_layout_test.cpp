@@ -59,20 +59,24 @@ void call_all(Case& graph, ValueId x, int& count) {
 
 // Winograd's differences within a window would make more of the result infinite or no number.
 TEST(PlanLayout, ConvolutionsOfInfiniteNumbers) {
-  Case graph;
-  const ValueId x = graph.input({1, 16, 12, 14});
-  Tensor numbers = Tensor::zeros(Dtype::float32, {1, 16, 12, 14});
-  for (int64_t i = 0; i < numbers.numel(); ++i)
-    numbers.data<float>()[i] = static_cast<float>(i % 7) - 3;
-  numbers.data<float>()[500] = INFINITY;
-  numbers.data<float>()[1100] = 3e38f;
-  numbers.data<float>()[1102] = NAN;
-  graph.fill(x, std::move(numbers));
-  const ValueId y = graph.call("conv2d.default",
-                               {input(x), named("weight", Argument(graph.weight({20, 16, 3, 3})))});
-  graph.output(graph.call("nan_to_num.default", {self(y)}));
-  EXPECT_EQ(graph.check().front(), "convolution");
-  EXPECT_TRUE(graph.took_others());
+  for (const bool is_volume : {false, true}) {
+    Case graph;
+    const Sizes sizes = is_volume ? Sizes{2, 16, 4, 12, 14} : Sizes{1, 16, 12, 14};
+    const ValueId x = graph.input(sizes);
+    Tensor numbers = Tensor::zeros(Dtype::float32, sizes);
+    for (int64_t i = 0; i < numbers.numel(); ++i)
+      numbers.data<float>()[i] = static_cast<float>(i % 7) - 3;
+    numbers.data<float>()[500] = INFINITY;
+    numbers.data<float>()[1100] = 3e38f;
+    numbers.data<float>()[1102] = NAN;
+    graph.fill(x, std::move(numbers));
+    const ValueId weight = graph.weight(is_volume ? Sizes{20, 16, 3, 3, 3} : Sizes{20, 16, 3, 3});
+    const ValueId y = graph.call(is_volume ? "conv3d.default" : "conv2d.default",
+                                 {input(x), named("weight", Argument(weight))});
+    graph.output(graph.call("nan_to_num.default", {self(y)}));
+    EXPECT_EQ(graph.check().front(), "convolution");
+    EXPECT_TRUE(graph.took_others());
+  }
 }
 
 TEST(PlanLayout, ElementsThatMove) {

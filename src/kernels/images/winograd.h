@@ -26,7 +26,7 @@ void pack_winograd_kernels(const Convolution& convolution, const float* kernels,
 // How many floats of scratch convolve_winograd() needs with a pool of `threads`.
 int64_t winograd_scratch_size(const Convolution& convolution, int threads);
 
-// `out` does not overlap an addend. False, with `out` unspecified, where a sum is not finite.
+// False, with `out` unspecified, where a sum is not finite.
 bool convolve_winograd(const Convolution& convolution, const ConvolutionOperands& operands,
                        float* scratch, ThreadPool* pool = nullptr);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kernels/images/convolution.h"
+#include "kernels/images/winograd.h"
 #include "kernels/pointwise.h"
 #include "run/plan/batch_norm.h"
 #include "run/plan/layout.h"
@@ -24,12 +25,18 @@ struct Slices {
   int64_t in = 0, out = 0, kernels = 0;  // along the depth
   int64_t stride = 1, padding = 0, dilation = 1;
   const float* packed = nullptr;
+  float* winograd_scratch = nullptr;  // null where slices are convolved plainly
   const float* bias = nullptr;
   kernels::Activation activation = kernels::Activation::none;
 };
 
-// One slice of the result, at `to`; its input begins at `from`.
-void convolve_slice(const Slices& all, int64_t slice, const float* from, float* to,
+int64_t packed_slice_size(const kernels::Convolution& shape, bool winograd) {
+  return winograd ? kernels::winograd_kernels_size(shape) : kernels::packed_kernels_size(shape);
+}
+
+// One slice of the result, at `to`; its input begins at `from`. False where Winograd's sums are not
+// finite.
+bool convolve_slice(const Slices& all, int64_t slice, const float* from, float* to,
                     kernels::ThreadPool* threads) {
   const kernels::Convolution& shape = all.shape;
   const int64_t channels = shape.out_channels;
@@ -48,12 +55,13 @@ void convolve_slice(const Slices& all, int64_t slice, const float* from, float* 
     for (int64_t i = 0; i < pixels * channels; ++i)
       to[i] = all.bias == nullptr ? 0.0f : all.bias[i % channels];
     kernels::apply(all.activation, to, to, pixels * channels);
-    return;
+    return true;
   }
+  const bool winograd = all.winograd_scratch != nullptr;
   for (int64_t k = begin; k < end; ++k) {
     kernels::ConvolutionOperands operands{
         .images = image,
-        .packed = all.packed + k * kernels::packed_kernels_size(shape),
+        .packed = all.packed + k * packed_slice_size(shape, winograd),
         .out = to,
         .out_stride = channels,
         .epilogue = {.bias = k == begin ? all.bias : nullptr,
@@ -61,8 +69,12 @@ void convolve_slice(const Slices& all, int64_t slice, const float* from, float* 
                      .addend_stride = channels,
                      .activation = k + 1 == end ? all.activation : kernels::Activation::none}};
     operands.images.data = from + (first + k * all.dilation) * area;
-    kernels::convolve(shape, operands, threads);
+    if (!winograd)
+      kernels::convolve(shape, operands, threads);
+    else if (!kernels::convolve_winograd(shape, operands, all.winograd_scratch, threads))
+      return false;
   }
+  return true;
 }
 
 class VolumeConvolutionStep final : public Step {
@@ -77,7 +89,8 @@ class VolumeConvolutionStep final : public Step {
         windows_(std::move(windows)),
         groups_(groups),
         activation_(activation),
-        packed_(copies) {}
+        plain_(copies),
+        winograd_(copies) {}
 
   std::string_view name() const override { return "convolution"; }
 
@@ -103,17 +116,26 @@ class VolumeConvolutionStep final : public Step {
                   .dilation = windows_.dilation[0],
                   .bias = changes_.bias_or_null(),
                   .activation = activation_};
-    slices.packed = pack(frame, slices.shape);
+    const bool winograd = kernels::suits_winograd(slices.shape);
+    slices.packed = packed_kernels(slices.shape, winograd, frame.threads());
     if (slices.packed == nullptr) return false;
     const Tensor volume = channels_last_value(frame, argument);
     Tensor out = make_images(frame, sizes);
-    frame.launch([slices, from = volume.data<float>(), to = out.data<float>(),
+    Tensor scratch;
+    if (winograd) {
+      scratch = frame.make(
+          {kernels::winograd_scratch_size(slices.shape, kernels::thread_count(frame.threads()))});
+      slices.winograd_scratch = scratch.data<float>();
+    }
+    frame.launch([this, slices, from = volume.data<float>(), to = out.data<float>(),
                   in_size = volume.numel() / slices.batch,
                   out_size = out.numel() / (slices.batch * slices.out), threads = frame.threads()] {
       for (int64_t i = 0; i < slices.batch; ++i)
-        for (int64_t slice = 0; slice < slices.out; ++slice)
-          convolve_slice(slices, slice, from + i * in_size,
-                         to + (i * slices.out + slice) * out_size, threads);
+        for (int64_t slice = 0; slice < slices.out; ++slice) {
+          float* result = to + (i * slices.out + slice) * out_size;
+          if (!convolve_slice(slices, slice, from + i * in_size, result, threads))
+            convolve_exceptional(slices, slice, from + i * in_size, result, threads);
+        }
     });
     frame.set(result(), std::move(out), true);
     return true;
@@ -140,24 +162,48 @@ class VolumeConvolutionStep final : public Step {
     return shape;
   }
 
+  const float* packed_kernels(const kernels::Convolution& shape, bool winograd,
+                              kernels::ThreadPool* threads) const {
+    return (winograd ? winograd_ : plain_)
+        .get(packed_slice_size(shape, winograd) * weight_.size(2), [&](float* memory) {
+          pack(shape, winograd, memory, threads);
+          leave_file(weight_);
+        });
+  }
+
   // The kernels of each slice for themselves.
-  const float* pack(Frame& frame, const kernels::Convolution& shape) const {
-    const int64_t each = kernels::packed_kernels_size(shape), depth = weight_.size(2);
-    return packed_.get(each * depth, [&](float* memory) {
-      const int64_t area = weight_.size(3) * weight_.size(4),
-                    rows = weight_.size(0) * weight_.size(1);
-      std::vector<float> slice(static_cast<size_t>(rows * area));
-      for (int64_t k = 0; k < depth; ++k) {
-        for (int64_t row = 0; row < rows; ++row) {
-          const auto channel = static_cast<size_t>(row / weight_.size(1));
-          const double scale = changes_.scale.empty() ? 1 : changes_.scale[channel];
-          for (int64_t i = 0; i < area; ++i)
-            slice[static_cast<size_t>(row * area + i)] =
-                static_cast<float>(weight_.data<float>()[(row * depth + k) * area + i] * scale);
-        }
-        kernels::pack_kernels(shape, slice.data(), memory + k * each, frame.threads());
+  void pack(const kernels::Convolution& shape, bool winograd, float* memory,
+            kernels::ThreadPool* threads) const {
+    const int64_t each = packed_slice_size(shape, winograd), depth = weight_.size(2);
+    const int64_t area = weight_.size(3) * weight_.size(4),
+                  rows = weight_.size(0) * weight_.size(1);
+    std::vector<float> slice(static_cast<size_t>(rows * area));
+    for (int64_t k = 0; k < depth; ++k) {
+      for (int64_t row = 0; row < rows; ++row) {
+        const auto channel = static_cast<size_t>(row / weight_.size(1));
+        const double scale = changes_.scale.empty() ? 1 : changes_.scale[channel];
+        for (int64_t i = 0; i < area; ++i)
+          slice[static_cast<size_t>(row * area + i)] =
+              static_cast<float>(weight_.data<float>()[(row * depth + k) * area + i] * scale);
       }
-    });
+      (winograd ? kernels::pack_winograd_kernels : kernels::pack_kernels)(
+          shape, slice.data(), memory + k * each, threads);
+    }
+  }
+
+  // What Winograd's differences do not take (winograd.h). Few programs meet any, so the kernels are
+  // packed when one does.
+  void convolve_exceptional(Slices slices, int64_t slice, const float* from, float* to,
+                            kernels::ThreadPool* threads) const {
+    slices.winograd_scratch = nullptr;
+    slices.packed = packed_kernels(slices.shape, false, threads);
+    std::vector<float> once;
+    if (slices.packed == nullptr) {
+      once.resize(static_cast<size_t>(packed_slice_size(slices.shape, false) * slices.kernels));
+      pack(slices.shape, false, once.data(), threads);
+      slices.packed = once.data();
+    }
+    convolve_slice(slices, slice, from, to, threads);
   }
 
   Tensor weight_;
@@ -165,7 +211,8 @@ class VolumeConvolutionStep final : public Step {
   Windows windows_;
   int64_t groups_;
   kernels::Activation activation_;
-  PackedMemory packed_;
+  PackedMemory plain_;
+  PackedMemory winograd_;
 };
 
 }  // namespace
