@@ -1,7 +1,9 @@
-"""Which operators and arguments each PyTorch release has: makes src/convert/operator_history.def.
+"""Which operators and arguments each PyTorch release has: makes src/convert/operator_history.def and
+src/ops/argument_names.def.
 
     python operator_history.py dump OUT.json        under the Python of one release
-    python operator_history.py table DUMP.json ...  prints the table: what differs between releases
+    python operator_history.py table DUMP.json ...  prints the first: which releases have what
+    python operator_history.py names DUMP.json ...  prints the second: what releases call by other names
 
 The dumps name every overload with its signature, every higher-order operator, and the Python functions on symbolic
 numbers that torch/_export/serde/serialize.py takes as nodes. Rows come from the dumps alone.
@@ -17,12 +19,11 @@ import sys
 # release.
 NAMESPACES = ("aten", "prims", "quantized", "_quantized")
 HEAD = """\
-// Operators that not every release of releases.def has, and arguments that came, went or were renamed. Made by
+// Operators that not every release of releases.def has, and arguments that came or went. Made by
 // interop/operator_history.py from the releases themselves; not edited by hand.
 //
 //   PT2_OPERATOR_SPAN(first, last, target)             last 0: still there
 //   PT2_ARGUMENT_SPAN(first, last, target, argument)   an argument of an operator that was there before or is afterwards
-//   PT2_ARGUMENT_NAME(last, target, old, new)          called `old` up to that release, and `new` later
 // clang-format off
 #ifndef PT2_OPERATOR_SPAN
 #define PT2_OPERATOR_SPAN(...)
@@ -30,14 +31,20 @@ HEAD = """\
 #ifndef PT2_ARGUMENT_SPAN
 #define PT2_ARGUMENT_SPAN(...)
 #endif
-#ifndef PT2_ARGUMENT_NAME
-#define PT2_ARGUMENT_NAME(...)
-#endif
 """
 TAIL = """\
 // clang-format on
 #undef PT2_OPERATOR_SPAN
-#undef PT2_ARGUMENT_SPAN
+#undef PT2_ARGUMENT_SPAN"""
+NAMES_HEAD = """\
+// Arguments that releases of PyTorch call by other names. Made by interop/operator_history.py from the releases
+// themselves; not edited by hand.
+//
+//   PT2_ARGUMENT_NAME(last, target, old, new)   called `old` up to that release, and `new` later
+// clang-format off
+"""
+NAMES_TAIL = """\
+// clang-format on
 #undef PT2_ARGUMENT_NAME"""
 
 
@@ -104,7 +111,8 @@ def renames(releases, order, target):
     return found
 
 
-def table(paths):
+def read(paths):
+    """(dumps by release, the releases in order)"""
     releases = {}
     for path in paths:
         with open(path) as file:
@@ -112,7 +120,20 @@ def table(paths):
         data["ops"] = {name: text for name, text in data["ops"].items() if name.split(".")[2] in NAMESPACES}
         data["names"] = {*data["ops"], *data["sym"], *("torch.ops.higher_order." + name for name in data["hops"])}
         releases[number(data["version"])] = data
-    order = sorted(releases)
+    return releases, sorted(releases)
+
+
+def names(paths):
+    releases, order = read(paths)
+    print(NAMES_HEAD, end="")
+    for target in sorted(set().union(*(data["ops"] for data in releases.values()))):
+        for last, old, new in renames(releases, order, target):
+            print(f'PT2_ARGUMENT_NAME({last}, "{target}", "{old}", "{new}")')
+    print(NAMES_TAIL)
+
+
+def table(paths):
+    releases, order = read(paths)
     print(HEAD, end="")
     for target in sorted(set().union(*(data["names"] for data in releases.values()))):
         present = [n for n in order if target in releases[n]["names"]]
@@ -122,10 +143,7 @@ def table(paths):
         having = [n for n in present if target in releases[n]["ops"]]
         if not having:
             continue
-        changed = renames(releases, order, target)
-        for last, old, new in changed:
-            print(f'PT2_ARGUMENT_NAME({last}, "{target}", "{old}", "{new}")')
-        skipped = {name for _, old, new in changed for name in (old, new)}
+        skipped = {name for _, old, new in renames(releases, order, target) for name in (old, new)}
         every = {name for n in having for name, _ in arguments(releases[n]["ops"][target])} - skipped
         for argument in sorted(every):
             with_it = [n for n in having if argument in dict(arguments(releases[n]["ops"][target]))]
@@ -139,8 +157,8 @@ def table(paths):
 def main():
     if len(sys.argv) > 2 and sys.argv[1] == "dump":
         dump(sys.argv[2])
-    elif len(sys.argv) > 2 and sys.argv[1] == "table":
-        table(sys.argv[2:])
+    elif len(sys.argv) > 2 and sys.argv[1] in ("table", "names"):
+        (table if sys.argv[1] == "table" else names)(sys.argv[2:])
     else:
         sys.exit(__doc__.strip())
 

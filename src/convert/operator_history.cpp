@@ -34,7 +34,7 @@ constexpr ArgumentRow kArguments[] = {
 };
 constexpr NameRow kNames[] = {
 #define PT2_ARGUMENT_NAME(last, target, old, new) {last, target, old, new},
-#include "convert/operator_history.def"
+#include "ops/argument_names.def"
 };
 static_assert(std::ranges::is_sorted(kOperators, {}, &OperatorRow::target));
 

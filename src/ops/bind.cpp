@@ -148,6 +148,21 @@ std::optional<Value> parse_default_element(BaseType base, std::string_view text)
   return std::nullopt;
 }
 
+// What the table calls an argument that older releases call so.
+std::string_view name_now(const Signature& signature, std::string_view old_name) {
+  struct Row {
+    std::string_view target, old_name, new_name;
+  };
+  constexpr Row kRows[] = {
+#define PT2_ARGUMENT_NAME(last, target, old, new) {target, old, new},
+#include "ops/argument_names.def"
+  };
+  const std::string target = target_of(signature);
+  for (const Row& row : kRows)
+    if (row.target == target && row.old_name == old_name) return row.new_name;
+  return old_name;
+}
+
 }  // namespace
 
 std::string type_name(const ArgumentType& type) {
@@ -182,8 +197,9 @@ Result<size_t> parameter_index(const Signature& signature, std::string_view argu
     return operator_error("argument " + std::to_string(position) + " is one too many for " +
                           std::string(signature.text));
   }
-  for (size_t i = 0; i < signature.parameter_count; ++i)
-    if (signature.parameter_array[i].name == argument_name) return i;
+  const Parameter* found = signature.find(argument_name);
+  if (found == nullptr) found = signature.find(name_now(signature, argument_name));
+  if (found != nullptr) return static_cast<size_t>(found - signature.begin());
   return operator_error("unknown argument '" + std::string(argument_name) +
                         "', expected those of " + std::string(signature.text));
 }

@@ -47,6 +47,25 @@ TEST(OperatorTable, EveryTargetIsListedOnce) {
     }
 }
 
+TEST(OperatorTable, ArgumentsAreFoundByTheNamesOfOlderReleases) {
+  const struct {
+    const char *target, *old_name, *new_name;
+  } renamed[] = {
+#define PT2_ARGUMENT_NAME(last, target, old, new) {target, old, new},
+#include "ops/argument_names.def"
+  };
+  int found = 0;
+  for (const auto& row : renamed) {
+    const Operator op = find_operator(row.target);
+    if (!op) continue;
+    const auto index = parameter_index(op.signature(), row.old_name, 0);
+    ASSERT_TRUE(index) << index.error().text();
+    EXPECT_EQ(op.signature().parameter_array[*index].name, row.new_name);
+    ++found;
+  }
+  EXPECT_GE(found, 3);
+}
+
 TEST(OperatorTable, FormsAreDerivedFromTheFunctionalRow) {
   EXPECT_EQ(find_operator("torch.ops.aten.relu_.default").form, Operator::Form::in_place);
   EXPECT_EQ(find_operator("torch.ops.aten.permute_copy.default").form, Operator::Form::copy);
