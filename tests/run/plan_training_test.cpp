@@ -1,5 +1,7 @@
 // Plans of what programs do while they train: statistics of a batch, state that they write to.
+#include "pt2/ir/program.h"
 #include "pt2/model.h"
+#include "pt2/save.h"
 #include "run/plan_case.h"
 
 namespace pt2::run {
@@ -75,10 +77,34 @@ TEST(PlanTraining, OneNumberHasNoVariance) {
   EXPECT_EQ(graph.check(), Names{"batch_norm"});
 }
 
-Model corpus_model(const std::string& name, EngineKind engine) {
-  return Model::load(std::string(PT2_TEST_DATA) + "/corpus/2.15.0/" + name + ".pt2",
-                     {.engine = engine})
-      .value();
+std::shared_ptr<const Package> corpus_package(const std::string& name) {
+  const std::string path = std::string(PT2_TEST_DATA) + "/corpus/2.15.0/" + name + ".pt2";
+  return std::make_shared<const Package>(Package::open(path).value());
+}
+
+// A program that writes its buffer `total` behind its last node returns a view of it, too.
+std::shared_ptr<const Package> package_with_view_of_state(const std::string& view,
+                                                          std::vector<NamedArgument> arguments) {
+  const auto package = corpus_package("buffer_mutation_functional");
+  PackageContents contents = package_contents(*package).value();
+  Program program = *package->program("model").value();
+  Graph& graph = program.graph;
+  std::vector<Argument> outputs(graph.outputs().begin(), graph.outputs().end());
+  const ValueId result = *outputs[2].get_if<ValueId>();
+  arguments.insert(arguments.begin(), named("self", Argument(*graph.find_value("b_total"))));
+  const ValueId seen = *graph.add_value({.name = "seen", .meta = graph.value(result).meta});
+  graph.add_node({.target = "torch.ops.aten." + view,
+                  .inputs = std::move(arguments),
+                  .outputs = {Argument(seen)}});
+  outputs[2] = Argument(seen);
+  graph.set_outputs(outputs);
+  program.signature.output_specs[2].arg.name = "seen";
+  contents.programs[0].json = program_json(program);
+  StringSink sink;
+  EXPECT_TRUE(save_package(contents, sink));
+  const auto file = std::make_shared<const std::string>(sink.take());
+  return std::make_shared<const Package>(
+      Package::open_bytes(std::as_bytes(std::span(*file)), file, "edited.pt2").value());
 }
 
 std::vector<Value> inputs_of(const Model& model, float start) {
@@ -96,33 +122,48 @@ std::vector<Value> inputs_of(const Model& model, float start) {
 
 // Calls that are done again write the same state as those that are made in full, each session's
 // its own.
+void check_calls_with_state(const std::shared_ptr<const Package>& package) {
+  const Model planned = Model::from_package(package, {.engine = EngineKind::planned}).value(),
+              reference = Model::from_package(package, {.engine = EngineKind::reference}).value();
+  Session fast(planned), other(planned), slow(reference);
+  for (int call = 0; call < 8; ++call) {
+    const auto start = static_cast<float>(call);
+    std::vector<Value> given = inputs_of(planned, start), same = inputs_of(planned, start);
+    const auto found = fast.run(given), expected = slow.run(same);
+    ASSERT_TRUE(found && expected);
+    for (size_t i = 0; i < expected->size(); ++i)
+      EXPECT_EQ(elements((*found)[i]), elements((*expected)[i])) << "call " << call;
+    for (size_t i = 0; i < given.size(); ++i)
+      EXPECT_EQ(elements(given[i]), elements(same[i])) << "input of call " << call;
+    for (const InputSpec& spec : planned.program().signature.input_specs)
+      if (spec.kind == InputKind::buffer && fast.state(*spec.target)->dtype() == Dtype::float32) {
+        EXPECT_EQ(elements(Value(*fast.state(*spec.target))),
+                  elements(Value(*slow.state(*spec.target))));
+      }
+    if (call % 3 == 0) {
+      std::vector<Value> others = inputs_of(planned, 100);
+      ASSERT_TRUE(other.run(others));
+    }
+  }
+}
+
 TEST(PlanTraining, StateIsWrittenByCallsThatAreDoneAgain) {
   for (const std::string name :
        {"buffer_mutation", "buffer_mutation_functional", "inplace_ops", "input_mutation"}) {
     const testing::ScopedTrace trace(__FILE__, __LINE__, name);
-    const Model planned = corpus_model(name, EngineKind::planned),
-                reference = corpus_model(name, EngineKind::reference);
-    Session fast(planned), other(planned), slow(reference);
-    for (int call = 0; call < 8; ++call) {
-      const auto start = static_cast<float>(call);
-      std::vector<Value> given = inputs_of(planned, start), same = inputs_of(planned, start);
-      const auto found = fast.run(given), expected = slow.run(same);
-      ASSERT_TRUE(found && expected);
-      for (size_t i = 0; i < expected->size(); ++i)
-        EXPECT_EQ(elements((*found)[i]), elements((*expected)[i])) << "call " << call;
-      for (size_t i = 0; i < given.size(); ++i)
-        EXPECT_EQ(elements(given[i]), elements(same[i])) << "input of call " << call;
-      for (const InputSpec& spec : planned.program().signature.input_specs)
-        if (spec.kind == InputKind::buffer && fast.state(*spec.target)->dtype() == Dtype::float32) {
-          EXPECT_EQ(elements(Value(*fast.state(*spec.target))),
-                    elements(Value(*slow.state(*spec.target))));
-        }
-      if (call % 3 == 0) {
-        std::vector<Value> others = inputs_of(planned, 100);
-        ASSERT_TRUE(other.run(others));
-      }
-    }
+    check_calls_with_state(corpus_package(name));
   }
+}
+
+// As in PyTorch, the view shows what is written behind the last node.
+TEST(PlanTraining, ResultsMayBeViewsOfState) {
+  check_calls_with_state(package_with_view_of_state("alias.default", {}));
+  check_calls_with_state(package_with_view_of_state(
+      "slice.Tensor", {named("dim", Argument(int64_t{0})), named("start", Argument(int64_t{1})),
+                       named("end", Argument(int64_t{3})), named("step", Argument(int64_t{1}))}));
+  check_calls_with_state(package_with_view_of_state(
+      "expand.default",
+      {named("size", ArgumentList{ListKind::ints, {Argument(int64_t{2}), Argument(int64_t{3})}})}));
 }
 
 }  // namespace

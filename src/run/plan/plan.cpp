@@ -183,8 +183,9 @@ Result<std::vector<Value>> Plan::run(std::vector<Value> inputs, const EngineCall
     for_each_value(output, [&](ValueId id) { frame.as_written(id); });
     PT2_TRY(Value value, evaluate_argument(output, frame.values));
     if (recording != nullptr) {
-      // A recording's results are row-major.
-      if (const auto* tensor = value.get_if<Tensor>(); tensor != nullptr && tensor->numel() > 0)
+      // A recording's results are row-major, but for views of state, of which there is none.
+      if (const auto* tensor = value.get_if<Tensor>();
+          tensor != nullptr && tensor->numel() > 0 && !recording->is_state(*tensor))
         value = Value(to_row_major(frame, *tensor));
       recording->add_output(value);
     }

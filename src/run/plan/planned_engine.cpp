@@ -341,7 +341,13 @@ class PlannedSession final : public EngineSession {
             plan_->run(std::move(inputs), call, executor, workspace, recording.get()));
     recording->write_back(state);
     calls->refused = !recording->is_usable();
-    if (calls->refused) return results;
+    if (calls->refused) {
+      // Callers get views of the state, which may get a new value behind the last node.
+      for (Value& result : results)
+        if (const auto* tensor = result.get_if<Tensor>())
+          result = Value(recording->of_state(*tensor, state));
+      return results;
+    }
     results = copies_of(recording->outputs(), workspace.memory);
     calls->recording = std::move(recording);
     workspace.recordings.limit_memory();

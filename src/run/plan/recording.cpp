@@ -160,6 +160,19 @@ void Recording::write_back(std::span<const Tensor> state) const {
   for (size_t i = 0; i < state.size(); ++i) put(places_[state_[i]], state[i]);
 }
 
+Tensor Recording::of_state(const Tensor& tensor, std::span<const Tensor> state) const {
+  for (size_t i = 0; i < state.size(); ++i) {
+    const Tensor& copy = inputs_[state_[i]];
+    if (tensor.defined() && copy.storage() == tensor.storage() &&
+        dtype_size(tensor.dtype()) == dtype_size(copy.dtype()))
+      return state[i]
+          .with_dtype(tensor.dtype())
+          .with_view(tensor.sizes(), tensor.strides(),
+                     state[i].storage_offset() + tensor.storage_offset() - copy.storage_offset());
+  }
+  return tensor;
+}
+
 void Recording::add_output(const Value& value) {
   const auto* tensor = value.get_if<Tensor>();
   if (tensor == nullptr || !is_recordable(value)) return give_up();

@@ -47,6 +47,8 @@ class Recording {
   bool is_state(const Tensor& tensor) const;
   // `state` has the tensors of which there are such copies, in their order.
   void write_back(std::span<const Tensor> state) const;
+  // A view of a copy of state as the same view of the state; any other tensor as it is.
+  Tensor of_state(const Tensor& tensor, std::span<const Tensor> state) const;
   // In their order.
   void add_output(const Value& value);
 
