@@ -1,5 +1,8 @@
 #include "tools/verbs.h"
 
+#include <algorithm>
+#include <array>
+
 namespace pt2::tools {
 namespace {
 
@@ -195,9 +198,24 @@ constexpr Verb kVerbs[] = {
      setup_man},
 };
 
+#ifdef PT2_VERBS
+// Of a build with these alone the linker leaves out what the others need.
+constexpr std::string_view kChosen[] = {PT2_VERBS};
+constexpr auto kHere = [] {
+  std::array<Verb, std::size(kChosen)> here{};
+  std::ranges::copy_if(kVerbs, here.begin(), [](const Verb& verb) {
+    return std::ranges::find(kChosen, verb.name) != std::end(kChosen);
+  });
+  return here;
+}();
+static_assert(kHere.back().setup != nullptr, "PT2_VERBS names a verb that there is not");
+#else
+constexpr std::span<const Verb> kHere = kVerbs;
+#endif
+
 }  // namespace
 
-std::span<const Verb> verbs() { return kVerbs; }
+std::span<const Verb> verbs() { return kHere; }
 
 std::string_view job_name(Job job) {
   switch (job) {

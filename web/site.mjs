@@ -1,12 +1,12 @@
 // Puts the page together, and says how large it is for a download: node web/site.mjs COMMAND COMMAND.wasm FOLDER
 //
-// Exit 1 when it takes 3 MB or more compressed.
+// Exit 1 when it takes 3 MB or more compressed, with brotli or with gzip.
 import {execFileSync} from 'node:child_process';
 import {cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import {fileURLToPath} from 'node:url';
-import {brotliCompressSync} from 'node:zlib';
+import {brotliCompressSync, gzipSync} from 'node:zlib';
 
 const MOST_BYTES = 3e6;
 
@@ -31,6 +31,7 @@ writeFileSync(index, text.replace('@graph-script@', script).replace('@graph-styl
 const paths = readdirSync(folder, {recursive: true}).map((name) => join(folder, name));
 const files = paths.filter((path) => statSync(path).isFile());
 const total = (size) => files.reduce((sum, path) => sum + size(readFileSync(path)), 0);
-const compressed = total((content) => brotliCompressSync(content).length);
-console.log(`${files.length} files, ${total((content) => content.length)} bytes, compressed ${compressed}`);
-process.exitCode = compressed >= MOST_BYTES ? 1 : 0;
+const brotli = total((content) => brotliCompressSync(content).length);
+const gzip = total((content) => gzipSync(content, {level: 9}).length);
+console.log(`${files.length} files, ${total((content) => content.length)} bytes, with brotli ${brotli}, with gzip ${gzip}`);
+process.exitCode = Math.max(brotli, gzip) >= MOST_BYTES ? 1 : 0;
