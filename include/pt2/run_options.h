@@ -33,9 +33,8 @@ inline constexpr std::string_view kSourceNode = "pt2_source_node";
 
 // What one step of a planned call took.
 struct StepTime {
-  std::string_view kernel;  // "convolution"; "reference" where there is no faster one
-  const Node& node;         // the last of the nodes that the step computes
-  size_t node_count;
+  std::string_view kernel;             // "convolution"; "reference" where there is no faster one
+  std::span<const Node* const> nodes;  // that the step computes, the last one's result
   std::chrono::nanoseconds time;
 };
 

@@ -104,7 +104,7 @@ TEST_F(Growing, HeadsOfKeysAreNotRepeated) {
   std::vector<Value> given = inputs(beginning(keys_, 5), beginning(values_, 5));
   size_t joined = 0;
   const auto found = session.run(given, {.on_step = [&](const StepTime& step) {
-                                   if (step.kernel == "attention") joined = step.node_count;
+                                   if (step.kernel == "attention") joined = step.nodes.size();
                                  }});
   ASSERT_TRUE(found) << found.error().text();
   // Attention, and of keys and values each: unsqueeze, slice, expand, reshape.

@@ -54,7 +54,7 @@ class Profile {
     double time = 0;
     size_t count = 0;
     std::string_view kernel{};
-    size_t node_count = 0;
+    std::vector<const Node*> nodes{};
     void add(double more) {
       time += more;
       ++count;
@@ -73,10 +73,10 @@ class Profile {
     const double time = microseconds(step.time);
     total_ += time;
     kernels_[std::string(step.kernel)].add(time);
-    Entry& entry = nodes_[&step.node];
+    Entry& entry = nodes_[step.nodes.back()];
     entry.add(time);
     entry.kernel = step.kernel;
-    entry.node_count = step.node_count;
+    entry.nodes.assign(step.nodes.begin(), step.nodes.end());
   }
 
   std::string text(size_t calls) const {
@@ -102,7 +102,7 @@ class Profile {
     for (const auto& [node, entry] : sorted(nodes_)) {
       if (shown++ == kSlowestNodes) break;
       nodes.add({printable(node->target), std::string(entry.kernel),
-                 std::to_string(entry.node_count), per_call(entry.time), share(entry.time),
+                 std::to_string(entry.nodes.size()), per_call(entry.time), share(entry.time),
                  printable(module_path(*node))});
     }
     return "\n" + kernels.text() + "\n" + nodes.text();
@@ -129,7 +129,11 @@ class Profile {
       write_text(json, "node", name_of(*node));
       write_text(json, "target", node->target);
       write_text(json, "kernel", entry.kernel);
-      write_integer(json, "nodes", entry.node_count);
+      write_integer(json, "nodes", entry.nodes.size());
+      json.key("names");
+      json.begin_array();
+      for (const Node* each : entry.nodes) json.string(name_of(*each));
+      json.end_array();
       json.key("us");
       json.number(entry.time / static_cast<double>(calls));
     });

@@ -99,10 +99,10 @@ Result<void> timed_step(Frame& frame, const Step& step,
   const auto start = std::chrono::steady_clock::now();
   bool by_kernel = true;
   PT2_TRY_VOID(run_step(frame, step, &by_kernel));
-  on_step({.kernel = by_kernel ? step.name() : kReference,
-           .node = *step.nodes().back()->node,
-           .node_count = step.nodes().size(),
-           .time = std::chrono::steady_clock::now() - start});
+  const auto time = std::chrono::steady_clock::now() - start;
+  std::vector<const Node*> nodes;
+  for (const BoundNode* node : step.nodes()) nodes.push_back(node->node);
+  on_step({.kernel = by_kernel ? step.name() : kReference, .nodes = nodes, .time = time});
   return {};
 }
 
