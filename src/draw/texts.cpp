@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/text.h"
 #include "ir/target.h"
 #include "pt2/ir/type_text.h"
@@ -34,6 +36,11 @@ bool is_hidden(std::string_view character) {
          (character >= "\xe2\x80\xa8" && character <= "\xe2\x80\xae") ||
          (character >= "\xe2\x81\xa0" && character <= "\xe2\x81\xaf") ||
          character == "\xef\xbb\xbf";
+}
+
+// Nearly every text is: one column and one byte a character, all shown.
+bool is_plain(std::string_view text) {
+  return std::ranges::all_of(text, [](char c) { return c >= 0x20 && c < 0x7f; });
 }
 
 // Calls `take(character)` for each, "?" for what must not be shown, until it gives false.
@@ -127,6 +134,7 @@ std::string size_text(const SymInt& size, size_t max_columns) {
 }  // namespace
 
 size_t columns(std::string_view text) {
+  if (is_plain(text)) return text.size();
   size_t count = 0;
   for_each_character(text, [&](std::string_view character) {
     count += is_wide(character) ? 2 : 1;
@@ -136,6 +144,7 @@ size_t columns(std::string_view text) {
 }
 
 std::string shortened(std::string_view text, size_t max_columns) {
+  if (text.size() <= max_columns && is_plain(text)) return std::string(text);
   std::string out;
   size_t before_last = 0, used = 0;
   for_each_character(text, [&](std::string_view character) {
@@ -153,6 +162,7 @@ std::string shortened(std::string_view text, size_t max_columns) {
 }
 
 std::string kept(std::string_view text, size_t max_bytes) {
+  if (text.size() <= max_bytes && is_plain(text)) return std::string(text);
   std::string out;
   for_each_character(text, [&](std::string_view character) {
     if (out.size() + character.size() > max_bytes) {
