@@ -34,19 +34,23 @@ constexpr ClassColours kColours[] = {
 constexpr std::string_view kStyle = R"(
 text { font: 10.5px ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace; fill: #475569 }
 .t { font-size: 12px; font-weight: 600; fill: #0f172a }
+text.g0, text.g1 { paint-order: stroke; stroke-width: 3.5; stroke-linejoin: round }
+text.g0 { stroke: #f8fafc } text.g1 { stroke: #eef2f7 }
 .bg { fill: #f8fafc }
 .box { fill: #fff; stroke: #cbd5e1 }
-.group { fill: #0f172a09; stroke: #94a3b8 }
+rect.g0, rect.g1 { stroke: #94a3b8 } rect.g0 { fill: #f8fafc } rect.g1 { fill: #eef2f7 }
 .io { fill: #ecfdf5; stroke: #6ee7b7 }
-.wire { fill: none; stroke: #94a3b8; stroke-width: 1.2 }
+.wire { fill: none; stroke: #7587a0; stroke-width: 1.2 }
 .port { fill: #b45309 }
 .written { fill: #be185d }
 .weight { fill: #2563eb }
-.arrow { fill: #94a3b8 }
+.arrow { fill: #7587a0 }
 @media (prefers-color-scheme: dark) {
-text { fill: #94a3b8 } .t { fill: #f1f5f9 } .bg { fill: #0b1120 }
-.box { fill: #1e293b; stroke: #334155 } .group { fill: #ffffff0b; stroke: #475569 }
-.io { fill: #052e26; stroke: #0f766e } .wire { stroke: #64748b } .arrow { fill: #64748b }
+text { fill: #a3b1c6 } .t { fill: #f1f5f9 } .bg { fill: #0b1120 }
+text.g0 { stroke: #0b1120 } text.g1 { stroke: #131c2f }
+.box { fill: #1e293b; stroke: #3b4a61 } rect.g0, rect.g1 { stroke: #475569 }
+rect.g0 { fill: #0b1120 } rect.g1 { fill: #131c2f }
+.io { fill: #052e26; stroke: #0f766e } .wire { stroke: #71829c } .arrow { fill: #71829c }
 .port { fill: #fbbf24 } .written { fill: #f472b6 } .weight { fill: #60a5fa }
 )";
 
@@ -67,13 +71,16 @@ class SvgPrinter {
       out_ += fmt::format(".c{} {{ fill: {} }} ", i, kColours[i].dark);
     out_ += "}\n</style>\n<rect class=\"bg\" width=\"100%\" height=\"100%\"/>\n";
     const std::vector<uint32_t> visible = visible_boxes(drawing_);
-    for (const uint32_t id : visible)
-      if (drawing_.boxes[id].is_open) group(drawing_.boxes[id], id);
+    const auto for_open = [&](auto take) {
+      for (const uint32_t id : visible)
+        if (drawing_.boxes[id].is_open) take(drawing_.boxes[id]);
+    };
+    for_open([&](const Box& box) { group(box); });
     for (const DrawnPath& drawn : drawing_.paths) path(drawn);
+    for_open([&](const Box& box) { labels(box); });
     for (const uint32_t id : visible)
       if (!drawing_.boxes[id].is_open) box(drawing_.boxes[id]);
-    for (const uint32_t id : visible)
-      if (drawing_.boxes[id].is_open) labels(drawing_.boxes[id]);
+    for_open([&](const Box& box) { title_of(box); });
     return std::move(out_) + "</svg>\n";
   }
 
@@ -90,11 +97,20 @@ class SvgPrinter {
         css, box.x, box.y, box.width, box.height, radius);
   }
 
-  void group(const Box& box, uint32_t id) {
-    if (id == 0) return;
-    rect(box, "group", 8);
-    text("t", box.x + 10, box.y + 16, box.title);
-    text("", box.x + 18 + picture::title_width(box.title), box.y + 16, box.detail);
+  // Open boxes in one another have two colours in turn; a text has that of the box around it
+  // about it, which keeps lines away.
+  static std::string level(const Box& box, std::string_view more = "") {
+    return fmt::format("{}g{}", more, box.depth % 2);
+  }
+
+  void group(const Box& box) {
+    if (box.kind != BoxKind::program) rect(box, level(box), 8);
+  }
+
+  void title_of(const Box& box) {
+    if (box.kind == BoxKind::program) return;
+    text(level(box, "t "), box.x + 10, box.y + 16, box.title);
+    text(level(box), box.x + 18 + picture::title_width(box.title), box.y + 16, box.detail);
   }
 
   void box(const Box& box) {
@@ -153,12 +169,13 @@ class SvgPrinter {
     out_ += fmt::format("<path class=\"arrow\" d=\"M{:g} {:g}l-3 -5h6z\"/>\n", x, y);
   }
 
-  void labels(const Box& level) {
-    for (const Wire& wire : level.wires) {
+  void labels(const Box& around) {
+    for (const Wire& wire : around.wires) {
       const Box& from = drawing_.boxes[wire.from];
-      if (from.is_open && wire.from_port != kNoBox) continue;  // said there
-      text("", from.x + std::floor(from.width / 2) + picture::kLabelOffset,
-           from.y + from.height + 11, wire.label);
+      if (from.is_open && wire.from_port != kNoBox) continue;        // said there
+      const bool is_card = !from.is_open && !from.children.empty();  // whose back is lower
+      text(level(around), from.x + std::floor(from.width / 2) + picture::kLabelOffset,
+           from.y + from.height + (is_card ? 14 : 11), wire.label);
     }
   }
 
@@ -166,12 +183,22 @@ class SvgPrinter {
   std::string out_;
 };
 
-std::string quoted(std::string_view text) {
+// Graphviz knows no dark: the light colours of the picture.
+constexpr std::string_view kGroupColours[] = {"#f8fafc", "#eef2f7"};
+constexpr std::string_view kDotStyle =
+    R"(  compound=true
+  graph [fontname=monospace fontsize=11 labeljust=l style="rounded,filled" color="#94a3b8"]
+  node [shape=box fontname=monospace fontsize=11 style="rounded,filled" fillcolor=white]
+  edge [fontname=monospace fontsize=9 color="#7587a0" fontcolor="#475569" arrowsize=0.6]
+)";
+
+// `line_end` is "\n" for lines in the middle, "\l" for lines at the left.
+std::string quoted(std::string_view text, std::string_view line_end = "\\n") {
   std::string out = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') out += '\\';
     if (c == '\n')
-      out += "\\n";
+      out += line_end;
     else
       out += c;
   }
@@ -185,27 +212,46 @@ void print_dot_level(const Drawing& drawing, uint32_t id, size_t indent, std::st
     std::string label = child.title;
     if (!child.detail.empty()) label += "\n" + child.detail;
     if (child.is_open) {
-      out += fmt::format("{}subgraph cluster_{} {{\n{}  label={}\n", blanks, child_id, blanks,
-                         quoted(label));
+      out += fmt::format("{0}subgraph cluster_{1} {{\n{0}  label={2} fillcolor=\"{3}\"\n", blanks,
+                         child_id, quoted(label + "\n", "\\l"), kGroupColours[child.depth % 2]);
       print_dot_level(drawing, child_id, indent + 2, out);
       out += blanks + "}\n";
       continue;
     }
     for (const BoxLine& line : child.lines) label += "\n" + line.text;
     const bool is_border = child.kind == BoxKind::input || child.kind == BoxKind::output;
-    out += fmt::format("{}b{} [label={}{}]\n", blanks, child_id, quoted(label),
-                       is_border ? " style=rounded" : "");
+    out += fmt::format(
+        "{}b{} [label={} {}]\n", blanks, child_id, quoted(label),
+        is_border ? "fillcolor=\"#ecfdf5\" color=\"#6ee7b7\""
+                  : fmt::format("color=\"{}\"",
+                                kColours[static_cast<size_t>(child.operator_class)].light));
   }
 }
 
-// A box that stands for an open one, which in Graphviz is no node.
-uint32_t end_of(const Drawing& drawing, uint32_t id, uint32_t port) {
-  while (drawing.boxes[id].is_open) {
-    if (port == kNoBox || !drawing.boxes[id].is_open) port = drawing.boxes[id].children[0];
-    id = port;
-    port = kNoBox;
+// An end of a line. An open box is no node in Graphviz: where no input or output of it takes the
+// line, it ends at the edge of the cluster on its way to some box inside.
+struct DotEnd {
+  uint32_t node = kNoBox;
+  uint32_t cluster = kNoBox;
+};
+DotEnd end_of(const Drawing& drawing, uint32_t id, uint32_t port, bool is_source) {
+  if (!drawing.boxes[id].is_open) return {id};
+  if (port != kNoBox) return {port};
+  DotEnd end{.node = id, .cluster = id};
+  while (drawing.boxes[end.node].is_open) {
+    const std::vector<uint32_t>& children = drawing.boxes[end.node].children;
+    end.node = is_source ? children.back() : children.front();
   }
-  return id;
+  return end;
+}
+
+void print_dot_line(const Drawing& drawing, const Wire& wire, size_t i, std::string& out) {
+  const DotEnd from = end_of(drawing, wire.from, wire.from_port, true);
+  const DotEnd to = end_of(drawing, wire.to[i], wire.to_ports[i], false);
+  out += fmt::format("  b{} -> b{} [label={}", from.node, to.node, quoted(wire.label));
+  if (from.cluster != kNoBox) out += fmt::format(" ltail=cluster_{}", from.cluster);
+  if (to.cluster != kNoBox) out += fmt::format(" lhead=cluster_{}", to.cluster);
+  out += "]\n";
 }
 
 }  // namespace
@@ -215,16 +261,13 @@ std::string print_svg(const Drawing& drawing, std::string_view title) {
 }
 
 std::string print_dot(const Drawing& drawing, std::string_view title) {
-  std::string out = fmt::format("digraph {} {{\n  node [shape=box fontname=monospace]\n",
-                                quoted(picture::kept(title)));
+  std::string out = fmt::format("digraph {} {{\n{}", quoted(picture::kept(title)), kDotStyle);
   print_dot_level(drawing, 0, 2, out);
   for (const uint32_t id : visible_boxes(drawing)) {
     const Box& level = drawing.boxes[id];
     if (!level.is_open) continue;
     for (const Wire& wire : level.wires)
-      for (size_t i = 0; i < wire.to.size(); ++i)
-        out += fmt::format("  b{} -> b{} [label={}]\n", end_of(drawing, wire.from, wire.from_port),
-                           end_of(drawing, wire.to[i], wire.to_ports[i]), quoted(wire.label));
+      for (size_t i = 0; i < wire.to.size(); ++i) print_dot_line(drawing, wire, i, out);
   }
   return out + "}\n";
 }
