@@ -7,8 +7,9 @@ The first two files are also drawn as what has changed from one to the other: no
 by search, counted in the legend.
 
 Needs Debian's chromium and the package playwright. Each page is opened from disk without network. Checked: time until it
-is ready, layout in C++, no request, no message on the console, boxes where C++ has them, every node found by search, no
-overlap when boxes are opened, links, light and dark, and that hostile text runs nothing. Exit 1 when one of these fails.
+is ready, layout in C++, no request, no message on the console, boxes where C++ has them, every node found by search, arrows
+that lead through, texts that can be read, no overlap when boxes are opened, links, light and dark, and that hostile text
+runs nothing. Exit 1 when one of these fails.
 """
 import argparse
 import json
@@ -43,7 +44,7 @@ OVERLAPS = """() => {
   }
   return count; }"""
 SEARCH = """() => {
-  const nodes = program.boxes.filter((b) => b.isNode), step = Math.max(1, Math.floor(nodes.length / 300));
+  const nodes = program.boxes.filter((b) => b.isNode), step = Math.max(1, Math.floor(nodes.length / 1000));
   const lost = [];
   nodes.forEach((b, i) => {
     if (i % step === 0 && !matchesOf(b.name).includes(b.id)) lost.push(b.name);
@@ -54,6 +55,45 @@ OPEN_ALL = """() => {
   for (const b of program.boxes) if (b.children.length > 0 && b.parent >= 0) b.isOpen = true;
   picture.layout(); picture.drawNow();
   return performance.now() - start; }"""
+# Texts that are hard to read where they stand: less than what WCAG 2 asks for.
+PALE = """() => {
+  const brightness = (colour) => rgbOf(colour).map((c) => (c <= 10 ? c / 3295 : ((c / 255 + 0.055) / 1.055) ** 2.4))
+    .reduce((sum, c, i) => sum + c * [0.2126, 0.7152, 0.0722][i], 0.05);
+  const pale = [], look = (name, text, back) => {
+    const [low, high] = [brightness(text), brightness(back)].sort((a, b) => a - b);
+    if (high / low < 4.5) pale.push(`${name}: ${text} on ${back}, ${(high / low).toFixed(1)}`);
+  };
+  for (const scheme of ["light", "dark"]) {
+    document.documentElement.dataset.theme = scheme;
+    const colours = theme(), of = (name) => `${scheme} ${name}`;
+    for (const text of ["title", "text", "weight", "port", "written"]) look(of(text), colours[text], colours.box);
+    for (const back of [...colours.groups, colours.io])
+      for (const text of ["title", "text"]) look(of(text), colours[text], back);
+    const fills = ["added", "changed", "bad"].map((name) => colours[name]);
+    for (let share = 0; share <= 1; share += 0.05) fills.push(heat(share));
+    for (const fill of fills) look(of("coloured box"), inkOn(fill), fill);
+    const style = getComputedStyle(document.documentElement);
+    for (const name of ["--text", "--dim", "--accent", "--bad"])
+      look(of(name), style.getPropertyValue(name).trim().replace(/^#(.)(.)(.)$/, "#$1$1$2$2$3$3"),
+        style.getPropertyValue("--face").trim().replace(/^#(.)(.)(.)$/, "#$1$1$2$2$3$3"));
+  }
+  document.documentElement.dataset.theme = "light";
+  return pale; }"""
+# From input to output and back with the arrows alone, through every box that is open on the way.
+WALK = """() => {
+  const first = program.boxes[0].children.find((id) => program.boxes[id].kind === "input");
+  if (first === undefined) return "";
+  for (const [direction, end] of [["down", "output"], ["up", "input"]]) {
+    if (direction === "down") picture.selected = first;
+    for (let steps = 0; ; ++steps) {
+      const box = program.boxes[picture.selected], next = neighbour(direction);
+      if (next < 0 && (box.parent === 0 || box.kind !== end)) break;
+      if (next < 0 || steps > program.boxes.length) return `${direction} ends at ${box.kind} ${box.name || box.title}`;
+      picture.selected = next;
+    }
+  }
+  picture.selected = -1;
+  return ""; }"""
 OPEN_ONE = """() => {
   const box = program.boxes.find((b) => b.parent >= 0 && !b.isOpen && b.children.length > 0);
   if (!box) return 0;
@@ -148,6 +188,11 @@ class Checker:
         ours = [[b["id"], b["x"], b["y"], b["width"], b["height"]] for b in layout["programs"][0]["boxes"]]
         if page.evaluate(LAYOUT) != ours:
             self.fault(name, "boxes are elsewhere than in C++")
+        walk = page.evaluate(WALK)
+        if walk:
+            self.fault(name, f"the arrow {walk}")
+        for pale in page.evaluate(PALE):
+            self.fault(name, f"pale: {pale}")
         if self.pictures:
             page.screenshot(path=self.pictures / f"{name}.png")
             page.evaluate("chooseTheme('dark')")

@@ -103,7 +103,7 @@ def export(folder):
         ("swin", models.swin_t(), image),
         ("segmenter", segmenter(weights=None, weights_backbone=None), image),
         ("lstm", nn.LSTM(8, 16, 2, bidirectional=True), torch.randn(5, 1, 8)),
-        ("decoder_256", Decoder(256), ids),  # 16,000 nodes; takes eight minutes
+        ("decoder_330", Decoder(330), ids),  # 16,000 nodes; takes ten minutes
     ]:
         program = torch.export.export(module.eval(), (argument,))
         torch.export.save(program, f"{folder}/{name}.pt2")

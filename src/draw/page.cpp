@@ -168,6 +168,11 @@ class DataWriter {
       key("us");
       json_.number(time->second);
     }
+    const auto joined = source_.joined.find(name);
+    if (time == source_.times.end() && joined != source_.joined.end()) {
+      key("in");
+      text(picture::kept(joined->second));
+    }
     write_change(node);
     key("a");
     json_.begin_array();

@@ -216,6 +216,27 @@ TEST(DrawnDifference, KeepsWhatStoodAtTheEnd) {
   EXPECT_NE(drawn.removed_at_ends[0].find("aten.mul.Tensor"), std::string::npos);
 }
 
+TEST(Page, TellsWhatIsComputedTogether) {
+  const Program program = chain("sin", "neg", 2);
+  const Drawing drawing = draw(program, {.depth = 1000});
+  const PageProgram page{.name = "program",
+                         .drawing = &drawing,
+                         .times = {{"mul", 5.0}},
+                         .joined = {{"neg", "mul"}, {"mul", "mul"}}};
+  const Result<JsonValue> json = parse_json(data_of(print_page(std::span(&page, 1), "")));
+  ASSERT_TRUE(json);
+  const JsonValue& drawn = json->find("programs")->items[0];
+  std::string found;
+  for (const JsonValue& box : drawn.find("boxes")->items) {
+    if (box.find("us") != nullptr) found += box.find("f")->text + " took a time\n";
+    if (const JsonValue* with = box.find("in"))
+      found += box.find("f")->text + " with " +
+               drawn.find("strings")->items[static_cast<size_t>(with->get_int().value())].text +
+               "\n";
+  }
+  EXPECT_EQ(found, "neg with mul\nmul took a time\n");
+}
+
 TEST(Page, TellsWhatDiffers) {
   const Program before = chain("sin", "", 2), after = make_hostile();
   const Drawing drawing = draw(after, {.depth = 1000});

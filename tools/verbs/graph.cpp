@@ -37,10 +37,9 @@ Result<Format> format_of(const std::string& path) {
                ""};
 }
 
-// The member "profile" of what `pt2 bench --profile --json` prints.
-Result<std::map<std::string, double>> read_profile(const std::string& path) {
-  std::map<std::string, double> times;
-  if (path.empty()) return times;
+// The member "profile" of what `pt2 bench --profile --json` prints, for the page.
+Result<void> read_profile(const std::string& path, PageProgram& page) {
+  if (path.empty()) return {};
   PT2_TRY(const auto file, MappedFile::open(path));
   Result<JsonValue> json =
       parse_json({reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size()});
@@ -55,9 +54,13 @@ Result<std::map<std::string, double>> read_profile(const std::string& path) {
     const JsonValue* time = step.find("us");
     if (node == nullptr || time == nullptr || !node->is_string()) continue;
     PT2_TRY(const double us, time->get_float());
-    times[node->text] += us;
+    page.times[node->text] += us;
+    const JsonValue* names = step.find("names");
+    if (names == nullptr || !names->is_array()) continue;
+    for (const JsonValue& name : names->items)
+      if (name.is_string() && name.text != node->text) page.joined[name.text] = node->text;
   }
-  return times;
+  return {};
 }
 
 // Of the tensors that `pt2 trace -o` wrote.
@@ -101,7 +104,8 @@ Result<Pictures> draw_programs(const Options& options, const Package& package, b
     PT2_TRY(const std::string name, chosen_model(options.source, package));
     names = {name};
   }
-  PT2_TRY(const auto times, read_profile(options.profile));
+  PageProgram measured;
+  PT2_TRY_VOID(read_profile(options.profile, measured));
   PT2_TRY(const auto ranges, read_ranges(options.trace, options.source.limits));
   std::optional<Package> other;
   if (!options.other.empty()) {
@@ -126,7 +130,8 @@ Result<Pictures> draw_programs(const Options& options, const Package& package, b
     pictures.programs.push_back({.name = names[i],
                                  .drawing = &pictures.drawings[i],
                                  .payloads = pictures.payloads[i].get(),
-                                 .times = times,
+                                 .times = measured.times,
+                                 .joined = measured.joined,
                                  .ranges = ranges,
                                  .difference = std::move(difference)});
   }

@@ -158,8 +158,10 @@ DrawnDifference drawn_difference(const Program& after, const Difference& differe
 struct PageProgram {
   std::string name{};
   const Drawing* drawing = nullptr;
-  const Payloads* payloads = nullptr;           // null: weights without numbers
-  std::map<std::string, double> times{};        // microseconds a call, by name of the node
+  const Payloads* payloads = nullptr;     // null: weights without numbers
+  std::map<std::string, double> times{};  // microseconds a call, by name of the node
+  // Nodes that are computed in the time of another: its name, by theirs.
+  std::map<std::string, std::string> joined{};
   std::map<std::string, TensorRange> ranges{};  // of traced values, by name
   std::optional<DrawnDifference> difference{};  // from another program
 };

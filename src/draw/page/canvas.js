@@ -2,8 +2,10 @@
 const TITLE_FONT = '600 12px ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace';
 const TEXT_FONT = '10.5px ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace';
 const BOX_PADDING = 7, TITLE_HEIGHT = 16, LINE_HEIGHT = 13;
-// Below these scales small text, and then all text in boxes, is dust.
-const SMALL_TEXT_SCALE = 0.42, TITLE_SCALE = 0.24;
+// Below these scales small text, and then all text in boxes, is dust. Titles of modules are larger there where they have
+// room, as many pixels of the screen.
+const SMALL_TEXT_SCALE = 0.42, TITLE_SCALE = 0.24, READABLE = 9.5;
+const titleFont = (size) => TITLE_FONT.replace("12px", `${size}px`);
 
 class Picture {
   constructor(canvas) {
@@ -18,6 +20,7 @@ class Picture {
     this.colourOf = null;  // a box's own colour, or null
     this.showsRemoved = false;  // a line above boxes before which nodes were removed
     this.waits = false;
+    this.covered = 0;  // by a list, at the left
   }
 
   // After boxes were opened or folded. A box that is given stays where it is on the screen.
@@ -64,8 +67,13 @@ class Picture {
     const shown = this.visible.map((id) => this.program.boxes[id]).filter((box) => this.isInView(box));
     for (const box of shown) if (box.isOpen && box.id !== 0) this.drawGroup(box);
     for (const box of shown) if (box.isOpen) this.drawPaths(box);
-    for (const box of shown) if (!box.isOpen) this.drawBox(box);
     if (this.scale >= SMALL_TEXT_SCALE) for (const box of shown) if (box.isOpen) this.drawLabels(box);
+    for (const box of shown) if (!box.isOpen) this.drawBox(box);
+    const groups = shown.filter((box) => box.isOpen && box.id !== 0);
+    this.titles = [];
+    for (const box of groups) if (box.y >= this.view.top) this.drawTitle(box);
+    c.setTransform(ratio, 0, 0, ratio, 0, 0);
+    this.drawPlaces(groups.filter((box) => box.y < this.view.top && box.y + box.height > this.view.top + 30 / this.scale), width);
   }
 
   isInView(box) {
@@ -74,10 +82,22 @@ class Picture {
       box.y + box.height >= view.top - 40;
   }
 
-  text(text, x, y, colour, most) {
-    this.context.fillStyle = colour;
+  // `around` keeps lines that pass there away from the text.
+  text(text, x, y, colour, most, around = null) {
+    const c = this.context;
+    if (around) {
+      c.strokeStyle = around;
+      c.lineWidth = 3.5;
+      c.lineJoin = "round";
+      c.strokeText(text, x, y, most);
+    }
+    c.fillStyle = colour;
     // Fonts differ; what would be too wide is drawn narrower.
-    this.context.fillText(text, x, y, most);
+    c.fillText(text, x, y, most);
+  }
+
+  groupColour(box) {
+    return this.colours.groups[box.depth % 2];
   }
 
   outline(box, radius, fill, line, width = 1) {
@@ -98,17 +118,60 @@ class Picture {
   }
 
   drawGroup(box) {
-    this.outline(box, 8, this.colours.group, ...this.lineOf(box, this.colours.groupLine));
-    // The title of a box that is larger than the window stays in it.
-    const c = this.context, room = box.width - 20, scale = Math.max(1, TITLE_SCALE * 2.2 / this.scale);
-    if (room * this.scale < 30 || (scale > 1 && box.width < 140 * scale)) return;
+    this.outline(box, 8, this.groupColour(box), ...this.lineOf(box, this.colours.groupLine));
+  }
+
+  // Of a title with so much room in the picture.
+  titleSize(title, width, height) {
+    return Math.max(12, Math.min(READABLE / this.scale, 12 * width / titleWidth(title), height));
+  }
+
+  drawTitle(box) {
+    const c = this.context, room = box.width - 20, around = this.groupColour(box);
+    if (room * this.scale < 30) return;
+    // That of a box that is wider than the window stays in it.
     const x = Math.max(box.x, Math.min(this.view.left, box.x + box.width - 300)) + 10;
-    const y = Math.max(box.y, Math.min(this.view.top, box.y + box.height - 30)) + 16;
-    c.font = TITLE_FONT;
-    this.text(box.title, x, y, this.colours.title, room);
+    const size = this.titleSize(box.title, room, box.height / 4), y = box.y + 4 + size;
+    const place = { left: x, top: y - size, right: x + titleWidth(box.title) * size / 12, bottom: y };
+    // Larger than it was placed for, it may meet that of a box around it.
+    if (size > 12 && this.titles.some((other) => other.left < place.right && place.left < other.right &&
+        other.top < place.bottom && place.top < other.bottom)) return;
+    this.titles.push(place);
+    c.font = titleFont(size);
+    this.text(box.title, x, y, this.colours.title, room, around);
     if (this.scale < SMALL_TEXT_SCALE) return;
     c.font = TEXT_FONT;
-    this.text(box.detail, x + 8 + titleWidth(box.title), y, this.colours.text, smallTextWidth(box.detail) + 4);
+    const used = 8 + titleWidth(box.title) * size / 12;
+    this.text(box.detail, x + used, y, this.colours.text, room - used, around);
+  }
+
+  // A module's name says which are around it.
+  pathOf(box) {
+    const names = [];
+    for (let at = box; at.id !== 0; at = this.program.boxes[at.parent]) {
+      const isModule = at.kind === "module" && at.path !== "";
+      if (at.kind !== "rest") names.unshift(isModule ? at.path : at.title);
+      if (isModule) break;
+    }
+    return names.join(" › ");
+  }
+
+  // Of boxes that begin above the window: where one is, once for each innermost of them.
+  drawPlaces(groups, width) {
+    const c = this.context, leftOf = (box) => Math.max(0, this.x + box.x * this.scale) + 4;
+    const roomOf = (box) => Math.min(width, this.x + (box.x + box.width) * this.scale) - leftOf(box) - 20;
+    const seen = groups.filter((box) => roomOf(box) >= 40), outer = new Set(seen.map((box) => box.parent));
+    c.font = TITLE_FONT;
+    for (const box of seen) {
+      if (outer.has(box.id)) continue;
+      const left = leftOf(box), room = roomOf(box);
+      let text = this.pathOf(box);
+      for (let cut; c.measureText(text).width > room && (cut = text.search(/[.›] ?[^.›]/)) >= 0;)
+        text = "…" + text.slice(cut + 1);
+      const plate = { x: left, y: 3, width: Math.min(room, c.measureText(text).width) + 16, height: 22 };
+      this.outline(plate, 5, this.colours.box, this.colours.groupLine);
+      this.text(text, left + 8, 18, this.colours.title, room);
+    }
   }
 
   drawBox(box) {
@@ -129,19 +192,24 @@ class Picture {
       c.fillRect(box.x, box.y - 5, box.width, 3);
     }
     if (this.scale < TITLE_SCALE) return;
-    const x = box.x + BOX_PADDING + 3, most = box.width - 2 * BOX_PADDING;
+    const x = box.x + BOX_PADDING + 3, most = box.width - 2 * BOX_PADDING, ink = colour && inkOn(colour);
+    if (this.scale < SMALL_TEXT_SCALE) {
+      const size = box.children.length > 0 ? this.titleSize(box.title, most - 3, box.height - 8) : 12;
+      c.font = titleFont(size);
+      this.text(box.title, x, box.y + box.height / 2 + size * 0.35, ink || colours.title, most);
+      return;
+    }
     let y = box.y + BOX_PADDING + 12;
     c.font = TITLE_FONT;
-    this.text(box.title, x, y, colours.title, most);
-    if (this.scale < SMALL_TEXT_SCALE) return;
+    this.text(box.title, x, y, ink || colours.title, most);
     c.font = TEXT_FONT;
     y += TITLE_HEIGHT - 2;
     if (box.detail) {
-      this.text(box.detail, x, y, colours.text, most);
+      this.text(box.detail, x, y, ink || colours.text, most);
       y += LINE_HEIGHT;
     }
     for (const line of box.lines) {
-      this.text(line.kind === "port" ? "↳ " + line.text : line.text, x, y, colours[line.kind] || colours.text, most);
+      this.text(line.kind === "port" ? "↳ " + line.text : line.text, x, y, ink || colours[line.kind] || colours.text, most);
       y += LINE_HEIGHT;
     }
   }
@@ -196,8 +264,9 @@ class Picture {
     for (const wire of box.wires) {
       const from = this.program.boxes[wire.from];
       if (!wire.label || (from.isOpen && wire.fromPort >= 0) || !this.isInView(from)) continue;
-      this.text(wire.label, from.x + Math.floor(from.width / 2) + LABEL_OFFSET, from.y + from.height + 11,
-        this.colours.text, smallTextWidth(wire.label) + 4);
+      const isCard = !from.isOpen && from.children.length > 0;  // whose back is lower
+      this.text(wire.label, from.x + Math.floor(from.width / 2) + LABEL_OFFSET, from.y + from.height + (isCard ? 14 : 11),
+        this.colours.text, smallTextWidth(wire.label) + 4, this.groupColour(box));
     }
   }
 
@@ -226,21 +295,28 @@ class Picture {
 
   // Shows a box: small ones in their own size, in the middle.
   show(box, mayEnlarge = false) {
-    const [all, height] = this.size(), width = all > 900 ? all - 410 : all;  // beside the panel
+    const [all, height] = this.size(), left = all > 900 ? this.covered : 0;
+    const width = (all > 900 ? all - 410 : all) - left;  // beside the panel
     const whole = Math.min((width - 40) / box.width, (height - 40) / box.height);
     if (mayEnlarge || this.scale < TITLE_SCALE * 2) this.scale = Math.max(0.01, Math.min(1, whole));
-    this.x = width / 2 - (box.x + box.width / 2) * this.scale;
+    this.x = left + width / 2 - (box.x + box.width / 2) * this.scale;
     this.y = height / 2 - (box.y + box.height / 2) * this.scale;
     this.draw();
   }
 
-  // All of it where that can be read, else the top of it.
-  fit() {
+  // All of it; or, where that cannot be read, as much of its top as can.
+  fit(isReadable = false) {
     const root = this.program.boxes[0], [width, height] = this.size();
-    const whole = Math.min((width - 24) / root.width, (height - 24) / root.height);
-    this.scale = Math.min(1, Math.max(whole, Math.min(0.62, (width - 24) / root.width)));
+    const wide = (width - 24) / root.width, whole = Math.min(wide, (height - 24) / root.height);
+    this.scale = Math.max(0.01, Math.min(1, isReadable ? Math.max(whole, Math.min(0.8, wide)) : whole));
     this.x = (width - root.width * this.scale) / 2;
     this.y = whole >= this.scale ? (height - root.height * this.scale) / 2 : 4;
     this.draw();
+  }
+
+  showsAll() {
+    const root = this.program.boxes[0], [width, height] = this.size();
+    return this.x >= 0 && this.y >= 0 && this.x + root.width * this.scale <= width &&
+      this.y + root.height * this.scale <= height;
   }
 }

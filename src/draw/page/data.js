@@ -23,9 +23,10 @@ function readBox(raw, id, strings) {
     nodes: raw.n || 1, values: raw.v || [], children: raw.i || [], rows: raw.r || [],
     lines: (raw.l || []).map(([kind, text, value]) => ({ kind: LINES[kind], text: strings[text], value })),
     isNode: raw.op !== undefined, name: raw.f || "", target: raw.op === undefined ? "" : strings[raw.op],
-    stack: raw.st === undefined ? "" : strings[raw.st], args: raw.a || [], time: raw.us,
+    stack: raw.st === undefined ? "" : strings[raw.st], args: raw.a || [], time: raw.us, joined: [],
+    within: raw.in === undefined ? null : strings[raw.in],  // a name first, then the box
     change: raw.x && { kind: CHANGES[raw.x[0]] || "", lines: raw.x[1].map((i) => strings[i]), removed: raw.x[2].map((i) => strings[i]) },
-    x: 0, y: 0, width: 0, height: 0, paths: [],
+    depth: 0, x: 0, y: 0, width: 0, height: 0, paths: [],
   };
 }
 
@@ -49,6 +50,12 @@ function readProgram(raw) {
     program.difference = { added, removed, changed, others: others.map((i) => strings[i]), ends: ends.map((i) => strings[i]) };
   }
   program.hasTimes = program.boxes.some((box) => box.time !== undefined);
+  // What is computed in one step has one time.
+  const timed = new Map(program.boxes.filter((box) => box.time !== undefined).map((box) => [box.name, box]));
+  for (const box of program.boxes) {
+    box.within = timed.get(box.within) || null;
+    if (box.within) box.within.joined.push(box.id);
+  }
   return program;
 }
 

@@ -28,7 +28,7 @@ function showProgram(index) {
   panel.hide();
   search("");
   picture.layout();
-  picture.fit();
+  picture.fit(true);
   if (program.difference) panel.showDifference(program);
 }
 
@@ -64,22 +64,27 @@ function toggle(id) {
 }
 
 function foldAll() {
+  let outer = picture.selected;
+  while (outer > 0 && program.boxes[outer].parent > 0) outer = program.boxes[outer].parent;
   for (const box of program.boxes) if (box.id !== 0) box.isOpen = false;
+  if (outer !== picture.selected) select(outer, false);
   picture.layout();
-  picture.fit();
+  picture.fit(true);
 }
 
 // The boxes that show, one level more; not all that a huge program has at once.
 function openMore() {
   let budget = 3000;
+  const sawAll = picture.showsAll(), [width, height] = picture.size();
+  const anchor = picture.selected >= 0 ? picture.selected : picture.boxAt(width / 2, height / 2);
   for (const id of picture.visible) {
     const box = program.boxes[id];
     if (box.isOpen || box.children.length === 0 || box.children.length > budget) continue;
     budget -= box.children.length;
     box.isOpen = true;
   }
-  picture.layout();
-  picture.fit();
+  picture.layout(anchor);
+  if (sawAll) picture.fit(true);
 }
 
 // Search.
@@ -141,18 +146,21 @@ function showResults() {
     line.addEventListener("mousedown", (event) => {
       event.preventDefault();
       goTo(i);
-      list.hidden = true;
     });
     return line;
   }));
+  list.querySelector(".now")?.scrollIntoView({ block: "nearest" });
 }
 
-function goTo(index) {
+// The list goes away where it is not for more choices.
+function goTo(index, isListed = false) {
   if (matches.length === 0) return;
   match = (index + matches.length) % matches.length;
-  select(matches[match], true);
   byId("found").textContent = `${match + 1} of ${matches.length}`;
   showResults();
+  byId("results").hidden = !isListed;
+  picture.covered = isListed ? byId("results").offsetLeft + byId("results").offsetWidth : 0;
+  select(matches[match], true);
 }
 
 // Colours.
@@ -178,8 +186,11 @@ function chooseColour(name) {
   if (name === "time") {
     picture.hottest = Math.max(...program.boxes.map((box) => box.time || 0), 1e-9);
     const total = program.boxes[0].totalTime || 1;
-    picture.colourOf = (box) => (box.children.length > 0 ? heat(box.totalTime / total)
-      : box.time === undefined ? null : heat(Math.sqrt(box.time / picture.hottest)));
+    picture.colourOf = (box) => {
+      if (box.children.length > 0) return heat(box.totalTime / total);
+      const { time } = box.within || box;
+      return time === undefined ? null : heat(Math.sqrt(time / picture.hottest));
+    };
   } else if (name === "difference") {
     // What is new as a whole is new; a box with anything else in it has changed.
     picture.colourOf = ({ changes, nodes }) => (changes.added + changes.changed === 0 ? null
@@ -242,6 +253,16 @@ function drawLegend() {
 
 // Keys.
 
+// Of values that go no line, but are named where they are taken.
+function farNeighbour(box, direction) {
+  const { values, args, isNode, parent } = box;
+  const taken = isNode ? args.flatMap((arg) => arg.slice(1)).filter((piece) => piece >= 0) : values;
+  const ends = direction === "up" ? taken.map((id) => program.values[id]?.box ?? -1)
+    : values.flatMap((id) => usersOf(program, id));
+  const isInside = (id) => id === parent || (id >= 0 && isInside(program.boxes[id].parent));
+  return ends.find((id) => id >= 0 && id !== box.id && (isNode || !isInside(id))) ?? -1;
+}
+
 function neighbour(direction) {
   const box = program.boxes[picture.selected];
   if (!box) return -1;
@@ -253,11 +274,20 @@ function neighbour(direction) {
     const next = boxes[boxes.indexOf(box.id) + (direction === "left" ? -1 : 1)];
     return next === undefined ? -1 : next;
   }
-  for (const wire of level.wires) {
-    if (direction === "up" && wire.to.includes(box.id)) return wire.from;
-    if (direction === "down" && wire.from === box.id && wire.to.length > 0) return wire.to[0];
-  }
-  return -1;
+  const within = (id, port) => (port >= 0 && program.boxes[id].isOpen ? port : id);
+  const along = (wires, froms, tos) => {
+    for (const wire of wires) {
+      const i = direction === "up" ? wire[tos].indexOf(box.id) : wire[froms] === box.id && wire.to.length > 0 ? 0 : -1;
+      if (i < 0) continue;
+      return direction === "up" ? within(wire.from, wire.fromPort) : within(wire.to[i], wire.toPorts[i]);
+    }
+    return -1;
+  };
+  const next = along(level.wires, "from", "to");
+  if (next >= 0) return next;
+  // From where a value comes into an open box, or leaves it, on to what is around that.
+  const outer = level.parent < 0 ? -1 : along(program.boxes[level.parent].wires, "fromPort", "toPorts");
+  return outer >= 0 ? outer : farNeighbour(box, direction);
 }
 
 const KEYS = [
@@ -302,8 +332,13 @@ function move(direction) {
 document.addEventListener("keydown", (event) => {
   const inField = event.target === byId("search");
   if (inField && event.key === "Enter") {
-    goTo(event.shiftKey ? match - 1 : match + 1);
+    // What the arrows have chosen; else the next.
+    if (event.shiftKey || match < 0 || byId("results").hidden) goTo(event.shiftKey ? match - 1 : match + 1);
     byId("results").hidden = true;
+  }
+  if (inField && (event.key === "ArrowDown" || event.key === "ArrowUp")) {
+    event.preventDefault();
+    goTo(event.key === "ArrowDown" ? match + 1 : match - 1, true);
   }
   if (inField && event.key === "Escape") {
     search("");
@@ -376,7 +411,7 @@ byId("search").addEventListener("input", (event) => search(event.target.value));
 byId("search").addEventListener("focus", () => showResults());
 byId("search").addEventListener("blur", () => (byId("results").hidden = true));
 // In a frame the page may start without a size to fit into.
-window.addEventListener("resize", () => (picture.scale > 0 ? picture.draw() : picture.fit()));
+window.addEventListener("resize", () => (picture.scale > 0 ? picture.draw() : picture.fit(true)));
 window.addEventListener("hashchange", followLink);
 
 // "#node=NAME&program=NAME": a node, or a module by its path.

@@ -44,7 +44,13 @@ class Panel {
     else if (box.detail) this.root.append(element("p", box.detail, "dim"));
     if (box.path) this.field("module", box.path);
     if (box.time !== undefined) this.field("time", timeText(box.time));
+    else if (box.within) this.field("time", `${timeText(box.within.time)}, in one step with others`);
     else if (box.totalTime > 0) this.field("time", `${timeText(box.totalTime)} inside`);
+    const { joined } = box.within || box;
+    if (joined.length > 0) {
+      const others = [...joined, (box.within || box).id].filter((other) => other !== id);
+      this.links("computed together with ", others);
+    }
     if (box.change) this.showChange(box.change);
     if (box.isNode) this.showNode(box);
     else if (box.kind === "input" || box.kind === "output") this.showValues(box.kind, box.values);
@@ -101,6 +107,16 @@ class Panel {
     return made;
   }
 
+  links(before, boxes) {
+    const line = element("p", before, "dim");
+    boxes.slice(0, 40).forEach((id, i) => {
+      if (i > 0) line.append(", ");
+      line.append(this.link(this.program.boxes[id].name, id));
+    });
+    if (boxes.length > 40) line.append(`, … ${boxes.length} in all`);
+    this.root.append(line);
+  }
+
   valueLink(id) {
     const value = this.program.values[id];
     if (!value) return element("span", "?");
@@ -132,14 +148,15 @@ class Panel {
   }
 
   rangeText(range) {
-    if (range.count === range.nans) return `${range.count} elements`;
-    return `${range.count} elements, ${numberText(range.min)} … ${numberText(range.max)}, mean ${numberText(range.mean)}`;
+    const elements = `${range.count.toLocaleString("en")} element${range.count === 1 ? "" : "s"}`;
+    if (range.count === range.nans) return elements;
+    return `${elements}, ${numberText(range.min)} … ${numberText(range.max)}, mean ${numberText(range.mean)}`;
   }
 
   showRange(range) {
     this.root.append(element("p", this.rangeText(range), "dim"));
-    if (range.nans > 0) this.root.append(element("p", `${range.nans} NaN`, "bad"));
-    if (range.infinities > 0) this.root.append(element("p", `${range.infinities} infinite`, "bad"));
+    if (range.nans > 0) this.root.append(element("p", `${range.nans.toLocaleString("en")} NaN`, "bad"));
+    if (range.infinities > 0) this.root.append(element("p", `${range.infinities.toLocaleString("en")} infinite`, "bad"));
   }
 
   showWeights(values) {
@@ -161,14 +178,7 @@ class Panel {
       this.root.append(line);
       if (value.range) this.showRange(value.range);
       const users = usersOf(this.program, id);
-      if (users.length === 0) continue;
-      const used = element("p", "read by ", "dim");
-      users.slice(0, 40).forEach((user, i) => {
-        if (i > 0) used.append(", ");
-        used.append(this.link(this.program.boxes[user].name, user));
-      });
-      if (users.length > 40) used.append(`, … ${users.length} in all`);
-      this.root.append(used);
+      if (users.length > 0) this.links("read by ", users);
     }
     if (values.length > 200) this.root.append(element("p", `… ${values.length} in all`));
   }

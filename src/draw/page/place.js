@@ -235,12 +235,16 @@ function place(program) {
   makeAbsolute(program.boxes, root);
 }
 
-// Each open box before those inside it.
+// Each open box before those inside it. Says how deep they are.
 function visibleBoxes(program) {
   const out = [0];
   for (let i = 0; i < out.length; ++i) {
     const box = program.boxes[out[i]];
-    if (box.isOpen) for (const id of box.children) out.push(id);
+    if (!box.isOpen) continue;
+    for (const id of box.children) {
+      program.boxes[id].depth = box.depth + 1;
+      out.push(id);
+    }
   }
   return out;
 }
