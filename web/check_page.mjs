@@ -6,7 +6,7 @@
 // packages, hostile files, limits, keys and small screens. SITE is what web/site.mjs made; pictures of it go to PICTURES.
 // Exit 1 where something is wrong.
 import {spawnSync} from 'node:child_process';
-import {copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync} from 'node:fs';
+import {copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync} from 'node:fs';
 import {createServer} from 'node:http';
 import {tmpdir} from 'node:os';
 import {basename, dirname, extname, join, resolve} from 'node:path';
@@ -129,6 +129,13 @@ async function digits() {
   const recognised = [...(await textOf('#result .out')).matchAll(/argmax (\d+)/g)].map(([, digit]) => digit).join(' ');
   const labels = readFileSync(join(root, 'examples/digits_8.labels.txt'), 'utf8').trim().split(/\s+/).join(' ');
   check(recognised === labels, `recognised ${recognised} where ${labels} are`);
+  await page.evaluate(`{const make = URL.createObjectURL; URL.createObjectURL = (blob) => make(globalThis.saved = blob)}`);
+  await click('#result .command button');
+  await page.until('globalThis.saved !== undefined');
+  const results = join(scratch, 'results.npz');
+  spawnSync(resolve(native), ['run', program, '-i', `image=${join(root, 'examples/digits_8.npy')}`, '-o', results]);
+  const saved = await page.evaluate("saved.slice(0, 2).text().then((text) => `${text} ${saved.size}`)");
+  check(saved === `PK ${statSync(results).size}`, `what is saved of the results is ${saved}`);
   await picture('run');
 }
 

@@ -5,6 +5,7 @@ import {MOST_MEMORY} from './wasi.js';
 
 const EXAMPLE = {program: 'digits.pt2', input: 'image', file: 'digits_8.npy'};
 const MOST_SHOWN = 200000;
+const RESULTS = 'results.npz';
 const TENSORS = /\.(npy|npz|safetensors)$/i;
 
 // What a tab runs, as arguments around the file's name; `once` at once when a file is opened, `picks` where it is about one
@@ -45,19 +46,25 @@ const shellWord = (word) => (/^[\w./=:,+-]+$/.test(word) ? word : `'${word.repla
 // A name that begins like an option is none with its folder.
 const argument = (name) => (name.startsWith('-') ? `./${name}` : name);
 
-function saveButton(title, name, blob) {
-  return element('button', {type: 'button', textContent: title, onclick: () => {
+// `make` gives what is saved, or a promise of it.
+function saveButton(title, name, make) {
+  const button = element('button', {type: 'button', textContent: title, onclick: async () => {
+    button.disabled = true;
+    const blob = await make();
+    button.disabled = false;
+    if (!blob) return;
     const link = element('a', {href: URL.createObjectURL(blob), download: name});
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 60000);
   }});
+  return button;
 }
 
 function textOf(text, name, className) {
   if (text.length <= MOST_SHOWN) return [element('pre', {className, tabIndex: 0, textContent: text})];
   return [element('pre', {className, tabIndex: 0, textContent: text.slice(0, MOST_SHOWN)}),
     element('p', {className: 'hint'}, `The first ${size(MOST_SHOWN)} of ${size(text.length)}. `,
-      saveButton('Save all', name, new Blob([text])))];
+      saveButton('Save all', name, () => new Blob([text])))];
 }
 
 // What a terminal would show: the command, its answer, its messages, its exit code.
@@ -82,7 +89,7 @@ function showGraph(panel, args, answer) {
   const frame = element('iframe', {title: 'the graph', sandbox: 'allow-scripts', loading: 'lazy'});
   frame.src = URL.createObjectURL(blob);
   frame.onload = () => URL.revokeObjectURL(frame.src);
-  panel.querySelector('.command').append(' ', saveButton('Save', `${opened.name}.html`, blob));
+  panel.querySelector('.command').append(' ', saveButton('Save', `${opened.name}.html`, () => blob));
   panel.append(frame);
 }
 
@@ -143,7 +150,14 @@ function showRun(panel, args, answer) {
       else if (text.value.trim() !== '') line.push('-i', `${name}=${text.value.trim()}`);
     }
     const outputs = await ask(result, line, files);
-    if (outputs && file === opened) showAnswer(result, line, outputs);
+    if (!outputs || file !== opened) return;
+    showAnswer(result, line, outputs);
+    if (outputs.code !== 0 || outputs.crash) return;
+    // The same run again: what is shown of results is no more than their beginning.
+    result.querySelector('.command').append(' ', saveButton('Save results', `${file.name}.npz`, async () => {
+      const written = (await command.run([...line, '-o', RESULTS], [...files])).files.get(RESULTS);
+      return written && new Blob([written]);
+    }));
   };
 }
 
