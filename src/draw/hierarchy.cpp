@@ -98,13 +98,17 @@ class Builder {
 
   struct Open {
     Segment segment;
+    std::string path{};  // of its module
     std::vector<uint32_t> children{};
   };
 
   std::vector<uint32_t> add_segments(size_t place, const Graph& graph,
                                      const ModuleHierarchy& modules) {
     const std::vector<Segment> segments = segments_of(modules);
-    std::vector<Open> open{{.segment = {0, graph.nodes().size(), 0, 0, 0}}};
+    const auto opened = [&](const Segment& segment) {
+      return Open{.segment = segment, .path = kept(modules.fqn(segment.module))};
+    };
+    std::vector<Open> open{opened({0, graph.nodes().size(), 0, 0, 0})};
     size_t next = 0, position = 0;
     const auto close = [&] {
       const uint32_t done = close_segment(modules, std::move(open.back()));
@@ -116,31 +120,36 @@ class Builder {
     for (const NodeId id : graph.nodes()) {
       while (open.size() > 1 && open.back().segment.end <= position) close();
       for (; next < segments.size() && segments[next].begin == position; ++next)
-        if (segments[next].end <= open.back().segment.end) open.push_back({segments[next]});
+        if (segments[next].end <= open.back().segment.end) open.push_back(opened(segments[next]));
       positions_[place][static_cast<size_t>(id)] = position++;
       open.back().children.push_back(
-          add_node(place, graph, id, open.back().segment.begin, modules, open.back().segment));
+          add_node(place, graph, id, open.back().segment.begin, open.back().path));
     }
     while (open.size() > 1) close();
     return std::move(open.back().children);
   }
 
-  OperatorClass class_of(const std::string& target) {
-    const auto [found, is_new] = classes_.try_emplace(target);
-    if (is_new) found->second = operator_class_of(target);
+  // What all nodes of one operator have.
+  struct OfOperator {
+    OperatorClass operator_class = OperatorClass::other;
+    std::string title{};
+  };
+  const OfOperator& of_operator(const std::string& target) {
+    const auto [found, is_new] = operators_.try_emplace(target);
+    if (is_new) found->second = {operator_class_of(target), shortened(operator_title(target))};
     return found->second;
   }
 
   uint32_t add_node(size_t place, const Graph& graph, NodeId id, size_t begin,
-                    const ModuleHierarchy& modules, const Segment& segment) {
+                    const std::string& path) {
     const Node& node = graph.node(id);
     uint64_t hash =
         hash_node(node, {[&](ValueId value) { return distance(place, value, id, begin); }});
     const uint32_t first_value = placed_[place].first_value;
     Box made{.kind = BoxKind::node,
-             .operator_class = class_of(node.target),
-             .title = shortened(operator_title(node.target)),
-             .path = kept(modules.fqn(segment.module)),
+             .operator_class = of_operator(node.target).operator_class,
+             .title = of_operator(node.target).title,
+             .path = path,
              .graph = &graph,
              .node = &node,
              .nodes = 1};
@@ -215,8 +224,8 @@ class Builder {
   }
 
   Drawing& drawing_;
-  std::vector<uint64_t> hashes_;                                 // of boxes
-  std::unordered_map<std::string_view, OperatorClass> classes_;  // by target
+  std::vector<uint64_t> hashes_;                                // of boxes
+  std::unordered_map<std::string_view, OfOperator> operators_;  // by target
   std::vector<Placed> placed_;
   std::vector<std::vector<size_t>> positions_;  // of the nodes of each graph
   std::unordered_map<std::string_view, const std::string*> held_;

@@ -89,13 +89,14 @@ class Builder {
   Module& module(size_t index) { return hierarchy_.modules[index]; }
 
   size_t child_of(size_t parent, std::string_view name) {
-    const auto [found, is_new] =
-        index_.try_emplace({parent, std::string(name)}, hierarchy_.modules.size());
-    if (is_new) {
-      module(parent).children.push_back(found->second);
-      hierarchy_.modules.push_back({.name = std::string(name), .parent = parent});
-    }
-    return found->second;
+    index_.resize(hierarchy_.modules.size());
+    if (const auto found = index_[parent].find(name); found != index_[parent].end())
+      return found->second;
+    const size_t child = hierarchy_.modules.size();
+    index_[parent].emplace(name, child);
+    module(parent).children.push_back(child);
+    hierarchy_.modules.push_back({.name = std::string(name), .parent = parent});
+    return child;
   }
 
   size_t module_of(std::string_view fqn) {
@@ -223,7 +224,7 @@ class Builder {
   const Graph& graph_;
   const bool numbers_calls_;  // from 2.6 on, keys of repeated calls end in "@1", "@2", ...
   ModuleHierarchy hierarchy_;
-  std::map<std::pair<size_t, std::string>, size_t> index_;
+  std::vector<std::map<std::string, size_t, std::less<>>> index_;  // children by name, by module
   std::map<std::pair<size_t, size_t>, size_t> call_index_;
   std::map<std::string, size_t, std::less<>> key_modules_;
   std::vector<Frame> active_;
