@@ -133,8 +133,9 @@ constexpr Verb kVerbs[] = {
      "pt2 edit model.pt2 -o fixed.pt2 --dim x.0=1\n"
      "pt2 edit model.pt2 -o batched.pt2 --dim x.0=batch:1..64\n"
      "pt2 edit model.pt2 -o head.pt2 --from image --to relu_3\n"
+     "pt2 edit model.pt2 -o encoder.pt2 --module encoder\n"
      "pt2 edit model.pt2 -o more.pt2 --expose relu_3 --rename-input x=image\n"
-     "pt2 edit model.pt2 -o other.pt2 --set dropout.p=0.1 --check",
+     "pt2 edit model.pt2 -o other.pt2 --set dropout.p=0.1",
      setup_edit},
     {"weights", Job::change, "list weights, take them out, put others in, cast or share them",
      "pt2 weights ls model.pt2               # types, ranges, NaN, shared memory, unused bytes\n"

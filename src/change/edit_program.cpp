@@ -10,7 +10,9 @@
 #include "change/sizes.h"
 #include "ir/graph_place.h"
 #include "lower/written_memory.h"
+#include "ops/table.h"
 #include "pt2/ir/edit.h"
+#include "pt2/ir/modules.h"
 #include "pt2/ir/program_text.h"
 
 namespace pt2 {
@@ -81,7 +83,7 @@ class Extractor {
       PT2_TRY(const ValueId value, find_named_value(program_, name));
       ends.push_back(value);
     }
-    if (ends.empty()) return Error{ErrorCode::argument, "no value is named to compute", ""};
+    if (ends.empty()) return Error{ErrorCode::argument, "say which values the part is to compute (--to)", ""};
     PT2_TRY_VOID(find_needed(starts, ends));
     PT2_TRY_VOID(check_writes(starts));
     return rebuild(starts, ends);
@@ -106,7 +108,8 @@ class Extractor {
       const Definition& definition = graph_.value(start).definition;
       if (definition.by == Definition::By::node && nodes_.contains(definition.node))
         return Error{ErrorCode::argument,
-                     fmt::format("another result of the node that computes '{}' is needed",
+                     fmt::format("another result of the node that computes '{}' is needed, too: "
+                                 "name it as well",
                                  graph_.value(start).name),
                      ""};
       if (reached_.contains(start)) continue;
@@ -251,6 +254,92 @@ class Extractor {
   std::set<NodeId> nodes_;
 };
 
+// What is given at the end is what the memory holds then.
+Result<void> check_not_written_later(const Graph& graph, ValueId value) {
+  if (!writes(graph)) return {};
+  const std::vector<uint32_t> classes = memory_classes(graph);
+  const Definition& definition = graph.value(value).definition;
+  bool is_computed = definition.by != Definition::By::node;
+  for (const NodeId id : graph.nodes()) {
+    if (is_computed)
+      for (const ValueId written : written_values(graph, graph.node(id)))
+        if (classes[static_cast<size_t>(written)] == classes[static_cast<size_t>(value)])
+          return at_node({ErrorCode::unsupported,
+                          fmt::format("the node writes to the memory of '{}' after it was "
+                                      "computed; pt2 decompose makes a program without writes",
+                                      graph.value(value).name),
+                          ""},
+                         graph, graph.node(id));
+    is_computed = is_computed || id == definition.node;
+  }
+  return {};
+}
+
+// By node id: whether the call of a module has it.
+Result<std::vector<bool>> nodes_of_call(const Program& program, std::string_view name) {
+  const ModuleHierarchy hierarchy = module_hierarchy(program);
+  for (size_t i = 0; i < hierarchy.modules.size(); ++i)
+    for (const ModuleCall& call : hierarchy.modules[i].calls) {
+      if (name.empty() || hierarchy.call_name(i, call) != name) continue;
+      std::vector<bool> out(program.graph.node_count());
+      size_t place = 0;
+      for (const NodeId id : program.graph.nodes()) {
+        out[static_cast<size_t>(id)] = std::ranges::any_of(call.runs, [&](const NodeRun& run) {
+          return run.begin <= place && place < run.end;
+        });
+        ++place;
+      }
+      return out;
+    }
+  return Error{ErrorCode::argument,
+               fmt::format("no node is of a module '{}'; 'pt2 info --modules' lists them", name),
+               ""};
+}
+
+struct Cut {
+  std::vector<std::string> from, to;
+};
+
+// What the nodes of a module take from others, weights aside, and what others take from them.
+Result<Cut> cut_of(const Program& program, std::string_view module) {
+  const Graph& graph = program.graph;
+  PT2_TRY(const std::vector<bool> is_inside, nodes_of_call(program, module));
+  std::set<ValueId> weights;
+  for (size_t i = 0; i < graph.inputs().size(); ++i)
+    if (program.signature.input_specs[i].kind != InputKind::user_input)
+      for_each_value(graph.inputs()[i], [&](ValueId id) { weights.insert(id); });
+  const auto is_made_inside = [&](ValueId id) {
+    const Definition& definition = graph.value(id).definition;
+    return definition.by == Definition::By::node &&
+           is_inside[static_cast<size_t>(definition.node)];
+  };
+  const auto add = [&](std::vector<std::string>& names, ValueId id) {
+    const std::string& name = graph.value(id).name;
+    if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+  };
+  Cut cut;
+  for (const NodeId id : graph.nodes())
+    for (const NamedArgument& input : graph.node(id).inputs)
+      for_each_value(input.arg, [&](ValueId used) {
+        if (is_inside[static_cast<size_t>(id)] && !is_made_inside(used) && !weights.contains(used))
+          add(cut.from, used);
+        if (!is_inside[static_cast<size_t>(id)] && is_made_inside(used)) add(cut.to, used);
+      });
+  for (const Argument& output : graph.outputs())
+    for_each_value(output, [&](ValueId id) {
+      if (is_made_inside(id)) add(cut.to, id);
+    });
+  return cut;
+}
+
+// Arguments of an operator that is in no table cannot be checked against its signature: a constant
+// of another kind than the one that is there is refused.
+bool is_of_kind(const Argument& argument, const Argument& old) {
+  const auto *list = argument.get_if<ArgumentList>(), *old_list = old.get_if<ArgumentList>();
+  if (list != nullptr && old_list != nullptr) return list->kind == old_list->kind;
+  return old.is<None>() || old.is<ValueId>() || argument.variant.index() == old.variant.index();
+}
+
 // A whole number where the old argument has floats is one.
 void take_floats(Argument& argument, const Argument& old) {
   const auto* whole = argument.get_if<int64_t>();
@@ -328,8 +417,14 @@ Result<void> extract(Program& program, std::span<const std::string> from,
   return {};
 }
 
+Result<void> extract_module(Program& program, std::string_view module) {
+  PT2_TRY(const Cut cut, cut_of(program, module));
+  return extract(program, cut.from, cut.to);
+}
+
 Result<void> add_output(Program& program, std::string_view value) {
   PT2_TRY(const ValueId id, find_named_value(program, value));
+  PT2_TRY_VOID(check_not_written_later(program.graph, id));
   TreeSpec spec = result_spec(program);
   if (spec.is_leaf()) spec = make_tuple_spec({spec});
   if (spec.type != make_tuple_spec({}).type && spec.type != make_list_spec({}).type)
@@ -367,12 +462,16 @@ Result<void> set_argument(Program& program, std::string_view place, std::string_
   if (definition.by != Definition::By::node)
     return Error{ErrorCode::argument, "no node gives this value", std::string(place)};
   const Node& node = program.graph.node(definition.node);
-  const auto found = std::ranges::find(node.inputs, place.substr(dot + 1), &NamedArgument::name);
-  if (found == node.inputs.end()) {
+  const std::string_view name = place.substr(dot + 1);
+  const auto found = std::ranges::find(node.inputs, name, &NamedArgument::name);
+  if (name.empty() || found == node.inputs.end()) {
     std::vector<std::string> names;
-    for (const NamedArgument& input : node.inputs) names.push_back(input.name);
+    for (const NamedArgument& input : node.inputs)
+      if (!input.name.empty()) names.push_back(input.name);
     return Error{ErrorCode::argument,
-                 fmt::format("the node has no such argument; it has: {}", fmt::join(names, ", ")),
+                 names.empty() ? "the node has no arguments with a name"
+                               : fmt::format("the node has no such argument; it has: {}",
+                                             fmt::join(names, ", ")),
                  std::string(place)};
   }
   Result<Argument> argument = read_argument(program, found->arg, text);
@@ -383,6 +482,12 @@ Result<void> set_argument(Program& program, std::string_view place, std::string_
                  std::string(place)};
   if (!argument)
     return Error{ErrorCode::argument, fmt::format("'{}': {}", text, argument.error().message),
+                 std::string(place)};
+  if (!ops::find_operator(node.target) && !is_of_kind(*argument, found->arg))
+    return Error{ErrorCode::argument,
+                 fmt::format("found '{}', expected a constant of the kind that the argument has "
+                             "now: {} is not known here",
+                             text, node.target),
                  std::string(place)};
   program.graph.set_node_input(definition.node, static_cast<size_t>(found - node.inputs.begin()),
                                *std::move(argument));

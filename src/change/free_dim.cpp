@@ -225,8 +225,8 @@ class DimFreer {
            !__builtin_add_overflow(third, b, &third) && third == sizes[2];
     if (!fits)
       return refused(graph_.node(id),
-                     fmt::format("a size is {}, {} and {} where the input's is {}", sizes[0],
-                                 sizes[1], sizes[2], fmt::join(trials_, ", ")));
+                     fmt::format("a size is {} where the input's is {}: not a*n + b",
+                                 fmt::join(sizes, ", "), fmt::join(trials_, ", ")));
     PT2_TRY(const SpelledExpr* expr,
             program_.expressions->parse(fmt::format("{}*{} + {}", a, symbol_->name, b)));
     PT2_TRY(const Expr simple, simplify(*program_.expressions, expr->expr));
@@ -325,6 +325,7 @@ Result<void> free_dim(Program& program, std::string_view input, size_t dim, std:
   if (!is_identifier(symbol) || is_taken(program, symbol))
     return Error{ErrorCode::argument,
                  fmt::format("'{}' cannot be the name of a new symbol", symbol), ""};
+  PT2_TRY_VOID(check_not_empty(range));
   if (!range.contains(size.literal()))
     return Error{ErrorCode::argument,
                  fmt::format("{} does not contain {}, which the program was exported with",

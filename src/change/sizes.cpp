@@ -124,6 +124,12 @@ Result<Expr> symbol_of(const Program& program, std::string_view input, size_t di
 
 }  // namespace
 
+Result<void> check_not_empty(const SymRange& range) {
+  if (range.min && range.max && *range.min > *range.max)
+    return Error{ErrorCode::argument, "no number lies within " + print(range), ""};
+  return {};
+}
+
 Result<SymInt> spelled_size(Program& program, Expr expr, std::optional<int64_t> hint) {
   if (expr->op == ExprOp::integer) return SymInt(std::get<int64_t>(expr->number));
   const ExprSpelling spelling = expression_spelling(version_number(program.schema_version));
@@ -135,8 +141,14 @@ Result<ValueId> find_input_value(const Program& program, std::string_view input)
   const std::vector<std::string> names = user_input_names(program);
   const std::vector<ArgumentSpec> specs = program.signature.user_inputs();
   for (size_t i = 0; i < std::min(names.size(), specs.size()); ++i)
-    if (!specs[i].is_constant() && (names[i] == input || specs[i].name == input))
-      if (const auto id = program.graph.find_value(specs[i].name)) return *id;
+    if (names[i] == input || specs[i].name == input) {
+      if (const auto id = program.graph.find_value(specs[i].name); id && !specs[i].is_constant())
+        return *id;
+      return Error{ErrorCode::argument,
+                   fmt::format("input '{}' is a constant, of which the program keeps no value",
+                               input),
+                   ""};
+    }
   return no_input(program, input);
 }
 
@@ -174,8 +186,7 @@ Result<void> fix_dim(Program& program, std::string_view input, size_t dim, int64
 
 Result<void> set_range(Program& program, std::string_view input, size_t dim, SymRange range) {
   PT2_TRY(const Expr symbol, symbol_of(program, input, dim));
-  if (range.min && range.max && *range.min > *range.max)
-    return Error{ErrorCode::argument, "no number lies within " + print(range), ""};
+  PT2_TRY_VOID(check_not_empty(range));
   const RangeConstraint* constraint = find_range(program, symbol);
   // Nobody has looked at what the program does beyond.
   if (constraint != nullptr &&

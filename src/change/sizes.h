@@ -10,6 +10,8 @@
 
 namespace pt2 {
 
+// Error `argument` where no number lies within it.
+Result<void> check_not_empty(const SymRange& range);
 // A number where the expression is one.
 Result<SymInt> spelled_size(Program& program, Expr expr, std::optional<int64_t> hint);
 // The value of a user input, by user_input_names or its own name.

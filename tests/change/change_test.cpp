@@ -260,6 +260,61 @@ TEST(EditProgram, ExposesValuesAndSetsArguments) {
   EXPECT_EQ(*dropout.graph.node(with_p).find_input("p")->get_if<double>(), 0.25);
 }
 
+TEST(EditProgram, TakesOutWhatAModuleComputes) {
+  const Program whole = program_of(corpus("2.15.0/module_calls.pt2"));
+  Program part = whole;
+  ASSERT_TRUE(extract_module(part, "inner").has_value());
+  EXPECT_EQ(part.graph.nodes().size(), 3u);
+  EXPECT_EQ(user_input_names(part).size(), 1u);
+  expect_sound(part);
+  // A module that is called twice has a name for each call.
+  for (const char* name : {"shared", "shared@1"}) {
+    Program call = whole;
+    ASSERT_TRUE(extract_module(call, name).has_value()) << name;
+    EXPECT_EQ(call.graph.nodes().size(), 1u) << name;
+    expect_sound(call);
+  }
+  for (const char* name : {"", "ghost", "inner.fc"})
+    EXPECT_EQ(extract_module(part, name).error().code, ErrorCode::argument) << name;
+}
+
+// A view that is written through later: at the end it holds something else.
+TEST(EditProgram, ExposesNothingThatIsWrittenLater) {
+  ProgramBuilder builder;
+  const auto type = [&] { return builder.tensor(Dtype::float32, {2, 3}); };
+  const ValueId x = builder.input("x", type());
+  const ValueId copy = builder.call("torch.ops.aten.clone.default", {arg("self", x)}, type());
+  const ValueId added =
+      builder.call("torch.ops.aten.add.Tensor", {arg("self", x), arg("other", copy)}, type());
+  builder.output(builder.call("torch.ops.aten.mul_.Tensor",
+                              {arg("self", copy), arg("other", added)}, type()));
+  Program program = std::move(builder).finish().value();
+  const auto name = [&](ValueId id) { return program.graph.value(id).name; };
+  const auto refused = add_output(program, name(copy));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::unsupported);
+  EXPECT_TRUE(add_output(program, name(added)).has_value());
+}
+
+// Nothing says what such an operator takes but what it has now.
+TEST(EditProgram, KeepsTheKindsOfUnknownOperatorsArguments) {
+  Program custom = program_of(corpus("2.15.0/custom_op.pt2"));
+  ASSERT_TRUE(set_argument(custom, "scale_shift.a", "0.5").has_value());
+  for (const char* text : {"\"abc\"", "[1, 2]", "none"})
+    EXPECT_EQ(set_argument(custom, "scale_shift.a", text).error().code, ErrorCode::argument)
+        << text;
+  Program cond = program_of(corpus("2.15.0/cond.pt2"));
+  EXPECT_EQ(set_argument(cond, "getitem.", "[1]").error().code, ErrorCode::argument);
+}
+
+TEST(EditProgram, SaysWhyAnInputOrARangeIsNoGood) {
+  Program program = program_of(corpus("2.15.0/constant_inputs.pt2"));
+  const auto constant = rename_input(program, "b", "c");
+  EXPECT_NE(constant.error().message.find("is a constant"), std::string::npos);
+  const auto empty = free_dim(program, "x", 0, "n", {9, 3});
+  EXPECT_NE(empty.error().message.find("no number"), std::string::npos);
+}
+
 TEST(EditProgram, MovesToAnotherDevice) {
   Program program = program_of(corpus("2.15.0/mlp.pt2"));
   set_device(program, {"cuda", 0});

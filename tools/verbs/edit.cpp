@@ -20,7 +20,10 @@ namespace {
 struct Options {
   Writing writing;
   std::vector<std::string> dims, inputs, outputs, arguments, exposed, from, to;
-  std::string device;
+  std::string module;
+  std::optional<std::string> device;
+
+  bool takes_part() const { return !from.empty() || !to.empty() || !module.empty(); }
 };
 
 Error wrong(std::string_view option, const std::string& found, std::string_view expected) {
@@ -65,10 +68,10 @@ Result<std::string> edit_dim(Program& program, const std::string& text) {
 
 using Rename = Result<void> (*)(Program&, std::string_view, std::string_view);
 
-Result<std::string> edit_pair(Program& program, std::string_view option, const std::string& text,
-                              Rename edit) {
+Result<std::string> edit_pair(Program& program, std::string_view option, std::string_view form,
+                              const std::string& text, Rename edit) {
   const size_t sign = text.find('=');
-  if (sign == text.npos) return wrong(option, text, "OLD=NEW");
+  if (sign == text.npos) return wrong(option, text, form);
   const std::string old_name = text.substr(0, sign), new_name = text.substr(sign + 1);
   PT2_TRY_VOID(edit(program, old_name, new_name));
   return fmt::format("{} is now {}", old_name, new_name);
@@ -100,9 +103,12 @@ Result<std::vector<std::string>> edit_all(const Options& options, Program& progr
     return {};
   };
   for (const std::string& text : options.arguments)
-    PT2_TRY_VOID(add(edit_pair(program, "--set", text, set_argument)));
+    PT2_TRY_VOID(add(edit_pair(program, "--set", "VALUE.ARGUMENT=CONSTANT", text, set_argument)));
   for (const std::string& text : options.dims) PT2_TRY_VOID(add(edit_dim(program, text)));
-  if (!options.from.empty() || !options.to.empty()) {
+  if (!options.module.empty()) {
+    PT2_TRY_VOID(extract_module(program, options.module));
+    lines.push_back("only what " + options.module + " computes");
+  } else if (options.takes_part()) {
     PT2_TRY_VOID(extract(program, options.from, options.to));
     lines.push_back(
         fmt::format("from {} to {}", fmt::join(options.from, ", "), fmt::join(options.to, ", ")));
@@ -112,13 +118,13 @@ Result<std::vector<std::string>> edit_all(const Options& options, Program& progr
     lines.push_back(name + " is a result, too");
   }
   for (const std::string& text : options.inputs)
-    PT2_TRY_VOID(add(edit_pair(program, "--rename-input", text, rename_input)));
+    PT2_TRY_VOID(add(edit_pair(program, "--rename-input", "OLD=NEW", text, rename_input)));
   for (const std::string& text : options.outputs)
-    PT2_TRY_VOID(add(edit_pair(program, "--rename-output", text, rename_output)));
-  if (!options.device.empty()) {
-    PT2_TRY(const Device device, parse_device(options.device));
+    PT2_TRY_VOID(add(edit_pair(program, "--rename-output", "OLD=NEW", text, rename_output)));
+  if (options.device) {
+    PT2_TRY(const Device device, parse_device(*options.device));
     set_device(program, device);
-    lines.push_back("everything is on " + options.device);
+    lines.push_back("everything is on " + *options.device);
   }
   return lines;
 }
@@ -149,11 +155,11 @@ Result<int> edit(const Options& options, Environment& environment) {
   PT2_TRY(std::vector<std::string> lines, edit_all(options, program));
   if (lines.empty()) return Error{ErrorCode::argument, "nothing to edit: see the options", ""};
   saved.json = program_json(program);
-  if (!options.device.empty()) {
+  if (options.device) {
     PT2_TRY_VOID(list_tensors(saved));
-    for_each_tensor(saved, [&](SavedTensor& each) { each.device = options.device; });
+    for_each_tensor(saved, [&](SavedTensor& each) { each.device = *options.device; });
   }
-  if (!options.from.empty() || !options.to.empty()) {
+  if (options.takes_part()) {
     // They were those of the whole.
     saved.sample_inputs = {};
     PT2_TRY([[maybe_unused]] const ChangeLines unused, strip(contents, {.unused = true}));
@@ -177,13 +183,21 @@ Action setup_edit(CommandLine& line) {
       "x.0=4 fixes a size; x.0=batch:1..64 makes a symbol of it;\nx.0=1..64 narrows the range of "
       "one",
       "EDIT");
-  add("--set", options->arguments, "add.other=3: an argument of the node that gives add", "EDIT");
-  add("--rename-input", options->inputs, "OLD=NEW", "EDIT");
-  add("--rename-output", options->outputs, "OLD=NEW; OLD may be a position", "EDIT");
-  add("--expose", options->exposed, "add this value to the results, behind the others", "VALUE");
-  add("--from", options->from, "keep what is computed from these values (or inputs) …", "VALUE");
-  add("--to", options->to, "… to these, which become the results", "VALUE");
-  line.add_option("--device", options->device, "write that everything is on it: cpu, cuda:0")
+  add("--set", options->arguments,
+      "add.other=3 changes an argument of the node that computes 'add'", "EDIT");
+  add("--rename-input", options->inputs, "OLD=NEW: another name for an input", "EDIT");
+  add("--rename-output", options->outputs,
+      "OLD=NEW: another name for a result; OLD may be its position", "EDIT");
+  add("--expose", options->exposed, "give this value, too, behind the other results", "VALUE");
+  add("--to", options->to, "cut out the part that computes these values; they are its results",
+      "VALUE");
+  add("--from", options->from, "for --to: the values (or inputs) that the part starts from",
+      "VALUE");
+  line.add_option("--module", options->module,
+                  "cut out the part that this module computes; 'pt2 info --modules'\nlists them")
+      .type_name("PATH");
+  line.add_option("--device", options->device,
+                  "record this device for every tensor: cpu, cuda:0")
       .type_name("DEVICE");
   add_model_option(line, options->writing.source);
   add_writing_options(line, options->writing);

@@ -44,7 +44,12 @@ Result<void> rename_output(Program& program, std::string_view output, std::strin
 // `from` is needed.
 Result<void> extract(Program& program, std::span<const std::string> from,
                      std::span<const std::string> to);
-// One more result, behind the others.
+// The part that one call of a module computes, as ModuleHierarchy::call_name names it
+// ("encoder.layers.0"): from what others give it, to what others take from it. `argument` where
+// there is no such call.
+Result<void> extract_module(Program& program, std::string_view module);
+// One more result, behind the others. `unsupported`, at the node, where a later one writes to its
+// memory: the result would be what the memory holds at the end.
 Result<void> add_output(Program& program, std::string_view value);
 
 // "add.other" of the node that gives the value add, to a constant as parse_constant reads it; where
