@@ -9,6 +9,7 @@
 #include "base/printable.h"
 #include "inspect/graph_diff.h"
 #include "inspect/input_roles.h"
+#include "inspect/spelling.h"
 #include "inspect/weight_diff.h"
 #include "ir/graph_place.h"
 #include "ir/version_facts.h"
@@ -43,7 +44,7 @@ class ProgramDiff {
     compare_ranges();
     compare_guards();
     diff_graphs({before_.graph, before_roles_, before_symbols_},
-                {after_.graph, after_roles_, after_symbols_}, out_, out_.nodes);
+                {after_.graph, after_roles_, after_symbols_}, options_.semantic, out_, out_.nodes);
     compare_outputs();
     if (!options_.semantic) compare_names();
   }
@@ -124,11 +125,14 @@ class ProgramDiff {
     for (size_t i = 0; i < after_roles_.size(); ++i) right.emplace(after_roles_[i], i);
     const auto shown = shown_inputs(before_, before_roles_);
     const auto new_shown = shown_inputs(after_, after_roles_);
+    const auto is_left_out = [&](const Program& program, size_t i) {
+      return options_.semantic && is_unused_weight(program, i);
+    };
     for (size_t i = 0; i < before_roles_.size(); ++i) {
       const auto found = right.find(before_roles_[i]);
       const std::string text = input_text(before_, i, before_symbols_);
       if (found == right.end()) {
-        add(ChangeSection::signature, shown[i], text, "");
+        if (!is_left_out(before_, i)) add(ChangeSection::signature, shown[i], text, "");
         continue;
       }
       const size_t place = found->second;
@@ -138,12 +142,18 @@ class ProgramDiff {
         add(ChangeSection::signature, before_roles_[i], shown[i], new_shown[place]);
     }
     for (const auto& [role, i] : right)
-      add(ChangeSection::signature, new_shown[i], "", input_text(after_, i, after_symbols_));
+      if (!is_left_out(after_, i))
+        add(ChangeSection::signature, new_shown[i], "", input_text(after_, i, after_symbols_));
   }
 
-  static std::map<std::string, std::string> range_texts(const Program& program,
-                                                        SymbolNames& symbols) {
+  std::map<std::string, std::string> range_texts(const Program& program,
+                                                 SymbolNames& symbols) const {
     std::map<std::string, std::string> out;
+    if (options_.semantic) {
+      for (const auto& [name, range] : telling_ranges(program, symbols))
+        out.emplace(name, print(range));
+      return out;
+    }
     for (const RangeConstraint& constraint : program.range_constraints)
       if (constraint.key != nullptr)
         out.emplace(symbols.text(constraint.key->expr), print(constraint.range));
@@ -198,16 +208,17 @@ class ProgramDiff {
       if (!pair.before || !pair.after) continue;
       const Node &a = before_.graph.node(*pair.before), &b = after_.graph.node(*pair.after);
       named += node_name(before_.graph, a) != node_name(after_.graph, b);
-      traced += source_line(a) != source_line(b);
+      traced += stack_trace(a) != stack_trace(b) && source_line(a) != source_line(b);
     }
     const auto count = [&](size_t number, std::string_view what) {
       if (number != 0)
         out_.changes.push_back({.section = ChangeSection::name,
                                 .kind = ChangeKind::changed,
-                                .what = fmt::format("{} {}", number, what)});
+                                .what = fmt::format("{} node{} {}", number,
+                                                    number == 1 ? "" : "s", what)});
     };
-    count(named, "nodes with another name");
-    count(traced, "nodes from another source line");
+    count(named, "with another name");
+    count(traced, "from another source line");
   }
 
   const Program &before_, &after_;
@@ -343,7 +354,8 @@ Result<Difference> diff(const Package& before, const Package& after, const DiffO
     if (options.weights) {
       PT2_TRY(const auto old_payloads, before.payloads(left));
       PT2_TRY(const auto new_payloads, after.payloads(right));
-      diff_weights(*old_program, *old_payloads, *new_program, *new_payloads, found.changes);
+      diff_weights({*old_program, *old_payloads}, {*new_program, *new_payloads}, options.semantic,
+                   found.changes);
     }
     if (pairs.size() > 1)
       for (Change& change : found.changes) change.program = left;

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "inspect/align.h"
+#include "inspect/spelling.h"
 #include "ir/target.h"
 #include "transform/node_hash.h"
 
@@ -39,7 +40,7 @@ class Side {
     }};
     for (const NodeId id : order) {
       const Node& node = graph.node(id);
-      modules.push_back(hash_text(module_path(node)));
+      modules.push_back(module_hash(node));
       targets.push_back(hash_text(node.target));
       locals.push_back(hash_node(node, names));
       results.push_back(hash_text(result_text(node)));
@@ -77,19 +78,33 @@ class Side {
     return std::ranges::any_of(modules, [](uint64_t each) { return each != hash_text(""); });
   }
 
+  // Nodes of one module follow one another.
+  uint64_t module_hash(const Node& node) {
+    const std::string* stack = find_metadata(node.metadata, "nn_module_stack");
+    const bool is_known = stack != nullptr && last_stack_ != nullptr && *stack == *last_stack_;
+    if (!is_known) last_module_ = hash_text(module_path(node));
+    last_stack_ = stack;
+    return last_module_;
+  }
+
   const Graph& graph;
   SymbolNames& symbols;
   std::unordered_map<ValueId, std::string> roles;  // of the graph's inputs
   std::vector<NodeId> order;
   // By place in `order`.
   std::vector<uint64_t> modules, targets, locals, results;
+
+ private:
+  const std::string* last_stack_ = nullptr;
+  uint64_t last_module_ = 0;
 };
 
 class GraphDiff {
  public:
-  GraphDiff(const GraphSide& before, const GraphSide& after, Difference& out)
+  GraphDiff(const GraphSide& before, const GraphSide& after, bool semantic, Difference& out)
       : before_(before),
         after_(after),
+        semantic_(semantic),
         out_(out),
         changes_(out.changes),
         with_modules_(before_.has_modules() && after_.has_modules()),
@@ -213,19 +228,22 @@ class GraphDiff {
     const auto add_until = [&](size_t end) {
       for (; next < end; ++next)
         if (to_before_[next] == kNone) {
+          const size_t known = changes_.size();
           report_one(after_, next, ChangeKind::added);
-          pairs.push_back({std::nullopt, after_.order[next], true, changes_.size() - 1, 1});
+          pairs.push_back({std::nullopt, after_.order[next], changes_.size() != known, known,
+                           changes_.size() - known});
         }
     };
     for (size_t i = 0; i < to_after_.size(); ++i) {
       const size_t partner = to_after_[i];
+      if (partner != kNone && partner >= next) add_until(partner + 1);
+      const size_t known = changes_.size();
       if (partner == kNone) {
         report_one(before_, i, ChangeKind::removed);
-        pairs.push_back({before_.order[i], std::nullopt, true, changes_.size() - 1, 1});
+        pairs.push_back({before_.order[i], std::nullopt, changes_.size() != known, known,
+                         changes_.size() - known});
         continue;
       }
-      if (partner >= next) add_until(partner + 1);
-      const size_t known = changes_.size();
       compare(i, partner);
       pairs.push_back({before_.order[i], after_.order[partner], changes_.size() != known, known,
                        changes_.size() - known});
@@ -262,6 +280,7 @@ class GraphDiff {
   }
 
   void report_one(const Side& side, size_t place, ChangeKind kind) {
+    if (semantic_ && says_nothing(side.node(place))) return;
     Change change = change_at(side, place, kind);
     std::string& text = kind == ChangeKind::added ? change.after : change.before;
     for (const NamedArgument& input : side.node(place).inputs) {
@@ -298,15 +317,23 @@ class GraphDiff {
     for (size_t i = 0; i < count; ++i) {
       // In order for operators whose arguments have no names, by name otherwise.
       const NamedArgument* left = i < a.inputs.size() ? &a.inputs[i] : nullptr;
-      if (left != nullptr) compare_argument(before, *left, partner_of(*left, i, b), same_operator);
+      if (left == nullptr) continue;
+      const NamedArgument* right = partner_of(*left, i, b);
+      const bool both_say_nothing =
+          is_left_out(a, *left) && (right == nullptr || is_left_out(b, *right));
+      if (!both_say_nothing) compare_argument(before, *left, right, same_operator);
     }
     if (!same_operator) return;
     for (size_t i = 0; i < b.inputs.size(); ++i)
-      if (partner_of(b.inputs[i], i, a) == nullptr) {
+      if (partner_of(b.inputs[i], i, a) == nullptr && !is_left_out(b, b.inputs[i])) {
         Change change = change_at(before_, before, ChangeKind::changed);
         change.after = b.inputs[i].name + "=" + argument_text(after_, b.inputs[i]);
         changes_.push_back(std::move(change));
       }
+  }
+
+  bool is_left_out(const Node& node, const NamedArgument& input) const {
+    return semantic_ && says_nothing(node, input);
   }
 
   static const NamedArgument* partner_of(const NamedArgument& input, size_t place,
@@ -364,7 +391,7 @@ class GraphDiff {
     for (size_t i = 0; i < std::min(left.size(), right.size()); ++i) {
       std::vector<NodePair> pairs;
       diff_graphs({*left[i], places(*left[i]), before_.symbols},
-                  {*right[i], places(*right[i]), after_.symbols}, out_, pairs);
+                  {*right[i], places(*right[i]), after_.symbols}, semantic_, out_, pairs);
       out_.nested.push_back({left[i], right[i], std::move(pairs)});
     }
   }
@@ -408,6 +435,7 @@ class GraphDiff {
   }
 
   Side before_, after_;
+  const bool semantic_;
   Difference& out_;
   std::vector<Change>& changes_;
   bool with_modules_;
@@ -417,9 +445,9 @@ class GraphDiff {
 
 }  // namespace
 
-void diff_graphs(const GraphSide& before, const GraphSide& after, Difference& out,
+void diff_graphs(const GraphSide& before, const GraphSide& after, bool semantic, Difference& out,
                  std::vector<NodePair>& pairs) {
-  GraphDiff(before, after, out).run(pairs);
+  GraphDiff(before, after, semantic, out).run(pairs);
 }
 
 }  // namespace pt2

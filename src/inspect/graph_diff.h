@@ -19,8 +19,8 @@ struct GraphSide {
 };
 
 // Adds changes of nodes and sizes, in nested graphs too, whose pairs go to out.nested; `pairs` of
-// this graph.
-void diff_graphs(const GraphSide& before, const GraphSide& after, Difference& out,
+// this graph. With `semantic` without what says nothing (spelling.h).
+void diff_graphs(const GraphSide& before, const GraphSide& after, bool semantic, Difference& out,
                  std::vector<NodePair>& pairs);
 
 }  // namespace pt2

@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
-#include <set>
 
 #include "base/sha256.h"
 #include "base/text.h"
 #include "inspect/input_roles.h"
 #include "inspect/plain_text.h"
+#include "inspect/spelling.h"
 #include "lower/written_memory.h"
 #include "package/read_budget.h"
 
@@ -32,6 +32,7 @@ class GraphHasher {
     // memory which something writes to decides what they compute.
     std::vector<Sha256Digest> all, in_order;
     for (const NodeId id : graph_.nodes()) {
+      if (says_nothing(graph_.node(id))) continue;
       const Sha256Digest digest = hash_node(id);
       (touches_written_memory(graph_.node(id)) ? in_order : all).push_back(digest);
     }
@@ -57,6 +58,7 @@ class GraphHasher {
     Sha256 sum;
     sum.add_text(node.target);
     for (const NamedArgument& input : node.inputs) {
+      if (says_nothing(node, input)) continue;
       sum.add_text(input.name);
       sum.add_text(text(input.arg));
     }
@@ -98,12 +100,6 @@ bool is_user(const Program& program, size_t input) {
   return input >= specs.size() || specs[input].kind == InputKind::user_input;
 }
 
-// Weights that nothing reads change nothing: quantized exports keep those of the float program.
-bool is_used(const Program& program, size_t input) {
-  const auto* id = program.graph.inputs()[input].get_if<ValueId>();
-  return id == nullptr || !program.graph.uses(*id).empty();
-}
-
 // User inputs in the order of the call, everything else by name: releases order that in their ways.
 std::vector<size_t> inputs_in_order(const Program& program, const std::vector<std::string>& roles) {
   std::vector<size_t> order(roles.size());
@@ -121,7 +117,8 @@ void add_inputs(Sha256& sum, const Program& program, const std::vector<std::stri
       [&](ValueId id) { return plain_type(program.graph.value(id), symbols); },
       [](SubgraphId) { return std::string("graph"); }};
   for (const size_t i : inputs_in_order(program, roles)) {
-    if (!is_user(program, i) && !is_used(program, i)) continue;
+    // Quantized exports keep the weights of the float program.
+    if (is_unused_weight(program, i)) continue;
     std::string text;
     append_argument(text, program.graph.inputs()[i], names);
     sum.add_text(roles[i]);
@@ -142,19 +139,12 @@ void add_outputs(Sha256& sum, const Program& program, const std::vector<std::str
   }
 }
 
-// Of the symbols that inputs have. A lower bound of 0 to 2 says no more than that PyTorch took the
-// size for none of the special ones, which it spells differently in each release.
 void add_ranges(Sha256& sum, const Program& program, SymbolNames& symbols) {
-  std::set<std::string> lines;
-  for (const RangeConstraint& constraint : program.range_constraints) {
-    if (constraint.key == nullptr || !constraint.key->expr.is_symbol()) continue;
-    const int64_t min = std::max<int64_t>(constraint.range.min.value_or(0), 2);
-    const int64_t max = std::min<int64_t>(constraint.range.max.value_or(INT64_MAX), INT64_MAX - 1);
-    const std::string name(symbols.name(constraint.key->expr->name));
-    if (min > 2 || max < INT64_MAX - 1) lines.insert(fmt::format("{} {} {}", name, min, max));
-  }
-  sum.add(lines.size());
-  for (const std::string& line : lines) sum.add_text(line);
+  const auto ranges = telling_ranges(program, symbols);
+  sum.add(ranges.size());
+  for (const auto& [name, range] : ranges)
+    sum.add_text(fmt::format("{} {} {}", name, range.min.value_or(2),
+                             range.max.value_or(INT64_MAX - 1)));
 }
 
 Result<void> add_tensor(Sha256& sum, const std::string& name, const PayloadTensor& payload,
@@ -214,7 +204,7 @@ Result<std::string> hash_weights(const Program& program, const Payloads& payload
   std::map<std::string, const PayloadTensor*> used;
   const auto& specs = program.signature.input_specs;
   for (size_t i = 0; i < std::min(specs.size(), program.graph.inputs().size()); ++i)
-    if (const PayloadTensor* payload = payloads.bound_to(specs[i]); payload && is_used(program, i))
+    if (const PayloadTensor* payload = payloads.bound_to(specs[i]); payload && !is_unused_weight(program, i))
       used.emplace(specs[i].target.value_or(""), payload);
   Sha256 sum;
   ReadBudget budget(payloads);

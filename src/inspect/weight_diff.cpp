@@ -8,6 +8,7 @@
 #include <cstring>
 #include <map>
 
+#include "inspect/spelling.h"
 #include "ops/convert.h"
 #include "package/read_budget.h"
 #include "pt2/ir/type_text.h"
@@ -17,11 +18,13 @@ namespace {
 
 using Used = std::map<std::string, const PayloadTensor*>;
 
-Used used_payloads(const Program& program, const Payloads& payloads) {
+Used used_payloads(const WeightSide& side, bool semantic) {
   Used used;
-  for (const InputSpec& spec : program.signature.input_specs)
-    if (const PayloadTensor* payload = payloads.bound_to(spec))
-      used.emplace(spec.target.value_or(""), payload);
+  const auto& specs = side.program.signature.input_specs;
+  for (size_t i = 0; i < specs.size(); ++i)
+    if (const PayloadTensor* payload = side.payloads.bound_to(specs[i]))
+      if (!semantic || !is_unused_weight(side.program, i))
+        used.emplace(specs[i].target.value_or(""), payload);
   return used;
 }
 
@@ -110,15 +113,15 @@ std::pair<std::string, std::string> split_name(const std::string& name) {
 
 }  // namespace
 
-void diff_weights(const Program& before, const Payloads& old_payloads, const Program& after,
-                  const Payloads& new_payloads, std::vector<Change>& changes) {
-  const Used left = used_payloads(before, old_payloads), right = used_payloads(after, new_payloads);
+void diff_weights(const WeightSide& before, const WeightSide& after, bool semantic,
+                  std::vector<Change>& changes) {
+  const Used left = used_payloads(before, semantic), right = used_payloads(after, semantic);
   const auto add_one = [&](ChangeKind kind, const std::string& name, const PayloadTensor& payload) {
     Change change{.section = ChangeSection::weight, .kind = kind, .what = name};
     (kind == ChangeKind::added ? change.after : change.before) = type_of(payload);
     changes.push_back(std::move(change));
   };
-  ReadBudget budget(old_payloads);
+  ReadBudget budget(before.payloads);
   std::map<std::string, std::string> modules;  // one line each
   for (const auto& [name, payload] : left) {
     const auto found = right.find(name);

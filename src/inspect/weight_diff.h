@@ -9,9 +9,15 @@
 
 namespace pt2 {
 
-// Those that the programs use: a line for each module.
-void diff_weights(const Program& before, const Payloads& old_payloads, const Program& after,
-                  const Payloads& new_payloads, std::vector<Change>& changes);
+struct WeightSide {
+  const Program& program;
+  const Payloads& payloads;
+};
+
+// Those that the programs name: a line for each module. With `semantic` those that no node reads
+// are left out.
+void diff_weights(const WeightSide& before, const WeightSide& after, bool semantic,
+                  std::vector<Change>& changes);
 
 }  // namespace pt2
 

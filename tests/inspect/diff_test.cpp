@@ -92,6 +92,42 @@ TEST(Diff, NamesAreNoSemantics) {
   EXPECT_EQ(lines(renamed), (Lines{"~ PyTorch: 2.15.0 -> 2.9.0", "~ 2 nodes with another name"}));
 }
 
+// Releases write defaults or leave them out; the machine decides about cuDNN; PyTorch 2.15 leaves
+// out buffers that strict mode does not see used.
+TEST(Diff, WhatSaysNothingIsNoSemantics) {
+  const std::pair<std::string_view, std::string_view> norm{
+      "aten.relu.default(self=%add)",
+      "aten.layer_norm.default(input=%add, normalized_shape=[3])"};
+  const auto with = [&](std::string_view more) {
+    const std::string call = "normalized_shape=[3]" + std::string(more);
+    return edited({norm, {"normalized_shape=[3]", call}});
+  };
+  const Program plain = with("");
+  const auto count = [&](const Program& other, bool semantic) {
+    return diff_programs(plain, other, {.semantic = semantic}).changes.size();
+  };
+  for (const std::string_view more : {", weight=none, eps=1e-05", ", cudnn_enable=false"}) {
+    EXPECT_EQ(hash_program(plain), hash_program(with(more))) << more;
+    EXPECT_EQ(count(with(more), true), 0u) << more;
+    EXPECT_NE(count(with(more), false), 0u) << more;
+  }
+  EXPECT_NE(hash_program(plain), hash_program(with(", eps=1e-06")));
+  EXPECT_EQ(count(with(", eps=1e-06"), true), 1u);
+  // Also where something else differs, so that the hashes do.
+  EXPECT_EQ(count(edited({norm, {"other=1)", "other=2)"},
+                          {"normalized_shape=[3]", "normalized_shape=[3], eps=1e-05"}}),
+                  true),
+            1u);
+}
+
+TEST(Diff, WeightsThatNothingReadsAreNoSemantics) {
+  const Program more = edited(
+      {{"      %x: f32[2, 8]\n", "      %b_n: i64[] = buffer \"n\",\n      %x: f32[2, 8]\n"},
+       {"other=1)", "other=2)"}});
+  EXPECT_EQ(lines(more, true), Lines{"~ %add (aten.add.Tensor): other=1 -> other=2"});
+  EXPECT_EQ(lines(more).size(), 2u);
+}
+
 TEST(Diff, SizesAreToldWhereTheyBegin) {
   EXPECT_EQ(lines(edited({{"f32[2,", "f32[5,"}}), true),
             (Lines{"~ input x: f32[2, 8] -> f32[5, 8]",

@@ -55,7 +55,8 @@ Payloads repeated() {
 TEST(Weights, IntegersThatAreOneDoubleDiffer) {
   std::vector<Change> changes;
   const int64_t large = (1ll << 53) + 1;
-  diff_weights(program(), integers(1, large), program(), integers(1, large - 1), changes);
+  diff_weights({program(), integers(1, large)}, {program(), integers(1, large - 1)}, false,
+               changes);
   ASSERT_EQ(changes.size(), 1u);
   EXPECT_EQ(changes[0].after, "table: 1 of 2 elements, by up to 1 of 9.01e+15");
 }
@@ -67,7 +68,7 @@ TEST(Weights, OfMoreBytesThanTheFileAreNotRead) {
   EXPECT_EQ(hash.error().where, "table");
 
   std::vector<Change> changes;
-  diff_weights(program(), repeated(), program(), repeated(), changes);
+  diff_weights({program(), repeated()}, {program(), repeated()}, false, changes);
   ASSERT_EQ(changes.size(), 1u);
   EXPECT_EQ(changes[0].after, "table: not compared, of more bytes than the file holds");
 }
