@@ -102,11 +102,16 @@ struct SampleInputs {
   std::vector<SampleInput> leaves{};
 };
 
+enum class NodeOrigins : bool;
+
 class Package {
  public:
   // Errors: those of Archive::open, and of reading a program (`malformed`, `invalid`,
   // `unsupported`), at the record and the place in its JSON.
   static Result<Package> open(const std::string& path, const Limits& limits = {});
+  // As open, but nodes of long programs keep of their metadata only what module_path and
+  // source_line need: for looking at large programs, not for writing them again.
+  static Result<Package> open_briefly(const std::string& path, const Limits& limits = {});
   // Over bytes in memory; `name` is used in messages, `owner` is kept alive with the package and
   // its tensors.
   static Result<Package> open_bytes(std::span<const std::byte> bytes,
@@ -144,7 +149,7 @@ class Package {
 
  private:
   struct State;
-  static Result<Package> open_archive(Archive archive);
+  static Result<Package> open_archive(Archive archive, NodeOrigins origins);
   explicit Package(std::shared_ptr<const State> state) : state_(std::move(state)) {}
   std::shared_ptr<const State> state_;
 };

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "ir/node_origins.h"
+
 namespace pt2 {
 namespace {
 
@@ -40,6 +42,29 @@ Result<ModuleStackEntry> parse_stack_entry(std::string_view item) {
   return ModuleStackEntry{std::string(parts[0]), std::string(parts[1]), std::string(parts[2])};
 }
 
+// File "PATH", line LINE
+struct Frame {
+  std::string_view text, path, line;  // empty: there is none
+};
+
+Frame last_frame(std::string_view trace) {
+  constexpr std::string_view kFile = "File \"", kLine = "\", line ";
+  while (true) {
+    const size_t start = trace.rfind(kFile);
+    if (start == std::string_view::npos) return {};
+    const std::string_view frame = trace.substr(start + kFile.size());
+    const size_t end = frame.find(kLine);
+    // Code generated while tracing ("<eval_with_key>.1") is not in anybody's source.
+    if (end != std::string_view::npos && !frame.starts_with('<')) {
+      const std::string_view rest = frame.substr(end + kLine.size());
+      const std::string_view line = rest.substr(0, rest.find_first_not_of("0123456789"));
+      return {trace.substr(start, kFile.size() + end + kLine.size() + line.size()),
+              frame.substr(0, end), line};
+    }
+    trace = trace.substr(0, start);
+  }
+}
+
 }  // namespace
 
 const std::string* find_metadata(const Metadata& metadata, std::string_view key) {
@@ -62,21 +87,23 @@ std::string_view stack_trace(const Node& node) {
 }
 
 std::string source_line(const Node& node) {
-  constexpr std::string_view kFile = "File \"", kLine = "\", line ";
-  std::string_view trace = stack_trace(node);
-  while (true) {
-    const size_t start = trace.rfind(kFile);
-    if (start == std::string_view::npos) return {};
-    const std::string_view frame = trace.substr(start + kFile.size());
-    trace = trace.substr(0, start);
-    const size_t end = frame.find(kLine);
-    // Code generated while tracing ("<eval_with_key>.1") is not in anybody's source.
-    if (end == std::string_view::npos || frame.starts_with('<')) continue;
-    const std::string_view path = frame.substr(0, end);
-    const std::string_view line = frame.substr(end + kLine.size());
-    return fmt::format("{}:{}", path.substr(path.find_last_of("/\\") + 1),
-                       line.substr(0, line.find_first_not_of("0123456789")));
+  const Frame frame = last_frame(stack_trace(node));
+  if (frame.text.empty()) return {};
+  return fmt::format("{}:{}", frame.path.substr(frame.path.find_last_of("/\\") + 1), frame.line);
+}
+
+Metadata brief_metadata(Metadata metadata) {
+  Metadata out;
+  for (auto& [key, value] : metadata) {
+    if (key == "nn_module_stack") {
+      out.emplace_back(std::move(key), std::move(value));
+    } else if (key == "stack_trace") {
+      const std::string_view frame = last_frame(value).text;
+      if (!frame.empty()) out.emplace_back(std::move(key), std::string(frame));
+    }
   }
+  out.shrink_to_fit();
+  return out;
 }
 
 Result<std::vector<ModuleStackEntry>> module_stack(const Node& node) {

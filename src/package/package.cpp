@@ -8,6 +8,7 @@
 
 #include "archive/pickle/pickle_code.h"
 #include "base/try_at.h"
+#include "ir/node_origins.h"
 #include "package/pickle_checks.h"
 #include "package/read_package.h"
 #include "pt2/format/schema_json.h"
@@ -115,22 +116,29 @@ struct Package::State {
 
 Result<Package> Package::open(const std::string& path, const Limits& limits) {
   PT2_TRY(Archive archive, Archive::open(path, limits));
-  return open_archive(std::move(archive));
+  return open_archive(std::move(archive), NodeOrigins::whole);
+}
+
+Result<Package> Package::open_briefly(const std::string& path, const Limits& limits) {
+  PT2_TRY(Archive archive, Archive::open(path, limits));
+  return open_archive(std::move(archive), NodeOrigins::brief);
 }
 
 Result<Package> Package::open_bytes(std::span<const std::byte> bytes,
                                     std::shared_ptr<const void> owner, std::string name,
                                     const Limits& limits) {
   PT2_TRY(Archive archive, Archive::open_bytes(bytes, std::move(owner), std::move(name), limits));
-  return open_archive(std::move(archive));
+  return open_archive(std::move(archive), NodeOrigins::whole);
 }
 
-Result<Package> Package::open_archive(Archive archive) {
+Result<Package> Package::open_archive(Archive archive, NodeOrigins origins) {
+  const SourceForm form =
+      origins == NodeOrigins::brief ? SourceForm::any_brief : SourceForm::any;
   auto state = std::make_shared<State>(std::move(archive));
   state->warnings.append(state->archive.warnings());
   for (const std::string& model : state->archive.models()) {
     PT2_TRY(std::vector<ProgramSource> sources,
-            read_sources(state->archive, model, state->warnings));
+            read_sources(state->archive, model, state->warnings, form));
     std::ranges::move(sources, std::back_inserter(state->sources));
   }
   Diagnostics faults;

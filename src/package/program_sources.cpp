@@ -80,7 +80,7 @@ class SourceReader {
 
   Result<std::vector<ProgramSource>> read_whole() {
     std::vector<ProgramSource> sources{make_source(std::string(model_), "")};
-    if (form_ == SourceForm::any) sources[0].read = read_long();
+    if (form_ != SourceForm::schema) sources[0].read = read_long();
     if (sources[0].read) {
       add_own_paths(*sources[0].read, sources[0]);
       return sources;
@@ -91,7 +91,9 @@ class SourceReader {
   }
 
   std::optional<Program> read_long() {
-    return read_in_pieces(json_, limits_, warnings_, release_of(file_));
+    const auto origins =
+        form_ == SourceForm::any_brief ? NodeOrigins::brief : NodeOrigins::whole;
+    return read_in_pieces(json_, limits_, warnings_, release_of(file_), origins);
   }
 
   // A backend's name precedes the name of each of its methods, so a long one would be repeated

@@ -33,7 +33,8 @@ std::string program_place(const Archive& archive, const ProgramSource& source);
 // Reads every program of one record: a single one, or those of a container. `where` of errors and
 // warnings is "file!record:.path". Long programs may come as `read`, unless `form` says that the
 // schema's types are wanted.
-enum class SourceForm : uint8_t { any, schema };
+// `any_brief` is any, with brief origins of nodes.
+enum class SourceForm : uint8_t { any, any_brief, schema };
 Result<std::vector<ProgramSource>> read_sources(const Archive& archive, std::string_view model,
                                                 Diagnostics& warnings,
                                                 SourceForm form = SourceForm::any);

@@ -1,5 +1,6 @@
 #include "pt2/format/stored_json.h"
 
+#include "package/read_package.h"
 #include "pt2/format/draft.h"
 
 namespace pt2 {
@@ -14,6 +15,11 @@ Result<std::string> stored_json(const Package& package, std::string_view model,
   if (model.empty()) {
     PT2_TRY(const auto container, package.container());
     if (container) return encoded(*container);
+  }
+  if (style == schema::Print::as_read) {
+    PT2_TRY(const std::string name, package.model_name(model));
+    if (const auto pieces = open_pieces(package, name))
+      if (auto text = schema::encode_in_pieces(*pieces->reader)) return *std::move(text);
   }
   PT2_TRY(const schema::ExportedProgram program, package.schema(model));
   return encoded(program);

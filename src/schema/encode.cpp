@@ -7,6 +7,7 @@
 
 #include "pt2/format/schema_json.h"
 #include "schema/path.h"
+#include "schema/pieces.h"
 #include "schema/trace.h"
 
 namespace pt2::schema {
@@ -301,6 +302,43 @@ std::string encode_value(const Type& type, const void* value, Print print) {
   const Profile profile = file_profile(type, value, version_of(type, value));
   if (print == Print::pretty) return encode_as(type, value, profile, JsonStyle::pretty);
   return encode_as(type, value, profile, profile.compact ? JsonStyle::compact : JsonStyle::python);
+}
+
+std::optional<std::string> encode_in_pieces(PieceReader& reader) {
+  const Type& type = type_of<ExportedProgram>();
+  const ExportedProgram program = reader.take_outline();
+  const Profile profile = file_profile(type, &program, version_of(type, &program));
+  const JsonStyle style = profile.compact ? JsonStyle::compact : JsonStyle::python;
+  const std::string outline = encode_as(type, &program, profile, style);
+  const auto places = split_program(outline, SIZE_MAX);
+  if (!places || places->nodes_at == outline.npos || places->tensor_values_at == outline.npos)
+    return std::nullopt;
+
+  std::string out;
+  const auto add_table = [&](std::string_view name, auto&& next) {
+    const auto member = std::ranges::find(type_of<Graph>().members, name, &Member::name);
+    for (std::string_view separator = "";;) {
+      const auto table = next();
+      if (!table) return false;
+      if (table->empty()) return true;
+      const std::string text = encode_as(*member->type, &*table, profile, style);
+      out += separator;
+      out.append(text, 1, text.size() - 2);  // without brackets
+      separator = profile.compact ? "," : ", ";
+    }
+  };
+  const auto add_nodes = [&] { return add_table("nodes", [&] { return reader.next_nodes(); }); };
+  const auto add_values = [&] {
+    return add_table("tensor_values", [&] { return reader.next_values(); });
+  };
+  const bool nodes_first = places->nodes_at < places->tensor_values_at;
+  const auto [first, second] = std::minmax(places->nodes_at, places->tensor_values_at);
+  out.append(outline, 0, first);
+  if (!(nodes_first ? add_nodes() : add_values())) return std::nullopt;
+  out.append(outline, first, second - first);
+  if (!(nodes_first ? add_values() : add_nodes())) return std::nullopt;
+  out.append(outline, second);
+  return out;
 }
 
 std::string encode_program(const ExportedProgram& program) {

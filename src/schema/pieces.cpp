@@ -96,18 +96,19 @@ class Splitter {
       std::string_view key;
       if (!read_key(key)) return false;
       if (level < std::size(kWay) && key == kWay[level] ? !walk_object(level + 1)
-          : level == std::size(kWay) && key == "nodes"  ? !cut_table('[', ']', pieces_.nodes)
+          : level == std::size(kWay) && key == "nodes"  ? !cut_table('[', ']', pieces_.nodes, pieces_.nodes_at)
           : level == std::size(kWay) && key == "tensor_values"
-              ? !cut_table('{', '}', pieces_.tensor_values)
+              ? !cut_table('{', '}', pieces_.tensor_values, pieces_.tensor_values_at)
               : !skip_value())
         return false;
     } while (take(','));
     return take('}');
   }
 
-  bool cut_table(char open, char close, std::vector<std::string_view>& out) {
+  bool cut_table(char open, char close, std::vector<std::string_view>& out, size_t& place) {
     if (!out.empty() || !take(open)) return false;
     pieces_.outline += json_.substr(copied_, at_ - copied_);
+    place = pieces_.outline.size();
     if (peek() != close) {
       size_t begin = at_;
       do {

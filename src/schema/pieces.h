@@ -20,6 +20,9 @@ struct Pieces {
   // Views of the text: elements, without the table's brackets and the commas between the pieces.
   std::vector<std::string_view> tensor_values;
   std::vector<std::string_view> nodes;
+  // Where in the outline their elements belong; npos where it has no such table.
+  size_t tensor_values_at = std::string::npos;
+  size_t nodes_at = std::string::npos;
 };
 // Cuts behind the first element with which a piece has `piece_bytes`. Nothing where the text does
 // not look like a program. What is cut is no more checked than that: text and pieces are right
@@ -27,7 +30,7 @@ struct Pieces {
 std::optional<Pieces> split_program(std::string_view json, size_t piece_bytes);
 
 // Large enough that what each piece costs does not show, small beside the program it becomes.
-inline constexpr size_t kPieceBytes = 1 << 20;
+inline constexpr size_t kPieceBytes = 1 << 18;
 
 class PieceReader {
  public:
@@ -53,6 +56,10 @@ class PieceReader {
   explicit PieceReader(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };
+
+// encode_program of the whole program, whose schema's types are never whole in memory. Nothing where
+// a piece cannot be read.
+std::optional<std::string> encode_in_pieces(PieceReader& reader);
 
 }  // namespace pt2::schema
 

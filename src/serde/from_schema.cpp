@@ -137,11 +137,12 @@ std::optional<Error> first_error(const Diagnostics& faults) {
 }
 
 Result<Program> convert(schema::ExportedProgram source, schema::PieceReader* pieces,
-                        Diagnostics& faults) {
+                        NodeOrigins origins, Diagnostics& faults) {
   Program program;
   program.schema_version = {source.schema_version.major, source.schema_version.minor};
   ReadContext context(program.schema_version.major, *program.expressions, faults);
   context.pieces = pieces;
+  context.origins = origins;
   PT2_TRY_VOID(read_graph_module(source.graph_module, context, program));
   const auto ranges = context.field("range_constraints");
   for (const auto& [key, range] : source.range_constraints) {
@@ -219,7 +220,7 @@ Result<TensorMeta> read_tensor_meta(const schema::TensorMeta& source, int64_t ma
 }
 
 Result<Program> from_schema(schema::ExportedProgram source, Diagnostics& faults) {
-  return convert(std::move(source), nullptr, faults);
+  return convert(std::move(source), nullptr, NodeOrigins::whole, faults);
 }
 
 Result<Program> from_schema(schema::ExportedProgram source) {
@@ -231,11 +232,11 @@ Result<Program> from_schema(schema::ExportedProgram source) {
 
 std::optional<Program> read_in_pieces(std::string_view json, const Limits& limits,
                                       Diagnostics& warnings, schema::PieceReader::Release release,
-                                      size_t piece_bytes) {
+                                      NodeOrigins origins, size_t piece_bytes) {
   const auto pieces = schema::PieceReader::open(json, limits, piece_bytes, std::move(release));
   if (pieces == nullptr) return std::nullopt;
   Diagnostics faults;
-  auto program = convert(pieces->take_outline(), pieces.get(), faults);
+  auto program = convert(pieces->take_outline(), pieces.get(), origins, faults);
   if (!program || !faults.empty()) return std::nullopt;
   Diagnostics found = pieces->warnings();
   warnings.append(std::move(found));

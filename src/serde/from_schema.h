@@ -3,6 +3,7 @@
 #ifndef PT2_SERDE_FROM_SCHEMA_H
 #define PT2_SERDE_FROM_SCHEMA_H
 
+#include "ir/node_origins.h"
 #include "pt2/format/schema.h"
 #include "pt2/ir/program.h"
 #include "schema/pieces.h"
@@ -26,6 +27,7 @@ Result<Program> from_schema(schema::ExportedProgram source, Diagnostics& faults)
 std::optional<Program> read_in_pieces(std::string_view json, const Limits& limits,
                                       Diagnostics& warnings,
                                       schema::PieceReader::Release release = {},
+                                      NodeOrigins origins = NodeOrigins::whole,
                                       size_t piece_bytes = schema::kPieceBytes);
 
 // Symbolic sizes are parsed into `pool`. `major` is the file's schema version, which decides

@@ -150,6 +150,8 @@ class GraphReader {
     }
     node.target = std::move(source.target);
     node.metadata = std::move(source.metadata);
+    if (context_.origins == NodeOrigins::brief)
+      node.metadata = brief_metadata(std::move(node.metadata));
     node.metadata.shrink_to_fit();
     node.is_hop_single_tensor_return = source.is_hop_single_tensor_return;
     node.name = std::move(source.name);

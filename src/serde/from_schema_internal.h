@@ -20,6 +20,7 @@ class ReadContext {
   const int64_t major;  // of the schema version
   ExprPool& pool;
   schema::PieceReader* pieces = nullptr;  // more of the outermost graph, if any
+  NodeOrigins origins = NodeOrigins::whole;
 
   // While a Step lives, what is read lies below it. Names must outlive it.
   class Step {

@@ -28,11 +28,13 @@ void expect_same_program(std::string_view json) {
 void expect_same_in_pieces(std::string_view json, size_t& count) {
   Diagnostics warnings, pieces_warnings;
   const auto source = schema::decode_program(json, Limits{}, warnings);
-  const auto program = read_in_pieces(json, Limits{}, pieces_warnings, {}, 1);
+  const auto program = read_in_pieces(json, Limits{}, pieces_warnings, {}, NodeOrigins::whole, 1);
   if (!program) return;
   ++count;
   EXPECT_EQ(pieces_warnings.all().size(), warnings.all().size());
   EXPECT_TRUE(schema::encode_program(to_schema(*program)) == json);
+  const auto reader = schema::PieceReader::open(json, Limits{}, 1, {});
+  EXPECT_TRUE(schema::encode_in_pieces(*reader) == json);
 }
 
 TEST(ProgramCorpus, ProgramsComeBackByteForByte) {

@@ -68,8 +68,8 @@ Result<void> write_html(const Options& options, const Package& before, const Pac
 Result<int> diff_two(const Options& options, const std::string& old_file,
                      const std::string& new_file, Environment& environment) {
   auto opening = std::async(std::launch::async,
-                            [&] { return Package::open(input_path(old_file), options.limits); });
-  auto opened = Package::open(input_path(new_file), options.limits);
+                            [&] { return Package::open_briefly(input_path(old_file), options.limits); });
+  auto opened = Package::open_briefly(input_path(new_file), options.limits);
   PT2_TRY(const Package before, opening.get());
   PT2_TRY(const Package after, std::move(opened));
   DiffOptions wanted = options.diff;
@@ -120,6 +120,8 @@ Result<int> diff_files(const Options& options, Environment& environment) {
   if (options.files.size() != 2)
     return Error{ErrorCode::argument,
                  fmt::format("expected two files, found {}", options.files.size()), ""};
+  if (options.files[0] == "-" && options.files[1] == "-")
+    return Error{ErrorCode::argument, "standard input holds one file, not two", ""};
   if (options.run.run) {
     const auto source = [&](const std::string& file) {
       return Source{.file = file, .model = options.diff.model, .limits = options.limits};

@@ -1,0 +1,15 @@
+// How much of what nodes say of where they come from is read.
+#ifndef PT2_IR_NODE_ORIGINS_H
+#define PT2_IR_NODE_ORIGINS_H
+
+#include "pt2/ir/node.h"
+
+namespace pt2 {
+
+enum class NodeOrigins : bool { whole, brief };
+// What module_path and source_line need, and nothing else.
+Metadata brief_metadata(Metadata metadata);
+
+}  // namespace pt2
+
+#endif  // PT2_IR_NODE_ORIGINS_H
