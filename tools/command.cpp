@@ -51,7 +51,18 @@ std::string version() {
                      schema::kNewestVersion % 100);
 }
 
-int unknown_verb(std::string_view name, Environment& environment) {
+int unknown_verb(std::span<const std::string> arguments, std::string_view name,
+                 Environment& environment) {
+  const auto is_verb = [](const std::string& text) {
+    return std::ranges::find(verbs(), text, &Verb::name) != verbs().end();
+  };
+  const auto named = std::ranges::find_if(arguments, is_verb);
+  if (name.starts_with('-') && named != arguments.end()) {
+    print(environment.err,
+          fmt::format("pt2: options follow the verb: pt2 {} FILE... {}\nSee 'pt2 {} --help'.\n",
+                      *named, printable(name, 40), *named));
+    return kUsage;
+  }
   std::string meant(verb_that_means(name));
   if (name.ends_with(".pt2")) meant = fmt::format("pt2 info {}", printable(name, 40));
   if (meant.empty())
@@ -105,7 +116,10 @@ int run_verb(const Verb& verb, std::vector<std::string> arguments, Environment& 
   const Action action = verb.setup(line);
   const bool as_json = std::ranges::find(arguments, "--json") != arguments.end();
   const auto parsed = line.parse(std::move(arguments));
-  if (!parsed) return usage_error(verb, parsed.error().message, environment);
+  if (!parsed) {
+    if (as_json) print_json_error(parsed.error(), environment);
+    return usage_error(verb, parsed.error().message, environment);
+  }
   if (*parsed == CommandLine::Parsed::help) {
     print(environment.out, line.help());
     return kOk;
@@ -132,7 +146,7 @@ int dispatch(std::span<const std::string> arguments, Environment& environment) {
   }
   const std::string& verb_name = wants_help ? arguments[1] : name;
   const auto verb = std::ranges::find(verbs(), verb_name, &Verb::name);
-  if (verb == verbs().end()) return unknown_verb(verb_name, environment);
+  if (verb == verbs().end()) return unknown_verb(arguments, verb_name, environment);
   if (wants_help) return run_verb(*verb, {"--help"}, environment);
   return run_verb(*verb, {arguments.begin() + 1, arguments.end()}, environment);
 }

@@ -55,6 +55,8 @@ void require(const std::string& name, const Result<void>& taken) {
   if (!taken) throw CLI::ValidationError(name, taken.error().message);
 }
 
+bool is_option(const std::string& text) { return text.size() > 1 && text[0] == '-'; }
+
 }  // namespace
 
 Option& Option::type_name(const std::string& name) {
@@ -187,18 +189,20 @@ std::string CommandLine::help() const {
 
 // The first argument that belongs to nothing.
 Error CommandLine::unexpected() const {
-  const std::vector<std::string> extra = app_->remaining();
-  const auto option = std::ranges::find_if(
-      extra, [](const std::string& text) { return text.size() > 1 && text[0] == '-'; });
-  if (option == extra.end())
-    return {ErrorCode::argument,
-            fmt::format("found one argument too many: '{}'",
-                        printable(extra.empty() ? "" : extra.front(), kMostShown)),
-            ""};
-  const std::string typed = option->substr(0, option->find('='));
   std::vector<std::string> names;
   for (const OptionText& each : options())
     names.insert(names.end(), each.names.begin(), each.names.end());
+  const std::vector<std::string> extra = app_->remaining();
+  const auto option = std::ranges::find_if(extra, is_option);
+  if (option == extra.end()) {
+    const bool takes_inputs = std::ranges::find(names, "--input") != names.end();
+    return {ErrorCode::argument,
+            fmt::format("found one argument too many: '{}'{}",
+                        printable(extra.empty() ? "" : extra.front(), kMostShown),
+                        takes_inputs ? "; inputs of the program follow -i" : ""),
+            ""};
+  }
+  const std::string typed = option->substr(0, option->find('='));
   const std::string meant =
       nearest_name(typed, names, [](const std::string& name) -> std::string_view { return name; });
   return {ErrorCode::argument,
@@ -215,6 +219,10 @@ Result<CommandLine::Parsed> CommandLine::parse(std::vector<std::string> argument
     return Parsed::help;
   } catch (const CLI::ExtrasError&) {
     return unexpected();
+  } catch (const CLI::RequiredError& error) {
+    // What nobody knows is named before what is missing.
+    if (std::ranges::any_of(app_->remaining(), is_option)) return unexpected();
+    return Error{ErrorCode::argument, error.what(), ""};
   } catch (const CLI::ParseError& error) {
     return Error{ErrorCode::argument, error.what(), ""};
   }

@@ -65,7 +65,7 @@ Result<void> list_folder(const std::string& folder, std::span<const std::string_
   if (files.size() == before)
     return Error{ErrorCode::argument,
                  fmt::format("the folder {} has no file that ends in {}", folder,
-                             fmt::join(endings, " or ")),
+                             fmt::join(endings, ", ")),
                  ""};
   std::sort(files.begin() + static_cast<std::ptrdiff_t>(before), files.end());
   return {};

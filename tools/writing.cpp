@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <set>
@@ -116,10 +117,34 @@ std::string report_text(const Writing& writing, uint64_t before, uint64_t after,
 
 }  // namespace
 
+Option add_written_option(CommandLine& line, std::string& output, const std::string& text) {
+  const auto take = [&output](const std::string& file) -> Result<void> {
+    output = file == "-" ? "/dev/stdout" : file;
+    return {};
+  };
+  return line.add_checked("-o,--output", take, text).type_name("FILE");
+}
+
+Result<void> check_takes_bytes(const Environment& environment) {
+  if (!environment.out_is_terminal) return {};
+  return Error{ErrorCode::argument,
+               "-o - writes the bytes of a file, and standard output is a terminal", ""};
+}
+
+Result<void> save_written(const PackageContents& contents, const std::string& output,
+                          const Environment& environment) {
+  constexpr std::string_view kOthers[] = {".onnx", ".tflite", ".gguf", ".safetensors", ".npy",
+                                          ".npz"};
+  const std::string ending = std::filesystem::path(output).extension().string();
+  if (std::ranges::find(kOthers, ending) != std::end(kOthers))
+    return Error{ErrorCode::argument,
+                 fmt::format("what is written is a .pt2, not a {} file", ending), output};
+  if (is_written_to(output, environment.out)) PT2_TRY_VOID(check_takes_bytes(environment));
+  return save_package(contents, output);
+}
+
 void add_writing_options(CommandLine& line, Writing& writing) {
-  line.add_option("-o,--output", writing.output,
-                  "write this .pt2 file; may be the one that is read")
-      .type_name("FILE");
+  add_written_option(line, writing.output);
   line.add_flag("--check", writing.check, "run old and new first; write nothing if results differ");
   add_json_option(line, writing.json);
 }
@@ -175,7 +200,7 @@ Result<int> write_changed(const Writing& writing, const Package& package,
     }
   }
   const uint64_t before = package.archive().zip().bytes().size();
-  PT2_TRY_VOID(save_package(contents, writing.output));
+  PT2_TRY_VOID(save_written(contents, writing.output, environment));
   const uint64_t after = size_of(writing.output);
   std::FILE* report =
       is_written_to(writing.output, environment.out) ? environment.err : environment.out;

@@ -206,7 +206,7 @@ Action setup_check(CommandLine& line) {
   add_source(line, options->source);
   line.add_option(
           "-i,--input", options->inputs,
-          "NAME=DTYPE:DxD, such as x=f32:2x3, or NAME=NUMBER; a position stands for a name, too;\n"
+          "NAME=DTYPE:DxD, such as x=f32:2x3, or NAME=NUMBER;\nNAME may be a position;\n"
           "without any, what each dimension may be is printed")
       .type_name("INPUT")
       .one_at_a_time();

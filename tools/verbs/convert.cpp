@@ -116,7 +116,7 @@ Result<int> convert_file(const Options& options, Environment& environment) {
   }
   PT2_TRY(const bool sound, is_sound(options, package, conversion, environment));
   if (!sound) return kBlocked;
-  PT2_TRY_VOID(save_package(conversion.contents, options.output));
+  PT2_TRY_VOID(save_written(conversion.contents, options.output, environment));
   if (!options.json) print(report, report_text(options, conversion));
   return kOk;
 }
@@ -126,10 +126,7 @@ Result<int> convert_file(const Options& options, Environment& environment) {
 Action setup_convert(CommandLine& line) {
   auto options = std::make_shared<Options>();
   add_source(line, options->source);
-  line.add_option("-o,--output", options->output,
-                  "write this .pt2 file; may be the one that is read")
-      .type_name("FILE")
-      .required();
+  add_written_option(line, options->output).required();
   const Option release =
       line.add_option("--for", options->release,
                       fmt::format("torch-{} to torch-{}, newest, or oldest: the first release\n"

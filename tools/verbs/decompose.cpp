@@ -7,6 +7,7 @@
 #include "tools/json_members.h"
 #include "tools/source.h"
 #include "tools/verbs.h"
+#include "tools/writing.h"
 
 namespace pt2::tools {
 namespace {
@@ -66,10 +67,11 @@ Result<int> decompose_file(const Options& options, Environment& environment) {
       print(environment.err, fmt::format("pt2: {}\n", printable(each.line(), 2000)));
     return kLeft;
   }
-  PT2_TRY_VOID(save_package(contents, options.output));
+  PT2_TRY_VOID(save_written(contents, options.output, environment));
   if (!options.json)
-    print(environment.out, fmt::format("{}: {} nodes, {} before\n", printable(options.output),
-                                       report.nodes_after, report.nodes_before));
+    print(is_written_to(options.output, environment.out) ? environment.err : environment.out,
+          fmt::format("{}: {} nodes, {} before\n", printable(options.output), report.nodes_after,
+                      report.nodes_before));
   return kOk;
 }
 
@@ -79,10 +81,7 @@ Action setup_decompose(CommandLine& line) {
   auto options = std::make_shared<Options>();
   options->to = {"core"};
   add_source(line, options->source);
-  line.add_option("-o,--output", options->output,
-                  "write this .pt2 file; may be the one that is read")
-      .type_name("FILE")
-      .required();
+  add_written_option(line, options->output).required();
   line.add_option("--to", options->to,
                   "what may stay, with commas between: core (all that\n"
                   "PyTorch does not make of others; the default) and operators\n"

@@ -46,7 +46,7 @@ Result<int> pack_files(const PackOptions& options, Environment& environment) {
   std::vector<PackedProgram> programs;
   for (size_t i = 0; i < packages.size(); ++i) programs.push_back({names[i], &packages[i]});
   PT2_TRY(const PackageContents contents, pack(programs));
-  PT2_TRY_VOID(save_package(contents, options.output));
+  PT2_TRY_VOID(save_written(contents, options.output, environment));
   const uint64_t after = size_of(options.output);
   print(is_written_to(options.output, environment.out) ? environment.err : environment.out,
         fmt::format(
@@ -81,8 +81,7 @@ Action setup_pack(CommandLine& line) {
   auto options = std::make_shared<PackOptions>();
   line.add_option("FILE", options->files, "NAME=FILE, or FILE, whose program is called after it")
       .required();
-  line.add_option("-o,--output", options->output, "write this .pt2 file")
-      .type_name("FILE")
+  add_written_option(line, options->output, "write this .pt2 file; - is standard output")
       .required();
   add_limit_option(line, options->limits);
   return [options](Environment& environment) { return pack_files(*options, environment); };

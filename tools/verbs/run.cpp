@@ -14,6 +14,7 @@
 #include "tools/values/inputs.h"
 #include "tools/values/values.h"
 #include "tools/verbs.h"
+#include "tools/writing.h"
 
 namespace pt2::tools {
 namespace {
@@ -51,7 +52,8 @@ constexpr std::string_view kStandardOutput = "-";
 constexpr std::string_view kUsualFormat = "npz";
 
 // Nothing where nothing is to be written.
-Result<std::optional<TensorFormat>> output_format(const Options& options) {
+Result<std::optional<TensorFormat>> output_format(const Options& options,
+                                                  const Environment& environment) {
   if (options.output.empty() && options.format.empty()) return std::optional<TensorFormat>();
   if (options.output != kStandardOutput) {
     if (!options.format.empty())
@@ -65,6 +67,7 @@ Result<std::optional<TensorFormat>> output_format(const Options& options) {
         ErrorCode::argument,
         fmt::format("-o - and {} both write to standard output", options.json ? "--json" : "--top"),
         ""};
+  PT2_TRY_VOID(check_takes_bytes(environment));
   PT2_TRY(
       const TensorFormat format,
       tensor_format_of(fmt::format(".{}", options.format.empty() ? kUsualFormat : options.format)));
@@ -164,7 +167,7 @@ Result<void> print_top(const Options& options, const Model& model,
 
 Result<int> run(const Options& options, Environment& environment) {
   // Before anything is computed.
-  PT2_TRY(const std::optional<TensorFormat> format, output_format(options));
+  PT2_TRY(const std::optional<TensorFormat> format, output_format(options, environment));
   if (!options.state.empty()) {
     PT2_TRY([[maybe_unused]] const TensorFormat state_format, tensor_format_of(options.state));
   }

@@ -81,7 +81,7 @@ Result<RecordedCalls> read_calls(const Pair& pair) {
     Error error = std::move(found).error();
     error.message +=
         ": recorded calls (docs/recorded-calls.md) lie beside the program, or are "
-        "named behind it";
+        "named after it";
     return error;
   }
   PT2_TRY(const Record record, std::move(found));
