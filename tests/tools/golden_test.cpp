@@ -101,11 +101,12 @@ void mask_numbers(std::string& text, const std::string& before) {
   }
 }
 
-// Every number, and the unit of times.
+// Without every number, the unit of times and the width of columns.
 std::string without_times(const std::string& text) {
   const std::string plain =
       std::regex_replace(text, std::regex("[0-9]+([.][0-9]+)?(e[-+][0-9]+)?"), "*");
-  return std::regex_replace(plain, std::regex(" (us|ms)\n"), " us\n");
+  const std::string narrow = std::regex_replace(plain, std::regex("  +"), "  ");
+  return std::regex_replace(narrow, std::regex(" (us|ms)\n"), " us\n");
 }
 
 // A number and what follows it without a blank ("0.25,"), or no number.
@@ -199,10 +200,20 @@ TEST(Command, PrintsWhatTheCasesShow) {
   }
 }
 
-// The blocks ```text of docs/command.md show commands and what they print, each ending at an empty
-// line that a command or the block's end follows.
-TEST(Command, PrintsWhatItsPageShows) {
-  const std::string page = read_text(PT2_COMMAND_PAGE);
+// The blocks ```text of these pages of docs/ show commands and what they print, each ending at an
+// empty line that a command or the block's end follows.
+class CommandPage : public testing::TestWithParam<const char*> {
+ protected:
+  const std::string path_ = std::string(PT2_DOCS) + "/" + GetParam();
+};
+INSTANTIATE_TEST_SUITE_P(Docs, CommandPage, testing::Values("command.md", "verbs.md"),
+                         [](const auto& info) {
+                           const std::string name = info.param;
+                           return name.substr(0, name.find('.'));
+                         });
+
+TEST_P(CommandPage, ShowsWhatIsPrinted) {
+  const std::string page = read_text(path_);
   const test::TemporaryFolder out_folder;
   std::string actual, command, shown;
   bool in_block = false;
@@ -238,7 +249,18 @@ TEST(Command, PrintsWhatItsPageShows) {
     }
   }
   if (std::getenv("PT2_REBASE") != nullptr)
-    std::ofstream(PT2_COMMAND_PAGE, std::ios::binary) << actual;
+    std::ofstream(path_, std::ios::binary) << actual;
+}
+
+// Of all that read files; the others print scripts and manual pages.
+TEST(Command, APageShowsEveryVerbOnThreeFiles) {
+  std::map<std::string, std::set<std::string>> shown;
+  std::istringstream lines(read_text(std::string(PT2_DOCS) + "/verbs.md"));
+  for (std::string line; std::getline(lines, line);)
+    if (line.starts_with("$ pt2 ")) shown[split(line)[2]].insert(line);
+  for (const tools::Verb& verb : tools::verbs())
+    if (verb.job != tools::Job::shell)
+      EXPECT_GE(shown[std::string(verb.name)].size(), 3u) << verb.name;
 }
 
 // Every verb and every option is shown by some case.
