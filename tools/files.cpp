@@ -63,10 +63,10 @@ Result<void> list_folder(const std::string& folder, std::span<const std::string_
                                            closed.size() == 1 ? "" : "s", printable(folder),
                                            printable(closed.front().string())));
   if (files.size() == before)
-    return Error{ErrorCode::argument,
-                 fmt::format("the folder {} has no file that ends in {}", folder,
-                             fmt::join(endings, ", ")),
-                 ""};
+    return Error{
+        ErrorCode::argument,
+        fmt::format("the folder {} has no file that ends in {}", folder, fmt::join(endings, ", ")),
+        ""};
   std::sort(files.begin() + static_cast<std::ptrdiff_t>(before), files.end());
   return {};
 }

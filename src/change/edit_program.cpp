@@ -83,8 +83,10 @@ class Extractor {
       PT2_TRY(const ValueId value, find_named_value(program_, name));
       ends.push_back(value);
     }
-    if (ends.empty()) return Error{ErrorCode::argument, "say which values the part is to compute (--to)", ""};
+    if (ends.empty())
+      return Error{ErrorCode::argument, "say which values the part is to compute (--to)", ""};
     PT2_TRY_VOID(find_needed(starts, ends));
+    PT2_TRY_VOID(check_levels());
     PT2_TRY_VOID(check_writes(starts));
     return rebuild(starts, ends);
   }
@@ -118,6 +120,18 @@ class Extractor {
           fmt::format("'{}' is not needed to compute the values named", graph_.value(start).name),
           ""};
     }
+    return {};
+  }
+
+  // What begins and ends a level of vmap or jvp gives nothing that could be needed.
+  Result<void> check_levels() const {
+    for (const NodeId id : nodes_)
+      if (graph_.node(id).target.starts_with("torch._functorch.predispatch."))
+        return at_node({ErrorCode::unsupported,
+                        "the part has a piece of a vmap or jvp; pt2 decompose makes a program "
+                        "without them",
+                        ""},
+                       graph_, graph_.node(id));
     return {};
   }
 
@@ -284,9 +298,8 @@ Result<std::vector<bool>> nodes_of_call(const Program& program, std::string_view
       std::vector<bool> out(program.graph.node_count());
       size_t place = 0;
       for (const NodeId id : program.graph.nodes()) {
-        out[static_cast<size_t>(id)] = std::ranges::any_of(call.runs, [&](const NodeRun& run) {
-          return run.begin <= place && place < run.end;
-        });
+        out[static_cast<size_t>(id)] = std::ranges::any_of(
+            call.runs, [&](const NodeRun& run) { return run.begin <= place && place < run.end; });
         ++place;
       }
       return out;
@@ -310,8 +323,7 @@ Result<Cut> cut_of(const Program& program, std::string_view module) {
       for_each_value(graph.inputs()[i], [&](ValueId id) { weights.insert(id); });
   const auto is_made_inside = [&](ValueId id) {
     const Definition& definition = graph.value(id).definition;
-    return definition.by == Definition::By::node &&
-           is_inside[static_cast<size_t>(definition.node)];
+    return definition.by == Definition::By::node && is_inside[static_cast<size_t>(definition.node)];
   };
   const auto add = [&](std::vector<std::string>& names, ValueId id) {
     const std::string& name = graph.value(id).name;

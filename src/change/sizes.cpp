@@ -144,10 +144,9 @@ Result<ValueId> find_input_value(const Program& program, std::string_view input)
     if (names[i] == input || specs[i].name == input) {
       if (const auto id = program.graph.find_value(specs[i].name); id && !specs[i].is_constant())
         return *id;
-      return Error{ErrorCode::argument,
-                   fmt::format("input '{}' is a constant, of which the program keeps no value",
-                               input),
-                   ""};
+      return Error{
+          ErrorCode::argument,
+          fmt::format("input '{}' is a constant, of which the program keeps no value", input), ""};
     }
   return no_input(program, input);
 }

@@ -35,7 +35,8 @@ class WeightSetter {
     std::set<std::string_view> given;
     for (const auto& [name, tensor] : tensors_) {
       const auto found = known.find(name);
-      if (found == known.end()) return refused("the program has no weight of this name; 'pt2 weights ls' lists them", name);
+      if (found == known.end())
+        return refused("the program has no weight of this name; 'pt2 weights ls' lists them", name);
       PT2_TRY_VOID(check(*found->second, tensor));
       given.insert(name);
     }

@@ -212,10 +212,10 @@ class ProgramDiff {
     }
     const auto count = [&](size_t number, std::string_view what) {
       if (number != 0)
-        out_.changes.push_back({.section = ChangeSection::name,
-                                .kind = ChangeKind::changed,
-                                .what = fmt::format("{} node{} {}", number,
-                                                    number == 1 ? "" : "s", what)});
+        out_.changes.push_back(
+            {.section = ChangeSection::name,
+             .kind = ChangeKind::changed,
+             .what = fmt::format("{} node{} {}", number, number == 1 ? "" : "s", what)});
     };
     count(named, "with another name");
     count(traced, "from another source line");

@@ -143,8 +143,8 @@ void add_ranges(Sha256& sum, const Program& program, SymbolNames& symbols) {
   const auto ranges = telling_ranges(program, symbols);
   sum.add(ranges.size());
   for (const auto& [name, range] : ranges)
-    sum.add_text(fmt::format("{} {} {}", name, range.min.value_or(2),
-                             range.max.value_or(INT64_MAX - 1)));
+    sum.add_text(
+        fmt::format("{} {} {}", name, range.min.value_or(2), range.max.value_or(INT64_MAX - 1)));
 }
 
 Result<void> add_tensor(Sha256& sum, const std::string& name, const PayloadTensor& payload,
@@ -204,7 +204,8 @@ Result<std::string> hash_weights(const Program& program, const Payloads& payload
   std::map<std::string, const PayloadTensor*> used;
   const auto& specs = program.signature.input_specs;
   for (size_t i = 0; i < std::min(specs.size(), program.graph.inputs().size()); ++i)
-    if (const PayloadTensor* payload = payloads.bound_to(specs[i]); payload && !is_unused_weight(program, i))
+    if (const PayloadTensor* payload = payloads.bound_to(specs[i]);
+        payload && !is_unused_weight(program, i))
       used.emplace(specs[i].target.value_or(""), payload);
   Sha256 sum;
   ReadBudget budget(payloads);

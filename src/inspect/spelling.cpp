@@ -89,8 +89,7 @@ std::map<std::string, SymRange> telling_ranges(const Program& program, SymbolNam
     SymRange range = constraint.range;
     if (range.min.value_or(0) <= 2) range.min = std::nullopt;
     if (range.max.value_or(INT64_MAX) >= INT64_MAX - 1) range.max = std::nullopt;
-    if (range.min || range.max)
-      out.emplace(symbols.name(constraint.key->expr->name), range);
+    if (range.min || range.max) out.emplace(symbols.name(constraint.key->expr->name), range);
   }
   return out;
 }

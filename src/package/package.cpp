@@ -132,8 +132,7 @@ Result<Package> Package::open_bytes(std::span<const std::byte> bytes,
 }
 
 Result<Package> Package::open_archive(Archive archive, NodeOrigins origins) {
-  const SourceForm form =
-      origins == NodeOrigins::brief ? SourceForm::any_brief : SourceForm::any;
+  const SourceForm form = origins == NodeOrigins::brief ? SourceForm::any_brief : SourceForm::any;
   auto state = std::make_shared<State>(std::move(archive));
   state->warnings.append(state->archive.warnings());
   for (const std::string& model : state->archive.models()) {

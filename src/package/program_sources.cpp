@@ -91,8 +91,7 @@ class SourceReader {
   }
 
   std::optional<Program> read_long() {
-    const auto origins =
-        form_ == SourceForm::any_brief ? NodeOrigins::brief : NodeOrigins::whole;
+    const auto origins = form_ == SourceForm::any_brief ? NodeOrigins::brief : NodeOrigins::whole;
     return read_in_pieces(json_, limits_, warnings_, release_of(file_), origins);
   }
 

@@ -96,7 +96,8 @@ class Splitter {
       std::string_view key;
       if (!read_key(key)) return false;
       if (level < std::size(kWay) && key == kWay[level] ? !walk_object(level + 1)
-          : level == std::size(kWay) && key == "nodes"  ? !cut_table('[', ']', pieces_.nodes, pieces_.nodes_at)
+          : level == std::size(kWay) && key == "nodes"
+              ? !cut_table('[', ']', pieces_.nodes, pieces_.nodes_at)
           : level == std::size(kWay) && key == "tensor_values"
               ? !cut_table('{', '}', pieces_.tensor_values, pieces_.tensor_values_at)
               : !skip_value())

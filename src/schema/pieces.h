@@ -57,8 +57,8 @@ class PieceReader {
   std::unique_ptr<State> state_;
 };
 
-// encode_program of the whole program, whose schema's types are never whole in memory. Nothing where
-// a piece cannot be read.
+// encode_program of the whole program, whose schema's types are never whole in memory. Nothing
+// where a piece cannot be read.
 std::optional<std::string> encode_in_pieces(PieceReader& reader);
 
 }  // namespace pt2::schema

@@ -96,8 +96,7 @@ TEST(Diff, NamesAreNoSemantics) {
 // out buffers that strict mode does not see used.
 TEST(Diff, WhatSaysNothingIsNoSemantics) {
   const std::pair<std::string_view, std::string_view> norm{
-      "aten.relu.default(self=%add)",
-      "aten.layer_norm.default(input=%add, normalized_shape=[3])"};
+      "aten.relu.default(self=%add)", "aten.layer_norm.default(input=%add, normalized_shape=[3])"};
   const auto with = [&](std::string_view more) {
     const std::string call = "normalized_shape=[3]" + std::string(more);
     return edited({norm, {"normalized_shape=[3]", call}});
@@ -114,16 +113,17 @@ TEST(Diff, WhatSaysNothingIsNoSemantics) {
   EXPECT_NE(hash_program(plain), hash_program(with(", eps=1e-06")));
   EXPECT_EQ(count(with(", eps=1e-06"), true), 1u);
   // Also where something else differs, so that the hashes do.
-  EXPECT_EQ(count(edited({norm, {"other=1)", "other=2)"},
+  EXPECT_EQ(count(edited({norm,
+                          {"other=1)", "other=2)"},
                           {"normalized_shape=[3]", "normalized_shape=[3], eps=1e-05"}}),
                   true),
             1u);
 }
 
 TEST(Diff, WeightsThatNothingReadsAreNoSemantics) {
-  const Program more = edited(
-      {{"      %x: f32[2, 8]\n", "      %b_n: i64[] = buffer \"n\",\n      %x: f32[2, 8]\n"},
-       {"other=1)", "other=2)"}});
+  const Program more =
+      edited({{"      %x: f32[2, 8]\n", "      %b_n: i64[] = buffer \"n\",\n      %x: f32[2, 8]\n"},
+              {"other=1)", "other=2)"}});
   EXPECT_EQ(lines(more, true), Lines{"~ %add (aten.add.Tensor): other=1 -> other=2"});
   EXPECT_EQ(lines(more).size(), 2u);
 }

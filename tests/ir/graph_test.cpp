@@ -1,8 +1,8 @@
-#include "ir/node_origins.h"
 #include "pt2/ir/graph.h"
 
 #include <gtest/gtest.h>
 
+#include "ir/node_origins.h"
 #include "pt2/ir/signature.h"
 
 namespace pt2 {

@@ -248,8 +248,7 @@ TEST_P(CommandPage, ShowsWhatIsPrinted) {
       actual += line + "\n";
     }
   }
-  if (std::getenv("PT2_REBASE") != nullptr)
-    std::ofstream(path_, std::ios::binary) << actual;
+  if (std::getenv("PT2_REBASE") != nullptr) std::ofstream(path_, std::ios::binary) << actual;
 }
 
 // Of all that read files; the others print scripts and manual pages.

@@ -204,10 +204,9 @@ Result<int> check(const Options& options, Environment& environment) {
 Action setup_check(CommandLine& line) {
   auto options = std::make_shared<Options>();
   add_source(line, options->source);
-  line.add_option(
-          "-i,--input", options->inputs,
-          "NAME=DTYPE:DxD, such as x=f32:2x3, or NAME=NUMBER;\nNAME may be a position;\n"
-          "without any, what each dimension may be is printed")
+  line.add_option("-i,--input", options->inputs,
+                  "NAME=DTYPE:DxD, such as x=f32:2x3, or NAME=NUMBER;\nNAME may be a position;\n"
+                  "without any, what each dimension may be is printed")
       .type_name("INPUT")
       .one_at_a_time();
   add_model_option(line, options->source);

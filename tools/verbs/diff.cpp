@@ -67,8 +67,9 @@ Result<void> write_html(const Options& options, const Package& before, const Pac
 
 Result<int> diff_two(const Options& options, const std::string& old_file,
                      const std::string& new_file, Environment& environment) {
-  auto opening = std::async(std::launch::async,
-                            [&] { return Package::open_briefly(input_path(old_file), options.limits); });
+  auto opening = std::async(std::launch::async, [&] {
+    return Package::open_briefly(input_path(old_file), options.limits);
+  });
   auto opened = Package::open_briefly(input_path(new_file), options.limits);
   PT2_TRY(const Package before, opening.get());
   PT2_TRY(const Package after, std::move(opened));

@@ -196,8 +196,7 @@ Action setup_edit(CommandLine& line) {
   line.add_option("--module", options->module,
                   "cut out the part that this module computes; 'pt2 info --modules'\nlists them")
       .type_name("PATH");
-  line.add_option("--device", options->device,
-                  "record this device for every tensor: cpu, cuda:0")
+  line.add_option("--device", options->device, "record this device for every tensor: cpu, cuda:0")
       .type_name("DEVICE");
   add_model_option(line, options->writing.source);
   add_writing_options(line, options->writing);

@@ -24,8 +24,9 @@ Result<int> strip_file(const Options& options, Environment& environment) {
 Action setup_strip(CommandLine& line) {
   auto options = std::make_shared<Options>();
   add_source(line, options->writing.source);
-  line.add_flag("--unused", options->strip.unused,
-                "leave out weights that no node uses, as quantized exports\nhave them; the default");
+  line.add_flag(
+      "--unused", options->strip.unused,
+      "leave out weights that no node uses, as quantized exports\nhave them; the default");
   line.add_flag("--metadata", options->strip.metadata,
                 "leave out stack traces, paths and origins of nodes; names of\nmodules stay");
   line.add_flag("--example-inputs", options->strip.example_inputs,

@@ -169,7 +169,8 @@ Result<CastOptions> cast_options(const Options& options) {
        {std::pair(&options.from, &cast.from), {&options.to, &cast.to}}) {
     const auto found = find_dtype(*text);
     if (!found)
-      return Error{ErrorCode::argument, fmt::format("there is no dtype '{}'; expected one such as float32, float16 or "
+      return Error{ErrorCode::argument,
+                   fmt::format("there is no dtype '{}'; expected one such as float32, float16 or "
                                "bfloat16",
                                printable(*text)),
                    ""};
