@@ -11,19 +11,26 @@
 #include "inspect/input_roles.h"
 #include "inspect/plain_text.h"
 #include "inspect/spelling.h"
+#include "ir/target.h"
 #include "lower/written_memory.h"
 #include "package/read_budget.h"
 
 namespace pt2 {
 namespace {
 
+std::vector<size_t> first_numbers(size_t count) {
+  std::vector<size_t> numbers(count);
+  std::iota(numbers.begin(), numbers.end(), size_t{0});
+  return numbers;
+}
+
 class GraphHasher {
  public:
   GraphHasher(const Graph& graph, bool is_nested)
       : graph_(graph), values_(graph.value_count()), memory_(graph, is_nested && writes(graph)) {}
 
-  // What the inputs are called decides what they are.
-  std::string run(const std::vector<std::string>& inputs) {
+  // What the inputs are called decides what they are. `outputs`: in which order they count.
+  std::string run(const std::vector<std::string>& inputs, const std::vector<size_t>& outputs) {
     for (size_t i = 0; i < graph_.inputs().size(); ++i)
       for_each_value(graph_.inputs()[i], [&](ValueId id) {
         append_json_string(values_[static_cast<size_t>(id)], inputs[i]);
@@ -42,7 +49,7 @@ class GraphHasher {
       sum.add(digests->size());
       for (const Sha256Digest& each : *digests) sum.add(each);
     }
-    for (const Argument& output : graph_.outputs()) sum.add_text(text(output));
+    for (const size_t i : outputs) sum.add_text(text(graph_.outputs()[i]));
     return sum.hex();
   }
 
@@ -56,7 +63,7 @@ class GraphHasher {
   Sha256Digest hash_node(NodeId id) {
     const Node& node = graph_.node(id);
     Sha256 sum;
-    sum.add_text(node.target);
+    sum.add_text(target_text(node));
     for (const NamedArgument& input : node.inputs) {
       if (says_nothing(node, input)) continue;
       sum.add_text(input.name);
@@ -72,6 +79,13 @@ class GraphHasher {
     return digest;
   }
 
+  // Releases keep higher-order operators in different modules.
+  static std::string target_text(const Node& node) {
+    return target_form(node.target) == TargetForm::higher_order
+               ? fmt::format("torch.ops.higher_order.{}", last_part(node.target))
+               : node.target;
+  }
+
   bool touches_written_memory(const Node& node) const {
     bool found = false;
     const auto look = [&](ValueId id) { found = found || memory_.may_hold(id); };
@@ -85,7 +99,7 @@ class GraphHasher {
     std::vector<std::string> inputs;
     for (size_t i = 0; i < nested.inputs().size(); ++i)
       inputs.push_back(fmt::format("input {}", i));
-    return GraphHasher(nested, true).run(inputs);
+    return GraphHasher(nested, true).run(inputs, first_numbers(nested.outputs().size()));
   }
 
   const Graph& graph_;
@@ -102,8 +116,7 @@ bool is_user(const Program& program, size_t input) {
 
 // User inputs in the order of the call, everything else by name: releases order that in their ways.
 std::vector<size_t> inputs_in_order(const Program& program, const std::vector<std::string>& roles) {
-  std::vector<size_t> order(roles.size());
-  std::iota(order.begin(), order.end(), size_t{0});
+  std::vector<size_t> order = first_numbers(roles.size());
   std::ranges::stable_sort(order, [&](size_t a, size_t b) {
     if (is_user(program, a) != is_user(program, b)) return is_user(program, a);
     return !is_user(program, a) && roles[a] < roles[b];
@@ -126,17 +139,40 @@ void add_inputs(Sha256& sum, const Program& program, const std::vector<std::stri
   }
 }
 
-void add_outputs(Sha256& sum, const Program& program, const std::vector<std::string>& roles) {
-  const auto& inputs = program.signature.input_specs;
+struct OutputRole {
+  std::string_view kind;
+  std::string target;
+  auto operator<=>(const OutputRole&) const = default;
+};
+
+// One for each output.
+std::vector<OutputRole> output_roles(const Program& program,
+                                     const std::vector<std::string>& inputs) {
+  const auto& specs = program.signature.input_specs;
+  std::vector<OutputRole> roles;
   for (const OutputSpec& spec : program.signature.output_specs) {
     std::string target = spec.target.value_or("");
-    for (size_t i = 0; i < std::min(inputs.size(), roles.size()); ++i)
-      if (spec.kind != OutputKind::user_output && inputs[i].kind == InputKind::user_input &&
-          inputs[i].arg.name == target)
-        target = roles[i];
-    sum.add_text(output_kind_name(spec.kind));
-    sum.add_text(target);
+    for (size_t i = 0; i < std::min(specs.size(), inputs.size()); ++i)
+      if (spec.kind != OutputKind::user_output && specs[i].kind == InputKind::user_input &&
+          specs[i].arg.name == target)
+        target = inputs[i];
+    roles.push_back({output_kind_name(spec.kind), std::move(target)});
   }
+  return roles;
+}
+
+// Results in the order in which the call gives them, behind what is written, by name.
+std::vector<size_t> outputs_in_order(const Program& program, const std::vector<OutputRole>& roles) {
+  std::vector<size_t> order = first_numbers(program.graph.outputs().size());
+  if (roles.size() != order.size()) return order;
+  const auto is_result = [&](size_t i) {
+    return program.signature.output_specs[i].kind == OutputKind::user_output;
+  };
+  std::ranges::stable_sort(order, [&](size_t a, size_t b) {
+    if (is_result(a) != is_result(b)) return is_result(b);
+    return !is_result(a) && roles[a] < roles[b];
+  });
+  return order;
 }
 
 void add_ranges(Sha256& sum, const Program& program, SymbolNames& symbols) {
@@ -195,8 +231,14 @@ std::string hash_program(const Program& program) {
   Sha256 sum;
   add_inputs(sum, program, roles, symbols);
   add_ranges(sum, program, symbols);
-  sum.add(GraphHasher(program.graph, false).run(roles));
-  add_outputs(sum, program, roles);
+  const std::vector<OutputRole> results = output_roles(program, roles);
+  const std::vector<size_t> order = outputs_in_order(program, results);
+  sum.add(GraphHasher(program.graph, false).run(roles, order));
+  for (const size_t i : order) {
+    if (i >= results.size()) continue;
+    sum.add_text(results[i].kind);
+    sum.add_text(results[i].target);
+  }
   return sum.hex();
 }
 
