@@ -149,7 +149,9 @@ constexpr Verb kVerbs[] = {
      "pt2 strip model.pt2 -o public.pt2 --metadata --example-inputs",
      setup_strip},
     {"pack", Job::change, "several programs in one file, equal weights once",
-     "pt2 pack prefill=a.pt2 decode=b.pt2 -o both.pt2", setup_pack},
+     "pt2 pack prefill=a.pt2 decode=b.pt2 -o both.pt2\n"
+     "pt2 pack llama/ -o llama.pt2           # a folder of Transformers' exporter",
+     setup_pack},
     {"unpack", Job::change, "the programs of a file, a file each",
      "pt2 unpack both.pt2 -o folder\n"
      "pt2 unpack both.pt2 --model decode -o folder",

@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "base/printable.h"
+#include "decode/exported_folder.h"
 #include "pt2/tools/weights.h"
 #include "tools/source.h"
 #include "tools/table.h"
@@ -23,12 +24,23 @@ struct UnpackOptions {
   std::string folder;
 };
 
-// "decode=dec.pt2", or "dec.pt2", whose program is called "dec".
-std::pair<std::string, std::string> split_argument(const std::string& text) {
-  const size_t sign = text.find('=');
-  if (sign != text.npos && !std::filesystem::exists(text))
-    return {text.substr(0, sign), text.substr(sign + 1)};
-  return {std::filesystem::path(text).stem().string(), text};
+struct NamedFile {
+  std::string name;  // of its program in the new file
+  std::string path;
+};
+
+// "decode=dec.pt2", or "dec.pt2", whose program is called "dec", or a folder that an exporter
+// wrote, whose manifest names its programs.
+Result<std::vector<NamedFile>> files_of(const std::string& argument) {
+  const size_t sign = argument.find('=');
+  if (sign != argument.npos && !std::filesystem::exists(argument))
+    return std::vector{NamedFile{argument.substr(0, sign), argument.substr(sign + 1)}};
+  if (!decode::is_folder(argument))
+    return std::vector{NamedFile{std::filesystem::path(argument).stem().string(), argument}};
+  PT2_TRY(const decode::ExportedFolder folder, decode::read_exported_folder(argument));
+  std::vector<NamedFile> files;
+  for (const decode::FolderProgram& each : folder.programs) files.push_back({each.name, each.path});
+  return files;
 }
 
 Result<int> pack_files(const PackOptions& options, Environment& environment) {
@@ -36,12 +48,14 @@ Result<int> pack_files(const PackOptions& options, Environment& environment) {
   std::vector<std::string> names;
   uint64_t before = 0;
   for (const std::string& argument : options.files) {
-    const auto [name, file] = split_argument(argument);
-    PT2_TRY(Package package,
-            open_package({.file = file, .model = "", .limits = options.limits}, environment));
-    before += package.archive().zip().bytes().size();
-    names.push_back(name);
-    packages.push_back(std::move(package));
+    PT2_TRY(const std::vector<NamedFile> files, files_of(argument));
+    for (const auto& [name, path] : files) {
+      PT2_TRY(Package package,
+              open_package({.file = path, .model = "", .limits = options.limits}, environment));
+      before += package.archive().zip().bytes().size();
+      names.push_back(name);
+      packages.push_back(std::move(package));
+    }
   }
   std::vector<PackedProgram> programs;
   for (size_t i = 0; i < packages.size(); ++i) programs.push_back({names[i], &packages[i]});
@@ -79,7 +93,9 @@ Result<int> unpack_file(const UnpackOptions& options, Environment& environment) 
 
 Action setup_pack(CommandLine& line) {
   auto options = std::make_shared<PackOptions>();
-  line.add_option("FILE", options->files, "NAME=FILE, or FILE, whose program is called after it")
+  line.add_option("FILE", options->files,
+                  "NAME=FILE; FILE, whose program is called after it; or a\n"
+                  "folder of Transformers' exporter, with its programs' names")
       .required();
   add_written_option(line, options->output, "write this .pt2 file; - is standard output")
       .required();
