@@ -40,8 +40,8 @@ class WeightSetter {
       PT2_TRY_VOID(check(*found->second, tensor));
       given.insert(name);
     }
-    for (const auto& [name, saved] : known)
-      if (!partial && !given.contains(name))
+    for (const auto& [name, saved] : known)  // the others are not in what weights_of gives, either
+      if (!partial && is_plain(*saved) && !given.contains(name))
         return refused("no tensor is given for this weight; --partial leaves such as they are",
                        name);
     return replace(known);

@@ -77,6 +77,13 @@ TEST_F(Change, WeightsComeBackThroughAFile) {
   }
 }
 
+TEST_F(Change, WeightsThatNoFileOfTensorsHoldsStayAsTheyAre) {
+  PackageContents contents = package_contents(open(corpus("2.8.0/sparse_buffer.pt2"))).value();
+  const auto changed = set_weights(contents, "", weights_of(contents, "").value());
+  ASSERT_TRUE(changed) << changed.error().text();
+  EXPECT_TRUE(changed->empty());
+}
+
 TEST_F(Change, WeightsThatDoNotFitAreRefused) {
   PackageContents contents = package_contents(open(source_)).value();
   NamedTensors weights = weights_of(contents, "").value();

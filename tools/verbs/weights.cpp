@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "base/printable.h"
@@ -149,13 +150,30 @@ Result<int> list(const Options& options, const Package& package, Environment& en
   return kOk;
 }
 
-Result<int> export_weights(const Options& options, const PackageContents& contents,
-                           const std::string& model, Environment& environment) {
+// Tensors that are more than their elements, as sparse ones, fit no file of tensors.
+Result<void> tell_left_out(const Package& package, const std::string& model,
+                           const NamedTensors& written, Environment& environment) {
+  std::set<std::string_view> names;
+  for (const auto& [name, tensor] : written) names.insert(name);
+  PT2_TRY(const auto payloads, package.payloads(model));
+  for (const PayloadTensor& payload : payloads->tensors())
+    if (!names.contains(payload.name))
+      print_warning(environment,
+                    fmt::format("{} is left out: {}", printable(payload.name),
+                                payload.missing.empty() ? "it has no elements in the file"
+                                                        : printable(payload.missing)));
+  return {};
+}
+
+Result<int> export_weights(const Options& options, const Package& package,
+                           const PackageContents& contents, const std::string& model,
+                           Environment& environment) {
   if (options.writing.output.empty())
     return Error{ErrorCode::argument, "-o FILE says where to write: .safetensors, .npz or .npy",
                  ""};
   PT2_TRY(const NamedTensors tensors, weights_of(contents, model));
   PT2_TRY_VOID(write_tensor_file(options.writing.output, tensors));
+  PT2_TRY_VOID(tell_left_out(package, model, tensors, environment));
   uint64_t bytes = 0;
   for (const auto& [name, tensor] : tensors) bytes += static_cast<uint64_t>(tensor.nbytes());
   print(environment.out, fmt::format("{}: {} tensors, {}\n", printable(options.writing.output),
@@ -223,7 +241,8 @@ Result<int> weights(Options options, Environment& environment) {
   print_foreign_code(environment, package);
   PT2_TRY(const std::string model, chosen_model(writing.source, package));
   PT2_TRY(PackageContents contents, package_contents(package));
-  if (options.action == "export") return export_weights(options, contents, model, environment);
+  if (options.action == "export")
+    return export_weights(options, package, contents, model, environment);
   PT2_TRY(const ChangeLines lines, apply(options, contents, model));
   return write_changed(writing, package, contents, lines, environment);
 }
