@@ -4,7 +4,10 @@
 #define PT2_ARCHIVE_ZIP_FORMAT_H
 
 #include <cstdint>
+#include <span>
 #include <string_view>
+
+#include "pt2/format/zip.h"
 
 namespace pt2::zip {
 
@@ -40,6 +43,12 @@ inline constexpr uint16_t kDeflated = 8;
 // unpacked into, or programs read it differently. PyTorch's reader checks none of this; its writer
 // refuses the same names (miniz).
 std::string_view name_fault(std::string_view name);
+
+// PyTorch's reader finds entries by names without the case of ASCII letters (miniz,
+// mz_zip_reader_locate_file).
+bool same_but_for_case(std::string_view a, std::string_view b);
+// An entry whose name is that of another in this sense; null when there is none.
+const Entry* find_other_case(std::span<const Entry> entries);
 
 }  // namespace pt2::zip
 

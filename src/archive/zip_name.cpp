@@ -1,9 +1,18 @@
+#include <algorithm>
+#include <vector>
+
 #include "archive/zip_format.h"
 
 namespace pt2::zip {
 namespace {
 
 constexpr bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+
+constexpr char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c; }
+
+bool is_before(std::string_view a, std::string_view b) {
+  return std::ranges::lexicographical_compare(a, b, {}, lower, lower);
+}
 
 std::string_view component_fault(std::string_view component) {
   if (component == "..") return "has a component '..'";
@@ -28,6 +37,20 @@ std::string_view name_fault(std::string_view name) {
     start = end + 1;
   }
   return "";
+}
+
+bool same_but_for_case(std::string_view a, std::string_view b) {
+  return std::ranges::equal(a, b, {}, lower, lower);
+}
+
+const Entry* find_other_case(std::span<const Entry> entries) {
+  std::vector<const Entry*> order;
+  for (const Entry& entry : entries) order.push_back(&entry);
+  std::ranges::sort(order, is_before,
+                    [](const Entry* each) { return std::string_view(each->name); });
+  const auto found = std::ranges::adjacent_find(
+      order, [](const Entry* a, const Entry* b) { return same_but_for_case(a->name, b->name); });
+  return found == order.end() ? nullptr : *found;
 }
 
 }  // namespace pt2::zip

@@ -7,9 +7,12 @@
 #include <cstring>
 #include <filesystem>
 #include <functional>
+#include <set>
 #include <utility>
+#include <variant>
 
-#include "archive/pickle/pickle_code.h"
+#include "archive/zip_format.h"
+#include "inspect/program_texts.h"
 #include "package/pickle_checks.h"
 #include "pt2/format/archive.h"
 #include "pt2/verify.h"
@@ -32,6 +35,18 @@ enum class Hazard : uint16_t {
 
 const HazardInfo& hazard_info(Hazard hazard) {
   return *std::ranges::find(kHazards, static_cast<uint16_t>(hazard), &HazardInfo::number);
+}
+
+Hazard hazard_of_text(TextHazard hazard) {
+  switch (hazard) {
+    case TextHazard::name_as_code:
+      return Hazard::name_as_code;
+    case TextHazard::file_operator:
+      return Hazard::file_operator;
+    case TextHazard::module_import:
+      return Hazard::module_import;
+  }
+  return Hazard::module_import;
 }
 
 // Null for rules that describe no hazard.
@@ -93,6 +108,7 @@ class Scanner {
     if (std::filesystem::is_regular_file(report_.file, unknown)) {
       add_rules(verify(report_.file, Level::full, settings));
       look_into(Archive::open_container(report_.file, options_.limits));
+      if (const auto file = map_file(report_.file); !known_zip_ && file) look_behind_front(*file);
     } else if (const auto bytes = map_file(report_.file); !bytes) {
       refusal_ = Diagnostic{Rule::container_opens, bytes.error().where, bytes.error().message,
                             bytes.error().code};
@@ -172,10 +188,36 @@ class Scanner {
       const Role role = archive.role(entry).role;
       if (role == Role::custom_object)
         add(Hazard::custom_object, place, "an object of a C++ class");
-      // verify has followed the pickles of programs.
-      if (refused_ && entry.name.ends_with(".pkl")) look_into_pickle(archive, entry, place);
+      if (is_program(archive, entry)) look_into_texts(archive, entry, place);
     }
+    look_into_pickles(archive);
+    if (const Entry* entry = zip::find_other_case(archive.zip().entries()))
+      add(Hazard::entry_name, fmt::format("{}!{}", archive.name(), entry->name),
+          "another entry has this name but for the case of letters, which PyTorch's reader does "
+          "not look at");
     find_gaps(archive);
+  }
+
+  // Whether PyTorch would take it for one (torch/export/pt2_archive/_package.py,
+  // _load_exported_programs).
+  static bool is_program(const Archive& archive, const Entry& entry) {
+    return archive.role(entry).role == Role::program ||
+           archive.relative_name(entry).starts_with("models/");
+  }
+
+  void look_into_texts(const Archive& archive, const Entry& entry, const std::string& place) {
+    const auto record = archive.zip().read(entry, false);
+    if (!record) return;  // V103
+    const bool was_verified =
+        !refused_ && !report_.unread && archive.role(entry).role == Role::program;
+    for (TextFinding& found : find_hostile_texts(record->text(), was_verified)) {
+      const HazardInfo* hazard =
+          std::holds_alternative<Rule>(found.what)
+              ? hazard_of(std::get<Rule>(found.what))
+              : &hazard_info(hazard_of_text(std::get<TextHazard>(found.what)));
+      report_.findings.push_back(
+          {hazard, fmt::format("{}:{}", place, found.where), std::move(found.text), {}});
+    }
   }
 
   // Empty where the entry is damaged, which verify has told.
@@ -195,12 +237,43 @@ class Scanner {
         add(Hazard::script_files, place, fmt::format("its code calls {}...)", name));
   }
 
-  void look_into_pickle(const Archive& archive, const Entry& entry, const std::string& place) {
-    const auto record = archive.zip().read(entry);
-    if (!record) return leave_unread({Rule::payload_reads, place, record.error().message});
+  void look_into_pickles(const Archive& archive) {
     Diagnostics findings;
-    report_pickle_calls(find_pickle_code(record->bytes, options_.limits).calls, place, findings);
-    add_rules(findings);
+    std::vector<std::string> names;
+    check_pickles(archive, findings, &names);
+    if (refused_) add_rules(findings);  // else verify has told
+    std::set<std::string_view> packages;
+    for (const std::string& name : names) {
+      const std::string_view package = std::string_view(name).substr(0, name.find('.'));
+      if (package != "builtins" && package != "collections" && package != "__builtin__" &&
+          packages.insert(package).second)
+        add(Hazard::module_import, archive.name(),
+            fmt::format("PyTorch imports {} for a pickle", name));
+    }
+  }
+
+  // Python's zipfile, by which PyTorch opens flat archives, looks for the directory as far in front
+  // of its end as it is long, wherever it says it is (zipfile.py, _RealGetContents).
+  static uint64_t bytes_in_front(std::span<const std::byte> bytes) {
+    const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    const size_t end = text.rfind("PK\x05\x06");
+    if (end == text.npos || bytes.size() - end < zip::kEndBytes) return 0;
+    uint32_t size = 0, offset = 0;
+    std::memcpy(&size, text.data() + end + 12, sizeof size);
+    std::memcpy(&offset, text.data() + end + 16, sizeof offset);
+    const uint64_t whole = uint64_t{size} + offset;
+    return whole < end ? end - whole : 0;
+  }
+
+  void look_behind_front(const Record& file) {
+    const uint64_t front = bytes_in_front(file.bytes);
+    if (front == 0) return;
+    const auto rest = file.bytes.subspan(front);
+    add(Hazard::hidden_bytes, report_.file, fmt::format("{} bytes in front of the archive", front));
+    refused_ = false;
+    const VerifyOptions settings{.limits = options_.limits, .threads = options_.threads};
+    add_rules(verify_bytes(rest, file.owner, report_.file, Level::full, settings));
+    look_into(Archive::open_container_bytes(rest, file.owner, report_.file, options_.limits));
   }
 
   // Padding of PyTorch's own writer lies inside local headers; between entries there are data

@@ -4,6 +4,8 @@
 
 #include <set>
 
+#include "archive/layout.h"
+#include "archive/zip_format.h"
 #include "ir/symbols/symbols_internal.h"
 #include "package/payload_readers.h"
 #include "pt2/ir/program.h"
@@ -13,20 +15,44 @@ namespace {
 
 class PickleChecks {
  public:
-  PickleChecks(const Archive& archive, Diagnostics& findings)
-      : archive_(archive), findings_(findings) {}
+  PickleChecks(const Archive& archive, Diagnostics& findings, std::vector<std::string>* names)
+      : archive_(archive), findings_(findings), names_(names) {}
 
   void run() {
-    for (const std::string& model : archive_.models()) {
-      for (const Role role : {Role::weights, Role::constants, Role::sample_inputs})
-        check(archive_.record_name(role, model), false);
+    for (const std::string& model : loaded_models()) {
+      check_saved(model);
       for (const PayloadKind kind : {PayloadKind::weight, PayloadKind::constant})
         check_configured(kind, model);
-      if (archive_.names_its_payloads(model)) check_named();
     }
+    for (const std::string& model : archive_.models())
+      if (archive_.names_its_payloads(model)) check_named();
+    for (const Entry& entry : archive_.zip().entries()) check_other(entry);
   }
 
  private:
+  // PyTorch takes every record of the folder for a program, and the last five bytes of its name for
+  // ".json" (torch/export/pt2_archive/_package.py, _load_exported_programs).
+  std::set<std::string> loaded_models() const {
+    constexpr std::string_view kFolder = "models/", kEnding = ".json";
+    std::set<std::string> models(archive_.models().begin(), archive_.models().end());
+    for (const Entry& entry : archive_.zip().entries()) {
+      const std::string_view name = archive_.relative_name(entry);
+      if (name.starts_with(kFolder) && name.size() > kFolder.size() + kEnding.size())
+        models.emplace(name.substr(kFolder.size(), name.size() - kFolder.size() - kEnding.size()));
+    }
+    return models;
+  }
+
+  // The records of 2.8 come first also where there are those of later releases, and an old archive
+  // may have its weights under two names.
+  void check_saved(const std::string& model) {
+    const EraSet eras = archive_.era() == Era::flat ? kFlat : kPackage;
+    for (const LayoutRow& row : layout_rows())
+      if ((row.eras & eras) != 0 && (row.role == Role::weights || row.role == Role::constants ||
+                                     row.role == Role::sample_inputs))
+        check(expand_pattern(row.pattern, model), false);
+  }
+
   // PyTorch loads entries that a config marks as pickled with torch.load, and opaque objects with
   // pickle (torch/export/pt2_archive/_package.py, _load_state_dict and _load_constants).
   void check_configured(PayloadKind kind, const std::string& model) {
@@ -35,13 +61,48 @@ class PickleChecks {
         archive_.record_name(weights ? Role::weights_config : Role::constants_config, model);
     if (name.empty() || archive_.find(name) == nullptr) return;
     const auto config = read_payload_config(archive_, name);
-    if (!config) return;  // V300
+    if (!config) return check_unlisted(kind);  // V300
     for (const auto& [target, meta] : config->config) {
       const bool opaque = !weights && is_opaque_object(meta);
       const bool pickled = weights || meta.path_name.starts_with("tensor_");
       if (opaque || (pickled && meta.use_pickle))
         check(payload_record(kind, meta.path_name), opaque);
     }
+  }
+
+  // What a config says that only Python's reader reads is not known.
+  void check_unlisted(PayloadKind kind) {
+    const Role role = kind == PayloadKind::weight ? Role::raw_weight : Role::raw_constant;
+    for (const Entry& entry : archive_.zip().entries())
+      if (archive_.role(entry).role == role || archive_.role(entry).role == Role::opaque_object)
+        check_calls(std::string(archive_.relative_name(entry)));
+  }
+
+  // Records that no program names, but that look as if they were there to be loaded.
+  void check_other(const Entry& entry) {
+    const Role role = archive_.role(entry).role;
+    if (role == Role::program || role == Role::extra || role == Role::metadata ||
+        role == Role::aotinductor || role == Role::executorch)
+      return;
+    const std::string name(archive_.relative_name(entry));
+    const auto record = archive_.read(name);
+    if (!record || record->bytes.size() < 2) return;  // V103
+    const auto first = static_cast<uint8_t>(record->bytes[0]);
+    const auto protocol = static_cast<uint8_t>(record->bytes[1]);
+    const bool zipped = record->text().starts_with("PK\x03\x04");
+    if (zipped && role != Role::unknown) return check(name, false);
+    if (zipped || name.ends_with(".pkl") || (first == 0x80 && protocol >= 2 && protocol <= 5))
+      check_calls(name);
+  }
+
+  // Of bytes that may be no pickle: that they cannot be followed says nothing.
+  void check_calls(const std::string& name) {
+    if (!seen_.insert(name).second) return;
+    const auto record = archive_.read(name);
+    if (!record) return;
+    PickleCode code = find_saved_code(*record, archive_.limits());
+    code.stopped.reset();
+    report(std::move(code), name);
   }
 
   // Paths may lead to any record, so every record that is a torch.save file is checked.
@@ -55,14 +116,29 @@ class PickleChecks {
     }
   }
 
-  void check(const std::string& name, bool bare) {
-    if (name.empty() || archive_.find(name) == nullptr || !seen_.insert(name).second) return;
+  void check(const std::string& wanted, bool bare) {
+    const std::string name = name_in_archive(wanted);
+    if (name.empty() || !seen_.insert(name).second) return;
     const auto record = archive_.read(name);
     if (!record) return;  // V300
-    const std::string place = fmt::format("{}!{}", archive_.name(), name);
-    PickleCode code = bare ? find_pickle_code(record->bytes, archive_.limits())
-                           : find_saved_code(*record, archive_.limits());
-    report_pickle_code(std::move(code), place, findings_);
+    report(bare ? find_pickle_code(record->bytes, archive_.limits())
+                : find_saved_code(*record, archive_.limits()),
+           name);
+  }
+
+  // As PyTorch finds it; empty when there is none.
+  std::string name_in_archive(const std::string& wanted) const {
+    if (wanted.empty() || archive_.find(wanted) != nullptr) return wanted;
+    for (const Entry& entry : archive_.zip().entries())
+      if (const auto name = archive_.relative_name(entry); zip::same_but_for_case(name, wanted))
+        return std::string(name);
+    return "";
+  }
+
+  void report(PickleCode code, const std::string& name) {
+    if (names_ != nullptr)
+      for (const ForeignCall& each : code.names) names_->push_back(each.text);
+    report_pickle_code(std::move(code), fmt::format("{}!{}", archive_.name(), name), findings_);
   }
 
  public:
@@ -84,6 +160,7 @@ class PickleChecks {
  private:
   const Archive& archive_;
   Diagnostics& findings_;
+  std::vector<std::string>* names_;
   std::set<std::string> seen_;
 };
 
@@ -96,8 +173,8 @@ void report_pickle_calls(std::span<const ForeignCall> calls, const std::string& 
                  fmt::format("PyTorch would run {}; here it was not run", call.text));
 }
 
-void check_pickles(const Archive& archive, Diagnostics& findings) {
-  PickleChecks(archive, findings).run();
+void check_pickles(const Archive& archive, Diagnostics& findings, std::vector<std::string>* names) {
+  PickleChecks(archive, findings, names).run();
 }
 
 void check_embedded_pickles(const Program& program, const std::string& place, const Limits& limits,

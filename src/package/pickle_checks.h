@@ -4,6 +4,7 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
 #include "archive/pickle/pickle_code.h"
 #include "pt2/package.h"
@@ -12,8 +13,10 @@ namespace pt2 {
 
 void report_pickle_calls(std::span<const ForeignCall> calls, const std::string& place,
                          Diagnostics& findings);
-// Checks every pickle of the archive that PyTorch loads.
-void check_pickles(const Archive& archive, Diagnostics& findings);
+// Checks every pickle of the archive that PyTorch loads, and what else looks like one. `names`, if
+// given, gets what they look up in modules that are not PyTorch's.
+void check_pickles(const Archive& archive, Diagnostics& findings,
+                   std::vector<std::string>* names = nullptr);
 // Checks the pickles inside the program's JSON (2.1); `place` is the program's.
 void check_embedded_pickles(const Program& program, const std::string& place, const Limits& limits,
                             Diagnostics& findings);

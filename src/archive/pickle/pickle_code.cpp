@@ -18,6 +18,8 @@ size_t follow_pickle(std::span<const std::byte> bytes, size_t start, const Limit
   for (const auto& [found, out] : {std::pair(machine.calls(), &code.calls),
                                    std::pair(machine.expressions(), &code.expressions)})
     for (const ForeignCall& each : found) out->push_back({each.text, start + each.offset});
+  for (const RefusedGlobal& each : machine.foreign_names())
+    if (!each.name.starts_with("torch.")) code.names.push_back({each.name, start + each.offset});
   return start + machine.position();
 }
 
@@ -46,7 +48,7 @@ PickleCode find_saved_code(const Record& record, const Limits& limits) {
   if (record.bytes.empty()) return {};
   if (!record.text().starts_with("PK")) return follow_legacy(record.bytes, limits);
   const Result<Record> pickle = read_saved_pickle(record, limits);
-  if (!pickle) return {.calls = {}, .expressions = {}, .stopped = pickle.error()};
+  if (!pickle) return {.calls = {}, .expressions = {}, .names = {}, .stopped = pickle.error()};
   return find_pickle_code(pickle->bytes, limits);
 }
 

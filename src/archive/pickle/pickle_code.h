@@ -23,6 +23,8 @@ struct PickleCode {
   std::vector<ForeignCall> calls;  // the first few
   // Texts that PyTorch evaluates as Python to make a value: sizes of tensors without elements.
   std::vector<ForeignCall> expressions;
+  // Names of other modules than PyTorch's that the pickle looks up, whether it calls them or not.
+  std::vector<ForeignCall> names;
   // The reason and place where following the pickle stopped; the calls behind it are unknown.
   std::optional<Error> stopped;
 };

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "archive/pickle/pickle_code.h"
+#include "archive/zip_format.h"
 #include "base/printable.h"
 #include "pt2/format/archive.h"
 #include "pt2/format/pickle.h"
@@ -32,6 +33,11 @@ Result<SavedFile> open_saved(const Record& record, const Limits& limits) {
   if (file.find("constants.pkl") != nullptr)
     return Error{ErrorCode::unsupported, "this is a TorchScript file, expected one of torch.save",
                  ""};
+  if (const Entry* entry = zip::find_other_case(file.zip.entries()))
+    return Error{ErrorCode::malformed,
+                 "another entry has this name but for the case of letters, which PyTorch's reader "
+                 "does not look at",
+                 printable(entry->name)};
   if (file.find("data.pkl") == nullptr)
     return Error{ErrorCode::malformed, "found no data.pkl: not a file of torch.save", ""};
   return file;

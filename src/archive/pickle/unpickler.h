@@ -26,6 +26,7 @@ class Unpickler {
   // The calls found so far, also after a failure.
   std::span<const ForeignCall> calls() const { return graph_->calls; }
   std::span<const ForeignCall> expressions() const { return graph_->expressions; }
+  std::span<const RefusedGlobal> foreign_names() const { return graph_->refused; }
   size_t position() const { return cursor_.position(); }
 
  private:

@@ -1,0 +1,33 @@
+// The strings of a JSON text and where they stand, read without a grammar: also of what this
+// library's reader refuses and Python's does not, as members given twice or numbers as texts.
+#ifndef PT2_INSPECT_JSON_TEXTS_H
+#define PT2_INSPECT_JSON_TEXTS_H
+
+#include <cstddef>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace pt2 {
+
+// A member of an object, or a place in an array.
+struct JsonStep {
+  bool in_array = false;
+  size_t index = 0;
+  std::string key{};
+};
+// ".nodes[3].target"
+std::string path_text(std::span<const JsonStep> path);
+
+struct JsonText {
+  std::span<const JsonStep> path;  // of a key, to the object that has it
+  std::string_view text;
+  bool is_key = false;
+};
+// In the order of the text, up to where it is nested deeper than Python's reader goes.
+void for_each_json_text(std::string_view json, const std::function<void(const JsonText&)>& visit);
+
+}  // namespace pt2
+
+#endif  // PT2_INSPECT_JSON_TEXTS_H

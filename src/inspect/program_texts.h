@@ -1,0 +1,27 @@
+// Texts of a program's JSON that PyTorch makes Python of.
+#ifndef PT2_INSPECT_PROGRAM_TEXTS_H
+#define PT2_INSPECT_PROGRAM_TEXTS_H
+
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "pt2/diagnostics.h"
+
+namespace pt2 {
+
+enum class TextHazard : uint8_t { name_as_code, file_operator, module_import };
+
+struct TextFinding {
+  std::variant<TextHazard, Rule> what;
+  std::string where;  // ".graph_module.graph.nodes[3].target"
+  std::string text;
+};
+
+// `was_verified`: what rules of `verify` say of a program that it could read is left out.
+std::vector<TextFinding> find_hostile_texts(std::string_view json, bool was_verified);
+
+}  // namespace pt2
+
+#endif  // PT2_INSPECT_PROGRAM_TEXTS_H
