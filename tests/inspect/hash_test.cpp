@@ -83,5 +83,19 @@ TEST(Hash, IsThatOfEveryFileWithTheSameCanonicalProgram) {
   EXPECT_GT(equal_weights, 50u);
 }
 
+// But for inputs that are constants, which PyTorch's canonical form passes behind the tensors.
+TEST(Hash, IsThatOfTheCanonicalFormItself) {
+  for (const corpus::File& each : corpus::files()) {
+    const Package package = Package::open(each.path).value();
+    if (package.models().size() != 1 || each.name == "constant_inputs") continue;
+    const Program& program = *package.program().value();
+    for (const TieBreak tie : {TieBreak::position, TieBreak::content}) {
+      const auto canonical = canonicalize(program, tie);
+      if (!canonical) continue;
+      EXPECT_EQ(hash_program(*canonical), hash_program(program)) << each.path;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace pt2

@@ -239,7 +239,10 @@ Result<int> weights(Options options, Environment& environment) {
   PT2_TRY(const Package package, open_package(writing.source, environment));
   if (options.action == "ls") return list(options, package, environment);
   print_foreign_code(environment, package);
-  PT2_TRY(const std::string model, chosen_model(writing.source, package));
+  std::string model;  // sharing is for all of them
+  if (options.action != "share") {
+    PT2_TRY(model, chosen_model(writing.source, package));
+  }
   PT2_TRY(PackageContents contents, package_contents(package));
   if (options.action == "export")
     return export_weights(options, package, contents, model, environment);
