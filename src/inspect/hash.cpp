@@ -27,7 +27,10 @@ std::vector<size_t> first_numbers(size_t count) {
 class GraphHasher {
  public:
   GraphHasher(const Graph& graph, bool is_nested)
-      : graph_(graph), values_(graph.value_count()), memory_(graph, is_nested && writes(graph)) {}
+      : graph_(graph),
+        values_(graph.value_count()),
+        memory_(graph, is_nested && writes(graph)),
+        classes_(memory_classes(graph)) {}
 
   // What the inputs are called decides what they are. `outputs`: in which order they count.
   std::string run(const std::vector<std::string>& inputs, const std::vector<size_t>& outputs) {
@@ -36,16 +39,21 @@ class GraphHasher {
         append_json_string(values_[static_cast<size_t>(id)], inputs[i]);
       });
     // Nodes that give nothing, as assertions, count as well. Only the order of those that touch
-    // memory which something writes to decides what they compute.
-    std::vector<Sha256Digest> all, in_order;
+    // the same memory, which something writes to, decides what they compute.
+    std::vector<Sha256Digest> nodes;
+    std::map<uint32_t, Sha256> in_order;
     for (const NodeId id : graph_.nodes()) {
       if (says_nothing(graph_.node(id))) continue;
       const Sha256Digest digest = hash_node(id);
-      (touches_written_memory(graph_.node(id)) ? in_order : all).push_back(digest);
+      const std::set<uint32_t> touched = written_classes(graph_.node(id));
+      for (const uint32_t memory : touched) in_order[memory].add(digest);
+      if (touched.empty()) nodes.push_back(digest);
     }
-    std::ranges::sort(all);
+    std::vector<Sha256Digest> sequences;
+    for (auto& [memory, sequence] : in_order) sequences.push_back(sequence.digest());
     Sha256 sum;
-    for (const auto* digests : {&all, &in_order}) {
+    for (auto* digests : {&nodes, &sequences}) {
+      std::ranges::sort(*digests);
       sum.add(digests->size());
       for (const Sha256Digest& each : *digests) sum.add(each);
     }
@@ -86,9 +94,12 @@ class GraphHasher {
                : node.target;
   }
 
-  bool touches_written_memory(const Node& node) const {
-    bool found = false;
-    const auto look = [&](ValueId id) { found = found || memory_.may_hold(id); };
+  // Of the memory that the node touches and something writes to.
+  std::set<uint32_t> written_classes(const Node& node) const {
+    std::set<uint32_t> found;
+    const auto look = [&](ValueId id) {
+      if (memory_.may_hold(id)) found.insert(classes_[static_cast<size_t>(id)]);
+    };
     for (const NamedArgument& input : node.inputs) for_each_value(input.arg, look);
     for (const Argument& output : node.outputs) for_each_value(output, look);
     return found;
@@ -105,6 +116,7 @@ class GraphHasher {
   const Graph& graph_;
   std::vector<std::string> values_;  // what each is made of
   const WrittenMemory memory_;
+  const std::vector<uint32_t> classes_;
   ArgumentNames names_{[this](ValueId id) { return values_[static_cast<size_t>(id)]; },
                        [this](SubgraphId id) { return subgraph_text(id); }};
 };

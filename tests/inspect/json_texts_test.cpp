@@ -32,15 +32,11 @@ std::vector<TextFinding> findings(std::string_view json) { return find_hostile_t
 
 TEST(ProgramTexts, NamesAreNoCode) {
   EXPECT_TRUE(findings(R"({"graph": {"inputs": [{"as_tensor": {"name": "x"}}]}})").empty());
-  const auto found = findings(R"({"graph": {"inputs": [{"as_tensor": {"name": "x=exit()"
-}
-}]
-}
-})");
+  const auto found = findings(R"({"graph": {"inputs": [{"as_tensor": {"name": "x=1/0"}}]}})");
   ASSERT_EQ(found.size(), 1u);
-EXPECT_EQ(found[0].where, ".graph.inputs[0].as_tensor.name");
-EXPECT_EQ(findings(R"({"parameter": {"parameter_name": "a\"b"}})").size(), 1u);
-EXPECT_TRUE(findings(R"({"parameter": {"parameter_name": "odd name's"}})").empty());
+  EXPECT_EQ(found[0].where, ".graph.inputs[0].as_tensor.name");
+  EXPECT_EQ(findings(R"({"parameter": {"parameter_name": "a\"b"}})").size(), 1u);
+  EXPECT_TRUE(findings(R"({"parameter": {"parameter_name": "odd name's"}})").empty());
 }
 
 // Programs keep trees as JSON in texts, and contexts as JSON in these.
@@ -50,20 +46,17 @@ TEST(ProgramTexts, TreesAreLookedInto) {
            R"(\"}]}]"})";
   };
   EXPECT_TRUE(findings(tree(R"([\\\"x\\\"])")).empty());
-  EXPECT_EQ(findings(tree(R"([\\\"x=exit()\\\"])")).size(), 1u);
+  EXPECT_EQ(findings(tree(R"([\\\"x=1/0\\\"])")).size(), 1u);
   const auto found = findings(tree(R"([{\\\"fqn\\\": \\\"mine.colours:Colour\\\"}])"));
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].text, "PyTorch imports the module mine.colours");
 }
 
-TEST(ProgramTexts, WhatWasVerifiedIsNotToldTwice){
-    constexpr std::string_view kText = R"({"as_expr": {"expr_str": "exit()"},
-    "guards_code" : ["exit()"], "nodes" : [ {"target" : "torch.hub.load"} ], "range_constraints" : {
-  "exit()" : {}
-}
-})";
+TEST(ProgramTexts, WhatWasVerifiedIsNotToldTwice) {
+  constexpr std::string_view kText = R"({"as_expr": {"expr_str": "a.b"}, "guards_code": ["a.b"],
+      "nodes": [{"target": "torch.hub.load"}], "range_constraints": {"a.b": {}}})";
   EXPECT_EQ(find_hostile_texts(kText, false).size(), 4u);
-EXPECT_TRUE(find_hostile_texts(kText, true).empty());
+  EXPECT_TRUE(find_hostile_texts(kText, true).empty());
 }
 
 }  // namespace
