@@ -246,7 +246,7 @@ class Scanner {
     for (const std::string& name : names) {
       const std::string_view package = std::string_view(name).substr(0, name.find('.'));
       if (package != "builtins" && package != "collections" && package != "__builtin__" &&
-          packages.insert(package).second)
+          package != "__torch__" && packages.insert(package).second)
         add(Hazard::module_import, archive.name(),
             fmt::format("PyTorch imports {} for a pickle", name));
     }
