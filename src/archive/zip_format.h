@@ -44,9 +44,12 @@ inline constexpr uint16_t kDeflated = 8;
 // refuses the same names (miniz).
 std::string_view name_fault(std::string_view name);
 
-// PyTorch's reader finds entries by names without the case of ASCII letters (miniz,
-// mz_zip_reader_locate_file).
-bool same_but_for_case(std::string_view a, std::string_view b);
+// The order of names without the case of ASCII letters, by which PyTorch's reader finds entries
+// (miniz, mz_zip_reader_locate_file).
+struct LessButForCase {
+  using is_transparent = void;
+  bool operator()(std::string_view a, std::string_view b) const;
+};
 // An entry whose name is that of another in this sense; null when there is none.
 const Entry* find_other_case(std::span<const Entry> entries);
 

@@ -10,10 +10,6 @@ constexpr bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' &&
 
 constexpr char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c; }
 
-bool is_before(std::string_view a, std::string_view b) {
-  return std::ranges::lexicographical_compare(a, b, {}, lower, lower);
-}
-
 std::string_view component_fault(std::string_view component) {
   if (component == "..") return "has a component '..'";
   if (component.size() >= 2 && is_letter(component[0]) && component[1] == ':')
@@ -39,17 +35,17 @@ std::string_view name_fault(std::string_view name) {
   return "";
 }
 
-bool same_but_for_case(std::string_view a, std::string_view b) {
-  return std::ranges::equal(a, b, {}, lower, lower);
+bool LessButForCase::operator()(std::string_view a, std::string_view b) const {
+  return std::ranges::lexicographical_compare(a, b, {}, lower, lower);
 }
 
 const Entry* find_other_case(std::span<const Entry> entries) {
   std::vector<const Entry*> order;
   for (const Entry& entry : entries) order.push_back(&entry);
-  std::ranges::sort(order, is_before,
-                    [](const Entry* each) { return std::string_view(each->name); });
+  const LessButForCase less;
+  std::ranges::sort(order, less, [](const Entry* each) { return std::string_view(each->name); });
   const auto found = std::ranges::adjacent_find(
-      order, [](const Entry* a, const Entry* b) { return same_but_for_case(a->name, b->name); });
+      order, [&](const Entry* a, const Entry* b) { return !less(a->name, b->name); });
   return found == order.end() ? nullptr : *found;
 }
 

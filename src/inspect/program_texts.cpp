@@ -107,6 +107,9 @@ class TextChecks {
 
  private:
   void add(std::variant<TextHazard, Rule> what, const JsonText& text, std::string message) {
+    // A file of nothing else would fill memory with them.
+    constexpr size_t kMost = 1000;
+    if (findings_.size() >= kMost) return;
     findings_.push_back({what, prefix_ + path_text(text.path), std::move(message)});
   }
 

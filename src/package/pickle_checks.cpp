@@ -16,7 +16,10 @@ namespace {
 class PickleChecks {
  public:
   PickleChecks(const Archive& archive, Diagnostics& findings, std::vector<std::string>* names)
-      : archive_(archive), findings_(findings), names_(names) {}
+      : archive_(archive), findings_(findings), names_(names) {
+    for (const Entry& entry : archive.zip().entries())
+      entries_.insert(archive.relative_name(entry));
+  }
 
   void run() {
     for (const std::string& model : loaded_models()) {
@@ -129,10 +132,8 @@ class PickleChecks {
   // As PyTorch finds it; empty when there is none.
   std::string name_in_archive(const std::string& wanted) const {
     if (wanted.empty() || archive_.find(wanted) != nullptr) return wanted;
-    for (const Entry& entry : archive_.zip().entries())
-      if (const auto name = archive_.relative_name(entry); zip::same_but_for_case(name, wanted))
-        return std::string(name);
-    return "";
+    const auto found = entries_.find(wanted);
+    return found == entries_.end() ? "" : std::string(*found);
   }
 
   void report(PickleCode code, const std::string& name) {
@@ -161,6 +162,7 @@ class PickleChecks {
   const Archive& archive_;
   Diagnostics& findings_;
   std::vector<std::string>* names_;
+  std::set<std::string_view, zip::LessButForCase> entries_;
   std::set<std::string> seen_;
 };
 

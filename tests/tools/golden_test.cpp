@@ -207,8 +207,8 @@ class CommandPage : public testing::TestWithParam<const char*> {
   const std::string path_ = std::string(PT2_DOCS) + "/" + GetParam();
 };
 INSTANTIATE_TEST_SUITE_P(Docs, CommandPage, testing::Values("command.md", "verbs.md"),
-                         [](const auto& info) {
-                           const std::string name = info.param;
+                         [](const auto& page) {
+                           const std::string name = page.param;
                            return name.substr(0, name.find('.'));
                          });
 
@@ -257,9 +257,10 @@ TEST(Command, APageShowsEveryVerbOnThreeFiles) {
   std::istringstream lines(read_text(std::string(PT2_DOCS) + "/verbs.md"));
   for (std::string line; std::getline(lines, line);)
     if (line.starts_with("$ pt2 ")) shown[split(line)[2]].insert(line);
-  for (const tools::Verb& verb : tools::verbs())
-    if (verb.job != tools::Job::shell)
-      EXPECT_GE(shown[std::string(verb.name)].size(), 3u) << verb.name;
+  for (const tools::Verb& verb : tools::verbs()) {
+    if (verb.job == tools::Job::shell) continue;
+    EXPECT_GE(shown[std::string(verb.name)].size(), 3u) << verb.name;
+  }
 }
 
 // Every verb and every option is shown by some case.
