@@ -665,8 +665,9 @@ Result<ExportedProgram> decode_program(std::string_view json, const Limits& limi
 }
 
 struct PieceReader::State {
-  State(Pieces split, const Profile& profile, const Limits& limits, Release released)
+  State(Pieces split, const Profile& profile, const Limits& given, Release released)
       : pieces(std::move(split)),
+        limits(given),
         decoder(profile, limits, warnings),
         release(std::move(released)) {}
 
@@ -687,6 +688,7 @@ struct PieceReader::State {
   }
 
   Pieces pieces;
+  Limits limits;  // of which the decoder keeps a reference
   Diagnostics warnings;
   Decoder decoder;
   Release release;
