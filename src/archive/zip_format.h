@@ -50,8 +50,12 @@ struct LessButForCase {
   using is_transparent = void;
   bool operator()(std::string_view a, std::string_view b) const;
 };
-// An entry whose name is that of another in this sense; null when there is none.
+// An entry whose name is that of another in this sense; null when there is none. What is wrong
+// about it is kOtherCaseFault.
 const Entry* find_other_case(std::span<const Entry> entries);
+inline constexpr std::string_view kOtherCaseFault =
+    "another entry has this name but for the case of letters, which PyTorch's reader does not look "
+    "at";
 
 }  // namespace pt2::zip
 

@@ -106,7 +106,7 @@ class TextChecks {
   std::vector<TextFinding> take() { return std::move(findings_); }
 
  private:
-  void add(std::variant<TextHazard, Rule> what, const JsonText& text, std::string message) {
+  void add(std::variant<Hazard, Rule> what, const JsonText& text, std::string message) {
     // A file of nothing else would fill memory with them.
     constexpr size_t kMost = 1000;
     if (findings_.size() >= kMost) return;
@@ -123,14 +123,14 @@ class TextChecks {
         return check_target(text);
       case TextKind::value_name:
         if (!text.text.empty() && !is_name(text.text))
-          add(TextHazard::name_as_code, text,
+          add(Hazard::name_as_code, text,
               fmt::format("PyTorch makes a function with a parameter of this name, which is Python "
                           "code: {}",
                           text.text));
         return;
       case TextKind::attribute_name:
         if (ends_quotes(text.text))
-          add(TextHazard::name_as_code, text,
+          add(Hazard::name_as_code, text,
               fmt::format("PyTorch writes this name between quotes into Python code, which it "
                           "runs; it ends the quotes: {}",
                           text.text));
@@ -160,10 +160,9 @@ class TextChecks {
           fmt::format("found the Python function '{}', expected an operator", text.text));
     if (std::ranges::any_of(kFileOperators,
                             [&](std::string_view name) { return text.text.starts_with(name); }))
-      add(TextHazard::file_operator, text, fmt::format("the program calls {}", text.text));
+      add(Hazard::file_operator, text, fmt::format("the program calls {}", text.text));
     if (text.text == kImportingFunction)
-      add(TextHazard::module_import, text,
-          "PyTorch imports a class that the node names, and calls it");
+      add(Hazard::module_import, text, "PyTorch imports a class that the node names, and calls it");
   }
 
   // Contexts are JSON inside of this JSON; keyword arguments become parameters.
@@ -193,7 +192,7 @@ class TextChecks {
     if (key != "fqn" && key != "default_factory_module") return;
     const std::string module(text.text.substr(0, text.text.find(':')));
     if (!is_harmless_module(module) && imported_.insert(module).second)
-      add(TextHazard::module_import, text, fmt::format("PyTorch imports the module {}", module));
+      add(Hazard::module_import, text, fmt::format("PyTorch imports the module {}", module));
   }
 
   const bool was_verified_;

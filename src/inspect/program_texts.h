@@ -7,14 +7,13 @@
 #include <variant>
 #include <vector>
 
+#include "inspect/hazard.h"
 #include "pt2/diagnostics.h"
 
 namespace pt2 {
 
-enum class TextHazard : uint8_t { name_as_code, file_operator, module_import };
-
 struct TextFinding {
-  std::variant<TextHazard, Rule> what;
+  std::variant<Hazard, Rule> what;
   std::string where;  // ".graph_module.graph.nodes[3].target"
   std::string text;
 };

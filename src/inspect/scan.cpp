@@ -12,6 +12,7 @@
 #include <variant>
 
 #include "archive/zip_format.h"
+#include "inspect/hazard.h"
 #include "inspect/program_texts.h"
 #include "package/pickle_checks.h"
 #include "pt2/format/archive.h"
@@ -28,25 +29,8 @@ constexpr HazardInfo kHazards[] = {
 #include "pt2/tools/hazards.def"
 };
 
-enum class Hazard : uint16_t {
-#define PT2_HAZARD(number, name, level, title, why, remedy) name = number,
-#include "pt2/tools/hazards.def"
-};
-
 const HazardInfo& hazard_info(Hazard hazard) {
   return *std::ranges::find(kHazards, static_cast<uint16_t>(hazard), &HazardInfo::number);
-}
-
-Hazard hazard_of_text(TextHazard hazard) {
-  switch (hazard) {
-    case TextHazard::name_as_code:
-      return Hazard::name_as_code;
-    case TextHazard::file_operator:
-      return Hazard::file_operator;
-    case TextHazard::module_import:
-      return Hazard::module_import;
-  }
-  return Hazard::module_import;
 }
 
 // Null for rules that describe no hazard.
@@ -193,8 +177,7 @@ class Scanner {
     look_into_pickles(archive);
     if (const Entry* entry = zip::find_other_case(archive.zip().entries()))
       add(Hazard::entry_name, fmt::format("{}!{}", archive.name(), entry->name),
-          "another entry has this name but for the case of letters, which PyTorch's reader does "
-          "not look at");
+          std::string(zip::kOtherCaseFault));
     find_gaps(archive);
   }
 
@@ -211,10 +194,9 @@ class Scanner {
     const bool was_verified =
         !refused_ && !report_.unread && archive.role(entry).role == Role::program;
     for (TextFinding& found : find_hostile_texts(record->text(), was_verified)) {
-      const HazardInfo* hazard =
-          std::holds_alternative<Rule>(found.what)
-              ? hazard_of(std::get<Rule>(found.what))
-              : &hazard_info(hazard_of_text(std::get<TextHazard>(found.what)));
+      const HazardInfo* hazard = std::holds_alternative<Rule>(found.what)
+                                     ? hazard_of(std::get<Rule>(found.what))
+                                     : &hazard_info(std::get<Hazard>(found.what));
       report_.findings.push_back(
           {hazard, fmt::format("{}:{}", place, found.where), std::move(found.text), {}});
     }

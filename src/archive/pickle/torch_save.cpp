@@ -34,10 +34,7 @@ Result<SavedFile> open_saved(const Record& record, const Limits& limits) {
     return Error{ErrorCode::unsupported, "this is a TorchScript file, expected one of torch.save",
                  ""};
   if (const Entry* entry = zip::find_other_case(file.zip.entries()))
-    return Error{ErrorCode::malformed,
-                 "another entry has this name but for the case of letters, which PyTorch's reader "
-                 "does not look at",
-                 printable(entry->name)};
+    return Error{ErrorCode::malformed, std::string(zip::kOtherCaseFault), printable(entry->name)};
   if (file.find("data.pkl") == nullptr)
     return Error{ErrorCode::malformed, "found no data.pkl: not a file of torch.save", ""};
   return file;

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <new>
 #include <span>
+#include <vector>
 
 #include "base/mapped_file.h"
 #include "pt2/tensor.h"
@@ -55,6 +56,14 @@ class PackedMemory {
       pack(memory_.get());
     });
     return memory_.get();
+  }
+  // Where the budget has no room, in `once`, which lasts as long as the caller likes.
+  template <class Pack>
+  const float* get(int64_t count, const Pack& pack, std::vector<float>& once) const {
+    if (const float* kept = get(count, pack)) return kept;
+    once.resize(static_cast<size_t>(count));
+    pack(once.data());
+    return once.data();
   }
 
  private:

@@ -125,13 +125,16 @@ class ConvolutionStep final : public Step {
     return true;
   }
 
+  auto plain_packing(const kernels::Convolution& shape, kernels::ThreadPool* threads) const {
+    return [this, &shape, threads](float* memory) {
+      kernels::pack_kernels(shape, changed_kernels().data<float>(), memory, threads);
+      leave_file(kernels_.weight);
+    };
+  }
   const float* plain_kernels(const kernels::Convolution& shape,
                              kernels::ThreadPool* threads) const {
     return (shape.planar ? planar_ : channels_last_)
-        .get(kernels::packed_kernels_size(shape), [&](float* memory) {
-          kernels::pack_kernels(shape, changed_kernels().data<float>(), memory, threads);
-          leave_file(kernels_.weight);
-        });
+        .get(kernels::packed_kernels_size(shape), plain_packing(shape, threads));
   }
   const float* winograd_kernels(const kernels::Convolution& shape,
                                 kernels::ThreadPool* threads) const {
@@ -146,13 +149,9 @@ class ConvolutionStep final : public Step {
   void convolve_exceptional(const kernels::Convolution& shape,
                             kernels::ConvolutionOperands operands,
                             kernels::ThreadPool* threads) const {
-    operands.packed = plain_kernels(shape, threads);
     std::vector<float> once;
-    if (operands.packed == nullptr) {
-      once.resize(static_cast<size_t>(kernels::packed_kernels_size(shape)));
-      kernels::pack_kernels(shape, changed_kernels().data<float>(), once.data(), threads);
-      operands.packed = once.data();
-    }
+    operands.packed = channels_last_.get(kernels::packed_kernels_size(shape),
+                                         plain_packing(shape, threads), once);
     kernels::convolve(shape, operands, threads);
   }
 

@@ -162,13 +162,18 @@ class VolumeConvolutionStep final : public Step {
     return shape;
   }
 
+  auto packing(const kernels::Convolution& shape, bool winograd,
+               kernels::ThreadPool* threads) const {
+    return [this, &shape, winograd, threads](float* memory) {
+      pack(shape, winograd, memory, threads);
+      leave_file(weight_);
+    };
+  }
   const float* packed_kernels(const kernels::Convolution& shape, bool winograd,
                               kernels::ThreadPool* threads) const {
     return (winograd ? winograd_ : plain_)
-        .get(packed_slice_size(shape, winograd) * weight_.size(2), [&](float* memory) {
-          pack(shape, winograd, memory, threads);
-          leave_file(weight_);
-        });
+        .get(packed_slice_size(shape, winograd) * weight_.size(2),
+             packing(shape, winograd, threads));
   }
 
   // The kernels of each slice for themselves.
@@ -196,13 +201,9 @@ class VolumeConvolutionStep final : public Step {
   void convolve_exceptional(Slices slices, int64_t slice, const float* from, float* to,
                             kernels::ThreadPool* threads) const {
     slices.winograd_scratch = nullptr;
-    slices.packed = packed_kernels(slices.shape, false, threads);
     std::vector<float> once;
-    if (slices.packed == nullptr) {
-      once.resize(static_cast<size_t>(packed_slice_size(slices.shape, false) * slices.kernels));
-      pack(slices.shape, false, once.data(), threads);
-      slices.packed = once.data();
-    }
+    slices.packed = plain_.get(packed_slice_size(slices.shape, false) * slices.kernels,
+                               packing(slices.shape, false, threads), once);
     convolve_slice(slices, slice, from, to, threads);
   }
 
