@@ -111,7 +111,7 @@ int available_threads() {
   return limit > 0 ? std::min(limit, processors) : processors;
 }
 
-ThreadPool::ThreadPool(int threads) {
+ThreadPool::ThreadPool(int threads) : shares_(static_cast<size_t>(std::max(1, threads))) {
   // The system may refuse more; those that it gave have to do.
   try {
     for (int thread = 1; thread < threads; ++thread)
@@ -134,8 +134,12 @@ void ThreadPool::run(int64_t tasks, Work work, const void* context) {
   }
   work_ = work;
   context_ = context;
-  tasks_ = tasks;
-  next_task_.store(0, std::memory_order_relaxed);
+  const auto shares = static_cast<int64_t>(shares_.size());
+  for (int64_t share = 0; share < shares; ++share) {
+    Share& mine = shares_[static_cast<size_t>(share)];
+    mine.next.store(part_begin(tasks, shares, share), std::memory_order_relaxed);
+    mine.end = part_begin(tasks, shares, share + 1);
+  }
   inside_.store(1, std::memory_order_release);
   generation_.fetch_add(1, std::memory_order_release);
   generation_.notify_all();
@@ -150,10 +154,13 @@ void ThreadPool::run(int64_t tasks, Work work, const void* context) {
 }
 
 void ThreadPool::take_tasks(int thread) {
-  while (true) {
-    const int64_t task = next_task_.fetch_add(1, std::memory_order_relaxed);
-    if (task >= tasks_) return;
-    work_(context_, task, thread);
+  for (size_t i = 0; i < shares_.size(); ++i) {
+    Share& share = shares_[(static_cast<size_t>(thread) + i) % shares_.size()];
+    while (true) {
+      const int64_t task = share.next.fetch_add(1, std::memory_order_relaxed);
+      if (task >= share.end) break;
+      work_(context_, task, thread);
+    }
   }
 }
 

@@ -33,8 +33,10 @@ class ThreadPool {
 
   int threads() const { return static_cast<int>(workers_.size()) + 1; }
 
-  // Calls work(context, task, thread) for every task from 0 to tasks - 1, in any order, and returns
-  // when all are done; `thread` is below threads() and no two calls at a time have the same.
+  // Calls work(context, task, thread) for every task from 0 to tasks - 1 and returns when all are
+  // done; `thread` is below threads() and no two calls at a time have the same. Each thread begins
+  // with an equal share of neighbouring tasks, in order, so that a task may prepare the caches for
+  // the next one; who is ready takes what others have left.
   // Whoever calls while another job runs, or from within a task, computes alone, as thread 0:
   // scratch that is told apart by `thread` must belong to the call. Work must not throw.
   using Work = void (*)(const void* context, int64_t task, int thread);
@@ -44,13 +46,18 @@ class ThreadPool {
   void serve(int thread);
   void take_tasks(int thread);
 
+  // The tasks that a thread does first; everybody takes from it.
+  struct alignas(64) Share {
+    std::atomic<int64_t> next{0};
+    int64_t end = 0;
+  };
+
+  std::vector<Share> shares_;  // one for each thread
   std::vector<std::thread> workers_;
   std::atomic<bool> busy_{false};
   // The job; stable while `inside_` is open or not zero.
   Work work_ = nullptr;
   const void* context_ = nullptr;
-  int64_t tasks_ = 0;
-  alignas(64) std::atomic<int64_t> next_task_{0};
   // Bit 0: workers may come in. Above: how many are inside, in steps of 2.
   alignas(64) std::atomic<uint32_t> inside_{0};
   // Counts jobs; workers sleep on it. The last change is the pool's end.

@@ -81,6 +81,17 @@ TEST(ThreadPoolTest, SleepingWorkersWakeUp) {
   }
 }
 
+TEST(ThreadPoolTest, WhoIsReadyTakesWhatOthersHaveLeft) {
+  ThreadPool pool(2);
+  std::atomic<int> done = 0;
+  // The first task holds up its thread until the other one has done the rest of both shares.
+  run_tasks(&pool, 9, [&](int64_t task, int) {
+    while (task == 0 && done < 8) std::this_thread::yield();
+    ++done;
+  });
+  EXPECT_EQ(done, 9);
+}
+
 void write(const std::filesystem::path& path, const std::string& text) {
   std::filesystem::create_directories(path.parent_path());
   std::ofstream(path) << text;

@@ -37,7 +37,8 @@ struct Tiles {
     const int64_t filled = std::max<int64_t>(1, (count + kBlockTiles / 2) / kBlockTiles);
     if (threads == 1 || count * shape.in_channels * shape.out_channels < kParallelWork)
       return filled;
-    return std::max(filled, std::min<int64_t>(2 * threads, count / 12));
+    // Blocks that cannot be dealt out evenly leave threads without one at the end.
+    return std::max(filled, std::min((filled + threads - 1) / threads * threads, count / 12));
   }
   int64_t block_tiles(int64_t blocks) const { return (count + blocks - 1) / blocks; }
 

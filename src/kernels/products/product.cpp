@@ -171,10 +171,11 @@ void multiply(const Product& product, ThreadPool* pool) {
       thread_count(pool) > 1 && product.rows * product.columns * product.depth >= kParallelWork;
   if (parallel) {
     // Several tasks for each thread, so that one that is held up holds nobody up. Columns are dealt
-    // out first: each row part reads the right operand again. It has at least four tiles of rows,
-    // so that what is read is used.
+    // out first: each row part reads the right operand again, a column part copies the left one
+    // again, which four panels make up for. A row part has at least four tiles of rows.
     const int64_t threads = thread_count(pool), wanted = 4 * threads;
     const int64_t most_rows = std::max<int64_t>(1, (product.rows + kTileRows - 1) / kTileRows / 4);
+    column_parts = std::max(column_parts, std::clamp<int64_t>(panels / 4, 1, wanted));
     row_parts = std::clamp<int64_t>((wanted + column_parts - 1) / column_parts, 1, most_rows);
     // Few tasks that cannot be dealt out evenly leave threads without one at the end.
     while (row_parts < most_rows && row_parts * column_parts < 4 * wanted &&
