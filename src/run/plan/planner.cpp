@@ -169,7 +169,7 @@ std::vector<ValueId> values_of(const Step& step) {
 
 // What steps may take for weights in other orders: twice what the weights take themselves, so that
 // padding finds room, and many steps with one weight do not.
-std::shared_ptr<CopyBudget> memory_for_copies(std::span<const Value> weights) {
+std::shared_ptr<WeightCopies> memory_for_copies(std::span<const Value> weights) {
   constexpr int64_t kAlways = 16 << 20;
   std::unordered_set<const Storage*> seen;
   int64_t bytes = kAlways;
@@ -177,7 +177,7 @@ std::shared_ptr<CopyBudget> memory_for_copies(std::span<const Value> weights) {
     if (const auto* tensor = weight.get_if<Tensor>(); tensor != nullptr && tensor->defined())
       if (seen.insert(tensor->storage().get()).second)
         bytes += 2 * static_cast<int64_t>(tensor->storage()->size());
-  return std::make_shared<CopyBudget>(bytes);
+  return std::make_shared<WeightCopies>(bytes);
 }
 
 void find_releases(const Graph& graph, std::vector<StepPointer>& steps) {
@@ -237,7 +237,7 @@ std::optional<double> number_of(const Value& value) {
 
 Planner::Planner(const BoundGraph& graph, const std::vector<Value>& constants,
                  const std::vector<const BoundNode*>& first_writes,
-                 std::shared_ptr<CopyBudget> copies)
+                 std::shared_ptr<WeightCopies> copies)
     : graph_(graph),
       constants_(constants),
       first_writes_(first_writes),

@@ -19,12 +19,12 @@ namespace pt2::run {
 // Weights of halves as floats, for as long as a plan is made; steps keep what they take.
 class WidenedWeights {
  public:
-  explicit WidenedWeights(std::shared_ptr<CopyBudget> budget) : budget_(std::move(budget)) {}
+  explicit WidenedWeights(std::shared_ptr<WeightCopies> budget) : budget_(std::move(budget)) {}
   // Null for other dtypes, and where there is no memory left. Stays valid.
   const Tensor* find(const Tensor& weight);
 
  private:
-  std::shared_ptr<CopyBudget> budget_;
+  std::shared_ptr<WeightCopies> budget_;
   std::list<std::pair<Tensor, Tensor>> weights_;
 };
 
@@ -33,7 +33,7 @@ class Planner {
   // By value: `constants`, none where calls decide; `first_writes`, the node that may write to its
   // storage first, null where none does.
   Planner(const BoundGraph& graph, const std::vector<Value>& constants,
-          const std::vector<const BoundNode*>& first_writes, std::shared_ptr<CopyBudget> copies);
+          const std::vector<const BoundNode*>& first_writes, std::shared_ptr<WeightCopies> copies);
 
   // A step for the node and perhaps others, which no other step is made for then; null where there
   // is none. To be asked in this order, for all nodes each: for what is found from its middle; for
@@ -66,9 +66,9 @@ class Planner {
   const Tensor* whole_numbers(ValueId value) const;
   // The weight with its elements in order; nothing where there is no memory for a copy.
   std::optional<Tensor> row_major(const Tensor& weight) const;
-  const std::shared_ptr<CopyBudget>& copies() const { return copies_; }
+  const std::shared_ptr<WeightCopies>& copies() const { return copies_; }
   // For halves as floats, which take twice the memory of a model that may be large.
-  const std::shared_ptr<CopyBudget>& half_copies() const { return half_copies_; }
+  const std::shared_ptr<WeightCopies>& half_copies() const { return half_copies_; }
   std::optional<double> number(const BoundNode& node, std::string_view name) const;
   std::optional<int64_t> integer(const BoundNode& node, std::string_view name) const;
   std::optional<bool> flag(const BoundNode& node, std::string_view name) const;
@@ -118,8 +118,8 @@ class Planner {
   const BoundGraph& graph_;
   const std::vector<Value>& constants_;
   const std::vector<const BoundNode*>& first_writes_;
-  std::shared_ptr<CopyBudget> copies_;
-  std::shared_ptr<CopyBudget> half_copies_ = std::make_shared<CopyBudget>(int64_t{1} << 30);
+  std::shared_ptr<WeightCopies> copies_;
+  std::shared_ptr<WeightCopies> half_copies_ = std::make_shared<WeightCopies>(int64_t{1} << 30);
   mutable WidenedWeights widened_{half_copies_};
   bool widens_ = false;
   std::unordered_map<uint32_t, const BoundNode*> nodes_;  // by id

@@ -29,7 +29,18 @@ void set_biases(Direction& weights, kernels::Cell cell, const Tensor& input, con
     weights.candidate_bias = state.with_view({hidden}, {1}, state.storage_offset() + added);
 }
 
+PackedContents contents(std::string_view order, kernels::Cell cell, const Tensor& weight) {
+  return {order, weight.data<float>(), {weight.size(0), weight.size(1), static_cast<int>(cell)}};
+}
+
 }  // namespace
+
+Direction::Direction(const std::shared_ptr<WeightCopies>& copies, kernels::Cell cell,
+                     Tensor of_input, Tensor of_state)
+    : input(std::move(of_input)),
+      hidden(std::move(of_state)),
+      packed_input(copies, contents("gates of input", cell, input)),
+      packed_hidden(copies, contents("gates of state", cell, hidden)) {}
 
 kernels::Cell cell_of(const BoundNode& node) {
   const std::string_view name = node.op.signature().name;
@@ -51,9 +62,7 @@ std::unique_ptr<Direction> read_direction(const Planner& planner, kernels::Cell 
   if (tensors[0].dim() != 2 || tensors[0].size(0) != rows ||
       (features && tensors[0].size(1) != *features) || tensors[1].sizes() != Sizes{rows, hidden})
     return nullptr;
-  auto out = std::make_unique<Direction>(planner.copies());
-  out->input = tensors[0];
-  out->hidden = tensors[1];
+  auto out = std::make_unique<Direction>(planner.copies(), cell, tensors[0], tensors[1]);
   if (tensors.size() == 4) {
     if (tensors[2].sizes() != Sizes{rows} || tensors[3].sizes() != Sizes{rows}) return nullptr;
     set_biases(*out, cell, tensors[2], tensors[3]);

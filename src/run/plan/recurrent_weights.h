@@ -10,8 +10,8 @@ namespace pt2::run {
 
 // One direction of one layer; all row-major.
 struct Direction {
-  explicit Direction(const std::shared_ptr<CopyBudget>& copies)
-      : packed_input(copies), packed_hidden(copies) {}
+  Direction(const std::shared_ptr<WeightCopies>& copies, kernels::Cell cell, Tensor of_input,
+            Tensor of_state);
   Tensor input;   // [gates * hidden, features]
   Tensor hidden;  // [gates * hidden, hidden]
   Tensor bias;    // of both, but for the state's at GRU's last gate; undefined if there are none

@@ -29,15 +29,15 @@ struct Kernels {
 class ConvolutionStep final : public Step {
  public:
   ConvolutionStep(Nodes nodes, const BoundArgument& input, Kernels kernels, const Tail& tail,
-                  const std::shared_ptr<CopyBudget>& copies)
+                  const std::shared_ptr<WeightCopies>& copies)
       : Step(std::move(nodes)),
         input_(input),
         kernels_(std::move(kernels)),
         addend_(tail.addend),
         activation_(tail.activation),
-        channels_last_(copies),
-        planar_(copies),
-        winograd_(copies) {}
+        channels_last_(memory(copies, "channels last")),
+        planar_(memory(copies, "planar")),
+        winograd_(memory(copies, "winograd")) {}
 
   std::string_view name() const override { return "convolution"; }
 
@@ -123,6 +123,17 @@ class ConvolutionStep final : public Step {
       reach *= sizes[dim];
     }
     return true;
+  }
+
+  // Kernels into which nothing is folded are the same wherever a program applies them.
+  PackedMemory memory(const std::shared_ptr<WeightCopies>& copies, std::string_view order) const {
+    if (!kernels_.changes.scale.empty()) return PackedMemory(copies);
+    Sizes numbers = kernels_.weight.sizes();
+    const kernels::Convolution& shape = kernels_.shape;
+    for (const int64_t number :
+         {shape.groups, shape.stride_y, shape.stride_x, shape.dilation_y, shape.dilation_x})
+      numbers.push_back(number);
+    return {copies, {order, kernels_.weight.data<float>(), std::move(numbers)}};
   }
 
   auto plain_packing(const kernels::Convolution& shape, kernels::ThreadPool* threads) const {

@@ -17,7 +17,7 @@ class HalfProductStep final : public Step {
  public:
   // Weights [columns, depth] and floats [columns], undefined if there are none; both row-major.
   HalfProductStep(const BoundNode& node, Tensor weights, Tensor bias,
-                  const std::shared_ptr<CopyBudget>& copies)
+                  const std::shared_ptr<WeightCopies>& copies)
       : Step({&node}), weights_(std::move(weights)), bias_(std::move(bias)), packed_(copies) {}
 
   std::string_view name() const override { return "product"; }

@@ -27,14 +27,14 @@ struct Weights {
 class ProductStep final : public Step {
  public:
   ProductStep(Nodes nodes, const BoundArgument& input, Weights weights, const Tail& tail,
-              const std::shared_ptr<CopyBudget>& copies)
+              const std::shared_ptr<WeightCopies>& copies)
       : Step(std::move(nodes)),
         input_(input),
         weights_(std::move(weights)),
         addend_(tail.addend),
         activation_(tail.activation),
-        packed_(copies),
-        turned_(copies) {}
+        packed_(copies, contents("panels")),
+        turned_(copies, contents("turned")) {}
 
   std::string_view name() const override { return "product"; }
 
@@ -86,6 +86,12 @@ class ProductStep final : public Step {
       seen = *frame.values[static_cast<size_t>(view)].get_if<Tensor>();
     }
     return std::optional(std::move(seen));
+  }
+
+  PackedContents contents(std::string_view order) const {
+    return {order,
+            weights_.tensor.data<float>(),
+            {weights_.depth, weights_.columns, weights_.depth_stride, weights_.column_stride}};
   }
 
   const float* pack(Frame& frame) const {

@@ -14,7 +14,7 @@ class TransposedConvolutionStep final : public Step {
   // for each spatial dimension. The weight is row-major [in, out / groups, spatial...].
   TransposedConvolutionStep(Nodes nodes, Tensor weight, const kernels::TransposedConvolution& shape,
                             Sizes behind, ChannelChanges changes, kernels::Activation activation,
-                            const std::shared_ptr<CopyBudget>& copies)
+                            const std::shared_ptr<WeightCopies>& copies)
       : Step(std::move(nodes)),
         weight_(std::move(weight)),
         shape_(shape),

@@ -82,7 +82,7 @@ class VolumeConvolutionStep final : public Step {
   // Weights are row-major [out, in / groups, depth, height, width].
   VolumeConvolutionStep(Nodes nodes, Tensor weight, ChannelChanges changes, Windows windows,
                         int64_t groups, kernels::Activation activation,
-                        const std::shared_ptr<CopyBudget>& copies)
+                        const std::shared_ptr<WeightCopies>& copies)
       : Step(std::move(nodes)),
         weight_(std::move(weight)),
         changes_(std::move(changes)),
