@@ -11,12 +11,13 @@
 #include "pt2/ops/custom_operators.h"
 #include "tools/command.h"
 #include "tools/source.h"
+#include "tools/values/inputs.h"
 
 namespace pt2::tools {
 
 struct Execution {
   Source source;
-  std::vector<std::string> inputs;
+  GivenInputs inputs;
   std::vector<std::string> libraries;
   uint64_t seed = 0;
   EngineKind engine = EngineKind::planned;

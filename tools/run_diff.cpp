@@ -9,7 +9,6 @@
 #include "tools/execution.h"
 #include "tools/json_members.h"
 #include "tools/plugins.h"
-#include "tools/values/inputs.h"
 
 namespace pt2::tools {
 namespace {
@@ -120,7 +119,7 @@ void add_run_diff_options(CommandLine& line, RunDiffOptions& options) {
   Option run = line.add_flag("--run", options.run,
                              "run both on the same inputs, by position: are the outputs equal,\n"
                              "and which node's value differs first?");
-  add_input_option(line, options.inputs).needs(run);
+  add_input_options(line, options.inputs).needs(run);
   line.add_option("--seed", options.seed, "seed of the random operators and inputs of --run")
       .type_name("N")
       .needs(run);
@@ -132,7 +131,7 @@ Result<int> diff_runs_of(const Source& before, const Source& after, const RunDif
   PT2_TRY(const Model left, load(before, options, environment));
   PT2_TRY(const Model right, load(after, options, environment));
   PT2_TRY(const std::vector<Value> inputs,
-          options.inputs.empty()
+          options.inputs.arguments.empty()
               ? sample_or_random_inputs(left, before.model, options.seed, environment)
               : read_inputs(left, options.inputs, before.limits));
   Session old_run(left), new_run(right);

@@ -7,12 +7,13 @@
 
 #include "tools/command.h"
 #include "tools/source.h"
+#include "tools/values/inputs.h"
 
 namespace pt2::tools {
 
 struct RunDiffOptions {
   bool run = false;
-  std::vector<std::string> inputs;
+  GivenInputs inputs;
   std::vector<std::string> libraries;
   uint64_t seed = 0;
 };

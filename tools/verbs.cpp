@@ -103,6 +103,7 @@ constexpr Verb kVerbs[] = {
      "pt2 run model.pt2 -i x=image.npy       # inputs by name; 'pt2 info' lists them\n"
      "pt2 run model.pt2 -i 0=a.npy -i n=3    # by position; numbers as they are\n"
      "pt2 run model.pt2 -i all.npz -o out.npz\n"
+     "pt2 run model.pt2 -i request.json --cast   # JSON by name; arrays of other dtypes converted\n"
      "pt2 run a.pt2 -i x.npy -o - | pt2 run b.pt2 -i -   # results by name to the next program\n"
      "pt2 run model.pt2                      # the file's own sample inputs",
      setup_run},

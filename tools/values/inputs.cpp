@@ -7,10 +7,12 @@
 #include <filesystem>
 #include <optional>
 
+#include "base/mapped_file.h"
 #include "base/printable.h"
 #include "base/text.h"
 #include "ir/constant_value.h"
 #include "ops/convert.h"
+#include "ops/loops.h"
 #include "pt2/tensor_file.h"
 #include "tools/source.h"
 #include "tools/values/literals.h"
@@ -80,9 +82,11 @@ std::optional<Value> parse_constant(const Argument& expected, const std::string&
   return std::nullopt;
 }
 
+bool is_json_path(std::string_view text) { return text.ends_with(".json"); }
+
 // A 0-d array where the program takes a number: NumPy stores numbers so.
-Value unwrapped(const ArgumentSpec& spec, Tensor tensor) {
-  if (spec.kind == Kind::tensor || tensor.numel() != 1) return Value(std::move(tensor));
+Value unwrapped(Tensor tensor) {
+  if (tensor.numel() != 1) return Value(std::move(tensor));
   const auto load = [&]<class T>(T zero) {
     T value = zero;
     ops::load_elements(tensor.raw_data(), 1, tensor.dtype(), 1, &value);
@@ -103,9 +107,10 @@ Value unwrapped(const ArgumentSpec& spec, Tensor tensor) {
 
 class InputReader {
  public:
-  InputReader(const Model& model, const Limits& limits)
+  InputReader(const Model& model, bool cast, const Limits& limits)
       : inputs_(model.inputs()),
         specs_(model.program().signature.user_inputs()),
+        cast_(cast),
         limits_(limits),
         values_(inputs_.size()) {}
 
@@ -117,10 +122,12 @@ class InputReader {
       // Paths may hold a '=' too.
       if (!std::filesystem::exists(argument)) return unknown(argument.substr(0, sign));
     }
+    if (is_json_path(argument)) return add_json(argument);
     if (is_tensor_path(argument)) return add_file(argument);
-    return usage(fmt::format(
-        "found '{}', expected NAME=VALUE or a file that ends in .npy, .npz or .safetensors{}",
-        printable(argument), all_inputs()));
+    return usage(
+        fmt::format("found '{}', expected NAME=VALUE or a file that ends in .npy, .npz, "
+                    ".safetensors or .json{}",
+                    printable(argument), all_inputs()));
   }
 
   Result<std::vector<Value>> finish() {
@@ -169,12 +176,29 @@ class InputReader {
     return {};
   }
 
+  Result<void> set_tensor(size_t index, Tensor tensor) {
+    if (specs_[index].kind != Kind::tensor) return set(index, unwrapped(std::move(tensor)));
+    const TensorMeta* meta = inputs_[index].tensor;
+    const std::optional<Dtype> expected =
+        meta == nullptr ? std::nullopt : std::optional(meta->dtype.dtype());
+    if (expected && *expected != tensor.dtype()) {
+      if (!cast_)
+        return usage(fmt::format("input '{}': found {}, expected {}; --cast converts it",
+                                 printable(inputs_[index].name), dtype_name(tensor.dtype()),
+                                 dtype_name(*expected)));
+      Tensor converted = Tensor::zeros(*expected, tensor.sizes());
+      ops::copy_elements(converted, tensor);
+      tensor = std::move(converted);
+    }
+    return set(index, Value(std::move(tensor)));
+  }
+
   Result<void> add_at(size_t index, const std::string& text) {
     const ArgumentSpec& spec = specs_[index];
     const bool takes_text = spec.is_constant() && spec.value.is<std::string>();
     if (is_tensor_path(text) && !takes_text) {
       PT2_TRY(Tensor tensor, read_one(text, inputs_[index].name));
-      return set(index, unwrapped(spec, std::move(tensor)));
+      return set_tensor(index, std::move(tensor));
     }
     std::optional<Value> value = parse(index, text);
     if (!value)
@@ -213,6 +237,40 @@ class InputReader {
     return std::nullopt;
   }
 
+  // An object has the inputs by name, an array by position. Arrays are tensors, texts what -i
+  // takes.
+  Result<void> add_json(const std::string& path) {
+    PT2_TRY(const auto file, MappedFile::open(path, limits_.max_stream_bytes));
+    const std::span<const std::byte> bytes = file->bytes();
+    const auto json = parse_json({reinterpret_cast<const char*>(bytes.data()), bytes.size()},
+                                 {.allow_non_finite = true});
+    if (!json) return in_file(json.error(), path);
+    if (json->is_array()) {
+      for (size_t i = 0; i < json->items.size(); ++i)
+        PT2_TRY_VOID(add_json(fmt::format("{}", i), json->items[i]));
+      return {};
+    }
+    if (!json->is_object())
+      return usage(
+          fmt::format("{}: found a {}, expected an object of inputs by name or an array "
+                      "of inputs by position{}",
+                      path, json_kind_name(json->kind), all_inputs()));
+    for (const JsonMember& member : json->members) PT2_TRY_VOID(add_json(member.key, member.value));
+    return {};
+  }
+
+  Result<void> add_json(const std::string& name, const JsonValue& json) {
+    const auto index = find(name);
+    if (!index) return unknown(name);
+    const TensorMeta* meta = inputs_[*index].tensor;
+    if (json.is_array() && meta != nullptr && meta->dtype.dtype())
+      if (auto tensor = to_tensor(*meta->dtype.dtype(), json))
+        return set(*index, Value(*std::move(tensor)));
+    return add_at(*index, json.is_null()     ? "none"
+                          : json.is_string() ? json.text
+                                             : print_json(json));
+  }
+
   Result<Tensor> read_one(const std::string& path, const std::string& name) const {
     PT2_TRY(NamedTensors tensors, read_tensor_file(input_path(path), limits_));
     if (tensors.size() == 1) return std::move(tensors[0].second);
@@ -229,7 +287,7 @@ class InputReader {
       if (!index && name.empty())
         return usage(fmt::format("{}: every tensor input is given{}", path, all_inputs()));
       if (!index) return unknown(name);
-      PT2_TRY_VOID(set(*index, unwrapped(specs_[*index], std::move(tensor))));
+      PT2_TRY_VOID(set_tensor(*index, std::move(tensor)));
     }
     return {};
   }
@@ -242,6 +300,7 @@ class InputReader {
 
   std::span<const ModelValue> inputs_;
   std::vector<ArgumentSpec> specs_;
+  bool cast_;
   const Limits& limits_;
   std::vector<std::optional<Value>> values_;
 };
@@ -266,21 +325,26 @@ Result<Value> sample_value(const SampleInput& leaf) {
 
 }  // namespace
 
-Option add_input_option(CommandLine& line, std::vector<std::string>& inputs) {
-  return line
-      .add_option("-i,--input", inputs,
-                  "NAME=FILE, POSITION=FILE, NAME=NUMBER, NAME=[[1,2],[3,4]], NAME=random,\n"
-                  "or a FILE of inputs by name;\n"
-                  "a FILE ends in .npy, .npz or .safetensors, or is - for standard input;\n"
-                  "without any, the program's own sample inputs are taken")
-      .type_name("INPUT")
-      .one_at_a_time();
+Option add_input_options(CommandLine& line, GivenInputs& inputs) {
+  Option input =
+      line.add_option("-i,--input", inputs.arguments,
+                      "NAME=FILE, POSITION=FILE, NAME=NUMBER, NAME=[[1,2],[3,4]], NAME=random,\n"
+                      "or a FILE of inputs by name;\n"
+                      "a FILE ends in .npy, .npz or .safetensors, or is - for standard input;\n"
+                      "one of inputs by name may be .json: {\"ids\": [[1, 2]], \"x\": \"x.npy\"};\n"
+                      "without any, the program's own sample inputs are taken")
+          .type_name("INPUT")
+          .one_at_a_time();
+  line.add_flag("--cast", inputs.cast,
+                "convert tensors of files to the dtypes that the program takes (.npy and .npz\n"
+                "have no bfloat16)");
+  return input;
 }
 
-Result<std::vector<Value>> read_inputs(const Model& model, std::span<const std::string> arguments,
+Result<std::vector<Value>> read_inputs(const Model& model, const GivenInputs& given,
                                        const Limits& limits) {
-  InputReader reader(model, limits);
-  for (const std::string& argument : arguments) PT2_TRY_VOID(reader.add(argument));
+  InputReader reader(model, given.cast, limits);
+  for (const std::string& argument : given.arguments) PT2_TRY_VOID(reader.add(argument));
   return reader.finish();
 }
 

@@ -2,7 +2,6 @@
 #ifndef PT2_TOOLS_VALUES_INPUTS_H
 #define PT2_TOOLS_VALUES_INPUTS_H
 
-#include <span>
 #include <string>
 #include <vector>
 
@@ -13,14 +12,18 @@
 
 namespace pt2::tools {
 
-// The option --input, as read_inputs takes it.
-Option add_input_option(CommandLine& line, std::vector<std::string>& inputs);
+struct GivenInputs {
+  std::vector<std::string> arguments;
+  bool cast = false;  // to the dtypes of the program's inputs, as Tensor.to does
+};
+// The options --input and --cast, of which it returns the first.
+Option add_input_options(CommandLine& line, GivenInputs& inputs);
 
 // Returns the inputs in the order of model.inputs(). Each argument is NAME=VALUE, POSITION=VALUE,
-// or just a file of tensors. A value is a file or, for numbers, booleans and text, a literal.
-// Inputs that the program fixes (constants) may be omitted. Error `argument` lists every input with
-// its type.
-Result<std::vector<Value>> read_inputs(const Model& model, std::span<const std::string> arguments,
+// or just a file: of tensors, or JSON. A value is a file of tensors or, for numbers, booleans and
+// text, a literal. Inputs that the program fixes (constants) may be omitted. Error `argument` lists
+// every input with its type.
+Result<std::vector<Value>> read_inputs(const Model& model, const GivenInputs& given,
                                        const Limits& limits);
 
 // Example inputs as values, one for each leaf. Error `unsupported` naming the leaf that is none.

@@ -4,7 +4,6 @@
 
 #include <random>
 
-#include "base/json.h"
 #include "ir/constant_value.h"
 #include "ops/convert.h"
 
@@ -68,11 +67,15 @@ class LiteralReader {
 
 }  // namespace
 
+std::optional<Tensor> to_tensor(Dtype dtype, const JsonValue& json) {
+  LiteralReader reader;
+  if (!json.is_array() || !reader.read(json, 0)) return std::nullopt;
+  return reader.finish(dtype);
+}
+
 std::optional<Tensor> parse_tensor(Dtype dtype, std::string_view text) {
   const auto json = parse_json(text, {.allow_non_finite = true});
-  LiteralReader reader;
-  if (!json || !json->is_array() || !reader.read(*json, 0)) return std::nullopt;
-  return reader.finish(dtype);
+  return json ? to_tensor(dtype, *json) : std::nullopt;
 }
 
 std::optional<Value> random_value(const ModelValue& input, uint64_t seed) {

@@ -6,13 +6,16 @@
 #include <string_view>
 #include <vector>
 
+#include "base/json.h"
 #include "pt2/model.h"
 #include "pt2/value.h"
 
 namespace pt2::tools {
 
-// "[[1, 2, 3]]", JSON with NaN and Infinity, as a tensor of that dtype; nothing when it is none, or
-// rows differ in length.
+// [[1, 2, 3]] as a tensor of that dtype; nothing for what is no array, rows that differ in length,
+// and fractions where the dtype has none.
+std::optional<Tensor> to_tensor(Dtype dtype, const JsonValue& json);
+// The same of a text, JSON with NaN and Infinity.
 std::optional<Tensor> parse_tensor(Dtype dtype, std::string_view text);
 
 // Numbers between -1 and 1, integers 0 and 1; symbolic sizes as they were while exporting. Nothing

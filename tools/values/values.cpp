@@ -79,21 +79,14 @@ std::string range_text(const Tensor& tensor) {
   return out;
 }
 
-// Scores of classes are the commonest result: their largest is what people look for.
 std::string rows_text(const Tensor& tensor) {
   const int64_t rows = tensor.size(0), columns = tensor.size(1);
   TextTable table(
-      std::vector<TextTable::Column>(static_cast<size_t>(columns) + 2, {"", Align::right}), "  ");
+      std::vector<TextTable::Column>(static_cast<size_t>(columns) + 1, {"", Align::right}), "  ");
   for (int64_t row = 0; row < rows; ++row) {
     std::vector<std::string> cells{fmt::format("[{}]", row)};
-    int64_t largest = 0;
-    for (int64_t column = 0; column < columns; ++column) {
-      const int64_t index = row * columns + column;
-      cells.push_back(element_text(tensor, index));
-      if (element<double>(tensor, index) > element<double>(tensor, row * columns + largest))
-        largest = column;
-    }
-    if (columns > 1) cells.push_back(fmt::format("argmax {}", largest));
+    for (int64_t column = 0; column < columns; ++column)
+      cells.push_back(element_text(tensor, row * columns + column));
     table.add(std::move(cells));
   }
   return table.text();

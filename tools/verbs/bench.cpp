@@ -243,7 +243,7 @@ Result<int> bench(const Options& options, Environment& environment) {
 Action setup_bench(CommandLine& line) {
   auto options = std::make_shared<Options>();
   add_source(line, options->execution.source);
-  add_input_option(line, options->execution.inputs);
+  add_input_options(line, options->execution.inputs);
   line.add_option("--seconds", options->seconds, "measure for so many seconds; 2 if not given")
       .type_name("S")
       .range(0.0, 86400.0);

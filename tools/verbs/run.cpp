@@ -199,7 +199,7 @@ Result<int> run(const Options& options, Environment& environment) {
 Action setup_run(CommandLine& line) {
   auto options = std::make_shared<Options>();
   add_source(line, options->execution.source);
-  add_input_option(line, options->execution.inputs);
+  add_input_options(line, options->execution.inputs);
   line.add_option("-o,--output", options->output,
                   "write the outputs to this .npz or .safetensors file\n"
                   "(.npy for a single one); - is standard output")

@@ -111,7 +111,7 @@ Result<int> trace(const Options& options, Environment& environment) {
 Action setup_trace(CommandLine& line) {
   auto options = std::make_shared<Options>();
   add_source(line, options->execution.source);
-  add_input_option(line, options->execution.inputs);
+  add_input_options(line, options->execution.inputs);
   line.add_option("-o,--output", options->output,
                   "write the values, and the inputs, to this .npz or .safetensors\n"
                   "file instead of listing them")
