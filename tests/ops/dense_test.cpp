@@ -115,7 +115,7 @@ double residual(Kind kind, double scale, int64_t n, MatrixView<Complex> v, const
 // large or too small for it.
 TEST(HermitianMatrices, HaveTheirEigenvectorsAtEverySize) {
   for (const Kind kind : {Kind::dense, Kind::rank_one, Kind::exchange, Kind::zero})
-    for (const int64_t n : {1, 2, 3, 4, 7, 25, 26})
+    for (const int64_t n : {1, 2, 3, 4, 7, 25, 26, 41})
       for (const double scale : {1.0, 1e200, 1e-200})
         for (const bool upper : {false, true}) {
           std::vector<Complex> a(static_cast<size_t>(n * n), std::nan(""));

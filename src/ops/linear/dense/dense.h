@@ -4,8 +4,10 @@
 #ifndef PT2_OPS_LINEAR_DENSE_DENSE_H
 #define PT2_OPS_LINEAR_DENSE_DENSE_H
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <vector>
 
 #include "ops/convert.h"
 
@@ -79,6 +81,19 @@ void factor_hermitian(MatrixView<T> a, double* values, bool upper, bool vectors,
 template <class T>
 bool factor_small_hermitian(MatrixView<T> a, double* values, bool upper,
                             const Precision& precision);
+
+// A real symmetric matrix with nothing but its diagonal and the numbers beside it.
+struct Tridiagonal {
+  std::vector<double> diagonal;
+  std::vector<double> beside;  // as many; the last one is not used
+
+  double& beside_of(int64_t i, int64_t j) { return beside[static_cast<size_t>(std::min(i, j))]; }
+  double& at(int64_t i) { return diagonal[static_cast<size_t>(i)]; }
+};
+// t = W diag(values) W^T: t.diagonal becomes the values, in ascending order, and `vectors` V
+// becomes V W (steqr). False where the iteration does not end.
+template <class T>
+bool diagonalize(Tridiagonal& t, MatrixView<T> vectors, const Precision& precision);
 
 }  // namespace pt2::ops
 

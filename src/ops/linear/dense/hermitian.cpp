@@ -1,4 +1,5 @@
 #include <Eigen/Eigenvalues>
+#include <algorithm>
 #include <limits>
 
 #include "ops/linear/dense/eigen.h"
@@ -9,11 +10,25 @@ namespace {
 
 constexpr int64_t kMostRows = 25;  // LAPACK's SMLSIZ
 
-// Whether squares of the elements neither overflow nor vanish.
+// Whether squares of elements, of which that is the largest, neither overflow nor vanish.
+bool is_moderate(double largest) { return largest == 0 || (largest > 1e-140 && largest < 1e140); }
+
+// Of a finite matrix, of whose elements it reads the lower triangle. Scaled, so that squares of the
+// elements neither overflow nor vanish.
 template <class T>
-bool is_moderate(const Dense<T>& triangle) {
-  const double largest = triangle.cwiseAbs().maxCoeff();
-  return largest == 0 || (largest > 1e-140 && largest < 1e140);
+bool factor_large_hermitian(MatrixView<T> a, double* values, double largest,
+                            const Precision& precision) {
+  auto matrix = map(a);
+  // Part by part: Eigen would divide by a complex number.
+  std::for_each(a.data, a.data + matrix.size(), [largest](T& element) { element /= largest; });
+  const Eigen::Tridiagonalization<Dense<T>> reduced(matrix);
+  const Column<double> diagonal = reduced.diagonal(), beside = reduced.subDiagonal();
+  Tridiagonal t{{diagonal.begin(), diagonal.end()}, {beside.begin(), beside.end()}};
+  t.beside.push_back(0);
+  matrix = reduced.matrixQ();
+  if (!diagonalize(t, a, precision)) return false;
+  std::ranges::transform(t.diagonal, values, [largest](double value) { return value * largest; });
+  return true;
 }
 
 }  // namespace
@@ -24,22 +39,25 @@ void factor_hermitian(MatrixView<T> a, double* values, bool upper, bool vectors,
   auto matrix = map(a);
   const Dense<T> triangle = upper ? Dense<T>(matrix.template triangularView<Eigen::Upper>())
                                   : Dense<T>(matrix.template triangularView<Eigen::Lower>());
-  bool solved = triangle.allFinite();
-  if (solved && vectors && a.rows <= kMostRows && is_moderate(triangle)) {
-    if (factor_small_hermitian(a, values, upper, precision)) return;
-    solved = false;
-  }
-  Eigen::SelfAdjointEigenSolver<Dense<T>> solver;
+  const double largest = triangle.cwiseAbs().maxCoeff();
   Eigen::Map<Column<double>> numbers(values, a.rows);
-  // The solver reads the lower triangle.
-  if (upper) matrix.adjointInPlace();
-  if (solved)
-    solved = solver.compute(matrix, vectors ? Eigen::ComputeEigenvectors : Eigen::EigenvaluesOnly)
-                 .info() == Eigen::Success;
-  if (solved) {
-    numbers = solver.eigenvalues();
-    if (vectors) matrix = solver.eigenvectors();
-  } else {
+  bool solved = triangle.allFinite();
+  if (solved && vectors && a.rows <= kMostRows && is_moderate(largest)) {
+    solved = factor_small_hermitian(a, values, upper, precision);
+  } else if (solved) {
+    if (upper) matrix.adjointInPlace();
+    if (vectors && largest > 0) {
+      solved = factor_large_hermitian(a, values, largest, precision);
+    } else if (vectors) {
+      numbers.setZero();
+      matrix.setIdentity();
+    } else {
+      Eigen::SelfAdjointEigenSolver<Dense<T>> solver(matrix, Eigen::EigenvaluesOnly);
+      solved = solver.info() == Eigen::Success;
+      if (solved) numbers = solver.eigenvalues();
+    }
+  }
+  if (!solved) {
     numbers.setConstant(std::numeric_limits<double>::quiet_NaN());
     matrix.setConstant(std::numeric_limits<double>::quiet_NaN());
   }

@@ -1,10 +1,11 @@
-// Eigenvalues and eigenvectors of a small Hermitian matrix, whose signs are LAPACK's: reflections
-// make it tridiagonal (sytd2, hetd2), rotations of neighbouring columns make that diagonal by QL or
-// QR steps with implicit shifts (steqr).
+// Eigenvalues and eigenvectors of a Hermitian matrix: reflections make it tridiagonal, rotations of
+// neighbouring columns make that diagonal by QL or QR steps with implicit shifts (steqr). Those of
+// a small one have LAPACK's signs, whose reflections (sytd2, hetd2) are made here.
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
+#include "kernels/dtypes/rotations.h"
 #include "ops/linear/dense/dense.h"
 
 namespace pt2::ops {
@@ -19,14 +20,6 @@ struct Reflection {
   int64_t first = 0;
   std::vector<T> v;
   T tau{};
-};
-
-struct Tridiagonal {
-  std::vector<double> diagonal;
-  std::vector<double> beside;
-
-  double& beside_of(int64_t i, int64_t j) { return beside[static_cast<size_t>(std::min(i, j))]; }
-  double& at(int64_t i) { return diagonal[static_cast<size_t>(i)]; }
 };
 
 // Makes the reflection that leaves of v nothing but a real number, at `leading` (larfg). v becomes
@@ -85,6 +78,12 @@ std::vector<Reflection<T>> make_tridiagonal(MatrixView<T> a, bool upper, Tridiag
   return reflections;
 }
 
+// std::hypot, without its care where squares are far from the ends of the range.
+double hypotenuse(double x, double y) {
+  const double square = x * x + y * y;
+  return square > 1e-280 && square < 1e280 ? std::sqrt(square) : std::hypot(x, y);
+}
+
 struct Rotation {
   double c = 1;
   double s = 0;
@@ -94,7 +93,7 @@ struct Rotation {
 Rotation rotation_of(double f, double g) {
   if (g == 0) return {1, 0, f};
   if (f == 0) return {0, 1, g};
-  const double length = std::hypot(f, g);
+  const double length = hypotenuse(f, g);
   const double sign = std::abs(f) > std::abs(g) && f < 0 ? -1 : 1;
   return {sign * f / length, sign * g / length, sign * length};
 }
@@ -107,7 +106,7 @@ struct Pair {
   double c = 1;
   double s = 0;
 };
-Pair diagonalize(double a, double b, double c) {
+Pair diagonalize_pair(double a, double b, double c) {
   const double sum = a + c, difference = a - c;
   const double root = std::hypot(difference, 2 * b);
   const double larger = std::abs(a) > std::abs(c) ? a : c;
@@ -147,11 +146,15 @@ class Diagonalisation {
       if (!diagonalize_block(backwards ? end : begin, backwards ? begin : end)) return false;
       begin = end + 1;
     }
+    rotate();
     sort();
     return true;
   }
 
  private:
+  // Vectors are rotated by so many at a time: rows then stay in the first cache for them.
+  static constexpr size_t kMostRotations = 8192;
+
   bool separates(int64_t i) {
     return std::abs(t_.beside_of(i, i + 1)) <=
            std::sqrt(std::abs(t_.at(i))) * std::sqrt(std::abs(t_.at(i + 1))) * precision_.epsilon;
@@ -184,8 +187,9 @@ class Diagonalisation {
   }
 
   void solve_pair(int64_t i) {
-    const Pair pair = diagonalize(t_.at(i), t_.beside_of(i, i + 1), t_.at(i + 1));
-    rotate(i, pair.c, pair.s);
+    const Pair pair = diagonalize_pair(t_.at(i), t_.beside_of(i, i + 1), t_.at(i + 1));
+    sequences_.push_back({.column = i, .count = 1});
+    rotations_.push_back({pair.c, pair.s});
     t_.at(i) = pair.first;
     t_.at(i + 1) = pair.second;
     t_.beside_of(i, i + 1) = 0;
@@ -199,6 +203,8 @@ class Diagonalisation {
     double g = t_.at(m) - t_.at(from) + shift;
     double p = 0;
     Rotation last{1, 1, 0};
+    sequences_.push_back(
+        {.column = std::min(m, m - way), .count = std::abs(m - from), .ascending = way < 0});
     for (int64_t i = m; i != from; i -= way) {
       const int64_t next = i - way;
       const double f = last.s * t_.beside_of(i, next), b = last.c * t_.beside_of(i, next);
@@ -209,18 +215,20 @@ class Diagonalisation {
       p = last.s * r;
       t_.at(i) = g + p;
       g = last.c * r - b;
-      rotate(std::min(i, next), last.c, way > 0 ? -last.s : last.s);
+      rotations_.push_back({last.c, way > 0 ? -last.s : last.s});
     }
     t_.at(from) -= p;
     t_.beside_of(from, from + way) = g;
+    if (rotations_.size() > kMostRotations) rotate();
   }
 
-  void rotate(int64_t column, double c, double s) {
-    for (int64_t i = 0; i < z_.rows; ++i) {
-      const T kept = z_.at(i, column + 1);
-      z_.at(i, column + 1) = c * kept - s * z_.at(i, column);
-      z_.at(i, column) = s * kept + c * z_.at(i, column);
-    }
+  // A complex number is two real ones, one below the other.
+  void rotate() {
+    constexpr int64_t kParts = sizeof(T) / sizeof(double);
+    kernels::rotate_columns(reinterpret_cast<double*>(z_.data), kParts * z_.rows, sequences_,
+                            rotations_);
+    sequences_.clear();
+    rotations_.clear();
   }
 
   // Ascending, by exchanges: eigenvectors of equal values keep LAPACK's order.
@@ -239,9 +247,20 @@ class Diagonalisation {
   MatrixView<T> z_;
   Precision precision_;
   int64_t steps_left_;
+  // Of the vectors, still to be done.
+  std::vector<kernels::RotationSequence> sequences_;
+  std::vector<kernels::PlaneRotation> rotations_;
 };
 
 }  // namespace
+
+template <class T>
+bool diagonalize(Tridiagonal& t, MatrixView<T> vectors, const Precision& precision) {
+  return Diagonalisation<T>(t, vectors, precision).run();
+}
+
+template bool diagonalize(Tridiagonal&, MatrixView<double>, const Precision&);
+template bool diagonalize(Tridiagonal&, MatrixView<Complex>, const Precision&);
 
 template <class T>
 bool factor_small_hermitian(MatrixView<T> a, double* values, bool upper,
@@ -260,7 +279,7 @@ bool factor_small_hermitian(MatrixView<T> a, double* values, bool upper,
   const auto reflections = make_tridiagonal(a, upper, t);
   std::fill(a.data, a.data + n * n, T(0));
   for (int64_t i = 0; i < n; ++i) a.at(i, i) = 1;
-  const bool solved = Diagonalisation<T>(t, a, precision).run();
+  const bool solved = diagonalize(t, a, precision);
   for (size_t k = reflections.size(); k-- > 0;) {
     const Reflection<T>& h = reflections[k];
     const auto count = static_cast<int64_t>(h.v.size());
