@@ -122,7 +122,8 @@ class GraphChecks {
         add(Rule::duplicate_argument, where(), fmt::format("'{}' is given twice", input.name));
       if (keyword && input.kind == ArgumentKind::positional)
         add(Rule::positional_after_keyword, where(),
-            fmt::format("'{}' is positional, behind a keyword argument", input.name));
+            fmt::format("the argument '{}' is positional and stands after a keyword argument",
+                        input.name));
       keyword = keyword || input.kind == ArgumentKind::keyword;
       for_each_subgraph(input.arg, [&](SubgraphId) {
         if (form == TargetForm::overload || form == TargetForm::function)

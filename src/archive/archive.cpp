@@ -312,7 +312,7 @@ void Archive::collect_warnings() {
   for (const Entry& entry : zip_.entries())
     if (role(entry).role == Role::unknown)
       warnings_.add(Rule::unknown_record, name_ + "!" + printable(relative_name(entry)),
-                    "the record has no place in this layout");
+                    "the format has no record of this name");
   for (Role compiled : {Role::aotinductor, Role::executorch})
     if (has_role(compiled))
       warnings_.add(Rule::unsupported_content, name_,

@@ -76,7 +76,7 @@ Result<void> check_source(const Archive& archive) {
     return Error{ErrorCode::unsupported, std::string(what), archive.name()};
   };
   if (archive.era() == Era::document)
-    return unsupported("a bare document is no archive, which conversion is between");
+    return unsupported("found a bare JSON document, expected an archive");
   for (const std::string& model : archive.models())
     if (archive.names_its_payloads(model))
       return unsupported("containers of schema 8.6 to 8.11 are not converted");

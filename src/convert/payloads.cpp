@@ -60,8 +60,8 @@ std::optional<Blocker> record_obstacle(const SavedFile& file, Era from, Era to) 
   Blocker blocker{.kind = BlockerKind::record, .where = printable(file.name)};
   if (before == after) return std::nullopt;
   if (after != Role::unknown) {
-    blocker.text =
-        fmt::format("a record of role {}, which would be {}", role_name(before), role_name(after));
+    blocker.text = fmt::format("a record of role {}, whose name means {} in that release",
+                               role_name(before), role_name(after));
     return blocker;
   }
   // Loaders find compiled code by its folder, and flat archives have no folders.

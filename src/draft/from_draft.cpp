@@ -216,7 +216,8 @@ class GraphConverter {
       case DraftCase::unknown:
         break;
     }
-    return Error{ErrorCode::unsupported, "an argument of no known kind", {}};
+    return Error{
+        ErrorCode::unsupported, "found an argument of a kind that this version does not know", {}};
   }
 
   const draft::Graph& source_;

@@ -457,7 +457,8 @@ class ModuleWriter {
     if (!program_.guards_code.empty()) put(draft_key::kGuards, lines(program_.guards_code));
     for (const auto& [key, value] : program_.metadata) {
       if (key.starts_with(draft_key::kPrefix))
-        refuse("graph_module.metadata", fmt::format("the key '{}', which has a meaning here", key));
+        refuse("graph_module.metadata",
+               fmt::format("the key '{}', which this library uses for its own entries", key));
       put(key, value);
     }
   }

@@ -67,7 +67,9 @@ class ConfiguredReader {
       return {};
     }
     if (meta.use_pickle) return add_pickled(name, record);
-    if (!meta.tensor_meta) return invalid("no tensor_meta beside raw bytes");
+    if (!meta.tensor_meta)
+      return invalid(
+          "found no tensor_meta, expected one: it says the dtype and sizes of the raw bytes");
     constexpr int64_t kNewest = 8;
     PT2_TRY(TensorMeta tensor_meta, read_tensor_meta(*meta.tensor_meta, kNewest, pool_));
     PT2_TRY(PayloadTensor payload, raw_tensor(tensor_meta, record, rule));

@@ -97,7 +97,10 @@ Result<UnpackedPayloads> unpack_torch_save(const Record& record) {
 }
 
 Result<PickleValue> packed_tensor(PickleBuilder& builder, const SavedTensor& saved) {
-  if (saved.is_fake) return refused("a tensor without elements has no place here", saved.name);
+  if (saved.is_fake)
+    return refused(
+        "a tensor without elements cannot be kept in the one file that holds the tensors",
+        saved.name);
   if (!saved.pickled.empty()) {
     PT2_TRY(const Pickle pickle, read_torch_save(joined(saved.pickled), PickleMode::in_place));
     return builder.copy(pickle.root());
@@ -112,7 +115,7 @@ Result<PickleValue> packed_tensor(PickleBuilder& builder, const SavedTensor& sav
 
 Result<PickleValue> packed_object(PickleBuilder& builder, const SavedObject& object) {
   if (object.is_opaque)
-    return refused("an opaque Python object has no place in one file with the tensors",
+    return refused("an opaque Python object cannot be kept in the one file that holds the tensors",
                    object.name);
   PT2_TRY(const Pickle pickle, read_torch_save(joined(object.content), PickleMode::listing));
   const PickleValue root = pickle.root();

@@ -164,7 +164,9 @@ class ArgumentReader {
 
   Result<Argument> operator()(schema::GraphArgument& source) {
     if (scope_ == nullptr || access_ == Access::define) {
-      context_.report(Rule::misplaced_argument, "found a graph where only values may stand");
+      context_.report(
+          Rule::misplaced_argument,
+          "found a graph, expected a value: graphs are inputs of higher-order operators alone");
       return Argument(None{});
     }
     PT2_TRY(SubgraphId id, scope_->add_subgraph(source));

@@ -226,8 +226,8 @@ class ArgumentParser {
     if (!fits && reader_.error_count() == errors) {
       reader_.report(reader_.error_at(
           offset, ErrorCode::invalid,
-          kind ? fmt::format("found an item that is none of '{}'", list_kind_word(*kind))
-               : "found items that no kind of list has together"));
+          kind ? fmt::format("found an item that a list of '{}' cannot hold", list_kind_word(*kind))
+               : "found items of kinds that no list of the format holds together"));
     }
     give_kind(list, kind.value_or(ListKind::tensors));
     return Argument(std::move(list));

@@ -86,7 +86,8 @@ class GraphParser {
       PT2_TRY_VOID(parse_constant_name(parsing_, spec.arg));
       if (has_values(argument)) {
         parsing_.missing_spec.emplace(reader_.error_at(
-            offset, ErrorCode::invalid, "only a signature {...} can say what this is for"));
+            offset, ErrorCode::invalid,
+            "nothing says what this argument is for, expected a signature {...} that does"));
       } else {
         spec.arg.value = argument;
       }

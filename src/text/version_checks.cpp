@@ -95,9 +95,11 @@ Result<void> check_argument_kind(const Parsing& parsing, std::optional<ArgumentK
   constexpr int kSince = 804;
   if (!kind || parsing.version > schema::kNewestVersion) return {};
   if (parsing.version < kSince)
-    return not_in(parsing, offset,
-                  fmt::format("how an argument is passed is said in schema {} and later",
-                              schema::version_text(kSince)));
+    return not_in(
+        parsing, offset,
+        fmt::format(
+            "whether an argument is positional or a keyword is recorded in schema {} and later",
+            schema::version_text(kSince)));
   if (*kind >= ArgumentKind::unknown && *kind <= ArgumentKind::keyword) return {};
   return parsing.reader.error_at(
       offset, ErrorCode::invalid,

@@ -255,14 +255,15 @@ TEST(Convert, LetsNoRecordBecomeAnotherThing) {
   contents.other_records.push_back({"models/second.json", record_of("{}")});
   contents.other_records.push_back({"data/weights/weight_0", record_of("bytes")});
   EXPECT_EQ(lines(converted(open(saved(contents)), "newest").blockers),
-            "record: a record of role unknown, which would be program at models/second.json\n"
-            "record: a record of role unknown, which would be raw_weight at "
+            "record: a record of role unknown, whose name means program in that release at "
+            "models/second.json\n"
+            "record: a record of role unknown, whose name means raw_weight in that release at "
             "data/weights/weight_0\n");
   const Package raw = Package::open(PT2_TEST_DATA "/corpus/2.15.0/mlp.pt2").value();
   contents = package_contents(raw).value();
   contents.other_records.push_back({"serialized_state_dict.json", record_of("{}")});
   EXPECT_EQ(lines(converted(open(saved(contents)), "2.6").blockers),
-            "record: a record of role unknown, which would be weights at "
+            "record: a record of role unknown, whose name means weights in that release at "
             "serialized_state_dict.json\n");
 }
 
@@ -291,8 +292,8 @@ TEST(Convert, KeepsObjectsOrNamesThem) {
         lines(converted(original, target).blockers),
         "object: a custom object: found no zip end record: not a zip file at queue; 2.9 could "
         "take it\n"
-        "object: a custom object: an opaque Python object has no place in one file with the "
-        "tensors at config; 2.9 could take it\n");
+        "object: a custom object: an opaque Python object cannot be kept in the one file that "
+        "holds the tensors at config; 2.9 could take it\n");
 }
 
 // A sparse tensor, and a layer packed for quantized arithmetic: up to 2.8 in one torch.save file,

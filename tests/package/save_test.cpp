@@ -306,7 +306,7 @@ TEST(SavePackage, SaysWhatItCannotSave) {
   SavedProgram changed = program;
   changed.objects.push_back({"o", {make_record("x")}, true});
   EXPECT_EQ(refusal({.era = Era::pickled_payloads, .programs = {changed}}),
-            "o: an opaque Python object has no place in one file with the tensors");
+            "o: an opaque Python object cannot be kept in the one file that holds the tensors");
   changed.constants = torch_saved(counted({1}));
   EXPECT_EQ(refusal({.era = Era::flat, .programs = {changed}}),
             "o: constants that are one file already take no objects");

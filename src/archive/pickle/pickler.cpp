@@ -174,7 +174,8 @@ Result<void> Pickler::global(std::string_view qualified_name) {
   if (get(globals_, qualified_name)) return {};
   const size_t dot = qualified_name.rfind('.');
   if (dot == qualified_name.npos || qualified_name.find('\n') != qualified_name.npos)
-    return cannot_write(fmt::format("the name {} fits no module", printable(qualified_name)));
+    return cannot_write(fmt::format("the class name {} has no module, expected MODULE.CLASS",
+                                    printable(qualified_name)));
   globals_.emplace(qualified_name, memo_size_);
   out_ += fmt::format("c{}\n{}\n", python2_module(qualified_name.substr(0, dot)),
                       qualified_name.substr(dot + 1));
@@ -260,7 +261,7 @@ Result<void> Pickler::save_new(PickleId id) {
       return save_storage(storage.storage, storage.storage_class, storage.device);
     }
   }
-  return cannot_write("found a value of no known kind");
+  return cannot_write("found a value of a kind that this version does not know");
 }
 
 std::string_view Pickler::name_of(const PickleNode& value) const {

@@ -472,14 +472,16 @@ class Parser {
   Result<Expr> exact_number(std::string_view function, const std::vector<Expr>& args) {
     const size_t wanted = function == "Integer" ? 1 : 2;
     if (args.size() == 1 && wanted == 1 && args[0]->op == ExprOp::constant) return args[0];
-    for (Expr arg : args) {
-      if (arg->op != ExprOp::integer || args.size() != wanted) {
-        return Error{
-            ErrorCode::malformed, fmt::format("{} of something that is no number", function), {}};
-      }
-    }
     if (args.size() != wanted)
-      return Error{ErrorCode::malformed, fmt::format("{} without numbers", function), {}};
+      return Error{ErrorCode::malformed,
+                   fmt::format("{} takes {} number{}, found {}", function, wanted,
+                               wanted == 1 ? "" : "s", args.size()),
+                   {}};
+    for (Expr arg : args)
+      if (arg->op != ExprOp::integer)
+        return Error{ErrorCode::malformed,
+                     fmt::format("{} takes numbers, found an expression", function),
+                     {}};
     if (wanted == 1) return args[0];
     PT2_TRY(Number value, divide(args[0]->number, args[1]->number));
     return literal(value);

@@ -45,7 +45,7 @@ bool is_composite(const Operator& op, std::string_view target) {
 std::string_view why_undecomposed(ops::Undecomposed reason) {
   switch (reason) {
     case ops::Undecomposed::gives_numbers:
-      return "it gives a number, which no step gives";
+      return "its result is a number, not a tensor";
     case ops::Undecomposed::reads_elements:
       return "which operators it is made of depends on elements";
     case ops::Undecomposed::no:
@@ -159,7 +159,8 @@ class Decomposer {
       return set_.has(graph.node(id).target, renamed) ? Result<void>()
                                                       : rewrite(graph, id, renamed, regions, state);
     }
-    // Nobody asked for the answer: torch.export leaves such questions behind, decompositions do not.
+    // Nobody asked for the answer: torch.export leaves such questions behind, decompositions do
+    // not.
     if (op.def->facts.undecomposed == ops::Undecomposed::gives_numbers && !gives_values(graph, id))
       return graph.erase_node(id);
     if (op.def->formula == nullptr ||

@@ -87,7 +87,9 @@ Result<std::vector<Value>> Recorder::call(const ops::Operator& op,
   if (const auto wanted = cast_dtype(op, autocast_, seen))
     PT2_TRY_VOID(for_each_cast(seen, *wanted, [&](Tensor& tensor) -> Result<void> {
       if (is_cast_)
-        return Error{ErrorCode::unsupported, "autocast treats what it is made of otherwise", ""};
+        return Error{
+            ErrorCode::unsupported,
+            "inside autocast the operators that it is made of would compute in another dtype", ""};
       tensor = Tensor::without_elements(*wanted, tensor.sizes())
                    .with_view(tensor.sizes(), tensor.strides(), tensor.storage_offset());
       return {};

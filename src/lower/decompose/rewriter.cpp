@@ -280,7 +280,8 @@ Result<TensorMeta> NodeRewriter::meta_of(const Parallel& values) const {
   std::vector<const Tensor*> tensors;
   for (const Value* value : values) {
     const auto* tensor = value->get_if<Tensor>();
-    if (tensor == nullptr) return unsupported("a step gives something that is no tensor");
+    if (tensor == nullptr)
+      return unsupported("an operator of its formula gives a result that is no tensor");
     if (!tensors.empty() &&
         (tensor->dim() != tensors[0]->dim() || tensor->dtype() != tensors[0]->dtype()))
       return depends_on_sizes();
@@ -310,7 +311,9 @@ Result<TensorMeta> NodeRewriter::meta_of(const Parallel& values) const {
 
 Result<SymInt> NodeRewriter::size_of(const Samples& samples) const {
   const auto form = known_.find(samples, KnownNumbers::Among::all);
-  if (!form) return unsupported("the sizes of a step are no simple expression of its operands'");
+  if (!form)
+    return unsupported(
+        "an operator of its formula has sizes that are no simple expression of its inputs' sizes");
   return writer_.write(known_, *form);
 }
 
@@ -322,7 +325,9 @@ Result<Argument> NodeRewriter::argument_of(const ops::ArgumentType& type, const 
   if (const auto* tensor = first.get_if<Tensor>()) {
     if (tensor->is_wrapped_number() && tensor->defined()) return number_argument(*tensor);
     const auto found = values_.find(term_of(*tensor));
-    if (found == values_.end()) return unsupported("a step takes a tensor that no step gives");
+    if (found == values_.end())
+      return unsupported(
+          "an operator of its formula takes a tensor that is neither an input nor a result");
     return Argument(found->second);
   }
   if (first.is<int64_t>()) {
@@ -340,7 +345,7 @@ Result<Argument> NodeRewriter::argument_of(const ops::ArgumentType& type, const 
   if (const auto* number = first.get_if<double>()) {
     // NaN equals itself here.
     if (differ([](const Value& value) { return std::bit_cast<uint64_t>(*value.get_if<double>()); }))
-      return unsupported("a step takes a fraction that changes with sizes");
+      return unsupported("an operator of its formula takes a float that changes with the sizes");
     return Argument(*number);
   }
   if (const auto* flag = first.get_if<bool>()) {
@@ -355,7 +360,7 @@ Result<Argument> NodeRewriter::argument_of(const ops::ArgumentType& type, const 
   if (const auto* device = first.get_if<Device>()) return Argument(*device);
   if (const auto* complex = first.get_if<std::complex<double>>()) return Argument(*complex);
   if (first.is_none()) return Argument(None{});
-  return unsupported("a step takes something that no file has");
+  return unsupported("an operator of its formula takes an argument that a .pt2 cannot hold");
 }
 
 Result<Argument> NodeRewriter::list_of(const ops::ArgumentType& type, const Parallel& values) {
@@ -385,14 +390,17 @@ Result<Argument> NodeRewriter::list_of(const ops::ArgumentType& type, const Para
   else if (type.base == BaseType::integer)
     list.kind = is_symbolic ? ListKind::sym_ints : ListKind::ints;
   else
-    return unsupported("a step takes a list that no file has");
+    return unsupported("an operator of its formula takes a list that a .pt2 cannot hold");
   return Argument(std::move(list));
 }
 
 // A literal, or a value of the graph. Inserts nodes when the value must be computed.
 Result<Argument> NodeRewriter::number_of(const Samples& samples) {
   const auto form = known_.find(samples, KnownNumbers::Among::computable);
-  if (!form) return unsupported("a number of a step is no simple expression of its operands'");
+  if (!form)
+    return unsupported(
+        "an operator of its formula takes a number that is no simple expression of its inputs' "
+        "sizes");
   if (form->is_literal()) return Argument(form->plus);
   PT2_TRY(ValueId value, known_value(form->factors[0]));
   for (size_t i = 1; i < form->factors.size(); ++i) {
@@ -441,7 +449,8 @@ Result<ValueId> NodeRewriter::arithmetic(std::string_view name, ExprOp op, Value
   const SymInt b = other != nullptr ? std::get<SymInt>(graph_.value(*other).meta)
                                     : SymInt(*right.get_if<int64_t>());
   PT2_TRY(const SymInt number, writer_.binary(op, a, b));
-  if (!number.is_symbolic()) return unsupported("a number of a step is a constant");
+  if (!number.is_symbolic())
+    return unsupported("its formula computes a constant where a size was expected");
   const ExprNode* key = number.expr().operator->();
   if (const auto found = state_.numbers.find(key); found != state_.numbers.end())
     return found->second;

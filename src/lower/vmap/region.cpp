@@ -151,7 +151,7 @@ class RegionReader {
 
   Obstacle visit_step(const Node& node, const StepRow& row) {
     if (row.step == VmapStep::begin || row.step == VmapStep::end)
-      return "around another that stays one";
+      return "around another vmap region that cannot be rewritten";
     const bool adds = row.step == VmapStep::add;
     const ValueId* output = node.outputs.size() == 1 ? node.outputs[0].get_if<ValueId>() : nullptr;
     if (node.inputs.size() != row.argument_count || output == nullptr ||
