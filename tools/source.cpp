@@ -4,7 +4,7 @@
 
 #include <charconv>
 
-#include "base/printable.h"
+#include "pt2/tools/scan.h"
 #include "pt2/verify.h"
 
 namespace pt2::tools {
@@ -44,6 +44,11 @@ Result<Package> open_package(const Source& source, Environment& environment) {
 
 void print_foreign_code(Environment& environment, const Package& package) {
   print_warnings(environment, find_foreign_code(package));
+  for (const ScanFinding& finding : find_code_hazards(package.archive())) {
+    const bool is_note = finding.hazard->level == HazardLevel::note;
+    print(environment.err, fmt::format("pt2: {}: {} {}\n", is_note ? "note" : "warning",
+                                       finding.hazard->code(), finding.place_and_text()));
+  }
 }
 
 Result<std::string> chosen_model(const Source& source, const Package& package) {

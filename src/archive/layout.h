@@ -2,6 +2,7 @@
 #ifndef PT2_ARCHIVE_LAYOUT_H
 #define PT2_ARCHIVE_LAYOUT_H
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -31,6 +32,11 @@ struct LayoutRow {
 std::span<const LayoutRow> layout_rows();
 // `pattern` with `name` in place of its star.
 std::string expand_pattern(std::string_view pattern, std::string_view name);
+
+// The name of the program that PyTorch takes the record for, none if for no program. It takes every
+// record of the folder for one, and the last five bytes of its name for ".json"
+// (torch/export/pt2_archive/_package.py, _load_exported_programs).
+std::optional<std::string_view> model_loaded_from(std::string_view relative_name);
 
 }  // namespace pt2
 

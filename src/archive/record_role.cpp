@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <optional>
 
 #include "archive/layout.h"
@@ -73,6 +74,14 @@ RecordRole classify_record(Era era, std::string_view relative_name) {
     }
   }
   return {Role::unknown, ""};
+}
+
+std::optional<std::string_view> model_loaded_from(std::string_view relative_name) {
+  constexpr std::string_view kFolder = "models/", kEnding = ".json";
+  if (!relative_name.starts_with(kFolder)) return std::nullopt;
+  relative_name.remove_prefix(kFolder.size());
+  relative_name.remove_suffix(std::min(kEnding.size(), relative_name.size()));
+  return relative_name;
 }
 
 std::string expand_pattern(std::string_view pattern, std::string_view name) {

@@ -4,12 +4,22 @@
 
 #include <cstdint>
 
+#include "pt2/tools/scan.h"
+
 namespace pt2 {
 
 enum class Hazard : uint16_t {
 #define PT2_HAZARD(number, name, level, title, why, remedy) name = number,
 #include "pt2/tools/hazards.def"
 };
+
+const HazardInfo& hazard_info(Hazard hazard);
+// Null for rules that describe no hazard.
+const HazardInfo* hazard_of(Rule rule);
+
+// Whether verify could not read something behind this finding: nothing, or nothing of the program,
+// was looked at.
+bool stops_reading(const Diagnostic& finding);
 
 }  // namespace pt2
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <vector>
 
 namespace pt2 {
@@ -54,12 +55,13 @@ class TextWalker {
 
   void read_text() {
     std::string text;
-    while (place_ < json_.size() && json_[place_] != '"') {
-      const char c = json_[place_++];
-      if (c == '\\')
-        read_escape(text);
-      else
-        text += c;
+    while (true) {
+      const size_t end = std::min(json_.find_first_of("\"\\", place_), json_.size());
+      text.append(json_, place_, end - place_);
+      place_ = end;
+      if (place_ == json_.size() || json_[place_] == '"') break;
+      ++place_;
+      read_escape(text);
     }
     ++place_;
     if (!expects_key_) return visit_({path_, text, false});

@@ -49,13 +49,20 @@ constexpr TextRow kRows[] = {
     {"out_spec", TextKind::tree},
 };
 
+constexpr char kAnyName = '*';
+
+std::string_view last_name(std::span<const JsonStep> path) {
+  while (!path.empty() && path.back().in_array) path = path.first(path.size() - 1);
+  return path.empty() ? std::string_view() : path.back().key;
+}
+
 bool ends_with(std::span<const JsonStep> path, std::string_view pattern) {
   while (true) {
     while (!path.empty() && path.back().in_array) path = path.first(path.size() - 1);
     if (path.empty()) return false;
     const size_t dot = pattern.rfind('.');
     const std::string_view last = dot == pattern.npos ? pattern : pattern.substr(dot + 1);
-    if (last != "*" && last != path.back().key) return false;
+    if (last != std::string_view(&kAnyName, 1) && last != path.back().key) return false;
     if (dot == pattern.npos) return true;
     pattern = pattern.substr(0, dot);
     path = path.first(path.size() - 1);
@@ -87,19 +94,18 @@ constexpr std::string_view kFileOperators[] = {
 constexpr std::string_view kImportingFunction =
     "torch.export.custom_ops._call_custom_autograd_function_in_pre_dispatch";
 
-bool is_harmless_module(std::string_view name) {
-  const std::string_view package = name.substr(0, name.find('.'));
-  return package == "builtins" || package == "collections" || package == "torch";
-}
-
 class TextChecks {
  public:
   explicit TextChecks(bool was_verified) : was_verified_(was_verified) {}
 
   void run(std::string_view json) {
     for_each_json_text(json, [&](const JsonText& text) {
+      const std::string_view name = last_name(text.path);
       for (const TextRow& row : kRows)
-        if (row.is_key == text.is_key && ends_with(text.path, row.path)) check(row.kind, text);
+        if (row.is_key == text.is_key &&
+            (row.path.ends_with(name) || row.path.ends_with(kAnyName)) &&
+            ends_with(text.path, row.path))
+          check(row.kind, text);
     });
   }
 
@@ -191,7 +197,7 @@ class TextChecks {
     const std::string& key = text.path.back().key;
     if (key != "fqn" && key != "default_factory_module") return;
     const std::string module(text.text.substr(0, text.text.find(':')));
-    if (!is_harmless_module(module) && imported_.insert(module).second)
+    if (!needs_no_note(package_of(module)) && imported_.insert(module).second)
       add(Hazard::module_import, text, fmt::format("PyTorch imports the module {}", module));
   }
 
@@ -203,6 +209,12 @@ class TextChecks {
 };
 
 }  // namespace
+
+std::string_view package_of(std::string_view name) { return name.substr(0, name.find('.')); }
+
+bool needs_no_note(std::string_view package) {
+  return package == "builtins" || package == "collections" || package == "torch";
+}
 
 std::vector<TextFinding> find_hostile_texts(std::string_view json, bool was_verified) {
   TextChecks checks(was_verified);

@@ -18,6 +18,11 @@ struct TextFinding {
   std::string text;
 };
 
+// "transformers" of "transformers.cache_utils.DynamicCache".
+std::string_view package_of(std::string_view name);
+// Whether importing it runs nothing that PyTorch or Python did not bring.
+bool needs_no_note(std::string_view package);
+
 // `was_verified`: what rules of `verify` say of a program that it could read is left out.
 std::vector<TextFinding> find_hostile_texts(std::string_view json, bool was_verified);
 

@@ -7,37 +7,16 @@
 #include <cstring>
 #include <filesystem>
 #include <functional>
-#include <set>
 #include <utility>
-#include <variant>
 
 #include "archive/zip_format.h"
 #include "inspect/hazard.h"
-#include "inspect/program_texts.h"
-#include "package/pickle_checks.h"
+#include "inspect/verified_archive.h"
 #include "pt2/format/archive.h"
 #include "pt2/verify.h"
 
 namespace pt2 {
 namespace {
-
-constexpr HazardInfo kHazards[] = {
-#define PT2_HAZARD_RULE(rule, level, remedy) \
-  {Rule::rule, 0, HazardLevel::level, remedy, {}, {}, {}},
-#define PT2_HAZARD(number, name, level, title, why, remedy) \
-  {std::nullopt, number, HazardLevel::level, remedy, #name, title, why},
-#include "pt2/tools/hazards.def"
-};
-
-const HazardInfo& hazard_info(Hazard hazard) {
-  return *std::ranges::find(kHazards, static_cast<uint16_t>(hazard), &HazardInfo::number);
-}
-
-// Null for rules that describe no hazard.
-const HazardInfo* hazard_of(Rule rule) {
-  const auto found = std::ranges::find(kHazards, std::optional(rule), &HazardInfo::rule);
-  return found == std::end(kHazards) ? nullptr : found;
-}
 
 bool is_native(std::string_view name, std::span<const std::byte> head) {
   constexpr std::string_view kEndings[] = {".so", ".dll", ".dylib", ".pyd", ".exe", ".cubin"};
@@ -86,27 +65,22 @@ class Scanner {
   }
 
   ScanReport run() {
-    const VerifyOptions settings{.limits = options_.limits, .threads = options_.threads};
-    std::error_code unknown;
-    // A pipe can be read once; the data beside a draft is found by the path of a file.
-    if (std::filesystem::is_regular_file(report_.file, unknown)) {
-      add_rules(verify(report_.file, Level::full, settings));
-      look_into(Archive::open_container(report_.file, options_.limits));
-      if (const auto file = map_file(report_.file); !known_zip_ && file) look_behind_front(*file);
-    } else if (const auto bytes = map_file(report_.file); !bytes) {
-      refusal_ = Diagnostic{Rule::container_opens, bytes.error().where, bytes.error().message,
-                            bytes.error().code};
-    } else {
-      add_rules(verify_bytes(bytes->bytes, bytes->owner, report_.file, Level::full, settings));
-      look_into(
-          Archive::open_container_bytes(bytes->bytes, bytes->owner, report_.file, options_.limits));
-    }
+    const VerifiedArchive file = verify_archive(report_.file, Level::full, settings());
+    add_rules(file.findings);
+    look_into(file.archive, file.findings);
+    if (std::error_code unknown;
+        !known_zip_ && std::filesystem::is_regular_file(report_.file, unknown))
+      if (const auto bytes = map_file(report_.file)) look_behind_front(*bytes);
     std::ranges::stable_sort(report_.findings, std::greater(),
                              [](const ScanFinding& each) { return each.hazard->level; });
     return std::move(report_);
   }
 
  private:
+  VerifyOptions settings() const {
+    return {.limits = options_.limits, .threads = options_.threads};
+  }
+
   void add(Hazard hazard, std::string where, std::string text) {
     report_.findings.push_back({&hazard_info(hazard), std::move(where), std::move(text), {}});
   }
@@ -114,7 +88,6 @@ class Scanner {
   void add_rules(const Diagnostics& findings) {
     for (const Diagnostic& finding : findings.all()) {
       if (finding.rule == Rule::container_opens) {
-        refused_ = true;
         add_refusal(finding);
       } else if (const HazardInfo* hazard = hazard_of(finding.rule)) {
         report_.findings.push_back({hazard, finding.where, finding.text, finding.node});
@@ -124,12 +97,6 @@ class Scanner {
         leave_unread(finding);
       }
     }
-  }
-
-  // Behind these nothing, or nothing of the program, was looked at.
-  static bool stops_reading(const Diagnostic& finding) {
-    return finding.rule == Rule::program_decodes || finding.rule == Rule::program_reads ||
-           finding.rule == Rule::program_name || finding.rule == Rule::payload_reads;
   }
 
   // What is told of one entry is a trick; what is told of the whole file makes it no archive.
@@ -152,7 +119,7 @@ class Scanner {
     if (!report_.unread) report_.unread = Error{finding.code, finding.text, finding.where};
   }
 
-  void look_into(const Result<Archive>& opened) {
+  void look_into(const Result<Archive>& opened, const Diagnostics& verified) {
     if (!opened) return;
     const Archive& archive = *opened;
     known_zip_ = true;
@@ -172,34 +139,13 @@ class Scanner {
       const Role role = archive.role(entry).role;
       if (role == Role::custom_object)
         add(Hazard::custom_object, place, "an object of a C++ class");
-      if (is_program(archive, entry)) look_into_texts(archive, entry, place);
     }
-    look_into_pickles(archive);
+    for (ScanFinding& finding : find_code_hazards(archive, verified))
+      report_.findings.push_back(std::move(finding));
     if (const Entry* entry = zip::find_other_case(archive.zip().entries()))
       add(Hazard::entry_name, fmt::format("{}!{}", archive.name(), entry->name),
           std::string(zip::kOtherCaseFault));
     find_gaps(archive);
-  }
-
-  // Whether PyTorch would take it for one (torch/export/pt2_archive/_package.py,
-  // _load_exported_programs).
-  static bool is_program(const Archive& archive, const Entry& entry) {
-    return archive.role(entry).role == Role::program ||
-           archive.relative_name(entry).starts_with("models/");
-  }
-
-  void look_into_texts(const Archive& archive, const Entry& entry, const std::string& place) {
-    const auto record = archive.zip().read(entry, false);
-    if (!record) return;  // V103
-    const bool was_verified =
-        !refused_ && !report_.unread && archive.role(entry).role == Role::program;
-    for (TextFinding& found : find_hostile_texts(record->text(), was_verified)) {
-      const HazardInfo* hazard = std::holds_alternative<Rule>(found.what)
-                                     ? hazard_of(std::get<Rule>(found.what))
-                                     : &hazard_info(std::get<Hazard>(found.what));
-      report_.findings.push_back(
-          {hazard, fmt::format("{}:{}", place, found.where), std::move(found.text), {}});
-    }
   }
 
   // Empty where the entry is damaged, which verify has told.
@@ -217,21 +163,6 @@ class Scanner {
     for (const std::string_view name : kFileOperators)
       if (record->text().find(name) != std::string_view::npos)
         add(Hazard::script_files, place, fmt::format("its code calls {}...)", name));
-  }
-
-  void look_into_pickles(const Archive& archive) {
-    Diagnostics findings;
-    std::vector<std::string> names;
-    check_pickles(archive, findings, &names);
-    if (refused_) add_rules(findings);  // else verify has told
-    std::set<std::string_view> packages;
-    for (const std::string& name : names) {
-      const std::string_view package = std::string_view(name).substr(0, name.find('.'));
-      if (package != "builtins" && package != "collections" && package != "__builtin__" &&
-          package != "__torch__" && packages.insert(package).second)
-        add(Hazard::module_import, archive.name(),
-            fmt::format("PyTorch imports {} for a pickle", name));
-    }
   }
 
   // Python's zipfile, by which PyTorch opens flat archives, looks for the directory as far in front
@@ -252,10 +183,11 @@ class Scanner {
     if (front == 0) return;
     const auto rest = file.bytes.subspan(front);
     add(Hazard::hidden_bytes, report_.file, fmt::format("{} bytes in front of the archive", front));
-    refused_ = false;
-    const VerifyOptions settings{.limits = options_.limits, .threads = options_.threads};
-    add_rules(verify_bytes(rest, file.owner, report_.file, Level::full, settings));
-    look_into(Archive::open_container_bytes(rest, file.owner, report_.file, options_.limits));
+    const Diagnostics findings =
+        verify_bytes(rest, file.owner, report_.file, Level::full, settings());
+    add_rules(findings);
+    look_into(Archive::open_container_bytes(rest, file.owner, report_.file, options_.limits),
+              findings);
   }
 
   // Padding of PyTorch's own writer lies inside local headers; between entries there are data
@@ -294,37 +226,11 @@ class Scanner {
  private:
   const ScanOptions& options_;
   ScanReport report_;
-  bool refused_ = false;
   bool known_zip_ = false;
   std::optional<Diagnostic> refusal_;
 };
 
 }  // namespace
-
-std::string_view hazard_level_name(HazardLevel level) {
-  switch (level) {
-    case HazardLevel::note:
-      return "note";
-    case HazardLevel::warning:
-      return "warning";
-    case HazardLevel::alarm:
-      return "alarm";
-  }
-  return "";
-}
-
-std::span<const HazardInfo> hazards() { return kHazards; }
-
-std::string HazardInfo::code() const {
-  return rule ? rule_code(*rule) : fmt::format("S{:03}", number);
-}
-
-const HazardInfo* find_hazard(std::string_view code_or_name) {
-  const auto found = std::ranges::find_if(kHazards, [&](const HazardInfo& each) {
-    return each.code() == code_or_name || each.name() == code_or_name;
-  });
-  return found == std::end(kHazards) ? nullptr : found;
-}
 
 std::optional<HazardLevel> ScanReport::worst() const {
   std::optional<HazardLevel> worst;

@@ -33,16 +33,11 @@ class PickleChecks {
   }
 
  private:
-  // PyTorch takes every record of the folder for a program, and the last five bytes of its name for
-  // ".json" (torch/export/pt2_archive/_package.py, _load_exported_programs).
   std::set<std::string> loaded_models() const {
-    constexpr std::string_view kFolder = "models/", kEnding = ".json";
     std::set<std::string> models(archive_.models().begin(), archive_.models().end());
-    for (const Entry& entry : archive_.zip().entries()) {
-      const std::string_view name = archive_.relative_name(entry);
-      if (name.starts_with(kFolder) && name.size() > kFolder.size() + kEnding.size())
-        models.emplace(name.substr(kFolder.size(), name.size() - kFolder.size() - kEnding.size()));
-    }
+    for (const Entry& entry : archive_.zip().entries())
+      if (const auto model = model_loaded_from(archive_.relative_name(entry)))
+        models.emplace(*model);
     return models;
   }
 

@@ -35,6 +35,8 @@ TEST(Scan, RealFilesAreNoAlarm) {
     EXPECT_FALSE(report.unread) << file;
     EXPECT_TRUE(!report.worst() || *report.worst() < HazardLevel::warning)
         << file << ": " << report.findings.front().text;
+    for (const ScanFinding& hazard : verify_with_hazards(file.string()).hazards)
+      EXPECT_EQ(hazard.hazard->level, HazardLevel::note) << file << ": " << hazard.text;
   }
 }
 
@@ -75,6 +77,25 @@ TEST(Scan, FilesThatRanCodeInPyTorchAreAlarmsByTheirRule) {
     ++count;
   }
   EXPECT_GE(count, 20u);
+}
+
+// What is compiled code by design (S004, S010) or no exported program at all is for scan alone.
+TEST(Scan, VerifySaysWhichProgramsRunCodeToo) {
+  const fs::path folder = fs::path(PT2_TEST_DATA) / "proven";
+  size_t count = 0;
+  for (const fs::path& file : files_below(folder)) {
+    const std::string name = file.stem().string();
+    if (name == "library" || name == "compiled_at_load") continue;
+    const VerifiedFile verified = verify_with_hazards(file.string());
+    EXPECT_TRUE(verified.findings.has_errors() ||
+                std::ranges::any_of(verified.hazards,
+                                    [](const ScanFinding& finding) {
+                                      return finding.hazard->level == HazardLevel::alarm;
+                                    }))
+        << file;
+    ++count;
+  }
+  EXPECT_GE(count, 50u);
 }
 
 // A zip of these entries, each with a little content.

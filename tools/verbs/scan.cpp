@@ -52,12 +52,10 @@ Colour colour_of(HazardLevel level) {
 
 void print_finding(const ScanFinding& finding, Environment& environment) {
   const HazardInfo& hazard = *finding.hazard;
-  const std::string node = finding.node.text();
   print(environment.out,
-        fmt::format("{} {}: {}: {}{}\n    to do: {}\n", hazard.code(),
+        fmt::format("{} {}: {}\n    to do: {}\n", hazard.code(),
                     coloured(environment, colour_of(hazard.level), hazard_level_name(hazard.level)),
-                    printable(finding.where, 400), printable(finding.text, 400),
-                    node.empty() ? "" : " at " + printable(node, 400), hazard.remedy));
+                    finding.place_and_text(), hazard.remedy));
 }
 
 std::string verdict(const ScanReport& report) {

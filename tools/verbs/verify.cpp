@@ -9,8 +9,10 @@
 #include <thread>
 
 #include "base/sha256.h"
+#include "inspect/hazard.h"
 #include "pt2/format/zip.h"
 #include "pt2/ops/verify_operators.h"
+#include "pt2/tools/scan.h"
 #include "tools/files.h"
 #include "tools/json_members.h"
 #include "tools/source.h"
@@ -36,7 +38,7 @@ struct Options {
 struct Verdict {
   std::string digest;    // with --sha256
   std::string expected;  // with --sha256; empty: SUMS does not name the file
-  Diagnostics findings;  // none where the digest differs: such a file is not looked into
+  VerifiedFile file;     // empty where the digest differs: such a file is not looked into
   bool has_other_digest() const { return !digest.empty() && digest != expected; }
 };
 
@@ -97,8 +99,41 @@ class Sums {
   std::map<std::string, std::string> by_name_;
 };
 
-std::string_view severity_name(Severity severity) {
-  return severity == Severity::error ? "error" : "warning";
+// How grave a finding is, as the reports say it. Rising.
+enum class Gravity : uint8_t { note, warning, error };
+
+std::string_view gravity_name(Gravity gravity) {
+  switch (gravity) {
+    case Gravity::note:
+      return "note";
+    case Gravity::warning:
+      return "warning";
+    case Gravity::error:
+      return "error";
+  }
+  return "";
+}
+
+Gravity gravity_of(const Diagnostic& finding) {
+  return finding.severity() == Severity::error ? Gravity::error : Gravity::warning;
+}
+
+Gravity gravity_of(const ScanFinding& finding) {
+  switch (finding.hazard->level) {
+    case HazardLevel::note:
+      return Gravity::note;
+    case HazardLevel::warning:
+      return Gravity::warning;
+    case HazardLevel::alarm:
+      return Gravity::error;
+  }
+  return Gravity::error;
+}
+
+size_t count(const VerifiedFile& file, Gravity gravity) {
+  const auto has_it = [&](const auto& finding) { return gravity_of(finding) == gravity; };
+  return static_cast<size_t>(std::ranges::count_if(file.findings.all(), has_it) +
+                             std::ranges::count_if(file.hazards, has_it));
 }
 
 Level chosen_level(const Options& options) {
@@ -108,24 +143,31 @@ Level chosen_level(const Options& options) {
 bool may_run_code(const Diagnostic& finding) {
   return finding.rule == Rule::code_in_pickle || finding.rule == Rule::unread_pickle;
 }
+// Operators that reach files run nothing before the program is called.
+bool may_run_code(const ScanFinding& finding) {
+  return finding.hazard->level == HazardLevel::alarm &&
+         finding.hazard != &hazard_info(Hazard::file_operator);
+}
 
 // 1 where rules are broken by a file that can be read. Of several codes the largest says most: 3
 // damaged or malformed, 4 unsupported, 5 limit; but nobody shall take for a newer file one that
 // runs code.
-int findings_code(const Options& options, const Diagnostics& findings) {
-  if (std::ranges::any_of(findings.all(), may_run_code)) return exit_code(ErrorCode::malformed);
-  int code = kOk;
-  for (const Diagnostic& finding : findings.all())
-    if (finding.severity() == Severity::error)
-      code = std::max(code,
-                      finding.code == ErrorCode::invalid ? kDifference : exit_code(finding.code));
-  if (options.strict && !findings.empty()) code = std::max<int>(code, kDifference);
+int findings_code(const Options& options, const VerifiedFile& file) {
+  const auto runs_code = [](const auto& finding) { return may_run_code(finding); };
+  if (std::ranges::any_of(file.findings.all(), runs_code) ||
+      std::ranges::any_of(file.hazards, runs_code))
+    return exit_code(ErrorCode::malformed);
+  int code = count(file, Gravity::error) > 0 ? kDifference : kOk;
+  for (const Diagnostic& finding : file.findings.all())
+    if (finding.severity() == Severity::error && finding.code != ErrorCode::invalid)
+      code = std::max(code, exit_code(finding.code));
+  if (options.strict && count(file, Gravity::warning) > 0) code = std::max<int>(code, kDifference);
   return code;
 }
 
 int verdict_code(const Options& options, const Verdict& verdict) {
   if (verdict.has_other_digest()) return kDifference;
-  return findings_code(options, verdict.findings);
+  return findings_code(options, verdict.file);
 }
 
 std::string digest_text(const Verdict& verdict) {
@@ -133,44 +175,63 @@ std::string digest_text(const Verdict& verdict) {
   return fmt::format("SHA-256 {}, expected {}; not looked into", verdict.digest, verdict.expected);
 }
 
-std::string summary(const Diagnostics& findings) {
-  const auto count = [&](Severity severity) {
-    const size_t number = findings.count(severity);
-    return fmt::format("{} {}{}", number, severity_name(severity), number == 1 ? "" : "s");
+std::string summary(const VerifiedFile& file) {
+  const auto counted = [&](Gravity gravity) {
+    const size_t number = count(file, gravity);
+    return fmt::format("{} {}{}", number, gravity_name(gravity), number == 1 ? "" : "s");
   };
-  if (findings.empty()) return "ok";
-  if (!findings.has_errors()) return "ok, " + count(Severity::warning);
-  return count(Severity::error) + ", " + count(Severity::warning);
+  const bool has_errors = count(file, Gravity::error) > 0;
+  std::string out = has_errors ? counted(Gravity::error) : "ok";
+  if (has_errors || count(file, Gravity::warning) > 0) out += ", " + counted(Gravity::warning);
+  if (count(file, Gravity::note) > 0) out += ", " + counted(Gravity::note);
+  return out;
+}
+
+void write_finding(JsonWriter& json, std::string_view rule, std::string_view name,
+                   const auto& finding) {
+  json.begin_object();
+  write_text(json, "rule", rule);
+  write_text(json, "name", name);
+  write_text(json, "severity", gravity_name(gravity_of(finding)));
+  write_text(json, "where", finding.where);
+  write_text(json, "text", finding.text);
+  if (finding.node) {
+    write_text(json, "node", finding.node.name);
+    write_text(json, "target", finding.node.target);
+    write_text(json, "module_path", finding.node.module_path);
+    write_text(json, "source_line", finding.node.source_line);
+  }
+  json.end_object();
 }
 
 void write_report(JsonWriter& json, const std::string& file, const Verdict& verdict) {
   json.begin_object();
   write_text(json, "file", file);
-  write_flag(json, "ok", !verdict.has_other_digest() && !verdict.findings.has_errors());
+  write_flag(json, "ok", !verdict.has_other_digest() && count(verdict.file, Gravity::error) == 0);
   if (!verdict.digest.empty()) write_text(json, "sha256", verdict.digest);
   if (verdict.has_other_digest()) write_text(json, "expected_sha256", verdict.expected);
-  write_objects(json, "findings", verdict.findings.all(), [&](const Diagnostic& finding) {
-    write_text(json, "rule", rule_code(finding.rule));
-    write_text(json, "name", rule_info(finding.rule).name);
-    write_text(json, "severity", severity_name(finding.severity()));
-    write_text(json, "where", finding.where);
-    write_text(json, "text", finding.text);
-    if (!finding.node) return;
-    write_text(json, "node", finding.node.name);
-    write_text(json, "target", finding.node.target);
-    write_text(json, "module_path", finding.node.module_path);
-    write_text(json, "source_line", finding.node.source_line);
-  });
+  json.key("findings");
+  json.begin_array();
+  for (const Diagnostic& finding : verdict.file.findings.all())
+    write_finding(json, rule_code(finding.rule), rule_info(finding.rule).name, finding);
+  for (const ScanFinding& finding : verdict.file.hazards)
+    write_finding(json, finding.hazard->code(), finding.hazard->name(), finding);
+  json.end_array();
   json.end_object();
 }
 
 void print_verdict(const Options& options, const std::string& file, const Verdict& verdict,
                    Environment& environment) {
   if (options.quiet && verdict_code(options, verdict) == kOk) return;
-  const Diagnostics& findings = verdict.findings;
-  for (const Diagnostic& finding : findings.all()) print(environment.out, finding.line() + "\n");
-  const bool is_bad = verdict.has_other_digest() || findings.has_errors();
-  const std::string text = verdict.has_other_digest() ? digest_text(verdict) : summary(findings);
+  for (const Diagnostic& finding : verdict.file.findings.all())
+    print(environment.out, finding.line() + "\n");
+  for (const ScanFinding& finding : verdict.file.hazards)
+    print(environment.out,
+          fmt::format("{} {}: {}\n", finding.hazard->code(), gravity_name(gravity_of(finding)),
+                      finding.place_and_text()));
+  const bool is_bad = verdict.has_other_digest() || count(verdict.file, Gravity::error) > 0;
+  const std::string text =
+      verdict.has_other_digest() ? digest_text(verdict) : summary(verdict.file);
   print(environment.out,
         fmt::format("{}: {}\n", file,
                     coloured(environment, is_bad ? Colour::red : Colour::green, text)));
@@ -191,7 +252,7 @@ Verdict look_at(const Options& options, const Sums* sums, const std::string& fil
   }
   const VerifyOptions settings{
       .limits = options.limits, .threads = threads, .progress = {}, .operators = check_operators};
-  verdict.findings = verify(input_path(file), chosen_level(options), settings);
+  verdict.file = verify_with_hazards(input_path(file), chosen_level(options), settings);
   return verdict;
 }
 

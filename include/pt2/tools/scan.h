@@ -15,7 +15,9 @@
 
 #include "pt2/diagnostics.h"
 #include "pt2/error.h"
+#include "pt2/format/archive.h"
 #include "pt2/limits.h"
+#include "pt2/verify.h"
 
 namespace pt2 {
 
@@ -46,6 +48,9 @@ struct ScanFinding {
   std::string where{};
   std::string text{};
   NodePlace node{};
+
+  // "model.pt2!models/model.json:.graph…: the program calls …", on one line of bounded length.
+  std::string place_and_text() const;
 };
 
 struct ScanReport {
@@ -65,6 +70,20 @@ struct ScanOptions {
 // Reads every byte once, for the checksums. Also of files that are no exported programs: zips of
 // torch.save, TorchScript, compiled packages. Linear in the file.
 ScanReport scan(const std::string& path, const ScanOptions& options = {});
+
+// What breaks no rule of verify and yet lets the file run code, reach files or import modules when
+// PyTorch opens it or calls its programs: S012 to S014. `verified`: what verify said of the file;
+// of what it could not read, the broken rules are told, too. Linear in pickles and programs.
+std::vector<ScanFinding> find_code_hazards(const Archive& archive,
+                                           const Diagnostics& verified = {});
+
+struct VerifiedFile {
+  Diagnostics findings{};
+  std::vector<ScanFinding> hazards{};  // at level full
+};
+// `verify` and `find_code_hazards` of a file that may be a pipe.
+VerifiedFile verify_with_hazards(const std::string& path, Level level = Level::full,
+                                 const VerifyOptions& options = {});
 
 // The reports as SARIF 2.1.0, which GitHub, GitLab and editors show.
 std::string scan_sarif(std::span<const ScanReport> reports);
