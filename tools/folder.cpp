@@ -8,6 +8,7 @@
 #include "decode/exported_folder.h"
 #include "decode/roles.h"
 #include "decode/shared_weights.h"
+#include "package/held_tensors.h"
 #include "pt2/tools/stats.h"
 #include "run/calling_convention.h"
 #include "tools/json_members.h"
@@ -44,7 +45,7 @@ void count_weights(const Payloads& payloads, decode::SharedWeights& weights, Pro
   const uint64_t before = weights.shared_bytes();
   for (const PayloadTensor& each : payloads.tensors()) {
     ++out.weights;
-    if (each.tensor.defined()) out.weight_bytes += static_cast<uint64_t>(each.tensor.nbytes());
+    out.weight_bytes += held_bytes(each);
     if (weights.find(each).defined()) ++out.shared;
   }
   out.shared_bytes = weights.shared_bytes() - before;

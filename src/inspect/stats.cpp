@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <functional>
-#include <set>
 #include <unordered_map>
 
 #include "inspect/plain_text.h"
 #include "ir/target.h"
+#include "package/held_tensors.h"
 #include "pt2/ir/modules.h"
 #include "pt2/ir/type_text.h"
 
@@ -123,8 +123,13 @@ class StatsReader {
     return nullptr;
   }
 
+  static void add(HeldStats& held, uint64_t elements, uint64_t bytes) {
+    held.elements = sum(held.elements, elements);
+    held.bytes = sum(held.bytes, bytes);
+  }
+
   void read_weights() {
-    std::set<size_t> storages;
+    SeenStorages seen;
     for (const InputSpec& spec : program_.signature.input_specs) {
       HeldStats* held = held_as(spec.kind);
       if (held == nullptr) continue;
@@ -132,18 +137,40 @@ class StatsReader {
       const auto id = program_.graph.find_value(spec.arg.name);
       const TensorMeta* meta = id ? program_.graph.value(*id).tensor() : nullptr;
       const PayloadTensor* payload = payloads_ == nullptr ? nullptr : payloads_->bound_to(spec);
-      const bool is_new = payload == nullptr || !payload->missing.empty() ||
-                          storages.insert(payload->storage_group).second;
-      if (!is_new || meta == nullptr) continue;
-      HeldStats& dtype = out_.dtypes[dtype_text(meta->dtype)];
-      ++dtype.tensors;
-      for (HeldStats* each : {held, &dtype}) {
-        each->elements = sum(each->elements, elements(meta));
-        each->bytes = sum(each->bytes, bytes(meta));
-      }
-      if (spec.kind == InputKind::parameter)
+      if (meta == nullptr) continue;
+      const bool is_new = payload != nullptr && !payload->parts.empty()
+                              ? read_parts(*payload, *meta, seen, *held)
+                              : read_whole(payload, *meta, seen, *held);
+      if (is_new && spec.kind == InputKind::parameter)
         own_parameters_[spec.target.value_or("")] = elements(meta);
     }
+  }
+
+  // These return false for what shares its memory with tensors before.
+  bool read_whole(const PayloadTensor* payload, const TensorMeta& meta, SeenStorages& seen,
+                  HeldStats& held) {
+    if (payload != nullptr && payload->tensor.defined() && !seen.add(payload->tensor)) return false;
+    HeldStats& dtype = out_.dtypes[dtype_text(meta.dtype)];
+    ++dtype.tensors;
+    for (HeldStats* each : {&held, &dtype}) add(*each, elements(&meta), bytes(&meta));
+    return true;
+  }
+
+  // The elements are the tensor's, the bytes those of the parts.
+  bool read_parts(const PayloadTensor& payload, const TensorMeta& meta, SeenStorages& seen,
+                  HeldStats& held) {
+    uint64_t bytes = 0;
+    for (const Tensor& part : held_tensors(payload)) {
+      if (!seen.add(part)) continue;
+      const auto own = static_cast<uint64_t>(part.nbytes());
+      HeldStats& dtype = out_.dtypes[std::string(dtype_info(part.dtype()).short_name)];
+      ++dtype.tensors;
+      add(dtype, static_cast<uint64_t>(part.numel()), own);
+      bytes = sum(bytes, own);
+    }
+    if (bytes == 0) return false;
+    add(held, elements(&meta), bytes);
+    return true;
   }
 
   void read_graph(const Graph& graph) {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/printable.h"
+#include "package/held_tensors.h"
 #include "package/read_budget.h"
 #include "pt2/tools/stats.h"
 #include "tools/json_members.h"
@@ -34,7 +35,9 @@ struct Row {
   const PayloadTensor* payload = nullptr;
   std::string use;  // "parameter", "buffer", "constant", "unused"
   std::string alias;
-  uint64_t wasted = 0;  // bytes of its storage that no tensor shows; told once a storage
+  uint64_t bytes = 0;
+  uint64_t stored = 0;  // bytes of the storages that it shows first
+  uint64_t wasted = 0;  // bytes of these storages that no tensor shows; told once a storage
   TensorRange range;
 };
 
@@ -54,34 +57,56 @@ std::string_view use_name(InputKind kind) {
   return "";
 }
 
+// A storage, the first payload that shows it, and how many of its bytes are shown.
+struct Shown {
+  size_t row = 0;
+  uint64_t size = 0;
+  uint64_t bytes = 0;
+};
+
 std::vector<Row> list_rows(const Program& program, const Payloads& payloads) {
   std::map<const PayloadTensor*, std::string_view> uses;
   for (const InputSpec& spec : program.signature.input_specs)
     if (const PayloadTensor* payload = payloads.bound_to(spec))
       uses.emplace(payload, use_name(spec.kind));
-  std::map<size_t, const PayloadTensor*> owners;
-  std::map<size_t, uint64_t> shown;
+  std::map<const void*, Shown> storages;
   ReadBudget budget(payloads);
   std::vector<Row> rows;
   for (const PayloadTensor& payload : payloads.tensors()) {
-    Row row{.payload = &payload};
+    Row row{.payload = &payload, .bytes = held_bytes(payload)};
     const auto use = uses.find(&payload);
     row.use = use == uses.end() ? "unused" : use->second;
-    if (payload.missing.empty()) {
-      const auto [owner, is_new] = owners.emplace(payload.storage_group, &payload);
-      if (!is_new) row.alias = owner->second->name;
-      shown[payload.storage_group] += static_cast<uint64_t>(payload.tensor.nbytes());
-      if (budget.take(payload.tensor)) row.range = tensor_range(payload.tensor);
+    for (const Tensor& tensor : held_tensors(payload)) {
+      const uint64_t size = tensor.storage()->size();
+      const auto [found, is_new] =
+          storages.try_emplace(tensor.storage().get(), Shown{rows.size(), size});
+      found->second.bytes += static_cast<uint64_t>(tensor.nbytes());
+      if (is_new)
+        row.stored += size;
+      else if (found->second.row != rows.size())
+        row.alias = payloads.tensors()[found->second.row].name;
     }
+    if (payload.missing.empty() && budget.take(payload.tensor))
+      row.range = tensor_range(payload.tensor);
     rows.push_back(std::move(row));
   }
-  for (Row& row : rows) {
-    if (!row.payload->missing.empty() || !row.alias.empty()) continue;
-    const uint64_t size = row.payload->tensor.storage()->size();
-    const uint64_t visible = shown[row.payload->storage_group];
-    row.wasted = row.use == "unused" ? size : size > visible ? size - visible : 0;
+  for (const auto& [storage, shown] : storages) {
+    Row& row = rows[shown.row];
+    row.wasted += row.use == "unused"        ? shown.size
+                  : shown.size > shown.bytes ? shown.size - shown.bytes
+                                             : 0;
   }
   return rows;
+}
+
+// "torchao.quantization.Int8Tensor: qdata i8[64, 32], scale f32[64, 1]".
+std::string missing_text(const PayloadTensor& payload) {
+  std::string out = payload.class_name.empty() ? payload.missing : payload.class_name;
+  for (size_t i = 0; i < payload.parts.size(); ++i)
+    out += fmt::format("{}{}{}", i == 0 ? ": " : ", ",
+                       i < payload.part_names.size() ? payload.part_names[i] + " " : "",
+                       payload.parts[i].type_text());
+  return printable(out);
 }
 
 std::string rows_text(const std::vector<Row>& rows) {
@@ -95,21 +120,17 @@ std::string rows_text(const std::vector<Row>& rows) {
   uint64_t total = 0, wasted = 0;
   for (const Row& row : rows) {
     const PayloadTensor& payload = *row.payload;
-    if (!payload.missing.empty()) {
-      table.add({printable(payload.name), printable(payload.dtype), row.use, "", "", "",
-                 printable(payload.missing)});
-      continue;
-    }
-    std::string notes;
-    if (!row.alias.empty()) notes = "shares memory with " + printable(row.alias);
-    if (row.range.nans > 0)
-      notes += fmt::format("{}{} NaN", notes.empty() ? "" : "; ", row.range.nans);
-    if (row.wasted > 0)
-      notes += fmt::format("{}{} unused bytes", notes.empty() ? "" : "; ", row.wasted);
-    if (row.alias.empty()) total += payload.tensor.storage()->size();
+    const bool is_missing = !payload.missing.empty();
+    std::string notes = is_missing ? missing_text(payload) : "";
+    const auto note = [&](std::string text) { notes += (notes.empty() ? "" : "; ") + text; };
+    if (!row.alias.empty()) note("shares memory with " + printable(row.alias));
+    if (row.range.nans > 0) note(fmt::format("{} NaN", row.range.nans));
+    if (row.wasted > 0) note(fmt::format("{} unused bytes", row.wasted));
+    total += row.stored;
     wasted += row.wasted;
-    table.add({printable(payload.name), payload.tensor.type_text(), row.use,
-               std::to_string(payload.tensor.nbytes()),
+    table.add({printable(payload.name),
+               is_missing ? printable(payload.dtype) : payload.tensor.type_text(), row.use,
+               is_missing && payload.parts.empty() ? "" : std::to_string(row.bytes),
                row.range.has_numbers() ? fmt::format("{:.4g}", row.range.min) : "",
                row.range.has_numbers() ? fmt::format("{:.4g}", row.range.max) : "", notes});
   }
@@ -125,10 +146,13 @@ std::string rows_json(const std::string& file, const std::vector<Row>& rows) {
       write_text(json, "name", payload.name);
       write_text(json, "use", row.use);
       write_text(json, "missing", payload.missing);
-      if (!payload.missing.empty()) return;
+      if (!payload.missing.empty()) {
+        if (!payload.parts.empty()) write_integer(json, "bytes", row.bytes);
+        return;
+      }
       write_text(json, "dtype", dtype_name(payload.tensor.dtype()));
       write_integers(json, "sizes", payload.tensor.sizes());
-      write_integer(json, "bytes", static_cast<uint64_t>(payload.tensor.nbytes()));
+      write_integer(json, "bytes", row.bytes);
       write_text(json, "shares_memory_with", row.alias);
       write_integer(json, "unused_bytes", row.wasted);
       write_integer(json, "nans", static_cast<uint64_t>(row.range.nans));
