@@ -26,15 +26,13 @@ Result<Object> find_object(const Payloads& payloads, const InputSpec& spec) {
   return payload->object;
 }
 
-// What a graph input stands for; an undefined tensor for user inputs, tokens and objects.
-Result<Tensor> find_payload(const Payloads& payloads, const InputSpec& spec, const Graph& graph,
-                            const Limits& limits, const std::shared_ptr<MemoryAccount>& account,
-                            const run::WeightSource& source) {
+// The tensor of the file that a graph input stands for; null for user inputs, tokens and objects.
+Result<const PayloadTensor*> find_payload(const Payloads& payloads, const InputSpec& spec) {
   switch (spec.kind) {
     case InputKind::user_input:
     case InputKind::token:
     case InputKind::custom_obj:
-      return Tensor();
+      return nullptr;
     case InputKind::parameter:
     case InputKind::buffer:
     case InputKind::constant_tensor:
@@ -44,21 +42,44 @@ Result<Tensor> find_payload(const Payloads& payloads, const InputSpec& spec, con
   if (payload == nullptr)
     return Error{ErrorCode::invalid,
                  "the file has no tensor for '" + spec.target.value_or(spec.arg.name) + "'", ""};
+  if (payload->missing.empty() || run::is_sparse_coo(*payload)) return payload;
+  if (payload->is_fake)
+    return Error{ErrorCode::limit,
+                 "the tensor '" + payload->name +
+                     "' was saved without elements, and its zeros exceed max_fake_bytes",
+                 ""};
+  return Error{ErrorCode::unsupported,
+               "the tensor '" + payload->name + "' has no elements: " + payload->missing, ""};
+}
+
+// What a graph input stands for; an undefined tensor for user inputs, tokens and objects.
+Result<Tensor> load_payload(const Payloads& payloads, const InputSpec& spec, const Graph& graph,
+                            const Limits& limits, const std::shared_ptr<MemoryAccount>& account,
+                            const run::WeightSource& source) {
+  PT2_TRY(const PayloadTensor* payload, find_payload(payloads, spec));
+  if (payload == nullptr) return Tensor();
   if (run::is_sparse_coo(*payload)) {
     const MemoryAccount::Scope scope(account);
     return within_memory(
         [&] { return run::dense_constant(graph, spec.arg.name, *payload, limits); });
   }
-  if (payload->is_fake && !payload->missing.empty())
-    return Error{ErrorCode::limit,
-                 "the tensor '" + payload->name +
-                     "' was saved without elements, and its zeros exceed max_fake_bytes",
-                 ""};
-  if (!payload->missing.empty())
-    return Error{ErrorCode::unsupported,
-                 "the tensor '" + payload->name + "' has no elements: " + payload->missing, ""};
   if (Tensor other = source ? source(*payload) : Tensor(); other.defined()) return other;
   return payload->tensor;
+}
+
+// The inner tensor that an input of an unwrapped program stands for; null for other inputs.
+const Tensor* find_inner(const run::UnwrappedProgram* unwrapped, const InputSpec& spec) {
+  if (unwrapped == nullptr || !spec.target) return nullptr;
+  const auto inner = unwrapped->inner.find(*spec.target);
+  return inner == unwrapped->inner.end() ? nullptr : &inner->second;
+}
+
+Result<void> check_signature_fits(const Program& program) {
+  const GraphSignature& signature = program.signature;
+  if (signature.input_specs.size() == program.graph.inputs().size() &&
+      signature.output_specs.size() == program.graph.outputs().size())
+    return {};
+  return Error{ErrorCode::invalid, "the signature does not fit the graph; see 'pt2 verify'", ""};
 }
 
 // Finds what the graph's inputs stand for, user inputs excepted.
@@ -69,15 +90,12 @@ Result<void> find_weights(Model::Shared& shared, const LoadOptions& options,
   const auto account = run::open_account(options.limits, shared.file_bytes);
   const Program& program = *shared.program;
   for (const InputSpec& spec : program.signature.input_specs) {
-    if (shared.unwrapped && spec.target) {
-      const auto inner = shared.unwrapped->inner.find(*spec.target);
-      if (inner != shared.unwrapped->inner.end()) {
-        shared.weights.emplace_back(inner->second);
-        continue;
-      }
+    if (const Tensor* inner = find_inner(shared.unwrapped.get(), spec)) {
+      shared.weights.emplace_back(*inner);
+      continue;
     }
     PT2_TRY(Tensor payload,
-            find_payload(*payloads, spec, program.graph, options.limits, account, source));
+            load_payload(*payloads, spec, program.graph, options.limits, account, source));
     PT2_TRY(Object object, find_object(*payloads, spec));
     shared.weights.push_back(payload.defined()   ? Value(std::move(payload))
                              : object != nullptr ? Value(std::move(object))
@@ -113,13 +131,22 @@ std::unordered_set<const Storage*> Model::Shared::written_storages() const {
   return storages;
 }
 
+Result<void> run::check_can_load(const Program& program, const Payloads& payloads) {
+  PT2_TRY_VOID(check_signature_fits(program));
+  PT2_TRY(const auto unwrapped, unwrap_subclasses(program, payloads));
+  const Program& loaded = unwrapped == nullptr ? program : unwrapped->program;
+  for (const InputSpec& spec : loaded.signature.input_specs) {
+    if (find_inner(unwrapped.get(), spec) != nullptr) continue;
+    PT2_TRY_VOID(find_payload(payloads, spec));
+    PT2_TRY_VOID(find_object(payloads, spec));
+  }
+  return {};
+}
+
 Result<Model> run::make_model(std::shared_ptr<const Package> package, const LoadOptions& options,
                               EngineFactory prepare_engine, const WeightSource& source) {
   PT2_TRY(const Program* program, package->program(options.model));
-  const GraphSignature& signature = program->signature;
-  if (signature.input_specs.size() != program->graph.inputs().size() ||
-      signature.output_specs.size() != program->graph.outputs().size())
-    return Error{ErrorCode::invalid, "the signature does not fit the graph; see 'pt2 verify'", ""};
+  PT2_TRY_VOID(check_signature_fits(*program));
   PT2_TRY(const std::shared_ptr<const Payloads> payloads, package->payloads(options.model));
   PT2_TRY(const auto unwrapped, unwrap_subclasses(*program, *payloads));
   if (unwrapped != nullptr) program = &unwrapped->program;

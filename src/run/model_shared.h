@@ -51,6 +51,10 @@ using WeightSource = std::function<Tensor(const PayloadTensor& weight)>;
 Result<Model> make_model(std::shared_ptr<const Package> package, const LoadOptions& options,
                          EngineFactory prepare_engine, const WeightSource& source = {});
 
+// What make_model refuses of a program and its tensors, without making anything ready; operators
+// without a kernel are found by operators_used.
+Result<void> check_can_load(const Program& program, const Payloads& payloads);
+
 }  // namespace run
 }  // namespace pt2
 

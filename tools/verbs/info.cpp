@@ -7,11 +7,13 @@
 #include "decode/exported_folder.h"
 #include "ir/target.h"
 #include "lower/written_memory.h"
+#include "package/held_tensors.h"
 #include "pt2/conversion.h"
 #include "pt2/ir/type_text.h"
 #include "pt2/ops/operators.h"
 #include "pt2/tools/stats.h"
 #include "run/calling_convention.h"
+#include "run/model_shared.h"
 #include "tools/folder.h"
 #include "tools/json_members.h"
 #include "tools/modules.h"
@@ -48,7 +50,8 @@ struct Summary {
   ProgramStats stats;
   size_t custom_objects = 0;
   std::vector<std::string> mutated;
-  HeldStats unused;  // weights
+  HeldStats unused;     // weights
+  std::string refusal;  // why it cannot run here, beside operators without a kernel
 };
 
 struct EraText {
@@ -118,7 +121,7 @@ HeldStats unused_weights(const Program& program, const Payloads& payloads) {
   for (const PayloadTensor& each : payloads.tensors()) {
     if (used.contains(&each)) continue;
     ++out.tensors;
-    if (each.tensor.defined()) out.bytes += static_cast<uint64_t>(each.tensor.nbytes());
+    out.bytes += held_bytes(each);
   }
   return out;
 }
@@ -143,6 +146,9 @@ Result<Summary> summarise(const Source& source, const Package& package) {
       std::ranges::count(program.signature.input_specs, InputKind::custom_obj, &InputSpec::kind));
   out.mutated = written_names(program);
   if (payloads) out.unused = unused_weights(program, **payloads);
+  const Result<void> loads =
+      payloads ? run::check_can_load(program, **payloads) : Result<void>(payloads.error());
+  if (!loads) out.refusal = loads.error().text();
   if (out.is_member || out.is_draft) return out;  // no release loads these
   PT2_TRY(out.readers, load_obstacles(package));
   return out;
@@ -224,9 +230,17 @@ std::string operators_text(const Summary& summary) {
   return out;
 }
 
+bool has_kernels(const Summary& summary) {
+  return std::ranges::all_of(summary.operators, &OperatorUse::has_kernel);
+}
+
+std::string runs_text(const Summary& summary) {
+  if (!has_kernels(summary)) return "no: 'pt2 ops --missing' says why";
+  return summary.refusal.empty() ? "yes" : "no: " + printable(summary.refusal, 400);
+}
+
 void add_contents(const Summary& summary, TextTable& table) {
-  const bool runs = std::ranges::all_of(summary.operators, &OperatorUse::has_kernel);
-  table.add({"runs here", runs ? "yes" : "no: 'pt2 ops --missing' says why"});
+  table.add({"runs here", runs_text(summary)});
   table.add({"nodes", std::to_string(summary.nodes)});
   table.add({"operators", operators_text(summary)});
   for (const auto& [name, held] : held_by_name(summary.stats))
@@ -313,6 +327,8 @@ void write_ranges(JsonWriter& json, const Program& program) {
 }
 
 void write_contents(JsonWriter& json, const Summary& summary) {
+  write_flag(json, "runs_here", has_kernels(summary) && summary.refusal.empty());
+  if (!summary.refusal.empty()) write_text(json, "refusal", summary.refusal);
   write_integer(json, "nodes", summary.nodes);
   write_objects(json, "operators", summary.operators, [&](const OperatorUse& use) {
     write_text(json, "target", use.target);
