@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <vector>
 
 namespace pt2 {
@@ -54,19 +53,29 @@ class TextWalker {
   }
 
   void read_text() {
-    std::string text;
-    while (true) {
-      const size_t end = std::min(json_.find_first_of("\"\\", place_), json_.size());
-      text.append(json_, place_, end - place_);
-      place_ = end;
-      if (place_ == json_.size() || json_[place_] == '"') break;
-      ++place_;
-      read_escape(text);
+    const size_t start = place_;
+    while (place_ < json_.size() && json_[place_] != '"' && json_[place_] != '\\') ++place_;
+    std::string_view text = json_.substr(start, place_ - start);
+    std::string unescaped;
+    if (place_ < json_.size() && json_[place_] == '\\') {
+      unescaped = text;
+      read_escaped(unescaped);
+      text = unescaped;
     }
     ++place_;
     if (!expects_key_) return visit_({path_, text, false});
     visit_({std::span(path_).first(path_.size() - 1), text, true});
-    path_.back().key = std::move(text);
+    path_.back().key = text;
+  }
+
+  void read_escaped(std::string& text) {
+    while (place_ < json_.size() && json_[place_] != '"') {
+      const char c = json_[place_++];
+      if (c == '\\')
+        read_escape(text);
+      else
+        text += c;
+    }
   }
 
   void read_escape(std::string& text) {
