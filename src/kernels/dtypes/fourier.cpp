@@ -29,6 +29,10 @@ struct Numbers {
   using V = hn::Vec<Tag<T>>;
   V re, im;
 
+  // Those that a compiler would make are for no target, and a NEON vector's own cannot be inlined
+  // there.
+  HWY_INLINE Numbers() {}
+  HWY_INLINE Numbers(V real, V imaginary) : re(real), im(imaginary) {}
   static HWY_INLINE Numbers load(const T* from) {
     return {hn::LoadU(Tag<T>(), from), hn::LoadU(Tag<T>(), from + kWidth<T>)};
   }
