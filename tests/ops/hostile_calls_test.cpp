@@ -1,6 +1,8 @@
 // Calls that must not cost more than allowed, and some whose results were once silently wrong.
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "base/memory_account.h"
 #include "ops/compose.h"
 #include "ops/table.h"
@@ -127,6 +129,23 @@ TEST(HostileCalls, IntegerProgressionsTruncateTheirBounds) {
   };
   EXPECT_EQ(line(0.9, 9.9, 7), (std::vector<int64_t>{0, 1, 3, 4, 6, 7, 9}));
   EXPECT_EQ(line(5.9, -2.7, 6), (std::vector<int64_t>{5, 3, 2, 0, 0, -2}));
+}
+
+// A step between elements that takes the places beyond every integer.
+TEST(HostileCalls, ResizingByAnyScaleStaysInside) {
+  const Tensor image =
+      Tensor::from<uint8_t>(Dtype::uint8, {1, 1, 2, 2}, std::array<uint8_t, 4>{1, 2, 3, 4});
+  const Sizes size{2, 2};
+  for (const double scale : {1e-10, 1e-25, 1e-300}) {
+    const Result<Tensor> results[] = {
+        apply_within(kBudget, aten<"upsample_nearest2d.default">, {image, size, scale, scale}),
+        apply_within(kBudget, aten<"upsample_bilinear2d.default">,
+                     {image, size, false, scale, scale}),
+        apply_within(kBudget, aten<"upsample_bicubic2d.default">,
+                     {image, size, false, scale, scale})};
+    for (const Result<Tensor>& result : results)
+      EXPECT_EQ(elements<uint8_t>(result)[3], 4) << scale;
+  }
 }
 
 TEST(HostileCalls, ToDenseConverts) {

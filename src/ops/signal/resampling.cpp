@@ -106,7 +106,7 @@ class Axis {
   Taps linear(int64_t index) const {
     if (out_ == in_) return {index, {1.0}};
     const T position = std::max(source(index), T(0));
-    const int64_t first = std::min<int64_t>(static_cast<int64_t>(position), in_ - 1);
+    const int64_t first = std::min<int64_t>(whole_place(position), in_ - 1);
     const T fraction = std::clamp(position - static_cast<T>(first), T(0), T(1));
     return {first, {static_cast<double>(T(1) - fraction), static_cast<double>(fraction)}};
   }
@@ -116,7 +116,7 @@ class Axis {
     const T floor = std::floor(position);
     const auto fraction = static_cast<double>(position - floor);
     constexpr double kA = -0.75;
-    return {static_cast<int64_t>(floor) - 1,
+    return {whole_place(floor) - 1,
             {cubic_weight(fraction + 1, kA), cubic_weight(fraction, kA),
              cubic_weight(1 - fraction, kA), cubic_weight(2 - fraction, kA)}};
   }
@@ -129,8 +129,8 @@ class Axis {
     const T center = scale_ * (static_cast<T>(index) + T(0.5));
     const double inverse = scale_ >= T(1) ? 1.0 / static_cast<double>(scale_) : 1.0;
     Taps taps;
-    taps.first = std::max<int64_t>(static_cast<int64_t>(center - support + T(0.5)), 0);
-    const int64_t end = std::min<int64_t>(static_cast<int64_t>(center + support + T(0.5)), in_);
+    taps.first = std::max<int64_t>(whole_place(center - support + T(0.5)), 0);
+    const int64_t end = std::min<int64_t>(whole_place(center + support + T(0.5)), in_);
     double total = 0;
     for (int64_t i = taps.first; i < end; ++i) {
       const double weight =
