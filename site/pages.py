@@ -122,10 +122,13 @@ def command_page() -> str:
         return done.stdout.rstrip()
 
     overview = help_of()
-    verbs = re.findall(r"^  (\w+) {2,}\S", overview, re.M)
-    codes = section("docs/design.md", "5. The command")
-    out = ["# The command", "", "What the verbs do on real files: [On real files](../command.md).", "", codes, "",
+    verbs = re.findall(r"^  ([a-z]+) +\S", overview, re.M)
+    about, _, table = section("docs/design.md", "5. The command").partition("\n| exit |")
+    out = ["# The command", "", "What the verbs do on real files: [On real files](../command.md).", "", about, "",
            declarations.fence("text", overview)]  # fmt: skip
+    # With a heading each they are found by the search.
+    for code, means in re.findall(r"^\| (\d) \| (.*) \|$", table, re.M):
+        out += [f"## Exit code {code}", "", means, ""]
     for verb in verbs:
         out += [f"## pt2 {verb}", "", declarations.fence("text", help_of(verb))]
     return "\n".join(out)
