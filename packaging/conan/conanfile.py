@@ -10,6 +10,14 @@ from conan.tools.files import copy, load, rmdir
 
 REPOSITORY = ("CMakeLists.txt", "LICENSE", "cmake/*", "include/*", "interop/CMakeLists.txt", "src/*", "tools/*")
 
+# Of what is linked: the requirement, its component, and the library where the system has it ([platform_requires]).
+LINKED = (
+    ("fmt", "fmt::fmt", "fmt"),
+    ("simdjson", "simdjson::simdjson", "simdjson"),
+    ("libdeflate", "libdeflate::libdeflate", "deflate"),
+    ("highway", "highway::hwy", "hwy"),
+)
+
 
 class Libpt2(ConanFile):
     name = "libpt2"
@@ -74,16 +82,20 @@ class Libpt2(ConanFile):
 
     def package_info(self):
         self.cpp_info.set_property("cmake_file_name", "pt2")
+        # Nothing is known of what the platform has but that it is there.
+        present = {each.ref.name for each in self.dependencies.values() if each.recipe != "Platform"}
+        components = [component for name, component, _ in LINKED if name in present]
+        libraries = [library for name, _, library in LINKED if name not in present]
         below = []
         for name in ("core", "ops", "run"):
             part = self.cpp_info.components[name]
             part.set_property("cmake_target_name", f"pt2::{name}")
             part.libs = [f"pt2_{name}"]
-            part.requires = [*below, "fmt::fmt", "simdjson::simdjson", "libdeflate::libdeflate", "highway::hwy"]
-            part.system_libs = ["pthread", "dl"]
+            part.requires = [*below, *components]
+            part.system_libs = [*libraries, "pthread", "dl"]
             below = [name]
         if self.options.c:
             part = self.cpp_info.components["c"]
             part.set_property("cmake_target_name", "pt2::c")
             part.libs = ["pt2"]
-            part.requires = ["fmt::fmt"]  # inside; named for Conan, which wants every requirement used
+            part.requires = components[:1]  # inside; named for Conan, which wants every requirement used

@@ -23,9 +23,9 @@ class Test(ConanFile):
         readme = load(self, os.path.join(self.recipe_folder, "..", "..", "..", "README.md"))
         for language, name in (("cpp", "main.cpp"), ("cmake", "CMakeLists.txt")):
             block = re.search(rf"^```{language}\n(.*?)^```", readme, re.S | re.M)[1]
-            save(self, os.path.join(self.build_folder, "app", name), block)
+            save(self, os.path.join(self.build_folder, "readme", name), block)
         cmake = CMake(self)
-        cmake.configure(build_script_folder=os.path.join(self.build_folder, "app"))
+        cmake.configure(build_script_folder=os.path.join(self.build_folder, "readme"))
         cmake.build()
 
     def test(self):
