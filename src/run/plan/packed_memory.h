@@ -30,7 +30,7 @@ struct PackedContents {
 struct PackedFloats {
   static constexpr std::align_val_t kAlignment{64};
   struct Free {
-    void operator()(float* memory) const { ::operator delete(memory, kAlignment); }
+    void operator()(float* floats) const { ::operator delete(floats, kAlignment); }
   };
   std::once_flag once;
   std::unique_ptr<float[], Free> memory;
