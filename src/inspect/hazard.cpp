@@ -47,6 +47,10 @@ std::string_view hazard_level_name(HazardLevel level) {
   return "";
 }
 
+std::string_view severity_name(HazardLevel level) {
+  return level == HazardLevel::alarm ? "error" : hazard_level_name(level);
+}
+
 std::span<const HazardInfo> hazards() { return kHazards; }
 
 std::string HazardInfo::code() const {

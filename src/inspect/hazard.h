@@ -3,6 +3,7 @@
 #define PT2_INSPECT_HAZARD_H
 
 #include <cstdint>
+#include <string_view>
 
 #include "pt2/tools/scan.h"
 
@@ -16,6 +17,9 @@ enum class Hazard : uint16_t {
 const HazardInfo& hazard_info(Hazard hazard);
 // Null for rules that describe no hazard.
 const HazardInfo* hazard_of(Rule rule);
+
+// "note", "warning" or "error": what SARIF and the reports of verify call the level.
+std::string_view severity_name(HazardLevel level);
 
 // Whether verify could not read something behind this finding: nothing, or nothing of the program,
 // was looked at.

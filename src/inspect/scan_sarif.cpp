@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "base/json.h"
+#include "inspect/hazard.h"
 #include "pt2/tools/scan.h"
 
 namespace pt2 {
@@ -8,18 +9,6 @@ namespace {
 
 constexpr std::string_view kSchema =
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
-
-std::string_view sarif_level(HazardLevel level) {
-  switch (level) {
-    case HazardLevel::note:
-      return "note";
-    case HazardLevel::warning:
-      return "warning";
-    case HazardLevel::alarm:
-      return "error";
-  }
-  return "none";
-}
 
 class SarifWriter {
  public:
@@ -51,7 +40,7 @@ class SarifWriter {
           message("shortDescription", hazard.title());
           message("fullDescription", hazard.why());
           message("help", hazard.remedy);
-          object("defaultConfiguration", [&] { text("level", sarif_level(hazard.level)); });
+          object("defaultConfiguration", [&] { text("level", severity_name(hazard.level)); });
         });
     });
   }
@@ -59,7 +48,7 @@ class SarifWriter {
   void result(const ScanReport& report, const ScanFinding& finding) {
     object("", [&] {
       text("ruleId", finding.hazard->code());
-      text("level", sarif_level(finding.hazard->level));
+      text("level", severity_name(finding.hazard->level));
       message("message", fmt::format("{}. To do: {}", finding.text, finding.hazard->remedy));
       array("locations", [&] {
         object("", [&] {

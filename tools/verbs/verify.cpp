@@ -99,38 +99,13 @@ class Sums {
   std::map<std::string, std::string> by_name_;
 };
 
-// How grave a finding is, as the reports say it. Rising.
-enum class Gravity : uint8_t { note, warning, error };
-
-std::string_view gravity_name(Gravity gravity) {
-  switch (gravity) {
-    case Gravity::note:
-      return "note";
-    case Gravity::warning:
-      return "warning";
-    case Gravity::error:
-      return "error";
-  }
-  return "";
+// How grave a finding is, as the reports say it.
+HazardLevel gravity_of(const Diagnostic& finding) {
+  return finding.severity() == Severity::error ? HazardLevel::alarm : HazardLevel::warning;
 }
+HazardLevel gravity_of(const ScanFinding& finding) { return finding.hazard->level; }
 
-Gravity gravity_of(const Diagnostic& finding) {
-  return finding.severity() == Severity::error ? Gravity::error : Gravity::warning;
-}
-
-Gravity gravity_of(const ScanFinding& finding) {
-  switch (finding.hazard->level) {
-    case HazardLevel::note:
-      return Gravity::note;
-    case HazardLevel::warning:
-      return Gravity::warning;
-    case HazardLevel::alarm:
-      return Gravity::error;
-  }
-  return Gravity::error;
-}
-
-size_t count(const VerifiedFile& file, Gravity gravity) {
+size_t count(const VerifiedFile& file, HazardLevel gravity) {
   const auto has_it = [&](const auto& finding) { return gravity_of(finding) == gravity; };
   return static_cast<size_t>(std::ranges::count_if(file.findings.all(), has_it) +
                              std::ranges::count_if(file.hazards, has_it));
@@ -157,11 +132,12 @@ int findings_code(const Options& options, const VerifiedFile& file) {
   if (std::ranges::any_of(file.findings.all(), runs_code) ||
       std::ranges::any_of(file.hazards, runs_code))
     return exit_code(ErrorCode::malformed);
-  int code = count(file, Gravity::error) > 0 ? kDifference : kOk;
+  int code = count(file, HazardLevel::alarm) > 0 ? kDifference : kOk;
   for (const Diagnostic& finding : file.findings.all())
     if (finding.severity() == Severity::error && finding.code != ErrorCode::invalid)
       code = std::max(code, exit_code(finding.code));
-  if (options.strict && count(file, Gravity::warning) > 0) code = std::max<int>(code, kDifference);
+  if (options.strict && count(file, HazardLevel::warning) > 0)
+    code = std::max<int>(code, kDifference);
   return code;
 }
 
@@ -176,14 +152,15 @@ std::string digest_text(const Verdict& verdict) {
 }
 
 std::string summary(const VerifiedFile& file) {
-  const auto counted = [&](Gravity gravity) {
+  const auto counted = [&](HazardLevel gravity) {
     const size_t number = count(file, gravity);
-    return fmt::format("{} {}{}", number, gravity_name(gravity), number == 1 ? "" : "s");
+    return fmt::format("{} {}{}", number, severity_name(gravity), number == 1 ? "" : "s");
   };
-  const bool has_errors = count(file, Gravity::error) > 0;
-  std::string out = has_errors ? counted(Gravity::error) : "ok";
-  if (has_errors || count(file, Gravity::warning) > 0) out += ", " + counted(Gravity::warning);
-  if (count(file, Gravity::note) > 0) out += ", " + counted(Gravity::note);
+  const bool has_errors = count(file, HazardLevel::alarm) > 0;
+  std::string out = has_errors ? counted(HazardLevel::alarm) : "ok";
+  if (has_errors || count(file, HazardLevel::warning) > 0)
+    out += ", " + counted(HazardLevel::warning);
+  if (count(file, HazardLevel::note) > 0) out += ", " + counted(HazardLevel::note);
   return out;
 }
 
@@ -192,7 +169,7 @@ void write_finding(JsonWriter& json, std::string_view rule, std::string_view nam
   json.begin_object();
   write_text(json, "rule", rule);
   write_text(json, "name", name);
-  write_text(json, "severity", gravity_name(gravity_of(finding)));
+  write_text(json, "severity", severity_name(gravity_of(finding)));
   write_text(json, "where", finding.where);
   write_text(json, "text", finding.text);
   if (finding.node) {
@@ -207,7 +184,8 @@ void write_finding(JsonWriter& json, std::string_view rule, std::string_view nam
 void write_report(JsonWriter& json, const std::string& file, const Verdict& verdict) {
   json.begin_object();
   write_text(json, "file", file);
-  write_flag(json, "ok", !verdict.has_other_digest() && count(verdict.file, Gravity::error) == 0);
+  write_flag(json, "ok",
+             !verdict.has_other_digest() && count(verdict.file, HazardLevel::alarm) == 0);
   if (!verdict.digest.empty()) write_text(json, "sha256", verdict.digest);
   if (verdict.has_other_digest()) write_text(json, "expected_sha256", verdict.expected);
   json.key("findings");
@@ -227,9 +205,9 @@ void print_verdict(const Options& options, const std::string& file, const Verdic
     print(environment.out, finding.line() + "\n");
   for (const ScanFinding& finding : verdict.file.hazards)
     print(environment.out,
-          fmt::format("{} {}: {}\n", finding.hazard->code(), gravity_name(gravity_of(finding)),
+          fmt::format("{} {}: {}\n", finding.hazard->code(), severity_name(gravity_of(finding)),
                       finding.place_and_text()));
-  const bool is_bad = verdict.has_other_digest() || count(verdict.file, Gravity::error) > 0;
+  const bool is_bad = verdict.has_other_digest() || count(verdict.file, HazardLevel::alarm) > 0;
   const std::string text =
       verdict.has_other_digest() ? digest_text(verdict) : summary(verdict.file);
   print(environment.out,
