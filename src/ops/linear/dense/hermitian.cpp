@@ -13,21 +13,21 @@ constexpr int64_t kMostRows = 25;  // LAPACK's SMLSIZ
 // Whether squares of elements, of which that is the largest, neither overflow nor vanish.
 bool is_moderate(double largest) { return largest == 0 || (largest > 1e-140 && largest < 1e140); }
 
-// Of a finite matrix, of whose elements it reads the lower triangle. Scaled, so that squares of the
-// elements neither overflow nor vanish.
+// Of a finite matrix, of whose elements it reads the lower triangle. Divided by `scale`, squares of
+// the elements neither overflow nor vanish.
 template <class T>
-bool factor_large_hermitian(MatrixView<T> a, double* values, double largest,
+bool factor_large_hermitian(MatrixView<T> a, double* values, double scale,
                             const Precision& precision) {
   auto matrix = map(a);
   // Part by part: Eigen would divide by a complex number.
-  std::for_each(a.data, a.data + matrix.size(), [largest](T& element) { element /= largest; });
+  std::for_each(a.data, a.data + matrix.size(), [scale](T& element) { element /= scale; });
   const Eigen::Tridiagonalization<Dense<T>> reduced(matrix);
   const Column<double> diagonal = reduced.diagonal(), beside = reduced.subDiagonal();
   Tridiagonal t{{diagonal.begin(), diagonal.end()}, {beside.begin(), beside.end()}};
   t.beside.push_back(0);
   matrix = reduced.matrixQ();
   if (!diagonalize(t, a, precision)) return false;
-  std::ranges::transform(t.diagonal, values, [largest](double value) { return value * largest; });
+  std::ranges::transform(t.diagonal, values, [scale](double value) { return value * scale; });
   return true;
 }
 
@@ -46,11 +46,8 @@ void factor_hermitian(MatrixView<T> a, double* values, bool upper, bool vectors,
     solved = factor_small_hermitian(a, values, upper, precision);
   } else if (solved) {
     if (upper) matrix.adjointInPlace();
-    if (vectors && largest > 0) {
-      solved = factor_large_hermitian(a, values, largest, precision);
-    } else if (vectors) {
-      numbers.setZero();
-      matrix.setIdentity();
+    if (vectors) {
+      solved = factor_large_hermitian(a, values, largest > 0 ? largest : 1, precision);
     } else {
       Eigen::SelfAdjointEigenSolver<Dense<T>> solver(matrix, Eigen::EigenvaluesOnly);
       solved = solver.info() == Eigen::Success;
