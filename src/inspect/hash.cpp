@@ -121,17 +121,22 @@ class GraphHasher {
                        [this](SubgraphId id) { return subgraph_text(id); }};
 };
 
-bool is_user(const Program& program, size_t input) {
+// PyTorch's canonical form keeps the order of these, and puts constants with a name by their names.
+bool is_positional(const Program& program, size_t input) {
   const auto& specs = program.signature.input_specs;
-  return input >= specs.size() || specs[input].kind == InputKind::user_input;
+  if (input >= specs.size()) return true;
+  const ArgumentSpec& argument = specs[input].arg;
+  return specs[input].kind == InputKind::user_input &&
+         !(argument.is_constant() && !argument.name.empty());
 }
 
-// User inputs in the order of the call, everything else by name: releases order that in their ways.
+// Positional inputs in the order of the call, everything else by name: releases order that in
+// their ways.
 std::vector<size_t> inputs_in_order(const Program& program, const std::vector<std::string>& roles) {
   std::vector<size_t> order = first_numbers(roles.size());
   std::ranges::stable_sort(order, [&](size_t a, size_t b) {
-    if (is_user(program, a) != is_user(program, b)) return is_user(program, a);
-    return !is_user(program, a) && roles[a] < roles[b];
+    if (is_positional(program, a) != is_positional(program, b)) return is_positional(program, a);
+    return !is_positional(program, a) && roles[a] < roles[b];
   });
   return order;
 }
@@ -218,14 +223,17 @@ Result<void> add_tensor(Sha256& sum, const std::string& name, const PayloadTenso
 
 std::vector<std::string> input_roles(const Program& program) {
   std::vector<std::string> roles;
-  size_t users = 0;
+  size_t positional = 0;
   for (size_t i = 0; i < program.graph.inputs().size(); ++i) {
-    if (is_user(program, i)) {
-      roles.push_back(fmt::format("input {}", users++));
-    } else {
-      const InputSpec& spec = program.signature.input_specs[i];
-      roles.push_back(fmt::format("{} {}", input_kind_name(spec.kind), spec.target.value_or("")));
+    if (is_positional(program, i)) {
+      roles.push_back(fmt::format("input {}", positional++));
+      continue;
     }
+    const InputSpec& spec = program.signature.input_specs[i];
+    roles.push_back(
+        spec.kind == InputKind::user_input
+            ? fmt::format("input {}", spec.arg.name)
+            : fmt::format("{} {}", input_kind_name(spec.kind), spec.target.value_or("")));
   }
   return roles;
 }

@@ -9,7 +9,8 @@
 
 namespace pt2 {
 
-// One for each input: "input 0", "parameter fc.weight".
+// One for each input: "input 0", "parameter fc.weight"; constants with a name, which no position
+// tells apart, "input scale".
 std::vector<std::string> input_roles(const Program& program);
 
 }  // namespace pt2

@@ -52,11 +52,13 @@ void for_each_leaf(const Argument& argument, Visit&& visit) {
 class Canonicalizer {
  public:
   Canonicalizer(const Graph& graph, std::span<const Argument> inputs,
-                std::span<const Argument> outputs, const Names& constants, TieBreak tie_break)
+                std::span<const Argument> outputs, const Names& constants,
+                const Names& embedded_constants, TieBreak tie_break)
       : graph_(graph),
         inputs_(inputs),
         outputs_(outputs),
         constants_(constants),
+        embedded_constants_(embedded_constants),
         tie_break_(tie_break) {}
 
   Result<CanonicalGraph> run() {
@@ -157,6 +159,8 @@ class Canonicalizer {
     std::vector<std::pair<std::string, ValueId>> values;
     const auto rename = [&](const Argument& argument) {
       for_each_value(argument, [&](ValueId id) {
+        // Schema 1 finds the constant by the value's name.
+        if (embedded_constants_.contains(graph_.value(id).name)) return;
         values.emplace_back(fmt::format("_{}", values.size()), id);
         names_.insert(id);
       });
@@ -175,7 +179,8 @@ class Canonicalizer {
       for (NamedArgument& input : copy.inputs) {
         if (const auto* subgraph = input.arg.get_if<SubgraphId>()) {
           const Graph& nested = graph_.subgraph(*subgraph);
-          Canonicalizer inner(nested, nested.inputs(), nested.outputs(), constants_, tie_break_);
+          Canonicalizer inner(nested, nested.inputs(), nested.outputs(), constants_,
+                              embedded_constants_, tie_break_);
           PT2_TRY(CanonicalGraph canonical, inner.run());
           canonical.graph.name = fmt::format("_g{}", count++);
           input.arg = Argument(out.add_subgraph(std::move(canonical.graph)));
@@ -207,6 +212,7 @@ class Canonicalizer {
   const Graph& graph_;
   std::span<const Argument> inputs_, outputs_;
   const Names& constants_;
+  const Names& embedded_constants_;
   TieBreak tie_break_;
   std::vector<int64_t> rank_;
   int64_t next_rank_ = 0;
@@ -334,8 +340,11 @@ Result<Program> canonicalize(const Program& program, TieBreak tie_break) {
   const std::vector<Argument> inputs = permuted(graph.inputs(), input_order);
   const std::vector<Argument> outputs = permuted(graph.outputs(), output_order);
   const Names constants = constant_names(signature);
+  Names embedded_constants;
+  for (const EmbeddedConstant& constant : program.embedded_constants)
+    embedded_constants.insert(constant.name);
   PT2_TRY(CanonicalGraph canonical,
-          Canonicalizer(graph, inputs, outputs, constants, tie_break).run());
+          Canonicalizer(graph, inputs, outputs, constants, embedded_constants, tie_break).run());
 
   Program out;
   out.graph = std::move(canonical.graph);
