@@ -26,10 +26,8 @@ if(PT2_SANITIZE)
   endif()
 endif()
 find_program(PT2_CCACHE ccache)
-if(PT2_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  # Without these ccache takes no file that uses a precompiled header.
-  set(CMAKE_CXX_COMPILER_LAUNCHER
-    "${CMAKE_COMMAND};-E;env;CCACHE_SLOPPINESS=pch_defines,time_macros;${PT2_CCACHE}")
+if(UNIX AND PT2_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${PROJECT_SOURCE_DIR}/cmake/ccache.sh;${PT2_CCACHE}")
 endif()
 
 # What most files of an area include is compiled once for it: it takes a compiler longer than most files' own code.
