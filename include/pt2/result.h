@@ -4,10 +4,12 @@
 #ifndef PT2_RESULT_H
 #define PT2_RESULT_H
 
+#include <concepts>
 #include <exception>
+#include <memory>
 #include <optional>
+#include <type_traits>
 #include <utility>
-#include <variant>
 
 #include "pt2/error.h"
 
@@ -24,23 +26,47 @@ class Exception : public std::exception {
   std::string text_;
 };
 
+// Not a std::variant: each one costs the compiler a hundred functions, and there are many Results.
 template <class T>
 class [[nodiscard]] Result {
  public:
   using value_type = T;
-  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}
-  Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}
+  Result(T value) : has_value_(true), value_(std::move(value)) {}
+  Result(Error error) : has_value_(false), error_(std::move(error)) {}
+  Result(const Result& other) requires std::copy_constructible<T> : has_value_(other.has_value_) {
+    if (has_value_)
+      std::construct_at(&value_, other.value_);
+    else
+      std::construct_at(&error_, other.error_);
+  }
+  Result(Result&& other) noexcept(std::is_nothrow_move_constructible_v<T>)
+      : has_value_(other.has_value_) {
+    if (has_value_)
+      std::construct_at(&value_, std::move(other.value_));
+    else
+      std::construct_at(&error_, std::move(other.error_));
+  }
+  Result& operator=(Result other) noexcept {
+    std::destroy_at(this);
+    return *std::construct_at(this, std::move(other));
+  }
+  ~Result() {
+    if (has_value_)
+      std::destroy_at(&value_);
+    else
+      std::destroy_at(&error_);
+  }
 
-  bool has_value() const { return state_.index() == 0; }
-  explicit operator bool() const { return has_value(); }
+  bool has_value() const { return has_value_; }
+  explicit operator bool() const { return has_value_; }
   // Undefined without a value, like a null pointer; test first.
-  T& operator*() & { return *std::get_if<0>(&state_); }
-  const T& operator*() const& { return *std::get_if<0>(&state_); }
-  T&& operator*() && { return std::move(*std::get_if<0>(&state_)); }
-  T* operator->() { return std::get_if<0>(&state_); }
-  const T* operator->() const { return std::get_if<0>(&state_); }
-  const Error& error() const& { return *std::get_if<1>(&state_); }
-  Error&& error() && { return std::move(*std::get_if<1>(&state_)); }
+  T& operator*() & { return value_; }
+  const T& operator*() const& { return value_; }
+  T&& operator*() && { return std::move(value_); }
+  T* operator->() { return &value_; }
+  const T* operator->() const { return &value_; }
+  const Error& error() const& { return error_; }
+  Error&& error() && { return std::move(error_); }
 #ifdef __cpp_exceptions
   // The value, or throws Exception.
   T& value() & { return throw_if_error(), **this; }
@@ -52,10 +78,14 @@ class [[nodiscard]] Result {
  private:
 #ifdef __cpp_exceptions
   void throw_if_error() const {
-    if (!has_value()) throw Exception(error());
+    if (!has_value_) throw Exception(error_);
   }
 #endif
-  std::variant<T, Error> state_;
+  bool has_value_;
+  union {
+    T value_;
+    Error error_;
+  };
 };
 
 template <>

@@ -70,6 +70,14 @@ class Scalar {
 struct ScriptObject;
 using Object = std::shared_ptr<const ScriptObject>;
 
+template <class T, class Variant>
+inline constexpr bool is_alternative_of = false;
+template <class T, class... Types>
+inline constexpr bool is_alternative_of<T, std::variant<Types...>> = (std::same_as<T, Types> ||
+                                                                      ...);
+template <class T, class Variant>
+concept AlternativeOf = is_alternative_of<T, Variant>;
+
 // One argument or result of an operator. `none` is std::monostate.
 struct Value {
   using List = std::vector<Value>;
@@ -77,17 +85,24 @@ struct Value {
                             std::string, Dtype, MemoryFormat, Layout, Device, Object, List>;
   Data data;
 
-  Value() = default;
+  // These are compiled once, in value.cpp, and not in every source that holds a Value: copying,
+  // moving and destroying a variant is code for each alternative.
+  Value();
+  Value(const Value&);
+  Value(Value&&) noexcept;
+  Value& operator=(const Value&);
+  Value& operator=(Value&&) noexcept;
+  ~Value();
+  template <class T>
+  requires AlternativeOf<T, Data> Value(T value);
+
   // Integers of every width are int64_t (larger ones wrap), floats are double. Without these
   // constructors, a vector's size() would become a complex number.
   template <std::integral T>
-  requires(!std::same_as<T, bool>) Value(T value) : data(static_cast<int64_t>(value)) {}
+  requires(!AlternativeOf<T, Data>) Value(T value) : Value(static_cast<int64_t>(value)) {}
   template <std::floating_point T>
-  Value(T value) : data(static_cast<double>(value)) {}
-  template <class T>
-  requires(std::constructible_from<Data, T> && (!std::is_arithmetic_v<T> || std::same_as<T, bool>))
-      Value(T value)
-      : data(std::move(value)) {}
+  requires(!AlternativeOf<T, Data>) Value(T value) : Value(static_cast<double>(value)) {}
+  Value(const char* value);
 
   bool is_none() const { return data.index() == 0; }
   template <class T>

@@ -38,6 +38,30 @@ std::complex<double> Scalar::to_complex() const {
   return convert<double>(data_);
 }
 
+Value::Value() = default;
+Value::Value(const Value&) = default;
+Value::Value(Value&&) noexcept = default;
+Value& Value::operator=(const Value&) = default;
+Value& Value::operator=(Value&&) noexcept = default;
+Value::~Value() = default;
+
+template <class T>
+requires AlternativeOf<T, Value::Data> Value::Value(T value) : data(std::move(value)) {}
+template Value::Value(std::monostate);
+template Value::Value(Tensor);
+template Value::Value(int64_t);
+template Value::Value(double);
+template Value::Value(bool);
+template Value::Value(std::complex<double>);
+template Value::Value(std::string);
+template Value::Value(Dtype);
+template Value::Value(MemoryFormat);
+template Value::Value(Layout);
+template Value::Value(Device);
+template Value::Value(Object);
+template Value::Value(List);
+Value::Value(const char* value) : data(std::string(value)) {}
+
 std::string Value::type_text() const {
   struct Describe {
     std::string operator()(std::monostate) const { return "none"; }

@@ -33,6 +33,13 @@ std::string_view value_kind_name(ValueKind kind) {
   return kNames[static_cast<size_t>(kind)];
 }
 
+Graph::Graph() = default;
+Graph::Graph(const Graph&) = default;
+Graph::Graph(Graph&&) noexcept = default;
+Graph& Graph::operator=(const Graph&) = default;
+Graph& Graph::operator=(Graph&&) noexcept = default;
+Graph::~Graph() = default;
+
 bool Graph::contains(ValueId id) const {
   const auto index = static_cast<size_t>(id);
   return index < values_.size() && !value_uses_[index].erased;

@@ -102,11 +102,20 @@ class Argument {
   // as_optional_tensor.
   enum class Wrapper : uint8_t { plain, symbolic, optional };
 
-  Argument() = default;
+  // Compiled once, in argument.cpp, as those of Value are.
+  Argument();
+  Argument(const Argument&);
+  Argument(Argument&&) noexcept;
+  Argument& operator=(const Argument&);
+  Argument& operator=(Argument&&) noexcept;
+  ~Argument();
   template <class T>
-  requires(!std::is_same_v<std::remove_cvref_t<T>, Argument>)
-      Argument(T&& value, Wrapper wrapped = Wrapper::plain)
-      : variant(std::forward<T>(value)), wrapper(wrapped) {}
+  requires AlternativeOf<T, Variant> Argument(T value, Wrapper wrapped = Wrapper::plain);
+
+  template <std::integral T>
+  requires(!AlternativeOf<T, Variant>) Argument(T value, Wrapper wrapped = Wrapper::plain)
+      : Argument(static_cast<int64_t>(value), wrapped) {}
+  Argument(const char* value, Wrapper wrapped = Wrapper::plain);
 
   template <class T>
   bool is() const {

@@ -204,6 +204,13 @@ class Graph {
     ValueUses uses_;
   };
 
+  Graph();
+  Graph(const Graph&);
+  Graph(Graph&&) noexcept;
+  Graph& operator=(const Graph&);
+  Graph& operator=(Graph&&) noexcept;
+  ~Graph();
+
   // Reading.
 
   NodeRange nodes() const { return NodeRange(this); }

@@ -111,7 +111,8 @@ struct SpelledExpr {
 // may be edited in different threads. Handles stay valid until the pool dies.
 class ExprPool {
  public:
-  ExprPool() = default;
+  ExprPool();
+  ~ExprPool();
   ExprPool(const ExprPool&) = delete;
   ExprPool& operator=(const ExprPool&) = delete;
 

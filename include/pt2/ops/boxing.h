@@ -132,7 +132,7 @@ Value box(T value) {
   if constexpr (kIsVector<T>) {
     Value::List list;
     list.reserve(value.size());
-    for (auto&& item : value) list.push_back(box(std::move(item)));
+    for (auto&& item : value) list.push_back(box<typename T::value_type>(std::move(item)));
     return Value(std::move(list));
   } else if constexpr (kIsOptional<T>) {
     return value ? box(*std::move(value)) : Value();

@@ -117,6 +117,9 @@ Expr ExprPool::symbol(std::string_view name, std::string_view assumptions) {
   return symbol;
 }
 
+ExprPool::ExprPool() = default;
+ExprPool::~ExprPool() = default;
+
 Result<const SpelledExpr*> ExprPool::parse(std::string_view text) {
   {
     const std::lock_guard lock(mutex_);
