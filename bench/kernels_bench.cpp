@@ -22,6 +22,7 @@
 #include "kernels/images/winograd.h"
 #include "kernels/layouts.h"
 #include "kernels/pointwise.h"
+#include "kernels/products/half_products.h"
 #include "kernels/products/product.h"
 #include "kernels/products/row_products.h"
 #include "kernels/rows.h"
@@ -207,6 +208,48 @@ void bench_row_products(const Bench& bench) {
                  2.0 * static_cast<double>(rows * columns * depth), bytes_of(columns * depth),
                  [&] { kernels::multiply_rows(product, bench.pool()); });
   }
+}
+
+void bench_half_products(const Bench& bench) {
+  const struct {
+    int64_t rows, columns, depth;
+  } shapes[] = {{128, 768, 768}, {128, 3072, 768}, {1, 8192, 2048}};
+  for (const auto type : {kernels::Rounding::bfloat16, kernels::Rounding::half})
+    for (const auto& [rows, columns, depth] : shapes) {
+      const std::vector<uint16_t> left(static_cast<size_t>(rows * depth), 0x3C00);
+      const std::vector<uint16_t> right(static_cast<size_t>(columns * depth), 0x3C00);
+      const Floats wide = make_floats(rows * depth);
+      const Floats packed = make_floats(kernels::packed_half_size(depth, columns) / 2 + 1);
+      const Floats out = make_floats(rows * columns);
+      const kernels::HalfWeights weights{.type = type,
+                                         .depth = depth,
+                                         .columns = columns,
+                                         .right = right.data(),
+                                         .column_stride = depth};
+      auto* panels = reinterpret_cast<uint16_t*>(packed.get());
+      kernels::pack_halves(weights, panels, bench.pool());
+      const kernels::HalfProduct product{.rows = rows,
+                                         .left = left.data(),
+                                         .left_stride = depth,
+                                         .out = out.get(),
+                                         .out_stride = columns};
+      const kernels::RowProduct row{.rows = rows,
+                                    .left = wide.get(),
+                                    .left_stride = depth,
+                                    .out = out.get(),
+                                    .out_stride = columns,
+                                    .epilogue = {}};
+      bench.report(std::string(type == kernels::Rounding::half ? "half" : "bfloat16") +
+                       "_product " + std::to_string(rows) + " x " + std::to_string(columns) +
+                       " x " + std::to_string(depth),
+                   2.0 * static_cast<double>(rows * columns * depth), bytes_of(columns * depth) / 2,
+                   [&] {
+                     if (rows == 1)
+                       kernels::multiply_half_rows(row, weights, left.data(), bench.pool());
+                     else
+                       kernels::multiply_packed_halves(product, weights, panels, bench.pool());
+                   });
+    }
 }
 
 struct ImageShape {
@@ -486,6 +529,7 @@ int main(int argc, char** argv) {
   const pt2::bench::Bench bench(filter, pool);
   pt2::bench::bench_products(bench);
   pt2::bench::bench_row_products(bench);
+  pt2::bench::bench_half_products(bench);
   pt2::bench::bench_convolutions(bench);
   pt2::bench::bench_attention(bench);
   pt2::bench::bench_rows(bench);

@@ -54,6 +54,15 @@ HWY_INLINE void store_first(V value, float* to, int64_t count) {
   }
 }
 
+// How loops that take weights of several types read those of float32.
+struct FloatElements {
+  using Element = float;
+  HWY_INLINE static V load(const float* from) { return HWY_NAMESPACE::load(from); }
+  HWY_INLINE static V load_first(const float* from, int64_t count) {
+    return HWY_NAMESPACE::load_first(from, count);
+  }
+};
+
 // to[j * to_stride + i] = from[i * from_stride + j] for i, j < 4.
 HWY_INLINE void turn_4x4(const float* from, int64_t from_stride, float* to, int64_t to_stride) {
 #if HWY_TARGET == HWY_SCALAR

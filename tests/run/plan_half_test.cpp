@@ -119,6 +119,24 @@ TEST_P(PlanHalf, ChainsRoundAsEachNodeDoes) {
   EXPECT_EQ(halves.check(), (Names{"pointwise_chain", "pointwise_chain", "pointwise_chain"}));
 }
 
+TEST_P(PlanHalf, ProductsTakeWeightsAsTheyLieOrPacked) {
+  for (const int64_t rows : {1, 4, 5, 300}) {
+    HalfCase halves(GetParam());
+    const ValueId x = halves.value({rows, 33}), weight = halves.weight({20, 33}),
+                  bias = halves.weight({20}), across = halves.weight({20, 7});
+    const ValueId y = halves.call(
+        "linear.default",
+        {input(x), named("weight", Argument(weight)), named("bias", Argument(bias))}, {rows, 20});
+    halves.output(halves.call("mm.default", {self(y), named("mat2", Argument(across))}, {rows, 7}));
+    const ValueId turned = halves.call("t.default", {self(weight)}, {33, 20});
+    halves.output(halves.call(
+        "addmm.default", {self(bias), named("mat1", Argument(x)), named("mat2", Argument(turned))},
+        {rows, 20}));
+    halves.output(halves.call("matmul.default", {self(x), other(turned)}, {rows, 20}));
+    EXPECT_EQ(halves.check(), (Names{"product", "product", "product", "product"}));
+  }
+}
+
 TEST_P(PlanHalf, OtherDtypesThanTheProgramSaysAreTheReferenceExecutors) {
   HalfCase halves(GetParam());
   const ValueId x = halves.value({2, 4, 6});

@@ -1,200 +1,20 @@
-// Order of loops: for a block of columns (its packed rows of one block of depth stay in the second
-// cache), for a block of depth, for a few rows (copied to a tile that stays in the first cache),
-// for each panel: one tile of results in registers. The tile's fixed pitch lets one address
-// register reach all of its rows.
 #include "kernels/products/product.h"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
-#include <utility>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/products/product.cpp"
 #include <hwy/foreach_target.h>
 // After foreach_target.h.
-#include "kernels/products/panels-inl.h"
+#include "kernels/products/product-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace pt2::kernels {
 namespace HWY_NAMESPACE {
 
-// As many sums as registers hold beside one row of a panel and a broadcast element.
-#if HWY_TARGET == HWY_AVX3
-constexpr int kTileRows = 14;
-#elif HWY_ARCH_ARM
-constexpr int kTileRows = 12;
-#else
-constexpr int kTileRows = 6;
-#endif
-// 256 x 256 floats: half of a second cache of 512 KB, the other half is for what comes next.
-constexpr int64_t kColumnBlock = 256;
-// Less work than this is not worth waking a thread.
-constexpr int64_t kParallelWork = int64_t{1} << 18;
-
-struct Tile {
-  const float* left;   // in a tile of kTilePitch
-  const float* right;  // of a panel
-  int64_t depth;
-  Results results;
-};
-
-template <int kRows, int kVectors>
-void multiply_tile(const Tile& tile) {
-  V sums[kRows][kVectors];
-#pragma GCC unroll 16
-  for (int r = 0; r < kRows; ++r)
-#pragma GCC unroll 16
-    for (int v = 0; v < kVectors; ++v) sums[r][v] = hn::Zero(Floats());
-  const float* HWY_RESTRICT left = tile.left;
-  const float* HWY_RESTRICT right = tile.right;
-  for (int64_t k = 0; k < tile.depth; ++k, ++left, right += kVectors * kLanes) {
-    V row[kVectors];
-#pragma GCC unroll 16
-    for (int v = 0; v < kVectors; ++v) row[v] = load(right + v * kLanes);
-#pragma GCC unroll 16
-    for (int r = 0; r < kRows; ++r) {
-      const V element = set(left[r * kTilePitch]);
-#pragma GCC unroll 16
-      for (int v = 0; v < kVectors; ++v) sums[r][v] = hn::MulAdd(element, row[v], sums[r][v]);
-    }
-  }
-  finish_sums<kRows, kVectors>(tile.results, sums);
-}
-
-using TileFunction = void (*)(const Tile&);
-template <int kVectors, size_t... kIndex>
-constexpr std::array<TileFunction, sizeof...(kIndex)> tile_functions(
-    std::index_sequence<kIndex...>) {
-  return {&multiply_tile<static_cast<int>(kIndex) + 1, kVectors>...};
-}
-constexpr auto kNarrowTiles = tile_functions<1>(std::make_index_sequence<kTileRows>());
-constexpr auto kWideTiles = tile_functions<2>(std::make_index_sequence<kTileRows>());
-
-void fill_tile(const Product& product, int64_t first_row, int64_t rows, int64_t first_depth,
-               int64_t depth, float* tile) {
-  if (depth == 0) return;
-  if (product.left == nullptr)
-    return product.left_rows.fill(product.left_rows.source, first_row, rows, first_depth, depth,
-                                  tile);
-  for (int64_t r = 0; r < rows; ++r)
-    map_span(product.left + (first_row + r) * product.left_stride + first_depth,
-             tile + r * kTilePitch, depth, [](V x) HWY_ATTR { return x; });
-}
-
-struct Block {
-  int64_t first_row;
-  int64_t rows;
-  int64_t first_column;  // a multiple of kPanelWidth
-  int64_t columns;
-};
-
-// Which of the tiles of rows one is that the same panels are multiplied with.
-struct Turn {
-  int64_t index;
-  int64_t count;
-};
-
-// Brings a part of what comes behind the panel of `column` into the second cache: each tile of rows
-// one of turn.count parts, so that reading large weights from memory takes no time of its own.
-HWY_INLINE void read_ahead(const Product& product, const Block& block, int64_t column,
-                           int64_t next_depth, const Turn& turn) {
-  constexpr int64_t kLine = 16;
-  const bool is_last = next_depth == product.depth;
-  const int64_t next_column = is_last ? column + block.columns : column;
-  if (next_column >= product.packed_columns) return;
-  const int64_t width = is_narrow_panel(product.packed_columns, next_column) ? kLanes : kPanelWidth;
-  const int64_t first = is_last ? 0 : next_depth;
-  const int64_t size = std::min(kTileDepth, product.depth - first) * width;
-  const float* panel =
-      product.packed + panel_offset(product.packed_depth, next_column) + first * width;
-  const int64_t end = part_begin(size, turn.count, turn.index + 1);
-  for (int64_t i = part_begin(size, turn.count, turn.index); i < end; i += kLine)
-    __builtin_prefetch(panel + i, 0, 2);
-}
-
-// The columns of a block, for the rows in `left` and one block of depth.
-void multiply_rows_of_tile(const Product& product, const Block& block, int64_t first_depth,
-                           int64_t depth, const float* left, const Turn& turn) {
-  const bool first = first_depth == 0;
-  const bool last = first_depth + depth == product.depth;
-  const Epilogue& epilogue = product.epilogue;
-  const int64_t end = block.first_column + block.columns;
-  for (int64_t column = block.first_column; column < end; column += kPanelWidth) {
-    const bool narrow = is_narrow_panel(product.packed_columns, column);
-    float* out = product.out + block.first_row * product.out_stride + column;
-    Tile tile{.left = left,
-              .right = product.packed + panel_offset(product.packed_depth, column) +
-                       first_depth * (narrow ? kLanes : kPanelWidth),
-              .depth = depth,
-              .results = {.columns = std::min(kPanelWidth, product.columns - column),
-                          .out = out,
-                          .out_stride = product.out_stride,
-                          .start = first ? nullptr : out,
-                          .start_stride = first ? 0 : product.out_stride,
-                          .addend = nullptr,
-                          .addend_stride = epilogue.addend_stride,
-                          .activation = last ? epilogue.activation : Activation::none}};
-    if (first && epilogue.bias != nullptr) tile.results.start = epilogue.bias + column;
-    if (first && epilogue.addend != nullptr)
-      tile.results.addend = epilogue.addend + block.first_row * epilogue.addend_stride + column;
-    read_ahead(product, block, column, first_depth + depth, turn);
-    const auto row_index = static_cast<size_t>(block.rows - 1);
-    (narrow ? kNarrowTiles[row_index] : kWideTiles[row_index])(tile);
-  }
-}
-
-void multiply_block(const Product& product, const Block& block) {
-  HWY_ALIGN float left[kTileRows * kTilePitch];
-  const int64_t tiles = (block.rows + kTileRows - 1) / kTileRows;
-  // A depth of 0 is one empty block, so that bias and activation still apply.
-  const int64_t depths = std::max<int64_t>(1, (product.depth + kTileDepth - 1) / kTileDepth);
-  for (int64_t d = 0; d < depths; ++d) {
-    const int64_t first_depth = part_begin(product.depth, depths, d);
-    const int64_t depth = part_begin(product.depth, depths, d + 1) - first_depth;
-    for (int64_t t = 0; t < tiles; ++t) {
-      Block rows = block;
-      rows.first_row = block.first_row + part_begin(block.rows, tiles, t);
-      rows.rows = block.first_row + part_begin(block.rows, tiles, t + 1) - rows.first_row;
-      fill_tile(product, rows.first_row, rows.rows, first_depth, depth, left);
-      multiply_rows_of_tile(product, rows, first_depth, depth, left, {t, tiles});
-    }
-  }
-}
-
 void multiply(const Product& product, ThreadPool* pool) {
-  if (product.rows <= 0 || product.columns <= 0) return;
-  const int64_t panels = (product.columns + kPanelWidth - 1) / kPanelWidth;
-  int64_t column_parts = (product.columns + kColumnBlock - 1) / kColumnBlock;
-  int64_t row_parts = 1;
-  const bool parallel =
-      thread_count(pool) > 1 && product.rows * product.columns * product.depth >= kParallelWork;
-  if (parallel) {
-    // Several tasks for each thread, so that one that is held up holds nobody up. Columns are dealt
-    // out first: each row part reads the right operand again, a column part copies the left one
-    // again, which four panels make up for. A row part has at least four tiles of rows.
-    const int64_t threads = thread_count(pool), wanted = 4 * threads;
-    const int64_t most_rows = std::max<int64_t>(1, (product.rows + kTileRows - 1) / kTileRows / 4);
-    column_parts = std::max(column_parts, std::clamp<int64_t>(panels / 4, 1, wanted));
-    row_parts = std::clamp<int64_t>((wanted + column_parts - 1) / column_parts, 1, most_rows);
-    // Few tasks that cannot be dealt out evenly leave threads without one at the end.
-    while (row_parts < most_rows && row_parts * column_parts < 4 * wanted &&
-           row_parts * column_parts % threads != 0)
-      ++row_parts;
-    if (row_parts * column_parts < wanted)
-      column_parts = std::min(panels, (wanted + row_parts - 1) / row_parts);
-  }
-  run_tasks(parallel ? pool : nullptr, row_parts * column_parts, [&](int64_t task, int) {
-    const int64_t row_part = task % row_parts;
-    const int64_t column_part = task / row_parts;
-    Block block;
-    block.first_row = part_begin(product.rows, row_parts, row_part);
-    block.rows = part_begin(product.rows, row_parts, row_part + 1) - block.first_row;
-    block.first_column = part_begin(panels, column_parts, column_part) * kPanelWidth;
-    block.columns =
-        part_begin(panels, column_parts, column_part + 1) * kPanelWidth - block.first_column;
-    multiply_block(product, block);
-  });
+  multiply_panels<PlainPanels<FloatElements>>(product, product.packed, pool);
 }
 
 int64_t packed_columns(int64_t columns) { return (columns + kLanes - 1) / kLanes * kLanes; }

@@ -7,6 +7,7 @@
 #include "ops/loops.h"
 #include "run/plan/layout.h"
 #include "run/plan/nested_plans.h"
+#include "run/plan/steps/product_weights.h"
 
 namespace pt2::run {
 namespace {
@@ -271,9 +272,10 @@ StepPointer Planner::recompose(const BoundNode& node) {
 namespace {
 
 // Steps that take halves as they are, or give more than one result.
-bool has_own_halves(const BoundNode& node, StepPointer (*make)(const Planner&, const BoundNode&)) {
-  return is_operator(node, "aten::linear") || make == make_gather || make == make_concatenation ||
-         make == make_recurrent || make == make_cell;
+bool has_own_halves(const Planner& planner, const BoundNode& node,
+                    StepPointer (*make)(const Planner&, const BoundNode&)) {
+  return (make == make_product && has_half_weights(planner, node)) || make == make_gather ||
+         make == make_concatenation || make == make_recurrent || make == make_cell;
 }
 
 }  // namespace
@@ -281,7 +283,7 @@ bool has_own_halves(const BoundNode& node, StepPointer (*make)(const Planner&, c
 StepPointer Planner::make_step(const BoundNode& node) {
   for (const auto& maker : kMakers) {
     if (!is_operator(node, maker.name, maker.overload)) continue;
-    if (!has_own_halves(node, maker.make)) {
+    if (!has_own_halves(*this, node, maker.make)) {
       widens_ = true;
       StepPointer step = make_half(*this, node, [&] { return maker.make(*this, node); });
       widens_ = false;

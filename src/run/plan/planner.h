@@ -177,7 +177,6 @@ StepPointer make_product(const Planner& planner, const BoundNode& node);
 using StepMaker = std::function<StepPointer()>;
 // What `make` gives for a node alone, around float16 or bfloat16.
 StepPointer make_half(const Planner& planner, const BoundNode& node, const StepMaker& make);
-StepPointer make_half_product(const Planner& planner, const BoundNode& node);
 StepPointer make_batch_product(const Planner& planner, const BoundNode& node);
 StepPointer make_convolution(const Planner& planner, const BoundNode& node);
 StepPointer make_volume_convolution(const Planner& planner, const BoundNode& node);

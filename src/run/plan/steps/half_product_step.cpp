@@ -1,115 +1,122 @@
-// Products of float16 and bfloat16 with weights that are the same in every call: the weights lie
-// ready as floats, in which sums are made; results are rounded once.
+// Products of float16 and bfloat16 with weights that are the same in every call: the weights become
+// floats in registers, sums are floats, results are rounded once.
 #include <algorithm>
 
-#include "kernels/products/product.h"
+#include "kernels/products/half_products.h"
 #include "run/plan/halves.h"
 #include "run/plan/packed_memory.h"
-#include "run/plan/planner.h"
+#include "run/plan/steps/product_weights.h"
 
 namespace pt2::run {
 namespace {
 
-// Rows that are widened at a time.
+// Fewer rows read the weights as they lie, which is as fast as memory gives them.
+constexpr int64_t kFewRows = 4;
+// Rows whose sums lie in memory at a time.
 constexpr int64_t kRowsAtOnce = 256;
 
 class HalfProductStep final : public Step {
  public:
-  // Weights [columns, depth] and floats [columns], undefined if there are none; both row-major.
-  HalfProductStep(const BoundNode& node, Tensor weights, Tensor bias,
+  HalfProductStep(const BoundNode& node, const BoundArgument& input, ProductWeights weights,
                   const std::shared_ptr<WeightCopies>& copies)
-      : Step({&node}), weights_(std::move(weights)), bias_(std::move(bias)), packed_(copies) {}
+      : Step({&node}), input_(input), weights_(std::move(weights)), packed_(copies) {}
 
   std::string_view name() const override { return "product"; }
 
   Result<bool> run(Frame& frame) const override {
-    const Tensor* input = frame.tensor(first().arguments[0]);
-    const int64_t columns = weights_.size(0), depth = weights_.size(1);
-    const Dtype dtype = weights_.dtype();
+    const Tensor* input = frame.tensor(input_);
+    const Dtype dtype = weights_.tensor.dtype();
     if (input == nullptr || !input->defined() || input->dtype() != dtype || input->numel() == 0 ||
-        !is_aligned(*input) || input->dim() < 1 || input->size(input->dim() - 1) != depth)
+        !is_aligned(*input) || input->dim() < 1 || input->size(input->dim() - 1) != weights_.depth)
       return false;
-    const float* packed = pack(frame);
-    if (packed == nullptr) return false;
+    const int64_t rows = input->numel() / weights_.depth;
+    const uint16_t* packed = nullptr;
+    if (rows > kFewRows || weights_.depth_stride != 1) {
+      packed = pack(frame);
+      if (packed == nullptr) return false;
+    }
     const Tensor lying = to_row_major(frame, *input);
     Sizes sizes = input->sizes();
-    sizes.back() = columns;
-    const int64_t rows = lying.numel() / depth, some = std::min(rows, kRowsAtOnce);
+    sizes.back() = weights_.columns;
     Tensor out = frame.make(std::move(sizes), {}, dtype);
-    Tensor left = frame.make({some, depth}), sums = frame.make({some, columns});
-    kernels::Product product;
-    product.columns = columns;
-    product.depth = depth;
-    product.left = left.data<float>();
-    product.left_stride = depth;
-    product.packed = packed;
-    product.out = sums.data<float>();
-    product.out_stride = columns;
-    product.epilogue.bias = bias_.defined() ? bias_.data<float>() : nullptr;
-    frame.launch([=, from = lying.raw_data(), to = out.raw_data(), wide = left.data<float>(),
-                  threads = frame.threads()] {
-      kernels::Product part = product;
-      const int64_t bytes = dtype_size(dtype);
-      for (int64_t row = 0; row < rows; row += kRowsAtOnce) {
-        part.rows = std::min(kRowsAtOnce, rows - row);
-        widen(dtype, from + row * depth * bytes, part.rows * depth, wide);
-        kernels::multiply_packed(part, threads);
-        narrow(dtype, part.out, part.rows * columns, to + row * columns * bytes);
-      }
-    });
+    if (packed == nullptr)
+      multiply_few(frame, lying, rows, out);
+    else
+      multiply(frame, lying, rows, packed, out);
     frame.set(result(), std::move(out), false);
     return true;
   }
 
  private:
-  const float* pack(Frame& frame) const {
-    const int64_t columns = weights_.size(0), depth = weights_.size(1);
-    return packed_.get(kernels::packed_size(depth, columns), [&](float* memory) {
-      // Some of all columns at a time.
-      constexpr int64_t kDepth = 128;
-      Tensor part = frame.make({columns, std::min(depth, kDepth)});
-      const int64_t bytes = dtype_size(weights_.dtype());
-      for (int64_t k = 0; k < depth; k += kDepth) {
-        const int64_t count = std::min(kDepth, depth - k);
-        for (int64_t column = 0; column < columns; ++column)
-          widen(weights_.dtype(), weights_.raw_data() + (column * depth + k) * bytes, count,
-                part.data<float>() + column * count);
-        kernels::pack_right(part.data<float>(),
-                            {.depth = depth,
-                             .columns = columns,
-                             .depth_stride = 1,
-                             .column_stride = count,
-                             .first_depth = k,
-                             .count = count},
-                            memory, frame.threads());
-      }
-      leave_file(weights_);
+  const float* bias() const { return weights_.bias ? weights_.bias->data<float>() : nullptr; }
+
+  kernels::HalfWeights weights() const {
+    return {.type = rounding_of(weights_.tensor.dtype()),
+            .depth = weights_.depth,
+            .columns = weights_.columns,
+            .right = reinterpret_cast<const uint16_t*>(weights_.tensor.raw_data()),
+            .depth_stride = weights_.depth_stride,
+            .column_stride = weights_.column_stride};
+  }
+
+  const uint16_t* pack(Frame& frame) const {
+    const int64_t halves = kernels::packed_half_size(weights_.depth, weights_.columns);
+    const float* memory = packed_.get(halves / 2 + 1, [&](float* floats) {
+      kernels::pack_halves(weights(), reinterpret_cast<uint16_t*>(floats), frame.threads());
+      leave_file(weights_.tensor);
+    });
+    return reinterpret_cast<const uint16_t*>(memory);
+  }
+
+  void multiply_few(Frame& frame, const Tensor& input, int64_t rows, Tensor& out) const {
+    Tensor left = frame.make({rows, weights_.depth}), sums = frame.make({rows, weights_.columns});
+    kernels::RowProduct product;
+    product.rows = rows;
+    product.left = left.data<float>();
+    product.left_stride = weights_.depth;
+    product.out = sums.data<float>();
+    product.out_stride = weights_.columns;
+    product.epilogue.bias = bias();
+    frame.launch([product, weights = weights(), dtype = input.dtype(), from = input.raw_data(),
+                  wide = left.data<float>(), to = out.raw_data(), threads = frame.threads()] {
+      widen(dtype, from, product.rows * weights.depth, wide);
+      kernels::multiply_half_rows(product, weights, reinterpret_cast<const uint16_t*>(from),
+                                  threads);
+      narrow(dtype, product.out, product.rows * weights.columns, to);
     });
   }
 
-  Tensor weights_;
-  Tensor bias_;
+  void multiply(Frame& frame, const Tensor& input, int64_t rows, const uint16_t* packed,
+                Tensor& out) const {
+    Tensor sums = frame.make({std::min(rows, kRowsAtOnce), weights_.columns});
+    const kernels::HalfProduct product{.left_stride = weights_.depth,
+                                       .bias = bias(),
+                                       .out = sums.data<float>(),
+                                       .out_stride = weights_.columns};
+    frame.launch([product, rows, packed, weights = weights(), dtype = input.dtype(),
+                  from = reinterpret_cast<const uint16_t*>(input.raw_data()), to = out.raw_data(),
+                  threads = frame.threads()] {
+      kernels::HalfProduct part = product;
+      for (int64_t row = 0; row < rows; row += kRowsAtOnce) {
+        part.rows = std::min(kRowsAtOnce, rows - row);
+        part.left = from + row * weights.depth;
+        kernels::multiply_packed_halves(part, weights, packed, threads);
+        narrow(dtype, part.out, part.rows * weights.columns,
+               to + row * weights.columns * dtype_size(dtype));
+      }
+    });
+  }
+
+  const BoundArgument& input_;
+  ProductWeights weights_;
   PackedMemory packed_;
 };
 
 }  // namespace
 
-StepPointer make_half_product(const Planner& planner, const BoundNode& node) {
-  const Tensor* weights = planner.elements(node, "weight");
-  if (weights == nullptr || !is_half(weights->dtype()) || weights->dim() != 2) return nullptr;
-  Tensor wide;
-  if (!planner.is_none(node, "bias")) {
-    const Tensor* bias = planner.elements(node, "bias");
-    if (bias == nullptr || bias->dtype() != weights->dtype() ||
-        bias->sizes() != Sizes{weights->size(0)})
-      return nullptr;
-    const Tensor lying = bias->contiguous();
-    wide = Tensor::zeros(Dtype::float32, bias->sizes());
-    widen(bias->dtype(), lying.raw_data(), bias->numel(), wide.data<float>());
-  }
-  const std::optional<Tensor> lying = planner.row_major(*weights);
-  if (!lying) return nullptr;
-  return std::make_unique<HalfProductStep>(node, *lying, std::move(wide), planner.half_copies());
+StepPointer make_half_product(const Planner& planner, const BoundNode& node,
+                              const BoundArgument& input, ProductWeights weights) {
+  return std::make_unique<HalfProductStep>(node, input, std::move(weights), planner.half_copies());
 }
 
 }  // namespace pt2::run

@@ -4,9 +4,10 @@
 #include "kernels/layouts.h"
 #include "kernels/products/product.h"
 #include "kernels/products/row_products.h"
+#include "run/plan/halves.h"
 #include "run/plan/layout.h"
 #include "run/plan/packed_memory.h"
-#include "run/plan/planner.h"
+#include "run/plan/steps/product_weights.h"
 
 namespace pt2::run {
 namespace {
@@ -14,19 +15,9 @@ namespace {
 // Fewer rows read the weights as they lie, which is as fast as memory gives them.
 constexpr int64_t kFewRows = 4;
 
-// [depth, columns], its element (k, n) at data + k * depth_stride + n * column_stride.
-struct Weights {
-  Tensor tensor;  // keeps the data
-  int64_t depth = 0;
-  int64_t columns = 0;
-  int64_t depth_stride = 0;
-  int64_t column_stride = 0;
-  std::optional<Tensor> bias;  // row-major [columns]
-};
-
 class ProductStep final : public Step {
  public:
-  ProductStep(Nodes nodes, const BoundArgument& input, Weights weights, const Tail& tail,
+  ProductStep(Nodes nodes, const BoundArgument& input, ProductWeights weights, const Tail& tail,
               const std::shared_ptr<WeightCopies>& copies)
       : Step(std::move(nodes)),
         input_(input),
@@ -159,55 +150,29 @@ class ProductStep final : public Step {
   }
 
   const BoundArgument& input_;
-  Weights weights_;
+  ProductWeights weights_;
   const BoundArgument* addend_;
   kernels::Activation activation_;
   PackedMemory packed_;
   PackedMemory turned_;
 };
 
-// The weights of a node; nothing where they are not known, or lie in an unusual way.
-std::optional<Weights> find_weights(const Planner& planner, const BoundNode& node) {
-  const bool is_linear = is_operator(node, "aten::linear");
-  const Tensor* weight = planner.floats(node, is_linear                           ? "weight"
-                                              : is_operator(node, "aten::matmul") ? "other"
-                                                                                  : "mat2");
-  if (weight == nullptr || weight->dim() != 2) return std::nullopt;
-  const int64_t depth_dim = is_linear ? 1 : 0;
-  Weights out{.tensor = *weight,
-              .depth = weight->size(depth_dim),
-              .columns = weight->size(1 - depth_dim),
-              .depth_stride = weight->stride(depth_dim),
-              .column_stride = weight->stride(1 - depth_dim)};
-  const bool is_addmm = is_operator(node, "aten::addmm");
-  if (is_addmm && (planner.number(node, "beta") != 1.0 || planner.number(node, "alpha") != 1.0))
-    return std::nullopt;
-  const std::string_view bias_name = is_addmm ? "self" : "bias";
-  if (is_addmm || (is_linear && !planner.is_none(node, bias_name))) {
-    const Tensor* bias = planner.floats(node, bias_name);
-    if (bias == nullptr || bias->dim() != 1 || bias->size(0) != out.columns) return std::nullopt;
-    out.bias = planner.row_major(*bias);
-    if (!out.bias) return std::nullopt;
-  }
-  return out;
-}
-
 }  // namespace
 
 StepPointer make_product(const Planner& planner, const BoundNode& node) {
-  std::optional<Weights> weights = find_weights(planner, node);
-  if (!weights && is_operator(node, "aten::linear"))
-    if (StepPointer halves = make_half_product(planner, node)) return halves;
+  std::optional<ProductWeights> weights = find_product_weights(planner, node);
   if (!weights)
     return is_operator(node, "aten::addmm") ? nullptr : make_batch_product(planner, node);
   const bool is_linear = is_operator(node, "aten::linear");
   const bool is_addmm = is_operator(node, "aten::addmm");
-  const Tail tail = match_tail(planner, node, true);
-  Step::Nodes nodes{&node};
-  nodes.insert(nodes.end(), tail.nodes.begin(), tail.nodes.end());
   const BoundArgument& input = *Planner::argument(node, is_linear  ? "input"
                                                         : is_addmm ? "mat1"
                                                                    : "self");
+  if (is_half(weights->tensor.dtype()))
+    return make_half_product(planner, node, input, *std::move(weights));
+  const Tail tail = match_tail(planner, node, true);
+  Step::Nodes nodes{&node};
+  nodes.insert(nodes.end(), tail.nodes.begin(), tail.nodes.end());
   return std::make_unique<ProductStep>(std::move(nodes), input, *std::move(weights), tail,
                                        planner.copies());
 }

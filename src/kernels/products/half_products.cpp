@@ -1,0 +1,186 @@
+#include "kernels/products/half_products.h"
+
+#include <algorithm>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/products/half_products.cpp"
+#include <hwy/foreach_target.h>
+// After foreach_target.h.
+#include "kernels/products/bfloat16_dot-inl.h"
+#include "kernels/products/product-inl.h"
+#include "kernels/products/row_products-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace pt2::kernels {
+namespace HWY_NAMESPACE {
+
+using HalfBits = hn::Rebind<uint16_t, Floats>;
+using FloatBits = hn::RebindToUnsigned<Floats>;
+
+struct BfloatElements {
+  using Element = uint16_t;
+  HWY_INLINE static V load(const uint16_t* from) {
+    const auto bits = hn::PromoteTo(FloatBits(), hn::LoadU(HalfBits(), from));
+    return hn::BitCast(Floats(), hn::ShiftLeft<16>(bits));
+  }
+};
+
+struct HalfElements {
+  using Element = uint16_t;
+  HWY_INLINE static V load(const uint16_t* from) {
+    const auto bits = hn::LoadU(HalfBits(), from);
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2
+    return hn::PromoteTo(Floats(), hn::BitCast(hn::Rebind<hwy::float16_t, Floats>(), bits));
+#else
+    // As halves.cpp: Highway's own leaves out infinities and NaNs.
+    const FloatBits u;
+    const auto w = hn::ShiftLeft<16>(hn::PromoteTo(u, bits));
+    const auto doubled = hn::Add(w, w);
+    const auto moved = hn::Add(hn::ShiftRight<4>(doubled), hn::Set(u, 0xE0u << 23));
+    const V normal = hn::Mul(hn::BitCast(Floats(), moved), set(0x1p-112f));
+    const auto mantissa = hn::Or(hn::ShiftRight<17>(doubled), hn::Set(u, 126u << 23));
+    const V tiny = hn::Sub(hn::BitCast(Floats(), mantissa), set(0.5f));
+    // Compared as signed numbers, which every target can: both are at least 0 without the sign.
+    const auto size = hn::BitCast(Ints(), hn::ShiftRight<1>(doubled));
+    const auto is_tiny = hn::RebindMask(Floats(), hn::Lt(size, hn::Set(Ints(), 1 << 26)));
+    const V magnitude = hn::IfThenElse(is_tiny, tiny, normal);
+    return hn::CopySign(magnitude, hn::BitCast(Floats(), w));
+#endif
+  }
+};
+
+// With what the loops of few rows need.
+template <class Elements>
+struct RowElements : Elements {
+  HWY_INLINE static V load_first(const uint16_t* from, int64_t count) {
+    if (count >= kLanes) return Elements::load(from);
+    uint16_t lanes[kLanes] = {};
+    std::copy_n(from, count, lanes);
+    return Elements::load(lanes);
+  }
+};
+
+// Rows of halves as the tile of floats that plain panels are multiplied with.
+template <class Elements>
+void fill_widened(const void* source, int64_t first_row, int64_t rows, int64_t first_depth,
+                  int64_t depth, float* tile) {
+  const auto& product = *static_cast<const HalfProduct*>(source);
+  for (int64_t r = 0; r < rows; ++r) {
+    const uint16_t* from = product.left + (first_row + r) * product.left_stride + first_depth;
+    float* to = tile + r * kTilePitch;
+    int64_t k = 0;
+    for (; k + kLanes <= depth; k += kLanes) store(Elements::load(from + k), to + k);
+    if (k < depth) store(RowElements<Elements>::load_first(from + k, depth - k), to + k);
+  }
+}
+
+// Whether panels hold pairs of bfloat16.
+bool holds_pairs(Rounding type) { return type == Rounding::bfloat16 && has_bfloat16_dot(); }
+
+template <class Panels>
+void multiply_half_panels(const HalfProduct& product, const HalfWeights& weights,
+                          const uint16_t* packed, LeftRows::Fill fill, ThreadPool* pool) {
+  constexpr int64_t kStep = Panels::kDepthStep;
+  Product whole;
+  whole.rows = product.rows;
+  whole.columns = whole.packed_columns = weights.columns;
+  whole.depth = weights.depth;
+  whole.packed_depth = (weights.depth + kStep - 1) / kStep * kStep;
+  whole.left_rows = {fill, &product};
+  whole.out = product.out;
+  whole.out_stride = product.out_stride;
+  whole.epilogue.bias = product.bias;
+  multiply_panels<Panels>(whole, packed, pool);
+}
+
+void multiply_halves(const HalfProduct& product, const HalfWeights& weights, const uint16_t* packed,
+                     ThreadPool* pool) {
+#if PT2_BFLOAT16_DOT
+  if (holds_pairs(weights.type))
+    return multiply_half_panels<DotPanels>(product, weights, packed, &fill_pairs, pool);
+#endif
+  if (weights.type == Rounding::bfloat16)
+    multiply_half_panels<PlainPanels<BfloatElements>>(product, weights, packed,
+                                                      &fill_widened<BfloatElements>, pool);
+  else
+    multiply_half_panels<PlainPanels<HalfElements>>(product, weights, packed,
+                                                    &fill_widened<HalfElements>, pool);
+}
+
+template <class Elements>
+void multiply_rows_of(const RowProduct& product, const HalfWeights& weights, ThreadPool* pool) {
+  multiply_by_columns(product, pool, [&](auto rows, const Columns& columns) {
+    turned_columns<RowElements<Elements>, rows.value>(product, weights.right, columns);
+  });
+}
+void multiply_unpacked_halves(const RowProduct& product, const HalfWeights& weights,
+                              [[maybe_unused]] const uint16_t* rows, ThreadPool* pool) {
+#if PT2_BFLOAT16_DOT
+  if (holds_pairs(weights.type))
+    return multiply_by_columns(product, pool, [&](auto count, const Columns& columns) {
+      dot_rows<count.value>(product, rows, weights.right, columns);
+    });
+#endif
+  if (weights.type == Rounding::bfloat16)
+    multiply_rows_of<BfloatElements>(product, weights, pool);
+  else
+    multiply_rows_of<HalfElements>(product, weights, pool);
+}
+
+int64_t packed_half_columns(int64_t columns) { return (columns + kLanes - 1) / kLanes * kLanes; }
+
+void pack_half_panels(const HalfWeights& weights, uint16_t* packed, ThreadPool* pool) {
+  const int64_t step = holds_pairs(weights.type) ? 2 : 1;
+  const int64_t depth = (weights.depth + step - 1) / step * step;
+  const int64_t panels = (weights.columns + kPanelWidth - 1) / kPanelWidth;
+  run_tasks(weights.depth * weights.columns >= kParallelWork ? pool : nullptr, panels,
+            [&](int64_t index, int) {
+              const int64_t column = index * kPanelWidth;
+              const int64_t columns = std::min(kPanelWidth, weights.columns - column);
+              const int64_t width = columns <= kLanes ? kLanes : kPanelWidth;
+              uint16_t* panel = packed + panel_offset(depth, column);
+              const uint16_t* from = weights.right + column * weights.column_stride;
+              if (columns < width || weights.depth < depth) std::fill_n(panel, depth * width, 0);
+              for (int64_t k = 0; k < weights.depth; ++k) {
+                uint16_t* to = panel + k / step * step * width + k % step;
+                for (int64_t n = 0; n < columns; ++n)
+                  to[n * step] = from[k * weights.depth_stride + n * weights.column_stride];
+              }
+            });
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace pt2::kernels
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace pt2::kernels {
+HWY_EXPORT(packed_half_columns);
+HWY_EXPORT(pack_half_panels);
+HWY_EXPORT(multiply_halves);
+HWY_EXPORT(multiply_unpacked_halves);
+
+int64_t packed_half_size(int64_t depth, int64_t columns) {
+  return HWY_DYNAMIC_DISPATCH(packed_half_columns)(columns) * (depth + depth % 2);
+}
+
+void pack_halves(const HalfWeights& weights, uint16_t* packed, ThreadPool* pool) {
+  HWY_DYNAMIC_DISPATCH(pack_half_panels)(weights, packed, pool);
+}
+
+void multiply_packed_halves(const HalfProduct& product, const HalfWeights& weights,
+                            const uint16_t* packed, ThreadPool* pool) {
+  HWY_DYNAMIC_DISPATCH(multiply_halves)(product, weights, packed, pool);
+}
+
+void multiply_half_rows(const RowProduct& product, const HalfWeights& weights, const uint16_t* rows,
+                        ThreadPool* pool) {
+  RowProduct whole = product;
+  whole.columns = weights.columns;
+  whole.depth = weights.depth;
+  whole.right_stride = weights.column_stride;
+  HWY_DYNAMIC_DISPATCH(multiply_unpacked_halves)(whole, weights, rows, pool);
+}
+
+}  // namespace pt2::kernels
+#endif

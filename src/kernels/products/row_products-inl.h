@@ -1,0 +1,154 @@
+// The loops of products of few rows, for weights of any type whose elements lie side by side along
+// the depth. Included once for each target, as vectors-inl.h.
+#if defined(PT2_KERNELS_PRODUCTS_ROW_PRODUCTS_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef PT2_KERNELS_PRODUCTS_ROW_PRODUCTS_INL_H
+#undef PT2_KERNELS_PRODUCTS_ROW_PRODUCTS_INL_H
+#else
+#define PT2_KERNELS_PRODUCTS_ROW_PRODUCTS_INL_H
+#endif
+
+#include <algorithm>
+#include <type_traits>
+
+#include "kernels/products/row_products.h"
+#include "kernels/reductions-inl.h"
+#include "kernels/vectors-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace pt2::kernels {
+namespace HWY_NAMESPACE {
+
+constexpr int64_t kMostRows = 4;
+constexpr int64_t kRowProductWork = int64_t{1} << 15;
+// Columns of a task: whole vectors, so that no sum depends on the split.
+constexpr int64_t kColumnStep = 64;
+// Whether 16 sums stay in registers beside what they are made of.
+constexpr bool kManyRegisters = HWY_TARGET == HWY_AVX3 || HWY_ARCH_ARM;
+
+struct Columns {
+  int64_t first_row;
+  int64_t begin;
+  int64_t end;
+};
+
+inline float started(const RowProduct& product, int64_t row, int64_t column) {
+  const Epilogue& epilogue = product.epilogue;
+  float start = epilogue.bias != nullptr ? epilogue.bias[column] : 0.0f;
+  if (epilogue.addend != nullptr) start += epilogue.addend[row * epilogue.addend_stride + column];
+  return start;
+}
+
+// kColumns columns side by side along the depth, for kRows rows.
+template <class Elements, int kRows, int kColumns>
+void sum_columns(const RowProduct& product, const typename Elements::Element* weights,
+                 int64_t first_row, int64_t column) {
+  const int64_t block = kLanes * 128;
+  V totals[kRows][kColumns];
+#pragma GCC unroll 4
+  for (int r = 0; r < kRows; ++r)
+#pragma GCC unroll 4
+    for (int c = 0; c < kColumns; ++c) totals[r][c] = hn::Zero(Floats());
+  const float* left = product.left + first_row * product.left_stride;
+  const typename Elements::Element* right = weights + column * product.right_stride;
+  for (int64_t begin = 0; begin < product.depth; begin += block) {
+    const int64_t end = std::min(product.depth, begin + block);
+    V sums[kRows][kColumns];
+#pragma GCC unroll 4
+    for (int r = 0; r < kRows; ++r)
+#pragma GCC unroll 4
+      for (int c = 0; c < kColumns; ++c) sums[r][c] = hn::Zero(Floats());
+    int64_t k = begin;
+    for (; k + kLanes <= end; k += kLanes) {
+      V elements[kColumns];
+#pragma GCC unroll 4
+      for (int c = 0; c < kColumns; ++c) {
+        const auto* from = right + c * product.right_stride + k;
+        elements[c] = Elements::load(from);
+        // What comes behind these columns: processors do not read ahead beyond a page.
+        __builtin_prefetch(from + kColumns * product.right_stride, 0, 2);
+      }
+#pragma GCC unroll 4
+      for (int r = 0; r < kRows; ++r) {
+        const V row = load(left + r * product.left_stride + k);
+#pragma GCC unroll 4
+        for (int c = 0; c < kColumns; ++c) sums[r][c] = hn::MulAdd(row, elements[c], sums[r][c]);
+      }
+    }
+    if (k < end) {
+#pragma GCC unroll 4
+      for (int r = 0; r < kRows; ++r) {
+        const V row = load_first(left + r * product.left_stride + k, end - k);
+#pragma GCC unroll 4
+        for (int c = 0; c < kColumns; ++c)
+          sums[r][c] = hn::MulAdd(
+              row, Elements::load_first(right + c * product.right_stride + k, end - k), sums[r][c]);
+      }
+    }
+#pragma GCC unroll 4
+    for (int r = 0; r < kRows; ++r)
+#pragma GCC unroll 4
+      for (int c = 0; c < kColumns; ++c) totals[r][c] = hn::Add(totals[r][c], sums[r][c]);
+  }
+  for (int r = 0; r < kRows; ++r)
+    for (int c = 0; c < kColumns; ++c)
+      product.out[(first_row + r) * product.out_stride + column + c] =
+          sum_lanes(totals[r][c]) + started(product, first_row + r, column + c);
+}
+
+template <class Elements, int kRows>
+void turned_columns(const RowProduct& product, const typename Elements::Element* weights,
+                    const Columns& columns) {
+  constexpr int kAtOnce = kRows <= 2 || kManyRegisters ? 4 : 2;
+  int64_t column = columns.begin;
+  for (; column + kAtOnce <= columns.end; column += kAtOnce)
+    sum_columns<Elements, kRows, kAtOnce>(product, weights, columns.first_row, column);
+  for (; column < columns.end; ++column)
+    sum_columns<Elements, kRows, 1>(product, weights, columns.first_row, column);
+}
+
+inline void activate_columns(const RowProduct& product, const Columns& columns, int64_t rows) {
+  if (product.epilogue.activation == Activation::none) return;
+  for (int64_t r = 0; r < rows; ++r) {
+    float* out = product.out + (columns.first_row + r) * product.out_stride + columns.begin;
+    activate_span(product.epilogue.activation, out, out, columns.end - columns.begin);
+  }
+}
+
+// `multiply` computes the sums of some columns for as many rows as its first argument says.
+template <class Multiply>
+void multiply_by_columns(const RowProduct& product, ThreadPool* pool, const Multiply& multiply) {
+  if (product.rows <= 0 || product.columns <= 0) return;
+  const int64_t steps = (product.columns + kColumnStep - 1) / kColumnStep;
+  const bool parallel = product.columns * product.depth >= kRowProductWork;
+  const int64_t parts = parallel ? std::min<int64_t>(steps, 4 * thread_count(pool)) : 1;
+  run_tasks(pool, parts, [&](int64_t part, int) {
+    Columns columns;
+    columns.begin = part_begin(steps, parts, part) * kColumnStep;
+    columns.end = std::min(product.columns, part_begin(steps, parts, part + 1) * kColumnStep);
+    for (int64_t row = 0; row < product.rows; row += kMostRows) {
+      columns.first_row = row;
+      const int64_t rows = std::min(kMostRows, product.rows - row);
+      switch (rows) {
+        case 1:
+          multiply(std::integral_constant<int, 1>(), columns);
+          break;
+        case 2:
+          multiply(std::integral_constant<int, 2>(), columns);
+          break;
+        case 3:
+          multiply(std::integral_constant<int, 3>(), columns);
+          break;
+        case 4:
+          multiply(std::integral_constant<int, 4>(), columns);
+          break;
+      }
+      activate_columns(product, columns, rows);
+    }
+  });
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace pt2::kernels
+HWY_AFTER_NAMESPACE();
+
+#endif

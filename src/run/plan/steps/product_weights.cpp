@@ -1,0 +1,63 @@
+#include "run/plan/steps/product_weights.h"
+
+#include "run/plan/halves.h"
+
+namespace pt2::run {
+namespace {
+
+// Of float32, which weights of halves are where they are widened, or of halves.
+const Tensor* find_weight(const Planner& planner, const BoundNode& node, std::string_view name) {
+  if (const Tensor* floats = planner.floats(node, name)) return floats;
+  const Tensor* weight = planner.elements(node, name);
+  return weight != nullptr && is_half(weight->dtype()) && is_aligned(*weight) ? weight : nullptr;
+}
+
+std::string_view weight_name(const BoundNode& node) {
+  if (is_operator(node, "aten::linear")) return "weight";
+  return is_operator(node, "aten::matmul") ? "other" : "mat2";
+}
+
+// The bias as row-major floats; nothing where there is no memory for a copy.
+std::optional<Tensor> find_floats(const Planner& planner, const Tensor& bias) {
+  if (!is_half(bias.dtype())) return planner.row_major(bias);
+  if (!planner.half_copies()->take(bias.numel() * static_cast<int64_t>(sizeof(float))))
+    return std::nullopt;
+  const Tensor lying = bias.contiguous();
+  Tensor floats = Tensor::zeros(Dtype::float32, bias.sizes());
+  widen(bias.dtype(), lying.raw_data(), bias.numel(), floats.data<float>());
+  return floats;
+}
+
+}  // namespace
+
+bool has_half_weights(const Planner& planner, const BoundNode& node) {
+  const Tensor* weight = planner.elements(node, weight_name(node));
+  return weight != nullptr && is_half(weight->dtype()) && is_aligned(*weight) && weight->dim() == 2;
+}
+
+std::optional<ProductWeights> find_product_weights(const Planner& planner, const BoundNode& node) {
+  const bool is_linear = is_operator(node, "aten::linear");
+  const Tensor* weight = find_weight(planner, node, weight_name(node));
+  if (weight == nullptr || weight->dim() != 2) return std::nullopt;
+  const int64_t depth_dim = is_linear ? 1 : 0;
+  ProductWeights out{.tensor = *weight,
+                     .depth = weight->size(depth_dim),
+                     .columns = weight->size(1 - depth_dim),
+                     .depth_stride = weight->stride(depth_dim),
+                     .column_stride = weight->stride(1 - depth_dim)};
+  const bool is_addmm = is_operator(node, "aten::addmm");
+  if (is_addmm && (planner.number(node, "beta") != 1.0 || planner.number(node, "alpha") != 1.0))
+    return std::nullopt;
+  const std::string_view bias_name = is_addmm ? "self" : "bias";
+  if (is_addmm || (is_linear && !planner.is_none(node, bias_name))) {
+    const Tensor* bias = find_weight(planner, node, bias_name);
+    if (bias == nullptr || bias->dtype() != weight->dtype() || bias->dim() != 1 ||
+        bias->size(0) != out.columns)
+      return std::nullopt;
+    out.bias = find_floats(planner, *bias);
+    if (!out.bias) return std::nullopt;
+  }
+  return out;
+}
+
+}  // namespace pt2::run

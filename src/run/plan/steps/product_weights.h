@@ -1,0 +1,34 @@
+// What a product multiplies with, where that is the same in every call.
+#ifndef PT2_RUN_PLAN_STEPS_PRODUCT_WEIGHTS_H
+#define PT2_RUN_PLAN_STEPS_PRODUCT_WEIGHTS_H
+
+#include <optional>
+
+#include "run/plan/planner.h"
+
+namespace pt2::run {
+
+// [depth, columns], its element (k, n) at data + k * depth_stride + n * column_stride.
+struct ProductWeights {
+  Tensor tensor;  // of float32, float16 or bfloat16; keeps the data
+  int64_t depth = 0;
+  int64_t columns = 0;
+  int64_t depth_stride = 0;
+  int64_t column_stride = 0;
+  std::optional<Tensor> bias;  // float32, row-major [columns]
+};
+
+// Those of linear, addmm, mm and matmul; nothing where they are not known, or lie in an unusual
+// way.
+std::optional<ProductWeights> find_product_weights(const Planner& planner, const BoundNode& node);
+
+// Whether the weights of such a node are known and of float16 or bfloat16.
+bool has_half_weights(const Planner& planner, const BoundNode& node);
+
+// A product with weights of float16 or bfloat16.
+StepPointer make_half_product(const Planner& planner, const BoundNode& node,
+                              const BoundArgument& input, ProductWeights weights);
+
+}  // namespace pt2::run
+
+#endif  // PT2_RUN_PLAN_STEPS_PRODUCT_WEIGHTS_H
