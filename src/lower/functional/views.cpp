@@ -141,6 +141,10 @@ Aliasing cast(const Graph& graph, const Node& node, size_t input) {
   if (from == nullptr || to == nullptr) return unclear();
   if (from->dtype != to->dtype || from->device != to->device || from->layout != to->layout)
     return its_own();
+  // A record that says otherwise than the node is wrong, and then so may be the other one.
+  const Argument* wanted = node.find_input("dtype");
+  const auto* dtype = wanted != nullptr ? wanted->get_if<ScalarType>() : nullptr;
+  if (dtype != nullptr && *dtype != to->dtype) return unclear();
   if (!is_absent_or(node, "copy", false)) {
     const auto* copy = node.find_input("copy")->get_if<bool>();
     return copy != nullptr ? its_own() : unclear();
