@@ -151,6 +151,29 @@ TEST(Observer, EndsTheRun) {
   EXPECT_EQ(outputs.error().message, "enough");
 }
 
+TEST(Observer, CostsTheRunMoreThanItsNodesDo) {
+  GraphMaker maker;
+  ValueId x = maker.input("x");
+  for (int i = 0; i < 3; ++i) x = maker.call("torch.ops.aten.relu.default", {named("self", x)});
+  maker.graph.set_outputs({Argument(x)});
+  const auto bound = bind_graph(maker.graph);
+  ops::Context context;
+  const std::vector<Value> inputs{Value(floats({1}, {1}))};
+  const Limits limits{.max_work = 10'000};
+  ASSERT_TRUE(Executor(context, limits).run(**bound, inputs));
+  int seen = 0;
+  const Observer observer = [&](const ObservedValue&) -> Result<void> {
+    ++seen;
+    return {};
+  };
+  Executor executor(context, limits);
+  executor.observe(&observer);
+  const auto outputs = executor.run(**bound, inputs);
+  ASSERT_FALSE(outputs);
+  EXPECT_EQ(outputs.error().code, ErrorCode::limit);
+  EXPECT_EQ(seen, 2);
+}
+
 TEST(Session, StateMayBeWrittenTo) {
   const Model model = corpus_model("tied_weights");
   Session session(model);

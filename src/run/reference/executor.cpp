@@ -140,12 +140,16 @@ Result<std::vector<Value>> Executor::run_nested(const BoundNode& node, const Bou
 }
 
 Result<void> Executor::tell(const Graph& graph, const Node& node, const Argument& output,
-                            const std::vector<Value>& values) const {
-  if (const auto* id = output.get_if<ValueId>())
+                            const std::vector<Value>& values) {
+  // What writing down a value with its name costs, in elements.
+  constexpr uint64_t kObserved = 4096;
+  if (const auto* id = output.get_if<ValueId>()) {
+    PT2_TRY_VOID(count_work(kObserved));
     return (*observer_)({.name = path_ + graph.value(*id).name,
                          .graph = graph,
                          .node = node,
                          .value = values[static_cast<size_t>(*id)]});
+  }
   if (const auto* list = output.get_if<ArgumentList>())
     for (const Argument& item : list->items) PT2_TRY_VOID(tell(graph, node, item, values));
   return {};

@@ -84,7 +84,7 @@ class Executor {
                              const std::vector<Value>& results) const;
 
   Result<void> tell(const Graph& graph, const Node& node, const Argument& output,
-                    const std::vector<Value>& values) const;
+                    const std::vector<Value>& values);
 
   ops::Context& context_;
   Limits limits_;
