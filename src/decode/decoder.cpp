@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "decode/exported_folder.h"
 #include "decode/shared_weights.h"
 #include "decode/step.h"
@@ -31,6 +32,7 @@ struct Decoder::State {
   Result<Tensor> feed_first(std::span<const int64_t> ids, const CallOptions& options);
   Result<Tensor> feed_next(std::span<const int64_t> ids, const CallOptions& options);
   Result<Tensor> feed_all(std::span<const int64_t> ids, const CallOptions& options);
+  std::optional<Error> unknown_token(std::span<const int64_t> ids) const;
 };
 
 namespace {
@@ -211,29 +213,53 @@ Result<Tensor> Decoder::State::feed(std::span<const int64_t> ids, const CallOpti
   }
 }
 
+// Some programs embed more tokens than they have scores for, so that only a call that failed says
+// that an id is wrong.
+std::optional<Error> Decoder::State::unknown_token(std::span<const int64_t> ids) const {
+  const std::optional<int64_t> size = next->vocabulary();
+  if (!size) return std::nullopt;
+  const auto found = std::ranges::find_if(ids, [&](int64_t id) { return id < 0 || id >= *size; });
+  if (found == ids.end()) return std::nullopt;
+  return Error{ErrorCode::argument,
+               "found token id " + std::to_string(*found) + ", expected 0 to " +
+                   std::to_string(*size - 1) + ": the vocabulary has " + std::to_string(*size) +
+                   " tokens",
+               ""};
+}
+
 Result<Tensor> Decoder::feed(std::span<const int64_t> ids, const CallOptions& options) {
   State& state = *state_;
-  if (ids.empty()) return Error{ErrorCode::argument, "found no token, expected one or more", ""};
+  if (ids.empty())
+    return Error{ErrorCode::argument, "found no token ids, expected one or more", ""};
   const auto count = static_cast<int64_t>(ids.size());
   if (const auto most = capacity(); most && count > *most - state.position)
     return Error{ErrorCode::limit,
                  "the cache has room for " + std::to_string(*most) + " tokens, found " +
-                     std::to_string(state.position) + " and " + std::to_string(count) + " more",
+                     (state.position > 0 ? std::to_string(state.position) + " in it and " : "") +
+                     std::to_string(count) + (state.position > 0 ? " more" : ""),
                  ""};
   const MemoryAccount::Scope scope(run::open_account(
       state.limits, state.next->model().shared()->file_bytes + state.cache.bytes()));
-  return within_memory([&] { return state.feed(ids, options); });
+  Result<Tensor> logits = within_memory([&] { return state.feed(ids, options); });
+  if (!logits && logits.error().code == ErrorCode::invalid)
+    if (std::optional<Error> unknown = state.unknown_token(ids)) return *std::move(unknown);
+  return logits;
 }
 
 Result<Generated> Decoder::generate(std::span<const int64_t> prompt,
                                     const GenerateOptions& options) {
   const Sampling sampling = options.sampling.value_or(settings().sampling);
   if (!(sampling.temperature >= 0) || !(sampling.top_p > 0) || sampling.top_k < 0)
-    return Error{ErrorCode::argument, "expected temperature >= 0, top_k >= 0 and top_p > 0",
-                 "sampling"};
+    return Error{ErrorCode::argument,
+                 "found temperature " + print_float(sampling.temperature) + ", top_k " +
+                     std::to_string(sampling.top_k) + " and top_p " + print_float(sampling.top_p) +
+                     ", expected temperature >= 0, top_k >= 0 and top_p > 0",
+                 ""};
   const int64_t most =
       options.max_new_tokens.value_or(settings().max_new_tokens.value_or(kDefaultNewTokens));
-  if (most < 0) return Error{ErrorCode::argument, "found a negative number", "max_new_tokens"};
+  if (most < 0)
+    return Error{ErrorCode::argument,
+                 "max_new_tokens: found " + std::to_string(most) + ", expected 0 or more", ""};
   const std::vector<int64_t>& stop_ids = options.stop_ids ? *options.stop_ids : settings().stop_ids;
   reset();
   PT2_TRY(Tensor logits, feed(prompt, options.call));

@@ -61,7 +61,7 @@ Result<void> read_manifest(const JsonValue& manifest, const fs::path& folder, Ex
                  ".export_format"};
   const JsonValue* components = manifest.find("components");
   if (components == nullptr || !components->is_object())
-    return Error{ErrorCode::malformed, "there is no object 'components'", ""};
+    return Error{ErrorCode::malformed, "found no object 'components'", ""};
   for (const auto& [name, component] : components->members) {
     const std::string where = ".components." + name;
     const Result<std::string> file = text_member(component, "file");
@@ -173,8 +173,8 @@ Result<ExportedFolder> read_exported_folder(const std::string& path) {
           }));
   if (!has_manifest) PT2_TRY_VOID(list_programs(folder, out));
   if (out.programs.empty())
-    return Error{ErrorCode::argument, "the folder has no program: no export.json, no .pt2 file",
-                 path};
+    return Error{ErrorCode::argument,
+                 "found no program in the folder, expected export.json or a .pt2 file", path};
   PT2_TRY([[maybe_unused]] const bool has_settings,
           read_part(folder / "generation_config.json",
                     [&](const JsonValue& json) { return read_settings(json, out.settings); }));

@@ -44,6 +44,12 @@ std::optional<Role> known(std::span<const KnownName> names, std::string_view nam
   return found == names.end() ? std::nullopt : std::optional(found->role);
 }
 
+std::string known_inputs() {
+  std::string out;
+  for (const KnownName& each : kInputs) out += (out.empty() ? "" : ", ") + std::string(each.name);
+  return out;
+}
+
 bool is_of(DtypeCategory category, const ModelValue& value) {
   const auto dtype = value.tensor == nullptr ? std::nullopt : value.tensor->dtype.dtype();
   return dtype && dtype_category(*dtype) == category;
@@ -127,9 +133,9 @@ Result<std::vector<size_t>> match_caches(std::span<const CacheOutput> outputs,
     if (found == outputs.end())
       return Error{ErrorCode::unsupported,
                    "found " + std::to_string(outputs.size()) +
-                       " tensors of a cache, expected the " + std::to_string(entries.size()) +
-                       " that the next step takes" +
-                       (by_name ? "; there is no '" + entries[i].name + "'" : ""),
+                       " tensors of a cache among the outputs, expected the " +
+                       std::to_string(entries.size()) + " that the next step takes" +
+                       (by_name ? "; '" + entries[i].name + "' is missing" : ""),
                    ""};
     out.push_back(found->output);
   }
@@ -148,14 +154,18 @@ Result<ProgramRoles> find_roles(const run::CallingConvention& convention) {
     if (!role && inputs.size() == 1 && is_of(DtypeCategory::integer, input)) role = Role::ids;
     if (!role)
       return Error{ErrorCode::unsupported,
-                   "generation does not know what the input is for (" + input.type + ")",
+                   "generation does not know what the input is for (" + input.type +
+                       "), expected one of these names: " + known_inputs(),
                    "input '" + input.name + "'"};
     if (*role == Role::ids) {
       if (ids || !is_of(DtypeCategory::integer, input)) role = std::nullopt;
       ids = ids.value_or(i);
     }
     if (!role)
-      return Error{ErrorCode::unsupported, "these are no token ids: " + input.type,
+      return Error{ErrorCode::unsupported,
+                   "found " + input.type +
+                       (ids && *ids != i ? ", expected one input of token ids"
+                                         : ", expected integers: token ids"),
                    "input '" + input.name + "'"};
     out.inputs.push_back(*role);
   }
@@ -172,9 +182,11 @@ Result<ProgramRoles> find_roles(const run::CallingConvention& convention) {
     if (static_cast<size_t>(caches) + 1 == outputs.size())
       std::fill(out.outputs.begin() + 1, out.outputs.end(), Role::cache);
   }
-  if (!ids) return Error{ErrorCode::unsupported, "no input has token ids ('input_ids')", ""};
+  if (!ids)
+    return Error{ErrorCode::unsupported, "found no input of token ids, expected 'input_ids'", ""};
   if (!logits || !is_of(DtypeCategory::floating, outputs[*logits]))
-    return Error{ErrorCode::unsupported, "no output has scores of tokens ('logits')", ""};
+    return Error{ErrorCode::unsupported, "found no output of scores of tokens, expected 'logits'",
+                 ""};
   out.ids = *ids;
   out.logits = *logits;
   std::vector<CacheLeaf> taken = input_leaves(convention), given = output_leaves(convention);

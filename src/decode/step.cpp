@@ -69,6 +69,12 @@ std::optional<int64_t> ProgramStep::tokens_at_once() const {
   return sizes.back().is_symbolic() ? std::nullopt : std::optional(sizes.back().literal());
 }
 
+std::optional<int64_t> ProgramStep::vocabulary() const {
+  const std::vector<SymInt>& sizes = model_.outputs()[roles_.logits].tensor->sizes;
+  if (sizes.empty() || sizes.back().is_symbolic()) return std::nullopt;
+  return sizes.back().literal();
+}
+
 std::optional<int64_t> ProgramStep::capacity(const Cache& cache) const {
   const bool grows = std::ranges::any_of(
       roles_.cache, [](const CacheEntry& entry) { return entry.growing.has_value(); });
@@ -205,7 +211,8 @@ Result<std::vector<Value>> ProgramStep::run(std::span<const int64_t> ids, int64_
 Result<Tensor> ProgramStep::logits(const std::vector<Value>& results) const {
   const auto* scores = results[roles_.logits].get_if<Tensor>();
   if (scores == nullptr || scores->dim() == 0 || scores->numel() == 0)
-    return Error{ErrorCode::unsupported, "the program gave no scores of tokens",
+    return Error{ErrorCode::unsupported,
+                 "found " + results[roles_.logits].type_text() + ", expected scores of tokens",
                  "output '" + model_.outputs()[roles_.logits].name + "'"};
   const int64_t count = scores->sizes().back();
   int64_t offset = scores->storage_offset();

@@ -34,6 +34,8 @@ class ProgramStep {
   bool is_stateless() const { return stateless_; }
   // How many new tokens a call takes; nothing where that is open.
   std::optional<int64_t> tokens_at_once() const;
+  // How many tokens have scores; nothing where that is open.
+  std::optional<int64_t> vocabulary() const;
   // How many tokens its masks have room for, given the cache; nothing where there is no bound.
   std::optional<int64_t> capacity(const Cache& cache) const;
 

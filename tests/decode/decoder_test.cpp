@@ -151,8 +151,13 @@ TEST(Decoder, DrawsTheSameWithTheSameSeed) {
 TEST(Decoder, RefusesWhatItCannotUse) {
   Decoder decoder = Decoder::open(folder("dynamic")).value();
   EXPECT_EQ(decoder.feed({}).error().code, ErrorCode::argument);
-  const std::vector<int64_t> unknown = {3, 1000000};
-  EXPECT_FALSE(decoder.feed(unknown));
+  for (const int64_t id : {int64_t{1000000}, int64_t{32}, int64_t{-1}}) {
+    const auto unknown = decoder.feed(std::vector<int64_t>{3, id});
+    ASSERT_FALSE(unknown);
+    EXPECT_EQ(unknown.error().code, ErrorCode::argument);
+    EXPECT_EQ(unknown.error().text(), "found token id " + std::to_string(id) +
+                                          ", expected 0 to 31: the vocabulary has 32 tokens");
+  }
   const std::vector<int64_t> prompt = {3, 4};
   EXPECT_EQ(decoder.generate(prompt, {.sampling = Sampling{.top_p = 0}}).error().code,
             ErrorCode::argument);

@@ -85,7 +85,7 @@ TEST_F(Folder, NamesNoFileOutsideOfIt) {
 }
 
 TEST_F(Folder, SaysWhatIsWrong) {
-  EXPECT_NE(error().find("the folder has no program"), std::string::npos);
+  EXPECT_NE(error().find("found no program in the folder"), std::string::npos);
   write("export.json", R"({"export_format": "onnx", "components": {}})");
   EXPECT_NE(error().find("found programs of the format 'onnx'"), std::string::npos);
   write("export.json", R"({"export_format": "dynamo", "components": [1]})");
