@@ -158,7 +158,7 @@ Result<void> write_back(const GraphOutput& output, const Value& target, const Va
   const auto* state = target.get_if<Tensor>();
   const auto* value = result.get_if<Tensor>();
   if (state == nullptr || !state->defined())
-    return ops::operator_error("'" + output.name + "' has a new value, but is no tensor");
+    return ops::operator_error("'" + output.name + "' has a new value, but is not a tensor");
   if (value == nullptr || value->sizes() != state->sizes())
     return ops::operator_error("the new value of '" + output.name + "' does not have its sizes");
   Tensor memory = *state;
@@ -263,14 +263,23 @@ Result<std::vector<Value>> Session::run_with(std::span<Value> inputs, const Call
     lay_out(*shared_, layouts, sources);
     std::optional<run::OutputMemory> memory;
     if (allocate != nullptr) memory.emplace(*allocate, convention.outputs);
-    PT2_TRY(std::vector<Value> results,
-            engine_->run(sources, {.seed = seed_,
-                                   .observer = observer_ ? &observer_ : nullptr,
-                                   .limits = run::scaled_limits(shared_->limits, bytes),
-                                   .cancellation = run::Cancellation(options),
-                                   .on_step = options.on_step ? &options.on_step : nullptr,
-                                   .outputs = memory ? &*memory : nullptr,
-                                   .growing = growing}));
+    // What an observer says is no fault of the node that it was told of.
+    std::optional<Error> refused;
+    const Observer told = [&](const ObservedValue& observed) {
+      Result<void> taken = observer_(observed);
+      if (!taken) refused = taken.error();
+      return taken;
+    };
+    Result<std::vector<Value>> computed =
+        engine_->run(sources, {.seed = seed_,
+                               .observer = observer_ ? &told : nullptr,
+                               .limits = run::scaled_limits(shared_->limits, bytes),
+                               .cancellation = run::Cancellation(options),
+                               .on_step = options.on_step ? &options.on_step : nullptr,
+                               .outputs = memory ? &*memory : nullptr,
+                               .growing = growing});
+    if (refused) return *std::move(refused);
+    PT2_TRY(std::vector<Value> results, std::move(computed));
     std::vector<Value> outputs;
     for (size_t i = 0; i < results.size(); ++i) {
       const GraphOutput& output = convention.graph_outputs[i];

@@ -39,8 +39,8 @@ class NpzWriter : public TensorWriter {
 // The header comes first but is known last, so the elements wait in a nameless file.
 class SafetensorsWriter : public TensorWriter {
  public:
-  SafetensorsWriter(std::unique_ptr<FileSink> sink, int elements)
-      : sink_(std::move(sink)), elements_(elements) {}
+  SafetensorsWriter(std::string path, std::unique_ptr<FileSink> sink, int elements)
+      : path_(std::move(path)), sink_(std::move(sink)), elements_(elements) {}
   ~SafetensorsWriter() override { close(elements_); }
   SafetensorsWriter(const SafetensorsWriter&) = delete;
   SafetensorsWriter& operator=(const SafetensorsWriter&) = delete;
@@ -77,10 +77,11 @@ class SafetensorsWriter : public TensorWriter {
   }
 
  private:
-  static Error io_error() {
-    return {ErrorCode::io, "cannot write: " + std::generic_category().message(errno), ""};
+  Error io_error() const {
+    return {ErrorCode::io, "cannot write: " + std::generic_category().message(errno), path_};
   }
 
+  std::string path_;
   std::unique_ptr<FileSink> sink_;
   int elements_;
   Safetensors content_;
@@ -110,7 +111,7 @@ Result<std::unique_ptr<TensorWriter>> TensorWriter::create(const std::string& pa
   if (format == TensorFormat::npz)
     return std::unique_ptr<TensorWriter>(new NpzWriter(std::move(sink)));
   PT2_TRY(const int elements, open_nameless(path));
-  return std::unique_ptr<TensorWriter>(new SafetensorsWriter(std::move(sink), elements));
+  return std::unique_ptr<TensorWriter>(new SafetensorsWriter(path, std::move(sink), elements));
 }
 
 }  // namespace pt2

@@ -324,6 +324,27 @@ TEST(Cancellation, EndsARunThatTheCallerStops) {
   EXPECT_TRUE(session.run(inputs));
 }
 
+// Also where a nested graph has the node.
+TEST(Observers, EndARunWithTheirOwnErrors) {
+  for (const std::string name : {"mlp", "cond"}) {
+    const Model model = corpus_model(name);
+    Session session(model);
+    std::vector<Value> inputs = counted_inputs(model);
+    size_t nested = 0;
+    session.observe([&](const ObservedValue& observed) -> Result<void> {
+      const bool is_nested = observed.name.find('.') != std::string::npos;
+      nested += is_nested;
+      if (name == "cond" && !is_nested) return {};
+      return Error{ErrorCode::io, "the disk is full", "trace.npz"};
+    });
+    const auto ended = session.run(inputs);
+    ASSERT_FALSE(ended) << name;
+    EXPECT_EQ(ended.error().code, ErrorCode::io);
+    EXPECT_EQ(ended.error().text(), "trace.npz: the disk is full");
+    EXPECT_EQ(nested, name == "cond" ? 1u : 0u);
+  }
+}
+
 // --- engines
 
 // Returns the number of its calls, in the caller's memory where there is some.

@@ -23,7 +23,7 @@ struct ObservedValue {
 };
 
 // Called after each node, once for each value that it made, in the order in which they run. An
-// error ends the run.
+// error ends the run, and is its error.
 using Observer = std::function<Result<void>(const ObservedValue& observed)>;
 
 }  // namespace pt2
