@@ -39,7 +39,7 @@ struct ConstantVisitor {
   }
 
   static Error unsupported(const std::string& what) {
-    return {ErrorCode::unsupported, what + " cannot be computed with", ""};
+    return {ErrorCode::unsupported, what + " is not supported as an argument", ""};
   }
 };
 

@@ -54,7 +54,8 @@ Result<bool> evaluate(const Guard& guard, const GuardLookup& lookup) {
   SymbolBindings bindings;
   for (const GuardSource& source : guard.sources) {
     const std::optional<Number> value = lookup(source);
-    if (!value) return Error{ErrorCode::invalid, fmt::format("no {}", print(source)), {}};
+    if (!value)
+      return Error{ErrorCode::invalid, fmt::format("the call has no {}", print(source)), {}};
     bindings.bind(source.symbol->symbol, *value);
   }
   PT2_TRY(Number value, evaluate(guard.expr, bindings));

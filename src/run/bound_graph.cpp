@@ -48,7 +48,8 @@ class Binder {
   std::optional<Error> missing() const {
     if (missing_.empty()) return std::nullopt;
     std::string text = std::to_string(missing_.size()) +
-                       (missing_.size() == 1 ? " operator has" : " operators have") + " no kernel:";
+                       (missing_.size() == 1 ? " operator has" : " operators have") +
+                       " no kernel; docs/custom-operators.md says how to add one:";
     for (const auto& [target, places] : missing_) {
       text += "\n  " + target + " (" + places.front();
       if (places.size() > 1) text += " and " + std::to_string(places.size() - 1) + " more";

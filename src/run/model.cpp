@@ -21,7 +21,7 @@ Result<Object> find_object(const Payloads& payloads, const InputSpec& spec) {
     return Error{ErrorCode::unsupported,
                  "the state of the object '" + name + "' " +
                      (payload->type.empty() ? "" : "of class " + payload->type + " ") +
-                     "is of a kind that is not known here",
+                     "is of a kind that is not known to this version",
                  ""};
   return payload->object;
 }

@@ -3,6 +3,9 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <system_error>
+
 namespace pt2 {
 namespace {
 
@@ -15,7 +18,8 @@ std::string numbers_text(const PluginInterface& built) {
 }
 
 Result<void> add_from(const std::string& path, CustomOperators& operators) {
-  if (access(path.c_str(), R_OK) != 0) return Error{ErrorCode::io, "cannot be read", ""};
+  if (access(path.c_str(), R_OK) != 0)
+    return Error{ErrorCode::io, std::generic_category().message(errno), ""};
   // dlopen looks up a name without a slash in the system's library paths.
   const std::string place = path.find('/') == path.npos ? "./" + path : path;
   void* library = dlopen(place.c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -27,7 +31,8 @@ Result<void> add_from(const std::string& path, CustomOperators& operators) {
   }
   const auto* plugin = static_cast<const Plugin*>(dlsym(library, "pt2_plugin"));
   if (plugin == nullptr || plugin->magic != Plugin::kMagic)
-    return Error{ErrorCode::malformed, "is no plug-in: it has no PT2_PLUGIN", ""};
+    return Error{ErrorCode::malformed,
+                 "is not a plug-in: it has no PT2_PLUGIN (docs/custom-operators.md)", ""};
   constexpr PluginInterface kOurs;
   // The fields after the version may differ in another version, so the version is compared first.
   if (plugin->interface.version != kOurs.version || plugin->interface != kOurs)

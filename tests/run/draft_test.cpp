@@ -119,8 +119,8 @@ std::string inexpressible(const std::string& name) {
 TEST(Draft, NamesWhatItCannotExpress) {
   EXPECT_EQ(inexpressible("buffer_mutation_functional"),
             "signature.output_specs[0]: a buffer_mutation");
-  EXPECT_EQ(inexpressible("symint_io"), "graph.inputs[1]: it is no tensor");
-  EXPECT_EQ(inexpressible("constant_inputs"), "graph.inputs[1]: it is no tensor");
+  EXPECT_EQ(inexpressible("symint_io"), "graph.inputs[1]: it is not a tensor");
+  EXPECT_EQ(inexpressible("constant_inputs"), "graph.inputs[1]: it is not a tensor");
   EXPECT_EQ(inexpressible("dtypes_uint"), "signature.input_specs[0]: the dtype uint16");
 }
 

@@ -108,7 +108,7 @@ TEST(Executor, NamesEveryOperatorWithoutKernel) {
   ASSERT_FALSE(bound);
   EXPECT_EQ(bound.error().code, ErrorCode::unsupported);
   EXPECT_EQ(bound.error().message,
-            "2 operators have no kernel:\n"
+            "2 operators have no kernel; docs/custom-operators.md says how to add one:\n"
             "  torch.ops.mine.first.default (%v0 (torch.ops.mine.first.default) and 1 more)\n"
             "  torch.ops.mine.second.default (%v1 (torch.ops.mine.second.default))");
 }

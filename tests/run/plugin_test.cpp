@@ -33,12 +33,12 @@ TEST(Plugin, AddsItsOperators) {
 }
 
 TEST(Plugin, SaysWhatIsWrong) {
-  EXPECT_EQ(refusal("nowhere/libmine.so", ErrorCode::io), "cannot be read");
+  EXPECT_EQ(refusal("nowhere/libmine.so", ErrorCode::io), "No such file or directory");
   EXPECT_NE(refusal(PT2_TEST_DATA "/README.md", ErrorCode::malformed)
                 .find("cannot be loaded as a library: "),
             std::string::npos);
   EXPECT_EQ(refusal(kFolder + "no_plugin.so", ErrorCode::malformed),
-            "is no plug-in: it has no PT2_PLUGIN");
+            "is not a plug-in: it has no PT2_PLUGIN (docs/custom-operators.md)");
   EXPECT_TRUE(refusal(kFolder + "wrong_version.so", ErrorCode::unsupported)
                   .starts_with("was built for plug-in interface 9999."));
   EXPECT_NE(refusal(kFolder + "bad_signature.so", ErrorCode::argument)

@@ -227,9 +227,8 @@ Result<Number> unary_float(Arguments args) {
   // Python's math raises ValueError where C returns NaN, and log(0) too.
   if ((std::isnan(result) && !std::isnan(argument)) ||
       (std::isinf(result) && std::isfinite(argument))) {
-    return invalid(
-        fmt::format("{} is outside the domain of the function: its value there is no finite number",
-                    print(args[0])));
+    return invalid(fmt::format(
+        "{} is outside the domain of the function: its value there is not finite", print(args[0])));
   }
   return Number(result);
 }

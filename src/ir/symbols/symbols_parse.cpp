@@ -53,7 +53,10 @@ class Parser {
     PT2_TRY(Expr expr, expression());
     if (current_.kind != TokenKind::end) return unexpected("the end");
     if (!unsupported_.empty())
-      return Error{ErrorCode::unsupported, fmt::format("a guard on {}()", unsupported_), {}};
+      return Error{
+          ErrorCode::unsupported,
+          fmt::format("the guard calls {}(), which is not known to this version", unsupported_),
+          {}};
     return expr;
   }
 

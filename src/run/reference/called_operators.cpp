@@ -183,7 +183,7 @@ Result<std::vector<Value>> auto_functionalized_v2(Executor& executor, const Boun
   CallArguments call = arguments_from(node, std::move(arguments), 1);
   PT2_TRY(Value copies, clone_value(take(call, "_all_bases").value_or(Value(Value::List{}))));
   const auto* bases = copies.get_if<Value::List>();
-  if (bases == nullptr) return ops::operator_error("'_all_bases' is no list");
+  if (bases == nullptr) return ops::operator_error("'_all_bases' is not a list");
   for (const ops::Parameter& parameter : node.op.signature()) {
     if (!parameter.mutated) continue;
     PT2_TRY(Value view, ViewReader(call, *bases).read(parameter));
