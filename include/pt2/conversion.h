@@ -49,7 +49,8 @@ struct Blocker {
   const Release* first = nullptr;  // the first release that could take it; null: none
 
   const BlockerInfo& info() const;
-  // "operator: torch.ops.aten.rms_norm.default is not there before 2.4 (at %rms_norm …)".
+  // "operator_name: %rms_norm (…): torch.ops.aten.rms_norm.default came with 2.4; needs PyTorch 2.4
+  // or later".
   std::string line() const;
 };
 

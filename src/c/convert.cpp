@@ -119,8 +119,8 @@ pt2_error* pt2_conversion_save(const pt2_conversion* conversion, const char* pat
     PT2_TRY(const Source target, file_source(path, path_length));
     if (!conversion->blockers.empty())
       return pt2::Error{pt2::ErrorCode::unsupported,
-                        "PyTorch " + conversion->release +
-                            " cannot have this program: " + conversion->blockers[0].blocker.line(),
+                        "the program cannot be converted for PyTorch " + conversion->release +
+                            ": " + conversion->blockers[0].blocker.line(),
                         ""};
     return pt2::save_package(conversion->conversion.contents, std::string(target.name));
   });

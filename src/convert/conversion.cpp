@@ -65,7 +65,8 @@ Result<void> check_losses(const ConvertOptions& options) {
     std::string known;
     for (const BlockerInfo& info : kBlockerKinds)
       if (!info.loss.empty()) known += fmt::format("{}{}", known.empty() ? "" : ", ", info.loss);
-    return argument(fmt::format("there is no loss '{}'; expected one of {}", loss, known));
+    return argument(
+        fmt::format("found '{}' among what may be lost, expected one of {}", loss, known));
   }
   return {};
 }
@@ -79,7 +80,8 @@ Result<void> check_source(const Archive& archive) {
     return unsupported("found a bare JSON document, expected an archive");
   for (const std::string& model : archive.models())
     if (archive.names_its_payloads(model))
-      return unsupported("containers of schema 8.6 to 8.11 are not converted");
+      return unsupported(
+          "found a container of programs (schema 8.6 to 8.11), which is not converted");
   return {};
 }
 
@@ -173,13 +175,9 @@ std::span<const RewriteInfo> rewrites() { return kRewrites; }
 const BlockerInfo& Blocker::info() const { return kBlockerKinds[static_cast<size_t>(kind)]; }
 
 std::string Blocker::line() const {
-  std::string out = fmt::format("{}: {}", info().name, text);
-  if (node) {
-    out += " at " + node.text();
-  } else if (!where.empty()) {
-    out += " at " + where;
-  }
-  if (first != nullptr) out += fmt::format("; {} could take it", release_name(*first));
+  const std::string place = node ? node.text() : where;
+  std::string out = fmt::format("{}: {}{}{}", info().name, place, place.empty() ? "" : ": ", text);
+  if (first != nullptr) out += fmt::format("; needs PyTorch {} or later", release_name(*first));
   return out;
 }
 
@@ -189,8 +187,8 @@ Result<ConversionTarget> conversion_target(std::string_view text) {
   const Release* release = text == "newest" ? &newest_release() : find_release(text);
   if (release == nullptr)
     return argument(
-        fmt::format("there is no release '{}'; expected torch-{} to torch-{}, or newest", text,
-                    release_name(releases().front()), release_name(newest_release())));
+        fmt::format("there is no release '{}'; expected torch-{} to torch-{}, newest or oldest",
+                    text, release_name(releases().front()), release_name(newest_release())));
   return ConversionTarget{release, release->schema};
 }
 

@@ -18,12 +18,12 @@ const Release* release_numbered(int number) {
   return nullptr;
 }
 
-// "came with 2.4", "went with 2.9".
+// "came with 2.4", "was removed in 2.9".
 std::string when(const Lifetime& lifetime, int release) {
   if (release < lifetime.first)
     return "came with " + release_name(*release_numbered(lifetime.first));
   const Release* gone = release_numbered(lifetime.last + 1);
-  return gone == nullptr ? "" : "went with " + release_name(*gone);
+  return gone == nullptr ? "" : "was removed in " + release_name(*gone);
 }
 
 const Release* first_with(const Lifetime& lifetime, int release) {
@@ -175,7 +175,7 @@ void check_operators(const Program& program, const Release& release, const AddBl
         if (release.number < row.first && node.target.starts_with(row.prefix) &&
             !belongs_to_vmap(node.target))
           block(BlockerKind::function,
-                fmt::format("{} is a node from {} on", node.target,
+                fmt::format("{} may be a node from {} on", node.target,
                             release_name(*release_numbered(row.first))),
                 placed.node_place(position), release_numbered(row.first));
       for (size_t i = 0; i < node.inputs.size(); ++i) {
@@ -183,7 +183,8 @@ void check_operators(const Program& program, const Release& release, const AddBl
         const Lifetime* span = find_argument_lifetime(node.target, name);
         if (span != nullptr && !span->includes(release.number))
           block(BlockerKind::operator_argument,
-                fmt::format("{} of {} {}", name, node.target, when(*span, release.number)),
+                fmt::format("the argument {} of {} {}", name, node.target,
+                            when(*span, release.number)),
                 placed.input_place(position, i), first_with(*span, release.number));
       }
       ++position;

@@ -18,7 +18,7 @@ std::string_view refusal(InputKind kind) {
       return "a constant";
     case InputKind::custom_obj:
     case InputKind::token:
-      return "what is no tensor";
+      return "what is not a tensor";
   }
   return "";
 }

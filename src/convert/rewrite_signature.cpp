@@ -68,7 +68,7 @@ Result<void> unpack_constants(Converter& converter) {
     const PayloadTensor* payload = payloads->find(PayloadKind::constant, constant.name);
     if (payload == nullptr || !payload->missing.empty()) {
       converter.block({.kind = BlockerKind::tensor_form,
-                       .text = "the constant is no plain tensor",
+                       .text = "the constant is not a plain tensor",
                        .where = constant.name});
       continue;
     }
@@ -95,7 +95,7 @@ Result<void> embed_constants(Converter& converter) {
     const std::string name = spec.target.value_or("");
     if (payload == nullptr || !payload->missing.empty()) {
       converter.block({.kind = BlockerKind::tensor_form,
-                       .text = "the constant is no plain tensor",
+                       .text = "the constant is not a plain tensor",
                        .where = name});
       continue;
     }

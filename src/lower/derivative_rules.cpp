@@ -35,7 +35,7 @@ Result<void> expect_tensors(const Differential& d, std::initializer_list<std::st
     if (!find(d.primal.inputs, name)->is<Term>())
       return Error{
           ErrorCode::invalid,
-          "the argument '" + std::string(name) + "' of " + d.primal.target + " is no tensor",
+          "the argument '" + std::string(name) + "' of " + d.primal.target + " is not a tensor",
           {}};
   return {};
 }
@@ -195,7 +195,7 @@ Result<Term> power(DerivativeBuilder& builder, const DerivativeRule&, const Diff
   else if (const auto* real = exponent.get_if<double>())
     n = *real;
   else
-    return Error{ErrorCode::unsupported, "the exponent of a dual number is no constant", {}};
+    return Error{ErrorCode::unsupported, "the exponent of a dual number is not a constant", {}};
   const Term x = *find(d.primal.inputs, "self")->get_if<Term>();
   const Term dx = *find(d.tangents, "self")->get_if<Term>();
   const Term lower =

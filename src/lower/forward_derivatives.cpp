@@ -347,7 +347,7 @@ class Lowering : public DerivativeBuilder {
               .metadata = out_.node(node_).metadata};
     if (!budget_.take(weight_of(out_, node)))
       return Error{ErrorCode::limit,
-                   fmt::format("forward derivatives take more than {} nodes (max_new_nodes)",
+                   fmt::format("forward derivatives add more nodes than max_new_nodes {} allows",
                                budget_.most()),
                    place()};
     out_.insert_node(std::move(node), node_);

@@ -169,7 +169,7 @@ void inline_calls(Graph& graph, Regions regions, bool autocast_around, PassResul
     } else {
       result.failures.push_back(
           {.node = describe_node(graph, node),
-           .text = "a region whose graph does not fit its call, or gives what is no tensor"});
+           .text = "a region whose graph does not fit its call, or gives what is not a tensor"});
     }
   }
 }

@@ -238,8 +238,8 @@ TEST(Convert, KeepsCompiledCodeWhereThereIsAPlaceForIt) {
     EXPECT_EQ(foreign_records(open(saved(conversion.contents))), foreign_records(original));
   }
   EXPECT_EQ(lines(converted(original, "2.7").blockers),
-            "record: compiled code at data/aotinductor/model/code.so; 2.8 could take it\n"
-            "record: compiled code at data/executorch/model.pte; 2.8 could take it\n");
+            "record: data/aotinductor/model/code.so: compiled code; needs PyTorch 2.8 or later\n"
+            "record: data/executorch/model.pte: compiled code; needs PyTorch 2.8 or later\n");
   const Conversion lossy =
       convert(original, {.target = conversion_target("2.7").value(), .losses = {"records"}})
           .value();
@@ -255,16 +255,16 @@ TEST(Convert, LetsNoRecordBecomeAnotherThing) {
   contents.other_records.push_back({"models/second.json", record_of("{}")});
   contents.other_records.push_back({"data/weights/weight_0", record_of("bytes")});
   EXPECT_EQ(lines(converted(open(saved(contents)), "newest").blockers),
-            "record: a record of role unknown, whose name means program in that release at "
-            "models/second.json\n"
-            "record: a record of role unknown, whose name means raw_weight in that release at "
-            "data/weights/weight_0\n");
+            "record: models/second.json: a record of role unknown, whose name means program in "
+            "that release\n"
+            "record: data/weights/weight_0: a record of role unknown, whose name means raw_weight "
+            "in that release\n");
   const Package raw = Package::open(PT2_TEST_DATA "/corpus/2.15.0/mlp.pt2").value();
   contents = package_contents(raw).value();
   contents.other_records.push_back({"serialized_state_dict.json", record_of("{}")});
   EXPECT_EQ(lines(converted(open(saved(contents)), "2.6").blockers),
-            "record: a record of role unknown, whose name means weights in that release at "
-            "serialized_state_dict.json\n");
+            "record: serialized_state_dict.json: a record of role unknown, whose name means "
+            "weights in that release\n");
 }
 
 // Custom and opaque objects, which are records of their own since 2.9.
@@ -288,12 +288,11 @@ TEST(Convert, KeepsObjectsOrNamesThem) {
     EXPECT_TRUE(objects[1].is_opaque);
   }
   for (const std::string_view target : {"2.6", "2.8"})
-    EXPECT_EQ(
-        lines(converted(original, target).blockers),
-        "object: a custom object: found no zip end record: not a zip file at queue; 2.9 could "
-        "take it\n"
-        "object: a custom object: an opaque Python object cannot be kept in the one file that "
-        "holds the tensors at config; 2.9 could take it\n");
+    EXPECT_EQ(lines(converted(original, target).blockers),
+              "object: queue: a custom object: found no zip end record: not a zip file; needs "
+              "PyTorch 2.9 or later\n"
+              "object: config: a custom object: an opaque Python object cannot be kept in the one "
+              "file that holds the tensors; needs PyTorch 2.9 or later\n");
 }
 
 // A sparse tensor, and a layer packed for quantized arithmetic: up to 2.8 in one torch.save file,
@@ -341,8 +340,8 @@ TEST(Convert, LeavesFunctionsInTheStateOfAnObjectWhereNobodyCallsThem) {
   ASSERT_TRUE(write_torch_save(builder.finish(root), sink));
   contents.programs[0].objects = {{"mine", {record_of(sink.take())}, false}};
   EXPECT_EQ(lines(converted(open(saved(contents)), "2.8").blockers),
-            "object: a custom object: the state of a custom object is not made of plain values at "
-            "mine; 2.9 could take it\n");
+            "object: mine: a custom object: the state of a custom object is not made of plain "
+            "values; needs PyTorch 2.9 or later\n");
 }
 
 // A damaged payload must not be written as if it were intact.
@@ -379,7 +378,7 @@ TEST(ConversionTarget, IsAReleaseOrASchemaVersion) {
   EXPECT_EQ(conversion_target("schema 8.10").value().schema, 810);
   EXPECT_EQ(conversion_target("schema 8.20").value().release, &newest_release());
   EXPECT_EQ(conversion_target("2.16").error().text(),
-            "there is no release '2.16'; expected torch-2.1 to torch-2.15, or newest");
+            "there is no release '2.16'; expected torch-2.1 to torch-2.15, newest or oldest");
   EXPECT_EQ(conversion_target("schema 9.1").error().text(),
             "no release writes schema version 9.1, or a newer 9.x");
   EXPECT_EQ(conversion_target("schema x").error().text(),
@@ -389,10 +388,10 @@ TEST(ConversionTarget, IsAReleaseOrASchemaVersion) {
 TEST(Convert, RefusesALossThatNobodyKnows) {
   const std::string path = std::string(PT2_TEST_DATA) + "/corpus/2.15.0/mlp.pt2";
   const Package package = Package::open(path).value();
-  EXPECT_EQ(
-      convert(package, {.losses = {"weights"}}).error().text(),
-      "there is no loss 'weights'; expected one of metadata, unknown-fields, small-sizes, guards, "
-      "program-name, records");
+  EXPECT_EQ(convert(package, {.losses = {"weights"}}).error().text(),
+            "found 'weights' among what may be lost, expected one of metadata, unknown-fields, "
+            "small-sizes, guards, "
+            "program-name, records");
 }
 
 // Long programs are checked in pieces: as few bytes each as make several of any program.
@@ -410,7 +409,7 @@ TEST(LoadObstacles, AreThoseOfTheWholeProgram) {
     ASSERT_TRUE(package) << package.error().text();
     const std::string whole = text(*package, SIZE_MAX);
     EXPECT_EQ(text(*package, 64), whole) << file.path;
-    found += whole.find(" at %") != whole.npos;
+    found += whole.find(": %") != whole.npos;
   }
   EXPECT_GT(found, 50u);
 }

@@ -89,19 +89,19 @@ std::string blockers(const std::string& file, std::string_view target) {
 }
 
 TEST(Convert, NamesSymbolicInputsBefore2_7) {
-  EXPECT_EQ(blockers("2.8.0/symint_io", "2.6"),
-            "input: the symbolic number n at .graph_module.graph.inputs[1]; 2.7 could take it\n"
-            "input: the symbolic number k at .graph_module.graph.inputs[2]; 2.7 could take it\n");
+  EXPECT_EQ(
+      blockers("2.8.0/symint_io", "2.6"),
+      "input: .graph_module.graph.inputs[1]: the symbolic number n; needs PyTorch 2.7 or later\n"
+      "input: .graph_module.graph.inputs[2]: the symbolic number k; needs PyTorch 2.7 or later\n");
   EXPECT_EQ(blockers("2.8.0/symint_io", "2.7"), "");
 }
 
 TEST(Convert, LeavesTheDialectToTheReaderOf2_1) { EXPECT_EQ(blockers("2.15.0/mlp", "2.1"), ""); }
 
 TEST(Convert, NamesSmallSizesBefore2_4) {
-  EXPECT_EQ(
-      blockers("2.15.0/dynamic_batch", "2.3"),
-      "small_size: the range of s77 has sizes below 2 at .range_constraints.s77; 2.4 could take "
-      "it\n");
+  EXPECT_EQ(blockers("2.15.0/dynamic_batch", "2.3"),
+            "small_size: .range_constraints.s77: the range of s77 has sizes below 2; needs PyTorch "
+            "2.4 or later\n");
   EXPECT_EQ(blockers("2.15.0/dynamic_batch", "2.4"), "");
   EXPECT_EQ(blockers("2.15.0/dynamic_range", "2.3"), "");
 }
@@ -149,9 +149,10 @@ TEST(Convert, NamesWhatKeepsVmapRegions) {
   const std::string poisson = "torch.ops.aten.poisson.default";
   EXPECT_EQ(blockers(with_randomness("different", uniform), "2.8"), "");
   EXPECT_EQ(blockers(with_randomness("different", poisson), "2.8"),
-            "function: a vmap region with torch.ops.aten.poisson.default, whose random numbers "
-            "are drawn for all elements at once at %_vmap_increment_nesting_2 "
-            "(torch._functorch.predispatch._vmap_increment_nesting); 2.13 could take it\n");
+            "function: %_vmap_increment_nesting_2 "
+            "(torch._functorch.predispatch._vmap_increment_nesting): a vmap region with "
+            "torch.ops.aten.poisson.default, whose random numbers are drawn for all elements at "
+            "once; needs PyTorch 2.13 or later\n");
   EXPECT_EQ(blockers(with_randomness("different", "torch.ops.aten.cos.default"), "2.8"), "");
   // Only the batch's own values are drawn anew.
   EXPECT_NE(blockers(with_randomness("same", uniform), "2.8"), "");
@@ -257,14 +258,15 @@ TEST(Convert, NamesWhatIsNotMapped) {
   };
   const std::string product = "torch.ops.aten.mul.Tensor";
   EXPECT_EQ(blockers(with(product, "torch.ops.aten.gather.default"), "2.8"),
-            "function: a vmap region of so many elements or a symbolic number of them with "
-            "torch.ops.aten.gather.default, which map_impl would call on uninitialized numbers at "
-            "%_vmap_increment_nesting (torch._functorch.predispatch._vmap_increment_nesting); 2.13 "
-            "could take it\n");
-  EXPECT_EQ(blockers(with(product, "torch.ops.aten.mul_.Tensor"), "2.8"),
-            "function: a vmap region of so many elements or a symbolic number of them that writes "
-            "with torch.ops.aten.mul_.Tensor at %_vmap_increment_nesting "
-            "(torch._functorch.predispatch._vmap_increment_nesting); 2.13 could take it\n");
+            "function: %_vmap_increment_nesting "
+            "(torch._functorch.predispatch._vmap_increment_nesting): a vmap region of many "
+            "elements, or of a symbolic number, with torch.ops.aten.gather.default, which map_impl "
+            "would call on uninitialized numbers; needs PyTorch 2.13 or later\n");
+  EXPECT_EQ(
+      blockers(with(product, "torch.ops.aten.mul_.Tensor"), "2.8"),
+      "function: %_vmap_increment_nesting (torch._functorch.predispatch._vmap_increment_nesting): "
+      "a vmap region of many elements, or of a symbolic number, that writes with "
+      "torch.ops.aten.mul_.Tensor; needs PyTorch 2.13 or later\n");
 }
 
 TEST(Convert, NamesVmapRegionsWhoseResultsShareWrittenMemory) {
@@ -315,7 +317,7 @@ TEST(Convert, ComputesConstantResults) {
   EXPECT_EQ(targets(corpus_file("2.15.0/constant_outputs"), "2.6"),
             (std::vector<std::string>{tensor, "torch.sym_ite"}));
   EXPECT_EQ(blockers("2.15.0/constant_outputs", "2.3"),
-            "output: None at .graph_module.graph.outputs[4]; 2.4 could take it\n");
+            "output: .graph_module.graph.outputs[4]: None; needs PyTorch 2.4 or later\n");
   const Package without_none = edited("2.15.0/constant_outputs", [](Program& program) {
     std::vector<Argument> outputs(program.graph.outputs().begin(), program.graph.outputs().end());
     outputs[4] = program.signature.output_specs[4].arg.value = int64_t{4};
@@ -345,21 +347,20 @@ TEST(Convert, LeavesThePathsOfModuleCallsFor2_1) {
 }
 
 TEST(Convert, NamesConstantsThatTheReaderOf2_1DoesNotTake) {
-  EXPECT_NE(blockers("2.15.0/constant_inputs", "2.1").find("input: a constant at"),
-            std::string::npos);
+  EXPECT_NE(blockers("2.15.0/constant_inputs", "2.1").find(": a constant;"), std::string::npos);
   EXPECT_EQ(blockers("2.15.0/constant_inputs", "2.2").find("input:"), std::string::npos);
-  EXPECT_NE(blockers("2.15.0/constant_outputs", "2.1").find("output: None at"), std::string::npos);
+  EXPECT_NE(blockers("2.15.0/constant_outputs", "2.1").find(": None;"), std::string::npos);
 }
 
 TEST(Convert, NamesResultsThatAnOlderSignatureHasNot) {
   EXPECT_EQ(blockers("2.4.1/script_object", "2.3"),
-            "alternative: OutputSpec token at .graph_module.signature.output_specs[0]; 2.4 could "
-            "take it\n");
+            "alternative: .graph_module.signature.output_specs[0]: OutputSpec token; needs PyTorch "
+            "2.4 or later\n");
   EXPECT_EQ(blockers("2.3.1/input_mutation", "2.1"),
-            "alternative: OutputSpec user_input_mutation at "
-            ".graph_module.signature.output_specs[0]; 2.3 could take it\n"
-            "alternative: OutputSpec user_input_mutation at "
-            ".graph_module.signature.output_specs[1]; 2.3 could take it\n");
+            "alternative: .graph_module.signature.output_specs[0]: OutputSpec user_input_mutation; "
+            "needs PyTorch 2.3 or later\n"
+            "alternative: .graph_module.signature.output_specs[1]: OutputSpec user_input_mutation; "
+            "needs PyTorch 2.3 or later\n");
 }
 
 // The recorded metadata proves that an assertion on device and layout holds.

@@ -196,18 +196,19 @@ std::string blockers_of(std::string_view nodes) {
 }
 
 TEST(Functionalize, NamesWhatHasNoOtherForm) {
-  EXPECT_EQ(blockers_of(
-                R"(%e: f32[2, 4, 6] strides=[0, 6, 1] = aten.expand.default(self=%x, size=[2, 4, 6])
+  EXPECT_EQ(
+      blockers_of(
+          R"(%e: f32[2, 4, 6] strides=[0, 6, 1] = aten.expand.default(self=%x, size=[2, 4, 6])
                            %w: f32[2, 4, 6] strides=[0, 6, 1] = aten.zero_.default(self=%e)
                            return %x)"),
-            "dialect: torch.ops.aten.zero_.default writes through torch.ops.aten.expand.default, "
-            "which no operator does at %w (torch.ops.aten.zero_.default); 2.5 could take it\n");
-  EXPECT_EQ(blockers_of(R"(%e: f32[4] = aten.as_strided.default(self=%x, size=[4], stride=[1])
+      "dialect: %w (torch.ops.aten.zero_.default): torch.ops.aten.zero_.default writes through "
+      "torch.ops.aten.expand.default, which no operator does; needs PyTorch 2.5 or later\n");
+  EXPECT_EQ(
+      blockers_of(R"(%e: f32[4] = aten.as_strided.default(self=%x, size=[4], stride=[1])
                            %w: f32[4, 6] = aten.zero_.default(self=%x)
                            return %e)"),
-            "dialect: torch.ops.aten.zero_.default writes to memory that a result of "
-            "torch.ops.aten.as_strided.default may share at %w (torch.ops.aten.zero_.default); 2.5 "
-            "could take it\n");
+      "dialect: %w (torch.ops.aten.zero_.default): torch.ops.aten.zero_.default writes to memory "
+      "that a result of torch.ops.aten.as_strided.default may share; needs PyTorch 2.5 or later\n");
   // Two results of a nested graph share memory.
   EXPECT_EQ(
       blockers_of(R"(%p: bool[] = aten.any.default(self=%n)
@@ -222,24 +223,23 @@ TEST(Functionalize, NamesWhatHasNoOtherForm) {
                      }, [%x])
                      %w: f32[4, 6] = aten.zero_.default(self=%a)
                      return %b)"),
-      "dialect: torch.ops.aten.zero_.default writes to memory that a result of "
-      "torch.ops.higher_order.cond may share at %w (torch.ops.aten.zero_.default); 2.5 could take "
-      "it\n");
-  EXPECT_EQ(
-      blockers_of(R"(%w: f32[6, 4] = aten.resize_.default(self=%x, size=[6, 4])
+      "dialect: %w (torch.ops.aten.zero_.default): torch.ops.aten.zero_.default writes to memory "
+      "that a result of torch.ops.higher_order.cond may share; needs PyTorch 2.5 or later\n");
+  EXPECT_EQ(blockers_of(R"(%w: f32[6, 4] = aten.resize_.default(self=%x, size=[6, 4])
                            return %w)"),
-      "dialect: torch.ops.aten.resize_.default writes, and no operator computes what it does at "
-      "%w (torch.ops.aten.resize_.default); 2.5 could take it\n");
+            "dialect: %w (torch.ops.aten.resize_.default): torch.ops.aten.resize_.default writes, "
+            "and no operator computes what it does; needs PyTorch 2.5 or later\n");
   // The out form writes to its outs; the row's fact about running statistics applies to the form
   // without outs.
-  EXPECT_EQ(blockers_of(
-                R"(%o: f32[4, 6] = aten.sin.default(self=%x)
+  EXPECT_EQ(
+      blockers_of(
+          R"(%o: f32[4, 6] = aten.sin.default(self=%x)
                    %s: f32[6] = aten.sum.dim_IntList(self=%x, dim=[0])
                    %t: f32[6] = aten.sum.dim_IntList(self=%x, dim=[0])
                    %a: f32[4, 6], %b: f32[6], %c: f32[6] = aten.native_batch_norm.out(input=%x, weight=none, bias=none, running_mean=none, running_var=none, training=true, momentum=0.1, eps=1e-05, out=%o, save_mean=%s, save_invstd=%t)
                    return %a)"),
-            "dialect: torch.ops.aten.native_batch_norm.out writes, and no operator computes what "
-            "it does at %a (torch.ops.aten.native_batch_norm.out); 2.5 could take it\n");
+      "dialect: %a (torch.ops.aten.native_batch_norm.out): torch.ops.aten.native_batch_norm.out "
+      "writes, and no operator computes what it does; needs PyTorch 2.5 or later\n");
 }
 
 // Each write is repeated on 60 views.

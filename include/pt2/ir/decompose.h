@@ -29,7 +29,7 @@ struct LeftOperator {
   std::string where{};  // in the program's JSON, where there is no node
   NodePlace node{};
 
-  // "it has no formula here at %lstm (torch.ops.aten.lstm.input)".
+  // "%lstm (torch.ops.aten.lstm.input): this version has no formula for it".
   std::string line() const;
 };
 

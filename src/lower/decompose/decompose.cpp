@@ -52,7 +52,7 @@ std::string_view why_undecomposed(ops::Undecomposed reason) {
     case ops::Undecomposed::lacks_steps:
       break;
   }
-  return "there is no formula of it here";
+  return "this version has no formula for it";
 }
 
 // The dtypes of the torch.autocast regions around a node, innermost last.
@@ -218,11 +218,12 @@ Result<OperatorSet> operator_set(std::span<const std::string> names) {
     const auto found = std::ranges::find_if(
         candidates, [](const std::string& each) { return bool(ops::find_operator(each)); });
     if (found == std::end(candidates))
-      return Error{ErrorCode::argument,
-                   fmt::format("there is no operator '{}' here; expected 'core' or names such as "
-                               "aten.linear",
-                               name),
-                   ""};
+      return Error{
+          ErrorCode::argument,
+          fmt::format("this version has no operator '{}', expected 'core' or names such as "
+                      "aten.linear",
+                      name),
+          ""};
     set.targets.insert(*found);
   }
   return set;
@@ -237,9 +238,8 @@ PassResult decompose(Program& program, Pipeline& pipeline) {
 }
 
 std::string LeftOperator::line() const {
-  std::string out = text;
-  if (!where.empty()) out += " at " + where;
-  return node ? out + " at " + node.text() : out;
+  const std::string place = node ? node.text() : where;
+  return place.empty() ? text : place + ": " + text;
 }
 
 Result<Decomposition> decompose(const Program& program, const DecomposeOptions& options) {

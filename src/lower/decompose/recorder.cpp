@@ -80,7 +80,9 @@ Result<std::vector<Value>> Recorder::call(const ops::Operator& op,
     if (op.form == ops::Operator::Form::as_written && op.def->formula != nullptr)
       return expand(op, std::move(bound));
     return Error{ErrorCode::unsupported,
-                 "it takes " + written_target(op) + ", which may not be left", ""};
+                 "its formula takes " + written_target(op) +
+                     ", which may not stay and has no formula itself",
+                 ""};
   }
   // The rule must see the dtypes that the region's casts will give the operator at run time.
   std::vector<Value> seen = bound;
@@ -89,7 +91,7 @@ Result<std::vector<Value>> Recorder::call(const ops::Operator& op,
       if (is_cast_)
         return Error{
             ErrorCode::unsupported,
-            "inside autocast the operators that it is made of would compute in another dtype", ""};
+            "the operators that it is made of would compute in another dtype inside autocast", ""};
       tensor = Tensor::without_elements(*wanted, tensor.sizes())
                    .with_view(tensor.sizes(), tensor.strides(), tensor.storage_offset());
       return {};

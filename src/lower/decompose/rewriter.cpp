@@ -281,7 +281,7 @@ Result<TensorMeta> NodeRewriter::meta_of(const Parallel& values) const {
   for (const Value* value : values) {
     const auto* tensor = value->get_if<Tensor>();
     if (tensor == nullptr)
-      return unsupported("an operator of its formula gives a result that is no tensor");
+      return unsupported("an operator of its formula gives a result that is not a tensor");
     if (!tensors.empty() &&
         (tensor->dim() != tensors[0]->dim() || tensor->dtype() != tensors[0]->dtype()))
       return depends_on_sizes();
@@ -313,7 +313,8 @@ Result<SymInt> NodeRewriter::size_of(const Samples& samples) const {
   const auto form = known_.find(samples, KnownNumbers::Among::all);
   if (!form)
     return unsupported(
-        "an operator of its formula has sizes that are no simple expression of its inputs' sizes");
+        "an operator of its formula has sizes that are not a simple expression of its inputs' "
+        "sizes");
   return writer_.write(known_, *form);
 }
 
@@ -399,7 +400,7 @@ Result<Argument> NodeRewriter::number_of(const Samples& samples) {
   const auto form = known_.find(samples, KnownNumbers::Among::computable);
   if (!form)
     return unsupported(
-        "an operator of its formula takes a number that is no simple expression of its inputs' "
+        "an operator of its formula takes a number that is not a simple expression of its inputs' "
         "sizes");
   if (form->is_literal()) return Argument(form->plus);
   PT2_TRY(ValueId value, known_value(form->factors[0]));
@@ -482,7 +483,8 @@ Result<void> NodeRewriter::insert_node(Node node) {
   if (!budget_.take(weight_of(graph_, node)))
     return Error{
         ErrorCode::limit,
-        fmt::format("decomposition takes more than {} nodes (max_new_nodes)", budget_.most()), ""};
+        fmt::format("decomposition adds more nodes than max_new_nodes {} allows", budget_.most()),
+        ""};
   inserted_.push_back(graph_.insert_node(std::move(node), id_));
   return {};
 }
@@ -507,7 +509,8 @@ Result<void> NodeRewriter::check_results() const {
                                (may_differ || meta->sizes.size() == tensor->sizes().size());
                       }
                     });
-    if (!same) return unsupported("its formula gives other results than the file records");
+    if (!same)
+      return unsupported("its formula gives results other than those that the file records");
   }
   return {};
 }

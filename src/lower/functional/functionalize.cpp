@@ -264,7 +264,7 @@ class Functionalizer {
     const auto* written = node().inputs[write.input].arg.get_if<ValueId>();
     const auto* result = node().outputs.size() == 1 ? node().outputs[0].get_if<ValueId>() : nullptr;
     if (written == nullptr || result == nullptr || graph_.value(*written).tensor() == nullptr)
-      return fail(fmt::format("{} writes to something that is no tensor", node().target));
+      return fail(fmt::format("{} writes to something that is not a tensor", node().target));
     if (!may_write(*written)) return;
     const ValueId self = itself(*written), value = *result;
     read_inputs();
@@ -282,7 +282,7 @@ class Functionalizer {
           fmt::format("{} writes, and no rule says what {} computes", target_, write.target));
     if (dtype_category(*computed) > dtype_category(*stored))
       return fail(
-          fmt::format("{} writes numbers of another kind than those of its memory", target_));
+          fmt::format("{} writes numbers of a kind that its memory does not hold", target_));
     if (*computed != *stored) cast_result(value, *computed);
     const Tracked& shown = tracked(self);
     tracked(value) = {.current = value,

@@ -57,7 +57,7 @@ Write in_place(const Graph& graph, const Node& node, const ops::Signature& funct
   const auto found = std::ranges::find(node.inputs, self, &NamedArgument::name);
   const TensorMeta* meta = found != node.inputs.end() ? tensor_meta(graph, found->arg) : nullptr;
   if (meta == nullptr)
-    return unknown(fmt::format("{} writes to something that is no tensor", node.target));
+    return unknown(fmt::format("{} writes to something that is not a tensor", node.target));
   write.input = static_cast<size_t>(found - node.inputs.begin());
   if (functional.begin()->name != self) write.names.emplace(self, functional.begin()->name);
   return write;

@@ -48,15 +48,15 @@ class RegionMapper {
     const auto* size = region_.size.get_if<ValueId>();
     if (size != nullptr) {
       const auto* number = std::get_if<SymInt>(&graph_.value(*size).meta);
-      if (number == nullptr) return "over a size that is no number";
+      if (number == nullptr) return "over a size that is not a number";
       size_ = *number;
     } else if (const auto* literal = region_.size.get_if<int64_t>(); literal && *literal > 0) {
       size_ = SymInt(*literal);
     } else {
-      return "over a size that is no number";
+      return "over a size that is not a number";
     }
     if (!region_.drawn.empty())
-      return "of so many elements or a symbolic number of them that draws a random number for each";
+      return "of many elements, or of a symbolic number, that draws a random number for each";
     for (const NodeId id : region_.body)
       if (Obstacle obstacle = visit(id)) return obstacle;
     return check_uses();
@@ -107,13 +107,13 @@ class RegionMapper {
     if (node.target == kMap) return std::nullopt;
     const ops::Operator op = ops::find_operator(node.target);
     if (op && op.mutates())
-      return fmt::format("of so many elements or a symbolic number of them that writes with {}",
+      return fmt::format("of many elements, or of a symbolic number, that writes with {}",
                          node.target);
     // Before it maps, map_impl derives the body's gradient from memory that it does not initialise
     // (create_fw_bw_graph).
     if (op && op.custom == nullptr && ops::takes_any_values(*op.def)) return std::nullopt;
     return fmt::format(
-        "of so many elements or a symbolic number of them with {}, which map_impl "
+        "of many elements, or of a symbolic number, with {}, which map_impl "
         "would call on uninitialized numbers",
         node.target);
   }
@@ -122,7 +122,7 @@ class RegionMapper {
     if (const TensorMeta* meta = graph_.value(value).tensor()) {
       const bool comes_in = !inner_.contains(value) || mapped_.contains(value);
       if (comes_in && is_integer(*meta))
-        return "of so many elements or a symbolic number of them over integers, which map_impl "
+        return "of many elements, or of a symbolic number, over integers, which map_impl "
                "would leave uninitialized at first";
       return std::nullopt;
     }
@@ -132,7 +132,7 @@ class RegionMapper {
   // map_impl takes tensors alone: a number from outside is computed again inside.
   Obstacle take_number(ValueId value) {
     constexpr std::string_view kLacks =
-        "of so many elements or a symbolic number of them with a number that no tensor has as its "
+        "of many elements, or of a symbolic number, with a number that no tensor has as its "
         "size";
     std::vector<ValueId> open = {value};
     while (!open.empty()) {
@@ -156,7 +156,7 @@ class RegionMapper {
         if (use.node && body.contains(*use.node)) return "whose results are used within";
     for (const ValueId value : inner_)
       for (const Use& use : graph_.uses(value))
-        if (!use.node || !body.contains(*use.node)) return "with a number that is used behind it";
+        if (!use.node || !body.contains(*use.node)) return "with a number that is used after it";
     return std::nullopt;
   }
 

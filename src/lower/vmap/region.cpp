@@ -171,7 +171,7 @@ class RegionReader {
     const int64_t dim = *node.inputs[3].arg.get_if<int64_t>();
     if (dim < -rank || dim >= rank) return "whose results lack their batch dimension";
     const ValueId result = *node.inputs[0].arg.get_if<ValueId>();
-    if (graph_.value(result).tensor() == nullptr) return "with a result that is no tensor";
+    if (graph_.value(result).tensor() == nullptr) return "with a result that is not a tensor";
     if (written_.may_hold(*output) && views_of_whole_.contains(result))
       return "whose results may share memory with a tensor that is written to";
     return std::nullopt;
