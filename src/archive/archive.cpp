@@ -70,9 +70,9 @@ struct ForeignZip {
   std::string_view remedy = "";
 };
 constexpr ForeignZip kForeignZips[] = {
-    {"/constants.pkl", "a TorchScript file", "; torch.export of its module makes one"},
+    {"/constants.pkl", "a TorchScript file", "; export its module with torch.export.export"},
     {"/data.pkl", "a torch.save checkpoint: objects without a program",
-     "; torch.export.save writes those"},
+     "; torch.export.save writes programs"},
     {".npy", "a NumPy archive (.npz)"},
     {"META-INF/MANIFEST.MF", "a Java archive"},
     {"word/document.xml", "a Word document"},
@@ -146,7 +146,7 @@ Result<Archive> Archive::open_bytes(std::span<const std::byte> bytes,
 Error Archive::not_a_zip(Error error, std::span<const std::byte> bytes) const {
   const std::string_view what = recognise_foreign_file(bytes);
   if (error.code != ErrorCode::malformed || what.empty()) return at(std::move(error), name_ + "!");
-  return this->error(ErrorCode::malformed, fmt::format("not a .pt2: the file is {}", what));
+  return this->error(ErrorCode::malformed, fmt::format("not a .pt2 file: it is {}", what));
 }
 
 // Root folder and era. The root is the first entry's first folder, as in PyTorchStreamReader.
@@ -219,14 +219,14 @@ Error Archive::foreign_zip_error() const {
   };
   if (zip_.find("archive_format") != nullptr)
     return error(ErrorCode::invalid,
-                 "the records lie at the top level, expected them in one root folder");
+                 "found the records at the top level, expected them in one root folder");
   for (const ForeignZip& foreign : kForeignZips)
     if (models_.empty() && has(foreign.suffix))
       return error(ErrorCode::malformed,
-                   fmt::format("this is {}, not a .pt2{}", foreign.what, foreign.remedy));
+                   fmt::format("not a .pt2 file: it is {}{}", foreign.what, foreign.remedy));
   if (models_.empty())
     return error(ErrorCode::malformed,
-                 "this zip file is not a .pt2: it has no archive_format and no program");
+                 "not a .pt2 file: it is a zip file without archive_format and without a program");
   return error(ErrorCode::invalid, "the archive has no record archive_format");
 }
 
@@ -235,7 +235,7 @@ Result<void> Archive::check_package() {
   for (const Entry& entry : zip_.entries())
     if (first_component(entry.name) != root_)
       return error(ErrorCode::invalid,
-                   fmt::format("the record lies outside of the root folder {}", printable(root_)),
+                   fmt::format("the record lies outside the root folder {}", printable(root_)),
                    entry.name);
   PT2_TRY(const std::string format, read_text("archive_format"));
   if (format != "pt2")
@@ -266,13 +266,13 @@ Result<void> Archive::check_content() {
   if (!models_.empty()) return {};
   if (has_role(Role::aotinductor))
     return error(ErrorCode::unsupported,
-                 "this package holds only code that AOTInductor compiled (data/aotinductor), no "
+                 "the package holds only code that AOTInductor compiled (data/aotinductor), and no "
                  "exported program");
   if (has_role(Role::executorch))
     return error(
         ErrorCode::unsupported,
-        "this package holds only ExecuTorch programs (data/executorch), no exported program");
-  return error(ErrorCode::invalid, "the archive has no program: expected models/<name>.json");
+        "the package holds only ExecuTorch programs (data/executorch), and no exported program");
+  return error(ErrorCode::invalid, "found no program in the archive, expected models/<name>.json");
 }
 
 bool Archive::names_its_payloads(std::string_view model) const {

@@ -17,7 +17,7 @@ struct Magic {
 // longer one comes first.
 // clang-format off
 constexpr Magic kMagics[] = {
-    {0, "version https://git-lfs"sv, "a Git LFS pointer: the file itself was not downloaded"},
+    {0, "version https://git-lfs"sv, "a Git LFS pointer; git lfs pull downloads the file"},
     {0, "<!DOCTYPE"sv,               "an HTML page, not a download"},
     {0, "<!doctype"sv,               "an HTML page, not a download"},
     {0, "<html"sv,                   "an HTML page, not a download"},

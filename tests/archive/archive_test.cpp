@@ -95,21 +95,20 @@ TEST(Archive, SaysWhatOtherFilesAre) {
     const char* text;
   };
   const Foreign kForeign[] = {
-      {"", "x.pt2: not a .pt2: the file is empty"},
-      {"<!DOCTYPE html><html>", "x.pt2: not a .pt2: the file is an HTML page, not a download"},
+      {"", "x.pt2: not a .pt2 file: it is empty"},
+      {"<!DOCTYPE html><html>", "x.pt2: not a .pt2 file: it is an HTML page, not a download"},
       {std::string("\x40\0\0\0\0\0\0\0{\"a\":", 13),
-       "x.pt2: not a .pt2: the file is a safetensors file: weights without a program"},
+       "x.pt2: not a .pt2 file: it is a safetensors file: weights without a program"},
       {"\x80\x02}q\x01.",
-       "x.pt2: not a .pt2: the file is a plain pickle, such as torch.save wrote before 1.6"},
+       "x.pt2: not a .pt2 file: it is a plain pickle, such as torch.save wrote before 1.6"},
       {"version https://git-lfs.github.com/spec/v1",
-       "x.pt2: not a .pt2: the file is a Git LFS pointer: the file itself was not downloaded"},
+       "x.pt2: not a .pt2 file: it is a Git LFS pointer; git lfs pull downloads the file"},
       {"\x08\x07\x12\x07pytorch",
-       "x.pt2: not a .pt2: the file is probably an ONNX model or another protocol buffer"},
+       "x.pt2: not a .pt2 file: it is probably an ONNX model or another protocol buffer"},
       {"\xef\xbb\xbf{\"schema_version\"",
-       "x.pt2: not a .pt2: the file is text with a byte order mark; save it as UTF-8 without one"},
-      {std::string("{\0\"\0", 4),
-       "x.pt2: not a .pt2: the file is text in UTF-16; save it as UTF-8"},
-      {"something else\n", "x.pt2: not a .pt2: the file is text"},
+       "x.pt2: not a .pt2 file: it is text with a byte order mark; save it as UTF-8 without one"},
+      {std::string("{\0\"\0", 4), "x.pt2: not a .pt2 file: it is text in UTF-16; save it as UTF-8"},
+      {"something else\n", "x.pt2: not a .pt2 file: it is text"},
       {"something\x01", "x.pt2!byte 0: found no zip end record: not a zip file"},
   };
   for (const Foreign& foreign : kForeign) {
@@ -131,15 +130,16 @@ std::string zip_of(std::initializer_list<std::pair<const char*, const char*>> re
 TEST(Archive, SaysWhatOtherZipsAre) {
   EXPECT_EQ(
       open_text(zip_of({{"archive/data.pkl", "N."}, {"archive/version", "3"}})).error().text(),
-      "x.pt2: this is a torch.save checkpoint: objects without a program, not a .pt2; "
-      "torch.export.save writes those");
+      "x.pt2: not a .pt2 file: it is a torch.save checkpoint: objects without a program; "
+      "torch.export.save writes programs");
   EXPECT_EQ(open_text(zip_of({{"m/data.pkl", "N."}, {"m/constants.pkl", ""}, {"m/code/x.py", ""}}))
                 .error()
                 .text(),
-            "x.pt2: this is a TorchScript file, not a .pt2; torch.export of its module "
-            "makes one");
-  EXPECT_EQ(open_text(zip_of({{"readme.txt", "hello"}})).error().text(),
-            "x.pt2: this zip file is not a .pt2: it has no archive_format and no program");
+            "x.pt2: not a .pt2 file: it is a TorchScript file; export its module with "
+            "torch.export.export");
+  EXPECT_EQ(
+      open_text(zip_of({{"readme.txt", "hello"}})).error().text(),
+      "x.pt2: not a .pt2 file: it is a zip file without archive_format and without a program");
   EXPECT_EQ(open_text(zip_of({})).error().code, ErrorCode::malformed);
 }
 
@@ -154,7 +154,7 @@ TEST(Archive, ListsPackagesOfCompiledCode) {
   ASSERT_FALSE(archive);
   EXPECT_EQ(archive.error().code, ErrorCode::unsupported);
   EXPECT_EQ(archive.error().message,
-            "this package holds only code that AOTInductor compiled (data/aotinductor), no "
+            "the package holds only code that AOTInductor compiled (data/aotinductor), and no "
             "exported program");
   const Record record = make_record(bytes);
   const Archive container =
@@ -201,8 +201,8 @@ TEST_P(ArchiveNegative, IsRefused) {
 }
 
 constexpr NegativeCase kNegativeCases[] = {
-    {"zip_empty", ErrorCode::malformed, ": not a .pt2: the file is empty"},
-    {"zip_text", ErrorCode::malformed, ": not a .pt2: the file is text"},
+    {"zip_empty", ErrorCode::malformed, ": not a .pt2 file: it is empty"},
+    {"zip_text", ErrorCode::malformed, ": not a .pt2 file: it is text"},
     {"zip_truncated_half", ErrorCode::corrupt,
      "!byte 5584: found no zip end record: the file is cut off"},
     {"zip_truncated_end", ErrorCode::corrupt, "!byte 11147: the zip end record is cut off"},
@@ -228,11 +228,11 @@ constexpr NegativeCase kNegativeCases[] = {
     {"zip_method", ErrorCode::unsupported,
      "!mlp/models/model.json: found compression method 12, expected 0 (stored) or 8 (deflated)"},
     {"archive_no_root", ErrorCode::invalid,
-     ": the records lie at the top level, expected them in one root folder"},
+     ": found the records at the top level, expected them in one root folder"},
     {"archive_two_roots", ErrorCode::invalid,
-     "!other/data/weights/weight_0: the record lies outside of the root folder mlp"},
+     "!other/data/weights/weight_0: the record lies outside the root folder mlp"},
     {"archive_no_program", ErrorCode::invalid,
-     ": the archive has no program: expected models/<name>.json"},
+     ": found no program in the archive, expected models/<name>.json"},
     {"archive_no_format", ErrorCode::invalid, ": the archive has no record archive_format"},
     {"archive_bad_format", ErrorCode::unsupported, "!archive_format: found 'pt3', expected 'pt2'"},
     {"archive_bad_version", ErrorCode::unsupported, "!archive_version: found '-1', expected '0'"},
