@@ -70,7 +70,7 @@ Result<NamedTensors> read_npz(const Record& record, const Limits& limits) {
   NamedTensors tensors;
   for (const Entry& entry : zip.entries()) {
     if (!entry.name.ends_with(kSuffix))
-      return Error{ErrorCode::unsupported, "found an entry that is no .npy array",
+      return Error{ErrorCode::unsupported, "found an entry that is not a .npy array",
                    printable(entry.name)};
     PT2_TRY(const Record array, zip.read(entry));
     Result<Tensor> tensor = read_npy(array);

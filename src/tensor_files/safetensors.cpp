@@ -124,7 +124,7 @@ Result<JsonValue> read_header(const Record& record) {
   if (cursor.failed()) return Error{ErrorCode::corrupt, "the file ends inside the header", ""};
   Result<JsonValue> header = parse_json(text, {.max_depth = 8});
   if (!header) return at(std::move(header).error(), "header");
-  if (!header->is_object()) return malformed("the header is no JSON object");
+  if (!header->is_object()) return malformed("the header is not a JSON object");
   return header;
 }
 

@@ -6,6 +6,16 @@
 #include "pt2/format/safetensors.h"
 
 namespace pt2 {
+namespace {
+
+// A header of JSON behind its length, perhaps cut off.
+bool is_safetensors(std::string_view text) {
+  constexpr size_t kLengthBytes = 8;
+  return text.size() >= kLengthBytes && (text.size() == kLengthBytes || text[kLengthBytes] == '{');
+}
+
+}  // namespace
+
 Result<TensorFormat> tensor_format_of(const std::string& path) {
   if (path.ends_with(".npy")) return TensorFormat::npy;
   if (path.ends_with(".npz")) return TensorFormat::npz;
@@ -24,6 +34,8 @@ Result<NamedTensors> read_tensors(const Record& record, const Limits& limits) {
     return tensors;
   }
   if (text.starts_with("PK")) return read_npz(record, limits);
+  if (!is_safetensors(text))
+    return Error{ErrorCode::malformed, "the file is none of .npy, .npz and .safetensors", ""};
   PT2_TRY(Safetensors file, read_safetensors(record));
   return std::move(file.tensors);
 }

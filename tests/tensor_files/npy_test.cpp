@@ -171,7 +171,7 @@ TEST(Npz, OtherEntriesAreRefused) {
   ASSERT_TRUE(zip.finish());
   const Result<NamedTensors> tensors = read_npz(make_record(sink.take()));
   ASSERT_FALSE(tensors);
-  EXPECT_EQ(tensors.error().text(), "readme.txt: found an entry that is no .npy array");
+  EXPECT_EQ(tensors.error().text(), "readme.txt: found an entry that is not a .npy array");
 }
 
 TEST(TensorFile, RecognisesFormatsByTheirBytes) {
@@ -181,6 +181,8 @@ TEST(TensorFile, RecognisesFormatsByTheirBytes) {
   EXPECT_EQ(read_tensor_file(data_file("absent.npy")).error().code, ErrorCode::io);
   EXPECT_EQ(read_tensor_file(data_file("object.npy")).error().where, data_file("object.npy"));
   EXPECT_EQ(read_tensors(make_record("")).error().message, "the file is empty");
+  EXPECT_EQ(read_tensors(make_record("x,y\n1,2\n3,4\n")).error().message,
+            "the file is none of .npy, .npz and .safetensors");
 }
 
 TEST(TensorFile, WritesTheFormatOfTheName) {
