@@ -30,8 +30,12 @@ Result<size_t> find_saved(const PackageContents& contents, std::string_view mode
   const auto found = std::ranges::find(contents.programs, model, &SavedProgram::name);
   if (found != contents.programs.end())
     return static_cast<size_t>(found - contents.programs.begin());
-  return Error{ErrorCode::argument,
-               fmt::format("the file has no program of its own called '{}'", model), ""};
+  return Error{
+      ErrorCode::argument,
+      fmt::format("the file has no program '{}' in a record of its own, and no other can be "
+                  "changed",
+                  model),
+      ""};
 }
 
 Result<Program> decode_saved(const SavedProgram& saved) {
@@ -43,8 +47,8 @@ Result<Program> decode_saved(const SavedProgram& saved) {
 Result<void> list_tensors(SavedProgram& saved) {
   if (saved.names_its_payloads)
     return Error{ErrorCode::unsupported,
-                 "the program says itself where its tensors lie; pt2 convert makes it one that "
-                 "does not",
+                 "the program itself names the records of its tensors (schema 8.6 to 8.11); such "
+                 "programs cannot be changed",
                  saved.name};
   PT2_TRY_VOID(list(saved.state_dict, saved.objects));
   return list(saved.constants, saved.objects);

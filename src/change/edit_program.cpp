@@ -20,9 +20,12 @@ namespace {
 
 Result<void> check_name(const Program& program, std::string_view name) {
   if (!is_identifier(name))
-    return Error{ErrorCode::argument, fmt::format("'{}' is not a valid Python name", name), ""};
+    return Error{ErrorCode::argument,
+                 fmt::format("found the name '{}', expected a Python identifier", name), ""};
   if (program.graph.find_value(name))
-    return Error{ErrorCode::argument, fmt::format("the program has a value '{}'", name), ""};
+    return Error{ErrorCode::argument,
+                 fmt::format("the name '{}' is taken: the program has a value of this name", name),
+                 ""};
   return {};
 }
 
@@ -84,7 +87,8 @@ class Extractor {
       ends.push_back(value);
     }
     if (ends.empty())
-      return Error{ErrorCode::argument, "say which values the part is to compute (--to)", ""};
+      return Error{ErrorCode::argument,
+                   "found no values that the part computes, expected one or more (--to VALUE)", ""};
     PT2_TRY_VOID(find_needed(starts, ends));
     PT2_TRY_VOID(check_levels());
     PT2_TRY_VOID(check_writes(starts));
@@ -110,14 +114,14 @@ class Extractor {
       const Definition& definition = graph_.value(start).definition;
       if (definition.by == Definition::By::node && nodes_.contains(definition.node))
         return Error{ErrorCode::argument,
-                     fmt::format("another result of the node that computes '{}' is needed, too: "
-                                 "name it as well",
+                     fmt::format("the part needs another result of the node that computes '{}': "
+                                 "name that as well",
                                  graph_.value(start).name),
                      ""};
       if (reached_.contains(start)) continue;
       return Error{
           ErrorCode::argument,
-          fmt::format("'{}' is not needed to compute the values named", graph_.value(start).name),
+          fmt::format("'{}' is not needed to compute the values of --to", graph_.value(start).name),
           ""};
     }
     return {};
@@ -128,8 +132,8 @@ class Extractor {
     for (const NodeId id : nodes_)
       if (graph_.node(id).target.starts_with("torch._functorch.predispatch."))
         return at_node({ErrorCode::unsupported,
-                        "the part has a piece of a vmap or jvp; pt2 decompose makes a program "
-                        "without them",
+                        "the part has a piece of a vmap or jvp; cut it out of what pt2 decompose "
+                        "writes, which has none",
                         ""},
                        graph_, graph_.node(id));
     return {};
@@ -165,8 +169,8 @@ class Extractor {
       for (const ValueId written : written_values(graph_, graph_.node(id)))
         if (held_from[class_of(written)] < place && place < used_until[class_of(written)])
           return at_node({ErrorCode::unsupported,
-                          "the node writes to memory that the part reads, and would be left out; "
-                          "pt2 decompose makes a program without writes",
+                          "the part reads memory that this node writes to, but does not hold the "
+                          "node; cut it out of what pt2 decompose writes, which has no such nodes",
                           ""},
                          graph_, graph_.node(id));
     }
@@ -279,8 +283,9 @@ Result<void> check_not_written_later(const Graph& graph, ValueId value) {
       for (const ValueId written : written_values(graph, graph.node(id)))
         if (classes[static_cast<size_t>(written)] == classes[static_cast<size_t>(value)])
           return at_node({ErrorCode::unsupported,
-                          fmt::format("the node writes to the memory of '{}' after it was "
-                                      "computed; pt2 decompose makes a program without writes",
+                          fmt::format("the node writes to the memory of '{}' after that was "
+                                      "computed; edit what pt2 decompose writes, which has no such "
+                                      "nodes",
                                       graph.value(value).name),
                           ""},
                          graph, graph.node(id));
@@ -304,9 +309,10 @@ Result<std::vector<bool>> nodes_of_call(const Program& program, std::string_view
       }
       return out;
     }
-  return Error{ErrorCode::argument,
-               fmt::format("no node is of a module '{}'; 'pt2 info --modules' lists them", name),
-               ""};
+  return Error{
+      ErrorCode::argument,
+      fmt::format("there is no module '{}' that has nodes; 'pt2 info --modules' lists them", name),
+      ""};
 }
 
 struct Cut {
@@ -397,8 +403,9 @@ Result<void> rename_input(Program& program, std::string_view input, std::string_
         arguments[i].name == input || arguments[i].name == program.graph.value(id).name;
     if (!is_it || !arguments[i].spec.is_leaf()) continue;
     if (arguments[i].is_keyword)
-      return Error{ErrorCode::unsupported, "a keyword argument cannot be renamed here",
-                   std::string(input)};
+      return Error{ErrorCode::unsupported,
+                   fmt::format("input '{}' is a keyword argument, which cannot be renamed", input),
+                   ""};
     if (root != nullptr && root->forward_arg_names && i < root->forward_arg_names->size())
       (*root->forward_arg_names)[i] = name;
     rename_in_guards(program, arguments[i].name, name);
@@ -415,10 +422,10 @@ Result<void> rename_output(Program& program, std::string_view output, std::strin
     PT2_TRY(const ValueId id, find_named_value(program, specs[i].name));
     return rename_value(program, id, std::string(name));
   }
-  return Error{
-      ErrorCode::argument,
-      fmt::format("there is no output '{}'; the program gives: {}", output, fmt::join(names, ", ")),
-      ""};
+  return Error{ErrorCode::argument,
+               fmt::format("there is no output '{}'; the program returns: {}", output,
+                           fmt::join(names, ", ")),
+               ""};
 }
 
 Result<void> extract(Program& program, std::span<const std::string> from,
@@ -442,7 +449,9 @@ Result<void> add_output(Program& program, std::string_view value) {
   if (spec.type != make_tuple_spec({}).type && spec.type != make_list_spec({}).type)
     return Error{
         ErrorCode::unsupported,
-        fmt::format("the result is a {}; only a tensor, a tuple or a list can get more", spec.type),
+        fmt::format("found a result of type {}, expected a tensor, a tuple or a list: no other can "
+                    "hold one more value",
+                    spec.type),
         ""};
   spec.children.emplace_back();
   auto& specs = program.signature.output_specs;
@@ -451,7 +460,7 @@ Result<void> add_output(Program& program, std::string_view value) {
   const auto place = static_cast<size_t>(specs.rend() - last);
   std::vector<Argument> outputs(program.graph.outputs().begin(), program.graph.outputs().end());
   if (place > outputs.size())
-    return Error{ErrorCode::argument, "the signature does not fit the graph", ""};
+    return Error{ErrorCode::invalid, "the signature does not fit the graph; see 'pt2 verify'", ""};
   outputs.insert(outputs.begin() + static_cast<ptrdiff_t>(place), output_of(program.graph, id));
   specs.insert(specs.begin() + static_cast<ptrdiff_t>(place),
                {.kind = OutputKind::user_output, .arg = spec_of(program.graph, id)});
@@ -468,11 +477,14 @@ Result<void> add_output(Program& program, std::string_view value) {
 Result<void> set_argument(Program& program, std::string_view place, std::string_view text) {
   const size_t dot = place.rfind('.');
   if (dot == place.npos)
-    return Error{ErrorCode::argument, "expected VALUE.ARGUMENT, as add.other", std::string(place)};
+    return Error{ErrorCode::argument,
+                 fmt::format("found '{}', expected VALUE.ARGUMENT, such as add.other", place), ""};
   PT2_TRY(const ValueId id, find_named_value(program, place.substr(0, dot)));
   const Definition& definition = program.graph.value(id).definition;
   if (definition.by != Definition::By::node)
-    return Error{ErrorCode::argument, "no node gives this value", std::string(place)};
+    return Error{
+        ErrorCode::argument,
+        fmt::format("'{}' is an input, and only nodes have arguments", place.substr(0, dot)), ""};
   const Node& node = program.graph.node(definition.node);
   const std::string_view name = place.substr(dot + 1);
   const auto found = std::ranges::find(node.inputs, name, &NamedArgument::name);
@@ -481,8 +493,8 @@ Result<void> set_argument(Program& program, std::string_view place, std::string_
     for (const NamedArgument& input : node.inputs)
       if (!input.name.empty()) names.push_back(input.name);
     return Error{ErrorCode::argument,
-                 names.empty() ? "the node has no arguments with a name"
-                               : fmt::format("the node has no such argument; it has: {}",
+                 names.empty() ? "the node has no arguments with names"
+                               : fmt::format("the node has no argument '{}'; it has: {}", name,
                                              fmt::join(names, ", ")),
                  std::string(place)};
   }
@@ -490,15 +502,20 @@ Result<void> set_argument(Program& program, std::string_view place, std::string_
   const auto* value = found->arg.get_if<ValueId>();
   const bool is_tensor = value != nullptr && program.graph.value(*value).tensor() != nullptr;
   if (argument && is_tensor && !argument->is<None>())
-    return Error{ErrorCode::argument, "the argument is a tensor; it can be left out (none) only",
-                 std::string(place)};
+    return Error{
+        ErrorCode::argument,
+        fmt::format("found '{}', expected none: the argument is a tensor, which can only be "
+                    "left out",
+                    text),
+        std::string(place)};
   if (!argument)
-    return Error{ErrorCode::argument, fmt::format("'{}': {}", text, argument.error().message),
+    return Error{ErrorCode::argument,
+                 fmt::format("'{}' cannot be read: {}", text, argument.error().message),
                  std::string(place)};
   if (!ops::find_operator(node.target) && !is_of_kind(*argument, found->arg))
     return Error{ErrorCode::argument,
                  fmt::format("found '{}', expected a constant of the kind that the argument has "
-                             "now: {} is not known here",
+                             "now, because {} is not known to this version",
                              text, node.target),
                  std::string(place)};
   program.graph.set_node_input(definition.node, static_cast<size_t>(found - node.inputs.begin()),

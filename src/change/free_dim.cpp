@@ -55,7 +55,9 @@ class DimFreer {
 
   Result<void> run(ValueId input, size_t dim) {
     if (trials_.size() < kTrials)
-      return Error{ErrorCode::argument, "a range of at least three sizes is needed", ""};
+      return Error{ErrorCode::argument,
+                   "found a range of fewer than three sizes, expected LOW..HIGH with three or more",
+                   ""};
     TensorMeta meta = *graph_.value(input).tensor();
     const std::vector<SymInt> old = meta.sizes;
     PT2_TRY(meta.sizes[dim], spelled_size(program_, symbol_, old_size_));
@@ -117,7 +119,7 @@ class DimFreer {
   Result<Trials> results_of(NodeId id) {
     const Node& node = graph_.node(id);
     const ops::Operator op = ops::find_operator(node.target);
-    if (!op) return Error{ErrorCode::unsupported, "the operator is not known", ""};
+    if (!op) return Error{ErrorCode::unsupported, "the operator is not known to this version", ""};
     check::ShapeCheck shape(graph_, node, op);
     Trials trials;
     for (const int64_t size : trials_) {
@@ -204,7 +206,7 @@ class DimFreer {
     for (const Value* trial : trials)
       if (const auto* number = trial->get_if<int64_t>()) numbers.push_back(*number);
     if (numbers.size() != trials.size())
-      return refused(graph_.node(id), "a result depends on the size, and is no whole number");
+      return refused(graph_.node(id), "a result depends on the size, and is not an integer");
     if (std::ranges::count(numbers, numbers[0]) == static_cast<ptrdiff_t>(numbers.size()))
       return {};
     PT2_TRY(SymInt number, fitted(id, numbers));
@@ -225,7 +227,8 @@ class DimFreer {
            !__builtin_add_overflow(third, b, &third) && third == sizes[2];
     if (!fits)
       return refused(graph_.node(id),
-                     fmt::format("a size is {} where the input's is {}: not a*n + b",
+                     fmt::format("a size of its result is {} where the input's is {}, expected "
+                                 "a*n + b",
                                  fmt::join(sizes, ", "), fmt::join(trials_, ", ")));
     PT2_TRY(const SpelledExpr* expr,
             program_.expressions->parse(fmt::format("{}*{} + {}", a, symbol_->name, b)));
@@ -324,11 +327,15 @@ Result<void> free_dim(Program& program, std::string_view input, size_t dim, std:
   if (size.is_symbolic()) return set_range(program, input, dim, range);
   if (!is_identifier(symbol) || is_taken(program, symbol))
     return Error{ErrorCode::argument,
-                 fmt::format("'{}' cannot be the name of a new symbol", symbol), ""};
+                 fmt::format("'{}' cannot be the name of a new symbol: expected an identifier that "
+                             "the program does not use",
+                             symbol),
+                 ""};
   PT2_TRY_VOID(check_not_empty(range));
   if (!range.contains(size.literal()))
     return Error{ErrorCode::argument,
-                 fmt::format("{} does not contain {}, which the program was exported with",
+                 fmt::format("found the range {}, expected one with {}: the program was exported "
+                             "with this size",
                              print(range), size.literal()),
                  ""};
   Program changed = program;

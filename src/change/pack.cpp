@@ -12,7 +12,6 @@
 namespace pt2 {
 namespace {
 
-// It becomes a part of file names.
 // Records of several files side by side; those of one name must be the same.
 Result<void> add_records(std::vector<SavedFile>& records, std::vector<SavedFile> added) {
   std::map<std::string_view, const SavedFile*> known;
@@ -24,8 +23,8 @@ Result<void> add_records(std::vector<SavedFile>& records, std::vector<SavedFile>
       missing.push_back(std::move(record));
     } else if (!std::ranges::equal(found->second->content.bytes, record.content.bytes)) {
       return Error{ErrorCode::argument,
-                   "two files have a record of this name, and its contents differ; pt2 meta set "
-                   "gives one of them another",
+                   "two files have a record of this name with different contents; remove it from "
+                   "one of them: pt2 meta set FILE NAME -o NEW",
                    record.name};
     }
   }
@@ -40,10 +39,11 @@ Result<PackageContents> pack(std::span<const PackedProgram> programs) {
   for (const PackedProgram& each : programs) {
     if (!is_file_name(each.name))
       return Error{ErrorCode::argument,
-                   "this cannot be the name of a program: it becomes a part of file names",
+                   "this cannot be the name of a program, which becomes a part of file names; give "
+                   "another: NAME=FILE",
                    each.name};
     if (std::ranges::find(out.programs, each.name, &SavedProgram::name) != out.programs.end())
-      return Error{ErrorCode::argument, "two programs have this name; give them others: NAME=FILE",
+      return Error{ErrorCode::argument, "two programs have this name; give another: NAME=FILE",
                    each.name};
     PT2_TRY(PackageContents contents, package_contents(*each.package));
     PT2_TRY(const std::string model, each.package->model_name());

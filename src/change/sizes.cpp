@@ -114,7 +114,7 @@ Result<Expr> symbol_of(const Program& program, std::string_view input, size_t di
   if (size.is_symbolic() && size.expr().is_symbol()) return size.expr();
   return Error{ErrorCode::argument,
                size.is_symbolic()
-                   ? fmt::format("size {} of {} is {}: change the sizes that it is made of", dim,
+                   ? fmt::format("size {} of {} is {}: change the size that it depends on", dim,
                                  input, print(size))
                    : fmt::format("size {} of {} is always {}: make a symbol of it first, "
                                  "{}.{}=NAME:LOW..HIGH",
@@ -126,7 +126,7 @@ Result<Expr> symbol_of(const Program& program, std::string_view input, size_t di
 
 Result<void> check_not_empty(const SymRange& range) {
   if (range.min && range.max && *range.min > *range.max)
-    return Error{ErrorCode::argument, "no number lies within " + print(range), ""};
+    return Error{ErrorCode::argument, "found the range " + print(range) + ", which is empty", ""};
   return {};
 }
 
@@ -144,9 +144,9 @@ Result<ValueId> find_input_value(const Program& program, std::string_view input)
     if (names[i] == input || specs[i].name == input) {
       if (const auto id = program.graph.find_value(specs[i].name); id && !specs[i].is_constant())
         return *id;
-      return Error{
-          ErrorCode::argument,
-          fmt::format("input '{}' is a constant, of which the program keeps no value", input), ""};
+      return Error{ErrorCode::argument,
+                   fmt::format("input '{}' is a constant, which the graph does not hold", input),
+                   ""};
     }
   return no_input(program, input);
 }
@@ -192,7 +192,8 @@ Result<void> set_range(Program& program, std::string_view input, size_t dim, Sym
       ((constraint->range.min && (!range.min || *range.min < *constraint->range.min)) ||
        (constraint->range.max && (!range.max || *range.max > *constraint->range.max))))
     return Error{ErrorCode::argument,
-                 fmt::format("{} is not within {}, which the program was exported for",
+                 fmt::format("found the range {}, expected one within {}: the program was exported "
+                             "for these sizes",
                              print(range), print(constraint->range)),
                  ""};
   if (constraint == nullptr) {

@@ -42,15 +42,16 @@ class WeightSetter {
     }
     for (const auto& [name, saved] : known)  // the others are not in what weights_of gives, either
       if (!partial && is_plain(*saved) && !given.contains(name))
-        return refused("no tensor is given for this weight; --partial leaves such as they are",
-                       name);
+        return refused("no tensor is given for this weight; --partial keeps such weights", name);
     return replace(known);
   }
 
  private:
   static Result<void> check(const SavedTensor& saved, const Tensor& tensor) {
     if (!is_plain(saved))
-      return Error{ErrorCode::unsupported, "a tensor without plain elements cannot be replaced",
+      return Error{ErrorCode::unsupported,
+                   "the weight has no plain elements (it is sparse, quantized or of a subclass), "
+                   "and cannot be replaced",
                    saved.name};
     if (saved.tensor.dtype() == tensor.dtype() && saved.tensor.sizes() == tensor.sizes()) return {};
     return refused(
@@ -80,7 +81,7 @@ class WeightSetter {
                              .value();
       }
       ops::copy_elements(saved.tensor, tensor);
-      lines.push_back(fmt::format("{}: other elements, {}", name, tensor.type_text()));
+      lines.push_back(fmt::format("{}: new elements, {}", name, tensor.type_text()));
     }
     return lines;
   }
@@ -191,7 +192,7 @@ Result<ChangeLines> cast_weights(PackageContents& contents, std::string_view mod
                                  const CastOptions& options) {
   if (!is_floating(options.from) || !is_floating(options.to))
     return Error{ErrorCode::argument,
-                 fmt::format("expected two floating dtypes, found {} and {}",
+                 fmt::format("found {} and {}, expected two floating dtypes",
                              dtype_name(options.from), dtype_name(options.to)),
                  ""};
   PT2_TRY(const size_t index, find_saved(contents, model));
