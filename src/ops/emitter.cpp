@@ -89,7 +89,7 @@ Result<std::vector<Meta>> infer_formula(const OpDef& def, std::span<const Value>
   std::vector<Meta> metas;
   for (const Value& result : results) {
     const auto* tensor = result.get_if<Tensor>();
-    if (tensor == nullptr) return Error{ErrorCode::unsupported, "a result is no tensor", ""};
+    if (tensor == nullptr) return Error{ErrorCode::unsupported, "a result is not a tensor", ""};
     metas.emplace_back(tensor->dtype(), tensor->sizes(), tensor->strides());
   }
   return metas;

@@ -98,7 +98,8 @@ Result<Gradients> flash_backward(const Tensor& grad_out, const Tensor& query, co
                                  double dropout_p, bool is_causal, const OptionalTensor& attn_mask,
                                  const std::optional<double>& scale) {
   PT2_TRY_VOID(check_operands(grad_out, query, key, value, out, logsumexp));
-  if (dropout_p != 0) return operator_error("dropout_p: found another number than 0");
+  if (dropout_p != 0)
+    return operator_error("dropout_p: found " + std::to_string(dropout_p) + ", expected 0");
   const Dtype wide = query.dtype() == Dtype::float64 ? Dtype::float64 : Dtype::float32;
   auto widened = [&](const Tensor& tensor) { return to_dense(tensor, tensor.dtype(), wide); };
   Forward forward{.query = widened(query),

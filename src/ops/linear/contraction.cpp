@@ -39,7 +39,9 @@ Result<Tensor> multiply_pair(Emitter& e, Tensor left, Tensor right,
       } else if (in_right && !in_left) {
         PT2_TRY(right, e(aten<"sum.dim_IntList">, {right, Sizes{dim}, true, right.dtype()}));
       } else if (left.size(dim) != right.size(dim)) {
-        return operator_error("sizes do not match");
+        return operator_error("sizes: found " + std::to_string(left.size(dim)) + " and " +
+                              std::to_string(right.size(dim)) + " for dim " + std::to_string(dim) +
+                              ", expected equal ones");
       }
       inner.push_back(dim);
       continue;
@@ -146,7 +148,8 @@ Result<Equation> parse_equation(std::string_view text, const Tensors& tensors) {
     const int64_t rest = tensors[i].dim() - static_cast<int64_t>(labels.size()) + (open ? 1 : 0);
     if (rest < 0 || (!open && rest > 0))
       return operator_error("equation: found " + std::to_string(labels.size()) +
-                            " labels for operand " + tensors[i].type_text());
+                            " labels for operand " + tensors[i].type_text() +
+                            ", expected one for each dim");
     equation.ellipsis_rank = std::max(equation.ellipsis_rank, rest);
   }
   if (arrow == std::string_view::npos) {
@@ -169,7 +172,7 @@ Result<Positions> label_positions(const Equation& equation) {
   Positions positions;
   for (int label : equation.output) {
     if (positions.of_label.contains(label))
-      return operator_error("equation: found a label twice in the output");
+      return operator_error("equation: found a label twice in the output, expected it once");
     positions.of_label[label] = positions.output_rank;
     positions.output_rank += label == kEllipsis ? equation.ellipsis_rank : 1;
   }
@@ -185,7 +188,8 @@ Result<Positions> label_positions(const Equation& equation) {
       return std::ranges::find(labels, label) != labels.end();
     });
     if (!known && label != kEllipsis)
-      return operator_error("equation: found an output label that no operand has");
+      return operator_error(
+          "equation: found an output label that no operand has, expected labels of the operands");
   }
   return positions;
 }
@@ -213,7 +217,8 @@ Result<Tensor> align(Emitter& e, Tensor tensor, Sizes places, int64_t rank) {
     const int64_t a = static_cast<int64_t>(first), b = again - places.begin();
     if (tensor.size(a) != tensor.size(b))
       return operator_error("equation: found sizes " + std::to_string(tensor.size(a)) + " and " +
-                            std::to_string(tensor.size(b)) + " for one label of an operand");
+                            std::to_string(tensor.size(b)) +
+                            " for one label of an operand, expected equal ones");
     PT2_TRY(tensor, e(aten<"diagonal.default">, {tensor, 0, a, b}));
     places.push_back(places[first]);
     places.erase(places.begin() + b);

@@ -180,7 +180,7 @@ Result<void> check_window(const ConvolutionShape& shape, size_t dim) {
     return operator_error("stride and dilation: found " + std::to_string(shape.stride[dim]) +
                           " and " + std::to_string(shape.dilation[dim]) + ", expected at least 1");
   if (shape.padding[dim] < 0 || shape.padding_end[dim] < 0 || shape.output_padding[dim] < 0)
-    return operator_error("found a negative padding");
+    return operator_error("padding: found a negative number, expected 0 or more");
   if (shape.transposed &&
       shape.output_padding[dim] >= std::max(shape.stride[dim], shape.dilation[dim]))
     return operator_error("output_padding: found " + std::to_string(shape.output_padding[dim]) +

@@ -109,7 +109,8 @@ Result<std::array<Meta, 2>> eigh_meta(const Tensor& a, const std::string&, bool 
 // --- LU
 
 Result<void> check_pivot(bool pivot) {
-  if (!pivot) return operator_error("pivot: found False, which PyTorch has on CUDA only");
+  if (!pivot)
+    return operator_error("pivot: found False, expected True: PyTorch has no other on the CPU");
   return {};
 }
 struct LuResults {
@@ -301,7 +302,9 @@ Result<AllTolerances> read_tolerances(const Tensor& self, const OptionalTensor& 
     PT2_TRY_VOID(check_not_complex(*tensor, "a tolerance"));
     const std::array both{tensor->sizes(), batch};
     PT2_TRY(const Sizes sizes, broadcast_sizes(both));
-    if (sizes != batch) return Error{ErrorCode::unsupported, "more tolerances than matrices", ""};
+    if (sizes != batch)
+      return Error{ErrorCode::unsupported,
+                   "found more tolerances than matrices, expected one for each matrix", ""};
     const Input<double> numbers(broadcast_to(*tensor, batch));
     return std::vector<double>(numbers.data(), numbers.data() + numbers.size());
   };
@@ -370,7 +373,9 @@ Result<Tensor> solution_layout(const Tensor& solution, int64_t rows) {
   const int64_t width = columns_of(solution);
   Sizes buffer = batch_of(solution);
   buffer.insert(buffer.end(), {width, std::max(rows, height)});
-  if (!checked_numel(buffer)) return operator_error("b: found " + solution.type_text());
+  if (!checked_numel(buffer))
+    return operator_error("b: found " + solution.type_text() +
+                          ", expected sizes whose product fits in 64 bits");
   Sizes strides = contiguous_strides(buffer);
   std::swap(strides[strides.size() - 1], strides[strides.size() - 2]);
   PT2_TRY(Tensor out, allocate(Meta(solution.dtype(), solution.sizes(), std::move(strides))));

@@ -16,7 +16,8 @@ namespace {
 Result<void> check_features(int64_t block_size, int64_t in_features, int64_t out_features) {
   if (in_features < 1 || out_features < 1 || in_features % 2 != 0)
     return operator_error("found " + std::to_string(in_features) + " in_features and " +
-                          std::to_string(out_features) + " out_features");
+                          std::to_string(out_features) +
+                          " out_features, expected both above 0 and in_features even");
   if (block_size < 1 || in_features % block_size != 0)
     return operator_error("block_size: found " + std::to_string(block_size) +
                           ", expected a divisor of " + std::to_string(in_features));

@@ -227,7 +227,7 @@ Result<TensorPair> eig(const Tensor& self) {
     const View matrix = matrices[i];
     Complex* numbers = values.data<Complex>() + i * n;
     if (!std::all_of(matrix.data, matrix.data + n * n, is_finite))
-      return operator_error("A: found an element that is not finite");
+      return operator_error("A: found an element that is not finite, expected finite ones");
     if (!factor_general(matrix, numbers, vectors[i]))
       return operator_error("the eigenvalues of a matrix do not converge");
     if (dtype_category(self.dtype()) != DtypeCategory::complex) order_pairs(numbers, vectors[i]);

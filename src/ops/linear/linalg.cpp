@@ -86,10 +86,12 @@ Result<SolveOperands> solve_operands(const Tensor& a, const Tensor& b, bool left
   const bool vectors = is_vectors(a, b);
   PT2_TRY(const Tensor columns, vectors ? unsqueeze(b, -1) : Result<Tensor>(b));
   PT2_TRY_VOID(check_matrices(columns, "B"));
-  if (vectors && !left) return operator_error("found vectors on the left, expected matrices");
+  if (vectors && !left)
+    return operator_error("B: found vectors with left=False, expected matrices");
   if (columns.size(columns.dim() - (left ? 2 : 1)) != a.size(a.dim() - 1))
-    return operator_error("found B of sizes " + sizes_text(b.sizes()) + " for A of sizes " +
-                          sizes_text(a.sizes()));
+    return operator_error("B: found sizes " + sizes_text(b.sizes()) + " for A of sizes " +
+                          sizes_text(a.sizes()) + ", expected " +
+                          std::to_string(a.size(a.dim() - 1)) + (left ? " rows" : " columns"));
   PT2_TRY(auto pair, same_batch(a, columns));
   return SolveOperands{std::move(std::get<0>(pair)), std::move(std::get<1>(pair)), vectors};
 }
@@ -139,8 +141,9 @@ Result<TensorPair> triangular_solve(const Tensor& self, const Tensor& a, bool up
   PT2_TRY_VOID(check_matrices(self, "self"));
   PT2_TRY_VOID(check_same_dtype(self, a, "self"));
   if (self.size(self.dim() - 2) != a.size(a.dim() - 1))
-    return operator_error("found sizes " + sizes_text(self.sizes()) + " for A of sizes " +
-                          sizes_text(a.sizes()));
+    return operator_error("self: found sizes " + sizes_text(self.sizes()) + " for A of sizes " +
+                          sizes_text(a.sizes()) + ", expected " +
+                          std::to_string(a.size(a.dim() - 1)) + " rows");
   PT2_TRY(const auto pair, same_batch(a, self));
   const auto& [whole_a, whole_b] = pair;
   return with_field(a, [&]<class T>() -> Result<TensorPair> {

@@ -13,7 +13,7 @@ Result<void> check_kernel(const Tensor& weight, const Sizes& kernel_size) {
       std::equal(kernel_size.begin(), kernel_size.end(), weight.sizes().begin() + 2))
     return {};
   return operator_error("kernel_size: found " + sizes_text(kernel_size) + " for weight " +
-                        weight.type_text());
+                        weight.type_text() + ", expected the last sizes of weight");
 }
 // Sizes of 0 or of 1 in each spatial dim.
 Value repeated(const Sizes& like, int64_t number) {

@@ -301,7 +301,8 @@ Result<Tensor> vander(Emitter& e, const Tensor& x, const std::optional<int64_t>&
                       bool increasing) {
   PT2_TRY_VOID(check_rank(x, 1, "x"));
   const int64_t columns = count.value_or(x.size(0));
-  if (columns < 0) return operator_error("N: found " + std::to_string(columns));
+  if (columns < 0)
+    return operator_error("N: found " + std::to_string(columns) + ", expected 0 or more");
   const Dtype dtype = promote_types(x.dtype(), Dtype::int64);
   const auto powers = columns < 2 ? e(aten<"ones.default">, {Sizes{x.size(0), columns}, dtype})
                                   : vander_powers(e, x, columns);
@@ -331,11 +332,13 @@ Result<Tensor> tensorsolve(Emitter& e, const Tensor& self, const Tensor& other,
     PT2_TRY(moved, e(aten<"movedim.intlist">, {self, *dims, ends}));
   }
   if (other.dim() > moved.dim())
-    return operator_error("other: found " + other.type_text() + " for " + self.type_text());
+    return operator_error("other: found " + other.type_text() + " for " + self.type_text() +
+                          ", expected no more dims");
   const Sizes sizes(moved.sizes().begin() + other.dim(), moved.sizes().end());
   const auto columns = checked_numel(sizes);
   if (!columns || *columns != other.numel())
-    return operator_error("other: found " + other.type_text() + " for " + self.type_text());
+    return operator_error("other: found " + other.type_text() + " for " + self.type_text() +
+                          ", expected as many elements as the last sizes of self have");
   const auto matrix = e(aten<"reshape.default">, {moved, Sizes{*columns, *columns}});
   const auto side = e(aten<"flatten.using_ints">, {other});
   return e(aten<"reshape.default">, {e(aten<"linalg_solve.default">, {matrix, side}), sizes});

@@ -67,7 +67,8 @@ Result<Tensor> ormqr(const Tensor& self, const Tensor& input2, const Tensor& inp
   if (batch_of(input3) != batch_of(self) ||
       rows_of(self) != (left ? rows_of(input3) : columns_of(input3)))
     return operator_error("other: found " + input3.type_text() + " for reflections of " +
-                          self.type_text());
+                          self.type_text() + ", expected its batch and " +
+                          std::to_string(rows_of(self)) + (left ? " rows" : " columns"));
   return with_field(self, [&]<class T>() -> Result<Tensor> {
     PT2_TRY(Matrices<T> sides, Matrices<T>::copy_of(input3));
     return reflected(self, input2, std::move(sides), left, transpose);

@@ -33,7 +33,8 @@ Result<Tensor> scaled_mm(const Tensor& self, const Tensor& mat2, const Tensor& s
   PT2_TRY_VOID(check_float8(self, "self"));
   PT2_TRY_VOID(check_float8(mat2, "mat2"));
   if (self.size(1) != mat2.size(0))
-    return operator_error("found " + self.type_text() + " times " + mat2.type_text());
+    return operator_error("mat2: found " + mat2.type_text() + ", expected " +
+                          std::to_string(self.size(1)) + " rows for self " + self.type_text());
   PT2_TRY_VOID(check_scale(scale_a, {self.size(0), 1}, "scale_a"));
   PT2_TRY_VOID(check_scale(scale_b, {1, mat2.size(1)}, "scale_b"));
   if (bias) PT2_TRY_VOID(check_sizes(*bias, {mat2.size(1)}, "bias"));

@@ -310,7 +310,9 @@ Result<Tensor> batch_norm_formula(Emitter& e, const Tensor& input, const Optiona
                                   double eps, bool) {
   if (!running_mean || !running_var) {
     if (!training || running_mean || running_var)
-      return operator_error("found no running_mean and running_var");
+      return operator_error(
+          "running_mean and running_var: found one of them or none, expected both, or "
+          "neither in training");
     return e(aten<"_native_batch_norm_legit.no_stats">,
              {input, weight, bias, training, momentum, eps});
   }

@@ -43,7 +43,9 @@ Result<void> check_ctc(const Ctc& ctc) {
                           std::to_string(batch));
   int64_t sum = 0;
   for (int64_t length : ctc.target_lengths) {
-    if (length < 0) return operator_error("target_lengths: found a negative one");
+    if (length < 0)
+      return operator_error("target_lengths: found " + std::to_string(length) +
+                            ", expected 0 or more");
     PT2_TRY(sum, multiply_add(1, sum, length));
   }
   for (int64_t length : ctc.input_lengths)

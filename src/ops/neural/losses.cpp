@@ -48,7 +48,8 @@ Result<Tensor> mse_loss(const Tensor& self, const Tensor& target, int64_t reduct
 
 Result<Tensor> smooth_l1_loss(const Tensor& self, const Tensor& target, int64_t reduction,
                               double beta) {
-  if (beta < 0) return operator_error("beta: found a negative number");
+  if (beta < 0)
+    return operator_error("beta: found " + std::to_string(beta) + ", expected 0 or more");
   return elementwise_loss(
       reduction,
       [beta](double x, double y) {
@@ -248,7 +249,7 @@ Result<std::vector<Meta>> elementwise_loss_meta(std::span<const Value> arguments
   for (const Value& argument : arguments)
     if (const auto* reduction = argument.get_if<int64_t>())
       return loss_meta(*arguments[0].get_if<Tensor>(), *arguments[1].get_if<Tensor>(), *reduction);
-  return operator_error("found no reduction");
+  return operator_error("reduction: found none, expected 0 to 2");
 }
 Result<Meta> nll_loss_meta(const Tensor& self, const Tensor& target, const OptionalTensor& weight,
                            int64_t reduction, int64_t) {

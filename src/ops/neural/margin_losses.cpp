@@ -88,7 +88,8 @@ Result<Tensor> triplet_margin(Emitter& e, const Tensor& anchor, const Tensor& po
   if (anchor.dim() != positive.dim() || anchor.dim() != negative.dim())
     return operator_error("found " + anchor.type_text() + ", " + positive.type_text() + " and " +
                           negative.type_text() + ", expected equal ranks");
-  if (!(margin > 0)) return operator_error("margin: expected a number above 0");
+  if (!(margin > 0))
+    return operator_error("margin: found " + std::to_string(margin) + ", expected more than 0");
   const auto distance = [&](const Tensor& a, const Tensor& b) {
     return e(aten<"pairwise_distance.default">, {a, b, p, eps});
   };
@@ -136,7 +137,8 @@ Result<Tensor> multi_margin(const Tensor& self, const Tensor& target, const Scal
                             const Scalar& margin, const OptionalTensor& weight, int64_t reduction) {
   PT2_TRY(const ClassRows layout, class_rows(self));
   const int64_t power = p.to_int();
-  if (power != 1 && power != 2) return operator_error("p: found " + std::to_string(power));
+  if (power != 1 && power != 2)
+    return operator_error("p: found " + std::to_string(power) + ", expected 1 or 2");
   if (target.dim() > 1 || target.numel() != layout.rows)
     return operator_error("target: found " + target.type_text() + ", expected " +
                           std::to_string(layout.rows) + " classes");
@@ -264,7 +266,8 @@ Result<Tensor> scale_rows(const std::vector<double>& slopes, const Tensor& self,
                           const Tensor& grad_output, int64_t reduction, const ClassRows& layout) {
   const bool whole = reduction != kNoReduction || grad_output.dim() == 0;
   if (grad_output.numel() != (whole ? 1 : layout.rows))
-    return operator_error("grad_output: found " + grad_output.type_text());
+    return operator_error("grad_output: found " + grad_output.type_text() + ", expected " +
+                          std::to_string(whole ? 1 : layout.rows) + " elements");
   const double mean = reduction == kMeanLoss ? 1.0 / static_cast<double>(layout.rows) : 1.0;
   PT2_TRY(Tensor out, allocate(Meta(self.dtype(), self.sizes())));
   const Input<double> grads(grad_output);

@@ -91,7 +91,8 @@ Result<Pool> make_pool(const Tensor& self, int64_t spatial, const PoolArguments&
   for (auto dim = static_cast<size_t>(3 - spatial); dim < 3; ++dim) {
     pool.in[dim] = self.size(self.dim() - 3 + static_cast<int64_t>(dim));
     if (pool.kernel[dim] < 1 || pool.stride[dim] < 1 || pool.dilation[dim] < 1)
-      return operator_error("kernel_size, stride and dilation: found a number below 1");
+      return operator_error(
+          "kernel_size, stride and dilation: found a number below 1, expected 1 or more");
     if (pool.padding[dim] < 0 || pool.padding[dim] > pool.kernel[dim] / 2)
       return operator_error("padding: found " + std::to_string(pool.padding[dim]) +
                             ", expected at most half the kernel size " +
@@ -218,7 +219,8 @@ Result<Meta> avg_pool_meta(const Tensor& self, const Sizes& kernel, const Sizes&
   if (Spatial == 3 && dtype_size(self.dtype()) == 2)
     return operator_error("self: found " + std::string(dtype_name(self.dtype())) +
                           ", expected float32 or float64");
-  if (divisor && *divisor == 0) return operator_error("divisor_override: found 0");
+  if (divisor && *divisor == 0)
+    return operator_error("divisor_override: found 0, expected another number");
   PT2_TRY(const Pool pool, make_pool(self, Spatial, {kernel, stride, padding, {}, ceil_mode}));
   return pooled_meta(self, pool.out, Spatial, self.dtype());
 }

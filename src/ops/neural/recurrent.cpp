@@ -131,7 +131,8 @@ Result<std::vector<Weights>> parse_weights(const Network& network, const Tensors
                                            const Tensor& input) {
   if (network.layers < 1 || network.layers > static_cast<int64_t>(params.size()))
     return operator_error("num_layers: found " + std::to_string(network.layers) + " for " +
-                          std::to_string(params.size()) + " params");
+                          std::to_string(params.size()) +
+                          " params, expected at least 1 and no more than params");
   const auto groups = static_cast<size_t>(network.layers * network.directions());
   const size_t base = network.has_biases ? 4 : 2;
   const bool projected = network.kind == Cell::lstm && params.size() == groups * (base + 1);

@@ -27,7 +27,8 @@ Result<State> lstm_step(Emitter& e, const Tensor& gates, const Weights& weights,
       e(aten<"linear.default">, {state.hidden, weights.hidden, weights.hidden_bias});
   PT2_TRY(const Tensor sum, e(aten<"add.Tensor">, {gates, of_hidden}));
   PT2_TRY(const Tensors parts, e.pieces(aten<"unsafe_chunk.default">, {sum, 4, 1}));
-  if (parts.size() != 4) return operator_error("found no four gates");
+  if (parts.size() != 4)
+    return operator_error("gates: found " + std::to_string(parts.size()) + ", expected 4");
   const auto sigmoid = [&](const Tensor& part) { return e(aten<"sigmoid.default">, {part}); };
   const auto kept = e(aten<"mul.Tensor">, {sigmoid(parts[1]), state.cell});
   const auto added =
@@ -46,7 +47,9 @@ Result<State> gru_step(Emitter& e, const Tensor& gates, const Weights& weights, 
           e(aten<"linear.default">, {state.hidden, weights.hidden, weights.hidden_bias}));
   PT2_TRY(const Tensors in, e.pieces(aten<"unsafe_chunk.default">, {gates, 3, 1}));
   PT2_TRY(const Tensors own, e.pieces(aten<"unsafe_chunk.default">, {of_hidden, 3, 1}));
-  if (in.size() != 3 || own.size() != 3) return operator_error("found no three gates");
+  if (in.size() != 3 || own.size() != 3)
+    return operator_error("gates: found " + std::to_string(in.size()) + " and " +
+                          std::to_string(own.size()) + ", expected 3 each");
   const auto gate = [&](size_t i) {
     return e(aten<"sigmoid.default">, {e(aten<"add.Tensor">, {in[i], own[i]})});
   };
@@ -83,7 +86,8 @@ Result<std::vector<Weights>> parse_weights(const Network& network, const Tensors
   const bool projects = count > 0 && params.size() == count * (least + 1);
   if (count == 0 || (!projects && params.size() != count * least))
     return operator_error("params: found " + std::to_string(params.size()) + " tensors for " +
-                          std::to_string(count) + " layers");
+                          std::to_string(count) + " layers and directions, expected " +
+                          std::to_string(least) + " or " + std::to_string(least + 1) + " for each");
   std::vector<Weights> out;
   for (size_t at = 0; at < params.size();) {
     Weights weights{params[at], params[at + 1]};

@@ -13,8 +13,8 @@ using TensorPair = std::tuple<Tensor, Tensor>;
 
 Result<void> check_bounds(const Scalar& lower, const Scalar& upper) {
   if (lower.to_double() <= upper.to_double()) return {};
-  return operator_error("lower: found " + std::to_string(lower.to_double()) + " above upper, " +
-                        std::to_string(upper.to_double()));
+  return operator_error("lower: found " + std::to_string(lower.to_double()) +
+                        ", expected at most upper, " + std::to_string(upper.to_double()));
 }
 
 double mean_slope(const Scalar& lower, const Scalar& upper) {

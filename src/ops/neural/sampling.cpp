@@ -55,7 +55,7 @@ Result<void> fill_uniform(Context& context, Tensor& out, double from, double to)
   }
   PT2_TRY_VOID(expect_floating(out.dtype()));
   if (!(from <= to))
-    return operator_error("uniform: found from " + std::to_string(from) + " above to " +
+    return operator_error("from: found " + std::to_string(from) + ", expected at most to, " +
                           std::to_string(to));
   RandomState& random = context.random();
   if (out.dtype() == Dtype::float64)
@@ -516,7 +516,7 @@ Result<std::vector<Meta>> created_meta(std::span<const Value> arguments) {
     if (sizes == nullptr) continue;
     for (const Value& size : *sizes) {
       if (!size.is<int64_t>() || *size.get_if<int64_t>() < 0)
-        return operator_error("size: found " + size.type_text());
+        return operator_error("size: found " + size.type_text() + ", expected ints from 0 on");
       meta.sizes.push_back(*size.get_if<int64_t>());
     }
   }

@@ -152,8 +152,9 @@ Result<std::tuple<Tensor, Tensor, Tensor>> transform_qkv(Emitter& e, const Tenso
   PT2_TRY_VOID(check_same_dtype(bias, qkv, "qkv_bias"));
   PT2_TRY_VOID(check_sizes(bias, {qkv.size(2)}, "qkv_bias"));
   if (num_heads < 1 || qkv.size(2) % 3 != 0 || qkv.size(2) / 3 % num_heads != 0)
-    return operator_error("qkv: found " + qkv.type_text() + " for " + std::to_string(num_heads) +
-                          " heads");
+    return operator_error(
+        "qkv: found " + qkv.type_text() + " for " + std::to_string(num_heads) +
+        " heads, expected a last size that is a multiple of three times the heads");
   const int64_t length = qkv.size(2) / 3 / num_heads;
   PT2_TRY(Tensor parts, e(aten<"add.Tensor">, {qkv, bias}));
   PT2_TRY(parts,

@@ -66,7 +66,9 @@ Result<Sizes> with_spatial(const Tensor& self, const Sizes& output_size, int64_t
                           std::to_string(spatial) + " numbers");
   Sizes sizes(self.sizes().begin(), self.sizes().end() - spatial);
   for (int64_t size : output_size) {
-    if (size < 1) return operator_error("output_size: found " + sizes_text(output_size));
+    if (size < 1)
+      return operator_error("output_size: found " + sizes_text(output_size) +
+                            ", expected numbers from 1 on");
     sizes.push_back(size);
   }
   return sizes;
@@ -110,7 +112,7 @@ Result<Tensor> adaptive_max_backward(const Tensor& grad_output, const Tensor& se
   if (grad_output.dim() != self.dim() ||
       !std::equal(lead.begin(), lead.end(), grad_output.sizes().begin()))
     return operator_error("grad_output: found " + grad_output.type_text() + " for self " +
-                          self.type_text());
+                          self.type_text() + ", expected its first sizes");
   return scatter_planes(grad_output, indices, self.sizes(), Spatial, true);
 }
 
@@ -195,13 +197,15 @@ Result<Pooled> fractional_max_pool(const Tensor& self, const Sizes& kernel_size,
   PT2_TRY_VOID(check_same_dtype(random_samples, self, "random_samples"));
   PT2_TRY(Sizes sizes, with_spatial(self, output_size, Spatial));
   if (kernel_size.size() != Spatial)
-    return operator_error("kernel_size: found " + sizes_text(kernel_size));
+    return operator_error("kernel_size: found " + sizes_text(kernel_size) + ", expected " +
+                          std::to_string(Spatial) + " numbers");
   for (size_t dim = 0; dim < Spatial; ++dim) {
     const int64_t in = self.size(self.dim() - static_cast<int64_t>(Spatial - dim));
     if (kernel_size[dim] < 1 || kernel_size[dim] > in ||
         output_size[dim] > in - kernel_size[dim] + 1)
       return operator_error("kernel_size: found " + sizes_text(kernel_size) + " and output_size " +
-                            sizes_text(output_size) + " for " + self.type_text());
+                            sizes_text(output_size) + " for " + self.type_text() +
+                            ", expected windows that fit");
   }
   const int64_t batch = self.dim() == static_cast<int64_t>(Spatial) + 2 ? self.size(0) : 1;
   const int64_t channels = self.size(self.dim() - static_cast<int64_t>(Spatial) - 1);

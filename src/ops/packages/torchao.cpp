@@ -41,7 +41,8 @@ Result<Range> range_of(Dtype dtype, const OptionalScalar& quant_min,
     const Range range{quant_min.value_or(number(bounds.low)),
                       quant_max.value_or(number(bounds.high))};
     if (range.low.to_double() < bounds.low || range.high.to_double() > bounds.high)
-      return operator_error("the range is beyond that of " + std::string(dtype_name(dtype)));
+      return operator_error("quant_min and quant_max: found a range beyond that of " +
+                            std::string(dtype_name(dtype)) + ", expected one within it");
     return range;
   }
   return operator_error("found dtype " + std::string(dtype_name(dtype)) +
@@ -57,8 +58,9 @@ struct Blocks {
 
 Result<Blocks> blocks_of(const Sizes& sizes, const std::vector<int64_t>& block_size) {
   if (sizes.size() != block_size.size())
-    return operator_error("found " + std::to_string(block_size.size()) + " block sizes for " +
-                          std::to_string(sizes.size()) + " dimensions");
+    return operator_error("block_size: found " + std::to_string(block_size.size()) +
+                          " numbers, expected " + std::to_string(sizes.size()) +
+                          ", one for each dim");
   Blocks out;
   const auto add = [&](int64_t size, bool reduces) {
     if (reduces) out.reduced.emplace_back(static_cast<int64_t>(out.split.size()));
@@ -72,8 +74,8 @@ Result<Blocks> blocks_of(const Sizes& sizes, const std::vector<int64_t>& block_s
       continue;
     }
     if (sizes[i] % block != 0)
-      return operator_error("size " + std::to_string(sizes[i]) + " is no multiple of its block " +
-                            std::to_string(block));
+      return operator_error("size " + std::to_string(sizes[i]) +
+                            " is not a multiple of its block " + std::to_string(block));
     add(sizes[i] / block, false);
     add(block, true);
   }
@@ -189,7 +191,7 @@ Result<TensorPair> choose_qparams_affine(
     const OptionalScalar& quant_max, const std::optional<double>& eps,
     const std::optional<Dtype>& scale_dtype, const std::optional<Dtype>& zero_point_dtype,
     bool keepdim) {
-  if (!input) return operator_error("found no input");
+  if (!input) return operator_error("input: found none, expected a tensor");
   PT2_TRY_VOID(check_floating(*input, "input"));
   PT2_TRY(const Range range, range_of(target_dtype, quant_min, quant_max));
   PT2_TRY(const Blocks blocks, blocks_of(input->sizes(), block_size));

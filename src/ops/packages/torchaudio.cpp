@@ -33,7 +33,8 @@ Result<Tensor> lfilter_core_loop(const Tensor& input_signal_windows, const Tenso
   const Tensor& windows = input_signal_windows;
   PT2_TRY_VOID(check_rank(windows, 3, "input_signal_windows"));
   PT2_TRY_VOID(check_rank(a_coeff_flipped, 2, "a_coeff_flipped"));
-  if (a_coeff_flipped.size(1) < 1) return operator_error("found a filter without coefficients");
+  if (a_coeff_flipped.size(1) < 1)
+    return operator_error("a_coeff_flipped: found no coefficients, expected one or more");
   const int64_t padding = a_coeff_flipped.size(1) - 1;
   PT2_TRY_VOID(check_sizes(a_coeff_flipped, {windows.size(1), padding + 1}, "a_coeff_flipped"));
   PT2_TRY_VOID(check_sizes(padded_output_waveform,

@@ -128,7 +128,9 @@ void softplus(Tensor& out, const Tensor& self, const Scalar& beta, const Scalar&
 }
 
 Result<Meta> shrink_meta(const Tensor& self, const Scalar& lambd) {
-  if (!(lambd.to_double() >= 0)) return operator_error("found a negative lambd");
+  if (!(lambd.to_double() >= 0))
+    return operator_error("lambd: found " + std::to_string(lambd.to_double()) +
+                          ", expected 0 or more");
   return strict_float_as_self(self);
 }
 void softshrink(Tensor& out, const Tensor& self, const Scalar& lambd) {
@@ -150,7 +152,8 @@ void hardshrink(Tensor& out, const Tensor& self, const Scalar& lambd) {
 Result<Meta> hardtanh_meta(const Tensor& self, const Scalar& min_val, const Scalar& max_val) {
   PT2_TRY_VOID(expect_not_bool(self.dtype()));
   if (min_val.to_double() > max_val.to_double())
-    return operator_error("found min_val above max_val");
+    return operator_error("min_val: found " + std::to_string(min_val.to_double()) +
+                          ", expected at most max_val, " + std::to_string(max_val.to_double()));
   return real_as_self(self);
 }
 void hardtanh(Tensor& out, const Tensor& self, const Scalar& min_val, const Scalar& max_val) {

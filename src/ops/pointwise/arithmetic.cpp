@@ -25,10 +25,11 @@ void float_binary(Tensor& out, Dtype common, F&& function, const Tensor& a, cons
 // ATen/native/BinaryOps.h alpha_check: the category of alpha must not exceed that of the result.
 Result<void> check_alpha(Dtype dtype, const Scalar& alpha) {
   if (alpha.category() == DtypeCategory::boolean && dtype != Dtype::bool_)
-    return operator_error("found a bool alpha for dtype " + std::string(dtype_name(dtype)));
+    return operator_error("alpha: found a bool, expected a number of dtype " +
+                          std::string(dtype_name(dtype)));
   if (alpha.category() > DtypeCategory::integer && alpha.category() > dtype_category(dtype))
-    return operator_error("found an alpha that dtype " + std::string(dtype_name(dtype)) +
-                          " cannot hold");
+    return operator_error("alpha: found a number that dtype " + std::string(dtype_name(dtype)) +
+                          " cannot hold, expected one that it can");
   return {};
 }
 Result<void> check_subtraction(DtypeCategory a, DtypeCategory b) {

@@ -135,7 +135,8 @@ void clamp_min(Tensor& out, const Tensor& self, const Scalar& min) {
 // ATen/native/cpu/TensorCompareKernel.cpp: an unsigned dtype cannot represent a negative bound.
 Result<Meta> clamp_max_meta(const Tensor& self, const Scalar& max) {
   if (self.dtype() == Dtype::uint8 && max.to_double() < 0)
-    return operator_error("found a negative max for an unsigned dtype");
+    return operator_error("max: found " + std::to_string(max.to_double()) +
+                          ", expected 0 or more for uint8");
   return clamp_meta(self, std::nullopt, max);
 }
 void clamp_max(Tensor& out, const Tensor& self, const Scalar& max) {
@@ -221,7 +222,9 @@ Result<Tensor> isclose(Emitter& e, const Tensor& self, const Tensor& other, doub
   if (self.dtype() != other.dtype())
     return operator_error("found dtypes " + std::string(dtype_name(self.dtype())) + " and " +
                           std::string(dtype_name(other.dtype())) + ", expected equal ones");
-  if (!(rtol >= 0 && atol >= 0)) return operator_error("found a negative tolerance");
+  if (!(rtol >= 0 && atol >= 0))
+    return operator_error("rtol and atol: found " + std::to_string(rtol) + " and " +
+                          std::to_string(atol) + ", expected 0 or more");
   const bool is_integer = dtype_category(self.dtype()) < DtypeCategory::floating;
   auto close = e(aten<"eq.Tensor">, {self, other});
   if (equal_nan && !is_integer) {

@@ -267,7 +267,8 @@ Result<Tensor> view_dtype(const Tensor& self, Dtype dtype) {
   bool divisible = sizes.back() % ratio == 0 && self.storage_offset() % ratio == 0;
   for (size_t i = 0; i + 1 < strides.size(); ++i) divisible = divisible && strides[i] % ratio == 0;
   if (!divisible)
-    return operator_error("sizes, strides or offset are not multiples of " + std::to_string(ratio));
+    return operator_error("self: found sizes, strides or an offset that are not multiples of " +
+                          std::to_string(ratio) + ", expected multiples");
   for (int64_t& stride : strides) stride /= ratio;
   strides.back() = 1;
   sizes.back() /= ratio;

@@ -18,7 +18,9 @@ Result<Meta> new_meta(const Sizes& sizes, Dtype dtype, const OptionalLayout& lay
                       const OptionalFormat& format = {}) {
   PT2_TRY_VOID(check_layout(layout));
   for (int64_t size : sizes)
-    if (size < 0) return operator_error("found a negative size in " + sizes_text(sizes));
+    if (size < 0)
+      return operator_error("found a negative size in " + sizes_text(sizes) +
+                            ", expected 0 or more");
   if (!format) return Meta(dtype, sizes);
   PT2_TRY_VOID(check_format(sizes, *format));
   return Meta(dtype, sizes, format_strides(sizes, *format));
@@ -105,12 +107,13 @@ Result<Tensor> strided(const Sizes& size, const Sizes& stride, Dtype dtype,
                        const OptionalLayout& layout) {
   PT2_TRY_VOID(check_layout(layout));
   if (size.size() != stride.size())
-    return operator_error("found " + std::to_string(size.size()) + " sizes and " +
-                          std::to_string(stride.size()) + " strides");
+    return operator_error("stride: found " + std::to_string(stride.size()) + " numbers for " +
+                          std::to_string(size.size()) + " sizes, expected as many");
   int64_t reach = 1;
   for (size_t i = 0; i < size.size(); ++i) {
     int64_t extent = 0;
-    if (size[i] < 0 || stride[i] < 0) return operator_error("found a negative size or stride");
+    if (size[i] < 0 || stride[i] < 0)
+      return operator_error("size and stride: found a negative number, expected 0 or more");
     if (size[i] == 0) {
       reach = 0;
       break;
@@ -151,11 +154,14 @@ Result<int64_t> arange_length(const Scalar& start, const Scalar& end, const Scal
   const double from = start.to_double();
   const double to = end.to_double();
   const double by = step.to_double();
-  if (by == 0 || !std::isfinite(by)) return operator_error("found step 0 or not finite");
+  if (by == 0 || !std::isfinite(by))
+    return operator_error("step: found " + std::to_string(by) +
+                          ", expected a finite number other than 0");
   if (!std::isfinite(from) || !std::isfinite(to))
-    return operator_error("found a bound that is not finite");
+    return operator_error("start and end: found a number that is not finite, expected finite ones");
   if ((by > 0 && to < from) || (by < 0 && to > from))
-    return operator_error("found bounds that the step leads away from");
+    return operator_error("step: found " + std::to_string(by) +
+                          ", expected one that leads from start to end");
   double length = std::ceil((to - from) / by);
   if (start.is_integral() && end.is_integral() && step.is_integral()) {
     // Also exact beyond 2^53: the distance of two int64 fits uint64.
@@ -340,7 +346,8 @@ Result<Tensor> one_hot(const Tensor& self, int64_t num_classes) {
     largest = std::max(largest, value);
   }
   if (num_classes == -1 && values.empty())
-    return operator_error("found no elements to count the classes of");
+    return operator_error(
+        "num_classes: found -1 for a tensor without elements, expected a number of classes");
   if (num_classes == -1) num_classes = largest + (largest < INT64_MAX ? 1 : 0);
   if (num_classes < 1 && !values.empty())
     return operator_error("found " + std::to_string(num_classes) + " classes, expected 1 or more");
@@ -350,7 +357,7 @@ Result<Tensor> one_hot(const Tensor& self, int64_t num_classes) {
   Sizes sizes = self.sizes();
   sizes.push_back(num_classes);
   for (int64_t size : sizes)
-    if (size < 0) return operator_error("found a negative number of classes");
+    if (size < 0) return operator_error("num_classes: found a negative number, expected 1 or more");
   PT2_TRY(Tensor out, allocate({Dtype::int64, std::move(sizes)}));
   for (size_t i = 0; i < values.size(); ++i)
     out.data<int64_t>()[static_cast<int64_t>(i) * num_classes + values[i]] = 1;

@@ -82,7 +82,8 @@ Result<Tensor> learnable_tensor(const Tensor& self, const Tensor& scale, const T
   PT2_TRY(const double factor, first_number(scale, "scale"));
   PT2_TRY(const double zero, first_number(zero_point, "zero_point"));
   if (quant_min > quant_max)
-    return operator_error("quant_min: found " + std::to_string(quant_min) + " above quant_max");
+    return operator_error("quant_min: found " + std::to_string(quant_min) +
+                          ", expected at most quant_max, " + std::to_string(quant_max));
   const double rounded = std::clamp(std::nearbyint(zero), static_cast<double>(quant_min),
                                     static_cast<double>(quant_max));
   return apply(aten<"fake_quantize_per_tensor_affine.default">,

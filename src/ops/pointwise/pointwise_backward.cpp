@@ -104,7 +104,9 @@ void gelu_backward(Tensor& out, const Tensor& grad, const Tensor& self,
 Result<Meta> elu_backward_meta(const Tensor& grad, const Scalar& alpha, const Scalar&,
                                const Scalar&, bool is_result, const Tensor& self_or_result) {
   if (is_result && alpha.to_double() < 0)
-    return operator_error("found a negative alpha, from whose result the input cannot be told");
+    return operator_error(
+        "alpha: found a negative number, expected 0 or more: the input cannot be told from the "
+        "result");
   return real_gradient_meta(grad, self_or_result);
 }
 void elu_backward(Tensor& out, const Tensor& grad, const Scalar& alpha, const Scalar& scale,
@@ -140,7 +142,9 @@ void hardtanh_backward(Tensor& out, const Tensor& grad, const Tensor& self, cons
 Result<Meta> leaky_relu_backward_meta(const Tensor& grad, const Tensor& self, const Scalar& slope,
                                       bool self_is_result) {
   if (self_is_result && slope.to_double() < 0)
-    return operator_error("found a negative slope, from whose result the input cannot be told");
+    return operator_error(
+        "negative_slope: found a negative number, expected 0 or more: the input cannot be told "
+        "from the result");
   return real_gradient_meta(self, grad);  // the strides follow self first
 }
 void leaky_relu_backward(Tensor& out, const Tensor& grad, const Tensor& self, const Scalar& slope,

@@ -41,7 +41,7 @@ Result<Tensor> make_scalar(const Scalar& s, OptionalDtype dtype, const OptionalD
 Result<Tensor> iota(int64_t length, int64_t start, int64_t step, Dtype dtype, const Device&, bool) {
   if (dtype_category(dtype) != DtypeCategory::integer)
     return operator_error("dtype: found " + std::string(dtype_name(dtype)) + ", expected integers");
-  if (step == 0) return operator_error("step: found 0");
+  if (step == 0) return operator_error("step: found 0, expected another number");
   PT2_TRY(const Tensor positions, apply(aten<"arange.default">, {length, Dtype::int64}));
   PT2_TRY(const Tensor steps, apply(aten<"mul.Scalar">, {positions, step}));
   PT2_TRY(const Tensor moved, apply(aten<"add.Scalar">, {steps, start}));
@@ -54,7 +54,7 @@ Result<Tensor> iota(int64_t length, int64_t start, int64_t step, Dtype dtype, co
 Result<Tensor> broadcast_in_dim(const Tensor& a, const Sizes& shape, const Sizes& dimensions) {
   if (static_cast<int64_t>(dimensions.size()) != a.dim())
     return operator_error("broadcast_dimensions: found " + sizes_text(dimensions) + " for " +
-                          a.type_text());
+                          a.type_text() + ", expected one for each dim");
   if (!std::ranges::is_sorted(dimensions, std::less_equal()))
     return operator_error("broadcast_dimensions: found " + sizes_text(dimensions) +
                           ", expected ascending ones");

@@ -75,7 +75,8 @@ Result<Tensor> range_by(const Scalar& start, const Scalar& end, const Scalar& st
   if (!(width != 0) || !std::isfinite(first) || !std::isfinite(last) ||
       (width > 0 ? first > last : first < last))
     return operator_error("found a range from " + std::to_string(first) + " to " +
-                          std::to_string(last) + " by " + std::to_string(width));
+                          std::to_string(last) + " by " + std::to_string(width) +
+                          ", expected finite bounds and a step that leads from one to the other");
   const double count = std::floor((last - first) / width + 1);
   if (!(count >= 0 && count < 0x1p62)) return operator_error("found a range without bounds");
   PT2_TRY(Tensor out, allocate({dtype.value_or(Dtype::float32), {static_cast<int64_t>(count)}}));
@@ -95,7 +96,7 @@ Result<Tensor> frequencies(int64_t n, double d, OptionalDtype dtype, const Optio
   PT2_TRY_VOID(check_layout(layout));
   const Dtype type = dtype.value_or(Dtype::float32);
   PT2_TRY_VOID(expect_fraction(type));
-  if (n < 0) return operator_error("found n " + std::to_string(n));
+  if (n < 0) return operator_error("n: found " + std::to_string(n) + ", expected 0 or more");
   PT2_TRY(Tensor out, allocate({type, {Half ? n / 2 + 1 : n}}));
   {
     Output<double> values(out);

@@ -281,7 +281,8 @@ struct Range {
 // The smallest and largest element, extended to include 0.
 Result<Range> range_with_zero(const Tensor& input) {
   PT2_TRY(const Tensor real, as_float32(input));
-  if (real.numel() == 0) return operator_error("found no elements to choose a range from");
+  if (real.numel() == 0)
+    return operator_error("input: found no elements, expected some to choose a range from");
   PT2_TRY(const Tensor low, apply(aten<"amin.default">, {real}));
   PT2_TRY(const Tensor high, apply(aten<"amax.default">, {real}));
   return Range{std::min(*low.data<float>(), 0.0f), std::max(*high.data<float>(), 0.0f)};
@@ -301,7 +302,9 @@ float rounded_as(Dtype dtype, float value) {
 // (torch/ao/quantization/utils.py determine_qparams)
 Result<TensorPair> choose_qparams(const Tensor& input, int64_t quant_min, int64_t quant_max,
                                   double eps, Dtype) {
-  if (quant_min >= quant_max) return operator_error("found quant_min above quant_max");
+  if (quant_min >= quant_max)
+    return operator_error("quant_min: found " + std::to_string(quant_min) +
+                          ", expected less than quant_max, " + std::to_string(quant_max));
   PT2_TRY(const Range range, range_with_zero(input));
   const auto steps = step_count(quant_min, quant_max);
   const float width = rounded_as(input.dtype(), range.high - range.low);
@@ -314,7 +317,9 @@ Result<TensorPair> choose_qparams(const Tensor& input, int64_t quant_min, int64_
 }
 Result<TensorPair> choose_qparams_symmetric(const Tensor& input, int64_t quant_min,
                                             int64_t quant_max, double eps, Dtype dtype) {
-  if (quant_min >= quant_max) return operator_error("found quant_min above quant_max");
+  if (quant_min >= quant_max)
+    return operator_error("quant_min: found " + std::to_string(quant_min) +
+                          ", expected less than quant_max, " + std::to_string(quant_max));
   PT2_TRY(const Range range, range_with_zero(input));
   const float reach = std::max(-range.low, range.high);
   const float steps = step_count(quant_min, quant_max) / 2;
@@ -383,7 +388,9 @@ float nearest(float x) {
 
 Result<void> check_fake_range(const Tensor& self, int64_t quant_min, int64_t quant_max) {
   PT2_TRY_VOID(check_floating(self, "self"));
-  if (quant_min > quant_max) return operator_error("found quant_min above quant_max");
+  if (quant_min > quant_max)
+    return operator_error("quant_min: found " + std::to_string(quant_min) +
+                          ", expected at most quant_max, " + std::to_string(quant_max));
   return {};
 }
 // ATen/native/quantized/cpu/kernels/QuantizedOpKernels.cpp fake_quantize_tensor_cachemask_kernel
@@ -422,7 +429,8 @@ Result<std::array<Meta, 2>> fake_tensor_meta(const Tensor& self, double, int64_t
                                              int64_t quant_min, int64_t quant_max) {
   PT2_TRY_VOID(check_fake_range(self, quant_min, quant_max));
   if (zero_point < quant_min || zero_point > quant_max)
-    return operator_error("found a zero_point outside the range");
+    return operator_error("zero_point: found " + std::to_string(zero_point) + ", expected " +
+                          std::to_string(quant_min) + " to " + std::to_string(quant_max));
   return fake_meta(self);
 }
 void fake_tensor(Tensor& out, Tensor& mask, const Tensor& self, double scale, int64_t zero_point,
@@ -434,8 +442,9 @@ void fake_tensor(Tensor& out, Tensor& mask, const Tensor& self, double scale, in
 Result<Tensor> along_axis(const Tensor& values, const Tensor& self, int64_t axis) {
   PT2_TRY_VOID(check_rank(values, 1, "the values per channel"));
   if (axis < 0 || axis >= self.dim() || values.numel() != self.size(axis))
-    return operator_error("found " + std::to_string(values.numel()) + " channels for axis " +
-                          std::to_string(axis) + " of sizes " + sizes_text(self.sizes()));
+    return operator_error("axis: found " + std::to_string(axis) + " of sizes " +
+                          sizes_text(self.sizes()) + ", expected a dim with one of the " +
+                          std::to_string(values.numel()) + " channels for each element");
   Sizes sizes(self.sizes().size(), 1);
   sizes[static_cast<size_t>(axis)] = values.numel();
   return view(values, sizes);
@@ -450,7 +459,8 @@ Result<std::array<Meta, 2>> fake_channel_meta(const Tensor& self, const Tensor& 
   PT2_TRY(const Tensor values, copy_as(zeros, Dtype::float64, MemoryFormat::contiguous));
   for (double value : values.as<double>())
     if (value < static_cast<double>(quant_min) || value > static_cast<double>(quant_max))
-      return operator_error("found a zero_point outside the range");
+      return operator_error("zero_point: found " + std::to_string(value) + ", expected " +
+                            std::to_string(quant_min) + " to " + std::to_string(quant_max));
   return fake_meta(self);
 }
 Result<void> fake_channel(Tensor& out, Tensor& mask, const Tensor& self, const Tensor& scale,

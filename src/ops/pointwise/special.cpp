@@ -323,7 +323,8 @@ Result<void> polygamma(Tensor& out, int64_t n, const Tensor& self) {
 }
 
 Result<Meta> mvlgamma_meta(const Tensor& self, int64_t p) {
-  if (p < 1 || p > 1 << 20) return operator_error("p: found " + std::to_string(p));
+  if (p < 1 || p > 1 << 20)
+    return operator_error("p: found " + std::to_string(p) + ", expected 1 to 1048576");
   return real_fraction_of_self(self);
 }
 void mvlgamma(Tensor& out, const Tensor& self, int64_t p) {

@@ -27,7 +27,8 @@ Result<Meta> window_meta(int64_t length, OptionalDtype dtype, const OptionalLayo
                          const OptionalDevice&, PinMemory) {
   PT2_TRY_VOID(check_layout(layout));
   if (length < 0 || length == INT64_MAX)
-    return operator_error("found window_length " + std::to_string(length));
+    return operator_error("window_length: found " + std::to_string(length) +
+                          ", expected 0 or more");
   if (dtype) {
     PT2_TRY_VOID(expect_real(*dtype));
     PT2_TRY_VOID(expect_fraction(*dtype));

@@ -114,7 +114,7 @@ Result<Tensors> slopes(Emitter& e, const Tensor& self, const std::vector<Spacing
   PT2_TRY(const std::vector<int64_t> dims, wrap_distinct_dims(dim, self.dim()));
   if (spacing.size() != dims.size())
     return operator_error("spacing: found " + std::to_string(spacing.size()) + " for " +
-                          std::to_string(dims.size()) + " dims");
+                          std::to_string(dims.size()) + " dims, expected one for each");
   Tensors out;
   for (size_t i = 0; i < dims.size(); ++i) {
     if (self.dim() == 0) return operator_error("found a 0-dim tensor, expected neighbours");

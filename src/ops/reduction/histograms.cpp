@@ -65,13 +65,14 @@ Result<Span> span_of(const Tensor& rows, int64_t column, const OptionalRange& ra
 Result<Tensors> even_edges(const Tensor& rows, const Sizes& bins, const OptionalRange& range) {
   if (static_cast<int64_t>(bins.size()) != rows.size(1))
     return operator_error("bins: found " + std::to_string(bins.size()) + " for " +
-                          std::to_string(rows.size(1)) + " coordinates");
+                          std::to_string(rows.size(1)) + " coordinates, expected one for each");
   if (range && range->size() != 2 * bins.size())
     return operator_error("range: found " + std::to_string(range->size()) +
                           " numbers, expected two for each coordinate");
   Tensors edges;
   for (size_t i = 0; i < bins.size(); ++i) {
-    if (bins[i] < 1) return operator_error("bins: found " + sizes_text(bins));
+    if (bins[i] < 1)
+      return operator_error("bins: found " + sizes_text(bins) + ", expected numbers from 1 on");
     PT2_TRY(const int64_t count, multiply_add(bins[i], 1, 1));
     PT2_TRY(const Span span, span_of(rows, static_cast<int64_t>(i), range));
     PT2_TRY(Tensor line,
@@ -83,7 +84,7 @@ Result<Tensors> even_edges(const Tensor& rows, const Sizes& bins, const Optional
 Result<void> check_edges(const Tensor& rows, const Tensors& edges) {
   if (static_cast<int64_t>(edges.size()) != rows.size(1))
     return operator_error("bins: found " + std::to_string(edges.size()) + " for " +
-                          std::to_string(rows.size(1)) + " coordinates");
+                          std::to_string(rows.size(1)) + " coordinates, expected one for each");
   for (const Tensor& line : edges) {
     PT2_TRY_VOID(check_rank(line, 1, "bins"));
     PT2_TRY_VOID(check_same_dtype(line, rows, "bins"));
@@ -168,7 +169,8 @@ Result<HistogramOfMany> of_one_count(const Tensor& self, int64_t bins, const Opt
   PT2_TRY(const Tensor rows, rows_of(self));
   constexpr int64_t kMaxCoordinates = 64;
   if (rows.size(1) > kMaxCoordinates)
-    return operator_error("self: found " + std::to_string(rows.size(1)) + " coordinates");
+    return operator_error("self: found " + std::to_string(rows.size(1)) +
+                          " coordinates, expected at most " + std::to_string(kMaxCoordinates));
   return of_counts(rows, Sizes(static_cast<size_t>(rows.size(1)), bins), range, weight, density);
 }
 Result<Tensor> hist_of_edges(const Tensor& self, const Tensors& bins, const OptionalTensor& weight,

@@ -214,7 +214,8 @@ void count_nonzero_dims(Tensor& out, const Tensor& self, const Sizes& dims) {
 Result<Meta> hash_meta(const Tensor& self, const Sizes& dims, bool keepdim, int64_t mode) {
   PT2_TRY_VOID(check_not_complex(self, "self"));
   if (self.dtype() == Dtype::uint64)
-    return operator_error("self: found uint64, which torch.hash_tensor does not take");
+    return operator_error(
+        "self: found uint64, expected another dtype: torch.hash_tensor does not take it");
   if (mode != 0) return operator_error("mode: found " + std::to_string(mode) + ", expected 0");
   PT2_TRY_VOID(check_max_rank(self));
   PT2_TRY(const Sizes wrapped, wrap_dims(dims, self.dim()));

@@ -44,7 +44,8 @@ Result<Search> parse_search(bool out_int32, bool right, const std::optional<std:
   if (!side) return Search{out_int32, right};
   if (*side != "left" && *side != "right")
     return operator_error("side: found '" + *side + "', expected left or right");
-  if (right && *side == "left") return operator_error("side: found left and right=True");
+  if (right && *side == "left")
+    return operator_error("side: found left with right=True, expected right");
   return Search{out_int32, *side == "right"};
 }
 
@@ -165,7 +166,8 @@ Result<Tensor> bincount(const Tensor& self, const OptionalTensor& weights, int64
   if (dtype_category(self.dtype()) != DtypeCategory::integer)
     return operator_error("self: found " + std::string(dtype_name(self.dtype())) +
                           ", expected an integer dtype");
-  if (minlength < 0) return operator_error("minlength: found " + std::to_string(minlength));
+  if (minlength < 0)
+    return operator_error("minlength: found " + std::to_string(minlength) + ", expected 0 or more");
   if (weights) PT2_TRY_VOID(check_sizes(*weights, self.sizes(), "weights"));
   const Input<int64_t> values(self);
   int64_t length = minlength;
@@ -187,7 +189,8 @@ Result<Tensor> bincount(const Tensor& self, const OptionalTensor& weights, int64
 
 Result<Tensor> histc(const Tensor& self, int64_t bins, const Scalar& min, const Scalar& max) {
   PT2_TRY_VOID(check_floating(self, "self"));
-  if (bins < 1) return operator_error("bins: found " + std::to_string(bins));
+  if (bins < 1)
+    return operator_error("bins: found " + std::to_string(bins) + ", expected 1 or more");
   const Input<double> values(self);
   double low = min.to_double();
   double high = max.to_double();
@@ -200,8 +203,8 @@ Result<Tensor> histc(const Tensor& self, int64_t bins, const Scalar& min, const 
     high += 1;
   }
   if (!std::isfinite(low) || !std::isfinite(high) || low > high)
-    return operator_error("histc: found the range " + std::to_string(low) + " to " +
-                          std::to_string(high));
+    return operator_error("min and max: found " + std::to_string(low) + " and " +
+                          std::to_string(high) + ", expected finite numbers, min at most max");
   PT2_TRY(Tensor out, allocate(Meta(self.dtype(), {bins})));
   Output<double> counts(out);
   // Computed in self's precision, whose rounding decides at the edges of bins.
@@ -347,7 +350,8 @@ Result<Meta> bucketize_meta(const Tensor& self, const Tensor&, bool out_int32, b
   return Meta(out_int32 ? Dtype::int32 : Dtype::int64, self.sizes());
 }
 Result<Meta> histc_meta(const Tensor& self, int64_t bins, const Scalar&, const Scalar&) {
-  if (bins < 1) return operator_error("bins: found " + std::to_string(bins));
+  if (bins < 1)
+    return operator_error("bins: found " + std::to_string(bins) + ", expected 1 or more");
   return Meta(self.dtype(), {bins});
 }
 

@@ -15,7 +15,8 @@ enum class Reduction { sum, mean, max, min, prod };
 Result<Reduction> reduction_of(const std::string& name) {
   constexpr std::string_view kNames[] = {"sum", "mean", "max", "min", "prod"};
   const auto* found = std::ranges::find(kNames, name);
-  if (found == std::end(kNames)) return operator_error("reduce: found '" + name + "'");
+  if (found == std::end(kNames))
+    return operator_error("reduce: found '" + name + "', expected sum, mean, max, min or prod");
   return static_cast<Reduction>(found - kNames);
 }
 
@@ -74,7 +75,8 @@ Result<Segments> segments_of(const Tensor& data, const OptionalTensor& lengths,
                              const OptionalTensor& offsets, int64_t axis, bool whole) {
   PT2_TRY_VOID(check_floating(data, "data"));
   PT2_TRY_VOID(check_rank_at_least(data, 1, "data"));
-  if (!lengths && !offsets) return operator_error("expected lengths or offsets");
+  if (!lengths && !offsets)
+    return operator_error("lengths and offsets: found neither, expected one of them");
   const Tensor& given = lengths ? *lengths : *offsets;
   PT2_TRY_VOID(check_index_dtype(given, "lengths or offsets"));
   PT2_TRY(axis, wrap_dim(axis, data.dim()));
@@ -84,13 +86,14 @@ Result<Segments> segments_of(const Tensor& data, const OptionalTensor& lengths,
   Segments out;
   for (int64_t dim = 0; dim < axis; ++dim) {
     if (given.size(dim) != data.size(dim))
-      return operator_error("found " + given.type_text() + " for " + data.type_text());
+      return operator_error("lengths or offsets: found " + given.type_text() + " for data " +
+                            data.type_text() + ", expected its first sizes");
     out.outer *= data.size(dim);
   }
   out.length = data.size(axis);
   for (int64_t dim = axis + 1; dim < data.dim(); ++dim) out.inner *= data.size(dim);
   out.count = given.size(axis) - (lengths ? 0 : 1);
-  if (out.count < 0) return operator_error("offsets: found none");
+  if (out.count < 0) return operator_error("offsets: found none, expected one or more");
   const Input<int64_t> numbers(given);
   for (int64_t i = 0; i < out.outer; ++i)
     PT2_TRY_VOID(add_runs(out, numbers.data() + i * given.size(axis), lengths.has_value(), whole));

@@ -119,7 +119,8 @@ Result<Tensor> cov(Emitter& e, const Tensor& self, int64_t correction,
     if ((*given)->defined()) {
       const Input<double> values(**given);
       for (int64_t i = 0; i < values.size(); ++i)
-        if (values[i] < 0) return operator_error("weights: found a negative one");
+        if (values[i] < 0)
+          return operator_error("weights: found a negative number, expected 0 or more");
     }
     PT2_TRY(weights,
             weights ? e(aten<"mul.Tensor">, {*weights, **given}) : Result<Tensor>(**given));
@@ -183,7 +184,8 @@ Result<Tensor> distances_for(Emitter& e, const Tensor& y, const Tensor& x, int64
     PT2_TRY(shaped, e(aten<"view.default">, {x, sizes}));
   }
   if (shaped.dim() != y.dim())
-    return operator_error("x: found " + x.type_text() + " for y " + y.type_text());
+    return operator_error("x: found " + x.type_text() + " for y " + y.type_text() +
+                          ", expected its rank, or one dim");
   const auto left = e(aten<"slice.Tensor">, {shaped, dim, 0, -1});
   return e(aten<"sub.Tensor">, {e(aten<"slice.Tensor">, {shaped, dim, 1}), left});
 }
@@ -263,11 +265,12 @@ Result<Tensor> index_reduce(const Tensor& self, int64_t dim, const Tensor& index
   PT2_TRY_VOID(check_same_dtype(source, self, "source"));
   if (index.dim() > 1 || source.dim() != self.dim() || length_of(source, at) != index.numel())
     return operator_error("index: found " + index.type_text() + " for source " +
-                          source.type_text());
+                          source.type_text() + ", expected a number for each of its slices");
   for (int64_t i = 0; i < self.dim(); ++i)
     if (i != at && self.size(i) != source.size(i))
       return operator_error("source: found " + source.type_text() + " for self " +
-                            self.type_text());
+                            self.type_text() +
+                            ", expected its sizes in all dims but the indexed one");
   if (reduce != "prod" && reduce != "mean" && reduce != "amax" && reduce != "amin")
     return operator_error("reduce: found '" + reduce + "', expected prod, mean, amax or amin");
   Sizes shape(source.sizes().size(), 1);

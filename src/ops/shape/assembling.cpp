@@ -77,7 +77,8 @@ Result<Tensors> unsafe_split(const Tensor& self, int64_t split_size, int64_t dim
   PT2_TRY_VOID(check_rank_at_least(self, 1, "self"));
   const int64_t length = self.size(at);
   if (split_size < 0 || (split_size == 0 && length != 0))
-    return operator_error("split_size: found " + std::to_string(split_size));
+    return operator_error("split_size: found " + std::to_string(split_size) +
+                          ", expected 1 or more");
   PT2_TRY_VOID(check_pieces(split_size == 0 ? 1 : length / split_size));
   Sizes sizes;
   for (int64_t rest = length; rest > 0; rest -= sizes.back())
@@ -102,7 +103,8 @@ Result<Tensors> split_at(const Tensor& self, const Sizes& indices, int64_t dim) 
 Result<Tensors> equal_sections(const Tensor& self, int64_t sections, int64_t dim) {
   PT2_TRY(const int64_t at, wrap_dim(dim, self.dim()));
   PT2_TRY_VOID(check_rank_at_least(self, 1, "self"));
-  if (sections < 1) return operator_error("sections: found " + std::to_string(sections));
+  if (sections < 1)
+    return operator_error("sections: found " + std::to_string(sections) + ", expected 1 or more");
   const int64_t length = self.size(at);
   PT2_TRY_VOID(check_pieces(sections));
   Sizes sizes;
@@ -145,14 +147,17 @@ Result<Tensor> empty_permuted(const Sizes& size, const Sizes& physical_layout,
     return operator_error("physical_layout: found " + sizes_text(physical_layout) + ", expected " +
                           std::to_string(rank) + " dims");
   PT2_TRY(const std::vector<int64_t> order, wrap_distinct_dims(physical_layout, rank));
-  if (!checked_numel(size)) return operator_error("size: found " + sizes_text(size));
+  if (!checked_numel(size))
+    return operator_error("size: found " + sizes_text(size) +
+                          ", expected a product of at most 64 bits");
   Sizes strides(size.size());
   int64_t next = 1;
   for (size_t i = order.size(); i-- > 0;) {
     const auto dim = static_cast<size_t>(order[i]);
     strides[dim] = next;
     if (__builtin_mul_overflow(next, std::max<int64_t>(size[dim], 1), &next))
-      return operator_error("size: found " + sizes_text(size));
+      return operator_error("size: found " + sizes_text(size) +
+                            ", expected a product of at most 64 bits");
   }
   return allocate(Meta(dtype.value_or(Dtype::float32), size, strides));
 }
@@ -170,8 +175,10 @@ Dual unpack_dual(const Tensor& dual, int64_t) { return {dual, std::nullopt}; }
 // Cuts each tensor into equal chunks along `dim`, the last one padded with zeros; row k joins chunk
 // k of every tensor (ATen/native/TensorShape.cpp _chunk_cat).
 Result<Tensor> chunk_cat(const Tensors& tensors, int64_t dim, int64_t num_chunks) {
-  if (tensors.empty()) return operator_error("tensors: found none");
-  if (num_chunks < 1) return operator_error("num_chunks: found " + std::to_string(num_chunks));
+  if (tensors.empty()) return operator_error("tensors: found none, expected one or more");
+  if (num_chunks < 1)
+    return operator_error("num_chunks: found " + std::to_string(num_chunks) +
+                          ", expected 1 or more");
   PT2_TRY(const int64_t at, wrap_dim(dim, tensors[0].dim()));
   Value::List chunks;
   for (const Tensor& tensor : tensors) {
@@ -198,7 +205,9 @@ Result<Tensor> chunk_cat(const Tensors& tensors, int64_t dim, int64_t num_chunks
 Result<Tensor> masked_scatter_backward(const Tensor& grad_output, const Tensor& mask,
                                        const Sizes& sizes) {
   const std::optional<int64_t> count = checked_numel(sizes);
-  if (!count) return operator_error("sizes: found " + sizes_text(sizes));
+  if (!count)
+    return operator_error("sizes: found " + sizes_text(sizes) +
+                          ", expected a product of at most 64 bits");
   PT2_TRY(const Tensor taken, apply(aten<"masked_select.default">, {grad_output, mask}));
   if (taken.numel() > *count)
     return operator_error("sizes: found " + sizes_text(sizes) + ", expected room for " +
@@ -243,7 +252,7 @@ Result<Tensor> cartesian_prod(Emitter& e, const Tensors& tensors) {
   if (tensors.size() == 1) return tensors[0];
   PT2_TRY(Tensors columns, e.pieces(aten<"meshgrid.indexing">, {tensors, std::string("ij")}));
   if (!checked_numel(columns[0].sizes()))
-    return operator_error("tensors: found too many combinations");
+    return operator_error("tensors: found more combinations than 64 bits count, expected fewer");
   for (Tensor& column : columns) {
     PT2_TRY(column, e(aten<"flatten.using_ints">, {column}));
   }
@@ -253,7 +262,7 @@ Result<Tensor> cartesian_prod(Emitter& e, const Tensors& tensors) {
 // Every choice of r elements, in lexicographic order of positions (ATen/native/Itertools.cpp).
 Result<Tensor> combinations(Emitter& e, const Tensor& self, int64_t r, bool with_replacement) {
   PT2_TRY_VOID(check_rank(self, 1, "self"));
-  if (r < 0) return operator_error("r: found " + std::to_string(r));
+  if (r < 0) return operator_error("r: found " + std::to_string(r) + ", expected 0 or more");
   if (r == 0) return e(aten<"empty.memory_format">, {Sizes{0}, self.dtype()});
   const int64_t n = self.numel();
   constexpr int64_t kMaxDims = 64;
@@ -335,11 +344,14 @@ Result<Tensor> sum_to_size(Emitter& e, const Tensor& self, const Sizes& size) {
 // ATen/native/TensorShape.cpp unsafe_chunk.
 Result<Tensors> unsafe_chunk(Emitter& e, const Tensor& self, int64_t chunks, int64_t dim) {
   PT2_TRY(const int64_t at, wrap_existing_dim(dim, self));
-  if (chunks < 1) return operator_error("chunks: found " + std::to_string(chunks));
+  if (chunks < 1)
+    return operator_error("chunks: found " + std::to_string(chunks) + ", expected 1 or more");
   const int64_t length = self.size(at);
   if (length == 0) {
     if (chunks > 4096)
-      return Error{ErrorCode::limit, "chunks: found " + std::to_string(chunks), ""};
+      return Error{
+          ErrorCode::limit,
+          "chunks: found " + std::to_string(chunks) + ", expected at most 4096 of no elements", ""};
     return e.pieces(aten<"unsafe_split_with_sizes.default">,
                     {self, Sizes(static_cast<size_t>(chunks), 0), at});
   }
@@ -387,7 +399,8 @@ Result<Tensor> index_select_backward(Emitter& e, const Tensor& grad, const Sizes
 }
 // ATen/native/ReduceOps.cpp trace_backward.
 Result<Tensor> trace_backward(Emitter& e, const Tensor& grad, const Sizes& sizes) {
-  if (sizes.size() != 2) return operator_error("sizes: found " + sizes_text(sizes));
+  if (sizes.size() != 2)
+    return operator_error("sizes: found " + sizes_text(sizes) + ", expected two");
   PT2_TRY_VOID(check_rank(grad, 0, "grad"));
   PT2_TRY(const int64_t count, multiply_add(sizes[0], sizes[1]));
   PT2_TRY(const int64_t step, multiply_add(sizes[1], 1, 1));

@@ -83,7 +83,9 @@ Result<Tensor> embedding_dense_backward(const Tensor& grad_output, const Tensor&
   Sizes expected = indices.sizes();
   expected.push_back(width);
   PT2_TRY_VOID(check_sizes(grad_output, expected, "grad_output"));
-  if (num_weights < 0) return operator_error("num_weights: found " + std::to_string(num_weights));
+  if (num_weights < 0)
+    return operator_error("num_weights: found " + std::to_string(num_weights) +
+                          ", expected 0 or more");
   PT2_TRY(Tensor out, allocate(Meta(grad_output.dtype(), {num_weights, width})));
   const Input<int64_t> rows(indices);
   Scratch<int64_t> counts(static_cast<size_t>(num_weights), 0);
@@ -365,7 +367,8 @@ Result<void> check_bag_gradient(const BagGradient& bag) {
   PT2_TRY_VOID(check_rank(bag.indices, 1, "indices"));
   PT2_TRY_VOID(check_index_dtype(bag.indices, "indices"));
   if (bag.num_weights < 0)
-    return operator_error("num_weights: found " + std::to_string(bag.num_weights));
+    return operator_error("num_weights: found " + std::to_string(bag.num_weights) +
+                          ", expected 0 or more");
   if (bag.call.mode < kSum || bag.call.mode > kMax)
     return operator_error("mode: found " + std::to_string(bag.call.mode) + ", expected 0 to 2");
   if (bag.call.mode == kMax) {

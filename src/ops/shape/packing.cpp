@@ -110,7 +110,9 @@ Result<TensorPair> pad(const Tensor& data, const Tensor& batch_sizes, bool batch
 Result<Tensor> pack_backward(const Tensor& grad, const Sizes& input_size, const Tensor& batch_sizes,
                              bool batch_first) {
   PT2_TRY_VOID(check_rank_at_least(grad, 1, "grad"));
-  if (input_size.size() < 2) return operator_error("input_size: found " + sizes_text(input_size));
+  if (input_size.size() < 2)
+    return operator_error("input_size: found " + sizes_text(input_size) +
+                          ", expected two sizes or more");
   PT2_TRY(const std::vector<int64_t> counts, numbers_of(batch_sizes, "batch_sizes"));
   Sizes sizes = input_size;
   if (batch_first) std::swap(sizes[0], sizes[1]);
@@ -123,7 +125,8 @@ Result<Tensor> pack_backward(const Tensor& grad, const Sizes& input_size, const 
     const int64_t count = counts[static_cast<size_t>(step)];
     if (step >= sizes[0] || count < 0 || count > sizes[1] || count > grad.size(0) - row)
       return operator_error("batch_sizes: found " + std::to_string(count) + " for " +
-                            sizes_text(sizes));
+                            sizes_text(sizes) +
+                            ", expected at most the batch, and in all the rows of grad");
     PT2_TRY(const Tensor now, select(out, 0, step));
     PT2_TRY(Tensor target, narrow(now, 0, 0, count));
     copy_elements(target, packed_rows(grad, row, count));

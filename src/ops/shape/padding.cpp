@@ -143,8 +143,8 @@ Result<Meta> circular_meta(const Tensor& self, const Sizes& pad) {
     const Margin cut = cut_of(margins[i]);
     const int64_t left = self.sizes()[i] + cut.before + cut.after;
     if (std::max(margins[i].before, margins[i].after) > std::max<int64_t>(left, 0))
-      return operator_error("found padding of dim " + std::to_string(i) + " beyond its size " +
-                            std::to_string(left));
+      return operator_error("found padding of dim " + std::to_string(i) +
+                            ", expected at most its size " + std::to_string(left));
   }
   return not_empty(meta, pad.size() / 2);
 }
@@ -179,7 +179,8 @@ Result<Tensor> padding_backward(const Tensor& grad, const Tensor& self, const Si
 Result<Tensor> pad_by_mode(Emitter& e, const Tensor& self, const Sizes& pad,
                            const std::string& mode, std::optional<double> value) {
   if (mode == "constant") return e(aten<"constant_pad_nd.default">, {self, pad, value.value_or(0)});
-  if (value && *value != 0) return operator_error("found a value for mode '" + mode + "'");
+  if (value && *value != 0)
+    return operator_error("value: found a number, expected none for mode '" + mode + "'");
   if (mode == "circular") return e(aten<"_pad_circular.default">, {self, pad});
   constexpr Handle kReflection[] = {aten<"reflection_pad1d.default">,
                                     aten<"reflection_pad2d.default">,

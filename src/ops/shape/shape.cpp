@@ -105,7 +105,7 @@ Result<Meta> roll_meta(const Tensor& self, const std::vector<int64_t>& shifts,
     return operator_error("found " + std::to_string(shifts.size()) + " shifts and " +
                           std::to_string(dims.size()) + " dims, expected as many");
   if (!dims.empty() && self.dim() == 0)
-    return operator_error("found dims to roll of a 0-dim tensor");
+    return operator_error("dims: found some for a 0-dim tensor, expected none");
   for (int64_t dim : dims) PT2_TRY_VOID(wrap_dim(dim, self.dim()));
   return Meta::like(self);
 }
@@ -156,7 +156,9 @@ Result<Meta> repeat_meta(const Tensor& self, const Sizes& repeats) {
   Sizes sizes = repeats;
   const size_t lead = repeats.size() - self.sizes().size();
   for (size_t i = 0; i < sizes.size(); ++i) {
-    if (repeats[i] < 0) return operator_error("found a negative repeat in " + sizes_text(repeats));
+    if (repeats[i] < 0)
+      return operator_error("found a negative repeat in " + sizes_text(repeats) +
+                            ", expected 0 or more");
     if (i >= lead && __builtin_mul_overflow(repeats[i], self.sizes()[i - lead], &sizes[i]))
       return operator_error("the repeated sizes exceed 64 bits");
   }
@@ -346,7 +348,9 @@ Result<Tensor> channel_shuffle(const Tensor& self, int64_t groups) {
 // Keeps the elements that fit; new memory is zero.
 Result<Tensor> resize(const Tensor& self, const Sizes& size, std::optional<MemoryFormat> format) {
   for (int64_t dim : size)
-    if (dim < 0) return operator_error("found a negative size in " + sizes_text(size));
+    if (dim < 0)
+      return operator_error("found a negative size in " + sizes_text(size) +
+                            ", expected 0 or more");
   Meta meta(self.dtype(), size);
   if (format) {
     PT2_TRY_VOID(check_format(size, *format));
@@ -442,7 +446,8 @@ Result<Tensors> meshgrid_indexing(Emitter& e, const Tensors& tensors, const std:
     if (line.dim() > 1)
       return operator_error("found rank " + std::to_string(line.dim()) + ", expected 0 or 1");
     if (line.dtype() != lines[0].dtype())
-      return operator_error("found tensors of different dtypes");
+      return operator_error("tensors: found " + std::string(dtype_name(line.dtype())) + " and " +
+                            std::string(dtype_name(lines[0].dtype())) + ", expected one dtype");
     sizes.push_back(line.numel());
   }
   for (size_t i = 0; i < lines.size(); ++i) {

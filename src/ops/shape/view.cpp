@@ -47,7 +47,9 @@ Result<Sizes> infer_sizes(const Sizes& sizes, int64_t numel) {
   std::optional<size_t> unknown;
   for (size_t i = 0; i < sizes.size(); ++i) {
     if (sizes[i] == -1) {
-      if (unknown) return operator_error("found two sizes -1 in " + sizes_text(sizes));
+      if (unknown)
+        return operator_error("found two sizes -1 in " + sizes_text(sizes) +
+                              ", expected at most one");
       unknown = i;
       out[i] = 1;
     } else if (sizes[i] < 0) {
@@ -105,7 +107,7 @@ Result<Tensor> expand(const Tensor& self, const Sizes& size, bool) {
     if (i < lead) {
       if (size[i] < 0)
         return operator_error("found size " + std::to_string(size[i]) + " for a new dim " +
-                              std::to_string(i));
+                              std::to_string(i) + ", expected 0 or more");
       continue;
     }
     const int64_t own = self.sizes()[i - lead];
@@ -270,7 +272,9 @@ Result<Tensor> as_strided(const Tensor& self, const Sizes& size, const Sizes& st
 Result<Sizes> flattened_sizes(const Tensor& self, int64_t start_dim, int64_t end_dim) {
   PT2_TRY(const int64_t first, wrap_dim(start_dim, self.dim()));
   PT2_TRY(const int64_t last, wrap_dim(end_dim, self.dim()));
-  if (first > last) return operator_error("found start_dim after end_dim");
+  if (first > last)
+    return operator_error("start_dim: found " + std::to_string(first) +
+                          ", expected at most end_dim, " + std::to_string(last));
   if (self.dim() == 0) return Sizes{1};
   Sizes sizes(self.sizes().begin(), self.sizes().begin() + first);
   int64_t count = 1;
@@ -289,7 +293,7 @@ Result<Tensor> movedim(const Tensor& self, const std::vector<int64_t>& source,
                        const std::vector<int64_t>& destination) {
   if (source.size() != destination.size())
     return operator_error("found " + std::to_string(source.size()) + " sources and " +
-                          std::to_string(destination.size()) + " destinations");
+                          std::to_string(destination.size()) + " destinations, expected as many");
   PT2_TRY(const auto from, wrap_distinct_dims(source, self.dim()));
   PT2_TRY(const auto to, wrap_distinct_dims(destination, self.dim()));
   if (self.dim() == 0) return self;
@@ -415,7 +419,7 @@ Result<Tensor> flatten_formula(Emitter& e, const Tensor& self, int64_t start_dim
 }
 Result<Tensor> unflatten(Emitter& e, const Tensor& self, int64_t dim, const Sizes& sizes) {
   PT2_TRY(const int64_t at, wrap_existing_dim(dim, self));
-  if (sizes.empty()) return operator_error("found no sizes to unflatten into");
+  if (sizes.empty()) return operator_error("sizes: found none, expected one or more");
   PT2_TRY(const Sizes inner, infer_sizes(sizes, self.size(at)));
   Sizes out = self.sizes();
   out.erase(out.begin() + at);

@@ -172,7 +172,8 @@ Result<Tensor> roi_align(const Tensor& input, const Tensor& rois, double spatial
                          bool aligned) {
   PT2_TRY(const Images images, check_regions(input, rois, pooled_height, pooled_width));
   if (sampling_ratio >= static_cast<int64_t>(kMaxSamples))
-    return operator_error("sampling_ratio: found " + std::to_string(sampling_ratio));
+    return operator_error("sampling_ratio: found " + std::to_string(sampling_ratio) +
+                          ", expected a smaller number");
   PT2_TRY(Tensor out, allocate(Meta(input.dtype(),
                                     {rois.size(0), images.channels, pooled_height, pooled_width})));
   if (images.height == 0 || images.width == 0 || out.numel() == 0) return out;
@@ -305,7 +306,8 @@ Result<Pooled> ps_roi_pool(const Tensor& input, const Tensor& rois, double spati
 Result<Pooled> ps_roi_align(const Tensor& input, const Tensor& rois, double spatial_scale,
                             int64_t pooled_height, int64_t pooled_width, int64_t sampling_ratio) {
   if (sampling_ratio >= static_cast<int64_t>(kMaxSamples))
-    return operator_error("sampling_ratio: found " + std::to_string(sampling_ratio));
+    return operator_error("sampling_ratio: found " + std::to_string(sampling_ratio) +
+                          ", expected a smaller number");
   const auto mean = [&](const double* plane, const Images& images, const double* region,
                         int64_t row, int64_t column) -> Result<double> {
     PT2_TRY(const Grid grid, region_grid(region, spatial_scale, pooled_height, pooled_width,
@@ -333,13 +335,14 @@ Result<Meta> deform_meta(const Tensor& input, const Tensor& weight, const Tensor
   if (d.stride_h < 1 || d.stride_w < 1 || d.pad_h < 0 || d.pad_w < 0 || d.dilation_h < 1 ||
       d.dilation_w < 1 || d.groups < 1 || d.offset_groups < 1)
     return operator_error(
-        "found a stride, dilation or number of groups below 1, or padding below 0");
+        "found a stride, dilation or number of groups below 1, or padding below 0, expected none");
   auto extent = [](int64_t in, int64_t pad, int64_t dilation, int64_t kernel,
                    int64_t stride) -> Result<int64_t> {
     PT2_TRY(const int64_t reach, multiply_add(dilation, kernel - 1, 1));
     PT2_TRY(const int64_t padded, multiply_add(pad, 2, in));
     if (kernel < 1 || padded < reach)
-      return operator_error("weight: found a kernel larger than the padded input");
+      return operator_error(
+          "weight: found a kernel larger than the padded input, expected at most its sizes");
     return (padded - reach) / stride + 1;
   };
   PT2_TRY(const int64_t height,
@@ -351,7 +354,7 @@ Result<Meta> deform_meta(const Tensor& input, const Tensor& weight, const Tensor
   if (in_channels != input.size(1) || weight.size(0) % d.groups != 0 ||
       input.size(1) % d.offset_groups != 0)
     return operator_error("input: found " + input.type_text() + " for weight " +
-                          weight.type_text());
+                          weight.type_text() + ", expected channels that fit it and the groups");
   PT2_TRY(const int64_t offsets, multiply_add(d.offset_groups, 2 * taps));
   PT2_TRY_VOID(check_sizes(offset, {input.size(0), offsets, height, width}, "offset"));
   if (d.use_mask) {

@@ -74,7 +74,8 @@ void transform_lines(Tensor& work, int64_t dim, bool forward, double scale) {
 Result<void> check_points(const Tensor& self, const std::vector<int64_t>& dims) {
   for (int64_t dim : dims)
     if (self.size(dim) == 0)
-      return operator_error("found size 0 of dim " + std::to_string(dim) + " to transform");
+      return operator_error("found size 0 of dim " + std::to_string(dim) +
+                            " to transform, expected 1 or more");
   return {};
 }
 
@@ -163,7 +164,7 @@ Result<Meta> r2c_meta(const Tensor& self, const std::vector<int64_t>& dim, int64
                           ", expected a float one");
   PT2_TRY(const Dtype dtype, complex_dtype(self));
   PT2_TRY(const auto dims, transform_dims(self, dim));
-  if (dims.empty()) return operator_error("found no dims to transform");
+  if (dims.empty()) return operator_error("dim: found no dims to transform, expected one or more");
   PT2_TRY_VOID(scale_of(normalization, self.sizes(), dims));
   PT2_TRY_VOID(check_points(self, dims));
   Sizes sizes = self.sizes();
@@ -202,7 +203,7 @@ Result<Meta> c2r_meta(const Tensor& self, const std::vector<int64_t>& dim, int64
     return operator_error("found a real tensor, expected a complex one");
   PT2_TRY(const Dtype dtype, complex_dtype(self));
   PT2_TRY(auto dims, transform_dims(self, dim));
-  if (dims.empty()) return operator_error("found no dims to transform");
+  if (dims.empty()) return operator_error("dim: found no dims to transform, expected one or more");
   const int64_t last = dims.back();
   if (last_dim_size < 1 || self.size(last) < last_dim_size / 2 + 1)
     return operator_error("found size " + std::to_string(self.size(last)) +
@@ -309,7 +310,7 @@ Result<int64_t> hermitian_length(const Tensor& half, int64_t dim, int64_t points
 Result<Tensor> c2r_along(Emitter& e, const Tensor& self, std::vector<int64_t> dims, Sizes sizes,
                          const OptionalText& norm, bool forward) {
   PT2_TRY(const int64_t normalization, normalization_of(norm, forward));
-  if (dims.empty()) return operator_error("found no dims to transform");
+  if (dims.empty()) return operator_error("dim: found no dims to transform, expected one or more");
   PT2_TRY(const int64_t length, hermitian_length(self, dims.back(), sizes.back()));
   if (sizes.back() != -1) sizes.back() = length / 2 + 1;
   auto half = resized(e, promoted_input(e, self, true), dims, sizes);
@@ -326,7 +327,7 @@ Result<Tensor> ihfft_along(Emitter& e, const Tensor& self, std::vector<int64_t> 
                            const Sizes& sizes, const OptionalText& norm) {
   PT2_TRY_VOID(check_real(self));
   PT2_TRY(const int64_t normalization, normalization_of(norm, false));
-  if (dims.empty()) return operator_error("found no dims to transform");
+  if (dims.empty()) return operator_error("dim: found no dims to transform, expected one or more");
   const auto whole = resized(e, promoted_input(e, self, false), dims, sizes);
   auto half = e(aten<"_fft_r2c.default">, {whole, Sizes{dims.back()}, normalization, true});
   half = e(aten<"conj_physical.default">, {half});
@@ -374,13 +375,13 @@ Result<Region> region_of(const Tensor& self, const OptionalSizes& s, const Optio
     const int64_t count = s ? static_cast<int64_t>(s->size()) : self.dim();
     if (count > self.dim())
       return operator_error("found " + std::to_string(count) + " sizes for rank " +
-                            std::to_string(self.dim()));
+                            std::to_string(self.dim()) + ", expected no more");
     for (int64_t i = self.dim() - count; i < self.dim(); ++i) region.dims.push_back(i);
   }
   region.sizes = s.value_or(Sizes(region.dims.size(), -1));
   if (region.sizes.size() != region.dims.size())
     return operator_error("found " + std::to_string(region.sizes.size()) + " sizes for " +
-                          std::to_string(region.dims.size()) + " dims");
+                          std::to_string(region.dims.size()) + " dims, expected as many");
   return region;
 }
 template <bool Forward>
@@ -433,7 +434,8 @@ Result<Frames> frames_of(int64_t n_fft, OptionalInt hop_length, OptionalInt win_
   if (n_fft < 1 || frames.hop < 1 || frames.window_length < 1 || frames.window_length > n_fft)
     return operator_error("found n_fft " + std::to_string(n_fft) + ", hop_length " +
                           std::to_string(frames.hop) + " and win_length " +
-                          std::to_string(frames.window_length));
+                          std::to_string(frames.window_length) +
+                          ", expected 1 or more, and win_length at most n_fft");
   if (window && (window->dim() != 1 || window->size(0) != frames.window_length))
     return operator_error("found a window of sizes " + sizes_text(window->sizes()) +
                           ", expected [" + std::to_string(frames.window_length) + "]");
@@ -465,7 +467,8 @@ Result<Tensor> stft(Emitter& e, const Tensor& self, int64_t n_fft, OptionalInt h
   if (!return_complex && !complex_input)
     return operator_error("found no return_complex, expected it for a real signal");
   const bool half = onesided.value_or(!complex_input);
-  if (half && complex_input) return operator_error("found onesided for a complex signal");
+  if (half && complex_input)
+    return operator_error("onesided: found True for a complex signal, expected False");
   if (self.sizes().back() < n_fft)
     return operator_error("found " + std::to_string(self.sizes().back()) +
                           " samples, expected at least n_fft " + std::to_string(n_fft));

@@ -333,9 +333,10 @@ Result<void> check_grid(const Tensor& input, const Tensor& grid, int64_t interpo
       return operator_error("input: found " + input.type_text() +
                             ", expected no spatial size of 0");
   if (interpolation < kLinear || interpolation > kCubic)
-    return operator_error("interpolation_mode: found " + std::to_string(interpolation));
+    return operator_error("interpolation_mode: found " + std::to_string(interpolation) +
+                          ", expected 0 to 2");
   if (padding < kZeros || padding > kReflection)
-    return operator_error("padding_mode: found " + std::to_string(padding));
+    return operator_error("padding_mode: found " + std::to_string(padding) + ", expected 0 to 2");
   return {};
 }
 
