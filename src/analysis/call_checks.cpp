@@ -59,7 +59,8 @@ class CallChecks {
     if (!spec) return add(Rule::call_tree, where, spec.error().message);
     if (leaf_count(*spec) != expected)
       add(Rule::call_tree, where,
-          fmt::format("found {} leaves for {} values", leaf_count(*spec), expected));
+          fmt::format("found {} leaves, expected {}, one for each value", leaf_count(*spec),
+                      expected));
   }
 
   const Program& program_;

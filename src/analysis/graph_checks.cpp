@@ -70,7 +70,7 @@ class GraphChecks {
     };
     if (value.name.empty()) add(Rule::empty_name, where(), "found a value without a name");
     if (!value.name.empty() && !is_identifier(value.name))
-      add(Rule::value_name, where(), fmt::format("'{}' is no Python identifier", value.name));
+      add(Rule::value_name, where(), fmt::format("'{}' is not a Python identifier", value.name));
     if (value.definition.by == Definition::By::nothing && graph_.uses(id).empty())
       add(Rule::unused_value_entry, where(),
           fmt::format("'{}' is neither an input nor the result of a node", value.name));

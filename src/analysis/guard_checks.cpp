@@ -41,7 +41,8 @@ class GuardChecks {
     if (!found && names_.is_inside(source.input))
       return findings_.add(
           Rule::guard_support, where,
-          fmt::format("'{}' is inside of an input, which is not looked into", source.input));
+          fmt::format("'{}' is a part of an input, and only whole inputs are checked",
+                      source.input));
     if (!found || found->input >= specs_.size())
       return findings_.add(Rule::guard_input, where,
                            fmt::format("the program has no input '{}'", source.input));

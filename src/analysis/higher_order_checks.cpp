@@ -59,7 +59,7 @@ class HigherOrderChecks {
     for (size_t i = row->first_graph; i < behind; ++i) {
       if (i < node.inputs.size() && node.inputs[i].arg.is<SubgraphId>()) continue;
       findings_.add(Rule::higher_order_arguments, place_.program + placed_.node_place(position),
-                    fmt::format("argument {} of {} is no graph", i, row->name));
+                    fmt::format("argument {} of {} is not a graph", i, row->name));
       return;
     }
     const Operands operands = operands_from(node, behind);

@@ -99,8 +99,8 @@ class SignatureChecks {
                    std::string_view what, NameRules rules) {
     if (specs.size() != arguments.size()) {
       add(rules.count, ".signature",
-          fmt::format("found {} {} specs for {} graph {}s", specs.size(), what, arguments.size(),
-                      what));
+          fmt::format("found {} {} specs, expected {}, one for each graph {}", specs.size(), what,
+                      arguments.size(), what));
       return false;
     }
     for (size_t i = 0; i < specs.size(); ++i) {
@@ -158,7 +158,7 @@ class SignatureChecks {
       const int found = output_rank(spec.kind);
       if (found < rank)
         add(Rule::signature_output_order, where,
-            fmt::format("a {} stands behind a {}", output_kind_name(spec.kind),
+            fmt::format("a {} comes after a {}", output_kind_name(spec.kind),
                         output_kind_name(specs[i - 1].kind)));
       rank = std::max(rank, found);
       if (spec.kind == OutputKind::loss_output && std::exchange(has_loss, true))
@@ -209,11 +209,12 @@ class SignatureChecks {
     if (!spec) return add(Rule::tree_spec_reads, where, spec.error().message);
     if (leaf_count(*spec) != expected) {
       add(Rule::tree_spec_leaves, where,
-          fmt::format("found {} leaves for {} user {}s", leaf_count(*spec), expected, what));
+          fmt::format("found {} leaves, expected {}, one for each user {}", leaf_count(*spec),
+                      expected, what));
     }
     // In version 1, a call without keyword arguments has the positional arguments alone.
     if (field == "in_spec" && program_.schema_version.major > 1 && !is_arguments_form(*spec))
-      add(Rule::in_spec_form, where, "found something else than a tuple of a tuple and a dict");
+      add(Rule::in_spec_form, where, "found something other than a tuple of a tuple and a dict");
   }
 
   const Program& program_;

@@ -43,7 +43,7 @@ Result<std::unique_ptr<FileSink>> FileSink::create(std::string path) {
     target = std::filesystem::canonical(path, failed).string();
     if (failed) return io_error(failed.message(), std::move(path));
   } else if (path.empty()) {
-    return io_error("there is no file without a name", std::move(path));
+    return io_error("the name of the file is empty", std::move(path));
   } else if (lstat(path.c_str(), &there) == 0) {
     return io_error("this is a link to a file that is not there", std::move(path));
   }

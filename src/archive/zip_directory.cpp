@@ -318,10 +318,9 @@ Result<CentralDirectory> read_directory(Bytes bytes, const Limits& limits,
     entries.push_back(*std::move(entry));
   }
   if (!cursor.at_end())
-    return fault(
-        ErrorCode::corrupt,
-        fmt::format("found {} bytes behind the directory's last entry", cursor.remaining()),
-        cursor.position());
+    return fault(ErrorCode::corrupt,
+                 fmt::format("found {} bytes after the directory's last entry", cursor.remaining()),
+                 cursor.position());
   return CentralDirectory{directory.offset, std::move(entries)};
 }
 

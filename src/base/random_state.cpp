@@ -47,7 +47,7 @@ Result<RandomState> RandomState::read(std::span<const std::byte> bytes) {
                     next == kWords + 1 - static_cast<uint64_t>(left);
   if (load<int32_t>(bytes, kSeeded) != 1 || (!is_used_up && !fits) || next > kWords)
     return invalid(
-        fmt::format("the generator's state has {} numbers left behind place {}, which no generator "
+        fmt::format("the generator's state has {} numbers left after place {}, which no generator "
                     "has",
                     left, next));
   RandomState out;

@@ -66,7 +66,7 @@ constexpr uint64_t kMaxListItems = 1'000'000;
 
 Result<Tensor> tensor_over(void* data, std::span<const int64_t> sizes, const int64_t* strides,
                            Dtype dtype, bool read_only, std::shared_ptr<const void> owner) {
-  if (!checked_numel(sizes)) return argument_error("found sizes that are no tensor's");
+  if (!checked_numel(sizes)) return argument_error("found sizes that no tensor can have");
   Sizes steps =
       strides == nullptr ? contiguous_strides(sizes) : Sizes(strides, strides + sizes.size());
   const std::optional<uint64_t> elements = reach(sizes, steps);
@@ -75,7 +75,7 @@ Result<Tensor> tensor_over(void* data, std::span<const int64_t> sizes, const int
   const uint64_t unit = static_cast<uint64_t>(dtype_size(real_dtype(dtype)));
   if (*elements > 0 && data == nullptr) return argument_error("found no memory for the elements");
   if (reinterpret_cast<uintptr_t>(data) % unit != 0)
-    return argument_error("found an address that is no multiple of the size of an element");
+    return argument_error("found an address that is not a multiple of the size of an element");
   const std::span<std::byte> bytes(static_cast<std::byte*>(data), *elements * element_bytes);
   std::shared_ptr<Storage> storage = read_only ? Storage::borrow_read_only(bytes, std::move(owner))
                                                : Storage::borrow(bytes, std::move(owner));

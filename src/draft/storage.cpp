@@ -142,7 +142,7 @@ Result<std::shared_ptr<Storage>> DraftTensorReader::read_storage(const draft::St
   }
   const auto bytes = decode_base64(storage.data.get<Buffer>().buffer);
   if (!bytes)
-    return Error{ErrorCode::malformed, "found something else than base64", ".data.Buffer"};
+    return Error{ErrorCode::malformed, "found something other than base64", ".data.Buffer"};
   return native_storage(*bytes, dtype);
 }
 

@@ -116,7 +116,7 @@ class GraphWriter {
       if (const auto* tensor = argument.get_if<ArgumentCase::as_tensor>()) {
         list.push_back({.name = name_of(tensor->name)});
       } else {
-        refuse(fmt::format("{}.{}[{}]", place_, end, i), "it is no tensor");
+        refuse(fmt::format("{}.{}[{}]", place_, end, i), "it is not a tensor");
       }
     };
     for (size_t i = state_count; i < source_.inputs.size(); ++i)
@@ -323,7 +323,7 @@ class ModuleWriter {
       if (!is_tensor || !specs[i].target) {
         refuse(place, fmt::format("a {}", input_kind_name(specs[i].kind)));
       } else if (i != count) {
-        refuse(place, "state behind the user inputs");
+        refuse(place, "state after the user inputs");
       } else {
         write_tensor(specs[i], place, graph);
       }

@@ -163,7 +163,7 @@ class Reader {
 
   static Result<void> read_dict_keys(const JsonValue* json, TreeSpec& spec) {
     auto keys = keys_of(json);
-    if (!keys) return malformed(fmt::format("the context of {} is no list of keys", spec.type));
+    if (!keys) return malformed(fmt::format("the context of {} is not a list of keys", spec.type));
     if (keys->size() != spec.children.size())
       return malformed(fmt::format("{}: {} keys for {} children", spec.type, keys->size(),
                                    spec.children.size()));

@@ -148,9 +148,9 @@ class PickleChecks {
                            fmt::format("{}!byte {}", place, each.offset)});
     if (!code.stopped) return;
     const Error& error = *code.stopped;
-    findings.add(Rule::unread_pickle,
-                 error.where.empty() ? place : fmt::format("{}!{}", place, error.where),
-                 fmt::format("{}; what PyTorch would run behind it is not known", error.message));
+    findings.add(
+        Rule::unread_pickle, error.where.empty() ? place : fmt::format("{}!{}", place, error.where),
+        fmt::format("{}; what PyTorch would run after this place is not known", error.message));
   }
 
  private:

@@ -266,7 +266,7 @@ Result<Object> generator_object(const PickleValue& value) {
   constexpr size_t kState = 2;
   if (value.size() != 2 || !value[0].is(PickleKind::device) || !value[1].is(PickleKind::tuple) ||
       value[1].size() != kState + 1)
-    return invalid("a generator has other arguments or another state than torch writes");
+    return invalid("a generator has arguments or a state that torch does not write");
   if (value[0].text() != "cpu")
     return Error{ErrorCode::unsupported,
                  fmt::format("found a generator of device {}, expected cpu", value[0].text()), ""};
@@ -274,7 +274,7 @@ Result<Object> generator_object(const PickleValue& value) {
   if (!state.is(PickleKind::tensor) || !state.tensor().tensor.defined() ||
       state.tensor().tensor.dtype() != Dtype::uint8 || state.tensor().tensor.dim() != 1 ||
       !state.tensor().tensor.is_contiguous())
-    return invalid("the generator's state is no tensor of bytes");
+    return invalid("the generator's state is not a tensor of bytes");
   const Tensor& bytes = state.tensor().tensor;
   PT2_TRY_VOID(RandomState::read({bytes.raw_data(), static_cast<size_t>(bytes.numel())}));
   return std::make_shared<const ScriptObject>(

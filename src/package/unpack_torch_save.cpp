@@ -83,7 +83,7 @@ Result<UnpackedPayloads> unpack_torch_save(const Record& record) {
   for (size_t i = 0; i < root.dict_size(); ++i) {
     const PickleValue key = root.key(i), value = root.value(i);
     if (!key.is(PickleKind::string))
-      return Error{ErrorCode::invalid, "found a key that is no name", {}};
+      return Error{ErrorCode::invalid, "found a key that is not a name", {}};
     const std::string name(key.text());
     if (value.is(PickleKind::tensor))
       keep(unpacked_tensor(name, value), out.tensors);

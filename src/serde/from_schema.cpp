@@ -101,7 +101,7 @@ Result<std::vector<EmbeddedConstant>> read_constants(const Constants& source,
   for (const auto& [name, text] : source) {
     const auto step = context.key(name);
     auto bytes = decode_base64(text);
-    if (!bytes) return context.fail(ErrorCode::malformed, "found something else than base64");
+    if (!bytes) return context.fail(ErrorCode::malformed, "found something other than base64");
     constants.push_back({name, *std::move(bytes)});
   }
   return constants;

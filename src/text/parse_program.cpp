@@ -135,7 +135,7 @@ class ProgramParser {
     if (const auto* value = argument.get_if<double>()) return Number(*value);
     if (const auto* value = argument.get_if<bool>()) return Number(*value);
     return reader_.error_at(offset, ErrorCode::malformed,
-                            "found something else than a number, which a hint is");
+                            "found something other than a number, which a hint must be");
   }
 
   Result<std::string> symbol_assumptions() {
@@ -231,7 +231,7 @@ class ProgramParser {
     PT2_TRY(auto constant, unique_pair("embedded_constant"));
     auto bytes = decode_base64(constant.second);
     if (!bytes)
-      return reader_.error_at(offset, ErrorCode::malformed, "found something else than base64");
+      return reader_.error_at(offset, ErrorCode::malformed, "found something other than base64");
     program_.embedded_constants.push_back({std::move(constant.first), *std::move(bytes)});
     return {};
   }

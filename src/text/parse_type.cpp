@@ -13,7 +13,7 @@ Result<T> parse_hint(TextReader& reader) {
   const auto hint = parse_literal<T>(reader.expression());
   if (!hint) {
     return reader.error_at(offset, ErrorCode::malformed,
-                           "found something else than a number that the expression may have");
+                           "found something other than a number that the expression may have");
   }
   return *hint;
 }

@@ -127,7 +127,7 @@ const Case kCases[] = {
     {"empty", "", "corrupt byte 0: the pickle ends without STOP"},
     {"no_stop", "N", "corrupt byte 1: the pickle ends without STOP"},
     {"nothing_to_return", ".", "malformed byte 0: the stack is empty"},
-    {"bytes_after_stop", "N.N", "malformed byte 1: found 1 bytes behind the pickle's end"},
+    {"bytes_after_stop", "N.N", "malformed byte 1: found 1 bytes after the pickle's end"},
     {"unknown_opcode", "\xf0.", "malformed byte 0: found 0xf0, expected an opcode"},
     {"newer_protocol", "\x80\x09N.", "unsupported byte 0: found pickle protocol 9, expected at most 5"},
     {"frame_beyond_end", "\x80\x04\x95\xff\0\0\0\0\0\0\0N."s, "corrupt byte 2: the frame is cut off"},
@@ -142,13 +142,13 @@ const Case kCases[] = {
     {"memo_slot_far_ahead", "Nr\xff\xff\xff\x7f.", "malformed byte 1: memo slot 2147483647 is out of sequence"},
     {"memo_slot_empty", "h\x03.", "malformed byte 0: memo slot 3 is empty"},
     {"call_of_number", "K\x01)R.", "malformed byte 3: found integer, expected a global to call"},
-    {"wrong_arguments", global("torch._utils", "_rebuild_tensor_v2") + ")R.", "invalid byte 34: torch._utils._rebuild_tensor_v2 has other arguments than expected"},
+    {"wrong_arguments", global("torch._utils", "_rebuild_tensor_v2") + ")R.", "invalid byte 34: torch._utils._rebuild_tensor_v2 is called with other arguments than torch.save writes"},
     {"no_storage", "(" + text("module") + "tQ.", "malformed byte 13: the persistent id names no storage"},
     {"missing_storage", storage("FloatStorage", 4, "7") + ".", "corrupt byte 50: storage 7: found no record"},
     {"storage_too_small", storage("FloatStorage", 5) + ".", "invalid byte 50: storage 0 has 16 bytes, the pickle expects 20"},
     {"tensor_beyond_storage", tensor("FloatStorage", 4, 3) + ".", "invalid byte 122: the tensor reaches element 5 of a storage of 4"},
     {"stride_beyond_storage", tensor("FloatStorage", 4, 0, 4) + ".", "invalid byte 122: the tensor reaches element 5 of a storage of 4"},
-    {"nested_rebuild_from_type", global("torch._tensor", "_rebuild_from_type_v2") + "q\x00(h\x00"s + global("torch", "Tensor") + ")}tR.", "invalid byte 59: torch._tensor._rebuild_from_type_v2 has other arguments than expected"},
+    {"nested_rebuild_from_type", global("torch._tensor", "_rebuild_from_type_v2") + "q\x00(h\x00"s + global("torch", "Tensor") + ")}tR.", "invalid byte 59: torch._tensor._rebuild_from_type_v2 is called with other arguments than torch.save writes"},
 };
 // clang-format on
 
@@ -266,7 +266,7 @@ TEST(SampleInputs, FollowPytree) {
             "args[0].low=1\n");
   EXPECT_EQ(flattened(global("os", "system") + text("true") + "\x85R\x85}\x86."),
             "args[0]=called os.system('true')\n");
-  EXPECT_EQ(flattened("K\x01."), "found integer of 0 items, expected the tuple (args, kwargs)");
+  EXPECT_EQ(flattened("K\x01."), "found integer, expected the tuple (args, kwargs)");
 }
 
 TEST(SampleInputs, EndOnSharedAndNestedValues) {

@@ -98,7 +98,7 @@ const Fault kFaults[] = {
      [] { return with([](BuiltZip& zip) { zip.entries[1].stated_size = 5; }); }},
     {"too_many_entries", ErrorCode::corrupt, "byte 73: found 60000 entries in a directory of 94 bytes",
      [] { return with([](BuiltZip& zip) { zip.stated_entries = 60000; }); }},
-    {"too_few_entries", ErrorCode::corrupt, "byte 120: found 47 bytes behind the directory's last entry",
+    {"too_few_entries", ErrorCode::corrupt, "byte 120: found 47 bytes after the directory's last entry",
      [] { return with([](BuiltZip& zip) { zip.stated_entries = 1; }); }},
     {"directory_elsewhere", ErrorCode::corrupt, "byte 167: the directory of 94 bytes at byte 4 should end here: the file is cut off or was joined with another",
      [] { return with([](BuiltZip& zip) { zip.stated_directory_offset = 4; }); }},

@@ -154,11 +154,11 @@ TEST(TreeSpec, RefusesWhatIsNoTree) {
        "a leaf has children"},
       {document(R"({"type": null, "context": "null", "children_spec": []})"),
        "a leaf has a context"},
-      {dict(R"("null")"), "the context of builtins.dict is no list of keys"},
+      {dict(R"("null")"), "the context of builtins.dict is not a list of keys"},
       {dict(R"("[\"a\"]")"), "builtins.dict: 1 keys for 2 children"},
       {dict(R"("[\"a\", \"a\"]")"), "builtins.dict: a key is there twice"},
       {document(node("collections.defaultdict", R"("[\"a\"]")", {kLeaf})),
-       "the context of collections.defaultdict is no list of keys"},
+       "the context of collections.defaultdict is not a list of keys"},
   };
   for (const auto& [text, message] : kCases) {
     const auto spec = parse_tree_spec(text);

@@ -74,7 +74,7 @@ Result<size_t> Unpickler::follow_inside(std::span<const std::byte> bytes, size_t
   }
   if (fits) return inner.position();
   return error(ErrorCode::unsupported,
-               "torch.storage._load_from_bytes is given something else than one storage");
+               "torch.storage._load_from_bytes is given something other than one storage");
 }
 
 Result<PickleId> Unpickler::read_inner_storage(std::span<const std::byte> pickle,

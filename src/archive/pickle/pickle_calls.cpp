@@ -94,7 +94,8 @@ constexpr uint64_t kExtraBytes = 64;
 }  // namespace
 
 Error Unpickler::wrong_arguments(std::string_view function) const {
-  return error(ErrorCode::invalid, fmt::format("{} has other arguments than expected", function));
+  return error(ErrorCode::invalid,
+               fmt::format("{} is called with other arguments than torch.save writes", function));
 }
 
 const PickleItems* Unpickler::find_items(PickleId id) const {
@@ -203,7 +204,7 @@ Result<PickleId> Unpickler::add_tensor(PickleTensor tensor, PickleItems parts) {
 Result<PickleId> Unpickler::call(PickleId function, PickleId arguments, bool creates) {
   const PickleItems* args = find_items(arguments);
   if (args == nullptr || node(arguments).kind != PickleKind::tuple)
-    return malformed("the arguments are no tuple");
+    return malformed("the arguments are not a tuple");
   if (const auto* refused = std::get_if<uint32_t>(&node(function).payload)) {
     creates = creates || is_model_output(name_of(function)) || is_member(function, *args);
     if (mode_ != PickleMode::listing) {
@@ -435,13 +436,13 @@ Result<PickleId> Unpickler::reconstruct(Args args) {
 Result<Sizes> Unpickler::read_sizes(PickleId id) {
   const PickleItems* items = find_items(id);
   if (items == nullptr || !is_sequence_kind(node(id).kind))
-    return error(ErrorCode::invalid, "the tensor's sizes are no tuple");
+    return error(ErrorCode::invalid, "the tensor's sizes are not a tuple");
   PT2_TRY_VOID(charge(items->size() * sizeof(int64_t)));
   Sizes sizes;
   sizes.reserve(items->size());
   for (PickleId item : *items) {
     const int64_t* value = find_int(item);
-    if (value == nullptr) return error(ErrorCode::invalid, "the tensor's sizes are no integers");
+    if (value == nullptr) return error(ErrorCode::invalid, "the tensor's sizes are not integers");
     sizes.push_back(*value);
   }
   return sizes;

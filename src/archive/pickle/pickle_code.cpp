@@ -32,7 +32,7 @@ PickleCode follow_legacy(std::span<const std::byte> bytes, const Limits& limits)
   for (int i = 0; i < kPickles && place < bytes.size() && !code.stopped; ++i)
     place = follow_pickle(bytes, place, limits, code);
   if (!code.stopped)
-    code.stopped = Error{ErrorCode::malformed, "this is no zip file of torch.save", ""};
+    code.stopped = Error{ErrorCode::malformed, "this is not a zip file that torch.save wrote", ""};
   return code;
 }
 

@@ -82,10 +82,12 @@ Result<std::vector<SampleInput>> flatten_sample_inputs(const Pickle& pickle, con
   Flattener flattener(limits);
   if (root.is(PickleKind::none)) return flattener.take();
   if (!root.is(PickleKind::tuple) || root.size() != 2)
-    return Error{ErrorCode::invalid,
-                 fmt::format("found {} of {} items, expected the tuple (args, kwargs)",
-                             pickle_kind_name(root.kind()), root.size()),
-                 ""};
+    return Error{
+        ErrorCode::invalid,
+        fmt::format("found {}, expected the tuple (args, kwargs)",
+                    root.is(PickleKind::tuple) ? fmt::format("a tuple of {}", root.size())
+                                               : std::string(pickle_kind_name(root.kind()))),
+        ""};
   PT2_TRY_VOID(flattener.visit(root[0], "args", 0));
   PT2_TRY_VOID(flattener.visit(root[1], "kwargs", 0));
   return flattener.take();

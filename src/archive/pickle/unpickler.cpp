@@ -171,7 +171,7 @@ Result<Pickle> Unpickler::run() {
     PT2_TRY_VOID(check_refused());
   PT2_TRY_VOID(executed);
   if (!cursor_.at_end())
-    return malformed(fmt::format("found {} bytes behind the pickle's end", cursor_.remaining()));
+    return malformed(fmt::format("found {} bytes after the pickle's end", cursor_.remaining()));
   PT2_TRY_VOID(check_refused());
   merge_duplicate_keys(*graph_);
   Pickle pickle;
@@ -284,7 +284,7 @@ Result<void> Unpickler::put() {
 Result<void> Unpickler::put_line() {
   PT2_TRY(const std::string_view line, read_line());
   const auto index = parse_number<uint64_t>(line);
-  if (!index) return malformed("the memo slot is no number");
+  if (!index) return malformed("the memo slot is not a number");
   PT2_TRY(const PickleId value, top());
   return store(*index, value);
 }
@@ -302,7 +302,7 @@ Result<void> Unpickler::get() {
 Result<void> Unpickler::get_line() {
   PT2_TRY(const std::string_view line, read_line());
   const auto index = parse_number<uint64_t>(line);
-  if (!index) return malformed("the memo slot is no number");
+  if (!index) return malformed("the memo slot is not a number");
   return fetch(*index);
 }
 
@@ -357,7 +357,7 @@ Result<void> Unpickler::push_int_line() {
   PT2_TRY(const std::string_view line, read_line());
   if (line == "01" || line == "00") return push(add(PickleKind::boolean, line == "01"));
   const auto value = parse_number<int64_t>(line);
-  if (!value) return malformed("the integer is no number");
+  if (!value) return malformed("the integer is not a number");
   return push(add(PickleKind::integer, *value));
 }
 
@@ -365,7 +365,7 @@ Result<void> Unpickler::push_long_line() {
   PT2_TRY(std::string_view line, read_line());
   if (line.ends_with('L')) line.remove_suffix(1);
   if (const auto value = parse_number<int64_t>(line)) return push(add(PickleKind::integer, *value));
-  if (!is_decimal(line)) return malformed("the integer is no number");
+  if (!is_decimal(line)) return malformed("the integer is not a number");
   PT2_TRY_VOID(charge(line.size()));
   return push(add(PickleKind::big_integer, std::string(line)));
 }
@@ -379,7 +379,7 @@ Result<void> Unpickler::push_float() {
 Result<void> Unpickler::push_float_line() {
   PT2_TRY(const std::string_view line, read_line());
   const auto value = parse_number<double>(line);
-  if (!value) return malformed("the float is no number");
+  if (!value) return malformed("the float is not a number");
   return push(add(PickleKind::floating, *value));
 }
 
@@ -498,7 +498,7 @@ Result<void> Unpickler::stack_global() {
   const std::string* name_text = find_text(name);
   const std::string* module_text = find_text(module);
   if (name_text == nullptr || module_text == nullptr)
-    return malformed("the global's name is no text");
+    return malformed("the global's name is not a string");
   return push(add_global(fmt::format("{}.{}", *module_text, *name_text)));
 }
 
@@ -567,7 +567,7 @@ Result<void> Unpickler::persistent_id() {
   PT2_TRY(const PickleId id, take());
   const PickleItems* items = find_items(id);
   if (items == nullptr || node(id).kind != PickleKind::tuple)
-    return malformed("the persistent id is no tuple");
+    return malformed("the persistent id is not a tuple");
   return push(load_storage(*items));
 }
 
