@@ -14,6 +14,7 @@
 #include "base/printable.h"
 #include "pt2/format/schema_json.h"
 #include "pt2/format/zip.h"
+#include "pt2/limits.h"
 #include "tools/names.h"
 
 namespace pt2::tools {
@@ -51,6 +52,9 @@ std::string version() {
                      schema::kNewestVersion % 100);
 }
 
+// Those that stand without a verb.
+constexpr std::string_view kOwnOptions[] = {"--help", "--version"};
+
 int unknown_verb(std::span<const std::string> arguments, std::string_view name,
                  Environment& environment) {
   const auto is_verb = [](const std::string& text) {
@@ -63,11 +67,15 @@ int unknown_verb(std::span<const std::string> arguments, std::string_view name,
                       *named, printable(name, 40), *named));
     return kUsage;
   }
+  const bool is_option = name.starts_with('-');
   std::string meant(verb_that_means(name));
   if (name.ends_with(".pt2")) meant = fmt::format("pt2 info {}", printable(name, 40));
-  if (meant.empty())
+  if (meant.empty() && is_option)
+    meant = nearest_name(name, kOwnOptions, [](std::string_view option) { return option; });
+  if (meant.empty() && !is_option)
     meant = nearest_name(name, verbs(), [](const Verb& verb) { return verb.name; });
-  std::string text = fmt::format("pt2: there is no verb '{}'", printable(name, 40));
+  std::string text =
+      fmt::format("pt2: there is no {} '{}'", is_option ? "option" : "verb", printable(name, 40));
   if (!meant.empty()) text += fmt::format("; did you mean '{}'?", meant);
   print(environment.err, text + "\nSee 'pt2 --help'.\n");
   return kUsage;
@@ -196,8 +204,23 @@ void print_warning(Environment& environment, std::string_view text) {
   print(environment.err, fmt::format("pt2: warning: {}\n", text));
 }
 
+std::string limit_remedy(ErrorCode code, std::string_view message) {
+  if (code != ErrorCode::limit) return "";
+  std::string options;
+  size_t count = 0;
+  for (const LimitInfo& limit : limit_infos()) {
+    if (message.find(limit.name) == message.npos) continue;
+    options += fmt::format("{}--limit {}=N", count++ == 0 ? "" : " and ", limit.name);
+  }
+  if (count == 0) return "";
+  return fmt::format("{} {}, for a file that you trust", options,
+                     count == 1 ? "raises it" : "raise them");
+}
+
 void print_error(Environment& environment, const Error& error) {
   print(environment.err, fmt::format("pt2: {}: {}\n", error_code_name(error.code), error.text()));
+  if (const std::string remedy = limit_remedy(error.code, error.message); !remedy.empty())
+    print(environment.err, fmt::format("pt2: {}\n", remedy));
 }
 
 void print_warnings(Environment& environment, const Diagnostics& warnings) {

@@ -29,7 +29,8 @@ Environment standard_environment();
 
 extern const std::string_view kVersion;
 inline constexpr std::string_view kExitCodes =
-    "0 ok, 1 difference, 2 usage, 3 broken file, 4 unsupported, 5 limit hit";
+    "0 ok, 1 findings or differences, 2 usage, 3 broken file, 4 unsupported, 5 limit hit or time "
+    "up";
 
 enum ExitCode : int { kOk = 0, kDifference = 1, kUsage = 2 };
 
@@ -64,7 +65,10 @@ Result<void> write_text(Environment& environment, const std::string& output, std
 // Each on its own line of `err`, "pt2: warning: V201 …".
 void print_warnings(Environment& environment, const Diagnostics& warnings);
 void print_warning(Environment& environment, std::string_view text);
-// "pt2: malformed: model.pt2: …", for a verb that goes on after it.
+// How to raise the limits that the message names, "--limit max_entries=N raises it, …"; "" where
+// that is no remedy.
+std::string limit_remedy(ErrorCode code, std::string_view message);
+// "pt2: malformed: model.pt2: …", for a verb that goes on after it; and that remedy.
 void print_error(Environment& environment, const Error& error);
 
 enum class Colour : uint8_t { red, green, yellow, bold };

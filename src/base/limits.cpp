@@ -37,8 +37,9 @@ Result<void> set_limit(Limits& limits, std::string_view text) {
   for (const LimitInfo& each : kLimits)
     names += (names.empty() ? "" : ", ") + std::string(each.name);
   return Error{ErrorCode::argument,
-               "found the limit '" + std::string(text) +
-                   "', expected NAME=NUMBER, where NAME is one of " + names,
+               "found '" + std::string(text) + "', expected " +
+                   (limit != nullptr ? std::string(limit->name) + "=NUMBER"
+                                     : "NAME=NUMBER, where NAME is one of " + names),
                ""};
 }
 

@@ -141,8 +141,8 @@ Result<void> MappedFile::read_all(int descriptor, uint64_t max_bytes) {
     used += static_cast<size_t>(count);
     if (used > max_bytes)
       return Error{ErrorCode::limit,
-                   "more than max_stream_bytes (" + std::to_string(max_bytes) +
-                       ") where no file can be mapped",
+                   "found more than " + std::to_string(max_bytes) +
+                       " bytes (max_stream_bytes) in a pipe or device, which is read into memory",
                    ""};
   }
   read_.resize(used);

@@ -8,6 +8,7 @@
 #include <optional>
 #include <thread>
 
+#include "base/printable.h"
 #include "base/sha256.h"
 #include "inspect/hazard.h"
 #include "pt2/format/zip.h"
@@ -62,8 +63,12 @@ class Sums {
     if (!sums.only_.empty()) return sums;
     const Result<Record> record = map_file(text);
     if (!record)
-      return Error{ErrorCode::argument, "--sha256 takes 64 digits, or a file that sha256sum wrote",
-                   record.error().text()};
+      return Error{
+          ErrorCode::argument,
+          fmt::format("--sha256: found '{}', expected 64 hexadecimal digits or a file that "
+                      "sha256sum wrote ({})",
+                      printable(text), record.error().message),
+          ""};
     std::string_view rest = record->text();
     for (size_t number = 1; !rest.empty(); ++number) {
       const size_t end = std::min(rest.find('\n'), rest.size());
@@ -73,7 +78,8 @@ class Sums {
       if (line.empty()) continue;
       const std::string digest = as_digest(line.substr(0, kDigits));
       if (digest.empty())
-        return Error{ErrorCode::malformed, "expected a SHA-256 of 64 digits and the name of a file",
+        return Error{ErrorCode::malformed,
+                     "expected a SHA-256 of 64 hexadecimal digits and the name of a file",
                      fmt::format("{}:{}", text, number)};
       line.remove_prefix(kDigits);
       line.remove_prefix(std::min(line.find_first_not_of(" *"), line.size()));
@@ -147,8 +153,9 @@ int verdict_code(const Options& options, const Verdict& verdict) {
 }
 
 std::string digest_text(const Verdict& verdict) {
-  if (verdict.expected.empty()) return "its SHA-256 is not among those given";
-  return fmt::format("SHA-256 {}, expected {}; not looked into", verdict.digest, verdict.expected);
+  if (verdict.expected.empty())
+    return "--sha256 gives no digest for a file of this name; not opened";
+  return fmt::format("found SHA-256 {}, expected {}; not opened", verdict.digest, verdict.expected);
 }
 
 std::string summary(const VerifiedFile& file) {
@@ -201,8 +208,11 @@ void write_report(JsonWriter& json, const std::string& file, const Verdict& verd
 void print_verdict(const Options& options, const std::string& file, const Verdict& verdict,
                    Environment& environment) {
   if (options.quiet && verdict_code(options, verdict) == kOk) return;
-  for (const Diagnostic& finding : verdict.file.findings.all())
+  for (const Diagnostic& finding : verdict.file.findings.all()) {
     print(environment.out, finding.line() + "\n");
+    if (const std::string remedy = limit_remedy(finding.code, finding.text); !remedy.empty())
+      print(environment.out, fmt::format("    to do: {}\n", remedy));
+  }
   for (const ScanFinding& finding : verdict.file.hazards)
     print(environment.out,
           fmt::format("{} {}: {}\n", finding.hazard->code(), severity_name(gravity_of(finding)),
@@ -237,7 +247,7 @@ Verdict look_at(const Options& options, const Sums* sums, const std::string& fil
 Result<std::optional<Sums>> read_sums(const Options& options) {
   if (options.sha256.empty()) return std::optional<Sums>();
   if (std::ranges::find(options.files, "-") != options.files.end())
-    return Error{ErrorCode::argument, "--sha256 takes files, not standard input", ""};
+    return Error{ErrorCode::argument, "--sha256 compares files, not standard input", ""};
   PT2_TRY(Sums sums, Sums::read(options.sha256));
   return std::optional(std::move(sums));
 }
@@ -282,7 +292,7 @@ Result<int> verify_files(const Options& options, Environment& environment) {
 Action setup_verify(CommandLine& line) {
   auto options = std::make_shared<Options>();
   line.add_option("FILE", options->files, "files and folders; - is standard input").required();
-  line.add_flag("-q,--quiet", options->quiet, "print only files with errors");
+  line.add_flag("-q,--quiet", options->quiet, "print only files that do not pass");
   line.add_flag("--strict", options->strict, "warnings count as errors");
   std::vector<std::string> names;
   for (Level level : kLevels) names.emplace_back(level_name(level));
@@ -292,8 +302,8 @@ Action setup_verify(CommandLine& line) {
       .type_name("LEVEL")
       .one_of(names);
   line.add_option("--sha256", options->sha256,
-                  "the digest that the file must have, or a file of lines as\n"
-                  "sha256sum writes them; a file with another is not opened")
+                  "the SHA-256 that the file must have, or a file of lines as\n"
+                  "sha256sum writes them; a file with another SHA-256 is not opened")
       .type_name("SUM|FILE");
   add_limit_option(line, options->limits);
   add_json_option(line, options->json);
