@@ -7,6 +7,7 @@
 #include <charconv>
 #include <climits>
 #include <cstdint>
+#include <limits>
 #include <type_traits>
 #include <utility>
 
@@ -39,8 +40,19 @@ std::string check_whole(const std::string& text) {
   const char* end = text.data() + text.size();
   const auto parsed = std::from_chars(text.data(), end, value);
   if (parsed.ec == std::errc() && parsed.ptr == end) return "";
+  using Bounds = std::numeric_limits<decltype(value)>;
+  if (parsed.ec == std::errc::result_out_of_range && parsed.ptr == end)
+    return fmt::format("found '{}', expected a whole number from {} to {}", text, Bounds::min(),
+                       Bounds::max());
   return fmt::format("found '{}', expected a whole number{}", text,
-                     std::is_signed_v<decltype(value)> ? "" : " from 0 on");
+                     Bounds::is_signed ? "" : " from 0 on");
+}
+
+std::string check_number(const std::string& text) {
+  double value = 0;
+  return CLI::detail::lexical_cast(text, value)
+             ? ""
+             : fmt::format("found '{}', expected a number", text);
 }
 
 // "a, b or c".
@@ -53,6 +65,14 @@ std::string alternatives(const std::vector<std::string>& words) {
 
 void require(const std::string& name, const Result<void>& taken) {
   if (!taken) throw CLI::ValidationError(name, taken.error().message);
+}
+
+// "-o FILE", "--ids LIST", "FILE".
+std::string usage_of(const CLI::Option& option) {
+  if (option.get_positional()) return option.get_single_name();
+  const std::vector<std::string>& letters = option.get_snames();
+  return (letters.empty() ? option.get_single_name() : "-" + letters.front()) + " " +
+         option.get_type_name();
 }
 
 bool is_option(const std::string& text) { return text.size() > 1 && text[0] == '-'; }
@@ -124,6 +144,8 @@ template <class T>
 Option CommandLine::add_option(const std::string& names, T& value, const std::string& text) {
   CLI::Option* option = app_->add_option(names, value, text);
   if constexpr (is_whole<T>) option->check(CLI::Validator(check_whole<T>, ""));
+  if constexpr (std::is_floating_point_v<typename ValueOf<T>::Type>)
+    option->check(CLI::Validator(check_number, ""));
   return Option(*option);
 }
 template Option CommandLine::add_option(const std::string&, std::string&, const std::string&);
@@ -187,6 +209,41 @@ std::string CommandLine::help() const {
   return text + "\n";
 }
 
+// CLI11 says "NAME is required".
+Error CommandLine::missing(std::string_view message) const {
+  const std::string name(message.substr(0, message.find(' ')));
+  const CLI::Option* option = app_->get_option_no_throw(name);
+  if (option == nullptr) return {ErrorCode::argument, std::string(message), ""};
+  return {ErrorCode::argument,
+          fmt::format("{} is missing: {}", usage_of(*option),
+                      option->get_description().substr(0, option->get_description().find('\n'))),
+          ""};
+}
+
+// CLI11 says "Could not convert: NAME = VALUE". Every other value is checked before.
+Error CommandLine::flag_with_value(std::string_view message) const {
+  constexpr std::string_view kBefore = "Could not convert: ", kBetween = " = ";
+  const size_t sign = message.find(kBetween);
+  if (!message.starts_with(kBefore) || sign == message.npos)
+    return {ErrorCode::argument, std::string(message), ""};
+  return {ErrorCode::argument,
+          fmt::format("{}: found '{}', expected no value",
+                      message.substr(kBefore.size(), sign - kBefore.size()),
+                      printable(message.substr(sign + kBetween.size()), kMostShown)),
+          ""};
+}
+
+// CLI11 says "NAME: 1 required TYPE missing", or "NAME: At Most 1 required but received 2".
+Error CommandLine::wrong_count(std::string_view message) const {
+  const std::string name(message.substr(0, message.find(':')));
+  const CLI::Option* option = app_->get_option_no_throw(name);
+  if (option == nullptr) return {ErrorCode::argument, std::string(message), ""};
+  if (option->count() > 1)
+    return {ErrorCode::argument, fmt::format("{} is given {} times", name, option->count()), ""};
+  return {ErrorCode::argument,
+          fmt::format("{}: its value is missing, expected {}", name, option->get_type_name()), ""};
+}
+
 // The first argument that belongs to nothing.
 Error CommandLine::unexpected() const {
   std::vector<std::string> names;
@@ -203,8 +260,12 @@ Error CommandLine::unexpected() const {
             ""};
   }
   const std::string typed = option->substr(0, option->find('='));
+  // Any two letters are near each other.
+  const bool is_letter = typed.size() == 2;
   const std::string meant =
-      nearest_name(typed, names, [](const std::string& name) -> std::string_view { return name; });
+      is_letter ? "" : nearest_name(typed, names, [](const std::string& name) -> std::string_view {
+        return name;
+      });
   return {ErrorCode::argument,
           fmt::format("there is no option '{}'{}", printable(typed, kMostShown),
                       meant.empty() ? "" : fmt::format("; did you mean '{}'?", meant)),
@@ -222,7 +283,11 @@ Result<CommandLine::Parsed> CommandLine::parse(std::vector<std::string> argument
   } catch (const CLI::RequiredError& error) {
     // What nobody knows is named before what is missing.
     if (std::ranges::any_of(app_->remaining(), is_option)) return unexpected();
-    return Error{ErrorCode::argument, error.what(), ""};
+    return missing(error.what());
+  } catch (const CLI::ConversionError& error) {
+    return flag_with_value(error.what());
+  } catch (const CLI::ArgumentMismatch& error) {
+    return wrong_count(error.what());
   } catch (const CLI::ParseError& error) {
     return Error{ErrorCode::argument, error.what(), ""};
   }

@@ -77,6 +77,9 @@ class CommandLine {
 
  private:
   Error unexpected() const;
+  Error missing(std::string_view message) const;
+  Error flag_with_value(std::string_view message) const;
+  Error wrong_count(std::string_view message) const;
 
   std::unique_ptr<CLI::App> app_;
 };

@@ -152,10 +152,9 @@ std::string summary_text(const FolderSummary& summary, const Environment& enviro
   if (folder.settings.max_new_tokens)
     about.add({"at most", fmt::format("{} new tokens", *folder.settings.max_new_tokens)});
   if (!folder.settings.stop_ids.empty())
-    about.add({"stops behind", fmt::format("{}", fmt::join(folder.settings.stop_ids, ", "))});
+    about.add({"stops at", fmt::format("token {}", fmt::join(folder.settings.stop_ids, ", "))});
   if (!folder.settings.ignored.empty())
-    about.add(
-        {"not followed", printable(fmt::format("{}", fmt::join(folder.settings.ignored, ", ")))});
+    about.add({"ignored", printable(fmt::format("{}", fmt::join(folder.settings.ignored, ", ")))});
   return out + about.text();
 }
 
@@ -218,11 +217,12 @@ Result<std::string> program_in_folder(const Source& source) {
     if (program.name == source.model) return program.path;
     names += (names.empty() ? "" : ", ") + program.name;
   }
-  return Error{ErrorCode::argument,
-               (source.model.empty() ? "name a program of the folder with --model"
-                                     : "there is no program '" + source.model + "'") +
-                   ": " + names,
-               source.file};
+  return Error{
+      ErrorCode::argument,
+      (source.model.empty() ? "name a program of the folder with --model"
+                            : "the folder has no program '" + source.model + "'; expected one of") +
+          ": " + names,
+      source.file};
 }
 
 Result<int> show_folder(const Source& source, bool json, Environment& environment) {

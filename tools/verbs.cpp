@@ -31,7 +31,7 @@ constexpr Verb kVerbs[] = {
      "pt2 json model.pt2 --pretty | less\n"
      "pt2 json model.pt2 --payload weights   # where each weight lies (files of PyTorch 2.9 on)",
      setup_json},
-    {"dis", Job::look, "a program as text, a line a node",
+    {"dis", Job::look, "a program as text, a line for each node",
      "pt2 dis model.pt2\n"
      "pt2 dis model.pt2 --metadata -o model.txt  # everything that the file says\n"
      "pt2 dis model.pt2 --plan                   # in which steps it is computed\n"
@@ -74,7 +74,7 @@ constexpr Verb kVerbs[] = {
      "pt2 explain V103                       # what a finding means",
      setup_verify},
     {"scan", Job::check,
-     "could it harm whoever opens it? code in pickles, expressions and libraries; zip tricks",
+     "could opening it do harm? code in pickles, expressions and libraries; zip tricks",
      "pt2 scan model.pt2                     # exit 1 when opening it could run code\n"
      "pt2 scan --strict --sarif scan.sarif models/\n"
      "pt2 explain S004                       # what a finding means, and what to do",
@@ -107,7 +107,7 @@ constexpr Verb kVerbs[] = {
      "pt2 run a.pt2 -i x.npy -o - | pt2 run b.pt2 -i -   # results by name to the next program\n"
      "pt2 run model.pt2                      # the file's own sample inputs",
      setup_run},
-    {"generate", Job::run, "tokens of a language model, one after another, with its caches",
+    {"generate", Job::run, "generate tokens with a language model, one after another",
      "pt2 generate llama/ --ids 1,2,3 --max-new 32      # a folder of Transformers' exporter\n"
      "pt2 generate llama/ --ids 1,2,3 --temperature 0.8 --top-p 0.9 --seed 7\n"
      "pt2 generate llama/ --ids 1,2,3 --greedy --stop 2 --json",
@@ -138,14 +138,14 @@ constexpr Verb kVerbs[] = {
      "pt2 edit model.pt2 -o more.pt2 --expose relu_3 --rename-input x=image\n"
      "pt2 edit model.pt2 -o other.pt2 --set dropout.p=0.1",
      setup_edit},
-    {"weights", Job::change, "list weights, take them out, put others in, cast or share them",
+    {"weights", Job::change, "list, export, replace, cast or share weights",
      "pt2 weights ls model.pt2               # types, ranges, NaN, shared memory, unused bytes\n"
      "pt2 weights export model.pt2 -o w.safetensors\n"
      "pt2 weights set model.pt2 finetuned.safetensors -o new.pt2\n"
      "pt2 weights cast model.pt2 --to bfloat16 -o small.pt2 --check\n"
      "pt2 weights share model.pt2 -o small.pt2",
      setup_weights},
-    {"strip", Job::change, "leave out what nobody needs: unused weights, traces, example inputs",
+    {"strip", Job::change, "leave out what no run needs: unused weights, traces, example inputs",
      "pt2 strip model.pt2 -o small.pt2       # weights that no node uses\n"
      "pt2 strip model.pt2 -o public.pt2 --metadata --example-inputs",
      setup_strip},
@@ -153,7 +153,7 @@ constexpr Verb kVerbs[] = {
      "pt2 pack prefill=a.pt2 decode=b.pt2 -o both.pt2\n"
      "pt2 pack llama/ -o llama.pt2           # a folder of Transformers' exporter",
      setup_pack},
-    {"unpack", Job::change, "the programs of a file, a file each",
+    {"unpack", Job::change, "each program of a file to a file of its own",
      "pt2 unpack both.pt2 -o folder\n"
      "pt2 unpack both.pt2 --model decode -o folder",
      setup_unpack},
@@ -162,18 +162,18 @@ constexpr Verb kVerbs[] = {
      "pt2 meta get model.pt2 labels.json\n"
      "pt2 meta set model.pt2 licence=MIT labels.json@labels.json -o model.pt2",
      setup_meta},
-    {"as", Job::change, "text of 'pt2 dis' back to a program",
+    {"as", Job::change, "the text of 'pt2 dis' back to a program",
      "pt2 as changed.txt -o changed.pt2 --weights model.pt2\n"
      "pt2 as changed.txt --json              # the program's JSON\n"
      "pt2 dis model.pt2 --metadata | pt2 as - --json   # what 'pt2 json model.pt2' prints",
      setup_as},
     {"convert", Job::convert, "the same program for another PyTorch release",
      "pt2 convert old.pt2 -o new.pt2 --for newest\n"
-     "pt2 convert model.pt2 -o model-2.6.pt2 --for torch-2.6   # exit 4 and why, if 2.6 cannot "
-     "have it\n"
+     "pt2 convert model.pt2 -o model-2.6.pt2 --for torch-2.6   # exit 4 and why, if that cannot "
+     "be\n"
      "pt2 convert model.pt2 -o small.pt2 --for oldest --lossy guards",
      setup_convert},
-    {"decompose", Job::convert, "write out operators that PyTorch makes of others: core ATen",
+    {"decompose", Job::convert, "replace composite operators by those they are made of: core ATen",
      "pt2 decompose model.pt2 -o core.pt2    # as run_decompositions() of PyTorch; exit 4 and why "
      "if\n"
      "                                       # something cannot be\n"

@@ -34,7 +34,7 @@ Result<bool> is_sound(const Package& package, const PackageContents& contents, c
     for (const Diagnostic& finding : findings.all()) {
       if (std::exchange(sound, false))
         print(environment.err,
-              "pt2: the program would break rules that the file keeps; nothing was written\n");
+              "pt2: the new program breaks rules that the old one keeps; nothing was written\n");
       print(environment.err, fmt::format("pt2: {}\n", printable(finding.line(), 2000)));
     }
   }
@@ -76,7 +76,7 @@ Result<bool> runs_alike(const Writing& writing, const std::shared_ptr<const Pack
   };
   for (size_t i = 0; i < expected.size(); ++i) {
     if (i >= found.size()) {
-      differs(i, "is no result any more");
+      differs(i, "the new program does not return it");
       continue;
     }
     const Comparison comparison = compare(found[i], expected[i]);
@@ -128,7 +128,9 @@ Option add_written_option(CommandLine& line, std::string& output, const std::str
 Result<void> check_takes_bytes(const Environment& environment) {
   if (!environment.out_is_terminal) return {};
   return Error{ErrorCode::argument,
-               "-o - writes the bytes of a file, and standard output is a terminal", ""};
+               "-o - writes binary data, and standard output is a terminal; redirect it, or name a "
+               "file",
+               ""};
 }
 
 Result<void> save_written(const PackageContents& contents, const std::string& output,
@@ -137,15 +139,18 @@ Result<void> save_written(const PackageContents& contents, const std::string& ou
                                           ".safetensors", ".npy",    ".npz"};
   const std::string ending = std::filesystem::path(output).extension().string();
   if (std::ranges::find(kOthers, ending) != std::end(kOthers))
-    return Error{ErrorCode::argument,
-                 fmt::format("what is written is a .pt2, not a {} file", ending), output};
+    return Error{
+        ErrorCode::argument,
+        fmt::format("found the ending '{}', expected .pt2: that is what is written", ending),
+        output};
   if (is_written_to(output, environment.out)) PT2_TRY_VOID(check_takes_bytes(environment));
   return save_package(contents, output);
 }
 
 void add_writing_options(CommandLine& line, Writing& writing) {
   add_written_option(line, writing.output);
-  line.add_flag("--check", writing.check, "run old and new first; write nothing if results differ");
+  line.add_flag("--check", writing.check,
+                "run the old and the new program first; write nothing if results\ndiffer");
   add_json_option(line, writing.json);
 }
 
@@ -189,13 +194,14 @@ Result<Diagnostics> new_findings(const Package& package, const SavedProgram& wri
 Result<int> write_changed(const Writing& writing, const Package& package,
                           const PackageContents& contents, const std::vector<std::string>& lines,
                           Environment& environment) {
-  if (writing.output.empty()) return Error{ErrorCode::argument, "-o FILE says where to write", ""};
+  if (writing.output.empty())
+    return Error{ErrorCode::argument, "-o FILE is missing: the .pt2 file to write", ""};
   PT2_TRY(const bool sound, is_sound(package, contents, writing.source.limits, environment));
   if (!sound) return exit_code(ErrorCode::invalid);
   if (writing.check) {
     PT2_TRY(const bool alike, all_run_alike(writing, package, contents, environment));
     if (!alike) {
-      print(environment.err, "pt2: it would give other results; nothing was written\n");
+      print(environment.err, "pt2: the new program gives other results; nothing was written\n");
       return kDifference;
     }
   }

@@ -252,7 +252,7 @@ class InputReader {
     }
     if (!json->is_object())
       return usage(
-          fmt::format("{}: found a {}, expected an object of inputs by name or an array "
+          fmt::format("{}: found {}, expected an object of inputs by name or an array "
                       "of inputs by position{}",
                       path, json_kind_name(json->kind), all_inputs()));
     for (const JsonMember& member : json->members) PT2_TRY_VOID(add_json(member.key, member.value));
@@ -276,8 +276,8 @@ class InputReader {
     if (tensors.size() == 1) return std::move(tensors[0].second);
     for (auto& [key, tensor] : tensors)
       if (key == name) return std::move(tensor);
-    return usage(fmt::format("{} holds {} tensors, and none is called '{}'", path, tensors.size(),
-                             printable(name)));
+    return usage(fmt::format("input '{0}': {1} holds {2} tensors, and none is called '{0}'",
+                             printable(name), printable(path), tensors.size()));
   }
 
   Result<void> add_file(const std::string& path) {
@@ -285,7 +285,8 @@ class InputReader {
     for (auto& [name, tensor] : tensors) {
       const auto index = name.empty() ? first_missing_tensor() : find(name);
       if (!index && name.empty())
-        return usage(fmt::format("{}: every tensor input is given{}", path, all_inputs()));
+        return usage(fmt::format("{}: every tensor input is given already{}", printable(path),
+                                 all_inputs()));
       if (!index) return unknown(name);
       PT2_TRY_VOID(set_tensor(*index, std::move(tensor)));
     }
@@ -320,7 +321,8 @@ Result<Value> sample_value(const SampleInput& leaf) {
                                  : "of type " + std::string(pickle_kind_name(kind));
   if (reason.empty()) return Value(value.tensor().tensor);
   return Error{ErrorCode::unsupported,
-               "the sample input cannot be used (" + reason + "); give inputs with -i", leaf.path};
+               "the file's sample input cannot be used (" + reason + "); give inputs with -i",
+               leaf.path};
 }
 
 }  // namespace
@@ -332,7 +334,7 @@ Option add_input_options(CommandLine& line, GivenInputs& inputs) {
                       "or a FILE of inputs by name;\n"
                       "a FILE ends in .npy, .npz or .safetensors, or is - for standard input;\n"
                       "one of inputs by name may be .json: {\"ids\": [[1, 2]], \"x\": \"x.npy\"};\n"
-                      "without any, the program's own sample inputs are taken")
+                      "without -i, the file's own sample inputs are taken")
           .type_name("INPUT")
           .one_at_a_time();
   line.add_flag("--cast", inputs.cast,

@@ -4,6 +4,7 @@
 
 #include <random>
 
+#include "base/printable.h"
 #include "ir/constant_value.h"
 #include "ops/convert.h"
 
@@ -111,10 +112,11 @@ Result<std::vector<Value>> random_inputs(const Model& model, uint64_t seed) {
     }
     std::optional<Value> value = random_value(input, seed + i);
     if (!value)
-      return Error{ErrorCode::argument,
-                   fmt::format("input '{}' ({}) cannot be generated; give it a file", input.name,
-                               input.type),
-                   ""};
+      return Error{
+          ErrorCode::argument,
+          fmt::format("input '{}' ({}) cannot be made up, and the file has no sample inputs",
+                      printable(input.name), printable(input.type)),
+          ""};
     values.push_back(*std::move(value));
   }
   return values;

@@ -37,7 +37,8 @@ Result<std::string> checked_json(const Program& program, const Options& options,
 
 Error lacks(const Options& options, const InputSpec& spec) {
   return {ErrorCode::argument,
-          fmt::format("there is no {} '{}'", input_kind_name(spec.kind), printable(*spec.target)),
+          fmt::format("the file has no {} '{}', which the text names", input_kind_name(spec.kind),
+                      printable(*spec.target)),
           options.weights.file};
 }
 
@@ -60,14 +61,16 @@ Result<void> save_with_weights(const Program& program, std::string json, const O
   PT2_TRY(const Package package, open_package(options.weights, environment));
   PT2_TRY(const std::string model, chosen_model(options.weights, package));
   if (package.is_member(model))
-    return Error{ErrorCode::unsupported, "a program of a container cannot be replaced alone",
+    return Error{ErrorCode::unsupported,
+                 "its program is one of a container (schema 8.6 to 8.11), in which none can be "
+                 "replaced alone",
                  options.weights.file};
   PT2_TRY(const auto payloads, package.payloads(model));
   PT2_TRY_VOID(check_payloads(program, *payloads, options));
   PT2_TRY(PackageContents contents, package_contents(package));
   const auto replaced = std::ranges::find(contents.programs, model, &SavedProgram::name);
   if (replaced == contents.programs.end())
-    return Error{ErrorCode::argument, fmt::format("there is no program '{}'", printable(model)),
+    return Error{ErrorCode::argument, fmt::format("the file has no program '{}'", printable(model)),
                  options.weights.file};
   replaced->json = std::move(json);
   return save_package(contents, options.output);
@@ -77,10 +80,11 @@ Result<void> save_with_weights(const Program& program, std::string json, const O
 Result<void> save_alone(const Program& program, std::string json, const Options& options) {
   for (const InputSpec& spec : program.signature.input_specs) {
     if (!spec.target) continue;
-    return Error{ErrorCode::argument,
-                 fmt::format("the program has the {} '{}'; --weights FILE says where it is",
-                             input_kind_name(spec.kind), printable(*spec.target)),
-                 options.text};
+    return Error{
+        ErrorCode::argument,
+        fmt::format("the program has the {} '{}'; --weights FILE names the .pt2 that holds it",
+                    input_kind_name(spec.kind), printable(*spec.target)),
+        options.text};
   }
   // The layouts of the releases that write these schema versions.
   constexpr SchemaVersion kFirstFolder{8, 8}, kFirstRaw{8, 9};

@@ -80,7 +80,8 @@ class Profile {
   }
 
   std::string text(size_t calls) const {
-    if (nodes_.empty()) return "\nno steps: the reference engine has no plan\n";
+    if (nodes_.empty())
+      return "\nno profile: the reference engine runs node by node, without steps\n";
     const auto per_call = [&](double time) {
       return fmt::format("{:.1f}", time / static_cast<double>(calls));
     };
@@ -244,7 +245,7 @@ Action setup_bench(CommandLine& line) {
   auto options = std::make_shared<Options>();
   add_source(line, options->execution.source);
   add_input_options(line, options->execution.inputs);
-  line.add_option("--seconds", options->seconds, "measure for so many seconds; 2 if not given")
+  line.add_option("--seconds", options->seconds, "measure for S seconds; 2 if not given")
       .type_name("S")
       .range(0.0, 86400.0);
   line.add_option("--calls", options->calls, "measure N calls, however long they take")

@@ -35,8 +35,8 @@ Action setup_canon(CommandLine& line) {
   auto options = std::make_shared<Options>();
   add_source(line, options->source);
   line.add_flag("--content", options->content,
-                "nodes that PyTorch leaves in the file's order are told\n"
-                "apart by constants and users, and lose their names");
+                "order nodes that PyTorch leaves in the file's order by their\n"
+                "constants and users, and leave out their names");
   line.add_flag("--pretty", options->pretty, "with line breaks and indentation");
   add_output_option(line, options->output);
   add_model_option(line, options->source);

@@ -31,8 +31,11 @@ bool is_text(std::string_view bytes) {
 // Refuses to print binary data to a terminal, which could interpret it as control sequences.
 Result<void> write_answer(std::string_view bytes, Environment& environment) {
   if (environment.out_is_terminal && !is_text(bytes))
-    return Error{ErrorCode::argument,
-                 "this is binary, and the output is a terminal; use -o FILE or redirect it", ""};
+    return Error{
+        ErrorCode::argument,
+        "the content is binary, and standard output is a terminal; write it to a file with "
+        "-o FILE",
+        ""};
   print(environment.out, bytes);
   return {};
 }

@@ -84,7 +84,7 @@ Result<bool> is_sound(const Options& options, const Package& package, const Conv
     for (const Diagnostic& finding : findings.all()) {
       if (std::exchange(sound, false))
         print(environment.err,
-              fmt::format("pt2: the program for PyTorch {} would break rules that the file keeps; "
+              fmt::format("pt2: the program for PyTorch {} breaks rules that the file's own keeps; "
                           "nothing was written\n",
                           release_name(*conversion.target.release)));
       print(environment.err, fmt::format("pt2: {}\n", printable(finding.line(), 2000)));
@@ -104,14 +104,14 @@ Result<int> convert_file(const Options& options, Environment& environment) {
   if (options.json) print(report, report_json(conversion));
   if (!conversion.blockers.empty()) {
     print(environment.err,
-          fmt::format("pt2: PyTorch {} cannot have this program; nothing was written\n",
+          fmt::format("pt2: the program cannot be converted for PyTorch {}; nothing was written\n",
                       release_name(*conversion.target.release)));
     for (const Blocker& blocker : conversion.blockers)
-      print(environment.err,
-            fmt::format("pt2: {}{}\n", printable(blocker.line(), 2000),
-                        blocker.info().loss.empty()
-                            ? ""
-                            : fmt::format("; --lossy {} does without", blocker.info().loss)));
+      print(environment.err, fmt::format("pt2: {}{}\n", printable(blocker.line(), 2000),
+                                         blocker.info().loss.empty()
+                                             ? ""
+                                             : fmt::format("; --lossy {} converts without it",
+                                                           blocker.info().loss)));
     return kBlocked;
   }
   PT2_TRY(const bool sound, is_sound(options, package, conversion, environment));
@@ -130,14 +130,14 @@ Action setup_convert(CommandLine& line) {
   const Option release =
       line.add_option("--for", options->release,
                       fmt::format("torch-{} to torch-{}, newest, or oldest: the first release\n"
-                                  "that can have it; without it, the file's own",
+                                  "that can load it; without --for, the file's own",
                                   release_name(releases().front()), release_name(newest_release())))
           .type_name("RELEASE");
   line.add_option("--schema", options->schema, "a schema version instead, such as 8.14")
       .type_name("VERSION")
       .excludes(release);
   line.add_option("--lossy", options->losses,
-                  "what may be left out, by the names that a refusal gives:\n"
+                  "what may be lost, with commas between; a refusal names what it is:\n"
                   "guards, metadata, program-name, records, small-sizes,\nunknown-fields")
       .type_name("WHAT")
       .separated_by(',');

@@ -62,7 +62,7 @@ Result<int> decompose_file(const Options& options, Environment& environment) {
   PT2_TRY(const PackageContents contents, decomposed(options, package, report));
   if (options.json) print(environment.out, report_json(report));
   if (!report.left.empty()) {
-    print(environment.err, "pt2: not everything can be decomposed; nothing was written\n");
+    print(environment.err, "pt2: not every operator can be decomposed; nothing was written\n");
     for (const LeftOperator& each : report.left)
       print(environment.err, fmt::format("pt2: {}\n", printable(each.line(), 2000)));
     return kLeft;
@@ -83,8 +83,8 @@ Action setup_decompose(CommandLine& line) {
   add_source(line, options->source);
   add_written_option(line, options->output).required();
   line.add_option("--to", options->to,
-                  "what may stay, with commas between: core (all that\n"
-                  "PyTorch does not make of others; the default) and operators\n"
+                  "the operators that may stay, with commas between: core (all\n"
+                  "that PyTorch does not make of others; the default) and names\n"
                   "such as aten.linear")
       .type_name("NAMES")
       .separated_by(',');

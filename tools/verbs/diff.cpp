@@ -111,12 +111,15 @@ Result<int> diff_files(const Options& options, Environment& environment) {
                         !options.html.empty() || options.git;
   if (options.run.run && of_files)
     return Error{ErrorCode::argument,
-                 "--run compares results; --semantic, --no-weights, --stat, --html and --git are "
-                 "about what the files say",
+                 "--run compares results, and --semantic, --no-weights, --stat, --html and --git "
+                 "are about what the files say: give one or the other",
                  ""};
   if (options.git) {
     if (options.files.size() == kGitArguments) return diff_for_git(options, environment);
-    return Error{ErrorCode::argument, "--git takes the seven arguments that git gives", ""};
+    return Error{ErrorCode::argument,
+                 fmt::format("--git: found {} arguments, expected the {} that git gives",
+                             options.files.size(), kGitArguments),
+                 ""};
   }
   if (options.files.size() != 2)
     return Error{ErrorCode::argument,
@@ -138,10 +141,11 @@ Result<int> diff_files(const Options& options, Environment& environment) {
 Action setup_diff(CommandLine& line) {
   auto options = std::make_shared<Options>();
   line.add_option("FILE", options->files, "the two files; one may be -, standard input").required();
-  line.add_flag("--semantic", options->diff.semantic,
-                "compare what is computed, and with which weights: not\nnames, sources, releases");
+  line.add_flag(
+      "--semantic", options->diff.semantic,
+      "compare what is computed, and with which weights, but not\nnames, sources and releases");
   line.add_flag("--no-weights", options->no_weights, "do not compare the elements of weights");
-  line.add_flag("--stat", options->stat, "print how many changes there are of what, not each");
+  line.add_flag("--stat", options->stat, "print how many changes there are of each kind, not each");
   line.add_option("--html", options->html, "also write this page: nodes side by side")
       .type_name("FILE");
   line.add_flag("--git", options->git, "take the arguments that git gives, and exit 0");

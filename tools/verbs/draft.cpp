@@ -29,10 +29,11 @@ Result<void> save_as_draft(const Options& options, const Package& package,
   if (options.external)
     draft_options.external_file = beside.replace_extension(".bin").filename().string();
   if (options.external && beside == options.out)
-    return Error{ErrorCode::argument,
-                 "found '.bin', expected another extension: that file holds "
-                 "the tensors",
-                 options.out};
+    return Error{
+        ErrorCode::argument,
+        "found the ending '.bin', expected another: with --external, the .bin file holds the "
+        "tensors",
+        options.out};
   DraftReport report;
   auto file = package_draft(package, draft_options, report, options.source.model);
   if (!file) {

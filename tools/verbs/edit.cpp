@@ -153,7 +153,9 @@ Result<int> edit(const Options& options, Environment& environment) {
   PT2_TRY(const Program* original, package.program(model));
   Program program = *original;
   PT2_TRY(std::vector<std::string> lines, edit_all(options, program));
-  if (lines.empty()) return Error{ErrorCode::argument, "nothing to edit: see the options", ""};
+  if (lines.empty())
+    return Error{ErrorCode::argument, "expected an option that says what to change, such as --dim",
+                 ""};
   saved.json = program_json(program);
   if (options.device) {
     PT2_TRY_VOID(list_tensors(saved));
@@ -180,15 +182,15 @@ Action setup_edit(CommandLine& line) {
     line.add_option(name, values, text).type_name(type).one_at_a_time();
   };
   add("--dim", options->dims,
-      "x.0=4 fixes a size; x.0=batch:1..64 makes a symbol of it;\nx.0=1..64 narrows the range of "
-      "one",
+      "x.0=4 fixes size 0 of input x; x.0=batch:1..64 makes a symbol of\nit; x.0=1..64 narrows the "
+      "range of its symbol",
       "EDIT");
   add("--set", options->arguments,
       "add.other=3 changes an argument of the node that computes 'add'", "EDIT");
   add("--rename-input", options->inputs, "OLD=NEW: another name for an input", "EDIT");
   add("--rename-output", options->outputs,
       "OLD=NEW: another name for a result; OLD may be its position", "EDIT");
-  add("--expose", options->exposed, "give this value, too, behind the other results", "VALUE");
+  add("--expose", options->exposed, "return this value, too, after the other results", "VALUE");
   add("--to", options->to, "cut out the part that computes these values; they are its results",
       "VALUE");
   add("--from", options->from, "for --to: the values (or inputs) that the part starts from",

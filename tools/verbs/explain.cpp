@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 
 #include "base/printable.h"
@@ -54,12 +55,12 @@ Explanation of_hazard(const HazardInfo& hazard) {
 
 Explanation of_blocker(const BlockerInfo& blocker) {
   Explanation out{
-      fmt::format("{} (what keeps a release from taking a program)", blocker.name),
+      fmt::format("{} (a blocker: what keeps a release from loading a program)", blocker.name),
       {{"what", std::string(blocker.what)}, {"in PyTorch", std::string(blocker.source)}}};
-  out.lines.emplace_back("what to do",
-                         blocker.loss.empty()
-                             ? "choose a newer release: no program of this one means the same"
-                             : fmt::format("pt2 convert --lossy {} does without", blocker.loss));
+  out.lines.emplace_back(
+      "what to do", blocker.loss.empty()
+                        ? "choose a newer release: this one has no program that means the same"
+                        : fmt::format("pt2 convert --lossy {} converts without it", blocker.loss));
   return out;
 }
 
@@ -155,10 +156,12 @@ std::string everything_text() {
 Error unknown(const std::string& topic) {
   std::string text =
       fmt::format("there is no rule, blocker, error, limit or operator '{}'", printable(topic));
-  std::string near = nearest_name(topic, rules(), [](const RuleInfo& rule) { return rule.name; });
-  if (near.empty())
-    near = nearest_name(topic, blocker_kinds(),
-                        [](const BlockerInfo& blocker) { return blocker.name; });
+  std::vector<std::string_view> names;
+  for (const RuleInfo& rule : rules()) names.push_back(rule.name);
+  for (const HazardInfo& hazard : hazards()) names.push_back(hazard.name());
+  for (const BlockerInfo& blocker : blocker_kinds()) names.push_back(blocker.name);
+  for (const LimitInfo& limit : limit_infos()) names.push_back(limit.name);
+  const std::string near = nearest_name(topic, names, std::identity());
   text += near.empty() ? ";" : fmt::format("; did you mean '{}'?", near);
   return {ErrorCode::argument, text + " 'pt2 explain' lists the rules", ""};
 }

@@ -39,7 +39,7 @@ Result<std::vector<int64_t>> parse_ids(std::string_view text, std::string_view o
     if (parsed.ec != std::errc() ||
         (length < text.size() && std::string_view(" ,\n\t").find(text[length]) == text.npos))
       return Error{ErrorCode::argument,
-                   fmt::format("found '{}', expected numbers with commas between", text),
+                   fmt::format("found '{}', expected token ids with commas between: 1,2,3", text),
                    std::string(option)};
     out.push_back(id);
     text.remove_prefix(length);
@@ -79,7 +79,9 @@ Result<int> generate(const Options& options, Environment& environment) {
   PT2_TRY(decoder_options.operators, load_operators(options.libraries));
   PT2_TRY(Decoder decoder, Decoder::open(input_path(options.path), decoder_options));
   for (const std::string& name : decoder.settings().ignored)
-    print_warning(environment, fmt::format("generation_config.json: '{}' is not followed", name));
+    print_warning(
+        environment,
+        fmt::format("generation_config.json: '{}' is ignored: it is not supported", name));
   call.sampling = sampling_of(options, decoder.settings());
   bool is_first = true;
   if (!options.json)
@@ -94,7 +96,8 @@ Result<int> generate(const Options& options, Environment& environment) {
   if (!generated) return generated.error();
   if (options.json) print(environment.out, answer_json(options, prompt, *generated, decoder));
   if (generated->reason == StopReason::cache_full)
-    print_warning(environment, "the cache of the program is full");
+    print_warning(environment,
+                  "the cache of the program is full: it holds no more tokens than these");
   return kOk;
 }
 
@@ -104,24 +107,24 @@ Action setup_generate(CommandLine& line) {
   auto options = std::make_shared<Options>();
   line.add_option("PATH", options->path, "a folder of Transformers' exporter, or a .pt2 file")
       .required();
-  line.add_option("--ids", options->ids, "the tokens to go on from: 1,2,3")
+  line.add_option("--ids", options->ids, "token ids of the prompt: 1,2,3")
       .type_name("LIST")
       .required();
   line.add_option("--max-new", options->max_new,
-                  "at most N tokens; without it what generation_config.json\nsays, or 64")
+                  "generate at most N tokens; without it, what\ngeneration_config.json says, or 64")
       .type_name("N");
   line.add_option("--stop", options->stop,
-                  "stop at one of these tokens; without it at those of\n"
+                  "stop at one of these token ids; without it, at those of\n"
                   "generation_config.json")
       .type_name("LIST");
   line.add_flag("--greedy", options->greedy, "take the most likely token each time");
   line.add_option("--temperature", options->temperature,
-                  "draw tokens, from scores divided by X; 0 is --greedy")
+                  "draw tokens at random, logits divided by X; 0 is --greedy")
       .type_name("X");
   line.add_option("--top-k", options->top_k, "draw from the K most likely tokens only")
       .type_name("K");
   line.add_option("--top-p", options->top_p,
-                  "draw from the fewest tokens that together are so likely")
+                  "draw from the fewest tokens whose probabilities add up to P")
       .type_name("P");
   line.add_option("--seed", options->seed, "seed of the draws").type_name("N");
   line.add_option("--cache-length", options->decoder.cache_length,

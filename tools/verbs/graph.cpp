@@ -33,8 +33,9 @@ Result<Format> format_of(const std::string& path) {
   if (ending == ".html" || ending == ".htm") return Format::page;
   if (ending == ".svg") return Format::svg;
   if (ending == ".dot" || ending == ".gv") return Format::dot;
-  return Error{ErrorCode::argument, fmt::format("'{}' ends in none of .html, .svg and .dot", path),
-               ""};
+  return Error{
+      ErrorCode::argument,
+      fmt::format("-o: found '{}', expected a name that ends in .html, .svg or .dot", path), ""};
 }
 
 // The member "profile" of what `pt2 bench --profile --json` prints, for the page.
@@ -47,7 +48,7 @@ Result<void> read_profile(const std::string& path, PageProgram& page) {
   const JsonValue* steps = json->find("profile");
   if (steps == nullptr || !steps->is_array())
     return Error{ErrorCode::malformed,
-                 "found no array 'profile', expected what 'pt2 bench --profile --json' prints",
+                 "found no list 'profile', expected what 'pt2 bench --profile --json' prints",
                  path};
   for (const JsonValue& step : steps->items) {
     const JsonValue* node = step.find("node");
@@ -143,7 +144,8 @@ Result<int> graph(const Options& options, Environment& environment) {
   if (!options.output.empty()) {
     PT2_TRY(format, format_of(options.output));
   } else if (!options.json) {
-    return Error{ErrorCode::argument, "say where to: -o FILE.html, .svg or .dot, or --json", ""};
+    return Error{ErrorCode::argument,
+                 "expected -o FILE, which ends in .html, .svg or .dot, or --json", ""};
   }
   PT2_TRY(const Package package, open_package(options.source, environment));
   const bool all = options.json || format == Format::page;
@@ -168,8 +170,8 @@ Action setup_graph(CommandLine& line) {
                   "for documents (.svg) or text for Graphviz (.dot)")
       .type_name("FILE");
   line.add_option("--depth", options->depth,
-                  "open the boxes of so many levels; as many as are good\n"
-                  "to look at if not given")
+                  "open the boxes of the first N levels; if not given, as many\n"
+                  "as make a clear picture")
       .type_name("N");
   line.add_option("--profile", options->profile,
                   "colour the page by time: what 'pt2 bench --profile --json'\nprinted")

@@ -19,10 +19,11 @@ Result<std::string> payload_json(const Options& options, const Package& package)
   PT2_TRY(const std::string model, chosen_model(options.source, package));
   const std::string name = package.archive().record_name(role, model);
   if (name.empty())
-    return Error{ErrorCode::argument,
-                 "files of PyTorch before 2.9 pickle their payloads and have no such JSON; 'pt2 ls "
-                 "--tensors' lists what is in them",
-                 options.source.file};
+    return Error{
+        ErrorCode::argument,
+        "the file has no such JSON: PyTorch before 2.9 pickles weights and constants; 'pt2 ls "
+        "--tensors' lists them",
+        options.source.file};
   PT2_TRY(const Record record, package.archive().read(name));
   Diagnostics warnings;  // `package` has printed them already
   Result<schema::PayloadConfig> config =

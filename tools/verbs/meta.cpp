@@ -16,6 +16,13 @@ struct Options {
   std::vector<std::string> names;
 };
 
+Error no_record(const std::string& name) {
+  return {ErrorCode::argument,
+          fmt::format("the file has no record '{}'; 'pt2 meta get FILE' lists those that it has",
+                      printable(name)),
+          ""};
+}
+
 std::string text_of(const Record& record) { return std::string(record.text()); }
 
 Result<int> get(const Options& options, const PackageContents& contents, Environment& environment) {
@@ -33,9 +40,7 @@ Result<int> get(const Options& options, const PackageContents& contents, Environ
   }
   for (const std::string& name : options.names) {
     const auto found = std::ranges::find(contents.extra_files, name, &SavedFile::name);
-    if (found == contents.extra_files.end())
-      return Error{ErrorCode::argument, fmt::format("the file has no record '{}'", printable(name)),
-                   ""};
+    if (found == contents.extra_files.end()) return no_record(name);
     print(environment.out, found->content.text());
   }
   return kOk;
@@ -48,9 +53,7 @@ Result<std::string> set_one(PackageContents& contents, const std::string& argume
   const auto found = std::ranges::find(contents.extra_files, name, &SavedFile::name);
   const bool is_known = found != contents.extra_files.end();
   if (sign == argument.npos) {
-    if (!is_known)
-      return Error{ErrorCode::argument, fmt::format("the file has no record '{}'", printable(name)),
-                   ""};
+    if (!is_known) return no_record(name);
     contents.extra_files.erase(found);
     return name + ": removed";
   }

@@ -71,7 +71,7 @@ std::string verdict(const ScanReport& report) {
 
 void print_report(const Options& options, const ScanReport& report, Environment& environment) {
   for (const ScanFinding& finding : report.findings)
-    if (!options.quiet || finding.hazard->level == HazardLevel::alarm)
+    if (!options.quiet || finding.hazard->level >= bound(options))
       print_finding(finding, environment);
   const bool shown = !options.quiet || report_code(options, report) != kOk;
   if (shown)
@@ -109,7 +109,7 @@ void print_reports(const Options& options, std::span<const ScanReport> reports,
   if (reports.size() == 1) return;
   const auto bad = std::ranges::count_if(
       reports, [&](const ScanReport& each) { return report_code(options, each) != kOk; });
-  print(environment.out, fmt::format("{} files, {} refused\n", reports.size(), bad));
+  print(environment.out, fmt::format("{} files, {} did not pass\n", reports.size(), bad));
 }
 
 Result<int> scan_files(const Options& options, Environment& environment) {
@@ -138,13 +138,14 @@ Result<int> scan_files(const Options& options, Environment& environment) {
 Action setup_scan(CommandLine& line) {
   auto options = std::make_shared<Options>();
   line.add_option("FILE", options->files,
-                  "files and folders; of a folder all .pt2, .pt and .pth files")
+                  "files and folders (of a folder all .pt2, .pt, .pth and .pkl.zip\n"
+                  "files); - is standard input")
       .required();
-  line.add_flag("--strict", options->strict, "warnings count as errors");
+  line.add_flag("--strict", options->strict, "exit 1 for warnings, too");
   line.add_option("--sarif", options->sarif,
                   "also write this file, for code scanning (SARIF 2.1.0)")
       .type_name("FILE");
-  line.add_flag("-q,--quiet", options->quiet, "print only alarms and refused files");
+  line.add_flag("-q,--quiet", options->quiet, "print only files that do not pass, and why");
   add_limit_option(line, options->limits);
   add_json_option(line, options->json);
   return [options](Environment& environment) { return scan_files(*options, environment); };

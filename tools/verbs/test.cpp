@@ -80,8 +80,8 @@ Result<RecordedCalls> read_calls(const Pair& pair) {
   if (!found && found.error().code == ErrorCode::io) {
     Error error = std::move(found).error();
     error.message +=
-        ": recorded calls (docs/recorded-calls.md) lie beside the program, or are "
-        "named after it";
+        "; recorded calls (docs/recorded-calls.md) lie beside the program under its name, or are "
+        "given after it: pt2 test FILE CALLS.safetensors; --engine both needs none";
     return error;
   }
   PT2_TRY(const Record record, std::move(found));
@@ -267,7 +267,10 @@ std::string divergence_json(const std::string& file, const TraceComparison& resu
 
 Result<int> find_divergence(const Options& options, Environment& environment) {
   if (options.files.size() != 1)
-    return Error{ErrorCode::argument, "--first-divergence takes one FILE", ""};
+    return Error{ErrorCode::argument,
+                 fmt::format("--first-divergence: found {} files, expected one program",
+                             options.files.size()),
+                 ""};
   const std::string& file = options.files[0];
   PT2_TRY(const NamedTensors trace, read_tensor_file(options.trace, options.limits));
   const Source source = source_of(file, options);
@@ -321,11 +324,11 @@ Result<int> test_files(Options& options, Environment& environment) {
 Action setup_test(CommandLine& line) {
   auto options = std::make_shared<Options>();
   line.add_option("FILE", options->files,
-                  "programs, each followed by its recorded calls where\n"
-                  "these do not lie beside it as .safetensors")
+                  "programs, each followed by the .safetensors file of its\n"
+                  "recorded calls, if that does not lie beside it under its name")
       .required();
   line.add_option("--rtol", options->relative,
-                  "relative tolerance instead of torch.testing's for the dtype")
+                  "relative tolerance; if not given, torch.testing's for the dtype")
       .type_name("X");
   line.add_option("--atol", options->absolute, "absolute tolerance, likewise").type_name("X");
   line.add_option("--first-divergence", options->trace,

@@ -58,8 +58,12 @@ class Recorder {
 
   Result<void> finish() {
     if (count_ == 0)
-      return Error{ErrorCode::argument,
-                   fmt::format("no value has a name like '{}'", printable(options_.nodes)), ""};
+      return Error{
+          ErrorCode::argument,
+          fmt::format("--nodes: no value has a name that matches '{}'; 'pt2 dis' lists the "
+                      "names",
+                      printable(options_.nodes)),
+          ""};
     if (!file_) return {};
     PT2_TRY_VOID(file_->finish());
     if (!options_.json)

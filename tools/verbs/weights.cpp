@@ -193,8 +193,8 @@ Result<int> export_weights(const Options& options, const Package& package,
                            const PackageContents& contents, const std::string& model,
                            Environment& environment) {
   if (options.writing.output.empty())
-    return Error{ErrorCode::argument, "-o FILE says where to write: .safetensors, .npz or .npy",
-                 ""};
+    return Error{ErrorCode::argument,
+                 "-o FILE is missing: the .safetensors, .npz or .npy file to write", ""};
   PT2_TRY(const NamedTensors tensors, weights_of(contents, model));
   PT2_TRY_VOID(write_tensor_file(options.writing.output, tensors));
   PT2_TRY_VOID(tell_left_out(package, model, tensors, environment));
@@ -211,11 +211,12 @@ Result<CastOptions> cast_options(const Options& options) {
        {std::pair(&options.from, &cast.from), {&options.to, &cast.to}}) {
     const auto found = find_dtype(*text);
     if (!found)
-      return Error{ErrorCode::argument,
-                   fmt::format("there is no dtype '{}'; expected one such as float32, float16 or "
-                               "bfloat16",
-                               printable(*text)),
-                   ""};
+      return Error{
+          ErrorCode::argument,
+          fmt::format("there is no dtype '{}'; expected a name such as float32, float16 or "
+                      "bfloat16",
+                      printable(*text)),
+          ""};
     *dtype = *found;
   }
   return cast;
@@ -229,7 +230,7 @@ Result<ChangeLines> apply(const Options& options, PackageContents& contents,
     return cast_weights(contents, model, cast);
   }
   if (options.tensors.empty())
-    return Error{ErrorCode::argument, "set takes a file of tensors: pt2 weights set FILE TENSORS",
+    return Error{ErrorCode::argument, "TENSORS is missing: pt2 weights set FILE TENSORS -o NEW",
                  ""};
   PT2_TRY(const NamedTensors tensors,
           read_tensor_file(input_path(options.tensors), options.writing.source.limits));
@@ -246,7 +247,7 @@ Result<void> check_action(const Options& options) {
                is_action(second)
                    ? fmt::format("the action comes first: pt2 weights {} {}", second,
                                  printable(options.action))
-                   : fmt::format("there is no action '{}'; actions are {}",
+                   : fmt::format("there is no action '{}'; expected one of {}",
                                  printable(options.action), fmt::join(kActions, ", ")),
                ""};
 }
@@ -279,14 +280,16 @@ Result<int> weights(Options options, Environment& environment) {
 Action setup_weights(CommandLine& line) {
   auto options = std::make_shared<Options>();
   line.add_option("ACTION", options->action,
-                  "ls: names, types, ranges; export: to .safetensors, .npz, .npy;\n"
-                  "set: take them from such a file; cast: store them in another\n"
-                  "dtype; share: equal ones once; a FILE without one is listed")
+                  "ls: list names, types, ranges (what a FILE without ACTION does);\n"
+                  "export: to .safetensors, .npz, .npy; set: take them from such a\n"
+                  "file; cast: store them in another dtype; share: store equal ones\n"
+                  "once")
       .required();
   add_source(line, options->writing.source, false);
-  line.add_option("TENSORS", options->tensors, "for set: a .safetensors, .npz or .npy file");
+  line.add_option("TENSORS", options->tensors,
+                  "for set: the .safetensors, .npz or .npy file to take them from");
   line.add_flag("--partial", options->partial,
-                "for set: weights without a tensor stay as they are");
+                "for set: weights that TENSORS lacks stay as they are");
   line.add_option("--from", options->from, "for cast: weights of this dtype; float32 if not given")
       .type_name("DTYPE");
   line.add_option("--to", options->to, "for cast: the dtype to store; bfloat16 if not given")
