@@ -280,10 +280,10 @@ template <class Spec, class Rank>
 Result<std::vector<size_t>> sorted_specs(const std::vector<Spec>& specs, size_t arguments,
                                          std::string_view what, Rank rank) {
   if (specs.size() != arguments) {
-    return Error{
-        ErrorCode::invalid,
-        fmt::format("found {} {} specs for {} graph {}s", specs.size(), what, arguments, what),
-        ".graph_module.signature"};
+    return Error{ErrorCode::invalid,
+                 fmt::format("found {} {} specs, expected {}, one for each graph {}", specs.size(),
+                             what, arguments, what),
+                 ".graph_module.signature"};
   }
   std::vector<std::tuple<int, std::string, size_t>> keys;
   for (size_t i = 0; i < specs.size(); ++i)
