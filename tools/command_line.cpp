@@ -71,7 +71,7 @@ void require(const std::string& name, const Result<void>& taken) {
 std::string usage_of(const CLI::Option& option) {
   if (option.get_positional()) return option.get_single_name();
   const std::vector<std::string>& letters = option.get_snames();
-  return (letters.empty() ? option.get_single_name() : "-" + letters.front()) + " " +
+  return (letters.empty() ? "--" + option.get_lnames().front() : "-" + letters.front()) + " " +
          option.get_type_name();
 }
 
@@ -215,8 +215,9 @@ Error CommandLine::missing(std::string_view message) const {
   const CLI::Option* option = app_->get_option_no_throw(name);
   if (option == nullptr) return {ErrorCode::argument, std::string(message), ""};
   return {ErrorCode::argument,
-          fmt::format("{} is missing: {}", usage_of(*option),
-                      option->get_description().substr(0, option->get_description().find('\n'))),
+          fmt::format(
+              "{} is missing: {}", usage_of(*option),
+              option->get_description().substr(0, option->get_description().find_first_of(";\n"))),
           ""};
 }
 

@@ -379,7 +379,7 @@ TEST(Convert, KeepsAnAssertionThatTheFileContradicts) {
   EXPECT_EQ(blocked({.type = "cpu"}).size(), 0u);
   ASSERT_EQ(blocked({.type = "cuda"}).size(), 1u);
   EXPECT_EQ(blocked({.type = "cuda"})[0].text,
-            "device of torch.ops.aten._assert_tensor_metadata.default came with 2.6");
+            "the argument device of torch.ops.aten._assert_tensor_metadata.default came with 2.6");
 }
 
 TEST(Convert, NamesConstantInputs) {

@@ -143,7 +143,7 @@ TEST(Guards, FailWithoutValues) {
   ExprPool pool;
   const auto missing = parse_guard(pool, "L['ghost'].size()[0] == 1");
   ASSERT_TRUE(missing);
-  EXPECT_EQ(evaluate(*missing, lookup).error().message, "no size 0 of ghost");
+  EXPECT_EQ(evaluate(*missing, lookup).error().message, "the call has no size 0 of ghost");
   const auto number = parse_guard(pool, "L['n'] + 1");
   ASSERT_TRUE(number);
   EXPECT_EQ(evaluate(*number, lookup).error().message, "the guard is not a condition");

@@ -326,7 +326,7 @@ TEST(Cancellation, EndsARunThatTheCallerStops) {
 
 // Also where a nested graph has the node.
 TEST(Observers, EndARunWithTheirOwnErrors) {
-  for (const std::string name : {"mlp", "cond"}) {
+  for (const std::string name : {"mlp", "map_op"}) {
     const Model model = corpus_model(name);
     Session session(model);
     std::vector<Value> inputs = counted_inputs(model);
@@ -334,14 +334,14 @@ TEST(Observers, EndARunWithTheirOwnErrors) {
     session.observe([&](const ObservedValue& observed) -> Result<void> {
       const bool is_nested = observed.name.find('.') != std::string::npos;
       nested += is_nested;
-      if (name == "cond" && !is_nested) return {};
+      if (name == "map_op" && !is_nested) return {};
       return Error{ErrorCode::io, "the disk is full", "trace.npz"};
     });
     const auto ended = session.run(inputs);
     ASSERT_FALSE(ended) << name;
     EXPECT_EQ(ended.error().code, ErrorCode::io);
     EXPECT_EQ(ended.error().text(), "trace.npz: the disk is full");
-    EXPECT_EQ(nested, name == "cond" ? 1u : 0u);
+    EXPECT_EQ(nested, name == "map_op" ? 1u : 0u);
   }
 }
 

@@ -105,8 +105,7 @@ Result<int> assemble(const Options& options, Environment& environment) {
                               file->bytes().size());
   std::vector<Error> errors;
   const Result<Program> program = parse_program(text, name, errors, options.weights.limits);
-  for (const Error& error : errors)
-    print(environment.err, fmt::format("pt2: {}: {}\n", error_code_name(error.code), error.text()));
+  for (const Error& error : errors) print_error(environment, error);
   if (!program) return exit_code(program.error().code);
   PT2_TRY(std::string json, checked_json(*program, options, environment));
   if (options.json) {

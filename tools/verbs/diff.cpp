@@ -116,10 +116,11 @@ Result<int> diff_files(const Options& options, Environment& environment) {
                  ""};
   if (options.git) {
     if (options.files.size() == kGitArguments) return diff_for_git(options, environment);
-    return Error{ErrorCode::argument,
-                 fmt::format("--git: found {} arguments, expected the {} that git gives",
-                             options.files.size(), kGitArguments),
-                 ""};
+    return Error{
+        ErrorCode::argument,
+        fmt::format("--git: found {} argument{}, expected the {} that git gives",
+                    options.files.size(), options.files.size() == 1 ? "" : "s", kGitArguments),
+        ""};
   }
   if (options.files.size() != 2)
     return Error{ErrorCode::argument,
