@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <new>
+#include <utility>
 
 #include "ops/loops.h"
 
@@ -64,6 +65,13 @@ void Cache::set(size_t index, Tensor value, std::optional<size_t> growing) {
     return;
   }
   move(entry, std::max(kLeastRoom, 2 * entry.value.sizes()[entry.dim]));
+}
+
+void Cache::enlarge(size_t index, size_t dim, int64_t size) {
+  Entry& entry = entries_[index];
+  entry.dim = dim;
+  move(entry, size);
+  entry.value = std::exchange(entry.room, Tensor());
 }
 
 void Cache::make_room(int64_t more) {

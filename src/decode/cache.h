@@ -17,6 +17,8 @@ class Cache {
   // A new value, and the dimension along which it grows, if it does. Errors: none but memory
   // (std::bad_alloc).
   void set(size_t entry, Tensor value, std::optional<size_t> growing);
+  // The entry has `size` along `dim`, more than before; what is new is zero.
+  void enlarge(size_t entry, size_t dim, int64_t size);
   // Sees to it that `more` can be added to every entry that grows.
   void make_room(int64_t more);
   const Tensor& value(size_t entry) const { return entries_[entry].value; }

@@ -5,6 +5,27 @@
 namespace pt2::decode {
 namespace {
 
+std::optional<int64_t> int_member(const JsonValue& state, std::string_view name) {
+  const JsonValue* member = state.find(name);
+  const Result<int64_t> value = member == nullptr ? Result<int64_t>(-1) : member->get_int();
+  return value && *value >= 0 ? std::optional(*value) : std::nullopt;
+}
+
+CacheLayer layer_of(const JsonValue& state) {
+  CacheLayer out{.window = int_member(state, "sliding_window"),
+                 .length = int_member(state, "max_cache_len")};
+  // Static sliding windows alone count the tokens in a number beside the tensor. All that fit can
+  // be taken back where the window is no shorter than what was to be generated: such a layer looks
+  // at every token.
+  const auto tokens = int_member(state, "cumulative_length_int");
+  if (!tokens || !out.length) return out;
+  out.moves_up = *tokens >= *out.length;
+  const JsonValue* croppable = state.find("_is_croppable");
+  const Result<bool> holds_all = croppable == nullptr ? Result<bool>(false) : croppable->get_bool();
+  if (!holds_all || !*holds_all) out.window = out.length;
+  return out;
+}
+
 class ContextWalk {
  public:
   explicit ContextWalk(std::vector<CacheLeaf>& leaves) : leaves_(leaves) {}
@@ -49,14 +70,14 @@ class ContextWalk {
   }
   void visit_object(const JsonValue& state, const std::string& path) {
     visit_members(state.members, path);
-    // DynamicSlidingWindowLayer keeps its window's size as a tensor, too.
-    const JsonValue *window = state.find("sliding_window"),
-                    *tensor = state.find("_sliding_window_tensor");
-    if (window == nullptr || tensor == nullptr) return;
-    const Result<int64_t> size = window->get_int();
-    const std::string name = path + "._sliding_window_tensor";
-    for (CacheLeaf& leaf : leaves_)
-      if (size && leaf.path == name) leaf.initial = *size;
+    if (state.find("cumulative_length") == nullptr && state.find("keys") == nullptr) return;
+    const CacheLayer layer = layer_of(state);
+    for (CacheLeaf& leaf : leaves_) {
+      if (!leaf.path.starts_with(path + ".")) continue;
+      leaf.layer = layer;
+      // DynamicSlidingWindowLayer keeps its window's size as a tensor, too.
+      if (leaf.path == path + "._sliding_window_tensor") leaf.initial = layer.window;
+    }
   }
 
   std::vector<CacheLeaf>& leaves_;

@@ -202,7 +202,17 @@ Result<Tensor> Decoder::State::feed_all(std::span<const int64_t> ids, const Call
 
 Result<Tensor> Decoder::State::feed(std::span<const int64_t> ids, const CallOptions& options) {
   if (next->is_stateless()) return feed_all(ids, options);
-  if (position == 0 && first) return feed_first(ids, options);
+  if (position == 0 && first) {
+    const auto count =
+        static_cast<size_t>(first->first_tokens(static_cast<int64_t>(ids.size()), *next));
+    if (count > 0) {
+      Result<Tensor> logits = feed_first(ids.first(count), options);
+      // Its guards say more about sizes than their ranges do; the other program may take them.
+      const bool is_refused = !logits && logits.error().code == ErrorCode::argument;
+      if (!is_refused && (!logits || count == ids.size())) return logits;
+      if (!is_refused) ids = ids.subspan(count);
+    }
+  }
   const auto at_once = static_cast<size_t>(
       std::max<int64_t>(next->tokens_at_once().value_or(static_cast<int64_t>(ids.size())), 1));
   while (true) {

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <iterator>
 
-#include "decode/cache_tree.h"
-
 namespace pt2::decode {
 namespace {
 
@@ -12,7 +10,8 @@ struct KnownName {
   std::string_view name;
   Role role;
 };
-// Arguments of forward in Transformers, ExecuTorch's recipes and torchtune.
+// Arguments of forward in Transformers ("past_key_values" or "cache_params", in later releases
+// "cache"), ExecuTorch's recipes and torchtune.
 constexpr KnownName kInputs[] = {
     {"input_ids", Role::ids},
     {"tokens", Role::ids},
@@ -28,10 +27,9 @@ constexpr KnownName kInputs[] = {
     {"cache", Role::cache},
 };
 constexpr KnownName kOutputs[] = {
-    {"logits", Role::logits},
-    {"past_key_values", Role::cache},
-    {"cache_params", Role::cache},
-    {"present_key_values", Role::cache},
+    {"logits", Role::logits},      {"past_key_values", Role::cache},
+    {"cache_params", Role::cache}, {"present_key_values", Role::cache},
+    {"cache", Role::cache},
 };
 
 // "past_key_values" of "past_key_values[3]"; of "args[0]", which has no name, nothing.
@@ -94,6 +92,13 @@ std::vector<CacheLeaf> input_leaves(const run::CallingConvention& convention) {
 std::vector<CacheLeaf> output_leaves(const run::CallingConvention& convention) {
   std::vector<CacheLeaf> out = cache_leaves(convention.result);
   out.resize(convention.outputs.size());
+  return out;
+}
+
+std::vector<CacheLayer> layers_of(std::span<const CacheLeaf> leaves) {
+  std::vector<CacheLayer> out;
+  for (const CacheLeaf& leaf : leaves)
+    if (leaf.layer && std::ranges::find(out, *leaf.layer) == out.end()) out.push_back(*leaf.layer);
   return out;
 }
 
@@ -190,10 +195,15 @@ Result<ProgramRoles> find_roles(const run::CallingConvention& convention) {
   out.ids = *ids;
   out.logits = *logits;
   std::vector<CacheLeaf> taken = input_leaves(convention), given = output_leaves(convention);
+  // A first step that takes no cache gives one; what others give is behind the step already.
+  out.layers = layers_of(taken);
+  if (out.layers.empty()) out.layers = layers_of(given);
   for (size_t i = 0; i < inputs.size(); ++i)
     if (out.inputs[i] == Role::cache)
-      out.cache.push_back(
-          {.input = i, .name = std::move(taken[i].path), .initial = taken[i].initial});
+      out.cache.push_back({.input = i,
+                           .name = std::move(taken[i].path),
+                           .initial = taken[i].initial,
+                           .layer = taken[i].layer});
   for (size_t i = 0; i < outputs.size(); ++i)
     if (out.outputs[i] == Role::cache) out.cache_outputs.push_back({i, std::move(given[i].path)});
   bind_cache(inputs, outputs, out);

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "decode/cache_tree.h"
 #include "run/calling_convention.h"
 
 namespace pt2::decode {
@@ -30,7 +31,8 @@ struct CacheEntry {
   std::string name{};               // "layers[0].keys"; empty where the tree does not say
   std::optional<size_t> output{};   // among Model::outputs(); none where the input alone is written
   std::optional<size_t> growing{};  // the dimension along which it grows with each token
-  std::optional<int64_t> initial{};  // before the first token, where that is not zero
+  std::optional<int64_t> initial{};   // before the first token, where that is not zero
+  std::optional<CacheLayer> layer{};  // as CacheLeaf::layer
 };
 
 struct CacheOutput {
@@ -46,6 +48,8 @@ struct ProgramRoles {
   std::vector<CacheEntry> cache;
   // The outputs that are a cache, in order: of a first step, more than there are inputs.
   std::vector<CacheOutput> cache_outputs;
+  // What the tree of the inputs, or else that of the outputs, tells of layers, each kind once.
+  std::vector<CacheLayer> layers;
 };
 
 // Errors: `unsupported` where there are no token ids or no logits, or an input is not known, naming

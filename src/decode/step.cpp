@@ -75,15 +75,52 @@ std::optional<int64_t> ProgramStep::vocabulary() const {
   return sizes.back().literal();
 }
 
+int64_t ProgramStep::moving_window() const {
+  int64_t out = 0;
+  for (const CacheLayer& layer : roles_.layers)
+    if (layer.moves_up) out = std::max(out, *layer.length);
+  return out;
+}
+
+std::optional<int64_t> ProgramStep::window_of(const ModelValue& mask) const {
+  const auto slides = [](const CacheLayer& layer) { return layer.window.has_value(); };
+  const auto layer = std::ranges::find_if(roles_.layers, slides);
+  const bool all_slide = layer != roles_.layers.end() && std::ranges::all_of(roles_.layers, slides);
+  // Where layers differ each kind has a mask.
+  if (!all_slide && mask.name.find("sliding") == mask.name.npos) return std::nullopt;
+  return layer == roles_.layers.end() ? settings_.sliding_window : layer->window;
+}
+
+int64_t ProgramStep::first_tokens(int64_t count, const ProgramStep& next) const {
+  SymRange range;
+  const std::vector<SymInt>& sizes = model_.inputs()[roles_.ids].tensor->sizes;
+  if (!sizes.empty() && sizes.back().is_symbolic()) {
+    const RangeConstraint* found = find_range(model_.program(), sizes.back().expr());
+    if (found != nullptr) range = found->range;
+  } else {
+    range = {1, sizes.empty() ? 1 : sizes.back().literal()};
+  }
+  if (range.max) count = std::min(count, *range.max);
+  // Exporters take every size for two or more.
+  const int64_t least = range.min.value_or(0) <= 2 ? 1 : *range.min;
+  // A window that moves up has the latest tokens last, and one that is not full has not.
+  return count < std::max(least, next.moving_window()) ? 0 : count;
+}
+
 std::optional<int64_t> ProgramStep::capacity(const Cache& cache) const {
   const bool grows = std::ranges::any_of(
       roles_.cache, [](const CacheEntry& entry) { return entry.growing.has_value(); });
   if (grows) return std::nullopt;
+  // A window that neither moves up nor can be made larger.
+  const bool is_filled_once = std::ranges::any_of(roles_.cache, [&](const CacheEntry& entry) {
+    return entry.layer && entry.layer->window && entry.layer->length && !entry.layer->moves_up &&
+           model_.inputs()[entry.input].tensor->sizes.size() > 1 && !open_dim(entry);
+  });
   const SymbolBindings symbols = bind_sizes(1, cache);
   for (size_t i = 0; i < roles_.inputs.size(); ++i) {
     const ModelValue& input = model_.inputs()[i];
     if (roles_.inputs[i] != Role::mask || input.tensor->sizes.size() != 4 ||
-        input.name.find("sliding") != input.name.npos)
+        (window_of(input) && !is_filled_once))
       continue;
     if (const Result<int64_t> size = evaluate(input.tensor->sizes.back(), symbols)) return *size;
   }
@@ -99,7 +136,10 @@ Result<void> ProgramStep::start_cache(Cache& cache) const {
     Sizes sizes;
     for (size_t dim = 0; dim < input.tensor->sizes.size(); ++dim) {
       const SymInt& size = input.tensor->sizes[dim];
-      const int64_t open = entry.growing == dim ? 0 : dim == 0 ? 1 : settings_.cache_length;
+      const int64_t open = entry.growing == dim                 ? 0
+                           : dim == 0                           ? 1
+                           : entry.layer && entry.layer->length ? *entry.layer->length
+                                                                : settings_.cache_length;
       sizes.push_back(size.is_symbolic() ? open : size.literal());
     }
     if (!checked_numel(sizes)) throw std::bad_alloc();
@@ -108,6 +148,24 @@ Result<void> ProgramStep::start_cache(Cache& cache) const {
     cache.set(i, std::move(value), entry.growing);
   }
   return {};
+}
+
+std::optional<size_t> ProgramStep::open_dim(const CacheEntry& entry) const {
+  const std::vector<SymInt>& sizes = model_.inputs()[entry.input].tensor->sizes;
+  for (size_t dim = 1; dim < sizes.size(); ++dim)
+    if (sizes[dim].is_symbolic()) return dim;
+  return std::nullopt;
+}
+
+void ProgramStep::make_room(Cache& cache, int64_t tokens) const {
+  for (size_t i = 0; i < roles_.cache.size(); ++i) {
+    const CacheEntry& entry = roles_.cache[i];
+    if (!entry.layer || !entry.layer->window || !entry.layer->length || entry.layer->moves_up)
+      continue;
+    const std::optional<size_t> dim = open_dim(entry);
+    if (dim && cache.value(i).size(static_cast<int64_t>(*dim)) < tokens)
+      cache.enlarge(i, *dim, 2 * tokens);
+  }
 }
 
 SymbolBindings ProgramStep::bind_sizes(int64_t count, const Cache& cache) const {
@@ -144,13 +202,16 @@ Result<Tensor> ProgramStep::make_mask(const ModelValue& input, int64_t count, in
   if (keys < 0 || rows < 0 || sizes[1] < 0 || !checked_numel(sizes)) throw std::bad_alloc();
   Tensor out = Tensor::zeros(*dtype, sizes);
   const bool is_added = dtype_category(*dtype) == DtypeCategory::floating && rank == 4;
-  const bool slides = input.name.find("sliding") != input.name.npos && settings_.sliding_window;
+  const std::optional<int64_t> window = rank == 4 ? window_of(input) : std::nullopt;
+  // A cache of the latest tokens alone has these last.
+  const int64_t dropped = position + count - keys;
+  const int64_t offset = !window               ? 0
+                         : moving_window() > 0 ? dropped
+                                               : std::max<int64_t>(dropped, 0);
   std::vector<uint8_t> keeps(static_cast<size_t>(rows * keys));
   for (int64_t row = 0; row < rows; ++row) {
     const int64_t last = rank == 2 ? position + count - 1 : position + row;
-    const int64_t first = slides ? last - *settings_.sliding_window + 1 : 0;
-    // A cache of the latest tokens alone has these last.
-    const int64_t offset = slides ? std::max<int64_t>(position + count - keys, 0) : 0;
+    const int64_t first = window ? std::max<int64_t>(last - *window + 1, 0) : 0;
     for (int64_t key = 0; key < keys; ++key)
       keeps[static_cast<size_t>(row * keys + key)] =
           key + offset >= first && key + offset <= last ? 1 : 0;
@@ -182,6 +243,7 @@ Result<std::vector<Value>> ProgramStep::run(std::span<const int64_t> ids, int64_
                                             Cache& cache, const CallOptions& options) {
   if (cache.is_empty()) PT2_TRY_VOID(start_cache(cache));
   cache.make_room(static_cast<int64_t>(ids.size()));
+  make_room(cache, position + static_cast<int64_t>(ids.size()));
   std::vector<Value> inputs(roles_.inputs.size());
   std::vector<GrowingInput> growing;
   for (size_t i = 0; i < roles_.cache.size(); ++i) {

@@ -18,8 +18,9 @@ Error at_program(Error error, const std::string& name);
 
 struct StepSettings {
   unsigned threads = 0;
-  int64_t cache_length = 0;                 // of caches whose size the program leaves open
-  std::optional<int64_t> sliding_window{};  // of masks that are called "sliding"
+  int64_t cache_length = 0;  // of caches whose size the program leaves open
+  // Of masks that are called "sliding", where the tree does not tell.
+  std::optional<int64_t> sliding_window{};
 };
 
 class ProgramStep {
@@ -36,6 +37,9 @@ class ProgramStep {
   std::optional<int64_t> tokens_at_once() const;
   // How many tokens have scores; nothing where that is open.
   std::optional<int64_t> vocabulary() const;
+  // How many of `count` tokens, the first of all, a call takes before `next` goes on; 0 where it
+  // takes none.
+  int64_t first_tokens(int64_t count, const ProgramStep& next) const;
   // How many tokens its masks have room for, given the cache; nothing where there is no bound.
   std::optional<int64_t> capacity(const Cache& cache) const;
 
@@ -52,6 +56,15 @@ class ProgramStep {
  private:
   ProgramStep(Model model, ProgramRoles roles, const StepSettings& settings);
   Result<void> start_cache(Cache& cache) const;
+  // The first dimension but that of sequences whose size the program leaves open.
+  std::optional<size_t> open_dim(const CacheEntry& entry) const;
+  // Sees to it that windows of fixed length which do not move up have room for so many tokens, the
+  // ones that they no longer show among them.
+  void make_room(Cache& cache, int64_t tokens) const;
+  // How many tokens the mask shows, the newest among them; nothing where it shows all.
+  std::optional<int64_t> window_of(const ModelValue& mask) const;
+  // Of the layers that move up; 0 where none does.
+  int64_t moving_window() const;
   // The symbols that inputs of known sizes give.
   SymbolBindings bind_sizes(int64_t count, const Cache& cache) const;
   Result<Tensor> make_input(size_t input, std::span<const int64_t> ids, int64_t position,

@@ -73,6 +73,16 @@ TEST(Cache, CopiesWhatIsNoPartOfTheRoom) {
   EXPECT_EQ(elements_of(cache.value(0)), elements_of(rows(4)));
 }
 
+TEST(Cache, EnlargesFixedSizesWithZeros) {
+  Cache cache;
+  cache.set(0, rows(3), std::nullopt);
+  cache.enlarge(0, 1, 5);
+  EXPECT_EQ(cache.value(0).sizes(), (Sizes{2, 5}));
+  EXPECT_EQ(elements_of(cache.value(0)),
+            (std::vector<float>{0, 1, 2, 0, 0, 100, 101, 102, 0, 0}));
+  EXPECT_FALSE(cache.growing(0, 0));
+}
+
 TEST(Cache, LeavesFixedSizesAlone) {
   Cache cache;
   const Tensor state = rows(3);
