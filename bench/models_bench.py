@@ -2,8 +2,8 @@
 """Whole models beside their peers: `PYTHON bench/models_bench.py build/release/tools/pt2 [FOLDER] [--models NAME…]`.
 
 Exports models with random weights into FOLDER (if they are not there), then lets `pt2 bench` and those peers that are
-installed take turns: torch's eager mode, ONNX Runtime, OpenVINO. Prints the fastest call of each and its ratio to ours,
-for one thread and two, and ours after `pt2 decompose`. Each peer has a process of its own, which sleeps when it is not
+installed take turns: the Python package, torch's eager mode, ONNX Runtime, OpenVINO. Prints the fastest call of each and its
+ratio to ours, for one thread and two, and ours after `pt2 decompose`. Each peer has a process of its own, which sleeps when it is not
 its turn.
 """
 import argparse
@@ -93,7 +93,7 @@ MODELS = {
     "bert_base": lambda: language("bert_base"),
     "gpt2": lambda: language("gpt2"),
 }
-PEERS = {"eager": "torch", "onnxruntime": "onnxruntime", "openvino": "openvino"}
+PEERS = {"from Python": "pt2", "eager": "torch", "onnxruntime": "onnxruntime", "openvino": "openvino"}
 
 
 def export(folder, name, command):
@@ -120,6 +120,11 @@ def export(folder, name, command):
 
 def make_call(peer, folder, name, threads):
     inputs = numpy.load(folder / f"{name}.npy")
+    if peer == "from Python":
+        import pt2
+
+        session = pt2.load(folder / f"{name}.pt2").session(threads=threads)
+        return lambda: session(inputs)
     if peer == "eager":
         import torch
 
@@ -198,9 +203,9 @@ def compare(arguments, folder, name, threads):
             best[contender] = min(best[contender], run(arguments.seconds))
     for process in peers.values():
         process.end()
-    cells = [f"{best['pt2'] / 1000:.3f}", f"{best['core'] / best['pt2']:.2f}" if "core" in best else "-"]
+    cells = [f"{best['pt2'] / 1000:.4g}", f"{best['core'] / best['pt2']:.2f}" if "core" in best else "-"]
     for peer in PEERS:
-        cells.append(f"{best[peer] / 1000:.3f} ({best['pt2'] / best[peer]:.2f})" if peer in best else "-")
+        cells.append(f"{best[peer] / 1000:.4g} ({best['pt2'] / best[peer]:.2f})" if peer in best else "-")
     print(f"| {name} | {threads} | " + " | ".join(cells) + " |", flush=True)
 
 
@@ -217,8 +222,8 @@ def main():
     arguments = parser.parse_args()
     folder = arguments.folder or pathlib.Path(tempfile.mkdtemp())
     folder.mkdir(parents=True, exist_ok=True)
-    print("| model | threads | pt2 ms | decomposed | eager ms (ratio) | ONNX Runtime | OpenVINO |")
-    print("|---|---|---|---|---|---|---|")
+    print("| model | threads | pt2 ms | decomposed | from Python (ratio) | eager | ONNX Runtime | OpenVINO |")
+    print("|---|---|---|---|---|---|---|---|")
     for name in arguments.models:
         export(folder, name, arguments.command)
         for threads in arguments.threads:

@@ -167,6 +167,8 @@ class Session {
           std::vector<Value> state);
   Result<std::vector<Value>> run_with(std::span<Value> inputs, const CallOptions& options,
                                       const OutputAllocator* allocate);
+  // Whether this may be a call like the ones before it, of which nothing has to be checked again.
+  bool may_repeat(std::span<const Value> inputs, const CallOptions& options) const;
 
   std::shared_ptr<const Model::Shared> shared_;
   SessionOptions options_;

@@ -63,6 +63,8 @@ struct GrowingInput {
 struct CallOptions {
   std::stop_token stop{};
   std::optional<std::chrono::steady_clock::time_point> deadline{};
+  // Asked as often, by the thread that called; true gives the call up.
+  std::function<bool()> should_stop{};
   // Told after each step of the planned engine, if there is one to tell.
   std::function<void(const StepTime&)> on_step{};
   // No two of them share elements. Error `argument` where one does not fit its input.

@@ -2,13 +2,16 @@
 
 #include <nanobind/stl/string.h>
 
+#include <algorithm>
+
+#include "ir/higher_order.h"
 #include "pt2/ops/operators.h"
 #include "run/model_shared.h"
 
 namespace pt2::python {
 namespace {
 
-// Programs of fewer nodes are done before anybody can press a key.
+// Programs of fewer nodes, without a loop, are done before anybody can press a key.
 constexpr size_t kLongProgram = 64;
 constexpr auto kBetweenSignals = std::chrono::milliseconds(50);
 constexpr size_t kMaxIdle = 64;
@@ -19,15 +22,20 @@ bool on_main_thread() {
   return PyThread_get_thread_ident() == main;
 }
 
+bool may_take_long(const Program& program) {
+  const auto has_graphs = [&](NodeId id) {
+    return find_higher_order_operator(program.graph.node(id).target) != nullptr;
+  };
+  return program.graph.nodes().size() > kLongProgram ||
+         std::ranges::any_of(program.graph.nodes(), has_graphs);
+}
+
 nb::object python_text(const std::string& text) { return nb::str(text.c_str(), text.size()); }
 
 }  // namespace
 
 EarlyEnd::EarlyEnd(bool may_be_long, std::optional<double> timeout) {
-  if (may_be_long && on_main_thread()) {
-    options_.stop = source_.get_token();
-    options_.on_step = [this](const StepTime&) { look(); };
-  }
+  if (may_be_long && on_main_thread()) options_.should_stop = [this] { return is_interrupted(); };
   if (timeout) {
     const std::chrono::duration<double> seconds(std::clamp(*timeout, 0.0, 1e9));
     options_.deadline = std::chrono::steady_clock::now() +
@@ -35,14 +43,13 @@ EarlyEnd::EarlyEnd(bool may_be_long, std::optional<double> timeout) {
   }
 }
 
-void EarlyEnd::look() {
+bool EarlyEnd::is_interrupted() {
   const auto now = std::chrono::steady_clock::now();
-  if (interrupted_ || now - last_ < kBetweenSignals) return;
+  if (interrupted_ || now - last_ < kBetweenSignals) return interrupted_;
   last_ = now;
   const nb::gil_scoped_acquire lock;
-  if (PyErr_CheckSignals() == 0) return;
-  interrupted_ = true;
-  source_.request_stop();
+  interrupted_ = PyErr_CheckSignals() != 0;
+  return interrupted_;
 }
 
 Callable::Callable(Model model)
@@ -58,7 +65,7 @@ Callable::Callable(Model model)
   for (const ModelValue& output : convention.outputs)
     output_names_.push_back(python_text(output.name));
   has_state_ = !model_.shared()->written_storages().empty();
-  is_long_ = model_.program().graph.nodes().size() > kLongProgram;
+  may_be_long_ = may_take_long(model_.program());
 }
 
 void Callable::add_constants(const Argument& argument, std::vector<Value>& inputs) const {
@@ -71,12 +78,11 @@ void Callable::add_constants(const Argument& argument, std::vector<Value>& input
   }
 }
 
-std::vector<Value> Callable::inputs_of(const nb::args& args, const nb::kwargs& kwargs,
-                                       Flavour& flavour) const {
+std::vector<Value> Callable::inputs_of(nb::handle args, nb::handle kwargs, Flavour& flavour) const {
   std::vector<Value> inputs;
   inputs.reserve(model_.shared()->convention.inputs.size());
-  const size_t positional = args.size();
-  size_t named = kwargs.size();
+  const auto positional = static_cast<size_t>(PyTuple_Size(args.ptr()));
+  Py_ssize_t named = kwargs.is_valid() ? PyDict_Size(kwargs.ptr()) : 0;
   if (positional > arguments_.size())
     raise({ErrorCode::argument,
            "found " + std::to_string(positional) + " arguments, expected at most " +
@@ -85,10 +91,15 @@ std::vector<Value> Callable::inputs_of(const nb::args& args, const nb::kwargs& k
   for (size_t i = 0; i < arguments_.size(); ++i) {
     const Argument& argument = arguments_[i];
     if (i < positional) {
-      argument.tree.flatten(args[i], inputs, flavour);
-    } else if (named > 0 && kwargs.contains(argument.name)) {
+      argument.tree.flatten(PyTuple_GetItem(args.ptr(), static_cast<Py_ssize_t>(i)), inputs,
+                            flavour);
+      continue;
+    }
+    PyObject* given =
+        named > 0 ? PyDict_GetItemWithError(kwargs.ptr(), argument.name.ptr()) : nullptr;
+    if (given != nullptr) {
       --named;
-      argument.tree.flatten(nb::object(kwargs[argument.name]), inputs, flavour);
+      argument.tree.flatten(nb::borrow(given), inputs, flavour);
     } else {
       add_constants(argument, inputs);
     }
@@ -100,7 +111,7 @@ std::vector<Value> Callable::inputs_of(const nb::args& args, const nb::kwargs& k
 
 std::vector<Value> Callable::run_released(Session& session, std::vector<Value>& inputs,
                                           std::optional<double> timeout) const {
-  EarlyEnd end(is_long_, timeout);
+  EarlyEnd end(may_be_long_, timeout);
   std::optional<Result<std::vector<Value>>> results;
   {
     const nb::gil_scoped_release release;
@@ -110,7 +121,7 @@ std::vector<Value> Callable::run_released(Session& session, std::vector<Value>& 
   return unwrap(*std::move(results));
 }
 
-nb::object Callable::call(Session& session, const nb::args& args, const nb::kwargs& kwargs) const {
+nb::object Callable::call(Session& session, nb::handle args, nb::handle kwargs) const {
   Flavour flavour = Flavour::own;
   std::vector<Value> inputs = inputs_of(args, kwargs, flavour);
   std::vector<Value> outputs = run_released(session, inputs, std::nullopt);

@@ -7,7 +7,6 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <stop_token>
 #include <vector>
 
 #include "pt2/model.h"
@@ -15,8 +14,8 @@
 
 namespace pt2::python {
 
-// What ends a call before it is done: a deadline, and Ctrl-C, for which long calls look now and
-// then. Python hands it out on its main thread alone.
+// What ends a call before it is done: a deadline, and Ctrl-C, for which calls that may be long look
+// now and then. Python hands it out on its main thread alone.
 class EarlyEnd {
  public:
   EarlyEnd(bool may_be_long, std::optional<double> timeout);  // in seconds
@@ -29,10 +28,10 @@ class EarlyEnd {
   }
 
  private:
-  void look();
+  // Asks Python now and then; from the first interrupt on it is true.
+  bool is_interrupted();
 
   CallOptions options_;
-  std::stop_source source_;
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
   bool interrupted_ = false;
 };
@@ -43,12 +42,11 @@ class Callable {
 
   const Model& model() const { return model_; }
 
-  // As Python calls forward.
-  nb::object call(Session& session, const nb::args& args, const nb::kwargs& kwargs) const;
+  // As Python calls forward: a tuple, and a dict or nothing.
+  nb::object call(Session& session, nb::handle args, nb::handle kwargs) const;
   // Inputs by their flat names or in flat order; results by their names.
   nb::dict run(Session& session, nb::handle inputs, std::optional<double> timeout) const;
-  std::vector<Value> inputs_of(const nb::args& args, const nb::kwargs& kwargs,
-                               Flavour& flavour) const;
+  std::vector<Value> inputs_of(nb::handle args, nb::handle kwargs, Flavour& flavour) const;
 
   // A session for one call whose state is forgotten: one that was used before where a program has
   // no state.
@@ -72,7 +70,7 @@ class Callable {
   std::vector<bool> is_result_;  // one for each output: not a gradient beside the result
   std::vector<nb::object> output_names_;
   bool has_state_ = false;
-  bool is_long_ = false;
+  bool may_be_long_ = false;
   mutable std::mutex mutex_;
   mutable std::vector<std::unique_ptr<Session>> idle_;
 };

@@ -15,66 +15,78 @@ constexpr const char* kUnversioned = "dltensor";
 
 // Objects that every call needs, made once; they live as long as the process, as modules do.
 struct Names {
-  nb::object dlpack, versions, no_arguments;
+  nb::object dlpack, version;
   Names()
       : dlpack(nb::steal(PyUnicode_InternFromString("__dlpack__"))),
-        versions(nb::dict()),
-        no_arguments(nb::make_tuple()) {
-    versions["max_version"] = nb::make_tuple(1, 0);
-  }
+        version(nb::make_tuple(1, 0)) {}
 };
 const Names& names() {
   static const Names* all = new Names;
   return *all;
 }
 
+nb::object imported(const char* module, const char* name) {
+  return nb::module_::import_(module).attr(name);
+}
+
 // The function that makes this flavour's tensors.
 nb::handle from_dlpack_of(Flavour flavour) {
   static PyObject* functions[3] = {};
   PyObject*& found = functions[static_cast<size_t>(flavour)];
-  if (found == nullptr) {
-    const char* module = flavour == Flavour::numpy ? "numpy" : "torch";
-    nb::object function = nb::module_::import_(module).attr("from_dlpack");
-    found = function.release().ptr();
-  }
+  if (found == nullptr)
+    found = imported(flavour == Flavour::numpy ? "numpy" : "torch", "from_dlpack").release().ptr();
   return found;
 }
 
-// By the module that defines the class; remembered for the classes that are seen last.
-Flavour flavour_of(nb::handle object) {
-  struct Known {
-    PyObject* type = nullptr;
-    Flavour flavour = Flavour::own;
-  };
-  static Known known[2];
-  auto* type = reinterpret_cast<PyObject*>(Py_TYPE(object.ptr()));
-  for (const Known& each : known)
-    if (each.type == type) return each.flavour;
-  const auto module = nb::cast<std::string>(nb::str(nb::handle(type).attr("__module__")));
+// A class that has __dlpack__.
+struct ArrayClass {
+  PyObject* type = nullptr;
+  Flavour flavour = Flavour::own;
+  bool has_versions = true;  // __dlpack__ takes max_version, as far as is known
+};
+
+Flavour flavour_of_module(const std::string& module) {
   const auto belongs = [&](std::string_view to) {
     return module == to || module.starts_with(std::string(to) + ".");
   };
-  const Flavour flavour = belongs("numpy")   ? Flavour::numpy
-                          : belongs("torch") ? Flavour::torch
-                                             : Flavour::own;
-  Known& place = known[flavour == Flavour::numpy ? 0 : 1];
-  if (flavour != Flavour::own && place.type == nullptr) {
-    Py_INCREF(type);
-    place = {type, flavour};
-  }
-  return flavour;
+  return belongs("numpy") ? Flavour::numpy : belongs("torch") ? Flavour::torch : Flavour::own;
 }
 
-nb::object ask_for_capsule(nb::handle object) {
-  const nb::object method = nb::getattr(object, names().dlpack);
-  PyObject* capsule =
-      PyObject_Call(method.ptr(), names().no_arguments.ptr(), names().versions.ptr());
-  if (capsule == nullptr && PyErr_ExceptionMatches(PyExc_TypeError)) {
-    PyErr_Clear();  // a producer from before versions
-    capsule = PyObject_CallObject(method.ptr(), nullptr);
+// The classes of NumPy and torch that were seen first.
+std::span<ArrayClass> known_classes() {
+  static ArrayClass known[2];
+  return known;
+}
+ArrayClass* find_class(nb::handle object) {
+  auto* type = reinterpret_cast<PyObject*>(Py_TYPE(object.ptr()));
+  for (ArrayClass& each : known_classes())
+    if (each.type == type) return &each;
+  return nullptr;
+}
+
+// By the module that defines the class; `unknown` where it is not remembered.
+ArrayClass& remember_class(nb::handle object, ArrayClass& unknown) {
+  auto* type = reinterpret_cast<PyObject*>(Py_TYPE(object.ptr()));
+  unknown.flavour =
+      flavour_of_module(nb::cast<std::string>(nb::str(nb::handle(type).attr("__module__"))));
+  if (unknown.flavour == Flavour::own) return unknown;
+  ArrayClass& place = known_classes()[unknown.flavour == Flavour::numpy ? 0 : 1];
+  if (place.type != nullptr) return unknown;
+  Py_INCREF(type);
+  return place = {type, unknown.flavour};
+}
+
+nb::object ask_for_capsule(nb::handle object, ArrayClass& its) {
+  const auto method = object.attr(names().dlpack);
+  if (its.has_versions) {
+    try {
+      return method(nb::arg("max_version") = names().version);
+    } catch (const nb::python_error& error) {
+      if (!error.matches(PyExc_TypeError)) throw;
+    }
+    its.has_versions = false;  // a producer from before versions
   }
-  if (capsule == nullptr) nb::raise_python_error();
-  return nb::steal(capsule);
+  return method();
 }
 
 // Takes what the capsule holds, if it can be used.
@@ -116,11 +128,44 @@ bool has_numpy_dtype(Dtype dtype) {
   return dtype_info(dtype).numpy_descriptor != std::string_view();
 }
 
+nb::handle numpy_dtype(Dtype dtype) {
+  static std::vector<PyObject*> found(dtypes().size());
+  PyObject*& place = found[static_cast<size_t>(dtype)];
+  if (place == nullptr)
+    place =
+        imported("numpy", "dtype")(std::string(dtype_info(dtype).numpy_descriptor)).release().ptr();
+  return place;
+}
+
+nb::tuple tuple_of(const Sizes& sizes) {
+  PyObject* out = PyTuple_New(static_cast<Py_ssize_t>(sizes.size()));
+  if (out == nullptr) nb::raise_python_error();
+  for (size_t i = 0; i < sizes.size(); ++i)
+    PyTuple_SetItem(out, static_cast<Py_ssize_t>(i), PyLong_FromLongLong(sizes[i]));
+  return nb::steal<nb::tuple>(out);
+}
+
+// Copying so much takes less than numpy.from_dlpack does.
+constexpr int64_t kFewBytes = 16 << 10;
+
+// An array over memory that is Python's own. The tensor is row-major and has elements.
+nb::object numpy_copy(const Tensor& tensor) {
+  static PyObject* make = imported("numpy", "ndarray").release().ptr();
+  PyObject* memory = PyByteArray_FromStringAndSize(reinterpret_cast<const char*>(tensor.raw_data()),
+                                                   static_cast<Py_ssize_t>(tensor.nbytes()));
+  if (memory == nullptr) nb::raise_python_error();
+  return nb::handle(make)(tuple_of(tensor.sizes()), numpy_dtype(tensor.dtype()), nb::steal(memory));
+}
+
 nb::object tensor_to_python(Tensor tensor, Flavour flavour) {
   if (flavour == Flavour::own || (flavour == Flavour::numpy && !has_numpy_dtype(tensor.dtype())))
     return nb::cast(std::move(tensor));
   // torch does not know memory that must not be written to, and nothing stands for no memory.
   if (!tensor.defined()) tensor = Tensor::zeros(tensor.dtype(), tensor.sizes());
+  // What somebody else uses, too, stays shared.
+  if (flavour == Flavour::numpy && tensor.nbytes() <= kFewBytes && tensor.numel() > 0 &&
+      tensor.is_contiguous() && tensor.storage().use_count() == 1)
+    return numpy_copy(tensor);
   if (flavour == Flavour::torch && tensor.storage()->is_read_only()) tensor = tensor.clone();
   return from_dlpack_of(flavour)(nb::cast(std::move(tensor)));
 }
@@ -158,12 +203,6 @@ nb::object to_numpy(const Tensor& tensor) {
   return tensor_to_python(tensor, Flavour::numpy);
 }
 
-nb::tuple tuple_of(const Sizes& sizes) {
-  nb::list out;
-  for (const int64_t size : sizes) out.append(size);
-  return nb::tuple(out);
-}
-
 nb::object dlpack(const Tensor& tensor, nb::object, nb::object max_version, nb::object,
                   std::optional<bool> copy) {
   const bool versioned = !max_version.is_none() && nb::cast<int>(max_version[0]) >= 1;
@@ -194,19 +233,24 @@ nb::object to_capsule(const Tensor& tensor, bool versioned) {
 }
 
 Tensor to_tensor(nb::handle object, Flavour& flavour) {
-  if (nb::isinstance<Tensor>(object)) return nb::cast<Tensor>(object);
-  const Flavour found = flavour_of(object);
-  if (flavour == Flavour::own) flavour = found;
-  Result<Tensor> tensor = from_capsule(ask_for_capsule(object));
-  if (!tensor && found == Flavour::numpy) {
+  ArrayClass unknown;
+  ArrayClass* its = find_class(object);
+  if (its == nullptr) {
+    if (nb::isinstance<Tensor>(object)) return nb::cast<Tensor>(object);
+    its = &remember_class(object, unknown);
+  }
+  if (flavour == Flavour::own) flavour = its->flavour;
+  Result<Tensor> tensor = from_capsule(ask_for_capsule(object, *its));
+  if (!tensor && its->flavour == Flavour::numpy) {
     const nb::object copy =
         nb::module_::import_("numpy").attr("array")(object, nb::arg("order") = "C");
-    tensor = from_capsule(ask_for_capsule(copy));
+    tensor = from_capsule(ask_for_capsule(copy, *its));
   }
   return unwrap(std::move(tensor));
 }
 
 Value to_value(nb::handle object, Flavour& flavour) {
+  if (find_class(object) != nullptr) return to_tensor(object, flavour);
   PyObject* pointer = object.ptr();
   if (pointer == Py_None) return {};
   if (PyBool_Check(pointer)) return pointer == Py_True;

@@ -93,6 +93,36 @@ LoadOptions load_options(const nb::dict& options) {
   return out;
 }
 
+// tp_call of a class, which Python calls with a tuple and a dict or nothing: a method __call__
+// would be looked up, and would have a dict made for it, in each call.
+template <class Class, class F>
+PyObject* call_object(PyObject* self, PyObject* args, PyObject* kwargs, const F& body) noexcept {
+  try {
+    return body(*nb::inst_ptr<Class>(self), args, kwargs).release().ptr();
+  } catch (nb::python_error& error) {
+    error.restore();
+  } catch (const std::bad_alloc&) {
+    PyErr_NoMemory();
+  } catch (const std::exception& error) {
+    PyErr_SetString(PyExc_RuntimeError, error.what());
+  }
+  return nullptr;
+}
+
+PyObject* call_model(PyObject* self, PyObject* args, PyObject* kwargs) noexcept {
+  return call_object<PyModel>(self, args, kwargs, [](PyModel& model, auto... given) {
+    Callable::Borrowed session(*model.callable);
+    return model.callable->call(*session, given...);
+  });
+}
+
+PyObject* call_session(PyObject* self, PyObject* args, PyObject* kwargs) noexcept {
+  return call_object<PySession>(self, args, kwargs, [](PySession& session, auto... given) {
+    Use use(session);
+    return session.callable->call(*use, given...);
+  });
+}
+
 template <class F>
 auto released(F&& body) {
   const nb::gil_scoped_release release;
@@ -146,14 +176,11 @@ nb::list places(const Program& program, std::span<const ModelValue> values) {
 }
 
 void add_model(nb::module_& module) {
-  nb::class_<PyModel>(module, "Model",
+  static const PyType_Slot slots[] = {{Py_tp_call, reinterpret_cast<void*>(&call_model)},
+                                      {0, nullptr}};
+  nb::class_<PyModel>(module, "Model", nb::type_slots(slots),
                       "A program ready to run. Immutable: threads may share it. Calling it takes "
                       "and gives what the Python model did, on fresh state each time.")
-      .def("__call__",
-           [](const PyModel& self, const nb::args& args, const nb::kwargs& kwargs) {
-             Callable::Borrowed session(*self.callable);
-             return self.callable->call(*session, args, kwargs);
-           })
       .def(
           "run",
           [](const PyModel& self, nb::handle inputs, std::optional<double> timeout) {
@@ -223,14 +250,11 @@ void set_observer(PySession& self, nb::object function) {
 }
 
 void add_session(nb::module_& module) {
-  nb::class_<PySession>(module, "Session",
+  static const PyType_Slot slots[] = {{Py_tp_call, reinterpret_cast<void*>(&call_session)},
+                                      {0, nullptr}};
+  nb::class_<PySession>(module, "Session", nb::type_slots(slots),
                         "Calls that keep what the program changes (buffers). For one thread at a "
                         "time; fork() gives another thread its own.")
-      .def("__call__",
-           [](PySession& self, const nb::args& args, const nb::kwargs& kwargs) {
-             Use session(self);
-             return self.callable->call(*session, args, kwargs);
-           })
       .def(
           "run",
           [](PySession& self, nb::handle inputs, std::optional<double> timeout) {

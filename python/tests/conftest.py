@@ -17,3 +17,8 @@ def examples() -> pathlib.Path:
 @pytest.fixture(scope="session")
 def corpus() -> pathlib.Path:
     return ROOT / "tests" / "data" / "corpus" / "2.15.0"
+
+
+@pytest.fixture(scope="session")
+def hostile() -> pathlib.Path:
+    return ROOT / "tests" / "data" / "hostile"

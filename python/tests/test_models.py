@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pathlib
 import pickle
+import signal
 import threading
 
 import numpy as np
@@ -142,6 +143,35 @@ def test_observers_see_every_value(digits: pt2.Model, examples: pathlib.Path) ->
 def test_deadlines(digits: pt2.Model, examples: pathlib.Path) -> None:
     with pytest.raises(pt2.CancelledError):
         digits.run([np.load(examples / "digit_5.npy")], timeout=0)
+
+
+def test_ctrl_c_ends_loops(hostile: pathlib.Path) -> None:
+    # Two nodes, one of which is a loop without an end.
+    model = pt2.load(hostile / "run-loop-time.pt2", limits={"max_work": 2**62})
+
+    def refuse(number: int, frame: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, refuse)
+    signal.setitimer(signal.ITIMER_REAL, 0.2)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            model()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def test_results_are_the_callers_own(digits: pt2.Model, examples: pathlib.Path) -> None:
+    images = np.load(examples / "digits_8.npy")
+    expected = digits(images)["logits"].copy()
+    kept = []
+    for _ in range(4):
+        scores = digits(images)["logits"]
+        assert np.array_equal(scores, expected)
+        scores += 1  # which no other result, and no later call sees
+        kept.append(scores)
+    assert all(np.array_equal(each, expected + 1) for each in kept)
 
 
 def test_threads_share_a_model(digits: pt2.Model, examples: pathlib.Path) -> None:

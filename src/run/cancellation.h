@@ -12,9 +12,9 @@ class Cancellation {
   Cancellation() = default;
   explicit Cancellation(const CallOptions& options) : options_(options) {}
 
-  // Error `cancelled` once the caller has asked for a stop or the deadline has passed.
+  // Error `cancelled` once the caller wants a stop or the deadline has passed.
   Result<void> check() const {
-    if (options_.stop.stop_requested())
+    if (options_.stop.stop_requested() || (options_.should_stop && options_.should_stop()))
       return Error{ErrorCode::cancelled, "the caller stopped the call", ""};
     if (options_.deadline && std::chrono::steady_clock::now() >= *options_.deadline)
       return Error{ErrorCode::cancelled, "the call did not end by its deadline", ""};

@@ -5,6 +5,7 @@
 #define PT2_RUN_ENGINE_H
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -41,12 +42,18 @@ class EngineSession {
   // lies in the storage of the weight that the engine was prepared with has the weight's elements;
   // in another storage it may have any. Errors carry the node.
   virtual Result<std::vector<Value>> run(std::vector<Value> inputs, const EngineCall& call) = 0;
-  // The same for a call like earlier ones, with the weights that the engine was prepared with, into
-  // row-major tensors of the caller's: nothing is checked again, nothing allocated. `inputs` are
-  // those that are no weights, in the order of the graph's. False, with nothing done, where that
-  // cannot be.
-  virtual Result<bool> run_again(std::span<const Value> inputs, std::span<Value> outputs,
-                                 const Cancellation& cancellation) {
+  // The same for a call like earlier ones, with the weights that the engine was prepared with:
+  // nothing is checked again. `inputs` are those that are no weights, in the order of the graph's.
+  // Nothing, with nothing done, where that cannot be.
+  virtual Result<std::optional<std::vector<Value>>> run_again(std::span<const Value> inputs,
+                                                              const Cancellation& cancellation) {
+    static_cast<void>(inputs);
+    static_cast<void>(cancellation);
+    return std::optional<std::vector<Value>>();
+  }
+  // Into row-major tensors of the caller's, with nothing allocated; false as above.
+  virtual Result<bool> run_again_into(std::span<const Value> inputs, std::span<Value> outputs,
+                                      const Cancellation& cancellation) {
     static_cast<void>(inputs);
     static_cast<void>(outputs);
     static_cast<void>(cancellation);

@@ -205,20 +205,28 @@ Session Session::fork() const {
   return out;
 }
 
+bool Session::may_repeat(std::span<const Value> inputs, const CallOptions& options) const {
+  const run::CallingConvention& convention = shared_->convention;
+  return !has_other_weights_ && !observer_ && !options.on_step && options.growing.empty() &&
+         inputs.size() == convention.inputs.size() &&
+         std::ranges::is_sorted(convention.input_positions) &&
+         std::ranges::all_of(convention.graph_outputs, &GraphOutput::is_callers);
+}
+
 Result<std::vector<Value>> Session::run(std::span<Value> inputs, const CallOptions& options) {
+  if (may_repeat(inputs, options)) {
+    PT2_TRY(std::optional<std::vector<Value>> results,
+            within_memory([&] { return engine_->run_again(inputs, run::Cancellation(options)); }));
+    if (results) return *std::move(results);
+  }
   return run_with(inputs, options, nullptr);
 }
 
 Result<void> Session::run_into(std::span<Value> inputs, std::span<Value> outputs,
                                const CallOptions& options) {
-  const run::CallingConvention& convention = shared_->convention;
-  const std::vector<ModelValue>& expected = convention.outputs;
-  // A call like the ones before it, of which nothing has to be checked again.
-  if (!has_other_weights_ && !observer_ && !options.on_step &&
-      inputs.size() == convention.inputs.size() &&
-      std::ranges::is_sorted(convention.input_positions) &&
-      std::ranges::all_of(convention.graph_outputs, &GraphOutput::is_callers)) {
-    PT2_TRY(const bool done, engine_->run_again(inputs, outputs, run::Cancellation(options)));
+  const std::vector<ModelValue>& expected = shared_->convention.outputs;
+  if (may_repeat(inputs, options)) {
+    PT2_TRY(const bool done, engine_->run_again_into(inputs, outputs, run::Cancellation(options)));
     if (done) return {};
   }
   if (outputs.size() != expected.size())

@@ -133,5 +133,41 @@ TEST(SteadyCalls, AreGivenUpLikeOthers) {
   EXPECT_EQ(done.error().code, ErrorCode::cancelled);
 }
 
+// Who may be interrupted (Ctrl-C in Python) is no slower for it.
+TEST(SteadyCalls, AskWhetherToStop) {
+  const Model model = corpus_model("transformer");
+  Session session(model);
+  std::vector<Value> inputs = inputs_of(model, 1);
+  std::vector<Value> outputs = session.run(inputs).value();
+  size_t asked = 0, most = SIZE_MAX;
+  const CallOptions options{.should_stop = [&] { return ++asked > most; }};
+  for (int call = 0; call < 3; ++call) ASSERT_TRUE(session.run_into(inputs, outputs, options));
+  asked = 0;
+  const size_t before = test::allocations();
+  ASSERT_TRUE(session.run_into(inputs, outputs, options));
+  EXPECT_EQ(test::allocations(), before);
+  EXPECT_GT(asked, 5u);
+  most = asked + 2;
+  const Result<void> stopped = session.run_into(inputs, outputs, options);
+  ASSERT_FALSE(stopped);
+  EXPECT_EQ(stopped.error().code, ErrorCode::cancelled);
+  EXPECT_EQ(asked, most + 1);
+}
+
+TEST(SteadyCalls, AllocateResultsAlone) {
+  const Model model = corpus_model("mlp");
+  Session session(model);
+  for (int call = 0; call < 5; ++call) {
+    const auto start = static_cast<float>(call);
+    std::vector<Value> inputs = inputs_of(model, start);
+    const size_t before = test::allocations();
+    const Result<std::vector<Value>> results = session.run(inputs);
+    const size_t count = test::allocations() - before;
+    ASSERT_TRUE(results);
+    EXPECT_EQ(elements((*results)[0]), expected(model, start));
+    EXPECT_TRUE(call < 2 || count <= 8) << "call " << call << ": " << count << " allocations";
+  }
+}
+
 }  // namespace
 }  // namespace pt2::run

@@ -274,18 +274,40 @@ class PlannedSession final : public EngineSession {
     return results;
   }
 
-  Result<bool> run_again(std::span<const Value> inputs, std::span<Value> outputs,
-                         const Cancellation& cancellation) override {
-    if (!engine_.may_record() || engine_.has_state()) return false;
-    std::unique_ptr<Workspace> workspace = engine_.take_workspace(threads_);
-    given_.clear();
-    for (const Value& input : inputs) given_.push_back(&input);
-    Result<bool> done = run_recorded(*workspace, outputs, cancellation);
-    engine_.give_back(std::move(workspace));
-    return done;
+  Result<std::optional<std::vector<Value>>> run_again(std::span<const Value> inputs,
+                                                      const Cancellation& cancellation) override {
+    using Results = std::optional<std::vector<Value>>;
+    return with_workspace<Results>(inputs, [&](Workspace& workspace) -> Result<Results> {
+      const Recording* recording = workspace.recordings.recording_for(given_);
+      if (recording == nullptr) return Results();
+      PT2_TRY(const bool ran, recording->run(given_, cancellation));
+      if (!ran) return Results();
+      Results results = copies_of(recording->outputs(), workspace.memory);
+      workspace.memory.finish_run();
+      return results;
+    });
+  }
+
+  Result<bool> run_again_into(std::span<const Value> inputs, std::span<Value> outputs,
+                              const Cancellation& cancellation) override {
+    return with_workspace<bool>(inputs, [&](Workspace& workspace) {
+      return run_recorded(workspace, outputs, cancellation);
+    });
   }
 
  private:
+  // What `body` gives with the inputs in given_; T() where there are no recordings.
+  template <class T, class F>
+  Result<T> with_workspace(std::span<const Value> inputs, const F& body) {
+    if (!engine_.may_record() || engine_.has_state()) return T();
+    std::unique_ptr<Workspace> workspace = engine_.take_workspace(threads_);
+    given_.clear();
+    for (const Value& input : inputs) given_.push_back(&input);
+    Result<T> out = body(*workspace);
+    engine_.give_back(std::move(workspace));
+    return out;
+  }
+
   // With the inputs in given_.
   Result<bool> run_recorded(Workspace& workspace, std::span<Value> outputs,
                             const Cancellation& cancellation) const {

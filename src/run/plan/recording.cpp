@@ -235,8 +235,10 @@ RecordedCalls* Recordings::known(std::span<const Value* const> inputs) {
 }
 
 const Recording* Recordings::recording_for(std::span<const Value* const> inputs) {
-  const RecordedCalls* calls = known(inputs);
-  return calls == nullptr ? nullptr : calls->recording.get();
+  RecordedCalls* calls = known(inputs);
+  if (calls == nullptr || calls->recording == nullptr) return nullptr;
+  ++calls->calls;
+  return calls->recording.get();
 }
 
 RecordedCalls* Recordings::find(std::span<const Value* const> inputs, int64_t most_bytes) {
