@@ -101,6 +101,11 @@ ARCHITECTURES["tiny"] = ("llama", TINY)
 ARCHITECTURES["tiny_window"] = ("mistral", dict(TINY, sliding_window=6))
 ARCHITECTURES["tiny_mixed"] = ("qwen2", dict(TINY, num_hidden_layers=2, use_sliding_window=True, sliding_window=12,
                                              max_window_layers=1))
+# A guard that a longer prompt breaks, within the range of its size.
+ARCHITECTURES["tiny_chunks"] = ("bamba", dict(vocab_size=32, hidden_size=8, intermediate_size=8, num_hidden_layers=2,
+                                              num_attention_heads=2, num_key_value_heads=1, attn_layer_indices=[1],
+                                              mamba_n_heads=2, mamba_d_head=8, mamba_d_state=4, mamba_n_groups=1,
+                                              mamba_chunk_size=16))
 CACHES = {
     "dynamic": "DynamicCache, which grows",
     "static": "StaticCache",

@@ -73,7 +73,8 @@ TEST_P(Folders, GoOnWhereTheyWere) {
   EXPECT_EQ(decoder.position(), static_cast<int64_t>(wanted.prompt.size()) + 5);
 }
 
-INSTANTIATE_TEST_SUITE_P(Decoder, Folders, ::testing::Values("dynamic", "static", "window", "mixed"));
+INSTANTIATE_TEST_SUITE_P(Decoder, Folders,
+                         ::testing::Values("dynamic", "static", "window", "mixed", "chunks"));
 
 TEST(Decoder, AddsToCachesInPlace) {
   const Expected wanted = expected("dynamic");
