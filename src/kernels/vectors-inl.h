@@ -330,7 +330,9 @@ HWY_INLINE void map_span(const float* from, float* to, int64_t count, const Func
   if (i < count) store_first(function(load_first(from + i, count - i)), to + i, count - i);
 }
 
-inline void activate_span(Activation activation, const float* from, float* to, int64_t count) {
+// All functions are some kilobytes, which inlining would make of each number of results.
+HWY_NOINLINE inline void activate_span(Activation activation, const float* from, float* to,
+                                       int64_t count) {
   switch (activation) {
     case Activation::none:
       return map_span(from, to, count, [](V x) HWY_ATTR { return x; });

@@ -41,10 +41,11 @@ HWY_INLINE void read_ahead(const Depthwise& work, const Row& row, int64_t x, int
     for (int p = 0; p < kPixels * kStride; ++p) __builtin_prefetch(ahead + p * pixel, 0, 2);
 }
 
-// What follows the sums of `count` channels of neighbours; all lanes are channels if kWhole.
+// What follows the sums of `count` channels of neighbours; all lanes are channels if kWhole. It is
+// the larger part of every function that sums, and compiled once for all of them.
 template <int kPixels, bool kWhole>
-HWY_INLINE void finish_pixels(const Depthwise& work, int64_t first_pixel, int64_t channel,
-                              int64_t count, V (&sums)[kPixels]) {
+HWY_NOINLINE void finish_pixels(const Depthwise& work, int64_t first_pixel, int64_t channel,
+                                int64_t count, V (&sums)[kPixels]) {
   const Epilogue& epilogue = work.epilogue;
   if (epilogue.addend != nullptr) {
 #pragma GCC unroll 8
@@ -65,14 +66,15 @@ HWY_INLINE void finish_pixels(const Depthwise& work, int64_t first_pixel, int64_
 }
 
 // kPixels neighbours in a row, of which only the kernel's columns from `first` to `end` are inside
-// the image (all of them alike).
+// the image (all of them alike), from one channel on.
 template <int kPixels>
-void sum_pixels(const Depthwise& work, const Row& row, int64_t x, int64_t first, int64_t end) {
+void sum_pixels(const Depthwise& work, const Row& row, int64_t x, int64_t first, int64_t end,
+                int64_t first_channel = 0) {
   const Convolution& shape = work.shape;
   const int64_t channels = shape.out_channels;
   const int64_t step = shape.stride_x * work.images.pixel_stride;
   const int64_t left = x * shape.stride_x - shape.pad_left;
-  for (int64_t c = 0; c < channels; c += kLanes) {
+  for (int64_t c = first_channel; c < channels; c += kLanes) {
     const int64_t count = std::min(kLanes, channels - c);
     V sums[kPixels];
     const V start = work.epilogue.bias != nullptr ? load_first(work.epilogue.bias + c, count)
@@ -134,13 +136,25 @@ HWY_INLINE void sum_channels(const Depthwise& work, const Row& row, int64_t x, i
   finish_pixels<kPixels, kWhole>(work, row.first_out + x, c, count, sums);
 }
 
+// Any pixel, of which the columns outside of the image are left out.
+void sum_pixel(const Depthwise& work, const Row& row, int64_t x, int64_t first_channel) {
+  const Convolution& shape = work.shape;
+  const int64_t left = x * shape.stride_x - shape.pad_left;
+  sum_pixels<1>(work, row, x, first_inside(left, shape.dilation_x, shape.kernel_width),
+                end_inside(left, shape.dilation_x, shape.kernel_width, shape.in_width),
+                first_channel);
+}
+
 template <int kPixels, int kWidth, int kStride, bool kInside>
 void sum_some(const Depthwise& work, const Row& row, int64_t x) {
   int64_t c = 0;
   for (; c + kLanes <= work.shape.out_channels; c += kLanes)
     sum_channels<kPixels, kWidth, kStride, kInside, true>(work, row, x, c);
-  if (c < work.shape.out_channels)
+  if (c == work.shape.out_channels) return;
+  if constexpr (kInside)
     sum_channels<kPixels, kWidth, kStride, kInside, false>(work, row, x, c);
+  else  // too few to be worth their code
+    for (int p = 0; p < kPixels; ++p) sum_pixel(work, row, x + p, c);
 }
 
 template <int kWidth, int kStride>
@@ -149,19 +163,23 @@ void sum_usual(const Depthwise& work, const Row& row) {
   for (int64_t x = 0; x < shape.out_width;) {
     const int64_t left = x * kStride - shape.pad_left;
     const int64_t rest = shape.out_width - x;
-    const int pixels = rest >= 8 ? 8 : rest >= 4 ? 4 : rest >= 2 ? 2 : 1;
-    const bool inside = left >= 0 && left + (pixels - 1) * kStride + kWidth <= shape.in_width;
-    if (pixels == 8)
-      (inside ? sum_some<8, kWidth, kStride, true> : sum_some<8, kWidth, kStride, false>)(work, row,
-                                                                                          x);
-    else if (pixels == 4)
-      (inside ? sum_some<4, kWidth, kStride, true> : sum_some<4, kWidth, kStride, false>)(work, row,
-                                                                                          x);
-    else if (pixels == 2)
+    const auto are_inside = [&](int pixels) {
+      return left >= 0 && left + (pixels - 1) * kStride + kWidth <= shape.in_width;
+    };
+    if (rest >= 8 && are_inside(8)) {
+      sum_some<8, kWidth, kStride, true>(work, row, x);
+      x += 8;
+    } else if (rest >= 4) {
+      (are_inside(4) ? sum_some<4, kWidth, kStride, true>
+                     : sum_some<4, kWidth, kStride, false>)(work, row, x);
+      x += 4;
+    } else if (rest >= 2) {
       sum_some<2, kWidth, kStride, false>(work, row, x);
-    else
+      x += 2;
+    } else {
       sum_some<1, kWidth, kStride, false>(work, row, x);
-    x += pixels;
+      ++x;
+    }
   }
 }
 
@@ -176,8 +194,7 @@ void sum_any(const Depthwise& work, const Row& row) {
       x += 4;
       continue;
     }
-    sum_pixels<1>(work, row, x, first_inside(left, shape.dilation_x, shape.kernel_width),
-                  end_inside(left, shape.dilation_x, shape.kernel_width, shape.in_width));
+    sum_pixel(work, row, x, 0);
     ++x;
   }
 }
