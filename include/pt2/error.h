@@ -18,6 +18,16 @@ enum class ErrorCode : uint8_t {
 // `where` is a path that a person can follow, built from the inside out by `at`:
 // `model.pt2!models/model.json:.graph_module.graph.nodes[12].inputs[0]`.
 struct Error {
+  // Compiled once, in error.cpp: an error is passed on in every second line, and two texts are a
+  // page of code wherever they are moved or destroyed.
+  Error() noexcept;
+  Error(ErrorCode code, std::string_view message, std::string_view where = {});
+  Error(const Error&);
+  Error(Error&&) noexcept;
+  Error& operator=(const Error&);
+  Error& operator=(Error&&) noexcept;
+  ~Error();
+
   ErrorCode code = ErrorCode::invalid;
   std::string message;
   std::string where;

@@ -62,7 +62,14 @@ class Storage {
 class Tensor {
  public:
   // No tensor: no storage, dtype float32, sizes {0}. `defined()` tells.
-  Tensor() = default;
+  Tensor();
+  // These are compiled once, in tensor.cpp, and not in every operator: two vectors and a shared
+  // pointer are a page of code wherever one is copied or destroyed.
+  Tensor(const Tensor&);
+  Tensor(Tensor&&) noexcept;
+  Tensor& operator=(const Tensor&);
+  Tensor& operator=(Tensor&&) noexcept;
+  ~Tensor();
   // Contiguous (row-major), zero-filled. Sizes must not be negative and must not overflow
   // (PT2_CHECK).
   static Tensor zeros(Dtype dtype, Sizes sizes);

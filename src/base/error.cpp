@@ -23,6 +23,15 @@ constexpr CodeInfo kCodes[] = {
 
 }  // namespace
 
+Error::Error() noexcept = default;
+Error::Error(ErrorCode its_code, std::string_view text, std::string_view place)
+    : code(its_code), message(text), where(place) {}
+Error::Error(const Error&) = default;
+Error::Error(Error&&) noexcept = default;
+Error& Error::operator=(const Error&) = default;
+Error& Error::operator=(Error&&) noexcept = default;
+Error::~Error() = default;
+
 std::string_view error_code_name(ErrorCode code) { return kCodes[static_cast<size_t>(code)].name; }
 std::string_view error_code_meaning(ErrorCode code) {
   return kCodes[static_cast<size_t>(code)].meaning;

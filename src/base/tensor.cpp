@@ -151,6 +151,13 @@ std::optional<int64_t> checked_numel(std::span<const int64_t> sizes) {
   return count;
 }
 
+Tensor::Tensor() = default;
+Tensor::Tensor(const Tensor&) = default;
+Tensor::Tensor(Tensor&&) noexcept = default;
+Tensor& Tensor::operator=(const Tensor&) = default;
+Tensor& Tensor::operator=(Tensor&&) noexcept = default;
+Tensor::~Tensor() = default;
+
 Tensor Tensor::zeros(Dtype dtype, Sizes sizes) {
   Sizes strides = contiguous_strides(sizes);
   return zeros_strided(dtype, std::move(sizes), std::move(strides));

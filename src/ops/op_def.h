@@ -200,12 +200,17 @@ inline constexpr bool kTakesContext = false;
 template <class R, class... A>
 inline constexpr bool kTakesContext<R (*)(Context&, A...)> = true;
 
+// What no type of a function decides is compiled once, in op_def.cpp.
+std::vector<Meta> meta_list(std::span<Meta> metas);
 // One Meta, or an array with one Meta per result.
-inline std::vector<Meta> meta_list(Meta meta) { return {std::move(meta)}; }
+inline std::vector<Meta> meta_list(Meta meta) { return meta_list(std::span(&meta, 1)); }
 template <size_t N>
 std::vector<Meta> meta_list(std::array<Meta, N> metas) {
-  return {std::make_move_iterator(metas.begin()), std::make_move_iterator(metas.end())};
+  return meta_list(std::span<Meta>(metas));
 }
+// A tensor for each.
+Result<std::vector<Tensor>> allocate_all(const std::vector<Meta>& metas);
+std::vector<Value> values_of(std::vector<Tensor> tensors);
 
 // A rule for any signature: the result has the Meta of the first argument, a tensor.
 inline Result<std::vector<Meta>> like_first(std::span<const Value> arguments) {
@@ -252,11 +257,7 @@ Result<std::vector<Tensor>> compute_all(Rule rule, Kernel kernel, Context& conte
   constexpr size_t kResults =
       MetaCount<typename Unwrapped<decltype(rule(argument...))>::type>::kValue;
   PT2_TRY(auto metas, as_result(rule(argument...)));
-  std::vector<Tensor> outs;
-  for (const Meta& meta : meta_list(std::move(metas))) {
-    PT2_TRY(Tensor out, allocate(meta));
-    outs.push_back(std::move(out));
-  }
+  PT2_TRY(std::vector<Tensor> outs, allocate_all(meta_list(std::move(metas))));
   PT2_TRY_VOID(
       call_kernel(kernel, context, outs, std::make_index_sequence<kResults>{}, argument...));
   return outs;
@@ -291,9 +292,7 @@ Result<std::vector<Value>> compute_kernel(const OpDef& def, Context& context,
                        argument...);
   };
   PT2_TRY(std::vector<Tensor> outs, std::apply(call, unboxed));
-  std::vector<Value> values;
-  for (Tensor& out : outs) values.emplace_back(std::move(out));
-  return values;
+  return values_of(std::move(outs));
 }
 
 // Checks at compile time, so that the error names the row.

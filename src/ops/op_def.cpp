@@ -1,0 +1,26 @@
+#include "ops/op_def.h"
+
+#include <iterator>
+
+namespace pt2::ops {
+
+std::vector<Meta> meta_list(std::span<Meta> metas) {
+  return {std::make_move_iterator(metas.begin()), std::make_move_iterator(metas.end())};
+}
+
+Result<std::vector<Tensor>> allocate_all(const std::vector<Meta>& metas) {
+  std::vector<Tensor> out;
+  for (const Meta& meta : metas) {
+    PT2_TRY(Tensor tensor, allocate(meta));
+    out.push_back(std::move(tensor));
+  }
+  return out;
+}
+
+std::vector<Value> values_of(std::vector<Tensor> tensors) {
+  std::vector<Value> out;
+  for (Tensor& tensor : tensors) out.emplace_back(std::move(tensor));
+  return out;
+}
+
+}  // namespace pt2::ops
