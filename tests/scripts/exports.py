@@ -89,6 +89,11 @@ def dtype_questions(self, x, y):
     return x.to(dtype) + torch.ones(3, dtype=torch.result_type(x, y))
 
 
+def bags(self, weight, indices, offsets):
+    return [torch.nn.functional.embedding_bag(indices, weight, offsets, mode=mode, include_last_offset=True)
+            for mode in ("sum", "mean", "max")]
+
+
 def inner_tensors(self, x):
     return x * self.w.a + self.w.b
 
@@ -114,6 +119,7 @@ PROGRAMS = {
     "strict_dataclass": (nested_dataclass, (Nested(Pair(x(4, 3), x(4, 3)), x(4, 3)), x(4, 3)), {}, ([[D, D], D], D), True),
     "subclass": (inner_tensors, (x(4, 3),), {}, (D,), False),
     "subclass_whole": (whole_subclass, (x(4, 3),), {}, None, False),
+    "bags": (bags, (x(5, 3), torch.tensor([0, 1, 2, 4]), torch.tensor([0, 2, 3])), {}, None, False),
     "dtype_questions": (dtype_questions, (x(4, 3).int(), x(4, 3)), {}, None, False),
 }
 
