@@ -20,7 +20,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 SAFETENSORS = {torch.float64: "F64", torch.float32: "F32", torch.float16: "F16", torch.bfloat16: "BF16",
                torch.int64: "I64", torch.int32: "I32", torch.int16: "I16", torch.int8: "I8", torch.uint8: "U8",
-               torch.bool: "BOOL", torch.complex64: "C64"}
+               torch.bool: "BOOL", torch.complex64: "C64", torch.float8_e4m3fn: "F8_E4M3", torch.float8_e5m2: "F8_E5M2"}
 TOLERANCE = {"float64": [1e-7, 1e-7], "float32": [1.3e-6, 1e-5], "float16": [1e-3, 1e-5], "bfloat16": [1.6e-2, 1e-5],
              "complex64": [1.3e-6, 1e-5]}
 MAX_ELEMENTS = 512
@@ -97,16 +97,33 @@ class File:
                 return {kind: list(items)}
         raise Unsupported
 
-    def add(self, func, arguments, results):
+    def add(self, func, arguments, results, changed={}, origin="op_db"):
+        """`arguments` and those of them that are `changed` afterwards."""
         i, kept = len(self.samples), dict(self.tensors)
         try:
             args = {name: self.value(f"s{i}.a.{name}", value) for name, value in arguments.items()}
-            outs = results if isinstance(results, tuple) else (results,)
+            outs = () if not func._schema.returns else results if isinstance(results, tuple) else (results,)
             found = [self.value(f"s{i}.r{n}", value, False) for n, value in enumerate(outs)]
+            after = {name: self.value(f"s{i}.m.{name}", value, False) for name, value in changed.items()}
         except Unsupported:
             self.tensors = kept
             return
-        self.samples.append({"args": args, "results": found, "from": "op_db"})
+        self.samples.append({"args": args, "results": found, "from": origin})
+        if after:
+            self.samples[-1]["mutated"] = after
+
+    def record(self, func, args, kwargs):
+        """Makes a call and adds it, whether it succeeds or raises."""
+        given = bind(func._schema, args, kwargs)
+        before = {name: copied(value) for name, value in given.items()}
+        written = [each.name for each in func._schema.arguments if each.alias_info and each.alias_info.is_write]
+        try:
+            results = func(*args, **kwargs)
+        except Exception as error:
+            self.add(func, before, ())
+            self.samples[-1].update(results=[], raises=f"{type(error).__name__}: {str(error).splitlines()[0][:90]}")
+            return
+        self.add(func, before, results, {name: given[name] for name in written}, "listed")
 
     def write(self, folder, schema):
         header, blobs, offset = {}, [], 0

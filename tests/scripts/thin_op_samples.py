@@ -3,8 +3,8 @@
 
     thin_op_samples.py SOURCE_DIR OUT_DIR [--samples 4] [--bytes 2600]
 
-Of each overload's file, the smallest samples with different first dtypes are kept, at most one of
-them an error, as long as they fit --bytes (one is kept in any case).
+Of each overload's file, the smallest samples with different first dtypes are kept, then the smallest error, as long as they
+fit --bytes (one is kept in any case). --add keeps the samples that OUT_DIR has, and puts these behind them.
 """
 import argparse, json, pathlib, struct
 
@@ -50,7 +50,7 @@ def choose(header, samples, count, limit):
         return tensor is not None and 0 in tensor["sizes"]
 
     chosen, dtypes, total = [], set(), 0
-    for sample in sorted(samples, key=lambda s: (is_plain(s), size(s))):
+    for sample in sorted(samples, key=lambda s: ("raises" in s, is_plain(s), size(s))):
         kind = "error" if "raises" in sample else first_dtype(sample["args"])
         if kind in dtypes or len(chosen) == count:
             continue
@@ -75,18 +75,45 @@ def write(path, metadata, header, data, samples):
     path.write_bytes(struct.pack("<Q", len(text)) + text + b"".join(blobs))
 
 
+def rekeyed(value, number):
+    """The sample with its tensors called s<number>.…"""
+    if isinstance(value, dict):
+        return {k: f"s{number}.{v.split('.', 1)[1]}" if k == "tensor" and isinstance(v, str) else rekeyed(v, number)
+                for k, v in value.items()}
+    return [rekeyed(item, number) for item in value] if isinstance(value, list) else value
+
+
+def joined(path, header, data, samples):
+    """Those of `path`, then these: header, data, samples."""
+    old_header, old_data = read(path)
+    old = json.loads(old_header["__metadata__"]["samples"])
+    number = 1 + max((int(key[1:].split(".")[0]) for key in old_header if key != "__metadata__"), default=-1)
+    out = dict(old_header)
+    for sample in samples:
+        fresh = rekeyed(sample, number)
+        for before, after in zip(keys_of(sample), keys_of(fresh)):
+            begin, end = (len(old_data) + offset for offset in header[before]["data_offsets"])
+            out[after] = {**header[before], "data_offsets": [begin, end]}
+        old.append(fresh)
+        number += 1
+    return out, old_data + data, old
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("source", type=pathlib.Path)
     parser.add_argument("out", type=pathlib.Path)
     parser.add_argument("--samples", type=int, default=4)
     parser.add_argument("--bytes", type=int, default=2600)
+    parser.add_argument("--add", action="store_true")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
     for path in sorted(options.source.glob("*.safetensors")):
         header, data = read(path)
         metadata = header["__metadata__"]
         samples = choose(header, json.loads(metadata["samples"]), options.samples, options.bytes)
+        if options.add and (options.out / path.name).exists():
+            header, data, samples = joined(options.out / path.name, header, data, samples)
         tolerance = json.loads(metadata["tolerance"])
         kept = {k: metadata[k] for k in ("overload", "tier", "torch")}
         kept["tolerance"] = json.dumps({k: v for k, v in tolerance.items() if isinstance(v, list)})
