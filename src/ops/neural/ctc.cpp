@@ -2,6 +2,7 @@
 // alignments.
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "ops/checks.h"
 #include "ops/compose.h"
@@ -158,6 +159,115 @@ Result<CtcResult> inner_ctc_tensors(const Tensor& log_probs, const Tensor& targe
   return inner_ctc(log_probs, targets, inputs, outputs, blank, zero_infinity);
 }
 
+// --- Gradients (ATen/native/LossCTC.cpp ctc_loss_backward_cpu_template)
+
+// What one element of the batch has, all in rows of time steps: `time_stride` numbers apart, and of
+// `width` numbers.
+struct Alignments {
+  const double* log_probs;
+  const double* alpha;
+  const int64_t* target;
+  int64_t time_stride;
+  int64_t width;
+  int64_t times;
+  int64_t length;  // of the target
+  int64_t blank;
+
+  int64_t label(int64_t s) const { return s % 2 == 0 ? blank : target[s / 2]; }
+};
+
+// The backward recursion. Adds up, for each time and class, the logarithms of the probabilities of
+// all alignments that pass there, into `passing`, which has the strides of log_probs.
+void add_passing(const Alignments& of, double* passing) {
+  const int64_t states = 2 * of.length + 1;
+  std::vector<double> later(static_cast<size_t>(states), -HUGE_VAL), now(later);
+  for (int64_t t = of.times; t-- > 0;) {
+    const double* log_probs = of.log_probs + t * of.time_stride;
+    for (int64_t s = 0; s < states; ++s) {
+      const auto at = static_cast<size_t>(s);
+      const int64_t label = of.label(s);
+      double rest = s >= states - 2 ? 0 : -HUGE_VAL;
+      if (t + 1 < of.times) {
+        const bool skips = s + 2 < states && of.label(s + 2) != label;
+        rest = log_sum(later[at], s + 1 < states ? later[at + 1] : -HUGE_VAL,
+                       skips ? later[at + 2] : -HUGE_VAL);
+      }
+      now[at] = rest + log_probs[label];
+      double& sum = passing[t * of.time_stride + label];
+      sum = log_sum(sum, of.alpha[t * of.width + s] + now[at], -HUGE_VAL);
+    }
+    std::swap(later, now);
+  }
+}
+
+Result<void> check_forward(const Ctc& ctc, const Tensor& grad, const Tensor& neg_log_likelihood,
+                           const Tensor& log_alpha) {
+  PT2_TRY_VOID(check_ctc(ctc));
+  PT2_TRY(const int64_t width, multiply_add(2, ctc.longest(), 1));
+  PT2_TRY_VOID(check_sizes(grad, {ctc.batch()}, "grad"));
+  PT2_TRY_VOID(check_sizes(neg_log_likelihood, {ctc.batch()}, "neg_log_likelihood"));
+  PT2_TRY_VOID(check_sizes(log_alpha, {ctc.batch(), ctc.log_probs.size(0), width}, "log_alpha"));
+  for (const Tensor* tensor : {&grad, &neg_log_likelihood, &log_alpha})
+    PT2_TRY_VOID(check_same_dtype(*tensor, ctc.log_probs, "a result of the forward pass"));
+  return {};
+}
+
+Result<Tensor> ctc_backward(const Tensor& grad, const Tensor& log_probs, const Tensor& targets,
+                            const Sizes& input_lengths, const Sizes& target_lengths,
+                            const Tensor& neg_log_likelihood, const Tensor& log_alpha,
+                            int64_t blank, bool zero_infinity) {
+  const Ctc ctc{log_probs, targets, input_lengths, target_lengths, blank};
+  PT2_TRY_VOID(check_forward(ctc, grad, neg_log_likelihood, log_alpha));
+  PT2_TRY(Tensor gradient, allocate(Meta(log_probs.dtype(), log_probs.sizes())));
+  const int64_t classes = log_probs.size(2), stride = ctc.batch() * classes;
+  const Input<double> upstream(grad), probabilities(log_probs), losses(neg_log_likelihood),
+      alphas(log_alpha);
+  const Input<int64_t> labels(targets);
+  Output<double> result(gradient);
+  std::vector<double> passing(static_cast<size_t>(log_probs.numel()), -HUGE_VAL);
+  int64_t begin = 0;
+  for (int64_t n = 0; n < ctc.batch(); ++n) {
+    const auto at = static_cast<size_t>(n);
+    Alignments of{.log_probs = probabilities.data() + n * classes,
+                  .alpha = alphas.data() + n * log_alpha.size(1) * log_alpha.size(2),
+                  .target = labels.data() + (targets.dim() == 1 ? begin : n * targets.size(1)),
+                  .time_stride = stride,
+                  .width = log_alpha.size(2),
+                  .times = input_lengths[at],
+                  .length = target_lengths[at],
+                  .blank = blank};
+    begin += of.length;
+    for (int64_t s = 0; s < of.length; ++s)
+      if (of.target[s] < 0 || of.target[s] >= classes)
+        return operator_error("targets: found " + std::to_string(of.target[s]) +
+                              ", expected 0 to " + std::to_string(classes - 1));
+    if (zero_infinity && std::isinf(losses[n])) continue;
+    add_passing(of, passing.data() + n * classes);
+    for (int64_t t = 0; t < of.times; ++t)
+      for (int64_t c = 0; c < classes; ++c) {
+        const int64_t i = t * stride + n * classes + c;
+        const double log_prob = probabilities[i];
+        result[i] = (std::exp(log_prob) -
+                     std::exp(passing[static_cast<size_t>(i)] + losses[n] - log_prob)) *
+                    upstream[n];
+      }
+  }
+  return gradient;
+}
+Meta ctc_backward_meta(const Tensor&, const Tensor& log_probs, const Tensor&, const Sizes&,
+                       const Sizes&, const Tensor&, const Tensor&, int64_t, bool) {
+  return Meta::like(log_probs);
+}
+Result<Tensor> ctc_backward_tensors(const Tensor& grad, const Tensor& log_probs,
+                                    const Tensor& targets, const Tensor& input_lengths,
+                                    const Tensor& target_lengths, const Tensor& neg_log_likelihood,
+                                    const Tensor& log_alpha, int64_t blank, bool zero_infinity) {
+  PT2_TRY(const Sizes inputs, lengths_of(input_lengths));
+  PT2_TRY(const Sizes outputs, lengths_of(target_lengths));
+  return ctc_backward(grad, log_probs, targets, inputs, outputs, neg_log_likelihood, log_alpha,
+                      blank, zero_infinity);
+}
+
 // The mean over the batch, after dividing each loss by its target's length
 // (ATen/native/LossCTC.cpp).
 Result<Tensor> ctc_loss(Emitter& e, const Tensor& log_probs, const Tensor& targets,
@@ -195,6 +305,8 @@ Result<Tensor> ctc_loss_tensors(const Tensor& log_probs, const Tensor& targets,
 constexpr OpDef kOps[] = {
     composed<"aten::_ctc_loss(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank=0, bool zero_infinity=False) -> (Tensor, Tensor)", inner_ctc_meta, inner_ctc>,
     op<"aten::_ctc_loss.Tensor(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank=0, bool zero_infinity=False) -> (Tensor, Tensor)", inner_ctc_tensors>,
+    composed<"aten::_ctc_loss_backward(Tensor grad, Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, Tensor neg_log_likelihood, Tensor log_alpha, int blank, bool zero_infinity=False) -> Tensor", ctc_backward_meta, ctc_backward>.with({.slope = Slope::linear, .linear_in = "grad"}),
+    op<"aten::_ctc_loss_backward.Tensor(Tensor grad, Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, Tensor neg_log_likelihood, Tensor log_alpha, int blank, bool zero_infinity=False) -> Tensor", ctc_backward_tensors>.with({.slope = Slope::linear, .linear_in = "grad"}),
     op<"aten::ctc_loss.IntList(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank=0, int reduction=1, bool zero_infinity=False) -> Tensor", ctc_loss>.with({.autocast = AutocastRule::float32}),
     op<"aten::ctc_loss.Tensor(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank=0, int reduction=1, bool zero_infinity=False) -> Tensor", ctc_loss_tensors>.with({.autocast = AutocastRule::float32, .undecomposed = Undecomposed::reads_elements}),
 };

@@ -276,9 +276,23 @@ Result<Tensor> masked_softmax(Emitter& e, const Tensor& self, const Tensor& mask
   return e(aten<"_softmax.default">, {kept, dim.value_or(-1), false});
 }
 
+Result<Tensor> masked_softmax_backward(Emitter& e, const Tensor& grad_output, const Tensor& output,
+                                       const Tensor& mask, const std::optional<int64_t>& dim) {
+  PT2_TRY_VOID(check_sizes(mask, grad_output.sizes(), "mask"));
+  if (mask.dtype() != Dtype::bool_)
+    return operator_error("mask: found " + mask.type_text() + ", expected bool");
+  const auto hidden = [&](const Tensor& tensor) {
+    return e(aten<"masked_fill.Scalar">, {tensor, mask, int64_t{0}});
+  };
+  return e(aten<"_softmax_backward_data.default">,
+           {hidden(grad_output), hidden(output), dim.value_or(grad_output.dim() - 1),
+            grad_output.dtype()});
+}
+
 // clang-format off
 constexpr OpDef kOps[] = {
     op<"aten::_masked_softmax(Tensor self, Tensor mask, int? dim=None, int? mask_type=None) -> Tensor", masked_softmax>,
+    op<"aten::_masked_softmax_backward(Tensor grad_output, Tensor output, Tensor mask, int? dim=None) -> Tensor", masked_softmax_backward>,
     op<"aten::_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor", backward_meta, backward<false>>,
     op<"aten::_log_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor", backward_meta, backward<true>>,
     op<"aten::_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", half_meta, half_kernel<Softmax>>,

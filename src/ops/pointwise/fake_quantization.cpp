@@ -98,6 +98,80 @@ Result<Tensor> learnable_channel(const Tensor& self, const Tensor& scale, const 
                {self, scale, whole, axis, quant_min, quant_max});
 }
 
+// What falls outside the range moves the scale and the zero point, what falls inside the scale by
+// its rounding (ATen/native/quantized/cpu/kernels/QuantizedOpKernels.cpp
+// _fake_quantize_grad_learnable_tensor_kernel_cpu). `summed` are the dims that share a scale.
+using LearntGradients = std::tuple<Tensor, Tensor, Tensor>;
+Result<LearntGradients> learnable_backward(Emitter& e, const Tensor& grad, const Tensor& self,
+                                           const Tensor& scale, const Tensor& zero_point,
+                                           const Sizes& summed, const Range& range,
+                                           double grad_factor) {
+  PT2_TRY_VOID(check_sizes(grad, self.sizes(), "grad"));
+  for (const Tensor* tensor : {&grad, &self, &scale})
+    if (tensor->dtype() != Dtype::float32)
+      return operator_error("found " + tensor->type_text() + ", expected float32");
+  PT2_TRY(const Tensor zero,
+          e(aten<"clamp.default">,
+            {e(aten<"round.default">, {e(aten<"to.dtype">, {zero_point, Dtype::float32})}),
+             range.min, range.max}));
+  PT2_TRY(const Tensor steps,
+          e(aten<"add.Tensor">,
+            {e(aten<"round.default">,
+               {e(aten<"mul.Tensor">, {self, e(aten<"reciprocal.default">, {scale})})}),
+             zero}));
+  PT2_TRY(const Tensor below, e(aten<"lt.Scalar">, {steps, range.min}));
+  PT2_TRY(const Tensor above, e(aten<"gt.Scalar">, {steps, range.max}));
+  PT2_TRY(const Tensor outside, e(aten<"logical_or.default">, {below, above}));
+  PT2_TRY(const Tensor of_self,
+          e(aten<"mul.Tensor">, {grad, e(aten<"logical_not.default">, {outside})}));
+  const auto end = e(aten<"clamp.default">, {steps, range.min, range.max});
+  PT2_TRY(const Tensor distance, e(aten<"sub.Tensor">, {end, zero}));
+  const auto rounding =
+      e(aten<"div.Tensor">,
+        {e(aten<"sub.Tensor">, {e(aten<"mul.Tensor">, {distance, scale}), self}), scale});
+  const auto sum = [&](Result<Tensor> slope) {
+    slope = e(aten<"mul.Tensor">, {e(aten<"mul.Tensor">, {grad, slope}), grad_factor});
+    return e(aten<"reshape.default">,
+             {e(aten<"sum.dim_IntList">, {slope, summed}), zero_point.sizes()});
+  };
+  PT2_TRY(Tensor of_scale, sum(e(aten<"where.self">, {outside, distance, rounding})));
+  PT2_TRY(Tensor of_zero, sum(e(aten<"mul.Tensor">, {outside, e(aten<"neg.default">, {scale})})));
+  return LearntGradients{of_self, of_scale, of_zero};
+}
+Result<LearntGradients> learnable_tensor_backward(Emitter& e, const Tensor& grad,
+                                                  const Tensor& self, const Tensor& scale,
+                                                  const Tensor& zero_point, int64_t quant_min,
+                                                  int64_t quant_max, double grad_factor) {
+  PT2_TRY_VOID(check_sizes(scale, {1}, "scale"));
+  PT2_TRY_VOID(check_sizes(zero_point, {1}, "zero_point"));
+  Sizes summed;
+  for (int64_t dim = 0; dim < self.dim(); ++dim) summed.push_back(dim);
+  return learnable_backward(e, grad, self, scale, zero_point, summed, {quant_min, quant_max},
+                            grad_factor);
+}
+Result<LearntGradients> learnable_channel_backward(Emitter& e, const Tensor& grad,
+                                                   const Tensor& self, const Tensor& scale,
+                                                   const Tensor& zero_point, int64_t axis,
+                                                   int64_t quant_min, int64_t quant_max,
+                                                   double grad_factor) {
+  PT2_TRY_VOID(check_rank_at_least(self, 1, "self"));
+  PT2_TRY(const int64_t at, wrap_dim(axis, self.dim()));
+  PT2_TRY_VOID(check_sizes(scale, {self.size(at)}, "scale"));
+  PT2_TRY_VOID(check_sizes(zero_point, {self.size(at)}, "zero_point"));
+  Sizes along(static_cast<size_t>(self.dim()), 1), summed;
+  along[static_cast<size_t>(at)] = self.size(at);
+  for (int64_t dim = 0; dim < self.dim(); ++dim)
+    if (dim != at) summed.push_back(dim);
+  PT2_TRY(const Tensor scales, e(aten<"view.default">, {scale, along}));
+  PT2_TRY(const Tensor zeros, e(aten<"view.default">, {zero_point, along}));
+  PT2_TRY(auto out, learnable_backward(e, grad, self, scales, zeros, summed, {quant_min, quant_max},
+                                       grad_factor));
+  for (Tensor* tensor : {&std::get<1>(out), &std::get<2>(out)}) {
+    PT2_TRY(*tensor, e(aten<"view.default">, {*tensor, scale.sizes()}));
+  }
+  return out;
+}
+
 // --- Running extremes (ATen/native/quantized/cpu/fused_obs_fake_quant.cpp)
 
 struct Qparams {
@@ -302,6 +376,8 @@ constexpr OpDef kOps[] = {
     op<"aten::fake_quantize_per_channel_affine_cachemask_backward(Tensor grad, Tensor mask) -> Tensor", masked_gradient>.with({.slope = Slope::linear, .linear_in = "grad"}),
     op<"aten::_fake_quantize_learnable_per_tensor_affine(Tensor self, Tensor scale, Tensor zero_point, int quant_min, int quant_max, float grad_factor=1.) -> Tensor", learnable_tensor>,
     op<"aten::_fake_quantize_learnable_per_channel_affine(Tensor self, Tensor scale, Tensor zero_point, int axis, int quant_min, int quant_max, float grad_factor=1.) -> Tensor", learnable_channel>,
+    op<"aten::_fake_quantize_learnable_per_tensor_affine_backward(Tensor grad, Tensor self, Tensor scale, Tensor zero_point, int quant_min, int quant_max, float grad_factor=1.) -> (Tensor, Tensor, Tensor)", learnable_tensor_backward>,
+    op<"aten::_fake_quantize_learnable_per_channel_affine_backward(Tensor grad, Tensor self, Tensor scale, Tensor zero_point, int axis, int quant_min, int quant_max, float grad_factor=1.) -> (Tensor, Tensor, Tensor)", learnable_channel_backward>,
     op<"aten::fused_moving_avg_obs_fake_quant(Tensor self, Tensor observer_on, Tensor fake_quant_on, Tensor(a!) running_min, Tensor(b!) running_max, Tensor(c!) scale, Tensor(d!) zero_point, float averaging_const, int quant_min, int quant_max, int ch_axis, bool per_row_fake_quant=False, bool symmetric_quant=False) -> Tensor", follow_output>,
     composed<"aten::_fused_moving_avg_obs_fq_helper(Tensor self, Tensor observer_on, Tensor fake_quant_on, Tensor(a!) running_min, Tensor(b!) running_max, Tensor(c!) scale, Tensor(d!) zero_point, float averaging_const, int quant_min, int quant_max, int ch_axis, bool per_row_fake_quant=False, bool symmetric_quant=False) -> (Tensor output, Tensor mask)", follow_meta, follow_in_place>,
     op<"aten::_fused_moving_avg_obs_fq_helper_functional(Tensor self, Tensor observer_on, Tensor fake_quant_on, Tensor running_min, Tensor running_max, Tensor scale, Tensor zero_point, float averaging_const, int quant_min, int quant_max, int ch_axis, bool per_row_fake_quant=False, bool symmetric_quant=False) -> (Tensor output, Tensor mask, Tensor running_min_out, Tensor running_max_out, Tensor scale_out, Tensor zero_point_out)", follow_functional>,

@@ -513,6 +513,15 @@ Result<Tensor> grid_sampler_any(Emitter& e, const Tensor& input, const Tensor& g
       {input, grid, interpolation_mode, padding_mode, align_corners});
 }
 
+Result<std::tuple<Tensor, Tensor>> fallback_backward(Emitter& e, const Tensor& grad_output,
+                                                     const Tensor& input, const Tensor& grid,
+                                                     int64_t interpolation_mode,
+                                                     int64_t padding_mode, bool align_corners) {
+  return e.several<Tensor, Tensor>(aten<"grid_sampler_2d_backward.default">,
+                                   {grad_output, input, grid, interpolation_mode, padding_mode,
+                                    align_corners, std::vector<bool>{true, true}});
+}
+
 // clang-format off
 constexpr OpDef kOps[] = {
     op<"aten::grid_sampler_2d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor",
@@ -524,6 +533,7 @@ constexpr OpDef kOps[] = {
        grid_sampler_backward<2>>,
     op<"aten::grid_sampler_3d_backward(Tensor grad_output, Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners, bool[2] output_mask) -> (Tensor, Tensor)",
        grid_sampler_backward<3>>,
+    op<"aten::_grid_sampler_2d_cpu_fallback_backward(Tensor grad_output, Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> (Tensor, Tensor)", fallback_backward>,
     op<"aten::affine_grid_generator(Tensor theta, SymInt[] size, bool align_corners) -> Tensor", affine_grid_meta, affine_grid>.with({.slope = Slope::linear, .linear_in = "theta"}),
 };
 // clang-format on

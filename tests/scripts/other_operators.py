@@ -1,0 +1,184 @@
+#!/usr/bin/env python3
+"""Records calls of operators that op_db does not call, or, with --more, calls of others that op_db does not make. A sparse
+tensor is recorded as the dense one that it stands for.
+
+    other_operators.py OUT_DIR [--more]
+"""
+import pathlib, sys, warnings
+
+import torch
+
+from record_op_calls import File, bind, find_overload
+
+aten = torch.ops.aten
+FILES = {}
+
+
+def file_of(func):
+    return FILES.setdefault(func, File(f"aten.{func._schema.name.removeprefix('aten::')}.{func._overloadname}"))
+
+
+def record(func, *args, **kwargs):
+    file_of(func).record(func, args, kwargs)
+
+
+def record_sparse(func, *args, sparse=(), **kwargs):
+    """The arguments at the positions `sparse` are made sparse for the call."""
+    given = [value.to_sparse() if i in sparse else value for i, value in enumerate(args)]
+    result = func(*given, **kwargs)
+    file_of(func).add(func, bind(func._schema, args, kwargs), result.to_dense() if result.is_sparse else result,
+                      origin="listed")
+
+
+def memory(x):
+    for dtype in (torch.float32, torch.int16):
+        y = x.to(dtype)
+        record(aten.set_.source_Tensor, y.clone(), torch.arange(4, dtype=dtype)[1:])
+        record(aten.set.source_Tensor, y, torch.arange(4, dtype=dtype)[1:])
+        record(aten.resize.default, y.t(), [2, 2])
+        record(aten.resize.default, y, [2, 3])
+        record(aten.resize_as.default, y, torch.zeros(1, 2))
+        record(aten.resize_as.default, y, y)
+        record(aten.resize_as_.default, y.t().contiguous().t(), torch.zeros(1, 2))
+        record(aten._lazy_clone.default, y.t())
+        record(aten.flatten_dense_tensors.default, [y, y[0]])
+        record(aten.unflatten_dense_tensors.default, y.reshape(-1), [y[0], y[:1].t()])
+        image = torch.arange(16, dtype=dtype)
+        record(aten.resize_as_.default, image, torch.zeros(1, 2, 2, 2).to(memory_format=torch.channels_last),
+               memory_format=torch.preserve_format)
+    record(aten._has_compatible_shallow_copy_type.default, x, x[0])
+    record(aten._has_same_storage_numel.default, x, x.clone()[:1])
+    record(aten._has_same_storage_numel.default, x, torch.zeros(1))
+
+
+def pointwise(x):
+    index = [torch.tensor([1, 0, 1])]
+    for accumulate in (False, True):
+        record(aten._index_put_impl.default, x, index, x[[0, 0, 1]] + 10 if accumulate else x[0], accumulate)
+    record(aten.polygamma_.default, x + 0.5, 1)
+    record(aten.polygamma_.default, x.double() + 0.5, 0)
+    record(aten.polygamma_.default, x.long(), 2)
+    for func in (aten._cummax_helper.default, aten._cummin_helper.default):
+        for y in (x.sin(), x.to(torch.int32).t()):
+            record(func, y, torch.zeros_like(y), torch.zeros_like(y, dtype=torch.int64), 0)
+    record(aten.ldexp_.default, x.clone(), torch.tensor([1, 2, -1]))
+    record(aten.true_divide_.Scalar, x.clone(), 4)
+
+
+def sparse(x):
+    indices, values = torch.tensor([[0, 1, 0], [2, 0, 2]]), torch.tensor([1.5, -2, 4])
+    for dtype in (torch.float32, torch.int64, torch.complex64):
+        some, more = values.to(dtype), torch.stack([values, values * 2], 1).to(dtype)
+        record_sparse(aten.sparse_coo_tensor.indices_size, indices, some, [2, 3])
+        record_sparse(aten.sparse_coo_tensor.indices_size, indices, more, [2, 3, 2], is_coalesced=False)
+        record_sparse(aten._sparse_coo_tensor_unsafe.default, indices, some, [2, 4])
+        record_sparse(aten._sparse_coo_tensor_with_dims_and_tensors.default, 2, 0, [2, 3], indices, some, dtype=dtype,
+                      layout=torch.sparse_coo, device=torch.device("cpu"), pin_memory=False)
+        y = x.to(dtype)
+        for func in (aten.to_sparse, aten._to_sparse):
+            record_sparse(func.default, y)
+            record_sparse(func.sparse_dim, y, 1)
+        record_sparse(aten._to_dense.default, y, sparse=[0])
+        record_sparse(aten.coalesce.default, y, sparse=[0])
+        file_of(aten._coalesce.default).add(aten._coalesce.default, {"self": y}, aten._coalesce(
+            y.to_sparse()._coalesced_(False)).to_dense(), origin="listed")
+        record_sparse(aten._sparse_sum.default, y, sparse=[0])
+        record_sparse(aten._sparse_sum.dim, y, [1], sparse=[0])
+        record_sparse(aten._sparse_sum.dtype, y, dtype=torch.complex64, sparse=[0])
+        record_sparse(aten._sparse_sum.dim_dtype, y, [0], dtype=torch.complex64, sparse=[0])
+    dense = torch.tensor([[1., -2], [3, 4], [5, 6]])
+    record_sparse(aten._sparse_mm.default, x, dense, sparse=[0])
+    record_sparse(aten._sparse_addmm.default, torch.ones(2, 2), x, dense, beta=2, alpha=0.5, sparse=[1])
+
+
+def products():
+    a, b = torch.randn(3, 16).to(torch.float8_e4m3fn), torch.randn(16, 16).to(torch.float8_e4m3fn).t()[:, :4]
+    one, each = ([torch.tensor(0.5)], [0], [0]), ([torch.rand(3, 1)], [1], [0])
+    record(aten._scaled_mm_v2.default, a, b, *one, [torch.tensor(2.0)], [0], [0], None, torch.bfloat16)
+    record(aten._scaled_mm_v2.default, a, b, *one, [torch.tensor(2.0)], [0], [0], torch.ones(4), torch.float32)
+    record(aten._scaled_mm_v2.default, a, b, *each, [torch.rand(1, 4)], [1], [0], None, torch.float32)
+    record(aten._scaled_mm_v2.default, a, b, *one, [torch.rand(1, 4)], [1], [0], None, torch.float32)
+
+
+def gradients():
+    log_probs = torch.randn(5, 2, 4).log_softmax(-1)
+    for targets, lengths in ((torch.tensor([[1, 1, 2], [3, 0, 0]]), [3, 1]), (torch.tensor([2, 1, 1]), [3, 0]),
+                             (torch.tensor([1, 1, 1, 2]), [3, 1])):
+        given = [5, 3] if lengths[1] else [4, 5]
+        for dtype in (torch.float32, torch.float64):
+            probs, grad = log_probs.to(dtype), torch.tensor([1.5, -0.5], dtype=dtype)
+            loss, alpha = aten._ctc_loss(probs, targets, given, lengths)
+            record(aten._ctc_loss_backward.default, grad, probs, targets, given, lengths, loss, alpha, 0)
+            record(aten._ctc_loss_backward.Tensor, grad, probs, targets, torch.tensor(given), torch.tensor(lengths),
+                   loss, alpha, 0)
+    # More labels than time steps: no alignment at all.
+    targets, given, lengths = torch.tensor([[1, 1, 2], [3, 0, 0]]), [2, 3], [3, 1]
+    loss, alpha = aten._ctc_loss(log_probs, targets, given, lengths)
+    record(aten._ctc_loss_backward.default, torch.ones(2), log_probs, targets, given, lengths, loss, alpha, 0, True)
+
+    grad, x = torch.randn(2, 3), torch.randn(2, 3) * 2
+    scale, zero = torch.tensor([0.3, 0.2, 1.5]), torch.tensor([1.4, -2, 0.5])
+    record(aten._fake_quantize_learnable_per_tensor_affine_backward.default, grad, x, scale[:1], zero[:1], -4, 3, 0.5)
+    record(aten._fake_quantize_learnable_per_channel_affine_backward.default, grad, x, scale, zero, 1, -4, 3, 0.5)
+    mask = torch.tensor([[True, False, False], [False, True, True]])
+    record(aten._masked_softmax_backward.default, grad, x.softmax(-1), mask, None)
+    record(aten._masked_softmax_backward.default, grad.double(), x.double().softmax(0), mask, 0)
+    image, weight = torch.randn(1, 2, 4, 3), torch.randn(2, 2, 2, 2)
+    out = torch.randn(1, 2, 2, 4)
+    for needs in ([True, True, True], [False, True, False]):
+        record(aten._slow_conv2d_backward.output_mask, out, image, weight, [2, 2], [2, 1], [0, 1], needs)
+    record(aten._grid_sampler_2d_cpu_fallback_backward.default, torch.randn(1, 2, 2, 2), image,
+           torch.rand(1, 2, 2, 2) * 3 - 1.5, 0, 1, False)
+    record(aten._upsample_lanczos2d_aa_backward.default, torch.randn(1, 1, 3, 2), [3, 2], [1, 1, 5, 4], False)
+    record(aten._upsample_lanczos2d_aa_backward.default, torch.randn(1, 1, 3, 5).double(), [3, 5], [1, 1, 2, 3], True)
+
+
+def more(x):
+    for n in (0, 3):
+        record(aten.matrix_power.default, torch.tensor([[1, 2], [3, -1]], dtype=torch.int32), n)
+    record(aten.matrix_power.default, x[:, :2].bfloat16(), 2)
+    record(aten.nuclear_norm.default, torch.randn(2, 3, 2))
+    record(aten.pad_sequence.default, [x.short(), x[:1] + 0.5], True, 1.5)
+    for reduce in ("amax", "amin"):
+        record(aten.segment_reduce.default, x, reduce, lengths=torch.tensor([1, 1]))
+    record(aten.margin_ranking_loss.default, x, x.flip(0), torch.tensor([1., -1, 1]))
+    record(aten.triplet_margin_loss.default, x, x.flip(0), x.flip(1), 0.0)
+    record(aten.multilabel_margin_loss_forward.default, torch.tensor([0.5, torch.nan, 0.1]), torch.tensor([2, -1, 0]), 1)
+    record(aten.range.default, 1.5, 2, dtype=torch.int32)
+    record(aten.logspace.default, -0.5, 1.9, 3, dtype=torch.int64)
+    record(aten.rsub.Tensor, x.t(), x.reshape(3, 2))
+    record(aten.put.default, x.t(), torch.tensor([1, 4]), torch.tensor([-1., -2]))
+    record(aten.renorm.default, torch.arange(12.).reshape(3, 2, 2).permute(1, 2, 0), 2, 1, 3)
+    record(aten.histogram.bins_tensor, x, torch.tensor([0., 9, 2, 9, 4, 9])[::2])
+    record(aten.fake_quantize_per_channel_affine_cachemask.default, x - 2.2, torch.tensor([0.3, 0.7]),
+           torch.tensor([0.4, -200.5]), 0, -4, 3)
+    record(aten.native_channel_shuffle.default, torch.arange(24.).reshape(1, 2, 3, 4).permute(0, 2, 3, 1), 3)
+    record(aten._addmm_activation.default, -x[:, :2], x[:, :2], x[:, 1:], use_gelu=True)
+    number, index = torch.ones(3, dtype=torch.complex64), torch.tensor([0, 0, 2])
+    for include in (True, False):
+        record(aten.scatter_reduce.two, number, 0, index, torch.tensor([1 + 2j, 3 - 1j, 2j]), "mean", include_self=include)
+    # The source has as many dims as self.
+    record(aten.index_add.default, torch.tensor(1.), 0, index[:1], torch.tensor([2.]))
+    record(aten.index_add.default, x[0], 0, index[:1], torch.tensor(2.))
+    record(aten.index_add.default, torch.tensor(1.), 0, index[:1], torch.tensor(2.))
+
+
+def main():
+    warnings.simplefilter("ignore")
+    torch.manual_seed(0)
+    torch.set_num_threads(1)
+    x = torch.arange(6.).reshape(2, 3)
+    if "--more" in sys.argv:
+        more(x)
+    else:
+        memory(x)
+        pointwise(x)
+        sparse(x)
+        products()
+        gradients()
+    for func, file in FILES.items():
+        file.write(pathlib.Path(sys.argv[1]), str(func._schema))
+
+
+if __name__ == "__main__":
+    main()
