@@ -57,6 +57,16 @@ void add_convolutions(Listed& out) {
        {space, counted({2, 1, 2, 2, 2}), ints({2, 2, 2}), none, one_3, ints({0, 0, 0}), one_3}});
 }
 
+void add_products(Listed& out) {
+  const Value a = counted({2, 3}, Dtype::bfloat16), b = counted({3, 4}, Dtype::bfloat16);
+  const Value as = counted({1, 2, 3}, Dtype::float16), bs = counted({1, 3, 4}, Dtype::float16);
+  out.insert({"aten.mm.dtype", {a, b, Dtype::float32}});
+  out.insert({"aten.mm.dtype", {a, b, Dtype::bfloat16}});
+  out.insert({"aten.bmm.dtype", {as, bs, Dtype::float32}});
+  out.insert({"aten.addmm.dtype", {counted({4}), a, b, Dtype::float32, 2, 0.5}});
+  out.insert({"aten.baddbmm.dtype", {counted({2, 4}), as, bs, Dtype::float32}});
+}
+
 void add_losses(Listed& out) {
   const Value probabilities = counted({4, 1, 3}), targets = indices({1, 2});
   for (const char* target : {"aten._ctc_loss.default", "aten.ctc_loss.IntList"})
@@ -128,6 +138,7 @@ void add_casts(Listed& out) {
   const std::pair<const char*, Dtype> casts[] = {
       {"Byte", uint8}, {"Char", int8},    {"Short", int16},   {"Int", int32},
       {"Long", int64}, {"Half", float16}, {"Float", float32}, {"Double", float64}};
+  out.insert({"aten.chalf.default", {zeros({2}, Dtype::complex32)}});
   for (const auto& [name, own] : casts)
     for (const Dtype dtype : {own, bool_})
       out.insert({std::string("aten._cast_") + name + ".default", {counted({2}, dtype)}});
@@ -136,6 +147,7 @@ void add_casts(Listed& out) {
 Listed make_listed() {
   Listed out;
   add_convolutions(out);
+  add_products(out);
   add_losses(out);
   add_gradients(out);
   add_indexing(out);

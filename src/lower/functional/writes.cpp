@@ -59,7 +59,7 @@ Write in_place(const Graph& graph, const Node& node, const ops::Signature& funct
   if (meta == nullptr)
     return unknown(fmt::format("{} writes to something that is not a tensor", node.target));
   write.input = static_cast<size_t>(found - node.inputs.begin());
-  if (functional.begin()->name != self) write.names.emplace(self, functional.begin()->name);
+  if (functional.find(self) == nullptr) write.names.emplace(self, functional.begin()->name);
   return write;
 }
 

@@ -498,6 +498,30 @@ Result<Tensor> weight_norm(Emitter& e, const Tensor& v, const Tensor& g, int64_t
   return e(aten<"mul.Tensor">, {dense, e(aten<"div.Tensor">, {lengths, norm})});
 }
 
+// Products of half floats that are not rounded to half floats (ATen/native/cuda/Blas.cpp
+// _bmm_dtype_cuda); PyTorch has them on GPUs alone.
+template <Handle Product>
+Result<Tensor> product_as(Emitter& e, const Tensor& a, const Tensor& b, Dtype out_dtype) {
+  const bool is_half = a.dtype() == Dtype::float16 || a.dtype() == Dtype::bfloat16;
+  if (a.dtype() != b.dtype() ||
+      (out_dtype != a.dtype() && !(is_half && out_dtype == Dtype::float32)))
+    return operator_error("found " + a.type_text() + " times " + b.type_text() + " as " +
+                          std::string(dtype_name(out_dtype)) +
+                          ", expected one dtype, or half floats as float32");
+  if (out_dtype == a.dtype()) return e(Product, {a, b});
+  return e(Product, {e(aten<"_to_copy.default">, {a, out_dtype}),
+                     e(aten<"_to_copy.default">, {b, out_dtype})});
+}
+template <Handle Product>
+Result<Tensor> sum_of_product_as(Emitter& e, const Tensor& self, const Tensor& a, const Tensor& b,
+                                 Dtype out_dtype, const Scalar& beta, const Scalar& alpha) {
+  PT2_TRY(const Tensor product, product_as<Product>(e, a, b, out_dtype));
+  PT2_TRY(const Tensor scaled, e(aten<"mul.Scalar">, {product, alpha}));
+  if (beta.to_complex() == 0.0) return scaled;
+  PT2_TRY(const Tensor addend, e(aten<"to.dtype">, {self, out_dtype}));
+  return e(aten<"add.Tensor">, {scaled, e(aten<"mul.Scalar">, {addend, beta})});
+}
+
 // clang-format off
 constexpr OpDef kOps[] = {
     op<"aten::mH(Tensor(a) self) -> Tensor(a)", adjoint>.with({.sharing = Sharing::unless_complex, .inverse = Inverse::repeat, .slope = Slope::linear}),
@@ -505,6 +529,10 @@ constexpr OpDef kOps[] = {
     op<"aten::matrix_H(Tensor(a) self) -> Tensor(a)", matrix_h>.with({.sharing = Sharing::unless_complex, .inverse = Inverse::repeat, .slope = Slope::linear}),
     composed<"aten::vdot(Tensor self, Tensor other) -> Tensor", vdot_meta, vdot>,
     op<"aten::linalg_vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor", vecdot>.with({.autocast = AutocastRule::lower_precision}),
+    op<"aten::mm.dtype(Tensor self, Tensor mat2, ScalarType out_dtype) -> Tensor", product_as<aten<"mm.default">>>,
+    op<"aten::bmm.dtype(Tensor self, Tensor mat2, ScalarType out_dtype) -> Tensor", product_as<aten<"bmm.default">>>,
+    op<"aten::addmm.dtype(Tensor self, Tensor mat1, Tensor mat2, ScalarType out_dtype, *, Scalar beta=1, Scalar alpha=1) -> Tensor", sum_of_product_as<aten<"mm.default">>>,
+    op<"aten::baddbmm.dtype(Tensor self, Tensor batch1, Tensor batch2, ScalarType out_dtype, *, Scalar beta=1, Scalar alpha=1) -> Tensor", sum_of_product_as<aten<"bmm.default">>>,
     op<"aten::inner(Tensor self, Tensor other) -> Tensor", inner>,
     op<"aten::kron(Tensor self, Tensor other) -> Tensor", kron>,
     op<"aten::dist(Tensor self, Tensor other, Scalar p=2) -> Tensor", dist>,

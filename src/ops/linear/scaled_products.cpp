@@ -1,5 +1,7 @@
 // Products of float8 matrices with a scale for all, or for each row and column
 // (ATen/native/Blas.cpp _scaled_mm_out_cpu_emulated).
+#include <algorithm>
+
 #include "ops/checks.h"
 #include "ops/compose.h"
 #include "ops/op_def.h"
@@ -47,9 +49,38 @@ Result<Tensor> scaled_mm(const Tensor& self, const Tensor& mat2, const Tensor& s
   return apply(aten<"to.dtype">, {out, out_dtype.value_or(self.dtype())});
 }
 
+// A recipe says what a scale is for (c10/core/ScalingType.h): 0 the whole matrix, 1 each row.
+Result<Tensor> scaled_mm_by_recipe(const Tensor& self, const Tensor& mat2, const Tensors& scale_a,
+                                   const Sizes& recipe_a, const Sizes& swizzle_a,
+                                   const Tensors& scale_b, const Sizes& recipe_b,
+                                   const Sizes& swizzle_b, const OptionalTensor& bias,
+                                   const OptionalDtype& out_dtype, const Sizes& contraction_dim,
+                                   bool use_fast_accum) {
+  const bool is_known = recipe_a == Sizes{0} || recipe_a == Sizes{1};
+  const auto is_swizzled = [](int64_t swizzle) { return swizzle != 0; };
+  if (!is_known || recipe_b != recipe_a || std::ranges::any_of(swizzle_a, is_swizzled) ||
+      std::ranges::any_of(swizzle_b, is_swizzled) ||
+      (!contraction_dim.empty() && contraction_dim != Sizes{1, 0}))
+    return Error{ErrorCode::unsupported,
+                 "found scales of recipes " + sizes_text(recipe_a) + " and " +
+                     sizes_text(recipe_b) + ", expected [0] or [1] for both and nothing swizzled",
+                 ""};
+  if (scale_a.size() != 1 || scale_b.size() != 1)
+    return operator_error("found several scales of a matrix, expected one");
+  PT2_TRY_VOID(check_rank(self, 2, "self"));
+  PT2_TRY_VOID(check_rank(mat2, 2, "mat2"));
+  if (recipe_a[0] == 1) {
+    PT2_TRY_VOID(check_sizes(scale_a[0], {self.size(0), 1}, "scale_a"));
+    PT2_TRY_VOID(check_sizes(scale_b[0], {1, mat2.size(1)}, "scale_b"));
+  }
+  return scaled_mm(self, mat2, scale_a[0], scale_b[0], bias, std::nullopt, out_dtype,
+                   use_fast_accum);
+}
+
 // clang-format off
 constexpr OpDef kOps[] = {
     op<"aten::_scaled_mm(Tensor self, Tensor mat2, Tensor scale_a, Tensor scale_b, Tensor? bias=None, Tensor? scale_result=None, ScalarType? out_dtype=None, bool use_fast_accum=False) -> Tensor", scaled_mm>,
+    op<"aten::_scaled_mm_v2(Tensor self, Tensor mat2, Tensor[] scale_a, int[] recipe_a, int[] swizzle_a, Tensor[] scale_b, int[] recipe_b, int[] swizzle_b, Tensor? bias, ScalarType? out_dtype, int[] contraction_dim=[], bool use_fast_accum=False) -> Tensor", scaled_mm_by_recipe>,
 };
 // clang-format on
 

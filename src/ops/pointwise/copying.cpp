@@ -380,6 +380,10 @@ Result<Tensor> conj_formula(Emitter& e, const Tensor& self) {
   return e(aten<"_conj_physical.default">, {self});
 }
 
+Result<Tensor> chalf(Emitter& e, const Tensor& self, const OptionalFormat& format) {
+  return e(aten<"to.dtype">, {self, Dtype::complex32, false, false, format});
+}
+
 // clang-format off
 constexpr OpDef kOps[] = {
     composed<"aten::to.dtype(Tensor(a) self, ScalarType dtype, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)", converted_meta, to_dtype, to_dtype_formula>.with({.sharing = Sharing::unless_cast, .slope = Slope::linear}),
@@ -390,6 +394,7 @@ constexpr OpDef kOps[] = {
     op<"aten::clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor", clone_meta, clone>.with({.slope = Slope::linear}),
     composed<"aten::contiguous(Tensor(a) self, *, MemoryFormat memory_format=0) -> Tensor(a)", like_first, contiguous, contiguous_formula>.with({.sharing = Sharing::unless_contiguous, .slope = Slope::linear}),
     composed<"aten::type_as(Tensor self, Tensor other) -> Tensor", converted_meta, type_as, type_as_formula>.with({.sharing = Sharing::unless_cast, .slope = Slope::linear}),
+    op<"aten::chalf(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor", chalf>.with({.sharing = Sharing::unless_cast}),
     op<"aten::lift_fresh_copy(Tensor self) -> Tensor", contiguous_meta, copy_of>.with({.slope = Slope::linear}),
     op<"aten::copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor", copy_meta, copy>.with({.slope = Slope::linear, .linear_in = "src"}),
     op<"aten::fill.Scalar(Tensor self, Scalar value) -> Tensor", fill_meta, fill>.with({.slope = Slope::constant, .overwrites = true}),

@@ -4,6 +4,7 @@
 #include <numbers>
 #include <numeric>
 
+#include "ops/checks.h"
 #include "ops/compose.h"
 #include "ops/pointwise/pointwise.h"
 
@@ -322,6 +323,11 @@ Result<void> polygamma(Tensor& out, int64_t n, const Tensor& self) {
   return {};
 }
 
+Result<Tensor> polygamma_in_place(Emitter& e, const Tensor& self, int64_t n) {
+  PT2_TRY_VOID(check_floating(self, "self"));
+  return e(aten<"copy_.default">, {self, e(aten<"polygamma.default">, {n, self})});
+}
+
 Result<Meta> mvlgamma_meta(const Tensor& self, int64_t p) {
   if (p < 1 || p > 1 << 20)
     return operator_error("p: found " + std::to_string(p) + ", expected 1 to 1048576");
@@ -446,6 +452,7 @@ constexpr OpDef kOps[] = {
     op<"aten::igamma(Tensor self, Tensor other) -> Tensor", strict_fractions, binary_function<kLowerGamma>>,
     op<"aten::igammac(Tensor self, Tensor other) -> Tensor", strict_fractions, binary_function<kUpperGamma>>,
     op<"aten::polygamma(int n, Tensor self) -> Tensor", polygamma_meta, polygamma>,
+    op<"aten::polygamma_(Tensor(a!) self, int n) -> Tensor(a!)", polygamma_in_place>.with({.functional_form = "polygamma.default"}),
     op<"aten::mvlgamma(Tensor self, int p) -> Tensor", mvlgamma_meta, mvlgamma>,
     op<"aten::deg2rad(Tensor self) -> Tensor", real_fraction_of_self, float_unary<kScaled<kDegree>>>.with({.slope = Slope::linear}),
     op<"aten::rad2deg(Tensor self) -> Tensor", real_fraction_of_self, float_unary<kScaled<1 / kDegree>>>.with({.slope = Slope::linear}),

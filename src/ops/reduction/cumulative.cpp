@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ops/checks.h"
+#include "ops/compose.h"
 #include "ops/op_def.h"
 #include "ops/pointwise/pointwise.h"
 #include "ops/reduction/reduce.h"
@@ -142,6 +144,20 @@ void cummax(Tensor& values, Tensor& indices, const Tensor& self, int64_t dim) {
   });
 }
 
+template <Handle Of>
+Result<void> write_extremes(Emitter& e, const Tensor& self, const Tensor& values,
+                            const Tensor& indices, int64_t dim) {
+  PT2_TRY_VOID(check_sizes(values, self.sizes(), "values"));
+  PT2_TRY_VOID(check_sizes(indices, self.sizes(), "indices"));
+  PT2_TRY_VOID(check_same_dtype(values, self, "values"));
+  if (indices.dtype() != Dtype::int64)
+    return operator_error("indices: found " + indices.type_text() + ", expected int64");
+  PT2_TRY(const auto results, (e.several<Tensor, Tensor>(Of, {self, dim})));
+  PT2_TRY_VOID(e(aten<"copy_.default">, {values, std::get<0>(results)}));
+  PT2_TRY_VOID(e(aten<"copy_.default">, {indices, std::get<1>(results)}));
+  return {};
+}
+
 // clang-format off
 constexpr OpDef kOps[] = {
     op<"aten::cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", cumulative_meta, cumulate<Sum>>.with({.slope = Slope::linear, .takes_dtype_of_out = true}),
@@ -149,6 +165,8 @@ constexpr OpDef kOps[] = {
     op<"aten::logcumsumexp(Tensor self, int dim) -> Tensor", logcumsumexp_meta, logcumsumexp>,
     op<"aten::cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)", cummax_meta, cummax<true>>,
     op<"aten::cummin(Tensor self, int dim) -> (Tensor values, Tensor indices)", cummax_meta, cummax<false>>,
+    op<"aten::_cummax_helper(Tensor self, Tensor(a!) values, Tensor(b!) indices, int dim) -> ()", write_extremes<aten<"cummax.default">>>,
+    op<"aten::_cummin_helper(Tensor self, Tensor(a!) values, Tensor(b!) indices, int dim) -> ()", write_extremes<aten<"cummin.default">>>,
 };
 // clang-format on
 

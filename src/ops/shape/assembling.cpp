@@ -410,6 +410,26 @@ Result<Tensor> trace_backward(Emitter& e, const Tensor& grad, const Sizes& sizes
            {e(aten<"index_fill.int_Tensor">, {flat, 0, indices, grad}), sizes});
 }
 
+Result<Tensor> flatten_dense_tensors(Emitter& e, const Tensors& tensors) {
+  Tensors flat;
+  for (const Tensor& tensor : tensors) {
+    PT2_TRY(Tensor part, e(aten<"reshape.default">, {tensor, Sizes{-1}}));
+    flat.push_back(std::move(part));
+  }
+  return e(aten<"cat.default">, {flat});
+}
+Result<Tensors> unflatten_dense_tensors(Emitter& e, const Tensor& flat, const Tensors& tensors) {
+  Tensors out;
+  int64_t begin = 0;
+  for (const Tensor& tensor : tensors) {
+    PT2_TRY(Tensor part, e(aten<"narrow.default">, {flat, int64_t{0}, begin, tensor.numel()}));
+    PT2_TRY(part, e(aten<"view.default">, {part, tensor.sizes()}));
+    out.push_back(std::move(part));
+    begin += tensor.numel();
+  }
+  return out;
+}
+
 // clang-format off
 constexpr OpDef kOps[] = {
     op<"aten::_chunk_cat(Tensor[] tensors, int dim, int num_chunks) -> Tensor", chunk_cat>.with({.slope = Slope::linear, .linear_in = "tensors"}),
@@ -422,6 +442,8 @@ constexpr OpDef kOps[] = {
     op<"aten::diagflat(Tensor self, int offset=0) -> Tensor", diagflat>.with({.slope = Slope::linear}),
     op<"aten::fill_diagonal_(Tensor(a!) self, Scalar fill_value, bool wrap=False) -> Tensor(a!)", fill_diagonal>,
     op<"aten::sum_to_size(Tensor self, SymInt[] size) -> Tensor", sum_to_size>.with({.sharing = Sharing::possibly, .slope = Slope::linear}),
+    op<"aten::flatten_dense_tensors(Tensor[] tensors) -> Tensor", flatten_dense_tensors>.with({.slope = Slope::linear, .linear_in = "tensors"}),
+    op<"aten::unflatten_dense_tensors(Tensor flat, Tensor[] tensors) -> Tensor[]", unflatten_dense_tensors>.with({.sharing = Sharing::always, .slope = Slope::linear, .linear_in = "flat"}),
     op<"aten::unsafe_split.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]", unsafe_split>.with({.sharing = Sharing::possibly, .slope = Slope::linear, .looks_at_sizes_alone = true}),
     op<"aten::unsafe_split_with_sizes(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]", split_sizes>.with({.sharing = Sharing::possibly, .slope = Slope::linear, .looks_at_sizes_alone = true}),
     op<"aten::unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]", unsafe_chunk>.with({.sharing = Sharing::possibly, .slope = Slope::linear}),

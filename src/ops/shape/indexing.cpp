@@ -120,12 +120,9 @@ Result<Tensor> index_put(const Tensor& self, const OptionalTensors& indices, con
   return out;
 }
 
-Result<Tensor> index_put_impl(Tensor self, const OptionalTensors& indices, const Tensor& values,
-                              bool accumulate, bool) {
-  PT2_TRY(const Tensor result, index_put(self, indices, values, accumulate));
-  if (self.storage()->is_read_only()) return operator_error("self is read-only");
-  copy_elements(self, result);
-  return self;
+Result<Tensor> index_put_impl(const Tensor& self, const OptionalTensors& indices,
+                              const Tensor& values, bool accumulate, bool) {
+  return index_put(self, indices, values, accumulate);
 }
 
 // Refuses masks: their positions would have to be counted.
@@ -283,8 +280,7 @@ constexpr OpDef kOps[] = {
     op<"aten::_unsafe_masked_index_put_accumulate(Tensor self, Tensor mask, Tensor?[] indices, Tensor values) -> Tensor", unsafe_masked_index_put>.with({.slope = Slope::linear, .linear_in = "self values"}),
     composed<"aten::index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor", like_first, index_put>.with({.slope = Slope::linear, .linear_in = "self values", .overwrites = true}),
     op<"aten::_unsafe_index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor", index_put>.with({.slope = Slope::linear, .linear_in = "self values"}),
-    op<"aten::_index_put_impl_(Tensor(a!) self, Tensor?[] indices, Tensor values, bool accumulate=False, bool unsafe=False) -> Tensor(a!)",
-       index_put_impl>,
+    composed<"aten::_index_put_impl(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False, bool unsafe=False) -> Tensor", like_first, index_put_impl>.with({.slope = Slope::linear, .linear_in = "self values", .overwrites = true}),
     composed<"aten::index_select(Tensor self, int dim, Tensor index) -> Tensor", index_select_meta, index_select>.with({.slope = Slope::linear}),
     composed<"aten::index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor", like_first, index_add>.with({.slope = Slope::linear, .linear_in = "self source"}),
     composed<"aten::index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor", like_first, index_copy>.with({.autocast = AutocastRule::widest, .slope = Slope::linear, .linear_in = "self source"}),

@@ -66,6 +66,12 @@ template <class First, class Second>
 Dtype result_type(const First& first, const Second& second) {
   return Promotion().add(first).add(second).result();
 }
+// All tensors here are of one kind, on one processor.
+bool have_compatible_types(const Tensor&, const Tensor&) { return true; }
+bool have_equal_storages(const Tensor& self, const Tensor& other) {
+  return self.storage()->size() / static_cast<size_t>(dtype_size(self.dtype())) ==
+         other.storage()->size() / static_cast<size_t>(dtype_size(other.dtype()));
+}
 bool is_set_to(const Tensor& self, const Tensor& tensor) {
   return self.storage() == tensor.storage() && self.storage_offset() == tensor.storage_offset() &&
          self.sizes() == tensor.sizes() && self.strides() == tensor.strides();
@@ -136,6 +142,8 @@ constexpr OpDef kOps[] = {
     op<"aten::result_type.Scalar_Scalar(Scalar scalar1, Scalar scalar2) -> ScalarType", result_type<Scalar, Scalar>>.with({.undecomposed = Undecomposed::gives_numbers}),
     op<"aten::can_cast(ScalarType from_, ScalarType to) -> bool", can_cast>.with({.undecomposed = Undecomposed::gives_numbers}),
     op<"aten::is_set_to(Tensor self, Tensor tensor) -> bool", is_set_to>,
+    op<"aten::_has_compatible_shallow_copy_type(Tensor self, Tensor from) -> bool", have_compatible_types>.with({.undecomposed = Undecomposed::gives_numbers}),
+    op<"aten::_has_same_storage_numel(Tensor self, Tensor other) -> bool", have_equal_storages>,
     op<"aten::is_distributed(Tensor self) -> bool", never>.with({.undecomposed = Undecomposed::gives_numbers}),
     op<"aten::isreal(Tensor self) -> Tensor", isreal>,
     op<"aten::_shape_as_tensor(Tensor self) -> Tensor", sizes_tensor>,

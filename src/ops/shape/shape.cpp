@@ -343,32 +343,6 @@ Result<Tensor> channel_shuffle(const Tensor& self, int64_t groups) {
   return view(shuffled, self.sizes());
 }
 
-// --- Memory
-
-// Keeps the elements that fit; new memory is zero.
-Result<Tensor> resize(const Tensor& self, const Sizes& size, std::optional<MemoryFormat> format) {
-  for (int64_t dim : size)
-    if (dim < 0)
-      return operator_error("found a negative size in " + sizes_text(size) +
-                            ", expected 0 or more");
-  Meta meta(self.dtype(), size);
-  if (format) {
-    PT2_TRY_VOID(check_format(size, *format));
-    meta.strides = format_strides(size, *format);
-  }
-  if (meta.strides.empty()) meta.strides = contiguous_strides(size);
-  if (size == self.sizes() && !format) return self;
-  auto view = Tensor::view_of(self.storage(), self.dtype(), meta.sizes, meta.strides,
-                              self.storage_offset());
-  if (view) return view;
-  PT2_TRY(Tensor out, allocate(meta));
-  const auto kept = std::min(self.storage()->size() - static_cast<size_t>(self.storage_offset() *
-                                                                          dtype_size(self.dtype())),
-                             out.storage()->size());
-  std::memcpy(out.raw_data(), self.raw_data(), kept);
-  return out;
-}
-
 Result<Meta> pixel_shuffle_meta(const Tensor& self, int64_t factor) {
   PT2_TRY_VOID(check_rank_at_least(self, 3, "self"));
   Sizes sizes = self.sizes();
@@ -557,7 +531,6 @@ constexpr OpDef kOps[] = {
     op<"aten::pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor", pixel_unshuffle>.with({.slope = Slope::linear}),
     op<"aten::channel_shuffle(Tensor self, SymInt groups) -> Tensor", channel_shuffle>.with({.slope = Slope::linear}),
     op<"aten::diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor", diff>.with({.slope = Slope::linear, .linear_in = "self prepend append"}),
-    op<"aten::resize_(Tensor(a!) self, SymInt[] size, *, MemoryFormat? memory_format=None) -> Tensor(a!)", resize>,
 };
 // clang-format on
 
