@@ -81,8 +81,7 @@ Result<Tensor> addmm_activation(const Tensor& self, const Tensor& mat1, const Te
                                 const Scalar& beta, const Scalar& alpha, bool use_gelu) {
   PT2_TRY(const Tensor sum,
           apply(aten<"addmm.default">, {self, mat1, mat2, box(beta), box(alpha)}));
-  return use_gelu ? apply(aten<"gelu.default">, {sum, std::string("tanh")})
-                  : apply(aten<"relu.default">, {sum});
+  return use_gelu ? apply(aten<"gelu.default">, {sum}) : apply(aten<"relu.default">, {sum});
 }
 
 Result<Meta> trilinear_meta(const Tensor& i1, const Tensor& i2, const Tensor& i3,
@@ -189,7 +188,9 @@ Result<Tensor> cross(Emitter& e, const Tensor& self, const Tensor& other,
 
 // By repeated squaring.
 Result<Tensor> matrix_power(Emitter& e, const Tensor& self, int64_t n) {
-  PT2_TRY_VOID(check_square(self, "self"));
+  PT2_TRY_VOID(check_rank_at_least(self, 2, "self"));
+  if (self.size(self.dim() - 1) != self.size(self.dim() - 2))
+    return operator_error("self: found " + self.type_text() + ", expected square matrices");
   const auto times = [&](const Tensor& a, const Tensor& b) {
     return e(aten<"matmul.default">, {a, b});
   };
@@ -431,8 +432,7 @@ Result<Tensor> nuclear_norm_dim(Emitter& e, const Tensor& self, const Sizes& dim
   return e(aten<"linalg_matrix_norm.str_ord">, {self, std::string("nuc"), dim, keepdim});
 }
 Result<Tensor> nuclear_norm(Emitter& e, const Tensor& self, bool keepdim) {
-  PT2_TRY_VOID(check_rank(self, 2, "self"));
-  return nuclear_norm_dim(e, self, {0, 1}, keepdim);
+  return nuclear_norm_dim(e, self, {-2, -1}, keepdim);
 }
 
 // The norm times that of the inverse; infinite for singular matrices (_linalg_cond_helper).

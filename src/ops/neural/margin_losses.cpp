@@ -18,9 +18,6 @@ namespace {
 // max(0, -y (x1 - x2) + margin)
 Result<Tensor> margin_ranking(Emitter& e, const Tensor& input1, const Tensor& input2,
                               const Tensor& target, double margin, int64_t reduction) {
-  if (input1.dim() != input2.dim() || input1.dim() != target.dim())
-    return operator_error("found " + input1.type_text() + ", " + input2.type_text() + " and " +
-                          target.type_text() + ", expected equal ranks");
   const auto difference = e(aten<"sub.Tensor">, {input1, input2});
   const auto product = e(aten<"mul.Tensor">, {e(aten<"neg.default">, {target}), difference});
   const auto shifted = e(aten<"add.Scalar">, {product, margin});
@@ -88,8 +85,6 @@ Result<Tensor> triplet_margin(Emitter& e, const Tensor& anchor, const Tensor& po
   if (anchor.dim() != positive.dim() || anchor.dim() != negative.dim())
     return operator_error("found " + anchor.type_text() + ", " + positive.type_text() + " and " +
                           negative.type_text() + ", expected equal ranks");
-  if (!(margin > 0))
-    return operator_error("margin: found " + std::to_string(margin) + ", expected more than 0");
   const auto distance = [&](const Tensor& a, const Tensor& b) {
     return e(aten<"pairwise_distance.default">, {a, b, p, eps});
   };
@@ -201,7 +196,9 @@ Result<MultilabelResult> multilabel_margin_forward(const Tensor& self, const Ten
       double sum = 0;
       for (int64_t label : own)
         for (int64_t c = 0; c < layout.classes; ++c)
-          if (marks[begin + c] == 0) sum += std::max(1 - x[begin + label] + x[begin + c], 0.0);
+          if (const double beyond = 1 - x[begin + label] + x[begin + c];
+              marks[begin + c] == 0 && beyond > 0)
+            sum += beyond;
       losses.push_back(sum / static_cast<double>(layout.classes));
     }
   }

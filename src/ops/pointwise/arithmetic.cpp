@@ -47,6 +47,9 @@ Result<Meta> sub_meta(const Tensor& self, const Tensor& other, const Scalar& alp
   PT2_TRY_VOID(check_subtraction(dtype_category(self.dtype()), dtype_category(other.dtype())));
   return add_meta(self, other, alpha);
 }
+Result<Meta> rsub_meta(const Tensor& self, const Tensor& other, const Scalar& alpha) {
+  return sub_meta(other, self, alpha);
+}
 // Multiplication by 1 is skipped; it only changes complex infinities, which PyTorch turns into NaN.
 bool is_one(const Scalar& number) { return number.to_complex() == Complex(1); }
 
@@ -511,7 +514,7 @@ constexpr OpDef kOps[] = {
     op<"aten::sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", sub_meta, sub>.with({.slope = Slope::linear, .linear_in = "self other"}),
     op<"aten::sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", rule_with_number_and_alpha<sub_meta>, with_number_and_alpha<sub>>.with({.slope = Slope::linear, .linear_in = "self other"}),
     op<"aten::subtract.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", sub_meta, sub>.with({.slope = Slope::linear, .linear_in = "self other", .same_as = "sub.Tensor"}),
-    op<"aten::rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", sub_meta, rsub>.with({.slope = Slope::linear, .linear_in = "self other"}),
+    op<"aten::rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", rsub_meta, rsub>.with({.slope = Slope::linear, .linear_in = "self other"}),
     op<"aten::rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", rule_with_number_and_alpha<sub_meta>, with_number_and_alpha<rsub>>.with({.slope = Slope::linear, .linear_in = "self other"}),
     op<"aten::mul.Tensor(Tensor self, Tensor other) -> Tensor", promoted, mul>,
     op<"aten::mul_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", mul_number_in_place>.with({.functional_form = "mul.Scalar"}),

@@ -59,6 +59,8 @@ Result<Tensor> logspace_between(const Start& start, const End& end, int64_t step
           allocate({dtype.value_or(is_complex ? Dtype::complex64 : Dtype::float32), {steps}}));
   if (dtype_category(out.dtype()) == DtypeCategory::complex)
     fill_powers<Complex>(out, base, first.to_complex(), last.to_complex());
+  else if (dtype_category(out.dtype()) == DtypeCategory::integer)
+    fill_powers<double>(out, base, std::trunc(first.to_double()), std::trunc(last.to_double()));
   else
     fill_powers<double>(out, base, first.to_double(), last.to_double());
   return out;
@@ -69,9 +71,14 @@ Result<Tensor> range_by(const Scalar& start, const Scalar& end, const Scalar& st
                         OptionalDtype dtype, const OptionalLayout& layout, const OptionalDevice&,
                         PinMemory) {
   PT2_TRY_VOID(check_layout(layout));
-  const double first = start.to_double();
-  const double last = end.to_double();
-  const double width = step.to_double();
+  // Integers truncate all three.
+  const auto number = [&](const Scalar& scalar) {
+    const bool is_whole = dtype && dtype_category(*dtype) < DtypeCategory::floating;
+    return is_whole ? std::trunc(scalar.to_double()) : scalar.to_double();
+  };
+  const double first = number(start);
+  const double last = number(end);
+  const double width = number(step);
   if (!(width != 0) || !std::isfinite(first) || !std::isfinite(last) ||
       (width > 0 ? first > last : first < last))
     return operator_error("found a range from " + std::to_string(first) + " to " +

@@ -396,9 +396,12 @@ Result<void> check_fake_range(const Tensor& self, int64_t quant_min, int64_t qua
 // ATen/native/quantized/cpu/kernels/QuantizedOpKernels.cpp fake_quantize_tensor_cachemask_kernel
 void fake_quantize(Tensor& out, Tensor& mask, const Tensor& self, const Tensor& scale,
                    const Tensor& zero_point, int64_t quant_min, int64_t quant_max, bool wraps) {
+  // A zero point that is no integer is added before rounding.
+  const bool is_whole = dtype_category(zero_point.dtype()) < DtypeCategory::floating;
   // PyTorch converts levels to int64 in this case: those out of range become the smallest int64.
   auto level = [=](float x, float s, float z) {
-    const float rounded = nearest(z + nearest(x * (1.0f / s)));
+    const float steps = x * (1.0f / s);
+    const float rounded = nearest(z + (is_whole ? nearest(steps) : steps));
     return wraps && !(std::fabs(rounded) < 0x1p63f) ? -0x1p63f : rounded;
   };
   const auto low = static_cast<float>(quant_min);
@@ -455,7 +458,8 @@ Result<std::array<Meta, 2>> fake_channel_meta(const Tensor& self, const Tensor& 
   PT2_TRY_VOID(check_fake_range(self, quant_min, quant_max));
   PT2_TRY_VOID(along_axis(scale, self, axis));
   PT2_TRY(const Tensor zeros, along_axis(zero_point, self, axis));
-  if (!zeros.defined()) return fake_meta(self);
+  if (!zeros.defined() || dtype_category(zeros.dtype()) >= DtypeCategory::floating)
+    return fake_meta(self);
   PT2_TRY(const Tensor values, copy_as(zeros, Dtype::float64, MemoryFormat::contiguous));
   for (double value : values.as<double>())
     if (value < static_cast<double>(quant_min) || value > static_cast<double>(quant_max))

@@ -203,7 +203,7 @@ Result<Histogram> line_of_edges(const Tensor& self, const Tensor& bins,
                                 const OptionalTensor& weight, bool density) {
   PT2_TRY(const Tensor rows, reshape(self, {self.numel(), 1}));
   PT2_TRY(Tensor hist, hist_of_edges(rows, {bins}, weight, density));
-  return Histogram(std::move(hist), bins);
+  return Histogram(std::move(hist), bins.contiguous());
 }
 
 // clang-format off

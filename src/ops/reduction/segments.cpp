@@ -14,7 +14,9 @@ enum class Reduction { sum, mean, max, min, prod };
 
 Result<Reduction> reduction_of(const std::string& name) {
   constexpr std::string_view kNames[] = {"sum", "mean", "max", "min", "prod"};
-  const auto* found = std::ranges::find(kNames, name);
+  // "amax" and "amin" are other names.
+  const bool is_extreme = name == "amax" || name == "amin";
+  const auto* found = std::ranges::find(kNames, std::string_view(name).substr(is_extreme ? 1 : 0));
   if (found == std::end(kNames))
     return operator_error("reduce: found '" + name + "', expected sum, mean, max, min or prod");
   return static_cast<Reduction>(found - kNames);

@@ -255,7 +255,8 @@ Result<Tensor> renorm(const Tensor& self, const Scalar& p, int64_t dim, const Sc
   PT2_TRY(const Tensor large, apply(aten<"gt.Scalar">, {norm, maxnorm.to_double()}));
   PT2_TRY(const Tensor chosen, apply(aten<"where.ScalarOther">, {large, scaled, 1.0}));
   PT2_TRY(const Tensor cast, apply(aten<"to.dtype">, {chosen, norm.dtype()}));
-  return apply(aten<"mul.Tensor">, {self, cast});
+  PT2_TRY(const Tensor product, apply(aten<"mul.Tensor">, {self, cast}));
+  return product.contiguous();
 }
 
 Result<Tensor> index_reduce(const Tensor& self, int64_t dim, const Tensor& index,

@@ -241,6 +241,7 @@ Result<Tensor> pad_sequence(Emitter& e, const Tensors& sequences, bool batch_fir
     Sizes pad(2 * sequence.sizes().size(), 0);
     pad[pad.size() - (padding_side == "left" ? 2 : 1)] = length - sequence.size(0);
     PT2_TRY(sequence, e(aten<"constant_pad_nd.default">, {sequence, pad, padding_value}));
+    PT2_TRY(sequence, e(aten<"to.dtype">, {sequence, sequences[0].dtype()}));
   }
   return e(aten<"stack.default">, {padded, batch_first ? 0 : 1});
 }
@@ -386,8 +387,9 @@ Result<Tensor> native_channel_shuffle(Emitter& e, const Tensor& self, int64_t gr
   if (groups <= 0 || channels % groups != 0)
     return operator_error("found " + std::to_string(groups) + " groups, expected a divisor of " +
                           std::to_string(channels));
+  if (self.numel() == 0) return e(aten<"clone.default">, {self, MemoryFormat::contiguous});
   PT2_TRY(const Tensor split,
-          e(aten<"view.default">, {self, Sizes{self.size(0), groups, channels / groups, -1}}));
+          e(aten<"reshape.default">, {self, Sizes{self.size(0), groups, channels / groups, -1}}));
   return e(aten<"reshape.default">,
            {e(aten<"permute.default">, {split, Sizes{0, 2, 1, 3}}), self.sizes()});
 }

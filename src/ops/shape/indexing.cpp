@@ -150,6 +150,7 @@ Result<Tensor> checked_source(const Tensor& self, const Tensor& source, const In
 Result<void> add_into(Tensor& out, int64_t dim, const Tensor& index, const Tensor& source,
                       const Scalar& alpha) {
   PT2_TRY(const IndexPlan plan, plan_index_dim(out, dim, index, false));
+  PT2_TRY_VOID(check_rank(source, out.dim(), "source"));
   PT2_TRY(const Tensor dense, checked_source(out, source, plan));
   add_elements(out, dense, plan, alpha);
   return {};
@@ -223,7 +224,9 @@ Result<Tensor> put(const Tensor& self, const Tensor& index, const Tensor& source
                           " elements, expected " + std::to_string(index.numel()));
   PT2_TRY(const Tensor out,
           index_put(flattened(self), {flattened(index)}, flattened(source), accumulate));
-  return out.with_view(self.sizes(), contiguous_strides(self.sizes()), 0);
+  PT2_TRY(Tensor result, allocate({self.dtype(), self.sizes(), self.clone().strides()}));
+  copy_elements(result, out.with_view(self.sizes(), contiguous_strides(self.sizes()), 0));
+  return result;
 }
 
 // Clamps every index into its dimension: elements that the mask hides may have any index.

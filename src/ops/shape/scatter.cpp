@@ -219,7 +219,7 @@ Result<Tensor> reduce_into(const Tensor& self, int64_t dim, const Tensor& index,
                            Reduction reduction, bool include_self) {
   PT2_TRY_VOID(check_index(self, dim, index));
   PT2_TRY_VOID(check_source(self, index, src));
-  if (dtype_category(self.dtype()) == DtypeCategory::complex && reduction > Reduction::product)
+  if (dtype_category(self.dtype()) == DtypeCategory::complex && reduction > Reduction::mean)
     return operator_error("self: found a complex dtype, expected a real one");
   if (self.dtype() == Dtype::bool_ && reduction == Reduction::mean)
     return operator_error("self: found bool, expected numbers");

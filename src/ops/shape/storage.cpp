@@ -12,7 +12,9 @@ namespace {
 // The memory is kept when it is large enough, else the elements that fit; new memory is zero.
 Result<Tensor> resized(const Tensor& self, Sizes sizes, Sizes strides) {
   for (int64_t dim : sizes)
-    if (dim < 0) return operator_error("found a negative size in " + sizes_text(sizes));
+    if (dim < 0)
+      return operator_error("found a negative size in " + sizes_text(sizes) +
+                            ", expected 0 or more");
   if (strides.empty()) strides = contiguous_strides(sizes);
   auto view = Tensor::view_of(self.storage(), self.dtype(), sizes, strides, self.storage_offset());
   if (view) return view;
