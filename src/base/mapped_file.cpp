@@ -23,6 +23,7 @@ constexpr auto advise_system = madvise;
 
 Error system_error(int number) {
   const ErrorCode code = number == ENOMEM ? ErrorCode::limit : ErrorCode::io;
+  if (number == EISDIR) return {code, "found a folder, expected a file", ""};
   return {code, std::generic_category().message(number), ""};
 }
 

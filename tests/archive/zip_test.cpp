@@ -185,7 +185,7 @@ TEST(Zip, ChecksumsOfTheNegativeFiles) {
 TEST(MapFile, SaysWhyNot) {
   EXPECT_EQ(map_file("/nonexistent/file.pt2").error().text(),
             "/nonexistent/file.pt2: No such file or directory");
-  EXPECT_EQ(map_file("/").error().text(), "/: Is a directory");
+  EXPECT_EQ(map_file("/").error().text(), "/: found a folder, expected a file");
 }
 
 }  // namespace
