@@ -48,14 +48,12 @@ void write_calls(const Program& program, schema::GraphModule& out, int version) 
 
 schema::GraphModule write_graph_module(const Program& program, int version) {
   schema::GraphModule out;
-  const auto& specs = program.signature.input_specs;
-  size_t inputs = program.graph.inputs().size();
-  if (version < 200) {
-    // In version 1 constants are no inputs.
-    inputs -= static_cast<size_t>(
-        std::ranges::count(specs, InputKind::constant_tensor, &InputSpec::kind));
-  }
-  out.graph = write_graph(program.graph, inputs, version);
+  // In version 1 constants are no inputs.
+  std::vector<bool> is_left_out;
+  if (version < 200)
+    for (const InputSpec& spec : program.signature.input_specs)
+      is_left_out.push_back(spec.kind == InputKind::constant_tensor);
+  out.graph = write_graph(program.graph, is_left_out, version);
   for (const EmbeddedConstant& constant : program.embedded_constants)
     out.graph.constants.emplace_back(constant.name, encode_base64(constant.bytes));
   if (version < 200) {

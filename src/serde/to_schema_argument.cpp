@@ -126,8 +126,8 @@ class ArgumentWriter {
   schema::Argument operator()(SubgraphId id) const {
     PT2_CHECK(graph_ != nullptr);
     const Graph& graph = graph_->subgraph(id);
-    return make<as_graph>(schema::GraphArgument{
-        .name = graph.name, .graph = write_graph(graph, graph.inputs().size(), version_)});
+    return make<as_graph>(
+        schema::GraphArgument{.name = graph.name, .graph = write_graph(graph, {}, version_)});
   }
   schema::Argument operator()(const CustomObject& value) const {
     return make<as_custom_obj>(

@@ -102,10 +102,10 @@ schema::Node write_node(const Node& node, const Graph& graph, int version) {
 }
 
 // Version 1's constants get a value when they are read; no file has a table entry for them.
-bool is_stand_in(const GraphValue& value, size_t input_count) {
+bool is_stand_in(const GraphValue& value, const std::vector<bool>& is_left_out) {
   return value.definition.by == Definition::By::graph_input &&
-         value.definition.index >= input_count && value.tensor() != nullptr &&
-         value.tensor()->dtype.number == 0;
+         value.definition.index < is_left_out.size() && is_left_out[value.definition.index] &&
+         value.tensor() != nullptr && value.tensor()->dtype.number == 0;
 }
 
 }  // namespace
@@ -128,17 +128,18 @@ schema::TensorMeta to_schema(const TensorMeta& meta, int version) {
   return out;
 }
 
-schema::Graph write_graph(const Graph& graph, size_t input_count, int version) {
+schema::Graph write_graph(const Graph& graph, const std::vector<bool>& is_left_out, int version) {
   schema::Graph out;
-  for (size_t i = 0; i < input_count; ++i)
-    out.inputs.push_back(write_argument(graph.inputs()[i], &graph, version));
+  for (size_t i = 0; i < graph.inputs().size(); ++i)
+    if (i >= is_left_out.size() || !is_left_out[i])
+      out.inputs.push_back(write_argument(graph.inputs()[i], &graph, version));
   for (const Argument& output : graph.outputs())
     out.outputs.push_back(write_argument(output, &graph, version));
   out.nodes.reserve(graph.nodes().size());
   for (NodeId id : graph.nodes()) out.nodes.push_back(write_node(graph.node(id), graph, version));
   for (ValueId id : graph.values()) {
     const GraphValue& value = graph.value(id);
-    if (!is_stand_in(value, input_count))
+    if (!is_stand_in(value, is_left_out))
       std::visit(TableWriter(value.name, out, version), value.meta);
   }
   out.is_single_tensor_return = graph.is_single_tensor_return;

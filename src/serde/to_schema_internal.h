@@ -12,8 +12,9 @@ namespace pt2 {
 // `graph` names the values; null where only constants may stand.
 schema::Argument write_argument(const Argument& argument, const Graph* graph, int version);
 schema::Argument write_argument_spec(const ArgumentSpec& spec, int version);
-// `input_count`: the proper inputs of the graph, behind which version 1's constants are kept.
-schema::Graph write_graph(const Graph& graph, size_t input_count, int version);
+// `is_left_out` tells of each input whether it is a constant of version 1, for which files have no
+// input; empty if none is.
+schema::Graph write_graph(const Graph& graph, const std::vector<bool>& is_left_out, int version);
 
 schema::GraphSignature write_signature(const GraphSignature& signature, int version);
 schema::GraphSignatureV1 write_signature_v1(const GraphSignature& signature);

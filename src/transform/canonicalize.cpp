@@ -220,7 +220,6 @@ class Canonicalizer {
   std::vector<ValueId> ids_;  // new ids, by the old ones
 };
 
-constexpr int kLastRank = 7;
 int input_rank(const InputSpec& spec) {
   switch (spec.kind) {
     case InputKind::token:
@@ -334,14 +333,8 @@ void rename_signature(GraphSignature& signature, const NameTable& new_names) {
 Result<Program> canonicalize(const Program& program, TieBreak tie_break) {
   const GraphSignature& signature = program.signature;
   const Graph& graph = program.graph;
-  // Schema 1 has its embedded constants behind all inputs.
-  const auto rank = [&](const InputSpec& spec) {
-    const bool is_embedded =
-        spec.kind == InputKind::constant_tensor && !program.embedded_constants.empty();
-    return is_embedded ? kLastRank : input_rank(spec);
-  };
   PT2_TRY(const auto input_order,
-          sorted_specs(signature.input_specs, graph.inputs().size(), "input", rank));
+          sorted_specs(signature.input_specs, graph.inputs().size(), "input", input_rank));
   PT2_TRY(const auto output_order,
           sorted_specs(signature.output_specs, graph.outputs().size(), "output", output_rank));
   const std::vector<Argument> inputs = permuted(graph.inputs(), input_order);
