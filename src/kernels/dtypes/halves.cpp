@@ -1,4 +1,4 @@
-// Plain loops without branches, which the compiler turns into vectors of each target; the
+// Narrowing is plain loops without branches, which the compiler turns into vectors of each target;
 // processors with instructions for float16 use these.
 #include "kernels/dtypes/halves.h"
 
@@ -6,27 +6,15 @@
 #define HWY_TARGET_INCLUDE "kernels/dtypes/halves.cpp"
 #include <hwy/foreach_target.h>
 // After foreach_target.h.
-#include <hwy/highway.h>
+#include "kernels/dtypes/halves-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace pt2::kernels {
 namespace HWY_NAMESPACE {
 
-namespace hn = hwy::HWY_NAMESPACE;
-
 // How many of the first `count` numbers the processor's own instructions converted.
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2
-using Floats = hn::ScalableTag<float>;
 using Halves = hn::Rebind<hwy::float16_t, Floats>;
-int64_t widen_vectors(const uint16_t* from, int64_t count, float* to) {
-  const auto lanes = static_cast<int64_t>(hn::Lanes(Floats()));
-  int64_t i = 0;
-  for (; i + lanes <= count; i += lanes) {
-    const auto bits = hn::LoadU(hn::RebindToUnsigned<Halves>(), from + i);
-    hn::StoreU(hn::PromoteTo(Floats(), hn::BitCast(Halves(), bits)), Floats(), to + i);
-  }
-  return i;
-}
 int64_t narrow_vectors(const float* from, int64_t count, uint16_t* to) {
   const auto lanes = static_cast<int64_t>(hn::Lanes(Floats()));
   const auto quiet =
@@ -43,25 +31,20 @@ int64_t narrow_vectors(const float* from, int64_t count, uint16_t* to) {
   return i;
 }
 #else
-int64_t widen_vectors(const uint16_t*, int64_t, float*) { return 0; }
 int64_t narrow_vectors(const float*, int64_t, uint16_t*) { return 0; }
 #endif
 
 HWY_INLINE float as_float(uint32_t bits) { return __builtin_bit_cast(float, bits); }
 HWY_INLINE uint32_t as_bits(float value) { return __builtin_bit_cast(uint32_t, value); }
 
-// As c10/util/Half.h: exponents are moved by arithmetic that keeps infinities and NaNs, and what is
-// too small for that is made by a subtraction.
-void widen_halves(const uint16_t* HWY_RESTRICT from, int64_t count, float* HWY_RESTRICT to) {
-  for (int64_t i = widen_vectors(from, count, to); i < count; ++i) {
-    const uint32_t w = static_cast<uint32_t>(from[i]) << 16;
-    const uint32_t doubled = w + w;
-    const uint32_t normal = as_bits(as_float((doubled >> 4) + (0xE0u << 23)) * 0x1p-112f);
-    const uint32_t tiny = as_bits(as_float((doubled >> 17) | (126u << 23)) - 0.5f);
-    to[i] = as_float((w & 0x80000000u) | (doubled < (1u << 27) ? tiny : normal));
-  }
+void widen_halves(const uint16_t* from, int64_t count, float* to) {
+  widen_span<HalfElements>(from, count, to);
+}
+void widen_bfloats(const uint16_t* from, int64_t count, float* to) {
+  widen_span<BfloatElements>(from, count, to);
 }
 
+// As c10/util/Half.h.
 void narrow_to_halves(const float* HWY_RESTRICT from, int64_t count, uint16_t* HWY_RESTRICT to) {
   for (int64_t i = narrow_vectors(from, count, to); i < count; ++i) {
     const uint32_t w = as_bits(from[i]);
@@ -74,10 +57,6 @@ void narrow_to_halves(const float* HWY_RESTRICT from, int64_t count, uint16_t* H
     const uint32_t number = ((bits >> 13) & 0x7C00u) + (bits & 0x0FFFu);
     to[i] = static_cast<uint16_t>((w >> 16 & 0x8000u) | (doubled > 0xFF000000u ? 0x7E00u : number));
   }
-}
-
-void widen_bfloats(const uint16_t* HWY_RESTRICT from, int64_t count, float* HWY_RESTRICT to) {
-  for (int64_t i = 0; i < count; ++i) to[i] = as_float(static_cast<uint32_t>(from[i]) << 16);
 }
 
 void narrow_to_bfloats(const float* HWY_RESTRICT from, int64_t count, uint16_t* HWY_RESTRICT to) {

@@ -127,10 +127,7 @@ void dot_columns(const RowProduct& product, const uint16_t* rows, const uint16_t
 #pragma GCC unroll 4
       for (int c = 0; c < kColumns; ++c) totals[r][c] = hn::Add(totals[r][c], V{sums[r][c]});
   }
-  for (int r = 0; r < kRows; ++r)
-    for (int c = 0; c < kColumns; ++c)
-      product.out[(first_row + r) * product.out_stride + column + c] =
-          sum_lanes(totals[r][c]) + started(product, first_row + r, column + c);
+  finish_columns(product, totals, first_row, column);
 }
 #pragma GCC pop_options
 

@@ -6,6 +6,7 @@
 #define HWY_TARGET_INCLUDE "kernels/products/half_products.cpp"
 #include <hwy/foreach_target.h>
 // After foreach_target.h.
+#include "kernels/dtypes/halves-inl.h"
 #include "kernels/products/bfloat16_dot-inl.h"
 #include "kernels/products/product-inl.h"
 #include "kernels/products/row_products-inl.h"
@@ -14,52 +15,6 @@ HWY_BEFORE_NAMESPACE();
 namespace pt2::kernels {
 namespace HWY_NAMESPACE {
 
-using HalfBits = hn::Rebind<uint16_t, Floats>;
-using FloatBits = hn::RebindToUnsigned<Floats>;
-
-struct BfloatElements {
-  using Element = uint16_t;
-  HWY_INLINE static V load(const uint16_t* from) {
-    const auto bits = hn::PromoteTo(FloatBits(), hn::LoadU(HalfBits(), from));
-    return hn::BitCast(Floats(), hn::ShiftLeft<16>(bits));
-  }
-};
-
-struct HalfElements {
-  using Element = uint16_t;
-  HWY_INLINE static V load(const uint16_t* from) {
-    const auto bits = hn::LoadU(HalfBits(), from);
-#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2
-    return hn::PromoteTo(Floats(), hn::BitCast(hn::Rebind<hwy::float16_t, Floats>(), bits));
-#else
-    // As halves.cpp: Highway's own leaves out infinities and NaNs.
-    const FloatBits u;
-    const auto w = hn::ShiftLeft<16>(hn::PromoteTo(u, bits));
-    const auto doubled = hn::Add(w, w);
-    const auto moved = hn::Add(hn::ShiftRight<4>(doubled), hn::Set(u, 0xE0u << 23));
-    const V normal = hn::Mul(hn::BitCast(Floats(), moved), set(0x1p-112f));
-    const auto mantissa = hn::Or(hn::ShiftRight<17>(doubled), hn::Set(u, 126u << 23));
-    const V tiny = hn::Sub(hn::BitCast(Floats(), mantissa), set(0.5f));
-    // Compared as signed numbers, which every target can: both are at least 0 without the sign.
-    const auto size = hn::BitCast(Ints(), hn::ShiftRight<1>(doubled));
-    const auto is_tiny = hn::RebindMask(Floats(), hn::Lt(size, hn::Set(Ints(), 1 << 26)));
-    const V magnitude = hn::IfThenElse(is_tiny, tiny, normal);
-    return hn::CopySign(magnitude, hn::BitCast(Floats(), w));
-#endif
-  }
-};
-
-// With what the loops of few rows need.
-template <class Elements>
-struct RowElements : Elements {
-  HWY_INLINE static V load_first(const uint16_t* from, int64_t count) {
-    if (count >= kLanes) return Elements::load(from);
-    uint16_t lanes[kLanes] = {};
-    std::copy_n(from, count, lanes);
-    return Elements::load(lanes);
-  }
-};
-
 // Rows of halves as the tile of floats that plain panels are multiplied with.
 template <class Elements>
 void fill_widened(const void* source, int64_t first_row, int64_t rows, int64_t first_depth,
@@ -67,10 +22,7 @@ void fill_widened(const void* source, int64_t first_row, int64_t rows, int64_t f
   const auto& product = *static_cast<const HalfProduct*>(source);
   for (int64_t r = 0; r < rows; ++r) {
     const uint16_t* from = product.left + (first_row + r) * product.left_stride + first_depth;
-    float* to = tile + r * kTilePitch;
-    int64_t k = 0;
-    for (; k + kLanes <= depth; k += kLanes) store(Elements::load(from + k), to + k);
-    if (k < depth) store(RowElements<Elements>::load_first(from + k, depth - k), to + k);
+    widen_span<Elements>(from, depth, tile + r * kTilePitch);
   }
 }
 
@@ -110,7 +62,7 @@ void multiply_halves(const HalfProduct& product, const HalfWeights& weights, con
 template <class Elements>
 void multiply_rows_of(const RowProduct& product, const HalfWeights& weights, ThreadPool* pool) {
   multiply_by_columns(product, pool, [&](auto rows, const Columns& columns) {
-    turned_columns<RowElements<Elements>, rows.value>(product, weights.right, columns);
+    turned_columns<Elements, rows.value>(product, weights.right, columns);
   });
 }
 void multiply_unpacked_halves(const RowProduct& product, const HalfWeights& weights,
@@ -127,26 +79,19 @@ void multiply_unpacked_halves(const RowProduct& product, const HalfWeights& weig
     multiply_rows_of<HalfElements>(product, weights, pool);
 }
 
-int64_t packed_half_columns(int64_t columns) { return (columns + kLanes - 1) / kLanes * kLanes; }
-
 void pack_half_panels(const HalfWeights& weights, uint16_t* packed, ThreadPool* pool) {
   const int64_t step = holds_pairs(weights.type) ? 2 : 1;
   const int64_t depth = (weights.depth + step - 1) / step * step;
-  const int64_t panels = (weights.columns + kPanelWidth - 1) / kPanelWidth;
-  run_tasks(weights.depth * weights.columns >= kParallelWork ? pool : nullptr, panels,
-            [&](int64_t index, int) {
-              const int64_t column = index * kPanelWidth;
-              const int64_t columns = std::min(kPanelWidth, weights.columns - column);
-              const int64_t width = columns <= kLanes ? kLanes : kPanelWidth;
-              uint16_t* panel = packed + panel_offset(depth, column);
-              const uint16_t* from = weights.right + column * weights.column_stride;
-              if (columns < width || weights.depth < depth) std::fill_n(panel, depth * width, 0);
-              for (int64_t k = 0; k < weights.depth; ++k) {
-                uint16_t* to = panel + k / step * step * width + k % step;
-                for (int64_t n = 0; n < columns; ++n)
-                  to[n * step] = from[k * weights.depth_stride + n * weights.column_stride];
-              }
-            });
+  for_each_panel(weights.depth, weights.columns, pool, [&](const PanelColumns& part) {
+    uint16_t* panel = packed + panel_offset(depth, part.first);
+    const uint16_t* from = weights.right + part.first * weights.column_stride;
+    if (part.count < part.width || weights.depth < depth) std::fill_n(panel, depth * part.width, 0);
+    for (int64_t k = 0; k < weights.depth; ++k) {
+      uint16_t* to = panel + k / step * step * part.width + k % step;
+      for (int64_t n = 0; n < part.count; ++n)
+        to[n * step] = from[k * weights.depth_stride + n * weights.column_stride];
+    }
+  });
 }
 
 }  // namespace HWY_NAMESPACE
@@ -155,13 +100,12 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace pt2::kernels {
-HWY_EXPORT(packed_half_columns);
 HWY_EXPORT(pack_half_panels);
 HWY_EXPORT(multiply_halves);
 HWY_EXPORT(multiply_unpacked_halves);
 
 int64_t packed_half_size(int64_t depth, int64_t columns) {
-  return HWY_DYNAMIC_DISPATCH(packed_half_columns)(columns) * (depth + depth % 2);
+  return packed_size(depth + depth % 2, columns);
 }
 
 void pack_halves(const HalfWeights& weights, uint16_t* packed, ThreadPool* pool) {

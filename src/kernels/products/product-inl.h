@@ -99,6 +99,22 @@ inline void fill_tile(const Product& product, int64_t first_row, int64_t rows, i
              tile + r * kTilePitch, depth, [](V x) HWY_ATTR { return x; });
 }
 
+// The columns of one panel.
+struct PanelColumns {
+  int64_t first;
+  int64_t count;  // that exist
+  int64_t width;
+};
+// `pack` packs each panel of `depth` rows.
+template <class Pack>
+void for_each_panel(int64_t depth, int64_t columns, ThreadPool* pool, const Pack& pack) {
+  const int64_t panels = (columns + kPanelWidth - 1) / kPanelWidth;
+  run_tasks(depth * columns >= kParallelWork ? pool : nullptr, panels, [&](int64_t panel, int) {
+    const int64_t first = panel * kPanelWidth, count = std::min(kPanelWidth, columns - first);
+    pack(PanelColumns{first, count, count <= kLanes ? kLanes : kPanelWidth});
+  });
+}
+
 struct Block {
   int64_t first_row;
   int64_t rows;

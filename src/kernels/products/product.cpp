@@ -54,16 +54,10 @@ void pack_panel(const float* from, const Packing& packing, int64_t columns, int6
 }
 
 void pack(const float* right, const Packing& packing, float* packed, ThreadPool* pool) {
-  const int64_t panels = (packing.columns + kPanelWidth - 1) / kPanelWidth;
-  run_tasks(packing.count * packing.columns >= kParallelWork ? pool : nullptr, panels,
-            [&](int64_t panel, int) {
-              const int64_t column = panel * kPanelWidth;
-              const int64_t columns = std::min(kPanelWidth, packing.columns - column);
-              const int64_t width = columns <= kLanes ? kLanes : kPanelWidth;
-              pack_panel(
-                  right + column * packing.column_stride, packing, columns, width,
-                  packed + panel_offset(packing.depth, column) + packing.first_depth * width);
-            });
+  for_each_panel(packing.count, packing.columns, pool, [&](const PanelColumns& part) {
+    pack_panel(right + part.first * packing.column_stride, packing, part.count, part.width,
+               packed + panel_offset(packing.depth, part.first) + packing.first_depth * part.width);
+  });
 }
 
 }  // namespace HWY_NAMESPACE

@@ -38,6 +38,15 @@ inline float started(const RowProduct& product, int64_t row, int64_t column) {
   return start;
 }
 
+template <int kRows, int kColumns>
+HWY_INLINE void finish_columns(const RowProduct& product, const V (&totals)[kRows][kColumns],
+                               int64_t first_row, int64_t column) {
+  for (int r = 0; r < kRows; ++r)
+    for (int c = 0; c < kColumns; ++c)
+      product.out[(first_row + r) * product.out_stride + column + c] =
+          sum_lanes(totals[r][c]) + started(product, first_row + r, column + c);
+}
+
 // kColumns columns side by side along the depth, for kRows rows.
 template <class Elements, int kRows, int kColumns>
 void sum_columns(const RowProduct& product, const typename Elements::Element* weights,
@@ -89,10 +98,7 @@ void sum_columns(const RowProduct& product, const typename Elements::Element* we
 #pragma GCC unroll 4
       for (int c = 0; c < kColumns; ++c) totals[r][c] = hn::Add(totals[r][c], sums[r][c]);
   }
-  for (int r = 0; r < kRows; ++r)
-    for (int c = 0; c < kColumns; ++c)
-      product.out[(first_row + r) * product.out_stride + column + c] =
-          sum_lanes(totals[r][c]) + started(product, first_row + r, column + c);
+  finish_columns(product, totals, first_row, column);
 }
 
 template <class Elements, int kRows>

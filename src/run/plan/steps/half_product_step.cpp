@@ -10,8 +10,6 @@
 namespace pt2::run {
 namespace {
 
-// Fewer rows read the weights as they lie, which is as fast as memory gives them.
-constexpr int64_t kFewRows = 4;
 // Rows whose sums lie in memory at a time.
 constexpr int64_t kRowsAtOnce = 256;
 
@@ -19,7 +17,10 @@ class HalfProductStep final : public Step {
  public:
   HalfProductStep(const BoundNode& node, const BoundArgument& input, ProductWeights weights,
                   const std::shared_ptr<WeightCopies>& copies)
-      : Step({&node}), input_(input), weights_(std::move(weights)), packed_(copies) {}
+      : Step({&node}),
+        input_(input),
+        weights_(std::move(weights)),
+        packed_(copies, weights_.contents("halves")) {}
 
   std::string_view name() const override { return "product"; }
 

@@ -12,9 +12,6 @@
 namespace pt2::run {
 namespace {
 
-// Fewer rows read the weights as they lie, which is as fast as memory gives them.
-constexpr int64_t kFewRows = 4;
-
 class ProductStep final : public Step {
  public:
   ProductStep(Nodes nodes, const BoundArgument& input, ProductWeights weights, const Tail& tail,
@@ -24,8 +21,8 @@ class ProductStep final : public Step {
         weights_(std::move(weights)),
         addend_(tail.addend),
         activation_(tail.activation),
-        packed_(copies, contents("panels")),
-        turned_(copies, contents("turned")) {}
+        packed_(copies, weights_.contents("panels")),
+        turned_(copies, weights_.contents("turned")) {}
 
   std::string_view name() const override { return "product"; }
 
@@ -77,12 +74,6 @@ class ProductStep final : public Step {
       seen = *frame.values[static_cast<size_t>(view)].get_if<Tensor>();
     }
     return std::optional(std::move(seen));
-  }
-
-  PackedContents contents(std::string_view order) const {
-    return {order,
-            weights_.tensor.data<float>(),
-            {weights_.depth, weights_.columns, weights_.depth_stride, weights_.column_stride}};
   }
 
   const float* pack(Frame& frame) const {

@@ -5,11 +5,14 @@
 namespace pt2::run {
 namespace {
 
-// Of float32, which weights of halves are where they are widened, or of halves.
-const Tensor* find_weight(const Planner& planner, const BoundNode& node, std::string_view name) {
-  if (const Tensor* floats = planner.floats(node, name)) return floats;
+const Tensor* find_halves(const Planner& planner, const BoundNode& node, std::string_view name) {
   const Tensor* weight = planner.elements(node, name);
   return weight != nullptr && is_half(weight->dtype()) && is_aligned(*weight) ? weight : nullptr;
+}
+// Of float32, which weights of halves are where they are widened, or of halves.
+const Tensor* find_weight(const Planner& planner, const BoundNode& node, std::string_view name) {
+  const Tensor* floats = planner.floats(node, name);
+  return floats != nullptr ? floats : find_halves(planner, node, name);
 }
 
 std::string_view weight_name(const BoundNode& node) {
@@ -17,22 +20,11 @@ std::string_view weight_name(const BoundNode& node) {
   return is_operator(node, "aten::matmul") ? "other" : "mat2";
 }
 
-// The bias as row-major floats; nothing where there is no memory for a copy.
-std::optional<Tensor> find_floats(const Planner& planner, const Tensor& bias) {
-  if (!is_half(bias.dtype())) return planner.row_major(bias);
-  if (!planner.half_copies()->take(bias.numel() * static_cast<int64_t>(sizeof(float))))
-    return std::nullopt;
-  const Tensor lying = bias.contiguous();
-  Tensor floats = Tensor::zeros(Dtype::float32, bias.sizes());
-  widen(bias.dtype(), lying.raw_data(), bias.numel(), floats.data<float>());
-  return floats;
-}
-
 }  // namespace
 
 bool has_half_weights(const Planner& planner, const BoundNode& node) {
-  const Tensor* weight = planner.elements(node, weight_name(node));
-  return weight != nullptr && is_half(weight->dtype()) && is_aligned(*weight) && weight->dim() == 2;
+  const Tensor* weight = find_halves(planner, node, weight_name(node));
+  return weight != nullptr && weight->dim() == 2;
 }
 
 std::optional<ProductWeights> find_product_weights(const Planner& planner, const BoundNode& node) {
@@ -54,7 +46,9 @@ std::optional<ProductWeights> find_product_weights(const Planner& planner, const
     if (bias == nullptr || bias->dtype() != weight->dtype() || bias->dim() != 1 ||
         bias->size(0) != out.columns)
       return std::nullopt;
-    out.bias = find_floats(planner, *bias);
+    const Tensor* floats = is_half(bias->dtype()) ? planner.widened(*bias) : bias;
+    if (floats == nullptr) return std::nullopt;
+    out.bias = planner.row_major(*floats);
     if (!out.bias) return std::nullopt;
   }
   return out;

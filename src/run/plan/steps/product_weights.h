@@ -4,9 +4,13 @@
 
 #include <optional>
 
+#include "run/plan/packed_memory.h"
 #include "run/plan/planner.h"
 
 namespace pt2::run {
+
+// Fewer rows read the weights as they lie, which is as fast as memory gives them.
+inline constexpr int64_t kFewRows = 4;
 
 // [depth, columns], its element (k, n) at data + k * depth_stride + n * column_stride.
 struct ProductWeights {
@@ -16,6 +20,10 @@ struct ProductWeights {
   int64_t depth_stride = 0;
   int64_t column_stride = 0;
   std::optional<Tensor> bias;  // float32, row-major [columns]
+
+  PackedContents contents(std::string_view order) const {
+    return {order, tensor.raw_data(), {depth, columns, depth_stride, column_stride}};
+  }
 };
 
 // Those of linear, addmm, mm and matmul; nothing where they are not known, or lie in an unusual
