@@ -33,7 +33,7 @@ struct BfloatElements {
     const auto bits = hn::PromoteTo(FloatBits(), hn::LoadU(HalfBits(), from));
     return hn::BitCast(Floats(), hn::ShiftLeft<16>(bits));
   }
-  HWY_INLINE static V load_first(const uint16_t* from, int64_t count) {
+  HWY_NOINLINE static V load_first(const uint16_t* from, int64_t count) {
     return load(first_halves(from, count).data());
   }
 };
@@ -61,7 +61,7 @@ struct HalfElements {
     return hn::CopySign(magnitude, hn::BitCast(Floats(), w));
 #endif
   }
-  HWY_INLINE static V load_first(const uint16_t* from, int64_t count) {
+  HWY_NOINLINE static V load_first(const uint16_t* from, int64_t count) {
     return load(first_halves(from, count).data());
   }
 };

@@ -78,7 +78,7 @@ void dot_tile(const Tile<uint16_t>& tile) {
   for (int r = 0; r < kRows; ++r)
 #pragma GCC unroll 2
     for (int v = 0; v < kVectors; ++v) finished[r][v] = V{sums[r][v]};
-  finish_sums<kRows, kVectors>(tile.results, finished);
+  finish_sums_apart<kRows, kVectors>(tile.results, finished);
 }
 
 HWY_INLINE __m512bh load_pairs(const uint16_t* from, __mmask32 which) {

@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <array>
+#include <type_traits>
 #include <utility>
 
 #include "kernels/products/panels-inl.h"
@@ -65,7 +66,10 @@ void multiply_tile(const Tile<typename Elements::Element>& tile) {
       for (int v = 0; v < kVectors; ++v) sums[r][v] = hn::MulAdd(element, row[v], sums[r][v]);
     }
   }
-  finish_sums<kRows, kVectors>(tile.results, sums);
+  if constexpr (std::is_same_v<typename Elements::Element, float>)
+    finish_sums<kRows, kVectors>(tile.results, sums);
+  else
+    finish_sums_apart<kRows, kVectors>(tile.results, sums);
 }
 
 template <class Element>

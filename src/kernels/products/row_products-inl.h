@@ -84,13 +84,15 @@ void sum_columns(const RowProduct& product, const typename Elements::Element* we
       }
     }
     if (k < end) {
+      V elements[kColumns];
+#pragma GCC unroll 4
+      for (int c = 0; c < kColumns; ++c)
+        elements[c] = Elements::load_first(right + c * product.right_stride + k, end - k);
 #pragma GCC unroll 4
       for (int r = 0; r < kRows; ++r) {
         const V row = load_first(left + r * product.left_stride + k, end - k);
 #pragma GCC unroll 4
-        for (int c = 0; c < kColumns; ++c)
-          sums[r][c] = hn::MulAdd(
-              row, Elements::load_first(right + c * product.right_stride + k, end - k), sums[r][c]);
+        for (int c = 0; c < kColumns; ++c) sums[r][c] = hn::MulAdd(row, elements[c], sums[r][c]);
       }
     }
 #pragma GCC unroll 4
