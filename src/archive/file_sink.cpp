@@ -15,8 +15,8 @@
 namespace pt2 {
 namespace {
 
-constexpr size_t kBuffer = size_t{1} << 18;
-constexpr off_t kBlock = 4096;
+constexpr size_t kCopyBuffer = size_t{1} << 18;
+constexpr off_t kDiskBlock = 4096;
 
 Error io_error(std::string message, std::string path) {
   return {ErrorCode::io, std::move(message), std::move(path)};
@@ -91,7 +91,7 @@ Result<void> FileSink::write_from(const Origin& origin, std::span<const std::byt
 Result<void> FileSink::copy_from(const Origin& origin, std::span<const std::byte> bytes) {
 #ifdef __linux__
   auto from = static_cast<off_t>(origin.offset_of(bytes));
-  const bool is_aligned = (from - lseek(descriptor_, 0, SEEK_CUR)) % kBlock == 0;
+  const bool is_aligned = (from - lseek(descriptor_, 0, SEEK_CUR)) % kDiskBlock == 0;
   while (is_aligned && !bytes.empty()) {
     const ssize_t count =
         copy_file_range(origin.descriptor(), &from, descriptor_, nullptr, bytes.size(), 0);
@@ -100,7 +100,7 @@ Result<void> FileSink::copy_from(const Origin& origin, std::span<const std::byte
     bytes = bytes.subspan(static_cast<size_t>(count));
   }
 #endif
-  std::vector<std::byte> buffer(std::min(bytes.size(), kBuffer));
+  std::vector<std::byte> buffer(std::min(bytes.size(), kCopyBuffer));
   while (!bytes.empty()) {
     PT2_TRY(const std::span<const std::byte> part, origin.read(bytes, buffer));
     PT2_TRY_VOID(write(part));

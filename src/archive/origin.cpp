@@ -17,7 +17,7 @@ namespace pt2 {
 namespace {
 
 // Small enough to stay in the processor's cache between reading and summing.
-constexpr size_t kBuffer = size_t{1} << 18;
+constexpr size_t kHashBuffer = size_t{1} << 18;
 
 bool lies_in(std::span<const std::byte> bytes, std::span<const std::byte> whole) {
   const std::less_equal<const std::byte*> is_before;
@@ -85,7 +85,7 @@ Result<std::span<const std::byte>> Origin::read(std::span<const std::byte> bytes
 }
 
 Result<uint32_t> Origin::crc(std::span<const std::byte> bytes) const {
-  std::vector<std::byte> buffer(std::min(bytes.size(), kBuffer));
+  std::vector<std::byte> buffer(std::min(bytes.size(), kHashBuffer));
   uint32_t crc = 0;
   while (!bytes.empty()) {
     const Extent extent = first_extent(bytes);

@@ -103,7 +103,7 @@ std::string torch_padding(uint64_t header_end) {
 
 // How much of a large record is in memory at a time, so that a file of many gigabytes is written
 // from its mapped pages in little memory.
-constexpr size_t kChunk = size_t{32} << 20;
+constexpr size_t kWrittenChunk = size_t{32} << 20;
 // The pages of smaller records may stay in memory.
 constexpr size_t kLarge = size_t{1} << 20;
 
@@ -111,7 +111,7 @@ template <class Visit>
 Result<void> for_each_chunk(std::span<const std::byte> bytes, Visit visit) {
   const bool is_large = bytes.size() >= kLarge;
   while (!bytes.empty()) {
-    const auto chunk = bytes.first(std::min(bytes.size(), kChunk));
+    const auto chunk = bytes.first(std::min(bytes.size(), kWrittenChunk));
     PT2_TRY_VOID(visit(chunk));
     if (is_large) release_pages(chunk);
     bytes = bytes.subspan(chunk.size());

@@ -15,8 +15,6 @@ namespace {
 // Any number with this many decimal digits fits into 64 bits.
 constexpr size_t kSafeDigits = 18;
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
 constexpr char kHexDigits[] = "0123456789abcdef";
 
 void append_unit(std::string& out, uint32_t unit) {
@@ -290,6 +288,11 @@ std::string print_json_string(std::string_view text) {
   std::string out;
   append_json_string(out, text);
   return out;
+}
+
+std::string print_python_string(std::string_view name) {
+  const char quote = name.find('\'') == name.npos ? '\'' : '"';
+  return quote + std::string(name) + quote;
 }
 
 std::optional<Unescaped> unescape_json(std::string_view text) {

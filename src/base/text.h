@@ -35,6 +35,9 @@ std::optional<double> parse_non_finite(std::string_view text);
 void append_json_string(std::string& out, std::string_view text, bool ascii = true);
 std::string print_json_string(std::string_view text);
 
+// Python's repr of a name, which holds no backslash and not both quotes.
+std::string print_python_string(std::string_view name);
+
 struct Unescaped {
   std::string text;
   // The surrogate is then in `text` as the three bytes that UTF-8 forbids, so that nothing is lost.
@@ -44,6 +47,8 @@ struct Unescaped {
 // The text of a JSON string given without its quotes; nothing when an escape is wrong. Bytes
 // outside escapes are copied unchecked.
 std::optional<Unescaped> unescape_json(std::string_view between_quotes);
+
+constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 // ASCII letters, digits and '_', no digit first.
 bool is_word(std::string_view text);

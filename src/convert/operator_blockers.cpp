@@ -12,7 +12,8 @@
 namespace pt2 {
 namespace {
 
-const Release* release_numbered(int number) {
+// The first release that is `number` or later.
+const Release* release_from(int number) {
   for (const Release& release : releases())
     if (release.number >= number) return &release;
   return nullptr;
@@ -20,24 +21,23 @@ const Release* release_numbered(int number) {
 
 // "came with 2.4", "was removed in 2.9".
 std::string when(const Lifetime& lifetime, int release) {
-  if (release < lifetime.first)
-    return "came with " + release_name(*release_numbered(lifetime.first));
-  const Release* gone = release_numbered(lifetime.last + 1);
+  if (release < lifetime.first) return "came with " + release_name(*release_from(lifetime.first));
+  const Release* gone = release_from(lifetime.last + 1);
   return gone == nullptr ? "" : "was removed in " + release_name(*gone);
 }
 
 const Release* first_with(const Lifetime& lifetime, int release) {
-  return release < lifetime.first ? release_numbered(lifetime.first) : nullptr;
+  return release < lifetime.first ? release_from(lifetime.first) : nullptr;
 }
 
 // Python functions that deserialize_node accepts in these releases and later, besides those on
 // symbolic numbers (torch/_export/serde/serialize.py, _is_allowed_unsafe_export_callable and
 // related functions; torch/_export/verifier.py).
-struct FunctionRow {
+struct CallableRow {
   int first;
   std::string_view prefix;
 };
-constexpr FunctionRow kFunctions[] = {
+constexpr CallableRow kCallables[] = {
     {213, "torch._functorch.predispatch."},
     {208, "torch._C._set_grad_enabled"},
     {208, "torch.amp.autocast_mode."},
@@ -80,7 +80,7 @@ void check_inputs(const PlacedGraph& placed, const Release& release,
       add({.kind = BlockerKind::input,
            .text = "a constant",
            .where = fmt::format("{}.inputs[{}]", placed.place, i),
-           .first = release_numbered(kFirstWithConstants)});
+           .first = release_from(kFirstWithConstants)});
     if (id == nullptr || graph.value(*id).kind() != ValueKind::sym_int) continue;
     add({.kind = BlockerKind::input,
          .text = "the symbolic number " + graph.value(*id).name,
@@ -98,7 +98,7 @@ void check_outputs(const Program& program, const Release& release,
     add({.kind = BlockerKind::output,
          .text = std::string(constant->text),
          .where = fmt::format(".graph_module.graph.outputs[{}]", i),
-         .first = release_numbered(constant->first)});
+         .first = release_from(constant->first)});
   }
 }
 
@@ -111,7 +111,7 @@ void check_module_calls(const Program& program, const Release& release, const Ad
       add({.kind = BlockerKind::field,
            .text = "the signature of the module call '" + entry.fqn + "'",
            .where = ".graph_module.module_call_graph",
-           .first = release_numbered(kFirstWithSignatures)});
+           .first = release_from(kFirstWithSignatures)});
 }
 
 // Result kinds for which the signature of 2.1 (lists of names) has no list; and tokens, which came
@@ -137,7 +137,7 @@ void check_result_kinds(const Program& program, const Release& release, const Ad
         add({.kind = BlockerKind::alternative,
              .text = fmt::format("OutputSpec {}", row.text),
              .where = fmt::format(".graph_module.signature.output_specs[{}]", i),
-             .first = release_numbered(row.first)});
+             .first = release_from(row.first)});
   }
 }
 
@@ -171,13 +171,13 @@ void check_operators(const Program& program, const Release& release, const AddBl
         block(BlockerKind::operator_name,
               fmt::format("{} {}", node.target, when(*lifetime, release.number)),
               placed.node_place(position), first_with(*lifetime, release.number));
-      for (const FunctionRow& row : kFunctions)
+      for (const CallableRow& row : kCallables)
         if (release.number < row.first && node.target.starts_with(row.prefix) &&
             !belongs_to_vmap(node.target))
           block(BlockerKind::function,
                 fmt::format("{} may be a node from {} on", node.target,
-                            release_name(*release_numbered(row.first))),
-                placed.node_place(position), release_numbered(row.first));
+                            release_name(*release_from(row.first))),
+                placed.node_place(position), release_from(row.first));
       for (size_t i = 0; i < node.inputs.size(); ++i) {
         const std::string& name = node.inputs[i].name;
         const Lifetime* span = find_argument_lifetime(node.target, name);

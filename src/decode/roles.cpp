@@ -163,15 +163,14 @@ Result<ProgramRoles> find_roles(const run::CallingConvention& convention) {
                        "), expected one of these names: " + known_inputs(),
                    "input '" + input.name + "'"};
     if (*role == Role::ids) {
-      if (ids || !is_of(DtypeCategory::integer, input)) role = std::nullopt;
-      ids = ids.value_or(i);
+      if (ids || !is_of(DtypeCategory::integer, input))
+        return Error{
+            ErrorCode::unsupported,
+            "found " + input.type +
+                (ids ? ", expected one input of token ids" : ", expected integers: token ids"),
+            "input '" + input.name + "'"};
+      ids = i;
     }
-    if (!role)
-      return Error{ErrorCode::unsupported,
-                   "found " + input.type +
-                       (ids && *ids != i ? ", expected one input of token ids"
-                                         : ", expected integers: token ids"),
-                   "input '" + input.name + "'"};
     out.inputs.push_back(*role);
   }
   for (size_t i = 0; i < outputs.size(); ++i) {

@@ -55,8 +55,8 @@ bool is_compiled_at_load(std::string_view name) {
 }
 
 // Operators through which TorchScript reaches files, as its code spells them.
-constexpr std::string_view kFileOperators[] = {"torch.save(", "torch.from_file(", "ops.aten.save(",
-                                               "ops.aten.from_file(", "ops.image."};
+constexpr std::string_view kScriptFileCalls[] = {
+    "torch.save(", "torch.from_file(", "ops.aten.save(", "ops.aten.from_file(", "ops.image."};
 
 class Scanner {
  public:
@@ -160,7 +160,7 @@ class Scanner {
   void look_into_script(const Archive& archive, const Entry& entry, const std::string& place) {
     const auto record = archive.zip().read(entry);
     if (!record) return leave_unread({Rule::payload_reads, place, record.error().message});
-    for (const std::string_view name : kFileOperators)
+    for (const std::string_view name : kScriptFileCalls)
       if (record->text().find(name) != std::string_view::npos)
         add(Hazard::script_files, place, fmt::format("its code calls {}...)", name));
   }

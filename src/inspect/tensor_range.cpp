@@ -9,7 +9,7 @@ namespace pt2 {
 namespace {
 
 // Elements are converted so many at a time.
-constexpr int64_t kChunk = 1024;
+constexpr int64_t kRangeChunk = 1024;
 
 class Gatherer {
  public:
@@ -44,15 +44,15 @@ TensorRange tensor_range(const Tensor& tensor) {
   Gatherer gatherer;
   const int64_t size = dtype_size(dense.dtype());
   const bool is_complex = dtype_category(dense.dtype()) == DtypeCategory::complex;
-  for (int64_t begin = 0; begin < dense.numel(); begin += kChunk) {
-    const int64_t count = std::min(kChunk, dense.numel() - begin);
+  for (int64_t begin = 0; begin < dense.numel(); begin += kRangeChunk) {
+    const int64_t count = std::min(kRangeChunk, dense.numel() - begin);
     const std::byte* from = dense.raw_data() + begin * size;
     if (is_complex) {
-      std::complex<double> values[kChunk];
+      std::complex<double> values[kRangeChunk];
       ops::load_elements(from, 1, dense.dtype(), count, values);
       for (int64_t i = 0; i < count; ++i) gatherer.add(std::abs(values[i]));
     } else {
-      double values[kChunk];
+      double values[kRangeChunk];
       ops::load_elements(from, 1, dense.dtype(), count, values);
       for (int64_t i = 0; i < count; ++i) gatherer.add(values[i]);
     }

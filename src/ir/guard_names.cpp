@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/text.h"
 #include "pt2/ir/pytree.h"
 
 namespace pt2 {
@@ -30,17 +31,12 @@ std::string variadic_name(const std::string& input) {
          input.substr(close + 1);
 }
 
-std::string quoted(std::string_view key) {
-  const char quote = key.find('\'') == key.npos ? '\'' : '"';
-  return fmt::format("{}{}{}", quote, key, quote);
-}
-
 // As torch.utils._pytree.keystr.
 std::string key_step(const TreeSpec& spec, size_t child) {
   if (child >= spec.keys.size()) return fmt::format("[{}]", child);
   const TreeKey& key = spec.keys[child];
   if (!is_dict_kind(spec.kind)) return "." + key.text;
-  return fmt::format("[{}]", key.is_text ? quoted(key.text) : key.text);
+  return fmt::format("[{}]", key.is_text ? print_python_string(key.text) : key.text);
 }
 
 void collect(const TreeSpec& spec, const std::string& path, std::vector<std::string>& paths) {
@@ -95,7 +91,7 @@ bool GuardNames::is_inside(const std::string& input) const {
 std::vector<std::string> guard_paths(const Program& program) {
   std::vector<std::string> paths;
   for (const CallArgument& argument : call_arguments(program))
-    collect(argument.spec, fmt::format("L[{}]", quoted(argument.name)), paths);
+    collect(argument.spec, fmt::format("L[{}]", print_python_string(argument.name)), paths);
   return paths;
 }
 

@@ -10,7 +10,7 @@ namespace pt2 {
 namespace {
 
 // Modules below this depth are taken for their ancestor: pictures and paths stay readable.
-constexpr size_t kMaxDepth = 100;
+constexpr size_t kMaxCallDepth = 100;
 
 struct CallName {
   std::string_view fqn;
@@ -101,7 +101,7 @@ class Builder {
 
   size_t module_of(std::string_view fqn) {
     size_t at = 0;
-    for (size_t depth = 0; !fqn.empty() && depth < kMaxDepth; ++depth) {
+    for (size_t depth = 0; !fqn.empty() && depth < kMaxCallDepth; ++depth) {
       const size_t dot = fqn.find('.');
       at = child_of(at, fqn.substr(0, dot));
       fqn = dot == fqn.npos ? std::string_view() : fqn.substr(dot + 1);

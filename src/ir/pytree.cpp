@@ -13,13 +13,13 @@ namespace pt2 {
 namespace {
 
 // The depth of nested containers; PyTorch's own recursion ends near 1000 levels of Python.
-constexpr int kMaxDepth = 200;
+constexpr int kMaxTreeDepth = 200;
 // Real specs have some hundred values; each node costs some hundred bytes.
 constexpr size_t kMaxNodes = 100'000;
 // The name of every leaf repeats the keys above it, so long keys would multiply.
 constexpr size_t kMaxPathBytes = 512;
 // Each level of the tree takes two levels of JSON.
-constexpr JsonOptions kTreeJson{.max_depth = 2 * kMaxDepth + 4, .allow_non_finite = true};
+constexpr JsonOptions kTreeJson{.max_depth = 2 * kMaxTreeDepth + 4, .allow_non_finite = true};
 
 // Where the JSON of a node has the keys of its children.
 enum class KeySource : uint8_t { none, context, dict_context, fields };
@@ -107,7 +107,8 @@ class Reader {
   explicit Reader(std::span<const NamedTupleFields> namedtuples) : namedtuples_(namedtuples) {}
 
   Result<TreeSpec> read(const JsonValue& json, int depth) {
-    if (depth > kMaxDepth) return too_large(fmt::format("nested deeper than {}", kMaxDepth));
+    if (depth > kMaxTreeDepth)
+      return too_large(fmt::format("nested deeper than {}", kMaxTreeDepth));
     if (++nodes_ > kMaxNodes) return too_large(fmt::format("more than {} nodes", kMaxNodes));
     const JsonValue* type = json.find("type");
     const JsonValue* context = json.find("context");
@@ -260,7 +261,7 @@ Result<TreeSpec> parse_tree_spec(std::string_view json,
   auto root = parse_json(json, kTreeJson);
   if (!root) {
     if (root.error().code == ErrorCode::limit)
-      return too_large(fmt::format("nested deeper than {}", kMaxDepth));
+      return too_large(fmt::format("nested deeper than {}", kMaxTreeDepth));
     return malformed(root.error().text());
   }
   if (root->items.size() != 2) return malformed("expected [protocol, tree]");

@@ -15,7 +15,7 @@ using Line = StackTraceTable::Line;
 // bounds the search in hostile files.
 constexpr size_t kMaxSameFile = 64;
 
-struct Frame {
+struct TraceFrame {
   std::string_view file;
   Line line;
 };
@@ -40,7 +40,7 @@ bool is_stripped(std::string_view trace) {
 constexpr char kStripped = '~';
 
 // Takes the first frame off `rest`; nothing when printing the frame would not give the same text.
-std::optional<Frame> take_frame(std::string_view& rest) {
+std::optional<TraceFrame> take_frame(std::string_view& rest) {
   constexpr std::string_view kStart = "  File \"";
   constexpr std::string_view kNumber = "\", line ";
   constexpr std::string_view kFunction = ", in ";
@@ -51,7 +51,7 @@ std::optional<Frame> take_frame(std::string_view& rest) {
   const size_t function = number == text.npos ? number : text.find(kFunction, number);
   const size_t end = function == text.npos ? function : text.find('\n', function);
   if (end == text.npos) return std::nullopt;
-  Frame frame;
+  TraceFrame frame;
   frame.file = text.substr(kStart.size(), number - kStart.size());
   frame.line.number = text.substr(number + kNumber.size(), function - number - kNumber.size());
   frame.line.function = text.substr(function + kFunction.size(), end - function - kFunction.size());
@@ -64,8 +64,8 @@ std::optional<Frame> take_frame(std::string_view& rest) {
   return frame;
 }
 
-// Calls `visit(Frame)` for each frame until it returns false; false when `trace` is no traceback or
-// a visit failed.
+// Calls `visit(TraceFrame)` for each frame until it returns false; false when `trace` is no
+// traceback or a visit failed.
 template <class Visit>
 bool for_each_frame(std::string_view trace, Visit visit) {
   std::string whole;
@@ -122,7 +122,7 @@ bool StackTraceIndex::is_compact(std::string_view text) {
 }
 
 bool StackTraceIndex::is_traceback(std::string_view text) {
-  return for_each_frame(text, [](const Frame&) { return true; });
+  return for_each_frame(text, [](const TraceFrame&) { return true; });
 }
 
 std::optional<std::string> StackTraceIndex::expand(std::string_view compact) const {
@@ -176,7 +176,7 @@ size_t StackTraceIndex::add(std::string_view name, Line line) {
 
 std::optional<std::string> StackTraceIndex::find(std::string_view trace) const {
   std::string compact(is_stripped(trace) ? 1 : 0, kStripped);
-  const bool known = for_each_frame(trace, [&](const Frame& frame) {
+  const bool known = for_each_frame(trace, [&](const TraceFrame& frame) {
     const auto file = find_file(frame.file, frame.line);
     if (file) append_reference(compact, *file, frame.line.number);
     return file.has_value();
@@ -187,7 +187,7 @@ std::optional<std::string> StackTraceIndex::find(std::string_view trace) const {
 std::optional<std::string> StackTraceIndex::compact(std::string_view trace) {
   if (!is_traceback(trace)) return std::nullopt;
   std::string compact(is_stripped(trace) ? 1 : 0, kStripped);
-  const bool placed = for_each_frame(trace, [&](Frame frame) {
+  const bool placed = for_each_frame(trace, [&](TraceFrame frame) {
     auto file = find_file(frame.file, frame.line);
     if (!file) {
       const auto same_name = files_.find(frame.file);

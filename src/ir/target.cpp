@@ -18,7 +18,7 @@ constexpr std::string_view kHigherOrderNames[] = {
 
 // clang-format off
 // The functions that higher_order.def does not list.
-constexpr std::string_view kFunctions[] = {
+constexpr std::string_view kPythonFunctions[] = {
     "_operator.abs", "_operator.add", "_operator.and_", "_operator.eq", "_operator.floordiv", "_operator.ge",
     "_operator.getitem", "_operator.gt", "_operator.le", "_operator.lshift", "_operator.lt", "_operator.mod",
     "_operator.mul", "_operator.ne", "_operator.neg", "_operator.not_", "_operator.or_", "_operator.pos",
@@ -33,7 +33,7 @@ constexpr std::string_view kSwitches[] = {
 };
 // clang-format on
 static_assert(std::is_sorted(std::begin(kHigherOrderNames), std::end(kHigherOrderNames)));
-static_assert(std::is_sorted(std::begin(kFunctions), std::end(kFunctions)));
+static_assert(std::is_sorted(std::begin(kPythonFunctions), std::end(kPythonFunctions)));
 static_assert(std::is_sorted(std::begin(kSwitches), std::end(kSwitches)));
 
 bool is_word(char c) {
@@ -102,7 +102,7 @@ bool is_higher_order_name(std::string_view name) {
 }
 
 bool is_allowed_function(std::string_view target) {
-  return std::ranges::binary_search(kFunctions, target) ||
+  return std::ranges::binary_search(kPythonFunctions, target) ||
          std::ranges::binary_search(kSwitches, target);
 }
 

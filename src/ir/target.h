@@ -8,6 +8,8 @@
 
 namespace pt2 {
 
+inline constexpr std::string_view kAten = "torch.ops.aten.";
+
 enum class TargetForm : uint8_t {
   overload,      // torch.ops.aten.add.Tensor
   higher_order,  // torch.ops.higher_order.cond; up to 2.5 also torch._higher_order_ops.…, in 2.1

@@ -34,6 +34,14 @@ void for_each_leaf(Argument& argument, const Visit& visit) {
   }
 }
 
+// Replaces every value of the argument by `change(ValueId)`: another one, or an argument.
+template <class Change>
+void change_values(Argument& argument, const Change& change) {
+  for_each_leaf(argument, [&](Argument& leaf) {
+    if (const auto* id = leaf.get_if<ValueId>()) leaf = Argument(change(*id));
+  });
+}
+
 }  // namespace pt2
 
 #endif  // PT2_LOWER_ARGUMENTS_H

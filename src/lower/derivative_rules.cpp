@@ -6,12 +6,11 @@
 #include <optional>
 #include <unordered_map>
 
+#include "ir/target.h"
 #include "ops/table.h"
 
 namespace pt2 {
 namespace {
-
-constexpr std::string_view kAten = "torch.ops.aten.";
 
 const Argument* find(const std::vector<NamedArgument>& inputs, std::string_view name) {
   const auto found = std::ranges::find(inputs, name, &NamedArgument::name);

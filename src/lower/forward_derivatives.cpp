@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "lower/arguments.h"
 #include "lower/derivative_rules.h"
 #include "lower/forms.h"
 #include "lower/pass.h"
@@ -31,14 +32,6 @@ std::string_view dual_operation(std::string_view target) {
       "_make_dual",       "_unpack_dual",           "_unwrap_for_grad",      "_enter_dual_level",
       "_exit_dual_level", "_jvp_increment_nesting", "_jvp_decrement_nesting"};
   return std::ranges::find(kNames, target) != std::end(kNames) ? target : std::string_view();
-}
-
-template <class Change>
-void change_values(Argument& argument, const Change& change) {
-  if (auto* id = argument.get_if<ValueId>())
-    argument = change(*id);
-  else if (auto* list = argument.get_if<ArgumentList>())
-    for (Argument& item : list->items) change_values(item, change);
 }
 
 class Lowering : public DerivativeBuilder {

@@ -9,8 +9,6 @@
 namespace pt2 {
 namespace {
 
-Error invalid(std::string message) { return {ErrorCode::invalid, std::move(message), {}}; }
-
 // The properties of a record's tensors that the first name of the record decides for all.
 struct OpenRecord {
   std::shared_ptr<Storage> storage;
@@ -21,18 +19,6 @@ struct OpenRecord {
 
 std::string device_text(const Device& device) {
   return device.index ? fmt::format("{}:{}", device.type, *device.index) : device.type;
-}
-
-Result<Sizes> literals(const std::vector<SymInt>& numbers, std::string_view what) {
-  Sizes sizes;
-  for (const SymInt& number : numbers) {
-    if (number.is_symbolic()) {
-      return invalid(
-          fmt::format("{} holds the expression {}, expected numbers", what, print(number)));
-    }
-    sizes.push_back(number.literal());
-  }
-  return sizes;
 }
 
 Result<Dtype> known_dtype(ScalarType type) {
@@ -68,7 +54,7 @@ class ConfiguredReader {
     }
     if (meta.use_pickle) return add_pickled(name, record);
     if (!meta.tensor_meta)
-      return invalid(
+      return invalid_payload(
           "found no tensor_meta, expected one: it says the dtype and sizes of the raw bytes");
     constexpr int64_t kNewest = 8;
     PT2_TRY(TensorMeta tensor_meta, read_tensor_meta(*meta.tensor_meta, kNewest, pool_));
@@ -85,11 +71,11 @@ class ConfiguredReader {
     const std::string_view path = meta.path_name;
     if (path.empty() || path == "." || path == ".." ||
         path.find_first_of("/\\:") != std::string_view::npos) {
-      return invalid(fmt::format("path_name is '{}', expected a bare record name", path));
+      return invalid_payload(fmt::format("path_name is '{}', expected a bare record name", path));
     }
     std::string record = payload_record(kind_, path);
     if (reading_.archive.find(record) == nullptr)
-      return invalid(fmt::format("there is no record '{}'", record));
+      return invalid_payload(fmt::format("there is no record '{}'", record));
     if (kind_ == PayloadKind::constant && !path.starts_with("tensor_") &&
         !path.starts_with("custom_obj_") && !is_opaque_object(meta)) {
       return Error{
@@ -117,7 +103,7 @@ class ConfiguredReader {
     const auto element_size = static_cast<size_t>(dtype_size(dtype));
     if (record.bytes.size() % element_size != 0) {
       rule = Rule::payload_bounds;
-      return invalid(
+      return invalid_payload(
           fmt::format("the record '{}' has {} bytes, expected a multiple of the {} bytes of a {}",
                       name, record.bytes.size(), element_size, dtype_name(dtype)));
     }

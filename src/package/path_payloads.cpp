@@ -12,8 +12,6 @@
 namespace pt2 {
 namespace {
 
-Error invalid(std::string message) { return {ErrorCode::invalid, std::move(message), {}}; }
-
 std::optional<PayloadKind> payload_kind(const InputSpec& spec) {
   switch (spec.kind) {
     case InputKind::parameter:
@@ -28,16 +26,6 @@ std::optional<PayloadKind> payload_kind(const InputSpec& spec) {
       return std::nullopt;
   }
   return std::nullopt;
-}
-
-Result<Sizes> literals(const std::vector<SymInt>& numbers) {
-  Sizes sizes;
-  for (const SymInt& number : numbers) {
-    if (number.is_symbolic())
-      return invalid(fmt::format("found the expression {}, expected a number", print(number)));
-    sizes.push_back(number.literal());
-  }
-  return sizes;
 }
 
 void collect_objects(const Graph& graph, std::set<std::string>& names) {
@@ -96,14 +84,15 @@ class PathReader {
   Result<std::string> find_record(std::string_view path) const {
     if (path.starts_with('/')) path.remove_prefix(1);
     if (reading_.archive.find(path) == nullptr)
-      return invalid(fmt::format("there is no record '{}'", printable(path)));
+      return invalid_payload(fmt::format("there is no record '{}'", printable(path)));
     return std::string(path);
   }
 
   Result<void> add_tensor(const InputSpec& spec, const std::string& record, Rule& rule) {
     const auto id = program_.graph.find_value(spec.arg.name);
     const TensorMeta* meta = id ? program_.graph.value(*id).tensor() : nullptr;
-    if (meta == nullptr) return invalid("nothing says which dtype and sizes its bytes have");
+    if (meta == nullptr)
+      return invalid_payload("nothing says which dtype and sizes its bytes have");
     PayloadTensor payload;
     PT2_TRY(Record bytes, reading_.archive.read(record));
     PT2_TRY(const bool is_pickled, is_torch_save(bytes, *meta));
@@ -121,9 +110,9 @@ class PathReader {
     payload.device = meta->device.type;
     payload.is_parameter = spec.kind == InputKind::parameter;
     payload.requires_grad = payload.is_parameter && meta->requires_grad;
-    PT2_TRY(payload.sizes, literals(meta->sizes));
-    PT2_TRY(Sizes strides, literals(meta->strides));
-    PT2_TRY(Sizes offset, literals({meta->storage_offset}));
+    PT2_TRY(payload.sizes, literals(meta->sizes, "sizes"));
+    PT2_TRY(Sizes strides, literals(meta->strides, "strides"));
+    PT2_TRY(Sizes offset, literals({meta->storage_offset}, "storage_offset"));
     rule = Rule::payload_bounds;
     PT2_TRY(payload.tensor, Tensor::view_of(storage_of(record, bytes), *dtype, payload.sizes,
                                             std::move(strides), offset[0]));
@@ -135,7 +124,7 @@ class PathReader {
   // states.
   static Result<bool> is_torch_save(const Record& record, const TensorMeta& meta) {
     if (!record.text().starts_with("PK\x03\x04")) return false;
-    PT2_TRY(Sizes sizes, literals(meta.sizes));
+    PT2_TRY(Sizes sizes, literals(meta.sizes, "sizes"));
     const auto numel = checked_numel(sizes);
     const auto dtype = meta.dtype.dtype();
     if (!numel || !dtype) return true;

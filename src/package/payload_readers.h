@@ -25,6 +25,10 @@ struct PayloadReading {
   void fail(Rule rule, Error error, std::string_view place) const;
 };
 
+Error invalid_payload(std::string message);
+// Sizes or strides of a tensor with bytes, which must be numbers; `what` names them in the error.
+Result<Sizes> literals(const std::vector<SymInt>& numbers, std::string_view what);
+
 // 2.1 to 2.8: a dict in one torch.save record. No record, or an empty one, adds nothing.
 void read_torch_save_dict(const PayloadReading& reading, Role role, PayloadKind kind);
 // 2.1: constants made in forward, inside the program's JSON.

@@ -1,6 +1,22 @@
+#include <fmt/format.h>
+
+#include "package/payload_readers.h"
 #include "pt2/package.h"
 
 namespace pt2 {
+
+Error invalid_payload(std::string message) { return {ErrorCode::invalid, std::move(message), {}}; }
+
+Result<Sizes> literals(const std::vector<SymInt>& numbers, std::string_view what) {
+  Sizes sizes;
+  for (const SymInt& number : numbers) {
+    if (number.is_symbolic())
+      return invalid_payload(
+          fmt::format("{} holds the expression {}, expected numbers", what, print(number)));
+    sizes.push_back(number.literal());
+  }
+  return sizes;
+}
 
 const PayloadTensor* Payloads::find(PayloadKind kind, std::string_view name) const {
   const auto& index = kind == PayloadKind::weight ? weights_ : constants_;

@@ -49,19 +49,19 @@ bool has_kernel(std::string_view target, const CustomOperators& operators) {
 }
 
 std::vector<OperatorInfo> available_operators(const CustomOperators& operators) {
-  using Origin = OperatorInfo::Origin;
+  using Source = OperatorInfo::Origin;
   std::vector<OperatorInfo> out;
   for (std::string& target : run::higher_order_targets())
-    out.push_back({std::move(target), "", Origin::higher_order, false});
+    out.push_back({std::move(target), "", Source::higher_order, false});
   for (const std::string& target : operators.targets())
     out.push_back(
-        {target, std::string(operators.find(target)->signature.text), Origin::custom, false});
+        {target, std::string(operators.find(target)->signature.text), Source::custom, false});
   for (const ops::Family& family : ops::families())
     for (const ops::OpDef& def : family.rows) {
       std::string target = ops::target_of(*def.signature);
       if (operators.find(target) != nullptr) continue;
       out.push_back(
-          {std::move(target), std::string(def.signature->text), Origin::build, def.has_rule()});
+          {std::move(target), std::string(def.signature->text), Source::build, def.has_rule()});
     }
   std::ranges::sort(out, {}, &OperatorInfo::target);
   return out;

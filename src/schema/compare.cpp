@@ -11,11 +11,6 @@
 namespace pt2::schema {
 namespace {
 
-template <class T>
-const T& as(const void* value) {
-  return *static_cast<const T*>(value);
-}
-
 // FNV-1a: the same on every machine, and good enough to find equal values quickly.
 class Hasher {
  public:

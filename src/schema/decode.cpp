@@ -21,7 +21,7 @@ namespace pt2::schema {
 namespace {
 
 template <class T>
-T& as(void* value) {
+T& mutable_as(void* value) {
   return *static_cast<T*>(value);
 }
 
@@ -33,6 +33,8 @@ constexpr size_t kMaxMembers = 64;
 constexpr size_t kSpellingBytes = 1 << 20;
 constexpr size_t kSpellingBytesPerByte = 16;
 
+}  // namespace
+
 // Which keys of a record its version writes. Bit i stands for the key of member i, or, where
 // members share a key, for the first of them.
 struct Expectation {
@@ -42,11 +44,11 @@ struct Expectation {
 };
 
 // A JSON value that has not been read yet, and its token: the whole scalar, or the opening bracket.
-struct Value {
+struct UnreadValue {
   ondemand::value json;
   std::string_view token;
 
-  explicit Value(ondemand::value value) : json(value), token(scalar_token(json)) {}
+  explicit UnreadValue(ondemand::value value) : json(value), token(scalar_token(json)) {}
   char first() const { return token.empty() ? '\0' : token[0]; }
 };
 
@@ -87,7 +89,7 @@ class Decoder {
     if (const auto error = text_.document().get_value().get(root)) return json_error(error);
     TraceHolder around;
     Step step{.trace = &around, .depth = depth};
-    Value value(root);
+    UnreadValue value(root);
     if (!read(value, type, out, step)) return std::move(error_);
     if (around.get() != nullptr || type.size(out) == 0) return malformed("an unusual spelling");
     return text_.check_end();
@@ -143,7 +145,8 @@ class Decoder {
     warnings_.add(rule, print_path(step), std::move(text));
   }
 
-  bool open_object(Value& value, const Type& type, const Step& step, ondemand::object& object) {
+  bool open_object(UnreadValue& value, const Type& type, const Step& step,
+                   ondemand::object& object) {
     if (value.first() != '{') return fail_type(step, type_text(type), value.token);
     if (!check_depth(step)) return false;
     if (const auto error = value.json.get_object().get(object))
@@ -151,7 +154,7 @@ class Decoder {
     return true;
   }
 
-  bool open_array(Value& value, const Type& type, const Step& step, ondemand::array& array) {
+  bool open_array(UnreadValue& value, const Type& type, const Step& step, ondemand::array& array) {
     if (value.first() != '[') return fail_type(step, type_text(type), value.token);
     if (!check_depth(step)) return false;
     if (const auto error = value.json.get_array().get(array)) return fail(step, json_error(error));
@@ -167,7 +170,7 @@ class Decoder {
                 fmt::format("nested deeper than {} (max_json_depth)", limits_.max_json_depth));
   }
 
-  bool read(Value& value, const Type& type, void* out, Step& step) {
+  bool read(UnreadValue& value, const Type& type, void* out, Step& step) {
     switch (type.kind) {
       case Kind::optional:
         if (value.token == "null") return true;
@@ -175,7 +178,7 @@ class Decoder {
       case Kind::box:
         return read(value, *type.element, type.at(out), step);
       case Kind::json:
-        return take_json(value, step, as<Json>(out).text);
+        return take_json(value, step, mutable_as<Json>(out).text);
       case Kind::none:
         return read_none(value, type, out, step);
       case Kind::list:
@@ -196,7 +199,7 @@ class Decoder {
     return true;
   }
 
-  bool read_leaf(Value& value, const Type& type, void* out, Step& step) {
+  bool read_leaf(UnreadValue& value, const Type& type, void* out, Step& step) {
     const std::string_view token = value.token;
     if (value.first() == '"') (void)take_string(value.json);
     const ScalarNote note = read_scalar(token, type, out, profile_, has_special_bytes_);
@@ -246,7 +249,7 @@ class Decoder {
   }
 
   // Takes a value without a schema type: it is checked, but kept as text.
-  bool take_json(Value& value, const Step& step, std::string& out) {
+  bool take_json(UnreadValue& value, const Step& step, std::string& out) {
     std::string_view json = value.token;
     simdjson::error_code error = simdjson::SUCCESS;
     if (value.first() == '{') {
@@ -271,7 +274,7 @@ class Decoder {
     return true;
   }
 
-  bool read_none(Value& value, const Type& type, void* out, Step& step) {
+  bool read_none(UnreadValue& value, const Type& type, void* out, Step& step) {
     const bool is_list = value.first() == '[';
     if (!is_list && value.token != "true")
       return fail_type(step, profile_.none_is_list ? "[]" : "true", value.token);
@@ -287,7 +290,7 @@ class Decoder {
            note_spelling(step, type, out, is_list ? "[]" : "true");
   }
 
-  bool read_list(Value& value, const Type& type, void* out, Step& step) {
+  bool read_list(UnreadValue& value, const Type& type, void* out, Step& step) {
     ondemand::array array;
     if (!open_array(value, type, step, array)) return false;
     size_t count = 0;
@@ -295,13 +298,13 @@ class Decoder {
       Step inner = step.element(count++);
       ondemand::value json;
       if (const auto error = element.get(json)) return fail(inner, json_error(error));
-      Value item(json);
+      UnreadValue item(json);
       if (!read(item, *type.element, type.add(out, nullptr, 0), inner)) return false;
     }
     return true;
   }
 
-  bool read_dict(Value& value, const Type& type, void* out, Step& step) {
+  bool read_dict(UnreadValue& value, const Type& type, void* out, Step& step) {
     const char* begin = value.token.data();
     ondemand::object object;
     if (!open_object(value, type, step, object)) return false;
@@ -313,7 +316,7 @@ class Decoder {
       if (!read_key(key_between_quotes(field.key()), step, key, usual_keys)) return false;
       void* slot = type.add(out, &key, 0);
       Step inner = step.below(type.key(out, type.size(out) - 1));
-      Value entry(field.value());
+      UnreadValue entry(field.value());
       if (!read(entry, *type.element, slot, inner)) return false;
     }
     for (size_t i = 0; i < type.size(out); ++i) keys_.push_back(type.key(out, i));
@@ -346,9 +349,10 @@ class Decoder {
                 fmt::format("the key {} occurs twice", print_json_string(*twice)));
   }
 
-  bool read_record(Value& value, const Type& type, void* out, Step& step) {
+  bool read_record(UnreadValue& value, const Type& type, void* out, Step& step) {
     if (&type == &type_of<SchemaVersion>()) {
-      if (value.first() != '{') return read_short_version(value, as<SchemaVersion>(out), step);
+      if (value.first() != '{')
+        return read_short_version(value, mutable_as<SchemaVersion>(out), step);
       if (profile_.plain_version) return fail_type(step, "an int", value.token);
     }
     ondemand::object object;
@@ -357,7 +361,7 @@ class Decoder {
   }
 
   // Version 3 and 4 may write [3, 1]; 1 and 2 write a number.
-  bool read_short_version(Value& value, SchemaVersion& out, Step& step) {
+  bool read_short_version(UnreadValue& value, SchemaVersion& out, Step& step) {
     std::string json;
     if (!take_json(value, step, json)) return false;
     out = find_schema_version(fmt::format(R"({{"schema_version": {}}})", json), true);
@@ -380,7 +384,7 @@ class Decoder {
     int first = find_member(type, field.key().raw(), fields.last + 1);
     if (first < 0 && !name_field(field, type, step, fields, first)) return false;
     if (first < 0) return true;
-    Value value(field.value());
+    UnreadValue value(field.value());
     const Member& member = choose(type, static_cast<size_t>(first), value.token);
     const uint64_t bit = uint64_t{1} << first;
     if (fields.seen & bit) {
@@ -413,7 +417,7 @@ class Decoder {
     }
     Step inner = step.below(name);
     Trace::Field kept{-1, std::string(raw), {}};
-    Value value(field.value());
+    UnreadValue value(field.value());
     if (!take_json(value, inner, kept.json)) return false;
     warn(inner, Rule::unknown_field, fmt::format("{} has no such field", type.name));
     fields.unknown.emplace_back(fields.count, std::move(kept));
@@ -492,7 +496,7 @@ class Decoder {
     std::string_view held_key;
   };
 
-  bool read_variant(Value& value, const Type& type, void* out, Step& step) {
+  bool read_variant(UnreadValue& value, const Type& type, void* out, Step& step) {
     const char* begin = value.token.data();
     ondemand::object object;
     if (!open_object(value, type, step, object)) return false;
@@ -501,7 +505,7 @@ class Decoder {
       ondemand::field field;
       if (const auto error = std::move(element).get(field)) return fail(step, json_error(error));
       const std::string_view key = key_between_quotes(field.key());
-      Value payload(field.value());
+      UnreadValue payload(field.value());
       const bool tagged = profile_.unions == UnionSpelling::type_and_value && key.starts_with('$');
       if (tagged ? !read_tagged(key, payload, type, out, step, found)
                  : !read_alternative(key, payload, type, out, step, found)) {
@@ -528,8 +532,8 @@ class Decoder {
       ++found.next;
   }
 
-  bool read_tagged(std::string_view key, Value& value, const Type& type, void* out, Step& step,
-                   Alternatives& found) {
+  bool read_tagged(std::string_view key, UnreadValue& value, const Type& type, void* out,
+                   Step& step, Alternatives& found) {
     if (key == "$type" && value.first() == '"' && found.tag.empty()) {
       found.tag = take_string(value.json);
       return true;
@@ -541,8 +545,8 @@ class Decoder {
                 fmt::format("found the key {}, expected $type and then $value", excerpt(key)));
   }
 
-  bool read_alternative(std::string_view key, Value& value, const Type& type, void* out, Step& step,
-                        Alternatives& found) {
+  bool read_alternative(std::string_view key, UnreadValue& value, const Type& type, void* out,
+                        Step& step, Alternatives& found) {
     const std::string_view token = value.token;
     size_t first = 0;
     while (first < type.members.size() && type.members[first].key != key) ++first;
@@ -573,8 +577,8 @@ class Decoder {
     return true;
   }
 
-  bool read_unknown_alternative(std::string_view key, Value& value, const Type& type, void* out,
-                                const Step& step) {
+  bool read_unknown_alternative(std::string_view key, UnreadValue& value, const Type& type,
+                                void* out, const Step& step) {
     std::string text =
         fmt::format("found \"{}\", expected an alternative of {}", excerpt(key), type.name);
     if (!newer_minor_) return fail(step, ErrorCode::invalid, std::move(text));
@@ -596,6 +600,8 @@ class Decoder {
   std::vector<std::string_view> keys_;
   Error error_;
 };
+
+namespace {
 
 // Observes how the whole file is written: the blanks at its first key, and its first non-ASCII
 // byte.

@@ -9,14 +9,10 @@
 #include "schema/path.h"
 #include "schema/pieces.h"
 #include "schema/trace.h"
+#include "schema/type.h"
 
 namespace pt2::schema {
 namespace {
-
-template <class T>
-const T& as(const void* value) {
-  return *static_cast<const T*>(value);
-}
 
 // Enumerators are int64_t too, but aliasing rules forbid reading them through a pointer to int64_t.
 int64_t load_int(const void* value) {

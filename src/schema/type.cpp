@@ -210,11 +210,15 @@ std::string type_text(const Type& type) {
 }
 
 // clang-format off
-#define PT2_STRUCT(Name) template <> const Type& type_of<Name>() { return TypeOf<Name>::value; }
-#define PT2_UNION(Name) template <> const Type& type_of<Name>() { return TypeOf<Name>::value; }
+template <class T>
+const Type& type_of() {
+  return TypeOf<T>::value;
+}
+#define PT2_STRUCT(Name) template const Type& type_of<Name>();
+#define PT2_UNION(Name) template const Type& type_of<Name>();
 #include "pt2/format/schema.def"
-#define PT2_STRUCT(Name) template <> const Type& type_of<draft::Name>() { return TypeOf<draft::Name>::value; }
-#define PT2_UNION(Name) template <> const Type& type_of<draft::Name>() { return TypeOf<draft::Name>::value; }
+#define PT2_STRUCT(Name) template const Type& type_of<draft::Name>();
+#define PT2_UNION(Name) template const Type& type_of<draft::Name>();
 #include "pt2/format/draft.def"
 // clang-format on
 

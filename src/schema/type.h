@@ -108,6 +108,12 @@ const Type* find_type(std::string_view name);
 // "List[Dict[str]]", as upstream writes types.
 std::string type_text(const Type& type);
 
+// The value of a type that is T.
+template <class T>
+const T& as(const void* value) {
+  return *static_cast<const T*>(value);
+}
+
 template <class T>
 const Type& type_of();
 

@@ -32,6 +32,10 @@ inline size_t element_alignment(Dtype dtype) {
   return dtype_category(dtype) == DtypeCategory::complex ? size / 2 : size;
 }
 
+inline std::span<const std::byte> element_bytes(const Tensor& contiguous) {
+  return {contiguous.raw_data(), static_cast<size_t>(contiguous.nbytes())};
+}
+
 inline std::shared_ptr<Storage> copy_storage(std::span<const std::byte> bytes) {
   std::shared_ptr<Storage> storage = Storage::allocate(bytes.size());
   if (!bytes.empty()) std::memcpy(storage->data(), bytes.data(), bytes.size());

@@ -34,10 +34,6 @@ Sizes npy_strides(const NpyHeader& header) {
   return strides;
 }
 
-std::span<const std::byte> element_bytes(const Tensor& contiguous) {
-  return {contiguous.raw_data(), static_cast<size_t>(contiguous.nbytes())};
-}
-
 }  // namespace
 
 Result<Tensor> read_npy(const Record& record) {
@@ -61,7 +57,7 @@ Result<void> write_npy(const Tensor& tensor, Sink& sink) {
   PT2_TRY(const std::string header, tensor_files::print_npy_header(tensor.dtype(), tensor.sizes()));
   const Tensor contiguous = tensor.contiguous();
   PT2_TRY_VOID(sink.write(std::as_bytes(std::span(header))));
-  return sink.write(element_bytes(contiguous));
+  return sink.write(tensor_files::element_bytes(contiguous));
 }
 
 Result<NamedTensors> read_npz(const Record& record, const Limits& limits) {

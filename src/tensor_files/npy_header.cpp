@@ -14,7 +14,7 @@ constexpr std::string_view kMagic = "\x93NUMPY";
 // numpy.lib.format pads to this multiple so that the elements can be mapped.
 constexpr size_t kAlignment = 64;
 
-Error malformed(std::string message) {
+Error header_error(std::string message) {
   return {ErrorCode::malformed, ".npy header: " + std::move(message), ""};
 }
 
@@ -34,7 +34,7 @@ class HeaderParser {
     }
     if (position_ != text_.size()) return unexpected("the end");
     for (const Member& member : members_)
-      if (!member.found) return malformed("found no '" + std::string(member.name) + "'");
+      if (!member.found) return header_error("found no '" + std::string(member.name) + "'");
     return {};
   }
 
@@ -47,8 +47,8 @@ class HeaderParser {
 
   Result<void> parse_member(std::string_view key) {
     const auto member = std::ranges::find(members_, key, &Member::name);
-    if (member == std::end(members_)) return malformed("unknown key '" + printable(key) + "'");
-    if (member->found) return malformed("'" + printable(key) + "' occurs twice");
+    if (member == std::end(members_)) return header_error("unknown key '" + printable(key) + "'");
+    if (member->found) return header_error("'" + printable(key) + "' occurs twice");
     member->found = true;
     return (this->*member->parse)();
   }
@@ -123,9 +123,9 @@ class HeaderParser {
 
   Error unexpected(std::string_view expected) const {
     const std::string_view rest = text_.substr(position_);
-    return malformed("found " +
-                     (rest.empty() ? std::string("the end") : "'" + printable(rest, 20) + "'") +
-                     ", expected " + std::string(expected));
+    return header_error("found " +
+                        (rest.empty() ? std::string("the end") : "'" + printable(rest, 20) + "'") +
+                        ", expected " + std::string(expected));
   }
 
   std::string_view text_;
@@ -140,7 +140,7 @@ class HeaderParser {
 
 Result<NpyHeader> read_npy_header(std::span<const std::byte> bytes) {
   ByteCursor cursor(bytes);
-  if (cursor.read_text(kMagic.size()) != kMagic) return malformed("found no magic number");
+  if (cursor.read_text(kMagic.size()) != kMagic) return header_error("found no magic number");
   const auto version = cursor.read<uint8_t>();
   cursor.read<uint8_t>();
   if (cursor.failed() || version < 1 || version > 3)

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "base/json.h"
+#include "base/json_reader.h"
 #include "base/printable.h"
 #include "base/text.h"
 #include "tensor_files/bytes.h"
@@ -17,7 +18,6 @@ namespace {
 constexpr int64_t kMaxGapFactor = 256;
 constexpr int64_t kAlwaysAllowedBytes = 1 << 20;
 
-Error malformed(std::string message) { return {ErrorCode::malformed, std::move(message), ""}; }
 Error invalid(std::string message) { return {ErrorCode::invalid, std::move(message), ""}; }
 
 std::string index_step(size_t index) { return "[" + std::to_string(index) + "]"; }

@@ -6,6 +6,7 @@
 
 #include "base/byte_cursor.h"
 #include "base/json.h"
+#include "base/json_reader.h"
 #include "base/printable.h"
 #include "tensor_files/bytes.h"
 #include "tensor_files/safetensors_header.h"
@@ -14,7 +15,7 @@ namespace pt2 {
 namespace {
 
 constexpr uint64_t kMaxHeaderBytes = 100'000'000;
-constexpr size_t kLengthBytes = 8;
+constexpr size_t kHeaderLengthBytes = 8;
 // The header is padded with blanks to this multiple, as in the reference, so that elements are
 // aligned.
 constexpr size_t kHeaderAlignment = 8;
@@ -24,8 +25,6 @@ struct Extent {
   uint64_t begin = 0;
   uint64_t end = 0;
 };
-
-Error malformed(std::string message) { return {ErrorCode::malformed, std::move(message), ""}; }
 
 Result<const JsonValue*> find_member(const JsonValue& object, std::string_view key) {
   const JsonValue* member = object.find(key);
@@ -113,7 +112,8 @@ Result<void> check_extents(std::vector<Extent> extents, uint64_t data_bytes) {
 Result<JsonValue> read_header(const Record& record) {
   ByteCursor cursor(record.bytes);
   const auto length = cursor.read<uint64_t>();
-  if (cursor.failed() || (cursor.remaining() > 0 && record.bytes[kLengthBytes] != std::byte{'{'}))
+  if (cursor.failed() ||
+      (cursor.remaining() > 0 && record.bytes[kHeaderLengthBytes] != std::byte{'{'}))
     return malformed("not a safetensors file: found no JSON header");
   if (length > kMaxHeaderBytes)
     return Error{ErrorCode::limit,
@@ -194,7 +194,7 @@ Result<Safetensors> read_safetensors(const Record& record) {
   // read_header has checked that the file is that long.
   ByteCursor cursor(record.bytes);
   const std::span<const std::byte> data =
-      record.bytes.subspan(kLengthBytes + cursor.read<uint64_t>());
+      record.bytes.subspan(kHeaderLengthBytes + cursor.read<uint64_t>());
   Safetensors out;
   std::vector<Extent> extents;
   for (const auto& [name, info] : header.members) {
@@ -213,8 +213,8 @@ Result<Safetensors> read_safetensors(const Record& record) {
 
 Result<void> tensor_files::write_safetensors_header(const Safetensors& content, Sink& sink) {
   PT2_TRY(const std::string header, print_header(content));
-  std::byte length[kLengthBytes];
-  for (size_t i = 0; i < kLengthBytes; ++i)
+  std::byte length[kHeaderLengthBytes];
+  for (size_t i = 0; i < kHeaderLengthBytes; ++i)
     length[i] = static_cast<std::byte>(static_cast<uint64_t>(header.size()) >> (8 * i) & 0xff);
   PT2_TRY_VOID(sink.write(length));
   return sink.write(std::as_bytes(std::span(header)));

@@ -9,14 +9,11 @@
 #include "pt2/format/npy.h"
 #include "pt2/format/safetensors.h"
 #include "pt2/tensor_file.h"
+#include "tensor_files/bytes.h"
 #include "tensor_files/safetensors_header.h"
 
 namespace pt2 {
 namespace {
-
-std::span<const std::byte> element_bytes(const Tensor& contiguous) {
-  return {contiguous.raw_data(), static_cast<size_t>(contiguous.nbytes())};
-}
 
 class NpzWriter : public TensorWriter {
  public:
@@ -51,7 +48,7 @@ class SafetensorsWriter : public TensorWriter {
                    "the safetensors format has no dtype " + std::string(dtype_name(tensor.dtype())),
                    printable(name)};
     const Tensor contiguous = tensor.contiguous();
-    std::span<const std::byte> bytes = element_bytes(contiguous);
+    std::span<const std::byte> bytes = tensor_files::element_bytes(contiguous);
     while (!bytes.empty()) {
       const ssize_t count = write(elements_, bytes.data(), bytes.size());
       if (count < 0 && errno == EINTR) continue;

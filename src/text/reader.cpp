@@ -15,7 +15,6 @@ namespace {
 constexpr size_t kMaxErrors = 100;
 constexpr size_t kMaxExcerpt = 40;
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
 
 size_t skip_while(std::string_view text, size_t at, auto predicate) {

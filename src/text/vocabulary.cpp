@@ -8,7 +8,6 @@ namespace pt2 {
 namespace {
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 constexpr std::string_view kOperators = "torch.ops.";
 

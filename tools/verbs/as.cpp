@@ -15,7 +15,7 @@
 namespace pt2::tools {
 namespace {
 
-struct Options {
+struct AsArguments {
   std::string text;
   Source weights;
   std::string output;
@@ -23,7 +23,7 @@ struct Options {
 };
 
 // Reads the JSON back: the text may express what its schema version cannot.
-Result<std::string> checked_json(const Program& program, const Options& options,
+Result<std::string> checked_json(const Program& program, const AsArguments& options,
                                  Environment& environment) {
   std::string json = program_json(program);
   Diagnostics warnings;
@@ -35,7 +35,7 @@ Result<std::string> checked_json(const Program& program, const Options& options,
   return json;
 }
 
-Error lacks(const Options& options, const InputSpec& spec) {
+Error lacks(const AsArguments& options, const InputSpec& spec) {
   return {ErrorCode::argument,
           fmt::format("the file has no {} '{}', which the text names", input_kind_name(spec.kind),
                       printable(*spec.target)),
@@ -44,7 +44,7 @@ Error lacks(const Options& options, const InputSpec& spec) {
 
 // Checks that every payload the program names is packed with it.
 Result<void> check_payloads(const Program& program, const Payloads& payloads,
-                            const Options& options) {
+                            const AsArguments& options) {
   for (const InputSpec& spec : program.signature.input_specs) {
     if (!spec.target) continue;
     const bool found = spec.kind == InputKind::custom_obj
@@ -56,7 +56,7 @@ Result<void> check_payloads(const Program& program, const Payloads& payloads,
 }
 
 // Saves the file that the weights come from, with its program replaced.
-Result<void> save_with_weights(const Program& program, std::string json, const Options& options,
+Result<void> save_with_weights(const Program& program, std::string json, const AsArguments& options,
                                Environment& environment) {
   PT2_TRY(const Package package, open_package(options.weights, environment));
   PT2_TRY(const std::string model, chosen_model(options.weights, package));
@@ -77,7 +77,7 @@ Result<void> save_with_weights(const Program& program, std::string json, const O
 }
 
 // Saves the program without weights, which requires that it names none.
-Result<void> save_alone(const Program& program, std::string json, const Options& options) {
+Result<void> save_alone(const Program& program, std::string json, const AsArguments& options) {
   for (const InputSpec& spec : program.signature.input_specs) {
     if (!spec.target) continue;
     return Error{
@@ -95,7 +95,7 @@ Result<void> save_alone(const Program& program, std::string json, const Options&
   return save_package(contents, options.output);
 }
 
-Result<int> assemble(const Options& options, Environment& environment) {
+Result<int> assemble(const AsArguments& options, Environment& environment) {
   if (options.output.empty() != options.json)
     return Error{ErrorCode::argument, "expected either -o FILE or --json", ""};
   PT2_TRY(const auto file,
@@ -121,7 +121,7 @@ Result<int> assemble(const Options& options, Environment& environment) {
 }  // namespace
 
 Action setup_as(CommandLine& line) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<AsArguments>();
   line.add_option("TEXT", options->text, "what 'pt2 dis' printed; - is standard input").required();
   const Option output =
       add_written_option(line, options->output, "write this .pt2 file; - is standard output");

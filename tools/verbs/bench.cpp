@@ -19,7 +19,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-struct Options {
+struct BenchArguments {
   Execution execution;
   double seconds = 2;
   size_t calls = 0;  // 0: as many as fit
@@ -146,7 +146,7 @@ class Profile {
   std::map<const Node*, Entry> nodes_;
 };
 
-std::string times_json(const Options& options, const Times& times, const Profile& profile,
+std::string times_json(const BenchArguments& options, const Times& times, const Profile& profile,
                        const Program& program) {
   return json_object([&](JsonWriter& json) {
     write_text(json, "file", options.execution.source.file);
@@ -198,7 +198,7 @@ std::vector<Value> memory_for(const std::vector<Value>& results, const Model& mo
   return out;
 }
 
-Result<int> bench(const Options& options, Environment& environment) {
+Result<int> bench(const BenchArguments& options, Environment& environment) {
   Times times;
   const Clock::time_point start = Clock::now();
   PT2_TRY(PreparedCall call, prepare_call(options.execution, environment));
@@ -242,7 +242,7 @@ Result<int> bench(const Options& options, Environment& environment) {
 }  // namespace
 
 Action setup_bench(CommandLine& line) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<BenchArguments>();
   add_source(line, options->execution.source);
   add_input_options(line, options->execution.inputs);
   line.add_option("--seconds", options->seconds, "measure for S seconds; 2 if not given")

@@ -9,14 +9,14 @@
 namespace pt2::tools {
 namespace {
 
-struct Options {
+struct CanonArguments {
   Source source;
   std::string output;
   bool content = false;
   bool pretty = false;
 };
 
-Result<int> print_canonical(const Options& options, Environment& environment) {
+Result<int> print_canonical(const CanonArguments& options, Environment& environment) {
   PT2_TRY(const Package package, open_package(options.source, environment));
   PT2_TRY(const Program* program, package.program(options.source.model));
   auto canonical = canonicalize(*program, options.content ? TieBreak::content : TieBreak::position);
@@ -32,7 +32,7 @@ Result<int> print_canonical(const Options& options, Environment& environment) {
 }  // namespace
 
 Action setup_canon(CommandLine& line) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CanonArguments>();
   add_source(line, options->source);
   line.add_flag("--content", options->content,
                 "order nodes that PyTorch leaves in the file's order by their\n"

@@ -14,7 +14,7 @@
 namespace pt2::tools {
 namespace {
 
-struct Options {
+struct CatArguments {
   Source source;
   std::string record;
   std::string tensor;
@@ -40,7 +40,7 @@ Result<void> write_answer(std::string_view bytes, Environment& environment) {
   return {};
 }
 
-Result<int> cat_record(const Options& options, Environment& environment) {
+Result<int> cat_record(const CatArguments& options, Environment& environment) {
   PT2_TRY(const Archive archive,
           Archive::open_container(input_path(options.source.file), options.source.limits));
   const Entry* entry = archive.find(options.record);
@@ -60,7 +60,7 @@ Result<int> cat_record(const Options& options, Environment& environment) {
   return kOk;
 }
 
-Result<int> cat_tensor(const Options& options, Environment& environment) {
+Result<int> cat_tensor(const CatArguments& options, Environment& environment) {
   PT2_TRY(const Package package, open_package(options.source, environment));
   PT2_TRY(const TensorList list, read_tensor_list(package, options.source.model, environment));
   const auto found = std::ranges::find(list.tensors, options.tensor, &ListedTensor::name);
@@ -82,7 +82,7 @@ Result<int> cat_tensor(const Options& options, Environment& environment) {
 }  // namespace
 
 Action setup_cat(CommandLine& line) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CatArguments>();
   add_source(line, options->source);
   line.add_option("RECORD", options->record, "a record, as 'pt2 ls' names it");
   line.add_option("--tensor", options->tensor, "a tensor instead of a record").type_name("NAME");

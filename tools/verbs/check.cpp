@@ -18,7 +18,7 @@
 namespace pt2::tools {
 namespace {
 
-struct Options {
+struct CheckArguments {
   Source source;
   std::vector<std::string> inputs;
   bool json = false;
@@ -180,7 +180,7 @@ void warn_of_guards(const Program& program, Environment& environment) {
                                              printable(guard.error().text())));
 }
 
-Result<int> check(const Options& options, Environment& environment) {
+Result<int> check(const CheckArguments& options, Environment& environment) {
   PT2_TRY(const Package package, open_package(options.source, environment));
   PT2_TRY(const Program* program, package.program(options.source.model));
   const std::string& file = options.source.file;
@@ -202,7 +202,7 @@ Result<int> check(const Options& options, Environment& environment) {
 }  // namespace
 
 Action setup_check(CommandLine& line) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CheckArguments>();
   add_source(line, options->source);
   line.add_option("-i,--input", options->inputs,
                   "NAME=DTYPE:DxD, such as x=f32:2x3, or NAME=NUMBER;\nNAME may be a position;\n"

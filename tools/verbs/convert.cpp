@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kBlocked = 4;
 
-struct Options {
+struct ConvertArguments {
   Source source;
   std::string output;
   std::string release;
@@ -29,7 +29,7 @@ std::string version_text(int schema) {
                       : fmt::format("{}.{}", schema / 100, schema % 100);
 }
 
-Result<Conversion> run_conversion(const Options& options, const Package& package) {
+Result<Conversion> run_conversion(const ConvertArguments& options, const Package& package) {
   ConvertOptions wanted{.limits = options.source.limits};
   wanted.losses.insert(options.losses.begin(), options.losses.end());
   if (options.release == "oldest") return convert_for_oldest(package, wanted);
@@ -65,7 +65,7 @@ std::string report_json(const Conversion& conversion) {
   });
 }
 
-std::string report_text(const Options& options, const Conversion& conversion) {
+std::string report_text(const ConvertArguments& options, const Conversion& conversion) {
   std::string rewritten;
   for (const std::string_view name : conversion.rewritten)
     rewritten += (rewritten.empty() ? "; rewritten: " : ", ") + std::string(name);
@@ -75,8 +75,8 @@ std::string report_text(const Options& options, const Conversion& conversion) {
 }
 
 // True when nothing is wrong with what would be written.
-Result<bool> is_sound(const Options& options, const Package& package, const Conversion& conversion,
-                      Environment& environment) {
+Result<bool> is_sound(const ConvertArguments& options, const Package& package,
+                      const Conversion& conversion, Environment& environment) {
   if (conversion.rewritten.empty()) return true;
   bool sound = true;
   for (const SavedProgram& program : conversion.contents.programs) {
@@ -93,7 +93,7 @@ Result<bool> is_sound(const Options& options, const Package& package, const Conv
   return sound;
 }
 
-Result<int> convert_file(const Options& options, Environment& environment) {
+Result<int> convert_file(const ConvertArguments& options, Environment& environment) {
   PT2_TRY(const Package package, open_package(options.source, environment));
   print_foreign_code(environment, package);
   PT2_TRY(const Conversion conversion, run_conversion(options, package));
@@ -124,7 +124,7 @@ Result<int> convert_file(const Options& options, Environment& environment) {
 }  // namespace
 
 Action setup_convert(CommandLine& line) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ConvertArguments>();
   add_source(line, options->source);
   add_written_option(line, options->output).required();
   const Option release =

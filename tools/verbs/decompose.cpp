@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kLeft = 4;
 
-struct Options {
+struct DecomposeArguments {
   Source source;
   std::string output;
   std::vector<std::string> to;
@@ -28,7 +28,8 @@ struct Report {
 };
 
 // Every program of the package.
-Result<PackageContents> decomposed(const Options& options, const Package& package, Report& report) {
+Result<PackageContents> decomposed(const DecomposeArguments& options, const Package& package,
+                                   Report& report) {
   PT2_TRY(PackageContents contents, package_contents(package));
   const DecomposeOptions wanted{.to = options.to, .limits = options.source.limits};
   for (SavedProgram& saved : contents.programs) {
@@ -56,7 +57,7 @@ std::string report_json(const Report& report) {
   });
 }
 
-Result<int> decompose_file(const Options& options, Environment& environment) {
+Result<int> decompose_file(const DecomposeArguments& options, Environment& environment) {
   PT2_TRY(const Package package, open_package(options.source, environment));
   Report report;
   PT2_TRY(const PackageContents contents, decomposed(options, package, report));
@@ -78,7 +79,7 @@ Result<int> decompose_file(const Options& options, Environment& environment) {
 }  // namespace
 
 Action setup_decompose(CommandLine& line) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<DecomposeArguments>();
   options->to = {"core"};
   add_source(line, options->source);
   add_written_option(line, options->output).required();

@@ -15,7 +15,7 @@
 namespace pt2::tools {
 namespace {
 
-struct Options {
+struct DiffArguments {
   std::vector<std::string> files;
   DiffOptions diff;
   std::string html;
@@ -57,7 +57,7 @@ void print_counts(const Difference& difference, Environment& environment) {
                                        change_kind_name(key.second)));
 }
 
-Result<void> write_html(const Options& options, const Package& before, const Package& after,
+Result<void> write_html(const DiffArguments& options, const Package& before, const Package& after,
                         const Difference& difference) {
   PT2_TRY(const Program* left, before.program(options.diff.model));
   PT2_TRY(const Program* right, after.program(options.diff.model));
@@ -65,7 +65,7 @@ Result<void> write_html(const Options& options, const Package& before, const Pac
   return write_file(options.html, std::as_bytes(std::span(page)));
 }
 
-Result<int> diff_two(const Options& options, const std::string& old_file,
+Result<int> diff_two(const DiffArguments& options, const std::string& old_file,
                      const std::string& new_file, Environment& environment) {
   auto opening = std::async(std::launch::async, [&] {
     return Package::open_briefly(input_path(old_file), options.limits);
@@ -93,7 +93,7 @@ Result<int> diff_two(const Options& options, const std::string& old_file,
 }
 
 // git takes any exit code but 0 for a crash of its driver.
-Result<int> diff_for_git(const Options& options, Environment& environment) {
+Result<int> diff_for_git(const DiffArguments& options, Environment& environment) {
   const std::string &path = options.files[0], &old_file = options.files[1],
                     &new_file = options.files[4];
   print(environment.out,
@@ -106,7 +106,7 @@ Result<int> diff_for_git(const Options& options, Environment& environment) {
   return kOk;
 }
 
-Result<int> diff_files(const Options& options, Environment& environment) {
+Result<int> diff_files(const DiffArguments& options, Environment& environment) {
   const bool of_files = options.diff.semantic || options.no_weights || options.stat ||
                         !options.html.empty() || options.git;
   if (options.run.run && of_files)
@@ -140,7 +140,7 @@ Result<int> diff_files(const Options& options, Environment& environment) {
 }  // namespace
 
 Action setup_diff(CommandLine& line) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<DiffArguments>();
   line.add_option("FILE", options->files, "the two files; one may be -, standard input").required();
   line.add_flag(
       "--semantic", options->diff.semantic,

@@ -11,7 +11,7 @@
 namespace pt2::tools {
 namespace {
 
-struct Options {
+struct DisArguments {
   Source source;
   TextOptions text;
   bool plan = false;
@@ -29,7 +29,7 @@ std::string plan_text(const std::vector<PlannedStep>& plan) {
   return table.text();
 }
 
-Result<int> disassemble(const Options& options, Environment& environment) {
+Result<int> disassemble(const DisArguments& options, Environment& environment) {
   PT2_TRY(Package package, open_package(options.source, environment));
   if (options.plan) {
     PT2_TRY(CustomOperators operators, load_operators(options.libraries));
@@ -46,7 +46,7 @@ Result<int> disassemble(const Options& options, Environment& environment) {
 }  // namespace
 
 Action setup_dis(CommandLine& line) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<DisArguments>();
   add_source(line, options->source);
   line.add_flag("--metadata", options->text.metadata,
                 "with stack traces, module stacks and the like: everything that the file says");

@@ -12,7 +12,7 @@
 namespace pt2::tools {
 namespace {
 
-struct Options {
+struct DraftArguments {
   Source source;
   std::string out;
   bool external = false;
@@ -22,7 +22,7 @@ std::span<const std::byte> bytes_of(const std::string& text) {
   return std::as_bytes(std::span(text));
 }
 
-Result<void> save_as_draft(const Options& options, const Package& package,
+Result<void> save_as_draft(const DraftArguments& options, const Package& package,
                            Environment& environment) {
   DraftOptions draft_options;
   std::filesystem::path beside(options.out);
@@ -47,7 +47,7 @@ Result<void> save_as_draft(const Options& options, const Package& package,
   return write_file(options.out, bytes_of(write_draft(file->module)));
 }
 
-Result<int> convert(const Options& options, Environment& environment) {
+Result<int> convert(const DraftArguments& options, Environment& environment) {
   PT2_TRY(const Package package, open_package(options.source, environment));
   if (package.draft() == nullptr) {
     PT2_TRY_VOID(save_as_draft(options, package, environment));
@@ -64,7 +64,7 @@ Result<int> convert(const Options& options, Environment& environment) {
 }  // namespace
 
 Action setup_draft(CommandLine& line) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<DraftArguments>();
   add_source(line, options->source);
   line.add_option("-o,--output", options->out, "the file to write").required().type_name("FILE");
   line.add_flag("--external", options->external,

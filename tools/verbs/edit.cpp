@@ -17,7 +17,7 @@
 namespace pt2::tools {
 namespace {
 
-struct Options {
+struct EditArguments {
   Writing writing;
   std::vector<std::string> dims, inputs, outputs, arguments, exposed, from, to;
   std::string module;
@@ -95,7 +95,7 @@ Result<Device> parse_device(const std::string& text) {
   return device;
 }
 
-Result<std::vector<std::string>> edit_all(const Options& options, Program& program) {
+Result<std::vector<std::string>> edit_all(const EditArguments& options, Program& program) {
   std::vector<std::string> lines;
   const auto add = [&](Result<std::string> line) -> Result<void> {
     if (!line) return std::move(line).error();
@@ -142,7 +142,7 @@ bool samples_fit(const Package& package, const Program& program, const std::stri
   return conditions.check(shapes).has_value();
 }
 
-Result<int> edit(const Options& options, Environment& environment) {
+Result<int> edit(const EditArguments& options, Environment& environment) {
   const Writing& writing = options.writing;
   PT2_TRY(const Package package, open_package(writing.source, environment));
   print_foreign_code(environment, package);
@@ -175,7 +175,7 @@ Result<int> edit(const Options& options, Environment& environment) {
 }  // namespace
 
 Action setup_edit(CommandLine& line) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<EditArguments>();
   add_source(line, options->writing.source);
   const auto add = [&](const char* name, std::vector<std::string>& values, const char* text,
                        const char* type) {

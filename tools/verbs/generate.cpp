@@ -12,7 +12,7 @@
 namespace pt2::tools {
 namespace {
 
-struct Options {
+struct GenerateArguments {
   std::string path;
   std::string ids;
   std::optional<int64_t> max_new;
@@ -47,7 +47,7 @@ Result<std::vector<int64_t>> parse_ids(std::string_view text, std::string_view o
   return out;
 }
 
-Sampling sampling_of(const Options& options, const GenerationSettings& settings) {
+Sampling sampling_of(const GenerateArguments& options, const GenerationSettings& settings) {
   Sampling out = options.greedy ? Sampling{} : settings.sampling;
   // Whoever says how to draw does not want the most likely token.
   if (out.temperature == 0 && (options.top_k || options.top_p)) out.temperature = 1;
@@ -58,7 +58,7 @@ Sampling sampling_of(const Options& options, const GenerationSettings& settings)
   return out;
 }
 
-std::string answer_json(const Options& options, std::span<const int64_t> prompt,
+std::string answer_json(const GenerateArguments& options, std::span<const int64_t> prompt,
                         const Generated& generated, const Decoder& decoder) {
   return json_object([&](JsonWriter& json) {
     write_text(json, "file", options.path);
@@ -69,7 +69,7 @@ std::string answer_json(const Options& options, std::span<const int64_t> prompt,
   });
 }
 
-Result<int> generate(const Options& options, Environment& environment) {
+Result<int> generate(const GenerateArguments& options, Environment& environment) {
   PT2_TRY(const std::vector<int64_t> prompt, parse_ids(options.ids, "--ids"));
   GenerateOptions call{.max_new_tokens = options.max_new};
   if (options.stop) {
@@ -104,7 +104,7 @@ Result<int> generate(const Options& options, Environment& environment) {
 }  // namespace
 
 Action setup_generate(CommandLine& line) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<GenerateArguments>();
   line.add_option("PATH", options->path, "a folder of Transformers' exporter, or a .pt2 file")
       .required();
   line.add_option("--ids", options->ids, "token ids of the prompt: 1,2,3")

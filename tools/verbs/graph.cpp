@@ -15,7 +15,7 @@
 namespace pt2::tools {
 namespace {
 
-struct Options {
+struct GraphArguments {
   Source source;
   std::string output;
   std::string profile;
@@ -75,7 +75,7 @@ Result<std::map<std::string, TensorRange>> read_ranges(const std::string& path,
 }
 
 // From the program of that name in the other file, or from its only one.
-Result<std::optional<DrawnDifference>> read_difference(const Options& options,
+Result<std::optional<DrawnDifference>> read_difference(const GraphArguments& options,
                                                        const std::optional<Package>& other,
                                                        const Package& package,
                                                        const std::string& name) {
@@ -98,7 +98,7 @@ struct Pictures {
   std::vector<PageProgram> programs;
 };
 
-Result<Pictures> draw_programs(const Options& options, const Package& package, bool all,
+Result<Pictures> draw_programs(const GraphArguments& options, const Package& package, bool all,
                                Environment& environment) {
   std::vector<std::string> names(package.models().begin(), package.models().end());
   if (!all || !options.source.model.empty()) {
@@ -139,7 +139,7 @@ Result<Pictures> draw_programs(const Options& options, const Package& package, b
   return pictures;
 }
 
-Result<int> graph(const Options& options, Environment& environment) {
+Result<int> graph(const GraphArguments& options, Environment& environment) {
   Format format = Format::page;
   if (!options.output.empty()) {
     PT2_TRY(format, format_of(options.output));
@@ -163,7 +163,7 @@ Result<int> graph(const Options& options, Environment& environment) {
 }  // namespace
 
 Action setup_graph(CommandLine& line) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<GraphArguments>();
   add_source(line, options->source);
   line.add_option("-o,--output", options->output,
                   "the picture: a page to look around in (.html), a picture\n"

@@ -13,7 +13,7 @@
 namespace pt2::tools {
 namespace {
 
-struct Options {
+struct HashArguments {
   std::vector<std::string> files;
   Source source;
   bool file = false;
@@ -27,7 +27,7 @@ struct Hashes {
   std::string file, program, weights;  // those that were asked for
 };
 
-Result<std::vector<Hashes>> hash_one(const Options& options, const std::string& name) {
+Result<std::vector<Hashes>> hash_one(const HashArguments& options, const std::string& name) {
   PT2_TRY(const Package package, Package::open(input_path(name), options.source.limits));
   std::vector<std::string> models(package.models().begin(), package.models().end());
   if (!options.source.model.empty()) {
@@ -64,7 +64,7 @@ void print_hashes(const std::string& file, const Hashes& hashes, Environment& en
   });
 }
 
-Result<int> hash_files(const Options& options, Environment& environment) {
+Result<int> hash_files(const HashArguments& options, Environment& environment) {
   PT2_TRY(const std::vector<std::string> files,
           list_files(options.files, kProgramEndings, environment));
   std::vector<std::optional<Result<std::vector<Hashes>>>> results(files.size());
@@ -104,7 +104,7 @@ Result<int> hash_files(const Options& options, Environment& environment) {
 }  // namespace
 
 Action setup_hash(CommandLine& line) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<HashArguments>();
   line.add_option("FILE", options->files, "files and folders; - is standard input").required();
   line.add_flag("--file", options->file, "only the hash of the file's bytes");
   line.add_flag("--program", options->program,

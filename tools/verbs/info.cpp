@@ -28,7 +28,7 @@ namespace {
 
 constexpr size_t kShownOperators = 6;
 
-struct Options {
+struct InfoArguments {
   Source source;
   bool modules = false;
   bool releases = false;
@@ -372,7 +372,8 @@ std::string summary_json(const Summary& summary) {
   });
 }
 
-Result<int> show_modules(const Options& options, const Package& package, Environment& environment) {
+Result<int> show_modules(const InfoArguments& options, const Package& package,
+                         Environment& environment) {
   PT2_TRY(const Program* program, package.program(options.source.model));
   PT2_TRY(const std::string model, chosen_model(options.source, package));
   const auto write = [&](JsonWriter& json) {
@@ -385,11 +386,11 @@ Result<int> show_modules(const Options& options, const Package& package, Environ
   return kOk;
 }
 
-Result<int> show(const Options& options, Environment& environment) {
+Result<int> show(const InfoArguments& options, Environment& environment) {
   if (decode::is_folder(options.source.file)) {
     const bool whole = options.source.model.empty() && !options.modules && !options.releases;
     if (whole) return show_folder(options.source, options.json, environment);
-    Options program = options;
+    InfoArguments program = options;
     PT2_TRY(program.source.file, program_in_folder(options.source));
     program.source.model.clear();
     return show(program, environment);
@@ -409,7 +410,7 @@ Result<int> show(const Options& options, Environment& environment) {
 }  // namespace
 
 Action setup_info(CommandLine& line) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<InfoArguments>();
   add_source(line, options->source);
   line.add_flag("--modules", options->modules,
                 "the modules it was made of: class, calls, nodes, parameters");

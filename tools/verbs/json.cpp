@@ -7,14 +7,14 @@
 namespace pt2::tools {
 namespace {
 
-struct Options {
+struct JsonArguments {
   Source source;
   std::string payload;
   bool pretty = false;
   std::string output;
 };
 
-Result<std::string> payload_json(const Options& options, const Package& package) {
+Result<std::string> payload_json(const JsonArguments& options, const Package& package) {
   const Role role = options.payload == "weights" ? Role::weights_config : Role::constants_config;
   PT2_TRY(const std::string model, chosen_model(options.source, package));
   const std::string name = package.archive().record_name(role, model);
@@ -34,7 +34,7 @@ Result<std::string> payload_json(const Options& options, const Package& package)
                               options.pretty ? schema::Print::pretty : schema::Print::as_read);
 }
 
-Result<int> print_program(const Options& options, Environment& environment) {
+Result<int> print_program(const JsonArguments& options, Environment& environment) {
   PT2_TRY(const Package package, open_package(options.source, environment));
   const schema::Print style = options.pretty ? schema::Print::pretty : schema::Print::as_read;
   PT2_TRY(std::string text, options.payload.empty()
@@ -48,7 +48,7 @@ Result<int> print_program(const Options& options, Environment& environment) {
 }  // namespace
 
 Action setup_json(CommandLine& line) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<JsonArguments>();
   add_source(line, options->source);
   line.add_flag("--pretty", options->pretty, "with line breaks and indentation");
   line.add_option("--payload", options->payload,

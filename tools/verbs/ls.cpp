@@ -16,7 +16,7 @@ namespace {
 // No reader relies on a larger alignment than PyTorch's own.
 constexpr uint64_t kMaxAlignment = 64;
 
-struct Options {
+struct LsArguments {
   Source source;
   bool tensors = false;
   bool json = false;
@@ -103,7 +103,7 @@ std::string tensors_json(const Source& source, const TensorList& list) {
   });
 }
 
-Result<int> list_records(const Options& options, Environment& environment) {
+Result<int> list_records(const LsArguments& options, Environment& environment) {
   PT2_TRY(const Archive archive,
           Archive::open_container(input_path(options.source.file), options.source.limits));
   print_warnings(environment, archive.warnings());
@@ -111,7 +111,7 @@ Result<int> list_records(const Options& options, Environment& environment) {
   return kOk;
 }
 
-Result<int> list_tensors(const Options& options, Environment& environment) {
+Result<int> list_tensors(const LsArguments& options, Environment& environment) {
   PT2_TRY(const Package package, open_package(options.source, environment));
   PT2_TRY(const TensorList list, read_tensor_list(package, options.source.model, environment));
   print(environment.out, options.json ? tensors_json(options.source, list) : tensors_text(list));
@@ -121,7 +121,7 @@ Result<int> list_tensors(const Options& options, Environment& environment) {
 }  // namespace
 
 Action setup_ls(CommandLine& line) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<LsArguments>();
   add_source(line, options->source);
   line.add_flag("--tensors", options->tensors, "every tensor of every payload, not the records");
   add_model_option(line, options->source);

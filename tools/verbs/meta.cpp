@@ -10,7 +10,7 @@
 namespace pt2::tools {
 namespace {
 
-struct Options {
+struct MetaArguments {
   std::string action;
   Writing writing;
   std::vector<std::string> names;
@@ -25,7 +25,8 @@ Error no_record(const std::string& name) {
 
 std::string text_of(const Record& record) { return std::string(record.text()); }
 
-Result<int> get(const Options& options, const PackageContents& contents, Environment& environment) {
+Result<int> get(const MetaArguments& options, const PackageContents& contents,
+                Environment& environment) {
   if (options.names.empty()) {
     if (options.writing.json)
       print(environment.out, json_object([&](JsonWriter& json) {
@@ -71,7 +72,7 @@ Result<std::string> set_one(PackageContents& contents, const std::string& argume
   return line;
 }
 
-Result<int> meta(const Options& options, Environment& environment) {
+Result<int> meta(const MetaArguments& options, Environment& environment) {
   PT2_TRY(const Package package, open_package(options.writing.source, environment));
   PT2_TRY(PackageContents contents, package_contents(package));
   if (options.action == "get") return get(options, contents, environment);
@@ -86,7 +87,7 @@ Result<int> meta(const Options& options, Environment& environment) {
 }  // namespace
 
 Action setup_meta(CommandLine& line) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<MetaArguments>();
   line.add_option("ACTION", options->action, "get or set").required().one_of({"get", "set"});
   add_source(line, options->writing.source);
   line.add_option("NAME", options->names,

@@ -13,7 +13,7 @@
 namespace pt2::tools {
 namespace {
 
-struct Options {
+struct OpsArguments {
   std::vector<std::string> files;
   std::vector<std::string> libraries;
   std::string model;
@@ -87,7 +87,7 @@ void write_uses(JsonWriter& json, const std::string& file, const std::vector<Ope
   json.end_object();
 }
 
-Result<std::vector<OperatorUse>> uses_of(const std::string& file, const Options& options,
+Result<std::vector<OperatorUse>> uses_of(const std::string& file, const OpsArguments& options,
                                          const CustomOperators& operators,
                                          Environment& environment) {
   PT2_TRY(
@@ -100,7 +100,8 @@ Result<std::vector<OperatorUse>> uses_of(const std::string& file, const Options&
 }
 
 // A file that cannot be read must not hide the answers about the others.
-int list_used(const Options& options, const CustomOperators& operators, Environment& environment) {
+int list_used(const OpsArguments& options, const CustomOperators& operators,
+              Environment& environment) {
   int code = kOk;
   JsonWriter json;
   json.begin_object();
@@ -129,7 +130,7 @@ int list_used(const Options& options, const CustomOperators& operators, Environm
   return code;
 }
 
-Result<int> list_operators(const Options& options, Environment& environment) {
+Result<int> list_operators(const OpsArguments& options, Environment& environment) {
   if (options.files.empty() && options.missing)
     return Error{ErrorCode::argument, "--missing needs a FILE to look for missing operators in",
                  ""};
@@ -141,7 +142,7 @@ Result<int> list_operators(const Options& options, Environment& environment) {
 }  // namespace
 
 Action setup_ops(CommandLine& line) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<OpsArguments>();
   line.add_option("FILE", options->files,
                   "the .pt2 files; - is standard input; without any, the\n"
                   "operators of this build are listed");

@@ -19,7 +19,7 @@
 namespace pt2::tools {
 namespace {
 
-struct Options {
+struct RunArguments {
   Execution execution;
   std::string output;
   std::string format;  // of standard output
@@ -33,7 +33,7 @@ struct Options {
 // A century, which the clock can still count.
 constexpr double kLongestTimeout = 3.2e9;
 
-CallOptions call_options(const Options& options) {
+CallOptions call_options(const RunArguments& options) {
   if (!options.timeout) return {};
   const std::chrono::duration<double> seconds(*options.timeout);
   return {.deadline = std::chrono::steady_clock::now() +
@@ -52,7 +52,7 @@ constexpr std::string_view kStandardOutput = "-";
 constexpr std::string_view kUsualFormat = "npz";
 
 // Nothing where nothing is to be written.
-Result<std::optional<TensorFormat>> output_format(const Options& options,
+Result<std::optional<TensorFormat>> output_format(const RunArguments& options,
                                                   const Environment& environment) {
   if (options.output.empty() && options.format.empty()) return std::optional<TensorFormat>();
   if (options.output != kStandardOutput) {
@@ -156,7 +156,7 @@ Result<std::vector<std::string>> read_labels(const std::string& path) {
   return labels;
 }
 
-Result<void> print_top(const Options& options, const Model& model,
+Result<void> print_top(const RunArguments& options, const Model& model,
                        const std::vector<Value>& outputs, Environment& environment) {
   PT2_TRY(const std::vector<std::string> labels, read_labels(options.labels));
   for (size_t i = 0; i < outputs.size(); ++i)
@@ -165,7 +165,7 @@ Result<void> print_top(const Options& options, const Model& model,
   return {};
 }
 
-Result<int> run(const Options& options, Environment& environment) {
+Result<int> run(const RunArguments& options, Environment& environment) {
   // Before anything is computed.
   PT2_TRY(const std::optional<TensorFormat> format, output_format(options, environment));
   if (!options.state.empty()) {
@@ -197,7 +197,7 @@ Result<int> run(const Options& options, Environment& environment) {
 }  // namespace
 
 Action setup_run(CommandLine& line) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<RunArguments>();
   add_source(line, options->execution.source);
   add_input_options(line, options->execution.inputs);
   line.add_option("-o,--output", options->output,

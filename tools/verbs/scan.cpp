@@ -14,7 +14,7 @@
 namespace pt2::tools {
 namespace {
 
-struct Options {
+struct ScanArguments {
   std::vector<std::string> files;
   std::string sarif;
   bool strict = false;
@@ -26,12 +26,12 @@ struct Options {
 // Everything that may hold code for PyTorch.
 constexpr std::string_view kEndings[] = {".pt2", ".pt", ".pth", ".pkl.zip"};
 
-HazardLevel bound(const Options& options) {
+HazardLevel bound(const ScanArguments& options) {
   return options.strict ? HazardLevel::warning : HazardLevel::alarm;
 }
 
 // A file that could not be read is neither good nor bad.
-int report_code(const Options& options, const ScanReport& report) {
+int report_code(const ScanArguments& options, const ScanReport& report) {
   const auto worst = report.worst();
   if (worst == HazardLevel::alarm) return kDifference;
   if (report.unread) return exit_code(report.unread->code);
@@ -69,7 +69,8 @@ std::string verdict(const ScanReport& report) {
   return report.unread ? out + "; not all of it could be read" : out;
 }
 
-void print_report(const Options& options, const ScanReport& report, Environment& environment) {
+void print_report(const ScanArguments& options, const ScanReport& report,
+                  Environment& environment) {
   for (const ScanFinding& finding : report.findings)
     if (!options.quiet || finding.hazard->level >= bound(options))
       print_finding(finding, environment);
@@ -78,7 +79,7 @@ void print_report(const Options& options, const ScanReport& report, Environment&
     print(environment.out, fmt::format("{}: {}\n", printable(report.file), verdict(report)));
 }
 
-void write_report(JsonWriter& json, const Options& options, const ScanReport& report) {
+void write_report(JsonWriter& json, const ScanArguments& options, const ScanReport& report) {
   write_text(json, "file", report.file);
   write_flag(json, "ok", report_code(options, report) == kOk);
   write_flag(json, "read", !report.unread);
@@ -96,7 +97,7 @@ void write_report(JsonWriter& json, const Options& options, const ScanReport& re
   });
 }
 
-void print_reports(const Options& options, std::span<const ScanReport> reports,
+void print_reports(const ScanArguments& options, std::span<const ScanReport> reports,
                    Environment& environment) {
   if (options.json) {
     print(environment.out, json_object([&](JsonWriter& json) {
@@ -112,7 +113,7 @@ void print_reports(const Options& options, std::span<const ScanReport> reports,
   print(environment.out, fmt::format("{} files, {} did not pass\n", reports.size(), bad));
 }
 
-Result<int> scan_files(const Options& options, Environment& environment) {
+Result<int> scan_files(const ScanArguments& options, Environment& environment) {
   PT2_TRY(const std::vector<std::string> files, list_files(options.files, kEndings, environment));
   std::vector<ScanReport> reports(files.size());
   for_each_file(files.size(), environment, [&](size_t i) {
@@ -136,7 +137,7 @@ Result<int> scan_files(const Options& options, Environment& environment) {
 }  // namespace
 
 Action setup_scan(CommandLine& line) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ScanArguments>();
   line.add_option("FILE", options->files,
                   "files and folders (of a folder all .pt2, .pt, .pth and .pkl.zip\n"
                   "files); - is standard input")

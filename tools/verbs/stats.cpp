@@ -16,9 +16,9 @@
 namespace pt2::tools {
 namespace {
 
-constexpr size_t kShownOperators = 12;
+constexpr size_t kListedOperators = 12;
 
-struct Options {
+struct StatsArguments {
   std::vector<std::string> files;
   Source source;
   bool modules = false;
@@ -31,7 +31,7 @@ struct FileStats {
   ProgramStats stats;
 };
 
-Result<std::vector<FileStats>> read_file(const Options& options, const std::string& name) {
+Result<std::vector<FileStats>> read_file(const StatsArguments& options, const std::string& name) {
   PT2_TRY(const Package package, Package::open(input_path(name), options.source.limits));
   std::vector<std::string> models(package.models().begin(), package.models().end());
   if (!options.source.model.empty()) {
@@ -52,7 +52,7 @@ std::string title(const FileStats& each) {
   return printable(each.file) + (each.model.empty() ? "" : ":" + printable(each.model));
 }
 
-std::string one_text(const Options& options, const FileStats& each) {
+std::string one_text(const StatsArguments& options, const FileStats& each) {
   const ProgramStats& stats = each.stats;
   TextTable about({{""}, {""}}, "  ");
   about.add({"nodes", std::to_string(stats.nodes)});
@@ -69,12 +69,12 @@ std::string one_text(const Options& options, const FileStats& each) {
                        {"MULTIPLY-ADDS", Align::right},
                        {"RESULTS", Align::right}});
   for (const OperatorStats& sums :
-       std::span(stats.operators).first(std::min(stats.operators.size(), kShownOperators)))
+       std::span(stats.operators).first(std::min(stats.operators.size(), kListedOperators)))
     operators.add({printable(sums.target), std::to_string(sums.calls),
                    count_text(sums.multiply_adds), bytes_text(sums.result_bytes)});
   std::string out = title(each) + "\n" + about.text() + operators.text();
-  if (stats.operators.size() > kShownOperators)
-    out += fmt::format("and {} more operators\n", stats.operators.size() - kShownOperators);
+  if (stats.operators.size() > kListedOperators)
+    out += fmt::format("and {} more operators\n", stats.operators.size() - kListedOperators);
   if (!options.modules) return out;
   TextTable modules(
       {{"MODULE"}, {"CLASS"}, {"PARAMETERS", Align::right}, {"MULTIPLY-ADDS", Align::right}});
@@ -133,7 +133,7 @@ void write_stats(JsonWriter& json, const FileStats& each) {
   });
 }
 
-Result<int> stats_of_files(const Options& options, Environment& environment) {
+Result<int> stats_of_files(const StatsArguments& options, Environment& environment) {
   PT2_TRY(const std::vector<std::string> files,
           list_files(options.files, kProgramEndings, environment));
   std::vector<std::optional<Result<std::vector<FileStats>>>> results(files.size());
@@ -164,7 +164,7 @@ Result<int> stats_of_files(const Options& options, Environment& environment) {
 }  // namespace
 
 Action setup_stats(CommandLine& line) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<StatsArguments>();
   line.add_option("FILE", options->files,
                   "files and folders; several make a table; - is standard input")
       .required();

@@ -5,12 +5,12 @@
 namespace pt2::tools {
 namespace {
 
-struct Options {
+struct StripArguments {
   Writing writing;
   StripOptions strip;
 };
 
-Result<int> strip_file(const Options& options, Environment& environment) {
+Result<int> strip_file(const StripArguments& options, Environment& environment) {
   StripOptions wanted = options.strip;
   if (!wanted.unused && !wanted.metadata && !wanted.example_inputs) wanted.unused = true;
   PT2_TRY(const Package package, open_package(options.writing.source, environment));
@@ -22,7 +22,7 @@ Result<int> strip_file(const Options& options, Environment& environment) {
 }  // namespace
 
 Action setup_strip(CommandLine& line) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<StripArguments>();
   add_source(line, options->writing.source);
   line.add_flag(
       "--unused", options->strip.unused,

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::string_view kCasesEnding = ".safetensors";
 
-struct Options {
+struct TestArguments {
   std::vector<std::string> files;
   std::vector<std::string> libraries;
   CustomOperators operators;
@@ -71,7 +71,7 @@ std::vector<Pair> pairs(const std::vector<std::string>& files) {
   return out;
 }
 
-Source source_of(const std::string& file, const Options& options) {
+Source source_of(const std::string& file, const TestArguments& options) {
   return {.file = file, .model = options.model, .limits = options.limits};
 }
 
@@ -98,7 +98,7 @@ struct Engines {
   Session reference;
 };
 
-Result<std::vector<TestedCall>> test_calls(Pair& pair, const Options& options,
+Result<std::vector<TestedCall>> test_calls(Pair& pair, const TestArguments& options,
                                            Environment& environment) {
   const Source source = source_of(pair.program, options);
   PT2_TRY(Package opened, open_package(source, environment));
@@ -265,7 +265,7 @@ std::string divergence_json(const std::string& file, const TraceComparison& resu
   });
 }
 
-Result<int> find_divergence(const Options& options, Environment& environment) {
+Result<int> find_divergence(const TestArguments& options, Environment& environment) {
   if (options.files.size() != 1)
     return Error{ErrorCode::argument,
                  fmt::format("--first-divergence: found {} files, expected one program",
@@ -288,7 +288,7 @@ Result<int> find_divergence(const Options& options, Environment& environment) {
   return result.first ? kDifference : kOk;
 }
 
-Result<int> test_files(Options& options, Environment& environment) {
+Result<int> test_files(TestArguments& options, Environment& environment) {
   PT2_TRY(options.operators, load_operators(options.libraries));
   if (!options.trace.empty()) return find_divergence(options, environment);
   Tally tally;
@@ -322,7 +322,7 @@ Result<int> test_files(Options& options, Environment& environment) {
 }  // namespace
 
 Action setup_test(CommandLine& line) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<TestArguments>();
   line.add_option("FILE", options->files,
                   "programs, each followed by the .safetensors file of its\n"
                   "recorded calls, if that does not lie beside it under its name")

@@ -13,7 +13,7 @@
 namespace pt2::tools {
 namespace {
 
-struct Options {
+struct TraceArguments {
   Execution execution;
   std::string nodes = "*";
   std::string output;
@@ -23,7 +23,7 @@ struct Options {
 // The destination of traced values: a file, or lines on standard output.
 class Recorder {
  public:
-  Recorder(const Options& options, Environment& environment)
+  Recorder(const TraceArguments& options, Environment& environment)
       : options_(options), environment_(environment) {}
 
   Result<void> open() {
@@ -90,13 +90,13 @@ class Recorder {
           }));
   }
 
-  const Options& options_;
+  const TraceArguments& options_;
   Environment& environment_;
   std::unique_ptr<TensorWriter> file_;
   size_t count_ = 0;
 };
 
-Result<int> trace(const Options& options, Environment& environment) {
+Result<int> trace(const TraceArguments& options, Environment& environment) {
   Recorder recorder(options, environment);
   PT2_TRY_VOID(recorder.open());
   PT2_TRY(PreparedCall call, prepare_call(options.execution, environment));
@@ -113,7 +113,7 @@ Result<int> trace(const Options& options, Environment& environment) {
 }  // namespace
 
 Action setup_trace(CommandLine& line) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<TraceArguments>();
   add_source(line, options->execution.source);
   add_input_options(line, options->execution.inputs);
   line.add_option("-o,--output", options->output,

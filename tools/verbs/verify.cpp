@@ -25,7 +25,7 @@ namespace {
 constexpr Level kLevels[] = {Level::container, Level::schema, Level::graph, Level::full};
 constexpr unsigned kMaxThreads = 4;  // more do not read faster from memory
 
-struct Options {
+struct VerifyArguments {
   std::vector<std::string> files;
   bool quiet = false;
   bool strict = false;
@@ -117,7 +117,7 @@ size_t count(const VerifiedFile& file, HazardLevel gravity) {
                              std::ranges::count_if(file.hazards, has_it));
 }
 
-Level chosen_level(const Options& options) {
+Level chosen_level(const VerifyArguments& options) {
   return *std::ranges::find(kLevels, options.level, level_name);
 }
 
@@ -133,7 +133,7 @@ bool may_run_code(const ScanFinding& finding) {
 // 1 where rules are broken by a file that can be read. Of several codes the largest says most: 3
 // damaged or malformed, 4 unsupported, 5 limit; but nobody shall take for a newer file one that
 // runs code.
-int findings_code(const Options& options, const VerifiedFile& file) {
+int findings_code(const VerifyArguments& options, const VerifiedFile& file) {
   const auto runs_code = [](const auto& finding) { return may_run_code(finding); };
   if (std::ranges::any_of(file.findings.all(), runs_code) ||
       std::ranges::any_of(file.hazards, runs_code))
@@ -147,7 +147,7 @@ int findings_code(const Options& options, const VerifiedFile& file) {
   return code;
 }
 
-int verdict_code(const Options& options, const Verdict& verdict) {
+int verdict_code(const VerifyArguments& options, const Verdict& verdict) {
   if (verdict.has_other_digest()) return kDifference;
   return findings_code(options, verdict.file);
 }
@@ -205,7 +205,7 @@ void write_report(JsonWriter& json, const std::string& file, const Verdict& verd
   json.end_object();
 }
 
-void print_verdict(const Options& options, const std::string& file, const Verdict& verdict,
+void print_verdict(const VerifyArguments& options, const std::string& file, const Verdict& verdict,
                    Environment& environment) {
   if (options.quiet && verdict_code(options, verdict) == kOk) return;
   for (const Diagnostic& finding : verdict.file.findings.all()) {
@@ -225,7 +225,7 @@ void print_verdict(const Options& options, const std::string& file, const Verdic
                     coloured(environment, is_bad ? Colour::red : Colour::green, text)));
 }
 
-Verdict look_at(const Options& options, const Sums* sums, const std::string& file,
+Verdict look_at(const VerifyArguments& options, const Sums* sums, const std::string& file,
                 unsigned threads) {
   Verdict verdict;
   if (sums != nullptr) {
@@ -244,7 +244,7 @@ Verdict look_at(const Options& options, const Sums* sums, const std::string& fil
   return verdict;
 }
 
-Result<std::optional<Sums>> read_sums(const Options& options) {
+Result<std::optional<Sums>> read_sums(const VerifyArguments& options) {
   if (options.sha256.empty()) return std::optional<Sums>();
   if (std::ranges::find(options.files, "-") != options.files.end())
     return Error{ErrorCode::argument, "--sha256 compares files, not standard input", ""};
@@ -252,7 +252,7 @@ Result<std::optional<Sums>> read_sums(const Options& options) {
   return std::optional(std::move(sums));
 }
 
-Result<int> verify_files(const Options& options, Environment& environment) {
+Result<int> verify_files(const VerifyArguments& options, Environment& environment) {
   PT2_TRY(const std::vector<std::string> files,
           list_files(options.files, kProgramEndings, environment));
   PT2_TRY(const std::optional<Sums> sums, read_sums(options));
@@ -290,7 +290,7 @@ Result<int> verify_files(const Options& options, Environment& environment) {
 }  // namespace
 
 Action setup_verify(CommandLine& line) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<VerifyArguments>();
   line.add_option("FILE", options->files, "files and folders; - is standard input").required();
   line.add_flag("-q,--quiet", options->quiet, "print only files that do not pass");
   line.add_flag("--strict", options->strict, "warnings count as errors");

@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::string_view kActions[] = {"ls", "export", "set", "cast", "share"};
 
-struct Options {
+struct WeightsArguments {
   std::string action;
   Writing writing;
   std::string tensors;  // the file that set reads
@@ -165,7 +165,8 @@ std::string rows_json(const std::string& file, const std::vector<Row>& rows) {
   });
 }
 
-Result<int> list(const Options& options, const Package& package, Environment& environment) {
+Result<int> list(const WeightsArguments& options, const Package& package,
+                 Environment& environment) {
   PT2_TRY(const Program* program, package.program(options.writing.source.model));
   PT2_TRY(const auto payloads, package.payloads(options.writing.source.model));
   const std::vector<Row> rows = list_rows(*program, *payloads);
@@ -189,7 +190,7 @@ Result<void> tell_left_out(const Package& package, const std::string& model,
   return {};
 }
 
-Result<int> export_weights(const Options& options, const Package& package,
+Result<int> export_weights(const WeightsArguments& options, const Package& package,
                            const PackageContents& contents, const std::string& model,
                            Environment& environment) {
   if (options.writing.output.empty())
@@ -205,7 +206,7 @@ Result<int> export_weights(const Options& options, const Package& package,
   return kOk;
 }
 
-Result<CastOptions> cast_options(const Options& options) {
+Result<CastOptions> cast_options(const WeightsArguments& options) {
   CastOptions cast;
   for (const auto& [text, dtype] :
        {std::pair(&options.from, &cast.from), {&options.to, &cast.to}}) {
@@ -222,7 +223,7 @@ Result<CastOptions> cast_options(const Options& options) {
   return cast;
 }
 
-Result<ChangeLines> apply(const Options& options, PackageContents& contents,
+Result<ChangeLines> apply(const WeightsArguments& options, PackageContents& contents,
                           const std::string& model) {
   if (options.action == "share") return share_weights(contents);
   if (options.action == "cast") {
@@ -237,7 +238,7 @@ Result<ChangeLines> apply(const Options& options, PackageContents& contents,
   return set_weights(contents, model, tensors, options.partial);
 }
 
-Result<void> check_action(const Options& options) {
+Result<void> check_action(const WeightsArguments& options) {
   const auto is_action = [](const std::string& word) {
     return std::ranges::find(kActions, word) != std::end(kActions);
   };
@@ -252,7 +253,7 @@ Result<void> check_action(const Options& options) {
                ""};
 }
 
-Result<int> weights(Options options, Environment& environment) {
+Result<int> weights(WeightsArguments options, Environment& environment) {
   // A file alone is listed.
   if (options.writing.source.file.empty() && !check_action(options))
     options.writing.source.file = std::exchange(options.action, "ls");
@@ -278,7 +279,7 @@ Result<int> weights(Options options, Environment& environment) {
 }  // namespace
 
 Action setup_weights(CommandLine& line) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<WeightsArguments>();
   line.add_option("ACTION", options->action,
                   "ls: list names, types, ranges (what a FILE without ACTION does);\n"
                   "export: to .safetensors, .npz, .npy; set: take them from such a\n"

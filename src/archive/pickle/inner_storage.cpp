@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view kMagicNumber = "119547037146038801333356";
 constexpr int64_t kProtocol = 1001;
-enum Part : size_t { magic_number, protocol_number, machine, storage, keys, part_count };
+enum class Part : size_t { magic_number, protocol_number, machine, storage, keys, count };
 
 }  // namespace
 
@@ -52,24 +52,24 @@ Result<size_t> Unpickler::follow_inside(std::span<const std::byte> bytes, size_t
   };
   bool fits = false;
   switch (static_cast<Part>(part)) {
-    case magic_number:
+    case Part::magic_number:
       fits = root.kind == PickleKind::big_integer && *text == kMagicNumber;
       break;
-    case protocol_number:
+    case Part::protocol_number:
       fits = number != nullptr && *number == kProtocol;
       break;
-    case machine:
+    case Part::machine:
       fits = root.kind == PickleKind::dict;
       if (fits && is_big_endian())
         return error(ErrorCode::unsupported, "the bytes of a storage are big-endian");
       break;
-    case storage:
+    case Part::storage:
       fits = root.kind == PickleKind::storage;
       break;
-    case keys:
+    case Part::keys:
       fits = root.kind == PickleKind::list && items->size() == 1;
       break;
-    case part_count:
+    case Part::count:
       break;
   }
   if (fits) return inner.position();
@@ -95,8 +95,8 @@ Result<PickleId> Unpickler::read_storage_file(std::span<const std::byte> bytes) 
   if (is_inside_)
     return error(ErrorCode::unsupported, "found a storage inside the bytes of a storage");
   size_t place = 0, storage_place = 0;
-  for (size_t part = 0; part < part_count; ++part) {
-    if (part == storage) storage_place = place;
+  for (size_t part = 0; part < static_cast<size_t>(Part::count); ++part) {
+    if (part == static_cast<size_t>(Part::storage)) storage_place = place;
     PT2_TRY(const size_t length, follow_inside(bytes.subspan(place), part));
     place += length;
   }

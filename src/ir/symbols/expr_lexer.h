@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "base/text.h"
 #include "pt2/result.h"
 
 namespace pt2 {
@@ -22,7 +23,6 @@ struct Token {
 inline bool is_name_start(char c) {
   return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
-inline bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 class Lexer {
  public:

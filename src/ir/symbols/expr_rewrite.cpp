@@ -39,9 +39,6 @@ bool is_literal(Expr expr) {
   return expr->op == ExprOp::integer || expr->op == ExprOp::rational ||
          expr->op == ExprOp::floating || expr->op == ExprOp::boolean;
 }
-bool is_integer(Expr expr, int64_t value) {
-  return expr->op == ExprOp::integer && expr->number == Number(value);
-}
 std::optional<bool> truth(Expr expr) {
   return expr->op == ExprOp::boolean ? std::optional(std::get<bool>(expr->number)) : std::nullopt;
 }

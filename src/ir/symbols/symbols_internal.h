@@ -27,6 +27,11 @@ std::string evaluated_text(std::string_view text);
 using SymbolText = std::function<std::string(Expr symbol)>;
 std::string print_expr(Expr expr, const SymbolText& symbol_text);
 
+// Whether `expr` is this very number.
+inline bool is_integer(Expr expr, int64_t value) {
+  return expr->op == ExprOp::integer && expr->number == Number(value);
+}
+
 Result<Expr> parse_expr(std::string_view text, ExprPool& pool);
 
 }  // namespace pt2

@@ -6,6 +6,7 @@
 
 #include <cmath>
 
+#include "base/text.h"
 #include "ir/number.h"
 #include "ir/symbols/symbols_internal.h"
 
@@ -67,9 +68,6 @@ bool is_half(Expr expr) {
 }
 bool is_minus_half(Expr expr) {
   return expr->op == ExprOp::rational && expr->number == Number(Rational{-1, 2});
-}
-bool is_integer(Expr expr, int64_t value) {
-  return expr->op == ExprOp::integer && expr->number == Number(value);
 }
 
 int precedence(Expr expr) {
@@ -348,12 +346,6 @@ void print_srepr_product(std::string& out, Expr expr) {
   out += "Mul(Integer(-1), " + factors.substr(1);
 }
 
-// Python's repr of a string; names hold no backslash.
-std::string quoted(std::string_view name) {
-  const char quote = name.find('\'') == name.npos ? '\'' : '"';
-  return fmt::format("{}{}{}", quote, name, quote);
-}
-
 bool is_integer_text(std::string_view text) {
   return text.find_first_not_of("-0123456789") == std::string_view::npos;
 }
@@ -384,14 +376,14 @@ void print_srepr(std::string& out, Expr expr) {
       return;
     case ExprOp::symbol: {
       const std::string_view assumptions = expr->assumptions->text();
-      out += fmt::format("Symbol({}{}{})", quoted(expr->name), assumptions.empty() ? "" : ", ",
-                         assumptions);
+      out += fmt::format("Symbol({}{}{})", print_python_string(expr->name),
+                         assumptions.empty() ? "" : ", ", assumptions);
       return;
     }
     case ExprOp::opaque:
       return print_srepr_call(out,
                               expr->number == Number(true)
-                                  ? fmt::format("Function({})", quoted(expr->name))
+                                  ? fmt::format("Function({})", print_python_string(expr->name))
                                   : expr->name,
                               expr->args);
 #define PT2_EXPR_FUNCTION(op, name, min_arguments, max_arguments) case ExprOp::op:

@@ -56,7 +56,7 @@ std::string_view why_undecomposed(ops::Undecomposed reason) {
 }
 
 // The dtypes of the torch.autocast regions around a node, innermost last.
-using Regions = std::vector<std::optional<Dtype>>;
+using RegionDtypes = std::vector<std::optional<Dtype>>;
 
 // The dtype of the region that a node opens; the node's arguments are device, dtype, enabled.
 std::optional<Dtype> opened_region(const Node& node) {
@@ -109,7 +109,7 @@ class Decomposer {
         choices_.push_back(std::move(each));
   }
 
-  void visit(Graph& graph, Regions regions) {
+  void visit(Graph& graph, RegionDtypes regions) {
     GraphState state;
     for (const Argument& input : graph.inputs()) learn(graph, input, state);
     for (const NodeId id : graph.nodes())
@@ -121,7 +121,7 @@ class Decomposer {
         regions.push_back(opened_region(node));
       if (node.target == "torch.amp.autocast_mode._exit_autocast" && !regions.empty())
         regions.pop_back();
-      Regions inside = regions;
+      RegionDtypes inside = regions;
       if (last_part(node.target) == "wrap_with_autocast") inside.push_back(opened_region(node));
       for (const NamedArgument& input : node.inputs)
         for_each_subgraph(input.arg,
@@ -150,7 +150,7 @@ class Decomposer {
     });
   }
 
-  Result<void> rewrite(Graph& graph, NodeId id, const Operator& op, const Regions& regions,
+  Result<void> rewrite(Graph& graph, NodeId id, const Operator& op, const RegionDtypes& regions,
                        GraphState& state) {
     const auto refuse = [](std::string text) { return Error{ErrorCode::unsupported, text, ""}; };
     if (std::string name = other_name(op, graph.node(id).target); !name.empty()) {

@@ -8,14 +8,13 @@
 
 #include "base/check.h"
 #include "check/shapes/abstract_value.h"
+#include "ir/target.h"
 #include "lower/arguments.h"
 #include "ops/bind.h"
 #include "ops/compose.h"
 
 namespace pt2 {
 namespace {
-
-constexpr std::string_view kAten = "torch.ops.aten.";
 
 Error unsupported(std::string text) { return {ErrorCode::unsupported, std::move(text), ""}; }
 Error depends_on_sizes() {

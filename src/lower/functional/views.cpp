@@ -5,14 +5,13 @@
 #include <iterator>
 #include <limits>
 
+#include "ir/target.h"
 #include "lower/arguments.h"
 #include "lower/written_memory.h"
 #include "ops/shape/view.h"
 
 namespace pt2 {
 namespace {
-
-constexpr std::string_view kAten = "torch.ops.aten.";
 
 std::optional<Sizes> literals(const std::vector<SymInt>& numbers) {
   Sizes out;
@@ -317,9 +316,8 @@ size_t result_count(const Node& node) {
 }  // namespace
 
 Aliasing aliasing_of(const Graph& graph, const Node& node, const ops::Operator& op) {
-  using Form = ops::Operator::Form;
   if (!op) return unclear();
-  if (op.form != Form::as_written) return its_own();
+  if (op.form != ops::Operator::Form::as_written) return its_own();
   const bool may_show = !op.mutates() && may_share_memory(node);
   if (!node.target.starts_with(kAten)) return may_show ? unclear() : its_own();
   const auto input = shown_input(graph, node, op);

@@ -13,8 +13,6 @@
 namespace pt2 {
 namespace {
 
-constexpr std::string_view kAten = "torch.ops.aten.";
-
 std::string_view aten_name(std::string_view target) {
   return target.starts_with(kAten) ? target.substr(kAten.size()) : std::string_view();
 }

@@ -27,13 +27,6 @@ constexpr size_t kMaxMaps = 1'000;
 // The depth of nested regions: reading a region includes those nested in it.
 constexpr size_t kMaxDepth = 64;
 
-template <class Change>
-void change_values(Argument& argument, const Change& change) {
-  for_each_leaf(argument, [&](Argument& leaf) {
-    if (auto* id = leaf.get_if<ValueId>()) *id = change(*id);
-  });
-}
-
 bool has_regions(const Graph& graph) {
   return std::ranges::any_of(
       graph.nodes(), [&](NodeId id) { return vmap_step(graph.node(id).target) != VmapStep::none; });

@@ -623,7 +623,7 @@ Result<Tensor> attention_formula(Emitter& e, const Tensor& query, const Tensor& 
 }
 
 // clang-format off
-constexpr OpDef kOps[] = {
+constexpr OpDef kAttentionOps[] = {
     op<"aten::_scaled_dot_product_attention_math(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0., bool is_causal=False, Tensor? dropout_mask=None, *, float? scale=None, bool enable_gqa=False) -> (Tensor, Tensor)",
        attention_math, attention_math_formula>,
     composed<"aten::scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0., bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor",
@@ -639,6 +639,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> attention_ops() { return kOps; }
+std::span<const OpDef> attention_ops() { return kAttentionOps; }
 
 }  // namespace pt2::ops

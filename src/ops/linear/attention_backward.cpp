@@ -71,9 +71,9 @@ Result<Tensor> as_heads(const Tensor& gradient, Dtype dtype) {
   return transpose(to_dense(turned, dtype, dtype), 1, 2);
 }
 
-using Gradients = std::tuple<Tensor, Tensor, Tensor>;
+using AttentionGradients = std::tuple<Tensor, Tensor, Tensor>;
 
-Result<Gradients> gradients_of(const Forward& forward, Dtype dtype) {
+Result<AttentionGradients> gradients_of(const Forward& forward, Dtype dtype) {
   PT2_TRY(const Tensor weights_turned, transpose(forward.weights, 2, 3));
   PT2_TRY(const Tensor grad_value, matmul(weights_turned, forward.gradient));
   PT2_TRY(const Tensor value_turned, transpose(forward.value, 2, 3));
@@ -90,13 +90,14 @@ Result<Gradients> gradients_of(const Forward& forward, Dtype dtype) {
   PT2_TRY(Tensor q, as_heads(grad_query, dtype));
   PT2_TRY(Tensor k, as_heads(grad_key, dtype));
   PT2_TRY(Tensor v, as_heads(grad_value, dtype));
-  return Gradients{std::move(q), std::move(k), std::move(v)};
+  return AttentionGradients{std::move(q), std::move(k), std::move(v)};
 }
 
-Result<Gradients> flash_backward(const Tensor& grad_out, const Tensor& query, const Tensor& key,
-                                 const Tensor& value, const Tensor& out, const Tensor& logsumexp,
-                                 double dropout_p, bool is_causal, const OptionalTensor& attn_mask,
-                                 const std::optional<double>& scale) {
+Result<AttentionGradients> flash_backward(const Tensor& grad_out, const Tensor& query,
+                                          const Tensor& key, const Tensor& value, const Tensor& out,
+                                          const Tensor& logsumexp, double dropout_p, bool is_causal,
+                                          const OptionalTensor& attn_mask,
+                                          const std::optional<double>& scale) {
   PT2_TRY_VOID(check_operands(grad_out, query, key, value, out, logsumexp));
   if (dropout_p != 0)
     return operator_error("dropout_p: found " + std::to_string(dropout_p) + ", expected 0");
@@ -117,7 +118,7 @@ Result<Gradients> flash_backward(const Tensor& grad_out, const Tensor& query, co
 }
 
 // clang-format off
-constexpr OpDef kOps[] = {
+constexpr OpDef kAttentionBackwardOps[] = {
     composed<"aten::_scaled_dot_product_flash_attention_for_cpu_backward(Tensor grad_out, Tensor query, Tensor key, Tensor value, Tensor out, Tensor logsumexp, float dropout_p, bool is_causal, *, Tensor? attn_mask=None, float? scale=None) -> (Tensor grad_query, Tensor grad_key, Tensor grad_value)",
        flash_backward_meta, flash_backward>,
 };
@@ -125,6 +126,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> attention_backward_ops() { return kOps; }
+std::span<const OpDef> attention_backward_ops() { return kAttentionBackwardOps; }
 
 }  // namespace pt2::ops

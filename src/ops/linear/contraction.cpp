@@ -340,7 +340,7 @@ Result<Tensor> linear_combination(Emitter& e, const Tensor& input, const Tensor&
 }
 
 // clang-format off
-constexpr OpDef kOps[] = {
+constexpr OpDef kContractionOps[] = {
     op<"aten::einsum(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor", einsum>.with({.autocast = AutocastRule::lower_precision, .sharing = Sharing::possibly}),
     op<"aten::_compute_linear_combination(Tensor input, Tensor coefficients) -> Tensor", linear_combination>,
     op<"aten::tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor", tensordot>.with({.autocast = AutocastRule::lower_precision}),
@@ -349,6 +349,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> contraction_ops() { return kOps; }
+std::span<const OpDef> contraction_ops() { return kContractionOps; }
 
 }  // namespace pt2::ops

@@ -179,7 +179,7 @@ Result<Tensor> convolution_mode(Emitter& e, const Tensor& input, const Tensor& w
 }
 
 // clang-format off
-constexpr OpDef kOps[] = {
+constexpr OpDef kConvolutionOps[] = {
     op<"aten::convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups) -> Tensor",
        convolution_rule, convolution_kernel>,
     op<"aten::_convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups, bool benchmark, bool deterministic, bool cudnn_enabled, bool allow_tf32) -> Tensor",
@@ -212,6 +212,6 @@ Result<ConvolutionShape> convolution_shape(const Tensor& input, const Sizes& str
   return make_shape(spatial, {stride, padding, dilation, output_padding}, transposed, groups);
 }
 
-std::span<const OpDef> convolution_ops() { return kOps; }
+std::span<const OpDef> convolution_ops() { return kConvolutionOps; }
 
 }  // namespace pt2::ops

@@ -92,14 +92,14 @@ void bias_gradient(Tensor& gradient, const Tensor& grad_output) {
   for (int64_t c = 0; c < channels; ++c) out[c] = static_cast<C>(sums[static_cast<size_t>(c)]);
 }
 
-using Gradients = std::tuple<OptionalTensor, OptionalTensor, OptionalTensor>;
+using ConvolutionGradients = std::tuple<OptionalTensor, OptionalTensor, OptionalTensor>;
 
-Result<Gradients> convolution_backward(const Tensor& grad_output, const Tensor& input,
-                                       const Tensor& weight, const std::optional<Sizes>&,
-                                       const Sizes& stride, const Sizes& padding,
-                                       const Sizes& dilation, bool transposed,
-                                       const Sizes& output_padding, int64_t groups,
-                                       const std::vector<bool>& output_mask) {
+Result<ConvolutionGradients> convolution_backward(const Tensor& grad_output, const Tensor& input,
+                                                  const Tensor& weight, const std::optional<Sizes>&,
+                                                  const Sizes& stride, const Sizes& padding,
+                                                  const Sizes& dilation, bool transposed,
+                                                  const Sizes& output_padding, int64_t groups,
+                                                  const std::vector<bool>& output_mask) {
   if (output_mask.size() != 3) return operator_error("output_mask: expected 3 bools");
   PT2_TRY_VOID(check_floating(input, "input"));
   PT2_TRY(ConvolutionShape shape,
@@ -107,7 +107,7 @@ Result<Gradients> convolution_backward(const Tensor& grad_output, const Tensor& 
   PT2_TRY(const Meta forward, convolution_meta(input, weight, std::nullopt, shape));
   PT2_TRY_VOID(check_sizes(grad_output, forward.sizes, "grad_output"));
   PT2_TRY_VOID(check_same_dtype(grad_output, input, "grad_output"));
-  Gradients out;
+  ConvolutionGradients out;
   MemoryFormat format = suggest_memory_format(input);
   if (format == MemoryFormat::contiguous) format = suggest_memory_format(weight);
   if (output_mask[0]) {
@@ -144,10 +144,11 @@ Result<Gradients> convolution_backward(const Tensor& grad_output, const Tensor& 
   return out;
 }
 
-Result<Gradients> slow_convolution_backward(const Tensor& grad_output, const Tensor& self,
-                                            const Tensor& weight, const Sizes& kernel_size,
-                                            const Sizes& stride, const Sizes& padding,
-                                            const std::vector<bool>& output_mask) {
+Result<ConvolutionGradients> slow_convolution_backward(const Tensor& grad_output,
+                                                       const Tensor& self, const Tensor& weight,
+                                                       const Sizes& kernel_size,
+                                                       const Sizes& stride, const Sizes& padding,
+                                                       const std::vector<bool>& output_mask) {
   PT2_TRY_VOID(check_rank(weight, 4, "weight"));
   if (kernel_size != Sizes{weight.size(2), weight.size(3)})
     return operator_error("kernel_size: found " + sizes_text(kernel_size) + " for a weight of " +
@@ -157,7 +158,7 @@ Result<Gradients> slow_convolution_backward(const Tensor& grad_output, const Ten
 }
 
 // clang-format off
-constexpr OpDef kOps[] = {
+constexpr OpDef kConvolutionBackwardOps[] = {
     op<"aten::convolution_backward(Tensor grad_output, Tensor input, Tensor weight, SymInt[]? bias_sizes, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
        convolution_backward>,
     op<"aten::_slow_conv2d_backward.output_mask(Tensor grad_output, Tensor self, Tensor weight, SymInt[2] kernel_size, SymInt[2] stride, SymInt[2] padding, bool[3] output_mask) -> (Tensor grad_input, Tensor grad_weight, Tensor grad_bias)", slow_convolution_backward>,
@@ -166,6 +167,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> convolution_backward_ops() { return kOps; }
+std::span<const OpDef> convolution_backward_ops() { return kConvolutionBackwardOps; }
 
 }  // namespace pt2::ops

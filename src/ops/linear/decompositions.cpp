@@ -609,7 +609,7 @@ Result<Tensor> rank_tolerance(Emitter& e, const Tensor& input, const Tensor& tol
 }
 
 // clang-format off
-constexpr OpDef kOps[] = {
+constexpr OpDef kDecompositionsOps[] = {
     op<"aten::_linalg_check_errors(Tensor info, str api_name, *, bool is_matrix) -> ()", check_errors>,
     op<"aten::linalg_svd(Tensor A, bool full_matrices=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)", linalg_svd>.with({.autocast = AutocastRule::float32}),
     composed<"aten::_linalg_svd(Tensor A, bool full_matrices=False, bool compute_uv=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)", inner_svd_meta, inner_svd>,
@@ -649,6 +649,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> decompositions_ops() { return kOps; }
+std::span<const OpDef> decompositions_ops() { return kDecompositionsOps; }
 
 }  // namespace pt2::ops

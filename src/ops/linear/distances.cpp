@@ -293,7 +293,7 @@ Result<Tensor> euclidean_dist(const Tensor& x1, const Tensor& x2) {
 }
 
 // clang-format off
-constexpr OpDef kOps[] = {
+constexpr OpDef kDistancesOps[] = {
     op<"aten::cdist(Tensor x1, Tensor x2, float p=2., int? compute_mode=None) -> Tensor", cdist_formula>.with({.autocast = AutocastRule::float32}),
     op<"aten::_cdist_forward(Tensor x1, Tensor x2, float p, int? compute_mode) -> Tensor", cdist_meta, cdist>,
     op<"aten::_euclidean_dist(Tensor x1, Tensor x2) -> Tensor", euclidean_dist>,
@@ -308,6 +308,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> distances_ops() { return kOps; }
+std::span<const OpDef> distances_ops() { return kDistancesOps; }
 
 }  // namespace pt2::ops

@@ -126,7 +126,7 @@ void product(Tensor& out, const Tensor& inp, const Tensor& packed, int64_t block
 }
 
 // clang-format off
-constexpr OpDef kOps[] = {
+constexpr OpDef kDynamicProductsOps[] = {
     op<"aten::_dyn_quant_pack_4bit_weight(Tensor weights, Tensor scales_zeros, Tensor? bias, int block_size, int in_features, int out_features) -> Tensor", pack_meta, pack>,
     op<"aten::_dyn_quant_matmul_4bit(Tensor inp, Tensor packed_weights, int block_size, int in_features, int out_features) -> Tensor", product_meta, product>,
 };
@@ -134,6 +134,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> dynamic_products_ops() { return kOps; }
+std::span<const OpDef> dynamic_products_ops() { return kDynamicProductsOps; }
 
 }  // namespace pt2::ops

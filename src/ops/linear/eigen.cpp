@@ -252,7 +252,7 @@ Result<Tensor> eigvals_formula(Emitter& e, const Tensor& self) {
 }
 
 // clang-format off
-constexpr OpDef kOps[] = {
+constexpr OpDef kEigenOps[] = {
     composed<"aten::linalg_eig(Tensor self) -> (Tensor eigenvalues, Tensor eigenvectors)", eig_meta, eig>.with({.autocast = AutocastRule::float32}),
     op<"aten::linalg_eigvals(Tensor self) -> Tensor", eigvals_formula>.with({.autocast = AutocastRule::float32}),
     op<"aten::_linalg_eigvals(Tensor self) -> Tensor", eigvals>,
@@ -261,6 +261,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> eigen_ops() { return kOps; }
+std::span<const OpDef> eigen_ops() { return kEigenOps; }
 
 }  // namespace pt2::ops

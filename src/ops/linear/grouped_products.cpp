@@ -111,10 +111,11 @@ Result<Tensor> grouped_mm_fallback(const Tensor& input, const Tensor& weight, co
   return out;
 }
 
-using Gradients = std::tuple<Tensor, Tensor>;
+using GroupedGradients = std::tuple<Tensor, Tensor>;
 
-Result<Gradients> grouped_mm_fallback_backward(const Tensor& input, const Tensor& weight,
-                                               const Tensor& offs, const Tensor& grad_output) {
+Result<GroupedGradients> grouped_mm_fallback_backward(const Tensor& input, const Tensor& weight,
+                                                      const Tensor& offs,
+                                                      const Tensor& grad_output) {
   PT2_TRY(const std::vector<int64_t> ends, fallback_ends(input, weight, offs));
   PT2_TRY_VOID(check_sizes(grad_output, {input.size(0), weight.size(2)}, "grad_output"));
   PT2_TRY_VOID(check_same_dtype(grad_output, input, "grad_output"));
@@ -136,7 +137,7 @@ Result<Gradients> grouped_mm_fallback_backward(const Tensor& input, const Tensor
     PT2_TRY_VOID(copy_into(input_target, to_input));
     PT2_TRY_VOID(copy_into(weight_target, to_weight));
   }
-  return Gradients{std::move(grad_input), std::move(grad_weight)};
+  return GroupedGradients{std::move(grad_input), std::move(grad_weight)};
 }
 
 Result<Meta> grouped_mm_fallback_meta(const Tensor& input, const Tensor& weight, const Tensor&) {
@@ -146,7 +147,7 @@ Result<Meta> grouped_mm_fallback_meta(const Tensor& input, const Tensor& weight,
 }
 
 // clang-format off
-constexpr OpDef kOps[] = {
+constexpr OpDef kGroupedProductsOps[] = {
     op<"aten::_grouped_mm(Tensor self, Tensor mat2, Tensor? offs=None, Tensor? bias=None, ScalarType? out_dtype=None) -> Tensor", grouped_mm>,
     composed<"transformers::grouped_mm_fallback(Tensor input, Tensor weight, Tensor offs) -> Tensor", grouped_mm_fallback_meta, grouped_mm_fallback>,
     op<"transformers::grouped_mm_fallback_backward(Tensor input, Tensor weight, Tensor offs, Tensor grad_output) -> (Tensor, Tensor)",
@@ -156,6 +157,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> grouped_products_ops() { return kOps; }
+std::span<const OpDef> grouped_products_ops() { return kGroupedProductsOps; }
 
 }  // namespace pt2::ops

@@ -218,7 +218,7 @@ Result<Meta> cross_meta(const Tensor& self, const Tensor& other, int64_t dim) {
   meta.strides.clear();
   return meta;
 }
-Result<void> cross(Tensor& out, const Tensor& self, const Tensor& other, int64_t dim) {
+Result<void> linalg_cross(Tensor& out, const Tensor& self, const Tensor& other, int64_t dim) {
   PT2_TRY(const int64_t at, wrap_dim(dim, self.dim()));
   for (int64_t i = 0; i < 3; ++i) {
     PT2_TRY(Tensor target, select(out, at, i));
@@ -256,7 +256,7 @@ Result<Tensor> cholesky(Emitter& e, const Tensor& self, bool upper) {
 }
 
 // clang-format off
-constexpr OpDef kOps[] = {
+constexpr OpDef kLinalgOps[] = {
     composed<"aten::_linalg_det(Tensor A) -> (Tensor result, Tensor LU, Tensor pivots)", lu_determinant_meta, lu_determinant>,
     op<"aten::linalg_det(Tensor A) -> Tensor", determinant>,
     op<"aten::det(Tensor self) -> Tensor", determinant>.with({.same_as = "linalg_det.default"}),
@@ -269,13 +269,13 @@ constexpr OpDef kOps[] = {
     composed<"aten::linalg_cholesky_ex(Tensor self, *, bool upper=False, bool check_errors=False) -> (Tensor L, Tensor info)", cholesky_ex_meta, cholesky_ex>.with({.autocast = AutocastRule::float32}),
     op<"aten::linalg_cholesky(Tensor self, *, bool upper=False) -> Tensor", cholesky>.with({.autocast = AutocastRule::float32}),
     op<"aten::linalg_qr(Tensor A, str mode=\"reduced\") -> (Tensor Q, Tensor R)", qr>.with({.autocast = AutocastRule::float32}),
-    op<"aten::linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor", cross_meta, cross>,
+    op<"aten::linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor", cross_meta, linalg_cross>,
     composed<"aten::_linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor LU, Tensor pivots, Tensor info)", solve_meta, solve_with_factors>,
 };
 // clang-format on
 
 }  // namespace
 
-std::span<const OpDef> linalg_ops() { return kOps; }
+std::span<const OpDef> linalg_ops() { return kLinalgOps; }
 
 }  // namespace pt2::ops

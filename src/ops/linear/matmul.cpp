@@ -15,13 +15,13 @@ namespace {
 
 // The last two dimensions of a view, starting `offset` elements further on.
 template <class C>
-MatrixOperand<C> rows_of(const Tensor& matrix, int64_t offset) {
+MatrixOperand<C> row_operand(const Tensor& matrix, int64_t offset) {
   const int64_t rank = matrix.dim();
   return {matrix.raw_data() + offset * dtype_size(matrix.dtype()), matrix.dtype(),
           matrix.stride(rank - 2), matrix.stride(rank - 1)};
 }
 template <class C>
-MatrixOperand<C> columns_of(const Tensor& matrix, int64_t offset) {
+MatrixOperand<C> column_operand(const Tensor& matrix, int64_t offset) {
   const int64_t rank = matrix.dim();
   return {matrix.raw_data() + offset * dtype_size(matrix.dtype()), matrix.dtype(),
           matrix.stride(rank - 1), matrix.stride(rank - 2)};
@@ -95,8 +95,8 @@ void products(C* out, const Tensor& left, const Tensor& right) {
   int64_t batches = 1;
   for (int64_t dim = 0; dim + 2 < rank; ++dim) batches *= left.size(dim);
   for (int64_t batch = 0; batch < batches; ++batch) {
-    const auto a = rows_of<C>(left, batch_offset(left, batch));
-    const auto b = columns_of<C>(right, batch_offset(right, batch));
+    const auto a = row_operand<C>(left, batch_offset(left, batch));
+    const auto b = column_operand<C>(right, batch_offset(right, batch));
     C* product = out + batch * rows * columns;
     if constexpr (std::is_same_v<C, Complex>)
       if (left.dtype() == Dtype::complex64) {
@@ -503,7 +503,7 @@ Result<Tensor> bilinear_formula(Emitter& e, const Tensor& input1, const Tensor& 
 }
 
 // clang-format off
-constexpr OpDef kOps[] = {
+constexpr OpDef kMatmulOps[] = {
     op<"aten::mm(Tensor self, Tensor mat2) -> Tensor", mm_meta, batched_product>.with({.autocast = AutocastRule::lower_precision}),
     op<"aten::bmm(Tensor self, Tensor mat2) -> Tensor", bmm_meta, batched_product>.with({.autocast = AutocastRule::lower_precision}),
     op<"aten::addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
@@ -560,6 +560,6 @@ Result<Tensor> linear(const Tensor& input, const Tensor& weight, const OptionalT
   return compute<linear_meta, linear_kernel>(input, weight, bias);
 }
 
-std::span<const OpDef> matmul_ops() { return kOps; }
+std::span<const OpDef> matmul_ops() { return kMatmulOps; }
 
 }  // namespace pt2::ops

@@ -76,7 +76,7 @@ Result<Tensor> conv_tbc(const Tensor& self, const Tensor& weight, const Tensor& 
 }
 
 // clang-format off
-constexpr OpDef kOps[] = {
+constexpr OpDef kNamedConvolutionsOps[] = {
     op<"aten::thnn_conv2d(Tensor self, Tensor weight, SymInt[2] kernel_size, Tensor? bias=None, SymInt[2] stride=[1, 1], SymInt[2] padding=[0, 0]) -> Tensor", plain>,
     op<"aten::_slow_conv2d_forward(Tensor self, Tensor weight, SymInt[2] kernel_size, Tensor? bias, SymInt[2] stride, SymInt[2] padding) -> Tensor", plain>,
     op<"aten::slow_conv3d(Tensor self, Tensor weight, SymInt[3] kernel_size, Tensor? bias=None, SymInt[3] stride=[1, 1, 1], SymInt[3] padding=[0, 0, 0]) -> Tensor", plain>,
@@ -93,6 +93,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> named_convolutions_ops() { return kOps; }
+std::span<const OpDef> named_convolutions_ops() { return kNamedConvolutionsOps; }
 
 }  // namespace pt2::ops

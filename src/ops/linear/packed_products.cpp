@@ -124,7 +124,8 @@ Result<std::array<Meta, 2>> weight_norm_meta(const Tensor& v, const Tensor& g, i
   const Dtype norm_dtype = dtype_size(v.dtype()) == 2 ? Dtype::float32 : v.dtype();
   return std::array{Meta(v.dtype(), v.sizes()), Meta(norm_dtype, sizes)};
 }
-void weight_norm(Tensor& out, Tensor& norms, const Tensor& v, const Tensor& g, int64_t dim) {
+void weight_norm_interface(Tensor& out, Tensor& norms, const Tensor& v, const Tensor& g,
+                           int64_t dim) {
   const Input<double> x(v);
   const Input<double> scale(g);
   Output<double> w(out);
@@ -140,17 +141,17 @@ void weight_norm(Tensor& out, Tensor& norms, const Tensor& v, const Tensor& g, i
 }
 
 // clang-format off
-constexpr OpDef kOps[] = {
+constexpr OpDef kPackedProductsOps[] = {
     op<"aten::_int_mm(Tensor self, Tensor mat2) -> Tensor", int_mm_meta, batched_product>,
     op<"aten::_weight_int8pack_mm(Tensor self, Tensor mat2, Tensor scales) -> Tensor", int8pack_meta, int8pack_mm>,
     op<"aten::_weight_int4pack_mm_for_cpu(Tensor self, Tensor mat2, int qGroupSize, Tensor qScaleAndZeros) -> Tensor",
        int4pack_meta, int4pack_mm>,
-    op<"aten::_weight_norm_interface(Tensor v, Tensor g, int dim=0) -> (Tensor, Tensor)", weight_norm_meta, weight_norm>,
+    op<"aten::_weight_norm_interface(Tensor v, Tensor g, int dim=0) -> (Tensor, Tensor)", weight_norm_meta, weight_norm_interface>,
 };
 // clang-format on
 
 }  // namespace
 
-std::span<const OpDef> packed_products_ops() { return kOps; }
+std::span<const OpDef> packed_products_ops() { return kPackedProductsOps; }
 
 }  // namespace pt2::ops

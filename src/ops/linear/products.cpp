@@ -34,7 +34,7 @@ Result<Tensor> dist(Emitter& e, const Tensor& self, const Tensor& other, const S
 // Taylor's series of A / 2^s, whose norm is below 1/2, squared s times.
 template <class T>
 void set_exponential(MatrixView<T> a) {
-  using Numbers = std::vector<T>;
+  using Values = std::vector<T>;
   const int64_t n = a.rows;
   const auto count = static_cast<size_t>(n * n);
   double norm = 0;
@@ -47,12 +47,12 @@ void set_exponential(MatrixView<T> a) {
   if (std::isfinite(norm))
     while (std::ldexp(norm, -squarings) > 0.5) ++squarings;
   for (size_t i = 0; i < count; ++i) a.data[i] *= std::ldexp(1.0, -squarings);
-  const auto view = [n](Numbers& numbers) { return MatrixView<T>{numbers.data(), n, n}; };
+  const auto view = [n](Values& numbers) { return MatrixView<T>{numbers.data(), n, n}; };
   constexpr int kTerms = 18;
-  Numbers sum(count);
+  Values sum(count);
   set_identity(view(sum));
-  Numbers term = sum;
-  Numbers product(count);
+  Values term = sum;
+  Values product(count);
   for (int k = 1; k <= kTerms; ++k) {
     multiply(view(term), a, view(product));
     for (size_t i = 0; i < count; ++i) sum[i] += term[i] = product[i] / static_cast<double>(k);
@@ -523,7 +523,7 @@ Result<Tensor> sum_of_product_as(Emitter& e, const Tensor& self, const Tensor& a
 }
 
 // clang-format off
-constexpr OpDef kOps[] = {
+constexpr OpDef kProductsOps[] = {
     op<"aten::mH(Tensor(a) self) -> Tensor(a)", adjoint>.with({.sharing = Sharing::unless_complex, .inverse = Inverse::repeat, .slope = Slope::linear}),
     op<"aten::adjoint(Tensor(a) self) -> Tensor(a)", adjoint>.with({.sharing = Sharing::unless_complex, .inverse = Inverse::repeat, .slope = Slope::linear}),
     op<"aten::matrix_H(Tensor(a) self) -> Tensor(a)", matrix_h>.with({.sharing = Sharing::unless_complex, .inverse = Inverse::repeat, .slope = Slope::linear}),
@@ -565,6 +565,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> products_ops() { return kOps; }
+std::span<const OpDef> products_ops() { return kProductsOps; }
 
 }  // namespace pt2::ops

@@ -212,7 +212,7 @@ Result<Tensor> linear_relu_dynamic_fp16(const Tensor& x, const Object& packed) {
 }
 
 // clang-format off
-constexpr OpDef kOps[] = {
+constexpr OpDef kQuantizedLinearOps[] = {
     op<"quantized::linear_dynamic(Tensor X, __torch__.torch.classes.quantized.LinearPackedParamsBase W_prepack, bool reduce_range=False) -> Tensor Y", linear_dynamic>,
     op<"quantized::linear_relu_dynamic(Tensor X, __torch__.torch.classes.quantized.LinearPackedParamsBase W_prepack, bool reduce_range=False) -> Tensor Y", linear_relu_dynamic>,
     op<"quantized::linear_dynamic_fp16(Tensor X, __torch__.torch.classes.quantized.LinearPackedParamsBase W_prepack) -> Tensor Y", linear_dynamic_fp16>,
@@ -222,6 +222,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> quantized_linear_ops() { return kOps; }
+std::span<const OpDef> quantized_linear_ops() { return kQuantizedLinearOps; }
 
 }  // namespace pt2::ops

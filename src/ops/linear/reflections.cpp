@@ -76,7 +76,7 @@ Result<Tensor> ormqr(const Tensor& self, const Tensor& input2, const Tensor& inp
 }
 
 // clang-format off
-constexpr OpDef kOps[] = {
+constexpr OpDef kReflectionsOps[] = {
     op<"aten::geqrf(Tensor self) -> (Tensor a, Tensor tau)", geqrf>.with({.autocast = AutocastRule::float32}),
     op<"aten::linalg_householder_product(Tensor input, Tensor tau) -> Tensor", householder_product>.with({.autocast = AutocastRule::float32}),
     op<"aten::orgqr(Tensor self, Tensor input2) -> Tensor", householder_product>.with({.autocast = AutocastRule::float32, .same_as = "linalg_householder_product.default"}),
@@ -86,6 +86,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> reflections_ops() { return kOps; }
+std::span<const OpDef> reflections_ops() { return kReflectionsOps; }
 
 }  // namespace pt2::ops

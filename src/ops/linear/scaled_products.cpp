@@ -78,7 +78,7 @@ Result<Tensor> scaled_mm_by_recipe(const Tensor& self, const Tensor& mat2, const
 }
 
 // clang-format off
-constexpr OpDef kOps[] = {
+constexpr OpDef kScaledProductsOps[] = {
     op<"aten::_scaled_mm(Tensor self, Tensor mat2, Tensor scale_a, Tensor scale_b, Tensor? bias=None, Tensor? scale_result=None, ScalarType? out_dtype=None, bool use_fast_accum=False) -> Tensor", scaled_mm>,
     op<"aten::_scaled_mm_v2(Tensor self, Tensor mat2, Tensor[] scale_a, int[] recipe_a, int[] swizzle_a, Tensor[] scale_b, int[] recipe_b, int[] swizzle_b, Tensor? bias, ScalarType? out_dtype, int[] contraction_dim=[], bool use_fast_accum=False) -> Tensor", scaled_mm_by_recipe>,
 };
@@ -86,6 +86,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> scaled_products_ops() { return kOps; }
+std::span<const OpDef> scaled_products_ops() { return kScaledProductsOps; }
 
 }  // namespace pt2::ops

@@ -275,7 +275,7 @@ Result<Tensor> matrix_sqrth(const Tensor& self) {
 }
 
 // clang-format off
-constexpr OpDef kOps[] = {
+constexpr OpDef kSymmetricOps[] = {
     composed<"aten::linalg_ldl_factor_ex(Tensor self, *, bool hermitian=False, bool check_errors=False) -> (Tensor LD, Tensor pivots, Tensor info)", ldl_factor_ex_meta, ldl_factor_ex>,
     op<"aten::linalg_ldl_factor(Tensor self, *, bool hermitian=False) -> (Tensor LD, Tensor pivots)", ldl_factor>,
     op<"aten::linalg_ldl_solve(Tensor LD, Tensor pivots, Tensor B, *, bool hermitian=False) -> Tensor", ldl_solve>,
@@ -285,6 +285,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> symmetric_ops() { return kOps; }
+std::span<const OpDef> symmetric_ops() { return kSymmetricOps; }
 
 }  // namespace pt2::ops

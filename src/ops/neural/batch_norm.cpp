@@ -347,7 +347,7 @@ Result<Tensor> instance_norm_formula(Emitter& e, const Tensor& input, const Opti
 }
 
 // clang-format off
-constexpr OpDef kOps[] = {
+constexpr OpDef kBatchNormOps[] = {
     composed<"aten::batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps, bool cudnn_enabled) -> Tensor",
        batch_norm_meta, batch_norm, batch_norm_formula>.with({.updates_statistics_if = "training", .functional_form = "_native_batch_norm_legit_functional.default"}),
     op<"aten::native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
@@ -367,6 +367,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> batch_norm_ops() { return kOps; }
+std::span<const OpDef> batch_norm_ops() { return kBatchNormOps; }
 
 }  // namespace pt2::ops

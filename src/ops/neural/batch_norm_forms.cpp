@@ -101,7 +101,7 @@ Result<Gradients> impl_index_backward(Emitter& e, int64_t index, const Tensor& i
 }
 
 // clang-format off
-constexpr OpDef kOps[] = {
+constexpr OpDef kBatchNormFormsOps[] = {
     op<"aten::_batch_norm_impl_index(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps, bool cudnn_enabled) -> (Tensor, Tensor, Tensor, Tensor, int)", impl_index>.with({.updates_statistics_if = "training", .undecomposed = Undecomposed::gives_numbers}),
     op<"aten::_batch_norm_with_update(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, Tensor(b!) running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor)", with_reserve<true, Tensor>>,
     op<"aten::_batch_norm_with_update_functional(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor, Tensor running_mean_out, Tensor running_var_out)", with_update_functional>,
@@ -113,6 +113,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> batch_norm_forms_ops() { return kOps; }
+std::span<const OpDef> batch_norm_forms_ops() { return kBatchNormFormsOps; }
 
 }  // namespace pt2::ops

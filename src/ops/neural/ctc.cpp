@@ -302,7 +302,7 @@ Result<Tensor> ctc_loss_tensors(const Tensor& log_probs, const Tensor& targets,
 }
 
 // clang-format off
-constexpr OpDef kOps[] = {
+constexpr OpDef kCtcOps[] = {
     composed<"aten::_ctc_loss(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank=0, bool zero_infinity=False) -> (Tensor, Tensor)", inner_ctc_meta, inner_ctc>,
     op<"aten::_ctc_loss.Tensor(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank=0, bool zero_infinity=False) -> (Tensor, Tensor)", inner_ctc_tensors>,
     composed<"aten::_ctc_loss_backward(Tensor grad, Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, Tensor neg_log_likelihood, Tensor log_alpha, int blank, bool zero_infinity=False) -> Tensor", ctc_backward_meta, ctc_backward>.with({.slope = Slope::linear, .linear_in = "grad"}),
@@ -314,6 +314,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> ctc_ops() { return kOps; }
+std::span<const OpDef> ctc_ops() { return kCtcOps; }
 
 }  // namespace pt2::ops

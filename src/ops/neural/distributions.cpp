@@ -422,7 +422,7 @@ void dirichlet_grad(Tensor& out, const Tensor& x, const Tensor& alpha, const Ten
 }
 
 // clang-format off
-constexpr OpDef kOps[] = {
+constexpr OpDef kDistributionsOps[] = {
     op<"aten::poisson(Tensor self, Generator? generator=None) -> Tensor", row_major_like, poisson>,
     op<"aten::binomial(Tensor count, Tensor prob, Generator? generator=None) -> Tensor", binomial_meta, binomial>,
     op<"aten::_standard_gamma(Tensor self, Generator? generator=None) -> Tensor", wide_row_major_like, standard_gamma>,
@@ -434,6 +434,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> distributions_ops() { return kOps; }
+std::span<const OpDef> distributions_ops() { return kDistributionsOps; }
 
 }  // namespace pt2::ops

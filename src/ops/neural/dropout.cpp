@@ -158,7 +158,7 @@ Result<Tensor> no_dropout(Emitter&, const Tensor& input, double p, bool train) {
 }
 
 // clang-format off
-constexpr OpDef kOps[] = {
+constexpr OpDef kDropoutOps[] = {
     composed<"aten::dropout(Tensor input, float p, bool train) -> Tensor", like_first, dropout, dropout_formula>.with({.sharing = Sharing::unless_dropping, .draws = Facts::Draws::by_elements}),
     composed<"aten::feature_dropout(Tensor input, float p, bool train) -> Tensor", like_first, feature_dropout, no_dropout>.with({.sharing = Sharing::unless_dropping}),
     composed<"aten::alpha_dropout(Tensor input, float p, bool train) -> Tensor", like_first, alpha_dropout<false>, no_dropout>.with({.sharing = Sharing::unless_dropping}),
@@ -174,6 +174,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> dropout_ops() { return kOps; }
+std::span<const OpDef> dropout_ops() { return kDropoutOps; }
 
 }  // namespace pt2::ops

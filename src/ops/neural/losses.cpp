@@ -379,7 +379,7 @@ Result<Tensor> cross_entropy_loss(Emitter& e, const Tensor& self, const Tensor& 
 }
 
 // clang-format off
-constexpr OpDef kOps[] = {
+constexpr OpDef kLossesOps[] = {
     op<"aten::mse_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction) -> Tensor", mse_loss_backward>,
     op<"aten::nll_loss_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index, Tensor total_weight) -> Tensor",
        nll_loss_backward>,
@@ -428,6 +428,6 @@ Result<Tensor> reduce_loss(Emitter& e, const Result<Tensor>& loss, int64_t reduc
   return reduction == kMeanLoss ? e(aten<"mean.default">, {loss}) : e(aten<"sum.default">, {loss});
 }
 
-std::span<const OpDef> losses_ops() { return kOps; }
+std::span<const OpDef> losses_ops() { return kLossesOps; }
 
 }  // namespace pt2::ops

@@ -322,7 +322,7 @@ Result<Tensor> multilabel_margin_backward(const Tensor& grad_output, const Tenso
 }
 
 // clang-format off
-constexpr OpDef kOps[] = {
+constexpr OpDef kMarginLossesOps[] = {
     op<"aten::margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0., int reduction=1) -> Tensor", margin_ranking>.with({.autocast = AutocastRule::float32}),
     op<"aten::hinge_embedding_loss(Tensor self, Tensor target, float margin=1., int reduction=1) -> Tensor", hinge_embedding>.with({.autocast = AutocastRule::float32}),
     op<"aten::cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin=0., int reduction=1) -> Tensor", cosine_embedding>.with({.autocast = AutocastRule::float32}),
@@ -342,6 +342,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> margin_losses_ops() { return kOps; }
+std::span<const OpDef> margin_losses_ops() { return kMarginLossesOps; }
 
 }  // namespace pt2::ops

@@ -311,7 +311,7 @@ Result<Tensor> rms_norm_formula(Emitter& e, const Tensor& input, const Sizes& no
 }
 
 // clang-format off
-constexpr OpDef kOps[] = {
+constexpr OpDef kNormalizationOps[] = {
     op<"aten::native_layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> (Tensor, Tensor, Tensor)",
        native_layer_norm_meta, native_layer_norm>,
     op<"aten::layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1.0000000000000001e-05, bool cudnn_enable=True) -> Tensor",
@@ -328,6 +328,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> normalization_ops() { return kOps; }
+std::span<const OpDef> normalization_ops() { return kNormalizationOps; }
 
 }  // namespace pt2::ops

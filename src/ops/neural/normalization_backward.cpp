@@ -243,7 +243,7 @@ Result<TensorPair> weight_norm_interface_backward(const Tensor& grad_w, const Te
 }
 
 // clang-format off
-constexpr OpDef kOps[] = {
+constexpr OpDef kNormalizationBackwardOps[] = {
     op<"aten::_weight_norm_interface_backward(Tensor grad_w, Tensor saved_v, Tensor saved_g, Tensor saved_norms, int dim) -> (Tensor, Tensor)", weight_norm_interface_backward>,
     op<"aten::_weight_norm_differentiable_backward(Tensor grad_w, Tensor saved_v, Tensor saved_g, Tensor saved_norms, int dim) -> (Tensor, Tensor)", weight_norm_backward>,
     op<"aten::native_layer_norm_backward(Tensor grad_out, Tensor input, SymInt[] normalized_shape, Tensor mean, Tensor rstd, Tensor? weight, Tensor? bias, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
@@ -257,6 +257,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> normalization_backward_ops() { return kOps; }
+std::span<const OpDef> normalization_backward_ops() { return kNormalizationBackwardOps; }
 
 }  // namespace pt2::ops

@@ -502,7 +502,7 @@ Result<TensorPair> adaptive_max_pool1d(Emitter& e, const Tensor& self, const Siz
 }
 
 // clang-format off
-constexpr OpDef kOps[] = {
+constexpr OpDef kPoolingOps[] = {
     op<"aten::max_pool2d_with_indices_backward(Tensor grad_output, Tensor self, int[2] kernel_size, int[2] stride, int[2] padding, int[2] dilation, bool ceil_mode, Tensor indices) -> Tensor",
        max_pool_backward<2>>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
     op<"aten::max_pool3d_with_indices_backward(Tensor grad_output, Tensor self, int[3] kernel_size, int[3] stride, int[3] padding, int[3] dilation, bool ceil_mode, Tensor indices) -> Tensor",
@@ -541,6 +541,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> pooling_ops() { return kOps; }
+std::span<const OpDef> pooling_ops() { return kPoolingOps; }
 
 }  // namespace pt2::ops

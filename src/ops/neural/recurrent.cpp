@@ -478,7 +478,7 @@ Result<std::vector<Meta>> mkldnn_rnn_layer_meta(std::span<const Value> arguments
 }
 
 // clang-format off
-constexpr OpDef kOps[] = {
+constexpr OpDef kRecurrentOps[] = {
     op<"aten::lstm.data(Tensor data, Tensor batch_sizes, Tensor[] hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional) -> (Tensor, Tensor, Tensor)", packed_lstm>.with({.undecomposed = Undecomposed::reads_elements}),
     op<"aten::gru.data(Tensor data, Tensor batch_sizes, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional) -> (Tensor, Tensor)", packed_rnn<Cell::gru>>.with({.undecomposed = Undecomposed::reads_elements}),
     op<"aten::rnn_tanh.data(Tensor data, Tensor batch_sizes, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional) -> (Tensor, Tensor)", packed_rnn<Cell::tanh>>.with({.undecomposed = Undecomposed::reads_elements}),
@@ -502,6 +502,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> recurrent_ops() { return kOps; }
+std::span<const OpDef> recurrent_ops() { return kRecurrentOps; }
 
 }  // namespace pt2::ops

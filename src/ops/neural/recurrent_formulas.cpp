@@ -8,13 +8,13 @@
 namespace pt2::ops {
 namespace {
 
-struct State {
+struct StateFormula {
   Tensor hidden;
   Tensor cell;  // of an LSTM
 };
 
 // The parameters of one direction of one layer, in the order in which they are listed.
-struct Weights {
+struct CellWeights {
   Tensor input;
   Tensor hidden;
   OptionalTensor input_bias{};
@@ -22,7 +22,8 @@ struct Weights {
   OptionalTensor projection{};
 };
 
-Result<State> lstm_step(Emitter& e, const Tensor& gates, const Weights& weights, State state) {
+Result<StateFormula> lstm_step(Emitter& e, const Tensor& gates, const CellWeights& weights,
+                               StateFormula state) {
   const auto of_hidden =
       e(aten<"linear.default">, {state.hidden, weights.hidden, weights.hidden_bias});
   PT2_TRY(const Tensor sum, e(aten<"add.Tensor">, {gates, of_hidden}));
@@ -42,7 +43,8 @@ Result<State> lstm_step(Emitter& e, const Tensor& gates, const Weights& weights,
   return state;
 }
 
-Result<State> gru_step(Emitter& e, const Tensor& gates, const Weights& weights, State state) {
+Result<StateFormula> gru_step(Emitter& e, const Tensor& gates, const CellWeights& weights,
+                              StateFormula state) {
   PT2_TRY(const Tensor of_hidden,
           e(aten<"linear.default">, {state.hidden, weights.hidden, weights.hidden_bias}));
   PT2_TRY(const Tensors in, e.pieces(aten<"unsafe_chunk.default">, {gates, 3, 1}));
@@ -62,16 +64,17 @@ Result<State> gru_step(Emitter& e, const Tensor& gates, const Weights& weights, 
 }
 
 template <Handle Activation>
-Result<State> plain_step(Emitter& e, const Tensor& gates, const Weights& weights, State state) {
+Result<StateFormula> plain_step(Emitter& e, const Tensor& gates, const CellWeights& weights,
+                                StateFormula state) {
   const auto of_hidden =
       e(aten<"linear.default">, {state.hidden, weights.hidden, weights.hidden_bias});
   PT2_TRY(state.hidden, e(Activation, {e(aten<"add.Tensor">, {gates, of_hidden})}));
   return state;
 }
 
-using Step = Result<State> (*)(Emitter&, const Tensor&, const Weights&, State);
+using Step = Result<StateFormula> (*)(Emitter&, const Tensor&, const CellWeights&, StateFormula);
 
-struct Network {
+struct NetworkFormula {
   Step step;
   bool has_biases;
   int64_t layers;
@@ -80,7 +83,8 @@ struct Network {
   bool batch_first;
 };
 
-Result<std::vector<Weights>> parse_weights(const Network& network, const Tensors& params) {
+Result<std::vector<CellWeights>> parse_weights(const NetworkFormula& network,
+                                               const Tensors& params) {
   const auto count = static_cast<size_t>(network.layers * network.directions);
   const size_t least = network.has_biases ? 4 : 2;
   const bool projects = count > 0 && params.size() == count * (least + 1);
@@ -88,9 +92,9 @@ Result<std::vector<Weights>> parse_weights(const Network& network, const Tensors
     return operator_error("params: found " + std::to_string(params.size()) + " tensors for " +
                           std::to_string(count) + " layers and directions, expected " +
                           std::to_string(least) + " or " + std::to_string(least + 1) + " for each");
-  std::vector<Weights> out;
+  std::vector<CellWeights> out;
   for (size_t at = 0; at < params.size();) {
-    Weights weights{params[at], params[at + 1]};
+    CellWeights weights{params[at], params[at + 1]};
     if (network.has_biases) {
       weights.input_bias = params[at + 2];
       weights.hidden_bias = params[at + 3];
@@ -103,8 +107,8 @@ Result<std::vector<Weights>> parse_weights(const Network& network, const Tensors
 }
 
 // The hidden states of all time steps; afterwards `state` is the last one.
-Result<Tensor> run_direction(Emitter& e, const Network& network, const Tensor& input,
-                             const Weights& weights, bool reverse, State& state) {
+Result<Tensor> run_direction(Emitter& e, const NetworkFormula& network, const Tensor& input,
+                             const CellWeights& weights, bool reverse, StateFormula& state) {
   PT2_TRY(const Tensor gates,
           e(aten<"linear.default">, {input, weights.input, weights.input_bias}));
   const int64_t length = input.size(0);
@@ -119,19 +123,20 @@ Result<Tensor> run_direction(Emitter& e, const Network& network, const Tensor& i
   return e(aten<"cat.default">, {states, 0});
 }
 
-struct Outcome {
+struct NetworkOutcome {
   Tensor output;
   Tensor hidden;
   Tensor cell;
 };
 
 // `cell` is null for networks that have none.
-Result<Outcome> run_network(Emitter& e, const Network& network, const Tensor& input,
-                            const Tensor& hidden, const Tensor* cell, const Tensors& params) {
+Result<NetworkOutcome> run_network(Emitter& e, const NetworkFormula& network, const Tensor& input,
+                                   const Tensor& hidden, const Tensor* cell,
+                                   const Tensors& params) {
   constexpr int64_t kLongest = 10'000;
   PT2_TRY_VOID(check_rank(input, 3, "input"));
   PT2_TRY_VOID(check_rank(hidden, 3, "hx"));
-  PT2_TRY(const std::vector<Weights> weights, parse_weights(network, params));
+  PT2_TRY(const std::vector<CellWeights> weights, parse_weights(network, params));
   Tensor rows = input;
   if (network.batch_first) {
     PT2_TRY(rows, e(aten<"permute.default">, {input, Sizes{1, 0, 2}}));
@@ -148,7 +153,7 @@ Result<Outcome> run_network(Emitter& e, const Network& network, const Tensor& in
     Tensors outs;
     for (int64_t direction = 0; direction < network.directions; ++direction) {
       const int64_t index = layer * network.directions + direction;
-      State state;
+      StateFormula state;
       PT2_TRY(state.hidden, e(aten<"select.int">, {hidden, 0, index}));
       if (cell != nullptr) {
         PT2_TRY(state.cell, e(aten<"select.int">, {*cell, 0, index}));
@@ -167,7 +172,7 @@ Result<Outcome> run_network(Emitter& e, const Network& network, const Tensor& in
       PT2_TRY(rows, e(aten<"native_dropout.default">, {rows, network.dropout, true}));
     }
   }
-  Outcome outcome;
+  NetworkOutcome outcome;
   outcome.output = rows;
   if (network.batch_first) {
     PT2_TRY(outcome.output, e(aten<"permute.default">, {rows, Sizes{1, 0, 2}}));
@@ -183,14 +188,14 @@ template <Step S>
 RnnPair run_plain(Emitter& e, const Tensor& input, const Tensor& hx, const Tensors& params,
                   bool has_biases, int64_t num_layers, double dropout, bool train,
                   bool bidirectional, bool batch_first) {
-  const Network network{
+  const NetworkFormula network{
       S, has_biases, num_layers, train ? dropout : 0, bidirectional ? 2 : 1, batch_first};
-  PT2_TRY(Outcome outcome, run_network(e, network, input, hx, nullptr, params));
+  PT2_TRY(NetworkOutcome outcome, run_network(e, network, input, hx, nullptr, params));
   return std::tuple(std::move(outcome.output), std::move(outcome.hidden));
 }
 
-Result<State> run_cell(Emitter& e, Step step, const Tensor& input, const Weights& weights,
-                       State state) {
+Result<StateFormula> run_cell(Emitter& e, Step step, const Tensor& input,
+                              const CellWeights& weights, StateFormula state) {
   PT2_TRY_VOID(check_rank(input, 2, "input"));
   PT2_TRY_VOID(check_rank(state.hidden, 2, "hx"));
   if (state.hidden.size(0) != input.size(0))
@@ -202,8 +207,8 @@ Result<State> run_cell(Emitter& e, Step step, const Tensor& input, const Weights
 }
 template <Step S>
 Result<Tensor> run_plain_cell(Emitter& e, const Tensor& input, const Tensor& hx,
-                              const Weights& weights) {
-  PT2_TRY(State state, run_cell(e, S, input, weights, {hx, {}}));
+                              const CellWeights& weights) {
+  PT2_TRY(StateFormula state, run_cell(e, S, input, weights, {hx, {}}));
   return std::move(state.hidden);
 }
 
@@ -216,9 +221,9 @@ Result<std::tuple<Tensor, Tensor, Tensor>> lstm_formula(Emitter& e, const Tensor
                                                         bool bidirectional, bool batch_first) {
   if (hx.size() != 2)
     return operator_error("hx: found " + std::to_string(hx.size()) + " tensors, expected 2");
-  const Network network{
+  const NetworkFormula network{
       lstm_step, has_biases, num_layers, train ? dropout : 0, bidirectional ? 2 : 1, batch_first};
-  PT2_TRY(Outcome outcome, run_network(e, network, input, hx[0], &hx[1], params));
+  PT2_TRY(NetworkOutcome outcome, run_network(e, network, input, hx[0], &hx[1], params));
   return std::tuple(std::move(outcome.output), std::move(outcome.hidden), std::move(outcome.cell));
 }
 
@@ -246,7 +251,8 @@ RnnPair lstm_cell_formula(Emitter& e, const Tensor& input, const Tensors& hx, co
                           const OptionalTensor& b_hh) {
   if (hx.size() != 2)
     return operator_error("hx: found " + std::to_string(hx.size()) + " tensors, expected 2");
-  PT2_TRY(State state, run_cell(e, lstm_step, input, {w_ih, w_hh, b_ih, b_hh}, {hx[0], hx[1]}));
+  PT2_TRY(StateFormula state,
+          run_cell(e, lstm_step, input, {w_ih, w_hh, b_ih, b_hh}, {hx[0], hx[1]}));
   return std::tuple(std::move(state.hidden), std::move(state.cell));
 }
 Result<Tensor> gru_cell_formula(Emitter& e, const Tensor& input, const Tensor& hx,

@@ -75,8 +75,9 @@ Result<Tensor> rrelu_with_noise_in_place(Context& context, Tensor self, const Te
   copy_elements(self, out);
   return self;
 }
-Result<std::array<Meta, 2>> functional_meta(const Tensor& self, const Tensor& noise, const Scalar&,
-                                            const Scalar&, bool, OptionalGenerator) {
+Result<std::array<Meta, 2>> rrelu_functional_meta(const Tensor& self, const Tensor& noise,
+                                                  const Scalar&, const Scalar&, bool,
+                                                  OptionalGenerator) {
   return std::array{Meta::like(self), Meta::like(noise)};
 }
 Result<TensorPair> rrelu_with_noise_functional(Context& context, const Tensor& self,
@@ -99,17 +100,17 @@ Result<Tensor> rrelu_backward(const Tensor& grad_output, const Tensor& self, con
 }
 
 // clang-format off
-constexpr OpDef kOps[] = {
+constexpr OpDef kRreluOps[] = {
     op<"aten::rrelu(Tensor self, Scalar lower=0.125, Scalar upper=0.33333333333333331, bool training=False, Generator? generator=None) -> Tensor", rrelu, rrelu_formula>,
     op<"aten::rrelu_with_noise(Tensor self, Tensor(b!) noise, Scalar lower=0.125, Scalar upper=0.33333333333333331, bool training=False, Generator? generator=None) -> Tensor", rrelu_with_noise>,
     op<"aten::rrelu_with_noise_(Tensor(a!) self, Tensor(b!) noise, Scalar lower=0.125, Scalar upper=0.33333333333333331, bool training=False, Generator? generator=None) -> Tensor(a!)", rrelu_with_noise_in_place>,
-    composed<"aten::rrelu_with_noise_functional(Tensor self, Tensor noise, Scalar lower=0.125, Scalar upper=0.33333333333333331, bool training=False, Generator? generator=None) -> (Tensor, Tensor noise_out)", functional_meta, rrelu_with_noise_functional>,
+    composed<"aten::rrelu_with_noise_functional(Tensor self, Tensor noise, Scalar lower=0.125, Scalar upper=0.33333333333333331, bool training=False, Generator? generator=None) -> (Tensor, Tensor noise_out)", rrelu_functional_meta, rrelu_with_noise_functional>,
     op<"aten::rrelu_with_noise_backward(Tensor grad_output, Tensor self, Tensor noise, Scalar lower, Scalar upper, bool training, bool self_is_result) -> Tensor", rrelu_backward>,
 };
 // clang-format on
 
 }  // namespace
 
-std::span<const OpDef> rrelu_ops() { return kOps; }
+std::span<const OpDef> rrelu_ops() { return kRreluOps; }
 
 }  // namespace pt2::ops

@@ -524,7 +524,7 @@ Result<std::vector<Meta>> created_meta(std::span<const Value> arguments) {
 }
 
 // clang-format off
-constexpr OpDef kOps[] = {
+constexpr OpDef kSamplingOps[] = {
     composed<"aten::rand(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", created_meta, rand>.with({.draws = Facts::Draws::by_sizes}),
     composed<"aten::randn(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", created_meta, randn>.with({.draws = Facts::Draws::by_sizes}),
     op<"aten::normal.float_float(float mean, float std, SymInt[] size, *, Generator? generator=None, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
@@ -583,6 +583,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> sampling_ops() { return kOps; }
+std::span<const OpDef> sampling_ops() { return kSamplingOps; }
 
 }  // namespace pt2::ops

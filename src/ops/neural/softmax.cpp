@@ -290,7 +290,7 @@ Result<Tensor> masked_softmax_backward(Emitter& e, const Tensor& grad_output, co
 }
 
 // clang-format off
-constexpr OpDef kOps[] = {
+constexpr OpDef kSoftmaxOps[] = {
     op<"aten::_masked_softmax(Tensor self, Tensor mask, int? dim=None, int? mask_type=None) -> Tensor", masked_softmax>,
     op<"aten::_masked_softmax_backward(Tensor grad_output, Tensor output, Tensor mask, int? dim=None) -> Tensor", masked_softmax_backward>,
     op<"aten::_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor", backward_meta, backward<false>>,
@@ -320,6 +320,6 @@ Result<Tensor> log_softmax(const Tensor& self, int64_t dim) {
   return compute<dtype_meta, dtype_kernel<LogSoftmax>>(self, dim, std::optional<Dtype>());
 }
 
-std::span<const OpDef> softmax_ops() { return kOps; }
+std::span<const OpDef> softmax_ops() { return kSoftmaxOps; }
 
 }  // namespace pt2::ops

@@ -168,7 +168,7 @@ Result<std::tuple<Tensor, Tensor, Tensor>> transform_qkv(Emitter& e, const Tenso
 }
 
 // clang-format off
-constexpr OpDef kOps[] = {
+constexpr OpDef kTransformerOps[] = {
     op<"aten::_transform_bias_rescale_qkv(Tensor qkv, Tensor qkv_bias, int num_heads) -> (Tensor, Tensor, Tensor)", transform_qkv>.with({.slope = Slope::linear, .linear_in = "qkv qkv_bias"}),
     op<"aten::_native_multi_head_attention(Tensor query, Tensor key, Tensor value, int embed_dim, int num_head, Tensor qkv_weight, Tensor qkv_bias, Tensor proj_weight, Tensor proj_bias, Tensor? mask=None, bool need_weights=True, bool average_attn_weights=True, int? mask_type=None) -> (Tensor, Tensor)",
        native_multi_head_attention>.with({.autocast = AutocastRule::lower_precision}),
@@ -179,6 +179,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> transformer_ops() { return kOps; }
+std::span<const OpDef> transformer_ops() { return kTransformerOps; }
 
 }  // namespace pt2::ops

@@ -240,7 +240,7 @@ Result<Tensor> fractional_max_backward(const Tensor& grad_output, const Tensor& 
 }
 
 // clang-format off
-constexpr OpDef kOps[] = {
+constexpr OpDef kUnpoolingOps[] = {
     op<"aten::max_unpool2d(Tensor self, Tensor indices, SymInt[2] output_size) -> Tensor", max_unpool2d>.with({.autocast = AutocastRule::float32, .slope = Slope::linear}),
     op<"aten::max_unpool3d(Tensor self, Tensor indices, SymInt[3] output_size, int[3] stride, int[3] padding) -> Tensor", max_unpool3d>.with({.autocast = AutocastRule::float32, .slope = Slope::linear}),
     op<"aten::adaptive_max_pool2d_backward(Tensor grad_output, Tensor self, Tensor indices) -> Tensor", adaptive_max_backward<2>>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
@@ -254,6 +254,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> unpooling_ops() { return kOps; }
+std::span<const OpDef> unpooling_ops() { return kUnpoolingOps; }
 
 }  // namespace pt2::ops

@@ -221,7 +221,7 @@ Result<TensorPair> choose_qparams_affine(
 }
 
 // clang-format off
-constexpr OpDef kOps[] = {
+constexpr OpDef kTorchaoOps[] = {
     op<"torchao::choose_qparams_affine(Tensor? input, str mapping_type, SymInt[] block_size, ScalarType target_dtype, Scalar? quant_min=None, Scalar? quant_max=None, float? eps=None, ScalarType? scale_dtype=None, ScalarType? zero_point_dtype=None, bool keepdim=False) -> (Tensor, Tensor)", choose_qparams_affine>,
     op<"torchao::quantize_affine(Tensor input, SymInt[] block_size, Tensor scale, Tensor? zero_point, ScalarType output_dtype, Scalar? quant_min=None, Scalar? quant_max=None) -> Tensor", quantize_affine>,
     op<"torchao::dequantize_affine(Tensor input, SymInt[] block_size, Tensor scale, Tensor? zero_point, ScalarType input_dtype, Scalar? quant_min=None, Scalar? quant_max=None, ScalarType output_dtype=6) -> Tensor", dequantize_affine>,
@@ -230,6 +230,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> torchao_ops() { return kOps; }
+std::span<const OpDef> torchao_ops() { return kTorchaoOps; }
 
 }  // namespace pt2::ops

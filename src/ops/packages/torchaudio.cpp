@@ -63,7 +63,7 @@ Meta like_output(const Tensor&, const Tensor&, const Tensor& padded_output_wavef
 }
 
 // clang-format off
-constexpr OpDef kOps[] = {
+constexpr OpDef kTorchaudioOps[] = {
     // Up to torchaudio 2.10 it gives nothing.
     composed<"torchaudio::_lfilter_core_loop(Tensor input_signal_windows, Tensor a_coeff_flipped, Tensor(a!) padded_output_waveform) -> Tensor(a!)",
        like_output, lfilter_core_loop>,
@@ -72,6 +72,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> torchaudio_ops() { return kOps; }
+std::span<const OpDef> torchaudio_ops() { return kTorchaudioOps; }
 
 }  // namespace pt2::ops

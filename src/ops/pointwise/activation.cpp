@@ -328,7 +328,7 @@ Result<Tensor> add_relu_number(Emitter& e, const Tensor& self, const Scalar& oth
 }
 
 // clang-format off
-constexpr OpDef kOps[] = {
+constexpr OpDef kActivationOps[] = {
     op<"aten::celu(Tensor self, Scalar alpha=1.) -> Tensor", celu_meta, celu>,
     op<"aten::elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor", elu_meta, elu>,
     op<"aten::gelu(Tensor self, *, str approximate=\"none\") -> Tensor", gelu_meta, gelu>,
@@ -358,6 +358,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> activation_ops() { return kOps; }
+std::span<const OpDef> activation_ops() { return kActivationOps; }
 
 }  // namespace pt2::ops

@@ -448,20 +448,20 @@ void right_shift(Tensor& out, const Tensor& self, const Tensor& other) {
 
 // --- Sums of three
 
-Result<void> check_same_dtype(const Tensor& a, const Tensor& b) {
+Result<void> check_equal_dtypes(const Tensor& a, const Tensor& b) {
   if (a.dtype() != b.dtype())
     return operator_error("found dtypes " + std::string(dtype_name(a.dtype())) + " and " +
                           std::string(dtype_name(b.dtype())) + ", expected equal ones");
   return {};
 }
 Result<Meta> lerp_number_meta(const Tensor& self, const Tensor& end, const Scalar&) {
-  PT2_TRY_VOID(check_same_dtype(self, end));
+  PT2_TRY_VOID(check_equal_dtypes(self, end));
   PT2_TRY_VOID(expect_fraction(self.dtype()));
   return elementwise_meta(self.dtype(), {&self, &end});
 }
 Result<Meta> lerp_meta(const Tensor& self, const Tensor& end, const Tensor& weight) {
-  PT2_TRY_VOID(check_same_dtype(self, end));
-  PT2_TRY_VOID(check_same_dtype(self, weight));
+  PT2_TRY_VOID(check_equal_dtypes(self, end));
+  PT2_TRY_VOID(check_equal_dtypes(self, weight));
   PT2_TRY_VOID(expect_fraction(self.dtype()));
   return elementwise_meta(self.dtype(), {&self, &end, &weight});
 }
@@ -508,7 +508,7 @@ void addcdiv(Tensor& out, const Tensor& self, const Tensor& a, const Tensor& b,
 }
 
 // clang-format off
-constexpr OpDef kOps[] = {
+constexpr OpDef kArithmeticOps[] = {
     op<"aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", add_meta, add>.with({.slope = Slope::linear, .linear_in = "self other"}),
     op<"aten::add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", rule_with_number_and_alpha<add_meta>, with_number_and_alpha<add>>.with({.slope = Slope::linear, .linear_in = "self other"}),
     op<"aten::sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", sub_meta, sub>.with({.slope = Slope::linear, .linear_in = "self other"}),
@@ -589,6 +589,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> arithmetic_ops() { return kOps; }
+std::span<const OpDef> arithmetic_ops() { return kArithmeticOps; }
 
 }  // namespace pt2::ops

@@ -246,7 +246,7 @@ Result<Tensor> isclose(Emitter& e, const Tensor& self, const Tensor& other, doub
 }
 
 // clang-format off
-constexpr OpDef kOps[] = {
+constexpr OpDef kComparisonOps[] = {
     op<"aten::eq.Tensor(Tensor self, Tensor other) -> Tensor", equality_meta, equality<kEq>>,
     op<"aten::eq.Scalar(Tensor self, Scalar other) -> Tensor", rule_with_number<equality_meta>, with_number<equality<kEq>>>,
     op<"aten::ne.Tensor(Tensor self, Tensor other) -> Tensor", equality_meta, equality<kNe>>,
@@ -283,6 +283,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> comparison_ops() { return kOps; }
+std::span<const OpDef> comparison_ops() { return kComparisonOps; }
 
 }  // namespace pt2::ops

@@ -385,7 +385,7 @@ Result<Tensor> chalf(Emitter& e, const Tensor& self, const OptionalFormat& forma
 }
 
 // clang-format off
-constexpr OpDef kOps[] = {
+constexpr OpDef kCopyingOps[] = {
     composed<"aten::to.dtype(Tensor(a) self, ScalarType dtype, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)", converted_meta, to_dtype, to_dtype_formula>.with({.sharing = Sharing::unless_cast, .slope = Slope::linear}),
     composed<"aten::to.device(Tensor(a) self, Device device, ScalarType dtype, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)", converted_meta, to_device, to_device_formula>.with({.sharing = Sharing::unless_cast, .slope = Slope::linear}),
     composed<"aten::to.other(Tensor(a) self, Tensor other, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)", converted_meta, to_other, to_other_formula>.with({.sharing = Sharing::unless_cast, .slope = Slope::linear}),
@@ -425,6 +425,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> copying_ops() { return kOps; }
+std::span<const OpDef> copying_ops() { return kCopyingOps; }
 
 }  // namespace pt2::ops

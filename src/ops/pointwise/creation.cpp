@@ -373,7 +373,7 @@ Result<Tensor> one_hot_formula(Emitter& e, const Tensor& self, int64_t num_class
 }
 
 // clang-format off
-constexpr OpDef kOps[] = {
+constexpr OpDef kCreationOps[] = {
     op<"aten::empty.memory_format(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", empty_meta, leave_zero<Sizes, OptionalDtype, OptionalLayout, OptionalDevice, PinMemory, OptionalFormat>>,
     op<"aten::zeros(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", sized_meta, leave_zero<Sizes, OptionalDtype, OptionalLayout, OptionalDevice, PinMemory>>,
     op<"aten::ones(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", sized_meta, fill_ones>,
@@ -405,6 +405,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> creation_ops() { return kOps; }
+std::span<const OpDef> creation_ops() { return kCreationOps; }
 
 }  // namespace pt2::ops

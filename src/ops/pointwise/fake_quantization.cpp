@@ -181,7 +181,7 @@ struct Qparams {
 
 // The smallest scale, and its zero point, that map [low, high] to the range
 // (ATen/native/quantized/cpu/QuantUtils.h ChooseQuantizationParams).
-Qparams choose_qparams(float low, float high, const Range& range, bool symmetric) {
+Qparams qparams_within(float low, float high, const Range& range, bool symmetric) {
   constexpr float kSmallest = 6.1e-5f;
   const auto qmin = static_cast<double>(range.min);
   const auto qmax = static_cast<double>(range.max);
@@ -291,7 +291,7 @@ void choose(Observer& observer, const Range& range) {
   Output<int64_t> zero(observer.zero_point);
   const int64_t count = observer.per_row ? low.size() : std::min<int64_t>(low.size(), 1);
   for (int64_t i = 0; i < count; ++i) {
-    const Qparams chosen = choose_qparams(low[i], high[i], range, observer.symmetric);
+    const Qparams chosen = qparams_within(low[i], high[i], range, observer.symmetric);
     scale[i] = chosen.scale;
     zero[i] = chosen.zero_point;
   }
@@ -369,7 +369,7 @@ Result<Followed> follow_functional(const Tensor& self, const Tensor& observer_on
 }
 
 // clang-format off
-constexpr OpDef kOps[] = {
+constexpr OpDef kFakeQuantizationOps[] = {
     op<"aten::fake_quantize_per_tensor_affine.tensor_qparams(Tensor self, Tensor scale, Tensor zero_point, int quant_min, int quant_max) -> Tensor", fake_tensor_qparams_output>,
     composed<"aten::_fake_quantize_per_tensor_affine_cachemask_tensor_qparams(Tensor self, Tensor scale, Tensor zero_point, Tensor fake_quant_enabled, int quant_min, int quant_max) -> (Tensor output, Tensor mask)", fake_tensor_qparams_meta, fake_tensor_qparams>,
     op<"aten::fake_quantize_per_tensor_affine_cachemask_backward(Tensor grad, Tensor mask) -> Tensor", masked_gradient>.with({.slope = Slope::linear, .linear_in = "grad"}),
@@ -386,6 +386,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> fake_quantization_ops() { return kOps; }
+std::span<const OpDef> fake_quantization_ops() { return kFakeQuantizationOps; }
 
 }  // namespace pt2::ops

@@ -146,7 +146,7 @@ constexpr Facts kLinearInEnds{.slope = Slope::linear, .linear_in = "self tensors
   op<"aten::_foreach_" name "_.Tensor(Tensor(a!)[] self, Tensor[] tensor1, Tensor[] tensor2, Tensor scalars) -> ()", \
      with_numbers<write_each<aten<name "_.default">, Tensors, Tensors, Tensors, std::vector<Scalar>>>>.with({.functional_form = "_foreach_" name ".Tensor"})
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kForeachOps[] = {
     PT2_FOREACH_UNARY("abs", kByRule),
     PT2_FOREACH_UNARY("acos", kByRule),
     PT2_FOREACH_UNARY("asin", kByRule),
@@ -223,6 +223,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> foreach_ops() { return kOps; }
+std::span<const OpDef> foreach_ops() { return kForeachOps; }
 
 }  // namespace pt2::ops

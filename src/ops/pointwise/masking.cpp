@@ -109,7 +109,7 @@ Result<Tensors> where_formula(Emitter& e, const Tensor& condition) {
 }
 
 // clang-format off
-constexpr OpDef kOps[] = {
+constexpr OpDef kMaskingOps[] = {
     composed<"aten::nonzero(Tensor self) -> Tensor", depends_on_data, nonzero>,
     op<"aten::argwhere(Tensor self) -> Tensor", nonzero>.with({.same_as = "nonzero.default"}),
     op<"aten::nonzero_numpy(Tensor self) -> Tensor[]", nonzero_numpy, where_formula>,
@@ -122,6 +122,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> masking_ops() { return kOps; }
+std::span<const OpDef> masking_ops() { return kMaskingOps; }
 
 }  // namespace pt2::ops

@@ -321,7 +321,7 @@ Result<Tensor> isfinite_formula(Emitter& e, const Tensor& self) {
 }
 
 // clang-format off
-constexpr OpDef kOps[] = {
+constexpr OpDef kPointwiseOps[] = {
     op<"aten::abs(Tensor self) -> Tensor", magnitude_of_self, part_of_self<kMagnitude>>,
     op<"aten::absolute(Tensor self) -> Tensor", magnitude_of_self, part_of_self<kMagnitude>>.with({.same_as = "abs.default"}),
     op<"aten::angle(Tensor self) -> Tensor", angle_of_self, part_of_self<kAngle>>,
@@ -381,6 +381,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> pointwise_ops() { return kOps; }
+std::span<const OpDef> pointwise_ops() { return kPointwiseOps; }
 
 }  // namespace pt2::ops

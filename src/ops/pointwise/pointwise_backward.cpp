@@ -341,7 +341,7 @@ Result<Tensor> mish_backward_formula(Emitter& e, const Tensor& grad_output, cons
 }
 
 // clang-format off
-constexpr OpDef kOps[] = {
+constexpr OpDef kPointwiseBackwardOps[] = {
     op<"aten::sigmoid_backward(Tensor grad_output, Tensor output) -> Tensor", gradient_meta, fraction_gradient<kSigmoidGradient>>,
     op<"aten::tanh_backward(Tensor grad_output, Tensor output) -> Tensor", gradient_meta, fraction_gradient<kTanhGradient>>,
     op<"aten::silu_backward(Tensor grad_output, Tensor self) -> Tensor", gradient_meta, fraction_gradient<kSiluGradient>, silu_backward_formula>,
@@ -370,6 +370,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> pointwise_backward_ops() { return kOps; }
+std::span<const OpDef> pointwise_backward_ops() { return kPointwiseBackwardOps; }
 
 }  // namespace pt2::ops

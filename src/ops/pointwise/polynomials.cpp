@@ -175,7 +175,7 @@ void polynomial(Tensor& out, const Tensor& x, const Tensor& n) {
          rule_of_number<polynomial_meta>, of_number<polynomial<F>>>,                          \
       op<"aten::special_" name ".n_scalar(Tensor x, Scalar n) -> Tensor",                     \
          rule_with_number<polynomial_meta>, with_number<polynomial<F>>>
-constexpr OpDef kOps[] = {
+constexpr OpDef kPolynomialsOps[] = {
     PT2_POLYNOMIAL("chebyshev_polynomial_t", kT),
     PT2_POLYNOMIAL("chebyshev_polynomial_u", kU),
     PT2_POLYNOMIAL("chebyshev_polynomial_v", kV),
@@ -193,6 +193,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> polynomials_ops() { return kOps; }
+std::span<const OpDef> polynomials_ops() { return kPolynomialsOps; }
 
 }  // namespace pt2::ops

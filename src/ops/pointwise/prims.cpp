@@ -9,6 +9,7 @@
 
 namespace pt2::ops {
 namespace {
+namespace prims {
 
 using OptionalSizes = std::optional<Sizes>;
 
@@ -87,7 +88,7 @@ Result<Tensor> split_dim(const Tensor& a, int64_t dim, int64_t outer_length) {
   sizes.insert(sizes.begin() + at + 1, a.size(at) / outer_length);
   return view(a, sizes);
 }
-Result<Tensor> conj(const Tensor& a) {
+Result<Tensor> conjugate(const Tensor& a) {
   if (dtype_category(a.dtype()) != DtypeCategory::complex) return a;
   return apply(aten<"_conj.default">, {a});
 }
@@ -208,7 +209,7 @@ Result<Tensor> fft_r2c(const Tensor& self, const Sizes& dim, bool onesided) {
 }
 
 // clang-format off
-constexpr OpDef kOps[] = {
+constexpr OpDef kPrimsOps[] = {
     op<"prims::empty(SymInt[] shape, *, ScalarType dtype, Device device, bool requires_grad) -> Tensor", empty>,
     op<"prims::empty_permuted(SymInt[] shape, int[] physical_layout, *, ScalarType dtype, Device device, bool requires_grad) -> Tensor", empty_permuted>,
     op<"prims::empty_strided(SymInt[] shape, SymInt[] strides, *, ScalarType dtype, Device device, bool requires_grad) -> Tensor", empty_strided>,
@@ -220,7 +221,7 @@ constexpr OpDef kOps[] = {
     op<"prims::collapse_view(Tensor(a) a, int start, int end) -> Tensor(a)", collapse_view>,
     op<"prims::collapse(Tensor a, int start, int end) -> Tensor", collapse>,
     op<"prims::split_dim(Tensor(a) a, int dim, SymInt outer_length) -> Tensor(a)", split_dim>,
-    op<"prims::conj(Tensor(a) a) -> Tensor(a)", conj>.with({.sharing = Sharing::unless_complex}),
+    op<"prims::conj(Tensor(a) a) -> Tensor(a)", conjugate>.with({.sharing = Sharing::unless_complex}),
     op<"prims::view_of(Tensor(a) a) -> Tensor(a)", view_of>,
     op<"prims::convert_element_type(Tensor a, ScalarType dtype) -> Tensor", convert_element_type>,
     op<"prims::copy_strided(Tensor a, SymInt[] stride) -> Tensor", copy_strided>,
@@ -248,8 +249,9 @@ constexpr OpDef kOps[] = {
 };
 // clang-format on
 
+}  // namespace prims
 }  // namespace
 
-std::span<const OpDef> prims_ops() { return kOps; }
+std::span<const OpDef> prims_ops() { return prims::kPrimsOps; }
 
 }  // namespace pt2::ops

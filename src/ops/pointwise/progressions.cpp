@@ -114,7 +114,7 @@ Result<Tensor> frequencies(int64_t n, double d, OptionalDtype dtype, const Optio
 }
 
 // clang-format off
-constexpr OpDef kOps[] = {
+constexpr OpDef kProgressionsOps[] = {
     op<"aten::linspace.Tensor_Tensor(Tensor start, Tensor end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", linspace_between<Tensor, Tensor>>.with({.slope = Slope::linear, .linear_in = "start end"}),
     op<"aten::linspace.Tensor_Scalar(Tensor start, Scalar end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", linspace_between<Tensor, Scalar>>,
     op<"aten::linspace.Scalar_Tensor(Scalar start, Tensor end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", linspace_between<Scalar, Tensor>>,
@@ -131,6 +131,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> progressions_ops() { return kOps; }
+std::span<const OpDef> progressions_ops() { return kProgressionsOps; }
 
 }  // namespace pt2::ops

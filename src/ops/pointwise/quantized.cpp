@@ -274,18 +274,18 @@ Tensor one_element(Dtype dtype, double value) {
   fill_elements(out, value);
   return out;
 }
-struct Range {
+struct Extremes {
   float low = 0;
   float high = 0;
 };
 // The smallest and largest element, extended to include 0.
-Result<Range> range_with_zero(const Tensor& input) {
+Result<Extremes> range_with_zero(const Tensor& input) {
   PT2_TRY(const Tensor real, as_float32(input));
   if (real.numel() == 0)
     return operator_error("input: found no elements, expected some to choose a range from");
   PT2_TRY(const Tensor low, apply(aten<"amin.default">, {real}));
   PT2_TRY(const Tensor high, apply(aten<"amax.default">, {real}));
-  return Range{std::min(*low.data<float>(), 0.0f), std::max(*high.data<float>(), 0.0f)};
+  return Extremes{std::min(*low.data<float>(), 0.0f), std::max(*high.data<float>(), 0.0f)};
 }
 // Computed in double: the difference of two int64 may overflow.
 float step_count(int64_t quant_min, int64_t quant_max) {
@@ -305,7 +305,7 @@ Result<TensorPair> choose_qparams(const Tensor& input, int64_t quant_min, int64_
   if (quant_min >= quant_max)
     return operator_error("quant_min: found " + std::to_string(quant_min) +
                           ", expected less than quant_max, " + std::to_string(quant_max));
-  PT2_TRY(const Range range, range_with_zero(input));
+  PT2_TRY(const Extremes range, range_with_zero(input));
   const auto steps = step_count(quant_min, quant_max);
   const float width = rounded_as(input.dtype(), range.high - range.low);
   const float scale = std::max(rounded_as(input.dtype(), width / steps), static_cast<float>(eps));
@@ -320,7 +320,7 @@ Result<TensorPair> choose_qparams_symmetric(const Tensor& input, int64_t quant_m
   if (quant_min >= quant_max)
     return operator_error("quant_min: found " + std::to_string(quant_min) +
                           ", expected less than quant_max, " + std::to_string(quant_max));
-  PT2_TRY(const Range range, range_with_zero(input));
+  PT2_TRY(const Extremes range, range_with_zero(input));
   const float reach = std::max(-range.low, range.high);
   const float steps = step_count(quant_min, quant_max) / 2;
   const float scale = std::max(rounded_as(input.dtype(), reach / steps), static_cast<float>(eps));
@@ -372,7 +372,7 @@ Result<TensorPair> choose_qparams_per_token_asymmetric(const Tensor& input, Dtyp
   return TensorPair(std::move(scales), std::move(zeros));
 }
 
-Result<Tensor> convert_element_type(const Tensor& input, Dtype dtype) {
+Result<Tensor> convert_no_fuse(const Tensor& input, Dtype dtype) {
   return copy_as(input, dtype, std::nullopt);
 }
 
@@ -501,7 +501,7 @@ Result<std::vector<Meta>> dequantized_meta(std::span<const Value> arguments) {
 }
 
 // clang-format off
-constexpr OpDef kOps[] = {
+constexpr OpDef kQuantizedOps[] = {
     composed<"quantized_decomposed::quantize_per_tensor(Tensor input, float scale, int zero_point, int quant_min, int quant_max, ScalarType dtype) -> Tensor", quantized_meta, quantize>,
     composed<"quantized_decomposed::quantize_per_tensor.tensor(Tensor input, Tensor scale, Tensor zero_point, int quant_min, int quant_max, ScalarType dtype) -> Tensor", quantized_meta, quantize_tensor>,
     op<"quantized_decomposed::quantize_per_tensor.tensor2(Tensor input, Tensor scale, Tensor zero_point, Tensor quant_min, Tensor quant_max, ScalarType dtype) -> Tensor", quantize_tensor2>,
@@ -519,7 +519,7 @@ constexpr OpDef kOps[] = {
     op<"quantized_decomposed::choose_qparams_symmetric.tensor(Tensor input, int quant_min, int quant_max, float eps, ScalarType dtype) -> (Tensor, Tensor)", choose_qparams_symmetric>,
     op<"quantized_decomposed::choose_qparams_per_token(Tensor input, ScalarType dtype) -> (Tensor, Tensor)", choose_qparams_per_token>,
     op<"quantized_decomposed::choose_qparams_per_token_asymmetric(Tensor input, ScalarType dtype) -> (Tensor, Tensor)", choose_qparams_per_token_asymmetric>,
-    op<"quantized_decomposed::convert_element_type.no_fuse(Tensor input, ScalarType dtype) -> Tensor", convert_element_type>,
+    op<"quantized_decomposed::convert_element_type.no_fuse(Tensor input, ScalarType dtype) -> Tensor", convert_no_fuse>,
     op<"aten::fake_quantize_per_tensor_affine(Tensor self, float scale, int zero_point, int quant_min, int quant_max) -> Tensor", fake_tensor_output>.with({.autocast = AutocastRule::float32}),
     op<"aten::fake_quantize_per_channel_affine(Tensor self, Tensor scale, Tensor zero_point, int axis, int quant_min, int quant_max) -> Tensor", fake_channel_output>,
     op<"aten::fake_quantize_per_tensor_affine_cachemask(Tensor self, float scale, int zero_point, int quant_min, int quant_max) -> (Tensor output, Tensor mask)", fake_tensor_meta, fake_tensor>,
@@ -529,6 +529,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> quantized_ops() { return kOps; }
+std::span<const OpDef> quantized_ops() { return kQuantizedOps; }
 
 }  // namespace pt2::ops

@@ -423,7 +423,7 @@ Result<Tensor> ndtr(Emitter& e, const Tensor& self) {
 }
 
 // clang-format off
-constexpr OpDef kOps[] = {
+constexpr OpDef kSpecialOps[] = {
     op<"aten::special_i0e(Tensor self) -> Tensor", real_fraction_of_self, float_unary<kOfOrder<scaled_bessel_i, 0>>>,
     op<"aten::special_i1e(Tensor self) -> Tensor", real_fraction_of_self, float_unary<kOfOrder<scaled_bessel_i, 1>>>,
     op<"aten::special_i1(Tensor self) -> Tensor", real_fraction_of_self, float_unary<kOfOrder<bessel_i, 1>>>,
@@ -465,6 +465,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> special_ops() { return kOps; }
+std::span<const OpDef> special_ops() { return kSpecialOps; }
 
 }  // namespace pt2::ops

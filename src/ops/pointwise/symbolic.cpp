@@ -7,6 +7,7 @@
 
 namespace pt2::ops {
 namespace {
+namespace symbolic {
 
 Result<Scalar> item(const Tensor& self) {
   if (self.numel() != 1)
@@ -272,7 +273,7 @@ Result<void> assert_tensor_metadata(const Tensor& a, const std::optional<Sizes>&
 }
 
 // clang-format off
-constexpr OpDef kOps[] = {
+constexpr OpDef kSymbolicOps[] = {
     composed<"aten::item(Tensor self) -> Scalar", depends_on_data, item>.with({.same_as = "_local_scalar_dense.default"}),
     composed<"aten::_local_scalar_dense(Tensor self) -> Scalar", depends_on_data, item>,
     composed<"prims::item(Tensor a) -> Scalar", depends_on_data, item>,
@@ -348,8 +349,9 @@ constexpr OpDef kOps[] = {
 };
 // clang-format on
 
+}  // namespace symbolic
 }  // namespace
 
-std::span<const OpDef> symbolic_ops() { return kOps; }
+std::span<const OpDef> symbolic_ops() { return symbolic::kSymbolicOps; }
 
 }  // namespace pt2::ops

@@ -158,7 +158,7 @@ Result<void> kaiser_beta(Tensor& out, int64_t length, bool periodic, double beta
 }
 
 // clang-format off
-constexpr OpDef kOps[] = {
+constexpr OpDef kWindowsOps[] = {
     op<"aten::hann_window(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", window_meta, by_length<hann>>,
     op<"aten::hann_window.periodic(int window_length, bool periodic, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", periodic_meta, by_periodicity<hann>>,
     op<"aten::hamming_window(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", window_meta, by_length<hamming>>,
@@ -177,6 +177,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> windows_ops() { return kOps; }
+std::span<const OpDef> windows_ops() { return kWindowsOps; }
 
 }  // namespace pt2::ops

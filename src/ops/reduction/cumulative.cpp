@@ -159,7 +159,7 @@ Result<void> write_extremes(Emitter& e, const Tensor& self, const Tensor& values
 }
 
 // clang-format off
-constexpr OpDef kOps[] = {
+constexpr OpDef kCumulativeOps[] = {
     op<"aten::cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", cumulative_meta, cumulate<Sum>>.with({.slope = Slope::linear, .takes_dtype_of_out = true}),
     op<"aten::cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", cumulative_meta, cumulate<Product>>.with({.takes_dtype_of_out = true}),
     op<"aten::logcumsumexp(Tensor self, int dim) -> Tensor", logcumsumexp_meta, logcumsumexp>,
@@ -172,6 +172,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> cumulative_ops() { return kOps; }
+std::span<const OpDef> cumulative_ops() { return kCumulativeOps; }
 
 }  // namespace pt2::ops

@@ -155,7 +155,7 @@ Result<Tensors> by_list_along(Emitter& e, const Tensor& self, const std::vector<
 }
 
 // clang-format off
-constexpr OpDef kOps[] = {
+constexpr OpDef kDifferencesOps[] = {
     op<"aten::gradient.scalarint(Tensor self, *, Scalar? spacing=None, int? dim=None, int edge_order=1) -> Tensor[]", by_number>.with({.slope = Slope::linear}),
     op<"aten::gradient.scalararray(Tensor self, *, Scalar spacing, int[] dim, int edge_order=1) -> Tensor[]", by_number_along>,
     op<"aten::gradient.array(Tensor self, *, int[] dim, int edge_order=1) -> Tensor[]", by_ones_along>,
@@ -168,6 +168,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> differences_ops() { return kOps; }
+std::span<const OpDef> differences_ops() { return kDifferencesOps; }
 
 }  // namespace pt2::ops

@@ -4,15 +4,11 @@
 #include <limits>
 
 #include "ops/op_def.h"
+#include "ops/pointwise/pointwise.h"
 #include "ops/reduction/reduce.h"
 
 namespace pt2::ops {
 namespace {
-
-template <class C>
-bool is_nan(C x) {
-  return x != x;
-}
 
 template <bool Largest, class C>
 bool beats(C x, C best) {
@@ -119,7 +115,7 @@ void max_dim(Tensor& values, Tensor& indices, const Tensor& self, int64_t dim, b
 }
 
 // clang-format off
-constexpr OpDef kOps[] = {
+constexpr OpDef kExtremumOps[] = {
     op<"aten::amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor", amax_meta, amax<true>>,
     op<"aten::amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor", amax_meta, amax<false>>,
     op<"aten::aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)", aminmax_meta, aminmax>,
@@ -134,6 +130,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> extremum_ops() { return kOps; }
+std::span<const OpDef> extremum_ops() { return kExtremumOps; }
 
 }  // namespace pt2::ops

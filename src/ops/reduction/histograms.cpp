@@ -207,7 +207,7 @@ Result<Histogram> line_of_edges(const Tensor& self, const Tensor& bins,
 }
 
 // clang-format off
-constexpr OpDef kOps[] = {
+constexpr OpDef kHistogramsOps[] = {
     op<"aten::histogram.bin_ct(Tensor self, int bins=100, *, float[]? range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)", line_of_count>,
     op<"aten::histogram.bins_tensor(Tensor self, Tensor bins, *, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)", line_of_edges>.with({.sharing = Sharing::possibly}),
     op<"aten::histogramdd(Tensor self, int[] bins, float[]? range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor[] bin_edges)", of_counts>.with({.undecomposed = Undecomposed::lacks_steps}),
@@ -221,6 +221,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> histograms_ops() { return kOps; }
+std::span<const OpDef> histograms_ops() { return kHistogramsOps; }
 
 }  // namespace pt2::ops

@@ -240,7 +240,7 @@ void hash_tensor(Tensor& out, const Tensor& self, const Sizes& dims, bool, int64
 }
 
 // clang-format off
-constexpr OpDef kOps[] = {
+constexpr OpDef kReductionOps[] = {
     op<"aten::sum(Tensor self, *, ScalarType? dtype=None) -> Tensor", sum_meta, sum>.with({.slope = Slope::linear}),
     op<"aten::sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
        sum_dim_meta, sum_dim>.with({.slope = Slope::linear, .takes_dtype_of_out = true}),
@@ -275,6 +275,6 @@ Result<Tensor> mean_of_all(const Tensor& self) {
   return compute<mean_meta, mean>(self, OptionalDtype());
 }
 
-std::span<const OpDef> reduction_ops() { return kOps; }
+std::span<const OpDef> reduction_ops() { return kReductionOps; }
 
 }  // namespace pt2::ops

@@ -356,7 +356,7 @@ Result<Meta> histc_meta(const Tensor& self, int64_t bins, const Scalar&, const S
 }
 
 // clang-format off
-constexpr OpDef kOps[] = {
+constexpr OpDef kSearchingOps[] = {
     op<"aten::searchsorted.Tensor(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool right=False, str? side=None, Tensor? sorter=None) -> Tensor",
        searchsorted>,
     op<"aten::searchsorted.Scalar(Tensor sorted_sequence, Scalar self, *, bool out_int32=False, bool right=False, str? side=None, Tensor? sorter=None) -> Tensor",
@@ -381,6 +381,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> searching_ops() { return kOps; }
+std::span<const OpDef> searching_ops() { return kSearchingOps; }
 
 }  // namespace pt2::ops

@@ -206,7 +206,7 @@ Result<Tensor> segment_reduce_backward(const Tensor& grad, const Tensor& output,
 }
 
 // clang-format off
-constexpr OpDef kOps[] = {
+constexpr OpDef kSegmentsOps[] = {
     op<"aten::segment_reduce(Tensor data, str reduce, *, Tensor? lengths=None, Tensor? indices=None, Tensor? offsets=None, int axis=0, bool unsafe=False, Scalar? initial=None) -> Tensor", segment_reduce>,
     op<"aten::_segment_reduce_backward(Tensor grad, Tensor output, Tensor data, str reduce, *, Tensor? lengths=None, Tensor? offsets=None, int axis=0, Scalar? initial=None) -> Tensor", segment_reduce_backward>,
 };
@@ -214,6 +214,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> segments_ops() { return kOps; }
+std::span<const OpDef> segments_ops() { return kSegmentsOps; }
 
 }  // namespace pt2::ops

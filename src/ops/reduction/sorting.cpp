@@ -5,15 +5,12 @@
 #include "base/memory_account.h"
 #include "ops/compose.h"
 #include "ops/op_def.h"
+#include "ops/pointwise/pointwise.h"
 #include "ops/reduction/reduce.h"
 
 namespace pt2::ops {
 namespace {
 
-template <class C>
-bool is_nan(C x) {
-  return x != x;
-}
 struct Ascending {
   template <class C>
   bool operator()(C a, C b) const {
@@ -300,7 +297,7 @@ void mode(Tensor& values, Tensor& indices, const Tensor& self, int64_t dim, bool
 }
 
 // clang-format off
-constexpr OpDef kOps[] = {
+constexpr OpDef kSortingOps[] = {
     op<"aten::sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)", sort_meta, sort>,
     op<"aten::sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)",
        sort_stable_meta, sort_stable>,
@@ -321,6 +318,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> sorting_ops() { return kOps; }
+std::span<const OpDef> sorting_ops() { return kSortingOps; }
 
 }  // namespace pt2::ops

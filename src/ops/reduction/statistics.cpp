@@ -283,7 +283,7 @@ Result<Tensor> index_reduce(const Tensor& self, int64_t dim, const Tensor& index
 }
 
 using Extremes = std::tuple<Tensor, Tensor>;
-Result<Extremes> aminmax(const Tensor& self) {
+Result<Extremes> old_aminmax(const Tensor& self) {
   PT2_TRY(Tensor low, apply(aten<"amin.default">, {self}));
   PT2_TRY(Tensor high, apply(aten<"amax.default">, {self}));
   return Extremes{std::move(low), std::move(high)};
@@ -302,7 +302,7 @@ Result<bool> allclose(const Tensor& self, const Tensor& other, double rtol, doub
 }
 
 // clang-format off
-constexpr OpDef kOps[] = {
+constexpr OpDef kStatisticsOps[] = {
     op<"aten::quantile(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation=\"linear\") -> Tensor", quantile<false>>.with({.autocast = AutocastRule::float32}),
     op<"aten::quantile.scalar(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation=\"linear\") -> Tensor", quantile_number<false>>.with({.autocast = AutocastRule::float32}),
     op<"aten::nanquantile(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation=\"linear\") -> Tensor", quantile<true>>.with({.autocast = AutocastRule::float32}),
@@ -318,7 +318,7 @@ constexpr OpDef kOps[] = {
     op<"aten::cumulative_trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor", cumulative_x>,
     op<"aten::renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor", renorm>,
     op<"aten::index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) -> Tensor", index_reduce>,
-    op<"aten::_aminmax(Tensor self) -> (Tensor, Tensor)", aminmax>,
+    op<"aten::_aminmax(Tensor self) -> (Tensor, Tensor)", old_aminmax>,
     op<"aten::_aminmax.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor, Tensor)", aminmax_dim>,
     op<"aten::allclose(Tensor self, Tensor other, float rtol=1.0000000000000001e-05, float atol=1e-08, bool equal_nan=False) -> bool", allclose>,
 };
@@ -326,6 +326,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> statistics_ops() { return kOps; }
+std::span<const OpDef> statistics_ops() { return kStatisticsOps; }
 
 }  // namespace pt2::ops

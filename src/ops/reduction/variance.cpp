@@ -210,7 +210,7 @@ Result<Tensor> powsum(Emitter& e, const Tensor& self, const Scalar& ord,
 }
 
 // clang-format off
-constexpr OpDef kOps[] = {
+constexpr OpDef kVarianceOps[] = {
     op<"aten::var.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor",
        variance_meta, variance<false>>,
     op<"aten::std.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor",
@@ -240,6 +240,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> variance_ops() { return kOps; }
+std::span<const OpDef> variance_ops() { return kVarianceOps; }
 
 }  // namespace pt2::ops

@@ -134,7 +134,7 @@ Result<Tensor> reshape_copy(const Tensor& self, const Sizes& size) {
   return copy_as(shaped, shaped.dtype(), MemoryFormat::contiguous);
 }
 
-Result<Tensor> stack(const Tensors& tensors, int64_t dim) {
+Result<Tensor> plain_stack(const Tensors& tensors, int64_t dim) {
   return apply(aten<"stack.default">, {box(tensors), dim});
 }
 
@@ -433,7 +433,7 @@ Result<Tensors> unflatten_dense_tensors(Emitter& e, const Tensor& flat, const Te
 }
 
 // clang-format off
-constexpr OpDef kOps[] = {
+constexpr OpDef kAssemblingOps[] = {
     op<"aten::_chunk_cat(Tensor[] tensors, int dim, int num_chunks) -> Tensor", chunk_cat>.with({.slope = Slope::linear, .linear_in = "tensors"}),
     op<"aten::masked_scatter_backward(Tensor grad_output, Tensor mask, SymInt[] sizes) -> Tensor", masked_scatter_backward>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
     op<"aten::pad_sequence(Tensor[] sequences, bool batch_first=False, float padding_value=0., str padding_side=\"right\") -> Tensor", pad_sequence>.with({.slope = Slope::linear, .linear_in = "sequences"}),
@@ -459,7 +459,7 @@ constexpr OpDef kOps[] = {
     op<"aten::narrow.Tensor(Tensor(a) self, int dim, Tensor start, SymInt length) -> Tensor(a)", narrow_at>.with({.undecomposed = Undecomposed::reads_elements}),
     op<"aten::view_copy(Tensor self, SymInt[] size) -> Tensor", reshape_copy>.with({.slope = Slope::linear}),
     op<"aten::_reshape_copy(Tensor self, SymInt[] size) -> Tensor", reshape_copy>.with({.slope = Slope::linear}),
-    op<"aten::_stack(Tensor[] tensors, int dim=0) -> Tensor", stack>.with({.slope = Slope::linear, .linear_in = "tensors"}),
+    op<"aten::_stack(Tensor[] tensors, int dim=0) -> Tensor", plain_stack>.with({.slope = Slope::linear, .linear_in = "tensors"}),
     op<"aten::empty_permuted(SymInt[] size, int[] physical_layout, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", empty_permuted>,
     composed<"aten::_make_dual(Tensor(a) primal, Tensor tangent, int level) -> Tensor(a)", like_first, make_dual>.with({.sharing = Sharing::possibly}),
     composed<"aten::_unpack_dual(Tensor(a) dual, int level) -> (Tensor(a) primal, Tensor tangent)", unpack_dual_meta, unpack_dual>.with({.sharing = Sharing::possibly, .undecomposed = Undecomposed::lacks_steps}),
@@ -471,6 +471,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> assembling_ops() { return kOps; }
+std::span<const OpDef> assembling_ops() { return kAssemblingOps; }
 
 }  // namespace pt2::ops

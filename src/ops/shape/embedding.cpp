@@ -499,7 +499,7 @@ Result<Tensor> per_sample_weights_backward(const Tensor& grad, const Tensor& wei
 }
 
 // clang-format off
-constexpr OpDef kOps[] = {
+constexpr OpDef kEmbeddingOps[] = {
     op<"aten::embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor",
        embedding_meta, embedding>.with({.slope = Slope::linear, .linear_in = "weight"}),
     op<"aten::embedding_renorm(Tensor self, Tensor indices, float max_norm, float norm_type) -> Tensor", embedding_renorm>,
@@ -524,6 +524,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> embedding_ops() { return kOps; }
+std::span<const OpDef> embedding_ops() { return kEmbeddingOps; }
 
 }  // namespace pt2::ops

@@ -276,7 +276,7 @@ Result<Meta> index_select_meta(const Tensor& self, int64_t dim, const Tensor& in
 }
 
 // clang-format off
-constexpr OpDef kOps[] = {
+constexpr OpDef kIndexingOps[] = {
     composed<"aten::index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", index_meta, index>.with({.slope = Slope::linear}),
     composed<"aten::_unsafe_index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", index_meta, unsafe_index>.with({.slope = Slope::linear}),
     op<"aten::_unsafe_masked_index(Tensor self, Tensor mask, Tensor?[] indices, Scalar fill) -> Tensor", unsafe_masked_index>.with({.slope = Slope::linear}),
@@ -296,7 +296,7 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> indexing_ops() { return kOps; }
+std::span<const OpDef> indexing_ops() { return kIndexingOps; }
 
 namespace {
 

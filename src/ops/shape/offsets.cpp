@@ -102,12 +102,12 @@ FreeDims free_dims(const Tensor& self, const OptionalTensors& indices) {
   return dims;
 }
 
-Sizes sizes_of(const Tensor& self, const Sizes& dims) {
+Sizes sizes_along(const Tensor& self, const Sizes& dims) {
   Sizes sizes;
   for (int64_t dim : dims) sizes.push_back(self.size(dim));
   return sizes;
 }
-Sizes strides_of(const Tensor& self, const Sizes& dims) {
+Sizes strides_along(const Tensor& self, const Sizes& dims) {
   Sizes strides;
   for (int64_t dim : dims) strides.push_back(self.stride(dim));
   return strides;
@@ -129,15 +129,15 @@ Result<Sizes> indexed_sizes(const Tensor& self, const OptionalTensors& indices) 
   PT2_TRY(const OptionalTensors expanded, expand_masks(self, indices));
   PT2_TRY(const Sizes sizes, index_sizes(expanded));
   const FreeDims dims = free_dims(self, expanded);
-  return joined(sizes_of(self, dims.before), sizes, sizes_of(self, dims.after));
+  return joined(sizes_along(self, dims.before), sizes, sizes_along(self, dims.after));
 }
 
 Result<IndexPlan> plan_index(const Tensor& self, const OptionalTensors& indices, bool wrap) {
   PT2_TRY(const OptionalTensors expanded, expand_masks(self, indices));
   PT2_TRY(const Sizes sizes, index_sizes(expanded));
   const FreeDims dims = free_dims(self, expanded);
-  const Sizes before_sizes = sizes_of(self, dims.before);
-  Sizes after_sizes = sizes_of(self, dims.after);
+  const Sizes before_sizes = sizes_along(self, dims.before);
+  Sizes after_sizes = sizes_along(self, dims.after);
 
   IndexPlan plan;
   plan.sizes = joined(before_sizes, sizes, after_sizes);
@@ -149,8 +149,8 @@ Result<IndexPlan> plan_index(const Tensor& self, const OptionalTensors& indices,
     plan.index.clear();
     return plan;
   }
-  plan.before = all_offsets(before_sizes, strides_of(self, dims.before));
-  Sizes after_strides = strides_of(self, dims.after);
+  plan.before = all_offsets(before_sizes, strides_along(self, dims.before));
+  Sizes after_strides = strides_along(self, dims.after);
   while (!after_sizes.empty() && (after_sizes.back() == 1 || after_strides.back() == plan.line)) {
     plan.line *= after_sizes.back();
     after_sizes.pop_back();

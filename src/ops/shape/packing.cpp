@@ -137,7 +137,7 @@ Result<Tensor> pack_backward(const Tensor& grad, const Sizes& input_size, const 
 }
 
 // clang-format off
-constexpr OpDef kOps[] = {
+constexpr OpDef kPackingOps[] = {
     op<"aten::_pack_padded_sequence(Tensor input, Tensor lengths, bool batch_first) -> (Tensor, Tensor)", pack>.with({.slope = Slope::linear, .linear_in = "input"}),
     op<"aten::_pack_padded_sequence_backward(Tensor grad, SymInt[] input_size, Tensor batch_sizes, bool batch_first) -> Tensor", pack_backward>.with({.slope = Slope::linear, .linear_in = "grad", .undecomposed = Undecomposed::reads_elements}),
     op<"aten::_pad_packed_sequence(Tensor data, Tensor batch_sizes, bool batch_first, Scalar padding_value, int total_length) -> (Tensor, Tensor)", pad>.with({.slope = Slope::linear, .linear_in = "data", .undecomposed = Undecomposed::reads_elements}),
@@ -146,6 +146,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> packing_ops() { return kOps; }
+std::span<const OpDef> packing_ops() { return kPackingOps; }
 
 }  // namespace pt2::ops

@@ -238,7 +238,7 @@ Result<Tensor> pad_by_number(Emitter& e, const Tensor& self, const Sizes& pad, i
 }
 
 // clang-format off
-constexpr OpDef kOps[] = {
+constexpr OpDef kPaddingOps[] = {
     op<"aten::constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor", constant_meta, constant>.with({.slope = Slope::linear, .linear_in = "self value"}),
     op<"aten::pad(Tensor self, SymInt[] pad, str mode=\"constant\", float? value=None) -> Tensor", pad_by_mode>.with({.slope = Slope::linear, .linear_in = "self value"}),
     op<"aten::_pad_enum(Tensor self, SymInt[] pad, int mode, float? value=None) -> Tensor", pad_by_number>.with({.slope = Slope::linear, .linear_in = "self value"}),
@@ -260,6 +260,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> padding_ops() { return kOps; }
+std::span<const OpDef> padding_ops() { return kPaddingOps; }
 
 }  // namespace pt2::ops

@@ -158,7 +158,7 @@ Result<Tensor> col2im(const Tensor& self, const Sizes& output_size, const Sizes&
 }
 
 // clang-format off
-constexpr OpDef kOps[] = {
+constexpr OpDef kPatchesOps[] = {
     op<"aten::im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor", im2col>.with({.slope = Slope::linear}),
     op<"aten::col2im(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor", col2im>.with({.slope = Slope::linear}),
 };
@@ -166,6 +166,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> patches_ops() { return kOps; }
+std::span<const OpDef> patches_ops() { return kPatchesOps; }
 
 }  // namespace pt2::ops

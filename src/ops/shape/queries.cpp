@@ -105,12 +105,12 @@ Result<Tensor> cast(Emitter& e, const Tensor& self, bool non_blocking) {
 }
 
 // Sums over broadcast dims; without sizes, self is returned unchanged.
-Result<Tensor> sum_to_size(const Tensor& self, const std::optional<Sizes>& size) {
+Result<Tensor> sum_gradient_to_size(const Tensor& self, const std::optional<Sizes>& size) {
   return size ? apply(aten<"sum_to_size.default">, {self, box(*size)}) : Result<Tensor>(self);
 }
 
 // clang-format off
-constexpr OpDef kOps[] = {
+constexpr OpDef kQueriesOps[] = {
     op<"aten::dim(Tensor self) -> int", dim_of>.with({.undecomposed = Undecomposed::gives_numbers}),
     op<"aten::numel(Tensor self) -> int", numel_of>.with({.undecomposed = Undecomposed::gives_numbers}),
     op<"aten::size(Tensor self) -> int[]", sizes_of>,
@@ -150,7 +150,7 @@ constexpr OpDef kOps[] = {
     op<"aten::_dim_arange(Tensor like, int dim) -> Tensor", dim_range>,
     op<"aten::data(Tensor self) -> Tensor", same>.with({.sharing = Sharing::always, .inverse = Inverse::same}),
     op<"aten::_to_cpu(Tensor[] tensors) -> Tensor[]", same_list>.with({.sharing = Sharing::possibly, .slope = Slope::linear, .linear_in = "tensors"}),
-    op<"aten::_grad_sum_to_size(Tensor(a) self, int[]? size) -> Tensor(a)", sum_to_size>.with({.sharing = Sharing::possibly, .slope = Slope::linear}),
+    op<"aten::_grad_sum_to_size(Tensor(a) self, int[]? size) -> Tensor(a)", sum_gradient_to_size>.with({.sharing = Sharing::possibly, .slope = Slope::linear}),
     op<"aten::_cast_Byte(Tensor self, bool non_blocking=False) -> Tensor", cast<Dtype::uint8>>.with({.sharing = Sharing::unless_cast}),
     op<"aten::_cast_Char(Tensor self, bool non_blocking=False) -> Tensor", cast<Dtype::int8>>.with({.sharing = Sharing::unless_cast}),
     op<"aten::_cast_Short(Tensor self, bool non_blocking=False) -> Tensor", cast<Dtype::int16>>.with({.sharing = Sharing::unless_cast}),
@@ -164,6 +164,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> queries_ops() { return kOps; }
+std::span<const OpDef> queries_ops() { return kQueriesOps; }
 
 }  // namespace pt2::ops

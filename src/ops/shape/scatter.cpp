@@ -313,7 +313,7 @@ Result<Tensor> take_along_dim(Emitter& e, const Tensor& self, const Tensor& indi
 }
 
 // clang-format off
-constexpr OpDef kOps[] = {
+constexpr OpDef kScatterOps[] = {
     op<"aten::gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor", gather_meta, gather>.with({.slope = Slope::linear}),
     composed<"aten::scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", like_first, scatter_src>.with({.slope = Slope::linear, .linear_in = "self src"}),
     composed<"aten::scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", like_first, scatter_value>.with({.slope = Slope::linear, .linear_in = "self value"}),
@@ -328,6 +328,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> scatter_ops() { return kOps; }
+std::span<const OpDef> scatter_ops() { return kScatterOps; }
 
 }  // namespace pt2::ops

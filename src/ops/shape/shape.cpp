@@ -499,7 +499,7 @@ Result<Tensor> diff(Emitter& e, const Tensor& self, int64_t n, int64_t dim,
 }
 
 // clang-format off
-constexpr OpDef kOps[] = {
+constexpr OpDef kShapeOps[] = {
     op<"aten::cat(Tensor[] tensors, int dim=0) -> Tensor", cat_meta, cat>.with({.autocast = AutocastRule::widest, .slope = Slope::linear, .linear_in = "tensors"}),
     op<"aten::concat(Tensor[] tensors, int dim=0) -> Tensor", cat_meta, cat>.with({.slope = Slope::linear, .linear_in = "tensors", .same_as = "cat.default"}),
     op<"aten::concatenate(Tensor[] tensors, int dim=0) -> Tensor", cat_meta, cat>.with({.slope = Slope::linear, .linear_in = "tensors", .same_as = "cat.default"}),
@@ -536,6 +536,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> shape_ops() { return kOps; }
+std::span<const OpDef> shape_ops() { return kShapeOps; }
 
 }  // namespace pt2::ops

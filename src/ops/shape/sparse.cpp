@@ -114,7 +114,7 @@ Result<Tensor> sum_along_as(Emitter& e, const Tensor& self, const Sizes& dim, Dt
 }
 
 // clang-format off
-constexpr OpDef kOps[] = {
+constexpr OpDef kSparseOps[] = {
     composed<"aten::sparse_coo_tensor.indices_size(Tensor indices, Tensor values, int[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, bool? is_coalesced=None) -> Tensor", coo_meta, coo, coo_formula>.with({.slope = Slope::linear, .linear_in = "values"}),
     composed<"aten::_sparse_coo_tensor_unsafe(Tensor indices, Tensor values, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, bool? is_coalesced=None) -> Tensor", coo_meta, coo_formula>.with({.slope = Slope::linear, .linear_in = "values"}),
     composed<"aten::_sparse_coo_tensor_with_dims_and_tensors(int sparse_dim, int dense_dim, SymInt[] size, Tensor indices, Tensor values, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=False, bool? is_coalesced=None) -> Tensor", coo_with_dims_meta, coo_with_dims>,
@@ -136,6 +136,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> sparse_ops() { return kOps; }
+std::span<const OpDef> sparse_ops() { return kSparseOps; }
 
 }  // namespace pt2::ops

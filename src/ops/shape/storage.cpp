@@ -75,7 +75,7 @@ Result<Tensor> lazy_clone(Emitter& e, const Tensor& self) {
 }
 
 // clang-format off
-constexpr OpDef kOps[] = {
+constexpr OpDef kStorageOps[] = {
     composed<"aten::resize(Tensor self, SymInt[] size, *, MemoryFormat? memory_format=None) -> Tensor", resize_meta, resize>.with({.slope = Slope::linear, .overwrites = true}),
     composed<"aten::resize_(Tensor(a!) self, SymInt[] size, *, MemoryFormat? memory_format=None) -> Tensor(a!)", resize_meta, resize_in_place>,
     composed<"aten::resize_as(Tensor self, Tensor the_template, *, MemoryFormat? memory_format=None) -> Tensor", resize_as_meta, resize_as>.with({.slope = Slope::linear, .overwrites = true}),
@@ -88,6 +88,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> storage_ops() { return kOps; }
+std::span<const OpDef> storage_ops() { return kStorageOps; }
 
 }  // namespace pt2::ops

@@ -559,7 +559,7 @@ Result<Tensor> reshape_formula(Emitter& e, const Tensor& self, const Sizes& shap
 
 // Operators such as squeeze_ change self's sizes and strides. Here they return the view, and the
 // executor lets it replace self.
-constexpr OpDef kOps[] = {
+constexpr OpDef kViewOps[] = {
     op<"aten::view(Tensor(a) self, SymInt[] size) -> Tensor(a)", view>.with({.inverse = Inverse::reshape, .slope = Slope::linear}),
     op<"aten::_unsafe_view(Tensor self, SymInt[] size) -> Tensor", unsafe_view>.with({.sharing = Sharing::always, .inverse = Inverse::reshape, .slope = Slope::linear}),
     op<"aten::_reshape_alias(Tensor(a) self, SymInt[] size, SymInt[] stride) -> Tensor(a)", reshape_alias>.with({.inverse = Inverse::reshape, .slope = Slope::linear}),
@@ -619,6 +619,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> view_ops() { return kOps; }
+std::span<const OpDef> view_ops() { return kViewOps; }
 
 }  // namespace pt2::ops

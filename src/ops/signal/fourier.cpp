@@ -572,7 +572,7 @@ Result<Tensor> istft(Emitter& e, const Tensor& self, int64_t n_fft, OptionalInt 
 }
 
 // clang-format off
-constexpr OpDef kOps[] = {
+constexpr OpDef kFourierOps[] = {
     op<"aten::_fft_c2c(Tensor self, SymInt[] dim, int normalization, bool forward) -> Tensor", c2c_meta, c2c>.with({.slope = Slope::linear}),
     op<"aten::_fft_r2c(Tensor self, int[] dim, int normalization, bool onesided) -> Tensor", r2c_meta, r2c>.with({.slope = Slope::linear}),
     op<"aten::_fft_c2r(Tensor self, int[] dim, int normalization, SymInt last_dim_size) -> Tensor", c2r_meta, c2r>.with({.slope = Slope::linear}),
@@ -604,6 +604,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> fourier_ops() { return kOps; }
+std::span<const OpDef> fourier_ops() { return kFourierOps; }
 
 }  // namespace pt2::ops

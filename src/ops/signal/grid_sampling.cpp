@@ -523,7 +523,7 @@ Result<std::tuple<Tensor, Tensor>> fallback_backward(Emitter& e, const Tensor& g
 }
 
 // clang-format off
-constexpr OpDef kOps[] = {
+constexpr OpDef kGridSamplingOps[] = {
     op<"aten::grid_sampler_2d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor",
        grid_sampler_meta<2>, grid_sampler<2>>.with({.autocast = AutocastRule::float32}),
     op<"aten::grid_sampler_3d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor",
@@ -540,6 +540,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> grid_sampling_ops() { return kOps; }
+std::span<const OpDef> grid_sampling_ops() { return kGridSamplingOps; }
 
 }  // namespace pt2::ops

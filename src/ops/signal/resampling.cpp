@@ -584,7 +584,7 @@ Result<Tensor> vec_formula(Emitter& e, const Tensor& input, const std::optional<
 }
 
 // clang-format off
-constexpr OpDef kOps[] = {
+constexpr OpDef kResamplingOps[] = {
     op<"aten::upsample_nearest1d_backward(Tensor grad_output, SymInt[1] output_size, SymInt[3] input_size, float? scales=None) -> Tensor", nearest_backward<Mode::nearest, S>>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
     op<"aten::upsample_nearest3d_backward(Tensor grad_output, SymInt[3] output_size, SymInt[5] input_size, float? scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor", nearest_backward<Mode::nearest, S, S, S>>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
     op<"aten::_upsample_nearest_exact1d_backward(Tensor grad_output, SymInt[1] output_size, SymInt[3] input_size, float? scales=None) -> Tensor", nearest_backward<Mode::nearest_exact, S>>.with({.slope = Slope::linear, .linear_in = "grad_output"}),
@@ -632,6 +632,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> resampling_ops() { return kOps; }
+std::span<const OpDef> resampling_ops() { return kResamplingOps; }
 
 }  // namespace pt2::ops

@@ -8,7 +8,7 @@ namespace pt2::run {
 namespace {
 
 // Programs that make large tensors of nothing make them at run time, under the account of the call.
-constexpr int64_t kMostBytes = 16 << 20;
+constexpr int64_t kMostFoldedBytes = 16 << 20;
 constexpr uint64_t kMostMemory = 256 << 20;  // of kernels, while they run
 constexpr uint64_t kMostWork = 1 << 28;
 
@@ -27,7 +27,7 @@ std::unordered_set<const BoundNode*> fold_constants(Plan& plan, std::vector<Valu
   Limits limits;
   limits.max_work = kMostWork;
   ops::Context context;
-  context.max_tensor_bytes = kMostBytes;
+  context.max_tensor_bytes = kMostFoldedBytes;
   Executor executor(context, limits);
   const MemoryAccount::Scope scope(std::make_shared<MemoryAccount>(kMostMemory));
   int64_t bytes = 0;
@@ -52,7 +52,7 @@ std::unordered_set<const BoundNode*> fold_constants(Plan& plan, std::vector<Valu
               constants[static_cast<size_t>(*output.get_if<ValueId>())].get_if<Tensor>();
           tensor != nullptr && !node.op.def->is_view())
         added += tensor->nbytes();
-    const bool keeps = bytes + added <= kMostBytes;
+    const bool keeps = bytes + added <= kMostFoldedBytes;
     if (keeps) {
       bytes += added;
       folded.insert(&node);

@@ -11,7 +11,7 @@ namespace pt2::run {
 namespace {
 
 // What recordings may hold in a workspace before the older ones go.
-constexpr uint64_t kMostBytes = uint64_t{256} << 20;
+constexpr uint64_t kMostRecordedBytes = uint64_t{256} << 20;
 // What the results of nodes that are repeated may take: none of it serves two of them.
 constexpr uint64_t kMostKept = uint64_t{64} << 20;
 
@@ -270,7 +270,7 @@ void Recordings::limit_memory() {
       if (calls.recording != nullptr) sum += calls.recording->bytes();
     return sum;
   };
-  while (calls_.size() > 1 && bytes() > kMostBytes)
+  while (calls_.size() > 1 && bytes() > kMostRecordedBytes)
     calls_.erase(std::ranges::min_element(calls_, {}, &RecordedCalls::last_call));
 }
 

@@ -28,7 +28,7 @@ Result<std::vector<Value>> outside_of_jvp(Executor&, const BoundNode&, std::vect
 }
 
 using enum HigherOrderRow::Trait;
-constexpr HigherOrder kFunctions[] = {
+constexpr HigherOrder kHigherOrder[] = {
 #define PT2_PYTHON_FUNCTION(target, function) {{target}, function},
 #include "ir/higher_order.def"
 };
@@ -47,13 +47,13 @@ const HigherOrder* find_higher_order(std::string_view target) {
     const HigherOrder& found = kOperators[row - higher_order_operators().data()];
     return found.function == not_run ? nullptr : &found;
   }
-  const auto* found = std::ranges::find(kFunctions, target, &HigherOrder::name);
-  return found == std::end(kFunctions) ? nullptr : found;
+  const auto* found = std::ranges::find(kHigherOrder, target, &HigherOrder::name);
+  return found == std::end(kHigherOrder) ? nullptr : found;
 }
 
 std::vector<std::string> higher_order_targets() {
   std::vector<std::string> out;
-  for (const HigherOrder& row : kFunctions) out.emplace_back(row.name);
+  for (const HigherOrder& row : kHigherOrder) out.emplace_back(row.name);
   for (const HigherOrder& row : kOperators)
     if (row.function != not_run) out.push_back(std::string(kNamespace) + std::string(row.name));
   return out;

@@ -7,7 +7,7 @@ namespace pt2::run {
 namespace {
 
 // What tables and indices may be.
-enum class Rule : uint8_t {
+enum class Lookup : uint8_t {
   embedding,  // of a matrix, by any indices
   select,     // by at most one dimension of indices
   index,      // by any indices
@@ -15,8 +15,8 @@ enum class Rule : uint8_t {
 
 class GatherStep final : public Step {
  public:
-  GatherStep(const BoundNode& node, const BoundArgument& table, ValueId indices, Rule rule)
-      : Step({&node}), table_(table), indices_(indices), rule_(rule) {}
+  GatherStep(const BoundNode& node, const BoundArgument& table, ValueId indices, Lookup lookup)
+      : Step({&node}), table_(table), indices_(indices), lookup_(lookup) {}
 
   std::string_view name() const override { return "gather"; }
 
@@ -25,8 +25,8 @@ class GatherStep final : public Step {
     const auto* indices = frame.values[static_cast<size_t>(indices_)].get_if<Tensor>();
     if (table == nullptr || !table->defined() || table->numel() == 0 || indices == nullptr ||
         !indices->defined() || indices->numel() == 0 || table->dim() < 1 ||
-        (rule_ == Rule::embedding && table->dim() != 2) ||
-        (rule_ == Rule::select && indices->dim() > 1))
+        (lookup_ == Lookup::embedding && table->dim() != 2) ||
+        (lookup_ == Lookup::select && indices->dim() > 1))
       return false;
     const bool is_wide = indices->dtype() == Dtype::int64;
     if (!is_wide && indices->dtype() != Dtype::int32) return false;
@@ -35,7 +35,7 @@ class GatherStep final : public Step {
     Sizes row_strides(table->strides().begin() + 1, table->strides().end());
     const Tensor row = table->with_view(row_sizes, std::move(row_strides), table->storage_offset());
     if (!row.is_contiguous()) return false;
-    Sizes sizes = rule_ == Rule::select ? Sizes{indices->numel()} : indices->sizes();
+    Sizes sizes = lookup_ == Lookup::select ? Sizes{indices->numel()} : indices->sizes();
     sizes.insert(sizes.end(), row_sizes.begin(), row_sizes.end());
     const auto numel = checked_numel(sizes);
     if (!numel) return false;
@@ -64,7 +64,7 @@ class GatherStep final : public Step {
  private:
   const BoundArgument& table_;
   ValueId indices_;
-  Rule rule_;
+  Lookup lookup_;
 };
 
 // The only item of the list that is no None, where it is the first one; nothing for others.
@@ -81,15 +81,17 @@ std::optional<ValueId> first_index(const BoundArgument& argument) {
 }  // namespace
 
 StepPointer make_gather(const Planner& planner, const BoundNode& node) {
-  Rule rule = Rule::index;
-  if (is_operator(node, "aten::embedding")) rule = Rule::embedding;
-  if (is_operator(node, "aten::index_select")) rule = Rule::select;
-  if (rule == Rule::select && planner.integer(node, "dim") != 0) return nullptr;
-  const BoundArgument& given = *Planner::argument(node, rule == Rule::select ? "index" : "indices");
-  const auto indices = rule == Rule::index ? first_index(given) : Frame::value_id(given);
+  Lookup lookup = Lookup::index;
+  if (is_operator(node, "aten::embedding")) lookup = Lookup::embedding;
+  if (is_operator(node, "aten::index_select")) lookup = Lookup::select;
+  if (lookup == Lookup::select && planner.integer(node, "dim") != 0) return nullptr;
+  const BoundArgument& given =
+      *Planner::argument(node, lookup == Lookup::select ? "index" : "indices");
+  const auto indices = lookup == Lookup::index ? first_index(given) : Frame::value_id(given);
   if (!indices) return nullptr;
   return std::make_unique<GatherStep>(
-      node, *Planner::argument(node, rule == Rule::embedding ? "weight" : "self"), *indices, rule);
+      node, *Planner::argument(node, lookup == Lookup::embedding ? "weight" : "self"), *indices,
+      lookup);
 }
 
 }  // namespace pt2::run

@@ -17,7 +17,7 @@ struct Network {
 };
 
 // The sizes of a call.
-struct Shape {
+struct Extents {
   int64_t steps, batch, hidden;
 };
 
@@ -37,7 +37,7 @@ class RecurrentStep final : public Step {
     if (!is_float(input) || input->dim() != 3 || input->size(2) != weights_[0]->input.size(1))
       return false;
     const int time = network_.batch_first ? 1 : 0;
-    const Shape shape{input->size(time), input->size(1 - time), weights_[0]->hidden.size(1)};
+    const Extents shape{input->size(time), input->size(1 - time), weights_[0]->hidden.size(1)};
     const Sizes state_sizes{network_.layers * network_.directions, shape.batch, shape.hidden};
     Tensor first_states[2];
     for (size_t i = 0; i < states_.size(); ++i) {
@@ -66,7 +66,7 @@ class RecurrentStep final : public Step {
   }
 
   // The states of all time steps, [time, batch, directions * hidden] or batch first.
-  Tensor run_layer(Frame& frame, const Shape& shape, int64_t layer, const Tensor& sequence,
+  Tensor run_layer(Frame& frame, const Extents& shape, int64_t layer, const Tensor& sequence,
                    const Tensor (&first_states)[2], Tensor (&last_states)[2]) const {
     const int64_t rows = shape.steps * shape.batch;
     const int64_t gates = kernels::gate_count(network_.cell) * shape.hidden;
