@@ -14,6 +14,94 @@ HWY_BEFORE_NAMESPACE();
 namespace pt2::kernels {
 namespace HWY_NAMESPACE {
 
+// Below 0, or -0, or such a NaN.
+HWY_INLINE hn::Mask<Floats> has_sign(V x) {
+  return hn::RebindMask(Floats(), hn::Lt(hn::BitCast(Ints(), x), hn::Zero(Ints())));
+}
+
+// The arctangent of a quotient from 0 to 1: of what lies within tan(pi / 8) of 0, perhaps beside
+// pi / 4.
+HWY_INLINE V atan_of_ratio(V numerator, V denominator) {
+  const auto is_middle = hn::Gt(numerator, hn::Mul(denominator, set(0.41421356f)));
+  const V top = hn::IfThenElse(is_middle, hn::Sub(numerator, denominator), numerator);
+  const V bottom = hn::IfThenElse(is_middle, hn::Add(numerator, denominator), denominator);
+  const V x = hn::Div(top, bottom);
+  const V z = hn::Mul(x, x);
+  const V p =
+      horner(z, set(-6.0782215e-2f), 1.0593814e-1f, -1.4243533e-1f, 1.9998472e-1f, -3.3333315e-1f);
+  const V near = hn::MulAdd(hn::Mul(p, z), x, x);
+  // pi / 4 in two parts.
+  const V far = hn::Add(set(0.78539818f), hn::Add(near, set(-2.1855695e-8f)));
+  return hn::IfThenElse(is_middle, far, near);
+}
+
+// pi / 2 - angle, and pi - angle.
+HWY_INLINE V from_quarter(V angle) {
+  return hn::Sub(set(1.57079637f), hn::Add(angle, set(4.371139e-8f)));
+}
+HWY_INLINE V from_half(V angle) {
+  return hn::Sub(set(3.14159274f), hn::Add(angle, set(8.742278e-8f)));
+}
+
+HWY_INLINE V atan(V x) {
+  const V size = hn::Abs(x), one = set(1.0f);
+  const auto is_large = hn::Gt(size, one);
+  const V angle =
+      atan_of_ratio(hn::IfThenElse(is_large, one, size), hn::IfThenElse(is_large, size, one));
+  return hn::CopySign(hn::IfThenElse(is_large, from_quarter(angle), angle), x);
+}
+
+HWY_INLINE V atan2(V y, V x) {
+  const Floats d;
+  const V zero = hn::Zero(d), a = hn::Abs(y), b = hn::Abs(x), infinity = hn::Inf(d);
+  const auto is_steep = hn::Gt(a, b);
+  V low = hn::IfThenElse(is_steep, b, a), high = hn::IfThenElse(is_steep, a, b);
+  // 0 / 0 is 0, and infinity / infinity is 1.
+  high = hn::IfThenElse(hn::Eq(high, zero), set(1.0f), high);
+  const auto are_infinite = hn::Eq(low, infinity);
+  low = hn::IfThenElse(are_infinite, set(1.0f), low);
+  high = hn::IfThenElse(are_infinite, set(1.0f), high);
+  V angle = atan_of_ratio(low, high);
+  angle = hn::IfThenElse(is_steep, from_quarter(angle), angle);
+  angle = hn::CopySign(hn::IfThenElse(has_sign(x), from_half(angle), angle), y);
+  return hn::IfThenElse(hn::Or(hn::IsNaN(x), hn::IsNaN(y)), hn::Add(x, y), angle);
+}
+
+HWY_INLINE V sign(V x) {
+  const V zero = hn::Zero(Floats()), one = set(1.0f);
+  const V positive = hn::IfThenElse(hn::Gt(x, zero), one, zero);
+  return hn::Sub(positive, hn::IfThenElse(hn::Lt(x, zero), one, zero));
+}
+
+// What a division leaves whose quotient is rounded down, or towards 0. A product that is rounded
+// once with a sum is exact there, as long as the quotient is.
+template <bool kDown>
+HWY_INLINE V rest_of_division(V a, V b) {
+  constexpr bool kIsExact = !HWY_ARCH_X86 || HWY_TARGET <= HWY_AVX2;
+  const Floats d;
+  const V zero = hn::Zero(d), quotient = hn::Div(a, b);
+  const auto is_plain =
+      hn::And(hn::Lt(hn::Abs(quotient), set(4194304.0f)), hn::Lt(hn::Abs(b), hn::Inf(d)));
+  if (kIsExact && HWY_LIKELY(hn::AllTrue(d, is_plain))) {
+    const V whole = kDown ? hn::Floor(quotient) : hn::Trunc(quotient);
+    const V rest = hn::NegMulAdd(whole, b, a);
+    // A quotient that was rounded to a whole number is one too large. A rest of 0 has a's sign.
+    const V model = kDown ? b : a;
+    const V other =
+        hn::IfThenElse(has_sign(hn::Xor(rest, model)), hn::Add(rest, hn::CopySign(b, model)), rest);
+    return hn::IfThenElse(hn::Eq(rest, zero), hn::CopySign(zero, a), other);
+  }
+  HWY_ALIGN float left[kLanes], right[kLanes];
+  hn::Store(a, d, left);
+  hn::Store(b, d, right);
+  for (int64_t i = 0; i < kLanes; ++i) {
+    float rest = std::fmod(left[i], right[i]);
+    if (kDown && rest != 0 && (rest < 0) != (right[i] < 0)) rest += right[i];
+    left[i] = rest;
+  }
+  return hn::Load(d, left);
+}
+
 inline void apply_unary(Unary function, const float* from, float* to, int64_t count) {
   switch (function) {
     case Unary::negate:
@@ -53,6 +141,12 @@ inline void apply_unary(Unary function, const float* from, float* to, int64_t co
       return map_span(from, to, count, [](V x) HWY_ATTR { return hn::Ceil(x); });
     case Unary::round:
       return map_span(from, to, count, [](V x) HWY_ATTR { return hn::Round(x); });
+    case Unary::truncate:
+      return map_span(from, to, count, [](V x) HWY_ATTR { return hn::Trunc(x); });
+    case Unary::sign:
+      return map_span(from, to, count, [](V x) HWY_ATTR { return sign(x); });
+    case Unary::arctangent:
+      return map_span(from, to, count, [](V x) HWY_ATTR { return atan(x); });
     case Unary::error_function:
       return map_span(from, to, count, [](V x) HWY_ATTR { return erf(x); });
   }
@@ -120,6 +214,14 @@ inline void combine_rows(Binary function, int64_t row, int64_t begin, int64_t en
       return combine_span(span, a, b, out, [](V x, V y) HWY_ATTR {
         return hn::IfThenZeroElse(hn::Le(y, hn::Zero(Floats())), x);
       });
+    case Binary::arctangent:
+      return combine_span(span, a, b, out, [](V x, V y) HWY_ATTR { return atan2(x, y); });
+    case Binary::remainder:
+      return combine_span(span, a, b, out,
+                          [](V x, V y) HWY_ATTR { return rest_of_division<true>(x, y); });
+    case Binary::fmod:
+      return combine_span(span, a, b, out,
+                          [](V x, V y) HWY_ATTR { return rest_of_division<false>(x, y); });
   }
 }
 

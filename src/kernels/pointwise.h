@@ -31,6 +31,9 @@ enum class Unary : uint8_t {
   floor,
   ceiling,
   round,  // halves to even numbers
+  truncate,
+  sign,  // 0 of NaN
+  arctangent,
 };
 
 enum class Binary : uint8_t {
@@ -42,6 +45,9 @@ enum class Binary : uint8_t {
   minimum,
   bend,  // a where it is above 0, a * b elsewhere
   gate,  // 0 where b is 0 or less, a elsewhere
+  arctangent,  // of the angle of (b, a)
+  remainder,   // a - floor(a / b) * b, exact before it is rounded
+  fmod,        // the same towards 0
 };
 
 struct Extent {

@@ -305,16 +305,31 @@ HWY_INLINE V erf(V x) {
   return hn::IfThenElse(hn::Lt(hn::Abs(x), set(0.93f)), near, far);
 }
 
+// 2^y for y from -127, where it is 0, to 0; relative errors are at most 1e-7.
+HWY_INLINE V power_of_two_to_negative(V y) {
+  const V whole = hn::Round(y);
+  const V p = horner(hn::Sub(y, whole), set(1.3264727e-3f), 9.6715126e-3f, 5.5507337e-2f,
+                     2.4022242e-1f, 6.9314698e-1f, 1.0f);
+  return hn::Mul(p, power_of_two(hn::ConvertTo(Ints(), whole)));
+}
+
+// x times the share of a normal distribution below x. What lies beyond |x| is half of 2^-p(|x|);
+// p's errors, weighted with that, are at most 2e-8. No sum cancels, so that small results for
+// negative numbers have more right digits than PyTorch's.
 HWY_INLINE V gelu(V x) {
-  const V half = hn::Mul(x, set(0.5f));
-  return hn::MulAdd(half, erf(hn::Mul(x, set(0.70710678f))), half);
+  const V size = hn::Abs(x);
+  const V p = horner(size, set(1.8538402e-6f), -2.8945144e-5f, 1.4289768e-4f, 2.264066e-4f,
+                     -7.160905e-3f, 5.2550512e-2f, 4.5919451e-1f, 1.1511063f, 1.0f);
+  const V beyond = power_of_two_to_negative(hn::Neg(at_most(p, set(127.0f))));
+  const auto is_negative = hn::Lt(x, hn::Zero(Floats()));
+  return hn::Mul(x, hn::IfThenElse(is_negative, beyond, hn::Sub(set(1.0f), beyond)));
 }
 
 HWY_INLINE V gelu_tanh(V x) {
   const V cube = hn::Mul(hn::Mul(x, x), x);
-  const V inner = hn::Mul(set(0.79788456f), hn::MulAdd(set(0.044715f), cube, x));
-  const V half = hn::Mul(x, set(0.5f));
-  return hn::MulAdd(half, tanh(inner), half);
+  // Twice the angle of tanh, as 1 + tanh(y) is 2 / (1 + exp(-2 y)).
+  const V angle = hn::Mul(set(1.5957691f), hn::MulAdd(set(0.044715f), cube, x));
+  return hn::Div(x, one_and_exp_of_negative(angle));
 }
 
 HWY_INLINE V relu(V x) { return at_least(x, hn::Zero(Floats())); }

@@ -35,6 +35,9 @@ constexpr struct {
     {"aten::floor", Unary::floor},
     {"aten::ceil", Unary::ceiling},
     {"aten::round", Unary::round},
+    {"aten::trunc", Unary::truncate},
+    {"aten::sign", Unary::sign},
+    {"aten::atan", Unary::arctangent},
 };
 
 constexpr struct {
@@ -49,9 +52,11 @@ constexpr struct {
   std::string_view name;
   Binary function;
 } kBinaries[] = {
-    {"aten::add", Binary::add},         {"aten::sub", Binary::subtract},
-    {"aten::mul", Binary::multiply},    {"aten::div", Binary::divide},
-    {"aten::maximum", Binary::maximum}, {"aten::minimum", Binary::minimum},
+    {"aten::add", Binary::add},          {"aten::sub", Binary::subtract},
+    {"aten::mul", Binary::multiply},     {"aten::div", Binary::divide},
+    {"aten::maximum", Binary::maximum},  {"aten::minimum", Binary::minimum},
+    {"aten::atan2", Binary::arctangent}, {"aten::remainder", Binary::remainder},
+    {"aten::fmod", Binary::fmod},
 };
 
 class UnaryStep final : public Step {
