@@ -2,11 +2,15 @@
 
 #include <algorithm>
 #include <cstring>
+#include <vector>
+
+#include "kernels/dtypes/halves.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/recurrent.cpp"
 #include <hwy/foreach_target.h>
 // After foreach_target.h.
+#include "kernels/dtypes/bfloat16_pairs-inl.h"
 #include "kernels/vectors-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -30,6 +34,9 @@ template <Cell kCell>
 constexpr int kGates = static_cast<int>(gate_count(kCell));
 
 template <Cell kCell>
+constexpr int kSums = kGates<kCell>* kPanelVectors<kCell>;
+
+template <Cell kCell>
 constexpr int64_t panel_units() {
   return kPanelVectors<kCell> * kLanes;
 }
@@ -40,18 +47,41 @@ int64_t packed_size_of(int64_t hidden) {
   return panels * panel_units<kCell>() * kGates<kCell> * hidden;
 }
 
-// Element (gate, unit) of row k of a panel lies at (k * gates + gate) * units + unit.
+// Element (gate, unit) of row k of a panel lies at (k * gates + gate) * units + unit. Pairs of rows
+// lie so, a pair where a float does; a pair without its second half has a zero there.
 template <Cell kCell>
-void pack_panels(int64_t hidden, const float* weights, float* packed) {
+void pack_panels(int64_t hidden, Rounding type, const void* weights, float* packed) {
   constexpr int64_t kUnits = panel_units<kCell>();
+  const bool are_pairs = holds_pairs(type);
+  const int64_t depth = are_pairs ? (hidden + 1) / 2 : hidden;
+  std::vector<float> row(static_cast<size_t>(hidden));
+  std::vector<uint16_t> pairs(static_cast<size_t>(2 * depth), 0);
+  const auto read = [&](int64_t index) -> const float* {
+    const auto* halves = static_cast<const uint16_t*>(weights) + index;
+    if (type == Rounding::none) return static_cast<const float*>(weights) + index;
+    if (are_pairs) {
+      std::copy_n(halves, hidden, pairs.data());
+      return nullptr;
+    }
+    if (type == Rounding::half)
+      half_to_float(halves, hidden, row.data());
+    else
+      bfloat16_to_float(halves, hidden, row.data());
+    return row.data();
+  };
   for (int64_t first = 0; first < hidden; first += kUnits) {
-    float* panel = packed + first * kGates<kCell> * hidden;
+    float* panel = packed + first * kGates<kCell> * depth;
     for (int64_t gate = 0; gate < kGates<kCell>; ++gate)
       for (int64_t u = 0; u < kUnits; ++u) {
         const bool exists = first + u < hidden;
-        const float* from = weights + (gate * hidden + first + u) * hidden;
-        for (int64_t k = 0; k < hidden; ++k)
-          panel[(k * kGates<kCell> + gate) * kUnits + u] = exists ? from[k] : 0.0f;
+        const float* from = exists ? read((gate * hidden + first + u) * hidden) : nullptr;
+        for (int64_t k = 0; k < depth; ++k) {
+          float* to = panel + (k * kGates<kCell> + gate) * kUnits + u;
+          if (exists && are_pairs)
+            std::memcpy(to, pairs.data() + 2 * k, sizeof *to);
+          else
+            *to = exists ? from[k] : 0.0f;
+        }
       }
   }
 }
@@ -60,6 +90,7 @@ void pack_panels(int64_t hidden, const float* weights, float* packed) {
 struct Row {
   const float* sums;
   const float* state;
+  const uint16_t* rounded;  // the state, where panels hold pairs
   float* cell;
   float* out;
 };
@@ -95,30 +126,26 @@ HWY_INLINE void finish(const Recurrence& task, const Row& row, int64_t unit, int
   store_first(state, row.out + unit, count);
 }
 
-// One time step of kRows rows for the units of one panel.
+// What the state adds to the gates of one panel's units, for kRows rows.
 template <Cell kCell, int kRows>
-void step_panel(const Recurrence& task, const Row* rows, int64_t unit) {
-  constexpr int kVectors = kPanelVectors<kCell>;
-  constexpr int kSums = kGates<kCell> * kVectors;
-  const float* HWY_RESTRICT panel = task.packed + unit * kGates<kCell> * task.hidden;
-  V totals[kRows][kSums];
-#pragma GCC unroll 16
-  for (int r = 0; r < kRows; ++r)
-#pragma GCC unroll 16
-    for (int i = 0; i < kSums; ++i) totals[r][i] = hn::Zero(Floats());
-  for (int64_t begin = 0; begin < task.hidden; begin += kDepthBlock) {
-    const int64_t end = std::min(task.hidden, begin + kDepthBlock);
-    V sums[kRows][kSums];
+using Totals = V[kRows][kSums<kCell>];
+
+template <Cell kCell, int kRows>
+HWY_INLINE void add_products(int64_t hidden, const Row* rows, const float* HWY_RESTRICT panel,
+                             Totals<kCell, kRows>& totals) {
+  for (int64_t begin = 0; begin < hidden; begin += kDepthBlock) {
+    const int64_t end = std::min(hidden, begin + kDepthBlock);
+    Totals<kCell, kRows> sums;
 #pragma GCC unroll 16
     for (int r = 0; r < kRows; ++r)
 #pragma GCC unroll 16
-      for (int i = 0; i < kSums; ++i) sums[r][i] = hn::Zero(Floats());
-    for (int64_t k = begin; k < end; ++k, panel += kSums * kLanes) {
+      for (int i = 0; i < kSums<kCell>; ++i) sums[r][i] = hn::Zero(Floats());
+    for (int64_t k = begin; k < end; ++k, panel += kSums<kCell> * kLanes) {
       V state[kRows];
 #pragma GCC unroll 16
       for (int r = 0; r < kRows; ++r) state[r] = set(rows[r].state[k]);
 #pragma GCC unroll 16
-      for (int i = 0; i < kSums; ++i) {
+      for (int i = 0; i < kSums<kCell>; ++i) {
         const V weight = load(panel + i * kLanes);
 #pragma GCC unroll 16
         for (int r = 0; r < kRows; ++r) sums[r][i] = hn::MulAdd(state[r], weight, sums[r][i]);
@@ -127,8 +154,50 @@ void step_panel(const Recurrence& task, const Row* rows, int64_t unit) {
 #pragma GCC unroll 16
     for (int r = 0; r < kRows; ++r)
 #pragma GCC unroll 16
-      for (int i = 0; i < kSums; ++i) totals[r][i] = hn::Add(totals[r][i], sums[r][i]);
+      for (int i = 0; i < kSums<kCell>; ++i) totals[r][i] = hn::Add(totals[r][i], sums[r][i]);
   }
+}
+
+#if PT2_BFLOAT16_DOT
+#pragma GCC push_options
+#pragma GCC target("avx512bf16")
+// The same with pairs.
+template <Cell kCell, int kRows>
+void add_pairs(int64_t hidden, const Row* rows, const float* HWY_RESTRICT panel,
+               Totals<kCell, kRows>& totals) {
+  __m512 sums[kRows][kSums<kCell>];
+#pragma GCC unroll 16
+  for (int r = 0; r < kRows; ++r)
+#pragma GCC unroll 16
+    for (int i = 0; i < kSums<kCell>; ++i) sums[r][i] = _mm512_setzero_ps();
+  const int64_t pairs = (hidden + 1) / 2;
+  for (int64_t k = 0; k < pairs; ++k, panel += kSums<kCell> * kLanes) {
+    __m512bh state[kRows];
+#pragma GCC unroll 16
+    for (int r = 0; r < kRows; ++r) {
+      int32_t pair;
+      std::memcpy(&pair, rows[r].rounded + 2 * k, sizeof pair);
+      state[r] = __builtin_bit_cast(__m512bh, _mm512_set1_epi32(pair));
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < kSums<kCell>; ++i) {
+      const auto weight = __builtin_bit_cast(__m512bh, _mm512_loadu_ps(panel + i * kLanes));
+#pragma GCC unroll 16
+      for (int r = 0; r < kRows; ++r) sums[r][i] = _mm512_dpbf16_ps(sums[r][i], weight, state[r]);
+    }
+  }
+#pragma GCC unroll 16
+  for (int r = 0; r < kRows; ++r)
+#pragma GCC unroll 16
+    for (int i = 0; i < kSums<kCell>; ++i) totals[r][i] = V{sums[r][i]};
+}
+#pragma GCC pop_options
+#endif
+
+template <Cell kCell, int kRows>
+HWY_NOINLINE void finish_panel(const Recurrence& task, const Row* rows, int64_t unit,
+                               const Totals<kCell, kRows>& totals) {
+  constexpr int kVectors = kPanelVectors<kCell>;
 #pragma GCC unroll 16
   for (int r = 0; r < kRows; ++r)
 #pragma GCC unroll 16
@@ -140,6 +209,26 @@ void step_panel(const Recurrence& task, const Row* rows, int64_t unit) {
       for (int gate = 0; gate < kGates<kCell>; ++gate) gates[gate] = totals[r][gate * kVectors + v];
       finish<kCell>(task, rows[r], first, std::min(kLanes, task.hidden - first), gates);
     }
+}
+
+// One time step of kRows rows for the units of one panel.
+template <Cell kCell, int kRows>
+void step_panel(const Recurrence& task, const Row* rows, int64_t unit) {
+  Totals<kCell, kRows> totals;
+#if PT2_BFLOAT16_DOT
+  if (holds_pairs(task.type)) {
+    const int64_t pairs = (task.hidden + 1) / 2;
+    add_pairs<kCell, kRows>(task.hidden, rows, task.packed + unit * kGates<kCell> * pairs, totals);
+    return finish_panel<kCell, kRows>(task, rows, unit, totals);
+  }
+#endif
+#pragma GCC unroll 16
+  for (int r = 0; r < kRows; ++r)
+#pragma GCC unroll 16
+    for (int i = 0; i < kSums<kCell>; ++i) totals[r][i] = hn::Zero(Floats());
+  add_products<kCell, kRows>(task.hidden, rows, task.packed + unit * kGates<kCell> * task.hidden,
+                             totals);
+  finish_panel<kCell, kRows>(task, rows, unit, totals);
 }
 
 template <Cell kCell>
@@ -162,9 +251,16 @@ void run_rows(const Recurrence& task, int64_t begin, int64_t end) {
     std::memcpy(task.last_cell + begin * task.hidden, task.first_cell + begin * task.hidden, bytes);
   const float* state = task.first_state;
   int64_t state_row = task.hidden;
+  const bool rounds = holds_pairs(task.type);
+  const int64_t rounded_row = rounded_state_size(1, task.hidden);
   for (int64_t i = 0; i < task.steps; ++i) {
     const int64_t time = task.reverse ? task.steps - 1 - i : i;
     float* out = task.out + time * task.out_step;
+    for (int64_t row = begin; rounds && row < end; ++row) {
+      uint16_t* rounded = task.rounded + row * rounded_row;
+      float_to_bfloat16(state + row * state_row, task.hidden, rounded);
+      std::fill(rounded + task.hidden, rounded + rounded_row, uint16_t{0});
+    }
     for (int64_t unit = 0; unit < task.hidden; unit += panel_units<kCell>())
       for (int64_t first = begin; first < end; first += kMostRows) {
         const int64_t count = std::min<int64_t>(kMostRows, end - first);
@@ -173,6 +269,7 @@ void run_rows(const Recurrence& task, int64_t begin, int64_t end) {
           rows[r] = {
               .sums = task.sums + time * task.sums_step + (first + r) * task.sums_row,
               .state = state + (first + r) * state_row,
+              .rounded = rounds ? task.rounded + (first + r) * rounded_row : nullptr,
               .cell = kCell == Cell::lstm ? task.last_cell + (first + r) * task.hidden : nullptr,
               .out = out + (first + r) * task.out_row};
         step_rows<kCell>(task, rows, count, unit);
@@ -199,16 +296,16 @@ int64_t packed_size_for(Cell cell, int64_t hidden) {
   return 0;
 }
 
-void pack_for(Cell cell, int64_t hidden, const float* weights, float* packed) {
+void pack_for(Cell cell, int64_t hidden, Rounding type, const void* weights, float* packed) {
   switch (cell) {
     case Cell::tanh:
-      return pack_panels<Cell::tanh>(hidden, weights, packed);
+      return pack_panels<Cell::tanh>(hidden, type, weights, packed);
     case Cell::relu:
-      return pack_panels<Cell::relu>(hidden, weights, packed);
+      return pack_panels<Cell::relu>(hidden, type, weights, packed);
     case Cell::lstm:
-      return pack_panels<Cell::lstm>(hidden, weights, packed);
+      return pack_panels<Cell::lstm>(hidden, type, weights, packed);
     case Cell::gru:
-      return pack_panels<Cell::gru>(hidden, weights, packed);
+      return pack_panels<Cell::gru>(hidden, type, weights, packed);
   }
 }
 
@@ -255,8 +352,9 @@ int64_t packed_state_size(Cell cell, int64_t hidden) {
   return HWY_DYNAMIC_DISPATCH(packed_size_for)(cell, hidden);
 }
 
-void pack_state_weights(Cell cell, int64_t hidden, const float* weights, float* packed) {
-  HWY_DYNAMIC_DISPATCH(pack_for)(cell, hidden, weights, packed);
+void pack_state_weights(Cell cell, int64_t hidden, Rounding type, const void* weights,
+                        float* packed) {
+  HWY_DYNAMIC_DISPATCH(pack_for)(cell, hidden, type, weights, packed);
 }
 
 void run_recurrences(std::span<const Recurrence> recurrences, ThreadPool* pool) {

@@ -1,6 +1,7 @@
-// Recurrent networks of float32: one direction of one layer, over all of its time steps. What the
+// Recurrent networks: one direction of one layer, over all of its time steps. What the
 // input adds to the gates is computed before, by one product for all steps; a step multiplies the
-// state with its weights and applies the gates while the sums are in registers.
+// state with its weights and applies the gates while the sums are in registers. Weights may be
+// float32, float16 or bfloat16; all else is float32.
 //
 // Gates have the order of PyTorch: i f g o for LSTM, r z n for GRU.
 #ifndef PT2_KERNELS_RECURRENT_H
@@ -10,6 +11,7 @@
 #include <span>
 
 #include "kernels/threads.h"
+#include "kernels/tiles.h"
 
 namespace pt2::kernels {
 
@@ -19,18 +21,27 @@ constexpr int64_t gate_count(Cell cell) {
   return cell == Cell::lstm ? 4 : cell == Cell::gru ? 3 : 1;
 }
 
-// The weights of the state, [gates * hidden, hidden], row-major, in the order in which a step reads
-// them; `packed` has packed_state_size floats.
+// The weights of the state, [gates * hidden, hidden], row-major, floats or halves of a type, in the
+// order in which a step reads them; `packed` has packed_state_size floats.
 int64_t packed_state_size(Cell cell, int64_t hidden);
-void pack_state_weights(Cell cell, int64_t hidden, const float* weights, float* packed);
+void pack_state_weights(Cell cell, int64_t hidden, Rounding type, const void* weights,
+                        float* packed);
+// How many halves a step needs room for, whose weights are halves.
+constexpr int64_t rounded_state_size(int64_t batch, int64_t hidden) {
+  return batch * (hidden + hidden % 2);
+}
 
 struct Recurrence {
   Cell cell = Cell::lstm;
   int64_t steps = 0;
   int64_t batch = 0;
   int64_t hidden = 0;
-  bool reverse = false;  // from the last time step to the first
+  bool reverse = false;            // from the last time step to the first
+  Rounding type = Rounding::none;  // of the weights
   const float* packed = nullptr;
+  // Of rounded_state_size, for weights of halves: processors that multiply bfloat16 take the state
+  // rounded to that.
+  uint16_t* rounded = nullptr;
   // Gate g of unit u at time t in row b: sums[t * sums_step + b * sums_row + g * hidden + u], the
   // biases of input and state among them, but for the state's at GRU's last gate.
   const float* sums = nullptr;

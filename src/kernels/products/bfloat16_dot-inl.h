@@ -9,30 +9,14 @@
 
 #include <cstring>
 
+#include "kernels/dtypes/bfloat16_pairs-inl.h"
 #include "kernels/products/half_products.h"
 #include "kernels/products/product-inl.h"
 #include "kernels/products/row_products-inl.h"
 
-// MSVC takes instructions that it was not told of by name alone.
-#undef PT2_BFLOAT16_DOT
-#if HWY_TARGET == HWY_AVX3 && HWY_ARCH_X86_64 && HWY_COMPILER_GCC_ACTUAL
-#define PT2_BFLOAT16_DOT 1
-#else
-#define PT2_BFLOAT16_DOT 0
-#endif
-
 HWY_BEFORE_NAMESPACE();
 namespace pt2::kernels {
 namespace HWY_NAMESPACE {
-
-inline bool has_bfloat16_dot() {
-#if PT2_BFLOAT16_DOT
-  static const bool has = __builtin_cpu_supports("avx512bf16") != 0;
-  return has;
-#else
-  return false;
-#endif
-}
 
 #if PT2_BFLOAT16_DOT
 // The tile holds a pair where that of floats holds one of them. A pair without its second half has

@@ -26,9 +26,6 @@ void fill_widened(const void* source, int64_t first_row, int64_t rows, int64_t f
   }
 }
 
-// Whether panels hold pairs of bfloat16.
-bool holds_pairs(Rounding type) { return type == Rounding::bfloat16 && has_bfloat16_dot(); }
-
 template <class Panels>
 void multiply_half_panels(const HalfProduct& product, const HalfWeights& weights,
                           const uint16_t* packed, LeftRows::Fill fill, ThreadPool* pool) {

@@ -345,6 +345,10 @@ const Tensor* Planner::elements(const BoundNode& node, std::string_view name) co
   return elements_of(constant(node, name));
 }
 
+const Tensor* Planner::elements(ValueId value) const {
+  return elements_of(&constants_[static_cast<size_t>(value)]);
+}
+
 std::optional<Tensor> Planner::row_major(const Tensor& weight) const {
   if (weight.is_contiguous()) return weight;
   return copies_->take(weight.nbytes()) ? std::optional(weight.contiguous()) : std::nullopt;

@@ -62,6 +62,7 @@ class Planner {
   const Tensor* floats(ValueId value) const;
   // A weight of any dtype whose elements are no more than the file's.
   const Tensor* elements(const BoundNode& node, std::string_view name) const;
+  const Tensor* elements(ValueId value) const;
   // A weight of halves as floats, kept for others; null where there is no memory for a copy.
   const Tensor* widened(const Tensor& weight) const { return widened_.find(weight); }
   // A constant tensor of int64, likewise.

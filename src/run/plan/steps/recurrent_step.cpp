@@ -34,7 +34,9 @@ class RecurrentStep final : public Step {
 
   Result<bool> run(Frame& frame) const override {
     const Tensor* input = frame.tensor(first().arguments[0]);
-    if (!is_float(input) || input->dim() != 3 || input->size(2) != weights_[0]->input.size(1))
+    const Dtype dtype = weights_[0]->input.dtype();
+    if (!has_elements(input, dtype) || input->dim() != 3 ||
+        input->size(2) != weights_[0]->input.size(1))
       return false;
     const int time = network_.batch_first ? 1 : 0;
     const Extents shape{input->size(time), input->size(1 - time), weights_[0]->hidden.size(1)};
@@ -42,8 +44,8 @@ class RecurrentStep final : public Step {
     Tensor first_states[2];
     for (size_t i = 0; i < states_.size(); ++i) {
       const auto* state = frame.values[static_cast<size_t>(states_[i])].get_if<Tensor>();
-      if (!is_float(state) || state->sizes() != state_sizes) return false;
-      first_states[i] = to_row_major(frame, *state);
+      if (!has_elements(state, dtype) || state->sizes() != state_sizes) return false;
+      first_states[i] = state_as_floats(frame, *state);
     }
     for (const std::unique_ptr<Direction>& each : weights_)
       if (!pack(frame, network_.cell, *each)) return false;
@@ -53,7 +55,8 @@ class RecurrentStep final : public Step {
     for (int64_t layer = 0; layer < network_.layers; ++layer)
       sequence = run_layer(frame, shape, layer, sequence, first_states, last_states);
     set(frame, 0, std::move(sequence));
-    for (size_t i = 0; i < states_.size(); ++i) set(frame, i + 1, std::move(last_states[i]));
+    for (size_t i = 0; i < states_.size(); ++i)
+      set(frame, i + 1, result_as(frame, std::move(last_states[i]), dtype));
     return true;
   }
 
@@ -65,7 +68,8 @@ class RecurrentStep final : public Step {
       frame.set(*id, std::move(tensor), false);
   }
 
-  // The states of all time steps, [time, batch, directions * hidden] or batch first.
+  // The states of all time steps, [time, batch, directions * hidden] or batch first, of the dtype
+  // of the sequence.
   Tensor run_layer(Frame& frame, const Extents& shape, int64_t layer, const Tensor& sequence,
                    const Tensor (&first_states)[2], Tensor (&last_states)[2]) const {
     const int64_t rows = shape.steps * shape.batch;
@@ -73,12 +77,15 @@ class RecurrentStep final : public Step {
     const int64_t width = network_.directions * shape.hidden;
     Tensor out = frame.make({sequence.size(0), sequence.size(1), width});
     Tensor sums = frame.make({network_.directions, rows, gates});
+    const Dtype dtype = sequence.dtype();
+    const int64_t rounded = kernels::rounded_state_size(shape.batch, shape.hidden);
+    Tensor rooms = frame.make({network_.directions * rounded}, {}, Dtype::bfloat16);
     std::vector<kernels::Recurrence> recurrences;
     for (int64_t i = 0; i < network_.directions; ++i) {
       const int64_t index = layer * network_.directions + i;
       const Direction& weights = *weights_[static_cast<size_t>(index)];
       float* const gate_sums = sums.data<float>() + i * rows * gates;
-      launch_input(frame, weights, sequence.data<float>(), rows, gate_sums);
+      launch_input(frame, weights, sequence, rows, gate_sums);
       const int64_t place = index * shape.batch * shape.hidden;
       const bool is_lstm = network_.cell == Cell::lstm;
       const int64_t time = network_.batch_first ? 1 : shape.batch;
@@ -89,12 +96,9 @@ class RecurrentStep final : public Step {
            .batch = shape.batch,
            .hidden = shape.hidden,
            .reverse = i == 1,
-           .packed = weights.packed_hidden.get(0, [](float*) {}),
            .sums = gate_sums,
            .sums_step = time * gates,
            .sums_row = row * gates,
-           .candidate_bias =
-               weights.candidate_bias.defined() ? weights.candidate_bias.data<float>() : nullptr,
            .first_state = first_states[0].data<float>() + place,
            .first_cell = is_lstm ? first_states[1].data<float>() + place : nullptr,
            .last_state = last_states[0].data<float>() + place,
@@ -102,11 +106,13 @@ class RecurrentStep final : public Step {
            .out = out.data<float>() + i * shape.hidden,
            .out_step = time * width,
            .out_row = row * width});
+      set_weights(weights, rooms.raw_data() + i * rounded * dtype_size(rooms.dtype()),
+                  recurrences.back());
     }
     frame.launch([recurrences, threads = frame.threads()] {
       kernels::run_recurrences(recurrences, threads);
     });
-    return out;
+    return result_as(frame, std::move(out), dtype);
   }
 
   Network network_;
@@ -137,7 +143,7 @@ StepPointer make_recurrent(const Planner& planner, const BoundNode& node) {
       *layers > static_cast<int64_t>(params.size()) ||
       params.size() != static_cast<size_t>(*layers * network.directions) * each)
     return nullptr;
-  const Tensor* state_weights = planner.floats(params[1]);
+  const Tensor* state_weights = planner.elements(params[1]);
   if (state_weights == nullptr || state_weights->dim() != 2) return nullptr;
   const int64_t hidden = state_weights->size(1);
   Directions weights;
@@ -149,7 +155,8 @@ StepPointer make_recurrent(const Planner& planner, const BoundNode& node) {
       features = weights[0]->input.size(1);
     weights.push_back(read_direction(planner, network.cell, std::span(params).subspan(i, each),
                                      hidden, features));
-    if (weights.back() == nullptr) return nullptr;
+    if (weights.back() == nullptr || weights.back()->input.dtype() != weights[0]->input.dtype())
+      return nullptr;
   }
   return std::make_unique<RecurrentStep>(node, network, std::move(weights), std::move(states));
 }
