@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/pointwise.h"
 #include "ops/checks.h"
 #include "ops/compose.h"
 #include "ops/dense.h"
@@ -104,14 +105,21 @@ void distances_by_products(const C* a, int64_t rows, const C* b, int64_t columns
   gemm<C>(rows, columns, width, left, right, out, columns, 1);
   const Scratch<double> of_rows = squared_norms(a, rows, width);
   const Scratch<double> of_columns = squared_norms(b, columns, width);
+  // No more exact than the products, which vectors of floats keep up with.
+  Scratch<C> columns_alone;
+  for (const double norm : of_columns) columns_alone.push_back(static_cast<C>(norm));
   for (int64_t i = 0; i < rows; ++i) {
     C* line = out + i * columns;
-    const double own = of_rows[static_cast<size_t>(i)];
+    const C own = static_cast<C>(of_rows[static_cast<size_t>(i)]);
+    const C* of_column = columns_alone.data();
     for (int64_t j = 0; j < columns; ++j) {
-      const double square =
-          own + of_columns[static_cast<size_t>(j)] - 2 * static_cast<double>(line[j]);
-      line[j] = static_cast<C>(std::sqrt(square < 0 ? 0 : square));
+      const C square = own + of_column[j] - 2 * line[j];
+      line[j] = square < 0 ? C(0) : square;
     }
+    if constexpr (std::is_same_v<C, float>)
+      kernels::apply(kernels::Unary::square_root, line, line, columns);
+    else
+      for (int64_t j = 0; j < columns; ++j) line[j] = std::sqrt(line[j]);
   }
 }
 

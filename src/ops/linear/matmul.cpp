@@ -393,21 +393,24 @@ void bilinear(Tensor& out, const Tensor& input1, const Tensor& input2, const Ten
     const Input<C> w(weight);
     const Input<C> b(bias ? *bias : Tensor::zeros(kDtypeOf<C>, {weight.size(0)}));
     Output<C> y(out);
-    const int64_t outputs = weight.size(0);
-    const int64_t first = weight.size(1);
-    const int64_t second = weight.size(2);
-    for (int64_t i = 0; i < out.numel(); ++i) {
-      const int64_t n = i / outputs;
-      const int64_t o = i % outputs;
-      double sum = b[o];
-      for (int64_t j = 0; j < first; ++j) {
-        double inner = 0;
+    const int64_t outputs = weight.size(0), first = weight.size(1), second = weight.size(2);
+    const int64_t rows = outputs == 0 ? 0 : out.numel() / outputs;
+    const auto operand = [](const C* data, int64_t line_stride, int64_t depth_stride) {
+      return MatrixOperand<C>(reinterpret_cast<const std::byte*>(data), kDtypeOf<C>, line_stride,
+                              depth_stride);
+    };
+    Scratch<C> products(static_cast<size_t>(rows * second));
+    for (int64_t o = 0; o < outputs; ++o) {
+      gemm<C>(rows, second, first, operand(x1.data(), first, 1),
+              operand(w.data() + o * first * second, 1, second), products.data(), second, 1);
+      for (int64_t n = 0; n < rows; ++n) {
+        const C* line = products.data() + n * second;
+        const C* other = x2.data() + n * second;
+        double sum = b[o];
         for (int64_t k = 0; k < second; ++k)
-          inner += static_cast<double>(w[(o * first + j) * second + k]) *
-                   static_cast<double>(x2[n * second + k]);
-        sum += inner * static_cast<double>(x1[n * first + j]);
+          sum += static_cast<double>(line[k]) * static_cast<double>(other[k]);
+        y[n * outputs + o] = static_cast<C>(sum);
       }
-      y[i] = static_cast<C>(sum);
     }
   });
 }

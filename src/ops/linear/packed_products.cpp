@@ -1,8 +1,10 @@
 // Products with quantised matrices; weight normalisation.
+#include <algorithm>
 #include <cmath>
 
 #include "ops/checks.h"
 #include "ops/dense.h"
+#include "ops/linear/gemm.h"
 #include "ops/linear/matmul.h"
 #include "ops/loops.h"
 #include "ops/op_def.h"
@@ -29,6 +31,25 @@ Result<Meta> int_mm_meta(const Tensor& self, const Tensor& mat2) {
   return Meta(Dtype::int32, {self.size(0), mat2.size(1)});
 }
 
+// By products of floats, which are exact as far as their sums have no more than 24 bits.
+void int_mm(Tensor& out, const Tensor& self, const Tensor& mat2) {
+  constexpr int64_t kExactDepth = (int64_t{1} << 24) / (255 * 128);
+  const int64_t rows = self.size(0), depth = self.size(1), columns = mat2.size(1);
+  Output<int64_t> y(out);
+  std::fill_n(y.data(), rows * columns, 0);
+  Scratch<float> part(static_cast<size_t>(rows * columns));
+  for (int64_t k = 0; k < depth; k += kExactDepth) {
+    const MatrixOperand<float> left(self.raw_data() + k * self.stride(1), self.dtype(),
+                                    self.stride(0), self.stride(1));
+    const MatrixOperand<float> right(mat2.raw_data() + k * mat2.stride(0), mat2.dtype(),
+                                     mat2.stride(1), mat2.stride(0));
+    gemm<float>(rows, columns, std::min(kExactDepth, depth - k), left, right, part.data(), columns,
+                1);
+    for (int64_t i = 0; i < rows * columns; ++i)
+      y[i] += static_cast<int64_t>(part[static_cast<size_t>(i)]);
+  }
+}
+
 // Every column of mat2 has a scale: one per row of the stored matrix [N, K].
 Result<Meta> int8pack_meta(const Tensor& self, const Tensor& mat2, const Tensor& scales) {
   PT2_TRY_VOID(check_floating(self, "self"));
@@ -41,19 +62,15 @@ Result<Meta> int8pack_meta(const Tensor& self, const Tensor& mat2, const Tensor&
 }
 
 void int8pack_mm(Tensor& out, const Tensor& self, const Tensor& mat2, const Tensor& scales) {
-  const int64_t depth = self.size(1);
-  const int64_t columns = mat2.size(0);
-  const Input<double> x(self);
-  const Input<double> w(mat2);
-  const Input<double> scale(scales);
-  Output<double> y(out);
-  for (int64_t i = 0; i < out.numel(); ++i) {
-    const double* row = x.data() + i / columns * depth;
-    const double* column = w.data() + i % columns * depth;
-    double sum = 0;
-    for (int64_t k = 0; k < depth; ++k) sum += row[k] * column[k];
-    y[i] = sum * scale[i % columns];
-  }
+  const int64_t depth = self.size(1), columns = mat2.size(0);
+  with_float_compute_type(out.dtype(), [&]<class C>() {
+    const MatrixOperand<C> left(self.raw_data(), self.dtype(), self.stride(0), self.stride(1));
+    const MatrixOperand<C> right(mat2.raw_data(), mat2.dtype(), mat2.stride(0), mat2.stride(1));
+    const Input<C> scale(scales);
+    Output<C> y(out);
+    gemm<C>(self.size(0), columns, depth, left, right, y.data(), columns, 1);
+    for (int64_t i = 0; i < out.numel(); ++i) y[i] *= scale[i % columns];
+  });
 }
 
 constexpr int64_t kInt4Pack = 32;
@@ -142,7 +159,7 @@ void weight_norm_interface(Tensor& out, Tensor& norms, const Tensor& v, const Te
 
 // clang-format off
 constexpr OpDef kPackedProductsOps[] = {
-    op<"aten::_int_mm(Tensor self, Tensor mat2) -> Tensor", int_mm_meta, batched_product>,
+    op<"aten::_int_mm(Tensor self, Tensor mat2) -> Tensor", int_mm_meta, int_mm>,
     op<"aten::_weight_int8pack_mm(Tensor self, Tensor mat2, Tensor scales) -> Tensor", int8pack_meta, int8pack_mm>,
     op<"aten::_weight_int4pack_mm_for_cpu(Tensor self, Tensor mat2, int qGroupSize, Tensor qScaleAndZeros) -> Tensor",
        int4pack_meta, int4pack_mm>,

@@ -67,7 +67,8 @@ enum class Writes : uint8_t {
 
 // What has no kernel as a whole, but steps that compute its parts.
 void take_apart(std::optional<Program>& out, const Program& program, const NodeBudget& budget) {
-  const OperatorSet kept{.all_but = {"torch.ops.aten.einsum.default", "torch.ops.aten.stft.default",
+  const OperatorSet kept{.all_but = {"torch.ops.aten.einsum.default",
+                                     "torch.ops.aten.outer.default", "torch.ops.aten.stft.default",
                                      "torch.ops.aten.stft.center",
                                      "torch.ops.aten.cosine_similarity.default"}};
   const Program& now = out ? *out : program;
