@@ -54,6 +54,36 @@ Result<Tensor> OutputMemory::get(size_t output, Dtype dtype, const Sizes& sizes)
   return *given;
 }
 
+std::vector<std::pair<size_t, Tensor>> OutputMemory::get_all(const Graph& graph,
+                                                             std::span<const Value> inputs) {
+  std::vector<std::pair<size_t, Tensor>> out;
+  std::vector<const Tensor*> others;
+  for (const Value& input : inputs)
+    if (const auto* tensor = input.get_if<Tensor>(); tensor != nullptr && tensor->defined())
+      others.push_back(tensor);
+  size_t output = 0;
+  for (size_t i = 0; i < graph_outputs_.size(); ++i) {
+    if (!graph_outputs_[i].is_callers()) continue;
+    const size_t position = output++;
+    const auto* id = graph.outputs()[i].get_if<ValueId>();
+    const TensorMeta* record = id == nullptr ? nullptr : graph.value(*id).tensor();
+    const auto dtype = record == nullptr ? std::nullopt : record->dtype.dtype();
+    if (!dtype || std::ranges::any_of(record->sizes, &SymInt::is_symbolic)) return {};
+    Sizes sizes;
+    for (const SymInt& size : record->sizes) sizes.push_back(size.literal());
+    Result<Tensor> memory = get(position, *dtype, sizes);
+    if (!memory) return {};
+    if (!memory->defined()) continue;
+    if (!memory->is_contiguous() || std::ranges::any_of(others, [&](const Tensor* each) {
+          return share_bytes(*each, *memory);
+        }))
+      return {};
+    out.emplace_back(i, *std::move(memory));
+    others.push_back(&*given_[position]);
+  }
+  return out;
+}
+
 Result<void> OutputMemory::fill(std::vector<Value>& results) {
   const auto is_in_place = [&](size_t i, const Tensor& result) {
     return given_[i]->defined() && is_same_view(result, *given_[i]);

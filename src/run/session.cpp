@@ -270,7 +270,8 @@ Result<std::vector<Value>> Session::run_with(std::span<Value> inputs, const Call
             growing_inputs(*shared_, options.growing, inputs));
     lay_out(*shared_, layouts, sources);
     std::optional<run::OutputMemory> memory;
-    if (allocate != nullptr) memory.emplace(*allocate, convention.outputs);
+    if (allocate != nullptr)
+      memory.emplace(*allocate, convention.outputs, convention.graph_outputs);
     // What an observer says is no fault of the node that it was told of.
     std::optional<Error> refused;
     const Observer told = [&](const ObservedValue& observed) {

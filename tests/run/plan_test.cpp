@@ -304,7 +304,7 @@ TEST(Plan, HalvesAreMultipliedAsFloats) {
           {self(product),
            named("dtype", Argument(ScalarType{dtype_info(Dtype::float32).schema_number}))}));
       EXPECT_EQ(graph.check(), (Names{"product", "reference"}));
-      EXPECT_TRUE(graph.was_recorded());
+      EXPECT_EQ(graph.was_recorded(), rows < 300);
     }
 }
 
@@ -336,6 +336,16 @@ TEST(Plan, RowsArePickedByAnIndex) {
   EXPECT_TRUE(check({1, 0, 4, 4, 2, 3}, {5, 2, 3}, true));
   // Those that count from the end are the reference kernel's.
   EXPECT_TRUE(check({1, -1, 4, 4, -2, 3}, {5, 7}, false));
+}
+
+// A recording copies inputs and results.
+TEST(Plan, CallsThatCopyMoreThanTheyComputeAreNotRecorded) {
+  for (const int64_t rows : {40, 4000}) {
+    Case graph;
+    graph.output(graph.call("relu.default", {self(graph.input({rows, 64}))}));
+    graph.check();
+    EXPECT_EQ(graph.was_recorded(), rows == 40);
+  }
 }
 
 // What depends on sizes alone is computed once for a recording; what depends on elements and is

@@ -2,6 +2,7 @@
 #ifndef PT2_RUN_PLAN_FRAME_H
 #define PT2_RUN_PLAN_FRAME_H
 
+#include <optional>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -38,6 +39,8 @@ class Frame {
 
   // Row-major if `strides` is empty; the elements are unspecified.
   Tensor make(Sizes sizes, Sizes strides = {}, Dtype dtype = Dtype::float32) {
+    if (places_results())
+      if (std::optional<Tensor> memory = result_memory(sizes, strides, dtype)) return *memory;
     MemoryPool& memory = recording_ == nullptr ? workspace_.memory : recording_->memory();
     return memory.tensor(dtype, std::move(sizes), std::move(strides));
   }
@@ -58,6 +61,14 @@ class Frame {
       return true;
     }
   }
+
+  // Memory of the caller for results, row-major: the step that makes the value gets it.
+  void place_results(std::vector<std::pair<ValueId, Tensor>> results) {
+    results_ = std::move(results);
+  }
+  bool places_results() const { return !results_.empty(); }
+  // The value that a step makes, which begins.
+  void begin_step(std::optional<ValueId> result) { making_ = result; }
 
   // The operand of a step; null if it is none or no tensor.
   const Tensor* tensor(const BoundArgument& argument) const;
@@ -83,6 +94,9 @@ class Frame {
   const Tensor* grown(ValueId id) const;
 
  private:
+  // Once for each.
+  std::optional<Tensor> result_memory(const Sizes& sizes, const Sizes& strides, Dtype dtype);
+
   const Graph& graph_;
   const std::vector<bool>& written_;
   Executor& executor_;
@@ -91,6 +105,8 @@ class Frame {
   std::vector<bool> rearranged_;
   std::vector<std::pair<ValueId, const GrowingInput*>> growing_;
   std::vector<std::pair<ValueId, Tensor>> grown_;
+  std::vector<std::pair<ValueId, Tensor>> results_;
+  std::optional<ValueId> making_;
 };
 
 }  // namespace pt2::run

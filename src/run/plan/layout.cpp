@@ -65,6 +65,17 @@ std::optional<ValueId> Frame::value_id(const BoundArgument& argument) {
   return id == nullptr ? std::nullopt : std::optional(*id);
 }
 
+std::optional<Tensor> Frame::result_memory(const Sizes& sizes, const Sizes& strides, Dtype dtype) {
+  const auto found = std::ranges::find(results_, making_,
+                                       [](const auto& each) { return std::optional(each.first); });
+  if (found == results_.end() || found->second.dtype() != dtype || found->second.sizes() != sizes ||
+      (!strides.empty() && strides != contiguous_strides(sizes)) || !is_aligned(found->second))
+    return std::nullopt;
+  Tensor out = std::move(found->second);
+  results_.erase(found);
+  return out;
+}
+
 void Frame::set(ValueId id, Tensor tensor, bool rearranged) {
   rearranged = rearranged && !tensor.is_contiguous();
   if (rearranged && !may_rearrange(id)) {

@@ -81,6 +81,11 @@ Result<void> run_node(Frame& frame, const BoundNode& node) {
 Result<void> run_step(Frame& frame, const Step& step, bool* by_kernel = nullptr) {
   PT2_TRY_VOID(frame.executor().check_cancellation());
   PT2_TRY_VOID(frame.executor().count_work(kStepWork));
+  if (frame.places_results()) {
+    const std::vector<Argument>& outputs = step.nodes().back()->node->outputs;
+    const auto* id = outputs.empty() ? nullptr : outputs[0].get_if<ValueId>();
+    frame.begin_step(id == nullptr ? std::nullopt : std::optional(*id));
+  }
   const Result<bool> done = step.run(frame);
   if (!done) return at_node(done.error(), frame.graph(), *step.first().node);
   if (by_kernel != nullptr) *by_kernel = *done;
@@ -152,6 +157,12 @@ Result<std::vector<Value>> Plan::run(std::vector<Value> inputs, const EngineCall
                                " inputs, found " + std::to_string(inputs.size()));
   if (!nested.empty()) executor.run_nested_by(std::make_shared<NestedPlans>(*this, workspace));
   Frame frame(program, written, executor, workspace, recording);
+  if (call.outputs != nullptr && recording == nullptr) {
+    std::vector<std::pair<ValueId, Tensor>> places;
+    for (auto& [output, memory] : call.outputs->get_all(program, inputs))
+      places.emplace_back(*program.outputs()[output].get_if<ValueId>(), std::move(memory));
+    frame.place_results(std::move(places));
+  }
   for (const auto& [id, value] : constants) {
     frame.values[static_cast<size_t>(id)] = value;
     if (recording != nullptr) recording->fix(id);

@@ -147,6 +147,7 @@ Tensor Recording::add_input(const Tensor& tensor, bool is_state) {
   Tensor copy = memory_.tensor(tensor.dtype(), tensor.sizes());
   copy_to_contiguous(tensor, copy.raw_data());
   places_.push_back(copy.raw_data());
+  input_bytes_ += copy.nbytes();
   if (is_state) state_.push_back(inputs_.size());
   return inputs_.emplace_back(std::move(copy));
 }

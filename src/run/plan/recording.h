@@ -33,7 +33,13 @@ class Recording {
   void add(std::function<bool()> launch) { launches_.push_back(std::move(launch)); }
   // It cannot be done again.
   void give_up() { usable_ = false; }
-  bool is_usable() const { return usable_; }
+  // Not where copying its inputs and results would take longer than making the call in full, which
+  // costs about a microsecond for each launch.
+  bool is_usable() const {
+    constexpr int64_t kBytesForLaunch = int64_t{1} << 16;
+    const auto launches = static_cast<int64_t>(launches_.size());
+    return usable_ && input_bytes_ + output_bytes_ <= (launches + 1) * kBytesForLaunch;
+  }
 
   // A value that is the same in each call with inputs of these sizes.
   void fix(ValueId id) { fixed_[static_cast<size_t>(id)] = true; }
@@ -75,6 +81,7 @@ class Recording {
   std::vector<bool> fixed_;  // by value
   std::vector<Value> kept_;  // what launches read besides
   uint64_t kept_bytes_ = 0;
+  int64_t input_bytes_ = 0;
   int64_t output_bytes_ = 0;
   std::vector<Tensor> inputs_;
   std::vector<std::byte*> places_;  // of these
