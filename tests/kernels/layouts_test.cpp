@@ -33,5 +33,40 @@ TEST(LayoutsTest, MatricesAreTurned) {
   });
 }
 
+template <class Element>
+void check_elements() {
+  ThreadPool pool(3);
+  test::Random random(2);
+  for (int i = 0; i < 20; ++i) {
+    Turning turning{.count = random.whole(1, 3),
+                    .rows = random.whole(1, i == 0 ? 300 : 70),
+                    .columns = random.whole(1, i == 0 ? 300 : 70)};
+    turning.from_stride = turning.columns + random.whole(0, 3);
+    turning.to_stride = turning.rows + random.whole(0, 3);
+    turning.from_matrix_stride = turning.rows * turning.from_stride;
+    turning.to_matrix_stride = turning.columns * turning.to_stride;
+    std::vector<Element> from;
+    for (int64_t k = 0; k < turning.count * turning.from_matrix_stride; ++k)
+      from.push_back(static_cast<Element>(random.whole(0, 255) * 0x0101010101010101));
+    std::vector<Element> to(static_cast<size_t>(turning.count * turning.to_matrix_stride), 2);
+    std::vector<Element> expected = to;
+    for (int64_t n = 0; n < turning.count; ++n)
+      for (int64_t r = 0; r < turning.rows; ++r)
+        for (int64_t c = 0; c < turning.columns; ++c)
+          expected[static_cast<size_t>(n * turning.to_matrix_stride + c * turning.to_stride + r)] =
+              from[static_cast<size_t>(n * turning.from_matrix_stride + r * turning.from_stride +
+                                       c)];
+    turn(turning, sizeof(Element), from.data(), to.data(), &pool);
+    ASSERT_EQ(to, expected);
+  }
+}
+
+TEST(LayoutsTest, MatricesOfElementsOfAnySizeAreTurned) {
+  check_elements<uint8_t>();
+  check_elements<uint16_t>();
+  check_elements<uint32_t>();
+  check_elements<uint64_t>();
+}
+
 }  // namespace
 }  // namespace pt2::kernels

@@ -56,6 +56,25 @@ MappedCopy::MappedCopy(Places places, int64_t bytes, const std::array<std::byte,
   if (runs_.size() * kShort > size) runs_.clear();
 }
 
+namespace {
+
+// Steps that are constants become vectors.
+template <size_t N>
+void copy_run(const std::byte* from, std::byte* to, int64_t count, int64_t step) {
+  constexpr auto kBytes = static_cast<int64_t>(N);
+  if (step == 1) {
+    std::memcpy(to, from, static_cast<size_t>(count) * N);
+  } else if (step == -1) {
+    for (int64_t i = 0; i < count; ++i) std::memcpy(to + i * kBytes, from - i * kBytes, N);
+  } else if (step == 0) {
+    for (int64_t i = 0; i < count; ++i) std::memcpy(to + i * kBytes, from, N);
+  } else {
+    for (int64_t i = 0; i < count; ++i) std::memcpy(to + i * kBytes, from + i * step * kBytes, N);
+  }
+}
+
+}  // namespace
+
 template <size_t N>
 void MappedCopy::fill(std::byte* to, int64_t count) const {
   for (int64_t i = 0; i < count; ++i) std::memcpy(to + i * N, filler_.data(), N);
@@ -74,12 +93,8 @@ void MappedCopy::copy_row(const std::byte* from, std::byte* to) const {
   for (const Run& run : runs_) {
     if (run.from == kNowhere) {
       fill<N>(to, run.count);
-    } else if (run.step == 1) {
-      std::memcpy(to, from + run.from * kBytes, static_cast<size_t>(run.count) * N);
     } else {
-      const std::byte* source = from + run.from * kBytes;
-      for (int64_t i = 0; i < run.count; ++i)
-        std::memcpy(to + i * kBytes, source + i * run.step * kBytes, N);
+      copy_run<N>(from + run.from * kBytes, to, run.count, run.step);
     }
     to += run.count * kBytes;
   }

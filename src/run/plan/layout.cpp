@@ -9,6 +9,17 @@
 namespace pt2::run {
 namespace {
 
+void launch_turning(Frame& frame, const kernels::Turning& turning, const Tensor& from, Tensor& to) {
+  frame.launch([turning, bytes = dtype_size(from.dtype()), in = from.raw_data(),
+                out = to.raw_data(),
+                threads = frame.threads()] { kernels::turn(turning, bytes, in, out, threads); });
+}
+
+// Whether kernels can move the elements as numbers of their size.
+bool are_movable(const Tensor& tensor) {
+  return dtype_size(tensor.dtype()) <= 8 && is_aligned(tensor);
+}
+
 // Images [N, C, spatial...] with channels and pixels exchanged: from row-major to channels last, or
 // back.
 void turn_images(Frame& frame, const Tensor& from, Tensor& to, bool to_channels_last) {
@@ -23,29 +34,55 @@ void turn_images(Frame& frame, const Tensor& from, Tensor& to, bool to_channels_
                                  .to_stride = rows,
                                  .from_matrix_stride = channels * area,
                                  .to_matrix_stride = channels * area};
-  frame.launch([turning, in = from.data<float>(), out = to.data<float>(),
-                threads = frame.threads()] { kernels::turn(turning, in, out, threads); });
+  launch_turning(frame, turning, from, to);
 }
 
-// A matrix whose columns lie side by side, or several that lie at one distance; false for others.
-bool copy_columns(Frame& frame, const Tensor& tensor, Tensor& out) {
-  const int64_t rank = tensor.dim();
-  if (rank < 2 || rank > 3 || tensor.stride(rank - 2) != 1) return false;
-  const int64_t rows = tensor.size(rank - 2), columns = tensor.size(rank - 1);
-  const kernels::Turning turning{.count = rank == 3 ? tensor.size(0) : 1,
-                                 .rows = columns,
-                                 .columns = rows,
-                                 .from_stride = tensor.stride(rank - 1),
-                                 .to_stride = columns,
-                                 .from_matrix_stride = rank == 3 ? tensor.stride(0) : 0,
-                                 .to_matrix_stride = rows * columns};
-  frame.launch([turning, from = tensor.data<float>(), to = out.data<float>(),
-                threads = frame.threads()] { kernels::turn(turning, from, to, threads); });
+struct Dim {
+  int64_t size, from, to;
+};
+
+// Dimensions of more than one element, those that lie behind one another in both tensors joined.
+std::vector<Dim> joined_dims(const Tensor& from, const Tensor& to) {
+  std::vector<Dim> out;
+  for (int64_t dim = 0; dim < from.dim(); ++dim) {
+    const Dim next{from.size(dim), from.stride(dim), to.stride(dim)};
+    if (next.size == 1) continue;
+    if (!out.empty() && out.back().from == next.size * next.from &&
+        out.back().to == next.size * next.to)
+      out.back() = {out.back().size * next.size, next.from, next.to};
+    else
+      out.push_back(next);
+  }
+  return out;
+}
+
+// To a row-major tensor from one in which the elements of another dimension lie side by side; false
+// for others.
+bool copy_turned(Frame& frame, const Tensor& tensor, Tensor& out) {
+  std::vector<Dim> dims = joined_dims(tensor, out);
+  if (dims.size() < 2 || dims.size() > 3) return false;
+  const Dim last = dims.back();
+  dims.pop_back();
+  const auto dense = std::ranges::find(dims, 1, &Dim::from);
+  if (dense == dims.end()) return false;
+  const Dim rows = *dense;
+  dims.erase(dense);
+  const Dim outer = dims.empty() ? Dim{1, 0, 0} : dims[0];
+  launch_turning(frame,
+                 {.count = outer.size,
+                  .rows = last.size,
+                  .columns = rows.size,
+                  .from_stride = last.from,
+                  .to_stride = rows.to,
+                  .from_matrix_stride = outer.from,
+                  .to_matrix_stride = outer.to},
+                 tensor, out);
   return true;
 }
 
 // A tensor whose innermost elements lie side by side; false for others.
 bool copy_rows(Frame& frame, const Tensor& tensor, Tensor& out) {
+  if (tensor.dtype() != Dtype::float32) return false;
   const auto loops = tile_loops(out.sizes(), out.strides(), std::span(&tensor, 1));
   if (!loops || loops->operands[0].strides.back() > 1) return false;
   launch_tiles(frame, *loops, {{.function = kernels::Activation::none, .a = {}, .b = {}}}, out);
@@ -118,9 +155,9 @@ Sizes channels_last_strides(const Sizes& sizes) {
   return strides;
 }
 
-Tensor make_images(Frame& frame, const Sizes& sizes) {
+Tensor make_images(Frame& frame, const Sizes& sizes, Dtype dtype) {
   if (!checked_numel(sizes)) throw std::bad_alloc();
-  return frame.make(sizes, channels_last_strides(sizes));
+  return frame.make(sizes, channels_last_strides(sizes), dtype);
 }
 
 bool is_channels_last(const Tensor& tensor) {
@@ -140,10 +177,10 @@ Tensor to_row_major(Frame& frame, const Tensor& tensor) {
   if (tensor.is_contiguous()) return tensor;
   if (tensor.numel() == 0) return tensor.contiguous();
   Tensor out = frame.make(tensor.sizes(), {}, tensor.dtype());
-  const bool is_float = tensor.dtype() == Dtype::float32;
-  if (is_float && is_channels_last(tensor))
+  const bool movable = are_movable(tensor);
+  if (movable && is_channels_last(tensor))
     turn_images(frame, tensor, out, false);
-  else if (!is_float || (!copy_columns(frame, tensor, out) && !copy_rows(frame, tensor, out)))
+  else if (!movable || (!copy_turned(frame, tensor, out) && !copy_rows(frame, tensor, out)))
     frame.launch([tensor, to = out.raw_data()] { copy_to_contiguous(tensor, to); });
   return out;
 }
@@ -151,7 +188,7 @@ Tensor to_row_major(Frame& frame, const Tensor& tensor) {
 namespace {
 
 Tensor to_channels_last(Frame& frame, const Tensor& tensor) {
-  Tensor out = make_images(frame, tensor.sizes());
+  Tensor out = make_images(frame, tensor.sizes(), tensor.dtype());
   // Some channels of images that lie so.
   if (tensor.stride(1) == 1 && copy_rows(frame, tensor, out)) return out;
   turn_images(frame, to_row_major(frame, tensor), out, true);

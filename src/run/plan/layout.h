@@ -29,10 +29,10 @@ bool fills_block(const Tensor& tensor);
 
 // A new tensor [N, C, spatial...] that lies channels last. Throws std::bad_alloc for sizes that no
 // memory holds.
-Tensor make_images(Frame& frame, const Sizes& sizes);
+Tensor make_images(Frame& frame, const Sizes& sizes, Dtype dtype = Dtype::float32);
 
-// A tensor in row-major order, itself if it is; the copy is fast for images of float32 that lie
-// channels last.
+// A tensor in row-major order, itself if it is; the copy is fast for images that lie channels last,
+// and for matrices that are turned.
 Tensor to_row_major(Frame& frame, const Tensor& tensor);
 
 // How many windows fit that lie `stride` apart; rounded up, the last one begins inside the image or
@@ -59,8 +59,8 @@ struct RowsOf {
 std::optional<RowsOf> rows_of(const Tensor& tensor);
 
 // How tiles walk through a result that lies densely, and through tensors that broadcast to its
-// sizes: dimensions in the order of its strides, those that lie behind one another joined. Nothing
-// where these are too many.
+// sizes: dimensions in the order of its strides, those that lie behind one another
+// joined. Nothing where these are too many.
 struct TileLoops {
   kernels::TileSizes sizes{1, 1, 1, 1, 1};
   std::vector<kernels::TileOperand> operands;

@@ -302,6 +302,8 @@ StepPointer Planner::make_single(const BoundNode& node) {
   return taken(step != nullptr ? std::move(step) : make_mapped(*this, node));
 }
 
+StepPointer Planner::make_last(const BoundNode& node) { return taken(make_copy(*this, node)); }
+
 const BoundArgument* Planner::argument(const BoundNode& node, std::string_view name) {
   const ops::Signature& signature = node.op.signature();
   for (size_t i = 0; i < signature.parameter_count; ++i)
@@ -553,6 +555,7 @@ void fill_plan(Plan& plan, const BoundGraph& graph, std::span<const Value> weigh
     // Chains are found from their ends.
     make_all(std::views::reverse(graph.nodes), &Planner::make_chain);
     make_all(graph.nodes, &Planner::make_single);
+    make_all(graph.nodes, &Planner::make_last);
   }
   for (const BoundNode& node : graph.nodes)
     if (!folded.contains(&node) && !planner.is_taken(node))

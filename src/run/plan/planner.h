@@ -38,11 +38,12 @@ class Planner {
   // A step for the node and perhaps others, which no other step is made for then; null where there
   // is none. To be asked in this order, for all nodes each: for what is found from its middle; for
   // the node and some that follow it; for functions element by element that end at the node; for
-  // one of these alone.
+  // one of these alone; for copies that are part of nothing.
   StepPointer recompose(const BoundNode& node);
   StepPointer make_step(const BoundNode& node);
   StepPointer make_chain(const BoundNode& node);
   StepPointer make_single(const BoundNode& node);
+  StepPointer make_last(const BoundNode& node);
   bool is_taken(const BoundNode& node) const { return taken_.contains(&node); }
   // Whether a step is being made for a node alone whose halves are widened before it: it finds
   // weights widened, and nobody to join.
@@ -198,6 +199,7 @@ StepPointer make_pooling(const Planner& planner, const BoundNode& node);
 StepPointer make_reduction(const Planner& planner, const BoundNode& node);
 StepPointer make_concatenation(const Planner& planner, const BoundNode& node);
 StepPointer make_gather(const Planner& planner, const BoundNode& node);
+StepPointer make_copy(const Planner& planner, const BoundNode& node);
 StepPointer make_recurrent(const Planner& planner, const BoundNode& node);
 StepPointer make_cell(const Planner& planner, const BoundNode& node);
 StepPointer make_batch_statistics(const Planner& planner, const BoundNode& node);
