@@ -46,6 +46,51 @@ void run_instruction(const TileInstruction& instruction, const Seen& a, const Se
   std::fill(to, to + count, value);
 }
 
+template <class Element>
+void convert_to_floats(const void* from, int64_t begin, int64_t count, float* HWY_RESTRICT to) {
+  const Element* HWY_RESTRICT elements = static_cast<const Element*>(from) + begin;
+  for (int64_t i = 0; i < count; ++i) to[i] = static_cast<float>(elements[i]);
+}
+
+void load_elements(TileElement element, const void* from, int64_t begin, int64_t count, float* to) {
+  switch (element) {
+    case TileElement::real:
+      return convert_to_floats<float>(from, begin, count, to);
+    case TileElement::half:
+      return half_to_float(static_cast<const uint16_t*>(from) + begin, count, to);
+    case TileElement::bfloat16:
+      return bfloat16_to_float(static_cast<const uint16_t*>(from) + begin, count, to);
+    case TileElement::boolean:
+    case TileElement::byte:
+      return convert_to_floats<uint8_t>(from, begin, count, to);
+    case TileElement::small:
+      return convert_to_floats<int8_t>(from, begin, count, to);
+    case TileElement::medium:
+      return convert_to_floats<int32_t>(from, begin, count, to);
+    case TileElement::whole:
+      return convert_to_floats<int64_t>(from, begin, count, to);
+  }
+}
+
+void store_elements(TileElement element, const float* HWY_RESTRICT from, int64_t count, void* to,
+                    int64_t begin) {
+  if (element == TileElement::half)
+    return float_to_half(from, count, static_cast<uint16_t*>(to) + begin);
+  if (element == TileElement::bfloat16)
+    return float_to_bfloat16(from, count, static_cast<uint16_t*>(to) + begin);
+  if (element == TileElement::boolean) {
+    auto* HWY_RESTRICT flags = static_cast<uint8_t*>(to) + begin;
+    for (int64_t i = 0; i < count; ++i) flags[i] = from[i] != 0;
+    return;
+  }
+  auto* HWY_RESTRICT wholes = static_cast<int64_t*>(to) + begin;
+  for (int64_t i = 0; i < count; ++i) {
+    // Beyond the range, the number that x86's instructions give; no conversion is defined there.
+    const bool fits = from[i] >= -0x1p63f && from[i] < 0x1p63f;
+    wholes[i] = fits ? static_cast<int64_t>(from[i]) : INT64_MIN;
+  }
+}
+
 void round_span(Rounding rounding, float* numbers, int64_t count) {
   uint16_t halves[kTileFloats];
   if (rounding == Rounding::half) {
@@ -102,23 +147,24 @@ Access access_of(const TileProgram& program, const TileOperand& operand) {
 class RowPlace {
  public:
   RowPlace(const TileProgram& program, const TileOperand& operand, int64_t row)
-      : sizes_(program.sizes), strides_(operand.strides), data_(operand.data) {
+      : sizes_(program.sizes), strides_(operand.strides) {
     for (size_t dim = kTileDims - 1; dim-- > 0;) {
       index_[dim] = row % sizes_[dim];
-      data_ += index_[dim] * strides_[dim];
+      offset_ += index_[dim] * strides_[dim];
       row /= sizes_[dim];
     }
   }
-  const float* data() const { return data_; }
+  // In elements.
+  int64_t offset() const { return offset_; }
   // The rows from here on that lie evenly apart, this one among them.
   int64_t even_rows() const { return sizes_[kInner] - index_[kInner]; }
   int64_t distance() const { return strides_[kInner]; }
   // At most to the end of the even rows.
   void skip(int64_t rows) {
     index_[kInner] += rows;
-    data_ += rows * strides_[kInner];
+    offset_ += rows * strides_[kInner];
     for (size_t dim = kInner; dim > 0 && index_[dim] == sizes_[dim]; --dim) {
-      data_ += strides_[dim - 1] - sizes_[dim] * strides_[dim];
+      offset_ += strides_[dim - 1] - sizes_[dim] * strides_[dim];
       index_[dim] = 0;
       ++index_[dim - 1];
     }
@@ -128,7 +174,7 @@ class RowPlace {
   static constexpr size_t kInner = kTileDims - 2;
   const TileSizes& sizes_;
   const TileSizes& strides_;
-  const float* data_;
+  int64_t offset_ = 0;
   TileSizes index_{};
 };
 
@@ -163,43 +209,81 @@ void gather_even_rows(const float* from, int64_t distance, int64_t rows, int64_t
 class Pass {
  public:
   explicit Pass(const TileProgram& program) : program_(program) {
-    for (size_t i = 0; i < program.operands.size(); ++i)
+    for (size_t i = 0; i < program.operands.size(); ++i) {
       access_[i] = access_of(program, program.operands[i]);
+      if (access_[i] == Access::number) see_number(i, 0);
+    }
   }
 
   // Columns begin .. end - 1 of some rows; all columns if there is more than one row.
   void run(int64_t first_row, int64_t rows, int64_t begin, int64_t end) {
-    const int64_t columns = program_.sizes.back();
     Seen seen[kMostTileOperands];
     for (size_t i = 0; i < program_.operands.size(); ++i)
       seen[i] = see(i, first_row, rows, begin, end - begin);
-    run_tile(program_.instructions, seen, tiles_, program_.out + first_row * columns + begin,
-             rows * (end - begin));
+    const int64_t place = first_row * program_.sizes.back() + begin, count = rows * (end - begin);
+    if (program_.out_element == TileElement::real) {
+      run_tile(program_.instructions, seen, tiles_, static_cast<float*>(program_.out) + place,
+               count);
+    } else {
+      run_tile(program_.instructions, seen, tiles_, result_, count);
+      store_elements(program_.out_element, result_, count, program_.out, place);
+    }
   }
 
  private:
+  Seen see_number(size_t index, int64_t offset) {
+    const TileOperand& operand = program_.operands[index];
+    load_elements(operand.element, operand.data, offset, 1, &numbers_[index]);
+    return {&numbers_[index], true};
+  }
+
+  Seen see_side_by_side(size_t index, int64_t offset, int64_t count) {
+    const TileOperand& operand = program_.operands[index];
+    if (operand.element == TileElement::real)
+      return {static_cast<const float*>(operand.data) + offset, false};
+    load_elements(operand.element, operand.data, offset, count, gathered_[index]);
+    return {gathered_[index], false};
+  }
+
   Seen see(size_t index, int64_t first_row, int64_t rows, int64_t begin, int64_t count) {
     const TileOperand& operand = program_.operands[index];
-    if (access_[index] == Access::number) return {operand.data, true};
+    if (access_[index] == Access::number) return {&numbers_[index], true};
     if (access_[index] == Access::flat)
-      return {operand.data + first_row * program_.sizes.back() + begin, false};
+      return see_side_by_side(index, first_row * program_.sizes.back() + begin, rows * count);
     const bool is_wide = operand.strides.back() == 1 && program_.sizes.back() > 1;
     RowPlace place(program_, operand, first_row);
-    if (rows == 1) return {place.data() + (is_wide ? begin : 0), !is_wide};
+    if (rows == 1)
+      return is_wide ? see_side_by_side(index, place.offset() + begin, count)
+                     : see_number(index, place.offset());
     for (int64_t row = 0; row < rows;) {
       const int64_t even = std::min(place.even_rows(), rows - row);
-      gather_even_rows(place.data(), place.distance(), even, count, is_wide,
-                       gathered_[index] + row * count);
+      float* to = gathered_[index] + row * count;
+      if (operand.element == TileElement::real)
+        gather_even_rows(static_cast<const float*>(operand.data) + place.offset(), place.distance(),
+                         even, count, is_wide, to);
+      else
+        load_even_rows(operand, place, even, count, is_wide, to);
       place.skip(even);
       row += even;
     }
     return {gathered_[index], false};
   }
 
+  static void load_even_rows(const TileOperand& operand, const RowPlace& place, int64_t rows,
+                             int64_t count, bool is_wide, float* to) {
+    for (int64_t r = 0; r < rows; ++r, to += count) {
+      load_elements(operand.element, operand.data, place.offset() + r * place.distance(),
+                    is_wide ? count : 1, to);
+      if (!is_wide) std::fill(to + 1, to + count, *to);
+    }
+  }
+
   const TileProgram& program_;
   Access access_[kMostTileOperands] = {};
+  float numbers_[kMostTileOperands] = {};
   HWY_ALIGN float tiles_[kMostTiles][kTileFloats];
   HWY_ALIGN float gathered_[kMostTileOperands][kTileFloats];
+  HWY_ALIGN float result_[kTileFloats];
 };
 
 void run_all_tiles(const TileProgram& program, ThreadPool* pool) {

@@ -1,9 +1,11 @@
-// Functions of float32 tensors element by element that several steps make, computed in one pass
-// over memory: what one step gives to the next lies in a tile of a few hundred floats.
+// Functions of tensors element by element that several steps make, computed in float32 in one pass
+// over memory: what one step gives to the next lies in a tile of a few hundred floats. Elements of
+// other types become floats when they are read, and are made of them when the result is stored.
 #ifndef PT2_KERNELS_TILES_H
 #define PT2_KERNELS_TILES_H
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <variant>
@@ -39,16 +41,30 @@ struct TileInstruction {
 inline constexpr int kTileDims = 5;
 using TileSizes = std::array<int64_t, kTileDims>;
 
+// What lies in memory: float32, float16, bfloat16, bool, uint8, int8, int32, int64.
+enum class TileElement : uint8_t { real, half, bfloat16, boolean, byte, small, medium, whole };
+constexpr int64_t element_bytes(TileElement element) {
+  constexpr int64_t kBytes[] = {4, 2, 2, 1, 1, 1, 4, 8};
+  return kBytes[static_cast<size_t>(element)];
+}
+// Whether results may be stored so.
+constexpr bool is_storable(TileElement element) {
+  return element <= TileElement::boolean || element == TileElement::whole;
+}
+
 struct TileOperand {
-  const float* data = nullptr;
+  const void* data = nullptr;
   TileSizes strides{};  // in elements, 0 where it is broadcast; the last one is 0 or 1
+  TileElement element = TileElement::real;
 };
 
 struct TileProgram {
   std::span<const TileInstruction> instructions;  // at least one
   TileSizes sizes{1, 1, 1, 1, 1};
   std::span<const TileOperand> operands;
-  float* out = nullptr;  // dense; may be an operand that is dense, too
+  void* out = nullptr;  // dense; may be an operand that is dense, too, of the same type
+  // Halves are rounded to nearest even, whole numbers towards 0; a bool is whether it is not 0.
+  TileElement out_element = TileElement::real;
 };
 void run_tiles(const TileProgram& program, ThreadPool* pool = nullptr);
 

@@ -13,6 +13,7 @@ using test::Random;
 // An operand with some dimensions broadcast and some room between rows.
 struct Operand {
   std::vector<float> data;
+  std::vector<std::byte> other;  // the same, where elements are no floats
   TileOperand seen;
 
   Operand(Random& random, const TileSizes& sizes) {
@@ -27,6 +28,49 @@ struct Operand {
     data = random.numbers(stride);
     if (random.whole(0, 4) == 0) data[0] = NAN;
     seen.data = data.data();
+    if (random.whole(0, 1) == 1) store(static_cast<TileElement>(random.whole(1, 7)));
+  }
+
+  // The numbers as elements of a type; they become what such elements hold.
+  void store(TileElement element) {
+    seen.element = element;
+    other.resize(data.size() * static_cast<size_t>(element_bytes(element)));
+    for (size_t i = 0; i < data.size(); ++i) {
+      std::byte* to = other.data() + i * static_cast<size_t>(element_bytes(element));
+      const auto put = [&](auto value) {
+        std::memcpy(to, &value, sizeof value);
+        data[i] = static_cast<float>(value);
+      };
+      const float wide = std::isnan(data[i]) ? 3 : data[i] * 100;
+      switch (element) {
+        case TileElement::half:
+          float_to_half(&data[i], 1, reinterpret_cast<uint16_t*>(to));
+          half_to_float(reinterpret_cast<uint16_t*>(to), 1, &data[i]);
+          break;
+        case TileElement::bfloat16:
+          float_to_bfloat16(&data[i], 1, reinterpret_cast<uint16_t*>(to));
+          bfloat16_to_float(reinterpret_cast<uint16_t*>(to), 1, &data[i]);
+          break;
+        case TileElement::boolean:
+          put(static_cast<uint8_t>(wide > 0));
+          break;
+        case TileElement::byte:
+          put(static_cast<uint8_t>(std::abs(wide) * 2));
+          break;
+        case TileElement::small:
+          put(static_cast<int8_t>(wide));
+          break;
+        case TileElement::medium:
+          put(static_cast<int32_t>(wide * 1e6f) + 1);
+          break;
+        case TileElement::whole:
+          put(static_cast<int64_t>(wide * 1e15f) + 1);
+          break;
+        case TileElement::real:
+          put(data[i]);
+          break;
+      }
+    }
   }
 
   // All elements that the result sees, in its order.
@@ -67,7 +111,7 @@ std::vector<TileInstruction> random_instructions(Random& random, size_t operands
         next.function = random.whole(0, 1) == 0 ? Unary::square : Unary::exponential;
         break;
       case 2:
-        next.function = static_cast<Binary>(random.whole(0, 7));
+        next.function = static_cast<Binary>(random.whole(0, 9));
         break;
       case 3:
         next.function = Binary::add;
@@ -123,6 +167,30 @@ std::vector<float> one_by_one(const TileProgram& program,
   return result;
 }
 
+// The results as elements of another type.
+void check_stored(TileProgram program, const std::vector<float>& floats, TileElement element) {
+  const auto bytes = static_cast<size_t>(element_bytes(element));
+  std::vector<std::byte> out((floats.size() + 1) * bytes, std::byte{7});
+  program.out = out.data();
+  program.out_element = element;
+  run_tiles(program);
+  for (size_t i = 0; i < floats.size(); ++i) {
+    if (std::isnan(floats[i])) continue;
+    std::byte expected[8] = {};
+    const auto put = [&](auto value) { std::memcpy(expected, &value, sizeof value); };
+    if (element == TileElement::half)
+      float_to_half(&floats[i], 1, reinterpret_cast<uint16_t*>(expected));
+    else if (element == TileElement::bfloat16)
+      float_to_bfloat16(&floats[i], 1, reinterpret_cast<uint16_t*>(expected));
+    else if (element == TileElement::boolean)
+      put(static_cast<uint8_t>(floats[i] != 0));
+    else
+      put(std::abs(floats[i]) < 9e18f ? static_cast<int64_t>(floats[i]) : INT64_MIN);
+    ASSERT_EQ(std::memcmp(out.data() + i * bytes, expected, bytes), 0) << floats[i];
+  }
+  ASSERT_EQ(out.back(), std::byte{7});
+}
+
 TEST(TilesTest, EqualOneFunctionAfterTheOtherToTheBit) {
   ThreadPool pool(3);
   test::on_every_target([&] {
@@ -143,7 +211,9 @@ TEST(TilesTest, EqualOneFunctionAfterTheOtherToTheBit) {
         seen.push_back(operands.back().seen);
         spread.push_back(operands.back().spread(sizes, count));
       }
-      for (size_t k = 0; k < operands.size(); ++k) seen[k].data = operands[k].data.data();
+      for (size_t k = 0; k < operands.size(); ++k)
+        seen[k].data = operands[k].other.empty() ? static_cast<const void*>(operands[k].data.data())
+                                                 : operands[k].other.data();
       const std::vector<TileInstruction> instructions =
           random_instructions(random, operands.size());
       std::vector<float> out(static_cast<size_t>(count) + 1, 7);
@@ -155,6 +225,9 @@ TEST(TilesTest, EqualOneFunctionAfterTheOtherToTheBit) {
       for (size_t k = 0; k < out.size(); ++k)
         ASSERT_TRUE(out[k] == expected[k] || (std::isnan(out[k]) && std::isnan(expected[k])))
             << "element " << k << ": " << out[k] << ", expected " << expected[k];
+      for (const TileElement element :
+           {TileElement::half, TileElement::bfloat16, TileElement::boolean, TileElement::whole})
+        ASSERT_NO_FATAL_FAILURE(check_stored(program, expected, element));
     }
   });
 }

@@ -125,6 +125,8 @@ void check_choices() {
 }
 
 TEST(Typed, ElementsAreChosenByAMask) {
+  check_choices<uint8_t>();
+  check_choices<uint16_t>();
   check_choices<uint32_t>();
   check_choices<uint64_t>();
 }

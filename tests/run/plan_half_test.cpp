@@ -119,6 +119,45 @@ TEST_P(PlanHalf, ChainsRoundAsEachNodeDoes) {
   EXPECT_EQ(halves.check(), (Names{"pointwise_chain", "pointwise_chain", "pointwise_chain"}));
 }
 
+TEST_P(PlanHalf, MeansAreOfRoundedSums) {
+  HalfCase halves(GetParam());
+  halves.graph.tolerance = 1e-5;
+  const ValueId x = halves.value({3, 5, 7});
+  for (const int64_t dim : {0, 1, 2}) {
+    Sizes sizes{3, 5, 7};
+    sizes.erase(sizes.begin() + dim);
+    halves.output(halves.call("mean.dim", {self(x), named("dim", ints({dim}))}, sizes));
+  }
+  EXPECT_EQ(halves.check(), (Names{"mean", "mean", "mean"}));
+}
+
+// As a norm is written out that computes with floats.
+TEST_P(PlanHalf, CastsArePartsOfChains) {
+  HalfCase halves(GetParam());
+  halves.graph.tolerance = 1e-5;
+  const Sizes sizes{6, 40};
+  const ValueId x = halves.value(sizes), y = halves.value({40}), weight = halves.graph.weight({40});
+  halves.graph.record(weight, {40}, Dtype::float32);
+  const auto make = [&](const std::string& target, std::vector<NamedArgument> arguments,
+                        Dtype dtype) {
+    if (target == "_to_copy.default")
+      arguments.push_back(named("dtype", Argument(ScalarType{dtype_info(dtype).schema_number})));
+    const ValueId id = halves.graph.call(target, std::move(arguments));
+    halves.graph.record(id, sizes, dtype);
+    return id;
+  };
+  const ValueId wide = make("_to_copy.default", {self(x)}, Dtype::float32);
+  const ValueId scaled = make("mul.Tensor", {self(wide), other(weight)}, Dtype::float32);
+  // Halves and floats are floats.
+  const ValueId mixed = make("add.Tensor", {self(scaled), other(y)}, Dtype::float32);
+  const ValueId back = make("_to_copy.default", {self(mixed)}, GetParam());
+  halves.output(make("mul.Tensor", {self(back), other(x)}, GetParam()));
+  halves.graph.output(make("exp.default",
+                           {self(make("mul.Tensor", {self(x), other(weight)}, Dtype::float32))},
+                           Dtype::float32));
+  EXPECT_EQ(halves.check(), (Names{"pointwise_chain", "pointwise_chain"}));
+}
+
 TEST_P(PlanHalf, ProductsTakeWeightsAsTheyLieOrPacked) {
   for (const int64_t rows : {1, 4, 5, 300}) {
     HalfCase halves(GetParam());

@@ -189,6 +189,104 @@ TEST(PlanPointwise, ElementsAreChosenByMasks) {
   EXPECT_TRUE(graph.was_recorded() && graph.took_others());
 }
 
+TEST(PlanPointwise, ElementsOfAnySizeAreChosen) {
+  for (const Dtype dtype : {Dtype::int8, Dtype::bool_, Dtype::bfloat16, Dtype::float64}) {
+    Case graph;
+    const ValueId x = graph.input({3, 4}), y = graph.input({3, 4}), mask = graph.input({3, 4});
+    for (const ValueId id : {x, y, mask}) {
+      Tensor elements = Tensor::zeros(id == mask ? Dtype::bool_ : dtype, {3, 4});
+      std::vector<float> numbers(12);
+      for (size_t i = 0; i < 12; ++i) numbers[i] = static_cast<float>((i + (id == y)) % 3);
+      ops::copy_elements(elements, floats({3, 4}, numbers));
+      graph.fill(id, std::move(elements));
+    }
+    const auto output = [&](ValueId id) {
+      graph.output(graph.call(
+          "_to_copy.default",
+          {self(id),
+           named("dtype", Argument(ScalarType{dtype_info(Dtype::float32).schema_number}))}));
+    };
+    output(graph.call("where.self", {named("condition", Argument(mask)), self(x), other(y)}));
+    for (const Argument& value : {Argument(int64_t{2}), Argument(2.5), Argument(int64_t{-1})})
+      output(graph.call("masked_fill.Scalar",
+                        {self(x), named("mask", Argument(mask)), named("value", value)}));
+    EXPECT_EQ(graph.check()[0], "pointwise");
+  }
+}
+
+// As the program records them.
+TEST(PlanPointwise, OtherElementsBecomeFloatsAndBack) {
+  using enum Dtype;
+  for (const Dtype dtype : {bool_, uint8, int8, int32, int64}) {
+    Case graph;
+    const Sizes sizes{5, 12};
+    const ValueId x = graph.input(sizes), y = graph.input({12});
+    graph.record(y, {12}, float32);
+    std::vector<float> numbers(60);
+    for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<float>(i * 7 % 128);
+    Tensor elements = Tensor::zeros(dtype, sizes);
+    ops::copy_elements(elements, floats(sizes, numbers));
+    graph.fill(x, std::move(elements));
+    graph.record(x, sizes, dtype);
+    const auto make = [&](const std::string& target, std::vector<NamedArgument> arguments,
+                          Dtype to) {
+      if (target == "to.dtype")
+        arguments.push_back(named("dtype", Argument(ScalarType{dtype_info(to).schema_number})));
+      const ValueId id = graph.call(target, std::move(arguments));
+      graph.record(id, sizes, to);
+      return id;
+    };
+    const ValueId scaled = make(
+        "div.Tensor", {self(make("to.dtype", {self(x)}, float32)), other_number(25.5)}, float32);
+    const ValueId moved = make("sub.Tensor", {self(scaled), other(y)}, float32);
+    graph.output(moved);
+    const ValueId whole = make("to.dtype", {self(moved)}, int64);
+    const ValueId flag = make("to.dtype", {self(x)}, bool_);
+    graph.output(graph.call("mul.Tensor", {self(whole), other_number(0.5)}));
+    graph.output(graph.call("mul.Tensor", {self(flag), other_number(0.5)}));
+    const Names names = graph.check();
+    EXPECT_EQ(names[0], "pointwise_chain");
+    EXPECT_EQ(std::ranges::count(names, "pointwise_chain"), dtype == bool_ ? 2 : 3);
+    EXPECT_TRUE(graph.was_recorded());
+  }
+}
+
+TEST(PlanPointwise, WaysBetweenTwoEnds) {
+  for (const double weight : {0.0, 0.3, 0.5, 0.9, 2.0}) {
+    Case graph;
+    graph.output(graph.call("lerp.Scalar",
+                            {self(graph.input({3, 8})), named("end", Argument(graph.input({8}))),
+                             named("weight", Argument(weight))}));
+    EXPECT_EQ(graph.check(), Names{"pointwise_chain"});
+  }
+}
+
+TEST(PlanPointwise, AnglesAndRests) {
+  Case graph;
+  const ValueId x = graph.input({3, 8}), y = graph.weight({8}, 0.1f);
+  for (const char* name : {"atan.default", "sign.default", "trunc.default"})
+    graph.output(graph.call(name, {self(x)}));
+  for (const char* name : {"atan2.default", "remainder.Tensor", "fmod.Tensor"})
+    graph.output(graph.call(name, {self(x), other(y)}));
+  graph.output(graph.call("remainder.Scalar", {self(x), other_number(0.3)}));
+  EXPECT_EQ(graph.check(), Names(7, "pointwise"));
+}
+
+TEST(PlanPointwise, CopiesLieInOrder) {
+  Case graph;
+  const Sizes sizes{2, 7, 5, 3};
+  for (const std::vector<int64_t>& order :
+       {std::vector<int64_t>{0, 1, 3, 2}, {0, 2, 3, 1}, {3, 1, 0, 2}, {0, 1, 2, 3}}) {
+    const ValueId turned =
+        graph.call("permute.default", {self(graph.input(sizes)), named("dims", ints(order))});
+    graph.output(graph.call("clone.default", {self(turned)}));
+    graph.output(graph.call("contiguous.default", {self(turned)}));
+  }
+  Names expected;
+  for (int i = 0; i < 4; ++i) expected.insert(expected.end(), {"reference", "copy", "copy"});
+  EXPECT_EQ(graph.check(), expected);
+}
+
 TEST(PlanPointwise, WholeNumbersAreComputedByTheReference) {
   Case graph;
   const ValueId x = graph.input({6});

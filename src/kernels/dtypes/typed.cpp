@@ -117,10 +117,16 @@ void choose(const TypedChoice& choice) {
 }  // namespace
 
 void run_choice(const TypedChoice& choice) {
-  if (choice.bytes == 4)
-    choose<uint32_t>(choice);
-  else
-    choose<uint64_t>(choice);
+  switch (choice.bytes) {
+    case 1:
+      return choose<uint8_t>(choice);
+    case 2:
+      return choose<uint16_t>(choice);
+    case 4:
+      return choose<uint32_t>(choice);
+    default:
+      return choose<uint64_t>(choice);
+  }
 }
 
 bool run_typed(const TypedLoop& loop) {

@@ -48,7 +48,7 @@ struct TypedLoop {
 // False, with nothing written, where the function is none of such elements.
 bool run_typed(const TypedLoop& loop);
 
-// Elements of 4 or 8 bytes: those of `a` where the mask, bools, is true, else those of `b`.
+// Elements of 1, 2, 4 or 8 bytes: those of `a` where the mask, bools, is true, else those of `b`.
 struct TypedChoice {
   size_t bytes = 4;
   std::array<int64_t, kTypedDims> sizes{1, 1, 1, 1, 1};

@@ -224,7 +224,8 @@ std::optional<TileLoops> tile_loops(const Sizes& sizes, const Sizes& strides,
   for (size_t dim = 0; dim < sizes.size(); ++dim)
     if (sizes[dim] != 1) order.push_back(dim);
   std::ranges::stable_sort(order, [&](size_t a, size_t b) { return strides[a] > strides[b]; });
-  for (const Tensor& tensor : tensors) out.operands.push_back({.data = tensor.data<float>()});
+  for (const Tensor& tensor : tensors)
+    out.operands.push_back({.data = tensor.raw_data(), .element = *tile_element(tensor.dtype())});
   size_t place = kernels::kTileDims;
   for (; !order.empty(); order.pop_back()) {
     const size_t dim = order.back();
@@ -246,9 +247,22 @@ std::optional<TileLoops> tile_loops(const Sizes& sizes, const Sizes& strides,
 
 void launch_tiles(Frame& frame, const TileLoops& loops,
                   const std::vector<kernels::TileInstruction>& instructions, Tensor& out) {
-  frame.launch([loops, instructions, to = out.data<float>(), threads = frame.threads()] {
-    kernels::run_tiles({instructions, loops.sizes, loops.operands, to}, threads);
+  frame.launch([loops, instructions, to = out.raw_data(), element = *tile_element(out.dtype()),
+                threads = frame.threads()] {
+    kernels::run_tiles({instructions, loops.sizes, loops.operands, to, element}, threads);
   });
+}
+
+std::optional<kernels::TileElement> tile_element(Dtype dtype) {
+  using kernels::TileElement;
+  constexpr std::pair<Dtype, TileElement> kElements[] = {
+      {Dtype::float32, TileElement::real},      {Dtype::float16, TileElement::half},
+      {Dtype::bfloat16, TileElement::bfloat16}, {Dtype::bool_, TileElement::boolean},
+      {Dtype::uint8, TileElement::byte},        {Dtype::int8, TileElement::small},
+      {Dtype::int32, TileElement::medium},      {Dtype::int64, TileElement::whole}};
+  for (const auto& [known, element] : kElements)
+    if (known == dtype) return element;
+  return std::nullopt;
 }
 
 int64_t window_count(int64_t in, int64_t kernel, int64_t stride, int64_t dilation, int64_t padding,

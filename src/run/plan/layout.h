@@ -58,8 +58,8 @@ struct RowsOf {
 };
 std::optional<RowsOf> rows_of(const Tensor& tensor);
 
-// How tiles walk through a result that lies densely, and through tensors that broadcast to its
-// sizes: dimensions in the order of its strides, those that lie behind one another
+// How tiles walk through a result that lies densely, and through tensors of their elements that
+// broadcast to its sizes: dimensions in the order of its strides, those that lie behind one another
 // joined. Nothing where these are too many.
 struct TileLoops {
   kernels::TileSizes sizes{1, 1, 1, 1, 1};
@@ -69,6 +69,8 @@ std::optional<TileLoops> tile_loops(const Sizes& sizes, const Sizes& strides,
                                     std::span<const Tensor> tensors);
 void launch_tiles(Frame& frame, const TileLoops& loops,
                   const std::vector<kernels::TileInstruction>& instructions, Tensor& out);
+// The elements of a dtype as tiles know them; nothing for others.
+std::optional<kernels::TileElement> tile_element(Dtype dtype);
 // The tensor's stride along a dimension of the `rank` that it broadcasts to; 0 where it has one
 // element there.
 int64_t stride_along(const Tensor& tensor, size_t dim, size_t rank);

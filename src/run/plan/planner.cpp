@@ -367,6 +367,12 @@ std::optional<int64_t> Planner::integer(const BoundNode& node, std::string_view 
   return integer == nullptr ? std::nullopt : std::optional(*integer);
 }
 
+std::optional<Dtype> Planner::dtype(const BoundNode& node, std::string_view name) const {
+  const Value* value = constant(node, name);
+  const auto* dtype = value == nullptr ? nullptr : value->get_if<Dtype>();
+  return dtype == nullptr ? std::nullopt : std::optional(*dtype);
+}
+
 std::optional<bool> Planner::flag(const BoundNode& node, std::string_view name) const {
   const Value* value = constant(node, name);
   const auto* flag = value == nullptr ? nullptr : value->get_if<bool>();

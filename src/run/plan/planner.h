@@ -76,6 +76,7 @@ class Planner {
   std::optional<double> number(const BoundNode& node, std::string_view name) const;
   std::optional<int64_t> integer(const BoundNode& node, std::string_view name) const;
   std::optional<bool> flag(const BoundNode& node, std::string_view name) const;
+  std::optional<Dtype> dtype(const BoundNode& node, std::string_view name) const;
   // One number stands for `count` equal ones.
   std::optional<Sizes> integers(const BoundNode& node, std::string_view name, size_t count) const;
 

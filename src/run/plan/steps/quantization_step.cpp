@@ -33,14 +33,6 @@ class QuantizationStep final : public Step {
   kernels::Levels levels_;
 };
 
-// The dtype that an argument of this name is; nothing where it is none, or where calls decide.
-std::optional<Dtype> dtype_of(const Planner& planner, const BoundNode& node,
-                              std::string_view name) {
-  const Value* value = planner.constant(node, name);
-  const auto* dtype = value == nullptr ? nullptr : value->get_if<Dtype>();
-  return dtype == nullptr ? std::nullopt : std::optional(*dtype);
-}
-
 }  // namespace
 
 StepPointer make_quantization(const Planner& planner, const BoundNode& node) {
@@ -48,11 +40,10 @@ StepPointer make_quantization(const Planner& planner, const BoundNode& node) {
   const BoundNode* back = planner.only_user(node);
   if (back == nullptr || !is_operator(*back, "quantized_decomposed::dequantize_per_tensor"))
     return nullptr;
-  const auto dtype = dtype_of(planner, node, "dtype");
-  if ((dtype != Dtype::int8 && dtype != Dtype::uint8) || dtype_of(planner, *back, "dtype") != dtype)
+  const auto dtype = planner.dtype(node, "dtype");
+  if ((dtype != Dtype::int8 && dtype != Dtype::uint8) || planner.dtype(*back, "dtype") != dtype)
     return nullptr;
-  if (!planner.is_none(*back, "out_dtype") &&
-      dtype_of(planner, *back, "out_dtype") != Dtype::float32)
+  if (!planner.is_none(*back, "out_dtype") && planner.dtype(*back, "out_dtype") != Dtype::float32)
     return nullptr;
   const auto scale = planner.number(node, "scale"), back_scale = planner.number(*back, "scale");
   const auto zero = planner.integer(node, "zero_point"),

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "ops/reduction/reduce.h"
+#include "run/plan/halves.h"
 #include "run/plan/layout.h"
 #include "run/plan/planner.h"
 
@@ -65,10 +66,15 @@ void log_sum_exp(Frame& frame, const Tensor& from, const Sizes& dims, Tensor& ou
 
 class ReductionStep final : public Step {
  public:
-  // No dimensions are all; no reduction is log_sum_exp.
+  // No dimensions are all; no reduction is log_sum_exp. `rounding` is what sums are rounded to
+  // before they become means.
   ReductionStep(const BoundNode& node, std::optional<Reduction> reduction, Sizes dims,
-                bool keeps_dims)
-      : Step({&node}), reduction_(reduction), dims_(std::move(dims)), keeps_dims_(keeps_dims) {}
+                bool keeps_dims, kernels::Rounding rounding)
+      : Step({&node}),
+        reduction_(reduction),
+        dims_(std::move(dims)),
+        keeps_dims_(keeps_dims),
+        rounding_(rounding) {}
 
   std::string_view name() const override {
     return reduction_ == Reduction::mean ? "mean" : "reduction";
@@ -95,7 +101,9 @@ class ReductionStep final : public Step {
     const Tensor turned =
         lying.with_view(std::move(sizes), std::move(strides), lying.storage_offset());
     Tensor out = frame.make(out_sizes);
-    if (reduction_)
+    if (reduction_ == Reduction::mean && rounding_ != kernels::Rounding::none)
+      mean_of_rounded_sum(frame, turned, dims, out);
+    else if (reduction_)
       reduce(frame, *reduction_, turned, dims, out);
     else if (turned.dim() <= kernels::kTileDims)
       log_sum_exp(frame, turned, dims, out);
@@ -106,6 +114,20 @@ class ReductionStep final : public Step {
   }
 
  private:
+  // As PyTorch computes it of halves.
+  void mean_of_rounded_sum(Frame& frame, const Tensor& from, const Sizes& dims, Tensor& out) const {
+    using kernels::TileSource;
+    reduce(frame, Reduction::sum, from, dims, out);
+    const auto count = static_cast<float>(from.numel() / out.numel());
+    const Tensor sums = out;
+    launch_chain(frame, std::span(&sums, 1),
+                 {{.function = kernels::Activation::none, .a = {}, .b = {}, .rounding = rounding_},
+                  {.function = kernels::Binary::divide,
+                   .a = {.from = TileSource::From::tile},
+                   .b = {.from = TileSource::From::number, .number = count}}},
+                 out);
+  }
+
   // Of each dimension; nothing where one is none, or is named twice.
   std::optional<std::vector<bool>> reduced_dims(int64_t rank) const {
     std::vector<bool> out(static_cast<size_t>(rank), dims_.empty());
@@ -144,6 +166,7 @@ class ReductionStep final : public Step {
   std::optional<Reduction> reduction_;
   Sizes dims_;
   bool keeps_dims_;
+  kernels::Rounding rounding_;
 };
 
 }  // namespace
@@ -155,8 +178,6 @@ StepPointer make_reduction(const Planner& planner, const BoundNode& node) {
     return nullptr;
   for (const auto& row : kReductions) {
     if (!is_operator(node, row.name, row.overload)) continue;
-    // Of halves, the sum is rounded before it is divided.
-    if (row.reduction == Reduction::mean && planner.widens()) return nullptr;
     Sizes dims;
     const Value* given = planner.constant(node, "dim");
     if (given == nullptr) return nullptr;
@@ -171,7 +192,11 @@ StepPointer make_reduction(const Planner& planner, const BoundNode& node) {
     }
     // Without dimensions PyTorch sums all and leaves all.
     if (!row.reduction && dims.empty()) return nullptr;
-    return std::make_unique<ReductionStep>(node, row.reduction, std::move(dims), *keeps);
+    const TensorMeta* made = planner.record(node);
+    const auto dtype = made == nullptr ? std::nullopt : made->dtype.dtype();
+    return std::make_unique<ReductionStep>(
+        node, row.reduction, std::move(dims), *keeps,
+        planner.widens() && dtype ? rounding_of(*dtype) : kernels::Rounding::none);
   }
   return nullptr;
 }

@@ -20,8 +20,26 @@ constexpr size_t kMostNodes = 24;
 // What a step takes. One number for each channel lies along the second dimension of the result.
 struct TileArgument {
   const BoundArgument* value;
+  Dtype dtype;  // of a tensor
   bool is_channels = false;
 };
+
+bool is_real(Dtype dtype) { return dtype == Dtype::float32 || is_half(dtype); }
+
+// The dtype that the node gives its first argument, if it does nothing else.
+std::optional<Dtype> cast_of(const Planner& planner, const BoundNode& node) {
+  const bool casts = is_operator(node, "aten::to", "dtype") ||
+                     is_operator(node, "aten::_to_copy") ||
+                     is_operator(node, "prims::convert_element_type");
+  if (!casts || (Planner::argument(node, "layout") != nullptr && !planner.is_none(node, "layout")))
+    return std::nullopt;
+  return planner.dtype(node, "dtype");
+}
+
+// Whether a number of one dtype may become a float before it becomes one of the other.
+bool may_pass_floats(Dtype from, Dtype to) {
+  return to != Dtype::int64 || is_real(from) || dtype_size(from) == 1;
+}
 
 // What nodes compute, as instructions that each have a tile of their own.
 class Builder {
@@ -31,6 +49,20 @@ class Builder {
   // False where the node is none for tiles, or there are too many operands. Nodes go in the order
   // of the program.
   bool add(const BoundNode& node) {
+    // A record that is missing leaves float32, of nothing else.
+    const TensorMeta* made = planner_.record(node);
+    const auto recorded = made == nullptr ? std::nullopt : made->dtype.dtype();
+    node_ = {.dtype = recorded.value_or(Dtype::float32), .is_recorded = recorded.has_value()};
+    if (const auto dtype = cast_of(planner_, node)) {
+      const auto element = tile_element(*dtype);
+      if (recorded != dtype || !element || !kernels::is_storable(*element)) return false;
+      // What has that dtype already is no copy.
+      const TensorMeta* taken = planner_.record(node.arguments[0]);
+      if (taken == nullptr || taken->dtype == made->dtype) return false;
+      node_.casts = true;
+      return finish(node, emit(kernels::Activation::none, source(node.arguments[0])));
+    }
+    if (!is_real(node_.dtype)) return false;
     if (const auto activation = activation_of(planner_, node))
       return finish(node, emit(*activation, source(node.arguments[0])));
     if (const auto unary = unary_of(planner_, node))
@@ -54,6 +86,7 @@ class Builder {
       return planner_.number(node, "threshold") == 0.0 &&
              finish(node, emit(Binary::gate, source(node.arguments[0]), source(node.arguments[1])));
     if (is_operator(node, "aten::addcmul")) return add_product(node);
+    if (is_operator(node, "aten::lerp", "Scalar")) return add_lerp(node);
     if (is_operator(node, "aten::sigmoid_backward") || is_operator(node, "aten::tanh_backward"))
       return add_slope(node);
     if (is_operator(node, "aten::mish")) {
@@ -74,8 +107,13 @@ class Builder {
   }
 
   const std::vector<TileArgument>& operands() const { return operands_; }
-  // Of all operands and results.
-  Dtype dtype() const { return dtype_.value_or(Dtype::float32); }
+  // Of the last node.
+  Dtype dtype() const { return node_.dtype; }
+  bool is_all_float32() const {
+    return dtype() == Dtype::float32 &&
+           std::ranges::all_of(
+               operands_, [](const TileArgument& each) { return each.dtype == Dtype::float32; });
+  }
 
   // The instructions with as few tiles as there are values at a time; nothing where these are too
   // many.
@@ -86,8 +124,9 @@ class Builder {
         if (source->from == TileSource::From::tile) last_use[source->index] = i;
     std::vector<TileInstruction> out(instructions_);
     // As each node would round its result; that of the last one is rounded when it is stored.
-    for (const auto& [node, value] : made_)
-      if (value.index + 1u < out.size()) out[value.index].rounding = rounding_of(dtype());
+    for (const Made& made : made_)
+      if (made.value.index + 1u < out.size())
+        out[made.value.index].rounding = rounding_of(made.dtype);
     std::vector<uint8_t> tile(instructions_.size(), 0);
     std::array<bool, kernels::kMostTiles> taken{};
     for (size_t i = 0; i < out.size(); ++i) {
@@ -128,6 +167,17 @@ class Builder {
         node, emit(Binary::add, source(node.arguments[0]), product, static_cast<float>(*scale)));
   }
 
+  // As ATen/native/Lerp.h has it, from the end that is nearer.
+  bool add_lerp(const BoundNode& node) {
+    const auto weight = planner_.number(node, "weight");
+    if (!weight) return false;
+    const TileSource from = source(node.arguments[0]), to = source(node.arguments[1]);
+    const TileSource way = emit(Binary::subtract, to, from);
+    const bool is_near = *weight < 0.5;
+    return finish(node, emit(Binary::add, is_near ? from : to, way,
+                             static_cast<float>(is_near ? *weight : *weight - 1)));
+  }
+
   // A gradient times the slope where the function was y: y - y * y of sigmoid, 1 - y * y of tanh.
   bool add_slope(const BoundNode& node) {
     const TileSource gradient = source(node.arguments[0]), y = source(node.arguments[1]);
@@ -163,14 +213,19 @@ class Builder {
 
   bool finish(const BoundNode& node, const TileSource& value) {
     if (value.from != TileSource::From::tile || !takes_operands_) return false;
-    made_.emplace_back(&node, value);
+    // Halves alone give halves; numbers without dimensions decide nothing.
+    if (node_.mixes && !node_.takes_floats) return false;
+    made_.push_back({&node, value, node_.dtype});
     return operands_.size() <= kernels::kMostTileOperands;
   }
 
   // A result of a node before, a number, or an operand of the step.
   TileSource source(const BoundArgument& argument, bool is_channels = false) {
-    for (const auto& [node, value] : made_)
-      if (Planner::takes(argument, *node)) return value;
+    for (const Made& made : made_)
+      if (Planner::takes(argument, *made.node)) {
+        note_operand(made.dtype, planner_.record(argument));
+        return made.value;
+      }
     if (const Value* constant = planner_.constant(&argument))
       if (const auto found = number_of(*constant)) return number(*found);
     const auto takes_it = [&](const TileArgument& other) {
@@ -179,21 +234,46 @@ class Builder {
     };
     const auto known = std::ranges::find_if(operands_, takes_it);
     const auto index = static_cast<uint8_t>(known - operands_.begin());
-    if (known == operands_.end()) operands_.push_back({&argument, is_channels});
     const TensorMeta* record = planner_.record(argument);
     const Dtype recorded =
         record == nullptr ? Dtype::float32 : record->dtype.dtype().value_or(Dtype::float32);
-    takes_operands_ &=
-        (recorded == Dtype::float32 || is_half(recorded)) && dtype_.value_or(recorded) == recorded;
-    dtype_ = recorded;
+    note_operand(recorded, record);
+    if (known == operands_.end()) operands_.push_back({&argument, recorded, is_channels});
     return {TileSource::From::operand, index, 0};
   }
 
+  // The node that is being added takes a tensor. It computes as if elements had been floats, where
+  // PyTorch makes them of the result's dtype first.
+  void note_operand(Dtype dtype, const TensorMeta* record) {
+    if (!tile_element(dtype)) {
+      takes_operands_ = false;
+    } else if (node_.casts) {
+      takes_operands_ &= may_pass_floats(dtype, node_.dtype);
+    } else if (dtype == node_.dtype) {
+      node_.takes_floats |= record != nullptr && !record->sizes.empty();
+    } else {
+      node_.mixes = true;
+      takes_operands_ &= is_half(dtype) && node_.dtype == Dtype::float32 && node_.is_recorded;
+    }
+  }
+
+  struct Made {
+    const BoundNode* node;
+    TileSource value;
+    Dtype dtype;
+  };
+
   const Planner& planner_;
   std::vector<TileInstruction> instructions_;
-  std::vector<std::pair<const BoundNode*, TileSource>> made_;
+  std::vector<Made> made_;
   std::vector<TileArgument> operands_;
-  std::optional<Dtype> dtype_;
+  struct {
+    Dtype dtype = Dtype::float32;
+    bool is_recorded = false;
+    bool casts = false;
+    bool mixes = false;         // takes halves for a result of float32
+    bool takes_floats = false;  // takes dimensions of the result's dtype
+  } node_;                      // that is being added
   bool takes_operands_ = true;  // as far as the program records them
 };
 
@@ -217,7 +297,7 @@ class TileStep final : public Step {
     };
     if (std::ranges::none_of(operands_, is_tensor)) return false;
     for (const TileArgument& operand : operands_) {
-      auto tensor = floats_or_number(frame, *operand.value);
+      auto tensor = tensor_or_number(frame, operand);
       if (!tensor) return false;
       tensors.push_back(*std::move(tensor));
       if (operand.is_channels) continue;
@@ -238,15 +318,14 @@ class TileStep final : public Step {
     const Sizes strides = rearranged ? channels_last_strides(sizes) : contiguous_strides(sizes);
     for (size_t i = 0; i < tensors.size(); ++i)
       if (lies_across(tensors[i], sizes, strides)) {
-        if (rearranged && (tensors[i].sizes() != sizes || dtype_ != Dtype::float32)) return false;
+        if (rearranged && tensors[i].sizes() != sizes) return false;
         tensors[i] = rearranged ? channels_last_value(frame, *operands_[i].value)
                                 : to_row_major(frame, tensors[i]);
       }
-    Tensor out = frame.make(sizes, strides);
+    Tensor out = frame.make(sizes, strides, dtype_);
     const auto loops = tile_loops(sizes, strides, tensors);
     if (!loops) return false;
     launch_tiles(frame, *loops, instructions_, out);
-    if (is_half(dtype_)) out = narrowed(frame, out, dtype_);
     frame.set(result(), std::move(out), rearranged);
     return true;
   }
@@ -268,14 +347,14 @@ class TileStep final : public Step {
   }
 
   // A number of this call as a tensor; nothing for what is neither, or has another dtype.
-  std::optional<Tensor> floats_or_number(Frame& frame, const BoundArgument& argument) const {
-    const Tensor* tensor = frame.tensor(argument);
-    if (tensor != nullptr && !tensor->is_wrapped_number()) {
-      if (!tensor->defined() || tensor->dtype() != dtype_) return std::nullopt;
-      if (is_half(dtype_)) return widened(frame, *tensor);
-      return is_float(tensor) ? std::optional(*tensor) : std::nullopt;
-    }
-    const auto found = number_in(frame, argument);
+  static std::optional<Tensor> tensor_or_number(Frame& frame, const TileArgument& argument) {
+    const Tensor* tensor = frame.tensor(*argument.value);
+    if (tensor != nullptr && !tensor->is_wrapped_number())
+      return tensor->defined() && tensor->dtype() == argument.dtype && tensor->numel() > 0 &&
+                     is_aligned(*tensor)
+                 ? std::optional(*tensor)
+                 : std::nullopt;
+    const auto found = number_in(frame, *argument.value);
     if (!found) return std::nullopt;
     Tensor number = frame.make({});
     frame.launch([to = number.data<float>(), value = static_cast<float>(*found)] { *to = value; });
@@ -300,9 +379,9 @@ class TileStep final : public Step {
   Dtype dtype_;
 };
 
-// The sizes and dtypes that the program records are the same, as far as one can see.
+// The sizes that the program records are the same, as far as one can see.
 bool are_alike(const TensorMeta* a, const TensorMeta* b) {
-  return a != nullptr && b != nullptr && a->dtype == b->dtype && a->sizes == b->sizes;
+  return a != nullptr && b != nullptr && a->sizes == b->sizes;
 }
 
 }  // namespace
@@ -336,8 +415,7 @@ StepPointer make_tiles(const Planner& planner, const BoundNode& node) {
   Builder builder(planner);
   for (const BoundNode* each : nodes) builder.add(*each);
   // One node alone has a step that costs less to run, as a rule.
-  if (nodes.size() < 2 && builder.dtype() == Dtype::float32 &&
-      make_pointwise(planner, node) != nullptr)
+  if (nodes.size() < 2 && builder.is_all_float32() && make_pointwise(planner, node) != nullptr)
     return nullptr;
   return std::make_unique<TileStep>(std::move(nodes), *builder.instructions(), builder.operands(),
                                     builder.dtype());

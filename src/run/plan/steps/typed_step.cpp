@@ -5,6 +5,7 @@
 #include <span>
 
 #include "kernels/dtypes/typed.h"
+#include "ops/convert.h"
 #include "run/plan/layout.h"
 #include "run/plan/planner.h"
 #include "run/plan/pointwise.h"
@@ -80,6 +81,30 @@ std::optional<std::array<std::byte, 8>> number_of_call(const Frame& frame,
   if (!number) return std::nullopt;
   const auto real = static_cast<float>(*number);
   std::memcpy(out.data(), &real, sizeof real);
+  return out;
+}
+
+// A number of this call as an element of the dtype, where PyTorch would not take another one for
+// it.
+std::optional<std::array<std::byte, 8>> number_as(const Frame& frame, const BoundArgument& argument,
+                                                  Dtype dtype) {
+  const DtypeCategory category = dtype_category(dtype);
+  if (category != DtypeCategory::integer && category != DtypeCategory::floating)
+    return std::nullopt;
+  std::array<std::byte, 8> out{};
+  if (category == DtypeCategory::floating) {
+    const auto number = number_in(frame, argument);
+    if (!number) return std::nullopt;
+    ops::store_elements(&*number, 1, dtype, 1, out.data());
+    return out;
+  }
+  const auto found = number_of_call(frame, argument, TypedElement::whole);
+  if (!found || dtype == Dtype::int64) return found;
+  int64_t whole = 0;
+  std::memcpy(&whole, found->data(), sizeof whole);
+  // What does not fit is an error, which the operator describes.
+  if (whole < 0 || whole > 127) return std::nullopt;
+  ops::store_elements(&whole, 1, dtype, 1, out.data());
   return out;
 }
 
@@ -181,12 +206,11 @@ class ChoiceStep final : public Step {
       if (!both) return false;
       sizes = *std::move(both);
     }
-    const auto element = dtype ? element_of(*dtype) : std::nullopt;
-    if (!element || *element == TypedElement::boolean) return false;
+    if (!dtype || dtype_size(*dtype) > 8) return false;
     std::array<std::array<std::byte, 8>, 2> numbers{};
     for (size_t i = 0; i < 2; ++i) {
       if (tensors[i] != nullptr) continue;
-      const auto found = number_of_call(frame, *arguments_[i], *element);
+      const auto found = number_as(frame, *arguments_[i], *dtype);
       if (!found) return false;
       numbers[i] = *found;
     }
