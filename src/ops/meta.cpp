@@ -1,10 +1,13 @@
 #include "ops/meta.h"
 
 #include <algorithm>
+#include <cstring>
 #include <numeric>
+#include <utility>
 
 #include "base/check.h"
 #include "base/memory_account.h"
+#include "ops/result_memory.h"
 #include "pt2/limits.h"
 
 namespace pt2::ops {
@@ -95,7 +98,29 @@ uint64_t AllocationLimit::current() {
   return account == nullptr ? allocation_limit : std::min(allocation_limit, account->left());
 }
 
+namespace {
+thread_local ResultMemory* result_memory = nullptr;
+}
+
+ResultMemory::ResultMemory(Tensor memory) : memory_(std::move(memory)), outer_(result_memory) {
+  result_memory = this;
+}
+ResultMemory::~ResultMemory() { result_memory = outer_; }
+
+std::optional<Tensor> ResultMemory::take(const Meta& meta) {
+  if (result_memory == nullptr || !result_memory->memory_.defined()) return std::nullopt;
+  Tensor& memory = result_memory->memory_;
+  if (memory.dtype() != meta.dtype || memory.sizes() != meta.sizes ||
+      (!meta.strides.empty() && meta.strides != memory.strides()))
+    return std::nullopt;
+  return std::exchange(memory, Tensor());
+}
+
 Result<Tensor> allocate(const Meta& meta) {
+  if (std::optional<Tensor> memory = ResultMemory::take(meta)) {
+    std::memset(memory->raw_data(), 0, static_cast<size_t>(memory->nbytes()));
+    return *std::move(memory);
+  }
   const auto numel = checked_numel(meta.sizes);
   const auto limit =
       static_cast<int64_t>(std::min<uint64_t>(AllocationLimit::current(), INT64_MAX));

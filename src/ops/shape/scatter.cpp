@@ -66,10 +66,14 @@ int64_t run_length(const Tensor& target, size_t dim, const Tensor& index) {
 // The first of `count` places that is not below `size`, or null. Without a way out of the loop that
 // all are looked at in, it is one of vectors.
 const int64_t* find_outside(const int64_t* places, int64_t count, int64_t size) {
-  int64_t outside = 0;
-  for (int64_t i = 0; i < count; ++i)
-    outside |= static_cast<int64_t>(places[i] < 0) | static_cast<int64_t>(places[i] >= size);
-  if (outside == 0) return nullptr;
+  // Its sign is that of the place, or of what is left behind it.
+  uint64_t outside = 0;
+  const auto last = static_cast<uint64_t>(size) - 1;
+  for (int64_t i = 0; i < count; ++i) {
+    const auto place = static_cast<uint64_t>(places[i]);
+    outside |= place | (last - place);
+  }
+  if (outside >> 63 == 0) return nullptr;
   return std::find_if(places, places + count,
                       [size](int64_t place) { return place < 0 || place >= size; });
 }
@@ -100,6 +104,11 @@ Result<void> for_each_target(const Tensor& self, int64_t dim, const Tensor& whol
   const int64_t* place = places.data();
   for_each_line(index.sizes(), strides,
                 [&](int64_t i, int64_t offset, int64_t count, int64_t stride) {
+                  if (length == 1 && stride == 0 && step == 1) {  // constants, too
+                    const int64_t* line = place + i;
+                    for (int64_t j = 0; j < count; ++j) visit(i + j, offset + line[j], int64_t{1});
+                    return;
+                  }
                   if (length == 1) {  // a constant, for the copies of single elements
                     for (int64_t j = 0; j < count; ++j)
                       visit(i + j, offset + j * stride + place[i + j] * step, int64_t{1});

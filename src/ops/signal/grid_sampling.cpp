@@ -5,6 +5,7 @@
 
 #include "base/memory_account.h"
 #include "kernels/lines.h"
+#include "kernels/points.h"
 #include "ops/checks.h"
 #include "ops/compose.h"
 #include "ops/dense.h"
@@ -152,54 +153,10 @@ double sample(const C* plane, const std::vector<std::vector<Tap>>& taps, const S
   return sum;
 }
 
-// Points that are computed at once.
-constexpr int64_t kPoints = 128;
+using kernels::kPoints;
+using kernels::PointTaps;
 // Below this, whole numbers and the halves between them are floats.
 constexpr int64_t kLargestSize = int64_t{1} << 22;
-
-// The taps of some points along one dimension, as taps_along has them; an index outside of the
-// image is negative.
-struct PointTaps {
-  int32_t index[4][kPoints];
-  float weight[4][kPoints];
-};
-
-// The whole part of a position, towards minus infinity, and a place outside of the image for every
-// position that is far from it or no number.
-int32_t whole_part(float position, int64_t size, float& inside) {
-  const auto high = static_cast<float>(size + 1);
-  inside = position > -2.0f ? position : -2.0f;
-  inside = inside < high ? inside : high;
-  const auto whole = static_cast<int32_t>(inside);
-  return whole - (static_cast<float>(whole) > inside ? 1 : 0);
-}
-
-int32_t index_inside(int32_t index, int64_t size) {
-  return index < static_cast<int32_t>(size) ? index : -1;
-}
-
-void fill_linear(const float* padded, int64_t count, int64_t size, PointTaps& taps) {
-  for (int64_t p = 0; p < count; ++p) {
-    float inside;
-    const int32_t floor = whole_part(padded[p], size, inside);
-    const float fraction = inside - static_cast<float>(floor);
-    taps.index[0][p] = index_inside(floor, size);
-    taps.index[1][p] = index_inside(floor + 1, size);
-    taps.weight[0][p] = 1 - fraction;
-    taps.weight[1][p] = fraction;
-  }
-}
-
-void fill_nearest(const float* padded, int64_t count, int64_t size, PointTaps& taps) {
-  // Sums with this have no room for fractions: they round half to even.
-  constexpr float kRounder = 0x1.8p23f;
-  for (int64_t p = 0; p < count; ++p) {
-    float inside;
-    whole_part(padded[p], size, inside);
-    taps.index[0][p] = index_inside(static_cast<int32_t>((inside + kRounder) - kRounder), size);
-    taps.weight[0][p] = 1;
-  }
-}
 
 void fill_cubic(const Sampler<float>& sampler, const float* positions, int64_t count, int64_t size,
                 PointTaps& taps) {
@@ -207,9 +164,9 @@ void fill_cubic(const Sampler<float>& sampler, const float* positions, int64_t c
     const float floor = std::floor(positions[p]);
     const auto fraction = static_cast<double>(positions[p] - floor);
     for (int i = 0; i < 4; ++i) {
-      float inside;
-      const float place = sampler.pad(floor + static_cast<float>(i - 1), size);
-      taps.index[i][p] = index_inside(whole_part(place, size, inside), size);
+      const int64_t index =
+          Sampler<float>::index(sampler.pad(floor + static_cast<float>(i - 1), size));
+      taps.index[i][p] = index < size ? static_cast<int32_t>(index) : -1;
       taps.weight[i][p] = static_cast<float>(cubic_weight(fraction - (i - 1)));
     }
   }
@@ -223,21 +180,18 @@ int64_t taps_of(int64_t interpolation) {
 void fill_taps(const Sampler<float>& sampler, const float* coordinates, int64_t step, int64_t count,
                int64_t size, PointTaps& taps) {
   float positions[kPoints];
-  const auto extent = static_cast<float>(size);
-  if (sampler.dtype != Dtype::float32)
-    for (int64_t p = 0; p < count; ++p)
-      positions[p] = sampler.unnormalize(coordinates[p * step], size);
-  else if (sampler.align_corners)
-    for (int64_t p = 0; p < count; ++p)
-      positions[p] = (coordinates[p * step] + 1) / 2 * (extent - 1);
-  else
-    for (int64_t p = 0; p < count; ++p)
-      positions[p] = ((coordinates[p * step] + 1) * extent - 1) / 2;
+  const bool rounds = sampler.dtype != Dtype::float32;
+  for (int64_t p = 0; p < count; ++p) {
+    const float coordinate = coordinates[p * step];
+    positions[p] = rounds ? sampler.unnormalize(coordinate, size) : coordinate;
+  }
+  if (!rounds) kernels::place_points(positions, count, size, sampler.align_corners);
   if (sampler.interpolation == kCubic) return fill_cubic(sampler, positions, count, size, taps);
-  if (sampler.padding != kZeros)
+  if (sampler.padding == kBorder) kernels::clip_points(positions, count, size);
+  if (sampler.padding == kReflection)
     for (int64_t p = 0; p < count; ++p) positions[p] = sampler.pad(positions[p], size);
-  if (sampler.interpolation == kNearest) return fill_nearest(positions, count, size, taps);
-  fill_linear(positions, count, size, taps);
+  if (sampler.interpolation == kNearest) return kernels::nearest_taps(positions, count, size, taps);
+  kernels::linear_taps(positions, count, size, taps);
 }
 
 // The places in a plane and the weights that `Spatial` dimensions have together, one after another.
@@ -262,14 +216,11 @@ struct Combinations {
         const auto chosen = static_cast<size_t>(k / choices % taps);
         const int32_t* index = dims[dim].index[chosen];
         const float* factor = dims[dim].weight[chosen];
-        const auto size = static_cast<int32_t>(sizes[dim]);
-        for (int64_t p = 0; dim == 0 && p < points; ++p) {
-          offset[p] = index[p];
-          weight[p] = factor[p];
-        }
-        for (int64_t p = 0; dim > 0 && p < points; ++p) {
-          offset[p] = (offset[p] | index[p]) < 0 ? -1 : offset[p] * size + index[p];
-          weight[p] *= factor[p];
+        if (dim == 0) {
+          std::copy_n(index, points, offset);
+          std::copy_n(factor, points, weight);
+        } else {
+          kernels::combine_taps(index, factor, points, sizes[dim], offset, weight);
         }
       }
     }

@@ -69,6 +69,8 @@ class Frame {
   bool places_results() const { return !results_.empty(); }
   // The value that a step makes, which begins.
   void begin_step(std::optional<ValueId> result) { making_ = result; }
+  // The memory for that, which make() gives no more; nothing where there is none.
+  std::optional<Tensor> take_place();
 
   // The operand of a step; null if it is none or no tensor.
   const Tensor* tensor(const BoundArgument& argument) const;

@@ -103,11 +103,18 @@ std::optional<ValueId> Frame::value_id(const BoundArgument& argument) {
 }
 
 std::optional<Tensor> Frame::result_memory(const Sizes& sizes, const Sizes& strides, Dtype dtype) {
-  const auto found = std::ranges::find(results_, making_,
-                                       [](const auto& each) { return std::optional(each.first); });
-  if (found == results_.end() || found->second.dtype() != dtype || found->second.sizes() != sizes ||
-      (!strides.empty() && strides != contiguous_strides(sizes)) || !is_aligned(found->second))
-    return std::nullopt;
+  std::optional<Tensor> place = take_place();
+  if (!place || (place->dtype() == dtype && place->sizes() == sizes &&
+                 (strides.empty() || strides == place->strides())))
+    return place;
+  results_.emplace_back(*making_, *std::move(place));
+  return std::nullopt;
+}
+
+std::optional<Tensor> Frame::take_place() {
+  const auto is_made = [&](const auto& each) { return making_ && each.first == *making_; };
+  const auto found = std::ranges::find_if(results_, is_made);
+  if (found == results_.end()) return std::nullopt;
   Tensor out = std::move(found->second);
   results_.erase(found);
   return out;

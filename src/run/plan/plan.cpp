@@ -5,6 +5,7 @@
 
 #include "ir/graph_place.h"
 #include "ir/target.h"
+#include "ops/result_memory.h"
 #include "run/plan/layout.h"
 #include "run/plan/nested_plans.h"
 #include "run/plan/planner.h"
@@ -62,6 +63,9 @@ Result<void> run_node(Frame& frame, const BoundNode& node) {
       else
         frame.as_written(id);
     });
+  std::optional<ops::ResultMemory> place;
+  if (frame.places_results())
+    if (std::optional<Tensor> memory = frame.take_place()) place.emplace(*std::move(memory));
   Result<void> ran = frame.executor().run_node(frame.graph(), node, frame.values);
   if (!ran && straighten_viewed(frame, node))
     ran = frame.executor().run_node(frame.graph(), node, frame.values);
@@ -81,11 +85,10 @@ Result<void> run_node(Frame& frame, const BoundNode& node) {
 Result<void> run_step(Frame& frame, const Step& step, bool* by_kernel = nullptr) {
   PT2_TRY_VOID(frame.executor().check_cancellation());
   PT2_TRY_VOID(frame.executor().count_work(kStepWork));
-  if (frame.places_results()) {
-    const std::vector<Argument>& outputs = step.nodes().back()->node->outputs;
-    const auto* id = outputs.empty() ? nullptr : outputs[0].get_if<ValueId>();
-    frame.begin_step(id == nullptr ? std::nullopt : std::optional(*id));
-  }
+  const std::vector<Argument>& outputs = step.nodes().back()->node->outputs;
+  const auto* first = outputs.empty() ? nullptr : outputs[0].get_if<ValueId>();
+  const auto made = first == nullptr ? std::nullopt : std::optional(*first);
+  frame.begin_step(made);
   const Result<bool> done = step.run(frame);
   if (!done) return at_node(done.error(), frame.graph(), *step.first().node);
   if (by_kernel != nullptr) *by_kernel = *done;
@@ -93,9 +96,11 @@ Result<void> run_step(Frame& frame, const Step& step, bool* by_kernel = nullptr)
     const auto* result = frame.values[static_cast<size_t>(step.result())].get_if<Tensor>();
     return frame.executor().count_work(static_cast<uint64_t>(result->numel()));
   }
-  for (const BoundNode* node : step.nodes())
+  for (const BoundNode* node : step.nodes()) {
+    frame.begin_step(node == step.nodes().back() ? made : std::nullopt);
     if (Result<void> ran = run_node(frame, *node); !ran)
       return at_node(std::move(ran).error(), frame.graph(), *node->node);
+  }
   return {};
 }
 
