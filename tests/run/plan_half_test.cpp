@@ -119,6 +119,46 @@ TEST_P(PlanHalf, ChainsRoundAsEachNodeDoes) {
   EXPECT_EQ(halves.check(), (Names{"pointwise_chain", "pointwise_chain", "pointwise_chain"}));
 }
 
+// Few rows, and columns alone, are multiplied as floats.
+TEST_P(PlanHalf, MatricesThatChangeAreMultipliedAsTheyLie) {
+  for (const int64_t rows : {1, 3, 5, 300}) {
+    HalfCase halves(GetParam());
+    const ValueId x = halves.value({2, rows, 33}), y = halves.value({2, 33, 20}),
+                  single = halves.value({33, 7}), weight = halves.value({9, 33}),
+                  bias = halves.value({9}), vector = halves.value({33});
+    halves.output(halves.call("bmm.default", {self(x), named("mat2", Argument(y))}, {2, rows, 20}));
+    halves.output(halves.call("matmul.default", {self(x), other(single)}, {2, rows, 7}));
+    halves.output(halves.call("matmul.default", {self(x), other(vector)}, {2, rows}));
+    halves.output(
+        halves.call("linear.default",
+                    {input(x), named("weight", Argument(weight)), named("bias", Argument(bias))},
+                    {2, rows, 9}));
+    const ValueId turned = halves.call(
+        "transpose.int",
+        {self(y), named("dim0", Argument(int64_t{1})), named("dim1", Argument(int64_t{2}))},
+        {2, 20, 33});
+    halves.output(halves.call("matmul.default", {self(turned), other(single)}, {2, 20, 7}));
+    EXPECT_EQ(halves.check(), Names(5, "batch_product"));
+  }
+}
+
+TEST_P(PlanHalf, PartsAreConcatenatedAsTheyLie) {
+  HalfCase halves(GetParam());
+  const ValueId x = halves.value({2, 3}), y = halves.value({2, 3});
+  const auto parts =
+      named("tensors", Argument(ArgumentList{.kind = ListKind::tensors,
+                                             .items = {Argument(x), Argument(y), Argument(x)}}));
+  for (const int64_t dim : {0, 1})
+    halves.output(halves.call("cat.default", {parts, named("dim", Argument(dim))},
+                              dim == 0 ? Sizes{6, 3} : Sizes{2, 9}));
+  for (const int64_t dim : {0, 1, 2})
+    halves.output(halves.call("stack.default", {parts, named("dim", Argument(dim))},
+                              dim == 0   ? Sizes{3, 2, 3}
+                              : dim == 1 ? Sizes{2, 3, 3}
+                                         : Sizes{2, 3, 3}));
+  EXPECT_EQ(halves.check(), Names(5, "concatenation"));
+}
+
 TEST_P(PlanHalf, MeansAreOfRoundedSums) {
   HalfCase halves(GetParam());
   halves.graph.tolerance = 1e-5;

@@ -183,6 +183,9 @@ using StepMaker = std::function<StepPointer()>;
 // What `make` gives for a node alone, around float16 or bfloat16.
 StepPointer make_half(const Planner& planner, const BoundNode& node, const StepMaker& make);
 StepPointer make_batch_product(const Planner& planner, const BoundNode& node);
+inline constexpr std::string_view kBatchProduct = "batch_product";
+// Of halves; `as_floats` where that is no faster.
+StepPointer make_half_batch_product(const BoundNode& node, StepPointer as_floats);
 StepPointer make_convolution(const Planner& planner, const BoundNode& node);
 StepPointer make_volume_convolution(const Planner& planner, const BoundNode& node);
 StepPointer make_transposed_convolution(const Planner& planner, const BoundNode& node);

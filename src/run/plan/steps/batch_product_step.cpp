@@ -2,9 +2,11 @@
 // used.
 #include <algorithm>
 
+#include "kernels/products/half_products.h"
 #include "kernels/products/product.h"
 #include "kernels/products/row_products.h"
 #include "ops/loops.h"
+#include "run/plan/halves.h"
 #include "run/plan/layout.h"
 #include "run/plan/planner.h"
 
@@ -19,7 +21,8 @@ struct Matrices {
   int64_t columns = 0;
   int64_t row_stride = 0;
   int64_t column_stride = 0;
-  const float* data = nullptr;
+  int64_t element = 0;  // bytes
+  const std::byte* data = nullptr;
 
   Matrices(const Tensor& of, const Sizes& all)
       : batch(all),
@@ -27,18 +30,20 @@ struct Matrices {
         columns(of.size(of.dim() - 1)),
         row_stride(of.stride(of.dim() - 2)),
         column_stride(of.stride(of.dim() - 1)),
-        data(of.data<float>()) {
+        element(dtype_size(of.dtype())),
+        data(of.raw_data()) {
     for (size_t dim = 0; dim < batch.size(); ++dim)
       strides.push_back(stride_along(of, dim, batch.size() + 2));
   }
 
-  const float* matrix(int64_t index) const {
+  template <class Element>
+  const Element* matrix(int64_t index) const {
     int64_t offset = 0;
     for (size_t dim = batch.size(); dim-- > 0;) {
       offset += index % batch[dim] * strides[dim];
       index /= batch[dim];
     }
-    return data + offset;
+    return reinterpret_cast<const Element*>(data + offset * element);
   }
 };
 
@@ -67,7 +72,7 @@ struct BatchProduct {
 
  private:
   void multiply(int64_t index, int64_t thread, kernels::ThreadPool* threads) const {
-    const float *from = left.matrix(index), *by = right.matrix(index);
+    const auto *from = left.matrix<float>(index), *by = right.matrix<float>(index);
     float* to = out + index * left.rows * right.columns;
     if (way != Way::packed) return multiply_few(from, by, to, threads);
     float* memory = packed + thread * panel;
@@ -115,19 +120,66 @@ struct BatchProduct {
   }
 };
 
+// Of halves, which are packed as they are; sums are rounded some rows at a time.
+struct HalfBatchProduct {
+  static constexpr int64_t kRowsAtOnce = 256;
+
+  Matrices left;
+  Matrices right;
+  Dtype dtype;
+  int64_t count;  // of matrices
+  float* packed;  // a panel for each thread
+  int64_t panel;  // floats of one
+  float* sums;    // some rows for each thread
+  const float* bias;
+  std::byte* out;
+
+  int64_t rows_at_once() const { return std::min(left.rows, kRowsAtOnce); }
+
+  void run(kernels::ThreadPool* threads) const {
+    if (count == 1) return multiply(0, 0, threads);
+    kernels::run_tasks(threads, count,
+                       [&](int64_t index, int thread) { multiply(index, thread, nullptr); });
+  }
+
+ private:
+  void multiply(int64_t index, int64_t thread, kernels::ThreadPool* threads) const {
+    const kernels::HalfWeights weights{.type = rounding_of(dtype),
+                                       .depth = left.columns,
+                                       .columns = right.columns,
+                                       .right = right.matrix<uint16_t>(index),
+                                       .depth_stride = right.row_stride,
+                                       .column_stride = right.column_stride};
+    auto* memory = reinterpret_cast<uint16_t*>(packed + thread * panel);
+    kernels::pack_halves(weights, memory, threads);
+    kernels::HalfProduct part{.left_stride = left.row_stride,
+                              .bias = bias,
+                              .out = sums + thread * rows_at_once() * right.columns,
+                              .out_stride = right.columns};
+    for (int64_t row = 0; row < left.rows; row += kRowsAtOnce) {
+      part.rows = std::min(kRowsAtOnce, left.rows - row);
+      part.left = left.matrix<uint16_t>(index) + row * left.row_stride;
+      kernels::multiply_packed_halves(part, weights, memory, threads);
+      narrow(dtype, part.out, part.rows * right.columns,
+             out + (index * left.rows + row) * right.columns * left.element);
+    }
+  }
+};
+
 class BatchProductStep final : public Step {
  public:
   explicit BatchProductStep(const BoundNode& node)
       : Step({&node}), is_linear_(is_operator(node, "aten::linear")) {}
 
-  std::string_view name() const override { return "batch_product"; }
+  std::string_view name() const override { return kBatchProduct; }
 
   Result<bool> run(Frame& frame) const override {
     const Tensor* left = frame.tensor(first().arguments[0]);
     const Tensor* right = frame.tensor(first().arguments[1]);
     const Tensor* bias = is_linear_ ? frame.tensor(first().arguments[2]) : nullptr;
-    if (!is_float(left) || !is_float(right) || left->dim() < 1 || right->dim() < 1 ||
-        (is_linear_ && right->dim() != 2) || (bias != nullptr && !is_float(bias)))
+    if (!are_numbers(left) || !are_numbers(right) || left->dtype() != right->dtype() ||
+        left->dim() < 1 || right->dim() < 1 || (is_linear_ && right->dim() != 2) ||
+        (bias != nullptr && (!are_numbers(bias) || bias->dtype() != left->dtype())))
       return false;
     const Tensor rows = left->strides().back() == 1 ? *left : to_row_major(frame, *left);
     auto out = multiply(frame, rows, is_linear_ ? turned(*right) : *right, bias);
@@ -137,6 +189,10 @@ class BatchProductStep final : public Step {
   }
 
  private:
+  static bool are_numbers(const Tensor* tensor) {
+    return tensor != nullptr && tensor->defined() && tensor->numel() > 0 && is_aligned(*tensor) &&
+           (tensor->dtype() == Dtype::float32 || is_half(tensor->dtype()));
+  }
   static Tensor turned(const Tensor& matrices) {
     Sizes sizes = matrices.sizes(), strides = matrices.strides();
     std::swap(sizes.back(), sizes[sizes.size() - 2]);
@@ -206,8 +262,11 @@ class BatchProductStep final : public Step {
     const auto bound = checked_numel({{from.columns, columns + kWidestPanel, panels}});
     const auto numel = checked_numel(sizes);
     if (!numel || !bound || *bound > INT64_MAX / 64) return std::nullopt;
-    Tensor out = frame.make(std::move(sizes));
     const Way way = way_of(from, by);
+    if (is_half(a.dtype()))
+      return way == Way::packed ? multiply_halves(frame, from, by, a.dtype(), sizes, bias)
+                                : std::nullopt;
+    Tensor out = frame.make(std::move(sizes));
     const int64_t panel = way == Way::packed ? kernels::packed_size(from.columns, columns) : 0;
     Tensor packed = frame.make({std::max<int64_t>(panel * panels, 1)});
     const BatchProduct product{from,
@@ -219,6 +278,30 @@ class BatchProductStep final : public Step {
                                bias == nullptr ? nullptr : bias->data<float>(),
                                out.data<float>()};
     frame.launch([product, threads = frame.threads()] { product.run(threads); });
+    return out;
+  }
+
+  static std::optional<Tensor> multiply_halves(Frame& frame, const Matrices& from,
+                                               const Matrices& by, Dtype dtype, const Sizes& sizes,
+                                               const Tensor* bias) {
+    const int64_t threads = kernels::thread_count(frame.threads());
+    Tensor out = frame.make(sizes, {}, dtype);
+    HalfBatchProduct product{.left = from,
+                             .right = by,
+                             .dtype = dtype,
+                             .count = out.numel() / (from.rows * by.columns),
+                             .panel = kernels::packed_half_size(from.columns, by.columns) / 2 + 1};
+    // Panels begin at whole lines.
+    product.panel = (product.panel + 15) / 16 * 16;
+    Tensor packed = frame.make({product.panel * threads});
+    Tensor sums = frame.make({product.rows_at_once() * by.columns * threads});
+    std::optional<Tensor> wide_bias;
+    if (bias != nullptr) wide_bias = widened(frame, *bias);
+    product.packed = packed.data<float>();
+    product.sums = sums.data<float>();
+    product.bias = wide_bias ? wide_bias->data<float>() : nullptr;
+    product.out = out.raw_data();
+    frame.launch([product, pool = frame.threads()] { product.run(pool); });
     return out;
   }
 
@@ -235,8 +318,34 @@ class BatchProductStep final : public Step {
 
 }  // namespace
 
+namespace {
+
+// Of halves as they are, or, where there are few rows, as floats.
+class HalfBatchProductStep final : public Step {
+ public:
+  HalfBatchProductStep(const BoundNode& node, StepPointer as_floats)
+      : Step({&node}), as_they_are_(node), as_floats_(std::move(as_floats)) {}
+
+  std::string_view name() const override { return as_they_are_.name(); }
+
+  Result<bool> run(Frame& frame) const override {
+    PT2_TRY(const bool done, as_they_are_.run(frame));
+    return done || as_floats_ == nullptr ? Result<bool>(done) : as_floats_->run(frame);
+  }
+
+ private:
+  BatchProductStep as_they_are_;
+  StepPointer as_floats_;
+};
+
+}  // namespace
+
 StepPointer make_batch_product(const Planner&, const BoundNode& node) {
   return std::make_unique<BatchProductStep>(node);
+}
+
+StepPointer make_half_batch_product(const BoundNode& node, StepPointer as_floats) {
+  return std::make_unique<HalfBatchProductStep>(node, std::move(as_floats));
 }
 
 }  // namespace pt2::run

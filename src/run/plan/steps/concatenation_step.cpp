@@ -9,6 +9,29 @@
 namespace pt2::run {
 namespace {
 
+// Blocks behind one another to places `pitch` bytes apart. Small ones are moves, no calls.
+template <size_t N>
+void copy_small_blocks(const std::byte* from, std::byte* to, int64_t count, int64_t pitch) {
+  for (int64_t i = 0; i < count; ++i)
+    std::memcpy(to + i * pitch, from + i * static_cast<int64_t>(N), N);
+}
+void copy_blocks(const std::byte* from, std::byte* to, int64_t count, int64_t bytes,
+                 int64_t pitch) {
+  switch (bytes) {
+    case 1:
+      return copy_small_blocks<1>(from, to, count, pitch);
+    case 2:
+      return copy_small_blocks<2>(from, to, count, pitch);
+    case 4:
+      return copy_small_blocks<4>(from, to, count, pitch);
+    case 8:
+      return copy_small_blocks<8>(from, to, count, pitch);
+    default:
+      for (int64_t i = 0; i < count; ++i)
+        std::memcpy(to + i * pitch, from + i * bytes, static_cast<size_t>(bytes));
+  }
+}
+
 class ConcatenationStep final : public Step {
  public:
   // `stacks`: along a dimension that the parts do not have.
@@ -25,7 +48,9 @@ class ConcatenationStep final : public Step {
     bool rearranged = false;
     for (const ValueId id : parts_) {
       const auto* part = frame.values[static_cast<size_t>(id)].get_if<Tensor>();
-      if (!is_float(part)) return false;
+      if (part == nullptr || !part->defined() || part->numel() == 0 ||
+          (!parts.empty() && part->dtype() != parts[0].dtype()))
+        return false;
       parts.push_back(*part);
       rearranged = rearranged || (frame.is_rearranged(id) && !stacks_);
     }
@@ -57,7 +82,9 @@ class ConcatenationStep final : public Step {
     } else {
       for (int64_t i = 0; i < dim; ++i) around *= sizes[static_cast<size_t>(i)];
     }
-    Tensor out = frame.make(sizes, rearranged ? channels_last_strides(sizes) : Sizes());
+    const Dtype dtype = parts[0].dtype();
+    const int64_t element = dtype_size(dtype);
+    Tensor out = frame.make(sizes, rearranged ? channels_last_strides(sizes) : Sizes(), dtype);
     const int64_t row = out.numel() / around;
     int64_t before = 0;
     for (size_t part = 0; part < parts.size(); ++part) {
@@ -65,9 +92,8 @@ class ConcatenationStep final : public Step {
       const int64_t begin = std::exchange(before, before + block);
       const Tensor lying =
           rearranged ? channels_last_value(frame, parts_[part]) : to_row_major(frame, parts[part]);
-      frame.launch([=, from = lying.data<float>(), to = out.data<float>() + begin] {
-        for (int64_t i = 0; i < around; ++i)
-          std::memcpy(to + i * row, from + i * block, static_cast<size_t>(block) * sizeof(float));
+      frame.launch([=, from = lying.raw_data(), to = out.raw_data() + begin * element] {
+        copy_blocks(from, to, around, block * element, row * element);
       });
     }
     frame.set(result(), std::move(out), rearranged);
