@@ -40,6 +40,14 @@ TEST(ConvolutionTest, DepthwiseEqualsAPlainLoop) {
   });
 }
 
+TEST(ConvolutionTest, GroupsOfFourChannelsEqualAPlainLoop) {
+  test::on_every_target([] {
+    Random random(8);
+    for (int i = 0; i < 60; ++i)
+      run_and_check(Case(random, random.whole(2, 15), 4, 4, false, 7, 24));
+  });
+}
+
 TEST(ConvolutionTest, OneByOneIsAProduct) {
   test::on_every_target([] {
     Random random(4);

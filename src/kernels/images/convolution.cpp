@@ -196,10 +196,13 @@ bool reads_rows_in_place(const Convolution& convolution, const Images& images) {
 }
 
 void pack_depthwise(const Convolution& convolution, const float* kernels, float* packed) {
-  const int64_t area = convolution.kernel_height * convolution.kernel_width;
+  const int64_t area = convolution.kernel_height * convolution.kernel_width,
+                inputs = convolution.in_channels / convolution.groups;
   for (int64_t c = 0; c < convolution.out_channels; ++c)
-    for (int64_t i = 0; i < area; ++i)
-      packed[i * convolution.out_channels + c] = kernels[c * area + i];
+    for (int64_t j = 0; j < inputs; ++j)
+      for (int64_t i = 0; i < area; ++i)
+        packed[(i * inputs + j) * convolution.out_channels + c] =
+            kernels[(c * inputs + j) * area + i];
 }
 
 }  // namespace

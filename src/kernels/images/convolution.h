@@ -5,8 +5,8 @@
 //
 // Kernels are packed before. A 1x1 convolution is a product whose left operand is the image; others
 // gather windows into the product's tiles, a few rows at a time. Those of few channels read windows
-// where they lie (direct.h); depthwise ones (one input and one output channel in each group) have a
-// loop of their own (depthwise.h).
+// where they lie (direct.h); groups of one input and one output channel, or of four, have a loop of
+// their own (depthwise.h).
 #ifndef PT2_KERNELS_IMAGES_CONVOLUTION_H
 #define PT2_KERNELS_IMAGES_CONVOLUTION_H
 

@@ -1,6 +1,7 @@
 #include "kernels/images/depthwise.h"
 
 #include <algorithm>
+#include <type_traits>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/images/depthwise.cpp"
@@ -65,9 +66,21 @@ HWY_NOINLINE void finish_pixels(const Depthwise& work, int64_t first_pixel, int6
   }
 }
 
+// An input channel of each lane's group, of pixels whose channels begin at `pixel`: lane i reads
+// channel c + i of kInputs == 1, and channel j of the four around that otherwise.
+template <int kInputs, int kInput>
+HWY_INLINE V input_of(const float* pixel, [[maybe_unused]] int64_t c, V own) {
+  if constexpr (kInputs == 1)
+    return own;
+  else if constexpr (kLanes < kInputs)
+    return set(pixel[kInput - c % kInputs]);
+  else
+    return hn::Broadcast<kInput>(own);
+}
+
 // kPixels neighbours in a row, of which only the kernel's columns from `first` to `end` are inside
-// the image (all of them alike), from one channel on.
-template <int kPixels>
+// the image (all of them alike), from one channel on. Groups have kInputs channels.
+template <int kPixels, int kInputs = 1>
 void sum_pixels(const Depthwise& work, const Row& row, int64_t x, int64_t first, int64_t end,
                 int64_t first_channel = 0) {
   const Convolution& shape = work.shape;
@@ -84,14 +97,27 @@ void sum_pixels(const Depthwise& work, const Row& row, int64_t x, int64_t first,
     for (int64_t ky = row.first_kernel_row; ky < row.kernel_rows_end; ++ky) {
       const float* in = row.image + (row.top + ky * shape.dilation_y) * work.images.row_stride +
                         (left + first * shape.dilation_x) * work.images.pixel_stride + c;
-      const float* kernel = work.packed + (ky * shape.kernel_width + first) * channels + c;
+      const float* kernel =
+          work.packed + (ky * shape.kernel_width + first) * kInputs * channels + c;
       for (int64_t kx = first; kx < end; ++kx) {
-        const V weight = load_first(kernel, count);
+        V pixels[kPixels];
 #pragma GCC unroll 8
-        for (int p = 0; p < kPixels; ++p)
-          sums[p] = hn::MulAdd(load_first(in + p * step, count), weight, sums[p]);
+        for (int p = 0; p < kPixels; ++p) pixels[p] = load_first(in + p * step, count);
+        const auto add = [&](auto input) HWY_ATTR {
+          const V weight = load_first(kernel + input.value * channels, count);
+#pragma GCC unroll 8
+          for (int p = 0; p < kPixels; ++p)
+            sums[p] = hn::MulAdd(input_of<kInputs, input.value>(in + p * step, c, pixels[p]),
+                                 weight, sums[p]);
+        };
+        add(std::integral_constant<int, 0>());
+        if constexpr (kInputs == 4) {
+          add(std::integral_constant<int, 1>());
+          add(std::integral_constant<int, 2>());
+          add(std::integral_constant<int, 3>());
+        }
         in += shape.dilation_x * work.images.pixel_stride;
-        kernel += channels;
+        kernel += kInputs * channels;
       }
     }
     finish_pixels<kPixels, false>(work, row.first_out + x, c, count, sums);
@@ -137,12 +163,13 @@ HWY_INLINE void sum_channels(const Depthwise& work, const Row& row, int64_t x, i
 }
 
 // Any pixel, of which the columns outside of the image are left out.
+template <int kInputs = 1>
 void sum_pixel(const Depthwise& work, const Row& row, int64_t x, int64_t first_channel) {
   const Convolution& shape = work.shape;
   const int64_t left = x * shape.stride_x - shape.pad_left;
-  sum_pixels<1>(work, row, x, first_inside(left, shape.dilation_x, shape.kernel_width),
-                end_inside(left, shape.dilation_x, shape.kernel_width, shape.in_width),
-                first_channel);
+  sum_pixels<1, kInputs>(work, row, x, first_inside(left, shape.dilation_x, shape.kernel_width),
+                         end_inside(left, shape.dilation_x, shape.kernel_width, shape.in_width),
+                         first_channel);
 }
 
 template <int kPixels, int kWidth, int kStride, bool kInside>
@@ -183,6 +210,7 @@ void sum_usual(const Depthwise& work, const Row& row) {
   }
 }
 
+template <int kInputs>
 void sum_any(const Depthwise& work, const Row& row) {
   const Convolution& shape = work.shape;
   const int64_t reach = (shape.kernel_width - 1) * shape.dilation_x;
@@ -190,18 +218,19 @@ void sum_any(const Depthwise& work, const Row& row) {
     const int64_t left = x * shape.stride_x - shape.pad_left;
     if (left >= 0 && x + 4 <= shape.out_width &&
         left + 3 * shape.stride_x + reach < shape.in_width) {
-      sum_pixels<4>(work, row, x, 0, shape.kernel_width);
+      sum_pixels<4, kInputs>(work, row, x, 0, shape.kernel_width);
       x += 4;
       continue;
     }
-    sum_pixel(work, row, x, 0);
+    sum_pixel<kInputs>(work, row, x, 0);
     ++x;
   }
 }
 
 using RowFunction = void (*)(const Depthwise&, const Row&);
 RowFunction row_function(const Convolution& shape) {
-  if (shape.dilation_x != 1 || shape.stride_x < 1 || shape.stride_x > 2) return sum_any;
+  if (shape.groups < shape.in_channels) return sum_any<4>;
+  if (shape.dilation_x != 1 || shape.stride_x < 1 || shape.stride_x > 2) return sum_any<1>;
   const bool steps = shape.stride_x == 2;
   switch (shape.kernel_width) {
     case 3:
@@ -211,7 +240,7 @@ RowFunction row_function(const Convolution& shape) {
     case 7:
       return steps ? sum_usual<7, 2> : sum_usual<7, 1>;
     default:
-      return sum_any;
+      return sum_any<1>;
   }
 }
 

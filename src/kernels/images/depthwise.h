@@ -1,5 +1,5 @@
-// Convolutions with one input and one output channel in each group, channels last: what convolve()
-// calls for them.
+// Convolutions with one input and one output channel in each group, or four of both, channels last:
+// what convolve() calls for them.
 #ifndef PT2_KERNELS_IMAGES_DEPTHWISE_H
 #define PT2_KERNELS_IMAGES_DEPTHWISE_H
 
@@ -7,10 +7,11 @@
 
 namespace pt2::kernels {
 
-// Packed kernels are [kernel_height, kernel_width, channels].
+// Packed kernels are [kernel_height, kernel_width, in_channels / groups, out_channels].
 inline bool is_depthwise(const Convolution& convolution) {
-  return convolution.groups > 1 && convolution.groups == convolution.in_channels &&
-         convolution.groups == convolution.out_channels && !convolution.planar;
+  const int64_t groups = convolution.groups, channels = convolution.in_channels;
+  return groups > 1 && channels == convolution.out_channels &&
+         (channels == groups || channels == 4 * groups) && !convolution.planar;
 }
 
 void convolve_depthwise(const Convolution& convolution, const ConvolutionOperands& operands,
