@@ -2,7 +2,9 @@
 """Records calls of operators that op_db does not call, or, with --more, calls of others that op_db does not make. A sparse
 tensor is recorded as the dense one that it stands for.
 
-    other_operators.py OUT_DIR [--more]
+    other_operators.py OUT_DIR [--more | --unusual | --optimizers]
+
+--unusual: layouts, dtypes and numbers that random calls showed to matter. --optimizers: the fused ones.
 """
 import pathlib, sys, warnings
 
@@ -163,6 +165,106 @@ def more(x):
     record(aten.index_add.default, torch.tensor(1.), 0, index[:1], torch.tensor(2.))
 
 
+def unusual(x):
+    inf, nan, half, brain = torch.inf, torch.nan, torch.float16, torch.bfloat16
+    extremes = [inf, -inf, 0., -0., 1.5, nan]
+    for func in (aten.special_bessel_j0, aten.special_bessel_j1, aten.special_bessel_y0, aten.special_bessel_y1):
+        record(func.default, torch.tensor(extremes, dtype=torch.float64))
+    record(aten.digamma.default, torch.tensor([-1e-30, -0.5, -1e-8], dtype=torch.float64))
+    record(aten.sigmoid_backward.default, torch.zeros(2, dtype=torch.float64), torch.tensor([1e200, 0.5], dtype=torch.float64))
+    for dtype in (half, brain):
+        record(aten.nextafter.default, torch.tensor([1, -1, 0, inf, 2], dtype=dtype), torch.tensor([2, 2, -2, 2, 2], dtype=dtype))
+    record(aten._add_relu.Tensor, torch.tensor(extremes).double(), torch.ones(6).double())
+    record(aten._add_relu.Scalar, torch.tensor(extremes).double(), 1)
+    record(aten.logspace.default, -0.7, 3, 1, dtype=torch.int8)
+    record(aten.logspace.Tensor_Scalar, torch.tensor(1.5), 3, 1, dtype=torch.int64)
+    # Halves whose variances are too large for them.
+    wide = torch.tensor([[300, -300], [-200, 200]], dtype=half)
+    for arguments in ((aten.std.dim, wide, [1]), (aten.std.default, wide), (aten.std_mean.default, wide),
+                      (aten.std_mean.dim, wide, [0])):
+        record(*arguments)
+    for numbers in ([1, inf], [inf, 1], [-inf, 1, 2]):
+        record(aten.std_mean.default, torch.tensor(numbers, dtype=torch.float64))
+    record(aten.var.correction, torch.zeros(0), [0], correction=-1)
+    integers = torch.tensor([1, 2], dtype=torch.int16)
+    record(aten.hinge_embedding_loss.default, integers, torch.tensor([1, -1]), 1.5, 0)
+    complexes = torch.tensor([1 + 1j, -0.5j])
+    record(aten.soft_margin_loss.default, complexes, torch.tensor([1 + 2j, -1]))
+    record(aten.soft_margin_loss.default, x[0].to(brain), torch.tensor([1, -1, 1], dtype=half))
+    record(aten.soft_margin_loss_backward.default, torch.tensor(1 + 1j), complexes, torch.tensor([1 + 2j, -1]), 1)
+    record(aten.soft_margin_loss_backward.default, torch.tensor(1.), x.t(), torch.tensor([1., -1]), 2)
+    record(aten.mse_loss_backward.default, torch.tensor(1., dtype=torch.float64), x.double().t(), x.double().reshape(3, 2), 1)
+    record(aten.smooth_l1_loss_backward.default, torch.tensor(1., dtype=torch.float64), x.double().t(),
+           x.double().t() + 0.5, 1, 1.0)
+    record(aten.binary_cross_entropy_backward.default, torch.tensor(1., dtype=torch.float64), x.double().t() / 7,
+           x.double().reshape(3, 2) / 7)
+    record(aten.binary_cross_entropy.default, torch.tensor([0.5]), torch.tensor([2.]))
+    for dtype, weight in ((brain, torch.float32), (half, brain)):
+        record(aten.rms_norm.default, x.to(dtype), [3], torch.tensor([0.5, 1, 2], dtype=weight), 1e-5)
+        record(aten._fused_rms_norm.default, x.to(dtype), [3], torch.tensor([0.5, 1, 2], dtype=weight), 1e-5)
+    record(aten.max_pool1d_with_indices.default, torch.arange(6).reshape(1, 6), [2])
+    observer = (torch.tensor([0.]), torch.tensor([0.]), torch.tensor([1.]), torch.tensor([0], dtype=torch.int32))
+    record(aten._fused_moving_avg_obs_fq_helper_functional.default, x.t(), torch.tensor([0]), torch.tensor([0]),
+           *observer, 0.1, 0, 255, 0)
+    # Matrices.
+    broken = torch.tensor([[1, 2], [nan, 1]], dtype=torch.float64)
+    record(aten.linalg_slogdet.default, broken)
+    record(aten._linalg_slogdet.default, torch.tensor([[1, -inf], [2, 1]]))
+    record(aten.linalg_matrix_exp.default, torch.tensor([[[1, inf], [2, 1]], [[1, 2], [3, 4]]], dtype=torch.float64))
+    record(aten.linalg_matrix_exp.default, torch.tensor([[inf]]))
+    record(aten.linalg_matrix_power.default, x[:, :2].double().t(), 1)
+    record(aten.chain_matmul.default, [x.t().double()])
+    lower = torch.tensor([[2., 9], [1, 3]], dtype=torch.float64)
+    record(aten.linalg_pinv.default, lower, 1e-15, True)
+    record(aten.linalg_pinv.rcond_tensor, lower, torch.tensor(1e-15, dtype=torch.float64), True)
+    record(aten.svd.default, torch.tensor([[[1., 2], [3, 4], [5, 7]]], dtype=torch.float64), True, False)
+    square = torch.tensor([[[2., 1], [1, 3]], [[1, 0], [2, 1]]], dtype=torch.float64).expand(3, 2, 2, 2)
+    for func in (aten.linalg_solve.default, aten.linalg_solve_ex.default):
+        record(func, square, torch.tensor([1., 2], dtype=torch.float64))
+    record(aten._grouped_mm.default, torch.ones(3, 4), torch.arange(32.).reshape(2, 4, 4)[..., :3],
+           torch.tensor([1, 3], dtype=torch.int32))
+    record(aten.einsum.default, "i,j->ij", [torch.tensor([1, -2], dtype=torch.int8), torch.tensor([3, 4], dtype=torch.uint8)])
+    # Layouts.
+    last = torch.arange(24.).reshape(2, 2, 2, 3).to(memory_format=torch.channels_last)
+    record(aten.roll.default, last.double(), [1], [3])
+    record(aten.fft_fftshift.default, last.double(), [2])
+    record(aten.native_channel_shuffle.default, torch.arange(12.).double().reshape(2, 2, 3).permute(2, 1, 0), 1)
+    record(aten.constant_pad_nd.default, last.double().permute(3, 0, 2, 1), [0, -1])
+    record(aten.index_add.default, x.double().t(), 0, torch.tensor([0, 2]), torch.ones(2, 2, dtype=torch.float64))
+    record(aten.index_copy.default, x.double().t(), 0, torch.tensor([0, 2]), torch.ones(2, 2, dtype=torch.float64))
+    record(aten.take_along_dim.default, torch.arange(4), torch.tensor([-1]))
+    record(aten.take_along_dim.default, torch.arange(4).int(), torch.tensor([-1]), 0)
+    record(aten.bucketize.Scalar, 1, torch.tensor([False, True]))
+    record(aten.searchsorted.Tensor, torch.tensor([False, True]), torch.tensor([1]))
+    record(aten.repeat_interleave.self_Tensor, torch.arange(2), torch.tensor([2, 1], dtype=torch.uint8))
+    record(aten.repeat_interleave.Tensor, torch.tensor([2, 1], dtype=torch.int8))
+    record(aten.set_.source_Tensor_storage_offset, torch.zeros(1), torch.arange(8.)[1:], 2, [2, 2], [1, 3])
+    record(aten.set_.source_Tensor_storage_offset, torch.zeros(1).int(), torch.arange(8).int(), 1, [3])
+
+
+def optimizers():
+    def tensors(dtype, low=0.1):
+        return [(torch.rand(*sizes) + low).to(dtype) for sizes in ((2, 2), (3,))]
+
+    for dtype in (torch.float32, torch.float64):
+        for rate in (0.1, torch.tensor(0.1)):
+            overload = "default" if isinstance(rate, float) else "tensor_lr"
+            for name, maximize in (("adam", False), ("adamw", True)):
+                for suffix in ("", "_"):
+                    for amsgrad, scale in ((False, None), (True, torch.tensor(2.))):
+                        record(getattr(getattr(aten, f"_fused_{name}{suffix}"), overload), tensors(dtype), tensors(dtype, -0.5),
+                               tensors(dtype), tensors(dtype), tensors(dtype) if amsgrad else [],
+                               [torch.tensor(3.), torch.tensor(1.)], lr=rate, beta1=0.9, beta2=0.99,
+                               weight_decay=0.01, eps=1e-8, amsgrad=amsgrad, maximize=maximize, grad_scale=scale,
+                               found_inf=None if scale is None else torch.tensor(0.))
+            for suffix in ("", "_"):
+                for momentum, first, found in ((0., True, None), (0.9, False, None), (0.9, True, torch.tensor(1.))):
+                    record(getattr(getattr(aten, f"_fused_sgd{suffix}"), overload), tensors(dtype), tensors(dtype, -0.5),
+                           tensors(dtype) if momentum else [], weight_decay=0.01, momentum=momentum, lr=rate,
+                           dampening=0. if momentum == 0 else 0.1, nesterov=momentum != 0 and not first, maximize=False,
+                           is_first_step=first, grad_scale=found, found_inf=found)
+
+
 def main():
     warnings.simplefilter("ignore")
     torch.manual_seed(0)
@@ -170,6 +272,10 @@ def main():
     x = torch.arange(6.).reshape(2, 3)
     if "--more" in sys.argv:
         more(x)
+    elif "--unusual" in sys.argv:
+        unusual(x)
+    elif "--optimizers" in sys.argv:
+        optimizers()
     else:
         memory(x)
         pointwise(x)

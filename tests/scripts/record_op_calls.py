@@ -107,10 +107,11 @@ class File:
             after = {name: self.value(f"s{i}.m.{name}", value, False) for name, value in changed.items()}
         except Unsupported:
             self.tensors = kept
-            return
+            return False
         self.samples.append({"args": args, "results": found, "from": origin})
         if after:
             self.samples[-1]["mutated"] = after
+        return True
 
     def record(self, func, args, kwargs):
         """Makes a call and adds it, whether it succeeds or raises."""
@@ -120,7 +121,8 @@ class File:
         try:
             results = func(*args, **kwargs)
         except Exception as error:
-            self.add(func, before, ())
+            if not self.add(func, before, ()):
+                return
             self.samples[-1].update(results=[], raises=f"{type(error).__name__}: {str(error).splitlines()[0][:90]}")
             return
         self.add(func, before, results, {name: given[name] for name in written}, "listed")

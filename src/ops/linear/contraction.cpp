@@ -26,6 +26,7 @@ void append(Sizes& target, const Sizes& more) {
 // in `summed` get size 1 in the result (ATen/native/Linear.cpp sumproduct_pair).
 Result<Tensor> multiply_pair(Emitter& e, Tensor left, Tensor right,
                              const std::vector<bool>& summed) {
+  if (std::ranges::find(summed, true) == summed.end()) return e(aten<"mul.Tensor">, {left, right});
   Sizes batch;
   Sizes left_only;
   Sizes right_only;
@@ -61,9 +62,7 @@ Result<Tensor> multiply_pair(Emitter& e, Tensor left, Tensor right,
   };
   PT2_TRY(const Tensor a, matrices(left, left_only, inner));
   PT2_TRY(const Tensor b, matrices(right, inner, right_only));
-  // Without summed dims this is an elementwise product, which bools support too.
-  const bool is_logic = left.dtype() == Dtype::bool_ && inner.empty();
-  const auto flat = e(is_logic ? Handle(aten<"mul.Tensor">) : aten<"bmm.default">, {a, b});
+  const auto flat = e(aten<"bmm.default">, {a, b});
   Sizes order = batch;
   append(order, left_only);
   append(order, right_only);

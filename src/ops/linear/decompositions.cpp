@@ -225,7 +225,10 @@ Result<Meta> lu_solve_meta(const Tensor& lu, const Tensor&, const Tensor& b, boo
 
 // --- Determinants
 
-// The sign is a number of absolute value 1.
+// A number of absolute value 1, or 0. As in torch.sgn, real NaN counts as 0.
+double phase_of(double x) { return static_cast<double>((x > 0) - (x < 0)); }
+Complex phase_of(const Complex& x) { return x == Complex(0) ? x : x / std::abs(x); }
+
 Result<TensorQuadruple> slogdet_parts(const Tensor& a) {
   PT2_TRY_VOID(check_square(a, "A"));
   // Computed on the transpose, which LAPACK reads without a copy, as for determinants.
@@ -244,10 +247,9 @@ Result<TensorQuadruple> slogdet_parts(const Tensor& a) {
       double log = 0;
       for (int64_t k = 0; k < columns_of(a); ++k) {
         const T diagonal = batch.factors[i].at(k, k);
-        const double magnitude = std::abs(diagonal);
-        phase *= magnitude == 0 ? T(0) : diagonal / magnitude;
+        phase *= phase_of(diagonal);
         if (batch.pivots_of(i)[k] != k + 1) phase = -phase;
-        log += std::log(magnitude);
+        log += std::log(std::abs(diagonal));
       }
       signs.push_back(phase);
       logs.push_back(log);
@@ -345,10 +347,19 @@ Result<Tensor> pinv_with(const Tensor& self, const AllTolerances& tolerances) {
   PT2_TRY(const Tensor inverse, apply(aten<"matmul.default">, {scaled, uh}));
   return result_of(inverse, self.dtype(), true);
 }
+// The Hermitian matrices whose lower triangles are those of `a`.
+Result<Tensor> hermitian_of(const Tensor& a) {
+  PT2_TRY_VOID(check_square(a, "self"));
+  PT2_TRY(const Tensor lower, apply(aten<"tril.default">, {a}));
+  PT2_TRY(const Tensor upper, apply(aten<"mH.default">, {apply(aten<"tril.default">, {a, -1})}));
+  return apply(aten<"add.Tensor">, {lower, upper});
+}
 Result<Tensor> pinv_tensors(const Tensor& self, const OptionalTensor& atol,
-                            const OptionalTensor& rtol, bool) {
+                            const OptionalTensor& rtol, bool hermitian) {
   PT2_TRY(const AllTolerances tolerances, read_tolerances(self, atol, rtol));
-  return pinv_with(self, tolerances);
+  PT2_TRY(const Tensor matrices,
+          hermitian&& self.numel() != 0 ? hermitian_of(self) : Result<Tensor>(self));
+  return pinv_with(matrices, tolerances);
 }
 Result<Meta> pinv_meta(const Tensor& self, const OptionalTensor&, const OptionalTensor&, bool) {
   PT2_TRY_VOID(check_matrices(self, "self"));
@@ -512,7 +523,8 @@ Result<TensorTriple> old_svd(Emitter& e, const Tensor& self, bool some, bool com
     return e(aten<"zeros.default">, {batch_of(self, {size, size}), self.dtype()});
   };
   PT2_TRY(Tensor u, zeros(rows_of(self)));
-  PT2_TRY(Tensor v, zeros(columns_of(self)));
+  // The adjoint of a matrix, as with vectors.
+  PT2_TRY(Tensor v, e(aten<"mT.default">, {zeros(columns_of(self))}));
   return TensorTriple(std::move(u), std::move(s), std::move(v));
 }
 

@@ -61,6 +61,7 @@ Result<Meta> cdist_meta(const Tensor& x1, const Tensor& x2, double p,
   if (compute_mode && (*compute_mode < 0 || *compute_mode > 2))
     return operator_error("compute_mode: found " + std::to_string(*compute_mode) +
                           ", expected 0 to 2");
+  PT2_TRY_VOID(check_same_dtype(x2, x1, "x2"));
   for (const Tensor* tensor : {&x1, &x2}) {
     PT2_TRY_VOID(check_floating(*tensor, "x1 and x2"));
     PT2_TRY_VOID(check_rank_at_least(*tensor, 2, "x1 and x2"));

@@ -31,6 +31,15 @@ Result<void> copy_into(Tensor target, const Tensor& source) {
   return {};
 }
 
+// Rows begin at multiples of 16 bytes (ATen/native/GroupedMMUtils.h
+// create_grouped_gemm_output_tensor).
+Meta aligned_rows(Dtype dtype, Sizes sizes) {
+  const int64_t step = 16 / dtype_size(dtype);
+  Sizes padded = sizes;
+  padded.back() = (padded.back() + step - 1) / step * step;
+  return Meta(dtype, std::move(sizes), contiguous_strides(padded));
+}
+
 // Two matrices are split along their common dimension; a matrix and a batch along the matrix's
 // other dimension; two batches are not split (ATen/native/GroupedMMUtils.h).
 Result<Tensor> grouped_mm(const Tensor& self, const Tensor& mat2, const OptionalTensor& offs,
@@ -48,7 +57,10 @@ Result<Tensor> grouped_mm(const Tensor& self, const Tensor& mat2, const Optional
   const bool right_split = mat2.dim() == 2;
   if (!left_split && !right_split) {
     if (offs) return operator_error("offs: found some, expected none for two batches");
-    return matmul(self, mat2);
+    PT2_TRY(const Tensor product, matmul(self, mat2));
+    PT2_TRY(Tensor out, allocate(aligned_rows(self.dtype(), product.sizes())));
+    copy_elements(out, product);
+    return out;
   }
   const int64_t rows = self.size(self.dim() - 2);
   const int64_t columns = mat2.size(mat2.dim() - 1);
@@ -65,7 +77,7 @@ Result<Tensor> grouped_mm(const Tensor& self, const Tensor& mat2, const Optional
                             std::to_string(batch->size(0)));
   const Sizes sizes =
       left_split && right_split ? Sizes{groups, rows, columns} : Sizes{rows, columns};
-  PT2_TRY(Tensor out, allocate(Meta(self.dtype(), sizes)));
+  PT2_TRY(Tensor out, allocate(aligned_rows(self.dtype(), sizes)));
   int64_t begin = 0;
   for (int64_t group = 0; group < groups; ++group) {
     const int64_t count = ends[static_cast<size_t>(group)] - begin;

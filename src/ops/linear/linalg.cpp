@@ -4,6 +4,7 @@
 #include "ops/checks.h"
 #include "ops/compose.h"
 #include "ops/linear/matrices.h"
+#include "ops/loops.h"
 #include "ops/op_def.h"
 #include "ops/pointwise/copying.h"
 #include "ops/pointwise/pointwise.h"
@@ -95,6 +96,17 @@ Result<SolveOperands> solve_operands(const Tensor& a, const Tensor& b, bool left
   PT2_TRY(auto pair, same_batch(a, columns));
   return SolveOperands{std::move(std::get<0>(pair)), std::move(std::get<1>(pair)), vectors};
 }
+// Vectors are laid out as if they were matrices of all but the first batch dims
+// (ATen/native/BatchLinearAlgebra.cpp _linalg_solve_ex).
+Meta solution_meta(const SolveOperands& operands, bool left) {
+  const Tensor& b = operands.b;
+  if (!operands.vectors) return meta_of(b.dtype(), batch_of(b), rows_of(b), columns_of(b), !left);
+  Sizes sizes = batch_of(b, {rows_of(b)});
+  if (sizes.size() < 2) return Meta(b.dtype(), std::move(sizes));
+  const int64_t columns = sizes.back();
+  const int64_t rows = sizes[sizes.size() - 2];
+  return meta_of(b.dtype(), Sizes(sizes.begin(), sizes.end() - 2), rows, columns);
+}
 Result<TensorPair> solve_ex(const Tensor& a, const Tensor& b, bool left, bool check_errors) {
   PT2_TRY(const SolveOperands operands, solve_operands(a, b, left));
   return with_field(a, [&]<class T>() -> Result<TensorPair> {
@@ -107,7 +119,9 @@ Result<TensorPair> solve_ex(const Tensor& a, const Tensor& b, bool left, bool ch
       solve_lu(batch.factors[i], batch.pivots_of(i), sides[i]);
     PT2_TRY(Tensor result, result_of(turned(sides.tensor()), a.dtype(), !left));
     if (operands.vectors) {
-      PT2_TRY(result, select(result, -1, 0));
+      PT2_TRY(const Tensor column, select(result, -1, 0));
+      PT2_TRY(result, allocate(solution_meta(operands, left)));
+      copy_elements(result, column);
     }
     PT2_TRY(Tensor info, integers_of(batch.infos, batch_of(operands.a)));
     return TensorPair(std::move(result), std::move(info));
@@ -124,14 +138,8 @@ Result<TensorQuadruple> solve_with_factors(const Tensor& a, const Tensor& b, boo
 }
 Result<std::array<Meta, 4>> solve_meta(const Tensor& a, const Tensor& b, bool left, bool) {
   PT2_TRY(const SolveOperands operands, solve_operands(a, b, left));
-  Meta result =
-      meta_of(a.dtype(), batch_of(operands.b), rows_of(operands.b), columns_of(operands.b), !left);
-  if (operands.vectors) {
-    result.sizes.pop_back();
-    result.strides.pop_back();
-  }
   const int64_t n = columns_of(a);
-  return std::array{std::move(result), meta_of(a.dtype(), batch_of(a), n, n),
+  return std::array{solution_meta(operands, left), meta_of(a.dtype(), batch_of(a), n, n),
                     Meta(Dtype::int32, batch_of(a, {n})), Meta(Dtype::int32, batch_of(a))};
 }
 
@@ -214,6 +222,7 @@ Result<Meta> cross_meta(const Tensor& self, const Tensor& other, int64_t dim) {
   if (self.dim() == 0 || self.size(at) != 3 || other.size(at) != 3)
     return operator_error("found sizes " + sizes_text(self.sizes()) + " and " +
                           sizes_text(other.sizes()) + ", expected 3 in dim " + std::to_string(at));
+  PT2_TRY_VOID(check_same_dtype(other, self, "other"));
   PT2_TRY(Meta meta, promoted(self, other));
   meta.strides.clear();
   return meta;

@@ -38,14 +38,20 @@ void set_exponential(MatrixView<T> a) {
   const int64_t n = a.rows;
   const auto count = static_cast<size_t>(n * n);
   double norm = 0;
+  double all = 0;
   for (int64_t j = 0; j < n; ++j) {
     double sum = 0;
     for (int64_t i = 0; i < n; ++i) sum += std::abs(a.at(i, j));
     norm = std::max(norm, sum);
+    all += sum;
+  }
+  if (!std::isfinite(all)) {
+    // One step of the series spreads NaN over the matrix.
+    const T number = n == 1 ? std::exp(a.data[0]) : T(std::numeric_limits<double>::quiet_NaN());
+    return std::fill(a.data, a.data + count, number);
   }
   int squarings = 0;
-  if (std::isfinite(norm))
-    while (std::ldexp(norm, -squarings) > 0.5) ++squarings;
+  while (std::ldexp(norm, -squarings) > 0.5) ++squarings;
   for (size_t i = 0; i < count; ++i) a.data[i] *= std::ldexp(1.0, -squarings);
   const auto view = [n](Values& numbers) { return MatrixView<T>{numbers.data(), n, n}; };
   constexpr int kTerms = 18;
@@ -147,8 +153,9 @@ Result<Tensor> linalg_diagonal(Emitter& e, const Tensor& a, int64_t offset, int6
 }
 
 Result<Tensor> vecdot(Emitter& e, const Tensor& x, const Tensor& y, int64_t dim) {
-  if (x.dim() == 1 && y.dim() == 1 && x.dtype() == y.dtype())
-    return e(aten<"vdot.default">, {x, y});
+  PT2_TRY_VOID(check_floating_or_complex(x, "x"));
+  PT2_TRY_VOID(check_same_dtype(y, x, "y"));
+  if (x.dim() == 1 && y.dim() == 1) return e(aten<"vdot.default">, {x, y});
   const auto product = e(aten<"mul.Tensor">, {e(aten<"conj.default">, {x}), y});
   return e(aten<"sum.dim_IntList">, {product, Sizes{dim}});
 }
@@ -206,7 +213,7 @@ Result<Tensor> matrix_power(Emitter& e, const Tensor& self, int64_t n) {
     PT2_TRY(base, e(aten<"linalg_inv.default">, {self}));
     exponent = ~exponent + 1;
   } else if (n == 1) {
-    return e(aten<"clone.default">, {self});
+    return e(aten<"clone.default">, {self, MemoryFormat::contiguous});
   }
   if (exponent == 3) {
     PT2_TRY(const Tensor square, times(base, base));
@@ -276,7 +283,7 @@ Result<Tensor> multi_dot(Emitter& e, const Tensors& tensors) {
 }
 Result<Tensor> chain_matmul(Emitter& e, const Tensors& matrices) {
   for (const Tensor& matrix : matrices) PT2_TRY_VOID(check_rank(matrix, 2, "matrices"));
-  return matrices.size() == 1 ? Result<Tensor>(matrices[0])
+  return matrices.size() == 1 ? e(aten<"clone.default">, {matrices[0]})
                               : e(aten<"linalg_multi_dot.default">, {matrices});
 }
 
@@ -540,7 +547,7 @@ constexpr OpDef kProductsOps[] = {
     op<"aten::matrix_power(Tensor self, int n) -> Tensor", matrix_power>.with({.same_as = "linalg_matrix_power.default"}),
     op<"aten::linalg_matrix_power(Tensor self, int n) -> Tensor", matrix_power>,
     op<"aten::linalg_multi_dot(Tensor[] tensors) -> Tensor", multi_dot>.with({.autocast = AutocastRule::lower_precision}),
-    op<"aten::chain_matmul(Tensor[] matrices) -> Tensor", chain_matmul>.with({.autocast = AutocastRule::lower_precision, .sharing = Sharing::possibly}),
+    op<"aten::chain_matmul(Tensor[] matrices) -> Tensor", chain_matmul>.with({.autocast = AutocastRule::lower_precision}),
     op<"aten::matrix_exp(Tensor self) -> Tensor", matrix_exp>.with({.same_as = "linalg_matrix_exp.default"}),
     composed<"aten::linalg_matrix_exp(Tensor self) -> Tensor", like_first, matrix_exp>,
     op<"aten::linalg_vander(Tensor x, *, SymInt? N=None) -> Tensor", linalg_vander>,

@@ -7,6 +7,7 @@
 #include "ops/neural/loss_reduction.h"
 #include "ops/neural/softmax.h"
 #include "ops/op_def.h"
+#include "ops/pointwise/copying.h"
 #include "ops/reduction/reduce.h"
 
 namespace pt2::ops {
@@ -76,14 +77,19 @@ Tensor one_like(const Tensor& tensor) { return scalar_tensor(Scalar(1.0), tensor
 
 // Logarithms are clamped at -100, so that probabilities 0 and 1 have a finite loss
 // (ATen/native/Loss.cpp).
+Result<void> check_probabilities(const Tensor& tensor, std::string_view what) {
+  const Input<double> numbers(tensor);
+  for (int64_t i = 0; i < numbers.size(); ++i)
+    if (!(numbers[i] >= 0 && numbers[i] <= 1))
+      return operator_error(std::string(what) + ": found " + std::to_string(numbers[i]) +
+                            ", expected 0 to 1");
+  return {};
+}
 Result<Tensor> binary_cross_entropy(const Tensor& self, const Tensor& target,
                                     const OptionalTensor& weight, int64_t reduction) {
   PT2_TRY_VOID(check_sizes(target, self.sizes(), "target"));
-  const Input<double> probabilities(self);
-  for (int64_t i = 0; i < probabilities.size(); ++i)
-    if (!(probabilities[i] >= 0 && probabilities[i] <= 1))
-      return operator_error("self: found " + std::to_string(probabilities[i]) +
-                            ", expected 0 to 1");
+  PT2_TRY_VOID(check_probabilities(self, "self"));
+  PT2_TRY_VOID(check_probabilities(target, "target"));
   return elementwise_loss(
       reduction,
       [](double x, double y, double w) {
@@ -105,9 +111,16 @@ Result<Tensor> binary_cross_entropy_with_logits(const Tensor& self, const Tensor
       self, target, weight.value_or(one_like(self)), pos_weight.value_or(one_like(self)));
 }
 
-Result<Tensor> soft_margin_loss(const Tensor& self, const Tensor& target, int64_t reduction) {
-  return elementwise_loss(
-      reduction, [](double x, double y) { return std::log1p(std::exp(-y * x)); }, self, target);
+// ATen/native/Loss.cpp soft_margin_loss_out, which works in self's dtype.
+Result<Tensor> soft_margin_loss(Emitter& e, const Tensor& self, const Tensor& target,
+                                int64_t reduction) {
+  PT2_TRY_VOID(check_floating_or_complex(self, "self"));
+  PT2_TRY(Tensor opposite, e(aten<"neg.default">, {target}));
+  if (opposite.dtype() != self.dtype()) {
+    PT2_TRY(opposite, e(aten<"_to_copy.default">, {opposite, self.dtype()}));
+  }
+  const auto power = e(aten<"exp.default">, {e(aten<"mul.Tensor">, {opposite, self})});
+  return reduce_loss(e, e(aten<"log1p.default">, {power}), reduction);
 }
 
 // Log probabilities of the classes: [C], [N, C] or [N, C, positions...].
@@ -204,9 +217,11 @@ Result<NllResult> nll_loss2d_forward(const Tensor& self, const Tensor& target,
 Result<Tensor> mse_loss_backward(const Tensor& grad_output, const Tensor& self,
                                  const Tensor& target, int64_t reduction) {
   const double scale = reduction == kMeanLoss ? 2.0 / static_cast<double>(self.numel()) : 2.0;
-  return elementwise_loss(
-      kNoReduction, [scale](double x, double y, double g) { return scale * (x - y) * g; }, self,
-      target, grad_output);
+  PT2_TRY(const Tensor out,
+          elementwise_loss(
+              kNoReduction, [scale](double x, double y, double g) { return scale * (x - y) * g; },
+              self, target, grad_output));
+  return contiguous_tensor(out);
 }
 
 Result<Tensor> nll_loss_backward(const Tensor& grad_output, const Tensor& self,

@@ -9,6 +9,7 @@
 #include "ops/loops.h"
 #include "ops/neural/loss_reduction.h"
 #include "ops/op_def.h"
+#include "ops/pointwise/copying.h"
 
 namespace pt2::ops {
 namespace {
@@ -27,7 +28,8 @@ Result<Tensor> margin_ranking(Emitter& e, const Tensor& input1, const Tensor& in
 // x where y is 1, max(0, margin - x) where it is -1; both for other y.
 Result<Tensor> hinge_embedding(Emitter& e, const Tensor& self, const Tensor& target, double margin,
                                int64_t reduction) {
-  const auto beyond = e(aten<"clamp_min.default">, {e(aten<"rsub.Scalar">, {self, margin}), 0});
+  const auto limit = e(aten<"full_like.default">, {self, margin});
+  const auto beyond = e(aten<"clamp_min.default">, {e(aten<"sub.Tensor">, {limit, self}), 0});
   const auto together =
       e(aten<"where.ScalarOther">, {e(aten<"ne.Scalar">, {target, 1}), beyond, 0});
   const auto apart = e(aten<"where.ScalarOther">, {e(aten<"ne.Scalar">, {target, -1}), self, 0});
@@ -207,13 +209,16 @@ Result<MultilabelResult> multilabel_margin_forward(const Tensor& self, const Ten
 }
 // --- Gradients: slope(self, target) times the incoming gradient, divided by the count for a mean
 
+// Row-major, unless a format is given.
 template <class F>
 Result<Tensor> loss_gradient(const Tensor& grad_output, const Tensor& self, const Tensor& target,
-                             int64_t reduction, F&& slope) {
+                             int64_t reduction, F&& slope,
+                             MemoryFormat format = MemoryFormat::contiguous) {
   PT2_TRY_VOID(check_floating(self, "self"));
   const std::array all{self.sizes(), target.sizes(), grad_output.sizes()};
   PT2_TRY(const Sizes sizes, broadcast_sizes(all));
-  PT2_TRY(Tensor out, allocate(Meta(self.dtype(), sizes)));
+  PT2_TRY(const Meta meta, meta_like(broadcast_to(self, sizes), self.dtype(), format));
+  PT2_TRY(Tensor out, allocate(meta));
   const double scale = reduction == kMeanLoss ? 1.0 / static_cast<double>(self.numel()) : 1.0;
   with_float_compute_type(out.dtype(), [&]<class C>() {
     elementwise<C>(
@@ -242,19 +247,26 @@ Result<Tensor> huber_backward(const Tensor& grad_output, const Tensor& self, con
     return z >= delta ? delta : z;
   });
 }
-Result<Tensor> soft_margin_backward(const Tensor& grad_output, const Tensor& self,
+// ATen/native/Loss.cpp soft_margin_loss_backward_out.
+Result<Tensor> soft_margin_backward(Emitter& e, const Tensor& grad_output, const Tensor& self,
                                     const Tensor& target, int64_t reduction) {
-  return loss_gradient(grad_output, self, target, reduction, [](double x, double y) {
-    const double z = std::exp(-y * x);
-    return -y * z / (z + 1);
-  });
+  PT2_TRY_VOID(check_floating_or_complex(self, "self"));
+  const double scale = reduction == kMeanLoss ? 1.0 / static_cast<double>(self.numel()) : 1.0;
+  const auto power =
+      e(aten<"exp.default">, {e(aten<"mul.Tensor">, {e(aten<"neg.default">, {target}), self})});
+  const auto weighted = e(aten<"mul.Scalar">, {e(aten<"mul.Tensor">, {target, power}), -scale});
+  const auto slope = e(aten<"div.Tensor">, {weighted, e(aten<"add.Scalar">, {power, 1})});
+  PT2_TRY(Tensor out, e(aten<"mul.Tensor">, {slope, grad_output}));
+  return out.dtype() == self.dtype() ? Result<Tensor>(out)
+                                     : e(aten<"_to_copy.default">, {out, self.dtype()});
 }
 Result<Tensor> binary_cross_entropy_backward(const Tensor& grad_output, const Tensor& self,
                                              const Tensor& target, const OptionalTensor& weight,
                                              int64_t reduction) {
-  PT2_TRY(Tensor out, loss_gradient(grad_output, self, target, reduction, [](double x, double y) {
-            return (x - y) / std::max((1 - x) * x, 1e-12);
-          }));
+  PT2_TRY(Tensor out, loss_gradient(
+                          grad_output, self, target, reduction,
+                          [](double x, double y) { return (x - y) / std::max((1 - x) * x, 1e-12); },
+                          MemoryFormat::preserve));
   return weight ? apply(aten<"mul.Tensor">, {out, *weight}) : Result<Tensor>(out);
 }
 

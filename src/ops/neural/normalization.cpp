@@ -213,14 +213,12 @@ Result<std::array<Meta, 2>> fused_rms_norm_meta(const Tensor& input, const Sizes
                                                 const std::optional<double>&) {
   PT2_TRY_VOID(check_floating(input, "input"));
   PT2_TRY(const Sizes statistics, statistics_sizes(input, normalized_shape));
-  Dtype dtype = input.dtype();
   if (weight) {
     PT2_TRY_VOID(check_sizes(*weight, normalized_shape, "weight"));
     PT2_TRY_VOID(check_floating(*weight, "weight"));
-    dtype = promote_types(dtype, weight->dtype());
   }
   return std::array{
-      Meta(dtype, input.sizes()),
+      Meta(input.dtype(), input.sizes()),
       Meta(input.dtype() == Dtype::float64 ? Dtype::float64 : Dtype::float32, statistics)};
 }
 

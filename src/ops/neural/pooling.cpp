@@ -190,7 +190,6 @@ Result<std::array<Meta, 2>> max_pool_meta(const Tensor& self, const Sizes& kerne
                                           const Sizes& dilation, bool ceil_mode) {
   PT2_TRY_VOID(check_not_complex(self, "self"));
   if (self.dtype() == Dtype::bool_) return operator_error("self: found bool, expected numbers");
-  if (Spatial == 1) PT2_TRY_VOID(check_floating(self, "self"));
   PT2_TRY(const Pool pool,
           make_pool(self, Spatial, {kernel, stride, padding, dilation, ceil_mode}));
   return std::array{pooled_meta(self, pool.out, Spatial, self.dtype()),
@@ -456,6 +455,7 @@ Result<Tensor> max_pool(Emitter& e, const Tensor& self, const Sizes& kernel, con
                                        : aten<"max_pool3d_with_indices.default">;
     return e(handle, {self, kernel, stride, padding, dilation, ceil_mode});
   }
+  PT2_TRY_VOID(check_floating(self, "self"));
   return e(aten<"max_pool1d_with_indices.default">,
            {self, kernel, stride, padding, dilation, ceil_mode});
 }

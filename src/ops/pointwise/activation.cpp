@@ -317,14 +317,18 @@ Result<void> check_add_relu(const Tensor& self) {
     return operator_error("self: found " + self.type_text() + ", expected no half floats");
   return {};
 }
+// The sum clamped to the finite numbers from 0 on; NaN gives 0.
+Result<Tensor> clamp_sum(Emitter& e, Result<Tensor> sum) {
+  return e(aten<"relu.default">, {e(aten<"nan_to_num.default">, {std::move(sum)})});
+}
 Result<Tensor> add_relu(Emitter& e, const Tensor& self, const Tensor& other, const Scalar& alpha) {
   PT2_TRY_VOID(check_add_relu(self));
-  return e(aten<"relu.default">, {e(aten<"add.Tensor">, {self, other, alpha})});
+  return clamp_sum(e, e(aten<"add.Tensor">, {self, other, alpha}));
 }
 Result<Tensor> add_relu_number(Emitter& e, const Tensor& self, const Scalar& other,
                                const Scalar& alpha) {
   PT2_TRY_VOID(check_add_relu(self));
-  return e(aten<"relu.default">, {e(aten<"add.Scalar">, {self, other, alpha})});
+  return clamp_sum(e, e(aten<"add.Scalar">, {self, other, alpha}));
 }
 
 // clang-format off

@@ -373,8 +373,16 @@ Result<Meta> strict_float_promoted(const Tensor& a, const Tensor& b) {
 constexpr auto kAtan2 = [](auto a, auto b) { return std::atan2(a, b); };
 constexpr auto kHypot = [](auto a, auto b) { return std::hypot(a, b); };
 constexpr auto kCopysign = [](auto a, auto b) { return std::copysign(a, b); };
-constexpr auto kNextafter = [](auto a, auto b) { return std::nextafter(a, b); };
 // clang-format on
+constexpr auto kNextafter = [](auto a, auto b) { return std::nextafter(a, b); };
+// The neighbour of `a` among half floats, in the direction of `b`.
+template <uint16_t (*ToHalf)(float), float (*FromHalf)(uint16_t)>
+float half_neighbour(float a, float b) {
+  if (is_nan(a) || a == b) return is_nan(a) ? a : b;
+  if (is_nan(b)) return b;
+  if (a == 0) return std::copysign(FromHalf(1), b);
+  return FromHalf(static_cast<uint16_t>(ToHalf(a) + ((a < b) == (a > 0) ? 1 : -1)));
+}
 constexpr auto kXlogy = []<class C>(C a, C b) {
   return is_nan(b) ? b : (a == C(0) ? C(0) : a * std::log(b));
 };
@@ -397,6 +405,14 @@ constexpr auto kLogaddexp2 = []<class C>(C a, C b) {
 template <const auto& F>
 void float_function(Tensor& out, const Tensor& a, const Tensor& b) {
   float_binary(out, out.dtype(), F, a, b);
+}
+
+void nextafter(Tensor& out, const Tensor& self, const Tensor& other) {
+  if (dtype_size(out.dtype()) != 2) return float_function<kNextafter>(out, self, other);
+  const auto neighbour = out.dtype() == Dtype::bfloat16
+                             ? half_neighbour<float_to_bfloat16, bfloat16_to_float>
+                             : half_neighbour<float_to_half, half_to_float>;
+  elementwise<float>(out, out.dtype(), neighbour, self, other);
 }
 
 void logaddexp(Tensor& out, const Tensor& self, const Tensor& other) {
@@ -550,7 +566,7 @@ constexpr OpDef kArithmeticOps[] = {
     op<"aten::hypot(Tensor self, Tensor other) -> Tensor", strict_float_promoted, float_function<kHypot>>,
     op<"aten::copysign.Tensor(Tensor self, Tensor other) -> Tensor", real_fraction_promoted, float_function<kCopysign>>,
     op<"aten::copysign.Scalar(Tensor self, Scalar other) -> Tensor", rule_with_number<real_fraction_promoted>, with_number<float_function<kCopysign>>>,
-    op<"aten::nextafter(Tensor self, Tensor other) -> Tensor", strict_float_promoted, float_function<kNextafter>>,
+    op<"aten::nextafter(Tensor self, Tensor other) -> Tensor", strict_float_promoted, nextafter>,
     op<"aten::xlogy.Tensor(Tensor self, Tensor other) -> Tensor", real_fraction_promoted, float_function<kXlogy>>,
     op<"aten::xlogy.Scalar_Other(Tensor self, Scalar other) -> Tensor", rule_with_number<real_fraction_promoted>, with_number<float_function<kXlogy>>>,
     op<"aten::xlogy.Scalar_Self(Scalar self, Tensor other) -> Tensor", rule_of_number<real_fraction_promoted>, of_number<float_function<kXlogy>>>,

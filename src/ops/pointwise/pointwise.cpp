@@ -39,7 +39,7 @@ double digamma_of(double x) {
   if (x == 0) return std::copysign(HUGE_VAL, -x);
   if (x < 0) {
     if (x == std::floor(x)) return std::nan("");
-    return digamma_of(1 - x) - std::numbers::pi / std::tan(std::numbers::pi * (x - std::floor(x)));
+    return digamma_of(1 - x) - std::numbers::pi / std::tan(std::numbers::pi * (x - std::trunc(x)));
   }
   double sum = 0;
   for (; x < 10; ++x) sum -= 1 / x;

@@ -38,6 +38,7 @@ C conjugate_of(C x) {
     return x;
 }
 constexpr auto kSigmoidGradient = []<class C>(C grad, C y) {
+  if constexpr (!kIsComplex<C>) return grad * (C(1) - y) * y;
   return times(grad, conjugate_of(times(C(1) - y, y)));
 };
 constexpr auto kTanhGradient = []<class C>(C grad, C y) {

@@ -29,7 +29,8 @@ Result<Tensor> linspace_between(const Start& start, const End& end, int64_t step
 }
 
 // base to the power of evenly spaced exponents. Floats are computed from both ends, integers from
-// the start only (ATen/native/RangeFactories.cpp logspace_out).
+// the start only, and from whole ends unless there is one step (ATen/native/RangeFactories.cpp
+// logspace_out).
 template <class C>
 void fill_powers(Tensor& out, double base, C start, C end) {
   const int64_t steps = out.numel();
@@ -59,7 +60,7 @@ Result<Tensor> logspace_between(const Start& start, const End& end, int64_t step
           allocate({dtype.value_or(is_complex ? Dtype::complex64 : Dtype::float32), {steps}}));
   if (dtype_category(out.dtype()) == DtypeCategory::complex)
     fill_powers<Complex>(out, base, first.to_complex(), last.to_complex());
-  else if (dtype_category(out.dtype()) == DtypeCategory::integer)
+  else if (dtype_category(out.dtype()) == DtypeCategory::integer && steps != 1)
     fill_powers<double>(out, base, std::trunc(first.to_double()), std::trunc(last.to_double()));
   else
     fill_powers<double>(out, base, first.to_double(), last.to_double());

@@ -258,13 +258,17 @@ template <double (*F)(double)>
 constexpr auto kOf = [](auto x) { return F(static_cast<double>(x)); };
 template <double (*F)(double, int), int Order>
 constexpr auto kOfOrder = [](auto x) { return F(static_cast<double>(x), Order); };
-constexpr auto kJ0 = [](auto x) { return ::j0(static_cast<double>(x)); };
-constexpr auto kJ1 = [](auto x) { return ::j1(static_cast<double>(x)); };
+// PyTorch's oscillating functions are NaN at infinity (ATen/native/Math.h bessel_j0_forward).
+template <double (*F)(double)>
+constexpr auto kOscillating =
+    [](auto x) { return std::isinf(x) ? kNan : F(static_cast<double>(x)); };
+constexpr const auto& kJ0 = kOscillating<::j0>;
+constexpr const auto& kJ1 = kOscillating<::j1>;
 constexpr auto kY0 = [](auto x) {
-  return x == 0 ? -HUGE_VAL : x < 0 ? kNan : ::y0(static_cast<double>(x));
+  return x == 0 ? -HUGE_VAL : x < 0 ? kNan : kOscillating<::y0>(x);
 };
 constexpr auto kY1 = [](auto x) {
-  return x == 0 ? -HUGE_VAL : x < 0 ? kNan : ::y1(static_cast<double>(x));
+  return x == 0 ? -HUGE_VAL : x < 0 ? kNan : kOscillating<::y1>(x);
 };
 constexpr auto kZeta = [](auto s, auto q) {
   return zeta_of(static_cast<double>(s), static_cast<double>(q));

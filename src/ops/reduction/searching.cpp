@@ -55,8 +55,8 @@ Result<Tensor> search_sorted(const Tensor& sorted, const Tensor& values,
   PT2_TRY_VOID(check_rank_at_least(sorted, 1, "sorted_sequence"));
   PT2_TRY_VOID(check_not_complex(sorted, "sorted_sequence"));
   PT2_TRY_VOID(check_not_complex(values, "self"));
-  PT2_TRY_VOID(check_not_bool(sorted, "sorted_sequence"));
-  PT2_TRY_VOID(check_not_bool(values, "self"));
+  // Two of bool have no order in PyTorch; one of them is converted.
+  if (values.dtype() == Dtype::bool_) PT2_TRY_VOID(check_not_bool(sorted, "sorted_sequence"));
   const Sizes lead(sorted.sizes().begin(), sorted.sizes().end() - 1);
   const bool shared = sorted.dim() == 1;
   if (!shared && (values.dim() != sorted.dim() ||

@@ -20,6 +20,7 @@ double squared_distance(const Complex& x, const Complex& mean) { return std::nor
 // The sum of squares divided by count - correction, where a negative divisor counts as 0.
 template <class C>
 double row_variance(const C* values, int64_t count, double correction) {
+  if (count == 0) return std::numeric_limits<double>::quiet_NaN();
   const auto mean = sum_row(values, count) / static_cast<Accumulator<C>>(count);
   const double squares = sum_terms(values, count, [mean](const C& x) {
     return squared_distance(static_cast<Accumulator<C>>(x), mean);
@@ -58,27 +59,62 @@ Result<std::array<Meta, 2>> variance_mean_meta(const Tensor& self, const Optiona
   return std::array{meta, Meta(self.dtype(), meta.sizes)};
 }
 
+// PyTorch adds a share of each difference to the mean so far
+// (aten/src/ATen/native/SharedReduceOps.h WelfordOps): what follows an infinity makes it NaN.
+template <class C>
+Accumulator<C> running_mean(const C* values, int64_t count) {
+  const auto mean = sum_row(values, count) / static_cast<Accumulator<C>>(count);
+  if constexpr (!std::is_same_v<C, Complex>)
+    if (std::isinf(mean) &&
+        std::any_of(values, values + count - 1, [](C value) { return std::isinf(value); }))
+      return std::numeric_limits<Accumulator<C>>::quiet_NaN();
+  return mean;
+}
+
 template <bool Root>
 void variance_mean(Tensor& out, Tensor& mean, const Tensor& self, const OptionalDims& dims,
                    const std::optional<Scalar>& correction, bool keepdim) {
   variance<Root>(out, self, dims, correction, keepdim);
   with_fraction_compute_type(self.dtype(), [&]<class C>() {
     reduce_rows<C, C>(mean, self, *wrap_optional_dims(dims, self.dim()), self.dtype(),
-                      [](const C* values, int64_t count) {
-                        return sum_row(values, count) / static_cast<Accumulator<C>>(count);
-                      });
+                      [](const C* values, int64_t count) { return running_mean(values, count); });
   });
 }
 
-// The older overloads only say whether to subtract 1, not how much to subtract.
+// The older overloads only say whether to subtract 1, not how much to subtract. Their standard
+// deviations are no square roots of rounded variances, which half floats may not hold.
 std::optional<Scalar> correction_from(bool unbiased) { return Scalar(int64_t{unbiased}); }
 
 Result<Meta> unbiased_dim_meta(const Tensor& self, const OptionalDims& dims, bool, bool keepdim) {
   return variance_meta(self, dims, std::nullopt, keepdim);
 }
+template <bool Root>
 void unbiased_dim(Tensor& out, const Tensor& self, const OptionalDims& dims, bool unbiased,
                   bool keepdim) {
-  variance<false>(out, self, dims, correction_from(unbiased), keepdim);
+  variance<Root>(out, self, dims, correction_from(unbiased), keepdim);
+}
+Result<Meta> unbiased_meta(const Tensor& self, bool) {
+  return variance_meta(self, std::nullopt, std::nullopt, false);
+}
+template <bool Root>
+void unbiased(Tensor& out, const Tensor& self, bool is_unbiased) {
+  variance<Root>(out, self, std::nullopt, correction_from(is_unbiased), false);
+}
+Result<std::array<Meta, 2>> unbiased_mean_dim_meta(const Tensor& self, const OptionalDims& dims,
+                                                   bool, bool keepdim) {
+  return variance_mean_meta(self, dims, std::nullopt, keepdim);
+}
+template <bool Root>
+void unbiased_mean_dim(Tensor& out, Tensor& mean, const Tensor& self, const OptionalDims& dims,
+                       bool unbiased, bool keepdim) {
+  variance_mean<Root>(out, mean, self, dims, correction_from(unbiased), keepdim);
+}
+Result<std::array<Meta, 2>> unbiased_mean_meta(const Tensor& self, bool) {
+  return variance_mean_meta(self, std::nullopt, std::nullopt, false);
+}
+template <bool Root>
+void unbiased_mean(Tensor& out, Tensor& mean, const Tensor& self, bool is_unbiased) {
+  variance_mean<Root>(out, mean, self, std::nullopt, correction_from(is_unbiased), false);
 }
 
 template <class C>
@@ -219,14 +255,14 @@ constexpr OpDef kVarianceOps[] = {
        variance_mean_meta, variance_mean<false>>,
     op<"aten::std_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)",
        variance_mean_meta, variance_mean<true>>,
-    op<"aten::var.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor", unbiased_dim_meta, unbiased_dim>,
-    op<"aten::std.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor", unbiased_dim_formula<true>>,
+    op<"aten::var.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor", unbiased_dim_meta, unbiased_dim<false>>,
+    op<"aten::std.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor", unbiased_dim_meta, unbiased_dim<true>, unbiased_dim_formula<true>>,
     op<"aten::var(Tensor self, bool unbiased=True) -> Tensor", unbiased_formula<false>>,
-    op<"aten::std(Tensor self, bool unbiased=True) -> Tensor", unbiased_formula<true>>,
+    op<"aten::std(Tensor self, bool unbiased=True) -> Tensor", unbiased_meta, unbiased<true>, unbiased_formula<true>>,
     op<"aten::var_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, Tensor)", unbiased_mean_dim_formula<false>>,
-    op<"aten::std_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, Tensor)", unbiased_mean_dim_formula<true>>,
+    op<"aten::std_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, Tensor)", unbiased_mean_dim_meta, unbiased_mean_dim<true>, unbiased_mean_dim_formula<true>>,
     op<"aten::var_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)", unbiased_mean_formula<false>>,
-    op<"aten::std_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)", unbiased_mean_formula<true>>,
+    op<"aten::std_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)", unbiased_mean_meta, unbiased_mean<true>, unbiased_mean_formula<true>>,
     op<"aten::linalg__powsum(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", powsum>,
     op<"aten::linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
        vector_norm_meta, vector_norm>,

@@ -390,8 +390,10 @@ Result<Tensor> native_channel_shuffle(Emitter& e, const Tensor& self, int64_t gr
   if (self.numel() == 0) return e(aten<"clone.default">, {self, MemoryFormat::contiguous});
   PT2_TRY(const Tensor split,
           e(aten<"reshape.default">, {self, Sizes{self.size(0), groups, channels / groups, -1}}));
-  return e(aten<"reshape.default">,
-           {e(aten<"permute.default">, {split, Sizes{0, 2, 1, 3}}), self.sizes()});
+  return e(aten<"clone.default">,
+           {e(aten<"reshape.default">,
+              {e(aten<"permute.default">, {split, Sizes{0, 2, 1, 3}}), self.sizes()}),
+            MemoryFormat::contiguous});
 }
 
 Result<Tensor> index_select_backward(Emitter& e, const Tensor& grad, const Sizes& self_sizes,
@@ -463,7 +465,7 @@ constexpr OpDef kAssemblingOps[] = {
     op<"aten::empty_permuted(SymInt[] size, int[] physical_layout, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", empty_permuted>,
     composed<"aten::_make_dual(Tensor(a) primal, Tensor tangent, int level) -> Tensor(a)", like_first, make_dual>.with({.sharing = Sharing::possibly}),
     composed<"aten::_unpack_dual(Tensor(a) dual, int level) -> (Tensor(a) primal, Tensor tangent)", unpack_dual_meta, unpack_dual>.with({.sharing = Sharing::possibly, .undecomposed = Undecomposed::lacks_steps}),
-    op<"aten::native_channel_shuffle(Tensor self, SymInt groups) -> Tensor", native_channel_shuffle>.with({.sharing = Sharing::possibly, .slope = Slope::linear}),
+    op<"aten::native_channel_shuffle(Tensor self, SymInt groups) -> Tensor", native_channel_shuffle>.with({.slope = Slope::linear}),
     op<"aten::index_select_backward(Tensor grad, SymInt[] self_sizes, int dim, Tensor index) -> Tensor", index_select_backward>.with({.slope = Slope::linear, .linear_in = "grad"}),
     op<"aten::trace_backward(Tensor grad, SymInt[] sizes) -> Tensor", trace_backward>.with({.slope = Slope::linear, .linear_in = "grad"}),
 };

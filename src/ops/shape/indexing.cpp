@@ -10,6 +10,7 @@
 #include "ops/loops.h"
 #include "ops/memory_format.h"
 #include "ops/op_def.h"
+#include "ops/pointwise/copying.h"
 #include "ops/shape/element_size.h"
 #include "ops/shape/offsets.h"
 
@@ -158,7 +159,7 @@ Result<void> add_into(Tensor& out, int64_t dim, const Tensor& index, const Tenso
 
 Result<Tensor> index_add(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source,
                          const Scalar& alpha) {
-  Tensor out = self.clone();
+  PT2_TRY(Tensor out, copy_as(self, self.dtype(), MemoryFormat::contiguous));
   PT2_TRY_VOID(add_into(out, dim, index, source, alpha));
   return out;
 }
@@ -175,7 +176,7 @@ Result<void> copy_into(Tensor& out, int64_t dim, const Tensor& index, const Tens
 
 Result<Tensor> index_copy(const Tensor& self, int64_t dim, const Tensor& index,
                           const Tensor& source) {
-  Tensor out = self.clone();
+  PT2_TRY(Tensor out, copy_as(self, self.dtype(), MemoryFormat::contiguous));
   PT2_TRY_VOID(copy_into(out, dim, index, source));
   return out;
 }

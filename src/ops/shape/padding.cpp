@@ -70,7 +70,12 @@ void fill_padded(Tensor& out, const Tensor& self, const std::vector<Margin>& mar
 
 Result<Meta> constant_meta(const Tensor& self, const Sizes& pad, const Scalar&) {
   PT2_TRY(const auto margins, margins_of(self, pad));
-  return padded_meta(self, margins);
+  PT2_TRY(Meta meta, padded_meta(self, margins));
+  // What only crops is a copy of a view.
+  if (std::ranges::all_of(pad, [](int64_t width) { return width <= 0; }))
+    return meta_like(self.with_view(std::move(meta.sizes), self.strides(), 0), self.dtype(),
+                     std::nullopt);
+  return meta;
 }
 Result<void> constant(Tensor& out, const Tensor& self, const Sizes& pad, const Scalar& value) {
   PT2_TRY(const auto margins, margins_of(self, pad));

@@ -300,9 +300,8 @@ Result<Tensor> from_the_start(Emitter& e, const Tensor& indices, int64_t size) {
 Result<Tensor> take_along_dim(Emitter& e, const Tensor& self, const Tensor& indices,
                               const std::optional<int64_t>& dim) {
   if (!dim)
-    return e(aten<"gather.default">,
-             {e(aten<"reshape.default">, {self, Sizes{-1}}), 0,
-              e(aten<"reshape.default">, {from_the_start(e, indices, self.numel()), Sizes{-1}})});
+    return e(aten<"gather.default">, {e(aten<"reshape.default">, {self, Sizes{-1}}), 0,
+                                      e(aten<"reshape.default">, {indices, Sizes{-1}})});
   PT2_TRY_VOID(check_rank(indices, self.dim(), "indices"));
   PT2_TRY(const int64_t wrapped, wrap_dim(*dim, self.dim()));
   Sizes one_sizes = self.sizes(), other_sizes = indices.sizes();

@@ -107,7 +107,22 @@ Result<Meta> roll_meta(const Tensor& self, const std::vector<int64_t>& shifts,
   if (!dims.empty() && self.dim() == 0)
     return operator_error("dims: found some for a 0-dim tensor, expected none");
   for (int64_t dim : dims) PT2_TRY_VOID(wrap_dim(dim, self.dim()));
-  return Meta::like(self);
+  if (dims.empty()) return Meta::like(self);
+  if (self.numel() == 0) return meta_like(self, self.dtype(), std::nullopt);
+  // A step joins two parts (ATen/native/TensorTransformations.cpp roll), and an empty part has no
+  // format of its own.
+  Tensor joined = self;
+  for (size_t i = 0; i < dims.size(); ++i) {
+    PT2_TRY(const int64_t at, wrap_dim(dims[i], self.dim()));
+    const int64_t size = self.size(at);
+    const int64_t cut = (size - shifts[i] % size) % size;
+    PT2_TRY(const Tensor head, slice(joined, at, cut, size, 1));
+    PT2_TRY(const Tensor tail, slice(joined, at, 0, cut, 1));
+    PT2_TRY(const Meta meta, cat_meta({head, tail}, at));
+    joined = self.with_view(
+        self.sizes(), meta.strides.empty() ? contiguous_strides(self.sizes()) : meta.strides, 0);
+  }
+  return Meta(self.dtype(), self.sizes(), joined.strides());
 }
 Result<void> roll(Tensor& out, const Tensor& self, const std::vector<int64_t>& shifts,
                   const std::vector<int64_t>& dims) {
@@ -197,8 +212,13 @@ Result<Positions> repeated_positions(std::span<const int64_t> repeats) {
     out.insert(out.end(), static_cast<size_t>(repeats[i]), static_cast<int64_t>(i));
   return out;
 }
+Result<void> check_repeats(const Tensor& repeats) {
+  if (dtype_category(repeats.dtype()) == DtypeCategory::integer) return {};
+  return operator_error("repeats: found " + std::string(dtype_name(repeats.dtype())) +
+                        ", expected integers");
+}
 Result<Tensor> int64_values(const Tensor& repeats) {
-  PT2_TRY_VOID(check_index_dtype(repeats, "repeats"));
+  PT2_TRY_VOID(check_repeats(repeats));
   if (repeats.dim() > 1)
     return operator_error("found repeats of rank " + std::to_string(repeats.dim()) +
                           ", expected 0 or 1");
@@ -457,13 +477,17 @@ Result<Tensor> repeat_interleave_tensor(Emitter& e, const Tensor& self, const Te
                                         OptionalInt dim, OptionalInt output_size) {
   PT2_TRY(const Tensor input, dim ? Result<Tensor>(self) : e(aten<"flatten.using_ints">, {self}));
   PT2_TRY(const int64_t at, wrap_existing_dim(dim.value_or(0), input));
-  PT2_TRY_VOID(check_index_dtype(repeats, "repeats"));
+  PT2_TRY_VOID(check_repeats(repeats));
   Tensor counts = repeats;
   if (repeats.dim() == 0 || (repeats.dim() == 1 && repeats.size(0) == 1)) {
     PT2_TRY(counts, e(aten<"expand.default">,
                       {e(aten<"reshape.default">, {repeats, Sizes{1}}), Sizes{input.size(at)}}));
   } else {
     PT2_TRY_VOID(check_sizes(repeats, {input.size(at)}, "repeats"));
+  }
+  // The positions have the dtype of the counts, and those of an index are int32 or int64.
+  if (counts.dtype() != Dtype::int64 && counts.dtype() != Dtype::int32) {
+    PT2_TRY(counts, e(aten<"_to_copy.default">, {counts, Dtype::int64}));
   }
   return e(aten<"index_select.default">,
            {input, at, e(aten<"repeat_interleave.Tensor">, {counts, output_size})});
