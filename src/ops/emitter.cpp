@@ -52,17 +52,7 @@ Result<std::vector<Value>> Inferrer::call(const Operator& op, std::span<const Va
   PT2_TRY(const std::vector<Value> bound, bind_in_order(op.signature(), arguments));
   const OpDef& def = *op.def;
   if (op.form == Operator::Form::in_place) return std::vector<Value>{bound[0]};
-  if (op.form == Operator::Form::as_written && def.has_rule()) {
-    PT2_TRY(std::vector<Meta> metas, def.infer(bound));
-    std::vector<Value> out;
-    for (Meta& meta : metas) {
-      if (!checked_numel(meta.sizes))
-        return operator_error("a result of sizes " + sizes_text(meta.sizes) +
-                              " has more elements than 64 bits count");
-      out.push_back(without_elements(std::move(meta)));
-    }
-    return out;
-  }
+  if (op.form == Operator::Form::as_written && def.has_rule()) return infer_values(def, bound);
   const bool is_copy = op.form == Operator::Form::copy;
   if ((op.form == Operator::Form::as_written || is_copy) && def.looks_at_sizes_alone()) {
     Context context;
@@ -73,6 +63,8 @@ Result<std::vector<Value>> Inferrer::call(const Operator& op, std::span<const Va
           value = Value(Tensor::without_elements(tensor->dtype(), tensor->sizes()));
     return out;
   }
+  if (op.form == Operator::Form::as_written && def.is_predictable())
+    return infer_values(def, bound);
   return Error{ErrorCode::unsupported,
                "the operator " + std::string(def.signature->name) + " has no shape rule", ""};
 }
@@ -93,6 +85,22 @@ Result<std::vector<Meta>> infer_formula(const OpDef& def, std::span<const Value>
     metas.emplace_back(tensor->dtype(), tensor->sizes(), tensor->strides());
   }
   return metas;
+}
+
+Result<std::vector<Value>> infer_values(const OpDef& def, std::span<const Value> arguments) {
+  if (!def.has_rule()) {
+    Inferrer inferrer;
+    return def.write_boxed(def, inferrer, arguments);
+  }
+  PT2_TRY(std::vector<Meta> metas, def.infer(arguments));
+  std::vector<Value> out;
+  for (Meta& meta : metas) {
+    if (!checked_numel(meta.sizes))
+      return operator_error("a result of sizes " + sizes_text(meta.sizes) +
+                            " has more elements than 64 bits count");
+    out.push_back(without_elements(std::move(meta)));
+  }
+  return out;
 }
 
 bool OpDef::looks_at_sizes_alone() const {

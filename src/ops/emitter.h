@@ -94,6 +94,8 @@ class Inferrer : public Emitter {
 Result<std::vector<Value>> run_formula(const OpDef& def, Context& context,
                                        std::span<const Value> arguments);
 Result<std::vector<Meta>> infer_formula(const OpDef& def, std::span<const Value> arguments);
+// The results without elements, lists of tensors among them; requires is_predictable().
+Result<std::vector<Value>> infer_values(const OpDef& def, std::span<const Value> arguments);
 
 }  // namespace pt2::ops
 

@@ -98,7 +98,10 @@ struct OpDef {
   Result<std::vector<Value>> compute(Context& context, std::span<const Value> arguments) const {
     return compute_boxed(*this, context, arguments);
   }
-  // False where only running the operator determines its results.
+  // Whether anything but running the operator determines its results: a rule, or a formula that is
+  // followed without elements.
+  bool is_predictable() const { return infer_boxed != nullptr || write_boxed != nullptr; }
+  // Whether its results are tensors, and a rule gives their Metas.
   bool has_rule() const { return infer_boxed != nullptr; }
   // Infers the Metas of the results; requires has_rule(). Verification passes tensors without
   // elements: a rule that reads elements must check `defined()` first.
@@ -314,6 +317,12 @@ constexpr void check_rule() {
 template <auto F>
 inline constexpr bool kFormulaValue = kIsFormula<std::decay_t<decltype(F)>>;
 
+// Whether a result is a list, which no Meta describes.
+template <class T>
+inline constexpr bool kHasLists = kIsVector<T>;
+template <class... T>
+inline constexpr bool kHasLists<std::tuple<T...>> = (kIsVector<T> || ...);
+
 // Adds a formula to a row, and the rule that follows from it if the row has none.
 template <SignatureText S, auto Formula, bool HasRule = false>
 constexpr OpDef written(OpDef def) {
@@ -321,7 +330,7 @@ constexpr OpDef written(OpDef def) {
   check_function<kSignature<S>, F>();
   def.formula = &kAddress<Formula>;
   def.write_boxed = &write_formula<F>;
-  constexpr bool kGivesTensors = !kIsVector<typename Callable<F>::Return>;
+  constexpr bool kGivesTensors = !kHasLists<typename Callable<F>::Return>;
   if constexpr (!HasRule && kGivesTensors) def.infer_boxed = &infer_formula;
   return def;
 }

@@ -60,8 +60,8 @@ std::vector<OperatorInfo> available_operators(const CustomOperators& operators) 
     for (const ops::OpDef& def : family.rows) {
       std::string target = ops::target_of(*def.signature);
       if (operators.find(target) != nullptr) continue;
-      out.push_back(
-          {std::move(target), std::string(def.signature->text), Source::build, def.has_rule()});
+      out.push_back({std::move(target), std::string(def.signature->text), Source::build,
+                     def.is_predictable()});
     }
   std::ranges::sort(out, {}, &OperatorInfo::target);
   return out;

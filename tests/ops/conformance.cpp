@@ -403,24 +403,37 @@ Value without_elements(const Value& value) {
   return Value(Tensor::without_elements(tensor->dtype(), tensor->sizes()));
 }
 
-// As in verification, the rule gets tensors without elements.
-std::string compare_rule(const Operator& op, const std::vector<Value>& arguments,
-                         const std::vector<Value>& found) {
-  if (op.form != Operator::Form::as_written || !op.def->has_rule()) return {};
-  std::vector<Value> bare;
-  for (const Value& argument : arguments) bare.push_back(without_elements(argument));
-  const auto metas = op.def->infer(bare);
-  // The sizes may depend on elements, such as those of a mask among the indices.
-  if (!metas && metas.error().code == ErrorCode::unsupported) return {};
-  if (!metas) return "the rule without elements: " + metas.error().text();
-  for (size_t i = 0; i < metas->size() && i < found.size(); ++i) {
+std::string compare_inferred(std::span<const Value> inferred, std::span<const Value> found) {
+  for (size_t i = 0; i < inferred.size() && i < found.size(); ++i) {
+    const auto* items = inferred[i].get_if<Value::List>();
+    const auto* found_items = found[i].get_if<Value::List>();
+    if (items != nullptr && found_items != nullptr) {
+      if (items->size() != found_items->size())
+        return "the rule without elements gives " + std::to_string(items->size()) + " of " +
+               std::to_string(found_items->size()) + " items";
+      if (std::string text = compare_inferred(*items, *found_items); !text.empty()) return text;
+    }
+    const auto* guess = inferred[i].get_if<Tensor>();
     const auto* tensor = found[i].get_if<Tensor>();
-    const Meta& meta = (*metas)[i];
-    if (tensor != nullptr && (meta.dtype != tensor->dtype() || meta.sizes != tensor->sizes()))
-      return "the rule without elements gives sizes " + sizes_text(meta.sizes) + " for " +
+    if (guess != nullptr && tensor != nullptr &&
+        (guess->dtype() != tensor->dtype() || guess->sizes() != tensor->sizes()))
+      return "the rule without elements gives sizes " + sizes_text(guess->sizes()) + " for " +
              tensor->type_text();
   }
   return {};
+}
+
+// As in verification, the rule gets tensors without elements.
+std::string compare_rule(const Operator& op, const std::vector<Value>& arguments,
+                         const std::vector<Value>& found) {
+  if (op.form != Operator::Form::as_written || !op.def->is_predictable()) return {};
+  std::vector<Value> bare;
+  for (const Value& argument : arguments) bare.push_back(without_elements(argument));
+  const auto inferred = infer_values(*op.def, bare);
+  // The sizes may depend on elements, such as those of a mask among the indices.
+  if (!inferred && inferred.error().code == ErrorCode::unsupported) return {};
+  if (!inferred) return "the rule without elements: " + inferred.error().text();
+  return compare_inferred(*inferred, found);
 }
 
 Result<std::string> run_sample(const Sample& sample, Samples& samples, const Operator& op) {

@@ -86,8 +86,8 @@ std::string document_family(std::string_view name, std::span<const OpDef> family
   for (const OpDef& def : family) {
     const std::string overload = short_name(target_of(*def.signature));
     const auto found = counts.find(overload);
-    out +=
-        "| `" + overload + "` | " + (def.has_rule() ? "yes" : "") + " | " + facts_text(def) + " | ";
+    out += "| `" + overload + "` | " + (def.is_predictable() ? "yes" : "") + " | " +
+           facts_text(def) + " | ";
     if (found != counts.end())
       out += std::to_string(found->second.passed) + " of " + std::to_string(found->second.recorded);
     out += " |\n";

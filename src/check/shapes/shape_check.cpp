@@ -174,8 +174,8 @@ Result<std::vector<Value>> ShapeCheck::infer(const SymbolBindings& bindings) {
 }
 
 bool ShapeCheck::has_rule() const {
-  return op_.def->has_rule() ||
-         (op_.form != ops::Operator::Form::in_place && op_.def->looks_at_sizes_alone());
+  return op_.def->has_rule() || (op_.form != ops::Operator::Form::in_place &&
+                                 (op_.def->looks_at_sizes_alone() || op_.def->is_predictable()));
 }
 
 bool ShapeCheck::bind(const SymbolBindings& bindings) {
@@ -193,20 +193,14 @@ Result<std::vector<Value>> ShapeCheck::results() const {
 }
 
 Result<std::vector<Value>> ShapeCheck::compute() const {
-  if (op_.def->has_rule()) {
-    PT2_TRY(std::vector<ops::Meta> metas, op_.def->infer(arguments_));
-    if (op_.form == ops::Operator::Form::in_place) return in_place_results(metas, arguments_[0]);
-    std::vector<Value> values;
-    for (ops::Meta& meta : metas) {
-      if (!checked_numel(meta.sizes))
-        return ops::operator_error("a result of sizes " + ops::sizes_text(meta.sizes) +
-                                   " has more elements than 64 bits count");
-      values.emplace_back(Tensor::without_elements(meta.dtype, std::move(meta.sizes)));
-    }
-    return values;
+  if (op_.form == ops::Operator::Form::in_place) {
+    PT2_TRY(const std::vector<ops::Meta> metas, op_.def->infer(arguments_));
+    return in_place_results(metas, arguments_[0]);
   }
+  if (op_.def->has_rule()) return ops::infer_values(*op_.def, arguments_);
   if (returns_list(signature_) && !has_few_pieces(signature_, arguments_, recorded_values()))
     return Error{ErrorCode::limit, "too many pieces", ""};
+  if (!op_.def->looks_at_sizes_alone()) return ops::infer_values(*op_.def, arguments_);
   ops::Context context;
   return op_.def->compute(context, arguments_);
 }
