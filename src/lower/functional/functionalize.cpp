@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <ranges>
 #include <set>
@@ -20,8 +21,6 @@ namespace {
 
 // A write through a view of views is done again on each of them.
 constexpr size_t kDeepest = 64;
-// The last two are the running statistics.
-constexpr size_t kBatchNormResults = 5;
 // It changes nothing that is computed.
 constexpr std::string_view kDetachInPlace = "torch.ops.aten.detach_.default";
 
@@ -174,8 +173,8 @@ class Functionalizer {
         return visit_reader(op);
       case Write::Form::in_place:
         return visit_in_place(write);
-      case Write::Form::batch_norm:
-        return visit_batch_norm(write);
+      case Write::Form::updates:
+        return visit_updates(write);
       case Write::Form::unknown:
         return fail(write.text);
     }
@@ -276,14 +275,9 @@ class Functionalizer {
     graph_.set_node_target(at_, write.target);
     graph_.set_value_meta(value, in_memory_of_its_own(*graph_.value(self).tensor()));
     const auto stored = graph_.value(self).tensor()->dtype.dtype();
-    const auto computed = dtype_of_result(graph_, node());
-    if (!stored || !computed)
-      return fail(
-          fmt::format("{} writes, and no rule says what {} computes", target_, write.target));
-    if (dtype_category(*computed) > dtype_category(*stored))
-      return fail(
-          fmt::format("{} writes numbers of a kind that its memory does not hold", target_));
-    if (*computed != *stored) cast_result(value, *computed);
+    const auto computed = dtypes_of_results(graph_, node());
+    if (!stored || !computed || computed->size() != 1) return fail_without_rule(write);
+    if (!fit_result(value, *stored, computed->front())) return;
     const Tracked& shown = tracked(self);
     tracked(value) = {.current = value,
                       .root = shown.root,
@@ -293,6 +287,18 @@ class Functionalizer {
     store(value, value);
   }
 
+  void fail_without_rule(const Write& write) {
+    fail(fmt::format("{} writes, and no rule says what {} computes", target_, write.target));
+  }
+
+  // Casts a result to the dtype of the memory that it is for; reports it where that is impossible.
+  bool fit_result(ValueId value, Dtype stored, Dtype computed) {
+    const bool fits = dtype_category(computed) <= dtype_category(stored);
+    if (!fits)
+      fail(fmt::format("{} writes numbers of a kind that its memory does not hold", target_));
+    if (fits && computed != stored) cast_result(value, computed);
+    return fits;
+  }
   // The operator gives another dtype than that of the memory that it wrote to.
   void cast_result(ValueId value, Dtype computed) {
     TensorMeta meta = *graph_.value(value).tensor();
@@ -300,7 +306,13 @@ class Functionalizer {
         std::exchange(meta.dtype, ScalarType{dtype_info(computed).schema_number});
     const std::string name = graph_.unused_name(graph_.value(value).name);
     const ValueId uncast = graph_.add_value({.name = name, .meta = std::move(meta)}).value();
-    graph_.set_node_outputs(at_, {Argument(uncast)});
+    std::vector<Argument> outputs = node().outputs;
+    for (Argument& output : outputs)
+      for_each_leaf(output, [&](Argument& leaf) {
+        auto* id = leaf.get_if<ValueId>();
+        if (id != nullptr && *id == value) *id = uncast;
+      });
+    graph_.set_node_outputs(at_, std::move(outputs));
     Node cast{.target = "torch.ops.aten._to_copy.default",
               .inputs = {{.name = "self", .arg = uncast}, {.name = "dtype", .arg = stored}},
               .outputs = {Argument(value)},
@@ -311,39 +323,116 @@ class Functionalizer {
       graph_.add_node(std::move(cast));
   }
 
-  void visit_batch_norm(const Write& write) {
-    if (node().outputs.size() > kBatchNormResults - 2)
-      return fail(fmt::format("{} has more results than it gives", target_));
-    std::vector<ValueId> statistics;
-    for (const std::string_view name : {"running_mean", "running_var"}) {
-      const Argument* argument = node().find_input(name);
-      const auto* id = argument != nullptr ? argument->get_if<ValueId>() : nullptr;
-      if (id == nullptr || graph_.value(*id).tensor() == nullptr)
-        return fail(fmt::format("{} has no tensor as its {}", node().target, name));
-      if (!may_write(*id)) return;
-      statistics.push_back(*id);
+  // The tensors of an argument, which is one or a list of them; nothing where it is something else.
+  std::optional<std::vector<ValueId>> tensors_of(std::string_view name) const {
+    const Argument* argument = node().find_input(name);
+    if (argument == nullptr || (!argument->is<ValueId>() && !argument->is<ArgumentList>()))
+      return std::nullopt;
+    std::vector<ValueId> out;
+    bool is_all = true;
+    for_each_value(*argument, [&](ValueId id) {
+      is_all = is_all && graph_.value(id).tensor() != nullptr;
+      out.push_back(id);
+    });
+    return is_all ? std::optional(out) : std::nullopt;
+  }
+
+  // Whether it reads memory after it wrote there, or writes there twice. Lists are gone through
+  // item by item; a tensor that is in none goes with each of them.
+  bool depends_on_its_writes(const Write& write) const {
+    constexpr size_t kNoList = SIZE_MAX;
+    using Place = std::pair<const NamedArgument*, size_t>;
+    const auto for_each_place = [&](const auto& visit) {
+      for (const NamedArgument& input : node().inputs) {
+        size_t item = 0;
+        const bool is_list = input.arg.is<ArgumentList>();
+        for_each_value(input.arg, [&](ValueId id) {
+          if (graph_.value(id).tensor() == nullptr) return;
+          visit(root_of(id), Place(&input, is_list ? item++ : kNoList));
+        });
+      }
+    };
+    std::map<ValueId, Place> written;
+    bool found = false;
+    for_each_place([&](ValueId root, const Place& place) {
+      if (std::ranges::find(write.written, place.first->name) != write.written.end())
+        found |= !written.emplace(root, place).second;
+    });
+    for_each_place([&](ValueId root, const Place& place) {
+      const auto write_there = written.find(root);
+      if (write_there == written.end() || write_there->second == place) return;
+      const auto& [argument, item] = write_there->second;
+      const auto* list = argument->arg.get_if<ArgumentList>();
+      found |= list != nullptr && list->items.size() > 1 && place.second > item;
+    });
+    return found;
+  }
+
+  void visit_updates(const Write& write) {
+    std::vector<std::vector<ValueId>> written;
+    for (const std::string& name : write.written) {
+      auto tensors = tensors_of(name);
+      if (!tensors) return fail(fmt::format("{} has no tensor as its {}", node().target, name));
+      written.push_back(*std::move(tensors));
+      for (const ValueId id : written.back())
+        if (!may_write(id)) return;
     }
+    if (depends_on_its_writes(write))
+      return fail(fmt::format("{} uses memory after it wrote there", node().target));
+    const ops::Operator functional = ops::find_operator(write.target);
+    const size_t own_results = functional.signature().return_count - written.size();
+    if (node().outputs.size() > own_results)
+      return fail(fmt::format("{} has more results than it gives", target_));
     read_inputs();
     std::vector<NamedArgument> inputs = node().inputs;
-    std::erase_if(inputs, [](const NamedArgument& each) { return each.name == "cudnn_enabled"; });
-    graph_.set_node_inputs(at_, std::move(inputs));
-    graph_.set_node_target(at_, write.target);
     std::vector<Argument> outputs = node().outputs;
     const std::string name = node_name();
-    while (outputs.size() < kBatchNormResults) {
-      const TensorMeta& like = *graph_.value(statistics[(outputs.size() + 1) % 2]).tensor();
+    const auto add_result = [&](ValueId like) {
       GraphValue value{.name = graph_.unused_name(fmt::format("{}_{}", name, outputs.size())),
-                       .meta = in_memory_of_its_own(like)};
-      outputs.emplace_back(graph_.add_value(std::move(value)).value());
+                       .meta = in_memory_of_its_own(*graph_.value(like).tensor())};
+      return graph_.add_value(std::move(value)).value();
+    };
+    // Statistics of the batch, which only the functional form gives.
+    while (outputs.size() < own_results) {
+      const std::vector<ValueId>& like = written[(outputs.size() + 1) % written.size()];
+      if (like.empty()) return fail(fmt::format("{} has fewer results than it gives", target_));
+      outputs.emplace_back(add_result(like[0]));
     }
-    graph_.set_node_outputs(at_, outputs);
-    for (size_t i = 0; i < statistics.size(); ++i)
-      store(statistics[i], *outputs[kBatchNormResults - 2 + i].get_if<ValueId>());
+    std::vector<std::pair<ValueId, ValueId>> updates;
+    for (size_t i = 0; i < written.size(); ++i) {
+      ArgumentList list;
+      for (const ValueId id : written[i]) {
+        updates.emplace_back(id, add_result(id));
+        list.items.emplace_back(updates.back().second);
+      }
+      const bool is_list = node().find_input(write.written[i])->is<ArgumentList>();
+      outputs.push_back(is_list ? Argument(std::move(list)) : list.items[0]);
+    }
+    std::erase_if(inputs, [&](const NamedArgument& each) {
+      return functional.signature().find(each.name) == nullptr;
+    });
+    graph_.set_node_inputs(at_, std::move(inputs));
+    graph_.set_node_target(at_, write.target);
+    graph_.set_node_outputs(at_, std::move(outputs));
+    store_updates(write, updates);
+  }
+
+  // Pairs of what was written to and what it becomes, the last results of the node.
+  void store_updates(const Write& write, std::span<const std::pair<ValueId, ValueId>> updates) {
+    const auto computed = dtypes_of_results(graph_, node());
+    if (!computed || computed->size() < updates.size()) return fail_without_rule(write);
+    for (size_t i = 0; i < updates.size(); ++i) {
+      const auto& [id, value] = updates[i];
+      const auto stored = graph_.value(id).tensor()->dtype.dtype();
+      if (!stored) return fail_without_rule(write);
+      if (!fit_result(value, *stored, (*computed)[computed->size() - updates.size() + i])) return;
+    }
+    for (const auto& [id, value] : updates) store(id, value);
   }
 
   std::string node_name() const {
     const auto* id = node().outputs.empty() ? nullptr : node().outputs[0].get_if<ValueId>();
-    return id != nullptr ? graph_.value(*id).name : "batch_norm";
+    return id != nullptr ? graph_.value(*id).name : "written";
   }
 
   // From here on the memory that `id` shows holds `value`.

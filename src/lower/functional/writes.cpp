@@ -43,7 +43,9 @@ Write batch_norm(const Node& node, const ops::Operator& op) {
         fmt::format("{} writes running statistics, which no operator computes by "
                     "themselves",
                     node.target));
-  return {.form = Write::Form::batch_norm, .target = std::move(functional)};
+  return {.form = Write::Form::updates,
+          .target = std::move(functional),
+          .written = {"running_mean", "running_var"}};
 }
 
 Write in_place(const Graph& graph, const Node& node, const ops::Signature& functional,
@@ -61,6 +63,23 @@ Write in_place(const Graph& graph, const Node& node, const ops::Signature& funct
   return write;
 }
 
+// The functional form gives what the operator gives, and what each argument that it writes to
+// becomes (torchgen/native_function_generation.py).
+Write updates(const Node& node, const ops::Signature& own, const ops::Signature& functional) {
+  Write write{.form = Write::Form::updates, .target = ops::target_of(functional)};
+  for (const ops::Parameter& parameter : own)
+    if (parameter.mutated) write.written.emplace_back(parameter.name);
+  if (functional.return_count != own.return_count + write.written.size())
+    return unknown(
+        fmt::format("{} writes, and {} does not give what it writes", node.target, write.target));
+  return write;
+}
+void collect_dtypes(const Value& value, std::vector<Dtype>& dtypes) {
+  if (const auto* tensor = value.get_if<Tensor>()) dtypes.push_back(tensor->dtype());
+  if (const auto* list = value.get_if<Value::List>())
+    for (const Value& item : *list) collect_dtypes(item, dtypes);
+}
+
 }  // namespace
 
 Write write_of(const Graph& graph, const Node& node, const ops::Operator& op) {
@@ -75,19 +94,23 @@ Write write_of(const Graph& graph, const Node& node, const ops::Operator& op) {
     return in_place(graph, node, *op.def->signature, op);
   if (has_row && !op.def->facts.functional_form.empty())
     if (const auto functional = ops::find_operator(functional_target(op)))
-      return in_place(graph, node, functional.signature(), op);
+      return op.signature().return_count == 1 && functional.signature().return_count == 1
+                 ? in_place(graph, node, functional.signature(), op)
+                 : updates(node, op.signature(), functional.signature());
   return unknown(fmt::format("{} writes, and no operator computes what it does", node.target));
 }
 
-std::optional<Dtype> dtype_of_result(const Graph& graph, const Node& node) {
+std::optional<std::vector<Dtype>> dtypes_of_results(const Graph& graph, const Node& node) {
   const ops::Operator op = ops::find_operator(node.target);
-  if (!op || !op.def->has_rule()) return std::nullopt;
+  if (!op || !op.def->is_predictable()) return std::nullopt;
   const auto arguments =
       check::abstract_arguments(graph, node, op.signature(), check::abstract_value_of_ones);
   if (!arguments) return std::nullopt;
-  const auto metas = op.def->infer(*arguments);
-  if (!metas || metas->size() != 1) return std::nullopt;
-  return metas->front().dtype;
+  const auto results = ops::infer_values(*op.def, *arguments);
+  if (!results) return std::nullopt;
+  std::vector<Dtype> dtypes;
+  for (const Value& result : *results) collect_dtypes(result, dtypes);
+  return dtypes;
 }
 
 TensorMeta in_memory_of_its_own(TensorMeta meta) {

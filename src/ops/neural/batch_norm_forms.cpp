@@ -51,13 +51,15 @@ Result<Four> with_reserve(const Tensor& input, const OptionalTensor& weight,
 }
 
 Result<std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor, Tensor>> with_update_functional(
-    const Tensor& input, const OptionalTensor& weight, const OptionalTensor& bias,
+    Emitter& e, const Tensor& input, const OptionalTensor& weight, const OptionalTensor& bias,
     const Tensor& running_mean, const Tensor& running_var, double momentum, double eps) {
-  const Tensor mean = running_mean.clone();
-  const Tensor variance = running_var.clone();
-  PT2_TRY(auto parts, normalize(input, weight, bias, mean, variance, true, momentum, eps));
-  auto& [out, save_mean, save_deviation] = parts;
-  return std::tuple(out, save_mean, save_deviation, no_reserve(), mean, variance);
+  PT2_TRY(auto parts, e.several<Tensor, Tensor, Tensor, Tensor, Tensor>(
+                          aten<"_native_batch_norm_legit_functional.default">,
+                          {input, weight, bias, running_mean, running_var, true, momentum, eps}));
+  auto& [out, save_mean, save_deviation, mean, variance] = parts;
+  PT2_TRY(Tensor reserve, e(aten<"empty.memory_format">, {Sizes{0}, Dtype::uint8}));
+  return std::tuple(std::move(out), std::move(save_mean), std::move(save_deviation),
+                    std::move(reserve), std::move(mean), std::move(variance));
 }
 
 // Gradients that the mask excludes are None.
@@ -103,7 +105,7 @@ Result<Gradients> impl_index_backward(Emitter& e, int64_t index, const Tensor& i
 // clang-format off
 constexpr OpDef kBatchNormFormsOps[] = {
     op<"aten::_batch_norm_impl_index(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps, bool cudnn_enabled) -> (Tensor, Tensor, Tensor, Tensor, int)", impl_index>.with({.updates_statistics_if = "training", .undecomposed = Undecomposed::gives_numbers}),
-    op<"aten::_batch_norm_with_update(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, Tensor(b!) running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor)", with_reserve<true, Tensor>>,
+    op<"aten::_batch_norm_with_update(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, Tensor(b!) running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor)", with_reserve<true, Tensor>>.with({.functional_form = "_batch_norm_with_update_functional.default"}),
     op<"aten::_batch_norm_with_update_functional(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor, Tensor running_mean_out, Tensor running_var_out)", with_update_functional>,
     op<"aten::_batch_norm_no_update(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor)", with_reserve<false, OptionalTensor>>,
     op<"aten::batch_norm_backward(Tensor grad_out, Tensor input, Tensor weight, Tensor? running_mean, Tensor? running_var, Tensor? save_mean, Tensor? save_var, bool update, float eps, bool[3] output_mask, Tensor reserve) -> (Tensor, Tensor, Tensor)", backward_update>,

@@ -8,6 +8,7 @@
 #include "ops/dense.h"
 #include "ops/loops.h"
 #include "ops/op_def.h"
+#include "ops/pointwise/copying.h"
 #include "ops/shape/view.h"
 
 namespace pt2::ops {
@@ -34,7 +35,8 @@ Result<TensorPair> pair_of(Handle handle, std::initializer_list<Operand> argumen
 
 // Without quantisation: a copy, and a mask of ones.
 Result<TensorPair> unchanged(const Tensor& self) {
-  PT2_TRY(Tensor mask, allocate({Dtype::bool_, self.sizes()}));
+  PT2_TRY(const Meta meta, meta_like(self, Dtype::bool_, std::nullopt));
+  PT2_TRY(Tensor mask, allocate(meta));
   fill_elements(mask, Scalar(true));
   return TensorPair(self.clone(), std::move(mask));
 }
@@ -51,9 +53,9 @@ Result<TensorPair> fake_tensor_qparams(const Tensor& self, const Tensor& scale,
 }
 Result<std::array<Meta, 2>> masked_meta(const Tensor& self) {
   PT2_TRY_VOID(check_floating(self, "self"));
-  Meta mask = Meta::like(self);
-  mask.dtype = Dtype::bool_;
-  return std::array{Meta::like(self), std::move(mask)};
+  PT2_TRY(Meta output, meta_like(self, self.dtype(), std::nullopt));
+  PT2_TRY(Meta mask, meta_like(self, Dtype::bool_, std::nullopt));
+  return std::array{std::move(output), std::move(mask)};
 }
 Result<std::array<Meta, 2>> fake_tensor_qparams_meta(const Tensor& self, const Tensor&,
                                                      const Tensor&, const Tensor&, int64_t,
@@ -348,6 +350,17 @@ Result<Tensor> follow_output(Emitter& e, const Tensor& self, const Tensor& obser
             averaging_const, quant_min, quant_max, ch_axis, per_row, symmetric});
 }
 
+Result<std::array<Meta, 6>> follow_functional_meta(const Tensor& self, const Tensor&, const Tensor&,
+                                                   const Tensor& running_min,
+                                                   const Tensor& running_max, const Tensor& scale,
+                                                   const Tensor& zero_point, double, int64_t,
+                                                   int64_t, int64_t, bool per_row, bool) {
+  if (per_row && running_min.numel() == 0)
+    return Error{ErrorCode::unsupported, "an observer that was never used is resized", ""};
+  PT2_TRY(auto parts, masked_meta(self));
+  return std::array{std::move(parts[0]),     std::move(parts[1]), Meta::like(running_min),
+                    Meta::like(running_max), Meta::like(scale),   Meta::like(zero_point)};
+}
 using Followed = std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor, Tensor>;
 Result<Followed> follow_functional(const Tensor& self, const Tensor& observer_on,
                                    const Tensor& fake_quant_on, const Tensor& running_min,
@@ -379,8 +392,8 @@ constexpr OpDef kFakeQuantizationOps[] = {
     op<"aten::_fake_quantize_learnable_per_tensor_affine_backward(Tensor grad, Tensor self, Tensor scale, Tensor zero_point, int quant_min, int quant_max, float grad_factor=1.) -> (Tensor, Tensor, Tensor)", learnable_tensor_backward>,
     op<"aten::_fake_quantize_learnable_per_channel_affine_backward(Tensor grad, Tensor self, Tensor scale, Tensor zero_point, int axis, int quant_min, int quant_max, float grad_factor=1.) -> (Tensor, Tensor, Tensor)", learnable_channel_backward>,
     op<"aten::fused_moving_avg_obs_fake_quant(Tensor self, Tensor observer_on, Tensor fake_quant_on, Tensor(a!) running_min, Tensor(b!) running_max, Tensor(c!) scale, Tensor(d!) zero_point, float averaging_const, int quant_min, int quant_max, int ch_axis, bool per_row_fake_quant=False, bool symmetric_quant=False) -> Tensor", follow_output>,
-    composed<"aten::_fused_moving_avg_obs_fq_helper(Tensor self, Tensor observer_on, Tensor fake_quant_on, Tensor(a!) running_min, Tensor(b!) running_max, Tensor(c!) scale, Tensor(d!) zero_point, float averaging_const, int quant_min, int quant_max, int ch_axis, bool per_row_fake_quant=False, bool symmetric_quant=False) -> (Tensor output, Tensor mask)", follow_meta, follow_in_place>,
-    op<"aten::_fused_moving_avg_obs_fq_helper_functional(Tensor self, Tensor observer_on, Tensor fake_quant_on, Tensor running_min, Tensor running_max, Tensor scale, Tensor zero_point, float averaging_const, int quant_min, int quant_max, int ch_axis, bool per_row_fake_quant=False, bool symmetric_quant=False) -> (Tensor output, Tensor mask, Tensor running_min_out, Tensor running_max_out, Tensor scale_out, Tensor zero_point_out)", follow_functional>,
+    composed<"aten::_fused_moving_avg_obs_fq_helper(Tensor self, Tensor observer_on, Tensor fake_quant_on, Tensor(a!) running_min, Tensor(b!) running_max, Tensor(c!) scale, Tensor(d!) zero_point, float averaging_const, int quant_min, int quant_max, int ch_axis, bool per_row_fake_quant=False, bool symmetric_quant=False) -> (Tensor output, Tensor mask)", follow_meta, follow_in_place>.with({.functional_form = "_fused_moving_avg_obs_fq_helper_functional.default"}),
+    composed<"aten::_fused_moving_avg_obs_fq_helper_functional(Tensor self, Tensor observer_on, Tensor fake_quant_on, Tensor running_min, Tensor running_max, Tensor scale, Tensor zero_point, float averaging_const, int quant_min, int quant_max, int ch_axis, bool per_row_fake_quant=False, bool symmetric_quant=False) -> (Tensor output, Tensor mask, Tensor running_min_out, Tensor running_max_out, Tensor scale_out, Tensor zero_point_out)", follow_functional_meta, follow_functional>,
 };
 // clang-format on
 
