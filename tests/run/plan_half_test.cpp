@@ -119,6 +119,26 @@ TEST_P(PlanHalf, ChainsRoundAsEachNodeDoes) {
   EXPECT_EQ(halves.check(), (Names{"pointwise_chain", "pointwise_chain", "pointwise_chain"}));
 }
 
+TEST_P(PlanHalf, PixelsAreMultipliedAsTheyLie) {
+  for (const bool has_bias : {false, true}) {
+    HalfCase halves(GetParam());
+    const ValueId x = halves.value({2, 35, 6, 7}), weight = halves.weight({20, 35, 1, 1}),
+                  bias = halves.weight({20}), line = halves.value({2, 35, 9}),
+                  line_weight = halves.weight({20, 35, 1});
+    const auto convolve = [&](const std::string& target, ValueId image, ValueId kernels,
+                              const Sizes& sizes) {
+      return halves.call(target,
+                         {input(image), named("weight", Argument(kernels)),
+                          named("bias", has_bias ? Argument(bias) : Argument(None{}))},
+                         sizes);
+    };
+    const ValueId y = convolve("conv2d.default", x, weight, {2, 20, 6, 7});
+    halves.output(halves.call("relu.default", {self(y)}, {2, 20, 6, 7}));
+    halves.output(convolve("conv1d.default", line, line_weight, {2, 20, 9}));
+    EXPECT_EQ(halves.check(), (Names{"convolution", "pointwise_chain", "convolution"}));
+  }
+}
+
 // Few rows, and columns alone, are multiplied as floats.
 TEST_P(PlanHalf, MatricesThatChangeAreMultipliedAsTheyLie) {
   for (const int64_t rows : {1, 3, 5, 300}) {

@@ -283,6 +283,8 @@ bool has_own_halves(const Planner& planner, const BoundNode& node,
 StepPointer Planner::make_step(const BoundNode& node) {
   for (const auto& maker : kMakers) {
     if (!is_operator(node, maker.name, maker.overload)) continue;
+    if (maker.make == make_convolution)
+      if (StepPointer step = make_half_convolution(*this, node)) return taken(std::move(step));
     if (!has_own_halves(*this, node, maker.make)) {
       widens_ = true;
       StepPointer step = make_half(*this, node, [&] { return maker.make(*this, node); });

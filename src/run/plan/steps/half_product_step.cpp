@@ -4,6 +4,7 @@
 
 #include "kernels/products/half_products.h"
 #include "run/plan/halves.h"
+#include "run/plan/layout.h"
 #include "run/plan/packed_memory.h"
 #include "run/plan/steps/product_weights.h"
 
@@ -15,36 +16,41 @@ constexpr int64_t kRowsAtOnce = 256;
 
 class HalfProductStep final : public Step {
  public:
+  // `of_pixels`: rows are the channels of pixels, which lie side by side then.
   HalfProductStep(const BoundNode& node, const BoundArgument& input, ProductWeights weights,
-                  const std::shared_ptr<WeightCopies>& copies)
+                  bool of_pixels, const std::shared_ptr<WeightCopies>& copies)
       : Step({&node}),
         input_(input),
         weights_(std::move(weights)),
+        of_pixels_(of_pixels),
         packed_(copies, weights_.contents("halves")) {}
 
-  std::string_view name() const override { return "product"; }
+  std::string_view name() const override { return of_pixels_ ? "convolution" : "product"; }
 
   Result<bool> run(Frame& frame) const override {
     const Tensor* input = frame.tensor(input_);
     const Dtype dtype = weights_.tensor.dtype();
     if (input == nullptr || !input->defined() || input->dtype() != dtype || input->numel() == 0 ||
-        !is_aligned(*input) || input->dim() < 1 || input->size(input->dim() - 1) != weights_.depth)
+        !is_aligned(*input) || input->dim() < (of_pixels_ ? 3 : 1))
       return false;
+    const int64_t depth_dim = of_pixels_ ? 1 : input->dim() - 1;
+    if (input->size(depth_dim) != weights_.depth) return false;
     const int64_t rows = input->numel() / weights_.depth;
     const uint16_t* packed = nullptr;
     if (rows > kFewRows || weights_.depth_stride != 1) {
       packed = pack(frame);
       if (packed == nullptr) return false;
     }
-    const Tensor lying = to_row_major(frame, *input);
     Sizes sizes = input->sizes();
-    sizes.back() = weights_.columns;
-    Tensor out = frame.make(std::move(sizes), {}, dtype);
+    sizes[static_cast<size_t>(depth_dim)] = weights_.columns;
+    const Tensor lying =
+        of_pixels_ ? channels_last_value(frame, input_) : to_row_major(frame, *input);
+    Tensor out = of_pixels_ ? make_images(frame, sizes, dtype) : frame.make(sizes, {}, dtype);
     if (packed == nullptr)
       multiply_few(frame, lying, rows, out);
     else
       multiply(frame, lying, rows, packed, out);
-    frame.set(result(), std::move(out), false);
+    frame.set(result(), std::move(out), of_pixels_);
     return true;
   }
 
@@ -110,6 +116,7 @@ class HalfProductStep final : public Step {
 
   const BoundArgument& input_;
   ProductWeights weights_;
+  bool of_pixels_;
   PackedMemory packed_;
 };
 
@@ -117,7 +124,16 @@ class HalfProductStep final : public Step {
 
 StepPointer make_half_product(const Planner& planner, const BoundNode& node,
                               const BoundArgument& input, ProductWeights weights) {
-  return std::make_unique<HalfProductStep>(node, input, std::move(weights), planner.half_copies());
+  return std::make_unique<HalfProductStep>(node, input, std::move(weights), false,
+                                           planner.half_copies());
+}
+
+StepPointer make_half_convolution(const Planner& planner, const BoundNode& node) {
+  std::optional<ProductWeights> weights = find_pixel_weights(planner, node);
+  return weights
+             ? std::make_unique<HalfProductStep>(node, *Planner::argument(node, "input"),
+                                                 *std::move(weights), true, planner.half_copies())
+             : nullptr;
 }
 
 }  // namespace pt2::run

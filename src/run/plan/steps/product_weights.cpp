@@ -20,6 +20,19 @@ std::string_view weight_name(const BoundNode& node) {
   return is_operator(node, "aten::matmul") ? "other" : "mat2";
 }
 
+// False where there is a bias that is none for these weights.
+bool take_bias(const Planner& planner, const BoundNode& node, std::string_view name,
+               ProductWeights& weights) {
+  const Tensor* bias = find_weight(planner, node, name);
+  if (bias == nullptr || bias->dtype() != weights.tensor.dtype() || bias->dim() != 1 ||
+      bias->size(0) != weights.columns)
+    return false;
+  const Tensor* floats = is_half(bias->dtype()) ? planner.widened(*bias) : bias;
+  if (floats == nullptr) return false;
+  weights.bias = planner.row_major(*floats);
+  return weights.bias.has_value();
+}
+
 }  // namespace
 
 bool has_half_weights(const Planner& planner, const BoundNode& node) {
@@ -41,16 +54,30 @@ std::optional<ProductWeights> find_product_weights(const Planner& planner, const
   if (is_addmm && (planner.number(node, "beta") != 1.0 || planner.number(node, "alpha") != 1.0))
     return std::nullopt;
   const std::string_view bias_name = is_addmm ? "self" : "bias";
-  if (is_addmm || (is_linear && !planner.is_none(node, bias_name))) {
-    const Tensor* bias = find_weight(planner, node, bias_name);
-    if (bias == nullptr || bias->dtype() != weight->dtype() || bias->dim() != 1 ||
-        bias->size(0) != out.columns)
-      return std::nullopt;
-    const Tensor* floats = is_half(bias->dtype()) ? planner.widened(*bias) : bias;
-    if (floats == nullptr) return std::nullopt;
-    out.bias = planner.row_major(*floats);
-    if (!out.bias) return std::nullopt;
-  }
+  if ((is_addmm || (is_linear && !planner.is_none(node, bias_name))) &&
+      !take_bias(planner, node, bias_name, out))
+    return std::nullopt;
+  return out;
+}
+
+std::optional<ProductWeights> find_pixel_weights(const Planner& planner, const BoundNode& node) {
+  const Tensor* weight = find_halves(planner, node, "weight");
+  if (weight == nullptr || weight->dim() < 3 ||
+      weight->numel() != weight->size(0) * weight->size(1) || planner.integer(node, "groups") != 1)
+    return std::nullopt;
+  const auto spatial = static_cast<size_t>(weight->dim() - 2);
+  if (planner.integers(node, "stride", spatial) != Sizes(spatial, 1) ||
+      planner.integers(node, "padding", spatial) != Sizes(spatial, 0) ||
+      (is_operator(node, "aten::convolution") && planner.flag(node, "transposed") != false))
+    return std::nullopt;
+  std::optional<Tensor> lying = planner.row_major(*weight);
+  if (!lying) return std::nullopt;
+  ProductWeights out{.tensor = *std::move(lying),
+                     .depth = weight->size(1),
+                     .columns = weight->size(0),
+                     .depth_stride = 1,
+                     .column_stride = weight->size(1)};
+  if (!planner.is_none(node, "bias") && !take_bias(planner, node, "bias", out)) return std::nullopt;
   return out;
 }
 

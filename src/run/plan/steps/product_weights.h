@@ -30,12 +30,18 @@ struct ProductWeights {
 // way.
 std::optional<ProductWeights> find_product_weights(const Planner& planner, const BoundNode& node);
 
-// Whether the weights of such a node are known and of float16 or bfloat16.
+// Those of a convolution with kernels of one pixel, of float16 or bfloat16; nothing for others.
+std::optional<ProductWeights> find_pixel_weights(const Planner& planner, const BoundNode& node);
+
+// Whether the weights of such a product are known and of float16 or bfloat16.
 bool has_half_weights(const Planner& planner, const BoundNode& node);
 
 // A product with weights of float16 or bfloat16.
 StepPointer make_half_product(const Planner& planner, const BoundNode& node,
                               const BoundArgument& input, ProductWeights weights);
+
+// A convolution with such kernels.
+StepPointer make_half_convolution(const Planner& planner, const BoundNode& node);
 
 }  // namespace pt2::run
 
