@@ -1,5 +1,7 @@
 #include "kernels/dtypes/typed.h"
 
+#include <limits>
+
 #include "kernels/kernel_test.h"
 
 namespace pt2::kernels {
@@ -28,7 +30,7 @@ void check(TypedElement element, TypedFunction function, const Expected& expecte
     for (std::vector<In>* values : {&a, &b})
       for (In& value : *values) value = static_cast<In>(random.whole(0, 4)) - In(1);
     if constexpr (std::is_same_v<In, float>) a[0] = NAN;
-    if constexpr (std::is_same_v<In, int64_t>) a[0] = INT64_MAX;
+    if constexpr (std::is_integral_v<In>) a[0] = std::numeric_limits<In>::max();
     std::vector<uint8_t> memory(static_cast<size_t>(count + 1) * sizeof(Out), 7);
     loop.a.data = a.data();
     loop.b.data = b.data();
@@ -74,6 +76,26 @@ TEST(Typed, WholeNumbersWrapAround) {
   check<int64_t, int64_t>(TypedElement::whole, add, wrapped(std::plus<uint64_t>()));
   check<int64_t, int64_t>(TypedElement::whole, subtract, wrapped(std::minus<uint64_t>()));
   check<int64_t, int64_t>(TypedElement::whole, multiply, wrapped(std::multiplies<uint64_t>()));
+}
+
+template <class Element>
+void check_short_numbers(TypedElement element) {
+  using enum TypedFunction;
+  const auto wrapped = [](auto function) {
+    return [function](Element a, Element b) {
+      return static_cast<Element>(function(int64_t{a}, int64_t{b}));
+    };
+  };
+  check<Element, Element>(element, add, wrapped(std::plus<int64_t>()));
+  check<Element, Element>(element, subtract, wrapped(std::minus<int64_t>()));
+  check<Element, Element>(element, multiply, wrapped(std::multiplies<int64_t>()));
+}
+
+TEST(Typed, ShortNumbersWrapAroundAtTheirOwnSize) {
+  check_short_numbers<int32_t>(TypedElement::medium);
+  check_short_numbers<int8_t>(TypedElement::small);
+  check_short_numbers<uint8_t>(TypedElement::byte);
+  check_comparisons<int32_t>(TypedElement::medium);
 }
 
 // Any byte but 0 is true.

@@ -169,6 +169,32 @@ TEST(PlanPointwise, ConditionsAndCounters) {
   EXPECT_TRUE(graph.was_recorded());
 }
 
+TEST(PlanPointwise, ShortWholeNumbers) {
+  for (const Dtype dtype : {Dtype::int32, Dtype::int8, Dtype::uint8}) {
+    Case graph;
+    const ValueId x = graph.input({3, 4});
+    Tensor elements = Tensor::zeros(dtype, {3, 4});
+    ops::copy_elements(elements, floats({3, 4}, {1, 2, 3, 4, 5, 60, 70, 80, 90, 100, 110, 120}));
+    graph.fill(x, std::move(elements));
+    graph.record(x, {3, 4}, dtype);
+    const auto make = [&](const std::string& target, const Argument& operand) {
+      const ValueId id = graph.call(target, {self(x), named("other", operand)});
+      graph.record(id, {3, 4}, dtype);
+      graph.output(graph.call(
+          "_to_copy.default",
+          {self(id),
+           named("dtype", Argument(ScalarType{dtype_info(Dtype::float32).schema_number}))}));
+    };
+    make("mul.Tensor", Argument(x));
+    make("sub.Tensor", Argument(int64_t{100}));
+    // 300 is no element of the short ones.
+    if (dtype == Dtype::int32) make("add.Tensor", Argument(int64_t{300}));
+    Names names = graph.check();
+    std::erase(names, "reference");
+    EXPECT_EQ(names, Names(dtype == Dtype::int32 ? 3 : 2, "pointwise"));
+  }
+}
+
 TEST(PlanPointwise, ElementsAreChosenByMasks) {
   Case graph;
   const ValueId x = graph.input({2, 3, 4}), y = graph.input({3, 1}), mask = graph.input({3, 4});

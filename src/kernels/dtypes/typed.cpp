@@ -66,8 +66,9 @@ bool compare(const TypedLoop& loop) {
   }
 }
 
+// Sums and products of numbers with signs have the bits of those without.
+template <class U>
 bool compute_wholes(const TypedLoop& loop) {
-  using U = uint64_t;
   switch (loop.function) {
     case TypedFunction::add:
       return run<U, U>(loop, std::plus<U>());
@@ -76,7 +77,7 @@ bool compute_wholes(const TypedLoop& loop) {
     case TypedFunction::multiply:
       return run<U, U>(loop, std::multiplies<U>());
     default:
-      return compare<int64_t>(loop);
+      return false;
   }
 }
 
@@ -134,9 +135,14 @@ bool run_typed(const TypedLoop& loop) {
     case TypedElement::boolean:
       return compute_bools(loop);
     case TypedElement::whole:
-      return compute_wholes(loop);
+      return compute_wholes<uint64_t>(loop) || compare<int64_t>(loop);
     case TypedElement::real:
       return compare<float>(loop);
+    case TypedElement::medium:
+      return compute_wholes<uint32_t>(loop) || compare<int32_t>(loop);
+    case TypedElement::small:
+    case TypedElement::byte:
+      return compute_wholes<uint8_t>(loop);
   }
   return false;
 }

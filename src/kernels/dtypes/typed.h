@@ -27,8 +27,9 @@ enum class TypedFunction : uint8_t {
   one_alone,
   negated,  // of the first operand
 };
-// What operands consist of. A bool is a byte, false if it is 0; the others are int64_t and float.
-enum class TypedElement : uint8_t { boolean, whole, real };
+// What operands consist of. A bool is a byte, false if it is 0; the others are int64_t, float,
+// int32_t, int8_t and uint8_t. The last two are not compared.
+enum class TypedElement : uint8_t { boolean, whole, real, medium, small, byte };
 
 inline constexpr int kTypedDims = 5;
 

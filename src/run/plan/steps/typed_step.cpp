@@ -46,16 +46,21 @@ bool is_arithmetic(TypedFunction function) { return function <= TypedFunction::m
 bool is_logic(TypedFunction function) { return function >= TypedFunction::both; }
 
 std::optional<TypedElement> element_of(Dtype dtype) {
-  if (dtype == Dtype::bool_) return TypedElement::boolean;
-  if (dtype == Dtype::int64) return TypedElement::whole;
-  return dtype == Dtype::float32 ? std::optional(TypedElement::real) : std::nullopt;
+  constexpr std::pair<Dtype, TypedElement> kElements[] = {
+      {Dtype::bool_, TypedElement::boolean}, {Dtype::int64, TypedElement::whole},
+      {Dtype::float32, TypedElement::real},  {Dtype::int32, TypedElement::medium},
+      {Dtype::int8, TypedElement::small},    {Dtype::uint8, TypedElement::byte}};
+  for (const auto& [known, element] : kElements)
+    if (known == dtype) return element;
+  return std::nullopt;
 }
 
 // Whether the function takes such elements as PyTorch's operator does.
 bool takes(TypedFunction function, TypedElement element) {
   if (is_logic(function)) return element == TypedElement::boolean;
-  return element == TypedElement::whole ||
-         (element == TypedElement::real && !is_arithmetic(function));
+  if (element == TypedElement::boolean) return false;
+  if (is_arithmetic(function)) return element != TypedElement::real;
+  return element != TypedElement::small && element != TypedElement::byte;
 }
 
 bool is_tensor(const Tensor* tensor) {
@@ -63,25 +68,13 @@ bool is_tensor(const Tensor* tensor) {
          !tensor->is_wrapped_number() && is_aligned(*tensor);
 }
 
-// A number of this call as an element; nothing where it is one of another kind.
-std::optional<std::array<std::byte, 8>> number_of_call(const Frame& frame,
-                                                       const BoundArgument& argument,
-                                                       TypedElement element) {
-  std::array<std::byte, 8> out{};
+// Nothing where the argument is no whole number in this call.
+std::optional<int64_t> whole_number(const Frame& frame, const BoundArgument& argument) {
   const auto id = Frame::value_id(argument);
-  const Value& value = id ? frame.values[static_cast<size_t>(*id)] : argument.constant;
   if (!id && argument.dynamic != nullptr) return std::nullopt;
-  if (element == TypedElement::whole) {
-    const auto* whole = value.get_if<int64_t>();
-    if (whole == nullptr) return std::nullopt;
-    std::memcpy(out.data(), whole, sizeof *whole);
-    return out;
-  }
-  const auto number = element == TypedElement::real ? number_of(value) : std::nullopt;
-  if (!number) return std::nullopt;
-  const auto real = static_cast<float>(*number);
-  std::memcpy(out.data(), &real, sizeof real);
-  return out;
+  const Value& value = id ? frame.values[static_cast<size_t>(*id)] : argument.constant;
+  const auto* whole = value.get_if<int64_t>();
+  return whole == nullptr ? std::nullopt : std::optional(*whole);
 }
 
 // A number of this call as an element of the dtype, where PyTorch would not take another one for
@@ -98,14 +91,13 @@ std::optional<std::array<std::byte, 8>> number_as(const Frame& frame, const Boun
     ops::store_elements(&*number, 1, dtype, 1, out.data());
     return out;
   }
-  const auto found = number_of_call(frame, argument, TypedElement::whole);
-  if (!found || dtype == Dtype::int64) return found;
-  int64_t whole = 0;
-  std::memcpy(&whole, found->data(), sizeof whole);
+  const auto whole = whole_number(frame, argument);
+  if (!whole) return std::nullopt;
+  int64_t stored = 0;
+  ops::store_elements(&*whole, 1, dtype, 1, out.data());
+  ops::load_elements(out.data(), 1, dtype, 1, &stored);
   // What does not fit is an error, which the operator describes.
-  if (whole < 0 || whole > 127) return std::nullopt;
-  ops::store_elements(&whole, 1, dtype, 1, out.data());
-  return out;
+  return stored == *whole ? std::optional(out) : std::nullopt;
 }
 
 // An operand of this call, and how a loop sees it; null for a number, which is the same everywhere.
@@ -154,7 +146,7 @@ class TypedStep final : public Step {
     const Tensor* b = is_unary ? nullptr : frame.tensor(first().arguments[1]);
     std::array<std::byte, 8> number{};
     if (!is_unary && b == nullptr) {
-      const auto found = number_of_call(frame, first().arguments[1], *element);
+      const auto found = number_as(frame, first().arguments[1], a->dtype());
       if (!found) return false;
       number = *found;
     } else if (!is_unary && (!is_tensor(b) || b->dtype() != a->dtype())) {
@@ -263,7 +255,9 @@ StepPointer make_typed(const Planner& planner, const BoundNode& node) {
   if (made == nullptr || taken == nullptr) return nullptr;
   const auto result = made->dtype.dtype(), operand = taken->dtype.dtype();
   const auto element = operand ? element_of(*operand) : std::nullopt;
-  if (!result || !element || (*result != Dtype::bool_ && *result != Dtype::int64)) return nullptr;
+  if (!result || !element || (*result != Dtype::bool_ && *result != *operand) ||
+      *result == Dtype::float32)
+    return nullptr;
   for (const auto& row : kFunctions) {
     const bool is_it = is_operator(node, row.name) || is_operator(node, row.name, "Tensor") ||
                        is_operator(node, row.name, "Scalar");
