@@ -5,6 +5,8 @@
 #include <bit>
 #include <cstring>
 #include <functional>
+#include <memory>
+#include <mutex>
 #include <numeric>
 
 #include "kernels/dtypes/mapped_copy.h"
@@ -255,29 +257,63 @@ class MappedStep final : public Step {
       return false;
     const int64_t bytes = dtype_size(from->dtype());
     if (bytes > 16 || std::popcount(static_cast<uint64_t>(bytes)) != 1) return false;
-    std::optional<Places> places = rule_({from->sizes(), from->strides()});
-    if (!places || std::ranges::any_of(*places, &std::vector<int64_t>::empty)) return false;
-    Sizes sizes;
-    for (const std::vector<int64_t>& each : *places) sizes.push_back(std::ssize(each));
-    if (!checked_numel(sizes)) return false;
     const auto id = Frame::value_id(argument);
-    const bool rearranged = id && frame.is_rearranged(*id) && is_channels_last(*from) &&
-                            sizes.size() == from->sizes().size();
+    const auto copy = copy_of(*from, id && frame.is_rearranged(*id) && is_channels_last(*from));
+    if (copy == nullptr) return false;
     Tensor out =
-        frame.make(sizes, rearranged ? channels_last_strides(sizes) : Sizes(), from->dtype());
-    // In memory channels are the innermost dimension.
-    if (rearranged) std::rotate(places->begin() + 1, places->begin() + 2, places->end());
-    std::array<std::byte, 16> filler{};
-    std::memcpy(filler.data(), &filler_, sizeof filler_);
-    frame.launch(
-        [copy = std::make_shared<const kernels::MappedCopy>(*std::move(places), bytes, filler),
-         in = from->raw_data(), to = out.raw_data(),
-         threads = frame.threads()] { copy->run(in, to, threads); });
-    frame.set(result(), std::move(out), rearranged);
+        frame.make(copy->sizes, copy->rearranged ? channels_last_strides(copy->sizes) : Sizes(),
+                   from->dtype());
+    frame.launch([copy, in = from->raw_data(), to = out.raw_data(), threads = frame.threads()] {
+      copy->kernel.run(in, to, threads);
+    });
+    frame.set(result(), std::move(out), copy->rearranged);
     return true;
   }
 
  private:
+  // What calls with operands that lie alike have in common.
+  struct Copy {
+    Sizes from_sizes, from_strides;
+    int64_t bytes;  // of an element
+    bool was_rearranged;
+    Sizes sizes;
+    bool rearranged;
+    kernels::MappedCopy kernel;
+  };
+
+  // Null where the operator refuses such sizes, or there are too many.
+  std::shared_ptr<const Copy> copy_of(const Tensor& from, bool was_rearranged) const {
+    const int64_t bytes = dtype_size(from.dtype());
+    const std::lock_guard lock(mutex_);
+    if (last_ != nullptr && last_->from_sizes == from.sizes() &&
+        last_->from_strides == from.strides() && last_->bytes == bytes &&
+        last_->was_rearranged == was_rearranged)
+      return last_;
+    std::optional<Places> places = rule_({from.sizes(), from.strides()});
+    if (!places || std::ranges::any_of(*places, &std::vector<int64_t>::empty)) return nullptr;
+    Sizes sizes;
+    int64_t listed = 0;
+    for (const std::vector<int64_t>& each : *places) {
+      sizes.push_back(std::ssize(each));
+      listed += std::ssize(each);
+    }
+    if (!checked_numel(sizes)) return nullptr;
+    // In memory channels are the innermost dimension.
+    const bool rearranged = was_rearranged && sizes.size() == from.sizes().size();
+    if (rearranged) std::rotate(places->begin() + 1, places->begin() + 2, places->end());
+    std::array<std::byte, 16> filler{};
+    std::memcpy(filler.data(), &filler_, sizeof filler_);
+    auto copy = std::make_shared<const Copy>(
+        Copy{from.sizes(), from.strides(), bytes, was_rearranged, std::move(sizes), rearranged,
+             kernels::MappedCopy(*std::move(places), bytes, filler)});
+    // The last one is kept, if it is small.
+    constexpr int64_t kMostListed = int64_t{1} << 18;
+    if (listed <= kMostListed) last_ = copy;
+    return copy;
+  }
+
+  mutable std::mutex mutex_;
+  mutable std::shared_ptr<const Copy> last_;
   Rule rule_;
   float filler_;
 };
