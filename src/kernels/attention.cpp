@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "kernels/dtypes/halves.h"
 #include "kernels/products/product.h"
 #include "kernels/products/row_products.h"
 
@@ -103,8 +104,10 @@ int64_t round_up(int64_t count, int64_t step) { return (count + step - 1) / step
 
 struct Scratch {
   float* scores;
-  float* keys;
-  float* values;
+  float* keys;         // packed
+  float* values;       // packed
+  float* wide_keys;    // of halves
+  float* wide_values;  // of halves
   float* maxima;
   float* sums;
 };
@@ -122,36 +125,92 @@ int64_t blocks_at_once(const Attention& attention, int threads) {
 bool has_few_queries(const Attention& attention) { return attention.queries <= kFewQueries; }
 
 struct Layout {
-  int64_t scores, keys, values, rows;
-  int64_t total() const { return scores + keys + values + 2 * rows; }
+  int64_t scores, keys, values, wide_keys, wide_values, rows;
+  int64_t total() const { return scores + keys + values + wide_keys + wide_values + 2 * rows; }
 };
 Layout lay_out(const Attention& attention, int threads) {
   const int64_t block = std::min(attention.keys, kKeyBlock);
-  if (has_few_queries(attention)) return {round_up(kFewQueries * block, 16), 0, 0, 16};
-  return {round_up(kQueryBlock * block, 16), round_up(packed_size(attention.depth, block), 16),
+  const bool widens = attention.halves != Rounding::none;
+  const int64_t wide_keys = widens ? round_up(block * attention.depth, 16) : 0;
+  const int64_t wide_values = widens ? round_up(block * attention.value_depth, 16) : 0;
+  if (has_few_queries(attention))
+    return {round_up(kFewQueries * block, 16), 0, 0, wide_keys, wide_values, 16};
+  return {round_up(kQueryBlock * block, 16),
+          round_up(packed_size(attention.depth, block), 16),
           round_up(packed_size(block, attention.value_depth), 16),
+          wide_keys,
+          wide_values,
           kQueryBlock * blocks_at_once(attention, threads)};
+}
+
+// One query of each head: those of heads that share keys are as good as rows of one head, which
+// reads the keys once.
+Attention with_shared_keys(const Attention& given) {
+  const int64_t group = given.heads / std::max<int64_t>(1, given.key_heads);
+  int64_t rows = std::min(group, kFewQueries);
+  while (rows > 1 && group % rows != 0) --rows;
+  if (given.queries != 1 || given.causal || rows <= 1) return given;
+  Attention out = given;
+  out.heads = given.heads / rows;
+  out.queries = rows;
+  for (Heads* heads : {&out.query, &out.mask}) {
+    heads->row_stride = heads->head_stride;
+    heads->head_stride *= rows;
+  }
+  out.out_row_stride = given.out_head_stride;
+  out.out_head_stride *= rows;
+  return out;
 }
 
 // One head's rows.
 struct Head {
   const float* query;
-  const float* key;
-  const float* value;
+  Heads key;
+  Heads value;
   const float* mask;
   float* out;
 };
-const float* head_data(const Heads& heads, int64_t batch, int64_t head) {
-  return heads.data == nullptr ? nullptr
-                               : heads.data + batch * heads.batch_stride + head * heads.head_stride;
+Heads one_head(const Heads& heads, int64_t batch, int64_t head) {
+  const int64_t offset = batch * heads.batch_stride + head * heads.head_stride;
+  Heads out = heads;
+  if (heads.data != nullptr) out.data += offset;
+  if (heads.halves != nullptr) out.halves += offset;
+  return out;
 }
 Head find_head(const Attention& attention, int64_t index) {
   const int64_t batch = index / attention.heads;
   const int64_t head = index % attention.heads;
   const int64_t key_head = head / (attention.heads / attention.key_heads);
-  return {head_data(attention.query, batch, head), head_data(attention.key, batch, key_head),
-          head_data(attention.value, batch, key_head), head_data(attention.mask, batch, head),
+  return {one_head(attention.query, batch, head).data, one_head(attention.key, batch, key_head),
+          one_head(attention.value, batch, key_head), one_head(attention.mask, batch, head).data,
           attention.out + batch * attention.out_batch_stride + head * attention.out_head_stride};
+}
+
+// Keys or values of a block as floats, where they lie or in `memory`.
+struct FloatRows {
+  const float* data;
+  int64_t stride;
+};
+FloatRows float_rows(Rounding type, const Heads& head, int64_t first, int64_t count, int64_t width,
+                     float* memory) {
+  if (head.halves == nullptr) return {head.data + first * head.row_stride, head.row_stride};
+  const auto widen = type == Rounding::half ? half_to_float : bfloat16_to_float;
+  const uint16_t* from = head.halves + first * head.row_stride;
+  if (head.row_stride == width)
+    widen(from, count * width, memory);
+  else
+    for (int64_t row = 0; row < count; ++row)
+      widen(from + row * head.row_stride, width, memory + row * width);
+  return {memory, width};
+}
+FloatRows keys_of(const Attention& attention, const Head& head, int64_t first, int64_t count,
+                  const Scratch& scratch) {
+  return float_rows(attention.halves, head.key, first, count, attention.depth, scratch.wide_keys);
+}
+FloatRows values_of(const Attention& attention, const Head& head, int64_t first, int64_t count,
+                    const Scratch& scratch) {
+  return float_rows(attention.halves, head.value, first, count, attention.value_depth,
+                    scratch.wide_values);
 }
 
 // Queries begin .. end - 1 and keys first .. first + count - 1.
@@ -164,6 +223,20 @@ struct Block {
 int64_t allowed_keys(const Attention& attention, const Block& block, int64_t row) {
   if (!attention.causal) return block.count;
   return std::clamp<int64_t>(row + attention.causal_offset + 1 - block.first, 0, block.count);
+}
+
+// Whether the mask keeps every query of the block from all of its keys. These are not read then:
+// what lies there is of no weight, and in a cache of a fixed size it may be most of all keys.
+bool is_masked_out(const Attention& attention, const Head& head, const Block& block) {
+  if (head.mask == nullptr) return false;
+  const int64_t rows = attention.mask.row_stride == 0 ? 1 : block.end - block.begin;
+  for (int64_t row = block.begin; row < block.begin + rows; ++row) {
+    const float* mask = head.mask + row * attention.mask.row_stride + block.first;
+    if (std::any_of(mask, mask + block.count,
+                    [](float each) { return each != -std::numeric_limits<float>::infinity(); }))
+      return false;
+  }
+  return true;
 }
 
 // `count` scores of each query are in scratch.scores; `offset` is the row whose sums come first.
@@ -206,7 +279,7 @@ void finish_rows(const Attention& attention, const Head& head, int64_t begin, in
 void attend_block(const Attention& attention, const Head& head, const Block& block, int64_t offset,
                   const Scratch& scratch) {
   int64_t count = allowed_keys(attention, block, block.end - 1);
-  if (count == 0) return;
+  if (count == 0 || is_masked_out(attention, head, block)) return;
   count = std::min(block.count, round_up(count, kPanelStep));
   Product scores;
   scores.rows = block.end - block.begin;
@@ -241,16 +314,19 @@ void attend_many(const Attention& attention, const Head& head, int64_t begin, in
   for (int64_t first = 0; first < attention.keys; first += kKeyBlock) {
     Block block{begin, end, first, std::min(kKeyBlock, attention.keys - first)};
     if (allowed_keys(attention, block, end - 1) == 0) break;
-    pack_right(head.key + first * attention.key.row_stride,
+    if (is_masked_out(attention, head, block)) continue;
+    const FloatRows keys = keys_of(attention, head, first, block.count, scratch);
+    pack_right(keys.data,
                {.depth = attention.depth,
                 .columns = block.count,
                 .depth_stride = 1,
-                .column_stride = attention.key.row_stride},
+                .column_stride = keys.stride},
                scratch.keys);
-    pack_right(head.value + first * attention.value.row_stride,
+    const FloatRows values = values_of(attention, head, first, block.count, scratch);
+    pack_right(values.data,
                {.depth = block.count,
                 .columns = attention.value_depth,
-                .depth_stride = attention.value.row_stride,
+                .depth_stride = values.stride,
                 .column_stride = 1},
                scratch.values);
     for (int64_t row = begin; row < end; row += kQueryBlock) {
@@ -268,26 +344,29 @@ void attend_few(const Attention& attention, const Head& head, const Scratch& scr
     const Block block{0, attention.queries, first, std::min(kKeyBlock, attention.keys - first)};
     const int64_t count = allowed_keys(attention, block, block.end - 1);
     if (count == 0) break;
+    if (is_masked_out(attention, head, block)) continue;
+    const FloatRows keys = keys_of(attention, head, first, count, scratch);
     RowProduct scores{.rows = attention.queries,
                       .columns = count,
                       .depth = attention.depth,
                       .left = head.query,
                       .left_stride = attention.query.row_stride,
-                      .right = head.key + first * attention.key.row_stride,
-                      .right_stride = attention.key.row_stride,
+                      .right = keys.data,
+                      .right_stride = keys.stride,
                       .turned = true,
                       .out = scratch.scores,
                       .out_stride = count,
                       .epilogue = {}};
     multiply_rows(scores);
     weigh_block(attention, head, block, count, 0, scratch);
+    const FloatRows values = values_of(attention, head, first, count, scratch);
     RowProduct sums{.rows = attention.queries,
                     .columns = attention.value_depth,
                     .depth = count,
                     .left = scratch.scores,
                     .left_stride = count,
-                    .right = head.value + first * attention.value.row_stride,
-                    .right_stride = attention.value.row_stride,
+                    .right = values.data,
+                    .right_stride = values.stride,
                     .turned = false,
                     .out = head.out,
                     .out_stride = attention.out_row_stride,
@@ -300,11 +379,12 @@ void attend_few(const Attention& attention, const Head& head, const Scratch& scr
 }  // namespace
 
 int64_t attention_scratch_size(const Attention& attention, int threads) {
-  return lay_out(attention, threads).total() * threads;
+  return lay_out(with_shared_keys(attention), threads).total() * threads;
 }
 
-void attend(const Attention& attention, float* scratch, ThreadPool* pool) {
-  if (attention.queries <= 0 || attention.value_depth <= 0) return;
+void attend(const Attention& given, float* scratch, ThreadPool* pool) {
+  if (given.queries <= 0 || given.value_depth <= 0) return;
+  const Attention attention = with_shared_keys(given);
   const int threads = thread_count(pool);
   const Layout layout = lay_out(attention, threads);
   const int64_t chunk = kQueryBlock * blocks_at_once(attention, threads);
@@ -315,7 +395,9 @@ void attend(const Attention& attention, float* scratch, ThreadPool* pool) {
     own.scores = scratch + layout.total() * thread;
     own.keys = own.scores + layout.scores;
     own.values = own.keys + layout.keys;
-    own.maxima = own.values + layout.values;
+    own.wide_keys = own.values + layout.values;
+    own.wide_values = own.wide_keys + layout.wide_keys;
+    own.maxima = own.wide_values + layout.wide_values;
     own.sums = own.maxima + layout.rows;
     const Head head = find_head(attention, task / chunks);
     if (has_few_queries(attention)) return attend_few(attention, head, own);

@@ -1,11 +1,13 @@
 // Scaled dot-product attention of float32, softmax(scale * query key^T + mask) value, without ever
-// holding all scores: blocks of keys in turn, sums and maxima kept for each query.
+// holding all scores: blocks of keys in turn, sums and maxima kept for each query. Keys and values
+// may be halves, which become floats a block at a time.
 #ifndef PT2_KERNELS_ATTENTION_H
 #define PT2_KERNELS_ATTENTION_H
 
 #include <cstdint>
 
 #include "kernels/threads.h"
+#include "kernels/tiles.h"
 
 namespace pt2::kernels {
 
@@ -13,6 +15,7 @@ namespace pt2::kernels {
 // it is broadcast).
 struct Heads {
   const float* data = nullptr;
+  const uint16_t* halves = nullptr;  // instead of them
   int64_t batch_stride = 0;
   int64_t head_stride = 0;
   int64_t row_stride = 0;
@@ -29,6 +32,7 @@ struct Attention {
   Heads query;
   Heads key;
   Heads value;
+  Rounding halves = Rounding::none;  // what keys and values are, unless floats
   // Added to the scores, its rows as long as there are keys; null data if there is none. Bools
   // become 0 and -inf before.
   Heads mask;

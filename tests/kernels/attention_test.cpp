@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "kernels/dtypes/halves.h"
 #include "kernels/kernel_test.h"
 
 namespace pt2::kernels {
@@ -14,11 +15,12 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 struct Case {
   Attention shape;
   std::vector<float> query, key, value, mask, out, scratch;
+  std::vector<uint16_t> key_halves, value_halves;
 
   Case(Random& random, int64_t queries, int64_t keys, bool masked) {
     shape.batch = random.whole(1, 2);
     shape.key_heads = random.whole(1, 2);
-    shape.heads = shape.key_heads * random.whole(1, 2);
+    shape.heads = shape.key_heads * random.whole(1, queries == 1 ? 9 : 2);
     shape.queries = queries;
     shape.keys = keys;
     shape.depth = random.whole(1, 40);
@@ -30,6 +32,11 @@ struct Case {
     shape.key = lay_out(random, key, shape.key_heads, keys, shape.depth);
     shape.value = lay_out(random, value, shape.key_heads, keys, shape.value_depth);
     if (masked) add_mask(random);
+    shape.halves = static_cast<Rounding>(random.whole(0, 2));
+    if (shape.halves != Rounding::none) {
+      round_to_halves(shape.key, key, key_halves);
+      round_to_halves(shape.value, value, value_halves);
+    }
     // [batch, query, head, element], as models that turn the result back have it.
     shape.out_head_stride = shape.value_depth;
     shape.out_row_stride = shape.heads * shape.out_head_stride;
@@ -53,6 +60,17 @@ struct Case {
     data = random.numbers(shape.batch * view.batch_stride, -2, 2);
     view.data = data.data();
     return view;
+  }
+
+  // The plain loop goes on with floats of the same values.
+  void round_to_halves(Heads& heads, std::vector<float>& data,
+                       std::vector<uint16_t>& halves) const {
+    const bool is_half = shape.halves == Rounding::half;
+    const auto count = static_cast<int64_t>(data.size());
+    halves.resize(data.size());
+    (is_half ? float_to_half : float_to_bfloat16)(data.data(), count, halves.data());
+    (is_half ? half_to_float : bfloat16_to_float)(halves.data(), count, data.data());
+    heads.halves = halves.data();
   }
 
   void add_mask(Random& random) {
@@ -126,6 +144,17 @@ TEST(AttentionTest, EqualsAPlainLoop) {
   });
 }
 
+TEST(AttentionTest, OneQueryOfHeadsThatShareKeys) {
+  test::on_every_target([] {
+    Random random(4);
+    for (int i = 0; i < 20; ++i) {
+      Case plain(random, 1, random.whole(1, 700), i % 2 == 0);
+      plain.run();
+      plain.check();
+    }
+  });
+}
+
 TEST(AttentionTest, ManyKeysAreTakenInBlocks) {
   test::on_every_target([] {
     Random random(2);
@@ -140,6 +169,33 @@ TEST(AttentionTest, ManyKeysAreTakenInBlocks) {
         causal.run();
         causal.check();
       }
+  });
+}
+
+TEST(AttentionTest, KeysOfNoQueryAreNotRead) {
+  test::on_every_target([] {
+    Random random(5);
+    for (const int64_t queries : {1, 3, 200}) {
+      Case plain(random, queries, 1700, true);
+      plain.shape.halves = Rounding::none;
+      plain.shape.key.halves = plain.shape.value.halves = nullptr;
+      plain.mask.assign(static_cast<size_t>(plain.shape.batch * queries * 1700), -kInfinity);
+      plain.shape.mask = {
+          .data = plain.mask.data(), .batch_stride = queries * 1700, .row_stride = 1700};
+      for (int64_t row = 0; row < plain.shape.batch * queries; ++row)
+        std::fill_n(plain.mask.begin() + row * 1700, 100, 0.0f);
+      const std::vector<float> values = plain.value;
+      // Beyond the first block of keys of every head.
+      for (int64_t batch = 0; batch < plain.shape.batch; ++batch)
+        for (int64_t head = 0; head < plain.shape.key_heads; ++head)
+          for (int64_t row = 512; row < 1700; ++row)
+            std::fill_n(plain.value.begin() + (Case::row_of(plain.shape.value, batch, head, row) -
+                                               plain.value.data()),
+                        plain.shape.value_depth, NAN);
+      plain.run();
+      std::copy(values.begin(), values.end(), plain.value.begin());
+      plain.check();
+    }
   });
 }
 

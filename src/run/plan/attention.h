@@ -15,6 +15,7 @@ struct AttentionArguments {
   const BoundArgument* mask = nullptr;  // null if there is none
   bool causal = false;
   bool mask_may_be_bools = false;   // that say which keys to attend to
+  bool may_be_halves = false;       // what they are, is their result
   bool empty_rows_are_nan = false;  // of queries that attend to no key
   bool grouped = false;             // fewer heads of keys than of queries
   int64_t repeats = 0;              // so many times fewer; 0: any number

@@ -82,11 +82,12 @@ inline bool is_aligned(const Tensor& tensor) {
          0;
 }
 
-// Whether the tensor exists, has elements and is of float32.
-inline bool is_float(const Tensor* tensor) {
-  return tensor != nullptr && tensor->defined() && tensor->dtype() == Dtype::float32 &&
+// Whether the tensor exists, has elements and is of the dtype.
+inline bool has_elements(const Tensor* tensor, Dtype dtype) {
+  return tensor != nullptr && tensor->defined() && tensor->dtype() == dtype &&
          tensor->numel() > 0 && is_aligned(*tensor);
 }
+inline bool is_float(const Tensor* tensor) { return has_elements(tensor, Dtype::float32); }
 
 }  // namespace pt2::run
 

@@ -98,10 +98,9 @@ bool looks_at_strides(const BoundNode& node) {
   return node.op && std::ranges::find(kLooking, node.op.signature().name) != std::end(kLooking);
 }
 
-// For each value the first node that may write to its storage; null where none does. Weights may
-// share theirs from the beginning.
-std::vector<const BoundNode*> first_writes(const BoundGraph& bound,
-                                           std::span<const Value> weights) {
+// For each value the nodes that may write to its storage. Weights may share theirs from the
+// beginning.
+std::vector<StorageWrites> find_writes(const BoundGraph& bound, std::span<const Value> weights) {
   const Graph& graph = *bound.graph;
   // A set of values for each storage, as far as one can see: who may alias is in one set.
   std::vector<uint32_t> parent(graph.value_count());
@@ -140,6 +139,8 @@ std::vector<const BoundNode*> first_writes(const BoundGraph& bound,
     }
     std::optional<uint32_t> first;
     const auto join = [&](ValueId id) {
+      const ValueKind kind = graph.value(id).kind();
+      if (kind != ValueKind::tensor && kind != ValueKind::custom_obj) return;  // a number
       const auto value = root(static_cast<uint32_t>(id));
       if (first)
         parent[value] = root(*first);
@@ -150,9 +151,10 @@ std::vector<const BoundNode*> first_writes(const BoundGraph& bound,
     for (const Argument& output : node.node->outputs) for_each_value(output, join);
     if (writes && first) written.emplace_back(*first, &node);
   }
-  std::unordered_map<uint32_t, const BoundNode*> roots;
-  for (const auto& [value, node] : written) roots.emplace(root(value), node);
-  std::vector<const BoundNode*> out(parent.size(), nullptr);
+  std::unordered_map<uint32_t, StorageWrites> roots;
+  for (const auto& [value, node] : written)
+    roots.emplace(root(value), StorageWrites{node, node}).first->second.last = node;
+  std::vector<StorageWrites> out(parent.size());
   for (uint32_t i = 0; i < out.size(); ++i)
     if (const auto found = roots.find(root(i)); found != roots.end()) out[i] = found->second;
   return out;
@@ -237,12 +239,8 @@ std::optional<double> number_of(const Value& value) {
 }
 
 Planner::Planner(const BoundGraph& graph, const std::vector<Value>& constants,
-                 const std::vector<const BoundNode*>& first_writes,
-                 std::shared_ptr<WeightCopies> copies)
-    : graph_(graph),
-      constants_(constants),
-      first_writes_(first_writes),
-      copies_(std::move(copies)) {
+                 const std::vector<StorageWrites>& writes, std::shared_ptr<WeightCopies> copies)
+    : graph_(graph), constants_(constants), writes_(writes), copies_(std::move(copies)) {
   size_t position = 0;
   for (const NodeId id : graph.graph->nodes())
     nodes_.emplace(static_cast<uint32_t>(id), &graph.nodes[position++]);
@@ -275,7 +273,8 @@ namespace {
 bool has_own_halves(const Planner& planner, const BoundNode& node,
                     StepPointer (*make)(const Planner&, const BoundNode&)) {
   return (make == make_product && has_half_weights(planner, node)) || make == make_gather ||
-         make == make_concatenation || make == make_recurrent || make == make_cell;
+         make == make_attention || make == make_concatenation || make == make_recurrent ||
+         make == make_cell;
 }
 
 }  // namespace
@@ -398,6 +397,14 @@ std::optional<Sizes> Planner::integers(const BoundNode& node, std::string_view n
   return out.size() == count ? std::optional(std::move(out)) : std::nullopt;
 }
 
+bool Planner::may_join(ValueId value) const {
+  const StorageWrites& writes = writes_[static_cast<size_t>(value)];
+  if (writes.first == nullptr) return true;
+  const Definition& definition = graph_.graph->value(value).definition;
+  return definition.by == Definition::By::node &&
+         writes.last <= nodes_.at(static_cast<uint32_t>(definition.node));
+}
+
 bool Planner::has_lasting_operands(const BoundNode& node) const {
   bool lasting = true;
   for (const NamedArgument& input : node.node->inputs)
@@ -450,8 +457,7 @@ const BoundNode* Planner::only_user_of_first(const BoundNode& node) const {
   bool are_behind = true;
   for (const NamedArgument& input : node.node->inputs)
     for_each_value(input.arg, [&](ValueId id) {
-      const BoundNode* write = first_writes_[static_cast<size_t>(id)];
-      are_behind &= write == nullptr || write > only;
+      are_behind &= may_join(id) || writes_[static_cast<size_t>(id)].first > only;
     });
   for (size_t i = 1; i < outputs.size(); ++i)
     for_each_value(outputs[i], [&](ValueId id) {
@@ -530,8 +536,8 @@ bool Planner::takes(const BoundArgument& argument, const BoundNode& producer) {
 void fill_plan(Plan& plan, const BoundGraph& graph, std::span<const Value> weights,
                const std::vector<bool>& known) {
   plan.graph = &graph;
-  const std::vector<const BoundNode*> writes = first_writes(graph, weights);
-  for (const BoundNode* write : writes) plan.written.push_back(write != nullptr);
+  const std::vector<StorageWrites> writes = find_writes(graph, weights);
+  for (const StorageWrites& each : writes) plan.written.push_back(each.first != nullptr);
   for (size_t i = 0; i < weights.size(); ++i) {
     const bool is_value = graph.graph->inputs()[i].is<ValueId>();
     plan.given.push_back(is_value && weights[i].is_none());

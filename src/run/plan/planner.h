@@ -28,12 +28,18 @@ class WidenedWeights {
   std::list<std::pair<Tensor, Tensor>> weights_;
 };
 
+// The nodes that may write to a value's storage first and last; null where none does. Bound nodes
+// lie in the order of the program.
+struct StorageWrites {
+  const BoundNode* first = nullptr;
+  const BoundNode* last = nullptr;
+};
+
 class Planner {
  public:
-  // By value: `constants`, none where calls decide; `first_writes`, the node that may write to its
-  // storage first, null where none does.
+  // By value: `constants`, none where calls decide, and `writes`.
   Planner(const BoundGraph& graph, const std::vector<Value>& constants,
-          const std::vector<const BoundNode*>& first_writes, std::shared_ptr<WeightCopies> copies);
+          const std::vector<StorageWrites>& writes, std::shared_ptr<WeightCopies> copies);
 
   // A step for the node and perhaps others, which no other step is made for then; null where there
   // is none. To be asked in this order, for all nodes each: for what is found from its middle; for
@@ -116,13 +122,12 @@ class Planner {
   // written to in between, and no other step has it.
   bool joins(const BoundNode& node) const;
   bool has_lasting_operands(const BoundNode& node) const;
-  bool may_join(ValueId value) const {
-    return first_writes_[static_cast<size_t>(value)] == nullptr;
-  }
+  // Whether nobody writes to the value's storage once it is made.
+  bool may_join(ValueId value) const;
 
   const BoundGraph& graph_;
   const std::vector<Value>& constants_;
-  const std::vector<const BoundNode*>& first_writes_;
+  const std::vector<StorageWrites>& writes_;
   std::shared_ptr<WeightCopies> copies_;
   std::shared_ptr<WeightCopies> half_copies_ = std::make_shared<WeightCopies>(int64_t{1} << 30);
   mutable WidenedWeights widened_{half_copies_};

@@ -163,11 +163,6 @@ void set_weights(const Direction& direction, std::byte* room, kernels::Recurrenc
     recurrence.candidate_bias = direction.candidate_bias.data<float>();
 }
 
-bool has_elements(const Tensor* tensor, Dtype dtype) {
-  return tensor != nullptr && tensor->defined() && tensor->dtype() == dtype &&
-         tensor->numel() > 0 && is_aligned(*tensor);
-}
-
 Tensor state_as_floats(Frame& frame, const Tensor& state) {
   const Tensor lying = to_row_major(frame, state);
   return is_half(state.dtype()) ? *widened(frame, lying) : lying;

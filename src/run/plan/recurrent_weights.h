@@ -37,8 +37,6 @@ void launch_input(Frame& frame, const Direction& direction, const Tensor& input,
 // Gives a recurrence the weights; `room` is that of kernels::rounded_state_size, for halves.
 void set_weights(const Direction& direction, std::byte* room, kernels::Recurrence& recurrence);
 
-// Whether the tensor exists and has elements of a dtype.
-bool has_elements(const Tensor* tensor, Dtype dtype);
 // A state as row-major floats, and floats as a result of a dtype.
 Tensor state_as_floats(Frame& frame, const Tensor& state);
 Tensor result_as(Frame& frame, Tensor floats, Dtype dtype);

@@ -6,6 +6,7 @@
 #include "kernels/attention.h"
 #include "ops/loops.h"
 #include "run/plan/attention.h"
+#include "run/plan/halves.h"
 #include "run/plan/layout.h"
 #include "run/plan/planner.h"
 
@@ -22,7 +23,12 @@ class AttentionStep final : public Step {
   Result<bool> run(Frame& frame) const override {
     const Tensor *query = frame.tensor(*arguments_.query), *key = frame.tensor(*arguments_.key),
                  *value = frame.tensor(*arguments_.value);
-    if (!is_float(query) || !is_float(key) || !is_float(value)) return false;
+    if (query == nullptr || !query->defined()) return false;
+    const Dtype dtype = query->dtype();
+    const bool are_halves = arguments_.may_be_halves && is_half(dtype);
+    if ((!are_halves && dtype != Dtype::float32) || !has_elements(query, dtype) ||
+        !has_elements(key, dtype) || !has_elements(value, dtype))
+      return false;
     const int64_t rank = query->dim();
     if ((rank != 3 && rank != 4) || key->dim() != rank || value->dim() != rank) return false;
     const auto heads_of = [&](const Tensor& t) { return rank == 4 ? t.size(1) : 1; };
@@ -41,8 +47,9 @@ class AttentionStep final : public Step {
         heads_of(*value) != shape.key_heads || value->size(rank - 2) != shape.keys ||
         key->size(rank - 1) != shape.depth || !fits_heads(shape.heads, shape.key_heads))
       return false;
-    const Tensor q = with_rows(frame, *query), k = with_rows(frame, *key),
-                 v = with_rows(frame, *value);
+    const Tensor q = with_rows(frame, are_halves ? *widened(frame, *query) : *query),
+                 k = with_rows(frame, *key), v = with_rows(frame, *value);
+    shape.halves = rounding_of(dtype);
     shape.query = heads(q);
     shape.key = heads(k);
     shape.value = heads(v);
@@ -50,7 +57,8 @@ class AttentionStep final : public Step {
     const Tensor* given = arguments_.mask == nullptr ? nullptr : frame.tensor(*arguments_.mask);
     if (given != nullptr) {
       if (given->dtype() == Dtype::bool_ && !arguments_.mask_may_be_bools) return false;
-      mask = additive(frame, *given);
+      const auto wide = given->dtype() == dtype ? widened(frame, *given) : std::nullopt;
+      mask = additive(frame, wide ? *wide : *given);
       if (!mask.defined() || !set_mask(mask, rank, shape)) return false;
     }
     shape.scale = static_cast<float>(
@@ -73,7 +81,7 @@ class AttentionStep final : public Step {
     frame.launch([shape, memory = scratch.data<float>(), threads = frame.threads()] {
       kernels::attend(shape, memory, threads);
     });
-    frame.set(result(), std::move(out), true);
+    frame.set(result(), are_halves ? narrowed(frame, out, dtype) : std::move(out), true);
     return true;
   }
 
@@ -90,8 +98,14 @@ class AttentionStep final : public Step {
 
   static kernels::Heads heads(const Tensor& tensor) {
     const int64_t rank = tensor.dim();
-    return {tensor.data<float>(), tensor.stride(0), rank == 4 ? tensor.stride(1) : 0,
-            tensor.stride(rank - 2)};
+    kernels::Heads out{.batch_stride = tensor.stride(0),
+                       .head_stride = rank == 4 ? tensor.stride(1) : 0,
+                       .row_stride = tensor.stride(rank - 2)};
+    if (tensor.dtype() == Dtype::float32)
+      out.data = tensor.data<float>();
+    else
+      out.halves = reinterpret_cast<const uint16_t*>(tensor.raw_data());
+    return out;
   }
 
   // What is added to the scores; undefined for masks of other kinds.
@@ -120,7 +134,10 @@ class AttentionStep final : public Step {
                head = stride(3, rank == 4 ? shape.heads : shape.batch),
                batch = stride(4, shape.batch);
     if (!rows || !head || !batch) return false;
-    shape.mask = {mask.data<float>(), rank == 4 ? *batch : *head, rank == 4 ? *head : 0, *rows};
+    shape.mask = {.data = mask.data<float>(),
+                  .batch_stride = rank == 4 ? *batch : *head,
+                  .head_stride = rank == 4 ? *head : 0,
+                  .row_stride = *rows};
     return true;
   }
 
@@ -147,6 +164,7 @@ StepPointer make_attention(const Planner& planner, const BoundNode& node) {
       .mask = Planner::argument(node, "attn_mask"),
       .causal = *causal,
       .mask_may_be_bools = true,
+      .may_be_halves = true,
       .grouped = *grouped,
       .scale = planner.number(node, "scale"),
   };
