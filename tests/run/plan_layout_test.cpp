@@ -48,6 +48,9 @@ void call_all(Case& graph, ValueId x, int& count) {
   apply("roll.default", {named("shifts", ints({1, 1})), named("dims", ints({2, 2}))});
   apply("flip.default", {named("dims", ints({0, -1, 1}))});
   apply("repeat.default", {named("repeats", ints({1, 2, 1, 3}))});
+  for (const int64_t dim : {0, 1, -1})
+    apply("repeat_interleave.self_int",
+          {named("repeats", Argument(int64_t{3})), named("dim", Argument(dim))});
   apply("repeat.default", {named("repeats", ints({2, 1, 1, 2, 1}))});
   apply("pixel_shuffle.default", {named("upscale_factor", Argument(int64_t{2}))});
   apply("pixel_unshuffle.default", {named("downscale_factor", Argument(int64_t{2}))});

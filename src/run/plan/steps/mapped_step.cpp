@@ -169,6 +169,18 @@ std::optional<Places> shuffled_channels(const Shape& from, int64_t groups) {
   return out;
 }
 
+// Each element of a dimension so many times.
+std::optional<Places> repeated_elements(const Shape& from, int64_t dim, int64_t times) {
+  const auto wrapped = wrapped_dim(dim, from.rank());
+  if (!wrapped || times < 1 || times > kMostPad) return std::nullopt;
+  const int64_t size = from.sizes[*wrapped];
+  if (size > kMostPad) return std::nullopt;
+  Places out = unchanged(from);
+  out[*wrapped] =
+      line(size * times, from.strides[*wrapped], [times](int64_t k) { return k / times; });
+  return out;
+}
+
 // Pixels repeated or left out: of `sizes`, or of the image's times a scale.
 struct Nearest {
   size_t spatial = 0;
@@ -502,6 +514,11 @@ std::optional<Found> find_rule(const Planner& planner, const BoundNode& node) {
     const auto times = list_of(planner, node, "repeats");
     if (!times) return std::nullopt;
     return Found{[=](const Shape& from) { return repeated(from, *times); }};
+  }
+  if (is_operator(node, "aten::repeat_interleave", "self_int")) {
+    const auto times = planner.integer(node, "repeats"), dim = planner.integer(node, "dim");
+    if (!times || !dim || !planner.is_none(node, "output_size")) return std::nullopt;
+    return Found{[=](const Shape& from) { return repeated_elements(from, *dim, *times); }};
   }
   const bool back = is_operator(node, "aten::pixel_unshuffle");
   if (back || is_operator(node, "aten::pixel_shuffle")) {
