@@ -47,7 +47,8 @@ void check_elements() {
     turning.to_matrix_stride = turning.columns * turning.to_stride;
     std::vector<Element> from;
     for (int64_t k = 0; k < turning.count * turning.from_matrix_stride; ++k)
-      from.push_back(static_cast<Element>(random.whole(0, 255) * 0x0101010101010101));
+      from.push_back(
+          static_cast<Element>(static_cast<uint64_t>(random.whole(0, 255)) * 0x0101010101010101));
     std::vector<Element> to(static_cast<size_t>(turning.count * turning.to_matrix_stride), 2);
     std::vector<Element> expected = to;
     for (int64_t n = 0; n < turning.count; ++n)
