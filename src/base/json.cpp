@@ -12,17 +12,17 @@ namespace {
 
 class Builder {
  public:
-  explicit Builder(const JsonOptions& options) : options_(options) {}
+  Builder(JsonText& json, const JsonOptions& options) : json_(json), options_(options) {}
 
   Result<JsonValue> root(ondemand::document& document, char first) const {
     if (options_.max_depth == 0) return too_deep();
     if (first == '{') {
       ondemand::object object;
-      if (const auto error = document.get_object().get(object)) return json_error(error);
+      if (const auto error = document.get_object().get(object)) return json_.error(error);
       return read_object(object, 1);
     }
     ondemand::array array;
-    if (const auto error = document.get_array().get(array)) return json_error(error);
+    if (const auto error = document.get_array().get(array)) return json_.error(error);
     return read_array(array, 1);
   }
 
@@ -65,11 +65,11 @@ class Builder {
       if (depth > options_.max_depth) return too_deep();
       if (first == '{') {
         ondemand::object object;
-        if (const auto error = value.get_object().get(object)) return json_error(error);
+        if (const auto error = value.get_object().get(object)) return json_.error(error);
         return read_object(object, depth);
       }
       ondemand::array array;
-      if (const auto error = value.get_array().get(array)) return json_error(error);
+      if (const auto error = value.get_array().get(array)) return json_.error(error);
       return read_array(array, depth);
     }
     if (first == '"') (void)take_string(value);
@@ -80,7 +80,7 @@ class Builder {
     JsonValue out{JsonValue::Kind::array, false, {}, {}, {}};
     for (auto element : array) {
       ondemand::value value;
-      if (const auto error = element.get(value)) return json_error(error);
+      if (const auto error = element.get(value)) return json_.error(error);
       auto item = read(value, depth + 1);
       if (!item) return inside(std::move(item).error(), fmt::format("[{}]", out.items.size()));
       out.items.push_back(*std::move(item));
@@ -92,7 +92,7 @@ class Builder {
     JsonValue out{JsonValue::Kind::object, false, {}, {}, {}};
     for (auto element : object) {
       ondemand::field field;
-      if (const auto error = std::move(element).get(field)) return json_error(error);
+      if (const auto error = std::move(element).get(field)) return json_.error(error);
       const std::string_view raw_key = key_between_quotes(field.key());
       auto key = unescape_json(raw_key);
       if (!key) return mismatch("a key with JSON's escapes", raw_key);
@@ -114,6 +114,7 @@ class Builder {
     return {};
   }
 
+  JsonText& json_;
   JsonOptions options_;
 };
 
@@ -182,8 +183,9 @@ std::string_view json_kind_name(JsonValue::Kind kind) {
 Result<JsonValue> parse_json(std::string_view text, const JsonOptions& options) {
   const std::string_view content = trimmed(text);
   JsonText json;
-  PT2_TRY_VOID(json.open(content));
-  Builder builder(options);
+  PT2_TRY_VOID(json.open(content, "",
+                         content.empty() ? 0 : static_cast<size_t>(content.data() - text.data())));
+  Builder builder(json, options);
   if (content[0] != '{' && content[0] != '[') return builder.read_scalar(content);
   PT2_TRY(JsonValue value, builder.root(json.document(), content[0]));
   PT2_TRY_VOID(json.check_end());

@@ -24,9 +24,30 @@ std::string_view foreign_encoding(std::string_view text) {
   return "";
 }
 
+// Where a string is wrong: it begins, and it has a control character or, at the end of the text, no
+// end.
+struct WrongString {
+  size_t begin = 0;
+  size_t at = 0;
+};
+std::optional<WrongString> find_wrong_string(std::string_view text) {
+  std::optional<size_t> begin;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '"') {
+      begin = begin ? std::nullopt : std::optional(i);
+    } else if (begin && text[i] == '\\') {
+      ++i;
+    } else if (begin && static_cast<unsigned char>(text[i]) < ' ') {
+      return WrongString{*begin, i};
+    }
+  }
+  return begin ? std::optional(WrongString{*begin, text.size()}) : std::nullopt;
+}
+
 }  // namespace
 
-Result<void> JsonText::open(std::string_view text, std::string_view brackets) {
+Result<void> JsonText::open(std::string_view text, std::string_view brackets, size_t before) {
+  before_ = before;
   if (const std::string_view found = foreign_encoding(text); !found.empty())
     return malformed(fmt::format("{}, expected UTF-8 without a mark", found));
   // simdjson counts in 32 bits.
@@ -37,14 +58,15 @@ Result<void> JsonText::open(std::string_view text, std::string_view brackets) {
   }
   text_ = simdjson::padded_string(text.size() + brackets.size());
   const std::string_view opening = brackets.substr(0, brackets.size() / 2);
+  opening_ = opening.size();
   char* const end = std::ranges::copy(text, std::ranges::copy(opening, text_.data()).out).out;
   std::ranges::copy(brackets.substr(opening.size()), end);
-  const auto error = parser_.iterate(text_).get(document_);
-  if (error == simdjson::UTF8_ERROR) {
+  const auto code = parser_.iterate(text_).get(document_);
+  if (code == simdjson::UTF8_ERROR) {
     return malformed(
         fmt::format("the JSON text is not valid UTF-8 at byte {}", valid_utf8_prefix(text_)));
   }
-  if (error) return json_error(error);
+  if (code) return error(code);
   return {};
 }
 
@@ -52,24 +74,44 @@ Result<void> JsonText::check_end() {
   const char* where = nullptr;
   if (document_.current_location().get(where) != simdjson::SUCCESS) return {};
   const size_t offset = static_cast<size_t>(where - text_.data());
-  return malformed(fmt::format("found {} after the end of the JSON text, at byte {}",
-                               excerpt(std::string_view(text_).substr(offset)), offset));
+  return malformed(fmt::format("found {} after the end of the JSON text,{}",
+                               excerpt(std::string_view(text_).substr(offset)), place(offset)));
 }
 
 Error malformed(std::string message) { return {ErrorCode::malformed, std::move(message), ""}; }
 
-Error json_error(simdjson::error_code code) {
+std::string JsonText::place(std::optional<size_t> offset) const {
+  return offset && *offset >= opening_ ? fmt::format(" at byte {}", *offset - opening_ + before_)
+                                       : "";
+}
+
+Error JsonText::error(simdjson::error_code code) {
+  const auto string = [&]() -> std::optional<WrongString> { return find_wrong_string(text_); };
   switch (code) {
-    case simdjson::UNCLOSED_STRING:
-      return malformed("the JSON text ends inside a string");
-    case simdjson::UNESCAPED_CHARS:
-      return malformed("a JSON string has a control character that is not escaped");
+    case simdjson::UNCLOSED_STRING: {
+      const auto wrong = string();
+      return malformed(
+          fmt::format("the JSON text ends inside a string{}",
+                      wrong ? fmt::format(", which begins{}", place(wrong->begin)) : ""));
+    }
+    case simdjson::UNESCAPED_CHARS: {
+      const auto wrong = string();
+      return malformed(fmt::format("a JSON string has a control character that is not escaped{}",
+                                   wrong ? "," + place(wrong->at) : ""));
+    }
     case simdjson::EMPTY:
       return malformed("the JSON text is empty");
     case simdjson::INCOMPLETE_ARRAY_OR_OBJECT:
       return malformed("the JSON text does not end where its object or list ends");
-    default:
-      return malformed("a comma, a colon or a bracket of the JSON text is missing or misplaced");
+    default: {
+      const char* where = nullptr;
+      const bool is_known = document_.current_location().get(where) == simdjson::SUCCESS;
+      const std::string at =
+          is_known ? place(static_cast<size_t>(where - text_.data())) : std::string();
+      return malformed(
+          fmt::format("a comma, a colon or a bracket of the JSON text is missing or misplaced{}{}",
+                      at.empty() ? "" : ",", at));
+    }
   }
 }
 

@@ -24,8 +24,12 @@ class JsonText {
   JsonText& operator=(const JsonText&) = delete;
 
   // Copies the text, between `brackets` if there are two, with the padding that simdjson reads
-  // beyond its end; finds invalid UTF-8 and open strings.
-  Result<void> open(std::string_view text, std::string_view brackets = "");
+  // beyond its end; finds invalid UTF-8 and open strings. `before`: bytes of the file before it,
+  // for the places that errors name.
+  Result<void> open(std::string_view text, std::string_view brackets = "", size_t before = 0);
+  // simdjson's error code as an Error of this library, with the byte at which reading ended where
+  // that says something.
+  Error error(simdjson::error_code code);
   // To be called after the root has been read to its end: fails when text follows.
   Result<void> check_end();
 
@@ -33,14 +37,16 @@ class JsonText {
   ondemand::document& document() { return document_; }
 
  private:
+  std::string place(std::optional<size_t> offset) const;
+
   simdjson::padded_string text_;
+  size_t opening_ = 0;  // bytes of the bracket before the text
+  size_t before_ = 0;
   ondemand::parser parser_;
   ondemand::document document_;
 };
 
 Error malformed(std::string message);
-// simdjson's error code as an Error of this library.
-Error json_error(simdjson::error_code code);
 // "expected an int, found "abc"".
 Error mismatch(std::string_view expected, std::string_view found_token);
 

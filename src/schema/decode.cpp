@@ -73,7 +73,7 @@ class Decoder {
         kind != ondemand::json_type::object) {
       return mismatch(type.name, json.substr(0, json.find_last_not_of(" \t\r\n") + 1));
     }
-    if (const auto error = text_.document().get_object().get(object)) return json_error(error);
+    if (const auto error = text_.document().get_object().get(object)) return text_.error(error);
     Step root{.depth = 1};
     if (!read_fields(object, type, out, root)) return std::move(error_);
     return text_.check_end();
@@ -86,7 +86,7 @@ class Decoder {
     spelling_budget_ += kSpellingBytesPerByte * json.size();
     has_special_bytes_ = profile_.raw_utf8 || json.find('\x7f') != std::string_view::npos;
     ondemand::value root;
-    if (const auto error = text_.document().get_value().get(root)) return json_error(error);
+    if (const auto error = text_.document().get_value().get(root)) return text_.error(error);
     TraceHolder around;
     Step step{.trace = &around, .depth = depth};
     UnreadValue value(root);
@@ -150,14 +150,14 @@ class Decoder {
     if (value.first() != '{') return fail_type(step, type_text(type), value.token);
     if (!check_depth(step)) return false;
     if (const auto error = value.json.get_object().get(object))
-      return fail(step, json_error(error));
+      return fail(step, text_.error(error));
     return true;
   }
 
   bool open_array(UnreadValue& value, const Type& type, const Step& step, ondemand::array& array) {
     if (value.first() != '[') return fail_type(step, type_text(type), value.token);
     if (!check_depth(step)) return false;
-    if (const auto error = value.json.get_array().get(array)) return fail(step, json_error(error));
+    if (const auto error = value.json.get_array().get(array)) return fail(step, text_.error(error));
     return true;
   }
 
@@ -263,7 +263,7 @@ class Decoder {
     } else if (value.first() == '"') {
       (void)take_string(value.json);
     }
-    if (error) return fail(step, json_error(error));
+    if (error) return fail(step, text_.error(error));
     json = json.substr(0, json.find_last_not_of(" \t\r\n") + 1);
     const uint32_t depth_left =
         limits_.max_json_depth > step.depth ? limits_.max_json_depth - step.depth : 0;
@@ -297,7 +297,7 @@ class Decoder {
     for (auto element : array) {
       Step inner = step.element(count++);
       ondemand::value json;
-      if (const auto error = element.get(json)) return fail(inner, json_error(error));
+      if (const auto error = element.get(json)) return fail(inner, text_.error(error));
       UnreadValue item(json);
       if (!read(item, *type.element, type.add(out, nullptr, 0), inner)) return false;
     }
@@ -311,7 +311,7 @@ class Decoder {
     bool usual_keys = true;
     for (auto element : object) {
       ondemand::field field;
-      if (const auto error = std::move(element).get(field)) return fail(step, json_error(error));
+      if (const auto error = std::move(element).get(field)) return fail(step, text_.error(error));
       std::string key;
       if (!read_key(key_between_quotes(field.key()), step, key, usual_keys)) return false;
       void* slot = type.add(out, &key, 0);
@@ -374,7 +374,7 @@ class Decoder {
     Fields fields;
     for (auto element : object) {
       ondemand::field field;
-      if (const auto error = std::move(element).get(field)) return fail(step, json_error(error));
+      if (const auto error = std::move(element).get(field)) return fail(step, text_.error(error));
       if (!read_field(field, type, out, step, fields)) return false;
     }
     return finish_fields(type, step, fields);
@@ -503,7 +503,7 @@ class Decoder {
     Alternatives found;
     for (auto element : object) {
       ondemand::field field;
-      if (const auto error = std::move(element).get(field)) return fail(step, json_error(error));
+      if (const auto error = std::move(element).get(field)) return fail(step, text_.error(error));
       const std::string_view key = key_between_quotes(field.key());
       UnreadValue payload(field.value());
       const bool tagged = profile_.unions == UnionSpelling::type_and_value && key.starts_with('$');

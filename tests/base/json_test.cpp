@@ -54,7 +54,10 @@ TEST(JsonTest, WrongTextIsRefusedWithItsPlace) {
       {"\xef\xbb\xbf{}",
        "the JSON text begins with a byte order mark, expected UTF-8 without a mark"},
       {"\xff\xfe{", "the JSON text is UTF-16, expected UTF-8 without a mark"},
-      {"\"abc", "the JSON text ends inside a string"},
+      {"\"abc", "the JSON text ends inside a string, which begins at byte 0"},
+      {R"(  {"a\"": "b)", "the JSON text ends inside a string, which begins at byte 10"},
+      {"[\"a\", \"b\n\"]",
+       "a JSON string has a control character that is not escaped, at byte 8"},
       {"[1, 2", "the JSON text does not end where its object or list ends"},
   };
   for (const auto& [text, message] : cases) {

@@ -62,7 +62,7 @@ INSTANTIATE_TEST_SUITE_P(
             "line", R"(\x)", ErrorCode::malformed,
             R"(.graph_module.graph.nodes[0].metadata.stack_trace: found "\x\n", expected a string with JSON's escapes)"},
         Damage{"line", "\n", ErrorCode::malformed,
-               "a JSON string has a control character that is not escaped"},
+               "a JSON string has a control character that is not escaped, at byte 424"},
         Damage{"line", "\xc3\x28", ErrorCode::malformed,
                "the JSON text is not valid UTF-8 at byte 424"}));
 
