@@ -217,7 +217,8 @@ class Scanner {
     ScanReport report = scanner.run();
     if (!scanner.refusal_) return report;
     const Diagnostic& refusal = *scanner.refusal_;
-    report.findings.push_back({&hazard_info(Hazard::not_scanned), refusal.where, refusal.text, {}});
+    const Hazard hazard = refusal.code == ErrorCode::io ? Hazard::not_opened : Hazard::not_scanned;
+    report.findings.push_back({&hazard_info(hazard), refusal.where, refusal.text, {}});
     if (!scanner.known_zip_ || refusal.code == ErrorCode::io)
       report.unread = Error{refusal.code, refusal.text, refusal.where};
     return report;
