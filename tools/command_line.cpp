@@ -187,7 +187,15 @@ Option CommandLine::add_repeatable(const std::string& names, Take take, const st
 }
 
 Option CommandLine::add_flag(const std::string& names, bool& value, const std::string& text) {
-  return Option(*app_->add_flag(names, value, text));
+  // CLI11 takes --json=3 for --json, and hands a flag without a value over as "true".
+  const auto check = [](const std::string& given) {
+    return given == "true"
+               ? std::string()
+               : fmt::format("found '{}', expected no value", printable(given, kMostShown));
+  };
+  CLI::Option* option = app_->add_flag(names, value, text);
+  option->check(CLI::Validator(check, ""));
+  return Option(*option);
 }
 
 std::vector<OptionText> CommandLine::options() const {
