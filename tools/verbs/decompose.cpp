@@ -66,6 +66,12 @@ Result<int> decompose_file(const DecomposeArguments& options, Environment& envir
     print(environment.err, "pt2: not every operator can be decomposed; nothing was written\n");
     for (const LeftOperator& each : report.left)
       print(environment.err, fmt::format("pt2: {}\n", printable(each.line(), 2000)));
+    for (const LeftOperator& each : report.left) {
+      const std::string remedy = limit_remedy(ErrorCode::limit, each.text);
+      if (remedy.empty()) continue;
+      print(environment.err, fmt::format("pt2: {}\n", remedy));
+      break;
+    }
     return kLeft;
   }
   PT2_TRY_VOID(save_written(contents, options.output, environment));
