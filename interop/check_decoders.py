@@ -3,8 +3,9 @@
 
     check_decoders.py PT2 FOLDER...
 
-Each FOLDER is one that make_decoders.py made (tokens.json has prompts and tokens). Prints a
-table in Markdown: how many tokens are equal until the first that differs; exit 1 where one does. Needs no PyTorch.
+Each FOLDER is one that make_decoders.py or make_encoder_decoders.py made (tokens.json has prompts and tokens, and what
+the encoder reads). Prints a table in Markdown: how many tokens are equal until the first that differs, of a batch in all
+of its texts; exit 1 where one does. Needs no PyTorch.
 """
 
 import json
@@ -14,20 +15,30 @@ import sys
 import time
 
 
+def equal_tokens(ours, theirs):
+    for count, (our, their) in enumerate(zip(ours, theirs)):
+        if our != their:
+            return count
+    return min(len(ours), len(theirs))
+
+
 def check_call(pt2, folder, call):
-    """How many tokens are equal until the first that differs, and what pt2 says."""
-    command = [pt2, "generate", str(folder), "--greedy", "--json", "--ids", ",".join(map(str, call["prompt"])),
-               "--max-new", str(len(call["tokens"])), "--stop", ""]
+    """How many tokens are equal until the first that differs, how many there are, and what pt2 says."""
+    prompts = call["prompts"] if "prompts" in call else [call["prompt"]]
+    wanted = call["tokens"] if "prompts" in call else [call["tokens"]]
+    count = sum(map(len, wanted))
+    command = [pt2, "generate", str(folder), "--greedy", "--json", "--max-new", str(len(wanted[0])), "--stop", ""]
+    for prompt in prompts:
+        command += ["--ids", ",".join(map(str, prompt))]
+    for name, value in call.get("inputs", {}).items():
+        command += ["-i", f"{name}={json.dumps(value)}"]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
-        return 0, done.stderr.strip().splitlines()[-1][:160]
+        return 0, count, done.stderr.strip().splitlines()[-1][:160]
     answer = json.loads(done.stdout)
-    equal = 0
-    for ours, theirs in zip(answer["tokens"], call["tokens"]):
-        if ours != theirs:
-            break
-        equal += 1
-    return equal, "" if answer["stopped_by"] == "max_new_tokens" else answer["stopped_by"]
+    texts = answer.get("sequences", [answer])
+    notes = {text["stopped_by"] for text in texts} - {"max_new_tokens"}
+    return sum(equal_tokens(text["tokens"], ids) for text, ids in zip(texts, wanted)), count, " ".join(notes)
 
 
 def main():
@@ -39,11 +50,12 @@ def main():
         start = time.time()
         found = [check_call(sys.argv[1], folder, call) for call in calls]
         seconds = time.time() - start
-        failed += any(equal != len(call["tokens"]) for (equal, _), call in zip(found, calls))
-        texts = [f"{equal}/{len(call['tokens'])}{' ' + note if note else ''}" for (equal, note), call in zip(found, calls)]
+        failed += any(equal != count for equal, count, _ in found)
+        texts = [f"{equal}/{count}{' ' + note if note else ''}" for equal, count, note in found]
         rows.append(f"| {folder.name} | {' | '.join(texts)} | {seconds:.1f} |")
         print(rows[-1], flush=True)
-    prompts = " | ".join(f"prompt of {len(call['prompt'])}" for call in calls)
+    prompts = " | ".join(
+        f"{len(call['prompts'])} prompts" if "prompts" in call else f"prompt of {len(call['prompt'])}" for call in calls)
     print(f"\n| folder | {prompts} | seconds |\n|---|{'---|' * len(calls)}---|\n" + "\n".join(rows))
     sys.exit(1 if failed else 0)
 

@@ -112,6 +112,8 @@ CACHES = {
     "multi": "DynamicCache, several tokens at once in decode.pt2, too",
     "whole": "no cache: model.pt2",
     "buffers": "StaticCache in the module's buffers, one token at a time: model.pt2 without a manifest",
+    "batch": "DynamicCache, several texts at once, shorter ones with padding on the left",
+    "batch_static": "StaticCache, several texts at once",
     "past": "torch.export of the model itself with past_key_values: model.pt2 without a manifest",
 }
 # The first one is what programs are exported with; they must take the others as well.
@@ -166,36 +168,54 @@ def export_past(model, folder):
     torch.export.save(torch.export.export(WithPast(model), (), inputs, dynamic_shapes=shapes), folder / "model.pt2")
 
 
-def export(model, cache, ids, new_tokens, folder):
+def pad(prompts):
+    """Ids and mask of prompts of different lengths, padded on the left."""
+    longest = max(map(len, prompts))
+    ids = torch.tensor([[0] * (longest - len(prompt)) + prompt for prompt in prompts])
+    return ids, torch.tensor([[0] * (longest - len(prompt)) + [1] * len(prompt) for prompt in prompts])
+
+
+def export(model, cache, ids, mask, new_tokens, folder):
     if cache in ("buffers", "past"):
         folder.mkdir(parents=True, exist_ok=True)
         if cache == "past":
             return export_past(model, folder)
         return export_buffers(model, max(map(len, PROMPTS)) + new_tokens, folder)
-    exported = export_folder(model, cache, ids, new_tokens)
+    exported = export_folder(model, cache, ids, mask, new_tokens)
     exported.save_pretrained(folder)
 
 
-def export_folder(model, cache, ids, new_tokens):
-    inputs = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
-    generation = GenerationConfig(max_new_tokens=new_tokens, do_sample=False)
+def export_folder(model, cache, ids, mask, new_tokens):
+    inputs = {"input_ids": ids, "attention_mask": mask}
+    generation = GenerationConfig(max_new_tokens=new_tokens, do_sample=False, pad_token_id=0)
     exporter = DynamoExporter()
     config = DynamoConfig(dynamic=True)
     if cache == "whole":
         out = exporter.export(model, dict(inputs, use_cache=False), config)
         out.generation_config = generation
         return out
-    if cache == "static":
+    if cache.endswith("static"):
         generation.cache_implementation = "static"
         generation.max_cache_len = max(map(len, PROMPTS)) + new_tokens
     return exporter.export_for_generation(model, inputs, config, generation_config=generation,
                                           multi_token_decode=cache == "multi")
 
 
-def reference(model, ids, new_tokens):
+def reference(model, ids, mask, new_tokens):
     with torch.no_grad():
-        tokens = model.generate(ids, attention_mask=torch.ones_like(ids), max_new_tokens=new_tokens, do_sample=False)
-    return tokens[0, ids.shape[1]:].tolist()
+        tokens = model.generate(ids, attention_mask=mask, max_new_tokens=new_tokens, do_sample=False, pad_token_id=0)
+    return tokens[:, ids.shape[1]:].tolist()
+
+
+def make_calls(model, cache, new_tokens):
+    """What the program is exported with, and prompts with the tokens that follow them."""
+    prompts = [[token % model.config.vocab_size for token in prompt] for prompt in PROMPTS]
+    if cache.startswith("batch"):
+        batches = [prompts, prompts[:2], [prompts[2]] * 2]
+        calls = [{"prompts": batch, "tokens": reference(model, *pad(batch), new_tokens)} for batch in batches]
+        return pad(prompts[:2]), calls
+    calls = [{"prompt": prompt, "tokens": reference(model, *pad([prompt]), new_tokens)[0]} for prompt in prompts]
+    return pad(prompts[:1]), calls
 
 
 def main():
@@ -215,13 +235,12 @@ def main():
             folder = options.out / f"{architecture}-{cache}"
             try:
                 model = make_model(architecture)
-                prompts = [torch.tensor([prompt]) % model.config.vocab_size for prompt in PROMPTS]
-                calls = [{"prompt": ids[0].tolist(), "tokens": reference(model, ids, options.new_tokens)}
-                         for ids in prompts]
+                (ids, mask), calls = make_calls(model, cache, options.new_tokens)
                 if not options.tokens_only:
-                    export(model, cache, prompts[0], options.new_tokens, folder)
+                    export(model, cache, ids, mask, options.new_tokens, folder)
                 (folder / "tokens.json").write_text(json.dumps({"calls": calls}) + "\n")
-                kinds = [len(set(call["tokens"])) for call in calls]
+                kinds = [len(set(text)) for call in calls
+                         for text in (call["tokens"] if "prompts" in call else [call["tokens"]])]
                 print(f"{folder.name}: {kinds} different tokens, {time.time() - start:.0f} s", flush=True)
             except Exception as error:
                 failed += 1

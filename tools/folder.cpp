@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/printable.h"
+#include "decode/encoder.h"
 #include "decode/exported_folder.h"
 #include "decode/roles.h"
 #include "decode/shared_weights.h"
@@ -68,7 +69,9 @@ Result<FolderSummary> summarise(const Source& source, Environment& environment) 
                            .file_bytes = package.archive().zip().bytes().size(),
                            .inputs = std::move(convention.inputs),
                            .outputs = std::move(convention.outputs)};
-    if (roles)
+    if (program.name == decode::kEncoder)
+      summary.no_roles = "it runs once, before all tokens";
+    else if (roles)
       summary.roles = *std::move(roles);
     else
       summary.no_roles = roles.error().text();

@@ -9,7 +9,10 @@
 // What earlier tokens left behind (keys and values of attention, states of recurrent models) stays
 // in the decoder: a program's result is bound to the input of the next step, and what grows with
 // each token grows in place. Programs of one folder that have weights of equal content share one
-// copy of them. Batches of one sequence.
+// copy of them.
+//
+// What else a program takes, as what an encoder made of a text or of sound, is given by the names
+// of its inputs. A program called "encoder" is run on what is given, once for all tokens.
 #ifndef PT2_DECODER_H
 #define PT2_DECODER_H
 
@@ -26,6 +29,7 @@
 #include "pt2/ops/custom_operators.h"
 #include "pt2/run_options.h"
 #include "pt2/tensor.h"
+#include "pt2/tensor_file.h"
 
 namespace pt2 {
 
@@ -52,6 +56,8 @@ struct Sampling {
 struct GenerationSettings {
   Sampling sampling{};
   std::vector<int64_t> stop_ids{};  // eos_token_id
+  std::optional<int64_t>
+      start_id{};  // decoder_start_token_id, what texts behind an encoder begin with
   std::optional<int64_t> max_new_tokens{};
   // Settings that would change tokens and are not followed: "num_beams", "repetition_penalty".
   std::vector<std::string> ignored{};
@@ -72,6 +78,8 @@ struct GenerateOptions {
   std::optional<std::vector<int64_t>> stop_ids{};
   // Told each token as soon as it is known; false ends.
   std::function<bool(int64_t token)> on_token{};
+  // The same of several prompts, with the number of the one that it belongs to; false ends all.
+  std::function<bool(size_t prompt, int64_t token)> on_token_of{};
   CallOptions call{};  // of each program run; `growing` is the decoder's own
 };
 
@@ -84,16 +92,24 @@ struct Generated {
 // weights, which stay mapped.
 class Decoder {
  public:
-  // A folder, or a file with one program or with programs called "prefill" and "decode". Reads each
-  // weight that two programs have once, to compare it. Errors: `io`, `malformed` (manifest or
-  // settings), those of Model::load, and `unsupported` for programs that are no language model, or
-  // have an input that generation does not know.
+  // A folder, or a file with one program or with programs called "prefill" and "decode" (or
+  // "decoder"), and "encoder" if there is one. Reads each weight that two programs have once, to
+  // compare it. Errors: `io`, `malformed` (manifest or settings), those of Model::load, and
+  // `unsupported` for programs that are no language model.
   static Result<Decoder> open(const std::string& path, const DecoderOptions& options = {});
   Decoder(Decoder&&) noexcept;
   Decoder& operator=(Decoder&&) noexcept;
   ~Decoder();
 
   const GenerationSettings& settings() const;
+
+  // The names of what the programs take beside tokens, masks and positions: inputs of the encoder,
+  // or of the others where there is none.
+  std::vector<std::string> given_names() const;
+  // Gives it, and forgets all tokens and what was given before. Runs the encoder; its mask, where
+  // none is given, has all there is. Errors: `argument` for a name that no program has, those of
+  // Session::run.
+  Result<void> give(NamedTensors inputs, const CallOptions& options = {});
 
   // Continues with these tokens, after those of earlier calls: one or more. The logits of the last
   // of them: a vector of float32, one for each token of the vocabulary. Error `argument` for ids
@@ -105,12 +121,18 @@ class Decoder {
   int64_t position() const;
   // How many tokens fit; nothing where the program sets no bound.
   std::optional<int64_t> capacity() const;
-  // Forgets all tokens.
+  // Forgets all tokens, and nothing that was given.
   void reset();
 
-  // Resets, feeds the prompt and then each new token. Errors: those of feed; `argument` for an
-  // empty prompt or options out of range.
+  // Resets, feeds the prompt and then each new token. An empty prompt is the settings' start_id.
+  // Errors: those of feed; `argument` for an empty prompt without one, or options out of range.
   Result<Generated> generate(std::span<const int64_t> prompt, const GenerateOptions& options = {});
+  // The same of several prompts, which the program computes together as far as it takes more than
+  // one sequence: shorter ones begin with tokens that its mask hides. Where it has no mask, only
+  // prompts of one length go together. What is given has one sequence for each prompt, or one for
+  // all of them where prompts are computed one by one. Nothing is left to go on from.
+  Result<std::vector<Generated>> generate(std::span<const std::vector<int64_t>> prompts,
+                                          const GenerateOptions& options = {});
 
   // Bytes of caches that were copied from one place to another so far, and bytes of weights that
   // two programs have in common and that are in memory once.

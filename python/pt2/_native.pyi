@@ -99,9 +99,13 @@ class Decoder:
     def feed(self, ids: Iterable[int], *, timeout: Optional[float] = None) -> Tensor:
         """Continues with these tokens after those of earlier calls. The logits of the last of them,
         float32, one for each token of the vocabulary."""
+    def give(self, inputs: Mapping[str, Any], *, timeout: Optional[float] = None) -> None:
+        """Gives what the programs take beside tokens, by the names of `given_names`: what the
+        encoder reads, {"input_ids": array}, or what it made of it where there is no encoder.
+        Forgets all tokens."""
     def generate(
         self,
-        prompt: Iterable[int],
+        prompt: Iterable[int] = ...,
         *,
         max_new_tokens: Optional[int] = None,
         temperature: Optional[float] = None,
@@ -113,10 +117,29 @@ class Decoder:
         timeout: Optional[float] = None,
     ) -> Generated:
         """Forgets all tokens, feeds the prompt and then each new token. What is not given is that
-        of generation_config.json; `temperature` brings the three behind it along, and 0 takes the
-        most likely token. `on_token` is told each token; False ends."""
+        of generation_config.json, for an empty prompt decoder_start_token_id; `temperature` brings
+        the three behind it along, and 0 takes the most likely token. `on_token` is told each token;
+        False ends."""
+    def generate_batch(
+        self,
+        prompts: Iterable[Iterable[int]],
+        *,
+        max_new_tokens: Optional[int] = None,
+        temperature: Optional[float] = None,
+        top_k: int = 0,
+        top_p: float = 1.0,
+        seed: int = 0,
+        stop_ids: Optional[Iterable[int]] = None,
+        on_token: Optional[Callable[[int, int], Optional[bool]]] = None,
+        timeout: Optional[float] = None,
+    ) -> list[Generated]:
+        """The same of several prompts, which are computed together as far as the program takes more
+        than one sequence. `on_token` is told the number of the prompt and the token."""
     def reset(self) -> None:
-        """Forgets all tokens."""
+        """Forgets all tokens, and nothing that was given."""
+    @property
+    def given_names(self) -> list[str]:
+        """What the programs take beside tokens, masks and positions."""
     @property
     def position(self) -> int:
         """Tokens that were fed."""

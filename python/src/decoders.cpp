@@ -70,7 +70,19 @@ struct Wishes {
   nb::object on_token;
 };
 
-GenerateOptions generate_options(const Wishes& wishes, std::exception_ptr& raised) {
+// Calls Python; false where it says False, or raises.
+bool goes_on(std::exception_ptr& raised, auto&& call) {
+  const nb::gil_scoped_acquire lock;
+  try {
+    return !nb::object(call()).is(nb::handle(Py_False));
+  } catch (nb::python_error&) {
+    raised = std::current_exception();
+    return false;
+  }
+}
+
+GenerateOptions generate_options(const Wishes& wishes, bool of_several,
+                                 std::exception_ptr& raised) {
   GenerateOptions out{.max_new_tokens = wishes.max_new_tokens};
   if (wishes.temperature)
     out.sampling = Sampling{.temperature = *wishes.temperature,
@@ -78,37 +90,71 @@ GenerateOptions generate_options(const Wishes& wishes, std::exception_ptr& raise
                             .top_p = wishes.top_p,
                             .seed = wishes.seed};
   if (!wishes.stop_ids.is_none()) out.stop_ids = ids_of(wishes.stop_ids);
-  if (!wishes.on_token.is_none())
+  if (wishes.on_token.is_none()) return out;
+  if (of_several)
+    out.on_token_of = [&](size_t prompt, int64_t token) {
+      return goes_on(raised, [&] { return wishes.on_token(prompt, token); });
+    };
+  else
     out.on_token = [&](int64_t token) {
-      const nb::gil_scoped_acquire lock;
-      try {
-        return !wishes.on_token(token).is(nb::handle(Py_False));
-      } catch (nb::python_error&) {
-        raised = std::current_exception();
-        return false;
-      }
+      return goes_on(raised, [&] { return wishes.on_token(token); });
     };
   return out;
 }
 
-nb::object generate(PyDecoder& self, nb::handle prompt, const Wishes& wishes,
-                    std::optional<double> timeout) {
-  const std::vector<int64_t> ids = ids_of(prompt);
+std::vector<Generated> generate(PyDecoder& self, std::span<const std::vector<int64_t>> prompts,
+                                bool of_several, const Wishes& wishes,
+                                std::optional<double> timeout) {
   EarlyEnd end(true, timeout);
   std::exception_ptr raised;
-  GenerateOptions options = generate_options(wishes, raised);
+  GenerateOptions options = generate_options(wishes, of_several, raised);
   options.call = end.options();
-  std::optional<Result<Generated>> generated;
+  std::optional<Result<std::vector<Generated>>> generated;
   Use decoder(self);
   {
     const nb::gil_scoped_release release;
-    generated.emplace(decoder->generate(ids, options));
+    generated.emplace(decoder->generate(prompts, options));
   }
   if (raised) std::rethrow_exception(raised);
   end.raise_interrupt();
-  const Generated out = unwrap(*std::move(generated));
+  return unwrap(*std::move(generated));
+}
+
+nb::object to_python(const Generated& generated) {
   return nb::module_::import_("pt2._info")
-      .attr("Generated")(out.tokens, std::string(stop_reason_name(out.reason)));
+      .attr("Generated")(generated.tokens, std::string(stop_reason_name(generated.reason)));
+}
+
+nb::object generate_one(PyDecoder& self, nb::handle prompt, const Wishes& wishes,
+                        std::optional<double> timeout) {
+  const std::vector<int64_t> ids = ids_of(prompt);
+  return to_python(generate(self, std::span(&ids, 1), false, wishes, timeout)[0]);
+}
+
+nb::object generate_batch(PyDecoder& self, nb::handle prompts, const Wishes& wishes,
+                          std::optional<double> timeout) {
+  std::vector<std::vector<int64_t>> ids;
+  for (nb::handle prompt : prompts) ids.push_back(ids_of(prompt));
+  nb::list out;
+  for (const Generated& each : generate(self, ids, true, wishes, timeout))
+    out.append(to_python(each));
+  return out;
+}
+
+void give(PyDecoder& self, const nb::object& inputs, std::optional<double> timeout) {
+  NamedTensors tensors;
+  auto flavour = Flavour::own;
+  for (nb::handle item : inputs.attr("items")())
+    tensors.emplace_back(nb::cast<std::string>(item[0]), to_tensor(item[1], flavour));
+  EarlyEnd end(true, timeout);
+  std::optional<Result<void>> given;
+  Use decoder(self);
+  {
+    const nb::gil_scoped_release release;
+    given.emplace(decoder->give(std::move(tensors), end.options()));
+  }
+  end.raise_interrupt();
+  unwrap(*std::move(given));
 }
 
 void open(PyDecoder* self, const nb::object& path, int64_t cache_length, unsigned threads,
@@ -141,23 +187,49 @@ void add_decoder_class(nb::module_& module) {
            "Continues with these tokens after those of earlier calls. The logits of the last of "
            "them, float32, one for each token of the vocabulary.")
       .def(
+          "give", &give, nb::arg("inputs"), nb::kw_only(), nb::arg("timeout").none() = nb::none(),
+          "Gives what the programs take beside tokens, by the names of `given_names`: what the "
+          "encoder reads, {\"input_ids\": array}, or what it made of it where there is no encoder. "
+          "Forgets all tokens.")
+      .def(
           "generate",
           [](PyDecoder& self, nb::handle prompt, std::optional<int64_t> max_new_tokens,
              std::optional<double> temperature, int64_t top_k, double top_p, uint64_t seed,
              nb::object stop_ids, nb::object on_token, std::optional<double> timeout) {
             const Wishes wishes{max_new_tokens,      temperature,        top_k, top_p, seed,
                                 std::move(stop_ids), std::move(on_token)};
-            return generate(self, prompt, wishes, timeout);
+            return generate_one(self, prompt, wishes, timeout);
           },
-          nb::arg("prompt"), nb::kw_only(), nb::arg("max_new_tokens").none() = nb::none(),
+          nb::arg("prompt") = nb::make_tuple(), nb::kw_only(),
+          nb::arg("max_new_tokens").none() = nb::none(), nb::arg("temperature").none() = nb::none(),
+          nb::arg("top_k") = 0, nb::arg("top_p") = 1.0, nb::arg("seed") = 0,
+          nb::arg("stop_ids").none() = nb::none(), nb::arg("on_token").none() = nb::none(),
+          nb::arg("timeout").none() = nb::none(),
+          "Forgets all tokens, feeds the prompt and then each new token. What is not given is "
+          "that of generation_config.json, for an empty prompt decoder_start_token_id; "
+          "`temperature` brings the three behind it along, and 0 takes the most likely token. "
+          "`on_token` is told each token; False ends.")
+      .def(
+          "generate_batch",
+          [](PyDecoder& self, nb::handle prompts, std::optional<int64_t> max_new_tokens,
+             std::optional<double> temperature, int64_t top_k, double top_p, uint64_t seed,
+             nb::object stop_ids, nb::object on_token, std::optional<double> timeout) {
+            const Wishes wishes{max_new_tokens,      temperature,        top_k, top_p, seed,
+                                std::move(stop_ids), std::move(on_token)};
+            return generate_batch(self, prompts, wishes, timeout);
+          },
+          nb::arg("prompts"), nb::kw_only(), nb::arg("max_new_tokens").none() = nb::none(),
           nb::arg("temperature").none() = nb::none(), nb::arg("top_k") = 0, nb::arg("top_p") = 1.0,
           nb::arg("seed") = 0, nb::arg("stop_ids").none() = nb::none(),
           nb::arg("on_token").none() = nb::none(), nb::arg("timeout").none() = nb::none(),
-          "Forgets all tokens, feeds the prompt and then each new token. What is not given is "
-          "that of generation_config.json; `temperature` brings the three behind it along, and 0 "
-          "takes the most likely token. `on_token` is told each token; False ends.")
+          "The same of several prompts, which are computed together as far as the program takes "
+          "more than one sequence. `on_token` is told the number of the prompt and the token.")
       .def(
-          "reset", [](PyDecoder& self) { Use(self)->reset(); }, "Forgets all tokens.")
+          "reset", [](PyDecoder& self) { Use(self)->reset(); },
+          "Forgets all tokens, and nothing that was given.")
+      .def_prop_ro(
+          "given_names", [](PyDecoder& self) { return Use(self)->given_names(); },
+          "What the programs take beside tokens, masks and positions.")
       .def_prop_ro(
           "position", [](PyDecoder& self) { return Use(self)->position(); },
           "Tokens that were fed.")

@@ -50,6 +50,39 @@ Result<GenerateOptions> generate_options(const pt2_generate_options& options) {
     out.on_token = [token = options.token, user = options.user](int64_t id) {
       return token(id, user) == 0;
     };
+  if (options.token_of != nullptr)
+    out.on_token_of = [token = options.token_of, user = options.user](size_t prompt, int64_t id) {
+      return token(prompt, id, user) == 0;
+    };
+  return out;
+}
+
+using Prompts = std::vector<std::vector<int64_t>>;
+
+Result<Prompts> read_prompts(const int64_t* ids, const size_t* counts, size_t prompts) {
+  Prompts out;
+  if (prompts > 0) PT2_TRY_VOID(expect(counts, "counts"));
+  for (size_t i = 0; i < prompts; ++i) {
+    PT2_TRY(const std::span<const int64_t> prompt, read_ids(ids, counts[i], "ids"));
+    out.emplace_back(prompt.begin(), prompt.end());
+    if (counts[i] > 0) ids += counts[i];
+  }
+  return out;
+}
+
+Result<NamedTensors> read_named(const pt2_named_value* inputs, size_t count) {
+  NamedTensors out;
+  if (count > 0) PT2_TRY_VOID(expect(inputs, "inputs"));
+  for (size_t i = 0; i < count; ++i) {
+    PT2_TRY(const std::string_view name, read_text(inputs[i].name, inputs[i].name_length, "name"));
+    PT2_TRY_VOID(expect(inputs[i].value, "value"));
+    const auto* tensor = inputs[i].value->value.get_if<Tensor>();
+    if (tensor == nullptr)
+      return Error{ErrorCode::argument,
+                   "found " + inputs[i].value->value.type_text() + ", expected a tensor",
+                   "input '" + std::string(name) + "'"};
+    out.emplace_back(name, *tensor);
+  }
   return out;
 }
 
@@ -117,6 +150,47 @@ pt2_error* pt2_decoder_generate(pt2_decoder* decoder, const int64_t* prompt, siz
       *tokens = make_value(std::move(out));
       if (reason != nullptr) *reason = static_cast<int32_t>(generated.reason);
       return {};
+    });
+  });
+}
+
+pt2_error* pt2_decoder_generate_batch(pt2_decoder* decoder, const int64_t* ids,
+                                      const size_t* counts, size_t prompts,
+                                      const pt2_generate_options* given,
+                                      const pt2_call_options* options, pt2_value** tokens,
+                                      int32_t* reasons) {
+  return guarded([&]() -> Result<void> {
+    if (prompts > 0) PT2_TRY_VOID(expect(tokens, "tokens"));
+    PT2_TRY(const Prompts batch, read_prompts(ids, counts, prompts));
+    PT2_TRY(const pt2_generate_options wanted, read_options(given));
+    PT2_TRY(pt2::GenerateOptions settings, generate_options(wanted));
+    return with_decoder(decoder, [&](Decoder& runs) -> Result<void> {
+      Call call;
+      PT2_TRY_VOID(Call::read(options, call));
+      settings.call = call.options();
+      PT2_TRY(const std::vector<pt2::Generated> generated, runs.generate(batch, settings));
+      std::vector<std::unique_ptr<pt2_value>> made;
+      for (const pt2::Generated& each : generated) {
+        PT2_TRY(pt2::Tensor out, tensor_of(each.tokens));
+        made.emplace_back(make_value(std::move(out)));
+      }
+      for (size_t i = 0; i < prompts; ++i) {
+        tokens[i] = made[i].release();
+        if (reasons != nullptr) reasons[i] = static_cast<int32_t>(generated[i].reason);
+      }
+      return {};
+    });
+  });
+}
+
+pt2_error* pt2_decoder_give(pt2_decoder* decoder, const pt2_named_value* inputs, size_t count,
+                            const pt2_call_options* options) {
+  return guarded([&]() -> Result<void> {
+    PT2_TRY(pt2::NamedTensors given, read_named(inputs, count));
+    return with_decoder(decoder, [&](Decoder& runs) -> Result<void> {
+      Call call;
+      PT2_TRY_VOID(Call::read(options, call));
+      return runs.give(std::move(given), call.options());
     });
   });
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "decode/encoder.h"
 #include "decode/exported_folder.h"
 #include "decode/shared_weights.h"
 #include "decode/step.h"
@@ -11,27 +12,45 @@
 
 namespace pt2 {
 
+using decode::Batch;
 using decode::Cache;
 using decode::CacheEntry;
 using decode::ExportedFolder;
 using decode::ProgramStep;
+using decode::StepTokens;
 
 struct Decoder::State {
   GenerationSettings settings;
   Limits limits;
+  unsigned threads = 0;
+  std::optional<Model> encoder;
   std::optional<ProgramStep>
       first;  // for the tokens that come before all others, if one is for them
   std::optional<ProgramStep> next;  // always there
   std::vector<size_t> sources;      // outputs of the first that the next one's cache begins with
+  Batch batch;
   Cache cache;
-  std::vector<int64_t> history;  // of stateless programs
+  std::vector<std::vector<int64_t>> history;  // of stateless programs, of each sequence
   int64_t position = 0;
   uint64_t shared_bytes = 0;
 
+  // Of as many tokens for each sequence of the batch; the scores are [sequences, vocabulary].
   Result<Tensor> feed(std::span<const int64_t> ids, const CallOptions& options);
-  Result<Tensor> feed_first(std::span<const int64_t> ids, const CallOptions& options);
-  Result<Tensor> feed_next(std::span<const int64_t> ids, const CallOptions& options);
-  Result<Tensor> feed_all(std::span<const int64_t> ids, const CallOptions& options);
+  Result<Tensor> feed_checked(std::span<const int64_t> ids, const CallOptions& options);
+  Result<Tensor> feed_first(const StepTokens& tokens, const CallOptions& options);
+  Result<Tensor> feed_next(const StepTokens& tokens, const CallOptions& options);
+  Result<Tensor> feed_all(const StepTokens& tokens, const CallOptions& options);
+  void reset();
+  std::vector<std::string> encoder_inputs() const;
+  // Of all programs.
+  std::vector<std::string> given_names() const;
+  // How many of so many sequences go together.
+  int64_t sequences_at_once(int64_t count) const;
+  bool knows_padding() const;
+  // Fills `out` with what follows each prompt, of which `number` is the first one's; false where a
+  // callback ended it.
+  Result<bool> generate(std::span<const std::vector<int64_t>> prompts, size_t number,
+                        const GenerateOptions& options, std::span<Generated> out);
   std::optional<Error> unknown_token(std::span<const int64_t> ids) const;
 };
 
@@ -73,11 +92,20 @@ const NamedModel* find_model(const std::vector<NamedModel>& models, std::string_
   return found == models.end() ? nullptr : &*found;
 }
 
+std::string list(const std::vector<std::string>& names) {
+  std::string out;
+  for (const std::string& each : names) out += (out.empty() ? "" : ", ") + each;
+  return out;
+}
+
 Error no_decoder(const std::vector<NamedModel>& models) {
-  std::string names;
-  for (const NamedModel& each : models) names += (names.empty() ? "" : ", ") + each.name;
+  std::vector<std::string> names;
+  for (const NamedModel& each : models) names.push_back(each.name);
   return {ErrorCode::unsupported,
-          "expected one program, or programs called 'prefill' and 'decode'; found " + names, ""};
+          "expected one program, or programs called 'prefill' and 'decode', and 'encoder' if there "
+          "is one; found " +
+              list(names),
+          ""};
 }
 
 Result<Tensor> tensor_of(Value& value, const std::string& name) {
@@ -111,15 +139,18 @@ Result<Decoder> Decoder::open(const std::string& path, const DecoderOptions& opt
   ExportedFolder folder;
   PT2_TRY(const std::vector<NamedModel> models, open_programs(path, options, folder));
   const NamedModel* next = find_model(models, "decode");
+  if (next == nullptr) next = find_model(models, "decoder");
   const NamedModel* first = next == nullptr ? nullptr : find_model(models, "prefill");
+  const NamedModel* encoder = next == nullptr ? nullptr : find_model(models, decode::kEncoder);
   if (next == nullptr && models.size() == 1) next = &models[0];
-  if (next == nullptr || models.size() > (first == nullptr ? 1u : 2u)) return no_decoder(models);
+  const size_t used = 1u + (first != nullptr) + (encoder != nullptr);
+  if (next == nullptr || models.size() > used) return no_decoder(models);
 
   const decode::StepSettings settings{.threads = options.threads,
                                       .cache_length = options.cache_length,
                                       .sliding_window = folder.sliding_window};
   decode::SharedWeights weights;
-  const auto load = [&](const NamedModel& named) -> Result<ProgramStep> {
+  const auto load = [&](const NamedModel& named) -> Result<Model> {
     const LoadOptions load_options{.limits = options.limits,
                                    .model = named.model,
                                    .operators = options.operators,
@@ -130,17 +161,25 @@ Result<Decoder> Decoder::open(const std::string& path, const DecoderOptions& opt
                         [&](const PayloadTensor& weight) { return weights.find(weight); });
     if (!model) return decode::at_program(std::move(model).error(), named.name);
     weights.add(std::move(payloads));
-    return ProgramStep::make(*std::move(model), named.name, settings);
+    return model;
+  };
+  const auto load_step = [&](const NamedModel& named) -> Result<ProgramStep> {
+    PT2_TRY(Model model, load(named));
+    return ProgramStep::make(std::move(model), named.name, settings);
   };
   auto state = std::make_unique<State>();
   // Most tokens are the second program's, which reads the weights as they lie in its file.
-  PT2_TRY(state->next, load(*next));
+  PT2_TRY(state->next, load_step(*next));
   if (first != nullptr) {
-    PT2_TRY(state->first, load(*first));
+    PT2_TRY(state->first, load_step(*first));
     PT2_TRY(state->sources,
             decode::match_caches(state->first->roles().cache_outputs, state->next->roles().cache));
   }
+  if (encoder != nullptr) {
+    PT2_TRY(state->encoder, load(*encoder));
+  }
   state->settings = std::move(folder.settings);
+  state->threads = options.threads;
   state->limits = options.limits;
   state->shared_bytes = weights.shared_bytes();
   return Decoder(std::move(state));
@@ -151,33 +190,79 @@ int64_t Decoder::position() const { return state_->position; }
 uint64_t Decoder::copied_bytes() const { return state_->cache.copied_bytes(); }
 uint64_t Decoder::shared_bytes() const { return state_->shared_bytes; }
 
-std::optional<int64_t> Decoder::capacity() const { return state_->next->capacity(state_->cache); }
-
-void Decoder::reset() {
-  state_->cache.clear();
-  state_->history.clear();
-  state_->position = 0;
-  state_->next->reset();
-  if (state_->first) state_->first->reset();
+std::optional<int64_t> Decoder::capacity() const {
+  return state_->next->capacity(state_->batch, state_->cache);
 }
 
-Result<Tensor> Decoder::State::feed_first(std::span<const int64_t> ids,
-                                          const CallOptions& options) {
+void Decoder::State::reset() {
+  batch.size = sequences_at_once(1);
+  batch.padding.clear();
+  cache.clear();
+  history.clear();
+  position = 0;
+  next->reset();
+  if (first) first->reset();
+}
+void Decoder::reset() { state_->reset(); }
+
+std::vector<std::string> Decoder::State::encoder_inputs() const {
+  std::vector<std::string> out;
+  if (encoder)
+    for (const ModelValue& input : encoder->inputs())
+      if (input.tensor != nullptr) out.push_back(input.name);
+  return out;
+}
+
+std::vector<std::string> Decoder::State::given_names() const {
+  std::vector<std::string> out = encoder_inputs();
+  for (const ProgramStep* step : {first ? &*first : nullptr, &*next})
+    if (step != nullptr)
+      for (std::string& name : step->given_names())
+        if (std::ranges::find(out, name) == out.end()) out.push_back(std::move(name));
+  return out;
+}
+
+std::vector<std::string> Decoder::given_names() const {
+  return state_->encoder ? state_->encoder_inputs() : state_->given_names();
+}
+
+Result<void> Decoder::give(NamedTensors inputs, const CallOptions& options) {
+  const std::vector<std::string> names = state_->given_names();
+  for (const auto& [name, tensor] : inputs)
+    if (std::ranges::find(names, name) == names.end())
+      return Error{ErrorCode::argument,
+                   names.empty() ? "no program has such an input: they take nothing beside tokens"
+                                 : "no program has such an input, expected " + list(names),
+                   "input '" + name + "'"};
+  reset();
+  Batch batch{.given = std::move(inputs)};
+  if (state_->encoder) {
+    const MemoryAccount::Scope scope(
+        run::open_account(state_->limits, state_->encoder->shared()->file_bytes));
+    Result<void> done = within_memory(
+        [&] { return decode::encode(*state_->encoder, state_->threads, options, batch); });
+    if (!done) return decode::at_program(std::move(done).error(), std::string(decode::kEncoder));
+  }
+  state_->batch = std::move(batch);
+  return {};
+}
+
+Result<Tensor> Decoder::State::feed_first(const StepTokens& tokens, const CallOptions& options) {
   Cache before;
-  PT2_TRY(std::vector<Value> results, first->run(ids, 0, before, options));
-  PT2_TRY(Tensor logits, first->logits(results));
+  PT2_TRY(std::vector<Value> results, first->run(tokens, batch, before, options));
+  PT2_TRY(Tensor logits, first->logits(results, batch));
   for (size_t i = 0; i < sources.size(); ++i) {
     PT2_TRY(Tensor value,
             tensor_of(results[sources[i]], first->model().outputs()[sources[i]].name));
     cache.set(i, std::move(value), next->roles().cache[i].growing);
   }
-  position += static_cast<int64_t>(ids.size());
+  position += tokens.count;
   return logits;
 }
 
-Result<Tensor> Decoder::State::feed_next(std::span<const int64_t> ids, const CallOptions& options) {
-  PT2_TRY(std::vector<Value> results, next->run(ids, position, cache, options));
-  PT2_TRY(Tensor logits, next->logits(results));
+Result<Tensor> Decoder::State::feed_next(const StepTokens& tokens, const CallOptions& options) {
+  PT2_TRY(std::vector<Value> results, next->run(tokens, batch, cache, options));
+  PT2_TRY(Tensor logits, next->logits(results, batch));
   const std::vector<CacheEntry>& entries = next->roles().cache;
   for (size_t i = 0; i < entries.size(); ++i) {
     if (!entries[i].output) continue;
@@ -185,41 +270,64 @@ Result<Tensor> Decoder::State::feed_next(std::span<const int64_t> ids, const Cal
     PT2_TRY(Tensor value, tensor_of(results[output], next->model().outputs()[output].name));
     cache.set(i, std::move(value), entries[i].growing);
   }
-  position += static_cast<int64_t>(ids.size());
+  position += tokens.count;
   return logits;
 }
 
-Result<Tensor> Decoder::State::feed_all(std::span<const int64_t> ids, const CallOptions& options) {
-  std::vector<int64_t> all = history;
-  all.insert(all.end(), ids.begin(), ids.end());
+Result<Tensor> Decoder::State::feed_all(const StepTokens& tokens, const CallOptions& options) {
+  std::vector<std::vector<int64_t>> sequences = history;
+  sequences.resize(static_cast<size_t>(batch.size));
+  std::vector<int64_t> all;
+  for (size_t i = 0; i < sequences.size(); ++i) {
+    const auto added = tokens.ids.subspan(i * static_cast<size_t>(tokens.count),
+                                          static_cast<size_t>(tokens.count));
+    sequences[i].insert(sequences[i].end(), added.begin(), added.end());
+    all.insert(all.end(), sequences[i].begin(), sequences[i].end());
+  }
   Cache none;
-  PT2_TRY(const std::vector<Value> results, next->run(all, 0, none, options));
-  PT2_TRY(Tensor logits, next->logits(results));
-  history = std::move(all);
-  position = static_cast<int64_t>(history.size());
+  const StepTokens whole{.ids = all, .count = position + tokens.count};
+  PT2_TRY(const std::vector<Value> results, next->run(whole, batch, none, options));
+  PT2_TRY(Tensor logits, next->logits(results, batch));
+  history = std::move(sequences);
+  position = whole.count;
   return logits;
 }
 
 Result<Tensor> Decoder::State::feed(std::span<const int64_t> ids, const CallOptions& options) {
-  if (next->is_stateless()) return feed_all(ids, options);
+  int64_t left = static_cast<int64_t>(ids.size()) / batch.size;
+  int64_t done = 0;
+  std::vector<int64_t> columns;
+  // The next tokens of each sequence.
+  const auto take = [&](int64_t count) {
+    columns.clear();
+    for (int64_t i = 0; i < batch.size; ++i) {
+      const auto part =
+          ids.subspan(static_cast<size_t>(i * (done + left) + done), static_cast<size_t>(count));
+      columns.insert(columns.end(), part.begin(), part.end());
+    }
+    return StepTokens{.ids = columns, .count = count, .position = position};
+  };
+  const auto go_on = [&](int64_t count) {
+    done += count;
+    left -= count;
+  };
+  if (next->is_stateless()) return feed_all(take(left), options);
   if (position == 0 && first) {
-    const auto count =
-        static_cast<size_t>(first->first_tokens(static_cast<int64_t>(ids.size()), *next));
+    const int64_t count = first->first_tokens(left, *next);
     if (count > 0) {
-      Result<Tensor> logits = feed_first(ids.first(count), options);
+      Result<Tensor> logits = feed_first(take(count), options);
       // Its guards say more about sizes than their ranges do; the other program may take them.
       const bool is_refused = !logits && logits.error().code == ErrorCode::argument;
-      if (!is_refused && (!logits || count == ids.size())) return logits;
-      if (!is_refused) ids = ids.subspan(count);
+      if (!is_refused && (!logits || count == left)) return logits;
+      if (!is_refused) go_on(count);
     }
   }
-  const auto at_once = static_cast<size_t>(
-      std::max<int64_t>(next->tokens_at_once().value_or(static_cast<int64_t>(ids.size())), 1));
+  const int64_t at_once = std::max<int64_t>(next->tokens_at_once().value_or(left), 1);
   while (true) {
-    const auto chunk = ids.first(std::min(ids.size(), at_once));
-    PT2_TRY(Tensor logits, feed_next(chunk, options));
-    ids = ids.subspan(chunk.size());
-    if (ids.empty()) return logits;
+    const int64_t count = std::min(left, at_once);
+    PT2_TRY(Tensor logits, feed_next(take(count), options));
+    go_on(count);
+    if (left == 0) return logits;
   }
 }
 
@@ -237,63 +345,168 @@ std::optional<Error> Decoder::State::unknown_token(std::span<const int64_t> ids)
                ""};
 }
 
-Result<Tensor> Decoder::feed(std::span<const int64_t> ids, const CallOptions& options) {
-  State& state = *state_;
+Result<Tensor> Decoder::State::feed_checked(std::span<const int64_t> ids,
+                                            const CallOptions& options) {
   if (ids.empty())
     return Error{ErrorCode::argument, "found no token ids, expected one or more", ""};
-  const auto count = static_cast<int64_t>(ids.size());
-  if (const auto most = capacity(); most && count > *most - state.position)
+  if (encoder && batch.encoded.empty())
+    return Error{ErrorCode::argument,
+                 "the encoder was given nothing, expected " + list(encoder_inputs()), ""};
+  const int64_t count = static_cast<int64_t>(ids.size()) / batch.size;
+  if (const auto most = next->capacity(batch, cache); most && count > *most - position)
     return Error{ErrorCode::limit,
                  "the cache has room for " + std::to_string(*most) + " tokens, found " +
-                     (state.position > 0 ? std::to_string(state.position) + " in it and " : "") +
-                     std::to_string(count) + (state.position > 0 ? " more" : ""),
+                     (position > 0 ? std::to_string(position) + " in it and " : "") +
+                     std::to_string(count) + (position > 0 ? " more" : ""),
                  ""};
-  const MemoryAccount::Scope scope(run::open_account(
-      state.limits, state.next->model().shared()->file_bytes + state.cache.bytes()));
-  Result<Tensor> logits = within_memory([&] { return state.feed(ids, options); });
+  const MemoryAccount::Scope scope(
+      run::open_account(limits, next->model().shared()->file_bytes + cache.bytes()));
+  Result<Tensor> logits = within_memory([&] { return feed(ids, options); });
   if (!logits && logits.error().code == ErrorCode::invalid)
-    if (std::optional<Error> unknown = state.unknown_token(ids)) return *std::move(unknown);
+    if (std::optional<Error> unknown = unknown_token(ids)) return *std::move(unknown);
   return logits;
 }
 
-Result<Generated> Decoder::generate(std::span<const int64_t> prompt,
-                                    const GenerateOptions& options) {
-  const Sampling sampling = options.sampling.value_or(settings().sampling);
-  if (!(sampling.temperature >= 0) || !(sampling.top_p > 0) || sampling.top_k < 0)
-    return Error{ErrorCode::argument,
-                 "found temperature " + print_float(sampling.temperature) + ", top_k " +
-                     std::to_string(sampling.top_k) + " and top_p " + print_float(sampling.top_p) +
-                     ", expected temperature >= 0, top_k >= 0 and top_p > 0",
-                 ""};
+Result<Tensor> Decoder::feed(std::span<const int64_t> ids, const CallOptions& options) {
+  std::vector<int64_t> of_all;
+  for (int64_t i = 0; i < state_->batch.size; ++i)
+    of_all.insert(of_all.end(), ids.begin(), ids.end());
+  PT2_TRY(const Tensor logits, state_->feed_checked(of_all, options));
+  return logits.with_view({logits.size(1)}, {1}, 0);
+}
+
+int64_t Decoder::State::sequences_at_once(int64_t count) const {
+  SymRange range = next->sequences_at_once();
+  if (range.min == range.max) return range.max.value_or(count);
+  if (first && first->sequences_at_once().max) range.max = first->sequences_at_once().max;
+  return range.max ? std::min(count, *range.max) : count;
+}
+
+bool Decoder::State::knows_padding() const {
+  return next->knows_padding() && (!first || first->knows_padding());
+}
+
+namespace {
+
+Result<void> check_sampling(const Sampling& sampling) {
+  if (sampling.temperature >= 0 && sampling.top_p > 0 && sampling.top_k >= 0) return {};
+  return Error{ErrorCode::argument,
+               "found temperature " + print_float(sampling.temperature) + ", top_k " +
+                   std::to_string(sampling.top_k) + " and top_p " + print_float(sampling.top_p) +
+                   ", expected temperature >= 0, top_k >= 0 and top_p > 0",
+               ""};
+}
+
+// The tokens of prompts of a batch, each behind so much padding that all are as long as the
+// longest; `sequences` may be more than there are prompts.
+std::vector<int64_t> pad(std::span<const std::vector<int64_t>> prompts, Batch& batch) {
+  size_t longest = 0;
+  for (const std::vector<int64_t>& each : prompts) longest = std::max(longest, each.size());
+  std::vector<int64_t> out;
+  for (int64_t i = 0; i < batch.size; ++i) {
+    const std::vector<int64_t>& prompt =
+        prompts[std::min(static_cast<size_t>(i), prompts.size() - 1)];
+    const size_t padding = longest - prompt.size();
+    batch.padding.push_back(static_cast<int64_t>(padding));
+    // Hidden by the mask, whatever it is.
+    out.insert(out.end(), padding, 0);
+    out.insert(out.end(), prompt.begin(), prompt.end());
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<bool> Decoder::State::generate(std::span<const std::vector<int64_t>> prompts, size_t number,
+                                      const GenerateOptions& options, std::span<Generated> out) {
+  const int64_t most =
+      options.max_new_tokens.value_or(settings.max_new_tokens.value_or(kDefaultNewTokens));
+  const std::vector<int64_t>& stop_ids = options.stop_ids ? *options.stop_ids : settings.stop_ids;
+  reset();
+  batch.size = sequences_at_once(static_cast<int64_t>(prompts.size()));
+  std::vector<int64_t> ids = pad(prompts, batch);
+  PT2_TRY(Tensor logits, feed_checked(ids, options.call));
+  std::vector<Sampler> samplers;
+  const Sampling sampling = options.sampling.value_or(settings.sampling);
+  for (size_t i = 0; i < prompts.size(); ++i) {
+    Sampling own = sampling;
+    own.seed += number + i;
+    samplers.emplace_back(own);
+  }
+  std::vector<bool> ended(prompts.size(), most == 0);
+  const auto told = [&](size_t prompt, int64_t token) {
+    return (!options.on_token || options.on_token(token)) &&
+           (!options.on_token_of || options.on_token_of(number + prompt, token));
+  };
+  const auto count = static_cast<size_t>(logits.size(1));
+  while (std::ranges::find(ended, false) != ended.end()) {
+    ids.resize(static_cast<size_t>(batch.size));
+    for (size_t i = 0; i < prompts.size(); ++i) {
+      // A text that has ended goes on with its last token, which nobody looks at.
+      if (ended[i]) continue;
+      ids[i] = samplers[i].draw(logits.as<float>().subspan(i * count, count));
+      out[i].tokens.push_back(ids[i]);
+      if (!told(i, ids[i])) {
+        for (size_t each = 0; each < prompts.size(); ++each)
+          if (!ended[each]) out[each].reason = StopReason::callback;
+        return false;
+      }
+      const bool stops = std::ranges::find(stop_ids, ids[i]) != stop_ids.end();
+      if (stops) out[i].reason = StopReason::stop_id;
+      ended[i] = stops || static_cast<int64_t>(out[i].tokens.size()) == most;
+    }
+    if (std::ranges::find(ended, false) == ended.end()) break;
+    if (const auto room = next->capacity(batch, cache); room && position >= *room) {
+      for (size_t i = 0; i < prompts.size(); ++i)
+        if (!ended[i]) out[i].reason = StopReason::cache_full;
+      break;
+    }
+    PT2_TRY(logits, feed_checked(ids, options.call));
+  }
+  return true;
+}
+
+Result<std::vector<Generated>> Decoder::generate(std::span<const std::vector<int64_t>> prompts,
+                                                 const GenerateOptions& options) {
+  PT2_TRY_VOID(check_sampling(options.sampling.value_or(settings().sampling)));
   const int64_t most =
       options.max_new_tokens.value_or(settings().max_new_tokens.value_or(kDefaultNewTokens));
   if (most < 0)
     return Error{ErrorCode::argument,
                  "max_new_tokens: found " + std::to_string(most) + ", expected 0 or more", ""};
-  const std::vector<int64_t>& stop_ids = options.stop_ids ? *options.stop_ids : settings().stop_ids;
-  reset();
-  PT2_TRY(Tensor logits, feed(prompt, options.call));
-  Sampler sampler(sampling);
-  Generated out;
-  while (static_cast<int64_t>(out.tokens.size()) < most) {
-    const int64_t token = sampler.draw(logits.as<float>());
-    out.tokens.push_back(token);
-    if (options.on_token && !options.on_token(token)) {
-      out.reason = StopReason::callback;
-      return out;
+  std::vector<std::vector<int64_t>> begun(prompts.begin(), prompts.end());
+  for (std::vector<int64_t>& prompt : begun)
+    if (prompt.empty() && settings().start_id) prompt.push_back(*settings().start_id);
+  for (const std::vector<int64_t>& prompt : begun)
+    if (prompt.empty())
+      return Error{ErrorCode::argument, "found no token ids, expected one or more", ""};
+  std::vector<Generated> out(begun.size());
+  const bool any_length = state_->knows_padding();
+  for (size_t first = 0; first < begun.size();) {
+    const auto at_once =
+        static_cast<size_t>(state_->sequences_at_once(static_cast<int64_t>(begun.size() - first)));
+    size_t end = first + 1;
+    while (end < begun.size() && end < first + at_once &&
+           (any_length || begun[end].size() == begun[first].size()))
+      ++end;
+    PT2_TRY(const bool goes_on,
+            state_->generate(std::span(begun).subspan(first, end - first), first, options,
+                             std::span(out).subspan(first, end - first)));
+    if (!goes_on) {
+      for (size_t i = end; i < out.size(); ++i) out[i].reason = StopReason::callback;
+      break;
     }
-    if (std::ranges::find(stop_ids, token) != stop_ids.end()) {
-      out.reason = StopReason::stop_id;
-      return out;
-    }
-    if (static_cast<int64_t>(out.tokens.size()) == most) break;
-    if (const auto room = capacity(); room && position() >= *room) {
-      out.reason = StopReason::cache_full;
-      return out;
-    }
-    PT2_TRY(logits, feed(std::span(&token, 1), options.call));
+    first = end;
   }
+  if (begun.size() > 1) reset();
   return out;
+}
+
+Result<Generated> Decoder::generate(std::span<const int64_t> prompt,
+                                    const GenerateOptions& options) {
+  const std::vector<int64_t> one(prompt.begin(), prompt.end());
+  PT2_TRY(std::vector<Generated> out, generate(std::span(&one, 1), options));
+  return std::move(out[0]);
 }
 
 }  // namespace pt2

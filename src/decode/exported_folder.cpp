@@ -144,6 +144,7 @@ Result<void> read_settings(const JsonValue& json, GenerationSettings& out) {
       out.stop_ids.push_back(*id);
     }
   }
+  PT2_TRY(out.start_id, optional_member(json, "decoder_start_token_id", &JsonValue::get_int));
   find_ignored(json, out);
   return {};
 }
@@ -182,6 +183,10 @@ Result<ExportedFolder> read_exported_folder(const std::string& path) {
           read_part(folder / "config.json", [&](const JsonValue& json) -> Result<void> {
             PT2_TRY(const auto type, optional_member(json, "model_type", &JsonValue::get_string));
             if (type) out.model_type = std::string(*type);
+            if (!out.settings.start_id) {
+              PT2_TRY(out.settings.start_id,
+                      optional_member(json, "decoder_start_token_id", &JsonValue::get_int));
+            }
             PT2_TRY(out.sliding_window,
                     optional_member(json, "sliding_window", &JsonValue::get_int));
             return {};

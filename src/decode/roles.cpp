@@ -13,13 +13,17 @@ struct KnownName {
 // Arguments of forward in Transformers ("past_key_values" or "cache_params", in later releases
 // "cache"), ExecuTorch's recipes and torchtune.
 constexpr KnownName kInputs[] = {
+    {"decoder_input_ids", Role::ids},
     {"input_ids", Role::ids},
     {"tokens", Role::ids},
     {"token_ids", Role::ids},
+    {"decoder_position_ids", Role::positions},
     {"position_ids", Role::positions},
     {"cache_position", Role::positions},
     {"input_pos", Role::positions},
+    {"decoder_attention_mask", Role::mask},
     {"attention_mask", Role::mask},
+    {"encoder_attention_mask", Role::given_mask},
     {"past_key_values", Role::cache},
     {"past_key_value", Role::cache},
     {"cache_params", Role::cache},
@@ -42,10 +46,22 @@ std::optional<Role> known(std::span<const KnownName> names, std::string_view nam
   return found == names.end() ? std::nullopt : std::optional(found->role);
 }
 
-std::string known_inputs() {
-  std::string out;
-  for (const KnownName& each : kInputs) out += (out.empty() ? "" : ", ") + std::string(each.name);
-  return out;
+// What an input is for in a program whose tokens are called `ids`: beside "decoder_input_ids",
+// "input_ids" and "attention_mask" are the encoder's (T5ForConditionalGeneration.forward).
+Role input_role(std::string_view name, std::string_view ids) {
+  constexpr std::string_view kDecoder = "decoder_";
+  const Role role = known(kInputs, name).value_or(Role::given);
+  if (!ids.starts_with(kDecoder) || root_of(name).starts_with(kDecoder)) return role;
+  if (role == Role::ids) return Role::given;
+  return role == Role::mask ? Role::given_mask : role;
+}
+
+// Of the first name for token ids that an input has.
+std::string_view name_of_ids(std::span<const ModelValue> inputs) {
+  for (const KnownName& each : kInputs)
+    for (const ModelValue& input : inputs)
+      if (each.role == Role::ids && root_of(input.name) == each.name) return each.name;
+  return "";
 }
 
 bool is_of(DtypeCategory category, const ModelValue& value) {
@@ -112,6 +128,10 @@ std::string_view role_name(Role role) {
       return "positions";
     case Role::mask:
       return "mask";
+    case Role::given:
+      return "given";
+    case Role::given_mask:
+      return "mask of the encoder";
     case Role::cache:
       return "cache";
     case Role::logits:
@@ -150,19 +170,15 @@ Result<std::vector<size_t>> match_caches(std::span<const CacheOutput> outputs,
 Result<ProgramRoles> find_roles(const run::CallingConvention& convention) {
   const std::vector<ModelValue>&inputs = convention.inputs, &outputs = convention.outputs;
   ProgramRoles out;
+  const std::string_view ids_name = name_of_ids(inputs);
   std::optional<size_t> ids, logits;
   for (size_t i = 0; i < inputs.size(); ++i) {
     const ModelValue& input = inputs[i];
-    std::optional<Role> role = known(kInputs, input.name);
-    if (input.tensor == nullptr) role = Role::constant;
+    Role role = input.tensor == nullptr ? Role::constant : input_role(input.name, ids_name);
     // A program of one argument, whatever its name, which takes tokens and gives scores.
-    if (!role && inputs.size() == 1 && is_of(DtypeCategory::integer, input)) role = Role::ids;
-    if (!role)
-      return Error{ErrorCode::unsupported,
-                   "generation does not know what the input is for (" + input.type +
-                       "), expected one of these names: " + known_inputs(),
-                   "input '" + input.name + "'"};
-    if (*role == Role::ids) {
+    if (role == Role::given && inputs.size() == 1 && is_of(DtypeCategory::integer, input))
+      role = Role::ids;
+    if (role == Role::ids) {
       if (ids || !is_of(DtypeCategory::integer, input))
         return Error{
             ErrorCode::unsupported,
@@ -171,7 +187,7 @@ Result<ProgramRoles> find_roles(const run::CallingConvention& convention) {
             "input '" + input.name + "'"};
       ids = i;
     }
-    out.inputs.push_back(*role);
+    out.inputs.push_back(role);
   }
   for (size_t i = 0; i < outputs.size(); ++i) {
     const Role role = known(kOutputs, outputs[i].name).value_or(Role::other);

@@ -15,13 +15,15 @@
 namespace pt2::decode {
 
 enum class Role : uint8_t {
-  ids,        // the new tokens
-  positions,  // of the new tokens: 0, 1, ...
-  mask,       // which tokens may be looked at
-  cache,      // what earlier tokens left behind; an output's new value of it
-  logits,     // an output: scores of the next token
-  constant,   // an input whose value the program fixes
-  other,      // an output that generation does not need
+  ids,         // the new tokens
+  positions,   // of the new tokens: 0, 1, ...
+  mask,        // which tokens may be looked at
+  given,       // an input that the caller gives, or the encoder: its result, or what it read
+  given_mask,  // which tokens of the encoder there are; all where the caller gives none
+  cache,       // what earlier tokens left behind; an output's new value of it
+  logits,      // an output: scores of the next token
+  constant,    // an input whose value the program fixes
+  other,       // an output that generation does not need
 };
 std::string_view role_name(Role role);
 
@@ -52,8 +54,7 @@ struct ProgramRoles {
   std::vector<CacheLayer> layers;
 };
 
-// Errors: `unsupported` where there are no token ids or no logits, or an input is not known, naming
-// it.
+// Errors: `unsupported` where there are no token ids or no logits.
 Result<ProgramRoles> find_roles(const run::CallingConvention& convention);
 
 // For each entry of a program's cache the output of another that its first value comes from, by

@@ -14,30 +14,76 @@ Error at_input(std::string text, const ModelValue& input) {
   return {ErrorCode::unsupported, std::move(text), "input '" + input.name + "'"};
 }
 
-// Sizes of which all but the last are 1: batches of one sequence.
-Result<Tensor> make_row(const ModelValue& input, std::span<const int64_t> values) {
+// [sequences, tokens], or without sequences, with one row for all of them, or with one token of
+// each.
+Result<Tensor> make_rows(const ModelValue& input, std::span<const int64_t> values,
+                         int64_t sequences) {
   const TensorMeta& meta = *input.tensor;
   const auto dtype = meta.dtype.dtype();
-  if (!dtype || dtype_category(*dtype) != DtypeCategory::integer || meta.sizes.size() > 3)
-    return at_input("found " + input.type + ", expected integers [1, tokens]", input);
-  Sizes sizes(meta.sizes.size(), 1);
-  // Positions of images and texts, [3, 1, tokens], are the same for texts.
-  if (sizes.size() == 3 && !meta.sizes[0].is_symbolic()) sizes[0] = meta.sizes[0].literal();
-  if (sizes.empty() || meta.sizes.back() == 1) values = values.first(1);
-  if (!sizes.empty()) sizes.back() = static_cast<int64_t>(values.size());
-  if (const auto count = checked_numel(sizes); !count || *count > (int64_t{1} << 32))
-    return at_input("found " + input.type + ", expected integers [1, tokens]", input);
+  const size_t rank = meta.sizes.size();
+  if (!dtype || dtype_category(*dtype) != DtypeCategory::integer || rank > 3)
+    return at_input("found " + input.type + ", expected integers [sequences, tokens]", input);
+  const auto count = static_cast<int64_t>(values.size()) / sequences;
+  const bool is_one_row = rank < 2 || meta.sizes[rank - 2] == 1;
+  const bool is_one_token = rank == 0 || meta.sizes.back() == 1;
+  const Tensor rows =
+      Tensor::from<int64_t>(Dtype::int64, {sequences, count}, values)
+          .with_view({is_one_row ? 1 : sequences, is_one_token ? 1 : count}, {count, 1}, 0);
+  Sizes sizes = rows.sizes();
+  if (rank < 2) sizes.erase(sizes.begin(), sizes.end() - static_cast<ptrdiff_t>(rank));
+  // Positions of images and texts, [3, sequences, tokens], are the same for texts.
+  if (rank == 3)
+    sizes.insert(sizes.begin(), meta.sizes[0].is_symbolic() ? 1 : meta.sizes[0].literal());
+  if (const auto numel = checked_numel(sizes); !numel || *numel > (int64_t{1} << 32))
+    return at_input("found " + input.type + ", expected integers [sequences, tokens]", input);
+  const Tensor source = rank < 2 ? rows.with_view(sizes, Sizes(rank, 1), 0) : rows;
   Tensor out = Tensor::zeros(*dtype, std::move(sizes));
-  const Tensor row =
-      Tensor::from<int64_t>(Dtype::int64, {static_cast<int64_t>(values.size())}, values);
-  ops::copy_elements(out, out.dim() == 0 ? row.with_view({}, {}, 0) : row);
+  ops::copy_elements(out, source);
   return out;
+}
+
+// Which keys count, as bools, as integers, or as what is added to scores where `is_added`.
+Tensor mask_of(Dtype dtype, Sizes sizes, std::span<const uint8_t> keeps, bool is_added) {
+  Tensor out = Tensor::zeros(dtype, sizes);
+  if (!is_added) {
+    ops::copy_elements(out, Tensor::from<uint8_t>(Dtype::uint8, std::move(sizes), keeps));
+    return out;
+  }
+  std::vector<float> added;
+  for (const uint8_t each : keeps)
+    added.push_back(each ? 0 : -std::numeric_limits<float>::infinity());
+  ops::copy_elements(out, Tensor::from<float>(Dtype::float32, std::move(sizes), added));
+  return out;
+}
+bool is_added(Dtype dtype, size_t rank) {
+  return dtype_category(dtype) == DtypeCategory::floating && rank == 4;
 }
 
 // A size that the program fixes, or that follows from other inputs; else `otherwise`.
 int64_t size_of(const SymInt& size, const SymbolBindings& symbols, int64_t otherwise) {
   const Result<int64_t> known = evaluate(size, symbols);
   return known ? *known : otherwise;
+}
+
+// The sizes that a dimension may have.
+SymRange range_of(const SymInt& size, const Program& program) {
+  if (!size.is_symbolic()) return {size.literal(), size.literal()};
+  const RangeConstraint* found = find_range(program, size.expr());
+  return found == nullptr ? SymRange{} : found->range;
+}
+
+// The result of an encoder that an input stands for: of the same name, "last_hidden_state" of
+// "encoder_outputs.last_hidden_state"; else the first of numbers.
+const Tensor* find_encoded(const ModelValue& input, const NamedTensors& encoded) {
+  const auto is_called = [&](const auto& each) {
+    return input.name == each.first || input.name.ends_with("." + each.first);
+  };
+  const auto found = std::ranges::find_if(encoded, is_called);
+  if (found != encoded.end()) return &found->second;
+  const bool is_states =
+      dtype_category(encoded.empty() ? Dtype::bool_ : encoded[0].second.dtype()) ==
+      DtypeCategory::floating;
+  return is_states ? &encoded[0].second : nullptr;
 }
 
 }  // namespace
@@ -91,23 +137,34 @@ std::optional<int64_t> ProgramStep::window_of(const ModelValue& mask) const {
   return layer == roles_.layers.end() ? settings_.sliding_window : layer->window;
 }
 
-int64_t ProgramStep::first_tokens(int64_t count, const ProgramStep& next) const {
-  SymRange range;
+SymRange ProgramStep::sequences_at_once() const {
   const std::vector<SymInt>& sizes = model_.inputs()[roles_.ids].tensor->sizes;
-  if (!sizes.empty() && sizes.back().is_symbolic()) {
-    const RangeConstraint* found = find_range(model_.program(), sizes.back().expr());
-    if (found != nullptr) range = found->range;
-  } else {
-    range = {1, sizes.empty() ? 1 : sizes.back().literal()};
-  }
+  return sizes.size() < 2 ? SymRange{1, 1} : range_of(sizes[sizes.size() - 2], model_.program());
+}
+
+bool ProgramStep::knows_padding() const {
+  return std::ranges::find(roles_.inputs, Role::mask) != roles_.inputs.end();
+}
+
+std::vector<std::string> ProgramStep::given_names() const {
+  std::vector<std::string> out;
+  for (size_t i = 0; i < roles_.inputs.size(); ++i)
+    if (roles_.inputs[i] == Role::given || roles_.inputs[i] == Role::given_mask)
+      out.push_back(model_.inputs()[i].name);
+  return out;
+}
+
+int64_t ProgramStep::first_tokens(int64_t count, const ProgramStep& next) const {
+  const std::vector<SymInt>& sizes = model_.inputs()[roles_.ids].tensor->sizes;
+  const SymRange range = sizes.empty() ? SymRange{1, 1} : range_of(sizes.back(), model_.program());
   if (range.max) count = std::min(count, *range.max);
   // Exporters take every size for two or more.
-  const int64_t least = range.min.value_or(0) <= 2 ? 1 : *range.min;
+  const int64_t least = range.min.value_or(0) <= 2 || range.min == range.max ? 1 : *range.min;
   // A window that moves up has the latest tokens last, and one that is not full has not.
   return count < std::max(least, next.moving_window()) ? 0 : count;
 }
 
-std::optional<int64_t> ProgramStep::capacity(const Cache& cache) const {
+std::optional<int64_t> ProgramStep::capacity(const Batch& batch, const Cache& cache) const {
   const bool grows = std::ranges::any_of(
       roles_.cache, [](const CacheEntry& entry) { return entry.growing.has_value(); });
   if (grows) return std::nullopt;
@@ -116,7 +173,7 @@ std::optional<int64_t> ProgramStep::capacity(const Cache& cache) const {
     return entry.layer && entry.layer->window && entry.layer->length && !entry.layer->moves_up &&
            model_.inputs()[entry.input].tensor->sizes.size() > 1 && !open_dim(entry);
   });
-  const SymbolBindings symbols = bind_sizes(1, cache);
+  const SymbolBindings symbols = bind_sizes(1, batch, cache);
   for (size_t i = 0; i < roles_.inputs.size(); ++i) {
     const ModelValue& input = model_.inputs()[i];
     if (roles_.inputs[i] != Role::mask || input.tensor->sizes.size() != 4 ||
@@ -127,7 +184,7 @@ std::optional<int64_t> ProgramStep::capacity(const Cache& cache) const {
   return std::nullopt;
 }
 
-Result<void> ProgramStep::start_cache(Cache& cache) const {
+Result<void> ProgramStep::start_cache(const Batch& batch, Cache& cache) const {
   for (size_t i = 0; i < roles_.cache.size(); ++i) {
     const CacheEntry& entry = roles_.cache[i];
     const ModelValue& input = model_.inputs()[entry.input];
@@ -137,7 +194,7 @@ Result<void> ProgramStep::start_cache(Cache& cache) const {
     for (size_t dim = 0; dim < input.tensor->sizes.size(); ++dim) {
       const SymInt& size = input.tensor->sizes[dim];
       const int64_t open = entry.growing == dim                 ? 0
-                           : dim == 0                           ? 1
+                           : dim == 0                           ? batch.size
                            : entry.layer && entry.layer->length ? *entry.layer->length
                                                                 : settings_.cache_length;
       sizes.push_back(size.is_symbolic() ? open : size.literal());
@@ -168,96 +225,146 @@ void ProgramStep::make_room(Cache& cache, int64_t tokens) const {
   }
 }
 
-SymbolBindings ProgramStep::bind_sizes(int64_t count, const Cache& cache) const {
+const Tensor* ProgramStep::find_given(const ModelValue& input, const Batch& batch) const {
+  const auto found = std::ranges::find(batch.given, input.name, &NamedTensors::value_type::first);
+  if (found != batch.given.end()) return &found->second;
+  const bool is_states = input.tensor != nullptr && input.tensor->dtype.dtype() &&
+                         dtype_category(*input.tensor->dtype.dtype()) == DtypeCategory::floating;
+  return is_states ? find_encoded(input, batch.encoded) : nullptr;
+}
+
+SymbolBindings ProgramStep::bind_sizes(int64_t count, const Batch& batch,
+                                       const Cache& cache) const {
   SymbolBindings out;
   const auto bind = [&](const SymInt& size, int64_t value) {
     if (size.is_symbolic() && size.expr()->op == ExprOp::symbol)
       for (const SymbolId symbol : free_symbols(size.expr()))
         if (out.find(symbol) == nullptr) out.bind(symbol, Number(value));
   };
-  const std::vector<SymInt>& ids = model_.inputs()[roles_.ids].tensor->sizes;
-  for (size_t dim = 0; dim < ids.size(); ++dim) bind(ids[dim], dim + 1 == ids.size() ? count : 1);
-  for (size_t i = 0; i < roles_.cache.size() && i < cache.size(); ++i) {
-    const std::vector<SymInt>& sizes = model_.inputs()[roles_.cache[i].input].tensor->sizes;
-    const Sizes& found = cache.value(i).sizes();
+  const auto bind_all = [&](size_t input, const Sizes& found) {
+    const std::vector<SymInt>& sizes = model_.inputs()[input].tensor->sizes;
     for (size_t dim = 0; dim < sizes.size() && dim < found.size(); ++dim)
       bind(sizes[dim], found[dim]);
-  }
+  };
+  const std::vector<SymInt>& ids = model_.inputs()[roles_.ids].tensor->sizes;
+  for (size_t dim = 0; dim < ids.size(); ++dim)
+    bind(ids[dim], dim + 1 == ids.size() ? count : batch.size);
+  for (size_t i = 0; i < roles_.cache.size() && i < cache.size(); ++i)
+    bind_all(roles_.cache[i].input, cache.value(i).sizes());
+  for (size_t i = 0; i < roles_.inputs.size(); ++i)
+    if (roles_.inputs[i] == Role::given || roles_.inputs[i] == Role::given_mask)
+      if (const Tensor* given = find_given(model_.inputs()[i], batch)) bind_all(i, given->sizes());
   return out;
 }
 
-// [1, keys] says which tokens there are; [1, 1, tokens, keys] which of them a token may look at,
-// as bools or as what is added to scores.
-Result<Tensor> ProgramStep::make_mask(const ModelValue& input, int64_t count, int64_t position,
-                                      const SymbolBindings& symbols) const {
+// [sequences, keys] says which tokens there are; [sequences, 1, tokens, keys] which of them a token
+// may look at, as bools or as what is added to scores.
+Result<Tensor> ProgramStep::make_mask(const ModelValue& input, const StepTokens& tokens,
+                                      const Batch& batch, const SymbolBindings& symbols) const {
   const TensorMeta& meta = *input.tensor;
   const auto dtype = meta.dtype.dtype();
   const size_t rank = meta.sizes.size();
   if (!dtype || (rank != 2 && rank != 4))
     return at_input("found " + input.type + ", expected [1, keys] or [1, 1, tokens, keys]", input);
-  const int64_t keys = size_of(meta.sizes.back(), symbols, position + count);
-  const int64_t rows = rank == 2 ? 1 : size_of(meta.sizes[2], symbols, count);
-  Sizes sizes = rank == 2 ? Sizes{1, keys} : Sizes{1, 1, rows, keys};
-  if (rank == 4) sizes[1] = size_of(meta.sizes[1], symbols, 1);
-  if (keys < 0 || rows < 0 || sizes[1] < 0 || !checked_numel(sizes)) throw std::bad_alloc();
-  Tensor out = Tensor::zeros(*dtype, sizes);
-  const bool is_added = dtype_category(*dtype) == DtypeCategory::floating && rank == 4;
+  const int64_t end = tokens.position + tokens.count;
+  const int64_t sequences = size_of(meta.sizes[0], symbols, batch.size);
+  const int64_t keys = size_of(meta.sizes.back(), symbols, end);
+  const int64_t rows = rank == 2 ? 1 : size_of(meta.sizes[2], symbols, tokens.count);
+  const int64_t heads = rank == 2 ? 1 : size_of(meta.sizes[1], symbols, 1);
+  const Sizes one_head = rank == 2 ? Sizes{sequences, keys} : Sizes{sequences, 1, rows, keys};
+  if (sequences < 0 || keys < 0 || rows < 0 || heads < 0 || !checked_numel(one_head))
+    throw std::bad_alloc();
   const std::optional<int64_t> window = rank == 4 ? window_of(input) : std::nullopt;
   // A cache of the latest tokens alone has these last.
-  const int64_t dropped = position + count - keys;
+  const int64_t dropped = end - keys;
   const int64_t offset = !window               ? 0
                          : moving_window() > 0 ? dropped
                                                : std::max<int64_t>(dropped, 0);
-  std::vector<uint8_t> keeps(static_cast<size_t>(rows * keys));
-  for (int64_t row = 0; row < rows; ++row) {
-    const int64_t last = rank == 2 ? position + count - 1 : position + row;
-    const int64_t first = window ? std::max<int64_t>(last - *window + 1, 0) : 0;
-    for (int64_t key = 0; key < keys; ++key)
-      keeps[static_cast<size_t>(row * keys + key)] =
-          key + offset >= first && key + offset <= last ? 1 : 0;
+  std::vector<uint8_t> keeps;
+  for (int64_t sequence = 0; sequence < sequences; ++sequence) {
+    const int64_t padding = sequence < batch.size ? batch.padding_of(sequence) : 0;
+    for (int64_t row = 0; row < rows; ++row) {
+      const int64_t last = rank == 2 ? end - 1 : tokens.position + row;
+      int64_t first = std::max(window ? last - *window + 1 : 0, padding);
+      // Padding looks at itself: a row with nothing in it makes NaN of what all others look at.
+      if (rank == 4) first = std::min(first, last);
+      for (int64_t key = 0; key < keys; ++key)
+        keeps.push_back(key + offset >= first && key + offset <= last ? 1 : 0);
+    }
   }
-  Tensor keep = Tensor::from<uint8_t>(Dtype::uint8, {rows, keys}, keeps);
-  if (!is_added) {
-    ops::copy_elements(out, keep);
+  Tensor out = mask_of(*dtype, one_head, keeps, is_added(*dtype, rank));
+  if (heads == 1) return out;
+  Sizes sizes = one_head;
+  sizes[1] = heads;
+  if (!checked_numel(sizes)) throw std::bad_alloc();
+  Tensor of_heads = Tensor::zeros(*dtype, std::move(sizes));
+  ops::copy_elements(of_heads, out);
+  return of_heads;
+}
+
+Result<Tensor> ProgramStep::make_given_mask(const ModelValue& input, const Batch& batch,
+                                            const SymbolBindings& symbols) const {
+  const TensorMeta& meta = *input.tensor;
+  const auto dtype = meta.dtype.dtype();
+  if (!dtype || meta.sizes.size() != 2)
+    return at_input("found " + input.type + ", expected [sequences, tokens of the encoder]", input);
+  if (batch.encoded_mask.defined()) {
+    Tensor out = Tensor::zeros(*dtype, batch.encoded_mask.sizes());
+    ops::copy_elements(out, batch.encoded_mask);
     return out;
   }
-  std::vector<float> added;
-  for (const uint8_t each : keeps)
-    added.push_back(each ? 0 : -std::numeric_limits<float>::infinity());
-  ops::copy_elements(out, Tensor::from<float>(Dtype::float32, {rows, keys}, added));
+  const int64_t encoded = !batch.encoded.empty() && batch.encoded[0].second.dim() > 1
+                              ? batch.encoded[0].second.size(1)
+                              : 0;
+  Sizes sizes = {size_of(meta.sizes[0], symbols, batch.size),
+                 size_of(meta.sizes[1], symbols, encoded)};
+  if (sizes[0] < 0 || sizes[1] < 0 || !checked_numel(sizes)) throw std::bad_alloc();
+  Tensor out = Tensor::zeros(*dtype, std::move(sizes));
+  ops::fill_elements(out, Scalar(int64_t{1}));
   return out;
 }
 
-Result<Tensor> ProgramStep::make_input(size_t index, std::span<const int64_t> ids, int64_t position,
+Result<Tensor> ProgramStep::make_input(size_t index, const StepTokens& tokens, const Batch& batch,
                                        const SymbolBindings& symbols) const {
   const ModelValue& input = model_.inputs()[index];
-  if (roles_.inputs[index] == Role::ids) return make_row(input, ids);
-  const auto count = static_cast<int64_t>(ids.size());
-  if (roles_.inputs[index] == Role::mask) return make_mask(input, count, position, symbols);
+  const Role role = roles_.inputs[index];
+  if (role == Role::ids) return make_rows(input, tokens.ids, batch.size);
+  if (role == Role::mask) return make_mask(input, tokens, batch, symbols);
+  if (role == Role::given || role == Role::given_mask) {
+    if (const Tensor* given = find_given(input, batch)) return *given;
+    if (role == Role::given_mask) return make_given_mask(input, batch, symbols);
+    return Error{ErrorCode::argument, "found nothing given for it, expected " + input.type,
+                 "input '" + input.name + "'"};
+  }
+  // Places in the cache count what is not a token; places in the text do not.
+  const bool is_place_in_text = input.name.find("position_ids") != input.name.npos;
   std::vector<int64_t> positions;
-  for (int64_t i = 0; i < count; ++i) positions.push_back(position + i);
-  return make_row(input, positions);
+  for (int64_t sequence = 0; sequence < batch.size; ++sequence)
+    for (int64_t i = 0; i < tokens.count; ++i)
+      positions.push_back(std::max<int64_t>(
+          tokens.position + i - (is_place_in_text ? batch.padding_of(sequence) : 0), 0));
+  return make_rows(input, positions, batch.size);
 }
 
-Result<std::vector<Value>> ProgramStep::run(std::span<const int64_t> ids, int64_t position,
+Result<std::vector<Value>> ProgramStep::run(const StepTokens& tokens, const Batch& batch,
                                             Cache& cache, const CallOptions& options) {
-  if (cache.is_empty()) PT2_TRY_VOID(start_cache(cache));
-  cache.make_room(static_cast<int64_t>(ids.size()));
-  make_room(cache, position + static_cast<int64_t>(ids.size()));
+  if (cache.is_empty()) PT2_TRY_VOID(start_cache(batch, cache));
+  cache.make_room(tokens.count);
+  make_room(cache, tokens.position + tokens.count);
   std::vector<Value> inputs(roles_.inputs.size());
   std::vector<GrowingInput> growing;
   for (size_t i = 0; i < roles_.cache.size(); ++i) {
     inputs[roles_.cache[i].input] = Value(cache.value(i));
     if (auto room = cache.growing(i, roles_.cache[i].input)) growing.push_back(*std::move(room));
   }
-  const SymbolBindings symbols = bind_sizes(static_cast<int64_t>(ids.size()), cache);
+  const SymbolBindings symbols = bind_sizes(tokens.count, batch, cache);
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (roles_.inputs[i] == Role::cache) continue;
     if (roles_.inputs[i] == Role::constant) {
       inputs[i] = model_.shared()->convention.constants[i].value_or(Value());
       continue;
     }
-    PT2_TRY(Tensor input, make_input(i, ids, position, symbols));
+    PT2_TRY(Tensor input, make_input(i, tokens, batch, symbols));
     inputs[i] = Value(std::move(input));
   }
   CallOptions call = options;
@@ -270,18 +377,26 @@ Result<std::vector<Value>> ProgramStep::run(std::span<const int64_t> ids, int64_
   return results;
 }
 
-Result<Tensor> ProgramStep::logits(const std::vector<Value>& results) const {
+Result<Tensor> ProgramStep::logits(const std::vector<Value>& results, const Batch& batch) const {
   const auto* scores = results[roles_.logits].get_if<Tensor>();
-  if (scores == nullptr || scores->dim() == 0 || scores->numel() == 0)
+  const auto fail = [&] {
     return Error{ErrorCode::unsupported,
                  "found " + results[roles_.logits].type_text() + ", expected scores of tokens",
                  "output '" + model_.outputs()[roles_.logits].name + "'"};
-  const int64_t count = scores->sizes().back();
+  };
+  if (scores == nullptr || scores->dim() == 0 || scores->numel() == 0) return fail();
+  // The last token of each sequence; of one sequence, the last of all.
+  const bool has_sequences = batch.size > 1;
+  if (has_sequences && (scores->dim() < 2 || scores->size(0) != batch.size)) return fail();
   int64_t offset = scores->storage_offset();
-  for (int64_t dim = 0; dim + 1 < scores->dim(); ++dim)
+  for (int64_t dim = has_sequences ? 1 : 0; dim + 1 < scores->dim(); ++dim)
     offset += (scores->size(dim) - 1) * scores->stride(dim);
-  Tensor out = Tensor::zeros(Dtype::float32, {count});
-  ops::copy_elements(out, scores->with_view({count}, {scores->strides().back()}, offset));
+  const int64_t count = scores->sizes().back();
+  Tensor out = Tensor::zeros(Dtype::float32, {batch.size, count});
+  ops::copy_elements(
+      out, scores->with_view({batch.size, count},
+                             {has_sequences ? scores->stride(0) : count, scores->strides().back()},
+                             offset));
   return out;
 }
 

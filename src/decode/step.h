@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 
+#include "decode/batch.h"
 #include "decode/cache.h"
 #include "decode/roles.h"
 #include "pt2/decoder.h"
@@ -35,27 +36,33 @@ class ProgramStep {
   bool is_stateless() const { return stateless_; }
   // How many new tokens a call takes; nothing where that is open.
   std::optional<int64_t> tokens_at_once() const;
+  // How many sequences a call takes at least and at most; nothing where that is open.
+  SymRange sequences_at_once() const;
+  // Whether sequences that begin with tokens which count for nothing can be told from others.
+  bool knows_padding() const;
+  // The names of inputs that the caller gives.
+  std::vector<std::string> given_names() const;
   // How many tokens have scores; nothing where that is open.
   std::optional<int64_t> vocabulary() const;
   // How many of `count` tokens, the first of all, a call takes before `next` goes on; 0 where it
   // takes none.
   int64_t first_tokens(int64_t count, const ProgramStep& next) const;
   // How many tokens its masks have room for, given the cache; nothing where there is no bound.
-  std::optional<int64_t> capacity(const Cache& cache) const;
+  std::optional<int64_t> capacity(const Batch& batch, const Cache& cache) const;
 
-  // The results of a call with tokens that follow `position` others, whose cache it takes; entries
-  // of an empty cache begin as zeros. Errors: those of Session::run; where memory is short,
-  // std::bad_alloc.
-  Result<std::vector<Value>> run(std::span<const int64_t> ids, int64_t position, Cache& cache,
+  // The results of a call with tokens that follow others, whose cache it takes; entries of an empty
+  // cache begin as zeros. Errors: those of Session::run; `argument` for an input that is not given;
+  // where memory is short, std::bad_alloc.
+  Result<std::vector<Value>> run(const StepTokens& tokens, const Batch& batch, Cache& cache,
                                  const CallOptions& options);
-  // The scores behind the last token.
-  Result<Tensor> logits(const std::vector<Value>& results) const;
+  // The scores behind the last token of each sequence: [sequences, vocabulary].
+  Result<Tensor> logits(const std::vector<Value>& results, const Batch& batch) const;
   // What the program keeps in buffers is as at first.
   void reset();
 
  private:
   ProgramStep(Model model, ProgramRoles roles, const StepSettings& settings);
-  Result<void> start_cache(Cache& cache) const;
+  Result<void> start_cache(const Batch& batch, Cache& cache) const;
   // The first dimension but that of sequences whose size the program leaves open.
   std::optional<size_t> open_dim(const CacheEntry& entry) const;
   // Sees to it that windows of fixed length which do not move up have room for so many tokens, the
@@ -65,12 +72,16 @@ class ProgramStep {
   std::optional<int64_t> window_of(const ModelValue& mask) const;
   // Of the layers that move up; 0 where none does.
   int64_t moving_window() const;
+  // What is given for an input; null where nothing is.
+  const Tensor* find_given(const ModelValue& input, const Batch& batch) const;
   // The symbols that inputs of known sizes give.
-  SymbolBindings bind_sizes(int64_t count, const Cache& cache) const;
-  Result<Tensor> make_input(size_t input, std::span<const int64_t> ids, int64_t position,
+  SymbolBindings bind_sizes(int64_t count, const Batch& batch, const Cache& cache) const;
+  Result<Tensor> make_input(size_t input, const StepTokens& tokens, const Batch& batch,
                             const SymbolBindings& symbols) const;
-  Result<Tensor> make_mask(const ModelValue& input, int64_t count, int64_t position,
+  Result<Tensor> make_mask(const ModelValue& input, const StepTokens& tokens, const Batch& batch,
                            const SymbolBindings& symbols) const;
+  Result<Tensor> make_given_mask(const ModelValue& input, const Batch& batch,
+                                 const SymbolBindings& symbols) const;
 
   Model model_;
   ProgramRoles roles_;

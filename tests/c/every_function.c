@@ -405,12 +405,19 @@ static const char* check_operators(const char* custom) {
   return NULL;
 }
 
-static int32_t stop_at_third(int64_t token, void* user) {
-  return token >= 0 && ++*(int*)user == 3;
+static int32_t stop_at_third(int64_t token, void* user) { return token >= 0 && ++*(int*)user == 3; }
+
+static int32_t count_second(size_t prompt, int64_t token, void* user) {
+  *(int*)user += prompt == 1 && token >= 0;
+  return 0;
 }
 
 static const char* check_decoders(const char* folder) {
   static const int64_t kPrompt[] = {5, 7, 11};
+  static const size_t kCounts[] = {2, 1};
+  pt2_value* texts[2];
+  int32_t reasons[2];
+  pt2_named_value given = {"encoder_hidden_states", 21, NULL};
   pt2_decoder* decoder = NULL;
   pt2_value *tokens = NULL, *logits = NULL;
   pt2_tensor_view all, vocabulary;
@@ -449,6 +456,26 @@ static const char* check_decoders(const char* folder) {
   SUCCEEDS(pt2_value_get_tensor(tokens, &all));
   CHECK(reason == PT2_STOP_CALLBACK && all.sizes[0] == 3 && told == 3);
   pt2_value_free(tokens);
+  told = 0;
+  generate.token = NULL;
+  generate.token_of = count_second;
+  SUCCEEDS(
+      pt2_decoder_generate_batch(decoder, kPrompt, kCounts, 2, &generate, NULL, texts, reasons));
+  for (size_t i = 0; i < 2; ++i) {
+    SUCCEEDS(pt2_value_get_tensor(texts[i], &all));
+    CHECK(reasons[i] == PT2_STOP_MAX_NEW_TOKENS && all.sizes[0] == 6);
+    pt2_value_free(texts[i]);
+  }
+  CHECK(told == 6);
+  FAILS(pt2_decoder_generate_batch(decoder, NULL, kCounts, 2, NULL, NULL, texts, NULL),
+        PT2_ARGUMENT);
+  FAILS(pt2_decoder_generate_batch(decoder, kPrompt, NULL, 2, NULL, NULL, texts, NULL),
+        PT2_ARGUMENT);
+  SUCCEEDS(pt2_decoder_give(decoder, NULL, 0, NULL));
+  SUCCEEDS(pt2_value_int(1, &texts[0]));
+  given.value = texts[0];
+  FAILS(pt2_decoder_give(decoder, &given, 1, NULL), PT2_ARGUMENT);
+  pt2_value_free(texts[0]);
   pt2_decoder_free(decoder);
   return NULL;
 }

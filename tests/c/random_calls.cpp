@@ -430,7 +430,19 @@ class Caller {
     const pt2_call_options call{.timeout_ns = static_cast<int64_t>(chance(9) ? number() : 0)};
     pt2_decoder_position(decoder);
     pt2_decoder_capacity(decoder);
-    switch (number() % (chance(100) ? 4 : 3)) {
+    const std::array<size_t, 2> counts = {number() % 3, number() % 3};
+    const pt2_named_value given{"states", number() % 7, values_.pick(number())};
+    std::array<pt2_value*, 2> texts{};
+    switch (number() % (chance(100) ? 6 : 5)) {
+      case 3:
+        count(pt2_decoder_give(decoder, chance(9) ? nullptr : &given, number() % 2, options(call)));
+        break;
+      case 4:
+        count(pt2_decoder_generate_batch(
+            decoder, chance(30) ? nullptr : ids.data(), chance(30) ? nullptr : counts.data(),
+            number() % 3, options(pt2_generate_options{.max_new_tokens = 2}), options(call),
+            chance(30) ? nullptr : texts.data(), nullptr));
+        break;
       case 0:
         count(pt2_decoder_feed(decoder, chance(30) ? nullptr : ids.data(), number() % 5,
                                options(call), out(made)));
@@ -465,6 +477,7 @@ class Caller {
             out(opened)));
       }
     }
+    for (pt2_value* each : texts) values_.add(each);
     decoders_.add(opened);
     values_.add(made);
   }

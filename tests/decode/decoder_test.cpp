@@ -170,6 +170,87 @@ TEST(Decoder, RefusesWhatItCannotUse) {
   EXPECT_FALSE(Decoder::open("/nowhere"));
 }
 
+// Of a folder with an encoder: what it reads.
+NamedTensors read_by(const std::string& name, size_t call) {
+  std::stringstream text;
+  text << std::ifstream(folder(name) + "/tokens.json").rdbuf();
+  const JsonValue json = parse_json(text.str()).value();
+  NamedTensors out;
+  for (const auto& [input, rows] : json.find("calls")->items.at(call).find("inputs")->members) {
+    std::vector<int64_t> ids;
+    for (const JsonValue& each : rows.items.at(0).items) ids.push_back(*each.get_int());
+    const auto count = static_cast<int64_t>(ids.size());
+    out.emplace_back(input, Tensor::from<int64_t>(Dtype::int64, {1, count}, ids));
+  }
+  return out;
+}
+
+TEST(Decoder, LooksAtWhatAnEncoderMade) {
+  const std::vector<Expected> calls = expected_calls("encoder");
+  for (const EngineKind engine : {EngineKind::planned, EngineKind::reference}) {
+    Decoder decoder = Decoder::open(folder("encoder"), {.engine = engine}).value();
+    EXPECT_EQ(decoder.given_names(), (std::vector<std::string>{"input_ids", "attention_mask"}));
+    for (size_t i = 0; i < calls.size(); ++i) {
+      NamedTensors given = read_by("encoder", i);
+      if (i == 1) std::erase_if(given, [](const auto& each) { return each.first != "input_ids"; });
+      ASSERT_TRUE(decoder.give(given));
+      EXPECT_EQ(tokens_of(decoder, calls[i]), calls[i].tokens) << i;
+      // What was given stays.
+      EXPECT_EQ(tokens_of(decoder, calls[i]), calls[i].tokens) << i;
+    }
+    // The second one's prompt is what all texts of the model begin with.
+    ASSERT_EQ(decoder.settings().start_id, calls[1].prompt.at(0));
+    ASSERT_TRUE(decoder.give(read_by("encoder", 1)));
+    const auto begun = decoder.generate(std::span<const int64_t>(), {.stop_ids = {{}}});
+    EXPECT_EQ(begun->tokens, calls[1].tokens);
+  }
+}
+
+TEST(Decoder, SaysWhatIsNotGiven) {
+  Decoder decoder = Decoder::open(folder("encoder")).value();
+  EXPECT_EQ(decoder.feed(std::vector<int64_t>{3}).error().text(),
+            "the encoder was given nothing, expected input_ids, attention_mask");
+  EXPECT_EQ(decoder.give({{"pixels", Tensor::zeros(Dtype::float32, {1})}}).error().code,
+            ErrorCode::argument);
+  const auto mask_alone = decoder.give({{"attention_mask", Tensor::zeros(Dtype::int64, {1, 3})}});
+  ASSERT_FALSE(mask_alone);
+  EXPECT_EQ(mask_alone.error().code, ErrorCode::argument) << mask_alone.error().text();
+  Decoder plain = Decoder::open(folder("dynamic")).value();
+  EXPECT_TRUE(plain.given_names().empty());
+  EXPECT_FALSE(plain.give({{"input_ids", Tensor::zeros(Dtype::int64, {1, 3})}}));
+}
+
+TEST(Decoder, ComputesSeveralPrompts) {
+  // One sequence at a time, which is all that the program takes.
+  const std::vector<Expected> calls = expected_calls("dynamic");
+  std::vector<std::vector<int64_t>> prompts;
+  for (const Expected& each : calls) prompts.push_back(each.prompt);
+  Decoder decoder = Decoder::open(folder("dynamic")).value();
+  const auto count = static_cast<int64_t>(calls[0].tokens.size());
+  const std::vector<Generated> found =
+      decoder.generate(prompts, {.max_new_tokens = count, .stop_ids = {{}}}).value();
+  ASSERT_EQ(found.size(), calls.size());
+  for (size_t i = 0; i < calls.size(); ++i) EXPECT_EQ(found[i].tokens, calls[i].tokens) << i;
+
+  std::vector<size_t> told;
+  const std::vector<Generated> ended = decoder
+                                           .generate(prompts, {.max_new_tokens = 3,
+                                                               .stop_ids = {{}},
+                                                               .on_token_of =
+                                                                   [&](size_t prompt, int64_t) {
+                                                                     told.push_back(prompt);
+                                                                     return told.size() < 4;
+                                                                   }})
+                                           .value();
+  EXPECT_EQ(told, (std::vector<size_t>{0, 0, 0, 1}));
+  EXPECT_EQ(ended[0].reason, StopReason::max_new_tokens);
+  EXPECT_EQ(ended[1].reason, StopReason::callback);
+  EXPECT_EQ(ended[2].reason, StopReason::callback);
+  EXPECT_TRUE(ended[2].tokens.empty());
+  EXPECT_EQ(decoder.position(), 0);
+  EXPECT_TRUE(decoder.generate(std::span<const std::vector<int64_t>>()).value().empty());
+}
+
 TEST(Decoder, TakesAFolderOfOneProgram) {
   test::TemporaryFolder copy;
   std::filesystem::copy(folder("dynamic") + "/decode.pt2", copy.path());

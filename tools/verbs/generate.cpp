@@ -1,12 +1,18 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <charconv>
+#include <iterator>
 
+#include "base/printable.h"
 #include "pt2/decoder.h"
+#include "pt2/tensor_file.h"
 #include "tools/execution.h"
 #include "tools/json_members.h"
 #include "tools/plugins.h"
 #include "tools/source.h"
+#include "tools/values/literals.h"
 #include "tools/verbs.h"
 
 namespace pt2::tools {
@@ -14,7 +20,8 @@ namespace {
 
 struct GenerateArguments {
   std::string path;
-  std::string ids;
+  std::vector<std::string> ids;
+  std::vector<std::string> inputs;
   std::optional<int64_t> max_new;
   std::optional<double> temperature;
   std::optional<int64_t> top_k;
@@ -58,19 +65,70 @@ Sampling sampling_of(const GenerateArguments& options, const GenerationSettings&
   return out;
 }
 
-std::string answer_json(const GenerateArguments& options, std::span<const int64_t> prompt,
-                        const Generated& generated, const Decoder& decoder) {
+// NAME=FILE, NAME=[[1, 2]], or a file of tensors with names.
+Result<NamedTensors> read_given(std::span<const std::string> arguments, const Limits& limits) {
+  NamedTensors out;
+  for (const std::string& argument : arguments) {
+    const size_t sign = argument.find('=');
+    const std::string name = argument.substr(0, sign == argument.npos ? 0 : sign);
+    const std::string value = sign == argument.npos ? argument : argument.substr(sign + 1);
+    if (value.starts_with('[') && !name.empty()) {
+      std::optional<Tensor> tensor = parse_tensor(Dtype::int64, value);
+      if (!tensor) tensor = parse_tensor(Dtype::float32, value);
+      if (!tensor)
+        return Error{
+            ErrorCode::argument,
+            fmt::format("found '{}', expected numbers: [[1, 2], [3, 4]]", printable(value)),
+            fmt::format("input '{}'", printable(name))};
+      out.emplace_back(name, *std::move(tensor));
+      continue;
+    }
+    PT2_TRY(NamedTensors tensors, read_tensor_file(input_path(value), limits));
+    if (!name.empty() && tensors.size() == 1) tensors[0].first = name;
+    std::ranges::move(tensors, std::back_inserter(out));
+  }
+  return out;
+}
+
+void write_sequence(JsonWriter& json, std::span<const int64_t> prompt, const Generated& generated) {
+  write_integers(json, "prompt", prompt);
+  write_integers(json, "tokens", generated.tokens);
+  write_text(json, "stopped_by", stop_reason_name(generated.reason));
+}
+
+using Prompts = std::vector<std::vector<int64_t>>;
+
+std::string answer_json(const GenerateArguments& options, const Prompts& prompts,
+                        std::span<const Generated> generated, const Decoder& decoder) {
   return json_object([&](JsonWriter& json) {
     write_text(json, "file", options.path);
-    write_integers(json, "prompt", prompt);
-    write_integers(json, "tokens", generated.tokens);
-    write_text(json, "stopped_by", stop_reason_name(generated.reason));
+    if (prompts.size() == 1) {
+      write_sequence(json, prompts[0], generated[0]);
+    } else {
+      size_t i = 0;
+      write_objects(json, "sequences", generated,
+                    [&](const Generated& each) { write_sequence(json, prompts[i++], each); });
+    }
     write_integer(json, "shared_weight_bytes", decoder.shared_bytes());
   });
 }
 
+std::string line_of(const Generated& generated) {
+  return fmt::format("{}\n", fmt::join(generated.tokens, ","));
+}
+
+// One for each --ids.
+Result<Prompts> read_prompts(const GenerateArguments& options) {
+  Prompts out;
+  for (const std::string& ids : options.ids) {
+    PT2_TRY(std::vector<int64_t> prompt, parse_ids(ids, "--ids"));
+    out.push_back(std::move(prompt));
+  }
+  return out;
+}
+
 Result<int> generate(const GenerateArguments& options, Environment& environment) {
-  PT2_TRY(const std::vector<int64_t> prompt, parse_ids(options.ids, "--ids"));
+  PT2_TRY(Prompts prompts, read_prompts(options));
   GenerateOptions call{.max_new_tokens = options.max_new};
   if (options.stop) {
     PT2_TRY(call.stop_ids, parse_ids(*options.stop, "--stop"));
@@ -78,24 +136,38 @@ Result<int> generate(const GenerateArguments& options, Environment& environment)
   DecoderOptions decoder_options = options.decoder;
   PT2_TRY(decoder_options.operators, load_operators(options.libraries));
   PT2_TRY(Decoder decoder, Decoder::open(input_path(options.path), decoder_options));
+  if (prompts.empty()) {
+    if (!decoder.settings().start_id)
+      return Error{ErrorCode::argument,
+                   "--ids is missing, and the folder does not say what texts begin with", ""};
+    prompts = {{*decoder.settings().start_id}};
+  }
   for (const std::string& name : decoder.settings().ignored)
     print_warning(
         environment,
         fmt::format("generation_config.json: '{}' is ignored: it is not supported", name));
+  if (!options.inputs.empty()) {
+    PT2_TRY(NamedTensors given, read_given(options.inputs, options.decoder.limits));
+    PT2_TRY_VOID(decoder.give(std::move(given)));
+  }
   call.sampling = sampling_of(options, decoder.settings());
   bool is_first = true;
-  if (!options.json)
+  // Of several prompts, the tokens of all come at once: a line each at the end.
+  if (!options.json && prompts.size() == 1)
     call.on_token = [&](int64_t token) {
       print(environment.out, fmt::format("{}{}", is_first ? "" : ",", token));
       std::fflush(environment.out);
       is_first = false;
       return true;
     };
-  const Result<Generated> generated = decoder.generate(prompt, call);
-  if (!options.json && !is_first) print(environment.out, "\n");
+  const Result<std::vector<Generated>> generated = decoder.generate(prompts, call);
+  if (!is_first) print(environment.out, "\n");
   if (!generated) return generated.error();
-  if (options.json) print(environment.out, answer_json(options, prompt, *generated, decoder));
-  if (generated->reason == StopReason::cache_full)
+  if (options.json)
+    print(environment.out, answer_json(options, prompts, *generated, decoder));
+  else if (prompts.size() > 1)
+    for (const Generated& each : *generated) print(environment.out, line_of(each));
+  if (std::ranges::find(*generated, StopReason::cache_full, &Generated::reason) != generated->end())
     print_warning(environment,
                   "the cache of the program is full: it holds no more tokens than these");
   return kOk;
@@ -107,9 +179,16 @@ Action setup_generate(CommandLine& line) {
   auto options = std::make_shared<GenerateArguments>();
   line.add_option("PATH", options->path, "a folder of Transformers' exporter, or a .pt2 file")
       .required();
-  line.add_option("--ids", options->ids, "token ids of the prompt: 1,2,3")
+  line.add_option("--ids", options->ids,
+                  "token ids of the prompt: 1,2,3; several --ids are a batch; without\n"
+                  "it, the token that texts behind an encoder begin with")
       .type_name("LIST")
-      .required();
+      .one_at_a_time();
+  line.add_option("-i,--input", options->inputs,
+                  "NAME=FILE, NAME=[[1,2],[3,4]], or a FILE of tensors with names: what the\n"
+                  "encoder reads, or what else the programs take (.npy, .npz, .safetensors)")
+      .type_name("INPUT")
+      .one_at_a_time();
   line.add_option("--max-new", options->max_new,
                   "generate at most N tokens; without it, what\ngeneration_config.json says, or 64")
       .type_name("N");

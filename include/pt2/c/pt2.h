@@ -472,7 +472,7 @@ PT2_API pt2_error* pt2_session_trace(pt2_session* session, const pt2_value* cons
 
 /* Runs a language model token by token and keeps what earlier tokens left behind: a folder of
  * Transformers' exporter, or one program that takes token ids and gives logits (docs/generate.md).
- * Tokens are numbers; texts are a tokenizer's business. One sequence at a time. */
+ * Tokens are numbers; texts are a tokenizer's business. */
 typedef struct pt2_decoder pt2_decoder;
 
 typedef struct pt2_decoder_options {
@@ -499,7 +499,15 @@ typedef struct pt2_generate_options {
   /* Told each token as soon as it is known; anything but 0 ends. */
   int32_t (*token)(int64_t token, void* user);
   void* user;
+  /* The same with the number of the prompt, of pt2_decoder_generate_batch; ends all. */
+  int32_t (*token_of)(size_t prompt, int64_t token, void* user);
 } pt2_generate_options;
+
+typedef struct pt2_named_value {
+  const char* name;
+  size_t name_length;
+  const pt2_value* value;
+} pt2_named_value;
 
 /* Why generation ended. */
 enum {
@@ -525,7 +533,22 @@ PT2_API pt2_error* pt2_decoder_generate(pt2_decoder* decoder, const int64_t* pro
                                         const pt2_generate_options* generate,
                                         const pt2_call_options* options, pt2_value** tokens,
                                         int32_t* reason);
-/* Forgets all tokens. */
+/* The same of several prompts, which are computed together as far as the program takes more than
+ * one sequence. `ids` has them one behind the other, `counts` how many ids each has. `tokens` takes
+ * a handle for each prompt, and so does `reasons`, which may be NULL. Nothing is left to go on
+ * from. */
+PT2_API pt2_error* pt2_decoder_generate_batch(pt2_decoder* decoder, const int64_t* ids,
+                                              const size_t* counts, size_t prompts,
+                                              const pt2_generate_options* generate,
+                                              const pt2_call_options* options, pt2_value** tokens,
+                                              int32_t* reasons);
+/* Gives what the programs take beside tokens, by the names of inputs: what an encoder reads, which
+ * runs now, or what it made of it where there is none. Forgets all tokens and what was given
+ * before. The values are copied as handles are: tensors share memory with what they were made of.
+ */
+PT2_API pt2_error* pt2_decoder_give(pt2_decoder* decoder, const pt2_named_value* inputs,
+                                    size_t count, const pt2_call_options* options);
+/* Forgets all tokens, and nothing that was given. */
 PT2_API pt2_error* pt2_decoder_reset(pt2_decoder* decoder);
 /* Tokens that were fed, and how many fit; INT64_MAX: the program sets no bound. Not while another
  * call uses the decoder. */

@@ -1,0 +1,160 @@
+#!/usr/bin/env python3
+"""Encoder-decoder models with random weights, in the folders that the exporters of Transformers write.
+
+    make_encoder_decoders.py OUT [ARCHITECTURE...] [--cache dynamic]... [--new-tokens 256]
+
+OUT/NAME-CACHE/ has encoder.pt2 and what it is the encoder of: prefill.pt2 and decode.pt2, decoder.pt2 or model.pt2; and
+tokens.json: what the encoder reads, prompts, and the tokens that model.generate gives greedily. check_decoders.py
+compares pt2 with it.
+"""
+
+import argparse
+import json
+import pathlib
+import sys
+import time
+import traceback
+
+# One that was built for another CUDA fails when it is imported; no text model needs them.
+sys.modules["torchaudio"] = None
+sys.modules["torchao"] = None
+
+import torch
+from transformers import AutoConfig, AutoModelForSeq2SeqLM, AutoModelForSpeechSeq2Seq, GenerationConfig
+from transformers.exporters import DynamoConfig, DynamoExporter
+from transformers.integrations.executorch import Seq2SeqLMExportableModule
+
+SIZES = dict(vocab_size=128, d_model=64, encoder_layers=2, decoder_layers=2, encoder_attention_heads=4,
+             decoder_attention_heads=4, encoder_ffn_dim=128, decoder_ffn_dim=128)
+TEXT = dict(SIZES, max_position_embeddings=512)
+T5 = dict(vocab_size=128, d_model=64, d_kv=16, d_ff=128, num_layers=2, num_heads=4)
+# model_type, and what differs from its defaults.
+ARCHITECTURES = {
+    "t5": ("t5", T5),
+    "mt5": ("mt5", T5),
+    "umt5": ("umt5", T5),
+    "bart": ("bart", TEXT),
+    "mbart": ("mbart", TEXT),
+    "marian": ("marian", dict(TEXT, decoder_vocab_size=128)),
+    "pegasus": ("pegasus", TEXT),
+    "blenderbot": ("blenderbot", TEXT),
+    "m2m_100": ("m2m_100", TEXT),
+    "whisper": ("whisper", dict(SIZES, max_source_positions=50, max_target_positions=448, num_mel_bins=8)),
+    # For tests/data: as small as they can be.
+    "tiny": ("t5", dict(vocab_size=32, d_model=16, d_kv=4, d_ff=24, num_layers=1, num_heads=4)),
+}
+CACHES = {
+    "dynamic": "EncoderDecoderCache of two DynamicCaches; exported with a prompt of several tokens",
+    "static": "its first cache a StaticCache",
+    "module": "Seq2SeqLMExportableModule: StaticCache in the module's buffers, one token at a time",
+    "whole": "no cache: one program of encoder and decoder",
+}
+START = 3
+# What the encoder reads and what the text begins with; programs are exported with the first ones.
+READ = [[5, 17, 99, 3, 42, 7, 64, 11], [9, 30, 8], list(range(3, 24))]
+PROMPTS = [[START, 9, 77, 5], [START], [START, 12]]
+
+
+def make_model(architecture):
+    model_type, sizes = ARCHITECTURES[architecture]
+    torch.manual_seed(0)
+    tokens = dict(decoder_start_token_id=START, pad_token_id=0, eos_token_id=None, bos_token_id=None,
+                  forced_eos_token_id=None, forced_bos_token_id=None, suppress_tokens=None, begin_suppress_tokens=None)
+    config = AutoConfig.for_model(model_type, **sizes, **tokens)
+    kind = AutoModelForSpeechSeq2Seq if model_type == "whisper" else AutoModelForSeq2SeqLM
+    model = kind.from_config(config).eval()
+    # With the small weights that models are born with, all scores are alike.
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            if parameter.dim() > 1 and name != "shared.weight":
+                parameter.mul_(8)
+    model.generation_config = GenerationConfig(decoder_start_token_id=START, pad_token_id=0)
+    return model
+
+
+def encoder_inputs(model, read):
+    """What the encoder takes: tokens, or sound made of them."""
+    if model.main_input_name == "input_features":
+        torch.manual_seed(sum(read))
+        return {"input_features": torch.randn(1, model.config.num_mel_bins, 2 * model.config.max_source_positions)}
+    ids = torch.tensor([read]) % model.config.vocab_size
+    return {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
+
+
+def export_folder(model, cache, inputs, prompt, new_tokens):
+    exporter, config = DynamoExporter(), DynamoConfig(dynamic=True)
+    encoder = exporter.export(model.get_encoder(), inputs, config).components["model"]
+    ids = torch.tensor([prompt]) % model.config.vocab_size
+    generation = GenerationConfig(max_new_tokens=new_tokens, do_sample=False, decoder_start_token_id=START)
+    if cache == "whole":
+        out = exporter.export(model, dict(inputs, decoder_input_ids=ids, use_cache=False), config)
+        out.generation_config = generation
+        return out
+    if cache == "static":
+        generation.cache_implementation = "static"
+        generation.max_cache_len = max(map(len, PROMPTS)) + new_tokens
+    out = exporter.export_for_generation(model, dict(inputs, decoder_input_ids=ids), config,
+                                         generation_config=generation)
+    out.components["encoder"] = encoder
+    return out
+
+
+def export_module(model, inputs, new_tokens, folder):
+    module = Seq2SeqLMExportableModule(model, max_hidden_seq_length=64,
+                                       max_cache_length=max(map(len, PROMPTS)) + new_tokens)
+    module.export(encoder_input_ids=inputs["input_ids"])
+    folder.mkdir(parents=True, exist_ok=True)
+    torch.export.save(module.exported_encoder, folder / "encoder.pt2")
+    torch.export.save(module.exported_decoder, folder / "decoder.pt2")
+
+
+def reference(model, inputs, prompt, new_tokens):
+    ids = torch.tensor([prompt]) % model.config.vocab_size
+    with torch.no_grad():
+        tokens = model.generate(**inputs, decoder_input_ids=ids, max_new_tokens=new_tokens, do_sample=False)
+    # Whisper leaves the prompt out.
+    return tokens[0, -new_tokens:].tolist()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("out", type=pathlib.Path)
+    parser.add_argument("architectures", nargs="*", metavar="ARCHITECTURE", help=f"of {', '.join(ARCHITECTURES)}")
+    parser.add_argument("--cache", action="append", choices=CACHES,
+                        help="; ".join(f"{name}: {text}" for name, text in CACHES.items()))
+    parser.add_argument("--new-tokens", type=int, default=256)
+    options = parser.parse_args()
+    failed = 0
+    for architecture in options.architectures or [name for name in ARCHITECTURES if name != "tiny"]:
+        for cache in options.cache or ["dynamic", "static"]:
+            start = time.time()
+            folder = options.out / f"{architecture}-{cache}"
+            try:
+                model = make_model(architecture)
+                calls = []
+                for read, prompt in zip(READ, PROMPTS):
+                    inputs = encoder_inputs(model, read)
+                    if cache in ("static", "module") and len(calls) > 0 and cache == "static":
+                        # The mask of prefill.pt2 has the size that it was exported with.
+                        inputs = encoder_inputs(model, (read * 3)[:len(READ[0])])
+                    calls.append({"inputs": {name: tensor.tolist() for name, tensor in inputs.items()
+                                             if cache != "module" or name != "attention_mask"},
+                                  "prompt": [token % model.config.vocab_size for token in prompt],
+                                  "tokens": reference(model, inputs, prompt, options.new_tokens)})
+                inputs = encoder_inputs(model, READ[0])
+                if cache == "module":
+                    export_module(model, inputs, options.new_tokens, folder)
+                else:
+                    export_folder(model, cache, inputs, PROMPTS[0], options.new_tokens).save_pretrained(folder)
+                (folder / "tokens.json").write_text(json.dumps({"calls": calls}) + "\n")
+                kinds = [len(set(call["tokens"])) for call in calls]
+                print(f"{folder.name}: {kinds} different tokens, {time.time() - start:.0f} s", flush=True)
+            except Exception as error:
+                failed += 1
+                print(f"{folder.name}: {type(error).__name__}: {str(error)[:300]}", flush=True)
+                traceback.print_exc(file=sys.stderr)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
