@@ -68,3 +68,34 @@ def test_errors(folder: pathlib.Path, tmp_path: pathlib.Path) -> None:
         decoder.generate([])
     with pytest.raises(TypeError):
         decoder.feed(["one"])  # type: ignore[list-item]
+
+
+def test_looks_at_what_an_encoder_made() -> None:
+    folder = FOLDERS / "encoder"
+    decoder = pt2.Decoder(folder)
+    assert decoder.given_names == ["input_ids", "attention_mask"]
+    numpy = pytest.importorskip("numpy")
+    found = json.loads((folder / "tokens.json").read_text())["calls"]
+    for call in found:
+        decoder.give({name: numpy.array(rows) for name, rows in call["inputs"].items()})
+        wanted = pt2.Generated(call["tokens"], "max_new_tokens")
+        assert decoder.generate(call["prompt"], max_new_tokens=len(call["tokens"]), stop_ids=[]) == wanted
+    with pytest.raises(pt2.ArgumentError):
+        decoder.give({"pixels": numpy.zeros((1, 3))})
+    decoder.give({"input_ids": numpy.array(found[1]["inputs"]["input_ids"])})
+    # The text begins with decoder_start_token_id, which the second call's prompt is.
+    assert decoder.generate(stop_ids=[], max_new_tokens=5).tokens == found[1]["tokens"][:5]
+
+
+def test_computes_several_prompts(folder: pathlib.Path) -> None:
+    decoder = pt2.Decoder(folder)
+    wanted = calls(folder)
+    told: list[tuple[int, int]] = []
+    found = decoder.generate_batch(
+        [call["prompt"] for call in wanted],
+        max_new_tokens=6,
+        stop_ids=[],
+        on_token=lambda prompt, token: told.append((prompt, token)),
+    )
+    assert [each.tokens for each in found] == [call["tokens"][:6] for call in wanted]
+    assert [token for prompt, token in told if prompt == 1] == wanted[1]["tokens"][:6]

@@ -98,8 +98,8 @@ ProgramStep::ProgramStep(Model model, ProgramRoles roles, const StepSettings& se
       roles_(std::move(roles)),
       settings_(settings),
       session_(model_, {.threads = settings.threads}) {
-  stateless_ = roles_.cache.empty() && roles_.cache_outputs.empty() &&
-               model_.shared()->written_storages().empty();
+  // A cache that is given and that no input takes is of no use.
+  stateless_ = roles_.cache.empty() && model_.shared()->written_storages().empty();
 }
 
 Result<ProgramStep> ProgramStep::make(Model model, const std::string& name,

@@ -260,6 +260,14 @@ TEST(Decoder, TakesAFolderOfOneProgram) {
   EXPECT_EQ(tokens_of(decoder, wanted), wanted.tokens);
 }
 
+TEST(Decoder, ComputesAllAgainWhereNoInputTakesTheCache) {
+  test::TemporaryFolder copy;
+  std::filesystem::copy(folder("dynamic") + "/prefill.pt2", copy.path());
+  Decoder decoder = Decoder::open(copy.path()).value();
+  const Expected wanted = expected("dynamic");
+  EXPECT_EQ(tokens_of(decoder, wanted), wanted.tokens);
+}
+
 TEST(Decoder, TakesPromptsOfOneToken) {
   Decoder decoder = Decoder::open(folder("dynamic")).value();
   const std::vector<int64_t> prompt = {5, 17};
