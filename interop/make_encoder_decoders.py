@@ -134,9 +134,9 @@ def main():
                 calls = []
                 for read, prompt in zip(READ, PROMPTS):
                     inputs = encoder_inputs(model, read)
-                    if cache in ("static", "module") and len(calls) > 0 and cache == "static":
+                    if cache == "static":
                         # The mask of prefill.pt2 has the size that it was exported with.
-                        inputs = encoder_inputs(model, (read * 3)[:len(READ[0])])
+                        inputs = encoder_inputs(model, (read * 3)[: len(READ[0])])
                     calls.append({"inputs": {name: tensor.tolist() for name, tensor in inputs.items()
                                              if cache != "module" or name != "attention_mask"},
                                   "prompt": [token % model.config.vocab_size for token in prompt],
