@@ -276,10 +276,11 @@ std::optional<bool> gives_what_is_written(const OpDef& writing, const OpDef& fun
   const Value& result = written->results.empty() ? written->arguments[0] : written->results[0];
   if (!has_elements(result)) return std::nullopt;
   if (!is_stored_as(computed->results[0], result)) return false;
-  // The last results are the updated statistics.
+  // The last results are what is written to: statistics, or what the signature says.
   size_t next = computed->results.size();
-  for (size_t i = same.size(); i-- > 0 && next > 1;) {
-    if (!is_statistic(writing.signature->parameter_array[i])) continue;
+  for (size_t i = writing.signature->parameter_count; i-- > 0 && next > 1;) {
+    const Parameter& parameter = writing.signature->parameter_array[i];
+    if (!is_statistic(parameter) && !parameter.mutated) continue;
     if (!are_close(written->arguments[i], computed->results[--next])) return false;
   }
   return true;

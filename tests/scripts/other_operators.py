@@ -2,9 +2,9 @@
 """Records calls of operators that op_db does not call, or, with --more, calls of others that op_db does not make. A sparse
 tensor is recorded as the dense one that it stands for.
 
-    other_operators.py OUT_DIR [--more | --unusual | --optimizers]
+    other_operators.py OUT_DIR [--more | --unusual]
 
---unusual: layouts, dtypes and numbers that random calls showed to matter. --optimizers: the fused ones.
+--unusual: layouts, dtypes and numbers that random calls showed to matter.
 """
 import pathlib, sys, warnings
 
@@ -203,9 +203,6 @@ def unusual(x):
         record(aten.rms_norm.default, x.to(dtype), [3], torch.tensor([0.5, 1, 2], dtype=weight), 1e-5)
         record(aten._fused_rms_norm.default, x.to(dtype), [3], torch.tensor([0.5, 1, 2], dtype=weight), 1e-5)
     record(aten.max_pool1d_with_indices.default, torch.arange(6).reshape(1, 6), [2])
-    observer = (torch.tensor([0.]), torch.tensor([0.]), torch.tensor([1.]), torch.tensor([0], dtype=torch.int32))
-    record(aten._fused_moving_avg_obs_fq_helper_functional.default, x.t(), torch.tensor([0]), torch.tensor([0]),
-           *observer, 0.1, 0, 255, 0)
     # Matrices.
     broken = torch.tensor([[1, 2], [nan, 1]], dtype=torch.float64)
     record(aten.linalg_slogdet.default, broken)
@@ -213,7 +210,6 @@ def unusual(x):
     record(aten.linalg_matrix_exp.default, torch.tensor([[[1, inf], [2, 1]], [[1, 2], [3, 4]]], dtype=torch.float64))
     record(aten.linalg_matrix_exp.default, torch.tensor([[inf]]))
     record(aten.linalg_matrix_power.default, x[:, :2].double().t(), 1)
-    record(aten.chain_matmul.default, [x.t().double()])
     lower = torch.tensor([[2., 9], [1, 3]], dtype=torch.float64)
     record(aten.linalg_pinv.default, lower, 1e-15, True)
     record(aten.linalg_pinv.rcond_tensor, lower, torch.tensor(1e-15, dtype=torch.float64), True)
@@ -238,31 +234,6 @@ def unusual(x):
     record(aten.searchsorted.Tensor, torch.tensor([False, True]), torch.tensor([1]))
     record(aten.repeat_interleave.self_Tensor, torch.arange(2), torch.tensor([2, 1], dtype=torch.uint8))
     record(aten.repeat_interleave.Tensor, torch.tensor([2, 1], dtype=torch.int8))
-    record(aten.set_.source_Tensor_storage_offset, torch.zeros(1), torch.arange(8.)[1:], 2, [2, 2], [1, 3])
-    record(aten.set_.source_Tensor_storage_offset, torch.zeros(1).int(), torch.arange(8).int(), 1, [3])
-
-
-def optimizers():
-    def tensors(dtype, low=0.1):
-        return [(torch.rand(*sizes) + low).to(dtype) for sizes in ((2, 2), (3,))]
-
-    for dtype in (torch.float32, torch.float64):
-        for rate in (0.1, torch.tensor(0.1)):
-            overload = "default" if isinstance(rate, float) else "tensor_lr"
-            for name, maximize in (("adam", False), ("adamw", True)):
-                for suffix in ("", "_"):
-                    for amsgrad, scale in ((False, None), (True, torch.tensor(2.))):
-                        record(getattr(getattr(aten, f"_fused_{name}{suffix}"), overload), tensors(dtype), tensors(dtype, -0.5),
-                               tensors(dtype), tensors(dtype), tensors(dtype) if amsgrad else [],
-                               [torch.tensor(3.), torch.tensor(1.)], lr=rate, beta1=0.9, beta2=0.99,
-                               weight_decay=0.01, eps=1e-8, amsgrad=amsgrad, maximize=maximize, grad_scale=scale,
-                               found_inf=None if scale is None else torch.tensor(0.))
-            for suffix in ("", "_"):
-                for momentum, first, found in ((0., True, None), (0.9, False, None), (0.9, True, torch.tensor(1.))):
-                    record(getattr(getattr(aten, f"_fused_sgd{suffix}"), overload), tensors(dtype), tensors(dtype, -0.5),
-                           tensors(dtype) if momentum else [], weight_decay=0.01, momentum=momentum, lr=rate,
-                           dampening=0. if momentum == 0 else 0.1, nesterov=momentum != 0 and not first, maximize=False,
-                           is_first_step=first, grad_scale=found, found_inf=found)
 
 
 def main():
@@ -274,8 +245,6 @@ def main():
         more(x)
     elif "--unusual" in sys.argv:
         unusual(x)
-    elif "--optimizers" in sys.argv:
-        optimizers()
     else:
         memory(x)
         pointwise(x)

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "ops/checks.h"
 #include "ops/compose.h"
 #include "ops/pointwise/copying.h"
 
@@ -70,21 +69,6 @@ Result<Meta> set_meta(const Tensor& self, const Tensor& source) {
   return Meta::like(source);
 }
 
-// A view of the source's memory, with sizes and strides of its own. It begins that far behind the
-// source.
-Result<Tensor> set_part(const Tensor& self, const Tensor& source, int64_t storage_offset,
-                        const Sizes& size, const Sizes& stride) {
-  PT2_TRY_VOID(check_source(self, source));
-  PT2_TRY(const int64_t start, multiply_add(1, storage_offset, source.storage_offset()));
-  return apply(aten<"as_strided.default">,
-               {source, size, stride.empty() ? contiguous_strides(size) : stride, start});
-}
-Result<Meta> set_part_meta(const Tensor& self, const Tensor& source, int64_t, const Sizes& size,
-                           const Sizes&) {
-  PT2_TRY_VOID(check_source(self, source));
-  return Meta(self.dtype(), size);
-}
-
 // PyTorch copies when somebody writes.
 Result<Tensor> lazy_clone(Emitter& e, const Tensor& self) {
   return e(aten<"clone.default">, {self});
@@ -98,7 +82,6 @@ constexpr OpDef kStorageOps[] = {
     composed<"aten::resize_as_(Tensor(a!) self, Tensor the_template, *, MemoryFormat? memory_format=None) -> Tensor(a!)", resize_as_meta, resize_as_in_place>,
     composed<"aten::set.source_Tensor(Tensor self, Tensor source) -> Tensor", set_meta, set>.with({.sharing = Sharing::always, .slope = Slope::linear, .linear_in = "source"}),
     composed<"aten::set_.source_Tensor(Tensor(a!) self, Tensor source) -> Tensor(a!)", set_meta, set>.with({.sharing = Sharing::always}),
-    composed<"aten::set_.source_Tensor_storage_offset(Tensor(a!) self, Tensor source, SymInt storage_offset, SymInt[] size, SymInt[] stride=[]) -> Tensor(a!)", set_part_meta, set_part>.with({.sharing = Sharing::always}),
     op<"aten::_lazy_clone(Tensor self) -> Tensor", lazy_clone>.with({.slope = Slope::linear}),
 };
 // clang-format on
