@@ -203,7 +203,12 @@ Result<ProgramRoles> find_roles(const run::CallingConvention& convention) {
       std::fill(out.outputs.begin() + 1, out.outputs.end(), Role::cache);
   }
   if (!ids)
-    return Error{ErrorCode::unsupported, "found no input of token ids, expected 'input_ids'", ""};
+    return Error{
+        ErrorCode::unsupported,
+        "found no input of token ids, expected 'input_ids'" +
+            (inputs.empty() ? std::string()
+                            : "; the first input is '" + inputs[0].name + "', " + inputs[0].type),
+        ""};
   if (!logits || !is_of(DtypeCategory::floating, outputs[*logits]))
     return Error{ErrorCode::unsupported, "found no output of scores of tokens, expected 'logits'",
                  ""};

@@ -440,8 +440,8 @@ class Caller {
       case 4:
         count(pt2_decoder_generate_batch(
             decoder, chance(30) ? nullptr : ids.data(), chance(30) ? nullptr : counts.data(),
-            number() % 3, options(pt2_generate_options{.max_new_tokens = 2}), options(call),
-            chance(30) ? nullptr : texts.data(), nullptr));
+            number() % 3, options(pt2_generate_options{.max_new_tokens = 2}),
+            chance(2) ? nullptr : &call, chance(30) ? nullptr : texts.data(), nullptr));
         break;
       case 0:
         count(pt2_decoder_feed(decoder, chance(30) ? nullptr : ids.data(), number() % 5,
